@@ -1,0 +1,42 @@
+# Language level, warnings, optimisation, sanitizers and the compiler cache.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT DEFINED CMAKE_CXX_FLAGS_RELEASE OR CMAKE_CXX_FLAGS_RELEASE STREQUAL "-O3 -DNDEBUG")
+  set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG -g0")
+endif()
+
+# A product and a sum stay two roundings on every instruction set, so that a fused loop, an eager
+# kernel and another machine give the same bits.
+add_compile_options(-ffp-contract=off -fno-math-errno)
+
+# Linked by every target of ours; vendored headers come in as system headers.
+add_library(mindtorch_warnings INTERFACE)
+target_compile_options(mindtorch_warnings INTERFACE -Wall -Wextra -Wconversion
+                                                    $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>)
+if(MINDTORCH_WERROR)
+  target_compile_options(mindtorch_warnings INTERFACE -Werror)
+endif()
+
+if(MINDTORCH_SANITIZE)
+  add_compile_options(-fsanitize=${MINDTORCH_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${MINDTORCH_SANITIZE})
+  if(MINDTORCH_SANITIZE MATCHES "undefined")
+    add_compile_options(-fno-sanitize-recover=undefined)
+  endif()
+else()
+  add_compile_options(-fno-semantic-interposition)
+  add_link_options(-Wl,-z,now -Wl,--no-undefined -Wl,--as-needed)
+endif()
+
+# Paths are made relative to this checkout, so that all checkouts on a machine share one cache.
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
+      CCACHE_SLOPPINESS=time_macros ${CCACHE_PROGRAM})
+endif()

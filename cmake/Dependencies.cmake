@@ -1,0 +1,58 @@
+# Finds what the library is built with; docs/dependencies.md says why each is there.
+
+# The interpreter runs the source generators and tells where OpenBLAS lies.
+if(NOT Python_EXECUTABLE AND EXISTS ${PROJECT_SOURCE_DIR}/.venv/bin/python)
+  set(Python_EXECUTABLE ${PROJECT_SOURCE_DIR}/.venv/bin/python)
+endif()
+if(MINDTORCH_PYTHON)
+  find_package(Python 3.10 REQUIRED COMPONENTS Interpreter Development.Module)
+else()
+  find_package(Python 3.10 REQUIRED COMPONENTS Interpreter)
+endif()
+
+find_package(Threads REQUIRED)
+find_package(OpenMP REQUIRED COMPONENTS CXX)
+
+find_package(hwy CONFIG QUIET)
+if(NOT hwy_FOUND)
+  message(FATAL_ERROR "Highway is missing: apt-get install libhwy-dev, or run tools/setup.sh")
+endif()
+
+# OpenBLAS comes from PyPI (scipy-openblas32): current, and made to be bundled. Its symbols carry
+# the prefix scipy_.
+execute_process(
+  COMMAND ${Python_EXECUTABLE} -c
+          "import scipy_openblas32 as b; print(b.get_include_dir(), b.get_lib_dir(), sep=';')"
+  OUTPUT_VARIABLE openblas_dirs OUTPUT_STRIP_TRAILING_WHITESPACE
+  RESULT_VARIABLE openblas_status ERROR_QUIET)
+if(NOT openblas_status EQUAL 0)
+  message(FATAL_ERROR "OpenBLAS is missing for ${Python_EXECUTABLE}: "
+                      "pip install scipy-openblas32, or run tools/setup.sh")
+endif()
+list(GET openblas_dirs 0 openblas_include_dir)
+list(GET openblas_dirs 1 openblas_lib_dir)
+add_library(openblas::openblas SHARED IMPORTED)
+set_target_properties(
+  openblas::openblas
+  PROPERTIES IMPORTED_LOCATION ${openblas_lib_dir}/libscipy_openblas.so
+             IMPORTED_SONAME libscipy_openblas.so
+             INTERFACE_INCLUDE_DIRECTORIES ${openblas_include_dir})
+
+# What the sources of the library need; tests that reach inside link it too.
+add_library(mindtorch_backend_libraries INTERFACE)
+target_link_libraries(
+  mindtorch_backend_libraries INTERFACE openblas::openblas hwy::hwy OpenMP::OpenMP_CXX
+                                        Threads::Threads ${CMAKE_DL_LIBS})
+# Three SIMD targets: the baseline, AVX2 and AVX-512. Each one more costs compile time and size.
+target_compile_definitions(mindtorch_backend_libraries
+                           INTERFACE "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3_DL)")
+
+# Shared libraries that travel with the package, so that it needs nothing from the system.
+function(mindtorch_bundled_libraries out)
+  get_target_property(hwy_location hwy::hwy LOCATION)
+  get_filename_component(hwy_file ${hwy_location} REALPATH)
+  execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libgomp.so.1
+                  OUTPUT_VARIABLE gomp_file OUTPUT_STRIP_TRAILING_WHITESPACE)
+  get_filename_component(gomp_file ${gomp_file} REALPATH)
+  set(${out} "libhwy.so.1=${hwy_file};libgomp.so.1=${gomp_file};libscipy_openblas.so=${openblas_lib_dir}/libscipy_openblas.so" PARENT_SCOPE)
+endfunction()
