@@ -6,9 +6,6 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
-if(NOT DEFINED CMAKE_CXX_FLAGS_RELEASE OR CMAKE_CXX_FLAGS_RELEASE STREQUAL "-O3 -DNDEBUG")
-  set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG -g0")
-endif()
 
 # A product and a sum stay two roundings on every instruction set, so that a fused loop, an eager
 # kernel and another machine give the same bits.
@@ -30,7 +27,7 @@ if(MINDTORCH_SANITIZE)
   endif()
 else()
   add_compile_options(-fno-semantic-interposition)
-  add_link_options(-Wl,-z,now -Wl,--no-undefined -Wl,--as-needed)
+  add_link_options(-Wl,-z,now -Wl,--as-needed)
 endif()
 
 # Paths are made relative to this checkout, so that all checkouts on a machine share one cache.

@@ -47,12 +47,24 @@ target_link_libraries(
 target_compile_definitions(mindtorch_backend_libraries
                            INTERFACE "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3_DL)")
 
-# Shared libraries that travel with the package, so that it needs nothing from the system.
-function(mindtorch_bundled_libraries out)
-  get_target_property(hwy_location hwy::hwy LOCATION)
-  get_filename_component(hwy_file ${hwy_location} REALPATH)
+# Shared libraries that travel with the Python package, so that it needs nothing of the system but
+# the C and C++ runtimes; beside them their licences. Sets bundled_libraries and bundled_licences,
+# lists of name=file.
+function(mindtorch_find_bundled)
+  get_target_property(hwy_file hwy::hwy LOCATION)
   execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libgomp.so.1
                   OUTPUT_VARIABLE gomp_file OUTPUT_STRIP_TRAILING_WHITESPACE)
-  get_filename_component(gomp_file ${gomp_file} REALPATH)
-  set(${out} "libhwy.so.1=${hwy_file};libgomp.so.1=${gomp_file};libscipy_openblas.so=${openblas_lib_dir}/libscipy_openblas.so" PARENT_SCOPE)
+  set(libraries "libhwy.so.1=${hwy_file}" "libgomp.so.1=${gomp_file}"
+                "libscipy_openblas.so=${openblas_lib_dir}/libscipy_openblas.so")
+  file(GLOB openblas_licence ${openblas_lib_dir}/../../scipy_openblas32-*/licenses/LICENSE.txt)
+  set(licences)
+  foreach(entry "libhwy=/usr/share/doc/libhwy1/copyright" "libgomp=/usr/share/doc/libgomp1/copyright"
+                "openblas=${openblas_licence}")
+    string(REGEX REPLACE "^[^=]*=" "" file "${entry}")
+    if(file AND EXISTS "${file}")
+      list(APPEND licences "${entry}")
+    endif()
+  endforeach()
+  set(bundled_libraries ${libraries} PARENT_SCOPE)
+  set(bundled_licences ${licences} PARENT_SCOPE)
 endfunction()
