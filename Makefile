@@ -1,0 +1,84 @@
+# `make demo` and `make test` work from a bare Debian machine with Python 3 and a C++ compiler.
+# `make help` lists the rest.
+
+PRESET ?= release
+JOBS ?= $(shell nproc)
+PYTEST_JOBS ?= 2
+PYTEST_ARGS ?=
+PYTHON := .venv/bin/python
+# cmake and ninja may come from .venv; Debian packages unpacked without root lie in build/debian.
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+unpacked := $(CURDIR)/build/debian/usr
+ifneq ($(wildcard $(unpacked)),)
+export CMAKE_PREFIX_PATH := $(unpacked):$(CMAKE_PREFIX_PATH)
+export CPLUS_INCLUDE_PATH := $(unpacked)/include:$(CPLUS_INCLUDE_PATH)
+endif
+
+# `make` or `make -n help` must not need an environment.
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo test test-quick test-cpp test-python bench format lint stubs \
+        stubs-check wheel wheel-check asan tsan clean
+
+help:  ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
+
+setup:  ## packages and the virtual environment .venv
+	@tools/setup.sh
+
+build: setup  ## library, Python module, C++ tests (PRESET=release, or dev)
+	@tools/build.sh $(PRESET) $(JOBS)
+
+demo: build  ## a tour of mindtorch
+	@$(PYTHON) examples/tour.py
+
+test: build  ## every test
+	@tools/test_cpp.sh $(PRESET) $(JOBS)
+	$(PYTHON) -m pytest -q -n $(PYTEST_JOBS) $(PYTEST_ARGS)
+
+test-quick: build  ## every test but those marked slow
+	@tools/test_cpp.sh $(PRESET) $(JOBS)
+	$(PYTHON) -m pytest -q -n $(PYTEST_JOBS) -m "not slow" $(PYTEST_ARGS)
+
+test-cpp: build  ## the C++ tests
+	@tools/test_cpp.sh $(PRESET) $(JOBS)
+
+test-python: build  ## the Python tests (PYTEST_ARGS="-k add")
+	$(PYTHON) -m pytest -q -n $(PYTEST_JOBS) $(PYTEST_ARGS)
+
+bench: build  ## the benchmarks
+	@$(PYTHON) benchmarks/run.py
+
+format: setup  ## format C++ and Python
+	@git ls-files -z '*.h' '*.cpp' | xargs -0 -r .venv/bin/clang-format -i
+	@.venv/bin/ruff check --quiet --fix-only .
+	@.venv/bin/ruff format --quiet .
+
+lint: setup  ## formatting, ruff and the layer check
+	@git ls-files -z '*.h' '*.cpp' | xargs -0 -r .venv/bin/clang-format --dry-run -Werror
+	@.venv/bin/ruff check .
+	@.venv/bin/ruff format --check .
+	@$(PYTHON) tools/check_layers.py
+
+stubs: build  ## type stubs and docs/ops.md, from the registry
+	@$(PYTHON) tools/make_stubs.py
+
+stubs-check: build  ## the checked-in stubs and docs/ops.md are what `make stubs` writes
+	@tools/check_generated.sh
+
+wheel: setup  ## a wheel in dist/
+	@$(PYTHON) -m pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps -w dist .
+	@ls -l dist/*.whl
+
+wheel-check: setup  ## build the wheel, install it beside NumPy alone, use it
+	@$(PYTHON) tools/check_wheel.py
+
+asan: setup  ## C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	@tools/build.sh asan $(JOBS)
+	@tools/test_cpp.sh asan $(JOBS)
+
+tsan: setup  ## C++ tests under ThreadSanitizer
+	@tools/build.sh tsan $(JOBS)
+	@tools/test_cpp.sh tsan $(JOBS)
+
+clean:  ## remove what was built; .venv stays
+	@rm -rf build dist python/mindtorch_v2/*.so

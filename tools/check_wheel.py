@@ -1,0 +1,111 @@
+"""Builds the wheel, installs it into a fresh environment that holds only NumPy, and uses it there.
+
+    .venv/bin/python tools/check_wheel.py [--python PYTHON] [--wheel FILE]
+
+Fails when the wheel is too large, bundles a library twice, needs a library that it does not bundle
+(other than the C and C++ runtimes), does not import, or computes 1 + 1 wrongly.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SIZE_LIMIT_BYTES = 15_000_000
+SYSTEM_LIBRARIES = re.compile(
+    r"(libc|libm|libdl|librt|libpthread|libstdc\+\+|libgcc_s|ld-linux[-.\w]*)\.so(\.\d+)?$"
+)
+
+PROGRAM = """
+import sys, mindtorch_v2 as torch
+assert "torch" not in sys.modules
+result = torch.ones(3) + torch.ones(3)
+assert result.tolist() == [2.0, 2.0, 2.0], result
+product = torch.ones(4, 8) @ torch.ones(8, 2)
+assert product.tolist() == [[8.0, 8.0]] * 4, product
+assert torch.from_numpy(result.numpy()).sum().item() == 6.0
+print("mindtorch_v2", torch.__version__, "from", torch.__file__)
+"""
+
+
+def run(*command: str | Path, **options) -> str:
+    print("+", *command, flush=True)
+    return subprocess.run(command, check=True, text=True, **options).stdout or ""
+
+
+def build_wheel(python: str, folder: Path) -> Path:
+    pip = [python, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    if Path(python) == Path(sys.executable):  # the development environment has the build backend
+        pip.append("--no-build-isolation")
+    run(*pip, "-w", folder, ROOT)
+    (wheel,) = folder.glob("mindtorch_v2-*.whl")
+    return wheel
+
+
+def check_contents(wheel: Path) -> None:
+    size = wheel.stat().st_size
+    print(f"{wheel.name}: {size / 1e6:.1f} MB")
+    if size > SIZE_LIMIT_BYTES:
+        raise SystemExit(f"the wheel has {size} bytes, more than {SIZE_LIMIT_BYTES}")
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        for info in sorted(archive.infolist(), key=lambda i: -i.compress_size)[:6]:
+            print(f"  {info.compress_size / 1e6:6.2f} MB  {info.filename}")
+    for wanted in (r"mindtorch_v2/_C\..*\.so$", r"mindtorch_v2/py\.typed$", r".*\.pyi$"):
+        if not any(re.match(wanted, name) for name in names):
+            raise SystemExit(f"the wheel has no file {wanted}")
+    libraries = [name.rsplit("/", 1)[-1] for name in names if ".so" in name]
+    if len(set(libraries)) != len(libraries):
+        raise SystemExit(f"the wheel holds a library twice: {sorted(libraries)}")
+
+
+def check_linkage(package: Path) -> None:
+    """Everything needed is bundled or a C or C++ runtime."""
+    libraries = [path for path in package.rglob("*.so*") if path.is_file()]
+    bundled = {path.name for path in libraries}
+    for library in libraries:
+        dynamic = subprocess.run(
+            ["readelf", "-d", library], check=True, capture_output=True, text=True
+        ).stdout
+        for needed in re.findall(r"NEEDED.*\[(.*)\]", dynamic):
+            if needed not in bundled and not SYSTEM_LIBRARIES.match(needed):
+                raise SystemExit(f"{library.name} needs {needed}, which the wheel does not hold")
+        for path in re.findall(r"(?:RPATH|RUNPATH).*\[(.*)\]", dynamic):
+            if not all(part.startswith("$ORIGIN") for part in path.split(":")):
+                raise SystemExit(f"{library.name} looks for libraries in {path}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--python", default=sys.executable, help="the interpreter to build for")
+    parser.add_argument("--wheel", type=Path, help="check this wheel instead of building one")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        wheel = arguments.wheel or build_wheel(arguments.python, folder)
+        check_contents(wheel)
+        run(arguments.python, "-m", "venv", folder / "venv")
+        python = folder / "venv" / "bin" / "python"
+        run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel)
+        environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+        run(python, "-c", PROGRAM, cwd=folder, env=environment)
+        packages = run(python, "-m", "pip", "list", "--format=freeze", stdout=subprocess.PIPE)
+        extra = {line.split("==")[0] for line in packages.split()} - {
+            "mindtorch-v2", "mindtorch_v2", "numpy", "pip", "setuptools",
+        }  # fmt: skip
+        if extra:
+            raise SystemExit(f"the wheel pulled in {sorted(extra)}")
+        (package,) = (folder / "venv").glob("lib/python*/site-packages/mindtorch_v2")
+        check_linkage(package)
+    print("the wheel is good")
+
+
+if __name__ == "__main__":
+    main()
