@@ -2,7 +2,7 @@
 
     tools/check_layers.py [root]
 
-Reads the #include lines of mindtorch/, bindings/ and simulator/ and compares ranks. Also checks that
+Reads the #include lines of mindtorch/, bindings/ and simulator/, compares ranks, and checks that
 each folder of mindtorch/ has a README of at most 30 lines. Prints one line per violation and exits
 with status 1 if there is any.
 """
