@@ -15,6 +15,10 @@ add_compile_options(-ffp-contract=off -fno-math-errno)
 add_library(mindtorch_warnings INTERFACE)
 target_compile_options(mindtorch_warnings INTERFACE -Wall -Wextra -Wconversion
                                                     $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # GCC 12 warns about std::string's own operator+ (GCC bug 105651).
+  target_compile_options(mindtorch_warnings INTERFACE -Wno-restrict)
+endif()
 if(MINDTORCH_WERROR)
   target_compile_options(mindtorch_warnings INTERFACE -Werror)
 endif()
