@@ -6,9 +6,9 @@
 
 namespace mindtorch::cpu {
 
-// Functions of one contiguous row of `n` elements. Like the pointwise tiles they are chosen for this
-// machine's instruction set at first use, take any n >= 0 unless said otherwise, and any alignment of
-// at least the element size. float16 and bfloat16 rows are widened to float32 inside.
+// Functions of one contiguous row of `n` elements. Like the pointwise tiles they are chosen for
+// this machine's instruction set at first use, take any n >= 0 unless said otherwise, and any
+// alignment of at least the element size. float16 and bfloat16 rows are widened to float32 inside.
 enum class Row : uint8_t {
   // One element of accumulate_dtype(in), so that partial results can be combined before they are
   // rounded to the output's dtype. n = 0 gives 0 (kProd: 1, kLogsumexp: -inf).
@@ -67,8 +67,8 @@ struct Moments {
 
 // acc[i] = op(acc[i], in[i]): the step of a reduction over an outer dimension. `acc` holds
 // accumulate_dtype(in) for kSum, kProd, kSumSquares and kSumAbs, the row's dtype for kMax and kMin,
-// bool for kAny and kAll; other functions have no such step. The caller fills `acc` first and, where
-// it adds very many float rows, adds them in blocks to keep the error low.
+// bool for kAny and kAll; other functions have no such step. The caller fills `acc` first and,
+// where it adds very many float rows, adds them in blocks to keep the error low.
 using AccumulateFn = void (*)(const void* in, void* acc, int64_t n);
 AccumulateFn find_accumulate(Row function, DType dtype);
 

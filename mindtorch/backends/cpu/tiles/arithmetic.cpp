@@ -1,0 +1,86 @@
+// Arithmetic on floats.
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "mindtorch/backends/cpu/tiles/arithmetic.cpp"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "mindtorch/backends/cpu/tiles/arithmetic-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mindtorch::cpu::HWY_NAMESPACE {
+
+struct Div {
+  template <class D, class V>
+  HWY_INLINE V operator()(D, V a, V b) const {
+    return hn::Div(a, b);
+  }
+};
+struct Reciprocal {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    return hn::Div(hn::Set(d, hn::TFromD<D>{1}), a);
+  }
+};
+struct Fmax {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a, V b) const {
+    return hn::IfThenElse(hn::IsNaN(b), a, max_or_second(d, a, b));
+  }
+};
+struct Fmin {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a, V b) const {
+    return hn::IfThenElse(hn::IsNaN(b), a, min_or_second(d, a, b));
+  }
+};
+struct Copysign {
+  template <class D, class V>
+  HWY_INLINE V operator()(D, V a, V b) const {
+    return hn::CopySign(a, b);
+  }
+};
+struct Sqrt {
+  template <class D, class V>
+  HWY_INLINE V operator()(D, V a) const {
+    return hn::Sqrt(a);
+  }
+};
+struct Rsqrt {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    return hn::Div(hn::Set(d, hn::TFromD<D>{1}), hn::Sqrt(a));
+  }
+};
+
+template <class... Ts>
+void enter(TileTable& table) {
+  add_map<Add, Ts...>(table, Pointwise::kAdd);
+  add_map<Sub, Ts...>(table, Pointwise::kSub);
+  add_map<Mul, Ts...>(table, Pointwise::kMul);
+  add_map<Div, Ts...>(table, Pointwise::kDiv);
+  add_map<AddScaled, Ts...>(table, Pointwise::kAddScaled);
+  add_map<Maximum, Ts...>(table, Pointwise::kMaximum);
+  add_map<Minimum, Ts...>(table, Pointwise::kMinimum);
+  add_map<Fmax, Ts...>(table, Pointwise::kFmax);
+  add_map<Fmin, Ts...>(table, Pointwise::kFmin);
+  add_map<Abs, Ts...>(table, Pointwise::kAbs);
+  add_map<Neg, Ts...>(table, Pointwise::kNeg);
+  add_map<Sign, Ts...>(table, Pointwise::kSign);
+  add_map<Square, Ts...>(table, Pointwise::kSquare);
+  add_map<Reciprocal, Ts...>(table, Pointwise::kReciprocal);
+  add_map<Sqrt, Ts...>(table, Pointwise::kSqrt);
+  add_map<Rsqrt, Ts...>(table, Pointwise::kRsqrt);
+  add_map<Relu, Ts...>(table, Pointwise::kRelu);
+  add_map<Copysign, Ts...>(table, Pointwise::kCopysign);
+  add_map<Heaviside, Ts...>(table, Pointwise::kHeaviside);
+}
+void arithmetic(TileTable& table) { enter<float, double>(table); }
+
+}  // namespace mindtorch::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mindtorch::cpu {
+HWY_EXPORT(arithmetic);
+void add_arithmetic(TileTable& table) { HWY_DYNAMIC_DISPATCH(arithmetic)(table); }
+}  // namespace mindtorch::cpu
+#endif

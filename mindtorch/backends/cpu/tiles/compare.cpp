@@ -1,0 +1,112 @@
+// Comparison and logic, on every dtype; the result is bool.
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "mindtorch/backends/cpu/tiles/compare.cpp"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "mindtorch/backends/cpu/tiles/tile-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mindtorch::cpu::HWY_NAMESPACE {
+
+struct Eq {
+  template <class D, class V>
+  HWY_INLINE hn::Mask<D> operator()(D, V a, V b) const {
+    return hn::Eq(a, b);
+  }
+};
+struct Ne {
+  template <class D, class V>
+  HWY_INLINE hn::Mask<D> operator()(D, V a, V b) const {
+    return hn::Ne(a, b);
+  }
+};
+struct Lt {
+  template <class D, class V>
+  HWY_INLINE hn::Mask<D> operator()(D, V a, V b) const {
+    return hn::Lt(a, b);
+  }
+};
+// Integers have no "less or equal" instruction below AVX-512, and it must be false for NaN.
+struct Le {
+  template <class D, class V>
+  HWY_INLINE hn::Mask<D> operator()(D, V a, V b) const {
+    if constexpr (hwy::IsFloat<hn::TFromD<D>>()) {
+      return hn::Le(a, b);
+    } else {
+      return hn::Not(hn::Lt(b, a));
+    }
+  }
+};
+
+// Logic: a value is true when it is not zero, so NaN is true.
+template <class D, class V>
+HWY_INLINE hn::Mask<D> truth(D d, V a) {
+  return hn::Ne(a, hn::Zero(d));
+}
+struct LogicalAnd {
+  template <class D, class V>
+  HWY_INLINE hn::Mask<D> operator()(D d, V a, V b) const {
+    return hn::And(truth(d, a), truth(d, b));
+  }
+};
+struct LogicalOr {
+  template <class D, class V>
+  HWY_INLINE hn::Mask<D> operator()(D d, V a, V b) const {
+    return hn::Or(truth(d, a), truth(d, b));
+  }
+};
+struct LogicalXor {
+  template <class D, class V>
+  HWY_INLINE hn::Mask<D> operator()(D d, V a, V b) const {
+    return hn::Xor(truth(d, a), truth(d, b));
+  }
+};
+struct LogicalNot {
+  template <class D, class V>
+  HWY_INLINE hn::Mask<D> operator()(D d, V a) const {
+    return hn::Eq(a, hn::Zero(d));
+  }
+};
+
+// a > b is b < a: the same tile with its inputs exchanged.
+template <TileFn kTile>
+void swapped(const void* const* inputs, void* out, int64_t n, const PointwiseParams& params) {
+  const void* const exchanged[2] = {inputs[1], inputs[0]};
+  kTile(exchanged, out, n, params);
+}
+
+// kDType's elements, held as T.
+template <DType kDType, class T>
+void enter(TileTable& table) {
+  table.add(Pointwise::kEq, kDType, &test_tile<Eq, T>);
+  table.add(Pointwise::kNe, kDType, &test_tile<Ne, T>);
+  table.add(Pointwise::kLt, kDType, &test_tile<Lt, T>);
+  table.add(Pointwise::kLe, kDType, &test_tile<Le, T>);
+  table.add(Pointwise::kGt, kDType, &swapped<&test_tile<Lt, T>>);
+  table.add(Pointwise::kGe, kDType, &swapped<&test_tile<Le, T>>);
+  table.add(Pointwise::kLogicalAnd, kDType, &test_tile<LogicalAnd, T>);
+  table.add(Pointwise::kLogicalOr, kDType, &test_tile<LogicalOr, T>);
+  table.add(Pointwise::kLogicalXor, kDType, &test_tile<LogicalXor, T>);
+  table.add(Pointwise::kLogicalNot, kDType, &test_tile<LogicalNot, T>);
+}
+
+void compare(TileTable& table) {
+  enter<DType::kBool, uint8_t>(table);
+  enter<DType::kUInt8, uint8_t>(table);
+  enter<DType::kInt8, int8_t>(table);
+  enter<DType::kInt16, int16_t>(table);
+  enter<DType::kInt32, int32_t>(table);
+  enter<DType::kInt64, int64_t>(table);
+  enter<DType::kFloat32, float>(table);
+  enter<DType::kFloat64, double>(table);
+}
+
+}  // namespace mindtorch::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mindtorch::cpu {
+HWY_EXPORT(compare);
+void add_compare(TileTable& table) { HWY_DYNAMIC_DISPATCH(compare)(table); }
+}  // namespace mindtorch::cpu
+#endif

@@ -1,0 +1,54 @@
+#include "mindtorch/backends/cpu/tiles/table.h"
+
+#include <bit>
+
+namespace mindtorch::cpu {
+
+TileTable build_tables() {
+  TileTable table;
+  add_arithmetic(table);
+  add_arithmetic_int(table);
+  add_compare(table);
+  add_casts(table);
+  add_gathers(table);
+  return table;
+}
+
+namespace {
+
+const TileTable& tables() {
+  static const TileTable table = build_tables();
+  return table;
+}
+
+int size_index(int64_t element_size_bytes) {
+  MT_ASSERT(element_size_bytes == 1 || element_size_bytes == 2 || element_size_bytes == 4 ||
+            element_size_bytes == 8);
+  return std::countr_zero(static_cast<uint64_t>(element_size_bytes));
+}
+
+}  // namespace
+
+TileFn find_tile(ops::Pointwise function, DType compute) {
+  return tables().tiles[static_cast<int>(function)][static_cast<int>(compute)];
+}
+CastFn find_cast(DType from, DType to) {
+  return tables().casts[static_cast<int>(from)][static_cast<int>(to)];
+}
+GatherFn find_gather(int64_t element_size_bytes) {
+  return tables().gathers[size_index(element_size_bytes)];
+}
+ScatterFn find_scatter(int64_t element_size_bytes) {
+  return tables().scatters[size_index(element_size_bytes)];
+}
+RowFn find_row(Row function, DType dtype) {
+  return tables().rows[static_cast<int>(function)][static_cast<int>(dtype)];
+}
+AccumulateFn find_accumulate(Row function, DType dtype) {
+  return tables().accumulates[static_cast<int>(function)][static_cast<int>(dtype)];
+}
+AccumulateArgFn find_accumulate_arg(Row function, DType dtype) {
+  return tables().accumulate_args[static_cast<int>(function)][static_cast<int>(dtype)];
+}
+
+}  // namespace mindtorch::cpu

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "mindtorch/backends/cpu/tile.h"
+#include "mindtorch/backends/cpu/tiles/row.h"
+
+namespace mindtorch::cpu {
+
+// Every tile of one instruction set. Each family file enters its own functions; empty entries are
+// null. build_tables() picks the instruction set; tests build one per set that the CPU supports.
+struct TileTable {
+  TileFn tiles[ops::kPointwiseCount][kDTypeCount] = {};
+  CastFn casts[kDTypeCount][kDTypeCount] = {};
+  GatherFn gathers[4] = {};  // by log2 of the element size
+  ScatterFn scatters[4] = {};
+  RowFn rows[kRowCount][kDTypeCount] = {};
+  AccumulateFn accumulates[kRowCount][kDTypeCount] = {};
+  AccumulateArgFn accumulate_args[kRowCount][kDTypeCount] = {};
+
+  void add(ops::Pointwise function, DType dtype, TileFn tile) {
+    tiles[static_cast<int>(function)][static_cast<int>(dtype)] = tile;
+  }
+};
+
+void add_arithmetic(TileTable& table);
+void add_arithmetic_int(TileTable& table);
+void add_divide(TileTable& table);
+void add_compare(TileTable& table);
+void add_predicate(TileTable& table);
+void add_bits(TileTable& table);
+void add_rounding(TileTable& table);
+void add_select(TileTable& table);
+void add_casts(TileTable& table);
+void add_float_casts(TileTable& table);
+void add_gathers(TileTable& table);
+
+TileTable build_tables();
+
+}  // namespace mindtorch::cpu
