@@ -1,0 +1,83 @@
+"""One library in one process, timing statements on request.
+
+Requests and answers are JSON, one per line: `prepare` runs a setup and finds how many calls make a
+sample long enough to trust, `sample` times that many. See Note [Two processes] in measure.py.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import sys
+import timeit
+from time import perf_counter_ns
+
+
+class Worker:
+    def __init__(self, module_name: str, threads: int) -> None:
+        self.module = importlib.import_module(module_name)
+        self.module.set_num_threads(threads)
+        self.timer: timeit.Timer | None = None
+        self.number = 1
+
+    def prepare(self, setup: str, stmt: str, sample_ns: int) -> dict:
+        self.timer = None  # the arrays of the case before must be gone first
+        gc.collect()
+        self.module.manual_seed(0)
+        # The setup runs here once and not in every sample.
+        names: dict = {"torch": self.module}
+        exec(setup, names)
+        self.timer = timeit.Timer(stmt, timer=perf_counter_ns, globals=names)
+        self.timer.timeit(1)  # first calls fill caches and start threads
+        self.number, elapsed_ns = self._enough(sample_ns)
+        return {"number": self.number, "call_ns": elapsed_ns / self.number}
+
+    def _enough(self, sample_ns: int) -> tuple[int, int]:
+        """Grows 1, 2, 5, 10, 20, ... as timeit does, until one sample lasts `sample_ns`."""
+        scale = 1
+        while True:
+            for step in (1, 2, 5):
+                number = scale * step
+                elapsed_ns = self.timer.timeit(number)
+                if elapsed_ns >= sample_ns:
+                    return number, elapsed_ns
+            scale *= 10
+
+    def sample(self) -> dict:
+        # timeit switches the garbage collector off while it times.
+        return {"call_ns": self.timer.timeit(self.number) / self.number}
+
+    def describe(self) -> dict:
+        return {
+            "version": str(getattr(self.module, "__version__", "?")),
+            "threads": self.module.get_num_threads(),
+        }
+
+
+def main() -> None:
+    # A library that prints must not spoil the answers: keep the pipe, send the rest to stderr.
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+
+    def answer(message: dict) -> None:
+        answers.write(json.dumps(message) + "\n")
+        answers.flush()
+
+    try:
+        worker = Worker(sys.argv[1], int(sys.argv[2]))
+    except Exception as error:
+        answer({"error": f"{type(error).__name__}: {error}"})
+        return
+    answer(worker.describe())
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            answer(getattr(worker, request.pop("do"))(**request))
+        except Exception as error:
+            answer({"error": f"{type(error).__name__}: {error}"})
+
+
+if __name__ == "__main__":
+    main()
