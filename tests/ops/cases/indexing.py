@@ -1,0 +1,3 @@
+"""Cases to come."""
+
+CASES = []
