@@ -6,13 +6,6 @@ JOBS ?= $(shell nproc)
 PYTEST_JOBS ?= 2
 PYTEST_ARGS ?=
 PYTHON := .venv/bin/python
-# cmake and ninja may come from .venv; Debian packages unpacked without root lie in build/debian.
-export PATH := $(CURDIR)/.venv/bin:$(PATH)
-unpacked := $(CURDIR)/build/debian/usr
-ifneq ($(wildcard $(unpacked)),)
-export CMAKE_PREFIX_PATH := $(unpacked):$(CMAKE_PREFIX_PATH)
-export CPLUS_INCLUDE_PATH := $(unpacked)/include:$(CPLUS_INCLUDE_PATH)
-endif
 
 # `make` or `make -n help` must not need an environment.
 .DEFAULT_GOAL := help
@@ -66,11 +59,13 @@ stubs-check: build  ## the checked-in stubs and docs/ops.md are what `make stubs
 	@tools/check_generated.sh
 
 wheel: setup  ## a wheel in dist/
-	@$(PYTHON) -m pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps -w dist .
+	@. tools/environment.sh && \
+	  $(PYTHON) -m pip wheel --quiet --disable-pip-version-check \
+	  --no-build-isolation --no-deps -w dist .
 	@ls -l dist/*.whl
 
 wheel-check: setup  ## build the wheel, install it beside NumPy alone, use it
-	@$(PYTHON) tools/check_wheel.py
+	@. tools/environment.sh && $(PYTHON) tools/check_wheel.py
 
 asan: setup  ## C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@tools/build.sh asan $(JOBS)

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# Configures (once) and builds one preset: tools/build.sh <preset> <jobs>. The Makefile calls it after
-# tools/setup.sh, with .venv/bin in PATH.
+# Configures (once) and builds one preset: tools/build.sh <preset> <jobs>. Run tools/setup.sh first.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+source tools/environment.sh
 preset=${1:-release}
 jobs=${2:-$(nproc)}
 build=build/$preset
 
 # The sources with heavy templates take up to 2 GB each while they compile.
 memory_gb=$(awk '/MemAvailable/ {print int($2 / 1048576)}' /proc/meminfo 2>/dev/null || echo 64)
-((jobs > memory_gb / 2)) && jobs=$((memory_gb / 2))
-((jobs < 1)) && jobs=1
+if ((jobs > memory_gb / 2)); then jobs=$((memory_gb / 2)); fi
+if ((jobs < 1)); then jobs=1; fi
 
 if [[ ! -f $build/build.ninja ]]; then
   options=()
@@ -23,12 +23,11 @@ if [[ ! -f $build/build.ninja ]]; then
     options+=("-DPython_INCLUDE_DIR=$PWD/build/debian/usr/include/$headers")
   fi
   echo "[build] configuring $build"
-  cmake --preset "$preset" "${options[@]}" >"/tmp/mindtorch-configure.$$" 2>&1 || {
-    cat "/tmp/mindtorch-configure.$$" >&2
-    rm -f "/tmp/mindtorch-configure.$$"
+  mkdir -p "$build"
+  cmake --preset "$preset" "${options[@]}" >"$build/configure.log" 2>&1 || {
+    cat "$build/configure.log" >&2
     exit 1
   }
-  rm -f "/tmp/mindtorch-configure.$$"
 fi
 echo "[build] building $build with $jobs jobs (the first time takes some minutes)"
 cmake --build "$build" -j "$jobs"

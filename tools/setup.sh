@@ -102,7 +102,7 @@ fi
 # --- virtual environment --------------------------------------------------------------------------
 if [[ ! -x $venv/bin/python ]]; then
   say "creating .venv with $("$python" --version)"
-  "$python" -m venv "$venv" 2>/dev/null || {
+  "$python" -m venv "$venv" >/dev/null 2>&1 || {
     rm -rf "$venv"
     "$python" -m venv --without-pip "$venv" ||
       fail "Python's venv module is missing: apt-get install python3-venv"
