@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+
+#include "mindtorch/base/macros.h"
+
+// Note [One thread pool]
+// Every loop of the CPU backend that uses more than one thread goes through parallel_for, and so
+// through OpenMP's pool. OpenBLAS would bring a second pool of its own; it is kept at one thread,
+// and gemm.cpp divides a product into blocks instead. The two never compete for the same cores.
+namespace mindtorch::cpu {
+
+// How many threads parallel_for may use, the caller included. Process-wide, like torch's. Before
+// set_num_threads: MINDTORCH_NUM_THREADS, else OMP_NUM_THREADS, else the physical cores this
+// process may run on, within the CPU quota of its control group.
+//
+// In a child forked by a thread that had used the pool this is 1 on that thread, whatever was set:
+// the pool's workers stayed with the parent. Threads started by the child have pools of their own.
+MT_API int num_threads();
+
+// Throws RuntimeError unless count >= 1.
+MT_API void set_num_threads(int count);
+
+// True while the calling thread runs the body of a parallel_for.
+MT_API bool in_parallel_region();
+
+// Which thread of the running parallel_for this is: 0 .. num_threads() - 1, and 0 outside.
+MT_API int thread_index();
+
+namespace detail {
+using RangeFn = void (*)(const void* body, int64_t begin, int64_t end);
+MT_API void run_parallel(int64_t begin, int64_t end, int64_t grain, RangeFn call, const void* body);
+}  // namespace detail
+
+// Runs body(b, e) on ranges that together cover [begin, end): at most one range for each thread,
+// each of at least `grain` elements save the last, divided the same way on every call. A range of
+// at most `grain` elements runs inline, as do nested calls. When bodies throw, one of the
+// exceptions reaches the caller after all bodies have ended. An empty range calls nothing.
+template <typename Body>
+void parallel_for(int64_t begin, int64_t end, int64_t grain, const Body& body) {
+  if (begin >= end) return;
+  if (end - begin <= grain) {
+    body(begin, end);
+    return;
+  }
+  detail::run_parallel(
+      begin, end, grain,
+      [](const void* erased, int64_t from, int64_t to) {
+        (*static_cast<const Body*>(erased))(from, to);
+      },
+      &body);
+}
+
+}  // namespace mindtorch::cpu
