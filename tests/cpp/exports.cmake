@@ -1,5 +1,6 @@
 # Fails when LIBRARY exports a symbol outside namespace mindtorch. What the C++ library's templates
 # leave behind (weak and unique symbols of std) is harmless.
+cmake_minimum_required(VERSION 3.25)
 execute_process(COMMAND ${NM} -DC --defined-only ${LIBRARY} OUTPUT_VARIABLE output
                 COMMAND_ERROR_IS_FATAL ANY)
 string(REPLACE ";" "," output "${output}")

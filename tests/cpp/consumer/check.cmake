@@ -1,5 +1,6 @@
 # Installs the build BUILD_DIR under WORK_DIR, then configures, builds and runs the project beside
 # this script against that installation.
+cmake_minimum_required(VERSION 3.25)
 file(REMOVE_RECURSE ${WORK_DIR})
 function(step)
   execute_process(COMMAND ${ARGV} COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY)
