@@ -1,0 +1,120 @@
+// Compiled once for each instruction set, by including itself through foreach_target.h.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "mindtorch/backends/cpu/runs.cpp"
+#include "hwy/cache_control.h"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+//
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "mindtorch/backends/cpu/runs.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mindtorch::cpu::HWY_NAMESPACE {
+
+// As wide as one cache line; the compiler splits it where registers are narrower.
+using Line [[gnu::vector_size(64)]] = uint64_t;
+using QuarterLine [[gnu::vector_size(16)]] = uint64_t;
+
+template <typename Vector>
+inline void move(const uint8_t* from, uint8_t* to) {
+  Vector value;
+  std::memcpy(&value, from, sizeof(value));
+  std::memcpy(to, &value, sizeof(value));
+}
+
+// Any length of at least one vector: the last one reaches back.
+template <typename Vector>
+inline void copy_by(const uint8_t* from, uint8_t* to, int64_t bytes) {
+  constexpr auto kStep = static_cast<int64_t>(sizeof(Vector));
+  for (int64_t i = 0; i < bytes - kStep; i += kStep) move<Vector>(from + i, to + i);
+  move<Vector>(from + bytes - kStep, to + bytes - kStep);
+}
+
+inline void copy_short(const uint8_t* from, uint8_t* to, int64_t bytes) {
+  if (bytes >= 64) return copy_by<Line>(from, to, bytes);
+  if (bytes >= 16) return copy_by<QuarterLine>(from, to, bytes);
+  if (bytes >= 8) return copy_by<uint64_t>(from, to, bytes);
+  if (bytes >= 4) return copy_by<uint32_t>(from, to, bytes);
+  for (int64_t i = 0; i < bytes; ++i) to[i] = from[i];
+}
+
+void copy(const Runs& runs, int64_t bytes) {
+  const uint8_t* from = runs.from;
+  uint8_t* to = runs.to;
+  for (int64_t i = 0; i < runs.count; ++i, from += runs.from_step, to += runs.to_step) {
+    copy_short(from, to, bytes);
+  }
+}
+
+void fill(const Runs& runs, int64_t element_size, int64_t bytes) {
+  const uint8_t* from = runs.from;
+  uint8_t* to = runs.to;
+  for (int64_t i = 0; i < runs.count; ++i, from += runs.from_step, to += runs.to_step) {
+    if (bytes < 64 || 64 % element_size != 0) {
+      for (int64_t at = 0; at < bytes; at += element_size) copy_short(from, to + at, element_size);
+      continue;
+    }
+    uint8_t pattern[64];
+    for (int64_t at = 0; at < 64; at += element_size) copy_short(from, pattern + at, element_size);
+    Line line;
+    std::memcpy(&line, pattern, sizeof(line));
+    for (int64_t at = 0; at < bytes - 64; at += 64) std::memcpy(to + at, &line, sizeof(line));
+    std::memcpy(to + bytes - 64, &line, sizeof(line));  // begins at a whole element
+  }
+}
+
+void stream(const Runs& runs, int64_t bytes) {
+  const uint8_t* from = runs.from;
+  uint8_t* to = runs.to;
+  for (int64_t i = 0; i < runs.count; ++i, from += runs.from_step, to += runs.to_step) {
+    const auto misaligned = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % 64);
+    int64_t at = misaligned == 0 ? 0 : std::min(bytes, 64 - misaligned);
+    copy_short(from, to, at);
+#if HWY_TARGET == HWY_SCALAR
+    for (; at + 64 <= bytes; at += 64) move<Line>(from + at, to + at);
+#else
+    constexpr hwy::HWY_NAMESPACE::CappedTag<uint8_t, 64> d;
+    constexpr auto kStep = static_cast<int64_t>(hwy::HWY_NAMESPACE::MaxLanes(d));
+    for (; at + 64 <= bytes; at += 64) {
+      for (int64_t part = at; part < at + 64; part += kStep) {
+        hwy::HWY_NAMESPACE::Stream(hwy::HWY_NAMESPACE::LoadU(d, from + part), d, to + part);
+      }
+    }
+#endif
+    copy_short(from + at, to + at, bytes - at);
+  }
+#if HWY_TARGET != HWY_SCALAR
+  hwy::FlushStream();
+#endif
+}
+
+}  // namespace mindtorch::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mindtorch::cpu {
+
+HWY_EXPORT(copy);
+HWY_EXPORT(fill);
+HWY_EXPORT(stream);
+
+void copy_runs(const Runs& runs, int64_t bytes) {
+  // The C library knows best from where on a run is long.
+  if (bytes <= 1024) return HWY_DYNAMIC_DISPATCH(copy)(runs, bytes);
+  for (int64_t i = 0; i < runs.count; ++i) {
+    std::memcpy(runs.to + i * runs.to_step, runs.from + i * runs.from_step,
+                static_cast<size_t>(bytes));
+  }
+}
+
+void fill_runs(const Runs& runs, int64_t element_size, int64_t bytes) {
+  HWY_DYNAMIC_DISPATCH(fill)(runs, element_size, bytes);
+}
+
+void stream_runs(const Runs& runs, int64_t bytes) { HWY_DYNAMIC_DISPATCH(stream)(runs, bytes); }
+
+}  // namespace mindtorch::cpu
+#endif  // HWY_ONCE

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+namespace mindtorch::cpu {
+
+// `count` pieces of memory of the same length, `from_step` bytes apart in the source and `to_step`
+// in the destination.
+struct Runs {
+  const uint8_t* from;
+  int64_t from_step;
+  uint8_t* to;
+  int64_t to_step;
+  int64_t count;
+};
+
+// Copies `bytes` contiguous bytes for every piece: memcpy without the call for the short ones that
+// permuted arrays are made of.
+void copy_runs(const Runs& runs, int64_t bytes);
+
+// Fills `bytes` bytes of every piece with its one element of `element_size` bytes.
+void fill_runs(const Runs& runs, int64_t element_size, int64_t bytes);
+
+// copy_runs past the caches, for memory that nobody reads soon. The stores of one call are visible
+// to other threads when it returns.
+void stream_runs(const Runs& runs, int64_t bytes);
+
+}  // namespace mindtorch::cpu
