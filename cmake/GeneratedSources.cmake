@@ -20,5 +20,8 @@ if(EXISTS ${make_functions})
   add_custom_target(mindtorch_generated_files DEPENDS ${generated_files})
   add_dependencies(mindtorch_generated mindtorch_generated_files)
   target_sources(mindtorch PRIVATE ${generated_dir}/mindtorch/functional/functions.cpp)
+  set_source_files_properties(
+    ${generated_dir}/mindtorch/functional/functions.cpp TARGET_DIRECTORY mindtorch
+    PROPERTIES COMPILE_OPTIONS "-UMINDTORCH_INTERNAL")
 endif()
 add_dependencies(mindtorch mindtorch_generated)

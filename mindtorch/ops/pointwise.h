@@ -93,6 +93,11 @@ constexpr const PointwiseInfo& info(Pointwise function) {
   return kPointwiseInfo[static_cast<int>(function)];
 }
 
+// Comparisons and predicates give bool, whatever they compute in.
+constexpr bool gives_bool(Pointwise function) {
+  return function >= Pointwise::kEq && function <= Pointwise::kSignbit;
+}
+
 // Scalar parameters, in both readings: kernels on integers read `i`, on floats `f`.
 struct PointwiseParams {
   double f[3] = {0, 0, 0};

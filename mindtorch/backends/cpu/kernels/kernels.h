@@ -1,0 +1,14 @@
+#pragma once
+
+#include "mindtorch/ops/registry.h"
+
+namespace mindtorch::cpu {
+
+// One function per family, called by register_cpu.
+void register_copy(ops::Registry& registry);
+void register_creation(ops::Registry& registry);
+
+// All CPU kernels and the pointwise engine.
+void register_cpu(ops::Registry& registry);
+
+}  // namespace mindtorch::cpu

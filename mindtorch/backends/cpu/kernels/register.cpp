@@ -1,0 +1,12 @@
+#include "mindtorch/backends/cpu/kernels/kernels.h"
+#include "mindtorch/backends/cpu/pointwise.h"
+
+namespace mindtorch::cpu {
+
+void register_cpu(ops::Registry& registry) {
+  registry.pointwise_engine(DeviceType::kCpu, &run_pointwise);
+  register_copy(registry);
+  register_creation(registry);
+}
+
+}  // namespace mindtorch::cpu

@@ -1,0 +1,266 @@
+#include "mindtorch/backends/cpu/pointwise.h"
+
+#include <cstring>
+
+#include "mindtorch/backends/cpu/parallel.h"
+#include "mindtorch/backends/cpu/strided_loop.h"
+#include "mindtorch/backends/cpu/tile.h"
+#include "mindtorch/backends/cpu/transpose.h"
+
+namespace mindtorch::cpu {
+namespace {
+
+constexpr int64_t kTile = 1024;           // elements; four buffers of doubles fit the L1 cache
+constexpr int64_t kGrain = 32 * 1024;     // elements a thread should get at least
+
+// Tiles exist for float32 instead of the 16-bit floats.
+DType tile_dtype(DType dtype) {
+  return dtype == DType::kFloat16 || dtype == DType::kBFloat16 ? DType::kFloat32 : dtype;
+}
+
+[[noreturn]] void no_tile(ops::Pointwise function, DType dtype) {
+  MT_THROW(RuntimeError, "\"", info(function).name, "\" not implemented for '", legacy_name(dtype),
+           "'");
+}
+
+void fill_elements(void* to, const void* value, int64_t element_size, int64_t n) {
+  const auto fill = [&]<typename T>(T) {
+    T element;
+    std::memcpy(&element, value, sizeof(T));
+    std::fill_n(static_cast<T*>(to), n, element);
+  };
+  switch (element_size) {
+    case 1: return fill(uint8_t{});
+    case 2: return fill(uint16_t{});
+    case 4: return fill(uint32_t{});
+    default: return fill(uint64_t{});
+  }
+}
+
+// Brings one operand of a tile into the dtype and layout the tile wants.
+struct Loader {
+  int64_t stride_bytes;
+  int64_t from_size;
+  int64_t to_size;
+  CastFn cast;      // null: same dtype
+  GatherFn gather;  // null: contiguous or broadcast
+
+  Loader(DType from, DType to, int64_t stride_bytes)
+      : stride_bytes(stride_bytes),
+        from_size(size_bytes(from)),
+        to_size(size_bytes(to)),
+        cast(from == to ? nullptr : find_cast(from, to)),
+        gather(stride_bytes == from_size || stride_bytes == 0 ? nullptr : find_gather(from_size)) {}
+
+  bool direct() const { return cast == nullptr && stride_bytes == from_size; }
+  bool broadcast() const { return stride_bytes == 0; }
+
+  const void* load(const char* from, int64_t n, char* buffer, char* scratch) const {
+    if (direct()) return from;
+    if (broadcast()) {
+      alignas(8) char value[8];
+      if (cast != nullptr) {
+        cast(from, value, 1);
+      } else {
+        std::memcpy(value, from, static_cast<size_t>(from_size));
+      }
+      fill_elements(buffer, value, to_size, n);
+      return buffer;
+    }
+    if (gather == nullptr) {
+      cast(from, buffer, n);
+      return buffer;
+    }
+    if (cast == nullptr) {
+      gather(from, stride_bytes, buffer, n);
+      return buffer;
+    }
+    gather(from, stride_bytes, scratch, n);
+    cast(scratch, buffer, n);
+    return buffer;
+  }
+};
+
+// Takes a tile's result to its place in the output.
+struct Storer {
+  int64_t stride_bytes;
+  CastFn cast;
+  ScatterFn scatter;
+
+  Storer(DType from, DType to, int64_t stride_bytes)
+      : stride_bytes(stride_bytes),
+        cast(from == to ? nullptr : find_cast(from, to)),
+        scatter(stride_bytes == size_bytes(to) ? nullptr : find_scatter(size_bytes(to))) {}
+
+  bool direct() const { return cast == nullptr && scatter == nullptr; }
+
+  void store(const void* from, char* to, int64_t n, char* scratch) const {
+    if (cast != nullptr && scatter != nullptr) {
+      cast(from, scratch, n);
+      scatter(scratch, to, stride_bytes, n);
+    } else if (cast != nullptr) {
+      cast(from, to, n);
+    } else {
+      scatter(from, to, stride_bytes, n);
+    }
+  }
+};
+
+struct Buffers {
+  alignas(64) char inputs[3][kTile * 8];
+  alignas(64) char output[kTile * 8];
+  alignas(64) char scratch[kTile * 8];
+};
+
+void run_tiled(TileFn tile, const ops::PointwiseCall& call, DType compute, DType native,
+               const Tensor& out) {
+  StridedLoop<4> loop;
+  loop.add(out, out.sizes());
+  for (int i = 0; i < call.count; ++i) loop.add(*call.operands[i], out.sizes());
+  loop.prepare(out.sizes());
+
+  SmallVector<Loader, 3> loaders;
+  bool all_direct = true;
+  for (int i = 0; i < call.count; ++i) {
+    const bool condition = call.function == ops::Pointwise::kWhere && i == 0;
+    loaders.emplace_back(call.operands[i]->dtype(), condition ? DType::kBool : compute,
+                         loop.strides_bytes[i + 1][0]);
+    all_direct &= loaders.back().direct();
+  }
+  const Storer storer(native, out.dtype(), loop.strides_bytes[0][0]);
+  all_direct &= storer.direct();
+
+  const int64_t inner = loop.inner_size();
+  const int64_t block = all_direct ? kGrain : kTile;
+  const int64_t blocks = (inner + block - 1) / block;
+  const int64_t grain = std::max<int64_t>(1, kGrain / std::min(inner, block));
+  parallel_for(0, loop.outer_size() * blocks, grain, [&](int64_t begin, int64_t end) {
+    Buffers buffers;
+    int64_t unit = begin;
+    while (unit < end) {
+      // All blocks of this range that lie on one line.
+      const int64_t line = unit / blocks;
+      const int64_t line_end = std::min(end, (line + 1) * blocks);
+      const int64_t last_line = blocks == 1 ? end : line + 1;
+      loop.for_lines(line, last_line, [&](char* const* at) {
+        const int64_t first_block = blocks == 1 ? 0 : unit % blocks;
+        const int64_t end_block = blocks == 1 ? 1 : first_block + (line_end - unit);
+        bool filled[3] = {};
+        for (int64_t b = first_block; b < end_block; ++b) {
+          const int64_t start = b * block;
+          const int64_t n = std::min(block, inner - start);
+          const void* inputs[3];
+          for (int i = 0; i < call.count; ++i) {
+            const auto index = static_cast<size_t>(i);
+            const Loader& loader = loaders[index];
+            if (loader.broadcast() && filled[i]) {
+              inputs[i] = buffers.inputs[i];
+              continue;
+            }
+            filled[i] = loader.broadcast() && n == std::min(block, inner);
+            inputs[i] = loader.load(at[i + 1] + start * loader.stride_bytes, n, buffers.inputs[i],
+                                    buffers.scratch);
+          }
+          char* to = at[0] + start * storer.stride_bytes;
+          if (storer.direct()) {
+            tile(inputs, to, n, call.params);
+          } else {
+            tile(inputs, buffers.output, n, call.params);
+            storer.store(buffers.output, to, n, buffers.scratch);
+          }
+        }
+      });
+      unit = blocks == 1 ? end : line_end;
+    }
+  });
+}
+
+}  // namespace
+
+void run_pointwise(ops::Launch&, const ops::PointwiseCall& call, const Tensor& out) {
+  const DType compute = tile_dtype(call.compute);
+  const TileFn tile = find_tile(call.function, compute);
+  if (MT_UNLIKELY(tile == nullptr)) no_tile(call.function, call.compute);
+  const DType native = gives_bool(call.function) ? DType::kBool : compute;
+
+  bool direct = out.dtype() == native && out.is_contiguous();
+  const void* inputs[3];
+  for (int i = 0; i < call.count && direct; ++i) {
+    const Tensor& operand = *call.operands[i];
+    const bool condition = call.function == ops::Pointwise::kWhere && i == 0;
+    direct = operand.dtype() == (condition ? DType::kBool : compute) && operand.is_contiguous() &&
+             operand.sizes() == out.sizes();
+    inputs[i] = operand.data_ptr();
+  }
+  if (!direct) {
+    run_tiled(tile, call, compute, native, out);
+    return;
+  }
+  const int64_t n = out.numel();
+  if (n <= kGrain) {
+    tile(inputs, out.data_ptr(), n, call.params);
+    return;
+  }
+  parallel_for(0, n, kGrain, [&](int64_t begin, int64_t end) {
+    const void* shifted[3];
+    for (int i = 0; i < call.count; ++i) {
+      shifted[i] = static_cast<const char*>(inputs[i]) + begin * call.operands[i]->element_size();
+    }
+    tile(shifted, out.data<char>() + begin * out.element_size(), end - begin, call.params);
+  });
+}
+
+void copy(const Tensor& from, const Tensor& to) {
+  if (to.numel() == 0) return;
+  if (from.dtype() == to.dtype()) {
+    if (from.is_contiguous() && to.is_contiguous() && from.numel() == to.numel()) {
+      const int64_t bytes = to.numel() * to.element_size();
+      parallel_for(0, bytes, int64_t{1} << 20, [&](int64_t begin, int64_t end) {
+        std::memcpy(to.data<char>() + begin, from.data<char>() + begin,
+                    static_cast<size_t>(end - begin));
+      });
+      return;
+    }
+    Shape from_strides = broadcast_strides(from.sizes(), from.strides(), to.sizes());
+    Shape to_strides = to.strides();
+    for (int64_t& stride : from_strides) stride *= from.element_size();
+    for (int64_t& stride : to_strides) stride *= to.element_size();
+    copy_strided(to.element_size(), to.sizes().data(), static_cast<int>(to.dim()), from.data_ptr(),
+                 from_strides.data(), to.data_ptr(), to_strides.data());
+    return;
+  }
+  const CastFn cast = find_cast(from.dtype(), to.dtype());
+  if (from.is_contiguous() && to.is_contiguous() && from.numel() == to.numel()) {
+    parallel_for(0, to.numel(), kGrain, [&](int64_t begin, int64_t end) {
+      cast(from.data<char>() + begin * from.element_size(),
+           to.data<char>() + begin * to.element_size(), end - begin);
+    });
+    return;
+  }
+  StridedLoop<2> loop;
+  loop.add(to, to.sizes());
+  loop.add(from, to.sizes());
+  loop.prepare(to.sizes());
+  const Loader loader(from.dtype(), to.dtype(), loop.strides_bytes[1][0]);
+  const Storer storer(to.dtype(), to.dtype(), loop.strides_bytes[0][0]);
+  const int64_t inner = loop.inner_size();
+  parallel_for(0, loop.outer_size(), std::max<int64_t>(1, kGrain / inner),
+               [&](int64_t begin, int64_t end) {
+    Buffers buffers;
+    loop.for_lines(begin, end, [&](char* const* at) {
+      for (int64_t start = 0; start < inner; start += kTile) {
+        const int64_t n = std::min(kTile, inner - start);
+        const void* tile = loader.load(at[1] + start * loader.stride_bytes, n, buffers.inputs[0],
+                                       buffers.scratch);
+        char* line = at[0] + start * storer.stride_bytes;
+        if (storer.direct()) {
+          std::memcpy(line, tile, static_cast<size_t>(n * to.element_size()));
+        } else {
+          storer.store(tile, line, n, buffers.scratch);
+        }
+      }
+    });
+  });
+}
+
+}  // namespace mindtorch::cpu

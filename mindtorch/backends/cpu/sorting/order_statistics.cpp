@@ -1,0 +1,157 @@
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "mindtorch/backends/cpu/sorting.h"
+#include "mindtorch/backends/cpu/sorting/keys.h"
+#include "mindtorch/backends/cpu/sorting/radix.h"
+#include "mindtorch/backends/cpu/sorting/scratch.h"
+#include "mindtorch/backends/cpu/sorting/vector.h"
+
+namespace mindtorch::cpu {
+namespace {
+
+using namespace sorting;
+
+struct Wanted {
+  DType dtype;
+  const void* in;
+  int64_t n;
+  void* value_out;
+  int64_t* index_out;  // may be null
+};
+
+template <typename T>
+void emit(const Wanted& wanted, int64_t index) {
+  static_cast<KeyOf<T>*>(wanted.value_out)[0] = static_cast<const KeyOf<T>*>(wanted.in)[index];
+  if (wanted.index_out) *wanted.index_out = index;
+}
+
+// The key with `rank` others before it in order, by radix selection: counts the leading digit,
+// keeps the keys of the one bucket the rank falls into, goes on with the next digit. `kept` has
+// room for n; `keys` stay as they are.
+template <typename Key>
+Key select_key(const Key* keys, int64_t n, Key low, Key high, int64_t rank, Key* kept) {
+  constexpr int kDigitBits = 11;
+  constexpr int64_t kFew = 256;
+  while (n > kFew && low != high) {
+    const int bits = static_cast<int>(std::bit_width(static_cast<Key>(high - low)));
+    const int shift = std::max(0, bits - kDigitBits);
+    // Two tables, because equal neighbours would wait for each other's increment.
+    std::array<std::array<int64_t, 1 << kDigitBits>, 2> counts{};
+    for (int64_t i = 0; i < n; ++i) {
+      ++counts[static_cast<size_t>(i & 1)][static_cast<size_t>((keys[i] - low) >> shift)];
+    }
+    size_t bucket = 0;
+    for (;; ++bucket) {
+      const int64_t count = counts[0][bucket] + counts[1][bucket];
+      if (rank < count) break;
+      rank -= count;
+    }
+    const Key bucket_low = static_cast<Key>(low + (static_cast<Key>(bucket) << shift));
+    const Key width = static_cast<Key>((Key{1} << shift) - 1);
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      const Key key = keys[i];
+      kept[count] = key;
+      count += static_cast<Key>(key - bucket_low) <= width;
+    }
+    keys = kept;
+    n = count;
+    low = bucket_low;
+    high = static_cast<Key>(bucket_low + width);
+  }
+  if (low == high) return low;
+  if (keys != kept) std::copy(keys, keys + n, kept);
+  std::nth_element(kept, kept + rank, kept + n);
+  return kept[rank];
+}
+
+// `choose_rank(keys, range)` gives the rank wanted, once the keys are known.
+template <typename T, typename ChooseRank>
+void select_rank(const Wanted& wanted, ChooseRank choose_rank) {
+  using Key = WideKey<T>;
+  const int64_t n = wanted.n;
+  Scratch scratch(2 * Scratch::room<Key>(n));
+  Key* keys = scratch.take<Key>(n);
+  const KeyRange range = encode_keys(wanted.dtype, wanted.in, n, /*descending=*/false, keys);
+  const int64_t rank = choose_rank(keys, range);
+  const Key key = select_key(keys, n, static_cast<Key>(range.low), static_cast<Key>(range.high),
+                             rank, scratch.take<Key>(n));
+  emit<T>(wanted, find_key(keys, n, key));
+}
+
+template <typename T>
+bool has_nan(const KeyRange& range) {
+  return kIsFloat<T> && range.high == kNanKey<T>;
+}
+
+template <typename T>
+void mode(const Wanted& wanted) {
+  using Key = WideKey<T>;
+  const int64_t n = wanted.n;
+  Scratch scratch(3 * Scratch::room<Key>(n));
+  Key* keys = scratch.take<Key>(n);
+  Key* sorted = scratch.take<Key>(n);
+  const KeyRange range = encode_keys(wanted.dtype, wanted.in, n, /*descending=*/false, keys);
+  std::copy(keys, keys + n, sorted);
+  if (!range.ascending) {
+    sort_keys(sorted, n, static_cast<Key>(range.low), static_cast<Key>(range.high),
+              scratch.take<Key>(n));
+  }
+  int64_t numbers = n;
+  if (has_nan<T>(range)) numbers = std::lower_bound(sorted, sorted + n, kNanKey<T>) - sorted;
+  if (numbers == 0) return emit<T>(wanted, 0);
+  Key best = sorted[0];
+  int64_t best_count = 0;
+  for (int64_t begin = 0; begin < numbers;) {
+    int64_t end = begin + 1;
+    while (end < numbers && sorted[end] == sorted[begin]) ++end;
+    if (end - begin > best_count) {
+      best_count = end - begin;
+      best = sorted[begin];
+    }
+    begin = end;
+  }
+  int64_t last = n - 1;
+  while (keys[last] != best) --last;
+  emit<T>(wanted, last);
+}
+
+}  // namespace
+
+void kthvalue_row(DType dtype, const void* in, int64_t n, int64_t k, void* value_out,
+                  int64_t* index_out) {
+  const Wanted wanted{dtype, in, n, value_out, index_out};
+  visit_dtype(dtype, [&]<typename T>() {
+    select_rank<T>(wanted, [k](const WideKey<T>*, const KeyRange&) { return k - 1; });
+  });
+}
+
+void median_row(DType dtype, const void* in, int64_t n, void* value_out, int64_t* index_out) {
+  const Wanted wanted{dtype, in, n, value_out, index_out};
+  visit_dtype(dtype, [&]<typename T>() {
+    // NaNs come last in order: where there is one, the last rank is one.
+    select_rank<T>(wanted, [n](const WideKey<T>*, const KeyRange& range) {
+      return has_nan<T>(range) ? n - 1 : (n - 1) / 2;
+    });
+  });
+}
+
+void nanmedian_row(DType dtype, const void* in, int64_t n, void* value_out, int64_t* index_out) {
+  const Wanted wanted{dtype, in, n, value_out, index_out};
+  visit_dtype(dtype, [&]<typename T>() {
+    select_rank<T>(wanted, [n](const WideKey<T>* keys, const KeyRange& range) {
+      if (!has_nan<T>(range)) return (n - 1) / 2;
+      const int64_t numbers = n - std::count(keys, keys + n, WideKey<T>{kNanKey<T>});
+      return std::max<int64_t>(numbers - 1, 0) / 2;
+    });
+  });
+}
+
+void mode_row(DType dtype, const void* in, int64_t n, void* value_out, int64_t* index_out) {
+  const Wanted wanted{dtype, in, n, value_out, index_out};
+  visit_dtype(dtype, [&]<typename T>() { mode<T>(wanted); });
+}
+
+}  // namespace mindtorch::cpu

@@ -1,0 +1,75 @@
+#include "mindtorch/backends/cpu/sorting/scratch.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "mindtorch/base/error.h"
+
+namespace mindtorch::cpu::sorting {
+namespace {
+
+constexpr std::align_val_t kLineAlignment{64};
+constexpr std::align_val_t kHugePageAlignment{size_t{2} << 20};
+constexpr size_t kSmallestBytes = size_t{16} << 10;
+
+bool is_large(size_t size_bytes) { return size_bytes >= 2 * static_cast<size_t>(kHugePageAlignment); }
+
+void* allocate(size_t size_bytes) {
+  if (!is_large(size_bytes)) return ::operator new(size_bytes, kLineAlignment);
+  void* data = ::operator new(size_bytes, kHugePageAlignment);
+  // Scattering into many buckets wants few page-table entries. Without them it is only slower.
+  madvise(data, size_bytes, MADV_HUGEPAGE);
+  return data;
+}
+
+void release(void* data, size_t size_bytes) noexcept {
+  ::operator delete(data, is_large(size_bytes) ? kHugePageAlignment : kLineAlignment);
+}
+
+struct KeptBlock {
+  void* data = nullptr;
+  size_t size_bytes = 0;
+  bool in_use = false;
+
+  ~KeptBlock() { release(data, size_bytes); }
+};
+
+thread_local KeptBlock kept;
+
+}  // namespace
+
+Scratch::Scratch(size_t size_bytes) : size_bytes_(size_bytes) {
+  from_thread_ = !kept.in_use && size_bytes <= kKeptBytes;
+  if (!from_thread_) {
+    data_ = static_cast<std::byte*>(allocate(size_bytes));
+    return;
+  }
+  if (size_bytes > kept.size_bytes) {
+    // Doubling keeps rows that grow slowly from allocating at every call.
+    const size_t grown =
+        std::min(std::max({size_bytes, 2 * kept.size_bytes, kSmallestBytes}), kKeptBytes);
+    release(std::exchange(kept.data, nullptr), std::exchange(kept.size_bytes, size_t{0}));
+    kept.data = allocate(grown);
+    kept.size_bytes = grown;
+  }
+  kept.in_use = true;
+  data_ = static_cast<std::byte*>(kept.data);
+}
+
+Scratch::~Scratch() {
+  if (from_thread_) {
+    kept.in_use = false;
+  } else {
+    release(data_, size_bytes_);
+  }
+}
+
+void* Scratch::take_bytes(size_t size_bytes) {
+  MT_ASSERT(size_bytes <= size_bytes_ - used_bytes_);
+  return data_ + std::exchange(used_bytes_, used_bytes_ + size_bytes);
+}
+
+}  // namespace mindtorch::cpu::sorting

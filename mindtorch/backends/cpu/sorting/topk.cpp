@@ -1,0 +1,137 @@
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "mindtorch/backends/cpu/sorting.h"
+#include "mindtorch/backends/cpu/sorting/keys.h"
+#include "mindtorch/backends/cpu/sorting/radix.h"
+#include "mindtorch/backends/cpu/sorting/scratch.h"
+#include "mindtorch/backends/cpu/sorting/vector.h"
+
+namespace mindtorch::cpu {
+namespace {
+
+using namespace sorting;
+
+struct Selection {
+  DType dtype;
+  const void* in;
+  int64_t n;
+  int64_t k;
+  bool largest;
+  bool sorted;
+  void* values_out;
+  int64_t* indices_out;
+};
+
+template <typename Bits>
+void emit(const Selection& s, int64_t place, int64_t index) {
+  static_cast<Bits*>(s.values_out)[place] = static_cast<const Bits*>(s.in)[index];
+  s.indices_out[place] = index;
+}
+
+// A candidate is ordered by key, then index. Short keys and indices share one word.
+struct PackedCandidate {
+  uint64_t item;
+
+  static PackedCandidate make(uint64_t key, int64_t index) {
+    return {key << 32 | static_cast<uint64_t>(index)};
+  }
+  [[nodiscard]] uint64_t key() const { return item >> 32; }
+  [[nodiscard]] int64_t index() const { return static_cast<uint32_t>(item); }
+  bool operator<(const PackedCandidate& other) const { return item < other.item; }
+};
+
+struct WideCandidate {
+  uint64_t sort_key;
+  int64_t position;
+
+  static WideCandidate make(uint64_t key, int64_t index) { return {key, index}; }
+  [[nodiscard]] uint64_t key() const { return sort_key; }
+  [[nodiscard]] int64_t index() const { return position; }
+  bool operator<(const WideCandidate& other) const {
+    return sort_key != other.sort_key ? sort_key < other.sort_key : position < other.position;
+  }
+};
+
+// Walks the row once, keeping what may still be among the best k. The bound only ever falls, so on
+// most rows nearly every block is passed over after one vector minimum.
+template <typename T, typename Candidate>
+void select_by_bound(const Selection& s) {
+  using Key = WideKey<T>;
+  constexpr int64_t kBlock = 512;
+  Scratch scratch(Scratch::room<Candidate>(2 * s.k + kBlock));
+  auto* candidates = scratch.take<Candidate>(2 * s.k + kBlock);
+  int64_t count = 0;
+  bool bounded = false;
+  Key bound = std::numeric_limits<Key>::max();
+  const auto keep_best = [&] {
+    std::nth_element(candidates, candidates + s.k - 1, candidates + count);
+    count = s.k;
+    bounded = true;
+    bound = static_cast<Key>(candidates[s.k - 1].key());
+  };
+  const auto* in = static_cast<const KeyOf<T>*>(s.in);
+  for (int64_t begin = 0; begin < s.n; begin += kBlock) {
+    const int64_t length = std::min(kBlock, s.n - begin);
+    Key keys[kBlock];
+    const uint64_t smallest = encode_block(s.dtype, in + begin, length, s.largest, keys);
+    // An equal key has a higher index than the one that set the bound, and loses.
+    if (bounded && smallest >= bound) continue;
+    for (int64_t i = 0; i < length; ++i) {
+      candidates[count] = Candidate::make(keys[i], begin + i);
+      count += !bounded || keys[i] < bound;
+    }
+    if (count > 2 * s.k) keep_best();
+  }
+  if (count > s.k) keep_best();
+  if (s.sorted) std::sort(candidates, candidates + s.k);
+  for (int64_t i = 0; i < s.k; ++i) emit<KeyOf<T>>(s, i, candidates[i].index());
+}
+
+template <typename T>
+void select_by_rank(const Selection& s) {
+  uint32_t ranks[kMostRanked];
+  rank_row(s.dtype, s.in, s.n, s.largest, ranks);
+  for (int64_t i = 0; i < s.n; ++i) {
+    if (ranks[i] < s.k) emit<KeyOf<T>>(s, ranks[i], i);
+  }
+}
+
+template <typename T>
+void select_by_sort(const Selection& s) {
+  using Key = WideKey<T>;
+  Scratch scratch(Scratch::room<Key>(s.n) + 2 * Scratch::room<uint64_t>(s.n));
+  Key* keys = scratch.take<Key>(s.n);
+  auto* items = scratch.take<uint64_t>(s.n);
+  auto* spare = scratch.take<uint64_t>(s.n);
+  const KeyRange range = encode_keys(s.dtype, s.in, s.n, s.largest, keys);
+  order_keys(keys, s.n, static_cast<Key>(range.low), static_cast<Key>(range.high), items, spare);
+  for (int64_t i = 0; i < s.k; ++i) emit<KeyOf<T>>(s, i, static_cast<uint32_t>(items[i]));
+}
+
+template <typename T>
+void select(const Selection& s) {
+  constexpr int64_t kMostIndexed = std::numeric_limits<uint32_t>::max();
+  constexpr int64_t kSortFrom = 16;  // sort everything when k is at least 1/16 of n
+  if (s.n <= most_ranked(s.dtype)) return select_by_rank<T>(s);
+  if (s.n > kMostIndexed) return select_by_bound<T, WideCandidate>(s);
+  if (s.k > s.n / kSortFrom) return select_by_sort<T>(s);
+  if constexpr (sizeof(T) == 8) {
+    select_by_bound<T, WideCandidate>(s);
+  } else {
+    select_by_bound<T, PackedCandidate>(s);
+  }
+}
+
+}  // namespace
+
+void topk_row(DType dtype, const void* in, int64_t n, int64_t k, bool largest, bool sorted,
+              void* values_out, int64_t* indices_out) {
+  if (k == 0) return;
+  const Selection selection{dtype, in, n, k, largest, sorted, values_out, indices_out};
+  visit_dtype(dtype, [&]<typename T>() { select<T>(selection); });
+}
+
+}  // namespace mindtorch::cpu

@@ -1,0 +1,162 @@
+// Division, remainders, powers and divisors of integers. There is no vector instruction for integer
+// division; quotients of up to 32 bits go through floating point, where the compiler vectorises them.
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "mindtorch/backends/cpu/tiles/divide_int.cpp"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+
+#include "mindtorch/backends/cpu/tiles/tile-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mindtorch::cpu::HWY_NAMESPACE {
+
+template <class T>
+HWY_INLINE T wrapping_mul(T a, T b) {
+  return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
+template <class T>
+HWY_INLINE T wrapping_sub(T a, T b) {
+  return static_cast<T>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+}
+
+// a / b towards zero; the smallest integer by -1 wraps to itself. The float quotient of integers
+// that it holds exactly lies too close to the true one to cross a whole number.
+template <class T>
+HWY_INLINE T quotient(T a, T b) {
+  if constexpr (sizeof(T) <= 2) {
+    return static_cast<T>(static_cast<int32_t>(static_cast<float>(a) / static_cast<float>(b)));
+  } else if constexpr (sizeof(T) == 4) {
+    const double value = static_cast<double>(a) / static_cast<double>(b);
+    return static_cast<T>(static_cast<int64_t>(value));
+  } else {
+    return b == -1 ? wrapping_sub(T{0}, a) : static_cast<T>(a / b);
+  }
+}
+
+struct TruncDivide {
+  template <class T>
+  HWY_INLINE T operator()(T a, T b) const {
+    return quotient(a, b);
+  }
+};
+struct Fmod {
+  template <class T>
+  HWY_INLINE T operator()(T a, T b) const {
+    return wrapping_sub(a, wrapping_mul(quotient(a, b), b));
+  }
+};
+struct FloorDivide {
+  template <class T>
+  HWY_INLINE T operator()(T a, T b) const {
+    const T q = quotient(a, b);
+    if constexpr (std::is_signed_v<T>) {
+      const T rest = wrapping_sub(a, wrapping_mul(q, b));
+      const bool differ = (rest != 0) & ((rest ^ b) < 0);
+      return static_cast<T>(q - (differ ? 1 : 0));
+    } else {
+      return q;
+    }
+  }
+};
+struct Remainder {
+  template <class T>
+  HWY_INLINE T operator()(T a, T b) const {
+    const T rest = wrapping_sub(a, wrapping_mul(quotient(a, b), b));
+    if constexpr (std::is_signed_v<T>) {
+      const bool differ = (rest != 0) & ((rest ^ b) < 0);
+      return static_cast<T>(rest + (differ ? b : T{0}));
+    } else {
+      return rest;
+    }
+  }
+};
+
+// scalar_tile, after a look at the divisors: nothing is written when one of them is zero.
+template <class Op, class T>
+void division_tile(const void* const* inputs, void* to, int64_t n, const PointwiseParams& params) {
+  const T* divisors = static_cast<const T*>(inputs[1]);
+  int zeros = 0;
+  for (int64_t i = 0; i < n; ++i) zeros |= divisors[i] == 0 ? 1 : 0;
+  if (HWY_UNLIKELY(zeros != 0)) throw RuntimeError("ZeroDivisionError");
+  scalar_tile<Op, T, 2>(inputs, to, n, params);
+}
+
+// Wraps on overflow. A negative exponent gives what the exact power truncates to; 0 gives 0.
+struct Pow {
+  template <class T>
+  HWY_INLINE T operator()(T base, T exponent) const {
+    if (exponent < 0) {
+      if (base == 1) return 1;
+      if (static_cast<int64_t>(base) == -1) return (exponent & 1) != 0 ? static_cast<T>(-1) : T{1};
+      return 0;
+    }
+    uint64_t factor = static_cast<uint64_t>(base);
+    uint64_t result = 1;
+    for (uint64_t rest = static_cast<uint64_t>(exponent); rest != 0; rest >>= 1) {
+      if ((rest & 1) != 0) result *= factor;
+      factor *= factor;
+    }
+    return static_cast<T>(result);
+  }
+};
+
+template <class T>
+HWY_INLINE uint64_t magnitude(T a) {
+  if constexpr (std::is_signed_v<T>) {
+    return a < 0 ? uint64_t{0} - static_cast<uint64_t>(a) : static_cast<uint64_t>(a);
+  } else {
+    return a;
+  }
+}
+HWY_INLINE uint64_t common_divisor(uint64_t a, uint64_t b) {
+  while (a != 0) {
+    const uint64_t rest = b % a;
+    b = a;
+    a = rest;
+  }
+  return b;
+}
+struct Gcd {
+  template <class T>
+  HWY_INLINE T operator()(T a, T b) const {
+    return static_cast<T>(common_divisor(magnitude(a), magnitude(b)));
+  }
+};
+struct Lcm {
+  template <class T>
+  HWY_INLINE T operator()(T a, T b) const {
+    const uint64_t divisor = common_divisor(magnitude(a), magnitude(b));
+    if (divisor == 0) return 0;
+    return static_cast<T>(magnitude(a) / divisor * magnitude(b));
+  }
+};
+
+template <class T>
+void enter(TileTable& table) {
+  constexpr DType kDType = DTypeOf<T>::value;
+  table.add(Pointwise::kTruncDivide, kDType, &division_tile<TruncDivide, T>);
+  table.add(Pointwise::kFmod, kDType, &division_tile<Fmod, T>);
+  table.add(Pointwise::kFloorDivide, kDType, &division_tile<FloorDivide, T>);
+  table.add(Pointwise::kRemainder, kDType, &division_tile<Remainder, T>);
+  table.add(Pointwise::kPow, kDType, &scalar_tile<Pow, T, 2>);
+  table.add(Pointwise::kGcd, kDType, &scalar_tile<Gcd, T, 2>);
+  table.add(Pointwise::kLcm, kDType, &scalar_tile<Lcm, T, 2>);
+}
+
+void divide_int(TileTable& table) {
+  enter<uint8_t>(table);
+  enter<int8_t>(table);
+  enter<int16_t>(table);
+  enter<int32_t>(table);
+  enter<int64_t>(table);
+}
+
+}  // namespace mindtorch::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mindtorch::cpu {
+HWY_EXPORT(divide_int);
+void add_divide_int(TileTable& table) { HWY_DYNAMIC_DISPATCH(divide_int)(table); }
+}  // namespace mindtorch::cpu
+#endif

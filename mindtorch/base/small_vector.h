@@ -1,0 +1,158 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <initializer_list>
+#include <memory>
+#include <iterator>
+#include <new>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+namespace mindtorch {
+
+// A vector whose first N elements live inside the object. Shapes, strides and argument lists are
+// nearly always short, and the hot path must not touch the heap for them. Element types must be
+// nothrow movable.
+template <typename T, size_t N>
+class SmallVector {
+ public:
+  using value_type = T;
+  using iterator = T*;
+  using const_iterator = const T*;
+
+  SmallVector() noexcept : data_(inline_data()) {}
+  explicit SmallVector(size_t count) : SmallVector() { resize(count); }
+  SmallVector(size_t count, const T& value) : SmallVector() { assign(count, value); }
+  SmallVector(std::initializer_list<T> values) : SmallVector(values.begin(), values.end()) {}
+  explicit SmallVector(std::span<const T> values)
+      : SmallVector(values.data(), values.data() + values.size()) {}
+  template <typename Iterator>
+    requires(!std::is_integral_v<Iterator>)
+  SmallVector(Iterator first, Iterator last) : SmallVector() {
+    reserve(static_cast<size_t>(std::distance(first, last)));
+    for (; first != last; ++first) new (data_ + size_++) T(*first);
+  }
+  SmallVector(const SmallVector& other) : SmallVector(other.begin(), other.end()) {}
+  SmallVector(SmallVector&& other) noexcept : SmallVector() { take(other); }
+  ~SmallVector() { release(); }
+
+  SmallVector& operator=(const SmallVector& other) {
+    if (this != &other) assign(other.begin(), other.end());
+    return *this;
+  }
+  SmallVector& operator=(SmallVector&& other) noexcept {
+    if (this != &other) {
+      release();
+      data_ = inline_data();
+      size_ = 0;
+      capacity_ = N;
+      take(other);
+    }
+    return *this;
+  }
+
+  size_t size() const noexcept { return size_; }
+  bool empty() const noexcept { return size_ == 0; }
+  T* data() noexcept { return data_; }
+  const T* data() const noexcept { return data_; }
+  T* begin() noexcept { return data_; }
+  T* end() noexcept { return data_ + size_; }
+  const T* begin() const noexcept { return data_; }
+  const T* end() const noexcept { return data_ + size_; }
+  T& operator[](size_t i) noexcept { return data_[i]; }
+  const T& operator[](size_t i) const noexcept { return data_[i]; }
+  T& front() noexcept { return data_[0]; }
+  const T& front() const noexcept { return data_[0]; }
+  T& back() noexcept { return data_[size_ - 1]; }
+  const T& back() const noexcept { return data_[size_ - 1]; }
+  operator std::span<const T>() const noexcept { return {data_, size_}; }  // NOLINT
+
+  void reserve(size_t capacity) {
+    if (capacity <= capacity_) return;
+    capacity = std::max(capacity, static_cast<size_t>(capacity_) * 2);
+    T* grown = static_cast<T*>(::operator new(capacity * sizeof(T)));
+    std::uninitialized_move(begin(), end(), grown);
+    std::destroy(begin(), end());
+    if (data_ != inline_data()) ::operator delete(data_);
+    data_ = grown;
+    capacity_ = static_cast<uint32_t>(capacity);
+  }
+  void resize(size_t count) {
+    reserve(count);
+    while (size_ > count) data_[--size_].~T();
+    while (size_ < count) new (data_ + size_++) T();
+  }
+  void resize(size_t count, const T& value) {
+    reserve(count);
+    while (size_ > count) data_[--size_].~T();
+    while (size_ < count) new (data_ + size_++) T(value);
+  }
+  void assign(size_t count, const T& value) {
+    clear();
+    resize(count, value);
+  }
+  template <typename Iterator>
+    requires(!std::is_integral_v<Iterator>)
+  void assign(Iterator first, Iterator last) {
+    clear();
+    reserve(static_cast<size_t>(std::distance(first, last)));
+    for (; first != last; ++first) new (data_ + size_++) T(*first);
+  }
+  void clear() noexcept {
+    std::destroy(begin(), end());
+    size_ = 0;
+  }
+  void push_back(T value) { emplace_back(std::move(value)); }
+  template <typename... Args>
+  T& emplace_back(Args&&... args) {
+    if (size_ == capacity_) reserve(static_cast<size_t>(size_) + 1);
+    return *new (data_ + size_++) T(std::forward<Args>(args)...);
+  }
+  void pop_back() noexcept { data_[--size_].~T(); }
+  T* insert(T* position, T value) {
+    const auto at = position - data_;
+    emplace_back(std::move(value));
+    std::rotate(data_ + at, data_ + size_ - 1, data_ + size_);
+    return data_ + at;
+  }
+  T* erase(T* position) {
+    std::move(position + 1, end(), position);
+    pop_back();
+    return position;
+  }
+
+  friend bool operator==(const SmallVector& a, const SmallVector& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  }
+
+ private:
+  T* inline_data() noexcept { return reinterpret_cast<T*>(inline_); }
+
+  void take(SmallVector& other) noexcept {
+    if (other.data_ == other.inline_data()) {
+      std::uninitialized_move(other.begin(), other.end(), data_);
+      std::destroy(other.begin(), other.end());
+      size_ = other.size_;
+    } else {
+      data_ = std::exchange(other.data_, other.inline_data());
+      size_ = other.size_;
+      capacity_ = std::exchange(other.capacity_, static_cast<uint32_t>(N));
+    }
+    other.size_ = 0;
+  }
+  void release() noexcept {
+    std::destroy(begin(), end());
+    if (data_ != inline_data()) ::operator delete(data_);
+  }
+
+  T* data_;
+  uint32_t size_ = 0;
+  uint32_t capacity_ = N;
+  alignas(T) std::byte inline_[N * sizeof(T)];
+};
+
+}  // namespace mindtorch

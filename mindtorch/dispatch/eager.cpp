@@ -1,0 +1,263 @@
+#include "mindtorch/dispatch/eager.h"
+
+#include "mindtorch/dispatch/write_checks.h"
+#include "mindtorch/ops/registry.h"
+
+namespace mindtorch::dispatch {
+
+using ops::Args;
+using ops::Kernel;
+using ops::Launch;
+using ops::Op;
+using ops::OpForm;
+using ops::OpKind;
+using ops::Outputs;
+using ops::PointwiseCall;
+using ops::SpecList;
+using ops::TensorSpec;
+
+namespace {
+
+// The device all tensor arguments share; 0-dim CPU tensors may join any. Throws on a mix.
+Device common_device(const Op& op, Args args) {
+  Device device;
+  bool found = false;
+  bool certain = false;  // set by a tensor that is not a 0-dim CPU one
+  const auto add = [&](const Tensor& tensor) {
+    const Device own = tensor.device();
+    const bool free = own.is_cpu() && tensor.dim() == 0;
+    if (!found || (!certain && !free)) {
+      device = own;
+      found = true;
+      certain = !free;
+      return;
+    }
+    MT_CHECK(own == device || free || op.any_device, RuntimeError,
+             "Expected all tensors to be on the same device, but found at least two devices, ",
+             device.str(), " and ", own.str(), "! (when checking arguments of ", op.schema.name,
+             ")");
+  };
+  for (const ops::Value& value : args) {
+    if (value.kind() == ops::ValueKind::kTensor) {
+      add(value.tensor());
+    } else if (value.kind() == ops::ValueKind::kTensorList) {
+      for (const Tensor& tensor : value.tensor_list()) {
+        if (tensor.defined()) add(tensor);
+      }
+    }
+  }
+  return device;
+}
+
+Tensor make_output(const TensorSpec& spec) {
+  return spec.strides ? Tensor::make_strided(spec.sizes, *spec.strides, spec.dtype, spec.device)
+                      : Tensor::make(spec.sizes, spec.dtype, spec.device);
+}
+
+void launch(const Op& op, Device device, Args args, std::span<Tensor> outputs) {
+  if (device.is_meta()) return;
+  const Kernel& kernel = op.kernel(device.type);
+  MT_CHECK(kernel.impl != nullptr, NotImplementedError, "Could not run '", op.schema.full_name(),
+           "' on device ", device.str(), ": there is no kernel for it");
+  Launch on{device};
+  if (kernel.plan != nullptr) {
+    const std::unique_ptr<ops::Plan> plan = kernel.plan(on, args, outputs);
+    on.plan = plan.get();
+    kernel.impl(on, args, outputs);
+    return;
+  }
+  kernel.impl(on, args, outputs);
+}
+
+void launch_pointwise(const Op& op, const PointwiseCall& call, Device device, Args args,
+                      Tensor& out) {
+  if (device.is_meta() || out.numel() == 0) return;
+  if (const auto engine = ops::registry().pointwise_engine(device.type); engine != nullptr) {
+    Launch on{device};
+    engine(on, call, out);
+    return;
+  }
+  launch(op, device, args, {&out, 1});
+}
+
+void run_view(const Op& op, Args args, Outputs& outputs) {
+  const Tensor& self = args[0].tensor();
+  ops::ViewSpec view = op.view(args);
+  Tensor result = self.alias(std::move(view.sizes), std::move(view.strides), view.offset);
+  if (view.dtype) result.impl()->dtype = *view.dtype;
+  outputs.tensors.push_back(std::move(result));
+}
+
+void run_pointwise(const Op& op, Args args, Outputs& outputs) {
+  const PointwiseCall call = op.resolve(args);
+  const TensorSpec spec = ops::infer_pointwise(call);
+  Tensor out = make_output(spec);
+  launch_pointwise(op, call, spec.device, args, out);
+  outputs.tensors.push_back(std::move(out));
+}
+
+void run_kernel(const Op& op, Args args, Outputs& outputs) {
+  SpecList specs;
+  op.infer(args, specs);
+  for (const TensorSpec& spec : specs) outputs.tensors.push_back(make_output(spec));
+  launch(op, specs[0].device, args, {outputs.tensors.data(), outputs.tensors.size()});
+}
+
+void run_mutation(const Op& op, Args args, Outputs& outputs) {
+  const Tensor& self = args[0].tensor();
+  op.check(args);
+  check_no_self_overlap(self);
+  launch(op, self.device(), args, {});
+  self.bump_version();
+  outputs.tensors.push_back(self);
+}
+
+void run_dynamic(const Op& op, Device device, Args args, Outputs& outputs) {
+  const Kernel& kernel = op.kernel(device.type);
+  MT_CHECK(kernel.dynamic != nullptr, NotImplementedError, "Could not run '",
+           op.schema.full_name(), "' on device ", device.str(),
+           device.is_meta() ? ": its output shape depends on the data"
+                            : ": there is no kernel for it");
+  Launch on{device};
+  kernel.dynamic(on, args, outputs);
+}
+
+void run_primary(const Op& op, Args args, Outputs& outputs) {
+  if (op.kind == OpKind::kComposite) {
+    MT_CHECK(op.composite != nullptr, NotImplementedError, "op ", op.schema.full_name(),
+             " has no implementation");
+    op.composite(args, outputs);
+    return;
+  }
+  const Device device = common_device(op, args);
+  switch (op.kind) {
+    case OpKind::kPointwise: return run_pointwise(op, args, outputs);
+    case OpKind::kKernel: return run_kernel(op, args, outputs);
+    case OpKind::kView: return run_view(op, args, outputs);
+    case OpKind::kMutation: return run_mutation(op, args, outputs);
+    case OpKind::kDynamic: return run_dynamic(op, device, args, outputs);
+    case OpKind::kComposite: break;
+  }
+}
+
+// Copies what a primary op computed into the tensors the user gave.
+void copy_into(const Tensor& result, const Tensor& target) {
+  static const Op& copy = ops::registry().at("copy_");
+  const ops::Value args[] = {target, result, false};
+  Outputs ignored;
+  run_eager(copy, args, ignored);
+}
+
+// Pointwise results go straight into the target, cast on the way.
+void run_pointwise_into(const Op& base, Args args, const Tensor& target, bool is_out) {
+  const PointwiseCall call = base.resolve(args);
+  const TensorSpec spec = ops::infer_pointwise(call);
+  check_result_cast(call.result, target.dtype());
+  check_same_device(spec.device, target);
+  if (is_out) {
+    resize_output(target, spec);
+  } else {
+    check_inplace_shape(spec.sizes, target);
+  }
+  check_no_self_overlap(target);
+  for (int i = 0; i < call.count; ++i) check_no_partial_overlap(target, *call.operands[i]);
+  Tensor out = target;
+  launch_pointwise(base, call, target.device(), args, out);
+  target.bump_version();
+}
+
+void run_inplace(const Op& op, Args args, Outputs& outputs) {
+  const Op& base = *op.base;
+  const Tensor& self = args[0].tensor();
+  if (base.kind == OpKind::kPointwise) {
+    common_device(op, args);
+    run_pointwise_into(base, args, self, false);
+  } else {
+    check_no_self_overlap(self);
+    Outputs result;
+    run_primary(base, args, result);
+    check_result_cast(result.tensors[0].dtype(), self.dtype());
+    check_inplace_shape(result.tensors[0].sizes(), self);
+    copy_into(result.tensors[0], self);
+  }
+  outputs.tensors.push_back(self);
+}
+
+void run_out(const Op& op, Args all_args, Outputs& outputs) {
+  const Op& base = *op.base;
+  const size_t count = base.schema.params.size();
+  const Args args = all_args.first(count);
+  const Args targets = all_args.subspan(count);
+  if (base.kind == OpKind::kPointwise) {
+    common_device(op, all_args);
+    run_pointwise_into(base, args, targets[0].tensor(), true);
+    outputs.tensors.push_back(targets[0].tensor());
+    return;
+  }
+  // A plain op may write right into targets that already look like its own outputs.
+  if (base.kind == OpKind::kKernel) {
+    common_device(op, all_args);
+    SpecList specs;
+    base.infer(args, specs);
+    bool direct = true;
+    for (size_t i = 0; i < specs.size(); ++i) {
+      const Tensor& target = targets[i].tensor();
+      check_result_cast(specs[i].dtype, target.dtype());
+      check_same_device(specs[i].device, target);
+      check_no_self_overlap(target);
+    }
+    for (size_t i = 0; i < specs.size(); ++i) {
+      const Tensor& target = targets[i].tensor();
+      direct &= !shares_storage_with_any(target, args);
+      resize_output(target, specs[i]);
+      direct &= has_layout(target, specs[i]);
+    }
+    if (direct) {
+      for (const ops::Value& target : targets) outputs.tensors.push_back(target.tensor());
+      launch(base, specs[0].device, args, {outputs.tensors.data(), outputs.tensors.size()});
+      for (const ops::Value& target : targets) target.tensor().bump_version();
+      return;
+    }
+  }
+  Outputs result;
+  if (base.kind == OpKind::kMutation) {
+    const Op& functional = ops::registry().at(base.schema.name.substr(0, base.schema.name.size() - 1) +
+                                        (base.schema.overload.empty() ? "" : "." + base.schema.overload));
+    run_eager(functional, args, result);
+  } else {
+    run_primary(base, args, result);
+  }
+  for (size_t i = 0; i < targets.size(); ++i) {
+    const Tensor& target = targets[i].tensor();
+    const Tensor& value = result.tensors[i];
+    check_result_cast(value.dtype(), target.dtype());
+    check_same_device(value.device(), target);
+    resize_output(target, {value.sizes(), value.dtype(), value.device(), std::nullopt});
+    copy_into(value, target);
+    outputs.tensors.push_back(target);
+  }
+}
+
+// index_add from index_add_: works on a fresh copy of self.
+void run_functional(const Op& op, Args args, Outputs& outputs) {
+  static const Op& clone = ops::registry().at("clone");
+  const ops::Value clone_args[] = {args[0], ops::Value()};
+  Outputs copy;
+  run_eager(clone, clone_args, copy);
+  SmallVector<ops::Value, 8> on_copy(args.begin(), args.end());
+  on_copy[0] = ops::Value(copy.tensors[0]);
+  run_primary(*op.base, {on_copy.data(), on_copy.size()}, outputs);
+}
+
+}  // namespace
+
+void run_eager(const Op& op, Args args, Outputs& outputs) {
+  switch (op.form) {
+    case OpForm::kPrimary: return run_primary(op, args, outputs);
+    case OpForm::kInplace: return run_inplace(op, args, outputs);
+    case OpForm::kOut: return run_out(op, args, outputs);
+    case OpForm::kFunctional: return run_functional(op, args, outputs);
+  }
+}
+
+}  // namespace mindtorch::dispatch

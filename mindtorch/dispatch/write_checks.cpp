@@ -1,0 +1,92 @@
+#include "mindtorch/dispatch/write_checks.h"
+
+#include "mindtorch/base/warning.h"
+
+namespace mindtorch::dispatch {
+
+void check_result_cast(DType result, DType target) {
+  MT_CHECK(can_cast(result, target), RuntimeError, "result type ", legacy_name(result),
+           " can't be cast to the desired output type ", legacy_name(target));
+}
+
+void check_inplace_shape(IntList result, const Tensor& self) {
+  MT_CHECK(equal(result, self.sizes()), RuntimeError, "output with shape ", to_string(self.sizes()),
+           " doesn't match the broadcast shape ", to_string(result));
+}
+
+void check_same_device(Device result, const Tensor& target) {
+  MT_CHECK(result == target.device(), RuntimeError,
+           "Expected all tensors to be on the same device, but found at least two devices, ",
+           result.str(), " and ", target.device().str(), "!");
+}
+
+void check_no_self_overlap(const Tensor& target) {
+  if (MT_LIKELY(target.is_contiguous())) return;
+  MT_CHECK(!may_overlap_itself(target.sizes(), target.strides()), RuntimeError,
+           "unsupported operation: more than one element of the written-to tensor refers to a "
+           "single memory location. Please clone() the tensor before performing the operation.");
+}
+
+void check_no_partial_overlap(const Tensor& target, const Tensor& input) {
+  if (MT_LIKELY(!target.shares_storage(input)) || target.numel() == 0 || input.numel() == 0) return;
+  if (target.storage_offset() == input.storage_offset() && target.sizes() == input.sizes() &&
+      target.strides() == input.strides() && target.dtype() == input.dtype()) {
+    return;  // exactly the same elements: each is read before it is written
+  }
+  const int64_t target_begin = target.storage_offset() * target.element_size();
+  const int64_t input_begin = input.storage_offset() * input.element_size();
+  const int64_t target_end =
+      target_begin + extent(target.sizes(), target.strides()) * target.element_size();
+  const int64_t input_end =
+      input_begin + extent(input.sizes(), input.strides()) * input.element_size();
+  if (target_end <= input_begin || input_end <= target_begin) return;
+  // Interleaved views (even and odd columns) never meet: torch lets non-dense cases pass, too.
+  if (!is_dense(target.sizes(), target.strides()) || !is_dense(input.sizes(), input.strides())) {
+    return;
+  }
+  MT_THROW(RuntimeError,
+           "unsupported operation: some elements of the input tensor and the written-to tensor "
+           "refer to a single memory location. Please clone() the tensor before performing the "
+           "operation.");
+}
+
+bool shares_storage_with_any(const Tensor& target, ops::Args args) {
+  for (const ops::Value& value : args) {
+    if (value.kind() == ops::ValueKind::kTensor) {
+      if (value.tensor().shares_storage(target)) return true;
+    } else if (value.kind() == ops::ValueKind::kTensorList) {
+      for (const Tensor& tensor : value.tensor_list()) {
+        if (tensor.defined() && tensor.shares_storage(target)) return true;
+      }
+    }
+  }
+  return false;
+}
+
+void resize_output(const Tensor& target, const ops::TensorSpec& spec) {
+  TensorImpl& impl = *target.impl();
+  if (impl.sizes == spec.sizes) return;
+  if (impl.numel != 0) {
+    warn(detail::concat("An output with one or more elements was resized since it had shape ",
+                        to_string(impl.sizes), ", which does not match the required output shape ",
+                        to_string(spec.sizes),
+                        ". This behavior is deprecated, and in a future PyTorch release outputs "
+                        "will not be resized unless they have zero elements. You can explicitly "
+                        "reuse an out tensor t by resizing it, inplace, to zero elements with "
+                        "t.resize_(0)."));
+  }
+  Shape strides = spec.strides ? *spec.strides : contiguous_strides(spec.sizes);
+  const int64_t bytes =
+      (extent(spec.sizes, strides) + impl.offset) * size_bytes(impl.dtype);
+  if (static_cast<size_t>(bytes) > impl.storage->size_bytes()) {
+    impl.storage->resize(static_cast<size_t>(bytes));
+  }
+  impl.set_sizes_and_strides(spec.sizes, std::move(strides));
+}
+
+bool has_layout(const Tensor& target, const ops::TensorSpec& spec) {
+  if (target.dtype() != spec.dtype || target.sizes() != spec.sizes) return false;
+  return spec.strides ? target.strides() == *spec.strides : target.is_contiguous();
+}
+
+}  // namespace mindtorch::dispatch

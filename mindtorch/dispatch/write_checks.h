@@ -1,0 +1,22 @@
+#pragma once
+
+#include "mindtorch/ops/op.h"
+
+namespace mindtorch::dispatch {
+
+// What must hold before an op writes into a tensor that the user gave. All throw torch's texts and
+// change nothing, except resize_output, which gives an out= tensor the size it needs.
+
+void check_result_cast(DType result, DType target);
+void check_inplace_shape(IntList result, const Tensor& self);
+void check_same_device(Device result, const Tensor& target);
+// Refuses targets in which two indices reach one element.
+void check_no_self_overlap(const Tensor& target);
+// Refuses an input that shares some but not all memory with the target.
+void check_no_partial_overlap(const Tensor& target, const Tensor& input);
+bool shares_storage_with_any(const Tensor& target, ops::Args args);
+// Warns, as torch does, when a non-empty out= tensor has another size.
+void resize_output(const Tensor& target, const ops::TensorSpec& spec);
+bool has_layout(const Tensor& target, const ops::TensorSpec& spec);
+
+}  // namespace mindtorch::dispatch

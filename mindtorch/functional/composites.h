@@ -1,0 +1,12 @@
+#pragma once
+
+#include "mindtorch/ops/registry.h"
+
+namespace mindtorch::functional {
+
+// Ops written in terms of other ops: one function per family, called by register_composites.
+void compose_copy(ops::Registry& registry);
+
+void register_composites(ops::Registry& registry);
+
+}  // namespace mindtorch::functional

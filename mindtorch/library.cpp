@@ -1,0 +1,25 @@
+// The one list of definitions, backends and composites. Nothing else knows them all.
+#include "mindtorch/backends/cpu/kernels/kernels.h"
+#include "mindtorch/functional/composites.h"
+#include "mindtorch/ops/definitions/definitions.h"
+#include "mindtorch/ops/registry.h"
+
+namespace mindtorch::ops {
+
+const Registry& registry() {
+  // Never destroyed: tensors with static lifetime may outlive any destructor of ours.
+  static const Registry& filled = [] () -> const Registry& {
+    auto& ops = *new Registry;
+    define_binary(ops);
+    define_copy(ops);
+    define_creation(ops);
+    define_unary(ops);
+    define_views(ops);
+    cpu::register_cpu(ops);
+    functional::register_composites(ops);
+    return ops;
+  }();
+  return filled;
+}
+
+}  // namespace mindtorch::ops

@@ -1,0 +1,40 @@
+// Copies between layouts, dtypes and devices.
+#include "mindtorch/ops/definitions/definitions.h"
+#include "mindtorch/ops/definitions/rules.h"
+
+namespace mindtorch::ops {
+namespace {
+
+void copy(const Tensor& self, const Tensor& src, bool) {
+  const Shape sizes = broadcast_shapes(self.sizes(), src.sizes());
+  MT_CHECK(sizes == self.sizes(), RuntimeError, "output with shape ", to_string(self.sizes()),
+           " doesn't match the broadcast shape ", to_string(sizes));
+}
+
+TensorSpec clone(const Tensor& self, std::optional<MemoryFormat> memory_format) {
+  const MemoryFormat format = memory_format.value_or(MemoryFormat::kPreserve);
+  if (format == MemoryFormat::kPreserve) return spec_like(self, self.dtype());
+  return {self.sizes(), self.dtype(), self.device(), strides_for(self.sizes(), format)};
+}
+
+}  // namespace
+
+void define_copy(Registry& ops) {
+  ops.define<copy>("copy_(Tensor(a!) self, Operand src, bool non_blocking=False) -> Tensor(a!)")
+      .any_device()
+      .method_only()
+      .doc("Copies the elements of `src`, broadcast and converted, into `self`.",
+           ">>> torch.zeros(2).copy_(torch.tensor([1, 2]))\ntensor([1., 2.])");
+  ops.define<clone>("clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor")
+      .doc("A copy with memory of its own.", ">>> torch.tensor([1, 2]).clone()\ntensor([1, 2])");
+  ops.define("contiguous(Tensor self, *, MemoryFormat memory_format=contiguous_format) -> Tensor")
+      .method_only()
+      .doc("The tensor itself when it is contiguous in memory, else a contiguous copy.",
+           ">>> torch.eye(2).t().contiguous().is_contiguous()\nTrue");
+  ops.define(
+         "_to_copy(Tensor self, ScalarType? dtype=None, Device? device=None, "
+         "bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor")
+      .internal();
+}
+
+}  // namespace mindtorch::ops

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "mindtorch/ops/registry.h"
+
+namespace mindtorch::ops {
+
+// One function per family; library.cpp calls them all.
+void define_binary(Registry& ops);
+void define_copy(Registry& ops);
+void define_creation(Registry& ops);
+void define_unary(Registry& ops);
+void define_views(Registry& ops);
+
+}  // namespace mindtorch::ops

@@ -1,0 +1,113 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "mindtorch/base/location.h"
+#include "mindtorch/ops/boxing.h"
+#include "mindtorch/ops/spec.h"
+#include "mindtorch/ops/value.h"
+
+namespace mindtorch::ops {
+
+// What a kernel's plan stage prepared for one combination of op, shapes, strides, dtypes and scalar
+// arguments; reused for every later call that has the same.
+class Plan {
+ public:
+  virtual ~Plan() = default;
+};
+
+// Where and how a kernel runs.
+struct Launch {
+  Device device;
+  const Plan* plan = nullptr;  // what the plan stage returned, if there is one
+};
+
+using PlanFn = std::unique_ptr<Plan> (*)(Launch&, Args, std::span<Tensor>);
+// Fills outputs that are allocated as the shape rule said. Infers nothing, allocates workspace only.
+using ImplFn = void (*)(Launch&, Args, std::span<Tensor>);
+// For ops whose result shapes depend on values: makes its own outputs.
+using DynamicFn = void (*)(Launch&, Args, Outputs&);
+
+struct Kernel {
+  PlanFn plan = nullptr;
+  ImplFn impl = nullptr;
+  DynamicFn dynamic = nullptr;
+  Location location{};
+
+  explicit operator bool() const { return impl != nullptr || dynamic != nullptr; }
+};
+
+// Runs any pointwise op of a device; `out` has the broadcast shape and any dtype and strides.
+using PointwiseFn = void (*)(Launch&, const PointwiseCall&, const Tensor& out);
+
+namespace detail {
+
+template <typename... Params>
+constexpr size_t count_outputs() {
+  return (size_t{0} + ... + (kIsOutput<Params> ? 1 : 0));
+}
+
+template <auto Function, typename... Params, size_t... I, size_t... O>
+void call_kernel(TypeList<Params...>, Launch& launch, Args args,
+                 [[maybe_unused]] std::span<Tensor> outputs,
+                 std::index_sequence<I...>, std::index_sequence<O...>) {
+  using All = std::tuple<Params...>;
+  Function(launch, Unbox<std::tuple_element_t<I, All>>::from(args[I])..., outputs[O]...);
+}
+
+template <auto Function, typename... Params>
+void unpack_kernel(void (*)(Launch&, Params...), Launch& launch, Args args,
+                   std::span<Tensor> outputs) {
+  constexpr size_t kOutputs = count_outputs<Params...>();
+  call_kernel<Function>(TypeList<Params...>{}, launch, args, outputs,
+                        std::make_index_sequence<sizeof...(Params) - kOutputs>{},
+                        std::make_index_sequence<kOutputs>{});
+}
+
+inline void store(Outputs& outputs, Tensor&& tensor) {
+  outputs.tensors.push_back(std::move(tensor));
+}
+inline void store(Outputs& outputs, std::vector<Tensor>&& tensors) {
+  for (Tensor& tensor : tensors) outputs.tensors.push_back(std::move(tensor));
+}
+inline void store(Outputs& outputs, const Scalar& scalar) { outputs.scalar = scalar; }
+inline void store(Outputs& outputs, bool value) { outputs.scalar = Scalar(value); }
+inline void store(Outputs& outputs, int64_t value) { outputs.scalar = Scalar(value); }
+inline void store(Outputs& outputs, double value) { outputs.scalar = Scalar(value); }
+template <typename... T>
+void store(Outputs& outputs, std::tuple<T...>&& tensors) {
+  std::apply([&](auto&&... each) { (store(outputs, std::move(each)), ...); }, std::move(tensors));
+}
+
+template <auto Function, typename Result, typename... Params, size_t... I>
+void call_dynamic(Result (*)(Launch&, Params...), Launch& launch, Args args, Outputs& outputs,
+                  std::index_sequence<I...>) {
+  store(outputs, Function(launch, Unbox<Params>::from(args[I])...));
+}
+
+template <typename Result, typename... Params>
+constexpr size_t dynamic_arity(Result (*)(Launch&, Params...)) {
+  return sizeof...(Params);
+}
+template <typename... Params>
+constexpr std::pair<size_t, size_t> kernel_arity(void (*)(Launch&, Params...)) {
+  return {sizeof...(Params) - count_outputs<Params...>(), count_outputs<Params...>()};
+}
+
+}  // namespace detail
+
+// Boxed forms of typed kernels: void(Launch&, schema arguments..., Tensor& outputs...).
+template <auto Function>
+void boxed_kernel(Launch& launch, Args args, std::span<Tensor> outputs) {
+  detail::unpack_kernel<Function>(Function, launch, args, outputs);
+}
+// Result(Launch&, schema arguments...), for ops that make their own outputs.
+template <auto Function>
+void boxed_dynamic(Launch& launch, Args args, Outputs& outputs) {
+  detail::call_dynamic<Function>(Function, launch, args, outputs,
+                                 std::make_index_sequence<detail::dynamic_arity(Function)>{});
+}
+
+}  // namespace mindtorch::ops

@@ -1,0 +1,144 @@
+#include "mindtorch/ops/registry.h"
+
+#include <algorithm>
+
+namespace mindtorch::ops {
+
+Definition Registry::define(std::string_view schema, Location location) {
+  Op op;
+  op.schema = Schema::parse(schema);
+  op.location = location;
+  op.kind = OpKind::kComposite;
+  return Definition(*this, add(std::move(op)));
+}
+
+Op& Registry::add(Op op) {
+  const std::string& name = names_.emplace_back(op.schema.full_name());
+  MT_CHECK(!by_name_.contains(name), RuntimeError, "op ", name, " is defined twice, at ",
+           op.location.file, ":", op.location.line);
+  Op& stored = ops_.emplace_back(std::move(op));
+  by_name_[name] = &stored;
+  return stored;
+}
+
+const Op* Registry::find(std::string_view full_name) const {
+  const auto found = by_name_.find(full_name);
+  return found == by_name_.end() ? nullptr : found->second;
+}
+
+const Op& Registry::at(std::string_view full_name) const {
+  const Op* op = find(full_name);
+  MT_CHECK(op != nullptr, RuntimeError, "there is no op ", full_name);
+  return *op;
+}
+
+Op& Registry::mutable_at(std::string_view full_name) { return const_cast<Op&>(at(full_name)); }
+
+Kernel& Registry::kernel_slot(DeviceType device, std::string_view name, size_t args,
+                              size_t outputs, Location location) {
+  Op& op = mutable_at(name);
+  const bool fits = op.schema.params.size() == args &&
+                    (op.kind != OpKind::kKernel || op.schema.returns.size() == outputs);
+  MT_CHECK(fits, RuntimeError, "kernel at ", location.file, ":", location.line,
+           " does not have the signature of ", op.schema.str());
+  Kernel& kernel = op.kernels[static_cast<int>(device)];
+  MT_CHECK(!kernel, RuntimeError, "op ", name, " has two kernels for ", mindtorch::name(device));
+  kernel.location = location;
+  return kernel;
+}
+
+void Registry::check_arity(const Op& op, size_t params, Location location) {
+  MT_CHECK(op.schema.params.size() == params, RuntimeError, "function at ", location.file, ":",
+           location.line, " does not have the signature of ", op.schema.str());
+}
+
+Definition& Definition::doc(std::string sentence, std::string example) {
+  op_.doc = std::move(sentence);
+  op_.example = std::move(example);
+  return *this;
+}
+
+Definition& Definition::also(std::vector<std::string> names) {
+  for (Op* form : derived_) {
+    for (const std::string& name : names) {
+      form->aliases.push_back(form->form == OpForm::kInplace ? name + "_" : name);
+    }
+  }
+  op_.aliases = std::move(names);
+  return *this;
+}
+
+Definition& Definition::place(int python_place) {
+  op_.python_place = static_cast<uint8_t>(python_place);
+  for (Op* form : derived_) {
+    // In-place forms are methods wherever the op is known at all; out= goes with the function.
+    form->python_place =
+        static_cast<uint8_t>(form->form == OpForm::kInplace ? (kMethod | kFunction) : python_place);
+  }
+  return *this;
+}
+
+Definition& Definition::any_device() {
+  op_.any_device = true;
+  for (Op* form : derived_) form->any_device = true;
+  return *this;
+}
+
+Definition& Definition::random() {
+  op_.random = true;
+  for (Op* form : derived_) form->random = true;
+  return *this;
+}
+
+Definition& Definition::dynamic() {
+  op_.kind = OpKind::kDynamic;
+  return *this;
+}
+
+Definition& Definition::variants(int variants) {
+  const auto derive = [&](OpForm form) {
+    Op op;
+    op.schema = op_.schema;
+    op.kind = op_.kind;
+    op.form = form;
+    op.python_place = op_.python_place;
+    op.any_device = op_.any_device;
+    op.random = op_.random;
+    op.base = &op_;
+    op.location = op_.location;
+    return op;
+  };
+  const auto store = [&](Op op) { derived_.push_back(&registry_.add(std::move(op))); };
+  if ((variants & kInplaceVariant) != 0) {
+    Op op = derive(OpForm::kInplace);
+    op.schema.name += "_";
+    op.schema.params[0].mutated = true;
+    store(std::move(op));
+  }
+  if ((variants & kFunctionalVariant) != 0) {
+    Op op = derive(OpForm::kFunctional);
+    MT_CHECK(op.schema.name.ends_with('_'), RuntimeError, op.schema.str(),
+             ": only an op that ends in _ has a functional form");
+    op.schema.name.pop_back();
+    op.schema.params[0].mutated = false;
+    store(std::move(op));
+  }
+  if ((variants & kOutVariant) != 0) {
+    Op op = derive(OpForm::kOut);
+    op.python_place = static_cast<uint8_t>(op.python_place & ~kMethod);
+    op.schema.overload += op.schema.overload.empty() ? "out" : "_out";
+    if (op.schema.name.ends_with('_')) op.schema.name.pop_back();
+    for (const Return& result : op.schema.returns) {
+      Param out;
+      out.name = op.schema.returns.size() == 1 ? "out" : result.name;
+      out.type = ArgType::kTensor;
+      out.keyword_only = true;
+      out.mutated = true;
+      op.schema.params.push_back(std::move(out));
+    }
+    store(std::move(op));
+  }
+  return *this;
+}
+
+}  // namespace mindtorch::ops

@@ -1,0 +1,146 @@
+#pragma once
+
+#include <deque>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "mindtorch/ops/op.h"
+
+namespace mindtorch::ops {
+
+enum OpVariants : uint8_t {
+  kInplaceVariant = 1,
+  kOutVariant = 2,
+  kFunctionalVariant = 4,
+  kInplaceAndOut = kInplaceVariant | kOutVariant,
+};
+
+class Registry;
+
+// Fills in one definition: ops.define<rule>("schema").variants(...).doc(...).
+class MT_API Definition {
+ public:
+  Definition(Registry& registry, Op& op) : registry_(registry), op_(op) {}
+
+  // Derives the other forms of the op.
+  Definition& variants(int variants);
+  Definition& doc(std::string sentence, std::string example = "");
+  // Other Python names for it; in-place forms get an underscore.
+  Definition& also(std::vector<std::string> names);
+  Definition& function_only() { return place(kFunction); }
+  Definition& method_only() { return place(kMethod); }
+  Definition& nn_function() { return place(kNnFunction); }
+  // Callable from C++ and from our own Python code, but not a torch name.
+  Definition& internal() { return place(0); }
+  Definition& place(int python_place);
+  Definition& any_device();
+  Definition& random();
+  // The kernel decides the output shapes.
+  Definition& dynamic();
+
+ private:
+  Registry& registry_;
+  Op& op_;
+  std::vector<Op*> derived_;
+};
+
+// All ops. Filled by plain functions called from library.cpp, read-only afterwards.
+class MT_API Registry {
+ public:
+  // The rule's return type says what kind of op it is: TensorSpec or SpecList, ViewSpec,
+  // PointwiseCall, or void for ops that change their first argument.
+  template <auto Rule>
+  Definition define(std::string_view schema, Location location = Location::here());
+  // A composite, or dynamic() ops.
+  Definition define(std::string_view schema, Location location = Location::here());
+
+  // void(Launch&, schema arguments..., Tensor& outputs...)
+  template <auto Function>
+  void kernel(DeviceType device, std::string_view op, Location location = Location::here());
+  // Result(Launch&, schema arguments...)
+  template <auto Function>
+  void dynamic_kernel(DeviceType device, std::string_view op, Location location = Location::here());
+  template <auto Function>
+  void composite(std::string_view op, Location location = Location::here());
+  void pointwise_engine(DeviceType device, PointwiseFn engine) {
+    pointwise_[static_cast<int>(device)] = engine;
+  }
+  PointwiseFn pointwise_engine(DeviceType device) const {
+    return pointwise_[static_cast<int>(device)];
+  }
+
+  // Null when there is no such op. `full_name` is "add.Tensor", "add_.Tensor", "add.Tensor_out".
+  const Op* find(std::string_view full_name) const;
+  // Throws when there is none.
+  const Op& at(std::string_view full_name) const;
+  const std::deque<Op>& ops() const { return ops_; }
+
+ private:
+  friend class Definition;
+  Op& add(Op op);
+  Op& mutable_at(std::string_view full_name);
+  Kernel& kernel_slot(DeviceType device, std::string_view op, size_t args, size_t outputs,
+                      Location location);
+  static void check_arity(const Op& op, size_t params, Location location);
+
+  std::deque<Op> ops_;
+  std::unordered_map<std::string_view, Op*> by_name_;
+  std::deque<std::string> names_;
+  PointwiseFn pointwise_[kDeviceTypeCount] = {};
+};
+
+template <auto Rule>
+Definition Registry::define(std::string_view schema, Location location) {
+  using Result = decltype(call_boxed<Rule>(Args{}));
+  Op op;
+  op.schema = Schema::parse(schema);
+  op.location = location;
+  check_arity(op, param_count(Rule), location);
+  if constexpr (std::is_same_v<Result, TensorSpec>) {
+    op.kind = OpKind::kKernel;
+    op.infer = [](Args args, SpecList& specs) { specs.push_back(call_boxed<Rule>(args)); };
+  } else if constexpr (std::is_same_v<Result, SpecList>) {
+    op.kind = OpKind::kKernel;
+    op.infer = [](Args args, SpecList& specs) { specs = call_boxed<Rule>(args); };
+  } else if constexpr (std::is_same_v<Result, ViewSpec>) {
+    op.kind = OpKind::kView;
+    op.view = [](Args args) { return call_boxed<Rule>(args); };
+  } else if constexpr (std::is_same_v<Result, PointwiseCall>) {
+    op.kind = OpKind::kPointwise;
+    op.resolve = [](Args args) { return call_boxed<Rule>(args); };
+  } else {
+    static_assert(std::is_void_v<Result>, "a rule returns a spec, a PointwiseCall or nothing");
+    op.kind = OpKind::kMutation;
+    op.check = [](Args args) { call_boxed<Rule>(args); };
+  }
+  return Definition(*this, add(std::move(op)));
+}
+
+template <auto Function>
+void Registry::kernel(DeviceType device, std::string_view op, Location location) {
+  constexpr auto kArity = detail::kernel_arity(Function);
+  kernel_slot(device, op, kArity.first, kArity.second, location).impl = &boxed_kernel<Function>;
+}
+
+template <auto Function>
+void Registry::dynamic_kernel(DeviceType device, std::string_view op, Location location) {
+  kernel_slot(device, op, detail::dynamic_arity(Function), 0, location).dynamic =
+      &boxed_dynamic<Function>;
+}
+
+template <auto Function>
+void Registry::composite(std::string_view op, Location location) {
+  Op& entry = mutable_at(op);
+  check_arity(entry, param_count(Function), location);
+  entry.composite = [](Args args, Outputs& outputs) {
+    detail::store(outputs, call_boxed<Function>(args));
+  };
+  entry.composite_location = location;
+}
+
+// The registry of the library, filled on first use. Defined in library.cpp, the only file that knows
+// every definition and backend; declared here so that every folder can look ops up.
+MT_API const Registry& registry();
+
+}  // namespace mindtorch::ops

@@ -1,0 +1,55 @@
+#include "mindtorch/tensor/device.h"
+
+#include <charconv>
+
+#include "mindtorch/base/error.h"
+
+namespace mindtorch {
+
+std::string Device::str() const {
+  std::string text(name(type));
+  if (has_index()) text += ":" + std::to_string(index);
+  return text;
+}
+
+Device Device::parse(std::string_view text) {
+  const size_t colon = text.find(':');
+  const std::string_view kind = text.substr(0, colon);
+  for (int i = 0; i < kDeviceTypeCount; ++i) {
+    const auto type = static_cast<DeviceType>(i);
+    if (kind != name(type)) continue;
+    if (colon == std::string_view::npos) return Device(type);
+    const std::string_view digits = text.substr(colon + 1);
+    int index = -1;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
+    const bool whole = error == std::errc() && end == digits.data() + digits.size();
+    const bool canonical = digits.size() == 1 || (!digits.empty() && digits[0] != '0');
+    if (!whole || !canonical || index < 0 || index > 127) break;
+    return Device(type, index);
+  }
+  MT_CHECK(colon != 0 && !text.empty() && kind.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") ==
+                                              std::string_view::npos,
+           RuntimeError, "Invalid device string: '", text, "'");
+  for (int i = 0; i < kDeviceTypeCount; ++i) {
+    MT_CHECK(kind != name(static_cast<DeviceType>(i)), RuntimeError, "Invalid device string: '",
+             text, "'");
+  }
+  MT_THROW(RuntimeError, "Expected one of cpu, meta, npu, cuda device type at start of device string: ",
+           kind);
+}
+
+void check_device_available(Device device) {
+  switch (device.type) {
+    case DeviceType::kCpu:
+    case DeviceType::kMeta:
+      return;
+    case DeviceType::kNpu:
+      MT_THROW(RuntimeError, "Cannot use device ", device.str(),
+               ": this build of mindtorch has no Ascend backend. Use device='cpu'.");
+    case DeviceType::kCuda:
+      MT_THROW(RuntimeError, "Cannot use device ", device.str(),
+               ": this build of mindtorch has no CUDA backend. Use device='cpu'.");
+  }
+}
+
+}  // namespace mindtorch

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "mindtorch/base/macros.h"
+
+namespace mindtorch {
+
+enum class DeviceType : uint8_t { kCpu, kMeta, kNpu, kCuda };
+inline constexpr int kDeviceTypeCount = 4;
+
+constexpr std::string_view name(DeviceType type) {
+  constexpr std::string_view kNames[kDeviceTypeCount] = {"cpu", "meta", "npu", "cuda"};
+  return kNames[static_cast<int>(type)];
+}
+
+// index -1 means "no index given": the current device of that type. Tensors on cpu and meta carry
+// -1, tensors on an accelerator always carry their index.
+struct Device {
+  DeviceType type = DeviceType::kCpu;
+  int8_t index = -1;
+
+  constexpr Device() = default;
+  constexpr Device(DeviceType type, int index = -1)  // NOLINT: a type is a device
+      : type(type), index(static_cast<int8_t>(index)) {}
+
+  bool is_cpu() const { return type == DeviceType::kCpu; }
+  bool is_meta() const { return type == DeviceType::kMeta; }
+  bool has_index() const { return index >= 0; }
+  friend constexpr bool operator==(Device a, Device b) {
+    return a.type == b.type && a.index == b.index;
+  }
+
+  // "npu:0", or "npu" without an index.
+  MT_API std::string str() const;
+  // Reads what str() writes; throws torch's RuntimeError for anything else.
+  MT_API static Device parse(std::string_view text);
+};
+
+// Throws the reason when tensors cannot be made on this device here and now.
+MT_API void check_device_available(Device device);
+
+}  // namespace mindtorch

@@ -1,0 +1,68 @@
+#include "mindtorch/tensor/storage.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "mindtorch/base/error.h"
+#include "mindtorch/runtime/host_allocator.h"
+
+namespace mindtorch {
+namespace {
+
+runtime::Allocator* allocator_for(Device device) {
+  if (MT_LIKELY(device.is_cpu())) return &runtime::host_allocator();
+  check_device_available(device);
+  return nullptr;  // meta
+}
+
+}  // namespace
+
+void* StorageImpl::operator new(size_t bytes) { return runtime::allocate_small(bytes); }
+void StorageImpl::operator delete(void* data, size_t bytes) noexcept {
+  runtime::release_small(data, bytes);
+}
+
+Storage StorageImpl::allocate(size_t size_bytes, Device device) {
+  runtime::Allocator* allocator = allocator_for(device);
+  Storage storage = Storage::adopt(new StorageImpl);
+  storage->device_ = device;
+  storage->allocator_ = allocator;
+  if (allocator != nullptr) storage->allocation_ = allocator->allocate(size_bytes);
+  storage->size_bytes_ = size_bytes;
+  return storage;
+}
+
+Storage StorageImpl::borrow(void* data, size_t size_bytes, Device device, void (*release)(void*),
+                            void* context) {
+  Storage storage = Storage::adopt(new StorageImpl);
+  storage->allocation_ = {data, size_bytes};
+  storage->size_bytes_ = size_bytes;
+  storage->device_ = device;
+  storage->release_ = release;
+  storage->context_ = context;
+  return storage;
+}
+
+void StorageImpl::destroy(StorageImpl* storage) noexcept { delete storage; }
+
+StorageImpl::~StorageImpl() {
+  if (allocator_ != nullptr) {
+    allocator_->release(allocation_);
+  } else if (release_ != nullptr) {
+    release_(context_);
+  }
+}
+
+void StorageImpl::resize(size_t size_bytes) {
+  MT_CHECK(resizable(), RuntimeError, "Trying to resize storage that is not resizable");
+  if (allocator_ != nullptr && size_bytes > allocation_.capacity_bytes) {
+    MT_CHECK(device_.is_cpu(), NotImplementedError, "resizing a storage on ", device_.str());
+    const runtime::Allocation grown = allocator_->allocate(size_bytes);
+    if (size_bytes_ != 0) std::memcpy(grown.data, allocation_.data, size_bytes_);
+    allocator_->release(allocation_);
+    allocation_ = grown;
+  }
+  size_bytes_ = size_bytes;
+}
+
+}  // namespace mindtorch

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "mindtorch/base/intrusive_ptr.h"
+#include "mindtorch/base/macros.h"
+#include "mindtorch/runtime/allocator.h"
+#include "mindtorch/tensor/device.h"
+
+namespace mindtorch {
+
+// The bytes behind a tensor and all its views. Views share the storage and with it the version
+// counter. Metadata may be read by any thread; writing needs the caller's own order.
+class MT_API StorageImpl final : public RefCounted {
+ public:
+  // Bytes from the device's allocator, not initialised. Meta storages have a size but no bytes.
+  static IntrusivePtr<StorageImpl> allocate(size_t size_bytes, Device device);
+  // Wraps memory of somebody else; `release(context)` runs once when the last user is gone.
+  static IntrusivePtr<StorageImpl> borrow(void* data, size_t size_bytes, Device device,
+                                          void (*release)(void*), void* context);
+  static void destroy(StorageImpl* storage) noexcept;
+
+  void* data() const noexcept { return allocation_.data; }
+  size_t size_bytes() const noexcept { return size_bytes_; }
+  Device device() const noexcept { return device_; }
+  bool resizable() const noexcept { return allocator_ != nullptr || device_.is_meta(); }
+  // Keeps the leading bytes. Throws RuntimeError for borrowed memory.
+  void resize(size_t size_bytes);
+
+  uint32_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
+  void bump_version() noexcept { version_.fetch_add(1, std::memory_order_relaxed); }
+
+  static void* operator new(size_t bytes);
+  static void operator delete(void* data, size_t bytes) noexcept;
+
+  // The Python object that stands for this storage, if any; owned by bindings/.
+  void* python_object = nullptr;
+
+ private:
+  StorageImpl() = default;
+  ~StorageImpl();
+
+  runtime::Allocation allocation_;
+  size_t size_bytes_ = 0;
+  runtime::Allocator* allocator_ = nullptr;  // null: borrowed or meta
+  void (*release_)(void*) = nullptr;
+  void* context_ = nullptr;
+  std::atomic<uint32_t> version_{0};
+  Device device_;
+};
+
+using Storage = IntrusivePtr<StorageImpl>;
+
+}  // namespace mindtorch
