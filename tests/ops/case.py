@@ -132,8 +132,8 @@ class OpCase:
     samples: Sequence[Sample]
     dtypes: Sequence[str] = ALL
     # dtype of the result: "same" as the case's dtype, "float" (integers become the default
-    # float), "sum" (integers become int64), "number" (bool becomes int64), a dtype name, or a
-    # tuple of these for several results
+    # float), "sum" (integers become int64), "number" (bool becomes int64), "truth" (bool, but
+    # uint8 stays), a dtype name, or a tuple of these for several results
     result: Any = "same"
     tolerance: dict = field(default_factory=lambda: CLOSE)
     variant: str = ""
@@ -141,7 +141,8 @@ class OpCase:
     method: str | None = ""  # method name; "" means name; None means no method
     inplace: bool = False
     # out=: "" where there is none; "cast": the result is cast to out's dtype where that is legal;
-    # "any": where torch refuses any other dtype, so that casting and refusing are both right
+    # "any": where torch refuses any other dtype, so that casting and refusing are both right;
+    # "loose": where torch computes in out's dtype, whatever it is
     out: str = ""
     meta: bool = True
     native: bool = False
@@ -177,6 +178,8 @@ def result_dtype(rule: Any, dtype: str) -> str:
         return dtype if dtype in FLOATS else "float32"
     if rule == "sum":
         return dtype if dtype in FLOATS else "int64"
+    if rule == "truth":
+        return "uint8" if dtype == "uint8" else "bool"
     if rule == "number":
         return "int64" if dtype == "bool" else dtype
     return rule

@@ -385,4 +385,4 @@ class Findings:
         if self.texts:
             shown = "\n".join(self.texts[:12])
             more = len(self.texts) - 12
-            assert False, shown + (f"\nand {more} more" if more > 0 else "")
+            raise AssertionError(shown + (f"\nand {more} more" if more > 0 else ""))

@@ -48,10 +48,10 @@ def calls(case, dtypes=None, layouts=None):
                     yield dtype, number, sample, layout
 
 
-def attempt(action):
+def attempt(action, *args):
     """Runs a call that is expected to succeed; an exception becomes a finding."""
     try:
-        return action(), None
+        return action(*args), None
     except Exception as error:
         return None, f"{type(error).__name__}: {str(error)[:300]}"
 
@@ -70,12 +70,12 @@ def test_values(torch, case, dtype, device, mode):
         expected = harness.oracle_results(case, sample, dtype, *arrays)
         args, kwargs = runtime.arguments(*arrays, layout)
         before = harness.snapshot(runtime, args, kwargs)
-        result, problem = attempt(lambda: runtime.call(case, args, kwargs))
+        result, problem = attempt(runtime.call, case, args, kwargs)
         if problem is None:
             problem = harness.check_results(runtime, case, sample, dtype, result, expected)
         findings.add(problem, **where)
         if problem is None and case.method_name and case.function_path and not case.creation:
-            result, problem = attempt(lambda: runtime.call_method(case.method_name, args, kwargs))
+            result, problem = attempt(runtime.call_method, case.method_name, args, kwargs)
             if problem is None:
                 problem = harness.check_results(runtime, case, sample, dtype, result, expected)
             findings.add(problem, form="method", **where)
@@ -166,6 +166,7 @@ def stray_write(base: np.ndarray) -> str | None:
 
 # --- out= ---------------------------------------------------------------------------------------
 
+POINTWISE = ("unary", "binary", "ternary", "compare", "activation")
 OUT_DTYPES = ("float32", "float16", "bfloat16", "int64", "uint8", "bool")
 
 
@@ -228,7 +229,7 @@ def test_out(torch, case, device, mode):
             strides = [out.stride() for out in outs]
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
-                result, problem = attempt(lambda: call.run(outs))
+                result, problem = attempt(call.run, outs)
             problem = problem or call.check(outs, result)
             if problem is None and [out.stride() for out in outs] != strides:
                 problem = "the strides of out changed"
@@ -247,7 +248,7 @@ def test_out_is_resized(torch, case, device, mode):
         outs = [runtime.empty(name) for name in call.dtypes]
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            result, problem = attempt(lambda: call.run(outs))
+            result, problem = attempt(call.run, outs)
         findings.add(problem or call.check(outs, result), out="empty", **where)
 
         outs, _ = call.room(shapes=[(*expected.shape, 2) for expected in call.expected])
@@ -255,7 +256,7 @@ def test_out_is_resized(torch, case, device, mode):
             continue
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            result, problem = attempt(lambda: call.run(outs))
+            result, problem = attempt(call.run, outs)
         problem = problem or call.check(outs, result)
         if problem is None and not any("was resized" in str(w.message) for w in caught):
             problem = "no warning about the resize"
@@ -263,7 +264,7 @@ def test_out_is_resized(torch, case, device, mode):
     findings.report()
 
 
-@having(lambda case: case.out)
+@having(lambda case: case.out in ("cast", "any"))
 def test_out_of_another_dtype(torch, case, device, mode):
     """A result is cast into out where that loses no kind of number, and refused elsewhere."""
     runtime = Runtime(torch, device, mode)
@@ -278,9 +279,9 @@ def test_out_of_another_dtype(torch, case, device, mode):
             before = harness.snapshot(runtime, outs, {})
             try:
                 result = call.run(outs)
-            except RuntimeError as error:
+            except (RuntimeError, TypeError) as error:
                 if legal and case.out == "cast":
-                    problem = f"RuntimeError: {error}"
+                    problem = f"{type(error).__name__}: {error}"
                 else:
                     problem = harness.changed(runtime, before)
             except Exception as error:
@@ -291,7 +292,7 @@ def test_out_of_another_dtype(torch, case, device, mode):
     findings.report()
 
 
-@having(lambda case: case.out)
+@having(lambda case: case.out and case.family in POINTWISE)
 def test_out_with_overlap(torch, case, device, mode):
     """An out whose elements share memory is refused."""
     runtime = Runtime(torch, device, mode)
@@ -322,10 +323,10 @@ def test_meta(torch, case, device, mode):
     for dtype, number, sample, layout in calls(case):
         where = {"dtype": dtype, "layout": layout, "sample": number}
         arrays = harness.build_arrays(case, sample, dtype, layout)
-        result, problem = attempt(lambda: real.call(case, *real.arguments(*arrays, layout)))
+        result, problem = attempt(real.call, case, *real.arguments(*arrays, layout))
         if problem:
             continue  # test_values tells
-        shadow, problem = attempt(lambda: meta.call(case, *meta.arguments(*arrays, layout)))
+        shadow, problem = attempt(meta.call, case, *meta.arguments(*arrays, layout))
         if problem:
             findings.add(problem, **where)
             continue
@@ -388,6 +389,8 @@ def test_unsupported_dtype(torch, case, device, mode):
 if TORCH_INSTALLED:
     import torch as reference
 
+    reference.set_num_threads(1)  # several workers run side by side
+
     @pairs(lambda case: ALL if not case.creation else case.dtypes)
     def test_same_as_torch(torch, case, dtype, device, mode):
         """The same calls through torch: value, dtype, shape, strides, or the error class."""
@@ -426,6 +429,8 @@ if TORCH_INSTALLED:
                 strides = harness.significant_strides(one)
                 if strides != harness.significant_strides(other):
                     return f"strides {one.stride()}, torch {other.stride()}"
+            if case.oracle is None and not case.seeded:
+                continue  # memory that nobody has written
             limits = harness.limits_for(case, name)
             text = harness.differs(ours.to_array(one), theirs.to_array(other), limits)
             if text:
