@@ -1,0 +1,416 @@
+"""Picklers that speak torch's names, and the restricted unpickler behind weights_only."""
+
+import pickle
+from collections import Counter, OrderedDict
+
+import mindtorch_v2 as torch
+
+from . import _serialization as serialization
+
+_PACKAGE = __name__.partition(".")[0]
+
+# Functions that rebuild tensors, by the torch module a pickle finds them in.
+_REBUILDERS = {
+    "torch._utils": (
+        "_rebuild_tensor",
+        "_rebuild_tensor_v2",
+        "_rebuild_tensor_v3",
+        "_rebuild_meta_tensor_no_storage",
+        "_rebuild_parameter",
+        "_rebuild_parameter_with_state",
+    ),
+    "torch._tensor": ("_rebuild_from_type_v2",),
+}
+_DTYPES = (
+    *serialization._LEGACY_NAMES,
+    *("uint16", "uint32", "uint64", "complex32", "float8_e4m3fn", "float8_e5m2"),
+)
+
+
+class _Name:
+    """A global as it appears in the file. Callable only because pickle asks a reduce function to
+    be; the same name is always the same object, so that a pickle writes it once."""
+
+    _known = {}
+
+    def __new__(cls, module, name):
+        key = module, name
+        if key not in cls._known:
+            instance = cls._known[key] = super().__new__(cls)
+            instance.module, instance.name = key
+        return cls._known[key]
+
+    def __call__(self):
+        raise AssertionError("a name is written, never called")
+
+
+def _file_names():
+    """{object: its name in a file} for what torch keeps in other places than we do."""
+    names = {torch.device: _Name("torch", "device"), torch.Tensor: _Name("torch", "Tensor")}
+    for module, functions in _REBUILDERS.items():
+        for function in functions:
+            names[getattr(serialization, function)] = _Name(module, function)
+    return names
+
+
+class _Pickler(pickle._Pickler):
+    dispatch = pickle._Pickler.dispatch.copy()
+
+    def __init__(self, file, protocol):
+        super().__init__(file, protocol=protocol)
+        self.storages = []  # (key, untyped storage), in the order of the file
+        self._keys = {}  # what identifies a storage: (its key, its dtype)
+        self._names = _file_names()
+
+    def save(self, obj, save_persistent_id=True):
+        if isinstance(obj, torch.dtype):
+            obj = _Name("torch", serialization.dtype_name(obj))
+        return super().save(obj, save_persistent_id)
+
+    def reducer_override(self, obj):
+        if isinstance(obj, torch.Tensor):
+            return serialization.reduce_tensor(obj)
+        if isinstance(obj, torch.device):
+            index = () if obj.index is None else (obj.index,)
+            return torch.device, (obj.type, *index)
+        if type(obj) is torch.Size and torch.Size is not tuple:
+            return _Name("torch", "Size"), (tuple(obj),)
+        layout = getattr(torch, "layout", None)
+        if layout is not None and isinstance(obj, layout):
+            return _Name("torch.serialization", "_get_layout"), (str(obj),)
+        return NotImplemented
+
+    def save_global(self, obj, name=None):
+        known = self._names.get(obj)
+        if known is None:
+            module = getattr(obj, "__module__", None) or ""
+            if module.partition(".")[0] != _PACKAGE:
+                return super().save_global(obj, name)
+            known = _Name("torch" + module[len(_PACKAGE) :], name or obj.__qualname__)
+        return self.save(known)
+
+    def _save_name(self, obj):
+        self.write(pickle.GLOBAL + f"{obj.module}\n{obj.name}\n".encode())
+        self.memoize(obj)
+
+    dispatch[_Name] = _save_name
+    dispatch[type(_file_names)] = save_global
+
+    def persistent_id(self, obj):
+        if isinstance(obj, serialization.TypedStorage):
+            storage, dtype = obj.untyped(), obj.dtype
+            cls, count = _Name("torch", type(obj).__name__), len(obj)
+        elif serialization._is_storage(obj):
+            storage, dtype = obj, None
+            cls, count = _Name("torch.storage", "UntypedStorage"), obj.nbytes()
+        else:
+            return None
+        location = str(storage.device)
+        identity = (storage.data_ptr(), location) if storage.nbytes() else len(self.storages)
+        key, known_dtype = self._keys.setdefault(identity, (str(len(self.storages)), dtype))
+        if known_dtype != dtype:
+            raise RuntimeError(
+                "Cannot save multiple tensors or storages that view the same data as different "
+                "types"
+            )
+        if int(key) == len(self.storages):
+            self.storages.append((key, storage))
+        return "storage", cls, key, location, count
+
+
+def dump(obj, protocol):
+    """(the pickle of `obj`, its storages as (key, storage) pairs)."""
+    import io
+
+    buffer = io.BytesIO()
+    pickler = _Pickler(buffer, protocol)
+    pickler.dump(obj)
+    return buffer.getbuffer(), pickler.storages
+
+
+def _encode(text, encoding):
+    # How protocol 2 spells bytes. No other codec is needed, and some are not harmless.
+    if encoding != "latin1":
+        raise pickle.UnpicklingError(f"Unsupported encoding {encoding}")
+    return text.encode(encoding)
+
+
+def _get_layout(name):
+    return getattr(torch, name.rpartition(".")[2])
+
+
+def _make_known_globals():
+    known = {
+        ("collections", "OrderedDict"): OrderedDict,
+        ("collections", "Counter"): Counter,
+        ("_codecs", "encode"): _encode,
+        ("torch", "Tensor"): torch.Tensor,
+        ("torch", "Size"): torch.Size,
+        ("torch", "device"): torch.device,
+        ("torch.serialization", "_get_layout"): _get_layout,
+        ("torch.storage", "UntypedStorage"): serialization._C.UntypedStorage,
+        ("torch", "UntypedStorage"): serialization._C.UntypedStorage,
+    }
+    for builtin in (set, complex, bytearray, int, float, bool):
+        known["builtins", builtin.__name__] = builtin
+        known["__builtin__", builtin.__name__] = builtin
+    for module, functions in _REBUILDERS.items():
+        for function in functions:
+            known[module, function] = getattr(serialization, function)
+    for name in _DTYPES:
+        if hasattr(torch, name):
+            known["torch", name] = getattr(torch, name)
+    for prefix in serialization._LEGACY_NAMES.values():
+        cls = serialization.storage_class(prefix + "Storage")
+        if cls is not None:
+            known["torch", prefix + "Storage"] = cls
+    if hasattr(torch, "nn"):
+        known["torch.nn.parameter", "Parameter"] = torch.nn.Parameter
+    return known
+
+
+_known_globals = {}
+
+
+def _known(module, name):
+    if not _known_globals:
+        _known_globals.update(_make_known_globals())
+    return _known_globals.get((module, name))
+
+
+def _storage_from(pid, storage_by_key):
+    """The storage that a persistent id names. Later fields (views, in old files) are unused."""
+    kind, cls, key, location, count = pid[:5]
+    if kind != "storage":
+        raise RuntimeError(f"Unknown typename for persistent_load, expected 'storage': {kind}")
+    if isinstance(cls, type) and issubclass(cls, serialization.TypedStorage):
+        nbytes = count * cls.dtype.itemsize
+        return cls(storage_by_key(key, cls.dtype, location, nbytes))
+    return storage_by_key(key, None, location, count)
+
+
+class _Unpickler(pickle.Unpickler):
+    """weights_only=False: anything a pickle can say. Names in torch mean ours."""
+
+    def __init__(self, file, storage_by_key, **kwargs):
+        super().__init__(file, **kwargs)
+        self._storage_by_key = storage_by_key
+
+    def persistent_load(self, pid):
+        return _storage_from(pid, self._storage_by_key)
+
+    def find_class(self, module, name):
+        if module == "torch" or module.startswith("torch."):
+            known = _known(module, name)
+            if known is not None:
+                return known
+            module = _PACKAGE + module[len("torch") :]
+        return super().find_class(module, name)
+
+
+class _Opcodes(dict):
+    def __missing__(self, opcode):
+        raise pickle.UnpicklingError(f"Unsupported operand {opcode}")
+
+
+def _global_names(entry):
+    if isinstance(entry, tuple):
+        return entry
+    return entry, f"{entry.__module__}.{entry.__qualname__}"
+
+
+class _WeightsUnpickler(pickle._Unpickler):
+    """Makes plain values, containers, tensors, and what add_safe_globals allowed. It calls nothing
+    but objects of that list, and knows only the opcodes that torch.save uses."""
+
+    _OPCODES = (
+        "PROTO STOP MARK GLOBAL REDUCE NEWOBJ BUILD BINPERSID APPEND APPENDS SETITEM SETITEMS "
+        "TUPLE TUPLE1 TUPLE2 TUPLE3 EMPTY_TUPLE EMPTY_LIST EMPTY_DICT NONE NEWTRUE "
+        "NEWFALSE BININT BININT1 BININT2 LONG1 BINFLOAT BINUNICODE SHORT_BINSTRING BINGET "
+        "LONG_BINGET BINPUT LONG_BINPUT"
+    ).split()
+    dispatch = _Opcodes(
+        (getattr(pickle, name)[0], pickle._Unpickler.dispatch[getattr(pickle, name)[0]])
+        for name in _OPCODES
+    )
+
+    def __init__(self, file, storage_by_key, **kwargs):
+        super().__init__(file, **kwargs)
+        self._storage_by_key = storage_by_key
+        self._allowed = {}
+        for entry in serialization.get_safe_globals():
+            obj, full_name = _global_names(entry)
+            self._allowed[full_name] = obj
+        self._callable_ids = set()
+        self.storage_error = None
+
+    def persistent_load(self, pid):
+        if type(pid) is not tuple:
+            raise pickle.UnpicklingError("a persistent id must be a tuple")
+        return _storage_from(pid, self._give_storage)
+
+    def _give_storage(self, *request):
+        # A device that is missing or a map_location that fails is no fault of the pickle.
+        try:
+            return self._storage_by_key(*request)
+        except Exception as error:
+            self.storage_error = error
+            raise
+
+    def find_class(self, module, name):
+        obj = _known(module, name)
+        if obj is None:
+            full_name = f"{'builtins' if module == '__builtin__' else module}.{name}"
+            obj = self._allowed.get(full_name)
+            if obj is None and module.partition(".")[0] == "torch":
+                obj = self._allowed.get(_PACKAGE + full_name[len("torch") :])
+        if obj is None:
+            full_name = full_name.removeprefix("builtins.")
+            raise pickle.UnpicklingError(
+                f"Unsupported global: GLOBAL {full_name} was not an allowed global by default. "
+                f"Please use `torch.serialization.add_safe_globals([{full_name}])` or the "
+                f"`torch.serialization.safe_globals([{full_name}])` context manager to allowlist "
+                "this global if you trust this class/function."
+            )
+        self._callable_ids.add(id(obj))
+        return obj
+
+    def _check_callable(self, function):
+        if id(function) not in self._callable_ids:
+            raise pickle.UnpicklingError(f"Trying to call reduce for unrecognized {function!r}")
+
+    def load_reduce(self):
+        arguments = self.stack.pop()
+        self._check_callable(self.stack[-1])
+        self.stack[-1] = self.stack[-1](*arguments)
+
+    def load_newobj(self):
+        arguments = self.stack.pop()
+        cls = self.stack.pop()
+        self._check_callable(cls)
+        self.stack.append(cls.__new__(cls, *arguments))
+
+    def load_build(self):
+        state = self.stack.pop()
+        instance = self.stack[-1]
+        if type(instance) is OrderedDict:
+            instance.__dict__.update(state)
+        elif type(instance) in self._allowed.values():
+            if hasattr(instance, "__setstate__"):
+                instance.__setstate__(state)
+            else:
+                instance.__dict__.update(state)
+        else:
+            raise pickle.UnpicklingError(
+                "Can only build OrderedDict or types allowlisted via `add_safe_globals`, "
+                f"but got {type(instance)}"
+            )
+
+    def load_append(self):
+        value = self.stack.pop()
+        self._target(list).append(value)
+
+    def load_appends(self):
+        values = self.pop_mark()
+        self._target(list).extend(values)
+
+    def load_setitem(self):
+        value = self.stack.pop()
+        key = self.stack.pop()
+        self._target(dict)[key] = value
+
+    def load_setitems(self):
+        items = self.pop_mark()
+        target = self._target(dict)
+        for index in range(0, len(items), 2):
+            target[items[index]] = items[index + 1]
+
+    def _target(self, kind):
+        if not isinstance(self.stack[-1], kind):
+            raise pickle.UnpicklingError(f"Can only fill a {kind.__name__}")
+        return self.stack[-1]
+
+    dispatch.update(
+        {
+            pickle.REDUCE[0]: load_reduce,
+            pickle.NEWOBJ[0]: load_newobj,
+            pickle.BUILD[0]: load_build,
+            pickle.APPEND[0]: load_append,
+            pickle.APPENDS[0]: load_appends,
+            pickle.SETITEM[0]: load_setitem,
+            pickle.SETITEMS[0]: load_setitems,
+        }
+    )
+
+
+# What malformed bytes lead to inside an unpickler that takes them at their word.
+_MALFORMED = (TypeError, ValueError, AttributeError, IndexError, KeyError, EOFError)
+
+
+def load(data, storage_by_key, weights_only, kwargs):
+    """Unpickles `data`; `storage_by_key(key, dtype or None, location, nbytes)` gives storages."""
+    import io
+
+    return _load_from(io.BytesIO(data), storage_by_key, weights_only, kwargs)
+
+
+def _load_from(file, storage_by_key, weights_only, kwargs):
+    kwargs = {"encoding": "utf-8", **kwargs}
+    if not weights_only:
+        return _Unpickler(file, storage_by_key, **kwargs).load()
+    unpickler = _WeightsUnpickler(file, storage_by_key, **kwargs)
+    try:
+        return unpickler.load()
+    except (pickle.UnpicklingError, *_MALFORMED) as error:
+        if error is unpickler.storage_error:
+            raise
+        reason = str(error) if isinstance(error, pickle.UnpicklingError) else repr(error)
+        raise pickle.UnpicklingError(
+            "Weights only load failed. If you trust the source of this file, torch.load with "
+            "`weights_only=False` may read it, but then the file can run any code.\n"
+            f"\tWeightsUnpickler error: {reason}"
+        ) from None
+
+
+_LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
+_LEGACY_PROTOCOL = 1001
+
+
+def load_legacy(f, map_location, weights_only, kwargs):
+    """Files from before the zip format: four pickles, the list of storage keys, then per storage
+    its element count and its bytes. The bytes come last, so the object is unpickled twice: once to
+    learn which storages there are, and again when they are filled."""
+
+    def none_expected(*pid):
+        raise pickle.UnpicklingError("a storage before the object")
+
+    def header():
+        return _load_from(f, none_expected, weights_only, kwargs)
+
+    if header() != _LEGACY_MAGIC:
+        raise RuntimeError("Invalid magic number; corrupt file?")
+    if header() != _LEGACY_PROTOCOL:
+        raise RuntimeError("Invalid protocol version")
+    header()  # sizes of C types on the writing machine
+    start = f.tell()
+    wanted = {}
+
+    def note(key, dtype, location, nbytes):
+        wanted[key] = (dtype, location, nbytes)
+        return serialization.MetaStorage(nbytes)
+
+    _load_from(f, note, weights_only, kwargs)
+    filled = {}
+    for key in header():
+        dtype, location, nbytes = wanted[key]
+        count = int.from_bytes(f.read(8), "little")
+        if count * (dtype.itemsize if dtype is not None else 1) != nbytes:
+            raise RuntimeError(f"storage {key} has {count} elements; the pickle says otherwise")
+
+        def fill(view, nbytes=nbytes):
+            if f.readinto(view) != nbytes:
+                raise RuntimeError("unexpected end of file")
+
+        filled[key] = serialization.restore_storage(nbytes, location, map_location, fill)
+    f.seek(start)
+    return _load_from(f, lambda key, *_: filled[key], weights_only, kwargs)

@@ -1,0 +1,384 @@
+"""torch.save and torch.load: torch's zip file format, both ways.
+
+Files written here load in torch, and the other way round. This module holds what a pickle refers
+to (storages, rebuild functions) and the two entry points; `_pickling` holds the picklers and
+`_archive` the zip container. Those two are imported at the first save or load.
+"""
+
+import mindtorch_v2 as torch
+
+from . import _C
+
+# --- The only functions that know the core's storages -----------------------------------------
+
+
+def _new_storage(nbytes):
+    return _C.UntypedStorage(nbytes)
+
+
+def _storage_view(storage):
+    """A writable view of a CPU storage's bytes."""
+    return memoryview(storage).cast("B") if storage.nbytes() else memoryview(bytearray())
+
+
+def _tensor_of(storage, dtype, offset, size, stride):
+    return _C._rebuild_tensor(storage, dtype, offset, size, stride)
+
+
+def _copy_storage(storage, device):
+    """A storage on `device` with the same bytes."""
+    flat = _tensor_of(storage, torch.uint8, 0, (storage.nbytes(),), (1,))
+    return flat.to(device).untyped_storage()
+
+
+def _is_storage(obj):
+    return isinstance(obj, _C.UntypedStorage)
+
+
+# --- Typed storages: how a pickle names the dtype of a tensor ---------------------------------
+
+_LEGACY_NAMES = {
+    "float64": "Double",
+    "float32": "Float",
+    "float16": "Half",
+    "bfloat16": "BFloat16",
+    "int64": "Long",
+    "int32": "Int",
+    "int16": "Short",
+    "int8": "Char",
+    "uint8": "Byte",
+    "bool": "Bool",
+    "complex128": "ComplexDouble",
+    "complex64": "ComplexFloat",
+}
+_storage_classes = {}
+
+
+class TypedStorage:
+    """The bytes of an untyped storage, seen as elements of one dtype."""
+
+    dtype = None
+
+    def __init__(self, untyped):
+        self._untyped = untyped
+
+    def untyped(self):
+        return self._untyped
+
+    def nbytes(self):
+        return self._untyped.nbytes()
+
+    def __len__(self):
+        return self._untyped.nbytes() // self.dtype.itemsize
+
+    def tolist(self):
+        return rebuild_tensor(self._untyped, self.dtype, 0, (len(self),), (1,)).tolist()
+
+    def __reduce__(self):
+        import io
+
+        buffer = io.BytesIO()
+        save(self, buffer)
+        return _load_storage, (buffer.getvalue(),)
+
+
+def _load_storage(data):
+    import io
+
+    return load(io.BytesIO(data))
+
+
+def storage_class(class_name):
+    """FloatStorage and its kin by name; None when the name is no storage class we support."""
+    if not _storage_classes:
+        for dtype_name, prefix in _LEGACY_NAMES.items():
+            dtype = getattr(torch, dtype_name, None)
+            if dtype is not None:
+                name = prefix + "Storage"
+                members = {"dtype": dtype, "__module__": __name__}
+                _storage_classes[name] = type(name, (TypedStorage,), members)
+    return _storage_classes.get(class_name)
+
+
+def typed_storage(storage, dtype):
+    """A typed view, or None for a dtype that came after typed storages."""
+    prefix = _LEGACY_NAMES.get(dtype_name(dtype))
+    return storage_class(prefix + "Storage")(storage) if prefix else None
+
+
+def dtype_name(dtype):
+    return str(dtype).rpartition(".")[2]
+
+
+class MetaStorage:
+    """Stands for a storage on the meta device: a size, no bytes."""
+
+    device = "meta"
+
+    def __init__(self, nbytes):
+        self._nbytes = nbytes
+
+    def nbytes(self):
+        return self._nbytes
+
+
+# --- Tensors to and from plain values ---------------------------------------------------------
+
+
+def rebuild_tensor(storage, dtype, offset, size, stride):
+    """A tensor over `storage`. A file is not trusted: what lies outside of it is refused."""
+    size, stride = tuple(size), tuple(stride)
+    if len(size) != len(stride) or min((offset, *size, *stride)) < 0:
+        raise RuntimeError(f"invalid geometry: size {size}, stride {stride}, offset {offset}")
+    if 0 not in size:
+        last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
+        if (last + 1) * dtype.itemsize > storage.nbytes():
+            raise RuntimeError(
+                f"a tensor of size {size}, stride {stride} and offset {offset} is out of bounds "
+                f"for a storage of {storage.nbytes()} bytes"
+            )
+    if isinstance(storage, MetaStorage):
+        return torch.empty_strided(size, stride, dtype=dtype, device="meta")
+    return _tensor_of(storage, dtype, offset, size, stride)
+
+
+def _rebuild_tensor_v2(storage, offset, size, stride, requires_grad, hooks, metadata=None):
+    return _rebuild_tensor_v3(
+        storage.untyped(), offset, size, stride, requires_grad, hooks, storage.dtype, metadata
+    )
+
+
+def _rebuild_tensor_v3(storage, offset, size, stride, requires_grad, hooks, dtype, metadata=None):
+    if metadata:
+        raise RuntimeError(f"tensors with {', '.join(metadata)} are not supported")
+    tensor = rebuild_tensor(storage, dtype, offset, size, stride)
+    return tensor.requires_grad_() if requires_grad else tensor
+
+
+def _rebuild_tensor(storage, offset, size, stride):
+    return rebuild_tensor(storage.untyped(), storage.dtype, offset, size, stride)
+
+
+def _rebuild_meta_tensor_no_storage(dtype, size, stride, requires_grad):
+    tensor = torch.empty_strided(size, stride, dtype=dtype, device="meta")
+    return tensor.requires_grad_() if requires_grad else tensor
+
+
+def _rebuild_parameter(data, requires_grad, hooks):
+    return torch.nn.Parameter(data, requires_grad)
+
+
+def _rebuild_parameter_with_state(data, requires_grad, hooks, state):
+    parameter = _rebuild_parameter(data, requires_grad, hooks)
+    parameter.__dict__.update(state)
+    return parameter
+
+
+def _rebuild_from_type_v2(function, cls, args, state):
+    tensor = function(*args)
+    if not isinstance(tensor, torch.Tensor):
+        raise TypeError(f"expected a tensor to rebuild, not {type(tensor).__name__}")
+    if type(tensor) is not cls:
+        tensor = tensor.as_subclass(cls)
+    if state:
+        tensor.__dict__.update(state)
+    return tensor
+
+
+def reduce_tensor(tensor):
+    """(function, arguments) that rebuild a tensor or parameter, as __reduce_ex__ returns them."""
+    from collections import OrderedDict
+
+    cls = type(tensor)
+    requires_grad = bool(getattr(tensor, "requires_grad", False))
+    state = dict(getattr(tensor, "__dict__", None) or {})
+    if cls.__name__ == "Parameter":
+        arguments = (tensor.detach(), requires_grad, OrderedDict())
+        if state:
+            return _rebuild_parameter_with_state, (*arguments, state)
+        return _rebuild_parameter, arguments
+
+    geometry = tuple(tensor.shape), tuple(tensor.stride())
+    if tensor.device.type == "meta":
+        function = _rebuild_meta_tensor_no_storage
+        arguments = (tensor.dtype, *geometry, requires_grad)
+    else:
+        storage = tensor.untyped_storage()
+        typed = typed_storage(storage, tensor.dtype)
+        tail = (tensor.storage_offset(), *geometry, requires_grad, OrderedDict())
+        if typed is not None:
+            function, arguments = _rebuild_tensor_v2, (typed, *tail)
+        else:
+            function, arguments = _rebuild_tensor_v3, (storage, *tail, tensor.dtype)
+    if cls is not torch.Tensor or state:
+        return _rebuild_from_type_v2, (function, cls, arguments, state or None)
+    return function, arguments
+
+
+# --- Classes a file may name when weights_only is set -----------------------------------------
+
+_safe_globals = []
+
+
+def add_safe_globals(safe_globals):
+    """Allow load(weights_only=True) to build these classes and call these functions. An entry is
+    the object, or a pair (object, "full.name") when the file calls it by another name."""
+    _safe_globals.extend(item for item in safe_globals if item not in _safe_globals)
+
+
+def clear_safe_globals():
+    _safe_globals.clear()
+
+
+def get_safe_globals():
+    return list(_safe_globals)
+
+
+class safe_globals:
+    """A with-block in which the given entries are allowed."""
+
+    def __init__(self, safe_globals):
+        self._entries = list(safe_globals)
+
+    def __enter__(self):
+        self._saved = get_safe_globals()
+        add_safe_globals(self._entries)
+
+    def __exit__(self, *exc_info):
+        _safe_globals[:] = self._saved
+
+
+# --- save and load ----------------------------------------------------------------------------
+
+
+def save(obj, f, pickle_module=None, pickle_protocol=2, _use_new_zipfile_serialization=True):
+    """Write `obj` to a path or a binary file. Tensors that share a storage still share it when
+    they are loaded again, and each storage is written once."""
+    if not _use_new_zipfile_serialization:
+        raise NotImplementedError("torch.save writes the zip format only")
+    import sys
+
+    from . import _archive, _pickling
+
+    # Before the file is opened: what cannot be pickled must not cost an older file.
+    data, storages = _pickling.dump(obj, pickle_protocol)
+    with _archive.ArchiveWriter(f) as archive:
+        archive.write("data.pkl", data)
+        archive.write(".format_version", b"1")
+        archive.write(".storage_alignment", b"64")
+        archive.write("byteorder", sys.byteorder.encode())
+        for key, storage in storages:
+            if str(storage.device) != "cpu":
+                storage = _copy_storage(storage, "cpu")
+            archive.write(f"data/{key}", _storage_view(storage))
+
+
+def load(
+    f, map_location=None, pickle_module=None, *, weights_only=None, mmap=None, **pickle_load_args
+):
+    """Read what save() or torch.save wrote to a path or a seekable binary file.
+
+    `map_location` says where storages go: a device, a dict from saved to wanted device, or a
+    function of (storage, saved device). With `weights_only`, the default, the file can make
+    tensors and plain containers only; see add_safe_globals. `mmap` is accepted for torch's sake:
+    the file is read into memory all the same.
+    """
+    if pickle_module is not None and weights_only:
+        raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
+    if weights_only is None:
+        weights_only = pickle_module is None
+    import os
+
+    if isinstance(f, (str, os.PathLike)):
+        with open(f, "rb") as opened:
+            return _load(opened, map_location, weights_only, pickle_load_args)
+    if mmap:
+        raise ValueError("f must be a file path in order to use the mmap argument")
+    if not hasattr(f, "seek"):
+        raise AttributeError(
+            f"'{type(f).__name__}' object has no attribute 'seek'. torch.load needs a seekable "
+            "file: read the data into an io.BytesIO first."
+        )
+    return _load(f, map_location, weights_only, pickle_load_args)
+
+
+def _load(f, map_location, weights_only, pickle_load_args):
+    from . import _archive, _pickling
+
+    start = f.tell()
+    magic = f.read(4)
+    if not magic:
+        raise EOFError("Ran out of input")
+    f.seek(start)
+    if magic != b"PK\x03\x04":
+        return _pickling.load_legacy(f, map_location, weights_only, pickle_load_args)
+    archive = _archive.ArchiveReader(f)
+    swapped = archive.is_byte_swapped()
+    restored = {}
+
+    def storage_by_key(key, dtype, location, nbytes):
+        if key not in restored:
+            record = f"data/{key}"
+            if archive.size(record) != nbytes:
+                raise RuntimeError(
+                    f"storage {key} has {archive.size(record)} bytes; the pickle says {nbytes}"
+                )
+
+            def fill(view):
+                archive.read_into(record, view)
+                if swapped:
+                    swap_bytes(view, dtype)
+
+            restored[key] = restore_storage(nbytes, location, map_location, fill)
+        return restored[key]
+
+    return _pickling.load(archive.read("data.pkl"), storage_by_key, weights_only, pickle_load_args)
+
+
+def restore_storage(nbytes, location, map_location, fill):
+    """A storage filled by `fill(view)`, on the device that `location` and `map_location` name."""
+    if isinstance(map_location, dict):
+        location = map_location.get(location, location)
+    elif isinstance(map_location, (str, torch.device)):
+        location = str(map_location)
+    if location == "meta" and not callable(map_location):
+        return MetaStorage(nbytes)
+    storage = _new_storage(nbytes)
+    fill(_storage_view(storage))
+    if map_location is not None and not isinstance(map_location, (dict, str, torch.device)):
+        result = map_location(storage, location)
+        if result is not None:
+            return result
+    return _place(storage, location)
+
+
+def _place(storage, location):
+    if location == "cpu":
+        return storage
+    kind = location.partition(":")[0]
+    try:
+        device = torch.device(location)
+    except RuntimeError:
+        device = None
+    module = getattr(torch, kind, None) if device is not None else None
+    if module is None:
+        raise RuntimeError(
+            "don't know how to restore data location of torch.storage.UntypedStorage "
+            f"(tagged with {location})"
+        )
+    if not module.is_available():
+        raise RuntimeError(
+            f"Attempting to deserialize object on a {kind.upper()} device but "
+            f"torch.{kind}.is_available() is False. If you are running on a CPU-only machine, "
+            "please use torch.load with map_location=torch.device('cpu') to map your storages to "
+            "the CPU."
+        )
+    return _copy_storage(storage, device)
+
+
+def swap_bytes(view, dtype):
+    """Reverses the bytes of every element, for files of a machine with the other byte order."""
+    width = dtype.itemsize // (2 if dtype.is_complex else 1) if dtype is not None else 1
+    original = bytes(view)
+    for position in range(width):
+        view[position::width] = original[width - 1 - position :: width]
