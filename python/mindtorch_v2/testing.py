@@ -98,7 +98,8 @@ def _collect(actual, expected, path, options, leaves):
         for index in range(len(actual)):
             _collect(actual[index], expected[index], (*path, index), options, leaves)
     elif _both(actual, expected, Mapping):
-        missing, additional = expected.keys() - actual.keys(), actual.keys() - expected.keys()
+        missing = [key for key in expected if key not in actual]
+        additional = [key for key in actual if key not in expected]
         if missing or additional:
             text = (
                 "The keys of the mappings do not match:\n"
@@ -124,7 +125,7 @@ def _ordered(keys):
     try:
         return sorted(keys)
     except TypeError:
-        return sorted(keys, key=repr)
+        return list(keys)
 
 
 def _leaf(actual, expected, path, options):
