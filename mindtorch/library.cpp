@@ -13,6 +13,7 @@ const Registry& registry() {
     define_binary(ops);
     define_copy(ops);
     define_creation(ops);
+    define_indexing(ops);
     define_unary(ops);
     define_views(ops);
     cpu::register_cpu(ops);

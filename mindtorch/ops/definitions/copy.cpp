@@ -27,6 +27,11 @@ void define_copy(Registry& ops) {
            ">>> torch.zeros(2).copy_(torch.tensor([1, 2]))\ntensor([1., 2.])");
   ops.define<clone>("clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor")
       .doc("A copy with memory of its own.", ">>> torch.tensor([1, 2]).clone()\ntensor([1, 2])");
+  ops.define("item(Tensor self) -> Scalar")
+      .dynamic()
+      .method_only()
+      .doc("The value of a tensor with one element, as a Python number.",
+           ">>> torch.tensor([2.5]).item()\n2.5");
   ops.define("contiguous(Tensor self, *, MemoryFormat memory_format=contiguous_format) -> Tensor")
       .method_only()
       .doc("The tensor itself when it is contiguous in memory, else a contiguous copy.",

@@ -24,6 +24,13 @@ TensorSpec empty_strided(IntList size, IntList stride, std::optional<DType> dtyp
   return {Shape(size), dtype.value_or(default_dtype()), device.value_or(Device()), Shape(stride)};
 }
 
+TensorSpec full(IntList size, const Scalar& fill_value, std::optional<DType> dtype,
+                std::optional<Device> device) {
+  check_sizes(size);
+  const DType inferred = fill_value.is_floating_point() ? default_dtype() : fill_value.dtype();
+  return contiguous_spec(Shape(size), dtype.value_or(inferred), device.value_or(Device()));
+}
+
 void fill(const Tensor&, const Scalar&) {}
 void zero(const Tensor&) {}
 
@@ -43,6 +50,13 @@ void define_creation(Registry& ops) {
       .function_only()
       .doc("A tensor of the given size and strides with no set values.",
            ">>> torch.empty_strided((2, 3), (1, 2)).stride()\n(1, 2)");
+  ops.define<full>(
+         "full(int[] size, Scalar fill_value, *, ScalarType? dtype=None, Device? device=None) -> "
+         "Tensor")
+      .variants(kOutVariant)
+      .function_only()
+      .doc("A tensor of the given size with every element set to `fill_value`.",
+           ">>> torch.full((2,), 7)\ntensor([7, 7])");
   ops.define<fill>("fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)")
       .variants(kFunctionalVariant)
       .doc("Sets every element to `value`.", ">>> torch.empty(2).fill_(3)\ntensor([3., 3.])");

@@ -8,6 +8,7 @@ namespace mindtorch::ops {
 void define_binary(Registry& ops);
 void define_copy(Registry& ops);
 void define_creation(Registry& ops);
+void define_indexing(Registry& ops);
 void define_unary(Registry& ops);
 void define_views(Registry& ops);
 

@@ -53,6 +53,15 @@ ViewSpec select(const Tensor& self, int64_t dim, int64_t index) {
   return spec;
 }
 
+ViewSpec unsqueeze(const Tensor& self, int64_t dim) {
+  const auto d = static_cast<size_t>(wrap_dim(dim, self.dim() + 1));
+  ViewSpec spec = same_view(self);
+  const int64_t stride = d < spec.sizes.size() ? spec.sizes[d] * spec.strides[d] : 1;
+  spec.sizes.insert(spec.sizes.begin() + d, 1);
+  spec.strides.insert(spec.strides.begin() + d, stride);
+  return spec;
+}
+
 ViewSpec slice(const Tensor& self, int64_t dim, std::optional<int64_t> start,
                std::optional<int64_t> end, int64_t step) {
   MT_CHECK(self.dim() > 0, RuntimeError, "slice() cannot be applied to a 0-dim tensor.");
@@ -120,6 +129,9 @@ void define_views(Registry& ops) {
       .doc("Transposes a matrix.", ">>> torch.zeros(2, 3).t().shape\ntorch.Size([3, 2])");
   ops.define<select>("select.int(Tensor(a) self, int dim, int index) -> Tensor(a)")
       .doc("One slice along a dimension.", ">>> torch.arange(4).view(2, 2).select(0, 1)\ntensor([2, 3])");
+  ops.define<unsqueeze>("unsqueeze(Tensor(a) self, int dim) -> Tensor(a)")
+      .doc("Adds a dimension of size 1.",
+           ">>> torch.zeros(3).unsqueeze(0).shape\ntorch.Size([1, 3])");
   ops.define<slice>(
          "slice.Tensor(Tensor(a) self, int dim=0, int? start=None, int? end=None, int step=1) -> "
          "Tensor(a)")

@@ -23,11 +23,24 @@ void clone(ops::Launch&, const Tensor& self, std::optional<MemoryFormat>, Tensor
   copy(self, out);
 }
 
+Scalar item(ops::Launch&, const Tensor& self) {
+  MT_CHECK(self.numel() == 1, RuntimeError, "a Tensor with ", self.numel(),
+           " elements cannot be converted to Scalar");
+  return visit_dtype(self.dtype(), [&]<typename T>() {
+    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+      return Scalar(static_cast<float>(*self.data<T>()));
+    } else {
+      return Scalar(*self.data<T>());
+    }
+  });
+}
+
 }  // namespace
 
 void register_copy(ops::Registry& registry) {
   registry.kernel<copy_into>(DeviceType::kCpu, "copy_");
   registry.kernel<clone>(DeviceType::kCpu, "clone");
+  registry.dynamic_kernel<item>(DeviceType::kCpu, "item");
 }
 
 }  // namespace mindtorch::cpu

@@ -28,6 +28,11 @@ void fill(ops::Launch&, const Tensor& self, const Scalar& value) {
   });
 }
 
+void full(ops::Launch& launch, IntList, const Scalar& value, std::optional<DType>,
+          std::optional<Device>, Tensor& out) {
+  fill(launch, out, value);
+}
+
 void zero(ops::Launch& launch, const Tensor& self) { fill(launch, self, 0); }
 
 }  // namespace
@@ -35,6 +40,7 @@ void zero(ops::Launch& launch, const Tensor& self) { fill(launch, self, 0); }
 void register_creation(ops::Registry& registry) {
   registry.kernel<empty>(DeviceType::kCpu, "empty.memory_format");
   registry.kernel<empty_strided>(DeviceType::kCpu, "empty_strided");
+  registry.kernel<full>(DeviceType::kCpu, "full");
   registry.kernel<fill>(DeviceType::kCpu, "fill_.Scalar");
   registry.kernel<zero>(DeviceType::kCpu, "zero_");
 }

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <Python.h>
+
+#include <string>
+#include <vector>
+
+#include "mindtorch/ops/op.h"
+
+namespace mindtorch::python {
+
+// The arguments of one call, converted, with everything they borrow from.
+struct ParsedArgs {
+  static constexpr int kMaxParams = 20;
+  static constexpr int kMaxTemporaries = 6;
+
+  ops::Value values[kMaxParams];
+  int count = 0;
+
+  Tensor numbers[kMaxTemporaries];  // Python numbers in places of tensors
+  int number_count = 0;
+  Shape int_lists[3];
+  int int_list_count = 0;
+  std::vector<Tensor> tensor_lists[2];
+  int tensor_list_count = 0;
+  std::vector<double> floats;
+
+  ops::Args args() const { return {values, static_cast<size_t>(count)}; }
+  // True when some tensor is large enough that other threads should run meanwhile.
+  bool is_large() const;
+};
+
+// What stopped a parse: enough to say it well, cheap enough to make and drop for overloads.
+struct Mismatch {
+  enum class Kind : uint8_t {
+    kNone,
+    kTooMany,
+    kMissing,
+    kWrongType,
+    kUnknownKeyword,
+    kTwice,
+  } kind = Kind::kNone;
+  size_t param = 0;
+  PyObject* got = nullptr;  // borrowed
+};
+
+// One op, ready to parse Python arguments by its schema without looking at strings.
+class Signature {
+ public:
+  explicit Signature(const ops::Op& op);
+
+  const ops::Op& op() const { return *op_; }
+  // True when the arguments fit. Otherwise says why; the Python error is not set. Values that have
+  // the right type but cannot be used throw.
+  bool parse(PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, ParsedArgs& parsed,
+             Mismatch& mismatch) const;
+  // torch's TypeError text for a mismatch of this signature.
+  std::string explain(const Mismatch& mismatch, bool is_method, Py_ssize_t nargs) const;
+  // "(Tensor other, *, Number alpha = 1)", for the list of candidates.
+  std::string describe(bool is_method) const;
+
+ private:
+  struct ParamInfo {
+    ops::ArgType type;
+    bool optional;
+    bool keyword_only;
+    bool has_default;
+    int64_t list_size;
+    PyObject* name;   // interned
+    PyObject* alias;  // interned second name, or null
+    ops::Value default_value;
+  };
+
+  bool convert(const ParamInfo& param, PyObject* object, ParsedArgs& parsed,
+               ops::Value& value) const;
+  int find_keyword(PyObject* name) const;
+  void read_default(const ops::Param& param, ParamInfo& info);
+
+  const ops::Op* op_;
+  std::vector<ParamInfo> params_;
+  size_t positional_ = 0;       // how many may be given by position
+  bool takes_options_ = false;  // also layout=, pin_memory=, requires_grad=
+  std::vector<std::unique_ptr<Shape>> default_lists_;
+};
+
+// Conversions used outside the parser, too. Each returns false on a wrong type and throws on a bad
+// value.
+bool to_scalar(PyObject* object, Scalar& scalar);
+bool to_int(PyObject* object, int64_t& value);
+bool to_int_list(PyObject* object, Shape& list);
+
+}  // namespace mindtorch::python

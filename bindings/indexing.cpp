@@ -1,0 +1,253 @@
+// a[...] and a[...] = value. Integers, slices, None and ... are views made right here; index tensors
+// and masks go to the ops index and index_put_.
+#include "arguments.h"
+#include "errors.h"
+#include "mindtorch/functional/functions.h"
+#include "py_tensor.h"
+#include "py_types.h"
+
+namespace mindtorch::python {
+
+// Tensor from nested sequences, in tensor_from_data.cpp.
+Tensor tensor_from_data(PyObject* data, std::optional<DType> dtype);
+
+namespace {
+
+// A view under construction: sizes and strides change as the index is read from left to right.
+struct View {
+  Shape sizes;
+  Shape strides;
+  int64_t offset;
+  size_t dim = 0;                // the dimension the next entry applies to
+  std::vector<Tensor> indices;   // one per dim of the view so far; undefined: whole dim
+  bool advanced = false;
+
+  explicit View(const Tensor& self)
+      : sizes(self.sizes()), strides(self.strides()), offset(self.storage_offset()) {}
+
+  void check_dim(size_t ndim) const {
+    MT_CHECK(dim < sizes.size(), IndexError, "too many indices for tensor of dimension ", ndim);
+  }
+  void select(int64_t index, size_t source_dim) {
+    const int64_t size = sizes[dim];
+    MT_CHECK(index >= -size && index < size, IndexError, "index ", index,
+             " is out of bounds for dimension ", source_dim, " with size ", size);
+    offset += (index < 0 ? index + size : index) * strides[dim];
+    sizes.erase(sizes.begin() + dim);
+    strides.erase(strides.begin() + dim);
+  }
+  void slice(PyObject* object) {
+    Py_ssize_t start = 0;
+    Py_ssize_t stop = 0;
+    Py_ssize_t step = 0;
+    if (PySlice_Unpack(object, &start, &stop, &step) < 0) throw PythonError();
+    MT_CHECK(step > 0, ValueError, "step must be greater than zero");
+    const Py_ssize_t length = PySlice_AdjustIndices(sizes[dim], &start, &stop, step);
+    offset += start * strides[dim];
+    sizes[dim] = length;
+    strides[dim] *= step;
+    ++dim;
+  }
+  void insert() {
+    sizes.insert(sizes.begin() + dim, 1);
+    strides.insert(strides.begin() + dim, dim + 1 < sizes.size() ? strides[dim] * sizes[dim + 1] : 1);
+    ++dim;
+  }
+  void put_index(Tensor index, size_t dims) {
+    if (indices.size() < dim - collapsed) indices.resize(dim - collapsed);
+    indices.push_back(std::move(index));
+    advanced = true;
+    dim += dims;
+    // A mask over several dims stands for as many index tensors: `index` expands it, so entries
+    // after it shift to the left.
+    collapsed += dims - 1;
+  }
+  size_t collapsed = 0;
+};
+
+bool is_index_tensor(const Tensor& tensor) { return is_integral(tensor.dtype(), true); }
+
+// How many dims of the tensor an entry uses up.
+size_t consumed(PyObject* entry) {
+  if (entry == Py_None || entry == Py_Ellipsis || PyBool_Check(entry)) return 0;
+  if (is_tensor(entry)) {
+    const Tensor& tensor = unwrap(entry);
+    const bool mask = tensor.dtype() == DType::kBool || tensor.dtype() == DType::kUInt8;
+    return mask ? static_cast<size_t>(tensor.dim()) : 1;
+  }
+  return 1;
+}
+
+void apply(View& view, PyObject* entry, size_t ndim, size_t& source_dim) {
+  if (PyBool_Check(entry)) {
+    // A new dim of size 1, kept or dropped.
+    view.insert();
+    --view.dim;
+    Tensor mask = mindtorch::full({}, entry == Py_True, DType::kBool);
+    view.put_index(mindtorch::unsqueeze(mask, 0), 1);
+    return;
+  }
+  if (entry == Py_None) {
+    view.insert();
+    return;
+  }
+  if (PySlice_Check(entry)) {
+    view.check_dim(ndim);
+    view.slice(entry);
+    ++source_dim;
+    return;
+  }
+  if (is_tensor(entry)) {
+    const Tensor& index = unwrap(entry);
+    MT_CHECK(is_index_tensor(index), IndexError,
+             "tensors used as indices must be long, int, byte or bool tensors");
+    const bool mask = index.dtype() == DType::kBool || index.dtype() == DType::kUInt8;
+    if (index.dim() == 0 && !mask) {
+      view.check_dim(ndim);
+      view.select(mindtorch::item(index).to_int(), source_dim++);
+      return;
+    }
+    if (index.dim() == 0) {
+      view.insert();
+      --view.dim;
+      view.put_index(mindtorch::unsqueeze(index, 0), 1);
+      return;
+    }
+    const size_t dims = consumed(entry);
+    MT_CHECK(view.dim + dims <= view.sizes.size(), IndexError,
+             "too many indices for tensor of dimension ", ndim);
+    view.put_index(index, dims);
+    source_dim += dims;
+    return;
+  }
+  int64_t number = 0;
+  if (to_int(entry, number)) {
+    view.check_dim(ndim);
+    view.select(number, source_dim++);
+    return;
+  }
+  const bool is_sequence = PyList_Check(entry) || PyTuple_Check(entry) ||
+                           PyObject_CheckBuffer(entry) || PyObject_HasAttrString(entry, "__array__");
+  MT_CHECK(is_sequence, TypeError,
+           "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are "
+           "valid indices (got ",
+           Py_TYPE(entry)->tp_name, ")");
+  view.check_dim(ndim);
+  Tensor index = tensor_from_data(entry, std::nullopt);
+  if (index.numel() == 0 && index.dtype() != DType::kBool) {
+    index = mindtorch::_to_copy(index, DType::kInt64);
+  }
+  MT_CHECK(is_index_tensor(index), IndexError,
+           "tensors used as indices must be long, int, byte or bool tensors");
+  const bool mask = index.dtype() == DType::kBool;
+  const size_t dims = mask ? static_cast<size_t>(index.dim()) : 1;
+  MT_CHECK(view.dim + dims <= view.sizes.size(), IndexError,
+           "too many indices for tensor of dimension ", ndim);
+  view.put_index(std::move(index), dims);
+  source_dim += dims;
+}
+
+View read_index(const Tensor& self, PyObject* key) {
+  View view(self);
+  const auto ndim = static_cast<size_t>(self.dim());
+  size_t source_dim = 0;
+  if (!PyTuple_Check(key)) {
+    if (key == Py_Ellipsis) return view;
+    if (!PyBool_Check(key) && key != Py_None && !is_tensor(key)) {
+      MT_CHECK(ndim > 0 || PyList_Check(key), IndexError,
+               PySlice_Check(key)
+                   ? "slice() cannot be applied to a 0-dim tensor."
+                   : "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
+                     "`tensor.item<T>()` in C++ to convert a 0-dim tensor to a number");
+    }
+    apply(view, key, ndim, source_dim);
+    return view;
+  }
+  size_t used = 0;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i) {
+    PyObject* entry = PyTuple_GET_ITEM(key, i);
+    used += consumed(entry);
+  }
+  MT_CHECK(used <= ndim, IndexError, "too many indices for tensor of dimension ", ndim);
+  bool expanded = false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i) {
+    PyObject* entry = PyTuple_GET_ITEM(key, i);
+    if (entry == Py_Ellipsis) {
+      if (!expanded) {
+        view.dim += ndim - used;
+        source_dim += ndim - used;
+      }
+      expanded = true;
+      continue;
+    }
+    apply(view, entry, ndim, source_dim);
+  }
+  return view;
+}
+
+Tensor take_view(const Tensor& self, View& view) {
+  return self.alias(std::move(view.sizes), std::move(view.strides), view.offset);
+}
+
+PyObject* subscript(PyObject* object, PyObject* key) {
+  return guarded([&]() -> PyObject* {
+    const Tensor& self = unwrap(object);
+    View view = read_index(self, key);
+    if (MT_LIKELY(!view.advanced)) return wrap(take_view(self, view));
+    const Tensor base = take_view(self, view);
+    return wrap(mindtorch::index(base, view.indices));
+  });
+}
+
+int assign(PyObject* object, PyObject* key, PyObject* value) {
+  return guarded_int([&] {
+    MT_CHECK(value != nullptr, TypeError, "Tensor does not support deleting items");
+    const Tensor& self = unwrap(object);
+    View view = read_index(self, key);
+    const Tensor target = take_view(self, view);
+    Scalar scalar;
+    Tensor source;
+    if (is_tensor(value)) {
+      source = unwrap(value);
+    } else if (to_scalar(value, scalar)) {
+      if (!view.advanced) {
+        mindtorch::fill_(target, scalar);
+        return 0;
+      }
+      source = mindtorch::full({}, scalar, self.dtype(), self.device());
+    } else {
+      MT_CHECK(PyList_Check(value) || PyTuple_Check(value) || PyObject_CheckBuffer(value), TypeError,
+               "can't assign a ", Py_TYPE(value)->tp_name, " to a torch.", legacy_name(self.dtype()),
+               "Tensor");
+      source = tensor_from_data(value, self.dtype());
+    }
+    if (view.advanced) {
+      if (source.dtype() != self.dtype() && source.dim() == 0) {
+        source = mindtorch::_to_copy(source, self.dtype());
+      }
+      mindtorch::index_put_(target, view.indices, source, false);
+      return 0;
+    }
+    // Leading dims of size 1 of the value may be dropped, as in torch.
+    while (source.dim() > target.dim() && source.sizes()[0] == 1) {
+      source = mindtorch::select(source, 0, 0);
+    }
+    mindtorch::copy_(target, source);
+    return 0;
+  });
+}
+
+Py_ssize_t length(PyObject* object) {
+  const Tensor& self = unwrap(object);
+  if (self.dim() == 0) {
+    PyErr_SetString(PyExc_TypeError, "len() of a 0-d tensor");
+    return -1;
+  }
+  return static_cast<Py_ssize_t>(self.sizes()[0]);
+}
+
+}  // namespace
+
+PyMappingMethods g_tensor_mapping = {&length, &subscript, &assign};
+
+}  // namespace mindtorch::python

@@ -1,0 +1,349 @@
+#include "op_function.h"
+
+#include <structmember.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "arguments.h"
+#include "errors.h"
+#include "mindtorch/dispatch/dispatcher.h"
+#include "py_tensor.h"
+
+namespace mindtorch::python {
+namespace {
+
+// All signatures behind one Python name.
+struct Overloads {
+  std::string name;
+  bool is_method = false;
+  std::vector<Signature> plain;
+  std::vector<Signature> with_out;
+};
+
+struct OpFunction {
+  PyObject_HEAD
+  vectorcallfunc vectorcall;
+  const Overloads* overloads;
+};
+
+PyTypeObject* g_function_type = nullptr;
+
+class GilRelease {
+ public:
+  explicit GilRelease(bool release) : state_(release ? PyEval_SaveThread() : nullptr) {}
+  ~GilRelease() {
+    if (state_ != nullptr) PyEval_RestoreThread(state_);
+  }
+  GilRelease(const GilRelease&) = delete;
+  GilRelease& operator=(const GilRelease&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
+// torch.return_types.max and its like: one struct sequence per op with named results.
+PyTypeObject* return_type(const ops::Op& op) {
+  static std::map<const ops::Op*, PyTypeObject*>& types = *new std::map<const ops::Op*, PyTypeObject*>;
+  PyTypeObject*& type = types[&op];
+  if (type != nullptr) return type;
+  static std::vector<std::unique_ptr<std::string>>& texts =
+      *new std::vector<std::unique_ptr<std::string>>;
+  const auto keep = [](std::string text) {
+    return texts.emplace_back(std::make_unique<std::string>(std::move(text)))->c_str();
+  };
+  auto* fields = new PyStructSequence_Field[op.schema.returns.size() + 1];
+  size_t i = 0;
+  for (const ops::Return& result : op.schema.returns) fields[i++] = {keep(result.name), ""};
+  fields[i] = {nullptr, nullptr};
+  PyStructSequence_Desc description{keep("torch.return_types." + op.schema.name), "", fields,
+                                    static_cast<int>(i)};
+  type = PyStructSequence_NewType(&description);
+  delete[] fields;
+  if (type == nullptr) throw PythonError();
+  return type;
+}
+
+PyObject* wrap_outputs(const ops::Op& op, ops::Outputs& outputs) {
+  const auto& returns = op.schema.returns;
+  if (MT_LIKELY(returns.size() == 1)) {
+    switch (returns[0].type) {
+      case ops::ReturnType::kTensor: return wrap(std::move(outputs.tensors[0]));
+      case ops::ReturnType::kTensorList: break;
+      case ops::ReturnType::kInt: return PyLong_FromLongLong(outputs.scalar.to_int());
+      case ops::ReturnType::kFloat: return PyFloat_FromDouble(outputs.scalar.to_double());
+      case ops::ReturnType::kBool: return PyBool_FromLong(outputs.scalar.to_bool());
+      case ops::ReturnType::kScalar:
+        if (outputs.scalar.is_bool()) return PyBool_FromLong(outputs.scalar.to_bool());
+        if (outputs.scalar.is_floating_point()) return PyFloat_FromDouble(outputs.scalar.to_double());
+        return PyLong_FromLongLong(outputs.scalar.to_int());
+      case ops::ReturnType::kNothing: Py_RETURN_NONE;
+    }
+  }
+  const bool named = returns.size() > 1 && !returns[0].name.empty();
+  PyObject* tuple = named ? PyStructSequence_New(return_type(op.base != nullptr ? *op.base : op))
+                          : PyTuple_New(static_cast<Py_ssize_t>(outputs.tensors.size()));
+  if (tuple == nullptr) return nullptr;
+  for (size_t i = 0; i < outputs.tensors.size(); ++i) {
+    PyObject* entry = wrap(std::move(outputs.tensors[i]));
+    if (entry == nullptr) {
+      Py_DECREF(tuple);
+      return nullptr;
+    }
+    if (named) {
+      PyStructSequence_SetItem(tuple, static_cast<Py_ssize_t>(i), entry);
+    } else {
+      PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i), entry);
+    }
+  }
+  return tuple;
+}
+
+[[noreturn]] void raise_mismatch(const Overloads& overloads, const std::vector<Signature>& candidates,
+                                 const Mismatch& first, PyObject* const* args, Py_ssize_t nargs,
+                                 PyObject* kwnames) {
+  if (candidates.size() == 1) {
+    throw TypeError(candidates[0].explain(first, overloads.is_method, nargs));
+  }
+  std::string text = overloads.name + "() received an invalid combination of arguments - got (";
+  const Py_ssize_t skip = overloads.is_method ? 1 : 0;
+  const Py_ssize_t keywords = kwnames == nullptr ? 0 : PyTuple_GET_SIZE(kwnames);
+  for (Py_ssize_t i = skip; i < nargs + keywords; ++i) {
+    if (i > skip) text += ", ";
+    if (i >= nargs) text += std::string(PyUnicode_AsUTF8(PyTuple_GET_ITEM(kwnames, i - nargs))) + "=";
+    text += Py_TYPE(args[i])->tp_name;
+  }
+  text += "), but expected one of:\n";
+  for (const Signature& candidate : candidates) {
+    text += " * " + candidate.describe(overloads.is_method) + "\n";
+  }
+  throw TypeError(text);
+}
+
+PyObject* call_first_match(const Overloads& overloads, const std::vector<Signature>& candidates,
+                           PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  Mismatch first;
+  ParsedArgs parsed;
+  for (const Signature& candidate : candidates) {
+    Mismatch mismatch;
+    if (MT_LIKELY(candidate.parse(args, nargs, kwnames, parsed, mismatch))) {
+      return call_op(candidate.op(), parsed.args(), parsed.is_large());
+    }
+    if (first.kind == Mismatch::Kind::kNone) first = mismatch;
+  }
+  raise_mismatch(overloads, candidates, first, args, nargs, kwnames);
+}
+
+// out= is taken apart here: None means absent, a tuple fills the outputs one by one.
+PyObject* call_with_out(const Overloads& overloads, PyObject* const* args, Py_ssize_t nargs,
+                        PyObject* kwnames, Py_ssize_t out_at) {
+  PyObject* out = args[nargs + out_at];
+  const Py_ssize_t keywords = PyTuple_GET_SIZE(kwnames);
+  std::vector<PyObject*> all(args, args + nargs);
+  std::vector<PyObject*> names;
+  for (Py_ssize_t k = 0; k < keywords; ++k) {
+    if (k == out_at) continue;
+    names.push_back(PyTuple_GET_ITEM(kwnames, k));
+    all.push_back(args[nargs + k]);
+  }
+  const bool absent = out == Py_None;
+  if (!absent) {
+    MT_CHECK(!overloads.with_out.empty(), TypeError, overloads.name,
+             "() got an unexpected keyword argument 'out'");
+    const auto& returns = overloads.with_out[0].op().schema.returns;
+    if (returns.size() == 1) {
+      static PyObject* name = PyUnicode_InternFromString("out");
+      names.push_back(name);
+      all.push_back(out);
+    } else {
+      MT_CHECK((PyTuple_Check(out) || PyList_Check(out)) &&
+                   PySequence_Fast_GET_SIZE(out) == static_cast<Py_ssize_t>(returns.size()),
+               TypeError, overloads.name, "(): argument 'out' must be a tuple of ", returns.size(),
+               " Tensors");
+      for (size_t i = 0; i < returns.size(); ++i) {
+        // Interned names live for good, so the borrowed pointer stays valid.
+        PyObject* name = PyUnicode_InternFromString(returns[i].name.c_str());
+        names.push_back(name);
+        Py_DECREF(name);
+        all.push_back(PySequence_Fast_GET_ITEM(out, static_cast<Py_ssize_t>(i)));
+      }
+    }
+  }
+  PyObject* new_names = PyTuple_New(static_cast<Py_ssize_t>(names.size()));
+  if (new_names == nullptr) throw PythonError();
+  for (size_t i = 0; i < names.size(); ++i) {
+    PyTuple_SET_ITEM(new_names, static_cast<Py_ssize_t>(i), Py_NewRef(names[i]));
+  }
+  struct Release {
+    PyObject* object;
+    ~Release() { Py_DECREF(object); }
+  } release{new_names};
+  return call_first_match(overloads, absent ? overloads.plain : overloads.with_out, all.data(),
+                          nargs, new_names);
+}
+
+PyObject* function_call(PyObject* callable, PyObject* const* args, size_t flags, PyObject* kwnames) {
+  const Overloads& overloads = *reinterpret_cast<OpFunction*>(callable)->overloads;
+  const Py_ssize_t nargs = PyVectorcall_NARGS(flags);
+  return guarded([&]() -> PyObject* {
+    if (kwnames != nullptr) {
+      for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(kwnames); ++k) {
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, k), "out") == 0) {
+          return call_with_out(overloads, args, nargs, kwnames, k);
+        }
+      }
+    }
+    return call_first_match(overloads, overloads.plain, args, nargs, kwnames);
+  });
+}
+
+PyObject* function_bind(PyObject* function, PyObject* object, PyObject*) {
+  const bool is_method = reinterpret_cast<OpFunction*>(function)->overloads->is_method;
+  if (!is_method || object == nullptr || object == Py_None) return Py_NewRef(function);
+  return PyMethod_New(function, object);
+}
+
+PyObject* function_repr(PyObject* self) {
+  const Overloads& overloads = *reinterpret_cast<OpFunction*>(self)->overloads;
+  return PyUnicode_FromFormat("<%s %s of mindtorch_v2>",
+                              overloads.is_method ? "method" : "function", overloads.name.c_str());
+}
+
+PyObject* function_name(PyObject* self, void*) {
+  return PyUnicode_FromString(reinterpret_cast<OpFunction*>(self)->overloads->name.c_str());
+}
+
+PyObject* function_qualname(PyObject* self, void*) {
+  const Overloads& overloads = *reinterpret_cast<OpFunction*>(self)->overloads;
+  return PyUnicode_FromString(
+      (overloads.is_method ? "Tensor." + overloads.name : overloads.name).c_str());
+}
+
+PyObject* function_module(PyObject*, void*) { return PyUnicode_FromString("mindtorch_v2"); }
+
+PyObject* function_doc(PyObject* self, void*) {
+  const Overloads& overloads = *reinterpret_cast<OpFunction*>(self)->overloads;
+  std::string text;
+  const ops::Op* documented = nullptr;
+  for (const auto* list : {&overloads.plain, &overloads.with_out}) {
+    for (const Signature& signature : *list) {
+      const ops::Op& op = signature.op();
+      text += overloads.name + signature.describe(overloads.is_method) + "\n";
+      const ops::Op* source = op.base != nullptr ? op.base : &op;
+      if (documented == nullptr && !source->doc.empty()) documented = source;
+    }
+  }
+  if (documented != nullptr) {
+    text += "\n" + documented->doc + "\n";
+    if (overloads.plain.front().op().form == ops::OpForm::kInplace) {
+      text += "\nWorks in place and returns the tensor itself.\n";
+    } else if (!documented->example.empty()) {
+      text += "\nExample:\n\n" + documented->example + "\n";
+    }
+  }
+  return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
+}
+
+// Pickled and copied by name, like any function of a module.
+PyObject* function_reduce(PyObject* self, PyObject*) {
+  const Overloads& overloads = *reinterpret_cast<OpFunction*>(self)->overloads;
+  if (!overloads.is_method) return PyUnicode_FromString(overloads.name.c_str());
+  PyObject* builtins = PyImport_ImportModule("builtins");
+  if (builtins == nullptr) return nullptr;
+  PyObject* function = PyObject_GetAttrString(builtins, "getattr");
+  Py_DECREF(builtins);
+  return function == nullptr
+             ? nullptr
+             : Py_BuildValue("N(Os)", function, g_tensor_type, overloads.name.c_str());
+}
+
+PyMethodDef g_function_methods[] = {
+    {"__reduce__", &function_reduce, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+PyGetSetDef g_function_attributes[] = {
+    {"__name__", &function_name, nullptr, nullptr, nullptr},
+    {"__qualname__", &function_qualname, nullptr, nullptr, nullptr},
+    {"__module__", &function_module, nullptr, nullptr, nullptr},
+    {"__doc__", &function_doc, nullptr, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+
+int make_function_type() {
+  static PyMemberDef members[] = {
+      {"__vectorcalloffset__", T_PYSSIZET, offsetof(OpFunction, vectorcall), READONLY, nullptr},
+      {nullptr, 0, 0, 0, nullptr},
+  };
+  PyType_Slot slots[] = {
+      {Py_tp_members, members},
+      {Py_tp_call, reinterpret_cast<void*>(&PyVectorcall_Call)},
+      {Py_tp_descr_get, reinterpret_cast<void*>(&function_bind)},
+      {Py_tp_repr, reinterpret_cast<void*>(&function_repr)},
+      {Py_tp_getset, g_function_attributes},
+      {Py_tp_methods, g_function_methods},
+      {0, nullptr},
+  };
+  PyType_Spec spec = {"mindtorch_v2.op_function", sizeof(OpFunction), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL |
+                          Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                      slots};
+  g_function_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  return g_function_type == nullptr ? -1 : 0;
+}
+
+}  // namespace
+
+PyObject* call_op(const ops::Op& op, ops::Args args, bool release_gil) {
+  ops::Outputs outputs;
+  {
+    const GilRelease release(release_gil);
+    dispatch::call(op, args, outputs);
+  }
+  return wrap_outputs(op, outputs);
+}
+
+int add_op_functions(PyObject* functions, PyObject* nn_functions) {
+  if (make_function_type() < 0) return -1;
+  struct Place {
+    int flag;
+    PyObject* dict;
+    std::map<std::string, std::unique_ptr<Overloads>> names;
+  };
+  Place places[] = {{ops::kFunction, functions, {}},
+                    {ops::kMethod, g_tensor_type->tp_dict, {}},
+                    {ops::kNnFunction, nn_functions, {}}};
+  for (const ops::Op& op : ops::registry().ops()) {
+    for (Place& place : places) {
+      if ((op.python_place & place.flag) == 0) continue;
+      const auto add = [&](const std::string& name) {
+        auto& overloads = place.names[name];
+        if (overloads == nullptr) {
+          overloads = std::make_unique<Overloads>();
+          overloads->name = name;
+          overloads->is_method = place.flag == ops::kMethod;
+        }
+        (op.form == ops::OpForm::kOut ? overloads->with_out : overloads->plain).emplace_back(op);
+      };
+      add(op.schema.name);
+      for (const std::string& alias : op.aliases) add(alias);
+    }
+  }
+  for (Place& place : places) {
+    for (auto& [name, overloads] : place.names) {
+      auto* function = PyObject_New(OpFunction, g_function_type);
+      if (function == nullptr) return -1;
+      function->vectorcall = &function_call;
+      function->overloads = overloads.release();  // lives as long as the process
+      const int result =
+          PyDict_SetItemString(place.dict, name.c_str(), reinterpret_cast<PyObject*>(function));
+      Py_DECREF(function);
+      if (result < 0) return -1;
+    }
+  }
+  PyType_Modified(g_tensor_type);
+  return 0;
+}
+
+}  // namespace mindtorch::python

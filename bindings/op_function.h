@@ -1,0 +1,16 @@
+#pragma once
+
+#include <Python.h>
+
+#include "mindtorch/ops/op.h"
+
+namespace mindtorch::python {
+
+// Makes one Python callable for every op name and puts them in place: functions into the dict
+// `functions` (torch.add) and `nn_functions`, methods into class Tensor.
+int add_op_functions(PyObject* functions, PyObject* nn_functions);
+
+// Runs an op and wraps what it returns; lets other threads run while it works on large tensors.
+PyObject* call_op(const ops::Op& op, ops::Args args, bool release_gil);
+
+}  // namespace mindtorch::python

@@ -1,0 +1,191 @@
+// Tensors from Python numbers and nested sequences.
+#include <nanobind/nanobind.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "arguments.h"
+#include "errors.h"
+#include "mindtorch/functional/functions.h"
+#include "py_tensor.h"
+#include "py_types.h"
+
+namespace nb = nanobind;
+
+namespace mindtorch::python {
+
+// Tensors of other owners, in interop.cpp; undefined when `data` offers no array interface.
+Tensor tensor_from_array(PyObject* data);
+
+namespace {
+
+bool is_sequence(PyObject* object) {
+  return PyList_Check(object) || PyTuple_Check(object) ||
+         (PySequence_Check(object) && !PyUnicode_Check(object) && !PyBytes_Check(object) &&
+          !is_tensor(object) && std::strncmp(Py_TYPE(object)->tp_name, "numpy.", 6) != 0);
+}
+
+// A sequence as list or tuple, owned while it is read.
+class FastSequence {
+ public:
+  explicit FastSequence(PyObject* object)
+      : object_(PySequence_Fast(object, "expected a sequence")) {
+    if (object_ == nullptr) throw PythonError();
+  }
+  ~FastSequence() { Py_DECREF(object_); }
+  FastSequence(const FastSequence&) = delete;
+  FastSequence& operator=(const FastSequence&) = delete;
+  Py_ssize_t size() const { return PySequence_Fast_GET_SIZE(object_); }
+  PyObject* operator[](Py_ssize_t i) const { return PySequence_Fast_GET_ITEM(object_, i); }
+
+ private:
+  PyObject* object_;
+};
+
+constexpr size_t kMaxDepth = 128;
+
+Shape infer_sizes(PyObject* data) {
+  Shape sizes;
+  PyObject* level = Py_NewRef(data);
+  while (is_sequence(level)) {
+    MT_CHECK(sizes.size() < kMaxDepth, ValueError, "too many dimensions '", Py_TYPE(level)->tp_name,
+             "'");
+    const Py_ssize_t size = PySequence_Size(level);
+    if (size < 0) {
+      Py_DECREF(level);
+      throw PythonError();
+    }
+    sizes.push_back(size);
+    if (size == 0) break;
+    PyObject* first = PySequence_GetItem(level, 0);
+    Py_DECREF(level);
+    if (first == nullptr) throw PythonError();
+    level = first;
+  }
+  if (is_tensor(level)) {
+    for (const int64_t size : unwrap(level).sizes()) sizes.push_back(size);
+  }
+  Py_DECREF(level);
+  return sizes;
+}
+
+DType leaf_dtype(PyObject* leaf) {
+  if (PyFloat_Check(leaf)) return default_dtype();
+  if (PyBool_Check(leaf)) return DType::kBool;
+  if (PyLong_Check(leaf)) return DType::kInt64;
+  if (is_tensor(leaf)) return unwrap(leaf).dtype();
+  MT_CHECK(!PyUnicode_Check(leaf) && !PyBytes_Check(leaf), TypeError, "new(): invalid data type '",
+           Py_TYPE(leaf)->tp_name, "'");
+  if (Tensor array = tensor_from_array(leaf); array.defined()) return array.dtype();
+  Scalar scalar;
+  MT_CHECK(to_scalar(leaf, scalar), RuntimeError, "Could not infer dtype of ",
+           Py_TYPE(leaf)->tp_name);
+  return scalar.is_floating_point() ? default_dtype() : scalar.dtype();
+}
+
+DType infer_dtype(PyObject* data, size_t depth) {
+  if (depth == 0 || !is_sequence(data)) return leaf_dtype(data);
+  const FastSequence sequence(data);
+  if (sequence.size() == 0) return default_dtype();
+  DType dtype = infer_dtype(sequence[0], depth - 1);
+  for (Py_ssize_t i = 1; i < sequence.size(); ++i) {
+    dtype = promote_types(dtype, infer_dtype(sequence[i], depth - 1));
+    if (dtype == DType::kFloat64) break;  // nothing is wider
+  }
+  return dtype;
+}
+
+template <typename T>
+T read_leaf(PyObject* leaf) {
+  Scalar scalar;
+  if (is_tensor(leaf)) {
+    MT_CHECK(unwrap(leaf).numel() == 1, ValueError,
+             "only one element tensors can be converted to Python scalars");
+    scalar = mindtorch::item(unwrap(leaf));
+  } else {
+    MT_CHECK(to_scalar(leaf, scalar), TypeError,
+             PyUnicode_Check(leaf) ? "new(): invalid data type 'str'"
+                                   : detail::concat("must be real number, not ",
+                                                    Py_TYPE(leaf)->tp_name));
+  }
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    MT_CHECK(!scalar.is_floating_point() || std::isfinite(scalar.to_double()), ValueError,
+             std::isnan(scalar.to_double()) ? "cannot convert float NaN to integer"
+                                            : "cannot convert float infinity to integer");
+    const int64_t value = scalar.to_int();
+    MT_CHECK(value >= static_cast<int64_t>(std::numeric_limits<T>::min()) &&
+                 value <= static_cast<int64_t>(std::numeric_limits<T>::max()),
+             RuntimeError, "value cannot be converted to type ", name(DTypeOf<T>::value),
+             " without overflow");
+  }
+  return scalar.to<T>();
+}
+
+template <typename T>
+void store(PyObject* data, const Shape& sizes, size_t dim, T*& out) {
+  if (dim == sizes.size()) {
+    *out++ = read_leaf<T>(data);
+    return;
+  }
+  if (is_tensor(data)) {
+    const Tensor part = mindtorch::contiguous(
+        mindtorch::_to_copy(unwrap(data), DTypeOf<T>::value, Device(DeviceType::kCpu)));
+    MT_CHECK(equal(part.sizes(), IntList(sizes).subspan(dim)), ValueError,
+             "expected sequence of length ", sizes[dim], " at dim ", dim);
+    std::copy_n(part.data<T>(), part.numel(), out);
+    out += part.numel();
+    return;
+  }
+  MT_CHECK(is_sequence(data), TypeError, "expected a sequence of length ", sizes[dim], " at dim ", dim,
+           ", not ", Py_TYPE(data)->tp_name);
+  const FastSequence sequence(data);
+  MT_CHECK(sequence.size() == sizes[dim], ValueError, "expected sequence of length ", sizes[dim],
+           " at dim ", dim, " (got ", sequence.size(), ")");
+  for (Py_ssize_t i = 0; i < sequence.size(); ++i) store(sequence[i], sizes, dim + 1, out);
+}
+
+}  // namespace
+
+// A new tensor with its own memory.
+Tensor tensor_from_data(PyObject* data, std::optional<DType> dtype) {
+  if (is_tensor(data)) {
+    return mindtorch::_to_copy(unwrap(data), dtype, std::nullopt, false, true);
+  }
+  if (!PyList_Check(data) && !PyTuple_Check(data) && !PyFloat_Check(data) && !PyLong_Check(data)) {
+    if (Tensor array = tensor_from_array(data); array.defined()) {
+      return mindtorch::_to_copy(array, dtype, std::nullopt, false, true);
+    }
+  }
+  const Shape sizes = infer_sizes(data);
+  const DType target = dtype ? *dtype : infer_dtype(data, sizes.size());
+  const Tensor result = Tensor::make(sizes, target);
+  visit_dtype(target, [&]<typename T>() {
+    T* out = result.data<T>();
+    if (result.numel() == 0 && !sizes.empty()) return;
+    store<T>(data, sizes, 0, out);
+  });
+  return result;
+}
+
+void bind_from_data(nb::module_& module) {
+  module.def(
+      "_tensor_from_data",
+      [](nb::handle data, nb::handle dtype, nb::handle device) {
+        MT_CHECK(dtype.is_none() || is_dtype(dtype.ptr()), TypeError,
+                 "tensor(): argument 'dtype' must be torch.dtype, not ",
+                 Py_TYPE(dtype.ptr())->tp_name);
+        std::optional<DType> wanted;
+        if (!dtype.is_none()) wanted = to_dtype(dtype.ptr());
+        Tensor result = tensor_from_data(data.ptr(), wanted);
+        if (!device.is_none()) {
+          const Device where = to_device(device.ptr());
+          check_device_available(where);
+          result = mindtorch::_to_copy(result, std::nullopt, where);
+        }
+        return nb::steal(wrap(std::move(result)));
+      },
+      nb::arg("data"), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none());
+}
+
+}  // namespace mindtorch::python
