@@ -193,14 +193,17 @@ def _suffixes(t, is_meta):
     return suffixes
 
 
-def tensor_repr(t):
-    """What repr(t) returns. A subclass shows its own name in place of "tensor"."""
+def _str(t, *, tensor_contents=None):
+    """What repr(t) returns. A subclass shows its own name in place of "tensor"; a caller may give
+    the text between the brackets itself."""
     cls = type(t)
     plain = cls is torch.Tensor or cls.__name__ == "Parameter"
     prefix = "tensor(" if plain else f"{cls.__name__}("
     is_meta = t.device.type == "meta"
     suffixes = _suffixes(t, is_meta)
-    if is_meta:
+    if tensor_contents is not None:
+        body = tensor_contents
+    elif is_meta:
         body = "..."
     elif t.numel() == 0:
         body = "[]"
@@ -223,4 +226,4 @@ def tensor_repr(t):
 
 def parameter_repr(parameter):
     """What repr() of an nn.Parameter returns."""
-    return "Parameter containing:\n" + tensor_repr(parameter)
+    return "Parameter containing:\n" + _str(parameter)

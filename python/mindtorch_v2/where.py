@@ -9,4 +9,4 @@ if __name__ == "__main__":
 
 # Importing a submodule binds its name in the package, and this one is also a function's:
 # `import mindtorch_v2.where` must leave torch.where what it is.
-sys.modules[__name__] = sys.modules[__package__].where
+sys.modules[__name__] = getattr(sys.modules[__package__], "where", sys.modules[__name__])
