@@ -104,9 +104,8 @@ std::vector<uint8_t> CpuGenerator::get_state_locked() const {
 
 void CpuGenerator::set_state_locked(std::span<const uint8_t> state) {
   SavedState saved;
-  MT_CHECK(state.size() == sizeof(saved), RuntimeError,
-           "Expected a CPUGeneratorImplState of size ", sizeof(saved),
-           " but found the input RNG state size to be ", state.size());
+  MT_CHECK(state.size() == sizeof(saved), RuntimeError, "Expected a CPUGeneratorImplState of size ",
+           sizeof(saved), " but found the input RNG state size to be ", state.size());
   std::memcpy(&saved, state.data(), sizeof(saved));
 
   Mt19937::State engine;

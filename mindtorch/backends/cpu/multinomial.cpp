@@ -65,8 +65,9 @@ void check_weights(std::span<const T> weights, int64_t categories) {
   const size_t row_size = static_cast<size_t>(categories);
   for (size_t begin = 0; begin < weights.size(); begin += row_size) {
     const auto row = weights.subspan(begin, row_size);
-    MT_CHECK(std::any_of(row.begin(), row.end(), [](T weight) { return static_cast<C>(weight) > 0; }),
-             RuntimeError, kNoWeight);
+    MT_CHECK(
+        std::any_of(row.begin(), row.end(), [](T weight) { return static_cast<C>(weight) > 0; }),
+        RuntimeError, kNoWeight);
   }
 }
 
@@ -83,8 +84,8 @@ void sample_without_replacement(Generator& generator,
   using C = Compute<T>;
   check_weights(weights, categories);
   std::vector<T> times(weights.size());
-  fill_exponential(generator, DTypeOf<T>::value, times.data(),
-                   static_cast<int64_t>(times.size()), 1);
+  fill_exponential(generator, DTypeOf<T>::value, times.data(), static_cast<int64_t>(times.size()),
+                   1);
 
   struct Runner {
     C speed;

@@ -4,10 +4,12 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
 #include "mindtorch/backends/cpu/random_transform.h"
+#include "mindtorch/backends/cpu/tile.h"
 
 namespace mindtorch::cpu {
 
@@ -18,6 +20,9 @@ using Source = CpuGenerator::Source;
 // Words are drawn in blocks of this many at most: small enough for the first cache, and a multiple
 // of 32, the words of one Box-Muller group of doubles.
 constexpr int64_t kBlockWords = 1024;
+
+// Of 64 drawn bits, a double takes these.
+constexpr uint64_t kDoubleDigits = (uint64_t{1} << 53) - 1;
 
 template <typename T>
 constexpr bool kIsFloatingPoint = is_floating_point(DTypeOf<T>::value);
@@ -50,9 +55,23 @@ T convert(V value) {
   }
 }
 
-template <typename T, typename V>
-void convert_all(const V* from, T* to, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) to[i] = convert<T>(from[i]);
+// Calls body(to, begin, count) for blocks that together make up out[0 .. n). `to` holds the compute
+// type of T: the elements themselves, or a buffer that is then rounded into them.
+template <typename T, typename Body>
+void for_blocks(T* out, int64_t n, int64_t block, const Body& body) {
+  if constexpr (kIsHalfSized<T>) {
+    const CastFn round = find_cast(DType::kFloat32, DTypeOf<T>::value);
+    float numbers[kBlockWords];
+    for (int64_t begin = 0; begin < n; begin += block) {
+      const int64_t count = std::min(block, n - begin);
+      body(numbers, begin, count);
+      round(numbers, out + begin, count);
+    }
+  } else {
+    for (int64_t begin = 0; begin < n; begin += block) {
+      body(out + begin, begin, std::min(block, n - begin));
+    }
+  }
 }
 
 [[noreturn]] void throw_not_implemented(std::string_view kernel, DType dtype) {
@@ -71,69 +90,48 @@ void visit_floating_point(std::string_view kernel, DType dtype, const Body& body
   });
 }
 
-// out[i] = map(next 32 bits).
+// out[i] = map(next 32 bits), where map gives T's compute type.
 template <typename T, typename Map>
 void map_words32(Source& source, T* out, int64_t n, const Map& map) {
   uint32_t words[kBlockWords];
-  for (int64_t begin = 0; begin < n; begin += kBlockWords) {
-    const int64_t count = std::min(kBlockWords, n - begin);
+  for_blocks(out, n, kBlockWords, [&](Compute<T>* to, int64_t, int64_t count) {
     source.engine.fill(words, count);
-    for (int64_t i = 0; i < count; ++i) out[begin + i] = map(words[i]);
-  }
+    for (int64_t i = 0; i < count; ++i) to[i] = map(words[i]);
+  });
 }
 
-// out[i] = map(next 64 bits).
+// The same with the next 64 bits.
 template <typename T, typename Map>
 void map_words64(Source& source, T* out, int64_t n, const Map& map) {
-  constexpr int64_t kBlock = kBlockWords / 2;
   uint32_t words[kBlockWords];
-  for (int64_t begin = 0; begin < n; begin += kBlock) {
-    const int64_t count = std::min(kBlock, n - begin);
+  for_blocks(out, n, kBlockWords / 2, [&](Compute<T>* to, int64_t, int64_t count) {
     source.engine.fill(words, 2 * count);
     for (int64_t i = 0; i < count; ++i) {
-      out[begin + i] = map(uint64_t{words[2 * i]} << 32 | words[2 * i + 1]);
+      to[i] = map(uint64_t{words[2 * i]} << 32 | words[2 * i + 1]);
     }
-  }
+  });
 }
 
-template <typename T, typename Map>
-void map_words(Source& source, T* out, int64_t n, const Map& map) {
-  if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, double>) {
-    map_words64(source, out, n, map);
-  } else {
-    map_words32(source, out, n, map);
-  }
-}
-
+// n <= kBlockWords / 2.
 void draw_uniform(Source& source, float* out, int64_t n, float from, float to) {
-  uint32_t words[kBlockWords];
-  for (int64_t begin = 0; begin < n; begin += kBlockWords) {
-    const int64_t count = std::min(kBlockWords, n - begin);
-    source.engine.fill(words, count);
-    uniform_floats(words, out + begin, count, from, to);
-  }
+  uint32_t words[kBlockWords / 2];
+  source.engine.fill(words, n);
+  uniform_floats(words, out, n, from, to);
 }
-
 void draw_uniform(Source& source, double* out, int64_t n, double from, double to) {
-  constexpr int64_t kBlock = kBlockWords / 2;
   uint32_t words[kBlockWords];
-  for (int64_t begin = 0; begin < n; begin += kBlock) {
-    const int64_t count = std::min(kBlock, n - begin);
-    source.engine.fill(words, 2 * count);
-    uniform_doubles(words, out + begin, count, from, to);
-  }
+  source.engine.fill(words, 2 * n);
+  uniform_doubles(words, out, n, from, to);
 }
 
-// Calls body(numbers, begin, count) for blocks that together hold n uniform numbers of [0, 1).
-template <typename V, typename Body>
-void for_unit_blocks(Source& source, int64_t n, const Body& body) {
-  constexpr int64_t kBlock = kBlockWords / 2;
-  V numbers[kBlock];
-  for (int64_t begin = 0; begin < n; begin += kBlock) {
-    const int64_t count = std::min(kBlock, n - begin);
-    draw_uniform(source, numbers, count, V{0}, V{1});
-    body(numbers, begin, count);
-  }
+// out[i] = map(number of [0, 1) in double precision).
+template <typename T, typename Map>
+void map_units(Source& source, T* out, int64_t n, const Map& map) {
+  double numbers[kBlockWords / 2];
+  for_blocks(out, n, kBlockWords / 2, [&](Compute<T>* to, int64_t, int64_t count) {
+    draw_uniform(source, numbers, count, 0.0, 1.0);
+    for (int64_t i = 0; i < count; ++i) to[i] = convert<Compute<T>>(map(numbers[i]));
+  });
 }
 
 // torch draws for the whole of a float32 or float64 tensor first; the numbers of an incomplete last
@@ -141,19 +139,19 @@ void for_unit_blocks(Source& source, int64_t n, const Body& body) {
 template <typename T>
 void draw_normal_groups(Source& source, T* out, int64_t n, double mean, double std) {
   using C = Compute<T>;
-  const C shift = static_cast<C>(mean);
-  const C scale = static_cast<C>(std);
   const int64_t rest = n % 16;
-  for_unit_blocks<C>(source, n - rest, [&](C* numbers, int64_t begin, int64_t count) {
-    box_muller(numbers, count, shift, scale);
-    convert_all(numbers, out + begin, count);
-  });
+  const auto draw = [&](C* to, int64_t, int64_t count) {
+    draw_uniform(source, to, count, C{0}, C{1});
+    box_muller(to, count, static_cast<C>(mean), static_cast<C>(std));
+  };
+  for_blocks(out, n - rest, kBlockWords / 2, draw);
   if (rest == 0) return;
-  if constexpr (!kIsHalfSized<T>) source.engine.skip(rest * (sizeof(T) / 4));
-  C last[16];
-  draw_uniform(source, last, 16, C{0}, C{1});
-  box_muller(last, 16, shift, scale);
-  convert_all(last, out + n - 16, 16);
+  if constexpr (!kIsHalfSized<T>) source.engine.skip(rest * static_cast<int64_t>(sizeof(T) / 4));
+  for_blocks(out + n - 16, 16, 16, draw);
+}
+
+double next_unit(Source& source) {
+  return static_cast<double>(source.engine.next64() & kDoubleDigits) * 0x1p-53;
 }
 
 // One normal number in double precision; every second one was kept from the call before.
@@ -163,10 +161,8 @@ double next_normal(Source& source, double mean, double std) {
     source.next_double_normal.reset();
     return std::fma(kept, std, mean);
   }
-  double u[2];
-  draw_uniform(source, u, 2, 0.0, 1.0);
-  const double radius = std::sqrt(-2 * std::log1p(-u[1]));
-  const double angle = 2 * std::numbers::pi * u[0];
+  const double angle = 2 * std::numbers::pi * next_unit(source);
+  const double radius = std::sqrt(-2 * std::log1p(-next_unit(source)));
   source.next_double_normal = radius * std::sin(angle);
   return std::fma(radius * std::cos(angle), std, mean);
 }
@@ -187,8 +183,31 @@ class Remainder32 {
   uint64_t inverse_;
 };
 
-// 2^53 p, rounded up: 53 drawn bits are below it exactly when their value over 2^53 is below p.
-uint64_t bernoulli_threshold(double p) { return static_cast<uint64_t>(std::ceil(p * 0x1p53)); }
+// Fisher and Yates: each place, from the first, takes one of the values not placed yet.
+template <typename T>
+void shuffle_small(Source& source, T* values, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) values[i] = convert<T>(i);
+  uint32_t words[kBlockWords];
+  for (int64_t begin = 0; begin < n - 1; begin += kBlockWords) {
+    const int64_t count = std::min(kBlockWords, n - 1 - begin);
+    source.engine.fill(words, count);
+    for (int64_t i = 0; i < count; ++i) {
+      T* place = values + begin + i;
+      std::swap(*place, place[words[i] % static_cast<uint32_t>(n - begin - i)]);
+    }
+  }
+}
+
+// Where remainders of 32 bits would no longer be even, torch takes 64 and the other direction: each
+// value in turn goes to one of the places so far, and what was there moves to the end.
+template <typename T>
+void shuffle_large(Source& source, T* values, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    const uint64_t place = source.engine.next64() % static_cast<uint64_t>(i + 1);
+    values[i] = values[place];
+    values[place] = convert<T>(i);
+  }
+}
 
 }  // namespace
 
@@ -197,21 +216,16 @@ void fill_uniform(Generator& generator, DType dtype, void* out, int64_t n, doubl
   visit_floating_point("check_uniform_bounds", dtype, [&]<typename T>() {
     T* values = static_cast<T*>(out);
     using C = Compute<T>;
-    const C low = static_cast<C>(from);
-    const C high = static_cast<C>(to);
-    if constexpr (!kIsHalfSized<T>) {
-      draw_uniform(*source, values, n, low, high);
-    } else {
-      const T rounded_low(low);
-      const T rounded_high(high);
-      float numbers[kBlockWords];
-      for (int64_t begin = 0; begin < n; begin += kBlockWords) {
-        const int64_t count = std::min(kBlockWords, n - begin);
-        draw_uniform(*source, numbers, count, low, high);
-        for (int64_t i = 0; i < count; ++i) {
-          const T value(numbers[i]);
-          values[begin + i] = float{value} == float{rounded_high} ? rounded_low : value;
-        }
+    for_blocks(values, n, kBlockWords / 2, [&](C* numbers, int64_t, int64_t count) {
+      draw_uniform(*source, numbers, count, static_cast<C>(from), static_cast<C>(to));
+    });
+    if constexpr (kIsHalfSized<T>) {
+      // The second rounding may have reached `to` again. Zero has two spellings.
+      const T low(static_cast<float>(from));
+      const T high(static_cast<float>(to));
+      const uint16_t digits = float{high} == 0 ? 0x7fff : 0xffff;
+      for (int64_t i = 0; i < n; ++i) {
+        if ((values[i].bits & digits) == (high.bits & digits)) values[i] = low;
       }
     }
   });
@@ -243,12 +257,12 @@ void fill_random_range(
     // Beyond 2^28 the remainder of 32 bits would favour small numbers by more than a few percent.
     if (range >= uint64_t{1} << 28) {
       map_words64(*source, values, n, [&](uint64_t bits) {
-        return convert<T>(static_cast<int64_t>(bits % range + offset));
+        return convert<Compute<T>>(static_cast<int64_t>(bits % range + offset));
       });
     } else {
       const Remainder32 remainder(static_cast<uint32_t>(range));
       map_words32(*source, values, n, [&](uint32_t bits) {
-        return convert<T>(static_cast<int64_t>(remainder(bits) + offset));
+        return convert<Compute<T>>(static_cast<int64_t>(remainder(bits) + offset));
       });
     }
   });
@@ -257,15 +271,22 @@ void fill_random_range(
 void fill_random_full(Generator& generator, DType dtype, void* out, int64_t n) {
   const CpuGenerator::Lock source(CpuGenerator::from(generator));
   visit_dtype(dtype, [&]<typename T>() {
-    map_words(*source, static_cast<T*>(out), n, [](auto bits) {
+    T* values = static_cast<T*>(out);
+    const auto reduce = [](auto bits) {
       if constexpr (std::is_same_v<T, bool>) {
         return (bits & 1) != 0;
       } else if constexpr (kIsFloatingPoint<T>) {
-        return convert<T>(bits % ((uint64_t{1} << kDigits<T>)+1));
+        constexpr decltype(bits) kCount = (decltype(bits){1} << kDigits<T>)+1;
+        return convert<Compute<T>>(bits % kCount);
       } else {
         return static_cast<T>(bits & static_cast<uint64_t>(std::numeric_limits<T>::max()));
       }
-    });
+    };
+    if constexpr (sizeof(T) == 8) {
+      map_words64(*source, values, n, reduce);
+    } else {
+      map_words32(*source, values, n, reduce);
+    }
   });
 }
 
@@ -275,7 +296,7 @@ void fill_random_full64(Generator& generator, DType dtype, void* out, int64_t n)
     if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, double> ||
                   std::is_same_v<T, float> || std::is_same_v<T, BFloat16>) {
       map_words64(*source, static_cast<T*>(out), n,
-                  [](uint64_t bits) { return convert<T>(static_cast<int64_t>(bits)); });
+                  [](uint64_t bits) { return convert<Compute<T>>(static_cast<int64_t>(bits)); });
     } else {
       throw_not_implemented("random_full_64_bits_range_kernel_cpu", dtype);
     }
@@ -287,35 +308,21 @@ void fill_permutation(Generator& generator, DType dtype, void* out, int64_t n) {
   visit_dtype(dtype, [&]<typename T>() {
     if constexpr (std::is_same_v<T, bool>) {
       throw_not_implemented("randperm", dtype);
+    } else if (n < int64_t{std::numeric_limits<uint32_t>::max() / 20}) {
+      shuffle_small(*source, static_cast<T*>(out), n);
     } else {
-      T* values = static_cast<T*>(out);
-      for (int64_t i = 0; i < n; ++i) values[i] = convert<T>(i);
-      // 32 bits serve where their remainders are nearly even.
-      const bool is_small = n < int64_t{std::numeric_limits<uint32_t>::max() / 20};
-      uint32_t words[kBlockWords];
-      const int64_t block = is_small ? kBlockWords : kBlockWords / 2;
-      for (int64_t begin = 0; begin < n - 1; begin += block) {
-        const int64_t count = std::min(block, n - 1 - begin);
-        source->engine.fill(words, is_small ? count : 2 * count);
-        for (int64_t i = 0; i < count; ++i) {
-          const int64_t at = begin + i;
-          const uint64_t left = static_cast<uint64_t>(n - at);
-          const uint64_t pick =
-              is_small ? words[i] % static_cast<uint32_t>(left)
-                       : (uint64_t{words[2 * i]} << 32 | words[2 * i + 1]) % left;
-          std::swap(values[at], values[at + static_cast<int64_t>(pick)]);
-        }
-      }
+      shuffle_large(*source, static_cast<T*>(out), n);
     }
   });
 }
 
 void fill_bernoulli(Generator& generator, DType dtype, void* out, int64_t n, double p) {
   const CpuGenerator::Lock source(CpuGenerator::from(generator));
-  const uint64_t threshold = bernoulli_threshold(p);
+  // 53 bits are below this exactly when their value over 2^53 is below p.
+  const uint64_t threshold = static_cast<uint64_t>(std::ceil(p * 0x1p53));
   visit_dtype(dtype, [&]<typename T>() {
     map_words64(*source, static_cast<T*>(out), n, [=](uint64_t bits) {
-      return convert<T>(static_cast<int>((bits & ((uint64_t{1} << 53) - 1)) < threshold));
+      return convert<Compute<T>>(static_cast<int>((bits & kDoubleDigits) < threshold));
     });
   });
 }
@@ -324,18 +331,25 @@ void fill_bernoulli(
     Generator& generator, DType dtype, void* out, int64_t n, DType p_dtype, const void* p) {
   const CpuGenerator::Lock source(CpuGenerator::from(generator));
   visit_floating_point("bernoulli_tensor_cpu_p_", p_dtype, [&]<typename P>() {
-    using C = std::conditional_t<std::is_same_v<P, double>, double, float>;
-    const P* probabilities = static_cast<const P*>(p);
+    using C = Compute<P>;
+    const P* all = static_cast<const P*>(p);
     visit_dtype(dtype, [&]<typename T>() {
-      T* values = static_cast<T*>(out);
-      for_unit_blocks<C>(*source, n, [&](const C* numbers, int64_t begin, int64_t count) {
-        for (int64_t i = 0; i < count; ++i) {
-          const C probability = static_cast<C>(probabilities[begin + i]);
-          MT_CHECK(probability >= 0 && probability <= 1, RuntimeError,
-                   "Expected p_in >= 0 && p_in <= 1 to be true, but got false.");
-          values[begin + i] = convert<T>(static_cast<int>(numbers[i] < probability));
-        }
-      });
+      C numbers[kBlockWords / 2];
+      C probabilities[kBlockWords / 2];
+      const CastFn widen = find_cast(p_dtype, DTypeOf<C>::value);
+      for_blocks(static_cast<T*>(out), n, kBlockWords / 2,
+                 [&](Compute<T>* to, int64_t begin, int64_t count) {
+                   widen(all + begin, probabilities, count);
+                   const bool are_valid =
+                       std::all_of(probabilities, probabilities + count,
+                                   [](C value) { return value >= 0 && value <= 1; });
+                   MT_CHECK(are_valid, RuntimeError,
+                            "Expected p_in >= 0 && p_in <= 1 to be true, but got false.");
+                   draw_uniform(*source, numbers, count, C{0}, C{1});
+                   for (int64_t i = 0; i < count; ++i) {
+                     to[i] = convert<Compute<T>>(static_cast<int>(numbers[i] < probabilities[i]));
+                   }
+                 });
     });
   });
 }
@@ -345,15 +359,17 @@ void fill_exponential(Generator& generator, DType dtype, void* out, int64_t n, d
   const double scale = -1 / lambda;
   visit_floating_point("exponential_cpu", dtype, [&]<typename T>() {
     T* values = static_cast<T*>(out);
-    for_unit_blocks<double>(*source, n, [&](double* numbers, int64_t begin, int64_t count) {
-      if constexpr (std::is_same_v<T, double>) {
-        for (int64_t i = 0; i < count; ++i) values[begin + i] = scale * std::log1p(-numbers[i]);
-      } else {
-        // The last bit of a double is lost on the way to T anyway.
+    if constexpr (std::is_same_v<T, double>) {
+      map_units(*source, values, n, [=](double unit) { return scale * std::log1p(-unit); });
+    } else {
+      // A vector logarithm: the last bit of a double is lost on the way to T anyway.
+      double numbers[kBlockWords / 2];
+      for_blocks(values, n, kBlockWords / 2, [&](float* to, int64_t, int64_t count) {
+        draw_uniform(*source, numbers, count, 0.0, 1.0);
         scaled_log_complement(numbers, count, scale);
-        convert_all(numbers, values + begin, count);
-      }
-    });
+        for (int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(numbers[i]);
+      });
+    }
   });
 }
 
@@ -361,12 +377,8 @@ void fill_cauchy(
     Generator& generator, DType dtype, void* out, int64_t n, double median, double sigma) {
   const CpuGenerator::Lock source(CpuGenerator::from(generator));
   visit_floating_point("cauchy_cpu", dtype, [&]<typename T>() {
-    T* values = static_cast<T*>(out);
-    for_unit_blocks<double>(*source, n, [&](const double* numbers, int64_t begin, int64_t count) {
-      for (int64_t i = 0; i < count; ++i) {
-        const double tangent = std::tan(std::numbers::pi * (numbers[i] - 0.5));
-        values[begin + i] = convert<T>(std::fma(sigma, tangent, median));
-      }
+    map_units(*source, static_cast<T*>(out), n, [=](double unit) {
+      return std::fma(sigma, std::tan(std::numbers::pi * (unit - 0.5)), median);
     });
   });
 }
@@ -389,12 +401,8 @@ void fill_geometric(Generator& generator, DType dtype, void* out, int64_t n, dou
     if constexpr (std::is_same_v<T, bool>) {
       throw_not_implemented("geometric_cpu", dtype);
     } else {
-      T* values = static_cast<T*>(out);
-      for_unit_blocks<double>(*source, n, [&](const double* numbers, int64_t begin, int64_t count) {
-        for (int64_t i = 0; i < count; ++i) {
-          values[begin + i] = convert<T>(std::ceil(std::log(numbers[i]) / log_failure));
-        }
-      });
+      map_units(*source, static_cast<T*>(out), n,
+                [=](double unit) { return std::ceil(std::log(unit) / log_failure); });
     }
   });
 }

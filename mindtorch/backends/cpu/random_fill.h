@@ -21,14 +21,11 @@ void fill_uniform(Generator& generator, DType dtype, void* out, int64_t n, doubl
 // Normal; float dtypes. torch uses other draws for fewer than 16 elements and for tensors that are
 // not contiguous: the latter are what fill_normal_serial gives, for any n.
 void fill_normal(Generator& generator, DType dtype, void* out, int64_t n, double mean, double std);
-void fill_normal_serial(Generator& generator,
-                        DType dtype,
-                        void* out,
-                        int64_t n,
-                        double mean,
-                        double std);
+void fill_normal_serial(
+    Generator& generator, DType dtype, void* out, int64_t n, double mean, double std);
 
-// Integers of [base, base + range) converted to any dtype; range >= 1. randint and random_(from, to).
+// Integers of [base, base + range) converted to any dtype; range >= 1. randint and random_(from,
+// to).
 void fill_random_range(
     Generator& generator, DType dtype, void* out, int64_t n, int64_t base, uint64_t range);
 // random_() without arguments: [0, max] of an integer dtype, [0, 2^digits] of a float dtype.
@@ -43,12 +40,8 @@ void fill_permutation(Generator& generator, DType dtype, void* out, int64_t n);
 void fill_bernoulli(Generator& generator, DType dtype, void* out, int64_t n, double p);
 // The same with a probability of its own for each element, in a float dtype. Throws RuntimeError
 // for one outside [0, 1].
-void fill_bernoulli(Generator& generator,
-                    DType dtype,
-                    void* out,
-                    int64_t n,
-                    DType p_dtype,
-                    const void* p);
+void fill_bernoulli(
+    Generator& generator, DType dtype, void* out, int64_t n, DType p_dtype, const void* p);
 
 // Float dtypes.
 void fill_exponential(Generator& generator, DType dtype, void* out, int64_t n, double lambda);
@@ -62,7 +55,8 @@ void fill_geometric(Generator& generator, DType dtype, void* out, int64_t n, dou
 
 // Draws `samples` indices for each of `rows` rows of `categories` weights (contiguous, a float
 // dtype) into out[rows][samples]. Without replacement, samples <= categories. Throws torch's
-// RuntimeError for weights that are no distribution; no number is drawn then, save with replacement.
+// RuntimeError for weights that are no distribution; no number is drawn then, save with
+// replacement.
 void sample_multinomial(Generator& generator,
                         DType dtype,
                         const void* weights,

@@ -56,8 +56,8 @@ void uniform_doubles(const uint32_t* words, double* out, int64_t n, double from,
     const auto pair = hn::LoadU(du, reinterpret_cast<const uint64_t*>(at));
     // The two halves become the last digits of 2^84 and of 2^52; both differences and their sum
     // are exact.
-    const auto high = hn::Or(hn::And(pair, hn::Set(du, 0x1fffff)),
-                             hn::Set(du, uint64_t{0x4530000000000000}));
+    const auto high =
+        hn::Or(hn::And(pair, hn::Set(du, 0x1fffff)), hn::Set(du, uint64_t{0x4530000000000000}));
     const auto low = hn::Or(hn::ShiftRight<32>(pair), hn::Set(du, uint64_t{0x4330000000000000}));
     const auto digits = hn::Add(hn::Sub(hn::BitCast(d, high), hn::Set(d, 0x1p84)),
                                 hn::Sub(hn::BitCast(d, low), hn::Set(d, 0x1p52)));
@@ -76,8 +76,8 @@ template <class D, class V = hn::Vec<D>>
 HWY_INLINE V log_of_unit(D d, V x) {
   const hn::RebindToSigned<D> di;
   const auto bits = hn::BitCast(di, x);
-  const V half_to_one = hn::BitCast(
-      d, hn::Or(hn::And(bits, hn::Set(di, 0x007fffff)), hn::Set(di, 0x3f000000)));
+  const V half_to_one =
+      hn::BitCast(d, hn::Or(hn::And(bits, hn::Set(di, 0x007fffff)), hn::Set(di, 0x3f000000)));
   const V binary_exponent = hn::ConvertTo(d, hn::Sub(hn::ShiftRight<23>(bits), hn::Set(di, 126)));
 
   // x = 2^e (1 + f) with f in [sqrt(1/2) - 1, sqrt(2) - 1).
