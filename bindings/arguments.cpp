@@ -107,7 +107,8 @@ bool to_int(PyObject* object, int64_t& value) {
   if (PyBool_Check(object) || PyFloat_Check(object)) return false;
   if (is_tensor(object)) {
     const Tensor& tensor = unwrap(object);
-    if (tensor.numel() != 1 || !is_integral(tensor.dtype()) || !tensor.device().is_cpu()) return false;
+    if (tensor.numel() != 1 || !is_integral(tensor.dtype()) || !tensor.device().is_cpu())
+      return false;
     value = item(tensor).to_int();
     return true;
   }
@@ -170,14 +171,10 @@ Signature::Signature(const ops::Op& op) : op_(&op) {
   bool has_dtype = false;
   bool has_device = false;
   for (const ops::Param& param : op.schema.params) {
-    ParamInfo info{param.type,
-                   param.optional,
-                   param.keyword_only,
-                   param.has_default,
-                   param.list_size,
-                   PyUnicode_InternFromString(param.name.c_str()),
-                   nullptr,
-                   Value()};
+    ParamInfo info{
+        param.type,        param.optional,  param.keyword_only,
+        param.has_default, param.list_size, PyUnicode_InternFromString(param.name.c_str()),
+        nullptr,           Value()};
     for (const auto& entry : kAliases) {
       if (param.name == entry.name) info.alias = PyUnicode_InternFromString(entry.alias);
     }
@@ -236,7 +233,9 @@ void Signature::read_default(const ops::Param& param, ParamInfo& info) {
   }
 }
 
-bool Signature::convert(const ParamInfo& param, PyObject* object, ParsedArgs& parsed,
+bool Signature::convert(const ParamInfo& param,
+                        PyObject* object,
+                        ParsedArgs& parsed,
                         Value& value) const {
   if (object == Py_None && param.optional) {
     value = Value();
@@ -422,8 +421,11 @@ bool accept_option(PyObject* name, PyObject* value) {
 
 }  // namespace
 
-bool Signature::parse(PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames,
-                      ParsedArgs& parsed, Mismatch& mismatch) const {
+bool Signature::parse(PyObject* const* args,
+                      Py_ssize_t nargs,
+                      PyObject* kwnames,
+                      ParsedArgs& parsed,
+                      Mismatch& mismatch) const {
   using Kind = Mismatch::Kind;
   const size_t size = params_.size();
   parsed.count = static_cast<int>(size);
@@ -512,21 +514,35 @@ namespace {
 
 const char* type_text(ArgType type, bool plural_hint) {
   switch (type) {
-    case ArgType::kTensor: return "Tensor";
-    case ArgType::kOperand: return "Tensor";
+    case ArgType::kTensor:
+      return "Tensor";
+    case ArgType::kOperand:
+      return "Tensor";
     case ArgType::kTensorList:
-    case ArgType::kOptionalTensorList: return "tuple of Tensors";
-    case ArgType::kScalar: return "Number";
-    case ArgType::kInt: return "int";
-    case ArgType::kFloat: return "float";
-    case ArgType::kBool: return "bool";
-    case ArgType::kIntList: return plural_hint ? "tuple of ints" : "int";
-    case ArgType::kFloatList: return "tuple of floats";
-    case ArgType::kDType: return "torch.dtype";
-    case ArgType::kDevice: return "torch.device";
-    case ArgType::kMemoryFormat: return "torch.memory_format";
-    case ArgType::kString: return "str";
-    case ArgType::kGenerator: return "torch.Generator";
+    case ArgType::kOptionalTensorList:
+      return "tuple of Tensors";
+    case ArgType::kScalar:
+      return "Number";
+    case ArgType::kInt:
+      return "int";
+    case ArgType::kFloat:
+      return "float";
+    case ArgType::kBool:
+      return "bool";
+    case ArgType::kIntList:
+      return plural_hint ? "tuple of ints" : "int";
+    case ArgType::kFloatList:
+      return "tuple of floats";
+    case ArgType::kDType:
+      return "torch.dtype";
+    case ArgType::kDevice:
+      return "torch.device";
+    case ArgType::kMemoryFormat:
+      return "torch.memory_format";
+    case ArgType::kString:
+      return "str";
+    case ArgType::kGenerator:
+      return "torch.Generator";
   }
   return "?";
 }

@@ -52,7 +52,10 @@ class Signature {
   const ops::Op& op() const { return *op_; }
   // True when the arguments fit. Otherwise says why; the Python error is not set. Values that have
   // the right type but cannot be used throw.
-  bool parse(PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, ParsedArgs& parsed,
+  bool parse(PyObject* const* args,
+             Py_ssize_t nargs,
+             PyObject* kwnames,
+             ParsedArgs& parsed,
              Mismatch& mismatch) const;
   // torch's TypeError text for a mismatch of this signature.
   std::string explain(const Mismatch& mismatch, bool is_method, Py_ssize_t nargs) const;
@@ -71,7 +74,9 @@ class Signature {
     ops::Value default_value;
   };
 
-  bool convert(const ParamInfo& param, PyObject* object, ParsedArgs& parsed,
+  bool convert(const ParamInfo& param,
+               PyObject* object,
+               ParsedArgs& parsed,
                ops::Value& value) const;
   int find_keyword(PyObject* name) const;
   void read_default(const ops::Param& param, ParamInfo& info);

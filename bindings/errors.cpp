@@ -43,9 +43,9 @@ void set_python_error() noexcept {
 }
 
 int add_errors(PyObject* module) {
-  g_out_of_memory =
-      PyErr_NewExceptionWithDoc("mindtorch_v2.OutOfMemoryError",
-                                "A device has not enough memory left.", PyExc_RuntimeError, nullptr);
+  g_out_of_memory = PyErr_NewExceptionWithDoc("mindtorch_v2.OutOfMemoryError",
+                                              "A device has not enough memory left.",
+                                              PyExc_RuntimeError, nullptr);
   if (g_out_of_memory == nullptr) return -1;
   set_warning_handler(&python_warning);
   return PyModule_AddObjectRef(module, "OutOfMemoryError", g_out_of_memory);

@@ -1,5 +1,5 @@
-// a[...] and a[...] = value. Integers, slices, None and ... are views made right here; index tensors
-// and masks go to the ops index and index_put_.
+// a[...] and a[...] = value. Integers, slices, None and ... are views made right here; index
+// tensors and masks go to the ops index and index_put_.
 #include "arguments.h"
 #include "errors.h"
 #include "mindtorch/functional/functions.h"
@@ -18,8 +18,8 @@ struct View {
   Shape sizes;
   Shape strides;
   int64_t offset;
-  size_t dim = 0;                // the dimension the next entry applies to
-  std::vector<Tensor> indices;   // one per dim of the view so far; undefined: whole dim
+  size_t dim = 0;               // the dimension the next entry applies to
+  std::vector<Tensor> indices;  // one per dim of the view so far; undefined: whole dim
   bool advanced = false;
 
   explicit View(const Tensor& self)
@@ -50,7 +50,8 @@ struct View {
   }
   void insert() {
     sizes.insert(sizes.begin() + dim, 1);
-    strides.insert(strides.begin() + dim, dim + 1 < sizes.size() ? strides[dim] * sizes[dim + 1] : 1);
+    strides.insert(strides.begin() + dim,
+                   dim + 1 < sizes.size() ? strides[dim] * sizes[dim + 1] : 1);
     ++dim;
   }
   void put_index(Tensor index, size_t dims) {
@@ -127,7 +128,8 @@ void apply(View& view, PyObject* entry, size_t ndim, size_t& source_dim) {
     return;
   }
   const bool is_sequence = PyList_Check(entry) || PyTuple_Check(entry) ||
-                           PyObject_CheckBuffer(entry) || PyObject_HasAttrString(entry, "__array__");
+                           PyObject_CheckBuffer(entry) ||
+                           PyObject_HasAttrString(entry, "__array__");
   MT_CHECK(is_sequence, TypeError,
            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are "
            "valid indices (got ",
@@ -216,9 +218,9 @@ int assign(PyObject* object, PyObject* key, PyObject* value) {
       }
       source = mindtorch::full({}, scalar, self.dtype(), self.device());
     } else {
-      MT_CHECK(PyList_Check(value) || PyTuple_Check(value) || PyObject_CheckBuffer(value), TypeError,
-               "can't assign a ", Py_TYPE(value)->tp_name, " to a torch.", legacy_name(self.dtype()),
-               "Tensor");
+      MT_CHECK(PyList_Check(value) || PyTuple_Check(value) || PyObject_CheckBuffer(value),
+               TypeError, "can't assign a ", Py_TYPE(value)->tp_name, " to a torch.",
+               legacy_name(self.dtype()), "Tensor");
       source = tensor_from_data(value, self.dtype());
     }
     if (view.advanced) {

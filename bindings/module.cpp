@@ -30,7 +30,8 @@ void bind_registry(nb::module_& module) {
   });
   module.def("_op_locations", [](const std::string& name) {
     nb::list rows;
-    const auto add = [&](const ops::Op& op, const char* what, nb::object device, Location location) {
+    const auto add = [&](const ops::Op& op, const char* what, nb::object device,
+                         Location location) {
       nb::dict row;
       row["op"] = op.schema.full_name();
       row["schema"] = op.schema.str();

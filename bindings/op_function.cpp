@@ -24,8 +24,7 @@ struct Overloads {
 };
 
 struct OpFunction {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   const Overloads* overloads;
 };
 
@@ -46,7 +45,8 @@ class GilRelease {
 
 // torch.return_types.max and its like: one struct sequence per op with named results.
 PyTypeObject* return_type(const ops::Op& op) {
-  static std::map<const ops::Op*, PyTypeObject*>& types = *new std::map<const ops::Op*, PyTypeObject*>;
+  static std::map<const ops::Op*, PyTypeObject*>& types =
+      *new std::map<const ops::Op*, PyTypeObject*>;
   PyTypeObject*& type = types[&op];
   if (type != nullptr) return type;
   static std::vector<std::unique_ptr<std::string>>& texts =
@@ -70,16 +70,23 @@ PyObject* wrap_outputs(const ops::Op& op, ops::Outputs& outputs) {
   const auto& returns = op.schema.returns;
   if (MT_LIKELY(returns.size() == 1)) {
     switch (returns[0].type) {
-      case ops::ReturnType::kTensor: return wrap(std::move(outputs.tensors[0]));
-      case ops::ReturnType::kTensorList: break;
-      case ops::ReturnType::kInt: return PyLong_FromLongLong(outputs.scalar.to_int());
-      case ops::ReturnType::kFloat: return PyFloat_FromDouble(outputs.scalar.to_double());
-      case ops::ReturnType::kBool: return PyBool_FromLong(outputs.scalar.to_bool());
+      case ops::ReturnType::kTensor:
+        return wrap(std::move(outputs.tensors[0]));
+      case ops::ReturnType::kTensorList:
+        break;
+      case ops::ReturnType::kInt:
+        return PyLong_FromLongLong(outputs.scalar.to_int());
+      case ops::ReturnType::kFloat:
+        return PyFloat_FromDouble(outputs.scalar.to_double());
+      case ops::ReturnType::kBool:
+        return PyBool_FromLong(outputs.scalar.to_bool());
       case ops::ReturnType::kScalar:
         if (outputs.scalar.is_bool()) return PyBool_FromLong(outputs.scalar.to_bool());
-        if (outputs.scalar.is_floating_point()) return PyFloat_FromDouble(outputs.scalar.to_double());
+        if (outputs.scalar.is_floating_point())
+          return PyFloat_FromDouble(outputs.scalar.to_double());
         return PyLong_FromLongLong(outputs.scalar.to_int());
-      case ops::ReturnType::kNothing: Py_RETURN_NONE;
+      case ops::ReturnType::kNothing:
+        Py_RETURN_NONE;
     }
   }
   const bool named = returns.size() > 1 && !returns[0].name.empty();
@@ -101,8 +108,11 @@ PyObject* wrap_outputs(const ops::Op& op, ops::Outputs& outputs) {
   return tuple;
 }
 
-[[noreturn]] void raise_mismatch(const Overloads& overloads, const std::vector<Signature>& candidates,
-                                 const Mismatch& first, PyObject* const* args, Py_ssize_t nargs,
+[[noreturn]] void raise_mismatch(const Overloads& overloads,
+                                 const std::vector<Signature>& candidates,
+                                 const Mismatch& first,
+                                 PyObject* const* args,
+                                 Py_ssize_t nargs,
                                  PyObject* kwnames) {
   if (candidates.size() == 1) {
     throw TypeError(candidates[0].explain(first, overloads.is_method, nargs));
@@ -112,7 +122,8 @@ PyObject* wrap_outputs(const ops::Op& op, ops::Outputs& outputs) {
   const Py_ssize_t keywords = kwnames == nullptr ? 0 : PyTuple_GET_SIZE(kwnames);
   for (Py_ssize_t i = skip; i < nargs + keywords; ++i) {
     if (i > skip) text += ", ";
-    if (i >= nargs) text += std::string(PyUnicode_AsUTF8(PyTuple_GET_ITEM(kwnames, i - nargs))) + "=";
+    if (i >= nargs)
+      text += std::string(PyUnicode_AsUTF8(PyTuple_GET_ITEM(kwnames, i - nargs))) + "=";
     text += Py_TYPE(args[i])->tp_name;
   }
   text += "), but expected one of:\n";
@@ -122,8 +133,11 @@ PyObject* wrap_outputs(const ops::Op& op, ops::Outputs& outputs) {
   throw TypeError(text);
 }
 
-PyObject* call_first_match(const Overloads& overloads, const std::vector<Signature>& candidates,
-                           PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+PyObject* call_first_match(const Overloads& overloads,
+                           const std::vector<Signature>& candidates,
+                           PyObject* const* args,
+                           Py_ssize_t nargs,
+                           PyObject* kwnames) {
   Mismatch first;
   ParsedArgs parsed;
   for (const Signature& candidate : candidates) {
@@ -137,8 +151,11 @@ PyObject* call_first_match(const Overloads& overloads, const std::vector<Signatu
 }
 
 // out= is taken apart here: None means absent, a tuple fills the outputs one by one.
-PyObject* call_with_out(const Overloads& overloads, PyObject* const* args, Py_ssize_t nargs,
-                        PyObject* kwnames, Py_ssize_t out_at) {
+PyObject* call_with_out(const Overloads& overloads,
+                        PyObject* const* args,
+                        Py_ssize_t nargs,
+                        PyObject* kwnames,
+                        Py_ssize_t out_at) {
   PyObject* out = args[nargs + out_at];
   const Py_ssize_t keywords = PyTuple_GET_SIZE(kwnames);
   std::vector<PyObject*> all(args, args + nargs);
@@ -184,7 +201,10 @@ PyObject* call_with_out(const Overloads& overloads, PyObject* const* args, Py_ss
                           nargs, new_names);
 }
 
-PyObject* function_call(PyObject* callable, PyObject* const* args, size_t flags, PyObject* kwnames) {
+PyObject* function_call(PyObject* callable,
+                        PyObject* const* args,
+                        size_t flags,
+                        PyObject* kwnames) {
   const Overloads& overloads = *reinterpret_cast<OpFunction*>(callable)->overloads;
   const Py_ssize_t nargs = PyVectorcall_NARGS(flags);
   return guarded([&]() -> PyObject* {

@@ -34,14 +34,16 @@ void bind_generator(nb::module_& module) {
                         "A source of random numbers with a state of its own.\n\n"
                         "Example:\n\n>>> g = torch.Generator().manual_seed(1)\n"
                         ">>> torch.rand(1, generator=g)\ntensor([0.7576])")
-      .def_static("_make", [](nb::handle device) -> GeneratorPtr {
-        const Device where = to_device(device.ptr());
-        check_device_available(where);
-        MT_CHECK(where.is_cpu(), RuntimeError, "Device type ", where.str(),
-                 " is not supported for torch.Generator() api.");
-        return std::make_shared<CpuGenerator>();
-      })
-      .def_prop_ro("device", [](const Generator& self) { return nb::steal(wrap_device(self.device())); })
+      .def_static("_make",
+                  [](nb::handle device) -> GeneratorPtr {
+                    const Device where = to_device(device.ptr());
+                    check_device_available(where);
+                    MT_CHECK(where.is_cpu(), RuntimeError, "Device type ", where.str(),
+                             " is not supported for torch.Generator() api.");
+                    return std::make_shared<CpuGenerator>();
+                  })
+      .def_prop_ro("device",
+                   [](const Generator& self) { return nb::steal(wrap_device(self.device())); })
       .def("manual_seed",
            [](nb::handle self, nb::handle seed) {
              nb::cast<Generator&>(self).manual_seed(to_seed(seed));
@@ -53,7 +55,8 @@ void bind_generator(nb::module_& module) {
       .def("get_state",
            [](const Generator& self) {
              const std::vector<uint8_t> state = self.get_state();
-             const Tensor result = Tensor::make({static_cast<int64_t>(state.size())}, DType::kUInt8);
+             const Tensor result =
+                 Tensor::make({static_cast<int64_t>(state.size())}, DType::kUInt8);
              std::copy(state.begin(), state.end(), result.data<uint8_t>());
              return nb::steal(wrap(result));
            })

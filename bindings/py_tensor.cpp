@@ -92,8 +92,8 @@ void tensor_dealloc(PyObject* object) {
 }
 
 void clear_slots(PyTypeObject* type, PyObject* object) {
-  auto* members = reinterpret_cast<PyMemberDef*>(reinterpret_cast<char*>(type) +
-                                                 Py_TYPE(type)->tp_basicsize);
+  auto* members =
+      reinterpret_cast<PyMemberDef*>(reinterpret_cast<char*>(type) + Py_TYPE(type)->tp_basicsize);
   for (Py_ssize_t i = 0; i < Py_SIZE(type); ++i) {
     if (members[i].type != T_OBJECT_EX) continue;
     auto** slot = reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) + members[i].offset);
@@ -301,7 +301,8 @@ PyObject* wrap(Tensor tensor) {
   if (impl->python_object == nullptr) return wrap_as(g_tensor_type, std::move(tensor));
   auto* object = static_cast<PyObject*>(impl->python_object);
   if (impl->owns_python_object) {
-    // The impl's reference to the object becomes the caller's, the caller's to the impl the object's.
+    // The impl's reference to the object becomes the caller's, the caller's to the impl the
+    // object's.
     impl->owns_python_object = false;
     impl->retain();
     return object;
@@ -315,7 +316,8 @@ int add_tensor_type(PyObject* module) {
   g_tensor_type = make_tensor_type();
   if (g_tensor_type == nullptr) return -1;
   TensorImpl::release_python_object = &release_python_object;
-  if (PyModule_AddObjectRef(module, "_TensorMeta", reinterpret_cast<PyObject*>(g_tensor_meta)) < 0) {
+  if (PyModule_AddObjectRef(module, "_TensorMeta", reinterpret_cast<PyObject*>(g_tensor_meta)) <
+      0) {
     return -1;
   }
   return PyModule_AddObjectRef(module, "Tensor", reinterpret_cast<PyObject*>(g_tensor_type));

@@ -9,8 +9,7 @@ namespace mindtorch::python {
 // The Python object of a tensor. Made with raw CPython slots rather than nanobind's instances: this
 // is the one type whose cost shows in every call.
 struct PyTensor {
-  PyObject_HEAD
-  Tensor tensor;
+  PyObject_HEAD Tensor tensor;
   PyObject* dict;
   PyObject* weakrefs;
 };
@@ -20,7 +19,9 @@ extern PyTypeObject* g_tensor_type;
 inline bool is_tensor(PyObject* object) {
   return Py_TYPE(object) == g_tensor_type || PyType_IsSubtype(Py_TYPE(object), g_tensor_type);
 }
-inline const Tensor& unwrap(PyObject* object) { return reinterpret_cast<PyTensor*>(object)->tensor; }
+inline const Tensor& unwrap(PyObject* object) {
+  return reinterpret_cast<PyTensor*>(object)->tensor;
+}
 
 // A new reference to the tensor's Python object: the one it already has, else a new one.
 PyObject* wrap(Tensor tensor);

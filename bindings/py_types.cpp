@@ -15,16 +15,13 @@ PyTypeObject* g_size_type = nullptr;
 PyObject* g_dtypes[kDTypeCount];
 
 struct PyDType {
-  PyObject_HEAD
-  DType dtype;
+  PyObject_HEAD DType dtype;
 };
 struct PyDevice {
-  PyObject_HEAD
-  Device device;
+  PyObject_HEAD Device device;
 };
 struct PyNamed {  // memory_format and layout: a name and a number
-  PyObject_HEAD
-  int value;
+  PyObject_HEAD int value;
   const char* name;
 };
 
@@ -37,13 +34,19 @@ PyObject* text(const std::string& value) {
 DType dtype_of(PyObject* self) { return reinterpret_cast<PyDType*>(self)->dtype; }
 
 PyObject* dtype_repr(PyObject* self) { return text("torch." + std::string(name(dtype_of(self)))); }
-PyObject* dtype_reduce(PyObject* self, PyObject*) { return text(std::string(name(dtype_of(self)))); }
+PyObject* dtype_reduce(PyObject* self, PyObject*) {
+  return text(std::string(name(dtype_of(self))));
+}
 PyObject* dtype_is_floating_point(PyObject* self, void*) {
   return PyBool_FromLong(is_floating_point(dtype_of(self)));
 }
 PyObject* dtype_is_complex(PyObject*, void*) { Py_RETURN_FALSE; }
-PyObject* dtype_is_signed(PyObject* self, void*) { return PyBool_FromLong(is_signed(dtype_of(self))); }
-PyObject* dtype_itemsize(PyObject* self, void*) { return PyLong_FromLongLong(size_bytes(dtype_of(self))); }
+PyObject* dtype_is_signed(PyObject* self, void*) {
+  return PyBool_FromLong(is_signed(dtype_of(self)));
+}
+PyObject* dtype_itemsize(PyObject* self, void*) {
+  return PyLong_FromLongLong(size_bytes(dtype_of(self)));
+}
 PyObject* dtype_to_real(PyObject* self, PyObject*) { return Py_NewRef(self); }
 
 PyMethodDef g_dtype_methods[] = {
@@ -117,7 +120,9 @@ PyObject* device_compare(PyObject* a, PyObject* b, int operation) {
   if ((operation != Py_EQ && operation != Py_NE) || !is_device(b)) Py_RETURN_NOTIMPLEMENTED;
   return PyBool_FromLong((device_of(a) == device_of(b)) == (operation == Py_EQ));
 }
-PyObject* device_type(PyObject* self, void*) { return text(std::string(name(device_of(self).type))); }
+PyObject* device_type(PyObject* self, void*) {
+  return text(std::string(name(device_of(self).type)));
+}
 PyObject* device_index(PyObject* self, void*) {
   const Device device = device_of(self);
   if (!device.has_index()) Py_RETURN_NONE;
@@ -166,7 +171,8 @@ PyType_Slot g_device_slots[] = {
     {Py_tp_richcompare, reinterpret_cast<void*>(&device_compare)},
     {Py_tp_methods, g_device_methods},
     {Py_tp_getset, g_device_attributes},
-    {Py_tp_doc, const_cast<char*>("Where a tensor lives: torch.device('cpu'), torch.device('npu', 1).")},
+    {Py_tp_doc,
+     const_cast<char*>("Where a tensor lives: torch.device('cpu'), torch.device('npu', 1).")},
     {0, nullptr},
 };
 PyType_Spec g_device_spec = {"mindtorch_v2.device", sizeof(PyDevice), 0, Py_TPFLAGS_DEFAULT,
@@ -295,7 +301,8 @@ int add_named(PyObject* module, PyTypeObject* type, const char* name, int value)
 
 PyTypeObject* add_type(PyObject* module, PyType_Spec& spec, const char* name) {
   auto* type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-  if (type == nullptr || PyModule_AddObjectRef(module, name, reinterpret_cast<PyObject*>(type)) < 0) {
+  if (type == nullptr ||
+      PyModule_AddObjectRef(module, name, reinterpret_cast<PyObject*>(type)) < 0) {
     return nullptr;
   }
   return type;
@@ -318,7 +325,8 @@ Device to_device(PyObject* object) {
   }
   const long long index = PyLong_AsLongLong(object);
   if (index == -1 && PyErr_Occurred() != nullptr) throw PythonError();
-  MT_CHECK(index >= 0 && index <= 127, RuntimeError, "Device index must not be negative, got ", index);
+  MT_CHECK(index >= 0 && index <= 127, RuntimeError, "Device index must not be negative, got ",
+           index);
   return Device(DeviceType::kNpu, static_cast<int>(index));
 }
 PyObject* wrap_device(Device device) {

@@ -21,7 +21,9 @@ PyObject* get_layout(PyObject*, void*) {
   return Py_XNewRef(strided);
 }
 PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromLongLong(unwrap(self).dim()); }
-PyObject* get_itemsize(PyObject* self, void*) { return PyLong_FromLongLong(unwrap(self).element_size()); }
+PyObject* get_itemsize(PyObject* self, void*) {
+  return PyLong_FromLongLong(unwrap(self).element_size());
+}
 PyObject* get_nbytes(PyObject* self, void*) {
   return PyLong_FromLongLong(unwrap(self).numel() * unwrap(self).element_size());
 }
@@ -29,8 +31,12 @@ PyObject* get_version(PyObject* self, void*) { return PyLong_FromLong(unwrap(sel
 PyObject* get_true(PyObject*, void*) { Py_RETURN_TRUE; }
 PyObject* get_false(PyObject*, void*) { Py_RETURN_FALSE; }
 PyObject* get_none(PyObject*, void*) { Py_RETURN_NONE; }
-PyObject* get_is_cpu(PyObject* self, void*) { return PyBool_FromLong(unwrap(self).device().is_cpu()); }
-PyObject* get_is_meta(PyObject* self, void*) { return PyBool_FromLong(unwrap(self).device().is_meta()); }
+PyObject* get_is_cpu(PyObject* self, void*) {
+  return PyBool_FromLong(unwrap(self).device().is_cpu());
+}
+PyObject* get_is_meta(PyObject* self, void*) {
+  return PyBool_FromLong(unwrap(self).device().is_meta());
+}
 PyObject* get_is_npu(PyObject* self, void*) {
   return PyBool_FromLong(unwrap(self).device().type == DeviceType::kNpu);
 }
@@ -57,7 +63,8 @@ PyObject* get_data(PyObject* self, void*) {
 }
 int set_data(PyObject* self, PyObject* value, void*) {
   return guarded_int([&] {
-    MT_CHECK(value != nullptr && is_tensor(value), TypeError, "Variable data has to be a tensor, but got ",
+    MT_CHECK(value != nullptr && is_tensor(value), TypeError,
+             "Variable data has to be a tensor, but got ",
              value == nullptr ? "nothing" : Py_TYPE(value)->tp_name);
     TensorImpl& target = *unwrap(self).impl();
     const TensorImpl& source = *unwrap(value).impl();
@@ -101,14 +108,21 @@ PyObject* element_size(PyObject* self, PyObject*) {
 PyObject* storage_offset(PyObject* self, PyObject*) {
   return PyLong_FromLongLong(unwrap(self).storage_offset());
 }
-PyObject* data_ptr(PyObject* self, PyObject*) { return PyLong_FromVoidPtr(unwrap(self).data_ptr()); }
+PyObject* data_ptr(PyObject* self, PyObject*) {
+  return PyLong_FromVoidPtr(unwrap(self).data_ptr());
+}
 PyObject* get_device_index(PyObject* self, PyObject*) {
   return PyLong_FromLong(unwrap(self).device().index);
 }
 
 // size() and stride(): all of them, or the one of `dim`.
-PyObject* one_or_all(const Shape& list, const Tensor& tensor, PyObject* const* args,
-                     Py_ssize_t nargs, PyObject* kwnames, const char* name, bool as_size) {
+PyObject* one_or_all(const Shape& list,
+                     const Tensor& tensor,
+                     PyObject* const* args,
+                     Py_ssize_t nargs,
+                     PyObject* kwnames,
+                     const char* name,
+                     bool as_size) {
   return guarded([&]() -> PyObject* {
     const Py_ssize_t given = nargs + (kwnames == nullptr ? 0 : PyTuple_GET_SIZE(kwnames));
     if (given == 0 || (given == 1 && args[0] == Py_None)) {
@@ -129,7 +143,10 @@ PyObject* stride(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObje
   return one_or_all(unwrap(self).strides(), unwrap(self), args, nargs, kwnames, "stride", false);
 }
 
-PyObject* is_contiguous(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+PyObject* is_contiguous(PyObject* self,
+                        PyObject* const* args,
+                        Py_ssize_t nargs,
+                        PyObject* kwnames) {
   return guarded([&]() -> PyObject* {
     const Tensor& tensor = unwrap(self);
     const Py_ssize_t given = nargs + (kwnames == nullptr ? 0 : PyTuple_GET_SIZE(kwnames));
@@ -138,14 +155,16 @@ PyObject* is_contiguous(PyObject* self, PyObject* const* args, Py_ssize_t nargs,
              "is_contiguous(): argument 'memory_format' must be torch.memory_format, not ",
              Py_TYPE(args[0])->tp_name);
     switch (to_memory_format(args[0])) {
-      case MemoryFormat::kContiguous: return PyBool_FromLong(tensor.is_contiguous());
+      case MemoryFormat::kContiguous:
+        return PyBool_FromLong(tensor.is_contiguous());
       case MemoryFormat::kChannelsLast:
         return PyBool_FromLong(tensor.dim() == 4 &&
                                is_channels_last(tensor.sizes(), tensor.strides()));
       case MemoryFormat::kChannelsLast3d:
         return PyBool_FromLong(tensor.dim() == 5 &&
                                is_channels_last(tensor.sizes(), tensor.strides()));
-      case MemoryFormat::kPreserve: break;
+      case MemoryFormat::kPreserve:
+        break;
     }
     MT_THROW(RuntimeError, "preserve memory format is unsupported by is_contiguous");
   });
@@ -202,7 +221,8 @@ PyMethodDef g_tensor_methods[] = {
     {"numel", &numel, METH_NOARGS, "The number of elements."},
     {"nelement", &numel, METH_NOARGS, "The number of elements."},
     {"element_size", &element_size, METH_NOARGS, "Bytes of one element."},
-    {"storage_offset", &storage_offset, METH_NOARGS, "Where in the storage it starts, in elements."},
+    {"storage_offset", &storage_offset, METH_NOARGS,
+     "Where in the storage it starts, in elements."},
     {"data_ptr", &data_ptr, METH_NOARGS, "The address of the first element."},
     {"get_device", &get_device_index, METH_NOARGS, "The device's index, -1 on the CPU."},
     {"is_floating_point", &is_floating_point, METH_NOARGS, "Whether the dtype is a float."},

@@ -105,9 +105,9 @@ T read_leaf(PyObject* leaf) {
     scalar = mindtorch::item(unwrap(leaf));
   } else {
     MT_CHECK(to_scalar(leaf, scalar), TypeError,
-             PyUnicode_Check(leaf) ? "new(): invalid data type 'str'"
-                                   : detail::concat("must be real number, not ",
-                                                    Py_TYPE(leaf)->tp_name));
+             PyUnicode_Check(leaf)
+                 ? "new(): invalid data type 'str'"
+                 : detail::concat("must be real number, not ", Py_TYPE(leaf)->tp_name));
   }
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
     MT_CHECK(!scalar.is_floating_point() || std::isfinite(scalar.to_double()), ValueError,
@@ -137,8 +137,8 @@ void store(PyObject* data, const Shape& sizes, size_t dim, T*& out) {
     out += part.numel();
     return;
   }
-  MT_CHECK(is_sequence(data), TypeError, "expected a sequence of length ", sizes[dim], " at dim ", dim,
-           ", not ", Py_TYPE(data)->tp_name);
+  MT_CHECK(is_sequence(data), TypeError, "expected a sequence of length ", sizes[dim], " at dim ",
+           dim, ", not ", Py_TYPE(data)->tp_name);
   const FastSequence sequence(data);
   MT_CHECK(sequence.size() == sizes[dim], ValueError, "expected sequence of length ", sizes[dim],
            " at dim ", dim, " (got ", sequence.size(), ")");

@@ -51,10 +51,10 @@ PyObject* unary(const ops::Op& op, PyObject* a) {
   });
 }
 
-#define MT_BINARY(function, op_name, ...)                        \
-  PyObject* function(PyObject* a, PyObject* b) {                 \
-    static const ops::Op& op = ops::registry().at(op_name);      \
-    return binary(op, a, b, ##__VA_ARGS__);                      \
+#define MT_BINARY(function, op_name, ...)                   \
+  PyObject* function(PyObject* a, PyObject* b) {            \
+    static const ops::Op& op = ops::registry().at(op_name); \
+    return binary(op, a, b, ##__VA_ARGS__);                 \
   }
 #define MT_UNARY(function, op_name)                         \
   PyObject* function(PyObject* a) {                         \

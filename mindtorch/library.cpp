@@ -8,12 +8,17 @@ namespace mindtorch::ops {
 
 const Registry& registry() {
   // Never destroyed: tensors with static lifetime may outlive any destructor of ours.
-  static const Registry& filled = [] () -> const Registry& {
+  static const Registry& filled = []() -> const Registry& {
     auto& ops = *new Registry;
+    define_activation(ops);
     define_binary(ops);
+    define_compare(ops);
     define_copy(ops);
     define_creation(ops);
     define_indexing(ops);
+    define_rounding(ops);
+    define_ternary(ops);
+    define_trigonometry(ops);
     define_unary(ops);
     define_views(ops);
     cpu::register_cpu(ops);

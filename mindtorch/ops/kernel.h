@@ -25,7 +25,8 @@ struct Launch {
 };
 
 using PlanFn = std::unique_ptr<Plan> (*)(Launch&, Args, std::span<Tensor>);
-// Fills outputs that are allocated as the shape rule said. Infers nothing, allocates workspace only.
+// Fills outputs that are allocated as the shape rule said. Infers nothing, allocates workspace
+// only.
 using ImplFn = void (*)(Launch&, Args, std::span<Tensor>);
 // For ops whose result shapes depend on values: makes its own outputs.
 using DynamicFn = void (*)(Launch&, Args, Outputs&);
@@ -50,15 +51,20 @@ constexpr size_t count_outputs() {
 }
 
 template <auto Function, typename... Params, size_t... I, size_t... O>
-void call_kernel(TypeList<Params...>, Launch& launch, Args args,
+void call_kernel(TypeList<Params...>,
+                 Launch& launch,
+                 Args args,
                  [[maybe_unused]] std::span<Tensor> outputs,
-                 std::index_sequence<I...>, std::index_sequence<O...>) {
+                 std::index_sequence<I...>,
+                 std::index_sequence<O...>) {
   using All = std::tuple<Params...>;
   Function(launch, Unbox<std::tuple_element_t<I, All>>::from(args[I])..., outputs[O]...);
 }
 
 template <auto Function, typename... Params>
-void unpack_kernel(void (*)(Launch&, Params...), Launch& launch, Args args,
+void unpack_kernel(void (*)(Launch&, Params...),
+                   Launch& launch,
+                   Args args,
                    std::span<Tensor> outputs) {
   constexpr size_t kOutputs = count_outputs<Params...>();
   call_kernel<Function>(TypeList<Params...>{}, launch, args, outputs,
@@ -82,7 +88,10 @@ void store(Outputs& outputs, std::tuple<T...>&& tensors) {
 }
 
 template <auto Function, typename Result, typename... Params, size_t... I>
-void call_dynamic(Result (*)(Launch&, Params...), Launch& launch, Args args, Outputs& outputs,
+void call_dynamic(Result (*)(Launch&, Params...),
+                  Launch& launch,
+                  Args args,
+                  Outputs& outputs,
                   std::index_sequence<I...>) {
   store(outputs, Function(launch, Unbox<Params>::from(args[I])...));
 }

@@ -34,8 +34,8 @@ const Op& Registry::at(std::string_view full_name) const {
 
 Op& Registry::mutable_at(std::string_view full_name) { return const_cast<Op&>(at(full_name)); }
 
-Kernel& Registry::kernel_slot(DeviceType device, std::string_view name, size_t args,
-                              size_t outputs, Location location) {
+Kernel& Registry::kernel_slot(
+    DeviceType device, std::string_view name, size_t args, size_t outputs, Location location) {
   Op& op = mutable_at(name);
   const bool fits = op.schema.params.size() == args &&
                     (op.kind != OpKind::kKernel || op.schema.returns.size() == outputs);

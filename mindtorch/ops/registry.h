@@ -80,8 +80,8 @@ class MT_API Registry {
   friend class Definition;
   Op& add(Op op);
   Op& mutable_at(std::string_view full_name);
-  Kernel& kernel_slot(DeviceType device, std::string_view op, size_t args, size_t outputs,
-                      Location location);
+  Kernel& kernel_slot(
+      DeviceType device, std::string_view op, size_t args, size_t outputs, Location location);
   static void check_arity(const Op& op, size_t params, Location location);
 
   std::deque<Op> ops_;
@@ -139,8 +139,8 @@ void Registry::composite(std::string_view op, Location location) {
   entry.composite_location = location;
 }
 
-// The registry of the library, filled on first use. Defined in library.cpp, the only file that knows
-// every definition and backend; declared here so that every folder can look ops up.
+// The registry of the library, filled on first use. Defined in library.cpp, the only file that
+// knows every definition and backend; declared here so that every folder can look ops up.
 MT_API const Registry& registry();
 
 }  // namespace mindtorch::ops

@@ -14,14 +14,21 @@ struct TypeName {
 };
 
 constexpr TypeName kTypeNames[] = {
-    {"Tensor[]", ArgType::kTensorList}, {"Tensor?[]", ArgType::kOptionalTensorList},
-    {"Tensor", ArgType::kTensor},       {"Operand", ArgType::kOperand},
-    {"Scalar", ArgType::kScalar},       {"ScalarType", ArgType::kDType},
-    {"int[]", ArgType::kIntList},       {"int", ArgType::kInt},
-    {"float[]", ArgType::kFloatList},   {"float", ArgType::kFloat},
+    {"Tensor[]", ArgType::kTensorList},
+    {"Tensor?[]", ArgType::kOptionalTensorList},
+    {"Tensor", ArgType::kTensor},
+    {"Operand", ArgType::kOperand},
+    {"Scalar", ArgType::kScalar},
+    {"ScalarType", ArgType::kDType},
+    {"int[]", ArgType::kIntList},
+    {"int", ArgType::kInt},
+    {"float[]", ArgType::kFloatList},
+    {"float", ArgType::kFloat},
     {"bool", ArgType::kBool},
-    {"Device", ArgType::kDevice},       {"MemoryFormat", ArgType::kMemoryFormat},
-    {"str", ArgType::kString},          {"Generator", ArgType::kGenerator},
+    {"Device", ArgType::kDevice},
+    {"MemoryFormat", ArgType::kMemoryFormat},
+    {"str", ArgType::kString},
+    {"Generator", ArgType::kGenerator},
 };
 
 class Parser {
@@ -137,7 +144,9 @@ class Parser {
     return text;
   }
 
-  static bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+  static bool is_word(char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+  }
 
   std::string word() {
     skip_space();

@@ -31,12 +31,12 @@ enum class ArgType : uint8_t {
 struct Param {
   std::string name;
   ArgType type;
-  bool optional = false;      // None is a value
+  bool optional = false;  // None is a value
   bool keyword_only = false;
-  bool mutated = false;       // "Tensor(a!)"
-  int64_t list_size = 0;      // "int[2]": one int stands for two
+  bool mutated = false;   // "Tensor(a!)"
+  int64_t list_size = 0;  // "int[2]": one int stands for two
   bool has_default = false;
-  std::string default_text;   // as written in the schema: "1", "None", "'mean'", "[0, 1]"
+  std::string default_text;  // as written in the schema: "1", "None", "'mean'", "[0, 1]"
 };
 
 enum class ReturnType : uint8_t { kTensor, kTensorList, kScalar, kInt, kBool, kFloat, kNothing };

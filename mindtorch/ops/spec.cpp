@@ -63,7 +63,8 @@ TensorSpec infer_pointwise(const PointwiseCall& call) {
   if (dims_agree || spec.sizes.size() < 2) return spec;
   if (same_shape) {
     bool same_strides = is_dense(first.sizes(), first.strides());
-    for (int i = 1; i < call.count; ++i) same_strides &= call.operands[i]->strides() == first.strides();
+    for (int i = 1; i < call.count; ++i)
+      same_strides &= call.operands[i]->strides() == first.strides();
     if (same_strides) {
       spec.strides = first.strides();
       return spec;

@@ -33,26 +33,27 @@ class Value {
  public:
   Value() : kind_(ValueKind::kNone), int_(0) {}
   // An undefined tensor is None.
-  Value(const Tensor& tensor) : kind_(tensor.defined() ? ValueKind::kTensor : ValueKind::kNone) {  // NOLINT
+  Value(const Tensor& tensor)
+      : kind_(tensor.defined() ? ValueKind::kTensor : ValueKind::kNone) {  // NOLINT
     tensor_ = &tensor;
   }
   Value(TensorList list) : kind_(ValueKind::kTensorList) {  // NOLINT
     list_ = {list.data(), list.size()};
   }
   Value(const Scalar& scalar) : kind_(ValueKind::kScalar), scalar_(scalar) {}  // NOLINT
-  Value(int64_t value) : kind_(ValueKind::kInt), int_(value) {}               // NOLINT
-  Value(double value) : kind_(ValueKind::kFloat), float_(value) {}            // NOLINT
-  Value(bool value) : kind_(ValueKind::kBool), int_(value) {}                 // NOLINT
-  Value(IntList list) : kind_(ValueKind::kIntList) {                          // NOLINT
+  Value(int64_t value) : kind_(ValueKind::kInt), int_(value) {}                // NOLINT
+  Value(double value) : kind_(ValueKind::kFloat), float_(value) {}             // NOLINT
+  Value(bool value) : kind_(ValueKind::kBool), int_(value) {}                  // NOLINT
+  Value(IntList list) : kind_(ValueKind::kIntList) {                           // NOLINT
     list_ = {list.data(), list.size()};
   }
   Value(std::span<const double> list) : kind_(ValueKind::kFloatList) {  // NOLINT
     list_ = {list.data(), list.size()};
   }
-  Value(DType dtype) : kind_(ValueKind::kDType), dtype_(dtype) {}         // NOLINT
-  Value(Device device) : kind_(ValueKind::kDevice), device_(device) {}    // NOLINT
+  Value(DType dtype) : kind_(ValueKind::kDType), dtype_(dtype) {}                   // NOLINT
+  Value(Device device) : kind_(ValueKind::kDevice), device_(device) {}              // NOLINT
   Value(MemoryFormat format) : kind_(ValueKind::kMemoryFormat), format_(format) {}  // NOLINT
-  Value(std::string_view text) : kind_(ValueKind::kString) {              // NOLINT
+  Value(std::string_view text) : kind_(ValueKind::kString) {                        // NOLINT
     list_ = {text.data(), text.size()};
   }
   Value(Generator* generator)  // NOLINT

@@ -38,7 +38,8 @@ PointwiseCall rsub(const Tensor& self, const Tensor& other, const Scalar& alpha)
   return sub(other, self, alpha);
 }
 
-PointwiseCall div_mode(const Tensor& self, const Tensor& other,
+PointwiseCall div_mode(const Tensor& self,
+                       const Tensor& other,
                        std::optional<std::string_view> rounding_mode) {
   if (!rounding_mode) return promoted_to_float(Pointwise::kDiv, self, other);
   if (*rounding_mode == "floor") return promoted(Pointwise::kFloorDivide, self, other);
@@ -46,6 +47,47 @@ PointwiseCall div_mode(const Tensor& self, const Tensor& other,
            "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '",
            *rounding_mode, "'");
   return promoted(Pointwise::kTruncDivide, self, other);
+}
+
+// pow of integers with a negative exponent has no integer answer.
+PointwiseCall pow(const Tensor& self, const Tensor& exponent) {
+  const DType dtype = result_type(self, exponent);
+  MT_CHECK(self.dtype() != DType::kBool || exponent.dtype() != DType::kBool, RuntimeError,
+           "\"pow\" not implemented for 'Bool'");
+  if (exponent.is_wrapped_number() && exponent.device().is_cpu()) {
+    if (is_integral(dtype, true) && exponent.dtype() == DType::kInt64) {
+      MT_CHECK(*exponent.data<int64_t>() >= 0, RuntimeError,
+               "Integers to negative integer powers are not allowed.");
+    }
+    // The powers people write most are cheaper, and exact, as products and roots.
+    const double power = exponent.dtype() == DType::kFloat64 ? *exponent.data<double>()
+                         : exponent.dtype() == DType::kInt64
+                             ? static_cast<double>(*exponent.data<int64_t>())
+                             : -1;
+    if (power == 2.0) return PointwiseCall(Pointwise::kSquare, dtype, dtype).on(self);
+    if (power == 0.5 && is_floating_point(dtype)) {
+      return PointwiseCall(Pointwise::kSqrt, dtype, dtype).on(self);
+    }
+  }
+  return PointwiseCall(Pointwise::kPow, dtype, dtype).on(self).on(exponent);
+}
+
+PointwiseCall float_power(const Tensor& self, const Tensor& exponent) {
+  return PointwiseCall(Pointwise::kPow, DType::kFloat64, DType::kFloat64).on(self).on(exponent);
+}
+
+template <Pointwise kFunction>
+PointwiseCall no_bool(const Tensor& self, const Tensor& other) {
+  PointwiseCall call = promoted(kFunction, self, other);
+  MT_CHECK(call.compute != DType::kBool, RuntimeError, "\"", info(kFunction).name,
+           "\" not implemented for 'Bool'");
+  return call;
+}
+
+PointwiseCall heaviside(const Tensor& self, const Tensor& values) {
+  MT_CHECK(self.dtype() == values.dtype(), RuntimeError,
+           "heaviside is not yet implemented for tensors with different dtypes.");
+  return promoted(Pointwise::kHeaviside, self, values);
 }
 
 }  // namespace
@@ -57,6 +99,7 @@ void define_binary(Registry& ops) {
            ">>> torch.add(torch.tensor([1, 2]), 3)\ntensor([4, 5])");
   ops.define<sub>("sub.Tensor(Operand self, Operand other, *, Scalar alpha=1) -> Tensor")
       .variants(kInplaceAndOut)
+      .also({"subtract"})
       .doc("Subtracts `other`, scaled by `alpha`, from `self`.",
            ">>> torch.sub(torch.tensor([4, 5]), 3)\ntensor([1, 2])");
   ops.define<rsub>("rsub.Tensor(Operand self, Operand other, *, Scalar alpha=1) -> Tensor")
@@ -64,15 +107,108 @@ void define_binary(Registry& ops) {
            ">>> torch.rsub(torch.tensor([1, 2]), 3)\ntensor([2, 1])");
   ops.define<binary_same<Pointwise::kMul>>("mul.Tensor(Operand self, Operand other) -> Tensor")
       .variants(kInplaceAndOut)
+      .also({"multiply"})
       .doc("Multiplies `self` by `other`.",
            ">>> torch.mul(torch.tensor([1, 2]), 3)\ntensor([3, 6])");
   ops.define<binary_float<Pointwise::kDiv>>("div.Tensor(Operand self, Operand other) -> Tensor")
       .variants(kInplaceAndOut)
+      .also({"divide", "true_divide"})
       .doc("Divides `self` by `other`; integers give floats.",
            ">>> torch.div(torch.tensor([1, 3]), 2)\ntensor([0.5000, 1.5000])");
   ops.define<div_mode>(
          "div.Tensor_mode(Operand self, Operand other, *, str? rounding_mode) -> Tensor")
-      .variants(kInplaceAndOut);
+      .variants(kInplaceAndOut)
+      .also({"divide"});
+  ops.define<no_bool<Pointwise::kFloorDivide>>(
+         "floor_divide(Operand self, Operand other) -> Tensor")
+      .variants(kInplaceAndOut)
+      .doc("Divides and rounds towards minus infinity.",
+           ">>> torch.floor_divide(torch.tensor([7, -7]), 2)\ntensor([ 3, -4])");
+  ops.define<no_bool<Pointwise::kRemainder>>(
+         "remainder.Tensor(Operand self, Operand other) -> Tensor")
+      .variants(kInplaceAndOut)
+      .doc("The remainder of a division, with the sign of `other`, as in Python.",
+           ">>> torch.remainder(torch.tensor([7, -7]), 3)\ntensor([1, 2])");
+  ops.define<no_bool<Pointwise::kFmod>>("fmod.Tensor(Operand self, Operand other) -> Tensor")
+      .variants(kInplaceAndOut)
+      .doc("The remainder of a division, with the sign of `self`, as in C.",
+           ">>> torch.fmod(torch.tensor([7, -7]), 3)\ntensor([ 1, -1])");
+  ops.define<pow>("pow.Tensor_Tensor(Operand self, Operand exponent) -> Tensor")
+      .variants(kInplaceAndOut)
+      .doc("`self` to the power of `exponent`.",
+           ">>> torch.pow(torch.tensor([2, 3]), 2)\ntensor([4, 9])");
+  ops.define<float_power>("float_power.Tensor_Tensor(Operand self, Operand exponent) -> Tensor")
+      .variants(kInplaceAndOut)
+      .doc("`self` to the power of `exponent`, computed in float64.",
+           ">>> torch.float_power(torch.tensor([2]), 2)\ntensor([4.], dtype=torch.float64)");
+  ops.define<binary_same<Pointwise::kMaximum>>("maximum(Tensor self, Tensor other) -> Tensor")
+      .variants(kOutVariant)
+      .doc("The larger of each pair; NaN wins.",
+           ">>> torch.maximum(torch.tensor([1, 5]), torch.tensor([3, 2]))\ntensor([3, 5])");
+  ops.define<binary_same<Pointwise::kMinimum>>("minimum(Tensor self, Tensor other) -> Tensor")
+      .variants(kOutVariant)
+      .doc("The smaller of each pair; NaN wins.",
+           ">>> torch.minimum(torch.tensor([1, 5]), torch.tensor([3, 2]))\ntensor([1, 2])");
+  ops.define<binary_same<Pointwise::kMaximum>>("max.other(Tensor self, Tensor other) -> Tensor")
+      .variants(kOutVariant)
+      .doc("The larger of each pair.",
+           ">>> torch.max(torch.tensor([1, 5]), torch.tensor([3, 2]))\ntensor([3, 5])");
+  ops.define<binary_same<Pointwise::kMinimum>>("min.other(Tensor self, Tensor other) -> Tensor")
+      .variants(kOutVariant)
+      .doc("The smaller of each pair.",
+           ">>> torch.min(torch.tensor([1, 5]), torch.tensor([3, 2]))\ntensor([1, 2])");
+  ops.define<binary_same<Pointwise::kFmax>>("fmax(Tensor self, Tensor other) -> Tensor")
+      .variants(kOutVariant)
+      .doc("The larger of each pair; a number wins over NaN.",
+           ">>> torch.fmax(torch.tensor([float('nan')]), torch.tensor([3.]))\ntensor([3.])");
+  ops.define<binary_same<Pointwise::kFmin>>("fmin(Tensor self, Tensor other) -> Tensor")
+      .variants(kOutVariant)
+      .doc("The smaller of each pair; a number wins over NaN.",
+           ">>> torch.fmin(torch.tensor([float('nan')]), torch.tensor([3.]))\ntensor([3.])");
+  ops.define<binary_float<Pointwise::kAtan2>>("atan2(Tensor self, Tensor other) -> Tensor")
+      .variants(kInplaceAndOut)
+      .also({"arctan2"})
+      .doc("The angle of the point (other, self).",
+           ">>> torch.atan2(torch.tensor([1.]), torch.tensor([1.]))\ntensor([0.7854])");
+  ops.define<binary_same<Pointwise::kHypot>>("hypot(Tensor self, Tensor other) -> Tensor")
+      .variants(kInplaceAndOut)
+      .doc("The length of the hypotenuse.",
+           ">>> torch.hypot(torch.tensor([3.]), torch.tensor([4.]))\ntensor([5.])");
+  ops.define<binary_float<Pointwise::kCopysign>>(
+         "copysign.Tensor(Tensor self, Operand other) -> Tensor")
+      .variants(kInplaceAndOut)
+      .doc("The magnitude of `self` with the sign of `other`.",
+           ">>> torch.copysign(torch.tensor([1.]), torch.tensor([-2.]))\ntensor([-1.])");
+  ops.define<binary_same<Pointwise::kNextafter>>("nextafter(Tensor self, Tensor other) -> Tensor")
+      .variants(kInplaceAndOut)
+      .doc("The next representable number towards `other`.",
+           ">>> torch.nextafter(torch.tensor([1.]), torch.tensor([2.])) > 1\ntensor([True])");
+  ops.define<binary_same<Pointwise::kLogaddexp>>("logaddexp(Tensor self, Tensor other) -> Tensor")
+      .variants(kOutVariant)
+      .doc("log(exp(self) + exp(other)), without overflow.",
+           ">>> torch.logaddexp(torch.tensor([0.]), torch.tensor([0.]))\ntensor([0.6931])");
+  ops.define<binary_same<Pointwise::kLogaddexp2>>("logaddexp2(Tensor self, Tensor other) -> Tensor")
+      .variants(kOutVariant)
+      .doc("log2(2**self + 2**other), without overflow.",
+           ">>> torch.logaddexp2(torch.tensor([0.]), torch.tensor([0.]))\ntensor([1.])");
+  ops.define<binary_float<Pointwise::kXlogy>>("xlogy.Tensor(Operand self, Operand other) -> Tensor")
+      .variants(kInplaceAndOut)
+      .also({"special_xlogy"})
+      .doc("self * log(other), and 0 where `self` is 0.",
+           ">>> torch.xlogy(torch.tensor([0.]), torch.tensor([0.]))\ntensor([0.])");
+  ops.define<heaviside>("heaviside(Tensor self, Tensor values) -> Tensor")
+      .variants(kInplaceAndOut)
+      .doc("0 below 0, 1 above, `values` at 0.",
+           ">>> torch.heaviside(torch.tensor([-1., 0., 2.]), torch.tensor([0.5]))\ntensor([0.0000, "
+           "0.5000, 1.0000])");
+  ops.define<binary_same<Pointwise::kGcd>>("gcd(Tensor self, Tensor other) -> Tensor")
+      .variants(kInplaceAndOut)
+      .doc("The greatest common divisor.",
+           ">>> torch.gcd(torch.tensor([6]), torch.tensor([4]))\ntensor([2])");
+  ops.define<binary_same<Pointwise::kLcm>>("lcm(Tensor self, Tensor other) -> Tensor")
+      .variants(kInplaceAndOut)
+      .doc("The least common multiple.",
+           ">>> torch.lcm(torch.tensor([6]), torch.tensor([4]))\ntensor([12])");
 }
 
 }  // namespace mindtorch::ops

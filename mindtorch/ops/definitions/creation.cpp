@@ -7,7 +7,9 @@ namespace {
 
 void check_sizes(IntList sizes) { numel(sizes); }
 
-TensorSpec empty(IntList size, std::optional<DType> dtype, std::optional<Device> device,
+TensorSpec empty(IntList size,
+                 std::optional<DType> dtype,
+                 std::optional<Device> device,
                  std::optional<MemoryFormat> memory_format) {
   check_sizes(size);
   TensorSpec spec{Shape(size), dtype.value_or(default_dtype()), device.value_or(Device()),
@@ -18,13 +20,17 @@ TensorSpec empty(IntList size, std::optional<DType> dtype, std::optional<Device>
   return spec;
 }
 
-TensorSpec empty_strided(IntList size, IntList stride, std::optional<DType> dtype,
+TensorSpec empty_strided(IntList size,
+                         IntList stride,
+                         std::optional<DType> dtype,
                          std::optional<Device> device) {
   check_sizes(size);
   return {Shape(size), dtype.value_or(default_dtype()), device.value_or(Device()), Shape(stride)};
 }
 
-TensorSpec full(IntList size, const Scalar& fill_value, std::optional<DType> dtype,
+TensorSpec full(IntList size,
+                const Scalar& fill_value,
+                std::optional<DType> dtype,
                 std::optional<Device> device) {
   check_sizes(size);
   const DType inferred = fill_value.is_floating_point() ? default_dtype() : fill_value.dtype();

@@ -5,10 +5,15 @@
 namespace mindtorch::ops {
 
 // One function per family; library.cpp calls them all.
+void define_activation(Registry& ops);
 void define_binary(Registry& ops);
+void define_compare(Registry& ops);
 void define_copy(Registry& ops);
 void define_creation(Registry& ops);
 void define_indexing(Registry& ops);
+void define_rounding(Registry& ops);
+void define_ternary(Registry& ops);
+void define_trigonometry(Registry& ops);
 void define_unary(Registry& ops);
 void define_views(Registry& ops);
 

@@ -62,13 +62,18 @@ ViewSpec unsqueeze(const Tensor& self, int64_t dim) {
   return spec;
 }
 
-ViewSpec slice(const Tensor& self, int64_t dim, std::optional<int64_t> start,
-               std::optional<int64_t> end, int64_t step) {
+ViewSpec slice(const Tensor& self,
+               int64_t dim,
+               std::optional<int64_t> start,
+               std::optional<int64_t> end,
+               int64_t step) {
   MT_CHECK(self.dim() > 0, RuntimeError, "slice() cannot be applied to a 0-dim tensor.");
   MT_CHECK(step > 0, RuntimeError, "slice step must be positive");
   const auto d = static_cast<size_t>(wrap_dim(dim, self.dim()));
   const int64_t size = self.sizes()[d];
-  const auto clamp = [size](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + size : at, 0, size); };
+  const auto clamp = [size](int64_t at) {
+    return std::clamp<int64_t>(at < 0 ? at + size : at, 0, size);
+  };
   const int64_t first = clamp(start.value_or(0));
   const int64_t last = std::max(first, clamp(end.value_or(size)));
   ViewSpec spec = same_view(self);
@@ -97,7 +102,7 @@ ViewSpec expand(const Tensor& self, IntList size, bool) {
     }
     MT_CHECK(wanted >= 0, RuntimeError, "invalid shape dimension ", wanted);
     if (own == wanted) {
-      spec.strides[i] = existing ? self.strides()[i - shift]
+      spec.strides[i] = existing              ? self.strides()[i - shift]
                         : i + 1 < size.size() ? spec.sizes[i + 1] * spec.strides[i + 1]
                                               : 1;
       continue;
@@ -109,7 +114,9 @@ ViewSpec expand(const Tensor& self, IntList size, bool) {
   return spec;
 }
 
-ViewSpec as_strided(const Tensor& self, IntList size, IntList stride,
+ViewSpec as_strided(const Tensor& self,
+                    IntList size,
+                    IntList stride,
                     std::optional<int64_t> storage_offset) {
   const int64_t offset = storage_offset.value_or(self.storage_offset());
   Tensor::over(self.storage(), self.dtype(), size, stride, offset);  // checks the bounds
@@ -124,11 +131,13 @@ void define_views(Registry& ops) {
       .doc("The same elements under another shape, without a copy.",
            ">>> torch.arange(4).view(2, 2)\ntensor([[0, 1],\n        [2, 3]])");
   ops.define<transpose>("transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)")
-      .doc("Swaps two dimensions.", ">>> torch.zeros(2, 3).transpose(0, 1).shape\ntorch.Size([3, 2])");
+      .doc("Swaps two dimensions.",
+           ">>> torch.zeros(2, 3).transpose(0, 1).shape\ntorch.Size([3, 2])");
   ops.define<t>("t(Tensor(a) self) -> Tensor(a)")
       .doc("Transposes a matrix.", ">>> torch.zeros(2, 3).t().shape\ntorch.Size([3, 2])");
   ops.define<select>("select.int(Tensor(a) self, int dim, int index) -> Tensor(a)")
-      .doc("One slice along a dimension.", ">>> torch.arange(4).view(2, 2).select(0, 1)\ntensor([2, 3])");
+      .doc("One slice along a dimension.",
+           ">>> torch.arange(4).view(2, 2).select(0, 1)\ntensor([2, 3])");
   ops.define<unsqueeze>("unsqueeze(Tensor(a) self, int dim) -> Tensor(a)")
       .doc("Adds a dimension of size 1.",
            ">>> torch.zeros(3).unsqueeze(0).shape\ntorch.Size([1, 3])");

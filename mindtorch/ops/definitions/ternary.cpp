@@ -1,0 +1,148 @@
+// Three operands: where, clamp, lerp, addcmul, addcdiv.
+#include "mindtorch/ops/definitions/definitions.h"
+#include "mindtorch/ops/definitions/rules.h"
+
+namespace mindtorch::ops {
+namespace {
+
+PointwiseCall where(const Tensor& condition, const Tensor& self, const Tensor& other) {
+  MT_CHECK(condition.dtype() == DType::kBool || condition.dtype() == DType::kUInt8, RuntimeError,
+           "where expected condition to be a boolean tensor, but got a tensor with dtype ",
+           legacy_name(condition.dtype()));
+  const DType dtype = result_type(self, other);
+  return PointwiseCall(Pointwise::kWhere, dtype, dtype).on(condition).on(self).on(other);
+}
+
+DType clamp_dtype(const Tensor& self, std::initializer_list<const std::optional<Scalar>*> bounds) {
+  bool fractional = false;
+  for (const auto* bound : bounds) {
+    fractional |= bound->has_value() && (*bound)->is_floating_point();
+  }
+  return fractional ? float_dtype(self.dtype())
+                    : (self.dtype() == DType::kBool ? DType::kInt64 : self.dtype());
+}
+
+PointwiseCall clamp(const Tensor& self, std::optional<Scalar> min, std::optional<Scalar> max) {
+  MT_CHECK(min || max, RuntimeError,
+           "torch.clamp: At least one of 'min' or 'max' must not be None");
+  const DType dtype = clamp_dtype(self, {&min, &max});
+  if (!max) return PointwiseCall(Pointwise::kClampMinScalar, dtype, dtype).on(self).param(0, *min);
+  if (!min) return PointwiseCall(Pointwise::kClampMaxScalar, dtype, dtype).on(self).param(0, *max);
+  return PointwiseCall(Pointwise::kClampScalar, dtype, dtype)
+      .on(self)
+      .param(0, *min)
+      .param(1, *max);
+}
+
+PointwiseCall clamp_tensor(const Tensor& self, const Tensor& min, const Tensor& max) {
+  MT_CHECK(min.defined() || max.defined(), RuntimeError,
+           "torch.clamp: At least one of 'min' or 'max' must not be None");
+  if (!max.defined()) return promoted(Pointwise::kMaximum, self, min);
+  if (!min.defined()) return promoted(Pointwise::kMinimum, self, max);
+  ResultType type;
+  for (const Tensor* operand : {&self, &min, &max}) type.add(*operand);
+  return PointwiseCall(Pointwise::kClamp, type.dtype(), type.dtype()).on(self).on(min).on(max);
+}
+
+PointwiseCall clamp_min(const Tensor& self, const Scalar& min) {
+  return clamp(self, min, std::nullopt);
+}
+PointwiseCall clamp_max(const Tensor& self, const Scalar& max) {
+  return clamp(self, std::nullopt, max);
+}
+
+void check_lerp(const Tensor& self, const Tensor& end) {
+  MT_CHECK(self.dtype() == end.dtype(), RuntimeError, "expected dtype ", name(self.dtype()),
+           " for `end` but got dtype ", name(end.dtype()));
+  MT_CHECK(is_floating_point(self.dtype()), RuntimeError, "\"lerp\" not implemented for '",
+           legacy_name(self.dtype()), "'");
+}
+
+PointwiseCall lerp(const Tensor& self, const Tensor& end, const Tensor& weight) {
+  check_lerp(self, end);
+  MT_CHECK(self.dtype() == weight.dtype(), RuntimeError, "expected dtype ", name(self.dtype()),
+           " for `weight` but got dtype ", name(weight.dtype()));
+  return PointwiseCall(Pointwise::kLerp, self.dtype(), self.dtype()).on(self).on(end).on(weight);
+}
+
+PointwiseCall lerp_scalar(const Tensor& self, const Tensor& end, const Scalar& weight) {
+  check_lerp(self, end);
+  return PointwiseCall(Pointwise::kLerpScalar, self.dtype(), self.dtype())
+      .on(self)
+      .on(end)
+      .param(0, weight.to_double());
+}
+
+template <Pointwise kFunction>
+PointwiseCall addc(const Tensor& self,
+                   const Tensor& tensor1,
+                   const Tensor& tensor2,
+                   const Scalar& value) {
+  ResultType type;
+  for (const Tensor* operand : {&self, &tensor1, &tensor2}) type.add(*operand);
+  const DType dtype = type.dtype();
+  MT_CHECK(kFunction != Pointwise::kAddcdiv || is_floating_point(dtype), RuntimeError,
+           "Integer division with addcdiv is no longer supported, and in a future  release addcdiv "
+           "will perform a true division of tensor1 and tensor2. The historic addcdiv behavior can "
+           "be implemented as (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for "
+           "integer inputs and as (input + value * tensor1 / tensor2) for float inputs. The future "
+           "addcdiv behavior is just the latter implementation: (input + value * tensor1 / "
+           "tensor2), for all dtypes.");
+  MT_CHECK(dtype != DType::kBool, RuntimeError, "\"", info(kFunction).name,
+           "\" not implemented for 'Bool'");
+  MT_CHECK(is_floating_point(dtype) || value.is_integral(), RuntimeError,
+           "value cannot be converted to type ", name(dtype), " without overflow");
+  return PointwiseCall(kFunction, dtype, dtype).on(self).on(tensor1).on(tensor2).param(0, value);
+}
+
+}  // namespace
+
+void define_ternary(Registry& ops) {
+  ops.define<where>("where.self(Tensor condition, Operand self, Operand other) -> Tensor")
+      .variants(kOutVariant)
+      .function_only()
+      .doc("Elements of `self` where `condition` is true, of `other` elsewhere.",
+           ">>> torch.where(torch.tensor([True, False]), 1, 0)\ntensor([1, 0])");
+  ops.define<clamp>("clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor")
+      .variants(kInplaceAndOut)
+      .also({"clip"})
+      .doc("Limits elements to the range `min` to `max`.",
+           ">>> torch.clamp(torch.tensor([-1, 5]), 0, 3)\ntensor([0, 3])");
+  ops.define<clamp_tensor>(
+         "clamp.Tensor(Tensor self, Operand? min=None, Operand? max=None) -> Tensor")
+      .variants(kInplaceAndOut)
+      .also({"clip"})
+      .doc("Limits elements to the range `min` to `max`.",
+           ">>> torch.clamp(torch.tensor([-1, 5]), torch.tensor(0))\ntensor([0, 5])");
+  ops.define<clamp_min>("clamp_min(Tensor self, Scalar min) -> Tensor")
+      .variants(kInplaceAndOut)
+      .doc("Elements not below `min`.",
+           ">>> torch.clamp_min(torch.tensor([-1, 5]), 0)\ntensor([0, 5])");
+  ops.define<clamp_max>("clamp_max(Tensor self, Scalar max) -> Tensor")
+      .variants(kInplaceAndOut)
+      .doc("Elements not above `max`.",
+           ">>> torch.clamp_max(torch.tensor([-1, 5]), 3)\ntensor([-1,  3])");
+  ops.define<lerp_scalar>("lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor")
+      .variants(kInplaceAndOut)
+      .doc("self + weight * (end - self).",
+           ">>> torch.lerp(torch.tensor([0.]), torch.tensor([10.]), 0.5)\ntensor([5.])");
+  ops.define<lerp>("lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor")
+      .variants(kInplaceAndOut)
+      .doc("self + weight * (end - self).",
+           ">>> torch.lerp(torch.tensor([0.]), torch.tensor([10.]), "
+           "torch.tensor([0.1]))\ntensor([1.])");
+  ops.define<addc<Pointwise::kAddcmul>>(
+         "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor")
+      .variants(kInplaceAndOut)
+      .doc("self + value * tensor1 * tensor2.",
+           ">>> torch.addcmul(torch.tensor([1]), torch.tensor([2]), "
+           "torch.tensor([3]))\ntensor([7])");
+  ops.define<addc<Pointwise::kAddcdiv>>(
+         "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor")
+      .variants(kInplaceAndOut)
+      .doc("self + value * tensor1 / tensor2.",
+           ">>> torch.addcdiv(torch.tensor([1.]), torch.tensor([6.]), "
+           "torch.tensor([3.]))\ntensor([3.])");
+}
+
+}  // namespace mindtorch::ops
