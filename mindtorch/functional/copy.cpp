@@ -6,8 +6,10 @@ namespace {
 
 bool is_laid_out(const Tensor& self, MemoryFormat format) {
   switch (format) {
-    case MemoryFormat::kContiguous: return self.is_contiguous();
-    case MemoryFormat::kPreserve: return true;
+    case MemoryFormat::kContiguous:
+      return self.is_contiguous();
+    case MemoryFormat::kPreserve:
+      return true;
     case MemoryFormat::kChannelsLast:
     case MemoryFormat::kChannelsLast3d:
       return self.strides() == strides_for(self.sizes(), format) ||
@@ -23,8 +25,12 @@ Tensor contiguous(const Tensor& self, MemoryFormat memory_format) {
   return clone(self, memory_format);
 }
 
-Tensor to_copy(const Tensor& self, std::optional<DType> dtype, std::optional<Device> device,
-               bool non_blocking, bool copy, std::optional<MemoryFormat> memory_format) {
+Tensor to_copy(const Tensor& self,
+               std::optional<DType> dtype,
+               std::optional<Device> device,
+               bool non_blocking,
+               bool copy,
+               std::optional<MemoryFormat> memory_format) {
   const DType new_dtype = dtype.value_or(self.dtype());
   const Device new_device = device.value_or(self.device());
   const MemoryFormat format = memory_format.value_or(MemoryFormat::kPreserve);

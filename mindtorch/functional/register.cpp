@@ -2,6 +2,9 @@
 
 namespace mindtorch::functional {
 
-void register_composites(ops::Registry& registry) { compose_copy(registry); }
+void register_composites(ops::Registry& registry) {
+  compose_copy(registry);
+  compose_views(registry);
+}
 
 }  // namespace mindtorch::functional

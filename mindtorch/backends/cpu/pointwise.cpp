@@ -10,8 +10,8 @@
 namespace mindtorch::cpu {
 namespace {
 
-constexpr int64_t kTile = 1024;           // elements; four buffers of doubles fit the L1 cache
-constexpr int64_t kGrain = 32 * 1024;     // elements a thread should get at least
+constexpr int64_t kTile = 1024;        // elements; four buffers of doubles fit the L1 cache
+constexpr int64_t kGrain = 32 * 1024;  // elements a thread should get at least
 
 // Tiles exist for float32 instead of the 16-bit floats.
 DType tile_dtype(DType dtype) {
@@ -30,10 +30,14 @@ void fill_elements(void* to, const void* value, int64_t element_size, int64_t n)
     std::fill_n(static_cast<T*>(to), n, element);
   };
   switch (element_size) {
-    case 1: return fill(uint8_t{});
-    case 2: return fill(uint16_t{});
-    case 4: return fill(uint32_t{});
-    default: return fill(uint64_t{});
+    case 1:
+      return fill(uint8_t{});
+    case 2:
+      return fill(uint16_t{});
+    case 4:
+      return fill(uint32_t{});
+    default:
+      return fill(uint64_t{});
   }
 }
 
@@ -112,8 +116,8 @@ struct Buffers {
   alignas(64) char scratch[kTile * 8];
 };
 
-void run_tiled(TileFn tile, const ops::PointwiseCall& call, DType compute, DType native,
-               const Tensor& out) {
+void run_tiled(
+    TileFn tile, const ops::PointwiseCall& call, DType compute, DType native, const Tensor& out) {
   StridedLoop<4> loop;
   loop.add(out, out.sizes());
   for (int i = 0; i < call.count; ++i) loop.add(*call.operands[i], out.sizes());
@@ -246,21 +250,21 @@ void copy(const Tensor& from, const Tensor& to) {
   const int64_t inner = loop.inner_size();
   parallel_for(0, loop.outer_size(), std::max<int64_t>(1, kGrain / inner),
                [&](int64_t begin, int64_t end) {
-    Buffers buffers;
-    loop.for_lines(begin, end, [&](char* const* at) {
-      for (int64_t start = 0; start < inner; start += kTile) {
-        const int64_t n = std::min(kTile, inner - start);
-        const void* tile = loader.load(at[1] + start * loader.stride_bytes, n, buffers.inputs[0],
-                                       buffers.scratch);
-        char* line = at[0] + start * storer.stride_bytes;
-        if (storer.direct()) {
-          std::memcpy(line, tile, static_cast<size_t>(n * to.element_size()));
-        } else {
-          storer.store(tile, line, n, buffers.scratch);
-        }
-      }
-    });
-  });
+                 Buffers buffers;
+                 loop.for_lines(begin, end, [&](char* const* at) {
+                   for (int64_t start = 0; start < inner; start += kTile) {
+                     const int64_t n = std::min(kTile, inner - start);
+                     const void* tile = loader.load(at[1] + start * loader.stride_bytes, n,
+                                                    buffers.inputs[0], buffers.scratch);
+                     char* line = at[0] + start * storer.stride_bytes;
+                     if (storer.direct()) {
+                       std::memcpy(line, tile, static_cast<size_t>(n * to.element_size()));
+                     } else {
+                       storer.store(tile, line, n, buffers.scratch);
+                     }
+                   }
+                 });
+               });
 }
 
 }  // namespace mindtorch::cpu

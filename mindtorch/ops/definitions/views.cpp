@@ -83,6 +83,166 @@ ViewSpec slice(const Tensor& self,
   return spec;
 }
 
+ViewSpec permute(const Tensor& self, IntList dims) {
+  MT_CHECK(
+      static_cast<int64_t>(dims.size()) == self.dim(), RuntimeError,
+      "permute(sparse_coo): number of dimensions in the tensor input does not match the length "
+      "of the desired ordering of dimensions i.e. input.dim() = ",
+      self.dim(), " is not equal to len(dims) = ", dims.size());
+  ViewSpec spec{Shape(dims.size()), Shape(dims.size()), self.storage_offset()};
+  uint64_t seen = 0;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const auto d = static_cast<size_t>(wrap_dim(dims[i], self.dim()));
+    MT_CHECK((seen >> d & 1) == 0, RuntimeError, "permute(): duplicate dims are not allowed.");
+    seen |= uint64_t{1} << d;
+    spec.sizes[i] = self.sizes()[d];
+    spec.strides[i] = self.strides()[d];
+  }
+  return spec;
+}
+
+// Drops the dims of size 1 that are in `mask`.
+ViewSpec squeeze_mask(const Tensor& self, uint64_t mask) {
+  ViewSpec spec{{}, {}, self.storage_offset()};
+  for (size_t i = 0; i < self.sizes().size(); ++i) {
+    if (self.sizes()[i] == 1 && (mask >> i & 1) != 0) continue;
+    spec.sizes.push_back(self.sizes()[i]);
+    spec.strides.push_back(self.strides()[i]);
+  }
+  return spec;
+}
+
+ViewSpec squeeze(const Tensor& self) { return squeeze_mask(self, ~uint64_t{0}); }
+
+ViewSpec squeeze_dims(const Tensor& self, IntList dim) {
+  return squeeze_mask(self, dim.empty() ? 0 : dim_mask(dim, std::max<int64_t>(self.dim(), 1)));
+}
+
+ViewSpec narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
+  MT_CHECK(self.dim() > 0, RuntimeError, "narrow() cannot be applied to a 0-dim tensor.");
+  MT_CHECK(length >= 0, RuntimeError, "narrow(): length must be non-negative.");
+  const auto d = static_cast<size_t>(wrap_dim(dim, self.dim()));
+  const int64_t size = self.sizes()[d];
+  MT_CHECK(start >= -size && start <= size, IndexError,
+           "start out of range (expected to be in range of [", -size, ", ", size, "], but got ",
+           start, ")");
+  if (start < 0) start += size;
+  MT_CHECK(start <= size - length, RuntimeError, "start (", start, ") + length (", length,
+           ") exceeds dimension size (", size, ").");
+  ViewSpec spec = same_view(self);
+  spec.offset += start * spec.strides[d];
+  spec.sizes[d] = length;
+  return spec;
+}
+
+ViewSpec diagonal(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) {
+  const auto d1 = static_cast<size_t>(wrap_dim(dim1, self.dim()));
+  const auto d2 = static_cast<size_t>(wrap_dim(dim2, self.dim()));
+  MT_CHECK(d1 != d2, RuntimeError, "diagonal dimensions cannot be identical ", dim1, ", ", dim2);
+  ViewSpec spec = same_view(self);
+  const int64_t rows = spec.sizes[d1];
+  const int64_t columns = spec.sizes[d2];
+  const int64_t size = std::max<int64_t>(
+      offset >= 0 ? std::min(rows, columns - offset) : std::min(rows + offset, columns), 0);
+  if (size > 0) spec.offset += offset >= 0 ? offset * spec.strides[d2] : -offset * spec.strides[d1];
+  const int64_t stride = spec.strides[d1] + spec.strides[d2];
+  for (const size_t d : {std::max(d1, d2), std::min(d1, d2)}) {
+    spec.sizes.erase(spec.sizes.begin() + d);
+    spec.strides.erase(spec.strides.begin() + d);
+  }
+  spec.sizes.push_back(size);
+  spec.strides.push_back(stride);
+  return spec;
+}
+
+ViewSpec unfold(const Tensor& self, int64_t dimension, int64_t size, int64_t step) {
+  const auto d = static_cast<size_t>(wrap_dim(dimension, self.dim()));
+  const int64_t length = self.dim() == 0 ? 1 : self.sizes()[d];
+  MT_CHECK(size >= 0, RuntimeError, "size is ", size, " but must be >= 0");
+  MT_CHECK(size <= length, RuntimeError, "maximum size for tensor at dimension ", d, " is ", length,
+           " but size is ", size);
+  MT_CHECK(step > 0, RuntimeError, "step is ", step, " but must be > 0");
+  ViewSpec spec = same_view(self);
+  if (self.dim() == 0) {
+    spec.sizes.push_back(size);
+    spec.strides.push_back(1);
+    return spec;
+  }
+  spec.sizes.push_back(size);
+  spec.strides.push_back(spec.strides[d]);
+  spec.sizes[d] = (length - size) / step + 1;
+  spec.strides[d] *= step;
+  return spec;
+}
+
+ViewSpec view_dtype(const Tensor& self, DType dtype) {
+  const int64_t old_size = self.element_size();
+  const int64_t new_size = size_bytes(dtype);
+  ViewSpec spec = same_view(self);
+  spec.dtype = dtype;
+  if (old_size == new_size) return spec;
+  MT_CHECK(self.dim() != 0, RuntimeError, "self.dim() cannot be 0 to view ",
+           legacy_name(self.dtype()), " as ", legacy_name(dtype), " (different element sizes)");
+  MT_CHECK(spec.strides.back() == 1, RuntimeError, "self.stride(-1) must be 1 to view ",
+           legacy_name(self.dtype()), " as ", legacy_name(dtype),
+           " (different element sizes), but got ", spec.strides.back());
+  const auto last = spec.sizes.size() - 1;
+  if (new_size < old_size) {
+    const int64_t ratio = old_size / new_size;
+    spec.sizes[last] *= ratio;
+    spec.offset *= ratio;
+    for (size_t i = 0; i < last; ++i) spec.strides[i] *= ratio;
+    return spec;
+  }
+  const int64_t ratio = new_size / old_size;
+  const auto divisible = [&](int64_t number, const char* what) {
+    MT_CHECK(number % ratio == 0, RuntimeError, what, " must be divisible by ", ratio, " to view ",
+             legacy_name(self.dtype()), " as ", legacy_name(dtype),
+             " (different element sizes), but got ", number);
+  };
+  divisible(spec.sizes[last], "self.size(-1)");
+  divisible(spec.offset, "self.storage_offset()");
+  for (size_t i = 0; i < last; ++i) divisible(spec.strides[i], "self.stride(...)");
+  spec.sizes[last] /= ratio;
+  spec.offset /= ratio;
+  for (size_t i = 0; i < last; ++i) spec.strides[i] /= ratio;
+  return spec;
+}
+
+ViewSpec unflatten(const Tensor& self, int64_t dim, IntList sizes) {
+  const auto d = static_cast<size_t>(wrap_dim(dim, self.dim()));
+  MT_CHECK(!sizes.empty(), RuntimeError, "unflatten: sizes must be non-empty");
+  MT_CHECK(self.dim() > 0, IndexError, "Dimension specified as ", dim,
+           " but tensor has no dimensions");
+  Shape inferred(sizes);
+  int64_t known = 1;
+  int64_t unknown = -1;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == -1) {
+      MT_CHECK(unknown < 0, RuntimeError, "only one dimension can be inferred");
+      unknown = static_cast<int64_t>(i);
+    } else {
+      known *= sizes[i];
+    }
+  }
+  const int64_t length = self.sizes()[d];
+  if (unknown >= 0 && known != 0) inferred[static_cast<size_t>(unknown)] = length / known;
+  int64_t product = 1;
+  for (const int64_t size : inferred) product *= size;
+  MT_CHECK(product == length, RuntimeError, "unflatten: Provided sizes ", to_string(sizes),
+           " don't multiply up to the size of dim ", d, " (", length, ") in the input tensor");
+  ViewSpec spec = same_view(self);
+  int64_t stride = spec.strides[d];
+  spec.sizes.erase(spec.sizes.begin() + d);
+  spec.strides.erase(spec.strides.begin() + d);
+  for (size_t i = inferred.size(); i-- > 0;) {
+    spec.sizes.insert(spec.sizes.begin() + d, inferred[i]);
+    spec.strides.insert(spec.strides.begin() + d, stride);
+    stride *= inferred[i];
+  }
+  return spec;
+}
+
 ViewSpec expand(const Tensor& self, IntList size, bool) {
   MT_CHECK(static_cast<int64_t>(size.size()) >= self.dim(), RuntimeError, "expand(",
            name(self.dtype()), "{", to_string(self.sizes()), "}, size=", to_string(size),
@@ -141,6 +301,34 @@ void define_views(Registry& ops) {
   ops.define<unsqueeze>("unsqueeze(Tensor(a) self, int dim) -> Tensor(a)")
       .doc("Adds a dimension of size 1.",
            ">>> torch.zeros(3).unsqueeze(0).shape\ntorch.Size([1, 3])");
+  ops.define<permute>("permute(Tensor(a) self, int[] dims) -> Tensor(a)")
+      .doc("Puts the dimensions in another order.",
+           ">>> torch.zeros(2, 3, 4).permute(2, 0, 1).shape\ntorch.Size([4, 2, 3])");
+  ops.define<squeeze>("squeeze(Tensor(a) self) -> Tensor(a)")
+      .doc("Drops dimensions of size 1.",
+           ">>> torch.zeros(1, 3, 1).squeeze().shape\ntorch.Size([3])");
+  ops.define<squeeze_dims>("squeeze.dims(Tensor(a) self, int[1] dim) -> Tensor(a)")
+      .doc("Drops the given dimensions where they have size 1.",
+           ">>> torch.zeros(1, 3, 1).squeeze(0).shape\ntorch.Size([3, 1])");
+  ops.define<narrow>("narrow(Tensor(a) self, int dim, int start, int length) -> Tensor(a)")
+      .doc("A range of one dimension.", ">>> torch.arange(5).narrow(0, 1, 3)\ntensor([1, 2, 3])");
+  ops.define<diagonal>(
+         "diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)")
+      .doc("A diagonal of two dimensions, as the last dimension.",
+           ">>> torch.arange(4).view(2, 2).diagonal()\ntensor([0, 3])");
+  ops.define<unfold>("unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)")
+      .method_only()
+      .doc("All windows of `size` along a dimension, `step` apart.",
+           ">>> torch.arange(4).unfold(0, 2, 1)\n"
+           "tensor([[0, 1],\n        [1, 2],\n        [2, 3]])");
+  ops.define<view_dtype>("view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)").method_only();
+  ops.define<unflatten>("unflatten(Tensor(a) self, int dim, int[] sizes) -> Tensor(a)")
+      .doc("Splits one dimension into several.",
+           ">>> torch.arange(6).unflatten(0, (2, 3)).shape\ntorch.Size([2, 3])");
+  ops.define<same_view>("alias(Tensor(a) self) -> Tensor(a)").internal();
+  ops.define<same_view>("detach(Tensor(a) self) -> Tensor(a)")
+      .doc("The same memory as a tensor of its own.",
+           ">>> torch.tensor([1., 2.]).detach()\ntensor([1., 2.])");
   ops.define<slice>(
          "slice.Tensor(Tensor(a) self, int dim=0, int? start=None, int? end=None, int step=1) -> "
          "Tensor(a)")
@@ -154,6 +342,76 @@ void define_views(Registry& ops) {
          "Tensor(a)")
       .doc("A view of the storage with any sizes, strides and offset.",
            ">>> torch.arange(4).as_strided((2, 2), (1, 2))\ntensor([[0, 2],\n        [1, 3]])");
+
+  // Composites, written in functional/views.cpp.
+  const auto composite = [&](std::string_view schema, std::string doc, std::string example) {
+    return ops.define(schema).doc(std::move(doc), std::move(example));
+  };
+  composite("reshape(Tensor(a) self, int[] shape) -> Tensor(a)",
+            "The same elements under another shape; a copy only where no view can do it.",
+            ">>> torch.arange(4).reshape(2, -1)\ntensor([[0, 1],\n        [2, 3]])");
+  composite("reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)",
+            "reshape to the sizes of `other`.",
+            ">>> torch.arange(4).reshape_as(torch.zeros(2, 2)).shape\ntorch.Size([2, 2])")
+      .method_only();
+  composite("view_as(Tensor(a) self, Tensor other) -> Tensor(a)", "view with the sizes of `other`.",
+            ">>> torch.arange(4).view_as(torch.zeros(2, 2)).shape\ntorch.Size([2, 2])")
+      .method_only();
+  composite("expand_as(Tensor(a) self, Tensor other) -> Tensor(a)",
+            "expand to the sizes of `other`.",
+            ">>> torch.tensor([1]).expand_as(torch.zeros(3)).shape\ntorch.Size([3])")
+      .method_only();
+  composite("flatten(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)",
+            "Joins a range of dimensions into one.",
+            ">>> torch.zeros(2, 3, 4).flatten(1).shape\ntorch.Size([2, 12])");
+  composite("ravel(Tensor(a) self) -> Tensor(a)", "All elements in one dimension.",
+            ">>> torch.zeros(2, 3).ravel().shape\ntorch.Size([6])");
+  composite("movedim(Tensor(a) self, int[1] source, int[1] destination) -> Tensor(a)",
+            "Moves dimensions to other places, the others keep their order.",
+            ">>> torch.zeros(2, 3, 4).movedim(0, 2).shape\ntorch.Size([3, 4, 2])")
+      .also({"moveaxis"});
+  composite("swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", "Swaps two dimensions.",
+            ">>> torch.zeros(2, 3).swapdims(0, 1).shape\ntorch.Size([3, 2])")
+      .also({"swapaxes"});
+  composite("adjoint(Tensor(a) self) -> Tensor(a)", "The last two dimensions swapped.",
+            ">>> torch.zeros(2, 3).adjoint().shape\ntorch.Size([3, 2])");
+  composite("split.Tensor(Tensor(a) self, int split_size, int dim=0) -> Tensor[]",
+            "Pieces of one size; the last may be smaller.",
+            ">>> torch.arange(5).split(2)\n(tensor([0, 1]), tensor([2, 3]), tensor([4]))");
+  composite("split.sizes(Tensor(a) self, int[] split_size, int dim=0) -> Tensor[]",
+            "Pieces of the given sizes.",
+            ">>> torch.arange(5).split([2, 3])\n(tensor([0, 1]), tensor([2, 3, 4]))")
+      .also({"split_with_sizes"});
+  composite("chunk(Tensor(a) self, int chunks, int dim=0) -> Tensor[]",
+            "At most `chunks` pieces of equal size; the last may be smaller.",
+            ">>> torch.arange(4).chunk(2)\n(tensor([0, 1]), tensor([2, 3]))");
+  composite("tensor_split.sections(Tensor(a) self, int sections, int dim=0) -> Tensor[]",
+            "Exactly `sections` pieces; the first ones may be one longer.",
+            ">>> torch.arange(3).tensor_split(2)\n(tensor([0, 1]), tensor([2]))");
+  composite("tensor_split.indices(Tensor(a) self, int[] indices, int dim=0) -> Tensor[]",
+            "Pieces between the given indices.",
+            ">>> torch.arange(3).tensor_split((1,))\n(tensor([0]), tensor([1, 2]))");
+  composite("unbind(Tensor(a) self, int dim=0) -> Tensor[]", "All slices along a dimension.",
+            ">>> torch.arange(2).unbind()\n(tensor(0), tensor(1))");
+  composite("narrow.Tensor(Tensor(a) self, int dim, Tensor start, int length) -> Tensor(a)",
+            "A range of one dimension.",
+            ">>> torch.arange(5).narrow(0, torch.tensor(1), 3)\ntensor([1, 2, 3])");
+  composite("broadcast_to(Tensor(a) self, int[] size) -> Tensor(a)",
+            "Repeats dimensions of size 1 without a copy.",
+            ">>> torch.tensor([1, 2]).broadcast_to((2, 2)).shape\ntorch.Size([2, 2])");
+  composite("broadcast_tensors(Tensor[] tensors) -> Tensor[]", "All tensors at their common shape.",
+            ">>> torch.broadcast_tensors([torch.zeros(2, 1), torch.zeros(3)])[0].shape\n"
+            "torch.Size([2, 3])")
+      .function_only();
+  composite("atleast_1d(Tensor self) -> Tensor", "At least one dimension.",
+            ">>> torch.atleast_1d(torch.tensor(1)).shape\ntorch.Size([1])")
+      .function_only();
+  composite("atleast_2d(Tensor self) -> Tensor", "At least two dimensions.",
+            ">>> torch.atleast_2d(torch.tensor(1)).shape\ntorch.Size([1, 1])")
+      .function_only();
+  composite("atleast_3d(Tensor self) -> Tensor", "At least three dimensions.",
+            ">>> torch.atleast_3d(torch.tensor(1)).shape\ntorch.Size([1, 1, 1])")
+      .function_only();
 }
 
 }  // namespace mindtorch::ops

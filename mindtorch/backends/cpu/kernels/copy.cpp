@@ -6,7 +6,8 @@ namespace {
 
 void copy_into(ops::Launch&, const Tensor& self, const Tensor& src, bool) {
   if (self.storage() == src.storage() && self.storage_offset() == src.storage_offset() &&
-      self.strides() == src.strides() && self.dtype() == src.dtype() && self.sizes() == src.sizes()) {
+      self.strides() == src.strides() && self.dtype() == src.dtype() &&
+      self.sizes() == src.sizes()) {
     return;
   }
   if (!self.shares_storage(src)) {

@@ -7,10 +7,14 @@
 namespace mindtorch::cpu {
 namespace {
 
-void empty(ops::Launch&, IntList, std::optional<DType>, std::optional<Device>,
-           std::optional<MemoryFormat>, Tensor&) {}
-void empty_strided(ops::Launch&, IntList, IntList, std::optional<DType>, std::optional<Device>,
-                   Tensor&) {}
+void empty(ops::Launch&,
+           IntList,
+           std::optional<DType>,
+           std::optional<Device>,
+           std::optional<MemoryFormat>,
+           Tensor&) {}
+void empty_strided(
+    ops::Launch&, IntList, IntList, std::optional<DType>, std::optional<Device>, Tensor&) {}
 
 void fill(ops::Launch&, const Tensor& self, const Scalar& value) {
   if (self.numel() == 0) return;
@@ -28,8 +32,12 @@ void fill(ops::Launch&, const Tensor& self, const Scalar& value) {
   });
 }
 
-void full(ops::Launch& launch, IntList, const Scalar& value, std::optional<DType>,
-          std::optional<Device>, Tensor& out) {
+void full(ops::Launch& launch,
+          IntList,
+          const Scalar& value,
+          std::optional<DType>,
+          std::optional<Device>,
+          Tensor& out) {
   fill(launch, out, value);
 }
 
