@@ -113,8 +113,9 @@ void CpuGenerator::set_state_locked(std::span<const uint8_t> state) {
                  [](uint64_t word) { return static_cast<uint32_t>(word); });
   engine.left = saved.left;
   engine.next = static_cast<uint32_t>(saved.next);
-  MT_CHECK(saved.seeded != 0 && source_.engine.set_state(engine), RuntimeError,
-           "Invalid mt19937 state");
+  const bool is_valid =
+      saved.seeded != 0 && saved.next <= Mt19937::kStateWords && source_.engine.set_state(engine);
+  MT_CHECK(is_valid, RuntimeError, "Invalid mt19937 state");
   seed_ = saved.seed;
   source_.next_double_normal.reset();
   source_.next_float_normal.reset();
