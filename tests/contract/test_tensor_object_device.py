@@ -1,0 +1,146 @@
+"""torch.device: parsing, comparing, printing; and devices that are not there."""
+
+import copy
+import pickle
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    "args, kind, index, text",
+    [
+        (("cpu",), "cpu", None, "device(type='cpu')"),
+        (("cpu:0",), "cpu", 0, "device(type='cpu', index=0)"),
+        (("meta",), "meta", None, "device(type='meta')"),
+        (("npu",), "npu", None, "device(type='npu')"),
+        (("npu:3",), "npu", 3, "device(type='npu', index=3)"),
+        (("npu", 3), "npu", 3, "device(type='npu', index=3)"),
+        (("cuda",), "cuda", None, "device(type='cuda')"),
+        (("cuda:1",), "cuda", 1, "device(type='cuda', index=1)"),
+        (("cuda", 0), "cuda", 0, "device(type='cuda', index=0)"),
+    ],
+)
+def test_parse(torch, args, kind, index, text):
+    device = torch.device(*args)
+    assert (device.type, device.index, repr(device)) == (kind, index, text)
+    assert str(device) == (kind if index is None else f"{kind}:{index}")
+    assert torch.device(device) == device
+    assert torch.device(type=kind, index=index or 0).index == (index or 0)
+    assert pickle.loads(pickle.dumps(device)) == device
+    assert copy.deepcopy(device) == device and copy.copy(device) == device
+
+
+def test_compare_and_hash(torch):
+    device = torch.device
+    assert device("npu") == device("npu") and device("npu") != device("npu:0")
+    assert device("cpu") != device("cpu:0") and device("cuda", 1) == device("cuda:1")
+    assert device("npu:1") != device("cuda:1")
+    assert hash(device("npu:1")) == hash(device("npu", 1))
+    assert len({device("npu"), device("npu:0"), device("npu:0"), device("cpu")}) == 3
+    assert device("cpu") != "cpu" and device("cpu") is not None
+    assert isinstance(device("cpu"), torch.device)
+    with pytest.raises(TypeError):
+        device("cpu") < device("npu")  # noqa: B015
+
+
+@pytest.mark.parametrize(
+    "args, exception, text",
+    [
+        (
+            ("foo",),
+            RuntimeError,
+            "Expected one of cpu, .* device type at start of device string: foo",
+        ),
+        (("foo:1",), RuntimeError, "at start of device string: foo"),
+        (("cpu:x",), RuntimeError, "Invalid device string: 'cpu:x'"),
+        (("cuda:-1",), RuntimeError, "Invalid device string: 'cuda:-1'"),
+        (("cpu:1:2",), RuntimeError, "Invalid device string: 'cpu:1:2'"),
+        (("cuda:01",), RuntimeError, "Invalid device string: 'cuda:01'"),
+        (("cuda:",), RuntimeError, "Invalid device string: 'cuda:'"),
+        (("",), RuntimeError, "Device string must not be empty"),
+        (("cuda", -1), RuntimeError, "Device index must not be negative"),
+        ((1.5,), TypeError, None),
+        ((), TypeError, None),
+        ((None,), TypeError, None),
+    ],
+)
+def test_bad_devices(torch, args, exception, text):
+    with pytest.raises(exception, match=text):
+        torch.device(*args)
+
+
+def test_devices_do_not_change(torch):
+    device = torch.device("cpu")
+    with pytest.raises(AttributeError):
+        device.type = "npu"
+    with pytest.raises(AttributeError):
+        device.index = 1
+
+
+# The class is torch's: AssertionError where a build knows no CUDA, RuntimeError elsewhere.
+ABSENT = (RuntimeError, AssertionError)
+
+
+@pytest.mark.parametrize("kind", ["npu", "cuda"])
+def test_absent_devices_say_why(torch, kind):
+    module = getattr(torch, kind)
+    if module.is_available():
+        assert module.device_count() > 0
+        return
+    assert module.device_count() == 0
+    x = torch.ones(2)
+    for call in (
+        lambda: torch.zeros(2, device=kind),
+        lambda: torch.zeros(2, device=f"{kind}:0"),
+        lambda: torch.tensor([1.0], device=kind),
+        lambda: torch.empty(2, device=torch.device(kind)),
+        lambda: x.to(kind),
+        lambda: getattr(x, kind)(),
+        lambda: torch.rand(2, device=kind),
+        lambda: torch.ones_like(x, device=kind),
+        lambda: x.new_zeros(2, device=kind),
+        lambda: torch.arange(3, device=kind),
+    ):
+        with pytest.raises(ABSENT) as error:
+            call()
+        text = str(error.value)
+        assert kind in text.lower(), text
+        assert len(text) > 20, text
+    assert x.tolist() == [1, 1] and x.device.type == "cpu"
+
+
+def test_the_reason_names_what_is_missing(torch):
+    if torch.npu.is_available():
+        return
+    with pytest.raises(RuntimeError) as error:
+        torch.zeros(2, device="npu")
+    # A user must learn what to install or to set.
+    assert any(
+        word in str(error.value) for word in ("CANN", "libascendcl", "MINDTORCH_NPU", "Ascend")
+    )
+
+
+def test_meta_tensors(torch):
+    x = torch.ones(2, 3, device="meta")
+    assert x.is_meta and x.device == torch.device("meta")
+    assert repr(x) == "tensor(..., device='meta', size=(2, 3))"
+    assert (x + 1).is_meta and (x @ x.t()).shape == (2, 2)
+    assert x.sum(1).shape == (2,) and x.to(torch.int8).dtype == torch.int8
+    assert x.data_ptr() == 0
+    assert torch.empty_like(x, device="cpu").device.type == "cpu"
+    assert torch.ones(2, 3).t().to("meta").stride() == (1, 3)
+    assert x.copy_(torch.ones(2, 3)) is x
+    huge = torch.empty(2**35, 4, device="meta")
+    assert (huge + huge).shape == (2**35, 4)
+    x.add_(1)
+    assert x._version > 0
+    x[0] = 5
+    assert x[0].shape == (3,)
+
+
+def test_no_silent_fallback(torch):
+    """Data-dependent ops have no answer on meta, and say so."""
+    x = torch.ones(3, device="meta")
+    for call in (lambda: x.nonzero(), lambda: x[x > 0], lambda: x.unique(), lambda: x.tolist()):
+        with pytest.raises((NotImplementedError, RuntimeError)):
+            call()
