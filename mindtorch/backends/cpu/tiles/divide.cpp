@@ -39,9 +39,9 @@ HWY_NOINLINE V fmod_by_lane(D d, V a, V b) {
   return hn::Load(d, x);
 }
 
-// While the quotient fits the mantissa, a fused multiply-subtract gives the remainder exactly, except
-// that the rounded quotient may be one too large. Longer quotients, infinities and zero divisors are
-// left to the C library.
+// While the quotient fits the mantissa, a fused multiply-subtract gives the remainder exactly,
+// except that the rounded quotient may be one too large. Longer quotients, infinities and zero
+// divisors are left to the C library.
 template <class D, class V>
 HWY_INLINE V fmod(D d, V a, V b) {
   using T = hn::TFromD<D>;

@@ -1,5 +1,6 @@
 // Division, remainders, powers and divisors of integers. There is no vector instruction for integer
-// division; quotients of up to 32 bits go through floating point, where the compiler vectorises them.
+// division; quotients of up to 32 bits go through floating point, where the compiler vectorises
+// them.
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "mindtorch/backends/cpu/tiles/divide_int.cpp"
@@ -26,8 +27,7 @@ HWY_INLINE T quotient(T a, T b) {
   if constexpr (sizeof(T) <= 2) {
     return static_cast<T>(static_cast<int32_t>(static_cast<float>(a) / static_cast<float>(b)));
   } else if constexpr (sizeof(T) == 4) {
-    const double value = static_cast<double>(a) / static_cast<double>(b);
-    return static_cast<T>(static_cast<int64_t>(value));
+    return static_cast<T>(static_cast<double>(a) / static_cast<double>(b));
   } else {
     return b == -1 ? wrapping_sub(T{0}, a) : static_cast<T>(a / b);
   }

@@ -69,8 +69,8 @@ void predicate(TileTable& table) {
   add_test<Signbit, float, double, int8_t, int16_t, int32_t, int64_t>(table, Pointwise::kSignbit);
   table.add(Pointwise::kSignbit, DType::kBool, &constant_tile<false>);
   table.add(Pointwise::kSignbit, DType::kUInt8, &constant_tile<false>);
-  for (DType dtype : {DType::kBool, DType::kUInt8, DType::kInt8, DType::kInt16, DType::kInt32,
-                      DType::kInt64}) {
+  for (DType dtype :
+       {DType::kBool, DType::kUInt8, DType::kInt8, DType::kInt16, DType::kInt32, DType::kInt64}) {
     table.add(Pointwise::kIsNan, dtype, &constant_tile<false>);
     table.add(Pointwise::kIsInf, dtype, &constant_tile<false>);
     table.add(Pointwise::kIsFinite, dtype, &constant_tile<true>);

@@ -114,9 +114,8 @@ void rounding(TileTable& table) {
   add_map<Frac, float, double>(table, Pointwise::kFrac);
   add_map<RoundDecimals, float, double>(table, Pointwise::kRoundDecimals);
   add_map<NanToNum, float, double>(table, Pointwise::kNanToNum);
-  for (Pointwise function :
-       {Pointwise::kCeil, Pointwise::kFloor, Pointwise::kRound, Pointwise::kTrunc,
-        Pointwise::kNanToNum}) {
+  for (Pointwise function : {Pointwise::kCeil, Pointwise::kFloor, Pointwise::kRound,
+                             Pointwise::kTrunc, Pointwise::kNanToNum}) {
     table.add(function, DType::kUInt8, &copy_tile<uint8_t>);
     table.add(function, DType::kInt8, &copy_tile<int8_t>);
     table.add(function, DType::kInt16, &copy_tile<int16_t>);

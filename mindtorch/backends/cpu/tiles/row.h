@@ -74,8 +74,8 @@ AccumulateFn find_accumulate(Row function, DType dtype);
 
 // For kArgmax and kArgmin: where in[i] beats value[i] (or is the first NaN), value[i] = in[i] and
 // index[i] = row. Rows come in ascending order, so that the first of equals stays.
-using AccumulateArgFn = void (*)(const void* in, void* value, int64_t* index, int64_t row,
-                                 int64_t n);
+using AccumulateArgFn =
+    void (*)(const void* in, void* value, int64_t* index, int64_t row, int64_t n);
 AccumulateArgFn find_accumulate_arg(Row function, DType dtype);
 
 inline void softmax_row(DType dtype, const void* in, void* out, int64_t n) {

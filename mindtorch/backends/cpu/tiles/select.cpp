@@ -153,8 +153,7 @@ struct Hardsigmoid {
   HWY_INLINE V operator()(D d, V a) const {
     using T = hn::TFromD<D>;
     const V shifted = hn::Add(a, hn::Set(d, T{3}));
-    const V clamped =
-        min_or_second(d, hn::Set(d, T{6}), max_or_second(d, hn::Zero(d), shifted));
+    const V clamped = min_or_second(d, hn::Set(d, T{6}), max_or_second(d, hn::Zero(d), shifted));
     return hn::Div(clamped, hn::Set(d, T{6}));
   }
 };
@@ -163,8 +162,7 @@ struct Hardswish {
   HWY_INLINE V operator()(D d, V a) const {
     using T = hn::TFromD<D>;
     const V shifted = hn::Add(a, hn::Set(d, T{3}));
-    const V clamped =
-        min_or_second(d, hn::Set(d, T{6}), max_or_second(d, hn::Zero(d), shifted));
+    const V clamped = min_or_second(d, hn::Set(d, T{6}), max_or_second(d, hn::Zero(d), shifted));
     return hn::Div(hn::Mul(a, clamped), hn::Set(d, T{6}));
   }
 };
@@ -204,11 +202,10 @@ void where_tile(const void* const* inputs, void* to, int64_t size, const Pointwi
   const size_t n = static_cast<size_t>(size);
   size_t at = 0;
   for (; at + 2 * kLanes <= n; at += 2 * kLanes) {
-    const auto v0 = hn::IfThenElse(condition(d, bytes + at), hn::LoadU(d, yes + at),
-                                   hn::LoadU(d, no + at));
-    const auto v1 =
-        hn::IfThenElse(condition(d, bytes + at + kLanes), hn::LoadU(d, yes + at + kLanes),
-                       hn::LoadU(d, no + at + kLanes));
+    const auto v0 =
+        hn::IfThenElse(condition(d, bytes + at), hn::LoadU(d, yes + at), hn::LoadU(d, no + at));
+    const auto v1 = hn::IfThenElse(condition(d, bytes + at + kLanes),
+                                   hn::LoadU(d, yes + at + kLanes), hn::LoadU(d, no + at + kLanes));
     hn::StoreU(v0, d, out + at);
     hn::StoreU(v1, d, out + at + kLanes);
   }

@@ -24,13 +24,19 @@ struct TileTable {
 void add_arithmetic(TileTable& table);
 void add_arithmetic_int(TileTable& table);
 void add_divide(TileTable& table);
+void add_divide_int(TileTable& table);
 void add_compare(TileTable& table);
 void add_predicate(TileTable& table);
 void add_bits(TileTable& table);
 void add_rounding(TileTable& table);
 void add_select(TileTable& table);
+void add_exponential(TileTable& table);
+void add_power(TileTable& table);
+void add_trigonometry(TileTable& table);
+void add_hyperbolic(TileTable& table);
+void add_special(TileTable& table);
+void add_activation(TileTable& table);
 void add_casts(TileTable& table);
-void add_float_casts(TileTable& table);
 void add_gathers(TileTable& table);
 
 TileTable build_tables();

@@ -164,12 +164,14 @@ void map_tile(const void* const* inputs, void* to, int64_t size, const Pointwise
   }
 }
 
-// The same for functions without a vector form: `op(a, b)` on scalars.
+// The same for functions without a vector form: `op(a, b)` on scalars. An element of `out` is at
+// most the element of the same index of an input, so the compiler may vectorise what it can.
 template <class Op, class T, int kArity>
 void scalar_tile(const void* const* inputs, void* to, int64_t n, const PointwiseParams& params) {
   const Op op = make_op<Op>(params);
   const Inputs<T, kArity> from(inputs);
   T* out = static_cast<T*>(to);
+#pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) {
     if constexpr (kArity == 1) {
       out[i] = op(from.in[0][i]);
@@ -199,8 +201,8 @@ HWY_INLINE hn::Vec<D8> test_bytes(const Op& op, D d, D8 d8, const T* const (&in)
 }
 
 template <class Op, class D, class D8, class T = hn::TFromD<D>>
-HWY_INLINE hn::Vec<D8> test_bytes_first(const Op& op, D d, D8 d8, const T* const (&in)[3],
-                                        size_t at, size_t count) {
+HWY_INLINE hn::Vec<D8> test_bytes_first(
+    const Op& op, D d, D8 d8, const T* const (&in)[3], size_t at, size_t count) {
   constexpr size_t kLanes = hn::MaxLanes(D());
   uint64_t bits = 0;
   for (size_t k = 0; k < count; k += kLanes) {
@@ -217,8 +219,8 @@ HWY_INLINE hn::Vec<D8> test_bytes(const Op& op, D d, D8 d8, const T* const (&in)
 }
 
 template <class Op, class D, class D8, class T = hn::TFromD<D>>
-HWY_INLINE hn::Vec<D8> test_bytes_first(const Op& op, D d, D8 d8, const T* const (&in)[3],
-                                        size_t at, size_t) {
+HWY_INLINE hn::Vec<D8> test_bytes_first(
+    const Op& op, D d, D8 d8, const T* const (&in)[3], size_t at, size_t) {
   return test_bytes(op, d, d8, in, at);
 }
 
@@ -232,7 +234,9 @@ HWY_INLINE hn::Vec<hn::RepartitionToNarrow<D>> halve_masks(D, V lo, V hi) {
 }
 
 template <class D, class Op, class T>
-HWY_INLINE hn::Vec<hn::RebindToSigned<D>> test_lanes(const Op& op, D d, const T* const (&in)[3],
+HWY_INLINE hn::Vec<hn::RebindToSigned<D>> test_lanes(const Op& op,
+                                                     D d,
+                                                     const T* const (&in)[3],
                                                      size_t at) {
   return hn::BitCast(hn::RebindToSigned<D>(), hn::VecFromMask(d, apply(op, d, in, at)));
 }
@@ -269,8 +273,8 @@ HWY_INLINE hn::Vec<D8> test_bytes(const Op& op, D d, D8 d8, const T* const (&in)
 }
 
 template <class Op, class D, class D8, class T = hn::TFromD<D>>
-HWY_INLINE hn::Vec<D8> test_bytes_first(const Op& op, D d, D8 d8, const T* const (&in)[3],
-                                        size_t at, size_t count) {
+HWY_INLINE hn::Vec<D8> test_bytes_first(
+    const Op& op, D d, D8 d8, const T* const (&in)[3], size_t at, size_t count) {
   constexpr size_t kBytes = hn::MaxLanes(D8());
   HWY_ALIGN T rest[3][kBytes];
   const T* padded[3] = {rest[0], rest[1], rest[2]};

@@ -1,0 +1,206 @@
+// Activations that need an exponential or a logarithm. Those that only compare are in select.cpp.
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "mindtorch/backends/cpu/tiles/activation.cpp"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+
+#include "mindtorch/backends/cpu/tiles/math-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mindtorch::cpu::HWY_NAMESPACE {
+
+#if HWY_TARGET == HWY_SCALAR
+
+struct Sigmoid {
+  template <class D, class V>
+  HWY_INLINE V operator()(D, V a) const {
+    const auto e = std::exp(-std::fabs(a.raw));
+    return V((a.raw < 0 ? e : 1) / (1 + e));
+  }
+};
+struct Silu {
+  template <class D, class V>
+  HWY_INLINE V operator()(D, V a) const {
+    const double e = std::exp(-std::fabs(static_cast<double>(a.raw)));
+    return V(static_cast<hn::TFromD<D>>(a.raw * (a.raw < 0 ? e : 1) / (1 + e)));
+  }
+};
+struct GeluTanh {
+  template <class D, class V>
+  HWY_INLINE V operator()(D, V a) const {
+    const double x = a.raw;
+    const double z = x * (0x1.9884533d43651p0 + 0x1.2444f2a4d8b4bp-4 * (x * x));
+    const double e = std::exp(-std::fabs(z));
+    return V(static_cast<hn::TFromD<D>>(x * (x < 0 ? e : 1) / (1 + e)));
+  }
+};
+struct Gelu {
+  template <class D, class V>
+  HWY_INLINE V operator()(D, V a) const {
+    const double x = a.raw;
+    return V(static_cast<hn::TFromD<D>>(x * 0.5 * std::erfc(x * -0x1.6a09e667f3bcdp-1)));
+  }
+};
+
+#else
+
+// 1 / (1 + e^-|x|) and, for negative x, e^-|x| / (1 + e^-|x|): accurate also where it is tiny.
+struct Sigmoid {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    const V one = math::constant(d, 1);
+    const V x = max_or_second(d, math::constant(d, -104.0f, -746.0), hn::Or(a, hn::SignBit(d)));
+    const auto n = math::reduce_exp(d, x);
+    const V e = math::scale_by_power(d, math::exp_of_rest(d, n.rest), n);
+    return hn::Div(hn::IfThenElse(hn::Lt(a, hn::Zero(d)), e, one), hn::Add(one, e));
+  }
+};
+
+// The same times x. The product comes before the power of two, which may make it subnormal.
+struct Silu {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    const V x = max_or_second(d, math::constant(d, -120.0f, -760.0), hn::Or(a, hn::SignBit(d)));
+    const auto n = math::reduce_exp(d, x);
+    const V rest = math::exp_of_rest<true>(d, n.rest);
+    const V below = math::scale_by_power(d, hn::Mul(rest, x), n);
+    const V bottom = hn::Add(math::constant(d, 1), math::scale_by_power(d, rest, n));
+    return hn::Div(hn::IfThenElse(hn::Lt(a, hn::Zero(d)), below, a), bottom);
+  }
+};
+
+// 0.5 x (1 + tanh(u)) = x sigmoid(2u), 2u = x (c + k x^2). The exponential multiplies the error of
+// its argument by its size, so the argument is carried in two parts.
+struct GeluTanh {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    const V one = math::constant(d, 1);
+    const V c = math::constant(d, 0x1.988454p0f, 0x1.9884533d43651p0);
+    const V k = math::constant(d, 0x1.2444f2p-4f, 0x1.2444f2a4d8b4bp-4);
+    // Beyond this the result is a or zero.
+    const V x = min_or_second(d, math::constant(d, 12.0f, 24.0), hn::Abs(a));
+    const V square = hn::Mul(x, x);
+    const V cubic = hn::Mul(k, square);
+    const V inner = hn::Add(cubic, c);
+    const V added = hn::Sub(inner, cubic);
+    V low = hn::Add(hn::Sub(cubic, hn::Sub(inner, added)), hn::Sub(c, added));
+    low = hn::Add(low, hn::MulSub(k, square, cubic));
+    low = hn::MulAdd(k, hn::MulSub(x, x, square), low);
+    low = hn::MulAdd(square, math::constant(d, 0x1.49b16ap-29f, 0), low);
+    low = hn::Add(low, math::constant(d, -0x1.857936p-25f, 0));
+    const V z = hn::Mul(x, inner);
+    low = hn::MulAdd(x, low, hn::MulSub(x, inner, z));
+
+    auto n = math::reduce_exp(d, hn::Neg(z));
+    n.rest = hn::Sub(n.rest, low);
+    const V rest = math::exp_of_rest<true>(d, n.rest);
+    const V below = hn::Neg(math::scale_by_power(d, hn::Mul(rest, x), n));
+    const V bottom = hn::Add(one, math::scale_by_power(d, rest, n));
+    return hn::Div(hn::IfThenElse(hn::Lt(a, hn::Zero(d)), below, a), bottom);
+  }
+};
+
+struct LibraryErfc {
+  double operator()(double x) const { return std::erfc(x); }
+};
+
+// x Phi(x): with t = |x| and q = t Phi(-t) it is -q below zero and x - q above. Phi(-t) is
+// e^(-t^2 / 2) times a slowly falling function, here a quotient of polynomials.
+struct Gelu {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    if constexpr (math::kIsFloat32<D>) {
+      static constexpr float kTop[] = {0x1p-1f, 0x1.c1063ap-2f, 0x1.7793e8p-3f, 0x1.4d4ap-5f,
+                                       0x1.0e44c6p-8f};
+      static constexpr float kBottom[] = {1.0f,           0x1.acc54ep0f,  0x1.3400b4p0f,
+                                          0x1.e1266cp-2f, 0x1.a1bdf4p-4f, 0x1.52ba48p-7f};
+      const V t = min_or_second(d, hn::Set(d, 14.5f), hn::Abs(a));
+      const V half = hn::Set(d, 0.5f);
+      const V square = hn::Mul(t, t);
+      const V lost = hn::MulSub(t, t, square);
+      auto n = math::reduce_exp(d, hn::Neg(hn::Mul(square, half)));
+      n.rest = hn::NegMulAdd(lost, half, n.rest);
+      const V top =
+          hn::Mul(hn::Mul(math::polynomial(d, t, kTop), t), math::exp_of_rest<true>(d, n.rest));
+      const V q = math::scale_by_power(d, hn::Div(top, math::polynomial(d, t, kBottom)), n);
+      return hn::IfThenElse(hn::Lt(a, hn::Zero(d)), hn::Neg(q), hn::Sub(a, q));
+    } else {
+      const V tail = math::by_lane(LibraryErfc(), d, hn::Mul(a, hn::Set(d, -0x1.6a09e667f3bcdp-1)));
+      return hn::Mul(hn::Mul(a, hn::Set(d, 0.5)), tail);
+    }
+  }
+};
+
+#endif
+
+// x tanh(log(1 + e^x)) = x u / (u + 2) with u = w (w + 2), w = e^x.
+struct Mish {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    const V two = math::constant(d, 2);
+    const V w = math::exp_negative(d, min_or_second(d, math::constant(d, 20.0f, 40.0), a));
+    const V u = hn::Mul(w, hn::Add(w, two));
+    return hn::Mul(a, hn::Div(u, hn::Add(u, two)));
+  }
+};
+
+struct Elu {
+  explicit Elu(const PointwiseParams& p) : params(p) {}
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    const V alpha = math::constant(d, params.f[0] * params.f[1]);
+    const V scale = math::constant(d, params.f[1]);
+    const V input_scale = math::constant(d, params.f[2]);
+    const V below = hn::Mul(alpha, math::expm1(d, hn::Mul(a, input_scale)));
+    return hn::IfThenElse(hn::Gt(a, hn::Zero(d)), hn::Mul(a, scale), below);
+  }
+  PointwiseParams params;
+};
+
+struct Softplus {
+  explicit Softplus(const PointwiseParams& p) : params(p) {}
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    const V beta = math::constant(d, params.f[0]);
+    const V z = hn::Mul(a, beta);
+    const V curve = hn::Div(math::log1p(d, math::exp(d, z)), beta);
+    return hn::IfThenElse(hn::Gt(z, math::constant(d, params.f[1])), a, curve);
+  }
+  PointwiseParams params;
+};
+
+struct LogSigmoid {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    const V e = math::exp_negative(d, hn::Or(a, hn::SignBit(d)));
+    return hn::Sub(min_or_second(d, hn::Zero(d), a), math::log1p(d, e));
+  }
+};
+
+template <class T, int kUnroll>
+void enter(TileTable& table) {
+  constexpr DType kDType = DTypeOf<T>::value;
+  table.add(Pointwise::kSigmoid, kDType, &map_tile<Sigmoid, T, kUnroll>);
+  table.add(Pointwise::kSilu, kDType, &map_tile<Silu, T, kUnroll>);
+  table.add(Pointwise::kGelu, kDType, &map_tile<Gelu, T, 2>);
+  table.add(Pointwise::kGeluTanh, kDType, &map_tile<GeluTanh, T, 2>);
+  table.add(Pointwise::kMish, kDType, &map_tile<Mish, T, 2>);
+  table.add(Pointwise::kElu, kDType, &map_tile<Elu, T, 2>);
+  table.add(Pointwise::kSoftplus, kDType, &map_tile<Softplus, T, 1>);
+  table.add(Pointwise::kLogSigmoid, kDType, &map_tile<LogSigmoid, T, 1>);
+}
+
+void activation(TileTable& table) {
+  enter<float, 4>(table);
+  enter<double, 2>(table);
+}
+
+}  // namespace mindtorch::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mindtorch::cpu {
+HWY_EXPORT(activation);
+void add_activation(TileTable& table) { HWY_DYNAMIC_DISPATCH(activation)(table); }
+}  // namespace mindtorch::cpu
+#endif

@@ -1,0 +1,80 @@
+// Exponentials and logarithms.
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "mindtorch/backends/cpu/tiles/exponential.cpp"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+
+#include "mindtorch/backends/cpu/tiles/math-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mindtorch::cpu::HWY_NAMESPACE {
+
+struct Exp {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    return math::exp(d, a);
+  }
+};
+struct Exp2 {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    return math::exp2(d, a);
+  }
+};
+struct Expm1 {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    return math::expm1(d, a);
+  }
+};
+struct Log {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    return math::log(d, a);
+  }
+};
+struct Log2 {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    return math::log2(d, a);
+  }
+};
+struct Log10 {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    return math::log10(d, a);
+  }
+};
+struct Log1p {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    return math::log1p(d, a);
+  }
+};
+
+template <class T>
+void enter(TileTable& table) {
+  constexpr DType kDType = DTypeOf<T>::value;
+  table.add(Pointwise::kExp, kDType, &map_tile<Exp, T>);
+  table.add(Pointwise::kExp2, kDType, &map_tile<Exp2, T, 2>);
+  table.add(Pointwise::kExpm1, kDType, &map_tile<Expm1, T, 2>);
+  table.add(Pointwise::kLog, kDType, &map_tile<Log, T>);
+  table.add(Pointwise::kLog2, kDType, &map_tile<Log2, T, 2>);
+  table.add(Pointwise::kLog10, kDType, &map_tile<Log10, T, 2>);
+  table.add(Pointwise::kLog1p, kDType, &map_tile<Log1p, T, 2>);
+}
+
+void exponential(TileTable& table) {
+  enter<float>(table);
+  enter<double>(table);
+}
+
+}  // namespace mindtorch::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mindtorch::cpu {
+HWY_EXPORT(exponential);
+void add_exponential(TileTable& table) { HWY_DYNAMIC_DISPATCH(exponential)(table); }
+}  // namespace mindtorch::cpu
+#endif
