@@ -454,6 +454,20 @@ bool Signature::parse(PyObject* const* args,
       parsed.values[filled++] = Value(IntList(list));
       break;
     }
+    // einsum("ij,jk", a, b): the rest of the positions is one list of tensors.
+    if (param.type == ArgType::kTensorList && param.list_size != 0 && is_tensor(args[i])) {
+      std::vector<Tensor>& list = parsed.tensor_lists[parsed.tensor_list_count++];
+      list.clear();
+      for (size_t j = i; j < given; ++j) {
+        if (!is_tensor(args[j])) {
+          mismatch = {Kind::kWrongType, filled, args[j]};
+          return false;
+        }
+        list.push_back(unwrap(args[j]));
+      }
+      parsed.values[filled++] = Value(TensorList(list));
+      break;
+    }
     if (MT_UNLIKELY(!convert(param, args[i], parsed, parsed.values[filled]))) {
       mismatch = {Kind::kWrongType, filled, args[i]};
       return false;

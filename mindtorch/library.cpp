@@ -16,6 +16,8 @@ const Registry& registry() {
     define_copy(ops);
     define_creation(ops);
     define_indexing(ops);
+    define_matmul(ops);
+    define_reduce(ops);
     define_rounding(ops);
     define_ternary(ops);
     define_trigonometry(ops);

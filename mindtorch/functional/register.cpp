@@ -4,6 +4,9 @@ namespace mindtorch::functional {
 
 void register_composites(ops::Registry& registry) {
   compose_copy(registry);
+  compose_einsum(registry);
+  compose_matmul(registry);
+  compose_reduce(registry);
   compose_views(registry);
 }
 

@@ -11,7 +11,9 @@ Tensor reshape(const Tensor& self, IntList shape) {
   return view(clone(self, MemoryFormat::kContiguous), sizes);
 }
 
-Tensor reshape_as(const Tensor& self, const Tensor& other) { return mindtorch::reshape(self, other.sizes()); }
+Tensor reshape_as(const Tensor& self, const Tensor& other) {
+  return mindtorch::reshape(self, other.sizes());
+}
 Tensor view_as(const Tensor& self, const Tensor& other) { return view(self, other.sizes()); }
 Tensor expand_as(const Tensor& self, const Tensor& other) { return expand(self, other.sizes()); }
 Tensor broadcast_to(const Tensor& self, IntList size) { return expand(self, size); }
@@ -185,7 +187,9 @@ std::vector<Tensor> broadcast_tensors(TensorList tensors) {
   return result;
 }
 
-Tensor atleast_1d(const Tensor& self) { return self.dim() == 0 ? mindtorch::reshape(self, {1}) : self; }
+Tensor atleast_1d(const Tensor& self) {
+  return self.dim() == 0 ? mindtorch::reshape(self, {1}) : self;
+}
 Tensor atleast_2d(const Tensor& self) {
   if (self.dim() == 0) return mindtorch::reshape(self, {1, 1});
   return self.dim() == 1 ? unsqueeze(self, 0) : self;

@@ -7,6 +7,8 @@ namespace mindtorch::cpu {
 // One function per family, called by register_cpu.
 void register_copy(ops::Registry& registry);
 void register_creation(ops::Registry& registry);
+void register_matmul(ops::Registry& registry);
+void register_reduce(ops::Registry& registry);
 
 // All CPU kernels and the pointwise engine.
 void register_cpu(ops::Registry& registry);

@@ -7,6 +7,8 @@ void register_cpu(ops::Registry& registry) {
   registry.pointwise_engine(DeviceType::kCpu, &run_pointwise);
   register_copy(registry);
   register_creation(registry);
+  register_matmul(registry);
+  register_reduce(registry);
 }
 
 }  // namespace mindtorch::cpu

@@ -1,0 +1,319 @@
+#include <algorithm>
+#include <cmath>
+
+#include "mindtorch/backends/cpu/kernels/kernels.h"
+#include "mindtorch/backends/cpu/parallel.h"
+#include "mindtorch/backends/cpu/pointwise.h"
+#include "mindtorch/backends/cpu/reduce.h"
+#include "mindtorch/backends/cpu/tile.h"
+
+namespace mindtorch::cpu {
+namespace {
+
+using Dims = std::optional<IntList>;
+using OneDim = std::optional<int64_t>;
+
+uint64_t mask_of(const Tensor& self, OneDim dim) {
+  if (!dim) return dim_mask(std::nullopt, self.dim());
+  return dim_mask(IntList(&*dim, 1), self.dim());
+}
+
+int64_t reduced_count(const Tensor& self, uint64_t mask) {
+  int64_t count = 1;
+  for (size_t i = 0; i < self.sizes().size(); ++i) {
+    if ((mask >> i & 1) != 0) count *= self.sizes()[i];
+  }
+  return count;
+}
+
+Tensor converted(const Tensor& self, DType dtype) {
+  if (self.dtype() == dtype) return self;
+  const Tensor result = Tensor::make(self.sizes(), dtype);
+  copy(self, result);
+  return result;
+}
+
+// Runs a reduction whose result comes in the accumulate dtype, then `finish` on the accumulators,
+// then rounds once into `out`.
+template <typename Finish>
+void accumulate(
+    Row function, const Tensor& self, uint64_t mask, const Tensor& out, const Finish& finish) {
+  const DType acc = accumulate_dtype(self.dtype());
+  if (acc == out.dtype()) {
+    reduce_rows(function, self, mask, out.data_ptr());
+    finish(out.data_ptr(), out.numel());
+    return;
+  }
+  const Tensor sums = Tensor::make(out.sizes(), acc);
+  reduce_rows(function, self, mask, sums.data_ptr());
+  finish(sums.data_ptr(), sums.numel());
+  find_cast(acc, out.dtype())(sums.data_ptr(), out.data_ptr(), out.numel());
+}
+
+constexpr auto kNothing = [](void*, int64_t) {};
+
+// torch converts to the asked dtype first; for integers a wider sum gives the same.
+Tensor summand(const Tensor& self, std::optional<DType> dtype) {
+  if (!dtype || *dtype == self.dtype()) return self;
+  if (*dtype == DType::kInt64 && is_integral(self.dtype(), true)) return self;
+  return converted(self, *dtype);
+}
+
+void sum(
+    ops::Launch&, const Tensor& self, Dims dim, bool, std::optional<DType> dtype, Tensor& out) {
+  accumulate(Row::kSum, summand(self, dtype), dim_mask(dim, self.dim()), out, kNothing);
+}
+
+void nansum(ops::Launch& launch,
+            const Tensor& self,
+            Dims dim,
+            bool keepdim,
+            std::optional<DType> dtype,
+            Tensor& out) {
+  if (!is_floating_point(self.dtype())) return sum(launch, self, dim, keepdim, dtype, out);
+  const Tensor numbers = Tensor::make(self.sizes(), self.dtype());
+  ops::PointwiseCall call(ops::Pointwise::kNanToNum, self.dtype(), self.dtype());
+  call.on(self)
+      .param(0, 0.0)
+      .param(1, std::numeric_limits<double>::infinity())
+      .param(2, -std::numeric_limits<double>::infinity());
+  if (numbers.numel() > 0) run_pointwise(launch, call, numbers);
+  sum(launch, numbers, dim, keepdim, dtype, out);
+}
+
+void mean(
+    ops::Launch&, const Tensor& self, Dims dim, bool, std::optional<DType> dtype, Tensor& out) {
+  const uint64_t mask = dim_mask(dim, self.dim());
+  const auto count = static_cast<double>(reduced_count(self, mask));
+  const Tensor input = summand(self, dtype);
+  const bool is_double = accumulate_dtype(input.dtype()) == DType::kFloat64;
+  accumulate(Row::kSum, input, mask, out, [&](void* sums, int64_t n) {
+    if (is_double) {
+      auto* values = static_cast<double*>(sums);
+      for (int64_t i = 0; i < n; ++i) values[i] /= count;
+    } else {
+      auto* values = static_cast<float*>(sums);
+      for (int64_t i = 0; i < n; ++i) values[i] /= static_cast<float>(count);
+    }
+  });
+}
+
+void prod(
+    ops::Launch&, const Tensor& self, OneDim dim, bool, std::optional<DType> dtype, Tensor& out) {
+  accumulate(Row::kProd, summand(self, dtype), mask_of(self, dim), out, kNothing);
+}
+
+template <Row kFunction>
+void extreme(ops::Launch&, const Tensor& self, IntList dim, bool, Tensor& out) {
+  reduce_rows(kFunction, self, dim_mask(dim, self.dim()), out.data_ptr());
+}
+
+template <Row kFunction>
+void extreme_all(ops::Launch&, const Tensor& self, Tensor& out) {
+  reduce_rows(kFunction, self, dim_mask(std::nullopt, self.dim()), out.data_ptr());
+}
+
+void aminmax(ops::Launch&, const Tensor& self, OneDim dim, bool, Tensor& min, Tensor& max) {
+  reduce_rows(Row::kMin, self, mask_of(self, dim), min.data_ptr());
+  reduce_rows(Row::kMax, self, mask_of(self, dim), max.data_ptr());
+}
+
+template <Row kFunction>
+void extreme_dim(
+    ops::Launch&, const Tensor& self, int64_t dim, bool, Tensor& values, Tensor& indices) {
+  reduce_arg(kFunction, self, mask_of(self, dim), values.data_ptr(), indices.data<int64_t>());
+}
+
+template <Row kFunction>
+void arg_extreme(ops::Launch&, const Tensor& self, OneDim dim, bool, Tensor& out) {
+  if (!dim || self.dim() < 2) {
+    reduce_rows(kFunction, self, mask_of(self, dim), out.data_ptr());
+    return;
+  }
+  const Tensor values = Tensor::make(out.sizes(), self.dtype());
+  reduce_arg(kFunction, self, mask_of(self, dim), values.data_ptr(), out.data<int64_t>());
+}
+
+template <Row kFunction>
+void truth(ops::Launch&, const Tensor& self, Dims dim, bool, Tensor& out) {
+  reduce_rows(kFunction, self, dim_mask(dim, self.dim()), out.data_ptr());  // bool and uint8 agree
+}
+
+// Variances and means of the kept elements; either output may be absent.
+void moments(const Tensor& self,
+             Dims dim,
+             const std::optional<Scalar>& correction,
+             bool root,
+             const Tensor& spread,
+             const Tensor* mean) {
+  const auto count = static_cast<size_t>(spread.numel());
+  const auto found = std::make_unique<Moments[]>(count);
+  reduce_rows(Row::kMoments, self, dim_mask(dim, self.dim()), found.get());
+  const double less = correction ? correction->to_double() : 1.0;
+  const auto store = [&](const Tensor& to, const auto& value_of) {
+    visit_dtype(to.dtype(), [&]<typename T>() {
+      if constexpr (std::is_same_v<T, double>) {
+        for (size_t i = 0; i < count; ++i) to.data<T>()[i] = value_of(found[i]);
+      } else if constexpr (!std::is_integral_v<T>) {
+        for (size_t i = 0; i < count; ++i) {
+          to.data<T>()[i] = static_cast<T>(static_cast<float>(value_of(found[i])));
+        }
+      }
+    });
+  };
+  store(spread, [&](const Moments& m) {
+    const double degrees = std::max(0.0, static_cast<double>(m.count) - less);
+    const double variance = m.m2 / degrees;
+    return root ? std::sqrt(variance) : variance;
+  });
+  if (mean != nullptr) {
+    store(*mean, [](const Moments& m) {
+      return m.count == 0 ? std::numeric_limits<double>::quiet_NaN() : m.mean;
+    });
+  }
+}
+
+template <bool kRoot>
+void var(ops::Launch&,
+         const Tensor& self,
+         Dims dim,
+         std::optional<Scalar> correction,
+         bool,
+         Tensor& out) {
+  moments(self, dim, correction, kRoot, out, nullptr);
+}
+
+template <bool kRoot>
+void var_mean(ops::Launch&,
+              const Tensor& self,
+              Dims dim,
+              std::optional<Scalar> correction,
+              bool,
+              Tensor& out,
+              Tensor& mean) {
+  moments(self, dim, correction, kRoot, out, &mean);
+}
+
+// |x| ** p, summed, to the power of 1 / p, and the limits of that for 0 and infinity.
+void vector_norm(ops::Launch& launch,
+                 const Tensor& self,
+                 const Scalar& ord,
+                 Dims dim,
+                 bool,
+                 std::optional<DType> dtype,
+                 Tensor& out) {
+  const Tensor input = dtype ? converted(self, *dtype) : self;
+  const uint64_t mask = dim_mask(dim, self.dim());
+  const double p = ord.to_double();
+  const bool is_double = accumulate_dtype(input.dtype()) == DType::kFloat64;
+  const auto on_sums = [&](const auto& function) {
+    return [&](void* sums, int64_t n) {
+      for (int64_t i = 0; i < n; ++i) {
+        if (is_double) {
+          static_cast<double*>(sums)[i] = function(static_cast<double*>(sums)[i]);
+        } else {
+          static_cast<float*>(sums)[i] =
+              static_cast<float>(function(double{static_cast<float*>(sums)[i]}));
+        }
+      }
+    };
+  };
+  if (p == 2) {
+    const auto root = [](double x) { return std::sqrt(x); };
+    return accumulate(Row::kSumSquares, input, mask, out, on_sums(root));
+  }
+  if (p == 1) return accumulate(Row::kSumAbs, input, mask, out, kNothing);
+  const auto apply = [&](ops::Pointwise function, const Tensor& operand, DType result,
+                         const Tensor* other = nullptr) {
+    const Tensor value = Tensor::make(operand.sizes(), result);
+    ops::PointwiseCall call(function, operand.dtype(), result);
+    call.on(operand);
+    if (other != nullptr) call.on(*other);
+    if (value.numel() > 0) run_pointwise(launch, call, value);
+    return value;
+  };
+  if (p == 0) {
+    const Tensor zero = Tensor::wrapped_number(0.0);
+    const Tensor set = apply(ops::Pointwise::kNe, input, DType::kBool, &zero);
+    return accumulate(Row::kSum, converted(set, input.dtype()), mask, out, kNothing);
+  }
+  const Tensor magnitude = apply(ops::Pointwise::kAbs, input, input.dtype());
+  if (std::isinf(p)) {
+    MT_CHECK(reduced_count(self, mask) > 0, RuntimeError, "linalg.vector_norm cannot compute the ",
+             p, " norm on an empty tensor because the operation does not have an identity");
+    return reduce_rows(p > 0 ? Row::kMax : Row::kMin, magnitude, mask, out.data_ptr());
+  }
+  const Tensor exponent = Tensor::wrapped_number(p);
+  const Tensor wide =
+      magnitude.dtype() == DType::kFloat64 ? magnitude : converted(magnitude, DType::kFloat32);
+  const Tensor powers = apply(ops::Pointwise::kPow, wide, wide.dtype(), &exponent);
+  const auto root = [p](double x) { return std::pow(x, 1.0 / p); };
+  accumulate(Row::kSum, powers, mask, out, on_sums(root));
+}
+
+void logsumexp(ops::Launch&, const Tensor& self, IntList dim, bool, Tensor& out) {
+  const Tensor input = is_floating_point(self.dtype()) ? self : converted(self, out.dtype());
+  accumulate(Row::kLogsumexp, input, dim_mask(dim, self.dim()), out, kNothing);
+}
+
+// One row function over the whole of `dim`; other layouts go through a transposed copy.
+template <Row kFunction>
+void softmax(ops::Launch&, const Tensor& self, int64_t dim, std::optional<DType>, Tensor& out) {
+  if (out.numel() == 0) return;
+  const Tensor input = converted(self, out.dtype());
+  const auto d = static_cast<size_t>(wrap_dim(dim, self.dim()));
+  const int64_t n = self.dim() == 0 ? 1 : self.sizes()[d];
+  const RowFn row = find_row(kFunction, out.dtype());
+  const auto over_rows = [&](const Tensor& from, const Tensor& to) {
+    const int64_t bytes = n * out.element_size();
+    parallel_for(0, to.numel() / n, std::max<int64_t>(1, 8 * 1024 / n),
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t i = begin; i < end; ++i) {
+                     row(from.data<char>() + i * bytes, to.data<char>() + i * bytes, n);
+                   }
+                 });
+  };
+  const bool is_last = self.dim() == 0 || d + 1 == self.sizes().size();
+  if (is_last && input.is_contiguous()) return over_rows(input, out);
+  Shape sizes = input.sizes();
+  Shape from_strides = input.strides();
+  Shape to_strides = out.strides();
+  for (Shape* list : {&sizes, &from_strides, &to_strides}) {
+    if (!list->empty()) std::rotate(list->begin() + d, list->begin() + d + 1, list->end());
+  }
+  const Tensor rows = Tensor::make(sizes, out.dtype());
+  copy(input.alias(sizes, from_strides, input.storage_offset()), rows);
+  over_rows(rows, rows);
+  copy(rows, out.alias(sizes, to_strides, out.storage_offset()));
+}
+
+}  // namespace
+
+void register_reduce(ops::Registry& registry) {
+  constexpr auto kCpu = DeviceType::kCpu;
+  registry.kernel<sum>(kCpu, "sum.dim_IntList");
+  registry.kernel<nansum>(kCpu, "nansum");
+  registry.kernel<mean>(kCpu, "mean.dim");
+  registry.kernel<prod>(kCpu, "prod.dim_int");
+  registry.kernel<extreme<Row::kMax>>(kCpu, "amax");
+  registry.kernel<extreme<Row::kMin>>(kCpu, "amin");
+  registry.kernel<aminmax>(kCpu, "aminmax");
+  registry.kernel<extreme_all<Row::kMax>>(kCpu, "max");
+  registry.kernel<extreme_all<Row::kMin>>(kCpu, "min");
+  registry.kernel<extreme_dim<Row::kArgmax>>(kCpu, "max.dim");
+  registry.kernel<extreme_dim<Row::kArgmin>>(kCpu, "min.dim");
+  registry.kernel<arg_extreme<Row::kArgmax>>(kCpu, "argmax");
+  registry.kernel<arg_extreme<Row::kArgmin>>(kCpu, "argmin");
+  registry.kernel<truth<Row::kAny>>(kCpu, "any.dims");
+  registry.kernel<truth<Row::kAll>>(kCpu, "all.dims");
+  registry.kernel<var<false>>(kCpu, "var.correction");
+  registry.kernel<var<true>>(kCpu, "std.correction");
+  registry.kernel<var_mean<false>>(kCpu, "var_mean.correction");
+  registry.kernel<var_mean<true>>(kCpu, "std_mean.correction");
+  registry.kernel<vector_norm>(kCpu, "linalg_vector_norm");
+  registry.kernel<logsumexp>(kCpu, "logsumexp");
+  registry.kernel<softmax<Row::kSoftmax>>(kCpu, "softmax.int");
+  registry.kernel<softmax<Row::kLogSoftmax>>(kCpu, "log_softmax.int");
+}
+
+}  // namespace mindtorch::cpu

@@ -1,0 +1,89 @@
+// Reductions made of other ops.
+#include <cmath>
+
+#include "mindtorch/functional/composites.h"
+#include "mindtorch/functional/functions.h"
+
+namespace mindtorch::functional {
+namespace {
+
+Scalar correction(bool unbiased) { return unbiased ? 1 : 0; }
+
+Tensor var_all(const Tensor& self, bool unbiased) {
+  return mindtorch::var(self, std::nullopt, correction(unbiased), false);
+}
+Tensor var_dim(const Tensor& self, std::optional<IntList> dim, bool unbiased, bool keepdim) {
+  return mindtorch::var(self, dim, std::optional<Scalar>(correction(unbiased)), keepdim);
+}
+Tensor std_all(const Tensor& self, bool unbiased) {
+  return mindtorch::std(self, std::nullopt, correction(unbiased), false);
+}
+Tensor std_dim(const Tensor& self, std::optional<IntList> dim, bool unbiased, bool keepdim) {
+  return mindtorch::std(self, dim, std::optional<Scalar>(correction(unbiased)), keepdim);
+}
+
+Tensor nanmean(const Tensor& self,
+               std::optional<IntList> dim,
+               bool keepdim,
+               std::optional<DType> dtype) {
+  MT_CHECK(is_floating_point(self.dtype()), RuntimeError,
+           "nanmean(): expected input to have floating point or complex dtype but got ",
+           legacy_name(self.dtype()));
+  const Tensor count = mindtorch::sum(logical_not(isnan(self)), dim, keepdim);
+  return div(mindtorch::nansum(self, dim, keepdim, dtype), count);
+}
+
+Tensor count_nonzero(const Tensor& self, std::optional<IntList> dim) {
+  return mindtorch::sum(ne(self, Scalar(0)), dim);
+}
+
+Tensor dist(const Tensor& self, const Tensor& other, const Scalar& p) {
+  return linalg_vector_norm(sub(self, other), p);
+}
+
+bool equal(const Tensor& self, const Tensor& other) {
+  MT_CHECK(self.dtype() == other.dtype(), RuntimeError, "Expected object of data type ",
+           name(self.dtype()), " but got data type ", name(other.dtype()),
+           " for argument 'other' in call to equal");
+  if (self.sizes() != other.sizes()) return false;
+  if (self.numel() == 0) return true;
+  return item(mindtorch::all(eq(self, other))).to_bool();
+}
+
+Tensor isclose(const Tensor& self, const Tensor& other, double rtol, double atol, bool equal_nan) {
+  MT_CHECK(self.dtype() == other.dtype(), RuntimeError, name(self.dtype()), " did not match ",
+           name(other.dtype()));
+  MT_CHECK(rtol >= 0, RuntimeError, "rtol must be greater than or equal to zero, but got ", rtol);
+  MT_CHECK(atol >= 0, RuntimeError, "atol must be greater than or equal to zero, but got ", atol);
+  Tensor close = eq(self, other);
+  if (is_floating_point(self.dtype()) && equal_nan) {
+    close = logical_or(close, logical_and(isnan(self), isnan(other)));
+  }
+  if (rtol == 0 && atol == 0) return close;
+  const Tensor a = is_floating_point(self.dtype()) ? self : _to_copy(self, default_dtype());
+  const Tensor b = is_floating_point(self.dtype()) ? other : _to_copy(other, default_dtype());
+  const Tensor allowed = add(abs(mul(b, Scalar(rtol))), Scalar(atol));
+  const Tensor error = abs(sub(a, b));
+  return logical_or(close, logical_and(isfinite(error), le(error, allowed)));
+}
+
+bool allclose(const Tensor& self, const Tensor& other, double rtol, double atol, bool equal_nan) {
+  return item(mindtorch::all(mindtorch::isclose(self, other, rtol, atol, equal_nan))).to_bool();
+}
+
+}  // namespace
+
+void compose_reduce(ops::Registry& registry) {
+  registry.composite<var_all>("var");
+  registry.composite<var_dim>("var.dim");
+  registry.composite<std_all>("std");
+  registry.composite<std_dim>("std.dim");
+  registry.composite<nanmean>("nanmean");
+  registry.composite<count_nonzero>("count_nonzero");
+  registry.composite<dist>("dist");
+  registry.composite<equal>("equal");
+  registry.composite<isclose>("isclose");
+  registry.composite<allclose>("allclose");
+}
+
+}  // namespace mindtorch::functional

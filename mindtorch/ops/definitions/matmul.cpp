@@ -1,0 +1,201 @@
+// Products of vectors and matrices.
+#include "mindtorch/ops/definitions/definitions.h"
+#include "mindtorch/ops/definitions/rules.h"
+
+namespace mindtorch::ops {
+namespace {
+
+void check_product(const char* name, const Tensor& a, const Tensor& b) {
+  MT_CHECK(a.dtype() == b.dtype(), RuntimeError,
+           "expected m1 and m2 to have the same dtype, but got: ", mindtorch::name(a.dtype()),
+           " != ", mindtorch::name(b.dtype()));
+  MT_CHECK(a.dtype() != DType::kBool, RuntimeError, "\"", name, "\" not implemented for 'Bool'");
+}
+
+void check_matrix(const char* name, const Tensor& tensor, int64_t dims) {
+  MT_CHECK(tensor.dim() == dims, RuntimeError, name);
+}
+
+TensorSpec product(Shape sizes, const Tensor& like) {
+  return contiguous_spec(std::move(sizes), like.dtype(), like.device());
+}
+
+TensorSpec mm(const Tensor& self, const Tensor& mat2) {
+  check_matrix("self must be a matrix", self, 2);
+  check_matrix("mat2 must be a matrix", mat2, 2);
+  MT_CHECK(self.size(1) == mat2.size(0), RuntimeError,
+           "mat1 and mat2 shapes cannot be multiplied (", self.size(0), "x", self.size(1), " and ",
+           mat2.size(0), "x", mat2.size(1), ")");
+  check_product("addmm_impl_cpu_", self, mat2);
+  return product({self.size(0), mat2.size(1)}, self);
+}
+
+TensorSpec bmm(const Tensor& self, const Tensor& mat2) {
+  check_matrix("batch1 must be a 3D tensor", self, 3);
+  check_matrix("batch2 must be a 3D tensor", mat2, 3);
+  MT_CHECK(self.size(0) == mat2.size(0) && self.size(2) == mat2.size(1), RuntimeError,
+           "Expected size for first two dimensions of batch2 tensor to be: [", self.size(0), ", ",
+           self.size(2), "] but got: [", mat2.size(0), ", ", mat2.size(1), "].");
+  check_product("baddbmm_with_gemm", self, mat2);
+  return product({self.size(0), self.size(1), mat2.size(2)}, self);
+}
+
+TensorSpec mv(const Tensor& self, const Tensor& vec) {
+  MT_CHECK(self.dim() == 2 && vec.dim() == 1, RuntimeError,
+           "vector + matrix @ vector expected, got 1, ", self.dim(), ", ", vec.dim());
+  MT_CHECK(self.size(1) == vec.size(0), RuntimeError, "size mismatch, got input (", self.size(0),
+           "), mat (", self.size(0), "x", self.size(1), "), vec (", vec.size(0), ")");
+  check_product("addmv_impl_cpu", self, vec);
+  return product({self.size(0)}, self);
+}
+
+TensorSpec dot(const Tensor& self, const Tensor& tensor) {
+  MT_CHECK(self.dim() == 1 && tensor.dim() == 1, RuntimeError, "1D tensors expected, but got ",
+           self.dim(), "D and ", tensor.dim(), "D tensors");
+  MT_CHECK(self.dtype() == tensor.dtype(), RuntimeError,
+           "dot : expected both vectors to have same dtype, but found ", legacy_name(self.dtype()),
+           " and ", legacy_name(tensor.dtype()));
+  MT_CHECK(self.dtype() != DType::kBool, RuntimeError, "\"dot\" not implemented for 'Bool'");
+  MT_CHECK(self.numel() == tensor.numel(), RuntimeError,
+           "inconsistent tensor size, expected tensor [", self.numel(), "] and src [",
+           tensor.numel(), "] to have the same number of elements, but got ", self.numel(), " and ",
+           tensor.numel(), " elements respectively");
+  return product({}, self);
+}
+
+void check_factors(const Tensor& self, const Scalar& beta, const Scalar& alpha) {
+  MT_CHECK(is_floating_point(self.dtype()) || (beta.is_integral() && alpha.is_integral()),
+           RuntimeError,
+           "For integral input tensors, argument beta must not be a floating point number.");
+}
+
+void check_bias(const Tensor& self, const Tensor& product_input, IntList sizes) {
+  MT_CHECK(self.dtype() == product_input.dtype(), RuntimeError,
+           "self and mat2 must have the same dtype, but got ", legacy_name(self.dtype()), " and ",
+           legacy_name(product_input.dtype()));
+  MT_CHECK(broadcast_shapes(self.sizes(), sizes) == Shape(sizes), RuntimeError,
+           "The expanded size of the tensor must match: input of size ", to_string(self.sizes()),
+           " does not broadcast to the product of size ", to_string(sizes));
+}
+
+TensorSpec addmm(const Tensor& self,
+                 const Tensor& mat1,
+                 const Tensor& mat2,
+                 const Scalar& beta,
+                 const Scalar& alpha) {
+  check_matrix("mat1 must be a matrix", mat1, 2);
+  TensorSpec spec = mm(mat1, mat2);
+  check_bias(self, mat1, spec.sizes);
+  check_factors(self, beta, alpha);
+  return spec;
+}
+
+TensorSpec addmv(const Tensor& self,
+                 const Tensor& mat,
+                 const Tensor& vec,
+                 const Scalar& beta,
+                 const Scalar& alpha) {
+  TensorSpec spec = mv(mat, vec);
+  check_bias(self, mat, spec.sizes);
+  check_factors(self, beta, alpha);
+  return spec;
+}
+
+TensorSpec baddbmm(const Tensor& self,
+                   const Tensor& batch1,
+                   const Tensor& batch2,
+                   const Scalar& beta,
+                   const Scalar& alpha) {
+  TensorSpec spec = bmm(batch1, batch2);
+  check_bias(self, batch1, spec.sizes);
+  check_factors(self, beta, alpha);
+  return spec;
+}
+
+}  // namespace
+
+void define_matmul(Registry& ops) {
+  ops.define<mm>("mm(Tensor self, Tensor mat2) -> Tensor")
+      .variants(kOutVariant)
+      .doc("The product of two matrices.",
+           ">>> torch.mm(torch.ones(1, 2), torch.ones(2, 1))\ntensor([[2.]])");
+  ops.define<bmm>("bmm(Tensor self, Tensor mat2) -> Tensor")
+      .variants(kOutVariant)
+      .doc("The products of two batches of matrices.",
+           ">>> torch.bmm(torch.ones(2, 1, 3), torch.ones(2, 3, 1)).shape\ntorch.Size([2, 1, 1])");
+  ops.define<mv>("mv(Tensor self, Tensor vec) -> Tensor")
+      .variants(kOutVariant)
+      .doc("The product of a matrix and a vector.",
+           ">>> torch.mv(torch.ones(1, 2), torch.ones(2))\ntensor([2.])");
+  ops.define<dot>("dot(Tensor self, Tensor tensor) -> Tensor")
+      .variants(kOutVariant)
+      .doc("The inner product of two vectors.",
+           ">>> torch.dot(torch.tensor([1, 2]), torch.tensor([3, 4]))\ntensor(11)");
+  ops.define<dot>("vdot(Tensor self, Tensor other) -> Tensor")
+      .variants(kOutVariant)
+      .doc("The inner product of two vectors.",
+           ">>> torch.vdot(torch.tensor([1, 2]), torch.tensor([3, 4]))\ntensor(11)");
+  ops.define<addmm>(
+         "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor")
+      .variants(kInplaceAndOut)
+      .doc("beta * self + alpha * (mat1 @ mat2).",
+           ">>> torch.addmm(torch.ones(1, 1), torch.ones(1, 2), torch.ones(2, 1))\ntensor([[3.]])");
+  ops.define<addmv>(
+         "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor")
+      .variants(kInplaceAndOut)
+      .doc("beta * self + alpha * (mat @ vec).",
+           ">>> torch.addmv(torch.ones(1), torch.ones(1, 2), torch.ones(2))\ntensor([3.])");
+  ops.define<baddbmm>(
+         "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> "
+         "Tensor")
+      .variants(kInplaceAndOut)
+      .doc("beta * self + alpha * (batch1 @ batch2), batch by batch.",
+           ">>> torch.baddbmm(torch.ones(1), torch.ones(1, 1, 2), torch.ones(1, 2, 1))\n"
+           "tensor([[[3.]]])");
+  // Composites, written in functional/matmul.cpp.
+  ops.define("matmul(Tensor self, Tensor other) -> Tensor")
+      .variants(kOutVariant)
+      .also({"linalg_matmul"})
+      .doc("The matrix product in all its shapes: vectors, matrices and broadcast batches.",
+           ">>> torch.matmul(torch.ones(4, 1, 2), torch.ones(2, 3)).shape\ntorch.Size([4, 1, 3])");
+  ops.define(
+         "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> "
+         "Tensor")
+      .variants(kInplaceAndOut)
+      .doc("beta * self + alpha * the sum of batch1 @ batch2 over the batch.",
+           ">>> torch.addbmm(torch.zeros(1), torch.ones(2, 1, 2), torch.ones(2, 2, 1))\n"
+           "tensor([[4.]])");
+  ops.define(
+         "addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor")
+      .variants(kInplaceAndOut)
+      .doc("beta * self + alpha * outer(vec1, vec2).",
+           ">>> torch.addr(torch.zeros(1, 1), torch.ones(1), torch.ones(1))\ntensor([[1.]])");
+  ops.define("outer(Tensor self, Tensor vec2) -> Tensor")
+      .variants(kOutVariant)
+      .also({"ger"})
+      .doc("All products of two vectors' elements.",
+           ">>> torch.outer(torch.tensor([1, 2]), torch.tensor([3, 4]))\n"
+           "tensor([[3, 4],\n        [6, 8]])");
+  ops.define("inner(Tensor self, Tensor other) -> Tensor")
+      .variants(kOutVariant)
+      .doc("Products summed over the last dimension of both.",
+           ">>> torch.inner(torch.tensor([1, 2]), torch.tensor([3, 4]))\ntensor(11)");
+  ops.define("chain_matmul(Tensor[1] matrices) -> Tensor")
+      .variants(kOutVariant)
+      .function_only()
+      .doc("The product of several matrices, in the cheapest order.",
+           ">>> torch.chain_matmul([torch.ones(1, 2), torch.ones(2, 1)])\ntensor([[2.]])");
+  ops.define("einsum(str equation, Tensor[1] tensors) -> Tensor")
+      .function_only()
+      .doc("Products and sums written as Einstein wrote them.",
+           ">>> torch.einsum('i,j->ij', [torch.tensor([1, 2]), torch.tensor([3])])\n"
+           "tensor([[3],\n        [6]])");
+  ops.define("tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor")
+      .internal();
+  ops.define("linear(Tensor self, Tensor weight, Tensor? bias=None) -> Tensor")
+      .nn_function()
+      .doc("self @ weight.T + bias.",
+           ">>> torch.nn.functional.linear(torch.ones(2), torch.ones(3, 2))\ntensor([2., 2., 2.])");
+}
+
+}  // namespace mindtorch::ops
