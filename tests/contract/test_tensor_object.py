@@ -471,3 +471,23 @@ def test_argument_names(torch):
     assert x.permute(dims=(1, 0)).shape == (3, 2)
     assert torch.arange(start=1, end=4).tolist() == [1, 2, 3]
     assert torch.clamp(x, min=1, max=2).max().item() == 2
+
+
+def test_equal_and_allclose(torch):
+    x = torch.tensor([1.0, 2.0])
+    assert torch.equal(x, x.clone()) is True and x.equal(x) is True
+    assert torch.equal(x, torch.tensor([1.0, 2.5])) is False
+    assert torch.equal(x, torch.tensor([[1.0, 2.0]])) is False
+    assert torch.equal(torch.zeros(0), torch.zeros(0))
+    assert not torch.equal(torch.tensor([float("nan")]), torch.tensor([float("nan")]))
+    assert torch.equal(x.view(1, 2).t(), torch.tensor([[1.0], [2.0]]))
+    assert torch.allclose(x, x + 1e-9) is True and x.allclose(x + 1) is False
+    assert torch.allclose(x, x + 0.1, atol=0.2) and torch.allclose(x, x * 1.1, rtol=0.2)
+    nan = torch.tensor([float("nan")])
+    assert not torch.allclose(nan, nan) and torch.allclose(nan, nan, equal_nan=True)
+    inf = torch.tensor([float("inf")])
+    assert torch.allclose(inf, inf) and not torch.allclose(inf, -inf)
+    with pytest.raises(RuntimeError, match="Float did not match Double"):
+        torch.allclose(x, x.double())
+    with pytest.raises(RuntimeError, match="must match"):
+        torch.allclose(x, torch.ones(3))

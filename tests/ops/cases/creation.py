@@ -79,6 +79,11 @@ LIKE_INT = [S(T((3, 4)), dtype=Dtype("int32"))]
 NEW = [S(T((2,)), 3, 4), S(T((2,)), (3, 4)), S(T(()), ()), S(T((2,)), 0)]
 
 CASES = [
+    *by_dtype("empty", None, *[(size,) for size in SIZES], (2, 3), bad=(NEGATIVE,)),
+    made("empty", None, [S(2, 3), S(()), S(0)], ("float32",), "default"),
+    made(
+        "empty_strided", None, [S((2, 3), (1, 2)), S((), ()), S((2, 3), (4, 1))], ("float32",), ""
+    ),
     # size and dtype
     *by_dtype("zeros", full_of(0), *[(size,) for size in SIZES], (2, 3), bad=(NEGATIVE,)),
     *by_dtype("ones", full_of(1), *[(size,) for size in SIZES], (2, 3), bad=(NEGATIVE,)),
