@@ -36,22 +36,51 @@ inline constexpr Factor kOneFactor = {1.0, 1};
 
 // c = alpha * a @ b + beta * c, with a of m x k, b of k x n, c of m x n. When beta is 0, c is only
 // written: it may hold NaN or nothing at all. When alpha or k is 0, a and b are not read.
-MT_API void gemm(DType dtype, int64_t m, int64_t n, int64_t k, ConstMatrix a, ConstMatrix b,
-                 Matrix c, Factor alpha = kOneFactor, Factor beta = kZeroFactor);
+MT_API void gemm(DType dtype,
+                 int64_t m,
+                 int64_t n,
+                 int64_t k,
+                 ConstMatrix a,
+                 ConstMatrix b,
+                 Matrix c,
+                 Factor alpha = kOneFactor,
+                 Factor beta = kZeroFactor);
 
 // The same for `batch` products whose matrices lie `*_batch_stride` elements apart; 0 gives every
 // product the same a or b. Small products are divided among threads, large ones one by one within.
-MT_API void batched_gemm(DType dtype, int64_t batch, int64_t m, int64_t n, int64_t k,
-                         ConstMatrix a, int64_t a_batch_stride, ConstMatrix b,
-                         int64_t b_batch_stride, Matrix c, int64_t c_batch_stride,
-                         Factor alpha = kOneFactor, Factor beta = kZeroFactor);
+MT_API void batched_gemm(DType dtype,
+                         int64_t batch,
+                         int64_t m,
+                         int64_t n,
+                         int64_t k,
+                         ConstMatrix a,
+                         int64_t a_batch_stride,
+                         ConstMatrix b,
+                         int64_t b_batch_stride,
+                         Matrix c,
+                         int64_t c_batch_stride,
+                         Factor alpha = kOneFactor,
+                         Factor beta = kZeroFactor);
 
 // y = alpha * a @ x + beta * y, with a of m x k.
-MT_API void gemv(DType dtype, int64_t m, int64_t k, ConstMatrix a, const void* x, int64_t x_stride,
-                 void* y, int64_t y_stride, Factor alpha = kOneFactor, Factor beta = kZeroFactor);
+MT_API void gemv(DType dtype,
+                 int64_t m,
+                 int64_t k,
+                 ConstMatrix a,
+                 const void* x,
+                 int64_t x_stride,
+                 void* y,
+                 int64_t y_stride,
+                 Factor alpha = kOneFactor,
+                 Factor beta = kZeroFactor);
 
 // *out = the sum of x[i] * y[i]; 0 when n is 0.
-MT_API void dot(DType dtype, int64_t n, const void* x, int64_t x_stride, const void* y,
-                int64_t y_stride, void* out);
+MT_API void dot(DType dtype,
+                int64_t n,
+                const void* x,
+                int64_t x_stride,
+                const void* y,
+                int64_t y_stride,
+                void* out);
 
 }  // namespace mindtorch::cpu

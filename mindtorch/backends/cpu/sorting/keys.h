@@ -15,18 +15,31 @@ namespace mindtorch::cpu::sorting {
 // then lowest index" is the one order all algorithms implement. Keys give their value back except
 // for zeros and NaNs, which share a key: their bytes are read again from the input.
 
-template <int kBytes> struct UnsignedOf;
-template <> struct UnsignedOf<1> { using type = uint8_t; };
-template <> struct UnsignedOf<2> { using type = uint16_t; };
-template <> struct UnsignedOf<4> { using type = uint32_t; };
-template <> struct UnsignedOf<8> { using type = uint64_t; };
+template <int kBytes>
+struct UnsignedOf;
+template <>
+struct UnsignedOf<1> {
+  using type = uint8_t;
+};
+template <>
+struct UnsignedOf<2> {
+  using type = uint16_t;
+};
+template <>
+struct UnsignedOf<4> {
+  using type = uint32_t;
+};
+template <>
+struct UnsignedOf<8> {
+  using type = uint64_t;
+};
 
 template <typename T>
 using KeyOf = typename UnsignedOf<sizeof(T)>::type;
 
 template <typename T>
-inline constexpr bool kIsFloat = std::is_floating_point_v<T> || std::is_same_v<T, Half> ||
-                                 std::is_same_v<T, BFloat16>;
+inline constexpr bool kIsFloat =
+    std::is_floating_point_v<T> || std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
 
 template <typename T>
 inline constexpr KeyOf<T> kSignBit = static_cast<KeyOf<T>>(KeyOf<T>{1} << (8 * sizeof(T) - 1));
@@ -34,10 +47,14 @@ inline constexpr KeyOf<T> kSignBit = static_cast<KeyOf<T>>(KeyOf<T>{1} << (8 * s
 // The bits of +infinity; a magnitude above them is NaN. Only for floats.
 template <typename T>
 constexpr KeyOf<T> infinity_bits() {
-  if constexpr (std::is_same_v<T, Half>) return 0x7c00;
-  else if constexpr (std::is_same_v<T, BFloat16>) return 0x7f80;
-  else if constexpr (std::is_same_v<T, float>) return 0x7f800000u;
-  else return 0x7ff0000000000000u;
+  if constexpr (std::is_same_v<T, Half>)
+    return 0x7c00;
+  else if constexpr (std::is_same_v<T, BFloat16>)
+    return 0x7f80;
+  else if constexpr (std::is_same_v<T, float>)
+    return 0x7f800000u;
+  else
+    return 0x7ff0000000000000u;
 }
 
 // The ascending keys of -0.0 and 0.0, and of every NaN.

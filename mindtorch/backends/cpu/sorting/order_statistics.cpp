@@ -120,8 +120,8 @@ void mode(const Wanted& wanted) {
 
 }  // namespace
 
-void kthvalue_row(DType dtype, const void* in, int64_t n, int64_t k, void* value_out,
-                  int64_t* index_out) {
+void kthvalue_row(
+    DType dtype, const void* in, int64_t n, int64_t k, void* value_out, int64_t* index_out) {
   const Wanted wanted{dtype, in, n, value_out, index_out};
   visit_dtype(dtype, [&]<typename T>() {
     select_rank<T>(wanted, [k](const WideKey<T>*, const KeyRange&) { return k - 1; });

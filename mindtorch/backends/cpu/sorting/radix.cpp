@@ -34,10 +34,18 @@ class RadixPasses {
     digit_bits_ = (key_bits + passes - 1) / passes;
     for (int p = 0; p < passes; ++p) std::fill_n(tables_[p].data(), size_t{1} << digit_bits_, 0u);
     switch (passes) {
-      case 1: count_digits<1>(key_at); break;
-      case 2: count_digits<2>(key_at); break;
-      case 3: count_digits<3>(key_at); break;
-      default: count_digits<4>(key_at); break;
+      case 1:
+        count_digits<1>(key_at);
+        break;
+      case 2:
+        count_digits<2>(key_at);
+        break;
+      case 3:
+        count_digits<3>(key_at);
+        break;
+      default:
+        count_digits<4>(key_at);
+        break;
     }
     const uint64_t first = key_at(0);
     for (int p = 0; p < passes; ++p) {
@@ -94,8 +102,8 @@ class RadixPasses {
 // items_out = key_at(i) << 32 | index_at(i) in stable order of the keys. Neither may read items_out
 // or spare.
 template <typename KeyAt, typename IndexAt>
-void order(int64_t n, int key_bits, KeyAt key_at, IndexAt index_at, uint64_t* items_out,
-           uint64_t* spare) {
+void order(
+    int64_t n, int key_bits, KeyAt key_at, IndexAt index_at, uint64_t* items_out, uint64_t* spare) {
   RadixPasses passes(n, key_bits, key_at);
   const auto item_at = [&](int64_t i) { return uint64_t{key_at(i)} << 32 | index_at(i); };
   if (passes.count() == 0) {
@@ -117,7 +125,11 @@ void order(int64_t n, int key_bits, KeyAt key_at, IndexAt index_at, uint64_t* it
 constexpr int64_t kInsertionRun = 24;
 
 // Puts a run of items whose upper key bits tie in order of the whole keys.
-void settle_run(const uint64_t* keys, uint64_t low_mask, uint64_t base, uint64_t* items, int64_t n,
+void settle_run(const uint64_t* keys,
+                uint64_t low_mask,
+                uint64_t base,
+                uint64_t* items,
+                int64_t n,
                 uint64_t* spare) {
   if (n <= kInsertionRun) {
     std::array<uint64_t, kInsertionRun> run_keys;
@@ -167,7 +179,8 @@ void counting_sort(Key* keys, int64_t n, Key low, Key range) {
   }
 }
 
-// Short rows do not amortise tables, and longer ones than an offset can number are not radix sorted.
+// Short rows do not amortise tables, and longer ones than an offset can number are not radix
+// sorted.
 bool plain_sort_pays(int64_t n) { return n < 128 || n > int64_t{UINT32_MAX}; }
 
 template <typename Key>
@@ -187,15 +200,22 @@ void radix_sort_keys(Key* keys, int64_t n, Key low, int shift, int key_bits, Key
 
 }  // namespace
 
-void order_keys(const uint32_t* keys, int64_t n, uint32_t low, uint32_t high, uint64_t* items_out,
+void order_keys(const uint32_t* keys,
+                int64_t n,
+                uint32_t low,
+                uint32_t high,
+                uint64_t* items_out,
                 uint64_t* spare) {
   order(
-      n, varying_bits(high - low),
-      [keys, low](int64_t i) { return keys[i] - low; },
+      n, varying_bits(high - low), [keys, low](int64_t i) { return keys[i] - low; },
       [](int64_t i) { return static_cast<uint64_t>(i); }, items_out, spare);
 }
 
-void order_keys(const uint64_t* keys, int64_t n, uint64_t low, uint64_t high, uint64_t* items_out,
+void order_keys(const uint64_t* keys,
+                int64_t n,
+                uint64_t low,
+                uint64_t high,
+                uint64_t* items_out,
                 uint64_t* spare) {
   const int bits = varying_bits(high - low);
   const int shift = std::max(0, bits - 32);

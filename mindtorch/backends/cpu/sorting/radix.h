@@ -14,9 +14,17 @@ constexpr bool items_hold_keys(uint64_t low, uint64_t high) { return (high - low
 
 // Stable order of n >= 1 keys between `low` and `high`. Fills items_out; their lower halves are
 // indices. `spare` has room for n.
-void order_keys(const uint32_t* keys, int64_t n, uint32_t low, uint32_t high, uint64_t* items_out,
+void order_keys(const uint32_t* keys,
+                int64_t n,
+                uint32_t low,
+                uint32_t high,
+                uint64_t* items_out,
                 uint64_t* spare);
-void order_keys(const uint64_t* keys, int64_t n, uint64_t low, uint64_t high, uint64_t* items_out,
+void order_keys(const uint64_t* keys,
+                int64_t n,
+                uint64_t low,
+                uint64_t high,
+                uint64_t* items_out,
                 uint64_t* spare);
 
 // Sorts n >= 1 keys between `low` and `high` in place; `spare` has room for n.

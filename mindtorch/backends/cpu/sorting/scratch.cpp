@@ -15,7 +15,9 @@ constexpr std::align_val_t kLineAlignment{64};
 constexpr std::align_val_t kHugePageAlignment{size_t{2} << 20};
 constexpr size_t kSmallestBytes = size_t{16} << 10;
 
-bool is_large(size_t size_bytes) { return size_bytes >= 2 * static_cast<size_t>(kHugePageAlignment); }
+bool is_large(size_t size_bytes) {
+  return size_bytes >= 2 * static_cast<size_t>(kHugePageAlignment);
+}
 
 void* allocate(size_t size_bytes) {
   if (!is_large(size_bytes)) return ::operator new(size_bytes, kLineAlignment);

@@ -126,8 +126,8 @@ void sort_huge(const Row& row, const WideKey<T>* keys, int64_t* indices) {
 }
 
 template <typename T>
-void sort_with_indices(const Row& row, const WideKey<T>* keys, WideKey<T> low, WideKey<T> high,
-                       uint64_t* spare) {
+void sort_with_indices(
+    const Row& row, const WideKey<T>* keys, WideKey<T> low, WideKey<T> high, uint64_t* spare) {
   using Key = WideKey<T>;
   // The items end up where the indices go.
   auto* items = reinterpret_cast<uint64_t*>(row.indices_out);
@@ -144,8 +144,8 @@ void sort_with_indices(const Row& row, const WideKey<T>* keys, WideKey<T> low, W
 }
 
 template <typename T>
-void sort_values(const Row& row, WideKey<T>* keys, WideKey<T> low, WideKey<T> high,
-                 WideKey<T>* spare) {
+void sort_values(
+    const Row& row, WideKey<T>* keys, WideKey<T> low, WideKey<T> high, WideKey<T>* spare) {
   sort_keys(keys, row.n, low, high, spare);
   const auto twins = find_twins<T>(row, [&](int64_t i) { return keys[i]; });
   decode_keys(row.dtype, keys, row.n, row.descending, row.values_out);
@@ -189,8 +189,13 @@ void sort_any(const Row& row) {
 
 }  // namespace
 
-void sort_row(DType dtype, const void* in, int64_t n, bool descending, bool /*stable*/,
-              void* values_out, int64_t* indices_out) {
+void sort_row(DType dtype,
+              const void* in,
+              int64_t n,
+              bool descending,
+              bool /*stable*/,
+              void* values_out,
+              int64_t* indices_out) {
   if (n == 0 || (!values_out && !indices_out)) return;
   const Row row{dtype, in, n, descending, values_out, indices_out};
   visit_dtype(dtype, [&]<typename T>() { sort_any<T>(row); });

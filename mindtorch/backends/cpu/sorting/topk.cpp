@@ -127,8 +127,14 @@ void select(const Selection& s) {
 
 }  // namespace
 
-void topk_row(DType dtype, const void* in, int64_t n, int64_t k, bool largest, bool sorted,
-              void* values_out, int64_t* indices_out) {
+void topk_row(DType dtype,
+              const void* in,
+              int64_t n,
+              int64_t k,
+              bool largest,
+              bool sorted,
+              void* values_out,
+              int64_t* indices_out) {
   if (k == 0) return;
   const Selection selection{dtype, in, n, k, largest, sorted, values_out, indices_out};
   visit_dtype(dtype, [&]<typename T>() { select<T>(selection); });

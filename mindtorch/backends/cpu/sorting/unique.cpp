@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <cstddef>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "mindtorch/backends/cpu/sorting.h"
@@ -108,7 +110,9 @@ int64_t unique_by_table(const Distinct& job, const WideKey<T>* keys, WideKey<T> 
 }
 
 template <typename T>
-int64_t unique_with_inverse(const Distinct& job, const WideKey<T>* keys, const KeyRange& range,
+int64_t unique_with_inverse(const Distinct& job,
+                            const WideKey<T>* keys,
+                            const KeyRange& range,
                             Scratch& scratch) {
   using Key = WideKey<T>;
   auto* items = scratch.take<uint64_t>(job.n);
@@ -116,7 +120,11 @@ int64_t unique_with_inverse(const Distinct& job, const WideKey<T>* keys, const K
   order_keys(keys, job.n, static_cast<Key>(range.low), static_cast<Key>(range.high), items, spare);
   // Sorted keys are read many times below; the spare room holds them.
   auto* sorted = reinterpret_cast<Key*>(spare);
-  for (int64_t i = 0; i < job.n; ++i) sorted[i] = keys[static_cast<uint32_t>(items[i])];
+  if (items_hold_keys(range.low, range.high)) {
+    for (int64_t i = 0; i < job.n; ++i) sorted[i] = static_cast<Key>((items[i] >> 32) + range.low);
+  } else {
+    for (int64_t i = 0; i < job.n; ++i) sorted[i] = keys[static_cast<uint32_t>(items[i])];
+  }
   const auto key_at = [sorted](int64_t i) { return sorted[i]; };
   const int64_t runs = count_runs<T>(job.n, key_at);
   const auto out = allocate<KeyOf<T>>(job, runs);
@@ -133,7 +141,9 @@ int64_t unique_with_inverse(const Distinct& job, const WideKey<T>* keys, const K
 }
 
 template <typename T>
-int64_t unique_values(const Distinct& job, WideKey<T>* keys, const KeyRange& range,
+int64_t unique_values(const Distinct& job,
+                      WideKey<T>* keys,
+                      const KeyRange& range,
                       Scratch& scratch) {
   using Key = WideKey<T>;
   using Bits = KeyOf<T>;
@@ -166,8 +176,29 @@ int64_t unique_values(const Distinct& job, WideKey<T>* keys, const KeyRange& ran
   return runs;
 }
 
+int64_t unique_bools(const Distinct& job) {
+  const auto* in = static_cast<const uint8_t*>(job.in);
+  int64_t trues = 0;
+  for (int64_t i = 0; i < job.n; ++i) trues += in[i] != 0;
+  const bool both = trues > 0 && trues < job.n;
+  const auto out = allocate<uint8_t>(job, both ? 2 : 1);
+  if (out.values) {
+    out.values[0] = trues == job.n;
+    if (both) out.values[1] = 1;
+  }
+  if (out.counts) {
+    out.counts[0] = both ? job.n - trues : job.n;
+    if (both) out.counts[1] = trues;
+  }
+  if (job.inverse) {
+    for (int64_t i = 0; i < job.n; ++i) job.inverse[i] = both & (in[i] != 0);
+  }
+  return both ? 2 : 1;
+}
+
 template <typename T>
 int64_t unique(const Distinct& job) {
+  if constexpr (std::is_same_v<T, bool>) return unique_bools(job);
   using Key = WideKey<T>;
   const int64_t n = job.n;
   MT_CHECK(n <= int64_t{std::numeric_limits<uint32_t>::max()}, NotImplementedError,
@@ -188,8 +219,8 @@ int64_t unique(const Distinct& job) {
     }
   }
   constexpr Key kMostTabled = Key{1} << 19;
-  const bool tabled = low != kNanKey<T> && high - low < kMostTabled &&
-                      static_cast<int64_t>(high - low) < 4 * n;
+  const bool tabled =
+      low != kNanKey<T> && high - low < kMostTabled && static_cast<int64_t>(high - low) < 4 * n;
   if (tabled) return unique_by_table<T>(job, keys, low, static_cast<int64_t>(high - low) + 1);
   if (job.inverse) return unique_with_inverse<T>(job, keys, range, scratch);
   return unique_values<T>(job, keys, range, scratch);
@@ -197,8 +228,12 @@ int64_t unique(const Distinct& job) {
 
 }  // namespace
 
-int64_t unique_flat(DType dtype, const void* in, int64_t n, const Allocate& values,
-                    int64_t* inverse, const Allocate& counts) {
+int64_t unique_flat(DType dtype,
+                    const void* in,
+                    int64_t n,
+                    const Allocate& values,
+                    int64_t* inverse,
+                    const Allocate& counts) {
   const Distinct job{dtype, in, n, values, inverse, counts};
   if (n == 0) {
     allocate<std::byte>(job, 0);

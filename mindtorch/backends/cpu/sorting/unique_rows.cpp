@@ -2,6 +2,7 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "mindtorch/backends/cpu/sorting.h"
@@ -19,40 +20,53 @@ bool is_nan_bits(KeyOf<T> bits) {
   return kIsFloat<T> && key_of_bits<T>(bits) == kNanKey<T>;
 }
 
+// Values that are not equal: every NaN differs from every value.
 template <typename T>
-bool equal_rows(const KeyOf<T>* a, const KeyOf<T>* b, int64_t length) {
-  for (int64_t i = 0; i < length; ++i) {
-    if (key_of_bits<T>(a[i]) != key_of_bits<T>(b[i]) || is_nan_bits<T>(a[i])) return false;
+bool differ(KeyOf<T> a, KeyOf<T> b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return !(std::bit_cast<T>(a) == std::bit_cast<T>(b));
+  } else {
+    return (key_of_bits<T>(a) != key_of_bits<T>(b)) | is_nan_bits<T>(a);
   }
-  return true;
 }
 
 // Copies the first of each run of equal rows. `row_at(i)` is the input row at place i, and
-// `starts_run(i)` whether it differs from the one before.
-template <typename RowAt, typename StartsRun>
-int64_t emit_runs(const void* in, int64_t rows, size_t row_bytes, RowAt row_at,
-                  StartsRun starts_run, const Allocate& values, int64_t* inverse,
+// `starts_run(i)`, for i > 0, whether it differs from the one before. `copy(to, run, row)` copies.
+template <typename RowAt, typename StartsRun, typename Copy>
+int64_t emit_runs(int64_t rows,
+                  RowAt row_at,
+                  StartsRun starts_run,
+                  Copy copy,
+                  const Allocate& values,
+                  int64_t* inverse,
                   const Allocate& counts) {
-  int64_t runs = 0;
-  for (int64_t i = 0; i < rows; ++i) runs += starts_run(i);
-  auto* values_out = static_cast<std::byte*>(values ? values(runs) : nullptr);
-  auto* counts_out = static_cast<int64_t*>(counts ? counts(runs) : nullptr);
-  if (counts_out) std::fill(counts_out, counts_out + runs, int64_t{0});
-  int64_t run = -1;
-  for (int64_t i = 0; i < rows; ++i) {
+  int64_t runs = rows > 0 ? 1 : 0;
+  for (int64_t i = 1; i < rows; ++i) runs += starts_run(i);
+  void* values_out = values ? values(runs) : nullptr;
+  auto* begins = static_cast<int64_t*>(counts ? counts(runs) : nullptr);
+  // From the end, so that the first row of a run is the last one written: no branch needed.
+  for (int64_t i = rows - 1, run = runs - 1; i >= 0; --i) {
     const int64_t row = row_at(i);
-    if (starts_run(i)) {
-      ++run;
-      if (values_out && row_bytes > 0) {
-        std::memcpy(values_out + static_cast<size_t>(run) * row_bytes,
-                    static_cast<const std::byte*>(in) + static_cast<size_t>(row) * row_bytes,
-                    row_bytes);
-      }
-    }
-    if (counts_out) ++counts_out[run];
+    if (values_out) copy(values_out, run, row);
+    if (begins) begins[run] = i;
     if (inverse) inverse[row] = run;
+    run -= i > 0 && starts_run(i);
+  }
+  if (begins) {
+    for (int64_t run = 0; run < runs; ++run) {
+      begins[run] = (run + 1 < runs ? begins[run + 1] : rows) - begins[run];
+    }
   }
   return runs;
+}
+
+auto row_copier(const void* in, size_t row_bytes) {
+  return [in, row_bytes](void* to, int64_t run, int64_t row) {
+    if (row_bytes == 0) return;
+    std::memcpy(static_cast<std::byte*>(to) + static_cast<size_t>(run) * row_bytes,
+                static_cast<const std::byte*>(in) + static_cast<size_t>(row) * row_bytes,
+                row_bytes);
+  };
 }
 
 template <typename Key>
@@ -139,8 +153,13 @@ void order_rows(const RowStrings& strings, int64_t rows, bool prefix_is_all, uin
 
 }  // namespace
 
-int64_t unique_rows(DType dtype, const void* in, int64_t rows, int64_t row_length,
-                    const Allocate& values, int64_t* inverse, const Allocate& counts) {
+int64_t unique_rows(DType dtype,
+                    const void* in,
+                    int64_t rows,
+                    int64_t row_length,
+                    const Allocate& values,
+                    int64_t* inverse,
+                    const Allocate& counts) {
   MT_CHECK(rows <= int64_t{std::numeric_limits<uint32_t>::max()}, NotImplementedError,
            "unique: not implemented for 2^32 or more rows, got ", rows);
   const size_t row_bytes = static_cast<size_t>(row_length * size_bytes(dtype));
@@ -148,25 +167,41 @@ int64_t unique_rows(DType dtype, const void* in, int64_t rows, int64_t row_lengt
   visit_dtype(dtype, [&]<typename T>() { strings.encode<T>(in, rows, row_length); });
   std::vector<uint64_t> items(static_cast<size_t>(rows));
   if (rows > 0) order_rows(strings, rows, row_bytes <= sizeof(uint64_t), items.data());
-  const auto row_at = [&](int64_t i) { return static_cast<int64_t>(items[static_cast<size_t>(i)]); };
+  const auto row_at = [&](int64_t i) {
+    return static_cast<int64_t>(items[static_cast<size_t>(i)]);
+  };
   return emit_runs(
-      in, rows, row_bytes, row_at,
-      [&](int64_t i) { return i == 0 || !strings.equal(row_at(i), row_at(i - 1)); }, values,
-      inverse, counts);
+      rows, row_at, [&](int64_t i) { return !strings.equal(row_at(i), row_at(i - 1)); },
+      row_copier(in, row_bytes), values, inverse, counts);
 }
 
-int64_t unique_consecutive(DType dtype, const void* in, int64_t rows, int64_t row_length,
-                           const Allocate& values, int64_t* inverse, const Allocate& counts) {
-  const size_t row_bytes = static_cast<size_t>(row_length * size_bytes(dtype));
+int64_t unique_consecutive(DType dtype,
+                           const void* in,
+                           int64_t rows,
+                           int64_t row_length,
+                           const Allocate& values,
+                           int64_t* inverse,
+                           const Allocate& counts) {
   return visit_dtype(dtype, [&]<typename T>() {
-    const auto* bits = static_cast<const KeyOf<T>*>(in);
-    return emit_runs(
-        in, rows, row_bytes, [](int64_t i) { return i; },
-        [&](int64_t i) {
-          return i == 0 ||
-                 !equal_rows<T>(bits + (i - 1) * row_length, bits + i * row_length, row_length);
-        },
-        values, inverse, counts);
+    using Bits = KeyOf<T>;
+    const auto* bits = static_cast<const Bits*>(in);
+    const auto row_at = [](int64_t i) { return i; };
+    if (row_length == 1) {
+      return emit_runs(
+          rows, row_at, [bits](int64_t i) { return differ<T>(bits[i], bits[i - 1]); },
+          [bits](void* to, int64_t run, int64_t i) { static_cast<Bits*>(to)[run] = bits[i]; },
+          values, inverse, counts);
+    }
+    const auto differ_from_last = [bits, row_length](int64_t i) {
+      const Bits* row = bits + i * row_length;
+      for (int64_t j = 0; j < row_length; ++j) {
+        if (differ<T>(row[j], row[j - row_length])) return true;
+      }
+      return false;
+    };
+    return emit_runs(rows, row_at, differ_from_last,
+                     row_copier(in, static_cast<size_t>(row_length) * sizeof(T)), values, inverse,
+                     counts);
   });
 }
 

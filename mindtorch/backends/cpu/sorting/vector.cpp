@@ -52,7 +52,9 @@ KeyRange encode(const void* in, int64_t n, bool descending, WideKey<T>* HWY_REST
 }
 
 template <typename T>
-uint64_t encode_smallest(const void* in, int64_t n, bool descending,
+uint64_t encode_smallest(const void* in,
+                         int64_t n,
+                         bool descending,
                          WideKey<T>* HWY_RESTRICT keys) {
   using Key = WideKey<T>;
   const auto* HWY_RESTRICT bits = static_cast<const KeyOf<T>*>(in);
@@ -77,13 +79,14 @@ void decode(const void* keys, int64_t n, bool descending, void* out) {
 }
 
 template <typename T>
-void split_items(uint64_t* HWY_RESTRICT items, int64_t n, uint64_t low, bool descending,
-                 void* out) {
+void split_items(
+    uint64_t* HWY_RESTRICT items, int64_t n, uint64_t low, bool descending, void* out) {
   auto* HWY_RESTRICT bits = static_cast<KeyOf<T>*>(out);
   const KeyOf<T> mask = direction_mask<KeyOf<T>>(descending);
   for (int64_t i = 0; i < n; ++i) {
     const uint64_t item = items[i];
-    bits[i] = bits_of_key<T>(static_cast<KeyOf<T>>(static_cast<KeyOf<T>>((item >> 32) + low) ^ mask));
+    bits[i] =
+        bits_of_key<T>(static_cast<KeyOf<T>>(static_cast<KeyOf<T>>((item >> 32) + low) ^ mask));
     items[i] = static_cast<uint32_t>(item);
   }
 }
@@ -104,15 +107,19 @@ void DecodeKeys(DType dtype, const void* keys, int64_t n, bool descending, void*
   visit_dtype(dtype, [&]<typename T>() HWY_ATTR { decode<T>(keys, n, descending, out); });
 }
 
-void DecodeItems(DType dtype, uint64_t* items, int64_t n, uint64_t low, bool descending,
-                 void* out) {
-  visit_dtype(dtype, [&]<typename T>() HWY_ATTR { split_items<T>(items, n, low, descending, out); });
+void DecodeItems(
+    DType dtype, uint64_t* items, int64_t n, uint64_t low, bool descending, void* out) {
+  visit_dtype(dtype,
+              [&]<typename T>() HWY_ATTR { split_items<T>(items, n, low, descending, out); });
 }
 
 // less[i] = how many of the n keys are smaller than keys[i], for kVectors vectors of keys.
 template <int kVectors, class D, typename Signed = hn::TFromD<D>>
-HWY_INLINE void count_smaller(D d, const Signed* HWY_RESTRICT all, int64_t n,
-                              const Signed* HWY_RESTRICT keys, Signed* HWY_RESTRICT less) {
+HWY_INLINE void count_smaller(D d,
+                              const Signed* HWY_RESTRICT all,
+                              int64_t n,
+                              const Signed* HWY_RESTRICT keys,
+                              Signed* HWY_RESTRICT less) {
   const size_t lanes = hn::Lanes(d);
   const auto k0 = hn::Load(d, keys);
   const auto k1 = hn::Load(d, keys + (kVectors > 1 ? lanes : 0));
@@ -208,8 +215,8 @@ uint64_t encode_block(DType dtype, const void* in, int64_t n, bool descending, v
 void decode_keys(DType dtype, const void* keys, int64_t n, bool descending, void* out) {
   HWY_DYNAMIC_DISPATCH(DecodeKeys)(dtype, keys, n, descending, out);
 }
-void decode_items(DType dtype, uint64_t* items, int64_t n, uint64_t low, bool descending,
-                  void* values_out) {
+void decode_items(
+    DType dtype, uint64_t* items, int64_t n, uint64_t low, bool descending, void* values_out) {
   HWY_DYNAMIC_DISPATCH(DecodeItems)(dtype, items, n, low, descending, values_out);
 }
 void rank_row(DType dtype, const void* in, int64_t n, bool descending, uint32_t* ranks_out) {

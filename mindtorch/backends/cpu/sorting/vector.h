@@ -27,8 +27,8 @@ uint64_t encode_block(DType dtype, const void* in, int64_t n, bool descending, v
 void decode_keys(DType dtype, const void* keys, int64_t n, bool descending, void* out);
 
 // Turns n items `(key - low) << 32 | index` into their indices, in place, and writes the values.
-void decode_items(DType dtype, uint64_t* items, int64_t n, uint64_t low, bool descending,
-                  void* values_out);
+void decode_items(
+    DType dtype, uint64_t* items, int64_t n, uint64_t low, bool descending, void* values_out);
 
 // Rows up to this length are sorted by rank_row; it beats everything else there.
 constexpr int64_t most_ranked(DType dtype) { return size_bytes(dtype) == 8 ? 144 : 192; }

@@ -1,0 +1,188 @@
+#include "mindtorch/backends/cpu/gemm.h"
+
+#include "mindtorch/backends/cpu/gemm_impl.h"
+#include "mindtorch/backends/cpu/parallel.h"
+#include "mindtorch/base/error.h"
+
+namespace mindtorch::cpu {
+namespace {
+
+// Products below this many multiplications are not worth dividing within.
+constexpr int64_t kLargeProduct = int64_t{1} << 20;
+constexpr int64_t kBatchGrain = int64_t{1} << 17;
+
+[[noreturn]] void refuse(DType dtype, const char* kernel) {
+  const bool is_bool = dtype == DType::kBool;
+  MT_CHECK(!is_bool, NotImplementedError, '"', kernel, "\" not implemented for 'Bool'");
+  MT_THROW(RuntimeError, "invalid dtype");
+}
+
+bool is_zero(DType dtype, Factor factor) {
+  return is_floating_point(dtype) ? factor.f == 0 : factor.i == 0;
+}
+
+// c = beta * c, for products that add nothing.
+void scale(DType dtype, int64_t m, int64_t n, Matrix c, Factor beta) {
+  visit_dtype(dtype, [&]<typename T>() {
+    for (int64_t i = 0; i < m; ++i) {
+      for (int64_t j = 0; j < n; ++j) {
+        T& value = static_cast<T*>(c.data)[i * c.row_stride + j * c.col_stride];
+        if (is_zero(dtype, beta)) {
+          value = T{};
+        } else if constexpr (std::is_same_v<T, double>) {
+          value *= beta.f;
+        } else if constexpr (std::is_same_v<T, float>) {
+          value *= static_cast<float>(beta.f);
+        } else if constexpr (std::is_integral_v<T>) {
+          value = static_cast<T>(static_cast<uint64_t>(value) * static_cast<uint64_t>(beta.i));
+        } else {
+          value = T(static_cast<float>(value) * static_cast<float>(beta.f));
+        }
+      }
+    }
+  });
+}
+
+const void* advance(const void* data, DType dtype, int64_t elements) {
+  return static_cast<const char*>(data) + elements * size_bytes(dtype);
+}
+void* advance(void* data, DType dtype, int64_t elements) {
+  return static_cast<char*>(data) + elements * size_bytes(dtype);
+}
+
+}  // namespace
+
+void gemm(DType dtype,
+          int64_t m,
+          int64_t n,
+          int64_t k,
+          ConstMatrix a,
+          ConstMatrix b,
+          Matrix c,
+          Factor alpha,
+          Factor beta) {
+  if (dtype == DType::kBool) refuse(dtype, "addmm_impl_cpu_");
+  if (m == 0 || n == 0) return;
+  if (k == 0 || is_zero(dtype, alpha)) return scale(dtype, m, n, c, beta);
+  if (n == 1) {
+    return gemv(dtype, m, k, a, b.data, b.row_stride, c.data, c.row_stride, alpha, beta);
+  }
+  if (m == 1) {
+    return gemv(dtype, n, k, transposed(b), a.data, a.col_stride, c.data, c.col_stride, alpha,
+                beta);
+  }
+  switch (dtype) {
+    case DType::kFloat32:
+      return gemm_float<float>(m, n, k, a, b, c, static_cast<float>(alpha.f),
+                               static_cast<float>(beta.f));
+    case DType::kFloat64:
+      return gemm_float<double>(m, n, k, a, b, c, alpha.f, beta.f);
+    case DType::kFloat16:
+    case DType::kBFloat16:
+      return gemm_half(dtype, m, n, k, a, b, c, static_cast<float>(alpha.f),
+                       static_cast<float>(beta.f));
+    default:
+      return gemm_integer(dtype, m, n, k, a, b, c, alpha.i, beta.i);
+  }
+}
+
+void batched_gemm(DType dtype,
+                  int64_t batch,
+                  int64_t m,
+                  int64_t n,
+                  int64_t k,
+                  ConstMatrix a,
+                  int64_t a_batch_stride,
+                  ConstMatrix b,
+                  int64_t b_batch_stride,
+                  Matrix c,
+                  int64_t c_batch_stride,
+                  Factor alpha,
+                  Factor beta) {
+  if (dtype == DType::kBool) refuse(dtype, "bmm");
+  if (batch == 0 || m == 0 || n == 0) return;
+
+  // Rows of all products against one b are one tall product.
+  if (b_batch_stride == 0 && a_batch_stride == m * a.row_stride &&
+      c_batch_stride == m * c.row_stride) {
+    return gemm(dtype, batch * m, n, k, a, b, c, alpha, beta);
+  }
+
+  const auto product = [&](int64_t i) {
+    gemm(dtype, m, n, k, {advance(a.data, dtype, i * a_batch_stride), a.row_stride, a.col_stride},
+         {advance(b.data, dtype, i * b_batch_stride), b.row_stride, b.col_stride},
+         {advance(c.data, dtype, i * c_batch_stride), c.row_stride, c.col_stride}, alpha, beta);
+  };
+  const int64_t work = m * n * (k + 1);
+  if (work >= kLargeProduct && batch < 4 * num_threads()) {
+    for (int64_t i = 0; i < batch; ++i) product(i);
+    return;
+  }
+  parallel_for(0, batch, ceil_div(kBatchGrain, work), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) product(i);
+  });
+}
+
+void gemv(DType dtype,
+          int64_t m,
+          int64_t k,
+          ConstMatrix a,
+          const void* x,
+          int64_t x_stride,
+          void* y,
+          int64_t y_stride,
+          Factor alpha,
+          Factor beta) {
+  if (dtype == DType::kBool) refuse(dtype, "addmv_impl_cpu");
+  if (m == 0) return;
+  if (k == 0 || is_zero(dtype, alpha)) return scale(dtype, m, 1, {y, y_stride, 1}, beta);
+  switch (dtype) {
+    case DType::kFloat32:
+      return gemv_float(m, k, a, static_cast<const float*>(x), x_stride, static_cast<float*>(y),
+                        y_stride, static_cast<float>(alpha.f), static_cast<float>(beta.f));
+    case DType::kFloat64:
+      return gemv_float(m, k, a, static_cast<const double*>(x), x_stride, static_cast<double*>(y),
+                        y_stride, alpha.f, beta.f);
+    case DType::kFloat16:
+    case DType::kBFloat16:
+      return gemv_half(dtype, m, k, a, x, x_stride, y, y_stride, static_cast<float>(alpha.f),
+                       static_cast<float>(beta.f));
+    default:
+      return gemm_integer(dtype, m, 1, k, a, {x, x_stride, 1}, {y, y_stride, 1}, alpha.i, beta.i);
+  }
+}
+
+void dot(DType dtype,
+         int64_t n,
+         const void* x,
+         int64_t x_stride,
+         const void* y,
+         int64_t y_stride,
+         void* out) {
+  switch (dtype) {
+    case DType::kBool:
+      refuse(dtype, "dot");
+    case DType::kFloat32:
+      *static_cast<float*>(out) = dot_float(n, static_cast<const float*>(x), x_stride,
+                                            static_cast<const float*>(y), y_stride);
+      return;
+    case DType::kFloat64:
+      *static_cast<double*>(out) = dot_float(n, static_cast<const double*>(x), x_stride,
+                                             static_cast<const double*>(y), y_stride);
+      return;
+    case DType::kFloat16:
+      *static_cast<Half*>(out) = Half(dot_half(dtype, n, x, x_stride, y, y_stride));
+      return;
+    case DType::kBFloat16:
+      *static_cast<BFloat16*>(out) = BFloat16(dot_half(dtype, n, x, x_stride, y, y_stride));
+      return;
+    default:
+      break;
+  }
+  const int64_t sum = dot_integer(dtype, n, x, x_stride, y, y_stride);
+  visit_dtype(dtype, [&]<typename T>() {
+    if constexpr (std::is_integral_v<T>) *static_cast<T*>(out) = static_cast<T>(sum);
+  });
+}
+
+}  // namespace mindtorch::cpu

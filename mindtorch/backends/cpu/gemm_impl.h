@@ -1,0 +1,100 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
+
+#include "mindtorch/backends/cpu/gemm.h"
+
+// The three ways of gemm.h's products. gemm.cpp has dealt with empty products and zero alphas.
+namespace mindtorch::cpu {
+
+template <typename T>  // float, double
+void gemm_float(
+    int64_t m, int64_t n, int64_t k, ConstMatrix a, ConstMatrix b, Matrix c, T alpha, T beta);
+template <typename T>
+void gemv_float(int64_t m,
+                int64_t k,
+                ConstMatrix a,
+                const T* x,
+                int64_t x_stride,
+                T* y,
+                int64_t y_stride,
+                T alpha,
+                T beta);
+template <typename T>
+T dot_float(int64_t n, const T* x, int64_t x_stride, const T* y, int64_t y_stride);
+
+void gemm_half(DType dtype,
+               int64_t m,
+               int64_t n,
+               int64_t k,
+               ConstMatrix a,
+               ConstMatrix b,
+               Matrix c,
+               float alpha,
+               float beta);
+void gemv_half(DType dtype,
+               int64_t m,
+               int64_t k,
+               ConstMatrix a,
+               const void* x,
+               int64_t x_stride,
+               void* y,
+               int64_t y_stride,
+               float alpha,
+               float beta);
+float dot_half(
+    DType dtype, int64_t n, const void* x, int64_t x_stride, const void* y, int64_t y_stride);
+
+void gemm_integer(DType dtype,
+                  int64_t m,
+                  int64_t n,
+                  int64_t k,
+                  ConstMatrix a,
+                  ConstMatrix b,
+                  Matrix c,
+                  int64_t alpha,
+                  int64_t beta);
+int64_t dot_integer(
+    DType dtype, int64_t n, const void* x, int64_t x_stride, const void* y, int64_t y_stride);
+
+inline ConstMatrix transposed(ConstMatrix a) { return {a.data, a.col_stride, a.row_stride}; }
+inline Matrix transposed(Matrix c) { return {c.data, c.col_stride, c.row_stride}; }
+
+template <typename T>
+ConstMatrix offset(ConstMatrix a, int64_t row, int64_t col) {
+  return {static_cast<const T*>(a.data) + row * a.row_stride + col * a.col_stride, a.row_stride,
+          a.col_stride};
+}
+template <typename T>
+Matrix offset(Matrix c, int64_t row, int64_t col) {
+  return {static_cast<T*>(c.data) + row * c.row_stride + col * c.col_stride, c.row_stride,
+          c.col_stride};
+}
+
+inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// Uninitialised memory for one product, aligned to a cache line.
+template <typename T>
+class Scratch {
+ public:
+  Scratch() = default;
+  explicit Scratch(int64_t count) { allocate(count); }
+  void allocate(int64_t count) {
+    const size_t bytes = (static_cast<size_t>(count) * sizeof(T) + 63) / 64 * 64;
+    memory_.reset(static_cast<T*>(std::aligned_alloc(64, bytes == 0 ? 64 : bytes)));
+    if (memory_ == nullptr) throw std::bad_alloc();
+  }
+  T* get() const { return memory_.get(); }
+
+ private:
+  struct Free {
+    void operator()(T* memory) const { std::free(memory); }
+  };
+  std::unique_ptr<T, Free> memory_;
+};
+
+}  // namespace mindtorch::cpu

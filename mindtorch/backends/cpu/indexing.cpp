@@ -1,0 +1,278 @@
+#include "mindtorch/backends/cpu/indexing.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstring>
+
+#include "mindtorch/backends/cpu/sorting/keys.h"
+
+// This file is compiled once per instruction set; plain loops below are vectorised for each.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "mindtorch/backends/cpu/indexing.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mindtorch::cpu {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+using sorting::KeyOf;
+using sorting::kIsFloat;
+using sorting::kSignBit;
+
+// Rows are looked at 64 elements at a time, as the bits of a word.
+constexpr int64_t kWord = 64;
+
+uint64_t nonzero_bytes(const uint8_t* bytes) {
+  const hn::CappedTag<uint8_t, kWord> d;
+  uint64_t word = 0;
+  for (size_t i = 0; i < kWord; i += hn::Lanes(d)) {
+    const auto mask = hn::Ne(hn::LoadU(d, bytes + i), hn::Zero(d));
+    uint8_t bits[8] = {};
+    hn::StoreMaskBits(d, mask, bits);
+    uint64_t part;
+    std::memcpy(&part, bits, sizeof part);
+    word |= part << i;
+  }
+  return word;
+}
+
+template <typename T>
+bool is_nonzero(KeyOf<T> bits) {
+  return (kIsFloat<T> ? static_cast<KeyOf<T>>(bits & static_cast<KeyOf<T>>(~kSignBit<T>)) : bits) !=
+         0;
+}
+
+template <typename T>
+uint64_t nonzero_word(const KeyOf<T>* bits) {
+  if constexpr (sizeof(T) == 1) {
+    return nonzero_bytes(bits);
+  } else {
+    alignas(kWord) uint8_t flags[kWord];
+    for (int64_t i = 0; i < kWord; ++i) flags[i] = is_nonzero<T>(bits[i]);
+    return nonzero_bytes(flags);
+  }
+}
+
+// The same for the last, shorter stretch.
+template <typename T>
+uint64_t nonzero_tail(const KeyOf<T>* bits, int64_t n) {
+  uint64_t word = 0;
+  for (int64_t i = 0; i < n; ++i) word |= uint64_t{is_nonzero<T>(bits[i])} << i;
+  return word;
+}
+
+// `visit(word, begin)` for every 64 elements; bits past n are zero.
+template <typename T, typename Visit>
+void for_each_word(const void* in, int64_t n, Visit visit) {
+  const auto* bits = static_cast<const KeyOf<T>*>(in);
+  int64_t begin = 0;
+  for (; begin + kWord <= n; begin += kWord) visit(nonzero_word<T>(bits + begin), begin);
+  if (begin < n) visit(nonzero_tail<T>(bits + begin, n - begin), begin);
+}
+
+int64_t CountNonzero(DType dtype, const void* in, int64_t n) {
+  return visit_dtype(dtype, [&]<typename T>() HWY_ATTR {
+    int64_t count = 0;
+    for_each_word<T>(in, n, [&](uint64_t word, int64_t) HWY_ATTR { count += std::popcount(word); });
+    return count;
+  });
+}
+
+void NonzeroFlat(DType dtype, const void* in, int64_t n, int64_t* out) {
+  visit_dtype(dtype, [&]<typename T>() HWY_ATTR {
+    int64_t* to = out;
+    for_each_word<T>(in, n, [&](uint64_t word, int64_t begin) HWY_ATTR {
+      if (word == ~uint64_t{0}) {
+        for (int64_t i = 0; i < kWord; ++i) to[i] = begin + i;
+        to += kWord;
+        return;
+      }
+      for (; word != 0; word &= word - 1) *to++ = begin + std::countr_zero(word);
+    });
+  });
+}
+
+template <typename Element>
+int64_t select_elements(const void* in, const uint8_t* mask, int64_t n, void* out) {
+  const auto* from = static_cast<const Element*>(in);
+  auto* to = static_cast<Element*>(out);
+  for_each_word<uint8_t>(mask, n, [&](uint64_t word, int64_t begin) HWY_ATTR {
+    if (word == ~uint64_t{0}) {
+      std::memcpy(to, from + begin, kWord * sizeof(Element));
+      to += kWord;
+      return;
+    }
+    for (; word != 0; word &= word - 1) *to++ = from[begin + std::countr_zero(word)];
+  });
+  return to - static_cast<Element*>(out);
+}
+
+int64_t select_bytes(int64_t size, const void* in, const uint8_t* mask, int64_t n, void* out) {
+  int64_t count = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    if (mask[i] == 0) continue;
+    std::memcpy(static_cast<std::byte*>(out) + count++ * size,
+                static_cast<const std::byte*>(in) + i * size, static_cast<size_t>(size));
+  }
+  return count;
+}
+
+int64_t MaskedSelect(int64_t size, const void* in, const uint8_t* mask, int64_t n, void* out) {
+  switch (size) {
+    case 1:
+      return select_elements<uint8_t>(in, mask, n, out);
+    case 2:
+      return select_elements<uint16_t>(in, mask, n, out);
+    case 4:
+      return select_elements<uint32_t>(in, mask, n, out);
+    case 8:
+      return select_elements<uint64_t>(in, mask, n, out);
+    default:
+      return select_bytes(size, in, mask, n, out);
+  }
+}
+
+int64_t CheckIndices(const int64_t* index, int64_t n, int64_t size) {
+  constexpr int64_t kBlock = 1024;
+  const auto is_bad = [size](int64_t i) HWY_ATTR { return (i < -size) | (i >= size); };
+  for (int64_t begin = 0; begin < n; begin += kBlock) {
+    const int64_t end = std::min(begin + kBlock, n);
+    int64_t bad = 0;
+    for (int64_t i = begin; i < end; ++i) bad |= is_bad(index[i]);
+    if (bad != 0) return std::find_if(index + begin, index + end, is_bad) - index;
+  }
+  return -1;
+}
+
+struct Gather {
+  const std::byte* src;
+  int64_t row_bytes;
+  const int64_t* index;
+  int64_t count;
+  int64_t src_rows;
+  int64_t stride_bytes;
+  std::byte* out;
+
+  [[nodiscard]] const std::byte* row(int64_t i) const {
+    const int64_t wanted = index[i];
+    return src + (wanted + ((wanted >> 63) & src_rows)) * stride_bytes;
+  }
+};
+
+template <typename Element>
+void gather_elements(const Gather& g) {
+  auto* out = reinterpret_cast<Element*>(g.out);
+  for (int64_t i = 0; i < g.count; ++i) std::memcpy(out + i, g.row(i), sizeof(Element));
+}
+
+// Rows of at least 16 bytes as vectors; the last one may overlap the one before it. A row's cache
+// lines are asked for a few rows ahead.
+template <size_t kVectorBytes>
+void gather_vectors(const Gather& g) {
+  constexpr int64_t kLine = 64;
+  constexpr int64_t kLinesAhead = 32;
+  const hn::CappedTag<uint8_t, kVectorBytes> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  // The machine sees the rest of a long row coming by itself.
+  const int64_t row_lines = std::min((g.row_bytes + kLine - 1) / kLine, kLinesAhead);
+  const int64_t ahead = kLinesAhead / row_lines;
+  const auto copy_row = [&](int64_t i) HWY_ATTR {
+    const auto* from = reinterpret_cast<const uint8_t*>(g.row(i));
+    auto* to = reinterpret_cast<uint8_t*>(g.out + i * g.row_bytes);
+    int64_t at = 0;
+    for (; at + lanes <= g.row_bytes; at += lanes) {
+      hn::StoreU(hn::LoadU(d, from + at), d, to + at);
+    }
+    if (at < g.row_bytes) {
+      at = g.row_bytes - lanes;
+      hn::StoreU(hn::LoadU(d, from + at), d, to + at);
+    }
+  };
+  int64_t i = 0;
+  for (; i + ahead < g.count; ++i) {
+    const std::byte* next = g.row(i + ahead);
+    for (int64_t line = 0; line < row_lines; ++line) __builtin_prefetch(next + line * kLine);
+    copy_row(i);
+  }
+  for (; i < g.count; ++i) copy_row(i);
+}
+
+void GatherRows(const void* src,
+                int64_t row_bytes,
+                const int64_t* index,
+                int64_t count,
+                int64_t src_rows,
+                int64_t src_row_stride_bytes,
+                void* out) {
+  constexpr int64_t kLongRow = 8192;
+  const Gather g{
+      static_cast<const std::byte*>(src), row_bytes, index, count, src_rows, src_row_stride_bytes,
+      static_cast<std::byte*>(out)};
+  switch (row_bytes) {
+    case 0:
+      return;
+    case 1:
+      return gather_elements<uint8_t>(g);
+    case 2:
+      return gather_elements<uint16_t>(g);
+    case 4:
+      return gather_elements<uint32_t>(g);
+    case 8:
+      return gather_elements<uint64_t>(g);
+    default:
+      break;
+  }
+  if (row_bytes < 16 || row_bytes > kLongRow) {
+    for (int64_t i = 0; i < count; ++i) {
+      std::memcpy(g.out + i * row_bytes, g.row(i), static_cast<size_t>(row_bytes));
+    }
+  } else if (row_bytes < 32) {
+    gather_vectors<16>(g);
+  } else if (row_bytes < 64) {
+    gather_vectors<32>(g);
+  } else {
+    gather_vectors<64>(g);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mindtorch::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mindtorch::cpu {
+
+HWY_EXPORT(CountNonzero);
+HWY_EXPORT(NonzeroFlat);
+HWY_EXPORT(MaskedSelect);
+HWY_EXPORT(CheckIndices);
+HWY_EXPORT(GatherRows);
+
+int64_t count_nonzero(DType dtype, const void* in, int64_t n) {
+  return HWY_DYNAMIC_DISPATCH(CountNonzero)(dtype, in, n);
+}
+void nonzero_flat(DType dtype, const void* in, int64_t n, int64_t* out) {
+  HWY_DYNAMIC_DISPATCH(NonzeroFlat)(dtype, in, n, out);
+}
+int64_t masked_select_contiguous(
+    int64_t element_size_bytes, const void* in, const uint8_t* mask, int64_t n, void* out) {
+  return HWY_DYNAMIC_DISPATCH(MaskedSelect)(element_size_bytes, in, mask, n, out);
+}
+int64_t check_indices(const int64_t* index, int64_t n, int64_t size) {
+  return HWY_DYNAMIC_DISPATCH(CheckIndices)(index, n, size);
+}
+void gather_rows(const void* src,
+                 int64_t row_bytes,
+                 const int64_t* index,
+                 int64_t count,
+                 int64_t src_rows,
+                 int64_t src_row_stride_bytes,
+                 void* out) {
+  HWY_DYNAMIC_DISPATCH(GatherRows)
+  (src, row_bytes, index, count, src_rows, src_row_stride_bytes, out);
+}
+
+}  // namespace mindtorch::cpu
+#endif
