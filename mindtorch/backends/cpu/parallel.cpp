@@ -12,6 +12,7 @@
 #include <set>
 #include <string>
 
+#include "mindtorch/backends/cpu/openblas.h"
 #include "mindtorch/base/error.h"
 
 namespace mindtorch::cpu {
@@ -82,6 +83,7 @@ int default_num_threads() {
 std::atomic<int>& thread_setting() {
   static std::atomic<int> count = [] {
     pthread_atfork(nullptr, nullptr, after_fork_in_child);
+    scipy_openblas_set_num_threads(1);  // Note [One thread pool]
     return default_num_threads();
   }();
   return count;
