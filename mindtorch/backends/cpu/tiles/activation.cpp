@@ -104,7 +104,7 @@ struct LibraryErfc {
   double operator()(double x) const { return std::erfc(x); }
 };
 
-// x Phi(x): with t = |x| and q = t Phi(-t) it is -q below zero and x - q above. Phi(-t) is
+// x Phi(x): with t = |x| and q = t Phi(-t) it is max(x, 0) - q. Phi(-t) is
 // e^(-t^2 / 2) times a slowly falling function, here a quotient of polynomials.
 struct Gelu {
   template <class D, class V>
@@ -115,15 +115,14 @@ struct Gelu {
       static constexpr float kBottom[] = {1.0f,           0x1.acc54ep0f,  0x1.3400b4p0f,
                                           0x1.e1266cp-2f, 0x1.a1bdf4p-4f, 0x1.52ba48p-7f};
       const V t = min_or_second(d, hn::Set(d, 14.5f), hn::Abs(a));
-      const V half = hn::Set(d, 0.5f);
+      const V minus_half = hn::Set(d, -0.5f);
       const V square = hn::Mul(t, t);
       const V lost = hn::MulSub(t, t, square);
-      auto n = math::reduce_exp(d, hn::Neg(hn::Mul(square, half)));
-      n.rest = hn::NegMulAdd(lost, half, n.rest);
-      const V top =
-          hn::Mul(hn::Mul(math::polynomial(d, t, kTop), t), math::exp_of_rest<true>(d, n.rest));
+      auto n = math::reduce_exp(d, hn::Mul(square, minus_half));
+      n.rest = hn::MulAdd(lost, minus_half, n.rest);
+      const V top = hn::Mul(hn::Mul(math::polynomial(d, t, kTop), t), math::exp_of_rest(d, n.rest));
       const V q = math::scale_by_power(d, hn::Div(top, math::polynomial(d, t, kBottom)), n);
-      return hn::IfThenElse(hn::Lt(a, hn::Zero(d)), hn::Neg(q), hn::Sub(a, q));
+      return hn::Sub(max_or_second(d, hn::Zero(d), a), q);
     } else {
       const V tail = math::by_lane(LibraryErfc(), d, hn::Mul(a, hn::Set(d, -0x1.6a09e667f3bcdp-1)));
       return hn::Mul(hn::Mul(a, hn::Set(d, 0.5)), tail);

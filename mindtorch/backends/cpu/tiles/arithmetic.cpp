@@ -23,13 +23,13 @@ struct Reciprocal {
 struct Fmax {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V a, V b) const {
-    return hn::IfThenElse(hn::IsNaN(b), a, max_or_second(d, a, b));
+    return hn::IfThenElse(hn::IsNaN(a), b, max_or_second(d, b, a));
   }
 };
 struct Fmin {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V a, V b) const {
-    return hn::IfThenElse(hn::IsNaN(b), a, min_or_second(d, a, b));
+    return hn::IfThenElse(hn::IsNaN(a), b, min_or_second(d, b, a));
   }
 };
 struct Copysign {

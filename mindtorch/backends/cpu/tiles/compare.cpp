@@ -17,7 +17,7 @@ struct Eq {
 struct Ne {
   template <class D, class V>
   HWY_INLINE hn::Mask<D> operator()(D, V a, V b) const {
-    return hn::Ne(a, b);
+    return not_equal(a, b);
   }
 };
 struct Lt {
@@ -41,7 +41,7 @@ struct Le {
 // Logic: a value is true when it is not zero, so NaN is true.
 template <class D, class V>
 HWY_INLINE hn::Mask<D> truth(D d, V a) {
-  return hn::Ne(a, hn::Zero(d));
+  return not_equal(a, hn::Zero(d));
 }
 struct LogicalAnd {
   template <class D, class V>

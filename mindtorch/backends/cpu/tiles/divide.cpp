@@ -70,7 +70,7 @@ HWY_INLINE V floor(D, V a) {
 template <class D, class V>
 HWY_INLINE hn::Mask<D> signs_differ(D d, V rest, V b) {
   const V zero = hn::Zero(d);
-  return hn::And(hn::Ne(rest, zero), hn::Xor(hn::Lt(b, zero), hn::Lt(rest, zero)));
+  return hn::And(not_equal(rest, zero), hn::Xor(hn::Lt(b, zero), hn::Lt(rest, zero)));
 }
 
 struct TruncDivide {

@@ -127,7 +127,10 @@ struct Lcm {
   HWY_INLINE T operator()(T a, T b) const {
     const uint64_t divisor = common_divisor(magnitude(a), magnitude(b));
     if (divisor == 0) return 0;
-    return static_cast<T>(magnitude(a) / divisor * magnitude(b));
+    // On overflow torch's result is the magnitude of the wrapped product, in int at least.
+    using Wide = std::conditional_t<sizeof(T) < sizeof(int), int, T>;
+    const Wide product = static_cast<Wide>(magnitude(a) / divisor * magnitude(b));
+    return static_cast<T>(magnitude(product));
   }
 };
 

@@ -79,7 +79,7 @@ struct PowDouble {
 
     V logarithm = log2_of_base(d, base);
     logarithm = hn::IfThenElse(hn::Eq(base, zero), hn::Neg(infinity), logarithm);
-    logarithm = hn::IfThenElse(hn::Eq(base, infinity), infinity, logarithm);
+    logarithm = hn::IfThenElse(hn::Lt(base, infinity), logarithm, base);  // infinity and NaN
     const V power = exp2_of_product(d, hn::Mul(b, logarithm));
 
     // Both NaN operands and infinity times zero have made NaN by now.
@@ -89,10 +89,10 @@ struct PowDouble {
 
     const V half = hn::Mul(b, hn::Set(d, 0.5));
     const auto whole = hn::Eq(hn::Round(b), b);
-    const auto odd = hn::And(whole, hn::Ne(hn::Round(half), half));
+    const auto odd = hn::And(whole, not_equal(hn::Round(half), half));
     result = hn::IfThenElse(odd, hn::Or(result, hn::And(a, hn::SignBit(d))), result);
     const auto negative = hn::And(hn::Lt(a, zero), hn::Lt(base, infinity));
-    const auto undefined = hn::And(negative, hn::Ne(hn::Round(b), b));
+    const auto undefined = hn::And(negative, not_equal(hn::Round(b), b));
     return hn::IfThenElse(undefined, math::nan(d), result);
   }
 
@@ -133,15 +133,13 @@ void enter(TileTable& table) {
   table.add(Pointwise::kHypot, kDType, &scalar_tile<LibraryHypot, T, 2>);
   table.add(Pointwise::kNextafter, kDType, &scalar_tile<Nextafter, T, 2>);
   table.add(Pointwise::kXlogy, kDType, &map_tile<Xlogy, T, 2>);
+  table.add(Pointwise::kLogaddexp, kDType, &map_tile<Logaddexp, T, 1>);
+  table.add(Pointwise::kLogaddexp2, kDType, &map_tile<Logaddexp2, T, 1>);
 }
 
 void power(TileTable& table) {
   enter<float>(table);
   enter<double>(table);
-  table.add(Pointwise::kLogaddexp, DType::kFloat32, &map_tile<Widened<Logaddexp>, float, 1>);
-  table.add(Pointwise::kLogaddexp, DType::kFloat64, &map_tile<Logaddexp, double, 1>);
-  table.add(Pointwise::kLogaddexp2, DType::kFloat32, &map_tile<Widened<Logaddexp2>, float, 1>);
-  table.add(Pointwise::kLogaddexp2, DType::kFloat64, &map_tile<Logaddexp2, double, 1>);
 #if HWY_TARGET != HWY_SCALAR
   table.add(Pointwise::kPow, DType::kFloat32, &map_tile<Widened<PowDouble>, float, 1>);
   table.add(Pointwise::kHypot, DType::kFloat32, &map_tile<Widened<HypotDouble>, float, 2>);

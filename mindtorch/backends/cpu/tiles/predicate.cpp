@@ -19,7 +19,7 @@ HWY_INLINE hn::Vec<D> infinity(D d) {
 struct IsNan {
   template <class D, class V>
   HWY_INLINE hn::Mask<D> operator()(D, V a) const {
-    return hn::Ne(a, a);
+    return hn::IsNaN(a);
   }
 };
 struct IsInf {

@@ -99,7 +99,7 @@ struct NanToNum {
   HWY_INLINE V operator()(D d, V a) const {
     using T = hn::TFromD<D>;
     const V infinity = hn::Set(d, std::numeric_limits<T>::infinity());
-    const V value = hn::IfThenElse(hn::Ne(a, a), hn::Set(d, param<T>(params, 0)), a);
+    const V value = hn::IfThenElse(hn::IsNaN(a), hn::Set(d, param<T>(params, 0)), a);
     const V below = hn::IfThenElse(hn::Eq(a, infinity), hn::Set(d, param<T>(params, 1)), value);
     return hn::IfThenElse(hn::Eq(a, hn::Neg(infinity)), hn::Set(d, param<T>(params, 2)), below);
   }

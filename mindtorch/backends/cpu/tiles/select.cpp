@@ -144,7 +144,8 @@ struct Softshrink {
     const V above = hn::Sub(a, lambda);
     const V below = hn::Add(a, lambda);
     const V outside = hn::IfThenElse(hn::Gt(a, lambda), above, below);
-    return hn::IfThenZeroElse(hn::And(hn::Ge(a, minus), hn::Le(a, lambda)), outside);
+    const V inside = hn::Mul(a, hn::Zero(d));  // keeps the sign, as torch does
+    return hn::IfThenElse(hn::And(hn::Ge(a, minus), hn::Le(a, lambda)), inside, outside);
   }
   PointwiseParams params;
 };
@@ -180,12 +181,13 @@ HWY_INLINE hn::Mask<D> condition(D d, const uint8_t* bytes) {
   const hn::Rebind<uint8_t, D> d8;
   const auto narrow = hn::LoadU(d8, bytes);
   if constexpr (sizeof(hn::TFromD<D>) == 1) {
-    return hn::RebindMask(d, hn::Ne(narrow, hn::Zero(d8)));
+    return hn::RebindMask(d, not_equal(narrow, hn::Zero(d8)));
   } else if constexpr (sizeof(hn::TFromD<D>) == 8) {
     const hn::Rebind<uint32_t, D> d32;
-    return hn::RebindMask(d, hn::Ne(hn::PromoteTo(du, hn::PromoteTo(d32, narrow)), hn::Zero(du)));
+    return hn::RebindMask(d,
+                          not_equal(hn::PromoteTo(du, hn::PromoteTo(d32, narrow)), hn::Zero(du)));
   } else {
-    return hn::RebindMask(d, hn::Ne(hn::PromoteTo(du, narrow), hn::Zero(du)));
+    return hn::RebindMask(d, not_equal(hn::PromoteTo(du, narrow), hn::Zero(du)));
   }
 }
 #endif

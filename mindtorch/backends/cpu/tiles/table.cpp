@@ -23,6 +23,10 @@ TileTable build_tables() {
   add_activation(table);
   add_casts(table);
   add_gathers(table);
+  add_row_sums(table);
+  add_row_extremes(table);
+  add_row_softmax(table);
+  add_row_accumulates(table);
   return table;
 }
 

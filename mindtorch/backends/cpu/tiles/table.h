@@ -38,6 +38,10 @@ void add_special(TileTable& table);
 void add_activation(TileTable& table);
 void add_casts(TileTable& table);
 void add_gathers(TileTable& table);
+void add_row_sums(TileTable& table);
+void add_row_extremes(TileTable& table);
+void add_row_softmax(TileTable& table);
+void add_row_accumulates(TileTable& table);
 
 TileTable build_tables();
 

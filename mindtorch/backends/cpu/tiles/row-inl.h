@@ -1,0 +1,118 @@
+// Loading and storing rows of any float dtype as float32 or float64 vectors, compiled once per
+// instruction set.
+
+#include <algorithm>
+#include <bit>
+#include <type_traits>
+
+#include "mindtorch/backends/cpu/tiles/tile-inl.h"
+
+#if defined(MT_TILES_ROW_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef MT_TILES_ROW_INL_H_
+#undef MT_TILES_ROW_INL_H_
+#else
+#define MT_TILES_ROW_INL_H_
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace mindtorch::cpu::HWY_NAMESPACE {
+
+template <class T>
+inline constexpr bool kIsHalf = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+
+// The type in which a row of T is computed.
+template <class T>
+using Wide = std::conditional_t<kIsHalf<T>, float, T>;
+
+// bool is held as bytes of 0 and 1.
+template <class T>
+using Held = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
+
+template <class T, class D>
+HWY_INLINE hn::Vec<D> load_wide(D d, const T* from) {
+  if constexpr (!kIsHalf<T>) {
+    return hn::LoadU(d, from);
+  } else {
+#if HWY_TARGET == HWY_SCALAR
+    return hn::Set(d, static_cast<float>(*from));
+#else
+    if constexpr (std::is_same_v<T, Half>) {
+      const hn::Rebind<hwy::float16_t, D> d16;
+      return hn::PromoteTo(d, hn::LoadU(d16, reinterpret_cast<const hwy::float16_t*>(from)));
+    } else {
+      const hn::Rebind<uint16_t, D> d16;
+      const hn::RebindToUnsigned<D> d32;
+      const auto bits = hn::LoadU(d16, reinterpret_cast<const uint16_t*>(from));
+      return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(d32, bits)));
+    }
+#endif
+  }
+}
+
+// Rounds to nearest even.
+template <class T, class D>
+HWY_INLINE void store_wide(D d, hn::Vec<D> v, T* to) {
+  if constexpr (!kIsHalf<T>) {
+    hn::StoreU(v, d, to);
+  } else {
+#if HWY_TARGET == HWY_SCALAR
+    *to = T(hn::GetLane(v));
+#else
+    if constexpr (std::is_same_v<T, Half>) {
+      const hn::Rebind<hwy::float16_t, D> d16;
+      hn::StoreU(hn::DemoteTo(d16, v), d16, reinterpret_cast<hwy::float16_t*>(to));
+    } else {
+      const hn::Rebind<uint16_t, D> d16;
+      const hn::RebindToSigned<D> di;
+      const hn::RebindToUnsigned<D> du;
+      const auto bits = hn::BitCast(du, v);
+      const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1));
+      const auto rounded = hn::ShiftRight<16>(hn::Add(bits, hn::Add(odd, hn::Set(du, 0x7fff))));
+      const auto nan = hn::RebindMask(du, hn::IsNaN(v));
+      const auto result = hn::IfThenElse(nan, hn::Set(du, 0x7fc0), rounded);
+      hn::StoreU(hn::DemoteTo(d16, hn::BitCast(di, result)), d16, reinterpret_cast<uint16_t*>(to));
+    }
+#endif
+  }
+}
+
+// Up to one vector's worth; the lanes beyond `count` hold `fill`.
+template <class T, class D>
+HWY_INLINE hn::Vec<D> load_wide_first(D d, const T* from, size_t count, T fill) {
+  HWY_ALIGN T lanes[hn::MaxLanes(D())];
+  for (size_t i = 0; i < hn::MaxLanes(D()); ++i) lanes[i] = fill;
+  std::memcpy(lanes, from, count * sizeof(T));
+  return load_wide(d, lanes);
+}
+
+template <class T, class D>
+HWY_INLINE void store_wide_first(D d, hn::Vec<D> v, T* to, size_t count) {
+  HWY_ALIGN T lanes[hn::MaxLanes(D())];
+  store_wide(d, v, lanes);
+  std::memcpy(to, lanes, count * sizeof(T));
+}
+
+// The sum of all lanes, added in pairs.
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE T sum_lanes(D d, hn::Vec<D> v) {
+  HWY_ALIGN T lanes[hn::MaxLanes(D())];
+  hn::Store(v, d, lanes);
+  for (size_t step = hn::MaxLanes(D()) / 2; step > 0; step /= 2) {
+    for (size_t i = 0; i < step; ++i) lanes[i] += lanes[i + step];
+  }
+  return lanes[0];
+}
+
+template <class T>
+void enter_row(TileTable& table, Row function, RowFn row) {
+  table.rows[static_cast<int>(function)][static_cast<int>(DTypeOf<T>::value)] = row;
+}
+template <class T>
+void enter_accumulate(TileTable& table, Row function, AccumulateFn step) {
+  table.accumulates[static_cast<int>(function)][static_cast<int>(DTypeOf<T>::value)] = step;
+}
+
+}  // namespace mindtorch::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard per target

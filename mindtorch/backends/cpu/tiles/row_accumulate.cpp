@@ -1,0 +1,138 @@
+// Steps of a reduction over an outer dimension: a row goes into a row of results.
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "mindtorch/backends/cpu/tiles/row_accumulate.cpp"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+
+#include "mindtorch/backends/cpu/tiles/arithmetic-inl.h"
+#include "mindtorch/backends/cpu/tiles/row-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mindtorch::cpu::HWY_NAMESPACE {
+
+struct AddSquare {
+  template <class D, class V>
+  HWY_INLINE V operator()(D, V sum, V x) const {
+    return hn::MulAdd(x, x, sum);
+  }
+};
+struct AddMagnitude {
+  template <class D, class V>
+  HWY_INLINE V operator()(D, V sum, V x) const {
+    return hn::Add(sum, hn::Abs(x));
+  }
+};
+
+// acc[i] = op(acc[i], in[i]), where acc holds A: T itself, or the wider type in which it is summed.
+template <class Op, class T, class A>
+void step(const void* from, void* to, int64_t size) {
+  const hn::ScalableTag<Wide<T>> d;
+  constexpr size_t kLanes = hn::MaxLanes(decltype(d)());
+  const T* in = static_cast<const T*>(from);
+  A* acc = static_cast<A*>(to);
+  const size_t n = static_cast<size_t>(size);
+  const Op op;
+  size_t at = 0;
+  for (; at + 2 * kLanes <= n; at += 2 * kLanes) {
+    const auto v0 = op(d, load_wide(d, acc + at), load_wide(d, in + at));
+    const auto v1 = op(d, load_wide(d, acc + at + kLanes), load_wide(d, in + at + kLanes));
+    store_wide(d, v0, acc + at);
+    store_wide(d, v1, acc + at + kLanes);
+  }
+  for (; at + kLanes <= n; at += kLanes) {
+    store_wide(d, op(d, load_wide(d, acc + at), load_wide(d, in + at)), acc + at);
+  }
+  if (at < n) {
+    const size_t count = n - at;
+    const auto a = load_wide_first(d, acc + at, count, A());
+    const auto b = load_wide_first(d, in + at, count, T());
+    store_wide_first(d, op(d, a, b), acc + at, count);
+  }
+}
+
+// Integers are summed and multiplied in int64, and wrap.
+template <bool kProduct, class T>
+void step_int(const void* from, void* to, int64_t n) {
+  const auto* HWY_RESTRICT in = static_cast<const Held<T>*>(from);
+  auto* HWY_RESTRICT acc = static_cast<uint64_t*>(to);
+  for (int64_t i = 0; i < n; ++i) {
+    const auto value = static_cast<uint64_t>(static_cast<int64_t>(in[i]));
+    acc[i] = kProduct ? acc[i] * value : acc[i] + value;
+  }
+}
+
+template <class T>
+HWY_INLINE bool is_true(T value) {
+  if constexpr (kIsHalf<T>) {
+    return (value.bits & 0x7fff) != 0;
+  } else {
+    return value != T{0};
+  }
+}
+template <bool kAny, class T>
+void step_truth(const void* from, void* to, int64_t n) {
+  const auto* HWY_RESTRICT in = static_cast<const Held<T>*>(from);
+  auto* HWY_RESTRICT acc = static_cast<uint8_t*>(to);
+  for (int64_t i = 0; i < n; ++i) {
+    const uint8_t value = is_true(in[i]) ? 1 : 0;
+    acc[i] = kAny ? static_cast<uint8_t>(acc[i] | value) : static_cast<uint8_t>(acc[i] & value);
+  }
+}
+
+template <bool kLargest, class T>
+void step_arg(const void* from, void* to, int64_t* index, int64_t row, int64_t n) {
+  using H = Held<T>;
+  const H* HWY_RESTRICT in = static_cast<const H*>(from);
+  H* HWY_RESTRICT best = static_cast<H*>(to);
+  for (int64_t i = 0; i < n; ++i) {
+    const auto a = static_cast<Wide<H>>(in[i]);
+    const auto b = static_cast<Wide<H>>(best[i]);
+    // NaN beats all but an earlier NaN; of equals the earlier stays.
+    const bool wins = (kLargest ? !(a <= b) : !(a >= b)) & (b == b);
+    best[i] = wins ? in[i] : best[i];
+    index[i] = wins ? row : index[i];
+  }
+}
+
+template <class... Ts>
+void enter_floats(TileTable& table) {
+  (enter_accumulate<Ts>(table, Row::kSum, &step<Add, Ts, Wide<Ts>>), ...);
+  (enter_accumulate<Ts>(table, Row::kProd, &step<Mul, Ts, Wide<Ts>>), ...);
+  (enter_accumulate<Ts>(table, Row::kSumSquares, &step<AddSquare, Ts, Wide<Ts>>), ...);
+  (enter_accumulate<Ts>(table, Row::kSumAbs, &step<AddMagnitude, Ts, Wide<Ts>>), ...);
+}
+template <class... Ts>
+void enter_ints(TileTable& table) {
+  (enter_accumulate<Ts>(table, Row::kSum, &step_int<false, Ts>), ...);
+  (enter_accumulate<Ts>(table, Row::kProd, &step_int<true, Ts>), ...);
+}
+template <class T>
+void enter_args(TileTable& table) {
+  const int dtype = static_cast<int>(DTypeOf<T>::value);
+  table.accumulate_args[static_cast<int>(Row::kArgmax)][dtype] = &step_arg<true, T>;
+  table.accumulate_args[static_cast<int>(Row::kArgmin)][dtype] = &step_arg<false, T>;
+}
+template <class... Ts>
+void enter_all(TileTable& table) {
+  (enter_accumulate<Ts>(table, Row::kMax, &step<Maximum, Held<Ts>, Held<Ts>>), ...);
+  (enter_accumulate<Ts>(table, Row::kMin, &step<Minimum, Held<Ts>, Held<Ts>>), ...);
+  (enter_accumulate<Ts>(table, Row::kAny, &step_truth<true, Ts>), ...);
+  (enter_accumulate<Ts>(table, Row::kAll, &step_truth<false, Ts>), ...);
+  (enter_args<Ts>(table), ...);
+}
+
+void row_accumulates(TileTable& table) {
+  enter_floats<float, double, Half, BFloat16>(table);
+  enter_ints<bool, uint8_t, int8_t, int16_t, int32_t, int64_t>(table);
+  enter_all<bool, uint8_t, int8_t, int16_t, int32_t, int64_t, Half, BFloat16, float, double>(table);
+}
+
+}  // namespace mindtorch::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mindtorch::cpu {
+HWY_EXPORT(row_accumulates);
+void add_row_accumulates(TileTable& table) { HWY_DYNAMIC_DISPATCH(row_accumulates)(table); }
+}  // namespace mindtorch::cpu
+#endif
