@@ -1,3 +1,4 @@
+#include <cmath>
 #include <cstring>
 
 #include "mindtorch/backends/cpu/kernels/kernels.h"
@@ -7,48 +8,260 @@
 namespace mindtorch::cpu {
 namespace {
 
-void empty(ops::Launch&,
-           IntList,
-           std::optional<DType>,
-           std::optional<Device>,
-           std::optional<MemoryFormat>,
-           Tensor&) {}
-void empty_strided(
-    ops::Launch&, IntList, IntList, std::optional<DType>, std::optional<Device>, Tensor&) {}
+using OptionalDType = std::optional<DType>;
+using OptionalDevice = std::optional<Device>;
 
-void fill(ops::Launch&, const Tensor& self, const Scalar& value) {
+constexpr int64_t kGrain = 64 * 1024;  // elements
+constexpr int64_t kGrainBytes = int64_t{1} << 18;
+
+void empty(
+    ops::Launch&, IntList, OptionalDType, OptionalDevice, std::optional<MemoryFormat>, Tensor&) {}
+void empty_strided(ops::Launch&, IntList, IntList, OptionalDType, OptionalDevice, Tensor&) {}
+
+void clear_bytes(void* data, int64_t bytes) {
+  parallel_for(0, bytes, kGrainBytes, [=](int64_t begin, int64_t end) {
+    std::memset(static_cast<char*>(data) + begin, 0, static_cast<size_t>(end - begin));
+  });
+}
+
+// The elements of an overlapping tensor that stand for all of it.
+Tensor without_repeats(const Tensor& self) {
+  Shape sizes = self.sizes();
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (self.strides()[i] == 0) sizes[i] = 1;
+  }
+  return self.alias(std::move(sizes), self.strides(), self.storage_offset());
+}
+
+void fill_from(ops::Launch&, const Tensor& self, const Tensor& value) {
   if (self.numel() == 0) return;
+  const Tensor one = Tensor::make({}, self.dtype());
+  copy(value, one);
   if (!is_dense(self.sizes(), self.strides())) {
-    const Tensor one = Tensor::make({}, self.dtype());
-    visit_dtype(self.dtype(), [&]<typename T>() { *one.data<T>() = value.to<T>(); });
-    copy(one, self);
+    copy(one, without_repeats(self));
     return;
   }
   visit_dtype(self.dtype(), [&]<typename T>() {
-    const T element = value.to<T>();
-    parallel_for(0, self.numel(), 64 * 1024, [&](int64_t begin, int64_t end) {
-      std::fill(self.data<T>() + begin, self.data<T>() + end, element);
+    const T element = *one.data<T>();
+    T* data = self.data<T>();
+    parallel_for(0, self.numel(), kGrain,
+                 [=](int64_t begin, int64_t end) { std::fill(data + begin, data + end, element); });
+  });
+}
+
+void fill(ops::Launch& launch, const Tensor& self, const Scalar& value) {
+  if (self.numel() == 0) return;
+  if (self.is_contiguous() && self.numel() <= kGrain) {
+    visit_dtype(self.dtype(),
+                [&]<typename T>() { std::fill_n(self.data<T>(), self.numel(), value.to<T>()); });
+    return;
+  }
+  const Tensor one = Tensor::make({}, self.dtype());
+  visit_dtype(self.dtype(), [&]<typename T>() { *one.data<T>() = value.to<T>(); });
+  fill_from(launch, self, one);
+}
+
+void zero(ops::Launch& launch, const Tensor& self) {
+  if (!self.is_contiguous() && !is_dense(self.sizes(), self.strides())) {
+    fill(launch, self, 0);
+    return;
+  }
+  clear_bytes(self.data_ptr(), self.numel() * self.element_size());
+}
+
+void zeros(ops::Launch&, IntList, OptionalDType, OptionalDevice, Tensor& out) {
+  clear_bytes(out.data_ptr(), out.numel() * out.element_size());
+}
+
+void ones(ops::Launch& launch, IntList, OptionalDType, OptionalDevice, Tensor& out) {
+  fill(launch, out, 1);
+}
+
+void full(
+    ops::Launch& launch, IntList, const Scalar& value, OptionalDType, OptionalDevice, Tensor& out) {
+  fill(launch, out, value);
+}
+
+void scalar_tensor(
+    ops::Launch& launch, const Scalar& s, OptionalDType, OptionalDevice, Tensor& out) {
+  fill(launch, out, s);
+}
+
+void eye_m(ops::Launch&, int64_t n, int64_t m, OptionalDType, OptionalDevice, Tensor& out) {
+  clear_bytes(out.data_ptr(), out.numel() * out.element_size());
+  visit_dtype(out.dtype(), [&]<typename T>() {
+    T* data = out.data<T>();
+    for (int64_t i = 0; i < std::min(n, m); ++i) data[i * (m + 1)] = static_cast<T>(1.0f);
+  });
+}
+
+void eye(ops::Launch& launch, int64_t n, OptionalDType dtype, OptionalDevice device, Tensor& out) {
+  eye_m(launch, n, n, dtype, device, out);
+}
+
+// What ranges are computed in: integers wrap around, 16-bit floats are rounded once.
+template <typename T>
+using Compute = std::conditional_t<std::is_integral_v<T>,
+                                   int64_t,
+                                   std::conditional_t<sizeof(T) == 2, float, double>>;
+
+void arange_step(ops::Launch&,
+                 const Scalar& start,
+                 const Scalar&,
+                 const Scalar& step,
+                 OptionalDType,
+                 OptionalDevice,
+                 Tensor& out) {
+  visit_dtype(out.dtype(), [&]<typename T>() {
+    using C = Compute<T>;
+    const C from = start.to<C>();
+    const C by = step.to<C>();
+    T* data = out.data<T>();
+    parallel_for(0, out.numel(), kGrain, [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        if constexpr (std::is_integral_v<T>) {
+          data[i] = static_cast<T>(static_cast<uint64_t>(from) +
+                                   static_cast<uint64_t>(by) * static_cast<uint64_t>(i));
+        } else {
+          data[i] = static_cast<T>(from + by * static_cast<C>(i));
+        }
+      }
     });
   });
 }
 
-void full(ops::Launch& launch,
-          IntList,
-          const Scalar& value,
-          std::optional<DType>,
-          std::optional<Device>,
-          Tensor& out) {
-  fill(launch, out, value);
+void arange(ops::Launch& launch,
+            const Scalar& end,
+            OptionalDType dtype,
+            OptionalDevice device,
+            Tensor& out) {
+  arange_step(launch, 0, end, 1, dtype, device, out);
 }
 
-void zero(ops::Launch& launch, const Tensor& self) { fill(launch, self, 0); }
+// Calls store(i, number) for the numbers from `start` to `end`, from either end to the middle, as
+// torch does. `S` is what steps are computed in.
+template <typename S, typename Store>
+void space(S start, S end, int64_t steps, const Store& store) {
+  const S step = steps > 1 ? (end - start) / static_cast<S>(steps - 1) : S{0};
+  parallel_for(0, steps, kGrain, [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) {
+      store(i, i < steps / 2 ? std::fma(step, static_cast<S>(i), start)
+                             : std::fma(-step, static_cast<S>(steps - 1 - i), end));
+    }
+  });
+}
+
+void linspace(ops::Launch&,
+              const Scalar& start,
+              const Scalar& end,
+              int64_t steps,
+              OptionalDType,
+              OptionalDevice,
+              Tensor& out) {
+  visit_dtype(out.dtype(), [&]<typename T>() {
+    T* data = out.data<T>();
+    if (steps == 1) {
+      *data = start.to<T>();
+      return;
+    }
+    // Integers are spaced in double precision, floats in their own.
+    using S = std::conditional_t<std::is_integral_v<T> || sizeof(T) == 8, double, float>;
+    space(static_cast<S>(start.to<T>()), static_cast<S>(end.to<T>()), steps,
+          [=](int64_t i, S number) { data[i] = static_cast<T>(number); });
+  });
+}
+
+void logspace(ops::Launch&,
+              const Scalar& start,
+              const Scalar& end,
+              int64_t steps,
+              double base,
+              OptionalDType,
+              OptionalDevice,
+              Tensor& out) {
+  visit_dtype(out.dtype(), [&]<typename T>() {
+    T* data = out.data<T>();
+    const auto power = [base](double exponent) {
+      const double number = std::pow(base, exponent);
+      if constexpr (std::is_integral_v<T>) {
+        return static_cast<T>(Scalar(number).to_int());
+      } else {
+        return static_cast<T>(static_cast<Compute<T>>(number));
+      }
+    };
+    if (steps == 1) {
+      *data = power(static_cast<double>(start.to<T>()));
+      return;
+    }
+    space(static_cast<double>(start.to<T>()), static_cast<double>(end.to<T>()), steps,
+          [&](int64_t i, double exponent) { data[i] = power(exponent); });
+  });
+}
+
+// Writes the rows, then the columns, of those elements of a matrix that lie in [begin(i), end(i))
+// of row i.
+template <typename Begin, typename End>
+void write_indices(int64_t rows, const Tensor& out, const Begin& begin, const End& end) {
+  const auto write = [&]<typename T>(T) {
+    T* row = out.data<T>();
+    T* column = row + out.numel() / 2;
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t j = begin(i); j < end(i); ++j) {
+        *row++ = static_cast<T>(i);
+        *column++ = static_cast<T>(j);
+      }
+    }
+  };
+  if (out.dtype() == DType::kInt32) {
+    write(int32_t{});
+  } else {
+    write(int64_t{});
+  }
+}
+
+void tril_indices(ops::Launch&,
+                  int64_t row,
+                  int64_t col,
+                  int64_t offset,
+                  OptionalDType,
+                  OptionalDevice,
+                  Tensor& out) {
+  write_indices(
+      row, out, [](int64_t) { return int64_t{0}; },
+      [=](int64_t i) { return std::min(col, i + offset + 1); });
+}
+
+void triu_indices(ops::Launch&,
+                  int64_t row,
+                  int64_t col,
+                  int64_t offset,
+                  OptionalDType,
+                  OptionalDevice,
+                  Tensor& out) {
+  write_indices(
+      row, out, [=](int64_t i) { return std::max<int64_t>(0, i + offset); },
+      [=](int64_t) { return col; });
+}
 
 }  // namespace
 
 void register_creation(ops::Registry& registry) {
   registry.kernel<empty>(DeviceType::kCpu, "empty.memory_format");
   registry.kernel<empty_strided>(DeviceType::kCpu, "empty_strided");
+  registry.kernel<zeros>(DeviceType::kCpu, "zeros");
+  registry.kernel<ones>(DeviceType::kCpu, "ones");
   registry.kernel<full>(DeviceType::kCpu, "full");
+  registry.kernel<scalar_tensor>(DeviceType::kCpu, "scalar_tensor");
+  registry.kernel<eye>(DeviceType::kCpu, "eye");
+  registry.kernel<eye_m>(DeviceType::kCpu, "eye.m");
+  registry.kernel<arange>(DeviceType::kCpu, "arange");
+  registry.kernel<arange_step>(DeviceType::kCpu, "arange.start_step");
+  registry.kernel<arange_step>(DeviceType::kCpu, "range.step");
+  registry.kernel<linspace>(DeviceType::kCpu, "linspace");
+  registry.kernel<logspace>(DeviceType::kCpu, "logspace");
+  registry.kernel<tril_indices>(DeviceType::kCpu, "tril_indices");
+  registry.kernel<triu_indices>(DeviceType::kCpu, "triu_indices");
+  registry.kernel<fill_from>(DeviceType::kCpu, "fill_.Tensor");
   registry.kernel<fill>(DeviceType::kCpu, "fill_.Scalar");
   registry.kernel<zero>(DeviceType::kCpu, "zero_");
 }
