@@ -8,6 +8,7 @@ namespace mindtorch::functional {
 void compose_copy(ops::Registry& registry);
 void compose_creation(ops::Registry& registry);
 void compose_einsum(ops::Registry& registry);
+void compose_indexing(ops::Registry& registry);
 void compose_matmul(ops::Registry& registry);
 void compose_reduce(ops::Registry& registry);
 void compose_views(ops::Registry& registry);

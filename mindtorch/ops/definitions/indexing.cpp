@@ -3,13 +3,316 @@
 #include "mindtorch/ops/definitions/rules.h"
 
 namespace mindtorch::ops {
+namespace {
+
+void check_index_dtype(const char* name, const Tensor& index) {
+  MT_CHECK(index.dtype() == DType::kInt64 || index.dtype() == DType::kInt32, RuntimeError, name,
+           "(): Expected dtype int32 or int64 for index");
+}
+
+void check_long(const char* name, const Tensor& index) {
+  MT_CHECK(index.numel() == 0 || index.dtype() == DType::kInt64 || index.dtype() == DType::kInt32,
+           RuntimeError, name, "(): Expected dtype int32/int64 for index");
+}
+
+// Index tensors of one shape, all int64, for some of self's dims. The result has the index shape
+// where the indexed dims were when those are neighbours, else in front.
+TensorSpec index(const Tensor& self, TensorList indices) {
+  MT_CHECK(static_cast<int64_t>(indices.size()) <= self.dim(), IndexError,
+           "too many indices for tensor of dimension ", self.dim());
+  Shape index_shape;
+  size_t first = indices.size();
+  size_t last = 0;
+  size_t count = 0;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    if (!indices[i].defined()) continue;
+    index_shape = indices[i].sizes();
+    first = std::min(first, i);
+    last = i;
+    ++count;
+  }
+  const bool neighbours = count == last - first + 1;
+  Shape sizes;
+  if (!neighbours) sizes = index_shape;
+  for (size_t i = 0; i < self.sizes().size(); ++i) {
+    if (i == first && neighbours) {
+      for (const int64_t size : index_shape) sizes.push_back(size);
+    }
+    if (i >= indices.size() || !indices[i].defined()) sizes.push_back(self.sizes()[i]);
+  }
+  return contiguous_spec(std::move(sizes), self.dtype(), self.device());
+}
+
+void index_put(const Tensor& self, TensorList indices, const Tensor& values, bool) {
+  const TensorSpec spec = index(self, indices);
+  MT_CHECK(self.dtype() == values.dtype(), RuntimeError,
+           "Index put requires the source and destination dtypes match, got ",
+           legacy_name(self.dtype()), " for the destination and ", legacy_name(values.dtype()),
+           " for the source.");
+  const bool fits = values.dim() <= static_cast<int64_t>(spec.sizes.size()) &&
+                    broadcast_shapes(spec.sizes, values.sizes()) == spec.sizes;
+  MT_CHECK(fits, RuntimeError, "shape mismatch: value tensor of shape ", to_string(values.sizes()),
+           " cannot be broadcast to indexing result of shape ", to_string(spec.sizes));
+}
+
+PointwiseCall masked_fill(const Tensor& self, const Tensor& mask, const Tensor& value) {
+  MT_CHECK(mask.dtype() == DType::kBool, RuntimeError,
+           "masked_fill_ only supports boolean masks, but got mask with dtype ",
+           name(mask.dtype()));
+  MT_CHECK(value.dim() == 0, RuntimeError,
+           "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with ",
+           value.dim(), " dimension(s).");
+  MT_CHECK(!is_floating_point(value.dtype()) || is_floating_point(self.dtype()), RuntimeError,
+           "value cannot be converted to type ", name(self.dtype()), " without overflow");
+  return PointwiseCall(Pointwise::kWhere, self.dtype(), self.dtype()).on(mask).on(value).on(self);
+}
+
+TensorSpec index_select(const Tensor& self, int64_t dim, const Tensor& index) {
+  const auto d = static_cast<size_t>(wrap_dim(dim, self.dim()));
+  MT_CHECK(index.dim() <= 1, IndexError,
+           "index_select(): Index is supposed to be a vector, but got dim: ", index.dim());
+  check_index_dtype("index_select", index);
+  Shape sizes = self.sizes();
+  if (!sizes.empty()) sizes[d] = index.numel();
+  return contiguous_spec(std::move(sizes), self.dtype(), self.device());
+}
+
+void check_source(
+    const char* name, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
+  const auto d = static_cast<size_t>(wrap_dim(dim, self.dim()));
+  MT_CHECK(index.dim() <= 1, IndexError, name,
+           "(): Index is supposed to be a vector, but got dim: ", index.dim(),
+           " with type: ", legacy_name(index.dtype()), " and size: ", to_string(index.sizes()));
+  check_long(name, index);
+  MT_CHECK(self.dtype() == source.dtype(), RuntimeError, name,
+           "(): self and source expected to have the same dtype, but got (self) ",
+           legacy_name(self.dtype()), " and (source) ", legacy_name(source.dtype()));
+  const int64_t length = source.dim() == 0 ? 1 : source.sizes()[d < source.sizes().size() ? d : 0];
+  MT_CHECK(index.numel() == length, RuntimeError, name, "(): Number of indices (", index.numel(),
+           ") should be equal to source.size(dim): (", length, "), for dim: ", dim);
+  Shape wanted = self.sizes();
+  if (!wanted.empty()) wanted[d] = index.numel();
+  MT_CHECK(self.dim() == 0 || source.dim() == 0 || source.sizes() == wanted, RuntimeError,
+           "source tensor shape must match self tensor shape, excluding the specified dimension. "
+           "Got self.shape = ",
+           to_string(self.sizes()), " source.shape = ", to_string(source.sizes()));
+}
+
+void index_add(
+    const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, const Scalar&) {
+  check_source("index_add_", self, dim, index, source);
+}
+void index_copy(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
+  check_source("index_copy_", self, dim, index, source);
+}
+void index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& value) {
+  wrap_dim(dim, self.dim());
+  check_long("index_fill_", index);
+  MT_CHECK(index.dim() <= 1, RuntimeError, "Index has to be a vector/scalar");
+  MT_CHECK(value.dim() == 0, RuntimeError,
+           "index_fill_ only supports a 0-dimensional value tensor, but got tensor with ",
+           value.dim(), " dimension(s).");
+}
+
+// index must not be larger than `other` anywhere but in `dim`.
+void check_within(
+    const char* name, const char* what, int64_t dim, const Tensor& index, const Tensor& other) {
+  const auto rank = [](const Tensor& t) { return std::max<int64_t>(t.dim(), 1); };
+  MT_CHECK(rank(index) == rank(other), RuntimeError,
+           "Index tensor must have the same number of dimensions as ", what, " tensor");
+  for (int64_t d = 0; d < index.dim(); ++d) {
+    if (d == dim) continue;
+    MT_CHECK(index.size(d) <= other.size(d), RuntimeError, "Size does not match at dimension ", d,
+             " expected index ", to_string(index.sizes()), " to be no larger than ", what, " ",
+             to_string(other.sizes()), " apart from dimension ", dim, " in ", name);
+  }
+}
+
+TensorSpec gather(const Tensor& self, int64_t dim, const Tensor& index, bool) {
+  const int64_t d = wrap_dim(dim, self.dim());
+  check_long("gather", index);
+  if (index.numel() > 0) check_within("gather", "input", d, index, self);
+  return contiguous_spec(index.sizes(), self.dtype(), self.device());
+}
+
+void scatter_checks(
+    const char* name, const Tensor& self, int64_t dim, const Tensor& index, const Tensor* src) {
+  const int64_t d = wrap_dim(dim, self.dim());
+  check_long(name, index);
+  if (index.numel() == 0) return;
+  check_within(name, "self", d, index, self);
+  if (src == nullptr) return;
+  MT_CHECK(self.dtype() == src->dtype(), RuntimeError, name,
+           "(): Expected self.dtype to be equal to src.dtype");
+  check_within(name, "src", -1, index, *src);
+}
+
+void scatter_src(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
+  scatter_checks("scatter", self, dim, index, &src);
+}
+void scatter_value(const Tensor& self, int64_t dim, const Tensor& index, const Scalar&) {
+  scatter_checks("scatter", self, dim, index, nullptr);
+}
+void check_reduce(std::string_view reduce) {
+  MT_CHECK(reduce == "add" || reduce == "multiply", RuntimeError,
+           "reduce argument must be either add or multiply.");
+}
+void scatter_src_reduce(const Tensor& self,
+                        int64_t dim,
+                        const Tensor& index,
+                        const Tensor& src,
+                        std::string_view reduce) {
+  check_reduce(reduce);
+  scatter_checks("scatter", self, dim, index, &src);
+}
+void scatter_value_reduce(
+    const Tensor& self, int64_t dim, const Tensor& index, const Scalar&, std::string_view reduce) {
+  check_reduce(reduce);
+  scatter_checks("scatter", self, dim, index, nullptr);
+}
+void scatter_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
+  scatter_checks("scatter_add", self, dim, index, &src);
+}
+void scatter_reduce(const Tensor& self,
+                    int64_t dim,
+                    const Tensor& index,
+                    const Tensor& src,
+                    std::string_view reduce,
+                    bool) {
+  MT_CHECK(reduce == "sum" || reduce == "prod" || reduce == "mean" || reduce == "amax" ||
+               reduce == "amin",
+           RuntimeError, "reduce argument must be either sum, prod, mean, amax or amin, got ",
+           reduce);
+  scatter_checks("scatter_reduce", self, dim, index, &src);
+}
+
+TensorSpec take(const Tensor& self, const Tensor& index) {
+  MT_CHECK(index.dtype() == DType::kInt64, RuntimeError,
+           "take(): Expected a long tensor for index, but got ", legacy_name(index.dtype()));
+  MT_CHECK(self.numel() > 0 || index.numel() == 0, IndexError,
+           "take(): tried to take from an empty tensor");
+  return contiguous_spec(index.sizes(), self.dtype(), self.device());
+}
+
+}  // namespace
 
 void define_indexing(Registry& ops) {
+  ops.define<index>("_index(Tensor self, Tensor?[] indices) -> Tensor").internal();
+  ops.define<index_put>(
+         "_index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> "
+         "Tensor(a!)")
+      .internal();
   ops.define("index.Tensor(Tensor self, Tensor?[] indices) -> Tensor").internal();
   ops.define(
          "index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> "
          "Tensor(a!)")
-      .method_only();
+      .doc("Writes `values` where the index tensors point, or adds them.",
+           ">>> torch.zeros(3).index_put_((torch.tensor([1]),), torch.tensor(5.))\n"
+           "tensor([0., 5., 0.])");
+  ops.define(
+         "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> "
+         "Tensor")
+      .doc("A copy with `values` where the index tensors point.",
+           ">>> torch.zeros(3).index_put((torch.tensor([1]),), torch.tensor(5.))\n"
+           "tensor([0., 5., 0.])");
+  ops.define<masked_fill>("masked_fill(Tensor self, Tensor mask, Operand value) -> Tensor")
+      .variants(kInplaceVariant)
+      .doc("`value` where `mask` is true.",
+           ">>> torch.tensor([1, 2]).masked_fill(torch.tensor([True, False]), 0)\ntensor([0, 2])");
+  ops.define("masked_select(Tensor self, Tensor mask) -> Tensor")
+      .doc("The elements where `mask` is true, in one dimension.",
+           ">>> torch.tensor([1, 2]).masked_select(torch.tensor([False, True]))\ntensor([2])");
+  ops.define("_masked_select(Tensor self, Tensor mask) -> Tensor").dynamic().internal();
+  ops.define("masked_scatter_(Tensor(a!) self, Tensor mask, Tensor source) -> Tensor(a!)")
+      .doc("Writes the elements of `source`, one after the other, where `mask` is true.",
+           ">>> torch.zeros(2).masked_scatter_(torch.tensor([False, True]), torch.tensor([5.]))\n"
+           "tensor([0., 5.])");
+  ops.define("masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor")
+      .doc("A copy with the elements of `source` where `mask` is true.",
+           ">>> torch.zeros(2).masked_scatter(torch.tensor([False, True]), torch.tensor([5.]))\n"
+           "tensor([0., 5.])");
+  ops.define("nonzero(Tensor self) -> Tensor")
+      .dynamic()
+      .doc("The indices of all elements that are not 0, one row each.",
+           ">>> torch.nonzero(torch.tensor([0, 3, 4]))\ntensor([[1],\n        [2]])");
+  ops.define("nonzero_numpy(Tensor self) -> Tensor[]").internal();
+  ops.define("argwhere(Tensor self) -> Tensor")
+      .doc("The indices of all elements that are not 0, one row each.",
+           ">>> torch.argwhere(torch.tensor([0, 3]))\ntensor([[1]])");
+  ops.define<index_select>("index_select(Tensor self, int dim, Tensor index) -> Tensor")
+      .variants(kOutVariant)
+      .doc("The slices of `dim` that `index` names.",
+           ">>> torch.tensor([10, 20, 30]).index_select(0, torch.tensor([2, 0]))\n"
+           "tensor([30, 10])");
+  ops.define<index_add>(
+         "index_add_(Tensor(a!) self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> "
+         "Tensor(a!)")
+      .variants(kFunctionalVariant | kOutVariant)
+      .doc("Adds slices of `source` to the slices that `index` names.",
+           ">>> torch.zeros(3).index_add_(0, torch.tensor([1]), torch.ones(1))\n"
+           "tensor([0., 1., 0.])");
+  ops.define<index_copy>(
+         "index_copy_(Tensor(a!) self, int dim, Tensor index, Tensor source) -> Tensor(a!)")
+      .variants(kFunctionalVariant | kOutVariant)
+      .doc("Copies slices of `source` to the slices that `index` names.",
+           ">>> torch.zeros(3).index_copy_(0, torch.tensor([1]), torch.ones(1))\n"
+           "tensor([0., 1., 0.])");
+  ops.define<index_fill>(
+         "index_fill_(Tensor(a!) self, int dim, Tensor index, Operand value) -> Tensor(a!)")
+      .variants(kFunctionalVariant)
+      .doc("Sets the slices that `index` names to `value`.",
+           ">>> torch.zeros(3).index_fill_(0, torch.tensor([1]), 7)\ntensor([0., 7., 0.])");
+  ops.define<gather>(
+         "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor")
+      .variants(kOutVariant)
+      .doc("Elements along `dim`, each picked by its own index.",
+           ">>> torch.tensor([[1, 2], [3, 4]]).gather(1, torch.tensor([[0], [1]]))\n"
+           "tensor([[1],\n        [4]])");
+  ops.define<scatter_src>(
+         "scatter_.src(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)")
+      .variants(kFunctionalVariant | kOutVariant)
+      .doc("Writes each element of `src` along `dim` where its index says.",
+           ">>> torch.zeros(3).scatter_(0, torch.tensor([2]), torch.tensor([5.]))\n"
+           "tensor([0., 0., 5.])");
+  ops.define<scatter_value>(
+         "scatter_.value(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)")
+      .variants(kFunctionalVariant | kOutVariant);
+  ops.define<scatter_src_reduce>(
+         "scatter_.reduce(Tensor(a!) self, int dim, Tensor index, Tensor src, *, str reduce) -> "
+         "Tensor(a!)")
+      .variants(kFunctionalVariant | kOutVariant);
+  ops.define<scatter_value_reduce>(
+         "scatter_.value_reduce(Tensor(a!) self, int dim, Tensor index, Scalar value, *, str "
+         "reduce) -> Tensor(a!)")
+      .variants(kFunctionalVariant | kOutVariant);
+  ops.define<scatter_add>(
+         "scatter_add_(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)")
+      .variants(kFunctionalVariant | kOutVariant)
+      .doc("Adds each element of `src` along `dim` where its index says.",
+           ">>> torch.zeros(2).scatter_add_(0, torch.tensor([1, 1]), torch.ones(2))\n"
+           "tensor([0., 2.])");
+  ops.define<scatter_reduce>(
+         "scatter_reduce_.two(Tensor(a!) self, int dim, Tensor index, Tensor src, str reduce, *, "
+         "bool include_self=True) -> Tensor(a!)")
+      .variants(kFunctionalVariant | kOutVariant)
+      .doc("Reduces the elements of `src` into the places that their indices name.",
+           ">>> torch.zeros(2).scatter_reduce_(0, torch.tensor([1, 1]), torch.ones(2), 'sum')\n"
+           "tensor([0., 2.])");
+  ops.define("take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor")
+      .variants(kOutVariant)
+      .doc("gather with broadcasting; without `dim` over all elements.",
+           ">>> torch.take_along_dim(torch.tensor([10, 20]), torch.tensor([1]))\ntensor([20])");
+  ops.define<take>("take(Tensor self, Tensor index) -> Tensor")
+      .variants(kOutVariant)
+      .doc("Elements by their number in row-major order.",
+           ">>> torch.take(torch.tensor([[1, 2], [3, 4]]), torch.tensor([3]))\ntensor([4])");
+  ops.define(
+         "put_(Tensor(a!) self, Tensor index, Tensor source, bool accumulate=False) -> Tensor(a!)")
+      .method_only()
+      .doc("Writes elements by their number in row-major order.",
+           ">>> torch.zeros(2).put_(torch.tensor([1]), torch.tensor([5.]))\ntensor([0., 5.])");
+  ops.define("where(Tensor condition) -> Tensor[]").function_only();
+  ops.define("where.method(Tensor self, Tensor condition, Operand other) -> Tensor").method_only();
 }
 
 }  // namespace mindtorch::ops

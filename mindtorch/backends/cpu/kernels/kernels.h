@@ -7,8 +7,10 @@ namespace mindtorch::cpu {
 // One function per family, called by register_cpu.
 void register_copy(ops::Registry& registry);
 void register_creation(ops::Registry& registry);
+void register_indexing(ops::Registry& registry);
 void register_matmul(ops::Registry& registry);
 void register_reduce(ops::Registry& registry);
+void register_scatter(ops::Registry& registry);
 
 // All CPU kernels and the pointwise engine.
 void register_cpu(ops::Registry& registry);

@@ -7,8 +7,10 @@ void register_cpu(ops::Registry& registry) {
   registry.pointwise_engine(DeviceType::kCpu, &run_pointwise);
   register_copy(registry);
   register_creation(registry);
+  register_indexing(registry);
   register_matmul(registry);
   register_reduce(registry);
+  register_scatter(registry);
 }
 
 }  // namespace mindtorch::cpu

@@ -1,0 +1,368 @@
+// index, index_put_, index_select and the masks: whole slices move at once.
+#include "mindtorch/backends/cpu/indexing.h"
+
+#include <cstring>
+
+#include "mindtorch/backends/cpu/kernels/kernels.h"
+#include "mindtorch/backends/cpu/kernels/lines.h"
+#include "mindtorch/backends/cpu/parallel.h"
+
+namespace mindtorch::cpu {
+namespace {
+
+constexpr int64_t kGrainBytes = 128 * 1024;
+
+void check_bounds(const Tensor& index, int64_t size, int64_t dim) {
+  const int64_t bad = check_indices(index.data<int64_t>(), index.numel(), size);
+  MT_CHECK(bad < 0, IndexError, "index ", index.data<int64_t>()[bad],
+           " is out of bounds for dimension ", dim, " with size ", size);
+}
+
+// Where index tensors point: for every index element the offset, in elements, of the slice it names
+// within [indexed dims, block]; and how the other dims lie around it.
+struct Places {
+  Tensor offsets;     // int64, one per index element
+  int64_t outer = 1;  // dims before the indexed ones
+  int64_t outer_stride = 0;
+  int64_t count = 0;  // index elements
+  int64_t block = 1;  // contiguous elements behind each place
+};
+
+// `self` is contiguous with its indexed dims as neighbours, at [first, first + n).
+Places find_places(const Tensor& self, std::span<const Tensor> indices, size_t first) {
+  Places places;
+  const Tensor& shape = indices[0];
+  places.count = shape.numel();
+  places.offsets = Tensor::make({places.count}, DType::kInt64);
+  auto* offsets = places.offsets.data<int64_t>();
+  std::fill_n(offsets, places.count, 0);
+  for (size_t i = 0; i < indices.size(); ++i) {
+    const int64_t size = self.sizes()[first + i];
+    const int64_t stride = self.strides()[first + i];
+    const auto* index = indices[i].data<int64_t>();
+    for (int64_t j = 0; j < places.count; ++j) {
+      offsets[j] += (index[j] < 0 ? index[j] + size : index[j]) * stride;
+    }
+  }
+  for (size_t i = 0; i < first; ++i) places.outer *= self.sizes()[i];
+  for (size_t i = first + indices.size(); i < self.sizes().size(); ++i) {
+    places.block *= self.sizes()[i];
+  }
+  places.outer_stride = places.block;
+  for (size_t i = first; i < first + indices.size(); ++i) places.outer_stride *= self.sizes()[i];
+  return places;
+}
+
+struct Selection {
+  std::vector<Tensor> indices;  // the defined ones
+  Tensor self;                  // indexed dims as neighbours
+  size_t first = 0;             // where they start
+  bool moved_to_front = false;
+};
+
+// Brings the indexed dims together; indices that are no neighbours go to the front, as in NumPy.
+Selection select_dims(const Tensor& self, TensorList indices) {
+  Selection selection;
+  size_t last = 0;
+  selection.first = indices.size();
+  for (size_t i = 0; i < indices.size(); ++i) {
+    if (!indices[i].defined()) continue;
+    check_bounds(indices[i], self.sizes()[i], static_cast<int64_t>(i));
+    selection.indices.push_back(indices[i]);
+    selection.first = std::min(selection.first, i);
+    last = i;
+  }
+  selection.self = self;
+  if (selection.indices.size() == last - selection.first + 1) return selection;
+  Shape sizes;
+  Shape strides;
+  for (const bool indexed : {true, false}) {
+    for (size_t i = 0; i < self.sizes().size(); ++i) {
+      if ((i < indices.size() && indices[i].defined()) != indexed) continue;
+      sizes.push_back(self.sizes()[i]);
+      strides.push_back(self.strides()[i]);
+    }
+  }
+  selection.self = self.alias(std::move(sizes), std::move(strides), self.storage_offset());
+  selection.first = 0;
+  selection.moved_to_front = true;
+  return selection;
+}
+
+void index(ops::Launch&, const Tensor& self, TensorList indices, Tensor& out) {
+  if (out.numel() == 0) return;
+  Selection selection = select_dims(self, indices);
+  if (selection.indices.empty()) return copy(self, out);
+  const Tensor source = as_contiguous(selection.self);
+  const Places places = find_places(source, selection.indices, selection.first);
+  const int64_t element = self.element_size();
+  const int64_t row = places.block * element;
+  const auto* offsets = places.offsets.data<int64_t>();
+  parallel_for(0, places.outer * places.count, std::max<int64_t>(1, kGrainBytes / row),
+               [&](int64_t begin, int64_t end) {
+                 while (begin < end) {
+                   const int64_t outer = begin / places.count;
+                   const int64_t at = begin % places.count;
+                   const int64_t n = std::min(end - begin, places.count - at);
+                   gather_rows(source.data<char>() + outer * places.outer_stride * element, row,
+                               offsets + at, n, INT64_MAX, element, out.data<char>() + begin * row);
+                   begin += n;
+                 }
+               });
+}
+
+template <typename T>
+void add_into(T& target, T value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    target = target || value;
+  } else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+    target = T(static_cast<float>(target) + static_cast<float>(value));
+  } else if constexpr (std::is_integral_v<T>) {
+    using U = std::make_unsigned_t<T>;
+    target = static_cast<T>(static_cast<U>(static_cast<U>(target) + static_cast<U>(value)));
+  } else {
+    target += value;
+  }
+}
+
+void index_put(
+    ops::Launch&, const Tensor& self, TensorList indices, const Tensor& values, bool accumulate) {
+  Selection selection = select_dims(self, indices);
+  // The shape of the places written, for broadcasting the values.
+  Shape sizes;
+  const auto rest_first = selection.first + selection.indices.size();
+  for (size_t i = 0; i < selection.first; ++i) sizes.push_back(selection.self.sizes()[i]);
+  if (!selection.indices.empty()) {
+    for (const int64_t size : selection.indices[0].sizes()) sizes.push_back(size);
+  }
+  for (size_t i = std::min(rest_first, selection.self.sizes().size());
+       i < selection.self.sizes().size(); ++i) {
+    sizes.push_back(selection.self.sizes()[i]);
+  }
+  if (selection.indices.empty()) {
+    copy(values, self);
+    return;
+  }
+  if (numel(sizes) == 0) return;
+  const Tensor spread = Tensor::make(sizes, values.dtype());
+  copy(values, spread);
+  const Tensor target = as_contiguous(selection.self);
+  const Places places = find_places(target, selection.indices, selection.first);
+  const auto* offsets = places.offsets.data<int64_t>();
+  const auto write = [&]<typename T>(auto&& store) {
+    const auto* from = spread.data<T>();
+    for (int64_t outer = 0; outer < places.outer; ++outer) {
+      T* base = target.data<T>() + outer * places.outer_stride;
+      for (int64_t j = 0; j < places.count; ++j, from += places.block) {
+        store(base + offsets[j], from, places.block);
+      }
+    }
+  };
+  if (accumulate) {
+    visit_dtype(self.dtype(), [&]<typename T>() {
+      write.template operator()<T>([](T* to, const T* from, int64_t n) {
+        for (int64_t i = 0; i < n; ++i) add_into(to[i], from[i]);
+      });
+    });
+  } else {
+    visit_dtype(self.dtype(), [&]<typename T>() {
+      write.template operator()<T>([](T* to, const T* from, int64_t n) {
+        if (n == 1) {
+          *to = *from;
+        } else {
+          std::memcpy(static_cast<void*>(to), from, static_cast<size_t>(n) * sizeof(T));
+        }
+      });
+    });
+  }
+  if (!target.is_same(selection.self)) copy(target, selection.self);
+}
+
+// [outer, dim, block] of a contiguous tensor.
+struct Slices {
+  int64_t outer = 1;
+  int64_t length = 1;
+  int64_t block = 1;
+};
+
+Slices slices_of(const Tensor& self, int64_t dim) {
+  Slices slices;
+  if (self.dim() == 0) return slices;
+  const size_t d = line_dim(self, dim);
+  for (size_t i = 0; i < self.sizes().size(); ++i) {
+    (i < d ? slices.outer : i > d ? slices.block : slices.length) *= self.sizes()[i];
+  }
+  return slices;
+}
+
+void index_select(ops::Launch&, const Tensor& self, int64_t dim, const Tensor& index, Tensor& out) {
+  const Tensor places = as_index(index);
+  const Slices slices = slices_of(self, dim);
+  // Unlike a[idx], index_select takes no negative index.
+  const auto* at = places.data<int64_t>();
+  MT_CHECK(
+      std::all_of(at, at + places.numel(), [&](int64_t i) { return i >= 0 && i < slices.length; }),
+      IndexError, "index out of range in self");
+  if (out.numel() == 0) return;
+  const Tensor source = as_contiguous(self);
+  const int64_t row = slices.block * self.element_size();
+  const int64_t count = places.numel();
+  parallel_for(0, slices.outer * count, std::max<int64_t>(1, kGrainBytes / row),
+               [&](int64_t begin, int64_t end) {
+                 while (begin < end) {
+                   const int64_t outer = begin / count;
+                   const int64_t at = begin % count;
+                   const int64_t n = std::min(end - begin, count - at);
+                   gather_rows(source.data<char>() + outer * slices.length * row, row,
+                               places.data<int64_t>() + at, n, slices.length, row,
+                               out.data<char>() + begin * row);
+                   begin += n;
+                 }
+               });
+}
+
+// Calls store(target slice, source slice, n) for every index; target and source contiguous.
+template <typename T, typename Store>
+void for_slices(const Tensor& target,
+                int64_t dim,
+                const Tensor& index,
+                const T* source,
+                int64_t source_step,
+                const Store& store) {
+  const Slices slices = slices_of(target, dim);
+  const auto* at = index.data<int64_t>();
+  for (int64_t outer = 0; outer < slices.outer; ++outer) {
+    T* base = target.data<T>() + outer * slices.length * slices.block;
+    for (int64_t j = 0; j < index.numel(); ++j, source += source_step * slices.block) {
+      const int64_t place = at[j] < 0 ? at[j] + slices.length : at[j];
+      store(base + place * slices.block, source, slices.block);
+    }
+  }
+}
+
+Tensor checked_index(const Tensor& self, int64_t dim, const Tensor& index) {
+  Tensor places = as_index(index);
+  const int64_t length = line_length(self, dim);
+  const int64_t bad = check_indices(places.data<int64_t>(), places.numel(), length);
+  MT_CHECK(bad < 0, IndexError, "index ", bad < 0 ? 0 : places.data<int64_t>()[bad],
+           " is out of bounds for dimension ", line_dim(self, dim), " with size ", length);
+  return places;
+}
+
+// Runs `body` on a contiguous version of self and brings the result back.
+template <typename Body>
+void on_contiguous(const Tensor& self, const Body& body) {
+  const Tensor target = as_contiguous(self);
+  body(target);
+  if (!target.is_same(self)) copy(target, self);
+}
+
+void index_add(ops::Launch&,
+               const Tensor& self,
+               int64_t dim,
+               const Tensor& index,
+               const Tensor& source,
+               const Scalar& alpha) {
+  const Tensor places = checked_index(self, dim, index);
+  if (source.numel() == 0) return;
+  const Tensor addend = as_contiguous(source);
+  on_contiguous(self, [&](const Tensor& target) {
+    visit_dtype(self.dtype(), [&]<typename T>() {
+      const T scale = alpha.to<T>();
+      for_slices<T>(target, dim, places, addend.data<T>(), 1, [&](T* to, const T* from, int64_t n) {
+        for (int64_t i = 0; i < n; ++i) {
+          if constexpr (std::is_same_v<T, bool>) {
+            add_into(to[i], from[i] && scale);
+          } else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+            add_into(to[i], T(static_cast<float>(from[i]) * static_cast<float>(scale)));
+          } else {
+            add_into(to[i], static_cast<T>(from[i] * scale));
+          }
+        }
+      });
+    });
+  });
+}
+
+void index_copy(
+    ops::Launch&, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
+  const Tensor places = checked_index(self, dim, index);
+  if (source.numel() == 0) return;
+  const Tensor from = as_contiguous(source);
+  on_contiguous(self, [&](const Tensor& target) {
+    visit_dtype(self.dtype(), [&]<typename T>() {
+      for_slices<T>(target, dim, places, from.data<T>(), 1,
+                    [](T* to, const T* slice, int64_t n) { std::copy_n(slice, n, to); });
+    });
+  });
+}
+
+void index_fill(
+    ops::Launch&, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& value) {
+  const Tensor places = checked_index(self, dim, index);
+  if (self.numel() == 0) return;
+  const Tensor one = Tensor::make({}, self.dtype());
+  copy(value, one);
+  on_contiguous(self, [&](const Tensor& target) {
+    visit_dtype(self.dtype(), [&]<typename T>() {
+      for_slices<T>(target, dim, places, one.data<T>(), 0,
+                    [](T* to, const T* from, int64_t n) { std::fill_n(to, n, *from); });
+    });
+  });
+}
+
+Tensor masked_select(ops::Launch&, const Tensor& self, const Tensor& mask) {
+  const int64_t count = count_nonzero(DType::kBool, mask.data_ptr(), mask.numel());
+  Tensor out = Tensor::make({count}, self.dtype());
+  masked_select_contiguous(self.element_size(), self.data_ptr(), mask.data<uint8_t>(), self.numel(),
+                           out.data_ptr());
+  return out;
+}
+
+Tensor nonzero(ops::Launch&, const Tensor& self) {
+  const Tensor flat = as_contiguous(self);
+  const int64_t count = count_nonzero(self.dtype(), flat.data_ptr(), flat.numel());
+  Tensor out = Tensor::make({count, self.dim()}, DType::kInt64);
+  if (count == 0 || self.dim() == 0) return out;
+  const Tensor places = Tensor::make({count}, DType::kInt64);
+  nonzero_flat(self.dtype(), flat.data_ptr(), flat.numel(), places.data<int64_t>());
+  auto* to = out.data<int64_t>();
+  const int64_t dims = self.dim();
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t rest = places.data<int64_t>()[i];
+    for (int64_t d = dims; d-- > 0;) {
+      const int64_t size = self.sizes()[static_cast<size_t>(d)];
+      to[i * dims + d] = rest % size;
+      rest /= size;
+    }
+  }
+  return out;
+}
+
+void take(ops::Launch&, const Tensor& self, const Tensor& index, Tensor& out) {
+  const Tensor places = as_index(index);
+  const Tensor source = as_contiguous(self);
+  const int64_t bad = check_indices(places.data<int64_t>(), places.numel(), self.numel());
+  MT_CHECK(bad < 0, IndexError, "out of range: tried to access index ",
+           bad < 0 ? 0 : places.data<int64_t>()[bad], " on a tensor of ", self.numel(),
+           " elements.");
+  gather_rows(source.data_ptr(), self.element_size(), places.data<int64_t>(), places.numel(),
+              self.numel(), self.element_size(), out.data_ptr());
+}
+
+}  // namespace
+
+void register_indexing(ops::Registry& registry) {
+  constexpr auto kCpu = DeviceType::kCpu;
+  registry.kernel<index>(kCpu, "_index");
+  registry.kernel<index_put>(kCpu, "_index_put_");
+  registry.kernel<index_select>(kCpu, "index_select");
+  registry.kernel<index_add>(kCpu, "index_add_");
+  registry.kernel<index_copy>(kCpu, "index_copy_");
+  registry.kernel<index_fill>(kCpu, "index_fill_");
+  registry.dynamic_kernel<masked_select>(kCpu, "_masked_select");
+  registry.dynamic_kernel<nonzero>(kCpu, "nonzero");
+  registry.kernel<take>(kCpu, "take");
+}
+
+}  // namespace mindtorch::cpu

@@ -1,0 +1,166 @@
+// Indexing: masks become index tensors, index tensors are broadcast, then the kernels take over.
+#include "mindtorch/functional/composites.h"
+#include "mindtorch/functional/functions.h"
+
+namespace mindtorch::functional {
+namespace {
+
+// One int64 index tensor per dimension, all of one shape; undefined where the whole dim is taken.
+std::vector<Tensor> resolve(const Tensor& self, TensorList indices) {
+  std::vector<Tensor> resolved;
+  for (const Tensor& index : indices) {
+    if (!index.defined()) {
+      resolved.emplace_back();
+      continue;
+    }
+    if (index.dtype() != DType::kBool && index.dtype() != DType::kUInt8) {
+      MT_CHECK(is_integral(index.dtype()), IndexError,
+               "tensors used as indices must be long, int, byte or bool tensors");
+      resolved.push_back(_to_copy(index, DType::kInt64));
+      continue;
+    }
+    const auto first = static_cast<int64_t>(resolved.size());
+    for (int64_t d = 0; d < index.dim(); ++d) {
+      MT_CHECK(first + d < self.dim() && index.size(d) == self.size(first + d), IndexError,
+               "The shape of the mask ", to_string(index.sizes()), " at index ", d,
+               " does not match the shape of the indexed tensor ", to_string(self.sizes()),
+               " at index ", first + d);
+    }
+    for (Tensor& column : unbind(nonzero(index), 1)) resolved.push_back(std::move(column));
+  }
+  MT_CHECK(static_cast<int64_t>(resolved.size()) <= self.dim(), IndexError,
+           "too many indices for tensor of dimension ", self.dim());
+  Shape shape;
+  std::string shapes;
+  for (const Tensor& index : resolved) {
+    if (!index.defined()) continue;
+    shapes += (shapes.empty() ? "" : ", ") + to_string(index.sizes());
+    try {
+      shape = broadcast_shapes(shape, index.sizes());
+    } catch (const RuntimeError&) {
+      for (const Tensor& rest :
+           TensorList(resolved).subspan(static_cast<size_t>(&index - resolved.data()) + 1)) {
+        if (rest.defined()) shapes += ", " + to_string(rest.sizes());
+      }
+      MT_THROW(IndexError,
+               "shape mismatch: indexing tensors could not be broadcast together with shapes ",
+               shapes);
+    }
+  }
+  for (Tensor& index : resolved) {
+    if (index.defined()) index = contiguous(expand(index, shape));
+  }
+  return resolved;
+}
+
+Tensor index(const Tensor& self, TensorList indices) {
+  return mindtorch::_index(self, resolve(self, indices));
+}
+
+Tensor index_put_(const Tensor& self, TensorList indices, const Tensor& values, bool accumulate) {
+  return mindtorch::_index_put_(self, resolve(self, indices), values, accumulate);
+}
+
+Tensor index_put(const Tensor& self, TensorList indices, const Tensor& values, bool accumulate) {
+  return mindtorch::_index_put_(clone(self), resolve(self, indices), values, accumulate);
+}
+
+Tensor masked_select(const Tensor& self, const Tensor& mask) {
+  MT_CHECK(mask.dtype() == DType::kBool || mask.dtype() == DType::kUInt8, RuntimeError,
+           "masked_select: expected BoolTensor for mask");
+  const Shape sizes = broadcast_shapes(self.sizes(), mask.sizes());
+  return _masked_select(contiguous(expand(self, sizes)), contiguous(expand(mask, sizes)));
+}
+
+Tensor masked_scatter_(const Tensor& self, const Tensor& mask, const Tensor& source) {
+  MT_CHECK(mask.dtype() == DType::kBool, RuntimeError,
+           "masked_scatter_ only supports boolean masks, but got mask with dtype ",
+           name(mask.dtype()));
+  MT_CHECK(self.dtype() == source.dtype(), RuntimeError,
+           "masked_scatter_: expected self and source to have same dtypes but got ",
+           legacy_name(self.dtype()), " and ", legacy_name(source.dtype()));
+  const Tensor where = expand(mask, self.sizes());
+  const int64_t count = item(mindtorch::sum(where)).to_int();
+  MT_CHECK(count <= source.numel(), RuntimeError,
+           "masked_scatter_: expected self and source to have number of elements >= number of ones "
+           "in mask: ",
+           source.numel(), " < ", count);
+  const std::vector<Tensor> indices = unbind(nonzero(where), 1);
+  const Tensor values = narrow(reshape(source, {source.numel()}), 0, 0, count);
+  if (self.dim() == 0) return count == 0 ? self : copy_(self, select(values, 0, 0));
+  return mindtorch::_index_put_(self, indices, values, false);
+}
+
+Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source) {
+  const Shape sizes = broadcast_shapes(self.sizes(), mask.sizes());
+  return mindtorch::masked_scatter_(clone(expand(self, sizes), MemoryFormat::kContiguous), mask,
+                                    source);
+}
+
+std::vector<Tensor> nonzero_numpy(const Tensor& self) {
+  return unbind(nonzero(self.dim() == 0 ? unsqueeze(self, 0) : self), 1);
+}
+
+Tensor argwhere(const Tensor& self) { return nonzero(self); }
+
+Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<int64_t> dim) {
+  if (!dim) return gather(view(contiguous(self), {-1}), 0, view(contiguous(indices), {-1}));
+  MT_CHECK(self.dim() == indices.dim(), RuntimeError,
+           "torch.take_along_dim(): input and indices should have the same number of dimensions, "
+           "but got ",
+           self.dim(), " dimensions for input, and ", indices.dim(), " dimensions for indices");
+  const int64_t d = wrap_dim(*dim, self.dim());
+  Shape self_sizes = self.sizes();
+  Shape index_sizes = indices.sizes();
+  const auto at = static_cast<size_t>(d);
+  const int64_t self_length = self_sizes[at];
+  const int64_t index_length = index_sizes[at];
+  self_sizes[at] = index_sizes[at] = 1;
+  Shape sizes = broadcast_shapes(self_sizes, index_sizes);
+  sizes[at] = self_length;
+  const Tensor source = expand(self, sizes);
+  sizes[at] = index_length;
+  return gather(source, d, expand(indices, sizes));
+}
+
+Tensor put_(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate) {
+  MT_CHECK(index.dtype() == DType::kInt64, RuntimeError,
+           "put_(): Expected a long tensor for index, but got ", legacy_name(index.dtype()));
+  MT_CHECK(self.dtype() == source.dtype(), RuntimeError,
+           "put_(): self and source expected to have the same dtype, but got self.dtype = ",
+           legacy_name(self.dtype()), " and source.dtype = ", legacy_name(source.dtype()));
+  MT_CHECK(index.numel() == source.numel(), RuntimeError,
+           "put_(): Expected source and index to have the same number of elements, but got "
+           "source.numel() = ",
+           source.numel(), ", index.numel() = ", index.numel());
+  const Tensor flat = self.is_contiguous() ? view(self, {-1}) : reshape(self, {-1});
+  _index_put_(flat, {contiguous(reshape(index, {-1}))}, reshape(source, {-1}), accumulate);
+  return self.is_contiguous() ? self : copy_(self, view(flat, self.sizes()));
+}
+
+std::vector<Tensor> where_nonzero(const Tensor& condition) {
+  return mindtorch::nonzero_numpy(condition);
+}
+
+Tensor where_method(const Tensor& self, const Tensor& condition, const Tensor& other) {
+  return mindtorch::where(condition, self, other);
+}
+
+}  // namespace
+
+void compose_indexing(ops::Registry& registry) {
+  registry.composite<index>("index.Tensor");
+  registry.composite<index_put_>("index_put_");
+  registry.composite<index_put>("index_put");
+  registry.composite<masked_select>("masked_select");
+  registry.composite<masked_scatter_>("masked_scatter_");
+  registry.composite<masked_scatter>("masked_scatter");
+  registry.composite<nonzero_numpy>("nonzero_numpy");
+  registry.composite<argwhere>("argwhere");
+  registry.composite<take_along_dim>("take_along_dim");
+  registry.composite<put_>("put_");
+  registry.composite<where_nonzero>("where");
+  registry.composite<where_method>("where.method");
+}
+
+}  // namespace mindtorch::functional
