@@ -26,7 +26,8 @@ RANKS = {
     "mindtorch/dispatch": 5,
     "mindtorch/functional": 6,
     "mindtorch/autograd": 7,
-    "mindtorch/library": 8,  # library.h and library.cpp, the only files that know every folder
+    "mindtorch/library": 8,  # library.cpp, the only file that knows every folder
+    "mindtorch/mindtorch": 8,  # mindtorch.h, the one header for users
     "bindings": 9,
 }
 
