@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "default_device.h"
 #include "errors.h"
 #include "py_generator.h"
 #include "py_tensor.h"
@@ -15,127 +16,12 @@ using ops::Value;
 
 namespace {
 
-[[noreturn]] void overflow() {
-  PyErr_Clear();
-  PyErr_SetString(PyExc_OverflowError, "Overflow when unpacking long long");
-  throw PythonError();
-}
-
-// A 0-dim tensor read as a number.
-Scalar item(const Tensor& tensor) {
-  MT_CHECK(tensor.device().is_cpu(), RuntimeError, "Cannot read the value of a tensor on ",
-           tensor.device().str());
-  return visit_dtype(tensor.dtype(), [&]<typename T>() -> Scalar {
-    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-      return Scalar(static_cast<float>(*tensor.data<T>()));
-    } else {
-      return Scalar(*tensor.data<T>());
-    }
-  });
-}
-
-bool is_number_type(PyObject* object) {
-  const PyNumberMethods* number = Py_TYPE(object)->tp_as_number;
-  return number != nullptr && (number->nb_index != nullptr || number->nb_float != nullptr) &&
-         !is_tensor(object) && Py_TYPE(object)->tp_as_sequence == nullptr;
-}
-
-// NumPy's scalars: numbers that are neither float nor int.
-bool is_foreign_number(PyObject* object) {
-  if (!is_number_type(object)) {
-    // np.generic has sequence slots; it is recognised by dtype and an empty shape.
-    const char* name = Py_TYPE(object)->tp_name;
-    return std::strncmp(name, "numpy.", 6) == 0 && std::strcmp(name, "numpy.ndarray") != 0 &&
-           Py_TYPE(object)->tp_as_number != nullptr &&
-           Py_TYPE(object)->tp_as_number->nb_float != nullptr;
-  }
-  return true;
-}
-
 constexpr struct {
   const char* name;
   const char* alias;
 } kAliases[] = {{"self", "input"}, {"dim", "axis"}, {"keepdim", "keepdims"}, {"other", "x2"}};
 
 }  // namespace
-
-bool to_scalar(PyObject* object, Scalar& scalar) {
-  if (PyFloat_Check(object)) {
-    scalar = Scalar(PyFloat_AS_DOUBLE(object));
-    return true;
-  }
-  if (PyBool_Check(object)) {
-    scalar = Scalar(object == Py_True);
-    return true;
-  }
-  if (PyLong_Check(object)) {
-    int over = 0;
-    const long long value = PyLong_AsLongLongAndOverflow(object, &over);
-    if (over != 0) overflow();
-    scalar = Scalar(static_cast<int64_t>(value));
-    return true;
-  }
-  if (is_tensor(object) || PyUnicode_Check(object) || !is_foreign_number(object)) return false;
-  if (std::strncmp(Py_TYPE(object)->tp_name, "numpy.bool", 10) == 0) {
-    scalar = Scalar(PyObject_IsTrue(object) == 1);
-    return true;
-  }
-  if (PyIndex_Check(object)) {
-    PyObject* number = PyNumber_Index(object);
-    if (number == nullptr) throw PythonError();
-    const bool ok = to_scalar(number, scalar);
-    Py_DECREF(number);
-    return ok;
-  }
-  PyObject* number = PyNumber_Float(object);
-  if (number == nullptr) {
-    PyErr_Clear();
-    return false;
-  }
-  scalar = Scalar(PyFloat_AS_DOUBLE(number));
-  Py_DECREF(number);
-  return true;
-}
-
-bool to_int(PyObject* object, int64_t& value) {
-  if (PyLong_CheckExact(object) || (PyLong_Check(object) && !PyBool_Check(object))) {
-    int over = 0;
-    value = PyLong_AsLongLongAndOverflow(object, &over);
-    if (over != 0) overflow();
-    return true;
-  }
-  if (PyBool_Check(object) || PyFloat_Check(object)) return false;
-  if (is_tensor(object)) {
-    const Tensor& tensor = unwrap(object);
-    if (tensor.numel() != 1 || !is_integral(tensor.dtype()) || !tensor.device().is_cpu())
-      return false;
-    value = item(tensor).to_int();
-    return true;
-  }
-  if (!PyIndex_Check(object)) return false;
-  PyObject* number = PyNumber_Index(object);
-  if (number == nullptr) {
-    PyErr_Clear();
-    return false;
-  }
-  int over = 0;
-  value = PyLong_AsLongLongAndOverflow(number, &over);
-  Py_DECREF(number);
-  if (over != 0) overflow();
-  return true;
-}
-
-bool to_int_list(PyObject* object, Shape& list) {
-  const bool is_tuple = PyTuple_Check(object);
-  if (!is_tuple && !PyList_Check(object)) return false;
-  const Py_ssize_t size = is_tuple ? PyTuple_GET_SIZE(object) : PyList_GET_SIZE(object);
-  list.resize(static_cast<size_t>(size));
-  for (Py_ssize_t i = 0; i < size; ++i) {
-    PyObject* entry = is_tuple ? PyTuple_GET_ITEM(object, i) : PyList_GET_ITEM(object, i);
-    if (!to_int(entry, list[static_cast<size_t>(i)])) return false;
-  }
-  return true;
-}
 
 bool ParsedArgs::is_large() const {
   constexpr int64_t kLarge = 16 * 1024;
@@ -185,6 +71,14 @@ Signature::Signature(const ops::Op& op) : op_(&op) {
     params_.push_back(std::move(info));
   }
   takes_options_ = has_dtype && has_device;
+  // zeros and its like, not zeros_like: without a tensor to follow, the default device decides.
+  is_factory_ = takes_options_;
+  for (size_t i = 0; i < params_.size(); ++i) {
+    const ArgType type = params_[i].type;
+    const bool tensor = type == ArgType::kTensor || type == ArgType::kOperand;
+    if (tensor && !op.schema.params[i].mutated) is_factory_ = false;
+    if (type == ArgType::kDevice) device_param_ = i;
+  }
 }
 
 void Signature::read_default(const ops::Param& param, ParamInfo& info) {
@@ -264,7 +158,7 @@ bool Signature::convert(const ParamInfo& param,
       if (is_tensor(object)) {
         const Tensor& tensor = unwrap(object);
         if (tensor.dim() != 0 || tensor.device().is_meta()) return false;
-        scalar = item(tensor);
+        scalar = read_item(tensor);
       } else if (!to_scalar(object, scalar)) {
         return false;
       }
@@ -280,7 +174,7 @@ bool Signature::convert(const ParamInfo& param,
     case ArgType::kFloat: {
       Scalar scalar;
       if (is_tensor(object) && unwrap(object).dim() == 0) {
-        scalar = item(unwrap(object));
+        scalar = read_item(unwrap(object));
       } else if (PyBool_Check(object) || !to_scalar(object, scalar)) {
         return false;
       }
@@ -340,28 +234,18 @@ bool Signature::convert(const ParamInfo& param,
       value = Value(TensorList(list));
       return true;
     }
-    case ArgType::kDType:
-      if (!is_dtype(object)) {
-        // bool, int and float stand for their dtypes.
-        if (object == reinterpret_cast<PyObject*>(&PyFloat_Type)) {
-          value = Value(DType::kFloat64);
-        } else if (object == reinterpret_cast<PyObject*>(&PyLong_Type)) {
-          value = Value(DType::kInt64);
-        } else if (object == reinterpret_cast<PyObject*>(&PyBool_Type)) {
-          value = Value(DType::kBool);
-        } else {
-          return false;
-        }
-        return true;
-      }
-      value = Value(to_dtype(object));
+    case ArgType::kDType: {
+      DType dtype;
+      if (!to_dtype_like(object, dtype)) return false;
+      value = Value(dtype);
       return true;
+    }
     case ArgType::kDevice:
       if (!is_device(object) && !PyUnicode_Check(object) &&
           !(PyLong_Check(object) && !PyBool_Check(object))) {
         return false;
       }
-      value = Value(to_device(object));
+      value = Value(without_host_index(to_device(object)));
       return true;
     case ArgType::kMemoryFormat:
       if (!is_memory_format(object)) return false;
@@ -481,6 +365,7 @@ bool Signature::parse(PyObject* const* args,
       }
       parsed.values[i] = params_[i].default_value;
     }
+    if (is_factory_) place_by_default(parsed);
     return true;
   }
 
@@ -521,103 +406,12 @@ bool Signature::parse(PyObject* const* args,
     }
     parsed.values[i] = params_[i].default_value;
   }
+  if (is_factory_) place_by_default(parsed);
   return true;
 }
 
-namespace {
-
-const char* type_text(ArgType type, bool plural_hint) {
-  switch (type) {
-    case ArgType::kTensor:
-      return "Tensor";
-    case ArgType::kOperand:
-      return "Tensor";
-    case ArgType::kTensorList:
-    case ArgType::kOptionalTensorList:
-      return "tuple of Tensors";
-    case ArgType::kScalar:
-      return "Number";
-    case ArgType::kInt:
-      return "int";
-    case ArgType::kFloat:
-      return "float";
-    case ArgType::kBool:
-      return "bool";
-    case ArgType::kIntList:
-      return plural_hint ? "tuple of ints" : "int";
-    case ArgType::kFloatList:
-      return "tuple of floats";
-    case ArgType::kDType:
-      return "torch.dtype";
-    case ArgType::kDevice:
-      return "torch.device";
-    case ArgType::kMemoryFormat:
-      return "torch.memory_format";
-    case ArgType::kString:
-      return "str";
-    case ArgType::kGenerator:
-      return "torch.Generator";
-  }
-  return "?";
-}
-
-std::string text_of(PyObject* unicode) {
-  const char* data = PyUnicode_AsUTF8(unicode);
-  return data == nullptr ? "?" : data;
-}
-
-}  // namespace
-
-std::string Signature::explain(const Mismatch& mismatch, bool is_method, Py_ssize_t nargs) const {
-  using Kind = Mismatch::Kind;
-  const std::string call = op_->schema.name + "()";
-  // Torch shows functions' first argument as `input` and does not count methods' self.
-  const auto name_of = [&](size_t i) {
-    const std::string name = text_of(params_[i].name);
-    return name == "self" ? std::string("input") : name;
-  };
-  const size_t shift = is_method ? 1 : 0;
-  switch (mismatch.kind) {
-    case Kind::kTooMany:
-      return call + " takes " + std::to_string(positional_ - shift) + " positional argument" +
-             (positional_ - shift == 1 ? "" : "s") + " but " +
-             std::to_string(static_cast<size_t>(nargs) - shift) +
-             (static_cast<size_t>(nargs) - shift == 1 ? " was given" : " were given");
-    case Kind::kMissing:
-      return call + " missing 1 required " +
-             (params_[mismatch.param].keyword_only ? "keyword-only" : "positional") +
-             " arguments: \"" + name_of(mismatch.param) + "\"";
-    case Kind::kWrongType: {
-      const ParamInfo& param = params_[mismatch.param];
-      std::string text = call + ": argument '" + name_of(mismatch.param) + "'";
-      if (!param.keyword_only && mismatch.param < static_cast<size_t>(nargs)) {
-        text += " (position " + std::to_string(mismatch.param + 1 - shift) + ")";
-      }
-      return text + " must be " + type_text(param.type, true) + ", not " +
-             Py_TYPE(mismatch.got)->tp_name;
-    }
-    case Kind::kUnknownKeyword:
-      return call + " got an unexpected keyword argument '" + text_of(mismatch.got) + "'";
-    case Kind::kTwice:
-      return call + " got multiple values for argument '" + name_of(mismatch.param) + "'";
-    case Kind::kNone:
-      break;
-  }
-  return call + " received invalid arguments";
-}
-
-std::string Signature::describe(bool is_method) const {
-  std::string text = "(";
-  bool keyword_only = false;
-  for (size_t i = is_method ? 1 : 0; i < params_.size(); ++i) {
-    const ops::Param& param = op_->schema.params[i];
-    if (text.size() > 1) text += ", ";
-    if (param.keyword_only && !std::exchange(keyword_only, true)) text += "*, ";
-    text += std::string(type_text(param.type, true)) + " " +
-            (param.name == "self" ? "input" : param.name);
-    if (param.has_default) text += " = " + param.default_text;
-  }
-  return text + ")";
+void Signature::place_by_default(ParsedArgs& parsed) const {
+  if (parsed.values[device_param_].is_none()) parsed.values[device_param_] = default_device();
 }
 
 }  // namespace mindtorch::python

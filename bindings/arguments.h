@@ -79,18 +79,26 @@ class Signature {
                ParsedArgs& parsed,
                ops::Value& value) const;
   int find_keyword(PyObject* name) const;
+  // `with torch.device("meta"):` and set_default_device.
+  void place_by_default(ParsedArgs& parsed) const;
   void read_default(const ops::Param& param, ParamInfo& info);
 
   const ops::Op* op_;
   std::vector<ParamInfo> params_;
   size_t positional_ = 0;       // how many may be given by position
   bool takes_options_ = false;  // also layout=, pin_memory=, requires_grad=
+  bool is_factory_ = false;
+  size_t device_param_ = 0;
   std::vector<std::unique_ptr<Shape>> default_lists_;
 };
 
 // Conversions used outside the parser, too. Each returns false on a wrong type and throws on a bad
 // value.
 bool to_scalar(PyObject* object, Scalar& scalar);
+// The value of a tensor with one element.
+Scalar read_item(const Tensor& tensor);
+// A torch.dtype, or bool, int or float, which stand for theirs.
+bool to_dtype_like(PyObject* object, DType& dtype);
 bool to_int(PyObject* object, int64_t& value);
 bool to_int_list(PyObject* object, Shape& list);
 

@@ -31,6 +31,8 @@ void set_python_error() noexcept {
     PyErr_SetString(PyExc_IndexError, error.what());
   } catch (const NotImplementedError& error) {
     PyErr_SetString(PyExc_NotImplementedError, error.what());
+  } catch (const BufferError& error) {
+    PyErr_SetString(PyExc_BufferError, error.what());
   } catch (const OutOfMemoryError& error) {
     PyErr_SetString(g_out_of_memory, error.what());
   } catch (const std::bad_alloc&) {

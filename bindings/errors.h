@@ -4,6 +4,16 @@
 
 #include "mindtorch/base/error.h"
 
+namespace mindtorch {
+
+// Python classes that only the bindings raise.
+class BufferError : public Error {
+ public:
+  using Error::Error;
+};
+
+}  // namespace mindtorch
+
 namespace mindtorch::python {
 
 // Thrown when a CPython call has already set the Python error.

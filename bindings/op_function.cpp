@@ -11,6 +11,7 @@
 #include "errors.h"
 #include "mindtorch/dispatch/dispatcher.h"
 #include "py_tensor.h"
+#include "python_ref.h"
 
 namespace mindtorch::python {
 namespace {
@@ -30,18 +31,9 @@ struct OpFunction {
 
 PyTypeObject* g_function_type = nullptr;
 
-class GilRelease {
- public:
-  explicit GilRelease(bool release) : state_(release ? PyEval_SaveThread() : nullptr) {}
-  ~GilRelease() {
-    if (state_ != nullptr) PyEval_RestoreThread(state_);
-  }
-  GilRelease(const GilRelease&) = delete;
-  GilRelease& operator=(const GilRelease&) = delete;
-
- private:
-  PyThreadState* state_;
-};
+bool has_named_results(const ops::Op& op) {
+  return op.schema.returns.size() > 1 && !op.schema.returns[0].name.empty();
+}
 
 // torch.return_types.max and its like: one struct sequence per op with named results.
 PyTypeObject* return_type(const ops::Op& op) {
@@ -89,7 +81,7 @@ PyObject* wrap_outputs(const ops::Op& op, ops::Outputs& outputs) {
         Py_RETURN_NONE;
     }
   }
-  const bool named = returns.size() > 1 && !returns[0].name.empty();
+  const bool named = has_named_results(op);
   PyObject* tuple = named ? PyStructSequence_New(return_type(op.base != nullptr ? *op.base : op))
                           : PyTuple_New(static_cast<Py_ssize_t>(outputs.tensors.size()));
   if (tuple == nullptr) return nullptr;
@@ -322,6 +314,19 @@ PyObject* call_op(const ops::Op& op, ops::Args args, bool release_gil) {
     dispatch::call(op, args, outputs);
   }
   return wrap_outputs(op, outputs);
+}
+
+PyObject* return_type_of(PyObject*, PyObject* name) {
+  return guarded([&]() -> PyObject* {
+    const char* wanted = PyUnicode_AsUTF8(name);
+    if (wanted == nullptr) return nullptr;
+    for (const ops::Op& op : ops::registry().ops()) {
+      if (op.base == nullptr && op.schema.name == wanted && has_named_results(op)) {
+        return Py_NewRef(reinterpret_cast<PyObject*>(return_type(op)));
+      }
+    }
+    Py_RETURN_NONE;
+  });
 }
 
 int add_op_functions(PyObject* functions, PyObject* nn_functions) {

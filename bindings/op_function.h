@@ -10,6 +10,9 @@ namespace mindtorch::python {
 // `functions` (torch.add) and `nn_functions`, methods into class Tensor.
 int add_op_functions(PyObject* functions, PyObject* nn_functions);
 
+// The named tuple type of an op's results, None when it has none.
+PyObject* return_type_of(PyObject*, PyObject* name);
+
 // Runs an op and wraps what it returns; lets other threads run while it works on large tensors.
 PyObject* call_op(const ops::Op& op, ops::Args args, bool release_gil);
 

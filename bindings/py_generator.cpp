@@ -20,55 +20,82 @@ namespace {
 
 // Python ints of either sign, as torch takes them for seeds.
 uint64_t to_seed(nb::handle seed) {
-  nb::int_ number = nb::borrow<nb::int_>(PyNumber_Check(seed.ptr()) ? seed : nb::none());
-  const uint64_t bits = PyLong_AsUnsignedLongLongMask(number.ptr());
-  const bool fits = number >= nb::int_(INT64_MIN) && number <= nb::int_(UINT64_MAX);
-  MT_CHECK(fits, RuntimeError, "Overflow when unpacking long: the seed must fit 64 bits");
-  return bits;
+  PyObject* number = PyNumber_Index(seed.ptr());
+  if (number == nullptr) {
+    PyErr_Clear();
+    MT_THROW(TypeError, "manual_seed expected a long, but got ", Py_TYPE(seed.ptr())->tp_name);
+  }
+  const nb::int_ value = nb::steal<nb::int_>(number);
+  const bool fits = value >= nb::int_(INT64_MIN) && value <= nb::int_(UINT64_MAX);
+  MT_CHECK(fits, RuntimeError, "Overflow when unpacking long long");
+  return PyLong_AsUnsignedLongLongMask(value.ptr());
+}
+
+GeneratorPtr make_generator(nb::handle device) {
+  const Device where = device.is_none() ? Device() : to_device(device.ptr());
+  check_device_available(where);
+  MT_CHECK(where.is_cpu(), RuntimeError, "Device type ", where.str(),
+           " is not supported for torch.Generator() api.");
+  return std::make_shared<CpuGenerator>();
+}
+
+nb::object get_state(const Generator& self) {
+  const std::vector<uint8_t> state = self.get_state();
+  const Tensor result = Tensor::make({static_cast<int64_t>(state.size())}, DType::kUInt8);
+  std::copy(state.begin(), state.end(), result.data<uint8_t>());
+  return nb::steal(wrap(result));
+}
+
+void set_state(Generator& self, nb::handle state) {
+  MT_CHECK(is_tensor(state.ptr()), TypeError, "expected a torch.ByteTensor, but got ",
+           Py_TYPE(state.ptr())->tp_name);
+  const Tensor& bytes = unwrap(state.ptr());
+  MT_CHECK(bytes.dtype() == DType::kUInt8 && bytes.device().is_cpu() && bytes.is_contiguous(),
+           TypeError, "RNG state must be a torch.ByteTensor");
+  self.set_state({bytes.data<uint8_t>(), static_cast<size_t>(bytes.numel())});
 }
 
 }  // namespace
 
 void bind_generator(nb::module_& module) {
   nb::class_<Generator>(module, "Generator",
-                        "A source of random numbers with a state of its own.\n\n"
-                        "Example:\n\n>>> g = torch.Generator().manual_seed(1)\n"
-                        ">>> torch.rand(1, generator=g)\ntensor([0.7576])")
-      .def_static("_make",
-                  [](nb::handle device) -> GeneratorPtr {
-                    const Device where = to_device(device.ptr());
-                    check_device_available(where);
-                    MT_CHECK(where.is_cpu(), RuntimeError, "Device type ", where.str(),
-                             " is not supported for torch.Generator() api.");
-                    return std::make_shared<CpuGenerator>();
-                  })
+                        "Generator(device='cpu')\n\nA source of random numbers with a state of its "
+                        "own.\n\nExample:\n\n>>> g = torch.Generator().manual_seed(1)\n"
+                        ">>> torch.rand(1, generator=g)\ntensor([0.7576])\n",
+                        nb::is_weak_referenceable(), nb::dynamic_attr())
+      .def(nb::new_(&make_generator), nb::arg("device") = nb::none())
       .def_prop_ro("device",
                    [](const Generator& self) { return nb::steal(wrap_device(self.device())); })
-      .def("manual_seed",
-           [](nb::handle self, nb::handle seed) {
-             nb::cast<Generator&>(self).manual_seed(to_seed(seed));
-             return nb::borrow(self);
+      .def(
+          "manual_seed",
+          [](nb::handle self, nb::handle seed) {
+            nb::cast<Generator&>(self).manual_seed(to_seed(seed));
+            return nb::borrow(self);
+          },
+          nb::arg("seed"), "Starts over from a seed and returns the generator.")
+      .def("seed", &Generator::seed, "Starts over from a seed the system picks, and returns it.")
+      .def("initial_seed", &Generator::initial_seed, "The seed it last started over from.")
+      .def(
+          "clone_state", [](const Generator& self) { return self.clone(); },
+          "A generator of its own that goes on with the same numbers.")
+      .def("get_state", &get_state, "The state as a ByteTensor.")
+      .def(
+          "set_state",
+          [](nb::handle self, nb::handle state) {
+            set_state(nb::cast<Generator&>(self), state);
+            return nb::borrow(self);
+          },
+          nb::arg("new_state"), "Goes on from a state that get_state gave.")
+      .def("__reduce__",
+           [](nb::handle self) {
+             const auto& generator = nb::cast<Generator&>(self);
+             const nb::object device = nb::steal(wrap_device(generator.device()));
+             return nb::make_tuple(self.type(), nb::make_tuple(device), get_state(generator));
            })
-      .def("seed", &Generator::seed)
-      .def("initial_seed", &Generator::initial_seed)
-      .def("clone_state", [](const Generator& self) { return self.clone(); })
-      .def("get_state",
-           [](const Generator& self) {
-             const std::vector<uint8_t> state = self.get_state();
-             const Tensor result =
-                 Tensor::make({static_cast<int64_t>(state.size())}, DType::kUInt8);
-             std::copy(state.begin(), state.end(), result.data<uint8_t>());
-             return nb::steal(wrap(result));
-           })
-      .def("set_state", [](nb::handle self, nb::handle state) {
-        MT_CHECK(is_tensor(state.ptr()), TypeError, "expected a torch.ByteTensor, but got ",
-                 Py_TYPE(state.ptr())->tp_name);
-        const Tensor& bytes = unwrap(state.ptr());
-        MT_CHECK(bytes.dtype() == DType::kUInt8 && bytes.device().is_cpu() && bytes.is_contiguous(),
-                 TypeError, "RNG state must be a torch.ByteTensor");
-        nb::cast<Generator&>(self).set_state(
-            {bytes.data<uint8_t>(), static_cast<size_t>(bytes.numel())});
-        return nb::borrow(self);
+      .def("__setstate__", [](Generator& self, nb::handle state) { set_state(self, state); })
+      .def("__repr__", [](const Generator& self) {
+        const nb::str device(self.device().str().c_str());
+        return nb::str("<torch.Generator on {}>").format(device);
       });
   module.def("_default_generator", [] { return default_cpu_generator(); });
 }

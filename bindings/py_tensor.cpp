@@ -4,6 +4,9 @@
 
 #include <cstring>
 #include <new>
+#include <vector>
+
+#include "interop.h"
 
 namespace mindtorch::python {
 
@@ -194,6 +197,9 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   return result;
 }
 
+// hash(x) == id(x), as in torch.
+Py_hash_t tensor_hash(PyObject* self) { return reinterpret_cast<Py_hash_t>(self); }
+
 int tensor_init(PyObject*, PyObject*, PyObject*) { return 0; }
 
 int meta_init(PyObject* type, PyObject* args, PyObject* kwargs) {
@@ -219,6 +225,11 @@ PyTypeObject* make_tensor_type() {
     MT_ASSERT(count < 127);
     attributes[count++] = *entry;
   }
+  static std::vector<PyMethodDef> methods;
+  for (const PyMethodDef* list : {g_tensor_methods, g_conversion_methods, g_interop_methods}) {
+    for (; list->ml_name != nullptr; ++list) methods.push_back(*list);
+  }
+  methods.push_back({nullptr, nullptr, 0, nullptr});
   auto fn = [](auto* function) { return reinterpret_cast<void*>(function); };
   PyType_Slot slots[128];
   int used = 0;
@@ -231,12 +242,14 @@ PyTypeObject* make_tensor_type() {
   slot(Py_tp_setattro, fn(&tensor_setattr));
   slot(Py_tp_members, g_members);
   slot(Py_tp_getset, attributes);
-  slot(Py_tp_methods, g_tensor_methods);
+  slot(Py_tp_methods, methods.data());
   slot(Py_tp_new, fn(&tensor_new));
   slot(Py_tp_init, fn(&tensor_init));
   slot(Py_tp_richcompare, fn(&tensor_compare));
-  slot(Py_tp_hash, fn(&_Py_HashPointer));
+  slot(Py_tp_hash, fn(&tensor_hash));
   slot(Py_tp_iter, fn(&tensor_iterate));
+  slot(Py_bf_getbuffer, fn(&tensor_get_buffer));
+  slot(Py_bf_releasebuffer, fn(&tensor_release_buffer));
   slot(Py_mp_length, fn(g_tensor_mapping.mp_length));
   slot(Py_mp_subscript, fn(g_tensor_mapping.mp_subscript));
   slot(Py_mp_ass_subscript, fn(g_tensor_mapping.mp_ass_subscript));

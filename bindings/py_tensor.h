@@ -36,6 +36,8 @@ extern PyNumberMethods g_tensor_number;
 extern PyMappingMethods g_tensor_mapping;
 extern PyGetSetDef g_tensor_attributes[];
 extern PyMethodDef g_tensor_methods[];
+extern PyMethodDef g_conversion_methods[];
+extern PyMethodDef g_interop_methods[];
 PyObject* tensor_compare(PyObject* a, PyObject* b, int operation);
 PyObject* tensor_iterate(PyObject* self);
 

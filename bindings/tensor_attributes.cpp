@@ -1,5 +1,6 @@
 // Attributes and plain methods of class Tensor: what a tensor is, rather than what ops do with it.
 #include "arguments.h"
+#include "call_arguments.h"
 #include "errors.h"
 #include "mindtorch/functional/functions.h"
 #include "py_tensor.h"
@@ -178,14 +179,6 @@ PyObject* is_signed(PyObject* self, PyObject*) {
   return PyBool_FromLong(mindtorch::is_signed(unwrap(self).dtype()));
 }
 
-using FastFunction = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
-
-template <FastFunction kFunction>
-PyMethodDef fast(const char* name, const char* doc) {
-  return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(kFunction)),
-          METH_FASTCALL | METH_KEYWORDS, doc};
-}
-
 }  // namespace
 
 PyGetSetDef g_tensor_attributes[] = {
@@ -228,9 +221,9 @@ PyMethodDef g_tensor_methods[] = {
     {"is_floating_point", &is_floating_point, METH_NOARGS, "Whether the dtype is a float."},
     {"is_complex", &is_complex, METH_NOARGS, "Whether the dtype is complex."},
     {"is_signed", &is_signed, METH_NOARGS, "Whether the dtype has negative values."},
-    fast<&size>("size", "The sizes, or the size of one dimension."),
-    fast<&stride>("stride", "The strides in elements, or the stride of one dimension."),
-    fast<&is_contiguous>("is_contiguous", "Whether the elements lie in memory in order."),
+    fast_method<&size>("size", "The sizes, or the size of one dimension."),
+    fast_method<&stride>("stride", "The strides in elements, or the stride of one dimension."),
+    fast_method<&is_contiguous>("is_contiguous", "Whether the elements lie in memory in order."),
     {nullptr, nullptr, 0, nullptr},
 };
 

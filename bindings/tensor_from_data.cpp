@@ -1,22 +1,16 @@
 // Tensors from Python numbers and nested sequences.
-#include <nanobind/nanobind.h>
-
 #include <cmath>
 #include <cstring>
 #include <limits>
 
 #include "arguments.h"
 #include "errors.h"
+#include "interop.h"
 #include "mindtorch/functional/functions.h"
 #include "py_tensor.h"
 #include "py_types.h"
 
-namespace nb = nanobind;
-
 namespace mindtorch::python {
-
-// Tensors of other owners, in interop.cpp; undefined when `data` offers no array interface.
-Tensor tensor_from_array(PyObject* data);
 
 namespace {
 
@@ -71,13 +65,14 @@ Shape infer_sizes(PyObject* data) {
 }
 
 DType leaf_dtype(PyObject* leaf) {
-  if (PyFloat_Check(leaf)) return default_dtype();
+  if (PyFloat_CheckExact(leaf)) return default_dtype();
   if (PyBool_Check(leaf)) return DType::kBool;
   if (PyLong_Check(leaf)) return DType::kInt64;
   if (is_tensor(leaf)) return unwrap(leaf).dtype();
   MT_CHECK(!PyUnicode_Check(leaf) && !PyBytes_Check(leaf), TypeError, "new(): invalid data type '",
            Py_TYPE(leaf)->tp_name, "'");
   if (Tensor array = tensor_from_array(leaf); array.defined()) return array.dtype();
+  if (PyFloat_Check(leaf)) return default_dtype();
   Scalar scalar;
   MT_CHECK(to_scalar(leaf, scalar), RuntimeError, "Could not infer dtype of ",
            Py_TYPE(leaf)->tp_name);
@@ -166,26 +161,6 @@ Tensor tensor_from_data(PyObject* data, std::optional<DType> dtype) {
     store<T>(data, sizes, 0, out);
   });
   return result;
-}
-
-void bind_from_data(nb::module_& module) {
-  module.def(
-      "_tensor_from_data",
-      [](nb::handle data, nb::handle dtype, nb::handle device) {
-        MT_CHECK(dtype.is_none() || is_dtype(dtype.ptr()), TypeError,
-                 "tensor(): argument 'dtype' must be torch.dtype, not ",
-                 Py_TYPE(dtype.ptr())->tp_name);
-        std::optional<DType> wanted;
-        if (!dtype.is_none()) wanted = to_dtype(dtype.ptr());
-        Tensor result = tensor_from_data(data.ptr(), wanted);
-        if (!device.is_none()) {
-          const Device where = to_device(device.ptr());
-          check_device_available(where);
-          result = mindtorch::_to_copy(result, std::nullopt, where);
-        }
-        return nb::steal(wrap(std::move(result)));
-      },
-      nb::arg("data"), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none());
 }
 
 }  // namespace mindtorch::python

@@ -3,15 +3,22 @@
 >>> import mindtorch_v2 as torch
 >>> torch.tensor([1.0, 2.0]) + 1
 tensor([2., 3.])
+
+What every program needs is here; the rest is imported when it is first asked for, so that the
+import itself is quick.
 """
 
-from mindtorch_v2 import _C
+from mindtorch_v2 import _C, _storage, _tensor
 from mindtorch_v2._C import (
     Generator,
     OutOfMemoryError,
     Size,
     Tensor,
+    UntypedStorage,
+    as_tensor,
+    asarray,
     bfloat16,
+    can_cast,
     channels_last,
     channels_last_3d,
     contiguous_format,
@@ -20,6 +27,10 @@ from mindtorch_v2._C import (
     float16,
     float32,
     float64,
+    from_dlpack,
+    from_numpy,
+    frombuffer,
+    get_default_dtype,
     get_num_threads,
     int8,
     int16,
@@ -28,18 +39,80 @@ from mindtorch_v2._C import (
     layout,
     memory_format,
     preserve_format,
+    promote_types,
+    result_type,
+    set_default_dtype,
     set_num_threads,
     strided,
+    tensor,
+    to_dlpack,
     uint8,
 )
-from mindtorch_v2._C import bool as bool  # noqa: A004 - torch.bool is a dtype
+from mindtorch_v2.version import __version__
 
+# Name: the module it comes from.
+_LAZY = {
+    name: module
+    for module, names in {
+        "_device_context": "get_default_device set_default_device",
+        "_grad_mode": (
+            "enable_grad inference_mode is_grad_enabled is_inference_mode_enabled no_grad "
+            "set_grad_enabled"
+        ),
+        "_introspection": (
+            "get_num_interop_threads is_complex is_floating_point is_inference is_nonzero "
+            "is_same_size is_signed is_storage is_tensor numel set_flush_denormal "
+            "set_num_interop_threads typename"
+        ),
+        "_serialization": "load save",
+        "_tensor_str": "get_printoptions set_printoptions",
+        "_type_info": "finfo iinfo",
+        "functional": ("block_diag broadcast_shapes cartesian_prod combinations meshgrid norm"),
+        "random": ("default_generator get_rng_state initial_seed manual_seed seed set_rng_state"),
+        "storage": "TypedStorage",
+    }.items()
+    for name in names.split()
+}
+_SUBMODULES = frozenset(
+    "compiler cpu cuda functional linalg nn npu random return_types serialization special "
+    "storage testing types utils version".split()
+)
+_CLASS_PREFIXES = "Float Double Half BFloat16 Char Short Int Long Byte Bool".split()
+
+
+def __getattr__(name):
+    import importlib
+
+    if name in _SUBMODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    if name in _LAZY:
+        value = getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)
+    elif name.endswith("Tensor") and name[:-6] in _CLASS_PREFIXES:
+        from mindtorch_v2._legacy import tensor_class
+
+        value = tensor_class(name)
+    elif name.endswith("Storage") and name[:-7] in _CLASS_PREFIXES:
+        from mindtorch_v2.storage import storage_class
+
+        value = storage_class(name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    classes = [prefix + kind for prefix in _CLASS_PREFIXES for kind in ("Tensor", "Storage")]
+    return [*globals(), *_LAZY, *_SUBMODULES, *classes]
+
+
+# From here on builtins such as float, int, bool, abs, all and sum are torch's: no code below.
 globals().update(_C._functions)
+from mindtorch_v2._C import bool as bool  # noqa: A004, E402 - torch.bool is a dtype
 
 half, float, double = float16, float32, float64
-short, int, long = int16, int32, int64
+char, short, int, long = int8, int16, int32, int64
+byte = uint8
+from math import e, inf, nan, pi  # noqa: E402
 
-from mindtorch_v2 import _tensor  # noqa: E402
-from mindtorch_v2._creation import *  # noqa: E402, F403
-
-__version__ = "0.1.0"
+newaxis = None

@@ -8,6 +8,8 @@ to (storages, rebuild functions) and the two entry points; `_pickling` holds the
 import mindtorch_v2 as torch
 
 from . import _C
+from .storage import LEGACY_NAMES as _LEGACY_NAMES  # how a pickle names the dtype of a tensor
+from .storage import TypedStorage, storage_class, typed_storage
 
 # --- The only functions that know the core's storages -----------------------------------------
 
@@ -33,77 +35,6 @@ def _copy_storage(storage, device):
 
 def _is_storage(obj):
     return isinstance(obj, _C.UntypedStorage)
-
-
-# --- Typed storages: how a pickle names the dtype of a tensor ---------------------------------
-
-_LEGACY_NAMES = {
-    "float64": "Double",
-    "float32": "Float",
-    "float16": "Half",
-    "bfloat16": "BFloat16",
-    "int64": "Long",
-    "int32": "Int",
-    "int16": "Short",
-    "int8": "Char",
-    "uint8": "Byte",
-    "bool": "Bool",
-    "complex128": "ComplexDouble",
-    "complex64": "ComplexFloat",
-}
-_storage_classes = {}
-
-
-class TypedStorage:
-    """The bytes of an untyped storage, seen as elements of one dtype."""
-
-    dtype = None
-
-    def __init__(self, untyped):
-        self._untyped = untyped
-
-    def untyped(self):
-        return self._untyped
-
-    def nbytes(self):
-        return self._untyped.nbytes()
-
-    def __len__(self):
-        return self._untyped.nbytes() // self.dtype.itemsize
-
-    def tolist(self):
-        return rebuild_tensor(self._untyped, self.dtype, 0, (len(self),), (1,)).tolist()
-
-    def __reduce__(self):
-        import io
-
-        buffer = io.BytesIO()
-        save(self, buffer)
-        return _load_storage, (buffer.getvalue(),)
-
-
-def _load_storage(data):
-    import io
-
-    return load(io.BytesIO(data))
-
-
-def storage_class(class_name):
-    """FloatStorage and its kin by name; None when the name is no storage class we support."""
-    if not _storage_classes:
-        for dtype_name, prefix in _LEGACY_NAMES.items():
-            dtype = getattr(torch, dtype_name, None)
-            if dtype is not None:
-                name = prefix + "Storage"
-                members = {"dtype": dtype, "__module__": __name__}
-                _storage_classes[name] = type(name, (TypedStorage,), members)
-    return _storage_classes.get(class_name)
-
-
-def typed_storage(storage, dtype):
-    """A typed view, or None for a dtype that came after typed storages."""
-    prefix = _LEGACY_NAMES.get(dtype_name(dtype))
-    return storage_class(prefix + "Storage")(storage) if prefix else None
 
 
 def dtype_name(dtype):

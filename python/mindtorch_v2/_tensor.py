@@ -11,8 +11,199 @@ def _repr(self, *, tensor_contents=None):
 
 
 def _new_tensor(cls, *args, **kwargs):
-    """What Tensor(...) does: sizes give an unset tensor, anything else is data."""
-    raise NotImplementedError
+    # What Tensor(...) does.
+    from mindtorch_v2._legacy import new_tensor
+
+    return new_tensor(cls, *args, **kwargs)
+
+
+def _format(self, spec):
+    if self.dim() == 0 and not self.is_meta and type(self) is Tensor:
+        return self.item().__format__(spec)
+    return object.__format__(self, spec)
+
+
+def _contains(self, element):
+    if isinstance(element, (Tensor, int, float, complex)):
+        return bool((self == element).any().item())
+    raise RuntimeError(
+        f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
+    )
+
+
+def _reversed(self):
+    return self if self.dim() == 0 else self.flip(0)
+
+
+# --- copies -----------------------------------------------------------------------------------
+
+
+def _deepcopy(self, memo):
+    if id(self) in memo:
+        return memo[id(self)]
+    if self.is_meta:
+        result = self.clone()
+    else:
+        import copy
+
+        # Views of one storage stay views of one storage.
+        storage = copy.deepcopy(self.untyped_storage(), memo)
+        result = _C._rebuild_tensor(
+            storage, self.dtype, self.storage_offset(), self.size(), self.stride()
+        )
+    if type(self) is not Tensor:
+        result = result.as_subclass(type(self))
+    memo[id(self)] = result
+    if self.__dict__:
+        import copy
+
+        result.__dict__.update(copy.deepcopy(self.__dict__, memo))
+    return result
+
+
+def _reduce_ex(self, protocol):
+    from mindtorch_v2._serialization import reduce_tensor
+
+    return reduce_tensor(self)
+
+
+def _setstate(self, state):
+    # Tensors pickled by very old torch: (storage, offset, size, stride) and later fields.
+    if not isinstance(state, tuple):
+        self.__dict__.update(state)
+        return
+    self.set_(*state[:4])
+
+
+def _array_wrap(self, array, context=None, return_scalar=False):
+    # NumPy's functions give tensors back when they were given tensors.
+    return _C.from_numpy(array)
+
+
+# --- dtype, storage ---------------------------------------------------------------------------
+
+
+def _type(self, dtype=None, non_blocking=False, **kwargs):
+    """Without arguments the name of the tensor's class, "torch.FloatTensor"; else the tensor as
+    that dtype, class or class name.
+
+    >>> torch.ones(2).type()
+    'torch.FloatTensor'
+    >>> torch.ones(2).type(torch.int64)
+    tensor([1, 1])
+    """
+    from mindtorch_v2 import _legacy
+
+    if dtype is None:
+        return _legacy.type_name(self)
+    dtype, device = _legacy.parse_type(dtype)
+    return self.to(device or self.device, dtype, non_blocking)
+
+
+def _storage(self):
+    from mindtorch_v2.storage import typed_storage
+
+    return typed_storage(self.untyped_storage(), self.dtype)
+
+
+def _set(self, source=None, storage_offset=0, size=None, stride=None):
+    """Makes this tensor another view: of a tensor, or of a storage at the given place.
+
+    >>> x = torch.empty(0)
+    >>> x.set_(torch.ones(4).untyped_storage(), 1, (2,))
+    tensor([1., 1.])
+    """
+    if source is None:
+        source = _C.UntypedStorage(0, device=self.device)
+    if isinstance(source, Tensor):
+        if source.dtype != self.dtype:
+            raise RuntimeError(
+                "Could not set tensor of type "
+                f"{str(source.dtype)[6:]} to a tensor of type {str(self.dtype)[6:]}"
+            )
+        if size is None:
+            storage_offset = source.storage_offset()
+            size, stride = source.size(), source.stride()
+        source = source.untyped_storage()
+    elif not isinstance(source, _C.UntypedStorage):
+        source = source.untyped()
+    if size is None:
+        size = (source.nbytes() // self.element_size(),)
+    size = (size,) if isinstance(size, int) else tuple(size)
+    if stride is None:
+        stride, step = [], 1
+        for length in reversed(size):
+            stride.insert(0, step)
+            step *= max(length, 1)
+    return self._set_storage(source, storage_offset, size, tuple(stride))
+
+
+def _apply(self, function):
+    """Replaces every element by function(element). Slow: one Python call per element.
+
+    >>> torch.tensor([1., 2.]).apply_(lambda v: v * 10)
+    tensor([10., 20.])
+    """
+    if not self.is_cpu:
+        raise TypeError("apply_ is only implemented on CPU tensors")
+    values = [function(value) for value in self.flatten().tolist()]
+    return self.copy_(_C.tensor(values, dtype=self.dtype).view(self.shape))
+
+
+def _map(self, other, function):
+    """Replaces every element by function(element, element of other).
+
+    >>> torch.tensor([1., 2.]).map_(torch.tensor([3., 4.]), lambda a, b: a * b)
+    tensor([3., 8.])
+    """
+    if not self.is_cpu:
+        raise TypeError("map_ is only implemented on CPU tensors")
+    pairs = zip(self.flatten().tolist(), other.expand_as(self).flatten().tolist(), strict=True)
+    values = [function(a, b) for a, b in pairs]
+    return self.copy_(_C.tensor(values, dtype=self.dtype).view(self.shape))
+
+
+def _new(self, *args, **kwargs):
+    """A new tensor of the same dtype, by the rules of Tensor(...)."""
+    from mindtorch_v2._legacy import new_tensor
+
+    return new_tensor(Tensor, *args, dtype=self.dtype, **{"device": self.device, **kwargs})
+
+
+def _new_data(self, data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
+    """A copy of `data` as a tensor of this dtype and device.
+
+    >>> torch.ones(2).new_tensor([3, 4])
+    tensor([3., 4.])
+    """
+    return _C.tensor(
+        data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad
+    )
+
+
+def _is_inference(self):
+    """False: there is no autograd, so no tensor is barred from it."""
+    return False
 
 
 Tensor.__repr__ = _repr
+Tensor.__format__ = _format
+Tensor.__contains__ = _contains
+Tensor.__reversed__ = _reversed
+Tensor.__deepcopy__ = _deepcopy
+Tensor.__reduce_ex__ = _reduce_ex
+Tensor.__setstate__ = _setstate
+Tensor.__array_priority__ = 1000  # NumPy lets us handle array + tensor
+Tensor.__array_wrap__ = _array_wrap
+Tensor.type = _type
+Tensor.storage = property(_storage, doc="The elements behind the tensor; may be called, too.")
+Tensor.set_ = _set
+Tensor.apply_ = _apply
+Tensor.map_ = _map
+Tensor.new = _new
+Tensor.new_tensor = _new_data
+Tensor.is_inference = _is_inference
+Tensor.__doc__ = """A multi-dimensional array of one dtype on one device.
+
+Made by functions such as torch.tensor and torch.zeros; Tensor(2, 3) gives an unset one.
+"""

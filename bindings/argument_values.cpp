@@ -1,0 +1,143 @@
+// Python objects as numbers, lists of numbers and dtypes.
+#include <cstring>
+
+#include "arguments.h"
+#include "errors.h"
+#include "py_tensor.h"
+#include "py_types.h"
+
+namespace mindtorch::python {
+namespace {
+
+[[noreturn]] void overflow() {
+  PyErr_Clear();
+  PyErr_SetString(PyExc_OverflowError, "Overflow when unpacking long long");
+  throw PythonError();
+}
+
+bool is_number_type(PyObject* object) {
+  const PyNumberMethods* number = Py_TYPE(object)->tp_as_number;
+  return number != nullptr && (number->nb_index != nullptr || number->nb_float != nullptr) &&
+         !is_tensor(object) && Py_TYPE(object)->tp_as_sequence == nullptr;
+}
+
+// NumPy's scalars: numbers that are neither float nor int.
+bool is_foreign_number(PyObject* object) {
+  if (!is_number_type(object)) {
+    // np.generic has sequence slots; it is recognised by dtype and an empty shape.
+    const char* name = Py_TYPE(object)->tp_name;
+    return std::strncmp(name, "numpy.", 6) == 0 && std::strcmp(name, "numpy.ndarray") != 0 &&
+           Py_TYPE(object)->tp_as_number != nullptr &&
+           Py_TYPE(object)->tp_as_number->nb_float != nullptr;
+  }
+  return true;
+}
+
+}  // namespace
+
+Scalar read_item(const Tensor& tensor) {
+  MT_CHECK(tensor.device().is_cpu(), RuntimeError, "Cannot read the value of a tensor on ",
+           tensor.device().str());
+  return visit_dtype(tensor.dtype(), [&]<typename T>() -> Scalar {
+    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+      return Scalar(static_cast<float>(*tensor.data<T>()));
+    } else {
+      return Scalar(*tensor.data<T>());
+    }
+  });
+}
+
+bool to_scalar(PyObject* object, Scalar& scalar) {
+  if (PyFloat_Check(object)) {
+    scalar = Scalar(PyFloat_AS_DOUBLE(object));
+    return true;
+  }
+  if (PyBool_Check(object)) {
+    scalar = Scalar(object == Py_True);
+    return true;
+  }
+  if (PyLong_Check(object)) {
+    int over = 0;
+    const long long value = PyLong_AsLongLongAndOverflow(object, &over);
+    if (over != 0) overflow();
+    scalar = Scalar(static_cast<int64_t>(value));
+    return true;
+  }
+  if (is_tensor(object) || PyUnicode_Check(object) || !is_foreign_number(object)) return false;
+  if (std::strncmp(Py_TYPE(object)->tp_name, "numpy.bool", 10) == 0) {
+    scalar = Scalar(PyObject_IsTrue(object) == 1);
+    return true;
+  }
+  if (PyIndex_Check(object)) {
+    PyObject* number = PyNumber_Index(object);
+    if (number == nullptr) throw PythonError();
+    const bool ok = to_scalar(number, scalar);
+    Py_DECREF(number);
+    return ok;
+  }
+  PyObject* number = PyNumber_Float(object);
+  if (number == nullptr) {
+    PyErr_Clear();
+    return false;
+  }
+  scalar = Scalar(PyFloat_AS_DOUBLE(number));
+  Py_DECREF(number);
+  return true;
+}
+
+bool to_int(PyObject* object, int64_t& value) {
+  if (PyLong_CheckExact(object) || (PyLong_Check(object) && !PyBool_Check(object))) {
+    int over = 0;
+    value = PyLong_AsLongLongAndOverflow(object, &over);
+    if (over != 0) overflow();
+    return true;
+  }
+  if (PyBool_Check(object) || PyFloat_Check(object)) return false;
+  if (is_tensor(object)) {
+    const Tensor& tensor = unwrap(object);
+    if (tensor.numel() != 1 || !is_integral(tensor.dtype()) || !tensor.device().is_cpu())
+      return false;
+    value = read_item(tensor).to_int();
+    return true;
+  }
+  if (!PyIndex_Check(object)) return false;
+  PyObject* number = PyNumber_Index(object);
+  if (number == nullptr) {
+    PyErr_Clear();
+    return false;
+  }
+  int over = 0;
+  value = PyLong_AsLongLongAndOverflow(number, &over);
+  Py_DECREF(number);
+  if (over != 0) overflow();
+  return true;
+}
+
+bool to_int_list(PyObject* object, Shape& list) {
+  const bool is_tuple = PyTuple_Check(object);
+  if (!is_tuple && !PyList_Check(object)) return false;
+  const Py_ssize_t size = is_tuple ? PyTuple_GET_SIZE(object) : PyList_GET_SIZE(object);
+  list.resize(static_cast<size_t>(size));
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    PyObject* entry = is_tuple ? PyTuple_GET_ITEM(object, i) : PyList_GET_ITEM(object, i);
+    if (!to_int(entry, list[static_cast<size_t>(i)])) return false;
+  }
+  return true;
+}
+
+bool to_dtype_like(PyObject* object, DType& dtype) {
+  if (MT_LIKELY(is_dtype(object))) {
+    dtype = to_dtype(object);
+  } else if (object == reinterpret_cast<PyObject*>(&PyFloat_Type)) {
+    dtype = DType::kFloat64;
+  } else if (object == reinterpret_cast<PyObject*>(&PyLong_Type)) {
+    dtype = DType::kInt64;
+  } else if (object == reinterpret_cast<PyObject*>(&PyBool_Type)) {
+    dtype = DType::kBool;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace mindtorch::python

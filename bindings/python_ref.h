@@ -1,0 +1,64 @@
+#pragma once
+
+#include <Python.h>
+
+#include <utility>
+
+#include "errors.h"
+
+namespace mindtorch::python {
+
+// Owns one reference to a Python object. Needs the GIL to be copied or destroyed.
+class PyRef {
+ public:
+  PyRef() = default;
+  // Takes over a new reference; null, with the Python error set, throws.
+  explicit PyRef(PyObject* owned) : object_(owned) {
+    if (owned == nullptr) throw PythonError();
+  }
+  // The same where null is an answer; any Python error is cleared.
+  static PyRef maybe(PyObject* owned) {
+    PyRef ref;
+    ref.object_ = owned;
+    if (owned == nullptr) PyErr_Clear();
+    return ref;
+  }
+  static PyRef borrow(PyObject* object) { return PyRef(Py_NewRef(object)); }
+  PyRef(PyRef&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  PyRef& operator=(PyRef&& other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~PyRef() { Py_XDECREF(object_); }
+
+  PyObject* get() const { return object_; }
+  [[nodiscard]] PyObject* release() { return std::exchange(object_, nullptr); }
+  explicit operator bool() const { return object_ != nullptr; }
+
+ private:
+  PyObject* object_ = nullptr;
+};
+
+// Drops a reference from any thread; what a borrowed storage runs when its last user goes.
+inline void release_python_reference(void* object) {
+  if (Py_IsInitialized() == 0) return;  // the interpreter took all objects with it
+  const PyGILState_STATE state = PyGILState_Ensure();
+  Py_DECREF(static_cast<PyObject*>(object));
+  PyGILState_Release(state);
+}
+
+// Lets other threads run while this one works outside Python.
+class GilRelease {
+ public:
+  explicit GilRelease(bool release) : state_(release ? PyEval_SaveThread() : nullptr) {}
+  ~GilRelease() {
+    if (state_ != nullptr) PyEval_RestoreThread(state_);
+  }
+  GilRelease(const GilRelease&) = delete;
+  GilRelease& operator=(const GilRelease&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
+}  // namespace mindtorch::python

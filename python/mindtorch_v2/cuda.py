@@ -1,0 +1,10 @@
+"""torch.cuda: NVIDIA GPUs. torch.cuda.is_available() says whether there is one.
+
+>>> torch.cuda.is_available() == (torch.cuda.device_count() > 0)
+True
+"""
+
+from mindtorch_v2 import _device_module
+
+globals().update(_device_module.make_functions("cuda"))
+__getattr__ = _device_module.make_getattr("cuda", __name__)

@@ -1,0 +1,5 @@
+"""torch.utils: what fits nowhere else."""
+
+from mindtorch_v2.utils import dlpack
+
+__all__ = ["dlpack"]
