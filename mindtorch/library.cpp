@@ -16,6 +16,7 @@ const Registry& registry() {
     define_copy(ops);
     define_creation(ops);
     define_indexing(ops);
+    define_random(ops);
     define_matmul(ops);
     define_reduce(ops);
     define_rounding(ops);

@@ -7,6 +7,7 @@ namespace mindtorch::functional {
 // Ops written in terms of other ops: one function per family, called by register_composites.
 void compose_copy(ops::Registry& registry);
 void compose_creation(ops::Registry& registry);
+void compose_random(ops::Registry& registry);
 void compose_einsum(ops::Registry& registry);
 void compose_indexing(ops::Registry& registry);
 void compose_matmul(ops::Registry& registry);

@@ -5,6 +5,7 @@ namespace mindtorch::functional {
 void register_composites(ops::Registry& registry) {
   compose_copy(registry);
   compose_creation(registry);
+  compose_random(registry);
   compose_einsum(registry);
   compose_matmul(registry);
   compose_reduce(registry);

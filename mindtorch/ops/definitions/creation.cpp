@@ -3,7 +3,7 @@
 
 #include "mindtorch/ops/definitions/definitions.h"
 #include "mindtorch/ops/definitions/rules.h"
-#include "mindtorch/ops/definitions/scalar_range.h"
+#include "mindtorch/ops/dtype_limits.h"
 
 namespace mindtorch::ops {
 namespace {

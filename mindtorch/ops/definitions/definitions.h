@@ -11,6 +11,7 @@ void define_compare(Registry& ops);
 void define_copy(Registry& ops);
 void define_creation(Registry& ops);
 void define_indexing(Registry& ops);
+void define_random(Registry& ops);
 void define_matmul(Registry& ops);
 void define_reduce(Registry& ops);
 void define_rounding(Registry& ops);

@@ -8,6 +8,7 @@ namespace mindtorch::cpu {
 void register_copy(ops::Registry& registry);
 void register_creation(ops::Registry& registry);
 void register_indexing(ops::Registry& registry);
+void register_random(ops::Registry& registry);
 void register_matmul(ops::Registry& registry);
 void register_reduce(ops::Registry& registry);
 void register_scatter(ops::Registry& registry);

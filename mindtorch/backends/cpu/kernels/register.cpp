@@ -8,6 +8,7 @@ void register_cpu(ops::Registry& registry) {
   register_copy(registry);
   register_creation(registry);
   register_indexing(registry);
+  register_random(registry);
   register_matmul(registry);
   register_reduce(registry);
   register_scatter(registry);
