@@ -20,6 +20,7 @@ const Registry& registry() {
     define_matmul(ops);
     define_reduce(ops);
     define_rounding(ops);
+    define_sort(ops);
     define_ternary(ops);
     define_trigonometry(ops);
     define_unary(ops);

@@ -12,6 +12,7 @@ void compose_einsum(ops::Registry& registry);
 void compose_indexing(ops::Registry& registry);
 void compose_matmul(ops::Registry& registry);
 void compose_reduce(ops::Registry& registry);
+void compose_sort(ops::Registry& registry);
 void compose_views(ops::Registry& registry);
 
 void register_composites(ops::Registry& registry);

@@ -7,8 +7,10 @@ void register_composites(ops::Registry& registry) {
   compose_creation(registry);
   compose_random(registry);
   compose_einsum(registry);
+  compose_indexing(registry);
   compose_matmul(registry);
   compose_reduce(registry);
+  compose_sort(registry);
   compose_views(registry);
 }
 

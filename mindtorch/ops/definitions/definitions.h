@@ -15,6 +15,7 @@ void define_random(Registry& ops);
 void define_matmul(Registry& ops);
 void define_reduce(Registry& ops);
 void define_rounding(Registry& ops);
+void define_sort(Registry& ops);
 void define_ternary(Registry& ops);
 void define_trigonometry(Registry& ops);
 void define_unary(Registry& ops);

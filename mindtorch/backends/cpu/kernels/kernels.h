@@ -11,7 +11,10 @@ void register_indexing(ops::Registry& registry);
 void register_random(ops::Registry& registry);
 void register_matmul(ops::Registry& registry);
 void register_reduce(ops::Registry& registry);
+void register_scan(ops::Registry& registry);
 void register_scatter(ops::Registry& registry);
+void register_sort(ops::Registry& registry);
+void register_unique(ops::Registry& registry);
 
 // All CPU kernels and the pointwise engine.
 void register_cpu(ops::Registry& registry);

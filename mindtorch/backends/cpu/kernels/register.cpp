@@ -11,7 +11,10 @@ void register_cpu(ops::Registry& registry) {
   register_random(registry);
   register_matmul(registry);
   register_reduce(registry);
+  register_scan(registry);
   register_scatter(registry);
+  register_sort(registry);
+  register_unique(registry);
 }
 
 }  // namespace mindtorch::cpu

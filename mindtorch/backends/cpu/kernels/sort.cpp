@@ -1,0 +1,228 @@
+// Sorting and selection, line by line.
+#include "mindtorch/backends/cpu/sorting.h"
+
+#include <limits>
+
+#include "mindtorch/backends/cpu/kernels/kernels.h"
+#include "mindtorch/backends/cpu/kernels/lines.h"
+#include "mindtorch/backends/cpu/parallel.h"
+#include "mindtorch/backends/cpu/search.h"
+
+namespace mindtorch::cpu {
+namespace {
+
+constexpr int64_t kGrain = 4096;  // elements
+
+template <typename Body>
+void for_each_line(int64_t lines, int64_t length, const Body& body) {
+  parallel_for(0, lines, std::max<int64_t>(1, kGrain / std::max<int64_t>(length, 1)),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t i = begin; i < end; ++i) body(i);
+               });
+}
+
+void sort_lines(
+    const Tensor& self, int64_t dim, bool descending, const Tensor* values, const Tensor& indices) {
+  if (self.numel() == 0) return;
+  const int64_t n = line_length(self, dim);
+  const Tensor lines = as_lines(self, dim);
+  const OutputLines index_lines(indices, dim);
+  const std::optional<OutputLines> value_lines =
+      values == nullptr ? std::nullopt : std::optional<OutputLines>(std::in_place, *values, dim);
+  const int64_t bytes = n * self.element_size();
+  for_each_line(self.numel() / n, n, [&](int64_t i) {
+    sort_row(self.dtype(), lines.data<char>() + i * bytes, n, descending, true,
+             value_lines ? value_lines->data() + i * bytes : nullptr,
+             reinterpret_cast<int64_t*>(index_lines.data()) + i * n);
+  });
+  index_lines.finish();
+  if (value_lines) value_lines->finish();
+}
+
+void sort(ops::Launch&,
+          const Tensor& self,
+          int64_t dim,
+          bool descending,
+          Tensor& values,
+          Tensor& indices) {
+  sort_lines(self, dim, descending, &values, indices);
+}
+void sort_stable(ops::Launch&,
+                 const Tensor& self,
+                 std::optional<bool>,
+                 int64_t dim,
+                 bool descending,
+                 Tensor& values,
+                 Tensor& indices) {
+  sort_lines(self, dim, descending, &values, indices);
+}
+void argsort(ops::Launch&, const Tensor& self, int64_t dim, bool descending, Tensor& out) {
+  sort_lines(self, dim, descending, nullptr, out);
+}
+void argsort_stable(
+    ops::Launch&, const Tensor& self, bool, int64_t dim, bool descending, Tensor& out) {
+  sort_lines(self, dim, descending, nullptr, out);
+}
+
+void topk(ops::Launch&,
+          const Tensor& self,
+          int64_t k,
+          int64_t dim,
+          bool largest,
+          bool sorted,
+          Tensor& values,
+          Tensor& indices) {
+  if (values.numel() == 0) return;
+  const int64_t n = line_length(self, dim);
+  const Tensor lines = as_lines(self, dim);
+  const OutputLines value_lines(values, dim);
+  const OutputLines index_lines(indices, dim);
+  const int64_t element = self.element_size();
+  for_each_line(self.numel() / n, n, [&](int64_t i) {
+    topk_row(self.dtype(), lines.data<char>() + i * n * element, n, k, largest, sorted,
+             value_lines.data() + i * k * element,
+             reinterpret_cast<int64_t*>(index_lines.data()) + i * k);
+  });
+  value_lines.finish();
+  index_lines.finish();
+}
+
+// One value and one index per line; the outputs are contiguous over the lines in order.
+template <typename Select>
+void select_per_line(
+    const Tensor& self, int64_t dim, Tensor& values, Tensor* indices, const Select& select) {
+  if (values.numel() == 0) return;
+  const int64_t n = line_length(self, dim);
+  const Tensor lines = as_lines(self, dim);
+  const int64_t element = self.element_size();
+  for_each_line(self.numel() / n, n, [&](int64_t i) {
+    select(self.dtype(), lines.data<char>() + i * n * element, n, values.data<char>() + i * element,
+           indices == nullptr ? nullptr : indices->data<int64_t>() + i);
+  });
+}
+
+void kthvalue(ops::Launch&,
+              const Tensor& self,
+              int64_t k,
+              int64_t dim,
+              bool,
+              Tensor& values,
+              Tensor& indices) {
+  select_per_line(self, dim, values, &indices,
+                  [k](DType dtype, const void* in, int64_t n, void* value, int64_t* index) {
+                    kthvalue_row(dtype, in, n, k, value, index);
+                  });
+}
+
+template <auto kSelect>
+void per_line(
+    ops::Launch&, const Tensor& self, int64_t dim, bool, Tensor& values, Tensor& indices) {
+  select_per_line(self, dim, values, &indices, kSelect);
+}
+
+template <auto kSelect>
+void of_all(ops::Launch&, const Tensor& self, Tensor& out) {
+  if (self.numel() == 0) {
+    // The median of nothing is NaN for floats; torch refuses it for integers.
+    MT_CHECK(is_floating_point(self.dtype()), RuntimeError,
+             "median() operation does not have an identity for an empty integer tensor");
+    const Tensor nan = Tensor::wrapped_number(std::numeric_limits<double>::quiet_NaN());
+    copy(nan, out);
+    return;
+  }
+  const Tensor flat = as_contiguous(self);
+  kSelect(self.dtype(), flat.data_ptr(), flat.numel(), out.data_ptr(), nullptr);
+}
+
+void searchsorted(ops::Launch&,
+                  const Tensor& sorted_sequence,
+                  const Tensor& self,
+                  bool,
+                  bool right,
+                  std::optional<std::string_view> side,
+                  const Tensor& sorter,
+                  Tensor& out) {
+  if (out.numel() == 0) return;
+  const bool from_right = side ? *side == "right" : right;
+  const Tensor sequence = as_contiguous(sorted_sequence);
+  const Tensor order = sorter.defined() ? as_contiguous(sorter) : Tensor();
+  const Tensor converted = Tensor::make(self.sizes(), sequence.dtype());
+  copy(self, converted);
+  const Tensor found =
+      out.dtype() == DType::kInt64 ? out : Tensor::make(out.sizes(), DType::kInt64);
+  const int64_t n = sequence.sizes().back();
+  const bool shared = sequence.dim() == 1;
+  const int64_t m = shared ? self.numel() : self.sizes().back();
+  for (int64_t i = 0; i < self.numel() / m; ++i) {
+    const int64_t row = shared ? 0 : i;
+    const auto* bounds = sequence.data<char>() + row * n * sequence.element_size();
+    const int64_t* sorter_row = order.defined() ? order.data<int64_t>() + row * n : nullptr;
+    parallel_for(0, m, kGrain, [&](int64_t begin, int64_t end) {
+      searchsorted_row(sequence.dtype(), bounds, n,
+                       converted.data<char>() + (i * m + begin) * converted.element_size(),
+                       end - begin, from_right, sorter_row, found.data<int64_t>() + i * m + begin);
+    });
+  }
+  if (!found.is_same(out)) copy(found, out);
+}
+
+Tensor count_bins(ops::Launch&, const Tensor& self, const Tensor& weights, int64_t minlength) {
+  MT_CHECK(is_integral(self.dtype()), RuntimeError, "\"bincount_cpu\" not implemented for '",
+           legacy_name(self.dtype()), "'");
+  MT_CHECK(minlength >= 0, RuntimeError, "minlength should be >= 0");
+  MT_CHECK(self.dim() == 1, RuntimeError,
+           "bincount only supports 1-d non-negative integral inputs.");
+  const Tensor input = as_contiguous(self);
+  const int64_t bins = bincount_size(self.dtype(), input.data_ptr(), input.numel(), minlength);
+  MT_CHECK(bins >= 0, RuntimeError, "bincount only supports 1-d non-negative integral inputs.");
+  if (!weights.defined()) {
+    Tensor out = Tensor::make({bins}, DType::kInt64);
+    bincount(self.dtype(), input.data_ptr(), input.numel(), nullptr, DType::kInt64, out.data_ptr(),
+             bins);
+    return out;
+  }
+  MT_CHECK(weights.dim() == 1 && weights.numel() == self.numel(), RuntimeError,
+           "weights should be 1-d and have the same length as input");
+  const DType dtype = weights.dtype() == DType::kFloat32 ? DType::kFloat32 : DType::kFloat64;
+  const Tensor by = Tensor::make(weights.sizes(), dtype);
+  copy(weights, by);
+  Tensor out = Tensor::make({bins}, dtype);
+  bincount(self.dtype(), input.data_ptr(), input.numel(), by.data_ptr(), dtype, out.data_ptr(),
+           bins);
+  return out;
+}
+
+void histc_kernel(ops::Launch&,
+                  const Tensor& self,
+                  int64_t bins,
+                  const Scalar& min,
+                  const Scalar& max,
+                  Tensor& out) {
+  const Tensor input = as_contiguous(self);
+  double low = min.to_double();
+  double high = max.to_double();
+  histc_range(self.dtype(), input.data_ptr(), input.numel(), &low, &high);
+  histc(self.dtype(), input.data_ptr(), input.numel(), bins, low, high, out.data_ptr());
+}
+
+}  // namespace
+
+void register_sort(ops::Registry& registry) {
+  constexpr auto kCpu = DeviceType::kCpu;
+  registry.kernel<sort>(kCpu, "sort");
+  registry.kernel<sort_stable>(kCpu, "sort.stable");
+  registry.kernel<argsort>(kCpu, "argsort");
+  registry.kernel<argsort_stable>(kCpu, "argsort.stable");
+  registry.kernel<topk>(kCpu, "topk");
+  registry.kernel<kthvalue>(kCpu, "kthvalue");
+  registry.kernel<of_all<median_row>>(kCpu, "median");
+  registry.kernel<per_line<median_row>>(kCpu, "median.dim");
+  registry.kernel<of_all<nanmedian_row>>(kCpu, "nanmedian");
+  registry.kernel<per_line<nanmedian_row>>(kCpu, "nanmedian.dim");
+  registry.kernel<per_line<mode_row>>(kCpu, "mode");
+  registry.kernel<searchsorted>(kCpu, "searchsorted");
+  registry.dynamic_kernel<count_bins>(kCpu, "bincount");
+  registry.kernel<histc_kernel>(kCpu, "histc");
+}
+
+}  // namespace mindtorch::cpu

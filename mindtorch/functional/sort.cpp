@@ -1,0 +1,62 @@
+#include "mindtorch/functional/composites.h"
+#include "mindtorch/functional/functions.h"
+
+namespace mindtorch::functional {
+namespace {
+
+Tensor msort(const Tensor& self) { return std::get<0>(mindtorch::sort(self, 0, false)); }
+
+Tensor bucketize(const Tensor& self, const Tensor& boundaries, bool out_int32, bool right) {
+  MT_CHECK(boundaries.dim() == 1, RuntimeError,
+           "boundaries tensor must be 1 dimension, but got dim(", boundaries.dim(), ")");
+  return searchsorted(boundaries, self, out_int32, right);
+}
+
+// prepend, self and append after one another along `dim`; the outer two may be absent or 0-dim.
+Tensor joined(const Tensor& prepend, const Tensor& self, const Tensor& append, int64_t dim) {
+  std::vector<Tensor> parts;
+  Shape sizes = self.sizes();
+  int64_t length = 0;
+  for (const Tensor* part : {&prepend, &self, &append}) {
+    if (!part->defined()) continue;
+    Shape own = self.sizes();
+    own[static_cast<size_t>(dim)] = part->dim() == 0 ? 1 : part->size(dim);
+    parts.push_back(part->dim() == 0 ? expand(*part, own) : *part);
+    length += own[static_cast<size_t>(dim)];
+  }
+  sizes[static_cast<size_t>(dim)] = length;
+  const Tensor result = empty(sizes, self.dtype(), self.device());
+  int64_t start = 0;
+  for (const Tensor& part : parts) {
+    copy_(narrow(result, dim, start, part.size(dim)), part);
+    start += part.size(dim);
+  }
+  return result;
+}
+
+Tensor diff(
+    const Tensor& self, int64_t n, int64_t dim, const Tensor& prepend, const Tensor& append) {
+  MT_CHECK(self.dim() > 0, RuntimeError, "diff expects input to be at least one-dimensional");
+  MT_CHECK(n >= 0, RuntimeError, "order must be non-negative but got ", n);
+  const int64_t d = wrap_dim(dim, self.dim());
+  Tensor current = self;
+  if (prepend.defined() || append.defined()) current = joined(prepend, self, append, d);
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t length = current.size(d);
+    if (length <= 1) return narrow(current, d, 0, 0);
+    const Tensor later = narrow(current, d, 1, length - 1);
+    const Tensor earlier = narrow(current, d, 0, length - 1);
+    current = self.dtype() == DType::kBool ? logical_xor(later, earlier) : sub(later, earlier);
+  }
+  return n == 0 ? clone(current) : current;
+}
+
+}  // namespace
+
+void compose_sort(ops::Registry& registry) {
+  registry.composite<msort>("msort");
+  registry.composite<bucketize>("bucketize");
+  registry.composite<diff>("diff");
+}
+
+}  // namespace mindtorch::functional
