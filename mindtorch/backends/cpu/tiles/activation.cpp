@@ -18,17 +18,21 @@ struct Sigmoid {
     return V((a.raw < 0 ? e : 1) / (1 + e));
   }
 };
+// From here down the product with infinity would be NaN.
+HWY_INLINE double above_lowest(double x) { return x < -1000 ? -1000 : x; }
+
 struct Silu {
   template <class D, class V>
   HWY_INLINE V operator()(D, V a) const {
-    const double e = std::exp(-std::fabs(static_cast<double>(a.raw)));
-    return V(static_cast<hn::TFromD<D>>(a.raw * (a.raw < 0 ? e : 1) / (1 + e)));
+    const double x = above_lowest(a.raw);
+    const double e = std::exp(-std::fabs(x));
+    return V(static_cast<hn::TFromD<D>>(x * (x < 0 ? e : 1) / (1 + e)));
   }
 };
 struct GeluTanh {
   template <class D, class V>
   HWY_INLINE V operator()(D, V a) const {
-    const double x = a.raw;
+    const double x = above_lowest(a.raw);
     const double z = x * (0x1.9884533d43651p0 + 0x1.2444f2a4d8b4bp-4 * (x * x));
     const double e = std::exp(-std::fabs(z));
     return V(static_cast<hn::TFromD<D>>(x * (x < 0 ? e : 1) / (1 + e)));
@@ -37,7 +41,7 @@ struct GeluTanh {
 struct Gelu {
   template <class D, class V>
   HWY_INLINE V operator()(D, V a) const {
-    const double x = a.raw;
+    const double x = above_lowest(a.raw);
     return V(static_cast<hn::TFromD<D>>(x * 0.5 * std::erfc(x * -0x1.6a09e667f3bcdp-1)));
   }
 };
@@ -125,7 +129,8 @@ struct Gelu {
       return hn::Sub(max_or_second(d, hn::Zero(d), a), q);
     } else {
       const V tail = math::by_lane(LibraryErfc(), d, hn::Mul(a, hn::Set(d, -0x1.6a09e667f3bcdp-1)));
-      return hn::Mul(hn::Mul(a, hn::Set(d, 0.5)), tail);
+      const V finite = max_or_second(d, hn::Set(d, -1000.0), a);
+      return hn::Mul(hn::Mul(finite, hn::Set(d, 0.5)), tail);
     }
   }
 };
@@ -139,7 +144,8 @@ struct Mish {
     const V two = math::constant(d, 2);
     const V w = math::exp_negative(d, min_or_second(d, math::constant(d, 20.0f, 40.0), a));
     const V u = hn::Mul(w, hn::Add(w, two));
-    return hn::Mul(a, hn::Div(u, hn::Add(u, two)));
+    const V finite = max_or_second(d, math::constant(d, -1000), a);
+    return hn::Mul(finite, hn::Div(u, hn::Add(u, two)));
   }
 };
 

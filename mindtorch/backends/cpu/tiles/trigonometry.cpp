@@ -4,7 +4,7 @@
 #define HWY_TARGET_INCLUDE "mindtorch/backends/cpu/tiles/trigonometry.cpp"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 
-#include "mindtorch/backends/cpu/tiles/math-inl.h"
+#include "mindtorch/backends/cpu/tiles/trig-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {

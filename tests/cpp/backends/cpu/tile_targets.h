@@ -1,0 +1,36 @@
+#pragma once
+
+#include <hwy/targets.h>
+
+#include <string>
+#include <vector>
+
+#include "mindtorch/backends/cpu/tiles/table.h"
+
+namespace mindtorch::cpu {
+
+// The tiles of every instruction set that is compiled in and that this machine can run.
+struct TargetTable {
+  std::string name;
+  TileTable table;
+};
+
+inline const std::vector<TargetTable>& all_targets() {
+  static const std::vector<TargetTable> targets = [] {
+    std::vector<TargetTable> result;
+    hwy::SetSupportedTargetsForTest(0);
+    const int64_t supported = hwy::SupportedTargets();
+    for (const int64_t target : {int64_t{HWY_SCALAR}, int64_t{HWY_AVX2}, int64_t{HWY_AVX3}}) {
+      if (target != HWY_SCALAR && (supported & target) == 0) continue;
+      hwy::SetSupportedTargetsForTest(target);
+      hwy::GetChosenTarget().Update(target);
+      result.push_back({hwy::TargetName(target), build_tables()});
+    }
+    hwy::SetSupportedTargetsForTest(0);
+    hwy::GetChosenTarget().Update(supported);
+    return result;
+  }();
+  return targets;
+}
+
+}  // namespace mindtorch::cpu

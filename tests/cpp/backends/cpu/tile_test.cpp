@@ -1,0 +1,561 @@
+#include "mindtorch/backends/cpu/tile.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mindtorch/base/error.h"
+#include "tests/cpp/backends/cpu/tile_reference.h"
+#include "tests/cpp/backends/cpu/tile_targets.h"
+
+namespace mindtorch::cpu {
+namespace {
+
+using ops::Pointwise;
+using ops::PointwiseParams;
+using reference::Real;
+
+PointwiseParams make_params(double p0 = 0, double p1 = 0, double p2 = 0) {
+  PointwiseParams params;
+  const double values[3] = {p0, p1, p2};
+  for (int i = 0; i < 3; ++i) {
+    params.f[i] = values[i];
+    params.i[i] = static_cast<int64_t>(values[i]);
+  }
+  return params;
+}
+
+// Which values a function is tried on. Some lose digits to overflow or cancellation at the far ends
+// of the range, in torch as well.
+enum class Range { kAll, kModerate };
+
+// What is promised of one function: the dtypes it has (b: bool, i: integers, f: floats, or s and
+// d: float32 and float64) and the
+// largest error in units of the last place of float32 and float64. Errors count against `floor`
+// where the result is smaller than that: absolute accuracy is all that cancellation leaves.
+struct Promise {
+  Pointwise function;
+  std::string_view dtypes;
+  double ulp32 = 0.501;
+  double ulp64 = 0.501;
+  Range range = Range::kAll;
+  PointwiseParams params = {};
+  double floor = 0;
+};
+
+constexpr Range kMid = Range::kModerate;
+
+const std::vector<Promise>& promises() {
+  using P = Pointwise;
+  static const std::vector<Promise> list = {
+      {P::kAdd, "bif"},
+      {P::kSub, "if"},
+      {P::kMul, "bif"},
+      {P::kDiv, "f"},
+      {P::kAddScaled, "bif", 1.5, 1.5, kMid, make_params(3), 100},
+      {P::kFloorDivide, "if", 1, 1, kMid},
+      {P::kTruncDivide, "if"},
+      {P::kRemainder, "if", 1, 1, kMid},
+      {P::kFmod, "if"},
+      {P::kPow, "if", 0.51, 1.1},
+      {P::kMaximum, "bif"},
+      {P::kMinimum, "bif"},
+      {P::kFmax, "bif"},
+      {P::kFmin, "bif"},
+      {P::kAtan2, "f", 1.5, 1.1},
+      {P::kHypot, "f", 0.51, 1.1},
+      {P::kCopysign, "f"},
+      {P::kNextafter, "f"},
+      {P::kLogaddexp, "f", 2, 2, kMid, {}, 1},
+      {P::kLogaddexp2, "f", 2, 2, kMid, {}, 1},
+      {P::kXlogy, "f", 1.6, 1.6},
+      {P::kHeaviside, "bif"},
+      {P::kGcd, "i"},
+      {P::kLcm, "i"},
+      {P::kEq, "bif"},
+      {P::kNe, "bif"},
+      {P::kLt, "bif"},
+      {P::kLe, "bif"},
+      {P::kGt, "bif"},
+      {P::kGe, "bif"},
+      {P::kLogicalAnd, "bif"},
+      {P::kLogicalOr, "bif"},
+      {P::kLogicalXor, "bif"},
+      {P::kLogicalNot, "bif"},
+      {P::kIsNan, "bif"},
+      {P::kIsInf, "bif"},
+      {P::kIsFinite, "bif"},
+      {P::kIsPosInf, "bif"},
+      {P::kIsNegInf, "bif"},
+      {P::kSignbit, "bif"},
+      {P::kBitwiseAnd, "bi"},
+      {P::kBitwiseOr, "bi"},
+      {P::kBitwiseXor, "bi"},
+      {P::kBitwiseNot, "bi"},
+      {P::kShiftLeft, "i"},
+      {P::kShiftRight, "i"},
+      {P::kAbs, "if"},
+      {P::kNeg, "if"},
+      {P::kSign, "bif"},
+      {P::kSquare, "if"},
+      {P::kReciprocal, "f"},
+      {P::kCeil, "if"},
+      {P::kFloor, "if"},
+      {P::kRound, "if"},
+      {P::kRoundDecimals, "f", 0.501, 0.501, kMid, make_params(2)},
+      {P::kRoundDecimals, "f", 0.501, 0.501, kMid, make_params(-2)},
+      {P::kTrunc, "if"},
+      {P::kFrac, "f"},
+      {P::kNanToNum, "bif", 0.501, 0.501, Range::kAll, make_params(1.5, 7, -9)},
+      {P::kSqrt, "f"},
+      {P::kRsqrt, "f", 1.5, 1.5},
+      {P::kExp, "f", 0.9, 0.9},
+      {P::kExp2, "f", 0.95, 0.95},
+      {P::kExpm1, "f", 1.5, 1.9},
+      {P::kLog, "f", 0.9, 0.9},
+      {P::kLog2, "f", 1.6, 1.6},
+      {P::kLog10, "f", 2, 2},
+      {P::kLog1p, "f", 0.9, 1},
+      {P::kErf, "f", 1.1, 1.1},
+      {P::kErfc, "f", 2.6, 3.1},
+      {P::kErfinv, "f", 0.8, 3},
+      {P::kLgamma, "f", 0.6, 5, kMid, {}, 0.1},
+      {P::kDigamma, "f", 0.6, 400, kMid, {}, 0.1},
+      {P::kLogit, "f", 0.6, 3, kMid, make_params(-1), 1},
+      {P::kLogit, "f", 0.6, 3, kMid, make_params(0.125), 1},
+      {P::kSinc, "f", 0.6, 20, kMid, {}, 0.1},
+      {P::kSin, "f", 0.9, 0.9},
+      {P::kCos, "f", 0.9, 0.9},
+      {P::kTan, "f", 1.2, 1.1},
+      {P::kAsin, "f", 1.9, 1.1},
+      {P::kAcos, "f", 1.1, 1.1},
+      {P::kAtan, "f", 1.2, 1.1},
+      {P::kSinh, "f", 1.9, 2},
+      {P::kCosh, "f", 1.9, 2},
+      {P::kTanh, "f", 2.2, 2.2},
+      {P::kAsinh, "f", 1.8, 2},
+      {P::kAcosh, "f", 2, 2.2},
+      {P::kAtanh, "f", 2, 2},
+      {P::kDeg2rad, "f", 1, 1},
+      {P::kRad2deg, "f", 1, 1},
+      {P::kSigmoid, "f", 2.2, 2.4},
+      {P::kRelu, "if"},
+      {P::kGelu, "s", 5},
+      {P::kGelu, "d", 0, 20, Range::kAll, {}, 1e-4},
+      {P::kGeluTanh, "s", 2.9},
+      {P::kGeluTanh, "d", 0, 10, Range::kAll, {}, 1e-3},
+      {P::kSilu, "s", 2.9},
+      {P::kSilu, "d", 0, 3, Range::kAll, {}, 1e-290},
+      {P::kMish, "f", 3.5, 3.5, Range::kAll, {}, 1e-30},
+      {P::kElu, "f", 2.2, 2.6, Range::kAll, make_params(1.25, 1.5, 1)},
+      {P::kLeakyRelu, "f", 0.501, 0.501, Range::kAll, make_params(0.125)},
+      {P::kSoftplus, "f", 2, 2, Range::kAll, make_params(1, 20)},
+      {P::kSoftplus, "f", 2.5, 2.5, Range::kAll, make_params(2, 20)},
+      {P::kHardsigmoid, "f"},
+      {P::kHardswish, "f", 1.1, 1.1, kMid},
+      {P::kLogSigmoid, "f", 1.6, 1.6},
+      {P::kHardshrink, "f", 0.501, 0.501, Range::kAll, make_params(0.5)},
+      {P::kSoftshrink, "f", 0.501, 0.501, Range::kAll, make_params(0.5)},
+      {P::kThreshold, "if", 0.501, 0.501, Range::kAll, make_params(1, 5)},
+      {P::kPrelu, "f"},
+      {P::kClampScalar, "if", 0.501, 0.501, Range::kAll, make_params(1, 3)},
+      {P::kClampScalar, "if", 0.501, 0.501, Range::kAll, make_params(3, 1)},
+      {P::kClampScalar, "f", 0.501, 0.501, Range::kAll, make_params(NAN, 1)},
+      {P::kClampScalar, "f", 0.501, 0.501, Range::kAll, make_params(1, NAN)},
+      {P::kClampMinScalar, "if", 0.501, 0.501, Range::kAll, make_params(2)},
+      {P::kClampMinScalar, "f", 0.501, 0.501, Range::kAll, make_params(NAN)},
+      {P::kClampMaxScalar, "if", 0.501, 0.501, Range::kAll, make_params(2)},
+      {P::kClampMaxScalar, "f", 0.501, 0.501, Range::kAll, make_params(NAN)},
+      {P::kClamp, "if"},
+      {P::kWhere, "bif"},
+      {P::kLerp, "f", 2, 2, kMid, {}, 1e4},
+      {P::kLerpScalar, "f", 2, 2, kMid, make_params(0.25), 100},
+      {P::kLerpScalar, "f", 2, 2, kMid, make_params(0.75), 100},
+      {P::kAddcmul, "if", 2, 2, kMid, make_params(3), 1e5},
+      {P::kAddcdiv, "f", 2, 2, kMid, make_params(3), 1e4},
+  };
+  return list;
+}
+
+std::mt19937_64& random_bits() {
+  static std::mt19937_64 engine(20240607);
+  return engine;
+}
+
+// Edge values, ordinary values and (Range::kAll) arbitrary bit patterns, in a random order.
+template <class T>
+std::vector<T> sample(size_t count, Range range) {
+  std::vector<T> values;
+  auto& random = random_bits();
+  if constexpr (std::is_floating_point_v<T>) {
+    using L = std::numeric_limits<T>;
+    const T edges[] = {
+        0, -T{0}, 1,      -1,      T(0.5),        T(-0.5),        1.5,           2.5, -2.5,
+        2, 3,     T(7.3), T(-7.3), L::infinity(), -L::infinity(), L::quiet_NaN()};
+    const T far[] = {L::max(), L::lowest(), L::min(), L::denorm_min(), -L::denorm_min(), T(1e10),
+                     T(88.5),  T(-88.5),    T(-103),  T(709.5),        T(-740),          T(131072)};
+    std::normal_distribution<double> normal;
+    while (values.size() < count) {
+      const uint64_t bits = random();
+      switch (bits % 8) {
+        case 0:
+          values.push_back(edges[bits / 8 % std::size(edges)]);
+          break;
+        case 1:
+          if (range == Range::kAll) values.push_back(far[bits / 8 % std::size(far)]);
+          break;
+        case 2:
+          if (range == Range::kAll) {
+            T value;
+            const uint64_t pattern = random();
+            std::memcpy(&value, &pattern, sizeof(T));
+            values.push_back(value);
+          }
+          break;
+        case 3:
+          values.push_back(static_cast<T>(normal(random) * 30));
+          break;
+        case 4:
+          values.push_back(static_cast<T>(1 + normal(random) * 0.01));
+          break;
+        default:
+          values.push_back(static_cast<T>(normal(random)));
+          break;
+      }
+    }
+  } else {
+    using L = std::numeric_limits<T>;
+    const T edges[] = {0,
+                       1,
+                       2,
+                       3,
+                       7,
+                       8,
+                       31,
+                       32,
+                       63,
+                       64,
+                       100,
+                       L::max(),
+                       L::min(),
+                       T(L::max() - 1),
+                       T(L::min() + 1),
+                       T(-1),
+                       T(-2),
+                       T(-3),
+                       T(-7)};
+    while (values.size() < count) {
+      const uint64_t bits = random();
+      const bool edge = bits % 2 == 0;
+      values.push_back(edge ? edges[bits / 2 % std::size(edges)] : static_cast<T>(random()));
+    }
+  }
+  return values;
+}
+
+// bool is held as bytes of 0 and 1.
+std::vector<uint8_t> sample_bools(size_t count) {
+  std::vector<uint8_t> values(count);
+  for (auto& value : values) value = static_cast<uint8_t>(random_bits()() % 2);
+  return values;
+}
+
+template <class T>
+double ulp_of(Real value, double floor) {
+  using L = std::numeric_limits<T>;
+  const Real size = std::max({std::fabs(value), static_cast<Real>(floor), Real{L::min()}});
+  int exponent = 0;
+  std::frexp(size, &exponent);
+  return static_cast<double>(std::ldexp(1.0L, exponent - L::digits));
+}
+
+// Empty when `got` is right, otherwise what is wrong with it.
+template <class T>
+std::string compare(T got, Real want, double tolerance, double floor) {
+  if (std::isnan(want) || std::isnan(got)) {
+    return std::isnan(want) == std::isnan(got) ? "" : "NaN on one side";
+  }
+  using L = std::numeric_limits<T>;
+  const double ulp = ulp_of<T>(want, floor);
+  const bool overflows = std::fabs(want) > Real{L::max()};
+  if (std::isinf(want) || std::isinf(got) || overflows) {
+    if (std::signbit(want) != std::signbit(got)) return "wrong sign";
+    // One unit either side of the largest number, both are right.
+    const bool near = std::fabs(std::fabs(want) / Real{L::max()} - 1) < 4 * Real{L::epsilon()};
+    return near || (std::isinf(got) && (std::isinf(want) || overflows)) ? ""
+                                                                        : "infinity on one side";
+  }
+  const double error = static_cast<double>(std::fabs(Real{got} - want)) / ulp;
+  return error <= tolerance ? "" : "off by " + std::to_string(error) + " ulp";
+}
+
+// Whether two arrays hold the same bits; NaNs are all alike, since which operand's NaN comes
+// through is up to the compiler.
+template <class T>
+bool same(const T* a, const T* b, size_t n) {
+  for (size_t i = 0; i < n; ++i) {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (std::isnan(a[i]) && std::isnan(b[i])) continue;
+    }
+    if (std::memcmp(a + i, b + i, sizeof(T)) != 0) return false;
+  }
+  return true;
+}
+
+class TileTest : public testing::TestWithParam<size_t> {
+ protected:
+  const TargetTable& target() const { return all_targets()[GetParam()]; }
+};
+
+// Runs a tile for every n up to kMost from unaligned pointers, then once for many elements: nothing
+// beyond n may be written, and writing over an input must give the same bytes.
+template <class In, class Out>
+std::vector<Out> run(TileFn tile,
+                     const std::vector<std::vector<In>>& operands,
+                     const std::vector<uint8_t>& condition,
+                     const PointwiseParams& params) {
+  constexpr size_t kMost = 70;
+  const size_t total = operands[0].size();
+  const size_t arity = operands.size();
+  std::vector<const void*> inputs(3, nullptr);
+  for (size_t k = 0; k < arity; ++k) inputs[k] = operands[k].data();
+  if (!condition.empty()) inputs[0] = condition.data();
+
+  std::vector<Out> whole(total);
+  tile(inputs.data(), whole.data(), static_cast<int64_t>(total), params);
+
+  Out guard;
+  std::memset(&guard, 0x5a, sizeof(guard));
+  for (size_t n = 0; n <= kMost; ++n) {
+    const size_t offset = 1 + n % 3;
+    std::vector<std::vector<In>> shifted(arity, std::vector<In>(offset + n));
+    std::vector<uint8_t> shifted_condition(offset + n);
+    for (size_t k = 0; k < arity; ++k) {
+      std::copy_n(operands[k].begin(), n, shifted[k].begin() + static_cast<ptrdiff_t>(offset));
+      inputs[k] = shifted[k].data() + offset;
+    }
+    if (!condition.empty()) {
+      std::copy_n(condition.begin(), n, shifted_condition.begin() + static_cast<ptrdiff_t>(offset));
+      inputs[0] = shifted_condition.data() + offset;
+    }
+    std::vector<Out> out(offset + n + 64, guard);
+    tile(inputs.data(), out.data() + offset, static_cast<int64_t>(n), params);
+    EXPECT_TRUE(same(out.data() + offset, whole.data(), n)) << "n = " << n;
+    for (size_t i = 0; i < out.size(); ++i) {
+      if (i >= offset && i < offset + n) continue;
+      EXPECT_EQ(std::memcmp(&out[i], &guard, sizeof(guard)), 0)
+          << "n = " << n << ", wrote at " << i;
+    }
+    if constexpr (sizeof(In) == sizeof(Out)) {
+      for (size_t k = condition.empty() ? 0 : 1; k < arity; ++k) {
+        std::vector<In> kept = shifted[k];
+        tile(inputs.data(), shifted[k].data() + offset, static_cast<int64_t>(n), params);
+        const auto* in_place = reinterpret_cast<const Out*>(shifted[k].data() + offset);
+        EXPECT_TRUE(same(in_place, whole.data(), n))
+            << "n = " << n << ", in place of operand " << k;
+        std::copy(kept.begin(), kept.end(), shifted[k].begin());
+      }
+    }
+  }
+  return whole;
+}
+
+constexpr size_t kCount = 4099;
+
+bool is_division(Pointwise function) {
+  return function == Pointwise::kFloorDivide || function == Pointwise::kTruncDivide ||
+         function == Pointwise::kRemainder || function == Pointwise::kFmod;
+}
+
+template <class T>
+void check(const TargetTable& target, const Promise& promise, DType dtype) {
+  const auto& info = ops::info(promise.function);
+  SCOPED_TRACE(std::string(info.name) + " " + std::string(name(dtype)) + " " + target.name);
+  const TileFn tile =
+      target.table.tiles[static_cast<int>(promise.function)][static_cast<int>(dtype)];
+  ASSERT_NE(tile, nullptr);
+
+  std::vector<std::vector<T>> operands(info.arity);
+  std::vector<uint8_t> condition;
+  for (auto& operand : operands) {
+    if (dtype == DType::kBool) {
+      if constexpr (sizeof(T) == 1) operand = std::vector<T>(kCount);
+      const auto bools = sample_bools(kCount);
+      std::copy(bools.begin(), bools.end(), operand.begin());
+    } else {
+      operand = sample<T>(kCount, promise.range);
+    }
+  }
+  if (promise.function == Pointwise::kWhere) condition = sample_bools(kCount);
+  if (is_division(promise.function) && std::is_integral_v<T>) {
+    for (auto& divisor : operands[1]) divisor = divisor == 0 ? T{1} : divisor;
+  }
+
+  const auto at = [&](size_t k, size_t i) {
+    if (k >= operands.size()) return T{0};
+    return k == 0 && !condition.empty() ? static_cast<T>(condition[i]) : operands[k][i];
+  };
+  const auto show = [&](size_t i) {
+    return "element " + std::to_string(i) + ", operands " + std::to_string(at(0, i)) + " " +
+           std::to_string(at(1, i)) + " " + std::to_string(at(2, i));
+  };
+  int failures = 0;
+  if (ops::gives_bool(promise.function)) {
+    const auto got = run<T, uint8_t>(tile, operands, condition, promise.params);
+    for (size_t i = 0; i < kCount && failures < 5; ++i) {
+      const bool want = reference::of_test<T>(promise.function, at(0, i), at(1, i));
+      if (got[i] == (want ? 1 : 0)) continue;
+      ++failures;
+      ADD_FAILURE() << show(i) << ": got " << int{got[i]};
+    }
+    return;
+  }
+  const auto got = run<T, T>(tile, operands, condition, promise.params);
+  for (size_t i = 0; i < kCount && failures < 5; ++i) {
+    std::string wrong;
+    if constexpr (std::is_floating_point_v<T>) {
+      const Real want =
+          reference::of_floats<T>(promise.function, at(0, i), at(1, i), at(2, i), promise.params);
+      wrong = compare(got[i], want, sizeof(T) == 4 ? promise.ulp32 : promise.ulp64, promise.floor);
+      if (!wrong.empty()) wrong += ", want " + std::to_string(want);
+    } else {
+      const T want =
+          dtype == DType::kBool
+              ? static_cast<T>(reference::of_bools(promise.function, at(0, i) != 0, at(1, i) != 0,
+                                                   at(2, i) != 0, promise.params))
+              : reference::of_ints<T>(promise.function, at(0, i), at(1, i), at(2, i),
+                                      promise.params);
+      if (got[i] != want) wrong = "want " + std::to_string(want);
+    }
+    if (wrong.empty()) continue;
+    ++failures;
+    ADD_FAILURE() << show(i) << ": got " << std::to_string(got[i]) << ", " << wrong;
+  }
+}
+
+TEST_P(TileTest, EveryFunctionIsRightInEveryDtype) {
+  for (const Promise& promise : promises()) {
+    if (promise.dtypes.find('b') != std::string_view::npos) {
+      check<uint8_t>(target(), promise, DType::kBool);
+    }
+    if (promise.dtypes.find('i') != std::string_view::npos) {
+      check<uint8_t>(target(), promise, DType::kUInt8);
+      check<int8_t>(target(), promise, DType::kInt8);
+      check<int16_t>(target(), promise, DType::kInt16);
+      check<int32_t>(target(), promise, DType::kInt32);
+      check<int64_t>(target(), promise, DType::kInt64);
+    }
+    if (promise.dtypes.find_first_of("fs") != std::string_view::npos) {
+      check<float>(target(), promise, DType::kFloat32);
+    }
+    if (promise.dtypes.find_first_of("fd") != std::string_view::npos) {
+      check<double>(target(), promise, DType::kFloat64);
+    }
+  }
+}
+
+TEST_P(TileTest, NoTileWhereTorchHasNone) {
+  for (int function = 0; function < ops::kPointwiseCount; ++function) {
+    std::string dtypes;
+    for (const Promise& promise : promises()) {
+      if (static_cast<int>(promise.function) == function) dtypes += promise.dtypes;
+    }
+    ASSERT_FALSE(dtypes.empty()) << ops::kPointwiseInfo[function].name << " is not tested";
+    for (int dtype = 0; dtype < kDTypeCount; ++dtype) {
+      const bool is_float = is_floating_point(static_cast<DType>(dtype));
+      const char* kind = dtype == 0 ? "b" : (is_float ? "fsd" : "i");
+      const bool expected = dtypes.find_first_of(kind) != std::string::npos &&
+                            (!is_float || size_bytes(static_cast<DType>(dtype)) >= 4);
+      EXPECT_EQ(target().table.tiles[function][dtype] != nullptr, expected)
+          << ops::kPointwiseInfo[function].name << " " << name(static_cast<DType>(dtype));
+    }
+  }
+}
+
+TEST_P(TileTest, IntegerDivisionByZeroThrowsAndWritesNothing) {
+  const std::vector<int32_t> a(9, 7);
+  std::vector<int32_t> b(9, 2);
+  b[8] = 0;
+  std::vector<int32_t> out(9, 42);
+  const void* inputs[] = {a.data(), b.data()};
+  for (Pointwise function : {Pointwise::kFloorDivide, Pointwise::kTruncDivide,
+                             Pointwise::kRemainder, Pointwise::kFmod}) {
+    const TileFn tile = target().table.tiles[static_cast<int>(function)][4];
+    try {
+      tile(inputs, out.data(), 9, {});
+      ADD_FAILURE() << "no exception";
+    } catch (const RuntimeError& error) {
+      EXPECT_STREQ(error.what(), "ZeroDivisionError");
+    }
+    EXPECT_EQ(out, std::vector<int32_t>(9, 42));
+  }
+}
+
+TEST_P(TileTest, OddFunctionsKeepTheSignOfZero) {
+  using P = Pointwise;
+  for (Pointwise function : {P::kCeil, P::kFloor, P::kRound, P::kTrunc, P::kSqrt, P::kExpm1,
+                             P::kLog1p, P::kErf, P::kErfinv, P::kSin, P::kTan, P::kAsin, P::kAtan,
+                             P::kSinh, P::kTanh, P::kAsinh, P::kAtanh, P::kDeg2rad, P::kSilu}) {
+    const float in[2] = {-0.0f, 0.0f};
+    float out[2] = {1, 1};
+    const void* inputs[] = {in};
+    target().table.tiles[static_cast<int>(function)][static_cast<int>(DType::kFloat32)](inputs, out,
+                                                                                        2, {});
+    EXPECT_TRUE(out[0] == 0 && std::signbit(out[0])) << ops::info(function).name;
+    EXPECT_TRUE(out[1] == 0 && !std::signbit(out[1])) << ops::info(function).name;
+  }
+}
+
+TEST_P(TileTest, GatherAndScatterMoveEveryElementSize) {
+  for (int64_t size : {1, 2, 4, 8}) {
+    const int index = size == 1 ? 0 : (size == 2 ? 1 : (size == 4 ? 2 : 3));
+    for (int64_t stride : {int64_t{0}, size, 2 * size, 3 * size + 1, -size, -5 * size}) {
+      for (int64_t n = 0; n <= 70; ++n) {
+        std::vector<uint8_t> field(8192);
+        for (size_t i = 0; i < field.size(); ++i) field[i] = static_cast<uint8_t>(i * 7 + i / 256);
+        const uint8_t* middle = field.data() + 4096;
+        std::vector<uint8_t> got(static_cast<size_t>(n * size) + 1, 0xee);
+        target().table.gathers[index](middle, stride, got.data(), n);
+        for (int64_t i = 0; i < n; ++i) {
+          EXPECT_EQ(
+              std::memcmp(got.data() + i * size, middle + i * stride, static_cast<size_t>(size)),
+              0);
+        }
+        EXPECT_EQ(got.back(), 0xee);
+        if (stride == 0) continue;
+        std::vector<uint8_t> copy(8192, 0xdd);
+        target().table.scatters[index](got.data(), copy.data() + 4096, stride, n);
+        int64_t untouched = 0;
+        for (const uint8_t byte : copy) untouched += byte == 0xdd ? 1 : 0;
+        EXPECT_GE(untouched, 8192 - n * size);
+        for (int64_t i = 0; i < n; ++i) {
+          EXPECT_EQ(std::memcmp(copy.data() + 4096 + i * stride, got.data() + i * size,
+                                static_cast<size_t>(size)),
+                    0);
+        }
+      }
+    }
+  }
+}
+
+TEST(TileLookup, FindsTheTilesOfTheBestTarget) {
+  const TileTable& best = all_targets().back().table;
+  EXPECT_EQ(find_tile(Pointwise::kExp, DType::kFloat32),
+            best.tiles[static_cast<int>(Pointwise::kExp)][static_cast<int>(DType::kFloat32)]);
+  EXPECT_EQ(find_tile(Pointwise::kExp, DType::kInt32), nullptr);
+  EXPECT_EQ(find_gather(8), best.gathers[3]);
+  EXPECT_EQ(find_scatter(2), best.scatters[1]);
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets,
+                         TileTest,
+                         testing::Range(size_t{0}, all_targets().size()),
+                         [](const auto& info) { return all_targets()[info.param].name; });
+
+}  // namespace
+}  // namespace mindtorch::cpu
