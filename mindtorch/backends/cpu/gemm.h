@@ -7,9 +7,10 @@
 
 // Products of matrices and vectors on plain memory, for every dtype. All strides are in elements.
 // Those of inputs may have any value that stays in bounds, 0 included; the elements of an output
-// must be distinct and overlap no input. Two roles decide how a product is computed:
+// must be distinct and overlap no input. The dtype decides how a product is computed:
 //   float32, float64          by OpenBLAS
-//   float16, bfloat16         in float32, rounded once at the end
+//   float16, bfloat16         in float32, rounded once at the end; subnormal bfloat16 inputs may
+//                             count as 0, as AVX512_BF16 has it
 //   integers                  in wrapping arithmetic of the dtype itself
 // bool has no products in torch either: NotImplementedError. Large products use parallel_for.
 namespace mindtorch::cpu {

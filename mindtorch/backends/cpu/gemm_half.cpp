@@ -1,19 +1,30 @@
 #include <algorithm>
 
+#include "mindtorch/backends/cpu/gemm_bfloat16.h"
 #include "mindtorch/backends/cpu/gemm_impl.h"
+#include "mindtorch/backends/cpu/half_dots.h"
 #include "mindtorch/backends/cpu/parallel.h"
 #include "mindtorch/backends/cpu/tile.h"
 #include "mindtorch/backends/cpu/transpose.h"
 
 // float16 and bfloat16: blocks of a and b are widened to float32, multiplied by OpenBLAS into a
-// block of float32 sums, and rounded once when the block is complete.
+// block of float32 sums, and rounded once when the block is complete. Machines that multiply
+// bfloat16 themselves save the widening.
 namespace mindtorch::cpu {
 namespace {
 
 constexpr int64_t kBlockRows = 512;
+constexpr int64_t kNativeBlockRows = 1024;
 constexpr int64_t kBlockCols = 512;
 constexpr int64_t kBlockTerms = 512;
-constexpr int64_t kProductGrain = int64_t{1} << 20;
+constexpr int64_t kProductGrain = int64_t{1} << 19;
+constexpr int64_t kNativeWork = int64_t{1} << 15;
+constexpr int64_t kMostNativeDotRows = 32;
+constexpr int64_t kDotGrain = int64_t{1} << 16;
+
+bool multiplies_natively(DType dtype) {
+  return dtype == DType::kBFloat16 && has_bfloat16_multiply();
+}
 
 struct Conversion {
   CastFn widen;
@@ -49,15 +60,21 @@ ConstMatrix widen(
   return by_rows ? ConstMatrix{wide, length, 1} : ConstMatrix{wide, 1, length};
 }
 
-// out = round(sums + beta * out); the sums already carry alpha.
-void store(
-    const Conversion& convert, int64_t n, float* sums, uint16_t* out, int64_t stride, float beta) {
+// out = round(alpha * sums + beta * out); spoils the sums.
+void store(const Conversion& convert,
+           int64_t n,
+           float* sums,
+           uint16_t* out,
+           int64_t stride,
+           float alpha,
+           float beta) {
   constexpr int64_t kPiece = 512;
   uint16_t gathered[kPiece];
   float before[kPiece];
   for (int64_t i = 0; i < n; i += kPiece) {
     const int64_t count = std::min(kPiece, n - i);
     uint16_t* narrow = stride == 1 ? out + i : gathered;
+    for (int64_t j = 0; j < count && alpha != 1; ++j) sums[i + j] *= alpha;
     if (beta != 0) {
       for (int64_t j = 0; j < count && stride != 1; ++j) narrow[j] = out[(i + j) * stride];
       convert.widen(narrow, before, count);
@@ -68,10 +85,132 @@ void store(
   }
 }
 
-// Blocks of c near `limit`, fewer than that when c must be shared by many threads.
+// Computes one block of c as float sums, whose rows lie sums_stride apart.
+class BlockMultiplier {
+ public:
+  BlockMultiplier(DType dtype, int64_t rows, int64_t cols, int64_t k, bool natively)
+      : convert_(conversion(dtype)),
+        natively_(natively),
+        terms_(std::min(k, kBlockTerms)),
+        stride_(ceil_div(cols, kBFloat16TileCols) * kBFloat16TileCols),
+        sums_(ceil_div(rows, kBFloat16TileRows) * kBFloat16TileRows * stride_) {
+    if (natively) return;
+    wide_a_.allocate(rows * terms_);
+    wide_b_.allocate(terms_ * cols);
+    gathered_.allocate(std::max(rows, cols) * terms_);
+  }
+
+  void multiply(int64_t rows, int64_t cols, int64_t k, ConstMatrix a, ConstMatrix b) {
+    if (natively_) return multiply_bfloat16(rows, cols, k, a, b, sums_.get(), stride_);
+    for (int64_t term = 0; term < k; term += terms_) {
+      const int64_t depth = std::min(terms_, k - term);
+      const ConstMatrix left = widen(convert_.widen, rows, depth, offset<uint16_t>(a, 0, term),
+                                     gathered_.get(), wide_a_.get());
+      const ConstMatrix right = widen(convert_.widen, depth, cols, offset<uint16_t>(b, term, 0),
+                                      gathered_.get(), wide_b_.get());
+      gemm(DType::kFloat32, rows, cols, depth, left, right, {sums_.get(), stride_, 1}, kOneFactor,
+           term == 0 ? kZeroFactor : kOneFactor);
+    }
+  }
+
+  void store_to(Matrix c, int64_t rows, int64_t cols, float alpha, float beta) {
+    for (int64_t r = 0; r < rows; ++r) {
+      auto* out = static_cast<uint16_t*>(c.data) + r * c.row_stride;
+      store(convert_, cols, sums_.get() + r * stride_, out, c.col_stride, alpha, beta);
+    }
+  }
+
+ private:
+  Conversion convert_;
+  bool natively_;
+  int64_t terms_;
+  int64_t stride_;
+  Scratch<float> sums_;
+  Scratch<float> wide_a_;
+  Scratch<float> wide_b_;
+  Scratch<uint16_t> gathered_;
+};
+
+// Rows of a, widened unless the machine multiplies bfloat16 itself, and padded for the dots.
+class DotRows {
+ public:
+  DotRows(DType dtype, int64_t m, int64_t k, ConstMatrix a)
+      : dtype_(dtype),
+        k_(k),
+        stride_(ceil_div(k, kDotPadding) * kDotPadding),
+        narrow_(m * stride_) {
+    const int64_t shape[] = {m, k};
+    const int64_t from_strides[] = {2 * a.row_stride, 2 * a.col_stride};
+    const int64_t to_strides[] = {2 * stride_, 2};
+    copy_strided(2, shape, 2, a.data, from_strides, narrow_.get(), to_strides);
+    for (int64_t i = 0; i < m; ++i) {
+      std::fill(narrow_.get() + i * stride_ + k, narrow_.get() + (i + 1) * stride_, uint16_t{0});
+    }
+    if (multiplies_natively(dtype)) return;
+    wide_.allocate(m * stride_);
+    conversion(dtype).widen(narrow_.get(), wide_.get(), m * stride_);
+  }
+
+  // sums[j * rows + i] = row `row + i` times column j of n columns.
+  void multiply(int64_t row,
+                int64_t rows,
+                const uint16_t* columns,
+                int64_t column_stride,
+                int64_t n,
+                float* sums) const {
+    if (wide_.get() == nullptr) {
+      bfloat16_dots(n, columns, column_stride, rows, narrow_.get() + row * stride_, stride_, k_,
+                    sums);
+    } else {
+      half_dots(dtype_, n, columns, column_stride, rows, wide_.get() + row * stride_, stride_, k_,
+                sums);
+    }
+  }
+
+ private:
+  DType dtype_;
+  int64_t k_;
+  int64_t stride_;
+  Scratch<uint16_t> narrow_;
+  Scratch<float> wide_;
+};
+
+// c(i, j) for a few rows i of a and contiguous columns j of b.
+void multiply_by_dots(DType dtype,
+                      int64_t m,
+                      int64_t n,
+                      int64_t k,
+                      ConstMatrix a,
+                      ConstMatrix b,
+                      Matrix c,
+                      float alpha,
+                      float beta) {
+  const Conversion convert = conversion(dtype);
+  const DotRows x(dtype, m, k, a);
+  parallel_for(0, n, ceil_div(kDotGrain, k * m), [&](int64_t begin, int64_t end) {
+    constexpr int64_t kPiece = 64;
+    float sums[kPiece * kMostDotRows];
+    for (int64_t col = begin; col < end; col += kPiece) {
+      const int64_t cols = std::min(kPiece, end - col);
+      const auto* columns = static_cast<const uint16_t*>(b.data) + col * b.col_stride;
+      for (int64_t row = 0; row < m; row += kMostDotRows) {
+        const int64_t rows = std::min(kMostDotRows, m - row);
+        x.multiply(row, rows, columns, b.col_stride, cols, sums);
+        for (int64_t i = 0; i < rows; ++i) {
+          float line[kPiece];
+          for (int64_t j = 0; j < cols; ++j) line[j] = sums[j * rows + i];
+          auto* out = static_cast<uint16_t*>(offset<uint16_t>(c, row + i, col).data);
+          store(convert, cols, line, out, c.col_stride, alpha, beta);
+        }
+      }
+    }
+  });
+}
+
+// The length of blocks of at most `limit`, shorter when there must be `pieces` of them.
 int64_t block_size(int64_t size, int64_t limit, int64_t pieces) {
   const int64_t count = std::max(ceil_div(size, limit), std::min(pieces, ceil_div(size, 64)));
-  return ceil_div(ceil_div(size, count), 16) * 16;
+  return std::min(size, ceil_div(ceil_div(size, count), 16) * 16);
 }
 
 }  // namespace
@@ -88,39 +227,30 @@ void gemm_half(DType dtype,
   if (c.col_stride != 1 && c.row_stride == 1) {
     return gemm_half(dtype, n, m, k, transposed(b), transposed(a), transposed(c), alpha, beta);
   }
-  const Conversion convert = conversion(dtype);
+  const int64_t most_dot_rows = multiplies_natively(dtype) ? kMostNativeDotRows : kMostDotRows;
+  if (m <= most_dot_rows && k >= 32 && b.row_stride == 1) {
+    return multiply_by_dots(dtype, m, n, k, a, b, c, alpha, beta);
+  }
   const int64_t work = m * n * k;
+  const bool natively = multiplies_natively(dtype) && work >= kNativeWork;
   const bool divides = work >= 2 * kProductGrain && !in_parallel_region() && num_threads() > 1;
-  const int64_t rows = std::min(m, block_size(m, kBlockRows, divides ? num_threads() : 1));
-  const int64_t cols = std::min(n, block_size(n, kBlockCols, 1));
-  const int64_t terms = std::min(k, kBlockTerms);
+  const int64_t rows =
+      block_size(m, natively ? kNativeBlockRows : kBlockRows, divides ? num_threads() : 1);
+  const int64_t cols = block_size(n, kBlockCols, 1);
   const int64_t row_blocks = ceil_div(m, rows);
   const int64_t col_blocks = ceil_div(n, cols);
 
   const int64_t grain = divides ? 1 : row_blocks * col_blocks;
   parallel_for(0, row_blocks * col_blocks, grain, [&](int64_t begin, int64_t end) {
-    const Scratch<float> wide_a(rows * terms);
-    const Scratch<float> wide_b(terms * cols);
-    const Scratch<float> sums(rows * cols);
-    const Scratch<uint16_t> gathered(std::max(rows, cols) * terms);
+    BlockMultiplier multiplier(dtype, rows, cols, k, natively);
     for (int64_t i = begin; i < end; ++i) {
       const int64_t row = i / col_blocks * rows;
       const int64_t col = i % col_blocks * cols;
       const int64_t height = std::min(rows, m - row);
       const int64_t width = std::min(cols, n - col);
-      for (int64_t term = 0; term < k; term += terms) {
-        const int64_t depth = std::min(terms, k - term);
-        const ConstMatrix left = widen(convert.widen, height, depth, offset<uint16_t>(a, row, term),
-                                       gathered.get(), wide_a.get());
-        const ConstMatrix right = widen(convert.widen, depth, width, offset<uint16_t>(b, term, col),
-                                        gathered.get(), wide_b.get());
-        gemm(DType::kFloat32, height, width, depth, left, right, {sums.get(), width, 1}, {alpha, 0},
-             {term == 0 ? 0.0 : 1.0, 0});
-      }
-      for (int64_t r = 0; r < height; ++r) {
-        auto* out = static_cast<uint16_t*>(offset<uint16_t>(c, row + r, col).data);
-        store(convert, width, sums.get() + r * width, out, c.col_stride, beta);
-      }
+      multiplier.multiply(height, width, k, offset<uint16_t>(a, row, 0),
+                          offset<uint16_t>(b, 0, col));
+      multiplier.store_to(offset<uint16_t>(c, row, col), height, width, alpha, beta);
     }
   });
 }
@@ -135,6 +265,10 @@ void gemv_half(DType dtype,
                int64_t y_stride,
                float alpha,
                float beta) {
+  if (a.col_stride == 1) {  // rows of a are columns of its transpose
+    return multiply_by_dots(dtype, 1, m, k, {x, 0, x_stride}, transposed(a), {y, 0, y_stride},
+                            alpha, beta);
+  }
   const Conversion convert = conversion(dtype);
   const Scratch<float> vector(k);
   const Scratch<uint16_t> gathered_x(k);
@@ -155,16 +289,19 @@ void gemv_half(DType dtype,
         const ConstMatrix block = widen(convert.widen, height, depth,
                                         offset<uint16_t>(a, row, term), gathered.get(), wide.get());
         gemv(DType::kFloat32, height, depth, block, vector.get() + term, 1, sums.get(), 1,
-             {alpha, 0}, {term == 0 ? 0.0 : 1.0, 0});
+             kOneFactor, term == 0 ? kZeroFactor : kOneFactor);
       }
       auto* out = static_cast<uint16_t*>(y) + row * y_stride;
-      store(convert, height, sums.get(), out, y_stride, beta);
+      store(convert, height, sums.get(), out, y_stride, alpha, beta);
     }
   });
 }
 
 float dot_half(
     DType dtype, int64_t n, const void* x, int64_t x_stride, const void* y, int64_t y_stride) {
+  if (x_stride == 1 && y_stride == 1) {
+    return half_dot(dtype, n, static_cast<const uint16_t*>(x), static_cast<const uint16_t*>(y));
+  }
   constexpr int64_t kBlock = 2048;
   const Conversion convert = conversion(dtype);
   float wide_x[kBlock];
