@@ -56,6 +56,7 @@ void store_sums(const Lane* sums, int64_t n, T* c, int64_t step, int64_t alpha, 
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
+namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Rows of a in one tile: as many sums as registers hold, beside two vectors of b and one of a.
@@ -283,6 +284,7 @@ uint64_t dot_of(
   }
 }
 
+}  // namespace
 }  // namespace mindtorch::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

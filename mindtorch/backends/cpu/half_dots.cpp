@@ -12,6 +12,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
+namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr hn::ScalableTag<float> kFloats;
@@ -145,6 +146,7 @@ float bfloat16_dot(int64_t n, const uint16_t* x, const uint16_t* y) {
   return dot_of<hwy::bfloat16_t>(n, x, y);
 }
 
+}  // namespace
 }  // namespace mindtorch::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

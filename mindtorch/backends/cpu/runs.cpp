@@ -13,6 +13,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
+namespace {
 
 // As wide as one cache line; the compiler splits it where registers are narrower.
 using Line [[gnu::vector_size(64)]] = uint64_t;
@@ -91,6 +92,7 @@ void stream(const Runs& runs, int64_t bytes) {
 #endif
 }
 
+}  // namespace
 }  // namespace mindtorch::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
