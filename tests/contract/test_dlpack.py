@@ -227,7 +227,7 @@ def test_wrong_capsule_name(torch):
         assert held.deleted == 0
 
 
-@pytest.mark.parametrize("value", [5, None, "a", [1.0], object()], ids=repr)
+@pytest.mark.parametrize("value", [5, None, "a", [1.0], {}], ids=repr)
 def test_no_capsule_at_all(torch, value):
     with pytest.raises((RuntimeError, TypeError, AttributeError)):
         torch.from_dlpack(value)

@@ -152,6 +152,7 @@ class OpCase:
     view: bool = False  # the result shares memory with the first argument
     strides: bool = True  # False: torch's strides are not promised for the result
     unchecked: Sequence[str] = ()  # dtypes that the op takes but the oracle cannot compute
+    optional: Sequence[str] = ()  # dtypes that torch refuses or treats oddly; ours are free
     bad: Sequence[Bad] = ()
     family: str = ""
 

@@ -317,6 +317,15 @@ def significant_strides(tensor) -> tuple:
     )
 
 
+def overlaps_itself(tensor) -> bool:
+    """Whether two elements of a small tensor share memory."""
+    places = {
+        sum(i * s for i, s in zip(place, tensor.stride(), strict=True))
+        for place in np.ndindex(*tensor.shape)
+    }
+    return len(places) < tensor.numel()
+
+
 def snapshot(runtime: Runtime, args, kwargs) -> list:
     """Bytes and versions of all tensor arguments, to show later that nothing changed."""
     found = []

@@ -302,6 +302,7 @@ CASES = [
         [only(FLOATS, 2.0, T((3, 4))), only(FLOATS, 2, T(()))],
         FLOATS,
         variant="number_to_tensor",
+        strides=False,
         tolerance=loose(4),
         inplace=False,
         method=None,

@@ -202,7 +202,7 @@ CASES = [
         [pair((5,), (5,)), pair((3, 5), (4, 5)), pair((2, 3, 4), (4,))],
         NUMBERS,
         tolerance=NEAR,
-        out="",
+        optional=("bool",),
     ),
     OpCase(
         "outer",
@@ -236,7 +236,7 @@ CASES = [
         FLOATS,
         variant="fractions",
         tolerance=NEAR,
-        unchecked=INTS,
+        optional=INTS,
     ),
     OpCase(
         "addmv",

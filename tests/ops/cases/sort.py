@@ -168,6 +168,7 @@ CASES = [
         NUMBERS,
         ("same", "int64"),
         EXACT,
+        optional=("bool",),
         out="any",
         bad=(bad(RuntimeError, "selected number k out of range", T((3,)), 4),),
     ),
@@ -229,6 +230,7 @@ CASES = [
         NUMBERS,
         "int64",
         EXACT,
+        optional=("bool",),
         method=None,
         out="any",
         bad=(
@@ -249,6 +251,7 @@ CASES = [
         NUMBERS,
         "int32",
         EXACT,
+        optional=("bool",),
         variant="int32",
         method=None,
     ),
@@ -259,6 +262,7 @@ CASES = [
         NUMBERS,
         "int64",
         EXACT,
+        optional=("bool",),
         method=None,
     ),
     OpCase(
@@ -292,6 +296,7 @@ CASES = [
         "bool",
         EXACT,
         method=None,
+        strides=False,
         unchecked=("bool",),
     ),
 ]
