@@ -64,10 +64,10 @@ std::string concat(const Parts&... parts) {
   } while (false)
 
 // For what only a bug of ours can cause.
-#define MT_ASSERT(condition)                                                      \
-  do {                                                                            \
-    if (MT_UNLIKELY(!(condition)))                                                \
-      ::mindtorch::detail::assertion_failed(#condition, __FILE__, __LINE__);      \
+#define MT_ASSERT(condition)                                                 \
+  do {                                                                       \
+    if (MT_UNLIKELY(!(condition)))                                           \
+      ::mindtorch::detail::assertion_failed(#condition, __FILE__, __LINE__); \
   } while (false)
 
 }  // namespace mindtorch

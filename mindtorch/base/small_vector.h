@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <initializer_list>
-#include <memory>
 #include <iterator>
+#include <memory>
 #include <new>
 #include <span>
 #include <type_traits>

@@ -29,8 +29,8 @@ uint8_t tensor_layers(ops::Args args) {
 
 void run(uint8_t candidates, const ops::Op& op, ops::Args args, ops::Outputs& outputs) {
   const ThreadLayers& thread = t_layers;
-  const auto active = static_cast<uint8_t>(candidates & ~thread.skipped &
-                                           (thread.enabled | tensor_layers(args)));
+  const auto active =
+      static_cast<uint8_t>(candidates & ~thread.skipped & (thread.enabled | tensor_layers(args)));
   if (active == 0) {
     run_eager(op, args, outputs);
     return;

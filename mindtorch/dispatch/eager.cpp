@@ -69,8 +69,8 @@ void launch(const Op& op, Device device, Args args, std::span<Tensor> outputs) {
   kernel.impl(on, args, outputs);
 }
 
-void launch_pointwise(const Op& op, const PointwiseCall& call, Device device, Args args,
-                      Tensor& out) {
+void launch_pointwise(
+    const Op& op, const PointwiseCall& call, Device device, Args args, Tensor& out) {
   if (device.is_meta() || out.numel() == 0) return;
   if (const auto engine = ops::registry().pointwise_engine(device.type); engine != nullptr) {
     Launch on{device};
@@ -114,10 +114,10 @@ void run_mutation(const Op& op, Args args, Outputs& outputs) {
 
 void run_dynamic(const Op& op, Device device, Args args, Outputs& outputs) {
   const Kernel& kernel = op.kernel(device.type);
-  MT_CHECK(kernel.dynamic != nullptr, NotImplementedError, "Could not run '",
-           op.schema.full_name(), "' on device ", device.str(),
-           device.is_meta() ? ": its output shape depends on the data"
-                            : ": there is no kernel for it");
+  MT_CHECK(
+      kernel.dynamic != nullptr, NotImplementedError, "Could not run '", op.schema.full_name(),
+      "' on device ", device.str(),
+      device.is_meta() ? ": its output shape depends on the data" : ": there is no kernel for it");
   Launch on{device};
   kernel.dynamic(on, args, outputs);
 }
@@ -131,12 +131,18 @@ void run_primary(const Op& op, Args args, Outputs& outputs) {
   }
   const Device device = common_device(op, args);
   switch (op.kind) {
-    case OpKind::kPointwise: return run_pointwise(op, args, outputs);
-    case OpKind::kKernel: return run_kernel(op, args, outputs);
-    case OpKind::kView: return run_view(op, args, outputs);
-    case OpKind::kMutation: return run_mutation(op, args, outputs);
-    case OpKind::kDynamic: return run_dynamic(op, device, args, outputs);
-    case OpKind::kComposite: break;
+    case OpKind::kPointwise:
+      return run_pointwise(op, args, outputs);
+    case OpKind::kKernel:
+      return run_kernel(op, args, outputs);
+    case OpKind::kView:
+      return run_view(op, args, outputs);
+    case OpKind::kMutation:
+      return run_mutation(op, args, outputs);
+    case OpKind::kDynamic:
+      return run_dynamic(op, device, args, outputs);
+    case OpKind::kComposite:
+      break;
   }
 }
 
@@ -221,8 +227,9 @@ void run_out(const Op& op, Args all_args, Outputs& outputs) {
   }
   Outputs result;
   if (base.kind == OpKind::kMutation) {
-    const Op& functional = ops::registry().at(base.schema.name.substr(0, base.schema.name.size() - 1) +
-                                        (base.schema.overload.empty() ? "" : "." + base.schema.overload));
+    const Op& functional =
+        ops::registry().at(base.schema.name.substr(0, base.schema.name.size() - 1) +
+                           (base.schema.overload.empty() ? "" : "." + base.schema.overload));
     run_eager(functional, args, result);
   } else {
     run_primary(base, args, result);
@@ -253,10 +260,14 @@ void run_functional(const Op& op, Args args, Outputs& outputs) {
 
 void run_eager(const Op& op, Args args, Outputs& outputs) {
   switch (op.form) {
-    case OpForm::kPrimary: return run_primary(op, args, outputs);
-    case OpForm::kInplace: return run_inplace(op, args, outputs);
-    case OpForm::kOut: return run_out(op, args, outputs);
-    case OpForm::kFunctional: return run_functional(op, args, outputs);
+    case OpForm::kPrimary:
+      return run_primary(op, args, outputs);
+    case OpForm::kInplace:
+      return run_inplace(op, args, outputs);
+    case OpForm::kOut:
+      return run_out(op, args, outputs);
+    case OpForm::kFunctional:
+      return run_functional(op, args, outputs);
   }
 }
 

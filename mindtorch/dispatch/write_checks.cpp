@@ -76,8 +76,7 @@ void resize_output(const Tensor& target, const ops::TensorSpec& spec) {
                         "t.resize_(0)."));
   }
   Shape strides = spec.strides ? *spec.strides : contiguous_strides(spec.sizes);
-  const int64_t bytes =
-      (extent(spec.sizes, strides) + impl.offset) * size_bytes(impl.dtype);
+  const int64_t bytes = (extent(spec.sizes, strides) + impl.offset) * size_bytes(impl.dtype);
   if (static_cast<size_t>(bytes) > impl.storage->size_bytes()) {
     impl.storage->resize(static_cast<size_t>(bytes));
   }

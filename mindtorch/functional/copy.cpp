@@ -45,9 +45,16 @@ Tensor to_copy(const Tensor& self,
   return copy_(result, self, non_blocking);
 }
 
+Tensor positive(const Tensor& self) {
+  MT_CHECK(self.dtype() != DType::kBool, RuntimeError,
+           "The `+` operator, on a bool tensor is not supported.");
+  return self;
+}
+
 }  // namespace
 
 void compose_copy(ops::Registry& registry) {
+  registry.composite<positive>("positive");
   registry.composite<contiguous>("contiguous");
   registry.composite<to_copy>("_to_copy");
 }

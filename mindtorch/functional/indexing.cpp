@@ -138,12 +138,12 @@ Tensor put_(const Tensor& self, const Tensor& index, const Tensor& source, bool 
   return self.is_contiguous() ? self : copy_(self, view(flat, self.sizes()));
 }
 
-std::vector<Tensor> where_nonzero(const Tensor& condition) {
-  return mindtorch::nonzero_numpy(condition);
+Tensor put(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate) {
+  return mindtorch::put_(clone(self), index, source, accumulate);
 }
 
-Tensor where_method(const Tensor& self, const Tensor& condition, const Tensor& other) {
-  return mindtorch::where(condition, self, other);
+std::vector<Tensor> where_nonzero(const Tensor& condition) {
+  return mindtorch::nonzero_numpy(condition);
 }
 
 }  // namespace
@@ -159,8 +159,8 @@ void compose_indexing(ops::Registry& registry) {
   registry.composite<argwhere>("argwhere");
   registry.composite<take_along_dim>("take_along_dim");
   registry.composite<put_>("put_");
+  registry.composite<put>("put");
   registry.composite<where_nonzero>("where");
-  registry.composite<where_method>("where.method");
 }
 
 }  // namespace mindtorch::functional

@@ -51,11 +51,27 @@ Tensor diff(
   return n == 0 ? clone(current) : current;
 }
 
+// By binary search in the sorted test elements.
+Tensor isin(const Tensor& elements, const Tensor& test_elements, bool, bool invert) {
+  ResultType type;
+  type.add(elements);
+  type.add(test_elements);
+  const DType dtype = type.dtype();
+  const Tensor wanted = _to_copy(elements, dtype);
+  if (test_elements.numel() == 0) return full(wanted.sizes(), invert, DType::kBool);
+  const Tensor sorted =
+      std::get<0>(mindtorch::sort(reshape(_to_copy(test_elements, dtype), {-1}), 0, false));
+  const Tensor place = clamp_max(searchsorted(sorted, wanted), Scalar(sorted.numel() - 1));
+  const Tensor found = eq(take(sorted, place), wanted);
+  return invert ? logical_not(found) : found;
+}
+
 }  // namespace
 
 void compose_sort(ops::Registry& registry) {
   registry.composite<msort>("msort");
   registry.composite<bucketize>("bucketize");
+  registry.composite<isin>("isin.Tensor_Tensor");
   registry.composite<diff>("diff");
 }
 

@@ -39,7 +39,8 @@ constexpr int size_class(size_t bytes) {
 constexpr size_t class_bytes(int index) {
   if (index < 4) return static_cast<size_t>(index + 1) * 64;
   const int log2 = 8 + (index - 4) / 4;
-  return (size_t{1} << log2) + (static_cast<size_t>((index - 4) % 4) + 1) * (size_t{1} << (log2 - 2));
+  return (size_t{1} << log2) +
+         (static_cast<size_t>((index - 4) % 4) + 1) * (size_t{1} << (log2 - 2));
 }
 
 static_assert(class_bytes(kClassCount - 1) == HostAllocator::kSmallLimit);
@@ -157,7 +158,8 @@ class LargeCache {
   // Pages below 1 MiB, then eighths of a power of two, so that nearly equal sizes share blocks.
   static size_t round_up(size_t bytes) {
     MT_CHECK(bytes <= (size_t{1} << 62), RuntimeError,
-             "DefaultCPUAllocator: can't allocate memory: you tried to allocate ", bytes, " bytes.");
+             "DefaultCPUAllocator: can't allocate memory: you tried to allocate ", bytes,
+             " bytes.");
     size_t unit = 4096;
     if (bytes > (size_t{1} << 20)) unit = std::bit_floor(bytes) / 8;
     if (bytes >= kHugePage && unit < kHugePage) unit = kHugePage;
@@ -172,7 +174,8 @@ class LargeCache {
       block.data = map(rounded);
     }
     MT_CHECK(block.data != nullptr, RuntimeError,
-             "DefaultCPUAllocator: can't allocate memory: you tried to allocate ", asked, " bytes.");
+             "DefaultCPUAllocator: can't allocate memory: you tried to allocate ", asked,
+             " bytes.");
     std::lock_guard lock(mutex_);
     allocated_bytes_ += rounded;
     return block;

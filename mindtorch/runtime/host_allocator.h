@@ -25,8 +25,8 @@ class MT_API HostAllocator final : public Allocator {
   void empty_cache() noexcept;
 
   struct Stats {
-    size_t allocated_bytes;     // large blocks in use
-    size_t cached_bytes;        // large blocks kept for reuse
+    size_t allocated_bytes;  // large blocks in use
+    size_t cached_bytes;     // large blocks kept for reuse
     size_t cache_limit_bytes;
   };
   Stats stats() const;

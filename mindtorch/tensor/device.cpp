@@ -27,15 +27,15 @@ Device Device::parse(std::string_view text) {
     if (!whole || !canonical || index < 0 || index > 127) break;
     return Device(type, index);
   }
-  MT_CHECK(colon != 0 && !text.empty() && kind.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") ==
-                                              std::string_view::npos,
+  MT_CHECK(colon != 0 && !text.empty() &&
+               kind.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string_view::npos,
            RuntimeError, "Invalid device string: '", text, "'");
   for (int i = 0; i < kDeviceTypeCount; ++i) {
     MT_CHECK(kind != name(static_cast<DeviceType>(i)), RuntimeError, "Invalid device string: '",
              text, "'");
   }
-  MT_THROW(RuntimeError, "Expected one of cpu, meta, npu, cuda device type at start of device string: ",
-           kind);
+  MT_THROW(RuntimeError,
+           "Expected one of cpu, meta, npu, cuda device type at start of device string: ", kind);
 }
 
 void check_device_available(Device device) {

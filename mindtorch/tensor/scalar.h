@@ -45,7 +45,9 @@ class Scalar {
   constexpr bool to_bool() const { return is_floating_point() ? float_ != 0 : int_ != 0; }
   // The dtype of a 0-dim tensor made of it.
   constexpr DType dtype() const {
-    return kind_ == Kind::kBool ? DType::kBool : kind_ == Kind::kInt ? DType::kInt64 : DType::kFloat64;
+    return kind_ == Kind::kBool  ? DType::kBool
+           : kind_ == Kind::kInt ? DType::kInt64
+                                 : DType::kFloat64;
   }
   template <typename T>
   T to() const {
@@ -54,7 +56,8 @@ class Scalar {
     } else if constexpr (std::is_integral_v<T>) {
       return static_cast<T>(to_int());
     } else {
-      return static_cast<T>(static_cast<std::conditional_t<sizeof(T) == 8, double, float>>(to_double()));
+      return static_cast<T>(
+          static_cast<std::conditional_t<sizeof(T) == 8, double, float>>(to_double()));
     }
   }
   friend constexpr bool operator==(const Scalar& a, const Scalar& b) {

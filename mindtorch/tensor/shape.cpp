@@ -20,8 +20,8 @@ int64_t numel(IntList sizes) {
   bool overflow = false;
   bool empty = false;
   for (const int64_t size : sizes) {
-    MT_CHECK(size >= 0, RuntimeError,
-             "Trying to create tensor with negative dimension ", size, ": ", to_string(sizes));
+    MT_CHECK(size >= 0, RuntimeError, "Trying to create tensor with negative dimension ", size,
+             ": ", to_string(sizes));
     empty |= size == 0;
     overflow |= __builtin_mul_overflow(count, size, &count);
   }

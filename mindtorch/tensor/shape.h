@@ -21,9 +21,9 @@ class IntList : public std::span<const int64_t> {
  public:
   using std::span<const int64_t>::span;
   constexpr IntList() = default;
-  constexpr IntList(std::span<const int64_t> list) : std::span<const int64_t>(list) {}  // NOLINT
+  constexpr IntList(std::span<const int64_t> list) : std::span<const int64_t>(list) {}   // NOLINT
   IntList(const Shape& shape) : std::span<const int64_t>(shape.data(), shape.size()) {}  // NOLINT
-  IntList(const std::vector<int64_t>& list)  // NOLINT
+  IntList(const std::vector<int64_t>& list)                                              // NOLINT
       : std::span<const int64_t>(list.data(), list.size()) {}
   // The list lives until the end of the full expression, which is all a parameter needs.
   IntList(std::initializer_list<int64_t> list)  // NOLINT
@@ -32,7 +32,9 @@ class IntList : public std::span<const int64_t> {
 
 enum class MemoryFormat : uint8_t { kContiguous, kPreserve, kChannelsLast, kChannelsLast3d };
 
-inline bool equal(IntList a, IntList b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+inline bool equal(IntList a, IntList b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end());
+}
 
 // "[2, 3]", as torch writes shapes in messages.
 MT_API std::string to_string(IntList list);

@@ -32,8 +32,8 @@ Storage StorageImpl::allocate(size_t size_bytes, Device device) {
   return storage;
 }
 
-Storage StorageImpl::borrow(void* data, size_t size_bytes, Device device, void (*release)(void*),
-                            void* context) {
+Storage StorageImpl::borrow(
+    void* data, size_t size_bytes, Device device, void (*release)(void*), void* context) {
   Storage storage = Storage::adopt(new StorageImpl);
   storage->allocation_ = {data, size_bytes};
   storage->size_bytes_ = size_bytes;

@@ -18,8 +18,8 @@ class MT_API StorageImpl final : public RefCounted {
   // Bytes from the device's allocator, not initialised. Meta storages have a size but no bytes.
   static IntrusivePtr<StorageImpl> allocate(size_t size_bytes, Device device);
   // Wraps memory of somebody else; `release(context)` runs once when the last user is gone.
-  static IntrusivePtr<StorageImpl> borrow(void* data, size_t size_bytes, Device device,
-                                          void (*release)(void*), void* context);
+  static IntrusivePtr<StorageImpl> borrow(
+      void* data, size_t size_bytes, Device device, void (*release)(void*), void* context);
   static void destroy(StorageImpl* storage) noexcept;
 
   void* data() const noexcept { return allocation_.data; }

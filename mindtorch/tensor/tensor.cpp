@@ -48,8 +48,8 @@ void TensorImpl::set_sizes_and_strides(Shape new_sizes, Shape new_strides, int64
 namespace {
 
 Tensor wrap(Storage storage, DType dtype, Shape sizes, Shape strides, int64_t offset) {
-  return Tensor(IntrusivePtr<TensorImpl>::adopt(new TensorImpl(
-      std::move(storage), dtype, std::move(sizes), std::move(strides), offset)));
+  return Tensor(IntrusivePtr<TensorImpl>::adopt(
+      new TensorImpl(std::move(storage), dtype, std::move(sizes), std::move(strides), offset)));
 }
 
 size_t checked_bytes(int64_t count, DType dtype, IntList sizes) {
@@ -70,8 +70,9 @@ Tensor Tensor::make(IntList sizes, DType dtype, Device device) {
 Tensor Tensor::make_strided(IntList sizes, IntList strides, DType dtype, Device device) {
   MT_CHECK(sizes.size() == strides.size(), RuntimeError, "mismatch in length of strides and shape");
   for (const int64_t stride : strides) {
-    MT_CHECK(stride >= 0, RuntimeError,
-             "empty_strided: Negative strides are not supported; got strides: ", to_string(strides));
+    MT_CHECK(
+        stride >= 0, RuntimeError,
+        "empty_strided: Negative strides are not supported; got strides: ", to_string(strides));
   }
   mindtorch::numel(sizes);
   const size_t bytes = checked_bytes(extent(sizes, strides), dtype, sizes);
@@ -103,9 +104,15 @@ Tensor Tensor::over(Storage storage, DType dtype, IntList sizes, IntList strides
 Tensor Tensor::wrapped_number(const Scalar& value) {
   Tensor tensor = wrap(StorageImpl::allocate(8, DeviceType::kCpu), value.dtype(), {}, {}, 0);
   switch (value.kind()) {
-    case Scalar::Kind::kBool: *tensor.data<bool>() = value.to_bool(); break;
-    case Scalar::Kind::kInt: *tensor.data<int64_t>() = value.to_int(); break;
-    case Scalar::Kind::kFloat: *tensor.data<double>() = value.to_double(); break;
+    case Scalar::Kind::kBool:
+      *tensor.data<bool>() = value.to_bool();
+      break;
+    case Scalar::Kind::kInt:
+      *tensor.data<int64_t>() = value.to_int();
+      break;
+    case Scalar::Kind::kFloat:
+      *tensor.data<double>() = value.to_double();
+      break;
   }
   tensor.impl()->is_wrapped_number = true;
   return tensor;
@@ -124,9 +131,7 @@ namespace {
 
 DType combine(const std::optional<DType>& a, DType b) { return a ? promote_types(*a, b) : b; }
 
-int rank(DType dtype) {
-  return dtype == DType::kBool ? 0 : is_floating_point(dtype) ? 2 : 1;
-}
+int rank(DType dtype) { return dtype == DType::kBool ? 0 : is_floating_point(dtype) ? 2 : 1; }
 
 }  // namespace
 

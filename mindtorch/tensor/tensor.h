@@ -28,8 +28,8 @@ class TensorList : public std::span<const Tensor> {
   using std::span<const Tensor>::span;
   constexpr TensorList() = default;
   constexpr TensorList(std::span<const Tensor> list) : std::span<const Tensor>(list) {}  // NOLINT
-  TensorList(const std::vector<Tensor>& list);           // NOLINT
-  TensorList(std::initializer_list<Tensor> list);        // NOLINT
+  TensorList(const std::vector<Tensor>& list);                                           // NOLINT
+  TensorList(std::initializer_list<Tensor> list);                                        // NOLINT
 };
 
 // What a tensor is: a storage seen through sizes, strides and an offset. Shared by handles of type
@@ -74,7 +74,8 @@ class MT_API TensorImpl final : public RefCounted {
   void refresh();
 };
 
-// A handle to a tensor. Copies share the tensor; a default-made handle is undefined (Python's None).
+// A handle to a tensor. Copies share the tensor; a default-made handle is undefined (Python's
+// None).
 class MT_API Tensor {
  public:
   Tensor() = default;
@@ -82,7 +83,9 @@ class MT_API Tensor {
 
   // New memory, not initialised.
   static Tensor make(IntList sizes, DType dtype, Device device = DeviceType::kCpu);
-  static Tensor make_strided(IntList sizes, IntList strides, DType dtype,
+  static Tensor make_strided(IntList sizes,
+                             IntList strides,
+                             DType dtype,
                              Device device = DeviceType::kCpu);
   // A view of a storage; throws RuntimeError where it would reach outside.
   static Tensor over(Storage storage, DType dtype, IntList sizes, IntList strides, int64_t offset);
@@ -97,7 +100,9 @@ class MT_API Tensor {
   const Shape& sizes() const { return impl_->sizes; }
   const Shape& strides() const { return impl_->strides; }
   int64_t size(int64_t d) const { return impl_->sizes[static_cast<size_t>(wrap_dim(d, dim()))]; }
-  int64_t stride(int64_t d) const { return impl_->strides[static_cast<size_t>(wrap_dim(d, dim()))]; }
+  int64_t stride(int64_t d) const {
+    return impl_->strides[static_cast<size_t>(wrap_dim(d, dim()))];
+  }
   int64_t numel() const { return impl_->numel; }
   DType dtype() const { return impl_->dtype; }
   int64_t element_size() const { return size_bytes(impl_->dtype); }

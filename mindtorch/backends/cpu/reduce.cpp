@@ -177,10 +177,10 @@ bool kept_is_inner(const Split& split, int64_t& row_stride) {
     return false;
   }
   row_stride = 0;
-  int64_t expected = 0;
+  int64_t expected = -1;  // no reduced dim seen yet
   for (size_t i = split.sizes.size(); i-- > kept;) {
     if (split.sizes[i] == 1) continue;
-    if (row_stride == 0) {
+    if (expected < 0) {
       row_stride = split.strides[i];
     } else if (split.strides[i] != expected) {
       return false;

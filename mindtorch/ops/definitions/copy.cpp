@@ -27,6 +27,8 @@ void define_copy(Registry& ops) {
            ">>> torch.zeros(2).copy_(torch.tensor([1, 2]))\ntensor([1., 2.])");
   ops.define<clone>("clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor")
       .doc("A copy with memory of its own.", ">>> torch.tensor([1, 2]).clone()\ntensor([1, 2])");
+  ops.define("positive(Tensor self) -> Tensor")
+      .doc("The tensor itself.", ">>> torch.positive(torch.tensor([1, -2]))\ntensor([ 1, -2])");
   ops.define("item(Tensor self) -> Scalar")
       .dynamic()
       .method_only()

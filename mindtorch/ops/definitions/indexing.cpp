@@ -311,8 +311,10 @@ void define_indexing(Registry& ops) {
       .method_only()
       .doc("Writes elements by their number in row-major order.",
            ">>> torch.zeros(2).put_(torch.tensor([1]), torch.tensor([5.]))\ntensor([0., 5.])");
+  ops.define("put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor")
+      .doc("A copy with elements written by their number in row-major order.",
+           ">>> torch.zeros(2).put(torch.tensor([1]), torch.tensor([5.]))\ntensor([0., 5.])");
   ops.define("where(Tensor condition) -> Tensor[]").function_only();
-  ops.define("where.method(Tensor self, Tensor condition, Operand other) -> Tensor").method_only();
 }
 
 }  // namespace mindtorch::ops

@@ -211,6 +211,14 @@ void define_sort(Registry& ops) {
       .function_only()
       .doc("The bucket of each element, by sorted boundaries.",
            ">>> torch.bucketize(torch.tensor([3, 4]), torch.tensor([1, 3, 5]))\ntensor([1, 2])");
+  ops.define(
+         "isin.Tensor_Tensor(Operand elements, Operand test_elements, *, bool "
+         "assume_unique=False, bool invert=False) -> Tensor")
+      .variants(kOutVariant)
+      .function_only()
+      .doc("Which elements occur in `test_elements`.",
+           ">>> torch.isin(torch.tensor([1, 2, 3]), torch.tensor([2]))\n"
+           "tensor([False,  True, False])");
   ops.define("bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor")
       .dynamic()
       .doc("How often each non-negative integer occurs.",

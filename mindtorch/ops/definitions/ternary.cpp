@@ -44,6 +44,12 @@ PointwiseCall clamp_tensor(const Tensor& self, const Tensor& min, const Tensor& 
   return PointwiseCall(Pointwise::kClamp, type.dtype(), type.dtype()).on(self).on(min).on(max);
 }
 
+PointwiseCall clamp_min_tensor(const Tensor& self, const Tensor& min) {
+  return promoted(Pointwise::kMaximum, self, min);
+}
+PointwiseCall clamp_max_tensor(const Tensor& self, const Tensor& max) {
+  return promoted(Pointwise::kMinimum, self, max);
+}
 PointwiseCall clamp_min(const Tensor& self, const Scalar& min) {
   return clamp(self, min, std::nullopt);
 }
@@ -122,6 +128,10 @@ void define_ternary(Registry& ops) {
       .variants(kInplaceAndOut)
       .doc("Elements not above `max`.",
            ">>> torch.clamp_max(torch.tensor([-1, 5]), 3)\ntensor([-1,  3])");
+  ops.define<clamp_min_tensor>("clamp_min.Tensor(Tensor self, Tensor min) -> Tensor")
+      .variants(kInplaceAndOut);
+  ops.define<clamp_max_tensor>("clamp_max.Tensor(Tensor self, Tensor max) -> Tensor")
+      .variants(kInplaceAndOut);
   ops.define<lerp_scalar>("lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor")
       .variants(kInplaceAndOut)
       .doc("self + weight * (end - self).",

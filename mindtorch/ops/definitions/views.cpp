@@ -399,7 +399,8 @@ void define_views(Registry& ops) {
   composite("broadcast_to(Tensor(a) self, int[] size) -> Tensor(a)",
             "Repeats dimensions of size 1 without a copy.",
             ">>> torch.tensor([1, 2]).broadcast_to((2, 2)).shape\ntorch.Size([2, 2])");
-  composite("broadcast_tensors(Tensor[1] tensors) -> Tensor[]", "All tensors at their common shape.",
+  composite("broadcast_tensors(Tensor[1] tensors) -> Tensor[]",
+            "All tensors at their common shape.",
             ">>> torch.broadcast_tensors([torch.zeros(2, 1), torch.zeros(3)])[0].shape\n"
             "torch.Size([2, 3])")
       .function_only();
