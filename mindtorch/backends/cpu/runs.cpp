@@ -105,7 +105,7 @@ HWY_EXPORT(stream);
 
 void copy_runs(const Runs& runs, int64_t bytes) {
   // The C library knows best from where on a run is long.
-  if (bytes <= 1024) return HWY_DYNAMIC_DISPATCH(copy)(runs, bytes);
+  if (bytes <= 8192) return HWY_DYNAMIC_DISPATCH(copy)(runs, bytes);
   for (int64_t i = 0; i < runs.count; ++i) {
     std::memcpy(runs.to + i * runs.to_step, runs.from + i * runs.from_step,
                 static_cast<size_t>(bytes));

@@ -6,20 +6,20 @@
 #include <cstring>
 #include <memory>
 #include <new>
-#include <utility>
 
+#include "mindtorch/backends/cpu/memory_unit.h"
 #include "mindtorch/backends/cpu/parallel.h"
 #include "mindtorch/backends/cpu/runs.h"
+#include "mindtorch/backends/cpu/transpose_plane.h"
 #include "mindtorch/base/small_vector.h"
 
 // Note [Transposing large arrays]
 // A transposed copy reads along one dimension and writes along another, so one of the two touches a
-// new cache line, often a new page, with every element. Squares of 16 bytes a side are therefore
-// transposed in registers. Arrays larger than the caches get two more steps: a block is transposed
-// into a staging buffer that stays in the second-level cache, and its rows then leave as runs of a
-// kilobyte by non-temporal stores, which do not read the destination first. That halved the time
-// of a 4096 x 4096 float32 copy. Wider registers did not help: memory is what the copy waits for.
-// So 128 bits it is, which every machine has, and which needs no choice at run time.
+// new cache line, often a new page, with every element. Squares are therefore transposed in
+// registers, and a block of them in a staging buffer that stays in the first-level cache, from
+// which its rows leave as runs. Arrays larger than the caches are staged in the second-level cache,
+// and their runs of a kilobyte leave by non-temporal stores, which do not read the destination
+// first: that halved the time of a 4096 x 4096 float32 copy.
 namespace mindtorch::cpu {
 namespace {
 
@@ -43,37 +43,6 @@ struct Dimension {
 };
 using Dimensions = SmallVector<Dimension, 8>;
 
-using Bytes16 [[gnu::vector_size(16)]] = uint64_t;
-template <size_t kSize>
-struct UnitOf;
-template <>
-struct UnitOf<1> {
-  using type = uint8_t;
-};
-template <>
-struct UnitOf<2> {
-  using type = uint16_t;
-};
-template <>
-struct UnitOf<4> {
-  using type = uint32_t;
-};
-template <>
-struct UnitOf<8> {
-  using type = uint64_t;
-};
-template <>
-struct UnitOf<16> {
-  using type = Bytes16;
-};
-
-template <size_t kSize>
-inline void copy_unit(const uint8_t* from, uint8_t* to) {
-  typename UnitOf<kSize>::type value;
-  std::memcpy(&value, from, kSize);
-  std::memcpy(to, &value, kSize);
-}
-
 // ---- One row of elements ------------------------------------------------------------------------
 
 template <size_t kSize>
@@ -88,97 +57,7 @@ void copy_row(const uint8_t* from, int64_t from_stride, uint8_t* to, int64_t to_
   }
 }
 
-// ---- Transposing --------------------------------------------------------------------------------
-
-// A plane to transpose: element (r, c) lies at from[r * from_stride + c * kSize] and goes to
-// to[c * to_stride + r * kSize]. Strides in bytes.
-struct Plane {
-  const uint8_t* from;
-  int64_t from_stride;
-  uint8_t* to;
-  int64_t to_stride;
-};
-
-template <size_t kSize>
-using Vector [[gnu::vector_size(16)]] = typename UnitOf<kSize>::type;
-
-// Element by element from the lower (kFirst = 0) or upper halves of two vectors.
-template <size_t kSize, size_t kFirst, size_t... kIndex>
-inline Vector<kSize> interleave(Vector<kSize> a, Vector<kSize> b, std::index_sequence<kIndex...>) {
-  constexpr size_t kLanes = 16 / kSize;
-  return __builtin_shufflevector(a, b,
-                                 static_cast<int>(kFirst + kIndex / 2 + (kIndex % 2) * kLanes)...);
-}
-
-// One square of 16 bytes a side. Each round interleaves row i with row i + half, which rotates the
-// bits of an element's index (row, column) by one; after as many rounds as a row number has bits,
-// row and column have changed places.
-template <size_t kSize>
-inline void transpose_square(const Plane& plane) {
-  constexpr size_t kSide = 16 / kSize;
-  if constexpr (kSide == 1) {
-    copy_unit<16>(plane.from, plane.to);
-  } else {
-    constexpr auto kLanes = std::make_index_sequence<kSide>();
-    Vector<kSize> rows[kSide];
-    for (size_t i = 0; i < kSide; ++i) {
-      std::memcpy(&rows[i], plane.from + static_cast<int64_t>(i) * plane.from_stride, 16);
-    }
-    for (size_t round = 1; round < kSide; round *= 2) {
-      Vector<kSize> next[kSide];
-      for (size_t i = 0; i < kSide / 2; ++i) {
-        next[2 * i] = interleave<kSize, 0>(rows[i], rows[i + kSide / 2], kLanes);
-        next[2 * i + 1] = interleave<kSize, kSide / 2>(rows[i], rows[i + kSide / 2], kLanes);
-      }
-      for (size_t i = 0; i < kSide; ++i) rows[i] = next[i];
-    }
-    for (size_t i = 0; i < kSide; ++i) {
-      std::memcpy(plane.to + static_cast<int64_t>(i) * plane.to_stride, &rows[i], 16);
-    }
-  }
-}
-
-template <size_t kSize>
-inline Plane corner(const Plane& plane, int64_t row, int64_t col) {
-  constexpr auto kUnit = static_cast<int64_t>(kSize);
-  return {plane.from + row * plane.from_stride + col * kUnit, plane.from_stride,
-          plane.to + col * plane.to_stride + row * kUnit, plane.to_stride};
-}
-
-// Squares at the far edges reach back over elements already copied, so no edge is left over. Whole
-// cache lines of both sides are finished before the next ones are begun.
-template <size_t kSize>
-void transpose_rectangle(const Plane& plane, int64_t rows, int64_t cols) {
-  constexpr auto kUnit = static_cast<int64_t>(kSize);
-  constexpr int64_t kSide = 16 / kUnit;
-  constexpr int64_t kLine = kLineBytes / kUnit;
-  if (cols < kSide) {
-    for (int64_t c = 0; c < cols; ++c) {
-      copy_row<kSize>(plane.from + c * kUnit, plane.from_stride, plane.to + c * plane.to_stride,
-                      kUnit, rows);
-    }
-  } else if (rows < kSide) {
-    for (int64_t c = 0; c < cols; ++c) {
-      for (int64_t r = 0; r < rows; ++r) {
-        copy_unit<kSize>(plane.from + r * plane.from_stride + c * kUnit,
-                         plane.to + c * plane.to_stride + r * kUnit);
-      }
-    }
-  } else {
-    for (int64_t row = 0; row < rows; row += kLine) {
-      for (int64_t col = 0; col < cols; col += kLine) {
-        const int64_t row_end = std::min(row + kLine, rows);
-        const int64_t col_end = std::min(col + kLine, cols);
-        for (int64_t r = row; r < row_end; r += kSide) {
-          for (int64_t c = col; c < col_end; c += kSide) {
-            transpose_square<kSize>(
-                corner<kSize>(plane, std::min(r, rows - kSide), std::min(c, cols - kSide)));
-          }
-        }
-      }
-    }
-  }
-}
+// ---- Staged transposing -------------------------------------------------------------------------
 
 struct FreeMemory {
   void operator()(uint8_t* memory) const { std::free(memory); }
@@ -195,14 +74,16 @@ uint8_t* stage_memory() {
 }
 
 // Transposes a block of at most the stage's size; its rows leave the stage as runs.
-template <size_t kSize>
-void transpose_staged(
-    const Plane& plane, int64_t rows, int64_t cols, const Stage& stage, bool streams) {
+void transpose_staged(int64_t size,
+                      const Plane& plane,
+                      int64_t rows,
+                      int64_t cols,
+                      const Stage& stage,
+                      bool streams) {
   uint8_t* staged = stage_memory();
-  transpose_rectangle<kSize>({plane.from, plane.from_stride, staged, stage.run_bytes}, rows, cols);
+  transpose_plane(size, {plane.from, plane.from_stride, staged, stage.run_bytes}, rows, cols);
   const Runs runs = {staged, stage.run_bytes, plane.to, plane.to_stride, cols};
-  const int64_t bytes = rows * static_cast<int64_t>(kSize);
-  streams ? stream_runs(runs, bytes) : copy_runs(runs, bytes);
+  streams ? stream_runs(runs, rows * size) : copy_runs(runs, rows * size);
 }
 
 // ---- Walking the outer dimensions ---------------------------------------------------------------
@@ -273,45 +154,47 @@ void for_each_run(
 }
 
 // `rows` is contiguous in the destination and `cols` in the source.
-template <size_t kSize>
-void copy_planes(
-    const Dimensions& outer, Dimension rows, Dimension cols, const uint8_t* from, uint8_t* to) {
-  constexpr auto kUnit = static_cast<int64_t>(kSize);
+void copy_planes(int64_t size,
+                 const Dimensions& outer,
+                 Dimension rows,
+                 Dimension cols,
+                 const uint8_t* from,
+                 uint8_t* to) {
   const int64_t planes = count(outer);
-  const int64_t plane_bytes = rows.size * cols.size * kUnit;
+  const int64_t plane_bytes = rows.size * cols.size * size;
   const bool streams =
-      planes * plane_bytes >= kStreamBytes && rows.size * kUnit >= kSmallStage.run_bytes;
-  const bool staged = streams || (plane_bytes > kUnstagedBytes && rows.size * kUnit >= kLineBytes);
+      planes * plane_bytes >= kStreamBytes && rows.size * size >= kSmallStage.run_bytes;
+  const bool staged = streams || (plane_bytes > kUnstagedBytes && rows.size * size >= kLineBytes);
   const Stage& stage = streams ? kLargeStage : kSmallStage;
-  const int64_t block_rows = stage.run_bytes / kUnit;
+  const int64_t block_rows = stage.run_bytes / size;
   const int64_t block_cols = stage.runs;
-  const int64_t row_blocks = ceil_div(rows.size, block_rows);
   const int64_t col_blocks = ceil_div(cols.size, block_cols);
-  const int64_t blocks = row_blocks * col_blocks;
+  const int64_t blocks = ceil_div(rows.size, block_rows) * col_blocks;
   const int64_t block_bytes =
-      std::min(rows.size, block_rows) * std::min(cols.size, block_cols) * kUnit;
+      std::min(rows.size, block_rows) * std::min(cols.size, block_cols) * size;
+  const int64_t grain = ceil_div(kGrainBytes, block_bytes);
 
-  parallel_for(
-      0, planes * blocks, ceil_div(kGrainBytes, block_bytes), [&](int64_t begin, int64_t end) {
-        Odometer at(outer, from, to, begin / blocks);
-        int64_t block = begin % blocks;
-        for (int64_t i = begin; i < end; ++i) {
-          const int64_t row = block / col_blocks * block_rows;
-          const int64_t col = block % col_blocks * block_cols;
-          const Plane plane = corner<kSize>({at.from(), rows.from, at.to(), cols.to}, row, col);
-          const int64_t height = std::min(block_rows, rows.size - row);
-          const int64_t width = std::min(block_cols, cols.size - col);
-          if (staged) {
-            transpose_staged<kSize>(plane, height, width, stage, streams);
-          } else {
-            transpose_rectangle<kSize>(plane, height, width);
-          }
-          if (++block == blocks) {
-            block = 0;
-            at.next();
-          }
-        }
-      });
+  parallel_for(0, planes * blocks, grain, [&](int64_t begin, int64_t end) {
+    Odometer at(outer, from, to, begin / blocks);
+    int64_t block = begin % blocks;
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t row = block / col_blocks * block_rows;
+      const int64_t col = block % col_blocks * block_cols;
+      const Plane plane = {at.from() + row * rows.from + col * size, rows.from,
+                           at.to() + col * cols.to + row * size, cols.to};
+      const int64_t height = std::min(block_rows, rows.size - row);
+      const int64_t width = std::min(block_cols, cols.size - col);
+      if (staged) {
+        transpose_staged(size, plane, height, width, stage, streams);
+      } else {
+        transpose_plane(size, plane, height, width);
+      }
+      if (++block == blocks) {
+        block = 0;
+        at.next();
+      }
+    }
+  });
 }
 
 // Drops dimensions of one element, puts the rest in the destination's memory order and merges
@@ -365,7 +248,7 @@ void copy_elements(Dimensions& dims, const uint8_t* from, uint8_t* to) {
     if (along_source != dims.end()) {
       const Dimension cols = *along_source;
       dims.erase(along_source);
-      copy_planes<kSize>(dims, last, cols, from, to);
+      copy_planes(kUnit, dims, last, cols, from, to);
       return;
     }
   }
