@@ -5,15 +5,12 @@
 #include "errors.h"
 #include "py_tensor.h"
 #include "py_types.h"
+#include "python_ref.h"
 
 namespace mindtorch::python {
 namespace {
 
-[[noreturn]] void overflow() {
-  PyErr_Clear();
-  PyErr_SetString(PyExc_OverflowError, "Overflow when unpacking long long");
-  throw PythonError();
-}
+constexpr const char* kOverflow = "Overflow when unpacking long long";
 
 bool is_number_type(PyObject* object) {
   const PyNumberMethods* number = Py_TYPE(object)->tp_as_number;
@@ -59,7 +56,7 @@ bool to_scalar(PyObject* object, Scalar& scalar) {
   if (PyLong_Check(object)) {
     int over = 0;
     const long long value = PyLong_AsLongLongAndOverflow(object, &over);
-    if (over != 0) overflow();
+    MT_CHECK(over == 0, RuntimeError, kOverflow);
     scalar = Scalar(static_cast<int64_t>(value));
     return true;
   }
@@ -85,42 +82,59 @@ bool to_scalar(PyObject* object, Scalar& scalar) {
   return true;
 }
 
-bool to_int(PyObject* object, int64_t& value) {
-  if (PyLong_CheckExact(object) || (PyLong_Check(object) && !PyBool_Check(object))) {
-    int over = 0;
-    value = PyLong_AsLongLongAndOverflow(object, &over);
-    if (over != 0) overflow();
-    return true;
-  }
-  if (PyBool_Check(object) || PyFloat_Check(object)) return false;
-  if (is_tensor(object)) {
-    const Tensor& tensor = unwrap(object);
-    if (tensor.numel() != 1 || !is_integral(tensor.dtype()) || !tensor.device().is_cpu())
-      return false;
-    value = read_item(tensor).to_int();
-    return true;
-  }
-  if (!PyIndex_Check(object)) return false;
-  PyObject* number = PyNumber_Index(object);
-  if (number == nullptr) {
-    PyErr_Clear();
-    return false;
-  }
+namespace {
+
+enum class Read { kNo, kYes, kOverflow };
+
+Read read_long(PyObject* number, int64_t& value) {
   int over = 0;
   value = PyLong_AsLongLongAndOverflow(number, &over);
-  Py_DECREF(number);
-  if (over != 0) overflow();
-  return true;
+  return over == 0 ? Read::kYes : Read::kOverflow;
+}
+
+Read read_int(PyObject* object, int64_t& value) {
+  if (PyLong_CheckExact(object) || (PyLong_Check(object) && !PyBool_Check(object))) {
+    return read_long(object, value);
+  }
+  if (PyBool_Check(object) || PyFloat_Check(object)) return Read::kNo;
+  if (is_tensor(object)) {
+    const Tensor& tensor = unwrap(object);
+    if (tensor.numel() != 1 || !is_integral(tensor.dtype()) || !tensor.device().is_cpu()) {
+      return Read::kNo;
+    }
+    value = read_item(tensor).to_int();
+    return Read::kYes;
+  }
+  if (!PyIndex_Check(object)) return Read::kNo;
+  const PyRef number = PyRef::maybe(PyNumber_Index(object));
+  return number ? read_long(number.get(), value) : Read::kNo;
+}
+
+}  // namespace
+
+bool to_int(PyObject* object, int64_t& value) {
+  const Read read = read_int(object, value);
+  MT_CHECK(read != Read::kOverflow, ValueError, kOverflow);
+  return read == Read::kYes;
+}
+
+bool to_int_entry(PyObject* object, int64_t& value, size_t position) {
+  const Read read = read_int(object, value);
+  MT_CHECK(read != Read::kOverflow, TypeError, "failed to unpack the object at pos ", position + 1,
+           " with error \"", kOverflow, "\"");
+  return read == Read::kYes;
 }
 
 bool to_int_list(PyObject* object, Shape& list) {
   const bool is_tuple = PyTuple_Check(object);
   if (!is_tuple && !PyList_Check(object)) return false;
-  const Py_ssize_t size = is_tuple ? PyTuple_GET_SIZE(object) : PyList_GET_SIZE(object);
-  list.resize(static_cast<size_t>(size));
-  for (Py_ssize_t i = 0; i < size; ++i) {
-    PyObject* entry = is_tuple ? PyTuple_GET_ITEM(object, i) : PyList_GET_ITEM(object, i);
-    if (!to_int(entry, list[static_cast<size_t>(i)])) return false;
+  const auto size =
+      static_cast<size_t>(is_tuple ? PyTuple_GET_SIZE(object) : PyList_GET_SIZE(object));
+  list.resize(size);
+  for (size_t i = 0; i < size; ++i) {
+    const auto at = static_cast<Py_ssize_t>(i);
+    PyObject* entry = is_tuple ? PyTuple_GET_ITEM(object, at) : PyList_GET_ITEM(object, at);
+    if (!to_int_entry(entry, list[i], i)) return false;
   }
   return true;
 }

@@ -66,6 +66,8 @@ Signature::Signature(const ops::Op& op) : op_(&op) {
     }
     if (param.has_default) read_default(param, info);
     if (!param.keyword_only) ++positional_;
+    is_merged_ |= param.type == ArgType::kIntList && param.optional && param.name == "dim" &&
+                  param.default_text == "None";
     has_dtype |= param.type == ArgType::kDType && param.keyword_only;
     has_device |= param.type == ArgType::kDevice && param.keyword_only;
     params_.push_back(std::move(info));
@@ -329,7 +331,7 @@ bool Signature::parse(PyObject* const* args,
       Shape& list = parsed.int_lists[parsed.int_list_count];
       list.resize(given - i);
       for (size_t j = i; j < given; ++j) {
-        if (!to_int(args[j], list[j - i])) {
+        if (!to_int_entry(args[j], list[j - i], j - i)) {
           mismatch = {Kind::kWrongType, filled, args[j]};
           return false;
         }

@@ -59,6 +59,8 @@ class Signature {
              Mismatch& mismatch) const;
   // torch's TypeError text for a mismatch of this signature.
   std::string explain(const Mismatch& mismatch, bool is_method, Py_ssize_t nargs) const;
+  // sum and its like stand for several of torch's signatures: with dims and without.
+  bool is_merged() const { return is_merged_; }
   // "(Tensor other, *, Number alpha = 1)", for the list of candidates.
   std::string describe(bool is_method) const;
 
@@ -88,6 +90,7 @@ class Signature {
   size_t positional_ = 0;       // how many may be given by position
   bool takes_options_ = false;  // also layout=, pin_memory=, requires_grad=
   bool is_factory_ = false;
+  bool is_merged_ = false;
   size_t device_param_ = 0;
   std::vector<std::unique_ptr<Shape>> default_lists_;
 };
@@ -100,6 +103,8 @@ Scalar read_item(const Tensor& tensor);
 // A torch.dtype, or bool, int or float, which stand for theirs.
 bool to_dtype_like(PyObject* object, DType& dtype);
 bool to_int(PyObject* object, int64_t& value);
+// An int in a list of sizes, where one that is too large is torch's TypeError.
+bool to_int_entry(PyObject* object, int64_t& value, size_t position);
 bool to_int_list(PyObject* object, Shape& list);
 
 }  // namespace mindtorch::python

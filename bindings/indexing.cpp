@@ -2,6 +2,7 @@
 // tensors and masks go to the ops index and index_put_.
 #include "arguments.h"
 #include "errors.h"
+#include "mindtorch/base/warning.h"
 #include "mindtorch/functional/functions.h"
 #include "py_tensor.h"
 #include "py_types.h"
@@ -103,6 +104,11 @@ void apply(View& view, PyObject* entry, size_t ndim, size_t& source_dim) {
     MT_CHECK(is_index_tensor(index), IndexError,
              "tensors used as indices must be long, int, byte or bool tensors");
     const bool mask = index.dtype() == DType::kBool || index.dtype() == DType::kUInt8;
+    if (index.dtype() == DType::kUInt8) {
+      warn(
+          "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool "
+          "instead.");
+    }
     if (index.dim() == 0 && !mask) {
       view.check_dim(ndim);
       view.select(mindtorch::item(index).to_int(), source_dim++);
@@ -130,7 +136,7 @@ void apply(View& view, PyObject* entry, size_t ndim, size_t& source_dim) {
   const bool is_sequence = PyList_Check(entry) || PyTuple_Check(entry) ||
                            PyObject_CheckBuffer(entry) ||
                            PyObject_HasAttrString(entry, "__array__");
-  MT_CHECK(is_sequence, TypeError,
+  MT_CHECK(is_sequence, IndexError,
            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are "
            "valid indices (got ",
            Py_TYPE(entry)->tp_name, ")");

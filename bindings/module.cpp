@@ -56,13 +56,15 @@ NB_MODULE(_C, module) {
   check(PyModule_AddFunctions(module.ptr(), g_module_functions));
   nb::dict functions;
   nb::dict nn_functions;
+  nb::dict internal_functions;
   try {
-    check(add_op_functions(functions.ptr(), nn_functions.ptr()));
+    check(add_op_functions(functions.ptr(), nn_functions.ptr(), internal_functions.ptr()));
   } catch (const mindtorch::Error& error) {
     throw nb::import_error(error.what());
   }
   module.attr("_functions") = functions;
   module.attr("_nn_functions") = nn_functions;
+  module.attr("_internal_functions") = internal_functions;
   bind_registry_queries(module);
   bind_settings(module);
   bind_default_device(module);

@@ -2,6 +2,7 @@
 
 #include <structmember.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -106,7 +107,7 @@ PyObject* wrap_outputs(const ops::Op& op, ops::Outputs& outputs) {
                                  PyObject* const* args,
                                  Py_ssize_t nargs,
                                  PyObject* kwnames) {
-  if (candidates.size() == 1) {
+  if (candidates.size() == 1 && !candidates[0].is_merged()) {
     throw TypeError(candidates[0].explain(first, overloads.is_method, nargs));
   }
   std::string text = overloads.name + "() received an invalid combination of arguments - got (";
@@ -129,10 +130,12 @@ PyObject* call_first_match(const Overloads& overloads,
                            const std::vector<Signature>& candidates,
                            PyObject* const* args,
                            Py_ssize_t nargs,
-                           PyObject* kwnames) {
+                           PyObject* kwnames,
+                           size_t returns = 0) {
   Mismatch first;
   ParsedArgs parsed;
   for (const Signature& candidate : candidates) {
+    if (returns != 0 && candidate.op().schema.returns.size() != returns) continue;
     Mismatch mismatch;
     if (MT_LIKELY(candidate.parse(args, nargs, kwnames, parsed, mismatch))) {
       return call_op(candidate.op(), parsed.args(), parsed.is_large());
@@ -158,26 +161,31 @@ PyObject* call_with_out(const Overloads& overloads,
     all.push_back(args[nargs + k]);
   }
   const bool absent = out == Py_None;
+  size_t count = 0;
   if (!absent) {
     MT_CHECK(!overloads.with_out.empty(), TypeError, overloads.name,
              "() got an unexpected keyword argument 'out'");
-    const auto& returns = overloads.with_out[0].op().schema.returns;
-    if (returns.size() == 1) {
-      static PyObject* name = PyUnicode_InternFromString("out");
+    // max(x, out=a) and max(x, 0, out=(a, b)) are different ops.
+    const bool several = PyTuple_Check(out) || PyList_Check(out);
+    count = several ? static_cast<size_t>(PySequence_Fast_GET_SIZE(out)) : 1;
+    const auto fits = [&](const Signature& signature) {
+      const size_t returns = signature.op().schema.returns.size();
+      return several ? returns == count && returns > 1 : returns == 1;
+    };
+    const auto found = std::ranges::find_if(overloads.with_out, fits);
+    MT_CHECK(
+        found != overloads.with_out.end(), TypeError, overloads.name, "(): argument 'out' must be ",
+        overloads.with_out[0].op().schema.returns.size() == 1
+            ? std::string("Tensor, not ") + Py_TYPE(out)->tp_name
+            : "a tuple of " + std::to_string(overloads.with_out[0].op().schema.returns.size()) +
+                  " Tensors");
+    const auto& returns = found->op().schema.returns;
+    for (size_t i = 0; i < count; ++i) {
+      // Interned names live for good, so the borrowed pointer stays valid.
+      PyObject* name = PyUnicode_InternFromString(count == 1 ? "out" : returns[i].name.c_str());
       names.push_back(name);
-      all.push_back(out);
-    } else {
-      MT_CHECK((PyTuple_Check(out) || PyList_Check(out)) &&
-                   PySequence_Fast_GET_SIZE(out) == static_cast<Py_ssize_t>(returns.size()),
-               TypeError, overloads.name, "(): argument 'out' must be a tuple of ", returns.size(),
-               " Tensors");
-      for (size_t i = 0; i < returns.size(); ++i) {
-        // Interned names live for good, so the borrowed pointer stays valid.
-        PyObject* name = PyUnicode_InternFromString(returns[i].name.c_str());
-        names.push_back(name);
-        Py_DECREF(name);
-        all.push_back(PySequence_Fast_GET_ITEM(out, static_cast<Py_ssize_t>(i)));
-      }
+      Py_DECREF(name);
+      all.push_back(several ? PySequence_Fast_GET_ITEM(out, static_cast<Py_ssize_t>(i)) : out);
     }
   }
   PyObject* new_names = PyTuple_New(static_cast<Py_ssize_t>(names.size()));
@@ -190,7 +198,7 @@ PyObject* call_with_out(const Overloads& overloads,
     ~Release() { Py_DECREF(object); }
   } release{new_names};
   return call_first_match(overloads, absent ? overloads.plain : overloads.with_out, all.data(),
-                          nargs, new_names);
+                          nargs, new_names, count);
 }
 
 PyObject* function_call(PyObject* callable,
@@ -329,8 +337,9 @@ PyObject* return_type_of(PyObject*, PyObject* name) {
   });
 }
 
-int add_op_functions(PyObject* functions, PyObject* nn_functions) {
+int add_op_functions(PyObject* functions, PyObject* nn_functions, PyObject* internal) {
   if (make_function_type() < 0) return -1;
+  constexpr int kInternal = 128;  // for our own Python code only
   struct Place {
     int flag;
     PyObject* dict;
@@ -338,10 +347,12 @@ int add_op_functions(PyObject* functions, PyObject* nn_functions) {
   };
   Place places[] = {{ops::kFunction, functions, {}},
                     {ops::kMethod, g_tensor_type->tp_dict, {}},
-                    {ops::kNnFunction, nn_functions, {}}};
+                    {ops::kNnFunction, nn_functions, {}},
+                    {kInternal, internal, {}}};
   for (const ops::Op& op : ops::registry().ops()) {
+    const int flags = op.python_place == 0 ? kInternal : op.python_place;
     for (Place& place : places) {
-      if ((op.python_place & place.flag) == 0) continue;
+      if ((flags & place.flag) == 0) continue;
       const auto add = [&](const std::string& name) {
         auto& overloads = place.names[name];
         if (overloads == nullptr) {

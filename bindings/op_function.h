@@ -7,8 +7,8 @@
 namespace mindtorch::python {
 
 // Makes one Python callable for every op name and puts them in place: functions into the dict
-// `functions` (torch.add) and `nn_functions`, methods into class Tensor.
-int add_op_functions(PyObject* functions, PyObject* nn_functions);
+// `functions` (torch.add) and `nn_functions`, methods into class Tensor, the rest into `internal`.
+int add_op_functions(PyObject* functions, PyObject* nn_functions, PyObject* internal);
 
 // The named tuple type of an op's results, None when it has none.
 PyObject* return_type_of(PyObject*, PyObject* name);

@@ -292,6 +292,7 @@ PyTypeObject* make_tensor_type() {
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
   auto* type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   if (type == nullptr) return nullptr;
+  type->tp_name = "Tensor";  // as messages name it; __module__ has the rest
   // Our metaclass adds no fields to `type`, so the class may simply be moved under it.
   Py_SET_TYPE(reinterpret_cast<PyObject*>(type), g_tensor_meta);
   Py_INCREF(g_tensor_meta);

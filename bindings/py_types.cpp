@@ -97,8 +97,8 @@ PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
                device.str());
       const long long number = PyLong_AsLongLong(index);
       if (number == -1 && PyErr_Occurred() != nullptr) return nullptr;
-      MT_CHECK(number >= 0 && number <= 127, RuntimeError, "Device index must be in [0, 127], got ",
-               number);
+      MT_CHECK(number >= 0, RuntimeError, "Device index must not be negative");
+      MT_CHECK(number <= 127, RuntimeError, "Device index must be at most 127, got ", number);
       device.index = static_cast<int8_t>(number);
     }
     return wrap_device(device);
@@ -299,12 +299,16 @@ int add_named(PyObject* module, PyTypeObject* type, const char* name, int value)
   return PyModule_AddObject(module, name, reinterpret_cast<PyObject*>(object));
 }
 
-PyTypeObject* add_type(PyObject* module, PyType_Spec& spec, const char* name) {
+PyTypeObject* add_type(PyObject* module,
+                       PyType_Spec& spec,
+                       const char* name,
+                       const char* torch_name) {
   auto* type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   if (type == nullptr ||
       PyModule_AddObjectRef(module, name, reinterpret_cast<PyObject*>(type)) < 0) {
     return nullptr;
   }
+  type->tp_name = torch_name;  // in messages; __module__ and __qualname__ stay ours
   return type;
 }
 
@@ -321,12 +325,13 @@ Device to_device(PyObject* object) {
     Py_ssize_t size = 0;
     const char* data = PyUnicode_AsUTF8AndSize(object, &size);
     if (data == nullptr) throw PythonError();
+    MT_CHECK(size > 0, RuntimeError, "Device string must not be empty");
     return Device::parse({data, static_cast<size_t>(size)});
   }
   const long long index = PyLong_AsLongLong(object);
   if (index == -1 && PyErr_Occurred() != nullptr) throw PythonError();
-  MT_CHECK(index >= 0 && index <= 127, RuntimeError, "Device index must not be negative, got ",
-           index);
+  MT_CHECK(index >= 0, RuntimeError, "Device index must not be negative");
+  MT_CHECK(index <= 127, RuntimeError, "Device index must be at most 127, got ", index);
   return Device(DeviceType::kNpu, static_cast<int>(index));
 }
 PyObject* wrap_device(Device device) {
@@ -365,11 +370,11 @@ PyObject* wrap_tuple(IntList list) {
 }
 
 int add_types(PyObject* module) {
-  g_dtype_type = add_type(module, g_dtype_spec, "dtype");
-  g_device_type = add_type(module, g_device_spec, "device");
-  g_format_type = add_type(module, g_format_spec, "memory_format");
-  g_layout_type = add_type(module, g_layout_spec, "layout");
-  g_size_type = add_type(module, g_size_spec, "Size");
+  g_dtype_type = add_type(module, g_dtype_spec, "dtype", "torch.dtype");
+  g_device_type = add_type(module, g_device_spec, "device", "torch.device");
+  g_format_type = add_type(module, g_format_spec, "memory_format", "torch.memory_format");
+  g_layout_type = add_type(module, g_layout_spec, "layout", "torch.layout");
+  g_size_type = add_type(module, g_size_spec, "Size", "torch.Size");
   if (g_dtype_type == nullptr || g_device_type == nullptr || g_format_type == nullptr ||
       g_layout_type == nullptr || g_size_type == nullptr) {
     return -1;

@@ -2,6 +2,7 @@
 #include "arguments.h"
 #include "call_arguments.h"
 #include "errors.h"
+#include "mindtorch/base/warning.h"
 #include "mindtorch/functional/functions.h"
 #include "py_tensor.h"
 #include "py_types.h"
@@ -77,27 +78,49 @@ int set_data(PyObject* self, PyObject* value, void*) {
   });
 }
 
-PyObject* permuted(PyObject* self, bool matrix_only, const char* name) {
-  return guarded([&]() -> PyObject* {
+PyObject* reversed(const Tensor& tensor) {
+  Shape sizes = tensor.sizes();
+  Shape strides = tensor.strides();
+  std::reverse(sizes.begin(), sizes.end());
+  std::reverse(strides.begin(), strides.end());
+  return wrap(tensor.alias(std::move(sizes), std::move(strides), tensor.storage_offset()));
+}
+PyObject* get_T(PyObject* self, void*) {
+  return guarded([&] {
     const Tensor& tensor = unwrap(self);
+    if (tensor.dim() != 2 && tensor.dim() != 0) {
+      warn(
+          "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "
+          "deprecated and it will throw an error in a future release. Consider `x.mT` to transpose "
+          "batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the "
+          "dimensions of a tensor.");
+    }
+    return reversed(tensor);
+  });
+}
+PyObject* get_H(PyObject* self, void*) {
+  return guarded([&] {
+    const Tensor& tensor = unwrap(self);
+    MT_CHECK(tensor.dim() == 2 || tensor.dim() == 0, RuntimeError,
+             "tensor.H is only supported on matrices (2-D tensors). Got ", tensor.dim(),
+             "-D tensor.",
+             tensor.dim() > 2 ? " For batches of matrices, consider using tensor.mH" : "");
+    return reversed(tensor);
+  });
+}
+PyObject* get_mT(PyObject* self, void*) {
+  return guarded([&] {
+    const Tensor& tensor = unwrap(self);
+    MT_CHECK(tensor.dim() >= 2, RuntimeError,
+             "tensor.mT is only supported on matrices or batches of matrices. Got ", tensor.dim(),
+             "-D tensor.");
     Shape sizes = tensor.sizes();
     Shape strides = tensor.strides();
-    if (matrix_only) {
-      MT_CHECK(sizes.size() >= 2, RuntimeError, "tensor.", name,
-               " is only supported on matrices or batches of matrices. Got ", sizes.size(),
-               "-D tensor.");
-      std::swap(sizes.back(), sizes[sizes.size() - 2]);
-      std::swap(strides.back(), strides[strides.size() - 2]);
-    } else {
-      std::reverse(sizes.begin(), sizes.end());
-      std::reverse(strides.begin(), strides.end());
-    }
+    std::swap(sizes.back(), sizes[sizes.size() - 2]);
+    std::swap(strides.back(), strides[strides.size() - 2]);
     return wrap(tensor.alias(std::move(sizes), std::move(strides), tensor.storage_offset()));
   });
 }
-PyObject* get_T(PyObject* self, void*) { return permuted(self, false, "T"); }
-PyObject* get_H(PyObject* self, void*) { return permuted(self, unwrap(self).dim() != 0, "H"); }
-PyObject* get_mT(PyObject* self, void*) { return permuted(self, true, "mT"); }
 
 // Methods
 
@@ -200,6 +223,8 @@ PyGetSetDef g_tensor_attributes[] = {
     {"is_npu", &get_is_npu, nullptr, nullptr, nullptr},
     {"is_meta", &get_is_meta, nullptr, nullptr, nullptr},
     {"is_sparse", &get_false, nullptr, nullptr, nullptr},
+    {"is_nested", &get_false, nullptr, nullptr, nullptr},
+    {"_pending", &get_false, nullptr, "Whether the values wait to be computed.", nullptr},
     {"is_quantized", &get_false, nullptr, nullptr, nullptr},
     {"is_leaf", &get_true, nullptr, nullptr, nullptr},
     {"requires_grad", &get_false, &set_requires_grad, nullptr, nullptr},

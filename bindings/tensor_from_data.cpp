@@ -9,6 +9,7 @@
 #include "mindtorch/functional/functions.h"
 #include "py_tensor.h"
 #include "py_types.h"
+#include "python_ref.h"
 
 namespace mindtorch::python {
 
@@ -57,10 +58,15 @@ Shape infer_sizes(PyObject* data) {
     if (first == nullptr) throw PythonError();
     level = first;
   }
-  if (is_tensor(level)) {
-    for (const int64_t size : unwrap(level).sizes()) sizes.push_back(size);
+  const PyRef last(level);
+  // A string is a sequence of strings, without end.
+  MT_CHECK(sizes.empty() || (!PyUnicode_Check(level) && !PyBytes_Check(level)), ValueError,
+           "too many dimensions '", Py_TYPE(level)->tp_name, "'");
+  const bool is_array = is_ndarray(level);
+  if (is_array || is_tensor(level)) {
+    const Tensor part = is_array ? tensor_from_numpy(level) : unwrap(level);
+    for (const int64_t size : part.sizes()) sizes.push_back(size);
   }
-  Py_DECREF(level);
   return sizes;
 }
 
@@ -71,6 +77,8 @@ DType leaf_dtype(PyObject* leaf) {
   if (is_tensor(leaf)) return unwrap(leaf).dtype();
   MT_CHECK(!PyUnicode_Check(leaf) && !PyBytes_Check(leaf), TypeError, "new(): invalid data type '",
            Py_TYPE(leaf)->tp_name, "'");
+  MT_CHECK(!PyList_Check(leaf) && !PyTuple_Check(leaf), TypeError, "must be real number, not ",
+           Py_TYPE(leaf)->tp_name);
   if (Tensor array = tensor_from_array(leaf); array.defined()) return array.dtype();
   if (PyFloat_Check(leaf)) return default_dtype();
   Scalar scalar;
@@ -105,11 +113,9 @@ T read_leaf(PyObject* leaf) {
                  : detail::concat("must be real number, not ", Py_TYPE(leaf)->tp_name));
   }
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-    MT_CHECK(!scalar.is_floating_point() || std::isfinite(scalar.to_double()), ValueError,
-             std::isnan(scalar.to_double()) ? "cannot convert float NaN to integer"
-                                            : "cannot convert float infinity to integer");
     const int64_t value = scalar.to_int();
-    MT_CHECK(value >= static_cast<int64_t>(std::numeric_limits<T>::min()) &&
+    const bool finite = !scalar.is_floating_point() || std::isfinite(scalar.to_double());
+    MT_CHECK(finite && value >= static_cast<int64_t>(std::numeric_limits<T>::min()) &&
                  value <= static_cast<int64_t>(std::numeric_limits<T>::max()),
              RuntimeError, "value cannot be converted to type ", name(DTypeOf<T>::value),
              " without overflow");
@@ -123,9 +129,11 @@ void store(PyObject* data, const Shape& sizes, size_t dim, T*& out) {
     *out++ = read_leaf<T>(data);
     return;
   }
-  if (is_tensor(data)) {
+  const bool is_array = is_ndarray(data);
+  if (is_array || is_tensor(data)) {
+    const Tensor source = is_array ? tensor_from_numpy(data) : unwrap(data);
     const Tensor part = mindtorch::contiguous(
-        mindtorch::_to_copy(unwrap(data), DTypeOf<T>::value, Device(DeviceType::kCpu)));
+        mindtorch::_to_copy(source, DTypeOf<T>::value, Device(DeviceType::kCpu)));
     MT_CHECK(equal(part.sizes(), IntList(sizes).subspan(dim)), ValueError,
              "expected sequence of length ", sizes[dim], " at dim ", dim);
     std::copy_n(part.data<T>(), part.numel(), out);

@@ -68,7 +68,6 @@ MT_BINARY(mul, "mul.Tensor")
 MT_BINARY(true_divide, "div.Tensor")
 MT_BINARY(floor_divide, "floor_divide")
 MT_BINARY(remainder, "remainder.Tensor")
-MT_BINARY(matmul, "matmul")
 MT_BINARY(bitwise_and, "bitwise_and.Tensor")
 MT_BINARY(bitwise_or, "bitwise_or.Tensor")
 MT_BINARY(bitwise_xor, "bitwise_xor.Tensor")
@@ -87,7 +86,22 @@ MT_BINARY(left_shift_, "bitwise_left_shift_.Tensor")
 MT_BINARY(right_shift_, "bitwise_right_shift_.Tensor")
 MT_UNARY(negative, "neg")
 MT_UNARY(absolute, "abs")
-MT_UNARY(invert, "bitwise_not")
+
+PyObject* matmul(PyObject* a, PyObject* b) {
+  static const ops::Op& op = ops::registry().at("matmul");
+  if (!is_tensor(a) || !is_tensor(b)) Py_RETURN_NOTIMPLEMENTED;
+  return binary(op, a, b);
+}
+
+PyObject* invert(PyObject* a) {
+  static const ops::Op& op = ops::registry().at("bitwise_not");
+  if (is_floating_point(unwrap(a).dtype())) {
+    PyErr_SetString(PyExc_TypeError,
+                    "~ (operator.invert) is only implemented on integer and Boolean-type tensors");
+    return nullptr;
+  }
+  return unary(op, a);
+}
 
 PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
   static const ops::Op& op = ops::registry().at("pow.Tensor_Tensor");

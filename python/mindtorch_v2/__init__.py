@@ -67,7 +67,9 @@ _LAZY = {
         "_serialization": "load save",
         "_tensor_str": "get_printoptions set_printoptions",
         "_type_info": "finfo iinfo",
-        "functional": ("block_diag broadcast_shapes cartesian_prod combinations meshgrid norm"),
+        "functional": (
+            "block_diag broadcast_shapes cartesian_prod combinations meshgrid norm prelu"
+        ),
         "random": ("default_generator get_rng_state initial_seed manual_seed seed set_rng_state"),
         "storage": "TypedStorage",
     }.items()
@@ -108,7 +110,7 @@ def __dir__():
 
 # From here on builtins such as float, int, bool, abs, all and sum are torch's: no code below.
 globals().update(_C._functions)
-from mindtorch_v2._C import bool as bool  # noqa: A004, E402 - torch.bool is a dtype
+from mindtorch_v2._C import bool as bool  # noqa: E402 - torch.bool is a dtype
 
 half, float, double = float16, float32, float64
 char, short, int, long = int8, int16, int32, int64

@@ -185,7 +185,7 @@ def _storage_from(pid, storage_by_key):
         raise RuntimeError(f"Unknown typename for persistent_load, expected 'storage': {kind}")
     if isinstance(cls, type) and issubclass(cls, serialization.TypedStorage):
         nbytes = count * cls.dtype.itemsize
-        return cls(storage_by_key(key, cls.dtype, location, nbytes))
+        return cls(wrap_storage=storage_by_key(key, cls.dtype, location, nbytes))
     return storage_by_key(key, None, location, count)
 
 

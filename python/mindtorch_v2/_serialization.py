@@ -15,7 +15,7 @@ from .storage import TypedStorage, storage_class, typed_storage
 
 
 def _new_storage(nbytes):
-    return _C.UntypedStorage(nbytes)
+    return _C.UntypedStorage(nbytes, device="cpu")
 
 
 def _storage_view(storage):
@@ -73,6 +73,16 @@ def rebuild_tensor(storage, dtype, offset, size, stride):
     return _tensor_of(storage, dtype, offset, size, stride)
 
 
+def _with_grad(tensor):
+    try:
+        return tensor.requires_grad_()
+    except NotImplementedError as error:
+        import warnings
+
+        warnings.warn(f"a loaded tensor loses its requires_grad: {error}", stacklevel=2)
+        return tensor
+
+
 def _rebuild_tensor_v2(storage, offset, size, stride, requires_grad, hooks, metadata=None):
     return _rebuild_tensor_v3(
         storage.untyped(), offset, size, stride, requires_grad, hooks, storage.dtype, metadata
@@ -83,7 +93,7 @@ def _rebuild_tensor_v3(storage, offset, size, stride, requires_grad, hooks, dtyp
     if metadata:
         raise RuntimeError(f"tensors with {', '.join(metadata)} are not supported")
     tensor = rebuild_tensor(storage, dtype, offset, size, stride)
-    return tensor.requires_grad_() if requires_grad else tensor
+    return _with_grad(tensor) if requires_grad else tensor
 
 
 def _rebuild_tensor(storage, offset, size, stride):
@@ -92,7 +102,7 @@ def _rebuild_tensor(storage, offset, size, stride):
 
 def _rebuild_meta_tensor_no_storage(dtype, size, stride, requires_grad):
     tensor = torch.empty_strided(size, stride, dtype=dtype, device="meta")
-    return tensor.requires_grad_() if requires_grad else tensor
+    return _with_grad(tensor) if requires_grad else tensor
 
 
 def _rebuild_parameter(data, requires_grad, hooks):

@@ -39,8 +39,6 @@ class TypedStorage:
             self.dtype = dtype
         if self.dtype is None:
             self.dtype = torch.get_default_dtype()
-        if wrap_storage is None and len(args) == 1 and isinstance(args[0], UntypedStorage):
-            wrap_storage, args = args[0], ()
         if wrap_storage is not None:
             self._untyped = wrap_storage
         elif not args or isinstance(args[0], int):
@@ -184,7 +182,7 @@ def storage_class(class_name):
 def typed_storage(storage, dtype):
     """A typed view, or None for a dtype that came after typed storages."""
     prefix = LEGACY_NAMES.get(str(dtype).rpartition(".")[2])
-    return storage_class(prefix + "Storage")(storage) if prefix else None
+    return storage_class(prefix + "Storage")(wrap_storage=storage) if prefix else None
 
 
 def __getattr__(name):

@@ -1,0 +1,70 @@
+"""torch.nn.functional.pad."""
+
+import mindtorch_v2 as torch
+
+
+def pad(input, pad, mode="constant", value=None):
+    """Adds elements before and after, given as (before, after) pairs from the last dimension on.
+    They are `value` ("constant"), or come from the tensor itself ("reflect", "replicate",
+    "circular"). Negative numbers take elements away.
+
+    >>> torch.nn.functional.pad(torch.tensor([1, 2]), (1, 2))
+    tensor([0, 1, 2, 0, 0])
+    """
+    pad = list(pad)
+    if len(pad) % 2 != 0:
+        raise RuntimeError("Padding length must be divisible by 2")
+    if len(pad) // 2 > input.dim():
+        raise RuntimeError(
+            "Padding length should be less than or equal to two times the input dimension but got "
+            f"padding length {len(pad)} and input of dimension {input.dim()}"
+        )
+    # (dim, before, after)
+    pairs = [(input.dim() - 1 - i, pad[2 * i], pad[2 * i + 1]) for i in range(len(pad) // 2)]
+    if mode == "constant":
+        return _constant(input, pairs, 0 if value is None else value)
+    if value is not None and value != 0:
+        raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    if mode not in _INDEX:
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    for dim, before, after in pairs:
+        size = input.size(dim)
+        if mode == "reflect" and not max(before, after) < size:
+            raise RuntimeError(
+                "Argument #4: Padding size should be less than the corresponding input dimension, "
+                f"but got: padding ({before}, {after}) at dimension {dim} of input "
+                f"{list(input.shape)}"
+            )
+        if mode == "circular" and max(before, after) > size:
+            raise RuntimeError("Padding value causes wrapping around more than once.")
+        places = torch.arange(-before, size + after, device=input.device)
+        input = input.index_select(dim, _INDEX[mode](places, size))
+    return input
+
+
+_INDEX = {
+    "replicate": lambda places, size: places.clamp(0, size - 1),
+    "circular": lambda places, size: places % size,
+    "reflect": lambda places, size: (size - 1) - ((size - 1) - places.abs()).abs(),
+}
+
+
+def _constant(input, pairs, value):
+    shape = list(input.shape)
+    for dim, before, after in pairs:
+        shape[dim] += before + after
+        if shape[dim] < 0:
+            raise RuntimeError(
+                f"The input size {input.size(dim)}, plus negative padding {before} and {after}, "
+                f"resulted in a negative output size, which is invalid. Check dimension {dim} of "
+                "your input."
+            )
+    result = torch.full(shape, value, dtype=input.dtype, device=input.device)
+    inner = result
+    for dim, before, after in pairs:
+        # What the tensor loses where a number is negative, and where the rest goes.
+        start, end = max(0, -before), input.size(dim) - max(0, -after)
+        input = input.narrow(dim, start, max(0, end - start))
+        inner = inner.narrow(dim, max(0, before), input.size(dim))
+    inner.copy_(input)
+    return result

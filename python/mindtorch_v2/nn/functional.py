@@ -1,0 +1,272 @@
+"""torch.nn.functional: activations and other functions of neural networks.
+
+>>> torch.nn.functional.relu(torch.tensor([-1., 2.]))
+tensor([0., 2.])
+"""
+
+import mindtorch_v2 as torch
+from mindtorch_v2 import _C
+from mindtorch_v2.nn._padding import pad
+
+# Ops that are torch's functions as they stand: gelu, softplus, logsigmoid, linear and so on.
+globals().update(_C._nn_functions)
+globals().update((name, _C._functions[name]) for name in ("hardshrink", "sigmoid", "tanh"))
+
+_functions, _nn = _C._functions, _C._nn_functions
+_celu, _elu, _hardsigmoid = _nn["celu"], _nn["elu"], _nn["hardsigmoid"]
+_hardswish, _hardtanh, _leaky_relu = _nn["hardswish"], _nn["hardtanh"], _nn["leaky_relu"]
+_mish, _relu, _relu6 = _nn["mish"], _nn["relu"], _nn["relu6"]
+_selu, _silu, _threshold = _nn["selu"], _nn["silu"], _nn["threshold"]
+celu_, elu_, hardsigmoid_ = _functions["celu_"], _functions["elu_"], _functions["hardsigmoid_"]
+hardswish_, hardtanh_ = _functions["hardswish_"], _functions["hardtanh_"]
+leaky_relu_, mish_, relu_ = _functions["leaky_relu_"], _functions["mish_"], _functions["relu_"]
+relu6_, selu_, silu_ = _functions["relu6_"], _functions["selu_"], _functions["silu_"]
+threshold_ = _functions["threshold_"]
+
+
+def relu(input, inplace=False):
+    """max(input, 0).
+
+    >>> F.relu(torch.tensor([-1., 2.]))
+    tensor([0., 2.])
+    """
+    return relu_(input) if inplace else _relu(input)
+
+
+def relu6(input, inplace=False):
+    """min(max(input, 0), 6).
+
+    >>> F.relu6(torch.tensor([-1., 2., 9.]))
+    tensor([0., 2., 6.])
+    """
+    return relu6_(input) if inplace else _relu6(input)
+
+
+def elu(input, alpha=1.0, inplace=False):
+    """input where it is positive, else alpha * (exp(input) - 1).
+
+    >>> F.elu(torch.tensor([-1., 2.]))
+    tensor([-0.6321,  2.0000])
+    """
+    return elu_(input, alpha) if inplace else _elu(input, alpha)
+
+
+def celu(input, alpha=1.0, inplace=False):
+    """input where it is positive, else alpha * (exp(input / alpha) - 1).
+
+    >>> F.celu(torch.tensor([-1., 2.]))
+    tensor([-0.6321,  2.0000])
+    """
+    return celu_(input, alpha) if inplace else _celu(input, alpha)
+
+
+def selu(input, inplace=False):
+    """elu, scaled so that it keeps mean 0 and variance 1.
+
+    >>> F.selu(torch.tensor([-1., 2.]))
+    tensor([-1.1113,  2.1014])
+    """
+    return selu_(input) if inplace else _selu(input)
+
+
+def leaky_relu(input, negative_slope=0.01, inplace=False):
+    """input where it is positive, else negative_slope * input.
+
+    >>> F.leaky_relu(torch.tensor([-1., 2.]), 0.1)
+    tensor([-0.1000,  2.0000])
+    """
+    return leaky_relu_(input, negative_slope) if inplace else _leaky_relu(input, negative_slope)
+
+
+def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
+    """input, cut off at min_val and max_val.
+
+    >>> F.hardtanh(torch.tensor([-3., 0.5]))
+    tensor([-1.0000,  0.5000])
+    """
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
+    return hardtanh_(input, min_val, max_val) if inplace else _hardtanh(input, min_val, max_val)
+
+
+def hardsigmoid(input, inplace=False):
+    """relu6(input + 3) / 6.
+
+    >>> F.hardsigmoid(torch.tensor([-4., 0., 4.]))
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    return hardsigmoid_(input) if inplace else _hardsigmoid(input)
+
+
+def hardswish(input, inplace=False):
+    """input * hardsigmoid(input).
+
+    >>> F.hardswish(torch.tensor([-4., 1.]))
+    tensor([-0.0000,  0.6667])
+    """
+    return hardswish_(input) if inplace else _hardswish(input)
+
+
+def silu(input, inplace=False):
+    """input * sigmoid(input).
+
+    >>> F.silu(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.7311])
+    """
+    return silu_(input) if inplace else _silu(input)
+
+
+def mish(input, inplace=False):
+    """input * tanh(softplus(input)).
+
+    >>> F.mish(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.8651])
+    """
+    return mish_(input) if inplace else _mish(input)
+
+
+def threshold(input, threshold, value, inplace=False):
+    """input where it is above the threshold, else value.
+
+    >>> F.threshold(torch.tensor([1., 3.]), 2, -1)
+    tensor([-1.,  3.])
+    """
+    return threshold_(input, threshold, value) if inplace else _threshold(input, threshold, value)
+
+
+def prelu(input, weight):
+    """input where it is positive, else weight * input; one weight, or one per channel.
+
+    >>> F.prelu(torch.tensor([-2., 3.]), torch.tensor([0.25]))
+    tensor([-0.5000,  3.0000])
+    """
+    return torch.prelu(input, weight)
+
+
+def glu(input, dim=-1):
+    """The first half along `dim`, times the sigmoid of the second.
+
+    >>> F.glu(torch.tensor([2., 0.]))
+    tensor([1.])
+    """
+    if input.dim() == 0:
+        raise RuntimeError("glu does not support scalars because halving size must be even")
+    size = input.size(dim)
+    if size % 2 != 0:
+        raise RuntimeError(
+            f"Halving dimension must be even, but dimension {dim % input.dim()} is size {size}"
+        )
+    first, second = input.chunk(2, dim)
+    return first * second.sigmoid()
+
+
+def tanhshrink(input):
+    """input - tanh(input).
+
+    >>> F.tanhshrink(torch.tensor([1.]))
+    tensor([0.2384])
+    """
+    return input - input.tanh()
+
+
+def softsign(input):
+    """input / (1 + |input|).
+
+    >>> F.softsign(torch.tensor([1., -3.]))
+    tensor([ 0.5000, -0.7500])
+    """
+    return input / (input.abs() + 1)
+
+
+def _implicit_dim(name, ndim, stacklevel):
+    import warnings
+
+    dim = 0 if ndim in (0, 1, 3) else 1
+    warnings.warn(
+        f"Implicit dimension choice for {name} has been deprecated. "
+        f"Change the call to include dim=X as an argument.",
+        stacklevel=stacklevel,
+    )
+    return dim
+
+
+def softmax(input, dim=None, _stacklevel=3, dtype=None):
+    """exp(input) along `dim`, scaled to a sum of 1.
+
+    >>> F.softmax(torch.tensor([0., 0.]), dim=0)
+    tensor([0.5000, 0.5000])
+    """
+    if dim is None:
+        dim = _implicit_dim("softmax", input.dim(), _stacklevel)
+    return input.softmax(dim, dtype=dtype)
+
+
+def softmin(input, dim=None, _stacklevel=3, dtype=None):
+    """softmax of -input.
+
+    >>> F.softmin(torch.tensor([0., 0.]), dim=0)
+    tensor([0.5000, 0.5000])
+    """
+    if dim is None:
+        dim = _implicit_dim("softmin", input.dim(), _stacklevel)
+    return (-input).softmax(dim, dtype=dtype)
+
+
+def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
+    """The logarithm of softmax.
+
+    >>> F.log_softmax(torch.tensor([0., 0.]), dim=0)
+    tensor([-0.6931, -0.6931])
+    """
+    if dim is None:
+        dim = _implicit_dim("log_softmax", input.dim(), _stacklevel)
+    return input.log_softmax(dim, dtype=dtype)
+
+
+def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
+    """input, divided by its p-norm along `dim`.
+
+    >>> F.normalize(torch.tensor([3., 4.]), dim=0)
+    tensor([0.6000, 0.8000])
+    """
+    denominator = torch.norm(input, p, dim, keepdim=True).clamp_min(eps).expand_as(input)
+    return torch.div(input, denominator, out=out)
+
+
+def cosine_similarity(x1, x2, dim=1, eps=1e-8):
+    """The cosine of the angle between vectors along `dim`.
+
+    >>> F.cosine_similarity(torch.tensor([1., 0.]), torch.tensor([1., 1.]), dim=0)
+    tensor(0.7071)
+    """
+    x1, x2 = torch.broadcast_tensors(x1, x2)
+    first = torch.norm(x1, 2, dim, keepdim=True).clamp_min(eps)
+    second = torch.norm(x2, 2, dim, keepdim=True).clamp_min(eps)
+    return torch.sum((x1 / first) * (x2 / second), dim)
+
+
+def one_hot(tensor, num_classes=-1):
+    """A new last dimension with 1 at the index that the element names, else 0.
+
+    >>> F.one_hot(torch.tensor([0, 2]), 3)
+    tensor([[1, 0, 0],
+            [0, 0, 1]])
+    """
+    if tensor.dtype != torch.int64:
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    if tensor.numel() == 0:
+        if num_classes <= 0:
+            raise RuntimeError("Can not infer total number of classes from empty tensor.")
+        return torch.zeros(*tensor.shape, num_classes, dtype=torch.int64, device=tensor.device)
+    if not tensor.is_meta:
+        if tensor.min().item() < 0:
+            raise RuntimeError("Class values must be non-negative.")
+        largest = tensor.max().item()
+        if num_classes == -1:
+            num_classes = largest + 1
+        elif largest >= num_classes:
+            raise RuntimeError("Class values must be smaller than num_classes.")
+    if num_classes < 1:
+        raise RuntimeError("num_classes should be positive")
+    result = torch.zeros(*tensor.shape, num_classes, dtype=torch.int64, device=tensor.device)
+    return result.scatter_(-1, tensor.unsqueeze(-1), 1)

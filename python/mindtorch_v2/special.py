@@ -1,0 +1,16 @@
+"""torch.special: the ops named special_..., without the prefix.
+
+>>> torch.special.expit(torch.tensor([0.]))
+tensor([0.5000])
+"""
+
+from mindtorch_v2 import _C
+
+globals().update(
+    (name.removeprefix("special_"), function)
+    for name, function in _C._functions.items()
+    if name.startswith("special_") and not name.endswith("_")
+)
+softmax = _C._functions["softmax"]
+log_softmax = _C._functions["log_softmax"]
+psi = _C._functions["digamma"]
