@@ -9,7 +9,7 @@ PYTHON := .venv/bin/python
 
 # `make` or `make -n help` must not need an environment.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-quick test-cpp test-python bench format lint stubs \
+.PHONY: help setup build module demo test test-quick test-cpp test-python bench format lint stubs \
         stubs-check wheel wheel-check asan tsan clean
 
 help:  ## this list
@@ -21,7 +21,10 @@ setup:  ## packages and the virtual environment .venv
 build: setup  ## library, Python module, C++ tests (PRESET=release, or dev)
 	@tools/build.sh $(PRESET) $(JOBS)
 
-demo: build  ## a tour of mindtorch
+module: setup  ## library and Python module only
+	@tools/build.sh $(PRESET) $(JOBS) python_module
+
+demo: module  ## a tour of mindtorch
 	@$(PYTHON) examples/tour.py
 
 test: build  ## every test
@@ -35,10 +38,10 @@ test-quick: build  ## every test but those marked slow
 test-cpp: build  ## the C++ tests
 	@tools/test_cpp.sh $(PRESET) $(JOBS)
 
-test-python: build  ## the Python tests (PYTEST_ARGS="-k add")
+test-python: module  ## the Python tests (PYTEST_ARGS="-k add")
 	$(PYTHON) -m pytest -q -n $(PYTEST_JOBS) $(PYTEST_ARGS)
 
-bench: build  ## the benchmarks
+bench: module  ## the benchmarks
 	@$(PYTHON) benchmarks/run.py
 
 format: setup  ## format C++ and Python
@@ -52,10 +55,10 @@ lint: setup  ## formatting, ruff and the layer check
 	@.venv/bin/ruff format --check .
 	@$(PYTHON) tools/check_layers.py
 
-stubs: build  ## type stubs and docs/ops.md, from the registry
+stubs: module  ## type stubs and docs/ops.md, from the registry
 	@$(PYTHON) tools/make_stubs.py
 
-stubs-check: build  ## the checked-in stubs and docs/ops.md are what `make stubs` writes
+stubs-check: module  ## the checked-in stubs and docs/ops.md are what `make stubs` writes
 	@tools/check_generated.sh
 
 wheel: setup  ## a wheel in dist/

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Configures (once) and builds one preset: tools/build.sh <preset> <jobs>. Run tools/setup.sh first.
+# Configures (once) and builds one preset: tools/build.sh <preset> <jobs> [target]. Run tools/setup.sh
+# first.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source tools/environment.sh
@@ -30,4 +31,4 @@ if [[ ! -f $build/build.ninja ]]; then
   }
 fi
 echo "[build] building $build with $jobs jobs (the first time takes some minutes)"
-cmake --build "$build" -j "$jobs"
+cmake --build "$build" -j "$jobs" ${3:+--target "$3"}
