@@ -26,6 +26,7 @@ constexpr int64_t kTinyProduct = 1000000;
 constexpr int64_t kTinyThinC = 1200;
 constexpr int64_t kPanelCols = 64;
 constexpr int64_t kPanelTerms = 768;
+constexpr int64_t kMostPanelWork = int64_t{1} << 31;  // beyond, packing pays for itself
 
 bool has_tiny_kernels() {
   static const bool has = [] {
@@ -127,7 +128,8 @@ void multiply(const Product<T>& p, const Block& block, T* c, int64_t ldc, T beta
   const bool by_panels = has_tiny_kernels() && reads_rows && block.rows >= 16 && block.cols >= 16 &&
                          block.rows <= kLargestSize &&
                          (p.b.trans || !has_tiny_rows(block.cols * block.terms));
-  if (by_panels && block.rows * block.cols * block.terms > kTinyProduct) {
+  const int64_t work = block.rows * block.cols * block.terms;
+  if (by_panels && work > kTinyProduct && work <= kMostPanelWork) {
     multiply_by_panels(p, block, c, ldc, beta);
   } else {
     multiply_as_it_lies(p, block, c, ldc, beta);
