@@ -11,6 +11,10 @@ from pathlib import Path
 NOISY_SPREAD = 0.25
 
 
+def _quotient(ours: float | None, reference: float | None) -> float | None:
+    return ours / reference if ours is not None and reference else None
+
+
 @dataclass
 class Row:
     name: str
@@ -24,6 +28,8 @@ class Row:
     reference_error: str | None = None
     ours_best: float | None = None
     reference_best: float | None = None
+    ours_cpu: float | None = None
+    reference_cpu: float | None = None
     ours_spread: float | None = None
     reference_spread: float | None = None
     rounds: int = 0
@@ -32,18 +38,18 @@ class Row:
     def key(self) -> str:
         return f"{self.name} | {self.threads}"
 
+    # See Note [Busy machines] in measure.py for what the three ratios are worth.
     @property
     def ratio(self) -> float | None:
-        if self.ours is None or not self.reference:
-            return None
-        return self.ours / self.reference
+        return _quotient(self.ours, self.reference)
 
     @property
     def best_ratio(self) -> float | None:
-        """Of the fastest samples; see Note [Passes] in measure.py."""
-        if self.ours_best is None or not self.reference_best:
-            return None
-        return self.ours_best / self.reference_best
+        return _quotient(self.ours_best, self.reference_best)
+
+    @property
+    def cpu_ratio(self) -> float | None:
+        return _quotient(self.ours_cpu, self.reference_cpu)
 
     @property
     def judged_value(self) -> float | None:
@@ -80,9 +86,9 @@ def _ratio_text(ratio: float | None, noisy: bool = False) -> str:
 
 def format_table(rows: list[Row], names: tuple[str, str], baseline: dict[str, float]) -> str:
     """The table as text. `baseline` holds the ratios of an earlier run by row key."""
-    header = ["case", "thr", names[0], names[1], "ratio", "best", "bar", "verdict"]
+    header = ["case", "thr", names[0], names[1], "ratio", "best", "cpu", "bar", "verdict"]
     if baseline:
-        header.insert(6, "was")
+        header.insert(7, "was")
     lines: list[list[str]] = []
     for row in rows:
         cells = [
@@ -92,11 +98,12 @@ def format_table(rows: list[Row], names: tuple[str, str], baseline: dict[str, fl
             "error" if row.reference_error else format_value(row.reference, row.unit),
             _ratio_text(row.ratio, row.noisy),
             _ratio_text(row.best_ratio),
+            _ratio_text(row.cpu_ratio),
             "" if row.bar is None else f"{row.bar:g}" + (" MB" if row.unit == "MB" else ""),
             row.verdict,
         ]
         if baseline:
-            cells.insert(6, _ratio_text(baseline.get(row.key)))
+            cells.insert(7, _ratio_text(baseline.get(row.key)))
         lines.append(cells)
     widths = [max(len(line[i]) for line in [header, *lines]) for i in range(len(header))]
 
@@ -134,13 +141,13 @@ def format_summary(rows: list[Row]) -> str:
         parts.append(f"{errors} rows could not be run")
     if any(row.noisy for row in rows):
         parts.append("~: the samples scatter by more than a quarter")
-    parts.append("ratio: of the medians; best: of the fastest samples")
+    parts.append("ratio: of the medians; best: of the fastest samples; cpu: of the CPU time")
     return "; ".join(parts) + "."
 
 
 def write_json(path: Path, rows: list[Row], about: dict) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    derived = ("ratio", "best_ratio", "verdict")
+    derived = ("ratio", "best_ratio", "cpu_ratio", "verdict")
     results = [asdict(row) | {name: getattr(row, name) for name in derived} for row in rows]
     path.write_text(json.dumps({"about": about, "results": results}, indent=1) + "\n")
 
@@ -157,7 +164,9 @@ def read_ratios(path: Path) -> dict[str, float]:
 
 def write_csv(path: Path, rows: list[Row]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    fields = "name family threads unit ours reference ratio best_ratio bar verdict".split()
+    fields = (
+        "name family threads unit ours reference ratio best_ratio cpu_ratio bar verdict".split()
+    )
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(fields)

@@ -133,6 +133,8 @@ def make_row(name: str, family: str, threads: int, bar: float | None, results: l
         reference_error=reference.error,
         ours_best=ours.best_ns,
         reference_best=reference.best_ns,
+        ours_cpu=ours.cpu_ns,
+        reference_cpu=reference.cpu_ns,
         ours_spread=ours.spread,
         reference_spread=reference.spread,
         rounds=len(ours.samples_ns),
