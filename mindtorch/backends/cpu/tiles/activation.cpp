@@ -8,6 +8,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
+namespace {
 
 #if HWY_TARGET == HWY_SCALAR
 
@@ -194,6 +195,8 @@ void enter(TileTable& table) {
   table.add(Pointwise::kSoftplus, kDType, &map_tile<Softplus, T, 1>);
   table.add(Pointwise::kLogSigmoid, kDType, &map_tile<LogSigmoid, T, 1>);
 }
+
+}  // namespace
 
 void activation(TileTable& table) {
   enter<float, 4>(table);

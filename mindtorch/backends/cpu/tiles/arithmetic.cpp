@@ -7,6 +7,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
+namespace {
 
 struct Div {
   template <class D, class V>
@@ -73,6 +74,8 @@ void enter(TileTable& table) {
   add_map<Copysign, Ts...>(table, Pointwise::kCopysign);
   add_map<Heaviside, Ts...>(table, Pointwise::kHeaviside);
 }
+}  // namespace
+
 void arithmetic(TileTable& table) { enter<float, double>(table); }
 
 }  // namespace mindtorch::cpu::HWY_NAMESPACE

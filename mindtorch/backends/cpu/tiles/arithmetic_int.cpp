@@ -7,6 +7,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
+namespace {
 
 // bool is held as bytes of 0 and 1.
 struct BoolOr {
@@ -52,6 +53,8 @@ template <class Op>
 void enter_bool(TileTable& table, Pointwise function) {
   table.add(function, DType::kBool, &map_tile<Op, uint8_t>);
 }
+
+}  // namespace
 
 void arithmetic_int(TileTable& table) {
   enter<uint8_t, int8_t, int16_t, int32_t, int64_t>(table);

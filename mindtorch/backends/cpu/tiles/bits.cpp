@@ -8,6 +8,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
+namespace {
 
 struct BitwiseAnd {
   template <class D, class V>
@@ -73,6 +74,8 @@ void enter(TileTable& table) {
   table.add(Pointwise::kShiftLeft, kDType, &scalar_tile<ShiftLeft, T, 2>);
   table.add(Pointwise::kShiftRight, kDType, &scalar_tile<ShiftRight, T, 2>);
 }
+
+}  // namespace
 
 void bits(TileTable& table) {
   enter<uint8_t>(table);

@@ -11,6 +11,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
+namespace {
 
 // bool is held as bytes of 0 and 1.
 template <class T>
@@ -199,6 +200,8 @@ void enter(TileTable& table) {
   enter_half<DType::kFloat16, From>(table);
   enter_half<DType::kBFloat16, From>(table);
 }
+
+}  // namespace
 
 void casts(TileTable& table) {
   enter<bool>(table);

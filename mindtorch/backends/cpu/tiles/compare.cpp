@@ -7,6 +7,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
+namespace {
 
 struct Eq {
   template <class D, class V>
@@ -89,6 +90,8 @@ void enter(TileTable& table) {
   table.add(Pointwise::kLogicalXor, kDType, &test_tile<LogicalXor, T>);
   table.add(Pointwise::kLogicalNot, kDType, &test_tile<LogicalNot, T>);
 }
+
+}  // namespace
 
 void compare(TileTable& table) {
   enter<DType::kBool, uint8_t>(table);

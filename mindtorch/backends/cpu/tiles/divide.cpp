@@ -11,6 +11,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
+namespace {
 
 #if HWY_TARGET == HWY_SCALAR
 
@@ -120,6 +121,8 @@ void enter(TileTable& table) {
   table.add(Pointwise::kRemainder, kDType, &map_tile<Remainder, T, 1>);
   table.add(Pointwise::kFloorDivide, kDType, &map_tile<FloorDivide, T, 1>);
 }
+
+}  // namespace
 
 void divide(TileTable& table) {
   enter<float>(table);

@@ -10,6 +10,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
+namespace {
 
 template <class T>
 HWY_INLINE T wrapping_mul(T a, T b) {
@@ -145,6 +146,8 @@ void enter(TileTable& table) {
   table.add(Pointwise::kGcd, kDType, &scalar_tile<Gcd, T, 2>);
   table.add(Pointwise::kLcm, kDType, &scalar_tile<Lcm, T, 2>);
 }
+
+}  // namespace
 
 void divide_int(TileTable& table) {
   enter<uint8_t>(table);

@@ -8,6 +8,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
+namespace {
 
 struct Exp {
   template <class D, class V>
@@ -63,6 +64,8 @@ void enter(TileTable& table) {
   table.add(Pointwise::kLog10, kDType, &map_tile<Log10, T, 2>);
   table.add(Pointwise::kLog1p, kDType, &map_tile<Log1p, T, 2>);
 }
+
+}  // namespace
 
 void exponential(TileTable& table) {
   enter<float>(table);

@@ -8,6 +8,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
+namespace {
 
 // clang-format off
 struct LibrarySinh { template <class T> T operator()(T x) const { return std::sinh(x); } };
@@ -138,6 +139,8 @@ void enter(TileTable& table) {
   table.add(Pointwise::kAcosh, kDType, &scalar_tile<LibraryAcosh, T, 1>);
   table.add(Pointwise::kAtanh, kDType, &scalar_tile<LibraryAtanh, T, 1>);
 }
+
+}  // namespace
 
 void hyperbolic(TileTable& table) {
   enter<float>(table);

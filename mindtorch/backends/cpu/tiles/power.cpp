@@ -8,11 +8,26 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
+namespace {
 
 // clang-format off
 struct LibraryPow { template <class T> T operator()(T x, T y) const { return std::pow(x, y); } };
 struct LibraryHypot { template <class T> T operator()(T x, T y) const { return std::hypot(x, y); } };
 struct Nextafter { template <class T> T operator()(T x, T y) const { return std::nextafter(x, y); } };
+
+// The neighbours of a 16-bit float are those of its bits, sign and magnitude.
+struct NextafterBits {
+  template <class T>
+  T operator()(T x, T y) const {
+    const float from = x;
+    const float to = y;
+    if (std::isnan(from) || std::isnan(to)) return std::isnan(from) ? x : y;
+    if (from == to) return y;
+    if (from == 0) return T::from_bits(static_cast<uint16_t>(to > 0 ? 1 : 0x8001));
+    const bool away = (from < to) == (from > 0);
+    return T::from_bits(static_cast<uint16_t>(x.bits + (away ? 1 : -1)));
+  }
+};
 // clang-format on
 
 // A function of float32 that is computed in float64.
@@ -137,7 +152,11 @@ void enter(TileTable& table) {
   table.add(Pointwise::kLogaddexp2, kDType, &map_tile<Logaddexp2, T, 1>);
 }
 
+}  // namespace
+
 void power(TileTable& table) {
+  table.add(Pointwise::kNextafter, DType::kFloat16, &scalar_tile<NextafterBits, Half, 2>);
+  table.add(Pointwise::kNextafter, DType::kBFloat16, &scalar_tile<NextafterBits, BFloat16, 2>);
   enter<float>(table);
   enter<double>(table);
 #if HWY_TARGET != HWY_SCALAR

@@ -10,6 +10,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
+namespace {
 
 template <class D>
 HWY_INLINE hn::Vec<D> infinity(D d) {
@@ -59,6 +60,8 @@ template <bool kValue>
 void constant_tile(const void* const*, void* out, int64_t n, const PointwiseParams&) {
   if (n > 0) std::memset(out, kValue ? 1 : 0, static_cast<size_t>(n));
 }
+
+}  // namespace
 
 void predicate(TileTable& table) {
   add_test<IsNan, float, double>(table, Pointwise::kIsNan);

@@ -11,6 +11,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
+namespace {
 
 #if HWY_TARGET == HWY_SCALAR
 // Highway's one-lane forms lose the sign of zero.
@@ -105,6 +106,8 @@ struct NanToNum {
   }
   PointwiseParams params;
 };
+
+}  // namespace
 
 void rounding(TileTable& table) {
   add_map<Ceil, float, double>(table, Pointwise::kCeil);

@@ -9,6 +9,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
+namespace {
 
 struct AddSquare {
   template <class D, class V>
@@ -120,6 +121,8 @@ void enter_all(TileTable& table) {
   (enter_accumulate<Ts>(table, Row::kAll, &step_truth<false, Ts>), ...);
   (enter_args<Ts>(table), ...);
 }
+
+}  // namespace
 
 void row_accumulates(TileTable& table) {
   enter_floats<float, double, Half, BFloat16>(table);

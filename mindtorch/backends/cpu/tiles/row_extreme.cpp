@@ -11,6 +11,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
+namespace {
 
 template <class T>
 HWY_INLINE bool is_nan(T value) {
@@ -172,6 +173,8 @@ void enter(TileTable& table) {
   (enter_row<Ts>(table, Row::kArgmax, &index_of_extreme<true, Ts>), ...);
   (enter_row<Ts>(table, Row::kArgmin, &index_of_extreme<false, Ts>), ...);
 }
+
+}  // namespace
 
 void row_extremes(TileTable& table) {
   enter<bool, uint8_t, int8_t, int16_t, int32_t, int64_t, Half, BFloat16, float, double>(table);

@@ -10,6 +10,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
+namespace {
 
 // The largest element, NaN if there is one; -inf for an empty row.
 template <class T, class D>
@@ -175,6 +176,8 @@ void enter(TileTable& table) {
   (enter_row<Ts>(table, Row::kLogSoftmax, &log_softmax<Ts>), ...);
   (enter_row<Ts>(table, Row::kLogsumexp, &logsumexp<Ts>), ...);
 }
+}  // namespace
+
 void row_softmax(TileTable& table) { enter<float, double, Half, BFloat16>(table); }
 
 }  // namespace mindtorch::cpu::HWY_NAMESPACE

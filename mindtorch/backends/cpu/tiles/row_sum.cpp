@@ -8,6 +8,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
+namespace {
 
 struct Plain {
   template <class V>
@@ -197,6 +198,8 @@ void enter_ints(TileTable& table) {
   (enter_row<Ts>(table, Row::kSum, &sum_int<Ts>), ...);
   (enter_row<Ts>(table, Row::kProd, &product_int<Ts>), ...);
 }
+
+}  // namespace
 
 void row_sums(TileTable& table) {
   enter_floats<float, double, Half, BFloat16>(table);

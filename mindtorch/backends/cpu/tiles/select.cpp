@@ -10,6 +10,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
+namespace {
 
 template <class T>
 HWY_INLINE T nan_or_zero(bool is_nan) {
@@ -236,6 +237,8 @@ void enter_float(TileTable& table) {
   add_map<Hardsigmoid, Ts...>(table, Pointwise::kHardsigmoid);
   add_map<Hardswish, Ts...>(table, Pointwise::kHardswish);
 }
+
+}  // namespace
 
 void select(TileTable& table) {
   enter_all<uint8_t, int8_t, int16_t, int32_t, int64_t, float, double>(table);

@@ -10,6 +10,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
+namespace {
 
 // clang-format off
 struct LibraryErf { template <class T> T operator()(T x) const { return std::erf(x); } };
@@ -194,6 +195,8 @@ void enter(TileTable& table) {
   table.add(Pointwise::kLgamma, kDType, &scalar_tile<Lgamma, T, 1>);
   table.add(Pointwise::kDigamma, kDType, &scalar_tile<Digamma, T, 1>);
 }
+
+}  // namespace
 
 void special(TileTable& table) {
   enter<float>(table);

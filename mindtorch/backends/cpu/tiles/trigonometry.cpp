@@ -8,6 +8,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
+namespace {
 
 struct Sin {
   template <class D, class V>
@@ -178,6 +179,8 @@ void enter(TileTable& table) {
   table.add(Pointwise::kAtan, kDType, &scalar_tile<LibraryAtan, T, 1>);
   table.add(Pointwise::kAtan2, kDType, &scalar_tile<LibraryAtan2, T, 2>);
 }
+
+}  // namespace
 
 void trigonometry(TileTable& table) {
   enter<float>(table);
