@@ -8,7 +8,10 @@ namespace mindtorch::functional {
 void compose_copy(ops::Registry& registry);
 void compose_creation(ops::Registry& registry);
 void compose_random(ops::Registry& registry);
+void compose_shape(ops::Registry& registry);
 void compose_einsum(ops::Registry& registry);
+void compose_inplace_views(ops::Registry& registry);
+void compose_joining(ops::Registry& registry);
 void compose_indexing(ops::Registry& registry);
 void compose_matmul(ops::Registry& registry);
 void compose_reduce(ops::Registry& registry);

@@ -66,7 +66,11 @@ TensorSpec normal_size(double,
   return drawn(size, generator, dtype, device);
 }
 
-void normal(const Tensor&, double, double std, Generator*) { check_std(std); }
+void normal(const Tensor& self, double, double std, Generator*) {
+  check_std(std);
+  MT_CHECK(is_floating_point(self.dtype()) || self.numel() == 0, NotImplementedError,
+           "\"normal_kernel_cpu\" not implemented for '", legacy_name(self.dtype()), "'");
+}
 
 void uniform(const Tensor& self, double from, double to, Generator*) {
   const DType dtype = self.dtype();

@@ -9,6 +9,7 @@ void register_cpu(ops::Registry& registry) {
   register_creation(registry);
   register_indexing(registry);
   register_random(registry);
+  register_shape(registry);
   register_matmul(registry);
   register_reduce(registry);
   register_scan(registry);
