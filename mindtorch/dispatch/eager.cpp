@@ -248,7 +248,8 @@ void run_out(const Op& op, Args all_args, Outputs& outputs) {
 // index_add from index_add_: works on a fresh copy of self.
 void run_functional(const Op& op, Args args, Outputs& outputs) {
   static const Op& clone = ops::registry().at("clone");
-  const ops::Value clone_args[] = {args[0], ops::Value()};
+  const ops::Value clone_args[] = {
+      args[0], op.base->contiguous_copy ? ops::Value(MemoryFormat::kContiguous) : ops::Value()};
   Outputs copy;
   run_eager(clone, clone_args, copy);
   SmallVector<ops::Value, 8> on_copy(args.begin(), args.end());

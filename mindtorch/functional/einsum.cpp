@@ -140,6 +140,16 @@ Tensor einsum(std::string_view equation, TensorList tensors) {
   MT_CHECK(!tensors.empty(), RuntimeError, "einsum(): must provide at least one operand");
   const Equation parsed = parse(equation, tensors.size());
 
+  std::array<bool, kLetters + 1> in_input{};
+  for (const auto& labels : parsed.inputs) {
+    for (const int label : labels) in_input[static_cast<size_t>(label)] = true;
+  }
+  for (const int label : parsed.output) {
+    MT_CHECK(in_input[static_cast<size_t>(label)] || label == kEllipsis, RuntimeError,
+             "einsum(): output subscript ", label_text(label),
+             " does not appear in the equation for any input operand");
+  }
+
   // How many dims the ellipsis covers at most.
   int64_t ellipsis_dims = 0;
   for (size_t i = 0; i < tensors.size(); ++i) {

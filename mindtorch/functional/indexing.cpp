@@ -58,10 +58,12 @@ Tensor index(const Tensor& self, TensorList indices) {
 }
 
 Tensor index_put_(const Tensor& self, TensorList indices, const Tensor& values, bool accumulate) {
+  if (self.device().is_meta()) return self;  // how many elements a mask selects does not matter
   return mindtorch::_index_put_(self, resolve(self, indices), values, accumulate);
 }
 
 Tensor index_put(const Tensor& self, TensorList indices, const Tensor& values, bool accumulate) {
+  if (self.device().is_meta()) return clone(self);
   return mindtorch::_index_put_(clone(self), resolve(self, indices), values, accumulate);
 }
 
@@ -88,7 +90,7 @@ Tensor masked_scatter_(const Tensor& self, const Tensor& mask, const Tensor& sou
   const std::vector<Tensor> indices = unbind(nonzero(where), 1);
   const Tensor values = narrow(reshape(source, {source.numel()}), 0, 0, count);
   if (self.dim() == 0) return count == 0 ? self : copy_(self, select(values, 0, 0));
-  return mindtorch::_index_put_(self, indices, values, false);
+  return mindtorch::index_put_(self, indices, values, false);
 }
 
 Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source) {

@@ -51,8 +51,8 @@ bool equal(const Tensor& self, const Tensor& other) {
 }
 
 Tensor isclose(const Tensor& self, const Tensor& other, double rtol, double atol, bool equal_nan) {
-  MT_CHECK(self.dtype() == other.dtype(), RuntimeError, name(self.dtype()), " did not match ",
-           name(other.dtype()));
+  MT_CHECK(self.dtype() == other.dtype(), RuntimeError, legacy_name(self.dtype()),
+           " did not match ", legacy_name(other.dtype()));
   MT_CHECK(rtol >= 0, RuntimeError, "rtol must be greater than or equal to zero, but got ", rtol);
   MT_CHECK(atol >= 0, RuntimeError, "atol must be greater than or equal to zero, but got ", atol);
   Tensor close = eq(self, other);

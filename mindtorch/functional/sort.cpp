@@ -57,8 +57,14 @@ Tensor isin(const Tensor& elements, const Tensor& test_elements, bool, bool inve
   type.add(elements);
   type.add(test_elements);
   const DType dtype = type.dtype();
+  for (const Tensor* input : {&elements, &test_elements}) {
+    MT_CHECK(input->dtype() != DType::kBool, RuntimeError,
+             "Unsupported input type encountered for isin(): Bool");
+  }
   const Tensor wanted = _to_copy(elements, dtype);
-  if (test_elements.numel() == 0) return full(wanted.sizes(), invert, DType::kBool);
+  if (test_elements.numel() == 0) {
+    return full(wanted.sizes(), invert, DType::kBool, wanted.device());
+  }
   const Tensor sorted =
       std::get<0>(mindtorch::sort(reshape(_to_copy(test_elements, dtype), {-1}), 0, false));
   const Tensor place = clamp_max(searchsorted(sorted, wanted), Scalar(sorted.numel() - 1));

@@ -48,9 +48,10 @@ struct Op {
   OpKind kind = OpKind::kComposite;
   OpForm form = OpForm::kPrimary;
   uint8_t python_place = kFunction | kMethod;
-  bool any_device = false;   // arguments may be on different devices (copy_)
-  bool random = false;       // draws from a generator
-  const Op* base = nullptr;  // the primary form of a derived one
+  bool any_device = false;       // arguments may be on different devices (copy_)
+  bool random = false;           // draws from a generator
+  bool contiguous_copy = false;  // the functional form of a mutation gives a contiguous tensor
+  const Op* base = nullptr;      // the primary form of a derived one
 
   // The meta stage, by kind.
   InferFn infer = nullptr;

@@ -11,8 +11,8 @@ namespace mindtorch::ops {
 #define MT_POINTWISE_LIST(X)                                                                      \
   /* arithmetic */                                                                                \
   X(kAdd, "add", 2)                                                                               \
-  X(kSub, "sub", 2) X(kMul, "mul", 2) X(kDiv, "div", 2)                                           \
-      X(kAddScaled, "add_scaled", 2)     /* a + p0 * b */                                         \
+  X(kSub, "sub", 2)                                                                               \
+  X(kMul, "mul", 2) X(kDiv, "div", 2) X(kAddScaled, "add_scaled", 2) /* a + p0 * b */             \
       X(kFloorDivide, "floor_divide", 2) /* rounds towards minus infinity */                      \
       X(kTruncDivide, "trunc_divide", 2) /* rounds towards zero */                                \
       X(kRemainder, "remainder", 2)      /* sign of b, as in Python */                            \

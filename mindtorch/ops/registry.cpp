@@ -90,6 +90,11 @@ Definition& Definition::random() {
   return *this;
 }
 
+Definition& Definition::contiguous_copy() {
+  op_.contiguous_copy = true;
+  return *this;
+}
+
 Definition& Definition::dynamic() {
   op_.kind = OpKind::kDynamic;
   return *this;

@@ -36,6 +36,8 @@ class MT_API Definition {
   Definition& place(int python_place);
   Definition& any_device();
   Definition& random();
+  // The functional form of a mutation gives a contiguous tensor, whatever layout self has.
+  Definition& contiguous_copy();
   // The kernel decides the output shapes.
   Definition& dynamic();
 

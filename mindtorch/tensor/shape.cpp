@@ -230,6 +230,15 @@ Shape broadcast_shapes(IntList a, IntList b) {
   return result;
 }
 
+bool broadcasts_to(IntList sizes, IntList target) {
+  if (sizes.size() > target.size()) return false;
+  const size_t shift = target.size() - sizes.size();
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] != 1 && sizes[i] != target[i + shift]) return false;
+  }
+  return true;
+}
+
 Shape broadcast_strides(IntList sizes, IntList strides, IntList target) {
   Shape result(target.size(), 0);
   const size_t shift = target.size() - sizes.size();

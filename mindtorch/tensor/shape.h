@@ -60,6 +60,8 @@ MT_API int64_t wrap_dim(int64_t dim, int64_t ndim);
 // The dims as a bit set; throws on repeats. An absent or empty list means all dims.
 MT_API uint64_t dim_mask(std::optional<IntList> dims, int64_t ndim);
 MT_API Shape broadcast_shapes(IntList a, IntList b);
+// Whether a tensor of `sizes` can be shown as `target`.
+MT_API bool broadcasts_to(IntList sizes, IntList target);
 // Strides that show a tensor as `target`, 0 where it repeats. The sizes must broadcast.
 MT_API Shape broadcast_strides(IntList sizes, IntList strides, IntList target);
 

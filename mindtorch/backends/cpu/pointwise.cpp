@@ -13,14 +13,16 @@ namespace {
 constexpr int64_t kTile = 1024;        // elements; four buffers of doubles fit the L1 cache
 constexpr int64_t kGrain = 32 * 1024;  // elements a thread should get at least
 
-// Tiles exist for float32 instead of the 16-bit floats.
-DType tile_dtype(DType dtype) {
-  return dtype == DType::kFloat16 || dtype == DType::kBFloat16 ? DType::kFloat32 : dtype;
+bool is_16_bit_float(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
+
+// 16-bit floats compute in float32, but for the few functions that ask for their own bits.
+DType tile_dtype(ops::Pointwise function, DType dtype) {
+  return is_16_bit_float(dtype) && find_tile(function, dtype) == nullptr ? DType::kFloat32 : dtype;
 }
 
 [[noreturn]] void no_tile(ops::Pointwise function, DType dtype) {
-  MT_THROW(RuntimeError, "\"", info(function).name, "\" not implemented for '", legacy_name(dtype),
-           "'");
+  MT_THROW(NotImplementedError, "\"", info(function).name, "\" not implemented for '",
+           legacy_name(dtype), "'");
 }
 
 void fill_elements(void* to, const void* value, int64_t element_size, int64_t n) {
@@ -181,8 +183,15 @@ void run_tiled(
 
 }  // namespace
 
-void run_pointwise(ops::Launch&, const ops::PointwiseCall& call, const Tensor& out) {
-  const DType compute = tile_dtype(call.compute);
+void run_pointwise(ops::Launch& launch, const ops::PointwiseCall& call, const Tensor& out) {
+  if (MT_UNLIKELY(is_16_bit_float(call.result) && out.dtype() != call.result)) {
+    // Results round to their own dtype before they widen to that of out=.
+    const Tensor rounded = Tensor::make(out.sizes(), call.result);
+    run_pointwise(launch, call, rounded);
+    copy(rounded, out);
+    return;
+  }
+  const DType compute = tile_dtype(call.function, call.compute);
   const TileFn tile = find_tile(call.function, compute);
   if (MT_UNLIKELY(tile == nullptr)) no_tile(call.function, call.compute);
   const DType native = gives_bool(call.function) ? DType::kBool : compute;

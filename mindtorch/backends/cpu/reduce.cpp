@@ -215,7 +215,7 @@ bool is_middle(const Tensor& self, uint64_t mask, Middle& middle) {
 
 void reduce_rows(Row function, const Tensor& self, uint64_t mask, void* out) {
   const DType dtype = self.dtype();
-  MT_CHECK(find_row(function, dtype) != nullptr, RuntimeError,
+  MT_CHECK(find_row(function, dtype) != nullptr, NotImplementedError,
            "this reduction is not implemented for '", legacy_name(dtype), "'");
   auto* to = static_cast<char*>(out);
   const int64_t element = output_size(function, dtype);

@@ -10,7 +10,9 @@ namespace mindtorch::cpu {
 // Computes `n` elements of one pointwise function. Operands are contiguous and of the compute dtype
 // (a condition is bool; comparisons and predicates write bool). `out` may be exactly one of the
 // inputs and otherwise overlaps none. Any n >= 0, any alignment of at least the element size.
-using TileFn = void (*)(const void* const* inputs, void* out, int64_t n,
+using TileFn = void (*)(const void* const* inputs,
+                        void* out,
+                        int64_t n,
                         const ops::PointwiseParams& params);
 
 // The tile for a function and a compute dtype; null where torch has no such kernel. float16 and

@@ -52,7 +52,7 @@ PointwiseCall div_mode(const Tensor& self,
 // pow of integers with a negative exponent has no integer answer.
 PointwiseCall pow(const Tensor& self, const Tensor& exponent) {
   const DType dtype = result_type(self, exponent);
-  MT_CHECK(self.dtype() != DType::kBool || exponent.dtype() != DType::kBool, RuntimeError,
+  MT_CHECK(self.dtype() != DType::kBool || exponent.dtype() != DType::kBool, NotImplementedError,
            "\"pow\" not implemented for 'Bool'");
   if (exponent.is_wrapped_number() && exponent.device().is_cpu()) {
     if (is_integral(dtype, true) && exponent.dtype() == DType::kInt64) {
@@ -79,7 +79,7 @@ PointwiseCall float_power(const Tensor& self, const Tensor& exponent) {
 template <Pointwise kFunction>
 PointwiseCall no_bool(const Tensor& self, const Tensor& other) {
   PointwiseCall call = promoted(kFunction, self, other);
-  MT_CHECK(call.compute != DType::kBool, RuntimeError, "\"", info(kFunction).name,
+  MT_CHECK(call.compute != DType::kBool, NotImplementedError, "\"", info(kFunction).name,
            "\" not implemented for 'Bool'");
   return call;
 }

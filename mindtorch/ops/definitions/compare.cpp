@@ -16,21 +16,21 @@ PointwiseCall logical(const Tensor& self, const Tensor& other) {
 template <Pointwise kFunction>
 PointwiseCall bitwise(const Tensor& self, const Tensor& other) {
   PointwiseCall call = promoted(kFunction, self, other);
-  MT_CHECK(!is_floating_point(call.compute), RuntimeError, "\"", info(kFunction).name,
+  MT_CHECK(!is_floating_point(call.compute), NotImplementedError, "\"", info(kFunction).name,
            "\" not implemented for '", legacy_name(call.compute), "'");
   return call;
 }
 
 PointwiseCall bitwise_not(const Tensor& self) {
-  MT_CHECK(!is_floating_point(self.dtype()), RuntimeError, "\"bitwise_not\" not implemented for '",
-           legacy_name(self.dtype()), "'");
+  MT_CHECK(!is_floating_point(self.dtype()), NotImplementedError,
+           "\"bitwise_not\" not implemented for '", legacy_name(self.dtype()), "'");
   return same_dtype<Pointwise::kBitwiseNot>(self);
 }
 
 template <Pointwise kFunction>
 PointwiseCall shift(const Tensor& self, const Tensor& other) {
   PointwiseCall call = bitwise<kFunction>(self, other);
-  MT_CHECK(call.compute != DType::kBool, RuntimeError, "\"", info(kFunction).name,
+  MT_CHECK(call.compute != DType::kBool, NotImplementedError, "\"", info(kFunction).name,
            "\" not implemented for 'Bool'");
   return call;
 }

@@ -49,9 +49,8 @@ void index_put(const Tensor& self, TensorList indices, const Tensor& values, boo
            "Index put requires the source and destination dtypes match, got ",
            legacy_name(self.dtype()), " for the destination and ", legacy_name(values.dtype()),
            " for the source.");
-  const bool fits = values.dim() <= static_cast<int64_t>(spec.sizes.size()) &&
-                    broadcast_shapes(spec.sizes, values.sizes()) == spec.sizes;
-  MT_CHECK(fits, RuntimeError, "shape mismatch: value tensor of shape ", to_string(values.sizes()),
+  MT_CHECK(broadcasts_to(values.sizes(), spec.sizes), RuntimeError,
+           "shape mismatch: value tensor of shape ", to_string(values.sizes()),
            " cannot be broadcast to indexing result of shape ", to_string(spec.sizes));
 }
 
@@ -122,9 +121,9 @@ void check_within(
            "Index tensor must have the same number of dimensions as ", what, " tensor");
   for (int64_t d = 0; d < index.dim(); ++d) {
     if (d == dim) continue;
-    MT_CHECK(index.size(d) <= other.size(d), RuntimeError, "Size does not match at dimension ", d,
-             " expected index ", to_string(index.sizes()), " to be no larger than ", what, " ",
-             to_string(other.sizes()), " apart from dimension ", dim, " in ", name);
+    MT_CHECK(index.size(d) <= other.size(d), RuntimeError, "Expected index ",
+             to_string(index.sizes()), " to be no larger than ", what, " ",
+             to_string(other.sizes()), " apart from dimension ", dim, " in ", name, "()");
   }
 }
 
@@ -220,6 +219,7 @@ void define_indexing(Registry& ops) {
       .doc("`value` where `mask` is true.",
            ">>> torch.tensor([1, 2]).masked_fill(torch.tensor([True, False]), 0)\ntensor([0, 2])");
   ops.define("masked_select(Tensor self, Tensor mask) -> Tensor")
+      .variants(kOutVariant)
       .doc("The elements where `mask` is true, in one dimension.",
            ">>> torch.tensor([1, 2]).masked_select(torch.tensor([False, True]))\ntensor([2])");
   ops.define("_masked_select(Tensor self, Tensor mask) -> Tensor").dynamic().internal();
@@ -233,6 +233,7 @@ void define_indexing(Registry& ops) {
            "tensor([0., 5.])");
   ops.define("nonzero(Tensor self) -> Tensor")
       .dynamic()
+      .variants(kOutVariant)
       .doc("The indices of all elements that are not 0, one row each.",
            ">>> torch.nonzero(torch.tensor([0, 3, 4]))\ntensor([[1],\n        [2]])");
   ops.define("nonzero_numpy(Tensor self) -> Tensor[]").internal();
@@ -271,23 +272,28 @@ void define_indexing(Registry& ops) {
   ops.define<scatter_src>(
          "scatter_.src(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)")
       .variants(kFunctionalVariant | kOutVariant)
+      .contiguous_copy()
       .doc("Writes each element of `src` along `dim` where its index says.",
            ">>> torch.zeros(3).scatter_(0, torch.tensor([2]), torch.tensor([5.]))\n"
            "tensor([0., 0., 5.])");
   ops.define<scatter_value>(
          "scatter_.value(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)")
-      .variants(kFunctionalVariant | kOutVariant);
+      .variants(kFunctionalVariant | kOutVariant)
+      .contiguous_copy();
   ops.define<scatter_src_reduce>(
          "scatter_.reduce(Tensor(a!) self, int dim, Tensor index, Tensor src, *, str reduce) -> "
          "Tensor(a!)")
-      .variants(kFunctionalVariant | kOutVariant);
+      .variants(kFunctionalVariant | kOutVariant)
+      .contiguous_copy();
   ops.define<scatter_value_reduce>(
          "scatter_.value_reduce(Tensor(a!) self, int dim, Tensor index, Scalar value, *, str "
          "reduce) -> Tensor(a!)")
-      .variants(kFunctionalVariant | kOutVariant);
+      .variants(kFunctionalVariant | kOutVariant)
+      .contiguous_copy();
   ops.define<scatter_add>(
          "scatter_add_(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)")
       .variants(kFunctionalVariant | kOutVariant)
+      .contiguous_copy()
       .doc("Adds each element of `src` along `dim` where its index says.",
            ">>> torch.zeros(2).scatter_add_(0, torch.tensor([1, 1]), torch.ones(2))\n"
            "tensor([0., 2.])");
@@ -295,6 +301,7 @@ void define_indexing(Registry& ops) {
          "scatter_reduce_.two(Tensor(a!) self, int dim, Tensor index, Tensor src, str reduce, *, "
          "bool include_self=True) -> Tensor(a!)")
       .variants(kFunctionalVariant | kOutVariant)
+      .contiguous_copy()
       .doc("Reduces the elements of `src` into the places that their indices name.",
            ">>> torch.zeros(2).scatter_reduce_(0, torch.tensor([1, 1]), torch.ones(2), 'sum')\n"
            "tensor([0., 2.])");

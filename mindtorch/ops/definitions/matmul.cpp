@@ -9,7 +9,8 @@ void check_product(const char* name, const Tensor& a, const Tensor& b) {
   MT_CHECK(a.dtype() == b.dtype(), RuntimeError,
            "expected m1 and m2 to have the same dtype, but got: ", mindtorch::name(a.dtype()),
            " != ", mindtorch::name(b.dtype()));
-  MT_CHECK(a.dtype() != DType::kBool, RuntimeError, "\"", name, "\" not implemented for 'Bool'");
+  MT_CHECK(a.dtype() != DType::kBool, NotImplementedError, "\"", name,
+           "\" not implemented for 'Bool'");
 }
 
 void check_matrix(const char* name, const Tensor& tensor, int64_t dims) {
@@ -55,7 +56,7 @@ TensorSpec dot(const Tensor& self, const Tensor& tensor) {
   MT_CHECK(self.dtype() == tensor.dtype(), RuntimeError,
            "dot : expected both vectors to have same dtype, but found ", legacy_name(self.dtype()),
            " and ", legacy_name(tensor.dtype()));
-  MT_CHECK(self.dtype() != DType::kBool, RuntimeError, "\"dot\" not implemented for 'Bool'");
+  MT_CHECK(self.dtype() != DType::kBool, NotImplementedError, "\"dot\" not implemented for 'Bool'");
   MT_CHECK(self.numel() == tensor.numel(), RuntimeError,
            "inconsistent tensor size, expected tensor [", self.numel(), "] and src [",
            tensor.numel(), "] to have the same number of elements, but got ", self.numel(), " and ",
@@ -73,7 +74,7 @@ void check_bias(const Tensor& self, const Tensor& product_input, IntList sizes) 
   MT_CHECK(self.dtype() == product_input.dtype(), RuntimeError,
            "self and mat2 must have the same dtype, but got ", legacy_name(self.dtype()), " and ",
            legacy_name(product_input.dtype()));
-  MT_CHECK(broadcast_shapes(self.sizes(), sizes) == Shape(sizes), RuntimeError,
+  MT_CHECK(broadcasts_to(self.sizes(), sizes), RuntimeError,
            "The expanded size of the tensor must match: input of size ", to_string(self.sizes()),
            " does not broadcast to the product of size ", to_string(sizes));
 }

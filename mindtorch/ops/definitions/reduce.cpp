@@ -64,8 +64,9 @@ void check_not_empty(const char* name, const Tensor& self, std::optional<IntList
   }
 }
 
+template <bool kMax>
 TensorSpec extreme(const Tensor& self, IntList dim, bool keepdim) {
-  check_not_empty("amax", self, dim);
+  check_not_empty(kMax ? "amax" : "amin", self, dim);
   return reduced(self, dim, keepdim, self.dtype());
 }
 
@@ -79,28 +80,33 @@ SpecList aminmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
   return {reduced(self, dims, keepdim, self.dtype()), reduced(self, dims, keepdim, self.dtype())};
 }
 
+template <bool kMax>
 TensorSpec extreme_all(const Tensor& self) {
-  MT_CHECK(self.numel() > 0, RuntimeError,
-           "max(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+  MT_CHECK(self.numel() > 0, RuntimeError, kMax ? "max" : "min",
+           "(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
            "reduction dim with the 'dim' argument.");
   return contiguous_spec({}, self.dtype(), self.device());
 }
 
+template <bool kMax>
 SpecList extreme_dim(const Tensor& self, int64_t dim, bool keepdim) {
   const IntList dims(&dim, 1);
-  check_not_empty("max", self, dims);
+  check_not_empty(kMax ? "max" : "min", self, dims);
   return {reduced(self, dims, keepdim, self.dtype()), reduced(self, dims, keepdim, DType::kInt64)};
 }
 
+template <bool kMax>
 TensorSpec arg_extreme(const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
-  MT_CHECK(self.dtype() != DType::kBool, RuntimeError, "\"argmax\" not implemented for 'Bool'");
+  MT_CHECK(self.dtype() != DType::kBool, NotImplementedError,
+           kMax ? "\"argmax_cpu\" not implemented for 'Bool'"
+                : "\"argmin_cpu\" not implemented for 'Bool'");
   if (!dim) {
-    MT_CHECK(self.numel() > 0, IndexError,
-             "argmax(): Expected reduction dim to be specified for input.numel() == 0.");
+    MT_CHECK(self.numel() > 0, IndexError, kMax ? "argmax" : "argmin",
+             "(): Expected reduction dim to be specified for input.numel() == 0.");
     return reduced(self, std::nullopt, keepdim, DType::kInt64);
   }
   const IntList dims(&*dim, 1);
-  check_not_empty("argmax", self, dims);
+  check_not_empty(kMax ? "argmax" : "argmin", self, dims);
   return reduced(self, dims, keepdim, DType::kInt64);
 }
 
@@ -184,11 +190,11 @@ void define_reduce(Registry& ops) {
       .variants(kOutVariant)
       .doc("The product of all elements, or along `dim`.",
            ">>> torch.prod(torch.tensor([2, 3]))\ntensor(6)");
-  ops.define<extreme>("amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor")
+  ops.define<extreme<true>>("amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor")
       .variants(kOutVariant)
       .doc("The largest element, over one or several dims.",
            ">>> torch.amax(torch.tensor([[1, 5], [2, 3]]), 1)\ntensor([5, 3])");
-  ops.define<extreme>("amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor")
+  ops.define<extreme<false>>("amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor")
       .variants(kOutVariant)
       .doc("The smallest element, over one or several dims.",
            ">>> torch.amin(torch.tensor([[1, 5], [2, 3]]), 1)\ntensor([1, 2])");
@@ -197,21 +203,21 @@ void define_reduce(Registry& ops) {
       .variants(kOutVariant)
       .doc("The smallest and the largest element.",
            ">>> torch.aminmax(torch.tensor([1, 5])).max\ntensor(5)");
-  ops.define<extreme_all>("max(Tensor self) -> Tensor")
+  ops.define<extreme_all<true>>("max(Tensor self) -> Tensor")
       .doc("The largest element.", ">>> torch.max(torch.tensor([1, 5]))\ntensor(5)");
-  ops.define<extreme_all>("min(Tensor self) -> Tensor")
+  ops.define<extreme_all<false>>("min(Tensor self) -> Tensor")
       .doc("The smallest element.", ">>> torch.min(torch.tensor([1, 5]))\ntensor(1)");
-  ops.define<extreme_dim>(
+  ops.define<extreme_dim<true>>(
          "max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)")
       .variants(kOutVariant);
-  ops.define<extreme_dim>(
+  ops.define<extreme_dim<false>>(
          "min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)")
       .variants(kOutVariant);
-  ops.define<arg_extreme>("argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor")
+  ops.define<arg_extreme<true>>("argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor")
       .variants(kOutVariant)
       .doc("The index of the largest element.",
            ">>> torch.argmax(torch.tensor([1, 5]))\ntensor(1)");
-  ops.define<arg_extreme>("argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor")
+  ops.define<arg_extreme<false>>("argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor")
       .variants(kOutVariant)
       .doc("The index of the smallest element.",
            ">>> torch.argmin(torch.tensor([1, 5]))\ntensor(0)");

@@ -8,7 +8,7 @@ namespace {
 // Integers are whole already: torch gives them back unchanged.
 template <Pointwise kFunction>
 PointwiseCall rounding(const Tensor& self) {
-  MT_CHECK(self.dtype() != DType::kBool, RuntimeError, "\"", info(kFunction).name,
+  MT_CHECK(self.dtype() != DType::kBool, NotImplementedError, "\"", info(kFunction).name,
            "\" not implemented for 'Bool'");
   return same_dtype<kFunction>(self);
 }
@@ -17,7 +17,7 @@ PointwiseCall frac(const Tensor& self) { return same_dtype<Pointwise::kFrac>(sel
 
 PointwiseCall round_decimals(const Tensor& self, int64_t decimals) {
   if (decimals == 0 || is_integral(self.dtype())) {
-    MT_CHECK(decimals == 0, RuntimeError, "\"round_cpu\" not implemented for '",
+    MT_CHECK(decimals == 0, NotImplementedError, "\"round_cpu\" not implemented for '",
              legacy_name(self.dtype()), "'");
     return rounding<Pointwise::kRound>(self);
   }

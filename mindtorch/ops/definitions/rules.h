@@ -7,9 +7,7 @@ namespace mindtorch::ops {
 // What shape rules share.
 
 // Floats keep their dtype; integers and bool become the default dtype.
-inline DType float_dtype(DType dtype) {
-  return is_floating_point(dtype) ? dtype : default_dtype();
-}
+inline DType float_dtype(DType dtype) { return is_floating_point(dtype) ? dtype : default_dtype(); }
 
 inline TensorSpec contiguous_spec(Shape sizes, DType dtype, Device device) {
   return {std::move(sizes), dtype, device, std::nullopt};

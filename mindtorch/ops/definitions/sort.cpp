@@ -11,16 +11,17 @@ SpecList values_and_indices(Shape sizes, const Tensor& self) {
   return {contiguous_spec(std::move(sizes), self.dtype(), self.device()), std::move(indices)};
 }
 
+// Sorted tensors keep the order of dimensions.
 SpecList sort(const Tensor& self, int64_t dim, bool) {
   wrap_dim(dim, self.dim());
-  return values_and_indices(self.sizes(), self);
+  return {spec_like(self, self.dtype()), spec_like(self, DType::kInt64)};
 }
 SpecList sort_stable(const Tensor& self, std::optional<bool>, int64_t dim, bool descending) {
   return sort(self, dim, descending);
 }
 TensorSpec argsort(const Tensor& self, int64_t dim, bool) {
   wrap_dim(dim, self.dim());
-  return contiguous_spec(self.sizes(), DType::kInt64, self.device());
+  return spec_like(self, DType::kInt64);
 }
 TensorSpec argsort_stable(const Tensor& self, bool, int64_t dim, bool descending) {
   return argsort(self, dim, descending);
@@ -30,7 +31,8 @@ SpecList topk(const Tensor& self, int64_t k, int64_t dim, bool, bool) {
   const auto d = static_cast<size_t>(wrap_dim(dim, self.dim()));
   const int64_t length = self.dim() == 0 ? 1 : self.sizes()[d];
   MT_CHECK(k >= 0 && k <= length, RuntimeError, "selected index k out of range");
-  MT_CHECK(self.dtype() != DType::kBool, RuntimeError, "\"topk_cpu\" not implemented for 'Bool'");
+  MT_CHECK(self.dtype() != DType::kBool, NotImplementedError,
+           "\"topk_cpu\" not implemented for 'Bool'");
   Shape sizes = self.sizes();
   if (!sizes.empty()) sizes[d] = k;
   return values_and_indices(std::move(sizes), self);
@@ -68,11 +70,14 @@ TensorSpec median(const Tensor& self) { return contiguous_spec({}, self.dtype(),
 TensorSpec searchsorted(const Tensor& sorted_sequence,
                         const Tensor& self,
                         bool out_int32,
-                        bool,
+                        bool right,
                         std::optional<std::string_view> side,
                         const Tensor& sorter) {
   MT_CHECK(!side || *side == "left" || *side == "right", RuntimeError,
            "torch.searchsorted(): side can only be 'left' or 'right' but got ", side.value_or(""));
+  MT_CHECK(!side || !right || *side == "right", RuntimeError,
+           "torch.searchsorted(): side and right can't be set to opposites, got side of left while "
+           "right was True");
   MT_CHECK(
       sorted_sequence.dim() > 0, RuntimeError,
       "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension "
@@ -109,8 +114,8 @@ TensorSpec searchsorted(const Tensor& sorted_sequence,
 }
 
 TensorSpec histc(const Tensor& self, int64_t bins, const Scalar&, const Scalar&) {
-  MT_CHECK(is_floating_point(self.dtype()), RuntimeError, "\"histogram_cpu\" not implemented for '",
-           legacy_name(self.dtype()), "'");
+  MT_CHECK(is_floating_point(self.dtype()), NotImplementedError,
+           "\"histogram_cpu\" not implemented for '", legacy_name(self.dtype()), "'");
   MT_CHECK(bins > 0, RuntimeError, "bins must be > 0");
   return contiguous_spec({bins}, self.dtype(), self.device());
 }
@@ -127,7 +132,7 @@ SpecList cumulative_extreme(const Tensor& self, int64_t dim) {
 }
 TensorSpec logcumsumexp(const Tensor& self, int64_t dim) {
   wrap_dim(dim, self.dim());
-  MT_CHECK(is_floating_point(self.dtype()), RuntimeError,
+  MT_CHECK(is_floating_point(self.dtype()), NotImplementedError,
            "\"logcumsumexp_out_cpu\" not implemented for '", legacy_name(self.dtype()), "'");
   return contiguous_spec(self.sizes(), self.dtype(), self.device());
 }

@@ -60,7 +60,7 @@ PointwiseCall clamp_max(const Tensor& self, const Scalar& max) {
 void check_lerp(const Tensor& self, const Tensor& end) {
   MT_CHECK(self.dtype() == end.dtype(), RuntimeError, "expected dtype ", name(self.dtype()),
            " for `end` but got dtype ", name(end.dtype()));
-  MT_CHECK(is_floating_point(self.dtype()), RuntimeError, "\"lerp\" not implemented for '",
+  MT_CHECK(is_floating_point(self.dtype()), NotImplementedError, "\"lerp\" not implemented for '",
            legacy_name(self.dtype()), "'");
 }
 
@@ -94,7 +94,7 @@ PointwiseCall addc(const Tensor& self,
            "integer inputs and as (input + value * tensor1 / tensor2) for float inputs. The future "
            "addcdiv behavior is just the latter implementation: (input + value * tensor1 / "
            "tensor2), for all dtypes.");
-  MT_CHECK(dtype != DType::kBool, RuntimeError, "\"", info(kFunction).name,
+  MT_CHECK(dtype != DType::kBool, NotImplementedError, "\"", info(kFunction).name,
            "\" not implemented for 'Bool'");
   MT_CHECK(is_floating_point(dtype) || value.is_integral(), RuntimeError,
            "value cannot be converted to type ", name(dtype), " without overflow");

@@ -167,7 +167,7 @@ void searchsorted(ops::Launch&,
 }
 
 Tensor count_bins(ops::Launch&, const Tensor& self, const Tensor& weights, int64_t minlength) {
-  MT_CHECK(is_integral(self.dtype()), RuntimeError, "\"bincount_cpu\" not implemented for '",
+  MT_CHECK(is_integral(self.dtype()), NotImplementedError, "\"bincount_cpu\" not implemented for '",
            legacy_name(self.dtype()), "'");
   MT_CHECK(minlength >= 0, RuntimeError, "minlength should be >= 0");
   MT_CHECK(self.dim() == 1, RuntimeError,
