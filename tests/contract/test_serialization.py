@@ -210,7 +210,11 @@ def test_safe_globals():
         loaded(data)
 
 
-@pytest.mark.parametrize("value", [Attack(), eval, getattr, os.system, frozenset([1])], ids=str)
+@pytest.mark.parametrize(
+    "value",
+    [Attack(), eval, getattr, os.system, frozenset([1])],
+    ids=["attack", "eval", "getattr", "system", "frozenset"],
+)
 def test_weights_only_calls_nothing_else(value, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(pickle.UnpicklingError, match="Unsupported global"):
