@@ -3,7 +3,7 @@
 Note [Two processes]
 Each library lives in a process of its own, and the two take turns: one sample here, one sample
 there, in alternating order, so that a slow phase of the machine hits both alike. One process for
-both was tried first and gives worse numbers:
+both would be simpler, and worse:
 - Idle OpenMP threads spin before they sleep. After a parallel region torch's burn about 9 ms of a
   core; in one process that falls into our next sample. `OMP_WAIT_POLICY=passive` would stop it, and
   also slow every parallel region of both libraries, so we would measure what nobody runs. Between
