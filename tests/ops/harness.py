@@ -354,11 +354,11 @@ def samples_for(case: OpCase, dtype: str):
             yield number, sample
 
 
-def has_arrays(args, kwargs) -> bool:
+def any_empty(args, kwargs) -> bool:
     found = []
     map_values(Array, found.append, args)
     map_values(Array, found.append, kwargs)
-    return bool(found)
+    return any(array.values.size == 0 for array in found)
 
 
 def layouts_for(case: OpCase, sample: Sample) -> tuple[str, ...]:

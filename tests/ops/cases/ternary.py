@@ -128,7 +128,7 @@ CASES = [
         tolerance=EXACT,
         inplace=True,
         out="any",
-        unchecked=("bool",),
+        optional=("bool",),
     ),
     OpCase(
         "clip",
@@ -138,7 +138,7 @@ CASES = [
         tolerance=EXACT,
         inplace=True,
         out="any",
-        unchecked=("bool",),
+        optional=("bool",),
     ),
     OpCase(
         "clamp_min",

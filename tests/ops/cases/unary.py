@@ -171,6 +171,7 @@ CASES = [
         FLOATS,
         "same",
         variant="decimals",
+        optional=INTS_AND_BOOL,
         tolerance=loose(2),
         out="any",
     ),
