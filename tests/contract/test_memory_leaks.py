@@ -206,3 +206,11 @@ def failing(call):
 )
 def test_a_thousand_rounds_of_the_object(torch, action):
     assert leaks(torch, action, torch, torch.ones(2, 2)) is None
+
+
+def test_the_measure_sees_a_leak(torch):
+    """What the tests above would say if an op kept its result or a reference."""
+    kept = []
+    assert leaks(torch, lambda: kept.append(torch.ones(1))) is not None
+    x = torch.ones(2)
+    assert leaks(torch, lambda value: kept.append(value), x) == "references to an argument"
