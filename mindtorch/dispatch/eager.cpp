@@ -106,13 +106,15 @@ void run_kernel(const Op& op, Args args, Outputs& outputs) {
 void run_mutation(const Op& op, Args args, Outputs& outputs) {
   const Tensor& self = args[0].tensor();
   op.check(args);
-  check_no_self_overlap(self);
+  if (!op.allows_overlap) check_no_self_overlap(self);
   launch(op, self.device(), args, {});
   self.bump_version();
   outputs.tensors.push_back(self);
 }
 
 void run_dynamic(const Op& op, Device device, Args args, Outputs& outputs) {
+  MT_CHECK(!device.is_meta() || op.schema.returns[0].type == ops::ReturnType::kTensor, RuntimeError,
+           "Tensor.", op.schema.name, "() cannot be called on meta tensors");
   const Kernel& kernel = op.kernel(device.type);
   MT_CHECK(
       kernel.dynamic != nullptr, NotImplementedError, "Could not run '", op.schema.full_name(),

@@ -14,7 +14,7 @@ std::vector<Tensor> resolve(const Tensor& self, TensorList indices) {
       continue;
     }
     if (index.dtype() != DType::kBool && index.dtype() != DType::kUInt8) {
-      MT_CHECK(is_integral(index.dtype()), IndexError,
+      MT_CHECK(index.dtype() == DType::kInt64 || index.dtype() == DType::kInt32, IndexError,
                "tensors used as indices must be long, int, byte or bool tensors");
       resolved.push_back(_to_copy(index, DType::kInt64));
       continue;
@@ -82,6 +82,7 @@ Tensor masked_scatter_(const Tensor& self, const Tensor& mask, const Tensor& sou
            "masked_scatter_: expected self and source to have same dtypes but got ",
            legacy_name(self.dtype()), " and ", legacy_name(source.dtype()));
   const Tensor where = expand(mask, self.sizes());
+  if (self.device().is_meta()) return self;
   const int64_t count = item(mindtorch::sum(where)).to_int();
   MT_CHECK(count <= source.numel(), RuntimeError,
            "masked_scatter_: expected self and source to have number of elements >= number of ones "
@@ -106,6 +107,9 @@ std::vector<Tensor> nonzero_numpy(const Tensor& self) {
 Tensor argwhere(const Tensor& self) { return nonzero(self); }
 
 Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<int64_t> dim) {
+  MT_CHECK(indices.dtype() == DType::kInt64, RuntimeError,
+           "torch.take_along_dim(): dtype of indices should be Long but got ",
+           legacy_name(indices.dtype()));
   if (!dim) return gather(view(contiguous(self), {-1}), 0, view(contiguous(indices), {-1}));
   MT_CHECK(self.dim() == indices.dim(), RuntimeError,
            "torch.take_along_dim(): input and indices should have the same number of dimensions, "

@@ -187,7 +187,7 @@ void compose_matmul(ops::Registry& registry) {
   registry.composite<addr>("addr");
   registry.composite<chain_matmul>("chain_matmul");
   registry.composite<linear>("linear");
-  registry.composite<tensordot>("tensordot");
+  registry.composite<tensordot>("_tensordot");
 }
 
 }  // namespace mindtorch::functional

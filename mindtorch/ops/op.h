@@ -50,6 +50,7 @@ struct Op {
   uint8_t python_place = kFunction | kMethod;
   bool any_device = false;       // arguments may be on different devices (copy_)
   bool random = false;           // draws from a generator
+  bool allows_overlap = false;   // writes one value: an expanded self is fine
   bool contiguous_copy = false;  // the functional form of a mutation gives a contiguous tensor
   const Op* base = nullptr;      // the primary form of a derived one
 

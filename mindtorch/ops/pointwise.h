@@ -12,11 +12,12 @@ namespace mindtorch::ops {
   /* arithmetic */                                                                                \
   X(kAdd, "add", 2)                                                                               \
   X(kSub, "sub", 2)                                                                               \
-  X(kMul, "mul", 2) X(kDiv, "div", 2) X(kAddScaled, "add_scaled", 2) /* a + p0 * b */             \
-      X(kFloorDivide, "floor_divide", 2) /* rounds towards minus infinity */                      \
-      X(kTruncDivide, "trunc_divide", 2) /* rounds towards zero */                                \
-      X(kRemainder, "remainder", 2)      /* sign of b, as in Python */                            \
-      X(kFmod, "fmod", 2)                /* sign of a, as in C */                                 \
+  X(kMul, "mul", 2)                                                                               \
+  X(kDiv, "div", 2) X(kAddScaled, "add_scaled", 2) /* a + p0 * b */                               \
+      X(kFloorDivide, "floor_divide", 2)           /* rounds towards minus infinity */            \
+      X(kTruncDivide, "trunc_divide", 2)           /* rounds towards zero */                      \
+      X(kRemainder, "remainder", 2)                /* sign of b, as in Python */                  \
+      X(kFmod, "fmod", 2)                          /* sign of a, as in C */                       \
       X(kPow, "pow", 2) X(kMaximum, "maximum", 2) X(kMinimum, "minimum", 2) /* NaN wins */        \
       X(kFmax, "fmax", 2) X(kFmin, "fmin", 2)                               /* NaN loses */       \
       X(kAtan2, "atan2", 2) X(kHypot, "hypot", 2) X(kCopysign, "copysign", 2)                     \

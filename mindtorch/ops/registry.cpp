@@ -95,6 +95,11 @@ Definition& Definition::contiguous_copy() {
   return *this;
 }
 
+Definition& Definition::allows_overlap() {
+  op_.allows_overlap = true;
+  return *this;
+}
+
 Definition& Definition::dynamic() {
   op_.kind = OpKind::kDynamic;
   return *this;

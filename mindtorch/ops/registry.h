@@ -38,6 +38,7 @@ class MT_API Definition {
   Definition& random();
   // The functional form of a mutation gives a contiguous tensor, whatever layout self has.
   Definition& contiguous_copy();
+  Definition& allows_overlap();
   // The kernel decides the output shapes.
   Definition& dynamic();
 

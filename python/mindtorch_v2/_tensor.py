@@ -208,6 +208,48 @@ def _norm(self, p="fro", dim=None, keepdim=False, dtype=None):
     return norm(self, p, dim, keepdim, dtype=dtype)
 
 
+def _where(self, condition, other):
+    """Elements of the tensor where `condition` is true, of `other` elsewhere.
+
+    >>> torch.tensor([1, 2]).where(torch.tensor([True, False]), 0)
+    tensor([1, 0])
+    """
+    return _C._functions["where"](condition, self, other)
+
+
+def _nonzero(self, *, as_tuple=False):
+    """The indices of all elements that are not 0.
+
+    >>> torch.tensor([0, 3]).nonzero()
+    tensor([[1]])
+    """
+    from mindtorch_v2.functional import nonzero
+
+    return nonzero(self, as_tuple=as_tuple)
+
+
+def _unique(self, sorted=True, return_inverse=False, return_counts=False, dim=None):
+    """The distinct elements, ascending.
+
+    >>> torch.tensor([3, 1, 3]).unique()
+    tensor([1, 3])
+    """
+    from mindtorch_v2.functional import unique
+
+    return unique(self, sorted, return_inverse, return_counts, dim)
+
+
+def _unique_consecutive(self, return_inverse=False, return_counts=False, dim=None):
+    """The elements without those that equal the one before.
+
+    >>> torch.tensor([1, 1, 2]).unique_consecutive()
+    tensor([1, 2])
+    """
+    from mindtorch_v2.functional import unique_consecutive
+
+    return unique_consecutive(self, return_inverse, return_counts, dim)
+
+
 def _detach_in_place(self):
     """The tensor itself: there is no graph to leave."""
     return self
@@ -237,6 +279,10 @@ Tensor.map_ = _map
 Tensor.new = _new
 Tensor.new_tensor = _new_data
 Tensor.norm = _norm
+Tensor.nonzero = _nonzero
+Tensor.unique = _unique
+Tensor.unique_consecutive = _unique_consecutive
+Tensor.where = _where
 Tensor.detach_ = _detach_in_place
 Tensor.is_inference = _is_inference
 Tensor.__doc__ = """A multi-dimensional array of one dtype on one device.

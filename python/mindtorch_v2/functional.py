@@ -9,8 +9,12 @@ __all__ = [
     "cartesian_prod",
     "combinations",
     "meshgrid",
+    "nonzero",
     "norm",
     "prelu",
+    "tensordot",
+    "unique",
+    "unique_consecutive",
 ]
 
 
@@ -204,3 +208,70 @@ globals().update(
     ).split()
     if name in _C._functions
 )
+
+
+def nonzero(input, *, out=None, as_tuple=False):
+    """The indices of all elements that are not 0: one row each, or one tensor per dimension.
+
+    >>> torch.nonzero(torch.tensor([0, 3, 4]), as_tuple=True)
+    (tensor([1, 2]),)
+    """
+    if not as_tuple:
+        return _C._functions["nonzero"](input, out=out)
+    if out is not None:
+        raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
+    return torch.where(input)
+
+
+def tensordot(a, b, dims=2, out=None):
+    """Products summed over dimensions of both: the last of `a` with the first of `b`, or as given.
+
+    >>> torch.tensordot(torch.ones(2, 3), torch.ones(3, 4), dims=1).shape
+    torch.Size([2, 4])
+    """
+    if isinstance(dims, torch.Tensor):
+        dims = dims.tolist()
+    if isinstance(dims, (tuple, list)):
+        of_a, of_b = ([d] if isinstance(d, int) else list(d) for d in dims)
+    else:
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > min(a.dim(), b.dim()):
+            raise RuntimeError(
+                f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}"
+            )
+        of_a, of_b = list(range(a.dim() - dims, a.dim())), list(range(dims))
+    result = _C._functions["_tensordot"](a, b, of_a, of_b)
+    return result if out is None else out.resize_(result.shape).copy_(result)
+
+
+def _wanted(values, inverse, counts, return_inverse, return_counts):
+    result = [values]
+    if return_inverse:
+        result.append(inverse)
+    if return_counts:
+        result.append(counts)
+    return values if len(result) == 1 else tuple(result)
+
+
+def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
+    """The distinct elements, ascending; of a dimension, its distinct slices.
+
+    >>> torch.unique(torch.tensor([3, 1, 3]))
+    tensor([1, 3])
+    """
+    if dim is None:
+        found = torch._unique2(input, sorted, return_inverse, return_counts)
+    else:
+        found = torch.unique_dim(input, dim, sorted, return_inverse, return_counts)
+    return _wanted(*found, return_inverse, return_counts)
+
+
+def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
+    """The elements without those that equal the one before.
+
+    >>> torch.unique_consecutive(torch.tensor([1, 1, 2, 1]))
+    tensor([1, 2, 1])
+    """
+    found = torch._unique_consecutive(input, return_inverse, return_counts, dim)
+    return _wanted(*found, return_inverse, return_counts)

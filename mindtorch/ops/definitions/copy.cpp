@@ -6,6 +6,8 @@ namespace mindtorch::ops {
 namespace {
 
 void copy(const Tensor& self, const Tensor& src, bool) {
+  MT_CHECK(self.device().is_meta() || !src.device().is_meta(), NotImplementedError,
+           "Cannot copy out of meta tensor; no data!");
   const Shape sizes = broadcast_shapes(self.sizes(), src.sizes());
   MT_CHECK(sizes == self.sizes(), RuntimeError, "output with shape ", to_string(self.sizes()),
            " doesn't match the broadcast shape ", to_string(sizes));

@@ -381,9 +381,11 @@ void define_creation(Registry& ops) {
       .doc("Sets every element to the value of a 0-dim tensor.",
            ">>> torch.zeros(2).fill_(torch.tensor(3))\ntensor([3., 3.])");
   ops.define<fill>("fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)")
+      .allows_overlap()
       .variants(kFunctionalVariant)
       .doc("Sets every element to `value`.", ">>> torch.empty(2).fill_(3)\ntensor([3., 3.])");
   ops.define<zero>("zero_(Tensor(a!) self) -> Tensor(a!)")
+      .allows_overlap()
       .doc("Sets every element to 0.", ">>> torch.ones(2).zero_()\ntensor([0., 0.])");
 }
 

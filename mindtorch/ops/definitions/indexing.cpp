@@ -115,22 +115,25 @@ void index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Tens
 
 // index must not be larger than `other` anywhere but in `dim`.
 void check_within(
-    const char* name, const char* what, int64_t dim, const Tensor& index, const Tensor& other) {
+    bool is_gather, const char* what, int64_t dim, const Tensor& index, const Tensor& other) {
   const auto rank = [](const Tensor& t) { return std::max<int64_t>(t.dim(), 1); };
   MT_CHECK(rank(index) == rank(other), RuntimeError,
            "Index tensor must have the same number of dimensions as ", what, " tensor");
   for (int64_t d = 0; d < index.dim(); ++d) {
     if (d == dim) continue;
-    MT_CHECK(index.size(d) <= other.size(d), RuntimeError, "Expected index ",
-             to_string(index.sizes()), " to be no larger than ", what, " ",
-             to_string(other.sizes()), " apart from dimension ", dim, " in ", name, "()");
+    MT_CHECK(index.size(d) <= other.size(d), RuntimeError,
+             is_gather ? detail::concat("Size does not match at dimension ", d, " expected index ")
+                       : std::string("Expected index "),
+             to_string(index.sizes()),
+             is_gather ? " to be smaller than " : " to be no larger than ", what, " ",
+             to_string(other.sizes()), " apart from dimension ", dim);
   }
 }
 
 TensorSpec gather(const Tensor& self, int64_t dim, const Tensor& index, bool) {
   const int64_t d = wrap_dim(dim, self.dim());
   check_long("gather", index);
-  if (index.numel() > 0) check_within("gather", "input", d, index, self);
+  if (index.numel() > 0) check_within(true, "input", d, index, self);
   return contiguous_spec(index.sizes(), self.dtype(), self.device());
 }
 
@@ -139,11 +142,11 @@ void scatter_checks(
   const int64_t d = wrap_dim(dim, self.dim());
   check_long(name, index);
   if (index.numel() == 0) return;
-  check_within(name, "self", d, index, self);
+  check_within(false, "self", d, index, self);
   if (src == nullptr) return;
   MT_CHECK(self.dtype() == src->dtype(), RuntimeError, name,
            "(): Expected self.dtype to be equal to src.dtype");
-  check_within(name, "src", -1, index, *src);
+  check_within(false, "src", -1, index, *src);
 }
 
 void scatter_src(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
@@ -249,12 +252,14 @@ void define_indexing(Registry& ops) {
          "index_add_(Tensor(a!) self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> "
          "Tensor(a!)")
       .variants(kFunctionalVariant | kOutVariant)
+      .contiguous_copy()
       .doc("Adds slices of `source` to the slices that `index` names.",
            ">>> torch.zeros(3).index_add_(0, torch.tensor([1]), torch.ones(1))\n"
            "tensor([0., 1., 0.])");
   ops.define<index_copy>(
          "index_copy_(Tensor(a!) self, int dim, Tensor index, Tensor source) -> Tensor(a!)")
       .variants(kFunctionalVariant | kOutVariant)
+      .contiguous_copy()
       .doc("Copies slices of `source` to the slices that `index` names.",
            ">>> torch.zeros(3).index_copy_(0, torch.tensor([1]), torch.ones(1))\n"
            "tensor([0., 1., 0.])");

@@ -191,8 +191,8 @@ void define_matmul(Registry& ops) {
       .doc("Products and sums written as Einstein wrote them.",
            ">>> torch.einsum('i,j->ij', [torch.tensor([1, 2]), torch.tensor([3])])\n"
            "tensor([[3],\n        [6]])");
-  ops.define("tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor")
-      .internal();
+  ops.define("_tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor")
+      .function_only();
   ops.define("linear(Tensor self, Tensor weight, Tensor? bias=None) -> Tensor")
       .nn_function()
       .doc("self @ weight.T + bias.",

@@ -155,7 +155,7 @@ TensorSpec logsumexp(const Tensor& self, IntList dim, bool keepdim) {
 TensorSpec softmax(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
   wrap_dim(dim, self.dim());
   const DType result = dtype.value_or(self.dtype());
-  MT_CHECK(is_floating_point(result), RuntimeError,
+  MT_CHECK(is_floating_point(result), NotImplementedError,
            "\"softmax_lastdim_kernel_impl\" not "
            "implemented for '",
            legacy_name(result), "'");

@@ -31,8 +31,7 @@ SpecList topk(const Tensor& self, int64_t k, int64_t dim, bool, bool) {
   const auto d = static_cast<size_t>(wrap_dim(dim, self.dim()));
   const int64_t length = self.dim() == 0 ? 1 : self.sizes()[d];
   MT_CHECK(k >= 0 && k <= length, RuntimeError, "selected index k out of range");
-  MT_CHECK(self.dtype() != DType::kBool, NotImplementedError,
-           "\"topk_cpu\" not implemented for 'Bool'");
+  MT_CHECK(self.dtype() != DType::kBool, RuntimeError, "topk does not support bool dtypes on CPU");
   Shape sizes = self.sizes();
   if (!sizes.empty()) sizes[d] = k;
   return values_and_indices(std::move(sizes), self);

@@ -250,6 +250,9 @@ ViewSpec expand(const Tensor& self, IntList size, bool) {
            ") must be greater or equal to the number of dimensions in the tensor (", self.dim(),
            ")");
   ViewSpec spec{Shape(size), Shape(size.size(), 0), self.storage_offset()};
+  Shape known(size);
+  for (int64_t& wanted : known) wanted = std::max<int64_t>(wanted, 0);
+  numel(known);  // refuses products that do not fit
   const size_t shift = size.size() - self.sizes().size();
   for (size_t i = size.size(); i-- > 0;) {
     const bool existing = i >= shift;
