@@ -121,12 +121,13 @@ void check_within(
            "Index tensor must have the same number of dimensions as ", what, " tensor");
   for (int64_t d = 0; d < index.dim(); ++d) {
     if (d == dim) continue;
-    MT_CHECK(index.size(d) <= other.size(d), RuntimeError,
-             is_gather ? detail::concat("Size does not match at dimension ", d, " expected index ")
-                       : std::string("Expected index "),
-             to_string(index.sizes()),
-             is_gather ? " to be smaller than " : " to be no larger than ", what, " ",
-             to_string(other.sizes()), " apart from dimension ", dim);
+    MT_CHECK(
+        index.size(d) <= other.size(d), RuntimeError,
+        is_gather
+            ? mindtorch::detail::concat("Size does not match at dimension ", d, " expected index ")
+            : std::string("Expected index "),
+        to_string(index.sizes()), is_gather ? " to be smaller than " : " to be no larger than ",
+        what, " ", to_string(other.sizes()), " apart from dimension ", dim);
   }
 }
 
