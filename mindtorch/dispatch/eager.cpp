@@ -211,8 +211,12 @@ void run_out(const Op& op, Args all_args, Outputs& outputs) {
     for (size_t i = 0; i < specs.size(); ++i) {
       const Tensor& target = targets[i].tensor();
       check_result_cast(specs[i].dtype, target.dtype());
+      MT_CHECK(i == 0 || specs[i].dtype != DType::kInt64 || target.dtype() == DType::kInt64,
+               RuntimeError, "Expected out tensor to have dtype long int, but got ",
+               name(target.dtype()), " instead");
       check_same_device(specs[i].device, target);
       check_no_self_overlap(target);
+      check_no_list_overlap(target, args);
     }
     for (size_t i = 0; i < specs.size(); ++i) {
       const Tensor& target = targets[i].tensor();

@@ -50,6 +50,15 @@ void check_no_partial_overlap(const Tensor& target, const Tensor& input) {
            "operation.");
 }
 
+void check_no_list_overlap(const Tensor& target, ops::Args args) {
+  for (const ops::Value& value : args) {
+    if (value.kind() != ops::ValueKind::kTensorList) continue;
+    for (const Tensor& tensor : value.tensor_list()) {
+      if (tensor.defined()) check_no_partial_overlap(target, tensor);
+    }
+  }
+}
+
 bool shares_storage_with_any(const Tensor& target, ops::Args args) {
   for (const ops::Value& value : args) {
     if (value.kind() == ops::ValueKind::kTensor) {

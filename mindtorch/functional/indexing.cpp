@@ -67,6 +67,16 @@ Tensor index_put(const Tensor& self, TensorList indices, const Tensor& values, b
   return mindtorch::_index_put_(clone(self), resolve(self, indices), values, accumulate);
 }
 
+Tensor masked_fill_(const Tensor& self, const Tensor& mask, const Tensor& value) {
+  return mindtorch::_masked_fill_(self, mask, value);
+}
+
+Tensor masked_fill(const Tensor& self, const Tensor& mask, const Tensor& value) {
+  const Shape sizes = broadcast_shapes(self.sizes(), mask.sizes());
+  return mindtorch::_masked_fill_(clone(expand(self, sizes), MemoryFormat::kContiguous), mask,
+                                  value);
+}
+
 Tensor masked_select(const Tensor& self, const Tensor& mask) {
   MT_CHECK(mask.dtype() == DType::kBool || mask.dtype() == DType::kUInt8, RuntimeError,
            "masked_select: expected BoolTensor for mask");
@@ -158,6 +168,8 @@ void compose_indexing(ops::Registry& registry) {
   registry.composite<index>("index.Tensor");
   registry.composite<index_put_>("index_put_");
   registry.composite<index_put>("index_put");
+  registry.composite<masked_fill_>("masked_fill_");
+  registry.composite<masked_fill>("masked_fill");
   registry.composite<masked_select>("masked_select");
   registry.composite<masked_scatter_>("masked_scatter_");
   registry.composite<masked_scatter>("masked_scatter");

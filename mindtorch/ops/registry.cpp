@@ -72,8 +72,8 @@ Definition& Definition::place(int python_place) {
   op_.python_place = static_cast<uint8_t>(python_place);
   for (Op* form : derived_) {
     // In-place forms are methods wherever the op is known at all; out= goes with the function.
-    form->python_place =
-        static_cast<uint8_t>(form->form == OpForm::kInplace ? (kMethod | kFunction) : python_place);
+    form->python_place = static_cast<uint8_t>(
+        form->form == OpForm::kInplace && python_place != 0 ? (kMethod | kFunction) : python_place);
   }
   return *this;
 }

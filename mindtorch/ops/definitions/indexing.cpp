@@ -218,8 +218,14 @@ void define_indexing(Registry& ops) {
       .doc("A copy with `values` where the index tensors point.",
            ">>> torch.zeros(3).index_put((torch.tensor([1]),), torch.tensor(5.))\n"
            "tensor([0., 5., 0.])");
-  ops.define<masked_fill>("masked_fill(Tensor self, Tensor mask, Operand value) -> Tensor")
+  ops.define<masked_fill>("_masked_fill(Tensor self, Tensor mask, Operand value) -> Tensor")
       .variants(kInplaceVariant)
+      .internal();
+  ops.define("masked_fill_(Tensor(a!) self, Tensor mask, Operand value) -> Tensor(a!)")
+      .method_only()
+      .doc("Writes `value` where `mask` is true.",
+           ">>> torch.tensor([1, 2]).masked_fill_(torch.tensor([True, False]), 0)\ntensor([0, 2])");
+  ops.define("masked_fill(Tensor self, Tensor mask, Operand value) -> Tensor")
       .doc("`value` where `mask` is true.",
            ">>> torch.tensor([1, 2]).masked_fill(torch.tensor([True, False]), 0)\ntensor([0, 2])");
   ops.define("masked_select(Tensor self, Tensor mask) -> Tensor")

@@ -77,7 +77,7 @@ Result unique_slices(const Tensor& self, int64_t dim, bool return_inverse, bool 
   Shape strides = values.strides();
   std::rotate(sizes.begin(), sizes.begin() + 1, sizes.begin() + d + 1);
   std::rotate(strides.begin(), strides.begin() + 1, strides.begin() + d + 1);
-  values = as_contiguous(values.alias(std::move(sizes), std::move(strides), 0));
+  values = values.alias(std::move(sizes), std::move(strides), 0);
   return result;
 }
 
