@@ -248,7 +248,8 @@ def generate(definitions, output):
             f"{result} {name}({signature(function, is_out, False)}) {{\n"
             f'  static const ops::Op& op = ops::registry().at("{function.full_name}");\n'
             f"  const ops::Value args[] = {{{', '.join(box(p) for p in function.params)}}};\n"
-            f"  ops::Outputs results;\n  dispatch::call(op, args, results);\n  {function.unpack()}\n}}\n"
+            "  ops::Outputs results;\n  dispatch::call(op, args, results);\n"
+            f"  {function.unpack()}\n}}\n"
         )
         operand = scalar_overload(function)
         if operand is not None and not is_out:
@@ -276,8 +277,9 @@ def generate(definitions, output):
             f"  {result} {name}({signature(function, False, True, skip_self=True)}) const;"
         )
         args = ", ".join(["*this", *argument_names(function)[1:]])
+        params = signature(function, False, False, skip_self=True)
         bodies.append(
-            f"{result} Tensor::{name}({signature(function, False, False, skip_self=True)}) const {{\n"
+            f"{result} Tensor::{name}({params}) const {{\n"
             f"  return mindtorch::{name}({args});\n}}\n"
         )
     write(

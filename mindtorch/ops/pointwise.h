@@ -8,6 +8,7 @@ namespace mindtorch::ops {
 // Every scalar function that a pointwise op can apply, with its number of tensor operands. An op's
 // definition names one of these; the CPU maps it to a SIMD tile, a fusing backend to an expression.
 // Operands a, b, c are of the compute dtype. p0, p1, p2 are the op's scalar parameters.
+// clang-format off
 #define MT_POINTWISE_LIST(X)                                                                      \
   /* arithmetic */                                                                                \
   X(kAdd, "add", 2)                                                                               \
@@ -71,6 +72,8 @@ namespace mindtorch::ops {
       X(kLerpScalar, "lerp_scalar", 2) /* the same with weight p0 */                              \
       X(kAddcmul, "addcmul", 3)        /* a + p0 * b * c */                                       \
       X(kAddcdiv, "addcdiv", 3)        /* a + p0 * b / c */
+
+// clang-format on
 
 enum class Pointwise : uint8_t {
 #define MT_ENTRY(id, name, arity) id,

@@ -237,9 +237,7 @@ def tensordot(a, b, dims=2, out=None):
         if dims < 0:
             raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
         if dims > min(a.dim(), b.dim()):
-            raise RuntimeError(
-                f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}"
-            )
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
         of_a, of_b = list(range(a.dim() - dims, a.dim())), list(range(dims))
     result = _C._functions["_tensordot"](a, b, of_a, of_b)
     return result if out is None else out.resize_(result.shape).copy_(result)
