@@ -4,7 +4,7 @@
 #define HWY_TARGET_INCLUDE "mindtorch/backends/cpu/tiles/activation.cpp"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 
-#include "mindtorch/backends/cpu/tiles/math-inl.h"
+#include "mindtorch/backends/cpu/tiles/erf-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
@@ -43,7 +43,12 @@ struct Gelu {
   template <class D, class V>
   HWY_INLINE V operator()(D, V a) const {
     const double x = above_lowest(a.raw);
-    return V(static_cast<hn::TFromD<D>>(x * 0.5 * std::erfc(x * -0x1.6a09e667f3bcdp-1)));
+    if (x > 40) return a;  // also where the difference below would be infinity minus infinity
+    // -x / sqrt(2), and to first order what its rounding changes.
+    const double scaled = x * -0x1.6a09e667f3bcdp-1;
+    const double lost = std::fma(x, -0x1.6a09e667f3bcdp-1, -scaled) + x * 0x1.bdd3413b26456p-55;
+    const double slope = 0x1.20dd750429b6dp0 * std::exp(-scaled * scaled);  // 2 / sqrt(pi) e^-y^2
+    return V(static_cast<hn::TFromD<D>>(x * 0.5 * (std::erfc(scaled) - lost * slope)));
   }
 };
 
@@ -105,10 +110,6 @@ struct GeluTanh {
   }
 };
 
-struct LibraryErfc {
-  double operator()(double x) const { return std::erfc(x); }
-};
-
 // x Phi(x): with t = |x| and q = t Phi(-t) it is max(x, 0) - q. Phi(-t) is
 // e^(-t^2 / 2) times a slowly falling function, here a quotient of polynomials.
 struct Gelu {
@@ -129,9 +130,11 @@ struct Gelu {
       const V q = math::scale_by_power(d, hn::Div(top, math::polynomial(d, t, kBottom)), n);
       return hn::Sub(max_or_second(d, hn::Zero(d), a), q);
     } else {
-      const V tail = math::by_lane(LibraryErfc(), d, hn::Mul(a, hn::Set(d, -0x1.6a09e667f3bcdp-1)));
-      const V finite = max_or_second(d, hn::Set(d, -1000.0), a);
-      return hn::Mul(hn::Mul(finite, hn::Set(d, 0.5)), tail);
+      const V t = min_or_second(d, hn::Set(d, 38.6), hn::Abs(a));
+      const V x = hn::Mul(t, hn::Set(d, 0x1.6a09e667f3bcdp-1));
+      const V half = hn::Set(d, 0.5);
+      const V q = math::gaussian_tail(d, t, half, x, hn::Mul(t, half));
+      return hn::Sub(max_or_second(d, hn::Zero(d), a), q);
     }
   }
 };

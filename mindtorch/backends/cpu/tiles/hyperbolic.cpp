@@ -52,71 +52,71 @@ struct Tanh {
   }
 };
 
-// Most others of float32 go through float64, where their textbook forms are accurate enough: none
-// loses more than half of its 53 bits.
-struct Sinh {
+// The others of float32 go through float64.
+template <class InDouble>
+struct Widened {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V a) const {
     return math::through_double(InDouble(), d, a);
   }
-  struct InDouble {
-    template <class D, class V>
-    HWY_INLINE V operator()(D d, V a) const {
-      const V t = math::expm1(d, hn::Abs(a));
-      const V sum = hn::Add(t, hn::Div(t, hn::Add(t, hn::Set(d, 1.0))));
-      // expm1 of infinity would give inf / inf.
-      const V safe = hn::IfThenElse(hn::Eq(t, math::infinity(d)), t, sum);
-      return hn::CopySign(hn::Mul(safe, hn::Set(d, 0.5)), a);
-    }
-  };
+};
+
+// A quarter of e^x has room where e^x overflows. Beyond 40 its reciprocal no longer counts.
+struct Sinh {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    const V x = min_or_second(d, hn::Set(d, 710.5), hn::Abs(a));
+    const auto n = math::reduce_exp(d, x);
+    const V scale = math::power_of_two(d, hn::Sub(n.whole, hn::Set(d, 2.0)));
+    const V p = math::expm1_of_rest(d, n.rest);
+    const V quarter = hn::MulAdd(scale, p, hn::Sub(scale, hn::Set(d, 0.25)));
+    const V half = hn::Add(quarter, quarter);
+    const V bottom = hn::MulAdd(half, hn::Set(d, 2.0), hn::Set(d, 1.0));
+    const V sum = hn::Add(half, hn::Div(half, bottom));
+    return hn::CopySign(hn::IfThenElse(hn::Gt(x, hn::Set(d, 40.0)), half, sum), a);
+  }
 };
 struct Cosh {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V a) const {
-    return math::through_double(InDouble(), d, a);
+    const V x = min_or_second(d, hn::Set(d, 710.5), hn::Abs(a));
+    const auto n = math::reduce_exp(d, x);
+    const V scale = math::power_of_two(d, hn::Sub(n.whole, hn::Set(d, 2.0)));
+    const V quarter = hn::Mul(scale, math::exp_of_rest<true>(d, n.rest));
+    const V half = hn::Add(quarter, quarter);
+    return hn::Add(half, hn::Div(hn::Set(d, 0.25), half));
   }
-  struct InDouble {
-    template <class D, class V>
-    HWY_INLINE V operator()(D d, V a) const {
-      const V e = math::exp(d, hn::Abs(a));
-      const V half = hn::Set(d, 0.5);
-      return hn::MulAdd(e, half, hn::Div(half, e));
-    }
-  };
 };
+
+// log(x + sqrt(x^2 + 1)) with the 1 of the logarithm taken out, so that small x keeps its digits;
+// log(2x) where the square would overflow.
 struct Asinh {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V a) const {
-    return math::through_double(InDouble(), d, a);
+    const V one = hn::Set(d, 1.0);
+    const V x = hn::Abs(a);
+    const auto large = hn::Gt(x, hn::Set(d, 0x1p28));
+    const V square = hn::Mul(x, x);
+    const V root = hn::Sqrt(hn::Add(square, one));
+    const V above_one = hn::Add(x, hn::Div(square, hn::Add(one, root)));
+    const V logarithm = math::log1p(d, hn::IfThenElse(large, hn::Sub(x, one), above_one));
+    const V ln2 = hn::IfThenElseZero(large, hn::Set(d, 0x1.62e42fefa39efp-1));
+    return hn::CopySign(hn::Add(logarithm, ln2), a);
   }
-  struct InDouble {
-    template <class D, class V>
-    HWY_INLINE V operator()(D d, V a) const {
-      const V x = hn::Abs(a);
-      const V root = hn::Sqrt(hn::MulAdd(x, x, hn::Set(d, 1.0)));
-      const V large = math::log(d, hn::Add(x, root));
-      // Below 2^-12 the sum keeps too little of x; two terms of the series are exact to 2^-50.
-      const V small = hn::NegMulAdd(hn::Mul(x, hn::Set(d, 1.0 / 6)), hn::Mul(x, x), x);
-      const V result = hn::IfThenElse(hn::Lt(x, hn::Set(d, 0x1p-12)), small, large);
-      return hn::CopySign(result, a);
-    }
-  };
 };
 struct Acosh {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V a) const {
-    return math::through_double(InDouble(), d, a);
+    const V one = hn::Set(d, 1.0);
+    const auto large = hn::Gt(a, hn::Set(d, 0x1p28));
+    const V t = hn::Sub(a, one);
+    const V above_one = hn::Add(t, hn::Sqrt(hn::MulAdd(t, t, hn::Add(t, t))));
+    const V logarithm = math::log1p(d, hn::IfThenElse(large, t, above_one));
+    const V ln2 = hn::IfThenElseZero(large, hn::Set(d, 0x1.62e42fefa39efp-1));
+    return hn::IfThenElse(hn::Lt(a, one), math::nan(d), hn::Add(logarithm, ln2));
   }
-  struct InDouble {
-    template <class D, class V>
-    HWY_INLINE V operator()(D d, V a) const {
-      const V one = hn::Set(d, 1.0);
-      const V root = hn::Sqrt(hn::Mul(hn::Sub(a, one), hn::Add(a, one)));
-      const V result = math::log(d, hn::Add(a, root));
-      return hn::IfThenElse(hn::Lt(a, one), math::nan(d), result);
-    }
-  };
 };
+
 // On |x|, so that the logarithm's argument stays above 1.
 struct Atanh {
   template <class D, class V>
@@ -148,11 +148,16 @@ void hyperbolic(TileTable& table) {
 #if HWY_TARGET != HWY_SCALAR
   table.add(Pointwise::kTanh, DType::kFloat32, &map_tile<Tanh, float>);
   table.add(Pointwise::kTanh, DType::kFloat64, &map_tile<Tanh, double, 2>);
-  table.add(Pointwise::kSinh, DType::kFloat32, &map_tile<Sinh, float, 1>);
-  table.add(Pointwise::kCosh, DType::kFloat32, &map_tile<Cosh, float, 1>);
-  table.add(Pointwise::kAsinh, DType::kFloat32, &map_tile<Asinh, float, 1>);
-  table.add(Pointwise::kAcosh, DType::kFloat32, &map_tile<Acosh, float, 1>);
+  table.add(Pointwise::kSinh, DType::kFloat32, &map_tile<Widened<Sinh>, float, 1>);
+  table.add(Pointwise::kSinh, DType::kFloat64, &map_tile<Sinh, double, 1>);
+  table.add(Pointwise::kCosh, DType::kFloat32, &map_tile<Widened<Cosh>, float, 1>);
+  table.add(Pointwise::kCosh, DType::kFloat64, &map_tile<Cosh, double, 1>);
+  table.add(Pointwise::kAsinh, DType::kFloat32, &map_tile<Widened<Asinh>, float, 1>);
+  table.add(Pointwise::kAsinh, DType::kFloat64, &map_tile<Asinh, double, 1>);
+  table.add(Pointwise::kAcosh, DType::kFloat32, &map_tile<Widened<Acosh>, float, 1>);
+  table.add(Pointwise::kAcosh, DType::kFloat64, &map_tile<Acosh, double, 1>);
   table.add(Pointwise::kAtanh, DType::kFloat32, &map_tile<Atanh, float, 2>);
+  table.add(Pointwise::kAtanh, DType::kFloat64, &map_tile<Atanh, double, 1>);
 #endif
 }
 

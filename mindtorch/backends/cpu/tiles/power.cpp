@@ -82,6 +82,24 @@ struct HypotDouble {
   }
 };
 
+// In float64 the squares could overflow or vanish: both operands are scaled by a power of two that
+// brings the larger one near 1.
+struct Hypot {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a, V b) const {
+    const hn::RebindToUnsigned<D> du;
+    const auto mask = hn::Set(du, uint64_t{0x7ff} << 52);
+    const V big = hn::Max(hn::Abs(a), hn::Abs(b));
+    const auto exponent = hn::And(hn::BitCast(du, big), mask);
+    const auto limited = hn::BitCast(du, hn::Min(hn::BitCast(d, exponent), hn::Set(d, 0x1p1022)));
+    const auto up = hn::Sub(hn::Set(du, uint64_t{2046} << 52), limited);
+    const V shrink = hn::BitCast(d, up);
+    const V grow = hn::BitCast(d, hn::Sub(hn::Set(du, uint64_t{2046} << 52), up));
+    const V root = HypotDouble()(d, hn::Mul(a, shrink), hn::Mul(b, shrink));
+    return hn::Mul(root, grow);
+  }
+};
+
 // |a|^b = 2^(b log2 |a|) to 34 bits, which is what a float32 needs; then the sign and the cases
 // that the C standard lists for pow.
 struct PowDouble {
@@ -163,6 +181,7 @@ void power(TileTable& table) {
 #if HWY_TARGET != HWY_SCALAR
   table.add(Pointwise::kPow, DType::kFloat32, &map_tile<Widened<PowDouble>, float, 1>);
   table.add(Pointwise::kHypot, DType::kFloat32, &map_tile<Widened<HypotDouble>, float, 2>);
+  table.add(Pointwise::kHypot, DType::kFloat64, &map_tile<Hypot, double, 2>);
 #endif
 }
 

@@ -19,6 +19,7 @@ TileTable build_tables() {
   add_power(table);
   add_trigonometry(table);
   add_hyperbolic(table);
+  add_error_function(table);
   add_special(table);
   add_activation(table);
   add_casts(table);

@@ -34,6 +34,7 @@ void add_exponential(TileTable& table);
 void add_power(TileTable& table);
 void add_trigonometry(TileTable& table);
 void add_hyperbolic(TileTable& table);
+void add_error_function(TileTable& table);
 void add_special(TileTable& table);
 void add_activation(TileTable& table);
 void add_casts(TileTable& table);

@@ -65,102 +65,135 @@ struct LibraryAtan2 { template <class T> T operator()(T y, T x) const { return s
 
 #if HWY_TARGET != HWY_SCALAR
 
+// pi / 2 and what its rounding left out.
+template <class D>
+HWY_INLINE hn::Vec<D> half_pi(D d) {
+  return math::constant(d, 0x1.921fb6p0f, 0x1.921fb54442d18p0);
+}
+template <class D>
+HWY_INLINE hn::Vec<D> half_pi_low(D d) {
+  return math::constant(d, -0x1.777a5cp-25f, 0x1.1a62633145c07p-54);
+}
+
 // asin(s) for s in [0, 1/2], given s and its square.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V asin_small(D d, V s, V square) {
-  static constexpr float kTerms[] = {0x1.55554cp-3f, 0x1.3338acp-4f, 0x1.6ca80ep-5f,
-                                     0x1.04c3fp-5f,  0x1.d692a2p-7f, 0x1.3415f6p-5f};
-  const V p = math::polynomial(d, square, kTerms);
+  V p;
+  if constexpr (math::kIsFloat32<D>) {
+    static constexpr float kTerms[] = {0x1.55554cp-3f, 0x1.3338acp-4f, 0x1.6ca80ep-5f,
+                                       0x1.04c3fp-5f,  0x1.d692a2p-7f, 0x1.3415f6p-5f};
+    p = math::polynomial(d, square, kTerms);
+  } else {
+    static constexpr double kTerms[] = {
+        0x1.5555555555577p-3, 0x1.333333332e10bp-4, 0x1.6db6db7215438p-5, 0x1.f1c71a9395849p-6,
+        0x1.6e8bdf0d32e36p-6, 0x1.1c49ecd4ce882p-6, 0x1.ca1fe9e43f3b2p-7, 0x1.75825ce8741b5p-7,
+        0x1.614f74a089937p-7, 0x1.e4c871fa9927ap-9, 0x1.63fc610025f78p-6, -0x1.588b0b92dca43p-6,
+        0x1.0b74b9263df0cp-5};
+    p = math::polynomial(d, square, kTerms);
+  }
   return hn::MulAdd(hn::Mul(p, square), s, s);
 }
 
-// Beyond 1/2 through asin(x) = pi/2 - 2 asin(sqrt((1 - x) / 2)), where 1 - x is exact. pi/2 comes
-// in two parts.
+// Beyond 1/2 through asin(x) = pi/2 - 2 asin(sqrt((1 - x) / 2)), where 1 - x is exact.
+template <class D>
+struct FoldedAsin {
+  hn::Vec<D> small;
+  hn::Mask<D> large;
+
+  HWY_INLINE FoldedAsin(D d, hn::Vec<D> x) {
+    const auto half = math::constant(d, 0.5);
+    large = hn::Gt(x, half);
+    const auto complement = hn::Mul(hn::Sub(math::constant(d, 1), x), half);
+    const auto square = hn::IfThenElse(large, complement, hn::Mul(x, x));
+    small = asin_small(d, hn::IfThenElse(large, hn::Sqrt(complement), x), square);
+  }
+};
 struct Asin {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V a) const {
-    const V x = hn::Abs(a);
-    const V half = hn::Set(d, 0.5f);
-    const auto large = hn::Gt(x, half);
-    const V complement = hn::Mul(hn::Sub(hn::Set(d, 1.0f), x), half);
-    const V square = hn::IfThenElse(large, complement, hn::Mul(x, x));
-    const V s = hn::IfThenElse(large, hn::Sqrt(complement), x);
-    const V small = asin_small(d, s, square);
-    const V folded = hn::Add(hn::NegMulAdd(hn::Set(d, 2.0f), small, hn::Set(d, 0x1.921fb6p0f)),
-                             hn::Set(d, -0x1.777a5cp-25f));
-    return hn::CopySign(hn::IfThenElse(large, folded, small), a);
+    const FoldedAsin<D> f(d, hn::Abs(a));
+    const V folded =
+        hn::Add(hn::NegMulAdd(math::constant(d, 2), f.small, half_pi(d)), half_pi_low(d));
+    return hn::CopySign(hn::IfThenElse(f.large, folded, f.small), a);
   }
 };
 struct Acos {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V a) const {
-    const V x = hn::Abs(a);
-    const V half = hn::Set(d, 0.5f);
-    const auto large = hn::Gt(x, half);
-    const V complement = hn::Mul(hn::Sub(hn::Set(d, 1.0f), x), half);
-    const V square = hn::IfThenElse(large, complement, hn::Mul(x, x));
-    const V s = hn::IfThenElse(large, hn::Sqrt(complement), x);
-    const V small = asin_small(d, s, square);
     // acos(x) = 2 asin(s) for x > 1/2, pi minus that for x < -1/2, pi/2 - asin(x) between.
-    const V twice = hn::Add(small, small);
-    const V low = hn::Set(d, -0x1.777a5cp-25f);
-    const V pi_minus = hn::Sub(hn::Set(d, 0x1.921fb6p1f), hn::Sub(twice, hn::Add(low, low)));
+    const FoldedAsin<D> f(d, hn::Abs(a));
+    const V pi = hn::Add(half_pi(d), half_pi(d));
+    const V pi_low = hn::Add(half_pi_low(d), half_pi_low(d));
+    const V twice = hn::Add(f.small, f.small);
+    const V pi_minus = hn::Sub(pi, hn::Sub(twice, pi_low));
     const V outer = hn::IfThenElse(hn::Lt(a, hn::Zero(d)), pi_minus, twice);
-    const V inner = hn::Sub(hn::Set(d, 0x1.921fb6p0f), hn::Sub(hn::CopySign(small, a), low));
-    return hn::IfThenElse(large, outer, inner);
+    const V inner = hn::Sub(half_pi(d), hn::Sub(hn::CopySign(f.small, a), half_pi_low(d)));
+    return hn::IfThenElse(f.large, outer, inner);
   }
 };
 
-// atan(t) - t for t in [0, 1].
+// atan(top / bottom) for 0 <= top <= bottom, bottom > 0. float64 also folds at 22.5 degrees, which
+// halves the length of its polynomial.
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE V atan_correction(D d, V t) {
-  static constexpr float kTerms[] = {-0x1.55553ep-2f, 0x1.9991e4p-3f, -0x1.2420a6p-3f,
-                                     0x1.c08f38p-4f,  -0x1.58167p-4f, 0x1.da6828p-5f,
-                                     -0x1.fe1aap-6f,  0x1.64f01p-7f,  -0x1.d5041cp-10f};
-  const V z = hn::Mul(t, t);
-  return hn::Mul(hn::Mul(math::polynomial(d, z, kTerms), z), t);
+HWY_INLINE V atan_of_ratio(D d, V top, V bottom) {
+  if constexpr (math::kIsFloat32<D>) {
+    static constexpr float kTerms[] = {-0x1.55553ep-2f, 0x1.9991e4p-3f, -0x1.2420a6p-3f,
+                                       0x1.c08f38p-4f,  -0x1.58167p-4f, 0x1.da6828p-5f,
+                                       -0x1.fe1aap-6f,  0x1.64f01p-7f,  -0x1.d5041cp-10f};
+    const V t = hn::Div(top, bottom);
+    const V z = hn::Mul(t, t);
+    return hn::MulAdd(hn::Mul(math::polynomial(d, z, kTerms), z), t, t);
+  } else {
+    static constexpr double kTerms[] = {
+        -0x1.5555555555554p-2, 0x1.9999999999584p-3, -0x1.249249246f58ap-3, 0x1.c71c71b458a16p-4,
+        -0x1.745d14503e8b2p-4, 0x1.3b1364ef2cd63p-4, -0x1.110beb6723de6p-4, 0x1.e167ba2f5885ep-5,
+        -0x1.ab3bec3b13e76p-5, 0x1.6fe4d3844ed21p-5, -0x1.0fd517e0c983cp-5, 0x1.e84be795b6f7cp-7};
+    const auto steep = hn::Gt(top, hn::Mul(bottom, hn::Set(d, 0.4142135623730951)));
+    const V numerator = hn::IfThenElse(steep, hn::Sub(top, bottom), top);
+    const V t = hn::Div(numerator, hn::IfThenElse(steep, hn::Add(top, bottom), bottom));
+    const V z = hn::Mul(t, t);
+    const V small = hn::Mul(hn::Mul(math::polynomial(d, z, kTerms), z), t);
+    const V eighth = hn::IfThenElseZero(steep, hn::Mul(half_pi(d), hn::Set(d, 0.5)));
+    const V low = hn::IfThenElseZero(steep, hn::Mul(half_pi_low(d), hn::Set(d, 0.5)));
+    return hn::Add(eighth, hn::Add(t, hn::Add(small, low)));
+  }
 }
 struct Atan {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V a) const {
     const V x = hn::Abs(a);
-    const V one = hn::Set(d, 1.0f);
+    const V one = math::constant(d, 1);
     const auto large = hn::Gt(x, one);
-    const V t = hn::Div(hn::IfThenElse(large, one, x), hn::IfThenElse(large, x, one));
-    const V c = atan_correction(d, t);
-    const V low = hn::Set(d, -0x1.777a5cp-25f);
-    const V folded = hn::Sub(hn::Set(d, 0x1.921fb6p0f), hn::Add(t, hn::Sub(c, low)));
-    return hn::CopySign(hn::IfThenElse(large, folded, hn::Add(t, c)), a);
+    const V angle = atan_of_ratio(d, hn::IfThenElse(large, one, x), hn::IfThenElse(large, x, one));
+    const V folded = hn::Sub(half_pi(d), hn::Sub(angle, half_pi_low(d)));
+    return hn::CopySign(hn::IfThenElse(large, folded, angle), a);
   }
 };
 struct Atan2 {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V y, V x) const {
-    const V top = hn::Abs(y);
+    const V up = hn::Abs(y);
     const V side = hn::Abs(x);
     const V zero = hn::Zero(d);
-    const V big = hn::Max(top, side);
+    const V one = math::constant(d, 1);
+    const V big = hn::Max(up, side);
     // Zero by zero is an angle of 0, infinity by infinity one of 45 degrees.
-    const auto equal = hn::Eq(top, side);
-    const V ratio = hn::Div(hn::Min(top, side), big);
-    const V diagonal = hn::IfThenElse(hn::Eq(big, zero), zero, hn::Set(d, 1.0f));
-    const V t = hn::IfThenElse(equal, diagonal, ratio);
-    V angle = hn::Add(t, atan_correction(d, t));
-    angle = hn::IfThenElse(hn::Gt(top, side), fold(d, hn::Set(d, 0x1.921fb6p0f), angle, 1), angle);
+    const auto equal = hn::Eq(up, side);
+    const V diagonal = hn::IfThenElse(hn::Eq(big, zero), zero, one);
+    // Halves, so that the sum of two large numbers does not overflow. Nothing is lost: where the
+    // operands are subnormal they are doubled instead.
+    const V scale = hn::IfThenElse(hn::Gt(big, one), math::constant(d, 0.5), math::constant(d, 2));
+    const V top = hn::IfThenElse(equal, diagonal, hn::Mul(hn::Min(up, side), scale));
+    const V bottom = hn::IfThenElse(equal, one, hn::Mul(big, scale));
+    V angle = atan_of_ratio(d, top, bottom);
+    const V steep = hn::Sub(half_pi(d), hn::Sub(angle, half_pi_low(d)));
+    angle = hn::IfThenElse(hn::Gt(up, side), steep, angle);
     const hn::RebindToSigned<D> di;
     const auto behind = hn::RebindMask(d, hn::Lt(hn::BitCast(di, x), hn::Zero(di)));
-    angle = hn::IfThenElse(behind, fold(d, hn::Set(d, 0x1.921fb6p1f), angle, 2), angle);
-    angle = hn::CopySign(angle, y);
-    const auto nan = hn::Or(hn::IsNaN(x), hn::IsNaN(y));
-    return hn::IfThenElse(nan, math::nan(d), angle);
-  }
-
- private:
-  // `whole` is `count` quarter turns, rounded; `low` what the rounding of one left out.
-  template <class D, class V>
-  static HWY_INLINE V fold(D d, V whole, V angle, int count) {
-    const V low = hn::Set(d, -0x1.777a5cp-25f * static_cast<float>(count));
-    return hn::Sub(whole, hn::Sub(angle, low));
+    const V pi_low = hn::Add(half_pi_low(d), half_pi_low(d));
+    const V back = hn::Sub(hn::Add(half_pi(d), half_pi(d)), hn::Sub(angle, pi_low));
+    angle = hn::CopySign(hn::IfThenElse(behind, back, angle), y);
+    return hn::IfThenElse(hn::Or(hn::IsNaN(x), hn::IsNaN(y)), math::nan(d), angle);
   }
 };
 
@@ -192,6 +225,10 @@ void trigonometry(TileTable& table) {
   table.add(Pointwise::kAcos, DType::kFloat32, &map_tile<Acos, float, 2>);
   table.add(Pointwise::kAtan, DType::kFloat32, &map_tile<Atan, float, 2>);
   table.add(Pointwise::kAtan2, DType::kFloat32, &map_tile<Atan2, float, 2>);
+  table.add(Pointwise::kAsin, DType::kFloat64, &map_tile<Asin, double, 1>);
+  table.add(Pointwise::kAcos, DType::kFloat64, &map_tile<Acos, double, 1>);
+  table.add(Pointwise::kAtan, DType::kFloat64, &map_tile<Atan, double, 1>);
+  table.add(Pointwise::kAtan2, DType::kFloat64, &map_tile<Atan2, double, 1>);
 #endif
 }
 

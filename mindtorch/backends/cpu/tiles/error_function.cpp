@@ -1,0 +1,207 @@
+// The error function, its complement and its inverse.
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "mindtorch/backends/cpu/tiles/error_function.cpp"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+
+#include "mindtorch/backends/cpu/tiles/erf-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mindtorch::cpu::HWY_NAMESPACE {
+namespace {
+
+#if HWY_TARGET == HWY_SCALAR
+
+// clang-format off
+struct LibraryErf { template <class T> T operator()(T x) const { return std::erf(x); } };
+struct LibraryErfc { template <class T> T operator()(T x) const { return std::erfc(x); } };
+// clang-format on
+
+// A rough closed form, then two steps of Halley's method, each of which triples the digits. Near
+// the ends the residual is taken from erfc, which still has its digits there.
+struct ErfinvByIteration {
+  double operator()(double y) const {
+    const double magnitude = std::fabs(y);
+    if (!(magnitude < 1)) {
+      if (magnitude == 1) return std::copysign(std::numeric_limits<double>::infinity(), y);
+      return std::numeric_limits<double>::quiet_NaN();
+    }
+    if (magnitude < 1e-9) return y * 0x1.c5bf891b4ef6bp-1;  // sqrt(pi) / 2
+    const double logarithm = std::log((1 - magnitude) * (1 + magnitude));
+    const double t = 4.3307467508 + logarithm / 2;  // 2 / (0.147 pi)
+    double x = std::sqrt(std::sqrt(t * t - logarithm / 0.147) - t);
+    for (int step = 0; step < 2; ++step) {
+      const double residual =
+          magnitude < 0.5 ? std::erf(x) - magnitude : (1 - magnitude) - std::erfc(x);
+      const double newton = residual / (0x1.20dd750429b6dp0 * std::exp(-x * x));  // 2 / sqrt(pi)
+      x -= newton / (1 + x * newton);
+    }
+    return std::copysign(x, y);
+  }
+  float operator()(float y) const { return static_cast<float>((*this)(static_cast<double>(y))); }
+};
+
+#else
+
+// Up to 1 an odd polynomial; beyond, 1 - e^-Q with a polynomial Q, exact enough since what is
+// subtracted from 1 is small.
+struct ErfFloat {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    static constexpr float kNear[] = {0x1.06eba8p-3f,  -0x1.81273ep-2f, 0x1.ce2ce6p-4f,
+                                      -0x1.b7f71ap-6f, 0x1.53f224p-8f,  -0x1.a3515ep-11f,
+                                      0x1.4771fcp-14f};
+    static constexpr float kFar[] = {0x1.6e751ep-12f, 0x1.2086c8p0f,   0x1.46c20cp-1f,
+                                     0x1.a621b6p-4f,  -0x1.656ce8p-6f, 0x1.819f46p-9f,
+                                     -0x1.85aeeap-13f};
+    const V one = hn::Set(d, 1.0f);
+    const V x = min_or_second(d, hn::Set(d, 4.0f), hn::Abs(a));
+    const V square = hn::Mul(x, x);
+    const V close = hn::MulAdd(math::polynomial(d, square, kNear), x, x);
+    const auto n = math::reduce_exp(d, hn::Neg(math::polynomial(d, x, kFar)));
+    const V rest = math::exp_of_rest(d, n.rest);
+    const V far = hn::NegMulAdd(rest, math::power_of_two(d, n.whole), one);
+    return hn::CopySign(hn::IfThenElse(hn::Gt(x, one), far, close), a);
+  }
+};
+
+struct ErfDouble {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    const V one = hn::Set(d, 1.0);
+    const V x = min_or_second(d, hn::Set(d, 6.0), hn::Abs(a));
+    const V far = hn::Sub(one, math::erfc_of_positive(d, x));
+    const V close = math::erf_of_small(d, min_or_second(d, one, x));
+    return hn::CopySign(hn::IfThenElse(hn::Gt(x, one), far, close), a);
+  }
+};
+
+struct ErfcDouble {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    const V tail = math::erfc_of_positive(d, hn::Abs(a));
+    return hn::IfThenElse(hn::Lt(a, hn::Zero(d)), hn::Sub(hn::Set(d, 2.0), tail), tail);
+  }
+};
+
+// The same in float64, to the accuracy that float32 needs: e^(-x^2) times a shorter quotient.
+struct ErfcFloat {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    return math::through_double(InDouble(), d, a);
+  }
+  struct InDouble {
+    template <class D, class V>
+    HWY_INLINE V operator()(D d, V a) const {
+      static constexpr double kTop[] = {1.0,
+                                        0x1.9da0a4ebc409p+0,
+                                        0x1.4867fc0056065p+0,
+                                        0x1.39d9e09068072p-1,
+                                        0x1.78dfdad52cb74p-3,
+                                        0x1.0e29575afc669p-5,
+                                        0x1.6f87ef5691836p-9};
+      static constexpr double kBottom[] = {1.0,
+                                           0x1.5f3f0cf85ff34p+1,
+                                           0x1.b08ac687bf537p+1,
+                                           0x1.37938a33a4d36p+1,
+                                           0x1.1da127236978ep+0,
+                                           0x1.508a343ce7947p-2,
+                                           0x1.ded95e92facadp-5,
+                                           0x1.45b73fe328d6p-8};
+      const V x = min_or_second(d, hn::Set(d, 12.0), hn::Abs(a));
+      const V fall = math::exp_negative(d, hn::Neg(hn::Mul(x, x)));
+      const V top = hn::Mul(math::polynomial(d, x, kTop), fall);
+      const V tail = hn::Div(top, math::polynomial(d, x, kBottom));
+      return hn::IfThenElse(hn::Lt(a, hn::Zero(d)), hn::Sub(hn::Set(d, 2.0), tail), tail);
+    }
+  };
+};
+
+// y times a function of w = -log(1 - y^2): a polynomial in w in the middle, in sqrt(w) at the ends.
+template <size_t kEndTerms, class D, class V = hn::Vec<D>>
+HWY_INLINE V erfinv_guess(D d, V y, const double (&ends)[kEndTerms]) {
+  static constexpr double kMiddle[] = {
+      0x1.805c5d07444c3p+0,  0x1.f91e8b0ae9eb8p-3,   -0x1.11c4202df0f24p-8,  -0x1.486645f487b28p-10,
+      0x1.c9c59a0f51d17p-13, -0x1.4cfcbdeb6c3b0p-18, -0x1.ccfc8a0468f23p-19, 0x1.f43eb8d0eca75p-22,
+      0x1.35e4ce00e8e74p-26, -0x1.2d6d26c7e9158p-27, 0x1.70db719871accp-32};
+  const V one = hn::Set(d, 1.0);
+  const V w = hn::Neg(math::log(d, hn::Mul(hn::Sub(one, y), hn::Add(one, y))));
+  const V inner = math::polynomial(d, hn::Sub(w, hn::Set(d, 2.5)), kMiddle);
+  const V outer = math::polynomial(d, hn::Sub(hn::Sqrt(w), hn::Set(d, 3.0)), ends);
+  return hn::Mul(y, hn::IfThenElse(hn::Lt(w, hn::Set(d, 5.0)), inner, outer));
+}
+
+struct ErfinvInDouble {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    static constexpr double kEnds[] = {0x1.6a9efbdbdcff3p+1,   0x1.006dc5486f6aep+0,
+                                       0x1.3580cdfed4ff2p-7,   -0x1.f484703754962p-8,
+                                       0x1.74b3907f5fe3ap-8,   -0x1.d784f2a3ba43fp-9,
+                                       0x1.854f606fff71ap-10,  -0x1.dc4a422dc2aacp-15,
+                                       -0x1.449f1db6f0b35p-12, 0x1.e553248dd0952p-14};
+    const V result = erfinv_guess(d, a, kEnds);
+    const auto end = hn::Eq(hn::Abs(a), hn::Set(d, 1.0));
+    return hn::IfThenElse(end, hn::CopySign(math::infinity(d), a), result);
+  }
+};
+struct ErfinvFloat {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    return math::through_double(ErfinvInDouble(), d, a);
+  }
+};
+
+// In float64 one step of Halley's method follows, which triples the digits of a guess good to 20
+// bits. Near the ends the residual is taken from erfc, which still has its digits there.
+struct ErfinvDouble {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    static constexpr double kEnds[] = {
+        0x1.6a9ef7672302cp+1,  0x1.006eb78e486c4p+0,  0x1.35fd93cc8dd9cp-7,  -0x1.fd4d8212db355p-8,
+        0x1.754ddcf44469ep-8,  -0x1.aa04fe396ac56p-9, 0x1.418193f936647p-10, -0x1.20ab6a17bc705p-12,
+        0x1.0cc11e9fd211ap-15, -0x1.7367304cc3905p-20};
+    const V one = hn::Set(d, 1.0);
+    const V y = hn::Abs(a);
+    const V x = erfinv_guess(d, y, kEnds);
+    const V rise = math::exp(d, hn::Mul(x, x));
+    const V scaled_erfc = hn::Div(math::scaled_erfc_top(d, x), math::scaled_erfc_bottom(d, x));
+    const V outer = hn::MulSub(hn::Sub(one, y), rise, scaled_erfc);
+    const V inner = hn::Mul(hn::Sub(math::erf_of_small(d, x), y), rise);
+    const V residual = hn::IfThenElse(hn::Lt(y, hn::Set(d, 0.5)), inner, outer);
+    const V newton = hn::Mul(residual, hn::Set(d, 0x1.c5bf891b4ef6bp-1));  // sqrt(pi) / 2
+    const V better = hn::Sub(x, hn::Div(newton, hn::MulAdd(x, newton, one)));
+    return hn::CopySign(hn::IfThenElse(hn::Eq(y, one), math::infinity(d), better), a);
+  }
+};
+
+#endif
+
+}  // namespace
+
+void error_function(TileTable& table) {
+#if HWY_TARGET == HWY_SCALAR
+  table.add(Pointwise::kErf, DType::kFloat32, &scalar_tile<LibraryErf, float, 1>);
+  table.add(Pointwise::kErf, DType::kFloat64, &scalar_tile<LibraryErf, double, 1>);
+  table.add(Pointwise::kErfc, DType::kFloat32, &scalar_tile<LibraryErfc, float, 1>);
+  table.add(Pointwise::kErfc, DType::kFloat64, &scalar_tile<LibraryErfc, double, 1>);
+  table.add(Pointwise::kErfinv, DType::kFloat32, &scalar_tile<ErfinvByIteration, float, 1>);
+  table.add(Pointwise::kErfinv, DType::kFloat64, &scalar_tile<ErfinvByIteration, double, 1>);
+#else
+  table.add(Pointwise::kErf, DType::kFloat32, &map_tile<ErfFloat, float, 2>);
+  table.add(Pointwise::kErf, DType::kFloat64, &map_tile<ErfDouble, double, 1>);
+  table.add(Pointwise::kErfc, DType::kFloat32, &map_tile<ErfcFloat, float, 1>);
+  table.add(Pointwise::kErfc, DType::kFloat64, &map_tile<ErfcDouble, double, 1>);
+  table.add(Pointwise::kErfinv, DType::kFloat32, &map_tile<ErfinvFloat, float, 1>);
+  table.add(Pointwise::kErfinv, DType::kFloat64, &map_tile<ErfinvDouble, double, 1>);
+#endif
+}
+
+}  // namespace mindtorch::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mindtorch::cpu {
+HWY_EXPORT(error_function);
+void add_error_function(TileTable& table) { HWY_DYNAMIC_DISPATCH(error_function)(table); }
+}  // namespace mindtorch::cpu
+#endif
