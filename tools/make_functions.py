@@ -279,8 +279,7 @@ def generate(definitions, output):
         args = ", ".join(["*this", *argument_names(function)[1:]])
         params = signature(function, False, False, skip_self=True)
         bodies.append(
-            f"{result} Tensor::{name}({params}) const {{\n"
-            f"  return mindtorch::{name}({args});\n}}\n"
+            f"{result} Tensor::{name}({params}) const {{\n  return mindtorch::{name}({args});\n}}\n"
         )
     write(
         output / "mindtorch/functional/functions.h",
