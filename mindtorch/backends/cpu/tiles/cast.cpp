@@ -5,6 +5,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "mindtorch/backends/cpu/tiles/cast.cpp"
 #include <bit>
+#include <cmath>
 
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "mindtorch/backends/cpu/tiles/tile-inl.h"
@@ -42,20 +43,22 @@ template <class From>
 HWY_NOINLINE void cast_to_uint8(const void* from, void* to, int64_t n) {
   const auto* HWY_RESTRICT in = static_cast<const From*>(from);
   auto* HWY_RESTRICT out = static_cast<uint8_t*>(to);
-  constexpr int64_t kBlock = 64;
+  constexpr int64_t kBlock = 1024;
   for (int64_t begin = 0; begin < n; begin += kBlock) {
-    const int64_t end = begin + kBlock < n ? begin + kBlock : n;
-    int outside = 0;
-    for (int64_t i = begin; i < end; ++i) {
-      outside |= (in[i] > From{-0x1p31} && in[i] < From{0x1p31}) ? 0 : 1;
+    const int64_t count = begin + kBlock < n ? kBlock : n - begin;
+    const From* HWY_RESTRICT block = in + begin;
+    uint8_t* HWY_RESTRICT result = out + begin;
+    int32_t outside = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      outside += std::fabs(block[i]) < From{0x1p31} ? 0 : 1;  // also counts NaN
     }
     if (outside == 0) {
-      for (int64_t i = begin; i < end; ++i) {
-        out[i] = static_cast<uint8_t>(static_cast<int32_t>(in[i]));
+      for (int64_t i = 0; i < count; ++i) {
+        result[i] = static_cast<uint8_t>(static_cast<int32_t>(block[i]));
       }
     } else {
-      for (int64_t i = begin; i < end; ++i) {
-        out[i] = static_cast<uint8_t>(static_cast<int64_t>(in[i]));
+      for (int64_t i = 0; i < count; ++i) {
+        result[i] = static_cast<uint8_t>(static_cast<int64_t>(block[i]));
       }
     }
   }

@@ -28,6 +28,39 @@ using Wide = std::conditional_t<kIsHalf<T>, float, T>;
 template <class T>
 using Held = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
 
+#if HWY_TARGET != HWY_SCALAR
+// The 16-bit lanes that belong to the lanes of D.
+template <class D>
+using Bits16 = hn::Rebind<uint16_t, D>;
+
+template <class T, class D>
+HWY_INLINE hn::Vec<D> widen_bits(D d, hn::Vec<Bits16<D>> bits) {
+  if constexpr (std::is_same_v<T, Half>) {
+    return hn::PromoteTo(d, hn::BitCast(hn::Rebind<hwy::float16_t, D>(), bits));
+  } else {
+    const hn::RebindToUnsigned<D> d32;
+    return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(d32, bits)));
+  }
+}
+
+// Rounds to nearest even.
+template <class T, class D>
+HWY_INLINE hn::Vec<Bits16<D>> round_bits(D d, hn::Vec<D> v) {
+  if constexpr (std::is_same_v<T, Half>) {
+    return hn::BitCast(Bits16<D>(), hn::DemoteTo(hn::Rebind<hwy::float16_t, D>(), v));
+  } else {
+    const hn::RebindToSigned<D> di;
+    const hn::RebindToUnsigned<D> du;
+    const auto bits = hn::BitCast(du, v);
+    const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1));
+    const auto rounded = hn::ShiftRight<16>(hn::Add(bits, hn::Add(odd, hn::Set(du, 0x7fff))));
+    const auto nan = hn::RebindMask(du, hn::IsNaN(v));
+    const auto result = hn::IfThenElse(nan, hn::Set(du, 0x7fc0), rounded);
+    return hn::DemoteTo(Bits16<D>(), hn::BitCast(di, result));
+  }
+}
+#endif
+
 template <class T, class D>
 HWY_INLINE hn::Vec<D> load_wide(D d, const T* from) {
   if constexpr (!kIsHalf<T>) {
@@ -36,20 +69,11 @@ HWY_INLINE hn::Vec<D> load_wide(D d, const T* from) {
 #if HWY_TARGET == HWY_SCALAR
     return hn::Set(d, static_cast<float>(*from));
 #else
-    if constexpr (std::is_same_v<T, Half>) {
-      const hn::Rebind<hwy::float16_t, D> d16;
-      return hn::PromoteTo(d, hn::LoadU(d16, reinterpret_cast<const hwy::float16_t*>(from)));
-    } else {
-      const hn::Rebind<uint16_t, D> d16;
-      const hn::RebindToUnsigned<D> d32;
-      const auto bits = hn::LoadU(d16, reinterpret_cast<const uint16_t*>(from));
-      return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(d32, bits)));
-    }
+    return widen_bits<T>(d, hn::LoadU(Bits16<D>(), reinterpret_cast<const uint16_t*>(from)));
 #endif
   }
 }
 
-// Rounds to nearest even.
 template <class T, class D>
 HWY_INLINE void store_wide(D d, hn::Vec<D> v, T* to) {
   if constexpr (!kIsHalf<T>) {
@@ -58,25 +82,41 @@ HWY_INLINE void store_wide(D d, hn::Vec<D> v, T* to) {
 #if HWY_TARGET == HWY_SCALAR
     *to = T(hn::GetLane(v));
 #else
-    if constexpr (std::is_same_v<T, Half>) {
-      const hn::Rebind<hwy::float16_t, D> d16;
-      hn::StoreU(hn::DemoteTo(d16, v), d16, reinterpret_cast<hwy::float16_t*>(to));
-    } else {
-      const hn::Rebind<uint16_t, D> d16;
-      const hn::RebindToSigned<D> di;
-      const hn::RebindToUnsigned<D> du;
-      const auto bits = hn::BitCast(du, v);
-      const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1));
-      const auto rounded = hn::ShiftRight<16>(hn::Add(bits, hn::Add(odd, hn::Set(du, 0x7fff))));
-      const auto nan = hn::RebindMask(du, hn::IsNaN(v));
-      const auto result = hn::IfThenElse(nan, hn::Set(du, 0x7fc0), rounded);
-      hn::StoreU(hn::DemoteTo(d16, hn::BitCast(di, result)), d16, reinterpret_cast<uint16_t*>(to));
-    }
+    hn::StoreU(round_bits<T>(d, v), Bits16<D>(), reinterpret_cast<uint16_t*>(to));
 #endif
   }
 }
 
+#if HWY_TARGET <= HWY_AVX3
+
 // Up to one vector's worth; the lanes beyond `count` hold `fill`.
+template <class T, class D>
+HWY_INLINE hn::Vec<D> load_wide_first(D d, const T* from, size_t count, T fill) {
+  const auto first = hn::FirstN(d, count);
+  hn::Vec<D> v;
+  if constexpr (kIsHalf<T>) {
+    const Bits16<D> d16;
+    const auto* bits = reinterpret_cast<const uint16_t*>(from);
+    v = widen_bits<T>(d, hn::MaskedLoad(hn::FirstN(d16, count), d16, bits));
+  } else {
+    v = hn::MaskedLoad(first, d, from);
+  }
+  return hn::IfThenElse(first, v, hn::Set(d, static_cast<Wide<T>>(fill)));
+}
+
+template <class T, class D>
+HWY_INLINE void store_wide_first(D d, hn::Vec<D> v, T* to, size_t count) {
+  if constexpr (kIsHalf<T>) {
+    const Bits16<D> d16;
+    auto* bits = reinterpret_cast<uint16_t*>(to);
+    hn::BlendedStore(round_bits<T>(d, v), hn::FirstN(d16, count), d16, bits);
+  } else {
+    hn::BlendedStore(v, hn::FirstN(d, count), d, to);
+  }
+}
+
+#else
+
 template <class T, class D>
 HWY_INLINE hn::Vec<D> load_wide_first(D d, const T* from, size_t count, T fill) {
   HWY_ALIGN T lanes[hn::MaxLanes(D())];
@@ -92,15 +132,12 @@ HWY_INLINE void store_wide_first(D d, hn::Vec<D> v, T* to, size_t count) {
   std::memcpy(to, lanes, count * sizeof(T));
 }
 
+#endif
+
 // The sum of all lanes, added in pairs.
 template <class D, class T = hn::TFromD<D>>
 HWY_INLINE T sum_lanes(D d, hn::Vec<D> v) {
-  HWY_ALIGN T lanes[hn::MaxLanes(D())];
-  hn::Store(v, d, lanes);
-  for (size_t step = hn::MaxLanes(D()) / 2; step > 0; step /= 2) {
-    for (size_t i = 0; i < step; ++i) lanes[i] += lanes[i + step];
-  }
-  return lanes[0];
+  return hn::GetLane(hn::SumOfLanes(d, v));
 }
 
 template <class T>
