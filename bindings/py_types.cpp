@@ -190,15 +190,24 @@ PyMethodDef g_named_methods[] = {
     {"__reduce__", &named_reduce, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
-PyType_Slot g_named_slots[] = {
+PyType_Slot g_format_slots[] = {
     {Py_tp_repr, reinterpret_cast<void*>(&named_repr)},
     {Py_tp_methods, g_named_methods},
+    {Py_tp_doc, const_cast<char*>("The order of dimensions in memory: torch.channels_last.")},
+    {0, nullptr},
+};
+PyType_Slot g_layout_slots[] = {
+    {Py_tp_repr, reinterpret_cast<void*>(&named_repr)},
+    {Py_tp_methods, g_named_methods},
+    {Py_tp_doc, const_cast<char*>("How a tensor is stored; always torch.strided.")},
     {0, nullptr},
 };
 PyType_Spec g_format_spec = {"mindtorch_v2.memory_format", sizeof(PyNamed), 0,
-                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, g_named_slots};
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                             g_format_slots};
 PyType_Spec g_layout_spec = {"mindtorch_v2.layout", sizeof(PyNamed), 0,
-                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, g_named_slots};
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                             g_layout_slots};
 
 // Size
 

@@ -32,7 +32,7 @@ class _Mode:
     _grad = None
     _inference = None
 
-    def __new__(cls, function=None, **kwargs):
+    def __new__(cls, function=None, **kwargs) -> "_Mode":
         self = super().__new__(cls)
         # @torch.no_grad without brackets
         return self(function) if callable(function) else self

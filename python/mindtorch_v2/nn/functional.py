@@ -102,7 +102,7 @@ def hardswish(input, inplace=False):
     """input * hardsigmoid(input).
 
     >>> F.hardswish(torch.tensor([-4., 1.]))
-    tensor([-0.0000,  0.6667])
+    tensor([-0.0000, 0.6667])
     """
     return hardswish_(input) if inplace else _hardswish(input)
 

@@ -1,0 +1,519 @@
+"""The parts of the type stubs that no op describes. Read by make_stubs.py."""
+
+_NOTE = """# Written by tools/make_stubs.py: run `make stubs` after a change.
+# mypy: disable-error-code="overload-overlap,overload-cannot-match,misc"
+"""
+
+_ALIASES = """
+_int: TypeAlias = builtins.int
+_float: TypeAlias = builtins.float
+_bool: TypeAlias = builtins.bool
+_Number: TypeAlias = builtins.int | builtins.float | builtins.bool
+"""
+
+NATIVE_HEAD = (
+    _NOTE
+    + """import builtins
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar, Literal, TypeAlias, TypeVar, overload
+
+import numpy
+from mindtorch_v2 import return_types
+from mindtorch_v2.storage import TypedStorage
+"""
+    + _ALIASES
+    + """
+class dtype:
+    is_floating_point: _bool
+    is_complex: _bool
+    is_signed: _bool
+    itemsize: _int
+    def to_real(self) -> dtype: ...
+
+class device:
+    type: str
+    index: _int | None
+    def __init__(self, device: device | str | _int, index: _int | None = None) -> None: ...
+    def __enter__(self) -> device: ...
+    def __exit__(self, *exc_info: object) -> None: ...
+
+class memory_format: ...
+class layout: ...
+
+class Size(tuple[_int, ...]):
+    def numel(self) -> _int: ...
+
+_dtype: TypeAlias = dtype
+_device: TypeAlias = device
+_layout: TypeAlias = layout
+_memory_format: TypeAlias = memory_format
+_DeviceLike: TypeAlias = device | str | builtins.int
+
+class OutOfMemoryError(RuntimeError): ...
+
+class UntypedStorage:
+    device: _device
+    is_cuda: _bool
+    def __init__(
+        self, size: _int | Sequence[_int] = 0, /, *, device: _DeviceLike | None = None
+    ) -> None: ...
+    def nbytes(self) -> _int: ...
+    def size(self) -> _int: ...
+    def element_size(self) -> _int: ...
+    def data_ptr(self) -> _int: ...
+    def resizable(self) -> _bool: ...
+    def resize_(self, size: _int, /) -> UntypedStorage: ...
+    def tolist(self) -> list[_int]: ...
+    def clone(self) -> UntypedStorage: ...
+    def cpu(self) -> UntypedStorage: ...
+    def fill_(self, value: _int, /) -> UntypedStorage: ...
+    def copy_(self, source: UntypedStorage, non_blocking: _bool = False) -> UntypedStorage: ...
+    def untyped(self) -> UntypedStorage: ...
+    def is_shared(self) -> _bool: ...
+    def is_pinned(self, device: _DeviceLike | None = None) -> _bool: ...
+    def __len__(self) -> _int: ...
+    @overload
+    def __getitem__(self, index: _int) -> _int: ...
+    @overload
+    def __getitem__(self, index: slice) -> UntypedStorage: ...
+    def __setitem__(self, index: _int | slice, value: _int) -> None: ...
+    def __buffer__(self, flags: _int, /) -> memoryview: ...
+
+class Generator:
+    device: _device
+    def __init__(self, device: _DeviceLike | None = None) -> None: ...
+    def manual_seed(self, seed: _int) -> Generator: ...
+    def seed(self) -> _int: ...
+    def initial_seed(self) -> _int: ...
+    def clone_state(self) -> Generator: ...
+    def get_state(self) -> Tensor: ...
+    def set_state(self, new_state: Tensor) -> Generator: ...
+
+class _TensorMeta(type): ...
+
+_TensorClass = TypeVar("_TensorClass", bound=Tensor)
+
+"""
+)
+
+_BINARY = "add sub mul truediv floordiv mod pow and or xor lshift rshift"
+
+
+def _operators():
+    lines = []
+    for name in _BINARY.split():
+        for prefix in ("", "r", "i"):
+            lines.append(f"def __{prefix}{name}__(self, other: Any) -> Tensor: ...")
+    lines += [f"def __{p}matmul__(self, other: Tensor) -> Tensor: ..." for p in ("", "r", "i")]
+    for name in "lt le gt ge".split():
+        lines.append(f"def __{name}__(self, other: Any) -> Tensor: ...")
+    for name in "eq ne".split():
+        text = f"def __{name}__(self, other: object) -> Tensor: ..."
+        lines.append(text + "  # type: ignore[override]")
+    lines += [f"def __{name}__(self) -> Tensor: ..." for name in "neg pos abs invert".split()]
+    return "".join(f"    {line}\n" for line in lines)
+
+
+_CASTS = "".join(
+    f"    def {name}(self, memory_format: _memory_format | None = None) -> Tensor: ...\n"
+    for name in "float double half bfloat16 char short int long byte bool".split()
+)
+_IN_PLACE_VIEWS = "".join(
+    f"    def {name}_(self, *args: Any, **kwargs: Any) -> Tensor: ...\n"
+    for name in "as_strided squeeze swapaxes swapdims t transpose unsqueeze".split()
+)
+
+TENSOR_CLASS = (
+    """class Tensor(metaclass=_TensorMeta):
+    shape: Size
+    dtype: _dtype
+    device: _device
+    layout: _layout
+    ndim: _int
+    itemsize: _int
+    nbytes: _int
+    data: Tensor
+    grad: Tensor | None
+    grad_fn: Any
+    requires_grad: _bool
+    is_leaf: _bool
+    is_cpu: _bool
+    is_cuda: _bool
+    is_npu: _bool
+    is_meta: _bool
+    is_sparse: _bool
+    is_nested: _bool
+    is_quantized: _bool
+    storage: TypedStorage
+    _version: _int
+    _pending: _bool
+    __array_priority__: ClassVar[_int]
+    @property
+    def T(self) -> Tensor: ...
+    @property
+    def H(self) -> Tensor: ...
+    @property
+    def mT(self) -> Tensor: ...
+    @property
+    def mH(self) -> Tensor: ...
+    def __new__(
+        cls: type[_TensorClass], *args: Any, device: _DeviceLike | None = None
+    ) -> _TensorClass: ...
+    def __init__(self, *args: Any, device: _DeviceLike | None = None) -> None: ...
+"""
+    + _operators()
+    + """    def __bool__(self) -> _bool: ...
+    def __int__(self) -> _int: ...
+    def __float__(self) -> _float: ...
+    def __index__(self) -> _int: ...
+    def __hash__(self) -> _int: ...
+    def __len__(self) -> _int: ...
+    def __iter__(self) -> Iterator[Tensor]: ...
+    def __contains__(self, element: Any) -> _bool: ...
+    def __reversed__(self) -> Tensor: ...
+    def __getitem__(self, index: Any) -> Tensor: ...
+    def __setitem__(self, index: Any, value: Any) -> None: ...
+    def __getattr__(self, name: str) -> Any: ...
+    def __array__(self, dtype: Any = None, copy: _bool | None = None) -> numpy.ndarray: ...
+    def __buffer__(self, flags: _int, /) -> memoryview: ...
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[_int, _int] | None = None,
+        dl_device: tuple[_int, _int] | None = None,
+        copy: _bool | None = None,
+    ) -> Any: ...
+    def __dlpack_device__(self) -> tuple[_int, _int]: ...
+    def __deepcopy__(self, memo: dict[_int, Any]) -> Tensor: ...
+    def dim(self) -> _int: ...
+    def ndimension(self) -> _int: ...
+    def numel(self) -> _int: ...
+    def nelement(self) -> _int: ...
+    def element_size(self) -> _int: ...
+    def storage_offset(self) -> _int: ...
+    def data_ptr(self) -> _int: ...
+    def get_device(self) -> _int: ...
+    def is_floating_point(self) -> _bool: ...
+    def is_complex(self) -> _bool: ...
+    def is_signed(self) -> _bool: ...
+    def is_inference(self) -> _bool: ...
+    def is_pinned(self, device: _DeviceLike | None = None) -> _bool: ...
+    def is_shared(self) -> _bool: ...
+    def is_set_to(self, tensor: Tensor, /) -> _bool: ...
+    def is_contiguous(self, memory_format: _memory_format = ...) -> _bool: ...
+    @overload
+    def size(self, dim: None = None) -> Size: ...
+    @overload
+    def size(self, dim: _int) -> _int: ...
+    @overload
+    def stride(self, dim: None = None) -> tuple[_int, ...]: ...
+    @overload
+    def stride(self, dim: _int) -> _int: ...
+    def tolist(self) -> Any: ...
+    def numpy(self, *, force: _bool = False) -> numpy.ndarray: ...
+    @overload
+    def to(
+        self,
+        dtype: _dtype,
+        non_blocking: _bool = False,
+        copy: _bool = False,
+        *,
+        memory_format: _memory_format | None = None,
+    ) -> Tensor: ...
+    @overload
+    def to(
+        self,
+        device: _DeviceLike | None = None,
+        dtype: _dtype | None = None,
+        non_blocking: _bool = False,
+        copy: _bool = False,
+        *,
+        memory_format: _memory_format | None = None,
+    ) -> Tensor: ...
+    @overload
+    def to(
+        self,
+        other: Tensor,
+        non_blocking: _bool = False,
+        copy: _bool = False,
+        *,
+        memory_format: _memory_format | None = None,
+    ) -> Tensor: ...
+"""
+    + _CASTS
+    + """    @overload
+    def type(self, dtype: None = None, non_blocking: _bool = False) -> str: ...
+    @overload
+    def type(self, dtype: _dtype | str | Any, non_blocking: _bool = False) -> Tensor: ...
+    def type_as(self, other: Tensor, /) -> Tensor: ...
+    def cpu(self, *, memory_format: _memory_format | None = None) -> Tensor: ...
+    def npu(
+        self, device: _DeviceLike | None = None, non_blocking: _bool = False
+    ) -> Tensor: ...
+    def cuda(
+        self, device: _DeviceLike | None = None, non_blocking: _bool = False
+    ) -> Tensor: ...
+    def pin_memory(self, device: _DeviceLike | None = None) -> Tensor: ...
+    def requires_grad_(self, requires_grad: _bool = True) -> Tensor: ...
+    def as_subclass(self, cls: Callable[..., _TensorClass], /) -> _TensorClass: ...
+    @staticmethod
+    def _make_subclass(
+        cls: Callable[..., _TensorClass], data: Tensor, require_grad: _bool = False
+    ) -> _TensorClass: ...
+    def untyped_storage(self) -> UntypedStorage: ...
+    def set_(
+        self,
+        source: Tensor | UntypedStorage | TypedStorage | None = None,
+        storage_offset: _int = 0,
+        size: Sequence[_int] | None = None,
+        stride: Sequence[_int] | None = None,
+    ) -> Tensor: ...
+    @overload
+    def resize_(self, size: Sequence[_int], *, memory_format: _memory_format = ...) -> Tensor: ...
+    @overload
+    def resize_(self, *size: _int, memory_format: _memory_format = ...) -> Tensor: ...
+    def resize_as_(self, the_template: Tensor, /) -> Tensor: ...
+    def apply_(self, function: Callable[[Any], Any]) -> Tensor: ...
+    def map_(self, other: Tensor, function: Callable[[Any, Any], Any]) -> Tensor: ...
+    def new(self, *args: Any, **kwargs: Any) -> Tensor: ...
+    def new_tensor(
+        self,
+        data: Any,
+        *,
+        dtype: _dtype | None = None,
+        device: _DeviceLike | None = None,
+        requires_grad: _bool = False,
+        pin_memory: _bool = False,
+    ) -> Tensor: ...
+    def norm(
+        self,
+        p: _float | Literal["fro", "nuc"] | None = "fro",
+        dim: _int | Sequence[_int] | None = None,
+        keepdim: _bool = False,
+        dtype: _dtype | None = None,
+    ) -> Tensor: ...
+    def detach_(self) -> Tensor: ...
+"""
+    + _IN_PLACE_VIEWS
+)
+
+_DTYPES = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64".split()
+
+NATIVE_TAIL = (
+    "\n"
+    + "".join(f"{name}: dtype\n" for name in _DTYPES)
+    + """strided: layout
+contiguous_format: memory_format
+preserve_format: memory_format
+channels_last: memory_format
+channels_last_3d: memory_format
+
+_functions: dict[str, Callable[..., Any]]
+_nn_functions: dict[str, Callable[..., Any]]
+_internal_functions: dict[str, Callable[..., Any]]
+
+def tensor(
+    data: Any,
+    *,
+    dtype: _dtype | None = None,
+    device: _DeviceLike | None = None,
+    requires_grad: _bool = False,
+    pin_memory: _bool = False,
+) -> Tensor: ...
+def as_tensor(
+    data: Any, dtype: _dtype | None = None, device: _DeviceLike | None = None
+) -> Tensor: ...
+def asarray(
+    obj: Any,
+    *,
+    dtype: _dtype | None = None,
+    device: _DeviceLike | None = None,
+    copy: _bool | None = None,
+    requires_grad: _bool = False,
+) -> Tensor: ...
+def from_numpy(ndarray: numpy.ndarray, /) -> Tensor: ...
+def from_dlpack(
+    ext_tensor: Any, *, device: _DeviceLike | None = None, copy: _bool | None = None
+) -> Tensor: ...
+def to_dlpack(tensor: Tensor, /) -> Any: ...
+def frombuffer(
+    buffer: Any,
+    *,
+    dtype: _dtype,
+    count: _int = -1,
+    offset: _int = 0,
+    requires_grad: _bool = False,
+) -> Tensor: ...
+def get_num_threads() -> _int: ...
+def set_num_threads(count: _int) -> None: ...
+def get_default_dtype() -> _dtype: ...
+def set_default_dtype(d: _dtype) -> None: ...
+def promote_types(type1: _dtype, type2: _dtype) -> _dtype: ...
+def can_cast(from_: _dtype, to: _dtype) -> _bool: ...
+def result_type(tensor1: Tensor | _Number, tensor2: Tensor | _Number) -> _dtype: ...
+def _rebuild_tensor(
+    storage: UntypedStorage,
+    dtype: _dtype,
+    offset: _int,
+    size: Sequence[_int],
+    stride: Sequence[_int],
+    /,
+) -> Tensor: ...
+def _return_type(name: str, /) -> Any: ...
+def _set_default_device(device: _device | None) -> _device | None: ...
+def _get_default_device() -> _device | None: ...
+def _default_generator() -> Generator: ...
+def _check_device_available(device: _DeviceLike, /) -> None: ...
+def _device_count(kind: str, /) -> _int: ...
+def _cpu_empty_cache() -> None: ...
+def _cpu_memory_stats() -> dict[str, _int]: ...
+def _all_op_names() -> list[str]: ...
+def _op_locations(name: str) -> list[dict[str, Any]]: ...
+def _op_schemas() -> list[dict[str, Any]]: ...
+"""
+)
+
+_IMPORTED = """
+from mindtorch_v2._C import Generator as Generator
+from mindtorch_v2._C import Tensor as Tensor
+from mindtorch_v2._C import device as _device
+from mindtorch_v2._C import dtype as _dtype
+from mindtorch_v2._C import layout as _layout
+from mindtorch_v2._C import memory_format as _memory_format
+"""
+_HEAD = (
+    _NOTE
+    + """import builtins
+from collections.abc import Sequence
+from typing import Any, TypeAlias, overload
+
+from mindtorch_v2 import return_types as return_types"""
+    + _IMPORTED
+    + _ALIASES
+    + "_DeviceLike: TypeAlias = _device | str | builtins.int\n\n"
+)
+
+
+def _exports(module, names):
+    return "".join(f"from mindtorch_v2.{module} import {n} as {n}\n" for n in names.split())
+
+
+PACKAGE_HEAD = (
+    _NOTE
+    + """import builtins
+from collections.abc import Sequence
+from math import e as e
+from math import inf as inf
+from math import nan as nan
+from math import pi as pi
+from typing import Any, TypeAlias, overload
+
+"""
+    + "".join(
+        f"from mindtorch_v2 import {name} as {name}\n"
+        for name in (
+            "compiler cpu cuda functional linalg nn npu random return_types serialization special "
+            "storage testing types utils version"
+        ).split()
+    )
+    + _exports(
+        "_C",
+        "Generator OutOfMemoryError Size Tensor UntypedStorage as_tensor asarray bfloat16 bool "
+        "can_cast channels_last channels_last_3d contiguous_format device dtype float16 float32 "
+        "float64 from_dlpack from_numpy frombuffer get_default_dtype get_num_threads int8 int16 "
+        "int32 int64 layout memory_format preserve_format promote_types result_type "
+        "set_default_dtype set_num_threads strided tensor to_dlpack uint8",
+    )
+    + _exports("_device_context", "get_default_device set_default_device")
+    + _exports(
+        "_grad_mode",
+        "enable_grad inference_mode is_grad_enabled is_inference_mode_enabled no_grad "
+        "set_grad_enabled",
+    )
+    + _exports(
+        "_introspection",
+        "get_num_interop_threads is_complex is_floating_point is_inference is_nonzero "
+        "is_same_size is_signed is_storage is_tensor numel set_flush_denormal "
+        "set_num_interop_threads typename",
+    )
+    + _exports("_serialization", "load save")
+    + _exports("_tensor_str", "get_printoptions set_printoptions")
+    + _exports("_type_info", "finfo iinfo")
+    + _exports(
+        "functional",
+        "block_diag broadcast_shapes cartesian_prod combinations meshgrid norm prelu",
+    )
+    + _exports(
+        "random",
+        "default_generator get_rng_state initial_seed manual_seed seed set_rng_state",
+    )
+    + _exports("storage", "TypedStorage")
+    + _exports("version", "__version__")
+    + _ALIASES
+    + """
+_dtype: TypeAlias = dtype
+_device: TypeAlias = device
+_layout: TypeAlias = layout
+_memory_format: TypeAlias = memory_format
+_DeviceLike: TypeAlias = device | str | builtins.int
+
+newaxis: None
+half: dtype
+float: dtype
+double: dtype
+char: dtype
+short: dtype
+int: dtype
+long: dtype
+byte: dtype
+
+"""
+)
+
+_PREFIXES = "Float Double Half BFloat16 Char Short Int Long Byte Bool".split()
+PACKAGE_TAIL = "\n" + "".join(
+    f"class {prefix}Tensor(Tensor): ...\nclass {prefix}Storage(TypedStorage): ...\n"
+    for prefix in _PREFIXES
+)
+
+FUNCTIONAL_HEAD = _HEAD
+SPECIAL_HEAD = _HEAD
+RETURN_TYPES_HEAD = """# Written by tools/make_stubs.py: run `make stubs` after a change.
+from typing import NamedTuple
+
+from mindtorch_v2._C import Tensor
+"""
+
+# Parameters of the functions in nn/functional.py that are written in Python.
+PARAMETERS = {
+    "_stacklevel": "_int",
+    "alpha": "_float",
+    "dim": "_int",
+    "dtype": "_dtype",
+    "eps": "_float",
+    "inplace": "_bool",
+    "input": "Tensor",
+    "max_val": "_float",
+    "min_val": "_float",
+    "mode": "str",
+    "negative_slope": "_float",
+    "num_classes": "_int",
+    "out": "Tensor",
+    "p": "_float",
+    "pad": "Sequence[_int]",
+    "tensor": "Tensor",
+    "threshold": "_float",
+    "value": "_float",
+    "weight": "Tensor",
+    "x1": "Tensor",
+    "x2": "Tensor",
+}
+
+OPS_HEAD = """# Ops
+
+Written by `tools/make_stubs.py` from the op registry; run `make stubs` after a change. One row per
+definition, by family: the file is `mindtorch/ops/definitions/<family>.cpp`. In-place, `out=` and
+functional forms, and other names of the same op, are named in the first column. `Operand` is a
+tensor or a Python number. Views and composites run wherever the ops they are made of run.
+"""
