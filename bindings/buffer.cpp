@@ -1,7 +1,7 @@
 // Python's buffer protocol, both ways, and tensors as nested lists.
 #include "interop.h"
 
-#include <cstdlib>
+#include <vector>
 
 #include "mindtorch/base/warning.h"
 #include "mindtorch/functional/functions.h"
@@ -37,6 +37,12 @@ const char* format_of(DType dtype) {
   }
   return nullptr;
 }
+
+// What a buffer of a tensor refers to.
+struct Exported {
+  StorageExport memory;
+  std::vector<Py_ssize_t> lists;  // sizes, then strides
+};
 
 int refuse(Py_buffer* view, const std::string& text) {
   view->obj = nullptr;
@@ -124,12 +130,9 @@ int tensor_get_buffer(PyObject* self, Py_buffer* view, int flags) {
       (wants(PyBUF_ANY_CONTIGUOUS) && !fortran && !tensor.is_contiguous())) {
     return refuse(view, "the tensor is not contiguous");
   }
-  auto* lists = static_cast<Py_ssize_t*>(std::malloc((2 * ndim + 1) * sizeof(Py_ssize_t)));
-  if (lists == nullptr) {
-    view->obj = nullptr;
-    PyErr_NoMemory();
-    return -1;
-  }
+  auto* exported = new Exported{StorageExport(tensor.storage()), {}};
+  exported->lists.resize(2 * ndim);
+  Py_ssize_t* lists = exported->lists.data();
   for (size_t i = 0; i < ndim; ++i) {
     lists[i] = tensor.sizes()[i];
     lists[ndim + i] = tensor.strides()[i] * tensor.element_size();
@@ -146,11 +149,13 @@ int tensor_get_buffer(PyObject* self, Py_buffer* view, int flags) {
   view->shape = wants(PyBUF_ND) ? lists : nullptr;
   view->strides = wants(PyBUF_STRIDES) ? lists + ndim : nullptr;
   view->suboffsets = nullptr;
-  view->internal = lists;
+  view->internal = exported;
   return 0;
 }
 
-void tensor_release_buffer(PyObject*, Py_buffer* view) { std::free(view->internal); }
+void tensor_release_buffer(PyObject*, Py_buffer* view) {
+  delete static_cast<Exported*>(view->internal);
+}
 
 Tensor tensor_from_buffer(PyObject* buffer, DType dtype, int64_t count, int64_t offset) {
   MT_CHECK(PyObject_CheckBuffer(buffer) != 0, ValueError,

@@ -75,7 +75,7 @@ Device usable_device(int64_t code, int64_t index) {
 // comes first in memory terms only through `managed.context`.
 template <typename Structure>
 struct Export {
-  Storage storage;
+  StorageExport memory;
   Shape sizes;
   Shape strides;
   Structure managed;
@@ -88,9 +88,8 @@ void delete_export(Structure* managed) {
 
 template <typename Structure>
 Structure* make_export(const Tensor& tensor) {
-  auto owned = std::make_unique<Export<Structure>>(
-      Export<Structure>{tensor.storage(), tensor.sizes(), {}, {}});
-  owned->strides = tensor.strides();
+  auto owned = std::unique_ptr<Export<Structure>>(
+      new Export<Structure>{StorageExport(tensor.storage()), tensor.sizes(), tensor.strides(), {}});
   Structure& managed = owned->managed;
   managed.array = {tensor.data_ptr(),
                    device_of(tensor.device()),

@@ -67,7 +67,11 @@ struct View {
   size_t collapsed = 0;
 };
 
-bool is_index_tensor(const Tensor& tensor) { return is_integral(tensor.dtype(), true); }
+bool is_index_tensor(const Tensor& tensor) {
+  const DType dtype = tensor.dtype();
+  return dtype == DType::kInt64 || dtype == DType::kInt32 || dtype == DType::kBool ||
+         dtype == DType::kUInt8;
+}
 
 // How many dims of the tensor an entry uses up.
 size_t consumed(PyObject* entry) {
@@ -101,7 +105,8 @@ void apply(View& view, PyObject* entry, size_t ndim, size_t& source_dim) {
   }
   if (is_tensor(entry)) {
     const Tensor& index = unwrap(entry);
-    MT_CHECK(is_index_tensor(index), IndexError,
+    const bool is_number = index.dim() == 0 && is_integral(index.dtype());
+    MT_CHECK(is_number || is_index_tensor(index), IndexError,
              "tensors used as indices must be long, int, byte or bool tensors");
     const bool mask = index.dtype() == DType::kBool || index.dtype() == DType::kUInt8;
     if (index.dtype() == DType::kUInt8) {
@@ -135,6 +140,7 @@ void apply(View& view, PyObject* entry, size_t ndim, size_t& source_dim) {
   }
   const bool is_sequence = PyList_Check(entry) || PyTuple_Check(entry) ||
                            PyObject_CheckBuffer(entry) ||
+                           (PySequence_Check(entry) && !PyUnicode_Check(entry)) ||
                            PyObject_HasAttrString(entry, "__array__");
   MT_CHECK(is_sequence, IndexError,
            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are "

@@ -29,6 +29,18 @@ Tensor tensor_from_buffer(PyObject* buffer, DType dtype, int64_t count, int64_t 
 // The values as nested lists, or as a number.
 PyObject* tensor_to_list(const Tensor& tensor);
 
+// Keeps a storage alive and its bytes in place while others hold their address.
+class StorageExport {
+ public:
+  explicit StorageExport(Storage storage) : storage_(std::move(storage)) { storage_->add_export(); }
+  ~StorageExport() { storage_->remove_export(); }
+  StorageExport(const StorageExport&) = delete;
+  StorageExport& operator=(const StorageExport&) = delete;
+
+ private:
+  Storage storage_;
+};
+
 // Slots of class Tensor.
 int tensor_get_buffer(PyObject* self, Py_buffer* view, int flags);
 void tensor_release_buffer(PyObject* self, Py_buffer* view);

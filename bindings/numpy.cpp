@@ -143,6 +143,7 @@ Tensor tensor_from_struct(PyObject* array) {
 // Hands a tensor's memory to numpy.asarray; the array's `base`.
 struct ArrayMemory {
   PyObject_HEAD PyObject* tensor;
+  StorageExport* memory;
 };
 PyTypeObject* g_memory_type = nullptr;
 
@@ -178,6 +179,7 @@ PyObject* memory_struct(PyObject* self, void*) {
 
 void memory_dealloc(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
+  delete reinterpret_cast<ArrayMemory*>(self)->memory;
   Py_DECREF(reinterpret_cast<ArrayMemory*>(self)->tensor);
   PyObject_Free(self);
   Py_DECREF(type);
@@ -242,6 +244,7 @@ PyObject* tensor_to_numpy(PyObject* tensor) {
   auto* memory = PyObject_New(ArrayMemory, g_memory_type);
   if (memory == nullptr) throw PythonError();
   memory->tensor = Py_NewRef(tensor);
+  memory->memory = new StorageExport(self.storage());
   const PyRef owner(reinterpret_cast<PyObject*>(memory));
   return PyRef(PyObject_CallOneArg(asarray, owner.get())).release();
 }

@@ -90,9 +90,10 @@ void bind_generator(nb::module_& module) {
            [](nb::handle self) {
              const auto& generator = nb::cast<Generator&>(self);
              const nb::object device = nb::steal(wrap_device(generator.device()));
-             return nb::make_tuple(self.type(), nb::make_tuple(device), get_state(generator));
+             const nb::object rebuild =
+                 nb::module_::import_("mindtorch_v2.random").attr("_rebuild_generator");
+             return nb::make_tuple(rebuild, nb::make_tuple(device, get_state(generator)));
            })
-      .def("__setstate__", [](Generator& self, nb::handle state) { set_state(self, state); })
       .def("__repr__", [](const Generator& self) {
         const nb::str device(self.device().str().c_str());
         return nb::str("<torch.Generator on {}>").format(device);

@@ -38,12 +38,13 @@ void storage_dealloc(PyObject* object) {
   PyStorage* self = self_of(object);
   PyTypeObject* type = Py_TYPE(object);
   PyObject_GC_UnTrack(object);
+  // Before anything that runs Python code: nobody may find a dying object.
+  if (self->storage && self->storage->python_object == self) {
+    self->storage->python_object = nullptr;
+  }
   if (self->weakrefs != nullptr) PyObject_ClearWeakRefs(object);
   Py_CLEAR(self->dict);
-  if (self->storage) {
-    if (self->storage->python_object == self) self->storage->python_object = nullptr;
-    self->storage.reset();
-  }
+  self->storage.reset();
   type->tp_free(object);
   Py_DECREF(type);
 }
@@ -248,9 +249,13 @@ int storage_get_buffer(PyObject* self, Py_buffer* view, int flags) {
   }
   static char nothing[8];
   void* data = storage.data();
-  return PyBuffer_FillInfo(view, self, data == nullptr ? nothing : data, storage_length(self), 0,
-                           flags);
+  const int result = PyBuffer_FillInfo(view, self, data == nullptr ? nothing : data,
+                                       storage_length(self), 0, flags);
+  if (result == 0) storage.add_export();
+  return result;
 }
+
+void storage_release_buffer(PyObject* self, Py_buffer*) { impl_of(self).remove_export(); }
 
 PyMethodDef g_methods[] = {
     {"nbytes", &nbytes, METH_NOARGS, "The number of bytes."},
@@ -301,6 +306,7 @@ int add_storage_type(PyObject* module) {
       {Py_mp_subscript, fn(&storage_subscript)},
       {Py_mp_ass_subscript, fn(&storage_assign)},
       {Py_bf_getbuffer, fn(&storage_get_buffer)},
+      {Py_bf_releasebuffer, fn(&storage_release_buffer)},
       {Py_tp_members, members},
       {Py_tp_methods, g_methods},
       {Py_tp_getset, g_attributes},

@@ -35,10 +35,13 @@ nb::list op_locations(const std::string& name) {
     if (op.composite != nullptr) add(op, "composite", nb::none(), op.composite_location);
     const ops::Op& base = op.base != nullptr ? *op.base : op;
     for (int i = 0; i < kDeviceTypeCount; ++i) {
+      const auto type = static_cast<DeviceType>(i);
       const ops::Kernel& kernel = base.kernels[i];
-      if (kernel) {
-        add(op, "kernel", text(mindtorch::name(static_cast<DeviceType>(i))), kernel.location);
-      }
+      const bool engine =
+          base.kind == ops::OpKind::kPointwise && ops::registry().pointwise_engine(type) != nullptr;
+      if (!kernel && !engine) continue;
+      add(op, "kernel", text(mindtorch::name(type)),
+          kernel ? kernel.location : ops::registry().pointwise_location(type));
     }
   }
   return rows;

@@ -53,6 +53,13 @@ int set_requires_grad(PyObject*, PyObject* value, void*) {
   return -1;
 }
 
+int set_grad(PyObject*, PyObject* value, void*) {
+  if (value == Py_None) return 0;
+  PyErr_SetString(PyExc_NotImplementedError,
+                  "grad is always None: this build of mindtorch has no autograd");
+  return -1;
+}
+
 // x.data: the same bytes, with a version count of its own.
 PyObject* get_data(PyObject* self, void*) {
   return guarded([&] {
@@ -228,7 +235,7 @@ PyGetSetDef g_tensor_attributes[] = {
     {"is_quantized", &get_false, nullptr, nullptr, nullptr},
     {"is_leaf", &get_true, nullptr, nullptr, nullptr},
     {"requires_grad", &get_false, &set_requires_grad, nullptr, nullptr},
-    {"grad", &get_none, nullptr, nullptr, nullptr},
+    {"grad", &get_none, &set_grad, nullptr, nullptr},
     {"grad_fn", &get_none, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };

@@ -1,10 +1,12 @@
 // Operators of class Tensor: a + b, -a, a < b, bool(a), for x in a.
 #include "arguments.h"
 #include "errors.h"
+#include "interop.h"
 #include "mindtorch/dispatch/dispatcher.h"
 #include "mindtorch/functional/functions.h"
 #include "op_function.h"
 #include "py_tensor.h"
+#include "python_ref.h"
 
 namespace mindtorch::python {
 namespace {
@@ -192,6 +194,12 @@ PyObject* tensor_compare(PyObject* a, PyObject* b, int operation) {
       &ops::registry().at("eq.Tensor"), &ops::registry().at("ne.Tensor"),
       &ops::registry().at("gt.Tensor"), &ops::registry().at("ge.Tensor"),
   };
+  if (MT_UNLIKELY(is_ndarray(b))) {
+    return guarded([&] {
+      const PyRef other(wrap(tensor_from_numpy(b)));
+      return binary(*kOps[operation], a, other.get());
+    });
+  }
   return binary(*kOps[operation], a, b);
 }
 

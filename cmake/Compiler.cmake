@@ -34,10 +34,19 @@ else()
   add_link_options(-Wl,-z,now -Wl,--as-needed)
 endif()
 
+# Code locations are told relative to the repository, and no path of the build machine ends up in
+# the library. The compiler sees paths relative to the build folder under ccache, else whole ones.
+file(RELATIVE_PATH path_to_root ${CMAKE_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+string(REGEX REPLACE "/$" "" path_to_root "${path_to_root}")
+add_compile_options(-fmacro-prefix-map=${path_to_root}/=)
+
 # Paths are made relative to this checkout, so that all checkouts on a machine share one cache.
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER
       ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
       CCACHE_SLOPPINESS=time_macros ${CCACHE_PROGRAM})
+endif()
+if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  add_compile_options(-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
 endif()

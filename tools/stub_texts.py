@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Literal, TypeAlias, TypeVar, overload
 
 import numpy
+
 from mindtorch_v2 import return_types
 from mindtorch_v2.storage import TypedStorage
 """
@@ -118,11 +119,6 @@ _CASTS = "".join(
     f"    def {name}(self, memory_format: _memory_format | None = None) -> Tensor: ...\n"
     for name in "float double half bfloat16 char short int long byte bool".split()
 )
-_IN_PLACE_VIEWS = "".join(
-    f"    def {name}_(self, *args: Any, **kwargs: Any) -> Tensor: ...\n"
-    for name in "as_strided squeeze swapaxes swapdims t transpose unsqueeze".split()
-)
-
 TENSOR_CLASS = (
     """class Tensor(metaclass=_TensorMeta):
     shape: Size
@@ -294,8 +290,25 @@ TENSOR_CLASS = (
         dtype: _dtype | None = None,
     ) -> Tensor: ...
     def detach_(self) -> Tensor: ...
+    def where(self, condition: Tensor, other: Tensor | _Number) -> Tensor: ...
+    @overload
+    def nonzero(self, *, as_tuple: Literal[False] = False) -> Tensor: ...
+    @overload
+    def nonzero(self, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
+    def unique(
+        self,
+        sorted: _bool = True,
+        return_inverse: _bool = False,
+        return_counts: _bool = False,
+        dim: _int | None = None,
+    ) -> Any: ...
+    def unique_consecutive(
+        self,
+        return_inverse: _bool = False,
+        return_counts: _bool = False,
+        dim: _int | None = None,
+    ) -> Any: ...
 """
-    + _IN_PLACE_VIEWS
 )
 
 _DTYPES = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64".split()
@@ -442,7 +455,7 @@ from typing import Any, TypeAlias, overload
     + _exports("_type_info", "finfo iinfo")
     + _exports(
         "functional",
-        "block_diag broadcast_shapes cartesian_prod combinations meshgrid norm prelu",
+        "broadcast_shapes norm prelu",
     )
     + _exports(
         "random",

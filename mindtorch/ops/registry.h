@@ -66,11 +66,17 @@ class MT_API Registry {
   void dynamic_kernel(DeviceType device, std::string_view op, Location location = Location::here());
   template <auto Function>
   void composite(std::string_view op, Location location = Location::here());
-  void pointwise_engine(DeviceType device, PointwiseFn engine) {
+  void pointwise_engine(DeviceType device,
+                        PointwiseFn engine,
+                        Location location = Location::here()) {
     pointwise_[static_cast<int>(device)] = engine;
+    pointwise_locations_[static_cast<int>(device)] = location;
   }
   PointwiseFn pointwise_engine(DeviceType device) const {
     return pointwise_[static_cast<int>(device)];
+  }
+  Location pointwise_location(DeviceType device) const {
+    return pointwise_locations_[static_cast<int>(device)];
   }
 
   // Null when there is no such op. `full_name` is "add.Tensor", "add_.Tensor", "add.Tensor_out".
@@ -91,6 +97,7 @@ class MT_API Registry {
   std::unordered_map<std::string_view, Op*> by_name_;
   std::deque<std::string> names_;
   PointwiseFn pointwise_[kDeviceTypeCount] = {};
+  Location pointwise_locations_[kDeviceTypeCount];
 };
 
 template <auto Rule>

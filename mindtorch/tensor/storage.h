@@ -25,8 +25,14 @@ class MT_API StorageImpl final : public RefCounted {
   void* data() const noexcept { return allocation_.data; }
   size_t size_bytes() const noexcept { return size_bytes_; }
   Device device() const noexcept { return device_; }
-  bool resizable() const noexcept { return allocator_ != nullptr || device_.is_meta(); }
-  // Keeps the leading bytes. Throws RuntimeError for borrowed memory.
+  bool resizable() const noexcept {
+    return (allocator_ != nullptr || device_.is_meta()) && exports_.load() == 0;
+  }
+  // Somebody outside (NumPy, DLPack) holds the address of the bytes: until the same number of
+  // removals they stay where they are.
+  void add_export() noexcept { exports_.fetch_add(1); }
+  void remove_export() noexcept { exports_.fetch_sub(1); }
+  // Keeps the leading bytes. Throws RuntimeError for borrowed or exported memory.
   void resize(size_t size_bytes);
 
   uint32_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
@@ -48,6 +54,7 @@ class MT_API StorageImpl final : public RefCounted {
   void (*release_)(void*) = nullptr;
   void* context_ = nullptr;
   std::atomic<uint32_t> version_{0};
+  std::atomic<uint32_t> exports_{0};
   Device device_;
 };
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Literal, TypeAlias, TypeVar, overload
 
 import numpy
+
 from mindtorch_v2 import return_types
 from mindtorch_v2.storage import TypedStorage
 

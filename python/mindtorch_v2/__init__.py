@@ -67,10 +67,7 @@ _LAZY = {
         "_serialization": "load save",
         "_tensor_str": "get_printoptions set_printoptions",
         "_type_info": "finfo iinfo",
-        "functional": (
-            "block_diag broadcast_shapes cartesian_prod combinations meshgrid nonzero norm prelu "
-            "tensordot unique unique_consecutive"
-        ),
+        "functional": ("broadcast_shapes nonzero norm prelu tensordot unique unique_consecutive"),
         "random": ("default_generator get_rng_state initial_seed manual_seed seed set_rng_state"),
         "storage": "TypedStorage",
     }.items()
@@ -110,8 +107,7 @@ def __dir__():
 
 
 # From here on builtins such as float, int, bool, abs, all and sum are torch's: no code below.
-globals().update(_C._functions)
-del globals()["nonzero"]  # functional.nonzero knows as_tuple=
+globals().update(item for item in _C._functions.items() if item[0] not in _LAZY)
 from mindtorch_v2._C import bool as bool  # noqa: E402 - torch.bool is a dtype
 
 half, float, double = float16, float32, float64

@@ -138,22 +138,6 @@ def _set(self, source=None, storage_offset=0, size=None, stride=None):
     return self._set_storage(source, storage_offset, size, tuple(stride))
 
 
-def _in_place_view(name):
-    """squeeze_ of squeeze: the tensor becomes its own view."""
-    view = Tensor.__dict__[name]
-
-    def method(self, *args, **kwargs):
-        result = view(self, *args, **kwargs)
-        return self._set_storage(
-            self.untyped_storage(), result.storage_offset(), result.size(), result.stride()
-        )
-
-    method.__name__ = name + "_"
-    method.__qualname__ = f"Tensor.{name}_"
-    method.__doc__ = f"Makes the tensor what {name}() returns, and returns it."
-    return method
-
-
 def _apply(self, function):
     """Replaces every element by function(element). Slow: one Python call per element.
 
@@ -272,8 +256,6 @@ Tensor.__array_wrap__ = _array_wrap
 Tensor.type = _type
 Tensor.storage = property(_storage, doc="The elements behind the tensor; may be called, too.")
 Tensor.set_ = _set
-for _name in "as_strided squeeze swapaxes swapdims t transpose unsqueeze".split():
-    setattr(Tensor, _name + "_", _in_place_view(_name))
 Tensor.apply_ = _apply
 Tensor.map_ = _map
 Tensor.new = _new

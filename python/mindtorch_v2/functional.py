@@ -4,11 +4,7 @@ import mindtorch_v2 as torch
 from mindtorch_v2 import _C
 
 __all__ = [
-    "block_diag",
     "broadcast_shapes",
-    "cartesian_prod",
-    "combinations",
-    "meshgrid",
     "nonzero",
     "norm",
     "prelu",
@@ -29,9 +25,7 @@ def broadcast_shapes(*shapes):
     for shape in shapes:
         for i, size in enumerate(shape, len(result) - len(shape)):
             if size < 0:
-                raise RuntimeError(
-                    f"Trying to create tensor with negative dimension ({size}): ({size})"
-                )
+                raise ValueError("Attempting to broadcast a dimension with negative length!")
             if size != 1 and result[i] not in (1, size):
                 raise RuntimeError("Shape mismatch: objects cannot be broadcast to a single shape")
             if size != 1:
@@ -49,7 +43,7 @@ def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
         raise NotImplementedError("torch.norm(p='nuc') needs singular values, which are not here")
     order = 2.0 if p is None or p == "fro" else p
     if isinstance(order, str):
-        raise ValueError(f"only valid string values are 'fro' and 'nuc', got {p!r}")
+        raise RuntimeError(f"only valid string values are 'fro' and 'nuc', got {p!r}")
     return torch.linalg_vector_norm(input, order, dim, keepdim, dtype=dtype, out=out)
 
 
@@ -79,135 +73,6 @@ def prelu(input, weight):
         if input.dim() == 1:
             weight = weight[0]
     return _C._internal_functions["_prelu_kernel"](input, weight)
-
-
-def meshgrid(*tensors, indexing=None):
-    """Grids of coordinates from 1-d tensors; indexing is "ij" or "xy".
-
-    >>> a, b = torch.meshgrid(torch.tensor([1, 2]), torch.tensor([3, 4]), indexing="ij")
-    >>> a
-    tensor([[1, 1],
-            [2, 2]])
-    """
-    if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
-        tensors = tensors[0]
-    if not tensors:
-        raise RuntimeError("meshgrid expects a non-empty TensorList")
-    if indexing is None:
-        import warnings
-
-        warnings.warn(
-            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing "
-            "argument.",
-            stacklevel=2,
-        )
-    elif indexing not in ("ij", "xy"):
-        raise RuntimeError(
-            f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'
-        )
-    for tensor in tensors:
-        if tensor.dim() > 1:
-            raise RuntimeError(
-                f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {tensor}"
-            )
-        if tensor.dtype != tensors[0].dtype:
-            raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype")
-    swap = indexing == "xy" and len(tensors) > 1
-    ordered = [tensors[1], tensors[0], *tensors[2:]] if swap else list(tensors)
-    sizes = [tensor.numel() for tensor in ordered]
-    grids = []
-    for i, tensor in enumerate(ordered):
-        shape = [1] * len(sizes)
-        shape[i] = sizes[i]
-        grids.append(tensor.reshape(shape).expand(sizes))
-    if swap:
-        grids[0], grids[1] = grids[1], grids[0]
-    return tuple(grids)
-
-
-def block_diag(*tensors):
-    """A matrix with the given matrices along its diagonal and zeros elsewhere.
-
-    >>> torch.block_diag(torch.tensor([[1, 2]]), torch.tensor([[3]]))
-    tensor([[1, 2, 0],
-            [0, 0, 3]])
-    """
-    if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
-        tensors = tensors[0]
-    blocks = []
-    for i, tensor in enumerate(tensors):
-        if tensor.dim() > 2:
-            raise RuntimeError(
-                "torch.block_diag: Input tensors must have 2 or fewer dimensions. "
-                f"Input {i} has {tensor.dim()} dimensions"
-            )
-        blocks.append(tensor.reshape((1,) * (2 - tensor.dim()) + tuple(tensor.shape)))
-    if not blocks:
-        return torch.empty(1, 0)
-    dtype = blocks[0].dtype
-    for block in blocks[1:]:
-        dtype = torch.promote_types(dtype, block.dtype)
-    height = sum(block.shape[0] for block in blocks)
-    width = sum(block.shape[1] for block in blocks)
-    result = torch.zeros(height, width, dtype=dtype, device=blocks[0].device)
-    row = column = 0
-    for block in blocks:
-        height, width = block.shape
-        result[row : row + height, column : column + width] = block
-        row, column = row + height, column + width
-    return result
-
-
-def cartesian_prod(*tensors):
-    """All ways to pick one element of each 1-d tensor.
-
-    >>> torch.cartesian_prod(torch.tensor([1, 2]), torch.tensor([3, 4]))
-    tensor([[1, 3],
-            [1, 4],
-            [2, 3],
-            [2, 4]])
-    """
-    for tensor in tensors:
-        if tensor.dim() != 1:
-            raise RuntimeError(f"Expect a 1D vector, but got shape {list(tensor.shape)}")
-    if len(tensors) == 1:
-        return tensors[0]
-    grids = meshgrid(*tensors, indexing="ij")
-    return torch.stack([grid.reshape(-1) for grid in grids], dim=1)
-
-
-def combinations(input, r=2, with_replacement=False):
-    """All ways to pick r elements of a 1-d tensor.
-
-    >>> torch.combinations(torch.tensor([1, 2, 3]))
-    tensor([[1, 2],
-            [1, 3],
-            [2, 3]])
-    """
-    import itertools
-
-    if input.dim() != 1:
-        raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
-    if r < 0:
-        raise RuntimeError(f"Expect a non-negative number, but got {r}")
-    if r == 0:
-        return torch.empty(0, dtype=input.dtype, device=input.device)
-    pick = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    rows = list(pick(range(input.numel()), r))
-    if not rows:
-        return torch.empty(0, r, dtype=input.dtype, device=input.device)
-    return input[torch.tensor(rows, device=input.device)]
-
-
-# The ops that torch documents here, too.
-globals().update(
-    (name, _C._functions[name])
-    for name in (
-        "atleast_1d atleast_2d atleast_3d broadcast_tensors cdist chain_matmul einsum split "
-        "tensordot unique unique_consecutive"
-    ).split()
-    if name in _C._functions
-)
 
 
 def nonzero(input, *, out=None, as_tuple=False):
@@ -273,3 +138,14 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
     """
     found = torch._unique_consecutive(input, return_inverse, return_counts, dim)
     return _wanted(*found, return_inverse, return_counts)
+
+
+# The ops that torch documents here, too.
+globals().update(
+    (name, _C._functions[name])
+    for name in (
+        "atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors cartesian_prod chain_matmul "
+        "einsum meshgrid split"
+    ).split()
+    if name in _C._functions
+)

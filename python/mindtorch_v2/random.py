@@ -17,6 +17,11 @@ __all__ = [
 default_generator = _C._default_generator()
 
 
+def _rebuild_generator(device, state):
+    # How pickles name a generator.
+    return _C.Generator(device).set_state(state)
+
+
 def manual_seed(seed):
     """Starts the random numbers over from a seed, and returns the default generator.
 

@@ -226,6 +226,15 @@ def test_numpy_scalars_are_numbers(torch):
     assert torch.zeros((np.int32(2), 3)).shape == (2, 3)
 
 
+def test_arrays_beside_tensors(torch):
+    x, array = torch.arange(3.0), np.array([0.0, 5.0, 2.0])
+    assert (x + array).tolist() == [0, 6, 4] and (x + array).dtype == torch.float64
+    for found in (x == array, array == x):
+        assert isinstance(found, torch.Tensor) and found.tolist() == [True, False, True]
+    assert isinstance(np.sin(x), torch.Tensor) and isinstance(np.add(x, x), torch.Tensor)
+    assert (np.float64(2) * x).tolist() == [0, 2, 4] and (np.int64(3) - x).tolist() == [3, 2, 1]
+
+
 def test_numpy_data_for_tensor(torch):
     assert torch.tensor(np.bool_(True)).dtype == torch.bool
     assert torch.tensor(np.float32(1.5)).dtype == torch.float32

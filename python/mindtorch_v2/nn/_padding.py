@@ -19,10 +19,10 @@ def pad(input, pad, mode="constant", value=None):
             "Padding length should be less than or equal to two times the input dimension but got "
             f"padding length {len(pad)} and input of dimension {input.dim()}"
         )
+    if mode == "constant":
+        return torch.constant_pad_nd(input, pad, 0 if value is None else value)
     # (dim, before, after)
     pairs = [(input.dim() - 1 - i, pad[2 * i], pad[2 * i + 1]) for i in range(len(pad) // 2)]
-    if mode == "constant":
-        return _constant(input, pairs, 0 if value is None else value)
     if value is not None and value != 0:
         raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode not in _INDEX:
@@ -47,24 +47,3 @@ _INDEX = {
     "circular": lambda places, size: places % size,
     "reflect": lambda places, size: (size - 1) - ((size - 1) - places.abs()).abs(),
 }
-
-
-def _constant(input, pairs, value):
-    shape = list(input.shape)
-    for dim, before, after in pairs:
-        shape[dim] += before + after
-        if shape[dim] < 0:
-            raise RuntimeError(
-                f"The input size {input.size(dim)}, plus negative padding {before} and {after}, "
-                f"resulted in a negative output size, which is invalid. Check dimension {dim} of "
-                "your input."
-            )
-    result = torch.full(shape, value, dtype=input.dtype, device=input.device)
-    inner = result
-    for dim, before, after in pairs:
-        # What the tensor loses where a number is negative, and where the rest goes.
-        start, end = max(0, -before), input.size(dim) - max(0, -after)
-        input = input.narrow(dim, start, max(0, end - start))
-        inner = inner.narrow(dim, max(0, before), input.size(dim))
-    inner.copy_(input)
-    return result
