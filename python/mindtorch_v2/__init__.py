@@ -60,9 +60,10 @@ _LAZY = {
             "set_grad_enabled"
         ),
         "_introspection": (
-            "get_num_interop_threads is_complex is_floating_point is_inference is_nonzero "
-            "is_same_size is_signed is_storage is_tensor numel set_flush_denormal "
-            "set_num_interop_threads typename"
+            "conj get_device get_num_interop_threads is_complex is_conj is_floating_point "
+            "is_inference is_neg is_nonzero is_same_size is_signed is_storage is_tensor isreal "
+            "numel real resolve_conj resolve_neg set_flush_denormal set_num_interop_threads "
+            "typename"
         ),
         "_serialization": "load save",
         "_tensor_str": "get_printoptions set_printoptions",

@@ -70,16 +70,24 @@ from mindtorch_v2._grad_mode import is_grad_enabled as is_grad_enabled
 from mindtorch_v2._grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
 from mindtorch_v2._grad_mode import no_grad as no_grad
 from mindtorch_v2._grad_mode import set_grad_enabled as set_grad_enabled
+from mindtorch_v2._introspection import conj as conj
+from mindtorch_v2._introspection import get_device as get_device
 from mindtorch_v2._introspection import get_num_interop_threads as get_num_interop_threads
 from mindtorch_v2._introspection import is_complex as is_complex
+from mindtorch_v2._introspection import is_conj as is_conj
 from mindtorch_v2._introspection import is_floating_point as is_floating_point
 from mindtorch_v2._introspection import is_inference as is_inference
+from mindtorch_v2._introspection import is_neg as is_neg
 from mindtorch_v2._introspection import is_nonzero as is_nonzero
 from mindtorch_v2._introspection import is_same_size as is_same_size
 from mindtorch_v2._introspection import is_signed as is_signed
 from mindtorch_v2._introspection import is_storage as is_storage
 from mindtorch_v2._introspection import is_tensor as is_tensor
+from mindtorch_v2._introspection import isreal as isreal
 from mindtorch_v2._introspection import numel as numel
+from mindtorch_v2._introspection import real as real
+from mindtorch_v2._introspection import resolve_conj as resolve_conj
+from mindtorch_v2._introspection import resolve_neg as resolve_neg
 from mindtorch_v2._introspection import set_flush_denormal as set_flush_denormal
 from mindtorch_v2._introspection import set_num_interop_threads as set_num_interop_threads
 from mindtorch_v2._introspection import typename as typename
@@ -90,8 +98,12 @@ from mindtorch_v2._tensor_str import set_printoptions as set_printoptions
 from mindtorch_v2._type_info import finfo as finfo
 from mindtorch_v2._type_info import iinfo as iinfo
 from mindtorch_v2.functional import broadcast_shapes as broadcast_shapes
+from mindtorch_v2.functional import nonzero as nonzero
 from mindtorch_v2.functional import norm as norm
 from mindtorch_v2.functional import prelu as prelu
+from mindtorch_v2.functional import tensordot as tensordot
+from mindtorch_v2.functional import unique as unique
+from mindtorch_v2.functional import unique_consecutive as unique_consecutive
 from mindtorch_v2.random import default_generator as default_generator
 from mindtorch_v2.random import get_rng_state as get_rng_state
 from mindtorch_v2.random import initial_seed as initial_seed
@@ -1049,7 +1061,6 @@ def negative(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def negative_(input: Tensor) -> Tensor: ...
 def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def nextafter_(input: Tensor, other: Tensor) -> Tensor: ...
-def nonzero(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def normal(
     mean: Tensor, std: Tensor, *, generator: Generator | None = None, out: Tensor | None = None

@@ -81,6 +81,78 @@ def is_same_size(input, other):
     return input.shape == other.shape
 
 
+def get_device(input):
+    """The index of the tensor's device, -1 on the CPU.
+
+    >>> torch.get_device(torch.ones(1))
+    -1
+    """
+    return input.get_device()
+
+
+def real(input):
+    """The real part: of a real tensor, the tensor itself.
+
+    >>> torch.real(torch.ones(1))
+    tensor([1.])
+    """
+    return input
+
+
+def conj(input):
+    """The conjugate: of a real tensor, the tensor itself.
+
+    >>> torch.conj(torch.ones(1))
+    tensor([1.])
+    """
+    return input
+
+
+def resolve_conj(input):
+    """The tensor itself: no tensor waits to be conjugated.
+
+    >>> torch.resolve_conj(torch.ones(1))
+    tensor([1.])
+    """
+    return input
+
+
+def resolve_neg(input):
+    """The tensor itself: no tensor waits to be negated.
+
+    >>> torch.resolve_neg(torch.ones(1))
+    tensor([1.])
+    """
+    return input
+
+
+def is_conj(input):
+    """Whether the tensor waits to be conjugated: never.
+
+    >>> torch.is_conj(torch.ones(1))
+    False
+    """
+    return False
+
+
+def is_neg(input):
+    """Whether the tensor waits to be negated: never.
+
+    >>> torch.is_neg(torch.ones(1))
+    False
+    """
+    return False
+
+
+def isreal(input):
+    """Which elements are real: all of them.
+
+    >>> torch.isreal(torch.ones(2))
+    tensor([True, True])
+    """
+    return _C._functions["ones_like"](input, dtype=_C.bool)
+
+
 def numel(input):
     """The number of elements.
 

@@ -234,6 +234,39 @@ def _unique_consecutive(self, return_inverse=False, return_counts=False, dim=Non
     return unique_consecutive(self, return_inverse, return_counts, dim)
 
 
+def _sum_to_size(self, *size):
+    """The sum over the dimensions that expanding a tensor of `size` to this shape repeats.
+
+    >>> torch.ones(2, 3).sum_to_size(1, 3)
+    tensor([[2., 2., 2.]])
+    """
+    size = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
+    extra = self.dim() - len(size)
+    fits = extra >= 0 and all(n in (1, m) for n, m in zip(size, self.shape[extra:], strict=False))
+    if not fits:
+        raise RuntimeError(
+            f"size {{{list(size)}}} is not expandable to size {{{list(self.shape)}}}."
+        )
+    dims = [*range(extra)]
+    dims += [i + extra for i, n in enumerate(size) if n == 1 and self.shape[i + extra] != 1]
+    result = self.sum(dims, keepdim=True) if dims else self
+    return result.view(size)
+
+
+def _forward(name):
+    """A method that is the function of the same name in _introspection or functional."""
+
+    def method(self, *args):
+        import mindtorch_v2
+
+        return getattr(mindtorch_v2, name)(self, *args)
+
+    method.__name__ = name
+    method.__qualname__ = f"Tensor.{name}"
+    method.__doc__ = f"See torch.{name}."
+    return method
+
+
 def _detach_in_place(self):
     """The tensor itself: there is no graph to leave."""
     return self
@@ -265,6 +298,12 @@ Tensor.nonzero = _nonzero
 Tensor.unique = _unique
 Tensor.unique_consecutive = _unique_consecutive
 Tensor.where = _where
+Tensor.sum_to_size = _sum_to_size
+for (
+    _name
+) in "conj is_conj is_neg is_nonzero is_same_size isreal prelu resolve_conj resolve_neg".split():
+    setattr(Tensor, _name, _forward(_name))
+Tensor.real = property(lambda self: self, doc="The real part: the tensor itself.")
 Tensor.detach_ = _detach_in_place
 Tensor.is_inference = _is_inference
 Tensor.__doc__ = """A multi-dimensional array of one dtype on one device.
