@@ -65,6 +65,11 @@ Signature::Signature(const ops::Op& op) : op_(&op) {
       if (param.name == entry.name) info.alias = PyUnicode_InternFromString(entry.alias);
     }
     if (param.has_default) read_default(param, info);
+    // block_diag(): loose tensors may be none at all.
+    if (param.type == ArgType::kTensorList && param.list_size != 0) {
+      info.has_default = true;
+      info.default_value = Value(TensorList());
+    }
     if (!param.keyword_only) ++positional_;
     is_merged_ |= param.type == ArgType::kIntList && param.optional && param.name == "dim" &&
                   param.default_text == "None";
@@ -72,6 +77,8 @@ Signature::Signature(const ops::Op& op) : op_(&op) {
     has_device |= param.type == ArgType::kDevice && param.keyword_only;
     params_.push_back(std::move(info));
   }
+  const bool has_self = !params_.empty() && op.schema.params[0].name == "self";
+  takes_loose_ints_ = positional_ == (has_self ? 2 : 1);
   takes_options_ = has_dtype && has_device;
   // zeros and its like, not zeros_like: without a tensor to follow, the default device decides.
   is_factory_ = takes_options_;
@@ -326,8 +333,9 @@ bool Signature::parse(PyObject* const* args,
     }
     const ParamInfo& param = params_[filled];
     // view(2, 3): the rest of the positions is one list.
-    if (param.type == ArgType::kIntList && param.list_size == 0 && !PyTuple_Check(args[i]) &&
-        !PyList_Check(args[i]) && !(args[i] == Py_None && param.optional)) {
+    if (takes_loose_ints_ && param.type == ArgType::kIntList && param.list_size == 0 &&
+        !PyTuple_Check(args[i]) && !PyList_Check(args[i]) &&
+        !(args[i] == Py_None && param.optional)) {
       Shape& list = parsed.int_lists[parsed.int_list_count];
       list.resize(given - i);
       for (size_t j = i; j < given; ++j) {

@@ -87,8 +87,9 @@ class Signature {
 
   const ops::Op* op_;
   std::vector<ParamInfo> params_;
-  size_t positional_ = 0;       // how many may be given by position
-  bool takes_options_ = false;  // also layout=, pin_memory=, requires_grad=
+  size_t positional_ = 0;          // how many may be given by position
+  bool takes_loose_ints_ = false;  // view(2, 3): a list of ints that is all there is but self
+  bool takes_options_ = false;     // also layout=, pin_memory=, requires_grad=
   bool is_factory_ = false;
   bool is_merged_ = false;
   size_t device_param_ = 0;

@@ -191,10 +191,43 @@ void run_inplace(const Op& op, Args args, Outputs& outputs) {
   outputs.tensors.push_back(self);
 }
 
+// What zeros(..., out=) makes is what out is: dtype= and device= may say the same, no more.
+SmallVector<ops::Value, 8> follow_out(const Op& base, Args args, const Tensor& out) {
+  SmallVector<ops::Value, 8> followed(args.begin(), args.end());
+  for (size_t i = 0; i < args.size(); ++i) {
+    const ops::Param& param = base.schema.params[i];
+    if (!param.keyword_only) continue;
+    if (param.type == ops::ArgType::kDType) {
+      MT_CHECK(args[i].is_none() || args[i].dtype() == out.dtype(), RuntimeError, "dtype ",
+               legacy_name(args[i].dtype()), " does not match dtype of out parameter (",
+               legacy_name(out.dtype()), ")");
+      followed[i] = ops::Value(out.dtype());
+    } else if (param.type == ops::ArgType::kDevice) {
+      MT_CHECK(args[i].is_none() || args[i].device() == out.device(), RuntimeError, "device type ",
+               args[i].device().str(), " does not match device type of out parameter (",
+               out.device().str(), ")");
+      followed[i] = ops::Value(out.device());
+    }
+  }
+  return followed;
+}
+
+bool is_factory(const Op& op) {
+  for (const ops::Param& param : op.schema.params) {
+    if (param.keyword_only && param.type == ops::ArgType::kDevice) return true;
+  }
+  return false;
+}
+
 void run_out(const Op& op, Args all_args, Outputs& outputs) {
   const Op& base = *op.base;
   const size_t count = base.schema.params.size();
-  const Args args = all_args.first(count);
+  Args args = all_args.first(count);
+  SmallVector<ops::Value, 8> followed;
+  if (is_factory(base)) {
+    followed = follow_out(base, args, all_args[count].tensor());
+    args = {followed.data(), followed.size()};
+  }
   const Args targets = all_args.subspan(count);
   if (base.kind == OpKind::kPointwise) {
     common_device(op, all_args);
