@@ -35,27 +35,9 @@ Tensor tile(const Tensor& self, IntList dims) {
 }
 
 Tensor repeat_interleave(const Tensor& self,
-                         int64_t repeats,
+                         const Tensor& repeats,
                          std::optional<int64_t> dim,
                          std::optional<int64_t> output_size) {
-  const Tensor input = dim ? self : flatten(self);
-  const int64_t d = wrap_dim(dim.value_or(0), self.dim());
-  MT_CHECK(repeats >= 0, RuntimeError, "Repeats must be non-negative");
-  if (input.dim() == 0) return mindtorch::repeat_interleave(view(input, {1}), repeats, dim);
-  Shape sizes = input.sizes();
-  const int64_t total = sizes[static_cast<size_t>(d)] * repeats;
-  MT_CHECK(!output_size || *output_size == total, RuntimeError,
-           "repeat_interleave: Invalid output_size, expected ", total, " but got ",
-           output_size.value_or(0));
-  sizes.insert(sizes.begin() + d + 1, repeats);
-  return flatten(clone(expand(unsqueeze(input, d + 1), sizes), MemoryFormat::kContiguous), d,
-                 d + 1);
-}
-
-Tensor repeat_interleave_tensor(const Tensor& self,
-                                const Tensor& repeats,
-                                std::optional<int64_t> dim,
-                                std::optional<int64_t> output_size) {
   const Tensor input = dim ? self : flatten(self);
   const int64_t d = wrap_dim(dim.value_or(0), self.dim());
   const int64_t size = input.dim() == 0 ? 1 : input.size(d);
@@ -281,8 +263,7 @@ Tensor constant_pad_nd(const Tensor& self, IntList pad, const Scalar& value) {
 void compose_shape(ops::Registry& registry) {
   registry.composite<repeat>("repeat");
   registry.composite<tile>("tile");
-  registry.composite<repeat_interleave>("repeat_interleave.self_int");
-  registry.composite<repeat_interleave_tensor>("repeat_interleave.self_Tensor");
+  registry.composite<repeat_interleave>("repeat_interleave.self_Tensor");
   registry.composite<fliplr>("fliplr");
   registry.composite<flipud>("flipud");
   registry.composite<rot90>("rot90");

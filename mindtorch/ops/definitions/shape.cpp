@@ -10,12 +10,31 @@ TensorSpec flip(const Tensor& self, IntList dims) {
   return spec_like(self, self.dtype());
 }
 
+TensorSpec repeat_interleave(const Tensor& self,
+                             int64_t repeats,
+                             std::optional<int64_t> dim,
+                             std::optional<int64_t> output_size) {
+  const int64_t d = wrap_dim(dim.value_or(0), self.dim());
+  MT_CHECK(repeats >= 0, RuntimeError, "Repeats must be non-negative");
+  Shape sizes = dim && self.dim() != 0 ? self.sizes() : Shape{self.numel()};
+  int64_t& size = sizes[static_cast<size_t>(dim ? d : 0)];
+  MT_CHECK(!__builtin_mul_overflow(size, repeats, &size), RuntimeError,
+           "repeat_interleave: the result is too large");
+  MT_CHECK(!output_size || *output_size == size, RuntimeError,
+           "repeat_interleave: Invalid output_size, expected ", size, " but got ",
+           output_size.value_or(0));
+  numel(sizes);
+  return contiguous_spec(std::move(sizes), self.dtype(), self.device());
+}
+
 TensorSpec triangle(std::string_view name, const Tensor& self) {
   MT_CHECK(self.dim() >= 2, RuntimeError, name, ": input tensor must have at least 2 dimensions");
   return contiguous_spec(self.sizes(), self.dtype(), self.device());
 }
 TensorSpec tril(const Tensor& self, int64_t) { return triangle("tril", self); }
 TensorSpec triu(const Tensor& self, int64_t) { return triangle("triu", self); }
+void tril_inplace(const Tensor& self, int64_t) { triangle("tril", self); }
+void triu_inplace(const Tensor& self, int64_t) { triangle("triu", self); }
 
 void define_repeats(Registry& ops) {
   ops.define("repeat(Tensor self, int[] repeats) -> Tensor")
@@ -36,7 +55,7 @@ void define_repeats(Registry& ops) {
       .doc("Each element repeated as often as `repeats` says.",
            ">>> torch.tensor([5, 6]).repeat_interleave(torch.tensor([1, 2]))\n"
            "tensor([5, 6, 6])");
-  ops.define(
+  ops.define<repeat_interleave>(
          "repeat_interleave.self_int(Tensor self, int repeats, int? dim=None, *, "
          "int? output_size=None) -> Tensor")
       .doc("Each element repeated.",
@@ -63,13 +82,21 @@ void define_turns(Registry& ops) {
 
 void define_diagonals(Registry& ops) {
   ops.define<tril>("tril(Tensor self, int diagonal=0) -> Tensor")
-      .variants(kInplaceAndOut)
+      .variants(kOutVariant)
       .doc("Zero above a diagonal.",
            ">>> torch.ones(2, 2).tril()\ntensor([[1., 0.],\n        [1., 1.]])");
   ops.define<triu>("triu(Tensor self, int diagonal=0) -> Tensor")
-      .variants(kInplaceAndOut)
+      .variants(kOutVariant)
       .doc("Zero below a diagonal.",
            ">>> torch.ones(2, 2).triu()\ntensor([[1., 1.],\n        [0., 1.]])");
+  ops.define<tril_inplace>("tril_(Tensor(a!) self, int diagonal=0) -> Tensor(a!)")
+      .method_only()
+      .doc("Zero above a diagonal.",
+           ">>> torch.ones(2, 2).tril_()\ntensor([[1., 0.],\n        [1., 1.]])");
+  ops.define<triu_inplace>("triu_(Tensor(a!) self, int diagonal=0) -> Tensor(a!)")
+      .method_only()
+      .doc("Zero below a diagonal.",
+           ">>> torch.ones(2, 2).triu_()\ntensor([[1., 1.],\n        [0., 1.]])");
   ops.define("diag(Tensor self, int diagonal=0) -> Tensor")
       .variants(kOutVariant)
       .doc("The matrix with a vector on its diagonal, or the diagonal of a matrix.",

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "mindtorch/backends/cpu/element_runs.h"
 #include "mindtorch/backends/cpu/kernels/kernels.h"
 #include "mindtorch/backends/cpu/parallel.h"
 #include "mindtorch/backends/cpu/pointwise.h"
@@ -41,11 +42,9 @@ void fill_from(ops::Launch&, const Tensor& self, const Tensor& value) {
     copy(one, without_repeats(self));
     return;
   }
-  visit_dtype(self.dtype(), [&]<typename T>() {
-    const T element = *one.data<T>();
-    T* data = self.data<T>();
-    parallel_for(0, self.numel(), kGrain,
-                 [=](int64_t begin, int64_t end) { std::fill(data + begin, data + end, element); });
+  const int64_t element = self.element_size();
+  parallel_for(0, self.numel(), kGrain, [&](int64_t begin, int64_t end) {
+    fill_elements(element, one.data_ptr(), self.data<char>() + begin * element, end - begin);
   });
 }
 
@@ -138,16 +137,23 @@ void arange(ops::Launch& launch,
   arange_step(launch, 0, end, 1, dtype, device, out);
 }
 
-// Calls store(i, number) for the numbers from `start` to `end`, from either end to the middle, as
-// torch does. `S` is what steps are computed in.
+// Calls store(i, number) for the numbers from `start` to `end`, from either end to the middle and
+// with one rounding each, as torch does. `S` is what the step is computed in.
 template <typename S, typename Store>
 void space(S start, S end, int64_t steps, const Store& store) {
   const S step = steps > 1 ? (end - start) / static_cast<S>(steps - 1) : S{0};
-  parallel_for(0, steps, kGrain, [&](int64_t first, int64_t last) {
-    for (int64_t i = first; i < last; ++i) {
-      store(i, i < steps / 2 ? std::fma(step, static_cast<S>(i), start)
-                             : std::fma(-step, static_cast<S>(steps - 1 - i), end));
+  const auto add = [](S base, S by, int64_t times) {
+    if constexpr (std::is_same_v<S, float>) {
+      // The product is exact in double precision.
+      return static_cast<float>(double{base} + double{by} * static_cast<double>(times));
+    } else {
+      return std::fma(by, static_cast<S>(times), base);
     }
+  };
+  parallel_for(0, steps, kGrain, [&](int64_t first, int64_t last) {
+    const int64_t middle = std::clamp(steps / 2, first, last);
+    for (int64_t i = first; i < middle; ++i) store(i, add(start, step, i));
+    for (int64_t i = middle; i < last; ++i) store(i, add(end, -step, steps - 1 - i));
   });
 }
 

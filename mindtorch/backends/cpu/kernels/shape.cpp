@@ -1,8 +1,10 @@
 #include <cstring>
 
+#include "mindtorch/backends/cpu/element_runs.h"
 #include "mindtorch/backends/cpu/kernels/kernels.h"
 #include "mindtorch/backends/cpu/parallel.h"
 #include "mindtorch/backends/cpu/pointwise.h"
+#include "mindtorch/backends/cpu/strided_loop.h"
 #include "mindtorch/backends/cpu/transpose.h"
 
 namespace mindtorch::cpu {
@@ -69,68 +71,147 @@ void cat(ops::Launch&, TensorList tensors, int64_t dim, Tensor& out) {
   copy_rows({pieces.data(), pieces.size()}, rows, start * slice_bytes, out.data<char>());
 }
 
+// Reverses the lines of a loop whose innermost dims are contiguous in both tensors.
+void reverse_lines(const StridedLoop<2>& loop, int64_t element) {
+  constexpr int64_t kBlock = 32 * 1024;
+  const int64_t length = loop.inner_size();
+  const int64_t blocks = (length + kBlock - 1) / kBlock;
+  const int64_t grain = std::max<int64_t>(1, kBlock / length);
+  parallel_for(0, loop.outer_size() * blocks, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t unit = begin; unit < end;) {
+      const int64_t line = unit / blocks;
+      const int64_t last = blocks == 1 ? end : line + 1;
+      const int64_t start = unit % blocks * kBlock;
+      const int64_t stop = blocks == 1 ? length : std::min(length, (end - line * blocks) * kBlock);
+      loop.for_lines(line, last, [&](char* const* at) {
+        reverse_elements(element, at[1] - (stop - 1) * element, at[0] + start * element,
+                         stop - start);
+      });
+      unit = blocks == 1 ? end : std::min(end, (line + 1) * blocks);
+    }
+  });
+}
+
 void flip(ops::Launch&, const Tensor& self, IntList dims, Tensor& out) {
   if (self.numel() == 0) return;
   const int64_t element = self.element_size();
-  Shape from = self.strides();
-  Shape to = out.strides();
-  for (int64_t& stride : from) stride *= element;
-  for (int64_t& stride : to) stride *= element;
-  const char* first = self.data<char>();
+  StridedLoop<2> loop;
+  loop.add(out, out.sizes());
+  loop.add(self, out.sizes());
+  Shape& from = loop.strides_bytes[1];
   for (const int64_t dim : dims) {
     if (self.dim() == 0) break;
     const auto d = static_cast<size_t>(wrap_dim(dim, self.dim()));
-    first += (self.sizes()[d] - 1) * from[d];
+    loop.data[1] += (self.sizes()[d] - 1) * from[d];
     from[d] = -from[d];
   }
-  copy_strided(element, self.sizes().data(), static_cast<int>(self.dim()), first, from.data(),
-               out.data_ptr(), to.data());
+  const Shape flipped = from;
+  const Shape to = loop.strides_bytes[0];
+  loop.prepare(out.sizes());
+  if (loop.strides_bytes[0][0] == element && loop.strides_bytes[1][0] == -element) {
+    reverse_lines(loop, element);
+  } else {
+    copy_strided(element, self.sizes().data(), static_cast<int>(self.dim()), loop.data[1],
+                 flipped.data(), out.data_ptr(), to.data());
+  }
 }
 
-// Copies self, with zeros in the columns [begin(row), end(row)) of each matrix.
-template <typename Begin, typename End>
-void copy_with_zeros(const Tensor& self, const Begin& begin, const End& end, Tensor& out) {
-  if (out.numel() == 0) return;
-  const bool plain = self.is_contiguous();
-  if (!plain) copy(self, out);
-  const int64_t element = out.element_size();
-  const int64_t rows = out.size(-2);
-  const int64_t columns = out.size(-1);
+// The columns of a row that a triangle leaves out: those after a diagonal, or those before it.
+struct Triangle {
+  bool lower;
+  int64_t diagonal;
+
+  Triangle(bool lower, const Tensor& matrix, int64_t diagonal)
+      // Any diagonal beyond the matrix is as good as the first beyond it.
+      : lower(lower), diagonal(std::clamp(diagonal, -matrix.size(-2), matrix.size(-1))) {}
+  int64_t begin(int64_t row, int64_t columns) const {
+    return lower ? std::clamp<int64_t>(row + diagonal + 1, 0, columns) : 0;
+  }
+  int64_t end(int64_t row, int64_t columns) const {
+    return lower ? columns : std::clamp<int64_t>(row + diagonal, 0, columns);
+  }
+};
+
+// Copies contiguous matrices with zeros in place of what the triangle leaves out; where `from` is
+// `to`, writes the zeros only.
+void write_triangle(const Triangle& triangle, const char* from, const Tensor& to) {
+  const int64_t element = to.element_size();
+  const int64_t rows = to.size(-2);
+  const int64_t columns = to.size(-1);
   const int64_t row_bytes = columns * element;
+  char* out = to.data<char>();
+  const bool copies = from != out;
+  const int64_t grain = std::max<int64_t>(1, kGrainBytes / row_bytes);
+  parallel_for(0, to.numel() / columns, grain, [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) {
+      const int64_t begin = triangle.begin(i % rows, columns) * element;
+      const int64_t end = triangle.end(i % rows, columns) * element;
+      char* row = out + i * row_bytes;
+      if (copies) {
+        std::memcpy(row, from + i * row_bytes, static_cast<size_t>(begin));
+        std::memcpy(row + end, from + i * row_bytes + end, static_cast<size_t>(row_bytes - end));
+      }
+      std::memset(row + begin, 0, static_cast<size_t>(end - begin));
+    }
+  });
+}
+
+template <bool kLower>
+void triangle(ops::Launch&, const Tensor& self, int64_t diagonal, Tensor& out) {
+  if (out.numel() == 0) return;
   const char* from = self.data<char>();
+  if (!self.is_contiguous()) {
+    copy(self, out);
+    from = out.data<char>();
+  }
+  write_triangle(Triangle(kLower, self, diagonal), from, out);
+}
+
+template <bool kLower>
+void triangle_inplace(ops::Launch& launch, const Tensor& self, int64_t diagonal) {
+  if (self.numel() == 0) return;
+  if (self.is_contiguous()) {
+    write_triangle(Triangle(kLower, self, diagonal), self.data<char>(), self);
+    return;
+  }
+  Tensor result = Tensor::make(self.sizes(), self.dtype());
+  triangle<kLower>(launch, self, diagonal, result);
+  copy(result, self);
+}
+
+void repeat_interleave_all(ops::Launch&,
+                           const Tensor& self,
+                           int64_t repeats,
+                           std::optional<int64_t> dim,
+                           std::optional<int64_t>,
+                           Tensor& out) {
+  if (out.numel() == 0) return;
+  Tensor whole = self;
+  if (!self.is_contiguous()) {
+    whole = Tensor::make(self.sizes(), self.dtype());
+    copy(self, whole);
+  }
+  // What is repeated: one element, or all that lies below the dimension.
+  int64_t piece = self.element_size();
+  if (dim) {
+    for (int64_t d = wrap_dim(*dim, self.dim()) + 1; d < self.dim(); ++d) piece *= self.size(d);
+  }
+  const int64_t pieces = self.numel() * self.element_size() / piece;
+  const char* from = whole.data<char>();
   char* to = out.data<char>();
-  parallel_for(0, out.numel() / columns, std::max<int64_t>(1, kGrainBytes / row_bytes),
-               [&](int64_t first, int64_t last) {
-                 for (int64_t i = first; i < last; ++i) {
-                   const int64_t start = std::clamp<int64_t>(begin(i % rows), 0, columns) * element;
-                   const int64_t stop = std::clamp<int64_t>(end(i % rows), 0, columns) * element;
-                   const int64_t at = i * row_bytes;
-                   if (plain) {
-                     std::memcpy(to + at, from + at, static_cast<size_t>(start));
-                     std::memcpy(to + at + stop, from + at + stop,
-                                 static_cast<size_t>(row_bytes - stop));
-                   }
-                   std::memset(to + at + start, 0, static_cast<size_t>(stop - start));
-                 }
-               });
-}
-
-// Any diagonal beyond the matrix is as good as the first beyond it.
-int64_t clamp_diagonal(const Tensor& matrix, int64_t diagonal) {
-  return std::clamp(diagonal, -matrix.size(-2), matrix.size(-1));
-}
-
-void tril(ops::Launch&, const Tensor& self, int64_t diagonal, Tensor& out) {
-  diagonal = clamp_diagonal(self, diagonal);
-  copy_with_zeros(
-      self, [=](int64_t row) { return row + diagonal + 1; }, [](int64_t) { return INT64_MAX; },
-      out);
-}
-
-void triu(ops::Launch&, const Tensor& self, int64_t diagonal, Tensor& out) {
-  diagonal = clamp_diagonal(self, diagonal);
-  copy_with_zeros(
-      self, [](int64_t) { return int64_t{0}; }, [=](int64_t row) { return row + diagonal; }, out);
+  const int64_t grain = std::max<int64_t>(1, kGrainBytes / (piece * repeats));
+  parallel_for(0, pieces, grain, [&](int64_t begin, int64_t end) {
+    if (piece == self.element_size()) {
+      repeat_elements(piece, from + begin * piece, to + begin * piece * repeats, end - begin,
+                      repeats);
+      return;
+    }
+    for (int64_t i = begin; i < end; ++i) {
+      for (int64_t j = 0; j < repeats; ++j) {
+        std::memcpy(to + (i * repeats + j) * piece, from + i * piece, static_cast<size_t>(piece));
+      }
+    }
+  });
 }
 
 // Indices of `repeats`, each as often as its element says.
@@ -196,8 +277,11 @@ void combinations(ops::Launch&, const Tensor& self, int64_t r, bool with_replace
 void register_shape(ops::Registry& registry) {
   registry.kernel<cat>(DeviceType::kCpu, "cat");
   registry.kernel<flip>(DeviceType::kCpu, "flip");
-  registry.kernel<tril>(DeviceType::kCpu, "tril");
-  registry.kernel<triu>(DeviceType::kCpu, "triu");
+  registry.kernel<triangle<true>>(DeviceType::kCpu, "tril");
+  registry.kernel<triangle<false>>(DeviceType::kCpu, "triu");
+  registry.kernel<triangle_inplace<true>>(DeviceType::kCpu, "tril_");
+  registry.kernel<triangle_inplace<false>>(DeviceType::kCpu, "triu_");
+  registry.kernel<repeat_interleave_all>(DeviceType::kCpu, "repeat_interleave.self_int");
   registry.kernel<combinations>(DeviceType::kCpu, "combinations");
   registry.dynamic_kernel<repeat_interleave>(DeviceType::kCpu, "repeat_interleave.Tensor");
 }

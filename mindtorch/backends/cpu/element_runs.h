@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+
+namespace mindtorch::cpu {
+
+// Loops over contiguous elements of 1, 2, 4 or 8 bytes, whatever they mean. No pointer needs more
+// than byte alignment; `from` and `to` must not overlap.
+
+// to[i] = *value.
+void fill_elements(int64_t element_size, const void* value, void* to, int64_t n);
+
+// to[i] = from[n - 1 - i].
+void reverse_elements(int64_t element_size, const void* from, void* to, int64_t n);
+
+// to[i * count + j] = from[i] for all j < count.
+void repeat_elements(int64_t element_size, const void* from, void* to, int64_t n, int64_t count);
+
+}  // namespace mindtorch::cpu
