@@ -1,6 +1,7 @@
 // Python's buffer protocol, both ways, and tensors as nested lists.
 #include "interop.h"
 
+#include <cstring>
 #include <vector>
 
 #include "mindtorch/base/warning.h"
@@ -66,26 +67,23 @@ void release_held_buffer(void* context) {
   PyGILState_Release(state);
 }
 
-PyObject* number(bool value) { return PyBool_FromLong(value); }
-PyObject* number(double value) { return PyFloat_FromDouble(value); }
-PyObject* number(int64_t value) { return PyLong_FromLongLong(value); }
-
+// Memory of others may be unaligned, and their bools any byte.
 template <typename T>
-PyObject* number_of(const T& value) {
+PyObject* number_at(const T* place) {
   if constexpr (std::is_same_v<T, bool>) {
-    return number(value);
-  } else if constexpr (std::is_integral_v<T>) {
-    return number(static_cast<int64_t>(value));
-  } else if constexpr (std::is_same_v<T, double>) {
-    return number(value);
+    return PyBool_FromLong(*reinterpret_cast<const uint8_t*>(place) != 0);
   } else {
-    return number(static_cast<double>(static_cast<float>(value)));
+    T value{};
+    std::memcpy(&value, place, sizeof(T));
+    if constexpr (std::is_integral_v<T>) return PyLong_FromLongLong(value);
+    if constexpr (std::is_same_v<T, double>) return PyFloat_FromDouble(value);
+    return PyFloat_FromDouble(static_cast<double>(static_cast<float>(value)));
   }
 }
 
 template <typename T>
 PyObject* list_of(const Tensor& tensor, size_t dim, const T* data) {
-  if (dim == tensor.sizes().size()) return PyRef(number_of(*data)).release();
+  if (dim == tensor.sizes().size()) return PyRef(number_at(data)).release();
   const int64_t size = tensor.sizes()[dim];
   const int64_t stride = tensor.strides()[dim];
   PyRef list(PyList_New(static_cast<Py_ssize_t>(size)));
