@@ -13,6 +13,20 @@ namespace mindtorch::cpu::HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
+// Highway reverses no bytes: pairs of them are reversed, and then the two of each pair.
+template <typename D>
+HWY_INLINE hn::Vec<D> reversed(D d, hn::Vec<D> v) {
+  if constexpr (hn::MaxLanes(D()) == 1) {
+    return v;
+  } else if constexpr (sizeof(hn::TFromD<D>) == 1) {
+    const hn::RepartitionToWide<D> pairs;
+    const auto turned = hn::Reverse(pairs, hn::BitCast(pairs, v));
+    return hn::BitCast(d, hn::Or(hn::ShiftLeft<8>(turned), hn::ShiftRight<8>(turned)));
+  } else {
+    return hn::Reverse(d, v);
+  }
+}
+
 template <typename T>
 void reverse(const void* from, void* to, int64_t n) {
   const hn::ScalableTag<T> d;
@@ -21,7 +35,7 @@ void reverse(const void* from, void* to, int64_t n) {
   T* out = static_cast<T*>(to);
   int64_t i = 0;
   for (; i + lanes <= n; i += lanes) {
-    hn::StoreU(hn::Reverse(d, hn::LoadU(d, in + n - lanes - i)), d, out + i);
+    hn::StoreU(reversed(d, hn::LoadU(d, in + n - lanes - i)), d, out + i);
   }
   for (; i < n; ++i) std::memcpy(out + i, in + n - 1 - i, sizeof(T));
 }
