@@ -10,7 +10,7 @@ usage: make_stubs.py
     docs/ops.md                             one row per op
 
 What no op describes (dtypes, storages, functions written in Python) is in the texts of
-tools/stub_texts.py. The files are checked in; CI fails when they differ from what this writes.
+tools/stub_texts.py and stub_tensor.py. The files are checked in; CI fails when they differ from what this writes.
 """
 
 import ast
@@ -26,6 +26,7 @@ PACKAGE = ROOT / "python" / "mindtorch_v2"
 sys.path.insert(0, str(ROOT / "python"))
 sys.path.insert(0, str(ROOT / "tools"))
 
+import stub_tensor  # noqa: E402
 import stub_texts  # noqa: E402
 
 # Inside class Tensor and in the package int, float and bool are methods and dtypes.
@@ -185,8 +186,8 @@ def write_functions(names, indent="", skip=()):
 def native_stub(ops):
     methods = forms_by_name(ops, "method")
     # Written by hand where an op's schema says less than the method.
-    skip = set(re.findall(r"def (\w+)\(", stub_texts.TENSOR_CLASS))
-    body = stub_texts.TENSOR_CLASS + write_functions(methods, "    ", skip)
+    skip = set(re.findall(r"def (\w+)\(", stub_tensor.TENSOR_CLASS))
+    body = stub_tensor.TENSOR_CLASS + write_functions(methods, "    ", skip)
     return stub_texts.NATIVE_HEAD + body + stub_texts.NATIVE_TAIL
 
 
