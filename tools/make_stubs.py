@@ -10,7 +10,8 @@ usage: make_stubs.py
     docs/ops.md                             one row per op
 
 What no op describes (dtypes, storages, functions written in Python) is in the texts of
-tools/stub_texts.py and stub_tensor.py. The files are checked in; CI fails when they differ from what this writes.
+tools/stub_texts.py and stub_tensor.py. The files are checked in; CI fails when they differ from
+what this writes.
 """
 
 import ast
