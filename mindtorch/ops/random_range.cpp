@@ -68,7 +68,11 @@ RandomRange random_range(DType dtype, int64_t from, std::optional<int64_t> to) {
     check_bound(dtype, end - 1, "to - 1");
     return {from, static_cast<uint64_t>(end) - static_cast<uint64_t>(from)};
   }
-  if (from == INT64_MIN) return {from, 0};
+  if (from == INT64_MIN) {
+    MT_CHECK(dtype == DType::kInt64 || (fractional && dtype != DType::kFloat16), RuntimeError,
+             "random_full_64_bits_range_kernel_cpu handles only int64, double, float and bfloat16");
+    return {from, 0};
+  }
   int64_t last = INT64_MAX;
   if (fractional) {
     last = int64_t{1} << limits(dtype).digits;

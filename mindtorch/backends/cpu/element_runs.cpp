@@ -13,6 +13,23 @@ namespace mindtorch::cpu::HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
+// `pattern` holds the element as often as it fits; `bytes` may end within it.
+void fill_pattern(uint64_t pattern, uint8_t* to, int64_t bytes) {
+  int64_t i = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const hn::ScalableTag<uint64_t> d;
+  const hn::Repartition<uint8_t, decltype(d)> d8;
+  const auto step = static_cast<int64_t>(hn::Lanes(d8));
+  const auto v = hn::BitCast(d8, hn::Set(d, pattern));
+  for (; i + 4 * step <= bytes; i += 4 * step) {
+    for (int64_t j = 0; j < 4; ++j) hn::StoreU(v, d8, to + i + j * step);
+  }
+#endif
+  for (; i < bytes; i += 8) {
+    std::memcpy(to + i, &pattern, static_cast<size_t>(std::min<int64_t>(8, bytes - i)));
+  }
+}
+
 // Highway reverses no bytes: pairs of them are reversed, and then the two of each pair.
 template <typename D>
 HWY_INLINE hn::Vec<D> reversed(D d, hn::Vec<D> v) {
@@ -45,6 +62,33 @@ void reverse16(const void* from, void* to, int64_t n) { reverse<uint16_t>(from, 
 void reverse32(const void* from, void* to, int64_t n) { reverse<uint32_t>(from, to, n); }
 void reverse64(const void* from, void* to, int64_t n) { reverse<uint64_t>(from, to, n); }
 
+template <typename T>
+void space(double base, double step, int64_t first, int64_t turn, T* to, int64_t n) {
+  const hn::ScalableTag<double> d;
+  const hn::Rebind<T, decltype(d)> narrow;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto sign = static_cast<double>(turn);
+  const auto offsets = hn::Mul(hn::Set(d, sign), hn::Iota(d, 0.0));
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const auto index = hn::Add(hn::Set(d, static_cast<double>(first + i * turn)), offsets);
+    const auto number = hn::Add(hn::Set(d, base), hn::Mul(hn::Set(d, step), index));
+    if constexpr (sizeof(T) == sizeof(double)) {
+      hn::StoreU(number, d, to + i);
+    } else {
+      hn::StoreU(hn::DemoteTo(narrow, number), narrow, to + i);
+    }
+  }
+  for (; i < n; ++i) to[i] = static_cast<T>(base + step * static_cast<double>(first + i * turn));
+}
+
+void space_floats(double base, double step, int64_t first, int64_t turn, float* to, int64_t n) {
+  space(base, step, first, turn, to, n);
+}
+void space_doubles(double base, double step, int64_t first, int64_t turn, double* to, int64_t n) {
+  space(base, step, first, turn, to, n);
+}
+
 }  // namespace
 }  // namespace mindtorch::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -53,10 +97,13 @@ HWY_AFTER_NAMESPACE();
 namespace mindtorch::cpu {
 namespace {
 
+HWY_EXPORT(fill_pattern);
 HWY_EXPORT(reverse8);
 HWY_EXPORT(reverse16);
 HWY_EXPORT(reverse32);
 HWY_EXPORT(reverse64);
+HWY_EXPORT(space_floats);
+HWY_EXPORT(space_doubles);
 
 // Calls body(T{}) with the unsigned type of that size.
 template <typename Body>
@@ -96,18 +143,11 @@ void repeat(const T* from, T* to, int64_t n, int64_t count) {
 }  // namespace
 
 void fill_elements(int64_t element_size, const void* value, void* to, int64_t n) {
-  // The first block is then copied on and on: memcpy has the widest stores of the machine, and its
-  // source stays in the first-level cache.
-  constexpr int64_t kBlockBytes = 4096;
-  visit_size(element_size, [&]<typename T>(T element) {
-    std::memcpy(&element, value, sizeof(T));
-    constexpr int64_t kBlock = kBlockBytes / static_cast<int64_t>(sizeof(T));
-    T* out = static_cast<T*>(to);
-    std::fill_n(out, std::min(n, kBlock), element);
-    for (int64_t done = kBlock; done < n; done += kBlock) {
-      std::memcpy(out + done, out, static_cast<size_t>(std::min(n - done, kBlock)) * sizeof(T));
-    }
-  });
+  uint64_t pattern = 0;
+  for (int64_t at = 0; at < 8; at += element_size) {
+    std::memcpy(reinterpret_cast<char*>(&pattern) + at, value, static_cast<size_t>(element_size));
+  }
+  HWY_DYNAMIC_DISPATCH(fill_pattern)(pattern, static_cast<uint8_t*>(to), n * element_size);
 }
 
 void reverse_elements(int64_t element_size, const void* from, void* to, int64_t n) {
@@ -127,6 +167,13 @@ void repeat_elements(int64_t element_size, const void* from, void* to, int64_t n
   visit_size(element_size, [&]<typename T>(T) {
     repeat(static_cast<const T*>(from), static_cast<T*>(to), n, count);
   });
+}
+
+void space_numbers(double base, double step, int64_t first, int64_t turn, float* to, int64_t n) {
+  HWY_DYNAMIC_DISPATCH(space_floats)(base, step, first, turn, to, n);
+}
+void space_numbers(double base, double step, int64_t first, int64_t turn, double* to, int64_t n) {
+  HWY_DYNAMIC_DISPATCH(space_doubles)(base, step, first, turn, to, n);
 }
 
 }  // namespace mindtorch::cpu

@@ -117,13 +117,18 @@ void arange_step(ops::Launch&,
     const C by = step.to<C>();
     T* data = out.data<T>();
     parallel_for(0, out.numel(), kGrain, [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        if constexpr (std::is_integral_v<T>) {
-          data[i] = static_cast<T>(static_cast<uint64_t>(from) +
-                                   static_cast<uint64_t>(by) * static_cast<uint64_t>(i));
-        } else {
+      if constexpr (std::is_integral_v<T>) {
+        auto value =
+            static_cast<uint64_t>(from) + static_cast<uint64_t>(by) * static_cast<uint64_t>(begin);
+        for (int64_t i = begin; i < end; ++i, value += static_cast<uint64_t>(by)) {
+          data[i] = static_cast<T>(value);
+        }
+      } else if constexpr (sizeof(T) == 2) {
+        for (int64_t i = begin; i < end; ++i) {
           data[i] = static_cast<T>(from + by * static_cast<C>(i));
         }
+      } else {
+        space_numbers(from, by, begin, 1, data + begin, end - begin);
       }
     });
   });
@@ -138,22 +143,25 @@ void arange(ops::Launch& launch,
 }
 
 // Calls store(i, number) for the numbers from `start` to `end`, from either end to the middle and
-// with one rounding each, as torch does. `S` is what the step is computed in.
-template <typename S, typename Store>
-void space(S start, S end, int64_t steps, const Store& store) {
-  const S step = steps > 1 ? (end - start) / static_cast<S>(steps - 1) : S{0};
-  const auto add = [](S base, S by, int64_t times) {
-    if constexpr (std::is_same_v<S, float>) {
-      // The product is exact in double precision.
-      return static_cast<float>(double{base} + double{by} * static_cast<double>(times));
-    } else {
-      return std::fma(by, static_cast<S>(times), base);
+// with one rounding each, as torch does.
+template <typename Store>
+void space(double start, double end, int64_t steps, const Store& store) {
+  const double step = steps > 1 ? (end - start) / static_cast<double>(steps - 1) : 0;
+  parallel_for(0, steps, kGrain, [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) {
+      store(i, i < steps / 2 ? std::fma(step, static_cast<double>(i), start)
+                             : std::fma(-step, static_cast<double>(steps - 1 - i), end));
     }
-  };
+  });
+}
+
+// The same for the narrower floats, whose step is a float. Products are exact in double precision.
+void space_floats(float start, float end, int64_t steps, float* to) {
+  const float step = (end - start) / static_cast<float>(steps - 1);
   parallel_for(0, steps, kGrain, [&](int64_t first, int64_t last) {
     const int64_t middle = std::clamp(steps / 2, first, last);
-    for (int64_t i = first; i < middle; ++i) store(i, add(start, step, i));
-    for (int64_t i = middle; i < last; ++i) store(i, add(end, -step, steps - 1 - i));
+    space_numbers(start, step, first, 1, to + first, middle - first);
+    space_numbers(end, -step, steps - 1 - middle, -1, to + middle, last - middle);
   });
 }
 
@@ -171,9 +179,16 @@ void linspace(ops::Launch&,
       return;
     }
     // Integers are spaced in double precision, floats in their own.
-    using S = std::conditional_t<std::is_integral_v<T> || sizeof(T) == 8, double, float>;
-    space(static_cast<S>(start.to<T>()), static_cast<S>(end.to<T>()), steps,
-          [=](int64_t i, S number) { data[i] = static_cast<T>(number); });
+    if constexpr (std::is_same_v<T, float>) {
+      space_floats(start.to<T>(), end.to<T>(), steps, data);
+    } else if constexpr (std::is_integral_v<T> || sizeof(T) == 8) {
+      space(static_cast<double>(start.to<T>()), static_cast<double>(end.to<T>()), steps,
+            [=](int64_t i, double number) { data[i] = static_cast<T>(number); });
+    } else {
+      const Tensor numbers = Tensor::make({steps}, DType::kFloat32);
+      space_floats(start.to<T>(), end.to<T>(), steps, numbers.data<float>());
+      copy(numbers, out);
+    }
   });
 }
 
