@@ -17,12 +17,12 @@ const Registry& registry() {
     define_creation(ops);
     define_indexing(ops);
     define_joining(ops);
-    define_random(ops);
     define_matmul(ops);
+    define_random(ops);
     define_reduce(ops);
     define_rounding(ops);
-    define_sort(ops);
     define_shape(ops);
+    define_sort(ops);
     define_ternary(ops);
     define_trigonometry(ops);
     define_unary(ops);

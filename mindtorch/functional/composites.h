@@ -7,14 +7,14 @@ namespace mindtorch::functional {
 // Ops written in terms of other ops: one function per family, called by register_composites.
 void compose_copy(ops::Registry& registry);
 void compose_creation(ops::Registry& registry);
-void compose_random(ops::Registry& registry);
-void compose_shape(ops::Registry& registry);
 void compose_einsum(ops::Registry& registry);
+void compose_indexing(ops::Registry& registry);
 void compose_inplace_views(ops::Registry& registry);
 void compose_joining(ops::Registry& registry);
-void compose_indexing(ops::Registry& registry);
 void compose_matmul(ops::Registry& registry);
+void compose_random(ops::Registry& registry);
 void compose_reduce(ops::Registry& registry);
+void compose_shape(ops::Registry& registry);
 void compose_sort(ops::Registry& registry);
 void compose_views(ops::Registry& registry);
 

@@ -5,14 +5,14 @@ namespace mindtorch::functional {
 void register_composites(ops::Registry& registry) {
   compose_copy(registry);
   compose_creation(registry);
-  compose_random(registry);
-  compose_shape(registry);
   compose_einsum(registry);
   compose_indexing(registry);
   compose_inplace_views(registry);
   compose_joining(registry);
   compose_matmul(registry);
+  compose_random(registry);
   compose_reduce(registry);
+  compose_shape(registry);
   compose_sort(registry);
   compose_views(registry);
 }

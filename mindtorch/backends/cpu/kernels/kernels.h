@@ -8,12 +8,12 @@ namespace mindtorch::cpu {
 void register_copy(ops::Registry& registry);
 void register_creation(ops::Registry& registry);
 void register_indexing(ops::Registry& registry);
-void register_random(ops::Registry& registry);
-void register_shape(ops::Registry& registry);
 void register_matmul(ops::Registry& registry);
+void register_random(ops::Registry& registry);
 void register_reduce(ops::Registry& registry);
 void register_scan(ops::Registry& registry);
 void register_scatter(ops::Registry& registry);
+void register_shape(ops::Registry& registry);
 void register_sort(ops::Registry& registry);
 void register_unique(ops::Registry& registry);
 

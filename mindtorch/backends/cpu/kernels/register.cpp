@@ -8,12 +8,12 @@ void register_cpu(ops::Registry& registry) {
   register_copy(registry);
   register_creation(registry);
   register_indexing(registry);
-  register_random(registry);
-  register_shape(registry);
   register_matmul(registry);
+  register_random(registry);
   register_reduce(registry);
   register_scan(registry);
   register_scatter(registry);
+  register_shape(registry);
   register_sort(registry);
   register_unique(registry);
 }
