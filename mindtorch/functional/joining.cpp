@@ -156,6 +156,8 @@ Tensor kron(const Tensor& self, const Tensor& other) {
 Tensor cross(const Tensor& self, const Tensor& other, std::optional<int64_t> dim) {
   MT_CHECK(self.dim() == other.dim(), RuntimeError,
            "linalg.cross: inputs must have the same number of dimensions.");
+  MT_CHECK(self.dtype() != DType::kBool || other.dtype() != DType::kBool, NotImplementedError,
+           "\"cross\" not implemented for 'Bool'");
   int64_t d = 0;
   if (dim) {
     d = wrap_dim(*dim, self.dim());

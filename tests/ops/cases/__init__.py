@@ -16,6 +16,7 @@ FAMILIES = (
     "matmul",
     "views",
     "shape",
+    "joining",
     "indexing",
     "sort",
     "random",

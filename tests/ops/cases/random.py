@@ -147,4 +147,49 @@ CASES = [
         method="exponential_",
         seeded=False,
     ),
+    drawn(
+        "cauchy_",
+        [S(T((2, 3))), S(T((40,)), 1.0, 2.0)],
+        FLOATS,
+        function=None,
+        method="cauchy_",
+        tolerance=loose(100),
+        bad=(
+            bad(RuntimeError, "cauchy_ expects sigma > 0.0, but found sigma=0", T((3,)), 0.0, 0.0),
+        ),
+    ),
+    drawn(
+        "log_normal_",
+        [S(T((2, 3))), S(T((40,)), 0.0, 0.25)],
+        FLOATS,
+        function=None,
+        method="log_normal_",
+        bad=(
+            bad(RuntimeError, "log_normal_ expects std > 0.0, but found std=0", T((3,)), 0.0, 0.0),
+        ),
+    ),
+    drawn(
+        "geometric_",
+        [S(T((2, 3)), 0.3), S(T((40,)), 0.7)],
+        NUMBERS,
+        function=None,
+        method="geometric_",
+        bad=(
+            bad(RuntimeError, r"geometric_ expects p to be in \(0, 1\), but got p=1", T((3,)), 1.0),
+        ),
+    ),
+    drawn(
+        "dropout",
+        [S(T((2, 3)), 0.5, False), S(T((2, 3)), 0.0, True), S(T((2, 3)), 1.0, True)],
+        ALL,
+        bad=(
+            bad(
+                RuntimeError,
+                "dropout probability has to be between 0 and 1, but got 1.5",
+                T((3,)),
+                1.5,
+                True,
+            ),
+        ),
+    ),
 ]

@@ -1,4 +1,4 @@
-"""Ops that make a new tensor from whole tensors: joining, repeating, turning, triangles."""
+"""Ops that make a new tensor from one: repeating, turning, cutting, triangles and diagonals."""
 
 import numpy as np
 
@@ -7,53 +7,6 @@ from tests.ops.case import ALL, EXACT, NUMBERS, OpCase, S, T, bad
 
 def moved(name, oracle, samples, dtypes=ALL, **more):
     return OpCase(name, oracle, samples, dtypes, **{"tolerance": EXACT, **more})
-
-
-def cat(tensors, dim=0):
-    # The one-dimensional empty tensor joins anything, as in torch.
-    kept = [t for t in tensors if t.shape != (0,)] or tensors[:1]
-    return np.concatenate(kept, axis=dim)
-
-
-JOIN = [
-    S([T((2, 3)), T((4, 3))]),
-    S([T((2, 3)), T((2, 1)), T((2, 4))], 1),
-    S([T((2, 3, 4)), T((2, 1, 4))], dim=-2),
-    S([T((3,)), T((2,)), T((0,))]),
-    S([T((2, 3)), T((0,)), T((1, 3))]),
-    S((T((2, 3)),)),
-    S([T((0, 3)), T((2, 3))]),
-    S([T((2, 0)), T((2, 0))], 1),
-    S([T((17, 19)), T((17, 31))], -1),
-]
-JOIN_ERRORS = (
-    bad(
-        RuntimeError,
-        "Sizes of tensors must match except in dimension 0. Expected size 3 but got "
-        "size 4 for tensor number 1 in the list",
-        [T((2, 3)), T((2, 4))],
-    ),
-    bad(
-        RuntimeError,
-        "Tensors must have same number of dimensions: got 2 and 1",
-        [T((2, 3)), T((3,))],
-    ),
-    bad(IndexError, "Dimension out of range", [T((2, 3))], 2),
-    bad((RuntimeError, ValueError), "expected a non-empty list of Tensors", []),
-    bad(RuntimeError, "zero-dimensional tensor .* cannot be concatenated", [T(()), T(())]),
-)
-STACK = [
-    S([T((2, 3)), T((2, 3))]),
-    S([T((2, 3)), T((2, 3)), T((2, 3))], 1),
-    S([T((2, 3)), T((2, 3))], -1),
-    S([T(()), T(())]),
-    S([T((0,)), T((0,))], 1),
-    S((T((4,)),), dim=0),
-]
-
-
-def stack(tensors, dim=0):
-    return np.stack(tensors, axis=dim)
 
 
 def flip(x, *dims):
@@ -96,35 +49,44 @@ def triu_indices(row, col, offset=0):
     return np.stack(np.triu_indices(row, offset, col))
 
 
-def meshgrid(*tensors, indexing="ij"):
-    return np.meshgrid(*tensors, indexing=indexing)
+def diag_embed(x, offset=0, dim1=-2, dim2=-1):
+    size = x.shape[-1] + abs(offset)
+    result = np.zeros((*x.shape[:-1], size, size), x.dtype)
+    at = np.arange(x.shape[-1])
+    result[..., at + max(-offset, 0), at + max(offset, 0)] = x
+    return np.moveaxis(result, (-2, -1), (dim1, dim2))
+
+
+def replaced(x, part, src):
+    x = x.copy()
+    part(x)[...] = src
+    return x
+
+
+def slice_scatter(x, src, dim=0, start=None, end=None, step=1):
+    return replaced(x, lambda y: np.moveaxis(y, dim, 0)[start:end:step], np.moveaxis(src, dim, 0))
+
+
+def diagonal_scatter(x, src, offset=0):
+    at = np.arange(src.shape[-1])
+    x = x.copy()
+    x[at + max(-offset, 0), at + max(offset, 0)] = src
+    return x
+
+
+def constant_pad(x, pad, value=0):
+    pairs = list(zip(pad[::2], pad[1::2], strict=True))
+    pairs += [(0, 0)] * (x.ndim - len(pairs))
+    for dim, (before, after) in enumerate(reversed(pairs)):
+        keep = slice(max(-before, 0), x.shape[dim] - max(-after, 0))
+        x = np.moveaxis(np.moveaxis(x, dim, 0)[keep], 0, dim)
+    grow = [(max(before, 0), max(after, 0)) for before, after in reversed(pairs)]
+    return np.pad(x, grow, constant_values=value)
 
 
 COUNTS = T((3,), 0, 3, dtype="int64")
 
 CASES = [
-    moved("cat", cat, JOIN, method=None, out="any", bad=JOIN_ERRORS),
-    moved("concat", cat, JOIN[:3], method=None),
-    moved("concatenate", cat, JOIN[:3], method=None),
-    moved(
-        "stack",
-        stack,
-        STACK,
-        method=None,
-        out="any",
-        bad=(
-            bad(
-                RuntimeError,
-                r"stack expects each tensor to be equal size, but got \[2\] at entry 0 and",
-                [T((2,)), T((3,))],
-            ),
-            bad(RuntimeError, "stack expects a non-empty TensorList", []),
-            bad(IndexError, "Dimension out of range", [T((2,)), T((2,))], 2),
-        ),
-    ),
-    moved("hstack", np.hstack, [S([T((2, 3)), T((2, 1))]), S([T((2,)), T((3,))])], method=None),
-    moved("vstack", np.vstack, [S([T((2, 3)), T((1, 3))]), S([T((3,)), T((3,))])], method=None),
-    moved("dstack", np.dstack, [S([T((2, 3)), T((2, 3))]), S([T((3,)), T((3,))])], method=None),
     moved(
         "repeat",
         repeat,
@@ -239,11 +201,89 @@ CASES = [
         result="sum",
         unchecked=("bool",),
     ),
+    moved("diagflat", np.diagflat, [S(T((2, 3))), S(T((2,)), -1), S(T(()))]),
     moved(
-        "meshgrid",
-        meshgrid,
-        [S(T((3,)), T((2,)), indexing="ij"), S(T((3,)), T((2,)), indexing="xy")],
+        "diag_embed",
+        diag_embed,
+        [S(T((3,))), S(T((2, 3)), 1), S(T((2, 3)), -2), S(T((2, 3)), 0, 0, 2), S(T((0,)))],
+        bad=(
+            bad(RuntimeError, "diagonal dimensions cannot be identical", T((2, 3)), 0, 1, 1),
+            bad(IndexError, "Dimension out of range", T((2, 3)), 0, 3, 1),
+        ),
+    ),
+    moved(
+        "narrow_copy",
+        lambda x, dim, start, length: np.take(x, range(start, start + length), dim),
+        [S(T((2, 5)), 1, 1, 3), S(T((4, 2)), 0, 0, 0), S(T((4, 2)), -1, 1, 1)],
+        bad=(bad(RuntimeError, "exceeds dimension size", T((2, 3)), 1, 2, 2),),
+    ),
+    moved(
+        "select_scatter",
+        lambda x, src, dim, at: replaced(x, lambda y: np.moveaxis(y, dim, 0)[at], src),
+        [S(T((2, 3)), T((3,)), 0, 1), S(T((2, 3, 4)), T((2, 4)), 1, -1)],
+        bad=(
+            bad(
+                RuntimeError,
+                "expected src to have a size equal to the slice of self",
+                T((2, 3)),
+                T((2,)),
+                0,
+                1,
+            ),
+        ),
+    ),
+    moved(
+        "slice_scatter",
+        slice_scatter,
+        [
+            S(T((5,)), T((2,)), 0, 1, 3),
+            S(T((2, 5)), T((2, 3)), 1, 0, 5, 2),
+            S(T((3, 2)), T((3, 2))),
+        ],
+    ),
+    moved(
+        "diagonal_scatter",
+        diagonal_scatter,
+        [S(T((3, 4)), T((3,))), S(T((3, 4)), T((2,)), 2), S(T((3, 4)), T((2,)), -1)],
+    ),
+    moved(
+        "constant_pad_nd",
+        constant_pad,
+        [
+            S(T((2, 3)), (1, 2)),
+            S(T((2, 3)), (1, 0, 0, 2), 1),
+            S(T((2, 3)), (-1, 2), 1),
+            S(T((2, 3)), (-1, -1)),
+            S(T((3,)), (0, 0)),
+            S(T((2, 3, 4)), (1, 1, 1, 1, 1, 1), 1),
+            S(T((0, 3)), (1, 1)),
+        ],
         method=None,
-        strides=False,
+        bad=(
+            bad(RuntimeError, "Length of pad must be even", T((2, 3)), (1, 2, 3)),
+            bad(RuntimeError, "no more than twice the number of dimensions", T((3,)), (1, 2, 3, 4)),
+            bad(RuntimeError, "length must be non-negative", T((3,)), (-4, 0)),
+        ),
+    ),
+    moved(
+        "hsplit",
+        lambda x, parts: tuple(np.hsplit(x, parts)),
+        [S(T((2, 4)), 2), S(T((4,)), 2), S(T((2, 5)), (1, 3))],
+        view=True,
+        bad=(bad(RuntimeError, "is not divisible by the split_size 2", T((2, 3)), 2),),
+    ),
+    moved(
+        "vsplit",
+        lambda x, parts: tuple(np.vsplit(x, parts)),
+        [S(T((4, 2)), 2), S(T((5, 2)), (1, 3))],
+        view=True,
+        bad=(bad(RuntimeError, "requires a tensor with at least 2 dimension", T((4,)), 2),),
+    ),
+    moved(
+        "dsplit",
+        lambda x, parts: tuple(np.dsplit(x, parts)),
+        [S(T((2, 3, 4)), 2), S(T((2, 1, 5)), (1, 3))],
+        view=True,
+        bad=(bad(RuntimeError, "requires a tensor with at least 3 dimension", T((4, 4)), 2),),
     ),
 ]
