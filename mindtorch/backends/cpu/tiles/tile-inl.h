@@ -208,13 +208,26 @@ void copy_tile(const void* const* inputs, void* to, int64_t n, const PointwisePa
 
 #if HWY_TARGET <= HWY_AVX3
 
+// The bits of a mask. GCC 12 can spill a 32-bit mask as 32 bits and load it back as 64, so shorter
+// masks are widened in a general register.
+template <class M>
+HWY_INLINE uint64_t mask_bits(M mask) {
+  if constexpr (sizeof(mask.raw) == sizeof(uint64_t)) {
+    return mask.raw;
+  } else {
+    uint32_t word = mask.raw;
+    asm("" : "+r"(word));
+    return word;
+  }
+}
+
 // A vector of 0 and 1 bytes out of the op's masks for that many elements of T.
 template <class Op, class D, class D8, class T = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D8> test_bytes(const Op& op, D d, D8 d8, const T* const (&in)[3], size_t at) {
   constexpr size_t kLanes = hn::MaxLanes(D());
   uint64_t bits = 0;
   for (size_t k = 0; k < sizeof(T); ++k) {
-    bits |= static_cast<uint64_t>(apply(op, d, in, at + k * kLanes).raw) << (k * kLanes % 64);
+    bits |= mask_bits(apply(op, d, in, at + k * kLanes)) << (k * kLanes % 64);
   }
   return hn::IfThenElseZero(hn::Mask512<uint8_t>{static_cast<__mmask64>(bits)}, hn::Set(d8, 1));
 }
@@ -225,7 +238,7 @@ HWY_INLINE hn::Vec<D8> test_bytes_first(
   constexpr size_t kLanes = hn::MaxLanes(D());
   uint64_t bits = 0;
   for (size_t k = 0; k < count; k += kLanes) {
-    bits |= static_cast<uint64_t>(apply_first(op, d, in, at + k, count - k).raw) << k;
+    bits |= mask_bits(apply_first(op, d, in, at + k, count - k)) << k;
   }
   return hn::IfThenElseZero(hn::Mask512<uint8_t>{static_cast<__mmask64>(bits)}, hn::Set(d8, 1));
 }
