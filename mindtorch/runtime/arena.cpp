@@ -1,0 +1,230 @@
+#include "mindtorch/runtime/arena.h"
+
+#include "mindtorch/base/error.h"
+#include "mindtorch/runtime/private_pool.h"
+
+namespace mindtorch::runtime {
+namespace {
+
+bool may_serve(const Block& block, size_t size, const SplitRules& rules) {
+  if (size < rules.max_split_size) return block.size < rules.max_split_size;
+  return block.size < size + rules.max_non_split_rounding;
+}
+
+}  // namespace
+
+Arena::~Arena() {
+  while (segments_ != nullptr) {
+    Segment* segment = segments_;
+    detach(segment);
+    destroy(segment);
+  }
+  while (spare_blocks_ != nullptr) {
+    Block* block = spare_blocks_;
+    spare_blocks_ = block->next;
+    delete block;
+  }
+}
+
+void Arena::reassign(driver::StreamHandle stream, PrivatePool* owner) noexcept {
+  MT_ASSERT(segments_ == nullptr);
+  stream_ = stream;
+  owner_ = owner;
+}
+
+Block* Arena::take(PoolKind pool, size_t size, size_t requested) noexcept {
+  ++searches_;
+  if (Block* block = last_freed_; block != nullptr) {
+    last_freed_ = nullptr;
+    if (block->fits == size && block->segment->pool == pool) return hand_out(block, requested);
+    merge_and_insert(block);
+  }
+  SizeIndex& free_blocks = index(pool);
+  Block* block = free_blocks.find(size);
+  if (block == nullptr || !may_serve(*block, size, rules_)) return nullptr;
+  free_blocks.remove(block);
+  return claim(block, size, requested);
+}
+
+Block* Arena::claim(Block* block, size_t size, size_t requested) noexcept {
+  const Segment& segment = *block->segment;
+  const size_t rest_size = block->size - size;
+  bool cut;
+  if (owner_ != nullptr && owner_->no_split) {
+    cut = false;
+  } else if (segment.pool == PoolKind::kSmall || segment.expandable) {
+    cut = rest_size >= kMinBlock;
+  } else {
+    cut = size < rules_.max_split_size && rest_size > kSmallLimit;
+  }
+
+  const bool was_split = block->is_split();
+  int64_t split_count = 0;
+  int64_t split_bytes = 0;
+  if (cut) {
+    insert_free(split(block, size));
+    split_count = was_split ? 0 : 1;
+    split_bytes = was_split ? -static_cast<int64_t>(size) : static_cast<int64_t>(rest_size);
+  } else if (was_split) {
+    split_count = -1;
+    split_bytes = -static_cast<int64_t>(block->size);
+  }
+  if (!segment.expandable) above_peak_ |= stats_.add_split(segment.pool, split_count, split_bytes);
+  block->fits = size;
+  block->oversize = block->size >= rules_.max_split_size;
+  return hand_out(block, requested);
+}
+
+Block* Arena::hand_out(Block* block, size_t requested) noexcept {
+  block->state = BlockState::kAllocated;
+  block->requested = requested;
+  above_peak_ |= stats_.add_active(block->segment->pool, static_cast<int64_t>(block->size),
+                                   static_cast<int64_t>(requested), block->oversize);
+  return block;
+}
+
+bool Arena::give_back(Block* block) noexcept {
+  MT_ASSERT(block->state == BlockState::kAllocated);
+  stats_.remove_allocated(block->segment->pool, static_cast<int64_t>(block->size), block->oversize);
+  if (MT_UNLIKELY(!block->streams.empty())) {
+    block->state = BlockState::kPending;
+    return true;
+  }
+  stats_.remove_active(block->segment->pool, static_cast<int64_t>(block->size),
+                       static_cast<int64_t>(block->requested));
+  block->state = BlockState::kFree;
+  if (MT_UNLIKELY(block->context != nullptr)) block->context.reset();
+  settle();
+  last_freed_ = block;
+  return false;
+}
+
+void Arena::finish_pending(Block* block) noexcept {
+  MT_ASSERT(block->state == BlockState::kPending && block->event_count == 0);
+  block->streams.clear();
+  if (block->context != nullptr) block->context.reset();
+  stats_.remove_active(block->segment->pool, static_cast<int64_t>(block->size),
+                       static_cast<int64_t>(block->requested));
+  block->state = BlockState::kFree;
+  settle();
+  merge_and_insert(block);
+}
+
+void Arena::merge_and_insert(Block* block) noexcept {
+  const Segment& segment = *block->segment;
+  SizeIndex& free_blocks = index(segment.pool);
+  int64_t split_count = 0;
+  int64_t split_bytes = 0;
+  if (Block* before = block->previous; before != nullptr && before->state == BlockState::kFree) {
+    split_count -= 1;
+    split_bytes -= static_cast<int64_t>(before->size);
+    free_blocks.remove(before);
+    absorb(before, block);
+    block = before;
+  }
+  if (Block* after = block->next; after != nullptr && after->state == BlockState::kFree) {
+    split_count -= 1;
+    split_bytes -= static_cast<int64_t>(after->size);
+    free_blocks.remove(after);
+    absorb(block, after);
+  }
+  if (block->is_split()) {
+    split_count += 1;
+    split_bytes += static_cast<int64_t>(block->size);
+  }
+  if (!segment.expandable) above_peak_ |= stats_.add_split(segment.pool, split_count, split_bytes);
+  insert_free(block);
+}
+
+// `block` takes over its next neighbour's bytes.
+void Arena::absorb(Block* block, Block* neighbour) noexcept {
+  block->size += neighbour->size;
+  block->next = neighbour->next;
+  if (block->next != nullptr) block->next->previous = block;
+  recycle(neighbour);
+}
+
+Block* Arena::merge_with_neighbours(Block* block) noexcept {
+  const PoolKind pool = block->segment->pool;
+  if (Block* before = block->previous; before != nullptr && before->state == block->state) {
+    if (before->state == BlockState::kFree) index(pool).remove(before);
+    absorb(before, block);
+    block = before;
+  }
+  if (Block* after = block->next; after != nullptr && after->state == block->state) {
+    if (after->state == BlockState::kFree) index(pool).remove(after);
+    absorb(block, after);
+  }
+  return block;
+}
+
+Block* Arena::split(Block* block, size_t size) {
+  Block* rest = new_block();
+  rest->data = block->data + size;
+  rest->size = block->size - size;
+  rest->requested = 0;
+  rest->segment = block->segment;
+  rest->state = block->state;
+  rest->previous = block;
+  rest->next = block->next;
+  if (rest->next != nullptr) rest->next->previous = rest;
+  block->next = rest;
+  block->size = size;
+  return rest;
+}
+
+void Arena::insert_free(Block* block) {
+  block->freed_at = searches_;
+  index(block->segment->pool).insert(block);
+}
+
+Segment* Arena::add_segment(char* data, size_t size, PoolKind pool, bool expandable) {
+  auto segment = std::make_unique<Segment>();
+  Block* block = new_block();
+  segment->arena = this;
+  segment->data = block->data = data;
+  segment->size = block->size = size;
+  segment->first = block;
+  segment->pool = pool;
+  segment->expandable = expandable;
+  block->segment = segment.get();
+  block->requested = 0;
+  block->previous = block->next = nullptr;
+  block->state = expandable ? BlockState::kUnmapped : BlockState::kFree;
+  segment->next = segments_;
+  if (segments_ != nullptr) segments_->previous = segment.get();
+  segments_ = segment.get();
+  return segment.release();
+}
+
+void Arena::detach(Segment* segment) noexcept {
+  if (segment->previous != nullptr) {
+    segment->previous->next = segment->next;
+  } else {
+    segments_ = segment->next;
+  }
+  if (segment->next != nullptr) segment->next->previous = segment->previous;
+}
+
+void Arena::destroy(Segment* segment) noexcept {
+  for (Block* block = segment->first; block != nullptr;) {
+    Block* next = block->next;
+    delete block;
+    block = next;
+  }
+  delete segment;
+}
+
+Block* Arena::new_block() {
+  Block* block = spare_blocks_;
+  if (block == nullptr) return new Block;
+  spare_blocks_ = block->next;
+  return block;
+}
+
+void Arena::recycle(Block* block) noexcept {
+  block->next = spare_blocks_;
+  spare_blocks_ = block;
+}
+
+}  // namespace mindtorch::runtime

@@ -1,0 +1,107 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "mindtorch/runtime/block.h"
+#include "mindtorch/runtime/memory_stats.h"
+#include "mindtorch/runtime/size_index.h"
+#include "mindtorch/runtime/spin_lock.h"
+
+namespace mindtorch::runtime {
+
+struct PrivatePool;
+
+inline constexpr size_t kMinBlock = 512;
+inline constexpr size_t kSmallLimit = size_t{1} << 20;
+
+// When a block may serve a request, and when it is cut.
+struct SplitRules {
+  size_t max_split_size = SIZE_MAX;  // larger blocks are never cut
+  size_t max_non_split_rounding = size_t{20} << 20;
+};
+
+// The memory of one stream in one pool: segments, their blocks, and which of them are free. Blocks
+// are found, cut and merged only inside an arena. Every member function but the constructor needs
+// lock() held; none calls the driver.
+class Arena {
+ public:
+  Arena(driver::StreamHandle stream, PrivatePool* owner, const SplitRules& rules)
+      : rules_(rules), stream_(stream), owner_(owner) {}
+  ~Arena();
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  void lock() noexcept { lock_.lock(); }
+  void unlock() noexcept { lock_.unlock(); }
+
+  driver::StreamHandle stream() const noexcept { return stream_; }
+  PrivatePool* owner() const noexcept { return owner_; }  // null: the default pool
+  // Gives an arena without segments to another stream and pool.
+  void reassign(driver::StreamHandle stream, PrivatePool* owner) noexcept;
+
+  // The best fitting free block, cut to size and marked as allocated; null when none fits.
+  // above_peak() tells afterwards whether the statistics passed the arena's allowance.
+  Block* take(PoolKind pool, size_t size, size_t requested) noexcept;
+  // Marks a free block (not in the index any more) as allocated, cut to `size` where that pays.
+  Block* claim(Block* block, size_t size, size_t requested) noexcept;
+  // Merges the block freed last into its neighbours. See Note [The block freed last].
+  void settle() noexcept {
+    if (last_freed_ != nullptr) merge_and_insert(std::exchange(last_freed_, nullptr));
+  }
+  // The user is done with the block. True: other streams recorded on it must be waited for first
+  // (the block is pending now); otherwise it is free again.
+  bool give_back(Block* block) noexcept;
+  // What a pending block waited for is over.
+  void finish_pending(Block* block) noexcept;
+
+  // Adds a segment of one free block that is not in the index yet, to be claimed or made available.
+  Segment* add_segment(char* data, size_t size, PoolKind pool, bool expandable);
+  void make_available(Block* block) { insert_free(block); }
+  // Takes a free segment, or an unmapped expandable one, out of the arena; the caller deletes it.
+  void detach(Segment* segment) noexcept;
+  static void destroy(Segment* segment) noexcept;
+
+  Segment* segments() const noexcept { return segments_; }
+  SizeIndex& index(PoolKind pool) noexcept { return index_[static_cast<int>(pool)]; }
+  uint64_t searches() const noexcept { return searches_; }
+
+  // Splits `block` so that it keeps the first `size` bytes; returns the rest, which has the same
+  // state and is in no index.
+  Block* split(Block* block, size_t size);
+  // Merges a block with its free neighbours (taking those out of the index); the result is in no
+  // index.
+  Block* merge_with_neighbours(Block* block) noexcept;
+
+  ArenaStats& stats() noexcept { return stats_; }
+  bool above_peak() const noexcept { return above_peak_; }
+  void clear_above_peak() noexcept { above_peak_ = false; }
+
+ private:
+  Block* hand_out(Block* block, size_t requested) noexcept;
+  void merge_and_insert(Block* block) noexcept;
+  void insert_free(Block* block);
+  void absorb(Block* block, Block* neighbour) noexcept;
+  Block* new_block();
+  void recycle(Block* block) noexcept;
+
+  SpinLock lock_;
+  bool above_peak_ = false;
+  const SplitRules& rules_;
+  uint64_t searches_ = 0;
+  // Note [The block freed last]: programs free a block and ask for its size again all the time.
+  // The block freed last is therefore neither merged nor indexed until somebody asks for another
+  // size, frees another block or looks at the arena. Handing it out again restores exactly what was
+  // before it was freed, so this never adds fragmentation; and it halves the cost of the pair.
+  Block* last_freed_ = nullptr;
+  ArenaStats stats_;
+  SizeIndex index_[kPoolCount];
+  Segment* segments_ = nullptr;
+  Block* spare_blocks_ = nullptr;
+  driver::StreamHandle stream_;
+  PrivatePool* owner_;
+};
+
+}  // namespace mindtorch::runtime

@@ -1,0 +1,186 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "mindtorch/base/macros.h"
+#include "mindtorch/driver/driver.h"
+#include "mindtorch/runtime/alloc_conf.h"
+#include "mindtorch/runtime/arena.h"
+#include "mindtorch/runtime/event_pool.h"
+#include "mindtorch/runtime/late_errors.h"
+#include "mindtorch/runtime/memory_history.h"
+#include "mindtorch/runtime/memory_stats.h"
+#include "mindtorch/runtime/pending_frees.h"
+#include "mindtorch/runtime/private_pool.h"
+#include "mindtorch/runtime/snapshot.h"
+
+namespace mindtorch::runtime {
+
+// Note [Block lifetime]
+// The driver gives segments, segments are cut into blocks, a block belongs to one allocation at a
+// time. A block freed is free at once for its own stream: what that stream does later runs after
+// what it did with the block. A block that other streams used too (record_stream) is pending until
+// an event recorded on each of them at the time of the free is reached. Free neighbours merge;
+// only a segment that is free as a whole can go back to the driver, and before it does, its stream
+// has run dry. An arena is the memory of one stream; streams share nothing on the fast path.
+//
+// Device memory for one device. Thread-safe; any thread may free any block. No lock is held while
+// the driver, a hook or the interpreter is called.
+class MT_API CachingAllocator {
+ public:
+  CachingAllocator(driver::DeviceDriver& driver,
+                   int device,
+                   EventPool& events,
+                   LateErrors& late_errors,
+                   const AllocConf& conf);
+  // Gives every segment back, in use or not.
+  ~CachingAllocator();
+  CachingAllocator(const CachingAllocator&) = delete;
+  CachingAllocator& operator=(const CachingAllocator&) = delete;
+
+  // Memory for work on `stream`. Null for 0 bytes. Throws OutOfMemoryError, or what the driver
+  // throws.
+  Block* allocate(size_t bytes, driver::StreamHandle stream);
+  // Null is allowed.
+  void release(Block* block) noexcept;
+  // Work queued on `stream` uses the block too.
+  void record_stream(Block* block, driver::StreamHandle stream);
+
+  // Gives the segments nobody uses back to the driver; waits for the streams they belong to.
+  void empty_cache();
+  // Returns blocks whose events are reached; never waits.
+  void process_events() { pending_.poll(); }
+  // Above the threshold: frees cached segments, oldest first, without a wait for the device.
+  void collect_garbage();
+  // Adds memory that somebody got from the driver as a cached segment.
+  void adopt(void* data, size_t bytes, PoolKind pool, driver::StreamHandle stream);
+
+  // 1.0: no limit. Memory already reserved stays.
+  void set_memory_fraction(double fraction);
+  double memory_fraction() const;
+  // Throws OutOfMemoryError if reserving `bytes` more would pass the limit.
+  void check_memory_fraction(size_t bytes);
+
+  MemoryStats stats();
+  void reset_peak_stats();
+  void reset_accumulated_stats();
+  // Overwrites the reserved bytes of all pools: for tests of the rules that depend on them.
+  void set_reserved_bytes(int64_t bytes);
+
+  std::vector<SegmentInfo> snapshot(const PoolId* pool = nullptr);
+  MemoryHistory& history() noexcept { return history_; }
+  void configure_history(const HistorySettings& settings, bool clear);
+
+  // Settings. The conf replaces all that can change while the allocator lives.
+  AllocConf conf() const;
+  void set_conf(const AllocConf& conf);
+
+  // Private pools. A pool lives while its use count is above 0 or blocks of it are in use.
+  void retain_pool(PoolId id, bool use_on_oom = false, bool no_split = false);
+  void release_pool(PoolId id);
+  int pool_use_count(PoolId id) const;
+  // Until the matching end, allocations that `stream` makes (capture) or that this thread makes
+  // (a user's scope, all_streams) come from the pool.
+  struct Scope {
+    PoolId pool;
+    bool capture = false;
+    driver::StreamHandle stream = nullptr;  // with capture: the capturing stream
+  };
+  void begin_scope(const Scope& scope);
+  void end_scope(PoolId id);
+
+  int device() const noexcept { return device_; }
+  driver::DeviceDriver& driver() noexcept { return driver_; }
+
+ private:
+  friend class AllocatorInspector;  // tests/cpp/support: the invariant walker
+
+  struct Request {
+    Arena* arena;
+    PoolKind pool;
+    size_t size;        // rounded
+    size_t requested;   // as asked for
+    size_t alloc_size;  // of a new segment
+    std::shared_ptr<const CallContext> context;
+  };
+
+  enum Attention : uint32_t { kPendingEvents = 1, kHistory = 2, kScopes = 4 };
+
+  Arena& arena_for(driver::StreamHandle stream);
+  Arena& find_or_add_arena(driver::StreamHandle stream, PrivatePool* owner);
+  Arena& routed_arena(driver::StreamHandle stream);
+  std::vector<Arena*> arenas() const;
+
+  Block* allocate_attentively(size_t bytes, driver::StreamHandle stream);
+  Block* allocate_slowly(Request& request);
+  Block* take(Request& request);
+  Block* reclaim_and_allocate(Request& request);
+  Block* grow(Request& request);
+  Block* grow_segment(Request& request);
+  Block* grow_expandable(Request& request);
+  Block* borrow_from_idle_streams(Request& request);
+  Block* take_from_pools_for_oom(Request& request);
+  Request make_request(size_t bytes, driver::StreamHandle stream, Arena* arena) const;
+  [[noreturn]] void throw_out_of_memory(const Request& request);
+
+  bool reserve(size_t bytes);  // against the fraction's limit
+  void unreserve(size_t bytes);
+  void count_segment(const Segment& segment, int sign);
+  void count_mapping(PoolKind pool, int64_t bytes);
+
+  // Each returns the bytes given back.
+  size_t release_free_segments(Arena& arena, uint64_t min_age, size_t smaller_than);
+  size_t release_cached();
+  bool release_available(const Request& request);
+  void release_outgrown(const Request& request);
+  size_t unmap_free_pages(Arena& arena);
+  void give_to_driver(Arena& arena, std::vector<Segment*> segments);
+  void wait_for(Arena& arena);
+
+  void settle_peaks();
+  void note_peak(Arena& arena) noexcept;
+  template <class Function>
+  void with_all_arenas_locked(Function function);
+  void finish_pending(Block* block);
+  void trace(TraceAction action,
+             const void* address,
+             size_t size,
+             const Arena& arena,
+             std::shared_ptr<const CallContext> context);
+
+  driver::DeviceDriver& driver_;
+  const int device_;
+  LateErrors& late_errors_;
+  const uint64_t serial_;  // tells allocators apart in thread-local caches
+  std::atomic<uint32_t> attention_{0};
+  SplitRules rules_;
+  AllocConf conf_;
+
+  mutable std::mutex arenas_mutex_;  // the lists of arenas, pools and scopes
+  std::vector<std::unique_ptr<Arena>> arenas_;
+  std::atomic<int> arena_count_{0};
+  std::vector<std::unique_ptr<PrivatePool>> pools_;
+  std::vector<Scope> scopes_;
+  std::vector<std::thread::id> scope_threads_;
+  std::atomic<int> captures_{0};
+
+  mutable std::mutex counters_mutex_;
+  MemoryStats counters_;  // segments, reserved bytes, events of the ladder
+  StatPairs peak_[kPoolCount + 1];
+  StatPairs allocated_base_[kPoolCount];  // subtracted since the last reset
+  size_t reserving_ = 0;                  // reserved, but the driver has not answered yet
+  size_t limit_ = SIZE_MAX;               // by the memory fraction
+  double fraction_ = 1.0;
+
+  MemoryHistory history_;
+  PendingFrees pending_;
+};
+
+}  // namespace mindtorch::runtime

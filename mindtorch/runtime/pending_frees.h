@@ -1,0 +1,68 @@
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "mindtorch/driver/driver.h"
+#include "mindtorch/runtime/block.h"
+#include "mindtorch/runtime/event_pool.h"
+#include "mindtorch/runtime/late_errors.h"
+
+namespace mindtorch::runtime {
+
+// Freed blocks that other streams may still use. Per stream a queue of (event, block), looked at in
+// order. An event that fails is never taken for reached: its error is kept for the stream, and the
+// block waits on. Thread-safe; the driver is called without a lock.
+class PendingFrees {
+ public:
+  // `finish(block)` is called once the last event of a block is reached, without a lock.
+  PendingFrees(driver::DeviceDriver& driver,
+               int device,
+               EventPool& events,
+               LateErrors& late_errors,
+               std::function<void(Block*)> finish);
+  ~PendingFrees();
+
+  // Records an event on every stream of block->streams.
+  void add(Block* block) noexcept;
+  // While a graph is captured events must not be recorded: blocks are kept until resume().
+  void pause() noexcept;
+  void resume() noexcept;
+
+  bool empty() const noexcept { return count_.load(std::memory_order_relaxed) == 0; }
+  // Finishes what is reached; never waits.
+  void poll();
+  // Waits for every event. Throws what the driver throws; what was reached before is finished.
+  void wait_all();
+
+ private:
+  struct Entry {
+    driver::EventHandle event;  // null: recording failed; tried again later
+    Block* block;
+  };
+  struct Queue {
+    std::deque<Entry> entries;
+    bool busy = false;  // a thread looks at it: others leave it alone
+  };
+
+  void record(Block* block) noexcept;
+  void drain(driver::StreamHandle stream, bool wait);
+  std::vector<driver::StreamHandle> busy_streams();
+
+  driver::DeviceDriver& driver_;
+  const int device_;
+  EventPool& events_;
+  LateErrors& late_errors_;
+  const std::function<void(Block*)> finish_;
+  std::atomic<size_t> count_{0};
+  std::mutex mutex_;
+  std::unordered_map<driver::StreamHandle, Queue> queues_;
+  int paused_ = 0;
+  std::vector<Block*> paused_blocks_;
+};
+
+}  // namespace mindtorch::runtime

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <sched.h>
+
+#include <atomic>
+
+namespace mindtorch::runtime {
+
+// A lock for sections of a few dozen instructions: one locked instruction to take it, none to
+// give it back. Whoever waits long gives up its time slice. Never held across a driver call.
+class SpinLock {
+ public:
+  void lock() noexcept {
+    while (taken_.exchange(true, std::memory_order_acquire)) wait();
+  }
+  bool try_lock() noexcept { return !taken_.exchange(true, std::memory_order_acquire); }
+  void unlock() noexcept { taken_.store(false, std::memory_order_release); }
+
+ private:
+  void wait() const noexcept {
+    for (int spins = 0; taken_.load(std::memory_order_relaxed); ++spins) {
+      if (spins < 64) {
+        __builtin_ia32_pause();
+      } else {
+        sched_yield();
+      }
+    }
+  }
+
+  std::atomic<bool> taken_{false};
+};
+
+}  // namespace mindtorch::runtime
