@@ -16,7 +16,7 @@ bool may_serve(const Block& block, size_t size, const SplitRules& rules) {
 Arena::~Arena() {
   while (segments_ != nullptr) {
     Segment* segment = segments_;
-    detach(segment);
+    segments_ = segment->next;
     destroy(segment);
   }
   while (spare_blocks_ != nullptr) {
@@ -41,7 +41,9 @@ Block* Arena::take(PoolKind pool, size_t size, size_t requested) noexcept {
   }
   SizeIndex& free_blocks = index(pool);
   Block* block = free_blocks.find(size);
-  if (block == nullptr || !may_serve(*block, size, rules_)) return nullptr;
+  if (block == nullptr || !(block->segment->expandable || may_serve(*block, size, rules_))) {
+    return nullptr;
+  }
   free_blocks.remove(block);
   return claim(block, size, requested);
 }
@@ -50,7 +52,7 @@ Block* Arena::claim(Block* block, size_t size, size_t requested) noexcept {
   const Segment& segment = *block->segment;
   const size_t rest_size = block->size - size;
   bool cut;
-  if (owner_ != nullptr && owner_->no_split) {
+  if (const PrivatePool* pool = owner(); pool != nullptr && pool->no_split) {
     cut = false;
   } else if (segment.pool == PoolKind::kSmall || segment.expandable) {
     cut = rest_size >= kMinBlock;
@@ -92,9 +94,9 @@ bool Arena::give_back(Block* block) noexcept {
   }
   stats_.remove_active(block->segment->pool, static_cast<int64_t>(block->size),
                        static_cast<int64_t>(block->requested));
+  settle();  // before the state changes: this block is not to be merged yet
   block->state = BlockState::kFree;
   if (MT_UNLIKELY(block->context != nullptr)) block->context.reset();
-  settle();
   last_freed_ = block;
   return false;
 }
@@ -105,8 +107,8 @@ void Arena::finish_pending(Block* block) noexcept {
   if (block->context != nullptr) block->context.reset();
   stats_.remove_active(block->segment->pool, static_cast<int64_t>(block->size),
                        static_cast<int64_t>(block->requested));
-  block->state = BlockState::kFree;
   settle();
+  block->state = BlockState::kFree;
   merge_and_insert(block);
 }
 
@@ -158,6 +160,14 @@ Block* Arena::merge_with_neighbours(Block* block) noexcept {
   return block;
 }
 
+Block* Arena::join(Block* before, Block* block) noexcept {
+  if (before != nullptr) {
+    absorb(before, block);
+    block = before;
+  }
+  return merge_with_neighbours(block);
+}
+
 Block* Arena::split(Block* block, size_t size) {
   Block* rest = new_block();
   rest->data = block->data + size;
@@ -173,8 +183,23 @@ Block* Arena::split(Block* block, size_t size) {
   return rest;
 }
 
+void Arena::raise_peak() noexcept {
+  for (int lane = 0; lane < kLaneCount; ++lane) {
+    const int64_t values[] = {stats_.current[0][lane], stats_.current[1][lane],
+                              stats_.current[0][lane] + stats_.current[1][lane]};
+    for (int pool = 0; pool <= kAllPools; ++pool) {
+      if (values[pool] > stats_.high[pool][lane]) stats_.high[pool].set(lane, values[pool]);
+    }
+  }
+  above_peak_ = false;
+}
+
 void Arena::insert_free(Block* block) {
   block->freed_at = searches_;
+  if (MT_UNLIKELY(block->size < kMinBlock)) {  // adopted from somebody with smaller blocks
+    block->leaf = nullptr;
+    return;
+  }
   index(block->segment->pool).insert(block);
 }
 
@@ -191,19 +216,30 @@ Segment* Arena::add_segment(char* data, size_t size, PoolKind pool, bool expanda
   block->requested = 0;
   block->previous = block->next = nullptr;
   block->state = expandable ? BlockState::kUnmapped : BlockState::kFree;
-  segment->next = segments_;
-  if (segments_ != nullptr) segments_->previous = segment.get();
-  segments_ = segment.get();
+  link(segment.get());
   return segment.release();
 }
 
+void Arena::link(Segment* segment) noexcept {
+  segment->previous = nullptr;
+  segment->next = segments_;
+  if (segments_ != nullptr) segments_->previous = segment;
+  segments_ = segment;
+}
+
 void Arena::detach(Segment* segment) noexcept {
+  if (segment->first->state == BlockState::kFree) index(segment->pool).remove(segment->first);
   if (segment->previous != nullptr) {
     segment->previous->next = segment->next;
   } else {
     segments_ = segment->next;
   }
   if (segment->next != nullptr) segment->next->previous = segment->previous;
+}
+
+void Arena::attach(Segment* segment) {
+  link(segment);
+  insert_free(segment->first);
 }
 
 void Arena::destroy(Segment* segment) noexcept {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -24,8 +25,8 @@ struct SplitRules {
 };
 
 // The memory of one stream in one pool: segments, their blocks, and which of them are free. Blocks
-// are found, cut and merged only inside an arena. Every member function but the constructor needs
-// lock() held; none calls the driver.
+// are found, cut and merged only inside an arena. Member functions need lock() held unless they say
+// otherwise; none calls the driver.
 class Arena {
  public:
   Arena(driver::StreamHandle stream, PrivatePool* owner, const SplitRules& rules)
@@ -37,8 +38,10 @@ class Arena {
   void lock() noexcept { lock_.lock(); }
   void unlock() noexcept { lock_.unlock(); }
 
-  driver::StreamHandle stream() const noexcept { return stream_; }
-  PrivatePool* owner() const noexcept { return owner_; }  // null: the default pool
+  // These two may be read without the lock.
+  driver::StreamHandle stream() const noexcept { return stream_.load(std::memory_order_relaxed); }
+  // Null: the default pool.
+  PrivatePool* owner() const noexcept { return owner_.load(std::memory_order_relaxed); }
   // Gives an arena without segments to another stream and pool.
   void reassign(driver::StreamHandle stream, PrivatePool* owner) noexcept;
 
@@ -60,8 +63,9 @@ class Arena {
   // Adds a segment of one free block that is not in the index yet, to be claimed or made available.
   Segment* add_segment(char* data, size_t size, PoolKind pool, bool expandable);
   void make_available(Block* block) { insert_free(block); }
-  // Takes a free segment, or an unmapped expandable one, out of the arena; the caller deletes it.
+  // Takes a free segment out of the arena and its index; the caller owns it, or attaches it again.
   void detach(Segment* segment) noexcept;
+  void attach(Segment* segment);
   static void destroy(Segment* segment) noexcept;
 
   Segment* segments() const noexcept { return segments_; }
@@ -75,14 +79,25 @@ class Arena {
   // index.
   Block* merge_with_neighbours(Block* block) noexcept;
 
+  // Makes one free block of `block`, which is in no index, the one before it if given, which is in
+  // none either, and whatever free neighbours they have.
+  Block* join(Block* before, Block* block) noexcept;
+
   ArenaStats& stats() noexcept { return stats_; }
   bool above_peak() const noexcept { return above_peak_; }
-  void clear_above_peak() noexcept { above_peak_ = false; }
+  // Of the only arena there is: what it holds now is the peak.
+  void raise_peak() noexcept;
+  uint64_t searches_since_settled() const noexcept { return searches_ - settled_searches_; }
+  void mark_settled() noexcept {
+    above_peak_ = false;
+    settled_searches_ = searches_;
+  }
 
  private:
   Block* hand_out(Block* block, size_t requested) noexcept;
   void merge_and_insert(Block* block) noexcept;
   void insert_free(Block* block);
+  void link(Segment* segment) noexcept;
   void absorb(Block* block, Block* neighbour) noexcept;
   Block* new_block();
   void recycle(Block* block) noexcept;
@@ -91,6 +106,7 @@ class Arena {
   bool above_peak_ = false;
   const SplitRules& rules_;
   uint64_t searches_ = 0;
+  uint64_t settled_searches_ = 0;  // when the allowances were shared out last
   // Note [The block freed last]: programs free a block and ask for its size again all the time.
   // The block freed last is therefore neither merged nor indexed until somebody asks for another
   // size, frees another block or looks at the arena. Handing it out again restores exactly what was
@@ -100,8 +116,8 @@ class Arena {
   SizeIndex index_[kPoolCount];
   Segment* segments_ = nullptr;
   Block* spare_blocks_ = nullptr;
-  driver::StreamHandle stream_;
-  PrivatePool* owner_;
+  std::atomic<driver::StreamHandle> stream_;
+  std::atomic<PrivatePool*> owner_;
 };
 
 }  // namespace mindtorch::runtime

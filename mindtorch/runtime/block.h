@@ -22,6 +22,7 @@ enum class BlockState : uint8_t {
   kAllocated,  // a user holds it
   kPending,    // freed, but another stream may still use it
   kUnmapped,   // addresses without memory, in an expandable segment
+  kMapping,    // being mapped or unmapped by some thread
 };
 
 // A part of a segment. Blocks tile their segment without gaps.

@@ -86,14 +86,10 @@ class MT_API CachingAllocator {
   void retain_pool(PoolId id, bool use_on_oom = false, bool no_split = false);
   void release_pool(PoolId id);
   int pool_use_count(PoolId id) const;
-  // Until the matching end, allocations that `stream` makes (capture) or that this thread makes
-  // (a user's scope, all_streams) come from the pool.
-  struct Scope {
-    PoolId pool;
-    bool capture = false;
-    driver::StreamHandle stream = nullptr;  // with capture: the capturing stream
-  };
-  void begin_scope(const Scope& scope);
+  // Until the matching end, what this thread allocates comes from the pool; with `capture`, what
+  // any thread allocates for the capturing stream.
+  void begin_pool_scope(PoolId id);
+  void begin_capture_scope(PoolId id, driver::StreamHandle stream);
   void end_scope(PoolId id);
 
   int device() const noexcept { return device_; }
@@ -111,12 +107,23 @@ class MT_API CachingAllocator {
     std::shared_ptr<const CallContext> context;
   };
 
-  enum Attention : uint32_t { kPendingEvents = 1, kHistory = 2, kScopes = 4 };
+  struct Scope {
+    PrivatePool* pool;
+    bool capture;
+    driver::StreamHandle stream;  // of a capture
+    std::thread::id thread;       // of a user's scope
+  };
+
+  enum Attention : uint32_t { kHistory = 1, kScopes = 2, kRounding = 4 };
 
   Arena& arena_for(driver::StreamHandle stream);
   Arena& find_or_add_arena(driver::StreamHandle stream, PrivatePool* owner);
   Arena& routed_arena(driver::StreamHandle stream);
-  std::vector<Arena*> arenas() const;
+  // The arenas for which `choose` is true; asked while pools cannot go away.
+  template <class Choose>
+  std::vector<Arena*> arenas(Choose choose) const;
+  void forget_unused_pools();
+  PrivatePool* find_pool(PoolId id) const;  // needs arenas_mutex_
 
   Block* allocate_attentively(size_t bytes, driver::StreamHandle stream);
   Block* allocate_slowly(Request& request);
@@ -135,17 +142,29 @@ class MT_API CachingAllocator {
   void count_segment(const Segment& segment, int sign);
   void count_mapping(PoolKind pool, int64_t bytes);
 
+  // Which free segments to give back.
+  struct Victims {
+    uint64_t min_age = 0;  // in searches of the arena
+    size_t smaller_than = SIZE_MAX;
+    size_t enough = SIZE_MAX;  // stop once this many bytes are freed
+  };
   // Each returns the bytes given back.
-  size_t release_free_segments(Arena& arena, uint64_t min_age, size_t smaller_than);
+  size_t release_free_segments(Arena& arena, const Victims& which);
   size_t release_cached();
   bool release_available(const Request& request);
   void release_outgrown(const Request& request);
+  // Expandable segments, see expandable_segments.cpp.
   size_t unmap_free_pages(Arena& arena);
-  void give_to_driver(Arena& arena, std::vector<Segment*> segments);
+  bool add_address_range(Arena& arena, PoolKind pool, size_t page);
+  size_t page_size(PoolKind pool);
+  void begin_scope(Scope scope, PoolId id);
+  size_t give_to_driver(Arena& arena, const std::vector<Segment*>& segments);
   void wait_for(Arena& arena);
 
-  void settle_peaks();
-  void note_peak(Arena& arena) noexcept;
+  void settle_peaks(Arena* asking) noexcept;
+  void settle_peaks_locked(Arena* asking) noexcept;
+  void leave(Arena& arena) noexcept;  // unlocks an arena whose statistics changed
+  void set_attention(Attention bit, bool on) noexcept;
   template <class Function>
   void with_all_arenas_locked(Function function);
   void finish_pending(Block* block);
@@ -153,7 +172,8 @@ class MT_API CachingAllocator {
              const void* address,
              size_t size,
              const Arena& arena,
-             std::shared_ptr<const CallContext> context);
+             std::shared_ptr<const CallContext> context) noexcept;
+  void trace_release(Block* block, Arena& arena) noexcept;
 
   driver::DeviceDriver& driver_;
   const int device_;
@@ -165,22 +185,55 @@ class MT_API CachingAllocator {
 
   mutable std::mutex arenas_mutex_;  // the lists of arenas, pools and scopes
   std::vector<std::unique_ptr<Arena>> arenas_;
-  std::atomic<int> arena_count_{0};
+  bool single_arena_ = false;  // changes only with all arenas locked
+  std::vector<Arena*> spare_arenas_;
   std::vector<std::unique_ptr<PrivatePool>> pools_;
+  PrivatePool spare_pool_;  // owns the arenas of pools that are gone, until they are used again
   std::vector<Scope> scopes_;
-  std::vector<std::thread::id> scope_threads_;
   std::atomic<int> captures_{0};
 
   mutable std::mutex counters_mutex_;
   MemoryStats counters_;  // segments, reserved bytes, events of the ladder
   StatPairs peak_[kPoolCount + 1];
-  StatPairs allocated_base_[kPoolCount];  // subtracted since the last reset
-  size_t reserving_ = 0;                  // reserved, but the driver has not answered yet
-  size_t limit_ = SIZE_MAX;               // by the memory fraction
+  StatPairs allocated_base_[kPoolCount];  // what was counted before the last reset
+  StatPairs freed_base_[kPoolCount];
+  size_t reserving_ = 0;  // reserved, but the driver has not answered yet
   double fraction_ = 1.0;
 
   MemoryHistory history_;
   PendingFrees pending_;
 };
+
+template <class Choose>
+std::vector<Arena*> CachingAllocator::arenas(Choose choose) const {
+  std::lock_guard lock(arenas_mutex_);
+  std::vector<Arena*> list;
+  for (const auto& arena : arenas_) {
+    if (choose(*arena)) list.push_back(arena.get());
+  }
+  return list;
+}
+
+// In the order of the list, which only grows at its end: no two threads can wait for each other.
+template <class Function>
+void CachingAllocator::with_all_arenas_locked(Function function) {
+  std::lock_guard list_lock(arenas_mutex_);
+  for (const auto& arena : arenas_) arena->lock();
+  function(arenas_);
+  for (auto arena = arenas_.rbegin(); arena != arenas_.rend(); ++arena) (*arena)->unlock();
+}
+
+inline void CachingAllocator::leave(Arena& arena) noexcept {
+  bool settle = false;
+  if (MT_UNLIKELY(arena.above_peak())) {
+    if (single_arena_) {
+      arena.raise_peak();
+    } else {
+      settle = true;
+    }
+  }
+  arena.unlock();
+  if (MT_UNLIKELY(settle)) settle_peaks(&arena);
+}
 
 }  // namespace mindtorch::runtime

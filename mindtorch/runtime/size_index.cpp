@@ -105,6 +105,7 @@ void SizeIndex::insert(Block* block) {
 }
 
 void SizeIndex::remove(Block* block) noexcept {
+  if (block->leaf == nullptr) return;  // too small to be kept here
   if (block->list_next != nullptr) block->list_next->list_previous = block->list_previous;
   if (block->list_previous != nullptr) {
     block->list_previous->list_next = block->list_next;

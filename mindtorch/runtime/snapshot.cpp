@@ -1,0 +1,70 @@
+#include "mindtorch/runtime/snapshot.h"
+
+#include <algorithm>
+
+#include "mindtorch/runtime/caching_allocator.h"
+
+namespace mindtorch::runtime {
+namespace {
+
+void append(SegmentInfo& info, const Block& block) {
+  info.total_size += block.size;
+  if (block.state == BlockState::kAllocated) info.allocated_size += block.size;
+  if (block.state == BlockState::kAllocated || block.state == BlockState::kPending) {
+    info.active_size += block.size;
+    info.requested_size += block.requested;
+  }
+  // A block whose pages are on their way is nobody's for now.
+  const BlockState state = block.state == BlockState::kMapping ? BlockState::kFree : block.state;
+  info.blocks.push_back(
+      {reinterpret_cast<uintptr_t>(block.data), block.size, block.requested, state, block.context});
+}
+
+}  // namespace
+
+std::vector<SegmentInfo> CachingAllocator::snapshot(const PoolId* pool) {
+  std::vector<SegmentInfo> segments;
+  with_all_arenas_locked([&](const auto& arenas) {
+    for (const auto& arena : arenas) {
+      const PoolId id = arena->owner() == nullptr ? PoolId() : arena->owner()->id;
+      if (pool != nullptr && *pool != id) continue;
+      arena->settle();
+      for (const Segment* segment = arena->segments(); segment != nullptr;
+           segment = segment->next) {
+        bool open = false;
+        for (const Block* block = segment->first; block != nullptr; block = block->next) {
+          if (block->state == BlockState::kUnmapped) {
+            open = false;
+            continue;
+          }
+          if (!open) {
+            SegmentInfo info{};
+            info.address = reinterpret_cast<uintptr_t>(block->data);
+            info.stream = arena->stream();
+            info.pool = segment->pool;
+            info.pool_id = id;
+            info.is_expandable = segment->expandable;
+            info.context = segment->context;
+            segments.push_back(std::move(info));
+            open = true;
+          }
+          append(segments.back(), *block);
+        }
+      }
+    }
+    settle_peaks_locked(nullptr);
+  });
+  std::sort(segments.begin(), segments.end(),
+            [](const SegmentInfo& a, const SegmentInfo& b) { return a.address < b.address; });
+  if (history_.enabled()) {
+    size_t active = 0;
+    for (const SegmentInfo& info : segments) active += info.active_size;
+    TraceEntry entry{};
+    entry.action = TraceAction::kSnapshot;
+    entry.size = active;
+    history_.record(std::move(entry));
+  }
+  return segments;
+}
+
+}  // namespace mindtorch::runtime
