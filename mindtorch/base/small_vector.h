@@ -12,6 +12,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "mindtorch/base/macros.h"
+
 namespace mindtorch {
 
 // A vector whose first N elements live inside the object. Shapes, strides and argument lists are
@@ -33,8 +35,7 @@ class SmallVector {
   template <typename Iterator>
     requires(!std::is_integral_v<Iterator>)
   SmallVector(Iterator first, Iterator last) : SmallVector() {
-    reserve(static_cast<size_t>(std::distance(first, last)));
-    for (; first != last; ++first) new (data_ + size_++) T(*first);
+    append(first, last);
   }
   SmallVector(const SmallVector& other) : SmallVector(other.begin(), other.end()) {}
   SmallVector(SmallVector&& other) noexcept : SmallVector() { take(other); }
@@ -83,24 +84,24 @@ class SmallVector {
   }
   void resize(size_t count) {
     reserve(count);
-    while (size_ > count) data_[--size_].~T();
-    while (size_ < count) new (data_ + size_++) T();
+    while (size_ > count) pop_back();
+    for (; size_ < count; ++size_) new (data_ + size_) T();
   }
-  void resize(size_t count, const T& value) {
+  // By value here and below: it may be an element of this vector.
+  void resize(size_t count, T value) {
     reserve(count);
-    while (size_ > count) data_[--size_].~T();
-    while (size_ < count) new (data_ + size_++) T(value);
+    while (size_ > count) pop_back();
+    for (; size_ < count; ++size_) new (data_ + size_) T(value);
   }
-  void assign(size_t count, const T& value) {
+  void assign(size_t count, T value) {
     clear();
-    resize(count, value);
+    resize(count, std::move(value));
   }
   template <typename Iterator>
     requires(!std::is_integral_v<Iterator>)
   void assign(Iterator first, Iterator last) {
     clear();
-    reserve(static_cast<size_t>(std::distance(first, last)));
-    for (; first != last; ++first) new (data_ + size_++) T(*first);
+    append(first, last);
   }
   void clear() noexcept {
     std::destroy(begin(), end());
@@ -109,8 +110,10 @@ class SmallVector {
   void push_back(T value) { emplace_back(std::move(value)); }
   template <typename... Args>
   T& emplace_back(Args&&... args) {
-    if (size_ == capacity_) reserve(static_cast<size_t>(size_) + 1);
-    return *new (data_ + size_++) T(std::forward<Args>(args)...);
+    if (MT_UNLIKELY(size_ == capacity_)) return grow_back(T(std::forward<Args>(args)...));
+    T* added = new (data_ + size_) T(std::forward<Args>(args)...);
+    ++size_;
+    return *added;
   }
   void pop_back() noexcept { data_[--size_].~T(); }
   T* insert(T* position, T value) {
@@ -130,6 +133,16 @@ class SmallVector {
   }
 
  private:
+  // An element counts once it is made: a constructor may throw.
+  template <typename Iterator>
+  void append(Iterator first, Iterator last) {
+    reserve(size_ + static_cast<size_t>(std::distance(first, last)));
+    for (; first != last; ++first, ++size_) new (data_ + size_) T(*first);
+  }
+  T& grow_back(T value) {
+    reserve(static_cast<size_t>(size_) + 1);
+    return *new (data_ + size_++) T(std::move(value));
+  }
   T* inline_data() noexcept { return reinterpret_cast<T*>(inline_); }
 
   void take(SmallVector& other) noexcept {
