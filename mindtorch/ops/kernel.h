@@ -96,13 +96,14 @@ void call_dynamic(Result (*)(Launch&, Params...),
   store(outputs, Function(launch, Unbox<Params>::from(args[I])...));
 }
 
+// The parameters of a kernel that stand for the schema's, and the number of those after them.
 template <typename Result, typename... Params>
-constexpr size_t dynamic_arity(Result (*)(Launch&, Params...)) {
-  return sizeof...(Params);
+constexpr Signature inputs(Result (*)(Launch&, Params...)) {
+  return Signature(kParamRules<Params...>).first(sizeof...(Params) - count_outputs<Params...>());
 }
-template <typename... Params>
-constexpr std::pair<size_t, size_t> kernel_arity(void (*)(Launch&, Params...)) {
-  return {sizeof...(Params) - count_outputs<Params...>(), count_outputs<Params...>()};
+template <typename Result, typename... Params>
+constexpr size_t output_count(Result (*)(Launch&, Params...)) {
+  return count_outputs<Params...>();
 }
 
 }  // namespace detail
@@ -116,7 +117,7 @@ void boxed_kernel(Launch& launch, Args args, std::span<Tensor> outputs) {
 template <auto Function>
 void boxed_dynamic(Launch& launch, Args args, Outputs& outputs) {
   detail::call_dynamic<Function>(Function, launch, args, outputs,
-                                 std::make_index_sequence<detail::dynamic_arity(Function)>{});
+                                 std::make_index_sequence<detail::inputs(Function).size()>{});
 }
 
 }  // namespace mindtorch::ops

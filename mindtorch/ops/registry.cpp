@@ -35,21 +35,24 @@ const Op& Registry::at(std::string_view full_name) const {
 Op& Registry::mutable_at(std::string_view full_name) { return const_cast<Op&>(at(full_name)); }
 
 Kernel& Registry::kernel_slot(
-    DeviceType device, std::string_view name, size_t args, size_t outputs, Location location) {
+    DeviceType device, std::string_view name, Signature inputs, size_t outputs, Location location) {
   Op& op = mutable_at(name);
-  const bool fits = op.schema.params.size() == args &&
-                    (op.kind != OpKind::kKernel || op.schema.returns.size() == outputs);
-  MT_CHECK(fits, RuntimeError, "kernel at ", location.file, ":", location.line,
-           " does not have the signature of ", op.schema.str());
+  check_signature(op.schema, inputs, location);
+  MT_CHECK(op.kind != OpKind::kKernel || op.schema.returns.size() == outputs, RuntimeError,
+           "kernel at ", location.file, ":", location.line, " does not have the outputs of ",
+           op.schema.str());
   Kernel& kernel = op.kernels[static_cast<int>(device)];
   MT_CHECK(!kernel, RuntimeError, "op ", name, " has two kernels for ", mindtorch::name(device));
   kernel.location = location;
   return kernel;
 }
 
-void Registry::check_arity(const Op& op, size_t params, Location location) {
-  MT_CHECK(op.schema.params.size() == params, RuntimeError, "function at ", location.file, ":",
-           location.line, " does not have the signature of ", op.schema.str());
+void Registry::check_signature(const Schema& schema, Signature signature, Location location) {
+  const bool fits =
+      std::equal(schema.params.begin(), schema.params.end(), signature.begin(), signature.end(),
+                 [](const Param& param, const ParamRule& rule) { return rule.accepts(param); });
+  MT_CHECK(fits, RuntimeError, "function at ", location.file, ":", location.line,
+           " does not have the signature of ", schema.str());
 }
 
 Definition& Definition::doc(std::string sentence, std::string example) {

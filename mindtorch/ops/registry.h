@@ -90,8 +90,8 @@ class MT_API Registry {
   Op& add(Op op);
   Op& mutable_at(std::string_view full_name);
   Kernel& kernel_slot(
-      DeviceType device, std::string_view op, size_t args, size_t outputs, Location location);
-  static void check_arity(const Op& op, size_t params, Location location);
+      DeviceType device, std::string_view op, Signature inputs, size_t outputs, Location location);
+  static void check_signature(const Schema& schema, Signature signature, Location location);
 
   std::deque<Op> ops_;
   std::unordered_map<std::string_view, Op*> by_name_;
@@ -106,7 +106,7 @@ Definition Registry::define(std::string_view schema, Location location) {
   Op op;
   op.schema = Schema::parse(schema);
   op.location = location;
-  check_arity(op, param_count(Rule), location);
+  check_signature(op.schema, signature(Rule), location);
   if constexpr (std::is_same_v<Result, TensorSpec>) {
     op.kind = OpKind::kKernel;
     op.infer = [](Args args, SpecList& specs) { specs.push_back(call_boxed<Rule>(args)); };
@@ -129,20 +129,19 @@ Definition Registry::define(std::string_view schema, Location location) {
 
 template <auto Function>
 void Registry::kernel(DeviceType device, std::string_view op, Location location) {
-  constexpr auto kArity = detail::kernel_arity(Function);
-  kernel_slot(device, op, kArity.first, kArity.second, location).impl = &boxed_kernel<Function>;
+  kernel_slot(device, op, detail::inputs(Function), detail::output_count(Function), location).impl =
+      &boxed_kernel<Function>;
 }
 
 template <auto Function>
 void Registry::dynamic_kernel(DeviceType device, std::string_view op, Location location) {
-  kernel_slot(device, op, detail::dynamic_arity(Function), 0, location).dynamic =
-      &boxed_dynamic<Function>;
+  kernel_slot(device, op, detail::inputs(Function), 0, location).dynamic = &boxed_dynamic<Function>;
 }
 
 template <auto Function>
 void Registry::composite(std::string_view op, Location location) {
   Op& entry = mutable_at(op);
-  check_arity(entry, param_count(Function), location);
+  check_signature(entry.schema, signature(Function), location);
   entry.composite = [](Args args, Outputs& outputs) {
     detail::store(outputs, call_boxed<Function>(args));
   };

@@ -1,6 +1,7 @@
 #include "mindtorch/ops/schema.h"
 
 #include <cctype>
+#include <charconv>
 #include <utility>
 
 #include "mindtorch/base/error.h"
@@ -40,24 +41,24 @@ class Parser {
     schema.name = word();
     if (accept('.')) schema.overload = word();
     expect('(');
-    bool keyword_only = false;
-    while (!accept(')')) {
-      if (accept('*')) {
-        keyword_only = true;
-      } else {
-        schema.params.push_back(param(keyword_only));
-      }
-      if (!accept(',')) {
-        expect(')');
-        break;
-      }
+    if (!accept(')')) {
+      bool keyword_only = false;
+      do {
+        if (!keyword_only && accept('*')) {
+          keyword_only = true;
+          expect(',');
+        }
+        add(schema.params, param(keyword_only));
+      } while (accept(','));
+      expect(')');
     }
     expect('-');
     expect('>');
     if (accept('(')) {
-      while (!accept(')')) {
-        schema.returns.push_back(result());
-        accept(',');
+      if (!accept(')')) {
+        do schema.returns.push_back(result());
+        while (accept(','));
+        expect(')');
       }
     } else {
       schema.returns.push_back(result());
@@ -67,6 +68,11 @@ class Parser {
   }
 
  private:
+  void add(std::vector<Param>& params, Param param) {
+    for (const Param& other : params) check(other.name != param.name, "another name");
+    params.push_back(std::move(param));
+  }
+
   Param param(bool keyword_only) {
     Param param;
     param.keyword_only = keyword_only;
@@ -78,9 +84,7 @@ class Parser {
     }
     if (accept('?')) param.optional = true;
     if (accept('[')) {
-      if (std::isdigit(static_cast<unsigned char>(peek())) != 0) {
-        param.list_size = std::stoll(word());
-      }
+      if (is_word(peek())) param.list_size = number();
       expect(']');
       type += param.optional ? "?[]" : "[]";
       param.optional = accept('?');
@@ -109,7 +113,7 @@ class Parser {
       accept('!');
       expect(')');
     }
-    if (accept('[')) {
+    if (type == "Tensor" && accept('[')) {
       expect(']');
       result.type = ReturnType::kTensorList;
     } else if (type == "Tensor") {
@@ -141,6 +145,7 @@ class Parser {
       ++position_;
     }
     while (!text.empty() && text.back() == ' ') text.pop_back();
+    check(!text.empty(), "a default");
     return text;
   }
 
@@ -154,6 +159,13 @@ class Parser {
     while (position_ < text_.size() && is_word(text_[position_])) ++position_;
     check(position_ > start, "a name");
     return std::string(text_.substr(start, position_ - start));
+  }
+  int64_t number() {
+    const std::string digits = word();
+    int64_t value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    check(error == std::errc() && *end == '\0' && value > 0, "a size");
+    return value;
   }
   void skip_space() {
     while (position_ < text_.size() && text_[position_] == ' ') ++position_;

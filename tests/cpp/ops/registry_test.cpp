@@ -1,0 +1,200 @@
+#include "mindtorch/ops/registry.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "tests/cpp/support/errors.h"
+
+namespace mindtorch::ops {
+namespace {
+
+using testing::error_of;
+
+TensorSpec like(const Tensor& self) { return {self.sizes(), self.dtype(), self.device(), {}}; }
+SpecList two_like(const Tensor& self) { return {like(self), like(self)}; }
+ViewSpec same(const Tensor& self) { return {self.sizes(), self.strides(), self.storage_offset()}; }
+PointwiseCall absolute(const Tensor& self) {
+  return PointwiseCall(Pointwise::kAbs, self.dtype(), self.dtype()).on(self);
+}
+void nothing(const Tensor&) {}
+TensorSpec with_int(const Tensor& self, int64_t) { return like(self); }
+TensorSpec with_float(const Tensor& self, double) { return like(self); }
+TensorSpec with_optional(const Tensor& self, std::optional<int64_t>) { return like(self); }
+
+void unary_kernel(Launch&, const Tensor&, Tensor&) {}
+void two_outputs(Launch&, const Tensor&, Tensor&, Tensor&) {}
+void int_kernel(Launch&, const Tensor&, int64_t, Tensor&) {}
+void list_kernel(Launch&, IntList, Tensor&) {}
+Tensor dynamic_unary(Launch&, const Tensor& self) { return self; }
+Tensor composite_unary(const Tensor& self) { return self; }
+Tensor composite_binary(const Tensor& self, const Tensor&) { return self; }
+
+TEST(Registry, TheRuleSaysWhichKindOfOpItIs) {
+  Registry ops;
+  ops.define<like>("a(Tensor self) -> Tensor");
+  ops.define<two_like>("b(Tensor self) -> (Tensor x, Tensor y)");
+  ops.define<same>("c(Tensor(a) self) -> Tensor(a)");
+  ops.define<absolute>("d(Tensor self) -> Tensor");
+  ops.define<nothing>("e_(Tensor(a!) self) -> Tensor(a!)");
+  ops.define("f(Tensor self) -> Tensor");
+  ops.define("g(Tensor self) -> Tensor").dynamic();
+  const OpKind kinds[] = {OpKind::kKernel,    OpKind::kKernel,   OpKind::kView,
+                          OpKind::kPointwise, OpKind::kMutation, OpKind::kComposite,
+                          OpKind::kDynamic};
+  ASSERT_EQ(ops.ops().size(), std::size(kinds));
+  for (size_t i = 0; i < std::size(kinds); ++i) EXPECT_EQ(ops.ops()[i].kind, kinds[i]) << i;
+
+  const Tensor tensor = Tensor::make({2}, DType::kInt32);
+  const Value args[] = {tensor};
+  SpecList specs;
+  ops.at("b").infer(Args(args), specs);
+  ASSERT_EQ(specs.size(), 2u);
+  EXPECT_EQ(specs[1].dtype, DType::kInt32);
+}
+
+TEST(Registry, FindsOpsByFullName) {
+  Registry ops;
+  const int line = Location::here().line + 1;
+  ops.define<like>("a.one(Tensor self) -> Tensor").doc("A sentence.", ">>> 1");
+  const Op* op = ops.find("a.one");
+  ASSERT_NE(op, nullptr);
+  EXPECT_EQ(op, &ops.at("a.one"));
+  EXPECT_EQ(op->doc, "A sentence.");
+  EXPECT_EQ(op->location.line, line);
+  EXPECT_NE(std::string(op->location.file).find("registry_test.cpp"), std::string::npos);
+  EXPECT_EQ(ops.find("a"), nullptr);
+  EXPECT_EQ(error_of<RuntimeError>([&] { ops.at("a.two"); }), "there is no op a.two");
+}
+
+TEST(Registry, RefusesASecondDefinition) {
+  Registry ops;
+  ops.define<like>("a(Tensor self) -> Tensor").variants(kInplaceVariant);
+  const auto again = [&] { ops.define<same>("a(Tensor(a) self) -> Tensor(a)"); };
+  EXPECT_EQ(error_of<RuntimeError>(again).find("op a is defined twice, at "), 0u);
+  EXPECT_THROW(ops.define("a_(Tensor(a!) self) -> Tensor(a!)"), RuntimeError);
+  EXPECT_EQ(ops.at("a").kind, OpKind::kKernel);
+  ops.define<like>("a.other(Tensor self) -> Tensor");
+}
+
+TEST(Registry, RefusesRulesThatDoNotFitTheSchema) {
+  Registry ops;
+  // Each names a wrong number of parameters, a wrong type, or a None the function cannot see.
+  EXPECT_THROW(ops.define<like>("a(Tensor self, int x) -> Tensor"), RuntimeError);
+  EXPECT_THROW(ops.define<with_int>("a(Tensor self) -> Tensor"), RuntimeError);
+  EXPECT_THROW(ops.define<with_int>("a(int self, Tensor x) -> Tensor"), RuntimeError);
+  EXPECT_THROW(ops.define<with_int>("a(Tensor self, float x) -> Tensor"), RuntimeError);
+  EXPECT_THROW(ops.define<with_int>("a(Tensor self, Scalar x) -> Tensor"), RuntimeError);
+  EXPECT_THROW(ops.define<with_int>("a(Tensor self, int? x) -> Tensor"), RuntimeError);
+  EXPECT_THROW(ops.define<with_float>("a(Tensor self, int x) -> Tensor"), RuntimeError);
+  EXPECT_THROW(ops.define<like>("a(Tensor[] self) -> Tensor"), RuntimeError);
+  EXPECT_TRUE(ops.ops().empty());
+
+  ops.define<with_int>("a(Tensor self, int x) -> Tensor");
+  ops.define<with_optional>("b(Tensor self, int? x) -> Tensor");
+  ops.define<with_optional>("c(Tensor? self, int x) -> Tensor");
+  const std::string text =
+      error_of<RuntimeError>([&] { ops.define<like>("d(Tensor self, int x) -> Tensor"); });
+  EXPECT_NE(text.find("registry_test.cpp"), std::string::npos) << text;
+  EXPECT_NE(text.find("does not have the signature of d(Tensor self, int x)"), std::string::npos)
+      << text;
+}
+
+TEST(Registry, RefusesKernelsThatDoNotFitTheSchema) {
+  Registry ops;
+  ops.define<like>("a(Tensor self) -> Tensor");
+  ops.define<two_like>("b(Tensor self) -> (Tensor x, Tensor y)");
+  ops.define<with_int>("c(Tensor self, int x) -> Tensor");
+  ops.define("d(Tensor self) -> Tensor").dynamic();
+  ops.define("e(Tensor self) -> Tensor");
+  EXPECT_THROW(ops.kernel<two_outputs>(DeviceType::kCpu, "a"), RuntimeError);
+  EXPECT_THROW(ops.kernel<unary_kernel>(DeviceType::kCpu, "b"), RuntimeError);
+  EXPECT_THROW(ops.kernel<unary_kernel>(DeviceType::kCpu, "c"), RuntimeError);
+  EXPECT_THROW(ops.kernel<list_kernel>(DeviceType::kCpu, "a"), RuntimeError);
+  EXPECT_THROW(ops.dynamic_kernel<dynamic_unary>(DeviceType::kCpu, "c"), RuntimeError);
+  EXPECT_THROW(ops.composite<composite_binary>("e"), RuntimeError);
+  EXPECT_THROW(ops.kernel<unary_kernel>(DeviceType::kCpu, "missing"), RuntimeError);
+  for (const Op& op : ops.ops()) {
+    EXPECT_FALSE(op.kernel(DeviceType::kCpu)) << op.schema.name;
+    EXPECT_EQ(op.composite, nullptr) << op.schema.name;
+  }
+
+  ops.kernel<unary_kernel>(DeviceType::kCpu, "a");
+  ops.kernel<two_outputs>(DeviceType::kCpu, "b");
+  ops.kernel<int_kernel>(DeviceType::kCpu, "c");
+  ops.dynamic_kernel<dynamic_unary>(DeviceType::kCpu, "d");
+  ops.composite<composite_unary>("e");
+}
+
+TEST(Registry, AnOpHasOneKernelForEachDevice) {
+  Registry ops;
+  ops.define<like>("a(Tensor self) -> Tensor");
+  ops.kernel<unary_kernel>(DeviceType::kCpu, "a");
+  ops.kernel<unary_kernel>(DeviceType::kNpu, "a");
+  EXPECT_EQ(error_of<RuntimeError>([&] { ops.kernel<unary_kernel>(DeviceType::kCpu, "a"); }),
+            "op a has two kernels for cpu");
+  EXPECT_TRUE(ops.at("a").kernel(DeviceType::kNpu));
+  EXPECT_FALSE(ops.at("a").kernel(DeviceType::kCuda));
+}
+
+TEST(Registry, DerivesInplaceAndOutForms) {
+  Registry ops;
+  ops.define<like>("a.x(Tensor self) -> Tensor").variants(kInplaceAndOut).also({"b"});
+  const Op& base = ops.at("a.x");
+  const Op& inplace = ops.at("a_.x");
+  EXPECT_EQ(inplace.form, OpForm::kInplace);
+  EXPECT_EQ(inplace.base, &base);
+  EXPECT_TRUE(inplace.schema.params[0].mutated);
+  EXPECT_EQ(inplace.aliases, std::vector<std::string>{"b_"});
+  EXPECT_EQ(inplace.location.line, base.location.line);
+
+  const Op& out = ops.at("a.x_out");
+  EXPECT_EQ(out.form, OpForm::kOut);
+  EXPECT_EQ(out.python_place, kFunction);
+  ASSERT_EQ(out.schema.params.size(), 2u);
+  EXPECT_EQ(out.schema.params[1].name, "out");
+  EXPECT_TRUE(out.schema.params[1].mutated && out.schema.params[1].keyword_only);
+  EXPECT_FALSE(base.schema.params[0].mutated);
+
+  ops.define<two_like>("two(Tensor self) -> (Tensor x, Tensor y)").variants(kOutVariant);
+  const Op& two = ops.at("two.out");
+  ASSERT_EQ(two.schema.params.size(), 3u);
+  EXPECT_EQ(two.schema.params[2].name, "y");
+}
+
+TEST(Registry, DerivesTheFunctionalFormOfAMutation) {
+  Registry ops;
+  ops.define<nothing>("a_(Tensor(a!) self) -> Tensor(a!)").variants(kFunctionalVariant).random();
+  const Op& op = ops.at("a");
+  EXPECT_EQ(op.form, OpForm::kFunctional);
+  EXPECT_FALSE(op.schema.params[0].mutated);
+  EXPECT_TRUE(op.random);
+  EXPECT_THROW(ops.define<nothing>("b(Tensor(a!) self) -> Tensor(a!)").variants(kFunctionalVariant),
+               RuntimeError);
+}
+
+TEST(Registry, PlacesApplyToTheDerivedForms) {
+  Registry ops;
+  ops.define<like>("a(Tensor self) -> Tensor").variants(kInplaceAndOut).function_only();
+  EXPECT_EQ(ops.at("a").python_place, kFunction);
+  EXPECT_EQ(ops.at("a_").python_place, kFunction | kMethod);
+  ops.define<like>("b(Tensor self) -> Tensor").variants(kInplaceVariant).internal().any_device();
+  EXPECT_EQ(ops.at("b").python_place, 0);
+  EXPECT_EQ(ops.at("b_").python_place, 0);
+  EXPECT_TRUE(ops.at("b_").any_device);
+}
+
+TEST(Registry, EveryOpOfTheLibraryCanRunOnTheCpu) {
+  const bool engine = registry().pointwise_engine(DeviceType::kCpu) != nullptr;
+  for (const Op& op : registry().ops()) {
+    if (op.form != OpForm::kPrimary || op.kind == OpKind::kView) continue;
+    const bool runs = op.kind == OpKind::kComposite   ? op.composite != nullptr
+                      : op.kind == OpKind::kPointwise ? engine
+                                                      : bool(op.kernel(DeviceType::kCpu));
+    EXPECT_TRUE(runs) << op.schema.str();
+  }
+}
+
+}  // namespace
+}  // namespace mindtorch::ops
