@@ -125,16 +125,14 @@ class LargeCache {
 
   void give(Allocation block) noexcept {
     std::list<Allocation> dropped;
-    try {
+    bool kept = false;
+    {
       std::lock_guard lock(mutex_);
       allocated_bytes_ -= block.capacity_bytes;
-      by_age_.push_back(block);
-      by_size_.emplace(block.capacity_bytes, std::prev(by_age_.end()));
-      cached_bytes_ += block.capacity_bytes;
+      kept = keep(block);
       while (cached_bytes_ > limit_bytes_) drop_oldest(dropped);
-    } catch (...) {  // no memory for a list node: drop the block instead of keeping it
-      unmap(block);
     }
+    if (!kept) unmap(block);
     for (const Allocation& old : dropped) unmap(old);
   }
 
@@ -209,6 +207,19 @@ class LargeCache {
     return data;
   }
   static void unmap(Allocation block) noexcept { std::free(block.data); }
+
+  // False, and nothing changed, when there is no memory for the entries.
+  bool keep(Allocation block) noexcept {
+    try {
+      std::list<Allocation> entry(1, block);
+      by_size_.emplace(block.capacity_bytes, entry.begin());
+      by_age_.splice(by_age_.end(), entry);
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+    cached_bytes_ += block.capacity_bytes;
+    return true;
+  }
 
   void drop_oldest(std::list<Allocation>& dropped) {
     const auto oldest = by_age_.begin();
