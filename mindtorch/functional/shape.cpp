@@ -18,7 +18,10 @@ Tensor repeat(const Tensor& self, IntList repeats) {
   Shape source;
   for (size_t i = 0; i < repeats.size(); ++i) {
     const int64_t size = i < missing ? 1 : self.sizes()[i - missing];
-    target.push_back(repeats[i] * size);
+    target.push_back(0);
+    MT_CHECK(!__builtin_mul_overflow(repeats[i], size, &target.back()), RuntimeError,
+             "Storage size calculation overflowed: size ", size, " repeated ", repeats[i],
+             " times");
     for (const int64_t part : {repeats[i], size}) pairs.push_back(part);
     for (const int64_t part : {int64_t{1}, size}) source.push_back(part);
   }

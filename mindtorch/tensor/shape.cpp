@@ -15,30 +15,39 @@ std::string to_string(IntList list) {
   return text + "]";
 }
 
-int64_t numel(IntList sizes) {
+std::optional<int64_t> try_numel(IntList sizes) {
   int64_t count = 1;
   bool overflow = false;
-  bool empty = false;
   for (const int64_t size : sizes) {
     MT_CHECK(size >= 0, RuntimeError, "Trying to create tensor with negative dimension ", size,
              ": ", to_string(sizes));
-    empty |= size == 0;
     overflow |= __builtin_mul_overflow(count, size, &count);
   }
-  if (empty) return 0;
-  MT_CHECK(!overflow, RuntimeError, "numel: integer multiplication overflow for sizes ",
-           to_string(sizes));
-  return count;
+  return overflow ? std::nullopt : std::optional<int64_t>(count);
 }
+
+int64_t numel(IntList sizes) {
+  const std::optional<int64_t> count = try_numel(sizes);
+  MT_CHECK(count, RuntimeError, "numel: integer multiplication overflow");
+  return *count;
+}
+
+namespace {
+
+// Empty tensors may have sizes whose product overflows, so numel() does not rule it out.
+void grow(int64_t& step, int64_t size) {
+  MT_CHECK(!__builtin_mul_overflow(step, std::max<int64_t>(size, 1), &step), RuntimeError,
+           "Stride calculation overflowed");
+}
+
+}  // namespace
 
 Shape contiguous_strides(IntList sizes) {
   Shape strides(sizes.size());
   int64_t step = 1;
   for (size_t i = sizes.size(); i-- > 0;) {
     strides[i] = step;
-    // Empty tensors may have sizes whose product overflows; their strides address nothing.
-    int64_t next = 0;
-    if (!__builtin_mul_overflow(step, std::max<int64_t>(sizes[i], 1), &next)) step = next;
+    if (i != 0) grow(step, sizes[i]);
   }
   return strides;
 }
@@ -51,7 +60,7 @@ Shape channels_last_strides(IntList sizes) {
   int64_t step = 1;
   const auto place = [&](size_t dim) {
     strides[dim] = step;
-    step *= std::max<int64_t>(sizes[dim], 1);
+    if (dim != 0) grow(step, sizes[dim]);
   };
   place(1);
   for (size_t dim = sizes.size(); dim-- > 2;) place(dim);
@@ -93,25 +102,24 @@ Shape strides_for(IntList sizes, MemoryFormat format) {
 }
 
 bool is_contiguous(IntList sizes, IntList strides) {
-  int64_t step = 1;
+  uint64_t step = 1;  // may wrap for an empty tensor, which is contiguous whatever its strides say
   for (size_t i = sizes.size(); i-- > 0;) {
     if (sizes[i] == 0) return true;
     if (sizes[i] == 1) continue;
-    if (strides[i] != step) {
-      // An empty tensor counts as contiguous whatever its strides say.
+    if (static_cast<uint64_t>(strides[i]) != step) {
       return std::find(sizes.begin(), sizes.end(), 0) != sizes.end();
     }
-    step *= sizes[i];
+    step *= static_cast<uint64_t>(sizes[i]);
   }
   return true;
 }
 
 bool is_channels_last(IntList sizes, IntList strides) {
   if (sizes.size() != 4 && sizes.size() != 5) return false;
-  int64_t step = 1;
+  uint64_t step = 1;
   const auto fits = [&](size_t dim) {
-    if (sizes[dim] != 1 && strides[dim] != step) return false;
-    step *= sizes[dim];
+    if (sizes[dim] != 1 && static_cast<uint64_t>(strides[dim]) != step) return false;
+    step *= static_cast<uint64_t>(sizes[dim]);
     return true;
   };
   if (!fits(1)) return false;

@@ -39,8 +39,10 @@ inline bool equal(IntList a, IntList b) {
 // "[2, 3]", as torch writes shapes in messages.
 MT_API std::string to_string(IntList list);
 
-// Product of the sizes. Throws RuntimeError when it does not fit, ValueError for negative sizes.
+// Product of the sizes. Throws RuntimeError when it does not fit and for negative sizes.
 MT_API int64_t numel(IntList sizes);
+// The same, but nothing when it does not fit.
+MT_API std::optional<int64_t> try_numel(IntList sizes);
 MT_API Shape contiguous_strides(IntList sizes);
 // Strides of a dense tensor in the given format; kPreserve is not a layout and is refused.
 MT_API Shape strides_for(IntList sizes, MemoryFormat format);

@@ -29,8 +29,9 @@ void TensorImpl::operator delete(void* data, size_t bytes) noexcept {
 }
 
 void TensorImpl::refresh() {
-  numel = 1;
-  for (const int64_t size : sizes) numel *= size;
+  uint64_t count = 1;  // may wrap on the way to a size of 0
+  for (const int64_t size : sizes) count *= static_cast<uint64_t>(size);
+  numel = static_cast<int64_t>(count);
   is_contiguous = mindtorch::is_contiguous(sizes, strides);
 }
 
@@ -52,9 +53,9 @@ Tensor wrap(Storage storage, DType dtype, Shape sizes, Shape strides, int64_t of
       new TensorImpl(std::move(storage), dtype, std::move(sizes), std::move(strides), offset)));
 }
 
-size_t checked_bytes(int64_t count, DType dtype, IntList sizes) {
+size_t checked_bytes(std::optional<int64_t> count, DType dtype, IntList sizes) {
   int64_t bytes = 0;
-  MT_CHECK(!__builtin_mul_overflow(count, size_bytes(dtype), &bytes), RuntimeError,
+  MT_CHECK(count && !__builtin_mul_overflow(*count, size_bytes(dtype), &bytes), RuntimeError,
            "Storage size calculation overflowed with sizes=", to_string(sizes));
   return static_cast<size_t>(bytes);
 }
@@ -62,7 +63,7 @@ size_t checked_bytes(int64_t count, DType dtype, IntList sizes) {
 }  // namespace
 
 Tensor Tensor::make(IntList sizes, DType dtype, Device device) {
-  const size_t bytes = checked_bytes(mindtorch::numel(sizes), dtype, sizes);
+  const size_t bytes = checked_bytes(try_numel(sizes), dtype, sizes);
   return wrap(StorageImpl::allocate(bytes, device), dtype, Shape(sizes), contiguous_strides(sizes),
               0);
 }

@@ -43,7 +43,8 @@ TensorSpec cat(TensorList tensors, int64_t dim) {
                "Sizes of tensors must match except in dimension ", d, ". Expected size ", sizes[j],
                " but got size ", tensor.sizes()[j], " for tensor number ", i, " in the list.");
     }
-    sizes[d] += tensor.sizes()[d];
+    MT_CHECK(!__builtin_add_overflow(sizes[d], tensor.sizes()[d], &sizes[d]), RuntimeError,
+             "torch.cat(): the size of dimension ", d, " overflows");
   }
   TensorSpec spec = contiguous_spec(std::move(sizes), type.dtype(), first->device());
   const MemoryFormat format = common_format(tensors);
