@@ -49,6 +49,20 @@ Device common_device(const Op& op, Args args) {
   return device;
 }
 
+[[noreturn]] void no_kernel(
+    const Op& op, Device device, Args args, std::span<const Tensor> outputs, const char* reason) {
+  const Tensor* typed = outputs.empty() ? nullptr : &outputs[0];
+  for (const ops::Value& value : args) {
+    if (value.kind() == ops::ValueKind::kTensor) {
+      typed = &value.tensor();
+      break;
+    }
+  }
+  MT_THROW(NotImplementedError, "Could not run '", op.schema.full_name(), "' on device ",
+           device.str(), typed == nullptr ? "" : " for torch.",
+           typed == nullptr ? std::string_view() : name(typed->dtype()), ": ", reason);
+}
+
 Tensor make_output(const TensorSpec& spec) {
   return spec.strides ? Tensor::make_strided(spec.sizes, *spec.strides, spec.dtype, spec.device)
                       : Tensor::make(spec.sizes, spec.dtype, spec.device);
@@ -57,8 +71,9 @@ Tensor make_output(const TensorSpec& spec) {
 void launch(const Op& op, Device device, Args args, std::span<Tensor> outputs) {
   if (device.is_meta()) return;
   const Kernel& kernel = op.kernel(device.type);
-  MT_CHECK(kernel.impl != nullptr, NotImplementedError, "Could not run '", op.schema.full_name(),
-           "' on device ", device.str(), ": there is no kernel for it");
+  if (MT_UNLIKELY(kernel.impl == nullptr)) {
+    no_kernel(op, device, args, outputs, "there is no kernel for it");
+  }
   Launch on{device};
   if (kernel.plan != nullptr) {
     const std::unique_ptr<ops::Plan> plan = kernel.plan(on, args, outputs);
@@ -116,10 +131,11 @@ void run_dynamic(const Op& op, Device device, Args args, Outputs& outputs) {
   MT_CHECK(!device.is_meta() || op.schema.returns[0].type == ops::ReturnType::kTensor, RuntimeError,
            "Tensor.", op.schema.name, "() cannot be called on meta tensors");
   const Kernel& kernel = op.kernel(device.type);
-  MT_CHECK(
-      kernel.dynamic != nullptr, NotImplementedError, "Could not run '", op.schema.full_name(),
-      "' on device ", device.str(),
-      device.is_meta() ? ": its output shape depends on the data" : ": there is no kernel for it");
+  if (MT_UNLIKELY(kernel.dynamic == nullptr)) {
+    no_kernel(
+        op, device, args, {},
+        device.is_meta() ? "its output shape depends on the data" : "there is no kernel for it");
+  }
   Launch on{device};
   kernel.dynamic(on, args, outputs);
 }

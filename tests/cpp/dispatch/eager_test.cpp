@@ -1,0 +1,290 @@
+#include "mindtorch/dispatch/eager.h"
+
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "mindtorch/base/warning.h"
+#include "mindtorch/ops/registry.h"
+#include "tests/cpp/support/errors.h"
+
+namespace mindtorch::dispatch {
+namespace {
+
+using ops::Args;
+using ops::Launch;
+using ops::Outputs;
+using ops::SpecList;
+using ops::TensorSpec;
+using ops::Value;
+using testing::error_of;
+
+int g_kernel_runs = 0;
+const void* g_last_output = nullptr;
+
+TensorSpec like(const Tensor& self) { return {self.sizes(), self.dtype(), self.device(), {}}; }
+TensorSpec pair(const Tensor& self, const Tensor&) { return like(self); }
+TensorSpec of_list(TensorList tensors) { return like(tensors[0]); }
+TensorSpec as_float(const Tensor& self) {
+  return {self.sizes(), DType::kFloat32, self.device(), {}};
+}
+TensorSpec flat(const Tensor& self) { return {{self.numel()}, self.dtype(), self.device(), {}}; }
+SpecList value_and_index(const Tensor& self) {
+  return {like(self), {self.sizes(), DType::kInt64, self.device(), {}}};
+}
+TensorSpec filled(IntList size, std::optional<DType> dtype, std::optional<Device> device) {
+  return {Shape(size), dtype.value_or(DType::kFloat32), device.value_or(Device()), {}};
+}
+void nothing(const Tensor&) {}
+
+void count(const Tensor& out) {
+  ++g_kernel_runs;
+  g_last_output = out.data_ptr();
+}
+// Each output element is the input element plus one; all tensors are contiguous floats.
+void plus_one(Launch&, const Tensor& self, Tensor& out) {
+  count(out);
+  for (int64_t i = 0; i < out.numel(); ++i) out.data<float>()[i] = self.data<float>()[i] + 1;
+}
+void pair_kernel(Launch&, const Tensor&, const Tensor&, Tensor& out) { count(out); }
+void list_kernel(Launch&, TensorList, Tensor& out) { count(out); }
+void two_kernel(Launch&, const Tensor&, Tensor& values, Tensor&) { count(values); }
+void filled_kernel(Launch&, IntList, std::optional<DType>, std::optional<Device>, Tensor& out) {
+  count(out);
+}
+void mutate_kernel(Launch&, const Tensor& self) { count(self); }
+Tensor dynamic_kernel(Launch&, const Tensor& self) { return self; }
+
+const ops::Registry& test_ops() {
+  static const ops::Registry& made = []() -> const ops::Registry& {
+    auto& ops = *new ops::Registry;
+    constexpr DeviceType kCpu = DeviceType::kCpu;
+    ops.define<like>("plus(Tensor self) -> Tensor").variants(ops::kInplaceAndOut);
+    ops.kernel<plus_one>(kCpu, "plus");
+    ops.define<pair>("pair(Tensor self, Tensor other) -> Tensor").variants(ops::kOutVariant);
+    ops.kernel<pair_kernel>(kCpu, "pair");
+    ops.define<pair>("mixed(Tensor self, Tensor other) -> Tensor").any_device();
+    ops.kernel<pair_kernel>(kCpu, "mixed");
+    ops.define<of_list>("join(Tensor[] tensors) -> Tensor").variants(ops::kOutVariant);
+    ops.kernel<list_kernel>(kCpu, "join");
+    ops.define<as_float>("as_float(Tensor self) -> Tensor").variants(ops::kInplaceAndOut);
+    ops.kernel<plus_one>(kCpu, "as_float");
+    ops.define<flat>("flat(Tensor self) -> Tensor").variants(ops::kInplaceAndOut);
+    ops.kernel<plus_one>(kCpu, "flat");
+    ops.define<value_and_index>("two(Tensor self) -> (Tensor values, Tensor indices)")
+        .variants(ops::kOutVariant);
+    ops.kernel<two_kernel>(kCpu, "two");
+    ops.define<filled>(
+           "filled(int[] size, *, ScalarType? dtype=None, Device? device=None) -> Tensor")
+        .variants(ops::kOutVariant);
+    ops.kernel<filled_kernel>(kCpu, "filled");
+    ops.define<nothing>("change_(Tensor(a!) self) -> Tensor(a!)");
+    ops.kernel<mutate_kernel>(kCpu, "change_");
+    ops.define<like>("lacking(Tensor self) -> Tensor").variants(ops::kOutVariant);
+    ops.define<nothing>("lacking_change_(Tensor(a!) self) -> Tensor(a!)");
+    ops.define("lacking_dynamic(Tensor self) -> Tensor").dynamic();
+    ops.define("unwritten(Tensor self) -> Tensor");
+    ops.define("search(Tensor self) -> Tensor").dynamic();
+    ops.dynamic_kernel<dynamic_kernel>(kCpu, "search");
+    return ops;
+  }();
+  return made;
+}
+
+SmallVector<Tensor, 2> run(std::string_view op, std::initializer_list<Value> args) {
+  Outputs outputs;
+  run_eager(test_ops().at(op), Args(args.begin(), args.size()), outputs);
+  return std::move(outputs.tensors);
+}
+std::string failure(std::string_view op, std::initializer_list<Value> args) {
+  return error_of<RuntimeError>([&] { run(op, args); });
+}
+
+Tensor floats(std::initializer_list<float> values) {
+  Tensor tensor = Tensor::make({static_cast<int64_t>(values.size())}, DType::kFloat32);
+  std::copy(values.begin(), values.end(), tensor.data<float>());
+  return tensor;
+}
+Tensor meta(IntList sizes) { return Tensor::make(sizes, DType::kFloat32, DeviceType::kMeta); }
+
+constexpr const char* kOverlapsItself =
+    "unsupported operation: more than one element of the written-to tensor refers to a single "
+    "memory location. Please clone() the tensor before performing the operation.";
+
+class EagerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    g_kernel_runs = 0;
+    warnings().clear();
+    set_warning_handler([](const std::string& text) { warnings().push_back(text); });
+  }
+  void TearDown() override { set_warning_handler(nullptr); }
+  static std::vector<std::string>& warnings() {
+    static std::vector<std::string> texts;
+    return texts;
+  }
+};
+
+// --- devices
+// --------------------------------------------------------------------------------------
+
+TEST_F(EagerTest, RefusesTensorsOfTwoDevices) {
+  EXPECT_EQ(failure("pair", {floats({1, 2}), meta({2})}),
+            "Expected all tensors to be on the same device, but found at least two devices, cpu "
+            "and meta! (when checking arguments of pair)");
+  EXPECT_NE(failure("pair", {meta({2}), floats({1, 2})}), "no error");
+  const Tensor list[] = {floats({1}), Tensor(), meta({1})};
+  EXPECT_NE(failure("join", {TensorList(list)}), "no error");
+  EXPECT_EQ(g_kernel_runs, 0);
+}
+
+TEST_F(EagerTest, AZeroDimCpuTensorJoinsAnyDevice) {
+  const Tensor number = Tensor::make({}, DType::kFloat32);
+  EXPECT_TRUE(run("pair", {meta({2}), number})[0].device().is_meta());
+  run("pair", {number, meta({2})});
+  EXPECT_NE(failure("pair", {floats({1}), meta({})}), "no error");
+}
+
+TEST_F(EagerTest, SomeOpsTakeAnyDevice) {
+  run("mixed", {floats({1, 2}), meta({2})});
+  EXPECT_EQ(g_kernel_runs, 1);
+}
+
+TEST_F(EagerTest, OnMetaOnlyTheRuleRuns) {
+  const Tensor result = run("plus", {meta({2, 3})})[0];
+  EXPECT_EQ(result.sizes(), (Shape{2, 3}));
+  EXPECT_EQ(g_kernel_runs, 0);
+}
+
+// --- what is missing
+// ------------------------------------------------------------------------------
+
+TEST_F(EagerTest, AMissingKernelNamesOpDeviceAndDtype) {
+  const Tensor tensor = floats({1});
+  const auto missing = [&](std::string_view op, std::initializer_list<Value> args) {
+    return error_of<NotImplementedError>([&] { run(op, args); });
+  };
+  EXPECT_EQ(missing("lacking", {tensor}),
+            "Could not run 'lacking' on device cpu for torch.float32: there is no kernel for it");
+  EXPECT_EQ(missing("lacking.out", {tensor, floats({1})}),
+            "Could not run 'lacking' on device cpu for torch.float32: there is no kernel for it");
+  EXPECT_EQ(missing("lacking_change_", {tensor}),
+            "Could not run 'lacking_change_' on device cpu for torch.float32: there is no kernel "
+            "for it");
+  EXPECT_EQ(missing("lacking_dynamic", {tensor}),
+            "Could not run 'lacking_dynamic' on device cpu for torch.float32: there is no kernel "
+            "for it");
+  EXPECT_EQ(missing("search", {meta({2})}),
+            "Could not run 'search' on device meta for torch.float32: its output shape depends on "
+            "the data");
+  EXPECT_EQ(missing("unwritten", {tensor}), "op unwritten has no implementation");
+  EXPECT_EQ(tensor.version(), 0u);
+}
+
+// --- in place
+// -------------------------------------------------------------------------------------
+
+TEST_F(EagerTest, InPlaceWritesAndCounts) {
+  const Tensor tensor = floats({1, 2});
+  EXPECT_TRUE(run("plus_", {tensor})[0].is_same(tensor));
+  EXPECT_EQ(tensor.data<float>()[1], 3);
+  EXPECT_EQ(tensor.version(), 1u);
+  EXPECT_TRUE(run("change_", {tensor})[0].is_same(tensor));
+  EXPECT_EQ(tensor.version(), 2u);
+}
+
+TEST_F(EagerTest, InPlaceRefusesAnotherShapeOrAWiderDtype) {
+  const Tensor matrix = Tensor::make({2, 2}, DType::kFloat32);
+  EXPECT_EQ(failure("flat_", {matrix}),
+            "output with shape [2, 2] doesn't match the broadcast shape [4]");
+  const Tensor ints = Tensor::make({2}, DType::kInt32);
+  EXPECT_EQ(failure("as_float_", {ints}),
+            "result type Float can't be cast to the desired output type Int");
+  EXPECT_EQ(matrix.version() + ints.version(), 0u);
+}
+
+TEST_F(EagerTest, WritingRefusesTensorsThatOverlapThemselves) {
+  const Tensor expanded = floats({1}).alias({3}, {0}, 0);
+  EXPECT_EQ(failure("plus_", {expanded}), kOverlapsItself);
+  EXPECT_EQ(failure("change_", {expanded}), kOverlapsItself);
+  EXPECT_EQ(failure("plus.out", {floats({1, 2, 3}), expanded}), kOverlapsItself);
+  EXPECT_EQ(g_kernel_runs, 0);
+}
+
+// --- out=
+// -----------------------------------------------------------------------------------------
+
+TEST_F(EagerTest, OutIsWrittenDirectlyWhenItFits) {
+  const Tensor out = floats({0, 0});
+  const auto result = run("plus.out", {floats({1, 2}), out});
+  EXPECT_TRUE(result[0].is_same(out));
+  EXPECT_EQ(g_last_output, out.data_ptr());
+  EXPECT_EQ(out.data<float>()[1], 3);
+  EXPECT_EQ(out.version(), 1u);
+  EXPECT_TRUE(warnings().empty());
+}
+
+TEST_F(EagerTest, OutGoesThroughACopyWhenItsLayoutDiffersOrItIsAnInput) {
+  const Tensor strided = floats({0, 0, 0}).alias({2}, {2}, 0);
+  run("plus.out", {floats({1, 2}), strided});
+  EXPECT_NE(g_last_output, strided.data_ptr());
+  EXPECT_EQ(strided.data<float>()[0], 2);
+  EXPECT_EQ(strided.data<float>()[2], 3);
+
+  const Tensor both = floats({1, 2});
+  run("plus.out", {both, both});
+  EXPECT_NE(g_last_output, both.data_ptr());
+  EXPECT_EQ(both.data<float>()[1], 3);
+}
+
+TEST_F(EagerTest, OutOfAnotherSizeIsResizedWithAWarningUnlessEmpty) {
+  const Tensor empty = Tensor::make({0}, DType::kFloat32);
+  run("plus.out", {floats({1, 2}), empty});
+  EXPECT_EQ(empty.sizes(), (Shape{2}));
+  EXPECT_TRUE(warnings().empty());
+
+  const Tensor wrong = floats({0, 0, 0});
+  run("plus.out", {floats({1, 2}), wrong});
+  EXPECT_EQ(wrong.sizes(), (Shape{2}));
+  ASSERT_EQ(warnings().size(), 1u);
+  EXPECT_EQ(warnings()[0].find("An output with one or more elements was resized since it had "
+                               "shape [3], which does not match the required output shape [2]"),
+            0u);
+}
+
+TEST_F(EagerTest, OutMustBeAbleToHoldTheResult) {
+  EXPECT_EQ(failure("as_float.out", {floats({1}), Tensor::make({1}, DType::kInt64)}),
+            "result type Float can't be cast to the desired output type Long");
+  EXPECT_NE(failure("plus.out", {floats({1}), meta({1})}), "no error");
+  EXPECT_EQ(failure("two.out", {floats({1}), floats({0}), floats({0})}),
+            "Expected out tensor to have dtype long int, but got float32 instead");
+  const Storage fixed = StorageImpl::borrow(nullptr, 0, DeviceType::kCpu, [](void*) {}, nullptr);
+  EXPECT_EQ(failure("plus.out", {floats({1}), Tensor::over(fixed, DType::kFloat32, {0}, {1}, 0)}),
+            "Trying to resize storage that is not resizable");
+  EXPECT_EQ(g_kernel_runs, 0);
+}
+
+TEST_F(EagerTest, OutMustNotOverlapListedInputsInPart) {
+  const Tensor whole = floats({1, 2, 3});
+  const Tensor list[] = {whole.alias({2}, {1}, 0)};
+  EXPECT_NE(failure("join.out", {TensorList(list), whole.alias({2}, {1}, 1)})
+                .find("some elements of the input tensor and the written-to tensor refer to"),
+            std::string::npos);
+  EXPECT_EQ(whole.version(), 0u);
+}
+
+TEST_F(EagerTest, OutDecidesWhatAFactoryMakes) {
+  const Tensor out = Tensor::make({2}, DType::kInt16);
+  run("filled.out", {IntList{2}, Value(), Value(), out});
+  EXPECT_EQ(g_last_output, out.data_ptr());
+  run("filled.out", {IntList{2}, DType::kInt16, Device(), out});
+  EXPECT_EQ(failure("filled.out", {IntList{2}, DType::kFloat32, Value(), out}),
+            "dtype Float does not match dtype of out parameter (Short)");
+  EXPECT_EQ(failure("filled.out", {IntList{2}, Value(), Device(DeviceType::kMeta), out}),
+            "device type meta does not match device type of out parameter (cpu)");
+}
+
+}  // namespace
+}  // namespace mindtorch::dispatch
