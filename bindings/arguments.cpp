@@ -52,7 +52,7 @@ bool ParsedArgs::is_large() const {
   return false;
 }
 
-Signature::Signature(const ops::Op& op) : op_(&op) {
+Signature::Signature(const ops::Op& op, bool is_method) : op_(&op) {
   MT_ASSERT(op.schema.params.size() <= ParsedArgs::kMaxParams);
   bool has_dtype = false;
   bool has_device = false;
@@ -77,8 +77,8 @@ Signature::Signature(const ops::Op& op) : op_(&op) {
     has_device |= param.type == ArgType::kDevice && param.keyword_only;
     params_.push_back(std::move(info));
   }
-  const bool has_self = !params_.empty() && op.schema.params[0].name == "self";
-  takes_loose_ints_ = positional_ == (has_self ? 2 : 1);
+  // A function's first tensor counts, a method's does not: x.flip(0, 1), but torch.flip(x, (0, 1)).
+  takes_loose_ints_ = positional_ == (is_method ? 2 : 1);
   takes_options_ = has_dtype && has_device;
   // zeros and its like, not zeros_like: without a tensor to follow, the default device decides.
   is_factory_ = takes_options_;
@@ -363,7 +363,7 @@ bool Signature::parse(PyObject* const* args,
       break;
     }
     if (MT_UNLIKELY(!convert(param, args[i], parsed, parsed.values[filled]))) {
-      mismatch = {Kind::kWrongType, filled, args[i]};
+      mismatch = {given > positional_ ? Kind::kTooMany : Kind::kWrongType, filled, args[i]};
       return false;
     }
   }

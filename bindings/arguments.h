@@ -47,7 +47,7 @@ struct Mismatch {
 // One op, ready to parse Python arguments by its schema without looking at strings.
 class Signature {
  public:
-  explicit Signature(const ops::Op& op);
+  Signature(const ops::Op& op, bool is_method);
 
   const ops::Op& op() const { return *op_; }
   // True when the arguments fit. Otherwise says why; the Python error is not set. Values that have
@@ -88,7 +88,7 @@ class Signature {
   const ops::Op* op_;
   std::vector<ParamInfo> params_;
   size_t positional_ = 0;          // how many may be given by position
-  bool takes_loose_ints_ = false;  // view(2, 3): a list of ints that is all there is but self
+  bool takes_loose_ints_ = false;  // zeros(2, 3), x.view(2, 3): a list of ints and nothing else
   bool takes_options_ = false;     // also layout=, pin_memory=, requires_grad=
   bool is_factory_ = false;
   bool is_merged_ = false;

@@ -36,6 +36,22 @@ bool has_named_results(const ops::Op& op) {
   return op.schema.returns.size() > 1 && !op.schema.returns[0].name.empty();
 }
 
+// Each result on a line of its own.
+PyObject* return_type_repr(PyObject* self, PyObject*) {
+  PyTypeObject* type = Py_TYPE(self);
+  std::string text = std::string(type->tp_name) + "(";
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self); ++i) {
+    PyObject* entry = PyObject_Repr(PyTuple_GET_ITEM(self, i));
+    const char* entry_text = entry == nullptr ? nullptr : PyUnicode_AsUTF8(entry);
+    if (entry_text != nullptr) {
+      text += std::string(i == 0 ? "\n" : ",\n") + type->tp_members[i].name + "=" + entry_text;
+    }
+    Py_XDECREF(entry);
+    if (entry_text == nullptr) return nullptr;
+  }
+  return PyUnicode_FromString((text + ")").c_str());
+}
+
 // torch.return_types.max and its like: one struct sequence per op with named results.
 PyTypeObject* return_type(const ops::Op& op) {
   static std::map<const ops::Op*, PyTypeObject*>& types =
@@ -53,9 +69,17 @@ PyTypeObject* return_type(const ops::Op& op) {
   fields[i] = {nullptr, nullptr};
   PyStructSequence_Desc description{keep("torch.return_types." + op.schema.name), "", fields,
                                     static_cast<int>(i)};
-  type = PyStructSequence_NewType(&description);
+  PyTypeObject* made = PyStructSequence_NewType(&description);
   delete[] fields;
-  if (type == nullptr) throw PythonError();
+  if (made == nullptr) throw PythonError();
+  static PyMethodDef repr_method = {"__repr__", &return_type_repr, METH_NOARGS, nullptr};
+  PyObject* method = PyDescr_NewMethod(made, &repr_method);
+  if (method == nullptr ||
+      PyObject_SetAttrString(reinterpret_cast<PyObject*>(made), "__repr__", method) < 0) {
+    throw PythonError();
+  }
+  Py_DECREF(method);
+  type = made;
   return type;
 }
 
@@ -360,7 +384,8 @@ int add_op_functions(PyObject* functions, PyObject* nn_functions, PyObject* inte
           overloads->name = name;
           overloads->is_method = place.flag == ops::kMethod;
         }
-        (op.form == ops::OpForm::kOut ? overloads->with_out : overloads->plain).emplace_back(op);
+        (op.form == ops::OpForm::kOut ? overloads->with_out : overloads->plain)
+            .emplace_back(op, overloads->is_method);
       };
       add(op.schema.name);
       for (const std::string& alias : op.aliases) add(alias);

@@ -86,8 +86,9 @@ class Form:
         positional = [p for p in params if not p["keyword_only"]]
         if positional and positional[-1]["type"] in ("int[]", "Tensor[]"):
             last = positional[-1]
-            # A list of fixed size takes one number for all; only a free one takes them in turn.
-            if last["type"] == "int[]" and last["list_size"] == 0:
+            # A list of fixed size takes one number for all; only a free one takes them in turn,
+            # and only where nothing else is positional.
+            if last["type"] == "int[]" and last["list_size"] == 0 and len(positional) == 1:
                 lists.append(self._parameters(params, variadic=True))
             elif last["type"] == "Tensor[]" and last["list_size"] != 0:
                 lists.append(self._parameters(params, variadic=True))

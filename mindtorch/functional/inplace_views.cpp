@@ -16,6 +16,9 @@ Tensor unsqueeze_inplace(const Tensor& self, int64_t dim) {
   return become(self, unsqueeze(self, dim));
 }
 Tensor squeeze_inplace(const Tensor& self) { return become(self, squeeze(self)); }
+Tensor squeeze_dim_inplace(const Tensor& self, int64_t dim) {
+  return become(self, squeeze(self, dim));
+}
 Tensor squeeze_dims_inplace(const Tensor& self, IntList dim) {
   return become(self, squeeze(self, dim));
 }
@@ -75,6 +78,7 @@ std::vector<Tensor> split_indices(const Tensor& self, IntList indices) {
 void compose_inplace_views(ops::Registry& registry) {
   registry.composite<unsqueeze_inplace>("unsqueeze_");
   registry.composite<squeeze_inplace>("squeeze_");
+  registry.composite<squeeze_dim_inplace>("squeeze_.dim");
   registry.composite<squeeze_dims_inplace>("squeeze_.dims");
   registry.composite<transpose_inplace>("transpose_");
   registry.composite<transpose_inplace>("swapdims_");

@@ -33,7 +33,10 @@ Tensor nanmean(const Tensor& self,
   return div(mindtorch::nansum(self, dim, keepdim, dtype), count);
 }
 
-Tensor count_nonzero(const Tensor& self, std::optional<IntList> dim) {
+Tensor count_nonzero(const Tensor& self, std::optional<int64_t> dim) {
+  return mindtorch::sum(ne(self, Scalar(0)), dim ? IntList(&*dim, 1) : IntList());
+}
+Tensor count_nonzero_dims(const Tensor& self, IntList dim) {
   return mindtorch::sum(ne(self, Scalar(0)), dim);
 }
 
@@ -80,6 +83,7 @@ void compose_reduce(ops::Registry& registry) {
   registry.composite<std_dim>("std.dim");
   registry.composite<nanmean>("nanmean");
   registry.composite<count_nonzero>("count_nonzero");
+  registry.composite<count_nonzero_dims>("count_nonzero.dim_IntList");
   registry.composite<dist>("dist");
   registry.composite<equal>("equal");
   registry.composite<isclose>("isclose");

@@ -37,12 +37,7 @@ SIZES = [
     ("overflow linspace", lambda t: t.linspace(0, 1, 2**62), RuntimeError, "overflow"),
     ("overflow randperm", lambda t: t.randperm(2**62), RuntimeError, "overflow"),
     ("overflow repeat", lambda t: t.ones(3).repeat(2**62, 2), RuntimeError, "overflow"),
-    (
-        "overflow repeat to 0",
-        lambda t: t.ones(1, device="meta").expand(2**62).repeat(4),
-        RuntimeError,
-        "overflow" if not TORCH_INSTALLED else None,
-    ),
+    ("overflow repeat to 0", lambda t: t.ones(1).expand(2**62).repeat(4), RuntimeError, None),
     ("overflow expand", lambda t: t.ones(1).expand(2**40, 2**40), RuntimeError, "overflow"),
     ("overflow resize", lambda t: t.ones(1).resize_(2**62), RuntimeError, "overflow"),
     ("overflow of empty", lambda t: t.empty(2**62, 4, 0), RuntimeError, "overflow"),

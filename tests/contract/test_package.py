@@ -231,6 +231,12 @@ def test_fork_rng(torch):
 def test_return_types(torch):
     found = torch.max(torch.ones(1, 2), 1)
     assert type(found) is torch.return_types.max
-    assert "torch.return_types.max" in repr(found)
+    assert repr(found) == ("torch.return_types.max(\nvalues=tensor([1.]),\nindices=tensor([0]))")
+    assert str(found) == found.__repr__() == repr(found)
+    extremes = torch.aminmax(torch.tensor([[1, 2], [3, 4]]), dim=1, keepdim=True)
+    assert repr(extremes) == (
+        "torch.return_types.aminmax(\nmin=tensor([[1],\n        [3]]),\n"
+        "max=tensor([[2],\n        [4]]))"
+    )
     with pytest.raises(AttributeError):
         torch.return_types.no_such_op  # noqa: B018

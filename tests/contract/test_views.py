@@ -40,6 +40,7 @@ def shares(a, b):
         (lambda x: x.unsqueeze(-1), (2, 3, 4, 1), (12, 4, 1, 1), 0),
         (lambda x: x.unsqueeze(1), (2, 1, 3, 4), (12, 12, 4, 1), 0),
         (lambda x: x[:1].squeeze(0), (3, 4), (4, 1), 0),
+        (lambda x: x[:1, :1].squeeze(0, 1), (4,), (1,), 0),
         (lambda x: x[:1].expand(5, 3, 4), (5, 3, 4), (0, 4, 1), 0),
         (lambda x: x[0, 0].expand(2, -1), (2, 4), (0, 1), 0),
         (lambda x: x.narrow(2, 1, 2), (2, 3, 2), (12, 4, 1), 1),
@@ -418,3 +419,26 @@ def test_real_and_transposes(torch):
         base(torch, 2, 3, 4).T  # noqa: B018
     with pytest.raises(RuntimeError):
         torch.zeros(3).mT  # noqa: B018
+
+
+def test_loose_ints(torch):
+    """A list of ints may be given one by one where nothing else, functions' tensor included, is
+    positional."""
+    x = torch.zeros(1, 1, 3)
+    assert x.squeeze(0, 1).shape == (3,)
+    assert x.clone().squeeze_(0, -2).shape == (3,)
+    assert x.squeeze(0, 2).shape == (1, 3)
+    assert x.flip(0, 1).shape == x.permute(0, 1, 2).shape == torch.zeros(1, 1, 3).shape
+    assert x.count_nonzero(0, 1).shape == torch.count_nonzero(x, (0, 1)).shape == (3,)
+    with pytest.raises(TypeError):
+        x.var(0, 1)
+    with pytest.raises(TypeError, match=r"squeeze\(\) received an invalid combination"):
+        torch.squeeze(x, 0, 1)
+    with pytest.raises(TypeError, match=r"flip\(\) takes 2 positional arguments but 3 were given"):
+        torch.flip(x, 0, 1)
+    with pytest.raises(TypeError, match=r"argument 'dims' \(position 2\) must be tuple of ints"):
+        torch.permute(x, 0)
+    with pytest.raises(TypeError, match=r"reshape\(\) takes 2 positional arguments but 3 were"):
+        torch.reshape(x, 3, 1)
+    with pytest.raises(TypeError, match=r"unflatten\(\) takes 3 positional arguments but 4 were"):
+        torch.unflatten(x, 2, 3, 1)

@@ -278,9 +278,12 @@ void define_reduce(Registry& ops) {
          "-> Tensor")
       .doc("The mean of the elements that are not NaN.",
            ">>> torch.nanmean(torch.tensor([1., float('nan')]))\ntensor(1.)");
-  ops.define("count_nonzero(Tensor self, int[1]? dim=None) -> Tensor")
+  ops.define("count_nonzero(Tensor self, int? dim=None) -> Tensor")
       .doc("How many elements are not 0.",
            ">>> torch.count_nonzero(torch.tensor([0, 1]))\ntensor(1)");
+  ops.define("count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor")
+      .doc("How many elements are not 0, along some dimensions.",
+           ">>> torch.ones(2, 3).count_nonzero((0, 1))\ntensor(6)");
   ops.define("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor")
       .doc("The p-norm of self - other.",
            ">>> torch.dist(torch.tensor([3., 4.]), torch.tensor([0., 0.]))\ntensor(5.)");

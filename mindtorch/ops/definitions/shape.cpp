@@ -173,10 +173,14 @@ void define_inplace_views(Registry& ops) {
       .method_only()
       .doc("Drops dimensions of size 1.",
            ">>> torch.zeros(1, 3, 1).squeeze_().shape\ntorch.Size([3])");
-  ops.define("squeeze_.dims(Tensor(a!) self, int[1] dim) -> Tensor(a!)")
+  ops.define("squeeze_.dim(Tensor(a!) self, int dim) -> Tensor(a!)")
+      .method_only()
+      .doc("Drops the given dimension if it has size 1.",
+           ">>> torch.zeros(1, 3, 1).squeeze_(0).shape\ntorch.Size([3, 1])");
+  ops.define("squeeze_.dims(Tensor(a!) self, int[] dim) -> Tensor(a!)")
       .method_only()
       .doc("Drops the given dimensions where they have size 1.",
-           ">>> torch.zeros(1, 3, 1).squeeze_(0).shape\ntorch.Size([3, 1])");
+           ">>> torch.zeros(1, 3, 1).squeeze_((0, 2)).shape\ntorch.Size([3])");
   ops.define("transpose_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)")
       .method_only()
       .doc("Swaps two dimensions.",

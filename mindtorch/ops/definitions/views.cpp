@@ -118,6 +118,8 @@ ViewSpec squeeze_dims(const Tensor& self, IntList dim) {
   return squeeze_mask(self, dim.empty() ? 0 : dim_mask(dim, std::max<int64_t>(self.dim(), 1)));
 }
 
+ViewSpec squeeze_dim(const Tensor& self, int64_t dim) { return squeeze_dims(self, {dim}); }
+
 ViewSpec narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
   MT_CHECK(self.dim() > 0, RuntimeError, "narrow() cannot be applied to a 0-dim tensor.");
   MT_CHECK(length >= 0, RuntimeError, "narrow(): length must be non-negative.");
@@ -244,9 +246,9 @@ ViewSpec unflatten(const Tensor& self, int64_t dim, IntList sizes) {
 }
 
 ViewSpec expand(const Tensor& self, IntList size, bool) {
-  MT_CHECK(static_cast<int64_t>(size.size()) >= self.dim(), RuntimeError, "expand(",
-           name(self.dtype()), "{", to_string(self.sizes()), "}, size=", to_string(size),
-           "): the number of sizes provided (", size.size(),
+  MT_CHECK(static_cast<int64_t>(size.size()) >= self.dim(), RuntimeError, "expand(torch.",
+           legacy_name(self.dtype()), "Tensor{", to_string(self.sizes()),
+           "}, size=", to_string(size), "): the number of sizes provided (", size.size(),
            ") must be greater or equal to the number of dimensions in the tensor (", self.dim(),
            ")");
   ViewSpec spec{Shape(size), Shape(size.size(), 0), self.storage_offset()};
@@ -310,9 +312,12 @@ void define_views(Registry& ops) {
   ops.define<squeeze>("squeeze(Tensor(a) self) -> Tensor(a)")
       .doc("Drops dimensions of size 1.",
            ">>> torch.zeros(1, 3, 1).squeeze().shape\ntorch.Size([3])");
-  ops.define<squeeze_dims>("squeeze.dims(Tensor(a) self, int[1] dim) -> Tensor(a)")
-      .doc("Drops the given dimensions where they have size 1.",
+  ops.define<squeeze_dim>("squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)")
+      .doc("Drops the given dimension if it has size 1.",
            ">>> torch.zeros(1, 3, 1).squeeze(0).shape\ntorch.Size([3, 1])");
+  ops.define<squeeze_dims>("squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)")
+      .doc("Drops the given dimensions where they have size 1.",
+           ">>> torch.zeros(1, 3, 1).squeeze((0, 2)).shape\ntorch.Size([3])");
   ops.define<narrow>("narrow(Tensor(a) self, int dim, int start, int length) -> Tensor(a)")
       .doc("A range of one dimension.", ">>> torch.arange(5).narrow(0, 1, 3)\ntensor([1, 2, 3])");
   ops.define<diagonal>(
