@@ -80,7 +80,8 @@ class MT_API VirtualMemory {
   // Puts memory behind [address, address + bytes), readable and writable by the device. False: out
   // of memory, and nothing is mapped.
   virtual bool map(int device, void* address, size_t bytes) = 0;
-  // Takes away what one or several calls of map() put behind the range. No queued work may use it.
+  // Takes away what one or several whole calls of map() put behind the range. No queued work may
+  // use it.
   virtual void unmap(int device, void* address, size_t bytes) noexcept = 0;
 };
 

@@ -157,6 +157,7 @@ class MT_API CachingAllocator {
   size_t unmap_free_pages(Arena& arena);
   bool add_address_range(Arena& arena, PoolKind pool, size_t page);
   size_t page_size(PoolKind pool);
+  bool map_pages(char* data, size_t bytes, size_t page);
   void begin_scope(Scope scope, PoolId id);
   size_t give_to_driver(Arena& arena, const std::vector<Segment*>& segments);
   void wait_for(Arena& arena);

@@ -33,6 +33,21 @@ bool CachingAllocator::add_address_range(Arena& arena, PoolKind pool, size_t pag
   return true;
 }
 
+// Page by page, so that every page can go back on its own. All or nothing.
+bool CachingAllocator::map_pages(char* data, size_t bytes, size_t page) {
+  driver::VirtualMemory& memory = *driver_.virtual_memory();
+  size_t done = 0;
+  try {
+    while (done < bytes && memory.map(device_, data + done, page)) done += page;
+  } catch (...) {
+    if (done > 0) memory.unmap(device_, data, done);
+    throw;
+  }
+  if (done == bytes) return true;
+  if (done > 0) memory.unmap(device_, data, done);
+  return false;
+}
+
 // The lowest unmapped addresses that give `size` bytes together with the free block before them.
 static Block* find_room(Arena& arena, PoolKind pool, size_t size) {
   Block* lowest = nullptr;
@@ -52,7 +67,6 @@ static Block* find_room(Arena& arena, PoolKind pool, size_t size) {
 Block* CachingAllocator::grow_expandable(Request& request) {
   Arena& arena = *request.arena;
   const size_t page = page_size(request.pool);
-  driver::VirtualMemory& memory = *driver_.virtual_memory();
 
   arena.lock();
   arena.settle();
@@ -95,7 +109,7 @@ Block* CachingAllocator::grow_expandable(Request& request) {
   try {
     if (reserve(bytes)) {
       try {
-        mapped = memory.map(device_, room->data, bytes);
+        mapped = map_pages(room->data, bytes, page);
       } catch (...) {
         unreserve(bytes);
         throw;
