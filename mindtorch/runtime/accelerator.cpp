@@ -1,0 +1,122 @@
+#include "mindtorch/runtime/accelerator.h"
+
+#include <algorithm>
+#include <cctype>
+#include <vector>
+
+#include "mindtorch/base/error.h"
+
+namespace mindtorch::runtime {
+namespace {
+
+uint32_t next_slot() {
+  static std::atomic<uint32_t> next{0};
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
+struct Registry {
+  std::mutex mutex;
+  std::vector<Accelerator*> accelerators;
+};
+
+// Neither the registry nor what is in it is ever destroyed: tensors in static storage may be freed
+// after any destructor of ours, and a vendor's library may be gone by then.
+Registry& registry() {
+  static Registry& registry = *new Registry;
+  return registry;
+}
+
+}  // namespace
+
+Accelerator::Accelerator(driver::DeviceDriver& driver)
+    : driver_(driver), slot_(next_slot()), pinned_(driver) {
+  watch_forks();
+}
+
+Accelerator::~Accelerator() {
+  if (forked()) return;
+  pinned_.close();  // its events belong to the runtimes
+  for (const auto& runtime : runtimes_) delete runtime.load();
+}
+
+int Accelerator::device_count() const noexcept {
+  return std::min(driver_.device_count(), kMaxDevices);
+}
+
+bool Accelerator::initialized() const noexcept {
+  return used_in_.load(std::memory_order_relaxed) == fork_generation();
+}
+
+void Accelerator::check_device(int device) const {
+  if (find_runtime(device) != nullptr) return;
+  const int count = device_count();
+  MT_CHECK(device >= 0 && device < count, RuntimeError, kind(), " error: invalid device ordinal ",
+           device, ": there ", count == 1 ? "is " : "are ", count, " ", kind(),
+           count == 1 ? " device" : " devices");
+}
+
+DeviceRuntime* Accelerator::find_runtime(int device) const noexcept {
+  if (device < 0 || device >= kMaxDevices) return nullptr;
+  return runtimes_[static_cast<size_t>(device)].load(std::memory_order_acquire);
+}
+
+DeviceRuntime& Accelerator::runtime(int device) {
+  check_usable();
+  if (DeviceRuntime* made = find_runtime(device)) return *made;
+  check_device(device);
+  std::lock_guard lock(mutex_);
+  auto& slot = runtimes_[static_cast<size_t>(device)];
+  if (DeviceRuntime* made = slot.load(std::memory_order_acquire)) return *made;
+  auto made = std::make_unique<DeviceRuntime>(*this, device);
+  used_in_.store(fork_generation(), std::memory_order_relaxed);
+  slot.store(made.get(), std::memory_order_release);
+  return *made.release();
+}
+
+PinnedPool& Accelerator::pinned() {
+  check_usable();
+  if (MT_UNLIKELY(!initialized())) used_in_.store(fork_generation(), std::memory_order_relaxed);
+  return pinned_;
+}
+
+void Accelerator::refuse_fork() const {
+  std::string name = kind();
+  for (char& letter : name) letter = static_cast<char>(std::toupper(letter));
+  MT_THROW(RuntimeError, "Cannot re-initialize ", name, " in forked subprocess. To use ", name,
+           " with multiprocessing, you must use the 'spawn' start method");
+}
+
+Accelerator& register_driver(std::unique_ptr<driver::DeviceDriver> driver) {
+  Registry& known = registry();
+  std::lock_guard lock(known.mutex);
+  for (const Accelerator* other : known.accelerators) {
+    MT_CHECK(std::string_view(other->kind()) != driver->kind(), RuntimeError,
+             "a driver for the device type ", driver->kind(), " is registered already");
+  }
+  known.accelerators.reserve(known.accelerators.size() + 1);
+  auto* made = new Accelerator(*driver);
+  driver.release();  // lives as long as the accelerator: until the process ends
+  known.accelerators.push_back(made);
+  return *made;
+}
+
+Accelerator* find_accelerator(std::string_view kind) noexcept {
+  Registry& known = registry();
+  std::lock_guard lock(known.mutex);
+  for (Accelerator* accelerator : known.accelerators) {
+    if (kind == accelerator->kind()) return accelerator;
+  }
+  return nullptr;
+}
+
+Accelerator& accelerator(std::string_view kind) {
+  Accelerator* found = find_accelerator(kind);
+  MT_CHECK(found != nullptr, RuntimeError, "no driver is registered for the device type ", kind);
+  return *found;
+}
+
+DeviceRuntime& runtime_for(std::string_view kind, int device) {
+  return accelerator(kind).runtime(device);
+}
+
+}  // namespace mindtorch::runtime

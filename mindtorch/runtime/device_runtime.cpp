@@ -1,0 +1,74 @@
+#include "mindtorch/runtime/device_runtime.h"
+
+#include <atomic>
+#include <vector>
+
+#include "mindtorch/base/error.h"
+#include "mindtorch/runtime/accelerator.h"
+#include "mindtorch/runtime/hooks.h"
+
+namespace mindtorch::runtime {
+namespace {
+
+uint32_t next_slot() {
+  static std::atomic<uint32_t> next{0};
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+DeviceRuntime::DeviceRuntime(Accelerator& accelerator, int device)
+    : accelerator_(accelerator),
+      driver_(accelerator.driver()),
+      device_(device),
+      slot_(next_slot()),
+      events_(driver_, device),
+      streams_(*this) {}
+
+DeviceRuntime::~DeviceRuntime() {
+  try {
+    driver_.wait_device(device_);
+  } catch (...) {  // what is left is given back anyway
+  }
+}
+
+std::string DeviceRuntime::name() const { return detail::concat(driver_.kind(), ":", device_); }
+
+Stream DeviceRuntime::pool_stream(int priority) {
+  check_usable();
+  return Stream(streams_.next(priority));
+}
+
+Stream DeviceRuntime::external_stream(driver::StreamHandle handle) {
+  check_usable();
+  return Stream(streams_.external(handle));
+}
+
+std::pair<int, int> DeviceRuntime::priority_range() {
+  check_usable();
+  return streams_.priority_range();
+}
+
+void DeviceRuntime::synchronize() {
+  check_usable();
+  hooks().before_sync(SyncPoint::kWaitDevice);
+  std::vector<std::pair<StreamState*, uint64_t>> marks;
+  for (StreamState* stream : streams_.all()) marks.emplace_back(stream, stream->deferred.mark());
+  driver_.wait_device(device_);
+  for (const auto& [stream, mark] : marks) stream->deferred.release_through(mark);
+  late_errors_.raise_any();
+}
+
+void DeviceRuntime::poll_deferred() noexcept {
+  if (forked()) return;
+  try {
+    for (StreamState* stream : streams_.all()) stream->deferred.poll(true);
+  } catch (...) {  // no memory for the list: nothing is released, nothing is lost
+  }
+}
+
+void DeviceRuntime::check_usable() const { accelerator_.check_usable(); }
+
+bool DeviceRuntime::forked() const noexcept { return accelerator_.forked(); }
+
+}  // namespace mindtorch::runtime

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "mindtorch/base/macros.h"
+#include "mindtorch/driver/driver.h"
+#include "mindtorch/runtime/event_pool.h"
+#include "mindtorch/runtime/late_errors.h"
+#include "mindtorch/runtime/stream.h"
+#include "mindtorch/runtime/stream_pool.h"
+
+namespace mindtorch::runtime {
+
+class Accelerator;
+
+// One device as this process uses it: its streams, with their deferred releases, its pooled events
+// and the errors nobody was told yet. Owned by its Accelerator. Thread-safe. Making one calls no
+// driver.
+class MT_API DeviceRuntime {
+ public:
+  DeviceRuntime(Accelerator& accelerator, int device);
+  ~DeviceRuntime();
+  DeviceRuntime(const DeviceRuntime&) = delete;
+  DeviceRuntime& operator=(const DeviceRuntime&) = delete;
+
+  Accelerator& accelerator() const noexcept { return accelerator_; }
+  driver::DeviceDriver& driver() const noexcept { return driver_; }
+  int device() const noexcept { return device_; }
+  std::string name() const;  // "npu:0"
+
+  EventPool& events() noexcept { return events_; }
+  LateErrors& late_errors() noexcept { return late_errors_; }
+
+  Stream default_stream() noexcept { return Stream(streams_.default_stream()); }
+  // The next stream of the pool: after 32 requests of one priority the first comes again.
+  Stream pool_stream(int priority = 0);
+  // A stream somebody else made, and destroys.
+  Stream external_stream(driver::StreamHandle handle);
+  std::pair<int, int> priority_range();  // (least, greatest)
+
+  // Waits for all streams; then their deferred releases run, in order; then an error kept for any
+  // of them is thrown.
+  void synchronize();
+  // Releases what is known to be done, without a wait.
+  void poll_deferred() noexcept;
+
+  // Throws RuntimeError in a child of the process that made this.
+  void check_usable() const;
+  bool forked() const noexcept;
+
+  // Where a thread keeps its current stream.
+  uint32_t slot() const noexcept { return slot_; }
+
+ private:
+  Accelerator& accelerator_;
+  driver::DeviceDriver& driver_;
+  const int device_;
+  const uint32_t slot_;
+  EventPool events_;
+  LateErrors late_errors_;
+  StreamPool streams_;
+};
+
+}  // namespace mindtorch::runtime

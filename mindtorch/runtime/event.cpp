@@ -1,0 +1,109 @@
+#include "mindtorch/runtime/event.h"
+
+#include <utility>
+
+#include "mindtorch/base/error.h"
+#include "mindtorch/runtime/accelerator.h"
+#include "mindtorch/runtime/device_runtime.h"
+#include "mindtorch/runtime/hooks.h"
+
+namespace mindtorch::runtime {
+
+Event::~Event() { reset(); }
+
+Event::Event(Event&& other) noexcept
+    : flags_(other.flags_),
+      handle_(std::exchange(other.handle_, nullptr)),
+      stream_(std::exchange(other.stream_, Stream())) {}
+
+Event& Event::operator=(Event&& other) noexcept {
+  if (this == &other) return *this;
+  reset();
+  flags_ = other.flags_;
+  handle_ = std::exchange(other.handle_, nullptr);
+  stream_ = std::exchange(other.stream_, Stream());
+  return *this;
+}
+
+void Event::reset() noexcept {
+  const driver::EventHandle handle = std::exchange(handle_, nullptr);
+  if (handle == nullptr || stream_.runtime().forked()) return;
+  if (pooled()) {
+    stream_.runtime().events().give(handle);
+  } else {
+    stream_.runtime().driver().destroy_event(handle);
+  }
+}
+
+DeviceRuntime* Event::runtime() const noexcept { return stream_ ? &stream_.runtime() : nullptr; }
+
+void Event::record(Stream stream) {
+  DeviceRuntime& on = stream.runtime();
+  on.check_usable();
+  if (handle_ != nullptr) {
+    MT_CHECK(&stream_.runtime() == &on, RuntimeError, "Event device ", stream_.runtime().name(),
+             " does not match recording stream's device ", on.name(), ".");
+  }
+  hooks().before_sync(SyncPoint::kRecordEvent);
+  if (handle_ != nullptr) {
+    on.driver().record_event(handle_, on.device(), stream.handle());
+    stream_ = stream;
+    return;
+  }
+  // Kept only once it is recorded: an event without a mark is one that was never recorded.
+  const driver::EventHandle made =
+      pooled() ? on.events().take() : on.driver().create_event(on.device(), flags_);
+  try {
+    on.driver().record_event(made, on.device(), stream.handle());
+  } catch (...) {
+    if (pooled()) {
+      on.events().give(made);
+    } else {
+      on.driver().destroy_event(made);
+    }
+    throw;
+  }
+  handle_ = made;
+  stream_ = stream;
+}
+
+void Event::block(Stream stream) const {
+  if (handle_ == nullptr) return;
+  DeviceRuntime& on = stream.runtime();
+  on.check_usable();
+  MT_CHECK(&on.accelerator() == &stream_.runtime().accelerator(), RuntimeError,
+           "Event device type ", stream_.runtime().accelerator().kind(),
+           " does not match blocking stream's device type ", on.accelerator().kind(), ".");
+  on.driver().block_stream(on.device(), stream.handle(), handle_);
+}
+
+bool Event::query() const {
+  if (handle_ == nullptr) return true;
+  stream_.runtime().check_usable();
+  return stream_.runtime().driver().query_event(handle_);
+}
+
+void Event::synchronize() const {
+  if (handle_ == nullptr) return;
+  DeviceRuntime& on = stream_.runtime();
+  on.check_usable();
+  hooks().before_sync(SyncPoint::kWaitEvent);
+  on.driver().wait_event(handle_);
+  stream_.deferred().poll();
+  on.late_errors().raise(stream_.handle());
+}
+
+double Event::elapsed_time(const Event& end) const {
+  MT_CHECK(has(flags_, EventFlags::kTiming) && has(end.flags_, EventFlags::kTiming), ValueError,
+           "Both events must be created with argument 'enable_timing=True'.");
+  MT_CHECK(handle_ != nullptr && end.handle_ != nullptr, ValueError,
+           "Both events must be recorded before calculating elapsed time.");
+  DeviceRuntime& on = stream_.runtime();
+  MT_CHECK(&on == &end.stream_.runtime(), RuntimeError, "Event device ", on.name(),
+           " does not match other's device ", end.stream_.runtime().name(), ".");
+  MT_CHECK(query() && end.query(), RuntimeError,
+           "Both events must be completed before calculating elapsed time.");
+  return on.driver().elapsed_ms(handle_, end.handle_);
+}
+
+}  // namespace mindtorch::runtime
