@@ -32,8 +32,8 @@ bool copy_staged(Stream stream, PinnedPool& pinned, void* to, const void* from, 
   Allocation stage;
   try {
     stage = pinned.allocate(bytes);
-  } catch (const OutOfMemoryError&) {
-    return false;
+  } catch (const RuntimeError&) {
+    return false;  // an error of the device comes again with the wait
   }
   try {
     std::memcpy(stage.data, from, bytes);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
+#include <cstdio>
+#include <string>
 #include <utility>
 
 #include "mindtorch/base/error.h"
@@ -16,6 +18,12 @@ namespace {
 constexpr size_t kUnit = 512;
 constexpr size_t kPage = 4096;
 constexpr uint32_t kUnused = ~uint32_t{0};
+
+std::string mebibytes(size_t bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f MiB", static_cast<double>(bytes) / 1048576.0);
+  return text;
+}
 
 size_t round_to(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
@@ -155,11 +163,12 @@ void PinnedPool::make_segment(size_t size) {
 
 void PinnedPool::throw_out_of_memory(size_t bytes) {
   const HostStats now = stats();
-  MT_THROW(OutOfMemoryError, driver_.kind(), " out of memory. Tried to allocate ", bytes,
-           " bytes of pinned host memory. ", now.active_bytes.current, " bytes in ",
-           now.active_requests.current, " blocks are in use, ",
-           now.allocated_bytes.current - now.active_bytes.current,
-           " bytes are cached. The host, or its limit for locked memory (ulimit -l), has no more.");
+  const auto active = static_cast<size_t>(now.active_bytes.current);
+  const auto held = static_cast<size_t>(now.allocated_bytes.current);
+  MT_THROW(OutOfMemoryError, driver_.kind(), " out of memory. Tried to allocate ", mebibytes(bytes),
+           " of pinned host memory. ", mebibytes(active), " in ", now.active_requests.current,
+           " blocks are in use, ", mebibytes(held - active),
+           " are cached. The host, or its limit on locked memory (ulimit -l), has no more.");
 }
 
 // --- Settings and statistics -----------------------------------------------------------------
