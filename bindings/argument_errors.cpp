@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "arguments.h"
+#include "py_tensor.h"
 
 namespace mindtorch::python {
 
@@ -49,6 +50,19 @@ std::string text_of(PyObject* unicode) {
   return data == nullptr ? "?" : data;
 }
 
+// Of a list of tensors, the first entry that is none.
+std::string wrong_entry(ArgType type, const Mismatch& mismatch) {
+  PyObject* list = mismatch.got;
+  if (type != ArgType::kTensorList || (!PyList_Check(list) && !PyTuple_Check(list))) return {};
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); ++i) {
+    PyObject* entry = PySequence_Fast_GET_ITEM(list, i);
+    if (is_tensor(entry)) continue;
+    return detail::concat("expected Tensor as element ", i, " in argument ", mismatch.param,
+                          ", but got ", Py_TYPE(entry)->tp_name);
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string Signature::explain(const Mismatch& mismatch, bool is_method, Py_ssize_t nargs) const {
@@ -72,6 +86,7 @@ std::string Signature::explain(const Mismatch& mismatch, bool is_method, Py_ssiz
              " arguments: \"" + name_of(mismatch.param) + "\"";
     case Kind::kWrongType: {
       const ParamInfo& param = params_[mismatch.param];
+      if (const std::string text = wrong_entry(param.type, mismatch); !text.empty()) return text;
       std::string text = call + ": argument '" + name_of(mismatch.param) + "'";
       if (!param.keyword_only && mismatch.param < static_cast<size_t>(nargs)) {
         text += " (position " + std::to_string(mismatch.param + 1 - shift) + ")";

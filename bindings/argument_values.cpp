@@ -30,6 +30,18 @@ bool is_foreign_number(PyObject* object) {
   return true;
 }
 
+// torch tells ints that fit 64 bits without a sign from larger ones.
+[[noreturn]] void refuse_big_int(PyObject* object) {
+  if (_PyLong_Sign(object) > 0) {
+    PyLong_AsUnsignedLongLong(object);
+    MT_CHECK(PyErr_Occurred() != nullptr, RuntimeError,
+             "value cannot be converted to type int64_t without overflow");
+    PyErr_Clear();
+  }
+  PyErr_SetString(PyExc_OverflowError, "int too big to convert");
+  throw PythonError();
+}
+
 }  // namespace
 
 Scalar read_item(const Tensor& tensor) {
@@ -56,7 +68,7 @@ bool to_scalar(PyObject* object, Scalar& scalar) {
   if (PyLong_Check(object)) {
     int over = 0;
     const long long value = PyLong_AsLongLongAndOverflow(object, &over);
-    MT_CHECK(over == 0, RuntimeError, kOverflow);
+    if (over != 0) refuse_big_int(object);
     scalar = Scalar(static_cast<int64_t>(value));
     return true;
   }

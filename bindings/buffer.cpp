@@ -163,7 +163,7 @@ Tensor tensor_from_buffer(PyObject* buffer, DType dtype, int64_t count, int64_t 
     PyErr_Clear();
     if (PyObject_GetBuffer(buffer, &held->view, PyBUF_SIMPLE) < 0) {
       PyErr_Clear();
-      MT_THROW(ValueError, "could not retrieve buffer from object");
+      MT_THROW(RuntimeError, "could not retrieve buffer from object");
     }
     static bool warned = false;
     if (!warned) {

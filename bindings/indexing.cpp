@@ -1,11 +1,14 @@
 // a[...] and a[...] = value. Integers, slices, None and ... are views made right here; index
 // tensors and masks go to the ops index and index_put_.
+#include <utility>
+
 #include "arguments.h"
 #include "errors.h"
 #include "mindtorch/base/warning.h"
 #include "mindtorch/functional/functions.h"
 #include "py_tensor.h"
 #include "py_types.h"
+#include "python_ref.h"
 
 namespace mindtorch::python {
 
@@ -161,10 +164,35 @@ void apply(View& view, PyObject* entry, size_t ndim, size_t& source_dim) {
   source_dim += dims;
 }
 
+// torch keeps NumPy's old rule: a short list that holds more than numbers is a tuple of indices.
+PyRef as_tuple(PyObject* list) {
+  const Py_ssize_t size = PyList_GET_SIZE(list);
+  constexpr Py_ssize_t kMaxEntries = 32;
+  bool is_tuple = false;
+  for (Py_ssize_t i = 0; i < size && size < kMaxEntries && !is_tuple; ++i) {
+    PyObject* entry = PyList_GET_ITEM(list, i);
+    is_tuple = is_tensor(entry) || PySequence_Check(entry) || PySlice_Check(entry) ||
+               entry == Py_None || entry == Py_Ellipsis;
+  }
+  if (!is_tuple) return PyRef();
+  static bool warned = false;
+  if (!std::exchange(warned, true)) {
+    warn(
+        "Using a non-tuple sequence for multidimensional indexing is deprecated; use x[tuple(seq)] "
+        "instead of x[seq].");
+  }
+  return PyRef(PyList_AsTuple(list));
+}
+
 View read_index(const Tensor& self, PyObject* key) {
   View view(self);
   const auto ndim = static_cast<size_t>(self.dim());
   size_t source_dim = 0;
+  PyRef held;
+  if (PyList_Check(key)) {
+    held = as_tuple(key);
+    if (held) key = held.get();
+  }
   if (!PyTuple_Check(key)) {
     if (key == Py_Ellipsis) return view;
     if (!PyBool_Check(key) && key != Py_None && !is_tensor(key)) {

@@ -27,7 +27,7 @@ uint64_t to_seed(nb::handle seed) {
   }
   const nb::int_ value = nb::steal<nb::int_>(number);
   const bool fits = value >= nb::int_(INT64_MIN) && value <= nb::int_(UINT64_MAX);
-  MT_CHECK(fits, RuntimeError, "Overflow when unpacking long long");
+  MT_CHECK(fits, ValueError, "Overflow when unpacking long long");
   return PyLong_AsUnsignedLongLongMask(value.ptr());
 }
 

@@ -1,6 +1,8 @@
 // Threads, memory caches, and the rules of dtypes.
 #include <nanobind/nanobind.h>
 
+#include <algorithm>
+
 #include "arguments.h"
 #include "errors.h"
 #include "mindtorch/backends/cpu/parallel.h"
@@ -48,9 +50,12 @@ void bind_settings(nb::module_& module) {
              ">>> torch.get_num_threads() > 0\nTrue\n");
   module.def(
       "set_num_threads",
-      [](int count) {
-        MT_CHECK(count > 0, RuntimeError, "set_num_threads expects a positive integer");
-        cpu::set_num_threads(count);
+      [](nb::handle count) {
+        int64_t number = 0;
+        MT_CHECK(PyLong_Check(count.ptr()) && to_int(count.ptr(), number), RuntimeError,
+                 "set_num_threads expects an int, but got ", Py_TYPE(count.ptr())->tp_name);
+        MT_CHECK(number > 0, RuntimeError, "set_num_threads expects a positive integer");
+        cpu::set_num_threads(static_cast<int>(std::min<int64_t>(number, 1 << 16)));
       },
       nb::arg("count"), "Sets the number of threads that CPU ops use.");
   module.def("_check_device_available",

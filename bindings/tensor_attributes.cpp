@@ -72,9 +72,10 @@ PyObject* get_data(PyObject* self, void*) {
 }
 int set_data(PyObject* self, PyObject* value, void*) {
   return guarded_int([&] {
-    MT_CHECK(value != nullptr && is_tensor(value), TypeError,
-             "Variable data has to be a tensor, but got ",
-             value == nullptr ? "nothing" : Py_TYPE(value)->tp_name);
+    MT_CHECK(value != nullptr, RuntimeError,
+             "Deleting tensor data is not allowed. Delete tensor instead!");
+    MT_CHECK(is_tensor(value), TypeError, "Variable data has to be a tensor, but got ",
+             Py_TYPE(value)->tp_name);
     TensorImpl& target = *unwrap(self).impl();
     const TensorImpl& source = *unwrap(value).impl();
     target.storage = source.storage;
@@ -118,6 +119,7 @@ PyObject* get_H(PyObject* self, void*) {
 PyObject* get_mT(PyObject* self, void*) {
   return guarded([&] {
     const Tensor& tensor = unwrap(self);
+    if (tensor.dim() == 0) return reversed(tensor);
     MT_CHECK(tensor.dim() >= 2, RuntimeError,
              "tensor.mT is only supported on matrices or batches of matrices. Got ", tensor.dim(),
              "-D tensor.");

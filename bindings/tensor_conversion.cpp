@@ -141,7 +141,6 @@ PyObject* to(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* 
         refuse_to(args, nargs, kwnames);
       }
     }
-    if (nargs + keywords == 0) refuse_to(args, nargs, kwnames);
     return convert(self, target);
   });
 }

@@ -1,12 +1,11 @@
 // Tensors from Python numbers and nested sequences.
-#include <cmath>
 #include <cstring>
-#include <limits>
 
 #include "arguments.h"
 #include "errors.h"
 #include "interop.h"
 #include "mindtorch/functional/functions.h"
+#include "mindtorch/ops/dtype_limits.h"
 #include "py_tensor.h"
 #include "py_types.h"
 #include "python_ref.h"
@@ -62,10 +61,9 @@ Shape infer_sizes(PyObject* data) {
   // A string is a sequence of strings, without end.
   MT_CHECK(sizes.empty() || (!PyUnicode_Check(level) && !PyBytes_Check(level)), ValueError,
            "too many dimensions '", Py_TYPE(level)->tp_name, "'");
-  const bool is_array = is_ndarray(level);
-  if (is_array || is_tensor(level)) {
-    const Tensor part = is_array ? tensor_from_numpy(level) : unwrap(level);
-    for (const int64_t size : part.sizes()) sizes.push_back(size);
+  // A tensor counts as a number, as in torch; an array as a sequence.
+  if (is_ndarray(level)) {
+    for (const int64_t size : tensor_from_numpy(level).sizes()) sizes.push_back(size);
   }
   return sizes;
 }
@@ -91,9 +89,13 @@ DType infer_dtype(PyObject* data, size_t depth) {
   if (depth == 0 || !is_sequence(data)) return leaf_dtype(data);
   const FastSequence sequence(data);
   if (sequence.size() == 0) return default_dtype();
-  DType dtype = infer_dtype(sequence[0], depth - 1);
+  const auto entry_dtype = [&](Py_ssize_t i) {
+    const PyRef entry(Py_NewRef(sequence[i]));
+    return infer_dtype(entry.get(), depth - 1);
+  };
+  DType dtype = entry_dtype(0);
   for (Py_ssize_t i = 1; i < sequence.size(); ++i) {
-    dtype = promote_types(dtype, infer_dtype(sequence[i], depth - 1));
+    dtype = promote_types(dtype, entry_dtype(i));
     if (dtype == DType::kFloat64) break;  // nothing is wider
   }
   return dtype;
@@ -102,23 +104,31 @@ DType infer_dtype(PyObject* data, size_t depth) {
 template <typename T>
 T read_leaf(PyObject* leaf) {
   Scalar scalar;
+  constexpr bool kIsInteger = std::is_integral_v<T> && !std::is_same_v<T, bool>;
   if (is_tensor(leaf)) {
-    MT_CHECK(unwrap(leaf).numel() == 1, ValueError,
-             "only one element tensors can be converted to Python scalars");
+    const bool is_number = unwrap(leaf).numel() == 1;
+    MT_CHECK(is_number || !kIsInteger, TypeError,
+             "only integer tensors of a single element can be converted to an index");
+    MT_CHECK(is_number, ValueError, "only one element tensors can be converted to Python scalars");
     scalar = mindtorch::item(unwrap(leaf));
+  } else if (PyLong_Check(leaf)) {
+    int over = 0;
+    const int64_t value = PyLong_AsLongLongAndOverflow(leaf, &over);
+    scalar = value;
+    if (over != 0) {
+      MT_CHECK(!kIsInteger, ValueError, "Overflow when unpacking long long");
+      scalar = PyLong_AsDouble(leaf);
+      if (PyErr_Occurred() != nullptr) throw PythonError();
+    }
   } else {
     MT_CHECK(to_scalar(leaf, scalar), TypeError,
              PyUnicode_Check(leaf)
                  ? "new(): invalid data type 'str'"
                  : detail::concat("must be real number, not ", Py_TYPE(leaf)->tp_name));
   }
-  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-    const int64_t value = scalar.to_int();
-    const bool finite = !scalar.is_floating_point() || std::isfinite(scalar.to_double());
-    MT_CHECK(finite && value >= static_cast<int64_t>(std::numeric_limits<T>::min()) &&
-                 value <= static_cast<int64_t>(std::numeric_limits<T>::max()),
-             RuntimeError, "value cannot be converted to type ", name(DTypeOf<T>::value),
-             " without overflow");
+  if constexpr (kIsInteger) {
+    MT_CHECK(ops::is_in_range(scalar, DTypeOf<T>::value), RuntimeError,
+             "value cannot be converted to type ", name(DTypeOf<T>::value), " without overflow");
   }
   return scalar.to<T>();
 }
@@ -129,9 +139,8 @@ void store(PyObject* data, const Shape& sizes, size_t dim, T*& out) {
     *out++ = read_leaf<T>(data);
     return;
   }
-  const bool is_array = is_ndarray(data);
-  if (is_array || is_tensor(data)) {
-    const Tensor source = is_array ? tensor_from_numpy(data) : unwrap(data);
+  if (is_ndarray(data)) {
+    const Tensor source = tensor_from_numpy(data);
     const Tensor part = mindtorch::contiguous(
         mindtorch::_to_copy(source, DTypeOf<T>::value, Device(DeviceType::kCpu)));
     MT_CHECK(equal(part.sizes(), IntList(sizes).subspan(dim)), ValueError,
@@ -145,7 +154,13 @@ void store(PyObject* data, const Shape& sizes, size_t dim, T*& out) {
   const FastSequence sequence(data);
   MT_CHECK(sequence.size() == sizes[dim], ValueError, "expected sequence of length ", sizes[dim],
            " at dim ", dim, " (got ", sequence.size(), ")");
-  for (Py_ssize_t i = 0; i < sequence.size(); ++i) store(sequence[i], sizes, dim + 1, out);
+  for (Py_ssize_t i = 0; i < sizes[dim]; ++i) {
+    // Reading an entry may run Python code, which may change the list.
+    MT_CHECK(i < sequence.size(), ValueError, "expected sequence of length ", sizes[dim],
+             " at dim ", dim, " (got ", sequence.size(), ")");
+    const PyRef entry(Py_NewRef(sequence[i]));
+    store(entry.get(), sizes, dim + 1, out);
+  }
 }
 
 }  // namespace

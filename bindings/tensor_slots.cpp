@@ -116,37 +116,37 @@ PyObject* power_(PyObject* a, PyObject* b, PyObject*) {
 }
 PyObject* positive(PyObject* a) { return Py_NewRef(a); }
 
-Scalar single_value(PyObject* self, const char* what) {
+Scalar single_value(PyObject* self) {
   const Tensor& tensor = unwrap(self);
-  MT_CHECK(tensor.numel() == 1, RuntimeError,
-           std::string(what) == "bool"
-               ? std::string(tensor.numel() == 0
-                                 ? "Boolean value of Tensor with no values is ambiguous"
-                                 : "Boolean value of Tensor with more than one value is ambiguous")
-               : detail::concat("a Tensor with ", tensor.numel(),
-                                " elements cannot be converted to Scalar"));
+  MT_CHECK(tensor.numel() == 1, ValueError,
+           "only one element tensors can be converted to Python scalars");
   return mindtorch::item(tensor);
 }
 
 int truth(PyObject* self) {
-  return guarded_int([&] { return single_value(self, "bool").to_bool() ? 1 : 0; });
+  return guarded_int([&] {
+    const Tensor& tensor = unwrap(self);
+    MT_CHECK(tensor.numel() == 1, RuntimeError, "Boolean value of Tensor with ",
+             tensor.numel() == 0 ? "no values" : "more than one value", " is ambiguous");
+    return mindtorch::item(tensor).to_bool() ? 1 : 0;
+  });
 }
 PyObject* to_python_int(PyObject* self) {
   return guarded([&]() -> PyObject* {
-    const Scalar value = single_value(self, "int");
+    const Scalar value = single_value(self);
     if (!value.is_floating_point()) return PyLong_FromLongLong(value.to_int());
     return PyLong_FromDouble(value.to_double());  // raises on NaN and infinity, as Python does
   });
 }
 PyObject* to_python_float(PyObject* self) {
-  return guarded([&] { return PyFloat_FromDouble(single_value(self, "float").to_double()); });
+  return guarded([&] { return PyFloat_FromDouble(single_value(self).to_double()); });
 }
 PyObject* to_index(PyObject* self) {
   return guarded([&] {
     const Tensor& tensor = unwrap(self);
     MT_CHECK(tensor.numel() == 1 && is_integral(tensor.dtype(), true), TypeError,
              "only integer tensors of a single element can be converted to an index");
-    return PyLong_FromLongLong(single_value(self, "index").to_int());
+    return PyLong_FromLongLong(single_value(self).to_int());
   });
 }
 

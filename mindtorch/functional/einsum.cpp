@@ -23,6 +23,13 @@ std::string label_text(int label) {
   return std::string(1, static_cast<char>(label < 26 ? 'A' + label : 'a' + label - 26));
 }
 
+std::string label_at(const std::array<int64_t, kLetters + 1>& place, int64_t p) {
+  for (int label = 0; label < kLetters; ++label) {
+    if (place[static_cast<size_t>(label)] == p) return label_text(label);
+  }
+  return label_text(kEllipsis);
+}
+
 // The labels of one operand or of the output, with kEllipsis where `...` stands.
 std::vector<int> read_labels(std::string_view text) {
   std::vector<int> labels;
@@ -239,9 +246,9 @@ Tensor einsum(std::string_view equation, TensorList tensors) {
       const int64_t size = operand.size(p);
       int64_t& shared = common[static_cast<size_t>(p)];
       if (size == 1) continue;
-      MT_CHECK(shared == 1 || shared == size, RuntimeError, "einsum(): subscript ", p, " has size ",
-               size, " for operand ", i, " which does not broadcast with previously seen size ",
-               shared);
+      MT_CHECK(shared == 1 || shared == size, RuntimeError, "einsum(): subscript ",
+               label_at(place, p), " has size ", size, " for operand ", i,
+               " which does not broadcast with previously seen size ", shared);
       shared = size;
       last_use[static_cast<size_t>(p)] = static_cast<int64_t>(i);
     }

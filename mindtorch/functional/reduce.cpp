@@ -22,6 +22,21 @@ Tensor std_dim(const Tensor& self, std::optional<IntList> dim, bool unbiased, bo
   return mindtorch::std(self, dim, std::optional<Scalar>(correction(unbiased)), keepdim);
 }
 
+using Pair = std::tuple<Tensor, Tensor>;
+
+Pair var_mean_all(const Tensor& self, bool unbiased) {
+  return mindtorch::var_mean(self, std::nullopt, correction(unbiased), false);
+}
+Pair var_mean_dim(const Tensor& self, std::optional<IntList> dim, bool unbiased, bool keepdim) {
+  return mindtorch::var_mean(self, dim, std::optional<Scalar>(correction(unbiased)), keepdim);
+}
+Pair std_mean_all(const Tensor& self, bool unbiased) {
+  return mindtorch::std_mean(self, std::nullopt, correction(unbiased), false);
+}
+Pair std_mean_dim(const Tensor& self, std::optional<IntList> dim, bool unbiased, bool keepdim) {
+  return mindtorch::std_mean(self, dim, std::optional<Scalar>(correction(unbiased)), keepdim);
+}
+
 Tensor nanmean(const Tensor& self,
                std::optional<IntList> dim,
                bool keepdim,
@@ -29,6 +44,10 @@ Tensor nanmean(const Tensor& self,
   MT_CHECK(is_floating_point(self.dtype()), RuntimeError,
            "nanmean(): expected input to have floating point or complex dtype but got ",
            legacy_name(self.dtype()));
+  MT_CHECK(!dtype || is_floating_point(*dtype), RuntimeError,
+           "nanmean(): could not infer output dtype. Optional dtype must be either a floating "
+           "point or complex dtype. Got: ",
+           legacy_name(*dtype));
   const Tensor count = mindtorch::sum(logical_not(isnan(self)), dim, keepdim);
   return div(mindtorch::nansum(self, dim, keepdim, dtype), count);
 }
@@ -45,9 +64,6 @@ Tensor dist(const Tensor& self, const Tensor& other, const Scalar& p) {
 }
 
 bool equal(const Tensor& self, const Tensor& other) {
-  MT_CHECK(self.dtype() == other.dtype(), RuntimeError, "Expected object of data type ",
-           name(self.dtype()), " but got data type ", name(other.dtype()),
-           " for argument 'other' in call to equal");
   if (self.sizes() != other.sizes()) return false;
   if (self.numel() == 0) return true;
   return item(mindtorch::all(eq(self, other))).to_bool();
@@ -81,6 +97,10 @@ void compose_reduce(ops::Registry& registry) {
   registry.composite<var_dim>("var.dim");
   registry.composite<std_all>("std");
   registry.composite<std_dim>("std.dim");
+  registry.composite<var_mean_all>("var_mean");
+  registry.composite<var_mean_dim>("var_mean.dim");
+  registry.composite<std_mean_all>("std_mean");
+  registry.composite<std_mean_dim>("std_mean.dim");
   registry.composite<nanmean>("nanmean");
   registry.composite<count_nonzero>("count_nonzero");
   registry.composite<count_nonzero_dims>("count_nonzero.dim_IntList");

@@ -162,6 +162,23 @@ std::vector<Tensor> tensor_split(const Tensor& self, int64_t sections, int64_t d
   return pieces;
 }
 
+std::vector<Tensor> tensor_split_tensor(const Tensor& self, const Tensor& where, int64_t dim) {
+  MT_CHECK(where.device().is_cpu(), RuntimeError,
+           "tensor_split expected tensor_indices_or_sections to be on cpu, but it's on ",
+           where.device().str());
+  MT_CHECK(where.dtype() == DType::kInt64, RuntimeError,
+           "tensor_split expected tensor_indices_or_sections to have dtype of long, but got ",
+           legacy_name(where.dtype()));
+  MT_CHECK(where.dim() <= 1, RuntimeError,
+           "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or "
+           "one-dimensional tensor, but got a tensor with ",
+           where.dim(), " dims");
+  if (where.dim() == 0) return mindtorch::tensor_split(self, item(where).to_int(), dim);
+  Shape indices;
+  for (const Tensor& index : mindtorch::unbind(where, 0)) indices.push_back(item(index).to_int());
+  return tensor_split_indices(self, indices, dim);
+}
+
 std::vector<Tensor> unbind(const Tensor& self, int64_t dim) {
   MT_CHECK(self.dim() > 0, IndexError, "Dimension specified as ", dim,
            " but tensor has no dimensions");
@@ -199,6 +216,12 @@ Tensor atleast_3d(const Tensor& self) {
   if (self.dim() == 1) return unsqueeze(unsqueeze(self, 0), -1);
   return self.dim() == 2 ? unsqueeze(self, -1) : self;
 }
+template <Tensor (*kOne)(const Tensor&)>
+std::vector<Tensor> each(TensorList tensors) {
+  std::vector<Tensor> results;
+  for (const Tensor& tensor : tensors) results.push_back(kOne(tensor));
+  return results;
+}
 
 }  // namespace
 
@@ -216,11 +239,15 @@ void compose_views(ops::Registry& registry) {
   registry.composite<split>("split.Tensor");
   registry.composite<chunk>("chunk");
   registry.composite<tensor_split>("tensor_split.sections");
+  registry.composite<tensor_split_tensor>("tensor_split.tensor_indices_or_sections");
   registry.composite<tensor_split_indices>("tensor_split.indices");
   registry.composite<unbind>("unbind");
   registry.composite<narrow_tensor>("narrow.Tensor");
   registry.composite<broadcast_to>("broadcast_to");
   registry.composite<broadcast_tensors>("broadcast_tensors");
+  registry.composite<each<atleast_1d>>("atleast_1d.Sequence");
+  registry.composite<each<atleast_2d>>("atleast_2d.Sequence");
+  registry.composite<each<atleast_3d>>("atleast_3d.Sequence");
   registry.composite<atleast_1d>("atleast_1d");
   registry.composite<atleast_2d>("atleast_2d");
   registry.composite<atleast_3d>("atleast_3d");

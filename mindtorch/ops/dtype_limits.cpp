@@ -27,6 +27,10 @@ constexpr DTypeLimits kLimits[kDTypeCount] = {
     limits_of<double>("double", "double"),
 };
 
+}  // namespace
+
+const DTypeLimits& limits(DType dtype) { return kLimits[static_cast<int>(dtype)]; }
+
 bool is_in_range(const Scalar& value, DType dtype) {
   if (dtype == DType::kBool) return true;
   const double number = value.to_double();
@@ -37,10 +41,6 @@ bool is_in_range(const Scalar& value, DType dtype) {
   const bool wraps = dtype == DType::kUInt8 && !value.is_floating_point();
   return number >= (wraps ? -limit.largest : limit.lowest) && number <= limit.largest;
 }
-
-}  // namespace
-
-const DTypeLimits& limits(DType dtype) { return kLimits[static_cast<int>(dtype)]; }
 
 void check_in_range(const Scalar& value, DType dtype) {
   MT_CHECK(is_in_range(value, dtype), RuntimeError, "value cannot be converted to type ",

@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "mindtorch/base/macros.h"
 #include "mindtorch/tensor/scalar.h"
 
 namespace mindtorch::ops {
@@ -17,8 +18,10 @@ struct DTypeLimits {
 
 const DTypeLimits& limits(DType dtype);
 
-// Throws torch's RuntimeError where a number is beyond the range of `dtype`. Fractions are cut off,
-// not refused; a small negative number wraps around in uint8; any number is a bool.
+// Whether `dtype` can hold a number. Fractions are cut off, not refused; a small negative number
+// wraps around in uint8; any number is a bool.
+MT_API bool is_in_range(const Scalar& value, DType dtype);
+// Throws torch's RuntimeError where it cannot.
 void check_in_range(const Scalar& value, DType dtype);
 
 }  // namespace mindtorch::ops

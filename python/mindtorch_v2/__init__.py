@@ -68,7 +68,9 @@ _LAZY = {
         "_serialization": "load save",
         "_tensor_str": "get_printoptions set_printoptions",
         "_type_info": "finfo iinfo",
-        "functional": ("broadcast_shapes nonzero norm prelu tensordot unique unique_consecutive"),
+        "functional": (
+            "broadcast_shapes einsum nonzero norm prelu tensordot unique unique_consecutive"
+        ),
         "random": ("default_generator get_rng_state initial_seed manual_seed seed set_rng_state"),
         "storage": "TypedStorage",
     }.items()

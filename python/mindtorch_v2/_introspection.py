@@ -159,6 +159,10 @@ def numel(input):
     >>> torch.numel(torch.ones(2, 3))
     6
     """
+    if not isinstance(input, _C.Tensor):
+        raise TypeError(
+            f"numel(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
+        )
     return input.numel()
 
 

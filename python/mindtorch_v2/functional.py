@@ -5,6 +5,7 @@ from mindtorch_v2 import _C
 
 __all__ = [
     "broadcast_shapes",
+    "einsum",
     "nonzero",
     "norm",
     "prelu",
@@ -31,6 +32,45 @@ def broadcast_shapes(*shapes):
             if size != 1:
                 result[i] = size
     return torch.Size(result)
+
+
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+
+def _subscripts(labels):
+    text = []
+    for label in labels:
+        if label is Ellipsis:
+            text.append("...")
+        elif 0 <= label < len(_LETTERS):
+            text.append(_LETTERS[label])
+        else:
+            raise ValueError(
+                "einsum(): subscript in subscript list is not within the valid range [0, 52)"
+            )
+    return "".join(text)
+
+
+def einsum(*args):
+    """Sums of products, by an equation or by lists of labels: operand, labels, ..., output labels.
+
+    >>> torch.einsum("ij->j", torch.ones(2, 3))
+    tensor([2., 2., 2.])
+    >>> torch.einsum(torch.ones(2, 3), [0, 1], [1])
+    tensor([2., 2., 2.])
+    """
+    if len(args) < 2:
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least one "
+            "operand and its subscripts list"
+        )
+    if isinstance(args[0], torch.Tensor):
+        equation = ",".join(_subscripts(labels) for labels in args[1::2])
+        operands = args[:-1:2] if len(args) % 2 else args[::2]
+        if len(args) % 2:
+            equation += "->" + _subscripts(args[-1])
+        args = (equation, *operands)
+    return _C._functions["einsum"](*args)
 
 
 def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
@@ -145,7 +185,7 @@ globals().update(
     (name, _C._functions[name])
     for name in (
         "atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors cartesian_prod chain_matmul "
-        "einsum meshgrid split"
+        "meshgrid split"
     ).split()
     if name in _C._functions
 )

@@ -30,6 +30,9 @@ int64_t count_bins(const T* in, int64_t n, int64_t minlength) {
     high = in[i] > high ? in[i] : high;
   }
   if (std::is_signed_v<T> && low < T{0}) return -1;
+  constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
+  MT_CHECK(static_cast<int64_t>(high) < kLargest, RuntimeError,
+           "maximum value of input overflowed, it should be < ", kLargest, " but got ", kLargest);
   return std::max(minlength, static_cast<int64_t>(high) + 1);
 }
 

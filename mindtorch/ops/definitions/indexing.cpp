@@ -1,6 +1,7 @@
 // Elements picked by index tensors and masks.
 #include "mindtorch/ops/definitions/definitions.h"
 #include "mindtorch/ops/definitions/rules.h"
+#include "mindtorch/ops/dtype_limits.h"
 
 namespace mindtorch::ops {
 namespace {
@@ -54,6 +55,12 @@ void index_put(const Tensor& self, TensorList indices, const Tensor& values, boo
            " cannot be broadcast to indexing result of shape ", to_string(spec.sizes));
 }
 
+Scalar number_of(const Tensor& wrapped) {
+  if (is_floating_point(wrapped.dtype())) return *wrapped.data<double>();
+  if (wrapped.dtype() == DType::kBool) return *wrapped.data<bool>();
+  return *wrapped.data<int64_t>();
+}
+
 PointwiseCall masked_fill(const Tensor& self, const Tensor& mask, const Tensor& value) {
   MT_CHECK(mask.dtype() == DType::kBool, RuntimeError,
            "masked_fill_ only supports boolean masks, but got mask with dtype ",
@@ -61,8 +68,7 @@ PointwiseCall masked_fill(const Tensor& self, const Tensor& mask, const Tensor& 
   MT_CHECK(value.dim() == 0, RuntimeError,
            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with ",
            value.dim(), " dimension(s).");
-  MT_CHECK(!is_floating_point(value.dtype()) || is_floating_point(self.dtype()), RuntimeError,
-           "value cannot be converted to type ", name(self.dtype()), " without overflow");
+  if (value.is_wrapped_number()) check_in_range(number_of(value), self.dtype());
   return PointwiseCall(Pointwise::kWhere, self.dtype(), self.dtype()).on(mask).on(value).on(self);
 }
 
@@ -70,6 +76,9 @@ TensorSpec index_select(const Tensor& self, int64_t dim, const Tensor& index) {
   const auto d = static_cast<size_t>(wrap_dim(dim, self.dim()));
   MT_CHECK(index.dim() <= 1, IndexError,
            "index_select(): Index is supposed to be a vector, but got dim: ", index.dim());
+  MT_CHECK(self.dim() > 0 || index.numel() == 1, RuntimeError,
+           "index_select(): Index to scalar can have only 1 value, got ", index.numel(),
+           " value(s)");
   check_index_dtype("index_select", index);
   Shape sizes = self.sizes();
   if (!sizes.empty()) sizes[d] = index.numel();

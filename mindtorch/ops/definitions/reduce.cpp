@@ -1,4 +1,6 @@
 // Reductions: sums, extremes, moments, truth, norms.
+#include <cmath>
+
 #include "mindtorch/ops/definitions/definitions.h"
 #include "mindtorch/ops/definitions/rules.h"
 
@@ -65,7 +67,10 @@ void check_not_empty(const char* name, const Tensor& self, std::optional<IntList
 }
 
 template <bool kMax>
-TensorSpec extreme(const Tensor& self, IntList dim, bool keepdim) {
+TensorSpec extreme(const Tensor& self, std::optional<IntList> dim, bool keepdim) {
+  MT_CHECK((dim && !dim->empty()) || self.numel() > 0, RuntimeError, kMax ? "amax" : "amin",
+           "(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+           "reduction dim with the 'dim' argument.");
   check_not_empty(kMax ? "amax" : "amin", self, dim);
   return reduced(self, dim, keepdim, self.dtype());
 }
@@ -97,9 +102,8 @@ SpecList extreme_dim(const Tensor& self, int64_t dim, bool keepdim) {
 
 template <bool kMax>
 TensorSpec arg_extreme(const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
-  MT_CHECK(self.dtype() != DType::kBool, NotImplementedError,
-           kMax ? "\"argmax_cpu\" not implemented for 'Bool'"
-                : "\"argmin_cpu\" not implemented for 'Bool'");
+  MT_CHECK(self.dtype() != DType::kBool, RuntimeError, kMax ? "argmax" : "argmin",
+           "(): does not support bool input");
   if (!dim) {
     MT_CHECK(self.numel() > 0, IndexError, kMax ? "argmax" : "argmin",
              "(): Expected reduction dim to be specified for input.numel() == 0.");
@@ -110,9 +114,11 @@ TensorSpec arg_extreme(const Tensor& self, std::optional<int64_t> dim, bool keep
   return reduced(self, dims, keepdim, DType::kInt64);
 }
 
-// uint8 answers in uint8, as torch does.
+// uint8 answers in uint8, and an empty list of dims reduces nothing, as in torch.
 TensorSpec truth(const Tensor& self, std::optional<IntList> dim, bool keepdim) {
-  return reduced(self, dim, keepdim, self.dtype() == DType::kUInt8 ? DType::kUInt8 : DType::kBool);
+  const DType dtype = self.dtype() == DType::kUInt8 ? DType::kUInt8 : DType::kBool;
+  if (dim && dim->empty()) return contiguous_spec(self.sizes(), dtype, self.device());
+  return reduced(self, dim, keepdim, dtype);
 }
 
 void check_moments(const char* name, const Tensor& self) {
@@ -137,7 +143,7 @@ SpecList var_mean(const Tensor& self,
 }
 
 TensorSpec vector_norm(const Tensor& self,
-                       const Scalar&,
+                       const Scalar& ord,
                        std::optional<IntList> dim,
                        bool keepdim,
                        std::optional<DType> dtype) {
@@ -145,6 +151,18 @@ TensorSpec vector_norm(const Tensor& self,
   MT_CHECK(is_floating_point(result), RuntimeError,
            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got ",
            legacy_name(result));
+  // The norms made of a smallest or largest element do not exist for none.
+  const double p = ord.to_double();
+  if (self.numel() == 0 && (p < 0 || std::isinf(p))) {
+    MT_CHECK(dim && !dim->empty(), RuntimeError, "linalg.vector_norm cannot compute the ", p,
+             " norm on an empty tensor because the operation does not have an identity");
+    const uint64_t mask = dim_mask(dim, self.dim());
+    for (size_t i = 0; i < self.sizes().size(); ++i) {
+      MT_CHECK((mask >> i & 1) == 0 || self.sizes()[i] != 0, RuntimeError,
+               "linalg.vector_norm cannot compute the ", p, " norm on the dimension ", i,
+               "because this dimension is empty and the operation does not have an identity");
+    }
+  }
   return reduced(self, dim, keepdim, result);
 }
 
@@ -152,13 +170,13 @@ TensorSpec logsumexp(const Tensor& self, IntList dim, bool keepdim) {
   return reduced(self, dim, keepdim, float_dtype(self.dtype()));
 }
 
+template <bool kLog>
 TensorSpec softmax(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
-  wrap_dim(dim, self.dim());
+  const bool is_last = wrap_dim(dim, self.dim()) + 1 >= self.dim();
   const DType result = dtype.value_or(self.dtype());
-  MT_CHECK(is_floating_point(result), NotImplementedError,
-           "\"softmax_lastdim_kernel_impl\" not "
-           "implemented for '",
-           legacy_name(result), "'");
+  MT_CHECK(is_floating_point(result), NotImplementedError, kLog ? "\"log_softmax" : "\"softmax",
+           is_last ? "_lastdim" : "", "_kernel_impl\" not implemented for '", legacy_name(result),
+           "'");
   return contiguous_spec(self.sizes(), result, self.device());
 }
 
@@ -190,11 +208,11 @@ void define_reduce(Registry& ops) {
       .variants(kOutVariant)
       .doc("The product of all elements, or along `dim`.",
            ">>> torch.prod(torch.tensor([2, 3]))\ntensor(6)");
-  ops.define<extreme<true>>("amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor")
+  ops.define<extreme<true>>("amax(Tensor self, int[1]? dim=[], bool keepdim=False) -> Tensor")
       .variants(kOutVariant)
       .doc("The largest element, over one or several dims.",
            ">>> torch.amax(torch.tensor([[1, 5], [2, 3]]), 1)\ntensor([5, 3])");
-  ops.define<extreme<false>>("amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor")
+  ops.define<extreme<false>>("amin(Tensor self, int[1]? dim=[], bool keepdim=False) -> Tensor")
       .variants(kOutVariant)
       .doc("The smallest element, over one or several dims.",
            ">>> torch.amin(torch.tensor([[1, 5], [2, 3]]), 1)\ntensor([1, 2])");
@@ -243,6 +261,16 @@ void define_reduce(Registry& ops) {
       .variants(kOutVariant)
       .doc("The standard deviation, with `correction` (1) taken off the count.",
            ">>> torch.std(torch.tensor([1., 2., 3.]))\ntensor(1.)");
+  ops.define("var_mean(Tensor self, bool unbiased) -> (Tensor, Tensor)").function_only();
+  ops.define(
+         "var_mean.dim(Tensor self, int[1]? dim, bool unbiased, bool keepdim=False) -> (Tensor, "
+         "Tensor)")
+      .function_only();
+  ops.define("std_mean(Tensor self, bool unbiased) -> (Tensor, Tensor)").function_only();
+  ops.define(
+         "std_mean.dim(Tensor self, int[1]? dim, bool unbiased, bool keepdim=False) -> (Tensor, "
+         "Tensor)")
+      .function_only();
   ops.define<var_mean>(
          "var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
          "keepdim=False) -> (Tensor, Tensor)")
@@ -265,11 +293,12 @@ void define_reduce(Registry& ops) {
       .also({"special_logsumexp"})
       .doc("log(sum(exp(x))), without overflow.",
            ">>> torch.logsumexp(torch.tensor([0., 0.]), 0)\ntensor(0.6931)");
-  ops.define<softmax>("softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor")
+  ops.define<softmax<false>>("softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor")
       .variants(kOutVariant)
       .doc("Exponentials that add up to 1 along `dim`.",
            ">>> torch.softmax(torch.tensor([0., 0.]), 0)\ntensor([0.5000, 0.5000])");
-  ops.define<softmax>("log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor")
+  ops.define<softmax<true>>(
+         "log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor")
       .variants(kOutVariant)
       .doc("The logarithm of softmax.",
            ">>> torch.log_softmax(torch.tensor([0., 0.]), 0)\ntensor([-0.6931, -0.6931])");

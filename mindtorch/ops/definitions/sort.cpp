@@ -77,15 +77,9 @@ TensorSpec searchsorted(const Tensor& sorted_sequence,
   MT_CHECK(!side || !right || *side == "right", RuntimeError,
            "torch.searchsorted(): side and right can't be set to opposites, got side of left while "
            "right was True");
-  MT_CHECK(
-      sorted_sequence.dim() > 0, RuntimeError,
-      "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension "
-      "is 1, but we got boundaries tensor dim(0)");
-  const bool numbers = self.is_wrapped_number();
-  MT_CHECK(numbers || sorted_sequence.dtype() == self.dtype(), RuntimeError,
-           "torch.searchsorted(): boundary tensor and input value tensor should have same dtype, "
-           "but got boundary tensor dtype ",
-           name(sorted_sequence.dtype()), " and input value tensor dtype ", name(self.dtype()));
+  MT_CHECK(sorted_sequence.dim() > 0, RuntimeError,
+           "torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 "
+           "dimension");
   if (sorted_sequence.dim() > 1) {
     bool fits = self.dim() == sorted_sequence.dim();
     for (int64_t d = 0; fits && d + 1 < self.dim(); ++d) {
@@ -106,7 +100,7 @@ TensorSpec searchsorted(const Tensor& sorted_sequence,
              to_string(sorter.sizes()));
     MT_CHECK(sorter.dtype() == DType::kInt64, RuntimeError,
              "torch.searchsorted(): sorter must be a tensor of long dtype but got dtype ",
-             name(sorter.dtype()));
+             legacy_name(sorter.dtype()));
   }
   return contiguous_spec(self.sizes(), out_int32 ? DType::kInt32 : DType::kInt64,
                          sorted_sequence.device());

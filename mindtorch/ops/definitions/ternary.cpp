@@ -1,6 +1,7 @@
 // Three operands: where, clamp, lerp, addcmul, addcdiv.
 #include "mindtorch/ops/definitions/definitions.h"
 #include "mindtorch/ops/definitions/rules.h"
+#include "mindtorch/ops/dtype_limits.h"
 
 namespace mindtorch::ops {
 namespace {
@@ -26,6 +27,9 @@ PointwiseCall clamp(const Tensor& self, std::optional<Scalar> min, std::optional
   MT_CHECK(min || max, RuntimeError,
            "torch.clamp: At least one of 'min' or 'max' must not be None");
   const DType dtype = clamp_dtype(self, {&min, &max});
+  for (const auto* bound : {&min, &max}) {
+    if (*bound && !is_floating_point(dtype)) check_in_range(**bound, dtype);
+  }
   if (!max) return PointwiseCall(Pointwise::kClampMinScalar, dtype, dtype).on(self).param(0, *min);
   if (!min) return PointwiseCall(Pointwise::kClampMaxScalar, dtype, dtype).on(self).param(0, *max);
   return PointwiseCall(Pointwise::kClampScalar, dtype, dtype)
@@ -96,8 +100,7 @@ PointwiseCall addc(const Tensor& self,
            "tensor2), for all dtypes.");
   MT_CHECK(dtype != DType::kBool, NotImplementedError, "\"", info(kFunction).name,
            "\" not implemented for 'Bool'");
-  MT_CHECK(is_floating_point(dtype) || value.is_integral(), RuntimeError,
-           "value cannot be converted to type ", name(dtype), " without overflow");
+  check_in_range(value, dtype);
   return PointwiseCall(kFunction, dtype, dtype).on(self).on(tensor1).on(tensor2).param(0, value);
 }
 

@@ -216,22 +216,23 @@ ViewSpec unflatten(const Tensor& self, int64_t dim, IntList sizes) {
   MT_CHECK(!sizes.empty(), RuntimeError, "unflatten: sizes must be non-empty");
   MT_CHECK(self.dim() > 0, IndexError, "Dimension specified as ", dim,
            " but tensor has no dimensions");
-  Shape inferred(sizes);
-  int64_t known = 1;
-  int64_t unknown = -1;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] == -1) {
-      MT_CHECK(unknown < 0, RuntimeError, "only one dimension can be inferred");
-      unknown = static_cast<int64_t>(i);
-    } else {
-      known *= sizes[i];
-    }
-  }
   const int64_t length = self.sizes()[d];
-  if (unknown >= 0 && known != 0) inferred[static_cast<size_t>(unknown)] = length / known;
-  int64_t product = 1;
-  for (const int64_t size : inferred) product *= size;
-  MT_CHECK(product == length, RuntimeError, "unflatten: Provided sizes ", to_string(sizes),
+  for (const int64_t size : sizes) {
+    MT_CHECK(size >= -1, RuntimeError, "unflatten: invalid shape dimension ", size);
+  }
+  Shape inferred(sizes);
+  const auto unknown = std::find(inferred.begin(), inferred.end(), -1);
+  if (unknown != inferred.end()) {
+    MT_CHECK(std::find(unknown + 1, inferred.end(), -1) == inferred.end(), RuntimeError,
+             "only one dimension can be inferred");
+    *unknown = 1;
+    const int64_t known = numel(inferred);
+    MT_CHECK(known != 0, RuntimeError, "unflatten: cannot reshape tensor of 0 elements into shape ",
+             to_string(sizes),
+             " because the unspecified dimension size -1 can be any value and is ambiguous");
+    *unknown = length / known;
+  }
+  MT_CHECK(numel(inferred) == length, RuntimeError, "unflatten: Provided sizes ", to_string(sizes),
            " don't multiply up to the size of dim ", d, " (", length, ") in the input tensor");
   ViewSpec spec = same_view(self);
   int64_t stride = spec.strides[d];
@@ -393,6 +394,12 @@ void define_views(Registry& ops) {
   composite("chunk(Tensor(a) self, int chunks, int dim=0) -> Tensor[]",
             "At most `chunks` pieces of equal size; the last may be smaller.",
             ">>> torch.arange(4).chunk(2)\n(tensor([0, 1]), tensor([2, 3]))");
+  // First, since a tensor of one element would also pass for a number.
+  composite(
+      "tensor_split.tensor_indices_or_sections(Tensor(a) self, Tensor "
+      "tensor_indices_or_sections, int dim=0) -> Tensor[]",
+      "Pieces between the indices that a tensor holds, or as many as a 0-dim one says.",
+      ">>> torch.arange(3).tensor_split(torch.tensor([1]))\n(tensor([0]), tensor([1, 2]))");
   composite("tensor_split.sections(Tensor(a) self, int sections, int dim=0) -> Tensor[]",
             "Exactly `sections` pieces; the first ones may be one longer.",
             ">>> torch.arange(3).tensor_split(2)\n(tensor([0, 1]), tensor([2]))");
@@ -415,11 +422,20 @@ void define_views(Registry& ops) {
   composite("atleast_1d(Tensor self) -> Tensor", "At least one dimension.",
             ">>> torch.atleast_1d(torch.tensor(1)).shape\ntorch.Size([1])")
       .function_only();
+  composite("atleast_1d.Sequence(Tensor[1] tensors) -> Tensor[]", "The same for each tensor.",
+            ">>> len(torch.atleast_1d([torch.tensor(1), torch.tensor(2)]))\n2")
+      .function_only();
   composite("atleast_2d(Tensor self) -> Tensor", "At least two dimensions.",
             ">>> torch.atleast_2d(torch.tensor(1)).shape\ntorch.Size([1, 1])")
       .function_only();
+  composite("atleast_2d.Sequence(Tensor[1] tensors) -> Tensor[]", "The same for each tensor.",
+            ">>> len(torch.atleast_2d([torch.tensor(1), torch.tensor(2)]))\n2")
+      .function_only();
   composite("atleast_3d(Tensor self) -> Tensor", "At least three dimensions.",
             ">>> torch.atleast_3d(torch.tensor(1)).shape\ntorch.Size([1, 1, 1])")
+      .function_only();
+  composite("atleast_3d.Sequence(Tensor[1] tensors) -> Tensor[]", "The same for each tensor.",
+            ">>> len(torch.atleast_3d([torch.tensor(1), torch.tensor(2)]))\n2")
       .function_only();
 }
 

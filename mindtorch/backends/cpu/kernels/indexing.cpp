@@ -249,6 +249,21 @@ Tensor checked_index(const Tensor& self, int64_t dim, const Tensor& index) {
   return places;
 }
 
+// The same for ops that take no negative index. `Class` and texts are torch's.
+template <typename Class>
+Tensor positive_index(const Tensor& self, int64_t dim, const Tensor& index, const char* name) {
+  Tensor places = as_index(index);
+  const int64_t length = line_length(self, dim);
+  const auto* begin = places.data<int64_t>();
+  const auto* end = begin + places.numel();
+  const auto* bad = std::find_if(begin, end, [&](int64_t i) { return i < 0 || i >= length; });
+  if (bad != end) {
+    throw Class(mindtorch::detail::concat(name, "index ", *bad, " is out of bounds for dimension ",
+                                          line_dim(self, dim), " with size ", length));
+  }
+  return places;
+}
+
 // Runs `body` on a contiguous version of self and brings the result back.
 template <typename Body>
 void on_contiguous(const Tensor& self, const Body& body) {
@@ -263,7 +278,8 @@ void index_add(ops::Launch&,
                const Tensor& index,
                const Tensor& source,
                const Scalar& alpha) {
-  const Tensor places = checked_index(self, dim, index);
+  const Tensor places = self.dim() > 1 ? positive_index<RuntimeError>(self, dim, index, "")
+                                       : positive_index<IndexError>(self, dim, index, "");
   if (source.numel() == 0) return;
   const Tensor addend = as_contiguous(source);
   on_contiguous(self, [&](const Tensor& target) {
@@ -286,7 +302,7 @@ void index_add(ops::Launch&,
 
 void index_copy(
     ops::Launch&, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
-  const Tensor places = checked_index(self, dim, index);
+  const Tensor places = positive_index<IndexError>(self, dim, index, "index_copy_(): ");
   if (source.numel() == 0) return;
   const Tensor from = as_contiguous(source);
   on_contiguous(self, [&](const Tensor& target) {

@@ -104,7 +104,7 @@ void prod(
 }
 
 template <Row kFunction>
-void extreme(ops::Launch&, const Tensor& self, IntList dim, bool, Tensor& out) {
+void extreme(ops::Launch&, const Tensor& self, Dims dim, bool, Tensor& out) {
   reduce_rows(kFunction, self, dim_mask(dim, self.dim()), out.data_ptr());
 }
 
@@ -136,6 +136,7 @@ void arg_extreme(ops::Launch&, const Tensor& self, OneDim dim, bool, Tensor& out
 
 template <Row kFunction>
 void truth(ops::Launch&, const Tensor& self, Dims dim, bool, Tensor& out) {
+  if (dim && dim->empty()) return copy(converted(self, DType::kBool), out);
   reduce_rows(kFunction, self, dim_mask(dim, self.dim()), out.data_ptr());  // bool and uint8 agree
 }
 
@@ -239,8 +240,6 @@ void vector_norm(ops::Launch& launch,
   }
   const Tensor magnitude = apply(ops::Pointwise::kAbs, input, input.dtype());
   if (std::isinf(p)) {
-    MT_CHECK(reduced_count(self, mask) > 0, RuntimeError, "linalg.vector_norm cannot compute the ",
-             p, " norm on an empty tensor because the operation does not have an identity");
     return reduce_rows(p > 0 ? Row::kMax : Row::kMin, magnitude, mask, out.data_ptr());
   }
   const Tensor exponent = Tensor::wrapped_number(p);

@@ -1,6 +1,7 @@
 // Sorting and selection, line by line.
 #include "mindtorch/backends/cpu/sorting.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "mindtorch/backends/cpu/kernels/kernels.h"
@@ -144,13 +145,25 @@ void searchsorted(ops::Launch&,
                   Tensor& out) {
   if (out.numel() == 0) return;
   const bool from_right = side ? *side == "right" : right;
-  const Tensor sequence = as_contiguous(sorted_sequence);
+  // Compared in the dtype that holds both: 3.5 lies between the integers 3 and 4.
+  const DType dtype = result_type(sorted_sequence, self);
+  const auto in_dtype = [&](const Tensor& tensor) {
+    if (tensor.dtype() == dtype) return as_contiguous(tensor);
+    const Tensor result = Tensor::make(tensor.sizes(), dtype);
+    copy(tensor, result);
+    return result;
+  };
+  const Tensor sequence = in_dtype(sorted_sequence);
+  const Tensor converted = in_dtype(self);
   const Tensor order = sorter.defined() ? as_contiguous(sorter) : Tensor();
-  const Tensor converted = Tensor::make(self.sizes(), sequence.dtype());
-  copy(self, converted);
   const Tensor found =
       out.dtype() == DType::kInt64 ? out : Tensor::make(out.sizes(), DType::kInt64);
   const int64_t n = sequence.sizes().back();
+  if (order.defined()) {
+    const auto* at = order.data<int64_t>();
+    MT_CHECK(std::all_of(at, at + order.numel(), [n](int64_t i) { return i >= 0 && i < n; }),
+             RuntimeError, "torch.searchsorted(): sorter index out of range");
+  }
   const bool shared = sequence.dim() == 1;
   const int64_t m = shared ? self.numel() : self.sizes().back();
   for (int64_t i = 0; i < self.numel() / m; ++i) {
