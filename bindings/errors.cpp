@@ -4,6 +4,7 @@
 #include <string>
 
 #include "mindtorch/base/warning.h"
+#include "python_ref.h"
 
 namespace mindtorch::python {
 namespace {
@@ -17,12 +18,65 @@ void python_warning(const std::string& text) {
   if (result < 0) throw PythonError();
 }
 
+// The exception that is set, with its traceback; a new reference.
+PyObject* take_exception() {
+#if PY_VERSION_HEX >= 0x030C0000
+  return PyErr_GetRaisedException();
+#else
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (traceback != nullptr) PyException_SetTraceback(value, traceback);
+  Py_XDECREF(type);
+  Py_XDECREF(traceback);
+  return value;
+#endif
+}
+
+void raise_exception(PyObject* exception) {
+#if PY_VERSION_HEX >= 0x030C0000
+  PyErr_SetRaisedException(Py_NewRef(exception));
+#else
+  PyErr_Restore(Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(exception))), Py_NewRef(exception),
+                PyException_GetTraceback(exception));
+#endif
+}
+
 }  // namespace
+
+CarriedError CarriedError::take() {
+  std::shared_ptr<PyObject> exception(take_exception(), &release_python_reference);
+  std::string text = Py_TYPE(exception.get())->tp_name;
+  const PyRef message = PyRef::maybe(PyObject_Str(exception.get()));
+  const char* const utf8 = message ? PyUnicode_AsUTF8(message.get()) : nullptr;
+  if (utf8 != nullptr) text.append(": ").append(utf8);
+  PyErr_Clear();
+  return CarriedError(text, std::move(exception));
+}
+
+void CarriedError::restore() const noexcept { raise_exception(exception_.get()); }
+
+void CarriedError::drop_traceback() const noexcept {
+  if (PyException_SetTraceback(exception_.get(), Py_None) < 0) PyErr_Clear();
+}
+
+void CarriedError::become_cause() const noexcept {
+  PyObject* const error = take_exception();
+  PyException_SetCause(error, Py_NewRef(exception_.get()));
+  raise_exception(error);
+  Py_DECREF(error);
+}
+
+bool CarriedError::is_a(PyObject* type) const noexcept {
+  return PyErr_GivenExceptionMatches(exception_.get(), type) != 0;
+}
 
 void set_python_error() noexcept {
   try {
     throw;
   } catch (const PythonError&) {
+  } catch (const CarriedError& error) {
+    error.restore();
   } catch (const ValueError& error) {
     PyErr_SetString(PyExc_ValueError, error.what());
   } catch (const TypeError& error) {

@@ -2,6 +2,8 @@
 
 #include <Python.h>
 
+#include <memory>
+
 #include "mindtorch/base/error.h"
 
 namespace mindtorch {
@@ -18,6 +20,28 @@ namespace mindtorch::python {
 
 // Thrown when a CPython call has already set the Python error.
 struct PythonError {};
+
+// A Python exception on its way through code that may run without the GIL, or keep it for later.
+class CarriedError : public Error {
+ public:
+  // Takes over the Python error that is set. Needs the GIL.
+  static CarriedError take();
+  // Forgets where it came from: a traceback holds frames, and frames hold what their variables
+  // name. For errors that are kept by what a variable may name. Needs the GIL.
+  void drop_traceback() const noexcept;
+  // Sets it again. Needs the GIL.
+  void restore() const noexcept;
+  // Makes it the __cause__ of the Python error that is set. Needs the GIL.
+  void become_cause() const noexcept;
+  // Needs the GIL.
+  bool is_a(PyObject* type) const noexcept;
+
+ private:
+  CarriedError(const std::string& text, std::shared_ptr<PyObject> exception)
+      : Error(text), exception_(std::move(exception)) {}
+
+  std::shared_ptr<PyObject> exception_;
+};
 
 // Sets the Python error that stands for the C++ exception being handled. Call in a catch block.
 void set_python_error() noexcept;

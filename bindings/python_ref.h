@@ -47,6 +47,18 @@ inline void release_python_reference(void* object) {
   PyGILState_Release(state);
 }
 
+// Holds the GIL, in code that may be called with or without it.
+class GilHold {
+ public:
+  GilHold() : state_(PyGILState_Ensure()) {}
+  ~GilHold() { PyGILState_Release(state_); }
+  GilHold(const GilHold&) = delete;
+  GilHold& operator=(const GilHold&) = delete;
+
+ private:
+  PyGILState_STATE state_;
+};
+
 // Lets other threads run while this one works outside Python.
 class GilRelease {
  public:

@@ -17,7 +17,7 @@ enum class SyncPoint : uint8_t { kRecordEvent, kQueryStream, kWaitStream, kWaitE
 // Adding and removing are rare and may happen at any time; a callback just removed may still be
 // running on another thread.
 template <typename Function>
-class CallbackList {
+class MT_API CallbackList {
  public:
   static constexpr size_t kCapacity = 8;
 

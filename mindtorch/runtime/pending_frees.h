@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "mindtorch/base/macros.h"
 #include "mindtorch/driver/driver.h"
 #include "mindtorch/runtime/block.h"
 #include "mindtorch/runtime/event_pool.h"
@@ -17,7 +18,7 @@ namespace mindtorch::runtime {
 // Freed blocks that other streams may still use. Per stream a queue of (event, block), looked at in
 // order. An event that fails is never taken for reached: its error is kept for the stream, and the
 // block waits on. Thread-safe; the driver is called without a lock.
-class PendingFrees {
+class MT_API PendingFrees {
  public:
   // `finish(block)` is called once the last event of a block is reached, without a lock.
   PendingFrees(driver::DeviceDriver& driver,

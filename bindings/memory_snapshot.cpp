@@ -1,0 +1,133 @@
+#include "memory_snapshot.h"
+
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+namespace nb = nanobind;
+
+namespace mindtorch::python {
+namespace {
+
+// One Python string per text and one list per context: a pickle writes what it has seen before as a
+// short reference.
+class Texts {
+ public:
+  const nb::str& operator[](const std::string& text) {
+    const auto known = texts_.find(text);
+    if (known != texts_.end()) return known->second;
+    return texts_.emplace(text, nb::str(text.c_str(), text.size())).first->second;
+  }
+
+ private:
+  std::unordered_map<std::string, nb::str> texts_;
+};
+
+class Frames {
+ public:
+  nb::list operator[](const std::shared_ptr<const runtime::CallContext>& context) {
+    if (context == nullptr) return nb::list();
+    const auto known = lists_.find(context.get());
+    if (known != lists_.end()) return known->second;
+    nb::list list;
+    for (const runtime::Frame& frame : context->frames()) {
+      nb::dict dict;
+      dict[name_] = texts_[frame.name];
+      dict[filename_] = texts_[frame.filename];
+      dict[line_] = frame.line;
+      list.append(dict);
+    }
+    lists_.emplace(context.get(), list);
+    return list;
+  }
+
+ private:
+  nb::str name_{"name"};
+  nb::str filename_{"filename"};
+  nb::str line_{"line"};
+  Texts texts_;
+  std::unordered_map<const runtime::CallContext*, nb::list> lists_;
+};
+
+nb::tuple pool_to_python(const runtime::PoolId& id) { return nb::make_tuple(id.first, id.second); }
+
+uint64_t stream_number(driver::StreamHandle stream) { return reinterpret_cast<uintptr_t>(stream); }
+
+const char* state_name(runtime::BlockState state) {
+  switch (state) {
+    case runtime::BlockState::kAllocated:
+      return "active_allocated";
+    case runtime::BlockState::kPending:
+      return "active_pending_free";
+    default:
+      return "inactive";
+  }
+}
+
+}  // namespace
+
+nb::list segments_to_python(const std::vector<runtime::SegmentInfo>& segments, int device) {
+  const nb::str key_device("device"), key_address("address"), key_total_size("total_size"),
+      key_allocated_size("allocated_size"), key_active_size("active_size"),
+      key_requested_size("requested_size"), key_stream("stream"), key_segment_type("segment_type"),
+      key_segment_pool_id("segment_pool_id"), key_is_expandable("is_expandable"),
+      key_frames("frames"), key_blocks("blocks"), key_size("size"), key_state("state");
+  Texts texts;
+  Frames frames;
+  nb::list result;
+  for (const runtime::SegmentInfo& segment : segments) {
+    nb::list blocks;
+    for (const runtime::BlockInfo& block : segment.blocks) {
+      nb::dict dict;
+      dict[key_address] = block.address;
+      dict[key_size] = block.size;
+      dict[key_requested_size] = block.requested_size;
+      dict[key_state] = texts[state_name(block.state)];
+      const bool active = block.state != runtime::BlockState::kFree;
+      dict[key_frames] = active ? frames[block.context] : nb::list();
+      blocks.append(dict);
+    }
+    nb::dict dict;
+    dict[key_device] = device;
+    dict[key_address] = segment.address;
+    dict[key_total_size] = segment.total_size;
+    dict[key_allocated_size] = segment.allocated_size;
+    dict[key_active_size] = segment.active_size;
+    dict[key_requested_size] = segment.requested_size;
+    dict[key_stream] = stream_number(segment.stream);
+    dict[key_segment_type] = texts[segment.pool == runtime::PoolKind::kLarge ? "large" : "small"];
+    dict[key_segment_pool_id] = pool_to_python(segment.pool_id);
+    dict[key_is_expandable] = segment.is_expandable;
+    dict[key_frames] = frames[segment.context];
+    dict[key_blocks] = blocks;
+    result.append(dict);
+  }
+  return result;
+}
+
+nb::list trace_to_python(const std::vector<runtime::TraceEntry>& entries) {
+  const nb::str key_action("action"), key_addr("addr"), key_device_free("device_free"),
+      key_size("size"), key_stream("stream"), key_time_us("time_us"),
+      key_compile_context("compile_context"), key_user_metadata("user_metadata"),
+      key_pool_id("pool_id"), key_frames("frames"), none("N/A"), empty("");
+  Texts texts;
+  Frames frames;
+  nb::list result;
+  for (const runtime::TraceEntry& entry : entries) {
+    const bool failed = entry.action == runtime::TraceAction::kOutOfMemory;
+    nb::dict dict;
+    dict[key_action] = texts[runtime::action_name(entry.action)];
+    dict[failed ? key_device_free : key_addr] = entry.address;
+    dict[key_size] = entry.size;
+    dict[key_stream] = stream_number(entry.stream);
+    dict[key_time_us] = entry.time_us;
+    dict[key_compile_context] = none;
+    dict[key_user_metadata] = empty;
+    dict[key_pool_id] = pool_to_python(entry.pool_id);
+    if (entry.context != nullptr) dict[key_frames] = frames[entry.context];
+    result.append(dict);
+  }
+  return result;
+}
+
+}  // namespace mindtorch::python

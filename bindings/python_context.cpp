@@ -1,0 +1,124 @@
+#include "python_context.h"
+
+#include <Python.h>
+#include <frameobject.h>
+
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "python_ref.h"
+
+namespace mindtorch::python {
+namespace {
+
+struct Site {
+  PyObject* code;   // owned
+  int instruction;  // offset in bytes
+};
+using Sites = std::vector<Site>;
+
+// Code objects of contexts that are gone. A context may go while a lock of the allocator is held,
+// where the GIL must not be asked for: its references wait here for the next one that is taken.
+struct Graveyard {
+  std::mutex mutex;
+  std::vector<Sites> dead;
+};
+
+Graveyard& graveyard() {
+  static Graveyard& graveyard = *new Graveyard;
+  return graveyard;
+}
+
+bool interpreter_is_gone() {
+#if PY_VERSION_HEX >= 0x030D0000
+  return Py_IsInitialized() == 0 || Py_IsFinalizing() != 0;
+#else
+  return Py_IsInitialized() == 0 || _Py_IsFinalizing() != 0;
+#endif
+}
+
+int instruction_of(PyFrameObject* frame) {
+#if PY_VERSION_HEX >= 0x030B0000
+  return PyFrame_GetLasti(frame);
+#else
+  return frame->f_lasti < 0 ? -1 : frame->f_lasti * 2;
+#endif
+}
+
+PyObject* name_of(PyCodeObject* code) {
+#if PY_VERSION_HEX >= 0x030B0000
+  return code->co_qualname;
+#else
+  return code->co_name;
+#endif
+}
+
+std::string to_text(PyObject* string) {
+  Py_ssize_t size = 0;
+  const char* const text = PyUnicode_AsUTF8AndSize(string, &size);
+  if (text != nullptr) return std::string(text, static_cast<size_t>(size));
+  PyErr_Clear();
+  return "?";
+}
+
+class PythonContext final : public runtime::CallContext {
+ public:
+  explicit PythonContext(Sites sites) : sites_(std::move(sites)) {}
+  ~PythonContext() override {
+    try {
+      const std::lock_guard lock(graveyard().mutex);
+      graveyard().dead.push_back(std::move(sites_));
+    } catch (...) {  // no memory: the code objects stay for ever
+    }
+  }
+
+  std::vector<runtime::Frame> frames() const override {
+    std::vector<runtime::Frame> frames;
+    if (interpreter_is_gone()) return frames;
+    const GilHold gil;
+    frames.reserve(sites_.size());
+    for (const Site& site : sites_) {
+      auto* const code = reinterpret_cast<PyCodeObject*>(site.code);
+      frames.push_back({to_text(name_of(code)), to_text(code->co_filename),
+                        PyCode_Addr2Line(code, site.instruction)});
+    }
+    return frames;
+  }
+
+ private:
+  Sites sites_;  // innermost first
+};
+
+}  // namespace
+
+void drop_dead_contexts() {
+  std::vector<Sites> dead;
+  {
+    const std::lock_guard lock(graveyard().mutex);
+    dead.swap(graveyard().dead);
+  }
+  for (const Sites& sites : dead) {
+    for (const Site& site : sites) Py_DECREF(site.code);
+  }
+}
+
+std::shared_ptr<const runtime::CallContext> take_python_context() {
+  if (interpreter_is_gone() || PyGILState_GetThisThreadState() == nullptr) return nullptr;
+  const GilHold gil;
+  drop_dead_contexts();
+  PyFrameObject* frame = PyThreadState_GetFrame(PyThreadState_Get());
+  if (frame == nullptr) return nullptr;
+  Sites sites;
+  sites.reserve(24);
+  while (frame != nullptr) {
+    PyObject* const code = reinterpret_cast<PyObject*>(PyFrame_GetCode(frame));
+    sites.push_back({code, instruction_of(frame)});
+    PyFrameObject* const outer = PyFrame_GetBack(frame);
+    Py_DECREF(frame);
+    frame = outer;
+  }
+  return std::make_shared<PythonContext>(std::move(sites));
+}
+
+}  // namespace mindtorch::python
