@@ -4,7 +4,12 @@ Every function that needs a device raises the reason why there is none; question
 settings that have an answer without a device give it.
 """
 
+import types
+
 from mindtorch_v2 import _C
+from mindtorch_v2._host_memory import HostMemory
+from mindtorch_v2._memory import Memory
+from mindtorch_v2._memory_history import History
 
 
 def _describe(function, name, text):
@@ -13,9 +18,26 @@ def _describe(function, name, text):
     return function
 
 
-def make_functions(kind):
-    """{name: function} for the module of one kind of device."""
+class _DeviceMemory(Memory, History, HostMemory):
+    pass
+
+
+def make_memory(kind):
+    """{name: object} for torch.npu.memory or torch.cuda.memory."""
+    memory = _DeviceMemory(kind)
+    names = [name for name in dir(memory) if not name.startswith("_")]
+    names += ["_record_memory_history", "_snapshot", "_dump_snapshot"]
+    return {
+        **{name: getattr(memory, name) for name in names},
+        "MemPool": memory._mem_pool_class(),
+        "OutOfMemoryError": _C.OutOfMemoryError,
+    }
+
+
+def make_functions(kind, module):
+    """{name: function} for the module of one kind of device, whose names are in `module`."""
     functions = {}
+    memory = Memory(kind)
 
     def add(text):
         def register(function):
@@ -25,18 +47,8 @@ def make_functions(kind):
 
         return register
 
-    def index_of(device):
-        if device is None:
-            return None
-        if isinstance(device, int):
-            return device
-        device = _C.device(device)
-        if device.type != kind:
-            raise ValueError(f"Expected a {kind} device, but got: {device}")
-        return device.index
-
     def require(device=None):
-        index = index_of(device)
+        index = None if device is None else memory._index(device)
         _C._check_device_available(_C.device(kind) if index is None else _C.device(kind, index))
 
     @add("Whether tensors can be made on such a device here and now.")
@@ -68,41 +80,35 @@ def make_functions(kind):
     def set_device(device):
         require(device)
 
-    @add("The name of a device.")
-    def get_device_name(device=None):
+    @add("The allocator of a device; tests may replace this function.")
+    def _get_allocator(device=None):
+        return memory._table()(memory._index(device))
+
+    @add("The name of a device; tests may replace this function.")
+    def _get_device_name(device=None):
         require(device)
 
-    @add("What a device can do.")
+    @add("(major, minor) of a device, (0, 0) when unknown; tests may replace this function.")
+    def _get_device_capability(device=None):
+        return 0, 0
+
+    @add("The name of a device.")
+    def get_device_name(device=None):
+        return module["_get_device_name"](memory._index(device))
+
+    @add("(major, minor): what a device can do. (0, 0) when unknown.")
+    def get_device_capability(device=None):
+        return module["_get_device_capability"](memory._index(device))
+
+    @add("What is known about a device: name, major, minor.")
     def get_device_properties(device=None):
-        require(device)
+        name = module["get_device_name"](device)
+        major, minor = module["get_device_capability"](device)
+        return types.SimpleNamespace(name=name, major=major, minor=minor)
 
     @add("Waits until all work on a device is done.")
     def synchronize(device=None):
         require(device)
-
-    @add("Gives memory that is kept for later tensors back to the device.")
-    def empty_cache():
-        pass
-
-    @add("Bytes in use by tensors.")
-    def memory_allocated(device=None):
-        return 0
-
-    @add("The most bytes that were in use by tensors.")
-    def max_memory_allocated(device=None):
-        return 0
-
-    @add("Bytes held of the device.")
-    def memory_reserved(device=None):
-        return 0
-
-    @add("The most bytes that were held of the device.")
-    def max_memory_reserved(device=None):
-        return 0
-
-    @add("All that is counted about a device's memory.")
-    def memory_stats(device=None):
-        return {}
 
     @add("Seeds the random numbers of the current device, if there is one.")
     def manual_seed(seed):

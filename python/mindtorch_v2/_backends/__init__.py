@@ -1,0 +1,1 @@
+"""What a backend shows to Python beyond its ops."""

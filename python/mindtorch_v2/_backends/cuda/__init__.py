@@ -1,0 +1,1 @@
+"""The CUDA backend's memory, as tests and tools see it."""

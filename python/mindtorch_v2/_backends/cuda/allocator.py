@@ -1,0 +1,12 @@
+"""Memory of NVIDIA GPUs."""
+
+from mindtorch_v2._backends.device_allocator import AllocatorTable, DeviceAllocator
+
+
+class CudaAllocator(DeviceAllocator):
+    """Caches the memory of one GPU."""
+
+    kind = "cuda"
+
+
+get_allocator = AllocatorTable(CudaAllocator)

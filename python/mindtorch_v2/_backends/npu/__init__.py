@@ -1,0 +1,1 @@
+"""The Ascend backend's memory and runtime, as tests and tools see them."""
