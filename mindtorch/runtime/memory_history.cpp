@@ -76,11 +76,11 @@ std::shared_ptr<const CallContext> MemoryHistory::context(ContextLevel level) co
 }
 
 void MemoryHistory::record(TraceEntry entry) {
-  entry.time_us = now_us();
   std::shared_ptr<const CallContext> unwanted;  // as `dropped` above
   const std::lock_guard lock(mutex_);
   if (!settings_.enabled) return;
   if ((settings_.skipped_actions >> static_cast<int>(entry.action) & 1) != 0) return;
+  entry.time_us = now_us();  // under the lock, so that times never go back
   // On level kState contexts are kept with the blocks only.
   if (settings_.context < ContextLevel::kAlloc) unwanted = std::move(entry.context);
   if (ring_.size() < settings_.max_entries) {

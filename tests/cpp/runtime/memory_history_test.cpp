@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <thread>
@@ -141,6 +142,18 @@ TEST_F(MemoryHistoryTest, ThreadsRecordTogether) {
   for (std::thread& thread : threads) thread.join();
   for (size_t size = 0; size < 100; ++size) record(size);
   EXPECT_EQ(history_.entries().size(), 100u);
+}
+
+TEST_F(MemoryHistoryTest, TimesNeverGoBack) {
+  enable(ContextLevel::kNone);
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([this] {
+      for (size_t size = 0; size < 5000; ++size) record(size);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_TRUE(std::ranges::is_sorted(history_.entries(), {}, &TraceEntry::time_us));
 }
 
 TEST(TraceAction, NamesAreTorchs) {
