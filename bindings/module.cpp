@@ -13,6 +13,7 @@ namespace mindtorch::python {
 // One per file; each adds its names to the module.
 void bind_default_device(nb::module_& module);
 void bind_generator(nb::module_& module);
+void bind_host_memory(nb::module_& module);
 void bind_memory(nb::module_& module);
 void bind_registry_queries(nb::module_& module);
 void bind_settings(nb::module_& module);
@@ -70,5 +71,6 @@ NB_MODULE(_C, module) {
   bind_settings(module);
   bind_default_device(module);
   bind_generator(module);
+  bind_host_memory(module);
   bind_memory(module);
 }
