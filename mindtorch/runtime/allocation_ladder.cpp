@@ -197,18 +197,20 @@ size_t CachingAllocator::give_to_driver(Arena& arena, const std::vector<Segment*
 
 size_t CachingAllocator::release_free_segments(Arena& arena, const Victims& which) {
   std::vector<Segment*> victims;
+  size_t bytes = 0;
   arena.lock();
   arena.settle();
-  size_t bytes = 0;
-  for (Segment* segment = arena.segments(); segment != nullptr && bytes < which.enough;) {
-    Segment* next = segment->next;
-    if (!segment->expandable && segment->is_free() && segment->size < which.smaller_than &&
-        arena.searches() - segment->first->freed_at >= which.min_age) {
-      arena.detach(segment);
-      victims.push_back(segment);
-      bytes += segment->size;
+  for (PoolKind pool : {PoolKind::kLarge, PoolKind::kSmall}) {
+    Segment* segment = arena.oldest_free(pool);
+    while (segment != nullptr && bytes < which.enough && arena.age(segment) >= which.min_age) {
+      Segment* const next = segment->free_next;
+      if (segment->size < which.smaller_than) {
+        arena.detach(segment);
+        victims.push_back(segment);
+        bytes += segment->size;
+      }
+      segment = next;
     }
-    segment = next;
   }
   leave(arena);
   return give_to_driver(arena, victims);
@@ -248,7 +250,7 @@ bool CachingAllocator::release_available(const Request& request) {
   Arena& arena = *request.arena;
   arena.lock();
   arena.settle();
-  SizeIndex& free_blocks = arena.index(request.pool);
+  const SizeIndex& free_blocks = arena.index(request.pool);
   const auto take_out = [&](Block* block) {
     bytes += block->size;
     victims.push_back(block->segment);
@@ -308,9 +310,11 @@ void CachingAllocator::collect_garbage() {
   for (Arena* arena : arenas([](const Arena& arena) { return arena.owner() == nullptr; })) {
     arena->lock();
     arena->settle();
-    for (Segment* segment = arena->segments(); segment != nullptr; segment = segment->next) {
-      if (segment->expandable || !segment->is_free()) continue;
-      candidates.push_back({arena->searches() - segment->first->freed_at, segment->size, arena});
+    for (PoolKind pool : {PoolKind::kSmall, PoolKind::kLarge}) {
+      for (Segment* segment = arena->oldest_free(pool); segment != nullptr;
+           segment = segment->free_next) {
+        candidates.push_back({arena->age(segment), segment->size, arena});
+      }
     }
     leave(*arena);
   }

@@ -39,12 +39,11 @@ Block* Arena::take(PoolKind pool, size_t size, size_t requested) noexcept {
     if (block->fits == size && block->segment->pool == pool) return hand_out(block, requested);
     merge_and_insert(block);
   }
-  SizeIndex& free_blocks = index(pool);
-  Block* block = free_blocks.find(size);
+  Block* block = index(pool).find(size);
   if (block == nullptr || !(block->segment->expandable || may_serve(*block, size, rules_))) {
     return nullptr;
   }
-  free_blocks.remove(block);
+  remove_free(block);
   return claim(block, size, requested);
 }
 
@@ -114,20 +113,19 @@ void Arena::finish_pending(Block* block) noexcept {
 
 void Arena::merge_and_insert(Block* block) noexcept {
   const Segment& segment = *block->segment;
-  SizeIndex& free_blocks = index(segment.pool);
   int64_t split_count = 0;
   int64_t split_bytes = 0;
   if (Block* before = block->previous; before != nullptr && before->state == BlockState::kFree) {
     split_count -= 1;
     split_bytes -= static_cast<int64_t>(before->size);
-    free_blocks.remove(before);
+    remove_free(before);
     absorb(before, block);
     block = before;
   }
   if (Block* after = block->next; after != nullptr && after->state == BlockState::kFree) {
     split_count -= 1;
     split_bytes -= static_cast<int64_t>(after->size);
-    free_blocks.remove(after);
+    remove_free(after);
     absorb(block, after);
   }
   if (block->is_split()) {
@@ -147,14 +145,13 @@ void Arena::absorb(Block* block, Block* neighbour) noexcept {
 }
 
 Block* Arena::merge_with_neighbours(Block* block) noexcept {
-  const PoolKind pool = block->segment->pool;
   if (Block* before = block->previous; before != nullptr && before->state == block->state) {
-    if (before->state == BlockState::kFree) index(pool).remove(before);
+    if (before->state == BlockState::kFree) remove_free(before);
     absorb(before, block);
     block = before;
   }
   if (Block* after = block->next; after != nullptr && after->state == block->state) {
-    if (after->state == BlockState::kFree) index(pool).remove(after);
+    if (after->state == BlockState::kFree) remove_free(after);
     absorb(block, after);
   }
   return block;
@@ -195,12 +192,32 @@ void Arena::raise_peak() noexcept {
 }
 
 void Arena::insert_free(Block* block) {
+  Segment* segment = block->segment;
   block->freed_at = searches_;
+  if (!block->is_split() && !segment->expandable) {
+    FreeSegments& list = free_segments_[static_cast<int>(segment->pool)];
+    segment->free_previous = list.newest;
+    segment->free_next = nullptr;
+    (list.newest != nullptr ? list.newest->free_next : list.oldest) = segment;
+    list.newest = segment;
+  }
   if (MT_UNLIKELY(block->size < kMinBlock)) {  // adopted from somebody with smaller blocks
     block->leaf = nullptr;
     return;
   }
-  index(block->segment->pool).insert(block);
+  index_[static_cast<int>(segment->pool)].insert(block);
+}
+
+void Arena::remove_free(Block* block) noexcept {
+  Segment* segment = block->segment;
+  if (!block->is_split() && !segment->expandable) {
+    FreeSegments& list = free_segments_[static_cast<int>(segment->pool)];
+    Segment* const before = segment->free_previous;
+    Segment* const after = segment->free_next;
+    (before != nullptr ? before->free_next : list.oldest) = after;
+    (after != nullptr ? after->free_previous : list.newest) = before;
+  }
+  index_[static_cast<int>(segment->pool)].remove(block);
 }
 
 Segment* Arena::add_segment(char* data, size_t size, PoolKind pool, bool expandable) {
@@ -228,7 +245,7 @@ void Arena::link(Segment* segment) noexcept {
 }
 
 void Arena::detach(Segment* segment) noexcept {
-  if (segment->first->state == BlockState::kFree) index(segment->pool).remove(segment->first);
+  if (segment->first->state == BlockState::kFree) remove_free(segment->first);
   if (segment->previous != nullptr) {
     segment->previous->next = segment->next;
   } else {

@@ -63,14 +63,24 @@ class Arena {
   // Adds a segment of one free block that is not in the index yet, to be claimed or made available.
   Segment* add_segment(char* data, size_t size, PoolKind pool, bool expandable);
   void make_available(Block* block) { insert_free(block); }
+  // The opposite: takes a free block out of the index, for the caller to do something with.
+  void withdraw(Block* block) noexcept { remove_free(block); }
   // Takes a free segment out of the arena and its index; the caller owns it, or attaches it again.
   void detach(Segment* segment) noexcept;
   void attach(Segment* segment);
   static void destroy(Segment* segment) noexcept;
 
   Segment* segments() const noexcept { return segments_; }
-  SizeIndex& index(PoolKind pool) noexcept { return index_[static_cast<int>(pool)]; }
-  uint64_t searches() const noexcept { return searches_; }
+  // The segment of the pool that has been free as a whole for longest, and on by free_next.
+  // Expandable segments are never among them.
+  Segment* oldest_free(PoolKind pool) const noexcept {
+    return free_segments_[static_cast<int>(pool)].oldest;
+  }
+  // How many searches ago a free segment became free.
+  uint64_t age(const Segment* segment) const noexcept {
+    return searches_ - segment->first->freed_at;
+  }
+  const SizeIndex& index(PoolKind pool) const noexcept { return index_[static_cast<int>(pool)]; }
 
   // Splits `block` so that it keeps the first `size` bytes; returns the rest, which has the same
   // state and is in no index.
@@ -97,6 +107,7 @@ class Arena {
   Block* hand_out(Block* block, size_t requested) noexcept;
   void merge_and_insert(Block* block) noexcept;
   void insert_free(Block* block);
+  void remove_free(Block* block) noexcept;
   void link(Segment* segment) noexcept;
   void absorb(Block* block, Block* neighbour) noexcept;
   Block* new_block();
@@ -115,6 +126,10 @@ class Arena {
   ArenaStats stats_;
   SizeIndex index_[kPoolCount];
   Segment* segments_ = nullptr;
+  struct FreeSegments {
+    Segment* oldest = nullptr;
+    Segment* newest = nullptr;
+  } free_segments_[kPoolCount];
   Block* spare_blocks_ = nullptr;
   std::atomic<driver::StreamHandle> stream_;
   std::atomic<PrivatePool*> owner_;

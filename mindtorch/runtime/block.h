@@ -58,6 +58,8 @@ struct Segment {
   bool expandable = false;
   Segment* previous = nullptr;  // the arena's segments
   Segment* next = nullptr;
+  Segment* free_previous = nullptr;  // those of the pool that are free as a whole, oldest first
+  Segment* free_next = nullptr;
   std::shared_ptr<const CallContext> context;
 
   bool is_free() const noexcept {

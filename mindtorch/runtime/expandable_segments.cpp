@@ -89,7 +89,7 @@ Block* CachingAllocator::grow_expandable(Request& request) {
   if (bytes < room->size) arena.split(room, bytes);
   room->state = BlockState::kMapping;
   if (before != nullptr) {
-    arena.index(request.pool).remove(before);
+    arena.withdraw(before);
     before->state = BlockState::kMapping;
   }
   leave(arena);
@@ -156,7 +156,7 @@ size_t CachingAllocator::unmap_free_pages(Arena& arena) {
       const size_t start = round_up(offset, page);
       const size_t end = (offset + block->size) / page * page;
       if (end <= start) continue;
-      arena.index(segment->pool).remove(block);
+      arena.withdraw(block);
       if (start > offset) {
         Block* head = block;
         block = arena.split(head, start - offset);

@@ -37,6 +37,7 @@ std::string AllocatorInspector::problems() {
   int64_t oversize_segments = 0;
   allocator_.with_all_arenas_locked([&](const auto& arenas) {
     for (const auto& arena : arenas) {
+      int64_t free_segments = 0;
       for (Segment* segment = arena->segments(); segment != nullptr; segment = segment->next) {
         if (segment->arena != arena.get()) wrong << "a segment in a foreign arena\n";
         ranges.emplace_back(segment->data, segment->size);
@@ -69,6 +70,7 @@ std::string AllocatorInspector::problems() {
               wrong << "free neighbours that are not merged\n";
             }
             if (!in_index(*arena, block)) wrong << "a free block that cannot be found\n";
+            if (!block->is_split() && !segment->expandable) ++free_segments;
             if (block->is_split() && !segment->expandable) {
               count.add(Metric::kInactiveSplit, segment->pool, 1);
               count.add(Metric::kInactiveSplitBytes, segment->pool, block->size);
@@ -86,6 +88,17 @@ std::string AllocatorInspector::problems() {
         }
         if (at != segment->data + segment->size) wrong << "blocks do not fill their segment\n";
       }
+      for (PoolKind pool : {PoolKind::kSmall, PoolKind::kLarge}) {
+        uint64_t age = UINT64_MAX;
+        for (Segment* segment = arena->oldest_free(pool); segment != nullptr;
+             segment = segment->free_next) {
+          --free_segments;
+          if (!segment->is_free()) wrong << "a segment in use among the free ones\n";
+          if (arena->age(segment) > age) wrong << "free segments out of order\n";
+          age = arena->age(segment);
+        }
+      }
+      if (free_segments != 0) wrong << "a free segment is not among the free ones\n";
     }
   });
   std::sort(ranges.begin(), ranges.end());
