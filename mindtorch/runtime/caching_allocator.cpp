@@ -281,6 +281,11 @@ MemoryStats CachingAllocator::stats() {
   return result;
 }
 
+int64_t CachingAllocator::device_allocations() const {
+  std::lock_guard lock(counters_mutex_);
+  return counters_.num_device_alloc;
+}
+
 void CachingAllocator::reset_peak_stats() {
   with_all_arenas_locked([&](const auto& arenas) {
     for (const auto& arena : arenas) {

@@ -69,6 +69,7 @@ class MT_API CachingAllocator {
   void check_memory_fraction(size_t bytes);
 
   MemoryStats stats();
+  int64_t device_allocations() const;  // num_device_alloc alone, cheaply
   void reset_peak_stats();
   void reset_accumulated_stats();
   // Overwrites the reserved bytes of all pools: for tests of the rules that depend on them.
