@@ -6,6 +6,12 @@
 #include "mindtorch/runtime/fork_guard.h"
 
 namespace mindtorch::runtime {
+namespace {
+
+// Release functions this thread is in, of all queues.
+constinit thread_local int t_releasing = 0;
+
+}  // namespace
 
 DeferredRelease::DeferredRelease(driver::DeviceDriver& driver,
                                  int device,
@@ -132,12 +138,13 @@ size_t DeferredRelease::size() const {
 }
 
 // One thread at a time releases: that keeps the order. With `wait`, what is ready now has been
-// released on return, unless this call comes from a release function.
+// released on return, unless this call comes from a release function: two of those must not wait
+// for each other.
 void DeferredRelease::run_ready(Lock& lock, bool wait) noexcept {
   const auto self = std::this_thread::get_id();
   if (releasing_ == self) return;
   while (releasing_ != std::thread::id()) {
-    if (!wait) return;
+    if (!wait || t_releasing > 0) return;
     released_.wait(lock);
   }
   releasing_ = self;
@@ -145,11 +152,13 @@ void DeferredRelease::run_ready(Lock& lock, bool wait) noexcept {
     const Entry entry = entries_.front();
     entries_.pop_front();
     lock.unlock();
+    ++t_releasing;
     try {
       entry.release(entry.context);
     } catch (...) {
       late_errors_.keep(stream_, std::current_exception());
     }
+    --t_releasing;
     lock.lock();
   }
   releasing_ = std::thread::id();

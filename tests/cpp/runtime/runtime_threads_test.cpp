@@ -122,6 +122,29 @@ TEST_F(RuntimeThreadsTest, SynchronizeReturnsAfterTheReleases) {
   });
 }
 
+TEST_F(RuntimeThreadsTest, ReleasesThatSynchroniseDoNotWaitForEachOther) {
+  struct Meeting {
+    Stream other;
+    std::atomic<int>* inside;
+  };
+  std::atomic<int> inside{0};
+  const Stream streams[2] = {device().pool_stream(), device().pool_stream()};
+  Meeting meetings[2] = {{streams[1], &inside}, {streams[0], &inside}};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i) {
+    streams[i].defer(
+        [](void* context) {
+          const auto* meeting = static_cast<Meeting*>(context);
+          meeting->inside->fetch_add(1);
+          while (meeting->inside->load() < 2) std::this_thread::yield();
+          meeting->other.synchronize();
+        },
+        &meetings[i]);
+    threads.emplace_back([&streams, i] { streams[i].synchronize(); });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
 TEST_F(RuntimeThreadsTest, PinnedBlocksAreNeverSharedNorReusedEarly) {
   constexpr size_t kBytes = 4096;
   const Finisher finisher(fake);
