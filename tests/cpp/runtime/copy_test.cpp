@@ -108,6 +108,16 @@ TEST_F(CopyTest, NonBlockingFromPageableMayChangeTheSourceOnReturn) {
   EXPECT_EQ(large[runtime::kStageLimit], 'x');
 }
 
+TEST_F(CopyTest, StagingMemoryIsNotReusedBeforeItsCopyIsDone) {
+  char* first = on_device("");
+  char* second = on_device("");
+  copy_to_device(device(), first, "first", 6, true);
+  copy_to_device(device(), second, "second", 7, true);
+  fake.finish_all();
+  EXPECT_STREQ(first, "first");
+  EXPECT_STREQ(second, "second");
+}
+
 TEST_F(CopyTest, StagingMemoryIsReused) {
   char* data = on_device("");
   for (int i = 0; i < 20; ++i) {
