@@ -1,16 +1,19 @@
 #include "memory_snapshot.h"
 
+#include <map>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
+
+#include "python_context.h"
 
 namespace nb = nanobind;
 
 namespace mindtorch::python {
 namespace {
 
-// One Python string per text and one list per context: a pickle writes what it has seen before as a
-// short reference.
+// One Python string per text.
 class Texts {
  public:
   const nb::str& operator[](const std::string& text) {
@@ -23,30 +26,41 @@ class Texts {
   std::unordered_map<std::string, nb::str> texts_;
 };
 
+// One list per way into the program and one dict per place: programs come by the same places all
+// the time, and a pickle writes an object it has seen before as a short reference.
 class Frames {
  public:
   nb::list operator[](const std::shared_ptr<const runtime::CallContext>& context) {
-    if (context == nullptr) return nb::list();
-    const auto known = lists_.find(context.get());
+    const auto* const python = dynamic_cast<const PythonContext*>(context.get());
+    if (python == nullptr) return nb::list();
+    const std::string_view key(reinterpret_cast<const char*>(python->sites().data()),
+                               python->sites().size() * sizeof(CodeSite));
+    const auto known = lists_.find(key);
     if (known != lists_.end()) return known->second;
     nb::list list;
-    for (const runtime::Frame& frame : context->frames()) {
-      nb::dict dict;
-      dict[name_] = texts_[frame.name];
-      dict[filename_] = texts_[frame.filename];
-      dict[line_] = frame.line;
-      list.append(dict);
-    }
-    lists_.emplace(context.get(), list);
+    for (const CodeSite& site : python->sites()) list.append(dict_of(site));
+    lists_.emplace(key, list);
     return list;
   }
 
  private:
+  nb::dict dict_of(const CodeSite& site) {
+    nb::dict& dict = dicts_[{site.code, site.instruction}];
+    if (dict.size() == 0) {
+      const runtime::Frame frame = PythonContext::frame(site);
+      dict[name_] = texts_[frame.name];
+      dict[filename_] = texts_[frame.filename];
+      dict[line_] = frame.line;
+    }
+    return dict;
+  }
+
   nb::str name_{"name"};
   nb::str filename_{"filename"};
   nb::str line_{"line"};
   Texts texts_;
-  std::unordered_map<const runtime::CallContext*, nb::list> lists_;
+  std::unordered_map<std::string_view, nb::list> lists_;  // by the bytes of a context's sites
+  std::map<std::pair<PyObject*, int64_t>, nb::dict> dicts_;
 };
 
 nb::tuple pool_to_python(const runtime::PoolId& id) { return nb::make_tuple(id.first, id.second); }

@@ -12,11 +12,7 @@
 namespace mindtorch::python {
 namespace {
 
-struct Site {
-  PyObject* code;   // owned
-  int instruction;  // offset in bytes
-};
-using Sites = std::vector<Site>;
+using Sites = std::vector<CodeSite>;
 
 // Code objects of contexts that are gone. A context may go while a lock of the allocator is held,
 // where the GIL must not be asked for: its references wait here for the next one that is taken.
@@ -62,35 +58,30 @@ std::string to_text(PyObject* string) {
   return "?";
 }
 
-class PythonContext final : public runtime::CallContext {
- public:
-  explicit PythonContext(Sites sites) : sites_(std::move(sites)) {}
-  ~PythonContext() override {
-    try {
-      const std::lock_guard lock(graveyard().mutex);
-      graveyard().dead.push_back(std::move(sites_));
-    } catch (...) {  // no memory: the code objects stay for ever
-    }
-  }
-
-  std::vector<runtime::Frame> frames() const override {
-    std::vector<runtime::Frame> frames;
-    if (interpreter_is_gone()) return frames;
-    const GilHold gil;
-    frames.reserve(sites_.size());
-    for (const Site& site : sites_) {
-      auto* const code = reinterpret_cast<PyCodeObject*>(site.code);
-      frames.push_back({to_text(name_of(code)), to_text(code->co_filename),
-                        PyCode_Addr2Line(code, site.instruction)});
-    }
-    return frames;
-  }
-
- private:
-  Sites sites_;  // innermost first
-};
-
 }  // namespace
+
+PythonContext::~PythonContext() {
+  try {
+    const std::lock_guard lock(graveyard().mutex);
+    graveyard().dead.push_back(std::move(sites_));
+  } catch (...) {  // no memory: the code objects stay for ever
+  }
+}
+
+runtime::Frame PythonContext::frame(const CodeSite& site) {
+  auto* const code = reinterpret_cast<PyCodeObject*>(site.code);
+  return {to_text(name_of(code)), to_text(code->co_filename),
+          PyCode_Addr2Line(code, static_cast<int>(site.instruction))};
+}
+
+std::vector<runtime::Frame> PythonContext::frames() const {
+  std::vector<runtime::Frame> frames;
+  if (interpreter_is_gone()) return frames;
+  const GilHold gil;
+  frames.reserve(sites_.size());
+  for (const CodeSite& site : sites_) frames.push_back(frame(site));
+  return frames;
+}
 
 void drop_dead_contexts() {
   std::vector<Sites> dead;
@@ -99,7 +90,7 @@ void drop_dead_contexts() {
     dead.swap(graveyard().dead);
   }
   for (const Sites& sites : dead) {
-    for (const Site& site : sites) Py_DECREF(site.code);
+    for (const CodeSite& site : sites) Py_DECREF(site.code);
   }
 }
 
