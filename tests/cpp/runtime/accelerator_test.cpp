@@ -57,15 +57,22 @@ TEST_F(AcceleratorTest, RuntimesAreMadeAtFirstUse) {
   }
 }
 
+// What is registered stays: each run of a test needs a name of its own.
+const char* new_kind() {
+  static int count = 0;
+  return (new std::string("registered " + std::to_string(++count)))->c_str();
+}
+
 TEST(AcceleratorRegistry, DriversAreFoundByKind) {
-  EXPECT_EQ(find_accelerator("registered"), nullptr);
-  EXPECT_THROW(accelerator("registered"), RuntimeError);
-  EXPECT_THROW(runtime_for("registered", 0), RuntimeError);
-  const FakeOptions options{.kind = "registered", .device_count = 2, .auto_finish = true};
+  const char* kind = new_kind();
+  EXPECT_EQ(find_accelerator(kind), nullptr);
+  EXPECT_THROW(accelerator(kind), RuntimeError);
+  EXPECT_THROW(runtime_for(kind, 0), RuntimeError);
+  const FakeOptions options{.kind = kind, .device_count = 2, .auto_finish = true};
   runtime::Accelerator& made = register_driver(std::make_unique<FakeDriver>(options));
-  EXPECT_EQ(find_accelerator("registered"), &made);
-  EXPECT_EQ(&runtime_for("registered", 1), &made.runtime(1));
-  EXPECT_THROW(runtime_for("registered", 2), RuntimeError);
+  EXPECT_EQ(find_accelerator(kind), &made);
+  EXPECT_EQ(&runtime_for(kind, 1), &made.runtime(1));
+  EXPECT_THROW(runtime_for(kind, 2), RuntimeError);
   EXPECT_THROW(register_driver(std::make_unique<FakeDriver>(options)), RuntimeError);
 }
 
@@ -73,18 +80,16 @@ TEST(AcceleratorRegistry, ThingsLeftAtExitDoNoHarm) {
   // Static objects destroyed after main, in an order nobody controls.
   static Event event;
   static runtime::Allocation block;
+  static runtime::Accelerator& made = register_driver(
+      std::make_unique<FakeDriver>(FakeOptions{.kind = new_kind(), .auto_finish = true}));
   struct Last {
     ~Last() {
-      if (runtime::Accelerator* made = find_accelerator("at exit")) {
-        made->pinned().release(block);
-        made->runtime(0).default_stream().defer([](void*) {}, nullptr);
-        made->runtime(0).synchronize();
-      }
+      made.pinned().release(block);
+      made.runtime(0).default_stream().defer([](void*) {}, nullptr);
+      made.runtime(0).synchronize();
     }
   };
   static Last last;
-  runtime::Accelerator& made = register_driver(
-      std::make_unique<FakeDriver>(FakeOptions{.kind = "at exit", .auto_finish = true}));
   event.record(made.runtime(0).pool_stream());
   block = made.pinned().allocate(100);
   made.pinned().record_use(block.data, made.runtime(0).default_stream());

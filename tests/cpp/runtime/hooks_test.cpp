@@ -86,7 +86,7 @@ TEST_F(HooksTest, PressureAsksEveryone) {
 
 TEST_F(HooksTest, ThereIsRoomForEight) {
   struct List : runtime::CallbackList<bool()> {};
-  static List list;
+  List list;
   bool (*const many[])() = {[] { return true; },  [] { return false; }, [] { return true; },
                             [] { return false; }, [] { return true; },  [] { return false; },
                             [] { return true; },  [] { return false; }, [] { return true; }};
