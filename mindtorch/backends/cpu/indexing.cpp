@@ -134,9 +134,9 @@ int64_t MaskedSelect(int64_t size, const void* in, const uint8_t* mask, int64_t 
   }
 }
 
-int64_t CheckIndices(const int64_t* index, int64_t n, int64_t size) {
+int64_t CheckIndices(const int64_t* index, int64_t n, int64_t lowest, int64_t size) {
   constexpr int64_t kBlock = 1024;
-  const auto is_bad = [size](int64_t i) HWY_ATTR { return (i < -size) | (i >= size); };
+  const auto is_bad = [=](int64_t i) HWY_ATTR { return (i < lowest) | (i >= size); };
   for (int64_t begin = 0; begin < n; begin += kBlock) {
     const int64_t end = std::min(begin + kBlock, n);
     int64_t bad = 0;
@@ -261,7 +261,10 @@ int64_t masked_select_contiguous(
   return HWY_DYNAMIC_DISPATCH(MaskedSelect)(element_size_bytes, in, mask, n, out);
 }
 int64_t check_indices(const int64_t* index, int64_t n, int64_t size) {
-  return HWY_DYNAMIC_DISPATCH(CheckIndices)(index, n, size);
+  return HWY_DYNAMIC_DISPATCH(CheckIndices)(index, n, -size, size);
+}
+int64_t check_positive_indices(const int64_t* index, int64_t n, int64_t size) {
+  return HWY_DYNAMIC_DISPATCH(CheckIndices)(index, n, 0, size);
 }
 void gather_rows(const void* src,
                  int64_t row_bytes,

@@ -21,6 +21,8 @@ int64_t masked_select_contiguous(
 
 // The first position whose index is not in [-size, size), or -1 when all are.
 int64_t check_indices(const int64_t* index, int64_t n, int64_t size);
+// The same for [0, size).
+int64_t check_positive_indices(const int64_t* index, int64_t n, int64_t size);
 
 // out[i] = row index[i] of `src`, for `count` indices in [-src_rows, src_rows). Output rows are
 // contiguous; source rows lie `src_row_stride_bytes` apart.

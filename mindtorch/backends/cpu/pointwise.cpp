@@ -5,6 +5,8 @@
 #include "mindtorch/backends/cpu/parallel.h"
 #include "mindtorch/backends/cpu/strided_loop.h"
 #include "mindtorch/backends/cpu/tile.h"
+#include "mindtorch/backends/cpu/tiles/scalar_operand.h"
+#include "mindtorch/backends/cpu/tiles/short_lines.h"
 #include "mindtorch/backends/cpu/transpose.h"
 
 namespace mindtorch::cpu {
@@ -12,6 +14,9 @@ namespace {
 
 constexpr int64_t kTile = 1024;        // elements; four buffers of doubles fit the L1 cache
 constexpr int64_t kGrain = 32 * 1024;  // elements a thread should get at least
+
+// Elements of a line below which a call for each costs too much.
+constexpr int64_t kShortLine = 512;
 
 bool is_16_bit_float(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
 
@@ -136,11 +141,50 @@ void run_tiled(
   const Storer storer(native, out.dtype(), loop.strides_bytes[0][0]);
   all_direct &= storer.direct();
 
+  // Short lines, and one operand that does not move along them, as in a + column.
+  int single = -1;
+  if (call.count == 2 && storer.direct()) {
+    for (int i = 0; i < 2; ++i) {
+      const auto at = static_cast<size_t>(i);
+      if (!loaders[at].broadcast() || loaders[at].cast != nullptr || !loaders[1 - at].direct()) {
+        continue;
+      }
+      if (const TileFn found = find_scalar_operand_tile(call.function, compute, i)) {
+        tile = found;
+        single = i;
+        all_direct = true;
+      }
+    }
+  }
+
   const int64_t inner = loop.inner_size();
+  const LinesFn short_lines =
+      all_direct && call.count == 2 && inner <= kShortLine && loop.sizes.size() > 1
+          ? find_lines(call.function, compute, single)
+          : nullptr;
   const int64_t block = all_direct ? kGrain : kTile;
   const int64_t blocks = (inner + block - 1) / block;
   const int64_t grain = std::max<int64_t>(1, kGrain / std::min(inner, block));
   parallel_for(0, loop.outer_size() * blocks, grain, [&](int64_t begin, int64_t end) {
+    if (short_lines != nullptr) {
+      loop.for_line_runs(begin, end, [&](char* const* at, int64_t count) {
+        short_lines({{at[1], at[2]},
+                     {loop.strides_bytes[1][1], loop.strides_bytes[2][1]},
+                     at[0],
+                     loop.strides_bytes[0][1],
+                     count,
+                     inner});
+      });
+      return;
+    }
+    if (all_direct && blocks == 1) {
+      loop.for_lines(begin, end, [&](char* const* at) {
+        const void* inputs[3];
+        for (int i = 0; i < call.count; ++i) inputs[i] = at[i + 1];
+        tile(inputs, at[0], inner, call.params);
+      });
+      return;
+    }
     Buffers buffers;
     int64_t unit = begin;
     while (unit < end) {
@@ -159,6 +203,10 @@ void run_tiled(
           for (int i = 0; i < call.count; ++i) {
             const auto index = static_cast<size_t>(i);
             const Loader& loader = loaders[index];
+            if (i == single) {
+              inputs[i] = at[i + 1];
+              continue;
+            }
             if (loader.broadcast() && filled[i]) {
               inputs[i] = buffers.inputs[i];
               continue;
@@ -179,6 +227,41 @@ void run_tiled(
       unit = blocks == 1 ? end : line_end;
     }
   });
+}
+
+// a * 2 and a > 0: a contiguous operand and a single element, whose dtype may be another. False
+// where the call is of no such kind.
+bool run_with_number(const ops::PointwiseCall& call,
+                     DType compute,
+                     DType native,
+                     const Tensor& out) {
+  if (call.count != 2 || out.dtype() != native || !out.is_contiguous()) return false;
+  const int which = call.operands[1]->numel() == 1 ? 1 : 0;
+  const Tensor& number = *call.operands[which];
+  const Tensor& whole = *call.operands[1 - which];
+  if (number.numel() != 1 || whole.dtype() != compute || !whole.is_contiguous() ||
+      whole.sizes() != out.sizes()) {
+    return false;
+  }
+  const TileFn tile = find_scalar_operand_tile(call.function, compute, which);
+  if (tile == nullptr) return false;
+  alignas(8) char value[8];
+  if (number.dtype() == compute) {
+    std::memcpy(value, number.data_ptr(), static_cast<size_t>(number.element_size()));
+  } else {
+    find_cast(number.dtype(), compute)(number.data_ptr(), value, 1);
+  }
+  const auto run = [&](int64_t begin, int64_t end) {
+    const void* inputs[2] = {value, value};
+    inputs[1 - which] = whole.data<char>() + begin * whole.element_size();
+    tile(inputs, out.data<char>() + begin * out.element_size(), end - begin, call.params);
+  };
+  if (out.numel() <= kGrain) {
+    run(0, out.numel());
+  } else {
+    parallel_for(0, out.numel(), kGrain, run);
+  }
+  return true;
 }
 
 }  // namespace
@@ -206,7 +289,7 @@ void run_pointwise(ops::Launch& launch, const ops::PointwiseCall& call, const Te
     inputs[i] = operand.data_ptr();
   }
   if (!direct) {
-    run_tiled(tile, call, compute, native, out);
+    if (!run_with_number(call, compute, native, out)) run_tiled(tile, call, compute, native, out);
     return;
   }
   const int64_t n = out.numel();

@@ -60,6 +60,25 @@ struct StridedLoop {
     return count;
   }
 
+  // Calls body(pointers, count) for runs of lines that lie along the second innermost dim.
+  template <typename Body>
+  void for_line_runs(int64_t begin, int64_t end, const Body& body) const {
+    for (int64_t line = begin; line < end;) {
+      char* at[kMaxOperands];
+      for (int i = 0; i < operands; ++i) at[i] = data[i];
+      int64_t rest = line;
+      int64_t count = 1;
+      for (size_t d = 1; d < sizes.size(); ++d) {
+        const int64_t index = rest % sizes[d];
+        rest /= sizes[d];
+        if (d == 1) count = std::min(end - line, sizes[1] - index);
+        for (int i = 0; i < operands; ++i) at[i] += index * strides_bytes[i][d];
+      }
+      body(at, count);
+      line += count;
+    }
+  }
+
   // Calls body(pointers) for inner lines [begin, end), with each operand's address of the line.
   template <typename Body>
   void for_lines(int64_t begin, int64_t end, const Body& body) const {

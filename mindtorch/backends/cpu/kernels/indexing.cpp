@@ -254,12 +254,12 @@ template <typename Class>
 Tensor positive_index(const Tensor& self, int64_t dim, const Tensor& index, const char* name) {
   Tensor places = as_index(index);
   const int64_t length = line_length(self, dim);
-  const auto* begin = places.data<int64_t>();
-  const auto* end = begin + places.numel();
-  const auto* bad = std::find_if(begin, end, [&](int64_t i) { return i < 0 || i >= length; });
-  if (bad != end) {
-    throw Class(mindtorch::detail::concat(name, "index ", *bad, " is out of bounds for dimension ",
-                                          line_dim(self, dim), " with size ", length));
+  const auto* at = places.data<int64_t>();
+  const int64_t bad = check_positive_indices(at, places.numel(), length);
+  if (bad >= 0) {
+    throw Class(mindtorch::detail::concat(name, "index ", at[bad],
+                                          " is out of bounds for dimension ", line_dim(self, dim),
+                                          " with size ", length));
   }
   return places;
 }

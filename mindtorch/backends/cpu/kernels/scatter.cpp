@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "mindtorch/backends/cpu/indexing.h"
 #include "mindtorch/backends/cpu/kernels/kernels.h"
 #include "mindtorch/backends/cpu/kernels/lines.h"
 #include "mindtorch/backends/cpu/parallel.h"
@@ -58,10 +59,9 @@ struct Walk {
     target_stride = target.dim() == 0 ? 0 : target.strides()[d];
     source_stride = source == nullptr || source->dim() == 0 ? 0 : source->strides()[d];
     const auto* at = index.data<int64_t>();
-    for (int64_t i = 0; i < index.numel(); ++i) {
-      MT_CHECK(at[i] >= 0 && at[i] < target_size, RuntimeError, "index ", at[i],
-               " is out of bounds for dimension ", d, " with size ", target_size);
-    }
+    const int64_t bad = check_positive_indices(at, index.numel(), target_size);
+    MT_CHECK(bad < 0, RuntimeError, "index ", bad < 0 ? 0 : at[bad],
+             " is out of bounds for dimension ", d, " with size ", target_size);
   }
   int64_t index_stride() const { return index.dim() == 0 ? 0 : index.strides()[d]; }
 };
@@ -77,9 +77,16 @@ void gather(ops::Launch&, const Tensor& self, int64_t dim, const Tensor& index, 
                  [&](int64_t begin, int64_t end) {
                    for_lines(walk.index, walk.d, self, &out, begin, end, [&](const Line& line) {
                      const int64_t step = walk.index_stride();
+                     const T* source = from + line.target;
+                     const int64_t* places = at + line.index;
+                     T* target = to + line.source;
+                     if (step == 1 && walk.source_stride == 1 && walk.target_stride == 1) {
+                       for (int64_t i = 0; i < walk.length; ++i) target[i] = source[places[i]];
+                       return;
+                     }
                      for (int64_t i = 0; i < walk.length; ++i) {
-                       to[line.source + i * walk.source_stride] =
-                           from[line.target + at[line.index + i * step] * walk.target_stride];
+                       target[i * walk.source_stride] =
+                           source[places[i * step] * walk.target_stride];
                      }
                    });
                  });
@@ -100,8 +107,9 @@ enum class Combine { kSet, kAdd, kMultiply, kMax, kMin };
 
 // Arithmetic of one element: 16-bit floats through float, integers wrap.
 template <typename T>
-T combine(Combine how, T a, T b) {
+inline T combine(Combine how, T a, T b) {
   if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+    if (how == Combine::kSet) return b;
     return T(combine(how, static_cast<float>(a), static_cast<float>(b)));
   } else if constexpr (std::is_same_v<T, bool>) {
     switch (how) {
@@ -139,22 +147,49 @@ T combine(Combine how, T a, T b) {
   }
 }
 
+// `how` is known when this is compiled for the two common ways, and decided per element otherwise.
+template <typename T, typename How>
+void scatter_lines(How how, const Tensor& self, const Tensor& source, const Walk& walk) {
+  auto* to = self.data<T>();
+  const auto* from = source.data<T>();
+  const auto* at = walk.index.data<int64_t>();
+  const int64_t step = walk.index_stride();
+  const int64_t target_stride = walk.target_stride;
+  const int64_t source_stride = walk.source_stride;
+  for_lines(walk.index, walk.d, self, &source, 0, walk.lines, [&](const Line& line) {
+    T* targets = to + line.target;
+    const T* values = from + line.source;
+    const int64_t* places = at + line.index;
+    for (int64_t i = 0; i < walk.length; ++i) {
+      T& target = targets[places[i * step] * target_stride];
+      target = combine<T>(how, target, values[i * source_stride]);
+    }
+  });
+}
+
 // `source` is a tensor, or a 0-dim tensor that stands for a value.
 void scatter_into(
     Combine how, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
   if (index.numel() == 0) return;
+  const bool is_short = self.dtype() == DType::kFloat16 || self.dtype() == DType::kBFloat16;
+  if (is_short && (how == Combine::kAdd || how == Combine::kMultiply)) {
+    // Many small steps in 16 bits would lose what one rounding keeps.
+    const Tensor wide = Tensor::make(self.sizes(), DType::kFloat32);
+    const Tensor addends = Tensor::make(source.sizes(), DType::kFloat32);
+    copy(self, wide);
+    copy(source, addends);
+    scatter_into(how, wide, dim, index, addends);
+    return copy(wide, self);
+  }
   const Walk walk(self, dim, index, &source);
   visit_dtype(self.dtype(), [&]<typename T>() {
-    auto* to = self.data<T>();
-    const auto* from = source.data<T>();
-    const auto* at = walk.index.data<int64_t>();
-    const int64_t step = walk.index_stride();
-    for_lines(walk.index, walk.d, self, &source, 0, walk.lines, [&](const Line& line) {
-      for (int64_t i = 0; i < walk.length; ++i) {
-        T& target = to[line.target + at[line.index + i * step] * walk.target_stride];
-        target = combine(how, target, from[line.source + i * walk.source_stride]);
-      }
-    });
+    if (how == Combine::kSet) {
+      scatter_lines<T>(std::integral_constant<Combine, Combine::kSet>(), self, source, walk);
+    } else if (how == Combine::kAdd) {
+      scatter_lines<T>(std::integral_constant<Combine, Combine::kAdd>(), self, source, walk);
+    } else {
+      scatter_lines<T>(how, self, source, walk);
+    }
   });
 }
 

@@ -3,41 +3,11 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "mindtorch/backends/cpu/tiles/compare.cpp"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
-#include "mindtorch/backends/cpu/tiles/tile-inl.h"
+#include "mindtorch/backends/cpu/tiles/compare-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
 namespace {
-
-struct Eq {
-  template <class D, class V>
-  HWY_INLINE hn::Mask<D> operator()(D, V a, V b) const {
-    return hn::Eq(a, b);
-  }
-};
-struct Ne {
-  template <class D, class V>
-  HWY_INLINE hn::Mask<D> operator()(D, V a, V b) const {
-    return not_equal(a, b);
-  }
-};
-struct Lt {
-  template <class D, class V>
-  HWY_INLINE hn::Mask<D> operator()(D, V a, V b) const {
-    return hn::Lt(a, b);
-  }
-};
-// Integers have no "less or equal" instruction below AVX-512, and it must be false for NaN.
-struct Le {
-  template <class D, class V>
-  HWY_INLINE hn::Mask<D> operator()(D, V a, V b) const {
-    if constexpr (hwy::IsFloat<hn::TFromD<D>>()) {
-      return hn::Le(a, b);
-    } else {
-      return hn::Not(hn::Lt(b, a));
-    }
-  }
-};
 
 // Logic: a value is true when it is not zero, so NaN is true.
 template <class D, class V>

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "mindtorch/backends/cpu/tiles/scalar_operand.h"
+#include "mindtorch/backends/cpu/tiles/short_lines.h"
 #include "mindtorch/backends/cpu/tiles/table.h"
 
 namespace mindtorch::cpu {
@@ -13,6 +15,8 @@ namespace mindtorch::cpu {
 struct TargetTable {
   std::string name;
   TileTable table;
+  ScalarOperandTable scalar_operands;
+  LinesTable lines;
 };
 
 inline const std::vector<TargetTable>& all_targets() {
@@ -24,7 +28,8 @@ inline const std::vector<TargetTable>& all_targets() {
       if (target != HWY_SCALAR && (supported & target) == 0) continue;
       hwy::SetSupportedTargetsForTest(target);
       hwy::GetChosenTarget().Update(target);
-      result.push_back({hwy::TargetName(target), build_tables()});
+      result.push_back({hwy::TargetName(target), build_tables(), build_scalar_operand_table(),
+                        build_lines_table()});
     }
     hwy::SetSupportedTargetsForTest(0);
     hwy::GetChosenTarget().Update(supported);

@@ -1,0 +1,104 @@
+// The tiles for an operand that does not move along a line, against the plain tiles.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+#include "tests/cpp/backends/cpu/tile_targets.h"
+
+namespace mindtorch::cpu {
+namespace {
+
+using ops::Pointwise;
+
+constexpr Pointwise kFunctions[] = {
+    Pointwise::kAdd, Pointwise::kSub, Pointwise::kMul, Pointwise::kDiv, Pointwise::kEq,
+    Pointwise::kNe,  Pointwise::kLt,  Pointwise::kLe,  Pointwise::kGt,  Pointwise::kGe};
+
+template <typename T>
+std::vector<T> numbers(int64_t n) {
+  std::vector<T> result;
+  for (int64_t i = 0; i < n; ++i) result.push_back(static_cast<T>(i * 7 % 11 - 3));
+  return result;
+}
+
+template <typename T>
+void check_single_elements(const TargetTable& target, Pointwise function) {
+  const auto dtype = static_cast<int>(DTypeOf<T>::value);
+  const TileFn plain = target.table.tiles[static_cast<int>(function)][dtype];
+  const ops::PointwiseParams params{};
+  for (const int64_t n : {0, 1, 3, 7, 8, 16, 31, 64, 100}) {
+    const std::vector<T> whole = numbers<T>(n);
+    const std::vector<T> spread(static_cast<size_t>(n), T{2});
+    const T two{2};
+    for (int which = 0; which < 2; ++which) {
+      const TileFn tile = target.scalar_operands.tiles[static_cast<int>(function)][dtype][which];
+      if (tile == nullptr) continue;
+      std::vector<char> expected(static_cast<size_t>(n) * sizeof(T) + 8, 0);
+      std::vector<char> result(expected);
+      const void* both[2] = {whole.data(), spread.data()};
+      const void* single[2] = {whole.data(), &two};
+      if (which == 0) {
+        std::swap(both[0], both[1]);
+        std::swap(single[0], single[1]);
+      }
+      plain(both, expected.data(), n, params);
+      tile(single, result.data(), n, params);
+      EXPECT_EQ(result, expected) << target.name << " " << info(function).name << " " << n;
+    }
+  }
+}
+
+template <typename T>
+void check_lines(const TargetTable& target, Pointwise function) {
+  const auto dtype = static_cast<int>(DTypeOf<T>::value);
+  const TileFn plain = target.table.tiles[static_cast<int>(function)][dtype];
+  constexpr int64_t kLines = 3;
+  for (const int64_t n : {1, 3, 8, 16, 19, 33}) {
+    const std::vector<T> a = numbers<T>(kLines * n);
+    const std::vector<T> other = numbers<T>(kLines * n + 5);
+    for (int single = -1; single < 2; ++single) {
+      const LinesFn lines = target.lines.lines[static_cast<int>(function)][dtype][single + 1];
+      if (lines == nullptr) continue;
+      const auto line_bytes = n * static_cast<int64_t>(sizeof(T));
+      std::vector<char> result(static_cast<size_t>(kLines * line_bytes) + 8, 0);
+      std::vector<char> expected(result);
+      const auto* left = reinterpret_cast<const char*>(a.data());
+      const auto* right = reinterpret_cast<const char*>(other.data() + 5);
+      lines({{left, right}, {line_bytes, line_bytes}, result.data(), line_bytes, kLines, n});
+      for (int64_t line = 0; line < kLines; ++line) {
+        T element;
+        const char* at[2] = {left + line * line_bytes, right + line * line_bytes};
+        std::vector<T> spread;
+        if (single >= 0) {
+          std::memcpy(&element, at[single], sizeof(T));
+          spread.assign(static_cast<size_t>(n), element);
+          at[single] = reinterpret_cast<const char*>(spread.data());
+        }
+        const void* inputs[2] = {at[0], at[1]};
+        plain(inputs, expected.data() + line * line_bytes, n, {});
+      }
+      EXPECT_EQ(result, expected) << target.name << " " << info(function).name << " " << n;
+    }
+  }
+}
+
+template <typename T>
+void check_all() {
+  for (const TargetTable& target : all_targets()) {
+    for (const Pointwise function : kFunctions) {
+      check_single_elements<T>(target, function);
+      check_lines<T>(target, function);
+    }
+  }
+}
+
+TEST(BroadcastTiles, EqualThePlainTiles) {
+  check_all<float>();
+  check_all<double>();
+  check_all<int32_t>();
+  check_all<int64_t>();
+}
+
+}  // namespace
+}  // namespace mindtorch::cpu
