@@ -230,8 +230,25 @@ nb::list read_segments(PyAllocator& self, std::optional<PoolId> pool) {
   return segments_to_python(segments, allocator.device());
 }
 
-void adopt(PyAllocator& self, uintptr_t address, size_t bytes, bool large, nb::handle stream) {
-  self.allocator().adopt(reinterpret_cast<void*>(address), bytes,
+// Segments and trace of one moment.
+nb::tuple read_segments_and_trace(PyAllocator& self) {
+  std::vector<runtime::SegmentInfo> segments;
+  std::vector<runtime::TraceEntry> trace;
+  CachingAllocator& allocator = self.allocator();
+  {
+    const GilRelease unlocked(true);
+    segments = allocator.snapshot(nullptr, &trace);
+  }
+  return nb::make_tuple(segments_to_python(segments, allocator.device()), trace_to_python(trace));
+}
+
+void adopt(PyAllocator& self,
+           uintptr_t address,
+           size_t bytes,
+           size_t requested,
+           bool large,
+           nb::handle stream) {
+  self.allocator().adopt(reinterpret_cast<void*>(address), bytes, requested,
                          large ? runtime::PoolKind::kLarge : runtime::PoolKind::kSmall,
                          self.driver().stream_handle(stream.ptr()));
 }
@@ -264,8 +281,8 @@ void bind_methods(nb::class_<PyAllocator>& type) {
       .def("_read_stats", &read_stats)
       .def("_set_reserved_bytes",
            [](PyAllocator& self, int64_t bytes) { self.allocator().set_reserved_bytes(bytes); })
-      .def("_adopt", &adopt, nb::arg("ptr"), nb::arg("size"), nb::arg("large"),
-           nb::arg("stream").none())
+      .def("_adopt", &adopt, nb::arg("ptr"), nb::arg("size"), nb::arg("requested"),
+           nb::arg("large"), nb::arg("stream").none())
       .def("_close", &PyAllocator::close);
 }
 
@@ -309,6 +326,7 @@ void bind_history(nb::class_<PyAllocator>& type) {
       .def("_history_enabled",
            [](PyAllocator& self) { return self.allocator().history().enabled(); })
       .def("_segments", &read_segments, nb::arg("pool") = nb::none())
+      .def("_segments_and_trace", &read_segments_and_trace)
       .def("_trace",
            [](PyAllocator& self) { return trace_to_python(self.allocator().history().entries()); });
 }

@@ -15,6 +15,7 @@ void bind_default_device(nb::module_& module);
 void bind_generator(nb::module_& module);
 void bind_host_memory(nb::module_& module);
 void bind_memory(nb::module_& module);
+void bind_replay(nb::module_& module);
 void bind_registry_queries(nb::module_& module);
 void bind_settings(nb::module_& module);
 int add_interop_functions(PyObject* module);
@@ -73,4 +74,5 @@ NB_MODULE(_C, module) {
   bind_generator(module);
   bind_host_memory(module);
   bind_memory(module);
+  bind_replay(module);
 }

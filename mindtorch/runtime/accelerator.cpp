@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "mindtorch/base/error.h"
+#include "mindtorch/base/warning.h"
 
 namespace mindtorch::runtime {
 namespace {
@@ -43,6 +44,15 @@ int Accelerator::device_count() const noexcept {
   return std::min(driver_.device_count(), kMaxDevices);
 }
 
+const AllocConf& Accelerator::alloc_conf() {
+  std::call_once(conf_read_, [this] {
+    conf_ = AllocConf::parse(AllocConf::environment_text(), &warn);
+    pinned_.configure({conf_.pinned_max_cached_size, conf_.pinned_max_round_threshold,
+                       conf_.pinned_reserve_segment_size});
+  });
+  return conf_;
+}
+
 bool Accelerator::initialized() const noexcept {
   return used_in_.load(std::memory_order_relaxed) == fork_generation();
 }
@@ -64,6 +74,7 @@ DeviceRuntime& Accelerator::runtime(int device) {
   check_usable();
   if (DeviceRuntime* made = find_runtime(device)) return *made;
   check_device(device);
+  alloc_conf();  // may warn: outside the lock
   std::lock_guard lock(mutex_);
   auto& slot = runtimes_[static_cast<size_t>(device)];
   if (DeviceRuntime* made = slot.load(std::memory_order_acquire)) return *made;
@@ -75,7 +86,10 @@ DeviceRuntime& Accelerator::runtime(int device) {
 
 PinnedPool& Accelerator::pinned() {
   check_usable();
-  if (MT_UNLIKELY(!initialized())) used_in_.store(fork_generation(), std::memory_order_relaxed);
+  if (MT_UNLIKELY(!initialized())) {
+    alloc_conf();
+    used_in_.store(fork_generation(), std::memory_order_relaxed);
+  }
   return pinned_;
 }
 

@@ -10,6 +10,7 @@
 
 #include "mindtorch/base/macros.h"
 #include "mindtorch/driver/driver.h"
+#include "mindtorch/runtime/alloc_conf.h"
 #include "mindtorch/runtime/device_runtime.h"
 #include "mindtorch/runtime/fork_guard.h"
 #include "mindtorch/runtime/pinned_pool.h"
@@ -39,6 +40,8 @@ class MT_API Accelerator {
   DeviceRuntime* find_runtime(int device) const noexcept;
   // Throws RuntimeError if a parent process used the driver.
   PinnedPool& pinned();
+  // The settings of the environment, read at first use; what is wrong in them is told by warn().
+  const AllocConf& alloc_conf();
 
   // True once a device was used in this process. A child starts with false.
   bool initialized() const noexcept;
@@ -66,6 +69,8 @@ class MT_API Accelerator {
   std::mutex mutex_;                        // making runtimes
   std::array<std::atomic<DeviceRuntime*>, kMaxDevices> runtimes_{};
   PinnedPool pinned_;
+  std::once_flag conf_read_;
+  AllocConf conf_;
 };
 
 // The drivers this process knows, by DeviceDriver::kind(). Never destroyed.

@@ -23,6 +23,7 @@ size_t segment_size(size_t size, const AllocConf& conf) {
 }  // namespace
 
 Block* CachingAllocator::allocate_slowly(Request& request) {
+  if (owner_calls_.before_growth) owner_calls_.before_growth();
   request.alloc_size = segment_size(request.size, conf());
   const bool capturing = captures_.load(std::memory_order_relaxed) > 0;
   if (!capturing) {
@@ -52,7 +53,11 @@ Block* CachingAllocator::allocate_slowly(Request& request) {
 
 // Waits for the device, so that everything freed is free; then the cache, then the driver again.
 Block* CachingAllocator::reclaim_and_allocate(Request& request) {
-  driver_.wait_device(device_);
+  if (owner_calls_.wait_device) {
+    owner_calls_.wait_device();
+  } else {
+    driver_.wait_device(device_);
+  }
   pending_.wait_all();
   // A block that waited for another stream may be the one that fits.
   if (Block* block = take(request)) return block;
@@ -125,23 +130,26 @@ Block* CachingAllocator::grow_segment(Request& request) {
     return nullptr;
   }
   Arena& arena = *request.arena;
-  trace(TraceAction::kSegmentAlloc, data, bytes, arena, request.context);
   arena.lock();
+  trace(TraceAction::kSegmentAlloc, data, bytes, arena, request.context);
   Segment* segment = arena.add_segment(data, bytes, request.pool, false);
   segment->context = request.context;
   count_segment(*segment, 1);
   Block* block = arena.claim(segment->first, request.size, request.requested);
+  trace_allocation(block, request);
   leave(arena);
   unreserve(bytes);
   return block;
 }
 
-void CachingAllocator::adopt(void* data, size_t bytes, PoolKind pool, driver::StreamHandle stream) {
+void CachingAllocator::adopt(
+    void* data, size_t bytes, size_t requested, PoolKind pool, driver::StreamHandle stream) {
   MT_CHECK(data != nullptr && bytes > 0, ValueError, "a cached block needs an address and a size");
   Arena& arena = arena_for(stream);
   arena.lock();
   Segment* segment = arena.add_segment(static_cast<char*>(data), bytes, pool, false);
   count_segment(*segment, 1);
+  segment->first->requested = requested;
   arena.make_available(segment->first);
   leave(arena);
 }
@@ -180,13 +188,15 @@ size_t CachingAllocator::give_to_driver(Arena& arena, const std::vector<Segment*
     wait_for(arena);
   } catch (...) {
     arena.lock();
-    for (Segment* segment : segments) arena.attach(segment);
+    for (Segment* segment : segments) {
+      trace(TraceAction::kSegmentAlloc, segment->data, segment->size, arena, segment->context);
+      arena.attach(segment);
+    }
     arena.unlock();
     throw;
   }
   size_t freed = 0;
   for (Segment* segment : segments) {
-    trace(TraceAction::kSegmentFree, segment->data, segment->size, arena, segment->context);
     driver_.release(device_, segment->data);
     count_segment(*segment, -1);
     freed += segment->size;
@@ -205,6 +215,7 @@ size_t CachingAllocator::release_free_segments(Arena& arena, const Victims& whic
     while (segment != nullptr && bytes < which.enough && arena.age(segment) >= which.min_age) {
       Segment* const next = segment->free_next;
       if (segment->size < which.smaller_than) {
+        trace(TraceAction::kSegmentFree, segment->data, segment->size, arena, segment->context);
         arena.detach(segment);
         victims.push_back(segment);
         bytes += segment->size;
@@ -253,8 +264,10 @@ bool CachingAllocator::release_available(const Request& request) {
   const SizeIndex& free_blocks = arena.index(request.pool);
   const auto take_out = [&](Block* block) {
     bytes += block->size;
-    victims.push_back(block->segment);
-    arena.detach(block->segment);
+    Segment* const segment = block->segment;
+    trace(TraceAction::kSegmentFree, segment->data, segment->size, arena, segment->context);
+    victims.push_back(segment);
+    arena.detach(segment);
   };
   const auto whole = [](const Block* block) {
     return !block->segment->expandable && !block->is_split();

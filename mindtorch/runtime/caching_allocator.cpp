@@ -162,21 +162,14 @@ Block* CachingAllocator::allocate_attentively(size_t bytes, driver::StreamHandle
   request.pool = pool_for(request.size);
   request.arena = (attention & kScopes) != 0 ? &routed_arena(stream) : &arena_for(stream);
   Block* block = take(request);
-  if (block == nullptr) block = allocate_slowly(request);
-  if ((attention & kHistory) != 0) {
-    Arena& arena = *block->segment->arena;
-    arena.lock();
-    block->context = request.context;
-    arena.unlock();
-    trace(TraceAction::kAlloc, block->data, bytes, arena, request.context);
-  }
-  return block;
+  return block != nullptr ? block : allocate_slowly(request);
 }
 
 Block* CachingAllocator::take(Request& request) {
   Arena& arena = *request.arena;
   arena.lock();
   Block* block = arena.take(request.pool, request.size, request.requested);
+  if (block != nullptr) trace_allocation(block, request);
   leave(arena);
   return block;
 }
@@ -184,10 +177,11 @@ Block* CachingAllocator::take(Request& request) {
 void CachingAllocator::release(Block* block) noexcept {
   if (block == nullptr) return;
   Arena& arena = *block->segment->arena;
-  if (MT_UNLIKELY((attention_.load(std::memory_order_relaxed) & kHistory) != 0)) {
-    trace_release(block, arena);
-  }
+  std::shared_ptr<const CallContext> context;
+  const bool traced = (attention_.load(std::memory_order_relaxed) & kHistory) != 0;
+  if (MT_UNLIKELY(traced)) context = release_context();
   arena.lock();
+  if (MT_UNLIKELY(traced)) trace_release(block, arena, std::move(context));
   const bool pending = arena.give_back(block);
   leave(arena);
   if (MT_UNLIKELY(pending)) pending_.add(block);
@@ -195,10 +189,8 @@ void CachingAllocator::release(Block* block) noexcept {
 
 void CachingAllocator::finish_pending(Block* block) {
   Arena& arena = *block->segment->arena;
-  if ((attention_.load(std::memory_order_relaxed) & kHistory) != 0) {
-    trace(TraceAction::kFreeCompleted, block->data, block->requested, arena, nullptr);
-  }
   arena.lock();
+  trace(TraceAction::kFreeCompleted, block->data, block->requested, arena, nullptr);
   arena.finish_pending(block);
   leave(arena);
 }
@@ -361,12 +353,25 @@ void CachingAllocator::trace(TraceAction action,
   }
 }
 
-void CachingAllocator::trace_release(Block* block, Arena& arena) noexcept {
-  std::shared_ptr<const CallContext> context;
+// Under the arena's lock, so that a snapshot and the trace tell the same story.
+void CachingAllocator::trace_allocation(Block* block, const Request& request) noexcept {
+  if (!history_.enabled()) return;
+  block->context = request.context;
+  trace(TraceAction::kAlloc, block->data, request.requested, *block->segment->arena,
+        request.context);
+}
+
+std::shared_ptr<const CallContext> CachingAllocator::release_context() const noexcept {
   try {
-    context = history_.context(ContextLevel::kAll);
+    return history_.context(ContextLevel::kAll);
   } catch (...) {
+    return nullptr;
   }
+}
+
+void CachingAllocator::trace_release(Block* block,
+                                     const Arena& arena,
+                                     std::shared_ptr<const CallContext> context) noexcept {
   trace(TraceAction::kFreeRequested, block->data, block->requested, arena, context);
   if (block->streams.empty()) {
     trace(TraceAction::kFreeCompleted, block->data, block->requested, arena, std::move(context));

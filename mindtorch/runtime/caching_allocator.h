@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -60,7 +61,8 @@ class MT_API CachingAllocator {
   // Above the threshold: frees cached segments, oldest first, without a wait for the device.
   void collect_garbage();
   // Adds memory that somebody got from the driver as a cached segment.
-  void adopt(void* data, size_t bytes, PoolKind pool, driver::StreamHandle stream);
+  void adopt(
+      void* data, size_t bytes, size_t requested, PoolKind pool, driver::StreamHandle stream);
 
   // 1.0: no limit. Memory already reserved stays.
   void set_memory_fraction(double fraction);
@@ -75,7 +77,9 @@ class MT_API CachingAllocator {
   // Overwrites the reserved bytes of all pools: for tests of the rules that depend on them.
   void set_reserved_bytes(int64_t bytes);
 
-  std::vector<SegmentInfo> snapshot(const PoolId* pool = nullptr);
+  // What there is now; `trace`, if given, gets the history up to exactly this moment.
+  std::vector<SegmentInfo> snapshot(const PoolId* pool = nullptr,
+                                    std::vector<TraceEntry>* trace = nullptr);
   MemoryHistory& history() noexcept { return history_; }
   void configure_history(const HistorySettings& settings, bool clear);
 
@@ -92,6 +96,14 @@ class MT_API CachingAllocator {
   void begin_pool_scope(PoolId id);
   void begin_capture_scope(PoolId id, driver::StreamHandle stream);
   void end_scope(PoolId id);
+
+  // What the owner does itself: something before the driver is asked for memory (may throw), and
+  // waiting for the device when memory has run out (may release blocks).
+  struct OwnerCalls {
+    std::function<void()> before_growth;
+    std::function<void()> wait_device;
+  };
+  void set_owner_calls(OwnerCalls calls) { owner_calls_ = std::move(calls); }
 
   int device() const noexcept { return device_; }
   driver::DeviceDriver& driver() noexcept { return driver_; }
@@ -175,7 +187,11 @@ class MT_API CachingAllocator {
              size_t size,
              const Arena& arena,
              std::shared_ptr<const CallContext> context) noexcept;
-  void trace_release(Block* block, Arena& arena) noexcept;
+  void trace_allocation(Block* block, const Request& request) noexcept;
+  std::shared_ptr<const CallContext> release_context() const noexcept;
+  void trace_release(Block* block,
+                     const Arena& arena,
+                     std::shared_ptr<const CallContext> context) noexcept;
 
   driver::DeviceDriver& driver_;
   const int device_;
@@ -202,6 +218,7 @@ class MT_API CachingAllocator {
   size_t reserving_ = 0;  // reserved, but the driver has not answered yet
   double fraction_ = 1.0;
 
+  OwnerCalls owner_calls_;
   MemoryHistory history_;
   PendingFrees pending_;
 };

@@ -23,7 +23,10 @@ DeviceRuntime::DeviceRuntime(Accelerator& accelerator, int device)
       device_(device),
       slot_(next_slot()),
       events_(driver_, device),
-      streams_(*this) {}
+      memory_(driver_, device, events_, late_errors_, accelerator.alloc_conf()),
+      streams_(*this) {
+  memory_.set_owner_calls({[this] { check_usable(); }, [this] { wait_and_release(); }});
+}
 
 DeviceRuntime::~DeviceRuntime() {
   try {
@@ -52,11 +55,15 @@ std::pair<int, int> DeviceRuntime::priority_range() {
 void DeviceRuntime::synchronize() {
   check_usable();
   hooks().before_sync(SyncPoint::kWaitDevice);
+  wait_and_release();
+  late_errors_.raise_any();
+}
+
+void DeviceRuntime::wait_and_release() {
   std::vector<std::pair<StreamState*, uint64_t>> marks;
   for (StreamState* stream : streams_.all()) marks.emplace_back(stream, stream->deferred.mark());
   driver_.wait_device(device_);
   for (const auto& [stream, mark] : marks) stream->deferred.release_through(mark);
-  late_errors_.raise_any();
 }
 
 void DeviceRuntime::poll_deferred() noexcept {

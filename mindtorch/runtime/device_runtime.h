@@ -6,6 +6,7 @@
 
 #include "mindtorch/base/macros.h"
 #include "mindtorch/driver/driver.h"
+#include "mindtorch/runtime/caching_allocator.h"
 #include "mindtorch/runtime/event_pool.h"
 #include "mindtorch/runtime/late_errors.h"
 #include "mindtorch/runtime/stream.h"
@@ -15,9 +16,9 @@ namespace mindtorch::runtime {
 
 class Accelerator;
 
-// One device as this process uses it: its streams, with their deferred releases, its pooled events
-// and the errors nobody was told yet. Owned by its Accelerator. Thread-safe. Making one calls no
-// driver.
+// One device as this process uses it: its memory, its streams with their deferred releases, its
+// pooled events and the errors nobody was told yet. Owned by its Accelerator. Thread-safe. Making
+// one calls no driver.
 class MT_API DeviceRuntime {
  public:
   DeviceRuntime(Accelerator& accelerator, int device);
@@ -32,6 +33,7 @@ class MT_API DeviceRuntime {
 
   EventPool& events() noexcept { return events_; }
   LateErrors& late_errors() noexcept { return late_errors_; }
+  CachingAllocator& memory() noexcept { return memory_; }
 
   Stream default_stream() noexcept { return Stream(streams_.default_stream()); }
   // The next stream of the pool: after 32 requests of one priority the first comes again.
@@ -54,13 +56,16 @@ class MT_API DeviceRuntime {
   uint32_t slot() const noexcept { return slot_; }
 
  private:
+  void wait_and_release();
+
   Accelerator& accelerator_;
   driver::DeviceDriver& driver_;
   const int device_;
   const uint32_t slot_;
   EventPool events_;
   LateErrors late_errors_;
-  StreamPool streams_;
+  CachingAllocator memory_;
+  StreamPool streams_;  // last: its deferred releases may free memory
 };
 
 }  // namespace mindtorch::runtime

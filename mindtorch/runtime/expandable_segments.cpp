@@ -124,17 +124,18 @@ Block* CachingAllocator::grow_expandable(Request& request) {
     undo();
     return nullptr;
   }
-  trace(TraceAction::kSegmentMap, room->data, bytes, arena, request.context);
   count_mapping(request.pool, static_cast<int64_t>(bytes));
   unreserve(bytes);
   arena.lock();
   arena.settle();
+  trace(TraceAction::kSegmentMap, room->data, bytes, arena, request.context);
   room->state = BlockState::kFree;
   if (before != nullptr) before->state = BlockState::kFree;
   // Blocks freed meanwhile, before or after, join as well. `before` itself is in no index.
   Block* block = arena.join(before, room);
   block->segment->context = request.context;
   block = arena.claim(block, request.size, request.requested);
+  trace_allocation(block, request);
   leave(arena);
   return block;
 }
@@ -174,6 +175,9 @@ size_t CachingAllocator::unmap_free_pages(Arena& arena) {
     arena.lock();
     arena.settle();
     for (Block* block : victims) {
+      if (state == BlockState::kUnmapped) {
+        trace(TraceAction::kSegmentUnmap, block->data, block->size, arena, nullptr);
+      }
       block->state = state;
       block = arena.merge_with_neighbours(block);
       if (state == BlockState::kFree) arena.make_available(block);
@@ -189,7 +193,6 @@ size_t CachingAllocator::unmap_free_pages(Arena& arena) {
   size_t freed = 0;
   for (Block* block : victims) {
     memory->unmap(device_, block->data, block->size);
-    trace(TraceAction::kSegmentUnmap, block->data, block->size, arena, nullptr);
     count_mapping(block->segment->pool, -static_cast<int64_t>(block->size));
     freed += block->size;
   }

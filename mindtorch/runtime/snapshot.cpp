@@ -22,7 +22,8 @@ void append(SegmentInfo& info, const Block& block) {
 
 }  // namespace
 
-std::vector<SegmentInfo> CachingAllocator::snapshot(const PoolId* pool) {
+std::vector<SegmentInfo> CachingAllocator::snapshot(const PoolId* pool,
+                                                    std::vector<TraceEntry>* trace) {
   std::vector<SegmentInfo> segments;
   with_all_arenas_locked([&](const auto& arenas) {
     for (const auto& arena : arenas) {
@@ -53,17 +54,16 @@ std::vector<SegmentInfo> CachingAllocator::snapshot(const PoolId* pool) {
       }
     }
     settle_peaks_locked(nullptr);
+    if (history_.enabled()) {
+      TraceEntry entry{};
+      entry.action = TraceAction::kSnapshot;
+      for (const SegmentInfo& info : segments) entry.size += info.active_size;
+      history_.record(std::move(entry));
+    }
+    if (trace != nullptr) *trace = history_.entries();
   });
   std::sort(segments.begin(), segments.end(),
             [](const SegmentInfo& a, const SegmentInfo& b) { return a.address < b.address; });
-  if (history_.enabled()) {
-    size_t active = 0;
-    for (const SegmentInfo& info : segments) active += info.active_size;
-    TraceEntry entry{};
-    entry.action = TraceAction::kSnapshot;
-    entry.size = active;
-    history_.record(std::move(entry));
-  }
   return segments;
 }
 

@@ -104,7 +104,7 @@ class CachedBlocks(Sequence):
     def append(self, block):
         """Adds memory that came from the driver."""
         large = self._pool == "large_pool"
-        self._allocator._adopt(block.ptr, block.size, large, block.stream)
+        self._allocator._adopt(block.ptr, block.size, block.requested, large, block.stream)
 
     def extend(self, blocks):
         """Adds each of several blocks."""
@@ -208,12 +208,12 @@ class DeviceAllocator(_C._CachingAllocator):
 
     def snapshot(self):
         """Segments with their blocks, what happened, and the settings."""
-        segments = self._segments()
+        segments, trace = self._segments_and_trace()
         return {
             "device": self.device_id,
             "allocator": self.kind,
             "segments": segments,
-            "device_traces": [[] for _ in range(self.device_id)] + [self._trace()],
+            "device_traces": [[] for _ in range(self.device_id)] + [trace],
             "allocator_settings": self._allocator_settings(),
             "external_annotations": [],
         }
