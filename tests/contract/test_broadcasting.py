@@ -59,6 +59,25 @@ def test_numbers(torch, op, dtype):
             same(op(other, a), op(number, whole))
 
 
+@pytest.mark.parametrize("name", ["float16", "bfloat16"])
+@pytest.mark.parametrize("op", ARITHMETIC, ids=lambda op: op.__name__)
+def test_16_bit_floats_round_once(torch, op, name):
+    dtype = getattr(torch, name)
+    for length in [*range(36), 1000, 70000]:
+        a = torch.from_numpy(values("float32", length)).to(dtype) / 3
+        b = torch.from_numpy(values("float32", length)).to(dtype) / 7
+        wide = a.float()
+        for result, expected in (
+            (op(a, b), op(wide, b.float())),
+            (op(a, 0.1), op(wide, torch.full((length,), 0.1))),
+            (op(0.1, a), op(torch.full((length,), 0.1), wide)),
+        ):
+            assert result.dtype == dtype
+            assert torch.equal(result, expected.to(dtype))
+    assert (-a).tolist() == [-x for x in a.tolist()]
+    assert (-a).abs().tolist() == a.tolist()
+
+
 def test_in_place_with_an_element_of_itself(torch):
     x = torch.arange(1.0, 6.0)
     x.add_(x[0].clone())

@@ -77,6 +77,7 @@ TAKEN = [
     # Fractions are cut off on the way into an integer tensor.
     (lambda t: t.tensor([1, 2]).masked_fill(t.tensor([True, False]), 7.9), [7, 2]),
     (lambda t: t.addcmul(t.tensor([1]), t.tensor([2]), t.tensor([3]), value=1.5), [7]),
+    (lambda t: t.topk(t.tensor(3), 0), [3, 0]),
     # Nothing to do.
     (lambda t: t.tensor([1]).to(), [1]),
     (lambda t: t.tensor(3).mT, 3),
@@ -132,6 +133,11 @@ REFUSED = [
         "to type uint8_t without overflow",
     ),
     (lambda t: t.ones(2).byte().clamp(-1, 300), RuntimeError, "to type uint8_t without overflow"),
+    (
+        lambda t: t.nn.functional.hardtanh(t.ones(2).byte()),
+        RuntimeError,
+        "unsigned type with negative limits",
+    ),
     # What would read or write beyond the memory of a tensor.
     (
         lambda t: t.searchsorted(t.ones(3), t.ones(1), sorter=t.tensor([0, 2**40, 1])),

@@ -5,6 +5,7 @@
 #include "mindtorch/backends/cpu/parallel.h"
 #include "mindtorch/backends/cpu/strided_loop.h"
 #include "mindtorch/backends/cpu/tile.h"
+#include "mindtorch/backends/cpu/tiles/half_arithmetic.h"
 #include "mindtorch/backends/cpu/tiles/scalar_operand.h"
 #include "mindtorch/backends/cpu/tiles/short_lines.h"
 #include "mindtorch/backends/cpu/transpose.h"
@@ -46,6 +47,19 @@ void fill_elements(void* to, const void* value, int64_t element_size, int64_t n)
     default:
       return fill(uint64_t{});
   }
+}
+
+// All operands look like the output, which is contiguous.
+bool is_uniform(const ops::PointwiseCall& call, const Tensor& out) {
+  if (!out.is_contiguous()) return false;
+  for (int i = 0; i < call.count; ++i) {
+    const Tensor& operand = *call.operands[i];
+    if (operand.dtype() != out.dtype() || !operand.is_contiguous() ||
+        operand.sizes() != out.sizes()) {
+      return false;
+    }
+  }
+  return true;
 }
 
 // Brings one operand of a tile into the dtype and layout the tile wants.
@@ -235,15 +249,17 @@ bool run_with_number(const ops::PointwiseCall& call,
                      DType compute,
                      DType native,
                      const Tensor& out) {
-  if (call.count != 2 || out.dtype() != native || !out.is_contiguous()) return false;
+  const bool is_half = is_16_bit_float(out.dtype()) && native == DType::kFloat32;
+  if (call.count != 2 || !out.is_contiguous() || (out.dtype() != native && !is_half)) return false;
   const int which = call.operands[1]->numel() == 1 ? 1 : 0;
   const Tensor& number = *call.operands[which];
   const Tensor& whole = *call.operands[1 - which];
-  if (number.numel() != 1 || whole.dtype() != compute || !whole.is_contiguous() ||
-      whole.sizes() != out.sizes()) {
+  if (number.numel() != 1 || whole.dtype() != (is_half ? out.dtype() : compute) ||
+      !whole.is_contiguous() || whole.sizes() != out.sizes()) {
     return false;
   }
-  const TileFn tile = find_scalar_operand_tile(call.function, compute, which);
+  const TileFn tile = is_half ? find_half_number_tile(call.function, out.dtype(), which)
+                              : find_scalar_operand_tile(call.function, compute, which);
   if (tile == nullptr) return false;
   alignas(8) char value[8];
   if (number.dtype() == compute) {
@@ -274,9 +290,15 @@ void run_pointwise(ops::Launch& launch, const ops::PointwiseCall& call, const Te
     copy(rounded, out);
     return;
   }
-  const DType compute = tile_dtype(call.function, call.compute);
-  const TileFn tile = find_tile(call.function, compute);
+  DType compute = tile_dtype(call.function, call.compute);
+  TileFn tile = find_tile(call.function, compute);
   if (MT_UNLIKELY(tile == nullptr)) no_tile(call.function, call.compute);
+  if (is_16_bit_float(out.dtype()) && is_uniform(call, out)) {
+    if (const TileFn half = find_half_tile(call.function, out.dtype())) {
+      tile = half;
+      compute = out.dtype();
+    }
+  }
   const DType native = gives_bool(call.function) ? DType::kBool : compute;
 
   bool direct = out.dtype() == native && out.is_contiguous();

@@ -31,6 +31,8 @@ PointwiseCall hardtanh(const Tensor& self, const Scalar& min_val, const Scalar& 
   MT_CHECK(self.dtype() != DType::kBool, RuntimeError, "Bool inputs not supported for hardtanh");
   MT_CHECK(min_val.to_double() <= max_val.to_double(), ValueError,
            "min_val cannot be greater than max_val");
+  MT_CHECK(self.dtype() != DType::kUInt8 || (min_val.to_double() >= 0 && max_val.to_double() >= 0),
+           RuntimeError, "cannot do hardtanh on an unsigned type with negative limits");
   return clamp_to(self, min_val, max_val);
 }
 

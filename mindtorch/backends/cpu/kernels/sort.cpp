@@ -74,6 +74,7 @@ void topk(ops::Launch&,
           Tensor& values,
           Tensor& indices) {
   if (values.numel() == 0) return;
+  if (self.dim() == 0) k = 1;  // a number has itself, also for k = 0
   const int64_t n = line_length(self, dim);
   const Tensor lines = as_lines(self, dim);
   const OutputLines value_lines(values, dim);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "mindtorch/backends/cpu/tiles/half_arithmetic.h"
 #include "mindtorch/backends/cpu/tiles/scalar_operand.h"
 #include "mindtorch/backends/cpu/tiles/short_lines.h"
 #include "mindtorch/backends/cpu/tiles/table.h"
@@ -17,6 +18,7 @@ struct TargetTable {
   TileTable table;
   ScalarOperandTable scalar_operands;
   LinesTable lines;
+  HalfTable halves;
 };
 
 inline const std::vector<TargetTable>& all_targets() {
@@ -29,7 +31,7 @@ inline const std::vector<TargetTable>& all_targets() {
       hwy::SetSupportedTargetsForTest(target);
       hwy::GetChosenTarget().Update(target);
       result.push_back({hwy::TargetName(target), build_tables(), build_scalar_operand_table(),
-                        build_lines_table()});
+                        build_lines_table(), build_half_table()});
     }
     hwy::SetSupportedTargetsForTest(0);
     hwy::GetChosenTarget().Update(supported);

@@ -1,4 +1,4 @@
-// The tiles for an operand that does not move along a line, against the plain tiles.
+// The tiles for single elements, short lines and 16-bit floats, against the plain tiles.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -98,6 +98,66 @@ TEST(BroadcastTiles, EqualThePlainTiles) {
   check_all<double>();
   check_all<int32_t>();
   check_all<int64_t>();
+}
+
+// Widening, the float tile and one rounding must give the same bits.
+template <typename T>
+void check_halves(const TargetTable& target, Pointwise function) {
+  const TileFn half = target.halves.tiles[static_cast<int>(function)][std::is_same_v<T, BFloat16>];
+  const TileFn wide =
+      target.table.tiles[static_cast<int>(function)][static_cast<int>(DType::kFloat32)];
+  ASSERT_NE(half, nullptr);
+  for (const int64_t n : {0, 1, 5, 8, 16, 17, 40}) {
+    std::vector<T> a, b;
+    std::vector<float> wide_a, wide_b;
+    for (int64_t i = 0; i < n; ++i) {
+      a.push_back(T(static_cast<float>(i * 7 % 13 - 6) * 0.37f));
+      b.push_back(T(static_cast<float>(i * 5 % 11 - 4) * 1.9f));
+      wide_a.push_back(a.back());
+      wide_b.push_back(b.back());
+    }
+    std::vector<T> result(static_cast<size_t>(n));
+    std::vector<float> expected(static_cast<size_t>(n));
+    const void* halves[2] = {a.data(), b.data()};
+    const void* floats[2] = {wide_a.data(), wide_b.data()};
+    half(halves, result.data(), n, {});
+    wide(floats, expected.data(), n, {});
+    for (size_t i = 0; i < result.size(); ++i) {
+      const T rounded(expected[i]);
+      const bool is_nan = expected[i] != expected[i];
+      EXPECT_TRUE(is_nan || result[i].bits == rounded.bits)
+          << target.name << " " << info(function).name << " " << n;
+    }
+    for (int which = 0; which < 2; ++which) {
+      const TileFn tile =
+          target.halves.numbers[static_cast<int>(function)][std::is_same_v<T, BFloat16>][which];
+      if (tile == nullptr) continue;
+      const float number = 0.1f;
+      const std::vector<float> spread(static_cast<size_t>(n), number);
+      const void* single[2] = {a.data(), &number};
+      const void* both[2] = {wide_a.data(), spread.data()};
+      if (which == 0) {
+        std::swap(single[0], single[1]);
+        std::swap(both[0], both[1]);
+      }
+      tile(single, result.data(), n, {});
+      wide(both, expected.data(), n, {});
+      for (size_t i = 0; i < result.size(); ++i) {
+        EXPECT_EQ(result[i].bits, T(expected[i]).bits) << target.name << " " << info(function).name;
+      }
+    }
+  }
+}
+
+TEST(HalfTiles, EqualTheFloatTilesRoundedOnce) {
+  for (const TargetTable& target : all_targets()) {
+    for (const Pointwise function :
+         {Pointwise::kAdd, Pointwise::kSub, Pointwise::kMul, Pointwise::kDiv, Pointwise::kNeg,
+          Pointwise::kRelu, Pointwise::kAbs}) {
+      check_halves<Half>(target, function);
+      check_halves<BFloat16>(target, function);
+    }
+  }
 }
 
 }  // namespace

@@ -1,0 +1,149 @@
+#include "mindtorch/backends/cpu/tiles/half_arithmetic.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "mindtorch/backends/cpu/tiles/half_arithmetic.cpp"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "mindtorch/backends/cpu/tiles/arithmetic-inl.h"
+#include "mindtorch/backends/cpu/tiles/row-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mindtorch::cpu::HWY_NAMESPACE {
+namespace {
+
+struct HalfQuotient {
+  template <class D, class V>
+  HWY_INLINE V operator()(D, V a, V b) const {
+    return hn::Div(a, b);
+  }
+};
+
+// The sign is one bit, whatever the format.
+struct FlipSign {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    return hn::Xor(a, hn::Set(d, uint16_t{0x8000}));
+  }
+};
+struct ClearSign {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    return hn::And(a, hn::Set(d, uint16_t{0x7fff}));
+  }
+};
+
+template <class Op, class T, int kWhich>
+void number_tile(const void* const* inputs, void* to, int64_t size, const PointwiseParams&) {
+  const hn::ScalableTag<float> d;
+  constexpr size_t kLanes = hn::MaxLanes(decltype(d)());
+  const Op op;
+  const auto number = hn::Set(d, *static_cast<const float*>(inputs[kWhich]));
+  const auto apply = [&](auto v) HWY_ATTR {
+    if constexpr (kWhich == 0) {
+      return op(d, number, v);
+    } else {
+      return op(d, v, number);
+    }
+  };
+  const auto* in = static_cast<const T*>(inputs[1 - kWhich]);
+  auto* out = static_cast<T*>(to);
+  const auto n = static_cast<size_t>(size);
+  size_t at = 0;
+  for (; at + kLanes <= n; at += kLanes) store_wide(d, apply(load_wide(d, in + at)), out + at);
+  if (at == n) return;
+  store_wide_first(d, apply(load_wide_first(d, in + at, n - at, T(1.0f))), out + at, n - at);
+}
+
+template <class Op, class T>
+void half_tile(const void* const* inputs, void* to, int64_t size, const PointwiseParams&) {
+  const hn::ScalableTag<float> d;
+  using D = decltype(d);
+  constexpr size_t kLanes = hn::MaxLanes(D());
+  constexpr bool kBinary = Arity<Op, D>::value == 2;
+  const Op op;
+  const auto* a = static_cast<const T*>(inputs[0]);
+  const T* b = nullptr;
+  if constexpr (kBinary) b = static_cast<const T*>(inputs[1]);
+  auto* out = static_cast<T*>(to);
+  const auto n = static_cast<size_t>(size);
+  size_t at = 0;
+  for (; at + kLanes <= n; at += kLanes) {
+    if constexpr (kBinary) {
+      store_wide(d, op(d, load_wide(d, a + at), load_wide(d, b + at)), out + at);
+    } else {
+      store_wide(d, op(d, load_wide(d, a + at)), out + at);
+    }
+  }
+  if (at == n) return;
+  const size_t count = n - at;
+  const auto first = load_wide_first(d, a + at, count, T(1.0f));
+  if constexpr (kBinary) {
+    const auto second = load_wide_first(d, b + at, count, T(1.0f));
+    store_wide_first(d, op(d, first, second), out + at, count);
+  } else {
+    store_wide_first(d, op(d, first), out + at, count);
+  }
+}
+
+template <class Op>
+void enter(HalfTable& table, Pointwise function) {
+  table.tiles[static_cast<int>(function)][0] = &half_tile<Op, Half>;
+  table.tiles[static_cast<int>(function)][1] = &half_tile<Op, BFloat16>;
+}
+
+template <class Op>
+void enter_binary(HalfTable& table, Pointwise function) {
+  enter<Op>(table, function);
+  auto& numbers = table.numbers[static_cast<int>(function)];
+  numbers[0][0] = &number_tile<Op, Half, 0>;
+  numbers[0][1] = &number_tile<Op, Half, 1>;
+  numbers[1][0] = &number_tile<Op, BFloat16, 0>;
+  numbers[1][1] = &number_tile<Op, BFloat16, 1>;
+}
+template <class Op>
+void enter_bits(HalfTable& table, Pointwise function) {
+  for (TileFn& tile : table.tiles[static_cast<int>(function)]) {
+    tile = &map_tile<Op, uint16_t, 2, LightTag<uint16_t>>;
+  }
+}
+
+}  // namespace
+
+void half_arithmetic(HalfTable& table) {
+  enter_binary<Add>(table, Pointwise::kAdd);
+  enter_binary<Sub>(table, Pointwise::kSub);
+  enter_binary<Mul>(table, Pointwise::kMul);
+  enter_binary<HalfQuotient>(table, Pointwise::kDiv);
+  enter<Relu>(table, Pointwise::kRelu);
+  enter_bits<FlipSign>(table, Pointwise::kNeg);
+  enter_bits<ClearSign>(table, Pointwise::kAbs);
+}
+
+}  // namespace mindtorch::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mindtorch::cpu {
+HWY_EXPORT(half_arithmetic);
+
+HalfTable build_half_table() {
+  HalfTable table;
+  HWY_DYNAMIC_DISPATCH(half_arithmetic)(table);
+  return table;
+}
+
+namespace {
+const HalfTable& half_table() {
+  static const HalfTable table = build_half_table();
+  return table;
+}
+int place(DType dtype) { return dtype == DType::kFloat16 ? 0 : 1; }
+}  // namespace
+
+TileFn find_half_tile(ops::Pointwise function, DType dtype) {
+  return half_table().tiles[static_cast<int>(function)][place(dtype)];
+}
+TileFn find_half_number_tile(ops::Pointwise function, DType dtype, int which) {
+  return half_table().numbers[static_cast<int>(function)][place(dtype)][which];
+}
+}  // namespace mindtorch::cpu
+#endif
