@@ -113,3 +113,24 @@ def test_the_function_of_that_name_is_left_alone():
     command = [sys.executable, "-c", program]
     finished = subprocess.run(command, capture_output=True, text=True, check=False)
     assert finished.stdout == "[1, 2]\n", finished.stderr
+
+
+def test_definitions_are_where_it_says():
+    """The schema of every op stands within a few lines of the place that is told."""
+    from mindtorch_v2 import _C
+
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    sources, wrong = {}, []
+    for op in _C._all_op_names():
+        name = op.partition(".")[0]
+        for entry in _C._op_locations(op):
+            if entry["what"] != "definition":
+                continue
+            path = os.path.join(root, entry["file"])
+            if path not in sources:
+                with open(path) as source:
+                    sources[path] = source.read().splitlines()
+            near = "\n".join(sources[path][entry["line"] - 1 : entry["line"] + 6])
+            if not any(f'"{text}' in near for text in (name, name.rstrip("_"), f"_{name}")):
+                wrong.append((op, entry["file"], entry["line"]))
+    assert not wrong
