@@ -108,7 +108,7 @@ def format_report(results):
     >>> from mindtorch_v2 import memory
     >>> trace = [{"action": "alloc", "addr": 1, "size": 1000, "stream": 0}]
     >>> print(memory.format_report(memory.replay(trace, confs=[""])).splitlines()[2])
-    (defaults)    2.0 MiB   1.0 KiB          100%             1  -
+    (defaults)  2.0 MiB  1.0 KiB           100%             1  -
     """
     head = ("setting", "peak", "in use", "fragmentation", "driver calls", "out of memory")
     rows = []
