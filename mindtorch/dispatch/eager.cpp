@@ -1,6 +1,10 @@
 #include "mindtorch/dispatch/eager.h"
 
+#include <algorithm>
+#include <string_view>
+
 #include "mindtorch/dispatch/write_checks.h"
+#include "mindtorch/ops/dtype_limits.h"
 #include "mindtorch/ops/registry.h"
 
 namespace mindtorch::dispatch {
@@ -235,6 +239,38 @@ bool is_factory(const Op& op) {
   return false;
 }
 
+// The ops whose result torch casts on the way into out=; all others want its exact dtype.
+bool casts_into_out(const Op& base) {
+  constexpr std::string_view kNames[] = {"sum", "nansum", "mean",    "prod",      "var",
+                                         "std", "cumsum", "cumprod", "logsumexp", "cat"};
+  return base.kind == OpKind::kComposite || is_factory(base) ||
+         std::find(std::begin(kNames), std::end(kNames), base.schema.name) != std::end(kNames);
+}
+
+// Sums and products are made in the dtype of out=, unless dtype= says another.
+SmallVector<ops::Value, 8> sum_in_dtype_of(const Op& base, Args args, const Tensor& out) {
+  constexpr std::string_view kNames[] = {"sum", "prod", "cumsum", "cumprod", "mean"};
+  SmallVector<ops::Value, 8> followed(args.begin(), args.end());
+  const auto* found = std::find(std::begin(kNames), std::end(kNames), base.schema.name);
+  if (found == std::end(kNames) || (*found == "mean" && !is_floating_point(out.dtype()))) {
+    return followed;
+  }
+  for (size_t i = 0; i < args.size(); ++i) {
+    const bool is_dtype = base.schema.params[i].type == ops::ArgType::kDType;
+    if (is_dtype && args[i].is_none()) followed[i] = ops::Value(out.dtype());
+  }
+  return followed;
+}
+
+void check_out_dtype(const Op& base, DType result, const Tensor& target) {
+  check_result_cast(result, target.dtype());
+  const bool is_truth = base.schema.name == "any" || base.schema.name == "all";
+  if (is_truth && target.dtype() == DType::kUInt8) return;
+  MT_CHECK(result == target.dtype() || casts_into_out(base), RuntimeError,
+           "Expected out tensor to have dtype ", ops::limits(result).type_name, ", but got ",
+           ops::limits(target.dtype()).type_name, " instead");
+}
+
 void run_out(const Op& op, Args all_args, Outputs& outputs) {
   const Op& base = *op.base;
   const size_t count = base.schema.params.size();
@@ -242,6 +278,9 @@ void run_out(const Op& op, Args all_args, Outputs& outputs) {
   SmallVector<ops::Value, 8> followed;
   if (is_factory(base)) {
     followed = follow_out(base, args, all_args[count].tensor());
+    args = {followed.data(), followed.size()};
+  } else if (base.kind == OpKind::kKernel) {
+    followed = sum_in_dtype_of(base, args, all_args[count].tensor());
     args = {followed.data(), followed.size()};
   }
   const Args targets = all_args.subspan(count);
@@ -259,10 +298,7 @@ void run_out(const Op& op, Args all_args, Outputs& outputs) {
     bool direct = true;
     for (size_t i = 0; i < specs.size(); ++i) {
       const Tensor& target = targets[i].tensor();
-      check_result_cast(specs[i].dtype, target.dtype());
-      MT_CHECK(i == 0 || specs[i].dtype != DType::kInt64 || target.dtype() == DType::kInt64,
-               RuntimeError, "Expected out tensor to have dtype long int, but got ",
-               name(target.dtype()), " instead");
+      check_out_dtype(base, specs[i].dtype, target);
       check_same_device(specs[i].device, target);
       check_no_self_overlap(target);
       check_no_list_overlap(target, args);
@@ -292,7 +328,7 @@ void run_out(const Op& op, Args all_args, Outputs& outputs) {
   for (size_t i = 0; i < targets.size(); ++i) {
     const Tensor& target = targets[i].tensor();
     const Tensor& value = result.tensors[i];
-    check_result_cast(value.dtype(), target.dtype());
+    check_out_dtype(base, value.dtype(), target);
     check_same_device(value.device(), target);
     resize_output(target, {value.sizes(), value.dtype(), value.device(), std::nullopt});
     copy_into(value, target);

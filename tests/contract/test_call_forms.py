@@ -78,6 +78,12 @@ TAKEN = [
     (lambda t: t.tensor([1, 2]).masked_fill(t.tensor([True, False]), 7.9), [7, 2]),
     (lambda t: t.addcmul(t.tensor([1]), t.tensor([2]), t.tensor([3]), value=1.5), [7]),
     (lambda t: t.topk(t.tensor(3), 0), [3, 0]),
+    # Sums are made in the dtype of out=.
+    (lambda t: t.sum(t.tensor([1.6, 1.6]), 0, out=t.tensor(0)), 2),
+    (lambda t: t.cumsum(t.tensor([1.6, 1.6]), 0, out=t.zeros(2, dtype=t.int32)), [1, 2]),
+    (lambda t: t.sum(t.full((3,), 2048.0).half() + 2, 0, out=t.tensor(0.0)), 6150.0),
+    (lambda t: t.prod(t.tensor([2.5, 2.5]), 0, out=t.tensor(0)), 4),
+    (lambda t: t.any(t.tensor([0, 7]), 0, out=t.tensor(0, dtype=t.uint8)), 1),
     # Nothing to do.
     (lambda t: t.tensor([1]).to(), [1]),
     (lambda t: t.tensor(3).mT, 3),
@@ -138,6 +144,21 @@ REFUSED = [
         RuntimeError,
         "unsigned type with negative limits",
     ),
+    # out= of another dtype, where torch does not cast.
+    (
+        lambda t: t.mm(t.ones(2, 2), t.ones(2, 2), out=t.ones(2, 2).double()),
+        RuntimeError,
+        "Expected out tensor to have dtype float, but got double instead",
+    ),
+    (
+        lambda t: t.argmax(t.ones(2), 0, out=t.tensor(0.0)),
+        RuntimeError,
+        "Expected out tensor to have dtype long int, but got float instead",
+    ),
+    (lambda t: t.softmax(t.ones(2), 0, out=t.ones(2).double()), RuntimeError, "but got double"),
+    (lambda t: t.tril(t.ones(2, 2), out=t.ones(2, 2).double()), RuntimeError, None),
+    (lambda t: t.all(t.ones(2), 0, out=t.tensor(0)), RuntimeError, None),
+    (lambda t: t.nonzero(t.ones(2), out=t.tensor(0.0)), RuntimeError, None),
     # What would read or write beyond the memory of a tensor.
     (
         lambda t: t.searchsorted(t.ones(3), t.ones(1), sorter=t.tensor([0, 2**40, 1])),
