@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "mindtorch/backends/ascend/acl_abi.h"
+#include "simulator/ascend/core/export.h"
+
+namespace sim {
+
+// Bytes of device (or host) memory that a task reads or writes. An empty shape means the `bytes`
+// from `data` on; otherwise the elements of a strided view, exactly, so that two views of one
+// buffer that interleave do not count as overlapping.
+struct Access {
+  char* data = nullptr;
+  size_t bytes = 0;  // of the whole range; of one element when strided
+  bool write = false;
+  std::vector<int64_t> shape;
+  std::vector<int64_t> strides;  // in bytes
+  const char* name = "";         // of the argument, for reports
+};
+
+// One piece of work of a stream.
+struct Task {
+  std::string name;              // the function that made it: "aclnnAdd", "aclrtMemcpyAsync"
+  std::vector<Access> accesses;  // everything `run` touches
+  // Runs on the stream's thread. Not 0: the device error that the next synchronising call reports.
+  std::function<aclError()> run;
+  void* executor = nullptr;  // for reports
+};
+
+// Puts the task at the end of a stream's queue (null: the current context's default stream). The
+// calling thread must be in the stream's context. While the stream is captured the task is stored
+// instead of run. Returns an aclError.
+SIM_API aclError enqueue(aclrtStream stream, Task task);
+
+// Every exported function starts with this: counts and logs the call, and injects faults. Not 0:
+// return it at once.
+SIM_API aclError enter_call(const char* function);
+
+}  // namespace sim

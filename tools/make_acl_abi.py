@@ -1,0 +1,160 @@
+"""Writes C and C++ from the tables of CANN's interface: make_acl_abi.py TABLES OUT.
+
+OUT/mindtorch/backends/ascend/acl_abi.h    every constant and prototype, in C
+OUT/simulator/<library>_symbols.cpp        every symbol a library exports that its sources
+                                           leave out: it answers "not supported", by name
+OUT/simulator/opapi_execute.cpp            the second phase of every op
+"""
+
+import pathlib
+import sys
+
+LIBRARIES = ("ascendcl", "nnopbase", "opapi", "hccl")
+NNOPBASE_RESULTS = {
+    f"acl{kind}*"
+    for kind in (
+        "Tensor", "Scalar", "IntArray", "FloatArray", "BoolArray", "TensorList", "ScalarList"
+    )
+}  # fmt: skip
+PHASE_ONE_TAIL = ["uint64_t* workspaceSize", "aclOpExecutor** executor"]
+PHASE_TWO = [
+    "void* workspace", "uint64_t workspaceSize", "aclOpExecutor* executor", "aclrtStream stream"
+]  # fmt: skip
+
+
+def rows(path):
+    for line in path.read_text().splitlines():
+        if line and not line.startswith("#"):
+            yield line.split("\t")
+
+
+def parameters(text):
+    return [part.strip() for part in text.split(";") if part.strip()]
+
+
+class Function:
+    def __init__(self, library, name, result, arguments):
+        self.library, self.name, self.result, self.arguments = library, name, result, arguments
+
+    def prototype(self):
+        return f"{self.result} {self.name}({', '.join(self.arguments) or 'void'})"
+
+
+def read_functions(tables):
+    for path in (tables / "functions.tsv", tables / "functions_newer.tsv"):
+        if not path.exists():
+            continue
+        for name, result, *arguments in rows(path):
+            if name.startswith("Hccl"):
+                library = "hccl"
+            elif result == "aclnnStatus" or result in NNOPBASE_RESULTS:
+                library = "nnopbase"
+            else:
+                library = "ascendcl"
+            yield Function(library, name, result, parameters("".join(arguments)))
+
+
+def read_operators(tables):
+    for name, *arguments in rows(tables / "operators.tsv"):
+        first = parameters("".join(arguments)) + PHASE_ONE_TAIL
+        yield Function("opapi", f"{name}GetWorkspaceSize", "aclnnStatus", first)
+        yield Function("opapi", name, "aclnnStatus", PHASE_TWO)
+
+
+def constants_of(tables):
+    """C text of the enums and constants."""
+    enums, lines = {}, []
+    for _, group, name, value in rows(tables / "constants.tsv"):
+        if group in ("constant", "define"):
+            lines.append(f"#define {name} {value}")
+        else:
+            enums.setdefault(group, []).append((name, value))
+    for group, members in enums.items():
+        body = "".join(f"  {name} = {value},\n" for name, value in members)
+        lines.append(f"typedef enum {group} {{\n{body}}} {group};")
+    return "\n".join(lines)
+
+
+def header(tables, functions):
+    prototypes = "\n".join(f"{function.prototype()};" for function in functions)
+    return f"""/* Written by tools/make_acl_abi.py. CANN's C interface, without CANN's headers. */
+#ifndef MINDTORCH_BACKENDS_ASCEND_ACL_ABI_H
+#define MINDTORCH_BACKENDS_ASCEND_ACL_ABI_H
+
+#include "mindtorch/backends/ascend/abi/acl_types.h"
+
+{constants_of(tables)}
+
+#include "mindtorch/backends/ascend/abi/acl_structs.h"
+
+#ifdef __cplusplus
+extern "C" {{
+#endif
+
+{prototypes}
+
+#ifdef __cplusplus
+}}
+#endif
+
+#endif
+"""
+
+
+def unsupported(function):
+    """A weak definition: what the library's sources define themselves wins."""
+    names = [argument.split("[")[0].split()[-1].lstrip("*") for argument in function.arguments]
+    unused = "".join(f"  (void){name};\n" for name in names)
+    if function.result in ("aclError", "aclnnStatus", "HcclResult"):
+        code = {"aclError": "kNotSupported", "aclnnStatus": "kNoKernel"}.get(
+            function.result, "kHcclNotSupported"
+        )
+        call = f'sim::unsupported("{function.name}", sim::{code})'
+        answer = f"  return static_cast<{function.result}>({call});\n"
+    else:
+        answer = f'  sim::unsupported("{function.name}", sim::kNotSupported);\n'
+        if function.result != "void":
+            answer += "  return {};\n"
+    return f"__attribute__((weak)) {function.prototype()} {{\n{unused}{answer}}}\n"
+
+
+def source(includes, body):
+    lines = "".join(f'#include "{name}"\n' for name in includes)
+    return f'// Written by tools/make_acl_abi.py.\n{lines}\nextern "C" {{\n\n{body}\n}}\n'
+
+
+def write(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+
+
+def main():
+    tables, out = map(pathlib.Path, sys.argv[1:])
+    functions = [*read_functions(tables), *read_operators(tables)]
+    abi = "mindtorch/backends/ascend/acl_abi.h"
+    write(out / abi, header(tables, functions))
+    for library in LIBRARIES:
+        own = [function for function in functions if function.library == library]
+        if library == "opapi":
+            own = [f for f in own if f.name.endswith("GetWorkspaceSize")]
+        body = "\n".join(map(unsupported, own))
+        write(
+            out / "simulator" / f"{library}_symbols.cpp",
+            source([abi, "simulator/ascend/core/unsupported.h"], body),
+        )
+    execute = "\n".join(
+        f"{function.prototype()} {{\n"
+        f'  return sim::execute("{function.name}", workspace, workspaceSize, executor, stream);\n'
+        "}\n"
+        for function in functions
+        if function.library == "opapi" and not function.name.endswith("GetWorkspaceSize")
+    )
+    write(
+        out / "simulator" / "opapi_execute.cpp",
+        source([abi, "simulator/ascend/nnopbase/executor.h"], execute),
+    )
+
+
+if __name__ == "__main__":
+    main()
