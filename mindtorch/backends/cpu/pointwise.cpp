@@ -17,7 +17,7 @@ constexpr int64_t kTile = 1024;        // elements; four buffers of doubles fit 
 constexpr int64_t kGrain = 32 * 1024;  // elements a thread should get at least
 
 // Elements of a line below which a call for each costs too much.
-constexpr int64_t kShortLine = 512;
+constexpr int64_t kShortLine = 4096;
 
 bool is_16_bit_float(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
 

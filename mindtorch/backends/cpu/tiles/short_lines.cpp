@@ -38,6 +38,13 @@ void lines(const LineRun& run) {
     const T* b = reinterpret_cast<const T*>(run.inputs[1] + line * run.input_strides[1]);
     T* out = reinterpret_cast<T*>(run.out + line * run.out_stride);
     size_t at = 0;
+    for (; at + 2 * kLanes <= n; at += 2 * kLanes) {
+      const size_t next = at + kLanes;
+      const auto v0 = op(d, load<0, kSingle>(d, a, at), load<1, kSingle>(d, b, at));
+      const auto v1 = op(d, load<0, kSingle>(d, a, next), load<1, kSingle>(d, b, next));
+      hn::StoreU(v0, d, out + at);
+      hn::StoreU(v1, d, out + next);
+    }
     for (; at + kLanes <= n; at += kLanes) {
       hn::StoreU(op(d, load<0, kSingle>(d, a, at), load<1, kSingle>(d, b, at)), d, out + at);
     }
