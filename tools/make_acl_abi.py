@@ -51,6 +51,7 @@ def read_functions(tables):
                 library = "nnopbase"
             else:
                 library = "ascendcl"
+            result = "const char*" if result == "char*" else result
             yield Function(library, name, result, parameters("".join(arguments)))
 
 
@@ -90,9 +91,11 @@ def header(tables, functions):
 #ifdef __cplusplus
 extern "C" {{
 #endif
+#pragma GCC visibility push(default)
 
 {prototypes}
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }}
 #endif
@@ -103,7 +106,8 @@ extern "C" {{
 
 def unsupported(function):
     """A weak definition: what the library's sources define themselves wins."""
-    names = [argument.split("[")[0].split()[-1].lstrip("*") for argument in function.arguments]
+    named = [argument for argument in function.arguments if argument != "..."]
+    names = [argument.split("[")[0].split()[-1].lstrip("*") for argument in named]
     unused = "".join(f"  (void){name};\n" for name in names)
     if function.result in ("aclError", "aclnnStatus", "HcclResult"):
         code = {"aclError": "kNotSupported", "aclnnStatus": "kNoKernel"}.get(
