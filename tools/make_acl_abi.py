@@ -76,6 +76,15 @@ def constants_of(tables):
     return "\n".join(lines)
 
 
+def error_names(tables):
+    """The first name of every error code."""
+    names = {}
+    for _, group, name, value in rows(tables / "constants.tsv"):
+        if group in ("constant", "define") and "ERR" in name and value.isdigit():
+            names.setdefault(int(value), name)
+    return "".join(f'{{{code}, "{name}"}},\n' for code, name in sorted(names.items()) if code)
+
+
 def header(tables, functions):
     prototypes = "\n".join(f"{function.prototype()};" for function in functions)
     return f"""/* Written by tools/make_acl_abi.py. CANN's C interface, without CANN's headers. */
@@ -138,6 +147,7 @@ def main():
     functions = [*read_functions(tables), *read_operators(tables)]
     abi = "mindtorch/backends/ascend/acl_abi.h"
     write(out / abi, header(tables, functions))
+    write(out / "mindtorch/backends/ascend/acl_error_names.inc", error_names(tables))
     for library in LIBRARIES:
         own = [function for function in functions if function.library == library]
         if library == "opapi":
