@@ -6,6 +6,7 @@
 #include "arguments.h"
 #include "errors.h"
 #include "mindtorch/backends/cpu/parallel.h"
+#include "mindtorch/runtime/accelerator.h"
 #include "mindtorch/runtime/host_allocator.h"
 #include "py_tensor.h"
 #include "py_types.h"
@@ -60,10 +61,11 @@ void bind_settings(nb::module_& module) {
       nb::arg("count"), "Sets the number of threads that CPU ops use.");
   module.def("_check_device_available",
              [](nb::handle device) { check_device_available(to_device(device.ptr())); });
-  // How many devices of a kind there are; accelerators' backends will answer for theirs.
   module.def("_device_count", [](nb::handle kind) {
     const DeviceType type = to_device(kind.ptr()).type;
-    return type == DeviceType::kCpu || type == DeviceType::kMeta ? 1 : 0;
+    if (type == DeviceType::kCpu || type == DeviceType::kMeta) return 1;
+    const runtime::Accelerator* const accelerator = runtime::find_accelerator(name(type));
+    return accelerator == nullptr ? 0 : accelerator->device_count();
   });
   module.def(
       "get_default_dtype", [] { return wrap_dtype(default_dtype()); },

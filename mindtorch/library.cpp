@@ -1,8 +1,16 @@
 // The one list of definitions, backends and composites. Nothing else knows them all.
+#include "mindtorch/backends/ascend/driver.h"
 #include "mindtorch/backends/cpu/kernels/kernels.h"
 #include "mindtorch/functional/composites.h"
 #include "mindtorch/ops/definitions/definitions.h"
 #include "mindtorch/ops/registry.h"
+#include "mindtorch/runtime/accelerator.h"
+
+namespace mindtorch::runtime {
+
+void install_drivers() { register_driver(ascend::make_driver()); }
+
+}  // namespace mindtorch::runtime
 
 namespace mindtorch::ops {
 

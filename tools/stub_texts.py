@@ -170,6 +170,17 @@ def _parse_alloc_conf(text: str) -> tuple[dict[str, Any], list[str]]: ...
 
 class _DeviceUnavailableError(RuntimeError): ...
 
+class _RecordedTrace:
+    def __init__(self, entries: list[dict[str, Any]]) -> None: ...
+    def __len__(self) -> _int: ...
+    def replay(
+        self,
+        conf: str = "",
+        device_bytes: _int | None = None,
+        virtual_memory: _bool = True,
+        progress: Any = None,
+    ) -> dict[str, Any]: ...
+
 class _CachingAllocator:
     device_id: _int
     max_split_size: _int | None
@@ -234,8 +245,8 @@ from typing import Any, TypeAlias, overload
     + "".join(
         f"from mindtorch_v2 import {name} as {name}\n"
         for name in (
-            "compiler cpu cuda functional linalg nn npu random return_types serialization special "
-            "storage testing types utils version"
+            "compiler cpu cuda functional linalg memory nn npu random return_types serialization "
+            "special storage testing types utils version"
         ).split()
     )
     + _exports(

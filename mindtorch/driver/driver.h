@@ -116,6 +116,8 @@ class MT_API DeviceDriver {
   // Identity.
   virtual const char* kind() const noexcept = 0;  // "npu", "cuda": the torch.device type
   virtual int device_count() noexcept = 0;        // a broken driver means 0
+  // Why device_count() is 0, for people; empty when it is not.
+  virtual std::string unavailable_reason() noexcept { return {}; }
   virtual DeviceProperties properties(int device) = 0;
   virtual MemoryInfo memory_info(int device) = 0;
   virtual void bind_thread(int device) = 0;  // makes `device` current for this thread

@@ -115,6 +115,8 @@ Accelerator& register_driver(std::unique_ptr<driver::DeviceDriver> driver) {
 }
 
 Accelerator* find_accelerator(std::string_view kind) noexcept {
+  static std::once_flag installed;
+  std::call_once(installed, &install_drivers);
   Registry& known = registry();
   std::lock_guard lock(known.mutex);
   for (Accelerator* accelerator : known.accelerators) {

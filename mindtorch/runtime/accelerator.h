@@ -73,6 +73,9 @@ class MT_API Accelerator {
   AllocConf conf_;
 };
 
+// Registers the drivers of this build; defined in library.cpp, called before the first look-up.
+void install_drivers();
+
 // The drivers this process knows, by DeviceDriver::kind(). Never destroyed.
 MT_API Accelerator& register_driver(std::unique_ptr<driver::DeviceDriver> driver);
 MT_API Accelerator* find_accelerator(std::string_view kind) noexcept;  // null: not registered

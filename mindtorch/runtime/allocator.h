@@ -7,6 +7,7 @@ namespace mindtorch::runtime {
 struct Allocation {
   void* data = nullptr;
   size_t capacity_bytes = 0;  // at least what was asked for
+  void* block = nullptr;      // the allocator's own
 };
 
 // Where a storage gets its bytes. One object per device; outlives every storage.

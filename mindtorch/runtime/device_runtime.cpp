@@ -24,6 +24,7 @@ DeviceRuntime::DeviceRuntime(Accelerator& accelerator, int device)
       slot_(next_slot()),
       events_(driver_, device),
       memory_(driver_, device, events_, late_errors_, accelerator.alloc_conf()),
+      allocator_(*this),
       streams_(*this) {
   memory_.set_owner_calls({[this] { check_usable(); }, [this] { wait_and_release(); }});
 }

@@ -7,6 +7,7 @@
 #include "mindtorch/base/macros.h"
 #include "mindtorch/driver/driver.h"
 #include "mindtorch/runtime/caching_allocator.h"
+#include "mindtorch/runtime/device_allocator.h"
 #include "mindtorch/runtime/event_pool.h"
 #include "mindtorch/runtime/late_errors.h"
 #include "mindtorch/runtime/stream.h"
@@ -34,6 +35,7 @@ class MT_API DeviceRuntime {
   EventPool& events() noexcept { return events_; }
   LateErrors& late_errors() noexcept { return late_errors_; }
   CachingAllocator& memory() noexcept { return memory_; }
+  DeviceAllocator& allocator() noexcept { return allocator_; }  // memory(), for storages
 
   Stream default_stream() noexcept { return Stream(streams_.default_stream()); }
   // The next stream of the pool: after 32 requests of one priority the first comes again.
@@ -65,6 +67,7 @@ class MT_API DeviceRuntime {
   EventPool events_;
   LateErrors late_errors_;
   CachingAllocator memory_;
+  DeviceAllocator allocator_;
   StreamPool streams_;  // last: its deferred releases may free memory
 };
 

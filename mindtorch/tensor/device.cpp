@@ -3,6 +3,8 @@
 #include <charconv>
 
 #include "mindtorch/base/error.h"
+#include "mindtorch/runtime/accelerator.h"
+#include "mindtorch/runtime/stream.h"
 
 namespace mindtorch {
 
@@ -38,18 +40,22 @@ Device Device::parse(std::string_view text) {
            "Expected one of cpu, meta, npu, cuda device type at start of device string: ", kind);
 }
 
+Device resolve(Device device) {
+  if (device.is_cpu() || device.is_meta()) return device;
+  check_device_available(device);
+  if (device.has_index()) return device;
+  return {device.type, runtime::current_device(runtime::accelerator(name(device.type)))};
+}
+
 void check_device_available(Device device) {
-  switch (device.type) {
-    case DeviceType::kCpu:
-    case DeviceType::kMeta:
-      return;
-    case DeviceType::kNpu:
-      MT_THROW(RuntimeError, "Cannot use device ", device.str(),
-               ": this build of mindtorch has no Ascend backend. Use device='cpu'.");
-    case DeviceType::kCuda:
-      MT_THROW(RuntimeError, "Cannot use device ", device.str(),
-               ": this build of mindtorch has no CUDA backend. Use device='cpu'.");
-  }
+  if (device.is_cpu() || device.is_meta()) return;
+  runtime::Accelerator* const accelerator = runtime::find_accelerator(name(device.type));
+  MT_CHECK(accelerator != nullptr, RuntimeError, "Cannot use device ", device.str(),
+           ": this build of mindtorch has no backend for it. Use device='cpu'.");
+  const int count = accelerator->device_count();
+  MT_CHECK(count > 0, RuntimeError, "Cannot use device ", device.str(), ": ",
+           accelerator->driver().unavailable_reason(), ". Use device='cpu'.");
+  if (device.has_index()) accelerator->check_device(device.index);
 }
 
 }  // namespace mindtorch

@@ -39,6 +39,9 @@ struct Device {
   MT_API static Device parse(std::string_view text);
 };
 
+// The device itself; with no index, the current device of its kind. Throws the reason when it
+// cannot be used.
+MT_API Device resolve(Device device);
 // Throws the reason when tensors cannot be made on this device here and now.
 MT_API void check_device_available(Device device);
 

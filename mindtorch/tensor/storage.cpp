@@ -4,15 +4,20 @@
 #include <cstring>
 
 #include "mindtorch/base/error.h"
+#include "mindtorch/runtime/accelerator.h"
 #include "mindtorch/runtime/host_allocator.h"
 
 namespace mindtorch {
 namespace {
 
-runtime::Allocator* allocator_for(Device device) {
+// Null for meta. Fills in the index of an accelerator.
+runtime::Allocator* allocator_for(Device& device) {
   if (MT_LIKELY(device.is_cpu())) return &runtime::host_allocator();
-  check_device_available(device);
-  return nullptr;  // meta
+  if (device.is_meta()) return nullptr;
+  if (!device.has_index()) device = resolve(device);
+  runtime::Accelerator* const accelerator = runtime::find_accelerator(name(device.type));
+  if (MT_UNLIKELY(accelerator == nullptr)) check_device_available(device);
+  return &accelerator->runtime(device.index).allocator();
 }
 
 }  // namespace

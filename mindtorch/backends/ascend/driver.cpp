@@ -89,6 +89,8 @@ class AscendDriver final : public driver::DeviceDriver {
     return acl().aclrtGetDeviceCount(&count) == ACL_SUCCESS ? static_cast<int>(count) : 0;
   }
 
+  std::string unavailable_reason() noexcept override { return load_report().reason; }
+
   driver::DeviceProperties properties(int device) override {
     driver::DeviceProperties result;
     if (acl().aclrtGetSocName != nullptr) {

@@ -259,7 +259,7 @@ TEST_F(EagerTest, OutMustBeAbleToHoldTheResult) {
             "result type Float can't be cast to the desired output type Long");
   EXPECT_NE(failure("plus.out", {floats({1}), meta({1})}), "no error");
   EXPECT_EQ(failure("two.out", {floats({1}), floats({0}), floats({0})}),
-            "Expected out tensor to have dtype long int, but got float32 instead");
+            "Expected out tensor to have dtype long int, but got float instead");
   const Storage fixed = StorageImpl::borrow(nullptr, 0, DeviceType::kCpu, [](void*) {}, nullptr);
   EXPECT_EQ(failure("plus.out", {floats({1}), Tensor::over(fixed, DType::kFloat32, {0}, {1}, 0)}),
             "Trying to resize storage that is not resizable");
