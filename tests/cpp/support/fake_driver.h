@@ -19,17 +19,15 @@
 namespace mindtorch::test {
 
 // Every call that a test may count or make fail.
-#define FAKE_DRIVER_FUNCTIONS(X)                                                                 \
-  X(properties)                                                                                  \
-  X(memory_info)                                                                                 \
-  X(bind_thread)                                                                                 \
-  X(wait_device)                                                                                 \
-  X(allocate) X(release) X(allocate_pinned) X(release_pinned) X(copy_async) X(fill_async)        \
-      X(create_stream) X(destroy_stream) X(query_stream) X(wait_stream) X(create_event)          \
-          X(destroy_event) X(record_event) X(block_stream) X(query_event) X(wait_event)          \
-              X(elapsed_ms) X(reserve) X(unreserve) X(map) X(unmap) X(can_access) X(enable_peer) \
-                  X(disable_peer) X(capture_begin) X(capture_end) X(is_capturing) X(replay)      \
-                      X(destroy_graph)
+// clang-format off
+#define FAKE_DRIVER_FUNCTIONS(X) \
+  X(properties) X(memory_info) X(bind_thread) X(wait_device) X(allocate) X(release) \
+  X(allocate_pinned) X(release_pinned) X(copy_async) X(fill_async) X(create_stream) \
+  X(destroy_stream) X(query_stream) X(wait_stream) X(create_event) X(destroy_event) \
+  X(record_event) X(block_stream) X(query_event) X(wait_event) X(elapsed_ms) X(reserve) \
+  X(unreserve) X(map) X(unmap) X(can_access) X(enable_peer) X(disable_peer) \
+  X(capture_begin) X(capture_end) X(is_capturing) X(replay) X(destroy_graph)
+// clang-format on
 
 enum class Call : uint8_t {
 #define FAKE_DRIVER_ENUM(name) name,
