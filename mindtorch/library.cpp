@@ -1,5 +1,6 @@
 // The one list of definitions, backends and composites. Nothing else knows them all.
 #include "mindtorch/backends/ascend/driver.h"
+#include "mindtorch/backends/ascend/kernels/kernels.h"
 #include "mindtorch/backends/cpu/kernels/kernels.h"
 #include "mindtorch/functional/composites.h"
 #include "mindtorch/ops/definitions/definitions.h"
@@ -36,6 +37,7 @@ const Registry& registry() {
     define_unary(ops);
     define_views(ops);
     cpu::register_cpu(ops);
+    ascend::register_ascend(ops);
     functional::register_composites(ops);
     return ops;
   }();

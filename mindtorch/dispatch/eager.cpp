@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "mindtorch/dispatch/transfer.h"
 #include "mindtorch/dispatch/write_checks.h"
 #include "mindtorch/ops/dtype_limits.h"
 #include "mindtorch/ops/registry.h"
@@ -126,7 +127,13 @@ void run_mutation(const Op& op, Args args, Outputs& outputs) {
   const Tensor& self = args[0].tensor();
   op.check(args);
   if (!op.allows_overlap) check_no_self_overlap(self);
-  launch(op, self.device(), args, {});
+  // Only copy_ takes tensors of several devices.
+  if (const Tensor* src = op.any_device ? &args[1].tensor() : nullptr;
+      src != nullptr && src->device() != self.device() && !self.device().is_meta()) {
+    transfer(self, *src, args[2].to_bool());
+  } else {
+    launch(op, self.device(), args, {});
+  }
   self.bump_version();
   outputs.tensors.push_back(self);
 }

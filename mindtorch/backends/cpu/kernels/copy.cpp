@@ -1,5 +1,6 @@
 #include "mindtorch/backends/cpu/kernels/kernels.h"
 #include "mindtorch/backends/cpu/pointwise.h"
+#include "mindtorch/tensor/element.h"
 
 namespace mindtorch::cpu {
 namespace {
@@ -27,13 +28,7 @@ void clone(ops::Launch&, const Tensor& self, std::optional<MemoryFormat>, Tensor
 Scalar item(ops::Launch&, const Tensor& self) {
   MT_CHECK(self.numel() == 1, RuntimeError, "a Tensor with ", self.numel(),
            " elements cannot be converted to Scalar");
-  return visit_dtype(self.dtype(), [&]<typename T>() {
-    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-      return Scalar(static_cast<float>(*self.data<T>()));
-    } else {
-      return Scalar(*self.data<T>());
-    }
-  });
+  return read_element(self.data_ptr(), self.dtype());
 }
 
 }  // namespace

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "mindtorch/ops/registry.h"
+
+namespace mindtorch::ascend {
+
+void register_ascend(ops::Registry& registry);
+
+void register_copy(ops::Registry& registry);
+void register_creation(ops::Registry& registry);
+void register_matmul(ops::Registry& registry);
+void register_reduce(ops::Registry& registry);
+
+// Runs any pointwise op.
+void run_pointwise(ops::Launch& on, const ops::PointwiseCall& call, const Tensor& out);
+
+// A new tensor on the launch's device.
+Tensor make_like(const ops::Launch& on, IntList sizes, DType dtype);
+// `tensor` as this dtype on the launch's device: itself if it is, else a converted copy. A 0-dim
+// CPU tensor becomes a device tensor of its value without a wait.
+Tensor on_device(ops::Launch& on, const Tensor& tensor, DType dtype);
+
+}  // namespace mindtorch::ascend

@@ -1,0 +1,13 @@
+#include "mindtorch/backends/ascend/kernels/kernels.h"
+
+namespace mindtorch::ascend {
+
+void register_ascend(ops::Registry& registry) {
+  registry.pointwise_engine(DeviceType::kNpu, &run_pointwise);
+  register_copy(registry);
+  register_creation(registry);
+  register_matmul(registry);
+  register_reduce(registry);
+}
+
+}  // namespace mindtorch::ascend
