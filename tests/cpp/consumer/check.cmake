@@ -1,5 +1,5 @@
 # Installs the build BUILD_DIR under WORK_DIR, then configures, builds and runs the project beside
-# this script against that installation.
+# this script, and the C++ example, against that installation.
 cmake_minimum_required(VERSION 3.25)
 file(REMOVE_RECURSE ${WORK_DIR})
 function(step)
@@ -11,4 +11,5 @@ step(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${WORK_DIR}/build -G ${GEN
      -DCMAKE_MAKE_PROGRAM=${MAKE_PROGRAM} -DCMAKE_BUILD_TYPE=Release)
 step(${CMAKE_COMMAND} --build ${WORK_DIR}/build)
 step(${WORK_DIR}/build/consumer)
+step(${WORK_DIR}/build/tour)
 file(REMOVE_RECURSE ${WORK_DIR})
