@@ -36,6 +36,38 @@ void scalar_tensor(
   fill(on, out, value);
 }
 
+void arange_step(ops::Launch& on,
+                 const Scalar& start,
+                 const Scalar& end,
+                 const Scalar& step,
+                 OptionalDType,
+                 OptionalDevice,
+                 Tensor& out) {
+  if (out.numel() == 0) return;
+  call(on, MT_ACLNN(aclnnArange), typed(start, out.dtype()), typed(end, out.dtype()),
+       typed(step, out.dtype()), out);
+}
+void arange(ops::Launch& on, const Scalar& end, OptionalDType, OptionalDevice, Tensor& out) {
+  arange_step(on, Scalar(int64_t{0}), end, Scalar(int64_t{1}), {}, {}, out);
+}
+void linspace(ops::Launch& on,
+              const Scalar& start,
+              const Scalar& end,
+              int64_t steps,
+              OptionalDType,
+              OptionalDevice,
+              Tensor& out) {
+  if (out.numel() == 0) return;
+  call(on, MT_ACLNN(aclnnLinspace), typed(start, DType::kFloat64), typed(end, DType::kFloat64),
+       steps, out);
+}
+void eye_m(ops::Launch& on, int64_t n, int64_t m, OptionalDType, OptionalDevice, Tensor& out) {
+  if (out.numel() != 0) call(on, MT_ACLNN(aclnnEye), n, m, out);
+}
+void eye(ops::Launch& on, int64_t n, OptionalDType, OptionalDevice, Tensor& out) {
+  eye_m(on, n, n, {}, {}, out);
+}
+
 }  // namespace
 
 void register_creation(ops::Registry& registry) {
@@ -49,6 +81,11 @@ void register_creation(ops::Registry& registry) {
   registry.kernel<fill>(kNpu, "fill_.Scalar");
   registry.kernel<fill_from>(kNpu, "fill_.Tensor");
   registry.kernel<zero>(kNpu, "zero_");
+  registry.kernel<arange>(kNpu, "arange");
+  registry.kernel<arange_step>(kNpu, "arange.start_step");
+  registry.kernel<linspace>(kNpu, "linspace");
+  registry.kernel<eye>(kNpu, "eye");
+  registry.kernel<eye_m>(kNpu, "eye.m");
 }
 
 }  // namespace mindtorch::ascend

@@ -8,8 +8,11 @@ void register_ascend(ops::Registry& registry);
 
 void register_copy(ops::Registry& registry);
 void register_creation(ops::Registry& registry);
+void register_indexing(ops::Registry& registry);
 void register_matmul(ops::Registry& registry);
 void register_reduce(ops::Registry& registry);
+void register_shape(ops::Registry& registry);
+void register_sort(ops::Registry& registry);
 
 // Runs any pointwise op.
 void run_pointwise(ops::Launch& on, const ops::PointwiseCall& call, const Tensor& out);

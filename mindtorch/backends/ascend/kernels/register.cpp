@@ -6,8 +6,11 @@ void register_ascend(ops::Registry& registry) {
   registry.pointwise_engine(DeviceType::kNpu, &run_pointwise);
   register_copy(registry);
   register_creation(registry);
+  register_indexing(registry);
   register_matmul(registry);
   register_reduce(registry);
+  register_shape(registry);
+  register_sort(registry);
 }
 
 }  // namespace mindtorch::ascend
