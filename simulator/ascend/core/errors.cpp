@@ -5,27 +5,58 @@
 
 namespace sim {
 
-static thread_local std::string recent_message;
-static thread_local bool has_message = false;
+namespace {
+struct ThreadErrors {
+  std::string message;
+  std::string told;  // the text that aclGetRecentErrMsg returned last
+  bool pending = false;
+  int last = ACL_SUCCESS;
+  const char* function = "";
+};
+}  // namespace
+
+static ThreadErrors& errors() {
+  static thread_local ThreadErrors of_thread;
+  return of_thread;
+}
+
+void set_current_function(const char* function) { errors().function = function; }
+
+const char* current_function() { return errors().function; }
 
 int fail(int code, const std::string& text) {
-  recent_message = text;
-  has_message = true;
+  ThreadErrors& e = errors();
+  e.message = "[" + std::to_string(code) + "] ";
+  if (*e.function) e.message += std::string(e.function) + ": ";
+  e.message += text;
+  e.pending = true;
+  e.last = code;
   return code;
 }
 
+int fail_null(const char* name) {
+  return fail(ACL_ERROR_INVALID_PARAM, std::string(name) + " is null");
+}
+
 int unsupported(const char* function, int code) {
-  return fail(code, std::string(function) + " is not simulated");
+  set_current_function(function);
+  return fail(code, "not simulated");
 }
 
 const char* take_message() {
-  if (!has_message) return nullptr;
-  has_message = false;
-  static thread_local std::string told;
-  told.swap(recent_message);
-  return told.c_str();
+  ThreadErrors& e = errors();
+  if (!e.pending) return nullptr;
+  e.pending = false;
+  e.told.swap(e.message);
+  return e.told.c_str();
 }
 
-}  // namespace sim
+int last_error(bool clear) {
+  const int code = errors().last;
+  if (clear) errors().last = ACL_SUCCESS;
+  return code;
+}
 
-const char* aclGetRecentErrMsg() { return sim::take_message(); }
+void forget_errors() { errors() = {}; }
+
+}  // namespace sim

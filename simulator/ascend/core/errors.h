@@ -6,7 +6,20 @@
 
 namespace sim {
 
-// Keeps `text` as this thread's recent error message (aclGetRecentErrMsg) and returns `code`.
+// Keeps `text` as this thread's recent error message (aclGetRecentErrMsg) and `code` as its last
+// error (aclrtGetLastError), and returns `code`.
 SIM_API int fail(int code, const std::string& text);
+
+// 100000, naming the argument.
+int fail_null(const char* name);
+
+// The name of the exported function that this thread runs; set by enter_call.
+void set_current_function(const char* function);
+const char* current_function();
+
+// Of aclGetRecentErrMsg: null when nothing is pending. Clears.
+const char* take_message();
+int last_error(bool clear);
+void forget_errors();  // of the calling thread
 
 }  // namespace sim

@@ -27,9 +27,14 @@ struct Access {
 struct Task {
   std::string name;              // the function that made it: "aclnnAdd", "aclrtMemcpyAsync"
   std::vector<Access> accesses;  // everything `run` touches
-  // Runs on the stream's thread. Not 0: the device error that the next synchronising call reports.
+  // Runs on the stream's thread, once for each replay when captured. Not 0: the device error that
+  // the next synchronising call reports.
   std::function<aclError()> run;
   void* executor = nullptr;  // for reports
+  // Only moves or sets bytes: may touch host memory, and may read bytes that were never written
+  // (the destination then counts as unwritten where the source is, if `accesses` are destination
+  // and source, both whole ranges).
+  bool moves = false;
 };
 
 // Puts the task at the end of a stream's queue (null: the current context's default stream). The

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <thread>
+#include <vector>
+
+#include "simulator/ascend/core/clock.h"
+#include "simulator/ascend/core/runtime.h"
+#include "simulator/ascend/core/task.h"
+
+namespace sim {
+
+// A captured sequence of tasks. Capture order respects every dependency between the captured
+// streams, so a replay runs the tasks one after the other.
+struct Model {
+  void* handle = nullptr;
+  int32_t device = 0;
+  bool capturing = true;
+  std::vector<Task> tasks;
+};
+
+struct Capture {
+  std::shared_ptr<Model> model;
+  aclmdlRICaptureMode mode = ACL_MODEL_RI_CAPTURE_MODE_GLOBAL;
+  std::thread::id thread;
+  std::weak_ptr<Stream> origin;
+  bool invalidated = false;
+  struct Member {
+    std::weak_ptr<Stream> stream;
+    Clock clock;  // by member: which tasks come before the next one
+    uint64_t tasks = 0;
+  };
+  std::vector<Member> members;  // the first is the origin
+
+  size_t member_of(const Stream& stream);
+};
+
+// The functions below want the lock.
+
+// Stores the task instead of running it.
+aclError capture_task(Stream& stream, Task task);
+aclError capture_record(Record& record, Stream& stream);
+// The stream joins the capture of the record.
+aclError capture_wait(const Record& record, Stream& stream);
+// 107030 when a capture that this thread must respect forbids calls that wait or touch memory at
+// once.
+aclError check_not_capturing();
+// 107027, and the capture is spoiled.
+aclError fail_captured(Stream& stream);
+aclmdlRICaptureMode exchange_capture_mode(aclmdlRICaptureMode mode);
+aclError begin_capture(const std::shared_ptr<Stream>& stream, aclmdlRICaptureMode mode);
+aclError end_capture(const std::shared_ptr<Stream>& stream, aclmdlRI* model);
+aclError replay(const std::shared_ptr<Model>& model, Stream& stream);
+
+}  // namespace sim

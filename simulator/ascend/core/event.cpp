@@ -1,0 +1,70 @@
+#include "simulator/ascend/core/event.h"
+
+#include "simulator/ascend/core/capture.h"
+#include "simulator/ascend/core/checks.h"
+#include "simulator/ascend/core/errors.h"
+#include "simulator/ascend/core/stream.h"
+
+namespace sim {
+
+aclError find_event(aclrtEvent handle, std::shared_ptr<Event>& event) {
+  if (!handle) return fail_null("event");
+  event = runtime().events.find(handle);
+  if (event) return ACL_SUCCESS;
+  return fail(ACL_ERROR_RT_INVALID_HANDLE,
+              runtime().events.was(handle) ? "the event was destroyed" : "this is not an event");
+}
+
+void complete_record(Record& record, aclError error) {
+  record.complete = true;
+  record.error = error;
+  record.time_ns = now_ns();
+  record.changed.notify_all();
+}
+
+aclError record_event(Event& event, Stream& stream) {
+  if (stream.capture) {
+    event.last = std::make_shared<Record>();
+    return capture_record(*event.last, stream);
+  }
+  if (!event.last || event.last->issued) event.last = std::make_shared<Record>();
+  event.last->issued = true;
+  on_record(stream, *event.last);
+  auto work = std::make_shared<Work>();
+  work->kind = WorkKind::kRecord;
+  work->task.name = "aclrtRecordEvent";
+  work->record = event.last;
+  return issue(stream, std::move(work));
+}
+
+aclError wait_event(const std::shared_ptr<Event>& event, Stream& stream) {
+  if (!(event->flags & ACL_EVENT_SYNC)) {
+    return fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
+                "a stream can wait only for an event made with ACL_EVENT_SYNC");
+  }
+  if (!event->last) {
+    if (event->flavour != EventFlavour::kFlagged) return ACL_SUCCESS;
+    event->last = std::make_shared<Record>();
+  }
+  const std::shared_ptr<Record> record = event->last;
+  if (record->capture) return capture_wait(*record, stream);
+  if (stream.capture) {
+    stream.capture->invalidated = true;
+    return fail(ACL_ERROR_RT_CAPTURE_DEPENDENCY,
+                "a captured stream cannot wait for an event recorded outside the capture");
+  }
+  if (record->issued) {
+    on_wait(stream, *record);
+  } else {
+    stream.order_unknown = true;
+  }
+  auto work = std::make_shared<Work>();
+  work->kind = WorkKind::kWait;
+  work->task.name = "aclrtStreamWaitEvent";
+  work->record = record;
+  work->event = event;
+  ++event->pending_waits;
+  return issue(stream, std::move(work));
+}
+
+}  // namespace sim

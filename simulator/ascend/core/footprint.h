@@ -1,0 +1,15 @@
+#pragma once
+
+#include <functional>
+
+#include "simulator/ascend/core/task.h"
+
+namespace sim {
+
+// The bytes of an access as runs without gaps. `visit` may be called with runs in any order and,
+// where a view has strides of 0, more than once with the same one.
+void for_each_run(const Access& access, const std::function<void(char* begin, char* end)>& visit);
+size_t count_runs(const Access& access);
+bool is_dense(const Access& access);  // one run
+
+}  // namespace sim

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace sim {
+
+// What can be switched. Each name has an environment variable, MINDTORCH_SIM_<NAME>, and is set by
+// mtsim_set(name, value).
+struct Settings {
+  int32_t devices = 8;                     // DEVICES
+  size_t memory_bytes = size_t{64} << 30;  // MEMORY: bytes of each device; 512M and 2G also
+  std::string soc = "Ascend910B3";         // SOC
+  bool check_memory = true;                // CHECKS: all, none, or a list of memory,
+  bool check_lifetime = true;              //   lifetime, leaks, uninitialized, races
+  bool check_leaks = true;
+  bool check_uninitialized = true;
+  bool check_races = true;
+  bool abort_on_report = false;  // ABORT: 1 ends the process at the first report
+  bool print_reports = true;     // PRINT: 0 keeps reports from stderr
+  uint64_t latency_ns = 0;       // LATENCY: microseconds before each task
+  uint64_t jitter_ns = 0;        // JITTER: up to so many microseconds more
+  uint64_t seed = 0;             // SEED of the jitter
+  double slowness = 1;           // SLOWNESS: a task takes so many times longer
+  size_t log_entries = 0;        // LOG: entries of the call log's ring; 0: off
+  std::string trace;             // TRACE: file that aclFinalize writes
+  std::string faults;            // FAULTS: see faults.h
+
+  bool is_910a() const;
+  bool is_310p() const;
+  bool is_950() const;
+  uint32_t most_streams() const;
+  uint32_t most_events() const;
+};
+
+// With the runtime's lock held, or before first use.
+Settings& settings();
+// Back to the defaults and the environment.
+void read_environment();
+// False: no such name, or a value that makes no sense.
+bool set_setting(const std::string& name, const std::string& value);
+
+}  // namespace sim

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+
+namespace sim {
+
+// Where a call came from: return addresses, and what the program itself told (a Python line).
+struct Site {
+  std::array<void*, 10> frames{};
+  size_t count = 0;
+  std::string note;
+};
+
+Site call_site();
+// " at symbol (note)": the first frame outside these libraries.
+std::string describe_site(const Site& site);
+
+// Asked at the start of every call, with no lock held.
+using SiteCallback = const char* (*)();
+void set_site_callback(SiteCallback callback);
+void note_site();
+
+}  // namespace sim

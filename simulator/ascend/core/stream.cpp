@@ -1,0 +1,256 @@
+#include "simulator/ascend/core/stream.h"
+
+#include <chrono>
+#include <random>
+#include <thread>
+
+#include "simulator/ascend/core/callbacks.h"
+#include "simulator/ascend/core/capture.h"
+#include "simulator/ascend/core/checks.h"
+#include "simulator/ascend/core/errors.h"
+#include "simulator/ascend/core/event.h"
+#include "simulator/ascend/core/exception.h"
+#include "simulator/ascend/core/faults.h"
+#include "simulator/ascend/core/log.h"
+#include "simulator/ascend/core/memory.h"
+#include "simulator/ascend/core/settings.h"
+
+namespace sim {
+
+uint64_t now_ns() {
+  const auto since = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<uint64_t>(std::chrono::nanoseconds(since).count());
+}
+
+std::shared_ptr<Stream> make_stream(Context& context, uint32_t priority, uint32_t flags) {
+  auto stream = std::make_shared<Stream>();
+  stream->context = context.handle;
+  stream->device = context.device;
+  stream->id = runtime().next_stream_id++;
+  stream->priority = std::min(priority, 7U);
+  stream->flags = flags;
+  stream->lane = take_lane();
+  runtime().streams.add(stream);
+  ++runtime().devices[static_cast<size_t>(context.device)].streams;
+  return stream;
+}
+
+aclError find_stream(aclrtStream handle, std::shared_ptr<Stream>& stream) {
+  std::shared_ptr<Context> context;
+  if (const aclError code = current_context(context)) return code;
+  if (!handle) {
+    stream = context->default_stream;
+    return ACL_SUCCESS;
+  }
+  stream = runtime().streams.find(handle);
+  if (!stream) {
+    return fail(ACL_ERROR_RT_INVALID_HANDLE, runtime().streams.was(handle)
+                                                 ? "the stream was destroyed"
+                                                 : "this is not a stream");
+  }
+  if (stream->context == context->handle) return ACL_SUCCESS;
+  return fail(ACL_ERROR_RT_STREAM_CONTEXT,
+              "stream " + std::to_string(stream->id) + " belongs to another context (device " +
+                  std::to_string(stream->device) + ") than this thread's (device " +
+                  std::to_string(context->device) + ")");
+}
+
+static uint64_t finished(const Stream& stream) { return stream.issued - stream.queue.size(); }
+
+// What is dropped must not leave anybody waiting.
+static void drop(Work& work, aclError code) {
+  if (work.kind == WorkKind::kRun) on_done(work, /*ran=*/false);
+  if (work.kind == WorkKind::kRecord) complete_record(*work.record, code);
+  if (work.kind == WorkKind::kWait) --work.event->pending_waits;
+}
+
+void abort_stream(Stream& stream, aclError code) {
+  const size_t keep = stream.running ? 1 : 0;
+  while (stream.queue.size() > keep) {
+    drop(*stream.queue.back(), code);
+    stream.queue.pop_back();
+  }
+  if (keep) stream.queue.front()->cancelled = true;
+  if (stream.waiting_for) stream.waiting_for->changed.notify_all();
+  if (stream.calling) stream.calling->changed.notify_all();
+  stream.wake.notify_all();
+  stream.progress.notify_all();
+}
+
+void wait_for_worker(Lock& lock, Stream& stream) {
+  stream.progress.wait(lock, [&] { return !stream.has_worker; });
+}
+
+void destroy_stream(Lock& lock, const std::shared_ptr<Stream>& stream, bool wait) {
+  Runtime& r = runtime();
+  if (!r.streams.find(stream->handle)) return;
+  r.streams.remove(stream->handle);
+  --r.devices[static_cast<size_t>(stream->device)].streams;
+  if (stream->capture) stream->capture->invalidated = true;
+  if (wait) wait_stream(lock, *stream, -1);
+  abort_stream(*stream, ACL_ERROR_RT_STREAM_ABORT);
+  stream->stopping = true;
+  stream->wake.notify_all();
+  on_host_sync(stream->clock);
+  give_lane(stream->lane);
+}
+
+static void fail_task(Stream& stream, const Work& work, aclError code, const std::string& text) {
+  Runtime& r = runtime();
+  if (stream.error == ACL_SUCCESS) {
+    stream.error = code;
+    stream.error_text = work.task.name + " failed on device " + std::to_string(stream.device) +
+                        ", stream " + std::to_string(stream.id) + (text.empty() ? "" : ": " + text);
+  }
+  if (stream.failure_mode == ACL_STOP_ON_FAILURE) {
+    if (const auto context = r.contexts.find(stream.context)) context->failure = code;
+  }
+}
+
+static aclError run_task(Lock& lock, Stream& stream, Work& work, std::mt19937_64& random) {
+  const TaskFault fault = fault_of_task(work.task.name, stream.id);
+  if (fault.hang) stream.hung = true;
+  stream.wake.wait(lock, [&] { return !stream.hung || work.cancelled || stream.stopping; });
+  const auto context = runtime().contexts.find(stream.context);
+  if (work.cancelled || (context && context->failure)) return ACL_SUCCESS;
+
+  const Settings& s = settings();
+  uint64_t delay_ns = s.latency_ns;
+  if (s.jitter_ns) delay_ns += random() % (s.jitter_ns + 1);
+  const double slowness = s.slowness;
+  on_start(work);
+  if (work.poison) return work.poison;
+  if (fault.code) {
+    work.poison_text = "a fault was set";
+    return fault.code;
+  }
+  const bool logged = log_is_on();
+  lock.unlock();
+  if (delay_ns) std::this_thread::sleep_for(std::chrono::nanoseconds(delay_ns));
+  const uint64_t start = logged || slowness > 1 ? now_ns() : 0;
+  const aclError code = work.task.run ? work.task.run() : ACL_SUCCESS;
+  if (slowness > 1) {
+    const auto took = static_cast<double>(now_ns() - start);
+    std::this_thread::sleep_for(std::chrono::duration<double, std::nano>(took * (slowness - 1)));
+  }
+  if (logged) log_task(work.task.name, stream.device, stream.id, start, now_ns(), code);
+  work.task.run = nullptr;  // what it holds may call back into us when it goes
+  lock.lock();
+  return code;
+}
+
+static void perform(Lock& lock, Stream& stream, Work& work, std::mt19937_64& random) {
+  if (work.kind == WorkKind::kRecord) {
+    complete_record(*work.record, stream.error);
+  } else if (work.kind == WorkKind::kWait) {
+    stream.waiting_for = work.record;
+    work.record->changed.wait(lock, [&] { return work.record->complete || work.cancelled; });
+    stream.waiting_for = nullptr;
+    --work.event->pending_waits;
+  } else if (work.kind == WorkKind::kReport) {
+    stream.calling = work.callback;
+    deliver(lock, stream, work);
+    stream.calling = nullptr;
+  } else {
+    const aclError code = run_task(lock, stream, work, random);
+    on_done(work, code == ACL_SUCCESS && !work.cancelled);
+    if (code) {
+      fail_task(stream, work, code, work.poison_text);
+      tell_exception(lock, stream, code);
+    }
+  }
+}
+
+static void work_loop(const std::shared_ptr<Stream>& stream) {
+  Lock lock(runtime().mutex);
+  std::mt19937_64 random(settings().seed * 1000003 + static_cast<uint64_t>(stream->id));
+  while (true) {
+    stream->wake.wait(lock, [&] { return stream->stopping || !stream->queue.empty(); });
+    if (stream->queue.empty()) break;
+    const std::shared_ptr<Work> work = stream->queue.front();
+    stream->running = true;
+    perform(lock, *stream, *work, random);
+    stream->running = false;
+    stream->queue.pop_front();
+    stream->progress.notify_all();
+  }
+  stream->has_worker = false;
+  stream->progress.notify_all();
+}
+
+aclError issue(Stream& stream, std::shared_ptr<Work> work) {
+  const auto context = runtime().contexts.find(stream.context);
+  if (context && context->failure) {
+    return fail(context->failure, "a stream of this context stopped on a failure");
+  }
+  work->stream_id = stream.id;
+  if (work->kind == WorkKind::kRun) on_issue(stream, *work);
+  stream.queue.push_back(std::move(work));
+  ++stream.issued;
+  if (!stream.has_worker) {
+    stream.has_worker = true;
+    std::thread([own = stream.shared_from_this()] { work_loop(own); }).detach();
+  }
+  stream.wake.notify_one();
+  return ACL_SUCCESS;
+}
+
+bool wait_stream(Lock& lock, Stream& stream, int64_t timeout_ms) {
+  const uint64_t target = stream.issued;
+  const Clock clock = stream.clock;
+  const auto reached = [&] { return finished(stream) >= target; };
+  if (timeout_ms < 0) {
+    stream.progress.wait(lock, reached);
+  } else if (!stream.progress.wait_for(lock, std::chrono::milliseconds(timeout_ms), reached)) {
+    return false;
+  }
+  on_host_sync(clock);
+  return true;
+}
+
+aclError take_error(Stream& stream) {
+  if (stream.error == ACL_SUCCESS) return ACL_SUCCESS;
+  const aclError code = fail(stream.error, stream.error_text);
+  stream.error = ACL_SUCCESS;
+  stream.error_text.clear();
+  return code;
+}
+
+aclError synchronize_stream(Lock& lock, Stream& stream, int64_t timeout_ms) {
+  if (stream.capture) return fail_captured(stream);
+  if (!wait_stream(lock, stream, timeout_ms)) {
+    return fail(ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, "stream " + std::to_string(stream.id) +
+                                                      " is not done after " +
+                                                      std::to_string(timeout_ms) + " ms");
+  }
+  return take_error(stream);
+}
+
+aclError synchronize_device(Lock& lock, int32_t device, int64_t timeout_ms) {
+  std::vector<std::shared_ptr<Stream>> own;
+  for (const auto& [_, stream] : runtime().streams) {
+    if (stream->device != device) continue;
+    if (stream->capture) return fail_captured(*stream);
+    own.push_back(stream);
+  }
+  const uint64_t deadline =
+      now_ns() + static_cast<uint64_t>(std::max<int64_t>(timeout_ms, 0)) * 1000000;
+  aclError first = ACL_SUCCESS;
+  for (const auto& stream : own) {
+    int64_t left = -1;
+    if (timeout_ms >= 0) {
+      const uint64_t now = now_ns();
+      left = now < deadline ? static_cast<int64_t>((deadline - now + 999999) / 1000000) : 0;
+    }
+    if (!wait_stream(lock, *stream, left)) {
+      return fail(ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, "device " + std::to_string(device) +
+                                                        " is not done after " +
+                                                        std::to_string(timeout_ms) + " ms");
+    }
+    const aclError code = take_error(*stream);
+    if (!first) first = code;
+  }
+  return first;
+}
+
+}  // namespace sim

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "simulator/ascend/core/clock.h"
+#include "simulator/ascend/core/runtime.h"
+#include "simulator/ascend/core/site.h"
+#include "simulator/ascend/core/task.h"
+
+namespace sim {
+
+struct Block;
+struct Record;
+
+enum class WorkKind { kRun, kRecord, kWait, kReport };
+
+// A callback that a subscribed thread runs.
+struct Callback {
+  aclrtCallback function = nullptr;
+  void* argument = nullptr;
+  bool block = false;
+  bool done = false;
+  bool dropped = false;
+  Clock clock;  // of the work before it
+  std::condition_variable changed;
+};
+
+// One entry of a stream's queue.
+struct Work {
+  WorkKind kind = WorkKind::kRun;
+  Task task;
+  std::shared_ptr<Record> record;      // kRecord, kWait
+  std::shared_ptr<Callback> callback;  // kReport
+  std::shared_ptr<Event> event;        // kWait: whose waiters are counted
+  int32_t stream_id = 0;
+  bool cancelled = false;         // the stream was aborted while this was at work
+  aclError poison = ACL_SUCCESS;  // a check found the task unfit to run: what it answers instead
+  std::string poison_text;
+  std::vector<std::shared_ptr<Block>> blocks;  // of each access, or null; kept until it is done
+  Site site;                                   // return addresses at the launch
+};
+
+struct Stream : std::enable_shared_from_this<Stream> {
+  void* handle = nullptr;
+  void* context = nullptr;
+  int32_t id = 0;
+  int32_t device = 0;
+  uint32_t priority = 0;
+  uint32_t flags = 0;
+  bool is_default = false;
+
+  std::deque<std::shared_ptr<Work>> queue;  // the front one may be running
+  bool running = false;
+  uint64_t issued = 0;
+  std::condition_variable wake;      // of the worker
+  std::condition_variable progress;  // the queue shrank, or the worker ended
+  bool has_worker = false;
+  bool stopping = false;
+  bool hung = false;                    // by a fault, until released
+  std::shared_ptr<Record> waiting_for;  // what the worker waits for
+  std::shared_ptr<Callback> calling;
+
+  aclError error = ACL_SUCCESS;  // of a task, not yet reported
+  std::string error_text;
+  uint64_t failure_mode = ACL_CONTINUE_ON_FAILURE;
+  bool failure_mode_set = false;
+  uint32_t overflow_switch = 0;
+  uint64_t report_thread = 0;     // subscribed by aclrtSubscribeReport
+  uint64_t host_func_thread = 0;  // subscribed by aclrtSubscribeHostFunc
+
+  std::shared_ptr<Capture> capture;
+  size_t lane = 0;             // of the clocks
+  Clock clock;                 // after what was issued last
+  bool order_unknown = false;  // waits for an event that was recorded later: not checked for races
+};
+
+// The functions below want the lock.
+
+std::shared_ptr<Stream> make_stream(Context& context, uint32_t priority, uint32_t flags);
+// The stream of a handle, for the calling thread: null is the context's default stream. 107002,
+// 107003 (another context), 107017 (destroyed or never made).
+aclError find_stream(aclrtStream handle, std::shared_ptr<Stream>& stream);
+// With `wait` after everything issued has run; without, drops what has not started.
+void destroy_stream(Lock& lock, const std::shared_ptr<Stream>& stream, bool wait);
+void wait_for_worker(Lock& lock, Stream& stream);
+// Drops what has not started; waiters get `code`.
+void abort_stream(Stream& stream, aclError code);
+
+// Appends to the queue.
+aclError issue(Stream& stream, std::shared_ptr<Work> work);
+
+// Waits until everything issued so far is done. Milliseconds; -1: for ever. False: timed out.
+bool wait_stream(Lock& lock, Stream& stream, int64_t timeout_ms);
+// Reports and clears the stream's error, as a synchronising call does.
+aclError take_error(Stream& stream);
+aclError synchronize_stream(Lock& lock, Stream& stream, int64_t timeout_ms);
+// Of every stream of the device.
+aclError synchronize_device(Lock& lock, int32_t device, int64_t timeout_ms);
+
+uint64_t now_ns();
+
+}  // namespace sim
