@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "simulator/ascend/core/task.h"
+#include "simulator/ascend/nnopbase/objects.h"
+#include "simulator/ascend/nnopbase/view.h"
+
+namespace sim {
+
+inline constexpr aclnnStatus kNullPointer = 161001;
+inline constexpr aclnnStatus kInvalid = 161002;
+inline constexpr aclnnStatus kRuntimeError = 361001;
+inline constexpr aclnnStatus kInner = 561000;
+inline constexpr aclnnStatus kInnerNull = 561103;
+
+class Launch;
+
+// The same text, at an address that stays valid for ever.
+SIM_API const char* lasting(const std::string& text);
+
+// One tensor of an op between the phases: described when planned, addressed when run.
+struct Slot {
+  View view;  // `data` stays null
+  const aclTensor* tensor = nullptr;
+  const char* name = "";  // lives for ever
+  bool read = false;
+  bool write = false;
+  size_t parameter = 0;    // place among the op's inputs (or outputs), a list counting as one
+  size_t member = 0;       // place in its list
+  int64_t packed_at = -1;  // where in the workspace a contiguous copy goes; -1: none is made
+};
+
+// What phase one found out.
+struct Plan {
+  const char* op = "";
+  std::deque<Slot> slots;
+  std::vector<std::pair<const void*, uint64_t>> objects;  // that must live until phase two
+  std::vector<const char*> object_names;
+  uint64_t workspace_bytes = 0;
+  std::function<void(Launch&)> body;  // none: nothing to do
+};
+
+// A failure on the device: what the next synchronising call reports.
+struct DeviceFault {
+  aclError code;
+  std::string text;
+};
+
+// The op as it runs on the stream's thread: every slot with its address.
+class SIM_API Launch {
+ public:
+  Launch(std::shared_ptr<const Plan> plan, char* workspace);
+  const View& operator[](size_t slot) const { return views_[slot]; }
+  char* workspace(uint64_t at) const { return workspace_ + at; }
+  // Tells the true shape of an output whose size depends on data.
+  void set_shape(size_t slot, const Shape& shape) const;
+  aclError run();
+  std::vector<Access> accesses() const;
+
+ private:
+  std::shared_ptr<const Plan> plan_;
+  char* workspace_;
+  std::vector<View> views_;    // what the body sees
+  std::vector<View> sources_;  // where the caller's elements are
+};
+
+// A new one-shot executor.
+SIM_API aclOpExecutor* make_executor(std::shared_ptr<Plan> plan);
+
+// Phase two of every op.
+SIM_API aclnnStatus execute(const char* op,
+                            void* workspace,
+                            uint64_t workspace_size,
+                            aclOpExecutor* executor,
+                            aclrtStream stream);
+
+}  // namespace sim

@@ -1,0 +1,250 @@
+#include "simulator/ascend/nnopbase/planner.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "simulator/ascend/core/errors.h"
+
+namespace sim {
+namespace {
+
+constexpr int64_t kMaxRank = 8;
+constexpr uint64_t kWorkspaceAlignment = 512;
+
+}  // namespace
+
+bool has_bfloat16() {
+  const char* const soc = aclrtGetSocName();
+  if (soc == nullptr) return true;
+  const std::string name = soc;
+  for (const char* const old :
+       {"Ascend910A", "Ascend910ProA", "Ascend910PremiumA", "Ascend910ProB"}) {
+    if (name == old) return false;
+  }
+  return name != "Ascend910B" && name.rfind("Ascend310", 0) != 0;
+}
+
+void Planner::remember(const void* object, const char* name) {
+  const uint64_t id = object_id(object);
+  check(id != 0, std::string(name) + " was destroyed before");
+  plan_->objects.emplace_back(object, id);
+  plan_->object_names.push_back(name);
+}
+
+size_t Planner::next_parameter(Role role) {
+  const size_t parameter = role == Role::kOutput ? outputs_ : inputs_;
+  if (role != Role::kOutput) ++inputs_;
+  if (role != Role::kInput) ++outputs_;
+  return parameter;
+}
+
+Operand Planner::add(const aclTensor* tensor, const char* literal, Types types, Role role) {
+  const std::string name = literal;
+  if (tensor == nullptr) throw Rejected{kNullPointer, name + " is null"};
+  remember(tensor, literal);
+  check(contains(types, tensor->dtype),
+        name + " has dtype " + dtype_name(tensor->dtype) + ", supported are " + type_names(types));
+  check(tensor->dtype != ACL_BF16 || has_bfloat16(), name +
+                                                         " has dtype BFLOAT16, which this SoC "
+                                                         "does not support");
+  check(tensor->shape.size() <= kMaxRank,
+        name + " has " + std::to_string(tensor->shape.size()) + " dimensions, more than 8");
+  Slot slot;
+  slot.view = View{nullptr, tensor->dtype, tensor->shape, tensor->strides};
+  slot.tensor = tensor;
+  slot.name = literal;
+  slot.read = role != Role::kOutput;
+  slot.write = role != Role::kInput;
+  plan_->slots.push_back(std::move(slot));
+  return {static_cast<int64_t>(plan_->slots.size()) - 1, &plan_->slots.back().view};
+}
+
+void Planner::pack(const Operand& operand) {
+  if (operand.view->contiguous()) return;
+  const int64_t bytes = operand.numel() * operand.view->item();
+  plan_->slots[static_cast<size_t>(operand.slot)].packed_at =
+      static_cast<int64_t>(workspace(bytes));
+}
+
+Operand Planner::input(const aclTensor* tensor, const char* name, Types types) {
+  const Operand operand = strided_input(tensor, name, types);
+  pack(operand);
+  return operand;
+}
+
+Operand Planner::strided_input(const aclTensor* tensor, const char* name, Types types) {
+  const Operand operand = add(tensor, name, types, Role::kInput);
+  plan_->slots.back().parameter = next_parameter(Role::kInput);
+  return operand;
+}
+
+Operand Planner::optional(const aclTensor* tensor, const char* name, Types types) {
+  if (tensor != nullptr) return input(tensor, name, types);
+  next_parameter(Role::kInput);
+  return {};
+}
+
+Operand Planner::output(const aclTensor* tensor, const char* name, Types types) {
+  const Operand operand = add(tensor, name, types, Role::kOutput);
+  plan_->slots.back().parameter = next_parameter(Role::kOutput);
+  return operand;
+}
+
+Operand Planner::optional_output(const aclTensor* tensor, const char* name, Types types) {
+  if (tensor != nullptr) return output(tensor, name, types);
+  next_parameter(Role::kOutput);
+  return {};
+}
+
+Operand Planner::inout(const aclTensor* tensor, const char* name, Types types) {
+  const Operand operand = add(tensor, name, types, Role::kInout);
+  plan_->slots.back().parameter = next_parameter(Role::kInout);
+  return operand;
+}
+
+std::vector<Operand> Planner::members(const aclTensorList* list,
+                                      const char* name,
+                                      Types types,
+                                      Role role) {
+  if (list == nullptr) throw Rejected{kNullPointer, std::string(name) + " is null"};
+  remember(list, name);
+  const size_t parameter = next_parameter(role);
+  std::vector<Operand> operands;
+  for (size_t i = 0; i < list->tensors.size(); ++i) {
+    const char* const member = lasting(std::string(name) + "[" + std::to_string(i) + "]");
+    operands.push_back(add(list->tensors[i], member, types, role));
+    plan_->slots.back().parameter = parameter;
+    plan_->slots.back().member = i;
+    if (role == Role::kInput) pack(operands.back());
+  }
+  return operands;
+}
+
+std::vector<Operand> Planner::inputs(const aclTensorList* list, const char* name, Types types) {
+  return members(list, name, types, Role::kInput);
+}
+std::vector<Operand> Planner::outputs(const aclTensorList* list, const char* name, Types types) {
+  return members(list, name, types, Role::kOutput);
+}
+std::vector<Operand> Planner::inouts(const aclTensorList* list, const char* name, Types types) {
+  return members(list, name, types, Role::kInout);
+}
+
+const aclScalar& Planner::scalar(const aclScalar* scalar, const char* name) {
+  if (scalar == nullptr) throw Rejected{kNullPointer, std::string(name) + " is null"};
+  remember(scalar, name);
+  return *scalar;
+}
+
+const std::vector<int64_t>& Planner::array(const aclIntArray* array, const char* name) {
+  if (array == nullptr) throw Rejected{kNullPointer, std::string(name) + " is null"};
+  remember(array, name);
+  return array->values;
+}
+
+const std::vector<char>& Planner::array(const aclBoolArray* array, const char* name) {
+  if (array == nullptr) throw Rejected{kNullPointer, std::string(name) + " is null"};
+  remember(array, name);
+  return array->values;
+}
+
+std::string Planner::text(const char* text, const char* name) {
+  if (text == nullptr) throw Rejected{kNullPointer, std::string(name) + " is null"};
+  return text;
+}
+
+void Planner::check(bool ok, const std::string& text) const {
+  if (!ok) throw Rejected{kInvalid, text};
+}
+
+std::string Planner::name(const Operand& operand) const {
+  return plan_->slots[static_cast<size_t>(operand.slot)].name;
+}
+
+void Planner::check_shape(const Operand& operand, const Shape& expected) const {
+  if (operand.shape() == expected) return;
+  throw Rejected{kInvalid, name(operand) + " has shape " + shape_text(operand.shape()) +
+                               ", expected is " + shape_text(expected)};
+}
+
+void Planner::check_rank(const Operand& operand, int64_t least, int64_t most) const {
+  if (operand.rank() >= least && operand.rank() <= most) return;
+  throw Rejected{kInvalid, name(operand) + " has " + std::to_string(operand.rank()) +
+                               " dimensions, expected are " + std::to_string(least) +
+                               (least == most ? "" : " to " + std::to_string(most))};
+}
+
+void Planner::check_cast(DType from, const Operand& to) const {
+  check(castable(from, to.dtype()), name(to) + " has dtype " + dtype_name(to.dtype()) +
+                                        ", to which the result's dtype " + dtype_name(from) +
+                                        " cannot be cast");
+}
+
+int64_t Planner::dim(int64_t dim, int64_t rank, const char* name) const {
+  const int64_t limit = std::max<int64_t>(rank, 1);
+  check(dim >= -limit && dim < limit, std::string(name) + " is " + std::to_string(dim) +
+                                          ", expected is a value in [" + std::to_string(-limit) +
+                                          ", " + std::to_string(limit - 1) + "]");
+  return dim < 0 ? dim + limit : dim;
+}
+
+Shape Planner::broadcast(const Shape& a, const Shape& b, const char* names) const {
+  Shape result(std::max(a.size(), b.size()), 1);
+  for (size_t i = 0; i < result.size(); ++i) {
+    const int64_t x = i < a.size() ? a[a.size() - 1 - i] : 1;
+    const int64_t y = i < b.size() ? b[b.size() - 1 - i] : 1;
+    check(x == y || x == 1 || y == 1, std::string(names) + " have shapes " + shape_text(a) +
+                                          " and " + shape_text(b) + ", which do not broadcast");
+    result[result.size() - 1 - i] = x == 1 ? y : x;
+  }
+  return result;
+}
+
+DType Planner::promoted(const Operand& a, const Operand& b) const {
+  const DType dtype = promote(a.dtype(), b.dtype());
+  check(dtype != ACL_DT_UNDEFINED, name(a) + " and " + name(b) + " have dtypes " +
+                                       dtype_name(a.dtype()) + " and " + dtype_name(b.dtype()) +
+                                       ", which do not promote");
+  return dtype;
+}
+
+uint64_t Planner::workspace(int64_t bytes) {
+  const uint64_t at = plan_->workspace_bytes;
+  const uint64_t rounded =
+      (static_cast<uint64_t>(std::max<int64_t>(bytes, 1)) + kWorkspaceAlignment - 1) /
+      kWorkspaceAlignment * kWorkspaceAlignment;
+  plan_->workspace_bytes += rounded;
+  return at;
+}
+
+void Planner::run(std::function<void(Launch&)> body) { plan_->body = std::move(body); }
+
+aclnnStatus plan(const char* op,
+                 uint64_t* workspace_size,
+                 aclOpExecutor** executor,
+                 const std::function<void(Planner&)>& describe) {
+  const char* const name = lasting(std::string(op) + "GetWorkspaceSize");
+  if (const aclError error = enter_call(name)) return error;
+  const std::string function = name;
+  auto planned = std::make_shared<Plan>();
+  planned->op = op;
+  Planner planner;
+  planner.plan_ = planned.get();
+  try {
+    describe(planner);
+  } catch (const Rejected& rejected) {
+    return fail(rejected.status, function + ": " + rejected.text + ".");
+  }
+  if (workspace_size == nullptr || executor == nullptr) {
+    return fail(kNullPointer, function + ": workspaceSize or executor is null.");
+  }
+  if (!planned->body) {  // nothing to do: the copies of inputs are not needed either
+    planned->workspace_bytes = 0;
+    for (Slot& slot : planned->slots) slot.packed_at = -1;
+  }
+  *workspace_size = planned->workspace_bytes;
+  *executor = make_executor(std::move(planned));
+  return 0;
+}
+
+}  // namespace sim

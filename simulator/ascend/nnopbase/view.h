@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "simulator/ascend/nnopbase/dtype.h"
+
+namespace sim {
+
+using Shape = std::vector<int64_t>;
+
+SIM_API int64_t count(const Shape& shape);
+
+// Elements in memory, addressed by strides. Does not own them.
+struct SIM_API View {
+  char* data = nullptr;
+  DType dtype = ACL_DT_UNDEFINED;
+  Shape shape;
+  Shape strides;  // in elements
+
+  int64_t rank() const { return static_cast<int64_t>(shape.size()); }
+  int64_t numel() const { return count(shape); }
+  int64_t item() const { return static_cast<int64_t>(item_bytes(dtype)); }
+  bool contiguous() const;
+  int64_t size(int64_t dim) const { return shape[static_cast<size_t>(dim)]; }
+  int64_t stride(int64_t dim) const { return strides[static_cast<size_t>(dim)]; }
+
+  // Bytes from `data` to the element with this number in row-major order.
+  int64_t offset_of(int64_t index) const;
+
+  // Views of the same bytes. `expand` broadcasts to `to`, which must fit.
+  View expand(const Shape& to) const;
+  View permute(const std::vector<int64_t>& dims) const;
+  View slice(int64_t dim, int64_t start, int64_t length, int64_t step = 1) const;
+  View select(int64_t dim, int64_t index) const;
+  View unsqueeze(int64_t dim) const;
+  View flip(int64_t dim) const;
+  // `dim` last, the others in order.
+  View with_last(int64_t dim) const;
+  // Another shape over the same contiguous bytes.
+  View reshape(const Shape& to) const;
+};
+
+SIM_API View contiguous_view(void* data, DType dtype, const Shape& shape);
+
+// Walks the elements of a view in row-major order.
+class SIM_API Cursor {
+ public:
+  explicit Cursor(const View& view, int64_t first = 0);
+  char* get() const { return at_; }
+  void next();
+  // How many elements follow at one stride (`step` bytes), this one included.
+  int64_t run() const { return rank_ == 0 ? 1 : view_->shape[rank_ - 1] - index_[rank_ - 1]; }
+  int64_t step() const { return rank_ == 0 ? 0 : view_->strides[rank_ - 1] * item_; }
+  // Steps over `n` elements, at most run().
+  void advance(int64_t n);
+
+ private:
+  void carry();
+
+  const View* view_;
+  size_t rank_;
+  int64_t item_;
+  Shape index_;
+  char* at_;
+};
+
+// Copies between views of one shape and one dtype.
+SIM_API void copy_elements(const View& to, const View& from);
+
+}  // namespace sim
