@@ -224,7 +224,7 @@ OPS = {
     "aclnnInplaceDiv": tensors(
         "aclnnInplaceDiv", divide, (*FLOATING, *COMPLEX), division=True, in_place=True
     ),
-    "aclnnDivs": scalars("aclnnDivs", divide, ALL, division=True),
+    "aclnnDivs": scalars("aclnnDivs", divide, NO_BOOL, division=True),
     "aclnnInplaceDivs": scalars(
         "aclnnInplaceDivs", divide, (*FLOATING, *COMPLEX), division=True, in_place=True
     ),
