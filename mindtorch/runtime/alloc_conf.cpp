@@ -70,8 +70,9 @@ bool parse_division_list(std::string_view list, std::array<uint32_t, 16>& table)
     result[entry] = value;
     next = entry + 1;
   }
+  if (next == 0 && result[0] == 0) return false;
   table = result;
-  return next > 0 || result[0] > 0;
+  return true;
 }
 
 std::optional<Value> set_divisions(std::string_view text, AllocConf& conf) {
@@ -253,7 +254,10 @@ std::string AllocConf::environment_text() {
   for (const char* variable : {"MINDTORCH_NPU_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF",
                                "PYTORCH_NPU_ALLOC_CONF", "PYTORCH_ALLOC_CONF"}) {
     const char* const text = std::getenv(variable);
-    if (text != nullptr && *text != '\0') return text;
+    if (text == nullptr || *text == '\0') continue;
+    std::string result = text;  // names and values are ASCII; what is not may be no text at all
+    std::ranges::replace_if(result, [](char c) { return static_cast<signed char>(c) < 0; }, '?');
+    return result;
   }
   return "";
 }

@@ -41,14 +41,29 @@ Block* CachingAllocator::allocate_slowly(Request& request) {
     if (release_available(request)) {
       if (Block* block = grow(request)) return block;
     }
-    if (Block* block = reclaim_and_allocate(request)) return block;
-    // Something above may hold memory it does not need: deferred work, unreachable tensors.
-    if (hooks().on_memory_pressure()) {
-      if (Block* block = take(request)) return block;
+    // Something above may hold memory it does not need: deferred work, unreachable tensors. Others
+    // may have freed something since it was last looked for; a few times is enough of that.
+    constexpr int kRounds = 4;
+    for (int round = 0; round < kRounds; ++round) {
+      const int64_t freed = blocks_freed();
       if (Block* block = reclaim_and_allocate(request)) return block;
+      if (!hooks().on_memory_pressure() && blocks_freed() == freed) break;
+      if (Block* block = take(request)) return block;
     }
   }
   throw_out_of_memory(request);
+}
+
+int64_t CachingAllocator::blocks_freed() {
+  int64_t freed = 0;
+  with_all_arenas_locked([&freed](const auto& arenas) {
+    for (const auto& arena : arenas) {
+      for (const StatPairs& pool : arena->stats().freed) {
+        freed += pool[static_cast<int>(Metric::kAllocation)];
+      }
+    }
+  });
+  return freed;
 }
 
 // Waits for the device, so that everything freed is free; then the cache, then the driver again.
@@ -131,8 +146,16 @@ Block* CachingAllocator::grow_segment(Request& request) {
   }
   Arena& arena = *request.arena;
   arena.lock();
+  Segment* segment = nullptr;
+  try {
+    segment = arena.add_segment(data, bytes, request.pool);
+  } catch (...) {
+    arena.unlock();
+    driver_.release(device_, data);
+    unreserve(bytes);
+    throw;
+  }
   trace(TraceAction::kSegmentAlloc, data, bytes, arena, request.context);
-  Segment* segment = arena.add_segment(data, bytes, request.pool, false);
   segment->context = request.context;
   count_segment(*segment, 1);
   Block* block = arena.claim(segment->first, request.size, request.requested);
@@ -146,15 +169,14 @@ void CachingAllocator::adopt(
     void* data, size_t bytes, size_t requested, PoolKind pool, driver::StreamHandle stream) {
   MT_CHECK(data != nullptr && bytes > 0, ValueError, "a cached block needs an address and a size");
   Arena& arena = arena_for(stream);
-  arena.lock();
-  Segment* segment = arena.add_segment(static_cast<char*>(data), bytes, pool, false);
+  const std::lock_guard lock(arena);
+  Segment* segment = arena.add_segment(static_cast<char*>(data), bytes, pool);
   count_segment(*segment, 1);
   segment->first->requested = requested;
   arena.make_available(segment->first);
-  leave(arena);
 }
 
-void CachingAllocator::count_segment(const Segment& segment, int sign) {
+void CachingAllocator::count_segment(Segment& segment, int sign) {
   const auto pool = static_cast<size_t>(segment.pool);
   const int64_t bytes = sign * static_cast<int64_t>(segment.size);
   std::lock_guard lock(counters_mutex_);
@@ -162,7 +184,8 @@ void CachingAllocator::count_segment(const Segment& segment, int sign) {
     counters_.metrics[static_cast<size_t>(Metric::kSegment)][p].add(sign);
     counters_.metrics[static_cast<size_t>(Metric::kReservedBytes)][p].add(bytes);
   }
-  if (segment.size >= conf_.max_split_size) counters_.oversize_segments.add(sign);
+  if (sign > 0) segment.oversize = segment.size >= conf_.max_split_size;
+  if (segment.oversize) counters_.oversize_segments.add(sign);
   ++(sign > 0 ? counters_.num_device_alloc : counters_.num_device_free);
 }
 
@@ -350,10 +373,12 @@ Block* CachingAllocator::borrow_from_idle_streams(Request& request) {
     return &arena != request.arena && arena.owner() == request.arena->owner();
   };
   for (Arena* arena : arenas(eligible)) {
+    if (!driver_.query_stream(device_, arena->stream())) continue;
     Request other = request;
     other.arena = arena;
     Block* block = take(other);
     if (block == nullptr) continue;
+    // Asked again: the block may have been freed, by work that still runs, since the first time.
     bool idle = false;
     try {
       idle = driver_.query_stream(device_, arena->stream());

@@ -220,7 +220,7 @@ void Arena::remove_free(Block* block) noexcept {
   index_[static_cast<int>(segment->pool)].remove(block);
 }
 
-Segment* Arena::add_segment(char* data, size_t size, PoolKind pool, bool expandable) {
+Segment* Arena::add_segment(char* data, size_t size, PoolKind pool, size_t page) {
   auto segment = std::make_unique<Segment>();
   Block* block = new_block();
   segment->arena = this;
@@ -228,11 +228,12 @@ Segment* Arena::add_segment(char* data, size_t size, PoolKind pool, bool expanda
   segment->size = block->size = size;
   segment->first = block;
   segment->pool = pool;
-  segment->expandable = expandable;
+  segment->expandable = page != 0;
+  segment->page = page;
   block->segment = segment.get();
   block->requested = 0;
   block->previous = block->next = nullptr;
-  block->state = expandable ? BlockState::kUnmapped : BlockState::kFree;
+  block->state = segment->expandable ? BlockState::kUnmapped : BlockState::kFree;
   link(segment.get());
   return segment.release();
 }

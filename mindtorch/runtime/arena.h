@@ -61,7 +61,8 @@ class Arena {
   void finish_pending(Block* block) noexcept;
 
   // Adds a segment of one free block that is not in the index yet, to be claimed or made available.
-  Segment* add_segment(char* data, size_t size, PoolKind pool, bool expandable);
+  // `page` is not 0: addresses without memory so far, of an expandable segment.
+  Segment* add_segment(char* data, size_t size, PoolKind pool, size_t page = 0);
   void make_available(Block* block) { insert_free(block); }
   // The opposite: takes a free block out of the index, for the caller to do something with.
   void withdraw(Block* block) noexcept { remove_free(block); }

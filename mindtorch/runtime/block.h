@@ -56,6 +56,8 @@ struct Segment {
   Block* first = nullptr;
   PoolKind pool = PoolKind::kSmall;
   bool expandable = false;
+  size_t page = 0;              // expandable: what is mapped and unmapped at a time
+  bool oversize = false;        // counted as an oversize segment
   Segment* previous = nullptr;  // the arena's segments
   Segment* next = nullptr;
   Segment* free_previous = nullptr;  // those of the pool that are free as a whole, oldest first

@@ -118,8 +118,11 @@ Arena& CachingAllocator::find_or_add_arena(driver::StreamHandle stream, PrivateP
   auto arena = std::make_unique<Arena>(stream, owner, rules_);
   with_all_arenas_locked([&](auto& arenas) {
     settle_peaks_locked(nullptr);  // while a lone arena's allowance still is the peak
+    arenas.reserve(arenas.size() + 1);
+    peak_order_.reserve(arenas.size() + 1);
     single_arena_ = arenas.empty();
     arena->lock();
+    peak_order_.push_back(arena.get());
     arenas.push_back(std::move(arena));
     if (!single_arena_) settle_peaks_locked(nullptr);
   });
@@ -146,8 +149,7 @@ Block* CachingAllocator::allocate(size_t bytes, driver::StreamHandle stream) {
 // With pending events, history, scopes or coarser rounding to look after.
 Block* CachingAllocator::allocate_attentively(size_t bytes, driver::StreamHandle stream) {
   if (bytes == 0) return nullptr;
-  MT_CHECK(bytes < kHuge, OutOfMemoryError, driver_.kind(),
-           " out of memory. Tried to allocate more than 1EB memory.");
+  if (bytes >= kHuge) throw_more_than_any_device();
   const uint32_t attention = attention_.load(std::memory_order_relaxed);
   Request request{};
   request.requested = bytes;
@@ -199,11 +201,10 @@ void CachingAllocator::record_stream(Block* block, driver::StreamHandle stream) 
   if (block == nullptr) return;
   Arena& arena = *block->segment->arena;
   if (arena.stream() == stream) return;
-  arena.lock();
+  const std::lock_guard lock(arena);
   const bool known =
       std::find(block->streams.begin(), block->streams.end(), stream) != block->streams.end();
   if (!known) block->streams.push_back(stream);
-  arena.unlock();
 }
 
 // Statistics.
@@ -216,9 +217,8 @@ void CachingAllocator::settle_peaks(Arena* asking) noexcept {
 
 void CachingAllocator::settle_peaks_locked(Arena* asking) noexcept {
   if (arenas_.empty()) return;
-  std::vector<Arena*> order;
-  for (const auto& arena : arenas_) order.push_back(arena.get());
-  std::stable_sort(order.begin(), order.end(), [asking](Arena* a, Arena* b) {
+  std::vector<Arena*>& order = peak_order_;
+  std::sort(order.begin(), order.end(), [asking](Arena* a, Arena* b) {
     if ((a == asking) != (b == asking)) return a == asking;
     return a->searches_since_settled() > b->searches_since_settled();
   });

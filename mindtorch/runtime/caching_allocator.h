@@ -132,9 +132,27 @@ class MT_API CachingAllocator {
   Arena& arena_for(driver::StreamHandle stream);
   Arena& find_or_add_arena(driver::StreamHandle stream, PrivatePool* owner);
   Arena& routed_arena(driver::StreamHandle stream);
-  // The arenas for which `choose` is true; asked while pools cannot go away.
+  // The arenas for which `choose` is true. While the list lives no pool is forgotten, so that an
+  // arena stays with its stream and pool.
+  class ArenaList {
+   public:
+    template <class Choose>
+    ArenaList(CachingAllocator& allocator, Choose choose);
+    ~ArenaList() { allocator_.arena_lists_.fetch_sub(1); }
+    ArenaList(const ArenaList&) = delete;
+    ArenaList& operator=(const ArenaList&) = delete;
+
+    auto begin() const { return arenas_.begin(); }
+    auto end() const { return arenas_.end(); }
+
+   private:
+    CachingAllocator& allocator_;
+    std::vector<Arena*> arenas_;
+  };
   template <class Choose>
-  std::vector<Arena*> arenas(Choose choose) const;
+  ArenaList arenas(Choose choose) {
+    return ArenaList(*this, choose);
+  }
   void forget_unused_pools();
   PrivatePool* find_pool(PoolId id) const;  // needs arenas_mutex_
 
@@ -142,6 +160,7 @@ class MT_API CachingAllocator {
   Block* allocate_slowly(Request& request);
   Block* take(Request& request);
   Block* reclaim_and_allocate(Request& request);
+  int64_t blocks_freed();  // so far, by anybody
   Block* grow(Request& request);
   Block* grow_segment(Request& request);
   Block* grow_expandable(Request& request);
@@ -149,10 +168,11 @@ class MT_API CachingAllocator {
   Block* take_from_pools_for_oom(Request& request);
   Request make_request(size_t bytes, driver::StreamHandle stream, Arena* arena) const;
   [[noreturn]] void throw_out_of_memory(const Request& request);
+  [[noreturn]] void throw_more_than_any_device() const;
 
   bool reserve(size_t bytes);  // against the fraction's limit
   void unreserve(size_t bytes);
-  void count_segment(const Segment& segment, int sign);
+  void count_segment(Segment& segment, int sign);
   void count_mapping(PoolKind pool, int64_t bytes);
 
   // Which free segments to give back.
@@ -168,7 +188,7 @@ class MT_API CachingAllocator {
   void release_outgrown(const Request& request);
   // Expandable segments, see expandable_segments.cpp.
   size_t unmap_free_pages(Arena& arena);
-  bool add_address_range(Arena& arena, PoolKind pool, size_t page);
+  bool add_address_range(Arena& arena, PoolKind pool, size_t needed);
   size_t page_size(PoolKind pool);
   bool map_pages(char* data, size_t bytes, size_t page);
   void begin_scope(Scope scope, PoolId id);
@@ -203,7 +223,9 @@ class MT_API CachingAllocator {
 
   mutable std::mutex arenas_mutex_;  // the lists of arenas, pools and scopes
   std::vector<std::unique_ptr<Arena>> arenas_;
-  bool single_arena_ = false;  // changes only with all arenas locked
+  std::vector<Arena*> peak_order_;   // those who ask most for room below the peaks first
+  bool single_arena_ = false;        // changes only with all arenas locked
+  std::atomic<int> arena_lists_{0};  // rises under arenas_mutex_
   std::vector<Arena*> spare_arenas_;
   std::vector<std::unique_ptr<PrivatePool>> pools_;
   PrivatePool spare_pool_;  // owns the arenas of pools that are gone, until they are used again
@@ -224,22 +246,28 @@ class MT_API CachingAllocator {
 };
 
 template <class Choose>
-std::vector<Arena*> CachingAllocator::arenas(Choose choose) const {
-  std::lock_guard lock(arenas_mutex_);
-  std::vector<Arena*> list;
-  for (const auto& arena : arenas_) {
-    if (choose(*arena)) list.push_back(arena.get());
+CachingAllocator::ArenaList::ArenaList(CachingAllocator& allocator, Choose choose)
+    : allocator_(allocator) {
+  std::lock_guard lock(allocator.arenas_mutex_);
+  for (const auto& arena : allocator.arenas_) {
+    if (choose(*arena)) arenas_.push_back(arena.get());
   }
-  return list;
+  allocator.arena_lists_.fetch_add(1);
 }
 
 // In the order of the list, which only grows at its end: no two threads can wait for each other.
 template <class Function>
 void CachingAllocator::with_all_arenas_locked(Function function) {
   std::lock_guard list_lock(arenas_mutex_);
+  struct Unlock {
+    std::vector<std::unique_ptr<Arena>>& arenas;
+    ~Unlock() {
+      for (auto arena = arenas.rbegin(); arena != arenas.rend(); ++arena) (*arena)->unlock();
+    }
+  };
   for (const auto& arena : arenas_) arena->lock();
+  const Unlock unlock{arenas_};
   function(arenas_);
-  for (auto arena = arenas_.rbegin(); arena != arenas_.rend(); ++arena) (*arena)->unlock();
 }
 
 inline void CachingAllocator::leave(Arena& arena) noexcept {

@@ -20,16 +20,23 @@ size_t CachingAllocator::page_size(PoolKind pool) {
   return round_up(wanted, driver_.virtual_memory()->granularity(device_));
 }
 
-// Room for all of the device's memory and an eighth, so that one range is enough.
-bool CachingAllocator::add_address_range(Arena& arena, PoolKind pool, size_t page) {
+// Room for all of the device's memory and an eighth, so that one range is enough. False for a
+// request beyond that, too: no memory could be put behind it, and the range would stay.
+bool CachingAllocator::add_address_range(Arena& arena, PoolKind pool, size_t needed) {
   driver::VirtualMemory& memory = *driver_.virtual_memory();
   const size_t total = driver_.memory_info(device_).total_bytes;
+  const size_t page = page_size(pool);
   const size_t bytes = round_up(total + total / 8, page);
+  if (needed > bytes) return false;
   void* data = memory.reserve(device_, bytes);
   if (data == nullptr) return false;
-  arena.lock();
-  arena.add_segment(static_cast<char*>(data), bytes, pool, true);
-  arena.unlock();
+  try {
+    const std::lock_guard lock(arena);
+    arena.add_segment(static_cast<char*>(data), bytes, pool, page);
+  } catch (...) {
+    memory.unreserve(device_, data, bytes);
+    throw;
+  }
   return true;
 }
 
@@ -66,18 +73,16 @@ static Block* find_room(Arena& arena, PoolKind pool, size_t size) {
 
 Block* CachingAllocator::grow_expandable(Request& request) {
   Arena& arena = *request.arena;
-  const size_t page = page_size(request.pool);
-
   arena.lock();
   arena.settle();
   Block* room = find_room(arena, request.pool, request.size);
   if (room == nullptr) {
     arena.unlock();
-    if (!add_address_range(arena, request.pool, page)) return nullptr;
+    if (!add_address_range(arena, request.pool, request.size)) return nullptr;
     arena.lock();
     arena.settle();
     room = find_room(arena, request.pool, request.size);
-    if (room == nullptr) {  // larger than the device
+    if (room == nullptr) {  // other threads were faster
       arena.unlock();
       return nullptr;
     }
@@ -85,6 +90,7 @@ Block* CachingAllocator::grow_expandable(Request& request) {
   // While the driver is asked, other threads must neither take nor merge what takes part.
   Block* before = is_free(room->previous) ? room->previous : nullptr;
   const size_t have = before == nullptr ? 0 : before->size;
+  const size_t page = room->segment->page;
   const size_t bytes = std::min(room->size, round_up(request.size - have, page));
   if (bytes < room->size) arena.split(room, bytes);
   room->state = BlockState::kMapping;
@@ -144,13 +150,12 @@ Block* CachingAllocator::grow_expandable(Request& request) {
 size_t CachingAllocator::unmap_free_pages(Arena& arena) {
   driver::VirtualMemory* const memory = driver_.virtual_memory();
   if (memory == nullptr) return 0;
-  const size_t pages[] = {page_size(PoolKind::kSmall), page_size(PoolKind::kLarge)};
   std::vector<Block*> victims;
   arena.lock();
   arena.settle();
   for (Segment* segment = arena.segments(); segment != nullptr; segment = segment->next) {
     if (!segment->expandable) continue;
-    const size_t page = pages[static_cast<int>(segment->pool)];
+    const size_t page = segment->page;
     for (Block* block = segment->first; block != nullptr; block = block->next) {
       if (block->state != BlockState::kFree) continue;
       const auto offset = static_cast<size_t>(block->data - segment->data);

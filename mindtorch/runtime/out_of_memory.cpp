@@ -11,6 +11,7 @@ namespace mindtorch::runtime {
 namespace {
 
 constexpr size_t kHoldersShown = 5;
+constexpr size_t kUnknownTotal = size_t{1} << 60;  // what drivers say that do not know
 
 std::string format_size(size_t bytes) {
   char text[64];
@@ -31,7 +32,6 @@ struct Usage {
   size_t private_free = 0;  // cached by private pools
   size_t free = 0;          // cached by the default pool
   size_t largest_free = 0;
-  size_t whole_free = 0;  // in segments without any user
   size_t other_streams_free = 0;
   size_t waiting = 0;  // freed, but another stream is not done
 };
@@ -47,7 +47,6 @@ Usage measure(const std::vector<SegmentInfo>& segments, driver::StreamHandle str
       continue;
     }
     usage.free += free;
-    if (segment.active_size == 0) usage.whole_free += free;
     if (segment.stream != stream) usage.other_streams_free += free;
     for (const BlockInfo& block : segment.blocks) {
       if (block.state == BlockState::kFree) {
@@ -96,6 +95,11 @@ std::string upper(const char* kind) {
 
 }  // namespace
 
+void CachingAllocator::throw_more_than_any_device() const {
+  throw OutOfMemoryError(detail::concat(upper(driver_.kind()),
+                                        " out of memory. Tried to allocate more than 1EB memory."));
+}
+
 void CachingAllocator::throw_out_of_memory(const Request& request) {
   const driver::StreamHandle stream = request.arena == nullptr ? nullptr : request.arena->stream();
   driver::MemoryInfo info;
@@ -121,14 +125,18 @@ void CachingAllocator::throw_out_of_memory(const Request& request) {
     std::lock_guard lock(counters_mutex_);
     reserved = static_cast<size_t>(counters_.all(Metric::kReservedBytes).current);
   }
+  const bool total_known = info.total_bytes > 0 && info.total_bytes < kUnknownTotal;
   const std::string kind = upper(driver_.kind());
   const size_t allocated = usage.allocated + usage.private_free;
   const size_t unallocated = reserved > allocated ? reserved - allocated : 0;
 
   std::string text = detail::concat(kind, " out of memory. Tried to allocate ",
-                                    format_size(request.alloc_size), ". ", kind, " ", device_,
-                                    " has a total capacity of ", format_size(info.total_bytes),
-                                    " of which ", format_size(info.free_bytes), " is free. ");
+                                    format_size(request.alloc_size), ". ");
+  if (total_known) {
+    text += detail::concat(kind, " ", device_, " has a total capacity of ",
+                           format_size(info.total_bytes), " of which ",
+                           format_size(info.free_bytes), " is free. ");
+  }
   if (fraction < 1.0) {
     const auto limit = static_cast<size_t>(fraction * static_cast<double>(info.total_bytes));
     text += detail::concat(format_size(limit), " allowed; ");
@@ -149,6 +157,10 @@ void CachingAllocator::throw_out_of_memory(const Request& request) {
     std::snprintf(percent, sizeof percent, "%.0f%%", scattered * 100);
     text += detail::concat(" of ", format_size(usage.free), " free in the cache (fragmentation ",
                            percent, ")");
+    if (usage.other_streams_free > 0) {
+      text += detail::concat("; ", format_size(usage.other_streams_free),
+                             " of it belongs to other streams");
+    }
   }
   text += ".";
   if (usage.waiting > 0) {
@@ -162,7 +174,11 @@ void CachingAllocator::throw_out_of_memory(const Request& request) {
   }
 
   text += "\nWhat would help: ";
-  if (fraction < 1.0 && info.free_bytes >= request.alloc_size) {
+  if (captures_.load(std::memory_order_relaxed) > 0 && usage.free >= request.alloc_size) {
+    text +=
+        "empty_cache() before the capture: while a graph is captured the cache of others cannot be "
+        "given back.";
+  } else if (fraction < 1.0 && info.free_bytes >= request.alloc_size) {
     text += "a larger fraction in set_per_process_memory_fraction: the device has room.";
   } else if (usage.free >= request.size && !conf.expandable_segments &&
              driver_.virtual_memory() != nullptr) {
@@ -171,7 +187,7 @@ void CachingAllocator::throw_out_of_memory(const Request& request) {
     text +=
         "a smaller max_split_size_mb in MINDTORCH_NPU_ALLOC_CONF, so that large blocks are not "
         "cut up: the free memory is in pieces.";
-  } else if (info.total_bytes > reserved + info.free_bytes &&
+  } else if (total_known && info.total_bytes > reserved + info.free_bytes &&
              info.total_bytes - reserved - info.free_bytes > reserved) {
     text += "freeing the device: most of its memory is held by other programs.";
   } else {

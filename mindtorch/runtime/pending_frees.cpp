@@ -3,6 +3,13 @@
 #include <utility>
 
 namespace mindtorch::runtime {
+namespace {
+
+// Queues this thread looks at, of all allocators: a driver may come back here. Two threads that
+// each look at a queue must not wait for each other's.
+constinit thread_local int t_draining = 0;
+
+}  // namespace
 
 PendingFrees::PendingFrees(driver::DeviceDriver& driver,
                            int device,
@@ -99,11 +106,15 @@ void PendingFrees::wait_all() {
 void PendingFrees::drain(driver::StreamHandle stream, bool wait) {
   std::unique_lock lock(mutex_);
   Queue& queue = queues_[stream];
+  if (wait && t_draining == 0) left_.wait(lock, [&queue] { return !queue.busy; });
   if (queue.busy) return;
   queue.busy = true;
+  ++t_draining;
   const auto leave = [&] {
     if (!lock.owns_lock()) lock.lock();
     queue.busy = false;
+    --t_draining;
+    left_.notify_all();
   };
   try {
     while (!queue.entries.empty()) {

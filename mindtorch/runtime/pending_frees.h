@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <mutex>
@@ -37,7 +38,8 @@ class MT_API PendingFrees {
   bool empty() const noexcept { return count_.load(std::memory_order_relaxed) == 0; }
   // Finishes what is reached; never waits.
   void poll();
-  // Waits for every event. Throws what the driver throws; what was reached before is finished.
+  // Waits for every event, and for whoever looks at one. Throws what the driver throws; what was
+  // reached before is finished.
   void wait_all();
 
  private:
@@ -47,7 +49,7 @@ class MT_API PendingFrees {
   };
   struct Queue {
     std::deque<Entry> entries;
-    bool busy = false;  // a thread looks at it: others leave it alone
+    bool busy = false;  // a thread looks at it: others leave it alone, or wait
   };
 
   void record(Block* block) noexcept;
@@ -61,6 +63,7 @@ class MT_API PendingFrees {
   const std::function<void(Block*)> finish_;
   std::atomic<size_t> count_{0};
   std::mutex mutex_;
+  std::condition_variable left_;  // a queue is busy no longer
   std::unordered_map<driver::StreamHandle, Queue> queues_;
   int paused_ = 0;
   std::vector<Block*> paused_blocks_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -130,6 +131,7 @@ class MT_API PinnedPool final : public Allocator {
   std::map<size_t, Block*> free_;  // tops of the free lists, by size; entries stay
   Queue pending_;                  // oldest first
   bool polling_ = false;
+  std::condition_variable polled_;
   Segment segment_;
   bool segment_tried_ = false;
   HostStats stats_;

@@ -12,6 +12,9 @@ namespace {
 // A poll looks past this many unfinished blocks: one slow stream must not hide the others.
 constexpr int kUnfinishedToSee = 8;
 
+// This thread looks at freed blocks, of some pool: a driver may come back here.
+constinit thread_local bool t_polling = false;
+
 }  // namespace
 
 void PinnedPool::Queue::push(Block* block) noexcept {
@@ -126,11 +129,13 @@ void PinnedPool::poll(bool wait) noexcept {
   if (pending_count_.load(std::memory_order_relaxed) == 0) return;
   Queue looked_at;
   {
-    std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    if (wait && !t_polling) polled_.wait(lock, [this] { return !polling_; });
     if (polling_) return;
     polling_ = true;
     looked_at.append(pending_);
   }
+  const bool nested = std::exchange(t_polling, true);
   Queue done;
   Queue left;
   int unfinished = 0;
@@ -148,6 +153,8 @@ void PinnedPool::poll(bool wait) noexcept {
     left.append(pending_);  // freed meanwhile
     pending_ = left;
     polling_ = false;
+    t_polling = nested;
+    polled_.notify_all();
     while (Block* block = done.pop()) {
       pending_count_.fetch_sub(1, std::memory_order_relaxed);
       settle(*block, dropped);

@@ -98,9 +98,11 @@ Arena& CachingAllocator::routed_arena(driver::StreamHandle stream) {
   return pool == nullptr ? arena_for(stream) : find_or_add_arena(stream, pool);
 }
 
-// Pools nobody holds, without memory in them.
+// Pools nobody holds, without memory in them. Not while somebody walks over arenas: the segments in
+// hand there belong to one, and to its stream. The next time will do.
 void CachingAllocator::forget_unused_pools() {
   with_all_arenas_locked([this](const auto& arenas) {
+    if (arena_lists_.load() > 0) return;
     std::erase_if(pools_, [&](const std::unique_ptr<PrivatePool>& pool) {
       if (pool->use_count > 0) return false;
       for (const auto& arena : arenas) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <unordered_map>
-#include <unordered_set>
+#include <utility>
 
 #include "mindtorch/base/error.h"
 #include "mindtorch/runtime/caching_allocator.h"
@@ -124,9 +124,10 @@ ReplayResult replay(const std::vector<TraceEntry>& trace, const ReplaySettings& 
     if (settings.progress && i % kStride == 0) settings.progress(i);
     if (entry.action == TraceAction::kAlloc) {
       try {
-        Block* block = allocator.allocate(entry.size, entry.stream);
-        if (block == nullptr) continue;
-        live[entry.address] = block;
+        Block*& known = live[entry.address];
+        allocator.release(std::exchange(known, nullptr));  // its free is not in the trace
+        known = allocator.allocate(entry.size, entry.stream);
+        if (known == nullptr) continue;
       } catch (const OutOfMemoryError&) {
         result.out_of_memory = true;
         result.out_of_memory_at = i;

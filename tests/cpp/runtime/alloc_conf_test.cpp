@@ -151,6 +151,14 @@ TEST(AllocConf, BadItemsWarnAndChangeNothing) {
   }
 }
 
+TEST(AllocConf, ABadListLeavesAnEarlierOneInForce) {
+  for (const char* list : {"[]", "[4:2,8:3]", "[>:x]", "[,]"}) {
+    const auto conf = AllocConf::parse(
+        std::string("roundup_power2_divisions:8,roundup_power2_divisions:") + list, nullptr);
+    EXPECT_EQ(conf.roundup_power2_divisions[3], 8u) << list;
+  }
+}
+
 TEST(AllocConf, GoodItemsSurviveBadNeighbours) {
   const Parsed parsed = parse("what:1,max_split_size_mb:8,garbage_collection_threshold:x");
   EXPECT_EQ(parsed.conf.max_split_size, 8 * kMiB);

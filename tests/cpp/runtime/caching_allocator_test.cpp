@@ -5,6 +5,7 @@
 
 #include "mindtorch/runtime/hooks.h"
 #include "tests/cpp/support/allocator_fixture.h"
+#include "tests/cpp/support/failing_new.h"
 
 namespace mindtorch::test {
 namespace {
@@ -59,6 +60,11 @@ TEST(CachingAllocator, MoreThanAnExabyteFailsAtOnce) {
   EXPECT_THROW(device.allocator->allocate(SIZE_MAX, nullptr), OutOfMemoryError);
   EXPECT_EQ(device.driver.count(Call::allocate), 0);
   EXPECT_EQ(device.allocator->stats().num_ooms, 0);
+  try {
+    device.allocator->allocate(SIZE_MAX, nullptr);
+  } catch (const OutOfMemoryError& error) {
+    EXPECT_STREQ(error.what(), "FAKE out of memory. Tried to allocate more than 1EB memory.");
+  }
 }
 
 // The sequence measured on torch 2.11: [allocated, active, requested, reserved, split bytes, split
@@ -448,6 +454,144 @@ TEST(CachingAllocator, TellsWhatRanOut) {
     }
   }
   allocator.release(block);
+}
+
+std::string failure_text(TestDevice& device, size_t bytes, driver::StreamHandle stream = nullptr) {
+  try {
+    device.allocator->release(device.allocator->allocate(bytes, stream));
+  } catch (const OutOfMemoryError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+::testing::AssertionResult says(const std::string& text, const std::string& part) {
+  if (text.find(part) != text.npos) return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure() << "no \"" << part << "\" in: " << text;
+}
+
+TEST(CachingAllocator, TellsWhatWouldHelp) {
+  {
+    TestDevice device(100 * kMiB);
+    device.driver.take_outside(0, 90 * static_cast<int64_t>(kMiB));
+    EXPECT_TRUE(says(failure_text(device, 20 * kMiB), "held by other programs"));
+    device.allocator->set_memory_fraction(0.05);
+    EXPECT_TRUE(says(failure_text(device, 8 * kMiB), "5.00 MiB allowed"));
+  }
+  {
+    TestDevice device(100 * kMiB);
+    device.allocator->set_memory_fraction(0.5);
+    EXPECT_TRUE(says(failure_text(device, 60 * kMiB), "set_per_process_memory_fraction"));
+  }
+  for (const bool virtual_memory : {false, true}) {
+    FakeOptions options;
+    options.virtual_memory = virtual_memory;
+    TestDevice device(100 * kMiB, {}, options);
+    auto& allocator = *device.allocator;
+    Block* whole = allocator.allocate(98 * kMiB, nullptr);
+    allocator.release(whole);
+    Block* blocks[4];
+    for (Block*& block : blocks) block = allocator.allocate(24 * kMiB, nullptr);
+    allocator.release(blocks[0]);
+    allocator.release(blocks[2]);
+    const std::string text = failure_text(device, 40 * kMiB);
+    EXPECT_TRUE(says(text, virtual_memory ? "expandable_segments:True" : "max_split_size_mb"));
+    EXPECT_TRUE(says(text, "largest free block has 24.00 MiB of 50.00 MiB"));
+    EXPECT_TRUE(says(text, "fragmentation 52%"));
+    allocator.release(blocks[1]);
+    allocator.release(blocks[3]);
+  }
+}
+
+TEST(CachingAllocator, TellsWhatOtherStreamsHold) {
+  TestDevice device(100 * kMiB);
+  auto& allocator = *device.allocator;
+  driver::StreamHandle side = device.new_stream();
+  allocator.release(allocator.allocate(90 * kMiB, side));
+  Block* inner = allocator.allocate(40 * kMiB, side);
+  const std::string text = failure_text(device, 60 * kMiB);
+  EXPECT_TRUE(says(text, "50.00 MiB of it belongs to other streams"));
+  allocator.release(inner);
+}
+
+TEST(CachingAllocator, TellsThatAGraphIsCaptured) {
+  TestDevice device(100 * kMiB);
+  auto& allocator = *device.allocator;
+  driver::StreamHandle side = device.new_stream();
+  allocator.release(allocator.allocate(90 * kMiB, nullptr));
+  allocator.begin_capture_scope({1, 0}, side);
+  EXPECT_TRUE(says(failure_text(device, 60 * kMiB, side), "a graph is captured"));
+  allocator.end_scope({1, 0});
+}
+
+TEST(CachingAllocator, CountsOversizeSegmentsByTheLimitTheyWereMadeUnder) {
+  AllocConf conf;
+  conf.max_split_size = 8 * kMiB;
+  TestDevice device(1024 * kMiB, conf);
+  auto& allocator = *device.allocator;
+  Block* block = allocator.allocate(30 * kMiB, nullptr);
+  EXPECT_EQ(allocator.stats().oversize_segments.current, 1);
+  allocator.set_conf({});
+  Block* other = allocator.allocate(40 * kMiB, nullptr);
+  allocator.release(block);
+  allocator.set_conf(conf);
+  allocator.release(other);
+  allocator.empty_cache();
+  EXPECT_EQ(allocator.stats().oversize_segments.current, 0);
+  EXPECT_EQ(device.problems(), "");
+}
+
+// A stream that turns out to be busy leaves no trace of the attempt to borrow from it.
+TEST(CachingAllocator, BorrowingInVainIsNotCounted) {
+  TestDevice device(100 * kMiB);
+  auto& allocator = *device.allocator;
+  driver::StreamHandle side = device.new_stream();
+  allocator.release(allocator.allocate(90 * kMiB, side));
+  Block* inner = allocator.allocate(40 * kMiB, side);
+  allocator.reset_accumulated_stats();
+  device.driver.set_on_call([&, busy = false](Call call) mutable {
+    if (call == Call::query_stream && !busy) {
+      busy = true;
+      device.driver.use(0, side, inner->data, 1);
+    }
+  });
+  EXPECT_NE(failure_text(device, 30 * kMiB), "");
+  device.driver.set_on_call(nullptr);
+  EXPECT_EQ(allocator.stats().all(Metric::kAllocation).allocated, 0);
+  EXPECT_EQ(allocator.stats().all(Metric::kAllocatedBytes).peak, static_cast<int64_t>(90 * kMiB));
+  device.driver.finish_all();
+  allocator.release(inner);
+}
+
+// Without memory for its own books the allocator fails, keeps no lock and loses nothing.
+TEST(CachingAllocator, SurvivesWithoutHostMemory) {
+  if (!::mindtorch::testing::kCanFailNew) GTEST_SKIP();
+  TestDevice device;
+  auto& allocator = *device.allocator;
+  driver::StreamHandle side = device.new_stream();
+  Block* block = allocator.allocate(1000, nullptr);
+  {
+    const ::mindtorch::testing::FailNew fail(1);
+    EXPECT_THROW(allocator.record_stream(block, side), std::bad_alloc);
+  }
+  for (size_t nth = 1;; ++nth) {
+    const ::mindtorch::testing::FailNew fail(nth);
+    try {
+      (void)allocator.snapshot();
+    } catch (const std::bad_alloc&) {
+      continue;
+    }
+    break;
+  }
+  {
+    const ::mindtorch::testing::FailNew fail(1);
+    EXPECT_THROW(allocator.allocate(30 * kMiB, side), std::bad_alloc);
+  }
+  allocator.release(block);
+  allocator.release(allocator.allocate(30 * kMiB, side));
+  allocator.empty_cache();
+  EXPECT_EQ(device.driver.allocated_bytes(0), 0u);
+  EXPECT_EQ(device.problems(), "");
 }
 
 }  // namespace

@@ -138,5 +138,38 @@ TEST(ExpandableSegments, RespectTheMemoryFraction) {
   EXPECT_EQ(device.problems(), "");
 }
 
+// What fails for its size leaves no addresses behind, however often it is tried.
+TEST(ExpandableSegments, ReserveNothingForRequestsBeyondTheDevice) {
+  ExpandableDevice device;
+  auto& allocator = *device.allocator;
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_THROW(allocator.allocate(2048 * kMiB, nullptr), OutOfMemoryError);
+  }
+  EXPECT_EQ(device.driver.count(Call::reserve), 0);
+  Block* block = allocator.allocate(1000 * kMiB, nullptr);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_THROW(allocator.allocate(1000 * kMiB, nullptr), OutOfMemoryError);
+  }
+  EXPECT_LE(device.driver.count(Call::reserve), 2);
+  allocator.release(block);
+}
+
+// Memory goes back in the pieces in which it came, whatever their size is by then.
+TEST(ExpandableSegments, KeepTheirPagesWhenTheSettingChanges) {
+  ExpandableDevice device;
+  auto& allocator = *device.allocator;
+  Block* before = allocator.allocate(15 * kMiB, nullptr);
+  AllocConf conf = ExpandableDevice::conf();
+  conf.large_segment_size = 32 * kMiB;
+  allocator.set_conf(conf);
+  Block* after = allocator.allocate(30 * kMiB, nullptr);
+  EXPECT_EQ(device.current(Metric::kReservedBytes), static_cast<int64_t>(60 * kMiB));
+  for (Block* block : {before, after}) allocator.release(block);
+  allocator.empty_cache();
+  EXPECT_EQ(device.current(Metric::kReservedBytes), 0);
+  EXPECT_EQ(device.driver.failures(), std::vector<std::string>());
+  EXPECT_EQ(device.problems(), "");
+}
+
 }  // namespace
 }  // namespace mindtorch::test

@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <future>
 #include <map>
 #include <string>
+#include <thread>
 
 #include "mindtorch/base/error.h"
 #include "mindtorch/runtime/hooks.h"
@@ -274,6 +278,31 @@ TEST_F(SmallPinnedPoolTest, FreedBlocksAreWaitedForBeforeARequestFails) {
   const Allocation other = pool().allocate(8 * kMiB);
   EXPECT_EQ(fake.count(Call::wait_event), 2);
   pool().release(other);
+}
+
+// Whoever runs out waits for the thread that is just looking at the freed blocks.
+TEST_F(SmallPinnedPoolTest, RunningOutWaitsForWhoeverLooksAtTheEvents) {
+  const Allocation a = pool().allocate(5 * kMiB);
+  pool().record_use(a.data, device().default_stream());
+  pool().release(a);
+  std::promise<void> looking;
+  std::promise<void> go_on;
+  std::atomic<bool> first{true};
+  fake.set_on_call([&](Call call) {
+    if (call != Call::query_event || !first.exchange(false)) return;
+    looking.set_value();
+    go_on.get_future().wait();
+  });
+  std::thread looker([&] { pool().empty_cache(); });
+  looking.get_future().wait();
+  auto taken = std::async(std::launch::async, [&] { return pool().allocate(8 * kMiB); });
+  taken.wait_for(std::chrono::milliseconds(50));
+  go_on.set_value();
+  Allocation block;
+  EXPECT_NO_THROW(block = taken.get());
+  looker.join();
+  fake.set_on_call(nullptr);
+  pool().release(block);
 }
 
 TEST_F(SmallPinnedPoolTest, OutOfMemorySaysWhoHoldsIt) {

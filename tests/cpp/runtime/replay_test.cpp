@@ -112,5 +112,13 @@ TEST(Replay, SkipsWhatItCannotKnow) {
   EXPECT_EQ(runtime::replay({}, with({})).peak_reserved_bytes, 0u);
 }
 
+// A recording that left out the frees: an address that comes again has been freed before.
+TEST(Replay, AnAddressThatComesAgainWasFreed) {
+  const std::vector<TraceEntry> trace(10, entry(TraceAction::kAlloc, 4096, 30 * kMiB));
+  const ReplayResult result = runtime::replay(trace, {});
+  EXPECT_EQ(result.peak_reserved_bytes, 30 * kMiB);
+  EXPECT_EQ(result.allocations, 10);
+}
+
 }  // namespace
 }  // namespace mindtorch::test

@@ -44,7 +44,7 @@ std::string AllocatorInspector::problems() {
         if (!segment->expandable) {
           count.add(Metric::kSegment, segment->pool, 1);
           count.add(Metric::kReservedBytes, segment->pool, segment->size);
-          if (segment->size >= allocator_.rules_.max_split_size) ++oversize_segments;
+          if (segment->oversize) ++oversize_segments;
         }
         const char* at = segment->data;
         const Block* previous = nullptr;
