@@ -5,11 +5,16 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <unordered_map>
 
 #include "errors.h"
+#include "interpreter_end.h"
 #include "memory_snapshot.h"
 #include "mindtorch/runtime/caching_allocator.h"
 #include "mindtorch/runtime/hooks.h"
@@ -28,15 +33,54 @@ using runtime::PoolId;
 // Blocks that Python code gave back, of all allocators.
 std::atomic<uint64_t> g_blocks_freed{0};
 
+// Python's collector does nothing for a thread that calls it while another one is in it. A thread
+// that needs memory waits for the other instead; not for ever, since a finalizer of the other may
+// wait for something that this thread holds.
+class CollectorTurn {
+ public:
+  CollectorTurn() {
+    const GilRelease unlocked(PyGILState_Check() == 1);
+    std::unique_lock lock(state().mutex);
+    mine_ = !std::exchange(state().taken, true);
+    if (!mine_) state().left.wait_for(lock, kLongest, [] { return !state().taken; });
+  }
+  ~CollectorTurn() {
+    if (!mine_) return;
+    const std::lock_guard lock(state().mutex);
+    state().taken = false;
+    state().left.notify_all();
+  }
+  CollectorTurn(const CollectorTurn&) = delete;
+  CollectorTurn& operator=(const CollectorTurn&) = delete;
+
+  bool mine() const { return mine_; }
+
+ private:
+  static constexpr std::chrono::seconds kLongest{1};
+  struct State {
+    std::mutex mutex;
+    std::condition_variable left;
+    bool taken = false;
+  };
+  static State& state() {
+    static State& state = *new State;
+    return state;
+  }
+  bool mine_ = false;
+};
+
 // Memory that only unreachable Python objects hold is freed by Python's collector, also where a
 // program has switched it off.
 bool collect_python_garbage() {
   if (Py_IsInitialized() == 0) return false;
   const uint64_t before = g_blocks_freed;
+  const CollectorTurn turn;
+  if (!turn.mine()) return g_blocks_freed != before;
   const GilHold gil;
   const PyRef collector = PyRef::maybe(PyImport_ImportModule("gc"));
   if (!collector) return false;
-  PyRef::maybe(PyObject_CallMethod(collector.get(), "collect", nullptr));
+  PyRef::maybe(
+      call_python([&] { return PyObject_CallMethod(collector.get(), "collect", nullptr); }));
   return g_blocks_freed != before;
 }
 
@@ -44,13 +88,38 @@ AllocConf parse_conf(const std::string& text) {
   return AllocConf::parse(text, [](const std::string&) {});  // whoever wrote it was told
 }
 
+// A number of bytes as Python code gives it. What does not fit is more than any device has.
+size_t to_byte_count(nb::handle number) {
+  const PyRef index(PyNumber_Index(number.ptr()));
+  int overflow = 0;
+  const long long value = PyLong_AsLongLongAndOverflow(index.get(), &overflow);
+  MT_CHECK(overflow >= 0 && (overflow > 0 || value >= 0), ValueError,
+           "a size must not be negative, but got ", nb::str(nb::handle(index.get())).c_str());
+  return overflow > 0 ? SIZE_MAX : static_cast<size_t>(value);
+}
+
+// An address as Python code gives it; 0 for what cannot be one.
+uintptr_t to_address(nb::handle number) {
+  const PyRef index(PyNumber_Index(number.ptr()));
+  const size_t value = PyLong_AsSize_t(index.get());
+  if (value == static_cast<size_t>(-1) && PyErr_Occurred() != nullptr) {
+    PyErr_Clear();
+    return 0;
+  }
+  return value;
+}
+
 // The allocator of one device, with the methods of the Python object as its driver.
 class PyAllocator {
  public:
   PyAllocator(PyObject* self, int device, std::string kind, const std::string& conf)
       : driver_(self, std::move(kind)), events_(driver_, device) {
+    MT_CHECK(device >= 0, ValueError, "a device index must not be negative, but got ", device);
     allocator_.emplace(driver_, device, events_, late_errors_, parse_conf(conf));
   }
+  ~PyAllocator() { driver_.forget_owner(); }
+  PyAllocator(const PyAllocator&) = delete;
+  PyAllocator& operator=(const PyAllocator&) = delete;
 
   CachingAllocator& allocator() {
     MT_CHECK(allocator_.has_value(), RuntimeError, "this allocator is closed");
@@ -58,7 +127,8 @@ class PyAllocator {
   }
   PythonDriver& driver() { return driver_; }
 
-  uintptr_t malloc(size_t bytes, nb::handle stream) {
+  uintptr_t malloc(nb::handle size, nb::handle stream) {
+    const size_t bytes = to_byte_count(size);
     const driver::StreamHandle handle = driver_.stream_handle(stream.ptr());
     runtime::Block* const block = allocate(bytes, handle);
     if (block == nullptr) return 0;
@@ -68,25 +138,27 @@ class PyAllocator {
     return address;
   }
 
-  void free(uintptr_t address, nb::handle stream) {
-    if (address == 0) return;
+  void free(nb::handle pointer, nb::handle stream) {
+    const uintptr_t address = to_address(pointer);
+    const std::string text = nb::str(pointer).c_str();
+    if (text == "0") return;
     const driver::StreamHandle handle = driver_.stream_handle(stream.ptr());
     CachingAllocator& allocator = this->allocator();
     const GilRelease unlocked(true);
     runtime::Block* const block = find(address, true);
-    MT_CHECK(block != nullptr, RuntimeError, "invalid device pointer: ", address);
+    MT_CHECK(block != nullptr, RuntimeError, "invalid device pointer: ", text);
     if (!stream.is_none()) allocator.record_stream(block, handle);
     allocator.release(block);
     ++g_blocks_freed;
   }
 
-  void record_stream(uintptr_t address, nb::handle stream) {
+  void record_stream(nb::handle pointer, nb::handle stream) {
     const driver::StreamHandle handle = driver_.stream_handle(stream.ptr());
     // As torch does, memory of others is left alone.
-    allocator().record_stream(find(address, false), handle);
+    allocator().record_stream(find(to_address(pointer), false), handle);
   }
 
-  bool owns(uintptr_t address) { return find(address, false) != nullptr; }
+  bool owns(nb::handle pointer) { return find(to_address(pointer), false) != nullptr; }
 
   void synchronize() {
     CachingAllocator& allocator = this->allocator();
@@ -255,8 +327,10 @@ void adopt(PyAllocator& self,
 
 void bind_methods(nb::class_<PyAllocator>& type) {
   type.def("malloc", &PyAllocator::malloc, nb::arg("size"), nb::arg("stream") = nb::none(),
+           nb::sig("def malloc(self, size: int, stream: object | None = None) -> int"),
            "The address of at least `size` bytes for work on `stream`; 0 for no bytes.")
       .def("free", &PyAllocator::free, nb::arg("ptr"), nb::arg("stream") = nb::none(),
+           nb::sig("def free(self, ptr: int, stream: object | None = None) -> None"),
            "Gives a block back; `stream`, if named, used it last.")
       .def("record_stream", &PyAllocator::record_stream, nb::arg("ptr"), nb::arg("stream").none(),
            "Work queued on `stream` uses the block, too.")
@@ -268,10 +342,11 @@ void bind_methods(nb::class_<PyAllocator>& type) {
       .def("_maybe_collect_garbage", &run<&CachingAllocator::collect_garbage>)
       .def(
           "_enforce_memory_fraction",
-          [](PyAllocator& self, size_t requested) {
+          [](PyAllocator& self, nb::handle requested) {
+            const size_t bytes = to_byte_count(requested);
             CachingAllocator& allocator = self.allocator();
             const GilRelease unlocked(true);
-            allocator.check_memory_fraction(requested);
+            allocator.check_memory_fraction(bytes);
           },
           nb::arg("requested"))
       .def("reset_peak_memory_stats", &run<&CachingAllocator::reset_peak_stats>,
@@ -348,6 +423,7 @@ void bind_pools(nb::class_<PyAllocator>& type) {
 
 void bind_memory(nb::module_& module) {
   if (add_driver_errors(module.ptr()) < 0) throw nb::python_error();
+  if (watch_interpreter_end() < 0) throw nb::python_error();
   runtime::set_context_source(&take_python_context);
   runtime::hooks().on_memory_pressure.add(&collect_python_garbage);
   nb::class_<PyAllocator> type(

@@ -69,10 +69,13 @@ PythonDriver::~PythonDriver() {
 }
 
 PyRef PythonDriver::call(const char* method, PyObject* argument) {
+  MT_CHECK(owner_ != nullptr, RuntimeError, "the Python object behind this device is gone");
   return carrying([&] {
     const PyRef name(PyUnicode_FromString(method));
     PyObject* const args[] = {owner_, argument};
-    return PyRef(PyObject_VectorcallMethod(name.get(), args, argument == nullptr ? 1 : 2, nullptr));
+    const size_t count = argument == nullptr ? 1 : 2;
+    return PyRef(
+        call_python([&] { return PyObject_VectorcallMethod(name.get(), args, count, nullptr); }));
   });
 }
 
@@ -182,7 +185,7 @@ std::optional<CarriedError> PythonDriver::take_refusal() {
 }
 
 void PythonDriver::release(int, void* data) noexcept {
-  if (Py_IsInitialized() == 0) return;
+  if (Py_IsInitialized() == 0 || owner_ == nullptr) return;
   const GilHold gil;
   try {
     call("_raw_free", address_object(data).get());

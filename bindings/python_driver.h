@@ -35,6 +35,8 @@ class PythonDriver final : public driver::DeviceDriver {
 
   // The owner goes away: what can still fail does so silently.
   void retire() noexcept { retired_ = true; }
+  // The owner is gone: it is not called again. What it was not asked to give back is lost.
+  void forget_owner() noexcept { owner_ = nullptr; }
 
   const char* kind() const noexcept override { return kind_.c_str(); }
   int device_count() noexcept override { return 1; }
@@ -76,7 +78,7 @@ class PythonDriver final : public driver::DeviceDriver {
   PyRef call_about_event(const char* method, PyObject* argument);
   bool is_complete(PyObject* event);
 
-  PyObject* const owner_;
+  PyObject* owner_;
   const std::string kind_;
   std::atomic<bool> retired_{false};
   std::mutex refusal_mutex_;

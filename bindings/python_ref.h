@@ -1,10 +1,13 @@
 #pragma once
 
 #include <Python.h>
+#include <cxxabi.h>
+#include <unistd.h>
 
 #include <utility>
 
 #include "errors.h"
+#include "interpreter_end.h"
 
 namespace mindtorch::python {
 
@@ -47,11 +50,27 @@ inline void release_python_reference(void* object) {
   PyGILState_Release(state);
 }
 
+// Calls CPython where it may want the GIL. While the interpreter ends, CPython answers threads
+// other than the one that ends it by ending them too, with an unwinding of the stack that no
+// destructor and no noexcept function may see: such a thread stays here instead, as from
+// CPython 3.14 on, until the process ends.
+template <typename Call>
+auto call_python(const Call& call) {
+  while (interpreter_ends_elsewhere()) pause();
+  try {
+    return call();
+  } catch (const abi::__forced_unwind&) {
+    for (;;) pause();
+  }
+}
+
 // Holds the GIL, in code that may be called with or without it.
 class GilHold {
  public:
-  GilHold() : state_(PyGILState_Ensure()) {}
-  ~GilHold() { PyGILState_Release(state_); }
+  GilHold() : state_(call_python([] { return PyGILState_Ensure(); })) {}
+  ~GilHold() {
+    call_python([this] { PyGILState_Release(state_); });
+  }
   GilHold(const GilHold&) = delete;
   GilHold& operator=(const GilHold&) = delete;
 
@@ -64,7 +83,7 @@ class GilRelease {
  public:
   explicit GilRelease(bool release) : state_(release ? PyEval_SaveThread() : nullptr) {}
   ~GilRelease() {
-    if (state_ != nullptr) PyEval_RestoreThread(state_);
+    if (state_ != nullptr) call_python([this] { PyEval_RestoreThread(state_); });
   }
   GilRelease(const GilRelease&) = delete;
   GilRelease& operator=(const GilRelease&) = delete;

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "mindtorch/runtime/replay.h"
+#include "python_ref.h"
 
 namespace nb = nanobind;
 
@@ -61,13 +62,13 @@ class RecordedTrace {
     settings.virtual_memory = virtual_memory;
     if (!progress.is_none()) {
       settings.progress = [&progress](size_t done) {
-        nb::gil_scoped_acquire gil;
+        const GilHold gil;
         progress(done);
       };
     }
     ReplayResult result;
     {
-      nb::gil_scoped_release no_gil;
+      const GilRelease unlocked(true);
       result = runtime::replay(trace_, settings);
     }
     nb::dict answer;

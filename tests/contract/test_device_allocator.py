@@ -140,8 +140,8 @@ def test_pointers_of_others(allocator):
     allocator.free(ptr)
     with pytest.raises(RuntimeError, match="invalid device pointer"):
         allocator.free(ptr)
-    with pytest.raises(TypeError):
-        allocator.malloc(-1)
+    with pytest.raises(RuntimeError, match="invalid device pointer: -1"):
+        allocator.free(-1)
 
 
 def test_max_split_size_is_kept_to(allocator):
