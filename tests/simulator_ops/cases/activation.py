@@ -1,0 +1,232 @@
+"""Activations and their gradients; a gradient is checked against a difference quotient."""
+
+import math
+
+import numpy as np
+
+from ..case import Case, In, Out, Ref, Scalar
+from ..values import FLOATS, random
+
+erf = np.vectorize(math.erf, otypes=[float])
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def gelu_tanh(x):
+    return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+
+
+def gelu_erf(x):
+    return 0.5 * x * (1 + erf(x / math.sqrt(2)))
+
+
+def elu(x, alpha=1.5, scale=2.0, input_scale=0.5):
+    return np.where(x > 0, scale * x, scale * alpha * np.expm1(input_scale * x))
+
+
+def softplus(x, beta=2.0, threshold=3.0):
+    return np.where(x * beta > threshold, x, np.log1p(np.exp(x * beta)) / beta)
+
+
+def mish(x):
+    return x * np.tanh(np.log1p(np.exp(x)))
+
+
+def selu(x):
+    return 1.0507009873554805 * np.where(x > 0, x, 1.6732632423543772 * np.expm1(x))
+
+
+def hardswish(x):
+    return x * np.clip(x + 3, 0, 6) / 6
+
+
+def hardsigmoid(x):
+    return np.clip(x + 3, 0, 6) / 6
+
+
+def log_sigmoid(x):
+    return -np.log1p(np.exp(-x))
+
+
+def leaky(x):
+    return np.where(x > 0, x, 0.25 * x)
+
+
+def celu(x):
+    return np.where(x > 0, x, 1.5 * np.expm1(x / 1.5))
+
+
+def hardshrink(x):
+    return np.where(np.abs(x) <= 0.5, 0, x)
+
+
+def softshrink(x):
+    return np.where(x > 0.5, x - 0.5, np.where(x < -0.5, x + 0.5, 0))
+
+
+def swish(x):
+    return x * sigmoid(2.0 * x)
+
+
+def numbers(*values):
+    return [Scalar(value, "f32") for value in values]
+
+
+def forward(op, f, more=(), dtypes=FLOATS, in_place=False):
+    def cases():
+        made = []
+        for dtype in dtypes:
+            for shape in [(3, 4), (2, 3, 5), (), (0,)]:
+                x = random(shape, dtype, 1, -5, 5)
+                expected = f(x.astype(np.float64)) if dtype in FLOATS else f(x)
+                head = Ref(x, dtype, expected) if in_place else In(x, dtype)
+                tail = [] if in_place else [Out(expected, dtype)]
+                made.append(Case(op, [head, *more, *tail], f"{dtype} {shape}"))
+        return made
+
+    return cases
+
+
+def slope(f, x):
+    step = 1e-6
+    return (f(x + step) - f(x - step)) / (2 * step)
+
+
+def backward(op, f, more=(), of_result=False, arrange=None):
+    def cases():
+        made = []
+        for dtype in FLOATS:
+            x = random((3, 4), dtype, 1, -5, 5)
+            given = f(x.astype(np.float64)) if of_result else x
+            if of_result:
+                given = random((3, 4), dtype, 4, -0.9, 0.9) * 0.5 + 0.5
+            grad = random((3, 4), dtype, 2)
+            if of_result:
+                expected = grad * of_result(given)
+            else:
+                expected = grad * slope(f, x.astype(np.float64))
+            tensors = [In(grad, dtype), In(given, dtype)]
+            arguments = arrange(*tensors) if arrange else [*tensors, *more]
+            made.append(Case(op, [*arguments, Out(expected, dtype)], dtype))
+        return made
+
+    return cases
+
+
+def halves(x):
+    return np.split(x, 2, -1)
+
+
+def gated(op, f, more, both=False):
+    def cases():
+        made = []
+        for dtype in FLOATS:
+            x = random((3, 8), dtype, 1)
+            a, b = halves(x.astype(np.float64))
+            outputs = [Out(value, dtype) for value in f(a, b)]
+            made.append(Case(op, [In(x, dtype), -1, *more, *outputs], dtype))
+        return made
+
+    return cases
+
+
+def swiglu_grad():
+    made = []
+    for dtype in FLOATS:
+        x, grad = random((3, 8), dtype, 1), random((3, 4), dtype, 2)
+        a, b = halves(x.astype(np.float64))
+        s = sigmoid(a)
+        left = grad * b * s * (1 + a * (1 - s))
+        expected = np.concatenate([left, grad * a * s], -1)
+        arguments = [In(grad, dtype), In(x, dtype), -1, Out(expected, dtype)]
+        made.append(Case("aclnnSwiGluGrad", arguments, dtype))
+    return made
+
+
+def prelu():
+    made = []
+    for dtype in FLOATS:
+        for count in (1, 3):
+            x, weight = random((2, 3, 4), dtype, 1), random((count,), dtype, 2)
+            expected = np.where(x > 0, x, x * weight.reshape(-1, 1))
+            arguments = [In(x, dtype), In(weight, dtype), Out(expected, dtype)]
+            made.append(Case("aclnnPrelu", arguments, dtype))
+    return made
+
+
+RELU = (*FLOATS, "i8", "i32", "i64")
+OPS = {
+    "aclnnRelu": forward("aclnnRelu", lambda x: np.maximum(x, 0), dtypes=RELU),
+    "aclnnInplaceRelu": forward(
+        "aclnnInplaceRelu", lambda x: np.maximum(x, 0), dtypes=(*RELU, "u8"), in_place=True
+    ),
+    "aclnnSigmoid": forward("aclnnSigmoid", sigmoid),
+    "aclnnInplaceSigmoid": forward("aclnnInplaceSigmoid", sigmoid, in_place=True),
+    "aclnnGelu": forward("aclnnGelu", gelu_tanh),
+    "aclnnGeluV2 erf": forward("aclnnGeluV2", gelu_erf, [0]),
+    "aclnnGeluV2 tanh": forward("aclnnGeluV2", gelu_tanh, [1]),
+    "aclnnSilu": forward("aclnnSilu", lambda x: x * sigmoid(x)),
+    "aclnnElu": forward("aclnnElu", elu, numbers(1.5, 2.0, 0.5)),
+    "aclnnInplaceElu": forward("aclnnInplaceElu", elu, numbers(1.5, 2.0, 0.5), in_place=True),
+    "aclnnLeakyRelu": forward("aclnnLeakyRelu", leaky, numbers(0.25)),
+    "aclnnInplaceLeakyRelu": forward(
+        "aclnnInplaceLeakyRelu", leaky, numbers(0.25), in_place=True
+    ),
+    "aclnnHardswish": forward("aclnnHardswish", hardswish),
+    "aclnnInplaceHardswish": forward("aclnnInplaceHardswish", hardswish, in_place=True),
+    "aclnnHardsigmoid": forward("aclnnHardsigmoid", hardsigmoid),
+    "aclnnInplaceHardsigmoid": forward("aclnnInplaceHardsigmoid", hardsigmoid, in_place=True),
+    "aclnnSoftplus": forward("aclnnSoftplus", softplus, numbers(2.0, 3.0)),
+    "aclnnThreshold": forward(
+        "aclnnThreshold", lambda x: np.where(x <= 1, 7, x), numbers(1.0, 7.0), (*FLOATS, "i32")
+    ),
+    "aclnnInplaceThreshold": forward(
+        "aclnnInplaceThreshold", lambda x: np.where(x <= 1, 7, x), numbers(1.0, 7.0), in_place=True
+    ),
+    "aclnnMish": forward("aclnnMish", mish),
+    "aclnnInplaceMish": forward("aclnnInplaceMish", mish, in_place=True),
+    "aclnnSelu": forward("aclnnSelu", selu),
+    "aclnnInplaceSelu": forward("aclnnInplaceSelu", selu, in_place=True),
+    "aclnnLogSigmoid": forward("aclnnLogSigmoid", log_sigmoid),
+    "aclnnCelu": forward("aclnnCelu", celu, numbers(1.5)),
+    "aclnnHardshrink": forward("aclnnHardshrink", hardshrink, numbers(0.5)),
+    "aclnnSoftshrink": forward("aclnnSoftshrink", softshrink, numbers(0.5)),
+    "aclnnSwish": forward("aclnnSwish", swish, numbers(2.0)),
+    "aclnnPrelu": prelu,
+    "aclnnThresholdBackward": backward(
+        "aclnnThresholdBackward", lambda x: np.where(x > 0.5, x, 0), numbers(0.5)
+    ),
+    "aclnnSigmoidBackward": backward(
+        "aclnnSigmoidBackward", sigmoid, of_result=lambda y: y * (1 - y)
+    ),
+    "aclnnTanhBackward": backward("aclnnTanhBackward", np.tanh, of_result=lambda y: 1 - y * y),
+    "aclnnSiluBackward": backward("aclnnSiluBackward", lambda x: x * sigmoid(x)),
+    "aclnnGeluBackward": backward("aclnnGeluBackward", gelu_tanh),
+    "aclnnGeluBackwardV2 none": backward("aclnnGeluBackwardV2", gelu_erf, ["none"]),
+    "aclnnGeluBackwardV2 tanh": backward("aclnnGeluBackwardV2", gelu_tanh, ["tanh"]),
+    "aclnnLeakyReluBackward": backward("aclnnLeakyReluBackward", leaky, [*numbers(0.25), False]),
+    "aclnnEluBackward": backward(
+        "aclnnEluBackward", elu,
+        arrange=lambda grad, x: [grad, *numbers(1.5, 2.0, 0.5), False, x],
+    ),
+    "aclnnHardtanhBackward": backward(
+        "aclnnHardtanhBackward", lambda x: np.clip(x, -1, 2), numbers(-1.0, 2.0)
+    ),
+    "aclnnHardswishBackward": backward("aclnnHardswishBackward", hardswish),
+    "aclnnHardsigmoidBackward": backward("aclnnHardsigmoidBackward", hardsigmoid),
+    "aclnnSoftplusBackward": backward("aclnnSoftplusBackward", softplus, numbers(2.0, 3.0)),
+    "aclnnLogSigmoidBackward": backward("aclnnLogSigmoidBackward", log_sigmoid, [None]),
+    "aclnnMishBackward": backward("aclnnMishBackward", mish),
+    "aclnnHardshrinkBackward": backward("aclnnHardshrinkBackward", hardshrink, numbers(0.5)),
+    "aclnnSoftshrinkBackward": backward("aclnnSoftshrinkBackward", softshrink, numbers(0.5)),
+    "aclnnSwishBackward": backward("aclnnSwishBackward", swish, numbers(2.0)),
+    "aclnnSwiGlu": gated("aclnnSwiGlu", lambda a, b: [a * sigmoid(a) * b], []),
+    "aclnnSwiGluGrad": swiglu_grad,
+    "aclnnGlu": gated("aclnnGlu", lambda a, b: [a * sigmoid(b)], []),
+    "aclnnGeGlu": gated("aclnnGeGlu", lambda a, b: [a * gelu_tanh(b), gelu_tanh(b)], [1]),
+    "aclnnGeGluV3": gated(
+        "aclnnGeGluV3", lambda a, b: [b * gelu_erf(a), gelu_erf(a)], [0, True]
+    ),
+}  # fmt: skip
