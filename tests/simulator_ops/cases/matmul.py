@@ -1,0 +1,103 @@
+"""Matrix products."""
+
+import numpy as np
+
+from ..case import Case, In, Out, Ref, Scalar
+from ..values import COMPLEX, FLOATS, REAL, random
+
+MATMUL = [
+    ((4,), (4,)), ((3, 4), (4,)), ((4,), (4, 5)), ((3, 4), (4, 5)), ((2, 3, 4), (4, 5)),
+    ((2, 1, 3, 4), (3, 4, 5)), ((2, 3, 4), (4,)), ((4,), (2, 4, 5)), ((3, 0), (0, 5)),
+    ((0, 4), (4, 5)), ((33, 65), (65, 17)),
+]  # fmt: skip
+
+
+def products(op, shapes):
+    def cases():
+        made = []
+        for dtype in FLOATS:
+            for left, right in shapes:
+                a, b = random(left, dtype, 1), random(right, dtype, 2)
+                expected = np.matmul(a.astype(np.float64), b)
+                arguments = [In(a, dtype), In(b, dtype), Out(expected, dtype), 0]
+                made.append(Case(op, arguments, f"{dtype} {left} {right}"))
+        return made
+
+    return cases
+
+
+def added(op, left, right, start, in_place=False, summed=False, vector=False):
+    def cases():
+        made = []
+        for dtype in FLOATS:
+            for beta, alpha in [(1, 1), (0.5, 2), (0, 1)]:
+                a, b, c = random(left, dtype, 1), random(right, dtype, 2), random(start, dtype, 3)
+                total = np.matmul(a.astype(np.float64), b)
+                total = total.sum(0) if summed else total
+                expected = beta * c + alpha * total
+                scalars = [Scalar(beta, "f32"), Scalar(alpha, "f32")]
+                scalars = scalars[::-1] if vector else scalars
+                head = Ref(c, dtype, expected) if in_place else In(c, dtype)
+                tail = [] if in_place else [Out(expected, dtype)]
+                arguments = [head, In(a, dtype), In(b, dtype), *scalars, *tail, 1]
+                made.append(Case(op, arguments, f"{dtype} {beta} {alpha}"))
+        return made
+
+    return cases
+
+
+def dot():
+    made = []
+    for dtype in (*FLOATS, "i8", "u8", "i32"):
+        a, b = random((5,), dtype, 1), random((5,), dtype, 2)
+        arguments = [In(a, dtype), In(b, dtype), Out(np.dot(a, b), dtype)]
+        made.append(Case("aclnnDot", arguments, dtype))
+    return made
+
+
+def ger():
+    made = []
+    for dtype in (*REAL, *COMPLEX):
+        a, b = random((3,), dtype, 1), random((4,), dtype, 2)
+        arguments = [In(a, dtype), In(b, dtype), Out(np.outer(a, b), dtype)]
+        made.append(Case("aclnnGer", arguments, dtype))
+    return made
+
+
+def gemm():
+    made = []
+    for dtype in FLOATS:
+        for ta, tb in [(0, 0), (1, 0), (0, 1), (1, 1)]:
+            a, b = (
+                random((4, 3) if ta else (3, 4), dtype, 1),
+                random((5, 4) if tb else (4, 5), dtype, 2),
+            )
+            c = random((3, 5), dtype, 3)
+            expected = 2 * np.matmul(a.T if ta else a, b.T if tb else b) + 0.5 * c
+            tensors = [In(a, dtype), In(b, dtype), In(c, dtype)]
+            arguments = [*tensors, 2.0, 0.5, ta, tb, Out(expected, dtype), 0]
+            made.append(Case("aclnnGemm", arguments, f"{dtype} {ta} {tb}"))
+    return made
+
+
+PAIR = ((3, 4), (4, 5), (3, 5))
+BATCH = ((2, 3, 4), (2, 4, 5), (2, 3, 5))
+OPS = {
+    "aclnnMatmul": products("aclnnMatmul", MATMUL),
+    "aclnnMm": products("aclnnMm", [((3, 4), (4, 5)), ((1, 4), (4, 1)), ((0, 4), (4, 5))]),
+    "aclnnBatchMatMul": products("aclnnBatchMatMul", [((2, 3, 4), (2, 4, 5))]),
+    "aclnnMv": products("aclnnMv", [((3, 4), (4,))]),
+    "aclnnAddmm": added("aclnnAddmm", *PAIR),
+    "aclnnAddmm broadcast": added("aclnnAddmm", (3, 4), (4, 5), (5,)),
+    "aclnnInplaceAddmm": added("aclnnInplaceAddmm", *PAIR, in_place=True),
+    "aclnnBaddbmm": added("aclnnBaddbmm", *BATCH),
+    "aclnnInplaceBaddbmm": added("aclnnInplaceBaddbmm", *BATCH, in_place=True),
+    "aclnnAddbmm": added("aclnnAddbmm", (2, 3, 4), (2, 4, 5), (3, 5), summed=True),
+    "aclnnInplaceAddbmm": added(
+        "aclnnInplaceAddbmm", (2, 3, 4), (2, 4, 5), (3, 5), in_place=True, summed=True
+    ),
+    "aclnnAddmv": added("aclnnAddmv", (3, 4), (4,), (3,), vector=True),
+    "aclnnDot": dot,
+    "aclnnGer": ger,
+    "aclnnGemm": gemm,
+}
