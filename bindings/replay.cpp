@@ -35,16 +35,15 @@ class RecordedTrace {
  public:
   explicit RecordedTrace(const nb::list& entries) {
     trace_.reserve(entries.size());
+    size_t number = 0;
     for (nb::handle item : entries) {
-      const nb::dict entry = nb::cast<nb::dict>(item);
-      const auto action = actions().find(nb::cast<std::string>(entry["action"]));
-      if (action == actions().end()) continue;
-      TraceEntry result{};
-      result.action = action->second;
-      result.address = nb::cast<uint64_t>(entry["addr"]);
-      result.size = nb::cast<size_t>(entry["size"]);
-      result.stream = reinterpret_cast<driver::StreamHandle>(nb::cast<uintptr_t>(entry["stream"]));
-      trace_.push_back(std::move(result));
+      try {
+        add(nb::cast<nb::dict>(item));
+      } catch (const std::exception&) {  // a key is missing, or a value is none
+        MT_THROW(ValueError, "entry ", number,
+                 " of the trace is damaged: ", nb::repr(item).c_str());
+      }
+      ++number;
     }
   }
 
@@ -87,6 +86,17 @@ class RecordedTrace {
   }
 
  private:
+  void add(const nb::dict& entry) {
+    const auto action = actions().find(nb::cast<std::string>(entry["action"]));
+    if (action == actions().end()) return;
+    TraceEntry result{};
+    result.action = action->second;
+    result.address = nb::cast<uint64_t>(entry["addr"]);
+    result.size = nb::cast<size_t>(entry["size"]);
+    result.stream = reinterpret_cast<driver::StreamHandle>(nb::cast<uintptr_t>(entry["stream"]));
+    trace_.push_back(std::move(result));
+  }
+
   std::vector<TraceEntry> trace_;
 };
 

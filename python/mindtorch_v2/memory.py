@@ -179,16 +179,16 @@ def main(arguments):
 
     try:
         trace = load_trace(options.trace, options.device)
+        results = replay(
+            trace,
+            options.conf or DEFAULT_CONFS,
+            options.memory,
+            not options.no_virtual_memory,
+            _progress_bar if sys.stderr.isatty() else None,
+        )
     except (OSError, ValueError, pickle.UnpicklingError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    results = replay(
-        trace,
-        options.conf or DEFAULT_CONFS,
-        options.memory,
-        not options.no_virtual_memory,
-        _progress_bar if sys.stderr.isatty() else None,
-    )
     for mistake in dict.fromkeys(text for _, result in results for text in result["warnings"]):
         print(f"warning: {mistake}", file=sys.stderr)
     if options.json:

@@ -84,6 +84,63 @@ def test_json_recordings_and_other_devices(tmp_path):
     assert done.returncode == 1 and "no device 5" in done.stderr
 
 
+def torch_cuda_snapshot():
+    """What torch.cuda.memory._snapshot() gives: every kind of entry, with all that torch writes."""
+    frames = [{"name": "forward", "filename": "model.py", "line": 7}]
+    common = {"stream": 0, "time_us": 1, "compile_context": "N/A", "user_metadata": ""}
+    place, trace = 0x7F0000000000, []
+
+    def add(action, **fields):
+        trace.append({"action": action, **common, **fields})
+
+    add("segment_alloc", addr=place, size=20 * MIB, frames=frames)
+    add("free_completed", addr=1234, size=77, frames=frames)  # from before the recording
+    for step in range(3):
+        add("alloc", addr=place, size=5 * MIB - 100, frames=frames)
+        add("alloc", addr=place + 6 * MIB, size=3 * MIB, stream=0x55550000, frames=frames)
+        add("free_requested", addr=place, size=5 * MIB - 100, frames=frames)
+        add("free_completed", addr=place, size=5 * MIB - 100)
+        add("free_requested", addr=place + 6 * MIB, size=3 * MIB, stream=0x55550000)
+        add("snapshot", addr=0, size=step)
+    add("segment_map", addr=place + 64 * MIB, size=20 * MIB, pool_id=(0, 0))
+    trace.append({"action": "oom", "device_free": 5, "size": 512, **common, "frames": frames})
+    add("segment_unmap", addr=place + 64 * MIB, size=20 * MIB)
+    add("segment_free", addr=place, size=20 * MIB)
+    segment = {"device": 0, "address": place, "total_size": 20 * MIB, "allocated_size": 0,
+               "active_size": 0, "requested_size": 0, "stream": 0, "segment_type": "large",
+               "segment_pool_id": (0, 0), "is_expandable": False, "frames": [],
+               "blocks": []}  # fmt: skip
+    settings = {"PYTORCH_CUDA_ALLOC_CONF": "", "max_split_size": -1}
+    return {"segments": [segment], "device_traces": [trace, []], "allocator_settings": settings,
+            "external_annotations": []}  # fmt: skip
+
+
+@pytest.mark.parametrize("protocol", [2, 4, 5])
+def test_a_recording_of_torch_cuda(tmp_path, protocol):
+    path = tmp_path / "run.pickle"
+    path.write_bytes(pickle.dumps(torch_cuda_snapshot(), protocol))
+    done = run("replay", path, "--json", "--conf", "")
+    assert done.returncode == 0, done.stderr
+    [result] = json.loads(done.stdout)["results"]
+    assert result["allocations"] == 6
+    assert result["peak_reserved_bytes"] == 40 * MIB  # two streams
+    assert result["peak_active_bytes"] == 8 * MIB
+    assert result["out_of_memory_at"] is None
+
+
+@pytest.mark.parametrize(
+    "entry", [{"action": "alloc"}, {"action": "alloc", "addr": 1, "size": -5, "stream": 0},
+              {"action": 5}, {"addr": 1}, {"action": "alloc", "addr": "x", "size": 1, "stream": 0},
+              "alloc"]
+)  # fmt: skip
+def test_damaged_recordings_are_refused(tmp_path, entry):
+    path = tmp_path / "run.pickle"
+    path.write_bytes(pickle.dumps({"device_traces": [[*growing_trace(2), entry]]}))
+    done = run("replay", path)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: entry 4 of the trace"), done.stderr
+
+
 @pytest.mark.parametrize(
     "content", [b"", b"junk", b"{", pickle.dumps([1, 2]), pickle.dumps({"segments": []})]
 )
