@@ -140,7 +140,7 @@ void Arena::merge_and_insert(Block* block) noexcept {
 void Arena::absorb(Block* block, Block* neighbour) noexcept {
   block->size += neighbour->size;
   block->next = neighbour->next;
-  if (block->next != nullptr) block->next->previous = block;
+  (block->next != nullptr ? block->next->previous : block->segment->last) = block;
   recycle(neighbour);
 }
 
@@ -174,7 +174,7 @@ Block* Arena::split(Block* block, size_t size) {
   rest->state = block->state;
   rest->previous = block;
   rest->next = block->next;
-  if (rest->next != nullptr) rest->next->previous = rest;
+  (rest->next != nullptr ? rest->next->previous : rest->segment->last) = rest;
   block->next = rest;
   block->size = size;
   return rest;
@@ -226,7 +226,7 @@ Segment* Arena::add_segment(char* data, size_t size, PoolKind pool, size_t page)
   segment->arena = this;
   segment->data = block->data = data;
   segment->size = block->size = size;
-  segment->first = block;
+  segment->first = segment->last = block;
   segment->pool = pool;
   segment->expandable = page != 0;
   segment->page = page;

@@ -54,8 +54,10 @@ struct Segment {
   char* data = nullptr;
   size_t size = 0;
   Block* first = nullptr;
+  Block* last = nullptr;
   PoolKind pool = PoolKind::kSmall;
   bool expandable = false;
+  bool has_gaps = false;        // expandable: addresses before the last block may be without memory
   size_t page = 0;              // expandable: what is mapped and unmapped at a time
   bool oversize = false;        // counted as an oversize segment
   Segment* previous = nullptr;  // the arena's segments

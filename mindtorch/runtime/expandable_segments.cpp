@@ -60,8 +60,12 @@ static Block* find_room(Arena& arena, PoolKind pool, size_t size) {
   Block* lowest = nullptr;
   for (Segment* segment = arena.segments(); segment != nullptr; segment = segment->next) {
     if (!segment->expandable || segment->pool != pool) continue;
-    for (Block* block = segment->first; block != nullptr; block = block->next) {
+    // Without gaps only the end is unmapped: no need to walk over all blocks.
+    Block* block = segment->has_gaps ? segment->first : segment->last;
+    segment->has_gaps = false;
+    for (; block != nullptr; block = block->next) {
       if (block->state != BlockState::kUnmapped) continue;
+      if (block->next != nullptr) segment->has_gaps = true;
       const size_t before = is_free(block->previous) ? block->previous->size : 0;
       if (before + block->size < size) continue;
       if (lowest == nullptr || block->data < lowest->data) lowest = block;
@@ -105,6 +109,7 @@ Block* CachingAllocator::grow_expandable(Request& request) {
     arena.lock();
     arena.settle();
     room->state = BlockState::kUnmapped;
+    room->segment->has_gaps = true;
     arena.merge_with_neighbours(room);
     if (before != nullptr) {
       before->state = BlockState::kFree;
@@ -184,6 +189,7 @@ size_t CachingAllocator::unmap_free_pages(Arena& arena) {
         trace(TraceAction::kSegmentUnmap, block->data, block->size, arena, nullptr);
       }
       block->state = state;
+      block->segment->has_gaps = true;
       block = arena.merge_with_neighbours(block);
       if (state == BlockState::kFree) arena.make_available(block);
     }

@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
 #include "tests/cpp/support/allocator_fixture.h"
 
 namespace mindtorch::test {
@@ -169,6 +173,22 @@ TEST(ExpandableSegments, KeepTheirPagesWhenTheSettingChanges) {
   EXPECT_EQ(device.current(Metric::kReservedBytes), 0);
   EXPECT_EQ(device.driver.failures(), std::vector<std::string>());
   EXPECT_EQ(device.problems(), "");
+}
+
+// Growing costs the same however many blocks there are: ten times the blocks, not a hundred times
+// the time.
+TEST(ExpandableSegments, GrowInTimeThatFollowsTheWork) {
+  const auto seconds = [](size_t count) {
+    ExpandableDevice device(size_t{64} << 30);
+    std::vector<Block*> blocks(count);
+    const auto start = std::chrono::steady_clock::now();
+    for (Block*& block : blocks) block = device.allocator->allocate(512, nullptr);
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+    for (Block* block : blocks) device.allocator->release(block);
+    return elapsed.count();
+  };
+  const double few = std::min(seconds(100000), seconds(100000));
+  EXPECT_LT(seconds(1000000), 40 * few);
 }
 
 }  // namespace

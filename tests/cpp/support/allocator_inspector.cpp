@@ -83,9 +83,14 @@ std::string AllocatorInspector::problems() {
           if (segment->expandable && block->state != BlockState::kUnmapped) {
             count.add(Metric::kReservedBytes, segment->pool, block->size);
           }
+          if (block->state == BlockState::kUnmapped && block->next != nullptr &&
+              !segment->has_gaps) {
+            wrong << "a gap that is not looked for\n";
+          }
           at += block->size;
           previous = block;
         }
+        if (segment->last != previous) wrong << "the last block is not the last\n";
         if (at != segment->data + segment->size) wrong << "blocks do not fill their segment\n";
       }
       for (PoolKind pool : {PoolKind::kSmall, PoolKind::kLarge}) {
