@@ -112,7 +112,7 @@ void run_pointwise(const Op& op, Args args, Outputs& outputs) {
   const PointwiseCall call = op.resolve(args);
   const TensorSpec spec = ops::infer_pointwise(call);
   Tensor out = make_output(spec);
-  launch_pointwise(op, call, spec.device, args, out);
+  launch_pointwise(op, call, out.device(), args, out);
   outputs.tensors.push_back(std::move(out));
 }
 
@@ -120,7 +120,8 @@ void run_kernel(const Op& op, Args args, Outputs& outputs) {
   SpecList specs;
   op.infer(args, specs);
   for (const TensorSpec& spec : specs) outputs.tensors.push_back(make_output(spec));
-  launch(op, specs[0].device, args, {outputs.tensors.data(), outputs.tensors.size()});
+  // The outputs' device, not the rule's: "npu" has become an index.
+  launch(op, outputs.tensors[0].device(), args, {outputs.tensors.data(), outputs.tensors.size()});
 }
 
 void run_mutation(const Op& op, Args args, Outputs& outputs) {

@@ -44,6 +44,20 @@ int Accelerator::device_count() const noexcept {
   return std::min(driver_.device_count(), kMaxDevices);
 }
 
+bool Accelerator::reach_peer(int device, int peer) {
+  auto& known = reach_[static_cast<size_t>(device)][static_cast<size_t>(peer)];
+  if (MT_LIKELY(known.load(std::memory_order_acquire) == Reach::kYes)) return true;
+  std::lock_guard lock(mutex_);
+  if (known.load(std::memory_order_relaxed) == Reach::kUnknown) {
+    driver::PeerAccess* const access = driver_.peer_access();
+    const bool possible = access == nullptr || access->can_access(device, peer);
+    // A device without such calls copies as it is.
+    if (access != nullptr && possible) access->enable(device, peer);
+    known.store(possible ? Reach::kYes : Reach::kNo, std::memory_order_release);
+  }
+  return known.load(std::memory_order_relaxed) == Reach::kYes;
+}
+
 const AllocConf& Accelerator::alloc_conf() {
   std::call_once(conf_read_, [this] {
     conf_ = AllocConf::parse(AllocConf::environment_text(), &warn);

@@ -40,6 +40,8 @@ class MT_API Accelerator {
   DeviceRuntime* find_runtime(int device) const noexcept;
   // Throws RuntimeError if a parent process used the driver.
   PinnedPool& pinned();
+  // Lets `device` reach the memory of `peer`, once per pair. False: the hardware cannot.
+  bool reach_peer(int device, int peer);
   // The settings of the environment, read at first use; what is wrong in them is told by warn().
   const AllocConf& alloc_conf();
 
@@ -69,6 +71,8 @@ class MT_API Accelerator {
   std::mutex mutex_;                        // making runtimes
   std::array<std::atomic<DeviceRuntime*>, kMaxDevices> runtimes_{};
   PinnedPool pinned_;
+  enum class Reach : uint8_t { kUnknown, kYes, kNo };
+  std::array<std::array<std::atomic<Reach>, kMaxDevices>, kMaxDevices> reach_{};
   std::once_flag conf_read_;
   AllocConf conf_;
 };

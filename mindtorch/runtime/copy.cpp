@@ -91,6 +91,21 @@ void copy_between_devices(DeviceRuntime& to_device,
     queue_copy(source, to, from, bytes, CopyKind::kDeviceToDevice);
     return;
   }
+  Accelerator& accelerator = from_device.accelerator();
+  const bool direct = accelerator.reach_peer(from_device.device(), to_device.device()) &&
+                      accelerator.reach_peer(to_device.device(), from_device.device());
+  if (!direct) {
+    const Allocation staged = accelerator.pinned().allocate(bytes);
+    try {
+      copy_to_host(from_device, staged.data, from, bytes);
+      copy_to_device(to_device, to, staged.data, bytes);
+    } catch (...) {
+      accelerator.pinned().release(staged);
+      throw;
+    }
+    accelerator.pinned().release(staged);
+    return;
+  }
   const Stream target = current_stream(to_device);
   source.wait_stream(target);
   queue_copy(source, to, from, bytes, CopyKind::kDeviceToDevice);

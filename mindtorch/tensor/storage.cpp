@@ -5,6 +5,7 @@
 
 #include "mindtorch/base/error.h"
 #include "mindtorch/runtime/accelerator.h"
+#include "mindtorch/runtime/copy.h"
 #include "mindtorch/runtime/host_allocator.h"
 
 namespace mindtorch {
@@ -61,9 +62,21 @@ StorageImpl::~StorageImpl() {
 void StorageImpl::resize(size_t size_bytes) {
   MT_CHECK(resizable(), RuntimeError, "Trying to resize storage that is not resizable");
   if (allocator_ != nullptr && size_bytes > allocation_.capacity_bytes) {
-    MT_CHECK(device_.is_cpu(), NotImplementedError, "resizing a storage on ", device_.str());
     const runtime::Allocation grown = allocator_->allocate(size_bytes);
-    if (size_bytes_ != 0) std::memcpy(grown.data, allocation_.data, size_bytes_);
+    if (size_bytes_ != 0) {
+      if (device_.is_cpu()) {
+        std::memcpy(grown.data, allocation_.data, size_bytes_);
+      } else {
+        // In stream order: the old bytes are free to be used again behind the copy.
+        auto& device = static_cast<runtime::DeviceAllocator*>(allocator_)->runtime();
+        try {
+          runtime::copy_between_devices(device, grown.data, device, allocation_.data, size_bytes_);
+        } catch (...) {
+          allocator_->release(grown);
+          throw;
+        }
+      }
+    }
     allocator_->release(allocation_);
     allocation_ = grown;
   }

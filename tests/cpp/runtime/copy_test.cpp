@@ -196,6 +196,46 @@ TEST_F(CopyTest, ACopyTheTargetCannotBeToldOfIsWaitedFor) {
   EXPECT_STREQ(to, "across");
 }
 
+TEST(PeerAccess, IsEnabledOncePerPair) {
+  FakeDriver fake({.device_count = 2, .backed = true, .auto_finish = true, .peer_access = true});
+  {
+    Accelerator accelerator(fake);
+    DeviceRuntime& first = accelerator.runtime(0);
+    DeviceRuntime& second = accelerator.runtime(1);
+    runtime::Block* from = first.memory().allocate(8, nullptr);
+    runtime::Block* to = second.memory().allocate(8, nullptr);
+    for (int i = 0; i < 3; ++i) copy_between_devices(second, to->data, first, from->data, 8);
+    EXPECT_EQ(fake.count(Call::enable_peer), 2);  // both directions
+    EXPECT_EQ(fake.count(Call::copy_async), 3);
+    first.memory().release(from);
+    second.memory().release(to);
+  }
+  EXPECT_EQ(fake.failures(), std::vector<std::string>());
+}
+
+TEST(PeerAccess, DevicesThatCannotReachEachOtherCopyThroughTheHost) {
+  FakeDriver fake({.device_count = 2,
+                   .backed = true,
+                   .auto_finish = true,
+                   .peer_access = true,
+                   .peers_reachable = false});
+  {
+    Accelerator accelerator(fake);
+    DeviceRuntime& first = accelerator.runtime(0);
+    DeviceRuntime& second = accelerator.runtime(1);
+    runtime::Block* from = first.memory().allocate(8, nullptr);
+    runtime::Block* to = second.memory().allocate(8, nullptr);
+    std::memcpy(from->data, "around", 7);
+    copy_between_devices(second, to->data, first, from->data, 7);
+    EXPECT_STREQ(to->data, "around");
+    EXPECT_EQ(fake.count(Call::enable_peer), 0);
+    EXPECT_EQ(fake.count(Call::copy_async), 2);
+    first.memory().release(from);
+    second.memory().release(to);
+  }
+  EXPECT_EQ(fake.leaks(), std::vector<std::string>());
+}
+
 TEST_F(CopyTest, NothingIsNoCopy) {
   char* data = on_device("same");
   fake.reset_counts();

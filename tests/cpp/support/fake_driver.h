@@ -51,6 +51,7 @@ struct FakeOptions {
   bool throw_when_out_of_memory = false;  // a fault in allocate throws; else null
   bool virtual_memory = false;
   bool peer_access = false;
+  bool peers_reachable = true;  // what can_access() answers
   bool graph_capture = false;
   int least_priority = 0;
   int greatest_priority = -3;

@@ -213,7 +213,7 @@ void FakeDriver::unmap(int device, void* address, size_t bytes) noexcept {
 bool FakeDriver::can_access(int device, int peer) {
   const Lock lock =
       enter(Call::can_access, {static_cast<uintptr_t>(device), static_cast<uintptr_t>(peer)});
-  return check_device(device) && check_device(peer) && device != peer;
+  return check_device(device) && check_device(peer) && device != peer && options_.peers_reachable;
 }
 
 void FakeDriver::enable(int device, int peer) {

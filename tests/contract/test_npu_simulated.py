@@ -1,0 +1,121 @@
+"""Tensors on simulated NPUs, in processes of their own: a process chooses its NPUs once."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+
+def run(program, **environment):
+    done = subprocess.run(
+        [sys.executable, "-c", f"import mindtorch_v2 as torch\n{program}"],
+        env={**os.environ, "MINDTORCH_NPU": "sim", **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_there_are_devices():
+    assert run("print(torch.npu.is_available(), torch.npu.device_count() > 0)") == "True True\n"
+
+
+def test_values_go_there_and_back():
+    run(
+        """
+for dtype in (torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.uint8, torch.bool):
+    x = torch.arange(12).reshape(3, 4).to(dtype)
+    y = x.to("npu")
+    assert y.device == torch.device("npu:0") and y.dtype == dtype
+    assert torch.equal(y.cpu(), x)
+    assert torch.equal(y.t().cpu(), x.t())
+    assert torch.equal(y[1:, ::2].cpu(), x[1:, ::2])
+    assert y[2, 3].item() == x[2, 3].item()
+    assert torch.equal(x.to("npu:1").to("npu:0").cpu(), x)
+assert torch.empty(0, device="npu").cpu().shape == (0,)
+assert repr(torch.ones(2, device="npu")) == "tensor([1., 1.], device='npu:0')"
+"""
+    )
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "a + b", "a - 2 * b", "a / b", "a > b", "a.exp() + b.tanh()", "torch.where(a > b, a, b)",
+        "a @ b.t()", "torch.addmm(c, a, b.t(), beta=0.5)", "a.sum(1)", "a.mean()", "a.amax(0)",
+        "a.argmax(1)", "a.softmax(-1)", "a.cumsum(1)", "torch.cat([a, b], 1)", "a.sort(1).indices",
+        "a.topk(2).values", "a.t().contiguous()", "a.flip(0)", "a.tril()", "a[:, 1:].clone()",
+        "torch.gather(a, 1, a.argsort(1))", "a.to(torch.int32) // 2", "a.clamp(0, 1)",
+        "a.var(1)", "a.half() * b.half()", "(a > 0).any(1)", "a.masked_fill(a > 0, 3.0)",
+    ],
+)  # fmt: skip
+def test_ops_agree_with_the_cpu(expression):
+    run(
+        f"""
+torch.manual_seed(0)
+values = [torch.randn(3, 4), torch.randn(3, 4), torch.randn(3, 3)]
+a, b, c = values
+want = {expression}
+a, b, c = [value.to("npu") for value in values]
+got = {expression}
+assert got.device.type == "npu" and got.dtype == want.dtype and got.shape == want.shape
+torch.testing.assert_close(got.cpu(), want, rtol=1e-3, atol=1e-3)
+"""
+    )
+
+
+def test_in_place_and_out():
+    run(
+        """
+x = torch.zeros(3, device="npu")
+x.add_(1).mul_(torch.tensor([1.0, 2.0, 3.0], device="npu"))
+assert x.tolist() == [1, 2, 3]
+x[1] = 7
+assert x.tolist() == [1, 7, 3]
+out = torch.empty(0, device="npu")
+torch.add(x, x, out=out)
+assert out.tolist() == [2, 14, 6]
+"""
+    )
+
+
+def test_what_cann_lacks_is_named():
+    text = run(
+        """
+try:
+    torch.ones(2, 2, dtype=torch.int64, device="npu").mm(torch.eye(2).long().to("npu"))
+except RuntimeError as error:
+    print(error)
+"""
+    )
+    assert "aclnnMm(int64[2, 2], int64[2, 2], int64[2, 2])" in text
+    assert "ACLNN_ERR_PARAM_INVALID" in text
+
+
+def test_devices_do_not_mix():
+    text = run(
+        """
+try:
+    torch.ones(2) + torch.ones(2, device="npu")
+except RuntimeError as error:
+    print(error)
+"""
+    )
+    assert "Expected all tensors to be on the same device" in text
+
+
+def test_the_choice_can_be_off():
+    text = run(
+        """
+assert not torch.npu.is_available()
+try:
+    torch.ones(2, device="npu")
+except RuntimeError as error:
+    print(error)
+""",
+        MINDTORCH_NPU="off",
+    )
+    assert "MINDTORCH_NPU=off" in text
