@@ -154,6 +154,25 @@ struct Swish {
   }
 };
 
+// `eps` keeps x away from 0 and 1; negative: it does not.
+struct Logit {
+  double eps;
+  template <class C>
+  C operator()(C x) const {
+    if (eps >= 0) x = smaller(larger(x, static_cast<C>(eps)), C(1) - static_cast<C>(eps));
+    return std::log(x / (C(1) - x));
+  }
+};
+struct LogitGrad {
+  double eps;
+  template <class C>
+  C operator()(C x, C grad) const {
+    const C low = static_cast<C>(eps);
+    if (eps >= 0 && (x < low || x > C(1) - low)) return C(0);
+    return grad / (x * (C(1) - x));
+  }
+};
+
 struct ThresholdBackward {
   template <class C>
   C operator()(C grad, C x, C threshold) const {
@@ -518,6 +537,15 @@ SIM_SIGNATURE(SwishBackward,
   SIM_RUN(SwishBackward, Floats, kF, Result::kSame, SwishBackward{},
           sim::out("gradInput", gradInput), arg("gradOutput", gradOutput), arg("self", self),
           factor("betaOptional", betaOptional));
+}
+
+SIM_SIGNATURE(Logit, const aclTensor* input, double eps, const aclTensor* out) {
+  SIM_RUN(Logit, Floats, kF, Result::kSame, Logit{eps}, sim::out("out", out), arg("input", input));
+}
+SIM_SIGNATURE(
+    LogitGrad, const aclTensor* x, const aclTensor* dy, double eps, const aclTensor* out) {
+  SIM_RUN(LogitGrad, Floats, kF, Result::kSame, LogitGrad{eps}, sim::out("out", out), arg("x", x),
+          arg("dy", dy));
 }
 
 SIM_SIGNATURE(SwiGlu, const aclTensor* x, int64_t dim, const aclTensor* out) {

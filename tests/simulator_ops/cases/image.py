@@ -1,0 +1,308 @@
+"""Padding, convolution, pooling and resizing, with their gradients."""
+
+import numpy as np
+
+from ..case import Bools, Case, In, Ints, Out, Scalar
+from ..slopes import gradient
+from ..values import FLOATS, random
+
+LOOSE = {"f32": (1e-4, 1e-4), "f16": (8e-3, 8e-3), "bf16": (6e-2, 6e-2)}
+
+
+def padded(op, mode, shape, padding):
+    width = [(0, 0)] * (len(shape) - len(padding) // 2)
+    pairs = [padding[i : i + 2] for i in range(0, len(padding), 2)][::-1]
+    width += [tuple(pair) for pair in pairs]
+
+    def f(x):
+        return np.pad(x, width, mode)
+
+    def forward():
+        made = []
+        for dtype in (*FLOATS, "i32", "bool", "c64"):
+            x = random(shape, dtype, 1)
+            arguments = [In(x, dtype), Ints(padding), Out(f(x), dtype)]
+            made.append(Case(op, arguments, dtype))
+        return made
+
+    def backward():
+        x = random(shape, "f32", 1)
+        grad = random(f(x).shape, "f32", 2)
+        out = Out(gradient(f, x, grad), "f32", LOOSE["f32"])
+        arguments = [In(grad, "f32"), In(x, "f32"), Ints(padding), out]
+        return [Case(f"{op}Backward", arguments)]
+
+    return {op: forward, f"{op}Backward": backward}
+
+
+def constant():
+    made = []
+    for dtype in (*FLOATS, "i8", "i64", "f64", "c64"):
+        x = random((3, 4), dtype, 1)
+        expected = np.pad(x, [(2, 0), (1, 3)], constant_values=5)
+        arguments = [In(x, dtype), Ints([1, 3, 2, 0]), Scalar(5, "f32"), Out(expected, dtype)]
+        made.append(Case("aclnnConstantPadNd", arguments, dtype))
+        arguments = [In(x, dtype), Ints([-1, -2]), Scalar(5, "f32"), Out(x[:, 1:2], dtype)]
+        made.append(Case("aclnnConstantPadNd", arguments, f"{dtype} cut"))
+    return made
+
+
+def convolve(x, w, b, stride, padding, dilation, groups):
+    """Any number of dims, by the definition."""
+    dims = x.ndim - 2
+    x = np.pad(x, [(0, 0), (0, 0), *[(p, p) for p in padding]])
+    reach = [d * (k - 1) + 1 for d, k in zip(dilation, w.shape[2:], strict=True)]
+    size = [(x.shape[i + 2] - reach[i]) // stride[i] + 1 for i in range(dims)]
+    out = np.zeros((x.shape[0], w.shape[0], *size))
+    per, made = x.shape[1] // groups, w.shape[0] // groups
+    for place in np.ndindex(*size):
+        window = tuple(
+            slice(place[i] * stride[i], place[i] * stride[i] + reach[i], dilation[i])
+            for i in range(dims)
+        )
+        for group in range(groups):
+            part = x[(slice(None), slice(group * per, (group + 1) * per), *window)]
+            kernels = w[group * made : (group + 1) * made]
+            axes = list(range(1, dims + 2))
+            value = np.tensordot(part, kernels, (axes, axes))
+            out[(slice(None), slice(group * made, (group + 1) * made), *place)] = value
+    return out if b is None else out + b.reshape(1, -1, *[1] * dims)
+
+
+SETTINGS = [
+    ((2, 4, 7), (6, 2, 3), [2], [1], [1], 2),
+    ((2, 3, 5, 6), (4, 3, 3, 2), [1, 2], [1, 0], [1, 1], 1),
+    ((1, 4, 6, 5), (4, 1, 2, 3), [1, 1], [0, 1], [2, 1], 4),
+    ((1, 2, 3, 4, 3), (3, 2, 2, 2, 2), [1, 1, 1], [0, 1, 0], [1, 1, 1], 1),
+]
+
+
+def convolution():
+    made = []
+    for dtype in FLOATS:
+        for shape, kernel, stride, padding, dilation, groups in SETTINGS:
+            x, w, b = (
+                random(shape, dtype, 1),
+                random(kernel, dtype, 2),
+                random(kernel[:1], dtype, 3),
+            )
+            for bias in (None, b):
+                expected = convolve(x, w, bias, stride, padding, dilation, groups)
+                lists = [Ints(stride), Ints(padding), Ints(dilation)]
+                arguments = [
+                    In(x, dtype), In(w, dtype), None if bias is None else In(b, dtype), *lists,
+                    False, Ints([0] * len(stride)), groups, Out(expected, dtype, LOOSE[dtype]), 0,
+                ]  # fmt: skip
+                case = Case("aclnnConvolution", arguments, f"{dtype} {shape}")
+                case.layouts = ("contiguous", "sliced")
+                made.append(case)
+    return made
+
+
+def transposed():
+    """The gradient of the plain one."""
+    made = []
+    for shape, kernel, stride, padding, dilation, groups in SETTINGS[:3]:
+        w = random(kernel, "f32", 2)
+
+        def f(value, w=w, rest=(stride, padding, dilation, groups)):
+            return convolve(value, w, None, *rest)
+
+        image = np.zeros(shape)
+        x = random(f(image).shape, "f32", 1)
+        expected = gradient(f, image, x)
+        rest = [
+            shape[i + 2]
+            - (
+                (x.shape[i + 2] - 1) * stride[i]
+                - 2 * padding[i]
+                + dilation[i] * (kernel[i + 2] - 1)
+                + 1
+            )
+            for i in range(len(stride))
+        ]
+        arguments = [
+            In(x, "f32"), In(w, "f32"), None, Ints(stride), Ints(padding), Ints(dilation), True,
+            Ints(rest), groups, Out(expected, "f32", LOOSE["f32"]), 0,
+        ]  # fmt: skip
+        made.append(Case("aclnnConvolution", arguments, f"{shape}", ("contiguous", "offset")))
+    return made
+
+
+def convolution_backward():
+    made = []
+    for shape, kernel, stride, padding, dilation, groups in SETTINGS[:3]:
+        x, w = random(shape, "f32", 1), random(kernel, "f32", 2)
+        rest = (stride, padding, dilation, groups)
+        grad = random(convolve(x, w, None, *rest).shape, "f32", 3)
+        dx = gradient(lambda v, w=w, rest=rest: convolve(v, w, None, *rest), x, grad)
+        dw = gradient(lambda v, x=x, rest=rest: convolve(x, v, None, *rest), w, grad)
+        db = grad.sum((0, *range(2, grad.ndim)))
+        outputs = [Out(value, "f32", LOOSE["f32"]) for value in (dx, dw, db)]
+        arguments = [
+            In(grad, "f32"), In(x, "f32"), In(w, "f32"), Ints(kernel[:1]), Ints(stride),
+            Ints(padding), Ints(dilation), False, Ints([0] * len(stride)), groups,
+            Bools([True] * 3), 0, *outputs,
+        ]  # fmt: skip
+        made.append(Case("aclnnConvolutionBackward", arguments, f"{shape}", ("contiguous",)))
+    return made
+
+
+def depthwise():
+    x, w = random((2, 3, 5, 5), "f32", 1), random((3, 1, 3, 3), "f32", 2)
+    expected = convolve(x, w, None, [1, 1], [1, 1], [1, 1], 3)
+    arguments = [
+        In(x, "f32"), In(w, "f32"), Ints([3, 3]), None, Ints([1, 1]), Ints([1, 1]), Ints([1, 1]),
+        Out(expected, "f32", LOOSE["f32"]), 0,
+    ]  # fmt: skip
+    return [Case("aclnnConvDepthwise2d", arguments)]
+
+
+def windows(x, kernel, stride, padding, fill):
+    x = np.pad(x, [(0, 0), (0, 0), (padding, padding), (padding, padding)], constant_values=fill)
+    view = np.lib.stride_tricks.sliding_window_view(x, (kernel, kernel), (2, 3))
+    return view[:, :, ::stride, ::stride]
+
+
+def average(x):
+    return windows(x, 3, 2, 1, 0).mean((-1, -2))
+
+
+def max_pool():
+    made = []
+    for dtype in FLOATS:
+        x = random((2, 3, 6, 7), dtype, 1, -99, 99)
+        view = windows(x, 3, 2, 1, -np.inf)
+        flat = view.reshape(*view.shape[:4], 9)
+        best = flat.argmax(-1)
+        rows = np.arange(view.shape[2])[:, None] * 2 - 1 + best // 3
+        columns = np.arange(view.shape[3]) * 2 - 1 + best % 3
+        indices = rows * 7 + columns
+        lists = [Ints([3, 3]), Ints([2, 2]), Ints([1, 1]), Ints([1, 1])]
+        outputs = [Out(flat.max(-1), dtype), Out(indices, "i32")]
+        arguments = [In(x, dtype), *lists, False, *outputs]
+        made.append(Case("aclnnMaxPool2dWithIndices", arguments, dtype))
+        grad = random(indices.shape, dtype, 2)
+        expected = np.zeros((2, 3, 42))
+        for place in np.ndindex(*indices.shape):
+            expected[place[0], place[1], indices[place]] += grad[place]
+        out = Out(expected.reshape(x.shape), dtype, LOOSE[dtype])
+        arguments = [In(grad, dtype), In(x, dtype), In(indices, "i32"), *lists, False, out]
+        made.append(Case("aclnnMaxPool2dWithIndicesBackward", arguments, dtype))
+    return made
+
+
+def avg_pool():
+    made = []
+    for dtype in FLOATS:
+        x = random((2, 3, 5, 7), dtype, 1)
+        lists = [Ints([3, 3]), Ints([2, 2]), Ints([1, 1])]
+        out = Out(average(x.astype(np.float64)), dtype, LOOSE[dtype])
+        arguments = [In(x, dtype), *lists, False, True, 0, 0, out]
+        made.append(Case("aclnnAvgPool2d", arguments, dtype))
+    x = random((1, 2, 5, 7), "f32", 1)
+    ones = windows(np.ones_like(x), 3, 2, 1, 0).sum((-1, -2))
+    expected = windows(x, 3, 2, 1, 0).sum((-1, -2)) / ones
+    arguments = [In(x, "f32"), *lists, False, False, 0, 0, Out(expected, "f32")]
+    made.append(Case("aclnnAvgPool2d", arguments, "without padding"))
+    grad = random(expected.shape, "f32", 2)
+    out = Out(gradient(average, x, grad), "f32", LOOSE["f32"])
+    arguments = [In(grad, "f32"), In(x, "f32"), *lists, False, True, 0, 0, out]
+    made.append(Case("aclnnAvgPool2dBackward", arguments, "backward"))
+    return made
+
+
+def adaptive(x, height, width):
+    out = np.zeros((*x.shape[:2], height, width))
+    for i in range(height):
+        for j in range(width):
+            top, bottom = i * x.shape[2] // height, -(-(i + 1) * x.shape[2] // height)
+            left, right = j * x.shape[3] // width, -(-(j + 1) * x.shape[3] // width)
+            out[:, :, i, j] = x[:, :, top:bottom, left:right].mean((2, 3))
+    return out
+
+
+def adaptive_pool():
+    made = []
+    for dtype in FLOATS:
+        x = random((2, 3, 5, 7), dtype, 1)
+        expected = adaptive(x.astype(np.float64), 3, 2)
+        arguments = [In(x, dtype), Ints([3, 2]), Out(expected, dtype, LOOSE[dtype])]
+        made.append(Case("aclnnAdaptiveAvgPool2d", arguments, dtype))
+    x, grad = random((1, 2, 5, 7), "f32", 1), random((1, 2, 3, 2), "f32", 2)
+    expected = gradient(lambda value: adaptive(value, 3, 2), x, grad)
+    arguments = [In(grad, "f32"), In(x, "f32"), Out(expected, "f32", LOOSE["f32"])]
+    made.append(Case("aclnnAdaptiveAvgPool2dBackward", arguments, "backward"))
+    return made
+
+
+def nearest(x, height, width):
+    rows = np.arange(height) * x.shape[2] // height
+    columns = np.arange(width) * x.shape[3] // width
+    return x[:, :, rows][:, :, :, columns]
+
+
+def axis_weights(size, to, corners):
+    matrix = np.zeros((to, size))
+    for i in range(to):
+        if corners:
+            source = i * (size - 1) / (to - 1) if to > 1 else 0.0
+        else:
+            source = max((i + 0.5) * size / to - 0.5, 0)
+        low = min(int(source), size - 1)
+        matrix[i, low] += 1 - (source - low)
+        matrix[i, min(low + 1, size - 1)] += source - low
+    return matrix
+
+
+def bilinear(x, height, width, corners):
+    vertical = axis_weights(x.shape[2], height, corners)
+    horizontal = axis_weights(x.shape[3], width, corners)
+    return np.einsum("yh,nchw,xw->ncyx", vertical, x, horizontal)
+
+
+def upsample():
+    made = []
+    for dtype in FLOATS:
+        x = random((2, 3, 4, 3), dtype, 1)
+        arguments = [In(x, dtype), Ints([7, 6]), Out(nearest(x, 7, 6), dtype)]
+        made.append(Case("aclnnUpsampleNearest2d", arguments, dtype))
+        for corners in (False, True):
+            out = Out(bilinear(x.astype(np.float64), 7, 6, corners), dtype, LOOSE[dtype])
+            arguments = [In(x, dtype), Ints([7, 6]), corners, 0.0, 0.0, out]
+            made.append(Case("aclnnUpsampleBilinear2d", arguments, f"{dtype} {corners}"))
+    return made
+
+
+def upsample_backward():
+    x, grad = random((1, 2, 4, 3), "f32", 1), random((1, 2, 7, 6), "f32", 2)
+    sizes = [Ints([7, 6]), Ints([1, 2, 4, 3])]
+    out = Out(gradient(lambda value: nearest(value, 7, 6), x, grad), "f32", LOOSE["f32"])
+    arguments = [In(grad, "f32"), *sizes, 0.0, 0.0, out]
+    made = [Case("aclnnUpsampleNearest2dBackward", arguments)]
+    for corners in (False, True):
+        f = gradient(lambda value, c=corners: bilinear(value, 7, 6, c), x, grad)
+        arguments = [In(grad, "f32"), *sizes, corners, 0.0, 0.0, Out(f, "f32", LOOSE["f32"])]
+        made.append(Case("aclnnUpsampleBilinear2dBackward", arguments, f"{corners}"))
+    return made
+
+
+OPS = {
+    "aclnnConstantPadNd": constant,
+    **padded("aclnnReflectionPad1d", "reflect", (2, 3, 5), [2, 1]),
+    **padded("aclnnReflectionPad2d", "reflect", (1, 2, 4, 5), [2, 1, 0, 3]),
+    **padded("aclnnReflectionPad3d", "reflect", (1, 1, 3, 3, 4), [2, 1, 0, 2, 1, 1]),
+    **padded("aclnnReplicationPad1d", "edge", (2, 3, 5), [2, 1]),
+    **padded("aclnnReplicationPad2d", "edge", (1, 2, 4, 5), [2, 7, 0, 3]),
+    **padded("aclnnReplicationPad3d", "edge", (1, 1, 2, 3, 2), [2, 1, 0, 2, 1, 1]),
+    **padded("aclnnCircularPad2d", "wrap", (1, 2, 4, 5), [2, 1, 0, 3]),
+    "aclnnConvolution": convolution,
+    "aclnnConvolution transposed": transposed,
+    "aclnnConvolutionBackward": convolution_backward,
+    "aclnnConvDepthwise2d": depthwise,
+    "aclnnMaxPool2d": max_pool,
+    "aclnnAvgPool2d": avg_pool,
+    "aclnnAdaptiveAvgPool2d": adaptive_pool,
+    "aclnnUpsample": upsample,
+    "aclnnUpsampleBackward": upsample_backward,
+}
