@@ -1,4 +1,5 @@
 // Each check is shown by a program with exactly that bug, and its corrected twin is silent.
+#include <atomic>
 #include <cstring>
 
 #include "simulator/ascend/core/task.h"
@@ -255,6 +256,27 @@ TEST_F(Checks, RacesWithTheHost) {
   OK(launch({access(memory, 64, true)}, stream));
   OK(aclrtSynchronizeStream(stream));
   OK(aclrtFree(memory));
+}
+
+TEST_F(Checks, HostFunctionsAndLateEventsTellOrder) {
+  auto* memory = static_cast<char*>(device_memory(64));
+  std::atomic<bool> reached{false};
+  OK(launch({access(memory, 64, true)}, stream));
+  OK(aclrtLaunchHostFunc(
+      stream, [](void* at) { *static_cast<std::atomic<bool>*>(at) = true; }, &reached));
+  while (!reached) sleep_ms(1);
+  OK(launch({access(memory, 64, true)}, other));
+  OK(aclrtSynchronizeDevice());
+
+  aclrtEvent late = nullptr;  // waited for before it is recorded
+  OK(aclrtCreateEventWithFlag(&late, ACL_EVENT_SYNC));
+  OK(aclrtStreamWaitEvent(other, late));
+  OK(launch({access(memory, 64, true)}, other));
+  OK(launch({access(memory, 64, true)}, stream));
+  OK(aclrtRecordEvent(late, stream));
+  OK(aclrtSynchronizeDevice());
+  OK(aclrtFree(memory));
+  OK(aclrtDestroyEvent(late));
 }
 
 TEST_F(Checks, CanBeSwitchedOff) {

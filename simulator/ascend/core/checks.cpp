@@ -16,10 +16,6 @@ static std::string name_of(const Access& access) {
   return *access.name ? std::string(" (") + access.name + ")" : std::string();
 }
 
-static std::string stream_text(int32_t id) {
-  return id < 0 ? std::string("the host") : "stream " + std::to_string(id);
-}
-
 // What is wrong with the access, or nothing.
 static std::string flaw(const Task& task,
                         const Access& access,
@@ -64,18 +60,18 @@ static std::vector<std::string> flaws_of(const Task& task,
   return found;
 }
 
-void on_issue(Stream& stream, Work& work) {
+void on_issue(Stream& stream, const std::shared_ptr<Work>& work) {
   const Settings& s = settings();
-  if (s.check_memory || s.check_races || s.check_lifetime) work.site = call_site();
-  const auto flaws = flaws_of(work.task, stream.device, work.blocks);
+  if (s.check_memory || s.check_races || s.check_lifetime) work->site = call_site();
+  const auto flaws = flaws_of(work->task, stream.device, work->blocks);
   for (const std::string& text : flaws) {
-    work.poison = ACL_ERROR_RT_AICORE_EXCEPTION;
-    work.poison_text = text;
-    report("memory", work.task.name + " on stream " + std::to_string(stream.id) + " " + text +
-                         describe_site(work.site));
+    work->poison = ACL_ERROR_RT_AICORE_EXCEPTION;
+    work->poison_text = text;
+    report("memory", work->task.name + " on stream " + std::to_string(stream.id) + " " + text +
+                         describe_site(work->site));
   }
-  for (const auto& block : work.blocks) {
-    if (block) block->pending.push_back(&work);
+  for (const auto& block : work->blocks) {
+    if (block) block->pending.push_back(work.get());
   }
   order_task(stream, work);
 }
@@ -133,8 +129,9 @@ void on_free(Block& block) {
   } else if (s.check_lifetime) {
     if (const PastAccess* past = unordered_with_host(block)) {
       report("lifetime", describe(block) + " is freed" + describe_site(block.free_site) +
-                             ", and nothing made the host wait for " + past->name + " on " +
-                             stream_text(past->stream_id) + ", queued" + describe_site(past->site));
+                             ", and nothing made the host wait for " + past->work->task.name +
+                             " on stream " + std::to_string(past->work->stream_id) + ", queued" +
+                             describe_site(past->work->site));
     }
   }
   block.past.clear();

@@ -23,18 +23,27 @@ struct Work;
 // for counts for all, because the ways in which threads tell each other are not seen. That misses
 // some races and never invents one.
 
+// First and one past the last byte of an access; both null when it is empty.
+struct Range {
+  char* begin = nullptr;
+  char* end = nullptr;
+};
+
+// Small, because long lists of these are searched; the rest is the work's.
 struct PastAccess {
-  Access access;
-  size_t lane = 0;
+  Range range;
   uint64_t time = 0;
-  std::string name;
-  int32_t stream_id = -1;  // -1: the host
-  Site site;
+  uint32_t lane = 0;
+  uint32_t index = 0;  // of the work's accesses
+  bool write = false;
+  bool dense = false;
+  bool order_unknown = false;  // of a stream that waited for an event recorded later
+  std::shared_ptr<const Work> work;
 };
 
 // A task takes its place in a stream: finds the blocks it touches (kept until it is done), and
 // checks their life, bounds, device and order.
-void on_issue(Stream& stream, Work& work);
+void on_issue(Stream& stream, const std::shared_ptr<Work>& work);
 // The stream's thread takes the task up: reads of bytes never written.
 void on_start(Work& work);
 // The task is done, or dropped: its blocks are let go, what it wrote counts as written.
@@ -53,11 +62,6 @@ size_t take_lane();
 void give_lane(size_t lane);
 void reset_checks();
 
-// First and one past the last byte of an access; both null when it is empty.
-struct Range {
-  char* begin = nullptr;
-  char* end = nullptr;
-};
 Range range_of(const Access& access);
 bool overlap(const Access& a, const Access& b);
 

@@ -10,7 +10,7 @@
 namespace sim {
 
 static constexpr size_t kHostLane = 0;
-static constexpr size_t kMostPast = 128;
+static constexpr size_t kMostPast = 1024;
 
 namespace {
 struct Order {
@@ -46,60 +46,94 @@ static uint64_t tick(size_t lane, Clock& clock) {
   return time;
 }
 
-static std::string who(const std::string& name, int32_t stream_id, const Access& access) {
-  return name + " on " +
-         (stream_id < 0 ? std::string("the host") : "stream " + std::to_string(stream_id)) + " (" +
-         (access.write ? "writes" : "reads") + (*access.name ? " " : "") + access.name + ")";
+static const Access& access_of(const PastAccess& past) {
+  return past.work->task.accesses[past.index];
+}
+
+static std::string who(const PastAccess& past) {
+  const Access& access = access_of(past);
+  const int32_t id = past.work->stream_id;
+  return past.work->task.name + " on " +
+         (id < 0 ? std::string("the host") : "stream " + std::to_string(id)) + " (" +
+         (access.write ? "writes" : "reads") + (*access.name ? " " : "") + access.name +
+         "), called" + describe_site(past.work->site);
 }
 
 // Whether a later access that is ordered after `past` makes it needless to remember.
 static bool replaces(const PastAccess& now, const PastAccess& past) {
-  const bool stronger = now.access.write || (!past.access.write && now.lane == past.lane);
-  if (!stronger || !is_dense(now.access)) return false;
-  const Range a = range_of(now.access);
-  const Range b = range_of(past.access);
-  return a.begin <= b.begin && b.end <= a.end;
+  const bool stronger = now.write || (!past.write && now.lane == past.lane);
+  return stronger && now.dense && now.range.begin <= past.range.begin &&
+         past.range.end <= now.range.end;
 }
 
-static void meet(Block& block, PastAccess now, const Clock& clock, bool compare) {
+static bool conflict(const PastAccess& now, const PastAccess& past) {
+  return (now.write || past.write) && now.range.begin < past.range.end &&
+         past.range.begin < now.range.end && !now.order_unknown && !past.order_unknown &&
+         overlap(access_of(now), access_of(past));
+}
+
+static void meet(Block& block, PastAccess now, const Clock& clock) {
+  const Clock& host = order().host;
+  std::vector<PastAccess>& all = block.past;
   bool told = false;
-  std::erase_if(block.past, [&](const PastAccess& past) {
-    if (clock.at(past.lane) >= past.time) return replaces(now, past);
-    if (compare && !told && (now.access.write || past.access.write) &&
-        overlap(now.access, past.access)) {
+  for (size_t i = 0; i < all.size();) {
+    const PastAccess& past = all[i];
+    const bool ordered = clock.at(past.lane) >= past.time;
+    // What the host has waited for comes before everything that is yet to be called.
+    if (ordered && (replaces(now, past) || host.at(past.lane) >= past.time)) {
+      if (i + 1 < all.size()) all[i] = std::move(all.back());
+      all.pop_back();
+      continue;
+    }
+    if (!ordered && !told && conflict(now, past)) {
       told = true;
-      report("races", who(now.name, now.stream_id, now.access) + ", called" +
-                          describe_site(now.site) + ", and " +
-                          who(past.name, past.stream_id, past.access) + ", called" +
-                          describe_site(past.site) + ", touch the same bytes of " +
+      report("races", who(now) + ", and " + who(past) + ", touch the same bytes of " +
                           describe(block) + " in no order");
     }
-    return false;
-  });
-  if (block.past.size() >= kMostPast) block.past.erase(block.past.begin());
-  block.past.push_back(std::move(now));
+    ++i;
+  }
+  if (all.size() >= kMostPast) all.erase(all.begin());
+  all.push_back(std::move(now));
 }
 
-void order_task(Stream& stream, const Work& work) {
+static void meet_all(const std::shared_ptr<const Work>& work,
+                     const std::vector<std::shared_ptr<Block>>& blocks,
+                     size_t lane,
+                     uint64_t time,
+                     bool order_unknown,
+                     const Clock& clock) {
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    if (!blocks[i] || blocks[i]->freed) continue;
+    const Access& access = work->task.accesses[i];
+    PastAccess now;
+    now.range = range_of(access);
+    now.time = time;
+    now.lane = static_cast<uint32_t>(lane);
+    now.index = static_cast<uint32_t>(i);
+    now.write = access.write;
+    now.dense = is_dense(access);
+    now.order_unknown = order_unknown;
+    now.work = work;
+    meet(*blocks[i], std::move(now), clock);
+  }
+}
+
+void order_task(Stream& stream, const std::shared_ptr<const Work>& work) {
   stream.clock.join(order().host);
   const uint64_t time = tick(stream.lane, stream.clock);
-  if (!settings().check_races || work.poison) return;
-  for (size_t i = 0; i < work.blocks.size(); ++i) {
-    if (!work.blocks[i] || work.blocks[i]->freed) continue;
-    meet(*work.blocks[i],
-         {work.task.accesses[i], stream.lane, time, work.task.name, stream.id, work.site},
-         stream.clock, !stream.order_unknown);
-  }
+  if (!settings().check_races || work->poison) return;
+  meet_all(work, work->blocks, stream.lane, time, stream.order_unknown, stream.clock);
 }
 
 void order_host(const Task& task, const std::vector<std::shared_ptr<Block>>& blocks) {
   if (!settings().check_races) return;
   const uint64_t time = tick(kHostLane, order().host);
-  const Site site = call_site();
-  for (size_t i = 0; i < blocks.size(); ++i) {
-    if (!blocks[i] || blocks[i]->freed) continue;
-    meet(*blocks[i], {task.accesses[i], kHostLane, time, task.name, -1, site}, order().host, true);
-  }
+  auto work = std::make_shared<Work>();
+  work->task.name = task.name;
+  work->task.accesses = task.accesses;
+  work->stream_id = -1;
+  work->site = call_site();
+  meet_all(work, blocks, kHostLane, time, false, order().host);
 }
 
 const PastAccess* unordered_with_host(const Block& block) {

@@ -12,7 +12,7 @@ struct Block;
 // See Note [Order] in checks.h.
 
 // Gives the task its place in time and compares its accesses with those before.
-void order_task(Stream& stream, const Work& work);
+void order_task(Stream& stream, const std::shared_ptr<const Work>& work);
 void order_host(const Task& task, const std::vector<std::shared_ptr<Block>>& blocks);
 // An access that the host has not waited for, or null.
 const PastAccess* unordered_with_host(const Block& block);

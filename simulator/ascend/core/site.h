@@ -8,7 +8,7 @@ namespace sim {
 
 // Where a call came from: return addresses, and what the program itself told (a Python line).
 struct Site {
-  std::array<void*, 10> frames{};
+  std::array<void*, 8> frames{};
   size_t count = 0;
   std::string note;
 };

@@ -124,6 +124,7 @@ static aclError run_task(Lock& lock, Stream& stream, Work& work, std::mt19937_64
     work.poison_text = "a fault was set";
     return fault.code;
   }
+  if (work.task.tells_host) on_host_sync(work.clock);
   const bool logged = log_is_on();
   lock.unlock();
   if (delay_ns) std::this_thread::sleep_for(std::chrono::nanoseconds(delay_ns));
@@ -184,7 +185,8 @@ aclError issue(Stream& stream, std::shared_ptr<Work> work) {
     return fail(context->failure, "a stream of this context stopped on a failure");
   }
   work->stream_id = stream.id;
-  if (work->kind == WorkKind::kRun) on_issue(stream, *work);
+  if (work->kind == WorkKind::kRun) on_issue(stream, work);
+  if (work->task.tells_host) work->clock = stream.clock;
   stream.queue.push_back(std::move(work));
   ++stream.issued;
   if (!stream.has_worker) {
@@ -205,6 +207,7 @@ bool wait_stream(Lock& lock, Stream& stream, int64_t timeout_ms) {
     return false;
   }
   on_host_sync(clock);
+  if (stream.queue.empty()) stream.order_unknown = false;
   return true;
 }
 

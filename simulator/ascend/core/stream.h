@@ -40,6 +40,7 @@ struct Work {
   bool cancelled = false;         // the stream was aborted while this was at work
   aclError poison = ACL_SUCCESS;  // a check found the task unfit to run: what it answers instead
   std::string poison_text;
+  Clock clock;                                 // of a task that tells the host
   std::vector<std::shared_ptr<Block>> blocks;  // of each access, or null; kept until it is done
   Site site;                                   // return addresses at the launch
 };

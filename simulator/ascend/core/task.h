@@ -35,6 +35,8 @@ struct Task {
   // (the destination then counts as unwritten where the source is, if `accesses` are destination
   // and source, both whole ranges).
   bool moves = false;
+  // Runs the program's own code, which then knows that everything before it is done.
+  bool tells_host = false;
 };
 
 // Puts the task at the end of a stream's queue (null: the current context's default stream). The

@@ -309,6 +309,7 @@ aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc fn, void* args) {
   if (!fn) return fail_null("fn");
   Task task;
   task.name = "aclrtLaunchHostFunc";
+  task.tells_host = true;
   task.run = [fn, args] {
     fn(args);
     return ACL_SUCCESS;
