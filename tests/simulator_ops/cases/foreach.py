@@ -1,0 +1,188 @@
+"""One op over lists of tensors, and optimiser steps."""
+
+import math
+
+import numpy as np
+
+from ..case import Case, In, List, Out, Ref, Scalar, Scalars
+from ..values import FLOATS, random
+
+SHAPES = [(3, 4), (5,), (0,), (2, 1, 3)]
+
+
+def lists(dtype, seed, low=-3.0, high=3.0):
+    return [random(shape, dtype, seed, low, high) for shape in SHAPES]
+
+
+def ins(values, dtype):
+    return List([In(value, dtype) for value in values])
+
+
+def outs(values, dtype):
+    return List([Out(value, dtype) for value in values])
+
+
+def unary(name, f, low=-3.0, high=3.0):
+    op = f"aclnnForeach{name}"
+
+    def cases():
+        made = []
+        for dtype in FLOATS:
+            x = lists(dtype, 1, low, high)
+            results = [f(value.astype(np.float64)) for value in x]
+            made.append(Case(op, [ins(x, dtype), outs(results, dtype)], dtype))
+        return made
+
+    return {op: cases}
+
+
+def numbers(name, f):
+    """The three ways to give a number."""
+    made = {}
+    values = [2.0, 3.0, 1.0, 0.5]
+
+    def cases(op, kind):
+        def make():
+            found = []
+            for dtype in FLOATS:
+                x = lists(dtype, 1, 0.5, 3)
+                each = values if kind == "list" else [2.0] * 4
+                results = [f(a.astype(np.float64), b) for a, b in zip(x, each, strict=True)]
+                number = {
+                    "list": Scalars([Scalar(value, "f32") for value in values]),
+                    "scalar": Scalar(2.0, "f32"),
+                    "tensor": In(np.array([2.0]), dtype),
+                }[kind]
+                found.append(Case(op, [ins(x, dtype), number, outs(results, dtype)], dtype))
+            return found
+
+        return make
+
+    for ending, kind in [("Scalar", "tensor"), ("ScalarV2", "scalar"), ("ScalarList", "list")]:
+        op = f"aclnnForeach{name}{ending}"
+        made[op] = cases(op, kind)
+    return made
+
+
+def pairs(name, f, number=None):
+    op = f"aclnnForeach{name}"
+
+    def cases():
+        made = []
+        for dtype in FLOATS:
+            a, b = lists(dtype, 1, 0.5, 3), lists(dtype, 2, 0.5, 3)
+            results = [f(x.astype(np.float64), y) for x, y in zip(a, b, strict=True)]
+            more = [] if number is None else [number]
+            arguments = [ins(a, dtype), ins(b, dtype), *more, outs(results, dtype)]
+            made.append(Case(op, arguments, dtype))
+        return made
+
+    return {op: cases}
+
+
+def triples(name, f, number):
+    op = f"aclnnForeach{name}"
+
+    def cases():
+        made = []
+        for dtype in FLOATS:
+            a, b, c = (lists(dtype, seed, 0.5, 3) for seed in (1, 2, 3))
+            results = [f(x.astype(np.float64), y, w) for x, y, w in zip(a, b, c, strict=True)]
+            members = [ins(values, dtype) for values in (a, b, c)]
+            more = [] if number is None else [number]
+            made.append(Case(op, [*members, *more, outs(results, dtype)], dtype))
+        return made
+
+    return {op: cases}
+
+
+def norm():
+    made = []
+    for order in (1, 2):
+        x = lists("f32", 1)
+        results = [np.linalg.norm(value.reshape(-1), order) for value in x]
+        arguments = [ins(x, "f32"), Scalar(order, "f32"), outs(results, "f32")]
+        made.append(Case("aclnnForeachNorm", arguments, f"{order}"))
+    return made
+
+
+def zero():
+    x = lists("f32", 1)
+    return [Case("aclnnForeachZeroInplace", [List([Ref(v, "f32", 0 * v) for v in x])])]
+
+
+def adamw():
+    made = []
+    for amsgrad in (False, True):
+        for maximize in (False, True):
+            var, m, grad = (random((3, 4), "f32", seed) for seed in (1, 2, 3))
+            v, top = random((3, 4), "f32", 4, 0, 2), random((3, 4), "f32", 5, 0, 2)
+            g = -grad if maximize else grad
+            new_m, new_v = 0.9 * m + 0.1 * g, 0.99 * v + 0.01 * g * g
+            new_top = np.maximum(top, new_v)
+            root = np.sqrt(new_top if amsgrad else new_v) / math.sqrt(1 - 0.99**3) + 1e-6
+            new_var = var * (1 - 0.01 * 0.1) - 0.01 / (1 - 0.9**3) * new_m / root
+            refs = [Ref(var, "f32", new_var), Ref(m, "f32", new_m), Ref(v, "f32", new_v)]
+            refs.append(Ref(top, "f32", new_top) if amsgrad else None)
+            arguments = [*refs, In(grad, "f32"), In(np.array([3.0]), "f32")]
+            arguments += [0.01, 0.9, 0.99, 0.1, 1e-6, amsgrad, maximize]
+            made.append(Case("aclnnApplyAdamWV2", arguments, f"{amsgrad} {maximize}"))
+    return made
+
+
+erf = np.vectorize(math.erf, otypes=[float])
+TWO = Scalar(2.0, "f32")
+DEVICE_TWO = In(np.array([2.0]), "f32")
+OPS = {
+    **unary("Abs", np.abs),
+    **unary("Acos", np.arccos, -0.9, 0.9),
+    **unary("Asin", np.arcsin, -0.9, 0.9),
+    **unary("Atan", np.arctan),
+    **unary("Copy", np.copy),
+    **unary("Cos", np.cos),
+    **unary("Cosh", np.cosh),
+    **unary("Erf", erf),
+    **unary("Erfc", lambda x: 1 - erf(x)),
+    **unary("Exp", np.exp),
+    **unary("Expm1", np.expm1),
+    **unary("Log", np.log, 0.1),
+    **unary("Log10", np.log10, 0.1),
+    **unary("Log1p", np.log1p, 0.1),
+    **unary("Log2", np.log2, 0.1),
+    **unary("Neg", np.negative),
+    **unary("Reciprocal", lambda x: 1 / x, 0.3),
+    **unary("Sigmoid", lambda x: 1 / (1 + np.exp(-x))),
+    **unary("Sign", np.sign),
+    **unary("Sin", np.sin),
+    **unary("Sinh", np.sinh),
+    **unary("Sqrt", np.sqrt, 0),
+    **unary("Tan", np.tan, -1, 1),
+    **unary("Tanh", np.tanh),
+    **numbers("Add", np.add),
+    **numbers("Sub", np.subtract),
+    **numbers("Mul", np.multiply),
+    **numbers("Div", np.divide),
+    **numbers("Maximum", np.maximum),
+    **numbers("Minimum", np.minimum),
+    **numbers("Pow", np.power),
+    **pairs("MulList", np.multiply),
+    **pairs("DivList", np.divide),
+    **pairs("MaximumList", np.maximum),
+    **pairs("MinimumList", np.minimum),
+    **pairs("PowList", np.power),
+    **pairs("AddList", lambda a, b: a + 2 * b, DEVICE_TWO),
+    **pairs("AddListV2", lambda a, b: a + 2 * b, TWO),
+    **pairs("SubList", lambda a, b: a - 2 * b, DEVICE_TWO),
+    **pairs("SubListV2", lambda a, b: a - 2 * b, TWO),
+    **pairs("LerpScalar", lambda a, b: a + 2 * (b - a), TWO),
+    **triples("LerpList", lambda a, b, c: a + c * (b - a), None),
+    **triples("AddcdivScalar", lambda a, b, c: a + 2 * b / c, DEVICE_TWO),
+    **triples("AddcdivScalarV2", lambda a, b, c: a + 2 * b / c, TWO),
+    **triples("AddcdivScalarList", lambda a, b, c: a + 2 * b / c, DEVICE_TWO),
+    **triples("AddcmulScalar", lambda a, b, c: a + 2 * b * c, DEVICE_TWO),
+    **triples("AddcmulScalarV2", lambda a, b, c: a + 2 * b * c, TWO),
+    **triples("AddcmulScalarList", lambda a, b, c: a + 2 * b * c, DEVICE_TWO),
+    "aclnnForeachNorm": norm,
+    "aclnnForeachZeroInplace": zero,
+    "aclnnApplyAdamWV2": adamw,
+}
