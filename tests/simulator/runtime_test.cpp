@@ -1,3 +1,4 @@
+#include <cstdlib>
 #include <cstring>
 
 #include "tests/simulator/support.h"
@@ -63,6 +64,28 @@ TEST_F(Initialize, SettingsChooseTheMachine) {
   int32_t bf16 = 1;
   EXPECT_EQ(aclGetCannAttribute(ACL_CANN_ATTR_BF16, &bf16), ACL_SUCCESS);
   EXPECT_EQ(bf16, 0);
+}
+
+TEST_F(Initialize, TheEnvironmentIsReadAtEveryReset) {
+  setenv("MINDTORCH_SIM_DEVICES", "2", 1);
+  setenv("MINDTORCH_SIM_FAULTS", "call:aclrtSetDevice:1:507033", 1);
+  setenv("MINDTORCH_SIM_LOG", "16", 1);
+  mtsim_reset();
+  EXPECT_EQ(aclInit(nullptr), ACL_SUCCESS);
+  uint32_t count = 0;
+  EXPECT_EQ(aclrtGetDeviceCount(&count), ACL_SUCCESS);
+  EXPECT_EQ(count, 2U);
+  EXPECT_EQ(aclrtSetDevice(0), ACL_ERROR_RT_DEV_SETUP_ERROR);
+  EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+  char* calls = mtsim_calls();
+  EXPECT_NE(std::string(calls).find("\"code\": 507033"), std::string::npos) << calls;
+  mtsim_free(calls);
+  unsetenv("MINDTORCH_SIM_DEVICES");
+  unsetenv("MINDTORCH_SIM_FAULTS");
+  unsetenv("MINDTORCH_SIM_LOG");
+  mtsim_reset();
+  EXPECT_EQ(aclrtGetDeviceCount(&count), ACL_SUCCESS);
+  EXPECT_EQ(count, 8U);
 }
 
 using Runtime = Simulator;
