@@ -287,6 +287,57 @@ def upsample_backward():
     return made
 
 
+def columns(x):
+    """3 x 2 windows, dilated by (1, 2), padded by (1, 0), every (2, 1)."""
+    x = np.pad(x, [(0, 0), (0, 0), (1, 1), (0, 0)])
+    height, width = (x.shape[2] - 3) // 2 + 1, x.shape[3] - 2
+    made = np.zeros((*x.shape[:2], 6, height, width), x.dtype)
+    for tap in range(6):
+        row, column = tap // 2, tap % 2 * 2
+        stop = row + 2 * (height - 1) + 1
+        made[:, :, tap] = x[:, :, row:stop:2, column : column + width]
+    return made.reshape(x.shape[0], -1, height * width)
+
+
+def im2col():
+    made = []
+    lists = [Ints([3, 2]), Ints([1, 2]), Ints([1, 0]), Ints([2, 1])]
+    for dtype in (*FLOATS, "i32", "u8", "c64"):
+        x = random((2, 3, 5, 6), dtype, 1)
+        made.append(Case("aclnnIm2col", [In(x, dtype), *lists, Out(columns(x), dtype)], dtype))
+    x = random((1, 2, 5, 6), "f32", 1)
+    grad = random(columns(x).shape, "f32", 2)
+    out = Out(gradient(columns, x, grad), "f32", LOOSE["f32"])
+    made.append(Case("aclnnIm2colBackward", [In(grad, "f32"), Ints([5, 6]), *lists, out]))
+    return made
+
+
+def grid_sample():
+    made = []
+    for corners in (False, True):
+        for border in (0, 1):
+            for mode in (0, 1):
+                x, grid = random((2, 3, 4, 5), "f32", 1), random((2, 3, 2, 2), "f32", 2, -1.3, 1.3)
+                out = np.zeros((2, 3, 3, 2))
+                for n, i, j in np.ndindex(2, 3, 2):
+                    place = []
+                    for at, size in zip(grid[n, i, j], (5, 4), strict=True):
+                        at = (at + 1) / 2 * (size - 1) if corners else ((at + 1) * size - 1) / 2
+                        place.append(np.clip(at, 0, size - 1) if border else at)
+                    left, top = place
+                    for row in range(4):
+                        for column in range(5):
+                            if mode == 1:
+                                weight = (row == np.round(top)) * (column == np.round(left))
+                            else:
+                                weight = max(0, 1 - abs(row - top)) * max(0, 1 - abs(column - left))
+                            out[n, :, i, j] += weight * x[n, :, row, column]
+                arguments = [In(x, "f32"), In(grid, "f32"), mode, border, corners]
+                arguments.append(Out(out, "f32", LOOSE["f32"]))
+                made.append(Case("aclnnGridSampler2D", arguments, f"{corners} {border} {mode}"))
+    return made
+
+
 OPS = {
     "aclnnConstantPadNd": constant,
     **padded("aclnnReflectionPad1d", "reflect", (2, 3, 5), [2, 1]),
@@ -305,4 +356,6 @@ OPS = {
     "aclnnAdaptiveAvgPool2d": adaptive_pool,
     "aclnnUpsample": upsample,
     "aclnnUpsampleBackward": upsample_backward,
+    "aclnnIm2col": im2col,
+    "aclnnGridSampler2D": grid_sample,
 }

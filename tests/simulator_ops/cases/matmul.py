@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..case import Case, In, Out, Ref, Scalar
+from ..case import Case, In, Ints, List, Out, Ref, Scalar
 from ..values import COMPLEX, FLOATS, REAL, random
 
 MATMUL = [
@@ -80,6 +80,59 @@ def gemm():
     return made
 
 
+def grouped(op):
+    """Rows cut by a list of ends or of sizes, weights stacked or apart."""
+
+    def cases():
+        made = []
+        ends = np.array([2, 2, 5, 6])
+        starts = np.array([0, 2, 2, 5])
+        for dtype in FLOATS:
+            for stacked in (False, True):
+                x, w = random((6, 4), dtype, 1), random((4, 4, 3), dtype, 2)
+                b = random((4, 3), dtype, 3)
+                parts = [
+                    x[a:z] @ w[i].astype(np.float64) + b[i]
+                    for i, (a, z) in enumerate(zip(starts, ends, strict=True))
+                ]
+                weights = List([In(w, dtype)] if stacked else [In(each, dtype) for each in w])
+                bias = List([In(b, dtype)] if stacked else [In(each, dtype) for each in b])
+                rows, out = List([In(x, dtype)]), List([Out(np.concatenate(parts), dtype)])
+                if op == "aclnnGroupedMatmul":
+                    arguments = [rows, weights, bias, *[None] * 4, Ints(list(ends)), 3, out]
+                else:
+                    sizes = In(ends - starts if stacked else ends, "i64")
+                    arguments = [
+                        rows, weights, bias, *[None] * 5, sizes, None, None, None, 3, 0,
+                        int(stacked), 0, out, None, None,
+                    ]  # fmt: skip
+                made.append(Case(op, arguments, f"{dtype} {stacked}"))
+        return made
+
+    return cases
+
+
+def weight_quant(op, more):
+    def cases():
+        made = []
+        for dtype in ("f16", "bf16"):
+            for group in (0, 2):
+                x, w = random((3, 4), dtype, 1), random((4, 5), "i8", 2, -9, 9)
+                shape = (2, 5) if group else (5,)
+                scale, offset = random(shape, dtype, 3, 0.1, 1), random(shape, dtype, 4)
+                bias = random((5,), dtype, 5)
+                rows = np.arange(4) // 2
+                s, o = (scale[rows], offset[rows]) if group else (scale, offset)
+                expected = x.astype(np.float64) @ ((w + o) * s) + bias
+                tensors = [In(x, dtype), In(w, "i8"), In(scale, dtype), In(offset, dtype)]
+                out = Out(expected, dtype, (2e-2, 2e-1))
+                arguments = [*tensors, None, None, In(bias, dtype), group, *more, out]
+                made.append(Case(op, arguments, f"{dtype} {group}"))
+        return made
+
+    return cases
+
+
 PAIR = ((3, 4), (4, 5), (3, 5))
 BATCH = ((2, 3, 4), (2, 4, 5), (2, 3, 5))
 OPS = {
@@ -100,4 +153,8 @@ OPS = {
     "aclnnDot": dot,
     "aclnnGer": ger,
     "aclnnGemm": gemm,
+    "aclnnGroupedMatmul": grouped("aclnnGroupedMatmul"),
+    "aclnnGroupedMatmulV4": grouped("aclnnGroupedMatmulV4"),
+    "aclnnWeightQuantBatchMatmulV2": weight_quant("aclnnWeightQuantBatchMatmulV2", []),
+    "aclnnWeightQuantBatchMatmulV3": weight_quant("aclnnWeightQuantBatchMatmulV3", [0]),
 }
