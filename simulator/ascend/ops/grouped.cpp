@@ -92,6 +92,11 @@ void refuse(Planner& p, const aclTensorList* list, const char* name) {
   p.check(empty, std::string(name) + " is not simulated");
 }
 
+void check_group_type(Planner& p, int64_t type) {
+  p.check(type == -1 || type == 0,
+          "groupType is " + std::to_string(type) + ", simulated are -1 and 0");
+}
+
 // y = x @ ((weight + offset) * scale) + bias, with int8 weights.
 aclnnStatus weight_quant(const char* op,
                          const aclTensor* x,
@@ -171,6 +176,58 @@ SIM_SIGNATURE(GroupedMatmul,
     grouped(p, x, weight, biasOptional, groups, splitItem, y);
   });
 }
+SIM_SIGNATURE(GroupedMatmulV2,
+              const aclTensorList* x,
+              const aclTensorList* weight,
+              const aclTensorList* biasOptional,
+              const aclTensorList* scaleOptional,
+              const aclTensorList* offsetOptional,
+              const aclTensorList* antiquantScaleOptional,
+              const aclTensorList* antiquantOffsetOptional,
+              const aclIntArray* groupListOptional,
+              int64_t splitItem,
+              int64_t groupType,
+              const aclTensorList* y) {
+  return plan("aclnnGroupedMatmulV2", workspaceSize, executor, [&](Planner& p) {
+    refuse(p, scaleOptional, "scaleOptional");
+    refuse(p, offsetOptional, "offsetOptional");
+    refuse(p, antiquantScaleOptional, "antiquantScaleOptional");
+    refuse(p, antiquantOffsetOptional, "antiquantOffsetOptional");
+    check_group_type(p, groupType);
+    Groups groups;
+    if (groupListOptional != nullptr) {
+      groups.given = true;
+      groups.values = p.array(groupListOptional, "groupListOptional");
+    }
+    grouped(p, x, weight, biasOptional, groups, splitItem, y);
+  });
+}
+SIM_SIGNATURE(GroupedMatmulV3,
+              const aclTensorList* x,
+              const aclTensorList* weight,
+              const aclTensorList* biasOptional,
+              const aclTensorList* scaleOptional,
+              const aclTensorList* offsetOptional,
+              const aclTensorList* antiquantScaleOptional,
+              const aclTensorList* antiquantOffsetOptional,
+              const aclTensor* groupListOptional,
+              int64_t splitItem,
+              int64_t groupType,
+              const aclTensorList* y) {
+  return plan("aclnnGroupedMatmulV3", workspaceSize, executor, [&](Planner& p) {
+    refuse(p, scaleOptional, "scaleOptional");
+    refuse(p, offsetOptional, "offsetOptional");
+    refuse(p, antiquantScaleOptional, "antiquantScaleOptional");
+    refuse(p, antiquantOffsetOptional, "antiquantOffsetOptional");
+    check_group_type(p, groupType);
+    Groups groups;
+    if (groupListOptional != nullptr) {
+      groups.given = true;
+      groups.tensor = p.input(groupListOptional, "groupListOptional", kI64);
+    }
+    grouped(p, x, weight, biasOptional, groups, splitItem, y);
+  });
+}
 SIM_SIGNATURE(GroupedMatmulV4,
               const aclTensorList* x,
               const aclTensorList* weight,
@@ -202,8 +259,7 @@ SIM_SIGNATURE(GroupedMatmulV4,
     refuse(p, activationQuantOffsetOptional, "activationQuantOffsetOptional");
     refuse(p, activationFeatureOutOptional, "activationFeatureOutOptional");
     refuse(p, dynQuantScaleOutOptional, "dynQuantScaleOutOptional");
-    p.check(groupType == -1 || groupType == 0,
-            "groupType is " + std::to_string(groupType) + ", simulated are -1 and 0");
+    check_group_type(p, groupType);
     p.check(groupListType == 0 || groupListType == 1,
             "groupListType is " + std::to_string(groupListType) + ", expected is 0 or 1");
     p.check(actType == 0, "actType is " + std::to_string(actType) + ", simulated is 0");

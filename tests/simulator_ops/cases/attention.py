@@ -141,6 +141,17 @@ def fused(q, k, v, lengths, layout, out, lse):
     return [q, k, v, None, None, None, lengths, *nothing, *tail]
 
 
+def prompt_v2(q, k, v, lengths, layout, out, _):
+    nothing = [None] * 5
+    return [q, k, v, None, None, None, lengths, *nothing, N, 0.5, FAR, FAR, layout, 2, 0, out]
+
+
+def fused_v2(q, k, v, lengths, layout, out, lse):
+    nothing = [None] * 17
+    tail = [N, 0.5, FAR, FAR, layout, 2, 0, 0, 0, 0, True, 0, 0, out, lse]
+    return [q, k, v, None, None, None, lengths, *nothing, *tail]
+
+
 def rotary():
     made = []
     for dtype in FLOATS:
@@ -164,5 +175,7 @@ OPS = {
     "aclnnPromptFlashAttentionV3": inference("aclnnPromptFlashAttentionV3", False, prompt_v3),
     "aclnnIncreFlashAttention": inference("aclnnIncreFlashAttention", True, incremental),
     "aclnnFusedInferAttentionScore": inference("aclnnFusedInferAttentionScore", True, fused),
+    "aclnnPromptFlashAttentionV2": inference("aclnnPromptFlashAttentionV2", False, prompt_v2),
+    "aclnnFusedInferAttentionScoreV2": inference("aclnnFusedInferAttentionScoreV2", True, fused_v2),
     "aclnnApplyRotaryPosEmb": rotary,
 }

@@ -100,6 +100,10 @@ def grouped(op):
                 rows, out = List([In(x, dtype)]), List([Out(np.concatenate(parts), dtype)])
                 if op == "aclnnGroupedMatmul":
                     arguments = [rows, weights, bias, *[None] * 4, Ints(list(ends)), 3, out]
+                elif op == "aclnnGroupedMatmulV2":
+                    arguments = [rows, weights, bias, *[None] * 4, Ints(list(ends)), 3, 0, out]
+                elif op == "aclnnGroupedMatmulV3":
+                    arguments = [rows, weights, bias, *[None] * 4, In(ends, "i64"), 3, 0, out]
                 else:
                     sizes = In(ends - starts if stacked else ends, "i64")
                     arguments = [
@@ -154,6 +158,8 @@ OPS = {
     "aclnnGer": ger,
     "aclnnGemm": gemm,
     "aclnnGroupedMatmul": grouped("aclnnGroupedMatmul"),
+    "aclnnGroupedMatmulV2": grouped("aclnnGroupedMatmulV2"),
+    "aclnnGroupedMatmulV3": grouped("aclnnGroupedMatmulV3"),
     "aclnnGroupedMatmulV4": grouped("aclnnGroupedMatmulV4"),
     "aclnnWeightQuantBatchMatmulV2": weight_quant("aclnnWeightQuantBatchMatmulV2", []),
     "aclnnWeightQuantBatchMatmulV3": weight_quant("aclnnWeightQuantBatchMatmulV3", [0]),
