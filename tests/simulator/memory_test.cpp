@@ -275,6 +275,9 @@ TEST_F(Memory, VirtualAddressesAndPhysicalMemory) {
   // What is mapped survives a change of address.
   OK(aclrtUnmapMem(base));
   EXPECT_EQ(aclrtUnmapMem(base), ACL_ERROR_RT_PARAM_INVALID);
+  char local[64] = {};
+  EXPECT_NE(aclrtMemcpy(local, 64, base, 64, ACL_MEMCPY_DEFAULT), ACL_SUCCESS);
+  EXPECT_NE(take_reports().find("no memory is mapped"), std::string::npos);
   OK(aclrtMapMem(base + 4 * page, page, 0, first, 0));
   EXPECT_EQ(base[4 * page], 1);
   EXPECT_EQ(aclrtReleaseMemAddress(base), ACL_ERROR_RT_PARAM_INVALID);

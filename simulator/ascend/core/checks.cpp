@@ -24,6 +24,7 @@ static std::string flaw(const Task& task,
                         int32_t device) {
   const std::string what = (access.write ? "writes" : "reads") + name_of(access);
   if (!block) {
+    if (is_reserved(range.begin)) return what + " addresses to which no memory is mapped";
     if (task.moves) return {};  // ordinary host memory
     return what + " memory that is no device memory";
   }

@@ -74,6 +74,8 @@ std::string describe(const Block& block);
 
 aclError reserve_addresses(size_t bytes, void** pointer);
 aclError release_addresses(void* pointer);
+// Reserved, whether or not something is mapped there.
+bool is_reserved(const void* address);
 aclError allocate_physical(size_t bytes,
                            const aclrtPhysicalMemProp& prop,
                            aclrtDrvMemHandle* handle);

@@ -67,6 +67,11 @@ static std::map<char*, Reservation>::iterator reservation_of(char* address) {
   return address < found->first + found->second.bytes ? found : all.end();
 }
 
+bool is_reserved(const void* address) {
+  auto* at = static_cast<char*>(const_cast<void*>(address));
+  return reservation_of(at) != books().reservations.end();
+}
+
 aclError release_addresses(void* pointer) {
   const auto found = books().reservations.find(static_cast<char*>(pointer));
   if (found == books().reservations.end()) {
