@@ -1,5 +1,6 @@
 #include "mindtorch/backends/ascend/aclnn.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <string_view>
 
@@ -38,10 +39,13 @@ aclFormat format_for(size_t dims) {
   }
 }
 
+int64_t storage_elements(const Tensor& tensor) {
+  return static_cast<int64_t>(tensor.storage()->size_bytes()) / size_bytes(tensor.dtype());
+}
+
 aclTensor* describe_tensor(const Tensor& tensor) {
   const IntList sizes = tensor.sizes();
-  const auto elements =
-      static_cast<int64_t>(tensor.storage()->size_bytes()) / size_bytes(tensor.dtype());
+  const int64_t elements = storage_elements(tensor);
   return acl().aclCreateTensor(sizes.data(), sizes.size(), to_acl(tensor.dtype()),
                                tensor.strides().data(), tensor.storage_offset(),
                                format_for(sizes.size()), &elements, 1, tensor.storage()->data());
@@ -85,8 +89,41 @@ std::pair<void*, Execute> find_op(const char* name) {
 
 namespace detail {
 
+void KeyWriter::add(const Tensor& tensor) {
+  if (!tensor.defined()) return key_.add(uint64_t{0});
+  const TensorImpl& impl = *tensor.impl();
+  const void* const data = impl.storage->data();
+  const auto same =
+      static_cast<size_t>(std::find(seen_.begin(), seen_.end(), data) - seen_.begin());
+  if (same == seen_.size()) seen_.push_back(data);
+  key_.add(uint64_t{1} | static_cast<uint64_t>(impl.is_contiguous) << 1 |
+           static_cast<uint64_t>(impl.dtype) << 8 | uint64_t{impl.sizes.size()} << 16 | same << 32);
+  key_.add(static_cast<uint64_t>(storage_elements(tensor)));
+  key_.add(static_cast<uint64_t>(impl.offset));
+  for (const int64_t size : impl.sizes) key_.add(static_cast<uint64_t>(size));
+  if (impl.is_contiguous) return;
+  for (const int64_t stride : impl.strides) key_.add(static_cast<uint64_t>(stride));
+}
+void KeyWriter::add(const TypedScalar& scalar) {
+  add(scalar.dtype);
+  if (is_floating_point(scalar.dtype)) {
+    add(scalar.value.to_double());
+  } else {
+    add(scalar.value.to_int());
+  }
+}
+void KeyWriter::add(IntList values) {
+  key_.add(uint64_t{values.size()});
+  for (const int64_t value : values) key_.add(static_cast<uint64_t>(value));
+}
+void KeyWriter::add(TensorList tensors) {
+  key_.add(uint64_t{tensors.size()});
+  for (const Tensor& tensor : tensors) add(tensor);
+}
+
 Argument<Tensor>::Argument(const Tensor& tensor)
-    : handle(tensor.defined() ? describe_tensor(tensor) : nullptr) {}
+    : handle(tensor.defined() ? describe_tensor(tensor) : nullptr),
+      address(tensor.defined() ? tensor.storage()->data() : nullptr) {}
 Argument<Tensor>::~Argument() {
   if (handle != nullptr) acl().aclDestroyTensor(handle);
 }
@@ -119,8 +156,23 @@ Argument<TensorList>::Argument(TensorList tensors) {
   std::vector<aclTensor*> members;
   for (const Tensor& tensor : tensors) {
     members.push_back(tensor.defined() ? describe_tensor(tensor) : nullptr);
+    addresses.push_back(tensor.defined() ? tensor.storage()->data() : nullptr);
   }
   handle = acl().aclCreateTensorList(members.data(), members.size());
+}
+aclnnStatus Argument<TensorList>::readdress(aclOpExecutor* executor,
+                                            size_t& index,
+                                            TensorList now) {
+  const size_t at = index++;
+  for (size_t i = 0; i < now.size(); ++i) {
+    if (!now[i].defined()) continue;
+    void* const data = now[i].storage()->data();
+    if (data == addresses[i]) continue;
+    const aclnnStatus code = acl().aclSetDynamicTensorAddr(executor, at, i, handle, data);
+    if (code != 0) return code;
+    addresses[i] = data;
+  }
+  return 0;
 }
 Argument<TensorList>::~Argument() { acl().aclDestroyTensorList(handle); }  // and its members
 
@@ -156,26 +208,43 @@ runtime::DeviceRuntime& runtime_of(const ops::Launch& on) {
   return runtime;
 }
 
-aclnnStatus execute(runtime::DeviceRuntime& runtime,
+Executor::~Executor() {
+  if (handle_ != nullptr && acl().aclDestroyAclOpExecutor != nullptr) {
+    acl().aclDestroyAclOpExecutor(handle_);
+  }
+}
+
+void Executor::make_repeatable() {
+  const AclApi& api = acl();
+  if (api.aclSetAclOpExecutorRepeatable == nullptr || api.aclDestroyAclOpExecutor == nullptr ||
+      api.aclSetTensorAddr == nullptr || api.aclSetDynamicTensorAddr == nullptr) {
+    return;
+  }
+  repeatable_ = api.aclSetAclOpExecutorRepeatable(handle_) == 0;
+  if (!repeatable_) api.aclGetRecentErrMsg();  // expected: nobody is to find its text later
+}
+
+aclnnStatus execute(runtime::Stream stream,
                     Execute function,
                     uint64_t workspace_bytes,
-                    aclOpExecutor* executor) {
-  const runtime::Stream stream = runtime::current_stream(runtime);
-  runtime::Block* workspace = nullptr;
-  if (workspace_bytes > 0) {
-    try {
-      workspace = runtime.memory().allocate(workspace_bytes, stream.handle());
-    } catch (...) {
-      if (acl().aclDestroyAclOpExecutor != nullptr) acl().aclDestroyAclOpExecutor(executor);
-      throw;
-    }
-  }
+                    Executor& executor) {
+  runtime::CachingAllocator& memory = stream.runtime().memory();
+  runtime::Block* const workspace =
+      workspace_bytes == 0 ? nullptr : memory.allocate(workspace_bytes, stream.handle());
   const aclnnStatus code =
-      function(workspace != nullptr ? workspace->data : nullptr, workspace_bytes, executor,
+      function(workspace != nullptr ? workspace->data : nullptr, workspace_bytes, executor.use(),
                reinterpret_cast<aclrtStream>(stream.handle()));
-  runtime.memory().release(workspace);
-  if (code == 0 && launches_block()) stream.synchronize();
+  if (workspace != nullptr) memory.release(workspace);
+  if (code == 0 && MT_UNLIKELY(launches_block())) stream.synchronize();
   return code;
+}
+
+Shape shape_of(const aclTensor* tensor) {
+  int64_t* sizes = nullptr;
+  uint64_t dims = 0;
+  MT_ACL(aclGetViewShape, tensor, &sizes, &dims);
+  const std::unique_ptr<int64_t[]> owned(sizes);
+  return Shape(sizes, sizes + dims);
 }
 
 }  // namespace detail

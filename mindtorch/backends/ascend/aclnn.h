@@ -1,19 +1,26 @@
 #pragma once
 
+#include <cstring>
 #include <initializer_list>
+#include <memory>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "mindtorch/backends/ascend/acl_abi.h"
 #include "mindtorch/backends/ascend/acl_api.h"
+#include "mindtorch/backends/ascend/plan_cache.h"
 #include "mindtorch/ops/kernel.h"
 #include "mindtorch/runtime/device_runtime.h"
 #include "mindtorch/tensor/tensor.h"
 
 // The one way to run an ACLNN op: call(on, MT_ACLNN(aclnnAdd), self, other, typed(alpha, dtype),
-// out). Arguments become CANN's descriptions and are destroyed again; the workspace comes from the
-// device's allocator and returns to it at once, since what the stream does later runs after.
+// out). Phase one runs once for each combination of shapes, strides, dtypes and scalars (see
+// plan_cache.h); a call that was seen before only gives the executor its addresses. The workspace
+// comes from the device's allocator and returns to it at once, since what the stream does later
+// runs after.
 namespace mindtorch::ascend {
 
 aclDataType to_acl(DType dtype);
@@ -54,11 +61,33 @@ inline TypedScalar typed(const Scalar& value, DType dtype) { return {value, dtyp
 
 namespace detail {
 
-// What an argument is on CANN's side, for the length of one call.
+// The key of a call, as its arguments add to it.
+class KeyWriter {
+ public:
+  explicit KeyWriter(PlanKey& key) : key_(key) {}
+  void add(const Tensor& tensor);
+  void add(const TypedScalar& scalar);
+  void add(IntList values);
+  void add(TensorList tensors);
+  template <class T>
+  void add(const T& value) {
+    static_assert(std::is_arithmetic_v<T> || std::is_enum_v<T>);
+    uint64_t word = 0;
+    std::memcpy(&word, &value, sizeof(value));
+    key_.add(word);
+  }
+
+ private:
+  PlanKey& key_;
+  SmallVector<const void*, 8> seen_;  // which tensors are the same memory
+};
+
+// What an argument is on CANN's side. `readdress` points the executor to where `now` is.
 template <class T>
 struct Argument {  // numbers, bools and enums are themselves
   explicit Argument(const T& value) : value(value) {}
   T get() const { return value; }
+  aclnnStatus readdress(aclOpExecutor*, size_t&, const T&) { return 0; }
   T value;
 };
 
@@ -68,7 +97,17 @@ struct Argument<Tensor> {
   ~Argument();
   Argument(const Argument&) = delete;
   aclTensor* get() const { return handle; }
+  aclnnStatus readdress(aclOpExecutor* executor, size_t& index, const Tensor& now) {
+    if (handle == nullptr) return 0;
+    const size_t at = index++;
+    void* const data = now.storage()->data();
+    if (data == address) return 0;
+    const aclnnStatus code = acl().aclSetTensorAddr(executor, at, handle, data);
+    if (code == 0) address = data;
+    return code;
+  }
   aclTensor* handle;
+  void* address;
 };
 
 template <>
@@ -77,6 +116,7 @@ struct Argument<TypedScalar> {
   ~Argument();
   Argument(const Argument&) = delete;
   aclScalar* get() const { return handle; }
+  aclnnStatus readdress(aclOpExecutor*, size_t&, const TypedScalar&) { return 0; }
   aclScalar* handle;
 };
 
@@ -86,6 +126,7 @@ struct Argument<IntList> {
   ~Argument();
   Argument(const Argument&) = delete;
   aclIntArray* get() const { return handle; }
+  aclnnStatus readdress(aclOpExecutor*, size_t&, IntList) { return 0; }
   aclIntArray* handle;
 };
 
@@ -95,13 +136,16 @@ struct Argument<TensorList> {
   ~Argument();
   Argument(const Argument&) = delete;
   aclTensorList* get() const { return handle; }
+  aclnnStatus readdress(aclOpExecutor* executor, size_t& index, TensorList now);
   aclTensorList* handle;
+  std::vector<void*> addresses;
 };
 
 template <>
 struct Argument<DType> {
   explicit Argument(DType dtype) : value(to_acl(dtype)) {}
   aclDataType get() const { return value; }
+  aclnnStatus readdress(aclOpExecutor*, size_t&, DType) { return 0; }
   aclDataType value;
 };
 
@@ -118,29 +162,120 @@ std::string describe(const T&) {
                            int64_t code,
                            std::initializer_list<std::string> arguments);
 
+// Between phase one and the end. CANN deletes a one-shot executor in phase two, whatever comes.
+class Executor {
+ public:
+  Executor() = default;
+  ~Executor();
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+
+  aclOpExecutor** out() { return &handle_; }
+  aclOpExecutor* get() const { return handle_; }
+  void make_repeatable();  // if the op can be repeated
+  // For phase two.
+  aclOpExecutor* use() { return repeatable_ ? handle_ : std::exchange(handle_, nullptr); }
+
+ private:
+  aclOpExecutor* handle_ = nullptr;
+  bool repeatable_ = false;
+};
+
+// One call's arguments and executor. CANN wants the arguments to outlive the executor.
+template <class... Args>
+class PreparedCall final : public CachedPlan {
+ public:
+  explicit PreparedCall(const Args&... args) : arguments_{args...} {}
+
+  template <class Plan>
+  aclnnStatus plan(const OpFunctions<Plan>& op) {
+    return std::apply(
+        [&](const auto&... argument) {
+          return op.plan(argument.get()..., &workspace_bytes_, executor_.out());
+        },
+        arguments_);
+  }
+
+  aclnnStatus readdress(const Args&... args) {
+    size_t index = 0;
+    aclnnStatus code = 0;
+    std::apply(
+        [&](auto&... argument) {
+          (void)((code = argument.readdress(executor_.get(), index, args), code == 0) && ...);
+        },
+        arguments_);
+    return code;
+  }
+
+  Executor& executor() { return executor_; }
+  uint64_t workspace_bytes() const { return workspace_bytes_; }
+  template <size_t I>
+  auto argument() const {
+    return std::get<I>(arguments_).get();
+  }
+
+ private:
+  std::tuple<Argument<Args>...> arguments_;
+  uint64_t workspace_bytes_ = 0;
+  Executor executor_;
+};
+
 // The device's runtime, with the device current for this thread.
 runtime::DeviceRuntime& runtime_of(const ops::Launch& on);
-// Phase two on the current stream, with a workspace; synchronises when launches are blocking.
-aclnnStatus execute(runtime::DeviceRuntime& runtime,
+// Phase two, with a workspace; synchronises when launches are blocking.
+aclnnStatus execute(runtime::Stream stream,
                     Execute function,
                     uint64_t workspace_bytes,
-                    aclOpExecutor* executor);
+                    Executor& executor);
+
+// The shape a description has now.
+Shape shape_of(const aclTensor* tensor);
+
+// Tells PreparedCalls of different argument types apart, which the op alone does not.
+template <class... Args>
+inline constexpr char kForm = 0;
 
 }  // namespace detail
 
 template <class Plan, class... Args>
 void call(ops::Launch& on, const OpFunctions<Plan>& op, const Args&... args) {
-  runtime::DeviceRuntime& runtime = detail::runtime_of(on);
-  const std::tuple<detail::Argument<Args>...> arguments{args...};
-  uint64_t workspace_bytes = 0;
-  aclOpExecutor* executor = nullptr;
-  aclnnStatus code = std::apply(
-      [&](const auto&... argument) {
-        return op.plan(argument.get()..., &workspace_bytes, &executor);
-      },
-      arguments);
-  if (code == 0) code = detail::execute(runtime, op.execute, workspace_bytes, executor);
+  using Prepared = detail::PreparedCall<Args...>;
+  const runtime::Stream stream = runtime::current_stream(detail::runtime_of(on));
+  PlanKey key;
+  key.add(reinterpret_cast<const void*>(op.plan));
+  key.add(&detail::kForm<Args...>);
+  detail::KeyWriter writer(key);
+  (writer.add(args), ...);
+
+  PlanLoan loan(PlanCache::of(stream), key);
+  auto* prepared = static_cast<Prepared*>(loan.get());
+  aclnnStatus code = 0;
+  if (prepared == nullptr || MT_UNLIKELY(prepared->readdress(args...) != 0)) {
+    prepared = new Prepared(args...);
+    loan.renew(std::unique_ptr<CachedPlan>(prepared));
+    code = prepared->plan(op);
+    if (code == 0 && loan.wanted()) prepared->executor().make_repeatable();
+  }
+  if (code == 0) {
+    code = detail::execute(stream, op.execute, prepared->workspace_bytes(), prepared->executor());
+  }
   if (MT_UNLIKELY(code != 0)) detail::raise_op(op.name, code, {detail::describe(args)...});
+  if (prepared->executor().get() != nullptr) loan.keep();
+}
+
+// For ops that know the size of a result only when they have run: waits for the stream, and returns
+// the shape that argument number `Out` has then.
+template <size_t Out, class Plan, class... Args>
+Shape call_sized(ops::Launch& on, const OpFunctions<Plan>& op, const Args&... args) {
+  const runtime::Stream stream = runtime::current_stream(detail::runtime_of(on));
+  detail::PreparedCall<Args...> prepared(args...);
+  aclnnStatus code = prepared.plan(op);
+  if (code == 0) {
+    code = detail::execute(stream, op.execute, prepared.workspace_bytes(), prepared.executor());
+  }
+  if (MT_UNLIKELY(code != 0)) detail::raise_op(op.name, code, {detail::describe(args)...});
+  stream.synchronize();
+  return detail::shape_of(prepared.template argument<Out>());
 }
 
 }  // namespace mindtorch::ascend
