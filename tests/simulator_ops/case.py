@@ -52,6 +52,11 @@ class Ints:
 
 
 @dataclasses.dataclass
+class Floats:
+    values: object
+
+
+@dataclasses.dataclass
 class Bools:
     values: object
 
@@ -160,6 +165,8 @@ class Arguments:
             return self.made("aclDestroyScalar", acl.create_scalar(argument.value, argument.dtype))
         if isinstance(argument, Ints):
             return self.made("aclDestroyIntArray", acl.create_array("Int", argument.values))
+        if isinstance(argument, Floats):
+            return self.made("aclDestroyFloatArray", acl.create_array("Float", argument.values))
         if isinstance(argument, Bools):
             return self.made("aclDestroyBoolArray", acl.create_array("Bool", argument.values))
         if isinstance(argument, List):

@@ -148,6 +148,12 @@ const std::vector<char>& Planner::array(const aclBoolArray* array, const char* n
   return array->values;
 }
 
+const std::vector<float>& Planner::array(const aclFloatArray* array, const char* name) {
+  if (array == nullptr) throw Rejected{kNullPointer, std::string(name) + " is null"};
+  remember(array, name);
+  return array->values;
+}
+
 std::string Planner::text(const char* text, const char* name) {
   if (text == nullptr) throw Rejected{kNullPointer, std::string(name) + " is null"};
   return text;

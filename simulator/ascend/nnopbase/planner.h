@@ -45,6 +45,7 @@ class SIM_API Planner {
   const aclScalar& scalar(const aclScalar* scalar, const char* name);
   const std::vector<int64_t>& array(const aclIntArray* array, const char* name);
   const std::vector<char>& array(const aclBoolArray* array, const char* name);
+  const std::vector<float>& array(const aclFloatArray* array, const char* name);
   std::string text(const char* text, const char* name);
 
   // 161002 with `text` unless `ok`.

@@ -1,4 +1,4 @@
-"""Padding, convolution, pooling and resizing, with their gradients."""
+"""Padding, convolution, patches and sampling, with their gradients."""
 
 import numpy as np
 
@@ -158,135 +158,6 @@ def depthwise():
     return [Case("aclnnConvDepthwise2d", arguments)]
 
 
-def windows(x, kernel, stride, padding, fill):
-    x = np.pad(x, [(0, 0), (0, 0), (padding, padding), (padding, padding)], constant_values=fill)
-    view = np.lib.stride_tricks.sliding_window_view(x, (kernel, kernel), (2, 3))
-    return view[:, :, ::stride, ::stride]
-
-
-def average(x):
-    return windows(x, 3, 2, 1, 0).mean((-1, -2))
-
-
-def max_pool():
-    made = []
-    for dtype in FLOATS:
-        x = random((2, 3, 6, 7), dtype, 1, -99, 99)
-        view = windows(x, 3, 2, 1, -np.inf)
-        flat = view.reshape(*view.shape[:4], 9)
-        best = flat.argmax(-1)
-        rows = np.arange(view.shape[2])[:, None] * 2 - 1 + best // 3
-        columns = np.arange(view.shape[3]) * 2 - 1 + best % 3
-        indices = rows * 7 + columns
-        lists = [Ints([3, 3]), Ints([2, 2]), Ints([1, 1]), Ints([1, 1])]
-        outputs = [Out(flat.max(-1), dtype), Out(indices, "i32")]
-        arguments = [In(x, dtype), *lists, False, *outputs]
-        made.append(Case("aclnnMaxPool2dWithIndices", arguments, dtype))
-        grad = random(indices.shape, dtype, 2)
-        expected = np.zeros((2, 3, 42))
-        for place in np.ndindex(*indices.shape):
-            expected[place[0], place[1], indices[place]] += grad[place]
-        out = Out(expected.reshape(x.shape), dtype, LOOSE[dtype])
-        arguments = [In(grad, dtype), In(x, dtype), In(indices, "i32"), *lists, False, out]
-        made.append(Case("aclnnMaxPool2dWithIndicesBackward", arguments, dtype))
-    return made
-
-
-def avg_pool():
-    made = []
-    for dtype in FLOATS:
-        x = random((2, 3, 5, 7), dtype, 1)
-        lists = [Ints([3, 3]), Ints([2, 2]), Ints([1, 1])]
-        out = Out(average(x.astype(np.float64)), dtype, LOOSE[dtype])
-        arguments = [In(x, dtype), *lists, False, True, 0, 0, out]
-        made.append(Case("aclnnAvgPool2d", arguments, dtype))
-    x = random((1, 2, 5, 7), "f32", 1)
-    ones = windows(np.ones_like(x), 3, 2, 1, 0).sum((-1, -2))
-    expected = windows(x, 3, 2, 1, 0).sum((-1, -2)) / ones
-    arguments = [In(x, "f32"), *lists, False, False, 0, 0, Out(expected, "f32")]
-    made.append(Case("aclnnAvgPool2d", arguments, "without padding"))
-    grad = random(expected.shape, "f32", 2)
-    out = Out(gradient(average, x, grad), "f32", LOOSE["f32"])
-    arguments = [In(grad, "f32"), In(x, "f32"), *lists, False, True, 0, 0, out]
-    made.append(Case("aclnnAvgPool2dBackward", arguments, "backward"))
-    return made
-
-
-def adaptive(x, height, width):
-    out = np.zeros((*x.shape[:2], height, width))
-    for i in range(height):
-        for j in range(width):
-            top, bottom = i * x.shape[2] // height, -(-(i + 1) * x.shape[2] // height)
-            left, right = j * x.shape[3] // width, -(-(j + 1) * x.shape[3] // width)
-            out[:, :, i, j] = x[:, :, top:bottom, left:right].mean((2, 3))
-    return out
-
-
-def adaptive_pool():
-    made = []
-    for dtype in FLOATS:
-        x = random((2, 3, 5, 7), dtype, 1)
-        expected = adaptive(x.astype(np.float64), 3, 2)
-        arguments = [In(x, dtype), Ints([3, 2]), Out(expected, dtype, LOOSE[dtype])]
-        made.append(Case("aclnnAdaptiveAvgPool2d", arguments, dtype))
-    x, grad = random((1, 2, 5, 7), "f32", 1), random((1, 2, 3, 2), "f32", 2)
-    expected = gradient(lambda value: adaptive(value, 3, 2), x, grad)
-    arguments = [In(grad, "f32"), In(x, "f32"), Out(expected, "f32", LOOSE["f32"])]
-    made.append(Case("aclnnAdaptiveAvgPool2dBackward", arguments, "backward"))
-    return made
-
-
-def nearest(x, height, width):
-    rows = np.arange(height) * x.shape[2] // height
-    columns = np.arange(width) * x.shape[3] // width
-    return x[:, :, rows][:, :, :, columns]
-
-
-def axis_weights(size, to, corners):
-    matrix = np.zeros((to, size))
-    for i in range(to):
-        if corners:
-            source = i * (size - 1) / (to - 1) if to > 1 else 0.0
-        else:
-            source = max((i + 0.5) * size / to - 0.5, 0)
-        low = min(int(source), size - 1)
-        matrix[i, low] += 1 - (source - low)
-        matrix[i, min(low + 1, size - 1)] += source - low
-    return matrix
-
-
-def bilinear(x, height, width, corners):
-    vertical = axis_weights(x.shape[2], height, corners)
-    horizontal = axis_weights(x.shape[3], width, corners)
-    return np.einsum("yh,nchw,xw->ncyx", vertical, x, horizontal)
-
-
-def upsample():
-    made = []
-    for dtype in FLOATS:
-        x = random((2, 3, 4, 3), dtype, 1)
-        arguments = [In(x, dtype), Ints([7, 6]), Out(nearest(x, 7, 6), dtype)]
-        made.append(Case("aclnnUpsampleNearest2d", arguments, dtype))
-        for corners in (False, True):
-            out = Out(bilinear(x.astype(np.float64), 7, 6, corners), dtype, LOOSE[dtype])
-            arguments = [In(x, dtype), Ints([7, 6]), corners, 0.0, 0.0, out]
-            made.append(Case("aclnnUpsampleBilinear2d", arguments, f"{dtype} {corners}"))
-    return made
-
-
-def upsample_backward():
-    x, grad = random((1, 2, 4, 3), "f32", 1), random((1, 2, 7, 6), "f32", 2)
-    sizes = [Ints([7, 6]), Ints([1, 2, 4, 3])]
-    out = Out(gradient(lambda value: nearest(value, 7, 6), x, grad), "f32", LOOSE["f32"])
-    arguments = [In(grad, "f32"), *sizes, 0.0, 0.0, out]
-    made = [Case("aclnnUpsampleNearest2dBackward", arguments)]
-    for corners in (False, True):
-        f = gradient(lambda value, c=corners: bilinear(value, 7, 6, c), x, grad)
-        arguments = [In(grad, "f32"), *sizes, corners, 0.0, 0.0, Out(f, "f32", LOOSE["f32"])]
-        made.append(Case("aclnnUpsampleBilinear2dBackward", arguments, f"{corners}"))
-    return made
-
-
 def columns(x):
     """3 x 2 windows, dilated by (1, 2), padded by (1, 0), every (2, 1)."""
     x = np.pad(x, [(0, 0), (0, 0), (1, 1), (0, 0)])
@@ -351,11 +222,6 @@ OPS = {
     "aclnnConvolution transposed": transposed,
     "aclnnConvolutionBackward": convolution_backward,
     "aclnnConvDepthwise2d": depthwise,
-    "aclnnMaxPool2d": max_pool,
-    "aclnnAvgPool2d": avg_pool,
-    "aclnnAdaptiveAvgPool2d": adaptive_pool,
-    "aclnnUpsample": upsample,
-    "aclnnUpsampleBackward": upsample_backward,
     "aclnnIm2col": im2col,
     "aclnnGridSampler2D": grid_sample,
 }

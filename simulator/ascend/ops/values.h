@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "simulator/ascend/ops/pointwise.h"
+
+namespace sim {
+
+// What ops that compute in float32 over whole tensors share.
+using Values = std::vector<float>;
+
+inline size_t z(int64_t value) { return static_cast<size_t>(value); }
+
+// All elements of an operand; none of one that was left out.
+inline Values values(const Launch& launch, const Operand& operand) {
+  return operand ? load_all<float>(get(launch, operand)) : Values{};
+}
+
+inline void put(const Launch& launch, const Operand& operand, const Values& result) {
+  if (operand) store_all(get(launch, operand), result);
+}
+
+// An operand that was left out passes.
+inline void check_count(Planner& p, const Operand& operand, int64_t n) {
+  if (operand) {
+    p.check(operand.numel() == n, p.name(operand) + " must have " + std::to_string(n) +
+                                      " elements, has " + std::to_string(operand.numel()));
+  }
+}
+
+// An output of a gradient op, or nothing where `wanted` is false.
+inline Operand wanted_output(
+    Planner& p, bool wanted, const aclTensor* tensor, const char* name, Types types) {
+  return wanted ? p.output(tensor, name, types) : Operand{};
+}
+
+}  // namespace sim
