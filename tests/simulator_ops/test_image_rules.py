@@ -52,6 +52,22 @@ BAD = {
                     "mode is cubic"),
     "resize scales": ("Resize", [IMAGE, None, "nearest", result(2, 3, 12, 12)], NULL_POINTER,
                       "scales"),
+    "interpolation": ("GridSampler3D", [tensor(1, 2, 3, 3, 3), tensor(1, 2, 2, 2, 3), 2, 0, False,
+                                        result(1, 2, 2, 2, 2)], INVALID, "interpolationMode is 2"),
+    "grid's batch": ("GridSampler2D", [IMAGE, tensor(1, 4, 4, 2), 0, 0, False,
+                                       result(2, 3, 4, 4)], INVALID, "batch"),
+    "theta's shape": ("AffineGrid", [tensor(2, 3, 3), Ints([2, 3, 4, 4]), False,
+                                     result(2, 4, 4, 2)], INVALID, "theta has shape"),
+    "groups": ("ChannelShuffle", [IMAGE, 2, result(2, 3, 6, 6)], INVALID, "groups is 2"),
+    "boxes": ("RoiAlignV2", [IMAGE, tensor(4, 4), 2, 2, 1.0, 2, True, result(4, 3, 2, 2)], INVALID,
+              "boxes must have"),
+    "roi mode": ("RoiAlign", [IMAGE, tensor(4, 4), tensor(4, dtype="i64"), "mean", 2, 2, 2, 1.0,
+                              result(4, 3, 2, 2)], INVALID, "mode is mean"),
+    "tbc bias": ("ConvTbc", [tensor(6, 2, 3), tensor(3, 3, 4), tensor(3), 1, result(6, 2, 4), 0],
+                 INVALID, "bias has shape"),
+    "threshold": ("NonMaxSuppression", [tensor(1, 4, 4), tensor(1, 1, 4), Ints([1]), Floats([2.0]),
+                                        Floats([0.0]), 0, result(4, 3, dtype="i32")], INVALID,
+                  "iouThreshold"),
 }  # fmt: skip
 
 

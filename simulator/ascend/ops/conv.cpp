@@ -4,15 +4,11 @@
 // [patch channels, image channels / groups, kernel]. Forward makes patches from the image; the
 // transposed one makes the image from patches; each one's input gradient is the other.
 #include "simulator/ascend/ops/gemm.h"
-#include "simulator/ascend/ops/pointwise.h"
+#include "simulator/ascend/ops/values.h"
 
 using namespace sim;
 
 namespace {
-
-using Values = std::vector<float>;
-
-size_t z(int64_t value) { return static_cast<size_t>(value); }
 
 struct Geometry {
   int64_t batch = 0;
@@ -229,6 +225,47 @@ void convolve(Planner& p,
   });
 }
 
+// A convolution over time, batch, channels is one over batch, channels, time with its weight
+// [kernel, in, out] turned.
+Geometry check_tbc(Planner& p,
+                   const Operand& in,
+                   const Operand& w,
+                   const Operand& b,
+                   const Operand& out,
+                   int64_t pad) {
+  p.check_rank(in, 3, 3);
+  p.check_rank(w, 3, 3);
+  p.check(pad >= 0, "pad must not be negative");
+  Geometry g;
+  g.batch = in.shape()[1];
+  g.image_channels = in.shape()[2];
+  g.patch_channels = w.shape()[2];
+  g.kernel = {w.shape()[0]};
+  g.stride = {1};
+  g.padding = {pad};
+  g.dilation = {1};
+  g.image = {in.shape()[0]};
+  g.patches = {in.shape()[0] + 2 * pad - w.shape()[0] + 1};
+  p.check(g.patches[0] > 0, "weight is longer than the padded input");
+  p.check_shape(w, {g.kernel[0], g.image_channels, g.patch_channels});
+  p.check_shape(b, {g.patch_channels});
+  p.check_shape(out, {g.patches[0], g.batch, g.patch_channels});
+  return g;
+}
+
+Values in_order(const Launch& launch, const Operand& operand, const std::vector<int64_t>& dims) {
+  return load_all<float>(get(launch, operand).permute(dims));
+}
+void put_in_order(const Launch& launch,
+                  const Operand& operand,
+                  const std::vector<int64_t>& dims,
+                  const Values& result) {
+  store_all(get(launch, operand).permute(dims), result);
+}
+
+const std::vector<int64_t> kTimeLast{1, 2, 0};
+const std::vector<int64_t> kKernelLast{2, 1, 0};
+
 }  // namespace
 
 extern "C" {
@@ -334,6 +371,70 @@ SIM_SIGNATURE(ConvolutionBackward,
       const size_t area = grads.size() / z(g.shape()[0]) / sums.size();
       for (size_t i = 0; i < grads.size(); ++i) sums[i / area % sums.size()] += grads[i];
       store_all(get(launch, db), sums);
+    });
+  });
+}
+
+SIM_SIGNATURE(ConvTbc,
+              const aclTensor* self,
+              const aclTensor* weight,
+              const aclTensor* bias,
+              const int64_t pad,
+              aclTensor* output,
+              int8_t cubeMathType) {
+  return plan("aclnnConvTbc", workspaceSize, executor, [&](Planner& p) {
+    const Operand in = p.input(self, "self", kF);
+    const Operand w = p.input(weight, "weight", kF);
+    const Operand b = p.input(bias, "bias", kF);
+    const Operand out = p.output(output, "output", kF);
+    check_math(p, cubeMathType);
+    const Geometry g = check_tbc(p, in, w, b, out, pad);
+    if (out.numel() == 0) return;
+    p.run([=](Launch& launch) {
+      Values y =
+          patches_from_image(in_order(launch, in, kTimeLast), in_order(launch, w, kKernelLast), g);
+      const Values shift = values(launch, b);
+      const size_t length = z(g.patches[0]);
+      for (size_t i = 0; i < y.size(); ++i) y[i] += shift[i / length % shift.size()];
+      put_in_order(launch, out, kTimeLast, y);
+    });
+  });
+}
+SIM_SIGNATURE(ConvTbcBackward,
+              const aclTensor* self,
+              const aclTensor* input,
+              const aclTensor* weight,
+              const aclTensor* bias,
+              int64_t pad,
+              int8_t cubeMathType,
+              aclTensor* gradInput,
+              aclTensor* gradWeight,
+              aclTensor* gradBias) {
+  return plan("aclnnConvTbcBackward", workspaceSize, executor, [&](Planner& p) {
+    const Operand grad = p.input(self, "self", kF);
+    const Operand in = p.input(input, "input", kF);
+    const Operand w = p.input(weight, "weight", kF);
+    const Operand b = p.input(bias, "bias", kF);
+    const Operand dx = p.output(gradInput, "gradInput", kF);
+    const Operand dw = p.output(gradWeight, "gradWeight", kF);
+    const Operand db = p.output(gradBias, "gradBias", kF);
+    check_math(p, cubeMathType);
+    const Geometry g = check_tbc(p, in, w, b, grad, pad);
+    p.check_shape(dx, in.shape());
+    p.check_shape(dw, w.shape());
+    p.check_shape(db, b.shape());
+    if (in.numel() == 0) return;
+    p.run([=](Launch& launch) {
+      const Values grads = in_order(launch, grad, kTimeLast);
+      const Values x = in_order(launch, in, kTimeLast);
+      put_in_order(launch, dx, kTimeLast,
+                   image_from_patches(grads, in_order(launch, w, kKernelLast), g));
+      put_in_order(launch, dw, kKernelLast, weight_from(x, grads, g));
+      Values sums(z(g.patch_channels));
+      for (size_t i = 0; i < grads.size(); ++i) {
+        sums[i / z(g.patches[0]) % sums.size()] += grads[i];
+      }
+      put(launch, db, sums);
     });
   });
 }

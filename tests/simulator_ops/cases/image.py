@@ -1,4 +1,4 @@
-"""Padding, convolution, patches and sampling, with their gradients."""
+"""Padding, convolution and patches, with their gradients."""
 
 import numpy as np
 
@@ -183,29 +183,39 @@ def im2col():
     return made
 
 
-def grid_sample():
+def over_time(x, w, b, pad):
+    """Time first, then batch, then channels."""
+    out = convolve(x.transpose(1, 2, 0), w.transpose(2, 1, 0), b, [1], [pad], [1], 1)
+    return out.transpose(2, 0, 1)
+
+
+def conv_tbc():
     made = []
-    for corners in (False, True):
-        for border in (0, 1):
-            for mode in (0, 1):
-                x, grid = random((2, 3, 4, 5), "f32", 1), random((2, 3, 2, 2), "f32", 2, -1.3, 1.3)
-                out = np.zeros((2, 3, 3, 2))
-                for n, i, j in np.ndindex(2, 3, 2):
-                    place = []
-                    for at, size in zip(grid[n, i, j], (5, 4), strict=True):
-                        at = (at + 1) / 2 * (size - 1) if corners else ((at + 1) * size - 1) / 2
-                        place.append(np.clip(at, 0, size - 1) if border else at)
-                    left, top = place
-                    for row in range(4):
-                        for column in range(5):
-                            if mode == 1:
-                                weight = (row == np.round(top)) * (column == np.round(left))
-                            else:
-                                weight = max(0, 1 - abs(row - top)) * max(0, 1 - abs(column - left))
-                            out[n, :, i, j] += weight * x[n, :, row, column]
-                arguments = [In(x, "f32"), In(grid, "f32"), mode, border, corners]
-                arguments.append(Out(out, "f32", LOOSE["f32"]))
-                made.append(Case("aclnnGridSampler2D", arguments, f"{corners} {border} {mode}"))
+    for dtype in FLOATS:
+        x, w = random((6, 2, 3), dtype, 1), random((3, 3, 4), dtype, 2)
+        b = random((4,), dtype, 3)
+        out = Out(over_time(x, w, b, 1), dtype, LOOSE[dtype])
+        arguments = [In(x, dtype), In(w, dtype), In(b, dtype), 1, out, 0]
+        made.append(Case("aclnnConvTbc", arguments, dtype))
+    x, w, b = (random(shape, "f32", 1) for shape in ((6, 2, 3), (3, 3, 4), (4,)))
+    grad = random((6, 2, 4), "f32", 2)
+    dx = gradient(lambda value: over_time(value, w, b, 1), x, grad)
+    dw = gradient(lambda value: over_time(x, value, b, 1), w, grad)
+    outputs = [Out(value, "f32", LOOSE["f32"]) for value in (dx, dw, grad.sum((0, 1)))]
+    tensors = [In(value, "f32") for value in (grad, x, w, b)]
+    made.append(Case("aclnnConvTbcBackward", [*tensors, 1, 0, *outputs], "backward"))
+    return made
+
+
+def shuffle():
+    made = []
+    for dtype in (*FLOATS, "i8", "i64", "bool", "c64"):
+        for shape in ((2, 6, 3), (2, 6, 2, 3), (0, 6, 3)):
+            x = random(shape, dtype, 1)
+            rest = shape[2:]
+            expected = x.reshape(shape[0], 3, 2, *rest).swapaxes(1, 2).reshape(shape)
+            arguments = [In(x, dtype), 3, Out(expected, dtype)]
+            made.append(Case("aclnnChannelShuffle", arguments, f"{dtype} {shape}"))
     return made
 
 
@@ -223,5 +233,6 @@ OPS = {
     "aclnnConvolutionBackward": convolution_backward,
     "aclnnConvDepthwise2d": depthwise,
     "aclnnIm2col": im2col,
-    "aclnnGridSampler2D": grid_sample,
+    "aclnnConvTbc": conv_tbc,
+    "aclnnChannelShuffle": shuffle,
 }

@@ -1,13 +1,11 @@
-// Patches of images as columns, and images sampled along a grid.
+// Patches of images as columns, and channels in another order.
 #include <cstring>
 
-#include "simulator/ascend/ops/pointwise.h"
+#include "simulator/ascend/ops/values.h"
 
 using namespace sim;
 
 namespace {
-
-size_t z(int64_t value) { return static_cast<size_t>(value); }
 
 struct Patches {
   std::array<int64_t, 2> kernel;
@@ -134,68 +132,23 @@ SIM_SIGNATURE(Im2colBackward,
   });
 }
 
-SIM_SIGNATURE(GridSampler2D,
-              const aclTensor* input,
-              const aclTensor* grid,
-              int64_t interpolationMode,
-              int64_t paddingMode,
-              bool alignCorners,
-              aclTensor* out) {
-  return plan("aclnnGridSampler2D", workspaceSize, executor, [&](Planner& p) {
-    const Operand in = p.input(input, "input", kF | kF64);
-    const Operand where = p.input(grid, "grid", kF | kF64);
-    const Operand target = p.output(out, "out", kF | kF64);
-    p.check_rank(in, 4, 4);
-    p.check_rank(where, 4, 4);
-    p.check(interpolationMode == 0 || interpolationMode == 1,
-            "interpolationMode is " + std::to_string(interpolationMode) +
-                ", simulated are 0 (bilinear) and 1 (nearest)");
-    p.check(paddingMode == 0 || paddingMode == 1, "paddingMode is " + std::to_string(paddingMode) +
-                                                      ", simulated are 0 (zeros) and 1 (border)");
-    const Shape& a = in.shape();
-    const Shape& b = where.shape();
-    p.check(b[0] == a[0] && b[3] == 2, "grid must have the shape [batch, height, width, 2]");
-    p.check_shape(target, {a[0], a[1], b[1], b[2]});
-    if (target.numel() == 0) return;
+SIM_SIGNATURE(ChannelShuffle, const aclTensor* self, int64_t groups, aclTensor* out) {
+  return plan("aclnnChannelShuffle", workspaceSize, executor, [&](Planner& p) {
+    const Operand in = p.input(self, "self", kAll);
+    const Operand target = p.output(out, "out", kAll);
+    p.check_rank(in, 3, 7);
+    p.check(groups > 0 && in.shape()[1] % groups == 0,
+            "groups is " + std::to_string(groups) + ", which does not divide the channels");
+    p.check(target.dtype() == in.dtype(), "out must have the dtype of self");
+    p.check_shape(target, in.shape());
+    if (in.numel() == 0) return;
     p.run([=](Launch& launch) {
-      const auto image = load_all<float>(get(launch, in));
-      const auto points = load_all<float>(get(launch, where));
-      const Shape shape = in.shape();
-      const int64_t places = where.shape()[1] * where.shape()[2];
-      const auto unmap = [&](float at, int64_t size) {
-        const auto n = static_cast<float>(size);
-        float place = alignCorners ? (at + 1) / 2 * (n - 1) : ((at + 1) * n - 1) / 2;
-        if (paddingMode == 1) place = std::clamp(place, 0.0F, n - 1);
-        return place;
-      };
-      std::vector<float> result(z(target.numel()));
-      for (int64_t n = 0; n < shape[0]; ++n) {
-        for (int64_t i = 0; i < places; ++i) {
-          const float x = unmap(points[z((n * places + i) * 2)], shape[3]);
-          const float y = unmap(points[z((n * places + i) * 2 + 1)], shape[2]);
-          for (int64_t c = 0; c < shape[1]; ++c) {
-            const auto pixel = [&](float row, float column) {
-              const auto r = static_cast<int64_t>(row);
-              const auto k = static_cast<int64_t>(column);
-              if (row < 0 || column < 0 || r >= shape[2] || k >= shape[3]) return 0.0F;
-              return image[z(((n * shape[1] + c) * shape[2] + r) * shape[3] + k)];
-            };
-            float value = 0;
-            if (interpolationMode == 1) {
-              value = pixel(std::nearbyint(y), std::nearbyint(x));
-            } else {
-              const float top = std::floor(y);
-              const float left = std::floor(x);
-              const float v = y - top;
-              const float h = x - left;
-              value = pixel(top, left) * (1 - v) * (1 - h) + pixel(top, left + 1) * (1 - v) * h +
-                      pixel(top + 1, left) * v * (1 - h) + pixel(top + 1, left + 1) * v * h;
-            }
-            result[z((n * shape[1] + c) * places + i)] = value;
-          }
-        }
+      const View& from = get(launch, in);
+      const int64_t channels = from.size(1);
+      for (int64_t c = 0; c < channels; ++c) {
+        const int64_t source = c % groups * (channels / groups) + c / groups;
+        copy_elements(get(launch, target).slice(1, c, 1), from.slice(1, source, 1));
       }
-      store_all(get(launch, target), result);
     });
   });
 }
