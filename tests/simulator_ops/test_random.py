@@ -117,3 +117,17 @@ def test_bad_probability(npu):
         acl.phase_one("aclnnDropoutGenMask", arguments.handles)
     assert error.value.code == 161002 and "prob" in error.value.text
     arguments.close()
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+def test_random_slopes(npu, dtype):
+    x = np.tile([-2.0, 1.0, 0.0, -1.0], COUNT // 4)
+    bounds = [Scalar(0.25, "f32"), Scalar(0.75, "f32")]
+    noise, y = run(
+        npu, "aclnnRReluWithNoise", [In(x, dtype), blank(dtype), *bounds, True, 1, 0, blank(dtype)]
+    )
+    assert (noise[x > 0] == 1).all()
+    drawn = noise[x <= 0]
+    assert drawn.min() >= 0.25 and drawn.max() <= 0.75
+    assert abs(drawn.mean() - 0.5) < 0.01 and abs(drawn.std() - 0.5 / np.sqrt(12)) < 0.01
+    np.testing.assert_allclose(y, np.where(x > 0, x, x * noise), rtol=2e-2)

@@ -245,6 +245,31 @@ BAD = {
     "index dtype": ("aclnnGather", [A, 0, B, OUT], INVALID, "index"),
     "step": ("aclnnArange", [ONE, ONE, Scalar(0, "f32"), OUT], INVALID, "step"),
     "empty list": ("aclnnCat", [List([]), 0, OUT], INVALID, "tensors"),
+    "not square": ("aclnnInverse", [A, OUT], INVALID, "not square"),
+    "letters": ("aclnnEinsum", [List([A]), "ij1->ij", OUT], INVALID, "equation"),
+    "letters' dims": ("aclnnEinsum", [List([A]), "ijk->ij", OUT], INVALID, "equation"),
+    "bins": ("aclnnHistc", [A, 0, ONE, ONE, Out(zeros(0), "f32")], INVALID, "bins"),
+    "odd halves": ("aclnnGluBackward", [A, A, 1, OUT], INVALID, "odd size"),
+    "norm's order": (
+        "aclnnRenorm", [A, Scalar(-1, "f32"), 0, ONE, OUT], INVALID, "p must be positive",
+    ),
+    "room": (
+        "aclnnUniqueDim",
+        [A, True, True, 0, Out(zeros(3), "f32"), Out(zeros(2), "i64"), Out(zeros(2), "i64")],
+        INVALID, "valueOut must have room",
+    ),
+    "slice's length": (
+        "aclnnStridedSliceAssignV2",
+        [Ref(zeros(), "f32", zeros()), A, Ints([0]), Ints([2, 2]), Ints([1]), None],
+        INVALID, "one length",
+    ),
+    "parts": ("aclnnComplex", [A, A, Out(zeros(), "c128")], INVALID, "out must have dtype"),
+    "bag's mode": (
+        "aclnnEmbeddingBag",
+        [A, In(zeros(3), "i64"), In(zeros(2), "i64"), False, 3, False, None, False, -1, OUT,
+         Out(zeros(3), "i64"), Out(zeros(2), "i64"), Out(zeros(2), "i64")],
+        INVALID, "mode is 3",
+    ),
     "in place": (
         "aclnnInplaceAdd", [Ref(zeros((1, 3)), "f32", zeros((1, 3))), A, ONE], INVALID, "selfRef",
     ),
@@ -269,10 +294,10 @@ def test_null_results_of_the_first_phase(npu):
 
 
 def test_an_op_that_is_not_simulated(npu):
-    call = acl.function("aclnnInverseGetWorkspaceSize")
+    call = acl.function("aclnnPrecisionCompareGetWorkspaceSize")
     size, executor = ctypes.c_uint64(), ctypes.c_void_p()
-    assert call(None, None, ctypes.byref(size), ctypes.byref(executor)) == NOT_FOUND
-    assert "aclnnInverse" in acl.message()
+    assert call(None, None, None, ctypes.byref(size), ctypes.byref(executor)) == NOT_FOUND
+    assert "aclnnPrecisionCompare" in acl.message()
 
 
 def test_an_index_out_of_range_fails_on_the_device(npu):

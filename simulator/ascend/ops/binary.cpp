@@ -202,6 +202,43 @@ aclnnStatus div_mode(const char* op,
   }
 }
 
+// out = f(f(first, second), third) ..., the tensors of a list broadcast.
+template <class F>
+aclnnStatus combine_list(const char* op,
+                         const aclTensorList* tensors,
+                         const aclTensor* out,
+                         Types types,
+                         F f,
+                         uint64_t* workspace_size,
+                         aclOpExecutor** executor) {
+  return plan(op, workspace_size, executor, [&](Planner& p) {
+    const std::vector<Operand> parts = p.inputs(tensors, "tensors", types);
+    const Operand target = p.output(out, "out", types);
+    p.check(!parts.empty(), "tensors is empty");
+    DType compute = parts[0].dtype();
+    Shape shape;
+    for (const Operand& part : parts) {
+      compute = promote(compute, part.dtype());
+      p.check(compute != ACL_DT_UNDEFINED, p.name(part) + " has a dtype that does not promote");
+      shape = p.broadcast(shape, part.shape(), "tensors");
+    }
+    p.check_shape(target, shape);
+    p.check_cast(compute, target);
+    if (target.numel() == 0) return;
+    p.run([=](Launch& launch) {
+      with_real(compute, [&](auto zero) {
+        using C = decltype(zero);
+        auto result = load_all<C>(get(launch, parts[0]).expand(shape));
+        for (size_t k = 1; k < parts.size(); ++k) {
+          const auto next = load_all<C>(get(launch, parts[k]).expand(shape));
+          for (size_t i = 0; i < result.size(); ++i) result[i] = f(result[i], next[i]);
+        }
+        store_all(get(launch, target), result);
+      });
+    });
+  });
+}
+
 }  // namespace
 
 // out = f(self, other)
@@ -392,5 +429,57 @@ SIM_SIGNATURE(InplaceLerp, aclTensor* selfRef, const aclTensor* end, const aclTe
 SIM_SIGNATURE(InplaceLerps, aclTensor* selfRef, const aclTensor* end, const aclScalar* weight) {
   SIM_RUN(InplaceLerps, Floats, kF, Result::kSame, Lerp{}, in_place(), arg("selfRef", selfRef),
           arg("end", end), factor("weight", weight));
+}
+
+SIM_SIGNATURE(Sum, const aclTensorList* tensors, aclTensor* out) {
+  return combine_list(
+      "aclnnSum", tensors, out, kF | kI | kF64 | kBool, [](auto a, auto b) { return add(a, b); },
+      workspaceSize, executor);
+}
+SIM_SIGNATURE(MaxN, const aclTensorList* tensors, aclTensor* out) {
+  return combine_list("aclnnMaxN", tensors, out, kF | kI | kF64, Maximum{}, workspaceSize,
+                      executor);
+}
+SIM_SIGNATURE(MinN, const aclTensorList* tensors, aclTensor* out) {
+  return combine_list("aclnnMinN", tensors, out, kF | kI | kF64, Minimum{}, workspaceSize,
+                      executor);
+}
+
+// The dims of scale and bias are the ones of x from `axis` on: all that follow, or numAxes of them.
+SIM_SIGNATURE(Scale,
+              const aclTensor* x,
+              const aclTensor* scale,
+              const aclTensor* bias,
+              int64_t axis,
+              int64_t numAxes,
+              bool scaleFromBlob,
+              aclTensor* y) {
+  return plan("aclnnScale", workspaceSize, executor, [&](Planner& p) {
+    const Operand in = p.input(x, "x", kF);
+    const Operand factor = p.input(scale, "scale", kF);
+    const Operand more = p.optional(bias, "bias", kF);
+    const Operand target = p.output(y, "y", kF);
+    p.check_shape(target, in.shape());
+    p.check_rank(in, 1, 8);
+    p.check(numAxes >= -1, "numAxes is less than -1");
+    const int64_t at = p.dim(axis, in.rank(), "axis");
+    const int64_t n = !scaleFromBlob ? factor.rank() : numAxes < 0 ? in.rank() - at : numAxes;
+    p.check(at + n <= in.rank(), "x has fewer dims than scale needs");
+    const bool one = factor.numel() == 1;
+    Shape shape(in.shape().begin() + at, in.shape().begin() + at + n);
+    if (!one) p.check_shape(factor, shape);
+    if (more) p.check_shape(more, factor.shape());
+    if (target.numel() == 0) return;
+    if (one) shape = {};
+    const auto behind = static_cast<size_t>(in.rank() - at - n);
+    if (!one) shape.insert(shape.end(), behind, 1);
+    p.run([=](Launch& launch) {
+      const float zero = 0;
+      const View nothing = contiguous_view(const_cast<float*>(&zero), ACL_FLOAT, {});
+      map_elements<float>(
+          get(launch, target), [](float a, float b, float c) { return a * b + c; }, get(launch, in),
+          get(launch, factor).reshape(shape), more ? get(launch, more).reshape(shape) : nothing);
+    });
+  });
 }
 }

@@ -234,6 +234,33 @@ struct LerpBetween {
     return a + weight * (b - a);
   }
 };
+// mode: 1 to the nearest (half to even), 2 down, 3 up, 4 half away from zero, 5 towards zero,
+// 7 what is behind the point.
+struct RoundOff {
+  template <class C>
+  C operator()(C a, C mode) const {
+    if constexpr (std::is_integral_v<C>) {
+      return mode == C(7) ? C{} : a;
+    } else {
+      switch (static_cast<int>(mode)) {
+        case 1:
+          return std::nearbyint(a);
+        case 2:
+          return std::floor(a);
+        case 3:
+          return std::ceil(a);
+        case 4:
+          return std::round(a);
+        case 5:
+          return std::trunc(a);
+        case 7:
+          return a - std::trunc(a);
+        default:
+          return a;
+      }
+    }
+  }
+};
 struct Addcdiv {
   template <class C>
   C operator()(C a, C b, C c, C value) const {
@@ -342,6 +369,17 @@ SIM_TRIPLES(AddcmulScalar, aclTensor, scalar, const aclTensorList, Addcmul{})
 SIM_TRIPLES(AddcmulScalarV2, aclScalar, scalar, aclTensorList, Addcmul{})
 SIM_TRIPLES(AddcmulScalarList, aclTensor, scalars, const aclTensorList, Addcmul{})
 SIM_TRIPLES(AddcmulList, aclTensor, scalars, const aclTensorList, Addcmul{})
+
+SIM_SIGNATURE(ForeachPowScalarAndTensor,
+              const aclScalar* scalar,
+              const aclTensorList* x,
+              const aclTensorList* out) {
+  return with_number(
+      "aclnnForeachPowScalarAndTensor", x, scalar, "scalar", out,
+      [](auto a, auto b) { return Power{}(b, a); }, workspaceSize, executor);
+}
+SIM_WITH_NUMBER(RoundOffNumber, aclTensor, roundMode, const aclTensorList, RoundOff{})
+SIM_WITH_NUMBER(RoundOffNumberV2, aclScalar, roundMode, aclTensorList, RoundOff{})
 
 SIM_SIGNATURE(ForeachLerpScalar,
               const aclTensorList* x1,

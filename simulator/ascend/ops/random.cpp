@@ -111,6 +111,45 @@ aclnnStatus normal(const char* op,
   });
 }
 
+// In training each element up to 0 gets a slope of its own, which goes to `noise`; else the middle.
+aclnnStatus rrelu(const char* op,
+                  const aclTensor* self,
+                  bool in_place,
+                  const aclTensor* noise,
+                  const aclScalar* lower,
+                  const aclScalar* upper,
+                  bool training,
+                  int64_t seed,
+                  int64_t offset,
+                  const aclTensor* out,
+                  uint64_t* workspace_size,
+                  aclOpExecutor** executor) {
+  return plan(op, workspace_size, executor, [&](Planner& p) {
+    const Operand in = in_place ? p.inout(self, "self", kF) : p.input(self, "self", kF);
+    const Operand slopes = p.output(noise, "noise", kF);
+    const double low = p.scalar(lower, "lower").real();
+    const double high = p.scalar(upper, "upper").real();
+    const Operand target = in_place ? in : p.output(out, "out", kF);
+    p.check(low <= high, "lower is greater than upper");
+    p.check_shape(slopes, in.shape());
+    p.check_shape(target, in.shape());
+    if (in.numel() == 0) return;
+    const Random generator = random(seed, offset);
+    p.run([=](Launch& launch) {
+      auto values = load_all<float>(get(launch, in));
+      std::vector<float> drawn(values.size(), 1);
+      for (size_t i = 0; i < values.size(); ++i) {
+        if (values[i] > 0) continue;
+        const double unit = training ? generator.unit(static_cast<int64_t>(i)) : 0.5;
+        drawn[i] = static_cast<float>(low + (high - low) * unit);
+        values[i] *= drawn[i];
+      }
+      store_all(get(launch, target), values);
+      if (training) store_all(get(launch, slopes), drawn);
+    });
+  });
+}
+
 int64_t mask_bytes(int64_t elements) { return (elements + 127) / 128 * 128 / 8; }
 
 // One bit for each element: 1 keeps it.
@@ -409,5 +448,29 @@ SIM_SIGNATURE(Dropout,
                  drop == 1 ? 0 : 1 / (1 - drop));
     });
   });
+}
+
+SIM_SIGNATURE(RReluWithNoise,
+              const aclTensor* self,
+              const aclTensor* noise,
+              const aclScalar* lower,
+              const aclScalar* upper,
+              bool training,
+              int64_t seed,
+              int64_t offset,
+              aclTensor* out) {
+  return rrelu("aclnnRReluWithNoise", self, false, noise, lower, upper, training, seed, offset, out,
+               workspaceSize, executor);
+}
+SIM_SIGNATURE(InplaceRReluWithNoise,
+              const aclTensor* self,
+              const aclTensor* noise,
+              const aclScalar* lower,
+              const aclScalar* upper,
+              bool training,
+              int64_t seed,
+              int64_t offset) {
+  return rrelu("aclnnInplaceRReluWithNoise", self, true, noise, lower, upper, training, seed,
+               offset, nullptr, workspaceSize, executor);
 }
 }

@@ -137,6 +137,43 @@ aclnnStatus index_fill(const char* op,
   });
 }
 
+// Slices of `updates` to the places that the last dim of `indices` names; `out` starts as self.
+void scatter_nd(Planner& p,
+                const Operand& self,
+                const aclTensor* indices,
+                const aclTensor* updates,
+                const Operand& out) {
+  const Operand place = p.input(indices, "indices", kIndex);
+  const Operand source = p.input(updates, "updates", kAll);
+  check_same_dtype(p, source, self);
+  check_same_dtype(p, out, self);
+  p.check_shape(out, self.shape());
+  p.check_rank(place, 1, 8);
+  const int64_t depth = place.shape().back();
+  p.check(depth <= self.rank(), "indices names more dims than " + p.name(self) + " has");
+  Shape shape(place.shape().begin(), place.shape().end() - 1);
+  shape.insert(shape.end(), self.shape().begin() + depth, self.shape().end());
+  p.check_shape(source, shape);
+  const bool in_place = out.slot == self.slot;
+  if (in_place ? source.numel() == 0 : out.numel() == 0) return;
+  p.run([=](Launch& launch) {
+    const View& to = get(launch, out);
+    if (!in_place) copy_elements(to, get(launch, self));
+    if (source.numel() == 0) return;
+    const auto all = load_all<int64_t>(get(launch, place));
+    const int64_t n = depth == 0 ? 1 : place.numel() / depth;
+    for (int64_t i = 0; i < n; ++i) {
+      View one = to;
+      for (int64_t d = 0; d < depth; ++d) {
+        one = one.select(0, wrap(all[static_cast<size_t>(i * depth + d)], to.size(d)));
+      }
+      const View from = contiguous_view(get(launch, source).data + i * one.numel() * to.item(),
+                                        to.dtype, one.shape);
+      copy_elements(one, from);
+    }
+  });
+}
+
 }  // namespace
 
 extern "C" {
@@ -147,30 +184,18 @@ SIM_SIGNATURE(ScatterNdUpdate,
               const aclTensor* updates) {
   return plan("aclnnScatterNdUpdate", workspaceSize, executor, [&](Planner& p) {
     const Operand self = p.inout(varRef, "varRef", kAll);
-    const Operand place = p.input(indices, "indices", kIndex);
-    const Operand source = p.input(updates, "updates", kAll);
-    check_same_dtype(p, source, self);
-    p.check_rank(place, 1, 8);
-    const int64_t depth = place.shape().back();
-    p.check(depth <= self.rank(), "indices names more dims than varRef has");
-    Shape shape(place.shape().begin(), place.shape().end() - 1);
-    shape.insert(shape.end(), self.shape().begin() + depth, self.shape().end());
-    p.check_shape(source, shape);
-    if (source.numel() == 0) return;
-    p.run([=](Launch& launch) {
-      const auto all = load_all<int64_t>(get(launch, place));
-      const View& to = get(launch, self);
-      const int64_t n = depth == 0 ? 1 : place.numel() / depth;
-      for (int64_t i = 0; i < n; ++i) {
-        View one = to;
-        for (int64_t d = 0; d < depth; ++d) {
-          one = one.select(0, wrap(all[static_cast<size_t>(i * depth + d)], to.size(d)));
-        }
-        const View from = contiguous_view(get(launch, source).data + i * one.numel() * to.item(),
-                                          to.dtype, one.shape);
-        copy_elements(one, from);
-      }
-    });
+    scatter_nd(p, self, indices, updates, self);
+  });
+}
+
+SIM_SIGNATURE(ScatterNd,
+              const aclTensor* data,
+              const aclTensor* indices,
+              const aclTensor* updates,
+              aclTensor* out) {
+  return plan("aclnnScatterNd", workspaceSize, executor, [&](Planner& p) {
+    const Operand self = p.input(data, "data", kAll);
+    scatter_nd(p, self, indices, updates, p.output(out, "out", kAll));
   });
 }
 
@@ -311,39 +336,40 @@ SIM_SIGNATURE(InplaceIndexFillTensor,
                     workspaceSize, executor);
 }
 
-SIM_SIGNATURE(EmbeddingDenseBackward,
-              const aclTensor* grad,
-              const aclTensor* indices,
-              uint64_t numWeights,
-              uint64_t paddingIdx,
-              bool scaleGradByFreq,
-              const aclTensor* out) {
-  return plan("aclnnEmbeddingDenseBackward", workspaceSize, executor, [&](Planner& p) {
-    const Operand g = p.input(grad, "grad", kF);
-    const Operand place = p.input(indices, "indices", kI | kF);
-    const Operand target = p.output(out, "out", kF);
-    p.check_rank(g, 1, 8);
-    const int64_t width = g.shape().back();
-    p.check_shape(target, {static_cast<int64_t>(numWeights), width});
-    p.check(g.numel() == place.numel() * width, "grad must have a row for each of indices");
+SIM_SIGNATURE(OneHot,
+              const aclTensor* self,
+              int numClasses,
+              const aclTensor* onValue,
+              const aclTensor* offValue,
+              int64_t axis,
+              aclTensor* out) {
+  return plan("aclnnOneHot", workspaceSize, executor, [&](Planner& p) {
+    const Operand in = p.input(self, "self", kU8 | kI32 | kI64);
+    const Types types = kF | kI;
+    const Operand on = p.input(onValue, "onValue", types);
+    const Operand off = p.input(offValue, "offValue", types);
+    const Operand target = p.output(out, "out", types);
+    p.check(numClasses >= 0, "numClasses is negative");
+    p.check(axis >= -1 && axis <= in.rank(), "axis is out of range");
+    p.check(on.dtype() == target.dtype() && off.dtype() == target.dtype(),
+            "onValue and offValue must have the dtype of out");
+    p.check(on.numel() == 1 && off.numel() == 1, "onValue and offValue must have one element");
+    const int64_t at = axis < 0 ? in.rank() : axis;
+    Shape shape = in.shape();
+    shape.insert(shape.begin() + at, numClasses);
+    p.check_shape(target, shape);
     if (target.numel() == 0) return;
-    const uint64_t at = p.workspace(target.numel() * 4);
     p.run([=](Launch& launch) {
-      auto* const sums = reinterpret_cast<float*>(launch.workspace(at));
-      std::fill(sums, sums + target.numel(), 0.0F);
-      const auto where = load_indices(get(launch, place), target.shape()[0]);
-      const auto rows = load_all<float>(get(launch, g));
-      std::vector<float> times(static_cast<size_t>(numWeights));
-      for (const int64_t row : where) ++times[static_cast<size_t>(row)];
-      for (size_t i = 0; i < where.size(); ++i) {
-        if (static_cast<uint64_t>(where[i]) == paddingIdx) continue;
-        const float scale = scaleGradByFreq ? 1 / times[static_cast<size_t>(where[i])] : 1;
-        for (int64_t k = 0; k < width; ++k) {
-          sums[where[i] * width + k] +=
-              scale * rows[i * static_cast<size_t>(width) + static_cast<size_t>(k)];
-        }
+      const View& view = get(launch, target);
+      cast_elements(view, get(launch, off).reshape({}));
+      const View rows = view.with_last(at);
+      const auto classes = load_all<int64_t>(get(launch, in));
+      for (size_t i = 0; i < classes.size(); ++i) {
+        if (classes[i] < 0 || classes[i] >= numClasses) continue;
+        const int64_t flat = static_cast<int64_t>(i) * numClasses + classes[i];
+        std::memcpy(rows.data + rows.offset_of(flat), get(launch, on).data,
+                    static_cast<size_t>(view.item()));
       }
-      store(get(launch, target), 0, target.numel(), sums);
     });
   });
 }

@@ -1,6 +1,5 @@
-// Order: sorting, the largest, the middle, distinct values; and running sums.
-#include <numeric>
-
+// Order: sorting, the largest, the middle; and running sums.
+#include "simulator/ascend/ops/order.h"
 #include "simulator/ascend/ops/rows.h"
 
 using namespace sim;
@@ -8,25 +7,6 @@ using namespace sim;
 namespace {
 
 constexpr Types kReal = kF | kI | kF64 | kBool;
-
-// Not-a-number counts as the largest value.
-template <class C>
-bool before(C a, C b, bool descending) {
-  const bool a_nan = a != a;
-  const bool b_nan = b != b;
-  if (a_nan || b_nan) return descending ? a_nan && !b_nan : !a_nan && b_nan;
-  return descending ? b < a : a < b;
-}
-
-template <class C>
-std::vector<int64_t> order_of(const std::vector<C>& line, bool descending) {
-  std::vector<int64_t> order(line.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-    return before(line[static_cast<size_t>(a)], line[static_cast<size_t>(b)], descending);
-  });
-  return order;
-}
 
 // The first `k` (from `from` on) of each sorted line along `dim`.
 void run_sorted(Planner& p,
@@ -64,12 +44,19 @@ Shape with_size(const Shape& shape, int64_t dim, int64_t size) {
   return result;
 }
 
+// What not-a-number does to a median.
+enum class Nan {
+  kLast,   // counts as the largest value
+  kWins,   // is the median
+  kLeaves  // does not count
+};
+
 // One element of each sorted line: its value and where it was.
 aclnnStatus pick(const char* op,
                  const aclTensor* self,
                  int64_t dim,
                  bool keep,
-                 bool nan_wins,
+                 Nan nan,
                  const std::function<int64_t(Planner&, int64_t)>& place,
                  const aclTensor* values,
                  const aclTensor* indices,
@@ -94,13 +81,12 @@ aclnnStatus pick(const char* op,
         auto* const places = reinterpret_cast<int64_t*>(launch.workspace(scratch));
         for_rows<C>(get(launch, in), at, [&](int64_t row, const std::vector<C>& line) {
           const auto order = order_of(line, false);
-          auto chosen = order[static_cast<size_t>(from)];
-          // The median of a line with not-a-number is the first of those.
-          for (size_t i = 0; nan_wins && i < line.size(); ++i) {
-            if (line[i] == line[i]) continue;
-            chosen = static_cast<int64_t>(i);
-            break;
+          const auto numbers = std::count_if(line.begin(), line.end(), [](C x) { return x == x; });
+          int64_t rank = from;
+          if (nan != Nan::kLast && numbers < lines.length) {
+            rank = nan == Nan::kWins || numbers == 0 ? numbers : (numbers - 1) / 2;
           }
+          const int64_t chosen = order[static_cast<size_t>(rank)];
           places[row] = chosen;
           store(get(launch, value), row, 1, &line[static_cast<size_t>(chosen)]);
         });
@@ -223,44 +209,6 @@ aclnnStatus running_extreme(const char* op,
   });
 }
 
-// Distinct values, sorted; where each element went; how often each occurs.
-void run_unique(Planner& p,
-                const Operand& in,
-                bool consecutive,
-                const Operand& values,
-                const Operand& inverse,
-                const Operand& counts) {
-  p.run([=](Launch& launch) {
-    with_real(in.dtype(), [&](auto zero) {
-      using C = decltype(zero);
-      const auto line = load_all<C>(get(launch, in));
-      std::vector<int64_t> order(line.size());
-      std::iota(order.begin(), order.end(), 0);
-      if (!consecutive) order = order_of(line, false);
-      std::vector<C> found;
-      std::vector<int64_t> times;
-      std::vector<int64_t> places(line.size());
-      for (const int64_t at : order) {
-        const C value = line[static_cast<size_t>(at)];
-        if (found.empty() || !(found.back() == value)) {
-          found.push_back(value);
-          times.push_back(0);
-        }
-        ++times.back();
-        places[static_cast<size_t>(at)] = static_cast<int64_t>(found.size()) - 1;
-      }
-      const auto n = static_cast<int64_t>(found.size());
-      store(contiguous_view(get(launch, values).data, values.dtype(), {n}), 0, n, found.data());
-      launch.set_shape(static_cast<size_t>(values.slot), {n});
-      if (inverse && inverse.numel() > 0) store(get(launch, inverse), 0, in.numel(), places.data());
-      if (counts && counts.numel() > 0) {
-        store(contiguous_view(get(launch, counts).data, counts.dtype(), {n}), 0, n, times.data());
-        launch.set_shape(static_cast<size_t>(counts.slot), {n});
-      }
-    });
-  });
-}
-
 }  // namespace
 
 extern "C" {
@@ -327,7 +275,7 @@ SIM_SIGNATURE(Kthvalue,
     p.check(k >= 1 && k <= length, "k is out of range");
     return k - 1;
   };
-  return pick("aclnnKthvalue", self, dim, keepdim, false, place, valuesOut, indicesOut,
+  return pick("aclnnKthvalue", self, dim, keepdim, Nan::kLast, place, valuesOut, indicesOut,
               (kReal | kU) & ~kBool, workspaceSize, executor);
 }
 SIM_SIGNATURE(MedianDim,
@@ -336,8 +284,17 @@ SIM_SIGNATURE(MedianDim,
               bool keepDim,
               aclTensor* valuesOut,
               aclTensor* indicesOut) {
-  return pick("aclnnMedianDim", self, dim, keepDim, true, middle, valuesOut, indicesOut, kF | kI,
-              workspaceSize, executor);
+  return pick("aclnnMedianDim", self, dim, keepDim, Nan::kWins, middle, valuesOut, indicesOut,
+              kF | kI, workspaceSize, executor);
+}
+SIM_SIGNATURE(NanMedianDim,
+              const aclTensor* self,
+              int64_t dim,
+              bool keepDim,
+              aclTensor* valuesOut,
+              aclTensor* indicesOut) {
+  return pick("aclnnNanMedianDim", self, dim, keepDim, Nan::kLeaves, middle, valuesOut, indicesOut,
+              kF | kI, workspaceSize, executor);
 }
 SIM_SIGNATURE(Median, const aclTensor* self, aclTensor* valuesOut) {
   return median_of_all("aclnnMedian", self, valuesOut, "valuesOut", false, workspaceSize, executor);
@@ -393,99 +350,5 @@ SIM_SIGNATURE(
     Cummin, const aclTensor* self, int64_t dim, aclTensor* valuesOut, aclTensor* indicesOut) {
   return running_extreme("aclnnCummin", self, dim, valuesOut, indicesOut, false, workspaceSize,
                          executor);
-}
-
-SIM_SIGNATURE(
-    Unique, const aclTensor* self, bool, bool, aclTensor* valueOut, aclTensor* inverseOut) {
-  return plan("aclnnUnique", workspaceSize, executor, [&](Planner& p) {
-    const Operand in = p.input(self, "self", kReal | kU);
-    const Operand values = p.output(valueOut, "valueOut", kReal | kU);
-    const Operand inverse = p.output(inverseOut, "inverseOut", kI64);
-    p.check(values.numel() >= in.numel(), "valueOut must have room for all elements");
-    run_unique(p, in, false, values, inverse, {});
-  });
-}
-SIM_SIGNATURE(Unique2,
-              const aclTensor* self,
-              bool,
-              bool,
-              bool,
-              aclTensor* valueOut,
-              aclTensor* inverseOut,
-              aclTensor* countsOut) {
-  return plan("aclnnUnique2", workspaceSize, executor, [&](Planner& p) {
-    const Operand in = p.input(self, "self", kReal | kU);
-    const Operand values = p.output(valueOut, "valueOut", kReal | kU);
-    const Operand inverse = p.output(inverseOut, "inverseOut", kI64);
-    const Operand counts = p.output(countsOut, "countsOut", kI64);
-    p.check(values.numel() >= in.numel(), "valueOut must have room for all elements");
-    run_unique(p, in, false, values, inverse, counts);
-  });
-}
-SIM_SIGNATURE(UniqueConsecutive,
-              const aclTensor* self,
-              bool,
-              bool,
-              int64_t,
-              aclTensor* valueOut,
-              aclTensor* inverseOut,
-              aclTensor* countsOut) {
-  return plan("aclnnUniqueConsecutive", workspaceSize, executor, [&](Planner& p) {
-    const Operand in = p.input(self, "self", kReal | kU);
-    const Operand values = p.output(valueOut, "valueOut", kReal | kU);
-    const Operand inverse = p.output(inverseOut, "inverseOut", kI64);
-    const Operand counts = p.output(countsOut, "countsOut", kI64);
-    p.check(values.numel() >= in.numel(), "valueOut must have room for all elements");
-    run_unique(p, in, true, values, inverse, counts);
-  });
-}
-SIM_SIGNATURE(SearchSorted,
-              const aclTensor* sortedSequence,
-              const aclTensor* self,
-              const bool outInt32,
-              const bool right,
-              const aclTensor* sorter,
-              aclTensor* out) {
-  return plan("aclnnSearchSorted", workspaceSize, executor, [&](Planner& p) {
-    const Types types = kI | kF32 | kF16 | kF64;
-    const Operand sequence = p.input(sortedSequence, "sortedSequence", types);
-    const Operand in = p.input(self, "self", types);
-    const Operand order = p.optional(sorter, "sorter", kI64);
-    const Operand target = p.output(out, "out", outInt32 ? kI32 : kI64);
-    p.check_rank(sequence, 1, 8);
-    p.check_shape(target, in.shape());
-    if (order) p.check_shape(order, sequence.shape());
-    const int64_t length = sequence.shape().back();
-    const int64_t rows = length == 0 ? 1 : sequence.numel() / length;
-    if (sequence.rank() > 1) {
-      Shape lead = in.shape();
-      p.check_rank(in, sequence.rank(), sequence.rank());
-      lead.back() = length;
-      p.check_shape(sequence, lead);
-    }
-    if (target.numel() == 0) return;
-    p.run([=](Launch& launch) {
-      with_real(promote(sequence.dtype(), in.dtype()), [&](auto zero) {
-        using C = decltype(zero);
-        const auto all = load_all<C>(get(launch, sequence));
-        const auto values = load_all<C>(get(launch, in));
-        const auto sorted = order ? load_all<int64_t>(get(launch, order)) : std::vector<int64_t>{};
-        const size_t each = values.size() / static_cast<size_t>(rows);
-        std::vector<int64_t> places(values.size());
-        for (size_t i = 0; i < values.size(); ++i) {
-          const size_t row = i / each;
-          int64_t n = 0;
-          for (int64_t j = 0; j < length; ++j) {
-            const size_t at = row * static_cast<size_t>(length) + static_cast<size_t>(j);
-            const size_t from =
-                order ? row * static_cast<size_t>(length) + static_cast<size_t>(sorted[at]) : at;
-            n += right ? all[from] <= values[i] : all[from] < values[i];
-          }
-          places[i] = n;
-        }
-        store_all(get(launch, target), places);
-      });
-    });
-  });
 }
 }

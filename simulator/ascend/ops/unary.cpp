@@ -371,4 +371,45 @@ SIM_SIGNATURE(Cast, const aclTensor* self, const aclDataType dtype, aclTensor* o
     p.run([=](Launch& launch) { cast_elements(get(launch, to), get(launch, from)); });
   });
 }
+
+// One bit for each element, 1 for those that are not negative; lines of bytes, `size` of them.
+SIM_SIGNATURE(SignBitsPack, const aclTensor* self, int64_t size, aclTensor* out) {
+  return plan("aclnnSignBitsPack", workspaceSize, executor, [&](Planner& p) {
+    const Operand in = p.input(self, "self", kF32 | kF16);
+    const Operand target = p.output(out, "out", kU8);
+    p.check_rank(in, 1, 1);
+    const int64_t bytes = (in.numel() + 7) / 8;
+    p.check(size > 0 && bytes % size == 0,
+            "size must divide the " + std::to_string(bytes) + " bytes");
+    p.check_shape(target, {size, bytes / size});
+    if (target.numel() == 0) return;
+    p.run([=](Launch& launch) {
+      const auto values = load_all<float>(get(launch, in));
+      std::vector<int64_t> packed(static_cast<size_t>(bytes));
+      for (size_t i = 0; i < values.size(); ++i) {
+        packed[i / 8] |= static_cast<int64_t>(values[i] >= 0) << (i % 8);
+      }
+      store_all(get(launch, target), packed);
+    });
+  });
+}
+SIM_SIGNATURE(
+    SignBitsUnpack, const aclTensor* self, int64_t size, aclDataType dtype, aclTensor* out) {
+  return plan("aclnnSignBitsUnpack", workspaceSize, executor, [&](Planner& p) {
+    const Operand in = p.input(self, "self", kU8);
+    const Operand target = p.output(out, "out", kF32 | kF16);
+    p.check_rank(in, 1, 1);
+    p.check(target.dtype() == dtype, "dtype must be the dtype of out");
+    p.check(size > 0 && in.numel() * 8 % size == 0, "size must divide the number of bits");
+    p.check_shape(target, {size, in.numel() * 8 / size});
+    if (target.numel() == 0) return;
+    p.run([=](Launch& launch) {
+      std::vector<float> values;
+      for (const int64_t byte : load_all<int64_t>(get(launch, in))) {
+        for (int bit = 0; bit < 8; ++bit) values.push_back((byte >> bit & 1) != 0 ? 1 : -1);
+      }
+      store_all(get(launch, target), values);
+    });
+  });
+}
 }

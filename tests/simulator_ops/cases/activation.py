@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from ..case import Case, In, Out, Ref, Scalar
-from ..values import FLOATS, random
+from ..values import FLOATS, random, rounded
 
 erf = np.vectorize(math.erf, otypes=[float])
 
@@ -64,6 +64,10 @@ def hardshrink(x):
 
 def softshrink(x):
     return np.where(x > 0.5, x - 0.5, np.where(x < -0.5, x + 0.5, 0))
+
+
+def shrink(x):
+    return np.where(x > 0.5, x - 0.25, np.where(x < -0.5, x + 0.25, 0))
 
 
 def swish(x):
@@ -143,6 +147,127 @@ def swiglu_grad():
         arguments = [In(grad, dtype), In(x, dtype), -1, Out(expected, dtype)]
         made.append(Case("aclnnSwiGluGrad", arguments, dtype))
     return made
+
+
+def glu_grad():
+    made = []
+    for dtype in (*FLOATS, "f64"):
+        x, grad = random((3, 8), dtype, 1), random((3, 4), dtype, 2)
+        a, b = halves(x.astype(np.float64))
+        s = sigmoid(b)
+        expected = np.concatenate([grad * s, grad * a * s * (1 - s)], -1)
+        arguments = [In(grad, dtype), In(x, dtype), -1, Out(expected, dtype)]
+        made.append(Case("aclnnGluBackward", arguments, dtype))
+    return made
+
+
+def geglu_grad(op, left):
+    def cases():
+        made = []
+        for dtype in FLOATS:
+            for mode, f in [(0, gelu_erf), (1, gelu_tanh)]:
+                x, grad = random((8, 3), dtype, 1), random((4, 3), dtype, 2)
+                first, second = np.split(x.astype(np.float64), 2, 0)
+                gate, other = (first, second) if left else (second, first)
+                active = rounded(f(gate), dtype)
+                parts = [grad * active, grad * other * slope(f, gate)]
+                expected = np.concatenate(parts[::-1] if left else parts, 0)
+                tensors = [In(grad, dtype), In(x, dtype), In(active, dtype)]
+                side = [left] if op.endswith("V3Backward") else []
+                arguments = [*tensors, 0, mode, *side, Out(expected, dtype)]
+                made.append(Case(op, arguments, f"{dtype} {mode} {left}"))
+        return made
+
+    return cases
+
+
+def multiplied(op, f, more):
+    """The first half goes through f, the second multiplies."""
+
+    def cases():
+        made = []
+        for dtype in FLOATS:
+            for shape in [(3, 8), (2, 3, 4), (0, 4)]:
+                x = random(shape, dtype, 1)
+                a, b = halves(x.astype(np.float64))
+                arguments = [In(x, dtype), more(dtype), Out(f(a) * b, dtype)]
+                made.append(Case(op, arguments, f"{dtype} {shape}"))
+        return made
+
+    return cases
+
+
+def fatrelu(x):
+    return np.where(x > 0.5, x, 0)
+
+
+def logit(x):
+    x = np.clip(x, 0.1, 0.9)
+    return np.log(x / (1 - x))
+
+
+def logits():
+    made = []
+    for dtype in FLOATS:
+        x, grad = random((3, 4), dtype, 1, 0.2, 0.8), random((3, 4), dtype, 2)
+        wide = x.astype(np.float64)
+        made.append(Case("aclnnLogit", [In(x, dtype), -1.0, Out(logit(wide), dtype)], dtype))
+        expected = grad / (wide * (1 - wide))
+        arguments = [In(x, dtype), In(grad, dtype), -1.0, Out(expected, dtype)]
+        made.append(Case("aclnnLogitGrad", arguments, dtype))
+        x = random((3, 4), dtype, 1, 0.01, 0.99)
+        wide = x.astype(np.float64)
+        made.append(
+            Case("aclnnLogit", [In(x, dtype), 0.1, Out(logit(wide), dtype)], f"{dtype} eps")
+        )
+        inside = (wide >= 0.1) & (wide <= 0.9)
+        expected = np.where(inside, grad / (wide * (1 - wide)), 0)
+        arguments = [In(x, dtype), In(grad, dtype), 0.1, Out(expected, dtype)]
+        made.append(Case("aclnnLogitGrad", arguments, f"{dtype} eps"))
+    return made
+
+
+def log_sigmoid_forward():
+    made = []
+    for dtype in FLOATS:
+        x = random((3, 4), dtype, 1)
+        expected = log_sigmoid(x.astype(np.float64))
+        buffer = Ref(np.zeros((3, 4)), dtype, np.zeros((3, 4)))
+        made.append(Case("aclnnLogSigmoidForward", [In(x, dtype), Out(expected, dtype), buffer]))
+    return made
+
+
+def prelu_grad():
+    made = []
+    for dtype in FLOATS:
+        for count in (1, 3):
+            x, grad = random((2, 3, 4), dtype, 1), random((2, 3, 4), dtype, 2)
+            weight = random((count,), dtype, 3)
+            dx = np.where(x > 0, grad, grad * weight.reshape(-1, 1))
+            each = np.where(x > 0, 0, grad.astype(np.float64) * x)
+            dw = each.sum((0, 2)) if count == 3 else each.sum().reshape(1)
+            tensors = [In(grad, dtype), In(x, dtype), In(weight, dtype)]
+            arguments = [*tensors, Out(dx, dtype), Out(dw, dtype)]
+            made.append(Case("aclnnPreluBackward", arguments, f"{dtype} {count}"))
+    return made
+
+
+def rrelu(op, in_place):
+    """Without training the slope is the middle, and noise stays as it was."""
+
+    def cases():
+        made = []
+        for dtype in FLOATS:
+            x = random((3, 4), dtype, 1)
+            expected = np.where(x > 0, x, x * 0.25)
+            noise = Ref(np.full((3, 4), 7), dtype, np.full((3, 4), 7))
+            head = Ref(x, dtype, expected) if in_place else In(x, dtype)
+            tail = [] if in_place else [Out(expected, dtype)]
+            arguments = [head, noise, *numbers(0.125, 0.375), False, 0, 0, *tail]
+            made.append(Case(op, arguments, dtype))
+        return made
+
+    return cases
 
 
 def prelu():
@@ -228,5 +353,23 @@ OPS = {
     "aclnnGeGlu": gated("aclnnGeGlu", lambda a, b: [a * gelu_tanh(b), gelu_tanh(b)], [1]),
     "aclnnGeGluV3": gated(
         "aclnnGeGluV3", lambda a, b: [b * gelu_erf(a), gelu_erf(a)], [0, True]
+    ),
+    "aclnnGluBackward": glu_grad,
+    "aclnnGeGluBackward": geglu_grad("aclnnGeGluBackward", False),
+    "aclnnGeGluV3Backward left": geglu_grad("aclnnGeGluV3Backward", True),
+    "aclnnGeGluV3Backward right": geglu_grad("aclnnGeGluV3Backward", False),
+    "aclnnGeluMul none": multiplied("aclnnGeluMul", gelu_erf, lambda _: "none"),
+    "aclnnGeluMul tanh": multiplied("aclnnGeluMul", gelu_tanh, lambda _: "tanh"),
+    "aclnnFatreluMul": multiplied("aclnnFatreluMul", fatrelu, lambda dtype: In([0.5], dtype)),
+    "aclnnLogit": logits,
+    "aclnnLogSigmoidForward": log_sigmoid_forward,
+    "aclnnPreluBackward": prelu_grad,
+    "aclnnRReluWithNoise": rrelu("aclnnRReluWithNoise", False),
+    "aclnnInplaceRReluWithNoise": rrelu("aclnnInplaceRReluWithNoise", True),
+    "aclnnInplaceCelu": forward("aclnnInplaceCelu", celu, numbers(1.5), in_place=True),
+    "aclnnShrink": forward("aclnnShrink", shrink, numbers(0.5, 0.25)),
+    "aclnnSeluBackward": backward(
+        "aclnnSeluBackward", selu,
+        of_result=lambda y: np.where(y > 0, 1.0507009873554805, y + 1.7580993408473766),
     ),
 }  # fmt: skip

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..case import Case, In, Out, Ref, Scalar
+from ..case import Case, In, List, Out, Ref, Scalar
 from ..values import COMPLEX, FLOATS, INTEGERS, REAL, random
 
 PAIRS = [((3, 4), (3, 4)), ((2, 3, 4), (3, 1)), ((), ()), ((4,), ()), ((0, 3), (1, 3))]
@@ -202,6 +202,47 @@ MODULO = ("f32", "f16", "bf16", "f64", "i32", "i64")
 FMOD = (*MODULO, "i8", "u8")
 FLOATING = (*FLOATS, "f64")
 ORDERED = REAL
+
+
+def combined(op, f, dtypes):
+    def cases():
+        made = []
+        for dtype in dtypes:
+            parts = [random(s, dtype, k) for k, s in enumerate([(3, 4), (4,), (3, 1)])]
+            kind = np.float64 if dtype in FLOATS else parts[0].dtype
+            expected = f(f(parts[0].astype(kind), parts[1].astype(kind)), parts[2].astype(kind))
+            members = List([In(part, dtype) for part in parts])
+            made.append(Case(op, [members, Out(expected, dtype)], dtype))
+        one = random((3, 4), "f32", 1)
+        made.append(Case(op, [List([In(one, "f32")]), Out(one, "f32")], "one"))
+        return made
+
+    return cases
+
+
+def scale():
+    made = []
+    for dtype in FLOATS:
+        for axis, axes, blob, shape in [
+            (1, 1, True, (3,)), (1, -1, True, (3, 4)), (0, 2, True, (2, 3)), (-1, 0, False, (4,)),
+        ]:  # fmt: skip
+            x, factor = random((2, 3, 4), dtype, 1), random(shape, dtype, 2)
+            first = axis % 3
+            wide = factor.reshape(shape + (1,) * (3 - first - len(shape)))
+            for bias in (None, random(shape, dtype, 3)):
+                more = 0 if bias is None else bias.reshape(wide.shape)
+                expected = x.astype(np.float64) * wide + more
+                given = None if bias is None else In(bias, dtype)
+                arguments = [In(x, dtype), In(factor, dtype), given, axis, axes, blob]
+                arguments.append(Out(expected, dtype))
+                made.append(Case("aclnnScale", arguments, f"{dtype} {axis} {bias is None}"))
+    return made
+
+
+def add_relu(a, b, alpha):
+    return np.maximum(a + alpha * b, np.asarray(0, a.dtype))
+
+
 OPS = {
     "aclnnAdd": tensors("aclnnAdd", add, ALL, 2),
     "aclnnAdd mixed": mixed,
@@ -299,4 +340,15 @@ OPS = {
     ),
     "aclnnLerps": lerps("aclnnLerps", False),
     "aclnnInplaceLerps": lerps("aclnnInplaceLerps", True),
+    "aclnnAddRelu": tensors("aclnnAddRelu", add_relu, (*FLOATS, "i32", "i64"), alpha=2),
+    "aclnnInplaceAddRelu": tensors(
+        "aclnnInplaceAddRelu", add_relu, (*FLOATS, "i32", "i64"), alpha=2, in_place=True
+    ),
+    "aclnnSum": combined("aclnnSum", np.add, (*FLOATING, *INTEGERS)),
+    "aclnnMaxN": combined("aclnnMaxN", np.maximum, (*FLOATING, *INTEGERS)),
+    "aclnnMinN": combined("aclnnMinN", np.minimum, (*FLOATING, *INTEGERS)),
+    "aclnnScale": scale,
+    "aclnnInplaceXLogYScalarOther": scalars(
+        "aclnnInplaceXLogYScalarOther", xlogy, FLOATS, in_place=True
+    ),
 }

@@ -96,6 +96,33 @@ def triples(name, f, number):
     return {op: cases}
 
 
+def power_of_number():
+    made = []
+    for dtype in FLOATS:
+        x = lists(dtype, 1)
+        results = [2.0 ** value.astype(np.float64) for value in x]
+        arguments = [Scalar(2.0, "f32"), ins(x, dtype), outs(results, dtype)]
+        made.append(Case("aclnnForeachPowScalarAndTensor", arguments, dtype))
+    return made
+
+
+ROUNDINGS = {1: np.rint, 2: np.floor, 3: np.ceil, 5: np.trunc, 7: lambda x: x - np.trunc(x)}
+
+
+def round_off(op, number):
+    def cases():
+        made = []
+        for dtype in FLOATS:
+            for mode, f in ROUNDINGS.items():
+                x = lists(dtype, 1)
+                results = [f(value) for value in x]
+                arguments = [ins(x, dtype), number(mode), outs(results, dtype)]
+                made.append(Case(op, arguments, f"{dtype} {mode}"))
+        return made
+
+    return cases
+
+
 def norm():
     made = []
     for order in (1, 2):
@@ -182,6 +209,15 @@ OPS = {
     **triples("AddcmulScalar", lambda a, b, c: a + 2 * b * c, DEVICE_TWO),
     **triples("AddcmulScalarV2", lambda a, b, c: a + 2 * b * c, TWO),
     **triples("AddcmulScalarList", lambda a, b, c: a + 2 * b * c, DEVICE_TWO),
+    **triples("AddcdivList", lambda a, b, c: a + 2 * b / c, DEVICE_TWO),
+    **triples("AddcmulList", lambda a, b, c: a + 2 * b * c, DEVICE_TWO),
+    "aclnnForeachPowScalarAndTensor": power_of_number,
+    "aclnnForeachRoundOffNumber": round_off(
+        "aclnnForeachRoundOffNumber", lambda mode: In(np.array([mode]), "i8")
+    ),
+    "aclnnForeachRoundOffNumberV2": round_off(
+        "aclnnForeachRoundOffNumberV2", lambda mode: Scalar(mode, "i8")
+    ),
     "aclnnForeachNorm": norm,
     "aclnnForeachZeroInplace": zero,
     "aclnnApplyAdamWV2": adamw,

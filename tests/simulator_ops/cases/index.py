@@ -171,6 +171,33 @@ def update_nd(dtype, index):
     return [Ref(x, dtype, expected), In(where, index), In(source, dtype)]
 
 
+def scatter_nd(dtype, index):
+    x, source = random((4, 5, 2), dtype, 1), random((3, 2), dtype, 2)
+    where = np.array([[3, 1], [0, 4], [2, 2]])
+    expected = x.copy()
+    expected[where[:, 0], where[:, 1]] = source
+    return [In(x, dtype), In(where, index), In(source, dtype), Out(expected, dtype)]
+
+
+def put_flat(dtype, index):
+    x, source = random((3, 4), dtype, 1), random((3,), dtype, 2)
+    expected = x.copy()
+    np.put(expected, [5, 0, 11], source)
+    return [Ref(x, dtype, expected), In(np.array([5, 0, -1]), index), In(source, dtype), False]
+
+
+def put_flat_add(dtype, index):
+    x, source = random((3, 4), dtype, 1), random((3,), dtype, 2)
+    expected = x.copy()
+    np.add.at(expected.reshape(-1), [5, 0, 5], source)
+    return [Ref(x, dtype, expected), In(np.array([5, 0, 5]), index), In(source, dtype), True]
+
+
+def index_copy_out(dtype, index):
+    x, _, where, source = index_copy(dtype, index)
+    return [In(x.values, dtype), 1, where, source, Out(x.expected, dtype)]
+
+
 def embedding_grad(padding):
     def build(dtype, index):
         grad, where = random((2, 3, 4), dtype, 1), np.array([[0, 5, 0], [2, 2, 2]])
@@ -240,6 +267,10 @@ OPS = {
     ),
     "aclnnInplaceScatterUpdate": cases_of("aclnnInplaceScatterUpdate", update, NUMBERS),
     "aclnnScatterNdUpdate": cases_of("aclnnScatterNdUpdate", update_nd, NUMBERS),
+    "aclnnScatterNd": cases_of("aclnnScatterNd", scatter_nd, NUMBERS),
+    "aclnnInplacePut": cases_of("aclnnInplacePut", put_flat, NUMBERS),
+    "aclnnInplacePut add": cases_of("aclnnInplacePut", put_flat_add, ("f32", "f64", "i32")),
+    "aclnnIndexCopy": cases_of("aclnnIndexCopy", index_copy_out),
     "aclnnEmbeddingDenseBackward": cases_of(
         "aclnnEmbeddingDenseBackward", embedding_grad(None), ("f32", "f16", "bf16")
     ),

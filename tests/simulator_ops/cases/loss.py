@@ -122,6 +122,10 @@ def nll_backward(op, shape):
     return cases
 
 
+def soft_margin(x, y):
+    return np.log1p(np.exp(-y * x))
+
+
 UNIT = {"low": 0.1, "high": 0.9}
 OPS = {
     "aclnnMseLoss": loss("aclnnMseLoss", mse),
@@ -143,6 +147,8 @@ OPS = {
     "aclnnBinaryCrossEntropyWithLogitsBackward": backward(
         "aclnnBinaryCrossEntropyWithLogitsBackward", bce_logits, [None, None], **UNIT
     ),
+    "aclnnSoftMarginLoss": loss("aclnnSoftMarginLoss", soft_margin),
+    "aclnnSoftMarginLossBackward": backward("aclnnSoftMarginLossBackward", soft_margin),
     "aclnnNLLLoss": nll("aclnnNLLLoss", (5, 4)),
     "aclnnNLLLossBackward": nll_backward("aclnnNLLLossBackward", (5, 4)),
     "aclnnNLLLoss2d": nll("aclnnNLLLoss2d", (2, 4, 3, 2)),

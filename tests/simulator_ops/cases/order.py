@@ -1,4 +1,4 @@
-"""Softmax, running sums, sorting, distinct values."""
+"""Softmax, running sums, sorting."""
 
 import numpy as np
 
@@ -8,7 +8,6 @@ from ..values import FLOATS, INTEGERS, REAL, random
 
 ORDERED = (*FLOATS, *INTEGERS, "f64")
 BOTH = ("contiguous", "transposed", "sliced", "offset")
-DENSE_OUT = ("contiguous", "offset")
 
 
 def softmax(x, dim):
@@ -161,34 +160,36 @@ def median_dim():
     return made
 
 
-def unique():
+def nan_median():
     made = []
-    for dtype in REAL:
-        x = random((3, 5), dtype, 1, -3, 3)
-        if dtype in FLOATS or dtype == "f64":
-            x = np.round(x)
-        values, inverse, counts = np.unique(x, return_inverse=True, return_counts=True)
-        inverse = inverse.reshape(x.shape)
-        arguments = [
-            In(x, dtype), True, True, True, Out(values, dtype, shape=(15,)), Out(inverse, "i64"),
-            Out(counts, "i64", shape=(15,)),
-        ]  # fmt: skip
-        made.append(Case("aclnnUnique2", arguments, dtype, DENSE_OUT))
+    for dtype in FLOATS:
+        x = random((4, 6), dtype, 1, -99, 99)
+        x[0, 2], x[1, :3], x[2] = np.nan, np.nan, np.nan
+        numbers = (~np.isnan(x)).sum(1)
+        order = np.argsort(x, 1, kind="stable")
+        places = order[np.arange(4), np.maximum(numbers - 1, 0) // 2]
+        values = x[np.arange(4), places]
+        outputs = [Out(values[:, None], dtype), Out(places[:, None], "i64")]
+        made.append(Case("aclnnNanMedianDim", [In(x, dtype), 1, True, *outputs], dtype))
+        known = np.sort(x[~np.isnan(x)])
+        middle = np.asarray(known[(known.size - 1) // 2])
+        made.append(Case("aclnnNanMedian", [In(x, dtype), Out(middle, dtype)], dtype))
+    for dtype in INTEGERS:
+        x = random((4, 6), dtype, 1, -99, 99)
+        order = ordered(x, 1, False)[:, 2]
+        values = np.take_along_axis(x, order[:, None], 1)[:, 0]
+        outputs = [Out(values, dtype), Out(order, "i64")]
+        made.append(Case("aclnnNanMedianDim", [In(x, dtype), 1, False, *outputs], dtype))
     return made
 
 
-def search():
-    made = []
-    for right in (False, True):
-        sequence = np.sort(random((3, 6), "f32", 1), 1)
-        x = random((3, 4), "f32", 2)
-        x[:, 0] = sequence[:, 2]
-        side = "right" if right else "left"
-        pairs = zip(sequence, x, strict=True)
-        expected = np.stack([np.searchsorted(a, b, side) for a, b in pairs])
-        arguments = [In(sequence, "f32"), In(x, "f32"), False, right, None, Out(expected, "i64")]
-        made.append(Case("aclnnSearchSorted", arguments, side))
-    return made
+def median_of_nan():
+    """Where there is one it is the median."""
+    x = random((2, 5), "f32", 1)
+    x[1, 3] = np.nan
+    first = np.argsort(x[0])[2]
+    outputs = [Out(np.array([x[0, first], np.nan]), "f32"), Out(np.array([first, 3]), "i64")]
+    return [Case("aclnnMedianDim", [In(x, "f32"), 1, False, *outputs])]
 
 
 SUMMED = (*FLOATS, *INTEGERS, "f64", "c64", "c128")
@@ -208,6 +209,6 @@ OPS = {
     "aclnnTopk": topk,
     "aclnnKthvalue": kth,
     "aclnnMedianDim": median_dim,
-    "aclnnUnique2": unique,
-    "aclnnSearchSorted": search,
+    "aclnnMedianDim nan": median_of_nan,
+    "aclnnNanMedianDim": nan_median,
 }

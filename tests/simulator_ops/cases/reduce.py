@@ -141,6 +141,50 @@ def prod_dim():
     return made
 
 
+def max_v2():
+    made = []
+    for dtype in REAL:
+        for dims in DIMS:
+            for noop in (False, True):
+                x = random((2, 3, 4), dtype, 1)
+                expected = x if noop and not dims else np_max(x, axes(dims), True)
+                arguments = [In(x, dtype), Ints(dims), True, noop, Out(expected, dtype)]
+                made.append(Case("aclnnMaxV2", arguments, f"{dtype} {dims} {noop}"))
+    return made
+
+
+def mean_v2():
+    made = []
+    for dtype in (*FLOATS, "f64", *COMPLEX):
+        for dims, noop in [([], False), ([], True), ([0, 2], False)]:
+            x = random((2, 3, 4), dtype, 1)
+            expected = x if noop else np_mean(wide(x, dtype), axes(dims), False)
+            arguments = [In(x, dtype), Ints(dims), False, noop, Out(expected, dtype)]
+            made.append(Case("aclnnMeanV2", arguments, f"{dtype} {dims} {noop}"))
+    return made
+
+
+def log_sum():
+    made = []
+    for dtype in FLOATS:
+        x = random((2, 3, 4), dtype, 1, 0.5, 3)
+        expected = np.log(np.sum(x.astype(np.float64), axis=(0, 2)))
+        arguments = [In(x, dtype), Ints([0, 2]), False, False, Out(expected, dtype)]
+        made.append(Case("aclnnReduceLogSum", arguments, dtype))
+    return made
+
+
+def smallest_and_largest():
+    made = []
+    for dtype in ORDERED:
+        x = random((2, 3, 4), dtype, 1)
+        outputs = [Out(f(x, axis=1), dtype) for f in (np.min, np.max)]
+        made.append(Case("aclnnAminmaxDim", [In(x, dtype), 1, False, *outputs], dtype))
+        outputs = [Out(np.asarray(f(x)), dtype) for f in (np.min, np.max)]
+        made.append(Case("aclnnAminmaxAll", [In(x, dtype), *outputs], dtype))
+    return made
+
+
 def bincount():
     x = np.array([0, 3, 1, 1, 5])
     weights = np.arange(5, dtype=np.float32)
@@ -210,5 +254,9 @@ OPS = {
     "aclnnMinDim": by_dim("aclnnMinDim", np.min, np.argmin, (*ORDERED, "bool")),
     "aclnnArgMax": by_dim("aclnnArgMax", np.max, np.argmax, ORDERED, False),
     "aclnnArgMin": by_dim("aclnnArgMin", np.min, np.argmin, ORDERED, False),
+    "aclnnMaxV2": max_v2,
+    "aclnnMeanV2": mean_v2,
+    "aclnnReduceLogSum": log_sum,
+    "aclnnAminmaxDim": smallest_and_largest,
     "aclnnBincount": bincount,
 }

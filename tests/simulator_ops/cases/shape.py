@@ -127,6 +127,34 @@ def one_hot():
     return made
 
 
+def assign():
+    made = []
+    for dtype in SOME:
+        x, value = random((4, 6), dtype, 1), random((2, 3), dtype, 2)
+        expected = x.copy()
+        expected[1:3, 0:5:2] = value
+        bounds = [Ints([1, 0]), Ints([3, 5]), Ints([1, 2])]
+        for axes in (None, Ints([0, 1])):
+            arguments = [Ref(x, dtype, expected), In(value, dtype), *bounds, axes]
+            made.append(Case("aclnnStridedSliceAssignV2", arguments, dtype))
+        column = random((4, 2), dtype, 3)
+        expected = x.copy()
+        expected[:, -3:-1] = column
+        bounds = [Ints([-3]), Ints([-1]), Ints([1]), Ints([1])]
+        arguments = [Ref(x, dtype, expected), In(column, dtype), *bounds]
+        made.append(Case("aclnnStridedSliceAssignV2", arguments, f"{dtype} one dim"))
+    return made
+
+
+def indices_of_repeats():
+    made = []
+    for dtype in ("i32", "i64"):
+        each = np.array([2, 0, 3])
+        arguments = [In(each, dtype), 5, Out(np.repeat(np.arange(3), each), dtype)]
+        made.append(Case("aclnnRepeatInterleaveTensor", arguments, dtype))
+    return made
+
+
 def diagonal(x):
     return np.diag(x, 1)
 
@@ -171,5 +199,18 @@ OPS = {
         moved("aclnnDiag", (3, 4), diagonal, [1], SOME),
         moved("aclnnDiag", (4,), diagonal, [1], SOME),
     ),
+    "aclnnDiagFlat": many(
+        moved("aclnnDiagFlat", (2, 3), lambda x: np.diag(x.reshape(-1), -2), [-2]),
+        moved("aclnnDiagFlat", (), lambda x: x.reshape(1, 1), [0], SOME),
+    ),
+    "aclnnFlatten": many(
+        moved("aclnnFlatten", (2, 3, 4), lambda x: x.reshape(2, 12), [1]),
+        moved("aclnnFlatten", (2, 3, 4), lambda x: x.reshape(6, 4), [-1], SOME),
+        moved("aclnnFlatten", (2, 3, 4), lambda x: x.reshape(1, 24), [0], SOME),
+        moved("aclnnFlatten", (2, 3, 4), lambda x: x.reshape(24, 1), [3], SOME),
+        moved("aclnnFlatten", (2, 0, 4), lambda x: x.reshape(2, 0), [1], SOME),
+    ),
+    "aclnnStridedSliceAssignV2": assign,
+    "aclnnRepeatInterleaveTensor": indices_of_repeats,
     "aclnnOneHot": one_hot,
 }  # fmt: skip

@@ -182,6 +182,31 @@ def nan_to_num(op, in_place):
 
 
 SIGNED = (*FLOATING, *COMPLEX, "i8", "i32", "i64")
+
+
+def in_place_not():
+    made = []
+    for dtype in REAL:
+        x = random((3, 4), dtype, 1)
+        x[1] = 0
+        arguments = [Ref(x, dtype, np.logical_not(x).astype(np.int8))]
+        made.append(Case("aclnnInplaceLogicalNot", arguments, dtype))
+    return made
+
+
+def sign_bits():
+    made = []
+    x = np.array([5, 4, 3, 2, 0, -1, -2, 4, 3, 2, 1, 0, -1, -2])
+    for dtype in ("f32", "f16"):
+        out = Out(np.array([[159], [15]]), "u8")
+        made.append(Case("aclnnSignBitsPack", [In(x, dtype), 2, out], dtype))
+        signs = np.array([1, 1, 1, 1, 1, -1, -1, 1, 1, 1, 1, 1, -1, -1, -1, -1])
+        arguments = [In(np.array([159, 15]), "u8"), 2, CODES[dtype]]
+        arguments.append(Out(signs.reshape(2, 8), dtype))
+        made.append(Case("aclnnSignBitsUnpack", arguments, dtype))
+    return made
+
+
 OPS = {
     **both("Neg", np.negative, SIGNED, floats=False),
     **one("Abs", np.abs, REAL, floats=False),
@@ -208,8 +233,9 @@ OPS = {
     **both("Atanh", np.arctanh, NO_BF16, low=-0.9, high=0.9),
     **both("Tanh", np.tanh, (*FLOATS, *INTEGERS, "bool")),
     **both("Erf", vector(math.erf, otypes=[float]), (*FLOATING, "i64", "bool")),
-    **one("Erfc", vector(math.erfc, otypes=[float]), (*FLOATING, "i64", "bool")),
-    **one("Erfinv", vector(erfinv, otypes=[float]), FLOATS, low=-0.9, high=0.9),
+    "aclnnSignBitsPack": sign_bits,
+    **both("Erfc", vector(math.erfc, otypes=[float]), (*FLOATING, "i64", "bool")),
+    **both("Erfinv", vector(erfinv, otypes=[float]), FLOATS, low=-0.9, high=0.9),
     **one("Lgamma", vector(math.lgamma, otypes=[float]), ("f32", "f16", "f64"), low=0.2, high=9.0),
     **one("Digamma", vector(digamma, otypes=[float]), ("f32", "f16"), low=0.5, high=9.0),
     **both("Floor", np.floor, (*FLOATING, *INTEGERS), floats=False),
@@ -221,6 +247,7 @@ OPS = {
     **one("Sign", sign, (*FLOATING, *COMPLEX, "i32", "i64", "bool"), floats=False),
     **one("Signbit", lambda x: x < 0, (*FLOATING, *INTEGERS), out="bool", floats=False),
     **one("LogicalNot", np.logical_not, REAL, out="bool", floats=False),
+    "aclnnInplaceLogicalNot": in_place_not,
     **one("BitwiseNot", np.invert, (*INTEGERS, "bool"), floats=False),
     "aclnnIsFinite": flags("aclnnIsFinite", np.isfinite),
     "aclnnIsInf": flags("aclnnIsInf", np.isinf),
