@@ -3,6 +3,7 @@
 
 #include "arguments.h"
 #include "errors.h"
+#include "mindtorch/functional/functions.h"
 #include "py_tensor.h"
 #include "py_types.h"
 #include "python_ref.h"
@@ -45,8 +46,7 @@ bool is_foreign_number(PyObject* object) {
 }  // namespace
 
 Scalar read_item(const Tensor& tensor) {
-  MT_CHECK(tensor.device().is_cpu(), RuntimeError, "Cannot read the value of a tensor on ",
-           tensor.device().str());
+  if (!tensor.device().is_cpu()) return item(tensor);
   return visit_dtype(tensor.dtype(), [&]<typename T>() -> Scalar {
     if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
       return Scalar(static_cast<float>(*tensor.data<T>()));

@@ -13,6 +13,7 @@ from tests.conftest import TORCH_INSTALLED
 from tests.ops import harness
 from tests.ops.case import ALL, CLOSE, FLOATS, Sample
 from tests.ops.cases import all_cases
+from tests.ops.gaps import is_missing
 from tests.ops.harness import Array, Findings, Runtime, as_tuple
 
 CASES = all_cases()
@@ -39,10 +40,12 @@ def pairs(dtypes_of):
     return pytest.mark.parametrize("case, dtype", params, ids=ids)
 
 
-def calls(case, dtypes=None, layouts=None):
-    """All (dtype, sample number, sample, layout) of a case."""
+def calls(case, device, dtypes=None, layouts=None):
+    """All (dtype, sample number, sample, layout) of a case that the device can run."""
     for dtype in dtypes or case.dtypes:
         for number, sample in harness.samples_for(case, dtype):
+            if is_missing(case, dtype, sample, device):
+                continue
             for layout in layouts or harness.layouts_for(case, sample):
                 if layout in harness.layouts_for(case, sample):
                     yield dtype, number, sample, layout
@@ -63,8 +66,9 @@ def attempt(action, *args):
 def test_values(torch, case, dtype, device, mode):
     """Values, dtype and shape are NumPy's; function and method agree; inputs stay as they were."""
     runtime = Runtime(torch, device, mode)
+    check_missing(runtime, case, dtype)
     findings = Findings()
-    for _, number, sample, layout in calls(case, [dtype]):
+    for _, number, sample, layout in calls(case, device, [dtype]):
         where = {"dtype": dtype, "layout": layout, "sample": number}
         arrays = harness.build_arrays(case, sample, dtype, layout)
         expected = harness.oracle_results(case, sample, dtype, *arrays)
@@ -83,12 +87,24 @@ def test_values(torch, case, dtype, device, mode):
     findings.report()
 
 
+def check_missing(runtime, case, dtype):
+    """What the vendor's library lacks is refused: the error names device and dtype."""
+    name = f"on device {runtime.device}.* for torch.{dtype}"
+    for _, sample in harness.samples_for(case, dtype):
+        arrays = harness.build_arrays(case, sample, dtype)
+        if not is_missing(case, dtype, sample, runtime.device) or harness.any_empty(*arrays):
+            continue
+        args, kwargs = runtime.arguments(*arrays)
+        with pytest.raises(NotImplementedError, match=name):
+            runtime.call(case, args, kwargs)
+
+
 @having(lambda case: case.view)
 def test_views_share_memory(torch, case, device, mode):
     """The result of a view op lies in its input's storage and shares its version counter."""
     runtime = Runtime(torch, device, mode)
     findings = Findings()
-    for dtype, number, sample, layout in calls(case, ["float32"]):
+    for dtype, number, sample, layout in calls(case, device, ["float32"]):
         arrays = harness.build_arrays(case, sample, dtype, layout)
         args, kwargs = runtime.arguments(*arrays, layout)
         source = args[0]
@@ -115,7 +131,7 @@ def test_inplace(torch, case, device, mode):
     name = (case.method_name or case.name) + "_"
     findings = Findings()
     for dtype, number, sample, layout in calls(
-        case, layouts=("contiguous", "transposed", "sliced")
+        case, device, layouts=("contiguous", "transposed", "sliced")
     ):
         if not sample.inplace:
             continue
@@ -217,6 +233,8 @@ def out_calls(runtime, case):
     for dtype in OUT_DTYPES:
         if dtype in case.dtypes:
             for number, sample in harness.samples_for(case, dtype):
+                if is_missing(case, dtype, sample, runtime.device):
+                    continue
                 yield {"dtype": dtype, "sample": number}, OutCall(runtime, case, dtype, sample)
 
 
@@ -322,7 +340,7 @@ def test_meta(torch, case, device, mode):
     """On the meta device an op gives the shape, strides and dtype that it gives with data."""
     real, meta = Runtime(torch, device, mode), Runtime(torch, "meta", mode)
     findings = Findings()
-    for dtype, number, sample, layout in calls(case):
+    for dtype, number, sample, layout in calls(case, device):
         where = {"dtype": dtype, "layout": layout, "sample": number}
         arrays = harness.build_arrays(case, sample, dtype, layout)
         result, problem = attempt(real.call, case, *real.arguments(*arrays, layout))
@@ -359,6 +377,8 @@ def test_bad_input(torch, case, device, mode):
     """Bad calls raise torch's class with torch's words, and change nothing."""
     runtime = Runtime(torch, device, mode)
     for wrong in case.bad:
+        if wrong.device not in (None, device):
+            continue
         args, kwargs = runtime.arguments(*bad_call(case, wrong))
         before = harness.snapshot(runtime, args, kwargs)
         with pytest.raises(wrong.exception, match=wrong.match):
@@ -400,7 +420,7 @@ if TORCH_INSTALLED:
         ours, theirs = Runtime(torch, device, mode), Runtime(reference)
         findings = Findings()
         dtypes = case.dtypes if case.creation else [d for d in ALL if d not in case.optional]
-        for dtype, number, sample, layout in calls(case, dtypes):
+        for dtype, number, sample, layout in calls(case, device, dtypes):
             where = {"dtype": dtype, "layout": layout, "sample": number}
             arrays = harness.build_arrays(case, sample, dtype, layout)
             if dtype not in case.dtypes and harness.any_empty(*arrays):

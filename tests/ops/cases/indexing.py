@@ -12,6 +12,7 @@ from tests.ops.case import (
     T,
     V,
     bad,
+    bad_on_cpu,
     index,
     loose,
     mask,
@@ -162,8 +163,8 @@ CASES = [
         ],
         out="any",
         bad=(
-            bad(IndexError, "index out of range in self", T((3, 4)), 0, V((3,), LONG)),
-            bad(IndexError, "index out of range in self", T((3, 4)), 0, V((-1,), LONG)),
+            bad_on_cpu(IndexError, "index out of range in self", T((3, 4)), 0, V((3,), LONG)),
+            bad_on_cpu(IndexError, "index out of range in self", T((3, 4)), 0, V((-1,), LONG)),
             bad(IndexError, DIM, T((3, 4)), 2, V((0,), LONG)),
             bad(IndexError, "Index is supposed to be a vector", T((3,)), 0, V(((0, 1),), LONG)),
             bad(RuntimeError, "Expected dtype int32 or int64 for index", T((3,)), 0, T((1,))),
@@ -184,7 +185,7 @@ CASES = [
         inplace=True,
         out="loose",
         bad=(
-            bad(
+            bad_on_cpu(
                 (IndexError, RuntimeError),
                 "index out of range|out of bounds",
                 T((3,)),
@@ -205,7 +206,7 @@ CASES = [
         ],
         inplace=True,
         out="loose",
-        bad=(bad(IndexError, "", T((3,)), 0, V((3,), LONG), T((1,))),),
+        bad=(bad_on_cpu(IndexError, "", T((3,)), 0, V((3,), LONG), T((1,))),),
     ),
     moved(
         "index_fill",
@@ -216,7 +217,7 @@ CASES = [
             S(T((5,)), 0, index((0,), 5), 1),
         ],
         inplace=True,
-        bad=(bad(IndexError, "", T((3,)), 0, V((3,), LONG), 1),),
+        bad=(bad_on_cpu(IndexError, "", T((3,)), 0, V((3,), LONG), 1),),
     ),
     moved(
         "index_put",
@@ -229,7 +230,7 @@ CASES = [
         ],
         inplace=True,
         bad=(
-            bad(
+            bad_on_cpu(
                 IndexError,
                 "index 5 is out of bounds for dimension 0 with size 5",
                 T((5, 3)),
@@ -272,7 +273,7 @@ CASES = [
         ],
         out="any",
         bad=(
-            bad(
+            bad_on_cpu(
                 RuntimeError,
                 "index 3 is out of bounds for dimension 0 with size 3",
                 T((3, 4)),
@@ -310,7 +311,7 @@ CASES = [
         ],
         inplace=True,
         bad=(
-            bad(
+            bad_on_cpu(
                 RuntimeError,
                 "index 3 is out of bounds for dimension 0 with size 3",
                 T((3,)),
@@ -364,7 +365,7 @@ CASES = [
         inplace=True,
         out="loose",
         bad=(
-            bad(
+            bad_on_cpu(
                 RuntimeError,
                 "index 3 is out of bounds for dimension 0 with size 3",
                 T((3,)),
@@ -409,7 +410,7 @@ CASES = [
             S(T((3,)), index((0,), 3)),
         ],
         out="any",
-        bad=(bad(IndexError, "out of range", T((3,)), V((3,), LONG)),),
+        bad=(bad_on_cpu(IndexError, "out of range", T((3,)), V((3,), LONG)),),
     ),
     moved("put", put, [once(T((3, 4)), permutation(5, 0, 11), T((3,)))], inplace=True),
     moved(

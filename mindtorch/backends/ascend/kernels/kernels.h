@@ -11,11 +11,9 @@ void register_creation(ops::Registry& registry);
 void register_indexing(ops::Registry& registry);
 void register_matmul(ops::Registry& registry);
 void register_reduce(ops::Registry& registry);
+void register_scatter(ops::Registry& registry);
 void register_shape(ops::Registry& registry);
 void register_sort(ops::Registry& registry);
-
-// Runs any pointwise op.
-void run_pointwise(ops::Launch& on, const ops::PointwiseCall& call, const Tensor& out);
 
 // A new tensor on the launch's device.
 Tensor make_like(const ops::Launch& on, IntList sizes, DType dtype);

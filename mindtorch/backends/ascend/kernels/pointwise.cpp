@@ -1,4 +1,10 @@
+#include "mindtorch/backends/ascend/kernels/pointwise.h"
+
+#include <array>
+#include <optional>
+
 #include "mindtorch/backends/ascend/aclnn.h"
+#include "mindtorch/backends/ascend/kernels/dtypes.h"
 #include "mindtorch/backends/ascend/kernels/kernels.h"
 #include "mindtorch/tensor/element.h"
 
@@ -8,167 +14,346 @@ namespace {
 using ops::Pointwise;
 using ops::PointwiseCall;
 
-// The parameters of a call as scalars of its computing dtype.
-TypedScalar parameter(const PointwiseCall& call, int index) {
-  return is_floating_point(call.compute) ? typed(Scalar(call.params.f[index]), call.compute)
-                                         : typed(Scalar(call.params.i[index]), call.compute);
-}
-TypedScalar one(const PointwiseCall& call) { return typed(Scalar(int64_t{1}), call.compute); }
+// A call on its way to CANN: operands on the device, in the dtype it computes in.
+struct Ready {
+  const PointwiseCall& call;
+  DType compute;
+  const Tensor* in[3];
 
-// Functions that CANN has under a name of its own, with the operands and the result as arguments.
-#define MT_UNARY_FUNCTIONS(X)       \
-  X(kAbs, aclnnAbs)                 \
-  X(kNeg, aclnnNeg)                 \
-  X(kSign, aclnnSign)               \
-  X(kReciprocal, aclnnReciprocal)   \
-  X(kCeil, aclnnCeil)               \
-  X(kFloor, aclnnFloor)             \
-  X(kRound, aclnnRound)             \
-  X(kTrunc, aclnnTrunc)             \
-  X(kFrac, aclnnFrac)               \
-  X(kSqrt, aclnnSqrt)               \
-  X(kRsqrt, aclnnRsqrt)             \
-  X(kExp, aclnnExp)                 \
-  X(kExp2, aclnnExp2)               \
-  X(kExpm1, aclnnExpm1)             \
-  X(kLog, aclnnLog)                 \
-  X(kLog2, aclnnLog2)               \
-  X(kLog10, aclnnLog10)             \
-  X(kLog1p, aclnnLog1p)             \
-  X(kErf, aclnnErf)                 \
-  X(kErfc, aclnnErfc)               \
-  X(kErfinv, aclnnErfinv)           \
-  X(kLgamma, aclnnLgamma)           \
-  X(kDigamma, aclnnDigamma)         \
-  X(kSinc, aclnnSinc)               \
-  X(kSin, aclnnSin)                 \
-  X(kCos, aclnnCos)                 \
-  X(kTan, aclnnTan)                 \
-  X(kAsin, aclnnAsin)               \
-  X(kAcos, aclnnAcos)               \
-  X(kAtan, aclnnAtan)               \
-  X(kSinh, aclnnSinh)               \
-  X(kCosh, aclnnCosh)               \
-  X(kTanh, aclnnTanh)               \
-  X(kAsinh, aclnnAsinh)             \
-  X(kAcosh, aclnnAcosh)             \
-  X(kAtanh, aclnnAtanh)             \
-  X(kSigmoid, aclnnSigmoid)         \
-  X(kRelu, aclnnRelu)               \
-  X(kGelu, aclnnGelu)               \
-  X(kSilu, aclnnSilu)               \
-  X(kMish, aclnnMish)               \
-  X(kHardsigmoid, aclnnHardsigmoid) \
-  X(kHardswish, aclnnHardswish)     \
-  X(kLogSigmoid, aclnnLogSigmoid)   \
-  X(kLogicalNot, aclnnLogicalNot)   \
-  X(kIsInf, aclnnIsInf)             \
-  X(kIsFinite, aclnnIsFinite)       \
-  X(kIsPosInf, aclnnIsPosInf)       \
-  X(kIsNegInf, aclnnIsNegInf)       \
-  X(kSignbit, aclnnSignbit)         \
-  X(kBitwiseNot, aclnnBitwiseNot)
+  TypedScalar parameter(int index) const {
+    return is_floating_point(compute) ? typed(Scalar(call.params.f[index]), compute)
+                                      : typed(Scalar(call.params.i[index]), compute);
+  }
+  TypedScalar one() const { return typed(Scalar(int64_t{1}), compute); }
+};
 
-#define MT_BINARY_FUNCTIONS(X)              \
-  X(kMul, aclnnMul)                         \
-  X(kDiv, aclnnDiv)                         \
-  X(kFloorDivide, aclnnFloorDivide)         \
-  X(kRemainder, aclnnRemainderTensorTensor) \
-  X(kFmod, aclnnFmodTensor)                 \
-  X(kPow, aclnnPowTensorTensor)             \
-  X(kMaximum, aclnnMaximum)                 \
-  X(kMinimum, aclnnMinimum)                 \
-  X(kAtan2, aclnnAtan2)                     \
-  X(kLogaddexp, aclnnLogAddExp)             \
-  X(kLogaddexp2, aclnnLogAddExp2)           \
-  X(kXlogy, aclnnXLogYTensor)               \
-  X(kGcd, aclnnGcd)                         \
-  X(kEq, aclnnEqTensor)                     \
-  X(kNe, aclnnNeTensor)                     \
-  X(kLt, aclnnLtTensor)                     \
-  X(kLe, aclnnLeTensor)                     \
-  X(kGt, aclnnGtTensor)                     \
-  X(kGe, aclnnGeTensor)                     \
-  X(kLogicalAnd, aclnnLogicalAnd)           \
-  X(kLogicalOr, aclnnLogicalOr)             \
-  X(kLogicalXor, aclnnLogicalXor)           \
-  X(kBitwiseAnd, aclnnBitwiseAndTensor)     \
-  X(kBitwiseOr, aclnnBitwiseOrTensor)       \
-  X(kBitwiseXor, aclnnBitwiseXorTensor)     \
-  X(kPrelu, aclnnPrelu)
+// Functions that CANN has under a name of its own, with the operands and the result as arguments,
+// and the dtypes its documents give.
+// clang-format off
+#define MT_UNARY_FUNCTIONS(X) \
+  X(kAbs, aclnnAbs, kAny) \
+  X(kNeg, aclnnNeg, kFloats | kDouble | kI8 | kI32 | kI64) \
+  X(kSign, aclnnSign, kFloats | kDouble | kI32 | kI64 | kBool) \
+  X(kReciprocal, aclnnReciprocal, kAny) \
+  X(kCeil, aclnnCeil, kFloats | kDouble) \
+  X(kFloor, aclnnFloor, bit(DType::kFloat32) | bit(DType::kFloat16) | kDouble | kInts) \
+  X(kRound, aclnnRound, kFloats | kDouble | kI32 | kI64) \
+  X(kTrunc, aclnnTrunc, kFloats) \
+  X(kFrac, aclnnFrac, kFloats | kInts) \
+  X(kSqrt, aclnnSqrt, kAny) \
+  X(kRsqrt, aclnnRsqrt, kAny) \
+  X(kExp, aclnnExp, kFloats | kDouble | kI64 | kBool) \
+  X(kExp2, aclnnExp2, kAny) \
+  X(kExpm1, aclnnExpm1, kFloats | kI64 | kBool) \
+  X(kLog, aclnnLog, kAny) \
+  X(kLog2, aclnnLog2, kAny) \
+  X(kLog10, aclnnLog10, kAny) \
+  X(kLog1p, aclnnLog1p, kAny) \
+  X(kErf, aclnnErf, bit(DType::kFloat32) | bit(DType::kFloat16) | kDouble | kI64 | kBool) \
+  X(kErfc, aclnnErfc, bit(DType::kFloat32) | bit(DType::kFloat16) | kDouble | kI64 | kBool) \
+  X(kErfinv, aclnnErfinv, kFloats | kInts | kBool) \
+  X(kLgamma, aclnnLgamma, bit(DType::kFloat32) | bit(DType::kFloat16) | kDouble) \
+  X(kDigamma, aclnnDigamma, bit(DType::kFloat32) | bit(DType::kFloat16) | kDouble) \
+  X(kSinc, aclnnSinc, kAny) \
+  X(kSin, aclnnSin, kAny) \
+  X(kCos, aclnnCos, kAny) \
+  X(kTan, aclnnTan, kAny) \
+  X(kAsin, aclnnAsin, kInts | bit(DType::kFloat32) | bit(DType::kFloat16) | kDouble | kBool) \
+  X(kAcos, aclnnAcos, kInts | bit(DType::kFloat32) | bit(DType::kFloat16) | kDouble | kBool) \
+  X(kAtan, aclnnAtan, kAny) \
+  X(kSinh, aclnnSinh, kAny) \
+  X(kCosh, aclnnCosh, bit(DType::kFloat32) | bit(DType::kFloat16) | kDouble) \
+  X(kTanh, aclnnTanh, kFloats | kInts | kBool) \
+  X(kAsinh, aclnnAsinh, kInts | bit(DType::kFloat32) | bit(DType::kFloat16) | kDouble | kBool) \
+  X(kAcosh, aclnnAcosh, bit(DType::kFloat32) | bit(DType::kFloat16) | kDouble) \
+  X(kAtanh, aclnnAtanh, kInts | bit(DType::kFloat32) | bit(DType::kFloat16) | kDouble | kBool) \
+  X(kSigmoid, aclnnSigmoid, kFloats) \
+  X(kRelu, aclnnRelu, kFloats | kI8 | kI32 | kI64) \
+  X(kSilu, aclnnSilu, kFloats) \
+  X(kMish, aclnnMish, kFloats) \
+  X(kHardsigmoid, aclnnHardsigmoid, kFloats | kI32) \
+  X(kHardswish, aclnnHardswish, kFloats) \
+  X(kLogSigmoid, aclnnLogSigmoid, kFloats) \
+  X(kLogicalNot, aclnnLogicalNot, kAny) \
+  X(kIsInf, aclnnIsInf, kAny) \
+  X(kIsFinite, aclnnIsFinite, kFloats | kDouble) \
+  X(kIsPosInf, aclnnIsPosInf, kFloats | kDouble) \
+  X(kIsNegInf, aclnnIsNegInf, kFloats | kDouble) \
+  X(kSignbit, aclnnSignbit, kAny) \
+  X(kBitwiseNot, aclnnBitwiseNot, kInts | kBool)
 
-void apply(ops::Launch& on, const PointwiseCall& call, const Tensor* in, const Tensor& out) {
+#define MT_BINARY_FUNCTIONS(X) \
+  X(kMul, aclnnMul, kAny) \
+  X(kDiv, aclnnDiv, kAny) \
+  X(kFloorDivide, aclnnFloorDivide, bit(DType::kFloat32) | bit(DType::kFloat16) | kDouble | kInts | kBool) \
+  X(kRemainder, aclnnRemainderTensorTensor, kFloats | kInts | kDouble) \
+  X(kFmod, aclnnFmodTensor, kFloats | kDouble | kI8 | kU8 | kI32 | kI64) \
+  X(kPow, aclnnPowTensorTensor, kAny) \
+  X(kMaximum, aclnnMaximum, kAny) \
+  X(kMinimum, aclnnMinimum, kAny) \
+  X(kAtan2, aclnnAtan2, kAny) \
+  X(kLogaddexp, aclnnLogAddExp, kAny) \
+  X(kLogaddexp2, aclnnLogAddExp2, kAny) \
+  X(kXlogy, aclnnXLogYTensor, kAny) \
+  X(kGcd, aclnnGcd, kInts) \
+  X(kEq, aclnnEqTensor, kAny) \
+  X(kNe, aclnnNeTensor, kAny) \
+  X(kLt, aclnnLtTensor, kAny) \
+  X(kLe, aclnnLeTensor, kAny) \
+  X(kGt, aclnnGtTensor, kAny) \
+  X(kGe, aclnnGeTensor, kAny) \
+  X(kLogicalAnd, aclnnLogicalAnd, kAny) \
+  X(kLogicalOr, aclnnLogicalOr, kAny) \
+  X(kLogicalXor, aclnnLogicalXor, kAny) \
+  X(kBitwiseAnd, aclnnBitwiseAndTensor, kInts | kBool) \
+  X(kBitwiseOr, aclnnBitwiseOrTensor, kInts | kBool) \
+  X(kBitwiseXor, aclnnBitwiseXorTensor, kInts | kBool) \
+  X(kPrelu, aclnnPrelu, kFloats)
+// clang-format on
+
+// The functions that take parameters, or whose CANN op is not one to one.
+#define MT_OTHER_FUNCTIONS(X)                              \
+  X(kAdd, kAny)                                            \
+  X(kSub, kAny)                                            \
+  X(kAddScaled, kAny)                                      \
+  X(kTruncDivide, kAny)                                    \
+  X(kSquare, kAny)                                         \
+  X(kIsNan, kAny)                                          \
+  X(kRoundDecimals, kFloats | kDouble | kI32 | kI64)       \
+  X(kNanToNum, kFloats | kInts | kBool)                    \
+  X(kLogit, kFloats)                                       \
+  X(kGelu, kFloats)                                        \
+  X(kGeluTanh, kFloats)                                    \
+  X(kElu, kFloats)                                         \
+  X(kLeakyRelu, kFloats)                                   \
+  X(kSoftplus, kFloats)                                    \
+  X(kHardshrink, kFloats)                                  \
+  X(kSoftshrink, kFloats)                                  \
+  X(kThreshold, kFloats | kInts)                           \
+  X(kClampScalar, kAny)                                    \
+  X(kClampMinScalar, kFloats | kInts | kDouble)            \
+  X(kClampMaxScalar, kFloats | kInts | kDouble)            \
+  X(kClamp, kFloats | kInts | kDouble)                     \
+  X(kWhere, kAny)                                          \
+  X(kLerp, kFloats)                                        \
+  X(kLerpScalar, kFloats)                                  \
+  X(kAddcmul, kFloats | kDouble | kI8 | kU8 | kI32 | kI64) \
+  X(kAddcdiv, kFloats | kDouble | kI64)
+
+// The dtypes that CANN takes for a function; 0: it has no op for it.
+constexpr std::array<DTypes, ops::kPointwiseCount> kTaken = [] {
+  std::array<DTypes, ops::kPointwiseCount> taken{};
+#define MT_TAKES(function, op, dtypes) taken[static_cast<size_t>(Pointwise::function)] = dtypes;
+  MT_UNARY_FUNCTIONS(MT_TAKES)
+  MT_BINARY_FUNCTIONS(MT_TAKES)
+#undef MT_TAKES
+#define MT_TAKES(function, dtypes) taken[static_cast<size_t>(Pointwise::function)] = dtypes;
+  MT_OTHER_FUNCTIONS(MT_TAKES)
+#undef MT_TAKES
+  return taken;
+}();
+
+void apply(ops::Launch& on, const Ready& ready, const Tensor& out) {
+  const Tensor* const* in = ready.in;
+  const PointwiseCall& call = ready.call;
   switch (call.function) {
-#define MT_CASE(function, op) \
-  case Pointwise::function:   \
-    return ascend::call(on, MT_ACLNN(op), in[0], out);
+#define MT_CASE(function, op, dtypes) \
+  case Pointwise::function:           \
+    return ascend::call(on, MT_ACLNN(op), *in[0], out);
     MT_UNARY_FUNCTIONS(MT_CASE)
 #undef MT_CASE
-#define MT_CASE(function, op) \
-  case Pointwise::function:   \
-    return ascend::call(on, MT_ACLNN(op), in[0], in[1], out);
+#define MT_CASE(function, op, dtypes) \
+  case Pointwise::function:           \
+    return ascend::call(on, MT_ACLNN(op), *in[0], *in[1], out);
     MT_BINARY_FUNCTIONS(MT_CASE)
 #undef MT_CASE
     case Pointwise::kAdd:
-      return ascend::call(on, MT_ACLNN(aclnnAdd), in[0], in[1], one(call), out);
+      return ascend::call(on, MT_ACLNN(aclnnAdd), *in[0], *in[1], ready.one(), out);
     case Pointwise::kSub:
-      return ascend::call(on, MT_ACLNN(aclnnSub), in[0], in[1], one(call), out);
+      return ascend::call(on, MT_ACLNN(aclnnSub), *in[0], *in[1], ready.one(), out);
     case Pointwise::kAddScaled:
-      return ascend::call(on, MT_ACLNN(aclnnAdd), in[0], in[1], parameter(call, 0), out);
+      return ascend::call(on, MT_ACLNN(aclnnAdd), *in[0], *in[1], ready.parameter(0), out);
     case Pointwise::kTruncDivide:
-      return ascend::call(on, MT_ACLNN(aclnnDivMod), in[0], in[1], 1, out);
+      return ascend::call(on, MT_ACLNN(aclnnDivMod), *in[0], *in[1], 1, out);
     case Pointwise::kSquare:
-      return ascend::call(on, MT_ACLNN(aclnnMul), in[0], in[0], out);
+      return ascend::call(on, MT_ACLNN(aclnnMul), *in[0], *in[0], out);
     case Pointwise::kIsNan:
-      return ascend::call(on, MT_ACLNN(aclnnNeTensor), in[0], in[0], out);
+      return ascend::call(on, MT_ACLNN(aclnnNeTensor), *in[0], *in[0], out);
     case Pointwise::kRoundDecimals:
-      return ascend::call(on, MT_ACLNN(aclnnRoundDecimals), in[0], call.params.i[0], out);
+      return ascend::call(on, MT_ACLNN(aclnnRoundDecimals), *in[0], call.params.i[0], out);
     case Pointwise::kNanToNum:
-      return ascend::call(on, MT_ACLNN(aclnnNanToNum), in[0], static_cast<float>(call.params.f[0]),
+      return ascend::call(on, MT_ACLNN(aclnnNanToNum), *in[0], static_cast<float>(call.params.f[0]),
                           static_cast<float>(call.params.f[1]),
                           static_cast<float>(call.params.f[2]), out);
     case Pointwise::kLogit:
-      return ascend::call(on, MT_ACLNN(aclnnLogit), in[0], call.params.f[0], out);
+      return ascend::call(on, MT_ACLNN(aclnnLogit), *in[0], call.params.f[0], out);
+    case Pointwise::kGelu:  // aclnnGelu is the approximation by tanh
+      return ascend::call(on, MT_ACLNN(aclnnGeluV2), *in[0], int64_t{0}, out);
     case Pointwise::kGeluTanh:
-      return ascend::call(on, MT_ACLNN(aclnnGeluV2), in[0], int64_t{1}, out);
+      return ascend::call(on, MT_ACLNN(aclnnGeluV2), *in[0], int64_t{1}, out);
     case Pointwise::kElu:
-      return ascend::call(on, MT_ACLNN(aclnnElu), in[0], parameter(call, 0), parameter(call, 1),
-                          parameter(call, 2), out);
+      return ascend::call(on, MT_ACLNN(aclnnElu), *in[0], ready.parameter(0), ready.parameter(1),
+                          ready.parameter(2), out);
     case Pointwise::kLeakyRelu:
-      return ascend::call(on, MT_ACLNN(aclnnLeakyRelu), in[0], parameter(call, 0), out);
+      return ascend::call(on, MT_ACLNN(aclnnLeakyRelu), *in[0], ready.parameter(0), out);
     case Pointwise::kSoftplus:
-      return ascend::call(on, MT_ACLNN(aclnnSoftplus), in[0], parameter(call, 0),
-                          parameter(call, 1), out);
+      return ascend::call(on, MT_ACLNN(aclnnSoftplus), *in[0], ready.parameter(0),
+                          ready.parameter(1), out);
     case Pointwise::kHardshrink:
-      return ascend::call(on, MT_ACLNN(aclnnHardshrink), in[0], parameter(call, 0), out);
+      return ascend::call(on, MT_ACLNN(aclnnHardshrink), *in[0], ready.parameter(0), out);
     case Pointwise::kSoftshrink:
-      return ascend::call(on, MT_ACLNN(aclnnSoftshrink), in[0], parameter(call, 0), out);
+      return ascend::call(on, MT_ACLNN(aclnnSoftshrink), *in[0], ready.parameter(0), out);
     case Pointwise::kThreshold:
-      return ascend::call(on, MT_ACLNN(aclnnThreshold), in[0], parameter(call, 0),
-                          parameter(call, 1), out);
+      return ascend::call(on, MT_ACLNN(aclnnThreshold), *in[0], ready.parameter(0),
+                          ready.parameter(1), out);
     case Pointwise::kClampScalar:
-      return ascend::call(on, MT_ACLNN(aclnnClamp), in[0], parameter(call, 0), parameter(call, 1),
+      return ascend::call(on, MT_ACLNN(aclnnClamp), *in[0], ready.parameter(0), ready.parameter(1),
                           out);
     case Pointwise::kClampMinScalar:
-      return ascend::call(on, MT_ACLNN(aclnnClampMin), in[0], parameter(call, 0), out);
+      return ascend::call(on, MT_ACLNN(aclnnClampMin), *in[0], ready.parameter(0), out);
     case Pointwise::kClampMaxScalar:
-      return ascend::call(on, MT_ACLNN(aclnnClampMax), in[0], parameter(call, 0), out);
+      return ascend::call(on, MT_ACLNN(aclnnClampMax), *in[0], ready.parameter(0), out);
     case Pointwise::kClamp:
-      return ascend::call(on, MT_ACLNN(aclnnClampTensor), in[0], in[1], in[2], out);
+      return ascend::call(on, MT_ACLNN(aclnnClampTensor), *in[0], *in[1], *in[2], out);
     case Pointwise::kWhere:
-      return ascend::call(on, MT_ACLNN(aclnnSWhere), in[0], in[1], in[2], out);
+      return ascend::call(on, MT_ACLNN(aclnnSWhere), *in[0], *in[1], *in[2], out);
     case Pointwise::kLerp:
-      return ascend::call(on, MT_ACLNN(aclnnLerp), in[0], in[1], in[2], out);
+      return ascend::call(on, MT_ACLNN(aclnnLerp), *in[0], *in[1], *in[2], out);
     case Pointwise::kLerpScalar:
-      return ascend::call(on, MT_ACLNN(aclnnLerps), in[0], in[1], parameter(call, 0), out);
+      return ascend::call(on, MT_ACLNN(aclnnLerps), *in[0], *in[1], ready.parameter(0), out);
     case Pointwise::kAddcmul:
-      return ascend::call(on, MT_ACLNN(aclnnAddcmul), in[0], in[1], in[2], parameter(call, 0), out);
+      return ascend::call(on, MT_ACLNN(aclnnAddcmul), *in[0], *in[1], *in[2], ready.parameter(0),
+                          out);
     case Pointwise::kAddcdiv:
-      return ascend::call(on, MT_ACLNN(aclnnAddcdiv), in[0], in[1], in[2], parameter(call, 0), out);
+      return ascend::call(on, MT_ACLNN(aclnnAddcdiv), *in[0], *in[1], *in[2], ready.parameter(0),
+                          out);
     default:
-      MT_THROW(NotImplementedError, "Could not run '", ops::info(call.function).name,
-               "' on device ", on.device.str(), " for torch.", name(call.compute),
-               ": CANN has no op for it");
+      MT_ASSERT(false);
+  }
+}
+
+bool is_number(const ops::Launch& on, const Tensor& operand) {
+  return operand.device() != on.device;  // a 0-dim CPU tensor: anything else was refused before
+}
+
+// A tensor and a number, where CANN has an op for that. False: it has none.
+bool apply_with_number(ops::Launch& on,
+                       Pointwise function,
+                       const Tensor& self,
+                       const TypedScalar& number,
+                       const Tensor& out) {
+  const TypedScalar one = typed(Scalar(int64_t{1}), number.dtype);
+  switch (function) {
+    case Pointwise::kAdd:
+      call(on, MT_ACLNN(aclnnAdds), self, number, one, out);
+      return true;
+    case Pointwise::kSub:
+      call(on, MT_ACLNN(aclnnSubs), self, number, one, out);
+      return true;
+#define MT_CASE(function, op)                  \
+  case Pointwise::function:                    \
+    call(on, MT_ACLNN(op), self, number, out); \
+    return true;
+      MT_CASE(kMul, aclnnMuls)
+      MT_CASE(kDiv, aclnnDivs)
+      MT_CASE(kPow, aclnnPowTensorScalar)
+      MT_CASE(kEq, aclnnEqScalar)
+      MT_CASE(kNe, aclnnNeScalar)
+      MT_CASE(kLt, aclnnLtScalar)
+      MT_CASE(kLe, aclnnLeScalar)
+      MT_CASE(kGt, aclnnGtScalar)
+      MT_CASE(kGe, aclnnGeScalar)
+#undef MT_CASE
+    default:
+      return false;
+  }
+}
+
+// The function that gives the same with its operands swapped, if there is one.
+std::optional<Pointwise> swapped(Pointwise function) {
+  switch (function) {
+    case Pointwise::kAdd:
+    case Pointwise::kMul:
+    case Pointwise::kEq:
+    case Pointwise::kNe:
+      return function;
+    case Pointwise::kLt:
+      return Pointwise::kGt;
+    case Pointwise::kLe:
+      return Pointwise::kGe;
+    case Pointwise::kGt:
+      return Pointwise::kLt;
+    case Pointwise::kGe:
+      return Pointwise::kLe;
+    default:
+      return std::nullopt;
+  }
+}
+
+// Without a tensor for the number, if it can be done.
+bool run_with_number(ops::Launch& on, const PointwiseCall& call, DType compute, const Tensor& out) {
+  const bool second = is_number(on, *call.operands[1]);
+  const Tensor& tensor = *call.operands[second ? 0 : 1];
+  if (is_number(on, tensor) || tensor.dtype() != compute) return false;
+  const std::optional<Pointwise> function = second ? call.function : swapped(call.function);
+  if (!function) return false;
+  const Tensor& number = *call.operands[second ? 1 : 0];
+  return apply_with_number(on, *function, tensor,
+                           typed(read_element(number.data_ptr(), number.dtype()), compute), out);
+}
+
+// Operands as CANN wants them, and the op. `out` is of the dtype that the op gives.
+void compute_into(ops::Launch& on, const PointwiseCall& call, DType compute, const Tensor& out) {
+  if (call.count == 2 && (is_number(on, *call.operands[0]) || is_number(on, *call.operands[1])) &&
+      run_with_number(on, call, compute, out)) {
+    return;
+  }
+  Tensor converted[3];
+  Ready ready{call, compute, {}};
+  for (int i = 0; i < call.count; ++i) {
+    const Tensor& operand = *call.operands[i];
+    const bool condition = call.function == Pointwise::kWhere && i == 0;
+    const DType dtype = condition ? DType::kBool : compute;
+    if (operand.device() == on.device && operand.dtype() == dtype) {
+      ready.in[i] = &operand;
+    } else {
+      converted[i] = on_device(on, operand, dtype);
+      ready.in[i] = &converted[i];
+    }
+  }
+  apply(on, ready, out);
+}
+
+// ceil, floor, round and trunc leave integers alone.
+bool is_identity(const PointwiseCall& call) {
+  return call.function >= Pointwise::kCeil && call.function <= Pointwise::kTrunc &&
+         !is_floating_point(call.compute) && call.function != Pointwise::kRoundDecimals;
+}
+
+// No integer is infinite or not a number.
+bool asks_for_a_float(Pointwise function) {
+  return function == Pointwise::kIsFinite || function == Pointwise::kIsPosInf ||
+         function == Pointwise::kIsNegInf;
+}
+
+// What torch refuses although CANN would take it, or a wider dtype could stand in.
+constexpr DTypes refused(Pointwise function) {
+  switch (function) {
+    case Pointwise::kAbs:
+    case Pointwise::kTruncDivide:
+    case Pointwise::kFloorDivide:
+    case Pointwise::kGcd:
+    case Pointwise::kLcm:
+    case Pointwise::kThreshold:
+      return kBool;
+    case Pointwise::kFrac:
+    case Pointwise::kHypot:
+    case Pointwise::kNextafter:
+    case Pointwise::kLogaddexp:
+    case Pointwise::kLogaddexp2:
+      return kInts | kBool;
+    default:
+      return 0;
   }
 }
 
@@ -193,15 +378,25 @@ Tensor on_device(ops::Launch& on, const Tensor& tensor, DType dtype) {
 }
 
 void run_pointwise(ops::Launch& on, const PointwiseCall& call, const Tensor& out) {
-  Tensor operands[3];
-  for (int i = 0; i < call.count; ++i) {
-    const bool condition = call.function == Pointwise::kWhere && i == 0;
-    operands[i] = on_device(on, *call.operands[i], condition ? DType::kBool : call.compute);
+  const auto function = static_cast<size_t>(call.function);
+  const char* const label = ops::kPointwiseInfo[function].name.data();
+  MT_CHECK((refused(call.function) & bit(call.compute)) == 0, NotImplementedError, "\"", label,
+           "\" not implemented for '", legacy_name(call.compute), "'");
+  if (is_identity(call)) {
+    return ascend::call(on, MT_ACLNN(aclnnInplaceCopy), out, *call.operands[0]);
   }
-  const DType result = ops::gives_bool(call.function) ? DType::kBool : call.compute;
-  if (out.dtype() == result) return apply(on, call, operands, out);
-  const Tensor computed = make_like(on, out.sizes(), result);
-  apply(on, call, operands, computed);
+  if (kTaken[function] == 0 || has_composition(call)) return run_composed(on, call, out);
+  const DType compute = asks_for_a_float(call.function) && !is_floating_point(call.compute)
+                            ? DType::kFloat32
+                            : computable(on, label, call.compute, kTaken[function]);
+  const bool gives_bool = ops::gives_bool(call.function);
+  const DType given = gives_bool ? DType::kBool : compute;
+  const bool widened = !gives_bool && compute != call.compute;
+  if (out.dtype() == given && !widened) return compute_into(on, call, compute, out);
+  Tensor computed = make_like(on, out.sizes(), given);
+  compute_into(on, call, compute, computed);
+  // What torch would have rounded or wrapped is, before it is stored in yet another dtype.
+  if (widened && out.dtype() != call.compute) computed = on_device(on, computed, call.compute);
   ascend::call(on, MT_ACLNN(aclnnInplaceCopy), out, computed);
 }
 

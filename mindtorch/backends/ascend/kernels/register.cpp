@@ -1,4 +1,5 @@
 #include "mindtorch/backends/ascend/kernels/kernels.h"
+#include "mindtorch/backends/ascend/kernels/pointwise.h"
 
 namespace mindtorch::ascend {
 
@@ -9,6 +10,7 @@ void register_ascend(ops::Registry& registry) {
   register_indexing(registry);
   register_matmul(registry);
   register_reduce(registry);
+  register_scatter(registry);
   register_shape(registry);
   register_sort(registry);
 }

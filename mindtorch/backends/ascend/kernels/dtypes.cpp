@@ -1,0 +1,24 @@
+#include "mindtorch/backends/ascend/kernels/dtypes.h"
+
+#include "mindtorch/base/error.h"
+
+namespace mindtorch::ascend {
+
+DType computable(const ops::Launch& on, const char* op, DType dtype, DTypes taken) {
+  if (MT_LIKELY((taken & bit(dtype)) != 0)) return dtype;
+  if (is_floating_point(dtype)) {
+    if (dtype != DType::kFloat64 && (taken & bit(DType::kFloat32)) != 0) return DType::kFloat32;
+  } else {
+    for (const DType wider : {DType::kInt32, DType::kInt64}) {
+      if ((taken & bit(wider)) != 0 && size_bytes(wider) > size_bytes(dtype)) return wider;
+    }
+  }
+  refuse(on, op, dtype, "CANN's op does not take this dtype");
+}
+
+void refuse(const ops::Launch& on, const char* op, DType dtype, const char* reason) {
+  MT_THROW(NotImplementedError, "Could not run '", op, "' on device ", on.device.str(),
+           " for torch.", name(dtype), ": ", reason);
+}
+
+}  // namespace mindtorch::ascend
