@@ -14,7 +14,9 @@ PyObject* remember_thread(PyObject*, PyObject*) {
 
 PyMethodDef g_remember_thread = {"_remember_ending_thread", &remember_thread, METH_NOARGS, nullptr};
 
-bool is_ending() noexcept {
+}  // namespace
+
+bool interpreter_ends() noexcept {
 #if PY_VERSION_HEX >= 0x030D0000
   return Py_IsInitialized() == 0 || Py_IsFinalizing() != 0;
 #else
@@ -22,10 +24,8 @@ bool is_ending() noexcept {
 #endif
 }
 
-}  // namespace
-
 bool interpreter_ends_elsewhere() noexcept {
-  return is_ending() &&
+  return interpreter_ends() &&
          g_ending_thread.load(std::memory_order_relaxed) != PyThread_get_thread_ident();
 }
 

@@ -4,6 +4,8 @@
 
 namespace mindtorch::python {
 
+// The interpreter ends, or has ended.
+bool interpreter_ends() noexcept;
 // The interpreter ends, or has ended, in another thread than this one: Python must not be entered.
 bool interpreter_ends_elsewhere() noexcept;
 

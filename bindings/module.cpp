@@ -11,13 +11,16 @@ namespace nb = nanobind;
 namespace mindtorch::python {
 
 // One per file; each adds its names to the module.
+void bind_accelerators(nb::module_& module);
 void bind_default_device(nb::module_& module);
 void bind_generator(nb::module_& module);
 void bind_host_memory(nb::module_& module);
 void bind_memory(nb::module_& module);
+void bind_npu_library(nb::module_& module);
 void bind_replay(nb::module_& module);
 void bind_registry_queries(nb::module_& module);
 void bind_settings(nb::module_& module);
+void bind_streams(nb::module_& module);
 int add_interop_functions(PyObject* module);
 PyObject* rebuild_tensor(PyObject*, PyObject* const* args, Py_ssize_t nargs);
 
@@ -74,5 +77,8 @@ NB_MODULE(_C, module) {
   bind_generator(module);
   bind_host_memory(module);
   bind_memory(module);
+  bind_accelerators(module);
+  bind_streams(module);
+  bind_npu_library(module);
   bind_replay(module);
 }

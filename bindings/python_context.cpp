@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "interpreter_end.h"
 #include "python_ref.h"
 
 namespace mindtorch::python {
@@ -24,14 +25,6 @@ struct Graveyard {
 Graveyard& graveyard() {
   static Graveyard& graveyard = *new Graveyard;
   return graveyard;
-}
-
-bool interpreter_is_gone() {
-#if PY_VERSION_HEX >= 0x030D0000
-  return Py_IsInitialized() == 0 || Py_IsFinalizing() != 0;
-#else
-  return Py_IsInitialized() == 0 || _Py_IsFinalizing() != 0;
-#endif
 }
 
 int instruction_of(PyFrameObject* frame) {
@@ -76,7 +69,7 @@ runtime::Frame PythonContext::frame(const CodeSite& site) {
 
 std::vector<runtime::Frame> PythonContext::frames() const {
   std::vector<runtime::Frame> frames;
-  if (interpreter_is_gone()) return frames;
+  if (interpreter_ends()) return frames;
   const GilHold gil;
   frames.reserve(sites_.size());
   for (const CodeSite& site : sites_) frames.push_back(frame(site));
@@ -95,7 +88,7 @@ void drop_dead_contexts() {
 }
 
 std::shared_ptr<const runtime::CallContext> take_python_context() {
-  if (interpreter_is_gone() || PyGILState_GetThisThreadState() == nullptr) return nullptr;
+  if (interpreter_ends() || PyGILState_GetThisThreadState() == nullptr) return nullptr;
   const GilHold gil;
   drop_dead_contexts();
   PyFrameObject* frame = PyThreadState_GetFrame(PyThreadState_Get());

@@ -8,6 +8,7 @@
 
 #include "errors.h"
 #include "interpreter_end.h"
+#include "python_line.h"
 
 namespace mindtorch::python {
 
@@ -81,7 +82,11 @@ class GilHold {
 // Lets other threads run while this one works outside Python.
 class GilRelease {
  public:
-  explicit GilRelease(bool release) : state_(release ? PyEval_SaveThread() : nullptr) {}
+  explicit GilRelease(bool release) {
+    if (!release) return;
+    keep_python_line();
+    state_ = PyEval_SaveThread();
+  }
   ~GilRelease() {
     if (state_ != nullptr) call_python([this] { PyEval_RestoreThread(state_); });
   }
@@ -89,7 +94,7 @@ class GilRelease {
   GilRelease& operator=(const GilRelease&) = delete;
 
  private:
-  PyThreadState* state_;
+  PyThreadState* state_ = nullptr;
 };
 
 }  // namespace mindtorch::python

@@ -10,7 +10,7 @@ usage: make_stubs.py
     docs/ops.md                             one row per op
 
 What no op describes (dtypes, storages, functions written in Python) is in the texts of
-tools/stub_texts.py and stub_tensor.py. The files are checked in; CI fails when they differ from
+tools/stub_*.py. The files are checked in; CI fails when they differ from
 what this writes.
 """
 
@@ -27,6 +27,7 @@ PACKAGE = ROOT / "python" / "mindtorch_v2"
 sys.path.insert(0, str(ROOT / "python"))
 sys.path.insert(0, str(ROOT / "tools"))
 
+import stub_devices  # noqa: E402
 import stub_tensor  # noqa: E402
 import stub_texts  # noqa: E402
 
@@ -190,7 +191,7 @@ def native_stub(ops):
     # Written by hand where an op's schema says less than the method.
     skip = set(re.findall(r"def (\w+)\(", stub_tensor.TENSOR_CLASS))
     body = stub_tensor.TENSOR_CLASS + write_functions(methods, "    ", skip)
-    return stub_texts.NATIVE_HEAD + body + stub_texts.NATIVE_TAIL
+    return stub_texts.NATIVE_HEAD + body + stub_texts.NATIVE_TAIL + stub_devices.DEVICES
 
 
 def package_stub(ops):

@@ -270,6 +270,7 @@ from typing import Any, TypeAlias, overload
         "real resolve_conj resolve_neg set_flush_denormal set_num_interop_threads typename",
     )
     + _exports("_serialization", "load save")
+    + _exports("_streams", "Event Stream")
     + _exports("_tensor_str", "get_printoptions set_printoptions")
     + _exports("_type_info", "finfo iinfo")
     + _exports(

@@ -48,6 +48,14 @@ Stream DeviceRuntime::external_stream(driver::StreamHandle handle) {
   return Stream(streams_.external(handle));
 }
 
+Stream DeviceRuntime::find_stream(int64_t id) {
+  check_usable();
+  for (StreamState* stream : streams_.all()) {
+    if (stream->id == id) return Stream(*stream);
+  }
+  MT_THROW(ValueError, name(), " has no stream with the id ", id);
+}
+
 std::pair<int, int> DeviceRuntime::priority_range() {
   check_usable();
   return streams_.priority_range();

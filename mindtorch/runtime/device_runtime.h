@@ -42,6 +42,8 @@ class MT_API DeviceRuntime {
   Stream pool_stream(int priority = 0);
   // A stream somebody else made, and destroys.
   Stream external_stream(driver::StreamHandle handle);
+  // The stream that has this id. Throws ValueError if none has.
+  Stream find_stream(int64_t id);
   std::pair<int, int> priority_range();  // (least, greatest)
 
   // Waits for all streams; then their deferred releases run, in order; then an error kept for any

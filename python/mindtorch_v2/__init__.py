@@ -72,6 +72,7 @@ _LAZY = {
             "broadcast_shapes einsum nonzero norm prelu tensordot unique unique_consecutive"
         ),
         "random": ("default_generator get_rng_state initial_seed manual_seed seed set_rng_state"),
+        "_streams": "Event Stream",
         "storage": "TypedStorage",
     }.items()
     for name in names.split()

@@ -94,6 +94,8 @@ from mindtorch_v2._introspection import set_num_interop_threads as set_num_inter
 from mindtorch_v2._introspection import typename as typename
 from mindtorch_v2._serialization import load as load
 from mindtorch_v2._serialization import save as save
+from mindtorch_v2._streams import Event as Event
+from mindtorch_v2._streams import Stream as Stream
 from mindtorch_v2._tensor_str import get_printoptions as get_printoptions
 from mindtorch_v2._tensor_str import set_printoptions as set_printoptions
 from mindtorch_v2._type_info import finfo as finfo

@@ -4,18 +4,14 @@ Every function that needs a device raises the reason why there is none; question
 settings that have an answer without a device give it.
 """
 
-import types
+import importlib
 
-from mindtorch_v2 import _C
+from mindtorch_v2 import _C, _streams
+from mindtorch_v2._devices import DeviceFunctions
 from mindtorch_v2._host_memory import HostMemory
 from mindtorch_v2._memory import Memory
 from mindtorch_v2._memory_history import History
-
-
-def _describe(function, name, text):
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = text
-    return function
+from mindtorch_v2._streams import StreamFunctions
 
 
 class _DeviceMemory(Memory, History, HostMemory):
@@ -34,97 +30,43 @@ def make_memory(kind):
     }
 
 
-def make_functions(kind, module):
-    """{name: function} for the module of one kind of device, whose names are in `module`."""
-    functions = {}
+class _DeviceFunctions(DeviceFunctions, StreamFunctions):
+    pass
+
+
+def make_functions(kind):
+    """{name: function or class} for the module of one kind of device."""
+    functions = _DeviceFunctions(kind)
     memory = Memory(kind)
+    names = [name for name in dir(functions) if not name.startswith("_")]
+    names += ["_get_device_name", "_get_device_capability"]
 
-    def add(text):
-        def register(function):
-            name = function.__name__
-            functions[name] = _describe(function, name, text)
-            return function
-
-        return register
-
-    def require(device=None):
-        index = None if device is None else memory._index(device)
-        _C._check_device_available(_C.device(kind) if index is None else _C.device(kind, index))
-
-    @add("Whether tensors can be made on such a device here and now.")
-    def is_available():
-        try:
-            require()
-        except RuntimeError:
-            return False
-        return True
-
-    @add("The number of devices.")
-    def device_count():
-        return _C._device_count(kind)
-
-    @add("Whether a device is in use.")
-    def is_initialized():
-        return False
-
-    @add("Prepares the device; raises the reason when there is none.")
-    def init():
-        require()
-
-    @add("The index of the device that new tensors go to.")
-    def current_device():
-        require()
-        return 0
-
-    @add("Chooses the device that new tensors go to.")
-    def set_device(device):
-        require(device)
-
-    @add("The allocator of a device; tests may replace this function.")
     def _get_allocator(device=None):
+        """The allocator of a device; tests may replace this function."""
         return memory._table()(memory._index(device))
 
-    @add("The name of a device; tests may replace this function.")
-    def _get_device_name(device=None):
-        require(device)
-
-    @add("(major, minor) of a device, (0, 0) when unknown; tests may replace this function.")
-    def _get_device_capability(device=None):
-        return 0, 0
-
-    @add("The name of a device.")
-    def get_device_name(device=None):
-        return module["_get_device_name"](memory._index(device))
-
-    @add("(major, minor): what a device can do. (0, 0) when unknown.")
-    def get_device_capability(device=None):
-        return module["_get_device_capability"](memory._index(device))
-
-    @add("What is known about a device: name, major, minor.")
-    def get_device_properties(device=None):
-        name = module["get_device_name"](device)
-        major, minor = module["get_device_capability"](device)
-        return types.SimpleNamespace(name=name, major=major, minor=minor)
-
-    @add("Waits until all work on a device is done.")
-    def synchronize(device=None):
-        require(device)
-
-    @add("Seeds the random numbers of the current device, if there is one.")
     def manual_seed(seed):
-        pass
+        """Seeds the random numbers of the current device, if there is one."""
 
-    @add("Seeds the random numbers of all devices.")
     def manual_seed_all(seed):
-        pass
+        """Seeds the random numbers of all devices."""
 
-    return functions
+    return {
+        **{name: getattr(functions, name) for name in names},
+        **functions._contexts(),
+        **_streams.make_classes(kind),
+        "_get_allocator": _get_allocator,
+        "manual_seed": manual_seed,
+        "manual_seed_all": manual_seed_all,
+    }
 
 
-def make_getattr(kind, module):
-    """The module's __getattr__: torch.npu.FloatTensor and its like."""
+def make_getattr(kind, module, submodules=()):
+    """The module's __getattr__: torch.npu.FloatTensor and its like, and what is seldom needed."""
 
     def __getattr__(name):
+        if name in submodules:
+            return importlib.import_module(f"{module}.{name}")
         from mindtorch_v2._legacy import tensor_class
 
         cls = tensor_class(name, kind) if name.endswith("Tensor") else None

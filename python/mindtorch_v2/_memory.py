@@ -47,15 +47,20 @@ class Devices:
         name = f"mindtorch_v2._backends.{self._kind}.allocator"
         return importlib.import_module(name).get_allocator
 
-    def _index(self, device=None):
-        """Of a number, a string or a torch.device; None and -1 are the current device."""
+    def _optional_index(self, device):
+        """Of a number, a string or a torch.device; None for None, -1 and no index."""
         if device is not None and not isinstance(device, int):
             device = _C.device(device)
             if device.type != self._kind:
                 raise ValueError(f"Expected a {self._kind} device, but got: {device}")
             device = device.index
-        if device is not None and device >= 0:
-            return device
+        return device if device is not None and device >= 0 else None
+
+    def _index(self, device=None):
+        """The same; the current device where there is no index."""
+        index = self._optional_index(device)
+        if index is not None:
+            return index
         try:
             return self._module().current_device()
         except RuntimeError:

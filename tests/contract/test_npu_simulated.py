@@ -1,22 +1,8 @@
 """Tensors on simulated NPUs, in processes of their own: a process chooses its NPUs once."""
 
-import os
-import subprocess
-import sys
-
 import pytest
 
-
-def run(program, **environment):
-    done = subprocess.run(
-        [sys.executable, "-c", f"import mindtorch_v2 as torch\n{program}"],
-        env={**os.environ, "MINDTORCH_NPU": "sim", **environment},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+from tests.contract.simulated import run
 
 
 def test_there_are_devices():

@@ -107,4 +107,26 @@ TEST_F(Faults, TheLogIsBoundedAndTellsCallsAndTasks) {
   OK(aclrtFree(memory));
 }
 
+TEST_F(Faults, RestoringPutsSettingsBackAndLeavesObjectsAlone) {
+  auto* memory = device_memory(64);
+  OK(mtsim_set("latency", "2.5"));
+  OK(mtsim_set("checks", "races,memory"));
+  OK(mtsim_set("log", "8"));
+  OK(mtsim_add_faults("call:aclrtMemset:1+:507899"));
+  char* text = mtsim_settings();
+  EXPECT_NE(std::string(text).find("\"checks\": \"memory,races\""), std::string::npos) << text;
+  EXPECT_NE(std::string(text).find("\"latency\": \"2.5\""), std::string::npos) << text;
+  mtsim_free(text);
+  mtsim_restore();
+  OK(aclrtMemset(memory, 64, 7, 64));
+  text = mtsim_settings();
+  EXPECT_NE(std::string(text).find("\"latency\": \"0\""), std::string::npos) << text;
+  EXPECT_EQ(std::string(text).find("\"checks\": \"memory,races\""), std::string::npos) << text;
+  mtsim_free(text);
+  char* calls = mtsim_calls();
+  EXPECT_STREQ(calls, "");
+  mtsim_free(calls);
+  OK(aclrtFree(memory));
+}
+
 }  // namespace

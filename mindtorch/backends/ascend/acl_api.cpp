@@ -24,6 +24,7 @@ struct Libraries {
 std::mutex g_choice_mutex;
 std::optional<Choice> g_choice;
 std::atomic<bool> g_loaded{false};
+std::atomic<SiteCallback> g_site_callback{nullptr};
 
 std::string from_environment(const char* name) {
   const char* text = std::getenv(name);
@@ -143,6 +144,9 @@ bool load_from(const std::vector<std::string>& folders, Libraries& into) {
 // aclInit, and at least one device.
 bool start(Libraries& libraries) {
   LoadReport& report = libraries.report;
+  if (void* const set = libraries.runtime.symbol("mtsim_set_site_callback")) {
+    reinterpret_cast<void (*)(SiteCallback)>(set)(g_site_callback);
+  }
   const aclError code = libraries.api.aclInit(nullptr);
   // Somebody else in this process may have been first.
   if (code != ACL_SUCCESS && code != ACL_ERROR_REPEAT_INITIALIZE) {
@@ -156,7 +160,12 @@ bool start(Libraries& libraries) {
     report.reason = "CANN finds no device";
     return false;
   }
+  report.device_count = static_cast<int>(count);
   return true;
+}
+
+Choice choice_now(std::string& problem) {
+  return g_choice ? *g_choice : parse_choice(from_environment("MINDTORCH_NPU"), problem);
 }
 
 Libraries& load() {
@@ -166,7 +175,7 @@ Libraries& load() {
   {
     std::lock_guard lock(g_choice_mutex);
     g_loaded = true;
-    report.choice = g_choice ? *g_choice : parse_choice(from_environment("MINDTORCH_NPU"), problem);
+    report.choice = choice_now(problem);
   }
   if (!problem.empty()) {
     report.reason = problem;
@@ -231,11 +240,21 @@ std::string simulator_folder() {
   return "";
 }
 
+bool is_loaded() noexcept { return g_loaded; }
+
 void choose(Choice choice) {
   std::lock_guard lock(g_choice_mutex);
   MT_CHECK(!g_loaded, RuntimeError,
            "the NPU library is in use already: choose before its first use");
   g_choice = choice;
 }
+
+Choice chosen() {
+  std::lock_guard lock(g_choice_mutex);
+  std::string problem;
+  return choice_now(problem);
+}
+
+void set_site_callback(SiteCallback callback) { g_site_callback = callback; }
 
 }  // namespace mindtorch::ascend

@@ -70,6 +70,7 @@ struct LoadReport {
   Choice choice = Choice::kAuto;
   bool usable = false;
   bool simulated = false;
+  int device_count = 0;
   std::string reason;  // why nothing can be used
   std::vector<Attempt> attempts;
   std::vector<std::string> missing_required;
@@ -77,15 +78,24 @@ struct LoadReport {
 };
 
 // Looks for CANN once per process; later calls return what was found. Never throws.
-const LoadReport& load_report();
+MT_API const LoadReport& load_report();
+// Whether that has happened.
+MT_API bool is_loaded() noexcept;
 // Throws RuntimeError with the reason when nothing can be used.
 const AclApi& acl();
 // A symbol of the op libraries (libopapi.so, or the ones it was split into), or null.
-void* op_symbol(const char* name) noexcept;
+MT_API void* op_symbol(const char* name) noexcept;
 // The simulator's folder of libraries; empty when it was not built.
-std::string simulator_folder();
+MT_API std::string simulator_folder();
 
 // Chooses as MINDTORCH_NPU does, from the program. Throws RuntimeError after the first use.
-void choose(Choice choice);
+MT_API void choose(Choice choice);
+// What was chosen, or will be taken.
+MT_API Choice chosen();
+
+// What tells a simulator the line of the program that makes a call; a text of the calling thread.
+// To be set before the first use. The vendor's libraries have no such function.
+using SiteCallback = const char* (*)();
+MT_API void set_site_callback(SiteCallback callback);
 
 }  // namespace mindtorch::ascend

@@ -83,11 +83,8 @@ class AscendDriver final : public driver::DeviceDriver {
  public:
   const char* kind() const noexcept override { return "npu"; }
 
-  int device_count() noexcept override {
-    if (!load_report().usable) return 0;
-    uint32_t count = 0;
-    return acl().aclrtGetDeviceCount(&count) == ACL_SUCCESS ? static_cast<int>(count) : 0;
-  }
+  // As it was at the first use: a child of this process may ask, too.
+  int device_count() noexcept override { return load_report().device_count; }
 
   std::string unavailable_reason() noexcept override { return load_report().reason; }
 

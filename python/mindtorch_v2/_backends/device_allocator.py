@@ -156,30 +156,46 @@ class DeviceAllocator(_C._CachingAllocator):
     def _raw_malloc(self, size):
         """(address, size) of new device memory; a RuntimeError says that there is none left."""
         self._require_device()
-        raise NotImplementedError("_raw_malloc")
+        address = _C._raw_allocate(self.kind, self.device_id, size)
+        if address == 0:
+            raise RuntimeError(f"{self.kind}:{self.device_id} has no {size} bytes left")
+        return address, size
 
     def _raw_free(self, ptr):
         """Gives device memory back."""
         self._require_device()
-        raise NotImplementedError("_raw_free")
+        _C._raw_release(self.kind, self.device_id, ptr)
 
     def _mem_get_info(self):
         """(free, total) bytes of the device."""
         self._require_device()
-        raise NotImplementedError("_mem_get_info")
+        return _C._memory_info(self.kind, self.device_id)
 
     # Without a device nothing runs: there is nothing to wait for.
 
+    def _has_device(self):
+        return _C._device_count(self.kind) > self.device_id
+
     def _sync_device(self):
         """Waits for all work of the device."""
+        if self._has_device():
+            _C._synchronize_device(self.kind, self.device_id)
 
     def _record_event(self, stream):
-        """Marks the work given to a stream so far."""
-        return None
+        """Marks the work given to a stream, an object or a handle, so far; None is the default
+        stream.
+        """
+        if not self._has_device():
+            return None
+        if not isinstance(stream, _C._Stream):
+            stream = _C._Stream(self.kind, self.device_id, 0, stream or 0)
+        event = _C._Event()
+        event._record(stream)
+        return event
 
     def _event_complete(self, event):
         """Whether the marked work is done."""
-        return True
+        return event is None or event._query()
 
     # What there is.
 

@@ -7,6 +7,6 @@ True
 from mindtorch_v2 import _device_module
 from mindtorch_v2.cuda import memory
 
-globals().update(_device_module.make_functions("cuda", globals()))
+globals().update(_device_module.make_functions("cuda"))
 globals().update({name: getattr(memory, name) for name in memory.__all__})
 __getattr__ = _device_module.make_getattr("cuda", __name__)

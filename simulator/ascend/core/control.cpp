@@ -32,12 +32,32 @@ int mtsim_set(const char* name, const char* value) {
   return 0;
 }
 
+char* mtsim_settings() {
+  const sim::Lock lock(runtime().mutex);
+  return copy(sim::settings_text());
+}
+
+void mtsim_restore() {
+  {
+    const sim::Lock lock(runtime().mutex);
+    const int32_t devices = sim::settings().devices;
+    sim::read_environment();
+    if (runtime().init_count) sim::settings().devices = devices;
+    sim::apply_settings(runtime());
+  }
+  mtsim_release_stream(-1);
+  sim::take_reports();
+}
+
 void mtsim_reset() {
   sim::reset_runtime();
   sim::take_reports();
 }
 
-int mtsim_add_faults(const char* faults) { return faults && sim::add_faults(faults) ? 0 : 1; }
+int mtsim_add_faults(const char* faults) {
+  runtime();  // reads the faults of the environment first
+  return faults && sim::add_faults(faults) ? 0 : 1;
+}
 
 void mtsim_clear_faults() { sim::set_faults(""); }
 

@@ -15,6 +15,13 @@ extern "C" {
    only before the first aclInit, or after mtsim_reset. */
 int mtsim_set(const char* name, const char* value);
 
+/* The settings in force, as one JSON object of texts. */
+char* mtsim_settings(void);
+
+/* Settings, faults, streams that hang, reports and the log as at the start. Objects and memory, and
+   with them the number of devices, stay. */
+void mtsim_restore(void);
+
 /* Drops every object, all memory, all reports and the log, and reads the environment again. No
    other thread may be inside the libraries. */
 void mtsim_reset(void);
@@ -27,8 +34,8 @@ void mtsim_release_stream(int32_t stream_id);
 /* The stream does not take up its next task until it is released. */
 int mtsim_hang_stream(int32_t stream_id);
 
-/* Reports of the checks since the last call, as JSON lines {"check": ..., "text": ...}. The texts
-   that these functions return are the caller's, for mtsim_free. */
+/* Reports of the checks since the last call, as JSON lines {"check": ..., "text": ...}. All texts
+   that functions here return are the caller's, for mtsim_free. */
 char* mtsim_take_reports(void);
 size_t mtsim_report_count(void);
 

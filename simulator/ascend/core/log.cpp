@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <mutex>
 #include <set>
@@ -14,6 +15,7 @@
 #include "simulator/ascend/core/faults.h"
 #include "simulator/ascend/core/reports.h"
 #include "simulator/ascend/core/runtime.h"
+#include "simulator/ascend/core/settings.h"
 #include "simulator/ascend/core/site.h"
 #include "simulator/ascend/core/stream.h"
 
@@ -84,16 +86,33 @@ static std::string to_json(std::initializer_list<Argument> arguments) {
   return text;
 }
 
+// Of the stream that a call names; null is the default one of the thread's context. -1: none.
+static int32_t stream_id_of(std::initializer_list<Argument> arguments) {
+  for (const Argument& argument : arguments) {
+    if (!argument.is_pointer || std::strcmp(argument.name, "stream") != 0) continue;
+    const Lock lock(runtime().mutex);
+    const auto* handle = reinterpret_cast<const void*>(argument.value);
+    if (handle) {
+      const auto stream = runtime().streams.find(handle);
+      return stream ? stream->id : -1;
+    }
+    const auto context = runtime().contexts.find(current_context_handle());
+    return context ? context->default_stream->id : -1;
+  }
+  return -1;
+}
+
 aclError enter(const char* function, std::initializer_list<Argument> arguments) {
   static const bool started = (runtime(), true);  // the environment may turn the log on
   (void)started;
   set_current_function(function);
-  note_site();
+  if (log_is_on() || any_check_is_on()) note_site();
   const aclError code = fault_of_call(function);
   if (log_is_on()) {
     Entry entry;
     entry.name = function;
     entry.arguments = to_json(arguments);
+    entry.stream_id = stream_id_of(arguments);
     entry.thread = syscall(SYS_gettid);
     entry.start_ns = entry.end_ns = now_ns();
     entry.code = code;
@@ -135,10 +154,10 @@ std::string log_lines() {
     text += "{\"number\": " + std::to_string(e.number) +
             ", \"kind\": " + (e.is_task ? "\"task\"" : "\"call\"") +
             ", \"name\": " + json_string(e.name);
+    if (e.is_task) text += ", \"device\": " + std::to_string(e.device);
+    if (e.stream_id >= 0) text += ", \"stream\": " + std::to_string(e.stream_id);
     if (e.is_task) {
-      text += ", \"device\": " + std::to_string(e.device) +
-              ", \"stream\": " + std::to_string(e.stream_id) +
-              ", \"duration_ns\": " + std::to_string(e.end_ns - e.start_ns);
+      text += ", \"duration_ns\": " + std::to_string(e.end_ns - e.start_ns);
     } else {
       text +=
           ", \"thread\": " + std::to_string(e.thread) + ", \"arguments\": {" + e.arguments + "}";

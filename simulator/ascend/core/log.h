@@ -24,7 +24,7 @@ struct Argument {
 };
 
 // As enter_call(function), with the arguments that the log shows.
-aclError enter(const char* function, std::initializer_list<Argument> arguments);
+SIM_API aclError enter(const char* function, std::initializer_list<Argument> arguments);
 
 void set_log_capacity(size_t entries);  // 0: off; empties the log
 bool log_is_on();

@@ -14,7 +14,7 @@ namespace sim {
 
 static thread_local void* context_of_thread = nullptr;
 
-static void apply_settings(Runtime& r) {
+void apply_settings(Runtime& r) {
   r.devices.resize(static_cast<size_t>(settings().devices));
   set_faults(settings().faults);
   set_log_capacity(settings().log_entries);

@@ -75,6 +75,8 @@ std::shared_ptr<Context> make_context(int32_t device, bool is_default);
 void destroy_context(Lock& lock, const std::shared_ptr<Context>& context);
 void destroy_default_context(Lock& lock, int32_t device);
 
+// Makes the settings true: devices, faults, log.
+void apply_settings(Runtime& r);
 // Forgets everything, as if the libraries had just been loaded.
 void reset_runtime();
 

@@ -1,5 +1,6 @@
 #include "simulator/ascend/core/settings.h"
 
+#include <atomic>
 #include <cctype>
 #include <cstdlib>
 #include <functional>
@@ -44,14 +45,22 @@ static bool parse_number(const std::string& text, double& number) {
          (unit.empty() || std::string("KMGkmg").find(unit) != std::string::npos);
 }
 
+static std::atomic<bool> some_check{true};
+
+bool any_check_is_on() { return some_check.load(std::memory_order_relaxed); }
+
+static std::map<std::string, bool*> check_flags() {
+  Settings& s = settings();
+  return {{"memory", &s.check_memory},
+          {"lifetime", &s.check_lifetime},
+          {"leaks", &s.check_leaks},
+          {"uninitialized", &s.check_uninitialized},
+          {"races", &s.check_races}};
+}
+
 static bool set_checks(const std::string& text) {
   const bool all = text == "all" || text == "1";
-  Settings& s = settings();
-  const std::map<std::string, bool*> names = {{"memory", &s.check_memory},
-                                              {"lifetime", &s.check_lifetime},
-                                              {"leaks", &s.check_leaks},
-                                              {"uninitialized", &s.check_uninitialized},
-                                              {"races", &s.check_races}};
+  const auto names = check_flags();
   std::map<std::string, bool> wanted;
   if (!all && text != "none" && text != "0") {
     std::istringstream list(text);
@@ -61,6 +70,7 @@ static bool set_checks(const std::string& text) {
     }
   }
   for (auto& [name, flag] : names) *flag = all || wanted.count(name);
+  some_check = all || !wanted.empty();
   return true;
 }
 
@@ -100,8 +110,42 @@ bool set_setting(const std::string& name, const std::string& value) {
   return true;
 }
 
+std::string settings_text() {
+  const Settings& s = settings();
+  std::string checks;
+  for (const auto& [name, flag] : check_flags()) {
+    if (*flag) checks += (checks.empty() ? "" : ",") + name;
+  }
+  const auto decimal = [](double number) {
+    std::ostringstream text;
+    text << number;
+    return text.str();
+  };
+  const auto microseconds = [&](uint64_t ns) { return decimal(static_cast<double>(ns) / 1000); };
+  std::string text;
+  for (const auto& [name, value] : std::map<std::string, std::string>{
+           {"devices", std::to_string(s.devices)},
+           {"memory", std::to_string(s.memory_bytes)},
+           {"soc", s.soc},
+           {"checks", checks.empty() ? "none" : checks},
+           {"abort", std::to_string(s.abort_on_report)},
+           {"print", std::to_string(s.print_reports)},
+           {"latency", microseconds(s.latency_ns)},
+           {"jitter", microseconds(s.jitter_ns)},
+           {"seed", std::to_string(s.seed)},
+           {"slowness", decimal(s.slowness)},
+           {"log", std::to_string(s.log_entries)},
+           {"trace", s.trace},
+           {"faults", s.faults},
+       }) {
+    text += (text.empty() ? "{" : ", ") + json_string(name) + ": " + json_string(value);
+  }
+  return text + "}";
+}
+
 void read_environment() {
   settings() = Settings{};
+  some_check = true;
   configure_reports(true, false);
   for (const char* name : {"devices", "memory", "soc", "checks", "abort", "print", "latency",
                            "jitter", "seed", "slowness", "log", "trace", "faults"}) {

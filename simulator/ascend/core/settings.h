@@ -36,6 +36,10 @@ struct Settings {
 
 // With the runtime's lock held, or before first use.
 Settings& settings();
+// Needs no lock.
+bool any_check_is_on();
+// The values in force: {"devices": "8", ...}, as JSON.
+std::string settings_text();
 // Back to the defaults and the environment.
 void read_environment();
 // False: no such name, or a value that makes no sense.

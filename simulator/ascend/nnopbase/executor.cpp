@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "simulator/ascend/core/errors.h"
+#include "simulator/ascend/core/log.h"
 
 // What the caller holds. It outlives the plan, so that a use after phase two is recognised.
 struct aclOpExecutor {
@@ -252,7 +253,12 @@ aclnnStatus execute(const char* op,
                     uint64_t workspace_size,
                     aclOpExecutor* executor,
                     aclrtStream stream) {
-  if (const aclError error = enter_call(op)) return error;
+  if (const aclError error = enter(op, {{"workspace", workspace},
+                                        {"workspaceSize", workspace_size},
+                                        {"executor", executor},
+                                        {"stream", stream}})) {
+    return error;
+  }
   if (executor == nullptr) return fail(kNullPointer, prefixed(op, "executor is null"));
   std::string problem;
   if (executors().find(executor, &problem) == nullptr) {

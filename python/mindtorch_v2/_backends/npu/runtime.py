@@ -5,18 +5,15 @@ import threading
 
 from mindtorch_v2 import _C
 
-# The ACL functions in use: an object with `rt`. None where there is no NPU.
+# A test may put an object here whose `rt` is called instead of the device.
 acl = None
 
 
-def _acl(device_id):
-    if acl is None:
-        try:
-            _C._check_device_available(_C.device("npu", device_id))
-        except RuntimeError as error:
-            raise _C._DeviceUnavailableError(str(error)) from None
-        raise _C._DeviceUnavailableError("the ACL runtime is not loaded")
-    return acl
+def _require(device_id):
+    try:
+        _C._check_device_available(_C.device("npu", device_id))
+    except RuntimeError as error:
+        raise _C._DeviceUnavailableError(str(error)) from None
 
 
 def _check(result, function):
@@ -36,14 +33,24 @@ class _Runtime:
         self._deferred = collections.deque()
 
     def defer_free(self, ptr):
-        """Frees device memory after the next synchronize()."""
-        if ptr:
+        """Frees device memory once the work given to the stream by now is done: at the latest in
+        synchronize().
+        """
+        if not ptr:
+            return
+        if acl is None and _C._device_count("npu") > self.device_id:
+            _C._defer_free("npu", self.device_id, ptr)
+        else:
             with self._lock:
                 self._deferred.append(ptr)
 
     def synchronize(self):
         """Waits for the stream; then frees what was deferred, in order."""
-        rt = _acl(self.device_id).rt
+        if acl is None:
+            _require(self.device_id)
+            _C._current_stream("npu", self.device_id)._synchronize()
+            return
+        rt = acl.rt
         with self._lock:
             deferred = len(self._deferred)
         _check(rt.synchronize_stream(self.stream), "aclrtSynchronizeStream")
@@ -73,7 +80,13 @@ def get_runtime(device_id=0):
 def mem_get_info(device_id=0, attr=0):
     """(free, total) bytes of a device; `attr` names the kind of memory, as ACL does."""
     runtime = get_runtime(device_id)
-    rt = runtime if hasattr(runtime, "get_mem_info") else _acl(device_id).rt
+    if hasattr(runtime, "get_mem_info"):
+        rt = runtime
+    elif acl is not None:
+        rt = acl.rt
+    else:
+        _require(device_id)
+        return _C._memory_info("npu", device_id)
     _check(rt.set_device(device_id), "aclrtSetDevice")
     context = getattr(runtime, "context", None)
     if context is not None:

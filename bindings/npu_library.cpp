@@ -1,0 +1,54 @@
+// Which library is behind torch.npu: CANN's, the simulator, or none, and why.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "mindtorch/backends/ascend/acl_api.h"
+#include "mindtorch/base/error.h"
+#include "python_line.h"
+
+namespace nb = nanobind;
+
+namespace mindtorch::python {
+namespace {
+
+constexpr const char* kChoices[] = {"auto", "cann", "sim", "off"};
+
+const char* choice_name(ascend::Choice choice) { return kChoices[static_cast<int>(choice)]; }
+
+void choose(const std::string& name) {
+  for (int i = 0; i < 4; ++i) {
+    if (name == kChoices[i]) return ascend::choose(static_cast<ascend::Choice>(i));
+  }
+  MT_THROW(ValueError, "the NPU library is one of auto, cann, sim, off, not ", name);
+}
+
+nb::dict load_report() {
+  const ascend::LoadReport& report = ascend::load_report();
+  nb::list attempts;
+  for (const ascend::Attempt& attempt : report.attempts) {
+    attempts.append(nb::make_tuple(attempt.library, attempt.path, attempt.reason));
+  }
+  nb::dict result;
+  result["choice"] = choice_name(report.choice);
+  result["usable"] = report.usable;
+  result["simulated"] = report.simulated;
+  result["reason"] = report.reason;
+  result["attempts"] = attempts;
+  result["missing_required"] = report.missing_required;
+  result["missing_optional"] = report.missing_optional;
+  return result;
+}
+
+}  // namespace
+
+void bind_npu_library(nb::module_& module) {
+  ascend::set_site_callback(&python_line);
+  module.def("_npu_choose", &choose, nb::arg("library"));
+  module.def("_npu_chosen", [] { return choice_name(ascend::chosen()); });
+  module.def("_npu_is_loaded", &ascend::is_loaded);
+  module.def("_npu_load_report", &load_report);
+  module.def("_npu_simulator_folder", &ascend::simulator_folder);
+}
+
+}  // namespace mindtorch::python

@@ -1,0 +1,90 @@
+#include "python_line.h"
+
+#include <Python.h>
+#include <frameobject.h>
+
+#include <string>
+#include <string_view>
+
+#include "interpreter_end.h"
+#include "python_ref.h"
+
+namespace mindtorch::python {
+
+constinit std::atomic<bool> g_lines_wanted{false};
+
+namespace {
+
+thread_local std::string t_line;
+
+// The folder of this package, with a slash at its end.
+const std::string& package_folder() {
+  static const std::string& folder = *new std::string([] {
+    const PyRef package = PyRef::maybe(PyImport_ImportModule("mindtorch_v2"));
+    const PyRef file =
+        PyRef::maybe(package ? PyObject_GetAttrString(package.get(), "__file__") : nullptr);
+    const char* const path = file ? PyUnicode_AsUTF8(file.get()) : nullptr;
+    if (path == nullptr) PyErr_Clear();
+    const std::string_view text = path == nullptr ? "" : path;
+    return std::string(text.substr(0, text.rfind('/') + 1));
+  }());
+  return folder;
+}
+
+std::string_view file_of(PyCodeObject* code) {
+  Py_ssize_t size = 0;
+  const char* const text = PyUnicode_AsUTF8AndSize(code->co_filename, &size);
+  if (text == nullptr) PyErr_Clear();
+  return text == nullptr ? "?" : std::string_view(text, static_cast<size_t>(size));
+}
+
+bool is_ours(std::string_view file) {
+  const std::string& folder = package_folder();
+  return !folder.empty() && file.substr(0, folder.size()) == folder;
+}
+
+void write_line(PyFrameObject* frame) {
+  PyCodeObject* const code = PyFrame_GetCode(frame);
+  t_line = file_of(code);
+  t_line += ':';
+  t_line += std::to_string(PyFrame_GetLineNumber(frame));
+  Py_DECREF(code);
+}
+
+bool is_ours(PyFrameObject* frame) {
+  PyCodeObject* const code = PyFrame_GetCode(frame);
+  const bool ours = is_ours(file_of(code));
+  Py_DECREF(code);
+  return ours;
+}
+
+}  // namespace
+
+void remember_python_line() noexcept {
+  t_line.clear();
+  PyObject* type = nullptr;  // the caller may be handling an error
+  PyObject* value = nullptr;
+  PyObject* trace = nullptr;
+  PyErr_Fetch(&type, &value, &trace);
+  PyFrameObject* frame = PyThreadState_GetFrame(PyThreadState_Get());
+  if (frame != nullptr) write_line(frame);
+  while (frame != nullptr && is_ours(frame)) {
+    PyFrameObject* const outer = PyFrame_GetBack(frame);
+    Py_DECREF(frame);
+    frame = outer;
+    if (frame != nullptr) write_line(frame);
+  }
+  Py_XDECREF(frame);
+  PyErr_Restore(type, value, trace);
+}
+
+const char* python_line() noexcept {
+  if (interpreter_ends()) return nullptr;
+  g_lines_wanted.store(true, std::memory_order_relaxed);
+  if (PyGILState_Check() == 1 && PyGILState_GetThisThreadState() != nullptr) {
+    remember_python_line();
+  }
+  return t_line.empty() ? nullptr : t_line.c_str();
+}
+
+}  // namespace mindtorch::python

@@ -1,0 +1,68 @@
+"""The simulator's libraries: their functions beside CANN's, and what they simulate."""
+
+import ctypes
+import functools
+import pathlib
+import struct
+
+from mindtorch_v2 import _C
+
+LIBRARIES = ("ascendcl", "nnopbase", "opapi", "hccl")
+
+
+def folder():
+    """Where the libraries lie."""
+    path = _C._npu_simulator_folder()
+    if not path:
+        raise RuntimeError("the Ascend simulator is not installed with this mindtorch_v2")
+    return pathlib.Path(path)
+
+
+@functools.cache
+def control():
+    """The functions of simulator/ascend/core/control.h."""
+    library = ctypes.CDLL(str(folder() / "libascendcl.so"))
+    for name in ("calls", "settings", "take_reports"):
+        getattr(library, f"mtsim_{name}").restype = ctypes.c_void_p
+    library.mtsim_free.argtypes = [ctypes.c_void_p]
+    return library
+
+
+def text(name):
+    """What a function returns that gives a text."""
+    address = getattr(control(), f"mtsim_{name}")()
+    try:
+        return ctypes.string_at(address).decode()
+    finally:
+        control().mtsim_free(address)
+
+
+def _exported(path):
+    """(name, whether it is weak) of every function that a library exports."""
+    data = path.read_bytes()
+    (sections,) = struct.unpack_from("<Q", data, 40)
+    size, count = struct.unpack_from("<HH", data, 58)
+    headers = [struct.unpack_from("<IIQQQQIIQQ", data, sections + i * size) for i in range(count)]
+    for header in headers:
+        if header[1] != 11:  # SHT_DYNSYM
+            continue
+        names = headers[header[6]][4]
+        for at in range(header[4], header[4] + header[5], 24):
+            name, info, _, section = struct.unpack_from("<IBBH", data, at)
+            if section and info & 15 == 2:  # defined here, and a function
+                start = names + name
+                yield data[start : data.index(b"\0", start)].decode(), info >> 4 == 2
+
+
+@functools.cache
+def functions():
+    """{name: whether it is simulated} of CANN's functions. The two phases of an op count as one."""
+    found = {}
+    for library in LIBRARIES:
+        # What no source defines is generated, as a weak symbol.
+        for name, weak in _exported(folder() / f"lib{library}.so"):
+            if library == "opapi" and not name.endswith("GetWorkspaceSize"):
+                continue
+            if name.startswith(("acl", "Hccl")):
+                found[name.removesuffix("GetWorkspaceSize")] = not weak
+    return dict(sorted(found.items()))
