@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <chrono>
+#include <deque>
 #include <map>
 
 #include "simulator/ascend/core/checks.h"

@@ -59,6 +59,7 @@ aclError capture_wait(const Record& record, Stream& stream) {
   }
   if (!stream.capture) {
     stream.capture = capture;
+    ++runtime().generation;
     capture->members.push_back({stream.weak_from_this(), {}, 0});
   }
   capture->members[capture->member_of(stream)].clock.join(record.capture_clock);
@@ -109,6 +110,7 @@ aclError begin_capture(const std::shared_ptr<Stream>& stream, aclmdlRICaptureMod
   runtime().models.add(capture->model);
   runtime().captures.push_back(capture);
   stream->capture = std::move(capture);
+  ++runtime().generation;
   return ACL_SUCCESS;
 }
 

@@ -150,9 +150,10 @@ void on_finalize() {
                         std::to_string(physical->bytes) + " bytes was not freed");
   }
   for (const auto& [_, stream] : runtime().streams) {
-    if (!stream->queue.empty()) {
-      report("leaks", "stream " + std::to_string(stream->id) +
-                          " is busy: " + stream->queue.front()->task.name);
+    if (!stream->queue.idle()) {
+      const auto front = stream->queue.front();
+      report("leaks", "stream " + std::to_string(stream->id) + " is busy" +
+                          (front ? ": " + front->task.name : ""));
     }
     if (!stream->is_default) {
       report("leaks", "stream " + std::to_string(stream->id) + " was not destroyed");

@@ -5,6 +5,7 @@
 
 #include "simulator/ascend/core/faults.h"
 #include "simulator/ascend/core/log.h"
+#include "simulator/ascend/core/quick.h"
 #include "simulator/ascend/core/reports.h"
 #include "simulator/ascend/core/runtime.h"
 #include "simulator/ascend/core/settings.h"
@@ -29,6 +30,7 @@ int mtsim_set(const char* name, const char* value) {
   }
   if (!std::strcmp(name, "log")) sim::set_log_capacity(sim::settings().log_entries);
   if (!std::strcmp(name, "faults")) sim::set_faults(sim::settings().faults);
+  sim::refresh_modes();
   return 0;
 }
 
@@ -55,11 +57,17 @@ void mtsim_reset() {
 }
 
 int mtsim_add_faults(const char* faults) {
-  runtime();  // reads the faults of the environment first
-  return faults && sim::add_faults(faults) ? 0 : 1;
+  const sim::Lock lock(runtime().mutex);
+  if (!faults || !sim::add_faults(faults)) return 1;
+  sim::refresh_modes();
+  return 0;
 }
 
-void mtsim_clear_faults() { sim::set_faults(""); }
+void mtsim_clear_faults() {
+  const sim::Lock lock(runtime().mutex);
+  sim::set_faults("");
+  sim::refresh_modes();
+}
 
 static int set_hung(int32_t stream_id, bool hung) {
   const sim::Lock lock(runtime().mutex);

@@ -11,23 +11,25 @@ struct ThreadErrors {
   std::string told;  // the text that aclGetRecentErrMsg returned last
   bool pending = false;
   int last = ACL_SUCCESS;
-  const char* function = "";
 };
 }  // namespace
+
+// Apart, because every call sets it: this one needs no constructor.
+static thread_local const char* function_of_thread = "";
 
 static ThreadErrors& errors() {
   static thread_local ThreadErrors of_thread;
   return of_thread;
 }
 
-void set_current_function(const char* function) { errors().function = function; }
+void set_current_function(const char* function) { function_of_thread = function; }
 
-const char* current_function() { return errors().function; }
+const char* current_function() { return function_of_thread; }
 
 int fail(int code, const std::string& text) {
   ThreadErrors& e = errors();
   e.message = "[" + std::to_string(code) + "] ";
-  if (*e.function) e.message += std::string(e.function) + ": ";
+  if (*function_of_thread) e.message += std::string(function_of_thread) + ": ";
   e.message += text;
   e.pending = true;
   e.last = code;

@@ -96,9 +96,11 @@ void set_faults(const std::string& text) {
   if (!add_faults(text)) report("setting", "the faults are not understood: \"" + text + "\"");
 }
 
+bool any_faults() { return faults().any.load(std::memory_order_relaxed); }
+
 aclError fault_of_call(const char* function) {
+  if (!any_faults()) return ACL_SUCCESS;
   Faults& all = faults();
-  if (!all.any.load(std::memory_order_relaxed)) return ACL_SUCCESS;
   const std::lock_guard hold(all.mutex);
   aclError code = ACL_SUCCESS;
   for (Fault& fault : all.list) {
@@ -108,9 +110,9 @@ aclError fault_of_call(const char* function) {
 }
 
 TaskFault fault_of_task(const std::string& name, int32_t stream_id) {
-  Faults& all = faults();
   TaskFault found;
-  if (!all.any.load(std::memory_order_relaxed)) return found;
+  if (!any_faults()) return found;
+  Faults& all = faults();
   const std::lock_guard hold(all.mutex);
   for (Fault& fault : all.list) {
     if (fault.kind == FaultKind::kTask && fault.hits(name) && !found.code) found.code = fault.code;
@@ -121,8 +123,8 @@ TaskFault fault_of_task(const std::string& name, int32_t stream_id) {
 
 size_t memory_limit(int32_t device) {
   size_t limit = settings().memory_bytes;
+  if (!any_faults()) return limit;
   Faults& all = faults();
-  if (!all.any.load(std::memory_order_relaxed)) return limit;
   const std::lock_guard hold(all.mutex);
   for (const Fault& fault : all.list) {
     if (fault.kind == FaultKind::kMemory &&

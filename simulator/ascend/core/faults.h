@@ -16,6 +16,8 @@ namespace sim {
 bool add_faults(const std::string& text);
 void set_faults(const std::string& text);  // replaces; reports what is not understood
 
+bool any_faults();
+
 // Not 0: the code that this call answers. Cheap when there are no faults.
 aclError fault_of_call(const char* function);
 struct TaskFault {

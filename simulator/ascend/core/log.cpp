@@ -13,6 +13,7 @@
 
 #include "simulator/ascend/core/errors.h"
 #include "simulator/ascend/core/faults.h"
+#include "simulator/ascend/core/quick.h"
 #include "simulator/ascend/core/reports.h"
 #include "simulator/ascend/core/runtime.h"
 #include "simulator/ascend/core/settings.h"

@@ -7,6 +7,7 @@
 #include "simulator/ascend/core/faults.h"
 #include "simulator/ascend/core/log.h"
 #include "simulator/ascend/core/memory.h"
+#include "simulator/ascend/core/quick.h"
 #include "simulator/ascend/core/settings.h"
 #include "simulator/ascend/core/stream.h"
 
@@ -18,6 +19,7 @@ void apply_settings(Runtime& r) {
   r.devices.resize(static_cast<size_t>(settings().devices));
   set_faults(settings().faults);
   set_log_capacity(settings().log_entries);
+  refresh_modes();
 }
 
 Runtime& runtime() {
@@ -69,6 +71,7 @@ void destroy_context(Lock& lock, const std::shared_ptr<Context>& context) {
   }
   for (const auto& stream : own) destroy_stream(lock, stream, /*wait=*/true);
   runtime().contexts.remove(context->handle);
+  ++runtime().generation;
 }
 
 void destroy_default_context(Lock& lock, int32_t device) {
@@ -80,6 +83,7 @@ void destroy_default_context(Lock& lock, int32_t device) {
 void reset_runtime() {
   Runtime& r = runtime();
   Lock lock(r.mutex);
+  ++r.generation;
   r.captures.clear();
   std::vector<std::shared_ptr<Stream>> all;
   for (const auto& [_, stream] : r.streams) all.push_back(stream);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <map>
 #include <memory>
@@ -41,7 +42,8 @@ struct Device {
   aclrtFloatOverflowMode overflow_mode = ACL_RT_OVERFLOW_MODE_INFNAN;
 };
 
-// Everything that is simulated. One lock guards all of it; tasks run without the lock.
+// Everything that is simulated. One lock guards all of it; tasks run without the lock, and
+// Note [Quick path] tells what else does.
 struct Runtime {
   std::mutex mutex;
   uint64_t init_count = 0;
@@ -51,6 +53,9 @@ struct Runtime {
   std::map<int, int64_t> system_parameters;
   aclrtExceptionInfoCallback exception_callback = nullptr;
   int32_t next_stream_id = 0;
+  // Counts what makes a stream that was found once no longer usable without a look: that it, or its
+  // context, was destroyed, failed, or is captured.
+  std::atomic<uint64_t> generation{0};
 
   Table<Context, HandleKind::kContext> contexts;
   Table<Stream, HandleKind::kStream> streams;

@@ -15,6 +15,12 @@ static bool starts_with(const std::string& text, const char* prefix) {
   return text.rfind(prefix, 0) == 0;
 }
 
+bool Settings::any_check() const {
+  return check_memory || check_lifetime || check_leaks || check_uninitialized || check_races;
+}
+
+bool Settings::any_delay() const { return latency_ns || jitter_ns || slowness > 1; }
+
 bool Settings::is_910a() const {
   return soc == "Ascend910A" || soc == "Ascend910ProA" || soc == "Ascend910PremiumA" ||
          soc == "Ascend910B" || soc == "Ascend910ProB";
@@ -101,6 +107,7 @@ bool set_setting(const std::string& name, const std::string& value) {
       {"jitter", [&] { s.jitter_ns = static_cast<uint64_t>(number * 1000); }},
       {"seed", [&] { s.seed = whole; }},
       {"slowness", [&] { s.slowness = number; }},
+      {"compute", [&] { s.compute = whole != 0; }},
       {"log", [&] { s.log_entries = whole == 1 ? 65536 : whole; }},
   };
   const auto found = numbers.find(name);
@@ -148,7 +155,7 @@ void read_environment() {
   some_check = true;
   configure_reports(true, false);
   for (const char* name : {"devices", "memory", "soc", "checks", "abort", "print", "latency",
-                           "jitter", "seed", "slowness", "log", "trace", "faults"}) {
+                           "jitter", "seed", "slowness", "compute", "log", "trace", "faults"}) {
     std::string variable = "MINDTORCH_SIM_";
     for (const char* c = name; *c; ++c) {
       variable += static_cast<char>(std::toupper(static_cast<unsigned char>(*c)));

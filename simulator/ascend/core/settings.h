@@ -23,10 +23,13 @@ struct Settings {
   uint64_t jitter_ns = 0;        // JITTER: up to so many microseconds more
   uint64_t seed = 0;             // SEED of the jitter
   double slowness = 1;           // SLOWNESS: a task takes so many times longer
-  size_t log_entries = 0;        // LOG: entries of the call log's ring; 0: off
-  std::string trace;             // TRACE: file that aclFinalize writes
-  std::string faults;            // FAULTS: see faults.h
+  bool compute = true;     // COMPUTE: 0 queues ops and runs everything about them but the loops
+  size_t log_entries = 0;  // LOG: entries of the call log's ring; 0: off
+  std::string trace;       // TRACE: file that aclFinalize writes
+  std::string faults;      // FAULTS: see faults.h
 
+  bool any_check() const;
+  bool any_delay() const;
   bool is_910a() const;
   bool is_310p() const;
   bool is_950() const;

@@ -13,6 +13,7 @@
 #include "simulator/ascend/core/faults.h"
 #include "simulator/ascend/core/log.h"
 #include "simulator/ascend/core/memory.h"
+#include "simulator/ascend/core/quick.h"
 #include "simulator/ascend/core/settings.h"
 
 namespace sim {
@@ -55,8 +56,6 @@ aclError find_stream(aclrtStream handle, std::shared_ptr<Stream>& stream) {
                   std::to_string(context->device) + ")");
 }
 
-static uint64_t finished(const Stream& stream) { return stream.issued - stream.queue.size(); }
-
 // What is dropped must not leave anybody waiting.
 static void drop(Work& work, aclError code) {
   if (work.kind == WorkKind::kRun) on_done(work, /*ran=*/false);
@@ -65,12 +64,12 @@ static void drop(Work& work, aclError code) {
 }
 
 void abort_stream(Stream& stream, aclError code) {
-  const size_t keep = stream.running ? 1 : 0;
-  while (stream.queue.size() > keep) {
-    drop(*stream.queue.back(), code);
-    stream.queue.pop_back();
+  stream.aborted_before = stream.queue.issued();
+  stream.abort_code = code;
+  for (const QueueEntry& entry : stream.queue.drop()) {
+    if (entry.work) drop(*entry.work, code);
   }
-  if (keep) stream.queue.front()->cancelled = true;
+  if (stream.current) stream.current->cancelled = true;
   if (stream.waiting_for) stream.waiting_for->changed.notify_all();
   if (stream.calling) stream.calling->changed.notify_all();
   stream.wake.notify_all();
@@ -85,26 +84,31 @@ void destroy_stream(Lock& lock, const std::shared_ptr<Stream>& stream, bool wait
   Runtime& r = runtime();
   if (!r.streams.find(stream->handle)) return;
   r.streams.remove(stream->handle);
+  ++r.generation;
   --r.devices[static_cast<size_t>(stream->device)].streams;
   if (stream->capture) stream->capture->invalidated = true;
   if (wait) wait_stream(lock, *stream, -1);
   abort_stream(*stream, ACL_ERROR_RT_STREAM_ABORT);
   stream->stopping = true;
   stream->wake.notify_all();
+  stream->queue.stop();
   on_host_sync(stream->clock);
   give_lane(stream->lane);
 }
 
-static void fail_task(Stream& stream, const Work& work, aclError code, const std::string& text) {
+static void fail_task(
+    Lock& lock, Stream& stream, const std::string& name, aclError code, const std::string& text) {
   Runtime& r = runtime();
   if (stream.error == ACL_SUCCESS) {
     stream.error = code;
-    stream.error_text = work.task.name + " failed on device " + std::to_string(stream.device) +
-                        ", stream " + std::to_string(stream.id) + (text.empty() ? "" : ": " + text);
+    stream.error_text = name + " failed on device " + std::to_string(stream.device) + ", stream " +
+                        std::to_string(stream.id) + (text.empty() ? "" : ": " + text);
   }
   if (stream.failure_mode == ACL_STOP_ON_FAILURE) {
     if (const auto context = r.contexts.find(stream.context)) context->failure = code;
+    ++r.generation;
   }
+  tell_exception(lock, stream, code);
 }
 
 static aclError run_task(Lock& lock, Stream& stream, Work& work, std::mt19937_64& random) {
@@ -155,59 +159,106 @@ static void perform(Lock& lock, Stream& stream, Work& work, std::mt19937_64& ran
   } else {
     const aclError code = run_task(lock, stream, work, random);
     on_done(work, code == ACL_SUCCESS && !work.cancelled);
-    if (code) {
-      fail_task(stream, work, code, work.poison_text);
-      tell_exception(lock, stream, code);
-    }
+    if (code) fail_task(lock, stream, work.task.name, code, work.poison_text);
   }
 }
 
-static void work_loop(const std::shared_ptr<Stream>& stream) {
+// A bare launch, when it turns out that somebody wants to know about it after all.
+static std::shared_ptr<Work> with_books(QueueEntry& entry, int32_t stream_id) {
+  auto work = std::make_shared<Work>();
+  work->stream_id = stream_id;
+  work->task.name = entry.kernel->name;
+  work->task.run = [kernel = std::move(entry.kernel), arguments = entry.arguments] {
+    return kernel->run(arguments.data());
+  };
+  return work;
+}
+
+static void run_work(const std::shared_ptr<Stream>& stream,
+                     QueueEntry& entry,
+                     std::mt19937_64& random) {
   Lock lock(runtime().mutex);
-  std::mt19937_64 random(settings().seed * 1000003 + static_cast<uint64_t>(stream->id));
-  while (true) {
-    stream->wake.wait(lock, [&] { return stream->stopping || !stream->queue.empty(); });
-    if (stream->queue.empty()) break;
-    const std::shared_ptr<Work> work = stream->queue.front();
-    stream->running = true;
-    perform(lock, *stream, *work, random);
-    stream->running = false;
-    stream->queue.pop_front();
-    stream->progress.notify_all();
+  stream->current = std::move(entry.work);
+  if (entry.number < stream->aborted_before) {
+    drop(*stream->current, stream->abort_code);
+  } else {
+    perform(lock, *stream, *stream->current, random);
   }
+  stream->current = nullptr;
+  stream->queue.finish();
+  stream->progress.notify_all();
+}
+
+static void run_launch(Stream& stream, QueueEntry& entry) {
+  const std::shared_ptr<const Kernel> kernel = std::move(entry.kernel);
+  if (const aclError code = kernel->run(entry.arguments.data())) {
+    Lock lock(runtime().mutex);
+    fail_task(lock, stream, kernel->name, code, "");
+  }
+  stream.queue.finish();
+  // A waiter counts itself before it looks at what is finished; see WorkQueue::wake.
+  if (!stream.waiters) return;
+  const Lock lock(runtime().mutex);
+  stream.progress.notify_all();
+}
+
+static uint64_t seed_of(const Stream& stream) {
+  const Lock lock(runtime().mutex);
+  return settings().seed * 1000003 + static_cast<uint64_t>(stream.id);
+}
+
+static void work_loop(const std::shared_ptr<Stream>& stream) {
+  std::mt19937_64 random(seed_of(*stream));
+  for (QueueEntry entry; stream->queue.take(entry);) {
+    if (!entry.work && (stream->hung || !quick())) entry.work = with_books(entry, stream->id);
+    if (entry.work) {
+      run_work(stream, entry, random);
+    } else {
+      run_launch(*stream, entry);
+    }
+  }
+  const Lock lock(runtime().mutex);
   stream->has_worker = false;
   stream->progress.notify_all();
 }
 
-aclError issue(Stream& stream, std::shared_ptr<Work> work) {
+void start_worker(Stream& stream) {
+  if (stream.has_worker) return;
+  stream.has_worker = true;
+  std::thread([own = stream.shared_from_this()] { work_loop(own); }).detach();
+}
+
+aclError check_usable(const Stream& stream) {
   const auto context = runtime().contexts.find(stream.context);
-  if (context && context->failure) {
-    return fail(context->failure, "a stream of this context stopped on a failure");
-  }
+  if (!context || !context->failure) return ACL_SUCCESS;
+  return fail(context->failure, "a stream of this context stopped on a failure");
+}
+
+aclError issue(Stream& stream, std::shared_ptr<Work> work) {
+  if (const aclError code = check_usable(stream)) return code;
   work->stream_id = stream.id;
   if (work->kind == WorkKind::kRun) on_issue(stream, work);
   if (work->task.tells_host) work->clock = stream.clock;
-  stream.queue.push_back(std::move(work));
-  ++stream.issued;
-  if (!stream.has_worker) {
-    stream.has_worker = true;
-    std::thread([own = stream.shared_from_this()] { work_loop(own); }).detach();
-  }
-  stream.wake.notify_one();
+  start_worker(stream);
+  stream.queue.push(std::move(work));
   return ACL_SUCCESS;
 }
 
 bool wait_stream(Lock& lock, Stream& stream, int64_t timeout_ms) {
-  const uint64_t target = stream.issued;
+  const uint64_t target = stream.queue.issued();
   const Clock clock = stream.clock;
-  const auto reached = [&] { return finished(stream) >= target; };
+  const auto reached = [&] { return stream.queue.finished() >= target; };
+  bool done = true;
+  ++stream.waiters;
   if (timeout_ms < 0) {
     stream.progress.wait(lock, reached);
-  } else if (!stream.progress.wait_for(lock, std::chrono::milliseconds(timeout_ms), reached)) {
-    return false;
+  } else {
+    done = stream.progress.wait_for(lock, std::chrono::milliseconds(timeout_ms), reached);
   }
+  --stream.waiters;
+  if (!done) return false;
   on_host_sync(clock);
-  if (stream.queue.empty()) stream.order_unknown = false;
+  if (stream.queue.idle()) stream.order_unknown = false;
   return true;
 }
 

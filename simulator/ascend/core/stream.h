@@ -1,12 +1,12 @@
 #pragma once
 
 #include <condition_variable>
-#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "simulator/ascend/core/clock.h"
+#include "simulator/ascend/core/queue.h"
 #include "simulator/ascend/core/runtime.h"
 #include "simulator/ascend/core/site.h"
 #include "simulator/ascend/core/task.h"
@@ -29,7 +29,7 @@ struct Callback {
   std::condition_variable changed;
 };
 
-// One entry of a stream's queue.
+// An entry of a stream's queue, with everything that checks, log and faults want to know.
 struct Work {
   WorkKind kind = WorkKind::kRun;
   Task task;
@@ -54,14 +54,16 @@ struct Stream : std::enable_shared_from_this<Stream> {
   uint32_t flags = 0;
   bool is_default = false;
 
-  std::deque<std::shared_ptr<Work>> queue;  // the front one may be running
-  bool running = false;
-  uint64_t issued = 0;
-  std::condition_variable wake;      // of the worker
-  std::condition_variable progress;  // the queue shrank, or the worker ended
+  WorkQueue queue;
+  std::shared_ptr<Work> current;  // with the worker
+  uint64_t aborted_before = 0;    // entries with lower numbers do not start any more
+  aclError abort_code = ACL_SUCCESS;
+  std::condition_variable wake;      // of the worker, when it hangs
+  std::condition_variable progress;  // something is done, or the worker ended
+  std::atomic<int> waiters{0};       // for progress
   bool has_worker = false;
   bool stopping = false;
-  bool hung = false;                    // by a fault, until released
+  std::atomic<bool> hung{false};        // by a fault, until released
   std::shared_ptr<Record> waiting_for;  // what the worker waits for
   std::shared_ptr<Callback> calling;
 
@@ -91,6 +93,9 @@ void wait_for_worker(Lock& lock, Stream& stream);
 // Drops what has not started; waiters get `code`.
 void abort_stream(Stream& stream, aclError code);
 
+// Not 0: the failure after which the context takes no more work.
+aclError check_usable(const Stream& stream);
+void start_worker(Stream& stream);
 // Appends to the queue.
 aclError issue(Stream& stream, std::shared_ptr<Work> work);
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,20 @@ struct Task {
 // calling thread must be in the stream's context. While the stream is captured the task is stored
 // instead of run. Returns an aclError.
 SIM_API aclError enqueue(aclrtStream stream, Task task);
+
+// Code that streams run, made once and launched many times.
+struct Kernel {
+  const char* name = "";
+  virtual ~Kernel() = default;
+  virtual aclError run(void* const* arguments) const = 0;
+};
+inline constexpr size_t kMostArguments = 12;  // of a bare launch
+
+// As enqueue, but on the quick path (Note [Quick path]): only while quick().
+SIM_API aclError launch(aclrtStream stream,
+                        std::shared_ptr<const Kernel> kernel,
+                        void* const* arguments,
+                        size_t count);
 
 // Every exported function starts with this: counts and logs the call, and injects faults. Not 0:
 // return it at once.

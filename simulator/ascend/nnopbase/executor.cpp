@@ -1,16 +1,18 @@
 #include "simulator/ascend/nnopbase/executor.h"
 
-#include <algorithm>
+#include <array>
+#include <cstring>
 #include <mutex>
 #include <set>
 #include <unordered_map>
 
 #include "simulator/ascend/core/errors.h"
 #include "simulator/ascend/core/log.h"
+#include "simulator/ascend/core/quick.h"
 
 // What the caller holds. It outlives the plan, so that a use after phase two is recognised.
 struct aclOpExecutor {
-  std::shared_ptr<sim::Plan> plan;  // null: used up
+  std::shared_ptr<const sim::Plan> plan;  // null: used up
   const char* op = "";
   bool repeatable = false;
 };
@@ -24,7 +26,7 @@ class Executors {
  public:
   aclOpExecutor* add(std::shared_ptr<Plan> plan) {
     auto executor = std::make_unique<aclOpExecutor>();
-    executor->op = plan->op;
+    executor->op = plan->name;
     executor->plan = std::move(plan);
     const std::scoped_lock lock(mutex_);
     aclOpExecutor* const handle = executor.get();
@@ -32,20 +34,20 @@ class Executors {
     return handle;
   }
 
-  // The executor, if phase one made it and it was not used up; else null, and why in `problem`.
-  aclOpExecutor* find(aclOpExecutor* handle, std::string* problem) {
+  // Whether phase one made the executor and it was not used up; if not, why in `problem`.
+  bool usable(aclOpExecutor* handle, std::string* problem) {
+    if (quick() && handle->plan) return true;
     const std::scoped_lock lock(mutex_);
     const auto found = all_.find(handle);
     if (found == all_.end()) {
       *problem = "the executor is not one that a GetWorkspaceSize call returned";
-      return nullptr;
-    }
-    if (found->second->plan == nullptr) {
+    } else if (found->second->plan == nullptr) {
       *problem = std::string("the executor was used up by an earlier ") + found->second->op +
                  " or aclDestroyAclOpExecutor call";
-      return nullptr;
+    } else {
+      return true;
     }
-    return handle;
+    return false;
   }
 
   void use_up(aclOpExecutor* handle) {
@@ -74,43 +76,101 @@ std::string prefixed(const char* function, const std::string& text) {
 }
 
 aclnnStatus check_objects(const Plan& plan) {
-  for (size_t i = 0; i < plan.objects.size(); ++i) {
+  for (size_t i = 0; i < plan.objects.size() && !quick(); ++i) {
     if (object_id(plan.objects[i].first) == plan.objects[i].second) continue;
-    return fail(kInvalid, prefixed(plan.op, std::string(plan.object_names[i]) +
-                                                " was destroyed before phase two returned"));
+    return fail(kInvalid, prefixed(plan.name, std::string(plan.object_names[i]) +
+                                                  " was destroyed before phase two returned"));
   }
   for (const Slot& slot : plan.slots) {
-    if (slot.tensor->data == nullptr && slot.view.numel() > 0) {
-      return fail(kNullPointer,
-                  prefixed(plan.op, std::string(slot.name) + " has a null data address"));
-    }
+    if (slot.tensor->data != nullptr || slot.empty) continue;
+    return fail(kNullPointer,
+                prefixed(plan.name, std::string(slot.name) + " has a null data address"));
   }
   return 0;
 }
 
-aclnnStatus start(const std::shared_ptr<Plan>& plan,
+aclnnStatus check_workspace(const Plan& plan, const void* workspace, uint64_t size) {
+  if (workspace == nullptr && (plan.workspace_bytes > 0 || size > 0)) {
+    return fail(kNullPointer, prefixed(plan.name, "workspace is null but workspaceSize is not 0"));
+  }
+  if (size >= plan.workspace_bytes) return 0;
+  return fail(kInvalid,
+              prefixed(plan.name, "workspaceSize is " + std::to_string(size) + ", " +
+                                      std::to_string(plan.workspace_bytes) + " are needed"));
+}
+
+void* address_of(const Slot& slot) {
+  return static_cast<char*>(slot.tensor->data) + slot.byte_offset;
+}
+
+// What the op touches, for the checks.
+std::vector<Access> accesses_of(const Plan& plan, void* workspace) {
+  std::vector<Access> accesses;
+  for (const Slot& slot : plan.slots) {
+    if (slot.empty) continue;
+    const View& view = slot.view;
+    Access access;
+    access.data = static_cast<char*>(address_of(slot));
+    access.name = slot.name;
+    access.bytes = static_cast<size_t>(view.item());
+    if (view.contiguous()) {
+      access.bytes *= static_cast<size_t>(view.numel());
+    } else {
+      access.shape = view.shape;
+      access.strides = view.strides;
+      for (int64_t& stride : access.strides) stride *= view.item();
+    }
+    for (const bool write : {false, true}) {
+      if (write ? !slot.write : !slot.read) continue;
+      access.write = write;
+      accesses.push_back(access);
+    }
+  }
+  if (plan.workspace_bytes > 0) {
+    accesses.push_back(
+        {static_cast<char*>(workspace), plan.workspace_bytes, true, {}, {}, "workspace"});
+  }
+  return accesses;
+}
+
+// Phase two with its arguments in order.
+aclError start_quickly(std::shared_ptr<const Plan> plan, void* workspace, aclrtStream stream) {
+  std::array<void*, kMostArguments> arguments;
+  size_t count = 0;
+  for (const Slot& slot : plan->slots) arguments[count++] = address_of(slot);
+  arguments[count++] = workspace;
+  return launch(stream, std::move(plan), arguments.data(), count);
+}
+
+aclError start_with_books(std::shared_ptr<const Plan> plan,
+                          void* workspace,
+                          aclOpExecutor* executor,
+                          aclrtStream stream) {
+  Task task;
+  task.name = plan->name;
+  task.accesses = accesses_of(*plan, workspace);
+  task.executor = executor;
+  std::vector<void*> arguments;
+  for (const Slot& slot : plan->slots) arguments.push_back(address_of(slot));
+  arguments.push_back(workspace);
+  task.run = [own = std::move(plan), values = std::move(arguments)] {
+    return own->run(values.data());
+  };
+  return enqueue(stream, std::move(task));
+}
+
+aclnnStatus start(std::shared_ptr<const Plan> plan,
                   void* workspace,
                   uint64_t workspace_size,
                   aclOpExecutor* executor,
                   aclrtStream stream) {
-  const bool needs = plan->workspace_bytes > 0;
-  if (workspace == nullptr && (needs || workspace_size > 0)) {
-    return fail(kNullPointer, prefixed(plan->op, "workspace is null but workspaceSize is not 0"));
-  }
-  if (workspace_size < plan->workspace_bytes) {
-    return fail(kInvalid,
-                prefixed(plan->op, "workspaceSize is " + std::to_string(workspace_size) + ", " +
-                                       std::to_string(plan->workspace_bytes) + " are needed"));
-  }
+  if (const aclnnStatus status = check_workspace(*plan, workspace, workspace_size)) return status;
   if (const aclnnStatus status = check_objects(*plan)) return status;
   if (!plan->body) return 0;
-  Launch launch(plan, static_cast<char*>(workspace));
-  Task task;
-  task.name = plan->op;
-  task.accesses = launch.accesses();
-  task.executor = executor;
-  task.run = [launch]() mutable { return launch.run(); };
-  return enqueue(stream, std::move(task)) == 0 ? 0 : kRuntimeError;
+  const aclError code = quick() && plan->slots.size() < kMostArguments
+                            ? start_quickly(std::move(plan), workspace, stream)
+                            : start_with_books(std::move(plan), workspace, executor, stream);
+  return code == 0 ? 0 : kRuntimeError;
 }
 
 enum class Side { kInput, kOutput, kBoth };
@@ -130,12 +190,12 @@ aclnnStatus set_address(const char* function,
     return fail(kInnerNull, prefixed(function, "executor or tensor is null"));
   }
   std::string problem;
-  if (executors().find(executor, &problem) == nullptr) {
+  if (!executors().usable(executor, &problem)) {
     return fail(kInvalid, prefixed(function, problem));
   }
   for (const Slot& slot : executor->plan->slots) {
     if (!on_side(slot, side) || index-- > 0) continue;
-    if (slot.tensor != tensor || object_id(tensor) == 0) {
+    if (slot.tensor != tensor || (!quick() && object_id(tensor) == 0)) {
       return fail(kInvalid, prefixed(function, "the tensor is not the one at that index (" +
                                                    std::string(slot.name) + ")"));
     }
@@ -157,7 +217,7 @@ aclnnStatus set_member_address(const char* function,
     return fail(kInnerNull, prefixed(function, "executor or tensors is null"));
   }
   std::string problem;
-  if (executors().find(executor, &problem) == nullptr) {
+  if (!executors().usable(executor, &problem)) {
     return fail(kInvalid, prefixed(function, problem));
   }
   if (object_id(list) == 0) return fail(kInvalid, prefixed(function, "tensors was destroyed"));
@@ -179,45 +239,20 @@ const char* lasting(const std::string& text) {
   return texts->insert(text).first->c_str();
 }
 
-Launch::Launch(std::shared_ptr<const Plan> plan, char* workspace)
-    : plan_(std::move(plan)), workspace_(workspace) {
-  for (const Slot& slot : plan_->slots) {
-    View source = slot.view;
-    source.data = static_cast<char*>(slot.tensor->data) + slot.tensor->offset * source.item();
-    sources_.push_back(source);
-    views_.push_back(slot.packed_at < 0
-                         ? source
-                         : contiguous_view(workspace + slot.packed_at, source.dtype, source.shape));
-  }
-}
-
-std::vector<Access> Launch::accesses() const {
-  std::vector<Access> accesses;
-  for (size_t i = 0; i < sources_.size(); ++i) {
-    const Slot& slot = plan_->slots[i];
-    const View& view = sources_[i];
-    if (view.numel() == 0) continue;
-    Access access;
-    access.data = view.data;
-    access.name = slot.name;
-    access.bytes = static_cast<size_t>(view.item());
-    if (view.contiguous()) {
-      access.bytes *= static_cast<size_t>(view.numel());
-    } else {
-      access.shape = view.shape;
-      access.strides = view.strides;
-      for (int64_t& stride : access.strides) stride *= view.item();
+Launch::Launch(const Plan& plan, void* const* arguments)
+    : plan_(&plan), workspace_(static_cast<char*>(arguments[plan.slots.size()])) {
+  views_.reserve(plan.slots.size());
+  for (const Slot& slot : plan.slots) {
+    View view = slot.view;
+    view.data = static_cast<char*>(arguments[views_.size()]);
+    if (slot.packed_at >= 0) {
+      const View packed =
+          contiguous_view(workspace(static_cast<uint64_t>(slot.packed_at)), view.dtype, view.shape);
+      copy_elements(packed, view);
+      view = packed;
     }
-    for (const bool write : {false, true}) {
-      if (write ? !slot.write : !slot.read) continue;
-      access.write = write;
-      accesses.push_back(access);
-    }
+    views_.push_back(std::move(view));
   }
-  if (plan_->workspace_bytes > 0) {
-    accesses.push_back({workspace_, plan_->workspace_bytes, true, {}, {}, "workspace"});
-  }
-  return accesses;
 }
 
 void Launch::set_shape(size_t slot, const Shape& shape) const {
@@ -232,14 +267,13 @@ void Launch::set_shape(size_t slot, const Shape& shape) const {
   }
 }
 
-aclError Launch::run() {
-  for (size_t i = 0; i < views_.size(); ++i) {
-    if (plan_->slots[i].packed_at >= 0) copy_elements(views_[i], sources_[i]);
-  }
+aclError Plan::run(void* const* arguments) const {
+  if (!computes()) return 0;
   try {
-    plan_->body(*this);
+    Launch launch(*this, arguments);
+    body(launch);
   } catch (const DeviceFault& fault) {
-    return fail(fault.code, prefixed(plan_->op, fault.text));
+    return fail(fault.code, prefixed(name, fault.text));
   }
   return 0;
 }
@@ -261,11 +295,11 @@ aclnnStatus execute(const char* op,
   }
   if (executor == nullptr) return fail(kNullPointer, prefixed(op, "executor is null"));
   std::string problem;
-  if (executors().find(executor, &problem) == nullptr) {
+  if (!executors().usable(executor, &problem)) {
     return fail(kInvalid, prefixed(op, problem));
   }
   aclnnStatus status = 0;
-  if (std::string(op) != executor->op) {
+  if (std::strcmp(op, executor->op) != 0) {
     status = fail(kInvalid, prefixed(op, std::string("the executor is one of ") + executor->op));
   } else {
     status = start(executor->plan, workspace, workspace_size, executor, stream);
@@ -285,7 +319,7 @@ aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor* executor) {
   if (const aclError error = enter_call(function)) return error;
   if (executor == nullptr) return fail(kInnerNull, prefixed(function, "executor is null"));
   std::string problem;
-  if (executors().find(executor, &problem) == nullptr) {
+  if (!executors().usable(executor, &problem)) {
     return fail(kInner, prefixed(function, problem));
   }
   executor->repeatable = true;
@@ -297,7 +331,7 @@ aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor* executor) {
   if (const aclError error = enter_call(function)) return error;
   if (executor == nullptr) return fail(kInnerNull, prefixed(function, "executor is null"));
   std::string problem;
-  if (executors().find(executor, &problem) == nullptr) {
+  if (!executors().usable(executor, &problem)) {
     return fail(kInvalid, prefixed(function, problem));
   }
   executors().use_up(executor);

@@ -31,19 +31,23 @@ struct Slot {
   const char* name = "";  // lives for ever
   bool read = false;
   bool write = false;
-  size_t parameter = 0;    // place among the op's inputs (or outputs), a list counting as one
-  size_t member = 0;       // place in its list
-  int64_t packed_at = -1;  // where in the workspace a contiguous copy goes; -1: none is made
+  size_t parameter = 0;     // place among the op's inputs (or outputs), a list counting as one
+  size_t member = 0;        // place in its list
+  int64_t byte_offset = 0;  // of the first element from the tensor's address
+  bool empty = false;       // no elements
+  int64_t packed_at = -1;   // where in the workspace a contiguous copy goes; -1: none is made
 };
 
-// What phase one found out.
-struct Plan {
-  const char* op = "";
+// What phase one found out. Runs on the stream's thread with the address of each slot's first
+// element, then the workspace, as arguments.
+struct SIM_API Plan : Kernel {
   std::deque<Slot> slots;
   std::vector<std::pair<const void*, uint64_t>> objects;  // that must live until phase two
   std::vector<const char*> object_names;
   uint64_t workspace_bytes = 0;
   std::function<void(Launch&)> body;  // none: nothing to do
+
+  aclError run(void* const* arguments) const override;
 };
 
 // A failure on the device: what the next synchronising call reports.
@@ -52,22 +56,19 @@ struct DeviceFault {
   std::string text;
 };
 
-// The op as it runs on the stream's thread: every slot with its address.
+// The op as it runs: every slot with its address.
 class SIM_API Launch {
  public:
-  Launch(std::shared_ptr<const Plan> plan, char* workspace);
+  Launch(const Plan& plan, void* const* arguments);
   const View& operator[](size_t slot) const { return views_[slot]; }
   char* workspace(uint64_t at) const { return workspace_ + at; }
   // Tells the true shape of an output whose size depends on data.
   void set_shape(size_t slot, const Shape& shape) const;
-  aclError run();
-  std::vector<Access> accesses() const;
 
  private:
-  std::shared_ptr<const Plan> plan_;
+  const Plan* plan_;
   char* workspace_;
-  std::vector<View> views_;    // what the body sees
-  std::vector<View> sources_;  // where the caller's elements are
+  std::vector<View> views_;
 };
 
 // A new one-shot executor.

@@ -55,6 +55,8 @@ Operand Planner::add(const aclTensor* tensor, const char* literal, Types types, 
   slot.name = literal;
   slot.read = role != Role::kOutput;
   slot.write = role != Role::kInput;
+  slot.byte_offset = tensor->offset * slot.view.item();
+  slot.empty = slot.view.numel() == 0;
   plan_->slots.push_back(std::move(slot));
   return {static_cast<int64_t>(plan_->slots.size()) - 1, &plan_->slots.back().view};
 }
@@ -233,7 +235,7 @@ aclnnStatus plan(const char* op,
   if (const aclError error = enter_call(name)) return error;
   const std::string function = name;
   auto planned = std::make_shared<Plan>();
-  planned->op = op;
+  planned->name = op;
   Planner planner;
   planner.plan_ = planned.get();
   try {

@@ -323,7 +323,7 @@ aclError aclrtGetDeviceUtilizationRate(int32_t deviceId, aclrtUtilizationInfo* u
   if (const aclError code = check_device(deviceId)) return code;
   bool busy = false;
   for (const auto& [_, stream] : runtime().streams) {
-    busy = busy || (stream->device == deviceId && !stream->queue.empty());
+    busy = busy || (stream->device == deviceId && !stream->queue.idle());
   }
   *utilizationInfo = {busy ? 100 : 0, busy ? 100 : 0, 0, -1, nullptr};
   return ACL_SUCCESS;
@@ -478,7 +478,7 @@ aclError aclrtDeviceTaskAbort(int32_t deviceId, uint32_t timeout) {
   if (const aclError code = check_device(deviceId)) return code;
   for (const auto& [_, stream] : runtime().streams) {
     if (stream->device != deviceId) continue;
-    if (!stream->queue.empty()) {
+    if (!stream->queue.idle()) {
       stream->error = ACL_ERROR_RT_DEVICE_TASK_ABORT;
       stream->error_text = "the device's tasks were aborted";
     }

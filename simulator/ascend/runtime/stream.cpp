@@ -104,7 +104,7 @@ aclError aclrtStreamAbort(aclrtStream handle) {
   const Lock lock(runtime().mutex);
   std::shared_ptr<Stream> stream;
   if (const aclError code = find_stream(handle, stream)) return code;
-  if (!stream->queue.empty()) {
+  if (!stream->queue.idle()) {
     stream->error = ACL_ERROR_RT_STREAM_ABORT;
     stream->error_text = "the stream was aborted";
   }
@@ -140,7 +140,7 @@ aclError aclrtStreamQuery(aclrtStream handle, aclrtStreamStatus* status) {
   std::shared_ptr<Stream> stream;
   if (const aclError code = find_stream(handle, stream)) return code;
   if (stream->capture) return fail_captured(*stream);
-  const bool idle = stream->queue.empty();
+  const bool idle = stream->queue.idle();
   if (idle) on_host_sync(stream->clock);
   *status = idle ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
   return ACL_SUCCESS;

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <atomic>
+
+#include "simulator/ascend/core/export.h"
+
+namespace sim {
+
+// Note [Quick path]. With the checks, the log, the faults and all delays off, nothing needs to know
+// about a launch but its stream: it then takes no lock that other streams take, allocates nothing
+// and makes no system call while the stream's worker is awake. Handles are trusted, as hardware
+// trusts them. Everything else goes through Work and the runtime's lock, in the same queue.
+//
+// Read without a lock: whoever changes a setting while other threads launch has no say about which
+// launch is the first to see it.
+struct Modes {
+  std::atomic<bool> quick{false};  // false until the settings are read
+  std::atomic<bool> compute{true};
+};
+SIM_API extern Modes modes;
+
+inline bool quick() { return modes.quick.load(std::memory_order_relaxed); }
+inline bool computes() { return modes.compute.load(std::memory_order_relaxed); }
+
+// After a change of settings, log or faults. Wants the lock.
+void refresh_modes();
+
+}  // namespace sim
