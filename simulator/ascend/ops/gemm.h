@@ -16,7 +16,34 @@ void gemm(int64_t m,
           float beta,
           float* c);
 
-// The product of two matrices of any layout.
-std::vector<float> multiply(const View& a, const View& b);
+void gemm(int64_t m,
+          int64_t n,
+          int64_t k,
+          double alpha,
+          const double* a,
+          const double* b,
+          double beta,
+          double* c);
+
+// The product of two matrices of any layout, computed in C: float, or double, which holds sums of
+// products of small integers exactly.
+template <class C = float>
+std::vector<C> multiply(const View& a, const View& b) {
+  const int64_t m = a.size(0);
+  const int64_t k = a.size(1);
+  const int64_t n = b.size(1);
+  std::vector<C> result(static_cast<size_t>(m * n));
+  gemm(m, n, k, C{1}, load_all<C>(a).data(), load_all<C>(b).data(), C{0}, result.data());
+  return result;
+}
+
+// x @ weight + bias; `bias` may be null.
+std::vector<float> multiply_rows(const View& x, const View& weight, const View* bias);
+
+// Shape of a product of matrices, the leading dims broadcast.
+Shape product_shape(Planner& p, const Shape& a, const Shape& b, const char* names);
+
+// Matrix number `index` of a view of shape [..., m, n], broadcast to `batch` first.
+View matrix(const View& view, const Shape& batch, int64_t index);
 
 }  // namespace sim

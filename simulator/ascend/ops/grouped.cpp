@@ -1,36 +1,10 @@
-// Products of groups of rows with a weight of their own, and with quantised weights.
+// Products of groups of rows with a weight of their own, and sums over groups.
 #include "simulator/ascend/ops/gemm.h"
-#include "simulator/ascend/ops/pointwise.h"
+#include "simulator/ascend/ops/groups.h"
 
 using namespace sim;
 
 namespace {
-
-using Values = std::vector<float>;
-
-// The rows that each weight takes, as ends of ranges.
-struct Groups {
-  bool given = false;
-  Operand tensor;               // on the device
-  std::vector<int64_t> values;  // or on the host
-  bool counts = false;          // sizes instead of ends
-
-  std::vector<int64_t> ends(const Launch& launch) const {
-    std::vector<int64_t> result = tensor ? load_all<int64_t>(get(launch, tensor)) : values;
-    for (size_t i = 1; counts && i < result.size(); ++i) result[i] += result[i - 1];
-    return result;
-  }
-};
-
-void multiply_rows(const View& x, const View& weight, const View* bias, const View& out) {
-  Values y = multiply(x, weight);
-  if (bias != nullptr) {
-    Values row(static_cast<size_t>(weight.size(1)));
-    load(*bias, 0, weight.size(1), row.data());
-    for (size_t i = 0; i < y.size(); ++i) y[i] += row[i % row.size()];
-  }
-  store_all(out, y);
-}
 
 // One product for each weight: x and out are one tensor cut by the groups, or one for each.
 void grouped(Planner& p,
@@ -82,12 +56,12 @@ void grouped(Planner& p,
         const View& all = get(launch, b.size() == 1 ? b[0] : b[i]);
         shift = all.rank() == 2 ? all.select(0, static_cast<int64_t>(i)) : all;
       }
-      multiply_rows(rows, own, b.empty() ? nullptr : &shift, target);
+      store_all(target, multiply_rows(rows, own, b.empty() ? nullptr : &shift));
     }
   });
 }
 
-void refuse(Planner& p, const aclTensorList* list, const char* name) {
+void refuse_list(Planner& p, const aclTensorList* list, const char* name) {
   const bool empty = list == nullptr || (object_id(list) != 0 && list->tensors.empty());
   p.check(empty, std::string(name) + " is not simulated");
 }
@@ -97,53 +71,38 @@ void check_group_type(Planner& p, int64_t type) {
           "groupType is " + std::to_string(type) + ", simulated are -1 and 0");
 }
 
-// y = x @ ((weight + offset) * scale) + bias, with int8 weights.
-aclnnStatus weight_quant(const char* op,
-                         const aclTensor* x,
-                         const aclTensor* weight,
-                         const aclTensor* scale,
-                         const aclTensor* offset,
-                         const aclTensor* quant_scale,
-                         const aclTensor* quant_offset,
-                         const aclTensor* bias,
-                         int64_t group,
-                         const aclTensor* y,
-                         uint64_t* workspace_size,
-                         aclOpExecutor** executor) {
+// The sum of the rows of each group; without a list the first dim counts groups.
+aclnnStatus grouped_bias_grad(const char* op,
+                              const aclTensor* grad,
+                              const aclTensor* index,
+                              int64_t index_type,
+                              const aclTensor* out,
+                              uint64_t* workspace_size,
+                              aclOpExecutor** executor) {
   return plan(op, workspace_size, executor, [&](Planner& p) {
-    const Operand in = p.input(x, "x", kF16 | kBF16);
-    const Operand w = p.input(weight, "weight", kI8);
-    const Operand s = p.input(scale, "antiquantScale", kF);
-    const Operand o = p.optional(offset, "antiquantOffsetOptional", kF);
-    p.check(quant_scale == nullptr, "quantScaleOptional is not simulated");
-    p.check(quant_offset == nullptr, "quantOffsetOptional is not simulated");
-    const Operand b = p.optional(bias, "biasOptional", kF);
-    const Operand out = p.output(y, "y", kF);
-    p.check_rank(in, 2, 2);
-    p.check_rank(w, 2, 2);
-    p.check(in.shape()[1] == w.shape()[0], "x and weight do not multiply");
-    const int64_t k = w.shape()[0];
-    const int64_t n = w.shape()[1];
-    p.check_shape(out, {in.shape()[0], n});
-    const int64_t rows = group > 0 ? (k + group - 1) / group : 1;
-    p.check(s.numel() == 1 || s.numel() == rows * n, "antiquantScale has a wrong size");
-    if (o) p.check(o.numel() == s.numel(), "antiquantOffsetOptional must be as antiquantScale");
-    if (b) p.check(b.numel() == n, "biasOptional must have one element for each column");
-    if (out.numel() == 0) return;
-    const uint64_t at = p.workspace(k * n * 4);
+    const Operand g = p.input(grad, "gradY", kF);
+    p.check(index_type == 0 || index_type == 1,
+            "groupIdxType is " + std::to_string(index_type) + ", expected is 0 or 1");
+    const Groups groups = groups_of(p, index, "groupIdxOptional", index_type == 1);
+    const Operand target = p.output(out, "out", kF);
+    p.check_rank(g, groups.given ? 2 : 3, groups.given ? 2 : 3);
+    const int64_t number = groups.given ? groups.tensor.numel() : g.shape()[0];
+    p.check_shape(target, {number, g.shape().back()});
+    if (target.numel() == 0) return;
     p.run([=](Launch& launch) {
-      const Values raw = load_all<float>(get(launch, w));
-      const Values scales = load_all<float>(get(launch, s));
-      const Values offsets = o ? load_all<float>(get(launch, o)) : Values(scales.size());
-      auto* const real = reinterpret_cast<float*>(launch.workspace(at));
-      for (int64_t i = 0; i < k * n; ++i) {
-        const int64_t row = group > 0 ? i / n / group : 0;
-        const auto which = static_cast<size_t>(scales.size() == 1 ? 0 : row * n + i % n);
-        real[i] = (raw[static_cast<size_t>(i)] + offsets[which]) * scales[which];
+      const Values grads = values(launch, g);
+      const size_t n = z(g.shape().back());
+      Values sums(z(target.numel()));
+      const auto add = [&](size_t group, int64_t first, int64_t end) {
+        for (size_t i = z(first) * n; i < z(end) * n; ++i) sums[group * n + i % n] += grads[i];
+      };
+      if (groups.given) {
+        for_groups(launch, groups, g.shape()[0], add);
+      } else {
+        const int64_t rows = g.shape()[1];
+        for (int64_t i = 0; i < number; ++i) add(z(i), i * rows, (i + 1) * rows);
       }
-      const View matrix = contiguous_view(real, ACL_FLOAT, {k, n});
-      const View* const shift = b ? &get(launch, b) : nullptr;
-      multiply_rows(get(launch, in), matrix, shift, get(launch, out));
+      put(launch, target, sums);
     });
   });
 }
@@ -164,10 +123,10 @@ SIM_SIGNATURE(GroupedMatmul,
               int64_t splitItem,
               const aclTensorList* y) {
   return plan("aclnnGroupedMatmul", workspaceSize, executor, [&](Planner& p) {
-    refuse(p, scaleOptional, "scaleOptional");
-    refuse(p, offsetOptional, "offsetOptional");
-    refuse(p, antiquantScaleOptional, "antiquantScaleOptional");
-    refuse(p, antiquantOffsetOptional, "antiquantOffsetOptional");
+    refuse_list(p, scaleOptional, "scaleOptional");
+    refuse_list(p, offsetOptional, "offsetOptional");
+    refuse_list(p, antiquantScaleOptional, "antiquantScaleOptional");
+    refuse_list(p, antiquantOffsetOptional, "antiquantOffsetOptional");
     Groups groups;
     if (groupListOptional != nullptr) {
       groups.given = true;
@@ -189,10 +148,10 @@ SIM_SIGNATURE(GroupedMatmulV2,
               int64_t groupType,
               const aclTensorList* y) {
   return plan("aclnnGroupedMatmulV2", workspaceSize, executor, [&](Planner& p) {
-    refuse(p, scaleOptional, "scaleOptional");
-    refuse(p, offsetOptional, "offsetOptional");
-    refuse(p, antiquantScaleOptional, "antiquantScaleOptional");
-    refuse(p, antiquantOffsetOptional, "antiquantOffsetOptional");
+    refuse_list(p, scaleOptional, "scaleOptional");
+    refuse_list(p, offsetOptional, "offsetOptional");
+    refuse_list(p, antiquantScaleOptional, "antiquantScaleOptional");
+    refuse_list(p, antiquantOffsetOptional, "antiquantOffsetOptional");
     check_group_type(p, groupType);
     Groups groups;
     if (groupListOptional != nullptr) {
@@ -215,10 +174,10 @@ SIM_SIGNATURE(GroupedMatmulV3,
               int64_t groupType,
               const aclTensorList* y) {
   return plan("aclnnGroupedMatmulV3", workspaceSize, executor, [&](Planner& p) {
-    refuse(p, scaleOptional, "scaleOptional");
-    refuse(p, offsetOptional, "offsetOptional");
-    refuse(p, antiquantScaleOptional, "antiquantScaleOptional");
-    refuse(p, antiquantOffsetOptional, "antiquantOffsetOptional");
+    refuse_list(p, scaleOptional, "scaleOptional");
+    refuse_list(p, offsetOptional, "offsetOptional");
+    refuse_list(p, antiquantScaleOptional, "antiquantScaleOptional");
+    refuse_list(p, antiquantOffsetOptional, "antiquantOffsetOptional");
     check_group_type(p, groupType);
     Groups groups;
     if (groupListOptional != nullptr) {
@@ -249,16 +208,16 @@ SIM_SIGNATURE(GroupedMatmulV4,
               aclTensorList* activationFeatureOutOptional,
               aclTensorList* dynQuantScaleOutOptional) {
   return plan("aclnnGroupedMatmulV4", workspaceSize, executor, [&](Planner& p) {
-    refuse(p, scaleOptional, "scaleOptional");
-    refuse(p, offsetOptional, "offsetOptional");
-    refuse(p, antiquantScaleOptional, "antiquantScaleOptional");
-    refuse(p, antiquantOffsetOptional, "antiquantOffsetOptional");
-    refuse(p, perTokenScaleOptional, "perTokenScaleOptional");
-    refuse(p, activationInputOptional, "activationInputOptional");
-    refuse(p, activationQuantScaleOptional, "activationQuantScaleOptional");
-    refuse(p, activationQuantOffsetOptional, "activationQuantOffsetOptional");
-    refuse(p, activationFeatureOutOptional, "activationFeatureOutOptional");
-    refuse(p, dynQuantScaleOutOptional, "dynQuantScaleOutOptional");
+    refuse_list(p, scaleOptional, "scaleOptional");
+    refuse_list(p, offsetOptional, "offsetOptional");
+    refuse_list(p, antiquantScaleOptional, "antiquantScaleOptional");
+    refuse_list(p, antiquantOffsetOptional, "antiquantOffsetOptional");
+    refuse_list(p, perTokenScaleOptional, "perTokenScaleOptional");
+    refuse_list(p, activationInputOptional, "activationInputOptional");
+    refuse_list(p, activationQuantScaleOptional, "activationQuantScaleOptional");
+    refuse_list(p, activationQuantOffsetOptional, "activationQuantOffsetOptional");
+    refuse_list(p, activationFeatureOutOptional, "activationFeatureOutOptional");
+    refuse_list(p, dynQuantScaleOutOptional, "dynQuantScaleOutOptional");
     check_group_type(p, groupType);
     p.check(groupListType == 0 || groupListType == 1,
             "groupListType is " + std::to_string(groupListType) + ", expected is 0 or 1");
@@ -272,33 +231,54 @@ SIM_SIGNATURE(GroupedMatmulV4,
     grouped(p, x, weight, biasOptional, groups, splitItem, out);
   });
 }
-SIM_SIGNATURE(WeightQuantBatchMatmulV2,
+
+SIM_SIGNATURE(GroupedMatmulAdd,
               const aclTensor* x,
               const aclTensor* weight,
-              const aclTensor* antiquantScale,
-              const aclTensor* antiquantOffsetOptional,
-              const aclTensor* quantScaleOptional,
-              const aclTensor* quantOffsetOptional,
-              const aclTensor* biasOptional,
-              int antiquantGroupSize,
-              const aclTensor* y) {
-  return weight_quant("aclnnWeightQuantBatchMatmulV2", x, weight, antiquantScale,
-                      antiquantOffsetOptional, quantScaleOptional, quantOffsetOptional,
-                      biasOptional, antiquantGroupSize, y, workspaceSize, executor);
+              const aclTensor* groupList,
+              aclTensor* yRef,
+              bool transposeX,
+              bool transposeWeight,
+              int64_t groupType) {
+  return plan("aclnnGroupedMatmulAdd", workspaceSize, executor, [&](Planner& p) {
+    const Operand in = p.input(x, "x", kF16 | kBF16);
+    const Operand w = p.input(weight, "weight", kF16 | kBF16);
+    const Groups groups = groups_of(p, groupList, "groupList", false);
+    const Operand y = p.inout(yRef, "yRef", kF32);
+    p.check(groups.given, "groupList is needed");
+    p.check(transposeX && !transposeWeight && groupType == 2,
+            "simulated is the sum over rows: transposeX, not transposeWeight, groupType 2");
+    p.check_rank(in, 2, 2);
+    p.check_rank(w, 2, 2);
+    p.check(in.shape()[0] == w.shape()[0], "x and weight must have the same number of rows");
+    const Shape one{in.shape()[1], w.shape()[1]};
+    check_count(p, y, groups.tensor.numel() * count(one));
+    if (y.numel() == 0) return;
+    p.run([=](Launch& launch) {
+      Values sums = values(launch, y);
+      for_groups(launch, groups, in.shape()[0], [&](size_t group, int64_t first, int64_t end) {
+        const View left = get(launch, in).slice(0, first, end - first).permute({1, 0});
+        const Values part = multiply(left, get(launch, w).slice(0, first, end - first));
+        for (size_t i = 0; i < part.size(); ++i) sums[group * part.size() + i] += part[i];
+      });
+      put(launch, y, sums);
+    });
+  });
 }
-SIM_SIGNATURE(WeightQuantBatchMatmulV3,
-              const aclTensor* x,
-              const aclTensor* weight,
-              const aclTensor* antiquantScale,
-              const aclTensor* antiquantOffsetOptional,
-              const aclTensor* quantScaleOptional,
-              const aclTensor* quantOffsetOptional,
-              const aclTensor* biasOptional,
-              int antiquantGroupSize,
-              int,
-              const aclTensor* y) {
-  return weight_quant("aclnnWeightQuantBatchMatmulV3", x, weight, antiquantScale,
-                      antiquantOffsetOptional, quantScaleOptional, quantOffsetOptional,
-                      biasOptional, antiquantGroupSize, y, workspaceSize, executor);
+
+SIM_SIGNATURE(GroupedBiasAddGrad,
+              const aclTensor* gradY,
+              const aclTensor* groupIdxOptional,
+              aclTensor* out) {
+  return grouped_bias_grad("aclnnGroupedBiasAddGrad", gradY, groupIdxOptional, 0, out,
+                           workspaceSize, executor);
+}
+SIM_SIGNATURE(GroupedBiasAddGradV2,
+              const aclTensor* gradY,
+              const aclTensor* groupIdxOptional,
+              int64_t groupIdxType,
+              aclTensor* out) {
+  return grouped_bias_grad("aclnnGroupedBiasAddGradV2", gradY, groupIdxOptional, groupIdxType, out,
+                           workspaceSize, executor);
 }
 }

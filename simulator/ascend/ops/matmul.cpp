@@ -12,32 +12,6 @@ void check_math(Planner& p, int8_t mode, const Operand& self) {
           "cubeMathType 0 does not take FLOAT on this SoC");
 }
 
-// Shape of a product of matrices, the leading dims broadcast.
-Shape product_shape(Planner& p, const Shape& a, const Shape& b, const char* names) {
-  const size_t m = a.size() - 2;
-  const size_t n = b.size() - 2;
-  p.check(a[m + 1] == b[n], std::string(names) + " have shapes " + shape_text(a) + " and " +
-                                shape_text(b) + ", which do not multiply");
-  Shape shape = p.broadcast(Shape(a.begin(), a.end() - 2), Shape(b.begin(), b.end() - 2), names);
-  shape.push_back(a[m]);
-  shape.push_back(b[n + 1]);
-  return shape;
-}
-
-// Matrix number `index` of a view of shape [..., m, n], broadcast to `batch` first.
-View matrix(const View& view, const Shape& batch, int64_t index) {
-  Shape shape = batch;
-  shape.insert(shape.end(), view.shape.end() - 2, view.shape.end());
-  const View all = view.expand(shape);
-  View one{view.data,
-           view.dtype,
-           {view.shape.end() - 2, view.shape.end()},
-           {view.strides.end() - 2, view.strides.end()}};
-  const View lead{nullptr, view.dtype, batch, {all.strides.begin(), all.strides.end() - 2}};
-  one.data += lead.offset_of(index);
-  return one;
-}
-
 // out = beta * self + alpha * a @ b, for all matrices; `self` may be left out.
 void run_product(Planner& p,
                  const Operand& a,

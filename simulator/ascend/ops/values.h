@@ -35,4 +35,10 @@ inline Operand wanted_output(
   return wanted ? p.output(tensor, name, types) : Operand{};
 }
 
+// An optional argument that is not simulated must be left out.
+inline void refuse(Planner& p, const aclTensor* tensor, const char* name) {
+  p.check(tensor == nullptr, std::string(name) + " is not simulated");
+  p.optional(nullptr, name, kAll);
+}
+
 }  // namespace sim

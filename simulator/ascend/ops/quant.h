@@ -1,0 +1,93 @@
+#pragma once
+
+#include <bit>
+
+#include "simulator/ascend/ops/values.h"
+
+namespace sim {
+
+// Numbers as int8, with a scale and an offset.
+
+inline constexpr Types kU64 = only(ACL_UINT64);
+
+// Note [Packed scales]: the matrix unit takes a scale and an offset in one 64-bit word: the upper
+// 19 bits of the float32 scale in the low half, bit 46 set, the offset as 9 bits from bit 37 on.
+inline constexpr int kOffsetShift = 37;
+inline constexpr uint64_t kOffsetMask = 0x1FF;
+inline constexpr uint64_t kPackedMark = uint64_t{1} << 46;
+
+inline uint64_t pack_scale(float scale) {
+  return (std::bit_cast<uint32_t>(scale) & 0xFFFFE000U) | kPackedMark;
+}
+inline uint64_t pack_offset(float offset) {
+  const auto whole = static_cast<int64_t>(std::clamp(offset, -256.0F, 255.0F));
+  return (static_cast<uint64_t>(whole) & kOffsetMask) << kOffsetShift;
+}
+inline float packed_scale(uint64_t word) {
+  return std::bit_cast<float>(static_cast<uint32_t>(word));
+}
+inline float packed_offset(uint64_t word) {
+  const auto bits = static_cast<int64_t>(word >> kOffsetShift & kOffsetMask);
+  return static_cast<float>(bits > 255 ? bits - 512 : bits);
+}
+
+inline bool is_packed(const Operand& scale) {
+  return scale && (scale.dtype() == ACL_UINT64 || scale.dtype() == ACL_INT64);
+}
+
+// Scales as floats or as packed words.
+inline Values scales(const Launch& launch, const Operand& operand) {
+  if (!is_packed(operand)) return values(launch, operand);
+  Values result;
+  for (const uint64_t word : load_all<uint64_t>(get(launch, operand))) {
+    result.push_back(packed_scale(word));
+  }
+  return result;
+}
+// The offsets inside packed scales; none of plain ones.
+inline Values packed_offsets(const Launch& launch, const Operand& operand) {
+  if (!is_packed(operand)) return {};
+  Values result;
+  for (const uint64_t word : load_all<uint64_t>(get(launch, operand))) {
+    result.push_back(packed_offset(word));
+  }
+  return result;
+}
+
+// Element i of values that are one for all, or repeat; `otherwise` where there are none.
+inline float repeated(const Values& values, size_t i, float otherwise) {
+  return values.empty() ? otherwise : values[i % values.size()];
+}
+
+inline float to_int8(float value) { return std::clamp(std::nearbyint(value), -128.0F, 127.0F); }
+
+// One line as int8 of its own scale, which it returns: its largest magnitude becomes 127.
+inline float quantize_line(const float* line, size_t n, float* result) {
+  float largest = 0;
+  for (size_t i = 0; i < n; ++i) largest = std::max(largest, std::abs(line[i]));
+  const float scale = largest / 127;
+  for (size_t i = 0; i < n; ++i) result[i] = scale == 0 ? 0 : to_int8(line[i] / scale);
+  return scale;
+}
+
+inline float silu(float x) { return x / (1 + std::exp(-x)); }
+
+// silu of one half of a line times the other half.
+inline Values swiglu(const float* line, size_t half, bool left) {
+  Values result(half);
+  for (size_t i = 0; i < half; ++i) {
+    result[i] = left ? silu(line[i]) * line[half + i] : line[i] * silu(line[half + i]);
+  }
+  return result;
+}
+
+inline void check_int8(Planner& p, int64_t dtype) {
+  p.check(dtype == ACL_INT8, "dstType is " + std::to_string(dtype) + ", simulated is 2 (INT8)");
+}
+
+// One element for all, or `n`.
+inline void check_one_or(Planner& p, const Operand& operand, int64_t n) {
+  if (operand && operand.numel() != 1) check_count(p, operand, n);
+}
+
+}  // namespace sim

@@ -1,0 +1,467 @@
+// Products of quantised matrices, and of plain ones with quantised weights.
+#include "simulator/ascend/ops/gemm.h"
+#include "simulator/ascend/ops/quant.h"
+
+using namespace sim;
+
+namespace {
+
+// As int8, by scales and offsets of the columns.
+void quantize(const Values& by, const Values& shift, Values* result) {
+  for (size_t i = 0; i < result->size(); ++i) {
+    (*result)[i] = to_int8((*result)[i] * repeated(by, i, 1) + repeated(shift, i, 0));
+  }
+}
+
+// Given apart, or inside packed scales.
+Values offsets_of(const Launch& launch, const Operand& scale, const Operand& offset) {
+  return offset ? values(launch, offset) : packed_offsets(launch, scale);
+}
+
+struct QuantProduct {
+  Operand x1;
+  Operand x2;
+  Operand bias;
+  Operand scale;   // of the columns
+  Operand offset;  // of an int8 result
+  Operand token;   // scale of the rows
+  Operand out;
+  bool transpose1 = false;
+  bool transpose2 = false;
+  float factor = 1;         // of all elements
+  bool bias_first = false;  // bias is added before scaling; an int32 one always is
+  int64_t nz_rows = 0;      // Note [Fractal layout]; 0: x2 is an ordinary matrix
+};
+
+Shape turned(Shape shape, bool transpose) {
+  if (transpose) std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
+  return shape;
+}
+View turned(const View& view, bool transpose) {
+  if (!transpose) return view;
+  View result = view;
+  std::swap(result.shape[result.shape.size() - 1], result.shape[result.shape.size() - 2]);
+  std::swap(result.strides[result.strides.size() - 1], result.strides[result.strides.size() - 2]);
+  return result;
+}
+
+// Note [Fractal layout]: in FRACTAL_NZ a matrix lies as blocks of 16 rows and 32 bytes, block
+// column after block column: [columns / 32, rows / 16, 16, 32] for int8.
+constexpr int64_t kBlockRows = 16;
+constexpr int64_t kBlockColumns = 32;
+
+// The plain matrix that such blocks hold.
+std::vector<char> unblocked(const View& view, int64_t padded_rows) {
+  const int64_t rows = view.size(0);
+  const int64_t columns = view.size(1);
+  std::vector<char> result(z(rows * columns));
+  for (int64_t i = 0; i < rows * columns; ++i) {
+    const int64_t column = i % columns;
+    const int64_t block = column / kBlockColumns * padded_rows * kBlockColumns;
+    result[z(i)] = view.data[block + i / columns * kBlockColumns + column % kBlockColumns];
+  }
+  return result;
+}
+
+// (x1 @ x2 + bias) * scale * token, or the bias after that; as int8 with an offset where out is
+// int8. Sums of int8 products are exact.
+void run_quant_product(Planner& p, const QuantProduct& q) {
+  p.check_rank(q.x1, 2, 6);
+  p.check_rank(q.x2, 2, 6);
+  const Shape left = turned(q.x1.shape(), q.transpose1);
+  const Shape right = turned(q.x2.shape(), q.transpose2);
+  const std::string names = p.name(q.x1) + " and " + p.name(q.x2);
+  const Shape full = product_shape(p, left, right, names.c_str());
+  p.check_shape(q.out, full);
+  const int64_t m = full[full.size() - 2];
+  const int64_t n = full.back();
+  check_count(p, q.bias, n);
+  check_one_or(p, q.scale, n);
+  check_one_or(p, q.offset, n);
+  check_one_or(p, q.token, m);
+  p.check(!q.offset || q.out.dtype() == ACL_INT8, "an offset is for an INT8 out only");
+  if (q.out.numel() == 0) return;
+  p.run([=](Launch& launch) {
+    const Values by = scales(launch, q.scale);
+    const Values rows = values(launch, q.token);
+    const auto bias = q.bias ? load_all<double>(get(launch, q.bias)) : std::vector<double>{};
+    const bool before = q.bias && (q.bias_first || q.bias.dtype() == ACL_INT32);
+    View second = get(launch, q.x2);
+    std::vector<char> plain;
+    if (q.nz_rows > 0) {
+      plain = unblocked(second, q.nz_rows);
+      second = contiguous_view(plain.data(), ACL_INT8, second.shape);
+    }
+    const View a = turned(get(launch, q.x1), q.transpose1);
+    const View b = turned(second, q.transpose2);
+    const Shape batch(full.begin(), full.end() - 2);
+    std::vector<double> sums;
+    for (int64_t i = 0; i < count(batch); ++i) {
+      const auto part = multiply<double>(matrix(a, batch, i), matrix(b, batch, i));
+      sums.insert(sums.end(), part.begin(), part.end());
+    }
+    for (size_t i = 0; before && i < sums.size(); ++i) sums[i] += bias[i % z(n)];
+    if (q.out.dtype() == ACL_INT32) return store_all(get(launch, q.out), sums);
+    Values result(sums.size());
+    for (size_t i = 0; i < sums.size(); ++i) {
+      const size_t column = i % z(n);
+      result[i] = static_cast<float>(sums[i]) * repeated(by, column, 1) * q.factor;
+      result[i] *= repeated(rows, i / z(n) % z(m), 1);
+      if (q.bias && !before) result[i] += static_cast<float>(bias[column]);
+    }
+    if (q.out.dtype() == ACL_INT8) quantize({}, offsets_of(launch, q.scale, q.offset), &result);
+    put(launch, q.out, result);
+  });
+}
+
+// y = x @ ((weight + offset) * scale) + bias, with int8 weights.
+aclnnStatus weight_quant(const char* op,
+                         const aclTensor* x,
+                         const aclTensor* weight,
+                         const aclTensor* scale,
+                         const aclTensor* offset,
+                         const aclTensor* quant_scale,
+                         const aclTensor* quant_offset,
+                         const aclTensor* bias,
+                         int64_t group,
+                         const aclTensor* y,
+                         uint64_t* workspace_size,
+                         aclOpExecutor** executor) {
+  return plan(op, workspace_size, executor, [&](Planner& p) {
+    const Operand in = p.input(x, "x", kF16 | kBF16);
+    const Operand w = p.input(weight, "weight", kI8);
+    const Operand s = p.input(scale, "antiquantScale", kF);
+    const Operand o = p.optional(offset, "antiquantOffsetOptional", kF);
+    const Operand qs = p.optional(quant_scale, "quantScaleOptional", kF32 | kU64);
+    const Operand qo = p.optional(quant_offset, "quantOffsetOptional", kF32);
+    const Operand b = p.optional(bias, "biasOptional", kF);
+    const Operand out = p.output(y, "y", kF16 | kBF16 | kI8);
+    p.check_rank(in, 2, 2);
+    p.check_rank(w, 2, 2);
+    p.check(in.shape()[1] == w.shape()[0], "x and weight do not multiply");
+    const int64_t k = w.shape()[0];
+    const int64_t n = w.shape()[1];
+    p.check_shape(out, {in.shape()[0], n});
+    const int64_t rows = group > 0 ? (k + group - 1) / group : 1;
+    p.check(s.numel() == 1 || s.numel() == rows * n, "antiquantScale has a wrong size");
+    if (o) p.check(o.numel() == s.numel(), "antiquantOffsetOptional must be as antiquantScale");
+    if (b) p.check(b.numel() == n, "biasOptional must have one element for each column");
+    p.check((out.dtype() == ACL_INT8) == static_cast<bool>(qs),
+            "y must be INT8 exactly when quantScaleOptional is given");
+    check_one_or(p, qs, n);
+    check_one_or(p, qo, n);
+    if (out.numel() == 0) return;
+    const uint64_t at = p.workspace(k * n * 4);
+    p.run([=](Launch& launch) {
+      const Values raw = values(launch, w);
+      const Values by = values(launch, s);
+      const Values offsets = o ? values(launch, o) : Values(by.size());
+      auto* const real = reinterpret_cast<float*>(launch.workspace(at));
+      for (int64_t i = 0; i < k * n; ++i) {
+        const int64_t row = group > 0 ? i / n / group : 0;
+        const auto which = static_cast<size_t>(by.size() == 1 ? 0 : row * n + i % n);
+        real[i] = (raw[static_cast<size_t>(i)] + offsets[which]) * by[which];
+      }
+      const View matrix = contiguous_view(real, ACL_FLOAT, {k, n});
+      const View* const shift = b ? &get(launch, b) : nullptr;
+      Values result = multiply_rows(get(launch, in), matrix, shift);
+      if (qs) quantize(scales(launch, qs), offsets_of(launch, qs, qo), &result);
+      put(launch, out, result);
+    });
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+SIM_SIGNATURE(QuantMatmul,
+              const aclTensor* x1,
+              const aclTensor* x2,
+              const aclTensor* bias,
+              float deqScale,
+              aclTensor* out) {
+  return plan("aclnnQuantMatmul", workspaceSize, executor, [&](Planner& p) {
+    QuantProduct q;
+    q.x1 = p.input(x1, "x1", kI8);
+    q.x2 = p.input(x2, "x2", kI8);
+    q.bias = p.optional(bias, "bias", kI32);
+    q.factor = deqScale;
+    q.out = p.output(out, "out", kF16);
+    run_quant_product(p, q);
+  });
+}
+SIM_SIGNATURE(QuantMatmulV2,
+              const aclTensor* x1,
+              const aclTensor* x2,
+              const aclTensor* bias,
+              const aclTensor* deqScale,
+              bool adjX1,
+              bool adjX2,
+              aclTensor* out) {
+  return plan("aclnnQuantMatmulV2", workspaceSize, executor, [&](Planner& p) {
+    QuantProduct q;
+    q.x1 = p.input(x1, "x1", kI8);
+    q.x2 = p.input(x2, "x2", kI8);
+    q.bias = p.optional(bias, "bias", kI32);
+    q.scale = p.input(deqScale, "deqScale", kU64);
+    q.transpose1 = adjX1;
+    q.transpose2 = adjX2;
+    q.out = p.output(out, "out", kF16);
+    run_quant_product(p, q);
+  });
+}
+SIM_SIGNATURE(QuantMatmulV3,
+              const aclTensor* x1,
+              const aclTensor* x2,
+              const aclTensor* scale,
+              const aclTensor* offset,
+              const aclTensor* bias,
+              bool transposeX1,
+              bool transposeX2,
+              const aclTensor* out) {
+  return plan("aclnnQuantMatmulV3", workspaceSize, executor, [&](Planner& p) {
+    QuantProduct q;
+    q.x1 = p.input(x1, "x1", kI8);
+    q.x2 = p.input(x2, "x2", kI8);
+    q.scale = p.input(scale, "scale", kU64 | kI64 | kF32 | kBF16);
+    q.offset = p.optional(offset, "offset", kF32);
+    q.bias = p.optional(bias, "bias", kI32 | kBF16);
+    q.transpose1 = transposeX1;
+    q.transpose2 = transposeX2;
+    q.out = p.output(out, "out", kF16 | kBF16 | kI8 | kI32);
+    run_quant_product(p, q);
+  });
+}
+SIM_SIGNATURE(QuantMatmulV4,
+              const aclTensor* x1,
+              const aclTensor* x2,
+              const aclTensor* scale,
+              const aclTensor* offset,
+              const aclTensor* pertokenScaleOptional,
+              const aclTensor* bias,
+              bool transposeX1,
+              bool transposeX2,
+              const aclTensor* out) {
+  return plan("aclnnQuantMatmulV4", workspaceSize, executor, [&](Planner& p) {
+    QuantProduct q;
+    q.x1 = p.input(x1, "x1", kI8);
+    q.x2 = p.input(x2, "x2", kI8);
+    q.scale = p.input(scale, "scale", kU64 | kI64 | kF32 | kBF16);
+    q.offset = p.optional(offset, "offset", kF32);
+    q.token = p.optional(pertokenScaleOptional, "pertokenScaleOptional", kF32);
+    q.bias = p.optional(bias, "bias", kI32 | kF);
+    q.transpose1 = transposeX1;
+    q.transpose2 = transposeX2;
+    q.out = p.output(out, "out", kF16 | kBF16 | kI8 | kI32);
+    run_quant_product(p, q);
+  });
+}
+SIM_SIGNATURE(QuantMatmulWeightNz,
+              const aclTensor* x1,
+              const aclTensor* x2,
+              const aclTensor* x1Scale,
+              const aclTensor* x2Scale,
+              const aclTensor* yScale,
+              const aclTensor* x1Offset,
+              const aclTensor* x2Offset,
+              const aclTensor* yOffset,
+              const aclTensor* bias,
+              bool transposeX1,
+              bool transposeX2,
+              int64_t groupSize,
+              aclTensor* out) {
+  return plan("aclnnQuantMatmulWeightNz", workspaceSize, executor, [&](Planner& p) {
+    QuantProduct q;
+    q.x1 = p.input(x1, "x1", kI8);
+    q.x2 = p.strided_input(x2, "x2", kI8);
+    q.token = p.optional(x1Scale, "x1Scale", kF32);
+    q.scale = p.input(x2Scale, "x2Scale", kU64 | kI64 | kF32 | kBF16);
+    refuse(p, yScale, "yScale");
+    refuse(p, x1Offset, "x1Offset");
+    refuse(p, x2Offset, "x2Offset");
+    p.check(groupSize == 0, "groupSize is " + std::to_string(groupSize) + ", simulated is 0");
+    q.offset = p.optional(yOffset, "yOffset", kF32);
+    q.bias = p.optional(bias, "bias", kI32 | kF);
+    q.transpose1 = transposeX1;
+    q.transpose2 = transposeX2;
+    q.out = p.output(out, "out", kF16 | kBF16 | kI8 | kI32);
+    p.check(x2->format == ACL_FORMAT_FRACTAL_NZ, "x2 must have the format FRACTAL_NZ");
+    p.check_rank(q.x2, 2, 2);
+    const Shape& shape = q.x2.shape();
+    const Shape blocks{(shape[1] + kBlockColumns - 1) / kBlockColumns,
+                       (shape[0] + kBlockRows - 1) / kBlockRows, kBlockRows, kBlockColumns};
+    p.check(x2->storage_shape == blocks, "x2 has the storage shape " +
+                                             shape_text(x2->storage_shape) + ", expected is " +
+                                             shape_text(blocks));
+    q.nz_rows = blocks[1] * kBlockRows;
+    run_quant_product(p, q);
+  });
+}
+SIM_SIGNATURE(BatchMatmulQuant,
+              const aclTensor* x1,
+              const aclTensor* x2,
+              const aclTensor* quantParam,
+              const aclTensor* bias,
+              bool transposeX1,
+              bool transposeX2,
+              aclTensor* out) {
+  return plan("aclnnBatchMatmulQuant", workspaceSize, executor, [&](Planner& p) {
+    QuantProduct q;
+    q.x1 = p.input(x1, "x1", kF16);
+    q.x2 = p.input(x2, "x2", kF16);
+    q.scale = p.input(quantParam, "quantParam", kU64);
+    q.bias = p.optional(bias, "bias", kF16);
+    q.bias_first = true;
+    q.transpose1 = transposeX1;
+    q.transpose2 = transposeX2;
+    q.out = p.output(out, "out", kI8);
+    run_quant_product(p, q);
+  });
+}
+SIM_SIGNATURE(QuantMatmulDequant,
+              const aclTensor* x,
+              const aclTensor* weight,
+              const aclTensor* weightScale,
+              const aclTensor* biasOptional,
+              const aclTensor* xScaleOptional,
+              const aclTensor* xOffsetOptional,
+              const aclTensor* smoothScaleOptional,
+              char* xQuantMode,
+              bool transposeWeight,
+              const aclTensor* out) {
+  return plan("aclnnQuantMatmulDequant", workspaceSize, executor, [&](Planner& p) {
+    const Operand in = p.input(x, "x", kF16);
+    const Operand w = p.input(weight, "weight", kI8);
+    const Operand by = p.input(weightScale, "weightScale", kF32 | kI64);
+    const Operand b = p.optional(biasOptional, "biasOptional", kI32);
+    const Operand xs = p.optional(xScaleOptional, "xScaleOptional", kF32 | kF16);
+    refuse(p, xOffsetOptional, "xOffsetOptional");
+    const Operand smooth = p.optional(smoothScaleOptional, "smoothScaleOptional", kF16);
+    const std::string mode = p.text(xQuantMode, "xQuantMode");
+    const Operand target = p.output(out, "out", kF16);
+    p.check(mode == "pertoken" || mode == "pertensor",
+            "xQuantMode is " + mode + ", expected is pertoken or pertensor");
+    p.check_rank(in, 2, 2);
+    p.check_rank(w, 2, 2);
+    const Shape full =
+        product_shape(p, in.shape(), turned(w.shape(), transposeWeight), "x and weight");
+    p.check_shape(target, full);
+    check_one_or(p, by, full[1]);
+    check_count(p, b, full[1]);
+    check_count(p, xs, mode == "pertoken" ? full[0] : 1);
+    check_count(p, smooth, in.shape()[1]);
+    p.check(xs || mode == "pertoken", "xScaleOptional is needed when xQuantMode is pertensor");
+    if (target.numel() == 0) return;
+    p.run([=](Launch& launch) {
+      Values rows = values(launch, in);
+      const Values factors = values(launch, smooth);
+      Values row_scales = values(launch, xs);
+      const size_t k = z(in.shape()[1]);
+      for (size_t i = 0; i < rows.size(); ++i) rows[i] *= repeated(factors, i, 1);
+      for (size_t row = 0; row < z(full[0]); ++row) {
+        float* const line = rows.data() + row * k;
+        if (!xs) {
+          row_scales.push_back(quantize_line(line, k, line));
+          continue;
+        }
+        for (size_t i = 0; i < k; ++i) line[i] = to_int8(line[i] / repeated(row_scales, row, 1));
+      }
+      const auto sums = multiply<double>(contiguous_view(rows.data(), ACL_FLOAT, in.shape()),
+                                         turned(get(launch, w), transposeWeight));
+      const Values columns = scales(launch, by);
+      const Values shift = values(launch, b);
+      Values result(sums.size());
+      for (size_t i = 0; i < sums.size(); ++i) {
+        const size_t column = i % z(full[1]);
+        const double sum = sums[i] + repeated(shift, column, 0);
+        result[i] = static_cast<float>(sum) * repeated(columns, column, 1) *
+                    repeated(row_scales, i / z(full[1]), 1);
+      }
+      put(launch, target, result);
+    });
+  });
+}
+
+SIM_SIGNATURE(WeightQuantBatchMatmul,
+              const aclTensor* x1,
+              const aclTensor* x2,
+              const aclTensor* diagonalMatrix,
+              const aclTensor* deqOffset,
+              const aclTensor* deqScale,
+              const aclTensor* addOffset,
+              const aclTensor* mulScale,
+              const aclTensor* bias,
+              bool transposeX1,
+              bool transposeX2,
+              float antiquantScale,
+              float antiquantOffset,
+              aclTensor* out) {
+  return plan("aclnnWeightQuantBatchMatmul", workspaceSize, executor, [&](Planner& p) {
+    const Operand a = p.input(x1, "x1", kF16);
+    const Operand w = p.input(x2, "x2", kI8);
+    p.optional(diagonalMatrix, "diagonalMatrix", kI8);  // the identity, for the device's own use
+    const Operand first_offset = p.optional(deqOffset, "deqOffset", kI32);
+    const Operand first_scale = p.optional(deqScale, "deqScale", kU64);
+    const Operand offset = p.optional(addOffset, "addOffset", kF16);
+    const Operand scale = p.optional(mulScale, "mulScale", kF16);
+    const Operand b = p.optional(bias, "bias", kF);
+    const Operand target = p.output(out, "out", kF16);
+    p.check_rank(a, 2, 2);
+    p.check_rank(w, 2, 2);
+    const Shape right = turned(w.shape(), transposeX2);
+    const Shape full = product_shape(p, turned(a.shape(), transposeX1), right, "x1 and x2");
+    p.check_shape(target, full);
+    for (const Operand& each : {first_offset, first_scale, offset, scale}) {
+      check_one_or(p, each, full[1]);
+    }
+    check_count(p, b, full[1]);
+    if (target.numel() == 0) return;
+    p.run([=](Launch& launch) {
+      Values real = load_all<float>(turned(get(launch, w), transposeX2));
+      const auto apply = [&](const Values& shift, const Values& by) {
+        for (size_t i = 0; i < real.size(); ++i) {
+          const size_t column = i % z(full[1]);
+          real[i] = (real[i] + repeated(shift, column, 0)) * repeated(by, column, 1);
+        }
+      };
+      apply(values(launch, first_offset), scales(launch, first_scale));
+      apply(values(launch, offset), values(launch, scale));
+      apply({antiquantOffset}, {antiquantScale});
+      const View* const shift = b ? &get(launch, b) : nullptr;
+      put(launch, target,
+          multiply_rows(turned(get(launch, a), transposeX1),
+                        contiguous_view(real.data(), ACL_FLOAT, right), shift));
+    });
+  });
+}
+SIM_SIGNATURE(WeightQuantBatchMatmulV2,
+              const aclTensor* x,
+              const aclTensor* weight,
+              const aclTensor* antiquantScale,
+              const aclTensor* antiquantOffsetOptional,
+              const aclTensor* quantScaleOptional,
+              const aclTensor* quantOffsetOptional,
+              const aclTensor* biasOptional,
+              int antiquantGroupSize,
+              const aclTensor* y) {
+  return weight_quant("aclnnWeightQuantBatchMatmulV2", x, weight, antiquantScale,
+                      antiquantOffsetOptional, quantScaleOptional, quantOffsetOptional,
+                      biasOptional, antiquantGroupSize, y, workspaceSize, executor);
+}
+SIM_SIGNATURE(WeightQuantBatchMatmulV3,
+              const aclTensor* x,
+              const aclTensor* weight,
+              const aclTensor* antiquantScale,
+              const aclTensor* antiquantOffsetOptional,
+              const aclTensor* quantScaleOptional,
+              const aclTensor* quantOffsetOptional,
+              const aclTensor* biasOptional,
+              int antiquantGroupSize,
+              int,
+              const aclTensor* y) {
+  return weight_quant("aclnnWeightQuantBatchMatmulV3", x, weight, antiquantScale,
+                      antiquantOffsetOptional, quantScaleOptional, quantOffsetOptional,
+                      biasOptional, antiquantGroupSize, y, workspaceSize, executor);
+}
+}
