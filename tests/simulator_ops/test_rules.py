@@ -276,13 +276,17 @@ BAD = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", BAD)
-def test_bad_arguments(npu, name):
-    op, given, code, word = BAD[name]
+def refused(npu, op, given, code, word):
+    """Phase one gives `code` and a text with the op and `word`."""
     arguments = Arguments(npu, given, "contiguous")
     with fails(code, op, word):
         acl.phase_one(op, arguments.handles)
     arguments.close()
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_arguments(npu, name):
+    refused(npu, *BAD[name])
 
 
 def test_null_results_of_the_first_phase(npu):
