@@ -52,6 +52,54 @@ def backward(op, f, more=(), low=-3.0, high=3.0):
     return cases
 
 
+def broadcast(op, f, back):
+    """A row of targets for every row."""
+
+    def cases():
+        x, y, grad = random((3, 4), "f32", 1), random((4,), "f32", 2), random((3, 4), "f32", 3)
+        made = []
+        for reduction in (0, 1, 2):
+            value = reduced(f(x.astype(np.float64), y), reduction)
+            made.append(Case(op, [In(x, "f32"), In(y, "f32"), reduction, Out(value, "f32")]))
+        slopes = gradient(lambda z: f(z, y), x, grad)
+        tensors = [In(grad, "f32"), In(x, "f32"), In(y, "f32")]
+        made.append(Case(back, [*tensors, 0, Out(slopes, "f32", LOOSE["f32"])]))
+        empty = np.zeros((0, 4))
+        arguments = [In(empty, "f32"), In(empty, "f32"), 0, Out(empty, "f32")]
+        made.append(Case(op, arguments, "empty"))
+        return made
+
+    return cases
+
+
+def weighted_bce():
+    """Weights for elements, and for the positive class of logits."""
+    made = []
+    for dtype in FLOATS:
+        for reduction in (0, 1, 2):
+            x, y = random((3, 4), dtype, 1), random((3, 4), dtype, 2, 0.1, 0.9)
+            weight, positive = random((4,), dtype, 3, 0.5, 2), random((4,), dtype, 4, 0.5, 2)
+            grad = random((3, 4) if reduction == 0 else (), dtype, 5)
+            wide_x, wide_y = x.astype(np.float64), y.astype(np.float64)
+
+            def total(x, y, weight=weight, positive=positive, reduction=reduction):
+                log_sigmoid, rest = -np.log1p(np.exp(-x)), -np.log1p(np.exp(x))
+                return reduced(-weight * (positive * y * log_sigmoid + (1 - y) * rest), reduction)
+
+            name = f"{dtype} {reduction}"
+            more = [In(weight, dtype), In(positive, dtype), reduction]
+            pair = [In(x, dtype), In(y, dtype)]
+            value = Out(total(wide_x, wide_y), dtype, LOOSE[dtype])
+            op = "aclnnBinaryCrossEntropyWithLogits"
+            made.append(Case(op, [*pair, *more, value], name))
+            of_x = gradient(lambda z, y=wide_y, f=total: f(z, y), x, grad)
+            of_y = gradient(lambda z, x=wide_x, f=total: f(x, z), y, grad)
+            for ending, slopes in [("Backward", of_x), ("TargetBackward", of_y)]:
+                out = Out(slopes, dtype, LOOSE[dtype])
+                made.append(Case(op + ending, [In(grad, dtype), *pair, *more, out], name))
+    return made
+
+
 def mse(x, y):
     return (x - y) ** 2
 
@@ -75,51 +123,6 @@ def bce(x, y):
 
 def bce_logits(x, y):
     return (1 - y) * x + np.log1p(np.exp(-x))
-
-
-def nll(op, shape):
-    def cases():
-        made = []
-        for dtype in FLOATS:
-            for reduction in (0, 1, 2):
-                x, weight = random(shape, dtype, 1), random((4,), dtype, 2, 0.5, 2)
-                classes = shape[:1] + shape[2:]
-                y = np.random.default_rng(0).integers(0, 4, classes)
-                y.reshape(-1)[0] = -100
-                safe = np.where(y < 0, 0, y)
-                own = np.where(y < 0, 0, weight[safe])
-                each = -own * np.take_along_axis(x, np.expand_dims(safe, 1), 1).squeeze(1)
-                total = own.sum()
-                value = [each, each.sum() / total, each.sum()][reduction]
-                outputs = [Out(value, dtype, LOOSE[dtype]), Out(total, dtype, LOOSE[dtype])]
-                tensors = [In(x, dtype), In(y, "i64"), In(weight, dtype)]
-                made.append(Case(op, [*tensors, reduction, -100, *outputs], f"{dtype} {reduction}"))
-        return made
-
-    return cases
-
-
-def nll_backward(op, shape):
-    def cases():
-        made = []
-        for reduction in (0, 1, 2):
-            x, weight = random(shape, "f32", 1), random((4,), "f32", 2, 0.5, 2)
-            y = np.random.default_rng(0).integers(0, 4, shape[:1] + shape[2:])
-            own = weight[y]
-            grad = random(y.shape if reduction == 0 else (), "f32", 3)
-            total = own.sum()
-
-            def value(x, y=y, own=own, total=total, reduction=reduction):
-                each = -own * np.take_along_axis(x, np.expand_dims(y, 1), 1).squeeze(1)
-                return [each, each.sum() / total, each.sum()][reduction]
-
-            out = Out(gradient(value, x, grad), "f32", LOOSE["f32"])
-            tensors = [In(grad, "f32"), In(x, "f32"), In(y, "i64"), In(weight, "f32")]
-            arguments = [*tensors, reduction, -100, In(total, "f32"), out]
-            made.append(Case(op, arguments, f"{reduction}"))
-        return made
-
-    return cases
 
 
 def soft_margin(x, y):
@@ -147,10 +150,9 @@ OPS = {
     "aclnnBinaryCrossEntropyWithLogitsBackward": backward(
         "aclnnBinaryCrossEntropyWithLogitsBackward", bce_logits, [None, None], **UNIT
     ),
+    "aclnnMseLoss broadcast": broadcast("aclnnMseLoss", mse, "aclnnMseLossBackward"),
+    "aclnnL1Loss broadcast": broadcast("aclnnL1Loss", l1, "aclnnL1LossBackward"),
+    "aclnnBinaryCrossEntropyWithLogits weights": weighted_bce,
     "aclnnSoftMarginLoss": loss("aclnnSoftMarginLoss", soft_margin),
     "aclnnSoftMarginLossBackward": backward("aclnnSoftMarginLossBackward", soft_margin),
-    "aclnnNLLLoss": nll("aclnnNLLLoss", (5, 4)),
-    "aclnnNLLLossBackward": nll_backward("aclnnNLLLossBackward", (5, 4)),
-    "aclnnNLLLoss2d": nll("aclnnNLLLoss2d", (2, 4, 3, 2)),
-    "aclnnNLLLoss2dBackward": nll_backward("aclnnNLLLoss2dBackward", (2, 4, 3, 2)),
 }
