@@ -217,6 +217,10 @@ def test_empty_tensors_need_nothing(npu):
 
 A, B = In(zeros(), "f32"), In(zeros(), "f32")
 ONE, OUT = Scalar(1, "f32"), Out(zeros(), "f32")
+HEADS = [In(zeros((1, 2, 3, 4)), "f32")] * 3
+NO_MASKS = [None] * 4
+ATTENTION = [1.0, 1.0, 9, 9, 2]
+ROWS = Out(zeros((1, 2, 3, 8)), "f32")
 BAD = {
     "no self": ("aclnnAdd", [None, B, ONE, OUT], NULL_POINTER, "self"),
     "no other": ("aclnnAdd", [A, None, ONE, OUT], NULL_POINTER, "other"),
@@ -269,6 +273,53 @@ BAD = {
         [A, In(zeros(3), "i64"), In(zeros(2), "i64"), False, 3, False, None, False, -1, OUT,
          Out(zeros(3), "i64"), Out(zeros(2), "i64"), Out(zeros(2), "i64")],
         INVALID, "mode is 3",
+    ),
+    "layout": (
+        "aclnnFlashAttentionScore",
+        [*HEADS, *NO_MASKS, None, *ATTENTION, "SBN", 0, 0, ROWS, ROWS, None, HEADS[0]],
+        INVALID, "inputLayout is SBN",
+    ),
+    "heads": (
+        "aclnnFlashAttentionScore",
+        [*HEADS[:2], In(zeros((1, 2, 5, 4)), "f32"), *NO_MASKS, None, *ATTENTION, "BNSD", 0, 0,
+         ROWS, ROWS, None, HEADS[0]],
+        INVALID, "do not fit",
+    ),
+    "compressed mask": (
+        "aclnnFlashAttentionScore",
+        [*HEADS, *NO_MASKS[:3], In(zeros((3, 3)), "bool"), None, *ATTENTION, "BNSD", 0, 2, ROWS,
+         ROWS, None, HEADS[0]],
+        INVALID, "attenMaskOptional has shape",
+    ),
+    "packed ends": (
+        "aclnnFlashAttentionVarLenScore",
+        [*[In(zeros((4, 2, 4)), "f32")] * 3, *NO_MASKS, None, Ints([3, 2]), Ints([2, 4]),
+         *ATTENTION, "TND", 0, 0, ROWS, ROWS, None, HEADS[0]],
+        INVALID, "actualSeqQLenOptional must rise",
+    ),
+    "quantised": (
+        "aclnnIncreFlashAttentionV2",
+        [In(zeros((1, 2, 1, 4)), "f16"), *[List([In(zeros((1, 2, 3, 4)), "f16")])] * 2, None, None,
+         None, A, None, None, None, None, 2, 1.0, "BNSD", 2, Out(zeros((1, 2, 1, 4)), "f16")],
+        INVALID, "dequantScale1 is not simulated",
+    ),
+    "one position": (
+        "aclnnIncreFlashAttention",
+        [In(zeros((1, 2, 3, 4)), "f16"), *[List([In(zeros((1, 2, 3, 4)), "f16")])] * 2, None, None,
+         None, 2, 1.0, "BNSD", 2, Out(zeros((1, 2, 3, 4)), "f16")],
+        INVALID, "query must have one position",
+    ),
+    "reduction's name": (
+        "aclnnCrossEntropyLoss",
+        [A, In(zeros(2), "i64"), None, "most", -100, 0.0, 0.0, False, Out(zeros(()), "f32"), OUT,
+         None, None],
+        INVALID, "reductionOptional is most",
+    ),
+    "blank": (
+        "aclnnCtcLoss",
+        [In(zeros((4, 1, 3)), "f32"), In(zeros((1, 2)), "i64"), Ints([4]), Ints([2]), 3, False,
+         Out(zeros(1), "f32"), Out(zeros((1, 4, 5)), "f32")],
+        INVALID, "blank",
     ),
     "in place": (
         "aclnnInplaceAdd", [Ref(zeros((1, 3)), "f32", zeros((1, 3))), A, ONE], INVALID, "selfRef",
