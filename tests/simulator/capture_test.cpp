@@ -100,6 +100,34 @@ TEST_F(Capture, OtherStreamsJoinByEvents) {
   OK(aclrtDestroyEvent(back));
 }
 
+TEST_F(Capture, ExternalEventsAreRecordedAndWaitedForByReplays) {
+  aclrtEvent before = nullptr;
+  aclrtEvent after = nullptr;
+  OK(aclrtCreateEventWithFlag(&before, ACL_EVENT_SYNC | ACL_EVENT_EXTERNAL));
+  OK(aclrtCreateEventExWithFlag(&after, ACL_EVENT_SYNC | ACL_EVENT_EXTERNAL));
+  OK(aclmdlRICaptureBegin(stream, kGlobal));
+  OK(aclrtStreamWaitEvent(stream, before));
+  OK(aclrtMemsetAsync(memory, 64, 3, 64, stream));
+  OK(aclrtRecordEvent(after, stream));
+  OK(end());
+  aclrtEventRecordedStatus state = ACL_EVENT_RECORDED_STATUS_NOT_READY;
+  OK(aclrtQueryEventStatus(after, &state));
+  EXPECT_EQ(state, ACL_EVENT_RECORDED_STATUS_COMPLETE) << "never recorded yet";
+
+  OK(aclmdlRIExecuteAsync(model, stream));
+  EXPECT_EQ(aclrtSynchronizeStreamWithTimeout(stream, 20), ACL_ERROR_RT_STREAM_SYNC_TIMEOUT);
+  OK(aclrtQueryEventStatus(after, &state));
+  EXPECT_EQ(state, ACL_EVENT_RECORDED_STATUS_NOT_READY) << "the replay waits";
+  EXPECT_EQ(memory[0], 0);
+  OK(aclrtRecordEvent(before, other));
+  OK(aclrtSynchronizeEvent(after));
+  EXPECT_EQ(memory[0], 3);
+  OK(aclrtSynchronizeStream(stream));
+  OK(aclmdlRIDestroy(model));
+  OK(aclrtDestroyEvent(before));
+  OK(aclrtDestroyEvent(after));
+}
+
 TEST_F(Capture, CertainCallsSpoilIt) {
   OK(aclmdlRICaptureBegin(stream, kGlobal));
   EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_ERROR_RT_STREAM_CAPTURED);

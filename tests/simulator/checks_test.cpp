@@ -227,6 +227,45 @@ TEST_F(Checks, RacesOfTwoStreams) {
   OK(aclrtFree(memory));
 }
 
+// Runs on a thread of its own, to its end.
+template <class F>
+static void on_thread(F f) {
+  std::thread([&] {
+    ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+    f();
+    ASSERT_EQ(aclrtResetDevice(0), ACL_SUCCESS);
+  }).join();
+}
+
+// That one thread ended before the next began orders their calls, not their streams.
+TEST_F(Checks, RacesOfTwoThreads) {
+  void* memory = device_memory(64);
+  OK(aclrtMemset(memory, 64, 0, 64));
+  on_thread([&] { OK(launch({access(memory, 64, true)}, stream)); });
+  on_thread([&] { OK(launch({access(memory, 64, true)}, other)); });
+  OK(aclrtSynchronizeDevice());
+  expect_report("races", "in no order");
+
+  // Threads tell each other in ways that are not seen: what one has waited for counts for all.
+  on_thread([&] {
+    OK(launch({access(memory, 64, true)}, stream));
+    OK(aclrtSynchronizeStream(stream));
+  });
+  on_thread([&] { OK(launch({access(memory, 64, true)}, other)); });
+  on_thread([&] {
+    OK(aclrtSynchronizeStream(other));
+    OK(launch({access(memory, 64, true)}, stream));
+    OK(aclrtRecordEvent(event, stream));
+  });
+  on_thread([&] {
+    OK(aclrtStreamWaitEvent(other, event));
+    OK(launch({access(memory, 64, true)}, other));
+  });
+  OK(aclrtSynchronizeDevice());
+  EXPECT_EQ(take_reports(), "");
+  OK(aclrtFree(memory));
+}
+
 TEST_F(Checks, RacesOfViewsAreExact) {
   auto* memory = static_cast<char*>(device_memory(256));
   // Two halves of every row, and every other word: interleaved, and never the same bytes.

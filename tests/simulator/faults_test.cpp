@@ -79,6 +79,38 @@ TEST_F(Faults, LatencyAndSlowness) {
   EXPECT_GE(Clock::now() - start, std::chrono::milliseconds(25));
 }
 
+// The delays of 20 tasks, as the log tells them.
+static std::string delays(const char* seed) {
+  mtsim_reset();
+  EXPECT_EQ(mtsim_set("seed", seed), 0);
+  EXPECT_EQ(mtsim_set("jitter", "100"), 0);
+  EXPECT_EQ(mtsim_set("log", "1000"), 0);
+  EXPECT_EQ(aclInit(nullptr), ACL_SUCCESS);
+  EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+  for (int i = 0; i < 20; ++i) aclrtLaunchHostFunc(nullptr, [](void*) {}, nullptr);
+  EXPECT_EQ(aclrtSynchronizeStream(nullptr), ACL_SUCCESS);
+  char* calls = mtsim_calls();
+  std::istringstream lines(calls);
+  mtsim_free(calls);
+  std::string found;
+  const std::string key = "\"delay_ns\": ";
+  for (std::string line; std::getline(lines, line);) {
+    const size_t at = line.find(key);
+    if (at == std::string::npos) continue;
+    const std::string delay = line.substr(at + key.size(), line.find(',', at) - at - key.size());
+    EXPECT_LE(std::stoll(delay), 100000);
+    found += delay + " ";
+  }
+  return found;
+}
+
+TEST_F(Faults, JitterFollowsItsSeed) {
+  const std::string once = delays("7");
+  EXPECT_NE(once, "");
+  EXPECT_EQ(delays("7"), once);
+  EXPECT_NE(delays("8"), once);
+}
+
 TEST_F(Faults, TheLogIsBoundedAndTellsCallsAndTasks) {
   char* nothing = mtsim_calls();
   EXPECT_STREQ(nothing, "");

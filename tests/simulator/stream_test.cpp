@@ -65,6 +65,60 @@ TEST_F(Streams, HavePriorities) {
   OK(aclrtDestroyStream(stream));
 }
 
+// One compute unit, held by a stream that hangs while both others get their work.
+TEST_F(Streams, OfHigherPriorityGoFirstWhereUnitsAreFew) {
+  constexpr int kTasks = 50;
+  OK(mtsim_set("units", "1"));
+  OK(mtsim_set("latency", "200"));
+  OK(mtsim_set("log", "1000"));
+  aclrtStream low = nullptr;
+  aclrtStream high = nullptr;
+  OK(aclrtCreateStreamWithConfig(&low, 7, 0));
+  OK(aclrtCreateStreamWithConfig(&high, 0, 0));
+  const aclrtStream holder = make_stream();
+  void* memory[3] = {device_memory(64), device_memory(64), device_memory(64)};
+  OK(mtsim_hang_stream(id_of(holder)));
+  OK(aclrtMemsetAsync(memory[0], 64, 1, 64, holder));
+  aclrtUtilizationInfo use{};
+  while (use.cubeUtilization != 100) OK(aclrtGetDeviceUtilizationRate(0, &use));
+  for (int i = 0; i < kTasks; ++i) OK(aclrtMemsetAsync(memory[1], 64, 1, 64, low));
+  for (int i = 0; i < kTasks; ++i) OK(aclrtMemsetAsync(memory[2], 64, 1, 64, high));
+  EXPECT_EQ(aclrtSynchronizeStreamWithTimeout(high, 20), ACL_ERROR_RT_STREAM_SYNC_TIMEOUT);
+  mtsim_release_stream(-1);
+  OK(aclrtSynchronizeDevice());
+
+  char* calls = mtsim_calls();
+  const std::string log = calls;
+  mtsim_free(calls);
+  const auto last_of = [&](aclrtStream stream) {
+    return log.rfind("\"device\": 0, \"stream\": " + std::to_string(id_of(stream)) + ",");
+  };
+  const auto first_low = log.find("\"device\": 0, \"stream\": " + std::to_string(id_of(low)) + ",");
+  EXPECT_LT(last_of(high), last_of(low));
+  EXPECT_LT(last_of(high), first_low) << "both waited for the unit, and the low one got it first";
+  for (void* pointer : memory) OK(aclrtFree(pointer));
+  for (const aclrtStream stream : {low, high, holder}) OK(aclrtDestroyStream(stream));
+}
+
+TEST_F(Streams, DestroyedByForceGiveUpWaitingForAUnit) {
+  OK(mtsim_set("units", "1"));
+  const aclrtStream holder = make_stream();
+  const aclrtStream stream = make_stream();
+  void* memory = device_memory(64);
+  void* more = device_memory(64);
+  OK(mtsim_hang_stream(id_of(holder)));
+  OK(aclrtMemsetAsync(memory, 64, 1, 64, holder));
+  aclrtUtilizationInfo use{};
+  while (use.cubeUtilization != 100) OK(aclrtGetDeviceUtilizationRate(0, &use));
+  OK(aclrtMemsetAsync(more, 64, 1, 64, stream));
+  OK(aclrtDestroyStreamForce(stream));
+  mtsim_release_stream(-1);
+  OK(aclrtSynchronizeDevice());
+  OK(aclrtDestroyStream(holder));
+  OK(aclrtFree(memory));
+  OK(aclrtFree(more));
+}
+
 TEST_F(Streams, AreLimited) {
   std::vector<aclrtStream> streams;
   aclrtStream stream = nullptr;

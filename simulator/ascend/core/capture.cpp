@@ -24,14 +24,18 @@ static aclError check_valid(const Capture& capture) {
               "the capture was spoiled by an earlier call");
 }
 
-aclError capture_task(Stream& stream, Task task) {
+aclError capture_step(Stream& stream, Step step) {
   Capture& capture = *stream.capture;
   if (const aclError code = check_valid(capture)) return code;
   const size_t index = capture.member_of(stream);
   Capture::Member& member = capture.members[index];
   member.clock.set(index, ++member.tasks);
-  capture.model->tasks.push_back(std::move(task));
+  capture.model->steps.push_back(std::move(step));
   return ACL_SUCCESS;
+}
+
+aclError capture_task(Stream& stream, Task task) {
+  return capture_step(stream, {std::move(task), nullptr, false});
 }
 
 aclError capture_record(Record& record, Stream& stream) {
@@ -158,10 +162,16 @@ aclError replay(const std::shared_ptr<Model>& model, Stream& stream) {
     return fail(ACL_ERROR_RT_MODEL_CAPTURED, "the model is still being captured");
   }
   if (stream.capture) return fail_captured(stream);
-  for (const Task& task : model->tasks) {
-    auto work = std::make_shared<Work>();
-    work->task = task;
-    if (const aclError code = issue(stream, std::move(work))) return code;
+  for (const Step& step : model->steps) {
+    aclError code = ACL_SUCCESS;
+    if (step.event) {
+      code = step.waits ? wait_event(step.event, stream) : record_event(step.event, stream);
+    } else {
+      auto work = std::make_shared<Work>();
+      work->task = step.task;
+      code = issue(stream, std::move(work));
+    }
+    if (code) return code;
   }
   return ACL_SUCCESS;
 }

@@ -9,13 +9,20 @@
 
 namespace sim {
 
-// A captured sequence of tasks. Capture order respects every dependency between the captured
-// streams, so a replay runs the tasks one after the other.
+// What a replay does: a task, or recording or waiting for an event (Note [External events]).
+struct Step {
+  Task task;
+  std::shared_ptr<Event> event;
+  bool waits = false;
+};
+
+// A captured sequence of steps. Capture order respects every dependency between the captured
+// streams, so a replay takes the steps one after the other.
 struct Model {
   void* handle = nullptr;
   int32_t device = 0;
   bool capturing = true;
-  std::vector<Task> tasks;
+  std::vector<Step> steps;
 };
 
 struct Capture {
@@ -36,7 +43,8 @@ struct Capture {
 
 // The functions below want the lock.
 
-// Stores the task instead of running it.
+// Stores the step instead of taking it.
+aclError capture_step(Stream& stream, Step step);
 aclError capture_task(Stream& stream, Task task);
 aclError capture_record(Record& record, Stream& stream);
 // The stream joins the capture of the record.

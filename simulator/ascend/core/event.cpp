@@ -22,18 +22,24 @@ void complete_record(Record& record, aclError error) {
   record.changed.notify_all();
 }
 
-aclError record_event(Event& event, Stream& stream) {
+// Note [External events]. Inside a capture an event orders the captured streams and is nothing that
+// a program can ask about. One made with ACL_EVENT_EXTERNAL is: each replay records it, or waits
+// for it.
+static bool is_external(const Event& event) { return event.flags & ACL_EVENT_EXTERNAL; }
+
+aclError record_event(const std::shared_ptr<Event>& event, Stream& stream) {
+  if (stream.capture && is_external(*event)) return capture_step(stream, {{}, event, false});
   if (stream.capture) {
-    event.last = std::make_shared<Record>();
-    return capture_record(*event.last, stream);
+    event->last = std::make_shared<Record>();
+    return capture_record(*event->last, stream);
   }
-  if (!event.last || event.last->issued) event.last = std::make_shared<Record>();
-  event.last->issued = true;
-  on_record(stream, *event.last);
+  if (!event->last || event->last->issued) event->last = std::make_shared<Record>();
+  event->last->issued = true;
+  on_record(stream, *event->last);
   auto work = std::make_shared<Work>();
   work->kind = WorkKind::kRecord;
   work->task.name = "aclrtRecordEvent";
-  work->record = event.last;
+  work->record = event->last;
   return issue(stream, std::move(work));
 }
 
@@ -42,6 +48,7 @@ aclError wait_event(const std::shared_ptr<Event>& event, Stream& stream) {
     return fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
                 "a stream can wait only for an event made with ACL_EVENT_SYNC");
   }
+  if (stream.capture && is_external(*event)) return capture_step(stream, {{}, event, true});
   if (!event->last) {
     if (event->flavour != EventFlavour::kFlagged) return ACL_SUCCESS;
     event->last = std::make_shared<Record>();

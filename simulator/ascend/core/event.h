@@ -39,7 +39,7 @@ struct Event {
 // The functions below want the lock.
 
 aclError find_event(aclrtEvent handle, std::shared_ptr<Event>& event);
-aclError record_event(Event& event, Stream& stream);
+aclError record_event(const std::shared_ptr<Event>& event, Stream& stream);
 aclError wait_event(const std::shared_ptr<Event>& event, Stream& stream);
 void complete_record(Record& record, aclError error);
 

@@ -31,6 +31,7 @@ struct Entry {
   int64_t thread = 0;
   int32_t device = -1;
   int32_t stream_id = -1;
+  uint64_t delay_ns = 0;  // that a task was held back by latency and jitter
   uint64_t start_ns = 0;
   uint64_t end_ns = 0;
   aclError code = ACL_SUCCESS;
@@ -125,6 +126,7 @@ aclError enter(const char* function, std::initializer_list<Argument> arguments) 
 void log_task(const std::string& name,
               int32_t device,
               int32_t stream_id,
+              uint64_t delay_ns,
               uint64_t start_ns,
               uint64_t end_ns,
               aclError code) {
@@ -133,6 +135,7 @@ void log_task(const std::string& name,
   entry.name = name;
   entry.device = device;
   entry.stream_id = stream_id;
+  entry.delay_ns = delay_ns;
   entry.start_ns = start_ns;
   entry.end_ns = end_ns;
   entry.code = code;
@@ -158,7 +161,8 @@ std::string log_lines() {
     if (e.is_task) text += ", \"device\": " + std::to_string(e.device);
     if (e.stream_id >= 0) text += ", \"stream\": " + std::to_string(e.stream_id);
     if (e.is_task) {
-      text += ", \"duration_ns\": " + std::to_string(e.end_ns - e.start_ns);
+      text += ", \"delay_ns\": " + std::to_string(e.delay_ns) +
+              ", \"duration_ns\": " + std::to_string(e.end_ns - e.start_ns);
     } else {
       text +=
           ", \"thread\": " + std::to_string(e.thread) + ", \"arguments\": {" + e.arguments + "}";

@@ -31,6 +31,7 @@ bool log_is_on();
 void log_task(const std::string& name,
               int32_t device,
               int32_t stream_id,
+              uint64_t delay_ns,  // before it started
               uint64_t start_ns,
               uint64_t end_ns,
               aclError code);

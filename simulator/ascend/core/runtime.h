@@ -38,6 +38,9 @@ struct Device {
   size_t used_bytes = 0;    // in whole pages
   std::set<int32_t> peers;  // whose memory this device may touch
   uint32_t streams = 0;
+  uint32_t busy_units = 0;                        // see units.h
+  std::set<std::pair<uint32_t, uint64_t>> ready;  // priority and order of those that wait for one
+  uint64_t next_ready = 0;
   uint32_t events = 0;  // those that hold a hardware id
   aclrtFloatOverflowMode overflow_mode = ACL_RT_OVERFLOW_MODE_INFNAN;
 };

@@ -11,6 +11,8 @@
 
 namespace sim {
 
+static constexpr size_t kDefaultLog = 65536;
+
 static bool starts_with(const std::string& text, const char* prefix) {
   return text.rfind(prefix, 0) == 0;
 }
@@ -19,7 +21,7 @@ bool Settings::any_check() const {
   return check_memory || check_lifetime || check_leaks || check_uninitialized || check_races;
 }
 
-bool Settings::any_delay() const { return latency_ns || jitter_ns || slowness > 1; }
+bool Settings::any_delay() const { return latency_ns || jitter_ns || slowness > 1 || units; }
 
 bool Settings::is_910a() const {
   return soc == "Ascend910A" || soc == "Ascend910ProA" || soc == "Ascend910PremiumA" ||
@@ -80,72 +82,80 @@ static bool set_checks(const std::string& text) {
   return true;
 }
 
-bool set_setting(const std::string& name, const std::string& value) {
-  Settings& s = settings();
-  if (name == "soc") {
-    s.soc = value;
-    return starts_with(value, "Ascend");
+static std::string checks_text() {
+  std::string checks;
+  for (const auto& [name, flag] : check_flags()) {
+    if (*flag) checks += (checks.empty() ? "" : ",") + name;
   }
-  if (name == "checks") return set_checks(value);
-  if (name == "trace") {
-    s.trace = value;
+  return checks.empty() ? "none" : checks;
+}
+
+namespace {
+// One setting: how it is read, false for a value that makes no sense, and how it is written.
+struct Entry {
+  std::function<bool(const std::string&)> set;
+  std::function<std::string()> get;
+};
+}  // namespace
+
+static Entry text_entry(std::string& text) {
+  return {[&](const std::string& value) { return text = value, true; }, [&] { return text; }};
+}
+
+template <class T>
+static Entry number_entry(T& field, double unit = 1) {
+  const auto set = [&field, unit](const std::string& value) {
+    double number = 0;
+    if (!parse_number(value, number)) return false;
+    field = static_cast<T>(number * unit);
     return true;
-  }
-  if (name == "faults") {
-    s.faults = value;
-    return true;
-  }
-  double number = 0;
-  if (!parse_number(value, number)) return false;
-  const auto whole = static_cast<uint64_t>(number);
-  const std::map<std::string, std::function<void()>> numbers = {
-      {"devices", [&] { s.devices = static_cast<int32_t>(whole); }},
-      {"memory", [&] { s.memory_bytes = whole; }},
-      {"abort", [&] { s.abort_on_report = whole != 0; }},
-      {"print", [&] { s.print_reports = whole != 0; }},
-      {"latency", [&] { s.latency_ns = static_cast<uint64_t>(number * 1000); }},
-      {"jitter", [&] { s.jitter_ns = static_cast<uint64_t>(number * 1000); }},
-      {"seed", [&] { s.seed = whole; }},
-      {"slowness", [&] { s.slowness = number; }},
-      {"compute", [&] { s.compute = whole != 0; }},
-      {"log", [&] { s.log_entries = whole == 1 ? 65536 : whole; }},
   };
-  const auto found = numbers.find(name);
-  if (found == numbers.end()) return false;
-  found->second();
+  const auto get = [&field, unit] {
+    std::ostringstream text;
+    text.precision(15);
+    text << static_cast<double>(field) / unit;
+    return text.str();
+  };
+  return {set, get};
+}
+
+static std::map<std::string, Entry> entries() {
+  Settings& s = settings();
+  std::map<std::string, Entry> all = {
+      {"devices", number_entry(s.devices)},
+      {"memory", number_entry(s.memory_bytes)},
+      {"soc", text_entry(s.soc)},
+      {"checks", {set_checks, checks_text}},
+      {"abort", number_entry(s.abort_on_report)},
+      {"print", number_entry(s.print_reports)},
+      {"latency", number_entry(s.latency_ns, 1000)},
+      {"jitter", number_entry(s.jitter_ns, 1000)},
+      {"seed", number_entry(s.seed)},
+      {"slowness", number_entry(s.slowness)},
+      {"units", number_entry(s.units)},
+      {"compute", number_entry(s.compute)},
+      {"log", number_entry(s.log_entries)},
+      {"trace", text_entry(s.trace)},
+      {"faults", text_entry(s.faults)},
+  };
+  return all;
+}
+
+bool set_setting(const std::string& name, const std::string& value) {
+  if (name == "soc" && !starts_with(value, "Ascend")) return false;
+  const auto all = entries();
+  const auto found = all.find(name);
+  if (found == all.end() || !found->second.set(value)) return false;
+  Settings& s = settings();
+  if (s.log_entries == 1) s.log_entries = kDefaultLog;
   configure_reports(s.print_reports, s.abort_on_report);
   return true;
 }
 
 std::string settings_text() {
-  const Settings& s = settings();
-  std::string checks;
-  for (const auto& [name, flag] : check_flags()) {
-    if (*flag) checks += (checks.empty() ? "" : ",") + name;
-  }
-  const auto decimal = [](double number) {
-    std::ostringstream text;
-    text << number;
-    return text.str();
-  };
-  const auto microseconds = [&](uint64_t ns) { return decimal(static_cast<double>(ns) / 1000); };
   std::string text;
-  for (const auto& [name, value] : std::map<std::string, std::string>{
-           {"devices", std::to_string(s.devices)},
-           {"memory", std::to_string(s.memory_bytes)},
-           {"soc", s.soc},
-           {"checks", checks.empty() ? "none" : checks},
-           {"abort", std::to_string(s.abort_on_report)},
-           {"print", std::to_string(s.print_reports)},
-           {"latency", microseconds(s.latency_ns)},
-           {"jitter", microseconds(s.jitter_ns)},
-           {"seed", std::to_string(s.seed)},
-           {"slowness", decimal(s.slowness)},
-           {"log", std::to_string(s.log_entries)},
-           {"trace", s.trace},
-           {"faults", s.faults},
-       }) {
-    text += (text.empty() ? "{" : ", ") + json_string(name) + ": " + json_string(value);
+  for (const auto& [name, entry] : entries()) {
+    text += (text.empty() ? "{" : ", ") + json_string(name) + ": " + json_string(entry.get());
   }
   return text + "}";
 }
@@ -154,11 +164,10 @@ void read_environment() {
   settings() = Settings{};
   some_check = true;
   configure_reports(true, false);
-  for (const char* name : {"devices", "memory", "soc", "checks", "abort", "print", "latency",
-                           "jitter", "seed", "slowness", "compute", "log", "trace", "faults"}) {
+  for (const auto& [name, _] : entries()) {
     std::string variable = "MINDTORCH_SIM_";
-    for (const char* c = name; *c; ++c) {
-      variable += static_cast<char>(std::toupper(static_cast<unsigned char>(*c)));
+    for (const char c : name) {
+      variable += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
     }
     const char* value = std::getenv(variable.c_str());
     if (value && !set_setting(name, value)) {

@@ -23,6 +23,7 @@ struct Settings {
   uint64_t jitter_ns = 0;        // JITTER: up to so many microseconds more
   uint64_t seed = 0;             // SEED of the jitter
   double slowness = 1;           // SLOWNESS: a task takes so many times longer
+  uint32_t units = 0;            // UNITS: tasks that a device runs at once; 0: all that are ready
   bool compute = true;     // COMPUTE: 0 queues ops and runs everything about them but the loops
   size_t log_entries = 0;  // LOG: entries of the call log's ring; 0: off
   std::string trace;       // TRACE: file that aclFinalize writes

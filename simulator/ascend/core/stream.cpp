@@ -15,6 +15,7 @@
 #include "simulator/ascend/core/memory.h"
 #include "simulator/ascend/core/quick.h"
 #include "simulator/ascend/core/settings.h"
+#include "simulator/ascend/core/units.h"
 
 namespace sim {
 
@@ -73,6 +74,7 @@ void abort_stream(Stream& stream, aclError code) {
   if (stream.waiting_for) stream.waiting_for->changed.notify_all();
   if (stream.calling) stream.calling->changed.notify_all();
   stream.wake.notify_all();
+  stir_units();
   stream.progress.notify_all();
 }
 
@@ -91,6 +93,7 @@ void destroy_stream(Lock& lock, const std::shared_ptr<Stream>& stream, bool wait
   abort_stream(*stream, ACL_ERROR_RT_STREAM_ABORT);
   stream->stopping = true;
   stream->wake.notify_all();
+  stir_units();
   stream->queue.stop();
   on_host_sync(stream->clock);
   give_lane(stream->lane);
@@ -138,13 +141,15 @@ static aclError run_task(Lock& lock, Stream& stream, Work& work, std::mt19937_64
     const auto took = static_cast<double>(now_ns() - start);
     std::this_thread::sleep_for(std::chrono::duration<double, std::nano>(took * (slowness - 1)));
   }
-  if (logged) log_task(work.task.name, stream.device, stream.id, start, now_ns(), code);
+  if (logged) log_task(work.task.name, stream.device, stream.id, delay_ns, start, now_ns(), code);
   work.task.run = nullptr;  // what it holds may call back into us when it goes
   lock.lock();
   return code;
 }
 
 static void perform(Lock& lock, Stream& stream, Work& work, std::mt19937_64& random) {
+  const bool needs_unit = settings().units && work.kind == WorkKind::kRun && !work.task.tells_host;
+  if (!needs_unit) give_unit(stream);
   if (work.kind == WorkKind::kRecord) {
     complete_record(*work.record, stream.error);
   } else if (work.kind == WorkKind::kWait) {
@@ -157,7 +162,8 @@ static void perform(Lock& lock, Stream& stream, Work& work, std::mt19937_64& ran
     deliver(lock, stream, work);
     stream.calling = nullptr;
   } else {
-    const aclError code = run_task(lock, stream, work, random);
+    const bool may_run = !needs_unit || take_unit(lock, stream, work);
+    const aclError code = may_run ? run_task(lock, stream, work, random) : ACL_SUCCESS;
     on_done(work, code == ACL_SUCCESS && !work.cancelled);
     if (code) fail_task(lock, stream, work.task.name, code, work.poison_text);
   }
@@ -186,11 +192,16 @@ static void run_work(const std::shared_ptr<Stream>& stream,
   }
   stream->current = nullptr;
   stream->queue.finish();
+  if (stream->queue.idle()) give_unit(*stream);
   stream->progress.notify_all();
 }
 
 static void run_launch(Stream& stream, QueueEntry& entry) {
   const std::shared_ptr<const Kernel> kernel = std::move(entry.kernel);
+  if (stream.holds_unit) {
+    const Lock lock(runtime().mutex);
+    give_unit(stream);
+  }
   if (const aclError code = kernel->run(entry.arguments.data())) {
     Lock lock(runtime().mutex);
     fail_task(lock, stream, kernel->name, code, "");
@@ -218,6 +229,7 @@ static void work_loop(const std::shared_ptr<Stream>& stream) {
     }
   }
   const Lock lock(runtime().mutex);
+  give_unit(*stream);
   stream->has_worker = false;
   stream->progress.notify_all();
 }

@@ -64,6 +64,7 @@ struct Stream : std::enable_shared_from_this<Stream> {
   bool has_worker = false;
   bool stopping = false;
   std::atomic<bool> hung{false};        // by a fault, until released
+  bool holds_unit = false;              // see units.h; the worker's own
   std::shared_ptr<Record> waiting_for;  // what the worker waits for
   std::shared_ptr<Callback> calling;
 

@@ -120,8 +120,11 @@ aclError aclmdlRIGetId(aclmdlRI modelRI, uint32_t* modelRIId) {
 
 static std::string to_json(const Model& model) {
   std::string text = "[";
-  for (const Task& task : model.tasks) {
-    text += (text.size() > 1 ? ",\n {\"name\": " : "\n {\"name\": ") + json_string(task.name) + "}";
+  for (const Step& step : model.steps) {
+    const std::string name = !step.event  ? step.task.name
+                             : step.waits ? "aclrtStreamWaitEvent"
+                                          : "aclrtRecordEvent";
+    text += (text.size() > 1 ? ",\n {\"name\": " : "\n {\"name\": ") + json_string(name) + "}";
   }
   return text + "\n]\n";
 }

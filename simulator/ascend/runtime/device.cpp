@@ -10,6 +10,7 @@
 #include "simulator/ascend/core/runtime.h"
 #include "simulator/ascend/core/settings.h"
 #include "simulator/ascend/core/stream.h"
+#include "simulator/ascend/core/units.h"
 
 using namespace sim;
 
@@ -321,11 +322,8 @@ aclError aclrtGetDeviceUtilizationRate(int32_t deviceId, aclrtUtilizationInfo* u
   }
   const Lock lock(runtime().mutex);
   if (const aclError code = check_device(deviceId)) return code;
-  bool busy = false;
-  for (const auto& [_, stream] : runtime().streams) {
-    busy = busy || (stream->device == deviceId && !stream->queue.idle());
-  }
-  *utilizationInfo = {busy ? 100 : 0, busy ? 100 : 0, 0, -1, nullptr};
+  const int32_t cores = utilization(deviceId);
+  *utilizationInfo = {cores, cores, 0, -1, nullptr};
   return ACL_SUCCESS;
 }
 

@@ -75,7 +75,7 @@ aclError aclrtRecordEvent(aclrtEvent handle, aclrtStream stream_handle) {
   std::shared_ptr<Stream> stream;
   if (const aclError code = find_event(handle, event)) return code;
   if (const aclError code = find_stream(stream_handle, stream)) return code;
-  return record_event(*event, *stream);
+  return record_event(event, *stream);
 }
 
 aclError aclrtResetEvent(aclrtEvent handle, aclrtStream stream_handle) {

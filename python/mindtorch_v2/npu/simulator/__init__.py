@@ -125,6 +125,8 @@ def set(*, raise_reports: bool | None = None, **settings: object) -> None:
       faults           see add_faults()
       latency, jitter  microseconds before each task, and at most so many more; seed: of the jitter
       slowness         a task takes so many times longer
+      units            tasks that a device runs at once, higher priority first; 0: all
+      compute          False: ops are checked, queued and ordered, but compute nothing
 
     >>> torch.npu.simulator.set(checks="races,memory", latency=50)
     >>> torch.npu.simulator.settings()["latency"]
