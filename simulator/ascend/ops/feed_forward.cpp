@@ -111,15 +111,6 @@ void feed_forward(Planner& p, const FeedForward& f, const std::function<Groups()
   });
 }
 
-Groups host_groups(Planner& p, const aclIntArray* tokens, bool ends) {
-  Groups groups;
-  if (tokens == nullptr) return groups;
-  groups.given = true;
-  groups.values = p.array(tokens, "expertTokens");
-  groups.counts = !ends;
-  return groups;
-}
-
 }  // namespace
 
 extern "C" {
@@ -153,7 +144,7 @@ SIM_SIGNATURE(FFN,
                    antiquantOffset1, antiquantOffset2},
                   activation,
                   y},
-                 [&] { return host_groups(p, expertTokens, false); });
+                 [&] { return host_groups(p, expertTokens, "expertTokens", false); });
   });
 }
 SIM_SIGNATURE(FFNV2,
@@ -186,7 +177,7 @@ SIM_SIGNATURE(FFNV2,
                    antiquantOffset1, antiquantOffset2},
                   activation,
                   y},
-                 [&] { return host_groups(p, expertTokens, tokensIndexFlag); });
+                 [&] { return host_groups(p, expertTokens, "expertTokens", tokensIndexFlag); });
   });
 }
 SIM_SIGNATURE(FFNV3,

@@ -46,4 +46,17 @@ Shape product_shape(Planner& p, const Shape& a, const Shape& b, const char* name
 // Matrix number `index` of a view of shape [..., m, n], broadcast to `batch` first.
 View matrix(const View& view, const Shape& batch, int64_t index);
 
+// The last two dims exchanged, if `transpose`.
+inline Shape turned(Shape shape, bool transpose) {
+  if (transpose) std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
+  return shape;
+}
+inline View turned(const View& view, bool transpose) {
+  if (!transpose) return view;
+  View result = view;
+  std::swap(result.shape[result.shape.size() - 1], result.shape[result.shape.size() - 2]);
+  std::swap(result.strides[result.strides.size() - 1], result.strides[result.strides.size() - 2]);
+  return result;
+}
+
 }  // namespace sim

@@ -1,69 +1,194 @@
 // Products of groups of rows with a weight of their own, and sums over groups.
 #include "simulator/ascend/ops/gemm.h"
 #include "simulator/ascend/ops/groups.h"
+#include "simulator/ascend/ops/quant.h"
 
 using namespace sim;
 
 namespace {
 
+// The tensors of an optional list, none where it was left out.
+std::vector<Operand> optional_inputs(Planner& p,
+                                     const aclTensorList* list,
+                                     const char* name,
+                                     Types types) {
+  return list == nullptr ? std::vector<Operand>{} : p.inputs(list, name, types);
+}
+
+void refuse_list(Planner& p, const aclTensorList* list, const char* name) {
+  const bool empty = list == nullptr || (object_id(list) != 0 && list->tensors.empty());
+  p.check(empty, std::string(name) + " is not simulated");
+}
+
+struct GroupedLists {
+  const aclTensorList* x;
+  const aclTensorList* weight;
+  const aclTensorList* bias;
+  const aclTensorList* scale;
+  const aclTensorList* offset;
+  const aclTensorList* anti_scale;
+  const aclTensorList* anti_offset;
+  const aclTensorList* token_scale;
+};
+
+struct GroupedProduct {
+  std::vector<Operand> x;
+  std::vector<Operand> weight;
+  std::vector<Operand> bias;
+  std::vector<Operand> scale;  // of the columns of int8 products
+  std::vector<Operand> anti_scale;
+  std::vector<Operand> anti_offset;  // of int8 weights of floats
+  std::vector<Operand> token_scale;  // of the rows of int8 products
+  Groups groups;
+  std::vector<Operand> out;
+  bool stacked = false;  // all weights in one tensor
+  size_t number = 0;     // of weights
+
+  int64_t columns() const { return weight[0].shape().back(); }
+  bool integer() const { return x[0].dtype() == ACL_INT8; }
+};
+
+// The line of group `i`: of a tensor of its own, or of one for all groups. A view without data
+// where the list was left out.
+View line_of(const Launch& launch, const std::vector<Operand>& list, size_t i) {
+  if (list.empty()) return {};
+  const View& all = get(launch, list.size() == 1 ? list[0] : list[i]);
+  return all.rank() == 2 ? all.select(0, static_cast<int64_t>(i)) : all;
+}
+
+void check_lines(Planner& p, const GroupedProduct& g, const std::vector<Operand>& list) {
+  p.check(list.size() <= 1 || list.size() == g.number,
+          "lists of lines must have one tensor, or one per weight");
+  for (const Operand& each : list) {
+    p.check_rank(each, 1, 2);
+    p.check(
+        each.rank() == 1 || (list.size() == 1 && each.shape()[0] == static_cast<int64_t>(g.number)),
+        p.name(each) + " must have one line for each weight");
+    p.check(each.shape().back() == g.columns(),
+            p.name(each) + " must have one element for each column");
+  }
+}
+
+void check_grouped(Planner& p, GroupedProduct* g) {
+  p.check(!g->x.empty() && !g->weight.empty() && !g->out.empty(),
+          "x, weight and out must not be empty");
+  const std::vector<Operand>& w = g->weight;
+  g->stacked = w.size() == 1 && w[0].rank() == 3;
+  g->number = g->stacked ? z(w[0].shape()[0]) : w.size();
+  p.check(g->x.size() == 1 || g->x.size() == g->number,
+          "x must have one tensor, or one per weight");
+  p.check(g->out.size() == 1 || g->out.size() == g->number,
+          "out must have one tensor, or one per weight");
+  p.check(g->x.size() > 1 || g->number == 1 || g->groups.given, "groupListOptional is needed");
+  for (const Operand& each : w) p.check_rank(each, g->stacked ? 3 : 2, g->stacked ? 3 : 2);
+  int64_t rows = 0;
+  for (size_t i = 0; i < g->x.size(); ++i) {
+    const Shape& own = w[g->stacked || g->x.size() == 1 ? 0 : i].shape();
+    p.check_rank(g->x[i], 2, 2);
+    p.check(g->x[i].shape()[1] == own[own.size() - 2], "x and weight do not multiply");
+    rows += g->x[i].shape()[0];
+  }
+  for (size_t i = 0; i < g->out.size(); ++i) {
+    const Shape& own = w[g->stacked || g->out.size() == 1 ? 0 : i].shape();
+    p.check_rank(g->out[i], 2, 2);
+    const int64_t own_rows = g->out.size() == 1 ? rows
+                             : g->x.size() == 1 ? g->out[i].shape()[0]
+                                                : g->x[i].shape()[0];
+    p.check_shape(g->out[i], {own_rows, own.back()});
+  }
+  const bool byte_weights = w[0].dtype() == ACL_INT8;
+  p.check(!g->integer() || byte_weights, "weight must be INT8 as x");
+  p.check(g->integer() != g->scale.empty(), "scaleOptional goes with an INT8 x, and only with it");
+  p.check((byte_weights && !g->integer()) != g->anti_scale.empty(),
+          "antiquantScaleOptional goes with INT8 weights of a floating x, and only with them");
+  p.check(g->integer() || g->token_scale.empty(), "perTokenScaleOptional goes with an INT8 x");
+  if (!g->token_scale.empty()) {
+    p.check(g->token_scale.size() == 1 && g->x.size() == 1,
+            "perTokenScaleOptional is simulated for one x");
+    check_count(p, g->token_scale[0], rows);
+  }
+  for (const auto* lines : {&g->bias, &g->scale, &g->anti_scale, &g->anti_offset}) {
+    check_lines(p, *g, *lines);
+  }
+}
+
+// Rows, from number `first` of all on, times the weight of group `i`.
+Values product_of(
+    const Launch& launch, const GroupedProduct& g, const View& rows, int64_t first, size_t i) {
+  const View& matrix = get(launch, g.weight[g.stacked ? 0 : i]);
+  const View weight = g.stacked ? matrix.select(0, static_cast<int64_t>(i)) : matrix;
+  const View bias = line_of(launch, g.bias, i);
+  const View* const shift = g.bias.empty() ? nullptr : &bias;
+  if (g.integer()) {
+    auto sums = multiply<double>(rows, weight);
+    const Values shifts = shift != nullptr ? load_all<float>(bias) : Values{};
+    const Values by = scales(line_of(launch, g.scale, i));
+    const Values tokens = g.token_scale.empty() ? Values{} : values(launch, g.token_scale[0]);
+    const size_t n = by.size();
+    Values result(sums.size());
+    for (size_t k = 0; k < sums.size(); ++k) {
+      const double sum = sums[k] + repeated(shifts, k, 0);
+      const float token = tokens.empty() ? 1 : tokens[z(first) + k / n];
+      result[k] = static_cast<float>(sum) * by[k % n] * token;
+    }
+    return result;
+  }
+  if (g.anti_scale.empty()) return multiply_rows(rows, weight, shift);
+  Values real = load_all<float>(weight);
+  const Values by = load_all<float>(line_of(launch, g.anti_scale, i));
+  const Values offsets =
+      g.anti_offset.empty() ? Values{} : load_all<float>(line_of(launch, g.anti_offset, i));
+  for (size_t k = 0; k < real.size(); ++k) {
+    real[k] = (real[k] + repeated(offsets, k, 0)) * by[k % by.size()];
+  }
+  return multiply_rows(rows, contiguous_view(real.data(), ACL_FLOAT, weight.shape), shift);
+}
+
 // One product for each weight: x and out are one tensor cut by the groups, or one for each.
+// `groups` reads the list of groups, in its place among the arguments.
 void grouped(Planner& p,
-             const aclTensorList* x,
-             const aclTensorList* weight,
-             const aclTensorList* bias,
-             Groups groups,
+             const GroupedLists& lists,
+             const std::function<Groups()>& groups,
              int64_t split,
              const aclTensorList* out) {
   p.check(split >= 0 && split <= 3, "splitItem is " + std::to_string(split));
-  const std::vector<Operand> in = p.inputs(x, "x", kF);
-  const std::vector<Operand> w = p.inputs(weight, "weight", kF);
-  const std::vector<Operand> b =
-      bias == nullptr ? std::vector<Operand>{} : p.inputs(bias, "biasOptional", kF);
-  const std::vector<Operand> to = p.outputs(out, "out", kF);
-  p.check(!in.empty() && !w.empty() && !to.empty(), "x, weight and out must not be empty");
-  const bool stacked = w.size() == 1 && w[0].rank() == 3;  // all weights in one tensor
-  const size_t count_of = stacked ? static_cast<size_t>(w[0].shape()[0]) : w.size();
-  p.check(in.size() == 1 || in.size() == count_of, "x must have one tensor, or one per weight");
-  p.check(to.size() == 1 || to.size() == count_of, "out must have one tensor, or one per weight");
-  p.check(in.size() > 1 || count_of == 1 || groups.given, "groupListOptional is needed");
-  for (const Operand& each : w) p.check_rank(each, stacked ? 3 : 2, stacked ? 3 : 2);
-  const int64_t inner = w[0].shape()[w[0].shape().size() - 2];
-  for (const Operand& each : in) {
-    p.check_rank(each, 2, 2);
-    p.check(in.size() > 1 || each.shape()[1] == inner, "x and weight do not multiply");
-  }
+  GroupedProduct g;
+  g.x = p.inputs(lists.x, "x", kF | kI8);
+  g.weight = p.inputs(lists.weight, "weight", kF | kI8);
+  g.bias = optional_inputs(p, lists.bias, "biasOptional", kF | kI32);
+  g.scale = optional_inputs(p, lists.scale, "scaleOptional", kU64 | kI64 | kF32 | kBF16);
+  refuse_list(p, lists.offset, "offsetOptional");
+  g.anti_scale = optional_inputs(p, lists.anti_scale, "antiquantScaleOptional", kF);
+  g.anti_offset = optional_inputs(p, lists.anti_offset, "antiquantOffsetOptional", kF);
+  g.token_scale = optional_inputs(p, lists.token_scale, "perTokenScaleOptional", kF32);
+  g.groups = groups();
+  g.out = p.outputs(out, "out", kF);
+  check_grouped(p, &g);
   p.run([=](Launch& launch) {
-    const std::vector<int64_t> ends = groups.given ? groups.ends(launch) : std::vector<int64_t>{};
+    const std::vector<int64_t> ends =
+        g.groups.given ? g.groups.ends(launch) : std::vector<int64_t>{};
     int64_t in_row = 0;
     int64_t out_row = 0;
-    for (size_t i = 0; i < count_of; ++i) {
-      const View& matrix = get(launch, stacked ? w[0] : w[i]);
-      const View own = stacked ? matrix.select(0, static_cast<int64_t>(i)) : matrix;
-      View rows = get(launch, in.size() == 1 ? in[0] : in[i]);
-      if (in.size() == 1 && groups.given) {
+    for (size_t i = 0; i < g.number; ++i) {
+      View rows = get(launch, g.x.size() == 1 ? g.x[0] : g.x[i]);
+      const int64_t first = in_row;
+      if (g.x.size() == 1 && g.groups.given) {
         if (i >= ends.size() || ends[i] < in_row || ends[i] > rows.size(0)) {
           throw DeviceFault{507015, "groupListOptional does not fit x"};
         }
         rows = rows.slice(0, in_row, ends[i] - in_row);
         in_row = ends[i];
       }
-      const View& whole = get(launch, to.size() == 1 ? to[0] : to[i]);
-      const View target = to.size() == 1 ? whole.slice(0, out_row, rows.size(0)) : whole;
+      const View& whole = get(launch, g.out.size() == 1 ? g.out[0] : g.out[i]);
+      if (g.out.size() > 1 && whole.size(0) != rows.size(0)) {
+        throw DeviceFault{507015, "groupListOptional does not fit out"};
+      }
+      const View target = g.out.size() == 1 ? whole.slice(0, out_row, rows.size(0)) : whole;
       out_row += rows.size(0);
       if (rows.numel() == 0) continue;
-      View shift;
-      if (!b.empty()) {
-        const View& all = get(launch, b.size() == 1 ? b[0] : b[i]);
-        shift = all.rank() == 2 ? all.select(0, static_cast<int64_t>(i)) : all;
-      }
-      store_all(target, multiply_rows(rows, own, b.empty() ? nullptr : &shift));
+      store_all(target, product_of(launch, g, rows, first, i));
     }
   });
-}
-
-void refuse_list(Planner& p, const aclTensorList* list, const char* name) {
-  const bool empty = list == nullptr || (object_id(list) != 0 && list->tensors.empty());
-  p.check(empty, std::string(name) + " is not simulated");
 }
 
 void check_group_type(Planner& p, int64_t type) {
@@ -123,16 +248,11 @@ SIM_SIGNATURE(GroupedMatmul,
               int64_t splitItem,
               const aclTensorList* y) {
   return plan("aclnnGroupedMatmul", workspaceSize, executor, [&](Planner& p) {
-    refuse_list(p, scaleOptional, "scaleOptional");
-    refuse_list(p, offsetOptional, "offsetOptional");
-    refuse_list(p, antiquantScaleOptional, "antiquantScaleOptional");
-    refuse_list(p, antiquantOffsetOptional, "antiquantOffsetOptional");
-    Groups groups;
-    if (groupListOptional != nullptr) {
-      groups.given = true;
-      groups.values = p.array(groupListOptional, "groupListOptional");
-    }
-    grouped(p, x, weight, biasOptional, groups, splitItem, y);
+    grouped(
+        p,
+        {x, weight, biasOptional, scaleOptional, offsetOptional, antiquantScaleOptional,
+         antiquantOffsetOptional, nullptr},
+        [&] { return host_groups(p, groupListOptional, "groupListOptional", true); }, splitItem, y);
   });
 }
 SIM_SIGNATURE(GroupedMatmulV2,
@@ -148,17 +268,12 @@ SIM_SIGNATURE(GroupedMatmulV2,
               int64_t groupType,
               const aclTensorList* y) {
   return plan("aclnnGroupedMatmulV2", workspaceSize, executor, [&](Planner& p) {
-    refuse_list(p, scaleOptional, "scaleOptional");
-    refuse_list(p, offsetOptional, "offsetOptional");
-    refuse_list(p, antiquantScaleOptional, "antiquantScaleOptional");
-    refuse_list(p, antiquantOffsetOptional, "antiquantOffsetOptional");
     check_group_type(p, groupType);
-    Groups groups;
-    if (groupListOptional != nullptr) {
-      groups.given = true;
-      groups.values = p.array(groupListOptional, "groupListOptional");
-    }
-    grouped(p, x, weight, biasOptional, groups, splitItem, y);
+    grouped(
+        p,
+        {x, weight, biasOptional, scaleOptional, offsetOptional, antiquantScaleOptional,
+         antiquantOffsetOptional, nullptr},
+        [&] { return host_groups(p, groupListOptional, "groupListOptional", true); }, splitItem, y);
   });
 }
 SIM_SIGNATURE(GroupedMatmulV3,
@@ -174,17 +289,12 @@ SIM_SIGNATURE(GroupedMatmulV3,
               int64_t groupType,
               const aclTensorList* y) {
   return plan("aclnnGroupedMatmulV3", workspaceSize, executor, [&](Planner& p) {
-    refuse_list(p, scaleOptional, "scaleOptional");
-    refuse_list(p, offsetOptional, "offsetOptional");
-    refuse_list(p, antiquantScaleOptional, "antiquantScaleOptional");
-    refuse_list(p, antiquantOffsetOptional, "antiquantOffsetOptional");
     check_group_type(p, groupType);
-    Groups groups;
-    if (groupListOptional != nullptr) {
-      groups.given = true;
-      groups.tensor = p.input(groupListOptional, "groupListOptional", kI64);
-    }
-    grouped(p, x, weight, biasOptional, groups, splitItem, y);
+    grouped(
+        p,
+        {x, weight, biasOptional, scaleOptional, offsetOptional, antiquantScaleOptional,
+         antiquantOffsetOptional, nullptr},
+        [&] { return groups_of(p, groupListOptional, "groupListOptional", false); }, splitItem, y);
   });
 }
 SIM_SIGNATURE(GroupedMatmulV4,
@@ -208,11 +318,6 @@ SIM_SIGNATURE(GroupedMatmulV4,
               aclTensorList* activationFeatureOutOptional,
               aclTensorList* dynQuantScaleOutOptional) {
   return plan("aclnnGroupedMatmulV4", workspaceSize, executor, [&](Planner& p) {
-    refuse_list(p, scaleOptional, "scaleOptional");
-    refuse_list(p, offsetOptional, "offsetOptional");
-    refuse_list(p, antiquantScaleOptional, "antiquantScaleOptional");
-    refuse_list(p, antiquantOffsetOptional, "antiquantOffsetOptional");
-    refuse_list(p, perTokenScaleOptional, "perTokenScaleOptional");
     refuse_list(p, activationInputOptional, "activationInputOptional");
     refuse_list(p, activationQuantScaleOptional, "activationQuantScaleOptional");
     refuse_list(p, activationQuantOffsetOptional, "activationQuantOffsetOptional");
@@ -222,13 +327,12 @@ SIM_SIGNATURE(GroupedMatmulV4,
     p.check(groupListType == 0 || groupListType == 1,
             "groupListType is " + std::to_string(groupListType) + ", expected is 0 or 1");
     p.check(actType == 0, "actType is " + std::to_string(actType) + ", simulated is 0");
-    Groups groups;
-    if (groupListOptional != nullptr) {
-      groups.given = true;
-      groups.tensor = p.input(groupListOptional, "groupListOptional", kI64);
-      groups.counts = groupListType == 1;
-    }
-    grouped(p, x, weight, biasOptional, groups, splitItem, out);
+    grouped(
+        p,
+        {x, weight, biasOptional, scaleOptional, offsetOptional, antiquantScaleOptional,
+         antiquantOffsetOptional, perTokenScaleOptional},
+        [&] { return groups_of(p, groupListOptional, "groupListOptional", groupListType == 1); },
+        splitItem, out);
   });
 }
 

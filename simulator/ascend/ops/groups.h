@@ -43,4 +43,14 @@ inline Groups groups_of(Planner& p, const aclTensor* tensor, const char* name, b
   return groups;
 }
 
+// Groups named by an optional list on the host.
+inline Groups host_groups(Planner& p, const aclIntArray* list, const char* name, bool ends) {
+  Groups groups;
+  if (list == nullptr) return groups;
+  groups.given = true;
+  groups.values = p.array(list, name);
+  groups.counts = !ends;
+  return groups;
+}
+
 }  // namespace sim

@@ -357,17 +357,13 @@ SIM_SIGNATURE(Gemm,
     check_math(p, cubeMathType, a);
     p.check_rank(a, 2, 2);
     p.check_rank(b, 2, 2);
-    Shape x = a.shape();
-    Shape y = b.shape();
-    if (transA != 0) std::swap(x[0], x[1]);
-    if (transB != 0) std::swap(y[0], y[1]);
-    const Shape shape = product_shape(p, x, y, "A and B");
+    const Shape shape =
+        product_shape(p, turned(a.shape(), transA != 0), turned(b.shape(), transB != 0), "A and B");
     p.check_shape(target, p.broadcast(c.shape(), shape, "C and the product"));
     if (target.numel() == 0) return;
     p.run([=](Launch& launch) {
-      const View left = transA != 0 ? get(launch, a).permute({1, 0}) : get(launch, a);
-      const View right = transB != 0 ? get(launch, b).permute({1, 0}) : get(launch, b);
-      std::vector<float> sum = multiply(left, right);
+      std::vector<float> sum =
+          multiply(turned(get(launch, a), transA != 0), turned(get(launch, b), transB != 0));
       std::vector<float> start(sum.size());
       load(get(launch, c).expand(shape), 0, count(shape), start.data());
       for (size_t i = 0; i < sum.size(); ++i) sum[i] = alpha * sum[i] + beta * start[i];

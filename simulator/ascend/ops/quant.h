@@ -31,22 +31,21 @@ inline float packed_offset(uint64_t word) {
   return static_cast<float>(bits > 255 ? bits - 512 : bits);
 }
 
-inline bool is_packed(const Operand& scale) {
-  return scale && (scale.dtype() == ACL_UINT64 || scale.dtype() == ACL_INT64);
-}
+inline bool is_packed(DType dtype) { return dtype == ACL_UINT64 || dtype == ACL_INT64; }
 
 // Scales as floats or as packed words.
-inline Values scales(const Launch& launch, const Operand& operand) {
-  if (!is_packed(operand)) return values(launch, operand);
+inline Values scales(const View& view) {
+  if (!is_packed(view.dtype)) return load_all<float>(view);
   Values result;
-  for (const uint64_t word : load_all<uint64_t>(get(launch, operand))) {
-    result.push_back(packed_scale(word));
-  }
+  for (const uint64_t word : load_all<uint64_t>(view)) result.push_back(packed_scale(word));
   return result;
+}
+inline Values scales(const Launch& launch, const Operand& operand) {
+  return operand ? scales(get(launch, operand)) : Values{};
 }
 // The offsets inside packed scales; none of plain ones.
 inline Values packed_offsets(const Launch& launch, const Operand& operand) {
-  if (!is_packed(operand)) return {};
+  if (!operand || !is_packed(operand.dtype())) return {};
   Values result;
   for (const uint64_t word : load_all<uint64_t>(get(launch, operand))) {
     result.push_back(packed_offset(word));
@@ -60,6 +59,18 @@ inline float repeated(const Values& values, size_t i, float otherwise) {
 }
 
 inline float to_int8(float value) { return std::clamp(std::nearbyint(value), -128.0F, 127.0F); }
+
+// As int8, by scales and offsets of the columns.
+inline void quantize(const Values& by, const Values& shift, Values* result) {
+  for (size_t i = 0; i < result->size(); ++i) {
+    (*result)[i] = to_int8((*result)[i] * repeated(by, i, 1) + repeated(shift, i, 0));
+  }
+}
+
+// Given apart, or inside packed scales.
+inline Values offsets_of(const Launch& launch, const Operand& scale, const Operand& offset) {
+  return offset ? values(launch, offset) : packed_offsets(launch, scale);
+}
 
 // One line as int8 of its own scale, which it returns: its largest magnitude becomes 127.
 inline float quantize_line(const float* line, size_t n, float* result) {
