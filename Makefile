@@ -6,10 +6,12 @@ JOBS ?= $(shell nproc)
 PYTEST_JOBS ?= 2
 PYTEST_ARGS ?=
 PYTHON := .venv/bin/python
+# What runs on NPUs, in a process that has simulated ones.
+NPU_TESTS = MINDTORCH_NPU=sim $(PYTHON) -m pytest -q -n $(PYTEST_JOBS) tests/npu tests/ops --device npu
 
 # `make` or `make -n help` must not need an environment.
 .DEFAULT_GOAL := help
-.PHONY: help setup build module demo test test-quick test-cpp test-python bench format lint stubs \
+.PHONY: help setup build module demo test test-quick test-cpp test-python test-npu bench format lint stubs \
         stubs-check wheel wheel-check asan tsan clean
 
 help:  ## this list
@@ -30,16 +32,21 @@ demo: module  ## a tour of mindtorch
 test: build  ## every test
 	@tools/test_cpp.sh $(PRESET) $(JOBS)
 	$(PYTHON) -m pytest -q -n $(PYTEST_JOBS) $(PYTEST_ARGS)
+	$(NPU_TESTS) $(PYTEST_ARGS)
 
 test-quick: build  ## every test but those marked slow
 	@tools/test_cpp.sh $(PRESET) $(JOBS)
 	$(PYTHON) -m pytest -q -n $(PYTEST_JOBS) -m "not slow" $(PYTEST_ARGS)
+	$(NPU_TESTS) -m "not slow" $(PYTEST_ARGS)
 
 test-cpp: build  ## the C++ tests
 	@tools/test_cpp.sh $(PRESET) $(JOBS)
 
 test-python: module  ## the Python tests (PYTEST_ARGS="-k add")
 	$(PYTHON) -m pytest -q -n $(PYTEST_JOBS) $(PYTEST_ARGS)
+
+test-npu: module  ## the tests and op cases on simulated NPUs
+	$(NPU_TESTS) $(PYTEST_ARGS)
 
 bench: module  ## the benchmarks
 	@$(PYTHON) benchmarks/run.py

@@ -1,6 +1,7 @@
 """Options and fixtures shared by all Python tests."""
 
 import importlib.util
+import os
 
 import pytest
 
@@ -39,6 +40,21 @@ def torch():
     import mindtorch_v2
 
     return mindtorch_v2
+
+
+@pytest.fixture(autouse=True)
+def no_reports():
+    """On simulated NPUs, no check may have found anything in a test."""
+    yield
+    if os.environ.get("MINDTORCH_NPU") != "sim":
+        return
+    from mindtorch_v2 import npu
+
+    if npu.simulator.is_enabled() and npu.is_initialized():
+        npu.synchronize()
+        found = npu.simulator.reports()
+        npu.simulator.clear_reports()
+        assert not found
 
 
 @pytest.fixture

@@ -43,12 +43,22 @@ int64_t storage_elements(const Tensor& tensor) {
   return static_cast<int64_t>(tensor.storage()->size_bytes()) / size_bytes(tensor.dtype());
 }
 
+// What CANN made of an argument. Null would read as "no such argument".
+template <class Handle>
+Handle* made(Handle* handle, const char* function) {
+  if (MT_LIKELY(handle != nullptr)) return handle;
+  const char* recent = acl().aclGetRecentErrMsg();
+  MT_THROW(RuntimeError, function, " failed", recent == nullptr ? "" : ": ",
+           recent == nullptr ? "" : recent);
+}
+#define MT_MADE(function, ...) made(acl().function(__VA_ARGS__), #function)
+
 aclTensor* describe_tensor(const Tensor& tensor) {
   const IntList sizes = tensor.sizes();
   const int64_t elements = storage_elements(tensor);
-  return acl().aclCreateTensor(sizes.data(), sizes.size(), to_acl(tensor.dtype()),
-                               tensor.strides().data(), tensor.storage_offset(),
-                               format_for(sizes.size()), &elements, 1, tensor.storage()->data());
+  return MT_MADE(aclCreateTensor, sizes.data(), sizes.size(), to_acl(tensor.dtype()),
+                 tensor.strides().data(), tensor.storage_offset(), format_for(sizes.size()),
+                 &elements, 1, tensor.storage()->data());
 }
 
 }  // namespace
@@ -132,33 +142,40 @@ Argument<TypedScalar>::Argument(const TypedScalar& scalar) {
   // CANN copies the value; integers travel as int64, floats as double, in the dtype's own category.
   if (scalar.dtype == DType::kBool) {
     bool value = scalar.value.to_bool();
-    handle = acl().aclCreateScalar(&value, ACL_BOOL);
+    handle = MT_MADE(aclCreateScalar, &value, ACL_BOOL);
   } else if (is_floating_point(scalar.dtype)) {
     if (scalar.dtype == DType::kFloat64) {
       double value = scalar.value.to_double();
-      handle = acl().aclCreateScalar(&value, ACL_DOUBLE);
+      handle = MT_MADE(aclCreateScalar, &value, ACL_DOUBLE);
     } else {
       auto value = static_cast<float>(scalar.value.to_double());
-      handle = acl().aclCreateScalar(&value, ACL_FLOAT);
+      handle = MT_MADE(aclCreateScalar, &value, ACL_FLOAT);
     }
   } else {
     int64_t value = scalar.value.to_int();
-    handle = acl().aclCreateScalar(&value, ACL_INT64);
+    handle = MT_MADE(aclCreateScalar, &value, ACL_INT64);
   }
 }
 Argument<TypedScalar>::~Argument() { acl().aclDestroyScalar(handle); }
 
 Argument<IntList>::Argument(IntList values)
-    : handle(acl().aclCreateIntArray(values.data(), values.size())) {}
+    : handle(MT_MADE(aclCreateIntArray, values.data(), values.size())) {}
 Argument<IntList>::~Argument() { acl().aclDestroyIntArray(handle); }
 
 Argument<TensorList>::Argument(TensorList tensors) {
   std::vector<aclTensor*> members;
-  for (const Tensor& tensor : tensors) {
-    members.push_back(tensor.defined() ? describe_tensor(tensor) : nullptr);
-    addresses.push_back(tensor.defined() ? tensor.storage()->data() : nullptr);
+  try {
+    for (const Tensor& tensor : tensors) {
+      members.push_back(tensor.defined() ? describe_tensor(tensor) : nullptr);
+      addresses.push_back(tensor.defined() ? tensor.storage()->data() : nullptr);
+    }
+    handle = MT_MADE(aclCreateTensorList, members.data(), members.size());
+  } catch (...) {  // the list owns its members only once it is made
+    for (aclTensor* member : members) {
+      if (member != nullptr) acl().aclDestroyTensor(member);
+    }
+    throw;
   }
-  handle = acl().aclCreateTensorList(members.data(), members.size());
 }
 aclnnStatus Argument<TensorList>::readdress(aclOpExecutor* executor,
                                             size_t& index,

@@ -1,4 +1,5 @@
 #include "mindtorch/runtime/copy.h"
+
 #include "mindtorch/backends/ascend/aclnn.h"
 #include "mindtorch/backends/ascend/kernels/kernels.h"
 #include "mindtorch/tensor/element.h"
@@ -9,6 +10,10 @@ namespace {
 // Both on this device; other devices are the dispatcher's business.
 void copy_into(ops::Launch& on, const Tensor& self, const Tensor& src, bool) {
   if (self.numel() == 0) return;
+  if (self.dtype() == DType::kUInt8 && is_floating_point(src.dtype())) {
+    // Negative numbers wrap around; CANN stops at 0.
+    return call(on, MT_ACLNN(aclnnInplaceCopy), self, on_device(on, src, DType::kInt32));
+  }
   if (!self.shares_storage(src)) return call(on, MT_ACLNN(aclnnInplaceCopy), self, src);
   // Overlapping views: read everything before the first write.
   const Tensor whole = make_like(on, src.sizes(), src.dtype());

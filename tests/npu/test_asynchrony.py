@@ -1,0 +1,168 @@
+"""What an op asks of CANN, in which order, and that nobody waits without need."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+SYNCS = {"aclrtSynchronizeStream", "aclrtSynchronizeDevice", "aclrtSynchronizeEvent"}
+
+
+@pytest.fixture
+def pair(torch):
+    return torch.randn(8, 8).to("npu"), torch.randn(8, 8).to("npu")
+
+
+def test_a_call_seen_before_only_gives_addresses(called, pair):
+    a, b = pair
+    kept = [a + b, a + b]
+    functions = called(lambda: kept.append(a + b))
+    assert functions[-1] == "aclnnAdd"
+    assert set(functions) <= {"aclSetTensorAddr", "aclnnAdd"}
+
+
+def test_a_call_with_the_same_addresses_is_one_call(called, pair):
+    a, b = pair
+    out = a + b
+    a.add_(b)
+    a.add_(b)
+    assert called(lambda: a.add_(b)) == ["aclnnAdd"]
+    del out
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "a[1:] + b[1:]", "a.t() + b", "a + b.half()", "a - b", "a + 2", "a.view(64) + b.view(64)",
+        "torch.add(a, b, alpha=2)", "a[::2] + b[::2]", "a + a",
+    ],
+)  # fmt: skip
+def test_another_layout_dtype_or_number_is_another_plan(torch, called, pair, change):
+    a, b = pair
+    code = compile(change, "change", "eval")
+    for _ in range(2):
+        a + b
+
+    def planned():
+        functions = called(lambda: eval(code, {"torch": torch, "a": a, "b": b}))
+        return [name for name in functions if name.endswith("GetWorkspaceSize")]
+
+    assert planned()
+    assert not planned()
+
+
+def test_plans_of_other_addresses_give_right_values(torch):
+    """One executor serves them all; none may see another's tensors."""
+    inputs = [torch.randn(5, 7) for _ in range(20)]
+    devices = [x.to("npu") for x in inputs]
+    results = [x * y for x in devices for y in devices]
+    expected = [x * y for x in inputs for y in inputs]
+    for got, want in zip(results, expected, strict=True):
+        assert torch.equal(got.cpu(), want)
+
+
+def test_in_place_and_out_of_place_have_plans_of_their_own(torch):
+    a, b = torch.ones(3, device="npu"), torch.ones(3, device="npu")
+    for _ in range(3):
+        c = torch.add(a, b)
+        a.add_(b)
+        assert c.tolist() == a.tolist()
+
+
+def test_an_op_does_not_wait(called, pair):
+    a, b = pair
+    functions = called(lambda: ((a @ b).relu() + a).sum(1).softmax(0))
+    assert not SYNCS & set(functions)
+
+
+def test_an_op_returns_while_its_stream_hangs(torch, simulator, pair):
+    a, b = pair
+    expected = a.cpu() + b.cpu()
+    torch.npu.synchronize()
+    simulator.hang()
+    c = a + b
+    done = torch.npu.Event()
+    done.record()
+    assert not done.query()
+    assert c.shape == (8, 8)
+    simulator.release()
+    assert torch.equal(c.cpu(), expected)
+    assert done.query()
+
+
+@pytest.mark.parametrize(
+    "read",
+    ["c.cpu()", "c.to('cpu')", "c.tolist()", "c.sum().item()", "repr(c)", "bool((c > 0).all())",
+     "c.cpu().numpy()", "float(c[0, 0])", "torch.equal(c, a)"],
+)  # fmt: skip
+def test_reading_waits_for_its_stream_and_nothing_else(torch, called, pair, read):
+    a, b = pair
+    side = torch.npu.Stream()
+    with torch.npu.stream(side):
+        torch.ones(4, device="npu")
+    c = a + b
+    code = compile(read, "read", "eval")
+    functions = called(lambda: eval(code, {"torch": torch, "a": a, "c": c}))
+    assert SYNCS & set(functions) == {"aclrtSynchronizeStream"}
+
+
+def test_bytes_are_read_after_the_wait(torch, simulator, pair):
+    a, b = pair
+    c = a + b
+    simulator.clear_calls()
+    c.to("cpu")
+    log = [entry.function for entry in simulator.calls() if entry.kind == "call"]
+    print(simulator.calls())
+    assert log[-2:] == ["aclrtMemcpyAsync", "aclrtSynchronizeStream"]
+
+
+def test_memory_of_work_under_way_is_reused_in_order(torch, simulator, pair):
+    """A freed block serves the next op on its stream at once, although nobody has waited."""
+    a, b = pair
+    expected = (a.cpu() + b.cpu()) * 2
+    torch.npu.synchronize()
+    simulator.hang()
+    for _ in range(10):
+        c = (a + b) * 2
+    assert "aclrtMalloc" not in {entry.function for entry in simulator.calls()}
+    simulator.release()
+    assert torch.equal(c.cpu(), expected)
+
+
+BLOCKING = """
+import mindtorch_v2 as torch
+a, b = torch.randn(8, 8).to("npu"), torch.randn(8, 8).to("npu")
+torch.npu.simulator.set(log=True)
+torch.npu.simulator.clear_calls()
+c = a + b
+d = c * a
+log = [call.function for call in torch.npu.simulator.calls() if call.kind == "call"]
+print([name for name in log if name in ("aclnnAdd", "aclnnMul", "aclrtSynchronizeStream")])
+"""
+
+
+@pytest.mark.parametrize("variable", ["ACL_LAUNCH_BLOCKING", "ASCEND_LAUNCH_BLOCKING"])
+@pytest.mark.parametrize("value", ["0", "1"])
+def test_blocking_launches_wait_after_each_op(variable, value):
+    done = subprocess.run(
+        [sys.executable, "-c", BLOCKING],
+        env={**os.environ, variable: value},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    wait = ["aclrtSynchronizeStream"] if value == "1" else []
+    assert done.stdout.strip() == str(["aclnnAdd", *wait, "aclnnMul", *wait])
+
+
+def test_a_failing_op_shows_at_the_next_wait(torch, simulator, pair):
+    a, b = pair
+    with simulator.faults("task:aclnnMul:1:507015"):
+        c = a * b
+        with pytest.raises(RuntimeError, match="507015.*ACL_ERROR_RT_AICORE_EXCEPTION"):
+            torch.npu.synchronize()
+    simulator.clear_reports()
+    assert torch.equal((a * b).cpu(), a.cpu() * b.cpu())
+    del c
