@@ -45,4 +45,76 @@ SIM_SIGNATURE(ApplyRotaryPosEmb,
     });
   });
 }
+
+// cosSinCache[position] holds the cosines, then the sines, of the first elements of each head; the
+// others stay. With mropeSection the elements of a section have a position of their own.
+SIM_SIGNATURE(RopeWithSinCosCache,
+              const aclTensor* positions,
+              const aclTensor* queryIn,
+              const aclTensor* keyIn,
+              const aclTensor* cosSinCache,
+              const aclIntArray* mropeSection,
+              int64_t headSize,
+              bool isNeoxStyle,
+              aclTensor* queryOut,
+              aclTensor* keyOut) {
+  return plan("aclnnRopeWithSinCosCache", workspaceSize, executor, [&](Planner& p) {
+    const Operand places = p.input(positions, "positions", kIndex);
+    const Operand query = p.input(queryIn, "queryIn", kF);
+    const Operand key = p.input(keyIn, "keyIn", kF);
+    const Operand cache = p.input(cosSinCache, "cosSinCache", kF);
+    std::vector<int64_t> sections;
+    if (mropeSection != nullptr) sections = p.array(mropeSection, "mropeSection");
+    const Operand new_query = p.output(queryOut, "queryOut", kF);
+    const Operand new_key = p.output(keyOut, "keyOut", kF);
+    p.check_rank(query, 2, 2);
+    p.check_rank(key, 2, 2);
+    p.check_rank(cache, 2, 2);
+    const int64_t tokens = query.shape()[0];
+    const int64_t half = cache.shape()[1] / 2;
+    p.check(headSize > 0 && query.shape()[1] % headSize == 0 && key.shape()[1] % headSize == 0,
+            "headSize must divide the sizes of queryIn and keyIn");
+    p.check(cache.shape()[1] % 2 == 0 && 2 * half <= headSize,
+            "cosSinCache must have an even size up to headSize");
+    p.check_shape(key, {tokens, key.shape()[1]});
+    p.check_shape(new_query, query.shape());
+    p.check_shape(new_key, key.shape());
+    int64_t sum = 0;
+    for (const int64_t section : sections) sum += section;
+    p.check(sections.empty() || sum == half, "mropeSection must sum up to half the rotated size");
+    const auto parts = static_cast<int64_t>(sections.size());
+    p.check_shape(places, sections.empty() ? Shape{tokens} : Shape{parts, tokens});
+    if (tokens == 0) return;
+    p.run([=](Launch& launch) {
+      const auto at = load_indices(get(launch, places), cache.shape()[0]);
+      const auto table = load_all<float>(get(launch, cache));
+      const auto section_of = [&](int64_t i) {
+        int64_t number = 0;
+        for (int64_t end = 0;
+             number < parts && i >= (end += sections[static_cast<size_t>(number)]);) {
+          ++number;
+        }
+        return number;
+      };
+      for (const auto& [from, to] : {std::pair(query, new_query), std::pair(key, new_key)}) {
+        auto x = load_all<float>(get(launch, from));
+        for (int64_t head = 0; head < from.numel() / headSize; ++head) {
+          const int64_t token = head / (from.shape()[1] / headSize);
+          for (int64_t i = 0; i < half; ++i) {
+            const int64_t row = at[static_cast<size_t>(section_of(i) * tokens + token)];
+            const float c = table[static_cast<size_t>(row * 2 * half + i)];
+            const float s = table[static_cast<size_t>(row * 2 * half + half + i)];
+            float& a = x[static_cast<size_t>(head * headSize + (isNeoxStyle ? i : 2 * i))];
+            float& b =
+                x[static_cast<size_t>(head * headSize + (isNeoxStyle ? i + half : 2 * i + 1))];
+            const float old = a;
+            a = a * c - b * s;
+            b = b * c + old * s;
+          }
+        }
+        store_all(get(launch, to), x);
+      }
+    });
+  });
+}
 }
