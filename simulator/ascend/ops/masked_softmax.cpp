@@ -7,16 +7,6 @@ namespace {
 
 constexpr float kHidden = -10000;
 
-void softmax(std::vector<float>& line) {
-  const float top = *std::max_element(line.begin(), line.end());
-  float sum = 0;
-  for (float& value : line) {
-    value = std::exp(value - top);
-    sum += value;
-  }
-  for (float& value : line) value /= sum;
-}
-
 // The mask of each row: given, or the triangle above the diagonal.
 struct Mask {
   Operand operand;

@@ -76,4 +76,15 @@ C sum_of(const std::vector<C>& values) {
   return total;
 }
 
+// A line as probabilities.
+inline void softmax(std::vector<float>& line) {
+  const float top = *std::max_element(line.begin(), line.end());
+  float sum = 0;
+  for (float& value : line) {
+    value = std::exp(value - top);
+    sum += value;
+  }
+  for (float& value : line) value /= sum;
+}
+
 }  // namespace sim
