@@ -1,62 +1,11 @@
-// Reductions over dims.
+// Sums, means, norms and the like over dims.
 #include <limits>
 
-#include "simulator/ascend/ops/rows.h"
+#include "simulator/ascend/ops/reduce.h"
 
 using namespace sim;
 
 namespace {
-
-constexpr Types kReal = kF | kI | kF64 | kBool;
-
-// out = f(values of a line), computed in `compute`; the results of all lines gather in the
-// workspace, from where they are stored as out's dtype.
-template <class With, class F>
-void reduce(
-    Planner& p, const Operand& in, const Lines& lines, const Operand& out, DType compute, F f) {
-  if (out.numel() == 0) return;
-  const uint64_t at = p.workspace(lines.rows * 16);
-  p.run([=](Launch& launch) {
-    With::with(compute, [&](auto zero) {
-      using C = decltype(zero);
-      auto* const results = reinterpret_cast<C*>(launch.workspace(at));
-      for_lines<C>(get(launch, in), lines, [&](int64_t row, const std::vector<C>& values) {
-        results[row] = static_cast<C>(f(values));
-      });
-      store(get(launch, out), 0, lines.rows, results);
-    });
-  });
-}
-
-// An op with dims given as a list.
-template <class With, class F>
-aclnnStatus reduce_dims(const char* op,
-                        const aclTensor* self,
-                        const aclIntArray* dims,
-                        const char* dims_name,
-                        bool keep,
-                        DType dtype,
-                        const aclTensor* out,
-                        Types types,
-                        Types out_types,
-                        F f,
-                        uint64_t* workspace_size,
-                        aclOpExecutor** executor,
-                        bool empty_is_all = true,
-                        bool needs_elements = false) {
-  return plan(op, workspace_size, executor, [&](Planner& p) {
-    const Operand in = p.input(self, "self", types);
-    const std::vector<int64_t> over = p.array(dims, dims_name);
-    const Operand target = p.output(out, "out", out_types);
-    const Lines lines = lines_of(p, in.shape(), over, dims_name, empty_is_all);
-    check_reduced(p, lines, keep, target);
-    p.check(!needs_elements || lines.length > 0 || target.numel() == 0,
-            "self has no elements along " + std::string(dims_name));
-    // Sums and the like are made in the dtype asked for, comparisons in self's own.
-    const DType compute = dtype == ACL_DT_UNDEFINED ? in.dtype() : dtype;
-    reduce<With>(p, in, lines, target, compute, f);
-  });
-}
 
 struct Sum {
   template <class C>
@@ -84,22 +33,6 @@ struct Product {
   C operator()(const std::vector<C>& values) const {
     C result(1);
     for (const C value : values) result = mul(result, value);
-    return result;
-  }
-};
-struct Largest {
-  template <class C>
-  C operator()(const std::vector<C>& values) const {
-    C result = values[0];
-    for (const C value : values) result = larger(result, value);
-    return result;
-  }
-};
-struct Smallest {
-  template <class C>
-  C operator()(const std::vector<C>& values) const {
-    C result = values[0];
-    for (const C value : values) result = smaller(result, value);
     return result;
   }
 };
@@ -178,131 +111,6 @@ DType sum_dtype(aclDataType dtype, const aclTensor* out) {
   return dtype == ACL_DT_UNDEFINED && out != nullptr ? out->dtype : dtype;
 }
 
-// Values and where they are, along one dim.
-template <class Better>
-aclnnStatus reduce_index(const char* op,
-                         const aclTensor* self,
-                         int64_t dim,
-                         bool keep,
-                         const aclTensor* values,
-                         const char* values_name,
-                         const aclTensor* indices,
-                         const char* indices_name,
-                         Types types,
-                         Better better,
-                         uint64_t* workspace_size,
-                         aclOpExecutor** executor) {
-  return plan(op, workspace_size, executor, [&](Planner& p) {
-    const Operand in = p.input(self, "self", types);
-    const Operand best = values_name == nullptr ? Operand{} : p.output(values, values_name, types);
-    const Operand place = p.output(indices, indices_name, kIndex);
-    const Lines lines = lines_of(p, in.shape(), {dim}, "dim");
-    if (best) {
-      check_reduced(p, lines, keep, best);
-      p.check(best.dtype() == in.dtype(), p.name(best) + " must have the dtype of self");
-    }
-    check_reduced(p, lines, keep, place);
-    p.check(lines.length > 0 || place.numel() == 0, "self has no elements along dim");
-    if (place.numel() == 0) return;
-    const uint64_t at = p.workspace(lines.rows * 8);
-    p.run([=](Launch& launch) {
-      with_real(in.dtype(), [&](auto zero) {
-        using C = decltype(zero);
-        auto* const places = reinterpret_cast<int64_t*>(launch.workspace(at));
-        for_lines<C>(get(launch, in), lines, [&](int64_t row, const std::vector<C>& line) {
-          size_t found = 0;
-          for (size_t i = 1; i < line.size(); ++i) {
-            if (line[found] != line[found]) break;  // not-a-number wins
-            if (line[i] != line[i] || better(line[i], line[found])) found = i;
-          }
-          places[row] = static_cast<int64_t>(found);
-          if (best) store(get(launch, best), row, 1, &line[found]);
-        });
-        store(get(launch, place), 0, lines.rows, places);
-      });
-    });
-  });
-}
-
-struct Greater {
-  template <class C>
-  bool operator()(C a, C b) const {
-    return b < a;
-  }
-};
-struct Less {
-  template <class C>
-  bool operator()(C a, C b) const {
-    return a < b;
-  }
-};
-
-// Two results of the same lines.
-template <class F, class G>
-aclnnStatus reduce_pair(const char* op,
-                        const aclTensor* self,
-                        const std::vector<int64_t>& dims,
-                        const aclIntArray* list,
-                        bool keep,
-                        const aclTensor* first,
-                        const char* first_name,
-                        const aclTensor* second,
-                        const char* second_name,
-                        Types types,
-                        F f,
-                        G g,
-                        bool listed,
-                        uint64_t* workspace_size,
-                        aclOpExecutor** executor) {
-  return plan(op, workspace_size, executor, [&](Planner& p) {
-    const Operand in = p.input(self, "self", types);
-    const std::vector<int64_t> over = listed ? p.array(list, "dim") : dims;
-    const Operand one = p.output(first, first_name, types);
-    const Operand two = p.output(second, second_name, types);
-    const Lines lines = lines_of(p, in.shape(), over, "dim");
-    check_reduced(p, lines, keep, one);
-    check_reduced(p, lines, keep, two);
-    if (one.numel() == 0) return;
-    p.check(lines.length > 0, "self has no elements along dim");
-    const uint64_t at = p.workspace(lines.rows * 8);
-    p.run([=](Launch& launch) {
-      const auto loop = [&](auto zero) {
-        using C = decltype(zero);
-        auto* const results = reinterpret_cast<C*>(launch.workspace(at));
-        for_lines<C>(get(launch, in), lines, [&](int64_t row, const std::vector<C>& line) {
-          results[row] = static_cast<C>(f(line));
-          const C other = static_cast<C>(g(line));
-          store(get(launch, two), row, 1, &other);
-        });
-        store(get(launch, one), 0, lines.rows, results);
-      };
-      if constexpr (std::is_same_v<F, Variance>) {
-        with_floating(in.dtype(), loop);
-      } else {
-        with_real(in.dtype(), loop);
-      }
-    });
-  });
-}
-
-aclnnStatus whole(const char* op,
-                  const aclTensor* self,
-                  const aclTensor* out,
-                  const char* out_name,
-                  bool largest,
-                  uint64_t* workspace_size,
-                  aclOpExecutor** executor) {
-  return plan(op, workspace_size, executor, [&](Planner& p) {
-    const Operand in = p.input(self, "self", kReal);
-    const Operand target = p.output(out, out_name, kReal);
-    p.check(in.numel() > 0, "self is empty");
-    p.check(target.numel() == 1, p.name(target) + " must have one element");
-    const Lines lines = lines_of(p, in.shape(), {}, "dim");
-    if (largest) return reduce<Reals>(p, in, lines, target, in.dtype(), Largest{});
-    reduce<Reals>(p, in, lines, target, in.dtype(), Smallest{});
-  });
-}
-
 }  // namespace
 
 extern "C" {
@@ -355,24 +163,6 @@ SIM_SIGNATURE(ReduceLogSum,
   return reduce_dims<Floats>("aclnnReduceLogSum", data, axes, "axes", keepDims, ACL_DT_UNDEFINED,
                              reduce, kF, kF, LogSum{}, workspaceSize, executor, !noopWithEmptyAxes);
 }
-SIM_SIGNATURE(Amax, const aclTensor* self, const aclIntArray* dim, bool keepDim, aclTensor* out) {
-  return reduce_dims<Reals>("aclnnAmax", self, dim, "dim", keepDim, ACL_DT_UNDEFINED, out, kReal,
-                            kReal, Largest{}, workspaceSize, executor, true, true);
-}
-SIM_SIGNATURE(Amin, const aclTensor* self, const aclIntArray* dim, bool keepDim, aclTensor* out) {
-  return reduce_dims<Reals>("aclnnAmin", self, dim, "dim", keepDim, ACL_DT_UNDEFINED, out, kReal,
-                            kReal, Smallest{}, workspaceSize, executor, true, true);
-}
-SIM_SIGNATURE(MaxV2,
-              const aclTensor* self,
-              const aclIntArray* dims,
-              bool keepDims,
-              bool noopWithEmptyDims,
-              aclTensor* out) {
-  return reduce_dims<Reals>("aclnnMaxV2", self, dims, "dims", keepDims, ACL_DT_UNDEFINED, out,
-                            kReal, kReal, Largest{}, workspaceSize, executor, !noopWithEmptyDims,
-                            true);
-}
 SIM_SIGNATURE(Any, const aclTensor* self, const aclIntArray* dim, bool keepdim, aclTensor* out) {
   return reduce_dims<Reals>("aclnnAny", self, dim, "dim", keepdim, ACL_DT_UNDEFINED, out, kReal,
                             kBool | kU8, AnyOf{}, workspaceSize, executor);
@@ -420,8 +210,9 @@ SIM_SIGNATURE(VarMean,
               bool keepdim,
               aclTensor* varOut,
               aclTensor* meanOut) {
-  return reduce_pair("aclnnVarMean", self, {}, dim, keepdim, varOut, "varOut", meanOut, "meanOut",
-                     kF, Variance{correction, false}, Mean{}, true, workspaceSize, executor);
+  return reduce_pair<Floats>("aclnnVarMean", self, {}, dim, keepdim, varOut, "varOut", meanOut,
+                             "meanOut", kF, Variance{correction, false}, Mean{}, true,
+                             workspaceSize, executor);
 }
 SIM_SIGNATURE(StdMeanCorrection,
               const aclTensor* self,
@@ -430,55 +221,9 @@ SIM_SIGNATURE(StdMeanCorrection,
               bool keepdim,
               aclTensor* stdOut,
               aclTensor* meanOut) {
-  return reduce_pair("aclnnStdMeanCorrection", self, {}, dim, keepdim, stdOut, "stdOut", meanOut,
-                     "meanOut", kF, Variance{correction, true}, Mean{}, true, workspaceSize,
-                     executor);
-}
-SIM_SIGNATURE(Aminmax,
-              const aclTensor* self,
-              const aclIntArray* dim,
-              bool keepDim,
-              aclTensor* minOut,
-              aclTensor* maxOut) {
-  return reduce_pair("aclnnAminmax", self, {}, dim, keepDim, minOut, "minOut", maxOut, "maxOut",
-                     kReal, Smallest{}, Largest{}, true, workspaceSize, executor);
-}
-SIM_SIGNATURE(AminmaxDim,
-              const aclTensor* self,
-              const int64_t dim,
-              bool keepDim,
-              aclTensor* minOut,
-              aclTensor* maxOut) {
-  return reduce_pair("aclnnAminmaxDim", self, {dim}, nullptr, keepDim, minOut, "minOut", maxOut,
-                     "maxOut", kReal, Smallest{}, Largest{}, false, workspaceSize, executor);
-}
-SIM_SIGNATURE(AminmaxAll, const aclTensor* self, aclTensor* minOut, aclTensor* maxOut) {
-  return reduce_pair("aclnnAminmaxAll", self, {}, nullptr, false, minOut, "minOut", maxOut,
-                     "maxOut", kReal, Smallest{}, Largest{}, false, workspaceSize, executor);
-}
-SIM_SIGNATURE(Max, const aclTensor* self, aclTensor* out) {
-  return whole("aclnnMax", self, out, "out", true, workspaceSize, executor);
-}
-SIM_SIGNATURE(Min, const aclTensor* self, aclTensor* out) {
-  return whole("aclnnMin", self, out, "out", false, workspaceSize, executor);
-}
-SIM_SIGNATURE(
-    MaxDim, const aclTensor* self, int64_t dim, bool keepdim, aclTensor* out, aclTensor* indices) {
-  return reduce_index("aclnnMaxDim", self, dim, keepdim, out, "out", indices, "indices", kReal,
-                      Greater{}, workspaceSize, executor);
-}
-SIM_SIGNATURE(
-    MinDim, const aclTensor* self, int64_t dim, bool keepdim, aclTensor* out, aclTensor* indices) {
-  return reduce_index("aclnnMinDim", self, dim, keepdim, out, "out", indices, "indices", kReal,
-                      Less{}, workspaceSize, executor);
-}
-SIM_SIGNATURE(ArgMax, const aclTensor* self, int64_t dim, bool keepdim, aclTensor* out) {
-  return reduce_index("aclnnArgMax", self, dim, keepdim, nullptr, nullptr, out, "out",
-                      kReal & ~kBool, Greater{}, workspaceSize, executor);
-}
-SIM_SIGNATURE(ArgMin, const aclTensor* self, int64_t dim, bool keepdim, aclTensor* out) {
-  return reduce_index("aclnnArgMin", self, dim, keepdim, nullptr, nullptr, out, "out",
-                      kReal & ~kBool, Less{}, workspaceSize, executor);
+  return reduce_pair<Floats>("aclnnStdMeanCorrection", self, {}, dim, keepdim, stdOut, "stdOut",
+                             meanOut, "meanOut", kF, Variance{correction, true}, Mean{}, true,
+                             workspaceSize, executor);
 }
 SIM_SIGNATURE(Prod, const aclTensor* self, const aclDataType dtype, aclTensor* out) {
   return plan("aclnnProd", workspaceSize, executor, [&](Planner& p) {
@@ -533,32 +278,6 @@ SIM_SIGNATURE(LinalgVectorNorm,
     const Operand target = p.output(out, "out", kF);
     check_reduced(p, lines, keepDims, target);
     reduce<Floats>(p, in, lines, target, in.dtype(), VectorNorm{order});
-  });
-}
-SIM_SIGNATURE(
-    Bincount, const aclTensor* self, const aclTensor* weights, int64_t minlength, aclTensor* out) {
-  return plan("aclnnBincount", workspaceSize, executor, [&](Planner& p) {
-    const Operand in = p.input(self, "self", kI);
-    const Operand weight = p.optional(weights, "weights", kReal);
-    const Operand target = p.output(out, "out", kI32 | kI64 | kF32 | kF64);
-    p.check_rank(in, 1, 1);
-    p.check_rank(target, 1, 1);
-    if (weight) p.check_shape(weight, in.shape());
-    p.check(minlength >= 0 && target.numel() >= minlength, "out is shorter than minlength");
-    if (target.numel() == 0) return;
-    p.run([=](Launch& launch) {
-      const auto places = load_all<int64_t>(get(launch, in));
-      std::vector<double> sums(static_cast<size_t>(target.numel()));
-      const auto each = weight ? load_all<double>(get(launch, weight)) : std::vector<double>{};
-      for (size_t i = 0; i < places.size(); ++i) {
-        if (places[i] < 0 || places[i] >= target.numel()) {
-          throw DeviceFault{507018, "self has the value " + std::to_string(places[i]) +
-                                        ", out has no place for it"};
-        }
-        sums[static_cast<size_t>(places[i])] += weight ? each[i] : 1;
-      }
-      store_all(get(launch, target), sums);
-    });
   });
 }
 }

@@ -326,4 +326,31 @@ SIM_SIGNATURE(Histc,
     });
   });
 }
+
+SIM_SIGNATURE(
+    Bincount, const aclTensor* self, const aclTensor* weights, int64_t minlength, aclTensor* out) {
+  return plan("aclnnBincount", workspaceSize, executor, [&](Planner& p) {
+    const Operand in = p.input(self, "self", kI);
+    const Operand weight = p.optional(weights, "weights", kReal);
+    const Operand target = p.output(out, "out", kI32 | kI64 | kF32 | kF64);
+    p.check_rank(in, 1, 1);
+    p.check_rank(target, 1, 1);
+    if (weight) p.check_shape(weight, in.shape());
+    p.check(minlength >= 0 && target.numel() >= minlength, "out is shorter than minlength");
+    if (target.numel() == 0) return;
+    p.run([=](Launch& launch) {
+      const auto places = load_all<int64_t>(get(launch, in));
+      std::vector<double> sums(static_cast<size_t>(target.numel()));
+      const auto each = weight ? load_all<double>(get(launch, weight)) : std::vector<double>{};
+      for (size_t i = 0; i < places.size(); ++i) {
+        if (places[i] < 0 || places[i] >= target.numel()) {
+          throw DeviceFault{507018, "self has the value " + std::to_string(places[i]) +
+                                        ", out has no place for it"};
+        }
+        sums[static_cast<size_t>(places[i])] += weight ? each[i] : 1;
+      }
+      store_all(get(launch, target), sums);
+    });
+  });
+}
 }
