@@ -48,6 +48,7 @@ struct Physical {
   int mappings = 0;
   bool mapped_before = false;
   bool freed = false;
+  bool imported = false;  // belongs to another handle, maybe of another process
   uint64_t number = 0;
   ~Physical();
 };
@@ -80,6 +81,12 @@ aclError allocate_physical(size_t bytes,
                            const aclrtPhysicalMemProp& prop,
                            aclrtDrvMemHandle* handle);
 aclError free_physical(aclrtDrvMemHandle handle);
+aclError find_physical(aclrtDrvMemHandle handle, std::shared_ptr<Physical>& physical);
+// Note [Sharing].
+aclError export_physical(aclrtDrvMemHandle handle, bool anybody, uint64_t* shared);
+aclError admit(uint64_t shared, const int32_t* pids, size_t count);
+aclError import_physical(uint64_t shared, int32_t device, aclrtDrvMemHandle* handle);
+size_t bytes_behind_memory();
 aclError map_memory(void* pointer, size_t bytes, aclrtDrvMemHandle handle);
 aclError unmap_memory(Lock& lock, void* pointer);
 aclError granularity_of(aclrtMemAttr attribute, size_t* bytes);

@@ -46,8 +46,13 @@ QueueEntry& WorkQueue::next_free() {
   return entry;
 }
 
+static thread_local uint64_t last_task = 0;
+
+uint64_t last_task_of_thread() { return last_task; }
+
 void WorkQueue::add() {
-  issued_.store(issued_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  last_task = issued_.load(std::memory_order_relaxed);
+  issued_.store(last_task + 1, std::memory_order_relaxed);
   waiting_ = waiting_.load(std::memory_order_relaxed) + 1;
 }
 

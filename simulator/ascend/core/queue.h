@@ -35,6 +35,7 @@ class SpinLock {
 // ring that only grows.
 class WorkQueue {
  public:
+  // The number of the entry is kept as the thread's last (last_task_of_thread).
   void push(std::shared_ptr<Work> work);
   void push(std::shared_ptr<const Kernel> kernel, void* const* arguments, size_t count);
 
@@ -73,5 +74,7 @@ class WorkQueue {
   std::atomic<bool> stopping_{false};
   alignas(64) std::atomic<uint64_t> finished_{0};  // the worker's; others look at it now and then
 };
+
+uint64_t last_task_of_thread();
 
 }  // namespace sim

@@ -32,6 +32,10 @@ bool Settings::is_310p() const { return starts_with(soc, "Ascend310P"); }
 
 bool Settings::is_950() const { return starts_with(soc, "Ascend950"); }
 
+int32_t Settings::cube_cores() const { return is_310p() ? 8 : is_910a() ? 32 : 20; }
+
+int32_t Settings::vector_cores() const { return is_310p() ? 7 : is_910a() ? 0 : 40; }
+
 uint32_t Settings::most_streams() const { return is_310p() ? 1024 : is_910a() ? 2048 : 1984; }
 
 uint32_t Settings::most_events() const { return is_310p() ? 1023 : is_910a() ? 65535 : 65536; }

@@ -34,6 +34,8 @@ struct Settings {
   bool is_910a() const;
   bool is_310p() const;
   bool is_950() const;
+  int32_t cube_cores() const;
+  int32_t vector_cores() const;
   uint32_t most_streams() const;
   uint32_t most_events() const;
 };

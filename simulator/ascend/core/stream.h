@@ -45,6 +45,15 @@ struct Work {
   Site site;                                   // return addresses at the launch
 };
 
+// What a program registered for a stream.
+struct Allocator {
+  aclrtAllocator object = nullptr;
+  aclrtAllocatorAllocFunc allocate = nullptr;
+  aclrtAllocatorFreeFunc free = nullptr;
+  aclrtAllocatorAllocAdviseFunc allocate_near = nullptr;
+  aclrtAllocatorGetAddrFromBlockFunc address = nullptr;
+};
+
 struct Stream : std::enable_shared_from_this<Stream> {
   void* handle = nullptr;
   void* context = nullptr;
@@ -76,6 +85,7 @@ struct Stream : std::enable_shared_from_this<Stream> {
   uint64_t report_thread = 0;     // subscribed by aclrtSubscribeReport
   uint64_t host_func_thread = 0;  // subscribed by aclrtSubscribeHostFunc
 
+  Allocator allocator;
   std::shared_ptr<Capture> capture;
   size_t lane = 0;             // of the clocks
   Clock clock;                 // after what was issued last

@@ -107,7 +107,8 @@ aclError allocate_physical(size_t bytes,
   physical->bytes = bytes;
   physical->page_bytes = static_cast<uint32_t>(page);
   physical->file = memfd_create("ascend_simulator", MFD_CLOEXEC);
-  if (physical->file < 0 || ftruncate(physical->file, static_cast<off_t>(bytes))) {
+  if (physical->file < 0 ||
+      ftruncate(physical->file, static_cast<off_t>(bytes + bytes_behind_memory()))) {
     return out_of_memory(device, bytes);
   }
   physical->number = ++books().allocations;
@@ -117,11 +118,11 @@ aclError allocate_physical(size_t bytes,
 }
 
 static void release_if_unused(const Physical& physical) {
-  if (!physical.freed || physical.mappings) return;
+  if (!physical.freed || physical.mappings || physical.imported) return;
   runtime().devices[static_cast<size_t>(physical.device)].used_bytes -= physical.bytes;
 }
 
-static aclError find_physical(aclrtDrvMemHandle handle, std::shared_ptr<Physical>& physical) {
+aclError find_physical(aclrtDrvMemHandle handle, std::shared_ptr<Physical>& physical) {
   physical = runtime().physical.find(handle);
   if (physical) return ACL_SUCCESS;
   return fail(ACL_ERROR_RT_INVALID_HANDLE, runtime().physical.was(handle)

@@ -393,3 +393,61 @@ aclError aclrtMemsetAsync(
   }
   return enqueue(stream, fill_task(devPtr, value, count));
 }
+
+// A copy that is described in memory. The program gives the memory, and may change what it says
+// between two copies.
+namespace {
+struct CopyDesc {
+  void* to;
+  void* from;
+  size_t bytes;
+};
+}  // namespace
+
+static aclError check_desc_kind(aclrtMemcpyKind kind) {
+  if (kind == ACL_MEMCPY_INNER_DEVICE_TO_DEVICE) return ACL_SUCCESS;
+  return fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
+              "only copies inside a device (ACL_MEMCPY_INNER_DEVICE_TO_DEVICE) can be described");
+}
+
+aclError aclrtGetMemcpyDescSize(aclrtMemcpyKind kind, size_t* descSize) {
+  if (const aclError code = enter("aclrtGetMemcpyDescSize", {{"kind", kind}})) return code;
+  if (!descSize) return fail_null("descSize");
+  if (const aclError code = check_desc_kind(kind)) return code;
+  *descSize = sizeof(CopyDesc);
+  return ACL_SUCCESS;
+}
+
+aclError aclrtSetMemcpyDesc(
+    void* desc, aclrtMemcpyKind kind, void* srcAddr, void* dstAddr, size_t count, void* config) {
+  if (const aclError code =
+          enter("aclrtSetMemcpyDesc",
+                {{"desc", desc}, {"srcAddr", srcAddr}, {"dstAddr", dstAddr}, {"count", count}})) {
+    return code;
+  }
+  if (!desc) return fail_null("desc");
+  if (config) return fail(ACL_ERROR_INVALID_PARAM, "config must be null");
+  if (const aclError code = check_desc_kind(kind)) return code;
+  if (const aclError code =
+          check_copy(dstAddr, count, srcAddr, count, ACL_MEMCPY_DEVICE_TO_DEVICE)) {
+    return code;
+  }
+  CopyDesc made{dstAddr, srcAddr, count};
+  auto* bytes = reinterpret_cast<char*>(&made);
+  return copy_sync({static_cast<char*>(desc), sizeof made, bytes, sizeof made, sizeof made, 1,
+                    ACL_MEMCPY_DEFAULT});
+}
+
+aclError aclrtMemcpyAsyncWithDesc(void* desc, aclrtMemcpyKind kind, aclrtStream stream) {
+  if (const aclError code =
+          enter("aclrtMemcpyAsyncWithDesc", {{"desc", desc}, {"kind", kind}, {"stream", stream}})) {
+    return code;
+  }
+  if (!desc) return fail_null("desc");
+  if (const aclError code = check_desc_kind(kind)) return code;
+  CopyDesc made{};
+  std::memcpy(&made, desc, sizeof made);
+  return copy_async({static_cast<char*>(made.to), made.bytes, static_cast<char*>(made.from),
+                     made.bytes, made.bytes, 1, ACL_MEMCPY_DEVICE_TO_DEVICE},
+                    stream);
+}

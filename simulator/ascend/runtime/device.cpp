@@ -231,10 +231,6 @@ aclError aclrtDevicePeerAccessStatus(int32_t deviceId, int32_t peerDeviceId, int
   return ACL_SUCCESS;
 }
 
-static int64_t cube_cores() { return settings().is_310p() ? 8 : settings().is_910a() ? 32 : 20; }
-
-static int64_t vector_cores() { return settings().is_310p() ? 7 : settings().is_910a() ? 0 : 40; }
-
 static constexpr int64_t kL2Bytes = int64_t{192} << 20;
 
 aclError aclGetDeviceCapability(uint32_t deviceId, aclDeviceInfo deviceInfo, int64_t* value) {
@@ -247,10 +243,10 @@ aclError aclGetDeviceCapability(uint32_t deviceId, aclDeviceInfo deviceInfo, int
   if (const aclError code = check_device(deviceId)) return code;
   switch (deviceInfo) {
     case ACL_DEVICE_INFO_AI_CORE_NUM:
-      *value = cube_cores();
+      *value = settings().cube_cores();
       return ACL_SUCCESS;
     case ACL_DEVICE_INFO_VECTOR_CORE_NUM:
-      *value = vector_cores();
+      *value = settings().vector_cores();
       return ACL_SUCCESS;
     case ACL_DEVICE_INFO_L2_SIZE:
       *value = kL2Bytes;
@@ -273,10 +269,10 @@ aclError aclrtGetDeviceInfo(uint32_t deviceId, aclrtDevAttr attr, int64_t* value
       return ACL_SUCCESS;
     case ACL_DEV_ATTR_AICORE_CORE_NUM:
     case ACL_DEV_ATTR_CUBE_CORE_NUM:
-      *value = cube_cores();
+      *value = settings().cube_cores();
       return ACL_SUCCESS;
     case ACL_DEV_ATTR_VECTOR_CORE_NUM:
-      *value = vector_cores();
+      *value = settings().vector_cores();
       return ACL_SUCCESS;
     case ACL_DEV_ATTR_UBUF_PER_VECTOR_CORE:
       *value = 192 << 10;
@@ -462,7 +458,8 @@ aclError aclrtGetResInCurrentThread(aclrtDevResLimitType type, uint32_t* value) 
     return fail(ACL_ERROR_RT_PARAM_INVALID, "there is no such resource");
   }
   const Lock lock(runtime().mutex);
-  const int64_t cores = type == ACL_RT_DEV_RES_CUBE_CORE ? cube_cores() : vector_cores();
+  const int64_t cores =
+      type == ACL_RT_DEV_RES_CUBE_CORE ? settings().cube_cores() : settings().vector_cores();
   *value = limits[type] ? limits[type] : static_cast<uint32_t>(cores);
   return ACL_SUCCESS;
 }

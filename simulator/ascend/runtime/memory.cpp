@@ -308,3 +308,59 @@ aclError aclrtMemGetAllocationGranularity(aclrtPhysicalMemProp* prop,
   const Lock lock(runtime().mutex);
   return granularity_of(prop->memAttr, granularity);
 }
+
+aclError aclrtMemExportToShareableHandle(aclrtDrvMemHandle handle,
+                                         aclrtMemHandleType handleType,
+                                         uint64_t flags,
+                                         uint64_t* shareableHandle) {
+  if (const aclError code =
+          enter("aclrtMemExportToShareableHandle", {{"handle", handle}, {"flags", flags}})) {
+    return code;
+  }
+  if (!shareableHandle) return fail_null("shareableHandle");
+  if (handleType != ACL_MEM_HANDLE_TYPE_NONE || flags > 1) {
+    return fail(ACL_ERROR_RT_PARAM_INVALID, "handleType must be NONE, flags 0 or 1");
+  }
+  const Lock lock(runtime().mutex);
+  return export_physical(handle, /*anybody=*/flags == 1, shareableHandle);
+}
+
+aclError aclrtMemSetPidToShareableHandle(uint64_t shareableHandle, int32_t* pid, size_t pidNum) {
+  if (const aclError code = enter("aclrtMemSetPidToShareableHandle",
+                                  {{"shareableHandle", shareableHandle}, {"pidNum", pidNum}})) {
+    return code;
+  }
+  if (!pid) return fail_null("pid");
+  if (!pidNum) return fail(ACL_ERROR_INVALID_PARAM, "pidNum is 0");
+  const Lock lock(runtime().mutex);
+  return admit(shareableHandle, pid, pidNum);
+}
+
+aclError aclrtMemImportFromShareableHandle(uint64_t shareableHandle,
+                                           int32_t deviceId,
+                                           aclrtDrvMemHandle* handle) {
+  if (const aclError code = enter("aclrtMemImportFromShareableHandle",
+                                  {{"shareableHandle", shareableHandle}, {"deviceId", deviceId}})) {
+    return code;
+  }
+  if (!handle) return fail_null("handle");
+  const Lock lock(runtime().mutex);
+  return import_physical(shareableHandle, deviceId, handle);
+}
+
+// The memory of this machine has no errors that it could tell of.
+aclError aclrtGetMemUceInfo(int32_t deviceId,
+                            aclrtMemUceInfo* memUceInfoArray,
+                            size_t arraySize,
+                            size_t* retSize) {
+  if (const aclError code =
+          enter("aclrtGetMemUceInfo", {{"deviceId", deviceId}, {"arraySize", arraySize}})) {
+    return code;
+  }
+  if (!memUceInfoArray) return fail_null("memUceInfoArray");
+  if (!retSize) return fail_null("retSize");
+  const Lock lock(runtime().mutex);
+  if (const aclError code = check_device(deviceId)) return code;
+  *retSize = 0;
+  return ACL_SUCCESS;
+}

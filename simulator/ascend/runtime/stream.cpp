@@ -1,6 +1,8 @@
 // Streams and host callbacks.
 #include "simulator/ascend/core/stream.h"
 
+#include <cstring>
+
 #include "simulator/ascend/core/callbacks.h"
 #include "simulator/ascend/core/capture.h"
 #include "simulator/ascend/core/checks.h"
@@ -315,4 +317,50 @@ aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc fn, void* args) {
     return ACL_SUCCESS;
   };
   return enqueue(stream, std::move(task));
+}
+
+// Ops compute infinities and not-a-numbers, as in the mode INFNAN, where nothing else tells of an
+// overflow. Saturation, and the status that belongs to it, are not simulated.
+static aclError check_infnan() {
+  const Lock lock(runtime().mutex);
+  std::shared_ptr<Context> context;
+  if (const aclError code = current_context(context)) return code;
+  const auto mode = runtime().devices[static_cast<size_t>(context->device)].overflow_mode;
+  if (mode == ACL_RT_OVERFLOW_MODE_INFNAN) return ACL_SUCCESS;
+  return fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "saturation is not simulated");
+}
+
+aclError aclrtGetOverflowStatus(void* outputAddr, size_t outputSize, aclrtStream stream) {
+  if (const aclError code =
+          enter("aclrtGetOverflowStatus",
+                {{"outputAddr", outputAddr}, {"outputSize", outputSize}, {"stream", stream}})) {
+    return code;
+  }
+  if (!outputAddr) return fail_null("outputAddr");
+  constexpr size_t kStatusBytes = 64;
+  if (outputSize < kStatusBytes) return fail(ACL_ERROR_INVALID_PARAM, "outputSize is below 64");
+  if (const aclError code = check_infnan()) return code;
+  Task task;
+  task.name = "aclrtGetOverflowStatus";
+  task.accesses = {{static_cast<char*>(outputAddr), kStatusBytes, true, {}, {}, "outputAddr"}};
+  task.run = [outputAddr] {
+    std::memset(outputAddr, 0, kStatusBytes);
+    return ACL_SUCCESS;
+  };
+  return enqueue(stream, std::move(task));
+}
+
+aclError aclrtResetOverflowStatus(aclrtStream stream) {
+  if (const aclError code = enter("aclrtResetOverflowStatus", {{"stream", stream}})) return code;
+  if (const aclError code = check_infnan()) return code;
+  Task task;
+  task.name = "aclrtResetOverflowStatus";
+  return enqueue(stream, std::move(task));
+}
+
+aclError aclrtGetThreadLastTaskId(uint32_t* taskId) {
+  if (const aclError code = enter("aclrtGetThreadLastTaskId", {})) return code;
+  if (!taskId) return fail_null("taskId");
+  *taskId = static_cast<uint32_t>(last_task_of_thread());
+  return ACL_SUCCESS;
 }
