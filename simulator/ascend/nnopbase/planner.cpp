@@ -11,6 +11,20 @@ namespace {
 constexpr int64_t kMaxRank = 8;
 constexpr uint64_t kWorkspaceAlignment = 512;
 
+// Whether elements lie in another order than the shape says.
+bool is_private(aclFormat format) {
+  switch (format) {
+    case ACL_FORMAT_NC1HWC0:
+    case ACL_FORMAT_FRACTAL_Z:
+    case ACL_FORMAT_NC1HWC0_C04:
+    case ACL_FORMAT_FRACTAL_NZ:
+    case ACL_FORMAT_NDC1HWC0:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 bool has_bfloat16() {
@@ -38,10 +52,14 @@ size_t Planner::next_parameter(Role role) {
   return parameter;
 }
 
-Operand Planner::add(const aclTensor* tensor, const char* literal, Types types, Role role) {
+Operand Planner::add(
+    const aclTensor* tensor, const char* literal, Types types, Role role, bool fractal) {
   const std::string name = literal;
   if (tensor == nullptr) throw Rejected{kNullPointer, name + " is null"};
   remember(tensor, literal);
+  check(fractal || !is_private(tensor->format), name + " has a format of the device's own, " +
+                                                    std::to_string(tensor->format) +
+                                                    ", which this op does not take");
   check(contains(types, tensor->dtype),
         name + " has dtype " + dtype_name(tensor->dtype) + ", supported are " + type_names(types));
   check(tensor->dtype != ACL_BF16 || has_bfloat16(), name +
@@ -76,6 +94,12 @@ Operand Planner::input(const aclTensor* tensor, const char* name, Types types) {
 
 Operand Planner::strided_input(const aclTensor* tensor, const char* name, Types types) {
   const Operand operand = add(tensor, name, types, Role::kInput);
+  plan_->slots.back().parameter = next_parameter(Role::kInput);
+  return operand;
+}
+
+Operand Planner::fractal_input(const aclTensor* tensor, const char* name, Types types) {
+  const Operand operand = add(tensor, name, types, Role::kInput, true);
   plan_->slots.back().parameter = next_parameter(Role::kInput);
   return operand;
 }

@@ -38,6 +38,8 @@ class SIM_API Planner {
   Operand inout(const aclTensor* tensor, const char* name, Types types);
   // Without the hidden copy that a non-contiguous input otherwise gets.
   Operand strided_input(const aclTensor* tensor, const char* name, Types types);
+  // One that may have the layout FRACTAL_NZ, which all others refuse. Not packed either.
+  Operand fractal_input(const aclTensor* tensor, const char* name, Types types);
   std::vector<Operand> inputs(const aclTensorList* list, const char* name, Types types);
   std::vector<Operand> outputs(const aclTensorList* list, const char* name, Types types);
   std::vector<Operand> inouts(const aclTensorList* list, const char* name, Types types);
@@ -71,7 +73,8 @@ class SIM_API Planner {
                           aclOpExecutor**,
                           const std::function<void(Planner&)>&);
   enum class Role { kInput, kOutput, kInout };
-  Operand add(const aclTensor* tensor, const char* name, Types types, Role role);
+  Operand add(
+      const aclTensor* tensor, const char* name, Types types, Role role, bool fractal = false);
   void pack(const Operand& operand);
   void remember(const void* object, const char* name);
   std::vector<Operand> members(const aclTensorList* list, const char* name, Types types, Role role);

@@ -1,4 +1,5 @@
 // Matrix products. Every dtype multiplies in float32.
+#include "simulator/ascend/ops/fractal.h"
 #include "simulator/ascend/ops/gemm.h"
 #include "simulator/ascend/ops/pointwise.h"
 
@@ -15,7 +16,7 @@ void check_math(Planner& p, int8_t mode, const Operand& self) {
 // out = beta * self + alpha * a @ b, for all matrices; `self` may be left out.
 void run_product(Planner& p,
                  const Operand& a,
-                 const Operand& b,
+                 const FractalMatrix& b,
                  const Shape& a_shape,
                  const Shape& b_shape,
                  const Shape& full,
@@ -26,12 +27,10 @@ void run_product(Planner& p,
   if (out.numel() == 0) return;
   const uint64_t at = p.workspace(count(full) * 4);
   p.run([=](Launch& launch) {
-    const View& left = get(launch, a);
-    const View& right = get(launch, b);
-    const View x{left.data, left.dtype, a_shape,
-                 contiguous_view(nullptr, left.dtype, a_shape).strides};
-    const View y{right.data, right.dtype, b_shape,
-                 contiguous_view(nullptr, right.dtype, b_shape).strides};
+    std::vector<char> plain;
+    const View x = get(launch, a).reshape(a_shape);
+    const View right = b.view(launch, &plain);
+    const View y = b.blocked ? right : right.reshape(b_shape);
     const Shape batch(full.begin(), full.end() - 2);
     const int64_t m = full[full.size() - 2];
     const int64_t n = full.back();
@@ -64,7 +63,8 @@ aclnnStatus product(const char* op,
                     aclOpExecutor** executor) {
   return plan(op, workspace_size, executor, [&](Planner& p) {
     const Operand a = p.input(self, self_name, kF);
-    const Operand b = p.input(other, other_name, kF);
+    const FractalMatrix matrix = fractal_input(p, other, other_name, kF);
+    const Operand& b = matrix.operand;
     const Operand target = p.output(out, "out", kF);
     check_math(p, mode, a);
     Shape x = a.shape();
@@ -86,7 +86,7 @@ aclnnStatus product(const char* op,
     if (column) expected.pop_back();
     if (row) expected.erase(expected.end() - (column ? 1 : 2));
     p.check_shape(target, expected);
-    run_product(p, a, b, x, y, full, target);
+    run_product(p, a, matrix, x, y, full, target);
   });
 }
 
@@ -118,7 +118,7 @@ aclnnStatus added_product(const char* op,
     const Shape full = product_shape(p, a.shape(), b.shape(), names.c_str());
     p.check_shape(target, p.broadcast(start.shape(), full, "self and the product"));
     p.check_shape(target, full);
-    run_product(p, a, b, a.shape(), b.shape(), full, target, start, by, times);
+    run_product(p, a, {b}, a.shape(), b.shape(), full, target, start, by, times);
   });
 }
 
@@ -195,7 +195,7 @@ SIM_SIGNATURE(
     const Shape y{b.numel(), 1};
     const Shape full = product_shape(p, a.shape(), y, "self and vec");
     p.check_shape(target, {full[0]});
-    run_product(p, a, b, a.shape(), y, full, target);
+    run_product(p, a, {b}, a.shape(), y, full, target);
   });
 }
 SIM_SIGNATURE(Addmv,
@@ -369,6 +369,25 @@ SIM_SIGNATURE(Gemm,
       for (size_t i = 0; i < sum.size(); ++i) sum[i] = alpha * sum[i] + beta * start[i];
       store_all(get(launch, target), sum);
     });
+  });
+}
+SIM_SIGNATURE(TransMatmulWeight, aclTensor* mmWeightRef) {
+  return plan("aclnnTransMatmulWeight", workspaceSize, executor, [&](Planner& p) {
+    const Operand weight = p.inout(mmWeightRef, "mmWeightRef", kF16 | kBF16 | kI8);
+    p.check_rank(weight, 2, 2);
+    p.check(weight.view->contiguous(), "mmWeightRef must be contiguous");
+    const Shape blocks = blocks_of(weight.shape(), weight.view->item());
+    p.check(count(mmWeightRef->storage_shape) >= count(blocks),
+            "mmWeightRef's storage is too small for whole blocks, " + shape_text(blocks));
+    p.run([=](Launch& launch) {
+      const View& matrix = get(launch, weight);
+      std::vector<char> copy(matrix.data, matrix.data + matrix.numel() * matrix.item());
+      copy_blocks(contiguous_view(copy.data(), matrix.dtype, matrix.shape),
+                  block_rows(matrix.data, matrix.dtype, matrix.shape), true);
+    });
+    // From here on the description says how its elements will lie.
+    mmWeightRef->format = ACL_FORMAT_FRACTAL_NZ;
+    mmWeightRef->storage_shape = blocks;
   });
 }
 }

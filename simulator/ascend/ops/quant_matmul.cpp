@@ -1,4 +1,5 @@
 // Products of quantised matrices.
+#include "simulator/ascend/ops/fractal.h"
 #include "simulator/ascend/ops/gemm.h"
 #include "simulator/ascend/ops/quant.h"
 
@@ -8,7 +9,7 @@ namespace {
 
 struct QuantProduct {
   Operand x1;
-  Operand x2;
+  FractalMatrix x2;
   Operand bias;
   Operand scale;   // of the columns
   Operand offset;  // of an int8 result
@@ -18,35 +19,16 @@ struct QuantProduct {
   bool transpose2 = false;
   float factor = 1;         // of all elements
   bool bias_first = false;  // bias is added before scaling; an int32 one always is
-  int64_t nz_rows = 0;      // Note [Fractal layout]; 0: x2 is an ordinary matrix
 };
-
-// Note [Fractal layout]: in FRACTAL_NZ a matrix lies as blocks of 16 rows and 32 bytes, block
-// column after block column: [columns / 32, rows / 16, 16, 32] for int8.
-constexpr int64_t kBlockRows = 16;
-constexpr int64_t kBlockColumns = 32;
-
-// The plain matrix that such blocks hold.
-std::vector<char> unblocked(const View& view, int64_t padded_rows) {
-  const int64_t rows = view.size(0);
-  const int64_t columns = view.size(1);
-  std::vector<char> result(z(rows * columns));
-  for (int64_t i = 0; i < rows * columns; ++i) {
-    const int64_t column = i % columns;
-    const int64_t block = column / kBlockColumns * padded_rows * kBlockColumns;
-    result[z(i)] = view.data[block + i / columns * kBlockColumns + column % kBlockColumns];
-  }
-  return result;
-}
 
 // (x1 @ x2 + bias) * scale * token, or the bias after that; as int8 with an offset where out is
 // int8. Sums of int8 products are exact.
 void run_quant_product(Planner& p, const QuantProduct& q) {
   p.check_rank(q.x1, 2, 6);
-  p.check_rank(q.x2, 2, 6);
+  p.check_rank(q.x2.operand, 2, 6);
   const Shape left = turned(q.x1.shape(), q.transpose1);
-  const Shape right = turned(q.x2.shape(), q.transpose2);
-  const std::string names = p.name(q.x1) + " and " + p.name(q.x2);
+  const Shape right = turned(q.x2.operand.shape(), q.transpose2);
+  const std::string names = p.name(q.x1) + " and " + p.name(q.x2.operand);
   const Shape full = product_shape(p, left, right, names.c_str());
   p.check_shape(q.out, full);
   const int64_t m = full[full.size() - 2];
@@ -62,14 +44,9 @@ void run_quant_product(Planner& p, const QuantProduct& q) {
     const Values rows = values(launch, q.token);
     const auto bias = q.bias ? load_all<double>(get(launch, q.bias)) : std::vector<double>{};
     const bool before = q.bias && (q.bias_first || q.bias.dtype() == ACL_INT32);
-    View second = get(launch, q.x2);
     std::vector<char> plain;
-    if (q.nz_rows > 0) {
-      plain = unblocked(second, q.nz_rows);
-      second = contiguous_view(plain.data(), ACL_INT8, second.shape);
-    }
     const View a = turned(get(launch, q.x1), q.transpose1);
-    const View b = turned(second, q.transpose2);
+    const View b = turned(q.x2.view(launch, &plain), q.transpose2);
     const Shape batch(full.begin(), full.end() - 2);
     std::vector<double> sums;
     for (int64_t i = 0; i < count(batch); ++i) {
@@ -90,6 +67,34 @@ void run_quant_product(Planner& p, const QuantProduct& q) {
   });
 }
 
+aclnnStatus scaled_product(const char* op,
+                           const aclTensor* x1,
+                           const aclTensor* x2,
+                           const aclTensor* scale,
+                           const aclTensor* offset,
+                           const aclTensor* token,
+                           bool takes_token,  // even when it is left out
+                           const aclTensor* bias,
+                           bool transpose1,
+                           bool transpose2,
+                           const aclTensor* out,
+                           uint64_t* workspace_size,
+                           aclOpExecutor** executor) {
+  return plan(op, workspace_size, executor, [&](Planner& p) {
+    QuantProduct q;
+    q.x1 = p.input(x1, "x1", kI8);
+    q.x2 = {p.input(x2, "x2", kI8)};
+    q.scale = p.input(scale, "scale", kU64 | kI64 | kF32 | kBF16);
+    q.offset = p.optional(offset, "offset", kF32);
+    if (takes_token) q.token = p.optional(token, "pertokenScaleOptional", kF32);
+    q.bias = p.optional(bias, "bias", takes_token ? kI32 | kF : kI32 | kBF16);
+    q.transpose1 = transpose1;
+    q.transpose2 = transpose2;
+    q.out = p.output(out, "out", kF16 | kBF16 | kI8 | kI32);
+    run_quant_product(p, q);
+  });
+}
+
 }  // namespace
 
 extern "C" {
@@ -103,7 +108,7 @@ SIM_SIGNATURE(QuantMatmul,
   return plan("aclnnQuantMatmul", workspaceSize, executor, [&](Planner& p) {
     QuantProduct q;
     q.x1 = p.input(x1, "x1", kI8);
-    q.x2 = p.input(x2, "x2", kI8);
+    q.x2 = {p.input(x2, "x2", kI8)};
     q.bias = p.optional(bias, "bias", kI32);
     q.factor = deqScale;
     q.out = p.output(out, "out", kF16);
@@ -121,7 +126,7 @@ SIM_SIGNATURE(QuantMatmulV2,
   return plan("aclnnQuantMatmulV2", workspaceSize, executor, [&](Planner& p) {
     QuantProduct q;
     q.x1 = p.input(x1, "x1", kI8);
-    q.x2 = p.input(x2, "x2", kI8);
+    q.x2 = {p.input(x2, "x2", kI8)};
     q.bias = p.optional(bias, "bias", kI32);
     q.scale = p.input(deqScale, "deqScale", kU64);
     q.transpose1 = adjX1;
@@ -139,18 +144,8 @@ SIM_SIGNATURE(QuantMatmulV3,
               bool transposeX1,
               bool transposeX2,
               const aclTensor* out) {
-  return plan("aclnnQuantMatmulV3", workspaceSize, executor, [&](Planner& p) {
-    QuantProduct q;
-    q.x1 = p.input(x1, "x1", kI8);
-    q.x2 = p.input(x2, "x2", kI8);
-    q.scale = p.input(scale, "scale", kU64 | kI64 | kF32 | kBF16);
-    q.offset = p.optional(offset, "offset", kF32);
-    q.bias = p.optional(bias, "bias", kI32 | kBF16);
-    q.transpose1 = transposeX1;
-    q.transpose2 = transposeX2;
-    q.out = p.output(out, "out", kF16 | kBF16 | kI8 | kI32);
-    run_quant_product(p, q);
-  });
+  return scaled_product("aclnnQuantMatmulV3", x1, x2, scale, offset, nullptr, false, bias,
+                        transposeX1, transposeX2, out, workspaceSize, executor);
 }
 SIM_SIGNATURE(QuantMatmulV4,
               const aclTensor* x1,
@@ -162,19 +157,8 @@ SIM_SIGNATURE(QuantMatmulV4,
               bool transposeX1,
               bool transposeX2,
               const aclTensor* out) {
-  return plan("aclnnQuantMatmulV4", workspaceSize, executor, [&](Planner& p) {
-    QuantProduct q;
-    q.x1 = p.input(x1, "x1", kI8);
-    q.x2 = p.input(x2, "x2", kI8);
-    q.scale = p.input(scale, "scale", kU64 | kI64 | kF32 | kBF16);
-    q.offset = p.optional(offset, "offset", kF32);
-    q.token = p.optional(pertokenScaleOptional, "pertokenScaleOptional", kF32);
-    q.bias = p.optional(bias, "bias", kI32 | kF);
-    q.transpose1 = transposeX1;
-    q.transpose2 = transposeX2;
-    q.out = p.output(out, "out", kF16 | kBF16 | kI8 | kI32);
-    run_quant_product(p, q);
-  });
+  return scaled_product("aclnnQuantMatmulV4", x1, x2, scale, offset, pertokenScaleOptional, true,
+                        bias, transposeX1, transposeX2, out, workspaceSize, executor);
 }
 SIM_SIGNATURE(QuantMatmulWeightNz,
               const aclTensor* x1,
@@ -193,7 +177,7 @@ SIM_SIGNATURE(QuantMatmulWeightNz,
   return plan("aclnnQuantMatmulWeightNz", workspaceSize, executor, [&](Planner& p) {
     QuantProduct q;
     q.x1 = p.input(x1, "x1", kI8);
-    q.x2 = p.strided_input(x2, "x2", kI8);
+    q.x2 = fractal_input(p, x2, "x2", kI8);
     q.token = p.optional(x1Scale, "x1Scale", kF32);
     q.scale = p.input(x2Scale, "x2Scale", kU64 | kI64 | kF32 | kBF16);
     refuse(p, yScale, "yScale");
@@ -205,15 +189,7 @@ SIM_SIGNATURE(QuantMatmulWeightNz,
     q.transpose1 = transposeX1;
     q.transpose2 = transposeX2;
     q.out = p.output(out, "out", kF16 | kBF16 | kI8 | kI32);
-    p.check(x2->format == ACL_FORMAT_FRACTAL_NZ, "x2 must have the format FRACTAL_NZ");
-    p.check_rank(q.x2, 2, 2);
-    const Shape& shape = q.x2.shape();
-    const Shape blocks{(shape[1] + kBlockColumns - 1) / kBlockColumns,
-                       (shape[0] + kBlockRows - 1) / kBlockRows, kBlockRows, kBlockColumns};
-    p.check(x2->storage_shape == blocks, "x2 has the storage shape " +
-                                             shape_text(x2->storage_shape) + ", expected is " +
-                                             shape_text(blocks));
-    q.nz_rows = blocks[1] * kBlockRows;
+    p.check(q.x2.blocked, "x2 must have the format FRACTAL_NZ");
     run_quant_product(p, q);
   });
 }
@@ -228,7 +204,7 @@ SIM_SIGNATURE(BatchMatmulQuant,
   return plan("aclnnBatchMatmulQuant", workspaceSize, executor, [&](Planner& p) {
     QuantProduct q;
     q.x1 = p.input(x1, "x1", kF16);
-    q.x2 = p.input(x2, "x2", kF16);
+    q.x2 = {p.input(x2, "x2", kF16)};
     q.scale = p.input(quantParam, "quantParam", kU64);
     q.bias = p.optional(bias, "bias", kF16);
     q.bias_first = true;
