@@ -260,4 +260,25 @@ TEST_F(Streams, CallbacksRunOnTheSubscribedThread) {
   OK(aclrtDestroyStream(stream));
 }
 
+TEST_F(Streams, HostFunctionsRunOnTheSubscribedThread) {
+  const aclrtStream stream = make_stream();
+  static std::atomic<uint64_t> ran_on{0};
+  ran_on = 0;
+  EXPECT_EQ(aclrtProcessHostFunc(10), ACL_ERROR_RT_THREAD_SUBSCRIBE);
+  std::atomic<bool> stop{false};
+  std::thread worker([&] {
+    while (!stop) aclrtProcessHostFunc(5);
+  });
+  const auto id = static_cast<uint64_t>(worker.native_handle());
+  OK(aclrtSubscribeHostFunc(id, stream));
+  OK(aclrtLaunchCallback([](void*) { ran_on = static_cast<uint64_t>(pthread_self()); }, nullptr,
+                         ACL_CALLBACK_BLOCK, stream));
+  OK(aclrtSynchronizeStream(stream));
+  EXPECT_EQ(ran_on, id);
+  OK(aclrtUnSubscribeHostFunc(id, stream));
+  stop = true;
+  worker.join();
+  OK(aclrtDestroyStream(stream));
+}
+
 }  // namespace
