@@ -295,7 +295,7 @@ int Signature::find_keyword(PyObject* name) const {
 namespace {
 
 // Arguments of every factory that say nothing about the op itself. True when `name` is one of them.
-bool accept_option(PyObject* name, PyObject* value) {
+bool accept_option(PyObject* name, PyObject* value, ParsedArgs& parsed) {
   if (PyUnicode_CompareWithASCIIString(name, "requires_grad") == 0) {
     MT_CHECK(value == Py_False || value == Py_None, NotImplementedError,
              "requires_grad=True: this build of mindtorch has no autograd");
@@ -305,8 +305,7 @@ bool accept_option(PyObject* name, PyObject* value) {
     return value == Py_None || is_layout(value);
   }
   if (PyUnicode_CompareWithASCIIString(name, "pin_memory") == 0) {
-    MT_CHECK(value == Py_False || value == Py_None, RuntimeError,
-             "Cannot access accelerator device when none is available: pin_memory needs one");
+    parsed.pin_memory = value == Py_True;
     return true;
   }
   return false;
@@ -386,7 +385,7 @@ bool Signature::parse(PyObject* const* args,
     PyObject* object = args[nargs + k];
     const int index = find_keyword(name);
     if (index < 0) {
-      if (takes_options_ && accept_option(name, object)) continue;
+      if (takes_options_ && accept_option(name, object, parsed)) continue;
       mismatch = {Kind::kUnknownKeyword, 0, name};
       return false;
     }

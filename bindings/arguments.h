@@ -24,6 +24,7 @@ struct ParsedArgs {
   std::vector<Tensor> tensor_lists[2];
   int tensor_list_count = 0;
   std::vector<double> floats;
+  bool pin_memory = false;  // of a factory
 
   ops::Args args() const { return {values, static_cast<size_t>(count)}; }
   // True when some tensor is large enough that other threads should run meanwhile.

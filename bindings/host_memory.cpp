@@ -12,7 +12,7 @@ namespace {
 // Null while nobody used the device: then there is nothing to count.
 runtime::PinnedPool* find_pool(const std::string& kind) {
   runtime::Accelerator* const accelerator = runtime::find_accelerator(kind);
-  return accelerator != nullptr ? &accelerator->pinned() : nullptr;
+  return accelerator != nullptr && accelerator->initialized() ? &accelerator->pinned() : nullptr;
 }
 
 nb::dict host_memory_stats(const std::string& kind) {
@@ -27,6 +27,12 @@ nb::dict host_memory_stats(const std::string& kind) {
 
 void bind_host_memory(nb::module_& module) {
   module.def("_host_memory_stats", &host_memory_stats, nb::arg("kind"));
+  module.def(
+      "_empty_host_cache",
+      [](const std::string& kind) {
+        if (runtime::PinnedPool* const pool = find_pool(kind)) pool->empty_cache();
+      },
+      nb::arg("kind"));
   module.def(
       "_reset_host_memory_stats",
       [](const std::string& kind, bool peak) {

@@ -6,6 +6,7 @@
 #include "call_arguments.h"
 #include "default_device.h"
 #include "mindtorch/functional/functions.h"
+#include "pinning.h"
 #include "py_tensor.h"
 #include "py_types.h"
 #include "python_ref.h"
@@ -104,6 +105,7 @@ PyObject* tensor(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* k
     }
     Tensor result = tensor_from_data(values[0], dtype);
     if (device) result = mindtorch::_to_copy(result, std::nullopt, device);
+    if (values[4] == Py_True) result = pinned(result);
     return wrap(std::move(result));
   });
 }

@@ -17,6 +17,7 @@ void bind_generator(nb::module_& module);
 void bind_host_memory(nb::module_& module);
 void bind_memory(nb::module_& module);
 void bind_npu_library(nb::module_& module);
+void bind_pinning(nb::module_& module);
 void bind_replay(nb::module_& module);
 void bind_registry_queries(nb::module_& module);
 void bind_settings(nb::module_& module);
@@ -80,5 +81,6 @@ NB_MODULE(_C, module) {
   bind_accelerators(module);
   bind_streams(module);
   bind_npu_library(module);
+  bind_pinning(module);
   bind_replay(module);
 }

@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "mindtorch/backends/ascend/acl_api.h"
+#include "mindtorch/backends/ascend/used_ops.h"
 #include "mindtorch/base/error.h"
 #include "python_line.h"
 
@@ -44,6 +45,22 @@ nb::dict load_report() {
 
 void bind_npu_library(nb::module_& module) {
   ascend::set_site_callback(&python_line);
+  module.def(
+      "_npu_aclnn_available", [] { return ascend::load_report().usable; },
+      "Whether ACLNN ops can run: a library and a device were found.");
+  module.def(
+      "_npu_aclnn_symbols_ok",
+      [] { return ascend::load_report().usable && ascend::missing_ops().empty(); },
+      "Whether the library has every ACLNN op that is used.");
+  module.def("_npu_missing_ops", &ascend::missing_ops);
+  module.def("_npu_used_ops", [] { return ascend::used_ops(); });
+  module.def("_npu_versions", [] {
+    nb::dict versions;
+    for (const auto& [package, version] : ascend::cann_versions()) {
+      versions[package.c_str()] = version;
+    }
+    return versions;
+  });
   module.def("_npu_choose", &choose, nb::arg("library"));
   module.def("_npu_chosen", [] { return choice_name(ascend::chosen()); });
   module.def("_npu_is_loaded", &ascend::is_loaded);

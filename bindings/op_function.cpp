@@ -11,6 +11,7 @@
 #include "arguments.h"
 #include "errors.h"
 #include "mindtorch/dispatch/dispatcher.h"
+#include "pinning.h"
 #include "py_tensor.h"
 #include "python_ref.h"
 
@@ -150,6 +151,12 @@ PyObject* wrap_outputs(const ops::Op& op, ops::Outputs& outputs) {
   throw TypeError(text);
 }
 
+// pin_memory=True of a factory.
+PyObject* pin_result(PyObject* result) {
+  const PyRef made(result);
+  return wrap(pinned(unwrap(made.get())));
+}
+
 PyObject* call_first_match(const Overloads& overloads,
                            const std::vector<Signature>& candidates,
                            PyObject* const* args,
@@ -162,7 +169,8 @@ PyObject* call_first_match(const Overloads& overloads,
     if (returns != 0 && candidate.op().schema.returns.size() != returns) continue;
     Mismatch mismatch;
     if (MT_LIKELY(candidate.parse(args, nargs, kwnames, parsed, mismatch))) {
-      return call_op(candidate.op(), parsed.args(), parsed.is_large());
+      PyObject* const result = call_op(candidate.op(), parsed.args(), parsed.is_large());
+      return MT_UNLIKELY(parsed.pin_memory) ? pin_result(result) : result;
     }
     if (first.kind == Mismatch::Kind::kNone) first = mismatch;
   }

@@ -3,6 +3,8 @@
 #include "call_arguments.h"
 #include "default_device.h"
 #include "mindtorch/functional/functions.h"
+#include "mindtorch/tensor/pinned.h"
+#include "pinning.h"
 #include "py_storage.h"
 #include "py_tensor.h"
 #include "py_types.h"
@@ -22,9 +24,10 @@ struct Target {
   std::optional<MemoryFormat> format;
 };
 
-PyObject* convert(PyObject* self, const Target& target) {
+PyObject* convert(PyObject* self, const Target& asked) {
   const Tensor& tensor = unwrap(self);
-  if (target.device) check_device_available(*target.device);
+  Target target = asked;
+  if (asked.device) target.device = resolve(*asked.device);
   if (target.device && tensor.device().is_meta() && !target.device->is_meta()) {
     MT_THROW(NotImplementedError,
              "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() "
@@ -213,12 +216,18 @@ PyObject* to_accelerator(PyObject* self,
   });
 }
 
-PyObject* pin_memory(PyObject*, PyObject* const*, Py_ssize_t, PyObject*) {
-  PyErr_SetString(PyExc_RuntimeError,
-                  "Cannot access accelerator device when none is available: pin_memory needs one");
-  return nullptr;
+PyObject* pin_memory(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  return guarded([&] {
+    static const CallArguments names("pin_memory", {"device"}, 1);
+    PyObject* device = Py_None;
+    names.read(args, nargs, kwnames, &device);
+    Tensor result = pinned(unwrap(self));
+    return result.is_same(unwrap(self)) ? Py_NewRef(self) : wrap(std::move(result));
+  });
 }
-PyObject* is_pinned(PyObject*, PyObject* const*, Py_ssize_t, PyObject*) { Py_RETURN_FALSE; }
+PyObject* is_pinned(PyObject* self, PyObject* const*, Py_ssize_t, PyObject*) {
+  return guarded([&] { return PyBool_FromLong(mindtorch::is_pinned(unwrap(self))); });
+}
 PyObject* is_shared(PyObject*, PyObject*) { Py_RETURN_FALSE; }
 
 PyObject* requires_grad(PyObject* self,

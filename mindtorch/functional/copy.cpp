@@ -1,5 +1,6 @@
 #include "mindtorch/functional/composites.h"
 #include "mindtorch/functional/functions.h"
+#include "mindtorch/tensor/pinned.h"
 
 namespace mindtorch::functional {
 namespace {
@@ -25,6 +26,10 @@ Tensor contiguous(const Tensor& self, MemoryFormat memory_format) {
   return clone(self, memory_format);
 }
 
+bool is_on_accelerator(const Tensor& self) {
+  return !self.device().is_cpu() && !self.device().is_meta();
+}
+
 Tensor to_copy(const Tensor& self,
                std::optional<DType> dtype,
                std::optional<Device> device,
@@ -41,7 +46,10 @@ Tensor to_copy(const Tensor& self,
   const Shape strides = format == MemoryFormat::kPreserve
                             ? strides_like(self.sizes(), self.strides())
                             : strides_for(self.sizes(), format);
-  const Tensor result = empty_strided(self.sizes(), strides, new_dtype, new_device);
+  // Only into pinned memory can a device write while the program goes on.
+  const bool pin = non_blocking && new_device.is_cpu() && is_on_accelerator(self);
+  const Tensor result = pin ? empty_pinned(self.sizes(), strides, new_dtype)
+                            : empty_strided(self.sizes(), strides, new_dtype, new_device);
   return copy_(result, self, non_blocking);
 }
 

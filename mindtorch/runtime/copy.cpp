@@ -7,6 +7,7 @@
 #include "mindtorch/base/error.h"
 #include "mindtorch/runtime/accelerator.h"
 #include "mindtorch/runtime/device_runtime.h"
+#include "mindtorch/runtime/host_wait.h"
 #include "mindtorch/runtime/pinned_pool.h"
 
 namespace mindtorch::runtime {
@@ -16,6 +17,12 @@ using driver::CopyKind;
 
 void queue_copy(Stream stream, void* to, const void* from, size_t bytes, CopyKind kind) {
   stream.runtime().driver().copy_async(to, from, bytes, kind, stream.device(), stream.handle());
+}
+
+// Drivers may wait for the stream when host memory is not pinned.
+void queue_pageable_copy(Stream stream, void* to, const void* from, size_t bytes, CopyKind kind) {
+  const HostWait waiting;
+  queue_copy(stream, to, from, bytes, kind);
 }
 
 void refuse_pageable_in_capture(Stream stream) {
@@ -60,7 +67,8 @@ void copy_to_device(
     if (non_blocking && bytes <= kStageLimit && copy_staged(stream, pinned, to, from, bytes)) {
       return;
     }
-    non_blocking = false;
+    queue_pageable_copy(stream, to, from, bytes, CopyKind::kHostToDevice);
+    return stream.synchronize();
   }
   queue_copy(stream, to, from, bytes, CopyKind::kHostToDevice);
   if (!non_blocking) stream.synchronize();
@@ -73,7 +81,8 @@ void copy_to_host(
   const Stream stream = current_stream(device);
   if (!device.accelerator().pinned().record_use(to, stream)) {
     refuse_pageable_in_capture(stream);
-    non_blocking = false;
+    queue_pageable_copy(stream, to, from, bytes, CopyKind::kDeviceToHost);
+    return stream.synchronize();
   }
   queue_copy(stream, to, from, bytes, CopyKind::kDeviceToHost);
   if (!non_blocking) stream.synchronize();

@@ -6,6 +6,7 @@
 #include "mindtorch/base/error.h"
 #include "mindtorch/runtime/accelerator.h"
 #include "mindtorch/runtime/hooks.h"
+#include "mindtorch/runtime/host_wait.h"
 
 namespace mindtorch::runtime {
 namespace {
@@ -71,7 +72,10 @@ void DeviceRuntime::synchronize() {
 void DeviceRuntime::wait_and_release() {
   std::vector<std::pair<StreamState*, uint64_t>> marks;
   for (StreamState* stream : streams_.all()) marks.emplace_back(stream, stream->deferred.mark());
-  driver_.wait_device(device_);
+  {
+    const HostWait waiting;
+    driver_.wait_device(device_);
+  }
   for (const auto& [stream, mark] : marks) stream->deferred.release_through(mark);
 }
 

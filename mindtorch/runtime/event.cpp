@@ -6,6 +6,7 @@
 #include "mindtorch/runtime/accelerator.h"
 #include "mindtorch/runtime/device_runtime.h"
 #include "mindtorch/runtime/hooks.h"
+#include "mindtorch/runtime/host_wait.h"
 
 namespace mindtorch::runtime {
 
@@ -88,7 +89,10 @@ void Event::synchronize() const {
   DeviceRuntime& on = stream_.runtime();
   on.check_usable();
   hooks().before_sync(SyncPoint::kWaitEvent);
-  on.driver().wait_event(handle_);
+  {
+    const HostWait waiting;
+    on.driver().wait_event(handle_);
+  }
   stream_.deferred().poll();
   on.late_errors().raise(stream_.handle());
 }

@@ -4,6 +4,7 @@
 #include "mindtorch/runtime/device_runtime.h"
 #include "mindtorch/runtime/event.h"
 #include "mindtorch/runtime/hooks.h"
+#include "mindtorch/runtime/host_wait.h"
 
 namespace mindtorch::runtime {
 
@@ -39,7 +40,10 @@ void Stream::synchronize() const {
   runtime().check_usable();
   hooks().before_sync(SyncPoint::kWaitStream);
   const uint64_t mark = deferred().mark();
-  runtime().driver().wait_stream(device(), handle());
+  {
+    const HostWait waiting;
+    runtime().driver().wait_stream(device(), handle());
+  }
   deferred().release_through(mark);
   runtime().late_errors().raise(handle());
 }

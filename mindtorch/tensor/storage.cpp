@@ -38,6 +38,17 @@ Storage StorageImpl::allocate(size_t size_bytes, Device device) {
   return storage;
 }
 
+Storage StorageImpl::allocate_from(runtime::Allocator& allocator,
+                                   size_t size_bytes,
+                                   Device device) {
+  Storage storage = Storage::adopt(new StorageImpl);
+  storage->device_ = device;
+  storage->allocator_ = &allocator;
+  storage->allocation_ = allocator.allocate(size_bytes);
+  storage->size_bytes_ = size_bytes;
+  return storage;
+}
+
 Storage StorageImpl::borrow(
     void* data, size_t size_bytes, Device device, void (*release)(void*), void* context) {
   Storage storage = Storage::adopt(new StorageImpl);

@@ -17,6 +17,10 @@ class MT_API StorageImpl final : public RefCounted {
  public:
   // Bytes from the device's allocator, not initialised. Meta storages have a size but no bytes.
   static IntrusivePtr<StorageImpl> allocate(size_t size_bytes, Device device);
+  // Bytes from another allocator than the device's own: pinned memory.
+  static IntrusivePtr<StorageImpl> allocate_from(runtime::Allocator& allocator,
+                                                 size_t size_bytes,
+                                                 Device device);
   // Wraps memory of somebody else; `release(context)` runs once when the last user is gone.
   static IntrusivePtr<StorageImpl> borrow(
       void* data, size_t size_bytes, Device device, void (*release)(void*), void* context);
@@ -24,6 +28,8 @@ class MT_API StorageImpl final : public RefCounted {
 
   void* data() const noexcept { return allocation_.data; }
   size_t size_bytes() const noexcept { return size_bytes_; }
+  // What the allocator gave; empty for borrowed and meta storages.
+  const runtime::Allocation& allocation() const noexcept { return allocation_; }
   Device device() const noexcept { return device_; }
   bool resizable() const noexcept {
     return (allocator_ != nullptr || device_.is_meta()) && exports_.load() == 0;

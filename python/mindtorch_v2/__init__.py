@@ -78,8 +78,8 @@ _LAZY = {
     for name in names.split()
 }
 _SUBMODULES = frozenset(
-    "compiler cpu cuda functional linalg nn npu random return_types serialization special "
-    "storage testing types utils version".split()
+    "accelerator compiler cpu cuda functional linalg memory nn npu random return_types "
+    "serialization special storage testing types utils version".split()
 )
 _CLASS_PREFIXES = "Float Double Half BFloat16 Char Short Int Long Byte Bool".split()
 

@@ -8,6 +8,7 @@ from math import nan as nan
 from math import pi as pi
 from typing import Any, TypeAlias, overload
 
+from mindtorch_v2 import accelerator as accelerator
 from mindtorch_v2 import compiler as compiler
 from mindtorch_v2 import cpu as cpu
 from mindtorch_v2 import cuda as cuda

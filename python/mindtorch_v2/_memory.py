@@ -71,6 +71,12 @@ class Devices:
         get = self._module()._get_allocator
         return get() if device is None else get(device)
 
+    def _used_allocator(self, device=None):
+        """The same, of a device that is in use from now on, if there is one."""
+        if _C._device_count(self._kind) > self._index(device):
+            _C._use_device(self._kind, self._index(device))
+        return self._allocator(device)
+
     def _allocators(self):
         """Those in use, one per device."""
         first = self._allocator()
@@ -208,7 +214,7 @@ class Memory(Devices):
         if not 0 <= fraction <= 1:
             raise ValueError(f"Invalid fraction value: {fraction}. Allowed range: 0~1")
         device_allocator.set_memory_fraction(self._kind, self._index(device), fraction)
-        self._allocator(device).memory_fraction = fraction
+        self._used_allocator(device).memory_fraction = fraction
 
     def get_per_process_memory_fraction(self, device=None):
         """The part of a device's memory that this process may hold.
@@ -220,7 +226,7 @@ class Memory(Devices):
 
     def caching_allocator_alloc(self, size, device=None, stream=None):
         """The address of `size` bytes of device memory, to be given to caching_allocator_delete."""
-        return self._allocator(device).malloc(size, stream)
+        return self._used_allocator(device).malloc(size, stream)
 
     def caching_allocator_delete(self, mem_ptr):
         """Frees what caching_allocator_alloc gave."""
@@ -245,7 +251,7 @@ class Memory(Devices):
         ...     pool.use_count()
         2
         """
-        allocator = self._allocator(device)
+        allocator = self._used_allocator(device)
         allocator._begin_pool_scope(pool.id)
         try:
             yield
@@ -265,7 +271,7 @@ class Memory(Devices):
                 if allocator is not None:
                     raise NotImplementedError("MemPool: allocator must be None")
                 self.id = (0, next(_pool_numbers))
-                self._allocator = memory._allocator()
+                self._allocator = memory._used_allocator()
                 self._allocator._retain_pool(self.id, use_on_oom, no_split)
 
             def __del__(self):

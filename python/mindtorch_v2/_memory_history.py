@@ -61,6 +61,8 @@ class History:
         """
         read = _legacy_settings if isinstance(enabled, bool) else _settings
         device, settings = read(enabled, *args, **kwargs)
+        for index in range(self._module().device_count()):
+            self._used_allocator(index)
         allocator = self._allocator(device)
         table = self._table()
         table.configure_history(*settings)

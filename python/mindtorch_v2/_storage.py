@@ -34,7 +34,7 @@ def _untyped_repr(self):
 
 
 def _untyped_deepcopy(self, memo):
-    return self.clone()
+    return self.clone() if self.device.type == "cpu" else _flat(self).clone().untyped_storage()
 
 
 def _untyped_reduce(self):
@@ -45,8 +45,7 @@ def _untyped_cpu(self):
     """The storage on the CPU."""
     if self.device.type == "cpu":
         return self
-    flat = _C._rebuild_tensor(self, _C.uint8, 0, (self.nbytes(),), (1,))
-    return flat.cpu().untyped_storage()
+    return _flat(self).cpu().untyped_storage()
 
 
 def _untyped_self(self):
@@ -54,9 +53,23 @@ def _untyped_self(self):
     return self
 
 
-def _untyped_false(self, *args):
-    """False: the memory belongs to this process and is not page-locked."""
+def _untyped_is_shared(self):
+    """False: the memory belongs to this process."""
     return False
+
+
+def _flat(self):
+    return _C._rebuild_tensor(self, _C.uint8, 0, (self.nbytes(),), (1,))
+
+
+def _untyped_is_pinned(self, device=None):
+    """Whether the memory is page-locked, for devices to read and write."""
+    return _C._is_pinned(_flat(self))
+
+
+def _untyped_pin_memory(self, device=None):
+    """The storage in page-locked memory; itself if it lies there."""
+    return self if self.is_pinned() else _flat(self).pin_memory().untyped_storage()
 
 
 UntypedStorage.__repr__ = _untyped_repr
@@ -65,6 +78,7 @@ UntypedStorage.__deepcopy__ = _untyped_deepcopy
 UntypedStorage.__reduce__ = _untyped_reduce
 UntypedStorage.cpu = _untyped_cpu
 UntypedStorage.untyped = _untyped_self
-UntypedStorage.is_shared = _untyped_false
-UntypedStorage.is_pinned = _untyped_false
+UntypedStorage.is_shared = _untyped_is_shared
+UntypedStorage.is_pinned = _untyped_is_pinned
+UntypedStorage.pin_memory = _untyped_pin_memory
 UntypedStorage.is_cuda = property(lambda self: self.device.type == "cuda")

@@ -177,8 +177,19 @@ def _new_data(self, data, *, dtype=None, device=None, requires_grad=False, pin_m
     tensor([3., 4.])
     """
     return _C.tensor(
-        data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad
+        data,
+        dtype=dtype or self.dtype,
+        device=device or self.device,
+        requires_grad=requires_grad,
+        pin_memory=pin_memory,
     )
+
+
+def _record_stream(self, stream):
+    """Work given to the stream so far uses the tensor: its memory waits for that work when the
+    tensor goes.
+    """
+    _C._record_stream(self, stream)
 
 
 def _norm(self, p="fro", dim=None, keepdim=False, dtype=None):
@@ -293,6 +304,7 @@ Tensor.apply_ = _apply
 Tensor.map_ = _map
 Tensor.new = _new
 Tensor.new_tensor = _new_data
+Tensor.record_stream = _record_stream
 Tensor.norm = _norm
 Tensor.nonzero = _nonzero
 Tensor.unique = _unique

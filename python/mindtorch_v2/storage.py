@@ -119,7 +119,7 @@ class TypedStorage:
 
     def is_pinned(self, device=None):
         """Whether it lies in page-locked memory."""
-        return False
+        return self._untyped.is_pinned()
 
     def cpu(self):
         """The storage on the CPU."""

@@ -23,7 +23,12 @@ METHODS = {
     if not isinstance(value, type(_C._functions["add"])) and ">>>" in (value.__doc__ or "")
 }
 # These show what needs a device: a simulated one, in a process of their own.
-ON_NPU = ["mindtorch_v2._streams", "mindtorch_v2.npu.simulator"]
+ON_NPU = [
+    "mindtorch_v2._streams",
+    "mindtorch_v2.accelerator",
+    "mindtorch_v2.npu.doctor",
+    "mindtorch_v2.npu.simulator",
+]
 MODULES = sorted(
     name
     for _, name, _ in pkgutil.walk_packages(mindtorch_v2.__path__, "mindtorch_v2.")

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -159,8 +160,8 @@ torch.npu.simulator.clear_reports()
 assert torch.npu.simulator.reports() == []
 """
     )
-    assert text.startswith("races: aclnnMul on stream 1")
-    assert "aclnnAdd" in text and "on stream 0" in text
+    assert re.match(r"races: aclnn\w*Mul\w* on stream 1", text), text
+    assert re.search(r"aclnn\w*Add\w* on stream 0", text), text
     assert "<string>:6)" in text and "<string>:8)" in text
 
 
@@ -271,7 +272,7 @@ with s.faults("call:aclrtSynchronizeDevice:2:507899"):
     torch.npu.synchronize()
     with pytest.raises(RuntimeError, match="507899"):
         torch.npu.synchronize()
-s.add_faults("task:aclnnAdd:1:507015")
+s.add_faults("task:*:1:507015")
 y = x + x  # the device fails later
 with pytest.raises(RuntimeError, match="507015"):
     torch.npu.synchronize()

@@ -126,7 +126,43 @@ class CachedBlocks(Sequence):
         return repr(self._blocks())
 
 
-class DeviceAllocator(_C._CachingAllocator):
+class _Snapshot:
+    def snapshot(self):
+        """Segments with their blocks, what happened, and the settings."""
+        segments, trace = self._segments_and_trace()
+        return {
+            "device": self.device_id,
+            "allocator": self.kind,
+            "segments": segments,
+            "device_traces": [[] for _ in range(self.device_id)] + [trace],
+            "allocator_settings": self._allocator_settings(),
+            "external_annotations": [],
+        }
+
+    def _apply_fraction(self):
+        if (self.kind, self.device_id) in _fractions:
+            self.memory_fraction = _fractions[self.kind, self.device_id]
+        _living.add(self)
+
+
+class RuntimeAllocator(_Snapshot, _C._RuntimeAllocator):
+    """The memory of a device that is in use: what its tensors come from."""
+
+    def __init__(self, kind, device_id):
+        self.kind = kind
+        super().__init__(kind, device_id)
+        self._apply_fraction()
+
+    def memory_stats(self):
+        """All that is counted, by torch's names."""
+        return self._read_stats()
+
+    def _mem_get_info(self):
+        """(free, total) bytes of the device."""
+        return _C._memory_info(self.kind, self.device_id)
+
+
+class DeviceAllocator(_Snapshot, _C._CachingAllocator):
     """Caches the memory of one device. No device is needed to make one: the calls of the driver are
     methods, which a test may replace on the object.
     """
@@ -136,9 +172,7 @@ class DeviceAllocator(_C._CachingAllocator):
     def __init__(self, device_id=0, conf=""):
         super().__init__(device_id, self.kind, conf)
         self._written_stats = {}
-        if (self.kind, device_id) in _fractions:
-            self.memory_fraction = _fractions[self.kind, device_id]
-        _living.add(self)
+        self._apply_fraction()
 
     def __del__(self):
         # While the object still has its methods: they free what is left.
@@ -222,21 +256,11 @@ class DeviceAllocator(_C._CachingAllocator):
     def _memory_fraction(self, fraction):
         self.memory_fraction = fraction
 
-    def snapshot(self):
-        """Segments with their blocks, what happened, and the settings."""
-        segments, trace = self._segments_and_trace()
-        return {
-            "device": self.device_id,
-            "allocator": self.kind,
-            "segments": segments,
-            "device_traces": [[] for _ in range(self.device_id)] + [trace],
-            "allocator_settings": self._allocator_settings(),
-            "external_annotations": [],
-        }
-
 
 class AllocatorTable:
-    """The allocators of one kind of device, made when they are first asked for."""
+    """The allocators of one kind of device, made when they are first asked for. A device that is
+    in use has the one of its tensors; another, one that needs no device.
+    """
 
     def __init__(self, make):
         self._make = make
@@ -245,14 +269,18 @@ class AllocatorTable:
 
     def __call__(self, index):
         allocator = self._allocators.get(index)
-        if allocator is None:
-            allocator = self._allocators.setdefault(index, self._make(index))
+        in_use = index in _C._devices_in_use(self._make.kind)
+        if allocator is None or in_use != isinstance(allocator, RuntimeAllocator):
+            make = RuntimeAllocator if in_use else lambda _, index: self._make(index)
+            allocator = self._allocators[index] = make(self._make.kind, index)
             if self._history is not None:
                 allocator._configure_history(*self._history)
         return allocator
 
     def all(self):
         """Those that exist."""
+        for index in _C._devices_in_use(self._make.kind):
+            self(index)
         return list(self._allocators.values())
 
     def configure_history(self, *settings):

@@ -285,8 +285,8 @@ def clear_faults() -> None:
 def faults(text: str) -> Iterator[None]:
     """A with-block in which add_faults(text) holds; after it there are no faults.
 
-    >>> with torch.npu.simulator.faults("task:aclnnMul:1:507015"):
-    ...     x = torch.ones(3, device="npu") * 2
+    >>> with torch.npu.simulator.faults("task:*:1:507015"):
+    ...     x = torch.ones(3, device="npu")
     ...     torch.npu.synchronize()
     Traceback (most recent call last):
     RuntimeError: ...

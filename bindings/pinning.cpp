@@ -1,0 +1,70 @@
+// Pinned host memory, and streams that use a tensor's memory.
+#include "pinning.h"
+
+#include <nanobind/nanobind.h>
+
+#include "errors.h"
+#include "mindtorch/functional/functions.h"
+#include "mindtorch/runtime/accelerator.h"
+#include "mindtorch/runtime/host_wait.h"
+#include "mindtorch/runtime/stream.h"
+#include "mindtorch/tensor/pinned.h"
+#include "py_tensor.h"
+#include "python_ref.h"
+
+namespace nb = nanobind;
+
+namespace mindtorch::python {
+namespace {
+
+Tensor copy_pinned(const Tensor& tensor) {
+  MT_CHECK(tensor.device().is_cpu(), RuntimeError, "cannot pin a tensor on ", tensor.device().str(),
+           ": only dense CPU tensors can be pinned");
+  if (is_pinned(tensor)) return tensor;
+  const Tensor result =
+      empty_pinned(tensor.sizes(), strides_like(tensor.sizes(), tensor.strides()), tensor.dtype());
+  const GilRelease unlocked(true);
+  return mindtorch::copy_(result, tensor);
+}
+
+void record_stream(nb::handle tensor, const runtime::Stream& stream) {
+  const Tensor& used = unwrap(tensor.ptr());
+  const runtime::Allocation& allocation = used.storage()->allocation();
+  // As torch does, memory that is not the device's own is left alone.
+  if (allocation.block == nullptr || used.device().is_cpu()) return;
+  runtime::runtime_for(name(used.device().type), used.device().index)
+      .memory()
+      .record_stream(static_cast<runtime::Block*>(allocation.block), stream.handle());
+}
+
+// Other threads of Python run while this one waits for a device.
+void* begin_wait() {
+  if (Py_IsInitialized() == 0 || PyGILState_Check() == 0) return nullptr;
+  keep_python_line();
+  return PyEval_SaveThread();
+}
+
+void end_wait(void* state) {
+  call_python([state] { PyEval_RestoreThread(static_cast<PyThreadState*>(state)); });
+}
+
+}  // namespace
+
+Tensor pinned(const Tensor& tensor) {
+  MT_CHECK(has_accelerator(), RuntimeError,
+           "Cannot access accelerator device when none is available: pin_memory needs one");
+  return copy_pinned(tensor);
+}
+
+void bind_pinning(nb::module_& module) {
+  runtime::set_wait_calls({&begin_wait, &end_wait});
+  module.def("_pin_memory", [](nb::handle tensor) {
+    const Tensor& source = unwrap(tensor.ptr());
+    const Tensor result = copy_pinned(source);
+    return result.is_same(source) ? nb::borrow(tensor) : nb::steal(wrap(result));
+  });
+  module.def("_is_pinned", [](nb::handle tensor) { return is_pinned(unwrap(tensor.ptr())); });
+  module.def("_record_stream", &record_stream);
+}
+
+}  // namespace mindtorch::python

@@ -1,0 +1,18 @@
+#include "mindtorch/runtime/host_wait.h"
+
+namespace mindtorch::runtime {
+namespace {
+
+constinit WaitCalls g_calls;
+
+}  // namespace
+
+void set_wait_calls(WaitCalls calls) noexcept { g_calls = calls; }
+
+HostWait::HostWait() : token_(g_calls.begin != nullptr ? g_calls.begin() : nullptr) {}
+
+HostWait::~HostWait() {
+  if (token_ != nullptr) g_calls.end(token_);
+}
+
+}  // namespace mindtorch::runtime

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "mindtorch/base/macros.h"
+
+namespace mindtorch::runtime {
+
+// What a higher layer does around every wait of the host for a device: an interpreter lets its
+// other threads run. `begin` may answer null: then `end` is not called.
+struct WaitCalls {
+  void* (*begin)() = nullptr;
+  void (*end)(void* token) = nullptr;
+};
+// Set once, before the first wait.
+MT_API void set_wait_calls(WaitCalls calls) noexcept;
+
+// Lives as long as the host waits. No lock may be held that the other threads might want.
+class MT_API HostWait {
+ public:
+  HostWait();
+  ~HostWait();
+  HostWait(const HostWait&) = delete;
+  HostWait& operator=(const HostWait&) = delete;
+
+ private:
+  void* token_;
+};
+
+}  // namespace mindtorch::runtime
