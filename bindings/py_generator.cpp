@@ -31,12 +31,8 @@ uint64_t to_seed(nb::handle seed) {
   return PyLong_AsUnsignedLongLongMask(value.ptr());
 }
 
-GeneratorPtr make_generator(nb::handle device) {
-  const Device where = device.is_none() ? Device() : to_device(device.ptr());
-  check_device_available(where);
-  MT_CHECK(where.is_cpu(), RuntimeError, "Device type ", where.str(),
-           " is not supported for torch.Generator() api.");
-  return std::make_shared<CpuGenerator>();
+Device device_or_cpu(nb::handle device) {
+  return device.is_none() ? Device() : resolve(to_device(device.ptr()));
 }
 
 nb::object get_state(const Generator& self) {
@@ -63,7 +59,8 @@ void bind_generator(nb::module_& module) {
                         "own.\n\nExample:\n\n>>> g = torch.Generator().manual_seed(1)\n"
                         ">>> torch.rand(1, generator=g)\ntensor([0.7576])\n",
                         nb::is_weak_referenceable(), nb::dynamic_attr())
-      .def(nb::new_(&make_generator), nb::arg("device") = nb::none())
+      .def(nb::new_([](nb::handle device) { return make_generator(device_or_cpu(device)); }),
+           nb::arg("device") = nb::none())
       .def_prop_ro("device",
                    [](const Generator& self) { return nb::steal(wrap_device(self.device())); })
       .def(
@@ -98,7 +95,12 @@ void bind_generator(nb::module_& module) {
         const nb::str device(self.device().str().c_str());
         return nb::str("<torch.Generator on {}>").format(device);
       });
-  module.def("_default_generator", [] { return default_cpu_generator(); });
+  module.def(
+      "_default_generator",
+      [](nb::handle device) { return default_generator(device_or_cpu(device)); },
+      nb::arg("device") = nb::none());
+  module.def("_seed_default_generators",
+             [](nb::handle seed) { seed_default_generators(to_seed(seed)); });
 }
 
 }  // namespace mindtorch::python

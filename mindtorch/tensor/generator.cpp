@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <random>
 #include <type_traits>
+#include <utility>
 
 #include "mindtorch/base/error.h"
 
@@ -129,9 +131,79 @@ std::shared_ptr<Generator> CpuGenerator::clone_locked() const {
   return copy;
 }
 
+OffsetGenerator& OffsetGenerator::from(Generator& generator, DeviceType type) {
+  MT_CHECK(generator.device().type == type, RuntimeError, "Expected a '", name(type),
+           "' device type for generator but found '", name(generator.device().type), "'");
+  return static_cast<OffsetGenerator&>(generator);
+}
+
+OffsetGenerator::Place OffsetGenerator::advance(uint64_t count) {
+  const std::lock_guard<std::mutex> lock(mutex());
+  const Place now = place_;
+  place_.offset += count;
+  return now;
+}
+
+std::vector<uint8_t> OffsetGenerator::get_state_locked() const {
+  std::vector<uint8_t> bytes(sizeof(place_));
+  std::memcpy(bytes.data(), &place_, sizeof(place_));
+  return bytes;
+}
+
+void OffsetGenerator::set_state_locked(std::span<const uint8_t> state) {
+  MT_CHECK(state.size() == sizeof(place_), RuntimeError, "RNG state is wrong size");
+  std::memcpy(&place_, state.data(), sizeof(place_));
+}
+
+std::shared_ptr<Generator> OffsetGenerator::clone_locked() const {
+  auto copy = std::make_shared<OffsetGenerator>(device(), place_.seed);
+  copy->place_ = place_;
+  return copy;
+}
+
+GeneratorPtr make_generator(Device device, uint64_t seed) {
+  if (device.is_cpu()) return std::make_shared<CpuGenerator>(seed);
+  MT_CHECK(!device.is_meta(), RuntimeError, "Device type ", device.str(),
+           " is not supported for torch.Generator() api.");
+  return std::make_shared<OffsetGenerator>(device, seed);
+}
+
+namespace {
+
+// The default generators of accelerators, made at first use.
+struct DefaultGenerators {
+  std::mutex mutex;
+  uint64_t seed = Generator::kDefaultSeed;  // of those not made yet
+  std::map<std::pair<DeviceType, int>, GeneratorPtr> made;
+};
+
+DefaultGenerators& default_generators() {
+  static auto& generators = *new DefaultGenerators;  // outlives what draws at exit
+  return generators;
+}
+
+}  // namespace
+
 const GeneratorPtr& default_cpu_generator() {
   static const GeneratorPtr generator = std::make_shared<CpuGenerator>();
   return generator;
+}
+
+const GeneratorPtr& default_generator(Device device) {
+  if (device.is_cpu()) return default_cpu_generator();
+  DefaultGenerators& all = default_generators();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  GeneratorPtr& generator = all.made[{device.type, device.index}];
+  if (generator == nullptr) generator = make_generator(device, all.seed);
+  return generator;
+}
+
+void seed_default_generators(uint64_t seed) {
+  default_cpu_generator()->manual_seed(seed);
+  DefaultGenerators& all = default_generators();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  all.seed = seed;
+  for (const auto& [device, generator] : all.made) generator->manual_seed(seed);
 }
 
 }  // namespace mindtorch

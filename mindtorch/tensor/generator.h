@@ -17,8 +17,8 @@ namespace mindtorch {
 // GeneratorPtr to the same object. Every member function may be called from any thread; a fill
 // holds mutex() from its first number to its last, so that one seed gives one result.
 //
-// A device adds its kind of generator by deriving from this class (an accelerator's would hold a
-// Philox seed and offset). Ops pass Generator& along and only the device's own kernels look inside.
+// A kind of device adds its kind of generator by deriving from this class. Ops pass Generator&
+// along and only the device's own kernels look inside.
 class MT_API Generator {
  public:
   // What a new generator starts from, and what torch's default generator starts from.
@@ -104,7 +104,41 @@ class MT_API CpuGenerator final : public Generator {
   Source source_;
 };
 
-// What CPU ops draw from when they are given no generator.
+// An accelerator's: a seed, and how far the program has drawn from it. The device's own ops make
+// numbers of the two. Its state is torch's for such devices: seed and offset, 8 bytes each.
+class MT_API OffsetGenerator final : public Generator {
+ public:
+  explicit OffsetGenerator(Device device, uint64_t seed = kDefaultSeed)
+      : Generator(device), place_{seed, 0} {}
+
+  // Throws torch's RuntimeError for a generator of another kind of device.
+  static OffsetGenerator& from(Generator& generator, DeviceType type);
+
+  struct Place {
+    uint64_t seed;
+    uint64_t offset;
+  };
+  // Where to draw from; who draws next begins `count` further.
+  Place advance(uint64_t count);
+
+ private:
+  void seed_locked(uint64_t seed) override { place_ = {seed, 0}; }
+  uint64_t initial_seed_locked() const override { return place_.seed; }
+  std::vector<uint8_t> get_state_locked() const override;
+  void set_state_locked(std::span<const uint8_t> state) override;
+  std::shared_ptr<Generator> clone_locked() const override;
+
+  Place place_;
+};
+
+// A generator for this device, of the kind it needs.
+MT_API GeneratorPtr make_generator(Device device, uint64_t seed = Generator::kDefaultSeed);
+
+// What ops on a device draw from when they are given no generator.
 MT_API const GeneratorPtr& default_cpu_generator();
+// `device` has an index if it is an accelerator.
+MT_API const GeneratorPtr& default_generator(Device device);
+// Starts over the default generators of all devices, also of those that are first used later.
+MT_API void seed_default_generators(uint64_t seed);
 
 }  // namespace mindtorch

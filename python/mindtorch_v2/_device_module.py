@@ -7,6 +7,7 @@ settings that have an answer without a device give it.
 import importlib
 
 from mindtorch_v2 import _C, _streams
+from mindtorch_v2._device_random import RandomFunctions
 from mindtorch_v2._devices import DeviceFunctions
 from mindtorch_v2._host_memory import HostMemory
 from mindtorch_v2._memory import Memory
@@ -30,7 +31,7 @@ def make_memory(kind):
     }
 
 
-class _DeviceFunctions(DeviceFunctions, StreamFunctions):
+class _DeviceFunctions(DeviceFunctions, RandomFunctions, StreamFunctions):
     pass
 
 
@@ -45,19 +46,11 @@ def make_functions(kind):
         """The allocator of a device; tests may replace this function."""
         return memory._table()(memory._index(device))
 
-    def manual_seed(seed):
-        """Seeds the random numbers of the current device, if there is one."""
-
-    def manual_seed_all(seed):
-        """Seeds the random numbers of all devices."""
-
     return {
         **{name: getattr(functions, name) for name in names},
         **functions._contexts(),
         **_streams.make_classes(kind),
         "_get_allocator": _get_allocator,
-        "manual_seed": manual_seed,
-        "manual_seed_all": manual_seed_all,
     }
 
 
@@ -67,6 +60,8 @@ def make_getattr(kind, module, submodules=()):
     def __getattr__(name):
         if name in submodules:
             return importlib.import_module(f"{module}.{name}")
+        if name == "default_generators":
+            return tuple(RandomFunctions(kind)._generators())
         from mindtorch_v2._legacy import tensor_class
 
         cls = tensor_class(name, kind) if name.endswith("Tensor") else None

@@ -23,12 +23,13 @@ def _rebuild_generator(device, state):
 
 
 def manual_seed(seed):
-    """Starts the random numbers over from a seed, and returns the default generator.
+    """Starts the random numbers of all devices over from a seed; returns the CPU's generator.
 
     >>> torch.manual_seed(0).initial_seed()
     0
     """
-    return default_generator.manual_seed(int(seed))
+    _C._seed_default_generators(int(seed))
+    return default_generator
 
 
 def seed():
@@ -37,7 +38,9 @@ def seed():
     >>> torch.seed() == torch.initial_seed()
     True
     """
-    return default_generator.seed()
+    chosen = default_generator.seed()
+    _C._seed_default_generators(chosen)
+    return chosen
 
 
 def initial_seed():
@@ -72,6 +75,8 @@ def set_rng_state(new_state):
 def fork_rng(devices=None, enabled=True, device_type="cpu"):
     """A with-block after which the random numbers go on as if it had not been.
 
+    Those of the CPU, and those of `devices` of that type: indices or devices, all if not given.
+
     >>> a = torch.get_rng_state()
     >>> with torch.random.fork_rng():
     ...     _ = torch.seed()
@@ -81,8 +86,19 @@ def fork_rng(devices=None, enabled=True, device_type="cpu"):
     if not enabled:
         yield
         return
-    state = get_rng_state()
+    generators = [default_generator, *_device_generators(device_type, devices)]
+    states = [generator.get_state() for generator in generators]
     try:
         yield
     finally:
-        set_rng_state(state)
+        for generator, state in zip(generators, states, strict=True):
+            generator.set_state(state)
+
+
+def _device_generators(device_type, devices):
+    if device_type == "cpu":
+        return []
+    if devices is None:
+        devices = range(_C._device_count(device_type))
+    found = [_C.device(device_type, d) if isinstance(d, int) else _C.device(d) for d in devices]
+    return [_C._default_generator(device) for device in found]

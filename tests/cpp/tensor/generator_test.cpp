@@ -160,6 +160,48 @@ TEST(Generator, CloneGoesOnAlone) {
   EXPECT_EQ(CpuGenerator::from(*copy).random64(), next);
 }
 
+TEST(Generator, AcceleratorsCountWhatIsDrawn) {
+  const Device npu(DeviceType::kNpu, 0);
+  const GeneratorPtr generator = make_generator(npu, 5);
+  auto& source = OffsetGenerator::from(*generator, DeviceType::kNpu);
+  EXPECT_EQ(source.advance(10).offset, 0U);
+  const std::vector<uint8_t> state = generator->get_state();
+  EXPECT_EQ(state.size(), 16U);
+  const GeneratorPtr copy = generator->clone();
+  EXPECT_EQ(copy->device(), npu);
+  EXPECT_EQ(source.advance(4).offset, 10U);
+  EXPECT_EQ(source.advance(4).offset, 14U);
+  EXPECT_EQ(OffsetGenerator::from(*copy, DeviceType::kNpu).advance(1).offset, 10U);
+
+  generator->set_state(state);
+  const OffsetGenerator::Place place = source.advance(1);
+  EXPECT_EQ(place.seed, 5U);
+  EXPECT_EQ(place.offset, 10U);
+  const std::vector<uint8_t> small(8);
+  EXPECT_EQ(error_of([&] { generator->set_state(small); }), "RNG state is wrong size");
+  EXPECT_EQ(source.advance(1).offset, 11U);
+  generator->manual_seed(6);
+  EXPECT_EQ(source.advance(1).offset, 0U);
+  EXPECT_EQ(generator->initial_seed(), 6U);
+
+  CpuGenerator other;
+  EXPECT_EQ(error_of([&] { OffsetGenerator::from(other, DeviceType::kNpu); }),
+            "Expected a 'npu' device type for generator but found 'cpu'");
+  EXPECT_EQ(error_of([] { make_generator(DeviceType::kMeta); }),
+            "Device type meta is not supported for torch.Generator() api.");
+}
+
+TEST(Generator, SeedsReachDevicesUsedLater) {
+  const GeneratorPtr& used = default_generator({DeviceType::kNpu, 60});
+  const uint64_t before = default_cpu_generator()->initial_seed();
+  seed_default_generators(21);
+  EXPECT_EQ(used->initial_seed(), 21U);
+  EXPECT_EQ(default_generator({DeviceType::kNpu, 61})->initial_seed(), 21U);
+  EXPECT_EQ(default_generator(DeviceType::kCpu)->initial_seed(), 21U);
+  EXPECT_NE(used, default_generator({DeviceType::kNpu, 61}));
+  seed_default_generators(before);
+}
+
 TEST(Generator, ThreadsShareOneSequence) {
   constexpr int kThreads = 4;
   constexpr int kDraws = 2000;
