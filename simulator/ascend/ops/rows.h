@@ -62,18 +62,12 @@ void for_lines(const View& in, const Lines& lines, F f) {
   }
 }
 
-// Blocks are summed by themselves first, which keeps float sums of long lines accurate.
+// Floats are summed in float64, which keeps sums of long lines accurate.
 template <class C>
 C sum_of(const std::vector<C>& values) {
-  constexpr size_t kStep = 128;
-  C total{};
-  for (size_t first = 0; first < values.size(); first += kStep) {
-    C part{};
-    const size_t end = std::min(values.size(), first + kStep);
-    for (size_t i = first; i < end; ++i) part = add(part, values[i]);
-    total = add(total, part);
-  }
-  return total;
+  std::conditional_t<std::is_same_v<C, float>, double, C> total{};
+  for (const C value : values) total = add(total, static_cast<decltype(total)>(value));
+  return static_cast<C>(total);
 }
 
 // A line as probabilities.
