@@ -71,13 +71,30 @@ assert out.tolist() == [2, 14, 6]
 def test_what_cann_lacks_is_named():
     text = run(
         """
+for dtype in (torch.int64, torch.float64):
+    try:
+        torch.ones(2, 2, dtype=dtype, device="npu").mm(torch.eye(2, dtype=dtype).to("npu"))
+    except NotImplementedError as error:
+        print(error)
+"""
+    )
+    reason = "CANN's matrix products take float16, bfloat16 and float32"
+    assert text == "".join(
+        f"Could not run 'mm' on device npu:0 for torch.{dtype}: {reason}\n"
+        for dtype in ("int64", "float64")
+    )
+
+
+def test_what_cann_refuses_is_told_in_its_words():
+    text = run(
+        """
 try:
-    torch.ones(2, 2, dtype=torch.int64, device="npu").mm(torch.eye(2).long().to("npu"))
+    torch.ones([1] * 9, device="npu")
 except RuntimeError as error:
     print(error)
 """
     )
-    assert "aclnnMm(int64[2, 2], int64[2, 2], int64[2, 2])" in text
+    assert "aclnnInplaceFillScalar(float32[1, 1, 1, 1, 1, 1, 1, 1, 1], 1)" in text
     assert "ACLNN_ERR_PARAM_INVALID" in text
 
 

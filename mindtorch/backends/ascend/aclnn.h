@@ -263,17 +263,37 @@ void call(ops::Launch& on, const OpFunctions<Plan>& op, const Args&... args) {
   if (prepared->executor().get() != nullptr) loan.keep();
 }
 
+namespace detail {
+
+// Both phases of a call whose plan is not kept.
+template <class Plan, class... Args>
+void run(runtime::Stream stream,
+         const OpFunctions<Plan>& op,
+         PreparedCall<Args...>& prepared,
+         const Args&... args) {
+  aclnnStatus code = prepared.plan(op);
+  if (code == 0)
+    code = execute(stream, op.execute, prepared.workspace_bytes(), prepared.executor());
+  if (MT_UNLIKELY(code != 0)) raise_op(op.name, code, {describe(args)...});
+}
+
+}  // namespace detail
+
+// For arguments that do not come again, such as the place in a sequence of random numbers.
+template <class Plan, class... Args>
+void call_once(ops::Launch& on, const OpFunctions<Plan>& op, const Args&... args) {
+  const runtime::Stream stream = runtime::current_stream(detail::runtime_of(on));
+  detail::PreparedCall<Args...> prepared(args...);
+  detail::run(stream, op, prepared, args...);
+}
+
 // For ops that know the size of a result only when they have run: waits for the stream, and returns
 // the shape that argument number `Out` has then.
 template <size_t Out, class Plan, class... Args>
 Shape call_sized(ops::Launch& on, const OpFunctions<Plan>& op, const Args&... args) {
   const runtime::Stream stream = runtime::current_stream(detail::runtime_of(on));
   detail::PreparedCall<Args...> prepared(args...);
-  aclnnStatus code = prepared.plan(op);
-  if (code == 0) {
-    code = detail::execute(stream, op.execute, prepared.workspace_bytes(), prepared.executor());
-  }
-  if (MT_UNLIKELY(code != 0)) detail::raise_op(op.name, code, {detail::describe(args)...});
+  detail::run(stream, op, prepared, args...);
   stream.synchronize();
   return detail::shape_of(prepared.template argument<Out>());
 }

@@ -25,6 +25,8 @@ void clone(ops::Launch& on, const Tensor& self, std::optional<MemoryFormat>, Ten
   if (out.numel() != 0) call(on, MT_ACLNN(aclnnInplaceCopy), out, self);
 }
 
+}  // namespace
+
 Scalar item(ops::Launch& on, const Tensor& self) {
   MT_CHECK(self.numel() == 1, RuntimeError, "a Tensor with ", self.numel(),
            " elements cannot be converted to Scalar");
@@ -33,8 +35,6 @@ Scalar item(ops::Launch& on, const Tensor& self) {
                         static_cast<size_t>(self.element_size()));
   return read_element(element, self.dtype());
 }
-
-}  // namespace
 
 void register_copy(ops::Registry& registry) {
   registry.kernel<copy_into>(DeviceType::kNpu, "copy_");

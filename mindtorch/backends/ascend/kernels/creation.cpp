@@ -1,5 +1,7 @@
-#include "mindtorch/backends/ascend/aclnn.h"
-#include "mindtorch/backends/ascend/kernels/kernels.h"
+#include <algorithm>
+
+#include "mindtorch/backends/ascend/kernels/compose.h"
+#include "mindtorch/backends/ascend/kernels/ragged.h"
 
 namespace mindtorch::ascend {
 namespace {
@@ -50,6 +52,18 @@ void arange_step(ops::Launch& on,
 void arange(ops::Launch& on, const Scalar& end, OptionalDType, OptionalDevice, Tensor& out) {
   arange_step(on, Scalar(int64_t{0}), end, Scalar(int64_t{1}), {}, {}, out);
 }
+// The end belongs to it, if a step reaches it.
+void range(ops::Launch& on,
+           const Scalar& start,
+           const Scalar& end,
+           const Scalar& step,
+           OptionalDType,
+           OptionalDevice,
+           Tensor& out) {
+  if (out.numel() == 0) return;
+  call(on, MT_ACLNN(aclnnRange), typed(start, out.dtype()), typed(end, out.dtype()),
+       typed(step, out.dtype()), out);
+}
 void linspace(ops::Launch& on,
               const Scalar& start,
               const Scalar& end,
@@ -61,11 +75,72 @@ void linspace(ops::Launch& on,
   call(on, MT_ACLNN(aclnnLinspace), typed(start, DType::kFloat64), typed(end, DType::kFloat64),
        steps, out);
 }
+void logspace(ops::Launch& on,
+              const Scalar& start,
+              const Scalar& end,
+              int64_t steps,
+              double base,
+              OptionalDType,
+              OptionalDevice,
+              Tensor& out) {
+  if (out.numel() == 0) return;
+  constexpr auto kDouble = DType::kFloat64;
+  const Tensor exponents = make_like(on, out.sizes(), kDouble);
+  call(on, MT_ACLNN(aclnnLinspace), typed(start, kDouble), typed(end, kDouble), steps, exponents);
+  compute_in(on, kDouble, out, [&](const Tensor& powers) {
+    call(on, MT_ACLNN(aclnnPowScalarTensor), typed(Scalar(base), kDouble), exponents, powers);
+  });
+}
 void eye_m(ops::Launch& on, int64_t n, int64_t m, OptionalDType, OptionalDevice, Tensor& out) {
-  if (out.numel() != 0) call(on, MT_ACLNN(aclnnEye), n, m, out);
+  if (out.numel() == 0) return;
+  if (out.dtype() != DType::kFloat64) return call(on, MT_ACLNN(aclnnEye), n, m, out);
+  zero(on, out);
+  fill(on, out.alias({std::min(n, m)}, {out.stride(0) + out.stride(1)}, out.storage_offset()),
+       Scalar(int64_t{1}));
 }
 void eye(ops::Launch& on, int64_t n, OptionalDType, OptionalDevice, Tensor& out) {
   eye_m(on, n, n, {}, {}, out);
+}
+
+// The rows and columns of the elements that a matrix has from column first[row] on, as many as
+// lengths[row] says.
+void write_indices(ops::Launch& on, const Tensor& lengths, const Tensor& first, const Tensor& out) {
+  if (out.numel() == 0) return;
+  const int64_t count = out.size(1);
+  const Ragged indices = ragged(on, lengths, first, count);
+  const auto line = [&](int64_t i) {
+    return out.alias({count}, {out.stride(1)}, out.storage_offset() + i * out.stride(0));
+  };
+  call(on, MT_ACLNN(aclnnInplaceCopy), line(0), indices.list);
+  call(on, MT_ACLNN(aclnnInplaceCopy), line(1), indices.number);
+}
+Tensor clamped(ops::Launch& on, const Tensor& self, int64_t low, int64_t high) {
+  const Tensor least = computed(on, ops::Pointwise::kMaximum, self, Scalar(low));
+  return computed(on, ops::Pointwise::kMinimum, least, Scalar(high));
+}
+void tril_indices(ops::Launch& on,
+                  int64_t row,
+                  int64_t col,
+                  int64_t offset,
+                  OptionalDType,
+                  OptionalDevice,
+                  Tensor& out) {
+  const Tensor ends = computed(on, ops::Pointwise::kAdd, counting(on, row), Scalar(offset + 1));
+  const Tensor first = make_like(on, {row}, DType::kInt64);
+  zero(on, first);
+  write_indices(on, clamped(on, ends, 0, col), first, out);
+}
+void triu_indices(ops::Launch& on,
+                  int64_t row,
+                  int64_t col,
+                  int64_t offset,
+                  OptionalDType,
+                  OptionalDevice,
+                  Tensor& out) {
+  const Tensor starts = computed(on, ops::Pointwise::kAdd, counting(on, row), Scalar(offset));
+  const Tensor first = clamped(on, starts, 0, col);
+  const Tensor width = on_device(on, Tensor::wrapped_number(Scalar(col)), DType::kInt64);
+  write_indices(on, computed(on, ops::Pointwise::kSub, width, first), first, out);
 }
 
 }  // namespace
@@ -83,7 +158,11 @@ void register_creation(ops::Registry& registry) {
   registry.kernel<zero>(kNpu, "zero_");
   registry.kernel<arange>(kNpu, "arange");
   registry.kernel<arange_step>(kNpu, "arange.start_step");
+  registry.kernel<range>(kNpu, "range.step");
   registry.kernel<linspace>(kNpu, "linspace");
+  registry.kernel<logspace>(kNpu, "logspace");
+  registry.kernel<tril_indices>(kNpu, "tril_indices");
+  registry.kernel<triu_indices>(kNpu, "triu_indices");
   registry.kernel<eye>(kNpu, "eye");
   registry.kernel<eye_m>(kNpu, "eye.m");
 }

@@ -1,23 +1,55 @@
-#include "mindtorch/backends/ascend/aclnn.h"
-#include "mindtorch/backends/ascend/kernels/kernels.h"
+#include "mindtorch/backends/ascend/kernels/compose.h"
+#include "mindtorch/backends/ascend/kernels/dtypes.h"
 
 namespace mindtorch::ascend {
 namespace {
 
 constexpr int8_t kKeepDtype = 0;  // cubeMathType: compute in the dtype of the operands
 
+// Whether there is something for CANN to do. A sum of no products is 0, and CANN may leave out what
+// it has no elements for.
+bool has_products(ops::Launch& on, const char* name, const Tensor& left, const Tensor& out) {
+  if ((bit(left.dtype()) & kFloats) == 0) {
+    refuse(on, name, left.dtype(), "CANN's matrix products take float16, bfloat16 and float32");
+  }
+  return out.numel() != 0 && left.numel() != 0;
+}
+
+void zero_unless_empty(ops::Launch& on, const Tensor& out) {
+  if (out.numel() != 0) call(on, MT_ACLNN(aclnnInplaceZero), out);
+}
+
 void mm(ops::Launch& on, const Tensor& self, const Tensor& mat2, Tensor& out) {
+  if (!has_products(on, "mm", self, out)) return zero_unless_empty(on, out);
   call(on, MT_ACLNN(aclnnMm), self, mat2, out, kKeepDtype);
 }
 void bmm(ops::Launch& on, const Tensor& self, const Tensor& mat2, Tensor& out) {
+  if (!has_products(on, "bmm", self, out)) return zero_unless_empty(on, out);
   call(on, MT_ACLNN(aclnnBatchMatMul), self, mat2, out, kKeepDtype);
 }
 void mv(ops::Launch& on, const Tensor& self, const Tensor& vec, Tensor& out) {
+  if (!has_products(on, "mv", self, out)) return zero_unless_empty(on, out);
   call(on, MT_ACLNN(aclnnMv), self, vec, out, kKeepDtype);
 }
+
+// Dtypes that CANN's dot does not take are multiplied, then summed; integers wrap around.
 void dot(ops::Launch& on, const Tensor& self, const Tensor& tensor, Tensor& out) {
-  call(on, MT_ACLNN(aclnnDot), self, tensor, out);
+  if (self.numel() == 0) return zero_unless_empty(on, out);
+  if ((bit(self.dtype()) & (kFloats | kI8 | kU8 | kI32)) != 0) {
+    return call(on, MT_ACLNN(aclnnDot), self, tensor, out);
+  }
+  const Tensor products = computed(on, ops::Pointwise::kMul, self, tensor);
+  const int64_t dim = 0;
+  call(on, MT_ACLNN(aclnnReduceSum), products, IntList(&dim, 1), false, out.dtype(), out);
 }
+
+// beta * self, where there is no product to add to it.
+void scaled(ops::Launch& on, const Tensor& self, const Scalar& beta, const Tensor& out) {
+  if (beta.to_double() == 0) return zero_unless_empty(on, out);
+  if (out.numel() == 0) return;
+  call(on, MT_ACLNN(aclnnMuls), expanded(self, out.sizes()), typed(beta, out.dtype()), out);
+}
+
 void addmm(ops::Launch& on,
            const Tensor& self,
            const Tensor& mat1,
@@ -25,8 +57,20 @@ void addmm(ops::Launch& on,
            const Scalar& beta,
            const Scalar& alpha,
            Tensor& out) {
+  if (!has_products(on, "addmm", mat1, out)) return scaled(on, self, beta, out);
   call(on, MT_ACLNN(aclnnAddmm), self, mat1, mat2, typed(beta, out.dtype()),
        typed(alpha, out.dtype()), out, kKeepDtype);
+}
+void addmv(ops::Launch& on,
+           const Tensor& self,
+           const Tensor& mat,
+           const Tensor& vec,
+           const Scalar& beta,
+           const Scalar& alpha,
+           Tensor& out) {
+  if (!has_products(on, "addmv", mat, out)) return scaled(on, self, beta, out);
+  call(on, MT_ACLNN(aclnnAddmv), self, mat, vec, typed(alpha, out.dtype()),
+       typed(beta, out.dtype()), out, kKeepDtype);
 }
 void baddbmm(ops::Launch& on,
              const Tensor& self,
@@ -35,6 +79,7 @@ void baddbmm(ops::Launch& on,
              const Scalar& beta,
              const Scalar& alpha,
              Tensor& out) {
+  if (!has_products(on, "baddbmm", batch1, out)) return scaled(on, self, beta, out);
   call(on, MT_ACLNN(aclnnBaddbmm), self, batch1, batch2, typed(beta, out.dtype()),
        typed(alpha, out.dtype()), out, kKeepDtype);
 }
@@ -47,7 +92,9 @@ void register_matmul(ops::Registry& registry) {
   registry.kernel<bmm>(kNpu, "bmm");
   registry.kernel<mv>(kNpu, "mv");
   registry.kernel<dot>(kNpu, "dot");
+  registry.kernel<dot>(kNpu, "vdot");
   registry.kernel<addmm>(kNpu, "addmm");
+  registry.kernel<addmv>(kNpu, "addmv");
   registry.kernel<baddbmm>(kNpu, "baddbmm");
 }
 

@@ -1,12 +1,10 @@
-#include "mindtorch/backends/ascend/aclnn.h"
-#include "mindtorch/backends/ascend/kernels/kernels.h"
+#include "mindtorch/backends/ascend/kernels/reduce.h"
+
+#include "mindtorch/backends/ascend/kernels/compose.h"
+#include "mindtorch/backends/ascend/kernels/dtypes.h"
 
 namespace mindtorch::ascend {
-namespace {
 
-using Dims = std::optional<IntList>;
-
-// The dims to reduce; none given means all, and CANN wants them spelled out.
 Shape all_or(const Dims& dim, int64_t count) {
   Shape dims;
   if (dim && !dim->empty()) {
@@ -17,24 +15,40 @@ Shape all_or(const Dims& dim, int64_t count) {
   return dims;
 }
 
-void sum(ops::Launch& on,
-         const Tensor& self,
-         Dims dim,
-         bool keepdim,
-         std::optional<DType>,
-         Tensor& out) {
+namespace {
+
+using OptionalDType = std::optional<DType>;
+using OneDim = std::optional<int64_t>;
+
+void sum(ops::Launch& on, const Tensor& self, Dims dim, bool keepdim, OptionalDType, Tensor& out) {
   const Shape dims = all_or(dim, self.dim());
   call(on, MT_ACLNN(aclnnReduceSum), self, IntList(dims), keepdim, out.dtype(), out);
 }
-void mean(ops::Launch& on,
-          const Tensor& self,
-          Dims dim,
-          bool keepdim,
-          std::optional<DType>,
-          Tensor& out) {
+void nansum(
+    ops::Launch& on, const Tensor& self, Dims dim, bool keepdim, OptionalDType dtype, Tensor& out) {
+  if (self.dtype() == DType::kFloat64) {  // ReduceNansum takes none
+    const Tensor is_nan = computed(on, ops::Pointwise::kIsNan, self);
+    const Tensor zero = on_device(on, Tensor::wrapped_number(0.0), self.dtype());
+    return sum(on, computed(on, ops::Pointwise::kWhere, is_nan, zero, self), dim, keepdim, dtype,
+               out);
+  }
   const Shape dims = all_or(dim, self.dim());
-  call(on, MT_ACLNN(aclnnMean), self, IntList(dims), keepdim, out.dtype(), out);
+  call(on, MT_ACLNN(aclnnReduceNansum), self, IntList(dims), keepdim, out.dtype(), out);
 }
+void mean(ops::Launch& on, const Tensor& self, Dims dim, bool keepdim, OptionalDType, Tensor& out) {
+  const Shape dims = all_or(dim, self.dim());
+  const Tensor input = self.dtype() == DType::kBool ? on_device(on, self, out.dtype()) : self;
+  call(on, MT_ACLNN(aclnnMean), input, IntList(dims), keepdim, out.dtype(), out);
+}
+void prod(
+    ops::Launch& on, const Tensor& self, OneDim dim, bool keepdim, OptionalDType, Tensor& out) {
+  if (dim) {
+    call(on, MT_ACLNN(aclnnProdDim), self, *dim, keepdim, out.dtype(), out);
+  } else {
+    call(on, MT_ACLNN(aclnnProd), self, out.dtype(), out);
+  }
+}
+
 void amax(ops::Launch& on, const Tensor& self, Dims dim, bool keepdim, Tensor& out) {
   const Shape dims = all_or(dim, self.dim());
   call(on, MT_ACLNN(aclnnAmax), self, IntList(dims), keepdim, out);
@@ -43,23 +57,42 @@ void amin(ops::Launch& on, const Tensor& self, Dims dim, bool keepdim, Tensor& o
   const Shape dims = all_or(dim, self.dim());
   call(on, MT_ACLNN(aclnnAmin), self, IntList(dims), keepdim, out);
 }
+void aminmax(
+    ops::Launch& on, const Tensor& self, OneDim dim, bool keepdim, Tensor& min, Tensor& max) {
+  const Shape dims = all_or(dim ? Dims(IntList(&*dim, 1)) : Dims(), self.dim());
+  call(on, MT_ACLNN(aclnnAminmax), self, IntList(dims), keepdim, min, max);
+}
 void max_all(ops::Launch& on, const Tensor& self, Tensor& out) {
   call(on, MT_ACLNN(aclnnMax), self, out);
 }
 void min_all(ops::Launch& on, const Tensor& self, Tensor& out) {
   call(on, MT_ACLNN(aclnnMin), self, out);
 }
-void prod(ops::Launch& on,
-          const Tensor& self,
-          std::optional<int64_t> dim,
-          bool keepdim,
-          std::optional<DType>,
-          Tensor& out) {
-  if (dim) {
-    call(on, MT_ACLNN(aclnnProdDim), self, *dim, keepdim, out.dtype(), out);
-  } else {
-    call(on, MT_ACLNN(aclnnProd), self, out.dtype(), out);
+
+// MaxDim and MinDim, which give values and indices; for float64, which they do not take, where the
+// value is by ArgMax or ArgMin, and then what is there.
+template <class Both, class Where>
+void extreme_dim(ops::Launch& on,
+                 const char* name,
+                 const Both& both,
+                 const Where& where,
+                 const Tensor& self,
+                 int64_t dim,
+                 bool keepdim,
+                 const Tensor& values,
+                 const Tensor& indices) {
+  if (values.numel() == 0) return;
+  if (self.dtype() == DType::kFloat64) {
+    call(on, where, self, dim, keepdim, indices);
+    const bool as_before = keepdim || self.dim() == 0;
+    const Tensor index = as_before ? indices : unsqueezed(indices, wrap_dim(dim, self.dim()));
+    const Tensor found = as_before ? values : unsqueezed(values, wrap_dim(dim, self.dim()));
+    return call(on, MT_ACLNN(aclnnGather), self, dim, index, found);
   }
+  const DType dtype = computable(on, name, self.dtype(), kFloats | kI32 | kI64 | kBool);
+  compute_in(on, dtype, values, [&](const Tensor& found) {
+    call(on, both, on_device(on, self, dtype), dim, keepdim, found, indices);
+  });
 }
 void max_dim(ops::Launch& on,
              const Tensor& self,
@@ -67,7 +100,8 @@ void max_dim(ops::Launch& on,
              bool keepdim,
              Tensor& values,
              Tensor& indices) {
-  call(on, MT_ACLNN(aclnnMaxDim), self, dim, keepdim, values, indices);
+  extreme_dim(on, "max", MT_ACLNN(aclnnMaxDim), MT_ACLNN(aclnnArgMax), self, dim, keepdim, values,
+              indices);
 }
 void min_dim(ops::Launch& on,
              const Tensor& self,
@@ -75,91 +109,48 @@ void min_dim(ops::Launch& on,
              bool keepdim,
              Tensor& values,
              Tensor& indices) {
-  call(on, MT_ACLNN(aclnnMinDim), self, dim, keepdim, values, indices);
+  extreme_dim(on, "min", MT_ACLNN(aclnnMinDim), MT_ACLNN(aclnnArgMin), self, dim, keepdim, values,
+              indices);
 }
+
 // Without a dim, that of the flattened tensor.
-Tensor flattened(ops::Launch& on, const Tensor& self) {
-  Tensor flat = make_like(on, {self.numel()}, self.dtype());
-  call(on, MT_ACLNN(aclnnInplaceCopy),
-       flat.alias(self.sizes(), contiguous_strides(self.sizes()), 0), self);
-  return flat;
+template <class Where>
+void arg_extreme(ops::Launch& on,
+                 const Where& where,
+                 const Tensor& self,
+                 OneDim dim,
+                 bool keepdim,
+                 const Tensor& out) {
+  if (dim) return call(on, where, self, *dim, keepdim, out);
+  call(on, where, flattened(on, self), int64_t{0}, false, out.alias({}, {}, out.storage_offset()));
 }
-void argmax(
-    ops::Launch& on, const Tensor& self, std::optional<int64_t> dim, bool keepdim, Tensor& out) {
-  if (dim) return call(on, MT_ACLNN(aclnnArgMax), self, *dim, keepdim, out);
-  call(on, MT_ACLNN(aclnnArgMax), flattened(on, self), int64_t{0}, false,
-       out.alias({}, {}, out.storage_offset()));
+void argmax(ops::Launch& on, const Tensor& self, OneDim dim, bool keepdim, Tensor& out) {
+  arg_extreme(on, MT_ACLNN(aclnnArgMax), self, dim, keepdim, out);
 }
-void argmin(
-    ops::Launch& on, const Tensor& self, std::optional<int64_t> dim, bool keepdim, Tensor& out) {
-  if (dim) return call(on, MT_ACLNN(aclnnArgMin), self, *dim, keepdim, out);
-  call(on, MT_ACLNN(aclnnArgMin), flattened(on, self), int64_t{0}, false,
-       out.alias({}, {}, out.storage_offset()));
+void argmin(ops::Launch& on, const Tensor& self, OneDim dim, bool keepdim, Tensor& out) {
+  arg_extreme(on, MT_ACLNN(aclnnArgMin), self, dim, keepdim, out);
+}
+
+// No dims, spelled out, are none here: every element for itself.
+template <class Truth>
+void truth(ops::Launch& on,
+           const Truth& op,
+           const Tensor& self,
+           const Dims& dim,
+           bool keepdim,
+           const Tensor& out) {
+  if (dim && dim->empty()) {
+    if (out.numel() == 0) return;
+    return call(on, MT_ACLNN(aclnnInplaceCopy), out, on_device(on, self, DType::kBool));
+  }
+  const Shape dims = all_or(dim, self.dim());
+  call(on, op, self, IntList(dims), keepdim, out);
 }
 void any(ops::Launch& on, const Tensor& self, Dims dim, bool keepdim, Tensor& out) {
-  const Shape dims = all_or(dim, self.dim());
-  call(on, MT_ACLNN(aclnnAny), self, IntList(dims), keepdim, out);
+  truth(on, MT_ACLNN(aclnnAny), self, dim, keepdim, out);
 }
 void all(ops::Launch& on, const Tensor& self, Dims dim, bool keepdim, Tensor& out) {
-  const Shape dims = all_or(dim, self.dim());
-  call(on, MT_ACLNN(aclnnAll), self, IntList(dims), keepdim, out);
-}
-int64_t whole_correction(const std::optional<Scalar>& correction) {
-  const double value = correction ? correction->to_double() : 1.0;
-  MT_CHECK(value == static_cast<double>(static_cast<int64_t>(value)), NotImplementedError,
-           "CANN takes a whole correction for var and std, not ", value);
-  return static_cast<int64_t>(value);
-}
-void var(ops::Launch& on,
-         const Tensor& self,
-         Dims dim,
-         std::optional<Scalar> correction,
-         bool keepdim,
-         Tensor& out) {
-  const Shape dims = all_or(dim, self.dim());
-  call(on, MT_ACLNN(aclnnVarCorrection), self, IntList(dims), whole_correction(correction), keepdim,
-       out);
-}
-void std_deviation(ops::Launch& on,
-                   const Tensor& self,
-                   Dims dim,
-                   std::optional<Scalar> correction,
-                   bool keepdim,
-                   Tensor& out) {
-  const Shape dims = all_or(dim, self.dim());
-  call(on, MT_ACLNN(aclnnStd), self, IntList(dims), whole_correction(correction), keepdim, out);
-}
-void vector_norm(ops::Launch& on,
-                 const Tensor& self,
-                 const Scalar& ord,
-                 Dims dim,
-                 bool keepdim,
-                 std::optional<DType>,
-                 Tensor& out) {
-  const Shape dims = all_or(dim, self.dim());
-  call(on, MT_ACLNN(aclnnNorm), on_device(on, self, out.dtype()), typed(ord, DType::kFloat32),
-       IntList(dims), keepdim, out);
-}
-void logsumexp(ops::Launch& on, const Tensor& self, IntList dim, bool keepdim, Tensor& out) {
-  const Shape dims = all_or(dim, self.dim());
-  call(on, MT_ACLNN(aclnnLogSumExp), on_device(on, self, out.dtype()), IntList(dims), keepdim, out);
-}
-void cumsum(ops::Launch& on, const Tensor& self, int64_t dim, std::optional<DType>, Tensor& out) {
-  if (out.numel() == 0) return;
-  call(on, MT_ACLNN(aclnnCumsum), self, dim, out.dtype(), out);
-}
-void cumprod(ops::Launch& on, const Tensor& self, int64_t dim, std::optional<DType>, Tensor& out) {
-  if (out.numel() == 0) return;
-  call(on, MT_ACLNN(aclnnCumprod), self, typed(Scalar(dim), DType::kInt64), out.dtype(), out);
-}
-void softmax(ops::Launch& on, const Tensor& self, int64_t dim, std::optional<DType>, Tensor& out) {
-  if (out.numel() == 0) return;
-  call(on, MT_ACLNN(aclnnSoftmax), on_device(on, self, out.dtype()), dim, out);
-}
-void log_softmax(
-    ops::Launch& on, const Tensor& self, int64_t dim, std::optional<DType>, Tensor& out) {
-  if (out.numel() == 0) return;
-  call(on, MT_ACLNN(aclnnLogSoftmax), on_device(on, self, out.dtype()), dim, out);
+  truth(on, MT_ACLNN(aclnnAll), self, dim, keepdim, out);
 }
 
 }  // namespace
@@ -167,26 +158,20 @@ void log_softmax(
 void register_reduce(ops::Registry& registry) {
   constexpr auto kNpu = DeviceType::kNpu;
   registry.kernel<sum>(kNpu, "sum.dim_IntList");
+  registry.kernel<nansum>(kNpu, "nansum");
   registry.kernel<mean>(kNpu, "mean.dim");
+  registry.kernel<prod>(kNpu, "prod.dim_int");
   registry.kernel<amax>(kNpu, "amax");
   registry.kernel<amin>(kNpu, "amin");
+  registry.kernel<aminmax>(kNpu, "aminmax");
   registry.kernel<max_all>(kNpu, "max");
   registry.kernel<min_all>(kNpu, "min");
-  registry.kernel<prod>(kNpu, "prod.dim_int");
   registry.kernel<max_dim>(kNpu, "max.dim");
   registry.kernel<min_dim>(kNpu, "min.dim");
   registry.kernel<argmax>(kNpu, "argmax");
   registry.kernel<argmin>(kNpu, "argmin");
   registry.kernel<any>(kNpu, "any.dims");
   registry.kernel<all>(kNpu, "all.dims");
-  registry.kernel<var>(kNpu, "var.correction");
-  registry.kernel<std_deviation>(kNpu, "std.correction");
-  registry.kernel<vector_norm>(kNpu, "linalg_vector_norm");
-  registry.kernel<logsumexp>(kNpu, "logsumexp");
-  registry.kernel<cumsum>(kNpu, "cumsum");
-  registry.kernel<cumprod>(kNpu, "cumprod");
-  registry.kernel<softmax>(kNpu, "softmax.int");
-  registry.kernel<log_softmax>(kNpu, "log_softmax.int");
 }
 
 }  // namespace mindtorch::ascend

@@ -9,10 +9,15 @@ void register_ascend(ops::Registry& registry) {
   register_creation(registry);
   register_indexing(registry);
   register_matmul(registry);
+  register_random(registry);
   register_reduce(registry);
+  register_scan(registry);
   register_scatter(registry);
+  register_search(registry);
   register_shape(registry);
   register_sort(registry);
+  register_spread(registry);
+  register_unique(registry);
 }
 
 }  // namespace mindtorch::ascend
