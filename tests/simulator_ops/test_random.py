@@ -69,6 +69,25 @@ def test_bernoulli(npu):
     np.testing.assert_array_equal(x, chance)
 
 
+def test_bernoulli_in_place(npu):
+    arguments = [blank("f32"), Scalar(0.25, "f32"), 1, 0]
+    (x,) = run(npu, "aclnnInplaceBernoulli", arguments)
+    assert set(np.unique(x)) == {0, 1} and abs(x.mean() - 0.25) < 0.02
+    chance = np.repeat([0.0, 1.0], COUNT // 2)
+    (x,) = run(npu, "aclnnInplaceBernoulliTensor", [blank("f32"), In(chance, "f32"), 1, 0])
+    np.testing.assert_array_equal(x, chance)
+
+
+def test_normal_of_numbers_and_tensors(npu):
+    mean, std = np.repeat([0.0, 100.0], COUNT // 2), np.full(COUNT, 0.5)
+    (x,) = run(npu, "aclnnNormalFloatFloat", [2.0, 0.5, 1, 0, blank("f32")])
+    assert abs(x.mean() - 2) < 0.02 and abs(x.std() - 0.5) < 0.02
+    (x,) = run(npu, "aclnnNormalFloatTensor", [2.0, In(std, "f32"), 1, 0, blank("f32")])
+    assert abs(x.mean() - 2) < 0.02 and abs(x.std() - 0.5) < 0.02
+    (x,) = run(npu, "aclnnNormalTensorFloat", [In(mean, "f32"), 0.5, 1, 0, blank("f32")])
+    assert abs((x - mean).mean()) < 0.02 and abs((x - mean).std() - 0.5) < 0.02
+
+
 def test_normal_of_tensors(npu):
     mean = np.repeat([0.0, 100.0], COUNT // 2)
     arguments = [In(mean, "f32"), In(np.ones(COUNT), "f32"), 1, 0, blank("f32")]
@@ -109,6 +128,8 @@ def test_dropout(npu):
     np.testing.assert_array_equal(run(npu, "aclnnDropoutBackward", arguments)[0], 2.0 * bits)
     arguments = [Ints([COUNT]), 0.25, 1, 0, Out(np.zeros(size), "u8")]
     np.testing.assert_array_equal(run(npu, "aclnnDropoutGenMask", arguments)[0], mask)
+    arguments.insert(4, acl.CODES["f32"])
+    np.testing.assert_array_equal(run(npu, "aclnnDropoutGenMaskV2", arguments)[0], mask)
 
 
 def test_bad_probability(npu):

@@ -384,7 +384,7 @@ SIM_SIGNATURE(InplaceAtan2, aclTensor* selfRef, aclTensor* other) {
   SIM_RUN(InplaceAtan2, Floats, kF | kI | kF64 | kBool, Result::kFloat, Atan2{}, in_place(),
           arg("selfRef", selfRef), arg("other", other));
 }
-SIM_BINARY(LogAddExp, Floats, kF | kI | kF64 | kBool, Result::kFloat, LogAddExp{})
+SIM_BINARY(LogAddExp, Floats, kF | kI | kU | kF64 | kBool, Result::kFloat, LogAddExp{})
 SIM_BINARY(LogAddExp2, Floats, kF | kI | kF64 | kBool, Result::kFloat, LogAddExp2{})
 SIM_BINARY(Gcd, Integers, kI, Result::kSame, Gcd{})
 

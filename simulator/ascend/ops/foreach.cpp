@@ -54,12 +54,13 @@ template <class With, class F>
 aclnnStatus unary(const char* op,
                   const aclTensorList* x,
                   const aclTensorList* out,
+                  Types types,
                   F f,
                   uint64_t* workspace_size,
                   aclOpExecutor** executor) {
   return plan(op, workspace_size, executor, [&](Planner& p) {
-    const std::vector<Operand> in = p.inputs(x, "x", kTypes | kBool);
-    const std::vector<Operand> to = p.outputs(out, "out", kTypes | kBool);
+    const std::vector<Operand> in = p.inputs(x, "x", types);
+    const std::vector<Operand> to = p.outputs(out, "out", types);
     check_lists(p, in, to, "x and out");
     p.run([=](Launch& launch) {
       for (size_t i = 0; i < in.size(); ++i) {
@@ -276,10 +277,10 @@ struct Addcmul {
 
 }  // namespace
 
-#define SIM_EACH(Name, With, expression)                                           \
-  SIM_SIGNATURE(Foreach##Name, const aclTensorList* x, const aclTensorList* out) { \
-    const auto f = [](auto v) -> decltype(v) { return expression; };               \
-    return unary<With>("aclnnForeach" #Name, x, out, f, workspaceSize, executor);  \
+#define SIM_EACH(Name, With, expression)                                                          \
+  SIM_SIGNATURE(Foreach##Name, const aclTensorList* x, const aclTensorList* out) {                \
+    const auto f = [](auto v) -> decltype(v) { return expression; };                              \
+    return unary<With>("aclnnForeach" #Name, x, out, kTypes | kBool, f, workspaceSize, executor); \
   }
 #define SIM_WITH_NUMBER(Name, Kind, name, Target, f)                                           \
   SIM_SIGNATURE(Foreach##Name, const aclTensorList* x, const Kind* name, Target* out) {        \
@@ -313,7 +314,6 @@ SIM_EACH(Abs, Reals, (v < decltype(v){} ? sub(decltype(v){}, v) : v))
 SIM_EACH(Acos, Floats, std::acos(v))
 SIM_EACH(Asin, Floats, std::asin(v))
 SIM_EACH(Atan, Floats, std::atan(v))
-SIM_EACH(Copy, Reals, v)
 SIM_EACH(Cos, Floats, std::cos(v))
 SIM_EACH(Cosh, Floats, std::cosh(v))
 SIM_EACH(Erf, Floats, std::erf(v))
@@ -334,6 +334,11 @@ SIM_EACH(Sqrt, Floats, std::sqrt(v))
 SIM_EACH(Tan, Floats, std::tan(v))
 SIM_EACH(Tanh, Floats, std::tanh(v))
 
+SIM_SIGNATURE(ForeachCopy, const aclTensorList* x, const aclTensorList* out) {
+  return unary<Reals>(
+      "aclnnForeachCopy", x, out, kTypes | kBool | kU, [](auto v) { return v; }, workspaceSize,
+      executor);
+}
 SIM_SIGNATURE(ForeachZeroInplace, const aclTensorList* x) {
   return plan("aclnnForeachZeroInplace", workspaceSize, executor, [&](Planner& p) {
     const std::vector<Operand> out = p.outputs(x, "x", kTypes | kBool);

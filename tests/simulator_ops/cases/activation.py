@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from ..case import Case, In, Out, Ref, Scalar
-from ..values import FLOATS, random, rounded
+from ..values import COMPLEX, FLOATS, INTEGERS, random, rounded
 
 erf = np.vectorize(math.erf, otypes=[float])
 
@@ -117,6 +117,29 @@ def backward(op, f, more=(), of_result=False, arrange=None):
         return made
 
     return cases
+
+
+def more_dtypes():
+    """What gradients take beside floats of up to 32 bits."""
+    made = []
+    for dtype in ("i8", "u8", "i32", "i64"):
+        x, grad = random((3, 4), dtype, 1), random((3, 4), dtype, 2)
+        out = Out(np.where(x > 1, grad, 0), dtype)
+        arguments = [In(grad, dtype), In(x, dtype), *numbers(1.0), out]
+        made.append(Case("aclnnThresholdBackward", arguments, dtype))
+    for dtype in ("f64", *COMPLEX):
+        y, grad = random((3, 4), dtype, 1), random((3, 4), dtype, 2)
+        arguments = [In(grad, dtype), In(y, dtype), Out(grad * y * (1 - y), dtype)]
+        made.append(Case("aclnnSigmoidBackward", arguments, dtype))
+    x, grad = random((3, 4), "f64", 1), random((3, 4), "f64", 2)
+    pair = [In(grad, "f64"), In(x, "f64")]
+    made.append(Case("aclnnTanhBackward", [*pair, Out(grad * (1 - x * x), "f64")]))
+    out = Out(grad * np.where(x > 0, 1, 0.25), "f64")
+    made.append(Case("aclnnLeakyReluBackward", [*pair, *numbers(0.25), False, out]))
+    slopes = np.where(2 * x > 3, 1, sigmoid(2 * x))
+    out = Out(grad * slopes, "f64")
+    made.append(Case("aclnnSoftplusBackward", [*pair, *numbers(2.0, 3.0), out]))
+    return made
 
 
 def halves(x):
@@ -305,7 +328,7 @@ OPS = {
     "aclnnInplaceHardsigmoid": forward("aclnnInplaceHardsigmoid", hardsigmoid, in_place=True),
     "aclnnSoftplus": forward("aclnnSoftplus", softplus, numbers(2.0, 3.0)),
     "aclnnThreshold": forward(
-        "aclnnThreshold", lambda x: np.where(x <= 1, 7, x), numbers(1.0, 7.0), (*FLOATS, "i32")
+        "aclnnThreshold", lambda x: np.where(x <= 1, 7, x), numbers(1.0, 7.0), (*FLOATS, *INTEGERS)
     ),
     "aclnnInplaceThreshold": forward(
         "aclnnInplaceThreshold", lambda x: np.where(x <= 1, 7, x), numbers(1.0, 7.0), in_place=True
@@ -354,6 +377,7 @@ OPS = {
     "aclnnGeGluV3": gated(
         "aclnnGeGluV3", lambda a, b: [b * gelu_erf(a), gelu_erf(a)], [0, True]
     ),
+    "gradients of more dtypes": more_dtypes,
     "aclnnGluBackward": glu_grad,
     "aclnnGeGluBackward": geglu_grad("aclnnGeGluBackward", False),
     "aclnnGeGluV3Backward left": geglu_grad("aclnnGeGluV3Backward", True),

@@ -2,11 +2,13 @@
 
 import numpy as np
 
+from ..acl import NUMPY
 from ..case import Case, In, List, Out, Ref, Scalar
 from ..values import COMPLEX, FLOATS, INTEGERS, REAL, random
 
 PAIRS = [((3, 4), (3, 4)), ((2, 3, 4), (3, 1)), ((), ()), ((4,), ()), ((0, 3), (1, 3))]
 ALL = (*REAL, *COMPLEX)
+UNSIGNED = ("u16", "u32", "u64")
 NO_BOOL = tuple(dtype for dtype in ALL if dtype != "bool")
 ZERO_FREE = {"aclnnDiv", "aclnnDivs", "aclnnInplaceDiv", "aclnnInplaceDivs"}
 
@@ -23,7 +25,7 @@ def wide(values):
 
 
 def result_dtype(dtype, division):
-    return "f32" if division and dtype in (*INTEGERS, "bool") else dtype
+    return "f32" if division and dtype in (*INTEGERS, *UNSIGNED, "bool") else dtype
 
 
 def tensors(op, f, dtypes, alpha=None, division=False, in_place=False, other=None):
@@ -62,8 +64,9 @@ def scalars(op, f, dtypes, value=2, alpha=None, division=False, in_place=False, 
                 if dtype == "bool":
                     kind = "bool"
                 extra = [] if alpha is None else [Scalar(alpha, kind)]
-                factor = [] if alpha is None else [np.asarray(alpha).astype(wide(a).dtype)]
-                number = np.asarray(value).astype(wide(a).dtype)
+                held = NUMPY[kind]  # what the scalar can hold
+                factor = [] if alpha is None else [held(alpha).astype(wide(a).dtype)]
+                number = held(value).astype(wide(a).dtype)
                 with np.errstate(all="ignore"):
                     x, y = (number, wide(a)) if flipped else (wide(a), number)
                     expected = f(x, y, *factor)
@@ -75,6 +78,34 @@ def scalars(op, f, dtypes, value=2, alpha=None, division=False, in_place=False, 
                     out = Out(expected, result_dtype(dtype, division is True))
                     arguments = [*pair, *extra, out]
                 made.append(Case(op, arguments, f"{dtype} {shape}"))
+        return made
+
+    return cases
+
+
+def as_floats(f):
+    """Integers give float32."""
+
+    def g(a, b):
+        whole = np.issubdtype(a.dtype, np.integer)
+        return f(a.astype(np.float64), b.astype(np.float64)) if whole else f(a, b)
+
+    return g
+
+
+def whole_powers(op, in_place):
+    """Integers to powers that are not negative."""
+
+    def cases():
+        made = []
+        for dtype in INTEGERS:
+            a, b = random((3, 4), dtype, 1), np.arange(4).astype(random((1,), dtype).dtype)
+            expected = a**b
+            if in_place:
+                arguments = [Ref(a, dtype, expected), In(b, dtype)]
+            else:
+                arguments = [In(a, dtype), In(b, dtype), Out(expected, dtype)]
+            made.append(Case(op, arguments, dtype))
         return made
 
     return cases
@@ -178,8 +209,8 @@ def modes(op, scalar, in_place):
         made = []
         functions = {0: divide, 1: lambda a, b: np.trunc(a / b), 2: lambda a, b: np.floor(a / b)}
         for mode, f in functions.items():
-            for dtype in ("f32", "f16", "i32", "i64", "i8"):
-                if mode == 0 and in_place and dtype not in FLOATS:
+            for dtype in (*FLOATING, *INTEGERS):
+                if mode == 0 and in_place and dtype not in FLOATING:
                     continue
                 a = random((3, 4), dtype, 1, -9, 9)
                 b = away_from_zero(random((4,), dtype, 2, -4, 4), dtype)
@@ -247,14 +278,12 @@ OPS = {
     "aclnnAdd": tensors("aclnnAdd", add, ALL, 2),
     "aclnnAdd mixed": mixed,
     "aclnnInplaceAdd": tensors("aclnnInplaceAdd", add, ALL, 2, in_place=True),
-    "aclnnAdds": scalars("aclnnAdds", add, NO_BOOL, alpha=3),
-    "aclnnInplaceAdds": scalars(
-        "aclnnInplaceAdds", add, (*FLOATS, *INTEGERS, "f64"), alpha=3, in_place=True
-    ),
-    "aclnnSub": tensors("aclnnSub", subtract, NO_BOOL, 2),
-    "aclnnInplaceSub": tensors("aclnnInplaceSub", subtract, NO_BOOL, 2, in_place=True),
-    "aclnnSubs": scalars("aclnnSubs", subtract, NO_BOOL, alpha=3),
-    "aclnnInplaceSubs": scalars("aclnnInplaceSubs", subtract, NO_BOOL, alpha=3, in_place=True),
+    "aclnnAdds": scalars("aclnnAdds", add, ALL, alpha=3),
+    "aclnnInplaceAdds": scalars("aclnnInplaceAdds", add, REAL, alpha=3, in_place=True),
+    "aclnnSub": tensors("aclnnSub", subtract, ALL, 2),
+    "aclnnInplaceSub": tensors("aclnnInplaceSub", subtract, ALL, 2, in_place=True),
+    "aclnnSubs": scalars("aclnnSubs", subtract, ALL, alpha=3),
+    "aclnnInplaceSubs": scalars("aclnnInplaceSubs", subtract, ALL, alpha=3, in_place=True),
     "aclnnRsub": tensors("aclnnRsub", reverse_subtract, NO_BOOL, 2),
     "aclnnRsubs": scalars("aclnnRsubs", reverse_subtract, NO_BOOL, alpha=3),
     "aclnnMul": tensors("aclnnMul", np.multiply, ALL),
@@ -265,7 +294,7 @@ OPS = {
     "aclnnInplaceDiv": tensors(
         "aclnnInplaceDiv", divide, (*FLOATING, *COMPLEX), division=True, in_place=True
     ),
-    "aclnnDivs": scalars("aclnnDivs", divide, NO_BOOL, division=True),
+    "aclnnDivs": scalars("aclnnDivs", divide, ALL, division=True),
     "aclnnInplaceDivs": scalars(
         "aclnnInplaceDivs", divide, (*FLOATING, *COMPLEX), division=True, in_place=True
     ),
@@ -273,10 +302,8 @@ OPS = {
     "aclnnDivMods": modes("aclnnDivMods", True, False),
     "aclnnInplaceDivMod": modes("aclnnInplaceDivMod", False, True),
     "aclnnInplaceDivMods": modes("aclnnInplaceDivMods", True, True),
-    "aclnnFloorDivide": tensors(
-        "aclnnFloorDivide", np.floor_divide, (*FLOATING, *INTEGERS), division="whole"
-    ),
-    "aclnnFloorDivides": scalars("aclnnFloorDivides", np.floor_divide, (*FLOATING, *INTEGERS)),
+    "aclnnFloorDivide": tensors("aclnnFloorDivide", np.floor_divide, REAL, division="whole"),
+    "aclnnFloorDivides": scalars("aclnnFloorDivides", np.floor_divide, REAL),
     "aclnnInplaceFloorDivide": tensors(
         "aclnnInplaceFloorDivide",
         np.floor_divide,
@@ -306,20 +333,28 @@ OPS = {
         "aclnnInplaceFmodTensor", np.fmod, FMOD, division="whole", in_place=True
     ),
     "aclnnInplaceFmodScalar": scalars("aclnnInplaceFmodScalar", np.fmod, FMOD, in_place=True),
-    "aclnnPowTensorScalar": scalars("aclnnPowTensorScalar", power, NO_BOOL),
-    "aclnnPowScalarTensor": scalars("aclnnPowScalarTensor", power, FLOATING, flipped=True),
-    "aclnnPowTensorTensor": tensors("aclnnPowTensorTensor", power, (*FLOATING, "u8", *COMPLEX)),
+    "aclnnPowTensorScalar": scalars("aclnnPowTensorScalar", power, ALL),
+    "aclnnPowScalarTensor": scalars(
+        "aclnnPowScalarTensor", power, (*FLOATING, "u8", *COMPLEX), flipped=True
+    ),
+    "aclnnPowTensorTensor": tensors(
+        "aclnnPowTensorTensor", power, (*FLOATING, "u8", "bool", *COMPLEX)
+    ),
     "aclnnInplacePowTensorScalar": scalars(
         "aclnnInplacePowTensorScalar", power, NO_BOOL, in_place=True
     ),
     "aclnnInplacePowTensorTensor": tensors(
         "aclnnInplacePowTensorTensor", power, FLOATING, in_place=True
     ),
+    "aclnnPowTensorTensor whole": whole_powers("aclnnPowTensorTensor", False),
+    "aclnnInplacePowTensorTensor whole": whole_powers("aclnnInplacePowTensorTensor", True),
     "aclnnMaximum": tensors("aclnnMaximum", np.maximum, ORDERED),
     "aclnnMinimum": tensors("aclnnMinimum", np.minimum, ORDERED),
-    "aclnnAtan2": tensors("aclnnAtan2", np.arctan2, FLOATING),
+    "aclnnAtan2": tensors("aclnnAtan2", as_floats(np.arctan2), REAL, division=True),
     "aclnnInplaceAtan2": tensors("aclnnInplaceAtan2", np.arctan2, FLOATING, in_place=True),
-    "aclnnLogAddExp": tensors("aclnnLogAddExp", np.logaddexp, FLOATING),
+    "aclnnLogAddExp": tensors(
+        "aclnnLogAddExp", as_floats(np.logaddexp), (*REAL, *UNSIGNED), division=True
+    ),
     "aclnnLogAddExp2": tensors("aclnnLogAddExp2", np.logaddexp2, FLOATING),
     "aclnnGcd": tensors("aclnnGcd", np.gcd, INTEGERS),
     "aclnnXLogYTensor": tensors("aclnnXLogYTensor", xlogy, FLOATS),

@@ -35,21 +35,21 @@ def nll(op, shape):
 def nll_backward(op, shape):
     def cases():
         made = []
-        for reduction in (0, 1, 2):
-            x, weight = random(shape, "f32", 1), random((4,), "f32", 2, 0.5, 2)
+        for dtype, reduction in itertools.product(FLOATS, (0, 1, 2)):
+            x, weight = random(shape, dtype, 1), random((4,), dtype, 2, 0.5, 2)
             y = np.random.default_rng(0).integers(0, 4, shape[:1] + shape[2:])
             own = weight[y]
-            grad = random(y.shape if reduction == 0 else (), "f32", 3)
-            total = own.sum()
+            grad = random(y.shape if reduction == 0 else (), dtype, 3)
+            total = rounded(own.sum(), dtype)
 
             def value(x, y=y, own=own, total=total, reduction=reduction):
                 each = -own * np.take_along_axis(x, np.expand_dims(y, 1), 1).squeeze(1)
                 return [each, each.sum() / total, each.sum()][reduction]
 
-            out = Out(gradient(value, x, grad), "f32", LOOSE["f32"])
-            tensors = [In(grad, "f32"), In(x, "f32"), In(y, "i64"), In(weight, "f32")]
-            arguments = [*tensors, reduction, -100, In(total, "f32"), out]
-            made.append(Case(op, arguments, f"{reduction}"))
+            out = Out(gradient(value, x, grad), dtype, LOOSE[dtype])
+            tensors = [In(grad, dtype), In(x, dtype), In(y, "i64"), In(weight, dtype)]
+            arguments = [*tensors, reduction, -100, In(total, dtype), out]
+            made.append(Case(op, arguments, f"{dtype} {reduction}"))
         return made
 
     return cases

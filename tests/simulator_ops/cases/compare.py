@@ -80,7 +80,7 @@ def where():
 
 def whole():
     made = []
-    for dtype in REAL:
+    for dtype in (*REAL, *UNSIGNED):
         a = random((3, 4), dtype, 1)
         b = a.copy()
         b[1, 1] = b[1, 1] == 0
@@ -93,11 +93,12 @@ def whole():
 
 def close():
     made = []
-    for dtype in FLOATS:
+    for dtype in REAL:
         a = random((3, 4), dtype, 1)
-        a[0, 0] = np.nan
+        if dtype in (*FLOATS, "f64"):
+            a[0, 0] = np.nan
         b = a.copy()
-        b[1] += 1
+        b[1] = ~b[1] if dtype == "bool" else b[1] + 1
         for equal_nan in (False, True):
             expected = np.isclose(a, b, 1e-5, 1e-8, equal_nan)
             arguments = [In(a, dtype), In(b, dtype), 1e-5, 1e-8, equal_nan, Out(expected, "bool")]

@@ -72,14 +72,15 @@ def diagonal():
 
 RANGES = [(0, 5, 1), (2, 12, 3), (5, -4, -2), (0, 1, 0.25)]
 OPS = {
-    "aclnnInplaceZero": filled("aclnnInplaceZero", 0, (*REAL, *COMPLEX), lambda dtype: []),
+    "aclnnInplaceZero": filled("aclnnInplaceZero", 0, (*REAL, *COMPLEX, "u16"), lambda dtype: []),
     "aclnnInplaceOne": filled("aclnnInplaceOne", 1, (*REAL, "u16"), lambda dtype: []),
     "aclnnInplaceFillScalar": filled(
-        "aclnnInplaceFillScalar", 3, (*NUMBERS, *COMPLEX, "u16", "u32", "u64"),
+        "aclnnInplaceFillScalar", 3, (*NUMBERS, *COMPLEX, "bool", "u16", "u32", "u64"),
         lambda dtype: [Scalar(3, "f32")],
     ),
     "aclnnInplaceFillTensor": filled(
-        "aclnnInplaceFillTensor", 3, NUMBERS, lambda dtype: [In(np.array(3), dtype)]
+        "aclnnInplaceFillTensor", 3, (*NUMBERS, "bool", "u16", "u32", "u64"),
+        lambda dtype: [In(np.array(3), dtype)],
     ),
     "aclnnArange": steps("aclnnArange", RANGES, False),
     "aclnnRange": steps("aclnnRange", RANGES, True),

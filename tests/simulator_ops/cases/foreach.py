@@ -125,11 +125,12 @@ def round_off(op, number):
 
 def norm():
     made = []
-    for order in (1, 2):
-        x = lists("f32", 1)
-        results = [np.linalg.norm(value.reshape(-1), order) for value in x]
-        arguments = [ins(x, "f32"), Scalar(order, "f32"), outs(results, "f32")]
-        made.append(Case("aclnnForeachNorm", arguments, f"{order}"))
+    for dtype in FLOATS:
+        for order in (1, 2):
+            x = lists(dtype, 1)
+            results = [np.linalg.norm(value.reshape(-1), order) for value in x]
+            arguments = [ins(x, dtype), Scalar(order, "f32"), outs(results, dtype)]
+            made.append(Case("aclnnForeachNorm", arguments, f"{dtype} {order}"))
     return made
 
 
@@ -141,7 +142,33 @@ def zero():
 erf = np.vectorize(math.erf, otypes=[float])
 TWO = Scalar(2.0, "f32")
 DEVICE_TWO = In(np.array([2.0]), "f32")
+WHOLE = ("i8", "u8", "i16", "i32")
+
+
+def whole_numbers():
+    """Integers and other dtypes that some lists may have."""
+    made = []
+    for dtype in WHOLE:
+        x, y = lists(dtype, 1), lists(dtype, 2)
+        two = np.asarray(2).astype(x[0].dtype)
+        sums = outs([a + two for a in x], dtype)
+        for op, number in [
+            ("AddScalar", In(np.array([2]), dtype)), ("AddScalarV2", Scalar(2, "i64")),
+        ]:  # fmt: skip
+            made.append(Case(f"aclnnForeach{op}", [ins(x, dtype), number, sums], dtype))
+        results = outs([a + two * b for a, b in zip(x, y, strict=True)], dtype)
+        arguments = [ins(x, dtype), ins(y, dtype), Scalar(2, "i64"), results]
+        made.append(Case("aclnnForeachAddListV2", arguments, dtype))
+        results = outs([a * two for a in x], dtype)
+        made.append(Case("aclnnForeachMulScalarV2", [ins(x, dtype), Scalar(2, "i64"), results]))
+    for dtype in (*WHOLE, "i64", "f64", "bool", "u16", "u32"):
+        x = lists(dtype, 1)
+        made.append(Case("aclnnForeachCopy", [ins(x, dtype), outs(x, dtype)], dtype))
+    return made
+
+
 OPS = {
+    "integers": whole_numbers,
     **unary("Abs", np.abs),
     **unary("Acos", np.arccos, -0.9, 0.9),
     **unary("Asin", np.arcsin, -0.9, 0.9),

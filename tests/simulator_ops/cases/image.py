@@ -220,6 +220,7 @@ def shuffle():
 
 
 OPS = {
+    **padded("aclnnCircularPad3d", "wrap", (1, 2, 3, 4, 5), [2, 1, 0, 3, 1, 2]),
     "aclnnConstantPadNd": constant,
     **padded("aclnnReflectionPad1d", "reflect", (2, 3, 5), [2, 1]),
     **padded("aclnnReflectionPad2d", "reflect", (1, 2, 4, 5), [2, 1, 0, 3]),

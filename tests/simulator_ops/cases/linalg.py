@@ -140,6 +140,13 @@ def addr(op, in_place):
     return cases
 
 
+def addr_bool():
+    """Logic: or of the matrix and the product."""
+    x, a, b = random((3, 4), "bool", 1), random((3,), "bool", 2), random((4,), "bool", 3)
+    tensors = [In(x, "bool"), In(a, "bool"), In(b, "bool")]
+    return [Case("aclnnAddr", [*tensors, None, None, Out(x | np.outer(a, b), "bool")])]
+
+
 def addr_broadcast():
     x, a, b = random((4,), "f32", 1), random((3,), "f32", 2), random((4,), "f32", 3)
     tensors = [In(x, "f32"), In(a, "f32"), In(b, "f32")]
@@ -219,6 +226,7 @@ OPS = {
     "aclnnTrace": trace,
     "aclnnLinalgCross": cross,
     "aclnnAddr": addr("aclnnAddr", False),
+    "aclnnAddr bool": addr_bool,
     "aclnnAddr broadcast": addr_broadcast,
     "aclnnInplaceAddr": addr("aclnnInplaceAddr", True),
     "aclnnEinsum": einsum,

@@ -64,6 +64,10 @@ def broadcast(op, f, back):
         slopes = gradient(lambda z: f(z, y), x, grad)
         tensors = [In(grad, "f32"), In(x, "f32"), In(y, "f32")]
         made.append(Case(back, [*tensors, 0, Out(slopes, "f32", LOOSE["f32"])]))
+        whole = [random((3, 4), "i64", seed) for seed in (1, 2)]
+        if op == "aclnnL1Loss":
+            pair = [In(part, "i64") for part in whole]
+            made.append(Case(op, [*pair, 0, Out(f(*whole), "i64")], "integers"))
         empty = np.zeros((0, 4))
         arguments = [In(empty, "f32"), In(empty, "f32"), 0, Out(empty, "f32")]
         made.append(Case(op, arguments, "empty"))

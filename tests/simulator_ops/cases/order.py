@@ -71,15 +71,16 @@ def scan(op, f, dtypes, scalar_dim=False, in_place=False):
 
 def cumsum_v2():
     made = []
-    for exclusive in (False, True):
-        for reverse in (False, True):
-            x = random((3, 4), "f32", 1)
+    for exclusive, reverse in [(False, False), (False, True), (True, False), (True, True)]:
+        for dtype in SUMMED:
+            x = random((3, 4), dtype, 1)
             y = np.flip(x, 1) if reverse else x
-            total = np.cumsum(y, 1)
+            total = np.cumsum(y, 1, dtype=y.dtype)
             total = total - y if exclusive else total
             expected = np.flip(total, 1) if reverse else total
-            arguments = [In(x, "f32"), 1, exclusive, reverse, Out(expected, "f32")]
-            made.append(Case("aclnnCumsumV2", arguments, f"{exclusive} {reverse}"))
+            arguments = [In(x, dtype), 1, exclusive, reverse, Out(expected, dtype)]
+            name = f"{dtype} {exclusive} {reverse}"
+            made.append(Case("aclnnCumsumV2", arguments, name))
     return made
 
 
@@ -124,7 +125,7 @@ def sort(op, values):
 
 def topk():
     made = []
-    for dtype in ORDERED:
+    for dtype in (*ORDERED, "u16", "u32", "u64"):
         for dim, k in [(0, 2), (-1, 3), (1, 0)]:
             for largest in (False, True):
                 x = random((4, 5), dtype, 1, -9, 9)
@@ -138,7 +139,7 @@ def topk():
 
 def kth():
     made = []
-    for dtype in ORDERED:
+    for dtype in (*ORDERED, "u16", "u32", "u64"):
         x = random((4, 5), dtype, 1, -99, 99)
         order = ordered(x, 1, False)[:, 2]
         values = np.take_along_axis(x, order[:, None], 1)[:, 0]
@@ -200,8 +201,10 @@ OPS = {
     "aclnnLogSoftmaxBackward": grads("aclnnLogSoftmaxBackward", True),
     "aclnnCumsum": scan("aclnnCumsum", np.cumsum, SUMMED),
     "aclnnCumsumV2": cumsum_v2,
-    "aclnnCumprod": scan("aclnnCumprod", np.cumprod, SUMMED, True),
-    "aclnnInplaceCumprod": scan("aclnnInplaceCumprod", np.cumprod, SUMMED, True, True),
+    "aclnnCumprod": scan("aclnnCumprod", np.cumprod, (*SUMMED, "u16", "u32", "u64"), True),
+    "aclnnInplaceCumprod": scan(
+        "aclnnInplaceCumprod", np.cumprod, (*SUMMED, "u16", "u32", "u64"), True, True
+    ),
     "aclnnCummax": extremes("aclnnCummax", np.maximum),
     "aclnnCummin": extremes("aclnnCummin", np.minimum),
     "aclnnSort": sort("aclnnSort", True),

@@ -188,8 +188,12 @@ def smallest_and_largest():
 def bincount():
     x = np.array([0, 3, 1, 1, 5])
     weights = np.arange(5, dtype=np.float32)
+    counts = np.bincount(x, minlength=7)
     return [
-        Case("aclnnBincount", [In(x, "i64"), None, 7, Out(np.bincount(x, minlength=7), "i64")]),
+        *[
+            Case("aclnnBincount", [In(x, dtype), None, 7, Out(counts, "i64")], dtype)
+            for dtype in INTEGERS
+        ],
         Case("aclnnBincount", [In(x, "i32"), In(weights, "f32"), 0,
                                Out(np.bincount(x, weights), "f32")]),
     ]  # fmt: skip
@@ -222,7 +226,9 @@ def np_min(x, axis, keep):
 ORDERED = (*FLOATS, *INTEGERS, "f64")
 OPS = {
     "aclnnReduceSum": listed("aclnnReduceSum", np_sum, (*REAL, *COMPLEX), out=sums, typed=True),
-    "aclnnReduceNansum": listed("aclnnReduceNansum", np_sum, FLOATS, typed=True),
+    "aclnnReduceNansum": listed(
+        "aclnnReduceNansum", np_sum, (*FLOATS, *INTEGERS, "bool"), out=sums, typed=True
+    ),
     "aclnnMean": listed(
         "aclnnMean", np_mean, (*FLOATS, *INTEGERS, "f64", *COMPLEX), out=floats, typed=True
     ),
@@ -231,7 +237,7 @@ OPS = {
     "aclnnAmin": listed("aclnnAmin", np_min, REAL),
     "aclnnAny": listed("aclnnAny", np_any, REAL, out=flag, low=-0.2, high=0.2),
     "aclnnAll": listed("aclnnAll", np_all, REAL, out=flag),
-    "aclnnLogSumExp": listed("aclnnLogSumExp", lse, (*FLOATS, *INTEGERS), out=floats),
+    "aclnnLogSumExp": listed("aclnnLogSumExp", lse, (*FLOATS, *INTEGERS, "bool"), out=floats),
     "aclnnVar": listed("aclnnVar", variance(1), FLOATS, after=[True]),
     "aclnnVarCorrection": listed("aclnnVarCorrection", variance(0), FLOATS, after=[0]),
     "aclnnStd": listed("aclnnStd", variance(1, True), FLOATS, after=[1]),
@@ -245,10 +251,10 @@ OPS = {
     "aclnnStdMeanCorrection": pair(
         "aclnnStdMeanCorrection", variance(1, True), np_mean, FLOATS, [1]
     ),
-    "aclnnAminmax": pair("aclnnAminmax", np_min, np_max, ORDERED),
+    "aclnnAminmax": pair("aclnnAminmax", np_min, np_max, REAL),
     "aclnnMax": whole("aclnnMax", np.max, REAL),
     "aclnnMin": whole("aclnnMin", np.min, REAL),
-    "aclnnProd": whole("aclnnProd", np.prod, (*FLOATS, "i32", "i64", "f64", *COMPLEX), True),
+    "aclnnProd": whole("aclnnProd", np.prod, (*REAL, *COMPLEX), True),
     "aclnnProdDim": prod_dim,
     "aclnnMaxDim": by_dim("aclnnMaxDim", np.max, np.argmax, (*ORDERED, "bool")),
     "aclnnMinDim": by_dim("aclnnMinDim", np.min, np.argmin, (*ORDERED, "bool")),

@@ -57,7 +57,7 @@ def unique_dim():
 
 def consecutive():
     made = []
-    for dtype in (*REAL, *COMPLEX):
+    for dtype in (*REAL, *COMPLEX, "u16", "u32", "u64"):
         x = few((12,), dtype)
         x[1:3], x[7] = x[0], x[6]
         fresh = np.concatenate([[True], x[1:] != x[:-1]])

@@ -6,7 +6,6 @@ from ..case import Case, In, Ints, List, Out, Ref
 from ..values import COMPLEX, REAL, random
 
 EVERY = (*REAL, *COMPLEX, "u16", "u32", "u64")
-SOME = ("f32", "bf16", "i8", "i64", "bool", "c128")
 
 
 def moved(op, shape, f, more, dtypes=EVERY):
@@ -39,12 +38,20 @@ def copy():
                 expected = np.trunc(expected)
             arguments = [Out(expected, target), In(x, source)]
             made.append(Case("aclnnInplaceCopy", arguments, f"{source} {target}"))
+    for source in ("f32", "bf16", "u8", "i64", "bool"):
+        for target in ("bool", "i8", "u8", "i16", "u16", "u32", "u64", "c128"):
+            x = random((3, 1), source, 1, 0, 3)
+            expected = np.broadcast_to(x, (3, 4))
+            if target not in ("bool", "c128"):
+                expected = np.trunc(expected.astype(np.float64))
+            arguments = [Out(expected, target), In(x, source)]
+            made.append(Case("aclnnInplaceCopy", arguments, f"{source} {target}"))
     return made
 
 
 def cat():
     made = []
-    for dtype in SOME:
+    for dtype in EVERY:
         parts = [random(shape, dtype, i) for i, shape in enumerate([(2, 3), (2, 1), (2, 4)])]
         members = [In(part, dtype) for part in parts]
         for dim in (1, -1):
@@ -58,7 +65,7 @@ def cat():
 
 def stack():
     made = []
-    for dtype in SOME:
+    for dtype in EVERY:
         parts = [random((2, 3), dtype, i) for i in range(3)]
         for dim in (0, 1, -1):
             members = List([In(part, dtype) for part in parts])
@@ -70,7 +77,7 @@ def stack():
 def split(op, argument):
     def cases():
         made = []
-        for dtype in SOME:
+        for dtype in EVERY:
             x = random((3, 7), dtype, 1)
             parts = np.split(x, [3, 6], 1)
             outputs = List([Out(part, dtype) for part in parts])
@@ -83,7 +90,7 @@ def split(op, argument):
 def triangle(op, f, in_place=False):
     def cases():
         made = []
-        for dtype in SOME:
+        for dtype in EVERY:
             for diagonal in (-1, 0, 2):
                 x = random((2, 3, 4), dtype, 1)
                 expected = np.where(f(np.ones((3, 4), bool), diagonal), x, np.zeros((), x.dtype))
@@ -100,7 +107,7 @@ def triangle(op, f, in_place=False):
 def repeats(op, dim, tensor):
     def cases():
         made = []
-        for dtype in ("f32", "bf16", "i32", "bool"):
+        for dtype in REAL:
             x = random((3, 4), dtype, 1)
             size = x.shape[dim] if dim is not None else x.size
             each = np.arange(size) % 3 if tensor else 2
@@ -122,14 +129,15 @@ def one_hot():
         for axis in (-1, 0, 1):
             expected = np.moveaxis(np.eye(5)[x] * 4 + 1, -1, axis)
             values = [In(np.array([5]), dtype), In(np.array([1]), dtype)]
-            arguments = [In(x, "i64"), 5, *values, axis, Out(expected, dtype)]
-            made.append(Case("aclnnOneHot", arguments, f"{dtype} {axis}"))
+            for index in ("u8", "i32", "i64"):
+                arguments = [In(x, index), 5, *values, axis, Out(expected, dtype)]
+                made.append(Case("aclnnOneHot", arguments, f"{dtype} {axis} {index}"))
     return made
 
 
 def assign():
     made = []
-    for dtype in SOME:
+    for dtype in EVERY:
         x, value = random((4, 6), dtype, 1), random((2, 3), dtype, 2)
         expected = x.copy()
         expected[1:3, 0:5:2] = value
@@ -167,8 +175,8 @@ OPS = {
     "aclnnSplitTensor": split("aclnnSplitTensor", 3),
     "aclnnSlice": many(
         moved("aclnnSlice", (3, 8), lambda x: x[:, 1:7:2], [1, 1, 7, 2]),
-        moved("aclnnSlice", (3, 8), lambda x: x[-2:], [0, -2, 100, 1], SOME),
-        moved("aclnnSlice", (3, 8), lambda x: x[:, 5:5], [1, 5, 5, 1], SOME),
+        moved("aclnnSlice", (3, 8), lambda x: x[-2:], [0, -2, 100, 1]),
+        moved("aclnnSlice", (3, 8), lambda x: x[:, 5:5], [1, 5, 5, 1]),
     ),
     "aclnnSliceV2": moved(
         "aclnnSliceV2", (3, 8), lambda x: x[1:, 1:7:2],
@@ -189,26 +197,26 @@ OPS = {
     "aclnnRoll": many(
         moved("aclnnRoll", (3, 4), lambda x: np.roll(x, (1, -2), (0, 1)),
               [Ints([1, -2]), Ints([0, 1])]),
-        moved("aclnnRoll", (3, 4), lambda x: np.roll(x, 5), [Ints([5]), Ints([])], SOME),
+        moved("aclnnRoll", (3, 4), lambda x: np.roll(x, 5), [Ints([5]), Ints([])]),
     ),
     "aclnnTril": triangle("aclnnTril", np.tril),
     "aclnnTriu": triangle("aclnnTriu", np.triu),
     "aclnnInplaceTril": triangle("aclnnInplaceTril", np.tril, True),
     "aclnnInplaceTriu": triangle("aclnnInplaceTriu", np.triu, True),
     "aclnnDiag": many(
-        moved("aclnnDiag", (3, 4), diagonal, [1], SOME),
-        moved("aclnnDiag", (4,), diagonal, [1], SOME),
+        moved("aclnnDiag", (3, 4), diagonal, [1]),
+        moved("aclnnDiag", (4,), diagonal, [1]),
     ),
     "aclnnDiagFlat": many(
         moved("aclnnDiagFlat", (2, 3), lambda x: np.diag(x.reshape(-1), -2), [-2]),
-        moved("aclnnDiagFlat", (), lambda x: x.reshape(1, 1), [0], SOME),
+        moved("aclnnDiagFlat", (), lambda x: x.reshape(1, 1), [0]),
     ),
     "aclnnFlatten": many(
         moved("aclnnFlatten", (2, 3, 4), lambda x: x.reshape(2, 12), [1]),
-        moved("aclnnFlatten", (2, 3, 4), lambda x: x.reshape(6, 4), [-1], SOME),
-        moved("aclnnFlatten", (2, 3, 4), lambda x: x.reshape(1, 24), [0], SOME),
-        moved("aclnnFlatten", (2, 3, 4), lambda x: x.reshape(24, 1), [3], SOME),
-        moved("aclnnFlatten", (2, 0, 4), lambda x: x.reshape(2, 0), [1], SOME),
+        moved("aclnnFlatten", (2, 3, 4), lambda x: x.reshape(6, 4), [-1]),
+        moved("aclnnFlatten", (2, 3, 4), lambda x: x.reshape(1, 24), [0]),
+        moved("aclnnFlatten", (2, 3, 4), lambda x: x.reshape(24, 1), [3]),
+        moved("aclnnFlatten", (2, 0, 4), lambda x: x.reshape(2, 0), [1]),
     ),
     "aclnnStridedSliceAssignV2": assign,
     "aclnnRepeatInterleaveTensor": indices_of_repeats,

@@ -97,15 +97,14 @@ def clamp(op, low, high, in_place=False):
         made = []
         for dtype in (*FLOATING, *INTEGERS):
             x = random((3, 4), dtype, 1, -9, 9)
-            if dtype == "u8" and low is not None:
-                continue
+            least = 1 if dtype == "u8" and low is not None else low
             kind = "i64" if dtype in INTEGERS else "f32"
             expected = x
-            if low is not None:
-                expected = np.maximum(expected, np.asarray(low).astype(x.dtype))
+            if least is not None:
+                expected = np.maximum(expected, np.asarray(least).astype(x.dtype))
             if high is not None:
                 expected = np.minimum(expected, np.asarray(high).astype(x.dtype))
-            bounds = [None if bound is None else Scalar(bound, kind) for bound in (low, high)]
+            bounds = [None if bound is None else Scalar(bound, kind) for bound in (least, high)]
             if op not in ("aclnnClamp", "aclnnHardtanh", "aclnnInplaceHardtanh"):
                 bounds = [bound for bound in bounds if bound is not None]
             head = Ref(x, dtype, expected) if in_place else In(x, dtype)
@@ -156,12 +155,15 @@ def cast():
 def rounding(op, in_place):
     def cases():
         made = []
-        for decimals in (0, 1, 2, -1):
-            x = random((3, 4), "f32", 1, -200, 200)
-            expected = np.round(x, decimals)
-            head = Ref(x, "f32", expected) if in_place else In(x, "f32")
-            tail = [] if in_place else [Out(expected, "f32")]
-            made.append(Case(op, [head, decimals, *tail], f"{decimals}"))
+        for dtype in (*FLOATING, "i32", "i64"):
+            for decimals in (0, 1, 2, -1):
+                x = random((3, 4), dtype, 1, -200, 200)
+                if decimals < 0 and dtype.startswith("i"):
+                    continue
+                expected = np.round(x, decimals)
+                head = Ref(x, dtype, expected) if in_place else In(x, dtype)
+                tail = [] if in_place else [Out(expected, dtype)]
+                made.append(Case(op, [head, decimals, *tail], f"{dtype} {decimals}"))
         return made
 
     return cases
@@ -175,6 +177,11 @@ def nan_to_num(op, in_place):
             expected = np.nan_to_num(x, nan=1.0, posinf=2.0, neginf=-4.0)
             head = Ref(x, dtype, expected) if in_place else In(x, dtype)
             tail = [] if in_place else [Out(expected, dtype)]
+            made.append(Case(op, [head, 1.0, 2.0, -4.0, *tail], dtype))
+        for dtype in (*INTEGERS, "bool"):
+            x = random((3, 4), dtype, 1)
+            head = Ref(x, dtype, x) if in_place else In(x, dtype)
+            tail = [] if in_place else [Out(x, dtype)]
             made.append(Case(op, [head, 1.0, 2.0, -4.0, *tail], dtype))
         return made
 
@@ -237,15 +244,15 @@ OPS = {
     **both("Erfc", vector(math.erfc, otypes=[float]), (*FLOATING, "i64", "bool")),
     **both("Erfinv", vector(erfinv, otypes=[float]), FLOATS, low=-0.9, high=0.9),
     **one("Lgamma", vector(math.lgamma, otypes=[float]), ("f32", "f16", "f64"), low=0.2, high=9.0),
-    **one("Digamma", vector(digamma, otypes=[float]), ("f32", "f16"), low=0.5, high=9.0),
-    **both("Floor", np.floor, (*FLOATING, *INTEGERS), floats=False),
+    **one("Digamma", vector(digamma, otypes=[float]), ("f32", "f16", "f64"), low=0.5, high=9.0),
+    **both("Floor", np.floor, (*FLOATING, *INTEGERS, "u16", "u32", "u64"), floats=False),
     **both("Ceil", np.ceil, FLOATING),
     **both("Round", np.round, (*FLOATING, "i32", "i64"), floats=False),
     **both("Trunc", np.trunc, FLOATING),
     **both("Frac", lambda x: x - np.trunc(x), (*FLOATS, *INTEGERS), floats=False),
     **both("Sinc", np.sinc, REAL),
     **one("Sign", sign, (*FLOATING, *COMPLEX, "i32", "i64", "bool"), floats=False),
-    **one("Signbit", lambda x: x < 0, (*FLOATING, *INTEGERS), out="bool", floats=False),
+    **one("Signbit", lambda x: x < 0, (*REAL, "u16", "u32", "u64"), out="bool", floats=False),
     **one("LogicalNot", np.logical_not, REAL, out="bool", floats=False),
     "aclnnInplaceLogicalNot": in_place_not,
     **one("BitwiseNot", np.invert, (*INTEGERS, "bool"), floats=False),
