@@ -50,6 +50,10 @@ _SCALARS = {
 }  # fmt: skip
 
 
+# What stands for "left out" of each kind of parameter; other kinds are pointers.
+NOTHING = {**dict.fromkeys(_SCALARS, 0), "char*": ""}
+
+
 @functools.cache
 def signatures():
     """op -> [(C type without const, parameter name)]"""

@@ -32,6 +32,7 @@ def layer_norm():
             outputs = [Out(expected, dtype), Out(mean, "f32"), Out(rstd, "f32")]
             arguments = [In(x, dtype), Ints([8]), *tensors, EPS, *outputs]
             made.append(Case("aclnnLayerNorm", arguments, f"{dtype} {affine}"))
+            made.append(Case("aclnnLayerNormWithImplMode", [*arguments, 0], f"{dtype} {affine}"))
     return made
 
 
@@ -61,8 +62,9 @@ def rms_norm():
     for dtype in FLOATS:
         x, w = random((2, 3, 8), dtype, 1).astype(np.float64), random((8,), dtype, 2)
         rstd = 1 / np.sqrt((x * x).mean(-1, keepdims=True) + EPS)
-        arguments = [In(x, dtype), In(w, dtype), EPS, Out(rms(x, w), dtype), Out(rstd, "f32")]
-        made.append(Case("aclnnRmsNorm", arguments, dtype))
+        for op, factor in [("aclnnRmsNorm", w), ("aclnnGemmaRmsNorm", 1 + w.astype(np.float64))]:
+            outputs = [Out(rms(x, factor), dtype), Out(rstd, "f32")]
+            made.append(Case(op, [In(x, dtype), In(w, dtype), EPS, *outputs], dtype))
     return made
 
 
