@@ -71,6 +71,25 @@ Inference step(const char* op,
 #define SIM_STEP_QUANTISED                                                                      \
   const aclTensor *dequantScale1, const aclTensor *quantScale1, const aclTensor *dequantScale2, \
       const aclTensor *quantScale2, const aclTensor *quantOffset2
+#define SIM_PROMPT                                                                                 \
+  const aclTensor *query, const aclTensor *key, const aclTensor *value, const aclTensor *pseShift, \
+      const aclTensor *attenMask
+#define SIM_PROMPT_NUMBERS                                                                       \
+  int64_t numHeads, double scaleValue, int64_t preTokens, int64_t nextTokens, char *inputLayout, \
+      int64_t numKeyValueHeads
+#define SIM_PROMPT_INFERENCE(Name)                           \
+  Inference a = prompt(                                      \
+      "aclnn" #Name, query, key, value, pseShift, attenMask, \
+      {numHeads, scaleValue, preTokens, nextTokens, inputLayout, numKeyValueHeads}, attentionOut)
+#define SIM_STEP                                                                \
+  const aclTensor *query, const aclTensorList *key, const aclTensorList *value, \
+      const aclTensor *pseShift, const aclTensor *attenMask, const aclIntArray *actualSeqLengths
+#define SIM_STEP_NUMBERS \
+  int64_t numHeads, double scaleValue, char *inputLayout, int64_t numKeyValueHeads
+#define SIM_STEP_INFERENCE(Name)                                                    \
+  Inference a =                                                                     \
+      step("aclnn" #Name, query, key, value, pseShift, attenMask, actualSeqLengths, \
+           {numHeads, scaleValue, kFar, kFar, inputLayout, numKeyValueHeads}, attentionOut)
 #define SIM_NAMED(tensor) {tensor, #tensor}
 #define SIM_FUSED(name)                                                                       \
   const aclTensor *query, const aclTensorList *key, const aclTensorList *value,               \
@@ -86,10 +105,8 @@ Inference step(const char* op,
       const aclTensor *valueAntiquantScaleOptional, const aclTensor *valueAntiquantOffsetOptional, \
       const aclTensor *keySharedPrefixOptional, const aclTensor *valueSharedPrefixOptional,        \
       const aclIntArray *actualSharedPrefixLenOptional
-#define SIM_FUSED_NUMBERS                                                                        \
-  int64_t numHeads, double scaleValue, int64_t preTokens, int64_t nextTokens, char *inputLayout, \
-      int64_t numKeyValueHeads, int64_t sparseMode, int64_t, int64_t blockSize, int64_t,         \
-      bool softmaxLseFlag
+#define SIM_FUSED_NUMBERS \
+  SIM_PROMPT_NUMBERS, int64_t sparseMode, int64_t, int64_t blockSize, int64_t, bool softmaxLseFlag
 #define SIM_FUSED_INFERENCE(Name, name)                                                            \
   Inference a = with("aclnn" #Name, query,                                                         \
                      {numHeads, scaleValue, preTokens, nextTokens, inputLayout, numKeyValueHeads}, \
@@ -123,46 +140,24 @@ Inference step(const char* op,
 extern "C" {
 
 SIM_SIGNATURE(PromptFlashAttention,
-              const aclTensor* query,
-              const aclTensor* key,
-              const aclTensor* value,
-              const aclTensor* pseShift,
-              const aclTensor* attenMask,
+              SIM_PROMPT,
               const aclIntArray* actualSeqLengths,
-              int64_t numHeads,
-              double scaleValue,
-              int64_t preTokens,
-              int64_t nextTokens,
-              char* inputLayout,
-              int64_t numKeyValueHeads,
+              SIM_PROMPT_NUMBERS,
               const aclTensor* attentionOut) {
-  Inference a = prompt("aclnnPromptFlashAttention", query, key, value, pseShift, attenMask,
-                       {numHeads, scaleValue, preTokens, nextTokens, inputLayout, numKeyValueHeads},
-                       attentionOut);
+  SIM_PROMPT_INFERENCE(PromptFlashAttention);
   a.query_lengths = actualSeqLengths;
   a.key_lengths = actualSeqLengths;
   return infer(a, workspaceSize, executor);
 }
 SIM_SIGNATURE(PromptFlashAttentionV2,
-              const aclTensor* query,
-              const aclTensor* key,
-              const aclTensor* value,
-              const aclTensor* pseShift,
-              const aclTensor* attenMask,
+              SIM_PROMPT,
               const aclIntArray* actualSeqLengths,
               const aclIntArray* actualSeqLengthsKv,
               SIM_PROMPT_QUANTISED,
-              int64_t numHeads,
-              double scaleValue,
-              int64_t preTokens,
-              int64_t nextTokens,
-              char* inputLayout,
-              int64_t numKeyValueHeads,
+              SIM_PROMPT_NUMBERS,
               int64_t sparseMode,
               const aclTensor* attentionOut) {
-  Inference a = prompt("aclnnPromptFlashAttentionV2", query, key, value, pseShift, attenMask,
-                       {numHeads, scaleValue, preTokens, nextTokens, inputLayout, numKeyValueHeads},
-                       attentionOut);
+  SIM_PROMPT_INFERENCE(PromptFlashAttentionV2);
   a.query_lengths = actualSeqLengths;
   a.key_lengths = actualSeqLengthsKv;
   a.sparse = sparseMode;
@@ -171,26 +166,15 @@ SIM_SIGNATURE(PromptFlashAttentionV2,
   return infer(a, workspaceSize, executor);
 }
 SIM_SIGNATURE(PromptFlashAttentionV3,
-              const aclTensor* query,
-              const aclTensor* key,
-              const aclTensor* value,
-              const aclTensor* pseShift,
-              const aclTensor* attenMask,
+              SIM_PROMPT,
               const aclIntArray* actualSeqLengths,
               const aclIntArray* actualSeqLengthsKv,
               SIM_PROMPT_QUANTISED,
-              int64_t numHeads,
-              double scaleValue,
-              int64_t preTokens,
-              int64_t nextTokens,
-              char* inputLayout,
-              int64_t numKeyValueHeads,
+              SIM_PROMPT_NUMBERS,
               int64_t sparseMode,
               int64_t,
               const aclTensor* attentionOut) {
-  Inference a = prompt("aclnnPromptFlashAttentionV3", query, key, value, pseShift, attenMask,
-                       {numHeads, scaleValue, preTokens, nextTokens, inputLayout, numKeyValueHeads},
-                       attentionOut);
+  SIM_PROMPT_INFERENCE(PromptFlashAttentionV3);
   a.query_lengths = actualSeqLengths;
   a.key_lengths = actualSeqLengthsKv;
   a.sparse = sparseMode;
@@ -198,64 +182,31 @@ SIM_SIGNATURE(PromptFlashAttentionV3,
                SIM_NAMED(quantScale2), SIM_NAMED(quantOffset2)};
   return infer(a, workspaceSize, executor);
 }
-SIM_SIGNATURE(IncreFlashAttention,
-              const aclTensor* query,
-              const aclTensorList* key,
-              const aclTensorList* value,
-              const aclTensor* pseShift,
-              const aclTensor* attenMask,
-              const aclIntArray* actualSeqLengths,
-              int64_t numHeads,
-              double scaleValue,
-              char* inputLayout,
-              int64_t numKeyValueHeads,
-              const aclTensor* attentionOut) {
-  Inference a =
-      step("aclnnIncreFlashAttention", query, key, value, pseShift, attenMask, actualSeqLengths,
-           {numHeads, scaleValue, kFar, kFar, inputLayout, numKeyValueHeads}, attentionOut);
+SIM_SIGNATURE(IncreFlashAttention, SIM_STEP, SIM_STEP_NUMBERS, const aclTensor* attentionOut) {
+  SIM_STEP_INFERENCE(IncreFlashAttention);
   return infer(a, workspaceSize, executor);
 }
 SIM_SIGNATURE(IncreFlashAttentionV2,
-              const aclTensor* query,
-              const aclTensorList* key,
-              const aclTensorList* value,
-              const aclTensor* pseShift,
-              const aclTensor* attenMask,
-              const aclIntArray* actualSeqLengths,
+              SIM_STEP,
               SIM_STEP_QUANTISED,
-              int64_t numHeads,
-              double scaleValue,
-              char* inputLayout,
-              int64_t numKeyValueHeads,
+              SIM_STEP_NUMBERS,
               const aclTensor* attentionOut) {
-  Inference a =
-      step("aclnnIncreFlashAttentionV2", query, key, value, pseShift, attenMask, actualSeqLengths,
-           {numHeads, scaleValue, kFar, kFar, inputLayout, numKeyValueHeads}, attentionOut);
+  SIM_STEP_INFERENCE(IncreFlashAttentionV2);
   a.refused = {SIM_NAMED(dequantScale1), SIM_NAMED(quantScale1), SIM_NAMED(dequantScale2),
                SIM_NAMED(quantScale2), SIM_NAMED(quantOffset2)};
   return infer(a, workspaceSize, executor);
 }
 SIM_SIGNATURE(IncreFlashAttentionV3,
-              const aclTensor* query,
-              const aclTensorList* key,
-              const aclTensorList* value,
-              const aclTensor* pseShift,
-              const aclTensor* attenMask,
-              const aclIntArray* actualSeqLengths,
+              SIM_STEP,
               SIM_STEP_QUANTISED,
               const aclTensor* antiquantScale,
               const aclTensor* antiquantOffset,
               const aclTensor* blocktable,
-              int64_t numHeads,
-              double scaleValue,
-              char* inputLayout,
-              int64_t numKeyValueHeads,
+              SIM_STEP_NUMBERS,
               int64_t blockSize,
               int64_t,
               const aclTensor* attentionOut) {
-  Inference a =
-      step("aclnnIncreFlashAttentionV3", query, key, value, pseShift, attenMask, actualSeqLengths,
-           {numHeads, scaleValue, kFar, kFar, inputLayout, numKeyValueHeads}, attentionOut);
+  SIM_STEP_INFERENCE(IncreFlashAttentionV3);
   a.refused = {SIM_NAMED(dequantScale1),  SIM_NAMED(quantScale1),  SIM_NAMED(dequantScale2),
                SIM_NAMED(quantScale2),    SIM_NAMED(quantOffset2), SIM_NAMED(antiquantScale),
                SIM_NAMED(antiquantOffset)};
@@ -264,27 +215,17 @@ SIM_SIGNATURE(IncreFlashAttentionV3,
   return infer(a, workspaceSize, executor);
 }
 SIM_SIGNATURE(IncreFlashAttentionV4,
-              const aclTensor* query,
-              const aclTensorList* key,
-              const aclTensorList* value,
-              const aclTensor* pseShift,
-              const aclTensor* attenMask,
-              const aclIntArray* actualSeqLengths,
+              SIM_STEP,
               SIM_STEP_QUANTISED,
               const aclTensor* antiquantScale,
               const aclTensor* antiquantOffset,
               const aclTensor* blocktable,
               const aclTensor* kvPaddingSize,
-              int64_t numHeads,
-              double scaleValue,
-              char* inputLayout,
-              int64_t numKeyValueHeads,
+              SIM_STEP_NUMBERS,
               int64_t blockSize,
               int64_t,
               const aclTensor* attentionOut) {
-  Inference a =
-      step("aclnnIncreFlashAttentionV4", query, key, value, pseShift, attenMask, actualSeqLengths,
-           {numHeads, scaleValue, kFar, kFar, inputLayout, numKeyValueHeads}, attentionOut);
+  SIM_STEP_INFERENCE(IncreFlashAttentionV4);
   a.refused = {SIM_NAMED(dequantScale1),   SIM_NAMED(quantScale1),  SIM_NAMED(dequantScale2),
                SIM_NAMED(quantScale2),     SIM_NAMED(quantOffset2), SIM_NAMED(antiquantScale),
                SIM_NAMED(antiquantOffset), SIM_NAMED(kvPaddingSize)};
