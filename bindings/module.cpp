@@ -14,6 +14,7 @@ namespace mindtorch::python {
 void bind_accelerators(nb::module_& module);
 void bind_default_device(nb::module_& module);
 void bind_generator(nb::module_& module);
+void bind_graphs(nb::module_& module);
 void bind_host_memory(nb::module_& module);
 void bind_memory(nb::module_& module);
 void bind_npu_library(nb::module_& module);
@@ -80,6 +81,7 @@ NB_MODULE(_C, module) {
   bind_memory(module);
   bind_accelerators(module);
   bind_streams(module);
+  bind_graphs(module);
   bind_npu_library(module);
   bind_pinning(module);
   bind_replay(module);

@@ -6,9 +6,10 @@ settings that have an answer without a device give it.
 
 import importlib
 
-from mindtorch_v2 import _C, _streams
+from mindtorch_v2 import _C, _graphs, _streams
 from mindtorch_v2._device_random import RandomFunctions
 from mindtorch_v2._devices import DeviceFunctions
+from mindtorch_v2._graphs import GraphFunctions
 from mindtorch_v2._host_memory import HostMemory
 from mindtorch_v2._memory import Memory
 from mindtorch_v2._memory_history import History
@@ -31,7 +32,7 @@ def make_memory(kind):
     }
 
 
-class _DeviceFunctions(DeviceFunctions, RandomFunctions, StreamFunctions):
+class _DeviceFunctions(DeviceFunctions, GraphFunctions, RandomFunctions, StreamFunctions):
     pass
 
 
@@ -49,6 +50,7 @@ def make_functions(kind):
     return {
         **{name: getattr(functions, name) for name in names},
         **functions._contexts(),
+        **_graphs.make_classes(kind),
         **_streams.make_classes(kind),
         "_get_allocator": _get_allocator,
     }

@@ -24,6 +24,7 @@ METHODS = {
 }
 # These show what needs a device: a simulated one, in a process of their own.
 ON_NPU = [
+    "mindtorch_v2._graphs",
     "mindtorch_v2._streams",
     "mindtorch_v2.accelerator",
     "mindtorch_v2.npu.doctor",

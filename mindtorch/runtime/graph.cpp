@@ -1,0 +1,137 @@
+#include "mindtorch/runtime/graph.h"
+
+#include <atomic>
+#include <cctype>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "mindtorch/base/error.h"
+#include "mindtorch/runtime/accelerator.h"
+#include "mindtorch/runtime/device_runtime.h"
+#include "mindtorch/runtime/hooks.h"
+
+namespace mindtorch::runtime {
+namespace {
+
+driver::GraphCapture& capture_of(DeviceRuntime& runtime) {
+  driver::GraphCapture* const capture = runtime.driver().graph_capture();
+  MT_CHECK(capture != nullptr, RuntimeError, runtime.name(), " cannot capture graphs");
+  return *capture;
+}
+
+// What is destroyed once a stream has passed a point.
+struct Doomed {
+  driver::GraphCapture& capture;
+  driver::GraphHandle handle;
+};
+
+// After a failure: a stream that goes on capturing can do nothing else.
+void leave_capture(driver::GraphCapture& capture, Stream stream) noexcept {
+  try {
+    if (!capture.is_capturing(stream.device(), stream.handle())) return;
+    capture.destroy(capture.end(stream.device(), stream.handle()));
+  } catch (...) {  // the first error is the one to tell
+  }
+}
+
+}  // namespace
+
+Graph::~Graph() { reset(); }
+
+PoolId Graph::make_pool_id() noexcept {
+  static std::atomic<uint64_t> next{1};
+  return {next.fetch_add(1, std::memory_order_relaxed), 0};
+}
+
+void Graph::begin(Stream stream, PoolId pool, driver::CaptureMode mode) {
+  DeviceRuntime& runtime = stream.runtime();
+  runtime.check_usable();
+  MT_CHECK(!capturing_ && handle_ == nullptr, RuntimeError,
+           "This graph has been captured already; reset() it first.");
+  MT_CHECK(stream != runtime.default_stream(), RuntimeError,
+           "Graphs must be captured on a non-default stream. (However, after capture, it's ok to "
+           "replay them on the default stream.)");
+  driver::GraphCapture& capture = capture_of(runtime);
+  hooks().before_sync(SyncPoint::kRecordEvent);  // deferred work goes first, and not into the graph
+  runtime_ = &runtime;
+  pool_ = pool == PoolId() ? make_pool_id() : pool;
+  runtime.memory().retain_pool(pool_);
+  holds_pool_ = true;
+  try {
+    runtime.memory().begin_capture_scope(pool_, stream.handle());
+    try {
+      capture.begin(runtime.device(), stream.handle(), mode);
+    } catch (...) {
+      runtime.memory().end_scope(pool_);
+      throw;
+    }
+  } catch (...) {
+    give_pool_up();
+    throw;
+  }
+  capturing_ = stream;
+}
+
+void Graph::end() {
+  MT_CHECK(capturing_, RuntimeError, "No capture of this graph goes on.");
+  const Stream stream = std::exchange(capturing_, Stream());
+  try {
+    hooks().before_sync(SyncPoint::kRecordEvent);  // deferred work belongs to the graph
+    handle_ = capture_of(*runtime_).end(stream.device(), stream.handle());
+  } catch (...) {
+    leave_capture(capture_of(*runtime_), stream);
+    runtime_->memory().end_scope(pool_);
+    give_pool_up();
+    throw;
+  }
+  runtime_->memory().end_scope(pool_);
+}
+
+void Graph::replay(Stream stream) {
+  MT_CHECK(handle_ != nullptr, RuntimeError,
+           "Called replay() without a preceding successful capture.");
+  MT_CHECK(&stream.runtime() == runtime_, RuntimeError, "The graph was captured on ",
+           runtime_->name(), " and cannot run on ", stream.runtime().name());
+  runtime_->check_usable();
+  hooks().before_sync(SyncPoint::kRecordEvent);
+  capture_of(*runtime_).replay(handle_, stream.device(), stream.handle());
+  last_replay_ = stream;
+}
+
+void Graph::reset() noexcept {
+  if (runtime_ == nullptr || runtime_->forked()) return;
+  if (capturing_) {
+    try {
+      end();
+    } catch (...) {  // it is given up anyway
+    }
+  }
+  if (const driver::GraphHandle handle = std::exchange(handle_, nullptr)) {
+    driver::GraphCapture& capture = *runtime_->driver().graph_capture();
+    if (last_replay_) {
+      std::exchange(last_replay_, Stream())
+          .defer(
+              [](void* context) {
+                const std::unique_ptr<Doomed> doomed(static_cast<Doomed*>(context));
+                doomed->capture.destroy(doomed->handle);
+              },
+              new Doomed{capture, handle});
+    } else {
+      capture.destroy(handle);
+    }
+  }
+  give_pool_up();
+}
+
+void Graph::give_pool_up() noexcept {
+  if (std::exchange(holds_pool_, false)) runtime_->memory().release_pool(pool_);
+}
+
+PoolId Graph::pool() const {
+  MT_CHECK(holds_pool_, RuntimeError,
+           "Called pool() without a preceding successful capture_begin().");
+  return pool_;
+}
+
+}  // namespace mindtorch::runtime

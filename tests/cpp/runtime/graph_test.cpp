@@ -1,0 +1,103 @@
+#include "mindtorch/runtime/graph.h"
+
+#include "mindtorch/base/error.h"
+#include "tests/cpp/runtime/runtime_fixture.h"
+
+namespace mindtorch::test {
+namespace {
+
+using driver::CaptureMode;
+using runtime::Graph;
+using runtime::PoolId;
+
+class GraphTest : public RuntimeTest {
+ protected:
+  GraphTest() : RuntimeTest({.device_count = 2, .graph_capture = true}) {}
+
+  void capture(Graph& graph, Stream stream) {
+    graph.begin(stream, {}, CaptureMode::kGlobal);
+    device().memory().release(device().memory().allocate(1000, stream.handle()));
+    graph.end();
+  }
+};
+
+TEST_F(GraphTest, CapturesOnceAndReplaysOnAnyStreamOfItsDevice) {
+  Graph graph;
+  EXPECT_THROW(graph.replay(device().default_stream()), RuntimeError);
+  EXPECT_THROW(graph.end(), RuntimeError);
+  EXPECT_THROW(graph.begin(device().default_stream(), {}, CaptureMode::kGlobal), RuntimeError);
+  EXPECT_THROW(graph.pool(), RuntimeError);
+  capture(graph, device().pool_stream());
+  EXPECT_TRUE(graph.captured());
+  EXPECT_THROW(graph.begin(device().pool_stream(), {}, CaptureMode::kGlobal), RuntimeError);
+  graph.replay(device().default_stream());
+  graph.replay(device().pool_stream());
+  EXPECT_EQ(fake.replays().size(), 2U);
+  EXPECT_THROW(graph.replay(device(1).default_stream()), RuntimeError);
+}
+
+TEST_F(GraphTest, ItsMemoryIsKeptUntilItIsReset) {
+  Graph graph;
+  capture(graph, device().pool_stream());
+  device().memory().empty_cache();
+  EXPECT_GT(fake.allocated_bytes(0), 0U);
+  EXPECT_EQ(device().memory().pool_use_count(graph.pool()), 1);
+  graph.reset();
+  device().memory().empty_cache();
+  EXPECT_EQ(fake.allocated_bytes(0), 0U);
+}
+
+TEST_F(GraphTest, IsDestroyedOnceItsReplaysAreDone) {
+  Graph graph;
+  capture(graph, device().pool_stream());
+  graph.replay(device().default_stream());
+  graph.reset();
+  EXPECT_EQ(fake.count(Call::destroy_graph), 0);
+  fake.finish_all();
+  device().synchronize();
+  EXPECT_EQ(fake.count(Call::destroy_graph), 1);
+}
+
+TEST_F(GraphTest, GraphsMaySharePools) {
+  const PoolId pool = Graph::make_pool_id();
+  EXPECT_NE(pool, Graph::make_pool_id());
+  Graph first;
+  Graph second;
+  for (Graph* graph : {&first, &second}) {
+    graph->begin(device().pool_stream(), pool, CaptureMode::kRelaxed);
+    graph->end();
+    EXPECT_EQ(graph->pool(), pool);
+  }
+  EXPECT_EQ(device().memory().pool_use_count(pool), 2);
+}
+
+// Whatever call fails, nothing stays open, and the next capture works.
+TEST_F(GraphTest, EveryFailureLeavesAllWell) {
+  const Stream stream = device().pool_stream();
+  for (const Call call : {Call::capture_begin, Call::capture_end, Call::replay}) {
+    Graph graph;
+    fake.fail(call);
+    EXPECT_THROW(
+        {
+          capture(graph, stream);
+          graph.replay(stream);
+        },
+        DriverError);
+    fake.clear_faults();
+    graph.reset();
+    Graph next;
+    capture(next, stream);
+    next.replay(stream);
+  }
+}
+
+TEST(GraphWithoutCapture, SaysSo) {
+  FakeDriver fake;
+  Accelerator accelerator(fake);
+  Graph graph;
+  EXPECT_THROW(graph.begin(accelerator.runtime(0).pool_stream(), {}, CaptureMode::kGlobal),
+               RuntimeError);
+}
+
+}  // namespace
+}  // namespace mindtorch::test
