@@ -78,6 +78,12 @@ void abort_stream(Stream& stream, aclError code) {
   stream.progress.notify_all();
 }
 
+// Those who wait for more say so again.
+static void tell_progress(Stream& stream) {
+  stream.wake_at = Stream::kNobodyWaits;
+  stream.progress.notify_all();
+}
+
 void wait_for_worker(Lock& lock, Stream& stream) {
   stream.progress.wait(lock, [&] { return !stream.has_worker; });
 }
@@ -193,7 +199,7 @@ static void run_work(const std::shared_ptr<Stream>& stream,
   stream->current = nullptr;
   stream->queue.finish();
   if (stream->queue.idle()) give_unit(*stream);
-  stream->progress.notify_all();
+  if (stream->queue.finished() >= stream->wake_at) tell_progress(*stream);
 }
 
 static void run_launch(Stream& stream, QueueEntry& entry) {
@@ -207,10 +213,10 @@ static void run_launch(Stream& stream, QueueEntry& entry) {
     fail_task(lock, stream, kernel->name, code, "");
   }
   stream.queue.finish();
-  // A waiter counts itself before it looks at what is finished; see WorkQueue::wake.
-  if (!stream.waiters) return;
+  // A waiter says what it waits for before it looks at what is finished; see WorkQueue::wake.
+  if (stream.queue.finished() < stream.wake_at) return;
   const Lock lock(runtime().mutex);
-  stream.progress.notify_all();
+  tell_progress(stream);
 }
 
 static uint64_t seed_of(const Stream& stream) {
@@ -259,16 +265,15 @@ aclError issue(Stream& stream, std::shared_ptr<Work> work) {
 bool wait_stream(Lock& lock, Stream& stream, int64_t timeout_ms) {
   const uint64_t target = stream.queue.issued();
   const Clock clock = stream.clock;
-  const auto reached = [&] { return stream.queue.finished() >= target; };
-  bool done = true;
-  ++stream.waiters;
+  const auto reached = [&] {
+    stream.wake_at = std::min(stream.wake_at.load(), target);
+    return stream.queue.finished() >= target;
+  };
   if (timeout_ms < 0) {
     stream.progress.wait(lock, reached);
-  } else {
-    done = stream.progress.wait_for(lock, std::chrono::milliseconds(timeout_ms), reached);
+  } else if (!stream.progress.wait_for(lock, std::chrono::milliseconds(timeout_ms), reached)) {
+    return false;
   }
-  --stream.waiters;
-  if (!done) return false;
   on_host_sync(clock);
   if (stream.queue.idle()) stream.order_unknown = false;
   return true;

@@ -63,13 +63,14 @@ struct Stream : std::enable_shared_from_this<Stream> {
   uint32_t flags = 0;
   bool is_default = false;
 
+  static constexpr uint64_t kNobodyWaits = ~uint64_t{0};
   WorkQueue queue;
   std::shared_ptr<Work> current;  // with the worker
   uint64_t aborted_before = 0;    // entries with lower numbers do not start any more
   aclError abort_code = ACL_SUCCESS;
-  std::condition_variable wake;      // of the worker, when it hangs
-  std::condition_variable progress;  // something is done, or the worker ended
-  std::atomic<int> waiters{0};       // for progress
+  std::condition_variable wake;                 // of the worker, when it hangs
+  std::condition_variable progress;             // something is done, or the worker ended
+  std::atomic<uint64_t> wake_at{kNobodyWaits};  // how much must be finished before progress is told
   bool has_worker = false;
   bool stopping = false;
   std::atomic<bool> hung{false};        // by a fault, until released

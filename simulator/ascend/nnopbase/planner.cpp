@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "simulator/ascend/core/errors.h"
+#include "simulator/ascend/core/quick.h"
 
 namespace sim {
 namespace {
@@ -40,7 +41,7 @@ bool has_bfloat16() {
 
 void Planner::remember(const void* object, const char* name) {
   const uint64_t id = object_id(object);
-  check(id != 0, std::string(name) + " was destroyed before");
+  if (id == 0) check(false, std::string(name) + " was destroyed before");
   plan_->objects.emplace_back(object, id);
   plan_->object_names.push_back(name);
 }
@@ -52,21 +53,32 @@ size_t Planner::next_parameter(Role role) {
   return parameter;
 }
 
+// What is wrong with the tensor as an argument, or nothing.
+static std::string flaw_of(const aclTensor& tensor, Types types, bool fractal) {
+  if (!fractal && is_private(tensor.format)) {
+    return " has a format of the device's own, " + std::to_string(tensor.format) +
+           ", which this op does not take";
+  }
+  if (!contains(types, tensor.dtype)) {
+    return " has dtype " + std::string(dtype_name(tensor.dtype)) + ", supported are " +
+           type_names(types);
+  }
+  if (tensor.dtype == ACL_BF16 && !has_bfloat16()) {
+    return " has dtype BFLOAT16, which this SoC does not support";
+  }
+  if (tensor.shape.size() > kMaxRank) {
+    return " has " + std::to_string(tensor.shape.size()) + " dimensions, more than 8";
+  }
+  return {};
+}
+
 Operand Planner::add(
     const aclTensor* tensor, const char* literal, Types types, Role role, bool fractal) {
-  const std::string name = literal;
-  if (tensor == nullptr) throw Rejected{kNullPointer, name + " is null"};
+  if (tensor == nullptr) throw Rejected{kNullPointer, std::string(literal) + " is null"};
   remember(tensor, literal);
-  check(fractal || !is_private(tensor->format), name + " has a format of the device's own, " +
-                                                    std::to_string(tensor->format) +
-                                                    ", which this op does not take");
-  check(contains(types, tensor->dtype),
-        name + " has dtype " + dtype_name(tensor->dtype) + ", supported are " + type_names(types));
-  check(tensor->dtype != ACL_BF16 || has_bfloat16(), name +
-                                                         " has dtype BFLOAT16, which this SoC "
-                                                         "does not support");
-  check(tensor->shape.size() <= kMaxRank,
-        name + " has " + std::to_string(tensor->shape.size()) + " dimensions, more than 8");
+  if (const std::string flaw = flaw_of(*tensor, types, fractal); !flaw.empty()) {
+    throw Rejected{kInvalid, literal + flaw};
+  }
   Slot slot;
   slot.view = View{nullptr, tensor->dtype, tensor->shape, tensor->strides};
   slot.tensor = tensor;
@@ -207,9 +219,9 @@ void Planner::check_rank(const Operand& operand, int64_t least, int64_t most) co
 }
 
 void Planner::check_cast(DType from, const Operand& to) const {
-  check(castable(from, to.dtype()), name(to) + " has dtype " + dtype_name(to.dtype()) +
-                                        ", to which the result's dtype " + dtype_name(from) +
-                                        " cannot be cast");
+  if (castable(from, to.dtype())) return;
+  check(false, name(to) + " has dtype " + dtype_name(to.dtype()) +
+                   ", to which the result's dtype " + dtype_name(from) + " cannot be cast");
 }
 
 int64_t Planner::dim(int64_t dim, int64_t rank, const char* name) const {
@@ -225,8 +237,9 @@ Shape Planner::broadcast(const Shape& a, const Shape& b, const char* names) cons
   for (size_t i = 0; i < result.size(); ++i) {
     const int64_t x = i < a.size() ? a[a.size() - 1 - i] : 1;
     const int64_t y = i < b.size() ? b[b.size() - 1 - i] : 1;
-    check(x == y || x == 1 || y == 1, std::string(names) + " have shapes " + shape_text(a) +
-                                          " and " + shape_text(b) + ", which do not broadcast");
+    if (x != y && x != 1 && y != 1)
+      check(false, std::string(names) + " have shapes " + shape_text(a) + " and " + shape_text(b) +
+                       ", which do not broadcast");
     result[result.size() - 1 - i] = x == 1 ? y : x;
   }
   return result;
@@ -255,9 +268,14 @@ aclnnStatus plan(const char* op,
                  uint64_t* workspace_size,
                  aclOpExecutor** executor,
                  const std::function<void(Planner&)>& describe) {
-  const char* const name = lasting(std::string(op) + "GetWorkspaceSize");
+  const char* name = op;
+  if (!quick()) {  // nobody reads the whole name otherwise, but for errors
+    name = lasting(std::string(op) + "GetWorkspaceSize");
+  }
   if (const aclError error = enter_call(name)) return error;
-  const std::string function = name;
+  const auto refuse = [&](aclnnStatus status, const std::string& text) {
+    return fail(status, std::string(op) + "GetWorkspaceSize: " + text + ".");
+  };
   auto planned = std::make_shared<Plan>();
   planned->name = op;
   Planner planner;
@@ -265,10 +283,10 @@ aclnnStatus plan(const char* op,
   try {
     describe(planner);
   } catch (const Rejected& rejected) {
-    return fail(rejected.status, function + ": " + rejected.text + ".");
+    return refuse(rejected.status, rejected.text);
   }
   if (workspace_size == nullptr || executor == nullptr) {
-    return fail(kNullPointer, function + ": workspaceSize or executor is null.");
+    return refuse(kNullPointer, "workspaceSize or executor is null");
   }
   if (!planned->body) {  // nothing to do: the copies of inputs are not needed either
     planned->workspace_bytes = 0;
