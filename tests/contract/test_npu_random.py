@@ -160,3 +160,34 @@ assert span(torch.zeros(4000, dtype=torch.float16, device="npu").random_())[1] <
 assert sorted(torch.randperm(100, device="npu").tolist()) == list(range(100))
 """
     )
+
+
+def test_no_plan_is_kept_for_numbers_that_do_not_come_again():
+    """Seed and offset are part of a call, so that no later call could use its plan."""
+    run(
+        """
+torch.npu.simulator.set(log=True)
+
+def kept(function):
+    torch.npu.simulator.clear_calls()
+    function()
+    return len(torch.npu.simulator.calls("aclSetAclOpExecutorRepeatable"))
+
+x = torch.zeros(4, device="npu")
+assert kept(lambda: x.uniform_()) == kept(lambda: x.normal_()) == kept(lambda: x.random_(3)) == 0
+assert kept(lambda: x + x) == 1
+assert len(torch.npu.simulator.calls("aclnnAdd")) == 1
+"""
+    )
+
+
+def test_numbers_do_not_wait_for_the_device():
+    run(
+        """
+torch.npu.simulator.set(log=True)
+for name, args in (("uniform_", ()), ("exponential_", ()), ("bernoulli_", (0.5,))):
+    getattr(torch.zeros(4, device="npu"), name)(*args)
+torch.randperm(5, device="npu")
+assert not [call for call in torch.npu.simulator.calls() if "Synchronize" in call.function]
+"""
+    )

@@ -38,6 +38,17 @@ void scalar_tensor(
   fill(on, out, value);
 }
 
+template <class Op>
+void step_through(ops::Launch& on,
+                  const Op& op,
+                  const Scalar& start,
+                  const Scalar& end,
+                  const Scalar& step,
+                  const Tensor& out) {
+  if (out.numel() == 0) return;
+  const DType dtype = out.dtype();
+  call(on, op, typed(start, dtype), typed(end, dtype), typed(step, dtype), out);
+}
 void arange_step(ops::Launch& on,
                  const Scalar& start,
                  const Scalar& end,
@@ -45,12 +56,10 @@ void arange_step(ops::Launch& on,
                  OptionalDType,
                  OptionalDevice,
                  Tensor& out) {
-  if (out.numel() == 0) return;
-  call(on, MT_ACLNN(aclnnArange), typed(start, out.dtype()), typed(end, out.dtype()),
-       typed(step, out.dtype()), out);
+  step_through(on, MT_ACLNN(aclnnArange), start, end, step, out);
 }
 void arange(ops::Launch& on, const Scalar& end, OptionalDType, OptionalDevice, Tensor& out) {
-  arange_step(on, Scalar(int64_t{0}), end, Scalar(int64_t{1}), {}, {}, out);
+  step_through(on, MT_ACLNN(aclnnArange), Scalar(int64_t{0}), end, Scalar(int64_t{1}), out);
 }
 // The end belongs to it, if a step reaches it.
 void range(ops::Launch& on,
@@ -60,9 +69,7 @@ void range(ops::Launch& on,
            OptionalDType,
            OptionalDevice,
            Tensor& out) {
-  if (out.numel() == 0) return;
-  call(on, MT_ACLNN(aclnnRange), typed(start, out.dtype()), typed(end, out.dtype()),
-       typed(step, out.dtype()), out);
+  step_through(on, MT_ACLNN(aclnnRange), start, end, step, out);
 }
 void linspace(ops::Launch& on,
               const Scalar& start,

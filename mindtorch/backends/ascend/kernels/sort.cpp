@@ -1,4 +1,5 @@
 // Sorting and selection, line by line.
+#include <algorithm>
 #include <limits>
 
 #include "mindtorch/backends/ascend/kernels/compose.h"
@@ -91,13 +92,14 @@ void topk(ops::Launch& on,
   call(on, MT_ACLNN(aclnnTopk), self, k, dim, largest, sorted, values, indices);
 }
 
-// A view of `self` with `dim` as the last.
+// A view of `self` with `dim` as the last; a number is a line of one.
 Tensor with_dim_last(const Tensor& self, int64_t dim) {
+  if (self.dim() == 0) return unsqueezed(self, 0);
   Shape sizes = self.sizes();
   Shape strides = self.strides();
   const auto d = static_cast<size_t>(wrap_dim(dim, self.dim()));
   for (Shape* list : {&sizes, &strides}) {
-    if (!list->empty()) std::rotate(list->begin() + d, list->begin() + d + 1, list->end());
+    std::rotate(list->begin() + d, list->begin() + d + 1, list->end());
   }
   return self.alias(std::move(sizes), std::move(strides), self.storage_offset());
 }
@@ -125,7 +127,7 @@ void kthvalue(ops::Launch& on,
               Tensor& values,
               Tensor& indices) {
   if (values.numel() == 0) return;
-  if (self.dtype() == DType::kFloat64 && self.dim() > 0) {
+  if (self.dtype() == DType::kFloat64) {
     const Sorted lines = sorted_lines(on, with_dim_last(self, dim), -1);
     Shape one = lines.values.sizes();
     one.back() = 1;
@@ -178,8 +180,7 @@ void median_dim(ops::Launch& on,
                 Tensor& indices) {
   if (values.numel() == 0) return;
   if (self.dtype() == DType::kFloat64) {
-    const Tensor lines = self.dim() == 0 ? unsqueezed(self, 0) : with_dim_last(self, dim);
-    return median_of_doubles(on, lines, kSkipNan, values, indices);
+    return median_of_doubles(on, with_dim_last(self, dim), kSkipNan, values, indices);
   }
   const DType dtype = computable(on, "median", self.dtype(), kFloats | kInts);
   const Tensor input = on_device(on, self, dtype);
@@ -220,8 +221,7 @@ void median(ops::Launch& on, const Tensor& self, Tensor& out) {
 void mode(ops::Launch& on, const Tensor& self, int64_t dim, bool, Tensor& values, Tensor& indices) {
   if (values.numel() == 0) return;
   const DType dtype = computable(on, "mode", self.dtype(), (kFloats & ~kHalves) | kDouble | kInts);
-  const Tensor whole = on_device(on, self, dtype);
-  const Tensor moved = self.dim() == 0 ? unsqueezed(whole, 0) : with_dim_last(whole, dim);
+  const Tensor moved = with_dim_last(on_device(on, self, dtype), dim);
   const Sorted lines = sorted_lines(on, moved, -1);
   const auto search = [&](bool right) {
     const Tensor places = make_like(on, moved.sizes(), DType::kInt64);

@@ -66,6 +66,13 @@ void spread(ops::Launch& on,
   const IntList dims(all);
   const double correction = given ? given->to_double() : 1.0;
   const auto whole = static_cast<int64_t>(correction);
+  if (self.numel() == 0) {
+    for (const Tensor* each : {&out.value, out.mean}) {
+      if (each == nullptr || each->numel() == 0) continue;
+      call(on, MT_ACLNN(aclnnInplaceFillScalar), *each, typed(Scalar(NAN), each->dtype()));
+    }
+    return;
+  }
   if (self.dtype() == DType::kFloat64 || static_cast<double>(whole) != correction) {
     return spread_in_steps(on, self, dims, correction, out);
   }
