@@ -27,6 +27,7 @@ class Checks : public Simulator {
  protected:
   void SetUp() override {
     Simulator::SetUp();
+    EXPECT_EQ(mtsim_set("compute", "0"), 0);  // the races here are meant, and ThreadSanitizer looks
     stream = make_stream();
     other = make_stream();
     EXPECT_EQ(aclrtCreateEventExWithFlag(&event, ACL_EVENT_SYNC), ACL_SUCCESS);

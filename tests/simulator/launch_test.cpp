@@ -204,6 +204,7 @@ TEST_P(Launches, FromManyThreadsOnOneStream) {
 
 TEST_F(Simulator, ChecksTurnedOnLaterSeeTheLaunchesAfter) {
   ASSERT_EQ(mtsim_set("checks", "none"), 0);
+  ASSERT_EQ(mtsim_set("compute", "0"), 0);  // the race here is meant
   const aclrtStream stream = make_stream();
   Sum sum;
   ASSERT_EQ(mtsim_hang_stream(id_of(stream)), 0);
