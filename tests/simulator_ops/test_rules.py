@@ -229,6 +229,15 @@ BAD = {
     "shapes": ("aclnnAdd", [A, In(zeros((2, 4)), "f32"), ONE, OUT], INVALID, "self and other"),
     "out's shape": ("aclnnAdd", [A, B, ONE, Out(zeros((3, 2)), "f32")], INVALID, "out has shape"),
     "dtype": ("aclnnSigmoid", [In(zeros(), "i32"), OUT], INVALID, "self has dtype INT32"),
+    "sorted doubles": (
+        "aclnnSort", [In(zeros(), "f64"), True, 0, False, Out(zeros(), "f64"), Out(zeros(), "i64")],
+        INVALID, "self has dtype DOUBLE",
+    ),
+    "largest bytes": (
+        "aclnnMaxDim", [In(zeros(), "u8"), 1, False, Out(zeros(2), "u8"), Out(zeros(2), "i64")],
+        INVALID, "self has dtype UINT8",
+    ),
+    "double eye": ("aclnnEye", [3, 3, Out(zeros((3, 3)), "f64")], INVALID, "out has dtype DOUBLE"),
     "cast": ("aclnnAdd", [A, B, ONE, Out(zeros(), "bool")], INVALID, "out"),
     "no promotion": ("aclnnEqTensor", [A, In(zeros(), "u32"), OUT], INVALID, "promote"),
     "double matmul": (

@@ -153,7 +153,7 @@ SIM_SIGNATURE(
 }
 SIM_SIGNATURE(Eye, int64_t n, int64_t m, aclTensor* out) {
   return plan("aclnnEye", workspaceSize, executor, [&](Planner& p) {
-    const Operand target = p.output(out, "out", kF | kI | kBool | kF64);
+    const Operand target = p.output(out, "out", kF | kI | kBool);
     p.check(n >= 0 && m >= 0, "n or m is negative");
     p.check_shape(target, {n, m});
     if (target.numel() == 0) return;

@@ -135,13 +135,13 @@ SIM_SIGNATURE(Min, const aclTensor* self, aclTensor* out) {
 }
 SIM_SIGNATURE(
     MaxDim, const aclTensor* self, int64_t dim, bool keepdim, aclTensor* out, aclTensor* indices) {
-  return reduce_index("aclnnMaxDim", self, dim, keepdim, out, "out", indices, "indices", kReal,
-                      Greater{}, workspaceSize, executor);
+  return reduce_index("aclnnMaxDim", self, dim, keepdim, out, "out", indices, "indices",
+                      kF | kI32 | kI64 | kBool, Greater{}, workspaceSize, executor);
 }
 SIM_SIGNATURE(
     MinDim, const aclTensor* self, int64_t dim, bool keepdim, aclTensor* out, aclTensor* indices) {
-  return reduce_index("aclnnMinDim", self, dim, keepdim, out, "out", indices, "indices", kReal,
-                      Less{}, workspaceSize, executor);
+  return reduce_index("aclnnMinDim", self, dim, keepdim, out, "out", indices, "indices",
+                      kF | kI32 | kI64 | kBool, Less{}, workspaceSize, executor);
 }
 SIM_SIGNATURE(ArgMax, const aclTensor* self, int64_t dim, bool keepdim, aclTensor* out) {
   return reduce_index("aclnnArgMax", self, dim, keepdim, nullptr, nullptr, out, "out",

@@ -221,8 +221,8 @@ SIM_SIGNATURE(Sort,
               aclTensor* valuesOut,
               aclTensor* indicesOut) {
   return plan("aclnnSort", workspaceSize, executor, [&](Planner& p) {
-    const Operand in = p.input(self, "self", kReal | kU);
-    const Operand values = p.output(valuesOut, "valuesOut", kReal | kU);
+    const Operand in = p.input(self, "self", kF | kI | kU | kBool);
+    const Operand values = p.output(valuesOut, "valuesOut", kF | kI | kU | kBool);
     const Operand indices = p.output(indicesOut, "indicesOut", kI64);
     const int64_t at = p.dim(dim, in.rank(), "dim");
     p.check_shape(values, in.shape());
@@ -234,7 +234,7 @@ SIM_SIGNATURE(Sort,
 }
 SIM_SIGNATURE(Argsort, const aclTensor* self, int64_t dim, bool descending, aclTensor* out) {
   return plan("aclnnArgsort", workspaceSize, executor, [&](Planner& p) {
-    const Operand in = p.input(self, "self", kReal | kU);
+    const Operand in = p.input(self, "self", kF | kI | kU);
     const Operand indices = p.output(out, "out", kI64);
     const int64_t at = p.dim(dim, in.rank(), "dim");
     p.check_shape(indices, in.shape());
@@ -276,7 +276,7 @@ SIM_SIGNATURE(Kthvalue,
     return k - 1;
   };
   return pick("aclnnKthvalue", self, dim, keepdim, Nan::kLast, place, valuesOut, indicesOut,
-              (kReal | kU) & ~kBool, workspaceSize, executor);
+              kF | kI | kU, workspaceSize, executor);
 }
 SIM_SIGNATURE(MedianDim,
               const aclTensor* self,
@@ -305,7 +305,7 @@ SIM_SIGNATURE(NanMedian, const aclTensor* self, aclTensor* out) {
 
 SIM_SIGNATURE(Cumsum, const aclTensor* self, int64_t dim, aclDataType dtype, aclTensor* out) {
   return plan("aclnnCumsum", workspaceSize, executor, [&](Planner& p) {
-    const Operand in = p.input(self, "self", kReal | kC);
+    const Operand in = p.input(self, "self", (kReal | kC) & ~kBool);
     const Operand target = p.output(out, "out", (kReal | kC) & ~kBool);
     p.check(dtype == target.dtype(), "dtype must be the dtype of out");
     const int64_t at = p.dim(dim, in.rank(), "dim");
@@ -327,16 +327,16 @@ SIM_SIGNATURE(Cumprod,
               const aclDataType dtype,
               aclTensor* out) {
   return plan("aclnnCumprod", workspaceSize, executor, [&](Planner& p) {
-    const Operand in = p.input(input, "input", kReal | kU | kC);
+    const Operand in = p.input(input, "input", (kReal | kU | kC) & ~kBool);
     const int64_t at = p.dim(p.scalar(dim, "dim").integer(), in.rank(), "dim");
-    const Operand target = p.output(out, "out", kReal | kU | kC);
+    const Operand target = p.output(out, "out", (kReal | kU | kC) & ~kBool);
     p.check(dtype == target.dtype(), "dtype must be the dtype of out");
     run_scan<Numbers>(p, in, at, dtype, target, false, false, 1, MultiplyUp{});
   });
 }
 SIM_SIGNATURE(InplaceCumprod, aclTensor* input, const aclScalar* dim) {
   return plan("aclnnInplaceCumprod", workspaceSize, executor, [&](Planner& p) {
-    const Operand in = p.inout(input, "input", kReal | kU | kC);
+    const Operand in = p.inout(input, "input", (kReal | kU | kC) & ~kBool);
     const int64_t at = p.dim(p.scalar(dim, "dim").integer(), in.rank(), "dim");
     run_scan<Numbers>(p, in, at, in.dtype(), in, false, false, 1, MultiplyUp{});
   });

@@ -224,6 +224,7 @@ def np_min(x, axis, keep):
 
 
 ORDERED = (*FLOATS, *INTEGERS, "f64")
+PICKED = (*FLOATS, "i32", "i64", "bool")
 OPS = {
     "aclnnReduceSum": listed("aclnnReduceSum", np_sum, (*REAL, *COMPLEX), out=sums, typed=True),
     "aclnnReduceNansum": listed(
@@ -256,8 +257,8 @@ OPS = {
     "aclnnMin": whole("aclnnMin", np.min, REAL),
     "aclnnProd": whole("aclnnProd", np.prod, (*REAL, *COMPLEX), True),
     "aclnnProdDim": prod_dim,
-    "aclnnMaxDim": by_dim("aclnnMaxDim", np.max, np.argmax, (*ORDERED, "bool")),
-    "aclnnMinDim": by_dim("aclnnMinDim", np.min, np.argmin, (*ORDERED, "bool")),
+    "aclnnMaxDim": by_dim("aclnnMaxDim", np.max, np.argmax, PICKED),
+    "aclnnMinDim": by_dim("aclnnMinDim", np.min, np.argmin, PICKED),
     "aclnnArgMax": by_dim("aclnnArgMax", np.max, np.argmax, ORDERED, False),
     "aclnnArgMin": by_dim("aclnnArgMin", np.min, np.argmin, ORDERED, False),
     "aclnnMaxV2": max_v2,

@@ -103,8 +103,8 @@ void fill_from_units(ops::Launch& on,
   fill_uniform(on, units, 0, 1, generator);
   if (self.numel() == 0) return;
   // 0 is possible; half of the smallest other number stands for it.
-  constexpr double kTiny = 0x1p-25;
-  const Tensor inner = computed(on, Pointwise::kMaximum, units, Scalar(kTiny));
+  const double tiny = dtype == DType::kFloat64 ? 0x1p-54 : 0x1p-25;
+  const Tensor inner = computed(on, Pointwise::kMaximum, units, Scalar(tiny));
   call(on, MT_ACLNN(aclnnInplaceCopy), self, function(inner));
 }
 
