@@ -3,11 +3,14 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
 
+#include "mindtorch/base/warning.h"
 #include "mindtorch/runtime/accelerator.h"
 #include "mindtorch/runtime/device_runtime.h"
+#include "mindtorch/runtime/hooks.h"
 #include "mindtorch/runtime/stream.h"
 #include "python_ref.h"
 
@@ -93,9 +96,30 @@ void set_peer_access(const std::string& kind, int device, int peer, bool enabled
   enabled ? access->enable(device, peer) : access->disable(device, peer);
 }
 
+// What set_sync_debug_mode asked for when the host waits for a stream.
+std::atomic<bool> g_sync_is_error{false};
+
+void tell_sync(runtime::SyncPoint point) {
+  if (point != runtime::SyncPoint::kWaitStream) return;
+  constexpr const char* kText = "called a synchronizing NPU operation";
+  MT_CHECK(!g_sync_is_error, RuntimeError, kText);
+  warn(kText);
+}
+
+// 0: nothing, 1: a warning, 2: an error.
+void set_sync_debug_mode(int mode) {
+  g_sync_is_error = mode == 2;
+  if (mode == 0) {
+    runtime::hooks().before_sync.remove(&tell_sync);
+  } else {
+    runtime::hooks().before_sync.add(&tell_sync);
+  }
+}
+
 }  // namespace
 
 void bind_accelerators(nb::module_& module) {
+  module.def("_set_sync_debug_mode", &set_sync_debug_mode, nb::arg("mode"));
   module.def("_is_initialized", &is_initialized, nb::arg("kind"));
   module.def("_current_device", [](const std::string& kind) {
     return runtime::current_device(runtime::accelerator(kind));

@@ -63,7 +63,7 @@ void bind_npu_library(nb::module_& module) {
   });
   module.def("_npu_choose", &choose, nb::arg("library"));
   module.def("_npu_chosen", [] { return choice_name(ascend::chosen()); });
-  module.def("_npu_is_loaded", &ascend::is_loaded);
+  module.def("_npu_is_in_use", &ascend::is_in_use);
   module.def("_npu_load_report", &load_report);
   module.def("_npu_simulator_folder", &ascend::simulator_folder);
 }

@@ -7,6 +7,7 @@ usage: make_stubs.py
     python/mindtorch_v2/nn/functional.pyi   torch.nn.functional
     python/mindtorch_v2/special.pyi         torch.special
     python/mindtorch_v2/return_types.pyi    the named tuples
+    python/mindtorch_v2/npu/__init__.pyi    torch.npu, and torch.cuda likewise
     docs/ops.md                             one row per op
 
 What no op describes (dtypes, storages, functions written in Python) is in the texts of
@@ -228,6 +229,30 @@ def _python_parameters(function):
             yield f"{name}: {kind}{optional} = {param.default!r}"
 
 
+def device_module_stub(kind):
+    """torch.npu or torch.cuda, whose functions are made when the module is imported."""
+    import importlib
+
+    module = importlib.import_module(f"mindtorch_v2.{kind}")
+    text = stub_devices.MODULE_HEAD
+    for submodule in ("doctor", "memory", "simulator") if kind == "npu" else ("memory",):
+        text += f"from mindtorch_v2.{kind} import {submodule} as {submodule}\n"
+    classes = {"kind": kind, "graph": f"{kind.upper()}Graph"}
+    text += stub_devices.MODULE_CLASSES.format(**classes)
+    for name, function in sorted(vars(module).items()):
+        if name.startswith("_") or not inspect.ismethod(function):
+            continue
+        parameters = ", ".join(_device_parameters(function))
+        text += f"def {name}({parameters}) -> {stub_devices.RESULTS.get(name, 'None')}: ...\n"
+    return text
+
+
+def _device_parameters(function):
+    for name, param in inspect.signature(function).parameters.items():
+        default = "" if param.default is inspect.Parameter.empty else f" = {param.default!r}"
+        yield f"{name}: {stub_devices.PARAMETERS[name]}{default}"
+
+
 def special_stub(ops):
     functions = forms_by_name(ops, "function")
     names = {
@@ -298,6 +323,8 @@ def main():
         PACKAGE / "nn" / "functional.pyi": nn_functional_stub(ops),
         PACKAGE / "special.pyi": special_stub(ops),
         PACKAGE / "return_types.pyi": return_types_stub(ops),
+        PACKAGE / "npu" / "__init__.pyi": device_module_stub("npu"),
+        PACKAGE / "cuda" / "__init__.pyi": device_module_stub("cuda"),
     }
     for path, text in stubs.items():
         path.write_text(text)

@@ -65,6 +65,7 @@ def _find_stream(kind: str, device: _int, id: _int, /) -> _Stream: ...
 def _set_stream(stream: _Stream, /) -> None: ...
 def _set_current_stream(stream: _Stream, /) -> None: ...
 def _stream_priority_range(kind: str, device: _int, /) -> tuple[_int, _int]: ...
+def _set_sync_debug_mode(mode: _int) -> None: ...
 def _is_initialized(kind: str) -> _bool: ...
 def _current_device(kind: str, /) -> _int: ...
 def _set_current_device(kind: str, device: _int, /) -> None: ...
@@ -89,7 +90,106 @@ def _npu_used_ops() -> list[str]: ...
 def _npu_versions() -> dict[str, str]: ...
 def _npu_choose(library: str) -> None: ...
 def _npu_chosen() -> str: ...
-def _npu_is_loaded() -> _bool: ...
+def _npu_is_in_use() -> _bool: ...
 def _npu_load_report() -> dict[str, Any]: ...
 def _npu_simulator_folder() -> str: ...
+"""
+
+# Of torch.npu and torch.cuda: what each function returns, and what its parameters take.
+MODULE_HEAD = """# Written by tools/make_stubs.py: run `make stubs` after a change.
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from types import SimpleNamespace
+from typing import Any
+
+from mindtorch_v2 import _graphs, _streams
+from mindtorch_v2._C import Generator, Tensor
+from mindtorch_v2._C import OutOfMemoryError as OutOfMemoryError
+from mindtorch_v2._C import device as _device
+"""
+_BY_RESULT = {
+    "bool": "can_device_access_peer is_available is_bf16_supported is_current_stream_capturing "
+    "is_initialized is_pinned",
+    "int": "caching_allocator_alloc current_device device_count get_sync_debug_mode initial_seed "
+    "max_memory_allocated max_memory_cached max_memory_reserved memory_allocated memory_cached "
+    "memory_reserved",
+    "float": "get_per_process_memory_fraction",
+    "str": "get_allocator_backend get_device_name memory_summary",
+    "tuple[int, int]": "get_device_capability graph_pool_handle mem_get_info stream_priority_range",
+    "dict[str, Any]": "host_memory_stats host_memory_stats_as_nested_dict memory_snapshot "
+    "memory_stats memory_stats_as_nested_dict",
+    "list[dict[str, Any]]": "memory_segments",
+    "Tensor": "get_rng_state pin_memory",
+    "list[Tensor]": "get_rng_state_all",
+    "SimpleNamespace": "get_device_properties",
+    "Stream": "current_stream default_stream get_stream_from_external",
+    "StreamContext": "stream",
+    "AbstractContextManager[None]": "use_mem_pool",
+    "Any": "make_graphed_callables",
+}
+RESULTS = {name: result for result, names in _BY_RESULT.items() for name in names.split()}
+PARAMETERS = {
+    "abbreviated": "bool",
+    "allow_unused_input": "bool",
+    "callables": "Callable[..., Any] | tuple[Callable[..., Any], ...]",
+    "data_ptr": "int",
+    "debug_mode": "str | int",
+    "device": "_Device",
+    "fraction": "float",
+    "including_emulation": "bool",
+    "mem_ptr": "int",
+    "mempool_id": "tuple[int, int] | None",
+    "new_state": "Tensor",
+    "new_states": "Sequence[Tensor]",
+    "num_warmup_iters": "int",
+    "peer_device": "_Device",
+    "pool": "Any",
+    "sample_args": "tuple[Any, ...]",
+    "seed": "int",
+    "size": "int",
+    "stream": "_streams.Stream | int | None",
+    "tensor": "Tensor",
+}
+MODULE_CLASSES = """
+_Device = _device | str | int | None
+
+class Stream(_streams.Stream):
+    {kind}_stream: int
+
+class ExternalStream(Stream):
+    def __init__(self, stream_ptr: int, device: _Device = None) -> None: ...
+
+class Event(_streams.Event):
+    {kind}_event: int
+    def __init__(
+        self,
+        enable_timing: bool = False,
+        blocking: bool = False,
+        interprocess: bool = False,
+        external: bool = False,
+    ) -> None: ...
+
+StreamContext = _streams.StreamContext
+
+class {graph}(_graphs.Graph): ...
+class graph(_graphs.GraphContext): ...
+
+class device:
+    def __init__(self, device: _Device) -> None: ...
+    def __enter__(self) -> None: ...
+    def __exit__(self, *error: object) -> bool: ...
+
+class device_of(device):
+    def __init__(self, obj: Tensor) -> None: ...
+
+class MemPool:
+    id: tuple[int, int]
+    def __init__(
+        self, allocator: None = None, use_on_oom: bool = False, no_split: bool = False
+    ) -> None: ...
+    def use_count(self) -> int: ...
+    def snapshot(self, include_traces: bool = True) -> list[dict[str, Any]]: ...
+
+default_generators: tuple[Generator, ...]
+
 """

@@ -60,7 +60,8 @@ _LAZY = {
             "set_grad_enabled"
         ),
         "_introspection": (
-            "conj get_device get_num_interop_threads is_complex is_conj is_floating_point "
+            "conj get_device get_device_module get_num_interop_threads is_complex is_conj "
+            "is_floating_point "
             "is_inference is_neg is_nonzero is_same_size is_signed is_storage is_tensor isreal "
             "numel real resolve_conj resolve_neg set_flush_denormal set_num_interop_threads "
             "typename"

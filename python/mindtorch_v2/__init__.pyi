@@ -74,6 +74,7 @@ from mindtorch_v2._grad_mode import no_grad as no_grad
 from mindtorch_v2._grad_mode import set_grad_enabled as set_grad_enabled
 from mindtorch_v2._introspection import conj as conj
 from mindtorch_v2._introspection import get_device as get_device
+from mindtorch_v2._introspection import get_device_module as get_device_module
 from mindtorch_v2._introspection import get_num_interop_threads as get_num_interop_threads
 from mindtorch_v2._introspection import is_complex as is_complex
 from mindtorch_v2._introspection import is_conj as is_conj

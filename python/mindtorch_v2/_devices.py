@@ -8,6 +8,8 @@ from mindtorch_v2 import _C
 from mindtorch_v2._memory import Devices
 from mindtorch_v2._streams import _synchronized
 
+_sync_debug = {"mode": 0}
+
 
 class _DeviceContext:
     """The current device is another one inside; None and negative numbers change nothing."""
@@ -107,6 +109,9 @@ class DeviceFunctions(Devices):
         and multi_processor_count.
         """
         module = self._module()
+        index = self._optional_index(device)
+        if index is not None and self.is_available() and index >= self.device_count():
+            raise AssertionError("Invalid device id")
         name = module.get_device_name(device)
         major, minor = module.get_device_capability(device)
         known = {}
@@ -117,6 +122,25 @@ class DeviceFunctions(Devices):
     def is_bf16_supported(self, including_emulation=True):
         """Whether the current device knows bfloat16."""
         return self.is_available() and not self._module().get_device_name().startswith("Ascend910A")
+
+    # Finding needless waits.
+
+    def set_sync_debug_mode(self, debug_mode):
+        """What happens when the host waits for a stream, as reading a value does: "default" or 0,
+        nothing; "warn" or 1, a warning; "error" or 2, a RuntimeError.
+        """
+        modes = ("default", "warn", "error")
+        if debug_mode not in (*modes, 0, 1, 2):
+            raise RuntimeError(f"invalid value of debug_mode, expected one of {modes}")
+        _sync_debug["mode"] = modes.index(debug_mode) if debug_mode in modes else debug_mode
+        _C._set_sync_debug_mode(_sync_debug["mode"])
+
+    def get_sync_debug_mode(self):
+        """0, 1 or 2, as set_sync_debug_mode says."""
+        return _sync_debug["mode"]
+
+    def ipc_collect(self):
+        """Nothing: no memory is shared with other processes."""
 
     # Other devices' memory.
 

@@ -188,6 +188,21 @@ def set_flush_denormal(mode):
     return False
 
 
+def get_device_module(device=None):
+    """The module of a kind of device: torch.npu for "npu"; for None, that of the accelerator here.
+
+    >>> torch.get_device_module("npu").__name__
+    'mindtorch_v2.npu'
+    """
+    import importlib
+
+    if device is None:
+        from mindtorch_v2 import accelerator
+
+        device = accelerator.current_accelerator() or "cpu"
+    return importlib.import_module(f"mindtorch_v2.{_C.device(device).type}")
+
+
 def get_num_interop_threads():
     """The number of threads that run ops side by side: one op runs at a time.
 

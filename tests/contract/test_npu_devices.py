@@ -126,6 +126,8 @@ for call in (torch.npu.set_device, torch.npu.synchronize, torch.npu.mem_get_info
         call("cpu")
     with pytest.raises(RuntimeError, match="Invalid device string"):
         call("npu:01")
+with pytest.raises(AssertionError, match="Invalid device id"):
+    torch.npu.get_device_properties(9)
 for device in (None, "npu"):
     with pytest.raises(ValueError, match="specified index"):
         torch.npu.set_device(device)

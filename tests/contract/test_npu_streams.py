@@ -222,6 +222,32 @@ for wait in (lambda: x.tolist(), lambda: x[0].item(), torch.npu.synchronize,
     )
 
 
+def test_needless_waits_can_be_found():
+    run(
+        """
+import pytest, warnings
+x = torch.ones(3, device="npu")
+assert torch.npu.get_sync_debug_mode() == 0
+torch.npu.set_sync_debug_mode("warn")
+with pytest.warns(UserWarning, match="synchronizing"):
+    x.tolist()
+with warnings.catch_warnings():
+    warnings.simplefilter("error")
+    y = x + 1
+    torch.npu.synchronize()
+torch.npu.set_sync_debug_mode(2)
+for wait in (x.cpu, x[0].item, torch.npu.current_stream().synchronize):
+    with pytest.raises(RuntimeError, match="synchronizing"):
+        wait()
+assert torch.npu.get_sync_debug_mode() == 2
+torch.npu.set_sync_debug_mode("default")
+assert x.tolist() == [1, 1, 1]
+with pytest.raises(RuntimeError, match="debug_mode"):
+    torch.npu.set_sync_debug_mode("loud")
+"""
+    )
+
+
 # Pinned memory and copies that do not wait.
 
 

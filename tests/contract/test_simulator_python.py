@@ -39,18 +39,59 @@ torch.npu.simulator.enable(log=True)  # again changes nothing
     )
 
 
+def test_a_program_can_choose_it_where_there_is_no_npu():
+    run(
+        """
+assert not torch.npu.is_available()
+try:
+    torch.ones(3).npu()
+except RuntimeError:
+    torch.npu.simulator.enable(devices=2)
+assert torch.npu.is_available() and torch.npu.device_count() == 2
+assert (torch.ones(3).npu() + 1).tolist() == [2, 2, 2]
+""",
+        MINDTORCH_NPU="cann",
+        ASCEND_HOME_PATH="/nowhere",
+    )
+
+
 def test_too_late_to_choose_is_said():
     text = run(
         """
 torch.npu.is_available()
+torch.npu.simulator.enable()  # it is what is in use
 try:
-    torch.npu.simulator.enable()
+    torch._C._npu_choose("cann")
 except RuntimeError as error:
     print(error)
-""",
-        MINDTORCH_NPU="off",
+"""
     )
     assert "before its first use" in text
+
+
+def test_the_loader_may_find_it_in_place_of_cann():
+    folder = start(["-m", "mindtorch_v2.npu.simulator", "--folder"]).stdout.strip()
+    run(
+        """
+assert torch.npu.is_available() and torch.npu.simulator.is_enabled()
+torch.npu.simulator.set(log=True)
+torch.npu.synchronize()
+assert torch.npu.simulator.calls("aclrtSynchronizeDevice")
+assert "This is the simulator" in torch.npu.doctor.describe(torch.npu.doctor.examine(ops=[]))
+""",
+        MINDTORCH_NPU="cann",
+        LD_LIBRARY_PATH=folder,
+    )
+
+
+def test_a_trace_can_be_asked_for_from_outside(tmp_path):
+    path = tmp_path / "trace.json"
+    run(
+        'torch.ones(3, device="npu").tolist()',
+        MINDTORCH_SIM_LOG="1",
+        MINDTORCH_SIM_TRACE=str(path),
+    )
+    assert "aclrtSynchronizeStream" in path.read_text()
 
 
 def test_without_it_every_function_says_how_to_get_it():

@@ -4,6 +4,7 @@ import ast
 import pathlib
 
 import mindtorch_v2
+import pytest
 
 PACKAGE = pathlib.Path(mindtorch_v2.__file__).parent
 
@@ -16,6 +17,8 @@ def defined(body):
             names.add(node.name)
         elif isinstance(node, ast.AnnAssign):
             names.add(node.target.id)
+        elif isinstance(node, ast.Assign):
+            names.update(target.id for target in node.targets)
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
             names.update(alias.asname or alias.name for alias in node.names)
     return names
@@ -42,6 +45,14 @@ def test_native_names():
 
     missing = {name for name in vars(_C) if not name.startswith("__")} - defined(stub("_C.pyi"))
     assert missing == set()
+
+
+@pytest.mark.parametrize("kind", ["npu", "cuda"])
+def test_device_names(torch, kind):
+    module = getattr(torch, kind)
+    public = {name for name in vars(module) if name[0] != "_"}
+    assert public - defined(stub(f"{kind}/__init__.pyi")) == set()
+    assert "Stream" in public and "memory_stats" in public
 
 
 def test_stubs_name_nothing_else(torch):

@@ -21,9 +21,9 @@ struct Libraries {
   LoadReport report;
 };
 
-std::mutex g_choice_mutex;
+std::mutex g_mutex;  // loading and choosing
 std::optional<Choice> g_choice;
-std::atomic<bool> g_loaded{false};
+std::atomic<Libraries*> g_libraries{nullptr};
 std::atomic<SiteCallback> g_site_callback{nullptr};
 
 std::string from_environment(const char* name) {
@@ -172,11 +172,7 @@ Libraries& load() {
   auto& libraries = *new Libraries;
   LoadReport& report = libraries.report;
   std::string problem;
-  {
-    std::lock_guard lock(g_choice_mutex);
-    g_loaded = true;
-    report.choice = choice_now(problem);
-  }
+  report.choice = choice_now(problem);
   if (!problem.empty()) {
     report.reason = problem;
     return libraries;
@@ -186,7 +182,6 @@ Libraries& load() {
       report.reason = "MINDTORCH_NPU=off";
       break;
     case Choice::kSimulator:
-      report.simulated = true;
       if (const std::string folder = simulator_folder(); folder.empty()) {
         report.reason = "the simulator is not installed";
       } else {
@@ -198,12 +193,19 @@ Libraries& load() {
       report.usable = load_from(cann_folders(), libraries) && start(libraries);
       break;
   }
+  // Also where the loader found it in place of CANN.
+  report.simulated = report.choice == Choice::kSimulator ||
+                     (libraries.runtime && libraries.runtime.symbol("mtsim_set") != nullptr);
   return libraries;
 }
 
 // Never destroyed: vendor libraries may be used by destructors of the program.
 Libraries& libraries() {
-  static Libraries& loaded = load();
+  if (Libraries* const loaded = g_libraries.load(std::memory_order_acquire)) return *loaded;
+  std::lock_guard lock(g_mutex);
+  if (Libraries* const loaded = g_libraries.load(std::memory_order_relaxed)) return *loaded;
+  Libraries& loaded = load();
+  g_libraries.store(&loaded, std::memory_order_release);
   return loaded;
 }
 
@@ -240,17 +242,21 @@ std::string simulator_folder() {
   return "";
 }
 
-bool is_loaded() noexcept { return g_loaded; }
+bool is_in_use() noexcept {
+  const Libraries* const loaded = g_libraries.load(std::memory_order_acquire);
+  return loaded != nullptr && loaded->report.usable;
+}
 
 void choose(Choice choice) {
-  std::lock_guard lock(g_choice_mutex);
-  MT_CHECK(!g_loaded, RuntimeError,
+  std::lock_guard lock(g_mutex);
+  MT_CHECK(!is_in_use(), RuntimeError,
            "the NPU library is in use already: choose before its first use");
+  g_libraries.store(nullptr, std::memory_order_release);  // what was looked for in vain is kept
   g_choice = choice;
 }
 
 Choice chosen() {
-  std::lock_guard lock(g_choice_mutex);
+  std::lock_guard lock(g_mutex);
   std::string problem;
   return choice_now(problem);
 }

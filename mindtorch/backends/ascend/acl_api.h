@@ -77,10 +77,11 @@ struct LoadReport {
   std::vector<std::string> missing_optional;
 };
 
-// Looks for CANN once per process; later calls return what was found. Never throws.
+// Looks for CANN once per process, and again after choose(); other calls return what was found.
+// Never throws.
 MT_API const LoadReport& load_report();
-// Whether that has happened.
-MT_API bool is_loaded() noexcept;
+// Whether that has happened, and a library is used.
+MT_API bool is_in_use() noexcept;
 // Throws RuntimeError with the reason when nothing can be used.
 const AclApi& acl();
 // A symbol of the op libraries (libopapi.so, or the ones it was split into), or null.
@@ -88,7 +89,7 @@ MT_API void* op_symbol(const char* name) noexcept;
 // The simulator's folder of libraries; empty when it was not built.
 MT_API std::string simulator_folder();
 
-// Chooses as MINDTORCH_NPU does, from the program. Throws RuntimeError after the first use.
+// Chooses as MINDTORCH_NPU does, from the program. Throws RuntimeError when a library is in use.
 MT_API void choose(Choice choice);
 // What was chosen, or will be taken.
 MT_API Choice chosen();

@@ -29,6 +29,7 @@ int mtsim_set(const char* name, const char* value) {
     runtime().devices.resize(static_cast<size_t>(sim::settings().devices));
   }
   if (!std::strcmp(name, "log")) sim::set_log_capacity(sim::settings().log_entries);
+  if (!std::strcmp(name, "trace")) sim::write_trace_at_exit();
   if (!std::strcmp(name, "faults")) sim::set_faults(sim::settings().faults);
   sim::refresh_modes();
   return 0;

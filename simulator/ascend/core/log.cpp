@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <mutex>
@@ -210,6 +211,18 @@ std::string log_trace() {
   std::string text = "{\"traceEvents\": [\n";
   for (size_t i = 0; i < events.size(); ++i) text += (i ? ",\n" : "") + events[i];
   return text + "\n]}\n";
+}
+
+void write_trace_at_exit() {
+  static const int registered = std::atexit([] {
+    std::string path;
+    {
+      const Lock lock(runtime().mutex);
+      path = settings().trace;
+    }
+    if (!path.empty()) write_trace(path);
+  });
+  (void)registered;
 }
 
 bool write_trace(const std::string& path) {

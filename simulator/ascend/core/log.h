@@ -40,5 +40,7 @@ std::string log_lines();
 // For chrome://tracing and Perfetto: a lane for each stream and each host thread.
 std::string log_trace();
 bool write_trace(const std::string& path);
+// Also for programs that end without aclFinalize.
+void write_trace_at_exit();
 
 }  // namespace sim

@@ -19,6 +19,7 @@ void apply_settings(Runtime& r) {
   r.devices.resize(static_cast<size_t>(settings().devices));
   set_faults(settings().faults);
   set_log_capacity(settings().log_entries);
+  if (!settings().trace.empty()) write_trace_at_exit();
   refresh_modes();
 }
 

@@ -26,7 +26,7 @@ struct Settings {
   uint32_t units = 0;            // UNITS: tasks that a device runs at once; 0: all that are ready
   bool compute = true;     // COMPUTE: 0 queues ops and runs everything about them but the loops
   size_t log_entries = 0;  // LOG: entries of the call log's ring; 0: off
-  std::string trace;       // TRACE: file that aclFinalize writes
+  std::string trace;       // TRACE: file written by aclFinalize and at the end
   std::string faults;      // FAULTS: see faults.h
 
   bool any_check() const;

@@ -82,6 +82,8 @@ _raise_at_synchronize = False
 
 def is_enabled() -> bool:
     """Whether the simulator is behind torch.npu, or will be at the first use."""
+    if _C._npu_is_in_use():
+        return bool(_C._npu_load_report()["simulated"])
     return _C._npu_chosen() == "sim"
 
 
@@ -102,11 +104,11 @@ def _text(value):
 
 def enable(**settings: object) -> None:
     """Chooses the simulator, as MINDTORCH_NPU=sim does, and sets what set() takes. To be called
-    before anything else of torch.npu is.
+    before NPUs are used; also where there is none, after torch.npu.is_available() has said so.
 
     >>> torch.npu.simulator.enable(checks="all")
     """
-    if not (is_enabled() and _C._npu_is_loaded()):
+    if not (is_enabled() and _C._npu_is_in_use()):
         _library.folder()
         _C._npu_choose("sim")
     set(**settings)
@@ -121,7 +123,7 @@ def set(*, raise_reports: bool | None = None, **settings: object) -> None:
       print            whether reports go to stderr; abort: whether the first ends the process
       raise_reports    whether synchronize() raises SimulatorReport for what checks found
       log              entries that the call log keeps; True for 65536, 0 to turn it off
-      trace            a file that is written as a Chrome trace when CANN is finalized
+      trace            a file that is written as a Chrome trace at the end
       faults           see add_faults()
       latency, jitter  microseconds before each task, and at most so many more; seed: of the jitter
       slowness         a task takes so many times longer
@@ -135,7 +137,7 @@ def set(*, raise_reports: bool | None = None, **settings: object) -> None:
     global _raise_at_synchronize
     control = _control()
     for name, value in settings.items():
-        if name in _FIXED and _C._npu_is_loaded():
+        if name in _FIXED and _C._npu_is_in_use():
             raise RuntimeError(
                 f"{name} is set before the first use of torch.npu; the simulator is in use already"
             )

@@ -18,10 +18,17 @@ def folder():
     return pathlib.Path(path)
 
 
+def _path_in_use():
+    if not _C._npu_is_in_use():
+        return None
+    attempts = _C._npu_load_report()["attempts"]
+    return next(path for name, path, why in attempts if name == "libascendcl.so" and not why)
+
+
 @functools.cache
 def control():
     """The functions of simulator/ascend/core/control.h."""
-    library = ctypes.CDLL(str(folder() / "libascendcl.so"))
+    library = ctypes.CDLL(_path_in_use() or str(folder() / "libascendcl.so"))
     for name in ("calls", "settings", "take_reports"):
         getattr(library, f"mtsim_{name}").restype = ctypes.c_void_p
     library.mtsim_free.argtypes = [ctypes.c_void_p]
