@@ -1,4 +1,4 @@
-"""A tour of tensors on the CPU: `make demo`, or `python examples/tour.py`.
+"""A tour of tensors, on the CPU and on an NPU: `make demo`, or `python examples/tour.py`.
 
 Each stop is a function that can be read on its own. What it prints is what it shows.
 """
@@ -217,6 +217,27 @@ def timing() -> None:
     say("`make bench` compares with torch.")
 
 
+def npu() -> None:
+    """The same programs on an NPU"""
+    if not torch.npu.is_available():
+        torch.npu.simulator.enable()
+    if torch.npu.simulator.is_enabled():
+        say("There is no card here: what follows runs on a simulated NPU.")
+    show("torch.npu.get_device_name()", torch.npu.get_device_name())
+    with torch.device("npu"):
+        least_squares()
+        clusters()
+        image = torch.rand(64, 64)
+        side = torch.npu.Stream()
+        side.wait_stream(torch.npu.current_stream())
+        with torch.npu.stream(side):
+            blurred = (image + image.roll(1, 0) + image.roll(1, 1)) / 3
+        torch.npu.current_stream().wait_stream(side)
+        show("means, one made on another stream", torch.stack((image.mean(), blurred.mean())))
+    show("torch.npu.memory_allocated()", f"{torch.npu.memory_allocated()} bytes")
+    show("torch.npu.max_memory_allocated()", f"{torch.npu.max_memory_allocated()} bytes")
+
+
 STOPS = (
     creation,
     dtypes,
@@ -231,12 +252,13 @@ STOPS = (
     least_squares,
     clusters,
     timing,
+    npu,
 )
 
 
 def main() -> None:
     start = time.perf_counter()
-    print(f"mindtorch_v2 {torch.__version__}: a tour of tensors on the CPU")
+    print(f"mindtorch_v2 {torch.__version__}: a tour of tensors")
     for number, stop in enumerate(STOPS, 1):
         print(f"\n{number}. {stop.__doc__}")
         stop()

@@ -48,7 +48,11 @@ std::vector<Tensor> resolve(const Tensor& self, TensorList indices) {
     }
   }
   for (Tensor& index : resolved) {
-    if (index.defined()) index = contiguous(expand(index, shape));
+    if (!index.defined()) continue;
+    MT_CHECK(index.device() == self.device() || index.device().is_cpu(), RuntimeError,
+             "indices should be either on cpu or on the same device as the indexed tensor (",
+             self.device().str(), ")");
+    index = contiguous(expand(_to_copy(index, std::nullopt, self.device()), shape));
   }
   return resolved;
 }

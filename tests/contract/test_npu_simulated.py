@@ -68,6 +68,24 @@ assert out.tolist() == [2, 14, 6]
     )
 
 
+def test_indices_may_come_from_the_cpu():
+    run(
+        """
+a = torch.arange(12).reshape(3, 4).npu()
+assert a[[2, 0]].tolist() == [[8, 9, 10, 11], [0, 1, 2, 3]]
+assert a[torch.tensor([1]), torch.tensor([2])].tolist() == [6]
+assert a[torch.tensor([True, False, True])].tolist() == [[0, 1, 2, 3], [8, 9, 10, 11]]
+a[[0, 1]] = 5
+a[torch.tensor([2])] = torch.tensor(7)
+assert a.tolist() == [[5] * 4, [5] * 4, [7] * 4]
+try:
+    a[torch.tensor([0], device="npu:1")]
+except RuntimeError as error:
+    assert "on cpu or on the same device as the indexed tensor (npu:0)" in str(error)
+"""
+    )
+
+
 def test_what_cann_lacks_is_named():
     text = run(
         """
