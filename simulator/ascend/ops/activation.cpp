@@ -92,6 +92,7 @@ struct Hardshrink {
 struct Softshrink {
   template <class C>
   C operator()(C x, C lambda) const {
+    if (std::isnan(x)) return x;
     return x > lambda ? x - lambda : (x < -lambda ? x + lambda : C(0));
   }
 };

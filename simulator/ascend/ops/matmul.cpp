@@ -161,6 +161,22 @@ aclnnStatus addbmm(const char* op,
   });
 }
 
+// BLAS knows no integers.
+template <class C>
+std::vector<C> times_vector(const View& matrix, const View& vector) {
+  if constexpr (std::is_floating_point_v<C>) {
+    return multiply<C>(matrix, vector.reshape({vector.numel(), 1}));
+  } else {
+    const auto b = load_all<C>(vector);
+    std::vector<C> result(static_cast<size_t>(matrix.size(0)));
+    for_rows<C>(matrix, 1, [&](int64_t row, const std::vector<C>& line) {
+      C& sum = result[static_cast<size_t>(row)];
+      for (size_t i = 0; i < b.size(); ++i) sum = add(sum, mul(line[i], b[i]));
+    });
+    return result;
+  }
+}
+
 }  // namespace
 
 extern "C" {
@@ -207,27 +223,31 @@ SIM_SIGNATURE(Addmv,
               aclTensor* out,
               int8_t cubeMathType) {
   return plan("aclnnAddmv", workspaceSize, executor, [&](Planner& p) {
-    const Operand start = p.input(self, "self", kF);
-    const Operand a = p.input(mat, "mat", kF);
-    const Operand b = p.input(vec, "vec", kF);
-    const auto times = static_cast<float>(p.scalar(alpha, "alpha").real());
-    const auto by = static_cast<float>(p.scalar(beta, "beta").real());
-    const Operand target = p.output(out, "out", kF);
-    check_math(p, cubeMathType, a);
+    const Types types = kF | kI | kF64 | kBool;
+    const Operand start = p.input(self, "self", types);
+    const Operand a = p.input(mat, "mat", types);
+    const Operand b = p.input(vec, "vec", types);
+    const double times = p.scalar(alpha, "alpha").real();
+    const double by = p.scalar(beta, "beta").real();
+    const Operand target = p.output(out, "out", types);
+    if (contains(kF, a.dtype())) check_math(p, cubeMathType, a);
     p.check_rank(a, 2, 2);
     p.check_rank(b, 1, 1);
     const Shape full = product_shape(p, a.shape(), {b.numel(), 1}, "mat and vec");
     p.check_shape(target, p.broadcast(start.shape(), {full[0]}, "self and the product"));
     if (target.numel() == 0) return;
     p.run([=](Launch& launch) {
-      const View column = get(launch, b).reshape({b.numel(), 1});
-      std::vector<float> sum = multiply(get(launch, a), column);
-      std::vector<float> first(sum.size());
-      load(get(launch, start).expand({full[0]}), 0, full[0], first.data());
-      for (size_t i = 0; i < sum.size(); ++i) {
-        sum[i] = times * sum[i] + (by == 0 ? 0 : by * first[i]);
-      }
-      store_all(get(launch, target), sum);
+      with_real(a.dtype(), [&](auto zero) {
+        using C = decltype(zero);
+        std::vector<C> sum = times_vector<C>(get(launch, a), get(launch, b));
+        std::vector<C> first(sum.size());
+        load(get(launch, start).expand({full[0]}), 0, full[0], first.data());
+        for (size_t i = 0; i < sum.size(); ++i) {
+          sum[i] = mul(static_cast<C>(times), sum[i]);
+          if (by != 0) sum[i] = add(sum[i], mul(static_cast<C>(by), first[i]));
+        }
+        store_all(get(launch, target), sum);
+      });
     });
   });
 }

@@ -63,7 +63,7 @@ def hardshrink(x):
 
 
 def softshrink(x):
-    return np.where(x > 0.5, x - 0.5, np.where(x < -0.5, x + 0.5, 0))
+    return np.where(x > 0.5, x - 0.5, np.where(x < -0.5, x + 0.5, 0 * x))
 
 
 def shrink(x):
@@ -89,6 +89,17 @@ def forward(op, f, more=(), dtypes=FLOATS, in_place=False):
                 tail = [] if in_place else [Out(expected, dtype)]
                 made.append(Case(op, [head, *more, *tail], f"{dtype} {shape}"))
         return made
+
+    return cases
+
+
+def of_nan(op, more):
+    """Not-a-number is nothing that a threshold could keep out."""
+
+    def cases():
+        x = np.array([np.nan, 2.0, -np.inf, np.inf])
+        expected = np.array([np.nan, 1.5 if "Soft" in op else 2.0, -np.inf, np.inf])
+        return [Case(op, [In(x, d), *more, Out(expected, d)], d) for d in FLOATS]
 
     return cases
 
@@ -324,8 +335,10 @@ OPS = {
     ),
     "aclnnHardswish": forward("aclnnHardswish", hardswish),
     "aclnnInplaceHardswish": forward("aclnnInplaceHardswish", hardswish, in_place=True),
-    "aclnnHardsigmoid": forward("aclnnHardsigmoid", hardsigmoid),
-    "aclnnInplaceHardsigmoid": forward("aclnnInplaceHardsigmoid", hardsigmoid, in_place=True),
+    "aclnnHardsigmoid": forward("aclnnHardsigmoid", hardsigmoid, dtypes=(*FLOATS, "i32")),
+    "aclnnInplaceHardsigmoid": forward(
+        "aclnnInplaceHardsigmoid", hardsigmoid, dtypes=(*FLOATS, "i32"), in_place=True
+    ),
     "aclnnSoftplus": forward("aclnnSoftplus", softplus, numbers(2.0, 3.0)),
     "aclnnThreshold": forward(
         "aclnnThreshold", lambda x: np.where(x <= 1, 7, x), numbers(1.0, 7.0), (*FLOATS, *INTEGERS)
@@ -341,6 +354,8 @@ OPS = {
     "aclnnCelu": forward("aclnnCelu", celu, numbers(1.5)),
     "aclnnHardshrink": forward("aclnnHardshrink", hardshrink, numbers(0.5)),
     "aclnnSoftshrink": forward("aclnnSoftshrink", softshrink, numbers(0.5)),
+    "aclnnSoftshrink nan": of_nan("aclnnSoftshrink", numbers(0.5)),
+    "aclnnHardshrink nan": of_nan("aclnnHardshrink", numbers(0.5)),
     "aclnnSwish": forward("aclnnSwish", swish, numbers(2.0)),
     "aclnnPrelu": prelu,
     "aclnnThresholdBackward": backward(

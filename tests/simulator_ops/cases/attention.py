@@ -1,5 +1,7 @@
 """Attention for training."""
 
+import itertools
+
 import numpy as np
 
 from ..case import Case, In, Ints, Out
@@ -84,25 +86,25 @@ def training():
 
 def gradients():
     made = []
-    q, k, v = tensors("f32", 2)
-    q, k, v = q[:1, :, :3], k[:1, :, :4], v[:1, :, :4]
-    grad = random(q.shape, "f32", 9)
     hidden = np.triu(np.ones((3, 4), bool), 1)
-    for mask in (None, hidden):
+    for dtype, mask in itertools.product(FLOATS, (None, hidden)):
+        q, k, v = tensors(dtype, 2)
+        q, k, v = q[:1, :, :3], k[:1, :, :4], v[:1, :, :4]
+        grad = random(q.shape, dtype, 9)
         results = [
-            gradient(lambda x, m=mask: attend(x, k, v, 0.5, m)[0], q, grad),
-            gradient(lambda x, m=mask: attend(q, x, v, 0.5, m)[0], k, grad),
-            gradient(lambda x, m=mask: attend(q, k, x, 0.5, m)[0], v, grad),
+            gradient(lambda x, k=k, v=v, m=mask: attend(x, k, v, 0.5, m)[0], q, grad),
+            gradient(lambda x, q=q, v=v, m=mask: attend(q, x, v, 0.5, m)[0], k, grad),
+            gradient(lambda x, q=q, k=k, m=mask: attend(q, k, x, 0.5, m)[0], v, grad),
         ]
         for layout in ("BSH", "BNSD"):
-            inputs = [In(laid(x, layout), "f32") for x in (q, k, v, grad)]
-            outputs = [Out(laid(x, layout), "f32", LOOSE["f32"]) for x in results]
+            inputs = [In(laid(x, layout), dtype) for x in (q, k, v, grad)]
+            outputs = [Out(laid(x, layout), dtype, LOOSE[dtype]) for x in results]
             masked = None if mask is None else In(mask, "bool")
             arguments = [
                 *inputs, None, None, None, masked, None, None, None, None, None, 0.5, 1.0, FAR,
                 FAR, N, layout, 0, 1, *outputs, None,
             ]  # fmt: skip
-            name = f"{layout} {mask is not None}"
+            name = f"{dtype} {layout} {mask is not None}"
             made.append(Case("aclnnFlashAttentionScoreGrad", arguments, name, ("contiguous",)))
     return made
 
@@ -213,6 +215,21 @@ def second_version():
     return made
 
 
+def second_version_of_16_bits():
+    made = []
+    for dtype, kind in itertools.product(("f16", "bf16"), (0, 1)):
+        q, k, v = tensors(dtype)
+        shift = random((B, N, S, T), dtype, 5)
+        added = {"before" if kind else "after": shift}
+        result, top, total = attend(q, k, v, 0.5, **added)
+        extras = (In(shift, dtype), None, None, [None, None, None])
+        inputs = [In(x, dtype) for x in (q, k, v)]
+        arguments = first_version(inputs, extras, 0.5, 1.0, (FAR, FAR), "BNSD", 0)
+        arguments += [kind, *row_results(top, total), None, Out(result, dtype, LOOSE[dtype])]
+        made.append(Case("aclnnFlashAttentionScoreV2", arguments, f"{dtype} {kind}", TWO))
+    return made
+
+
 QUERY_ENDS, KEY_ENDS = [3, 3, 8], [4, 5, 11]
 
 
@@ -289,6 +306,7 @@ OPS = {
     "aclnnFlashAttentionScore dropout": with_dropout,
     "aclnnFlashAttentionScore prefix": with_prefix,
     "aclnnFlashAttentionScoreV2": second_version,
+    "aclnnFlashAttentionScoreV2 of 16 bits": second_version_of_16_bits,
     "aclnnFlashAttentionScoreGrad": gradients,
     "aclnnFlashAttentionVarLenScore": packed(1),
     "aclnnFlashAttentionVarLenScoreV2": packed(2),

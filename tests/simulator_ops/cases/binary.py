@@ -111,6 +111,14 @@ def whole_powers(op, in_place):
     return cases
 
 
+def powers_of_two():
+    return [
+        Case("aclnnPowScalarTensor", [Scalar(2, "i64"), In(b, dtype), Out(2**b, dtype)], dtype)
+        for dtype in INTEGERS
+        for b in [np.arange(6).reshape(2, 3)]
+    ]
+
+
 def add(a, b, alpha):
     return a + alpha * b
 
@@ -131,6 +139,11 @@ def power(a, b):
     if np.issubdtype(np.asarray(a).dtype, np.integer):
         return np.asarray(a) ** np.asarray(b)
     return np.power(a, b)
+
+
+def add_quotient(a, b, c, value):
+    """Integers divide truly and lose the fraction of the sum."""
+    return np.trunc(a + value * (b / c)) if a.dtype == np.int64 else a + value * (b / c)
 
 
 def xlogy(a, b):
@@ -209,14 +222,15 @@ def modes(op, scalar, in_place):
         made = []
         functions = {0: divide, 1: lambda a, b: np.trunc(a / b), 2: lambda a, b: np.floor(a / b)}
         for mode, f in functions.items():
-            for dtype in (*FLOATING, *INTEGERS):
-                if mode == 0 and in_place and dtype not in FLOATING:
+            for dtype in NO_BOOL if in_place else ALL:
+                if mode != 0 and dtype in COMPLEX:  # which no rounding knows
                     continue
                 a = random((3, 4), dtype, 1, -9, 9)
                 b = away_from_zero(random((4,), dtype, 2, -4, 4), dtype)
                 b = np.asarray(3).astype(a.dtype) if scalar else b
-                expected = f(a.astype(np.float64), b.astype(np.float64))
-                kind = "i64" if dtype in INTEGERS else "f32"
+                wide = a.dtype if dtype in COMPLEX else np.float64
+                expected = f(a.astype(wide), b.astype(wide))
+                kind = {"bool": "bool"}.get(dtype, "i64" if dtype in INTEGERS else "f32")
                 second = Scalar(3, kind) if scalar else In(b, dtype)
                 out = result_dtype(dtype, mode == 0)
                 if in_place:
@@ -291,13 +305,9 @@ OPS = {
     "aclnnMuls": scalars("aclnnMuls", np.multiply, ALL),
     "aclnnInplaceMuls": scalars("aclnnInplaceMuls", np.multiply, ALL, in_place=True),
     "aclnnDiv": tensors("aclnnDiv", divide, ALL, division=True),
-    "aclnnInplaceDiv": tensors(
-        "aclnnInplaceDiv", divide, (*FLOATING, *COMPLEX), division=True, in_place=True
-    ),
+    "aclnnInplaceDiv": tensors("aclnnInplaceDiv", divide, NO_BOOL, division=True, in_place=True),
     "aclnnDivs": scalars("aclnnDivs", divide, ALL, division=True),
-    "aclnnInplaceDivs": scalars(
-        "aclnnInplaceDivs", divide, (*FLOATING, *COMPLEX), division=True, in_place=True
-    ),
+    "aclnnInplaceDivs": scalars("aclnnInplaceDivs", divide, NO_BOOL, division=True, in_place=True),
     "aclnnDivMod": modes("aclnnDivMod", False, False),
     "aclnnDivMods": modes("aclnnDivMods", True, False),
     "aclnnInplaceDivMod": modes("aclnnInplaceDivMod", False, True),
@@ -337,6 +347,7 @@ OPS = {
     "aclnnPowScalarTensor": scalars(
         "aclnnPowScalarTensor", power, (*FLOATING, "u8", *COMPLEX), flipped=True
     ),
+    "aclnnPowScalarTensor whole": powers_of_two,
     "aclnnPowTensorTensor": tensors(
         "aclnnPowTensorTensor", power, (*FLOATING, "u8", "bool", *COMPLEX)
     ),
@@ -344,7 +355,7 @@ OPS = {
         "aclnnInplacePowTensorScalar", power, NO_BOOL, in_place=True
     ),
     "aclnnInplacePowTensorTensor": tensors(
-        "aclnnInplacePowTensorTensor", power, FLOATING, in_place=True
+        "aclnnInplacePowTensorTensor", power, (*FLOATING, *COMPLEX), in_place=True
     ),
     "aclnnPowTensorTensor whole": whole_powers("aclnnPowTensorTensor", False),
     "aclnnInplacePowTensorTensor whole": whole_powers("aclnnInplacePowTensorTensor", True),
@@ -365,9 +376,9 @@ OPS = {
     "aclnnInplaceAddcmul": ternary(
         "aclnnInplaceAddcmul", lambda a, b, c, v: a + v * b * c, FMOD, in_place=True
     ),
-    "aclnnAddcdiv": ternary("aclnnAddcdiv", lambda a, b, c, v: a + v * (b / c), FLOATING),
+    "aclnnAddcdiv": ternary("aclnnAddcdiv", add_quotient, (*FLOATING, "i64")),
     "aclnnInplaceAddcdiv": ternary(
-        "aclnnInplaceAddcdiv", lambda a, b, c, v: a + v * (b / c), FLOATING, in_place=True
+        "aclnnInplaceAddcdiv", add_quotient, (*FLOATING, "i64"), in_place=True
     ),
     "aclnnLerp": ternary("aclnnLerp", lerp_tensor, FLOATS, scalar=False),
     "aclnnInplaceLerp": ternary(

@@ -40,15 +40,22 @@ def steps(op, values, inclusive):
 
 
 def linspace():
-    return [
-        Case(
-            "aclnnLinspace",
-            [Scalar(-1, "f32"), Scalar(4, "f32"), n, Out(np.linspace(-1, 4, n), dtype)],
-            f"{dtype} {n}",
-        )
-        for dtype in (*FLOATS, "f64")
-        for n in (0, 1, 2, 7)
-    ]
+    made = []
+    for dtype in (*NUMBERS, "bool"):
+        first, last = (0, 1) if dtype == "bool" else (1 if dtype == "u8" else -1, 4)
+        for n in (0, 1, 2) if dtype == "bool" else (0, 1, 2, 7):
+            out = Out(np.linspace(first, last, n), dtype)
+            arguments = [Scalar(first, "f32"), Scalar(last, "f32"), n, out]
+            made.append(Case("aclnnLinspace", arguments, f"{dtype} {n}"))
+    return made
+
+
+def bits(op, end):
+    def cases():
+        scalars = [Scalar(value, "i64") for value in (0, end, 1)]
+        return [Case(op, [*scalars, Out(np.array([False, True]), "bool")])]
+
+    return cases
 
 
 def eye():
@@ -84,6 +91,8 @@ OPS = {
     ),
     "aclnnArange": steps("aclnnArange", RANGES, False),
     "aclnnRange": steps("aclnnRange", RANGES, True),
+    "aclnnArange bool": bits("aclnnArange", 2),
+    "aclnnRange bool": bits("aclnnRange", 1),
     "aclnnLinspace": linspace,
     "aclnnEye": eye,
     "aclnnInplaceFillDiagonal": diagonal,

@@ -1,11 +1,14 @@
 """Padding, convolution and patches, with their gradients."""
 
+import itertools
+
 import numpy as np
 
 from ..case import Bools, Case, In, Ints, Out, Scalar
 from ..slopes import gradient
-from ..values import FLOATS, random
+from ..values import COMPLEX, FLOATS, REAL, random
 
+MOVED = (*REAL, *COMPLEX, "u16", "u32", "u64")
 LOOSE = {"f32": (1e-4, 1e-4), "f16": (8e-3, 8e-3), "bf16": (6e-2, 6e-2)}
 
 
@@ -19,7 +22,7 @@ def padded(op, mode, shape, padding):
 
     def forward():
         made = []
-        for dtype in (*FLOATS, "i32", "bool", "c64"):
+        for dtype in MOVED:
             x = random(shape, dtype, 1)
             arguments = [In(x, dtype), Ints(padding), Out(f(x), dtype)]
             made.append(Case(op, arguments, dtype))
@@ -37,7 +40,7 @@ def padded(op, mode, shape, padding):
 
 def constant():
     made = []
-    for dtype in (*FLOATS, "i8", "i64", "f64", "c64"):
+    for dtype in MOVED:
         x = random((3, 4), dtype, 1)
         expected = np.pad(x, [(2, 0), (1, 3)], constant_values=5)
         arguments = [In(x, dtype), Ints([1, 3, 2, 0]), Scalar(5, "f32"), Out(expected, dtype)]
@@ -131,20 +134,23 @@ def transposed():
 
 def convolution_backward():
     made = []
-    for shape, kernel, stride, padding, dilation, groups in SETTINGS[:3]:
-        x, w = random(shape, "f32", 1), random(kernel, "f32", 2)
+    for dtype, setting in itertools.product(FLOATS, SETTINGS[:3]):
+        shape, kernel, stride, padding, dilation, groups = setting
+        x, w = random(shape, dtype, 1), random(kernel, dtype, 2)
         rest = (stride, padding, dilation, groups)
-        grad = random(convolve(x, w, None, *rest).shape, "f32", 3)
+        grad = random(convolve(x, w, None, *rest).shape, dtype, 3)
         dx = gradient(lambda v, w=w, rest=rest: convolve(v, w, None, *rest), x, grad)
         dw = gradient(lambda v, x=x, rest=rest: convolve(x, v, None, *rest), w, grad)
         db = grad.sum((0, *range(2, grad.ndim)))
-        outputs = [Out(value, "f32", LOOSE["f32"]) for value in (dx, dw, db)]
+        outputs = [Out(value, dtype, LOOSE[dtype]) for value in (dx, dw, db)]
         arguments = [
-            In(grad, "f32"), In(x, "f32"), In(w, "f32"), Ints(kernel[:1]), Ints(stride),
+            In(grad, dtype), In(x, dtype), In(w, dtype), Ints(kernel[:1]), Ints(stride),
             Ints(padding), Ints(dilation), False, Ints([0] * len(stride)), groups,
             Bools([True] * 3), 0, *outputs,
         ]  # fmt: skip
-        made.append(Case("aclnnConvolutionBackward", arguments, f"{shape}", ("contiguous",)))
+        made.append(
+            Case("aclnnConvolutionBackward", arguments, f"{dtype} {shape}", ("contiguous",))
+        )
     return made
 
 
@@ -173,7 +179,7 @@ def columns(x):
 def im2col():
     made = []
     lists = [Ints([3, 2]), Ints([1, 2]), Ints([1, 0]), Ints([2, 1])]
-    for dtype in (*FLOATS, "i32", "u8", "c64"):
+    for dtype in MOVED:
         x = random((2, 3, 5, 6), dtype, 1)
         made.append(Case("aclnnIm2col", [In(x, dtype), *lists, Out(columns(x), dtype)], dtype))
     x = random((1, 2, 5, 6), "f32", 1)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..case import Case, In, Ints, List, Out, Ref, Scalar
-from ..values import COMPLEX, FLOATS, REAL, random
+from ..values import COMPLEX, FLOATS, INTEGERS, REAL, random
 
 MATMUL = [
     ((4,), (4,)), ((3, 4), (4,)), ((4,), (4, 5)), ((3, 4), (4, 5)), ((2, 3, 4), (4, 5)),
@@ -137,6 +137,19 @@ def weight_quant(op, more):
     return cases
 
 
+def whole_numbers_with_vectors():
+    made = []
+    for dtype in (*INTEGERS, "f64", "bool"):
+        a, b, c = (random(shape, dtype, seed) for seed, shape in enumerate([(3, 4), (4,), (3,)]))
+        numbers = (1, 1) if dtype == "bool" else (2, 3)
+        total = numbers[0] * (1 * a @ (1 * b)) + numbers[1] * c
+        scalars = [Scalar(number, "i64") for number in numbers]
+        arguments = [In(c, dtype), In(a, dtype), In(b, dtype), *scalars]
+        out = Out(total != 0 if dtype == "bool" else total, dtype)
+        made.append(Case("aclnnAddmv", [*arguments, out, 1], dtype))
+    return made
+
+
 PAIR = ((3, 4), (4, 5), (3, 5))
 BATCH = ((2, 3, 4), (2, 4, 5), (2, 3, 5))
 OPS = {
@@ -153,6 +166,7 @@ OPS = {
     "aclnnInplaceAddbmm": added(
         "aclnnInplaceAddbmm", (2, 3, 4), (2, 4, 5), (3, 5), in_place=True, summed=True
     ),
+    "aclnnAddmv whole": whole_numbers_with_vectors,
     "aclnnAddmv": added("aclnnAddmv", (3, 4), (4,), (3,), vector=True),
     "aclnnDot": dot,
     "aclnnGer": ger,

@@ -1,5 +1,6 @@
 """Steps of optimisers, and helpers of language models."""
 
+import itertools
 import math
 
 import numpy as np
@@ -10,20 +11,20 @@ from ..values import FLOATS, random
 
 def adamw():
     made = []
-    for amsgrad in (False, True):
-        for maximize in (False, True):
-            var, m, grad = (random((3, 4), "f32", seed) for seed in (1, 2, 3))
-            v, top = random((3, 4), "f32", 4, 0, 2), random((3, 4), "f32", 5, 0, 2)
-            g = -grad if maximize else grad
-            new_m, new_v = 0.9 * m + 0.1 * g, 0.99 * v + 0.01 * g * g
-            new_top = np.maximum(top, new_v)
-            root = np.sqrt(new_top if amsgrad else new_v) / math.sqrt(1 - 0.99**3) + 1e-6
-            new_var = var * (1 - 0.01 * 0.1) - 0.01 / (1 - 0.9**3) * new_m / root
-            refs = [Ref(var, "f32", new_var), Ref(m, "f32", new_m), Ref(v, "f32", new_v)]
-            refs.append(Ref(top, "f32", new_top) if amsgrad else None)
-            arguments = [*refs, In(grad, "f32"), In(np.array([3.0]), "f32")]
-            arguments += [0.01, 0.9, 0.99, 0.1, 1e-6, amsgrad, maximize]
-            made.append(Case("aclnnApplyAdamWV2", arguments, f"{amsgrad} {maximize}"))
+    flags = itertools.product((False, True), (False, True))
+    for dtype, (amsgrad, maximize) in itertools.product(FLOATS, flags):
+        var, m, grad = (random((3, 4), dtype, seed) for seed in (1, 2, 3))
+        v, top = random((3, 4), dtype, 4, 0, 2), random((3, 4), dtype, 5, 0, 2)
+        g = -grad if maximize else grad
+        new_m, new_v = 0.9 * m + 0.1 * g, 0.99 * v + 0.01 * g * g
+        new_top = np.maximum(top, new_v)
+        root = np.sqrt(new_top if amsgrad else new_v) / math.sqrt(1 - 0.99**3) + 1e-6
+        new_var = var * (1 - 0.01 * 0.1) - 0.01 / (1 - 0.9**3) * new_m / root
+        refs = [Ref(var, dtype, new_var), Ref(m, dtype, new_m), Ref(v, dtype, new_v)]
+        refs.append(Ref(top, dtype, new_top) if amsgrad else None)
+        arguments = [*refs, In(grad, dtype), In(np.array([3.0]), "f32")]
+        arguments += [0.01, 0.9, 0.99, 0.1, 1e-6, amsgrad, maximize]
+        made.append(Case("aclnnApplyAdamWV2", arguments, f"{dtype} {amsgrad} {maximize}"))
     return made
 
 

@@ -95,6 +95,10 @@ def extremes(op, f):
             indices = np.maximum.accumulate(hits, 1)
             arguments = [In(x, dtype), 1, Out(values, dtype), Out(indices, "i64")]
             made.append(Case(op, arguments, dtype))
+        x = random((3, 6), "bool", 1)
+        values = f.accumulate(x, 1)
+        indices = np.maximum.accumulate(np.where(x == values, np.arange(6), 0), 1)
+        made.append(Case(op, [In(x, "bool"), 1, Out(values, "bool"), Out(indices, "i64")], "bool"))
         return made
 
     return cases

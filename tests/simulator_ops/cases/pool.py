@@ -7,7 +7,7 @@ import numpy as np
 
 from ..case import Case, In, Ints, Out
 from ..slopes import gradient
-from ..values import FLOATS, random
+from ..values import FLOATS, INTEGERS, random
 
 LOOSE = {"f32": (1e-4, 1e-4), "f16": (8e-3, 8e-3), "bf16": (6e-2, 6e-2), "f64": (1e-9, 1e-9)}
 
@@ -128,7 +128,7 @@ def max_pool_mask():
 
 def plain_max_pool():
     made = []
-    for dtype in (*FLOATS, "i8", "u8", "i32", "i64", "u16"):
+    for dtype in (*FLOATS, *INTEGERS, "u16"):
         x = random((2, 3, 5, 6), dtype, 1, -99, 99)
         # Rows have one place of padding before them, columns one after.
         rows = [[i * 2 - 1 + k for k in range(3)] for i in range(2)]
@@ -220,13 +220,13 @@ def average(op, shape, kernel, stride, padding, cube):
 
     def backward():
         made = []
-        for divisor, include, ceil in AVERAGES:
+        for dtype, (divisor, include, ceil) in itertools.product(FLOATS, AVERAGES):
             f = settings(divisor, include, ceil)
-            x = random(shape, "f32", 1)
-            grad = random(f(x).shape, "f32", 2)
-            out = Out(gradient(f, x, grad), "f32", LOOSE["f32"])
-            arguments = [In(grad, "f32"), In(x, "f32"), *lists, ceil, include, divisor, *cube, out]
-            made.append(Case(f"{op}Backward", arguments, f"{divisor} {include} {ceil}"))
+            x = random(shape, dtype, 1)
+            grad = random(f(x).shape, dtype, 2)
+            out = Out(gradient(f, x, grad), dtype, LOOSE[dtype])
+            arguments = [In(grad, dtype), In(x, dtype), *lists, ceil, include, divisor, *cube, out]
+            made.append(Case(f"{op}Backward", arguments, f"{dtype} {divisor} {include} {ceil}"))
         return made
 
     return {op: forward, f"{op}Backward": backward}
@@ -244,12 +244,12 @@ def adaptive_average(op, settings):
 
     def backward():
         made = []
-        for shape, size in settings:
-            axes, x = adaptive_axes(shape, size), random(shape, "f32", 1)
-            grad = random((*shape[: -len(size)], *size), "f32", 2)
+        for dtype, (shape, size) in itertools.product(FLOATS, settings):
+            axes, x = adaptive_axes(shape, size), random(shape, dtype, 1)
+            grad = random((*shape[: -len(size)], *size), dtype, 2)
             f = gradient(lambda value, axes=axes: mean(value, axes, include=False), x, grad)
-            arguments = [In(grad, "f32"), In(x, "f32"), Out(f, "f32", LOOSE["f32"])]
-            made.append(Case(f"{op}Backward", arguments, f"{shape}"))
+            arguments = [In(grad, dtype), In(x, dtype), Out(f, dtype, LOOSE[dtype])]
+            made.append(Case(f"{op}Backward", arguments, f"{dtype} {shape}"))
         return made
 
     return {op: forward, f"{op}Backward": backward}

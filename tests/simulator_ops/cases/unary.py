@@ -69,6 +69,15 @@ def erfinv(y):
     return low
 
 
+def erfinv_of_whole_numbers():
+    made = []
+    for dtype in (*INTEGERS, "bool"):
+        x = np.array([0, 1, 0, 1] if dtype in ("u8", "bool") else [0, 1, -1, 2])
+        expected = np.array([{0: 0, 1: np.inf, -1: -np.inf, 2: np.nan}[v] for v in x])
+        made.append(Case("aclnnErfinv", [In(x, dtype), Out(expected, "f32")], dtype))
+    return made
+
+
 def sign(x):
     if np.iscomplexobj(x):
         return np.where(x == 0, 0, x / np.where(x == 0, 1, np.abs(x)))
@@ -81,12 +90,15 @@ def special(values, dtype):
     return x
 
 
-def flags(op, f):
+def flags(op, f, whole=()):
     def cases():
         made = []
         for dtype in FLOATING:
             x = special([np.inf, -np.inf, np.nan, -0.0], dtype)
             made.append(Case(op, [In(x, dtype), Out(f(x), "bool")], dtype))
+        for dtype in whole:
+            x = random((3, 4), dtype, 1)
+            made.append(Case(op, [In(x, dtype), Out(np.zeros(x.shape), "bool")], dtype))
         return made
 
     return cases
@@ -113,6 +125,17 @@ def clamp(op, low, high, in_place=False):
         return made
 
     return cases
+
+
+def clamp_bool():
+    x = random((3, 4), "bool", 1)
+    made = []
+    for low, high in [(False, True), (True, None), (None, False)]:
+        expected = x if low is None else x | low
+        expected = expected if high is None else expected & high
+        bounds = [None if bound is None else Scalar(bound, "bool") for bound in (low, high)]
+        made.append(Case("aclnnClamp", [In(x, "bool"), *bounds, Out(expected, "bool")]))
+    return made
 
 
 def clamp_tensor(op, low, high, in_place=False):
@@ -217,6 +240,7 @@ def sign_bits():
 OPS = {
     **both("Neg", np.negative, SIGNED, floats=False),
     **one("Abs", np.abs, REAL, floats=False),
+    "aclnnAbs complex": unary("aclnnAbs", np.abs, ("c64",), out="f32"),
     **both("Exp", np.exp, (*FLOATING, *COMPLEX, "i64", "bool")),
     **both("Exp2", np.exp2, REAL),
     **both("Expm1", np.expm1, (*FLOATS, "i64", "bool")),
@@ -243,6 +267,7 @@ OPS = {
     "aclnnSignBitsPack": sign_bits,
     **both("Erfc", vector(math.erfc, otypes=[float]), (*FLOATING, "i64", "bool")),
     **both("Erfinv", vector(erfinv, otypes=[float]), FLOATS, low=-0.9, high=0.9),
+    "aclnnErfinv whole": erfinv_of_whole_numbers,
     **one("Lgamma", vector(math.lgamma, otypes=[float]), ("f32", "f16", "f64"), low=0.2, high=9.0),
     **one("Digamma", vector(digamma, otypes=[float]), ("f32", "f16", "f64"), low=0.5, high=9.0),
     **both("Floor", np.floor, (*FLOATING, *INTEGERS, "u16", "u32", "u64"), floats=False),
@@ -257,10 +282,11 @@ OPS = {
     "aclnnInplaceLogicalNot": in_place_not,
     **one("BitwiseNot", np.invert, (*INTEGERS, "bool"), floats=False),
     "aclnnIsFinite": flags("aclnnIsFinite", np.isfinite),
-    "aclnnIsInf": flags("aclnnIsInf", np.isinf),
+    "aclnnIsInf": flags("aclnnIsInf", np.isinf, (*INTEGERS, "bool")),
     "aclnnIsPosInf": flags("aclnnIsPosInf", np.isposinf),
     "aclnnIsNegInf": flags("aclnnIsNegInf", np.isneginf),
     "aclnnClamp": clamp("aclnnClamp", -2, 3),
+    "aclnnClamp bool": clamp_bool,
     "aclnnClamp min": clamp("aclnnClamp", -2, None),
     "aclnnClamp max": clamp("aclnnClamp", None, 3),
     "aclnnHardtanh": clamp("aclnnHardtanh", -1, 1),
