@@ -1,5 +1,7 @@
 #include "simulator/ascend/core/errors.h"
 
+#include <utility>
+
 #include "mindtorch/backends/ascend/acl_abi.h"
 #include "simulator/ascend/core/unsupported.h"
 
@@ -58,6 +60,12 @@ int last_error(bool clear) {
   if (clear) errors().last = ACL_SUCCESS;
   return code;
 }
+
+static thread_local std::string reason_of_thread;
+
+void set_failure_reason(const std::string& text) { reason_of_thread = text; }
+
+std::string take_failure_reason() { return std::exchange(reason_of_thread, {}); }
 
 void forget_errors() { errors() = {}; }
 

@@ -22,4 +22,8 @@ const char* take_message();
 int last_error(bool clear);
 void forget_errors();  // of the calling thread
 
+// Why the task that this thread runs failed, for the stream that ran it.
+SIM_API void set_failure_reason(const std::string& text);
+std::string take_failure_reason();
+
 }  // namespace sim

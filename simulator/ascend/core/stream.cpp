@@ -106,8 +106,10 @@ void destroy_stream(Lock& lock, const std::shared_ptr<Stream>& stream, bool wait
 }
 
 static void fail_task(
-    Lock& lock, Stream& stream, const std::string& name, aclError code, const std::string& text) {
+    Lock& lock, Stream& stream, const std::string& name, aclError code, const std::string& known) {
   Runtime& r = runtime();
+  const std::string reason = take_failure_reason();
+  const std::string& text = known.empty() ? reason : known;
   if (stream.error == ACL_SUCCESS) {
     stream.error = code;
     stream.error_text = name + " failed on device " + std::to_string(stream.device) + ", stream " +

@@ -20,6 +20,7 @@ struct aclOpExecutor {
 namespace sim {
 namespace {
 
+constexpr int kAicoreException = 507015;
 constexpr size_t kKept = 1 << 16;  // used-up executors that are still recognised
 
 class Executors {
@@ -273,7 +274,11 @@ aclError Plan::run(void* const* arguments) const {
     Launch launch(*this, arguments);
     body(launch);
   } catch (const DeviceFault& fault) {
-    return fail(fault.code, prefixed(name, fault.text));
+    set_failure_reason(fault.text);
+    return fault.code;
+  } catch (const std::exception& error) {  // numbers in device memory may ask for any size
+    set_failure_reason(error.what());
+    return kAicoreException;
   }
   return 0;
 }

@@ -142,6 +142,25 @@ std::vector<Span> check_spans(
   return spans;
 }
 
+// Further parts of the heads: all but their size is that of the query and of the keys.
+void check_ropes(Planner& p, const Slots& s, const Extent& q, const Extent& key) {
+  p.check(static_cast<bool>(s.query_rope) == static_cast<bool>(s.key_rope),
+          "queryRopeOptional and keyRopeOptional come together");
+  if (!s.query_rope) return;
+  p.check(!s.table, "keyRopeOptional with a cache in blocks is not simulated");
+  const auto fits = [&](const Operand& rope, const Layout& layout, const Extent& whole) {
+    const Extent found = extent(p, rope, layout);
+    p.check(found.batch == whole.batch && found.heads == whole.heads &&
+                found.length == whole.length && rope.dtype() == s.query.dtype(),
+            p.name(rope) + " has the shape " + shape_text(rope.shape()) + ", which does not fit");
+    return found.size;
+  };
+  Extent every = key;
+  if (s.keys.size() > 1) every.batch = q.batch;
+  p.check(fits(s.query_rope, s.layout, q) == fits(s.key_rope, s.key_layout, every),
+          "queryRopeOptional and keyRopeOptional must have heads of one size");
+}
+
 Slots check(Planner& p, const Inference& a) {
   Slots s;
   s.query = p.input(a.query, "query", kTypes);
@@ -188,9 +207,7 @@ Slots check(Planner& p, const Inference& a) {
   const auto batch = static_cast<int64_t>(s.spans.size());
   p.check(!s.table || s.table.shape()[0] >= batch,
           "the block table must have a row for each sequence");
-  p.check(static_cast<bool>(s.query_rope) == static_cast<bool>(s.key_rope),
-          "queryRopeOptional and keyRopeOptional come together");
-  p.check(!s.query_rope || !s.table, "keyRopeOptional with a cache in blocks is not simulated");
+  check_ropes(p, s, q, k.key);
   Extent most{batch, a.heads, 0, q.size};
   int64_t keys = 0;
   for (const Span& span : s.spans) {

@@ -46,7 +46,10 @@ void check_finalize(Planner& p, const Finalize& f, int64_t rows_of_expanded) {
   if (f.scales) p.check_shape(f.scales, {f.c.rows, f.c.k});
   if (f.experts) p.check_shape(f.experts, {f.c.rows, f.c.k});
   p.check(!f.bias || f.experts, "a bias needs the experts");
-  if (f.bias) p.check_shape(f.bias, {f.bias.shape()[0], f.c.width});
+  if (f.bias) {
+    p.check_rank(f.bias, 2, 2);
+    p.check_shape(f.bias, {f.bias.shape()[0], f.c.width});
+  }
   p.check_shape(f.places, {f.c.all()});
   p.check(f.expanded.numel() == rows_of_expanded * f.c.width,
           p.name(f.expanded) + " has a wrong size");
@@ -336,8 +339,13 @@ SIM_SIGNATURE(MoeFinalizeRoutingV2Grad,
     p.check_rank(grad, 2, 2);
     const int64_t rows = grad.shape()[0];
     const int64_t width = grad.shape()[1];
+    if (scales) p.check_rank(scales, 2, 2);
     const int64_t k = scales ? scales.shape().back() : 1;
     p.check_shape(places, {rows * k});
+    if (bias) {
+      p.check_rank(bias, 2, 2);
+      p.check_shape(bias, {bias.shape()[0], width});
+    }
     p.check(!scales || expanded, "scalesOptional needs expandedXOptional");
     p.check(!bias || experts, "biasOptional needs expertIdxOptional");
     if (scales) p.check_shape(scales, {rows, k});

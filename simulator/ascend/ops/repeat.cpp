@@ -136,6 +136,8 @@ SIM_SIGNATURE(RepeatInterleaveTensor,
       const auto each = load_all<int64_t>(get(launch, counts));
       std::vector<int64_t> result;
       for (size_t i = 0; i < each.size(); ++i) {
+        const int64_t left = target.numel() - static_cast<int64_t>(result.size());
+        if (each[i] > left) break;
         result.insert(result.end(), static_cast<size_t>(std::max<int64_t>(each[i], 0)),
                       static_cast<int64_t>(i));
       }

@@ -1,4 +1,5 @@
 // Distinct values, membership, places in sorted sequences, histograms.
+#include "simulator/ascend/ops/indexing.h"
 #include "simulator/ascend/ops/move.h"
 #include "simulator/ascend/ops/order.h"
 #include "simulator/ascend/ops/rows.h"
@@ -153,7 +154,7 @@ aclnnStatus search(const char* op,
         using C = decltype(zero);
         const auto all = load_all<C>(get(launch, sequence));
         const auto values = in ? load_all<C>(get(launch, in)) : std::vector<C>{scalar_as<C>(value)};
-        const auto by = order ? load_all<int64_t>(get(launch, order)) : std::vector<int64_t>{};
+        const auto by = order ? load_indices(get(launch, order), length) : std::vector<int64_t>{};
         const size_t each = values.size() / static_cast<size_t>(rows);
         std::vector<int64_t> places(values.size());
         for (size_t i = 0; i < values.size(); ++i) {

@@ -1,4 +1,5 @@
 // Copies of parts, and whole tensors from parts.
+#include <limits>
 #include <numeric>
 
 #include "simulator/ascend/ops/move.h"
@@ -32,6 +33,7 @@ Cuts cut(Planner& p,
          const std::string& names) {
   p.check(from.size() == to.size() && to.size() == dims.size() && by.size() == dims.size(),
           names + " must have one length");
+  p.check(dims.empty() || !shape.empty(), names + ": a tensor without dims cannot be cut");
   Cuts cuts{shape, {}};
   for (size_t i = 0; i < dims.size(); ++i) {
     const int64_t at = p.dim(dims[i], static_cast<int64_t>(shape.size()), names.c_str());
@@ -175,7 +177,8 @@ SIM_SIGNATURE(
     p.check_rank(in, 1, 8);
     p.check(splitSections > 0, "splitSections is 0");
     const int64_t at = p.dim(dim, in.rank(), "dim");
-    const auto section = static_cast<int64_t>(splitSections);
+    constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
+    const auto section = static_cast<int64_t>(std::min(splitSections, kMost));
     std::vector<int64_t> sizes;
     for (int64_t left = in.shape()[static_cast<size_t>(at)]; left > 0; left -= section) {
       sizes.push_back(std::min(left, section));
