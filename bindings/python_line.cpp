@@ -62,10 +62,7 @@ bool is_ours(PyFrameObject* frame) {
 
 void remember_python_line() noexcept {
   t_line.clear();
-  PyObject* type = nullptr;  // the caller may be handling an error
-  PyObject* value = nullptr;
-  PyObject* trace = nullptr;
-  PyErr_Fetch(&type, &value, &trace);
+  if (PyErr_Occurred() != nullptr) return;  // what follows must not touch it
   PyFrameObject* frame = PyThreadState_GetFrame(PyThreadState_Get());
   if (frame != nullptr) write_line(frame);
   while (frame != nullptr && is_ours(frame)) {
@@ -75,7 +72,6 @@ void remember_python_line() noexcept {
     if (frame != nullptr) write_line(frame);
   }
   Py_XDECREF(frame);
-  PyErr_Restore(type, value, trace);
 }
 
 const char* python_line() noexcept {

@@ -220,6 +220,15 @@ except RuntimeError as error:
     )
 
 
+def test_submodules(torch):
+    import mindtorch_v2.npu.random
+
+    assert mindtorch_v2.npu.random.manual_seed == torch.npu.manual_seed
+    assert torch.npu.streams.Stream is torch.npu.Stream
+    assert torch.npu.graphs.NPUGraph is torch.npu.NPUGraph and torch.cuda.graphs.CUDAGraph
+    assert torch.get_device_module("npu") is torch.npu
+
+
 # Processes.
 
 

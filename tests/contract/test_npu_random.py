@@ -176,7 +176,7 @@ def kept(function):
 x = torch.zeros(4, device="npu")
 assert kept(lambda: x.uniform_()) == kept(lambda: x.normal_()) == kept(lambda: x.random_(3)) == 0
 assert kept(lambda: x + x) == 1
-assert len(torch.npu.simulator.calls("aclnnAdd")) == 1
+assert [c.kind for c in torch.npu.simulator.calls("aclnnAdd")].count("call") == 1
 """
     )
 

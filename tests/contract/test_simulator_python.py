@@ -122,12 +122,13 @@ for name, value in {"devices": 3, "memory": "1G", "soc": "Ascend310P3"}.items():
         s.set(**{name: value})
 s.set(latency=2.5, checks="races,memory", slowness=2)
 assert s.settings()["latency"] == "2.5" and s.settings()["checks"] == "memory,races"
-for name, value in {"colour": "red", "checks": "everything", "latency": "soon"}.items():
+for name, value in {"colour": "red", "checks": "everything", "latency": "soon",
+                    "faults": "nonsense"}.items():
     with pytest.raises(ValueError, match=name):
         s.set(**{name: value})
 s.reset()
 assert s.settings()["latency"] == "0" and "leaks" in s.settings()["checks"]
-assert s.settings()["devices"] == "2"
+assert s.settings()["devices"] == "2" and s.settings()["memory"] == str(1 << 24)
 """
     )
 
@@ -350,9 +351,11 @@ with side:
     x = torch.ones(3, device="npu")
 side.synchronize()
 number = s.calls("aclnnInplaceFillScalar")[0].stream
-s.hang(number)
+s.hang(side)
 with side:
     x.add_(1)
+assert not side.query()
+s.release(torch.npu.Stream("npu:1"))  # another one
 assert not side.query()
 torch.npu.current_stream().synchronize()  # the others go on
 timer = threading.Timer(0.05, s.release, [number])

@@ -8,7 +8,10 @@ from mindtorch_v2 import _graphs, _streams
 from mindtorch_v2._C import Generator, Tensor
 from mindtorch_v2._C import OutOfMemoryError as OutOfMemoryError
 from mindtorch_v2._C import device as _device
+from mindtorch_v2.cuda import graphs as graphs
 from mindtorch_v2.cuda import memory as memory
+from mindtorch_v2.cuda import random as random
+from mindtorch_v2.cuda import streams as streams
 
 _Device = _device | str | int | None
 

@@ -9,8 +9,11 @@ from mindtorch_v2._C import Generator, Tensor
 from mindtorch_v2._C import OutOfMemoryError as OutOfMemoryError
 from mindtorch_v2._C import device as _device
 from mindtorch_v2.npu import doctor as doctor
+from mindtorch_v2.npu import graphs as graphs
 from mindtorch_v2.npu import memory as memory
+from mindtorch_v2.npu import random as random
 from mindtorch_v2.npu import simulator as simulator
+from mindtorch_v2.npu import streams as streams
 
 _Device = _device | str | int | None
 

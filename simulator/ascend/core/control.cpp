@@ -30,7 +30,10 @@ int mtsim_set(const char* name, const char* value) {
   }
   if (!std::strcmp(name, "log")) sim::set_log_capacity(sim::settings().log_entries);
   if (!std::strcmp(name, "trace")) sim::write_trace_at_exit();
-  if (!std::strcmp(name, "faults")) sim::set_faults(sim::settings().faults);
+  if (!std::strcmp(name, "faults")) {
+    sim::set_faults("");
+    return sim::add_faults(value) ? 0 : 1;
+  }
   sim::refresh_modes();
   return 0;
 }
@@ -43,9 +46,13 @@ char* mtsim_settings() {
 void mtsim_restore() {
   {
     const sim::Lock lock(runtime().mutex);
-    const int32_t devices = sim::settings().devices;
+    const sim::Settings before = sim::settings();
     sim::read_environment();
-    if (runtime().init_count) sim::settings().devices = devices;
+    if (runtime().init_count) {
+      sim::settings().devices = before.devices;
+      sim::settings().memory_bytes = before.memory_bytes;
+      sim::settings().soc = before.soc;
+    }
     sim::apply_settings(runtime());
   }
   mtsim_release_stream(-1);

@@ -18,8 +18,8 @@ int mtsim_set(const char* name, const char* value);
 /* The settings in force, as one JSON object of texts. */
 char* mtsim_settings(void);
 
-/* Settings, faults, streams that hang, reports and the log as at the start. Objects and memory, and
-   with them the number of devices, stay. */
+/* Settings, faults, streams that hang, reports and the log as at the start. Objects and memory
+   stay, and in use so do the devices: their number, memory and name. */
 void mtsim_restore(void);
 
 /* Drops every object, all memory, all reports and the log, and reads the environment again. No

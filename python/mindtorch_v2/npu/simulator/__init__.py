@@ -9,6 +9,7 @@ True
 """
 
 import contextlib
+import ctypes
 import json
 import os
 import typing
@@ -159,7 +160,7 @@ def settings() -> dict[str, str]:
 
 def reset() -> None:
     """As at the start: settings, faults, streams that hang, reports, call log. Between tests.
-    Tensors, streams and events stay, and so does the number of devices.
+    Tensors, streams and events stay, and so do the devices in use: number, memory, name.
     """
     global _raise_at_synchronize
     _control().mtsim_restore()
@@ -300,14 +301,33 @@ def faults(text: str) -> Iterator[None]:
         clear_faults()
 
 
-def hang(stream: int = -1) -> None:
-    """A stream, by the id that the call log shows, takes up no more tasks until release(); -1 is
-    every stream there is.
+def _number(stream: _C._Stream | int) -> int:
+    """The id that the call log shows."""
+    if isinstance(stream, int):
+        return stream
+    number = ctypes.c_int32()
+    _C._memory_info("npu", stream.device_index)  # makes the device ACL's current one
+    handle = ctypes.c_void_p(stream.native_handle)
+    code = _control().aclrtStreamGetId(handle, ctypes.byref(number))
+    if code != 0:
+        raise RuntimeError(f"aclrtStreamGetId failed with error code {code}")
+    return number.value
+
+
+def hang(stream: _C._Stream | int = -1) -> None:
+    """A stream, or its id in the call log, takes up no more tasks until release(); -1 is every
+    stream there is.
+
+    >>> torch.npu.simulator.hang(torch.npu.current_stream())
+    >>> x = torch.ones(3, device="npu")
+    >>> torch.npu.current_stream().query()
+    False
+    >>> torch.npu.simulator.release()
     """
-    if _control().mtsim_hang_stream(stream) != 0:
+    if _control().mtsim_hang_stream(_number(stream)) != 0:
         raise ValueError(f"there is no stream {stream}")
 
 
-def release(stream: int = -1) -> None:
+def release(stream: _C._Stream | int = -1) -> None:
     """A stream that hangs goes on; -1: all."""
-    _control().mtsim_release_stream(stream)
+    _control().mtsim_release_stream(_number(stream))

@@ -1,0 +1,5 @@
+"""torch.cuda.streams: the classes of streams and events."""
+
+from mindtorch_v2.cuda import Event, ExternalStream, Stream
+
+__all__ = ["Event", "ExternalStream", "Stream"]
