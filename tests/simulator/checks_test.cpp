@@ -187,6 +187,45 @@ TEST_F(Checks, FreedWhileQueuedWorkNeedsIt) {
   }
 }
 
+TEST_F(Checks, WhatWasAbortedNeedsNothingAnyMore) {
+  for (const bool whole_device : {false, true}) {
+    void* memory = device_memory(64);
+    OK(mtsim_hang_stream(id_of(stream)));
+    OK(launch(access(memory, 64, true), stream));
+    OK(whole_device ? aclrtDeviceTaskAbort(0, 0) : aclrtStreamAbort(stream));
+    OK(aclrtFree(memory));
+    EXPECT_EQ(take_reports(), "");
+    mtsim_release_stream(-1);
+    EXPECT_NE(aclrtSynchronizeStream(stream), ACL_SUCCESS);
+  }
+}
+
+TEST_F(Checks, UnmappedWhileQueuedWorkNeedsIt) {
+  aclrtPhysicalMemProp prop{};
+  prop.memAttr = ACL_HBM_MEM_HUGE;
+  prop.location = {0, ACL_MEM_LOCATION_TYPE_DEVICE};
+  const size_t page = size_t{2} << 20;
+  void* base = nullptr;
+  OK(aclrtReserveMemAddress(&base, page, 0, nullptr, 1));
+  aclrtDrvMemHandle handle = nullptr;
+  OK(aclrtMallocPhysical(&handle, page, &prop, 0));
+  OK(aclrtMapMem(base, page, 0, handle, 0));
+  OK(mtsim_hang_stream(id_of(stream)));
+  OK(launch(access(base, 64, true), stream));
+  OK(aclrtUnmapMem(base));  // waits for nothing, as on a device
+  expect_report("lifetime", "still needs it");
+  mtsim_release_stream(-1);
+  EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_ERROR_RT_AICORE_EXCEPTION);
+  EXPECT_NE(take_message().find("its memory was unmapped"), std::string::npos);
+
+  OK(aclrtMapMem(base, page, 0, handle, 0));
+  OK(launch(access(base, 64, true), stream));
+  OK(aclrtSynchronizeStream(stream));
+  OK(aclrtUnmapMem(base));
+  OK(aclrtFreePhysical(handle));
+  OK(aclrtReleaseMemAddress(base));
+}
+
 // A strided input is packed into workspace first.
 TEST_F(Checks, WorkspaceWhileAnOpNeedsIt) {
   const int64_t shape = 8;
@@ -264,6 +303,16 @@ TEST_F(Checks, ReadsOfBytesNeverWritten) {
 TEST_F(Checks, LeaksAndBusyStreams) {
   void* memory = device_memory(1234);
   void* pinned = pinned_memory(64);
+  void* addresses = nullptr;
+  OK(aclrtReserveMemAddress(&addresses, size_t{2} << 20, 0, nullptr, 1));
+  aclmdlRI model = nullptr;
+  OK(aclmdlRICaptureBegin(stream, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
+  OK(aclmdlRICaptureEnd(stream, &model));
+  aclrtContext own = nullptr;
+  aclrtContext context = nullptr;
+  OK(aclrtGetCurrentContext(&context));
+  OK(aclrtCreateContext(&own, 0));
+  OK(aclrtSetCurrentContext(context));
   OK(mtsim_hang_stream(id_of(stream)));
   OK(aclrtLaunchHostFunc(stream, [](void*) {}, nullptr));
   OK(aclFinalize());
@@ -273,8 +322,12 @@ TEST_F(Checks, LeaksAndBusyStreams) {
   EXPECT_NE(reports.find("is busy: aclrtLaunchHostFunc"), std::string::npos);
   EXPECT_NE(reports.find("was not destroyed"), std::string::npos);
   EXPECT_NE(reports.find("1 events were not destroyed"), std::string::npos);
+  EXPECT_NE(reports.find("1 captured models were not destroyed"), std::string::npos);
+  EXPECT_NE(reports.find("a context of device 0 was not destroyed"), std::string::npos);
+  EXPECT_NE(reports.find("1 ranges of addresses were not released"), std::string::npos);
   OK(aclrtFree(memory));
   OK(aclrtFreeHost(pinned));
+  OK(aclrtReleaseMemAddress(addresses));
   SetUp();  // what TearDown destroys
 }
 

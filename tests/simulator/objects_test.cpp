@@ -160,4 +160,20 @@ TEST_F(Objects, ThreadsKnowTheirLastTask) {
   OK(aclrtFree(memory));
 }
 
+TEST_F(Objects, ArraysOfNothingAndOfTooMuch) {
+  const int64_t one = 1;
+  EXPECT_EQ(aclCreateIntArray(nullptr, 1), nullptr);
+  EXPECT_NE(take_message().find("aclCreateIntArray: value is null"), std::string::npos);
+  EXPECT_EQ(aclCreateIntArray(&one, ~uint64_t{0}), nullptr);
+  EXPECT_NE(take_message().find("aclCreateIntArray: size"), std::string::npos);
+  EXPECT_EQ(aclCreateTensorList(nullptr, 2), nullptr);
+  EXPECT_NE(take_message().find("aclCreateTensorList: value is null"), std::string::npos);
+  aclIntArray* empty = aclCreateIntArray(nullptr, 0);
+  uint64_t size = 1;
+  OK(aclGetIntArraySize(empty, &size));
+  EXPECT_EQ(size, 0U);
+  OK(aclDestroyIntArray(empty));
+  EXPECT_NE(aclDestroyIntArray(empty), ACL_SUCCESS);
+}
+
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "simulator/ascend/core/books.h"
+#include "simulator/ascend/core/capture.h"
 #include "simulator/ascend/core/errors.h"
 #include "simulator/ascend/core/memory.h"
 #include "simulator/ascend/core/order.h"
@@ -33,7 +35,8 @@ static std::string flaw(const Task& task,
   }
   if (range.end > block->data + block->bytes) {
     return what + " " + std::to_string(range.end - (block->data + block->bytes)) +
-           " bytes past the end of " + describe(*block) + describe_site(block->site);
+           " bytes past the end of " + describe(*block) + ", allocated" +
+           describe_site(block->site) + ",";
   }
   if (task.moves) return {};
   if (block->place == Place::kPinned) return what + " " + describe(*block) + " on a device";
@@ -159,9 +162,17 @@ void on_finalize() {
       report("leaks", "stream " + std::to_string(stream->id) + " was not destroyed");
     }
   }
-  if (runtime().events.size()) {
-    report("leaks", std::to_string(runtime().events.size()) + " events were not destroyed");
+  const auto left = [](size_t count, const char* what) {
+    if (count) report("leaks", std::to_string(count) + " " + what);
+  };
+  left(books().reservations.size(), "ranges of addresses were not released");
+  left(runtime().models.size(), "captured models were not destroyed");
+  for (const auto& [_, context] : runtime().contexts) {
+    if (context->is_default) continue;
+    report("leaks",
+           "a context of device " + std::to_string(context->device) + " was not destroyed");
   }
+  left(runtime().events.size(), "events were not destroyed");
 }
 
 }  // namespace sim

@@ -141,6 +141,7 @@ static aclError run_task(Lock& lock, Stream& stream, Work& work, std::mt19937_64
   }
   if (work.task.tells_host) on_host_sync(work.clock);
   const bool logged = log_is_on();
+  work.started = true;
   lock.unlock();
   if (delay_ns) std::this_thread::sleep_for(std::chrono::nanoseconds(delay_ns));
   const uint64_t start = logged || slowness > 1 ? now_ns() : 0;

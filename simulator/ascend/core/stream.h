@@ -38,6 +38,7 @@ struct Work {
   std::shared_ptr<Event> event;        // kWait: whose waiters are counted
   int32_t stream_id = 0;
   bool cancelled = false;         // the stream was aborted while this was at work
+  bool started = false;           // from here on it touches memory
   aclError poison = ACL_SUCCESS;  // a check found the task unfit to run: what it answers instead
   std::string poison_text;
   Clock clock;                                 // of a task that tells the host

@@ -1,6 +1,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -8,6 +9,7 @@
 #include "simulator/ascend/core/checks.h"
 #include "simulator/ascend/core/errors.h"
 #include "simulator/ascend/core/memory.h"
+#include "simulator/ascend/core/stream.h"
 
 namespace sim {
 
@@ -192,8 +194,14 @@ aclError unmap_memory(Lock& lock, void* pointer) {
   block->freed = true;
   books().live.erase(base);
   books().mappings.erase(base);
-  // A device would fault; the process must not.
-  while (!block->pending.empty()) {
+  // A device would fault; the process must not: what has started ends, the rest fails.
+  for (Work* work : block->pending) {
+    if (work->started) continue;
+    work->poison = ACL_ERROR_RT_AICORE_EXCEPTION;
+    work->poison_text = "its memory was unmapped";
+  }
+  const auto started = [](const Work* work) { return work->started; };
+  while (std::any_of(block->pending.begin(), block->pending.end(), started)) {
     lock.unlock();
     std::this_thread::sleep_for(std::chrono::microseconds(100));
     lock.lock();

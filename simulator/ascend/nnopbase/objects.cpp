@@ -74,6 +74,15 @@ aclnnStatus destroy(const char* function, const T* object) {
   return 0;
 }
 
+// Whether an array or a list can be made of what the caller gives.
+bool takes(const char* function, const void* value, uint64_t size) {
+  constexpr uint64_t kMost = uint64_t{1} << 32;
+  if (enter_call(function) != 0) return false;
+  if (size > kMost) fail(kInvalid, std::string(function) + ": size is beyond reason.");
+  if (value == nullptr && size > 0) fail(kNullPointer, std::string(function) + ": value is null.");
+  return size <= kMost && (value != nullptr || size == 0);
+}
+
 // 0 when `object` lives and `result` can be written.
 aclnnStatus readable(const char* function, const void* object, const void* result) {
   if (const aclError error = enter_call(function)) return error;
@@ -315,29 +324,29 @@ aclScalar* aclCreateScalar(void* value, aclDataType dataType) {
 }
 
 aclIntArray* aclCreateIntArray(const int64_t* value, uint64_t size) {
-  if (enter_call("aclCreateIntArray") != 0 || (value == nullptr && size > 0)) return nullptr;
+  if (!takes("aclCreateIntArray", value, size)) return nullptr;
   return created(new aclIntArray{std::vector<int64_t>(value, value + size)});
 }
 
 aclFloatArray* aclCreateFloatArray(const float* value, uint64_t size) {
-  if (enter_call("aclCreateFloatArray") != 0 || (value == nullptr && size > 0)) return nullptr;
+  if (!takes("aclCreateFloatArray", value, size)) return nullptr;
   return created(new aclFloatArray{std::vector<float>(value, value + size)});
 }
 
 aclBoolArray* aclCreateBoolArray(const bool* value, uint64_t size) {
-  if (enter_call("aclCreateBoolArray") != 0 || (value == nullptr && size > 0)) return nullptr;
+  if (!takes("aclCreateBoolArray", value, size)) return nullptr;
   return created(new aclBoolArray{std::vector<char>(value, value + size)});
 }
 
 aclTensorList* aclCreateTensorList(const aclTensor* const* value, uint64_t size) {
-  if (enter_call("aclCreateTensorList") != 0 || (value == nullptr && size > 0)) return nullptr;
+  if (!takes("aclCreateTensorList", value, size)) return nullptr;
   auto* list = new aclTensorList;
   for (uint64_t i = 0; i < size; ++i) list->tensors.push_back(const_cast<aclTensor*>(value[i]));
   return created(list);
 }
 
 aclScalarList* aclCreateScalarList(const aclScalar* const* value, uint64_t size) {
-  if (enter_call("aclCreateScalarList") != 0 || (value == nullptr && size > 0)) return nullptr;
+  if (!takes("aclCreateScalarList", value, size)) return nullptr;
   auto* list = new aclScalarList;
   for (uint64_t i = 0; i < size; ++i) list->scalars.push_back(const_cast<aclScalar*>(value[i]));
   return created(list);

@@ -469,8 +469,9 @@ aclError aclrtDeviceTaskAbort(int32_t deviceId, uint32_t timeout) {
           enter("aclrtDeviceTaskAbort", {{"deviceId", deviceId}, {"timeout", timeout}})) {
     return code;
   }
-  const Lock lock(runtime().mutex);
+  Lock lock(runtime().mutex);
   if (const aclError code = check_device(deviceId)) return code;
+  std::vector<std::shared_ptr<Stream>> aborted;
   for (const auto& [_, stream] : runtime().streams) {
     if (stream->device != deviceId) continue;
     if (!stream->queue.idle()) {
@@ -478,6 +479,12 @@ aclError aclrtDeviceTaskAbort(int32_t deviceId, uint32_t timeout) {
       stream->error_text = "the device's tasks were aborted";
     }
     abort_stream(*stream, ACL_ERROR_RT_DEVICE_TASK_ABORT);
+    aborted.push_back(stream);
+  }
+  for (const auto& stream : aborted) {
+    if (!wait_stream(lock, *stream, timeout ? int64_t{timeout} : -1)) {
+      return fail(ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, "a task is still at work");
+    }
   }
   return ACL_SUCCESS;
 }

@@ -103,7 +103,7 @@ aclError aclrtDestroyStreamForce(aclrtStream stream) {
 
 aclError aclrtStreamAbort(aclrtStream handle) {
   if (const aclError code = enter("aclrtStreamAbort", {{"stream", handle}})) return code;
-  const Lock lock(runtime().mutex);
+  Lock lock(runtime().mutex);
   std::shared_ptr<Stream> stream;
   if (const aclError code = find_stream(handle, stream)) return code;
   if (!stream->queue.idle()) {
@@ -111,6 +111,7 @@ aclError aclrtStreamAbort(aclrtStream handle) {
     stream->error_text = "the stream was aborted";
   }
   abort_stream(*stream, ACL_ERROR_RT_STREAM_ABORT);
+  wait_stream(lock, *stream, -1);  // for what was at work
   return ACL_SUCCESS;
 }
 
