@@ -167,6 +167,10 @@ bool Signature::convert(const ParamInfo& param,
       if (is_tensor(object)) {
         const Tensor& tensor = unwrap(object);
         if (tensor.dim() != 0 || tensor.device().is_meta()) return false;
+        if (!tensor.device().is_cpu() && !parsed.may_read_devices) {
+          parsed.left_unread = true;
+          return false;
+        }
         scalar = read_item(tensor);
       } else if (!to_scalar(object, scalar)) {
         return false;

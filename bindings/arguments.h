@@ -25,6 +25,9 @@ struct ParsedArgs {
   int tensor_list_count = 0;
   std::vector<double> floats;
   bool pin_memory = false;  // of a factory
+  // Reading a number from a device waits for it: first, signatures that take the tensor are tried.
+  bool may_read_devices = false;
+  bool left_unread = false;
 
   ops::Args args() const { return {values, static_cast<size_t>(count)}; }
   // True when some tensor is large enough that other threads should run meanwhile.

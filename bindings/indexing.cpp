@@ -261,7 +261,8 @@ int assign(PyObject* object, PyObject* key, PyObject* value) {
       MT_CHECK(PyList_Check(value) || PyTuple_Check(value) || PyObject_CheckBuffer(value),
                TypeError, "can't assign a ", Py_TYPE(value)->tp_name, " to a torch.",
                legacy_name(self.dtype()), "Tensor");
-      source = tensor_from_data(value, self.dtype());
+      source =
+          mindtorch::_to_copy(tensor_from_data(value, self.dtype()), std::nullopt, self.device());
     }
     if (view.advanced) {
       if (source.dtype() != self.dtype() && source.dim() == 0) {

@@ -165,15 +165,18 @@ PyObject* call_first_match(const Overloads& overloads,
                            size_t returns = 0) {
   Mismatch first;
   ParsedArgs parsed;
-  for (const Signature& candidate : candidates) {
-    if (returns != 0 && candidate.op().schema.returns.size() != returns) continue;
-    Mismatch mismatch;
-    if (MT_LIKELY(candidate.parse(args, nargs, kwnames, parsed, mismatch))) {
-      PyObject* const result = call_op(candidate.op(), parsed.args(), parsed.is_large());
-      return MT_UNLIKELY(parsed.pin_memory) ? pin_result(result) : result;
+  do {
+    parsed.may_read_devices = parsed.left_unread;
+    for (const Signature& candidate : candidates) {
+      if (returns != 0 && candidate.op().schema.returns.size() != returns) continue;
+      Mismatch mismatch;
+      if (MT_LIKELY(candidate.parse(args, nargs, kwnames, parsed, mismatch))) {
+        PyObject* const result = call_op(candidate.op(), parsed.args(), parsed.is_large());
+        return MT_UNLIKELY(parsed.pin_memory) ? pin_result(result) : result;
+      }
+      if (first.kind == Mismatch::Kind::kNone) first = mismatch;
     }
-    if (first.kind == Mismatch::Kind::kNone) first = mismatch;
-  }
+  } while (parsed.left_unread && !parsed.may_read_devices);
   raise_mismatch(overloads, candidates, first, args, nargs, kwnames);
 }
 

@@ -89,6 +89,25 @@ aclDataType to_acl(DType dtype) {
   return ACL_DT_UNDEFINED;
 }
 
+TypedScalar typed(const Scalar& value, DType dtype) {
+  switch (dtype) {
+    case DType::kBool:
+      return {value.to_bool(), dtype};
+    case DType::kUInt8:
+      return {value.to<uint8_t>(), dtype};
+    case DType::kInt8:
+      return {value.to<int8_t>(), dtype};
+    case DType::kInt16:
+      return {value.to<int16_t>(), dtype};
+    case DType::kInt32:
+      return {value.to<int32_t>(), dtype};
+    case DType::kInt64:
+      return {value.to_int(), dtype};
+    default:
+      return {value, dtype};
+  }
+}
+
 std::pair<void*, Execute> find_op(const char* name) {
   void* const plan = op_symbol((std::string(name) + "GetWorkspaceSize").c_str());
   void* const execute = op_symbol(name);

@@ -52,12 +52,14 @@ OpFunctions<Plan> find_functions(const char* name) {
     return functions;                                                                \
   }())
 
-// A scalar argument in the dtype the op is to see it in.
+// A scalar argument in the dtype the op is to see it in. The value is one that the dtype has, so
+// that scalars that are equal as this dtype share a plan, and no others do.
 struct TypedScalar {
   Scalar value;
   DType dtype;
 };
-inline TypedScalar typed(const Scalar& value, DType dtype) { return {value, dtype}; }
+// Integers that are out of range wrap around, as on the CPU.
+TypedScalar typed(const Scalar& value, DType dtype);
 
 namespace detail {
 

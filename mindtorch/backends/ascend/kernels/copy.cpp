@@ -11,7 +11,7 @@ namespace {
 void copy_into(ops::Launch& on, const Tensor& self, const Tensor& src, bool) {
   if (self.numel() == 0) return;
   if (self.dtype() == DType::kUInt8 && is_floating_point(src.dtype())) {
-    // Negative numbers wrap around; CANN stops at 0.
+    // As in on_device().
     return call(on, MT_ACLNN(aclnnInplaceCopy), self, on_device(on, src, DType::kInt32));
   }
   if (!self.shares_storage(src)) return call(on, MT_ACLNN(aclnnInplaceCopy), self, src);

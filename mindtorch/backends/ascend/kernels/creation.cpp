@@ -46,7 +46,8 @@ void step_through(ops::Launch& on,
                   const Scalar& step,
                   const Tensor& out) {
   if (out.numel() == 0) return;
-  const DType dtype = out.dtype();
+  // The end may lie past the numbers that a dtype of few bits has.
+  const DType dtype = is_floating_point(out.dtype()) ? out.dtype() : DType::kInt64;
   call(on, op, typed(start, dtype), typed(end, dtype), typed(step, dtype), out);
 }
 void arange_step(ops::Launch& on,

@@ -28,22 +28,31 @@ void index(ops::Launch& on, const Tensor& self, TensorList indices, Tensor& out)
   call(on, MT_ACLNN(aclnnIndex), self, TensorList(filled), out);
 }
 
+// A tensor that may be read while `written` is written: a copy, where they share memory.
+Tensor apart(ops::Launch& on, const Tensor& tensor, const Tensor& written) {
+  if (!tensor.shares_storage(written)) return tensor;
+  Tensor copy = make_like(on, tensor.sizes(), tensor.dtype());
+  call(on, MT_ACLNN(aclnnInplaceCopy), copy, tensor);
+  return copy;
+}
+
 void index_put(ops::Launch& on,
                const Tensor& self,
                TensorList indices,
                const Tensor& values,
                bool accumulate) {
   if (self.numel() == 0 || values.numel() == 0) return;
-  const Tensor source = on_device(on, values, self.dtype());
+  const Tensor source = apart(on, on_device(on, values, self.dtype()), self);
   if (names_nothing(indices)) {
     if (!accumulate) return call(on, MT_ACLNN(aclnnInplaceCopy), self, source);
     return call(on, MT_ACLNN(aclnnInplaceAdd), self, source,
                 typed(Scalar(int64_t{1}), self.dtype()));
   }
-  const std::vector<Tensor> filled = with_placeholders(on, indices);
+  std::vector<Tensor> filled = with_placeholders(on, indices);
   for (const Tensor& each : indices) {
     if (each.defined() && each.numel() == 0) return;
   }
+  for (Tensor& each : filled) each = apart(on, each, self);
   constexpr bool kUnsafe = false;
   call(on, MT_ACLNN(aclnnIndexPutImpl), self, TensorList(filled), source, accumulate, kUnsafe);
 }

@@ -304,7 +304,8 @@ bool run_with_number(ops::Launch& on, const PointwiseCall& call, DType compute, 
 
 // Operands as CANN wants them, and the op. `out` is of the dtype that the op gives.
 void compute_into(ops::Launch& on, const PointwiseCall& call, DType compute, const Tensor& out) {
-  if (call.count == 2 && (is_number(on, *call.operands[0]) || is_number(on, *call.operands[1])) &&
+  if (call.count == 2 && compute == call.compute &&
+      (is_number(on, *call.operands[0]) || is_number(on, *call.operands[1])) &&
       run_with_number(on, call, compute, out)) {
     return;
   }
@@ -313,11 +314,13 @@ void compute_into(ops::Launch& on, const PointwiseCall& call, DType compute, con
   for (int i = 0; i < call.count; ++i) {
     const Tensor& operand = *call.operands[i];
     const bool condition = call.function == Pointwise::kWhere && i == 0;
+    const DType real = condition ? DType::kBool : call.compute;
     const DType dtype = condition ? DType::kBool : compute;
-    if (operand.device() == on.device && operand.dtype() == dtype) {
+    if (operand.device() == on.device && operand.dtype() == real && real == dtype) {
       ready.in[i] = &operand;
     } else {
-      converted[i] = on_device(on, operand, dtype);
+      // A wider dtype that stands in for the real one sees the numbers that that one has.
+      converted[i] = on_device(on, on_device(on, operand, real), dtype);
       ready.in[i] = &converted[i];
     }
   }
@@ -345,6 +348,7 @@ constexpr DTypes refused(Pointwise function) {
     case Pointwise::kGcd:
     case Pointwise::kLcm:
     case Pointwise::kThreshold:
+    case Pointwise::kRoundDecimals:
       return kBool;
     case Pointwise::kFrac:
     case Pointwise::kHypot:
@@ -366,6 +370,10 @@ Tensor make_like(const ops::Launch& on, IntList sizes, DType dtype) {
 Tensor on_device(ops::Launch& on, const Tensor& tensor, DType dtype) {
   if (tensor.device() == on.device) {
     if (tensor.dtype() == dtype) return tensor;
+    if (dtype == DType::kUInt8 && is_floating_point(tensor.dtype())) {
+      // Negative numbers wrap around; CANN stops at 0.
+      return on_device(on, on_device(on, tensor, DType::kInt32), dtype);
+    }
     Tensor converted = make_like(on, tensor.sizes(), dtype);
     call(on, MT_ACLNN(aclnnCast), tensor, dtype, converted);
     return converted;

@@ -3,10 +3,8 @@
 #include <initializer_list>
 #include <numbers>
 
-#include "mindtorch/backends/ascend/aclnn.h"
+#include "mindtorch/backends/ascend/kernels/compose.h"
 #include "mindtorch/backends/ascend/kernels/dtypes.h"
-#include "mindtorch/backends/ascend/kernels/kernels.h"
-#include "mindtorch/backends/ascend/kernels/pointwise.h"
 
 namespace mindtorch::ascend {
 namespace {
@@ -162,14 +160,28 @@ bool has_composition(const PointwiseCall& call) {
           call.function == Pointwise::kFrac);
 }
 
+// As the CPU has it: half precision is rounded, and a product in few bits wraps around, only at the
+// end.
+static DType steps_dtype(const PointwiseCall& call) {
+  if (call.function == Pointwise::kNextafter) return call.compute;
+  if ((kHalves & bit(call.compute)) != 0) return DType::kFloat32;
+  const bool narrow = size_bytes(call.compute) < size_bytes(DType::kInt32);
+  return call.function == Pointwise::kLcm && narrow ? DType::kInt32 : call.compute;
+}
+
 void run_composed(ops::Launch& on, const PointwiseCall& call, const Tensor& out) {
-  // Half precision as the CPU has it: in float32, rounded once at the end.
-  const DType dtype = (kHalves & bit(call.compute)) != 0 && call.function != Pointwise::kNextafter
-                          ? DType::kFloat32
-                          : call.compute;
+  const DType dtype = steps_dtype(call);
+  if (dtype != call.compute && out.dtype() != call.compute) {
+    return compute_in(on, call.compute, out,
+                      [&](const Tensor& rounded) { run_composed(on, call, rounded); });
+  }
   const Steps run(on, dtype);
-  const Tensor& a = *call.operands[0];
-  const Tensor& b = *call.operands[call.count > 1 ? 1 : 0];
+  const auto operand = [&](int i) {
+    return dtype == call.compute ? *call.operands[i]
+                                 : on_device(on, *call.operands[i], call.compute);
+  };
+  const Tensor a = operand(0);
+  const Tensor b = operand(call.count > 1 ? 1 : 0);
   switch (call.function) {
     case Pointwise::kFmax:
       return nan_loses(run, Pointwise::kMaximum, a, b, out);

@@ -94,6 +94,9 @@ void scatter_reduce(ops::Launch& on,
     refuse(on, "scatter_reduce", self.dtype(),
            "CANN's scatter does not take the amax or amin of what meets");
   }
+  if (reduce == "mean" && self.dtype() == DType::kBool) {
+    refuse(on, "scatter_reduce", self.dtype(), "CANN does not divide truth values");
+  }
   if (!include_self) {
     scatter_number(on, self, dim, index, Scalar(int64_t{multiplies}), kReplace);
   }

@@ -1,0 +1,92 @@
+"""Host data beside device data, where torch takes it; and device numbers that nobody reads."""
+
+import pytest
+
+WAITS = ("aclrtSynchronizeStream", "aclrtSynchronizeDevice", "aclrtSynchronizeEvent")
+
+KEYS = {
+    "a list": [2, 0],
+    "a list of bools": [True, False, True, False],
+    "a tuple of lists": ([0, 1], [2, 2]),
+    "a list and a slice": (slice(1, 3), [0, 2]),
+}
+
+
+@pytest.mark.parametrize("key", KEYS.values(), ids=KEYS.keys())
+def test_python_lists_index(torch, key):
+    x = torch.arange(12).reshape(4, 3)
+    y = x.npu()
+    assert y[key].device.type == "npu"
+    assert y[key].tolist() == x[key].tolist()
+    x[key] = 7
+    y[key] = 7
+    assert y.tolist() == x.tolist()
+    x[key] += 1
+    y[key] += 1
+    assert y.tolist() == x.tolist()
+
+
+@pytest.mark.parametrize("index", [[2, 0], [True, False, True, False]])
+def test_host_tensors_index(torch, index):
+    x = torch.arange(12).reshape(4, 3)
+    y = x.npu()
+    index = torch.tensor(index)
+    assert y[index].tolist() == x[index].tolist()
+    y[index] = x[index] = 5
+    assert y.tolist() == x.tolist()
+    assert (
+        y.index_put((index,), torch.tensor(1)).tolist()
+        == x.index_put((index,), torch.tensor(1)).tolist()
+    )
+
+
+def test_lists_are_assigned(torch):
+    x = torch.zeros(4, device="npu")
+    x[[1, 3]] = [5.0, 6.0]
+    x[:1] = [4.0]
+    assert x.tolist() == [4, 5, 0, 6]
+
+
+def test_device_tensors_do_not_index_the_host(torch):
+    index = torch.tensor([0], device="npu")
+    with pytest.raises(RuntimeError, match="on the same device"):
+        torch.arange(3)[index]
+
+
+def test_a_tensor_is_written_while_it_is_read(torch):
+    """What is written from a tensor's own elements sees them as they were."""
+    x = torch.arange(6, device="npu")
+    x[torch.arange(1, 6, device="npu")] = x[:5]
+    assert x.tolist() == [0, 0, 1, 2, 3, 4]
+    x = torch.tensor([2, 0, 1], device="npu")
+    x[x] = torch.tensor([0, 1, 2], device="npu")
+    assert x.tolist() == [1, 2, 0]
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["x.clamp(n, n)", "x.clamp(min=n)", "x.clamp_min(n)", "x.clamp_max(n)", "torch.lerp(x, x, n)",
+     "x ** n", "x == n", "x % n", "x.masked_fill(x > 0, n)", "torch.where(x > 0, n, x)",
+     "x.clone().fill_(n)", "torch.clamp(x, n, x.clone())"],
+)  # fmt: skip
+def test_a_number_on_the_device_is_not_waited_for(torch, called, call):
+    x, n = torch.rand(3).npu(), torch.tensor(0.5).npu()
+    code = compile(call, "call", "eval")
+    names = {"torch": torch, "x": x, "n": n}
+    functions = called(lambda: eval(code, names))
+    assert not set(WAITS) & set(functions)
+    host = {"torch": torch, "x": x.cpu(), "n": n.cpu()}
+    torch.testing.assert_close(eval(code, names).cpu(), eval(code, host))
+
+
+def test_a_number_on_the_device_is_read_where_only_a_number_will_do(torch):
+    n = torch.tensor(2.0, device="npu")
+    assert torch.full((2,), n).tolist() == [2, 2]
+    assert torch.nn.functional.threshold(n.expand(1), n, 7).tolist() == [7]
+
+
+def test_the_result_is_on_the_device(torch):
+    host, device = torch.tensor(3.0), torch.tensor(1.0, device="npu")
+    for name in ("clamp_min", "clamp_max", "maximum", "add", "clamp"):
+        for operands in ((host, device), (device, host)):
+            assert getattr(torch, name)(*operands).device.type == "npu"
