@@ -346,6 +346,20 @@ def test_the_doctor_finds_a_device_well():
     assert "Version of CANN" in done.stdout and done.stdout.endswith("All is well.\n")
 
 
+def test_the_doctor_tests_every_op():
+    text = run(
+        """
+results = torch.npu.doctor.examine().results
+assert len(results) > 300
+for op, result in results.items():
+    if result != "ok":
+        print(op, result)
+"""
+    )
+    # CANN multiplies no matrices of integers.
+    assert {line.split()[0] for line in text.splitlines()} <= {"dot", "inner"}, text
+
+
 def test_the_doctor_says_why_there_is_none(tmp_path):
     done = start(
         ["-m", "mindtorch_v2.npu.doctor"], MINDTORCH_NPU="cann", ASCEND_HOME_PATH=str(tmp_path)

@@ -15,6 +15,7 @@ import sys
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
+from mindtorch_v2.npu import _doctor_cases
 
 _ADVICE = {
     "off": "MINDTORCH_NPU=off keeps torch.npu from looking. Unset it, or set it to auto.",
@@ -91,26 +92,25 @@ def _differs(want, got, random):
 
 def check_op(op):
     """Runs an op's own example on the device and on the CPU: "ok", or what is wrong."""
-    if not op["example"]:
+    text = _doctor_cases.example(op)
+    if not text:
         return "not tested: no example"
     if "npu" not in op["devices"] and op["kind"] not in ("view", "composite", "mutation"):
         return "not on npu"
     try:
-        want = _values(op["example"], "cpu")
+        want = _values(text, "cpu")
     except Exception as error:
         return f"not tested: the example needs more than an op ({error})"
     try:
-        got = _values(op["example"], "npu")
+        got = _values(text, "npu")
         torch.npu.synchronize()
         return _differs(want, got, random="generator" in op["schema"]) or "ok"
     except Exception as error:
-        text = str(error).splitlines()[0]
-        if "to be on cpu" in text:
-            return f"not tested: {text}"
+        what = str(error).splitlines()[0]
         # CANN's own answer where an op does not know a dtype.
-        if isinstance(error, NotImplementedError) or "ACLNN_ERR_PARAM_INVALID" in text:
-            return f"not supported: {text}"
-        return f"{type(error).__name__}: {text}"
+        if isinstance(error, NotImplementedError) or "ACLNN_ERR_PARAM_INVALID" in what:
+            return f"not supported: {what}"
+        return f"{type(error).__name__}: {what}"
 
 
 def _advice(report, devices, missing, results):
@@ -163,7 +163,8 @@ def describe(diagnosis, verbose=False):
             say(f"  {library}: {path}{': ' + reason if reason else ': found'}")
     tried = {library for library, _, reason in report["attempts"]}
     found = {library for library, _, reason in report["attempts"] if not reason}
-    for library in sorted(tried - found):
+    # Of the libraries of ops one set is enough.
+    for library in sorted(tried - found) if verbose or not report["usable"] else ():
         places = [path for name, path, _ in report["attempts"] if name == library]
         say(f"  {library}: not found ({len(places)} places)")
     if report["reason"]:
