@@ -3,10 +3,13 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "errors.h"
 #include "mindtorch/backends/ascend/acl_api.h"
 #include "mindtorch/backends/ascend/used_ops.h"
 #include "mindtorch/base/error.h"
+#include "mindtorch/runtime/hooks.h"
 #include "python_line.h"
+#include "python_ref.h"
 
 namespace nb = nanobind;
 
@@ -41,6 +44,26 @@ nb::dict load_report() {
   return result;
 }
 
+// What the simulator's checks have found becomes an exception of whoever waits for a device.
+void raise_reports(runtime::SyncPoint point) {
+  using runtime::SyncPoint;
+  if (point == SyncPoint::kRecordEvent || point == SyncPoint::kQueryStream) return;
+  const GilHold gil;
+  const PyRef simulator = PyRef::maybe(PyImport_ImportModule("mindtorch_v2.npu.simulator"));
+  if (!simulator) return;
+  PyObject* const done = PyObject_CallMethod(simulator.get(), "_after_synchronize", nullptr);
+  if (done == nullptr) throw CarriedError::take();
+  Py_DECREF(done);
+}
+
+void raise_reports_at_sync(bool wanted) {
+  if (wanted) {
+    runtime::hooks().before_sync.add(&raise_reports);
+  } else {
+    runtime::hooks().before_sync.remove(&raise_reports);
+  }
+}
+
 }  // namespace
 
 void bind_npu_library(nb::module_& module) {
@@ -61,6 +84,7 @@ void bind_npu_library(nb::module_& module) {
     }
     return versions;
   });
+  module.def("_npu_raise_reports_at_sync", &raise_reports_at_sync, nb::arg("wanted"));
   module.def("_npu_choose", &choose, nb::arg("library"));
   module.def("_npu_chosen", [] { return choice_name(ascend::chosen()); });
   module.def("_npu_is_in_use", &ascend::is_in_use);

@@ -266,7 +266,11 @@ except torch.npu.simulator.SimulatorReport as error:
     assert "aclnnMul" in text
 
 
-@pytest.mark.parametrize("wait", ["torch.npu.synchronize", "side.synchronize", "event.synchronize"])
+@pytest.mark.parametrize(
+    "wait",
+    ["torch.npu.synchronize", "side.synchronize", "event.synchronize", "x.tolist", "x[0].item",
+     "x.cpu"],
+)  # fmt: skip
 def test_reports_can_be_raised_by_the_next_wait(wait):
     run(
         f"""

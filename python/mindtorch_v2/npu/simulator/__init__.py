@@ -122,7 +122,7 @@ def set(*, raise_reports: bool | None = None, **settings: object) -> None:
     At any time:
       checks           "all", "none", or some of "memory,lifetime,leaks,uninitialized,races"
       print            whether reports go to stderr; abort: whether the first ends the process
-      raise_reports    whether synchronize() raises SimulatorReport for what checks found
+      raise_reports    whether the next wait, also that of reading a value, raises SimulatorReport
       log              entries that the call log keeps; True for 65536, 0 to turn it off
       trace            a file that is written as a Chrome trace at the end
       faults           see add_faults()
@@ -135,7 +135,6 @@ def set(*, raise_reports: bool | None = None, **settings: object) -> None:
     >>> torch.npu.simulator.settings()["latency"]
     '50'
     """
-    global _raise_at_synchronize
     control = _control()
     for name, value in settings.items():
         if name in _FIXED and _C._npu_is_in_use():
@@ -145,7 +144,13 @@ def set(*, raise_reports: bool | None = None, **settings: object) -> None:
         if control.mtsim_set(name.encode(), _text(value).encode()) != 0:
             raise ValueError(f"the simulator has no setting {name}={value!r}")
     if raise_reports is not None:
-        _raise_at_synchronize = bool(raise_reports)
+        _set_raising(bool(raise_reports))
+
+
+def _set_raising(wanted: bool) -> None:
+    global _raise_at_synchronize
+    _raise_at_synchronize = wanted
+    _C._npu_raise_reports_at_sync(wanted)
 
 
 def settings() -> dict[str, str]:
@@ -162,10 +167,9 @@ def reset() -> None:
     """As at the start: settings, faults, streams that hang, reports, call log. Between tests.
     Tensors, streams and events stay, and so do the devices in use: number, memory, name.
     """
-    global _raise_at_synchronize
     _control().mtsim_restore()
     _reports.clear()
-    _raise_at_synchronize = False
+    _set_raising(False)
 
 
 # Calls.
@@ -253,7 +257,7 @@ def checked() -> Iterator[None]:
 
 
 def _after_synchronize():
-    """What torch.npu's waits do at their end."""
+    """What torch.npu's waits do before they begin, and synchronize() at its end, too."""
     if _raise_at_synchronize:
         found = reports()
         _reports.clear()
