@@ -47,6 +47,8 @@ def read_functions(tables):
         for name, result, *arguments in rows(path):
             if name.startswith("Hccl"):
                 library = "hccl"
+            elif name.startswith("aclStft"):  # an op in all but its name
+                library = "opapi"
             elif result == "aclnnStatus" or result in NNOPBASE_RESULTS:
                 library = "nnopbase"
             else:

@@ -421,10 +421,7 @@ print(acl.aclGetRecentErrMsg().decode())
     assert text.startswith("561003") and missing[0] in text
 
 
-@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs a C compiler")
-def test_a_c_program_links_as_the_command_says(tmp_path):
-    (tmp_path / "program.c").write_text(
-        """
+DEVICES = """
 #include <stdio.h>
 int aclInit(const char*);
 int aclrtGetDeviceCount(unsigned*);
@@ -435,9 +432,38 @@ int main(void) {
   return 0;
 }
 """
-    )
+needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="needs a C compiler")
+
+
+def advice(start_of_line):
     text = start(["-m", "mindtorch_v2.npu.simulator"]).stdout
-    [command] = [line.strip() for line in text.splitlines() if line.strip().startswith("gcc")]
-    subprocess.run(command.split(), cwd=tmp_path, check=True)
+    [command] = [line.strip() for line in text.splitlines() if start_of_line in line]
+    return command
+
+
+@needs_gcc
+def test_a_c_program_links_as_the_command_says(tmp_path):
+    (tmp_path / "program.c").write_text(DEVICES)
+    subprocess.run(advice("gcc").split(), cwd=tmp_path, check=True)
     done = subprocess.run(["./a.out"], cwd=tmp_path, capture_output=True, text=True)
     assert done.stdout == "8 devices\n"
+
+
+@needs_gcc
+@pytest.mark.parametrize(
+    "way, flags",
+    [("LD_LIBRARY_PATH=", "--enable-new-dtags"), ("LD_PRELOAD=", "--disable-new-dtags")],
+)
+def test_a_program_that_was_linked_to_cann_runs_as_the_command_says(tmp_path, way, flags):
+    """To something that has its names and no devices."""
+    (tmp_path / "program.c").write_text(DEVICES)
+    cann = "int aclInit(const char* f) { return 0; }"
+    cann += "int aclrtGetDeviceCount(unsigned* n) { return 0; }"
+    (tmp_path / "cann.c").write_text(cann)
+    library = ["-shared", "-Wl,-soname,libascendcl.so", "-o", "libascendcl.so"]
+    subprocess.run(["gcc", "cann.c", *library], cwd=tmp_path, check=True)
+    link = ["-o", "program", f"-L{tmp_path}", f"-Wl,{flags},-rpath,{tmp_path}", "-lascendcl"]
+    subprocess.run(["gcc", "program.c", *link], cwd=tmp_path, check=True)
+    for command, count in [("./program", 0), (advice(way), 8)]:
+        done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True)
+        assert done.stdout == f"{count} devices\n"

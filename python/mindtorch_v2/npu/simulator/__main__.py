@@ -11,6 +11,7 @@ def _report():
     kinds = {"ops": [], "functions": []}
     for name, simulated in functions.items():
         kinds["ops" if name.startswith("aclnn") else "functions"].append(simulated)
+    preloaded = ":".join(f"{folder}/lib{library}.so" for library in _library.LIBRARIES)
     counts = [f"  {kind}: {sum(flags)} of {len(flags)} simulated" for kind, flags in kinds.items()]
     return "\n".join(
         [
@@ -29,6 +30,8 @@ def _report():
             f"  gcc program.c -L{folder} -Wl,-rpath,{folder} -lopapi -lnnopbase -lascendcl",
             "With a program that is linked to CANN already",
             f"  LD_LIBRARY_PATH={folder} ./program",
+            "With one that names CANN's folder itself (RPATH)",
+            f"  LD_PRELOAD={preloaded} ./program",
             "Settings are variables of the environment, such as MINDTORCH_SIM_DEVICES=2.",
         ]
     )
