@@ -5,6 +5,7 @@ Each stop is a function that can be read on its own. What it prints is what it s
 
 from __future__ import annotations
 
+import os
 import textwrap
 import time
 
@@ -219,10 +220,14 @@ def timing() -> None:
 
 def npu() -> None:
     """The same programs on an NPU"""
+    choice = os.environ.get("MINDTORCH_NPU", "auto")
+    if choice == "off":
+        return say("MINDTORCH_NPU=off: no NPU is used.")
     if not torch.npu.is_available():
         torch.npu.simulator.enable()
     if torch.npu.simulator.is_enabled():
-        say("There is no card here: what follows runs on a simulated NPU.")
+        reason = "MINDTORCH_NPU=sim" if choice == "sim" else "There is no card here"
+        say(f"{reason}: what follows runs on a simulated NPU.")
     show("torch.npu.get_device_name()", torch.npu.get_device_name())
     with torch.device("npu"):
         least_squares()

@@ -20,6 +20,10 @@ struct Place {
   int64_t offset;
 };
 Place draw(const ops::Launch& on, Generator* given) {
+  MT_CHECK(
+      !runtime::current_stream(detail::runtime_of(on)).is_capturing(), RuntimeError,
+      "Random numbers cannot be captured in an NPU graph: CANN's ops take the seed as a number, "
+      "and every replay would draw the same again.");
   Generator& source = given != nullptr ? *given : *default_generator(on.device);
   constexpr uint64_t kCallsStep = 10;  // what torch_npu leaves between two calls
   const auto [seed, offset] = OffsetGenerator::from(source, on.device.type).advance(kCallsStep);
