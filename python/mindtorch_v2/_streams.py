@@ -8,12 +8,6 @@ from mindtorch_v2 import _C
 _classes = {}
 
 
-def _module(kind):
-    import importlib
-
-    return importlib.import_module(f"mindtorch_v2.{kind}")
-
-
 def _accelerator():
     """The kind of device that is here."""
     for kind in ("npu", "cuda"):

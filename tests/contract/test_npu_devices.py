@@ -278,6 +278,27 @@ assert os.waitpid(child, 0)[1] == 0
     )
 
 
+def test_a_spawned_child_uses_the_npu(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        """
+import multiprocessing
+import mindtorch_v2 as torch
+
+def work(number):
+    return (torch.ones(3, device="npu") + number).tolist()
+
+if __name__ == "__main__":
+    x = torch.ones(3, device="npu")
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        assert pool.map(work, [1, 2]) == [[2, 2, 2], [3, 3, 3]]
+    print(x.tolist())
+"""
+    )
+    done = start([str(program)])
+    assert done.stdout == "[1.0, 1.0, 1.0]\n", done.stderr
+
+
 ENDINGS = {
     "tensors in globals": "",
     "work in flight": "torch.npu.simulator.set(latency=20000)\ny = x + 1",
