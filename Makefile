@@ -7,7 +7,8 @@ PYTEST_JOBS ?= 2
 PYTEST_ARGS ?=
 PYTHON := .venv/bin/python
 # What runs on NPUs, in a process that has simulated ones.
-NPU_TESTS = MINDTORCH_NPU=sim $(PYTHON) -m pytest -q -n $(PYTEST_JOBS) tests/npu tests/ops --device npu
+NPU_TESTS = MINDTORCH_NPU=sim $(PYTHON) -m pytest -q -n $(PYTEST_JOBS) tests/npu tests/ops \
+            --device npu --mode eager
 
 # `make` or `make -n help` must not need an environment.
 .DEFAULT_GOAL := help

@@ -2,6 +2,7 @@
 
 #include <Python.h>
 
+#include "mindtorch/dispatch/pipeline.h"
 #include "mindtorch/tensor/tensor.h"
 
 namespace mindtorch::python {
@@ -32,7 +33,10 @@ PyObject* tensor_to_list(const Tensor& tensor);
 // Keeps a storage alive and its bytes in place while others hold their address.
 class StorageExport {
  public:
-  explicit StorageExport(Storage storage) : storage_(std::move(storage)) { storage_->add_export(); }
+  explicit StorageExport(Storage storage) : storage_(std::move(storage)) {
+    dispatch::Pipeline::before_write(*storage_);  // from now on they may
+    storage_->add_export();
+  }
   ~StorageExport() { storage_->remove_export(); }
   StorageExport(const StorageExport&) = delete;
   StorageExport& operator=(const StorageExport&) = delete;

@@ -19,6 +19,7 @@ void bind_host_memory(nb::module_& module);
 void bind_memory(nb::module_& module);
 void bind_npu_library(nb::module_& module);
 void bind_pinning(nb::module_& module);
+void bind_pipeline(nb::module_& module);
 void bind_replay(nb::module_& module);
 void bind_registry_queries(nb::module_& module);
 void bind_settings(nb::module_& module);
@@ -84,5 +85,6 @@ NB_MODULE(_C, module) {
   bind_graphs(module);
   bind_npu_library(module);
   bind_pinning(module);
+  bind_pipeline(module);
   bind_replay(module);
 }

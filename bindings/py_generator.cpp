@@ -4,6 +4,7 @@
 #include <nanobind/stl/shared_ptr.h>
 
 #include "errors.h"
+#include "mindtorch/dispatch/pipeline.h"
 #include "py_tensor.h"
 #include "py_types.h"
 
@@ -35,7 +36,11 @@ Device device_or_cpu(nb::handle device) {
   return device.is_none() ? Device() : resolve(to_device(device.ptr()));
 }
 
+// Numbers that were asked for come from the state there is.
+void settle() { dispatch::Pipeline::settle("generator"); }
+
 nb::object get_state(const Generator& self) {
+  settle();
   const std::vector<uint8_t> state = self.get_state();
   const Tensor result = Tensor::make({static_cast<int64_t>(state.size())}, DType::kUInt8);
   std::copy(state.begin(), state.end(), result.data<uint8_t>());
@@ -43,6 +48,7 @@ nb::object get_state(const Generator& self) {
 }
 
 void set_state(Generator& self, nb::handle state) {
+  settle();
   MT_CHECK(is_tensor(state.ptr()), TypeError, "expected a torch.ByteTensor, but got ",
            Py_TYPE(state.ptr())->tp_name);
   const Tensor& bytes = unwrap(state.ptr());
@@ -66,14 +72,25 @@ void bind_generator(nb::module_& module) {
       .def(
           "manual_seed",
           [](nb::handle self, nb::handle seed) {
+            settle();
             nb::cast<Generator&>(self).manual_seed(to_seed(seed));
             return nb::borrow(self);
           },
           nb::arg("seed"), "Starts over from a seed and returns the generator.")
-      .def("seed", &Generator::seed, "Starts over from a seed the system picks, and returns it.")
+      .def(
+          "seed",
+          [](Generator& self) {
+            settle();
+            return self.seed();
+          },
+          "Starts over from a seed the system picks, and returns it.")
       .def("initial_seed", &Generator::initial_seed, "The seed it last started over from.")
       .def(
-          "clone_state", [](const Generator& self) { return self.clone(); },
+          "clone_state",
+          [](const Generator& self) {
+            settle();
+            return self.clone();
+          },
           "A generator of its own that goes on with the same numbers.")
       .def("get_state", &get_state, "The state as a ByteTensor.")
       .def(
@@ -99,8 +116,10 @@ void bind_generator(nb::module_& module) {
       "_default_generator",
       [](nb::handle device) { return default_generator(device_or_cpu(device)); },
       nb::arg("device") = nb::none());
-  module.def("_seed_default_generators",
-             [](nb::handle seed) { seed_default_generators(to_seed(seed)); });
+  module.def("_seed_default_generators", [](nb::handle seed) {
+    settle();
+    seed_default_generators(to_seed(seed));
+  });
 }
 
 }  // namespace mindtorch::python

@@ -32,6 +32,9 @@ PyObject* get_nbytes(PyObject* self, void*) {
 PyObject* get_version(PyObject* self, void*) { return PyLong_FromLong(unwrap(self).version()); }
 PyObject* get_true(PyObject*, void*) { Py_RETURN_TRUE; }
 PyObject* get_false(PyObject*, void*) { Py_RETURN_FALSE; }
+PyObject* get_pending(PyObject* self, void*) {
+  return PyBool_FromLong(unwrap(self).storage()->pending() != nullptr);
+}
 PyObject* get_none(PyObject*, void*) { Py_RETURN_NONE; }
 PyObject* get_is_cpu(PyObject* self, void*) {
   return PyBool_FromLong(unwrap(self).device().is_cpu());
@@ -233,7 +236,7 @@ PyGetSetDef g_tensor_attributes[] = {
     {"is_meta", &get_is_meta, nullptr, nullptr, nullptr},
     {"is_sparse", &get_false, nullptr, nullptr, nullptr},
     {"is_nested", &get_false, nullptr, nullptr, nullptr},
-    {"_pending", &get_false, nullptr, "Whether the values wait to be computed.", nullptr},
+    {"_pending", &get_pending, nullptr, "Whether the values wait to be computed.", nullptr},
     {"is_quantized", &get_false, nullptr, nullptr, nullptr},
     {"is_leaf", &get_true, nullptr, nullptr, nullptr},
     {"requires_grad", &get_false, &set_requires_grad, nullptr, nullptr},

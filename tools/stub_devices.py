@@ -1,4 +1,4 @@
-"""The part of the native module's stub about devices. Read by make_stubs.py."""
+"""The part of the native module's stub about devices and pipelines. Read by make_stubs.py."""
 
 DEVICES = """
 class _Allocator:
@@ -94,6 +94,24 @@ def _npu_chosen() -> str: ...
 def _npu_is_in_use() -> _bool: ...
 def _npu_load_report() -> dict[str, Any]: ...
 def _npu_simulator_folder() -> str: ...
+
+class _Pipeline:
+    flush_id: _int
+    last_flush_reason: str
+    def __init__(
+        self,
+        *,
+        max_ops: _int | None = None,
+        max_pending_bytes: _int | None = None,
+        max_wait_us: _int | None = None,
+        min_defer_ops: _int | None = None,
+        debug_enabled: _bool = False,
+    ) -> None: ...
+    def flush(self, reason: str, /) -> None: ...
+    def pending_count(self) -> _int: ...
+    def _error(self) -> dict[str, Any] | None: ...
+
+def _set_pipeline(pipeline: _Pipeline | None) -> None: ...
 """
 
 # Of torch.npu and torch.cuda: what each function returns, and what its parameters take.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "mindtorch/dispatch/pipeline.h"
 #include "mindtorch/dispatch/transfer.h"
 #include "mindtorch/dispatch/write_checks.h"
 #include "mindtorch/ops/dtype_limits.h"
@@ -22,6 +23,12 @@ using ops::SpecList;
 using ops::TensorSpec;
 
 namespace {
+
+// The pipeline that takes this thread's ops, or null.
+Pipeline* recording() { return Pipeline::current(); }
+
+// Ops that were recorded by any thread see the bytes as they are now.
+void before_write(const Tensor& tensor) { Pipeline::before_write(*tensor.storage()); }
 
 // The device all tensor arguments share; 0-dim CPU tensors may join any. Throws on a mix.
 Device common_device(const Op& op, Args args) {
@@ -69,16 +76,39 @@ Device common_device(const Op& op, Args args) {
 }
 
 Tensor make_output(const TensorSpec& spec) {
+  if (Pipeline* const pipeline = recording()) {
+    if (!spec.device.is_meta() && mindtorch::numel(spec.sizes) != 0) return pipeline->promise(spec);
+  }
   return spec.strides ? Tensor::make_strided(spec.sizes, *spec.strides, spec.dtype, spec.device)
                       : Tensor::make(spec.sizes, spec.dtype, spec.device);
 }
 
 void launch(const Op& op, Device device, Args args, std::span<Tensor> outputs) {
   if (device.is_meta()) return;
-  const Kernel& kernel = op.kernel(device.type);
-  if (MT_UNLIKELY(kernel.impl == nullptr)) {
+  if (MT_UNLIKELY(op.kernel(device.type).impl == nullptr)) {
     no_kernel(op, device, args, outputs, "there is no kernel for it");
   }
+  if (Pipeline* const pipeline = recording()) return pipeline->record(op, device, args, outputs);
+  if (op.kind == OpKind::kMutation) before_write(args[0].tensor());
+  for (const Tensor& output : outputs) before_write(output);
+  launch_now(op, device, args, outputs);
+}
+
+void launch_pointwise(
+    const Op& op, const PointwiseCall& call, Device device, Args args, Tensor& out) {
+  if (device.is_meta() || out.numel() == 0) return;
+  if (Pipeline* const pipeline = recording()) {
+    if (const auto check = ops::registry().fusion_engine(device.type).check) check(call);
+    return pipeline->record_pointwise(op, call, out);
+  }
+  before_write(out);
+  launch_pointwise_now(op, call, device, args, out);
+}
+
+}  // namespace
+
+void launch_now(const Op& op, Device device, Args args, std::span<Tensor> outputs) {
+  const Kernel& kernel = op.kernel(device.type);
   Launch on{device};
   if (kernel.plan != nullptr) {
     const std::unique_ptr<ops::Plan> plan = kernel.plan(on, args, outputs);
@@ -89,16 +119,17 @@ void launch(const Op& op, Device device, Args args, std::span<Tensor> outputs) {
   kernel.impl(on, args, outputs);
 }
 
-void launch_pointwise(
+void launch_pointwise_now(
     const Op& op, const PointwiseCall& call, Device device, Args args, Tensor& out) {
-  if (device.is_meta() || out.numel() == 0) return;
   if (const auto engine = ops::registry().pointwise_engine(device.type); engine != nullptr) {
     Launch on{device};
     engine(on, call, out);
     return;
   }
-  launch(op, device, args, {&out, 1});
+  launch_now(op, device, args, {&out, 1});
 }
+
+namespace {
 
 void run_view(const Op& op, Args args, Outputs& outputs) {
   const Tensor& self = args[0].tensor();
@@ -131,6 +162,7 @@ void run_mutation(const Op& op, Args args, Outputs& outputs) {
   // Only copy_ takes tensors of several devices.
   if (const Tensor* src = op.any_device ? &args[1].tensor() : nullptr;
       src != nullptr && src->device() != self.device() && !self.device().is_meta()) {
+    before_write(self);
     transfer(self, *src, args[2].to_bool());
   } else {
     launch(op, self.device(), args, {});

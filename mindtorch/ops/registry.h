@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "mindtorch/ops/fusion.h"
 #include "mindtorch/ops/op.h"
 
 namespace mindtorch::ops {
@@ -75,6 +76,12 @@ class MT_API Registry {
   PointwiseFn pointwise_engine(DeviceType device) const {
     return pointwise_[static_cast<int>(device)];
   }
+  void fusion_engine(DeviceType device, FusionEngine engine) {
+    fusion_[static_cast<int>(device)] = engine;
+  }
+  const FusionEngine& fusion_engine(DeviceType device) const {
+    return fusion_[static_cast<int>(device)];
+  }
   Location pointwise_location(DeviceType device) const {
     return pointwise_locations_[static_cast<int>(device)];
   }
@@ -98,6 +105,7 @@ class MT_API Registry {
   std::deque<std::string> names_;
   PointwiseFn pointwise_[kDeviceTypeCount] = {};
   Location pointwise_locations_[kDeviceTypeCount];
+  FusionEngine fusion_[kDeviceTypeCount];
 };
 
 template <auto Rule>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "mindtorch/base/error.h"
 #include "mindtorch/runtime/accelerator.h"
@@ -49,6 +50,29 @@ Storage StorageImpl::allocate_from(runtime::Allocator& allocator,
   return storage;
 }
 
+Storage StorageImpl::promise(size_t size_bytes, Device device) {
+  Storage storage = Storage::adopt(new StorageImpl);
+  storage->allocator_ = allocator_for(device);
+  storage->device_ = device;
+  storage->size_bytes_ = size_bytes;
+  return storage;
+}
+
+void StorageImpl::make_promised_bytes() {
+  if (allocation_.data == nullptr && allocator_ != nullptr) {
+    allocation_ = allocator_->allocate(size_bytes_);
+  }
+}
+
+void StorageImpl::drop_bytes() noexcept {
+  if (allocator_ != nullptr) allocator_->release(std::exchange(allocation_, {}));
+}
+
+void StorageImpl::materialize() const {
+  auto* const self = const_cast<StorageImpl*>(this);
+  if (PendingWork* const work = pending()) work->materialize(*self);
+}
+
 Storage StorageImpl::borrow(
     void* data, size_t size_bytes, Device device, void (*release)(void*), void* context) {
   Storage storage = Storage::adopt(new StorageImpl);
@@ -63,6 +87,7 @@ Storage StorageImpl::borrow(
 void StorageImpl::destroy(StorageImpl* storage) noexcept { delete storage; }
 
 StorageImpl::~StorageImpl() {
+  if (PendingWork* const work = pending()) work->forget(*this);
   if (allocator_ != nullptr) {
     allocator_->release(allocation_);
   } else if (release_ != nullptr) {
@@ -72,6 +97,7 @@ StorageImpl::~StorageImpl() {
 
 void StorageImpl::resize(size_t size_bytes) {
   MT_CHECK(resizable(), RuntimeError, "Trying to resize storage that is not resizable");
+  data();  // what was recorded runs first
   if (allocator_ != nullptr && size_bytes > allocation_.capacity_bytes) {
     const runtime::Allocation grown = allocator_->allocate(size_bytes);
     if (size_bytes_ != 0) {

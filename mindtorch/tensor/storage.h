@@ -11,6 +11,21 @@
 
 namespace mindtorch {
 
+class StorageImpl;
+
+// Work that was recorded and not run so far. A storage that it will make, change or read names it,
+// and whoever wants the storage's bytes makes it run.
+class MT_API PendingWork {
+ public:
+  // Runs the work, on whatever thread; throws what made it fail. The storage names it no more.
+  virtual void materialize(StorageImpl& storage) = 0;
+  // A storage that still names it goes.
+  virtual void forget(StorageImpl& storage) noexcept = 0;
+
+ protected:
+  ~PendingWork() = default;
+};
+
 // The bytes behind a tensor and all its views. Views share the storage and with it the version
 // counter. Metadata may be read by any thread; writing needs the caller's own order.
 class MT_API StorageImpl final : public RefCounted {
@@ -21,12 +36,32 @@ class MT_API StorageImpl final : public RefCounted {
   static IntrusivePtr<StorageImpl> allocate_from(runtime::Allocator& allocator,
                                                  size_t size_bytes,
                                                  Device device);
+  // Bytes come later, by make_promised_bytes(); until then the storage names pending work.
+  static IntrusivePtr<StorageImpl> promise(size_t size_bytes, Device device);
   // Wraps memory of somebody else; `release(context)` runs once when the last user is gone.
   static IntrusivePtr<StorageImpl> borrow(
       void* data, size_t size_bytes, Device device, void (*release)(void*), void* context);
   static void destroy(StorageImpl* storage) noexcept;
 
-  void* data() const noexcept { return allocation_.data; }
+  // Runs pending work first, and throws what made that fail.
+  void* data() const {
+    if (MT_UNLIKELY(pending_.load(std::memory_order_acquire) != nullptr)) materialize();
+    return allocation_.data;
+  }
+  PendingWork* pending() const noexcept { return pending_.load(std::memory_order_acquire); }
+  void set_pending(PendingWork* work) noexcept { pending_.store(work, std::memory_order_release); }
+  void make_promised_bytes();
+  // For that work itself: the bytes as they are, or null, and an end to them.
+  void* raw_data() const noexcept { return allocation_.data; }
+  void drop_bytes() noexcept;
+  // For the work that this names: where it keeps what it knows of the storage.
+  uint32_t pending_slot = 0;
+  // Recorded ops that read the bytes, of all windows. A writer makes them run first.
+  std::atomic<uint32_t> pending_reads{0};
+  // Somebody outside may write through an address of ours at any time.
+  bool is_exposed() const noexcept {
+    return release_ != nullptr || exports_.load(std::memory_order_relaxed) != 0;
+  }
   size_t size_bytes() const noexcept { return size_bytes_; }
   // What the allocator gave; empty for borrowed and meta storages.
   const runtime::Allocation& allocation() const noexcept { return allocation_; }
@@ -53,7 +88,9 @@ class MT_API StorageImpl final : public RefCounted {
  private:
   StorageImpl() = default;
   ~StorageImpl();
+  void materialize() const;
 
+  std::atomic<PendingWork*> pending_{nullptr};
   runtime::Allocation allocation_;
   size_t size_bytes_ = 0;
   runtime::Allocator* allocator_ = nullptr;  // null: borrowed or meta

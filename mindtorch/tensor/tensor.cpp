@@ -80,6 +80,14 @@ Tensor Tensor::make_strided(IntList sizes, IntList strides, DType dtype, Device 
   return wrap(StorageImpl::allocate(bytes, device), dtype, Shape(sizes), Shape(strides), 0);
 }
 
+Tensor Tensor::promise(IntList sizes, IntList strides, DType dtype, Device device) {
+  const bool contiguous = strides.size() != sizes.size();
+  const size_t bytes = contiguous ? checked_bytes(try_numel(sizes), dtype, sizes)
+                                  : checked_bytes(extent(sizes, strides), dtype, sizes);
+  return wrap(StorageImpl::promise(bytes, device), dtype, Shape(sizes),
+              contiguous ? contiguous_strides(sizes) : Shape(strides), 0);
+}
+
 Tensor Tensor::over(Storage storage, DType dtype, IntList sizes, IntList strides, int64_t offset) {
   MT_CHECK(sizes.size() == strides.size(), RuntimeError, "mismatch in length of strides and shape");
   MT_CHECK(offset >= 0, RuntimeError, "Tensor: invalid storage offset ", offset);

@@ -87,6 +87,8 @@ class MT_API Tensor {
                              IntList strides,
                              DType dtype,
                              Device device = DeviceType::kCpu);
+  // The same without memory, which comes later (StorageImpl::promise). No strides: contiguous.
+  static Tensor promise(IntList sizes, IntList strides, DType dtype, Device device);
   // A view of a storage; throws RuntimeError where it would reach outside.
   static Tensor over(Storage storage, DType dtype, IntList sizes, IntList strides, int64_t offset);
   // A 0-dim tensor that promotes like the Python number it stands for.

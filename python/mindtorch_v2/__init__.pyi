@@ -94,6 +94,10 @@ from mindtorch_v2._introspection import resolve_neg as resolve_neg
 from mindtorch_v2._introspection import set_flush_denormal as set_flush_denormal
 from mindtorch_v2._introspection import set_num_interop_threads as set_num_interop_threads
 from mindtorch_v2._introspection import typename as typename
+from mindtorch_v2._pipeline import current_pipeline as current_pipeline
+from mindtorch_v2._pipeline import get_pipeline_config as get_pipeline_config
+from mindtorch_v2._pipeline import pipeline as pipeline
+from mindtorch_v2._pipeline import pipeline_config as pipeline_config
 from mindtorch_v2._serialization import load as load
 from mindtorch_v2._serialization import save as save
 from mindtorch_v2._streams import Event as Event

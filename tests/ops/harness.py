@@ -152,6 +152,8 @@ class Runtime:
         tensor = self.module.from_numpy(np.array(values, order="C", copy=True))
         if dtype == "bfloat16":
             tensor = tensor.to(self.module.bfloat16)
+        elif self.mode == "pipeline":
+            tensor = tensor.clone()  # ops on an ndarray's memory run at once
         return tensor if self.device == "cpu" else tensor.to(self.device)
 
     def to_array(self, tensor) -> np.ndarray:

@@ -121,8 +121,10 @@ void exponential(const Tensor& self, double lambd, Generator*) {
            legacy_name(self.dtype()));
   MT_CHECK(lambd > 0, RuntimeError, "exponential_ expects lambda > 0.0, but found lambda=", lambd);
 }
-void geometric(const Tensor&, double p, Generator*) {
+void geometric(const Tensor& self, double p, Generator*) {
   MT_CHECK(p > 0 && p < 1, RuntimeError, "geometric_ expects p to be in (0, 1), but got p=", p);
+  MT_CHECK(self.dtype() != DType::kBool || self.numel() == 0, NotImplementedError,
+           "\"geometric_cpu\" not implemented for 'Bool'");
 }
 void cauchy(const Tensor& self, double, double sigma, Generator*) {
   MT_CHECK(sigma > 0, RuntimeError, "cauchy_ expects sigma > 0.0, but found sigma=", sigma);
@@ -131,8 +133,10 @@ void cauchy(const Tensor& self, double, double sigma, Generator*) {
            "point but you specified ",
            limits(self.dtype()).type_name);
 }
-void log_normal(const Tensor&, double, double std, Generator*) {
+void log_normal(const Tensor& self, double, double std, Generator*) {
   MT_CHECK(std > 0, RuntimeError, "log_normal_ expects std > 0.0, but found std=", std);
+  MT_CHECK(is_floating_point(self.dtype()) || self.numel() == 0, NotImplementedError,
+           "\"log_normal_cpu\" not implemented for '", legacy_name(self.dtype()), "'");
 }
 
 TensorSpec multinomial(const Tensor& self, int64_t num_samples, bool replacement, Generator*) {

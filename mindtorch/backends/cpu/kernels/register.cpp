@@ -1,3 +1,4 @@
+#include "mindtorch/backends/cpu/fusion.h"
 #include "mindtorch/backends/cpu/kernels/kernels.h"
 #include "mindtorch/backends/cpu/pointwise.h"
 
@@ -5,6 +6,7 @@ namespace mindtorch::cpu {
 
 void register_cpu(ops::Registry& registry) {
   registry.pointwise_engine(DeviceType::kCpu, &run_pointwise);
+  registry.fusion_engine(DeviceType::kCpu, {&check_fusable, &run_fused});
   register_copy(registry);
   register_creation(registry);
   register_indexing(registry);
