@@ -14,13 +14,13 @@ TABLE = ROOT / "mindtorch" / "backends" / "ascend" / "abi" / "operators.tsv"
 H2D, D2H = 1, 2
 CODES = {
     "f32": 0, "f16": 1, "i8": 2, "i32": 3, "u8": 4, "i16": 6, "u16": 7, "u32": 8, "i64": 9,
-    "u64": 10, "f64": 11, "bool": 12, "c64": 16, "c128": 17, "bf16": 27,
+    "u64": 10, "f64": 11, "bool": 12, "c64": 16, "c128": 17, "bf16": 27, "c32": 33,
 }  # fmt: skip
 NUMPY = {
     "f32": np.float32, "f16": np.float16, "i8": np.int8, "i32": np.int32, "u8": np.uint8,
     "i16": np.int16, "u16": np.uint16, "u32": np.uint32, "i64": np.int64, "u64": np.uint64,
     "f64": np.float64, "bool": np.bool_, "c64": np.complex64, "c128": np.complex128,
-    "bf16": np.uint16,
+    "bf16": np.uint16, "c32": np.uint32,
 }  # fmt: skip
 
 

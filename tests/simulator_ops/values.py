@@ -1,4 +1,5 @@
-"""Values of every dtype of CANN in NumPy: bfloat16 is float32 whose low bits are zero."""
+"""Values of every dtype of CANN in NumPy: bfloat16 is float32 whose low bits are zero, complex32 is
+complex64 of two float16."""
 
 import numpy as np
 
@@ -20,6 +21,9 @@ def encode(values, dtype):
         rounded = np.where(nan, 0x7FC0, rounded).astype(np.uint16)
         return rounded.reshape(values.shape)
     with np.errstate(all="ignore"):
+        if dtype == "c32":
+            parts = np.stack([values.real, np.imag(values)], -1).astype(np.float16)
+            return np.ascontiguousarray(parts).view(np.uint32)[..., 0]
         return np.array(values.astype(NUMPY[dtype]), order="C")
 
 
@@ -27,6 +31,9 @@ def decode(bits, dtype):
     """What the bits mean, in a type NumPy computes with (float32 for 16-bit floats)."""
     if dtype == "bf16":
         return (bits.astype(np.uint32) << 16).view(np.float32)
+    if dtype == "c32":
+        parts = np.ascontiguousarray(bits)[..., None].view(np.float16).astype(np.float32)
+        return parts.view(np.complex64)[..., 0]
     return bits.astype(np.float32) if dtype == "f16" else bits
 
 
@@ -40,9 +47,9 @@ def random(shape, dtype, seed=0, low=-3.0, high=3.0):
     generator = np.random.default_rng([seed, *shape])
     if dtype == "bool":
         return generator.random(shape) < 0.5
-    if dtype in COMPLEX:
+    if dtype in (*COMPLEX, "c32"):
         parts = generator.uniform(low, high, (2, *shape))
-        return (parts[0] + 1j * parts[1]).astype(NUMPY[dtype])
+        return rounded(parts[0] + 1j * parts[1], dtype)
     if dtype in FLOATS or dtype == "f64":
         return rounded(generator.uniform(low, high, shape), dtype)
     least = 0 if dtype.startswith("u") else int(low)
@@ -51,7 +58,7 @@ def random(shape, dtype, seed=0, low=-3.0, high=3.0):
 
 TOLERANCE = {
     "f32": (2e-5, 1e-5), "f16": (2e-3, 2e-3), "bf16": (1.6e-2, 1.6e-2), "f64": (1e-9, 1e-9),
-    "c64": (5e-5, 5e-5), "c128": (1e-9, 1e-9),
+    "c64": (5e-5, 5e-5), "c128": (1e-9, 1e-9), "c32": (2e-3, 2e-3),
 }  # fmt: skip
 
 

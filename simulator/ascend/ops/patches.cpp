@@ -1,6 +1,7 @@
 // Patches of images as columns, and channels in another order.
 #include <cstring>
 
+#include "simulator/ascend/ops/indexing.h"
 #include "simulator/ascend/ops/values.h"
 
 using namespace sim;
@@ -80,10 +81,10 @@ SIM_SIGNATURE(Im2col,
               const aclIntArray* stride,
               const aclTensor* out) {
   return plan("aclnnIm2col", workspaceSize, executor, [&](Planner& p) {
-    const Operand in = p.input(self, "self", kAll);
+    const Operand in = p.input(self, "self", kAny);
     p.check_rank(in, 3, 4);
     const Patches w = patches_of(p, in.shape(), kernelSize, dilation, padding, stride);
-    const Operand target = p.output(out, "out", kAll);
+    const Operand target = p.output(out, "out", kAny);
     p.check(target.dtype() == in.dtype(), "out must have the dtype of self");
     p.check_shape(target, column_shape(w, in.shape()));
     if (target.numel() == 0) return;

@@ -93,6 +93,7 @@ inline DType result_dtype(Result rule, DType compute) {
       return ACL_BOOL;
     case Result::kReal:
       if (compute == ACL_COMPLEX128) return ACL_DOUBLE;
+      if (compute == ACL_COMPLEX32) return ACL_FLOAT16;
       return compute == ACL_COMPLEX64 ? ACL_FLOAT : compute;
     default:
       return compute;

@@ -214,7 +214,13 @@ struct Between {
 extern "C" {
 
 SIM_BOTH(Neg, self, Numbers, kF | kC | kF64 | kI8 | kI32 | kI64, Result::kSame, Neg{})
-SIM_UNARY(Abs, self, aclTensor, Numbers, kReal | only(ACL_COMPLEX64), Result::kReal, Abs{})
+SIM_UNARY(Abs,
+          self,
+          aclTensor,
+          Numbers,
+          kReal | only(ACL_COMPLEX64) | only(ACL_COMPLEX32),
+          Result::kReal,
+          Abs{})
 SIM_BOTH(Exp, self, Fields, kF | kC | kF64 | kI64 | kBool, Result::kFloat, Exp{})
 SIM_BOTH(Exp2, self, Floats, kReal, Result::kFloat, Exp2{})
 SIM_BOTH(Expm1, self, Floats, kF | kI64 | kBool, Result::kFloat, Expm1{})

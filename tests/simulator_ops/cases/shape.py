@@ -90,7 +90,7 @@ def split(op, argument):
 def triangle(op, f, in_place=False):
     def cases():
         made = []
-        for dtype in EVERY:
+        for dtype in (*EVERY, "c32"):
             for diagonal in (-1, 0, 2):
                 x = random((2, 3, 4), dtype, 1)
                 expected = np.where(f(np.ones((3, 4), bool), diagonal), x, np.zeros((), x.dtype))

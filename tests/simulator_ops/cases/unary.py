@@ -11,6 +11,7 @@ from ..values import COMPLEX, FLOATS, INTEGERS, REAL, random
 SHAPES = [(3, 4), (2, 3, 5), (), (0, 2)]
 FLOATING = (*FLOATS, "f64")
 ALL = (*REAL, *COMPLEX)
+PAIRS = (*COMPLEX, "c32")
 NO_BF16 = tuple(dtype for dtype in REAL if dtype != "bf16")
 
 vector = np.vectorize
@@ -159,13 +160,15 @@ def clamp_tensor(op, low, high, in_place=False):
 
 def cast():
     made = []
-    for source in (*ALL, "u16", "u32", "u64"):
-        for target in (*ALL, "u16", "u32", "u64"):
+    kinds = (*ALL, "u16", "u32", "u64", "c32")
+    for source in kinds:
+        for target in kinds:
             x = random((3, 4), source, 1, 0, 100)
             expected = x != 0 if target == "bool" else x
-            if source in COMPLEX and target not in COMPLEX:
+            if source in PAIRS and target not in PAIRS:
                 expected = (x.real != 0) | (x.imag != 0) if target == "bool" else x.real
-            if source in (*FLOATING, *COMPLEX) and target not in (*FLOATING, *COMPLEX, "bool"):
+            fractions = (*FLOATING, *PAIRS)
+            if source in fractions and target not in (*fractions, "bool"):
                 expected = np.trunc(expected)
             arguments = [In(x, source), CODES[target], Out(expected, target)]
             made.append(Case("aclnnCast", arguments, f"{source} {target}", ("sliced",)))
@@ -241,6 +244,7 @@ OPS = {
     **both("Neg", np.negative, SIGNED, floats=False),
     **one("Abs", np.abs, REAL, floats=False),
     "aclnnAbs complex": unary("aclnnAbs", np.abs, ("c64",), out="f32"),
+    "aclnnAbs complex32": unary("aclnnAbs", np.abs, ("c32",), out="f16"),
     **both("Exp", np.exp, (*FLOATING, *COMPLEX, "i64", "bool")),
     **both("Exp2", np.exp2, REAL),
     **both("Expm1", np.expm1, (*FLOATS, "i64", "bool")),
