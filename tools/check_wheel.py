@@ -3,7 +3,8 @@
     .venv/bin/python tools/check_wheel.py [--python PYTHON] [--wheel FILE]
 
 Fails when the wheel is too large, bundles a library twice, needs a library that it does not bundle
-(other than the C and C++ runtimes), does not import, or computes 1 + 1 wrongly.
+(other than the C and C++ runtimes), does not import, or computes 1 + 1 wrongly, on the CPU or on a
+simulated NPU.
 """
 
 from __future__ import annotations
@@ -32,6 +33,17 @@ product = torch.ones(4, 8) @ torch.ones(8, 2)
 assert product.tolist() == [[8.0, 8.0]] * 4, product
 assert torch.from_numpy(result.numpy()).sum().item() == 6.0
 print("mindtorch_v2", torch.__version__, "from", torch.__file__)
+"""
+
+
+ON_SIMULATED_NPU = """
+import pathlib, mindtorch_v2 as torch
+torch.npu.simulator.enable()
+x = torch.ones(4, 8).npu()
+assert (x @ x.t() + 1).tolist() == [[9.0] * 4] * 4
+folder = pathlib.Path(torch._C._npu_simulator_folder())
+assert folder == pathlib.Path(torch.__file__).parent / "lib" / "ascend_simulator", folder
+print("simulated", torch.npu.get_device_name(), "from", folder)
 """
 
 
@@ -95,7 +107,8 @@ def main() -> None:
         python = folder / "venv" / "bin" / "python"
         run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel)
         environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-        run(python, "-c", PROGRAM, cwd=folder, env=environment)
+        for program in (PROGRAM, ON_SIMULATED_NPU):
+            run(python, "-c", program, cwd=folder, env=environment)
         packages = run(python, "-m", "pip", "list", "--format=freeze", stdout=subprocess.PIPE)
         extra = {line.split("==")[0] for line in packages.split()} - {
             "mindtorch-v2", "mindtorch_v2", "numpy", "pip", "setuptools",
