@@ -111,7 +111,7 @@ Read read_int(PyObject* object, int64_t& value) {
   if (PyBool_Check(object) || PyFloat_Check(object)) return Read::kNo;
   if (is_tensor(object)) {
     const Tensor& tensor = unwrap(object);
-    if (tensor.numel() != 1 || !is_integral(tensor.dtype()) || !tensor.device().is_cpu()) {
+    if (tensor.numel() != 1 || !is_integral(tensor.dtype()) || tensor.device().is_meta()) {
       return Read::kNo;
     }
     value = read_item(tensor).to_int();

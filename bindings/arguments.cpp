@@ -167,10 +167,7 @@ bool Signature::convert(const ParamInfo& param,
       if (is_tensor(object)) {
         const Tensor& tensor = unwrap(object);
         if (tensor.dim() != 0 || tensor.device().is_meta()) return false;
-        if (!tensor.device().is_cpu() && !parsed.may_read_devices) {
-          parsed.left_unread = true;
-          return false;
-        }
+        if (!parsed.reads_tensors()) return false;
         scalar = read_item(tensor);
       } else if (!to_scalar(object, scalar)) {
         return false;
@@ -179,6 +176,7 @@ bool Signature::convert(const ParamInfo& param,
       return true;
     }
     case ArgType::kInt: {
+      if (is_tensor(object) && !parsed.reads_tensors()) return false;
       int64_t number = 0;
       if (!to_int(object, number)) return false;
       value = Value(number);

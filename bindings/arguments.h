@@ -25,9 +25,10 @@ struct ParsedArgs {
   int tensor_list_count = 0;
   std::vector<double> floats;
   bool pin_memory = false;  // of a factory
-  // Reading a number from a device waits for it: first, signatures that take the tensor are tried.
-  bool may_read_devices = false;
+  // A tensor of one number is read where no signature takes the tensor: that may wait for a device.
+  bool may_read_tensors = false;
   bool left_unread = false;
+  bool reads_tensors() { return may_read_tensors || !(left_unread = true); }
 
   ops::Args args() const { return {values, static_cast<size_t>(count)}; }
   // True when some tensor is large enough that other threads should run meanwhile.

@@ -166,7 +166,7 @@ PyObject* call_first_match(const Overloads& overloads,
   Mismatch first;
   ParsedArgs parsed;
   do {
-    parsed.may_read_devices = parsed.left_unread;
+    parsed.may_read_tensors = parsed.left_unread;
     for (const Signature& candidate : candidates) {
       if (returns != 0 && candidate.op().schema.returns.size() != returns) continue;
       Mismatch mismatch;
@@ -176,7 +176,7 @@ PyObject* call_first_match(const Overloads& overloads,
       }
       if (first.kind == Mismatch::Kind::kNone) first = mismatch;
     }
-  } while (parsed.left_unread && !parsed.may_read_devices);
+  } while (parsed.left_unread && !parsed.may_read_tensors);
   raise_mismatch(overloads, candidates, first, args, nargs, kwnames);
 }
 

@@ -286,3 +286,13 @@ if TORCH_INSTALLED:
                 if ours != theirs:
                     wrong.append(f"{first} {sizes} {second}: {ours}, torch {theirs}")
         assert not wrong, "\n".join(wrong[:12])
+
+
+@pytest.mark.parametrize("name", ["clamp", "clamp_min", "clamp_max"])
+def test_limits_in_tensors_of_one_number_take_part(torch, name):
+    """They are tensors, not numbers: two of no dims promote like any two."""
+    limit = getattr(torch, name)
+    assert limit(torch.tensor(1, dtype=torch.int8), torch.tensor(300)).dtype == torch.int64
+    assert limit(torch.tensor([1], dtype=torch.int8), torch.tensor(3)).dtype == torch.int8
+    assert limit(torch.tensor(1), torch.tensor(0.5, dtype=torch.float64)).dtype == torch.float64
+    assert limit(torch.tensor(1, dtype=torch.int8), 3).dtype == torch.int8

@@ -85,6 +85,16 @@ def test_a_number_on_the_device_is_read_where_only_a_number_will_do(torch):
     assert torch.nn.functional.threshold(n.expand(1), n, 7).tolist() == [7]
 
 
+def test_a_device_holds_the_weight_and_the_count(torch):
+    x = torch.tensor([1.0, 2.0, 3.0], device="npu")
+    for weight in (torch.tensor(0.5, dtype=torch.float64), torch.tensor(2)):
+        expected = torch.lerp(x.cpu(), x.cpu() + 1, weight)
+        assert torch.lerp(x, x + 1, weight.npu()).tolist() == expected.tolist()
+    k = torch.tensor(2, device="npu")
+    assert x.topk(k).values.tolist() == [3, 2]
+    assert x.select(0, k).item() == 3 and x.roll(k).tolist() == [2, 3, 1]
+
+
 def test_the_result_is_on_the_device(torch):
     host, device = torch.tensor(3.0), torch.tensor(1.0, device="npu")
     for name in ("clamp_min", "clamp_max", "maximum", "add", "clamp"):

@@ -70,8 +70,8 @@ void check_lerp(const Tensor& self, const Tensor& end) {
 
 PointwiseCall lerp(const Tensor& self, const Tensor& end, const Tensor& weight) {
   check_lerp(self, end);
-  MT_CHECK(self.dtype() == weight.dtype(), RuntimeError, "expected dtype ", name(self.dtype()),
-           " for `weight` but got dtype ", name(weight.dtype()));
+  MT_CHECK(self.dtype() == weight.dtype() || weight.dim() == 0, RuntimeError, "expected dtype ",
+           name(self.dtype()), " for `weight` but got dtype ", name(weight.dtype()));
   return PointwiseCall(Pointwise::kLerp, self.dtype(), self.dtype()).on(self).on(end).on(weight);
 }
 
