@@ -105,9 +105,20 @@ def test_half_precision_is_rounded_before_it_is_stored_wider(torch, name):
     assert out.tolist() == out.to(torch.bfloat16).tolist()
 
 
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_shifts_by_every_number_of_bits(torch, dtype):
+    info = torch.iinfo(getattr(torch, dtype))
+    x = torch.tensor([info.min, info.max, 1, 6]).to(getattr(torch, dtype))
+    for bits in (*range(info.bits + 1), 100):
+        assert (x.npu() >> bits).tolist() == (x >> bits).tolist(), bits
+        assert (x.npu() << bits).tolist() == (x << bits).tolist(), bits
+
+
 def test_what_the_cpu_refuses_of_truth_values(torch):
     x = torch.tensor([True, False], device="npu")
     with pytest.raises(NotImplementedError, match="round_decimals"):
         torch.round(x, decimals=1)
+    with pytest.raises(NotImplementedError, match="clamp"):
+        torch.clamp(x, x, x)
     with pytest.raises(NotImplementedError, match="scatter_reduce.*torch.bool"):
         x.scatter_reduce(0, torch.tensor([0], device="npu"), x[:1], "mean")

@@ -349,6 +349,7 @@ constexpr DTypes refused(Pointwise function) {
     case Pointwise::kLcm:
     case Pointwise::kThreshold:
     case Pointwise::kRoundDecimals:
+    case Pointwise::kClamp:
       return kBool;
     case Pointwise::kFrac:
     case Pointwise::kHypot:

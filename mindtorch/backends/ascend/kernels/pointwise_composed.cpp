@@ -165,6 +165,7 @@ bool has_composition(const PointwiseCall& call) {
 static DType steps_dtype(const PointwiseCall& call) {
   if (call.function == Pointwise::kNextafter) return call.compute;
   if ((kHalves & bit(call.compute)) != 0) return DType::kFloat32;
+  if (call.function == Pointwise::kShiftRight) return DType::kInt64;  // the powers of two fit
   const bool narrow = size_bytes(call.compute) < size_bytes(DType::kInt32);
   return call.function == Pointwise::kLcm && narrow ? DType::kInt32 : call.compute;
 }
