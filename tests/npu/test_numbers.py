@@ -114,6 +114,16 @@ def test_shifts_by_every_number_of_bits(torch, dtype):
         assert (x.npu() << bits).tolist() == (x << bits).tolist(), bits
 
 
+def test_a_fraction_is_true(torch):
+    x = torch.tensor([[0.5, 0.25], [0.5, 0.0]], device="npu")
+    for name, expected in (("sum", [True, True]), ("prod", [True, False])):
+        reduce = getattr(torch, name)
+        assert reduce(x, 1, dtype=torch.bool).tolist() == expected
+        assert reduce(x[0], dtype=torch.bool).item() is True
+        out = torch.empty(2, dtype=torch.bool, device="npu")
+        assert reduce(x, 1, out=out).tolist() == expected
+
+
 def test_what_the_cpu_refuses_of_truth_values(torch):
     x = torch.tensor([True, False], device="npu")
     with pytest.raises(NotImplementedError, match="round_decimals"):
