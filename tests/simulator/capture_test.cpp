@@ -148,6 +148,28 @@ TEST_F(Capture, CertainCallsSpoilIt) {
   EXPECT_EQ(end(), ACL_ERROR_RT_STREAM_CAPTURE_INVALIDATED);
 }
 
+TEST_F(Capture, EventsThatItRefusedStayAsTheyWere) {
+  OK(aclmdlRICaptureBegin(stream, kGlobal));
+  EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_ERROR_RT_STREAM_CAPTURED);  // spoils it
+  EXPECT_EQ(aclrtRecordEvent(event, stream), ACL_ERROR_RT_STREAM_CAPTURE_INVALIDATED);
+  EXPECT_EQ(end(), ACL_ERROR_RT_STREAM_CAPTURE_INVALIDATED);
+  OK(aclrtStreamWaitEvent(other, event));  // never recorded: nothing to wait for
+  OK(aclrtSynchronizeStreamWithTimeout(other, 5000));
+}
+
+TEST_F(Capture, EndsWithTheContextOfItsStream) {
+  aclrtContext before = nullptr;
+  aclrtContext own = nullptr;
+  OK(aclrtGetCurrentContext(&before));
+  OK(aclrtCreateContext(&own, 0));
+  OK(aclmdlRICaptureBegin(make_stream(), kGlobal));
+  OK(aclrtSetCurrentContext(before));
+  EXPECT_EQ(aclrtMemset(memory, 64, 0, 64), ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT);
+  OK(aclrtDestroyContext(own));
+  OK(aclrtMemset(memory, 64, 4, 64));
+  EXPECT_EQ(memory[0], 4);
+}
+
 TEST_F(Capture, ModesSayWhatElseIsAllowed) {
   char local[64] = {};
   OK(aclmdlRICaptureBegin(stream, kGlobal));

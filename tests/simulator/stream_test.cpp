@@ -213,6 +213,22 @@ TEST_F(Streams, ContinueOrStopOnFailure) {
   OK(aclrtDestroyStream(stream));
 }
 
+TEST_F(Streams, EventsThatAStoppedContextRefusedStayAsTheyWere) {
+  aclrtStream stream = make_stream();
+  aclrtEvent event = nullptr;
+  OK(aclrtCreateEventExWithFlag(&event, ACL_EVENT_SYNC));
+  OK(aclrtSetStreamFailureMode(stream, ACL_STOP_ON_FAILURE));
+  OK(mtsim_add_faults("task:aclrtMemsetAsync:1:507015"));
+  void* memory = device_memory(64);
+  OK(aclrtMemsetAsync(memory, 64, 0, 64, stream));
+  EXPECT_NE(aclrtSynchronizeStream(stream), ACL_SUCCESS);
+  EXPECT_NE(aclrtRecordEvent(event, stream), ACL_SUCCESS);
+  OK(aclrtSynchronizeEventWithTimeout(event, 5000));  // never recorded: nothing to wait for
+  OK(aclrtDestroyEvent(event));
+  OK(aclrtDestroyStream(stream));
+  OK(aclrtFree(memory));
+}
+
 TEST_F(Streams, TellExceptions) {
   static std::atomic<uint32_t> code{0};
   code = 0;

@@ -125,6 +125,23 @@ static bool all_joined(const Capture& capture) {
   return true;
 }
 
+static void release(const std::shared_ptr<Capture>& capture) {
+  for (const Capture::Member& member : capture->members) {
+    if (const auto joined = member.stream.lock()) joined->capture = nullptr;
+  }
+  std::erase(runtime().captures, capture);
+  capture->model->capturing = false;
+}
+
+void leave_capture(Stream& stream) {
+  const std::shared_ptr<Capture> capture = stream.capture;
+  if (!capture) return;
+  capture->invalidated = true;
+  if (capture->origin.lock().get() != &stream) return;
+  release(capture);  // nobody can end it any more
+  runtime().models.remove(capture->model->handle);
+}
+
 aclError end_capture(const std::shared_ptr<Stream>& stream, aclmdlRI* model) {
   const std::shared_ptr<Capture> capture = stream->capture;
   if (!capture) {
@@ -138,11 +155,7 @@ aclError end_capture(const std::shared_ptr<Stream>& stream, aclmdlRI* model) {
       capture->thread != std::this_thread::get_id()) {
     return fail(kCaptureWrongThread, "the capture began on another thread");
   }
-  for (const Capture::Member& member : capture->members) {
-    if (const auto joined = member.stream.lock()) joined->capture = nullptr;
-  }
-  std::erase(runtime().captures, capture);
-  capture->model->capturing = false;
+  release(capture);
   *model = nullptr;
   aclError code = check_valid(*capture);
   if (!code && !all_joined(*capture)) {

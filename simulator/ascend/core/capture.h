@@ -57,6 +57,8 @@ aclError fail_captured(Stream& stream);
 aclmdlRICaptureMode exchange_capture_mode(aclmdlRICaptureMode mode);
 aclError begin_capture(const std::shared_ptr<Stream>& stream, aclmdlRICaptureMode mode);
 aclError end_capture(const std::shared_ptr<Stream>& stream, aclmdlRI* model);
+// Of a stream that goes: spoils its capture, and ends it where it began on this stream.
+void leave_capture(Stream& stream);
 aclError replay(const std::shared_ptr<Model>& model, Stream& stream);
 
 }  // namespace sim

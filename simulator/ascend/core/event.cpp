@@ -29,18 +29,22 @@ static bool is_external(const Event& event) { return event.flags & ACL_EVENT_EXT
 
 aclError record_event(const std::shared_ptr<Event>& event, Stream& stream) {
   if (stream.capture && is_external(*event)) return capture_step(stream, {{}, event, false});
+  // A call that fails leaves the event as it was: who waits for it must not wait for nothing.
+  const bool fresh = stream.capture || !event->last || event->last->issued;
+  const auto record = fresh ? std::make_shared<Record>() : event->last;
   if (stream.capture) {
-    event->last = std::make_shared<Record>();
-    return capture_record(*event->last, stream);
+    if (const aclError code = capture_record(*record, stream)) return code;
+  } else {
+    auto work = std::make_shared<Work>();
+    work->kind = WorkKind::kRecord;
+    work->task.name = "aclrtRecordEvent";
+    work->record = record;
+    if (const aclError code = issue(stream, std::move(work))) return code;
+    record->issued = true;
+    on_record(stream, *record);
   }
-  if (!event->last || event->last->issued) event->last = std::make_shared<Record>();
-  event->last->issued = true;
-  on_record(stream, *event->last);
-  auto work = std::make_shared<Work>();
-  work->kind = WorkKind::kRecord;
-  work->task.name = "aclrtRecordEvent";
-  work->record = event->last;
-  return issue(stream, std::move(work));
+  event->last = record;
+  return ACL_SUCCESS;
 }
 
 aclError wait_event(const std::shared_ptr<Event>& event, Stream& stream) {
@@ -70,8 +74,9 @@ aclError wait_event(const std::shared_ptr<Event>& event, Stream& stream) {
   work->task.name = "aclrtStreamWaitEvent";
   work->record = record;
   work->event = event;
-  ++event->pending_waits;
-  return issue(stream, std::move(work));
+  const aclError code = issue(stream, std::move(work));
+  if (!code) ++event->pending_waits;
+  return code;
 }
 
 }  // namespace sim

@@ -94,7 +94,7 @@ void destroy_stream(Lock& lock, const std::shared_ptr<Stream>& stream, bool wait
   r.streams.remove(stream->handle);
   ++r.generation;
   --r.devices[static_cast<size_t>(stream->device)].streams;
-  if (stream->capture) stream->capture->invalidated = true;
+  leave_capture(*stream);
   if (wait) wait_stream(lock, *stream, -1);
   abort_stream(*stream, ACL_ERROR_RT_STREAM_ABORT);
   stream->stopping = true;
