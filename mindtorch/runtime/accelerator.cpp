@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <vector>
 
 #include "mindtorch/base/error.h"
 #include "mindtorch/base/warning.h"
@@ -15,9 +14,20 @@ uint32_t next_slot() {
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
+// A list that only grows, at its head: every op looks its device up, and takes no lock for it.
 struct Registry {
-  std::mutex mutex;
-  std::vector<Accelerator*> accelerators;
+  struct Entry {
+    Accelerator* accelerator;
+    const Entry* next;
+  };
+  std::mutex mutex;  // registering
+  std::atomic<const Entry*> first{nullptr};
+
+  Accelerator* find(std::string_view kind) const noexcept {
+    const Entry* entry = first.load(std::memory_order_acquire);
+    while (entry != nullptr && kind != entry->accelerator->kind()) entry = entry->next;
+    return entry == nullptr ? nullptr : entry->accelerator;
+  }
 };
 
 // Neither the registry nor what is in it is ever destroyed: tensors in static storage may be freed
@@ -117,26 +127,19 @@ void Accelerator::refuse_fork() const {
 Accelerator& register_driver(std::unique_ptr<driver::DeviceDriver> driver) {
   Registry& known = registry();
   std::lock_guard lock(known.mutex);
-  for (const Accelerator* other : known.accelerators) {
-    MT_CHECK(std::string_view(other->kind()) != driver->kind(), RuntimeError,
-             "a driver for the device type ", driver->kind(), " is registered already");
-  }
-  known.accelerators.reserve(known.accelerators.size() + 1);
-  auto* made = new Accelerator(*driver);
+  MT_CHECK(known.find(driver->kind()) == nullptr, RuntimeError, "a driver for the device type ",
+           driver->kind(), " is registered already");
+  auto made = std::make_unique<Accelerator>(*driver);
+  auto* const entry = new Registry::Entry{made.get(), known.first.load()};
   driver.release();  // lives as long as the accelerator: until the process ends
-  known.accelerators.push_back(made);
-  return *made;
+  known.first.store(entry, std::memory_order_release);
+  return *made.release();
 }
 
 Accelerator* find_accelerator(std::string_view kind) noexcept {
   static std::once_flag installed;
   std::call_once(installed, &install_drivers);
-  Registry& known = registry();
-  std::lock_guard lock(known.mutex);
-  for (Accelerator* accelerator : known.accelerators) {
-    if (kind == accelerator->kind()) return accelerator;
-  }
-  return nullptr;
+  return registry().find(kind);
 }
 
 Accelerator& accelerator(std::string_view kind) {
