@@ -76,6 +76,31 @@ def test_an_op_does_not_wait(called, pair):
     assert not SYNCS & set(functions)
 
 
+@pytest.mark.parametrize(
+    "call",
+    ["a.t() + b", "a[1:, ::2] + b[:7, 1::2]", "a.expand(3, 8, 8) + b", "a[3].view(2, 4) + 1"],
+)
+def test_views_go_to_the_device_as_they_are(torch, called, pair, call):
+    names = {"torch": torch, "a": pair[0], "b": pair[1]}
+    functions = called(lambda: eval(call, names))
+    assert functions[-1] in ("aclnnAdd", "aclnnAdds")
+    assert not [name for name in functions if "Copy" in name or "cpy" in name]
+
+
+@pytest.mark.parametrize(
+    "copy",
+    ["a.t().contiguous()", "a.half()", "a.t().to(torch.int32)", "b.copy_(a.t())", "a.clone()",
+     "a[:, 1].to(torch.bool)", "torch.empty(8, 8, dtype=torch.float16, device='npu').copy_(a.t())"],
+)  # fmt: skip
+def test_copies_between_layouts_and_dtypes_run_on_the_device(torch, called, pair, copy):
+    names = {"torch": torch, "a": pair[0], "b": pair[1]}
+    functions = called(lambda: eval(copy, names))
+    assert not [name for name in functions if "cpy" in name] and not SYNCS & set(functions)
+    host = {"torch": torch, "a": pair[0].cpu(), "b": pair[1].cpu()}
+    expected = eval(copy.replace("'npu'", "'cpu'"), host)
+    assert torch.equal(eval(copy, names).cpu(), expected)
+
+
 def test_an_op_returns_while_its_stream_hangs(torch, simulator, pair):
     a, b = pair
     expected = a.cpu() + b.cpu()
@@ -113,7 +138,6 @@ def test_bytes_are_read_after_the_wait(torch, simulator, pair):
     simulator.clear_calls()
     c.to("cpu")
     log = [entry.function for entry in simulator.calls() if entry.kind == "call"]
-    print(simulator.calls())
     assert log[-2:] == ["aclrtMemcpyAsync", "aclrtSynchronizeStream"]
 
 
