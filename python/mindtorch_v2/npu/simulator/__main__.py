@@ -11,6 +11,7 @@ def _report():
     kinds = {"ops": [], "functions": []}
     for name, simulated in functions.items():
         kinds["ops" if name.startswith("aclnn") else "functions"].append(simulated)
+    linked = f"-L{folder} -Wl,-rpath,{folder} -lopapi -lnnopbase -lascendcl"
     preloaded = ":".join(f"{folder}/lib{library}.so" for library in _library.LIBRARIES)
     counts = [f"  {kind}: {sum(flags)} of {len(flags)} simulated" for kind, flags in kinds.items()]
     return "\n".join(
@@ -27,7 +28,7 @@ def _report():
             "  MINDTORCH_NPU=sim python program.py",
             "  or torch.npu.simulator.enable() before anything else of torch.npu",
             "With a C or C++ program",
-            f"  gcc -rdynamic program.c -L{folder} -Wl,-rpath,{folder} -lopapi -lnnopbase -lascendcl",
+            f"  gcc -rdynamic program.c {linked}",
             "  -rdynamic lets reports name its functions",
             "With a program that is linked to CANN already",
             f"  LD_LIBRARY_PATH={folder} ./program",
