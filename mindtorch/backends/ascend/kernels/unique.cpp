@@ -1,5 +1,7 @@
 // unique in its three forms. Outputs that were not asked for are empty tensors. CANN fills tensors
 // that could hold everything, and says afterwards how much it was; the host waits for that.
+#include <algorithm>
+
 #include "mindtorch/backends/ascend/kernels/compose.h"
 
 namespace mindtorch::ascend {
@@ -25,18 +27,25 @@ Outputs room_for(ops::Launch& on,
           make_like(on, {return_counts ? items : 0}, DType::kInt64)};
 }
 
-// The part that was filled, in memory of its own size.
-Tensor filled(ops::Launch& on, const Tensor& room, const Shape& sizes) {
-  if (sizes == room.sizes()) return room;
-  Tensor result = make_like(on, sizes, room.dtype());
+// The part that was filled, in memory of its own size. Slices of `dim` lie one after the other, as
+// torch has them.
+Tensor filled(ops::Launch& on, const Tensor& room, const Shape& sizes, size_t dim = 0) {
+  if (sizes == room.sizes() && dim == 0) return room;
+  Shape rows = sizes;
+  const auto at = static_cast<std::ptrdiff_t>(dim);
+  std::rotate(rows.begin(), rows.begin() + at, rows.begin() + at + 1);
+  Shape strides = contiguous_strides(rows);
+  std::rotate(strides.begin(), strides.begin() + 1, strides.begin() + at + 1);
+  const Tensor result = make_like(on, rows, room.dtype()).alias(Shape(sizes), strides, 0);
   if (result.numel() != 0) {
     call(on, MT_ACLNN(aclnnInplaceCopy), result, room.alias(sizes, contiguous_strides(sizes), 0));
   }
   return result;
 }
 
-Result finish(ops::Launch& on, const Outputs& out, const Shape& sizes, int64_t count) {
-  return {filled(on, out.values, sizes), out.inverse,
+Result finish(
+    ops::Launch& on, const Outputs& out, const Shape& sizes, int64_t count, size_t dim = 0) {
+  return {filled(on, out.values, sizes, dim), out.inverse,
           filled(on, out.counts, {out.counts.numel() == 0 ? 0 : count})};
 }
 
@@ -74,7 +83,7 @@ Result unique_dim(ops::Launch& on,
   if (items == 0) return {out.values, out.inverse, out.counts};
   const Shape sizes = call_sized<4>(on, MT_ACLNN(aclnnUniqueDim), self, sorted, return_inverse,
                                     static_cast<int64_t>(d), out.values, out.inverse, out.counts);
-  return finish(on, out, sizes, sizes[d]);
+  return finish(on, out, sizes, sizes[d], d);
 }
 
 Result consecutive(ops::Launch& on,
@@ -92,7 +101,7 @@ Result consecutive(ops::Launch& on,
   const Shape sizes = call_sized<4>(on, MT_ACLNN(aclnnUniqueConsecutive), self, return_inverse,
                                     return_counts, dim ? static_cast<int64_t>(d) : kFlattened,
                                     out.values, out.inverse, out.counts);
-  return finish(on, out, sizes, sizes[d]);
+  return finish(on, out, sizes, sizes[d], d);
 }
 
 }  // namespace
