@@ -31,8 +31,10 @@ Site call_site() {
   return site;
 }
 
-static bool is_ours(const char* file) {
-  for (const char* name : {"libascendcl.so", "libnnopbase.so", "libopapi.so"}) {
+// Not the caller: the simulator itself, and sanitizers, which stand between it and backtrace().
+static bool is_between(const char* file) {
+  for (const char* name :
+       {"libascendcl.so", "libnnopbase.so", "libopapi.so", "libasan.so", "libtsan.so"}) {
     if (file && std::strstr(file, name)) return true;
   }
   return false;
@@ -59,7 +61,7 @@ std::string describe_site(const Site& site) {
   std::string text;
   for (size_t i = 0; i < site.count && text.empty(); ++i) {
     Dl_info info{};
-    if (!dladdr(site.frames[i], &info) || is_ours(info.dli_fname)) continue;
+    if (!dladdr(site.frames[i], &info) || is_between(info.dli_fname)) continue;
     text = " at " + describe_frame(site.frames[i], info);
   }
   if (!site.note.empty())
