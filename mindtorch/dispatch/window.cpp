@@ -84,7 +84,7 @@ void Window::reads(const Tensor& tensor) {
   if (storage.pending() == this) return;
   storage.pending_reads.fetch_add(1, std::memory_order_relaxed);
   read_.push_back(&storage);
-  must_run_ |= storage.is_exposed();
+  if (storage.is_exposed()) must_run_ = true;
 }
 
 void Window::writes(const Tensor& tensor) {
@@ -95,9 +95,11 @@ void Window::writes(const Tensor& tensor) {
     return;
   }
   storage.pending_slot = static_cast<uint32_t>(written_.size());
-  written_.push_back({&storage, 0, number, false});
+  // No bytes: promised here, and another thread ran the window before the op was recorded.
+  const bool promised = storage.raw_data() == nullptr && storage.size_bytes() != 0;
+  written_.push_back({&storage, 0, number, promised});
   storage.set_pending(this);
-  must_run_ |= storage.is_exposed();
+  if (storage.is_exposed()) must_run_ = true;
 }
 
 Tensor Window::promise(const ops::TensorSpec& spec) {
@@ -154,6 +156,7 @@ KeptValue Window::keep(const ops::Value& value) {
 Recorded& Window::begin(const ops::Op& op, Device device) {
   if (entries_.empty()) started_ = std::chrono::steady_clock::now();
   Recorded& entry = entries_.emplace_back();
+  size_.store(entries_.size(), std::memory_order_relaxed);
   entry.op = &op;
   entry.device = device;
   if (const auto capture = call_site_hooks().capture) entry.site = capture();
@@ -234,7 +237,8 @@ void Window::finish(size_t done, const std::exception_ptr& error) noexcept {
   FailedWork* const failed = error == nullptr ? nullptr : new FailedWork(error);
   for (const Written& written : written_) {
     if (written.storage == nullptr) continue;
-    if (failed == nullptr || written.last_write < done) {
+    // Without references: promised to an op that is not recorded yet.
+    if (failed == nullptr || written.references == 0 || written.last_write < done) {
       written.storage->set_pending(nullptr);
     } else {
       if (written.promised) written.storage->drop_bytes();
@@ -255,13 +259,14 @@ void Window::finish(size_t done, const std::exception_ptr& error) noexcept {
   ints_.clear();
   floats_.clear();
   texts_.clear();
+  size_ = 0;
   pending_bytes_ = 0;
   must_run_ = false;
 }
 
 void Window::forget(StorageImpl& storage) noexcept {
   const Lock lock(mutex_);
-  written_[storage.pending_slot].storage = nullptr;
+  if (storage.pending() == this) written_[storage.pending_slot].storage = nullptr;
 }
 
 void Window::materialize(StorageImpl& storage) {

@@ -91,11 +91,16 @@ class Window final : public PendingWork {
   void record(const ops::Op& op, Device device, ops::Args args, std::span<const Tensor> outputs);
   void record_pointwise(const ops::Op& op, const ops::PointwiseCall& call, const Tensor& out);
 
-  size_t size() const { return entries_.size(); }
-  size_t pending_bytes() const { return pending_bytes_; }
+  // By any thread; what another thread runs meanwhile is gone a moment later.
+  size_t size() const { return size_.load(std::memory_order_relaxed); }
+  size_t pending_bytes() const { return pending_bytes_.load(std::memory_order_relaxed); }
   // An op touched memory that others see without asking.
-  bool must_run() const { return must_run_; }
-  std::chrono::steady_clock::time_point started() const { return started_; }
+  bool must_run() const { return must_run_.load(std::memory_order_relaxed); }
+  // When the oldest op was recorded.
+  std::chrono::steady_clock::time_point started() const {
+    return started_.load(std::memory_order_relaxed);
+  }
+  // --- while it runs, by whoever runs it ---
   const Recorded& entry(size_t number) const { return entries_[number]; }
   const RecordedView& view(size_t index) const { return views_[index]; }
 
@@ -130,9 +135,10 @@ class Window final : public PendingWork {
 
   std::mutex mutex_;
   std::atomic<std::thread::id> runner_{};
-  bool must_run_ = false;
-  size_t pending_bytes_ = 0;
-  std::chrono::steady_clock::time_point started_;
+  std::atomic<bool> must_run_{false};
+  std::atomic<size_t> size_{0};
+  std::atomic<size_t> pending_bytes_{0};
+  std::atomic<std::chrono::steady_clock::time_point> started_{};
   std::deque<Recorded> entries_;
   std::deque<RecordedView> views_;
   std::deque<KeptValue> values_;
