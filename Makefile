@@ -7,8 +7,7 @@ PYTEST_JOBS ?= 2
 PYTEST_ARGS ?=
 PYTHON := .venv/bin/python
 # What runs on NPUs, in a process that has simulated ones.
-NPU_TESTS = MINDTORCH_NPU=sim $(PYTHON) -m pytest -q -n $(PYTEST_JOBS) tests/npu tests/ops \
-            --device npu --mode eager
+NPU_TESTS = MINDTORCH_NPU=sim $(PYTHON) -m pytest -q -n $(PYTEST_JOBS) tests/npu tests/ops --device npu
 
 # `make` or `make -n help` must not need an environment.
 .DEFAULT_GOAL := help

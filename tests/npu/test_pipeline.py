@@ -1,0 +1,27 @@
+"""Deferred ops on NPUs: what eager gives."""
+
+
+def test_random_numbers_are_the_same_deferred(torch):
+    def draw():
+        torch.manual_seed(3)
+        first = torch.rand(5, device="npu")
+        torch.rand(7, device="npu")
+        return first, torch.randn(5, device="npu"), torch.randperm(9, device="npu")
+
+    expected = draw()
+    with torch.pipeline():
+        got = draw()
+    for ours, theirs in zip(got, expected, strict=True):
+        assert torch.equal(ours, theirs)
+
+
+def test_waits_and_events_run_what_is_recorded(torch, simulator):
+    a = torch.ones(8, device="npu")
+    with torch.pipeline() as pipe:
+        b = a + 1
+        torch.npu.synchronize()
+        assert not b._pending and pipe.last_flush_reason == "synchronize"
+        c = a * 3
+        torch.npu.Event().record()
+        assert not c._pending
+    assert b.tolist() == [2] * 8 and c.tolist() == [3] * 8
