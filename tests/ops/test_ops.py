@@ -414,12 +414,10 @@ if TORCH_INSTALLED:
     reference.set_num_threads(1)  # several workers run side by side
 
     @having(lambda case: True)
-    def test_same_as_torch(torch, case, device, mode):
+    def test_same_as_torch(torch, case, device):
         """The same calls through torch: value, dtype, shape, strides, or the error class. All
         dtypes, also those that the op refuses."""
-        if mode != "eager":
-            return  # the other tests tell whether a mode differs from eager
-        ours, theirs = Runtime(torch, device, mode), Runtime(reference)
+        ours, theirs = Runtime(torch, device), Runtime(reference)
         findings = Findings()
         dtypes = case.dtypes if case.creation else [d for d in ALL if d not in case.optional]
         for dtype, number, sample, layout in calls(case, device, dtypes):
