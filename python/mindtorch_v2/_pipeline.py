@@ -1,6 +1,5 @@
 """torch.pipeline: ops run later and together, with the results of running them one by one."""
 
-import contextlib
 import functools
 import hashlib
 import json
@@ -70,7 +69,7 @@ def _set_current(pipe):
     _C._set_pipeline(pipe)
 
 
-class pipeline(contextlib.ContextDecorator):
+class pipeline:
     """Runs ops together: with the results of running them one by one, and in less time.
 
     >>> with torch.pipeline():

@@ -25,3 +25,18 @@ def test_waits_and_events_run_what_is_recorded(torch, simulator):
         torch.npu.Event().record()
         assert not c._pending
     assert b.tolist() == [2] * 8 and c.tolist() == [3] * 8
+
+
+def test_what_nobody_can_see_is_not_computed(torch, called):
+    a = torch.ones(8, device="npu")
+    kept = []
+
+    def block():
+        with torch.pipeline():
+            a * 3
+            kept.append(a + 1)
+
+    functions = called(block)
+    assert "aclnnAdds" in functions
+    assert not [name for name in functions if name.startswith("aclnnMul")]
+    assert kept[0].tolist() == [2] * 8

@@ -49,16 +49,17 @@ TEST(Pipeline, AddressesMakeItRun) {
   EXPECT_EQ(block.pipeline.last_flush_reason(), "read");
 }
 
-TEST(Pipeline, ResultsThatNobodySeesGetNoMemory) {
+TEST(Pipeline, AStorageThatSomebodyHoldsIsStoredAlthoughItsTensorIsGone) {
   const Tensor a = full({8}, Scalar(1.0));
   Block block;
   Tensor b = add(a, a);
-  const Storage first = b.storage();  // watched, as a debugger would: visible, so it is stored
+  const Storage first = b.storage();
   b = mul(b, b);
   b = add(b, a);
   block.pipeline.flush("test");
   EXPECT_EQ(b.data<float>()[0], 5);
-  EXPECT_NE(first->raw_data(), nullptr);
+  ASSERT_NE(first->raw_data(), nullptr);
+  EXPECT_EQ(static_cast<const float*>(first->raw_data())[0], 2);
 }
 
 // Whatever was fused, each element is what single ops give.
