@@ -1,6 +1,8 @@
 #include "mindtorch/dispatch/pipeline.h"
 
 #include <algorithm>
+#include <condition_variable>
+#include <deque>
 #include <utility>
 
 #include "mindtorch/runtime/hooks.h"
@@ -12,30 +14,51 @@ constinit thread_local Pipeline* t_pipeline __attribute__((tls_model("initial-ex
 
 // All windows there are, and who uses them now.
 struct Windows {
+  struct Use {
+    Window* window;
+    Pipeline* owner;   // null: nobody
+    int visitors = 0;  // other threads that make it run: the owner stays meanwhile
+  };
   std::mutex mutex;
-  std::vector<std::pair<Window*, Pipeline*>> all;
+  std::condition_variable left;
+  std::deque<Use> all;  // elements never move
 
+  Use& find(const Window* window) {
+    return *std::find_if(all.begin(), all.end(),
+                         [&](const Use& use) { return use.window == window; });
+  }
   Window* take(Pipeline* owner) {
     const std::scoped_lock lock(mutex);
-    for (auto& [window, user] : all) {
-      if (user != nullptr) continue;
-      user = owner;
-      return window;
+    for (Use& use : all) {
+      if (use.owner != nullptr) continue;
+      use.owner = owner;
+      return use.window;
     }
-    all.emplace_back(new Window, owner);
-    return all.back().first;
+    return all.emplace_back(Use{new Window, owner}).window;
   }
-  void give_back(Window* window) {
+  void give_back(const Window* window) {
+    std::unique_lock lock(mutex);
+    Use& use = find(window);
+    left.wait(lock, [&] { return use.visitors == 0; });
+    use.owner = nullptr;
+  }
+  // The owner, who stays until leave(); null: there is none.
+  Pipeline* visit(const Window* window) {
     const std::scoped_lock lock(mutex);
-    for (auto& [each, user] : all) {
-      if (each == window) user = nullptr;
-    }
+    Use& use = find(window);
+    if (use.owner != nullptr) ++use.visitors;
+    return use.owner;
+  }
+  void leave(const Window* window) {
+    const std::scoped_lock lock(mutex);
+    --find(window).visitors;
+    left.notify_all();
   }
   std::vector<Window*> in_use() {
     const std::scoped_lock lock(mutex);
     std::vector<Window*> windows;
-    for (const auto& [window, user] : all) {
-      if (user != nullptr) windows.push_back(window);
+    for (const Use& use : all) {
+      if (use.owner != nullptr) windows.push_back(use.window);
     }
     return windows;
   }
@@ -74,7 +97,11 @@ Pipeline::Pipeline(PipelineConfig config)
 
 Pipeline::~Pipeline() {
   run("context_exit");
+  // A thread that makes it run may need what this one holds of the language.
+  const CallSiteHooks& hooks = call_site_hooks();
+  void* const state = hooks.let_others_run == nullptr ? nullptr : hooks.let_others_run();
   windows().give_back(window_);
+  if (state != nullptr) hooks.come_back(state);
 }
 
 Pipeline* Pipeline::current() noexcept { return t_pipeline; }
@@ -172,14 +199,10 @@ std::exception_ptr Pipeline::run(std::string_view reason) noexcept {
 }
 
 void Pipeline::run_window(Window& window, std::string_view reason) noexcept {
-  Pipeline* owner = nullptr;
-  {
-    const std::scoped_lock lock(windows().mutex);
-    for (const auto& [each, user] : windows().all) {
-      if (each == &window) owner = user;
-    }
-  }
-  if (owner != nullptr) owner->run(reason);
+  Pipeline* const owner = windows().visit(&window);
+  if (owner == nullptr) return;
+  owner->run(reason);
+  windows().leave(&window);
 }
 
 PipelineError Pipeline::describe(const WindowError& failure) const {

@@ -100,6 +100,23 @@ TEST(Pipeline, OtherThreadsReadWhatIsPending) {
   EXPECT_EQ(wrong, 0);
 }
 
+TEST(Pipeline, EndsWhileOtherThreadsRead) {
+  const Tensor a = full({1000}, Scalar(1.0));
+  std::atomic<int> wrong{0};
+  for (int round = 0; round < 200; ++round) {
+    std::vector<std::thread> readers;
+    {
+      Block block;
+      const Tensor b = add(mul(a, a), a);
+      for (int i = 0; i < 3; ++i) {
+        readers.emplace_back([&wrong, b] { wrong += b.data<float>()[500] != 2; });
+      }
+    }
+    for (std::thread& reader : readers) reader.join();
+  }
+  EXPECT_EQ(wrong, 0);
+}
+
 TEST(Pipeline, ThreadsRecordOverSharedInputs) {
   const Tensor a = full({1000}, Scalar(1.0));
   std::atomic<int> wrong{0};
