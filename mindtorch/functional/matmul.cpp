@@ -1,4 +1,5 @@
 // Matrix products in all their shapes, made of mm, bmm, mv and dot.
+#include <algorithm>
 #include <limits>
 
 #include "mindtorch/functional/composites.h"
@@ -132,13 +133,26 @@ Tensor chain_matmul(TensorList matrices) {
   return product(product, 0, n - 1);
 }
 
+// A bias that is one vector, whichever way it lies, joins the product of the rows, as in torch.
+bool is_one_vector(const Tensor& bias) {
+  const Shape& sizes = bias.sizes();
+  return bias.dim() == 1 || std::count(sizes.begin(), sizes.end(), 1) + 1 == bias.dim();
+}
+
 Tensor linear(const Tensor& self, const Tensor& weight, const Tensor& bias) {
-  const Tensor transposed = weight.dim() == 2 ? t(weight) : weight;
-  if (bias.defined() && self.dim() == 2 && weight.dim() == 2) {
-    return mindtorch::addmm(bias, self, transposed);
+  MT_CHECK(self.dim() != 0 && weight.dim() != 0, RuntimeError,
+           "both arguments to linear need to be at least 1D, but they are ", self.dim(), "D and ",
+           weight.dim(), "D");
+  const Tensor transposed = t(weight);
+  if (!bias.defined()) return mindtorch::matmul(self, transposed);
+  if (self.dim() == 2) return mindtorch::addmm(bias, self, transposed);
+  if (self.is_contiguous() && is_one_vector(bias)) {
+    const IntList batch = IntList(self.sizes()).first(self.sizes().size() - 1);
+    const Tensor rows = view(self, {numel(batch), self.size(-1)});
+    return view(mindtorch::addmm(bias, rows, transposed), join(batch, {weight.size(0)}));
   }
-  const Tensor product = mindtorch::matmul(self, transposed);
-  return bias.defined() ? add(product, bias) : product;
+  Tensor product = mindtorch::matmul(self, transposed);
+  return add_(product, bias);
 }
 
 Tensor tensordot(const Tensor& self, const Tensor& other, IntList dims_self, IntList dims_other) {

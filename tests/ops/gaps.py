@@ -15,6 +15,9 @@ MATRIX_PRODUCTS = {"addmm", "addmv", "baddbmm", "bmm", "inner", "mm", "mv", "ten
 def multiplies_matrices(case, sample):
     if case.name == "matmul":
         return any(len(tensor.shape) > 1 for tensor in sample.args)
+    if case.name == "linear":
+        tensors = [*sample.args, *sample.kwargs.values()]
+        return any(len(tensor.shape) > 1 for tensor in tensors if tensor is not None)
     if case.name == "einsum":
         return "," in sample.args[0] and sample.args[0] != "i,j->ij"
     return case.name in MATRIX_PRODUCTS

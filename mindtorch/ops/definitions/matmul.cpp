@@ -1,14 +1,15 @@
 // Products of vectors and matrices.
 #include "mindtorch/ops/definitions/definitions.h"
 #include "mindtorch/ops/definitions/rules.h"
+#include "mindtorch/ops/dtype_limits.h"
 
 namespace mindtorch::ops {
 namespace {
 
 void check_product(const char* name, const Tensor& a, const Tensor& b) {
   MT_CHECK(a.dtype() == b.dtype(), RuntimeError,
-           "expected m1 and m2 to have the same dtype, but got: ", mindtorch::name(a.dtype()),
-           " != ", mindtorch::name(b.dtype()));
+           "expected m1 and m2 to have the same dtype, but got: ", limits(a.dtype()).type_name,
+           " != ", limits(b.dtype()).type_name);
   MT_CHECK(a.dtype() != DType::kBool, NotImplementedError, "\"", name,
            "\" not implemented for 'Bool'");
 }
@@ -74,9 +75,7 @@ void check_bias(const Tensor& self, const Tensor& product_input, IntList sizes) 
   MT_CHECK(self.dtype() == product_input.dtype(), RuntimeError,
            "self and mat2 must have the same dtype, but got ", legacy_name(self.dtype()), " and ",
            legacy_name(product_input.dtype()));
-  MT_CHECK(broadcasts_to(self.sizes(), sizes), RuntimeError,
-           "The expanded size of the tensor must match: input of size ", to_string(self.sizes()),
-           " does not broadcast to the product of size ", to_string(sizes));
+  expand(self, sizes, true);
 }
 
 TensorSpec addmm(const Tensor& self,
@@ -84,7 +83,10 @@ TensorSpec addmm(const Tensor& self,
                  const Tensor& mat2,
                  const Scalar& beta,
                  const Scalar& alpha) {
-  check_matrix("mat1 must be a matrix", mat1, 2);
+  for (const auto& [name, matrix] : {std::pair{"mat1", &mat1}, std::pair{"mat2", &mat2}}) {
+    MT_CHECK(matrix->dim() == 2, RuntimeError, name, " must be a matrix, got ", matrix->dim(),
+             "-D tensor");
+  }
   TensorSpec spec = mm(mat1, mat2);
   check_bias(self, mat1, spec.sizes);
   check_factors(self, beta, alpha);

@@ -20,6 +20,9 @@ inline TensorSpec spec_like(const Tensor& self, DType dtype) {
   return spec;
 }
 
+// The rule of the op `expand`; refuses what does not broadcast to `size`.
+ViewSpec expand(const Tensor& self, IntList size, bool implicit);
+
 // Operands promoted, result of the same dtype.
 inline PointwiseCall promoted(Pointwise function, const Tensor& a, const Tensor& b) {
   const DType dtype = result_type(a, b);

@@ -246,6 +246,8 @@ ViewSpec unflatten(const Tensor& self, int64_t dim, IntList sizes) {
   return spec;
 }
 
+}  // namespace
+
 ViewSpec expand(const Tensor& self, IntList size, bool) {
   MT_CHECK(static_cast<int64_t>(size.size()) >= self.dim(), RuntimeError, "expand(torch.",
            legacy_name(self.dtype()), "Tensor{", to_string(self.sizes()),
@@ -279,6 +281,8 @@ ViewSpec expand(const Tensor& self, IntList size, bool) {
   }
   return spec;
 }
+
+namespace {
 
 ViewSpec as_strided(const Tensor& self,
                     IntList size,

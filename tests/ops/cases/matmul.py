@@ -98,7 +98,139 @@ EQUATIONS = [
     S("ab...->...ba", T((2, 3, 4, 2))),
 ]
 
+
+def linear(input, weight, bias=None):
+    product = np.matmul(input, weight.T)
+    if bias is None:
+        return product
+    # A bias that is one vector, lying or standing, is added to the product as a matrix.
+    is_vector = sum(size != 1 for size in bias.shape) == 1
+    rows = product.reshape(-1, product.shape[-1]) if is_vector and product.size else product
+    return (rows + bias).reshape(product.shape)
+
+
+LINEAR_SHAPES = (
+    ((3,), (4, 3), (4,)),
+    ((3,), (4, 3), ()),
+    ((3,), (3,), None),
+    ((3,), (3,), ()),
+    ((2, 3), (3,), None),
+    ((2, 3), (4, 3), None),
+    ((2, 3), (4, 3), (4,)),
+    ((2, 3), (4, 3), (1,)),
+    ((2, 3), (4, 3), ()),
+    ((2, 3), (4, 3), (2, 1)),
+    ((2, 3), (4, 3), (2, 4)),
+    ((2, 5, 3), (4, 3), None),
+    ((2, 5, 3), (4, 3), (4,)),
+    ((2, 5, 3), (4, 3), (1, 4)),
+    ((2, 5, 3), (4, 3), (5, 4)),
+    ((2, 5, 3), (4, 3), (2, 5, 1)),
+    ((2, 1, 5, 3), (4, 3), (4,)),
+    ((2, 5, 3), (1, 3), (1,)),
+    ((1, 1, 1, 3), (4, 3), (4,)),
+    ((33, 67), (35, 67), (35,)),
+    ((3, 11, 67), (35, 67), (35,)),
+    ((0, 3), (4, 3), (4,)),
+    ((0,), (4, 0), (4,)),
+    ((2, 0), (4, 0), (4,)),
+    ((2, 5, 0), (4, 0), (4,)),
+    ((2, 3), (0, 3), (0,)),
+    ((2, 0, 3), (4, 3), None),
+)
+LINEAR = [
+    S(*(T(shape, -2, 2) for shape in shapes if shape is not None)) for shapes in LINEAR_SHAPES
+]
+X, W, WIDE = T((2, 3)), T((4, 3)), "float64"
+
 CASES = [
+    OpCase(
+        "linear",
+        linear,
+        [*LINEAR, S(X, W, None), S(X, weight=W, bias=T((4,))), S(input=X, weight=W)],
+        NUMBERS,
+        tolerance=NEAR,
+        function="nn.functional.linear",
+        method=None,
+        bad=(
+            bad(
+                RuntimeError,
+                "both arguments to linear need to be at least 1D, but they are 0D and 2D",
+                T(()),
+                W,
+            ),
+            bad(
+                RuntimeError,
+                "both arguments to linear need to be at least 1D, but they are 2D and 0D",
+                X,
+                T(()),
+            ),
+            bad(
+                RuntimeError,
+                r"mat1 and mat2 shapes cannot be multiplied \(2x3 and 5x4\)",
+                X,
+                T((4, 5)),
+            ),
+            bad(
+                RuntimeError,
+                r"mat1 and mat2 shapes cannot be multiplied \(10x3 and 5x4\)",
+                T((2, 5, 3)),
+                T((4, 5)),
+                T((4,)),
+            ),
+            bad(
+                RuntimeError,
+                r"The expanded size of the tensor \(4\) must match the existing size \(5\) at "
+                r"non-singleton dimension 1.  Target sizes: \[2, 4\].  Tensor sizes: \[5\]",
+                X,
+                W,
+                T((5,)),
+            ),
+            bad(
+                RuntimeError,
+                r"Target sizes: \[10, 4\].  Tensor sizes: \[5, 1\]",
+                T((2, 5, 3)),
+                W,
+                T((5, 1)),
+            ),
+            bad(
+                RuntimeError,
+                r"output with shape \[4\] doesn't match the broadcast shape \[2, 4\]",
+                T((3,)),
+                W,
+                T((2, 4)),
+            ),
+            bad(RuntimeError, "mat2 must be a matrix, got 1-D tensor", X, T((3,)), T((1,))),
+            bad(
+                RuntimeError,
+                r"t\(\) expects a tensor with <= 2 dimensions, but self is 3D",
+                X,
+                T((2, 4, 3)),
+            ),
+            bad(
+                RuntimeError,
+                "expected m1 and m2 to have the same dtype, but got: float != double",
+                X,
+                T((4, 3), dtype=WIDE),
+            ),
+            bad(
+                RuntimeError,
+                "self and mat2 must have the same dtype, but got Double and Float",
+                X,
+                W,
+                T((4,), dtype=WIDE),
+            ),
+            bad(
+                RuntimeError,
+                "self and mat2 must have the same dtype, but got Double and Float",
+                T((2, 2, 3)),
+                W,
+                T((4,), dtype=WIDE),
+            ),
+            bad(TypeError, r'missing 1 required positional arguments: "weight"', X),
+            bad(TypeError, r"argument 'input' \(position 1\) must be Tensor, not list", [1], W),
+        ),
+    ),
     OpCase(
         "matmul",
         np.matmul,
