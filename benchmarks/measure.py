@@ -33,6 +33,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -63,9 +64,12 @@ def worker_environment() -> dict[str, str]:
 class LibraryProcess:
     """The near end of one worker. Restarts it when it has died."""
 
-    def __init__(self, module_name: str, threads: int) -> None:
+    def __init__(
+        self, module_name: str, threads: int, environment: Mapping[str, str] | None = None
+    ) -> None:
         self.module_name = module_name
         self.threads = threads
+        self.environment = environment or {}
         self._process: subprocess.Popen | None = None
         self.description = self._start()
 
@@ -75,7 +79,7 @@ class LibraryProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env=worker_environment(),
+            env={**worker_environment(), **self.environment},
         )
         return self._read()
 
@@ -149,37 +153,59 @@ class Effort:
     case_seconds: float  # per pass: no further rounds, once MIN_ROUNDS are done, after this long
 
 
+@dataclass
+class Lane:
+    """One statement in one library, and what it needed."""
+
+    library: LibraryProcess
+    result: Measured
+    statement: str
+
+
 def measure(
     case: Case, libraries: list[LibraryProcess], results: list[Measured], effort: Effort
 ) -> None:
     """One pass: prepares the case in every library, takes turns, adds to the libraries' results."""
-    pairs = list(zip(libraries, results, strict=True))
-    settle = SETTLE_SECONDS if any(library.threads > 1 for library in libraries) else 0.0
+    lanes = [Lane(*pair, case.stmt) for pair in zip(libraries, results, strict=True)]
+    measure_lanes(case.setup, lanes, effort)
 
-    for library, result in pairs:
-        if result.error is not None:
+
+def measure_lanes(setup: str, lanes: Sequence[Lane], effort: Effort) -> None:
+    """The same for several statements after one setup, in the same library or in different ones."""
+    settle = SETTLE_SECONDS if any(lane.library.threads > 1 for lane in lanes) else 0.0
+    places: list[tuple[Lane, int]] = []  # with the number of the statement in its library
+
+    for library in dict.fromkeys(lane.library for lane in lanes):
+        own = [lane for lane in lanes if lane.library is library]
+        places += [(lane, number) for number, lane in enumerate(own)]
+        if all(lane.result.error is not None for lane in own):
             continue
         try:
+            statements = [lane.statement for lane in own]
             answer = library.ask(
-                "prepare", setup=case.setup, stmt=case.stmt, sample_ns=effort.sample_ns
+                "prepare", setup=setup, statements=statements, sample_ns=effort.sample_ns
             )
-            result.number = answer["number"]
+            for lane, found in zip(own, answer["statements"], strict=True):
+                lane.result.number = found.get("number", 0)
+                lane.result.error = found.get("error")
         except WorkerError as error:
-            result.error = str(error)
+            for lane in own:
+                lane.result.error = str(error)
 
     start = time.monotonic()
     for done in range(effort.rounds):
         if done >= MIN_ROUNDS and time.monotonic() - start > effort.case_seconds:
             break
         # Forwards, then backwards: neither side is always the one that runs second.
-        for library, result in pairs if done % 2 == 0 else reversed(pairs):
+        for lane, which in places if done % 2 == 0 else reversed(places):
+            result = lane.result
             if result.error is not None:
                 continue
             time.sleep(settle)
             try:
-                answer = library.ask("sample")
+                answer = lane.library.ask("sample", which=which)
                 result.samples_ns.append(answer["call_ns"])
-                if library.threads == 1:
+                if lane.library.threads == 1:
                     result.cpu_samples_ns.append(answer["cpu_ns"])
             except WorkerError as error:
                 result.error = str(error)

@@ -4,11 +4,27 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import platform
+import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 # A ratio whose samples scatter this much says little; the row is marked with `~`.
 NOISY_SPREAD = 0.25
+
+
+def machine() -> dict:
+    model = platform.processor() or platform.machine()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        found = re.search(r"^model name\s*:\s*(.+)$", cpuinfo.read_text(), re.MULTILINE)
+        model = found.group(1) if found else model
+    return {
+        "cpu": model,
+        "cores": len(os.sched_getaffinity(0)),
+        "python": platform.python_version(),
+    }
 
 
 def _quotient(ours: float | None, reference: float | None) -> float | None:

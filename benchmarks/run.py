@@ -12,10 +12,8 @@ import argparse
 import datetime
 import importlib.util
 import os
-import platform
 import re
 import sys
-import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -27,11 +25,13 @@ from cases.bars import IMPORT_RATIO_AT_MOST, WHEEL_MEGABYTES_AT_MOST  # noqa: E4
 from measure import Effort, LibraryProcess, Measured, WorkerError, measure  # noqa: E402
 from package import find_wheel, measure_imports, wheel_megabytes, wheel_requirements  # noqa: E402
 from plot import write_plot  # noqa: E402
+from progress import Progress  # noqa: E402
 from report import (  # noqa: E402
     Row,
     format_errors,
     format_summary,
     format_table,
+    machine,
     read_ratios,
     write_csv,
     write_json,
@@ -42,29 +42,6 @@ QUICK = Effort(passes=1, rounds=5, sample_ns=1_000_000, case_seconds=1.0)
 IMPORT_ROUNDS = 7
 IMPORT_NAME = "import"
 WHEEL_NAME = "wheel"
-
-
-class Progress:
-    """What runs now and how far we are, on stderr: one line rewritten on a terminal."""
-
-    def __init__(self, total: int) -> None:
-        self.total = total
-        self.done = 0
-        self.start = time.monotonic()
-        self.on_terminal = sys.stderr.isatty()
-
-    def step(self, what: str) -> None:
-        self.done += 1
-        elapsed = time.monotonic() - self.start
-        line = f"[{self.done:3}/{self.total}] {elapsed:4.0f} s  {what}"
-        if self.on_terminal:
-            print(f"\r\033[K{line[:100]}", end="", file=sys.stderr, flush=True)
-        elif self.done % 20 == 1 or self.done == self.total:
-            print(line, file=sys.stderr, flush=True)
-
-    def finish(self) -> None:
-        if self.on_terminal:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -184,19 +161,6 @@ def weigh_wheel(wheel: Path | None) -> Row | None:
         bar=WHEEL_MEGABYTES_AT_MOST,
         unit="MB",
     )
-
-
-def machine() -> dict:
-    model = platform.processor() or platform.machine()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        found = re.search(r"^model name\s*:\s*(.+)$", cpuinfo.read_text(), re.MULTILINE)
-        model = found.group(1) if found else model
-    return {
-        "cpu": model,
-        "cores": len(os.sched_getaffinity(0)),
-        "python": platform.python_version(),
-    }
 
 
 def main() -> int:

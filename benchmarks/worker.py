@@ -1,7 +1,8 @@
 """One library in one process, timing statements on request.
 
-Requests and answers are JSON, one per line: `prepare` runs a setup and finds how many calls make a
-sample long enough to trust, `sample` times that many. See Note [Two processes] in measure.py.
+Requests and answers are JSON, one per line: `prepare` runs a setup and finds, for each statement,
+how many calls make a sample long enough to trust; `sample` times that many of one. See
+Note [Two processes] in measure.py.
 """
 
 from __future__ import annotations
@@ -19,38 +20,46 @@ class Worker:
     def __init__(self, module_name: str, threads: int) -> None:
         self.module = importlib.import_module(module_name)
         self.module.set_num_threads(threads)
-        self.timer: timeit.Timer | None = None
-        self.number = 1
+        self.timers: list[tuple[timeit.Timer, int]] = []  # and how many calls make a sample
 
-    def prepare(self, setup: str, stmt: str, sample_ns: int) -> dict:
-        self.timer = None  # the arrays of the case before must be gone first
+    def prepare(self, setup: str, statements: list[str], sample_ns: int) -> dict:
+        self.timers = []  # the arrays of the case before must be gone first
         gc.collect()
         self.module.manual_seed(0)
         # The setup runs here once and not in every sample.
         names: dict = {"torch": self.module}
         exec(setup, names)
-        self.timer = timeit.Timer(stmt, timer=perf_counter_ns, globals=names)
-        self.timer.timeit(1)  # first calls fill caches and start threads
-        self.number, elapsed_ns = self._enough(sample_ns)
-        return {"number": self.number, "call_ns": elapsed_ns / self.number}
+        # The first run fills caches, compiles and starts threads. A statement that fails does not
+        # keep others from being timed.
+        self.timers, answers = [], []
+        for statement in statements:
+            timer, number = timeit.Timer(statement, timer=perf_counter_ns, globals=names), 0
+            try:
+                timer.timeit(1)
+                number = self._enough(timer, sample_ns)
+                answers.append({"number": number})
+            except Exception as error:
+                answers.append({"error": f"{type(error).__name__}: {error}"})
+            self.timers.append((timer, number))
+        return {"statements": answers}
 
-    def _enough(self, sample_ns: int) -> tuple[int, int]:
+    def _enough(self, timer: timeit.Timer, sample_ns: int) -> int:
         """Grows 1, 2, 5, 10, 20, ... as timeit does, until one sample lasts `sample_ns`."""
         scale = 1
         while True:
             for step in (1, 2, 5):
                 number = scale * step
-                elapsed_ns = self.timer.timeit(number)
-                if elapsed_ns >= sample_ns:
-                    return number, elapsed_ns
+                if timer.timeit(number) >= sample_ns:
+                    return number
             scale *= 10
 
-    def sample(self) -> dict:
+    def sample(self, which: int) -> dict:
         # timeit switches the garbage collector off while it times.
+        timer, number = self.timers[which]
         cpu_start_ns = process_time_ns()
-        elapsed_ns = self.timer.timeit(self.number)
+        elapsed_ns = timer.timeit(number)
         cpu_ns = process_time_ns() - cpu_start_ns
-        return {"call_ns": elapsed_ns / self.number, "cpu_ns": cpu_ns / self.number}
+        return {"call_ns": elapsed_ns / number, "cpu_ns": cpu_ns / number}
 
     def describe(self) -> dict:
         return {

@@ -5,12 +5,12 @@ Each stop is a function that can be read on its own. What it prints is what it s
 
 from __future__ import annotations
 
-import os
 import textwrap
 import time
 
 import mindtorch_v2 as torch
 import numpy as np
+from shared.npu import choose as choose_npu
 
 WIDTH = 92
 
@@ -220,14 +220,11 @@ def timing() -> None:
 
 def npu() -> None:
     """The same programs on an NPU"""
-    choice = os.environ.get("MINDTORCH_NPU", "auto")
-    if choice == "off":
-        return say("MINDTORCH_NPU=off: no NPU is used.")
-    if not torch.npu.is_available():
-        torch.npu.simulator.enable()
-    if torch.npu.simulator.is_enabled():
-        reason = "MINDTORCH_NPU=sim" if choice == "sim" else "There is no card here"
-        say(f"{reason}: what follows runs on a simulated NPU.")
+    there_is_one, remark = choose_npu()
+    if remark:
+        say(remark)
+    if not there_is_one:
+        return
     show("torch.npu.get_device_name()", torch.npu.get_device_name())
     with torch.device("npu"):
         least_squares()

@@ -1,0 +1,143 @@
+"""What a run found, and what we promise about it."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass, field
+from typing import Any
+
+from measure import Measured
+from report import format_value
+
+NEVER_SLOWER = 1.02
+FIRST_RUN_MS = 2.0
+RECORD_RATIO = 0.7
+# (program, lane, largest ratio of the pipeline's time to that lane's), on the CPU and one thread.
+AGAINST_TORCH = (
+    ("15 pointwise, 16M", "torch", 0.05),
+    ("15 pointwise, 16M", "compile", 0.7),
+    ("15 pointwise, 1M", "compile", 1.0),
+    ("15 pointwise, 1024", "compile", 0.4),
+    ("48 light ops, 1024", "torch", 0.25),
+    ("48 light ops, 1024", "compile", 1.0),
+)
+LANES = ("eager", "pipeline", "torch", "compile")
+
+
+@dataclass
+class Row:
+    """One program in one place, in every mode that was there."""
+
+    place: str
+    program: str
+    lanes: dict[str, Measured] = field(default_factory=dict)
+
+    def ratio(self, other: str) -> float | None:
+        """The pipeline's time over the other's: median of rounds, so that a slow phase of the
+        machine, which hits neighbours alike, does not count."""
+        if other not in self.lanes:
+            return None
+        pairs = zip(self.lanes["pipeline"].samples_ns, self.lanes[other].samples_ns, strict=False)
+        ratios = [ours / others for ours, others in pairs]
+        return statistics.median(ratios) if ratios else None
+
+    def best_ratio(self, other: str) -> float | None:
+        ours, others = self.lanes["pipeline"].best_ns, self.lanes[other].best_ns
+        return ours / others if ours and others else None
+
+
+@dataclass
+class Bar:
+    what: str
+    value: float | None  # None: could not be measured
+    at_most: float
+    unit: str = ""
+
+    @property
+    def holds(self) -> bool:
+        return self.value is not None and self.value <= self.at_most
+
+    @property
+    def verdict(self) -> str:
+        return "error" if self.value is None else "pass" if self.holds else "MISS"
+
+
+def bars_of(rows: list[Row], windows: dict[str, dict[str, Any]], with_torch: bool) -> list[Bar]:
+    """Every promise. `windows` has what windows.py found, by place."""
+    bars = [
+        Bar(f"{row.place}: {row.program}, against eager", row.ratio("eager"), NEVER_SLOWER)
+        for row in rows
+    ]
+    by_name = {row.program: row for row in rows if row.place == "cpu"}
+    for program, lane, at_most in AGAINST_TORCH if with_torch else ():
+        if program in by_name:
+            what = f"cpu: {program}, against {'torch.compile' if lane == 'compile' else 'torch'}"
+            bars.append(Bar(what, by_name[program].ratio(lane), at_most))
+    for place, found in windows.items():
+        for kind, differences in found["first_over_tenth_ms"].items():
+            what = f"{place}: first run of new {kind} over its tenth"
+            bars.append(Bar(what, statistics.median(differences), FIRST_RUN_MS, " ms"))
+        for name, (recorded_ns, called_ns) in found["record_and_eager_ns"].items():
+            what = f"{place}: recording {name}, against calling it"
+            bars.append(Bar(what, recorded_ns / called_ns, RECORD_RATIO))
+    return bars
+
+
+def _layout(lines: list[list[str]]) -> str:
+    """A table in Markdown that reads well as plain text."""
+    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+
+    def layout(cells: list[str]) -> str:
+        rest = [cell.rjust(width) for cell, width in zip(cells[1:], widths[1:], strict=True)]
+        return f"| {' | '.join([cells[0].ljust(widths[0]), *rest])} |"
+
+    rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
+    return "\n".join(layout(line) for line in [lines[0], rule, *lines[1:]])
+
+
+def _ratio_text(ratio: float | None) -> str:
+    return "" if ratio is None else f"{ratio:.3f}" if ratio < 0.1 else f"{ratio:.2f}"
+
+
+def format_rows(rows: list[Row]) -> str:
+    lines = [["where: program", *LANES, "/eager", "best", "/torch", "/compile"]]
+    for row in rows:
+        cells = [f"{row.place}: {row.program}"]
+        for lane in LANES:
+            measured = row.lanes.get(lane)
+            error = measured is not None and measured.error is not None
+            cells.append("error" if error else format_value(measured and measured.median_ns, "ns"))
+        cells += [_ratio_text(row.ratio("eager")), _ratio_text(row.best_ratio("eager"))]
+        cells += [_ratio_text(row.ratio(lane)) for lane in LANES[2:]]
+        lines.append(cells)
+    return _layout(lines)
+
+
+def format_errors(rows: list[Row]) -> str:
+    return "\n".join(
+        f"  {row.place}: {row.program}, {lane}: {' '.join(measured.error.split())[:140]}"
+        for row in rows
+        for lane, measured in row.lanes.items()
+        if measured.error is not None
+    )
+
+
+def format_windows(windows: dict[str, dict[str, Any]]) -> str:
+    lines = [["where: window", "first over tenth", "record", "eager", "record/eager"]]
+    for place, found in windows.items():
+        for kind, differences in found["first_over_tenth_ms"].items():
+            worst = f"{statistics.median(differences):.2f} ms (worst {max(differences):.2f})"
+            lines.append([f"{place}: {kind}", worst, "", "", ""])
+        for name, (recorded_ns, called_ns) in found["record_and_eager_ns"].items():
+            times = [f"{recorded_ns:.0f} ns", f"{called_ns:.0f} ns"]
+            ratio = _ratio_text(recorded_ns / called_ns)
+            lines.append([f"{place}: {name}", "", *times, ratio])
+    return _layout(lines)
+
+
+def format_bars(bars: list[Bar]) -> str:
+    lines = [["bar", "measured", "at most", "verdict"]]
+    for bar in bars:
+        value = "" if bar.value is None else f"{bar.value:.3f}{bar.unit}"
+        lines.append([bar.what, value, f"{bar.at_most:g}{bar.unit}", bar.verdict])
+    return _layout(lines)

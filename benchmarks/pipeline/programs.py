@@ -1,0 +1,84 @@
+"""What is timed: programs of several ops, written once for every library, mode and device.
+
+A program is a function from the library, a device and a scale to (function, inputs); the workers
+time `function(*inputs)`. `small` is for NPUs that are simulated and compute: their loops are plain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+Program = tuple[Callable[..., Any], tuple[Any, ...]]
+
+
+def chain_of_15(torch: Any, device: str, numel: int) -> Program:
+    """Five times `mul, add, relu`, with numbers: one tensor read, one written."""
+
+    def chain(x):
+        for _ in range(5):
+            x = x * 1.01
+            x = x + 0.5
+            x = x.relu()
+        return x
+
+    return chain, (torch.rand(numel).to(device),)
+
+
+def light_48(torch: Any, device: str, numel: int = 1024) -> Program:
+    """24 times `add, mul` with another tensor; values stay below 1 / (1 - y)."""
+
+    def chain(x, y):
+        for _ in range(24):
+            x = x + y
+            x = x * y
+        return x
+
+    return chain, tuple((torch.rand(numel) * 0.9).to(device) for _ in range(2))
+
+
+def small_mlp(torch: Any, device: str, small: bool) -> Program:
+    """16 rows through 64, 128, 128 and 10 units."""
+    widths = (64, 128, 128, 10)
+    layers = [
+        ((torch.randn(a, b) / a**0.5).to(device), torch.zeros(b).to(device))
+        for a, b in zip(widths, widths[1:], strict=False)
+    ]
+
+    def mlp(x):
+        for weight, bias in layers[:-1]:
+            x = (x @ weight + bias).relu()
+        weight, bias = layers[-1]
+        return (x @ weight + bias).softmax(-1)
+
+    return mlp, (torch.randn(16, widths[0]).to(device),)
+
+
+def matmul_chain(torch: Any, device: str, small: bool) -> Program:
+    """Eight products, with a relu after each: next to nothing to gain, so nothing may be lost."""
+    width = 32 if small else 256
+    weights = [(torch.randn(width, width) / width**0.5).to(device) for _ in range(8)]
+
+    def chain(x):
+        for weight in weights:
+            x = (x @ weight).relu()
+        return x
+
+    return chain, (torch.randn(width, width).to(device),)
+
+
+def _sized(numel: int) -> Callable[[Any, str, bool], Program]:
+    return lambda torch, device, small: chain_of_15(torch, device, numel)
+
+
+PROGRAMS: dict[str, Callable[[Any, str, bool], Program]] = {
+    "15 pointwise, 1024": _sized(1024),
+    "15 pointwise, 4096": _sized(4096),
+    "15 pointwise, 1M": _sized(1 << 20),
+    "15 pointwise, 16M": _sized(1 << 24),
+    "48 light ops, 1024": lambda torch, device, small: light_48(torch, device),
+    "small MLP": small_mlp,
+    "matmul chain": matmul_chain,
+}
+# Too much for plain loops; what the host pays is the same as for the smaller ones.
+NOT_SIMULATED = {"15 pointwise, 16M"}

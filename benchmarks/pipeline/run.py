@@ -1,0 +1,205 @@
+"""Times programs in eager mode and in pipelines, side by side with torch and torch.compile.
+
+python benchmarks/pipeline/run.py                 everything; about four minutes
+python benchmarks/pipeline/run.py --bars          and every promise with its verdict; 1: one missed
+python benchmarks/pipeline/run.py --filter 1024   the programs whose place or name matches
+
+Modes of one library share a process and its tensors, libraries do not; all take turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(1, str(HERE.parent))
+
+from bars import Row, bars_of, format_bars, format_errors, format_rows, format_windows  # noqa: E402
+from measure import (  # noqa: E402
+    Effort,
+    Lane,
+    LibraryProcess,
+    Measured,
+    measure_lanes,
+    worker_environment,
+)
+from programs import NOT_SIMULATED, PROGRAMS  # noqa: E402
+from progress import Progress  # noqa: E402
+from report import machine  # noqa: E402
+
+SIMULATED = {"MINDTORCH_NPU": "sim", "MINDTORCH_SIM_CHECKS": "none"}
+SETUP = """
+from pipeline.programs import PROGRAMS
+function, inputs = PROGRAMS[{program!r}](torch, {device!r}, {small})
+if torch.__name__ == "torch":
+    compiled = torch.compile(function)
+"""
+STATEMENTS = {
+    "eager": "y = function(*inputs)",
+    "pipeline": "with torch.pipeline():\n    y = function(*inputs)",
+    "torch": "y = function(*inputs)",
+    "compile": "y = compiled(*inputs)",
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where programs run, and how."""
+
+    name: str
+    device: str
+    environment: dict[str, str]
+    small: bool = False  # plain loops: sizes that they can do
+
+    def lanes(self, with_torch: bool) -> tuple[str, ...]:
+        torchs = ("torch", "compile") if with_torch and self.device == "cpu" else ()
+        return ("eager", "pipeline", *torchs)
+
+    def statement(self, lane: str) -> str:
+        wait = "\ntorch.npu.synchronize()" if self.device == "npu" else ""
+        return STATEMENTS[lane] + wait
+
+
+PLACES = (
+    Place("cpu", "cpu", {}),
+    Place("npu", "npu", SIMULATED, small=True),
+    # What the host pays: ops are queued and ordered as ever, and compute nothing.
+    Place("npu, host only", "npu", {**SIMULATED, "MINDTORCH_SIM_COMPUTE": "0"}),
+)
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__.splitlines()[0], formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--bars", action="store_true", help="judge; exit with 1 when a bar fails")
+    parser.add_argument("--filter", metavar="REGEX", default="", help="of 'place: program'")
+    parser.add_argument("--rounds", type=int, default=25, help="samples of each mode")
+    parser.add_argument("--seconds", type=float, default=5.0, help="for a program, at most")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--no-torch", action="store_true", help="our own modes only")
+    parser.add_argument("--output", type=Path, metavar="FOLDER", default=HERE.parent / "results")
+    return parser.parse_args()
+
+
+def measure_place(
+    place: Place, programs: list[str], with_torch: bool, threads: int, effort: Effort, step: Any
+) -> list[Row]:
+    ours = LibraryProcess("mindtorch_v2", threads, place.environment)
+    processes = {"eager": ours, "pipeline": ours}
+    if "torch" in place.lanes(with_torch):
+        processes["torch"] = processes["compile"] = LibraryProcess("torch", threads)
+    rows = []
+    try:
+        for program in programs:
+            step(f"{place.name}: {program}")
+            row = Row(place.name, program, {lane: Measured() for lane in processes})
+            lanes = [
+                Lane(process, row.lanes[lane], place.statement(lane))
+                for lane, process in processes.items()
+            ]
+            setup = SETUP.format(program=program, device=place.device, small=place.small)
+            measure_lanes(setup, lanes, effort)
+            rows.append(row)
+    finally:
+        for process in dict.fromkeys(processes.values()):
+            process.close()
+    return rows
+
+
+def measure_windows(place: Place, rounds: int) -> dict[str, Any]:
+    command = [sys.executable, str(HERE / "windows.py"), place.device, str(rounds)]
+    environment = {**worker_environment(), **place.environment}
+    done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
+    return json.loads(done.stdout)
+
+
+def write_results(
+    path: Path, about: dict, rows: list[Row], windows: dict, bars: list | None
+) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    results = [
+        {
+            "place": row.place,
+            "program": row.program,
+            "ratios": {lane: row.ratio(lane) for lane in row.lanes if lane != "pipeline"},
+            "lanes": {lane: vars(measured) for lane, measured in row.lanes.items()},
+        }
+        for row in rows
+    ]
+    judged = [vars(bar) | {"verdict": bar.verdict} for bar in bars or ()]
+    content = {"about": about, "results": results, "windows": windows, "bars": judged}
+    path.write_text(json.dumps(content, indent=1) + "\n")
+
+
+def main() -> int:
+    arguments = parse_arguments()
+    wanted = re.compile(arguments.filter, re.IGNORECASE)
+    chosen = [
+        (place, name)
+        for place in PLACES
+        for name in PROGRAMS
+        if wanted.search(f"{place.name}: {name}") and not (place.small and name in NOT_SIMULATED)
+    ]
+    with_windows = [p for p in (PLACES[0], PLACES[2]) if wanted.search(f"{p.name}: windows")]
+    if not chosen and not with_windows:
+        print("no program matches", file=sys.stderr)
+        return 2
+    with_torch = not arguments.no_torch and importlib.util.find_spec("torch") is not None
+    load = os.getloadavg()[0]
+    effort = Effort(1, arguments.rounds, 5_000_000, arguments.seconds)
+    progress = Progress(len(chosen) + len(with_windows))
+    windows = {}
+    for place in with_windows:
+        progress.step(f"{place.name}: windows")
+        windows[place.name] = measure_windows(place, arguments.rounds)
+    rows: list[Row] = []
+    for place in PLACES:
+        programs = [name for where, name in chosen if where is place]
+        if programs:
+            rows += measure_place(
+                place, programs, with_torch, arguments.threads, effort, progress.step
+            )
+    progress.finish()
+
+    about = {
+        "when": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
+        "machine": machine(),
+        "load": [load, os.getloadavg()[0]],
+        "threads": arguments.threads,
+    }
+    tables = [format_rows(rows)] if rows else []
+    if windows:
+        tables.append(format_windows(windows))
+    bars = bars_of(rows, windows, with_torch) if arguments.bars else None
+    if bars is not None:
+        tables.append(format_bars(bars))
+    title = f"{about['machine']['cpu']}, {arguments.threads} thread(s), load {load:.1f}"
+    text = f"{title}\n\n" + "\n\n".join(tables)
+    print(text)
+    print("\nTimes: medians. Ratios: the pipeline's time over the other's, medians over rounds.")
+    if errors := format_errors(rows):
+        print(f"Could not be run:\n{errors}")
+    folder = arguments.output
+    write_results(folder / "pipeline.json", about, rows, windows, bars)
+    (folder / "pipeline.md").write_text(text + "\n")
+    print(f"Written to {os.path.relpath(folder)}: pipeline.json, pipeline.md.")
+    if bars is None:
+        return 0
+    missed = sum(not bar.holds for bar in bars)
+    print(f"{len(bars) - missed} of {len(bars)} bars held.")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

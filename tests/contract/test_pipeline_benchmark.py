@@ -1,0 +1,61 @@
+"""The programs of benchmarks/pipeline do the same in every mode, and its command runs."""
+
+import importlib.util
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+FOLDER = pathlib.Path(__file__).parents[2] / "benchmarks" / "pipeline"
+sys.path.append(str(FOLDER))
+
+from programs import PROGRAMS  # noqa: E402
+
+SMALL = [name for name in PROGRAMS if not name.endswith("M")]
+
+
+def run_program(library, name, pipeline=False):
+    library.manual_seed(0)
+    function, inputs = PROGRAMS[name](library, "cpu", True)
+    if not pipeline:
+        return function(*inputs).numpy()
+    with library.pipeline():
+        result = function(*inputs)
+    return result.numpy()
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_the_same_in_a_pipeline(torch, name):
+    expected = torch.from_numpy(run_program(torch, name))
+    torch.testing.assert_close(
+        torch.from_numpy(run_program(torch, name, pipeline=True)), expected, rtol=1e-5, atol=1e-6
+    )
+
+
+if importlib.util.find_spec("torch") is not None:
+
+    @pytest.mark.parametrize("name", SMALL)
+    def test_the_same_in_torch(torch, name):
+        expected = torch.from_numpy(run_program(importlib.import_module("torch"), name))
+        ours = torch.from_numpy(run_program(torch, name))
+        torch.testing.assert_close(ours, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_the_command_prints_tables_and_bars(tmp_path):
+    command = [sys.executable, FOLDER / "run.py", "--no-torch", "--rounds", "3", "--bars"]
+    command += ["--filter", "small MLP", "--output", tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode in (0, 1), done.stderr
+    for place in ("cpu", "npu", "npu, host only"):
+        assert f"| {place}: small MLP, against eager" in done.stdout
+    results = json.loads((tmp_path / "pipeline.json").read_text())
+    assert done.returncode == any(bar["verdict"] != "pass" for bar in results["bars"])
+    assert all(row["ratios"]["eager"] > 0 for row in results["results"])
+
+
+def test_the_command_tells_of_no_match():
+    command = [sys.executable, FOLDER / "run.py", "--filter", "no such program"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (2, "no program matches\n")
