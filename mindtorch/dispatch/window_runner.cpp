@@ -79,7 +79,7 @@ void WindowRunner::run(size_t& done) {
     }
     const size_t first = done;
     size_t next = first + 1;
-    if (entry.is_pointwise && ops::registry().fusion_engine(entry.device.type).run != nullptr) {
+    if (entry.is_pointwise && ops::registry().fusion_engine(entry.device.type).prepare != nullptr) {
       next = run_together(first);
     } else {
       run_one(entry);
@@ -189,7 +189,7 @@ bool WindowRunner::join(const Recorded& entry, size_t number, Device device) {
 }
 
 size_t WindowRunner::run_together(size_t first) {
-  group_.clear();
+  group_ = {};
   inputs_.clear();
   joined_.clear();
   visible_ = 0;
@@ -202,7 +202,13 @@ size_t WindowRunner::run_together(size_t first) {
     run_one(window_.entries_[first]);
     return first + 1;
   }
-  for (const RecordedView* input : inputs_) group_.inputs.push_back(tensor(*input));
+  std::vector<void*> addresses;
+  const auto layout_of = [&](const Tensor& tensor) {
+    addresses.push_back(tensor.data_ptr());
+    return ops::FusedLayout{broadcast_strides(tensor.sizes(), tensor.strides(), group_.sizes),
+                            tensor.dtype(), tensor.numel() == 1};
+  };
+  for (const RecordedView* input : inputs_) group_.inputs.push_back(layout_of(tensor(*input)));
   const auto inputs = static_cast<uint16_t>(inputs_.size());
   for (ops::FusedStep& step : group_.steps) {
     for (int i = 0; i < step.count; ++i) {
@@ -215,11 +221,11 @@ size_t WindowRunner::run_together(size_t first) {
     if (!each.is_newest || (!fate->is_visible && fate->last_use < static_cast<int64_t>(next))) {
       continue;
     }
-    group_.stores.push_back({static_cast<uint16_t>(inputs + each.step), tensor(*each.out)});
+    group_.stores.push_back(
+        {static_cast<uint16_t>(inputs + each.step), layout_of(tensor(*each.out))});
   }
-  ops::Launch on{window_.entries_[first].device};
-  ops::registry().fusion_engine(on.device.type).run(on, group_);
-  group_.clear();
+  group_.device = window_.entries_[first].device;
+  ops::registry().fusion_engine(group_.device.type).prepare(group_)->run(addresses);
   return next;
 }
 

@@ -1,0 +1,121 @@
+#include "mindtorch/backends/cpu/fusion_action.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace mindtorch::cpu {
+namespace {
+
+constexpr size_t kMaxRank = 64;
+
+template <typename T>
+void fill_rows(const char* from, char* to, int64_t rows, int64_t row) {
+  auto* out = reinterpret_cast<T*>(to);
+  for (int64_t r = 0; r < rows; ++r, out += row) {
+    T element;
+    std::memcpy(&element, from + r * static_cast<int64_t>(sizeof(T)), sizeof(T));
+    std::fill_n(out, row, element);
+  }
+}
+
+// Calls body(offset, stride, count) for the lines of `view` that hold elements [start, start + n).
+template <typename Body>
+void for_lines(const FusionView& view, int64_t start, int64_t n, const Body& body) {
+  int64_t index[kMaxRank];
+  int64_t offset = 0;
+  int64_t rest = start;
+  const size_t rank = view.sizes.size();
+  for (size_t d = 0; d < rank; ++d) {
+    index[d] = d + 1 == rank ? rest : rest % view.sizes[d];
+    rest /= view.sizes[d];
+    offset += index[d] * view.strides[d];
+  }
+  while (true) {
+    const int64_t count = std::min(n, view.sizes[0] - index[0]);
+    body(offset, view.strides[0], count);
+    n -= count;
+    if (n == 0) return;
+    offset -= index[0] * view.strides[0];
+    index[0] = 0;
+    for (size_t d = 1; d < rank; ++d) {
+      offset += view.strides[d];
+      if (++index[d] < view.sizes[d]) break;
+      offset -= view.sizes[d] * view.strides[d];
+      index[d] = 0;
+    }
+  }
+}
+
+}  // namespace
+
+void run_tile(const FusionAction& action, char* const* slots, const FusionTile& tile) {
+  const void* const inputs[3] = {slots[action.in[0]], slots[action.in[1]], slots[action.in[2]]};
+  action.tile(inputs, slots[action.out], tile.counts[static_cast<int>(action.width)],
+              *action.params);
+}
+
+void run_tile_rows(const FusionAction& action, char* const* slots, const FusionTile& tile) {
+  int64_t steps[2];
+  const char* from[2];
+  for (int i = 0; i < 2; ++i) {
+    steps[i] = i == action.single ? action.in_sizes[i] : action.in_sizes[i] * tile.row;
+    from[i] = slots[action.in[i]];
+  }
+  char* out = slots[action.out];
+  const int64_t rows = tile.counts[static_cast<int>(Width::kRow)];
+  for (int64_t r = 0; r < rows; ++r) {
+    const void* const inputs[3] = {from[0], from[1], nullptr};
+    action.tile(inputs, out, tile.row, *action.params);
+    from[0] += steps[0];
+    from[1] += steps[1];
+    out += action.out_size * tile.row;
+  }
+}
+
+void run_cast(const FusionAction& action, char* const* slots, const FusionTile& tile) {
+  action.cast(slots[action.in[0]], slots[action.out], tile.counts[static_cast<int>(action.width)]);
+}
+
+void run_spread(const FusionAction& action, char* const* slots, const FusionTile& tile) {
+  const char* const from = slots[action.in[0]];
+  char* const to = slots[action.out];
+  const bool is_row = action.single >= 0;
+  const int64_t rows = is_row ? tile.counts[static_cast<int>(Width::kRow)] : 1;
+  const int64_t row = is_row ? tile.row : tile.counts[static_cast<int>(action.width)];
+  switch (action.out_size) {
+    case 1:
+      return fill_rows<uint8_t>(from, to, rows, row);
+    case 2:
+      return fill_rows<uint16_t>(from, to, rows, row);
+    case 4:
+      return fill_rows<uint32_t>(from, to, rows, row);
+    default:
+      return fill_rows<uint64_t>(from, to, rows, row);
+  }
+}
+
+void run_gather(const FusionAction& action, char* const* slots, const FusionTile& tile) {
+  const int width = static_cast<int>(action.width);
+  const char* const from = slots[action.in[0]];
+  char* to = slots[action.out];
+  for_lines(*action.view, tile.starts[width], tile.counts[width],
+            [&](int64_t offset, int64_t stride, int64_t count) {
+              action.gather(from + offset, stride, to, count);
+              to += count * action.out_size;
+            });
+}
+
+void run_scatter(const FusionAction& action, char* const* slots, const FusionTile& tile) {
+  const int width = static_cast<int>(action.width);
+  const char* from = slots[action.in[0]];
+  char* const to = slots[action.out];
+  // A dense tensor's slot is at the tile already.
+  const int64_t start = action.view->is_dense() ? 0 : tile.starts[width];
+  for_lines(*action.view, start, tile.counts[width],
+            [&](int64_t offset, int64_t stride, int64_t count) {
+              action.scatter(from, to + offset, stride, count);
+              from += count * action.out_size;
+            });
+}
+
+}  // namespace mindtorch::cpu

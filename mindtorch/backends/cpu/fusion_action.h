@@ -1,0 +1,46 @@
+#pragma once
+
+#include "mindtorch/backends/cpu/fusion_loop.h"
+#include "mindtorch/backends/cpu/tile.h"
+#include "mindtorch/backends/cpu/tiles/row.h"
+
+namespace mindtorch::cpu {
+
+// One thing that a program does for every tile. All that can be known beforehand is: which function
+// runs, on which values, how wide. Values are slots, the same for every tile: a slot holds the
+// address of a tensor's elements, which moves on with the tiles, or of a buffer.
+//
+// The interpreter knows nothing but `run`, so that whatever computes slots from slots can be an
+// action: a function of one step, or machine code that does many steps in one go.
+struct FusionAction {
+  using Run = void (*)(const FusionAction& action, char* const* slots, const FusionTile& tile);
+
+  Run run = nullptr;
+  union {
+    TileFn tile = nullptr;
+    CastFn cast;
+    GatherFn gather;
+    ScatterFn scatter;
+    RowFn row;
+  };
+  const ops::PointwiseParams* params = nullptr;
+  const FusionView* view = nullptr;  // of what is gathered or scattered
+  uint16_t out = 0;
+  uint16_t in[3] = {};
+  Width width = Width::kWhole;  // of the result
+  uint8_t out_size = 0;         // bytes of an element
+  uint8_t in_sizes[3] = {};     // the same; of a whole row, but for `single`
+  int8_t single = -1;           // the operand with one element a row
+};
+
+// What `run` can be.
+void run_tile(const FusionAction& action, char* const* slots, const FusionTile& tile);
+// A function of two operands of which one has one element a row, called row by row.
+void run_tile_rows(const FusionAction& action, char* const* slots, const FusionTile& tile);
+void run_cast(const FusionAction& action, char* const* slots, const FusionTile& tile);
+// One element becomes a tile, or one a row become rows.
+void run_spread(const FusionAction& action, char* const* slots, const FusionTile& tile);
+void run_gather(const FusionAction& action, char* const* slots, const FusionTile& tile);
+void run_scatter(const FusionAction& action, char* const* slots, const FusionTile& tile);
+
+}  // namespace mindtorch::cpu

@@ -1,0 +1,267 @@
+#include "mindtorch/backends/cpu/fusion_builder.h"
+
+#include <algorithm>
+
+#include "mindtorch/backends/cpu/tiles/half_arithmetic.h"
+#include "mindtorch/backends/cpu/tiles/scalar_operand.h"
+
+namespace mindtorch::cpu {
+
+using ops::FusedStep;
+using ops::Pointwise;
+
+namespace {
+
+constexpr int64_t kLine = 64;  // bytes of a cache line
+
+bool is_half(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
+
+}  // namespace
+
+DType fused_dtype(Pointwise function, DType compute) {
+  return is_half(compute) && find_tile(function, compute) == nullptr ? DType::kFloat32 : compute;
+}
+
+FusionBuilder::FusionBuilder(const ops::FusedGroup& group, TiledProgram& program)
+    : group_(group), program_(program) {
+  program_.params_.reserve(group.steps.size());
+  for (size_t i = 0; i < group.inputs.size(); ++i) {
+    const bool is_direct = loop().view(i).is_dense();
+    values_.push_back({group.inputs[i].dtype, loop().width(i), loop().is_repeated(i),
+                       is_direct ? static_cast<int32_t>(i) : kGathered});
+  }
+  for (const FusedStep& step : group.steps) {
+    values_.push_back({step.result, Width::kWhole, false, kNoSlot});
+  }
+}
+
+void FusionBuilder::build() {
+  for (size_t i = 0; i < group_.inputs.size(); ++i) add_scatters(static_cast<uint16_t>(i));
+  for (size_t i = 0; i < group_.steps.size();) i = add_steps(i);
+  give_buffers();
+}
+
+size_t FusionBuilder::add_steps(size_t first) {
+  const auto value = static_cast<uint16_t>(group_.inputs.size() + first);
+  add_step(group_.steps[first], value);
+  return first + 1;
+}
+
+Width FusionBuilder::width_of(const FusedStep& step) const {
+  const auto is_number = [&](uint16_t value) { return values_[value].width == Width::kNumber; };
+  if (std::all_of(step.operands, step.operands + step.count, is_number)) return Width::kNumber;
+  return step.is_row ? Width::kRow : Width::kWhole;
+}
+
+FusionBuilder::Choice FusionBuilder::choose(const FusedStep& step, Width width) const {
+  const DType compute = fused_dtype(step.function, step.compute);
+  Choice choice;
+  choice.native = ops::gives_bool(step.function) ? DType::kBool : compute;
+  std::fill_n(choice.wanted, 3, compute);
+  if (step.function == Pointwise::kWhere) choice.wanted[0] = DType::kBool;
+
+  int narrow = -1;        // the one operand of two that has one element for many of the result
+  bool is_other = false;  // there is one more
+  bool is_alike = true;   // all others are of the result's dtype
+  for (int i = 0; i < step.count; ++i) {
+    const Value& operand = values_[step.operands[i]];
+    if (operand.width == width) {
+      is_alike &= operand.dtype == step.result;
+    } else if (narrow < 0 && step.count == 2) {
+      narrow = i;
+    } else {
+      is_other = true;
+    }
+  }
+  if (is_half(step.result) && compute == DType::kFloat32 && is_alike && !is_other) {
+    // Without buffers of float32 in between.
+    choice.tile = narrow < 0 ? find_half_tile(step.function, step.result)
+                             : find_half_number_tile(step.function, step.result, narrow);
+    if (choice.tile != nullptr) {
+      choice.native = step.result;
+      std::fill_n(choice.wanted, 3, step.result);
+      if (narrow >= 0) choice.wanted[narrow] = DType::kFloat32;
+      choice.single = narrow;
+      return choice;
+    }
+  }
+  if (narrow >= 0 && !is_other) {
+    choice.tile = find_scalar_operand_tile(step.function, compute, narrow);
+    choice.single = choice.tile != nullptr ? narrow : -1;
+  }
+  if (choice.tile == nullptr) choice.tile = find_tile(step.function, compute);
+  MT_CHECK(choice.tile != nullptr, NotImplementedError, "\"", info(step.function).name,
+           "\" not implemented for '", legacy_name(step.compute), "'");
+  return choice;
+}
+
+void FusionBuilder::add_step(const FusedStep& step, uint16_t value) {
+  const Width width = width_of(step);
+  const Choice choice = choose(step, width);
+  uint16_t operands[3];
+  bool is_fixed = true;
+  for (int i = 0; i < step.count; ++i) {
+    const Width wanted = i == choice.single ? values_[step.operands[i]].width : width;
+    operands[i] = as(step.operands[i], choice.wanted[i], wanted);
+    is_fixed &= values_[operands[i]].is_fixed;
+  }
+  FusionAction action;
+  action.run = &run_tile;
+  action.tile = choice.tile;
+  action.params = &program_.params_.emplace_back(step.params);
+  if (choice.single >= 0 && values_[operands[choice.single]].width == Width::kRow &&
+      loop().rows_of_tile() > 1) {
+    action.run = &run_tile_rows;
+    action.single = static_cast<int8_t>(choice.single);
+  }
+  values_[value].width = width;
+  values_[value].is_fixed = is_fixed;
+  place_in_memory(value);
+  if (choice.native == step.result) {
+    add(action, value, operands, step.count);
+  } else {
+    const uint16_t computed = new_value(choice.native, width, is_fixed);
+    add(action, computed, operands, step.count);
+    FusionAction rounding;
+    rounding.run = &run_cast;
+    rounding.cast = find_cast(choice.native, step.result);
+    add(rounding, value, &computed, 1);
+  }
+  add_scatters(value);
+}
+
+// A value is computed where it is stored, and read from there.
+void FusionBuilder::place_in_memory(uint16_t value) {
+  Value& placed = values_[value];
+  for (size_t k = 0; k < group_.stores.size() && !placed.is_fixed; ++k) {
+    const size_t operand = group_.inputs.size() + k;
+    if (group_.stores[k].value == value && loop().view(operand).is_dense() &&
+        loop().width(operand) == placed.width) {
+      placed.slot = static_cast<int32_t>(operand);
+      return;
+    }
+  }
+}
+
+void FusionBuilder::add_scatters(uint16_t value) {
+  for (size_t k = 0; k < group_.stores.size(); ++k) {
+    const auto operand = static_cast<int32_t>(group_.inputs.size() + k);
+    if (group_.stores[k].value != value || values_[value].slot == operand) continue;
+    const auto target = static_cast<size_t>(operand);
+    const uint16_t from = as(value, values_[value].dtype, loop().width(target));
+    const uint16_t to = new_value(values_[value].dtype, loop().width(target), false);
+    values_[to].slot = operand;
+    FusionAction action;
+    action.run = &run_scatter;
+    action.scatter = find_scatter(size_bytes(values_[value].dtype));
+    action.view = &loop().view(target);
+    add(action, to, &from, 1);
+  }
+}
+
+uint16_t FusionBuilder::as(uint16_t value, DType dtype, Width width) {
+  if (values_[value].slot == kGathered) {
+    FusionAction action;
+    action.run = &run_gather;
+    action.gather = find_gather(size_bytes(values_[value].dtype));
+    action.view = &loop().view(value);
+    value = derive(value, values_[value].dtype, values_[value].width, action);
+  }
+  if (values_[value].dtype != dtype) {
+    FusionAction action;
+    action.run = &run_cast;
+    action.cast = find_cast(values_[value].dtype, dtype);
+    value = derive(value, dtype, values_[value].width, action);
+  }
+  if (values_[value].width != width) {
+    FusionAction action;
+    action.run = &run_spread;
+    action.single = values_[value].width == Width::kRow ? 0 : -1;
+    value = derive(value, dtype, width, action);
+  }
+  return value;
+}
+
+uint16_t FusionBuilder::derive(uint16_t from, DType dtype, Width width, FusionAction action) {
+  for (const Derived& known : derived_) {
+    if (known.from == from && known.dtype == dtype && known.width == width) return known.value;
+  }
+  const uint16_t value = new_value(dtype, width, values_[from].is_fixed);
+  derived_.push_back({from, value, dtype, width});
+  add(action, value, &from, 1);
+  return value;
+}
+
+uint16_t FusionBuilder::new_value(DType dtype, Width width, bool is_fixed) {
+  values_.push_back({dtype, width, is_fixed, kNoSlot});
+  return static_cast<uint16_t>(values_.size() - 1);
+}
+
+void FusionBuilder::add(FusionAction action, uint16_t out, const uint16_t* operands, int count) {
+  action.out = out;
+  action.width = values_[out].width;
+  action.out_size = static_cast<uint8_t>(size_bytes(values_[out].dtype));
+  for (int i = 0; i < 3; ++i) {
+    action.in[i] = operands[std::min(i, count - 1)];
+    action.in_sizes[i] = static_cast<uint8_t>(size_bytes(values_[action.in[i]].dtype));
+  }
+  (values_[out].is_fixed ? program_.first_ : program_.actions_).push_back(action);
+}
+
+// Values that are the same for every tile keep their buffers. Others give them back after their
+// last use; right before it where the result may lie where the operand did.
+void FusionBuilder::give_buffers() {
+  std::vector<size_t> last_use(values_.size(), 0);
+  for (size_t i = 0; i < program_.actions_.size(); ++i) {
+    for (const uint16_t value : program_.actions_[i].in) last_use[value] = i;
+  }
+  const auto first_buffer = static_cast<int32_t>(loop().operands());
+  std::vector<int32_t> free;
+  int64_t element = 0;
+  const auto take = [&](uint16_t value) {
+    Value& placed = values_[value];
+    if (placed.slot != kNoSlot) return;
+    element = std::max(element, size_bytes(placed.dtype));
+    if (free.empty()) free.push_back(first_buffer + static_cast<int32_t>(program_.buffers_++));
+    placed.slot = free.back();
+    free.pop_back();
+  };
+  const auto name_slots = [&](FusionAction& action) {
+    const auto slot_of = [&](uint16_t value) {
+      const int32_t slot = values_[value].slot;
+      return slot == kGathered ? value : static_cast<uint16_t>(slot);
+    };
+    for (uint16_t& value : action.in) value = slot_of(value);
+    action.out = slot_of(action.out);
+  };
+  for (FusionAction& action : program_.first_) {
+    take(action.out);
+    name_slots(action);
+  }
+  for (size_t i = 0; i < program_.actions_.size(); ++i) {
+    FusionAction& action = program_.actions_[i];
+    SmallVector<uint16_t, 3> ending;
+    for (const uint16_t value : action.in) {
+      const Value& operand = values_[value];
+      const bool is_known = std::find(ending.begin(), ending.end(), value) != ending.end();
+      if (last_use[value] == i && !operand.is_fixed && operand.slot >= first_buffer && !is_known) {
+        ending.push_back(value);
+      }
+    }
+    const auto give_back = [&](bool before) {
+      for (const uint16_t value : ending) {
+        const bool is_alike = values_[value].width == action.width &&
+                              size_bytes(values_[value].dtype) == action.out_size;
+        if (is_alike == before) free.push_back(values_[value].slot);
+      }
+    };
+    give_back(true);
+    take(action.out);
+    give_back(false);
+    name_slots(action);
+  }
+  // A line more than needed, so that buffers do not all begin at the same place of the cache.
+  program_.buffer_bytes_ = (loop().tile() * element + kLine - 1) / kLine * kLine + kLine;
+}
+
+}  // namespace mindtorch::cpu

@@ -1,0 +1,67 @@
+#pragma once
+
+#include "mindtorch/backends/cpu/fusion_program.h"
+
+namespace mindtorch::cpu {
+
+// 16-bit floats compute in float32, but for the few functions that ask for their own bits.
+DType fused_dtype(ops::Pointwise function, DType compute);
+
+// Turns the steps of a group into actions. A value that is not in memory as an action wants it is
+// gathered, converted or spread by an action of its own, once for all that want the same. Buffers
+// are given out last, when it is known how long each value is needed.
+class FusionBuilder {
+ public:
+  FusionBuilder(const ops::FusedGroup& group, TiledProgram& program);
+  void build();
+
+ private:
+  struct Value {
+    DType dtype{};
+    Width width = Width::kWhole;
+    bool is_fixed = false;  // the same for every tile: made before the first one
+    int32_t slot = kNoSlot;
+  };
+  static constexpr int32_t kNoSlot = -1;
+  static constexpr int32_t kGathered = -2;  // an input that no action can read where it lies
+
+  // A value made of another one.
+  struct Derived {
+    uint16_t from;
+    uint16_t value;
+    DType dtype;
+    Width width;
+  };
+  // How a step is computed.
+  struct Choice {
+    TileFn tile = nullptr;
+    DType native{};     // what the tile gives
+    DType wanted[3]{};  // of its operands
+    int single = -1;    // the operand of which the tile takes one element
+  };
+
+  const FusionLoop& loop() const { return program_.loop_; }
+  // Adds the actions of one step or several, and returns the next one.
+  size_t add_steps(size_t first);
+  void add_step(const ops::FusedStep& step, uint16_t value);
+  Choice choose(const ops::FusedStep& step, Width width) const;
+  Width width_of(const ops::FusedStep& step) const;
+  void place_in_memory(uint16_t value);
+  void add_scatters(uint16_t value);
+
+  // The value in this dtype and width, for an action to read.
+  uint16_t as(uint16_t value, DType dtype, Width width);
+  uint16_t derive(uint16_t from, DType dtype, Width width, FusionAction action);
+  uint16_t new_value(DType dtype, Width width, bool is_fixed);
+  // Adds an action that makes `out` of `count` values.
+  void add(FusionAction action, uint16_t out, const uint16_t* operands, int count);
+  void give_buffers();
+
+  const ops::FusedGroup& group_;
+  TiledProgram& program_;
+  // Until buffers are given, actions name values and not slots.
+  std::vector<Value> values_;
+  std::vector<Derived> derived_;
+};
+
+}  // namespace mindtorch::cpu

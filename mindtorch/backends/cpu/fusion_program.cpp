@@ -1,0 +1,69 @@
+#include "mindtorch/backends/cpu/fusion_program.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "mindtorch/backends/cpu/fusion_builder.h"
+#include "mindtorch/backends/cpu/parallel.h"
+
+namespace mindtorch::cpu {
+namespace {
+
+constexpr int64_t kTile = 1024;           // elements
+constexpr int64_t kThreadWork = 1 << 17;  // steps times elements that are worth a thread
+constexpr size_t kAlignment = 64;
+
+// Memory for a run's slots and buffers: one a thread, for all programs.
+char* workspace(size_t bytes) {
+  struct Free {
+    void operator()(char* memory) const { std::free(memory); }
+  };
+  thread_local std::unique_ptr<char, Free> memory;
+  thread_local size_t capacity = 0;
+  if (MT_UNLIKELY(bytes > capacity)) {
+    bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    memory.reset(static_cast<char*>(std::aligned_alloc(kAlignment, bytes)));
+    capacity = memory == nullptr ? 0 : bytes;
+    if (memory == nullptr) throw std::bad_alloc();
+  }
+  return memory.get();
+}
+
+}  // namespace
+
+TiledProgram::TiledProgram(const ops::FusedGroup& group, bool has_rows, bool in_tiles)
+    : loop_(group, kTile, has_rows, in_tiles) {
+  FusionBuilder(group, *this).build();
+  const auto work = loop_.tile() * static_cast<int64_t>(actions_.size());
+  grain_ = std::max<int64_t>(1, kThreadWork / std::max<int64_t>(1, work));
+}
+
+void TiledProgram::run(std::span<void* const> addresses) const {
+  const int64_t units = loop_.units();
+  if (units <= grain_) {
+    if (units > 0) run_units(addresses, 0, units);
+    return;
+  }
+  parallel_for(0, units, grain_,
+               [&](int64_t begin, int64_t end) { run_units(addresses, begin, end); });
+}
+
+void TiledProgram::run_units(std::span<void* const> addresses, int64_t begin, int64_t end) const {
+  const size_t operands = loop_.operands();
+  const size_t slot_bytes =
+      ((operands + buffers_) * sizeof(char*) + kAlignment - 1) / kAlignment * kAlignment;
+  char* const memory = workspace(slot_bytes + buffers_ * static_cast<size_t>(buffer_bytes_));
+  auto** const slots = reinterpret_cast<char**>(memory);
+  char* buffer = memory + slot_bytes;
+  for (size_t i = 0; i < buffers_; ++i, buffer += buffer_bytes_) slots[operands + i] = buffer;
+  if (!first_.empty()) {
+    for (size_t i = 0; i < operands; ++i) slots[i] = static_cast<char*>(addresses[i]);
+    const FusionTile tile = loop_.first_tile();
+    for (const FusionAction& action : first_) action.run(action, slots, tile);
+  }
+  loop_.run(addresses, slots, begin, end, [&](const FusionTile& tile) {
+    for (const FusionAction& action : actions_) action.run(action, slots, tile);
+  });
+}
+
+}  // namespace mindtorch::cpu

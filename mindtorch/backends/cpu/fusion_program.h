@@ -1,0 +1,31 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "mindtorch/backends/cpu/fusion_action.h"
+
+namespace mindtorch::cpu {
+
+// A group made ready: how its elements are walked, and what is done for each tile.
+class TiledProgram final : public ops::FusedProgram {
+ public:
+  TiledProgram(const ops::FusedGroup& group, bool has_rows, bool in_tiles);
+
+  void run(std::span<void* const> addresses) const override;
+
+ private:
+  friend class FusionBuilder;
+
+  void run_units(std::span<void* const> addresses, int64_t begin, int64_t end) const;
+
+  FusionLoop loop_;
+  std::vector<ops::PointwiseParams> params_;  // what actions point at
+  std::vector<FusionAction> first_;           // once, before the first tile
+  std::vector<FusionAction> actions_;         // for every tile
+  size_t buffers_ = 0;                        // their slots come after those of tensors
+  int64_t buffer_bytes_ = 0;
+  int64_t grain_ = 1;  // tiles that a thread should get at least
+};
+
+}  // namespace mindtorch::cpu

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "mindtorch/backends/cpu/fusion.h"
+#include "mindtorch/backends/cpu/pointwise.h"
+
+namespace mindtorch::cpu {
+
+// A fused group over real tensors, and what single ops make of the same.
+class GroupOverTensors {
+ public:
+  explicit GroupOverTensors(Shape sizes) { group.sizes = std::move(sizes); }
+
+  uint16_t input(const Tensor& tensor, bool is_number = false) {
+    group.inputs.push_back(layout(tensor, is_number));
+    inputs.push_back(tensor);
+    return static_cast<uint16_t>(inputs.size() - 1);
+  }
+  // Inputs come first.
+  uint16_t step(ops::Pointwise function,
+                DType compute,
+                DType result,
+                std::vector<uint16_t> operands,
+                ops::PointwiseParams params = {}) {
+    ops::FusedStep step;
+    step.function = function;
+    step.compute = compute;
+    step.result = result;
+    step.params = params;
+    return add(step, operands);
+  }
+  uint16_t row(ops::RowFunction function, DType compute, DType result, uint16_t operand) {
+    ops::FusedStep step;
+    step.row = function;
+    step.compute = compute;
+    step.result = result;
+    step.is_row = !ops::gives_row(function);
+    return add(step, {operand});
+  }
+  uint16_t add(ops::FusedStep step, const std::vector<uint16_t>& operands) {
+    step.count = static_cast<uint8_t>(operands.size());
+    for (size_t i = 0; i < operands.size(); ++i) step.operands[i] = operands[i];
+    group.steps.push_back(step);
+    return static_cast<uint16_t>(inputs.size() + group.steps.size() - 1);
+  }
+  void store(uint16_t value, const Tensor& target) {
+    group.stores.push_back({value, layout(target, false)});
+    targets.push_back(target);
+  }
+
+  std::vector<void*> addresses() const {
+    std::vector<void*> list;
+    for (const Tensor& input : inputs) list.push_back(input.data_ptr());
+    for (const Tensor& target : targets) list.push_back(target.data_ptr());
+    return list;
+  }
+
+  // What every value is, computed step by step from the inputs as they are now.
+  std::vector<Tensor> values() const;
+  void run() const { fusion_engine().prepare(group)->run(addresses()); }
+  // Runs it, and compares every target bit for bit.
+  void check() const;
+
+  ops::FusedGroup group;
+  std::vector<Tensor> inputs;
+  std::vector<Tensor> targets;
+
+ private:
+  ops::FusedLayout layout(const Tensor& tensor, bool is_number) const {
+    return {broadcast_strides(tensor.sizes(), tensor.strides(), group.sizes), tensor.dtype(),
+            is_number};
+  }
+};
+
+// Values of every kind of number that the dtype has, small enough for most functions.
+void fill_random(const Tensor& tensor, std::mt19937_64& random);
+// The same elements, laid out row by row.
+Tensor packed(const Tensor& tensor);
+// Bits equal, but for the bits of NaN.
+void expect_same(const Tensor& actual, const Tensor& expected);
+
+}  // namespace mindtorch::cpu
