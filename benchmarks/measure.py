@@ -186,7 +186,7 @@ def measure_lanes(setup: str, lanes: Sequence[Lane], effort: Effort) -> None:
                 "prepare", setup=setup, statements=statements, sample_ns=effort.sample_ns
             )
             for lane, found in zip(own, answer["statements"], strict=True):
-                lane.result.number = found.get("number", 0)
+                lane.result.number = answer["number"]
                 lane.result.error = found.get("error")
         except WorkerError as error:
             for lane in own:

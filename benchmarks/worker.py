@@ -1,7 +1,7 @@
 """One library in one process, timing statements on request.
 
-Requests and answers are JSON, one per line: `prepare` runs a setup and finds, for each statement,
-how many calls make a sample long enough to trust; `sample` times that many of one. See
+Requests and answers are JSON, one per line: `prepare` runs a setup and finds how many calls of
+its statements make samples long enough to trust; `sample` times that many of one. See
 Note [Two processes] in measure.py.
 """
 
@@ -20,7 +20,8 @@ class Worker:
     def __init__(self, module_name: str, threads: int) -> None:
         self.module = importlib.import_module(module_name)
         self.module.set_num_threads(threads)
-        self.timers: list[tuple[timeit.Timer, int]] = []  # and how many calls make a sample
+        self.timers: list[timeit.Timer] = []
+        self.number = 1
 
     def prepare(self, setup: str, statements: list[str], sample_ns: int) -> dict:
         self.timers = []  # the arrays of the case before must be gone first
@@ -30,18 +31,19 @@ class Worker:
         names: dict = {"torch": self.module}
         exec(setup, names)
         # The first run fills caches, compiles and starts threads. A statement that fails does not
-        # keep others from being timed.
-        self.timers, answers = [], []
+        # keep others from being timed; those that run are called equally often in a sample.
+        answers, numbers = [], []
         for statement in statements:
-            timer, number = timeit.Timer(statement, timer=perf_counter_ns, globals=names), 0
+            timer = timeit.Timer(statement, timer=perf_counter_ns, globals=names)
+            self.timers.append(timer)
             try:
                 timer.timeit(1)
-                number = self._enough(timer, sample_ns)
-                answers.append({"number": number})
+                numbers.append(self._enough(timer, sample_ns))
+                answers.append({})
             except Exception as error:
                 answers.append({"error": f"{type(error).__name__}: {error}"})
-            self.timers.append((timer, number))
-        return {"statements": answers}
+        self.number = max(numbers, default=1)
+        return {"number": self.number, "statements": answers}
 
     def _enough(self, timer: timeit.Timer, sample_ns: int) -> int:
         """Grows 1, 2, 5, 10, 20, ... as timeit does, until one sample lasts `sample_ns`."""
@@ -55,11 +57,10 @@ class Worker:
 
     def sample(self, which: int) -> dict:
         # timeit switches the garbage collector off while it times.
-        timer, number = self.timers[which]
         cpu_start_ns = process_time_ns()
-        elapsed_ns = timer.timeit(number)
+        elapsed_ns = self.timers[which].timeit(self.number)
         cpu_ns = process_time_ns() - cpu_start_ns
-        return {"call_ns": elapsed_ns / number, "cpu_ns": cpu_ns / number}
+        return {"call_ns": elapsed_ns / self.number, "cpu_ns": cpu_ns / self.number}
 
     def describe(self) -> dict:
         return {

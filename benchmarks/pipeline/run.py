@@ -37,6 +37,8 @@ from programs import NOT_SIMULATED, PROGRAMS  # noqa: E402
 from progress import Progress  # noqa: E402
 from report import machine  # noqa: E402
 
+# Short samples and many turns: a phase of the machine then hits neighbours alike.
+SAMPLE_NS = 1_000_000
 SIMULATED = {"MINDTORCH_NPU": "sim", "MINDTORCH_SIM_CHECKS": "none"}
 SETUP = """
 from pipeline.programs import PROGRAMS
@@ -84,7 +86,7 @@ def parse_arguments() -> argparse.Namespace:
     )
     parser.add_argument("--bars", action="store_true", help="judge; exit with 1 when a bar fails")
     parser.add_argument("--filter", metavar="REGEX", default="", help="of 'place: program'")
-    parser.add_argument("--rounds", type=int, default=25, help="samples of each mode")
+    parser.add_argument("--rounds", type=int, default=101, help="samples of each mode")
     parser.add_argument("--seconds", type=float, default=5.0, help="for a program, at most")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--no-torch", action="store_true", help="our own modes only")
@@ -157,7 +159,7 @@ def main() -> int:
         return 2
     with_torch = not arguments.no_torch and importlib.util.find_spec("torch") is not None
     load = os.getloadavg()[0]
-    effort = Effort(1, arguments.rounds, 5_000_000, arguments.seconds)
+    effort = Effort(1, arguments.rounds, SAMPLE_NS, arguments.seconds)
     progress = Progress(len(chosen) + len(with_windows))
     windows = {}
     for place in with_windows:
