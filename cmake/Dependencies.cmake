@@ -18,6 +18,12 @@ if(NOT hwy_FOUND)
   message(FATAL_ERROR "Highway is missing: apt-get install libhwy-dev, or run tools/setup.sh")
 endif()
 
+# An assembler for fused pointwise ops; without it they are interpreted.
+find_path(XBYAK_INCLUDE_DIR xbyak/xbyak.h)
+if(NOT XBYAK_INCLUDE_DIR)
+  message(STATUS "Xbyak is missing (libxbyak-dev): no machine code for fused ops")
+endif()
+
 # OpenBLAS comes from PyPI (scipy-openblas32): current, and made to be bundled. Its symbols carry
 # the prefix scipy_.
 execute_process(

@@ -116,18 +116,16 @@ struct Gelu {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V a) const {
     if constexpr (math::kIsFloat32<D>) {
-      static constexpr float kTop[] = {0x1p-1f, 0x1.c1063ap-2f, 0x1.7793e8p-3f, 0x1.4d4ap-5f,
-                                       0x1.0e44c6p-8f};
-      static constexpr float kBottom[] = {1.0f,           0x1.acc54ep0f,  0x1.3400b4p0f,
-                                          0x1.e1266cp-2f, 0x1.a1bdf4p-4f, 0x1.52ba48p-7f};
       const V t = min_or_second(d, hn::Set(d, 14.5f), hn::Abs(a));
       const V minus_half = hn::Set(d, -0.5f);
       const V square = hn::Mul(t, t);
       const V lost = hn::MulSub(t, t, square);
       auto n = math::reduce_exp(d, hn::Mul(square, minus_half));
       n.rest = hn::MulAdd(lost, minus_half, n.rest);
-      const V top = hn::Mul(hn::Mul(math::polynomial(d, t, kTop), t), math::exp_of_rest(d, n.rest));
-      const V q = math::scale_by_power(d, hn::Div(top, math::polynomial(d, t, kBottom)), n);
+      const V above = hn::Mul(math::polynomial(d, t, polynomials::kGeluTop), t);
+      const V top = hn::Mul(above, math::exp_of_rest(d, n.rest));
+      const V bottom = math::polynomial(d, t, polynomials::kGeluBottom);
+      const V q = math::scale_by_power(d, hn::Div(top, bottom), n);
       return hn::Sub(max_or_second(d, hn::Zero(d), a), q);
     } else {
       const V t = min_or_second(d, hn::Set(d, 38.6), hn::Abs(a));

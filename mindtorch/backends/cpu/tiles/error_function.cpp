@@ -48,17 +48,11 @@ struct ErfinvByIteration {
 struct ErfFloat {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V a) const {
-    static constexpr float kNear[] = {0x1.06eba8p-3f,  -0x1.81273ep-2f, 0x1.ce2ce6p-4f,
-                                      -0x1.b7f71ap-6f, 0x1.53f224p-8f,  -0x1.a3515ep-11f,
-                                      0x1.4771fcp-14f};
-    static constexpr float kFar[] = {0x1.6e751ep-12f, 0x1.2086c8p0f,   0x1.46c20cp-1f,
-                                     0x1.a621b6p-4f,  -0x1.656ce8p-6f, 0x1.819f46p-9f,
-                                     -0x1.85aeeap-13f};
     const V one = hn::Set(d, 1.0f);
     const V x = min_or_second(d, hn::Set(d, 4.0f), hn::Abs(a));
     const V square = hn::Mul(x, x);
-    const V close = hn::MulAdd(math::polynomial(d, square, kNear), x, x);
-    const auto n = math::reduce_exp(d, hn::Neg(math::polynomial(d, x, kFar)));
+    const V close = hn::MulAdd(math::polynomial(d, square, polynomials::kErfNear), x, x);
+    const auto n = math::reduce_exp(d, hn::Neg(math::polynomial(d, x, polynomials::kErfFar)));
     const V rest = math::exp_of_rest(d, n.rest);
     const V far = hn::NegMulAdd(rest, math::power_of_two(d, n.whole), one);
     return hn::CopySign(hn::IfThenElse(hn::Gt(x, one), far, close), a);

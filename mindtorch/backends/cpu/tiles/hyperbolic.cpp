@@ -33,10 +33,9 @@ struct Tanh {
     const auto n = math::reduce_exp(d, hn::Add(x, x));
     const V scale = math::power_of_two(d, n.whole);
     if constexpr (math::kIsFloat32<D>) {
-      static constexpr float kTerms[] = {-0x1.55554ap-2f, 0x1.110ceep-3f, -0x1.b91e7ep-5f,
-                                         0x1.58e516p-6f, -0x1.99218ap-8f};
       const V square = hn::Mul(x, x);
-      const V small = hn::MulAdd(hn::Mul(math::polynomial(d, square, kTerms), square), x, x);
+      const V small =
+          hn::MulAdd(hn::Mul(math::polynomial(d, square, polynomials::kTanh), square), x, x);
       const V e = math::exp_of_rest(d, n.rest);
       const V large = hn::Sub(one, hn::Div(two, hn::MulAdd(e, scale, one)));
       return hn::CopySign(hn::IfThenElse(hn::Lt(x, hn::Set(d, 0.55f)), small, large), a);

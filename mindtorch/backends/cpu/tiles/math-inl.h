@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "mindtorch/backends/cpu/tiles/polynomials.h"
 #include "mindtorch/backends/cpu/tiles/tile-inl.h"
 
 #if defined(MT_TILES_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -171,9 +172,7 @@ HWY_INLINE V exp_of_rest(D d, V r) {
   const V one = constant(d, 1);
   V p;
   if constexpr (kIsFloat32<D>) {
-    static constexpr float kTerms[] = {0x1.fffffcp-2f, 0x1.55548cp-3f, 0x1.5558a6p-5f,
-                                       0x1.123ceep-7f, 0x1.6a4118p-10f};
-    p = polynomial(d, r, kTerms);
+    p = polynomial(d, r, polynomials::kExp);
   } else {
     static constexpr double kTerms[] = {
         0x1.000000000000ap-1,  0x1.5555555555526p-3,  0x1.55555555508eep-5,  0x1.111111111ff4fp-7,
@@ -190,9 +189,7 @@ template <class D, class V = hn::Vec<D>>
 HWY_INLINE V expm1_of_rest(D d, V r) {
   V p;
   if constexpr (kIsFloat32<D>) {
-    static constexpr float kTerms[] = {0.5f,           0x1.55552cp-3f, 0x1.555502p-5f,
-                                       0x1.115672p-7f, 0x1.6d2e9p-10f, 0x1.39288p-13f};
-    p = polynomial(d, r, kTerms);
+    p = polynomial(d, r, polynomials::kExpm1);
   } else {
     static constexpr double kTerms[] = {0.5,
                                         0x1.5555555555559p-3,
@@ -263,11 +260,8 @@ struct LogParts {
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V log_correction(D d, V f) {
   if constexpr (kIsFloat32<D>) {
-    static constexpr float kTerms[] = {0x1.5555a4p-2f,  -0x1.000046p-2f, 0x1.996982p-3f,
-                                       -0x1.54ee44p-3f, 0x1.28831cp-3f,  -0x1.0d957p-3f,
-                                       0x1.acce14p-4f,  -0x1.71a3dep-5f};
     const V square = hn::Mul(f, f);
-    return hn::Mul(square, hn::MulSub(polynomial(d, f, kTerms), f, constant(d, 0.5)));
+    return hn::Mul(square, hn::MulSub(polynomial(d, f, polynomials::kLog), f, constant(d, 0.5)));
   } else {
     // log(1 + f) = 2 atanh(s) with s = f / (2 + f), arranged so that f itself stays exact.
     static constexpr double kTerms[] = {

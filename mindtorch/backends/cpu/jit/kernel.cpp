@@ -1,0 +1,192 @@
+#include "mindtorch/backends/cpu/jit/kernel.h"
+
+#include <hwy/targets.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "mindtorch/backends/cpu/jit/functions.h"
+
+namespace mindtorch::cpu::jit {
+namespace {
+
+using ops::FusedStep;
+using ops::Pointwise;
+
+constexpr size_t kMaxCodeBytes = 256 * 1024;
+
+bool can_hold(DType dtype) { return dtype == DType::kBool || is_floating_point(dtype); }
+
+Kind kind_of(DType dtype) {
+  if (dtype == DType::kBool) return Kind::kMask;
+  return dtype == DType::kFloat64 ? Kind::kFloat64 : Kind::kFloat32;
+}
+Kind operand_kind(const FusedStep& step, int operand) {
+  return step.function == Pointwise::kWhere && operand == 0 ? Kind::kMask : kind_of(step.compute);
+}
+
+// Which functions there are is asked of those who write them, once.
+struct Generated {
+  bool has[ops::kPointwiseCount][3] = {};
+
+  Generated() {
+    for (int i = 0; i < ops::kPointwiseCount; ++i) {
+      for (const Kind kind : {Kind::kFloat32, Kind::kFloat64, Kind::kMask}) {
+        has[i][static_cast<int>(kind)] = try_function(static_cast<Pointwise>(i), kind);
+      }
+    }
+  }
+  static bool try_function(Pointwise function, Kind kind) {
+    uint8_t unused[16];
+    Emitter e(unused, sizeof(unused), 8);
+    FusedStep step;
+    step.function = function;
+    step.compute = kind == Kind::kMask      ? DType::kBool
+                   : kind == Kind::kFloat64 ? DType::kFloat64
+                                            : DType::kFloat32;
+    std::vector<Value> values;
+    std::vector<Operand> in;
+    for (int k = 0; k < info(function).arity; ++k) {
+      const bool mask = operand_kind(step, k) == Kind::kMask;
+      values.push_back(e.load(0, mask ? DType::kBool : step.compute, false));
+    }
+    for (const Value& value : values) in.emplace_back(value);
+    return emit(e, {function, kind, &step.params}, in).is_set();
+  }
+};
+
+// The run with its values numbered from its inputs on, and where each dies.
+class Body {
+ public:
+  explicit Body(const Run& run) : run_(run), last_use_(run.inputs.size() + run.steps.size(), -1) {
+    for (size_t i = 0; i < run.steps.size(); ++i) {
+      const FusedStep& step = run.steps[i];
+      for (int k = 0; k < step.count; ++k) last_use_[slot(step.operands[k])] = static_cast<int>(i);
+    }
+    held_.resize(last_use_.size());
+  }
+
+  int lanes() const {
+    bool full = false;
+    for (const Run::Input& input : run_.inputs) full |= input.dtype == DType::kFloat64;
+    for (const FusedStep& step : run_.steps) {
+      full |= step.compute == DType::kFloat64 || step.result == DType::kFloat64;
+    }
+    return full ? 8 : 16;
+  }
+
+  // Emits the steps once.
+  void operator()(Emitter& e) {
+    for (size_t i = 0; i < run_.steps.size(); ++i) emit_step(e, i);
+    for (Value& value : held_) value.reset();
+  }
+
+ private:
+  size_t slot(uint16_t value) const {
+    if (value >= run_.first && value < run_.first + run_.steps.size()) {
+      return run_.inputs.size() + value - run_.first;
+    }
+    const auto found = std::find_if(run_.inputs.begin(), run_.inputs.end(),
+                                    [&](const Run::Input& input) { return input.value == value; });
+    MT_ASSERT(found != run_.inputs.end());
+    return static_cast<size_t>(found - run_.inputs.begin());
+  }
+
+  void emit_step(Emitter& e, size_t index) {
+    const FusedStep& step = run_.steps[index];
+    Value converted[3];
+    SmallVector<Operand, 3> in;
+    for (int k = 0; k < step.count; ++k) {
+      in.push_back(operand(e, step, static_cast<int>(index), k, converted[k]));
+    }
+    Value value = emit(e, {step.function, kind_of(step.compute), &step.params},
+                       std::span(in.data(), in.size()));
+    MT_ASSERT(value.is_set());
+    value = e.convert(std::move(value), kind_of(step.result));
+    if (size_bytes(step.result) == 2) value = e.round_to(std::move(value), step.result);
+    const auto number = static_cast<uint16_t>(run_.first + index);
+    for (size_t i = 0; i < run_.outputs.size(); ++i) {
+      if (run_.outputs[i] == number) e.store(static_cast<int>(i), step.result, value);
+    }
+    for (int k = 0; k < step.count; ++k) {
+      const size_t used = slot(step.operands[k]);
+      if (last_use_[used] == static_cast<int>(index)) held_[used].reset();
+    }
+    const size_t made = slot(number);
+    if (last_use_[made] >= 0) held_[made] = std::move(value);
+  }
+
+  Operand operand(Emitter& e, const FusedStep& step, int index, int k, Value& converted) {
+    const size_t from = slot(step.operands[k]);
+    const Kind wanted = operand_kind(step, k);
+    Value& value = held_[from];
+    if (from < run_.inputs.size() && !value.is_set()) {
+      const Run::Input& input = run_.inputs[from];
+      const auto line = static_cast<int>(from);
+      if (input.single && wanted != Kind::kMask && size_bytes(input.dtype) >= 4 &&
+          kind_of(input.dtype) == wanted) {
+        return e.single(wanted, line);
+      }
+      value = e.load(line, input.dtype, input.single);
+    }
+    if (value.kind() != wanted) {
+      converted = e.convert(value, wanted);
+      return Operand(std::move(converted));
+    }
+    // A value that is read twice must not lose its registers at the first time.
+    int reads = 0;
+    for (int i = 0; i < step.count; ++i) reads += step.operands[i] == step.operands[k] ? 1 : 0;
+    if (last_use_[from] == index && reads == 1) return Operand(std::move(value));
+    return Operand(value);
+  }
+
+  const Run& run_;
+  std::vector<int> last_use_;
+  std::vector<Value> held_;
+};
+
+}  // namespace
+
+bool available() {
+  static const bool value = [] {
+    const char* const text = std::getenv("MINDTORCH_CPU_JIT");
+    if (text != nullptr && std::strcmp(text, "0") == 0) return false;
+    // The instruction set of the tiles, so that both compute alike.
+    return (hwy::SupportedTargets() & HWY_AVX3) != 0;
+  }();
+  return value;
+}
+
+bool can_generate(const FusedStep& step, std::span<const DType> operands) {
+  static const Generated generated;
+  for (const DType dtype : operands) {
+    if (!can_hold(dtype)) return false;
+  }
+  return can_hold(step.compute) && can_hold(step.result) &&
+         generated.has[static_cast<int>(step.function)][static_cast<int>(kind_of(step.compute))];
+}
+
+std::unique_ptr<Kernel> compile(const Run& run) {
+  CodeMemory memory(kMaxCodeBytes);
+  if (memory.data() == nullptr) return nullptr;
+  Body body(run);
+  size_t entry = 0;
+  try {
+    Emitter e(memory.data(), memory.size_bytes(), body.lanes());
+    body(e);
+    if (!e.begin(static_cast<int>(run.inputs.size()), static_cast<int>(run.outputs.size()))) {
+      return nullptr;
+    }
+    e.loops([&] { body(e); });
+    MT_ASSERT(!e.failed());
+    entry = e.entry();
+    if (!memory.seal(e.size_bytes())) return nullptr;
+  } catch (const Xbyak::Error&) {  // longer than the memory
+    return nullptr;
+  }
+  return std::unique_ptr<Kernel>(new Kernel(std::move(memory), entry));
+}
+
+}  // namespace mindtorch::cpu::jit
