@@ -65,7 +65,7 @@ function(mindtorch_find_bundled)
   file(GLOB openblas_licence ${openblas_lib_dir}/../../scipy_openblas32-*/licenses/LICENSE.txt)
   set(licences)
   foreach(entry "libhwy=/usr/share/doc/libhwy1/copyright" "libgomp=/usr/share/doc/libgomp1/copyright"
-                "openblas=${openblas_licence}")
+                "xbyak=/usr/share/doc/libxbyak-dev/copyright" "openblas=${openblas_licence}")
     string(REGEX REPLACE "^[^=]*=" "" file "${entry}")
     if(file AND EXISTS "${file}")
       list(APPEND licences "${entry}")

@@ -45,6 +45,7 @@ has_pip() { "$python" -c 'import venv, ensurepip' 2>/dev/null || [[ -x $venv/bin
 missing=()
 command -v "${CXX:-c++}" >/dev/null || command -v g++ >/dev/null || missing+=(g++)
 has_header hwy/highway.h || missing+=(libhwy-dev)
+[[ $(uname -m) != x86_64 ]] || has_header xbyak/xbyak.h || missing+=(libxbyak-dev)
 has_header gtest/gtest.h || missing+=(libgtest-dev)
 has_header benchmark/benchmark.h || missing+=(libbenchmark-dev)
 python_headers || missing+=(python3-dev)
@@ -79,7 +80,7 @@ if ((${#missing[@]})); then
         version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
         wanted+=("libpython$version-dev")
         ;;
-      libgtest-dev) wanted+=(libgtest-dev) ;;
+      libgtest-dev | libxbyak-dev) wanted+=("$package") ;;
       g++) fail "a C++ compiler is needed: apt-get install g++" ;;
       *) say "going on without $package" ;;
       esac
@@ -96,6 +97,8 @@ if ((${#missing[@]})); then
     fi
   fi
   has_header hwy/highway.h || fail "Highway is needed to build: apt-get install libhwy-dev"
+  [[ $(uname -m) != x86_64 ]] || has_header xbyak/xbyak.h ||
+    say "no Xbyak (libxbyak-dev): fused ops will be interpreted"
   has_header gtest/gtest.h || say "no GoogleTest (libgtest-dev): the C++ tests will be left out"
 fi
 
