@@ -118,4 +118,39 @@ void run_scatter(const FusionAction& action, char* const* slots, const FusionTil
             });
 }
 
+void run_row(const FusionAction& action, char* const* slots, const FusionTile& tile) {
+  const char* from = slots[action.in[0]];
+  char* to = slots[action.out];
+  const int64_t in_step = action.in_sizes[0] * tile.row;
+  const int64_t out_step = action.width == Width::kRow ? action.out_size : in_step;
+  const int64_t rows = tile.counts[static_cast<int>(Width::kRow)];
+  for (int64_t r = 0; r < rows; ++r, from += in_step, to += out_step) {
+    action.row(from, to, tile.row);
+  }
+}
+
+void run_lines(const FusionAction& action, char* const* slots, const FusionTile& tile) {
+  LineRun run;
+  for (int i = 0; i < 2; ++i) {
+    run.inputs[i] = slots[action.in[i]];
+    run.input_strides[i] = i == action.single ? action.in_sizes[i] : action.in_sizes[i] * tile.row;
+  }
+  run.out = slots[action.out];
+  run.out_stride = action.out_size * tile.row;
+  run.lines = tile.counts[static_cast<int>(Width::kRow)];
+  run.n = tile.row;
+  action.lines(run);
+}
+
+template <typename T>
+void run_mean(const FusionAction& action, char* const* slots, const FusionTile& tile) {
+  const auto* sums = reinterpret_cast<const T*>(slots[action.in[0]]);
+  auto* means = reinterpret_cast<T*>(slots[action.out]);
+  const auto count = static_cast<T>(tile.row);
+  const int64_t rows = tile.counts[static_cast<int>(Width::kRow)];
+  for (int64_t r = 0; r < rows; ++r) means[r] = sums[r] / count;
+}
+template void run_mean<float>(const FusionAction&, char* const*, const FusionTile&);
+template void run_mean<double>(const FusionAction&, char* const*, const FusionTile&);
+
 }  // namespace mindtorch::cpu

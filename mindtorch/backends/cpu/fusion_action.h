@@ -3,6 +3,7 @@
 #include "mindtorch/backends/cpu/fusion_loop.h"
 #include "mindtorch/backends/cpu/tile.h"
 #include "mindtorch/backends/cpu/tiles/row.h"
+#include "mindtorch/backends/cpu/tiles/short_lines.h"
 
 namespace mindtorch::cpu {
 
@@ -22,6 +23,7 @@ struct FusionAction {
     GatherFn gather;
     ScatterFn scatter;
     RowFn row;
+    LinesFn lines;
   };
   const ops::PointwiseParams* params = nullptr;
   const FusionView* view = nullptr;  // of what is gathered or scattered
@@ -42,5 +44,14 @@ void run_cast(const FusionAction& action, char* const* slots, const FusionTile& 
 void run_spread(const FusionAction& action, char* const* slots, const FusionTile& tile);
 void run_gather(const FusionAction& action, char* const* slots, const FusionTile& tile);
 void run_scatter(const FusionAction& action, char* const* slots, const FusionTile& tile);
+
+// A row function, row by row.
+void run_row(const FusionAction& action, char* const* slots, const FusionTile& tile);
+// The same for a function of two operands of which one has one element a row: run_tile_rows for
+// rows so short that a call each would cost more than their arithmetic.
+void run_lines(const FusionAction& action, char* const* slots, const FusionTile& tile);
+// A sum a row divided by the row's length.
+template <typename T>
+void run_mean(const FusionAction& action, char* const* slots, const FusionTile& tile);
 
 }  // namespace mindtorch::cpu

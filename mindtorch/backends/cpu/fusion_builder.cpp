@@ -22,8 +22,27 @@ DType fused_dtype(Pointwise function, DType compute) {
   return is_half(compute) && find_tile(function, compute) == nullptr ? DType::kFloat32 : compute;
 }
 
-FusionBuilder::FusionBuilder(const ops::FusedGroup& group, TiledProgram& program)
-    : group_(group), program_(program) {
+Row row_kernel(ops::RowFunction function) {
+  switch (function) {
+    case ops::RowFunction::kAmax:
+      return Row::kMax;
+    case ops::RowFunction::kAmin:
+      return Row::kMin;
+    case ops::RowFunction::kSoftmax:
+      return Row::kSoftmax;
+    case ops::RowFunction::kLogSoftmax:
+      return Row::kLogSoftmax;
+    default:
+      return Row::kSum;
+  }
+}
+
+DType partial_dtype(const FusedStep& step) {
+  return row_kernel(step.row) == Row::kSum ? accumulate_dtype(step.compute) : step.compute;
+}
+
+FusionBuilder::FusionBuilder(const ops::FusedGroup& group, Rows rows, TiledProgram& program)
+    : group_(group), rows_(rows), program_(program) {
   program_.params_.reserve(group.steps.size());
   for (size_t i = 0; i < group.inputs.size(); ++i) {
     const bool is_direct = loop().view(i).is_dense();
@@ -43,7 +62,8 @@ void FusionBuilder::build() {
 
 size_t FusionBuilder::add_steps(size_t first) {
   const auto value = static_cast<uint16_t>(group_.inputs.size() + first);
-  add_step(group_.steps[first], value);
+  const FusedStep& step = group_.steps[first];
+  step.row == ops::RowFunction::kNone ? add_step(step, value) : add_row_step(step, value);
   return first + 1;
 }
 
@@ -113,18 +133,61 @@ void FusionBuilder::add_step(const FusedStep& step, uint16_t value) {
       loop().rows_of_tile() > 1) {
     action.run = &run_tile_rows;
     action.single = static_cast<int8_t>(choice.single);
+    const DType compute = choice.wanted[1 - choice.single];
+    if (const LinesFn lines = find_lines(step.function, compute, choice.single)) {
+      action.run = &run_lines;
+      action.lines = lines;
+    }
   }
   values_[value].width = width;
   values_[value].is_fixed = is_fixed;
+  const uint16_t computed = computed_as(choice.native, value);
+  add(action, computed, operands, step.count);
+  finish(computed, value);
+}
+
+void FusionBuilder::add_row_step(const FusedStep& step, uint16_t value) {
+  const DType native = partial_dtype(step);
+  FusionAction action;
+  action.run = &run_row;
+  action.row = find_row(row_kernel(step.row), step.compute);
+  MT_CHECK(action.row != nullptr, NotImplementedError, "this row function is not implemented for '",
+           legacy_name(step.compute), "'");
+  const uint16_t operand = as(step.operands[0], step.compute, Width::kWhole);
+  values_[value].width = ops::gives_row(step.row) ? Width::kWhole : Width::kRow;
+  values_[value].is_fixed = values_[operand].is_fixed && rows_ == Rows::kWhole;
+  if (rows_ == Rows::kDivided) {
+    const uint16_t partial = new_value(native, Width::kRow, false);
+    const size_t operands = group_.inputs.size() + group_.stores.size();
+    values_[partial].slot = static_cast<int32_t>(operands + partials_++);
+    return add(action, partial, &operand, 1);
+  }
+  if (step.row != ops::RowFunction::kMean) {
+    const uint16_t computed = computed_as(native, value);
+    add(action, computed, &operand, 1);
+    return finish(computed, value);
+  }
+  const uint16_t sum = new_value(native, Width::kRow, values_[value].is_fixed);
+  add(action, sum, &operand, 1);
+  FusionAction division;
+  division.run = native == DType::kFloat64 ? &run_mean<double> : &run_mean<float>;
+  const uint16_t mean = computed_as(native, value);
+  add(division, mean, &sum, 1);
+  finish(mean, value);
+}
+
+// What a step computes before its result is rounded: the value itself where it is of that dtype.
+uint16_t FusionBuilder::computed_as(DType native, uint16_t value) {
   place_in_memory(value);
-  if (choice.native == step.result) {
-    add(action, value, operands, step.count);
-  } else {
-    const uint16_t computed = new_value(choice.native, width, is_fixed);
-    add(action, computed, operands, step.count);
+  if (values_[value].dtype == native) return value;
+  return new_value(native, values_[value].width, values_[value].is_fixed);
+}
+
+void FusionBuilder::finish(uint16_t computed, uint16_t value) {
+  if (computed != value) {
     FusionAction rounding;
     rounding.run = &run_cast;
-    rounding.cast = find_cast(choice.native, step.result);
+    rounding.cast = find_cast(values_[computed].dtype, values_[value].dtype);
     add(rounding, value, &computed, 1);
   }
   add_scatters(value);

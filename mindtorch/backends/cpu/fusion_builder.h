@@ -7,12 +7,16 @@ namespace mindtorch::cpu {
 // 16-bit floats compute in float32, but for the few functions that ask for their own bits.
 DType fused_dtype(ops::Pointwise function, DType compute);
 
+// The kernel of a row function, and the dtype of what it gives for a row, or a part of one.
+Row row_kernel(ops::RowFunction function);
+DType partial_dtype(const ops::FusedStep& step);
+
 // Turns the steps of a group into actions. A value that is not in memory as an action wants it is
 // gathered, converted or spread by an action of its own, once for all that want the same. Buffers
 // are given out last, when it is known how long each value is needed.
 class FusionBuilder {
  public:
-  FusionBuilder(const ops::FusedGroup& group, TiledProgram& program);
+  FusionBuilder(const ops::FusedGroup& group, Rows rows, TiledProgram& program);
   void build();
 
  private:
@@ -44,6 +48,10 @@ class FusionBuilder {
   // Adds the actions of one step or several, and returns the next one.
   size_t add_steps(size_t first);
   void add_step(const ops::FusedStep& step, uint16_t value);
+  void add_row_step(const ops::FusedStep& step, uint16_t value);
+  uint16_t computed_as(DType native, uint16_t value);
+  // Adds what makes `value` of the value computed for it, and its stores.
+  void finish(uint16_t computed, uint16_t value);
   Choice choose(const ops::FusedStep& step, Width width) const;
   Width width_of(const ops::FusedStep& step) const;
   void place_in_memory(uint16_t value);
@@ -58,7 +66,9 @@ class FusionBuilder {
   void give_buffers();
 
   const ops::FusedGroup& group_;
+  const Rows rows_;
   TiledProgram& program_;
+  size_t partials_ = 0;
   // Until buffers are given, actions name values and not slots.
   std::vector<Value> values_;
   std::vector<Derived> derived_;

@@ -34,7 +34,7 @@ bool is_still(const Shape& strides, size_t first) {
 
 }  // namespace
 
-FusionLoop::FusionLoop(const ops::FusedGroup& group, int64_t tile, bool has_rows, bool in_tiles) {
+FusionLoop::FusionLoop(const ops::FusedGroup& group, int64_t tile, Rows rows) : rows_(rows) {
   const auto add = [&](const ops::FusedLayout& layout) {
     Operand& operand = operands_.emplace_back();
     operand.view.element = size_bytes(layout.dtype);
@@ -44,23 +44,35 @@ FusionLoop::FusionLoop(const ops::FusedGroup& group, int64_t tile, bool has_rows
   };
   for (const ops::FusedLayout& input : group.inputs) add(input);
   for (const ops::FusedGroup::Store& store : group.stores) add(store.layout);
-  order_dims(group, has_rows);
-  choose_tile(tile, has_rows, in_tiles);
+  order_dims(group);
+  choose_tile(tile);
   for (size_t i = 0; i < operands_.size(); ++i) {
     Operand& operand = operands_[i];
-    place(operand, i >= group.inputs.size(), has_rows);
+    place(operand, i >= group.inputs.size());
     const bool moves = operand.width != Width::kNumber && operand.view.is_dense();
     const int64_t count = operand.width == Width::kWhole ? tile_ : row_ == 0 ? 0 : tile_ / row_;
     steps_.push_back(moves ? count * operand.view.element : 0);
   }
 }
 
-void FusionLoop::order_dims(const ops::FusedGroup& group, bool has_rows) {
+void FusionLoop::add_partial(DType dtype) {
+  Operand& operand = operands_.emplace_back();
+  const int64_t element = size_bytes(dtype);
+  operand.view = {{1}, {element}, element};
+  operand.width = Width::kRow;
+  operand.strides.push_back(0);
+  int64_t stride = tiles_ * element;
+  for (size_t d = 1; d < sizes_.size(); stride *= sizes_[d++]) operand.strides.push_back(stride);
+  steps_.push_back(element);
+}
+
+void FusionLoop::order_dims(const ops::FusedGroup& group) {
+  const bool has_rows = rows_ != Rows::kNone;
   const size_t rank = group.sizes.size();
   Shape order;
   for (size_t d = rank; d-- > 0;) {
-    if (group.sizes[d] != 1 || (has_rows && d + 1 == rank))
-      order.push_back(static_cast<int64_t>(d));
+    const bool is_row = has_rows && d + 1 == rank;
+    if (group.sizes[d] != 1 || is_row) order.push_back(static_cast<int64_t>(d));
   }
   // The first store that is as wide as the group, else such an input.
   const auto is_wide = [&](const Operand& operand) {
@@ -69,7 +81,7 @@ void FusionLoop::order_dims(const ops::FusedGroup& group, bool has_rows) {
   const auto stores = operands_.begin() + static_cast<std::ptrdiff_t>(group.inputs.size());
   auto leader = std::find_if(stores, operands_.end(), is_wide);
   if (leader == operands_.end()) leader = std::find_if(operands_.begin(), stores, is_wide);
-  if (leader != operands_.end()) {
+  if (leader != operands_.end() && rows_ != Rows::kDivided) {
     std::stable_sort(order.begin() + (has_rows ? 1 : 0), order.end(), [&](int64_t a, int64_t b) {
       return leader->strides[static_cast<size_t>(a)] < leader->strides[static_cast<size_t>(b)];
     });
@@ -96,7 +108,7 @@ void FusionLoop::order_dims(const ops::FusedGroup& group, bool has_rows) {
   }
 }
 
-void FusionLoop::choose_tile(int64_t tile, bool has_rows, bool in_tiles) {
+void FusionLoop::choose_tile(int64_t tile) {
   if (std::find(sizes_.begin(), sizes_.end(), 0) != sizes_.end()) {
     tiles_ = 0;
     return;
@@ -105,25 +117,25 @@ void FusionLoop::choose_tile(int64_t tile, bool has_rows, bool in_tiles) {
   part_size_ = line;
   int64_t whole = 1;  // what a tile is a multiple of
   // Lines of half a tile are long enough.
-  while (part_size_ < tile / 2 && part_dims_ < sizes_.size()) {
+  while (part_size_ < tile / 2 && part_dims_ < sizes_.size() && rows_ != Rows::kDivided) {
     whole = part_size_;
     part_size_ *= sizes_[part_dims_++];
   }
   for (size_t d = part_dims_; d < sizes_.size(); ++d) parts_ *= sizes_[d];
   if (part_dims_ > 1) {
     tile_ = std::min(part_size_, std::max<int64_t>(1, tile / whole) * whole);
-  } else if (has_rows && !in_tiles) {
+  } else if (rows_ == Rows::kWhole) {
     tile_ = line;
   } else {  // tiles of about the same size
     const int64_t count = std::max<int64_t>(1, (line + tile - 1) / tile);
     tile_ = (line + count - 1) / count;
     if (count > 1) tile_ = (tile_ + kRounding - 1) / kRounding * kRounding;
   }
-  if (has_rows && part_dims_ > 1) row_ = line;
+  if (rows_ != Rows::kNone && part_dims_ > 1) row_ = line;
   tiles_ = (part_size_ + tile_ - 1) / tile_;
 }
 
-void FusionLoop::place(Operand& operand, bool is_store, bool has_rows) {
+void FusionLoop::place(Operand& operand, bool is_store) {
   const Shape& strides = operand.strides;
   const int64_t element = operand.view.element;
   if (!is_store && is_still(strides, 0)) {
@@ -132,7 +144,7 @@ void FusionLoop::place(Operand& operand, bool is_store, bool has_rows) {
     operand.is_repeated = true;
     return;
   }
-  const bool is_row = strides[0] == 0 && (has_rows || part_dims_ == 1);
+  const bool is_row = strides[0] == 0 && (rows_ != Rows::kNone || part_dims_ == 1);
   operand.width = is_row ? Width::kRow : Width::kWhole;
   operand.view = merge(sizes_, strides, is_row ? 1 : 0, part_dims_, element);
   operand.is_repeated = part_dims_ > 1 && is_still(strides, part_dims_ - 1);

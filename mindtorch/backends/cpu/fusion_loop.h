@@ -11,6 +11,10 @@ namespace mindtorch::cpu {
 enum class Width : uint8_t { kWhole, kRow, kNumber };
 inline constexpr int kWidths = 3;
 
+// How rows of the last dim, where a group has any, lie in tiles: whole ones, several where they are
+// short, or a tile is part of one.
+enum class Rows : uint8_t { kNone, kWhole, kDivided };
+
 // How a tensor lies over a part of the loop: its own dims, merged, innermost first; strides in
 // bytes.
 struct FusionView {
@@ -40,10 +44,13 @@ struct FusionTile {
 class FusionLoop {
  public:
   // `tile` in elements, about. Operands are the group's inputs, then its stores.
-  // `in_tiles`: a row may be divided; otherwise a tile holds whole rows.
-  FusionLoop(const ops::FusedGroup& group, int64_t tile, bool has_rows, bool in_tiles);
+  FusionLoop(const ops::FusedGroup& group, int64_t tile, Rows rows);
+  // One more operand, one element a tile, side by side: rows are in order, tiles of a row as well.
+  // Rows must be divided.
+  void add_partial(DType dtype);
 
   int64_t units() const { return parts_ * tiles_; }
+  int64_t tiles_of_row() const { return tiles_; }
   int64_t tile() const { return tile_; }
   int64_t rows_of_tile() const { return row_ == 0 ? 1 : tile_ / row_; }
   size_t operands() const { return operands_.size(); }
@@ -89,9 +96,9 @@ class FusionLoop {
     bool is_repeated = false;
   };
 
-  void order_dims(const ops::FusedGroup& group, bool has_rows);
-  void choose_tile(int64_t tile, bool has_rows, bool in_tiles);
-  void place(Operand& operand, bool is_store, bool has_rows);
+  void order_dims(const ops::FusedGroup& group);
+  void choose_tile(int64_t tile);
+  void place(Operand& operand, bool is_store);
   void enter_part(int64_t part, char** at) const;
   FusionTile tile_at(int64_t index) const {
     const int64_t start = index * tile_;
@@ -100,6 +107,7 @@ class FusionLoop {
     return {{n, n / row_, 1}, {start, start / row_, 0}, row_};
   }
 
+  Rows rows_;
   Shape sizes_;  // innermost first
   std::vector<Operand> operands_;
   std::vector<int64_t> steps_;  // bytes from tile to tile, by operand
@@ -108,7 +116,7 @@ class FusionLoop {
   int64_t parts_ = 1;
   int64_t tile_ = 1;
   int64_t tiles_ = 1;  // of a part
-  int64_t row_ = 0;    // elements of a row where tiles hold whole rows; 0: a tile is in one row
+  int64_t row_ = 0;    // elements of a row where a tile holds several; 0: it is in one row
 };
 
 }  // namespace mindtorch::cpu

@@ -31,9 +31,13 @@ char* workspace(size_t bytes) {
 
 }  // namespace
 
-TiledProgram::TiledProgram(const ops::FusedGroup& group, bool has_rows, bool in_tiles)
-    : loop_(group, kTile, has_rows, in_tiles) {
-  FusionBuilder(group, *this).build();
+TiledProgram::TiledProgram(const ops::FusedGroup& group, Rows rows) : loop_(group, kTile, rows) {
+  if (rows == Rows::kDivided) {
+    for (const ops::FusedStep& step : group.steps) {
+      if (step.row != ops::RowFunction::kNone) loop_.add_partial(partial_dtype(step));
+    }
+  }
+  FusionBuilder(group, rows, *this).build();
   const auto work = loop_.tile() * static_cast<int64_t>(actions_.size());
   grain_ = std::max<int64_t>(1, kThreadWork / std::max<int64_t>(1, work));
 }

@@ -10,7 +10,11 @@ namespace mindtorch::cpu {
 // A group made ready: how its elements are walked, and what is done for each tile.
 class TiledProgram final : public ops::FusedProgram {
  public:
-  TiledProgram(const ops::FusedGroup& group, bool has_rows, bool in_tiles);
+  // Where rows are divided, row functions give a partial result a tile, to addresses that come
+  // after those of the group's stores.
+  TiledProgram(const ops::FusedGroup& group, Rows rows);
+
+  int64_t tiles_of_row() const { return loop_.tiles_of_row(); }
 
   void run(std::span<void* const> addresses) const override;
 

@@ -35,6 +35,12 @@ class GroupOverTensors {
     step.params = params;
     return add(step, operands);
   }
+  // On values with one element a row.
+  uint16_t row_step(ops::Pointwise function, DType dtype, std::vector<uint16_t> operands) {
+    const uint16_t value = step(function, dtype, dtype, std::move(operands));
+    group.steps.back().is_row = true;
+    return value;
+  }
   uint16_t row(ops::RowFunction function, DType compute, DType result, uint16_t operand) {
     ops::FusedStep step;
     step.row = function;
