@@ -1,6 +1,8 @@
 #include "mindtorch/backends/cpu/fusion.h"
 
 #include <algorithm>
+#include <atomic>
+#include <mutex>
 
 #include "mindtorch/backends/cpu/fusion_builder.h"
 #include "mindtorch/backends/cpu/fusion_rows.h"
@@ -17,16 +19,52 @@ void check(const ops::PointwiseCall& call) {
            info(call.function).name, "\" not implemented for '", legacy_name(call.compute), "'");
 }
 
-std::unique_ptr<ops::FusedProgram> prepare(const ops::FusedGroup& group) {
+std::unique_ptr<ops::FusedProgram> make(const ops::FusedGroup& group, bool generate) {
   const bool has_rows =
       std::any_of(group.steps.begin(), group.steps.end(), [](const ops::FusedStep& step) {
         return step.is_row || step.row != ops::RowFunction::kNone;
       });
-  if (!has_rows) return std::make_unique<TiledProgram>(group, Rows::kNone);
+  if (!has_rows) return std::make_unique<TiledProgram>(group, Rows::kNone, generate);
   if (group.sizes.back() > kMaxRow && has_trailing_reductions(group)) {
-    return std::make_unique<LongRowProgram>(group);
+    return std::make_unique<LongRowProgram>(group, generate);
   }
-  return std::make_unique<TiledProgram>(group, Rows::kWhole);
+  return std::make_unique<TiledProgram>(group, Rows::kWhole, generate);
+}
+
+// Tiles at first. What runs a second time will run often: then code is made.
+class WarmingProgram final : public ops::FusedProgram {
+ public:
+  explicit WarmingProgram(const ops::FusedGroup& group)
+      : group_(group), tiles_(make(group, false)) {}
+
+  void run(std::span<void* const> addresses) const override {
+    const ops::FusedProgram* program = chosen_.load(std::memory_order_acquire);
+    if (MT_UNLIKELY(program == nullptr)) program = choose();
+    program->run(addresses);
+  }
+
+ private:
+  const ops::FusedProgram* choose() const {
+    const std::lock_guard lock(mutex_);
+    if (code_ == nullptr) {
+      if (++runs_ == 1) return tiles_.get();
+      code_ = make(group_, true);
+      chosen_.store(code_.get(), std::memory_order_release);
+    }
+    return code_.get();
+  }
+
+  const ops::FusedGroup group_;
+  const std::unique_ptr<ops::FusedProgram> tiles_;
+  mutable std::mutex mutex_;
+  mutable int runs_ = 0;
+  mutable std::unique_ptr<ops::FusedProgram> code_;
+  mutable std::atomic<const ops::FusedProgram*> chosen_{nullptr};
+};
+
+std::unique_ptr<ops::FusedProgram> prepare(const ops::FusedGroup& group) {
+  if (jit::available()) return std::make_unique<WarmingProgram>(group);
+  return make(group, false);
 }
 
 bool has_row(ops::RowFunction function, DType compute) {

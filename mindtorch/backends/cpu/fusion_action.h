@@ -1,5 +1,6 @@
 #pragma once
 
+#include "mindtorch/backends/cpu/fusion_generated.h"
 #include "mindtorch/backends/cpu/fusion_loop.h"
 #include "mindtorch/backends/cpu/tile.h"
 #include "mindtorch/backends/cpu/tiles/row.h"
@@ -29,10 +30,26 @@ struct FusionAction {
   const FusionView* view = nullptr;  // of what is gathered or scattered
   uint16_t out = 0;
   uint16_t in[3] = {};
-  Width width = Width::kWhole;  // of the result
-  uint8_t out_size = 0;         // bytes of an element
-  uint8_t in_sizes[3] = {};     // the same; of a whole row, but for `single`
-  int8_t single = -1;           // the operand with one element a row
+  Width width = Width::kWhole;          // of the result
+  uint8_t out_size = 0;                 // bytes of an element
+  uint8_t in_sizes[3] = {};             // the same; of a whole row, but for `single`
+  int8_t single = -1;                   // the operand with one element a row
+  GeneratedSteps* generated = nullptr;  // what is read and written is in there, not in `in`, `out`
+
+  // Calls body(slot) for what the action reads, and writes.
+  template <typename Body>
+  void for_reads(const Body& body) {
+    if (generated == nullptr) {
+      for (uint16_t& slot : in) body(slot);
+    } else {
+      for (GeneratedSteps::Line& line : generated->in) body(line.slot);
+    }
+  }
+  template <typename Body>
+  void for_writes(const Body& body) {
+    if (generated == nullptr) return body(out);
+    for (GeneratedSteps::Line& line : generated->out) body(line.slot);
+  }
 };
 
 // What `run` can be.

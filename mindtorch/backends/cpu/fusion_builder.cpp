@@ -61,6 +61,10 @@ void FusionBuilder::build() {
 }
 
 size_t FusionBuilder::add_steps(size_t first) {
+  if (program_.generates_) {
+    const size_t end = add_generated(first);
+    if (end > first) return end;
+  }
   const auto value = static_cast<uint16_t>(group_.inputs.size() + first);
   const FusedStep& step = group_.steps[first];
   step.row == ops::RowFunction::kNone ? add_step(step, value) : add_row_step(step, value);
@@ -276,7 +280,7 @@ void FusionBuilder::add(FusionAction action, uint16_t out, const uint16_t* opera
 void FusionBuilder::give_buffers() {
   std::vector<size_t> last_use(values_.size(), 0);
   for (size_t i = 0; i < program_.actions_.size(); ++i) {
-    for (const uint16_t value : program_.actions_[i].in) last_use[value] = i;
+    program_.actions_[i].for_reads([&](uint16_t value) { last_use[value] = i; });
   }
   const auto first_buffer = static_cast<int32_t>(loop().operands());
   std::vector<int32_t> free;
@@ -294,8 +298,8 @@ void FusionBuilder::give_buffers() {
       const int32_t slot = values_[value].slot;
       return slot == kGathered ? value : static_cast<uint16_t>(slot);
     };
-    for (uint16_t& value : action.in) value = slot_of(value);
-    action.out = slot_of(action.out);
+    action.for_reads([&](uint16_t& value) { value = slot_of(value); });
+    action.for_writes([&](uint16_t& value) { value = slot_of(value); });
   };
   for (FusionAction& action : program_.first_) {
     take(action.out);
@@ -304,22 +308,23 @@ void FusionBuilder::give_buffers() {
   for (size_t i = 0; i < program_.actions_.size(); ++i) {
     FusionAction& action = program_.actions_[i];
     SmallVector<uint16_t, 3> ending;
-    for (const uint16_t value : action.in) {
+    action.for_reads([&](uint16_t value) {
       const Value& operand = values_[value];
       const bool is_known = std::find(ending.begin(), ending.end(), value) != ending.end();
       if (last_use[value] == i && !operand.is_fixed && operand.slot >= first_buffer && !is_known) {
         ending.push_back(value);
       }
-    }
+    });
     const auto give_back = [&](bool before) {
       for (const uint16_t value : ending) {
-        const bool is_alike = values_[value].width == action.width &&
+        // Code may write a result before it reads an operand that a later step of it wants.
+        const bool is_alike = action.generated == nullptr && values_[value].width == action.width &&
                               size_bytes(values_[value].dtype) == action.out_size;
         if (is_alike == before) free.push_back(values_[value].slot);
       }
     };
     give_back(true);
-    take(action.out);
+    action.for_writes(take);
     give_back(false);
     name_slots(action);
   }

@@ -52,6 +52,11 @@ class FusionBuilder {
   uint16_t computed_as(DType native, uint16_t value);
   // Adds what makes `value` of the value computed for it, and its stores.
   void finish(uint16_t computed, uint16_t value);
+  size_t add_generated(size_t first);
+  size_t end_of_generated(size_t first) const;
+  bool generate(size_t first, size_t end);
+  uint16_t as_input(const ops::FusedStep& step, int k);
+  bool is_needed(uint16_t value, size_t end) const;
   Choice choose(const ops::FusedStep& step, Width width) const;
   Width width_of(const ops::FusedStep& step) const;
   void place_in_memory(uint16_t value);

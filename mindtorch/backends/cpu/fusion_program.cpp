@@ -31,7 +31,8 @@ char* workspace(size_t bytes) {
 
 }  // namespace
 
-TiledProgram::TiledProgram(const ops::FusedGroup& group, Rows rows) : loop_(group, kTile, rows) {
+TiledProgram::TiledProgram(const ops::FusedGroup& group, Rows rows, bool generate)
+    : loop_(group, kTile, rows), generates_(generate) {
   if (rows == Rows::kDivided) {
     for (const ops::FusedStep& step : group.steps) {
       if (step.row != ops::RowFunction::kNone) loop_.add_partial(partial_dtype(step));

@@ -43,7 +43,7 @@ bool has_trailing_reductions(const FusedGroup& group) {
 // The pass gets every step that comes before a reduction, and the reductions. The tail gets every
 // step with one element a row; what both need, both compute. Its inputs are the group's, then the
 // combined reductions.
-LongRowProgram::LongRowProgram(const FusedGroup& group)
+LongRowProgram::LongRowProgram(const FusedGroup& group, bool generate)
     : inputs_(group.inputs.size()), row_(group.sizes.back()) {
   const std::vector<bool> after = after_reduction(group);
   FusedGroup pass{group.device, group.sizes, {}, group.inputs, {}};
@@ -91,8 +91,8 @@ LongRowProgram::LongRowProgram(const FusedGroup& group)
       pass_stores_.push_back(k);
     }
   }
-  pass_ = std::make_unique<TiledProgram>(pass, Rows::kDivided);
-  if (!tail.stores.empty()) tail_ = std::make_unique<TiledProgram>(tail, Rows::kNone);
+  pass_ = std::make_unique<TiledProgram>(pass, Rows::kDivided, generate);
+  if (!tail.stores.empty()) tail_ = std::make_unique<TiledProgram>(tail, Rows::kNone, generate);
   for (Reduction& reduction : reductions_) {
     const auto reserve = [&](int64_t count, DType dtype) {
       const size_t at = bytes_;

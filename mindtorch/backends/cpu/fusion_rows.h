@@ -15,7 +15,7 @@ bool has_trailing_reductions(const ops::FusedGroup& group);
 // program of its own for what comes after.
 class LongRowProgram final : public ops::FusedProgram {
  public:
-  explicit LongRowProgram(const ops::FusedGroup& group);
+  LongRowProgram(const ops::FusedGroup& group, bool generate);
 
   void run(std::span<void* const> addresses) const override;
 

@@ -51,11 +51,14 @@ std::vector<Tensor> GroupOverTensors::values() const {
 }
 
 void GroupOverTensors::check() const {
-  const std::vector<Tensor> expected = values();
-  run();
-  for (size_t i = 0; i < targets.size(); ++i) {
-    SCOPED_TRACE(::testing::Message() << "store " << i);
-    expect_same(packed(targets[i]), expected[group.stores[i].value]);
+  const auto program = fusion_engine().prepare(group);
+  for (const char* run : {"tiles", "code, where there is some"}) {
+    const std::vector<Tensor> expected = values();
+    program->run(addresses());
+    for (size_t i = 0; i < targets.size(); ++i) {
+      SCOPED_TRACE(::testing::Message() << "store " << i << ", by " << run);
+      expect_same(packed(targets[i]), expected[group.stores[i].value]);
+    }
   }
 }
 

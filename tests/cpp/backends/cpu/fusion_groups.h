@@ -70,7 +70,7 @@ class GroupOverTensors {
   // What every value is, computed step by step from the inputs as they are now.
   std::vector<Tensor> values() const;
   void run() const { fusion_engine().prepare(group)->run(addresses()); }
-  // Runs it, and compares every target bit for bit.
+  // Runs it as often as a program changes, and compares every target bit for bit.
   void check() const;
 
   ops::FusedGroup group;

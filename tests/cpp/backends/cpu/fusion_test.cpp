@@ -5,6 +5,7 @@
 #include <numeric>
 #include <thread>
 
+#include "mindtorch/backends/cpu/fusion_program.h"
 #include "mindtorch/backends/cpu/parallel.h"
 #include "mindtorch/backends/cpu/tile.h"
 #include "tests/cpp/backends/cpu/fusion_groups.h"
@@ -162,6 +163,13 @@ TEST(Fusion, OneProgramRunsWithNewAddressesAndNumbers) {
       expect_same(other.targets[0], other.values().back());
     }
   }
+}
+
+TEST(Fusion, StepsBecomeCodeWhereTheMachineCanRunIt) {
+  const GroupOverTensors group = chain(random_tensor({1000}, kF32), random_tensor({1000}, kF32),
+                                       number(kF32), Tensor::make({1000}, kF32));
+  EXPECT_EQ(TiledProgram(group.group, Rows::kNone, true).has_code(), jit::available());
+  EXPECT_FALSE(TiledProgram(group.group, Rows::kNone, false).has_code());
 }
 
 TEST(Fusion, AStoreMayBeTheMemoryOfAnInput) {

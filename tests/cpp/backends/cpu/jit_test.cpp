@@ -386,6 +386,13 @@ TEST(Jit, TooManyValues) {
   EXPECT_EQ(program.compile(), nullptr);
 }
 
+TEST(Jit, CanBeSwitchedOff) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a process of its own: the answer is kept
+  ::setenv("MINDTORCH_CPU_JIT", "0", 1);
+  EXPECT_EXIT(std::exit(jit::available() ? 1 : 0), ::testing::ExitedWithCode(0), "");
+  ::unsetenv("MINDTORCH_CPU_JIT");
+}
+
 TEST(Jit, RandomPrograms) {
   if (!jit::available()) return;
   std::mt19937_64 random(11);
