@@ -27,6 +27,7 @@ const Registry& registry() {
     define_indexing(ops);
     define_joining(ops);
     define_matmul(ops);
+    define_norm(ops);
     define_random(ops);
     define_reduce(ops);
     define_rounding(ops);

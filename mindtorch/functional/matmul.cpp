@@ -139,19 +139,19 @@ bool is_one_vector(const Tensor& bias) {
   return bias.dim() == 1 || std::count(sizes.begin(), sizes.end(), 1) + 1 == bias.dim();
 }
 
-Tensor linear(const Tensor& self, const Tensor& weight, const Tensor& bias) {
-  MT_CHECK(self.dim() != 0 && weight.dim() != 0, RuntimeError,
-           "both arguments to linear need to be at least 1D, but they are ", self.dim(), "D and ",
+Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
+  MT_CHECK(input.dim() != 0 && weight.dim() != 0, RuntimeError,
+           "both arguments to linear need to be at least 1D, but they are ", input.dim(), "D and ",
            weight.dim(), "D");
   const Tensor transposed = t(weight);
-  if (!bias.defined()) return mindtorch::matmul(self, transposed);
-  if (self.dim() == 2) return mindtorch::addmm(bias, self, transposed);
-  if (self.is_contiguous() && is_one_vector(bias)) {
-    const IntList batch = IntList(self.sizes()).first(self.sizes().size() - 1);
-    const Tensor rows = view(self, {numel(batch), self.size(-1)});
+  if (!bias.defined()) return mindtorch::matmul(input, transposed);
+  if (input.dim() == 2) return mindtorch::addmm(bias, input, transposed);
+  if (input.is_contiguous() && is_one_vector(bias)) {
+    const IntList batch = IntList(input.sizes()).first(input.sizes().size() - 1);
+    const Tensor rows = view(input, {numel(batch), input.size(-1)});
     return view(mindtorch::addmm(bias, rows, transposed), join(batch, {weight.size(0)}));
   }
-  Tensor product = mindtorch::matmul(self, transposed);
+  Tensor product = mindtorch::matmul(input, transposed);
   return add_(product, bias);
 }
 

@@ -3,8 +3,9 @@
 # Ops of CANN that take no float64.
 NO_FLOAT64 = {
     "celu", "elu", "erfinv", "expm1", "gelu", "hardshrink", "hardsigmoid", "hardswish",
-    "leaky_relu", "lerp", "logit", "logsigmoid", "mish", "nan_to_num", "prelu", "selu", "sigmoid",
-    "silu", "softplus", "softshrink", "tanh", "tanhshrink", "threshold",
+    "layer_norm", "leaky_relu", "lerp", "logit", "logsigmoid", "mish", "nan_to_num", "prelu",
+    "rms_norm", "selu", "sigmoid", "silu", "softplus", "softshrink", "tanh", "tanhshrink",
+    "threshold",
 }  # fmt: skip
 
 # Products of matrices, which CANN has for these dtypes only; vectors and sums are another matter.

@@ -13,6 +13,7 @@ void define_creation(Registry& ops);
 void define_indexing(Registry& ops);
 void define_joining(Registry& ops);
 void define_matmul(Registry& ops);
+void define_norm(Registry& ops);
 void define_random(Registry& ops);
 void define_reduce(Registry& ops);
 void define_rounding(Registry& ops);

@@ -195,9 +195,9 @@ void define_matmul(Registry& ops) {
            "tensor([[3],\n        [6]])");
   ops.define("_tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor")
       .function_only();
-  ops.define("linear(Tensor self, Tensor weight, Tensor? bias=None) -> Tensor")
+  ops.define("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor")
       .nn_function()
-      .doc("self @ weight.T + bias.",
+      .doc("input @ weight.T + bias.",
            ">>> torch.nn.functional.linear(torch.ones(2), torch.ones(3, 2))\ntensor([2., 2., 2.])");
 }
 

@@ -13,6 +13,7 @@ FAMILIES = (
     "reduce",
     "scan",
     "softmax",
+    "norm",
     "matmul",
     "views",
     "shape",

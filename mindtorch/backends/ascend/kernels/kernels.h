@@ -10,6 +10,7 @@ void register_copy(ops::Registry& registry);
 void register_creation(ops::Registry& registry);
 void register_indexing(ops::Registry& registry);
 void register_matmul(ops::Registry& registry);
+void register_norm(ops::Registry& registry);
 void register_random(ops::Registry& registry);
 void register_reduce(ops::Registry& registry);
 void register_scan(ops::Registry& registry);

@@ -9,6 +9,7 @@ void register_ascend(ops::Registry& registry) {
   register_creation(registry);
   register_indexing(registry);
   register_matmul(registry);
+  register_norm(registry);
   register_random(registry);
   register_reduce(registry);
   register_scan(registry);

@@ -11,6 +11,7 @@ void register_cpu(ops::Registry& registry) {
   register_creation(registry);
   register_indexing(registry);
   register_matmul(registry);
+  register_norm(registry);
   register_random(registry);
   register_reduce(registry);
   register_scan(registry);
