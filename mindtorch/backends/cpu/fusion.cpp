@@ -10,7 +10,7 @@
 namespace mindtorch::cpu {
 namespace {
 
-constexpr int64_t kMinRow = 16;
+constexpr int64_t kMinRow = 2;
 constexpr int64_t kMaxRow = 16 * 1024;
 
 void check(const ops::PointwiseCall& call) {

@@ -3,22 +3,16 @@
 #include <algorithm>
 #include <cstring>
 
+#include "mindtorch/backends/cpu/runs.h"
+
 namespace mindtorch::cpu {
 namespace {
 
 constexpr size_t kMaxRank = 64;
+constexpr int64_t kLongRow = 1024;  // bytes
 
-template <typename T>
-void fill_rows(const char* from, char* to, int64_t rows, int64_t row) {
-  auto* out = reinterpret_cast<T*>(to);
-  for (int64_t r = 0; r < rows; ++r, out += row) {
-    T element;
-    std::memcpy(&element, from + r * static_cast<int64_t>(sizeof(T)), sizeof(T));
-    std::fill_n(out, row, element);
-  }
-}
-
-// Calls body(offset, stride, count) for the lines of `view` that hold elements [start, start + n).
+// Calls body(offset, lines, n) for the lines of `view` that hold elements [start, start + n): each
+// time for as many whole ones as lie along its second dim, or for a part of one.
 template <typename Body>
 void for_lines(const FusionView& view, int64_t start, int64_t n, const Body& body) {
   int64_t index[kMaxRank];
@@ -31,12 +25,17 @@ void for_lines(const FusionView& view, int64_t start, int64_t n, const Body& bod
     offset += index[d] * view.strides[d];
   }
   while (true) {
-    const int64_t count = std::min(n, view.sizes[0] - index[0]);
-    body(offset, view.strides[0], count);
-    n -= count;
+    const int64_t line = view.sizes[0];
+    int64_t lines = 1;
+    int64_t count = std::min(n, line - index[0]);
+    if (rank > 1 && count == line) lines = std::min(n / line, view.sizes[1] - index[1]);
+    body(offset, lines, count);
+    n -= lines * count;
     if (n == 0) return;
     offset -= index[0] * view.strides[0];
     index[0] = 0;
+    index[1] += lines - 1;
+    offset += (lines - 1) * view.strides[1];
     for (size_t d = 1; d < rank; ++d) {
       offset += view.strides[d];
       if (++index[d] < view.sizes[d]) break;
@@ -45,6 +44,24 @@ void for_lines(const FusionView& view, int64_t start, int64_t n, const Body& bod
     }
   }
 }
+
+// Rows that are too short for fill_runs. Writes by lines, also beyond the end of a row: there comes
+// the next one, or what a buffer has more than it needs.
+template <typename T>
+void spread(const char* from, char* to, int64_t rows, int64_t row) {
+  using Line [[gnu::vector_size(kBufferLine)]] = T;
+  constexpr auto kElements = kBufferLine / static_cast<int64_t>(sizeof(T));
+  auto* out = reinterpret_cast<T*>(to);
+  for (int64_t r = 0; r < rows; ++r, out += row) {
+    T element;
+    std::memcpy(&element, from + r * static_cast<int64_t>(sizeof(T)), sizeof(T));
+    const Line line = Line{} + element;
+    for (int64_t i = 0; i < row; i += kElements) std::memcpy(out + i, &line, sizeof(line));
+  }
+}
+
+const uint8_t* bytes(const char* address) { return reinterpret_cast<const uint8_t*>(address); }
+uint8_t* bytes(char* address) { return reinterpret_cast<uint8_t*>(address); }
 
 }  // namespace
 
@@ -82,40 +99,65 @@ void run_spread(const FusionAction& action, char* const* slots, const FusionTile
   const bool is_row = action.single >= 0;
   const int64_t rows = is_row ? tile.counts[static_cast<int>(Width::kRow)] : 1;
   const int64_t row = is_row ? tile.row : tile.counts[static_cast<int>(action.width)];
+  const int64_t size = row * action.out_size;
+  if (size >= kLongRow) {
+    fill_runs({bytes(from), action.out_size, bytes(to), size, rows}, action.out_size, size);
+    return;
+  }
   switch (action.out_size) {
     case 1:
-      return fill_rows<uint8_t>(from, to, rows, row);
+      return spread<uint8_t>(from, to, rows, row);
     case 2:
-      return fill_rows<uint16_t>(from, to, rows, row);
+      return spread<uint16_t>(from, to, rows, row);
     case 4:
-      return fill_rows<uint32_t>(from, to, rows, row);
+      return spread<uint32_t>(from, to, rows, row);
     default:
-      return fill_rows<uint64_t>(from, to, rows, row);
+      return spread<uint64_t>(from, to, rows, row);
   }
 }
 
 void run_gather(const FusionAction& action, char* const* slots, const FusionTile& tile) {
   const int width = static_cast<int>(action.width);
+  const FusionView& view = *action.view;
   const char* const from = slots[action.in[0]];
   char* to = slots[action.out];
-  for_lines(*action.view, tile.starts[width], tile.counts[width],
-            [&](int64_t offset, int64_t stride, int64_t count) {
-              action.gather(from + offset, stride, to, count);
-              to += count * action.out_size;
+  const int64_t step = view.strides.size() > 1 ? view.strides[1] : 0;
+  for_lines(view, tile.starts[width], tile.counts[width],
+            [&](int64_t offset, int64_t lines, int64_t n) {
+              const int64_t size = n * view.element;
+              const Runs runs = {bytes(from + offset), step, bytes(to), size, lines};
+              if (view.strides[0] == view.element) {
+                copy_runs(runs, size);
+              } else if (view.strides[0] == 0) {
+                fill_runs(runs, view.element, size);
+              } else {
+                for (int64_t i = 0; i < lines; ++i) {
+                  action.gather(from + offset + i * step, view.strides[0], to + i * size, n);
+                }
+              }
+              to += lines * size;
             });
 }
 
 void run_scatter(const FusionAction& action, char* const* slots, const FusionTile& tile) {
   const int width = static_cast<int>(action.width);
+  const FusionView& view = *action.view;
   const char* from = slots[action.in[0]];
   char* const to = slots[action.out];
+  const int64_t step = view.strides.size() > 1 ? view.strides[1] : 0;
   // A dense tensor's slot is at the tile already.
-  const int64_t start = action.view->is_dense() ? 0 : tile.starts[width];
-  for_lines(*action.view, start, tile.counts[width],
-            [&](int64_t offset, int64_t stride, int64_t count) {
-              action.scatter(from, to + offset, stride, count);
-              from += count * action.out_size;
-            });
+  const int64_t start = view.is_dense() ? 0 : tile.starts[width];
+  for_lines(view, start, tile.counts[width], [&](int64_t offset, int64_t lines, int64_t n) {
+    const int64_t size = n * view.element;
+    if (view.strides[0] == view.element) {
+      copy_runs({bytes(from), size, bytes(to + offset), step, lines}, size);
+    } else {
+      for (int64_t i = 0; i < lines; ++i) {
+        action.scatter(from + i * size, to + offset + i * step, view.strides[0], n);
+      }
+    }
+    from += lines * size;
+  });
 }
 
 void run_row(const FusionAction& action, char* const* slots, const FusionTile& tile) {

@@ -8,6 +8,9 @@
 
 namespace mindtorch::cpu {
 
+// Bytes that a buffer has beyond a tile's.
+inline constexpr int64_t kBufferLine = 64;
+
 // One thing that a program does for every tile. All that can be known beforehand is: which function
 // runs, on which values, how wide. Values are slots, the same for every tile: a slot holds the
 // address of a tensor's elements, which moves on with the tiles, or of a buffer.

@@ -12,8 +12,6 @@ using ops::Pointwise;
 
 namespace {
 
-constexpr int64_t kLine = 64;  // bytes of a cache line
-
 bool is_half(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
 
 }  // namespace
@@ -328,8 +326,9 @@ void FusionBuilder::give_buffers() {
     give_back(false);
     name_slots(action);
   }
-  // A line more than needed, so that buffers do not all begin at the same place of the cache.
-  program_.buffer_bytes_ = (loop().tile() * element + kLine - 1) / kLine * kLine + kLine;
+  // A line more than needed: actions may write beyond the end, and buffers do not all begin at the
+  // same place of the cache.
+  program_.buffer_bytes_ = (loop().tile() * element / kBufferLine + 2) * kBufferLine;
 }
 
 }  // namespace mindtorch::cpu

@@ -12,6 +12,8 @@ using ops::Pointwise;
 
 namespace {
 
+constexpr int64_t kShortRow = 32;  // elements
+
 bool can_hold(DType dtype) { return dtype == DType::kBool || is_floating_point(dtype); }
 
 void run_generated(const FusionAction& action, char* const* slots, const FusionTile& tile) {
@@ -118,7 +120,11 @@ uint16_t FusionBuilder::as_input(const FusedStep& step, int k) {
   const bool is_condition = step.function == Pointwise::kWhere && k == 0;
   const DType wanted = is_condition ? DType::kBool : fused_dtype(step.function, step.compute);
   const bool as_it_is = value.width == Width::kWhole && can_hold(value.dtype);
-  return as(step.operands[k], as_it_is ? value.dtype : wanted, value.width);
+  // A call for each short row would cost more than rows full of the element.
+  const bool is_short =
+      value.width == Width::kRow && loop().rows_of_tile() > 1 && loop().row() <= kShortRow;
+  return as(step.operands[k], as_it_is ? value.dtype : wanted,
+            is_short ? Width::kWhole : value.width);
 }
 
 // Read by a step from `end` on, or stored.

@@ -131,7 +131,7 @@ void FusionLoop::choose_tile(int64_t tile) {
     tile_ = (line + count - 1) / count;
     if (count > 1) tile_ = (tile_ + kRounding - 1) / kRounding * kRounding;
   }
-  if (rows_ != Rows::kNone && part_dims_ > 1) row_ = line;
+  if (part_dims_ > 1) row_ = line;
   tiles_ = (part_size_ + tile_ - 1) / tile_;
 }
 
@@ -144,7 +144,7 @@ void FusionLoop::place(Operand& operand, bool is_store) {
     operand.is_repeated = true;
     return;
   }
-  const bool is_row = strides[0] == 0 && (rows_ != Rows::kNone || part_dims_ == 1);
+  const bool is_row = strides[0] == 0;
   operand.width = is_row ? Width::kRow : Width::kWhole;
   operand.view = merge(sizes_, strides, is_row ? 1 : 0, part_dims_, element);
   operand.is_repeated = part_dims_ > 1 && is_still(strides, part_dims_ - 1);

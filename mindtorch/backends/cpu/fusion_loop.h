@@ -52,6 +52,7 @@ class FusionLoop {
   int64_t units() const { return parts_ * tiles_; }
   int64_t tiles_of_row() const { return tiles_; }
   int64_t tile() const { return tile_; }
+  int64_t row() const { return row_; }
   int64_t rows_of_tile() const { return row_ == 0 ? 1 : tile_ / row_; }
   size_t operands() const { return operands_.size(); }
 

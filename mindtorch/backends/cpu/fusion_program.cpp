@@ -9,9 +9,25 @@
 namespace mindtorch::cpu {
 namespace {
 
-constexpr int64_t kTile = 1024;           // elements
-constexpr int64_t kThreadWork = 1 << 17;  // steps times elements that are worth a thread
+// Elements of a tile: three or four buffers of float32 stay in the L1 cache, and a call for each
+// step still costs little. Narrower dtypes may have as many bytes.
+constexpr int64_t kTile = 1024;
+constexpr int64_t kTileBytes = 4096;
+// Elements that are worth a thread: for one action over all of them, and for any number.
+constexpr int64_t kGrain = 64 * 1024;
+constexpr int64_t kMinGrain = 4 * 1024;
 constexpr size_t kAlignment = 64;
+
+int64_t tile_elements(const ops::FusedGroup& group) {
+  int64_t widest = 1;
+  for (const ops::FusedLayout& input : group.inputs) {
+    widest = std::max(widest, size_bytes(input.dtype));
+  }
+  for (const ops::FusedStep& step : group.steps) {
+    widest = std::max({widest, size_bytes(step.compute), size_bytes(step.result)});
+  }
+  return std::max(kTile, kTileBytes / widest);
+}
 
 // Memory for a run's slots and buffers: one a thread, for all programs.
 char* workspace(size_t bytes) {
@@ -32,15 +48,16 @@ char* workspace(size_t bytes) {
 }  // namespace
 
 TiledProgram::TiledProgram(const ops::FusedGroup& group, Rows rows, bool generate)
-    : loop_(group, kTile, rows), generates_(generate) {
+    : loop_(group, tile_elements(group), rows), generates_(generate) {
   if (rows == Rows::kDivided) {
     for (const ops::FusedStep& step : group.steps) {
       if (step.row != ops::RowFunction::kNone) loop_.add_partial(partial_dtype(step));
     }
   }
   FusionBuilder(group, rows, *this).build();
-  const auto work = loop_.tile() * static_cast<int64_t>(actions_.size());
-  grain_ = std::max<int64_t>(1, kThreadWork / std::max<int64_t>(1, work));
+  const auto work = static_cast<int64_t>(actions_.size() + group.steps.size() / 8);
+  const int64_t grain = std::max(kMinGrain, kGrain / std::max<int64_t>(1, work));
+  grain_ = std::max<int64_t>(1, grain / loop_.tile());
 }
 
 void TiledProgram::run(std::span<void* const> addresses) const {
