@@ -100,7 +100,7 @@ void run_spread(const FusionAction& action, char* const* slots, const FusionTile
   const int64_t rows = is_row ? tile.counts[static_cast<int>(Width::kRow)] : 1;
   const int64_t row = is_row ? tile.row : tile.counts[static_cast<int>(action.width)];
   const int64_t size = row * action.out_size;
-  if (size >= kLongRow) {
+  if (size >= kLongRow && action.out_size > 1) {
     fill_runs({bytes(from), action.out_size, bytes(to), size, rows}, action.out_size, size);
     return;
   }

@@ -59,8 +59,7 @@ void fill(const Runs& runs, int64_t element_size, int64_t bytes) {
       continue;
     }
     uint8_t pattern[64];
-    copy_short(from, pattern, element_size);
-    for (int64_t at = element_size; at < 64; ++at) pattern[at] = pattern[at - element_size];
+    for (int64_t at = 0; at < 64; at += element_size) copy_short(from, pattern + at, element_size);
     Line line;
     std::memcpy(&line, pattern, sizeof(line));
     for (int64_t at = 0; at < bytes - 64; at += 64) std::memcpy(to + at, &line, sizeof(line));
