@@ -44,6 +44,7 @@ void run_generated(const FusionAction& action, char* const* slots, const FusionT
 size_t FusionBuilder::end_of_generated(size_t first) const {
   std::vector<DType> operands;
   size_t end = first;
+  bool has_long = false;
   for (; end < group_.steps.size(); ++end) {
     const FusedStep& step = group_.steps[end];
     bool is_wide = step.row == ops::RowFunction::kNone && !step.is_row;
@@ -58,6 +59,10 @@ size_t FusionBuilder::end_of_generated(size_t first) const {
       moves |= is_inside || !operand.is_fixed;
     }
     if (!is_wide || !moves || !jit::can_generate(step, operands)) break;
+    if (jit::is_long(step)) {
+      if (has_long) break;
+      has_long = true;
+    }
   }
   return end;
 }

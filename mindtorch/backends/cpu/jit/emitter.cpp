@@ -120,7 +120,7 @@ class Emitter::Source {
  private:
   Emitter& emitter_;
   Kind kind_;
-  std::array<uint8_t, 4> at_{};
+  std::array<uint8_t, kMaxUnroll> at_{};
   bool scratch_ = false;
   std::optional<Xbyak::Address> memory_;
   Xbyak::Xmm current_;

@@ -13,6 +13,9 @@ namespace mindtorch::cpu::jit {
 // What the lanes of a register hold. float16 and bfloat16 are held as float32, bool as a mask.
 enum class Kind : uint8_t { kFloat32, kFloat64, kMask };
 
+// Vectors in flight.
+inline constexpr int kMaxUnroll = 4;
+
 class Emitter;
 
 // The registers of one value, one for each vector in flight. Gives them back when it goes.
@@ -42,7 +45,7 @@ class Value {
   Emitter* emitter_ = nullptr;
   Kind kind_{};
   uint8_t count_ = 0;
-  std::array<uint8_t, 4> at_{};
+  std::array<uint8_t, kMaxUnroll> at_{};
 };
 
 // What an operation reads: a value, or a constant. A value that is moved in is used up: the result

@@ -159,12 +159,15 @@ bool Emitter::begin(int inputs, int outputs) {
   if (failed_) return false;
   inputs_ = inputs;
   lines_ = inputs + outputs;
-  const auto constants = static_cast<int>(constants_.size());
-  // Vectors in flight hide latency; constants in registers save loads. Four only where both fit.
-  const auto fits = [&](int unroll, int vectors) {
-    return unroll * peak_vectors_ <= vectors && unroll * peak_masks_ <= kMasks;
-  };
-  unroll_ = planned_unroll_ = fits(4, kVectors - constants) ? 4 : fits(2, kVectors) ? 2 : 1;
+  // Vectors in flight hide latency, which constants in registers do not.
+  planned_unroll_ = kMaxUnroll;
+  while (planned_unroll_ > 1 &&
+         (planned_unroll_ * peak_vectors_ > kVectors || planned_unroll_ * peak_masks_ > kMasks)) {
+    --planned_unroll_;
+  }
+  unroll_ = planned_unroll_;
+  printf("peak %d masks %d constants %zu unroll %d\n", peak_vectors_, peak_masks_,
+         constants_.size(), unroll_);
   dry_ = false;
 
   for (const Constant& constant : constants_) dq(constant.bits);

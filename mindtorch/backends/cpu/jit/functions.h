@@ -20,7 +20,7 @@ struct Call {
 // Each is the tile's, in backends/cpu/tiles, operation by operation: results must not differ.
 Value emit(Emitter& e, const Call& call, std::span<Operand> in);
 
-// The same for those that need an exponential or a logarithm.
+// The same for those that need an exponential or a logarithm, which are long.
 Value emit_transcendental(Emitter& e, const Call& call, Operand a);
 
 }  // namespace mindtorch::cpu::jit

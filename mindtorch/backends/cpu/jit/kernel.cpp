@@ -29,16 +29,21 @@ Kind operand_kind(const FusedStep& step, int operand) {
 
 // Which functions there are is asked of those who write them, once.
 struct Generated {
-  bool has[ops::kPointwiseCount][3] = {};
+  enum Length : uint8_t { kNone, kShort, kLong };
+  Length functions[ops::kPointwiseCount][3] = {};
+
+  Length of(const FusedStep& step) const {
+    return functions[static_cast<int>(step.function)][static_cast<int>(kind_of(step.compute))];
+  }
 
   Generated() {
     for (int i = 0; i < ops::kPointwiseCount; ++i) {
       for (const Kind kind : {Kind::kFloat32, Kind::kFloat64, Kind::kMask}) {
-        has[i][static_cast<int>(kind)] = try_function(static_cast<Pointwise>(i), kind);
+        functions[i][static_cast<int>(kind)] = try_function(static_cast<Pointwise>(i), kind);
       }
     }
   }
-  static bool try_function(Pointwise function, Kind kind) {
+  static Length try_function(Pointwise function, Kind kind) {
     uint8_t unused[16];
     Emitter e(unused, sizeof(unused), 8);
     FusedStep step;
@@ -53,9 +58,16 @@ struct Generated {
       values.push_back(e.load(0, mask ? DType::kBool : step.compute, false));
     }
     for (const Value& value : values) in.emplace_back(value);
-    return emit(e, {function, kind, &step.params}, in).is_set();
+    const Call call{function, kind, &step.params};
+    if (in.size() == 1 && emit_transcendental(e, call, in[0]).is_set()) return kLong;
+    return emit(e, call, in).is_set() ? kShort : kNone;
   }
 };
+
+const Generated& generated() {
+  static const Generated table;
+  return table;
+}
 
 // The run with its values numbered from its inputs on, and where each dies.
 class Body {
@@ -160,13 +172,14 @@ bool available() {
 }
 
 bool can_generate(const FusedStep& step, std::span<const DType> operands) {
-  static const Generated generated;
   for (const DType dtype : operands) {
     if (!can_hold(dtype)) return false;
   }
   return can_hold(step.compute) && can_hold(step.result) &&
-         generated.has[static_cast<int>(step.function)][static_cast<int>(kind_of(step.compute))];
+         generated().of(step) != Generated::kNone;
 }
+
+bool is_long(const FusedStep& step) { return generated().of(step) == Generated::kLong; }
 
 std::unique_ptr<Kernel> compile(const Run& run) {
   CodeMemory memory(kMaxCodeBytes);

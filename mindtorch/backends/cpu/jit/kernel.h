@@ -48,6 +48,11 @@ bool available();
 // Whether there is code for a step; `operands` are the dtypes of its operands.
 bool can_generate(const ops::FusedStep& step, std::span<const DType> operands);
 
+// Whether the code of a step is one long chain of operations. The processor hides its latency by
+// working on several iterations at once; a loop with two such chains is too long for that, and
+// slower than two loops.
+bool is_long(const ops::FusedStep& step);
+
 // Null where the run has more values alive than the machine has registers, or the system gives no
 // executable memory: then the tiles do it.
 std::unique_ptr<Kernel> compile(const Run& run);
