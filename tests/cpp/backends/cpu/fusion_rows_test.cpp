@@ -99,6 +99,22 @@ TEST(FusionRows, RowFunctionsAmongSteps) {
   }
 }
 
+TEST(FusionRows, ANumberMeetsRowsAndElements) {
+  for (const Shape& sizes : shapes_of_rows()) {
+    GroupOverTensors group(sizes);
+    const uint16_t x = group.input(numbers(sizes, DType::kInt32));
+    const uint16_t number = group.input(Tensor::wrapped_number(int64_t{2}), true);
+    const uint16_t largest = group.row(RowFunction::kAmax, DType::kInt32, DType::kInt32, x);
+    // There is no tile for a single element.
+    const uint16_t row = group.row_step(Pointwise::kMaximum, DType::kInt32, {largest, number});
+    const uint16_t each =
+        group.step(Pointwise::kMinimum, DType::kInt32, DType::kInt32, {x, number});
+    group.store(group.step(Pointwise::kAdd, DType::kInt32, DType::kInt32, {row, each}),
+                Tensor::make(sizes, DType::kInt32));
+    group.check();
+  }
+}
+
 TEST(FusionRows, IntegersAreSummedWide) {
   for (const DType dtype : {DType::kBool, DType::kUInt8, DType::kInt32, DType::kInt64}) {
     const Shape sizes = {30, 200};
