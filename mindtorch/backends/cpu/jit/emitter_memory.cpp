@@ -166,8 +166,6 @@ bool Emitter::begin(int inputs, int outputs) {
     --planned_unroll_;
   }
   unroll_ = planned_unroll_;
-  printf("peak %d masks %d constants %zu unroll %d\n", peak_vectors_, peak_masks_,
-         constants_.size(), unroll_);
   dry_ = false;
 
   for (const Constant& constant : constants_) dq(constant.bits);
