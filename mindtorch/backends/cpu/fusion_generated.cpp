@@ -14,7 +14,12 @@ namespace {
 
 constexpr int64_t kShortRow = 32;  // elements
 
-bool can_hold(DType dtype) { return dtype == DType::kBool || is_floating_point(dtype); }
+// What code can read; other values are converted first.
+bool can_read(DType dtype) {
+  return dtype == DType::kBool || dtype == DType::kFloat32 || dtype == DType::kFloat16 ||
+         dtype == DType::kBFloat16 ||
+         (dtype == DType::kFloat64 && jit::best_target() == jit::Target::kAvx512);
+}
 
 void run_generated(const FusionAction& action, char* const* slots, const FusionTile& tile) {
   const GeneratedSteps& steps = *action.generated;
@@ -55,7 +60,7 @@ size_t FusionBuilder::end_of_generated(size_t first) const {
       const Value& operand = values_[step.operands[k]];
       // What comes from outside is converted first where it has to be.
       const DType dtype = operand.dtype;
-      operands.push_back(is_inside || can_hold(dtype) ? dtype : DType::kFloat32);
+      operands.push_back(is_inside || can_read(dtype) ? dtype : DType::kFloat32);
       moves |= is_inside || !operand.is_fixed;
     }
     if (!is_wide || !moves || !jit::can_generate(step, operands)) break;
@@ -124,7 +129,7 @@ uint16_t FusionBuilder::as_input(const FusedStep& step, int k) {
   const Value& value = values_[step.operands[k]];
   const bool is_condition = step.function == Pointwise::kWhere && k == 0;
   const DType wanted = is_condition ? DType::kBool : fused_dtype(step.function, step.compute);
-  const bool as_it_is = value.width == Width::kWhole && can_hold(value.dtype);
+  const bool as_it_is = value.width == Width::kWhole && can_read(value.dtype);
   // A call for each short row would cost more than rows full of the element.
   const bool is_short =
       value.width == Width::kRow && loop().rows_of_tile() > 1 && loop().row() <= kShortRow;

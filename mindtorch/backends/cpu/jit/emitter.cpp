@@ -17,11 +17,14 @@ void Value::reset() {
   emitter_ = nullptr;
 }
 
-Emitter::Emitter(uint8_t* memory, size_t size_bytes, int lanes)
-    : Xbyak::CodeGenerator(size_bytes, memory), lanes_(lanes) {}
+Emitter::Emitter(uint8_t* memory, size_t size_bytes, int lanes, Target target)
+    : Xbyak::CodeGenerator(size_bytes, memory),
+      lanes_(lanes),
+      is_512_(target == Target::kAvx512),
+      vectors_(is_512_ ? 32 : 16),
+      free_vectors_(is_512_ ? ~0u : 0xffffu) {}
 
-// ---- registers
-// -----------------------------------------------------------------------------------
+// ---- registers ----
 
 uint8_t Emitter::take_one(bool mask) {
   uint32_t& free = mask ? free_masks_ : free_vectors_;
@@ -34,7 +37,7 @@ uint8_t Emitter::take_one(bool mask) {
   if (mask) {
     peak_masks_ = std::max(peak_masks_, kMasks - std::popcount(free));
   } else {
-    peak_vectors_ = std::max(peak_vectors_, kVectors - std::popcount(free));
+    peak_vectors_ = std::max(peak_vectors_, vectors_ - std::popcount(free));
   }
   return static_cast<uint8_t>(at);
 }
@@ -45,12 +48,12 @@ Value Emitter::take(Kind kind) {
   value.kind_ = kind;
   value.count_ = static_cast<uint8_t>(unroll_);
   for (int u = 0; u < unroll_; ++u)
-    value.at_[static_cast<size_t>(u)] = take_one(kind == Kind::kMask);
+    value.at_[static_cast<size_t>(u)] = take_one(has_own_registers(kind));
   return value;
 }
 
 void Emitter::give_back(const Value& value) {
-  uint32_t& free = value.kind_ == Kind::kMask ? free_masks_ : free_vectors_;
+  uint32_t& free = has_own_registers(value.kind_) ? free_masks_ : free_vectors_;
   for (size_t u = 0; u < value.count_; ++u) free |= 1u << value.at_[u];
 }
 
@@ -79,8 +82,7 @@ Xbyak::Xmm Emitter::vector(int at, Kind kind) const {
   return part(at, kind == Kind::kFloat64 ? 8 : 4);
 }
 
-// ---- operands
-// ------------------------------------------------------------------------------------
+// ---- operands ----
 
 // An operand made ready for one instruction: registers, or, where the instruction can, memory.
 class Emitter::Source {
@@ -95,7 +97,7 @@ class Emitter::Source {
     ++constant.uses;
     if (constant.at >= 0) {
       at_.fill(static_cast<uint8_t>(constant.at));
-    } else if (may_be_memory) {
+    } else if (may_be_memory && emitter.is_512_) {
       if (!emitter.dry_) memory_ = emitter.constant_address(constant);
     } else {
       at_.fill(emitter.take_one(false));
@@ -133,7 +135,8 @@ Kind Emitter::kind_of(const Operand& operand) const {
 
 // A constant that is in no register can only be an instruction's last operand.
 bool Emitter::in_memory(const Operand& operand) const {
-  return operand.value() == nullptr && constants_[static_cast<size_t>(operand.constant_)].at < 0;
+  return is_512_ && operand.value() == nullptr &&
+         constants_[static_cast<size_t>(operand.constant_)].at < 0;
 }
 
 int Emitter::find_constant(Kind kind, uint64_t bits, int input) {
@@ -170,8 +173,7 @@ void Emitter::broadcast_constant(const Constant& constant, int to) {
   }
 }
 
-// ---- arithmetic
-// ----------------------------------------------------------------------------------
+// ---- arithmetic ----
 
 template <class Instruction>
 Value Emitter::binary(Operand& a, Operand& b, const Pair<Instruction>& pair) {
@@ -220,7 +222,25 @@ Value Emitter::add_bits(Operand a, Operand b) {
   return commutative(a, b, Pair(&Code::vpaddd, &Code::vpaddq));
 }
 Value Emitter::scale(Operand a, Operand b) {
+  if (!is_512_) return scale_by_products(a, b);
   return binary(a, b, Pair(&Code::vscalefps, &Code::vscalefpd));
+}
+// Twice by about half the power, so that neither factor leaves the range.
+Value Emitter::scale_by_products(Operand& a, Operand& b) {
+  const Operand bias = constant_bits(Kind::kFloat32, 127);
+  Source whole(*this, b, false);
+  Value second = take(Kind::kFloat32);
+  Value first = take(Kind::kFloat32);
+  each([&](size_t u) {
+    const Xmm all = vector(second.at_[u], Kind::kFloat32);
+    const Xmm half = vector(first.at_[u], Kind::kFloat32);
+    vcvtps2dq(all, whole.vector(u));
+    vpsrad(half, all, 1);
+    vpsubd(all, all, half);
+  });
+  first = shift_left(add_bits(std::move(first), bias), 23);
+  second = shift_left(add_bits(std::move(second), bias), 23);
+  return mul(mul(std::move(a), std::move(first)), std::move(second));
 }
 
 // a b + c in one of three forms: the destination is a factor or the summand, and the last operand
@@ -286,7 +306,11 @@ Value Emitter::sqrt(Operand a) {
 }
 Value Emitter::round(Operand a, uint8_t mode) {
   return unary(a, [&](const Xmm& to, const Xbyak::Operand& from, bool full) {
-    full ? vrndscalepd(to, from, mode) : vrndscaleps(to, from, mode);
+    if (!is_512_) {
+      vroundps(to, from, mode);
+    } else {
+      full ? vrndscalepd(to, from, mode) : vrndscaleps(to, from, mode);
+    }
   });
 }
 Value Emitter::exponent(Operand a) {
@@ -312,7 +336,7 @@ Value Emitter::copy(Operand a) {
   Source from(*this, a, false);
   Value to = take(kind);
   each([&](size_t u) {
-    if (kind == Kind::kMask) {
+    if (has_own_registers(kind)) {
       kmovw(Xbyak::Opmask(to.at_[u]), from.mask(u));
     } else {
       vmovaps(vector(to.at_[u], kind), from.vector(u));
@@ -321,8 +345,7 @@ Value Emitter::copy(Operand a) {
   return to;
 }
 
-// ---- masks
-// ---------------------------------------------------------------------------------------
+// ---- masks ----
 
 Value Emitter::compare(Compare predicate, Operand a, Operand b) {
   const bool full = kind_of(a) == Kind::kFloat64;
@@ -332,8 +355,12 @@ Value Emitter::compare(Compare predicate, Operand a, Operand b) {
   Value to = take(Kind::kMask);
   each([&](size_t u) {
     const Xbyak::Opmask at(to.at_[u]);
-    full ? vcmppd(at, first.vector(u), second(u), code)
-         : vcmpps(at, first.vector(u), second(u), code);
+    if (!is_512_) {
+      vcmpps(part(to.at_[u], 4), first.vector(u), second(u), code);
+    } else {
+      full ? vcmppd(at, first.vector(u), second(u), code)
+           : vcmpps(at, first.vector(u), second(u), code);
+    }
   });
   return to;
 }
@@ -346,8 +373,14 @@ Value Emitter::select(Operand mask, Operand yes, Operand no) {
   Source first(*this, yes, true);  // last: nothing may come between its address and its use
   Value to = reuse(yes, no, kind);
   each([&](size_t u) {
-    const Xmm at = vector(to.at_[u], kind) | condition.mask(u);
-    full ? vblendmpd(at, second.vector(u), first(u)) : vblendmps(at, second.vector(u), first(u));
+    const Xmm at = vector(to.at_[u], kind);
+    if (!is_512_) {
+      vblendvps(at, second.vector(u), first(u), condition.vector(u));
+      return;
+    }
+    const Xmm masked = at | condition.mask(u);
+    full ? vblendmpd(masked, second.vector(u), first(u))
+         : vblendmps(masked, second.vector(u), first(u));
   });
   return to;
 }
@@ -359,30 +392,47 @@ Value Emitter::select_or_zero(Operand mask, Operand yes) {
   Source value(*this, yes, false);
   Value to = reuse(yes, kind);
   each([&](size_t u) {
-    const Xmm at = vector(to.at_[u], kind) | condition.mask(u) | T_z;
-    full ? vmovapd(at, value.vector(u)) : vmovaps(at, value.vector(u));
+    const Xmm at = vector(to.at_[u], kind);
+    if (!is_512_) {
+      vandps(at, condition.vector(u), value.vector(u));
+      return;
+    }
+    const Xmm masked = at | condition.mask(u) | T_z;
+    full ? vmovapd(masked, value.vector(u)) : vmovaps(masked, value.vector(u));
   });
   return to;
 }
 
-template <class Instruction>
-Value Emitter::mask_binary(Operand& a, Operand& b, const Instruction& instruction) {
+Value Emitter::mask_binary(Operand& a,
+                           Operand& b,
+                           MaskInstruction of_masks,
+                           VectorInstruction of_vectors) {
   Source first(*this, a, false);
   Source second(*this, b, false);
   Value to = reuse(a, b, Kind::kMask);
-  each([&](size_t u) { instruction(Xbyak::Opmask(to.at_[u]), first.mask(u), second.mask(u)); });
+  each([&](size_t u) {
+    if (is_512_) {
+      (this->*of_masks)(Xbyak::Opmask(to.at_[u]), first.mask(u), second.mask(u));
+    } else {
+      (this->*of_vectors)(part(to.at_[u], 4), first.vector(u), second(u));
+    }
+  });
   return to;
 }
 Value Emitter::mask_and(Operand a, Operand b) {
-  return mask_binary(a, b, [&](auto... k) { kandw(k...); });
+  return mask_binary(a, b, &Code::kandw, &Code::vandps);
 }
 Value Emitter::mask_or(Operand a, Operand b) {
-  return mask_binary(a, b, [&](auto... k) { korw(k...); });
+  return mask_binary(a, b, &Code::korw, &Code::vorps);
 }
 Value Emitter::mask_xor(Operand a, Operand b) {
-  return mask_binary(a, b, [&](auto... k) { kxorw(k...); });
+  return mask_binary(a, b, &Code::kxorw, &Code::vxorps);
 }
 Value Emitter::mask_not(Operand a) {
+  if (!is_512_) {
+    Operand ones = constant_bits(Kind::kMask, 0xffffffff);
+    return mask_binary(a, ones, nullptr, &Code::vxorps);
+  }
   Source from(*this, a, false);
   Value to = reuse(a, Kind::kMask);
   each([&](size_t u) { knotw(Xbyak::Opmask(to.at_[u]), from.mask(u)); });

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "mindtorch/tensor/dtype.h"
+#include "mindtorch/backends/cpu/jit/kernel.h"
 
 namespace mindtorch::cpu::jit {
 
@@ -92,7 +92,7 @@ enum class Compare : uint8_t {
 // constants; begin() then decides how many vectors fly and which constants stay in registers.
 class Emitter : private Xbyak::CodeGenerator {
  public:
-  Emitter(uint8_t* memory, size_t size_bytes, int lanes);
+  Emitter(uint8_t* memory, size_t size_bytes, int lanes, Target target);
 
   int lanes() const { return lanes_; }
 
@@ -116,7 +116,8 @@ class Emitter : private Xbyak::CodeGenerator {
   Value mul_sub(Operand a, Operand b, Operand c);      // a b - c
   Value neg_mul_add(Operand a, Operand b, Operand c);  // c - a b
   Value sqrt(Operand a);
-  Value round(Operand a, uint8_t mode);  // the processor's rounding modes
+  Value round(Operand a, uint8_t mode);          // the processor's rounding modes
+  bool has_exponent() const { return is_512_; }  // and mantissa()
   Value exponent(Operand a);
   Value mantissa(Operand a);  // in [0.75, 1.5), NaN of negative numbers
   Value shift_left(Operand a, uint8_t bits);
@@ -158,8 +159,11 @@ class Emitter : private Xbyak::CodeGenerator {
  private:
   friend class Value;
   using Xmm = Xbyak::Xmm;
-  static constexpr int kVectors = 32;
   static constexpr int kMasks = 6;  // k0 cannot be a mask, k1 is that of the rest
+
+  // AVX2 has masks in vector registers, constants never as an operand, and neither half of the
+  // registers nor masked loads: its code does whole vectors only.
+  bool has_own_registers(Kind kind) const { return is_512_ && kind == Kind::kMask; }
 
   struct Constant {
     Kind kind;
@@ -169,6 +173,12 @@ class Emitter : private Xbyak::CodeGenerator {
     int at = -1;  // register
   };
   class Source;
+  using MaskInstruction = void (Xbyak::CodeGenerator::*)(const Xbyak::Opmask&,
+                                                         const Xbyak::Opmask&,
+                                                         const Xbyak::Opmask&);
+  using VectorInstruction = void (Xbyak::CodeGenerator::*)(const Xmm&,
+                                                           const Xbyak::Operand&,
+                                                           const Xbyak::Operand&);
   // One instruction for either width.
   template <class Instruction>
   struct Pair {
@@ -184,6 +194,7 @@ class Emitter : private Xbyak::CodeGenerator {
     Instruction f132, f213, f231;
   };
 
+  Value scale_by_products(Operand& a, Operand& b);
   Value take(Kind kind);
   uint8_t take_one(bool mask);
   void give_back(const Value& value);
@@ -209,8 +220,7 @@ class Emitter : private Xbyak::CodeGenerator {
   Value commutative(Operand& a, Operand& b, const Pair<Instruction>& pair);
   template <class Instruction>
   Value unary(Operand& a, const Instruction& instruction);
-  template <class Instruction>
-  Value mask_binary(Operand& a, Operand& b, const Instruction& instruction);
+  Value mask_binary(Operand& a, Operand& b, MaskInstruction of_masks, VectorInstruction of_vectors);
   Value fused(Operand& a, Operand& b, Operand& c, const Fused& single, const Fused& full);
 
   void start_main_loop();
@@ -218,12 +228,14 @@ class Emitter : private Xbyak::CodeGenerator {
   void finish();
 
   const int lanes_;
+  const bool is_512_;
+  const int vectors_;  // registers
   bool dry_ = true;
   bool failed_ = false;  // out of registers
   bool masked_ = false;  // the rest: perhaps fewer elements than lanes
   int unroll_ = 1;
   int planned_unroll_ = 1;
-  uint32_t free_vectors_ = ~0u;
+  uint32_t free_vectors_;
   uint32_t free_masks_ = 0xfc;
   int peak_vectors_ = 0;
   int peak_masks_ = 0;

@@ -58,8 +58,7 @@ Value Emitter::round_to(Operand a, DType dtype) {
   return select(is_nan, bits(0x7fc00000), std::move(to));
 }
 
-// ---- memory
-// --------------------------------------------------------------------------------------
+// ---- memory ----
 
 Xbyak::Reg64 Emitter::pointer(int line) {
   if (line < kPointerCount) return kPointers[line];
@@ -93,8 +92,10 @@ Value Emitter::load(int input, DType dtype, bool single) {
         single ? vbroadcastsd(Xbyak::Zmm(at), ptr[from]) : vmovupd(masked, ptr[from]);
       } else if (size == 4) {
         single ? vbroadcastss(raw, ptr[from]) : vmovups(masked, ptr[from]);
+      } else if (size == 2 && single) {
+        vpbroadcastw(raw, ptr[from]);
       } else if (size == 2) {
-        single ? vpbroadcastw(raw, ptr[from]) : vmovdqu16(masked, ptr[from]);
+        masked_ ? vmovdqu16(masked, ptr[from]) : vmovups(raw, ptr[from]);
       } else if (single) {
         vpbroadcastb(raw, ptr[from]);
       } else if (masked_ || lanes_ == 16) {
@@ -102,8 +103,13 @@ Value Emitter::load(int input, DType dtype, bool single) {
       } else {
         vmovq(raw, ptr[from]);
       }
-      if (dtype == DType::kBool) {
+      if (dtype == DType::kBool && is_512_) {
         vptestmb(Xbyak::Opmask(to.at_[u]), raw, raw);
+      } else if (dtype == DType::kBool) {
+        const Xmm mask = part(to.at_[u], 4);
+        vpmovzxbd(part(at, 4), raw);
+        vpxor(mask, mask, mask);
+        vpcmpgtd(mask, part(at, 4), mask);
       } else if (dtype == DType::kFloat16) {
         vcvtph2ps(part(at, 4), raw);
       } else if (dtype == DType::kBFloat16) {
@@ -124,14 +130,26 @@ void Emitter::store(int output, DType dtype, const Value& value) {
     const Xbyak::Reg64 base = pointer(inputs_ + output);
     for (size_t u = 0; u < static_cast<size_t>(unroll_); ++u) {
       const uint8_t at = value.at_[u];
-      if (dtype == DType::kBool) {
-        vpmovm2b(Xbyak::Xmm(scratch), Xbyak::Opmask(at));
-        vpabsb(Xbyak::Xmm(scratch), Xbyak::Xmm(scratch));
+      const Xbyak::Xmm short_scratch(scratch);
+      if (dtype == DType::kBool && is_512_) {
+        vpmovm2b(short_scratch, Xbyak::Opmask(at));
+        vpabsb(short_scratch, short_scratch);
+      } else if (dtype == DType::kBool) {
+        vextracti128(short_scratch, Xbyak::Ymm(at), 1);
+        vpackssdw(short_scratch, Xbyak::Xmm(at), short_scratch);
+        vpacksswb(short_scratch, short_scratch, short_scratch);
+        vpabsb(short_scratch, short_scratch);
       } else if (dtype == DType::kFloat16) {
         vcvtps2ph(part(scratch, 2), part(at, 4), 0);
       } else if (dtype == DType::kBFloat16) {
         vpsrld(part(scratch, 4), part(at, 4), 16);
-        vpmovdw(part(scratch, 2), part(scratch, 4));
+        if (is_512_) {
+          vpmovdw(part(scratch, 2), part(scratch, 4));
+        } else {  // in each half of the register, then the halves together
+          const Xbyak::Ymm words(scratch);
+          vpackusdw(words, words, words);
+          vpermq(words, words, 0x08);
+        }
       }
       const Xmm raw = part(narrows ? scratch : at, size);
       const Xbyak::Address plain = ptr[element(base, u, size)];
@@ -141,7 +159,7 @@ void Emitter::store(int output, DType dtype, const Value& value) {
       } else if (size == 4) {
         vmovups(to, raw);
       } else if (size == 2) {
-        vmovdqu16(to, raw);
+        masked_ ? vmovdqu16(to, raw) : vmovups(to, raw);
       } else if (masked_ || lanes_ == 16) {
         vmovdqu8(to, raw);
       } else {
@@ -152,8 +170,7 @@ void Emitter::store(int output, DType dtype, const Value& value) {
   if (narrows) free_vectors_ |= 1u << scratch;
 }
 
-// ---- loops
-// ---------------------------------------------------------------------------------------
+// ---- loops ----
 
 bool Emitter::begin(int inputs, int outputs) {
   if (failed_) return false;
@@ -162,7 +179,7 @@ bool Emitter::begin(int inputs, int outputs) {
   // Vectors in flight hide latency, which constants in registers do not.
   planned_unroll_ = kMaxUnroll;
   while (planned_unroll_ > 1 &&
-         (planned_unroll_ * peak_vectors_ > kVectors || planned_unroll_ * peak_masks_ > kMasks)) {
+         (planned_unroll_ * peak_vectors_ > vectors_ || planned_unroll_ * peak_masks_ > kMasks)) {
     --planned_unroll_;
   }
   unroll_ = planned_unroll_;
@@ -178,7 +195,7 @@ bool Emitter::begin(int inputs, int outputs) {
   for (int i = 0; i < std::min(lines_, kPointerCount); ++i) {
     mov(kPointers[i], i < inputs_ ? ptr[rdi + i * 8] : ptr[rsi + (i - inputs_) * 8]);
   }
-  keep_constants(kVectors - planned_unroll_ * peak_vectors_);
+  keep_constants(vectors_ - planned_unroll_ * peak_vectors_);
   xor_(ecx, ecx);
   return true;
 }
@@ -189,7 +206,7 @@ void Emitter::keep_constants(int registers) {
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return constants_[a].uses > constants_[b].uses; });
-  int at = kVectors - 1;
+  int at = vectors_ - 1;
   for (size_t i = 0; i < order.size() && static_cast<int>(i) < registers; ++i, --at) {
     Constant& constant = constants_[order[i]];
     broadcast_constant(constant, at);
@@ -211,14 +228,15 @@ void Emitter::start_rest_loop() {
   cmp(rax, rdx);
   jle(main_, T_NEAR);
   L(rest_);
-  // Fewer than the main loop's elements, and so fewer than bzhi can count.
+  unroll_ = 1;
   mov(rax, rdx);
   Code::sub(rax, rcx);
   jle(done_, T_NEAR);
+  if (!is_512_) return;
+  // Fewer than the main loop's elements, and so fewer than bzhi can count.
   bzhi(eax, ptr[rbp + static_cast<int>(constants_.size()) * 8], eax);
   kmovd(k1, eax);
   masked_ = true;
-  unroll_ = 1;
 }
 
 void Emitter::finish() {

@@ -3,6 +3,7 @@
 #include <hwy/targets.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -16,8 +17,6 @@ using ops::FusedStep;
 using ops::Pointwise;
 
 constexpr size_t kMaxCodeBytes = 256 * 1024;
-
-bool can_hold(DType dtype) { return dtype == DType::kBool || is_floating_point(dtype); }
 
 Kind kind_of(DType dtype) {
   if (dtype == DType::kBool) return Kind::kMask;
@@ -36,16 +35,18 @@ struct Generated {
     return functions[static_cast<int>(step.function)][static_cast<int>(kind_of(step.compute))];
   }
 
-  Generated() {
+  explicit Generated(Target target) {
     for (int i = 0; i < ops::kPointwiseCount; ++i) {
       for (const Kind kind : {Kind::kFloat32, Kind::kFloat64, Kind::kMask}) {
-        functions[i][static_cast<int>(kind)] = try_function(static_cast<Pointwise>(i), kind);
+        if (kind == Kind::kFloat64 && target != Target::kAvx512) continue;
+        functions[i][static_cast<int>(kind)] =
+            try_function(static_cast<Pointwise>(i), kind, target);
       }
     }
   }
-  static Length try_function(Pointwise function, Kind kind) {
+  static Length try_function(Pointwise function, Kind kind, Target target) {
     uint8_t unused[16];
-    Emitter e(unused, sizeof(unused), 8);
+    Emitter e(unused, sizeof(unused), 8, target);
     FusedStep step;
     step.function = function;
     step.compute = kind == Kind::kMask      ? DType::kBool
@@ -64,9 +65,10 @@ struct Generated {
   }
 };
 
-const Generated& generated() {
-  static const Generated table;
-  return table;
+const Generated& generated(Target target) {
+  static const Generated avx2(Target::kAvx2);
+  static const Generated avx512(Target::kAvx512);
+  return target == Target::kAvx512 ? avx512 : avx2;
 }
 
 // The run with its values numbered from its inputs on, and where each dies.
@@ -80,8 +82,8 @@ class Body {
     held_.resize(last_use_.size());
   }
 
-  int lanes() const {
-    bool full = false;
+  int lanes(Target target) const {
+    bool full = target != Target::kAvx512;
     for (const Run::Input& input : run_.inputs) full |= input.dtype == DType::kFloat64;
     for (const FusedStep& step : run_.steps) {
       full |= step.compute == DType::kFloat64 || step.result == DType::kFloat64;
@@ -161,45 +163,87 @@ class Body {
 
 }  // namespace
 
-bool available() {
-  static const bool value = [] {
+Target best_target() {
+  static const Target target = [] {
     const char* const text = std::getenv("MINDTORCH_CPU_JIT");
-    if (text != nullptr && std::strcmp(text, "0") == 0) return false;
-    // The instruction set of the tiles, so that both compute alike.
-    return (hwy::SupportedTargets() & HWY_AVX3) != 0;
+    if (text != nullptr && std::strcmp(text, "0") == 0) return Target::kNone;
+    // As Highway chooses the tiles.
+    const int64_t supported = hwy::SupportedTargets();
+    if ((supported & HWY_AVX3) != 0) return Target::kAvx512;
+    return (supported & HWY_AVX2) != 0 ? Target::kAvx2 : Target::kNone;
   }();
-  return value;
+  return target;
 }
 
-bool can_generate(const FusedStep& step, std::span<const DType> operands) {
-  for (const DType dtype : operands) {
-    if (!can_hold(dtype)) return false;
-  }
-  return can_hold(step.compute) && can_hold(step.result) &&
-         generated().of(step) != Generated::kNone;
+bool can_generate(const FusedStep& step, std::span<const DType> operands, Target target) {
+  if (target == Target::kNone) return false;
+  const auto can_hold = [&](DType dtype) {
+    return dtype == DType::kFloat64 ? target == Target::kAvx512
+                                    : dtype == DType::kBool || is_floating_point(dtype);
+  };
+  return std::all_of(operands.begin(), operands.end(), can_hold) && can_hold(step.compute) &&
+         can_hold(step.result) && generated(target).of(step) != Generated::kNone;
 }
 
-bool is_long(const FusedStep& step) { return generated().of(step) == Generated::kLong; }
+bool is_long(const FusedStep& step) {
+  return generated(Target::kAvx512).of(step) == Generated::kLong;
+}
 
-std::unique_ptr<Kernel> compile(const Run& run) {
+std::unique_ptr<Kernel> compile(const Run& run, Target target) {
+  if (target == Target::kNone) return nullptr;
   CodeMemory memory(kMaxCodeBytes);
   if (memory.data() == nullptr) return nullptr;
   Body body(run);
-  size_t entry = 0;
+  auto kernel = std::make_unique<Kernel>();
   try {
-    Emitter e(memory.data(), memory.size_bytes(), body.lanes());
+    Emitter e(memory.data(), memory.size_bytes(), body.lanes(target), target);
     body(e);
     if (!e.begin(static_cast<int>(run.inputs.size()), static_cast<int>(run.outputs.size()))) {
       return nullptr;
     }
     e.loops([&] { body(e); });
     MT_ASSERT(!e.failed());
-    entry = e.entry();
     if (!memory.seal(e.size_bytes())) return nullptr;
+    kernel->entry_ = e.entry();
+    if (target != Target::kAvx512) kernel->multiple_ = e.lanes();
   } catch (const Xbyak::Error&) {  // longer than the memory
     return nullptr;
   }
-  return std::unique_ptr<Kernel>(new Kernel(std::move(memory), entry));
+  kernel->code_ = std::move(memory);
+  for (const Run::Input& input : run.inputs) {
+    kernel->inputs_.push_back({static_cast<uint8_t>(size_bytes(input.dtype)), input.single});
+  }
+  for (const uint16_t value : run.outputs) {
+    const DType dtype = run.steps[static_cast<size_t>(value - run.first)].result;
+    kernel->outputs_.push_back({static_cast<uint8_t>(size_bytes(dtype)), false});
+  }
+  return kernel;
+}
+
+void Kernel::run_rest(const void* const* inputs,
+                      void* const* outputs,
+                      int64_t start,
+                      int64_t n) const {
+  using Vector = std::array<char, 64>;
+  SmallVector<Vector, 24> copies(inputs_.size() + outputs_.size());
+  SmallVector<const void*, 16> from;
+  SmallVector<void*, 8> to;
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    const Line& line = inputs_[i];
+    char* const copy = copies[i].data();
+    std::memset(copy, 0, sizeof(Vector));
+    const auto* at = static_cast<const char*>(inputs[i]);
+    if (!line.single) at += start * line.size_bytes;
+    std::memcpy(copy, at, static_cast<size_t>(line.single ? 1 : n) * line.size_bytes);
+    from.push_back(copy);
+  }
+  for (size_t i = 0; i < outputs_.size(); ++i) to.push_back(copies[inputs_.size() + i].data());
+  function()(from.data(), to.data(), multiple_);
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    const int64_t size = outputs_[i].size_bytes;
+    std::memcpy(static_cast<char*>(outputs[i]) + start * size, to[i],
+                static_cast<size_t>(n * size));
+  }
 }
 
 }  // namespace mindtorch::cpu::jit

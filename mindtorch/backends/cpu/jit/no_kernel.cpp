@@ -3,9 +3,10 @@
 
 namespace mindtorch::cpu::jit {
 
-bool available() { return false; }
-bool can_generate(const ops::FusedStep&, std::span<const DType>) { return false; }
+Target best_target() { return Target::kNone; }
+bool can_generate(const ops::FusedStep&, std::span<const DType>, Target) { return false; }
 bool is_long(const ops::FusedStep&) { return false; }
-std::unique_ptr<Kernel> compile(const Run&) { return nullptr; }
+std::unique_ptr<Kernel> compile(const Run&, Target) { return nullptr; }
+void Kernel::run_rest(const void* const*, void* const*, int64_t, int64_t) const {}
 
 }  // namespace mindtorch::cpu::jit

@@ -199,7 +199,7 @@ Value emit_transcendental(Emitter& e, const Call& call, Operand a) {
     case Pointwise::kExpm1:
       return math.expm1(std::move(a));
     case Pointwise::kLog:
-      return math.log(std::move(a));
+      return e.has_exponent() ? math.log(std::move(a)) : Value();
     case Pointwise::kSigmoid:
       return math.sigmoid(std::move(a));
     case Pointwise::kSilu:

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "mindtorch/backends/cpu/tile.h"
+#include "tests/cpp/backends/cpu/tile_targets.h"
 
 namespace mindtorch::cpu {
 namespace {
@@ -50,6 +51,12 @@ struct Program {
     return step(function, DType::kFloat32, test ? DType::kBool : DType::kFloat32,
                 std::move(operands), p);
   }
+  bool has_double() const {
+    for (uint16_t value = 0; value < inputs.size() + steps.size(); ++value) {
+      if (dtype(value) == DType::kFloat64) return true;
+    }
+    return false;
+  }
   DType dtype(uint16_t value) const {
     return value < inputs.size() ? inputs[value].dtype : steps[value - inputs.size()].result;
   }
@@ -65,23 +72,38 @@ struct Program {
     }
     return text;
   }
-  bool can_generate() const {
+  bool can_generate(jit::Target target) const {
     for (const FusedStep& step : steps) {
       std::vector<DType> operands;
       for (int k = 0; k < step.count; ++k) operands.push_back(dtype(step.operands[k]));
-      if (!jit::can_generate(step, operands)) return false;
+      if (!jit::can_generate(step, operands, target)) return false;
     }
     return true;
   }
-  std::unique_ptr<jit::Kernel> compile() const {
+  std::unique_ptr<jit::Kernel> compile(jit::Target target) const {
     jit::Run run;
     run.steps = steps;
     run.first = static_cast<uint16_t>(inputs.size());
     run.inputs = inputs;
     run.outputs = outputs;
-    return jit::compile(run);
+    return jit::compile(run, target);
   }
 };
+
+// An instruction set that this machine has, and its tiles.
+struct Machine {
+  jit::Target target;
+  const TileTable& tiles;
+};
+std::vector<Machine> machines() {
+  std::vector<Machine> list;
+  if (!jit::available()) return list;
+  for (const TargetTable& target : all_targets()) {
+    if (target.name == "AVX2") list.push_back({jit::Target::kAvx2, target.table});
+    if (target.name == "AVX3") list.push_back({jit::Target::kAvx512, target.table});
+  }
+  return list;
+}
 
 ops::PointwiseParams params(double a, double b = 0, double c = 0) {
   ops::PointwiseParams result;
@@ -136,11 +158,14 @@ Line make_line(DType dtype, size_t n, std::mt19937_64& random) {
 }
 
 // What the tiles give, one step after the other over whole lines.
-std::vector<Line> interpret(const Program& program, const std::vector<Line>& inputs, size_t n) {
+std::vector<Line> interpret(const Program& program,
+                            const std::vector<Line>& inputs,
+                            size_t n,
+                            const TileTable& tiles) {
   const auto count = static_cast<int64_t>(n);
   const auto cast = [&](const Line& from, DType is, DType wanted) {
     Line to(n * static_cast<size_t>(size_bytes(wanted)));
-    find_cast(is, wanted)(from.data(), to.data(), count);
+    tiles.casts[static_cast<int>(is)][static_cast<int>(wanted)](from.data(), to.data(), count);
     return to;
   };
   std::vector<Line> values;
@@ -164,7 +189,7 @@ std::vector<Line> interpret(const Program& program, const std::vector<Line>& inp
     }
     const DType native = ops::gives_bool(step.function) ? DType::kBool : compute;
     Line out(n * static_cast<size_t>(size_bytes(native)));
-    const TileFn tile = find_tile(step.function, compute);
+    const TileFn tile = tiles.tiles[static_cast<int>(step.function)][static_cast<int>(compute)];
     tile(addresses, out.data(), count, step.params);
     values.push_back(cast(out, native, step.result));
   }
@@ -195,7 +220,11 @@ bool same(DType dtype, const char* a, const char* b) {
 }
 
 // Lines start off alignment, and the element behind each must stay as it is.
-void check(const Program& program, const jit::Kernel& kernel, size_t n, std::mt19937_64& random) {
+void check(const Program& program,
+           const jit::Kernel& kernel,
+           const TileTable& tiles,
+           size_t n,
+           std::mt19937_64& random) {
   std::vector<Line> inputs;
   std::vector<Line> padded;
   for (const auto& input : program.inputs) {
@@ -203,7 +232,7 @@ void check(const Program& program, const jit::Kernel& kernel, size_t n, std::mt1
     padded.push_back(inputs.back());
     padded.back().insert(padded.back().begin(), static_cast<size_t>(size_bytes(input.dtype)), 'x');
   }
-  const std::vector<Line> expected = interpret(program, inputs, n);
+  const std::vector<Line> expected = interpret(program, inputs, n, tiles);
   std::vector<const void*> from;
   for (size_t i = 0; i < padded.size(); ++i) {
     from.push_back(padded[i].data() + size_bytes(program.inputs[i].dtype));
@@ -245,17 +274,22 @@ void check(const Program& program, const jit::Kernel& kernel, size_t n, std::mt1
   }
 }
 
-void check_lengths(const Program& program, std::vector<size_t> lengths) {
-  if (!jit::available()) {
-    EXPECT_FALSE(program.can_generate());
-    return;
-  }
-  ASSERT_TRUE(program.can_generate());
-  const std::unique_ptr<jit::Kernel> kernel = program.compile();
+void check_lengths(const Program& program, const Machine& machine, std::vector<size_t> lengths) {
+  ASSERT_TRUE(program.can_generate(machine.target));
+  const std::unique_ptr<jit::Kernel> kernel = program.compile(machine.target);
   ASSERT_NE(kernel, nullptr);
   std::mt19937_64 random(7);
   for (const size_t n : lengths) {
-    ASSERT_NO_FATAL_FAILURE(check(program, *kernel, n, random)) << n << " elements";
+    ASSERT_NO_FATAL_FAILURE(check(program, *kernel, machine.tiles, n, random)) << n << " elements";
+  }
+}
+void check_lengths(const Program& program, const std::vector<size_t>& lengths) {
+  for (const Machine& machine : machines()) {
+    if (program.has_double() && machine.target == jit::Target::kAvx2) {
+      EXPECT_FALSE(program.can_generate(machine.target));
+    } else {
+      check_lengths(program, machine, lengths);
+    }
   }
 }
 
@@ -269,37 +303,43 @@ std::vector<size_t> all_lengths() {
 
 // Every function that there is code for, in every dtype it has.
 TEST(Jit, Functions) {
-  int count = 0;
-  for (int i = 0; i < ops::kPointwiseCount; ++i) {
-    const auto function = static_cast<Pointwise>(i);
-    for (const DType dtype :
-         {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBFloat16, DType::kBool}) {
-      Program program;
-      std::vector<uint16_t> operands;
-      for (int k = 0; k < info(function).arity; ++k) {
-        const bool condition = function == Pointwise::kWhere && k == 0;
-        operands.push_back(program.input(condition ? DType::kBool : dtype));
+  for (const Machine& machine : machines()) {
+    int count = 0;
+    for (int i = 0; i < ops::kPointwiseCount; ++i) {
+      const auto function = static_cast<Pointwise>(i);
+      for (const DType dtype :
+           {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBFloat16, DType::kBool}) {
+        Program program;
+        std::vector<uint16_t> operands;
+        for (int k = 0; k < info(function).arity; ++k) {
+          const bool condition = function == Pointwise::kWhere && k == 0;
+          operands.push_back(program.input(condition ? DType::kBool : dtype));
+        }
+        const DType result = ops::gives_bool(function) ? DType::kBool : dtype;
+        const uint16_t last =
+            program.step(function, dtype, result, operands, params(0.375, 1.5, 2.25));
+        program.outputs = {last};
+        if (!program.can_generate(machine.target)) continue;
+        SCOPED_TRACE(std::string(info(function).name) + " of " + std::string(name(dtype)));
+        ++count;
+        check_lengths(program, machine, {0, 1, 15, 16, 17, 31, 33, 64, 100, 4000});
+        // The same among more constants than registers.
+        uint16_t v = last;
+        for (int k = 0; k < 40; ++k) {
+          v = program.step(Pointwise::kAddScaled, {v, v}, params(k + 0.1));
+        }
+        program.outputs.push_back(v);
+        check_lengths(program, machine, {1, 8, 100});
+        if (machine.target == jit::Target::kAvx512) {
+          // Beside float64: half as many lanes.
+          program.outputs.push_back(
+              program.step(Pointwise::kNeg, DType::kFloat64, DType::kFloat64, {last}));
+          check_lengths(program, machine, {1, 7, 8, 9, 15, 16, 17, 33, 100, 4000});
+        }
+        if (HasFailure()) return;
       }
-      const DType result = ops::gives_bool(function) ? DType::kBool : dtype;
-      program.outputs = {program.step(function, dtype, result, operands, params(0.375, 1.5, 2.25))};
-      if (!program.can_generate()) continue;
-      SCOPED_TRACE(std::string(info(function).name) + " of " + std::string(name(dtype)));
-      ++count;
-      ASSERT_NO_FATAL_FAILURE(check_lengths(program, {0, 1, 15, 16, 17, 31, 33, 64, 100, 4000}));
-      // The same beside float64: half as many lanes.
-      const uint16_t last = program.outputs[0];
-      program.outputs.push_back(
-          program.step(Pointwise::kNeg, DType::kFloat64, DType::kFloat64, {last}));
-      ASSERT_NO_FATAL_FAILURE(check_lengths(program, {1, 7, 8, 9, 15, 16, 17, 33, 100, 4000}));
-      // And among more constants than registers.
-      uint16_t v = last;
-      for (int k = 0; k < 40; ++k) v = program.step(Pointwise::kAddScaled, {v, v}, params(k + 0.1));
-      program.outputs.push_back(v);
-      ASSERT_NO_FATAL_FAILURE(check_lengths(program, {1, 8, 100}));
     }
-  }
-  if (jit::available()) {
-    EXPECT_GT(count, 200);
+    EXPECT_GT(count, 150);
   }
 }
 
@@ -343,19 +383,20 @@ TEST(Jit, MixedWidths) {
 
 // In place: an output lies where an input does.
 TEST(Jit, InPlace) {
-  if (!jit::available()) return;
   Program program;
   const uint16_t x = program.input(DType::kFloat32);
   const uint16_t v = program.step(Pointwise::kAdd, {x, x});
   program.outputs = {v};
-  const auto kernel = program.compile();
-  ASSERT_NE(kernel, nullptr);
-  std::vector<float> line(1003);
-  for (size_t i = 0; i < line.size(); ++i) line[i] = static_cast<float>(i);
-  const void* from[] = {line.data()};
-  void* to[] = {line.data()};
-  (*kernel)(from, to, static_cast<int64_t>(line.size()));
-  for (size_t i = 0; i < line.size(); ++i) ASSERT_EQ(line[i], 2 * static_cast<float>(i));
+  for (const Machine& machine : machines()) {
+    const auto kernel = program.compile(machine.target);
+    ASSERT_NE(kernel, nullptr);
+    std::vector<float> line(1003);
+    for (size_t i = 0; i < line.size(); ++i) line[i] = static_cast<float>(i);
+    const void* from[] = {line.data()};
+    void* to[] = {line.data()};
+    (*kernel)(from, to, static_cast<int64_t>(line.size()));
+    for (size_t i = 0; i < line.size(); ++i) ASSERT_EQ(line[i], 2 * static_cast<float>(i));
+  }
 }
 
 // More lines of memory than registers for their addresses, more numbers than vector registers.
@@ -383,7 +424,8 @@ TEST(Jit, TooManyValues) {
   uint16_t sum = x;
   for (const uint16_t value : alive) sum = program.step(Pointwise::kAdd, {sum, value});
   program.outputs = {sum};
-  EXPECT_EQ(program.compile(), nullptr);
+  for (const Machine& machine : machines()) EXPECT_EQ(program.compile(machine.target), nullptr);
+  EXPECT_EQ(program.compile(jit::Target::kNone), nullptr);
 }
 
 TEST(Jit, CanBeSwitchedOff) {
@@ -393,55 +435,59 @@ TEST(Jit, CanBeSwitchedOff) {
   ::unsetenv("MINDTORCH_CPU_JIT");
 }
 
-TEST(Jit, RandomPrograms) {
-  if (!jit::available()) return;
-  std::mt19937_64 random(11);
+// Steps of all that there is code for, on recent values.
+Program random_program(jit::Target target, std::mt19937_64& random) {
   const DType dtypes[] = {DType::kFloat32, DType::kFloat32,  DType::kFloat32, DType::kFloat64,
                           DType::kFloat16, DType::kBFloat16, DType::kBool};
-  int compiled = 0;
-  for (int round = 0; round < 300; ++round) {
-    Program program;
-    const bool with_double = random() % 3 == 0;
-    const auto pick = [&] {
-      DType dtype = dtypes[random() % std::size(dtypes)];
-      return dtype == DType::kFloat64 && !with_double ? DType::kFloat32 : dtype;
-    };
-    const size_t inputs = 1 + random() % 5;
-    for (size_t i = 0; i < inputs; ++i) program.input(pick(), random() % 4 == 0);
-    const size_t steps = 1 + random() % 30;
-    while (program.steps.size() < steps) {
-      const auto function = static_cast<Pointwise>(random() % ops::kPointwiseCount);
-      std::vector<uint16_t> operands;
-      std::vector<DType> held;
-      const size_t values = inputs + program.steps.size();
-      for (int k = 0; k < info(function).arity; ++k) {
-        const size_t back = std::min<size_t>(values, 6);
-        operands.push_back(static_cast<uint16_t>(values - 1 - random() % back));
-        held.push_back(program.dtype(operands.back()));
-      }
-      const DType compute = pick();
-      const DType result = ops::gives_bool(function) ? DType::kBool : pick();
-      FusedStep step;
-      step.function = function;
-      step.compute = compute;
-      step.result = result;
-      if (!jit::can_generate(step, held)) continue;
-      program.step(function, compute, result, operands, params(0.25, 0.75, 1.5));
+  Program program;
+  const bool with_double = target == jit::Target::kAvx512 && random() % 3 == 0;
+  const auto pick = [&] {
+    const DType dtype = dtypes[random() % std::size(dtypes)];
+    return dtype == DType::kFloat64 && !with_double ? DType::kFloat32 : dtype;
+  };
+  const size_t inputs = 1 + random() % 5;
+  for (size_t i = 0; i < inputs; ++i) program.input(pick(), random() % 4 == 0);
+  const size_t steps = 1 + random() % 30;
+  while (program.steps.size() < steps) {
+    FusedStep step;
+    step.function = static_cast<Pointwise>(random() % ops::kPointwiseCount);
+    step.compute = pick();
+    step.result = ops::gives_bool(step.function) ? DType::kBool : pick();
+    std::vector<uint16_t> operands;
+    std::vector<DType> held;
+    const size_t values = inputs + program.steps.size();
+    for (int k = 0; k < info(step.function).arity; ++k) {
+      operands.push_back(
+          static_cast<uint16_t>(values - 1 - random() % std::min<size_t>(values, 6)));
+      held.push_back(program.dtype(operands.back()));
     }
-    for (size_t i = 0; i < steps; ++i) {
-      if (random() % 4 == 0 || i + 1 == steps) {
-        program.outputs.push_back(static_cast<uint16_t>(inputs + i));
-      }
-    }
-    const auto kernel = program.compile();
-    if (kernel == nullptr) continue;  // too many values
-    ++compiled;
-    for (const size_t n : {size_t{3}, size_t{16}, size_t{77}, size_t{300}}) {
-      ASSERT_NO_FATAL_FAILURE(check(program, *kernel, n, random))
-          << "program " << round << program.text();
+    if (!jit::can_generate(step, held, target)) continue;
+    program.step(step.function, step.compute, step.result, operands, params(0.25, 0.75, 1.5));
+  }
+  for (size_t i = 0; i < steps; ++i) {
+    if (random() % 4 == 0 || i + 1 == steps) {
+      program.outputs.push_back(static_cast<uint16_t>(inputs + i));
     }
   }
-  EXPECT_GT(compiled, 250);
+  return program;
+}
+
+TEST(Jit, RandomPrograms) {
+  for (const Machine& machine : machines()) {
+    std::mt19937_64 random(11);
+    int compiled = 0;
+    for (int round = 0; round < 300; ++round) {
+      const Program program = random_program(machine.target, random);
+      const auto kernel = program.compile(machine.target);
+      if (kernel == nullptr) continue;  // too many values
+      ++compiled;
+      for (const size_t n : {size_t{3}, size_t{16}, size_t{77}, size_t{300}}) {
+        ASSERT_NO_FATAL_FAILURE(check(program, *kernel, machine.tiles, n, random))
+            << "program " << round << program.text();
+      }
+    }
+    EXPECT_GT(compiled, 200);
+  }
 }
 
 }  // namespace
