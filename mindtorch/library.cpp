@@ -24,6 +24,7 @@ const Registry& registry() {
     define_compare(ops);
     define_copy(ops);
     define_creation(ops);
+    define_embedding(ops);
     define_indexing(ops);
     define_joining(ops);
     define_matmul(ops);

@@ -611,6 +611,16 @@ def einsum(equation: str, *tensors: Tensor) -> Tensor: ...
 def elu_(
     input: Tensor, alpha: _Number = 1, scale: _Number = 1, input_scale: _Number = 1
 ) -> Tensor: ...
+def embedding(
+    weight: Tensor,
+    indices: Tensor,
+    padding_idx: _int = -1,
+    scale_grad_by_freq: _bool = False,
+    sparse: _bool = False,
+) -> Tensor: ...
+def embedding_renorm_(
+    input: Tensor, indices: Tensor, max_norm: _float, norm_type: _float
+) -> Tensor: ...
 @overload
 def empty(
     size: Sequence[_int],

@@ -10,6 +10,7 @@ void define_binary(Registry& ops);
 void define_compare(Registry& ops);
 void define_copy(Registry& ops);
 void define_creation(Registry& ops);
+void define_embedding(Registry& ops);
 void define_indexing(Registry& ops);
 void define_joining(Registry& ops);
 void define_matmul(Registry& ops);

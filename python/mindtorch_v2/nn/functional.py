@@ -245,6 +245,34 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     return torch.sum((x1 / first) * (x2 / second), dim)
 
 
+def embedding(
+    input,
+    weight,
+    padding_idx=None,
+    max_norm=None,
+    norm_type=2.0,
+    scale_grad_by_freq=False,
+    sparse=False,
+):
+    """The rows of weight that input names; with max_norm, longer ones are first cut to it there.
+
+    >>> F.embedding(torch.tensor([1, 0]), torch.tensor([[1., 2.], [3., 4.]]))
+    tensor([[3., 4.],
+            [1., 2.]])
+    """
+    if padding_idx is None:
+        padding_idx = -1
+    elif padding_idx != 0:
+        rows = weight.size(0)
+        if not -rows <= padding_idx < rows:
+            raise AssertionError("Padding_idx must be within num_embeddings")
+        padding_idx %= rows
+    if max_norm is not None:
+        input = input.contiguous()
+        torch.embedding_renorm_(weight, input, max_norm, norm_type)
+    return torch.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
+
+
 def one_hot(tensor, num_classes=-1):
     """A new last dimension with 1 at the index that the element names, else 0.
 

@@ -19,6 +19,7 @@ FAMILIES = (
     "shape",
     "joining",
     "indexing",
+    "embedding",
     "sort",
     "random",
 )

@@ -8,6 +8,7 @@ void register_ascend(ops::Registry& registry);
 
 void register_copy(ops::Registry& registry);
 void register_creation(ops::Registry& registry);
+void register_embedding(ops::Registry& registry);
 void register_indexing(ops::Registry& registry);
 void register_matmul(ops::Registry& registry);
 void register_norm(ops::Registry& registry);

@@ -7,6 +7,7 @@ void register_ascend(ops::Registry& registry) {
   registry.pointwise_engine(DeviceType::kNpu, &run_pointwise);
   register_copy(registry);
   register_creation(registry);
+  register_embedding(registry);
   register_indexing(registry);
   register_matmul(registry);
   register_norm(registry);

@@ -7,6 +7,7 @@ namespace mindtorch::cpu {
 // One function per family, called by register_cpu.
 void register_copy(ops::Registry& registry);
 void register_creation(ops::Registry& registry);
+void register_embedding(ops::Registry& registry);
 void register_indexing(ops::Registry& registry);
 void register_matmul(ops::Registry& registry);
 void register_norm(ops::Registry& registry);

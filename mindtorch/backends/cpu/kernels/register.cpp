@@ -9,6 +9,7 @@ void register_cpu(ops::Registry& registry) {
   registry.fusion_engine(DeviceType::kCpu, fusion_engine());
   register_copy(registry);
   register_creation(registry);
+  register_embedding(registry);
   register_indexing(registry);
   register_matmul(registry);
   register_norm(registry);

@@ -1,0 +1,38 @@
+#include "mindtorch/backends/ascend/aclnn.h"
+#include "mindtorch/backends/ascend/kernels/dtypes.h"
+#include "mindtorch/backends/ascend/kernels/kernels.h"
+
+namespace mindtorch::ascend {
+namespace {
+
+void embedding(ops::Launch& on,
+               const Tensor& weight,
+               const Tensor& indices,
+               int64_t,
+               bool,
+               bool,
+               Tensor& out) {
+  if (out.numel() != 0) call(on, MT_ACLNN(aclnnEmbedding), weight, indices, out);
+}
+
+void embedding_renorm(
+    ops::Launch& on, const Tensor& self, const Tensor& indices, double max_norm, double norm_type) {
+  if ((bit(self.dtype()) & kFloats) == 0) {
+    refuse(on, "embedding_renorm_", self.dtype(),
+           "CANN shortens rows of float16, bfloat16 and float32");
+  }
+  if (max_norm < 0 || norm_type <= 0) {
+    refuse(on, "embedding_renorm_", self.dtype(), "CANN wants a positive norm_type and max_norm");
+  }
+  if (self.numel() == 0 || indices.numel() == 0) return;
+  call(on, MT_ACLNN(aclnnEmbeddingRenorm), self, indices, max_norm, norm_type);
+}
+
+}  // namespace
+
+void register_embedding(ops::Registry& registry) {
+  registry.kernel<embedding>(DeviceType::kNpu, "embedding");
+  registry.kernel<embedding_renorm>(DeviceType::kNpu, "embedding_renorm_");
+}
+
+}  // namespace mindtorch::ascend

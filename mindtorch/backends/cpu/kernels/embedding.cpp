@@ -1,0 +1,88 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "mindtorch/backends/cpu/indexing.h"
+#include "mindtorch/backends/cpu/kernels/kernels.h"
+#include "mindtorch/backends/cpu/kernels/lines.h"
+#include "mindtorch/backends/cpu/parallel.h"
+
+namespace mindtorch::cpu {
+namespace {
+
+constexpr int64_t kGrainBytes = 128 * 1024;
+
+void embedding(
+    ops::Launch&, const Tensor& weight, const Tensor& indices, int64_t, bool, bool, Tensor& out) {
+  const Tensor places = as_index(indices);
+  const auto* const place = places.data<int64_t>();
+  const int64_t rows = weight.size(0);
+  MT_CHECK(check_positive_indices(place, places.numel(), rows) < 0, IndexError,
+           "index out of range in self");
+  if (out.numel() == 0) return;
+  const bool has_rows = weight.strides()[1] == 1 || weight.size(1) == 1;
+  const Tensor table = has_rows ? weight : as_contiguous(weight);
+  const int64_t row_bytes = weight.size(1) * weight.element_size();
+  const int64_t stride_bytes = table.strides()[0] * weight.element_size();
+  parallel_for(0, places.numel(), std::max<int64_t>(1, kGrainBytes / row_bytes),
+               [&](int64_t begin, int64_t end) {
+                 gather_rows(table.data_ptr(), row_bytes, place + begin, end - begin, rows,
+                             stride_bytes, out.data<char>() + begin * row_bytes);
+               });
+}
+
+// In double; the caller rounds to the row's dtype, as torch does.
+template <typename T>
+double norm(const T* row, int64_t n, int64_t stride, double p) {
+  double found = p == -std::numeric_limits<double>::infinity() ? -p : 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const double size = std::fabs(static_cast<double>(row[i * stride]));
+    if (p == 2) {
+      found += size * size;
+    } else if (std::isinf(p)) {
+      found = size != size || (p > 0 ? size > found : size < found) ? size : found;
+    } else {
+      found += p == 0 ? (size != 0 ? 1 : 0) : std::pow(size, p);
+    }
+  }
+  if (p == 2) return std::sqrt(found);
+  return p == 0 || std::isinf(p) ? found : std::pow(found, 1 / p);
+}
+
+void embedding_renorm(
+    ops::Launch&, const Tensor& self, const Tensor& indices, double max_norm, double norm_type) {
+  const Tensor places = as_index(indices);
+  const int64_t rows = self.size(0);
+  const auto* const place = places.data<int64_t>();
+  const int64_t bad = check_indices(place, places.numel(), rows);
+  MT_CHECK(bad < 0, IndexError, "select(): index ", place[bad], " out of range for tensor of size ",
+           to_string(self.sizes()), " at dimension 0");
+  std::vector<int64_t> named(place, place + places.numel());
+  std::sort(named.begin(), named.end());
+  named.erase(std::unique(named.begin(), named.end()), named.end());
+  const int64_t n = self.size(1);
+  const int64_t stride = self.strides()[1];
+  visit_dtype(self.dtype(), [&]<typename T>() {
+    if constexpr (!std::is_integral_v<T>) {
+      using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
+      for (const int64_t at : named) {
+        T* const row = self.data<T>() + (at < 0 ? at + rows : at) * self.strides()[0];
+        const T length = T(static_cast<Wide>(norm(row, n, stride, norm_type)));
+        if (!(static_cast<double>(length) > max_norm)) continue;
+        const auto scale = static_cast<Wide>(max_norm / (static_cast<double>(length) + 1e-7));
+        for (int64_t i = 0; i < n; ++i) {
+          row[i * stride] = T(static_cast<Wide>(row[i * stride]) * scale);
+        }
+      }
+    }
+  });
+}
+
+}  // namespace
+
+void register_embedding(ops::Registry& registry) {
+  registry.kernel<embedding>(DeviceType::kCpu, "embedding");
+  registry.kernel<embedding_renorm>(DeviceType::kCpu, "embedding_renorm_");
+}
+
+}  // namespace mindtorch::cpu
