@@ -153,6 +153,20 @@ def test_random_numbers_come_in_order(torch):
         assert torch.equal(ours, theirs)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int64"])
+def test_elements_of_several_sizes(torch, dtype):
+    """A mask has smaller elements than what it chooses from: they share no memory on the way."""
+    x = torch.arange(-50, 50).to(getattr(torch, dtype))
+
+    def program():
+        return torch.where(x > 3, 7, x) + 1
+
+    expected = program()
+    with torch.pipeline():
+        got = program()
+    assert torch.equal(got, expected)
+
+
 def test_results_between_that_nobody_keeps(torch):
     a = torch.ones(1000)
     with torch.pipeline():
