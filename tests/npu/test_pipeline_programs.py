@@ -1,0 +1,20 @@
+"""Property test: random programs give in pipelines what they give in eager mode, on NPUs."""
+
+import mindtorch_v2 as torch
+import pytest
+from hypothesis import given
+
+from tests.programs.check import CONFIGS, LONG, QUICK, check, programs
+
+
+@given(programs(longest=30), CONFIGS)
+@QUICK
+def test_random_programs(program, config):
+    check(torch, "npu", program, config)
+
+
+@pytest.mark.slow
+@given(programs(longest=120), CONFIGS)
+@LONG
+def test_long_random_programs(program, config):
+    check(torch, "npu", program, config)
