@@ -26,8 +26,10 @@ build: setup  ## library, Python module, C++ tests (PRESET=release, or dev)
 module: setup  ## library and Python module only
 	@tools/build.sh $(PRESET) $(JOBS) python_module
 
-demo: module  ## a tour of mindtorch
+demo: module  ## a tour of mindtorch, and a transformer in a pipeline
 	@$(PYTHON) examples/tour.py
+	@echo
+	@$(PYTHON) examples/transformer.py --trace build/transformer_trace.json
 
 test: build  ## every test
 	@tools/test_cpp.sh $(PRESET) $(JOBS)
