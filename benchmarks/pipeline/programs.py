@@ -6,8 +6,20 @@ time `function(*inputs)`. `small` is for NPUs that are simulated and compute: th
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "examples"))
+
+from shared.transformer import (
+    Size,
+    Transformer,
+    attention,
+    feed_forward,
+    layer_weights,
+)
 
 Program = tuple[Callable[..., Any], tuple[Any, ...]]
 
@@ -35,6 +47,32 @@ def light_48(torch: Any, device: str, numel: int = 1024) -> Program:
         return x
 
     return chain, tuple((torch.rand(numel) * 0.9).to(device) for _ in range(2))
+
+
+def transformer_size(small: bool) -> Size:
+    return Size(width=64, heads=2, tokens=16, vocabulary=64) if small else Size()
+
+
+def _activations(torch: Any, device: str, size: Size) -> Any:
+    return torch.randn(size.batch, size.tokens, size.width).to(device)
+
+
+def norm_mlp_residual(torch: Any, device: str, small: bool) -> Program:
+    size = transformer_size(small)
+    layer = layer_weights(torch, size, device)
+    return lambda x: feed_forward(torch, x, layer), (_activations(torch, device, size),)
+
+
+def attention_block(torch: Any, device: str, small: bool) -> Program:
+    size = transformer_size(small)
+    layer = layer_weights(torch, size, device)
+    return lambda x: attention(torch, x, layer, size.heads), (_activations(torch, device, size),)
+
+
+def transformer(torch: Any, device: str, small: bool) -> Program:
+    size = transformer_size(small)
+    tokens = torch.randint(0, size.vocabulary, (size.batch, size.tokens)).to(device)
+    return Transformer(torch, size, device).forward, (tokens,)
 
 
 def small_mlp(torch: Any, device: str, small: bool) -> Program:
@@ -77,6 +115,9 @@ PROGRAMS: dict[str, Callable[[Any, str, bool], Program]] = {
     "15 pointwise, 1M": _sized(1 << 20),
     "15 pointwise, 16M": _sized(1 << 24),
     "48 light ops, 1024": lambda torch, device, small: light_48(torch, device),
+    "norm-mlp-residual": norm_mlp_residual,
+    "attention block": attention_block,
+    "4-layer transformer": transformer,
     "small MLP": small_mlp,
     "matmul chain": matmul_chain,
 }

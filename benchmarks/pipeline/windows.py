@@ -15,7 +15,7 @@ from time import perf_counter_ns
 from typing import Any
 
 import mindtorch_v2 as torch
-from programs import Program, light_48
+from programs import Program, Size, Transformer, light_48
 
 WINDOW = 48  # ops recorded in a row
 WINDOWS = 20  # in one sample
@@ -93,6 +93,9 @@ def never_seen(device: str) -> Iterator[tuple[str, Program]]:
         order = random.Random(variant).choices(range(len(STEPS)), k=15)
         yield "15 pointwise ops", chain_in_order(order, device)
         yield "48 light ops", light_48(torch, device, 1024 + 8 * variant)
+        size = Size(width=32 + 4 * variant, heads=2, tokens=16 + variant, vocabulary=64)
+        tokens = torch.randint(0, size.vocabulary, (size.batch, size.tokens)).to(device)
+        yield "4-layer transformer", (Transformer(torch, size, device).forward, (tokens,))
 
 
 def first_over_tenth_ms(program: Program, device: str) -> float:
