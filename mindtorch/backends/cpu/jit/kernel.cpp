@@ -26,6 +26,26 @@ Kind operand_kind(const FusedStep& step, int operand) {
   return step.function == Pointwise::kWhere && operand == 0 ? Kind::kMask : kind_of(step.compute);
 }
 
+// Gives one of its operands, its sign aside, or a number that every dtype has.
+bool is_exact(Pointwise function) {
+  switch (function) {
+    case Pointwise::kRelu:
+    case Pointwise::kAbs:
+    case Pointwise::kNeg:
+    case Pointwise::kSign:
+    case Pointwise::kMaximum:
+    case Pointwise::kMinimum:
+    case Pointwise::kFmax:
+    case Pointwise::kFmin:
+    case Pointwise::kCopysign:
+    case Pointwise::kWhere:
+    case Pointwise::kClamp:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // Which functions there are is asked of those who write them, once.
 struct Generated {
   enum Length : uint8_t { kNone, kShort, kLong };
@@ -119,7 +139,7 @@ class Body {
                        std::span(in.data(), in.size()));
     MT_ASSERT(value.is_set());
     value = e.convert(std::move(value), kind_of(step.result));
-    if (size_bytes(step.result) == 2) value = e.round_to(std::move(value), step.result);
+    if (must_round(step, index)) value = e.round_to(std::move(value), step.result);
     const auto number = static_cast<uint16_t>(run_.first + index);
     for (size_t i = 0; i < run_.outputs.size(); ++i) {
       if (run_.outputs[i] == number) e.store(static_cast<int>(i), step.result, value);
@@ -130,6 +150,22 @@ class Body {
     }
     const size_t made = slot(number);
     if (last_use_[made] >= 0) held_[made] = std::move(value);
+  }
+
+  bool must_round(const FusedStep& step, size_t index) const {
+    if (size_bytes(step.result) != 2) return false;
+    // Storing rounds to float16 anyway.
+    const bool is_read = last_use_[run_.inputs.size() + index] >= 0;
+    if (step.result == DType::kFloat16 && !is_read) return false;
+    if (!is_exact(step.function)) return true;
+    for (int k = step.function == Pointwise::kWhere ? 1 : 0; k < step.count; ++k) {
+      if (dtype_of(slot(step.operands[k])) != step.result) return true;
+    }
+    return false;
+  }
+  DType dtype_of(size_t from) const {
+    const size_t inputs = run_.inputs.size();
+    return from < inputs ? run_.inputs[from].dtype : run_.steps[from - inputs].result;
   }
 
   Operand operand(Emitter& e, const FusedStep& step, int index, int k, Value& converted) {
