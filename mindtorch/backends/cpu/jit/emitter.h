@@ -79,7 +79,6 @@ enum class Compare : uint8_t {
   kLt = 0x11,
   kLe = 0x12,
   kUnordered = 0x03,
-  kOrdered = 0x07,
   kNotEqual = 0x04,  // true for NaN
   kGe = 0x1d,
   kGt = 0x1e,
@@ -141,9 +140,9 @@ class Emitter : private Xbyak::CodeGenerator {
   Value load(int input, DType dtype, bool single);
   void store(int output, DType dtype, const Value& value);
 
-  // The frame around a body: begin(), the body for the vectors in flight and once more for the
-  // rest, end(). False: not enough registers.
+  // After the dry pass. False: not enough registers.
   bool begin(int inputs, int outputs);
+  // The body for all vectors in flight, and once more for the rest.
   template <class Body>
   void loops(const Body& body) {
     start_main_loop();
@@ -161,8 +160,9 @@ class Emitter : private Xbyak::CodeGenerator {
   using Xmm = Xbyak::Xmm;
   static constexpr int kMasks = 6;  // k0 cannot be a mask, k1 is that of the rest
 
-  // AVX2 has masks in vector registers, constants never as an operand, and neither half of the
-  // registers nor masked loads: its code does whole vectors only.
+  // AVX-512 has registers for masks. On AVX2 they are vectors of all ones and zeros; it has half as
+  // many registers, does not repeat a constant as an operand in memory, and does whole vectors
+  // only.
   bool has_own_registers(Kind kind) const { return is_512_ && kind == Kind::kMask; }
 
   struct Constant {
@@ -185,8 +185,7 @@ class Emitter : private Xbyak::CodeGenerator {
     Pair(Instruction of_float32, Instruction of_float64) : single(of_float32), full(of_float64) {}
     Instruction single, full;
   };
-  // Destination times last plus second; destination times second plus last; second times last plus
-  // destination.
+  // Named as the processor does: which two of its operands are multiplied, and which is added.
   struct Fused {
     using Instruction = void (Xbyak::CodeGenerator::*)(const Xmm&,
                                                        const Xmm&,

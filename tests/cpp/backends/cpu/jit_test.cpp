@@ -2,6 +2,7 @@
 #include "mindtorch/backends/cpu/jit/kernel.h"
 
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
 
 #include <cmath>
 #include <cstring>
@@ -433,6 +434,20 @@ TEST(Jit, CanBeSwitchedOff) {
   ::setenv("MINDTORCH_CPU_JIT", "0", 1);
   EXPECT_EXIT(std::exit(jit::available() ? 1 : 0), ::testing::ExitedWithCode(0), "");
   ::unsetenv("MINDTORCH_CPU_JIT");
+}
+
+// A process that may not make memory executable, as on hardened systems, goes on without code.
+TEST(Jit, NeedsNoExecutableMemory) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  Program program;
+  const uint16_t x = program.input(DType::kFloat32);
+  program.outputs = {program.step(Pointwise::kAdd, {x, x})};
+  const auto compile_refused = [&] {
+    constexpr int kSetMemoryDenyWriteExecute = 65;  // PR_SET_MDWE, from Linux 6.3 on
+    if (::prctl(kSetMemoryDenyWriteExecute, 1, 0, 0, 0) != 0) std::exit(0);
+    std::exit(program.compile(jit::best_target()) == nullptr ? 0 : 1);
+  };
+  EXPECT_EXIT(compile_refused(), ::testing::ExitedWithCode(0), "");
 }
 
 // Steps of all that there is code for, on recent values.
