@@ -10,8 +10,19 @@
 namespace mindtorch::ops {
 
 // Functions of whole rows (the last dim) that can be part of a fused group. The first ones give one
-// element a row, the others a row.
-enum class RowFunction : uint8_t { kNone, kSum, kMean, kAmax, kAmin, kSoftmax, kLogSoftmax };
+// element a row, the others a row. Variance and standard deviation have their correction in
+// params.f[0].
+enum class RowFunction : uint8_t {
+  kNone,
+  kSum,
+  kMean,
+  kAmax,
+  kAmin,
+  kVar,
+  kStd,
+  kSoftmax,
+  kLogSoftmax
+};
 constexpr bool gives_row(RowFunction function) { return function >= RowFunction::kSoftmax; }
 
 // Ops that run as one pass over memory: what a planner hands to a device's fusion engine.

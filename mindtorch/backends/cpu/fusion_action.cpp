@@ -1,6 +1,7 @@
 #include "mindtorch/backends/cpu/fusion_action.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "mindtorch/backends/cpu/runs.h"
@@ -183,6 +184,26 @@ void run_lines(const FusionAction& action, char* const* slots, const FusionTile&
   run.n = tile.row;
   action.lines(run);
 }
+
+double variance(const Moments& moments, double correction, bool takes_root) {
+  const double degrees = std::max(0.0, static_cast<double>(moments.count) - correction);
+  const double square = moments.m2 / degrees;
+  return takes_root ? std::sqrt(square) : square;
+}
+
+template <typename T>
+void run_variance(const FusionAction& action, char* const* slots, const FusionTile& tile) {
+  const char* from = slots[action.in[0]];
+  auto* to = reinterpret_cast<T*>(slots[action.out]);
+  const int64_t rows = tile.counts[static_cast<int>(Width::kRow)];
+  for (int64_t r = 0; r < rows; ++r, from += action.in_sizes[0] * tile.row) {
+    Moments moments;
+    action.row(from, &moments, tile.row);
+    to[r] = static_cast<T>(variance(moments, action.params->f[0], action.takes_root));
+  }
+}
+template void run_variance<float>(const FusionAction&, char* const*, const FusionTile&);
+template void run_variance<double>(const FusionAction&, char* const*, const FusionTile&);
 
 template <typename T>
 void run_mean(const FusionAction& action, char* const* slots, const FusionTile& tile) {

@@ -33,10 +33,11 @@ struct FusionAction {
   const FusionView* view = nullptr;  // of what is gathered or scattered
   uint16_t out = 0;
   uint16_t in[3] = {};
-  Width width = Width::kWhole;          // of the result
-  uint8_t out_size = 0;                 // bytes of an element
-  uint8_t in_sizes[3] = {};             // the same; of a whole row, but for `single`
-  int8_t single = -1;                   // the operand with one element a row
+  Width width = Width::kWhole;  // of the result
+  uint8_t out_size = 0;         // bytes of an element
+  uint8_t in_sizes[3] = {};     // the same; of a whole row, but for `single`
+  int8_t single = -1;           // the operand with one element a row
+  bool takes_root = false;
   GeneratedSteps* generated = nullptr;  // what is read and written is in there, not in `in`, `out`
 
   // Calls body(slot) for what the action reads, and writes.
@@ -70,6 +71,10 @@ void run_row(const FusionAction& action, char* const* slots, const FusionTile& t
 // The same for a function of two operands of which one has one element a row: run_tile_rows for
 // rows so short that a call each would cost more than their arithmetic.
 void run_lines(const FusionAction& action, char* const* slots, const FusionTile& tile);
+// Variances of rows, or their roots.
+template <typename T>
+void run_variance(const FusionAction& action, char* const* slots, const FusionTile& tile);
+double variance(const Moments& moments, double correction, bool takes_root);
 // A sum a row divided by the row's length.
 template <typename T>
 void run_mean(const FusionAction& action, char* const* slots, const FusionTile& tile);

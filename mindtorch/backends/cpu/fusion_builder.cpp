@@ -26,6 +26,9 @@ Row row_kernel(ops::RowFunction function) {
       return Row::kMax;
     case ops::RowFunction::kAmin:
       return Row::kMin;
+    case ops::RowFunction::kVar:
+    case ops::RowFunction::kStd:
+      return Row::kMoments;
     case ops::RowFunction::kSoftmax:
       return Row::kSoftmax;
     case ops::RowFunction::kLogSoftmax:
@@ -35,8 +38,15 @@ Row row_kernel(ops::RowFunction function) {
   }
 }
 
-DType partial_dtype(const FusedStep& step) {
-  return row_kernel(step.row) == Row::kSum ? accumulate_dtype(step.compute) : step.compute;
+DType row_dtype(const FusedStep& step) {
+  const Row kernel = row_kernel(step.row);
+  const bool is_wide = kernel == Row::kSum || kernel == Row::kMoments;
+  return is_wide ? accumulate_dtype(step.compute) : step.compute;
+}
+
+int64_t partial_bytes(const FusedStep& step) {
+  const bool is_moments = row_kernel(step.row) == Row::kMoments;
+  return is_moments ? int64_t{sizeof(Moments)} : size_bytes(row_dtype(step));
 }
 
 FusionBuilder::FusionBuilder(const ops::FusedGroup& group, Rows rows, TiledProgram& program)
@@ -149,7 +159,7 @@ void FusionBuilder::add_step(const FusedStep& step, uint16_t value) {
 }
 
 void FusionBuilder::add_row_step(const FusedStep& step, uint16_t value) {
-  const DType native = partial_dtype(step);
+  const DType native = row_dtype(step);
   FusionAction action;
   action.run = &run_row;
   action.row = find_row(row_kernel(step.row), step.compute);
@@ -163,6 +173,11 @@ void FusionBuilder::add_row_step(const FusedStep& step, uint16_t value) {
     const size_t operands = group_.inputs.size() + group_.stores.size();
     values_[partial].slot = static_cast<int32_t>(operands + partials_++);
     return add(action, partial, &operand, 1);
+  }
+  if (row_kernel(step.row) == Row::kMoments) {
+    action.run = native == DType::kFloat64 ? &run_variance<double> : &run_variance<float>;
+    action.params = &program_.params_.emplace_back(step.params);
+    action.takes_root = step.row == ops::RowFunction::kStd;
   }
   if (step.row != ops::RowFunction::kMean) {
     const uint16_t computed = computed_as(native, value);

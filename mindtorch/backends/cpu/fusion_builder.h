@@ -7,9 +7,11 @@ namespace mindtorch::cpu {
 // 16-bit floats compute in float32, but for the few functions that ask for their own bits.
 DType fused_dtype(ops::Pointwise function, DType compute);
 
-// The kernel of a row function, and the dtype of what it gives for a row, or a part of one.
+// The kernel of a row function, the dtype of its result before that is rounded, and the bytes of
+// what it gives for a part of a row.
 Row row_kernel(ops::RowFunction function);
-DType partial_dtype(const ops::FusedStep& step);
+DType row_dtype(const ops::FusedStep& step);
+int64_t partial_bytes(const ops::FusedStep& step);
 
 // Turns the steps of a group into actions. A value that is not in memory as an action wants it is
 // gathered, converted or spread by an action of its own, once for all that want the same. Buffers

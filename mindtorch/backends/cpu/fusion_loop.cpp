@@ -55,9 +55,8 @@ FusionLoop::FusionLoop(const ops::FusedGroup& group, int64_t tile, Rows rows) : 
   }
 }
 
-void FusionLoop::add_partial(DType dtype) {
+void FusionLoop::add_partial(int64_t element) {
   Operand& operand = operands_.emplace_back();
-  const int64_t element = size_bytes(dtype);
   operand.view = {{1}, {element}, element};
   operand.width = Width::kRow;
   operand.strides.push_back(0);

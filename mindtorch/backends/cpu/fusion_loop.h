@@ -47,7 +47,7 @@ class FusionLoop {
   FusionLoop(const ops::FusedGroup& group, int64_t tile, Rows rows);
   // One more operand, one element a tile, side by side: rows are in order, tiles of a row as well.
   // Rows must be divided.
-  void add_partial(DType dtype);
+  void add_partial(int64_t element_bytes);
 
   int64_t units() const { return parts_ * tiles_; }
   int64_t tiles_of_row() const { return tiles_; }

@@ -51,7 +51,7 @@ TiledProgram::TiledProgram(const ops::FusedGroup& group, Rows rows, bool generat
     : loop_(group, tile_elements(group), rows), generates_(generate) {
   if (rows == Rows::kDivided) {
     for (const ops::FusedStep& step : group.steps) {
-      if (step.row != ops::RowFunction::kNone) loop_.add_partial(partial_dtype(step));
+      if (step.row != ops::RowFunction::kNone) loop_.add_partial(partial_bytes(step));
     }
   }
   FusionBuilder(group, rows, *this).build();

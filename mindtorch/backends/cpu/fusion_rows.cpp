@@ -1,6 +1,7 @@
 #include "mindtorch/backends/cpu/fusion_rows.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "mindtorch/backends/cpu/fusion_builder.h"
 
@@ -70,7 +71,8 @@ LongRowProgram::LongRowProgram(const FusedGroup& group, bool generate)
     if (step.row != RowFunction::kNone) {
       in_tail[value] = static_cast<uint16_t>(inputs_ + reductions_.size());
       tail.inputs.push_back({row_strides, step.result, false});
-      add_reduction(step);
+      reductions_.push_back({step, find_row(row_kernel(step.row), row_dtype(step)),
+                             find_cast(row_dtype(step), step.result), 0, 0});
       enter(pass, in_pass, inputs_);
       continue;
     }
@@ -93,44 +95,53 @@ LongRowProgram::LongRowProgram(const FusedGroup& group, bool generate)
   }
   pass_ = std::make_unique<TiledProgram>(pass, Rows::kDivided, generate);
   if (!tail.stores.empty()) tail_ = std::make_unique<TiledProgram>(tail, Rows::kNone, generate);
+  const auto reserve = [&](int64_t count, int64_t element) {
+    const size_t at = bytes_;
+    bytes_ += static_cast<size_t>(count * element) + kAlignment - 1;
+    bytes_ -= bytes_ % kAlignment;
+    return at;
+  };
   for (Reduction& reduction : reductions_) {
-    const auto reserve = [&](int64_t count, DType dtype) {
-      const size_t at = bytes_;
-      bytes_ += static_cast<size_t>(count * size_bytes(dtype)) + kAlignment - 1;
-      bytes_ -= bytes_ % kAlignment;
-      return at;
-    };
-    reduction.first = reserve(rows_ * pass_->tiles_of_row(), reduction.partial);
-    reduction.combined = reserve(rows_, reduction.result);
+    const FusedStep& step = reduction.step;
+    reduction.first = reserve(rows_ * pass_->tiles_of_row(), partial_bytes(step));
+    reduction.combined = reserve(rows_, size_bytes(step.result));
   }
-}
-
-void LongRowProgram::add_reduction(const FusedStep& step) {
-  Reduction reduction{};
-  reduction.partial = partial_dtype(step);
-  reduction.result = step.result;
-  reduction.combine = find_row(row_kernel(step.row), reduction.partial);
-  reduction.round = find_cast(reduction.partial, step.result);
-  reduction.is_mean = step.row == RowFunction::kMean;
-  reductions_.push_back(reduction);
 }
 
 void LongRowProgram::combine(const Reduction& reduction, char* workspace) const {
-  const int64_t tiles = pass_->tiles_of_row();
   const char* from = workspace + reduction.first;
   char* to = workspace + reduction.combined;
   for (int64_t row = 0; row < rows_; ++row) {
-    alignas(8) char total[8];
-    reduction.combine(from, total, tiles);
-    if (reduction.is_mean && reduction.partial == DType::kFloat64) {
-      *reinterpret_cast<double*>(total) /= static_cast<double>(row_);
-    } else if (reduction.is_mean) {
-      *reinterpret_cast<float*>(total) /= static_cast<float>(row_);
-    }
-    reduction.round(total, to, 1);
-    from += tiles * size_bytes(reduction.partial);
-    to += size_bytes(reduction.result);
+    finish(reduction, from, to);
+    from += pass_->tiles_of_row() * partial_bytes(reduction.step);
+    to += size_bytes(reduction.step.result);
   }
+}
+
+// One row's value out of its partial results.
+void LongRowProgram::finish(const Reduction& reduction, const char* partials, char* value) const {
+  const FusedStep& step = reduction.step;
+  const bool is_double = row_dtype(step) == DType::kFloat64;
+  const int64_t tiles = pass_->tiles_of_row();
+  alignas(8) char total[8];
+  const auto set = [&](double exact) {
+    const auto rounded = static_cast<float>(exact);
+    is_double ? std::memcpy(total, &exact, 8) : std::memcpy(total, &rounded, 4);
+  };
+  if (row_kernel(step.row) == Row::kMoments) {
+    Moments moments;
+    const auto* each = reinterpret_cast<const Moments*>(partials);
+    for (int64_t i = 0; i < tiles; ++i) moments += each[i];
+    set(variance(moments, step.params.f[0], step.row == RowFunction::kStd));
+  } else {
+    reduction.combine(partials, total, tiles);
+  }
+  if (step.row == RowFunction::kMean && is_double) {
+    *reinterpret_cast<double*>(total) /= static_cast<double>(row_);
+  } else if (step.row == RowFunction::kMean) {
+    *reinterpret_cast<float*>(total) /= static_cast<float>(row_);
+  }
+  reduction.round(total, value, 1);
 }
 
 void LongRowProgram::run(std::span<void* const> addresses) const {

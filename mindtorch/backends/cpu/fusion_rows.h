@@ -21,16 +21,14 @@ class LongRowProgram final : public ops::FusedProgram {
 
  private:
   struct Reduction {
-    RowFn combine;  // of partial results
-    CastFn round;   // to the value's dtype
-    bool is_mean;
-    DType partial;
-    DType result;
-    size_t first;     // bytes, in the workspace: of partial results
-    size_t combined;  // of the values, one a row
+    ops::FusedStep step;
+    RowFn combine;    // of partial results; null for moments
+    CastFn round;     // to the value's dtype
+    size_t first;     // of its partial results, in bytes of the workspace
+    size_t combined;  // of its values, one a row
   };
 
-  void add_reduction(const ops::FusedStep& step);
+  void finish(const Reduction& reduction, const char* partials, char* value) const;
   void combine(const Reduction& reduction, char* workspace) const;
 
   std::unique_ptr<TiledProgram> pass_;

@@ -16,6 +16,10 @@ Tensor row_value(const ops::FusedStep& step, const Tensor& operand) {
       return amax(operand, IntList(last), true);
     case ops::RowFunction::kAmin:
       return amin(operand, IntList(last), true);
+    case ops::RowFunction::kVar:
+      return var(operand, IntList(last), Scalar(step.params.f[0]), true);
+    case ops::RowFunction::kStd:
+      return std(operand, IntList(last), Scalar(step.params.f[0]), true);
     case ops::RowFunction::kSoftmax:
       return softmax(operand, -1, step.result);
     case ops::RowFunction::kLogSoftmax:

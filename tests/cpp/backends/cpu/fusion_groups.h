@@ -41,8 +41,13 @@ class GroupOverTensors {
     group.steps.back().is_row = true;
     return value;
   }
-  uint16_t row(ops::RowFunction function, DType compute, DType result, uint16_t operand) {
+  uint16_t row(ops::RowFunction function,
+               DType compute,
+               DType result,
+               uint16_t operand,
+               double correction = 0) {
     ops::FusedStep step;
+    step.params.f[0] = correction;
     step.row = function;
     step.compute = compute;
     step.result = result;

@@ -89,7 +89,7 @@ TEST(FusionRows, RowFunctionsAmongSteps) {
         const uint16_t x = group.input(numbers(sizes, dtype));
         const uint16_t factor = group.input(Tensor::wrapped_number(0.125), true);
         const uint16_t scaled = group.step(Pointwise::kMul, dtype, dtype, {x, factor});
-        const uint16_t row = group.row(function, dtype, dtype, scaled);
+        const uint16_t row = group.row(function, dtype, dtype, scaled, 1);
         // A function without a tile for one element a row.
         group.store(group.step(Pointwise::kMaximum, dtype, dtype, {row, scaled}),
                     Tensor::make(sizes, dtype));
@@ -191,9 +191,13 @@ GroupOverTensors distances(const Tensor& x, const Tensor& y, DType dtype) {
   const uint16_t square = group.step(Pointwise::kSquare, dtype, dtype, {moved});
   const uint16_t mean = group.row(RowFunction::kMean, dtype, dtype, square);
   const uint16_t largest = group.row(RowFunction::kAmax, dtype, dtype, less);
+  const uint16_t variance = group.row(RowFunction::kVar, dtype, dtype, moved, 1);
+  const uint16_t deviation = group.row(RowFunction::kStd, dtype, dtype, moved);
   const uint16_t root = group.row_step(Pointwise::kSqrt, dtype, {mean});
   group.store(group.row_step(Pointwise::kDiv, dtype, {root, positive}),
               Tensor::make(one_a_row, dtype));
+  group.store(variance, Tensor::make(one_a_row, dtype));
+  group.store(deviation, Tensor::make(one_a_row, dtype));
   group.store(largest, Tensor::make(one_a_row, dtype));
   group.store(less, Tensor::make(sizes, dtype));
   return group;
@@ -206,19 +210,22 @@ TEST(FusionRows, TrailingReductionsTakeRowsOfAnyLength) {
           distances(numbers(sizes, dtype), numbers(sizes, dtype, 2), dtype);
       const std::vector<Tensor> expected = group.values();
       group.run();
-      const Tensor& exact = expected[group.group.stores[0].value];
       const double precision = dtype == DType::kFloat16    ? 0x1p-9
                                : dtype == DType::kBFloat16 ? 0x1p-6
                                                            : 1e-6;
-      visit_dtype(dtype, [&]<typename T>() {
-        for (int64_t i = 0; i < exact.numel(); ++i) {
-          const double wanted = static_cast<double>(exact.data<T>()[i]);
-          EXPECT_NEAR(static_cast<double>(group.targets[0].data<T>()[i]), wanted,
-                      precision * std::fabs(wanted));
-        }
-      });
-      expect_same(group.targets[1], expected[group.group.stores[1].value]);
-      expect_same(group.targets[2], expected[group.group.stores[2].value]);
+      for (const size_t store : {0, 1, 2}) {
+        const Tensor& exact = expected[group.group.stores[store].value];
+        visit_dtype(dtype, [&]<typename T>() {
+          for (int64_t i = 0; i < exact.numel(); ++i) {
+            const double wanted = static_cast<double>(exact.data<T>()[i]);
+            EXPECT_NEAR(static_cast<double>(group.targets[store].data<T>()[i]), wanted,
+                        precision * std::fabs(wanted));
+          }
+        });
+      }
+      for (const size_t store : {3, 4}) {
+        expect_same(group.targets[store], expected[group.group.stores[store].value]);
+      }
     }
   }
 }
@@ -242,6 +249,7 @@ TEST(FusionRows, TheEngineSaysWhatItHas) {
   EXPECT_TRUE(engine.has_row(RowFunction::kSum, DType::kInt32));
   EXPECT_TRUE(engine.has_row(RowFunction::kMean, DType::kBFloat16));
   EXPECT_FALSE(engine.has_row(RowFunction::kMean, DType::kInt32));
+  EXPECT_FALSE(engine.has_row(RowFunction::kVar, DType::kInt64));
   EXPECT_FALSE(engine.has_row(RowFunction::kSoftmax, DType::kInt64));
   EXPECT_LT(engine.min_row, engine.max_row);
 }
