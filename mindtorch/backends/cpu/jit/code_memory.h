@@ -2,16 +2,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 
 namespace mindtorch::cpu::jit {
 
-// Pages of their own for machine code: written first, then executable, never both. Move-only.
+// Machine code in pages of its own: written first, then executable, never both. Move-only.
 class CodeMemory {
  public:
   CodeMemory() = default;
-  // Writable; empty where the system gives none.
-  explicit CodeMemory(size_t size_bytes);
+  // Empty where the system gives no memory or refuses to make it executable, as hardened ones do.
+  explicit CodeMemory(std::span<const uint8_t> code);
   CodeMemory(CodeMemory&& other) noexcept { swap(other); }
   CodeMemory& operator=(CodeMemory&& other) noexcept {
     swap(other);
@@ -19,12 +20,7 @@ class CodeMemory {
   }
   ~CodeMemory();
 
-  uint8_t* data() const { return data_; }
-  size_t size_bytes() const { return size_bytes_; }
-
-  // Keeps the first bytes, read-only and executable. False where the system refuses that, as
-  // hardened ones do.
-  bool seal(size_t used_bytes);
+  const uint8_t* data() const { return data_; }
 
  private:
   void swap(CodeMemory& other) {
@@ -32,7 +28,7 @@ class CodeMemory {
     std::swap(size_bytes_, other.size_bytes_);
   }
 
-  uint8_t* data_ = nullptr;
+  const uint8_t* data_ = nullptr;
   size_t size_bytes_ = 0;
 };
 

@@ -227,25 +227,25 @@ bool is_long(const FusedStep& step) {
 
 std::unique_ptr<Kernel> compile(const Run& run, Target target) {
   if (target == Target::kNone) return nullptr;
-  CodeMemory memory(kMaxCodeBytes);
-  if (memory.data() == nullptr) return nullptr;
+  // Where code is written before it is known how long it gets.
+  thread_local const std::unique_ptr<uint8_t[]> draft(new uint8_t[kMaxCodeBytes]);
   Body body(run);
   auto kernel = std::make_unique<Kernel>();
   try {
-    Emitter e(memory.data(), memory.size_bytes(), body.lanes(target), target);
+    Emitter e(draft.get(), kMaxCodeBytes, body.lanes(target), target);
     body(e);
     if (!e.begin(static_cast<int>(run.inputs.size()), static_cast<int>(run.outputs.size()))) {
       return nullptr;
     }
     e.loops([&] { body(e); });
     MT_ASSERT(!e.failed());
-    if (!memory.seal(e.size_bytes())) return nullptr;
+    kernel->code_ = CodeMemory(std::span(draft.get(), e.size_bytes()));
     kernel->entry_ = e.entry();
     if (target != Target::kAvx512) kernel->multiple_ = e.lanes();
-  } catch (const Xbyak::Error&) {  // longer than the memory
+  } catch (const Xbyak::Error&) {  // longer than the draft
     return nullptr;
   }
-  kernel->code_ = std::move(memory);
+  if (kernel->code_.data() == nullptr) return nullptr;
   for (const Run::Input& input : run.inputs) {
     kernel->inputs_.push_back({static_cast<uint8_t>(size_bytes(input.dtype)), input.single});
   }
