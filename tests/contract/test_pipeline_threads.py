@@ -1,0 +1,327 @@
+"""Pipelines on several threads: what one thread recorded, others read, write and outlive."""
+
+import gc
+import queue
+import random
+import sys
+import threading
+import time
+
+import pytest
+
+WAIT = 30  # seconds; a thread that takes longer hangs
+
+
+@pytest.fixture(autouse=True)
+def hasty_switches():
+    """Threads take turns far more often than they would."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    yield
+    sys.setswitchinterval(before)
+
+
+def run_threads(*works):
+    """Runs functions side by side; raises the first thing that went wrong."""
+    problems = []
+
+    def guarded(work):
+        try:
+            work()
+        except BaseException as error:
+            problems.append(error)
+
+    threads = [threading.Thread(target=guarded, args=(work,), daemon=True) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(WAIT)
+        assert not thread.is_alive(), "a thread hangs"
+    if problems:
+        raise problems[0]
+
+
+def breathe():
+    """Lets others run, and a device catch up with what is asked of it."""
+    time.sleep(0.0005)
+
+
+def test_threads_record_over_shared_inputs(torch, device):
+    """Each thread its own program, its own thresholds; the inputs are everybody's."""
+    shared = [torch.randn(40, 40).to(device) for _ in range(3)]
+
+    def program(seed):
+        source = random.Random(seed)
+        values = list(shared)
+        for _ in range(25):
+            a, b = source.choice(values), source.choice(values)
+            kind = source.randrange(5)
+            if kind == 0:
+                values.append(a + b)
+            elif kind == 1:
+                values.append((a * 0.5).relu())
+            elif kind == 2:
+                values.append(a @ shared[0])
+            elif kind == 3:
+                values.append(a.t().clone().add_(b))
+            else:
+                values.append(a - a.mean(0))
+        return values[3:]
+
+    def work(seed):
+        for turn in range(60):
+            expected = program(seed)
+            with torch.pipeline(max_ops=1 + (seed + turn) % 20):
+                got = program(seed)
+            for ours, theirs in zip(got, expected, strict=True):
+                assert torch.equal(ours, theirs)
+
+    run_threads(*(lambda seed=seed: work(seed) for seed in range(4)))
+
+
+@pytest.mark.parametrize("deferred", [False, True], ids=["eager writer", "deferred writer"])
+def test_one_thread_writes_what_another_has_recorded(torch, device, deferred):
+    """An op reads what was there when it was called, whoever writes afterwards."""
+    x = torch.zeros(1000, device=device)
+    order, stop = threading.Lock(), threading.Event()
+    counter = [0]
+
+    def write():
+        while not stop.is_set():
+            with order:
+                x.add_(1)
+                counter[0] += 1
+            breathe()
+
+    def write_deferred():
+        while not stop.is_set():
+            with torch.pipeline(max_ops=7):
+                for _ in range(10):
+                    with order:
+                        x[:500] += 1
+                        x[500:].add_(1)
+                        counter[0] += 1
+                    breathe()
+
+    def read():
+        try:
+            for _ in range(300):
+                seen = []
+                with torch.pipeline():
+                    for _ in range(5):
+                        with order:
+                            seen.append((x * 2, counter[0]))
+                for value, count in seen:
+                    assert value.amin().item() == value.amax().item() == 2 * count
+        finally:
+            stop.set()
+
+    run_threads(write_deferred if deferred else write, read)
+    assert x.amin().item() == x.amax().item() == counter[0]
+
+
+def test_threads_take_turns_in_place(torch, device):
+    """All write the same tensor, each in its own pipeline: no write is lost."""
+    x = torch.zeros(100, device=device)
+    order = threading.Lock()
+
+    def work():
+        for _ in range(300):
+            with torch.pipeline():
+                for _ in range(5):
+                    with order:
+                        x.add_(1)
+
+    run_threads(work, work, work)
+    assert x.tolist() == [4500] * 100
+    assert x._version == 4500
+
+
+def test_pending_tensors_go_through_queues(torch, device):
+    """Made on one thread, used on the next, read on the last."""
+    first, second = queue.Queue(), queue.Queue()
+    rounds = 900
+
+    def produce():
+        for start in range(0, rounds, 10):
+            with torch.pipeline():
+                for number in range(start, start + 10):
+                    tensor = torch.full((300,), float(number), device=device) + 1
+                    first.put((number, tensor))
+                    del tensor
+
+    def pass_on():
+        for start in range(0, rounds, 6):
+            with torch.pipeline(max_ops=4):
+                for _ in range(start, start + 6):
+                    number, tensor = first.get(timeout=WAIT)
+                    second.put((number, tensor[:100] * 2, tensor))
+
+    def read():
+        for _ in range(rounds):
+            number, result, tensor = second.get(timeout=WAIT)
+            assert result.shape == (100,) and tensor.shape == (300,)
+            assert result.tolist() == [2 * (number + 1)] * 100
+            assert tensor.sum().item() == 300 * (number + 1)
+
+    run_threads(produce, pass_on, read)
+
+
+@pytest.mark.parametrize("keeps_pipe", [True, False])
+def test_a_thread_ends_with_pending_tensors(torch, device, keeps_pipe):
+    """It never leaves its block; what it recorded is still there."""
+    for _ in range(20):
+        kept = []
+
+        def work(kept=kept):
+            block = torch.pipeline()
+            pipe = block.__enter__()
+            x = torch.ones(50, device=device)
+            kept.extend([x + 1, (x * 3)[10:], torch.zeros(5, device=device).add_(x[:5])])
+            if keeps_pipe:
+                kept.append(pipe)
+
+        run_threads(work)
+        gc.collect()
+        assert kept[0].tolist() == [2] * 50
+        assert kept[1].tolist() == [3] * 40
+        assert kept[2].tolist() == [1] * 5
+        with torch.pipeline():
+            more = kept[0] + kept[2].sum()
+        assert more.tolist() == [7] * 50
+
+
+def test_threads_read_one_window_at_once(torch, device):
+    for _ in range(100):
+        start = threading.Barrier(4)
+        with torch.pipeline() as pipe:
+            x = torch.ones(2000, device=device)
+            results = [x * number + 1 for number in range(4)]
+
+            def read(number, start=start, results=results):
+                start.wait(WAIT)
+                assert results[number].sum().item() == 2000 * (number + 1)
+
+            run_threads(*(lambda number=number: read(number) for number in range(4)))
+            assert pipe.pending_count() == 0 and pipe.last_flush_reason == "read"
+            later = results[0] + results[3]
+        assert later[0].item() == 5
+
+
+def test_another_thread_flushes(torch, device):
+    """The owner goes on recording while another thread flushes all the time."""
+    stop = threading.Event()
+    with torch.pipeline() as pipe:
+
+        def flush():
+            while not stop.is_set():
+                pipe.flush("elsewhere")
+                breathe()
+
+        thread = threading.Thread(target=flush, daemon=True)
+        thread.start()
+        x = torch.zeros(64, device=device)
+        kept = []
+        for number in range(300):
+            x = x + 1
+            x.mul_(1)
+            if number % 50 == 0:
+                kept.append(x)
+        stop.set()
+        thread.join(WAIT)
+        assert not thread.is_alive()
+    assert x.tolist() == [300] * 64
+    assert [each[0].item() for each in kept] == [1, 51, 101, 151, 201, 251]
+
+
+def test_names_are_dropped_on_other_threads(torch, device):
+    """The last name of a pending tensor goes while its owner records or runs."""
+    bin_ = queue.Queue()
+
+    def record():
+        for turn in range(900):
+            with torch.pipeline(max_ops=5 + turn % 7):
+                x = torch.full((100,), float(turn), device=device)
+                for _ in range(6):
+                    y = x + 1
+                    bin_.put(y)
+                    x = y * 1
+                    del y
+            assert x.tolist() == [turn + 6] * 100
+        bin_.put(None)
+
+    def drop():
+        while bin_.get(timeout=WAIT) is not None:
+            pass
+
+    run_threads(record, drop)
+
+
+def test_random_numbers_of_threads_with_their_own_generators(torch, device):
+    def draw(seed):
+        generator = torch.Generator(device).manual_seed(seed)
+        return [torch.rand(20, generator=generator, device=device) * 2 for _ in range(10)]
+
+    expected = [draw(seed) for seed in range(4)]
+
+    def work(seed):
+        for _ in range(5):
+            with torch.pipeline():
+                got = draw(seed)
+            for ours, theirs in zip(got, expected[seed], strict=True):
+                assert torch.equal(ours, theirs)
+
+    run_threads(*(lambda seed=seed: work(seed) for seed in range(4)))
+
+
+def failing(torch, device):
+    """Recorded on the CPU of every device: NPUs do not look at indices."""
+    return torch.ones(3)[torch.tensor([0, 7])]
+
+
+def test_an_error_is_told_to_the_thread_that_reads(torch, device):
+    for _ in range(10):
+        told = []
+        with torch.pipeline() as pipe:
+            good = torch.ones(3, device=device) + 1
+            bad = failing(torch, device)
+            after = bad * 2
+
+            def read(tensor):
+                with pytest.raises(IndexError, match="out of bounds") as caught:
+                    tensor.tolist()
+                told.append(str(caught.value))  # noqa: B023
+
+            for tensor in (bad, after, bad):
+                run_threads(lambda tensor=tensor: read(tensor))
+            assert len(set(told)) == 1 and len(told) == 3
+            assert "index" in pipe.last_error()["op_name"]
+            assert pipe.last_error()["callsite"]["func"] == "failing"
+            assert good.tolist() == [2] * 3
+            pipe.flush()  # nothing is left to fail
+        with pytest.raises(IndexError, match="out of bounds"):
+            after.tolist()
+
+
+def test_a_failing_window_of_another_thread(torch, device):
+    """Who records over what failed elsewhere is told at the call; its own window is whole."""
+    handed = queue.Queue()
+    done = threading.Event()
+
+    def fail():
+        with pytest.raises(IndexError), torch.pipeline():
+            handed.put(failing(torch, device))
+            assert done.wait(WAIT)
+            raise IndexError  # the window has run already
+
+    def use():
+        with torch.pipeline():
+            mine = torch.ones(3, device=device) + 1
+            bad = handed.get(timeout=WAIT)
+            with pytest.raises(IndexError, match="out of bounds"):
+                bad + 1
+            done.set()
+            more = mine + 1
+        assert more.tolist() == [3] * 3
+
+    run_threads(fail, use)
