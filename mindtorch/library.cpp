@@ -20,6 +20,7 @@ const Registry& registry() {
   static const Registry& filled = []() -> const Registry& {
     auto& ops = *new Registry;
     define_activation(ops);
+    define_attention(ops);
     define_binary(ops);
     define_compare(ops);
     define_copy(ops);

@@ -145,6 +145,37 @@ def _matmul():
     )
 
 
+def _network():
+    yield from _each(
+        "norm",
+        "F = torch.nn.functional; a = torch.rand(8, 128, 512); w = torch.rand(512)",
+        ["F.layer_norm(a, (512,), w, w)", "F.layer_norm(a, (512,))", "F.rms_norm(a, (512,), w)"],
+        "8x128x512",
+    )
+    yield Case(
+        "F.linear with bias, 8x128x512 to 2048",
+        "matmul",
+        "torch.nn.functional.linear(a, w, b)",
+        "a = torch.rand(8, 128, 512); w = torch.rand(2048, 512); b = torch.rand(2048)",
+    )
+    yield Case(
+        "F.embedding, 8x128 of 32000x512",
+        "embedding",
+        "torch.nn.functional.embedding(i, w)",
+        "w = torch.rand(32000, 512); i = torch.randint(0, 32000, (8, 128))",
+    )
+    yield from _each(
+        "attention",
+        "F = torch.nn.functional; q = torch.rand(8, 8, 128, 64); m = torch.rand(128, 128)",
+        [
+            "F.scaled_dot_product_attention(q, q, q)",
+            "F.scaled_dot_product_attention(q, q, q, is_causal=True)",
+            "F.scaled_dot_product_attention(q, q, q, m)",
+        ],
+        "8x8x128x64",
+    )
+
+
 def _views():
     yield from _each(
         "views",
@@ -301,6 +332,7 @@ CASES: list[Case] = [
     *_unary(),
     *_reduce(),
     *_matmul(),
+    *_network(),
     *_views(),
     *_indexing(),
     *_sort(),

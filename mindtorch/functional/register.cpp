@@ -3,6 +3,7 @@
 namespace mindtorch::functional {
 
 void register_composites(ops::Registry& registry) {
+  compose_attention(registry);
   compose_copy(registry);
   compose_creation(registry);
   compose_einsum(registry);

@@ -10,7 +10,10 @@ NO_FLOAT64 = {
 
 # Products of matrices, which CANN has for these dtypes only; vectors and sums are another matter.
 MATRIX_DTYPES = ("float16", "bfloat16", "float32")
-MATRIX_PRODUCTS = {"addmm", "addmv", "baddbmm", "bmm", "inner", "mm", "mv", "tensordot"}
+MATRIX_PRODUCTS = {
+    "addmm", "addmv", "baddbmm", "bmm", "inner", "mm", "mv", "scaled_dot_product_attention",
+    "tensordot",
+}  # fmt: skip
 
 
 def multiplies_matrices(case, sample):

@@ -6,6 +6,7 @@ namespace mindtorch::ops {
 
 // One function per family; library.cpp calls them all.
 void define_activation(Registry& ops);
+void define_attention(Registry& ops);
 void define_binary(Registry& ops);
 void define_compare(Registry& ops);
 void define_copy(Registry& ops);

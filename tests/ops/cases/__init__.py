@@ -15,6 +15,7 @@ FAMILIES = (
     "softmax",
     "norm",
     "matmul",
+    "attention",
     "views",
     "shape",
     "joining",

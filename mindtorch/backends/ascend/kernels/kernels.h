@@ -6,6 +6,7 @@ namespace mindtorch::ascend {
 
 void register_ascend(ops::Registry& registry);
 
+void register_attention(ops::Registry& registry);
 void register_copy(ops::Registry& registry);
 void register_creation(ops::Registry& registry);
 void register_embedding(ops::Registry& registry);

@@ -1,0 +1,200 @@
+// scaled_dot_product_attention: torch's rules around the op that computes it.
+#include <cmath>
+#include <limits>
+
+#include "mindtorch/functional/composites.h"
+#include "mindtorch/functional/functions.h"
+#include "mindtorch/ops/dtype_limits.h"
+
+namespace mindtorch::functional {
+namespace {
+
+void check_inputs(const Tensor& query,
+                  const Tensor& key,
+                  const Tensor& value,
+                  const Tensor& mask,
+                  double dropout_p) {
+  const auto type = [](const Tensor& tensor) { return ops::limits(tensor.dtype()).type_name; };
+  MT_CHECK(query.dtype() == key.dtype() && query.dtype() == value.dtype(), RuntimeError,
+           "Expected query, key, and value to have the same dtype, but got query.dtype: ",
+           type(query), " key.dtype: ", type(key), " and value.dtype: ", type(value), " instead.");
+  MT_CHECK(query.device() == key.device() && query.device() == value.device(), RuntimeError,
+           "Expected query, key, and value to have the same device type, but got query.device: ",
+           query.device().str(), " key.device: ", key.device().str(),
+           " and value.device: ", value.device().str(), " instead.");
+  MT_CHECK(query.dim() >= 2 && key.dim() >= 2 && value.dim() >= 2, RuntimeError,
+           "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: ",
+           query.dim(), " key.dim: ", key.dim(), " and value.dim: ", value.dim(), " instead.");
+  MT_CHECK(is_floating_point(query.dtype()), RuntimeError, "expected scalar type Float but found ",
+           legacy_name(query.dtype()));
+  MT_CHECK(dropout_p >= 0 && dropout_p <= 1, RuntimeError,
+           "dropout probability has to be between 0 and 1, but got ", dropout_p);
+  if (!mask.defined()) return;
+  MT_CHECK(mask.dtype() == DType::kBool || mask.dtype() == DType::kFloat32 ||
+               mask.dtype() == query.dtype(),
+           RuntimeError,
+           "Expected attn_mask dtype to be bool or float or to match query dtype, but got "
+           "attn_mask.dtype: ",
+           type(mask), " and  query.dtype: ", type(query), " instead.");
+  wrap_dim(-2, mask.dim());  // refuses vectors and numbers
+}
+
+Tensor as_dtype(const Tensor& tensor, DType dtype) {
+  return tensor.dtype() == dtype ? tensor : _to_copy(tensor, dtype);
+}
+
+Shape joined(IntList batch, int64_t rows, int64_t columns) {
+  Shape sizes(batch);
+  sizes.push_back(rows);
+  sizes.push_back(columns);
+  return sizes;
+}
+IntList batch_of(const Tensor& tensor) {
+  return IntList(tensor.sizes()).first(tensor.sizes().size() - 2);
+}
+
+// The batch of a product of matrices, or torch's error.
+Shape product_batch(IntList left, IntList right, int64_t m, int64_t k, int64_t other_k, int64_t n) {
+  const Shape batch = broadcast_shapes(left, right);
+  if (k == other_k) return batch;
+  MT_CHECK(!batch.empty(), RuntimeError, "mat1 and mat2 shapes cannot be multiplied (", m, "x", k,
+           " and ", other_k, "x", n, ")");
+  MT_THROW(RuntimeError, "Expected size for first two dimensions of batch2 tensor to be: [",
+           numel(batch), ", ", k, "] but got: [", numel(batch), ", ", other_k, "].");
+}
+
+// Whether torch has a kernel of its own for such a call. It gives the result the layout of query.
+bool is_fused(const Tensor& query,
+              const Tensor& key,
+              const Tensor& value,
+              const Tensor& mask,
+              double dropout_p) {
+  for (const Tensor* each : {&query, &key, &value}) {
+    if (each->dim() != 4 || each->size(3) != query.size(3) || each->numel() == 0) return false;
+    if (each->size(0) != query.size(0) || each->strides()[3] != 1) return false;
+  }
+  if (key.size(1) != value.size(1) || dropout_p != 0) return false;
+  return !mask.defined() || mask.dim() == 2 || mask.dim() == 4;
+}
+
+// Written out, for the weights that are dropped.
+Tensor with_dropout(const Tensor& query,
+                    const Tensor& key,
+                    const Tensor& value,
+                    const Tensor& mask,
+                    bool is_causal,
+                    double scale,
+                    double dropout_p) {
+  const Scalar hidden(-std::numeric_limits<double>::infinity());
+  const DType dtype = query.dtype();
+  const DType wide = dtype == DType::kFloat64 ? dtype : DType::kFloat32;
+  Tensor scores =
+      mul(matmul(as_dtype(query, wide), transpose(as_dtype(key, wide), -2, -1)), Scalar(scale));
+  if (is_causal) {
+    const Tensor seen = ones({query.size(-2), key.size(-2)}, DType::kBool, query.device());
+    scores = masked_fill(scores, logical_not(tril(seen)), hidden);
+  }
+  if (mask.defined()) {
+    scores = mask.dtype() == DType::kBool ? masked_fill(scores, logical_not(mask), hidden)
+                                          : add(scores, as_dtype(mask, wide));
+  }
+  Tensor weights = softmax(scores, -1);
+  if (mask.defined() && scores.size(-1) != 0) {  // nothing to see gives 0
+    weights = masked_fill(weights, eq(amax(scores, IntList{-1}, true), hidden), Scalar(0.0));
+  }
+  if (dropout_p == 1) {
+    weights = mul(weights, Scalar(0.0));
+  } else {
+    const Tensor kept = empty_like(weights);
+    bernoulli_(kept, 1 - dropout_p);
+    weights = mul(weights, div_(kept, Scalar(1 - dropout_p)));
+  }
+  return as_dtype(matmul(weights, as_dtype(value, wide)), dtype);
+}
+
+Tensor attend(const Tensor& query,
+              const Tensor& key,
+              const Tensor& value,
+              const Tensor& mask,
+              double dropout_p,
+              bool is_causal,
+              double scale,
+              bool fused) {
+  const int64_t rows = query.size(-2);
+  const int64_t columns = key.size(-2);
+  const Shape scored =
+      product_batch(batch_of(query), batch_of(key), rows, query.size(-1), key.size(-1), columns);
+  const Shape batch =
+      product_batch(scored, batch_of(value), rows, columns, value.size(-2), value.size(-1));
+  if (mask.defined()) {
+    const Shape scores = joined(scored, rows, columns);
+    const Shape both = broadcast_shapes(scores, mask.sizes());
+    MT_CHECK(both == scores, RuntimeError, "output with shape ", to_string(scores),
+             " doesn't match the broadcast shape ", to_string(both));
+  }
+  if (dropout_p > 0) return with_dropout(query, key, value, mask, is_causal, scale, dropout_p);
+  const auto expanded = [&](const Tensor& tensor) {
+    return expand(tensor, joined(batch, tensor.size(-2), tensor.size(-1)));
+  };
+  return _attention(expanded(query), expanded(key), expanded(value), mask, is_causal, scale, fused);
+}
+
+// Heads of key and value that serve several heads of query: those become a dimension of their own,
+// along which key and value repeat without a copy.
+Tensor attend_in_groups(const Tensor& query,
+                        const Tensor& key,
+                        const Tensor& value,
+                        const Tensor& mask,
+                        double dropout_p,
+                        bool is_causal,
+                        double scale,
+                        bool fused) {
+  const int64_t heads = query.size(-3);
+  const int64_t served = key.size(-3);
+  const auto divides = [&](int64_t count) { return count != 0 && heads % count == 0; };
+  MT_CHECK(divides(served) && divides(value.size(-3)), RuntimeError,
+           "Number of heads in key and value must divide the number of heads in ");
+  const auto repeated = [&](const Tensor& tensor) {
+    return repeat_interleave(tensor, heads / tensor.size(-3), -3);
+  };
+  if (value.size(-3) != served) {
+    return attend(query, repeated(key), repeated(value), mask, dropout_p, is_causal, scale, false);
+  }
+  const Shape groups = {served, heads / served};
+  Tensor grouped_mask = mask;
+  if (mask.defined() && mask.dim() > 2) {
+    grouped_mask = mask.size(-3) == heads ? unflatten(mask, -3, groups) : unsqueeze(mask, -3);
+  }
+  const Tensor result =
+      attend(unflatten(query, -3, groups), unsqueeze(key, -3), unsqueeze(value, -3), grouped_mask,
+             dropout_p, is_causal, scale, fused);
+  return flatten(result, -4, -3);
+}
+
+Tensor scaled_dot_product_attention(const Tensor& query,
+                                    const Tensor& key,
+                                    const Tensor& value,
+                                    const Tensor& attn_mask,
+                                    double dropout_p,
+                                    bool is_causal,
+                                    std::optional<double> scale,
+                                    bool enable_gqa) {
+  check_inputs(query, key, value, attn_mask, dropout_p);
+  const bool same_heads = query.dim() == 4 && key.dim() == 4 && query.size(1) == key.size(1);
+  const bool fused =
+      is_fused(query, key, value, attn_mask, dropout_p) && (same_heads || enable_gqa);
+  MT_CHECK(!is_causal || !attn_mask.defined() || fused, RuntimeError,
+           "_scaled_dot_product_attention: Explicit attn_mask should not be set when "
+           "is_causal=True");
+  const double factor = scale.value_or(1 / std::sqrt(static_cast<double>(query.size(-1))));
+  const auto compute = enable_gqa ? attend_in_groups : attend;
+  return compute(query, key, value, attn_mask, dropout_p, is_causal, factor, fused);
+}
+
+}  // namespace
+
+void compose_attention(ops::Registry& registry) {
+  registry.composite<scaled_dot_product_attention>("scaled_dot_product_attention");
+}
+
+}  // namespace mindtorch::functional
