@@ -47,7 +47,10 @@ nb::dict load_report() {
 // What the simulator's checks have found becomes an exception of whoever waits for a device.
 void raise_reports(runtime::SyncPoint point) {
   using runtime::SyncPoint;
-  if (point == SyncPoint::kRecordEvent || point == SyncPoint::kQueryStream) return;
+  if (point == SyncPoint::kRecordEvent || point == SyncPoint::kQueryStream ||
+      point == SyncPoint::kSwitchStream) {
+    return;
+  }
   const GilHold gil;
   const PyRef simulator = PyRef::maybe(PyImport_ImportModule("mindtorch_v2.npu.simulator"));
   if (!simulator) return;

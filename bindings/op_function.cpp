@@ -11,6 +11,7 @@
 #include "arguments.h"
 #include "errors.h"
 #include "mindtorch/dispatch/dispatcher.h"
+#include "mindtorch/dispatch/pipeline.h"
 #include "pinning.h"
 #include "py_tensor.h"
 #include "python_ref.h"
@@ -353,7 +354,8 @@ int make_function_type() {
 PyObject* call_op(const ops::Op& op, ops::Args args, bool release_gil) {
   ops::Outputs outputs;
   {
-    const GilRelease release(release_gil);
+    // Recording takes no time, and wants to know the Python line.
+    const GilRelease release(release_gil && dispatch::Pipeline::current() == nullptr);
     dispatch::call(op, args, outputs);
   }
   return wrap_outputs(op, outputs);

@@ -29,7 +29,9 @@ CallSite capture() noexcept {
   PyFrameObject* const frame = PyEval_GetFrame();
   if (frame == nullptr) return {};
   CallSite site;
-  site.code = PyFrame_GetCode(frame);
+  PyCodeObject* const code = PyFrame_GetCode(frame);
+  site.code = code;
+  Py_DECREF(code);  // the frame holds it
 #if PY_VERSION_HEX >= 0x030B0000
   site.position = PyFrame_GetLasti(frame);
 #else
@@ -38,10 +40,16 @@ CallSite capture() noexcept {
   return site;
 }
 
-void release(std::span<const CallSite> sites) noexcept {
-  if (sites.empty() || interpreter_ends()) return;
+void retain(void* code) noexcept { Py_INCREF(static_cast<PyObject*>(code)); }
+
+void release(std::span<void* const> codes) noexcept {
+  if (interpreter_ends()) return;
+  const auto drop = [&] {
+    for (void* const code : codes) Py_DECREF(static_cast<PyObject*>(code));
+  };
+  if (PyGILState_Check() == 1) return drop();
   const GilHold gil;
-  for (const CallSite& site : sites) Py_DECREF(static_cast<PyObject*>(site.code));
+  drop();
 }
 
 CallSiteText describe(CallSite site) {
@@ -61,6 +69,14 @@ void come_back(void* state) noexcept {
   if (state != nullptr) PyEval_RestoreThread(static_cast<PyThreadState*>(state));
 }
 
+nb::dict site_dict(const CallSiteText& site) {
+  nb::dict fields;
+  fields["file"] = site.file;
+  fields["line"] = site.line;
+  fields["func"] = site.function;
+  return fields;
+}
+
 nb::object error_of(const Pipeline& pipeline) {
   const std::optional<PipelineError> error = pipeline.last_error();
   if (!error) return nb::none();
@@ -71,48 +87,164 @@ nb::object error_of(const Pipeline& pipeline) {
   fields["schema"] = error->schema;
   fields["phase"] = error->phase;
   fields["backend"] = error->device;
-  nb::dict site;
-  site["file"] = error->site.file;
-  site["line"] = error->site.line;
-  site["func"] = error->site.function;
-  fields["callsite"] = site;
+  fields["callsite"] = site_dict(error->site);
   fields["read_set"] = error->reads;
   fields["write_set"] = error->writes;
+  fields["alias_set"] = error->aliases;
+  fields["version_plan"] = error->versions;
+  nb::list edges;
+  for (const dispatch::DependencyEdge& edge : error->edges) {
+    nb::dict each;
+    each["from"] = edge.from;
+    each["to"] = edge.to;
+    each["reason"] = edge.reason;
+    edges.append(each);
+  }
+  fields["dependency_edges"] = edges;
+  fields["runtime_code"] = error->runtime_code;
+  fields["suppressed_errors"] = nb::list();
   fields["message"] = error->message;
   return fields;
+}
+
+nb::list ops_of(const std::vector<dispatch::OpReport>& ops) {
+  nb::list entries;
+  for (const dispatch::OpReport& op : ops) {
+    nb::dict entry;
+    entry["op_seq"] = op.number;
+    entry["op_name"] = op.name;
+    entry["callsite"] = site_dict(op.site);
+    entries.append(entry);
+  }
+  return entries;
+}
+
+constexpr const char* kPipelineDoc =
+    "Runs ops together: with the results of running them one by one, and in less time.\n\n"
+    ">>> with torch.pipeline():\n"
+    "...     y = (torch.ones(3) * 2 + 1).relu()\n"
+    ">>> y\n"
+    "tensor([3., 3., 3.])\n";
+
+PipelineConfig g_defaults;  // guarded by the GIL
+
+// Calls `change(name, field...)` for every setting, with the field of each configuration.
+template <typename Change, typename... Config>
+void each_setting(Change change, Config&... config) {
+  change("max_ops", config.max_ops...);
+  change("max_pending_bytes", config.max_pending_bytes...);
+  change("max_wait_us", config.max_wait_us...);
+  change("debug_enabled", config.debug_enabled...);
+  change("min_defer_ops", config.min_defer_ops...);
+  change("adaptive_defer", config.adaptive_defer...);
+  change("adaptive_small_window_ops", config.adaptive_small_window_ops...);
+  change("adaptive_min_defer_ops", config.adaptive_min_defer_ops...);
+}
+
+nb::dict config_dict(const PipelineConfig& config) {
+  nb::dict fields;
+  each_setting([&](const char* name, const auto& field) { fields[name] = field; }, config);
+  return fields;
+}
+
+template <typename Field>
+void read_setting(const char* name, nb::handle value, Field& field) {
+  if (!nb::try_cast(value, field)) {
+    MT_THROW(TypeError, "pipeline setting ", name, " cannot be ", Py_TYPE(value.ptr())->tp_name);
+  }
+}
+
+// What a block is told goes before the defaults; None says nothing.
+PipelineConfig block_config(const nb::kwargs& settings) {
+  PipelineConfig config = g_defaults;
+  if (settings.size() == 0) return config;
+  size_t known = 0;
+  const auto read = [&](const char* name, auto& field) {
+    if (!settings.contains(name)) return;
+    ++known;
+    const nb::object value = settings[name];
+    if (!value.is_none()) read_setting(name, value, field);
+  };
+  each_setting(read, config);
+  if (known == settings.size()) return config;
+  const nb::dict fields = config_dict(config);
+  for (const auto& [name, value] : settings) {
+    MT_CHECK(fields.contains(name), TypeError, "pipeline() got an unexpected keyword argument '",
+             nb::cast<std::string>(name), "'");
+  }
+  return config;
+}
+
+// None resets; names that there are not change nothing.
+nb::dict set_defaults(const nb::kwargs& settings) {
+  PipelineConfig config = g_defaults;
+  const auto read = [&](const char* name, auto& field, const auto& fresh) {
+    if (!settings.contains(name)) return;
+    const nb::object value = settings[name];
+    if (value.is_none()) {
+      field = fresh;
+    } else {
+      read_setting(name, value, field);
+    }
+  };
+  each_setting(read, config, static_cast<const PipelineConfig&>(PipelineConfig()));
+  dispatch::check(config);
+  g_defaults = config;
+  return config_dict(config);
 }
 
 }  // namespace
 
 void bind_pipeline(nb::module_& module) {
-  dispatch::call_site_hooks() = {&capture, &release, &describe, &let_others_run, &come_back};
+  dispatch::call_site_hooks() = {&capture,  &retain,         &release,
+                                 &describe, &let_others_run, &come_back};
 
-  nb::class_<Pipeline>(module, "_Pipeline")
+  nb::class_<Pipeline>(module, "pipeline", kPipelineDoc)
+      .def("__init__",
+           [](Pipeline* self, const nb::kwargs& settings) {
+             new (self) Pipeline(block_config(settings));
+           })
+      .def("__enter__",
+           [](nb::handle self) {
+             nb::inst_ptr<Pipeline>(self)->enter();
+             return nb::borrow(self);
+           })
       .def(
-          "__init__",
-          [](Pipeline* self, std::optional<int64_t> max_ops,
-             std::optional<int64_t> max_pending_bytes, std::optional<int64_t> max_wait_us,
-             std::optional<int64_t> min_defer_ops, bool debug_enabled) {
-            PipelineConfig config;
-            config.max_ops = max_ops;
-            config.max_pending_bytes = max_pending_bytes;
-            config.max_wait_us = max_wait_us;
-            config.min_defer_ops = min_defer_ops;
-            config.debug_enabled = debug_enabled;
-            new (self) Pipeline(config);
+          "__exit__",
+          [](Pipeline& self, nb::handle kind, nb::handle, nb::handle) {
+            if (kind.is_none()) return self.leave();
+            try {  // the first error wins
+              self.leave();
+            } catch (const std::exception&) {
+            }
           },
-          nb::kw_only(), nb::arg("max_ops") = nb::none(), nb::arg("max_pending_bytes") = nb::none(),
-          nb::arg("max_wait_us") = nb::none(), nb::arg("min_defer_ops") = nb::none(),
-          nb::arg("debug_enabled") = false)
-      .def("flush", [](Pipeline& self, const std::string& reason) { self.flush(reason); })
-      .def("pending_count", &Pipeline::pending_count)
-      .def_prop_ro("flush_id", &Pipeline::flush_id)
-      .def_prop_ro("last_flush_reason", &Pipeline::last_flush_reason)
-      .def("_error", &error_of);
-  // The pipeline that takes this thread's ops; what was there before comes back.
+          nb::arg("kind").none(), nb::arg("error").none(), nb::arg("trace").none())
+      .def(
+          "flush", [](Pipeline& self, const std::string& reason) { self.flush(reason); },
+          nb::arg("reason") = "manual", "Runs what is recorded; raises the first error.")
+      .def("pending_count", &Pipeline::pending_count, "How many ops wait.")
+      .def_prop_ro("flush_id", &Pipeline::flush_id, "How many windows ran.")
+      .def_prop_ro("last_flush_reason", &Pipeline::last_flush_reason, "Why the last one did.")
+      .def_prop_ro(
+          "config", [](const Pipeline& self) { return config_dict(self.config()); },
+          "The settings of this pipeline.")
+      .def("_error", &error_of)
+      .def("_pending_ops", [](const Pipeline& self) { return ops_of(self.pending_ops()); })
+      .def("_last_ops", [](const Pipeline& self) { return ops_of(self.last_ops()); })
+      .def("_plans_made", &Pipeline::plans_made);
   module.def(
-      "_set_pipeline", [](Pipeline* pipeline) { Pipeline::make_current(pipeline); },
-      nb::arg("pipeline").none());
+      "current_pipeline", [] { return Pipeline::current(); }, nb::rv_policy::reference,
+      "The pipeline that takes this thread's ops, or None.\n\n"
+      ">>> with torch.pipeline() as pipe:\n"
+      "...     assert torch.current_pipeline() is pipe\n");
+  module.def("pipeline_config", &set_defaults,
+             "Sets the defaults of all pipelines made from now on; gives them all.\n\n"
+             ">>> torch.pipeline_config(max_ops=64)[\"max_ops\"]\n64\n"
+             ">>> torch.pipeline_config(max_ops=None)[\"max_ops\"]\n");
+  module.def(
+      "get_pipeline_config", [] { return config_dict(g_defaults); },
+      "The defaults of all pipelines.\n\n"
+      ">>> torch.get_pipeline_config()[\"adaptive_small_window_ops\"]\n24\n");
 }
 
 }  // namespace mindtorch::python

@@ -257,7 +257,10 @@ from typing import Any, TypeAlias, overload
         "is_inference is_neg is_nonzero is_same_size is_signed is_storage is_tensor isreal numel "
         "real resolve_conj resolve_neg set_flush_denormal set_num_interop_threads typename",
     )
-    + _exports("_pipeline", "current_pipeline get_pipeline_config pipeline pipeline_config")
+    + _exports(
+        "_pipeline",
+        "current_pipeline get_pipeline_config pipeline pipeline_config pipeline_context",
+    )
     + _exports("_serialization", "load save")
     + _exports("_streams", "Event Stream")
     + _exports("_tensor_str", "get_printoptions set_printoptions")

@@ -14,6 +14,15 @@ namespace mindtorch {
 class MT_API Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
+
+  const char* what() const noexcept override {
+    return extended_.empty() ? std::runtime_error::what() : extended_.c_str();
+  }
+  // More about it, from whoever passes it on.
+  void append(const std::string& text) { extended_ = what() + text; }
+
+ private:
+  std::string extended_;
 };
 
 class MT_API RuntimeError : public Error {

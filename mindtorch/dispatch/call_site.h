@@ -21,8 +21,10 @@ struct CallSiteText {
 };
 
 struct CallSiteHooks {
-  CallSite (*capture)() noexcept = nullptr;
-  void (*release)(std::span<const CallSite> sites) noexcept = nullptr;
+  CallSite (*capture)() noexcept = nullptr;  // valid during the call
+  // Where the site's code is kept beyond the call.
+  void (*retain)(void* code) noexcept = nullptr;
+  void (*release)(std::span<void* const> codes) noexcept = nullptr;
   CallSiteText (*describe)(CallSite) = nullptr;
   // Around long work: other threads of the language may run meanwhile.
   void* (*let_others_run)() noexcept = nullptr;

@@ -76,30 +76,37 @@ Device common_device(const Op& op, Args args) {
 }
 
 Tensor make_output(const TensorSpec& spec) {
-  if (Pipeline* const pipeline = recording()) {
-    if (!spec.device.is_meta() && mindtorch::numel(spec.sizes) != 0) return pipeline->promise(spec);
+  if (recording() != nullptr) {
+    if (!spec.device.is_meta() && mindtorch::numel(spec.sizes) != 0) {
+      return Tensor::promise(spec.sizes, spec.strides ? IntList(*spec.strides) : IntList(),
+                             spec.dtype, spec.device);
+    }
   }
   return spec.strides ? Tensor::make_strided(spec.sizes, *spec.strides, spec.dtype, spec.device)
                       : Tensor::make(spec.sizes, spec.dtype, spec.device);
 }
 
-void launch(const Op& op, Device device, Args args, std::span<Tensor> outputs) {
+// `is_fresh`: outputs are what the arguments make them.
+void launch(const Op& op, Device device, Args args, std::span<Tensor> outputs, bool is_fresh) {
   if (device.is_meta()) return;
   if (MT_UNLIKELY(op.kernel(device.type).impl == nullptr)) {
     no_kernel(op, device, args, outputs, "there is no kernel for it");
   }
-  if (Pipeline* const pipeline = recording()) return pipeline->record(op, device, args, outputs);
+  if (Pipeline* const pipeline = recording()) {
+    return pipeline->record(op, device, args, outputs, is_fresh);
+  }
   if (op.kind == OpKind::kMutation) before_write(args[0].tensor());
   for (const Tensor& output : outputs) before_write(output);
   launch_now(op, device, args, outputs);
 }
 
+// `is_fresh`: the output is what the arguments make it.
 void launch_pointwise(
-    const Op& op, const PointwiseCall& call, Device device, Args args, Tensor& out) {
+    const Op& op, const PointwiseCall& call, Device device, Args args, Tensor& out, bool is_fresh) {
   if (device.is_meta() || out.numel() == 0) return;
   if (Pipeline* const pipeline = recording()) {
     if (const auto check = ops::registry().fusion_engine(device.type).check) check(call);
-    return pipeline->record_pointwise(op, call, out);
+    return pipeline->record_pointwise(op, call, is_fresh ? args : Args(), out);
   }
   before_write(out);
   launch_pointwise_now(op, call, device, args, out);
@@ -143,7 +150,7 @@ void run_pointwise(const Op& op, Args args, Outputs& outputs) {
   const PointwiseCall call = op.resolve(args);
   const TensorSpec spec = ops::infer_pointwise(call);
   Tensor out = make_output(spec);
-  launch_pointwise(op, call, out.device(), args, out);
+  launch_pointwise(op, call, out.device(), args, out, true);
   outputs.tensors.push_back(std::move(out));
 }
 
@@ -152,7 +159,8 @@ void run_kernel(const Op& op, Args args, Outputs& outputs) {
   op.infer(args, specs);
   for (const TensorSpec& spec : specs) outputs.tensors.push_back(make_output(spec));
   // The outputs' device, not the rule's: "npu" has become an index.
-  launch(op, outputs.tensors[0].device(), args, {outputs.tensors.data(), outputs.tensors.size()});
+  launch(op, outputs.tensors[0].device(), args, {outputs.tensors.data(), outputs.tensors.size()},
+         true);
 }
 
 void run_mutation(const Op& op, Args args, Outputs& outputs) {
@@ -165,7 +173,7 @@ void run_mutation(const Op& op, Args args, Outputs& outputs) {
     before_write(self);
     transfer(self, *src, args[2].to_bool());
   } else {
-    launch(op, self.device(), args, {});
+    launch(op, self.device(), args, {}, false);
   }
   self.bump_version();
   outputs.tensors.push_back(self);
@@ -190,6 +198,10 @@ void run_primary(const Op& op, Args args, Outputs& outputs) {
              " has no implementation");
     op.composite(args, outputs);
     return;
+  }
+  if (op.kind == OpKind::kPointwise || op.kind == OpKind::kKernel) {
+    Pipeline* const pipeline = recording();
+    if (pipeline != nullptr && pipeline->follow(op, args, outputs)) return;
   }
   const Device device = common_device(op, args);
   switch (op.kind) {
@@ -230,7 +242,7 @@ void run_pointwise_into(const Op& base, Args args, const Tensor& target, bool is
   check_no_self_overlap(target);
   for (int i = 0; i < call.count; ++i) check_no_partial_overlap(target, *call.operands[i]);
   Tensor out = target;
-  launch_pointwise(base, call, target.device(), args, out);
+  launch_pointwise(base, call, target.device(), args, out, false);
   target.bump_version();
 }
 
@@ -351,7 +363,7 @@ void run_out(const Op& op, Args all_args, Outputs& outputs) {
     }
     if (direct) {
       for (const ops::Value& target : targets) outputs.tensors.push_back(target.tensor());
-      launch(base, specs[0].device, args, {outputs.tensors.data(), outputs.tensors.size()});
+      launch(base, specs[0].device, args, {outputs.tensors.data(), outputs.tensors.size()}, false);
       for (const ops::Value& target : targets) target.tensor().bump_version();
       return;
     }

@@ -1,113 +1,101 @@
 #include "mindtorch/dispatch/pipeline.h"
 
 #include <algorithm>
-#include <condition_variable>
-#include <deque>
 #include <utility>
 
+#include "mindtorch/dispatch/pipeline_timer.h"
+#include "mindtorch/dispatch/window_registry.h"
 #include "mindtorch/runtime/hooks.h"
 
 namespace mindtorch::dispatch {
 namespace {
 
 constinit thread_local Pipeline* t_pipeline __attribute__((tls_model("initial-exec"))) = nullptr;
+// How many ops the largest window of this thread's last block had.
+constinit thread_local size_t t_last_window = SIZE_MAX;
 
-// All windows there are, and who uses them now.
-struct Windows {
-  struct Use {
-    Window* window;
-    Pipeline* owner;   // null: nobody
-    int visitors = 0;  // other threads that make it run: the owner stays meanwhile
-  };
-  std::mutex mutex;
-  std::condition_variable left;
-  std::deque<Use> all;  // elements never move
+// How many ops wait where the user says nothing. On the CPU a window is only ever worth its fused
+// groups; an accelerator works on one window while the next is recorded, so that it should not wait
+// for the first one long.
+constexpr int64_t preset_max_ops(DeviceType type) { return type == DeviceType::kCpu ? 256 : 64; }
 
-  Use& find(const Window* window) {
-    return *std::find_if(all.begin(), all.end(),
-                         [&](const Use& use) { return use.window == window; });
-  }
-  Window* take(Pipeline* owner) {
-    const std::scoped_lock lock(mutex);
-    for (Use& use : all) {
-      if (use.owner != nullptr) continue;
-      use.owner = owner;
-      return use.window;
+void before_sync(runtime::SyncPoint point) {
+  Pipeline* const pipeline = Pipeline::current();
+  if (pipeline == nullptr) return;
+  if (point == runtime::SyncPoint::kSwitchStream) {
+    try {
+      pipeline->flush("stream");
+    } catch (...) {  // the tensors tell
     }
-    return all.emplace_back(Use{new Window, owner}).window;
+  } else {
+    pipeline->flush("synchronize");
   }
-  void give_back(const Window* window) {
-    std::unique_lock lock(mutex);
-    Use& use = find(window);
-    left.wait(lock, [&] { return use.visitors == 0; });
-    use.owner = nullptr;
-  }
-  // The owner, who stays until leave(); null: there is none.
-  Pipeline* visit(const Window* window) {
-    const std::scoped_lock lock(mutex);
-    Use& use = find(window);
-    if (use.owner != nullptr) ++use.visitors;
-    return use.owner;
-  }
-  void leave(const Window* window) {
-    const std::scoped_lock lock(mutex);
-    --find(window).visitors;
-    left.notify_all();
-  }
-  std::vector<Window*> in_use() {
-    const std::scoped_lock lock(mutex);
-    std::vector<Window*> windows;
-    for (const Use& use : all) {
-      if (use.owner != nullptr) windows.push_back(use.window);
-    }
-    return windows;
-  }
-};
-Windows& windows() {
-  static auto* const instance = new Windows;
-  return *instance;
-}
-
-std::string message_of(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& e) {
-    return e.what();
-  } catch (...) {
-    return "unknown error";
-  }
-}
-
-std::string describe_view(const RecordedView& view) {
-  if (!view.storage) return "none";
-  return mindtorch::detail::concat(name(view.dtype), to_string(view.sizes));
 }
 
 }  // namespace
 
-Pipeline::Pipeline(PipelineConfig config)
-    : config_(std::move(config)), window_(windows().take(this)) {
+void check(const PipelineConfig& config) {
+  const auto positive = [](const char* name, const std::optional<int64_t>& value) {
+    MT_CHECK(!value || *value > 0, ValueError, name, " must be positive, but got ", *value);
+  };
+  positive("max_ops", config.max_ops);
+  positive("max_pending_bytes", config.max_pending_bytes);
+  MT_CHECK(!config.max_wait_us || *config.max_wait_us >= 0, ValueError,
+           "max_wait_us must not be negative, but got ", *config.max_wait_us);
+}
+
+Pipeline::~Pipeline() {
+  while (!outer_.empty()) {
+    try {
+      leave();
+    } catch (...) {  // the tensors tell
+    }
+  }
+}
+
+void Pipeline::enter() {
   static const bool hooked = [] {
-    runtime::hooks().before_sync.add([](runtime::SyncPoint) { settle("synchronize"); });
+    runtime::hooks().before_sync.add(&before_sync);
     runtime::hooks().on_memory_pressure.add(&run_for_memory);
     return true;
   }();
   (void)hooked;
+  outer_.push_back(t_pipeline);
+  if (window_ == nullptr) {
+    window_ = WindowRegistry::instance().take(this);
+    recorded_ = 0;
+    largest_window_ = 0;
+    run_eagerly_ = config_.min_defer_ops.value_or(0) - 1;
+    if (config_.adaptive_defer && !config_.min_defer_ops &&
+        t_last_window <= static_cast<size_t>(config_.adaptive_small_window_ops)) {
+      run_eagerly_ = config_.adaptive_min_defer_ops - 1;
+    }
+  }
+  t_pipeline = this;
 }
 
-Pipeline::~Pipeline() {
-  run("context_exit");
-  // A thread that makes it run may need what this one holds of the language.
-  const CallSiteHooks& hooks = call_site_hooks();
-  void* const state = hooks.let_others_run == nullptr ? nullptr : hooks.let_others_run();
-  windows().give_back(window_);
-  if (state != nullptr) hooks.come_back(state);
+void Pipeline::leave() {
+  if (outer_.empty()) return;
+  if (t_pipeline == this) t_pipeline = outer_.back();
+  outer_.pop_back();
+  const std::exception_ptr error = run("context_exit");
+  if (outer_.empty()) {
+    if (config_.max_wait_us) PipelineTimer::instance().forget(*window_);
+    WindowRegistry& registry = WindowRegistry::instance();
+    if (!registry.try_give_back(window_)) {
+      // A thread that makes it run may need what this one holds of the language.
+      const CallSiteHooks& hooks = call_site_hooks();
+      void* const state = hooks.let_others_run == nullptr ? nullptr : hooks.let_others_run();
+      registry.give_back(window_);
+      if (state != nullptr) hooks.come_back(state);
+    }
+    window_ = nullptr;
+    t_last_window = largest_window_;
+  }
+  if (error != nullptr) std::rethrow_exception(error);
 }
 
 Pipeline* Pipeline::current() noexcept { return t_pipeline; }
-Pipeline* Pipeline::make_current(Pipeline* pipeline) noexcept {
-  return std::exchange(t_pipeline, pipeline);
-}
 
 // What another window makes must be there before this one can build on it.
 void Pipeline::prepare_read(const Tensor& tensor) const {
@@ -120,11 +108,16 @@ void Pipeline::prepare_write(const Tensor& tensor) const {
   before_write(*tensor.storage(), window_);
 }
 
-bool Pipeline::run_all(const Window* but) noexcept {
+void Pipeline::run_readers(const StorageImpl& storage, Window* own) noexcept {
+  const uint32_t mine = own != nullptr && own->reads(storage) ? 1 : 0;
+  if (storage.pending_reads.load(std::memory_order_relaxed) > mine) run_all(own, true);
+}
+
+bool Pipeline::run_all(const Window* but, bool wait) noexcept {
   bool any = false;
-  for (Window* const window : windows().in_use()) {
+  for (Window* const window : WindowRegistry::instance().in_use()) {
     if (window == but || window->size() == 0) continue;
-    run_window(*window, "write");
+    run_window(*window, wait ? "write" : "memory", wait);
     any = true;
   }
   return any;
@@ -133,7 +126,8 @@ bool Pipeline::run_all(const Window* but) noexcept {
 void Pipeline::record(const ops::Op& op,
                       Device device,
                       ops::Args args,
-                      std::span<const Tensor> outputs) {
+                      std::span<const Tensor> outputs,
+                      bool is_fresh) {
   for (const ops::Value& value : args) {
     if (value.kind() == ops::ValueKind::kTensor) {
       prepare_read(value.tensor());
@@ -145,33 +139,39 @@ void Pipeline::record(const ops::Op& op,
   }
   if (op.kind == ops::OpKind::kMutation) prepare_write(args[0].tensor());
   for (const Tensor& output : outputs) prepare_write(output);
-  window_->record(op, device, args, outputs);
-  after_record();
+  window_->record(op, device, args, outputs, is_fresh);
+  after_record(device);
 }
 
 void Pipeline::record_pointwise(const ops::Op& op,
                                 const ops::PointwiseCall& call,
+                                ops::Args args,
                                 const Tensor& out) {
   for (int i = 0; i < call.count; ++i) prepare_read(*call.operands[i]);
   prepare_write(out);
-  window_->record_pointwise(op, call, out);
-  after_record();
+  window_->record_pointwise(op, call, args, out);
+  after_record(out.device());
 }
 
-void Pipeline::after_record() {
-  const auto reached = [](const std::optional<int64_t>& limit, size_t value) {
-    return limit && static_cast<int64_t>(value) >= *limit;
-  };
-  ++recorded_;
+bool Pipeline::follow(const ops::Op& op, ops::Args args, ops::Outputs& outputs) {
+  if (!window_->follow(op, args, outputs)) return false;
+  after_record(outputs.tensors[0].device());
+  return true;
+}
+
+void Pipeline::after_record(Device device) {
+  const auto size = static_cast<int64_t>(window_->size());
   if (MT_UNLIKELY(window_->must_run())) return flush("exposed");
-  if (MT_UNLIKELY(config_.min_defer_ops.value_or(0) > recorded_)) return flush("min_defer_ops");
-  if (MT_UNLIKELY(reached(config_.max_ops, window_->size()))) return flush("ops");
-  if (MT_UNLIKELY(reached(config_.max_pending_bytes, window_->pending_bytes()))) {
+  if (MT_UNLIKELY(++recorded_ <= run_eagerly_)) return flush("min_defer_ops");
+  if (MT_UNLIKELY(size >= config_.max_ops.value_or(preset_max_ops(device.type)))) {
+    return flush("ops");
+  }
+  if (MT_UNLIKELY(config_.max_pending_bytes &&
+                  static_cast<int64_t>(window_->pending_bytes()) >= *config_.max_pending_bytes)) {
     return flush("bytes");
   }
-  if (MT_UNLIKELY(config_.max_wait_us.has_value())) {
-    const auto age = std::chrono::steady_clock::now() - window_->started();
-    if (age >= std::chrono::microseconds(*config_.max_wait_us)) flush("wait");
+  if (MT_UNLIKELY(config_.max_wait_us.has_value() && size == 1)) {
+    PipelineTimer::instance().watch(*window_, std::chrono::microseconds(*config_.max_wait_us));
   }
 }
 
@@ -179,51 +179,41 @@ void Pipeline::flush(std::string_view reason) {
   if (const std::exception_ptr error = run(reason)) std::rethrow_exception(error);
 }
 
-std::exception_ptr Pipeline::run(std::string_view reason) noexcept {
-  const bool empty = window_->size() == 0;
-  // What kernels call runs at once.
-  Pipeline* const recording = make_current(nullptr);
-  const CallSiteHooks& hooks = call_site_hooks();
-  void* const state = empty || hooks.let_others_run == nullptr ? nullptr : hooks.let_others_run();
+std::exception_ptr Pipeline::run(std::string_view reason, bool wait) noexcept {
+  const size_t count = pending_count();
   std::optional<PipelineError> told;
-  const std::unique_ptr<WindowError> failure =
-      window_->run([&](const WindowError& error) { told = describe(error); });
-  if (state != nullptr) hooks.come_back(state);
-  make_current(recording);
+  std::vector<OpReport> ops;
+  std::unique_ptr<WindowError> failure;
+  if (count != 0) {
+    // What kernels call runs at once.
+    Pipeline* const recording = std::exchange(t_pipeline, nullptr);
+    failure = window_->run(
+        [&](const WindowError* error) {
+          if (error != nullptr) told = describe_error(*window_, *error, flush_id_ + 1);
+          if (config_.debug_enabled) ops = describe_ops(*window_);
+        },
+        config_.debug_enabled, wait);
+    t_pipeline = recording;
+  }
   const std::scoped_lock lock(mutex_);
   last_reason_ = reason;
-  if (empty) return nullptr;
+  if (count == 0) return nullptr;
   ++flush_id_;
+  largest_window_ = std::max(largest_window_, count);
   last_error_ = std::move(told);
+  if (config_.debug_enabled) last_ops_ = std::move(ops);
   return failure == nullptr ? nullptr : failure->error;
 }
 
-void Pipeline::run_window(Window& window, std::string_view reason) noexcept {
-  Pipeline* const owner = windows().visit(&window);
+void Pipeline::run_window(Window& window, std::string_view reason, bool wait) noexcept {
+  Pipeline* const owner = WindowRegistry::instance().visit(&window);
   if (owner == nullptr) return;
-  owner->run(reason);
-  windows().leave(&window);
+  owner->run(reason, wait);
+  WindowRegistry::instance().leave(&window);
 }
 
-PipelineError Pipeline::describe(const WindowError& failure) const {
-  PipelineError told;
-  const Recorded& entry = window_->entry(failure.number);
-  told.flush_id = flush_id_ + 1;
-  told.op_number = failure.number;
-  told.op_name = entry.op->schema.name;
-  told.schema = entry.op->schema.full_name();
-  told.phase = "submit";
-  told.device = entry.device.str();
-  if (entry.site.code != nullptr) told.site = call_site_hooks().describe(entry.site);
-  for (uint32_t i = 0; i < entry.operand_count; ++i) {
-    told.reads.push_back(describe_view(window_->view(entry.first_operand + i)));
-  }
-  for (uint32_t i = 0; i < entry.output_count; ++i) {
-    told.writes.push_back(describe_view(window_->view(entry.first_output + i)));
-  }
-  told.message = message_of(failure.error);
-  return told;
-}
+size_t Pipeline::pending_count() const { return window_ == nullptr ? 0 : window_->size(); }
+uint64_t Pipeline::plans_made() const { return window_ == nullptr ? 0 : window_->plans_made(); }
 
 uint64_t Pipeline::flush_id() const {
   const std::scoped_lock lock(mutex_);
@@ -236,6 +226,13 @@ std::string Pipeline::last_flush_reason() const {
 std::optional<PipelineError> Pipeline::last_error() const {
   const std::scoped_lock lock(mutex_);
   return last_error_;
+}
+std::vector<OpReport> Pipeline::pending_ops() const {
+  return window_ == nullptr ? std::vector<OpReport>() : window_->describe_ops();
+}
+std::vector<OpReport> Pipeline::last_ops() const {
+  const std::scoped_lock lock(mutex_);
+  return last_ops_;
 }
 
 }  // namespace mindtorch::dispatch

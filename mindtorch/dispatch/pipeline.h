@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -8,11 +10,12 @@
 #include <string_view>
 #include <vector>
 
+#include "mindtorch/dispatch/pipeline_report.h"
 #include "mindtorch/dispatch/window.h"
 
 namespace mindtorch::dispatch {
 
-// When a pipeline runs what it has recorded; see docs/pipeline.md.
+// When a pipeline runs what it has recorded; see docs/pipeline.md. Absent: the device's preset.
 struct PipelineConfig {
   std::optional<int64_t> max_ops;
   std::optional<int64_t> max_pending_bytes;
@@ -24,76 +27,87 @@ struct PipelineConfig {
   bool debug_enabled = false;
 };
 
-// What a failing flush tells.
-struct PipelineError {
-  uint64_t flush_id = 0;
-  size_t op_number = 0;
-  std::string op_name;
-  std::string schema;
-  std::string phase;
-  std::string device;
-  CallSiteText site;
-  std::vector<std::string> reads;
-  std::vector<std::string> writes;
-  std::string message;
-};
+// Throws ValueError for limits that make no sense.
+MT_API void check(const PipelineConfig& config);
 
 // A block of deferred ops: `with torch.pipeline():`. One thread records into it; any thread may
 // make it run.
 class MT_API Pipeline {
  public:
-  explicit Pipeline(PipelineConfig config);
-  ~Pipeline();  // runs what is left; its errors stay with the tensors
+  explicit Pipeline(PipelineConfig config) : config_(config) { check(config); }
+  ~Pipeline();  // leaves; errors stay with the tensors
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
 
+  // From now on this takes the thread's ops, until leave(). May be entered again inside itself.
+  void enter();
+  // Runs what is left; throws the first error. The pipeline before it is back in any case.
+  void leave();
   // This thread's, or null.
   static Pipeline* current() noexcept;
-  // The one before it.
-  static Pipeline* make_current(Pipeline* pipeline) noexcept;
 
   // Runs what is recorded; throws the first error, which last_error() keeps.
   void flush(std::string_view reason);
   // The same for the pipeline that owns a window, without throwing: the tensors tell.
-  static void run_window(Window& window, std::string_view reason) noexcept;
+  static void run_window(Window& window, std::string_view reason, bool wait = true) noexcept;
   // Before somebody writes the storage: where recorded ops of any thread read it, all windows but
   // `own` run.
-  static void before_write(const StorageImpl& storage, const Window* own = nullptr) noexcept {
-    if (MT_UNLIKELY(storage.pending_reads.load(std::memory_order_relaxed) != 0)) run_all(own);
+  static void before_write(const StorageImpl& storage, Window* own = nullptr) noexcept {
+    if (MT_UNLIKELY(storage.pending_reads.load(std::memory_order_relaxed) != 0)) {
+      run_readers(storage, own);
+    }
   }
   // What this thread has recorded runs; throws the first error.
   static void settle(std::string_view reason) {
     if (Pipeline* const pipeline = current()) pipeline->flush(reason);
   }
 
-  size_t pending_count() const { return window_->size(); }
+  size_t pending_count() const;
   uint64_t flush_id() const;
   std::string last_flush_reason() const;
   std::optional<PipelineError> last_error() const;
+  // The ops that wait, or those of the last window that ran (debug_enabled only).
+  std::vector<OpReport> pending_ops() const;
+  std::vector<OpReport> last_ops() const;
+  // Plans that this window had to make so far; a program that repeats itself makes no new ones.
+  uint64_t plans_made() const;
   const PipelineConfig& config() const { return config_; }
 
   // --- what the dispatcher calls ---
-  Tensor promise(const ops::TensorSpec& spec) { return window_->promise(spec); }
-  void record(const ops::Op& op, Device device, ops::Args args, std::span<const Tensor> outputs);
-  void record_pointwise(const ops::Op& op, const ops::PointwiseCall& call, const Tensor& out);
+  void record(const ops::Op& op,
+              Device device,
+              ops::Args args,
+              std::span<const Tensor> outputs,
+              bool is_fresh);
+  void record_pointwise(const ops::Op& op,
+                        const ops::PointwiseCall& call,
+                        ops::Args args,
+                        const Tensor& out);
+  // See Window::follow.
+  bool follow(const ops::Op& op, ops::Args args, ops::Outputs& outputs);
 
  private:
-  std::exception_ptr run(std::string_view reason) noexcept;
+  friend class PipelineTimer;
+  std::exception_ptr run(std::string_view reason, bool wait = true) noexcept;
+  static void run_readers(const StorageImpl& storage, Window* own) noexcept;
   // True: something was recorded.
-  static bool run_all(const Window* but) noexcept;
-  static bool run_for_memory() noexcept { return run_all(nullptr); }
+  static bool run_all(const Window* but, bool wait) noexcept;
+  static bool run_for_memory() noexcept { return run_all(nullptr, false); }
   void prepare_read(const Tensor& tensor) const;
   void prepare_write(const Tensor& tensor) const;
-  void after_record();
-  PipelineError describe(const WindowError& failure) const;
+  void after_record(Device device);
 
   const PipelineConfig config_;
-  Window* const window_;
-  int64_t recorded_ = 0;
+  Window* window_ = nullptr;      // while it is entered
+  std::vector<Pipeline*> outer_;  // what came before, for each enter()
+  int64_t run_eagerly_ = 0;       // so many ops of this block do not wait
+  int64_t recorded_ = 0;          // in this block
+  size_t largest_window_ = 0;
   mutable std::mutex mutex_;
   uint64_t flush_id_ = 0;
   std::string last_reason_;
   std::optional<PipelineError> last_error_;
+  std::vector<OpReport> last_ops_;
 };
 
 }  // namespace mindtorch::dispatch

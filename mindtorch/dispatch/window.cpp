@@ -1,272 +1,569 @@
 #include "mindtorch/dispatch/window.h"
 
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <deque>
 #include <utility>
 
+#include "mindtorch/dispatch/failed_work.h"
 #include "mindtorch/dispatch/pipeline.h"
-#include "mindtorch/dispatch/window_runner.h"
+#include "mindtorch/dispatch/window_plan.h"
+#include "mindtorch/runtime/accelerator.h"
 
 namespace mindtorch::dispatch {
 namespace {
 
-// What is left of work that failed: storages that it was to write throw its error.
-class FailedWork final : public PendingWork {
- public:
-  explicit FailedWork(std::exception_ptr error) : error_(std::move(error)) {}
+// TensorImpl::recorded: the epoch above, the number below.
+constexpr int kNumberBits = 20;
+constexpr uint64_t kNumberMask = (uint64_t{1} << kNumberBits) - 1;
+// So many tensors that the next op might not find numbers.
+constexpr size_t kFull = kNumberMask / 2;
 
-  void add(StorageImpl& storage) noexcept {
-    ++holders_;
-    storage.set_pending(this);
-  }
-  void materialize(StorageImpl& storage) override {
-    const std::exception_ptr error = error_;
-    // Bytes that were there before the window are as they were: told once, then usable again.
-    if (storage.raw_data() != nullptr) {
-      storage.set_pending(nullptr);
-      forget(storage);
-    }
-    std::rethrow_exception(error);
-  }
-  void forget(StorageImpl&) noexcept override { let_go(); }
-  void let_go() noexcept {
-    if (holders_.fetch_sub(1) == 1) delete this;
-  }
+uint64_t next_epoch() {
+  static std::atomic<uint64_t> epoch{0};
+  return epoch.fetch_add(1, std::memory_order_relaxed) + 1;
+}
 
- private:
-  const std::exception_ptr error_;
-  std::atomic<size_t> holders_{1};  // storages, and whoever made it
-};
+uint64_t bits_of(double value) { return std::bit_cast<uint64_t>(value); }
+uint64_t scalar_bits(const Scalar& scalar) {
+  return scalar.is_floating_point() ? bits_of(scalar.to_double())
+                                    : static_cast<uint64_t>(scalar.to_int());
+}
+
+// Bytes of its own come later.
+bool is_promised(const StorageImpl& storage) {
+  return storage.raw_data() == nullptr && storage.size_bytes() != 0;
+}
+
+// A Python number, which nobody else can change.
+bool is_number(const Tensor& tensor) {
+  return tensor.is_wrapped_number() && tensor.dim() == 0 && tensor.device().is_cpu() &&
+         tensor.storage()->pending() == nullptr;
+}
 
 }  // namespace
-
-RecordedView::RecordedView(const Tensor& tensor) {
-  if (!tensor.defined()) return;
-  const TensorImpl& impl = *tensor.impl();
-  storage = impl.storage;
-  sizes = impl.sizes;
-  strides = impl.strides;
-  offset = impl.offset;
-  numel = impl.numel;
-  dtype = impl.dtype;
-  is_contiguous = impl.is_contiguous;
-}
-
-bool RecordedView::is_same(const RecordedView& other) const {
-  return offset == other.offset && dtype == other.dtype && sizes == other.sizes &&
-         (strides == other.strides || (is_contiguous && other.is_contiguous));
-}
-
-bool RecordedView::overlaps(const RecordedView& other) const {
-  if (storage.get() != other.storage.get() || numel == 0 || other.numel == 0) return false;
-  const int64_t begin = offset * size_bytes(dtype);
-  const int64_t other_begin = other.offset * size_bytes(other.dtype);
-  const int64_t end = begin + extent(sizes, strides) * size_bytes(dtype);
-  const int64_t other_end =
-      other_begin + extent(other.sizes, other.strides) * size_bytes(other.dtype);
-  return begin < other_end && other_begin < end;
-}
 
 CallSiteHooks& call_site_hooks() noexcept {
   static CallSiteHooks hooks;
   return hooks;
 }
 
-uint32_t Window::own(const Tensor& tensor) {
-  views_.emplace_back(tensor);
-  if (tensor.defined() && tensor.storage()->pending() == this) {
-    ++written_[tensor.storage()->pending_slot].references;
+// Who runs the window may need what this thread holds of the language.
+Window::Lock Window::lock() {
+  Lock lock(mutex_, std::try_to_lock);
+  if (MT_UNLIKELY(!lock.owns_lock())) {
+    const CallSiteHooks& hooks = call_site_hooks();
+    void* const state = hooks.let_others_run == nullptr ? nullptr : hooks.let_others_run();
+    lock.lock();
+    // Whoever waits for this lock has let go of the language, as here: waiting for it is safe.
+    if (state != nullptr) hooks.come_back(state);
   }
-  return static_cast<uint32_t>(views_.size() - 1);
+  return lock;
 }
 
-// With the lock held. Storages of other windows were made to run before.
-void Window::reads(const Tensor& tensor) {
-  StorageImpl& storage = *tensor.storage();
-  if (storage.pending() == this) return;
-  storage.pending_reads.fetch_add(1, std::memory_order_relaxed);
-  read_.push_back(&storage);
-  if (storage.is_exposed()) must_run_ = true;
+uint32_t Window::hold(StorageImpl& storage) {
+  const auto number = static_cast<uint32_t>(held_.size());
+  const bool promised = is_promised(storage);
+  storage.retain();
+  held_.push_back({&storage, 0, promised, false, false});
+  if (promised) {
+    pending_bytes_.store(pending_bytes() + storage.size_bytes(), std::memory_order_relaxed);
+  } else {
+    outside_.insert(&storage, number);
+  }
+  return number;
 }
 
-void Window::writes(const Tensor& tensor) {
-  StorageImpl& storage = *tensor.storage();
-  const auto number = static_cast<uint32_t>(entries_.size() - 1);
+// The number of a tensor, as it looks now.
+uint32_t Window::link(const Tensor& tensor) {
+  TensorImpl& impl = *tensor.impl();
+  const uint64_t mark = impl.recorded.load(std::memory_order_relaxed);
+  if (mark >> kNumberBits == epoch()) return static_cast<uint32_t>(mark & kNumberMask);
+  StorageImpl& storage = *impl.storage;
+  TensorRecord record{};
   if (storage.pending() == this) {
-    written_[storage.pending_slot].last_write = number;
-    return;
+    record.storage = storage.pending_number;
+  } else {
+    const uint32_t* const known = outside_.find(&storage);
+    if (known == nullptr) {
+      recording_.storages.push_back(
+          {storage.size_bytes(), storage.device(), is_promised(storage), 0});
+    }
+    record.storage = known != nullptr ? *known : hold(storage);
   }
-  storage.pending_slot = static_cast<uint32_t>(written_.size());
-  // No bytes: promised here, and another thread ran the window before the op was recorded.
-  const bool promised = storage.raw_data() == nullptr && storage.size_bytes() != 0;
-  written_.push_back({&storage, 0, number, promised});
-  storage.set_pending(this);
-  if (storage.is_exposed()) must_run_ = true;
+  record.first_dim = static_cast<uint32_t>(recording_.dims.size());
+  record.offset = impl.offset;
+  record.rank = static_cast<uint32_t>(impl.sizes.size());
+  record.dtype = impl.dtype;
+  record.is_contiguous = impl.is_contiguous;
+  record.is_wrapped_number = impl.is_wrapped_number;
+  recording_.dims.insert(recording_.dims.end(), impl.sizes.begin(), impl.sizes.end());
+  recording_.dims.insert(recording_.dims.end(), impl.strides.begin(), impl.strides.end());
+  const auto number = static_cast<uint32_t>(recording_.tensors.size());
+  recording_.tensors.push_back(record);
+  impl.recorded.store(epoch() << kNumberBits | number, std::memory_order_relaxed);
+  return number;
 }
 
-Tensor Window::promise(const ops::TensorSpec& spec) {
-  const IntList strides = spec.strides ? IntList(*spec.strides) : IntList();
-  Tensor tensor = Tensor::promise(spec.sizes, strides, spec.dtype, spec.device);
-  StorageImpl& storage = *tensor.storage();
-  const Lock lock(mutex_);
-  storage.pending_slot = static_cast<uint32_t>(written_.size());
-  written_.push_back({&storage, 0, 0, true});
-  storage.set_pending(this);
-  pending_bytes_ += storage.size_bytes();
-  return tensor;
+uint32_t Window::link_read(const Tensor& tensor) {
+  const uint32_t number = link(tensor);
+  count_read(held_[recording_.tensors[number].storage]);
+  return number;
 }
 
-KeptValue Window::keep(const ops::Value& value) {
-  KeptValue kept{value};
+void Window::count_read(Held& held) {
+  if (held.is_written || held.is_read) return;
+  held.is_read = true;
+  held.storage->pending_reads.fetch_add(1, std::memory_order_relaxed);
+  if (held.storage->is_exposed()) must_run_ = true;
+}
+
+uint32_t Window::link_write(const Tensor& tensor) {
+  const uint32_t number = link(tensor);
+  note_write(recording_.tensors[number].storage, recording_.ops.size());
+  return number;
+}
+
+void Window::note_write(uint32_t storage, size_t op) {
+  Held& held = held_[storage];
+  held.last_write = static_cast<uint32_t>(op);
+  if (held.is_written) return;
+  held.is_written = true;
+  held.storage->pending_number = storage;
+  held.storage->set_pending(this);
+  if (held.storage->is_exposed()) must_run_ = true;
+}
+
+// A Python number is part of the call: its value now, and no storage to hold.
+uint32_t Window::link_number(const Tensor& tensor) {
+  TensorRecord record{};
+  record.storage = kNumberStorage;
+  record.offset = static_cast<int64_t>(numbers_.size());
+  record.first_dim = static_cast<uint32_t>(recording_.dims.size());
+  record.dtype = tensor.dtype();
+  record.is_contiguous = 1;
+  record.is_wrapped_number = 1;
+  note_number(tensor);
+  recording_.tensors.push_back(record);
+  return static_cast<uint32_t>(recording_.tensors.size() - 1);
+}
+
+void Window::note_number(const Tensor& tensor) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, tensor.storage()->raw_data(), static_cast<size_t>(tensor.element_size()));
+  numbers_.push_back(bits);
+}
+
+void Window::keep(const ops::Value& value) {
+  ValueRecord kept{};
+  kept.kind = value.kind();
+  const auto keep_list = [&](const auto& list, auto&& to_int) {
+    kept.first = static_cast<uint32_t>(recording_.dims.size());
+    kept.count = static_cast<uint32_t>(list.size());
+    for (const auto& each : list) recording_.dims.push_back(to_int(each));
+  };
   switch (value.kind()) {
+    case ops::ValueKind::kNone:
+      break;
     case ops::ValueKind::kTensor:
-      reads(value.tensor());
-      kept.first_view = own(value.tensor());
-      kept.view_count = 1;
+      kept.first = static_cast<uint32_t>(recording_.links.size());
+      kept.count = 1;
+      recording_.links.push_back(link_read(value.tensor()));
       break;
     case ops::ValueKind::kTensorList:
-      kept.first_view = static_cast<uint32_t>(views_.size());
+      kept.first = static_cast<uint32_t>(recording_.links.size());
+      kept.count = static_cast<uint32_t>(value.tensor_list().size());
       for (const Tensor& tensor : value.tensor_list()) {
-        if (tensor.defined()) reads(tensor);
-        own(tensor);
+        recording_.links.push_back(tensor.defined() ? link_read(tensor) : kNoTensor);
       }
-      kept.view_count = static_cast<uint32_t>(views_.size()) - kept.first_view;
       break;
-    case ops::ValueKind::kIntList: {
-      const IntList list = value.int_list();
-      kept.value = ops::Value(IntList(ints_.emplace_back(list.begin(), list.end())));
+    case ops::ValueKind::kScalar:
+      kept.scalar_kind = static_cast<uint8_t>(value.scalar().kind());
+      kept.bits = scalar_bits(value.scalar());
       break;
-    }
-    case ops::ValueKind::kFloatList: {
-      const std::span<const double> list = value.float_list();
-      floats_.emplace_back(list.begin(), list.end());
-      kept.value = ops::Value(std::span<const double>(floats_.back()));
+    case ops::ValueKind::kInt:
+      kept.bits = static_cast<uint64_t>(value.to_int());
       break;
-    }
+    case ops::ValueKind::kFloat:
+      kept.bits = bits_of(value.to_float());
+      break;
+    case ops::ValueKind::kBool:
+      kept.bits = value.to_bool();
+      break;
+    case ops::ValueKind::kIntList:
+      keep_list(value.int_list(), [](int64_t each) { return each; });
+      break;
+    case ops::ValueKind::kFloatList:
+      keep_list(value.float_list(), [](double each) { return std::bit_cast<int64_t>(each); });
+      break;
     case ops::ValueKind::kString:
-      kept.value = ops::Value(std::string_view(texts_.emplace_back(value.string())));
+      keep_list(value.string(), [](char each) { return static_cast<int64_t>(each); });
+      break;
+    case ops::ValueKind::kDType:
+      kept.bits = static_cast<uint64_t>(value.dtype());
+      break;
+    case ops::ValueKind::kDevice:
+      kept.bits = static_cast<uint64_t>(value.device().type);
+      kept.first = static_cast<uint8_t>(value.device().index);
+      break;
+    case ops::ValueKind::kMemoryFormat:
+      kept.bits = static_cast<uint64_t>(value.memory_format());
       break;
     case ops::ValueKind::kGenerator:
+      kept.bits = reinterpret_cast<uintptr_t>(value.generator());
       must_run_ = true;  // nobody keeps a generator for us
       break;
-    default:
-      break;
   }
-  return kept;
+  recording_.values.push_back(kept);
 }
 
-Recorded& Window::begin(const ops::Op& op, Device device) {
-  if (entries_.empty()) started_ = std::chrono::steady_clock::now();
-  Recorded& entry = entries_.emplace_back();
-  size_.store(entries_.size(), std::memory_order_relaxed);
-  entry.op = &op;
-  entry.device = device;
-  if (const auto capture = call_site_hooks().capture) entry.site = capture();
-  entry.first_operand = static_cast<uint32_t>(views_.size());
-  return entry;
+// The first op of a window is about to be recorded.
+void Window::open() {
+  if (size() != 0) return;
+  epoch_.store(next_epoch(), std::memory_order_relaxed);
+  recorder_ = std::this_thread::get_id();
+  expected_ = plans_.expected();
+  followed_ = {};
+  recording_.default_dtype = default_dtype();
+}
+
+// Writes down what was only followed so far.
+void Window::catch_up() {
+  if (expected_ != nullptr) recording_.append(*expected_, followed_);
+}
+
+OpRecord Window::begin(const ops::Op& op, Device device) {
+  OpRecord record{};
+  record.op = &op;
+  record.device = device;
+  record.first_link = static_cast<uint32_t>(recording_.links.size());
+  record.first_value = static_cast<uint32_t>(recording_.values.size());
+  return record;
+}
+
+void Window::note_site() {
+  CallSite site;
+  const CallSiteHooks& hooks = call_site_hooks();
+  if (hooks.capture != nullptr) site = hooks.capture();
+  if (site.code != nullptr && (codes_.empty() || codes_.back() != site.code)) {
+    codes_.push_back(site.code);
+    hooks.retain(site.code);
+  }
+  sites_.push_back(site);
+}
+
+// Streams do not change while a window is open: SyncPoint::kSwitchStream.
+void Window::note_stream(Device device) {
+  for (const runtime::Stream& stream : streams_) {
+    if (stream.device() == device.index) return;
+  }
+  streams_.push_back(
+      runtime::current_stream(runtime::runtime_for(name(device.type), device.index)));
+}
+
+void Window::end(const OpRecord& record, const Recording::Lengths& before) {
+  recording_.ops.push_back(record);
+  followed_ = recording_.lengths();
+  if (expected_ != nullptr && !recording_.agrees_since(before, *expected_)) expected_ = nullptr;
+  note_op(record.device);
+}
+
+void Window::note_op(Device device) {
+  note_site();
+  if (!device.is_cpu()) note_stream(device);
+  size_.store(followed_.ops, std::memory_order_relaxed);
+  if (MT_UNLIKELY(followed_.tensors > kFull)) must_run_ = true;
 }
 
 void Window::record(const ops::Op& op,
                     Device device,
                     ops::Args args,
-                    std::span<const Tensor> outputs) {
-  const Lock lock(mutex_);
-  Recorded& entry = begin(op, device);
-  entry.first_value = static_cast<uint32_t>(values_.size());
-  entry.value_count = static_cast<uint32_t>(args.size());
-  for (const ops::Value& value : args) values_.push_back(keep(value));
-  entry.operand_count = static_cast<uint32_t>(views_.size()) - entry.first_operand;
-  entry.first_output = static_cast<uint32_t>(views_.size());
+                    std::span<const Tensor> outputs,
+                    bool is_fresh) {
+  const Lock lock = this->lock();
+  open();
+  catch_up();
+  const Recording::Lengths before = recording_.lengths();
+  OpRecord record = begin(op, device);
+  record.value_count = static_cast<uint16_t>(args.size());
+  for (const ops::Value& value : args) keep(value);
+  record.operand_count = static_cast<uint16_t>(recording_.links.size() - record.first_link);
   if (op.kind == ops::OpKind::kMutation) {
-    writes(args[0].tensor());
-    own(args[0].tensor());
+    recording_.links.push_back(link_write(args[0].tensor()));
   }
-  for (const Tensor& output : outputs) {
-    writes(output);
-    own(output);
-  }
-  entry.output_count = static_cast<uint32_t>(views_.size()) - entry.first_output;
+  for (const Tensor& output : outputs) recording_.links.push_back(link_write(output));
+  record.output_count =
+      static_cast<uint16_t>(recording_.links.size() - record.first_link - record.operand_count);
+  // Without tensors to go by, what it makes depends on defaults that may change.
+  record.makes_output = is_fresh && record.operand_count != 0 &&
+                        std::ranges::all_of(outputs, [](const Tensor& output) {
+                          return is_promised(*output.storage());
+                        });
+  end(record, before);
 }
 
 void Window::record_pointwise(const ops::Op& op,
                               const ops::PointwiseCall& call,
+                              ops::Args args,
                               const Tensor& out) {
-  const Lock lock(mutex_);
-  Recorded& entry = begin(op, out.device());
-  entry.is_pointwise = true;
-  entry.function = call.function;
-  entry.compute = call.compute;
-  entry.result = call.result;
-  entry.params = call.params;
+  const Lock lock = this->lock();
+  open();
+  catch_up();
+  const Recording::Lengths before = recording_.lengths();
+  OpRecord record = begin(op, out.device());
+  record.is_pointwise = 1;
+  record.function = call.function;
+  record.compute = call.compute;
+  record.result = call.result;
+  record.params = call.params;
+  record.operand_count = static_cast<uint16_t>(call.count);
+  record.output_count = 1;
   for (int i = 0; i < call.count; ++i) {
-    reads(*call.operands[i]);
-    own(*call.operands[i]);
+    const Tensor& operand = *call.operands[i];
+    recording_.links.push_back(is_number(operand) ? link_number(operand) : link_read(operand));
   }
-  entry.operand_count = static_cast<uint32_t>(call.count);
-  entry.first_output = static_cast<uint32_t>(views_.size());
-  writes(out);
-  own(out);
-  entry.output_count = 1;
+  record.makes_output = !args.empty() && keep_arguments(call, args, record.first_link);
+  record.value_count = static_cast<uint16_t>(recording_.values.size() - before.values);
+  recording_.links.push_back(link_write(out));
+  end(record, before);
 }
 
-std::unique_ptr<WindowError> Window::run(
-    const std::function<void(const WindowError&)>& tell) noexcept {
-  if (runner_.load(std::memory_order_relaxed) == std::this_thread::get_id()) return nullptr;
-  const Lock lock(mutex_);
-  if (entries_.empty()) {
-    finish(0, nullptr);
-    return nullptr;
+// Tensors are kept as the links of operands. False: not all that the op was given is known.
+bool Window::keep_arguments(const ops::PointwiseCall& call, ops::Args args, uint32_t first_link) {
+  for (const ops::Value& value : args) {
+    switch (value.kind()) {
+      case ops::ValueKind::kTensor: {
+        ValueRecord kept{};
+        kept.kind = ops::ValueKind::kTensor;
+        kept.count = 1;
+        int operand = 0;
+        while (operand < call.count && call.operands[operand] != &value.tensor()) ++operand;
+        if (operand == call.count) return false;
+        kept.first = first_link + static_cast<uint32_t>(operand);
+        recording_.values.push_back(kept);
+        break;
+      }
+      case ops::ValueKind::kNone:
+      case ops::ValueKind::kScalar:
+      case ops::ValueKind::kInt:
+      case ops::ValueKind::kFloat:
+      case ops::ValueKind::kBool:
+        keep(value);
+        break;
+      default:
+        return false;
+    }
   }
+  return true;
+}
+
+bool Window::follow(const ops::Op& op, ops::Args args, ops::Outputs& outputs) {
+  const Lock lock = this->lock();
+  open();
+  if (expected_ == nullptr || followed_.ops >= expected_->ops.size()) return false;
+  const Recording& expected = *expected_;
+  const OpRecord& record = expected.ops[followed_.ops];
+  if (record.op != &op || record.makes_output == 0 || record.value_count != args.size() ||
+      expected.default_dtype != default_dtype()) {
+    return false;
+  }
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (follow_argument(args[i], expected.values[record.first_value + i])) continue;
+    if (followed_.ops == 0) finish(0, nullptr);  // the op may be refused: hold nothing for it
+    return false;
+  }
+  for (const uint32_t number : expected.outputs(record)) {
+    outputs.tensors.push_back(follow_output(number));
+  }
+  followed_.links = record.first_link + record.operand_count + record.output_count;
+  followed_.values = record.first_value + record.value_count;
+  ++followed_.ops;
+  note_op(record.device);
+  return true;
+}
+
+bool Window::follow_argument(const ops::Value& value, const ValueRecord& kept) {
+  if (value.kind() != kept.kind) return false;
+  const auto same_list = [&](const auto& list, auto&& to_int) {
+    return list.size() == kept.count &&
+           std::equal(list.begin(), list.end(), expected_->dims.begin() + kept.first,
+                      [&](const auto& a, int64_t b) { return to_int(a) == b; }) &&
+           (followed_.dims += kept.count, true);
+  };
+  switch (value.kind()) {
+    case ops::ValueKind::kTensor:
+      return follow_tensor(value.tensor(), expected_->links[kept.first]);
+    case ops::ValueKind::kScalar:
+      return kept.scalar_kind == static_cast<uint8_t>(value.scalar().kind()) &&
+             kept.bits == scalar_bits(value.scalar());
+    case ops::ValueKind::kInt:
+      return kept.bits == static_cast<uint64_t>(value.to_int());
+    case ops::ValueKind::kFloat:
+      return kept.bits == bits_of(value.to_float());
+    case ops::ValueKind::kBool:
+      return kept.bits == uint64_t{value.to_bool()};
+    case ops::ValueKind::kIntList:
+      return same_list(value.int_list(), [](int64_t each) { return each; });
+    case ops::ValueKind::kDType:
+      return kept.bits == static_cast<uint64_t>(value.dtype());
+    default:
+      return value.is_none();
+  }
+}
+
+// The tensor is the one of that number, or looks as it did and comes at the same place.
+bool Window::follow_tensor(const Tensor& tensor, uint32_t number) {
+  TensorImpl& impl = *tensor.impl();
+  StorageImpl& storage = *impl.storage;
+  const PendingWork* const work = storage.pending();
+  if (work != nullptr && work != this) return false;  // must run before
+  const uint64_t mark = epoch() << kNumberBits | number;
+  if (impl.recorded.load(std::memory_order_relaxed) == mark) return true;
+  if (number != followed_.tensors) return false;
+  const TensorRecord& record = expected_->tensors[number];
+  if (record.dtype != impl.dtype || record.rank != impl.sizes.size() ||
+      record.is_wrapped_number != uint8_t{impl.is_wrapped_number}) {
+    return false;
+  }
+  if (record.storage == kNumberStorage) {
+    if (!is_number(tensor)) return false;
+    note_number(tensor);
+    ++followed_.tensors;
+    return true;
+  }
+  if (record.offset != impl.offset || !std::ranges::equal(expected_->sizes(record), impl.sizes) ||
+      !std::ranges::equal(expected_->strides(record), impl.strides)) {
+    return false;
+  }
+  if (work == this) {
+    if (storage.pending_number != record.storage) return false;
+  } else if (const uint32_t* const known = outside_.find(&storage)) {
+    if (*known != record.storage) return false;
+  } else {
+    const StorageRecord& like = expected_->storages[record.storage];
+    if (record.storage != held_.size() || like.is_promised != 0 || is_promised(storage) ||
+        like.size_bytes != storage.size_bytes() || like.device != storage.device()) {
+      return false;
+    }
+    hold(storage);
+    ++followed_.storages;
+  }
+  count_read(held_[record.storage]);
+  impl.recorded.store(mark, std::memory_order_relaxed);
+  ++followed_.tensors;
+  followed_.dims += 2 * record.rank;
+  return true;
+}
+
+Tensor Window::follow_output(uint32_t number) {
+  const TensorRecord& record = expected_->tensors[number];
+  const StorageRecord& like = expected_->storages[record.storage];
+  Tensor out(IntrusivePtr<TensorImpl>::adopt(new TensorImpl(
+      StorageImpl::promise(like.size_bytes, like.device), record.dtype,
+      Shape(expected_->sizes(record)), Shape(expected_->strides(record)), record.offset)));
+  note_write(hold(*out.storage()), followed_.ops);
+  out.impl()->recorded.store(epoch() << kNumberBits | number, std::memory_order_relaxed);
+  ++followed_.tensors;
+  ++followed_.storages;
+  followed_.dims += 2 * record.rank;
+  return out;
+}
+
+bool Window::reads(const StorageImpl& storage) {
+  const Lock lock = this->lock();
+  const uint32_t* const number = outside_.find(&storage);
+  return number != nullptr && held_[*number].is_read;
+}
+
+std::unique_ptr<WindowError> Window::run(const Tell& tell, bool tells_always, bool wait) noexcept {
+  if (runner_.load(std::memory_order_relaxed) == std::this_thread::get_id()) return nullptr;
+  const Lock lock = wait ? this->lock() : Lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock() || size() == 0) return nullptr;
   runner_.store(std::this_thread::get_id(), std::memory_order_relaxed);
-  std::unique_ptr<WindowError> failure;
+  const CallSiteHooks& hooks = call_site_hooks();
+  void* state = nullptr;
   size_t done = 0;
+  bool is_plan = false;
+  std::unique_ptr<WindowError> failure;
   try {
-    WindowRunner(*this).run(done);
+    visible_.clear();
+    storages_.clear();
+    for (const Held& held : held_) {
+      storages_.push_back(held.storage);
+      visible_.push_back(!held.is_promised || held.storage->use_count() > 1);
+    }
+    is_plan = true;
+    WindowPlan& plan = find_plan();
+    is_plan = false;
+    if (plan.takes_long() && hooks.let_others_run != nullptr) state = hooks.let_others_run();
+    // Another thread than the recorder may have other streams.
+    std::deque<runtime::StreamGuard> guards;
+    if (recorder_ != std::this_thread::get_id()) {
+      for (const runtime::Stream& stream : streams_) guards.emplace_back(stream);
+    }
+    plan.run(storages_, numbers_, done);
+    while (!guards.empty()) guards.pop_back();
   } catch (...) {
-    failure = std::make_unique<WindowError>();
-    failure->error = std::current_exception();
-    failure->number = done;
-    if (tell) tell(*failure);
+    failure = std::make_unique<WindowError>(std::current_exception(), done, is_plan);
+  }
+  if (state != nullptr) hooks.come_back(state);
+  if (failure != nullptr || tells_always) {
+    catch_up();
+    tell(failure.get());
   }
   finish(done, failure == nullptr ? nullptr : failure->error);
   runner_.store({}, std::memory_order_relaxed);
   return failure;
 }
 
-// The storages are pending no more, or throw the error: those that ops from `done` on write.
-void Window::finish(size_t done, const std::exception_ptr& error) noexcept {
-  for (StorageImpl* storage : read_) storage->pending_reads.fetch_sub(1, std::memory_order_relaxed);
-  FailedWork* const failed = error == nullptr ? nullptr : new FailedWork(error);
-  for (const Written& written : written_) {
-    if (written.storage == nullptr) continue;
-    // Without references: promised to an op that is not recorded yet.
-    if (failed == nullptr || written.references == 0 || written.last_write < done) {
-      written.storage->set_pending(nullptr);
-    } else {
-      if (written.promised) written.storage->drop_bytes();
-      failed->add(*written.storage);
-    }
+WindowPlan& Window::find_plan() {
+  if (expected_ != nullptr && followed_ == expected_->lengths()) {
+    if (WindowPlan* const plan = plans_.get_expected(visible_)) return *plan;
   }
-  if (failed != nullptr) failed->let_go();
-  sites_.clear();
-  for (const Recorded& entry : entries_) {
-    if (entry.site.code != nullptr) sites_.push_back(entry.site);
-  }
-  if (!sites_.empty()) call_site_hooks().release(sites_);
-  read_.clear();
-  written_.clear();
-  entries_.clear();
-  views_.clear();
-  values_.clear();
-  ints_.clear();
-  floats_.clear();
-  texts_.clear();
-  size_ = 0;
-  pending_bytes_ = 0;
-  must_run_ = false;
+  catch_up();
+  return plans_.get(recording_, visible_);
 }
 
-void Window::forget(StorageImpl& storage) noexcept {
-  const Lock lock(mutex_);
-  if (storage.pending() == this) written_[storage.pending_slot].storage = nullptr;
+// The storages are pending no more, or throw the error: those that ops from `done` on write.
+void Window::finish(size_t done, const std::exception_ptr& error) noexcept {
+  for (const Held& held : held_) {
+    StorageImpl& storage = *held.storage;
+    if (held.is_read) storage.pending_reads.fetch_sub(1, std::memory_order_relaxed);
+    if (held.is_written) {
+      if (MT_LIKELY(error == nullptr || held.last_write < done)) {
+        storage.set_pending(nullptr);
+      } else {
+        if (held.is_promised) storage.drop_bytes();
+        FailedWork::instance().add(storage, error);
+      }
+    }
+    Storage::adopt(&storage).reset();
+  }
+  if (!codes_.empty()) call_site_hooks().release(codes_);
+  held_.clear();
+  outside_.clear();
+  recording_.clear();
+  expected_ = nullptr;
+  numbers_.clear();
+  sites_.clear();
+  codes_.clear();
+  epoch_.store(0, std::memory_order_relaxed);
+  streams_.clear();
+  size_.store(0, std::memory_order_relaxed);
+  pending_bytes_.store(0, std::memory_order_relaxed);
+  must_run_.store(false, std::memory_order_relaxed);
+}
+
+std::vector<OpReport> Window::describe_ops() {
+  const Lock lock = this->lock();
+  catch_up();
+  return dispatch::describe_ops(*this);
+}
+
+uint64_t Window::plans_made() {
+  const Lock lock = this->lock();
+  return plans_.made();
 }
 
 void Window::materialize(StorageImpl& storage) {

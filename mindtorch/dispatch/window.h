@@ -1,9 +1,7 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
-#include <deque>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -14,62 +12,20 @@
 #include <vector>
 
 #include "mindtorch/dispatch/call_site.h"
-#include "mindtorch/ops/fusion.h"
-#include "mindtorch/ops/registry.h"
+#include "mindtorch/dispatch/pipeline_report.h"
+#include "mindtorch/dispatch/plan_store.h"
+#include "mindtorch/dispatch/recording.h"
+#include "mindtorch/dispatch/storage_table.h"
+#include "mindtorch/runtime/stream.h"
 #include "mindtorch/tensor/storage.h"
 
 namespace mindtorch::dispatch {
 
-// A tensor as it was when an op was recorded: later changes of its shape do not count.
-struct RecordedView {
-  Storage storage;
-  Shape sizes;
-  Shape strides;
-  int64_t offset = 0;
-  int64_t numel = 0;
-  DType dtype{};
-  bool is_contiguous = false;
-
-  RecordedView() = default;
-  explicit RecordedView(const Tensor& tensor);
-  bool is_same(const RecordedView& other) const;
-  // May share a byte with the other.
-  bool overlaps(const RecordedView& other) const;
-};
-
-// One recorded op, with everything it needs to run later.
-struct Recorded {
-  const ops::Op* op = nullptr;
-  Device device;
-  CallSite site;
-  bool is_pointwise = false;
-  bool is_dead = false;  // nobody can see what it would compute
-  // A pointwise op, resolved.
-  ops::Pointwise function{};
-  DType compute{};
-  DType result{};
-  ops::PointwiseParams params;
-  // Into the window's lists.
-  uint32_t first_operand = 0;
-  uint32_t operand_count = 0;
-  uint32_t first_output = 0;
-  uint32_t output_count = 0;
-  uint32_t first_value = 0;
-  uint32_t value_count = 0;
-};
-
-// An argument of a recorded op. Tensors are views of the window, by number.
-struct KeptValue {
-  ops::Value value;
-  uint32_t first_view = 0;
-  uint32_t view_count = 0;
-};
-
 // Why a window failed.
 struct WindowError {
   std::exception_ptr error;
-  std::string message;
-  size_t number = 0;  // of the op in its window
+  size_t number = 0;     // of the op in its window
+  bool is_plan = false;  // while its work was planned, and not while it was done
 };
 
 // Note [Pending storages]
@@ -80,57 +36,94 @@ struct WindowError {
 // storages over the same bytes. Windows are never freed: a thread that found one named by a storage
 // may look at it a moment later, and finds that the storage names it no more.
 //
+// The window holds each storage once, so that a storage with one owner is one that nobody outside
+// can see. Tensors are not held: what they look like is in the recording.
+//
 // One thread records; any thread may run it.
 class Window final : public PendingWork {
  public:
   Window() = default;
 
   // --- recording, by the pipeline's thread ---
-  Tensor promise(const ops::TensorSpec& spec);
-  // A mutation writes its first argument and has no outputs.
-  void record(const ops::Op& op, Device device, ops::Args args, std::span<const Tensor> outputs);
-  void record_pointwise(const ops::Op& op, const ops::PointwiseCall& call, const Tensor& out);
+  // Outputs are fresh, and promised (Tensor::promise) where they have elements. A mutation writes
+  // its first argument and has no outputs.
+  // `is_fresh`: outputs are what the arguments alone say.
+  void record(const ops::Op& op,
+              Device device,
+              ops::Args args,
+              std::span<const Tensor> outputs,
+              bool is_fresh);
+  // `args`: what the op was called with, where the output is what they alone say; else empty.
+  void record_pointwise(const ops::Op& op,
+                        const ops::PointwiseCall& call,
+                        ops::Args args,
+                        const Tensor& out);
+  // An op that comes where it came in the window that this one repeats so far, on the same tensors:
+  // its outputs are made without working out again what they are, and nothing is written down.
+  // False: it is not, and must be recorded the long way.
+  bool follow(const ops::Op& op, ops::Args args, ops::Outputs& outputs);
+  // Ops of this window read the storage.
+  bool reads(const StorageImpl& storage);
 
   // By any thread; what another thread runs meanwhile is gone a moment later.
   size_t size() const { return size_.load(std::memory_order_relaxed); }
   size_t pending_bytes() const { return pending_bytes_.load(std::memory_order_relaxed); }
   // An op touched memory that others see without asking.
   bool must_run() const { return must_run_.load(std::memory_order_relaxed); }
-  // When the oldest op was recorded.
-  std::chrono::steady_clock::time_point started() const {
-    return started_.load(std::memory_order_relaxed);
-  }
-  // --- while it runs, by whoever runs it ---
-  const Recorded& entry(size_t number) const { return entries_[number]; }
-  const RecordedView& view(size_t index) const { return views_[index]; }
 
   // Runs everything recorded, if anything is. Null: nothing failed. Otherwise every storage that
-  // was still to be written throws the same error when it is looked at.
-  // `tell` is called for what failed while the window still knows its ops.
-  std::unique_ptr<WindowError> run(
-      const std::function<void(const WindowError&)>& tell = {}) noexcept;
+  // was still to be written throws the same error when it is looked at. `tell` is called with what
+  // failed, or null, while the window still knows its ops.
+  using Tell = std::function<void(const WindowError*)>;
+  // Without `wait`: not where another thread is busy with it.
+  // `tells_always`: also where nothing failed.
+  std::unique_ptr<WindowError> run(const Tell& tell, bool tells_always, bool wait = true) noexcept;
+  // --- by any thread ---
+  // Which filling of which window this is.
+  uint64_t epoch() const { return epoch_.load(std::memory_order_relaxed); }
+  std::vector<OpReport> describe_ops();
+  uint64_t plans_made();
+
+  // --- while it runs, by whoever runs it ---
+  const Recording& recording() const { return recording_; }
+  CallSite site(size_t number) const { return sites_[number]; }
 
   void materialize(StorageImpl& storage) override;
-  // Promised for an op that was refused, and so never recorded.
-  void forget(StorageImpl& storage) noexcept override;
+  void forget(StorageImpl&) noexcept override {}  // it holds its storages
 
  private:
-  friend class WindowRunner;
   using Lock = std::unique_lock<std::mutex>;
 
-  // A storage that the window writes.
-  struct Written {
-    StorageImpl* storage;     // alive: a view holds it
-    uint32_t references = 0;  // views of this window
-    uint32_t last_write = 0;  // the number of an op
-    bool promised = false;    // has no bytes so far
+  struct Held {
+    StorageImpl* storage;
+    uint32_t last_write;  // the number of an op
+    bool is_promised;     // has no bytes so far
+    bool is_written;
+    bool is_read;  // counted in pending_reads
   };
 
-  uint32_t own(const Tensor& tensor);
-  void reads(const Tensor& tensor);
-  void writes(const Tensor& tensor);
-  KeptValue keep(const ops::Value& value);
-  Recorded& begin(const ops::Op& op, Device device);
+  Lock lock();
+  void open();
+  OpRecord begin(const ops::Op& op, Device device);
+  void catch_up();
+  void note_op(Device device);
+  void note_site();
+  void end(const OpRecord& record, const Recording::Lengths& before);
+  void note_stream(Device device);
+  uint32_t hold(StorageImpl& storage);
+  uint32_t link(const Tensor& tensor);
+  uint32_t link_read(const Tensor& tensor);
+  uint32_t link_write(const Tensor& tensor);
+  uint32_t link_number(const Tensor& tensor);
+  void count_read(Held& held);
+  void note_write(uint32_t storage, size_t op);
+  void note_number(const Tensor& tensor);
+  void keep(const ops::Value& value);
+  bool keep_arguments(const ops::PointwiseCall& call, ops::Args args, uint32_t first_link);
+  bool follow_argument(const ops::Value& value, const ValueRecord& kept);
+  bool follow_tensor(const Tensor& tensor, uint32_t number);
+  Tensor follow_output(uint32_t number);
+  WindowPlan& find_plan();
   void finish(size_t done, const std::exception_ptr& error) noexcept;
 
   std::mutex mutex_;
@@ -138,16 +131,21 @@ class Window final : public PendingWork {
   std::atomic<bool> must_run_{false};
   std::atomic<size_t> size_{0};
   std::atomic<size_t> pending_bytes_{0};
-  std::atomic<std::chrono::steady_clock::time_point> started_{};
-  std::deque<Recorded> entries_;
-  std::deque<RecordedView> views_;
-  std::deque<KeptValue> values_;
-  std::deque<std::vector<int64_t>> ints_;
-  std::deque<std::vector<double>> floats_;
-  std::deque<std::string> texts_;
-  std::vector<Written> written_;
-  std::vector<StorageImpl*> read_;
-  std::vector<CallSite> sites_;  // of ops that are done, to be given back together
+  std::atomic<uint64_t> epoch_{0};  // marks tensors as recorded (TensorImpl); 0: none is
+  std::thread::id recorder_;
+  std::vector<runtime::Stream> streams_;  // the recorder's, one for each device of the ops
+  Recording recording_;
+  // What this window repeats so far, or null, and how far: recording_ may be behind.
+  const Recording* expected_ = nullptr;
+  Recording::Lengths followed_{};
+  std::vector<Held> held_;  // by number of the storage
+  StorageTable outside_;    // numbers of those that it has not made
+  std::vector<uint64_t> numbers_;
+  std::vector<uint8_t> visible_;        // while it runs: of each storage
+  std::vector<StorageImpl*> storages_;  // the same
+  std::vector<CallSite> sites_;         // by op
+  std::vector<void*> codes_;            // that they name, held
+  PlanStore plans_;
 };
 
 }  // namespace mindtorch::dispatch

@@ -6,6 +6,7 @@
 #include "mindtorch/base/error.h"
 #include "mindtorch/runtime/accelerator.h"
 #include "mindtorch/runtime/device_runtime.h"
+#include "mindtorch/runtime/hooks.h"
 #include "mindtorch/runtime/stream.h"
 
 namespace mindtorch::runtime {
@@ -77,6 +78,7 @@ void set_current_stream(Stream stream) {
   DeviceRuntime& runtime = stream.runtime();
   const bool is_default = stream == runtime.default_stream();
   if (is_default && t_values.streams.get(runtime.slot()) == nullptr) return;
+  hooks().before_sync(SyncPoint::kSwitchStream);
   if (can_set()) t_values.streams.set(runtime.slot(), &stream.state());
 }
 

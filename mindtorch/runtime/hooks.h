@@ -10,7 +10,14 @@
 namespace mindtorch::runtime {
 
 // Why the host is about to look at a device's progress.
-enum class SyncPoint : uint8_t { kRecordEvent, kQueryStream, kWaitStream, kWaitEvent, kWaitDevice };
+enum class SyncPoint : uint8_t {
+  kRecordEvent,
+  kQueryStream,
+  kWaitStream,
+  kWaitEvent,
+  kWaitDevice,
+  kSwitchStream,  // what was recorded so far belongs to the old one; must not throw
+};
 
 // A few functions that a higher layer installs and this one calls, in the order they were added.
 // Calling takes no lock. A callback that comes back here on the same thread is not called again.

@@ -54,8 +54,10 @@ class MT_API StorageImpl final : public RefCounted {
   // For that work itself: the bytes as they are, or null, and an end to them.
   void* raw_data() const noexcept { return allocation_.data; }
   void drop_bytes() noexcept;
-  // For the work that this names: where it keeps what it knows of the storage.
-  uint32_t pending_slot = 0;
+  // Other memory of somebody else, for a storage made by borrow().
+  void rebind(void* data) noexcept { allocation_.data = data; }
+  // For the work that this names: the number under which it knows the storage.
+  uint32_t pending_number = 0;
   // Recorded ops that read the bytes, of all windows. A writer makes them run first.
   std::atomic<uint32_t> pending_reads{0};
   // Somebody outside may write through an address of ours at any time.

@@ -29,6 +29,7 @@ void TensorImpl::operator delete(void* data, size_t bytes) noexcept {
 }
 
 void TensorImpl::refresh() {
+  recorded.store(0, std::memory_order_relaxed);
   uint64_t count = 1;  // may wrap on the way to a size of 0
   for (const int64_t size : sizes) count *= static_cast<uint64_t>(size);
   numel = static_cast<int64_t>(count);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -57,6 +58,9 @@ class MT_API TensorImpl final : public RefCounted {
   uint32_t own_version = 0;
   // Dispatcher layers that must see ops on this tensor; see dispatch/layers.h.
   uint8_t layers = 0;
+  // For the pipeline that recorded it last: when, and under which number. Any thread may record it;
+  // what another one wrote here is as good as nothing.
+  std::atomic<uint64_t> recorded{0};
 
   // The Python object that stands for this tensor. Normally it owns us; when Python lets go of it
   // while C++ still holds us, we own it, so that attributes and identity survive.

@@ -66,7 +66,9 @@ _LAZY = {
             "numel real resolve_conj resolve_neg set_flush_denormal set_num_interop_threads "
             "typename"
         ),
-        "_pipeline": "current_pipeline get_pipeline_config pipeline pipeline_config",
+        "_pipeline": (
+            "current_pipeline get_pipeline_config pipeline pipeline_config pipeline_context"
+        ),
         "_serialization": "load save",
         "_tensor_str": "get_printoptions set_printoptions",
         "_type_info": "finfo iinfo",

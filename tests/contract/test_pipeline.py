@@ -1,9 +1,11 @@
 """torch.pipeline: ops run later and together, with the results of running them one by one."""
 
+import contextlib
 import gc
 import json
 import pickle
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -242,15 +244,16 @@ def test_a_failing_op_is_named(torch):
         good = torch.ones(3) + 1
         bad = failing(torch)
         after = bad * 2
-        with pytest.raises(IndexError, match="out of bounds"):
+        with pytest.raises(IndexError, match="out of bounds") as raised:
             pipe.flush()
+        assert f"{__file__}:{failing.__code__.co_firstlineno + 2} in failing" in str(raised.value)
         error = pipe.last_error()
-        assert error["op_seq"] >= 1 and "index" in error["op_name"]
-        assert error["callsite"]["func"] == "failing"
-        assert error["callsite"]["file"] == __file__
-        assert error["flush_id"] == 1 and error["phase"] == "submit"
+        assert error.op_seq >= 1 and "index" in error.op_name
+        assert error.callsite["func"] == "failing"
+        assert error.callsite["file"] == __file__
+        assert error.flush_id == 1 and error.phase == "submit" and error.backend == "cpu"
         assert "index" in pipe.format_error("short") and "\n" not in pipe.format_error("short")
-        assert json.loads(pipe.format_error("full"))["error_id"] == error["error_id"]
+        assert json.loads(pipe.format_error("full"))["error_id"] == error.error_id
         with pytest.raises(ValueError, match="style"):
             pipe.format_error("long")
         assert good.tolist() == [2, 2, 2]
@@ -331,3 +334,258 @@ def test_configuration(torch):
         torch.pipeline_config(**before)
     with pytest.raises(TypeError, match="unexpected keyword"):
         torch.pipeline(window=3)
+
+
+# --- what repeats ---------------------------------------------------------------------------------
+
+
+def chain(x, number=2.0):
+    y = (x * number + 1).relu()
+    return (y - x).abs() / number
+
+
+def test_windows_that_repeat_are_planned_once(torch):
+    x = torch.randn(100)
+    expected = [chain(x + i, 2.0 + i) for i in range(6)]
+    made = []
+    for i in range(6):  # blocks of one thread share their plans
+        with torch.pipeline() as pipe:
+            for k in (0, i):
+                y = chain(x + k, 2.0 + k)
+                pipe.flush()
+                assert torch.equal(y, expected[k])
+            made.append(pipe._plans_made())
+    assert made[-1] == made[0]
+
+
+def test_a_result_kept_once_and_dropped_the_next_time(torch):
+    x = torch.randn(50)
+    kept = []
+    for round in range(6):
+        with torch.pipeline():
+            inner = x * 2 + 1
+            outer = inner.relu() - 3
+            if round % 2:
+                kept.append(inner)
+            del inner
+        assert torch.equal(outer, (x * 2 + 1).relu() - 3)
+    for inner in kept:
+        assert torch.equal(inner, x * 2 + 1)
+
+
+def test_the_same_ops_on_other_shapes_and_aliases(torch):
+    for shape in ((4, 6), (6, 4), (24,), (4, 6)):
+        x, y = torch.randn(*shape), torch.randn(*shape)
+        for a, b in ((x, y), (x, x), (y, x)):
+            expected = (a * b + a).sin()
+            with torch.pipeline():
+                got = (a * b + a).sin()
+            assert torch.equal(got, expected)
+
+
+def test_the_default_dtype_changes_between_windows(torch):
+    x = torch.arange(4)
+    try:
+        for dtype in (torch.float32, torch.float64, torch.float32):
+            torch.set_default_dtype(dtype)
+            with torch.pipeline():
+                y = (x / 2) + x.float().sum() / x
+            assert y.dtype == dtype
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+def test_kernels_that_repeat_with_other_arguments(torch):
+    x = torch.randn(6, 8)
+    for dims in ((0,), (1,), (0, 1), (1,), (0,)):
+        for k in (2, 3):
+            with torch.pipeline():
+                y = x.sum(dims, keepdim=True) + x.topk(k, 1)[0].sum()
+                z = torch.cat([x, y.expand(6, 8)], dim=k - 2)
+            assert torch.equal(y, x.sum(dims, keepdim=True) + x.topk(k, 1)[0].sum())
+            assert torch.equal(z, torch.cat([x, y.expand(6, 8)], dim=k - 2))
+
+
+def test_in_place_on_a_tensor_from_outside_repeats(torch):
+    weight, step = torch.zeros(8), torch.ones(8)
+    for round in range(5):
+        with torch.pipeline():
+            update = step * 0.5
+            weight.add_(update)
+            weight.mul_(1.0)
+        assert weight.tolist() == [0.5 * (round + 1)] * 8
+
+
+# --- settings -------------------------------------------------------------------------------------
+
+
+def wait_for(condition, seconds=20):
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.001)
+    return condition()
+
+
+def test_max_wait_needs_no_further_op(torch):
+    with torch.pipeline(max_wait_us=2000) as pipe:
+        y = torch.ones(3) + 1
+        assert wait_for(lambda: not y._pending)
+        assert wait_for(lambda: pipe.last_flush_reason == "wait") and pipe.flush_id == 1
+        z = y * 2  # the next window waits anew
+        assert wait_for(lambda: not z._pending)
+    assert z.tolist() == [4, 4, 4]
+    with torch.pipeline(max_wait_us=60_000_000):
+        y = torch.ones(3) + 1
+        assert y._pending
+
+
+def test_pending_bytes_count_the_window(torch):
+    x = torch.ones(100)
+    with torch.pipeline(max_pending_bytes=1000) as pipe:
+        ys = [x + 1, x + 2]
+        assert all(y._pending for y in ys)
+        ys.append(x + 3)
+        assert not any(y._pending for y in ys) and pipe.last_flush_reason == "bytes"
+
+
+def test_a_window_has_an_end_where_nobody_says_so(torch):
+    x = torch.ones(4)
+    with torch.pipeline() as pipe:
+        for _ in range(1000):
+            x = x + 1
+        assert pipe.flush_id >= 1 and pipe.pending_count() < 1000
+    assert x.tolist() == [1001] * 4
+    with torch.pipeline(max_ops=2000) as pipe:  # the user's word goes before
+        for _ in range(1000):
+            x = x + 1
+        assert pipe.flush_id == 0
+
+
+def test_min_defer_ops_and_adaptive_defer(torch):
+    x = torch.ones(3)
+
+    def pending(**settings):
+        with torch.pipeline(**settings):
+            return [(x + i)._pending for i in range(6)]
+
+    assert pending(min_defer_ops=3) == [False, False, True, True, True, True]
+    pending()  # a small window
+    assert pending(adaptive_defer=True) == [False] * 3 + [True] * 3
+    assert pending(adaptive_defer=True, adaptive_min_defer_ops=2) == [False] + [True] * 5
+    assert pending(adaptive_defer=True, min_defer_ops=1) == [True] * 6
+    assert pending(adaptive_defer=True, adaptive_small_window_ops=1) == [True] * 6
+
+
+@pytest.mark.parametrize("setting", ["max_ops", "max_pending_bytes", "max_wait_us"])
+def test_settings_that_make_no_sense(torch, setting):
+    with pytest.raises(ValueError, match=setting):
+        torch.pipeline(**{setting: -1})
+    with pytest.raises(TypeError, match=setting):
+        torch.pipeline(**{setting: "many"})
+    with pytest.raises(ValueError, match=setting):
+        torch.pipeline_config(**{setting: -1})
+    assert torch.get_pipeline_config()[setting] is None
+
+
+def test_a_pipeline_entered_twice(torch):
+    pipe = torch.pipeline(max_ops=50)
+    with pipe:
+        a = torch.ones(2) + 1
+    assert a.tolist() == [2, 2] and pipe.flush_id == 1
+    with pipe as outer:
+        b = torch.ones(2) + 2
+        with pipe as inner:
+            assert inner is outer
+            c = b + 1
+        assert not b._pending and torch.current_pipeline() is pipe
+        d = c + 1
+        assert d._pending
+    assert torch.current_pipeline() is None and d.tolist() == [5, 5]
+
+
+def test_debug_dump(torch):
+    with torch.pipeline(debug_enabled=True) as pipe:
+        x = torch.ones(3)
+        failing(torch)
+        waiting = pipe.debug_dump()
+        assert waiting["pending_count"] == len(waiting["entries"]) >= 2
+        assert waiting["entries"][-1]["callsite"]["func"] == "failing"
+        y = x + 1
+        with contextlib.suppress(IndexError):
+            pipe.flush("mine")
+    dump = pipe.debug_dump()
+    assert dump["reason"] == "context_exit" and dump["flush_id"] == 1
+    assert [entry["op_seq"] for entry in dump["entries"]] == list(range(len(dump["entries"])))
+    assert y.tolist() == [2, 2, 2]
+
+
+def test_debug_dump_of_what_failed(torch):
+    with torch.pipeline(debug_enabled=True) as pipe:
+        bad = failing(torch)
+        with pytest.raises(IndexError):
+            pipe.flush("mine")
+        dump = pipe.debug_dump(failed_only=True)
+    assert dump["last_error"]["op_name"] == dump["entries"][0]["op_name"]
+    assert len(dump["entries"]) == 1 and dump["reason"] == "mine"
+    with pytest.raises(IndexError):
+        bad.tolist()
+
+
+def test_what_an_error_says(torch):
+    def run():
+        with torch.pipeline() as pipe:
+            x = torch.ones(4)
+            x[:2].add_(1)
+            bad = x.view(2, 2)[torch.tensor([5])]
+            with pytest.raises(IndexError):
+                pipe.flush()
+            return pipe.last_error(), bad
+
+    error, bad = run()
+    fields = error.to_dict()
+    assert set(fields) == set(
+        "error_id flush_id op_seq op_name schema phase backend callsite read_set write_set "
+        "alias_set version_plan dependency_edges runtime_code suppressed_errors message".split()
+    )
+    assert any("float32[2, 2]" in text for text in error.read_set)
+    assert {edge["to"] for edge in error.dependency_edges} == {error.op_seq}
+    assert any(edge["reason"].startswith("alias_set:") for edge in error.dependency_edges)
+    assert error.runtime_code is None and error.suppressed_errors == []
+    assert len(error.error_id) == 16 and run()[0].error_id == error.error_id
+    with pytest.raises(IndexError):
+        bad.tolist()
+
+
+def test_storages_show_values(torch):
+    with torch.pipeline():
+        y = torch.ones(3) + 1
+        assert np.asarray(y.storage.data).tolist() == [2, 2, 2]
+        z = y + 1
+        assert np.asarray(z.storage().data).tolist() == [3, 3, 3]
+
+
+def test_softmax_and_norms_by_hand(torch):
+    x = torch.randn(33, 200)
+    w, b = torch.randn(200), torch.randn(200)
+
+    def softmax():
+        e = (x * 0.5 - (x * 0.5).amax(-1, keepdim=True)).exp()
+        return e / e.sum(-1, keepdim=True)
+
+    def norm():
+        centred = x - x.mean(-1, keepdim=True)
+        return centred * (centred.square().mean(-1, keepdim=True) + 1e-5).rsqrt() * w + b
+
+    def mse():
+        return ((x - w) ** 2).mean(), ((x - w) ** 2).sum(-1), (x * w).sum((0, 1))
+
+    for program in (softmax, norm, mse):
+        expected = program()
+        for _ in range(3):
+            with torch.pipeline():
+                got = program()
+            for ours, theirs in zip(
+                *(t if isinstance(t, tuple) else (t,) for t in (got, expected)), strict=True
+            ):
+                assert ours.shape == theirs.shape and ours.stride() == theirs.stride()
+                torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-6)

@@ -233,8 +233,10 @@ void raise_op(const char* op, int64_t code, std::initializer_list<std::string> a
     text += (text.empty() ? "" : ", ") + argument;
   }
   const char* recent = acl().aclGetRecentErrMsg();
-  MT_THROW(RuntimeError, op, "(", text, ") failed with error ", code, " (", error_name(code), ")",
-           recent == nullptr ? "" : ": ", recent == nullptr ? "" : recent);
+  throw driver::DriverError(
+      mindtorch::detail::concat(op, "(", text, ")"), code,
+      mindtorch::detail::concat(error_name(code), recent == nullptr ? "" : ": ",
+                                recent == nullptr ? "" : recent));
 }
 
 runtime::DeviceRuntime& runtime_of(const ops::Launch& on) {

@@ -17,13 +17,8 @@ using dispatch::PipelineConfig;
 // `with torch.pipeline():`
 class Block {
  public:
-  explicit Block(PipelineConfig config = {})
-      : pipeline(config), outer_(Pipeline::make_current(&pipeline)) {}
-  ~Block() { Pipeline::make_current(outer_); }
-  Pipeline pipeline;
-
- private:
-  Pipeline* const outer_;
+  explicit Block(PipelineConfig config = {}) : pipeline(config) { pipeline.enter(); }
+  Pipeline pipeline;  // leaves when it goes
 };
 
 bool is_pending(const Tensor& tensor) { return tensor.storage()->pending() != nullptr; }

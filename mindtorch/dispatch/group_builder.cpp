@@ -1,0 +1,309 @@
+#include "mindtorch/dispatch/group_builder.h"
+
+#include <algorithm>
+
+namespace mindtorch::dispatch {
+namespace {
+
+using ops::RowFunction;
+
+constexpr uint16_t kStepBit = 0x8000;  // a value that a step makes, until the inputs are counted
+constexpr size_t kMaxSteps = 256;
+constexpr size_t kMaxInputs = 16;
+constexpr size_t kMaxStores = 24;
+
+// An op that is a function of rows: its own rank of dims, counted from the last.
+struct RowCall {
+  RowFunction function;
+  size_t dims;
+};
+
+RowFunction row_function(const ops::Op* op) {
+  static const auto find = [](const char* name) { return &ops::registry().at(name); };
+  static const ops::Op* const known[] = {
+      find("sum.dim_IntList"), find("mean.dim"),       find("amax"), find("amin"),
+      find("softmax.int"),     find("log_softmax.int")};
+  static constexpr RowFunction functions[] = {RowFunction::kSum,     RowFunction::kMean,
+                                              RowFunction::kAmax,    RowFunction::kAmin,
+                                              RowFunction::kSoftmax, RowFunction::kLogSoftmax};
+  const auto* const found = std::find(std::begin(known), std::end(known), op);
+  return found == std::end(known) ? RowFunction::kNone : functions[found - std::begin(known)];
+}
+
+// Over the last dims and nothing else, in the dtype of its operand.
+std::optional<RowCall> as_row_call(const Recording& recording, const OpRecord& op) {
+  const RowFunction function = row_function(op.op);
+  if (function == RowFunction::kNone || op.operand_count != 1 || op.output_count != 1) return {};
+  const TensorRecord& in = recording.tensors[recording.operands(op)[0]];
+  const TensorRecord& out = recording.tensors[recording.outputs(op)[0]];
+  if (in.dtype != out.dtype || !is_floating_point(in.dtype) || in.rank == 0) return {};
+  const std::span values = std::span(recording.values).subspan(op.first_value, op.value_count);
+  const ValueRecord& dims = values[1];
+  for (const ValueRecord& value : values.subspan(2)) {
+    if (value.kind == ops::ValueKind::kDType && static_cast<DType>(value.bits) != in.dtype) {
+      return {};
+    }
+  }
+  const auto rank = static_cast<int64_t>(in.rank);
+  if (dims.kind == ops::ValueKind::kInt) {
+    const auto dim = static_cast<int64_t>(dims.bits);
+    if (dim != -1 && dim != rank - 1) return {};
+    return RowCall{function, 1};
+  }
+  if (dims.kind == ops::ValueKind::kNone || dims.count == 0) return RowCall{function, in.rank};
+  uint64_t mask = 0;
+  for (uint32_t i = 0; i < dims.count; ++i) {
+    const int64_t dim = recording.dims[dims.first + i];
+    mask |= uint64_t{1} << (dim < 0 ? dim + rank : dim);
+  }
+  const uint64_t all = rank == 64 ? ~uint64_t{0} : (uint64_t{1} << rank) - 1;
+  if ((mask | ((uint64_t{1} << (in.rank - dims.count)) - 1)) != all) return {};
+  return RowCall{function, dims.count};
+}
+
+}  // namespace
+
+bool GroupBuilder::View::overlaps(const View& other) const {
+  if (storage != other.storage || storage == kNumberStorage) return false;
+  const int64_t size = size_bytes(dtype);
+  const int64_t other_size = size_bytes(other.dtype);
+  return offset * size < other.end * other_size && other.offset * other_size < end * size;
+}
+
+bool GroupBuilder::has_room() const {
+  return steps_.size() < kMaxSteps && inputs_.size() + 3 <= kMaxInputs &&
+         possible_stores_ < kMaxStores;
+}
+
+// How many of the group's dims a tensor of one element a row spans: all, those of the row being 1,
+// or only those before. Null: it is no such tensor.
+std::optional<size_t> GroupBuilder::row_span(IntList sizes) const {
+  const size_t rank = sizes_.size();
+  const size_t outer = rank - row_dims_;
+  if (sizes.size() != rank && sizes.size() != outer) return {};
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] != (d < outer ? sizes_[d] : 1)) return {};
+  }
+  return sizes.size();
+}
+
+// Null: it does not broadcast to the first `span` dims of the group.
+std::optional<GroupBuilder::View> GroupBuilder::view(uint32_t tensor, size_t span) const {
+  const TensorRecord& record = recording_.tensors[tensor];
+  const IntList sizes = recording_.sizes(record);
+  const IntList strides = recording_.strides(record);
+  if (sizes.size() > span) return {};
+  View view;
+  view.storage = record.storage;
+  view.dtype = record.dtype;
+  view.offset = record.offset;
+  view.strides.assign(sizes_.size(), 0);
+  int64_t last = record.offset;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    const size_t at = span - sizes.size() + d;
+    if (sizes[d] == 1) continue;
+    if (sizes[d] != sizes_[at]) return {};
+    view.strides[at] = strides[d];
+    last += (sizes[d] - 1) * strides[d];
+  }
+  view.end = last + 1;
+  return view;
+}
+
+int64_t GroupBuilder::row_size() const {
+  int64_t size = 1;
+  for (size_t d = sizes_.size() - row_dims_; d < sizes_.size(); ++d) size *= sizes_[d];
+  return size;
+}
+
+// The row's dims are one dim of memory, or broadcast.
+bool GroupBuilder::splits(const View& view, size_t row_dims) const {
+  const size_t rank = sizes_.size();
+  const size_t first = rank - row_dims;
+  if (std::all_of(view.strides.begin() + first, view.strides.end(),
+                  [](int64_t stride) { return stride == 0; })) {
+    return true;
+  }
+  int64_t step = 0;
+  for (size_t d = rank; d-- > first;) {
+    if (sizes_[d] == 1) continue;
+    if (step != 0 && view.strides[d] != step) return false;
+    if (view.strides[d] == 0) return false;
+    step = view.strides[d] * sizes_[d];
+  }
+  return true;
+}
+
+bool GroupBuilder::can_have_rows(size_t row_dims) const {
+  if (row_dims_ != 0) return row_dims_ == row_dims;
+  const auto fits = [&](const View& view) { return splits(view, row_dims); };
+  return std::all_of(inputs_.begin(), inputs_.end(), fits) &&
+         std::all_of(made_.begin(), made_.end(), [&](const Made& made) { return fits(made.view); });
+}
+
+// Null: it reads a part of what a step of the group writes.
+std::optional<uint16_t> GroupBuilder::find_or_add_input(const View& view) {
+  for (size_t k = made_.size(); k-- > 0;) {
+    if (made_[k].view == view) return static_cast<uint16_t>(k | kStepBit);
+    if (made_[k].view.overlaps(view)) return {};
+  }
+  for (size_t k = 0; k < inputs_.size(); ++k) {
+    if (inputs_[k] == view) return static_cast<uint16_t>(k);
+  }
+  if (row_dims_ != 0 && !splits(view, row_dims_)) return {};
+  inputs_.push_back(view);
+  return static_cast<uint16_t>(inputs_.size() - 1);
+}
+
+bool GroupBuilder::add(const OpRecord& op) {
+  if (op.device != device_ || !has_room()) return false;
+  const size_t inputs = inputs_.size();
+  const size_t row_dims = row_dims_;
+  if (op.is_pointwise != 0 ? add_pointwise(op) : add_row_function(op)) return true;
+  inputs_.resize(inputs);
+  row_dims_ = row_dims;
+  return false;
+}
+
+bool GroupBuilder::add_pointwise(const OpRecord& op) {
+  const uint32_t target = recording_.outputs(op)[0];
+  const TensorRecord& record = recording_.tensors[target];
+  if (record.dtype != op.result) return false;
+  if (steps_.empty()) sizes_ = Shape(recording_.sizes(record));
+  if (numel(sizes_) == 0) return false;
+  const bool is_full = std::ranges::equal(recording_.sizes(record), sizes_);
+  if (!is_full && row_dims_ == 0) return false;
+  const std::optional<size_t> span = is_full ? sizes_.size() : row_span(recording_.sizes(record));
+  const std::optional<View> out = span ? view(target, *span) : std::nullopt;
+  if (!out) return false;
+  ops::FusedStep step;
+  step.function = op.function;
+  step.compute = op.compute;
+  step.result = op.result;
+  step.params = op.params;
+  step.is_row = !is_full;
+  step.count = static_cast<uint8_t>(op.operand_count);
+  bool feeds_back = false;
+  for (size_t i = 0; i < op.operand_count; ++i) {
+    const std::optional<View> operand = view(recording_.operands(op)[i], *span);
+    if (!operand) return false;
+    const std::optional<uint16_t> value = find_or_add_input(*operand);
+    if (!value) return false;
+    step.operands[i] = *value;
+    if ((*value & kStepBit) != 0) {
+      const bool of_row = made_[*value & ~kStepBit].is_row;
+      if (!is_full && !of_row) return false;
+      feeds_back |= is_full && of_row;
+    }
+  }
+  if (feeds_back && row_size() > engine_.max_row) return false;
+  return add_step(op, step, *out);
+}
+
+bool GroupBuilder::add_row_function(const OpRecord& op) {
+  const std::optional<RowCall> call = as_row_call(recording_, op);
+  if (!call) return false;
+  const uint32_t source = recording_.operands(op)[0];
+  const TensorRecord& in = recording_.tensors[source];
+  if (steps_.empty()) sizes_ = Shape(recording_.sizes(in));
+  if (numel(sizes_) == 0 || !std::ranges::equal(recording_.sizes(in), sizes_)) return false;
+  if (engine_.has_row == nullptr || !engine_.has_row(call->function, in.dtype) ||
+      !can_have_rows(call->dims)) {
+    return false;
+  }
+  row_dims_ = call->dims;
+  const bool makes_row = ops::gives_row(call->function);
+  if (row_size() < engine_.min_row || (makes_row && row_size() > engine_.max_row)) return false;
+  const uint32_t target = recording_.outputs(op)[0];
+  const std::optional<size_t> span =
+      makes_row ? sizes_.size() : row_span(recording_.sizes(recording_.tensors[target]));
+  if (!span) return false;
+  const std::optional<View> from = view(source, sizes_.size());
+  const std::optional<View> out = view(target, *span);
+  if (!from || !out || !splits(*from, row_dims_)) return false;
+  const std::optional<uint16_t> value = find_or_add_input(*from);
+  if (!value) return false;
+  ops::FusedStep step;
+  step.row = call->function;
+  step.compute = in.dtype;
+  step.result = in.dtype;
+  step.is_row = !makes_row;
+  step.count = 1;
+  step.operands[0] = *value;
+  return add_step(op, step, *out);
+}
+
+bool GroupBuilder::add_step(const OpRecord& op, const ops::FusedStep& step, const View& out) {
+  if (row_dims_ != 0 && !splits(out, row_dims_)) return false;
+  // What is read from memory elsewhere in the group must not be what this writes, but for the very
+  // same elements, which are read first.
+  for (const View& input : inputs_) {
+    if (input.overlaps(out) && !(input == out)) return false;
+  }
+  for (const Made& earlier : made_) {
+    if (earlier.view.overlaps(out) && !(earlier.view == out)) return false;
+  }
+  for (Made& earlier : made_) {
+    if (earlier.view == out) earlier.is_newest = false;
+  }
+  const StorageFate& fate = fates_[out.storage];
+  possible_stores_ += fate.is_visible || fate.last_use > &op - recording_.ops.data();
+  made_.push_back({out, step.is_row, true});
+  steps_.push_back(step);
+  return true;
+}
+
+ops::FusedLayout GroupBuilder::layout(const View& view) const {
+  ops::FusedLayout layout;
+  layout.dtype = view.dtype;
+  layout.is_number = view.storage == kNumberStorage;
+  if (row_dims_ == 0) {
+    layout.strides = view.strides;
+    return layout;
+  }
+  // The row's dims become one.
+  const size_t outer = sizes_.size() - row_dims_;
+  layout.strides.assign(view.strides.begin(), view.strides.begin() + outer);
+  int64_t stride = 0;
+  for (size_t d = sizes_.size(); d-- > outer && stride == 0;) stride = view.strides[d];
+  layout.strides.push_back(stride);
+  return layout;
+}
+
+ops::FusedGroup GroupBuilder::finish(size_t end, std::vector<TensorAddress>& addresses) const {
+  ops::FusedGroup group;
+  group.device = device_;
+  group.sizes = sizes_;
+  if (row_dims_ != 0) {
+    group.sizes.resize(sizes_.size() - row_dims_);
+    group.sizes.push_back(row_size());
+  }
+  const auto add_address = [&](const View& view) {
+    const int64_t size = view.storage == kNumberStorage ? 8 : size_bytes(view.dtype);
+    addresses.push_back({view.storage, view.offset * size});
+  };
+  for (const View& input : inputs_) {
+    group.inputs.push_back(layout(input));
+    add_address(input);
+  }
+  group.steps = steps_;
+  const auto inputs = static_cast<uint16_t>(inputs_.size());
+  for (ops::FusedStep& step : group.steps) {
+    for (int i = 0; i < step.count; ++i) {
+      uint16_t& value = step.operands[i];
+      if ((value & kStepBit) != 0) value = static_cast<uint16_t>((value & ~kStepBit) + inputs);
+    }
+  }
+  for (size_t k = 0; k < made_.size(); ++k) {
+    const Made& made = made_[k];
+    const StorageFate& fate = fates_[made.view.storage];
+    if (!made.is_newest || (!fate.is_visible && fate.last_use < static_cast<int64_t>(end))) {
+      continue;
+    }
+    group.stores.push_back({static_cast<uint16_t>(inputs + k), layout(made.view)});
+    add_address(made.view);
+  }
+  return group;
+}
+
+}  // namespace mindtorch::dispatch

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "mindtorch/dispatch/recording.h"
+#include "mindtorch/dispatch/window_plan.h"
+#include "mindtorch/ops/fusion.h"
+
+namespace mindtorch::dispatch {
+
+// Collects recorded ops that can run as one pass over memory: pointwise ops of one shape and, where
+// the engine has them, functions of rows (the last dims) and what is computed from their results.
+class GroupBuilder {
+ public:
+  GroupBuilder(const Recording& recording,
+               std::span<const StorageFate> fates,
+               const ops::FusionEngine& engine,
+               Device device)
+      : recording_(recording), fates_(fates), engine_(engine), device_(device) {}
+
+  // Takes an op of the recording, or says that it must come after the group.
+  bool add(const OpRecord& op);
+  size_t size() const { return steps_.size(); }
+  // `end`: the number of the first op behind the group. Values that later ops or others see are
+  // stored.
+  ops::FusedGroup finish(size_t end, std::vector<TensorAddress>& addresses) const;
+
+ private:
+  // A tensor, seen in the group's sizes.
+  struct View {
+    uint32_t storage = 0;
+    DType dtype{};
+    int64_t offset = 0;
+    int64_t end = 0;  // behind its last element
+    Shape strides;    // 0 in dims of one element
+
+    bool operator==(const View& other) const {
+      return storage == other.storage && dtype == other.dtype && offset == other.offset &&
+             strides == other.strides;
+    }
+    bool overlaps(const View& other) const;
+  };
+  struct Made {  // by a step
+    View view;
+    bool is_row;     // one element a row
+    bool is_newest;  // no later step writes there
+  };
+
+  bool add_pointwise(const OpRecord& op);
+  bool add_row_function(const OpRecord& op);
+  bool has_room() const;
+  std::optional<size_t> row_span(IntList sizes) const;
+  std::optional<View> view(uint32_t tensor, size_t span) const;
+  // The value's number among the steps, with kStepBit, or among the inputs.
+  std::optional<uint16_t> find_or_add_input(const View& view);
+  bool add_step(const OpRecord& op, const ops::FusedStep& step, const View& out);
+  bool can_have_rows(size_t row_dims) const;
+  bool splits(const View& view, size_t row_dims) const;
+  int64_t row_size() const;
+  ops::FusedLayout layout(const View& view) const;
+
+  const Recording& recording_;
+  const std::span<const StorageFate> fates_;
+  const ops::FusionEngine& engine_;
+  const Device device_;
+  Shape sizes_;
+  size_t row_dims_ = 0;  // trailing dims that make a row; 0: no step is about rows
+  std::vector<View> inputs_;
+  std::vector<ops::FusedStep> steps_;
+  std::vector<Made> made_;
+  size_t possible_stores_ = 0;
+};
+
+}  // namespace mindtorch::dispatch

@@ -1,0 +1,117 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "mindtorch/ops/registry.h"
+
+namespace mindtorch::dispatch {
+
+// Note [Recordings are keys]
+// What a window records is plain data: ops, the tensors they link, and shapes, all by number. Two
+// windows with the same bytes do the same work on other memory, so that a plan made for one serves
+// the other, and to know it again takes one memcmp. Whatever differs from run to run stays outside:
+// addresses, the values of Python numbers, call sites. No record has padding.
+
+inline constexpr uint32_t kNumberStorage = UINT32_MAX;
+inline constexpr uint32_t kNoTensor = UINT32_MAX;  // a link to None in a list of tensors
+
+// A recorded op. Its operands and then its outputs are `links[first_link ...]`.
+struct OpRecord {
+  const ops::Op* op;
+  uint32_t first_link;
+  uint16_t operand_count;
+  uint16_t output_count;
+  uint32_t first_value;  // of a kernel: its arguments
+  uint16_t value_count;
+  uint16_t is_pointwise;
+  // A pointwise op, resolved.
+  ops::Pointwise function;
+  DType compute;
+  DType result;
+  uint8_t makes_output;  // as its arguments say, and nothing else: Window::follow
+  Device device;
+  uint16_t unused;
+  ops::PointwiseParams params;
+};
+static_assert(sizeof(OpRecord) == 32 + sizeof(ops::PointwiseParams));
+
+// A tensor as it was when an op used it: later changes of its shape do not count.
+struct TensorRecord {
+  uint32_t storage;    // by number, or kNumberStorage: a Python number, the offset says which one
+  uint32_t first_dim;  // in `dims`: sizes, then strides
+  int64_t offset;
+  uint32_t rank;
+  DType dtype;
+  uint8_t is_contiguous;
+  uint8_t is_wrapped_number;
+  uint8_t unused;
+};
+static_assert(sizeof(TensorRecord) == 24);
+
+struct StorageRecord {
+  uint64_t size_bytes;
+  Device device;
+  uint16_t is_promised;  // has no bytes so far
+  uint32_t unused;
+};
+static_assert(sizeof(StorageRecord) == 16);
+
+// An argument of a kernel: what a Value holds, with lists and texts kept in `dims` and tensors as
+// links of the op.
+struct ValueRecord {
+  uint64_t bits;
+  uint32_t first;
+  uint32_t count;
+  ops::ValueKind kind;
+  uint8_t scalar_kind;
+  uint16_t unused;
+  uint32_t unused_too;
+};
+static_assert(sizeof(ValueRecord) == 24);
+
+struct Recording {
+  DType default_dtype{};  // when its first op was recorded: decides what some ops make
+  std::vector<OpRecord> ops;
+  std::vector<uint32_t> links;
+  std::vector<TensorRecord> tensors;
+  std::vector<StorageRecord> storages;
+  std::vector<ValueRecord> values;
+  std::vector<int64_t> dims;
+
+  // How long each list is.
+  struct Lengths {
+    size_t ops, links, tensors, storages, values, dims;
+    bool operator==(const Lengths&) const = default;
+  };
+  Lengths lengths() const {
+    return {ops.size(), links.size(), tensors.size(), storages.size(), values.size(), dims.size()};
+  }
+
+  void clear();
+  // What `other` has behind the end of this, up to `end`.
+  void append(const Recording& other, const Lengths& end);
+  // What was recorded since is what `other` has there.
+  bool agrees_since(const Lengths& before, const Recording& other) const;
+  bool operator==(const Recording& other) const;
+  uint64_t hash() const;
+
+  std::span<const uint32_t> operands(const OpRecord& op) const {
+    return {links.data() + op.first_link, op.operand_count};
+  }
+  std::span<const uint32_t> outputs(const OpRecord& op) const {
+    return {links.data() + op.first_link + op.operand_count, op.output_count};
+  }
+  IntList sizes(const TensorRecord& tensor) const {
+    return std::span(dims.data() + tensor.first_dim, tensor.rank);
+  }
+  IntList strides(const TensorRecord& tensor) const {
+    return std::span(dims.data() + tensor.first_dim + tensor.rank, tensor.rank);
+  }
+  // "float32[2, 3]"
+  std::string describe(uint32_t tensor) const;
+};
+
+}  // namespace mindtorch::dispatch

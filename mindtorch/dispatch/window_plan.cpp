@@ -1,0 +1,285 @@
+#include "mindtorch/dispatch/window_plan.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <string>
+
+#include "mindtorch/dispatch/eager.h"
+#include "mindtorch/dispatch/group_builder.h"
+
+namespace mindtorch::dispatch {
+namespace {
+
+// Work below this is done before another thread would have noticed.
+constexpr int64_t kLongElements = 64 * 1024;
+
+}  // namespace
+
+// One step of a run: a fused program, a pointwise op or a kernel.
+struct WindowPlan::Action {
+  uint32_t first_op = 0;
+  std::vector<uint32_t> needs;     // storages that get bytes before
+  std::vector<uint32_t> releases;  // storages that nobody needs after
+
+  // A fused program.
+  std::unique_ptr<ops::FusedProgram> program;
+  std::vector<TensorAddress> addresses;
+
+  // A kernel or a pointwise op.
+  const ops::Op* op = nullptr;
+  Device device;
+  std::unique_ptr<ops::PointwiseCall> call;  // on tensors of the plan
+  std::vector<ops::Value> values;
+  std::vector<std::vector<Tensor>> lists;
+  std::vector<std::vector<int64_t>> ints;
+  std::vector<std::vector<double>> floats;
+  std::vector<std::string> texts;
+  std::vector<Tensor> outputs;
+};
+
+WindowPlan::WindowPlan(const Recording& recording, std::span<const uint8_t> visible)
+    : recording_(recording), visible_(visible.begin(), visible.end()) {
+  shadows_.resize(recording_.storages.size());
+  tensors_.resize(recording_.tensors.size());
+  size_t numbers = 0;
+  for (const TensorRecord& tensor : recording_.tensors) numbers += tensor.storage == kNumberStorage;
+  numbers_.resize(numbers);
+  find_fates();
+  for (size_t number = 0; number < recording_.ops.size();) {
+    const OpRecord& op = recording_.ops[number];
+    if (is_dead_[number]) {
+      ++number;
+      continue;
+    }
+    const ops::FusionEngine& engine = ops::registry().fusion_engine(op.device.type);
+    if (const size_t end = engine.prepare == nullptr ? 0 : add_group(number, engine); end != 0) {
+      number = end;
+    } else {
+      add_single(number++);
+    }
+  }
+  place_memory();
+}
+
+WindowPlan::~WindowPlan() = default;
+
+// Backwards: what is visible is needed, and so is what it was computed from.
+void WindowPlan::find_fates() {
+  fates_.resize(recording_.storages.size());
+  is_dead_.resize(recording_.ops.size());
+  for (size_t i = 0; i < fates_.size(); ++i) {
+    fates_[i].is_visible = fates_[i].is_needed = visible_[i] != 0;
+  }
+  const auto use = [&](uint32_t tensor, size_t number) -> StorageFate* {
+    if (tensor == kNoTensor || recording_.tensors[tensor].storage == kNumberStorage) return nullptr;
+    StorageFate& fate = fates_[recording_.tensors[tensor].storage];
+    fate.last_use = std::max(fate.last_use, static_cast<int64_t>(number));
+    return &fate;
+  };
+  for (size_t number = recording_.ops.size(); number-- > 0;) {
+    const OpRecord& op = recording_.ops[number];
+    bool is_needed = op.op->random;  // draws numbers, whoever looks at them
+    for (const uint32_t output : recording_.outputs(op)) {
+      is_needed |= fates_[recording_.tensors[output].storage].is_needed;
+    }
+    is_dead_[number] = !is_needed;
+    if (!is_needed) continue;
+    for (const uint32_t output : recording_.outputs(op)) use(output, number);
+    for (const uint32_t operand : recording_.operands(op)) {
+      if (StorageFate* const fate = use(operand, number)) fate->is_needed = true;
+    }
+  }
+}
+
+// A tensor over the shadow of its storage, or over a number of the run.
+const Tensor& WindowPlan::tensor(uint32_t number) {
+  static const Tensor none;
+  if (number == kNoTensor) return none;
+  Tensor& made = tensors_[number];
+  if (made.defined()) return made;
+  const TensorRecord& record = recording_.tensors[number];
+  Storage storage;
+  if (record.storage == kNumberStorage) {
+    storage = StorageImpl::borrow(&numbers_[static_cast<size_t>(record.offset)], sizeof(uint64_t),
+                                  DeviceType::kCpu, nullptr, nullptr);
+  } else {
+    Storage& shadow = shadows_[record.storage];
+    if (!shadow) {
+      const StorageRecord& real = recording_.storages[record.storage];
+      shadow = StorageImpl::borrow(nullptr, real.size_bytes, real.device, nullptr, nullptr);
+    }
+    storage = shadow;
+  }
+  made = Tensor(IntrusivePtr<TensorImpl>::adopt(new TensorImpl(
+      std::move(storage), record.dtype, Shape(recording_.sizes(record)),
+      Shape(recording_.strides(record)), record.storage == kNumberStorage ? 0 : record.offset)));
+  made.impl()->is_wrapped_number = record.is_wrapped_number != 0;
+  return made;
+}
+
+void WindowPlan::add_single(size_t number) {
+  const OpRecord& record = recording_.ops[number];
+  Action& action = actions_.emplace_back();
+  action.first_op = static_cast<uint32_t>(number);
+  action.op = record.op;
+  action.device = record.device;
+  int64_t elements = 0;
+  for (const uint32_t link : recording_.operands(record)) {
+    if (link != kNoTensor) elements += tensor(link).numel();
+  }
+  for (const uint32_t link : recording_.outputs(record)) elements += tensor(link).numel();
+  takes_long_ |= elements >= kLongElements / 8;
+  if (record.is_pointwise != 0) {
+    action.call =
+        std::make_unique<ops::PointwiseCall>(record.function, record.compute, record.result);
+    action.call->params = record.params;
+    for (const uint32_t link : recording_.operands(record)) action.call->on(tensor(link));
+    action.outputs.push_back(tensor(recording_.outputs(record)[0]));
+    return;
+  }
+  // Values point into these.
+  action.lists.reserve(record.value_count);
+  action.ints.reserve(record.value_count);
+  action.floats.reserve(record.value_count);
+  action.texts.reserve(record.value_count);
+  for (size_t i = 0; i < record.value_count; ++i) {
+    action.values.push_back(value(recording_.values[record.first_value + i], action));
+  }
+  if (record.op->kind == ops::OpKind::kMutation) return;
+  for (const uint32_t link : recording_.outputs(record)) action.outputs.push_back(tensor(link));
+}
+
+ops::Value WindowPlan::value(const ValueRecord& kept, Action& action) {
+  const auto list = [&] { return std::span(recording_.dims).subspan(kept.first, kept.count); };
+  switch (kept.kind) {
+    case ops::ValueKind::kNone:
+      return {};
+    case ops::ValueKind::kTensor:
+      return ops::Value(tensor(recording_.links[kept.first]));
+    case ops::ValueKind::kTensorList: {
+      std::vector<Tensor>& tensors = action.lists.emplace_back();
+      for (uint32_t i = 0; i < kept.count; ++i) {
+        tensors.push_back(tensor(recording_.links[kept.first + i]));
+      }
+      return ops::Value(TensorList(tensors));
+    }
+    case ops::ValueKind::kScalar:
+      switch (static_cast<Scalar::Kind>(kept.scalar_kind)) {
+        case Scalar::Kind::kBool:
+          return ops::Value(Scalar(kept.bits != 0));
+        case Scalar::Kind::kInt:
+          return ops::Value(Scalar(static_cast<int64_t>(kept.bits)));
+        case Scalar::Kind::kFloat:
+          return ops::Value(Scalar(std::bit_cast<double>(kept.bits)));
+      }
+      return {};
+    case ops::ValueKind::kInt:
+      return ops::Value(static_cast<int64_t>(kept.bits));
+    case ops::ValueKind::kFloat:
+      return ops::Value(std::bit_cast<double>(kept.bits));
+    case ops::ValueKind::kBool:
+      return ops::Value(kept.bits != 0);
+    case ops::ValueKind::kIntList:
+      return ops::Value(IntList(action.ints.emplace_back(list().begin(), list().end())));
+    case ops::ValueKind::kFloatList: {
+      std::vector<double>& floats = action.floats.emplace_back();
+      for (const int64_t bits : list()) floats.push_back(std::bit_cast<double>(bits));
+      return ops::Value(std::span<const double>(floats));
+    }
+    case ops::ValueKind::kString: {
+      std::string& text = action.texts.emplace_back();
+      for (const int64_t each : list()) text.push_back(static_cast<char>(each));
+      return ops::Value(std::string_view(text));
+    }
+    case ops::ValueKind::kDType:
+      return ops::Value(static_cast<DType>(kept.bits));
+    case ops::ValueKind::kDevice:
+      return ops::Value(
+          Device(static_cast<DeviceType>(kept.bits), static_cast<int8_t>(kept.first)));
+    case ops::ValueKind::kMemoryFormat:
+      return ops::Value(static_cast<MemoryFormat>(kept.bits));
+    case ops::ValueKind::kGenerator:
+      return ops::Value(reinterpret_cast<Generator*>(kept.bits));
+  }
+  return {};
+}
+
+size_t WindowPlan::add_group(size_t first, const ops::FusionEngine& engine) {
+  GroupBuilder builder(recording_, fates_, engine, recording_.ops[first].device);
+  size_t end = first;
+  for (; end < recording_.ops.size(); ++end) {
+    if (!is_dead_[end] && !builder.add(recording_.ops[end])) break;
+  }
+  if (builder.size() < 2) return 0;
+  Action& action = actions_.emplace_back();
+  action.first_op = static_cast<uint32_t>(first);
+  const ops::FusedGroup group = builder.finish(end, action.addresses);
+  action.program = engine.prepare(group);
+  takes_long_ |= numel(group.sizes) * static_cast<int64_t>(group.steps.size()) >= kLongElements;
+  return end;
+}
+
+// Bytes before the first action that writes or reads them, an end to them after the last.
+void WindowPlan::place_memory() {
+  constexpr uint32_t kNowhere = UINT32_MAX;
+  std::vector<uint32_t> first(fates_.size(), kNowhere);
+  std::vector<uint32_t> last(fates_.size(), kNowhere);
+  for (uint32_t i = 0; i < actions_.size(); ++i) {
+    const auto touch = [&](uint32_t storage) {
+      if (storage == kNumberStorage) return;
+      if (first[storage] == kNowhere) first[storage] = i;
+      last[storage] = i;
+    };
+    if (actions_[i].program != nullptr) {
+      for (const TensorAddress& address : actions_[i].addresses) touch(address.storage);
+      continue;
+    }
+    const OpRecord& op = recording_.ops[actions_[i].first_op];
+    for (size_t k = 0; k < size_t{op.operand_count} + op.output_count; ++k) {
+      const uint32_t link = recording_.links[op.first_link + k];
+      if (link != kNoTensor) touch(recording_.tensors[link].storage);
+    }
+  }
+  for (uint32_t storage = 0; storage < fates_.size(); ++storage) {
+    if (recording_.storages[storage].is_promised == 0) {
+      if (shadows_[storage]) outside_.push_back(storage);
+      continue;
+    }
+    if (first[storage] == kNowhere) continue;  // lives in registers only
+    actions_[first[storage]].needs.push_back(storage);
+    if (!fates_[storage].is_visible) actions_[last[storage]].releases.push_back(storage);
+  }
+}
+
+void WindowPlan::run(std::span<StorageImpl* const> storages,
+                     std::span<const uint64_t> numbers,
+                     size_t& done) {
+  std::ranges::copy(numbers, numbers_.begin());
+  for (const uint32_t storage : outside_) shadows_[storage]->rebind(storages[storage]->raw_data());
+  for (Action& action : actions_) {
+    done = action.first_op;
+    for (const uint32_t storage : action.needs) {
+      storages[storage]->make_promised_bytes();
+      if (shadows_[storage]) shadows_[storage]->rebind(storages[storage]->raw_data());
+    }
+    if (action.program != nullptr) {
+      addresses_.clear();
+      for (const TensorAddress& address : action.addresses) {
+        char* const base = address.storage == kNumberStorage
+                               ? reinterpret_cast<char*>(numbers_.data())
+                               : static_cast<char*>(storages[address.storage]->raw_data());
+        addresses_.push_back(base + address.offset_bytes);
+      }
+      action.program->run(addresses_);
+    } else if (action.call != nullptr) {
+      launch_pointwise_now(*action.op, *action.call, action.device, {}, action.outputs[0]);
+    } else {
+      launch_now(*action.op, action.device, action.values, action.outputs);
+    }
+    for (const uint32_t storage : action.releases) storages[storage]->drop_bytes();
+  }
+  done = recording_.ops.size();
+}
+
+}  // namespace mindtorch::dispatch

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "mindtorch/dispatch/recording.h"
+#include "mindtorch/ops/fusion.h"
+#include "mindtorch/tensor/storage.h"
+
+namespace mindtorch::dispatch {
+
+// What becomes of a storage that a window writes.
+struct StorageFate {
+  bool is_visible = false;  // outside the window
+  bool is_needed = false;   // is_visible, or a live op reads it
+  int64_t last_use = -1;    // the number of a live op
+};
+
+// Where a tensor begins: in a storage or, without one (kNumberStorage), in the list of numbers.
+struct TensorAddress {
+  uint32_t storage;
+  int64_t offset_bytes;
+};
+
+// How to run a recording: what nobody can see is left out, runs of pointwise ops are joined, memory
+// comes when it is first written and goes after its last use. Made once for windows that are alike;
+// a run needs their addresses and numbers only. One thread at a time: kernels get tensors that the
+// plan keeps.
+class WindowPlan {
+ public:
+  WindowPlan(const Recording& recording, std::span<const uint8_t> visible);
+  ~WindowPlan();
+
+  const Recording& recording() const { return recording_; }
+  // Was made for the same storages being visible.
+  bool sees(std::span<const uint8_t> visible) const {
+    return std::ranges::equal(visible, visible_);
+  }
+  // `done`: the ops before it are done, also when this throws.
+  void run(std::span<StorageImpl* const> storages, std::span<const uint64_t> numbers, size_t& done);
+  // The plan that ran after it the last time.
+  WindowPlan* successor = this;
+  // So much work that other threads should be let run meanwhile.
+  bool takes_long() const { return takes_long_; }
+
+ private:
+  struct Action;
+
+  void find_fates();
+  void add_single(size_t number);
+  // The number of the first op behind those that run as one.
+  size_t add_group(size_t first, const ops::FusionEngine& engine);
+  void place_memory();
+  const Tensor& tensor(uint32_t number);
+  ops::Value value(const ValueRecord& kept, Action& action);
+
+  const Recording recording_;
+  const std::vector<uint8_t> visible_;
+  std::vector<StorageFate> fates_;  // by storage
+  std::vector<uint8_t> is_dead_;    // by op
+  std::vector<Storage> shadows_;    // by storage; null: no kernel needs one
+  std::vector<Tensor> tensors_;     // by tensor, of kernels
+  std::vector<uint64_t> numbers_;   // of this run, where fused code and tensors find them
+  std::vector<uint32_t> outside_;   // storages that have a shadow and bytes when a run begins
+  std::vector<Action> actions_;
+  std::vector<void*> addresses_;
+  bool takes_long_ = false;
+};
+
+}  // namespace mindtorch::dispatch
