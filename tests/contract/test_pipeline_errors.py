@@ -90,9 +90,9 @@ def test_an_error_in_the_middle(torch):
         except IndexError as error:
             assert "out of bounds" in str(error)
         error = pipe.last_error()
-        assert "index" in error["op_name"] and error["op_seq"] > 2
-        assert error["callsite"]["func"] == "test_an_error_in_the_middle"
-        assert any("4" in text for text in error["read_set"])
+        assert "index" in error.op_name and error.op_seq > 2
+        assert error.callsite["func"] == "test_an_error_in_the_middle"
+        assert any("4" in text for text in error.read_set)
         again = before[index - index]
         pipe.flush()
         assert again.tolist() == [1, 1, 1] and pipe.last_error() is None
@@ -227,7 +227,7 @@ def test_the_same_failure_has_the_same_name(torch):
             y = (x * 2)[torch.tensor([0, index])] + 1
             if index:
                 flush(pipe)
-                ids.add(pipe.last_error()["error_id"])
+                ids.add(pipe.last_error().error_id)
         if not index:
             assert y.tolist() == [3, 3] and pipe.last_error() is None
     assert len(ids) == 1

@@ -295,8 +295,8 @@ def test_an_error_is_told_to_the_thread_that_reads(torch, device):
             for tensor in (bad, after, bad):
                 run_threads(lambda tensor=tensor: read(tensor))
             assert len(set(told)) == 1 and len(told) == 3
-            assert "index" in pipe.last_error()["op_name"]
-            assert pipe.last_error()["callsite"]["func"] == "failing"
+            assert "index" in pipe.last_error().op_name
+            assert pipe.last_error().callsite["func"] == "failing"
             assert good.tolist() == [2] * 3
             pipe.flush()  # nothing is left to fail
         with pytest.raises(IndexError, match="out of bounds"):

@@ -83,9 +83,9 @@ def flush_with_fault(torch, simulator, rows, fault):
         error = pipe.last_error()
         assert (told is None) == (error is None)
         if told is not None:
-            assert str(FAILED) in told and error["message"] in told
-            assert error["backend"] == "npu:0" and error["callsite"]["file"] == __file__
-            assert error["op_name"] in pipe.format_error("short")
+            assert str(FAILED) in told and error.message in told
+            assert error.backend == "npu:0" and error.callsite["file"] == __file__
+            assert error.op_name in pipe.format_error("short")
     return window, told, error
 
 
@@ -95,7 +95,7 @@ def check_results(torch, window, told, error, expected):
     for name, tensor in window.results().items():
         texts = [error_of(tensor.cpu) for _ in range(2)]
         assert texts[0] == texts[1], name
-        if error is not None and error["op_seq"] in window.numbers[name]:
+        if error is not None and error.op_seq in window.numbers[name]:
             assert texts[0] is not None, f"{name} has a value, without {error['op_name']}"
         if texts[0] is None:
             assert torch.equal(tensor.cpu(), expected[name]), name
@@ -136,7 +136,7 @@ def test_every_call_of_a_flush_fails_in_turn(torch, simulator, known):
             fault = f"call:{function}:{number}:{FAILED}"
             window, told, error = flush_with_fault(torch, simulator, rows, fault)
             if error is not None:
-                told_of.add(error["op_name"])
+                told_of.add(error.op_name)
             settle(torch)
             check_results(torch, window, told, error, expected if known else eager(torch, rows))
             del window
@@ -221,8 +221,8 @@ def test_a_window_that_does_not_fit(torch, little_memory):
             kept = [x * number for number in range(30)]
             with pytest.raises(torch.OutOfMemoryError, match="NPU out of memory"):
                 pipe.flush()
-            number = pipe.last_error()["op_seq"]
-            assert 8 < number < 20 and pipe.last_error()["op_name"] == "mul"
+            number = pipe.last_error().op_seq
+            assert 8 < number < 20 and pipe.last_error().op_name == "mul"
             for i, tensor in enumerate(kept):
                 if i + 1 < number:  # the first op made x
                     assert tensor[-1].item() == i
