@@ -53,8 +53,8 @@ def attention(torch: Any, x: Any, layer: dict[str, Any], heads: int) -> Any:
     normed = F.layer_norm(x, (width,), layer["norm1.weight"], layer["norm1.bias"])
     qkv = F.linear(normed, layer["qkv.weight"], layer["qkv.bias"])
     q, k, v = qkv.view(batch, tokens, 3, heads, width // heads).permute(2, 0, 3, 1, 4).unbind(0)
-    shares = (q @ k.transpose(-2, -1) / (width // heads) ** 0.5).softmax(-1)
-    mixed = (shares @ v).transpose(1, 2).reshape(batch, tokens, width)
+    mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+    mixed = mixed.transpose(1, 2).reshape(batch, tokens, width)
     return x + F.linear(mixed, layer["out.weight"], layer["out.bias"])
 
 
