@@ -1,4 +1,5 @@
 // scaled_dot_product_attention: torch's rules around the op that computes it.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -134,6 +135,7 @@ Tensor attend(const Tensor& query,
   }
   if (dropout_p > 0) return with_dropout(query, key, value, mask, is_causal, scale, dropout_p);
   const auto expanded = [&](const Tensor& tensor) {
+    if (std::ranges::equal(batch_of(tensor), batch)) return tensor;
     return expand(tensor, joined(batch, tensor.size(-2), tensor.size(-1)));
   };
   return _attention(expanded(query), expanded(key), expanded(value), mask, is_causal, scale, fused);
@@ -186,7 +188,9 @@ Tensor scaled_dot_product_attention(const Tensor& query,
   MT_CHECK(!is_causal || !attn_mask.defined() || fused, RuntimeError,
            "_scaled_dot_product_attention: Explicit attn_mask should not be set when "
            "is_causal=True");
-  const double factor = scale.value_or(1 / std::sqrt(static_cast<double>(query.size(-1))));
+  // Without a size there is nothing to scale: all scores are 0.
+  const auto size = static_cast<double>(std::max<int64_t>(query.size(-1), 1));
+  const double factor = scale.value_or(1 / std::sqrt(size));
   const auto compute = enable_gqa ? attend_in_groups : attend;
   return compute(query, key, value, attn_mask, dropout_p, is_causal, factor, fused);
 }

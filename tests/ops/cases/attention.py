@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from tests.ops.case import FLOATS, OpCase, S, Sample, T, V, bad, mask, only
+from tests.ops.case import FLOATS, OpCase, S, T, V, bad, mask, only
 
 NEAR = {
     "float16": (2e-3, 4e-3),
@@ -103,7 +103,8 @@ OPTIONS = [
     S(*three((2, 4, 4, 5), (2, 2, 6, 5), (2, 4, 6, 5)), enable_gqa=True),
 ]
 # Weights that are all dropped are the same numbers everywhere.
-DROPPED = [Sample((*FOUR, None, 1.0)), Sample((*THREE, mask((4, 6)), 1.0))]
+EMPTY = three((2, 3, 4, 0), (2, 3, 6, 0), (2, 3, 6, 5))
+DROPPED = [S(*FOUR, None, 1.0), S(*THREE, mask((4, 6)), 1.0), S(*EMPTY, None, 1.0)]
 
 Q, K = T((2, 3, 4, 5)), T((2, 3, 6, 5))
 BOTH = "Explicit attn_mask should not be set when is_causal=True"

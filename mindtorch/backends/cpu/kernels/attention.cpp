@@ -18,7 +18,10 @@ namespace {
 
 constexpr int64_t kBlockScores = int64_t{1} << 17;
 constexpr int64_t kMostRows = 128;
+constexpr int64_t kMostCausalRows = 64;  // lower blocks leave out more of what is not seen
 constexpr int64_t kLeastRows = 16;
+// Multiplications that are worth a thread.
+constexpr int64_t kGrain = int64_t{1} << 18;
 
 // The elements of `self` through `convert`, which fills a contiguous tensor of `dtype`. A dim that
 // repeats its elements repeats those of the result.
@@ -68,7 +71,7 @@ struct Slice {
     const size_t n = tensor.sizes().size();
     row_stride = tensor.strides()[n - 2];
     col_stride = tensor.strides()[n - 1];
-    data = const_cast<T*>(tensor.data<T>());
+    data = tensor.data<T>();
     for (size_t i = n - 2; i-- > 0; number /= tensor.sizes()[i]) {
       data += number % tensor.sizes()[i] * tensor.strides()[i];
     }
@@ -113,11 +116,13 @@ void attend(const Tensor& query,
   constexpr DType kDType = DTypeOf<T>::value;
   const int64_t rows = query.size(-2);
   const int64_t keys = key.size(-2);
-  const int64_t most = std::clamp(kBlockScores / std::max<int64_t>(keys, 1), kLeastRows, kMostRows);
+  const int64_t most = std::clamp(kBlockScores / std::max<int64_t>(keys, 1), kLeastRows,
+                                  is_causal ? kMostCausalRows : kMostRows);
   const int64_t blocks = ceil_div(rows, most);
   const int64_t height = ceil_div(rows, blocks);
   const int64_t batch = out.numel() / (rows * value.size(-1));
-  parallel_for(0, batch * blocks, 1, [&](int64_t begin, int64_t end) {
+  const int64_t work = height * keys * (query.size(-1) + value.size(-1)) + 1;
+  parallel_for(0, batch * blocks, ceil_div(kGrain, work), [&](int64_t begin, int64_t end) {
     const Scratch<T> scratch(height * keys);
     T* const scores = scratch.get();
     for (int64_t task = begin; task < end; ++task) {
