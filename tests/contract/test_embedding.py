@@ -96,6 +96,6 @@ def test_a_bad_index_in_a_pipeline(torch):
     with pytest.raises(IndexError, match="index out of range in self"), torch.pipeline() as pipe:
         found = torch.nn.functional.embedding(torch.tensor([1, 7]), table)
         assert found.shape == (2, 3)
-    assert pipe.last_error()["op_name"] == "embedding"
+    assert pipe.last_error().op_name == "embedding"
     with pytest.raises(IndexError, match="index out of range in self"):
         found.tolist()
