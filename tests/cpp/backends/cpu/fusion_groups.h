@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <random>
 #include <vector>
 
@@ -93,6 +95,47 @@ class GroupOverTensors {
 void fill_random(const Tensor& tensor, std::mt19937_64& random);
 // The same elements, laid out row by row.
 Tensor packed(const Tensor& tensor);
+// Tensors that look like `sizes` from far: plain, with dims in another order, with gaps, repeated.
+class RandomLayouts {
+ public:
+  explicit RandomLayouts(uint64_t seed) : random_(seed) {}
+
+  int64_t below(int64_t n) { return static_cast<int64_t>(random_() % static_cast<uint64_t>(n)); }
+  template <typename T>
+  T one_of(const std::vector<T>& list) {
+    return list[static_cast<size_t>(below(static_cast<int64_t>(list.size())))];
+  }
+
+  Tensor input(Shape sizes, DType dtype) {
+    for (int64_t& size : sizes) {
+      if (below(5) == 0) size = 1;
+    }
+    return laid_out(sizes, dtype);
+  }
+  Tensor laid_out(const Shape& sizes, DType dtype) {
+    const size_t rank = sizes.size();
+    std::vector<size_t> order(rank);
+    std::iota(order.begin(), order.end(), size_t{0});
+    if (below(3) == 0) std::shuffle(order.begin(), order.end(), random_);
+    Shape padded = sizes;
+    if (rank > 0 && below(3) == 0)
+      padded[static_cast<size_t>(below(static_cast<int64_t>(rank)))] += 3;
+    const int64_t step = below(4) == 0 ? 2 : 1;
+    Shape strides(rank, 0);
+    int64_t total = step;
+    for (size_t i = rank; i-- > 0;) {
+      strides[order[i]] = total;
+      total *= padded[order[i]];
+    }
+    const Tensor memory = Tensor::make({total}, dtype);
+    fill_random(memory, random_);
+    return memory.alias(sizes, strides, 0);
+  }
+
+ private:
+  std::mt19937_64 random_;
+};
+
 // Bits equal, but for the bits of NaN.
 void expect_same(const Tensor& actual, const Tensor& expected);
 

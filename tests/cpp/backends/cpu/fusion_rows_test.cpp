@@ -115,6 +115,75 @@ TEST(FusionRows, ANumberMeetsRowsAndElements) {
   }
 }
 
+// Random steps and row functions on random inputs.
+GroupOverTensors random_group(uint64_t seed) {
+  RandomLayouts random(seed);
+  const Shape sizes = random.one_of(shapes_of_rows());
+  const DType dtype = random.one_of(kFloats);
+  Shape one_a_row = sizes;
+  one_a_row.back() = 1;
+  GroupOverTensors group(sizes);
+  std::vector<bool> is_row;
+  std::vector<bool> is_number;
+  const auto add = [&](bool row, bool number) {
+    is_row.push_back(row);
+    is_number.push_back(number);
+  };
+  for (int64_t i = 1 + random.below(4); i > 0; --i) {
+    const int64_t kind = random.below(5);
+    if (kind == 0) {
+      group.input(numbers({}, dtype, seed), true);
+    } else {
+      group.input(kind == 1 ? random.laid_out(one_a_row, dtype) : random.input(sizes, dtype));
+    }
+    const Tensor& input = group.inputs.back();
+    const bool is_single = kind == 0 || input.numel() == 1;
+    add(!is_single && input.sizes().back() == 1, is_single);
+  }
+  const std::vector<Pointwise> pointwise = {Pointwise::kAdd,     Pointwise::kMul, Pointwise::kSub,
+                                            Pointwise::kMaximum, Pointwise::kDiv, Pointwise::kTanh,
+                                            Pointwise::kSquare,  Pointwise::kRelu};
+  const std::vector<RowFunction> rows = {RowFunction::kSum,  RowFunction::kMean,
+                                         RowFunction::kAmax, RowFunction::kAmin,
+                                         RowFunction::kVar,  RowFunction::kSoftmax};
+  for (int64_t i = 2 + random.below(10); i > 0; --i) {
+    const auto any = [&] {
+      return static_cast<uint16_t>(random.below(static_cast<int64_t>(is_row.size())));
+    };
+    uint16_t value = any();
+    if (random.below(3) == 0 && !is_row[value] && !is_number[value]) {
+      const RowFunction function = random.one_of(rows);
+      value = group.row(function, dtype, dtype, value);
+      add(!ops::gives_row(function), false);
+    } else {
+      const Pointwise function = random.one_of(pointwise);
+      std::vector<uint16_t> operands = {value};
+      if (info(function).arity == 2) operands.push_back(any());
+      bool all_narrow = true;
+      bool any_row = false;
+      for (const uint16_t operand : operands) {
+        all_narrow &= is_row[operand] || is_number[operand];
+        any_row |= is_row[operand];
+      }
+      value = group.step(function, dtype, dtype, operands);
+      group.group.steps.back().is_row = all_narrow && any_row;
+      add(all_narrow && any_row, false);
+    }
+    if (i == 1 || random.below(3) == 0) {
+      group.store(value, random.laid_out(is_row.back() ? one_a_row : sizes, dtype));
+    }
+  }
+  return group;
+}
+
+TEST(FusionRows, ARandomGroupIsWhatSingleOpsGive) {
+  for (uint64_t seed = 0; seed < 150; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    random_group(seed).check();
+    if (HasFailure()) return;
+  }
+}
+
 TEST(FusionRows, IntegersAreSummedWide) {
   for (const DType dtype : {DType::kBool, DType::kUInt8, DType::kInt32, DType::kInt64}) {
     const Shape sizes = {30, 200};
