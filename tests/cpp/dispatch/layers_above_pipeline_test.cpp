@@ -75,12 +75,8 @@ class LayersAbovePipeline : public ::testing::Test {
 // `with torch.pipeline():`
 class Block {
  public:
-  Block() : pipeline(PipelineConfig()), outer_(Pipeline::make_current(&pipeline)) {}
-  ~Block() { Pipeline::make_current(outer_); }
-  Pipeline pipeline;
-
- private:
-  Pipeline* const outer_;
+  Block() : pipeline(PipelineConfig()) { pipeline.enter(); }
+  Pipeline pipeline;  // leaves when it goes
 };
 
 // Inside the layer, as autograd is: its own calls do not come back to it.
