@@ -76,7 +76,9 @@ def with_number(m, s):
     name = WITH_NUMBER[s.c % len(WITH_NUMBER)]
     if name == "rsub":
         return m.add(m.number(s.b) - x)
-    apply(m, name, form_of(s.d), s.b, x, m.number(s.b))
+    number = m.number(s.b)
+    # Integers have no negative powers: told at the call, but not yet where a window repeats.
+    apply(m, name, form_of(s.d), s.b, x, abs(number) if name == "pow" else number)
 
 
 def ternary(m, s):
@@ -147,12 +149,10 @@ def view(m, s):
 
 
 def view_as_dtype(m, s):
-    """The same bytes as integers; but for short floats, whose NaN have the bits they like."""
+    """The same bytes as smaller integers. Not those of floats: NaN has the bits it likes."""
     x = m.pick(s.a)
-    if x.element_size() == 2:
-        return
-    sizes = {1: "uint8", 4: "int32", 8: "int64"}
-    m.add(x.view(getattr(m.torch, sizes[x.element_size()])))
+    if not x.dtype.is_floating_point:
+        m.add(x.view(m.torch.int32 if x.dtype == m.torch.int64 else m.torch.uint8))
 
 
 def reshape_in_place(m, s):
