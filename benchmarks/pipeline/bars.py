@@ -32,14 +32,22 @@ class Row:
     program: str
     lanes: dict[str, Measured] = field(default_factory=dict)
 
-    def ratio(self, other: str) -> float | None:
+    def ratio(self, other: str, of: str = "samples_ns") -> float | None:
         """The pipeline's time over the other's: median of rounds, so that a slow phase of the
-        machine, which hits neighbours alike, does not count."""
+        machine, which hits neighbours alike, does not count.
+        """
         if other not in self.lanes:
             return None
-        pairs = zip(self.lanes["pipeline"].samples_ns, self.lanes[other].samples_ns, strict=False)
+        lanes = self.lanes["pipeline"], self.lanes[other]
+        pairs = zip(*(getattr(lane, of) for lane in lanes), strict=False)
         ratios = [ours / others for ours, others in pairs]
         return statistics.median(ratios) if ratios else None
+
+    def cpu_ratio(self, other: str) -> float | None:
+        """The same of CPU time, which does not run while a process waits for a core. On NPUs it
+        would count the simulated device, too.
+        """
+        return self.ratio(other, of="cpu_samples_ns") if self.place == "cpu" else None
 
     def best_ratio(self, other: str) -> float | None:
         ours, others = self.lanes["pipeline"].best_ns, self.lanes[other].best_ns
@@ -101,14 +109,15 @@ def _ratio_text(ratio: float | None) -> str:
 
 
 def format_rows(rows: list[Row]) -> str:
-    lines = [["where: program", *LANES, "/eager", "best", "/torch", "/compile"]]
+    lines = [["where: program", *LANES, "/eager", "best", "cpu", "/torch", "/compile"]]
     for row in rows:
         cells = [f"{row.place}: {row.program}"]
         for lane in LANES:
             measured = row.lanes.get(lane)
             error = measured is not None and measured.error is not None
             cells.append("error" if error else format_value(measured and measured.median_ns, "ns"))
-        cells += [_ratio_text(row.ratio("eager")), _ratio_text(row.best_ratio("eager"))]
+        of_eager = (row.ratio("eager"), row.best_ratio("eager"), row.cpu_ratio("eager"))
+        cells += [_ratio_text(ratio) for ratio in of_eager]
         cells += [_ratio_text(row.ratio(lane)) for lane in LANES[2:]]
         lines.append(cells)
     return _layout(lines)

@@ -189,7 +189,9 @@ def main() -> int:
     title = f"{about['machine']['cpu']}, {arguments.threads} thread(s), load {load:.1f}"
     text = f"{title}\n\n" + "\n\n".join(tables)
     print(text)
-    print("\nTimes: medians. Ratios: the pipeline's time over the other's, medians over rounds.")
+    print("\nTimes: medians. Ratios: the pipeline's time over the other's, medians over rounds;")
+    print("best: of the fastest samples; cpu: of the CPU time. Where they differ, others kept the")
+    print("machine busy: measure again.")
     if errors := format_errors(rows):
         print(f"Could not be run:\n{errors}")
     folder = arguments.output
