@@ -98,6 +98,7 @@ from mindtorch_v2._pipeline import current_pipeline as current_pipeline
 from mindtorch_v2._pipeline import get_pipeline_config as get_pipeline_config
 from mindtorch_v2._pipeline import pipeline as pipeline
 from mindtorch_v2._pipeline import pipeline_config as pipeline_config
+from mindtorch_v2._pipeline import pipeline_context as pipeline_context
 from mindtorch_v2._serialization import load as load
 from mindtorch_v2._serialization import save as save
 from mindtorch_v2._streams import Event as Event
