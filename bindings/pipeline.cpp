@@ -231,7 +231,8 @@ void bind_pipeline(nb::module_& module) {
       .def("_error", &error_of)
       .def("_pending_ops", [](const Pipeline& self) { return ops_of(self.pending_ops()); })
       .def("_last_ops", [](const Pipeline& self) { return ops_of(self.last_ops()); })
-      .def("_plans_made", &Pipeline::plans_made);
+      .def("_plans_made", &Pipeline::plans_made)
+      .def("_last_launches", &Pipeline::last_launches);
   module.def(
       "current_pipeline", [] { return Pipeline::current(); }, nb::rv_policy::reference,
       "The pipeline that takes this thread's ops, or None.\n\n"

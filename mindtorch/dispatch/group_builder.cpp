@@ -1,6 +1,7 @@
 #include "mindtorch/dispatch/group_builder.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace mindtorch::dispatch {
 namespace {
@@ -12,53 +13,73 @@ constexpr size_t kMaxSteps = 256;
 constexpr size_t kMaxInputs = 16;
 constexpr size_t kMaxStores = 24;
 
-// An op that is a function of rows: its own rank of dims, counted from the last.
+// An op that is a function of rows, of so many dims, counted from the last.
 struct RowCall {
   RowFunction function;
   size_t dims;
+  double correction = 0;  // of variances
 };
 
 RowFunction row_function(const ops::Op* op) {
+  struct Known {
+    const ops::Op* op;
+    RowFunction function;
+  };
   static const auto find = [](const char* name) { return &ops::registry().at(name); };
-  static const ops::Op* const known[] = {
-      find("sum.dim_IntList"), find("mean.dim"),       find("amax"), find("amin"),
-      find("softmax.int"),     find("log_softmax.int")};
-  static constexpr RowFunction functions[] = {RowFunction::kSum,     RowFunction::kMean,
-                                              RowFunction::kAmax,    RowFunction::kAmin,
-                                              RowFunction::kSoftmax, RowFunction::kLogSoftmax};
-  const auto* const found = std::find(std::begin(known), std::end(known), op);
-  return found == std::end(known) ? RowFunction::kNone : functions[found - std::begin(known)];
+  static const Known known[] = {
+      {find("sum.dim_IntList"), RowFunction::kSum},
+      {find("mean.dim"), RowFunction::kMean},
+      {find("amax"), RowFunction::kAmax},
+      {find("amin"), RowFunction::kAmin},
+      {find("max.dim"), RowFunction::kAmax},
+      {find("min.dim"), RowFunction::kAmin},
+      {find("var.correction"), RowFunction::kVar},
+      {find("std.correction"), RowFunction::kStd},
+      {find("softmax.int"), RowFunction::kSoftmax},
+      {find("log_softmax.int"), RowFunction::kLogSoftmax},
+  };
+  for (const Known& each : known) {
+    if (each.op == op) return each.function;
+  }
+  return RowFunction::kNone;
 }
 
-// Over the last dims and nothing else, in the dtype of its operand.
+// How many of the last dims these are; 0: others, too.
+size_t trailing(const Recording& recording, const ValueRecord& dims, uint32_t rank) {
+  const auto wrap = [&](int64_t dim) { return dim < 0 ? dim + rank : dim; };
+  if (dims.kind == ops::ValueKind::kInt) {
+    return wrap(static_cast<int64_t>(dims.bits)) == rank - 1 ? 1 : 0;
+  }
+  if (dims.kind == ops::ValueKind::kNone || dims.count == 0) return rank;
+  for (uint32_t i = 0; i < dims.count; ++i) {
+    if (wrap(recording.dims[dims.first + i]) < rank - dims.count) return 0;
+  }
+  return dims.count;
+}
+
+// Null: it is none, or computes in another dtype than its operand's.
 std::optional<RowCall> as_row_call(const Recording& recording, const OpRecord& op) {
-  const RowFunction function = row_function(op.op);
-  if (function == RowFunction::kNone || op.operand_count != 1 || op.output_count != 1) return {};
+  RowCall call{row_function(op.op), 0};
+  if (call.function == RowFunction::kNone || op.operand_count != 1) return {};
   const TensorRecord& in = recording.tensors[recording.operands(op)[0]];
   const TensorRecord& out = recording.tensors[recording.outputs(op)[0]];
   if (in.dtype != out.dtype || !is_floating_point(in.dtype) || in.rank == 0) return {};
   const std::span values = std::span(recording.values).subspan(op.first_value, op.value_count);
-  const ValueRecord& dims = values[1];
+  call.dims = trailing(recording, values[1], in.rank);
+  if (call.dims == 0) return {};
   for (const ValueRecord& value : values.subspan(2)) {
     if (value.kind == ops::ValueKind::kDType && static_cast<DType>(value.bits) != in.dtype) {
       return {};
     }
   }
-  const auto rank = static_cast<int64_t>(in.rank);
-  if (dims.kind == ops::ValueKind::kInt) {
-    const auto dim = static_cast<int64_t>(dims.bits);
-    if (dim != -1 && dim != rank - 1) return {};
-    return RowCall{function, 1};
+  if (call.function == RowFunction::kVar || call.function == RowFunction::kStd) {
+    const ValueRecord& correction = values[2];
+    const bool is_float = static_cast<Scalar::Kind>(correction.scalar_kind) == Scalar::Kind::kFloat;
+    call.correction = correction.kind == ops::ValueKind::kNone ? 1.0
+                      : is_float ? std::bit_cast<double>(correction.bits)
+                                 : static_cast<double>(static_cast<int64_t>(correction.bits));
   }
-  if (dims.kind == ops::ValueKind::kNone || dims.count == 0) return RowCall{function, in.rank};
-  uint64_t mask = 0;
-  for (uint32_t i = 0; i < dims.count; ++i) {
-    const int64_t dim = recording.dims[dims.first + i];
-    mask |= uint64_t{1} << (dim < 0 ? dim + rank : dim);
-  }
-  const uint64_t all = rank == 64 ? ~uint64_t{0} : (uint64_t{1} << rank) - 1;
-  if ((mask | ((uint64_t{1} << (in.rank - dims.count)) - 1)) != all) return {};
-  return RowCall{function, dims.count};
+  return call;
 }
 
 }  // namespace
@@ -203,6 +224,10 @@ bool GroupBuilder::add_pointwise(const OpRecord& op) {
 bool GroupBuilder::add_row_function(const OpRecord& op) {
   const std::optional<RowCall> call = as_row_call(recording_, op);
   if (!call) return false;
+  // The index of an extreme is not what rows are for.
+  for (const uint32_t other : recording_.outputs(op).subspan(1)) {
+    if (fates_[recording_.tensors[other].storage].is_needed) return false;
+  }
   const uint32_t source = recording_.operands(op)[0];
   const TensorRecord& in = recording_.tensors[source];
   if (steps_.empty()) sizes_ = Shape(recording_.sizes(in));
@@ -225,6 +250,7 @@ bool GroupBuilder::add_row_function(const OpRecord& op) {
   if (!value) return false;
   ops::FusedStep step;
   step.row = call->function;
+  step.params.f[0] = call->correction;
   step.compute = in.dtype;
   step.result = in.dtype;
   step.is_row = !makes_row;

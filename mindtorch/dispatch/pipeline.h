@@ -71,6 +71,8 @@ class MT_API Pipeline {
   std::vector<OpReport> last_ops() const;
   // Plans that this window had to make so far; a program that repeats itself makes no new ones.
   uint64_t plans_made() const;
+  // Kernels and fused programs that the last window launched.
+  size_t last_launches() const;
   const PipelineConfig& config() const { return config_; }
 
   // --- what the dispatcher calls ---

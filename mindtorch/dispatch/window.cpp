@@ -496,6 +496,7 @@ std::unique_ptr<WindowError> Window::run(const Tell& tell, bool tells_always, bo
     is_plan = true;
     WindowPlan& plan = find_plan();
     is_plan = false;
+    last_launches_ = plan.launches();
     if (plan.takes_long() && hooks.let_others_run != nullptr) state = hooks.let_others_run();
     // Another thread than the recorder may have other streams.
     std::deque<runtime::StreamGuard> guards;
@@ -564,6 +565,11 @@ std::vector<OpReport> Window::describe_ops() {
 uint64_t Window::plans_made() {
   const Lock lock = this->lock();
   return plans_.made();
+}
+
+size_t Window::last_launches() {
+  const Lock lock = this->lock();
+  return last_launches_;
 }
 
 void Window::materialize(StorageImpl& storage) {

@@ -83,6 +83,7 @@ class Window final : public PendingWork {
   uint64_t epoch() const { return epoch_.load(std::memory_order_relaxed); }
   std::vector<OpReport> describe_ops();
   uint64_t plans_made();
+  size_t last_launches();  // of the last run
 
   // --- while it runs, by whoever runs it ---
   const Recording& recording() const { return recording_; }
@@ -146,6 +147,7 @@ class Window final : public PendingWork {
   std::vector<CallSite> sites_;         // by op
   std::vector<void*> codes_;            // that they name, held
   PlanStore plans_;
+  size_t last_launches_ = 0;
 };
 
 }  // namespace mindtorch::dispatch

@@ -60,6 +60,7 @@ WindowPlan::WindowPlan(const Recording& recording, std::span<const uint8_t> visi
     }
   }
   place_memory();
+  launches_ = actions_.size();
 }
 
 WindowPlan::~WindowPlan() = default;

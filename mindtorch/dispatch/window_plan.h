@@ -43,6 +43,8 @@ class WindowPlan {
   void run(std::span<StorageImpl* const> storages, std::span<const uint64_t> numbers, size_t& done);
   // The plan that ran after it the last time.
   WindowPlan* successor = this;
+  // Kernels and fused programs that a run launches.
+  size_t launches() const { return launches_; }
   // So much work that other threads should be let run meanwhile.
   bool takes_long() const { return takes_long_; }
 
@@ -67,6 +69,7 @@ class WindowPlan {
   std::vector<uint32_t> outside_;   // storages that have a shadow and bytes when a run begins
   std::vector<Action> actions_;
   std::vector<void*> addresses_;
+  size_t launches_ = 0;
   bool takes_long_ = false;
 };
 

@@ -564,6 +564,40 @@ def test_storages_show_values(torch):
         assert np.asarray(z.storage().data).tolist() == [3, 3, 3]
 
 
+def launches(torch, program):
+    with torch.pipeline() as pipe:
+        kept = program()  # noqa: F841 - what is seen is stored
+        pipe.flush()
+        return pipe._last_launches()
+
+
+def test_what_runs_as_one(torch):
+    x, w = torch.randn(33, 200), torch.randn(200)
+    other, column = torch.randn(33, 200), torch.randn(33, 1)
+
+    def softmax():
+        e = (x * 0.5 - (x * 0.5).amax(-1, keepdim=True)).exp()
+        return e / e.sum(-1, keepdim=True)
+
+    def norm():
+        centred = x - x.mean(-1, keepdim=True)
+        return centred * (centred.square().mean(-1, keepdim=True) + 1e-5).rsqrt() * w + column
+
+    def in_place():
+        y = x * 2
+        y.add_(w).mul_(y)
+        return y.masked_fill(y > 1, 0.0), y.to(torch.float64) + 1
+
+    assert launches(torch, lambda: (x * 2 + w).relu().where(x > 0, other) / column) == 1
+    assert launches(torch, softmax) == 1
+    assert launches(torch, norm) == 1
+    assert launches(torch, in_place) == 1
+    assert launches(torch, lambda: ((x - other) ** 2).mean()) == 1
+    assert launches(torch, lambda: (x * 0.125 + w).softmax(-1) * 2) == 1
+    assert launches(torch, lambda: (x @ x.t()).relu() + 1) == 2
+    assert launches(torch, lambda: (x.exp() + 1, torch.ones(5) + 1 - 3)) >= 2
+
+
 def test_softmax_and_norms_by_hand(torch):
     x = torch.randn(33, 200)
     w, b = torch.randn(200), torch.randn(200)
@@ -576,10 +610,21 @@ def test_softmax_and_norms_by_hand(torch):
         centred = x - x.mean(-1, keepdim=True)
         return centred * (centred.square().mean(-1, keepdim=True) + 1e-5).rsqrt() * w + b
 
+    def softmax_of_max():
+        e = (x - x.max(-1, keepdim=True)[0]).exp()
+        return e / e.sum(-1, keepdim=True), (x * 2).min(1)[1], (x + 1).max(1).values
+
+    def standardized():
+        y = x * 3 + 1
+        return (y - y.mean(-1, keepdim=True)) / (y.std(-1, keepdim=True) + 1e-6), y.var(1) * 2
+
+    def softmax_of_scaled():
+        return (x * 0.125 + w).softmax(-1) * 2, (x - 1).log_softmax(1).neg()
+
     def mse():
         return ((x - w) ** 2).mean(), ((x - w) ** 2).sum(-1), (x * w).sum((0, 1))
 
-    for program in (softmax, norm, mse):
+    for program in (softmax, norm, mse, softmax_of_max, standardized, softmax_of_scaled):
         expected = program()
         for _ in range(3):
             with torch.pipeline():
