@@ -107,7 +107,7 @@ PyObject* tensor_to_list(const Tensor& tensor) {
                      [&]<typename T>() { return list_of<T>(local, 0, local.data<T>()); });
 }
 
-int tensor_get_buffer(PyObject* self, Py_buffer* view, int flags) {
+static int fill_buffer(PyObject* self, Py_buffer* view, int flags) {
   const Tensor& tensor = unwrap(self);
   const auto wants = [&](int flag) { return (flags & flag) == flag; };
   if (!tensor.device().is_cpu()) {
@@ -128,6 +128,7 @@ int tensor_get_buffer(PyObject* self, Py_buffer* view, int flags) {
       (wants(PyBUF_ANY_CONTIGUOUS) && !fortran && !tensor.is_contiguous())) {
     return refuse(view, "the tensor is not contiguous");
   }
+  void* const data = tensor.data_ptr();  // may raise what pending work has to tell
   auto* exported = new Exported{StorageExport(tensor.storage()), {}};
   exported->lists.resize(2 * ndim);
   Py_ssize_t* lists = exported->lists.data();
@@ -136,7 +137,6 @@ int tensor_get_buffer(PyObject* self, Py_buffer* view, int flags) {
     lists[ndim + i] = tensor.strides()[i] * tensor.element_size();
   }
   static char nothing[8];
-  void* data = tensor.data_ptr();
   view->buf = data == nullptr ? nothing : data;
   view->obj = Py_NewRef(self);
   view->len = tensor.numel() * tensor.element_size();
@@ -149,6 +149,11 @@ int tensor_get_buffer(PyObject* self, Py_buffer* view, int flags) {
   view->suboffsets = nullptr;
   view->internal = exported;
   return 0;
+}
+
+int tensor_get_buffer(PyObject* self, Py_buffer* view, int flags) {
+  view->obj = nullptr;
+  return guarded_int([&] { return fill_buffer(self, view, flags); });
 }
 
 void tensor_release_buffer(PyObject*, Py_buffer* view) {

@@ -8,6 +8,7 @@
 #include "arguments.h"
 #include "call_arguments.h"
 #include "default_device.h"
+#include "mindtorch/dispatch/pipeline.h"
 #include "py_types.h"
 #include "python_ref.h"
 
@@ -74,6 +75,12 @@ uint8_t* bytes_of(StorageImpl& storage) {
   return static_cast<uint8_t*>(storage.data());
 }
 
+// The first byte, for somebody who may write: what recorded ops read is read before.
+void* writable(StorageImpl& storage) {
+  dispatch::Pipeline::before_write(storage);
+  return storage.data();
+}
+
 // UntypedStorage(), UntypedStorage(size), UntypedStorage(values); device=.
 PyObject* storage_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
@@ -106,7 +113,10 @@ Py_ssize_t storage_length(PyObject* self) {
   return static_cast<Py_ssize_t>(impl_of(self).size_bytes());
 }
 
-void release_storage(void* context) { Storage::adopt(static_cast<StorageImpl*>(context)).reset(); }
+void release_storage(void* context) {
+  const Storage storage = Storage::adopt(static_cast<StorageImpl*>(context));
+  storage->remove_export();
+}
 
 // storage[i] is a number, storage[a:b] a storage over the same bytes.
 PyObject* storage_subscript(PyObject* self, PyObject* key) {
@@ -123,6 +133,8 @@ PyObject* storage_subscript(PyObject* self, PyObject* key) {
       MT_CHECK(step == 1, RuntimeError, "Trying to slice with a step of ", step,
                ", but only a step of 1 is supported");
       Storage owner = self_of(self)->storage;
+      dispatch::Pipeline::before_write(*owner);
+      owner->add_export();
       return make_object(g_storage_type,
                          StorageImpl::borrow(bytes + start, static_cast<size_t>(length),
                                              storage.device(), &release_storage, owner.release()));
@@ -139,6 +151,7 @@ PyObject* storage_subscript(PyObject* self, PyObject* key) {
 int storage_assign(PyObject* self, PyObject* key, PyObject* value) {
   return guarded_int([&] {
     MT_CHECK(value != nullptr, TypeError, "UntypedStorage does not support deleting items");
+    dispatch::Pipeline::before_write(impl_of(self));
     uint8_t* bytes = bytes_of(impl_of(self));
     const Py_ssize_t size = storage_length(self);
     Py_ssize_t start = 0;
@@ -167,7 +180,9 @@ int storage_assign(PyObject* self, PyObject* key, PyObject* value) {
 
 PyObject* nbytes(PyObject* self, PyObject*) { return PyLong_FromSsize_t(storage_length(self)); }
 PyObject* element_size(PyObject*, PyObject*) { return PyLong_FromLong(1); }
-PyObject* data_ptr(PyObject* self, PyObject*) { return PyLong_FromVoidPtr(impl_of(self).data()); }
+PyObject* data_ptr(PyObject* self, PyObject*) {
+  return guarded([&] { return PyLong_FromVoidPtr(writable(impl_of(self))); });
+}
 PyObject* resizable(PyObject* self, PyObject*) {
   return PyBool_FromLong(impl_of(self).resizable());
 }
@@ -213,6 +228,7 @@ PyObject* fill(PyObject* self, PyObject* value) {
   return guarded([&] {
     const uint8_t byte = to_byte(value);
     StorageImpl& storage = impl_of(self);
+    dispatch::Pipeline::before_write(storage);
     if (storage.size_bytes() > 0) std::memset(bytes_of(storage), byte, storage.size_bytes());
     storage.bump_version();
     return Py_NewRef(self);
@@ -232,6 +248,7 @@ PyObject* copy(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject
              "size does not match, self was ", target.size_bytes(), " bytes but src was ",
              source.size_bytes(), " bytes");
     if (source.size_bytes() > 0) {
+      dispatch::Pipeline::before_write(target);
       std::memmove(bytes_of(target), bytes_of(source), source.size_bytes());
     }
     target.bump_version();
@@ -241,18 +258,20 @@ PyObject* copy(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject
 
 int storage_get_buffer(PyObject* self, Py_buffer* view, int flags) {
   StorageImpl& storage = impl_of(self);
+  view->obj = nullptr;
   if (!storage.device().is_cpu()) {
-    view->obj = nullptr;
     PyErr_Format(PyExc_BufferError, "a storage on %s has no Python buffer",
                  storage.device().str().c_str());
     return -1;
   }
-  static char nothing[8];
-  void* data = storage.data();
-  const int result = PyBuffer_FillInfo(view, self, data == nullptr ? nothing : data,
-                                       storage_length(self), 0, flags);
-  if (result == 0) storage.add_export();
-  return result;
+  return guarded_int([&] {
+    static char nothing[8];
+    void* data = writable(storage);
+    const int result = PyBuffer_FillInfo(view, self, data == nullptr ? nothing : data,
+                                         storage_length(self), 0, flags);
+    if (result == 0) storage.add_export();
+    return result;
+  });
 }
 
 void storage_release_buffer(PyObject* self, Py_buffer*) { impl_of(self).remove_export(); }

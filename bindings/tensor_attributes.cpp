@@ -2,6 +2,7 @@
 #include "arguments.h"
 #include "call_arguments.h"
 #include "errors.h"
+#include "mindtorch/dispatch/pipeline.h"
 #include "mindtorch/base/warning.h"
 #include "mindtorch/functional/functions.h"
 #include "py_tensor.h"
@@ -145,7 +146,11 @@ PyObject* storage_offset(PyObject* self, PyObject*) {
   return PyLong_FromLongLong(unwrap(self).storage_offset());
 }
 PyObject* data_ptr(PyObject* self, PyObject*) {
-  return PyLong_FromVoidPtr(unwrap(self).data_ptr());
+  return guarded([&] {
+    const Tensor& tensor = unwrap(self);
+    dispatch::Pipeline::before_write(*tensor.storage());  // whoever has the address may write
+    return PyLong_FromVoidPtr(tensor.data_ptr());
+  });
 }
 PyObject* get_device_index(PyObject* self, PyObject*) {
   return PyLong_FromLong(unwrap(self).device().index);

@@ -44,6 +44,12 @@ RowFunction row_function(const ops::Op* op) {
   return RowFunction::kNone;
 }
 
+bool is_copy(const ops::Op* op) {
+  static const ops::Op* const copy = &ops::registry().at("copy_");
+  static const ops::Op* const clone = &ops::registry().at("clone");
+  return op == copy || op == clone;
+}
+
 // How many of the last dims these are; 0: others, too.
 size_t trailing(const Recording& recording, const ValueRecord& dims, uint32_t rank) {
   const auto wrap = [&](int64_t dim) { return dim < 0 ? dim + rank : dim; };
@@ -180,7 +186,10 @@ bool GroupBuilder::add(const OpRecord& op) {
   if (op.device != device_ || !has_room()) return false;
   const size_t inputs = inputs_.size();
   const size_t row_dims = row_dims_;
-  if (op.is_pointwise != 0 ? add_pointwise(op) : add_row_function(op)) return true;
+  const bool added = op.is_pointwise != 0 ? add_pointwise(op)
+                     : is_copy(op.op)     ? add_copy(op)
+                                          : add_row_function(op);
+  if (added) return true;
   inputs_.resize(inputs);
   row_dims_ = row_dims;
   return false;
@@ -218,6 +227,33 @@ bool GroupBuilder::add_pointwise(const OpRecord& op) {
     }
   }
   if (feeds_back && row_size() > engine_.max_row) return false;
+  return add_step(op, step, *out);
+}
+
+// copy_ and clone. The target of copy_ is an operand, too, but is not read.
+bool GroupBuilder::add_copy(const OpRecord& op) {
+  const uint32_t source = recording_.operands(op).back();
+  const uint32_t target = recording_.outputs(op)[0];
+  const TensorRecord& record = recording_.tensors[target];
+  if (steps_.empty()) sizes_ = Shape(recording_.sizes(record));
+  if (numel(sizes_) == 0 || recording_.storages[record.storage].device != device_ ||
+      recording_.storages[recording_.tensors[source].storage].device != device_ ||
+      !std::ranges::equal(recording_.sizes(record), sizes_)) {
+    return false;
+  }
+  const std::optional<View> from = view(source, sizes_.size());
+  const std::optional<View> out = view(target, sizes_.size());
+  if (!from || !out) return false;
+  const std::optional<uint16_t> value = find_or_add_input(*from);
+  if (!value) return false;
+  const bool is_row = (*value & kStepBit) != 0 && made_[*value & ~kStepBit].is_row;
+  if (is_row && row_size() > engine_.max_row) return false;
+  ops::FusedStep step;
+  step.is_copy = true;
+  step.compute = from->dtype;
+  step.result = out->dtype;
+  step.count = 1;
+  step.operands[0] = *value;
   return add_step(op, step, *out);
 }
 

@@ -49,6 +49,7 @@ class GroupBuilder {
   };
 
   bool add_pointwise(const OpRecord& op);
+  bool add_copy(const OpRecord& op);
   bool add_row_function(const OpRecord& op);
   bool has_room() const;
   std::optional<size_t> row_span(IntList sizes) const;

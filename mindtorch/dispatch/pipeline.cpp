@@ -60,6 +60,10 @@ void Pipeline::enter() {
     return true;
   }();
   (void)hooked;
+  // Random numbers are drawn in the order of the program.
+  if (t_pipeline != nullptr && t_pipeline != this && t_pipeline->window_->has_random()) {
+    t_pipeline->flush("nested");
+  }
   outer_.push_back(t_pipeline);
   if (window_ == nullptr) {
     window_ = WindowRegistry::instance().take(this);
@@ -181,28 +185,34 @@ void Pipeline::flush(std::string_view reason) {
 
 std::exception_ptr Pipeline::run(std::string_view reason, bool wait) noexcept {
   const size_t count = pending_count();
-  std::optional<PipelineError> told;
-  std::vector<OpReport> ops;
-  std::unique_ptr<WindowError> failure;
+  bool has_run = false;
+  std::exception_ptr error;
   if (count != 0) {
     // What kernels call runs at once.
     Pipeline* const recording = std::exchange(t_pipeline, nullptr);
-    failure = window_->run(
-        [&](const WindowError* error) {
-          if (error != nullptr) told = describe_error(*window_, *error, flush_id_ + 1);
-          if (config_.debug_enabled) ops = describe_ops(*window_);
+    has_run = window_->run(
+        [&](const WindowError* failure) {
+          if (failure != nullptr) error = failure->error;
+          note_run(reason, failure);
         },
-        config_.debug_enabled, wait);
+        wait);
     t_pipeline = recording;
   }
+  if (!has_run) {
+    const std::scoped_lock lock(mutex_);
+    last_reason_ = reason;
+  }
+  return error;
+}
+
+void Pipeline::note_run(std::string_view reason, const WindowError* failure) {
   const std::scoped_lock lock(mutex_);
   last_reason_ = reason;
-  if (count == 0) return nullptr;
   ++flush_id_;
-  largest_window_ = std::max(largest_window_, count);
-  last_error_ = std::move(told);
-  if (config_.debug_enabled) last_ops_ = std::move(ops);
-  return failure == nullptr ? nullptr : failure->error;
+  largest_window_ = std::max(largest_window_, window_->size());
+  last_error_.reset();
+  if (failure != nullptr) last_error_ = describe_error(*window_, *failure, flush_id_);
+  if (config_.debug_enabled) last_ops_ = describe_ops(*window_);
 }
 
 void Pipeline::run_window(Window& window, std::string_view reason, bool wait) noexcept {

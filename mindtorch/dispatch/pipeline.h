@@ -91,6 +91,7 @@ class MT_API Pipeline {
  private:
   friend class PipelineTimer;
   std::exception_ptr run(std::string_view reason, bool wait = true) noexcept;
+  void note_run(std::string_view reason, const WindowError* failure);
   static void run_readers(const StorageImpl& storage, Window* own) noexcept;
   // True: something was recorded.
   static bool run_all(const Window* but, bool wait) noexcept;

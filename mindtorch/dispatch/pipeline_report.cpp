@@ -93,7 +93,7 @@ void add_aliases(const Recording& recording, const OpRecord& op, PipelineError& 
 
 }  // namespace
 
-PipelineError describe_error(const Window& window, const WindowError& failure, uint64_t flush_id) {
+PipelineError describe_error(Window& window, const WindowError& failure, uint64_t flush_id) {
   const Recording& recording = window.recording();
   const OpRecord& op = recording.ops[failure.number];
   PipelineError told;
@@ -117,7 +117,7 @@ PipelineError describe_error(const Window& window, const WindowError& failure, u
   return told;
 }
 
-std::vector<OpReport> describe_ops(const Window& window) {
+std::vector<OpReport> describe_ops(Window& window) {
   const Recording& recording = window.recording();
   std::vector<OpReport> reports;
   for (size_t i = 0; i < recording.ops.size(); ++i) {

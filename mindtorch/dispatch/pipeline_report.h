@@ -46,7 +46,7 @@ struct PipelineError {
 };
 
 // Also appends to the error's own text where it happened.
-PipelineError describe_error(const Window& window, const WindowError& failure, uint64_t flush_id);
-std::vector<OpReport> describe_ops(const Window& window);
+PipelineError describe_error(Window& window, const WindowError& failure, uint64_t flush_id);
+std::vector<OpReport> describe_ops(Window& window);
 
 }  // namespace mindtorch::dispatch

@@ -45,6 +45,7 @@ void Recording::clear() {
   storages.clear();
   values.clear();
   dims.clear();
+  numbers.clear();
 }
 
 bool Recording::operator==(const Recording& other) const {

@@ -36,6 +36,12 @@ bool is_promised(const StorageImpl& storage) {
   return storage.raw_data() == nullptr && storage.size_bytes() != 0;
 }
 
+uint64_t number_bits(const Tensor& number) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, number.storage()->raw_data(), static_cast<size_t>(number.element_size()));
+  return bits;
+}
+
 // A Python number, which nobody else can change.
 bool is_number(const Tensor& tensor) {
   return tensor.is_wrapped_number() && tensor.dim() == 0 && tensor.device().is_cpu() &&
@@ -139,20 +145,14 @@ void Window::note_write(uint32_t storage, size_t op) {
 uint32_t Window::link_number(const Tensor& tensor) {
   TensorRecord record{};
   record.storage = kNumberStorage;
-  record.offset = static_cast<int64_t>(numbers_.size());
+  record.offset = static_cast<int64_t>(recording_.numbers.size());
   record.first_dim = static_cast<uint32_t>(recording_.dims.size());
   record.dtype = tensor.dtype();
   record.is_contiguous = 1;
   record.is_wrapped_number = 1;
-  note_number(tensor);
+  recording_.numbers.push_back(number_bits(tensor));
   recording_.tensors.push_back(record);
   return static_cast<uint32_t>(recording_.tensors.size() - 1);
-}
-
-void Window::note_number(const Tensor& tensor) {
-  uint64_t bits = 0;
-  std::memcpy(&bits, tensor.storage()->raw_data(), static_cast<size_t>(tensor.element_size()));
-  numbers_.push_back(bits);
 }
 
 void Window::keep(const ops::Value& value) {
@@ -266,11 +266,12 @@ void Window::end(const OpRecord& record, const Recording::Lengths& before) {
   recording_.ops.push_back(record);
   followed_ = recording_.lengths();
   if (expected_ != nullptr && !recording_.agrees_since(before, *expected_)) expected_ = nullptr;
-  note_op(record.device);
+  note_op(*record.op, record.device);
 }
 
-void Window::note_op(Device device) {
+void Window::note_op(const ops::Op& op, Device device) {
   note_site();
+  has_random_ |= op.random;
   if (!device.is_cpu()) note_stream(device);
   size_.store(followed_.ops, std::memory_order_relaxed);
   if (MT_UNLIKELY(followed_.tensors > kFull)) must_run_ = true;
@@ -379,7 +380,7 @@ bool Window::follow(const ops::Op& op, ops::Args args, ops::Outputs& outputs) {
   followed_.links = record.first_link + record.operand_count + record.output_count;
   followed_.values = record.first_value + record.value_count;
   ++followed_.ops;
-  note_op(record.device);
+  note_op(*record.op, record.device);
   return true;
 }
 
@@ -427,8 +428,11 @@ bool Window::follow_tensor(const Tensor& tensor, uint32_t number) {
     return false;
   }
   if (record.storage == kNumberStorage) {
-    if (!is_number(tensor)) return false;
-    note_number(tensor);
+    // What an op makes of a number may depend on its value.
+    if (!is_number(tensor) || number_bits(tensor) != expected_->numbers[recording_.numbers.size()]) {
+      return false;
+    }
+    recording_.numbers.push_back(number_bits(tensor));
     ++followed_.tensors;
     return true;
   }
@@ -476,10 +480,10 @@ bool Window::reads(const StorageImpl& storage) {
   return number != nullptr && held_[*number].is_read;
 }
 
-std::unique_ptr<WindowError> Window::run(const Tell& tell, bool tells_always, bool wait) noexcept {
-  if (runner_.load(std::memory_order_relaxed) == std::this_thread::get_id()) return nullptr;
+bool Window::run(const Tell& tell, bool wait) noexcept {
+  if (runner_.load(std::memory_order_relaxed) == std::this_thread::get_id()) return false;
   const Lock lock = wait ? this->lock() : Lock(mutex_, std::try_to_lock);
-  if (!lock.owns_lock() || size() == 0) return nullptr;
+  if (!lock.owns_lock() || size() == 0) return false;
   runner_.store(std::this_thread::get_id(), std::memory_order_relaxed);
   const CallSiteHooks& hooks = call_site_hooks();
   void* state = nullptr;
@@ -503,19 +507,16 @@ std::unique_ptr<WindowError> Window::run(const Tell& tell, bool tells_always, bo
     if (recorder_ != std::this_thread::get_id()) {
       for (const runtime::Stream& stream : streams_) guards.emplace_back(stream);
     }
-    plan.run(storages_, numbers_, done);
+    plan.run(storages_, recording_.numbers, done);
     while (!guards.empty()) guards.pop_back();
   } catch (...) {
     failure = std::make_unique<WindowError>(std::current_exception(), done, is_plan);
   }
   if (state != nullptr) hooks.come_back(state);
-  if (failure != nullptr || tells_always) {
-    catch_up();
-    tell(failure.get());
-  }
+  tell(failure.get());
   finish(done, failure == nullptr ? nullptr : failure->error);
   runner_.store({}, std::memory_order_relaxed);
-  return failure;
+  return true;
 }
 
 WindowPlan& Window::find_plan() {
@@ -546,7 +547,7 @@ void Window::finish(size_t done, const std::exception_ptr& error) noexcept {
   outside_.clear();
   recording_.clear();
   expected_ = nullptr;
-  numbers_.clear();
+  has_random_ = false;
   sites_.clear();
   codes_.clear();
   epoch_.store(0, std::memory_order_relaxed);

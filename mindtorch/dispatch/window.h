@@ -68,16 +68,17 @@ class Window final : public PendingWork {
   // By any thread; what another thread runs meanwhile is gone a moment later.
   size_t size() const { return size_.load(std::memory_order_relaxed); }
   size_t pending_bytes() const { return pending_bytes_.load(std::memory_order_relaxed); }
+  // An op draws random numbers. By the pipeline's thread.
+  bool has_random() const { return has_random_; }
   // An op touched memory that others see without asking.
   bool must_run() const { return must_run_.load(std::memory_order_relaxed); }
 
-  // Runs everything recorded, if anything is. Null: nothing failed. Otherwise every storage that
-  // was still to be written throws the same error when it is looked at. `tell` is called with what
-  // failed, or null, while the window still knows its ops.
+  // Runs everything recorded. False: there was nothing, another thread had run it before. Where
+  // it fails, every storage that was still to be written throws the same error when it is looked at.
+  // `tell` is called with what failed, or null, while the window still knows its ops. Without
+  // `wait`: not where another thread is busy with it.
   using Tell = std::function<void(const WindowError*)>;
-  // Without `wait`: not where another thread is busy with it.
-  // `tells_always`: also where nothing failed.
-  std::unique_ptr<WindowError> run(const Tell& tell, bool tells_always, bool wait = true) noexcept;
+  bool run(const Tell& tell, bool wait = true) noexcept;
   // --- by any thread ---
   // Which filling of which window this is.
   uint64_t epoch() const { return epoch_.load(std::memory_order_relaxed); }
@@ -86,7 +87,10 @@ class Window final : public PendingWork {
   size_t last_launches();  // of the last run
 
   // --- while it runs, by whoever runs it ---
-  const Recording& recording() const { return recording_; }
+  const Recording& recording() {
+    catch_up();
+    return recording_;
+  }
   CallSite site(size_t number) const { return sites_[number]; }
 
   void materialize(StorageImpl& storage) override;
@@ -107,7 +111,7 @@ class Window final : public PendingWork {
   void open();
   OpRecord begin(const ops::Op& op, Device device);
   void catch_up();
-  void note_op(Device device);
+  void note_op(const ops::Op& op, Device device);
   void note_site();
   void end(const OpRecord& record, const Recording::Lengths& before);
   void note_stream(Device device);
@@ -118,7 +122,6 @@ class Window final : public PendingWork {
   uint32_t link_number(const Tensor& tensor);
   void count_read(Held& held);
   void note_write(uint32_t storage, size_t op);
-  void note_number(const Tensor& tensor);
   void keep(const ops::Value& value);
   bool keep_arguments(const ops::PointwiseCall& call, ops::Args args, uint32_t first_link);
   bool follow_argument(const ops::Value& value, const ValueRecord& kept);
@@ -141,7 +144,7 @@ class Window final : public PendingWork {
   Recording::Lengths followed_{};
   std::vector<Held> held_;  // by number of the storage
   StorageTable outside_;    // numbers of those that it has not made
-  std::vector<uint64_t> numbers_;
+  bool has_random_ = false;  // an op draws random numbers
   std::vector<uint8_t> visible_;        // while it runs: of each storage
   std::vector<StorageImpl*> storages_;  // the same
   std::vector<CallSite> sites_;         // by op

@@ -11,6 +11,27 @@
 namespace mindtorch::dispatch {
 namespace {
 
+// Memory is all it gives, and that comes with the first op that uses it.
+bool makes_nothing(const ops::Op* op) {
+  static const ops::Op* const known[] = {&ops::registry().at("empty.memory_format"),
+                                         &ops::registry().at("empty_strided"),
+                                         &ops::registry().at("empty_permuted")};
+  return std::ranges::find(known, op) != std::end(known);
+}
+
+// Kernels check indices when they run: a wrong one is told although nobody sees the result.
+bool depends_on_values(const Recording& recording, const OpRecord& op) {
+  static const ops::Op* const histogram = &ops::registry().at("histc");
+  if (op.is_pointwise != 0) return false;
+  if (op.op == histogram) return true;
+  return op.operand_count > 1 &&
+         std::ranges::any_of(recording.operands(op), [&](uint32_t operand) {
+           if (operand == kNoTensor) return false;
+           const DType dtype = recording.tensors[operand].dtype;
+           return dtype == DType::kInt64 || dtype == DType::kInt32;
+         });
+}
+
 // Work below this is done before another thread would have noticed.
 constexpr int64_t kLongElements = 64 * 1024;
 
@@ -48,7 +69,7 @@ WindowPlan::WindowPlan(const Recording& recording, std::span<const uint8_t> visi
   find_fates();
   for (size_t number = 0; number < recording_.ops.size();) {
     const OpRecord& op = recording_.ops[number];
-    if (is_dead_[number]) {
+    if (is_dead_[number] || makes_nothing(op.op)) {
       ++number;
       continue;
     }
@@ -80,7 +101,8 @@ void WindowPlan::find_fates() {
   };
   for (size_t number = recording_.ops.size(); number-- > 0;) {
     const OpRecord& op = recording_.ops[number];
-    bool is_needed = op.op->random;  // draws numbers, whoever looks at them
+    // Draws numbers, whoever looks at them, or may have an error to tell.
+    bool is_needed = op.op->random || depends_on_values(recording_, op);
     for (const uint32_t output : recording_.outputs(op)) {
       is_needed |= fates_[recording_.tensors[output].storage].is_needed;
     }
@@ -210,7 +232,8 @@ size_t WindowPlan::add_group(size_t first, const ops::FusionEngine& engine) {
   GroupBuilder builder(recording_, fates_, engine, recording_.ops[first].device);
   size_t end = first;
   for (; end < recording_.ops.size(); ++end) {
-    if (!is_dead_[end] && !builder.add(recording_.ops[end])) break;
+    const OpRecord& op = recording_.ops[end];
+    if (!is_dead_[end] && !makes_nothing(op.op) && !builder.add(op)) break;
   }
   if (builder.size() < 2) return 0;
   Action& action = actions_.emplace_back();
@@ -247,7 +270,11 @@ void WindowPlan::place_memory() {
       if (shadows_[storage]) outside_.push_back(storage);
       continue;
     }
-    if (first[storage] == kNowhere) continue;  // lives in registers only
+    if (first[storage] == kNowhere) {
+      // It lives in registers only, or nobody has written it.
+      if (fates_[storage].is_visible) unwritten_.push_back(storage);
+      continue;
+    }
     actions_[first[storage]].needs.push_back(storage);
     if (!fates_[storage].is_visible) actions_[last[storage]].releases.push_back(storage);
   }
@@ -258,6 +285,7 @@ void WindowPlan::run(std::span<StorageImpl* const> storages,
                      size_t& done) {
   std::ranges::copy(numbers, numbers_.begin());
   for (const uint32_t storage : outside_) shadows_[storage]->rebind(storages[storage]->raw_data());
+  for (const uint32_t storage : unwritten_) storages[storage]->make_promised_bytes();
   for (Action& action : actions_) {
     done = action.first_op;
     for (const uint32_t storage : action.needs) {

@@ -67,6 +67,7 @@ class WindowPlan {
   std::vector<Tensor> tensors_;     // by tensor, of kernels
   std::vector<uint64_t> numbers_;   // of this run, where fused code and tensors find them
   std::vector<uint32_t> outside_;   // storages that have a shadow and bytes when a run begins
+  std::vector<uint32_t> unwritten_;  // visible storages that no op writes
   std::vector<Action> actions_;
   std::vector<void*> addresses_;
   size_t launches_ = 0;

@@ -32,6 +32,7 @@ constexpr bool gives_row(RowFunction function) { return function >= RowFunction:
 // memory. For each element a step reads its inputs before any later step writes.
 struct FusedStep {
   RowFunction row = RowFunction::kNone;  // kNone: `function`
+  bool is_copy = false;                  // no function: the operand, converted to `result`
   Pointwise function{};
   DType compute{};
   DType result{};       // what the value holds, and later steps see

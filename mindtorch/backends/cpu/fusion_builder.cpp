@@ -75,7 +75,13 @@ size_t FusionBuilder::add_steps(size_t first) {
   }
   const auto value = static_cast<uint16_t>(group_.inputs.size() + first);
   const FusedStep& step = group_.steps[first];
-  step.row == ops::RowFunction::kNone ? add_step(step, value) : add_row_step(step, value);
+  if (step.is_copy) {
+    add_copy(step, value);
+  } else if (step.row == ops::RowFunction::kNone) {
+    add_step(step, value);
+  } else {
+    add_row_step(step, value);
+  }
   return first + 1;
 }
 
@@ -156,6 +162,19 @@ void FusionBuilder::add_step(const FusedStep& step, uint16_t value) {
   const uint16_t computed = computed_as(choice.native, value);
   add(action, computed, operands, step.count);
   finish(computed, value);
+}
+
+void FusionBuilder::add_copy(const FusedStep& step, uint16_t value) {
+  const uint16_t operand = step.operands[0];
+  const uint16_t from = as(operand, values_[operand].dtype, values_[operand].width);
+  values_[value].width = values_[from].width;
+  values_[value].is_fixed = values_[from].is_fixed;
+  place_in_memory(value);
+  FusionAction action;
+  action.run = &run_cast;
+  action.cast = find_cast(values_[from].dtype, values_[value].dtype);
+  add(action, value, &from, 1);
+  add_scatters(value);
 }
 
 void FusionBuilder::add_row_step(const FusedStep& step, uint16_t value) {

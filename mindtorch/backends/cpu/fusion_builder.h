@@ -50,6 +50,7 @@ class FusionBuilder {
   // Adds the actions of one step or several, and returns the next one.
   size_t add_steps(size_t first);
   void add_step(const ops::FusedStep& step, uint16_t value);
+  void add_copy(const ops::FusedStep& step, uint16_t value);
   void add_row_step(const ops::FusedStep& step, uint16_t value);
   uint16_t computed_as(DType native, uint16_t value);
   // Adds what makes `value` of the value computed for it, and its stores.

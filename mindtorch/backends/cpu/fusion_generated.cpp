@@ -52,7 +52,7 @@ size_t FusionBuilder::end_of_generated(size_t first) const {
   bool has_long = false;
   for (; end < group_.steps.size(); ++end) {
     const FusedStep& step = group_.steps[end];
-    const bool is_wide = step.row == ops::RowFunction::kNone && !step.is_row;
+    const bool is_wide = step.row == ops::RowFunction::kNone && !step.is_row && !step.is_copy;
     bool moves = false;  // not the same for every tile
     operands.clear();
     for (int k = 0; k < step.count; ++k) {
