@@ -223,9 +223,7 @@ void Pipeline::run_window(Window& window, std::string_view reason, bool wait) no
 }
 
 size_t Pipeline::pending_count() const { return window_ == nullptr ? 0 : window_->size(); }
-size_t Pipeline::last_launches() const {
-  return window_ == nullptr ? 0 : window_->last_launches();
-}
+size_t Pipeline::last_launches() const { return window_ == nullptr ? 0 : window_->last_launches(); }
 uint64_t Pipeline::plans_made() const { return window_ == nullptr ? 0 : window_->plans_made(); }
 
 uint64_t Pipeline::flush_id() const {

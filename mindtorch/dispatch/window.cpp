@@ -429,7 +429,8 @@ bool Window::follow_tensor(const Tensor& tensor, uint32_t number) {
   }
   if (record.storage == kNumberStorage) {
     // What an op makes of a number may depend on its value.
-    if (!is_number(tensor) || number_bits(tensor) != expected_->numbers[recording_.numbers.size()]) {
+    if (!is_number(tensor) ||
+        number_bits(tensor) != expected_->numbers[recording_.numbers.size()]) {
       return false;
     }
     recording_.numbers.push_back(number_bits(tensor));

@@ -74,8 +74,8 @@ class Window final : public PendingWork {
   bool must_run() const { return must_run_.load(std::memory_order_relaxed); }
 
   // Runs everything recorded. False: there was nothing, another thread had run it before. Where
-  // it fails, every storage that was still to be written throws the same error when it is looked at.
-  // `tell` is called with what failed, or null, while the window still knows its ops. Without
+  // it fails, every storage that was still to be written throws the same error when it is looked
+  // at. `tell` is called with what failed, or null, while the window still knows its ops. Without
   // `wait`: not where another thread is busy with it.
   using Tell = std::function<void(const WindowError*)>;
   bool run(const Tell& tell, bool wait = true) noexcept;
@@ -142,9 +142,9 @@ class Window final : public PendingWork {
   // What this window repeats so far, or null, and how far: recording_ may be behind.
   const Recording* expected_ = nullptr;
   Recording::Lengths followed_{};
-  std::vector<Held> held_;  // by number of the storage
-  StorageTable outside_;    // numbers of those that it has not made
-  bool has_random_ = false;  // an op draws random numbers
+  std::vector<Held> held_;              // by number of the storage
+  StorageTable outside_;                // numbers of those that it has not made
+  bool has_random_ = false;             // an op draws random numbers
   std::vector<uint8_t> visible_;        // while it runs: of each storage
   std::vector<StorageImpl*> storages_;  // the same
   std::vector<CallSite> sites_;         // by op

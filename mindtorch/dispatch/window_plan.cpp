@@ -24,8 +24,7 @@ bool depends_on_values(const Recording& recording, const OpRecord& op) {
   static const ops::Op* const histogram = &ops::registry().at("histc");
   if (op.is_pointwise != 0) return false;
   if (op.op == histogram) return true;
-  return op.operand_count > 1 &&
-         std::ranges::any_of(recording.operands(op), [&](uint32_t operand) {
+  return op.operand_count > 1 && std::ranges::any_of(recording.operands(op), [&](uint32_t operand) {
            if (operand == kNoTensor) return false;
            const DType dtype = recording.tensors[operand].dtype;
            return dtype == DType::kInt64 || dtype == DType::kInt32;

@@ -61,12 +61,12 @@ class WindowPlan {
 
   const Recording recording_;
   const std::vector<uint8_t> visible_;
-  std::vector<StorageFate> fates_;  // by storage
-  std::vector<uint8_t> is_dead_;    // by op
-  std::vector<Storage> shadows_;    // by storage; null: no kernel needs one
-  std::vector<Tensor> tensors_;     // by tensor, of kernels
-  std::vector<uint64_t> numbers_;   // of this run, where fused code and tensors find them
-  std::vector<uint32_t> outside_;   // storages that have a shadow and bytes when a run begins
+  std::vector<StorageFate> fates_;   // by storage
+  std::vector<uint8_t> is_dead_;     // by op
+  std::vector<Storage> shadows_;     // by storage; null: no kernel needs one
+  std::vector<Tensor> tensors_;      // by tensor, of kernels
+  std::vector<uint64_t> numbers_;    // of this run, where fused code and tensors find them
+  std::vector<uint32_t> outside_;    // storages that have a shadow and bytes when a run begins
   std::vector<uint32_t> unwritten_;  // visible storages that no op writes
   std::vector<Action> actions_;
   std::vector<void*> addresses_;

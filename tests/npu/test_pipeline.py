@@ -1,5 +1,7 @@
 """Deferred ops on NPUs: what eager gives."""
 
+import pytest
+
 
 def test_random_numbers_are_the_same_deferred(torch):
     def draw():
@@ -40,3 +42,17 @@ def test_what_nobody_can_see_is_not_computed(torch, called):
     assert "aclnnAdds" in functions
     assert not [name for name in functions if name.startswith("aclnnMul")]
     assert kept[0].tolist() == [2] * 8
+
+
+@pytest.mark.parametrize("name", ["abs", "hypot", "gelu"])
+def test_dtypes_that_an_op_does_not_take_are_told_at_the_call(torch, name):
+    call = {
+        "abs": lambda: torch.abs(torch.ones(3, dtype=torch.bool, device="npu")),
+        "hypot": lambda: torch.hypot(*[torch.ones(3, dtype=torch.int64, device="npu")] * 2),
+        "gelu": lambda: torch.nn.functional.gelu(torch.ones(3, device="npu").double()),
+    }[name]
+    with pytest.raises(NotImplementedError):
+        call()
+    with torch.pipeline() as pipe, pytest.raises(NotImplementedError):
+        call()
+    assert pipe.last_error() is None

@@ -386,18 +386,46 @@ Tensor on_device(ops::Launch& on, const Tensor& tensor, DType dtype) {
   return filled;
 }
 
+namespace {
+
+const char* label_of(Pointwise function) {
+  return ops::kPointwiseInfo[static_cast<size_t>(function)].name.data();
+}
+
+// What torch itself refuses.
+void check_refused(const PointwiseCall& call) {
+  MT_CHECK((refused(call.function) & bit(call.compute)) == 0, NotImplementedError, "\"",
+           label_of(call.function), "\" not implemented for '", legacy_name(call.compute), "'");
+}
+
+// The dtype that CANN's op computes in; throws where it has none.
+DType computed_in(const ops::Launch& on, const PointwiseCall& call) {
+  if (asks_for_a_float(call.function) && !is_floating_point(call.compute)) return DType::kFloat32;
+  return computable(on, label_of(call.function), call.compute,
+                    kTaken[static_cast<size_t>(call.function)]);
+}
+
+bool is_composed(const PointwiseCall& call) {
+  return kTaken[static_cast<size_t>(call.function)] == 0 || has_composition(call);
+}
+
+}  // namespace
+
+void check_pointwise(const PointwiseCall& call) {
+  check_refused(call);
+  if (is_identity(call) || is_composed(call)) return;
+  Device device = call.operands[0]->device();
+  for (int i = 1; i < call.count && device.is_cpu(); ++i) device = call.operands[i]->device();
+  computed_in(ops::Launch{device}, call);
+}
+
 void run_pointwise(ops::Launch& on, const PointwiseCall& call, const Tensor& out) {
-  const auto function = static_cast<size_t>(call.function);
-  const char* const label = ops::kPointwiseInfo[function].name.data();
-  MT_CHECK((refused(call.function) & bit(call.compute)) == 0, NotImplementedError, "\"", label,
-           "\" not implemented for '", legacy_name(call.compute), "'");
+  check_refused(call);
   if (is_identity(call)) {
     return ascend::call(on, MT_ACLNN(aclnnInplaceCopy), out, *call.operands[0]);
   }
-  if (kTaken[function] == 0 || has_composition(call)) return run_composed(on, call, out);
-  const DType compute = asks_for_a_float(call.function) && !is_floating_point(call.compute)
-                            ? DType::kFloat32
-                            : computable(on, label, call.compute, kTaken[function]);
+  if (is_composed(call)) return run_composed(on, call, out);
+  const DType compute = computed_in(on, call);
   const bool gives_bool = ops::gives_bool(call.function);
   const DType given = gives_bool ? DType::kBool : compute;
   const bool widened = !gives_bool && compute != call.compute;

@@ -5,6 +5,7 @@ namespace mindtorch::ascend {
 
 void register_ascend(ops::Registry& registry) {
   registry.pointwise_engine(DeviceType::kNpu, &run_pointwise);
+  registry.fusion_engine(DeviceType::kNpu, {.check = &check_pointwise});
   register_attention(registry);
   register_copy(registry);
   register_creation(registry);
