@@ -82,7 +82,8 @@ void Pipeline::leave() {
   if (outer_.empty()) return;
   if (t_pipeline == this) t_pipeline = outer_.back();
   outer_.pop_back();
-  const std::exception_ptr error = run("context_exit");
+  std::exception_ptr error;
+  run("context_exit", &error);
   if (outer_.empty()) {
     if (config_.max_wait_us) PipelineTimer::instance().forget(*window_);
     WindowRegistry& registry = WindowRegistry::instance();
@@ -121,8 +122,7 @@ bool Pipeline::run_all(const Window* but, bool wait) noexcept {
   bool any = false;
   for (Window* const window : WindowRegistry::instance().in_use()) {
     if (window == but || window->size() == 0) continue;
-    run_window(*window, wait ? "write" : "memory", wait);
-    any = true;
+    any |= run_window(*window, wait ? "write" : "memory", wait);
   }
   return any;
 }
@@ -180,19 +180,19 @@ void Pipeline::after_record(Device device) {
 }
 
 void Pipeline::flush(std::string_view reason) {
-  if (const std::exception_ptr error = run(reason)) std::rethrow_exception(error);
+  std::exception_ptr error;
+  run(reason, &error);
+  if (error != nullptr) std::rethrow_exception(error);
 }
 
-std::exception_ptr Pipeline::run(std::string_view reason, bool wait) noexcept {
-  const size_t count = pending_count();
+bool Pipeline::run(std::string_view reason, std::exception_ptr* error, bool wait) noexcept {
   bool has_run = false;
-  std::exception_ptr error;
-  if (count != 0) {
+  if (pending_count() != 0) {
     // What kernels call runs at once.
     Pipeline* const recording = std::exchange(t_pipeline, nullptr);
     has_run = window_->run(
         [&](const WindowError* failure) {
-          if (failure != nullptr) error = failure->error;
+          if (failure != nullptr && error != nullptr) *error = failure->error;
           note_run(reason, failure);
         },
         wait);
@@ -202,24 +202,29 @@ std::exception_ptr Pipeline::run(std::string_view reason, bool wait) noexcept {
     const std::scoped_lock lock(mutex_);
     last_reason_ = reason;
   }
-  return error;
+  return has_run;
 }
 
 void Pipeline::note_run(std::string_view reason, const WindowError* failure) {
+  // Without the lock: the words of call sites are the language's, which may have to be waited for.
+  std::optional<PipelineError> told;
+  std::vector<OpReport> ops;
+  if (failure != nullptr) told = describe_error(*window_, *failure, flush_id() + 1);
+  if (config_.debug_enabled) ops = describe_ops(*window_);
   const std::scoped_lock lock(mutex_);
   last_reason_ = reason;
   ++flush_id_;
   largest_window_ = std::max(largest_window_, window_->size());
-  last_error_.reset();
-  if (failure != nullptr) last_error_ = describe_error(*window_, *failure, flush_id_);
-  if (config_.debug_enabled) last_ops_ = describe_ops(*window_);
+  last_error_ = std::move(told);
+  last_ops_ = std::move(ops);
 }
 
-void Pipeline::run_window(Window& window, std::string_view reason, bool wait) noexcept {
+bool Pipeline::run_window(Window& window, std::string_view reason, bool wait) noexcept {
   Pipeline* const owner = WindowRegistry::instance().visit(&window);
-  if (owner == nullptr) return;
-  owner->run(reason, wait);
+  if (owner == nullptr) return false;
+  const bool has_run = owner->run(reason, nullptr, wait);
   WindowRegistry::instance().leave(&window);
+  return has_run;
 }
 
 size_t Pipeline::pending_count() const { return window_ == nullptr ? 0 : window_->size(); }

@@ -48,8 +48,9 @@ class MT_API Pipeline {
 
   // Runs what is recorded; throws the first error, which last_error() keeps.
   void flush(std::string_view reason);
-  // The same for the pipeline that owns a window, without throwing: the tensors tell.
-  static void run_window(Window& window, std::string_view reason, bool wait = true) noexcept;
+  // The same for the pipeline that owns a window, without throwing: the tensors tell. False: it has
+  // run before.
+  static bool run_window(Window& window, std::string_view reason, bool wait = true) noexcept;
   // Before somebody writes the storage: where recorded ops of any thread read it, all windows but
   // `own` run.
   static void before_write(const StorageImpl& storage, Window* own = nullptr) noexcept {
@@ -90,10 +91,10 @@ class MT_API Pipeline {
 
  private:
   friend class PipelineTimer;
-  std::exception_ptr run(std::string_view reason, bool wait = true) noexcept;
+  bool run(std::string_view reason, std::exception_ptr* error, bool wait = true) noexcept;
   void note_run(std::string_view reason, const WindowError* failure);
   static void run_readers(const StorageImpl& storage, Window* own) noexcept;
-  // True: something was recorded.
+  // True: something has run.
   static bool run_all(const Window* but, bool wait) noexcept;
   static bool run_for_memory() noexcept { return run_all(nullptr, false); }
   void prepare_read(const Tensor& tensor) const;
@@ -101,10 +102,10 @@ class MT_API Pipeline {
   void after_record(Device device);
 
   const PipelineConfig config_;
-  Window* window_ = nullptr;      // while it is entered
-  std::vector<Pipeline*> outer_;  // what came before, for each enter()
-  int64_t run_eagerly_ = 0;       // so many ops of this block do not wait
-  int64_t recorded_ = 0;          // in this block
+  Window* window_ = nullptr;         // while it is entered
+  SmallVector<Pipeline*, 2> outer_;  // what came before, for each enter()
+  int64_t run_eagerly_ = 0;          // so many ops of this block do not wait
+  int64_t recorded_ = 0;             // in this block
   size_t largest_window_ = 0;
   mutable std::mutex mutex_;
   uint64_t flush_id_ = 0;

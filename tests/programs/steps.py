@@ -394,6 +394,13 @@ def seed(m, s):
 
 
 # --- looks ---
+def bytes_of(array):
+    """But for the bits of a NaN, which are nobody's business."""
+    if array.dtype.kind == "f":
+        array = np.where(np.isnan(array), np.array(np.nan, array.dtype), array)
+    return array.tobytes()
+
+
 def read(m, s):
     x = m.pick(s.a)
     torch = m.torch
@@ -401,7 +408,7 @@ def read(m, s):
     looks = (
         lambda: small.tolist(),
         lambda: x.flatten()[s.c % max(x.numel(), 1)].item(),
-        lambda: small.cpu().numpy().tobytes(),
+        lambda: bytes_of(small.cpu().numpy()),
         lambda: repr(x),
         lambda: bool(x.flatten()[:1].any()),
         lambda: x.data_ptr() - x.untyped_storage().data_ptr(),

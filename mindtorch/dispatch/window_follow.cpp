@@ -1,0 +1,125 @@
+// Windows that repeat an earlier one: their ops are recognised, not recorded again.
+#include <algorithm>
+
+#include "mindtorch/dispatch/window.h"
+#include "mindtorch/dispatch/window_values.h"
+
+namespace mindtorch::dispatch {
+
+bool Window::follow(const ops::Op& op, ops::Args args, ops::Outputs& outputs) {
+  const Lock lock = this->lock();
+  open();
+  if (expected_ == nullptr || followed_.ops >= expected_->ops.size()) return false;
+  const Recording& expected = *expected_;
+  const OpRecord& record = expected.ops[followed_.ops];
+  if (record.op != &op || record.makes_output == 0 || record.value_count != args.size() ||
+      expected.default_dtype != default_dtype()) {
+    return false;
+  }
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (follow_argument(args[i], expected.values[record.first_value + i])) continue;
+    if (followed_.ops == 0) finish(0, nullptr);  // the op may be refused: hold nothing for it
+    return false;
+  }
+  for (const uint32_t number : expected.outputs(record)) {
+    outputs.tensors.push_back(follow_output(number));
+  }
+  followed_.links = record.first_link + record.operand_count + record.output_count;
+  followed_.values = record.first_value + record.value_count;
+  ++followed_.ops;
+  note_op(*record.op, record.device);
+  return true;
+}
+
+bool Window::follow_argument(const ops::Value& value, const ValueRecord& kept) {
+  if (value.kind() != kept.kind) return false;
+  const auto same_list = [&](const auto& list, auto&& to_int) {
+    return list.size() == kept.count &&
+           std::equal(list.begin(), list.end(), expected_->dims.begin() + kept.first,
+                      [&](const auto& a, int64_t b) { return to_int(a) == b; }) &&
+           (followed_.dims += kept.count, true);
+  };
+  switch (value.kind()) {
+    case ops::ValueKind::kTensor:
+      return follow_tensor(value.tensor(), expected_->links[kept.first]);
+    case ops::ValueKind::kScalar:
+      return kept.scalar_kind == static_cast<uint8_t>(value.scalar().kind()) &&
+             kept.bits == scalar_bits(value.scalar());
+    case ops::ValueKind::kInt:
+      return kept.bits == static_cast<uint64_t>(value.to_int());
+    case ops::ValueKind::kFloat:
+      return kept.bits == bits_of(value.to_float());
+    case ops::ValueKind::kBool:
+      return kept.bits == uint64_t{value.to_bool()};
+    case ops::ValueKind::kIntList:
+      return same_list(value.int_list(), [](int64_t each) { return each; });
+    case ops::ValueKind::kDType:
+      return kept.bits == static_cast<uint64_t>(value.dtype());
+    default:
+      return value.is_none();
+  }
+}
+
+// The tensor is the one of that number, or looks as it did and comes at the same place.
+bool Window::follow_tensor(const Tensor& tensor, uint32_t number) {
+  TensorImpl& impl = *tensor.impl();
+  StorageImpl& storage = *impl.storage;
+  const PendingWork* const work = storage.pending();
+  if (work != nullptr && work != this) return false;  // must run before
+  const uint64_t mark = epoch() << kNumberBits | number;
+  if (impl.recorded.load(std::memory_order_relaxed) == mark) return true;
+  if (number != followed_.tensors) return false;
+  const TensorRecord& record = expected_->tensors[number];
+  if (record.dtype != impl.dtype || record.rank != impl.sizes.size() ||
+      record.is_wrapped_number != uint8_t{impl.is_wrapped_number}) {
+    return false;
+  }
+  if (record.storage == kNumberStorage) {
+    // What an op makes of a number may depend on its value.
+    if (!is_number(tensor) ||
+        number_bits(tensor) != expected_->numbers[recording_.numbers.size()]) {
+      return false;
+    }
+    recording_.numbers.push_back(number_bits(tensor));
+    ++followed_.tensors;
+    return true;
+  }
+  if (record.offset != impl.offset || !std::ranges::equal(expected_->sizes(record), impl.sizes) ||
+      !std::ranges::equal(expected_->strides(record), impl.strides)) {
+    return false;
+  }
+  if (work == this) {
+    if (storage.pending_number != record.storage) return false;
+  } else if (const uint32_t* const known = outside_.find(&storage)) {
+    if (*known != record.storage) return false;
+  } else {
+    const StorageRecord& like = expected_->storages[record.storage];
+    if (record.storage != held_.size() || like.is_promised != 0 || is_promised(storage) ||
+        like.size_bytes != storage.size_bytes() || like.device != storage.device()) {
+      return false;
+    }
+    hold(storage);
+    ++followed_.storages;
+  }
+  count_read(held_[record.storage]);
+  impl.recorded.store(mark, std::memory_order_relaxed);
+  ++followed_.tensors;
+  followed_.dims += 2 * record.rank;
+  return true;
+}
+
+Tensor Window::follow_output(uint32_t number) {
+  const TensorRecord& record = expected_->tensors[number];
+  const StorageRecord& like = expected_->storages[record.storage];
+  Tensor out(IntrusivePtr<TensorImpl>::adopt(new TensorImpl(
+      StorageImpl::promise(like.size_bytes, like.device), record.dtype,
+      Shape(expected_->sizes(record)), Shape(expected_->strides(record)), record.offset)));
+  note_write(hold(*out.storage()), followed_.ops);
+  out.impl()->recorded.store(epoch() << kNumberBits | number, std::memory_order_relaxed);
+  ++followed_.tensors;
+  ++followed_.storages;
+  followed_.dims += 2 * record.rank;
+  return out;
+}
+
+}  // namespace mindtorch::dispatch

@@ -1,0 +1,154 @@
+"""Windows that repeat, and what runs as one."""
+
+import pytest  # noqa: F401
+
+
+def chain(x, number=2.0):
+    y = (x * number + 1).relu()
+    return (y - x).abs() / number
+
+
+def test_windows_that_repeat_are_planned_once(torch):
+    x = torch.randn(100)
+    expected = [chain(x + i, 2.0 + i) for i in range(6)]
+    made = []
+    for i in range(6):  # blocks of one thread share their plans
+        with torch.pipeline() as pipe:
+            for k in (0, i):
+                y = chain(x + k, 2.0 + k)
+                pipe.flush()
+                assert torch.equal(y, expected[k])
+            made.append(pipe._plans_made())
+    assert made[-1] == made[0]
+
+
+def test_a_result_kept_once_and_dropped_the_next_time(torch):
+    x = torch.randn(50)
+    kept = []
+    for round in range(6):
+        with torch.pipeline():
+            inner = x * 2 + 1
+            outer = inner.relu() - 3
+            if round % 2:
+                kept.append(inner)
+            del inner
+        assert torch.equal(outer, (x * 2 + 1).relu() - 3)
+    for inner in kept:
+        assert torch.equal(inner, x * 2 + 1)
+
+
+def test_the_same_ops_on_other_shapes_and_aliases(torch):
+    for shape in ((4, 6), (6, 4), (24,), (4, 6)):
+        x, y = torch.randn(*shape), torch.randn(*shape)
+        for a, b in ((x, y), (x, x), (y, x)):
+            expected = (a * b + a).sin()
+            with torch.pipeline():
+                got = (a * b + a).sin()
+            assert torch.equal(got, expected)
+
+
+def test_the_default_dtype_changes_between_windows(torch):
+    x = torch.arange(4)
+    try:
+        for dtype in (torch.float32, torch.float64, torch.float32):
+            torch.set_default_dtype(dtype)
+            with torch.pipeline():
+                y = (x / 2) + x.float().sum() / x
+            assert y.dtype == dtype
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+def test_kernels_that_repeat_with_other_arguments(torch):
+    x = torch.randn(6, 8)
+    for dims in ((0,), (1,), (0, 1), (1,), (0,)):
+        for k in (2, 3):
+            with torch.pipeline():
+                y = x.sum(dims, keepdim=True) + x.topk(k, 1)[0].sum()
+                z = torch.cat([x, y.expand(6, 8)], dim=k - 2)
+            assert torch.equal(y, x.sum(dims, keepdim=True) + x.topk(k, 1)[0].sum())
+            assert torch.equal(z, torch.cat([x, y.expand(6, 8)], dim=k - 2))
+
+
+def test_in_place_on_a_tensor_from_outside_repeats(torch):
+    weight, step = torch.zeros(8), torch.ones(8)
+    for round in range(5):
+        with torch.pipeline():
+            update = step * 0.5
+            weight.add_(update)
+            weight.mul_(1.0)
+        assert weight.tolist() == [0.5 * (round + 1)] * 8
+
+
+def launches(torch, program):
+    with torch.pipeline() as pipe:
+        kept = program()  # noqa: F841 - what is seen is stored
+        pipe.flush()
+        return pipe._last_launches()
+
+
+def test_what_runs_as_one(torch):
+    x, w = torch.randn(33, 200), torch.randn(200)
+    other, column = torch.randn(33, 200), torch.randn(33, 1)
+
+    def softmax():
+        e = (x * 0.5 - (x * 0.5).amax(-1, keepdim=True)).exp()
+        return e / e.sum(-1, keepdim=True)
+
+    def norm():
+        centred = x - x.mean(-1, keepdim=True)
+        return centred * (centred.square().mean(-1, keepdim=True) + 1e-5).rsqrt() * w + column
+
+    def in_place():
+        y = x * 2
+        y.add_(w).mul_(y)
+        return y.masked_fill(y > 1, 0.0), y.to(torch.float64) + 1
+
+    assert launches(torch, lambda: (x * 2 + w).relu().where(x > 0, other) / column) == 1
+    assert launches(torch, softmax) == 1
+    assert launches(torch, norm) == 1
+    assert launches(torch, in_place) == 1
+    assert launches(torch, lambda: (x * 2).half().float().clone() + 1) == 1
+    assert launches(torch, lambda: torch.empty(33, 200).copy_(x * 2).add_(1)) == 1
+    assert launches(torch, lambda: ((x - other) ** 2).mean()) == 1
+    assert launches(torch, lambda: (x * 0.125 + w).softmax(-1) * 2) == 1
+    assert launches(torch, lambda: (x @ x.t()).relu() + 1) == 2
+    assert launches(torch, lambda: (x.exp() + 1, torch.ones(5) + 1 - 3)) >= 2
+
+
+def test_softmax_and_norms_by_hand(torch):
+    x = torch.randn(33, 200)
+    w, b = torch.randn(200), torch.randn(200)
+
+    def softmax():
+        e = (x * 0.5 - (x * 0.5).amax(-1, keepdim=True)).exp()
+        return e / e.sum(-1, keepdim=True)
+
+    def norm():
+        centred = x - x.mean(-1, keepdim=True)
+        return centred * (centred.square().mean(-1, keepdim=True) + 1e-5).rsqrt() * w + b
+
+    def softmax_of_max():
+        e = (x - x.max(-1, keepdim=True)[0]).exp()
+        return e / e.sum(-1, keepdim=True), (x * 2).min(1)[1], (x + 1).max(1).values
+
+    def standardized():
+        y = x * 3 + 1
+        return (y - y.mean(-1, keepdim=True)) / (y.std(-1, keepdim=True) + 1e-6), y.var(1) * 2
+
+    def softmax_of_scaled():
+        return (x * 0.125 + w).softmax(-1) * 2, (x - 1).log_softmax(1).neg()
+
+    def mse():
+        return ((x - w) ** 2).mean(), ((x - w) ** 2).sum(-1), (x * w).sum((0, 1))
+
+    for program in (softmax, norm, mse, softmax_of_max, standardized, softmax_of_scaled):
+        expected = program()
+        for _ in range(3):
+            with torch.pipeline():
+                got = program()
+            for ours, theirs in zip(
+                *(t if isinstance(t, tuple) else (t,) for t in (got, expected)), strict=True
+            ):
+                assert ours.shape == theirs.shape and ours.stride() == theirs.stride()
+                torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-6)

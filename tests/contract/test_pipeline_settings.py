@@ -1,0 +1,169 @@
+"""torch.pipeline's settings, what it tells of errors, and what it dumps."""
+
+import time
+
+import numpy as np
+import pytest
+
+
+def chain(x, number=2.0):
+    y = (x * number + 1).relu()
+    return (y - x).abs() / number
+
+
+def failing(torch):
+    """An op whose mistake lies in values."""
+    return torch.ones(3)[torch.tensor([0, 7])]
+
+
+def wait_for(condition, seconds=20):
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.001)
+    return condition()
+
+
+def test_max_wait_needs_no_further_op(torch):
+    with torch.pipeline(max_wait_us=2000) as pipe:
+        y = torch.ones(3) + 1
+        assert wait_for(lambda: not y._pending)
+        assert wait_for(lambda: pipe.last_flush_reason == "wait") and pipe.flush_id == 1
+        z = y * 2  # the next window waits anew
+        assert wait_for(lambda: not z._pending)
+    assert z.tolist() == [4, 4, 4]
+    with torch.pipeline(max_wait_us=60_000_000):
+        y = torch.ones(3) + 1
+        assert y._pending
+
+
+def test_pending_bytes_count_the_window(torch):
+    x = torch.ones(100)
+    with torch.pipeline(max_pending_bytes=1000) as pipe:
+        ys = [x + 1, x + 2]
+        assert all(y._pending for y in ys)
+        ys.append(x + 3)
+        assert not any(y._pending for y in ys) and pipe.last_flush_reason == "bytes"
+
+
+def test_a_window_has_an_end_where_nobody_says_so(torch):
+    x = torch.ones(4)
+    with torch.pipeline() as pipe:
+        for _ in range(1000):
+            x = x + 1
+        assert pipe.flush_id >= 1 and pipe.pending_count() < 1000
+    assert x.tolist() == [1001] * 4
+    with torch.pipeline(max_ops=2000) as pipe:  # the user's word goes before
+        for _ in range(1000):
+            x = x + 1
+        assert pipe.flush_id == 0
+
+
+def test_min_defer_ops_and_adaptive_defer(torch):
+    x = torch.ones(3)
+
+    def pending(**settings):
+        with torch.pipeline(**settings):
+            return [(x + i)._pending for i in range(6)]
+
+    assert pending(min_defer_ops=3) == [False, False, True, True, True, True]
+    pending()  # a small window
+    assert pending(adaptive_defer=True) == [False] * 3 + [True] * 3
+    assert pending(adaptive_defer=True, adaptive_min_defer_ops=2) == [False] + [True] * 5
+    assert pending(adaptive_defer=True, min_defer_ops=1) == [True] * 6
+    assert pending(adaptive_defer=True, adaptive_small_window_ops=1) == [True] * 6
+
+
+@pytest.mark.parametrize("setting", ["max_ops", "max_pending_bytes", "max_wait_us"])
+def test_settings_that_make_no_sense(torch, setting):
+    with pytest.raises(ValueError, match=setting):
+        torch.pipeline(**{setting: -1})
+    with pytest.raises(TypeError, match=setting):
+        torch.pipeline(**{setting: "many"})
+    with pytest.raises(ValueError, match=setting):
+        torch.pipeline_config(**{setting: -1})
+    assert torch.get_pipeline_config()[setting] is None
+
+
+def test_a_pipeline_entered_twice(torch):
+    pipe = torch.pipeline(max_ops=50)
+    with pipe:
+        a = torch.ones(2) + 1
+    assert a.tolist() == [2, 2] and pipe.flush_id == 1
+    with pipe as outer:
+        b = torch.ones(2) + 2
+        with pipe as inner:
+            assert inner is outer
+            c = b + 1
+        assert not b._pending and torch.current_pipeline() is pipe
+        d = c + 1
+        assert d._pending
+    assert torch.current_pipeline() is None and d.tolist() == [5, 5]
+
+
+def test_a_mistake_is_told_although_nobody_sees_the_result(torch):
+    with torch.pipeline() as pipe:
+        failing(torch)
+        with pytest.raises(IndexError, match="out of bounds"):
+            pipe.flush()
+        x = torch.ones(3)
+        x[torch.tensor([5])]
+        with pytest.raises(IndexError, match="out of bounds"):
+            pipe.flush()
+
+
+def test_debug_dump(torch):
+    with torch.pipeline(debug_enabled=True) as pipe:
+        y = chain(torch.ones(3))
+        waiting = pipe.debug_dump()
+        assert waiting["pending_count"] == len(waiting["entries"]) >= 5
+        assert waiting["entries"][-1]["callsite"]["func"] == "chain"
+        pipe.flush("mine")
+    dump = pipe.debug_dump()
+    assert dump["reason"] == "context_exit" and dump["flush_id"] == 1
+    assert [entry["op_seq"] for entry in dump["entries"]] == list(range(len(dump["entries"])))
+    assert dump["entries"] == waiting["entries"] and y.shape == (3,)
+
+
+def test_debug_dump_of_what_failed(torch):
+    with torch.pipeline(debug_enabled=True) as pipe:
+        bad = failing(torch)
+        with pytest.raises(IndexError):
+            pipe.flush("mine")
+        dump = pipe.debug_dump(failed_only=True)
+    assert dump["last_error"]["op_name"] == dump["entries"][0]["op_name"]
+    assert len(dump["entries"]) == 1 and dump["reason"] == "mine"
+    with pytest.raises(IndexError):
+        bad.tolist()
+
+
+def test_what_an_error_says(torch):
+    def run():
+        with torch.pipeline() as pipe:
+            x = torch.ones(4)
+            x[:2].add_(1)
+            bad = x.view(2, 2)[torch.tensor([5])]
+            with pytest.raises(IndexError):
+                pipe.flush()
+            return pipe.last_error(), bad
+
+    error, bad = run()
+    fields = error.to_dict()
+    assert set(fields) == set(
+        "error_id flush_id op_seq op_name schema phase backend callsite read_set write_set "
+        "alias_set version_plan dependency_edges runtime_code suppressed_errors message".split()
+    )
+    assert any("float32[2, 2]" in text for text in error.read_set)
+    assert {edge["to"] for edge in error.dependency_edges} == {error.op_seq}
+    assert any(edge["reason"].startswith("alias_set:") for edge in error.dependency_edges)
+    assert error.runtime_code is None and error.suppressed_errors == []
+    assert len(error.error_id) == 16 and run()[0].error_id == error.error_id
+    with pytest.raises(IndexError):
+        bad.tolist()
+
+
+def test_storages_show_values(torch):
+    with torch.pipeline():
+        y = torch.ones(3) + 1
+        assert np.asarray(y.storage.data).tolist() == [2, 2, 2]
+        z = y + 1
+        assert np.asarray(z.storage().data).tolist() == [3, 3, 3]
