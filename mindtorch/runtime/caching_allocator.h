@@ -96,6 +96,7 @@ class MT_API CachingAllocator {
   void begin_pool_scope(PoolId id);
   void begin_capture_scope(PoolId id, driver::StreamHandle stream);
   void end_scope(PoolId id);
+  bool capturing() const noexcept { return captures_.load(std::memory_order_relaxed) > 0; }
 
   // What the owner does itself: something before the driver is asked for memory (may throw), and
   // waiting for the device when memory has run out (may release blocks).
@@ -132,8 +133,9 @@ class MT_API CachingAllocator {
   Arena& arena_for(driver::StreamHandle stream);
   Arena& find_or_add_arena(driver::StreamHandle stream, PrivatePool* owner);
   Arena& routed_arena(driver::StreamHandle stream);
-  // The arenas for which `choose` is true. While the list lives no pool is forgotten, so that an
-  // arena stays with its stream and pool.
+  // The arenas for which `choose` is true, but for spare ones, which may get another owner at any
+  // moment. While the list lives no pool is forgotten, so that an arena stays with its stream and
+  // pool.
   class ArenaList {
    public:
     template <class Choose>
@@ -250,7 +252,7 @@ CachingAllocator::ArenaList::ArenaList(CachingAllocator& allocator, Choose choos
     : allocator_(allocator) {
   std::lock_guard lock(allocator.arenas_mutex_);
   for (const auto& arena : allocator.arenas_) {
-    if (choose(*arena)) arenas_.push_back(arena.get());
+    if (arena->owner() != &allocator.spare_pool_ && choose(*arena)) arenas_.push_back(arena.get());
   }
   allocator.arena_lists_.fetch_add(1);
 }

@@ -20,11 +20,26 @@ driver::GraphCapture& capture_of(DeviceRuntime& runtime) {
   return *capture;
 }
 
-// What is destroyed once a stream has passed a point.
+// What goes once a stream has passed a point.
 struct Doomed {
-  driver::GraphCapture& capture;
+  DeviceRuntime& runtime;
   driver::GraphHandle handle;
+  PoolId pool;
+
+  ~Doomed() {
+    runtime.driver().graph_capture()->destroy(handle);
+    runtime.memory().release_pool(pool);
+  }
 };
+
+bool is_idle(Stream stream) noexcept {
+  try {
+    return !stream.is_capturing() &&
+           stream.runtime().driver().query_stream(stream.device(), stream.handle());
+  } catch (...) {  // whoever waits is told
+    return false;
+  }
+}
 
 // After a failure: a stream that goes on capturing can do nothing else.
 void leave_capture(driver::GraphCapture& capture, Stream stream) noexcept {
@@ -108,17 +123,12 @@ void Graph::reset() noexcept {
     }
   }
   if (const driver::GraphHandle handle = std::exchange(handle_, nullptr)) {
-    driver::GraphCapture& capture = *runtime_->driver().graph_capture();
-    if (last_replay_) {
-      std::exchange(last_replay_, Stream())
-          .defer(
-              [](void* context) {
-                const std::unique_ptr<Doomed> doomed(static_cast<Doomed*>(context));
-                doomed->capture.destroy(doomed->handle);
-              },
-              new Doomed{capture, handle});
-    } else {
-      capture.destroy(handle);
+    const Stream last = std::exchange(last_replay_, Stream());
+    std::unique_ptr<Doomed> doomed(new Doomed{*runtime_, handle, pool_});
+    holds_pool_ = false;
+    // The pool's memory is the capture's stream's, which knows nothing of the replays.
+    if (last && !is_idle(last)) {
+      last.defer([](void* context) { delete static_cast<Doomed*>(context); }, doomed.release());
     }
   }
   give_pool_up();

@@ -33,6 +33,7 @@ class MT_API Graph {
 
   bool captured() const noexcept { return handle_ != nullptr; }
   PoolId pool() const;
+  Stream last_replay() const noexcept { return last_replay_; }  // null: none so far
 
  private:
   void give_pool_up() noexcept;

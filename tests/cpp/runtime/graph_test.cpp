@@ -50,12 +50,27 @@ TEST_F(GraphTest, ItsMemoryIsKeptUntilItIsReset) {
 TEST_F(GraphTest, IsDestroyedOnceItsReplaysAreDone) {
   Graph graph;
   capture(graph, device().pool_stream());
+  work(fake, device().default_stream());
   graph.replay(device().default_stream());
   graph.reset();
   EXPECT_EQ(fake.count(Call::destroy_graph), 0);
   fake.finish_all();
   device().synchronize();
   EXPECT_EQ(fake.count(Call::destroy_graph), 1);
+}
+
+TEST_F(GraphTest, ItsMemoryStaysWhileReplaysRun) {
+  Graph graph;
+  capture(graph, device().pool_stream());
+  work(fake, device().default_stream());
+  graph.replay(device().default_stream());
+  graph.reset();
+  device().memory().empty_cache();
+  EXPECT_GT(fake.allocated_bytes(0), 0U);
+  fake.finish_all();
+  device().synchronize();
+  device().memory().empty_cache();
+  EXPECT_EQ(fake.allocated_bytes(0), 0U);
 }
 
 TEST_F(GraphTest, GraphsMaySharePools) {

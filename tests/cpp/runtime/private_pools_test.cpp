@@ -32,6 +32,33 @@ TEST(PrivatePools, KeepTheirMemoryApart) {
   EXPECT_EQ(device.problems(), "");
 }
 
+TEST(PrivatePools, KeepTheirMemoryWhileACacheIsEmptied) {
+  TestDevice device;
+  auto& allocator = *device.allocator;
+  const auto use = [&](PoolId pool) {
+    allocator.begin_pool_scope(pool);
+    allocator.release(allocator.allocate(3 * kMiB, nullptr));
+    allocator.end_scope(pool);
+  };
+  allocator.release(allocator.allocate(3 * kMiB, nullptr));
+  use(kUserPool);
+  allocator.empty_cache();  // the pool is forgotten: the next one may get its arena
+  allocator.release(allocator.allocate(3 * kMiB, nullptr));
+  bool used = false;
+  device.driver.set_on_call([&](Call call) {
+    if (call != Call::query_stream || used) return;
+    used = true;
+    allocator.retain_pool(kGraphPool);
+    use(kGraphPool);
+  });
+  allocator.empty_cache();
+  device.driver.set_on_call({});
+  EXPECT_TRUE(used);
+  EXPECT_EQ(allocator.snapshot(&kGraphPool).size(), 1u);
+  allocator.release_pool(kGraphPool);
+  EXPECT_EQ(device.problems(), "");
+}
+
 TEST(PrivatePools, OfAUserApplyToTheThread) {
   TestDevice device;
   auto& allocator = *device.allocator;
