@@ -269,6 +269,7 @@ size_t CachingAllocator::release_cached() {
 }
 
 void CachingAllocator::empty_cache() {
+  hooks().before_empty_cache();
   if (captures_.load(std::memory_order_relaxed) > 0) return;
   release_cached();
 }

@@ -27,7 +27,11 @@ DeviceRuntime::DeviceRuntime(Accelerator& accelerator, int device)
       memory_(driver_, device, events_, late_errors_, accelerator.alloc_conf()),
       allocator_(*this),
       streams_(*this) {
-  memory_.set_owner_calls({[this] { check_usable(); }, [this] { wait_and_release(); }});
+  const auto before_growth = [this] {
+    check_usable();
+    quiet_captures_.await_end();
+  };
+  memory_.set_owner_calls({before_growth, [this] { wait_and_release(); }});
 }
 
 DeviceRuntime::~DeviceRuntime() {
@@ -42,6 +46,11 @@ std::string DeviceRuntime::name() const { return detail::concat(driver_.kind(), 
 Stream DeviceRuntime::pool_stream(int priority) {
   check_usable();
   return Stream(streams_.next(priority));
+}
+
+Stream DeviceRuntime::capture_stream() {
+  check_usable();
+  return Stream(streams_.reserved());
 }
 
 Stream DeviceRuntime::external_stream(driver::StreamHandle handle) {
@@ -74,6 +83,7 @@ void DeviceRuntime::wait_and_release() {
   for (StreamState* stream : streams_.all()) marks.emplace_back(stream, stream->deferred.mark());
   {
     const HostWait waiting;
+    const auto none = quiet_captures_.keep_out();
     driver_.wait_device(device_);
   }
   for (const auto& [stream, mark] : marks) stream->deferred.release_through(mark);

@@ -10,6 +10,7 @@
 #include "mindtorch/runtime/device_allocator.h"
 #include "mindtorch/runtime/event_pool.h"
 #include "mindtorch/runtime/late_errors.h"
+#include "mindtorch/runtime/quiet_captures.h"
 #include "mindtorch/runtime/stream.h"
 #include "mindtorch/runtime/stream_pool.h"
 
@@ -40,6 +41,9 @@ class MT_API DeviceRuntime {
   Stream default_stream() noexcept { return Stream(streams_.default_stream()); }
   // The next stream of the pool: after 32 requests of one priority the first comes again.
   Stream pool_stream(int priority = 0);
+  // For quiet captures: nobody else gets it, and nothing ever runs on it.
+  Stream capture_stream();
+  QuietCaptures& quiet_captures() noexcept { return quiet_captures_; }
   // A stream somebody else made, and destroys.
   Stream external_stream(driver::StreamHandle handle);
   // The stream that has this id. Throws ValueError if none has.
@@ -68,6 +72,7 @@ class MT_API DeviceRuntime {
   const uint32_t slot_;
   EventPool events_;
   LateErrors late_errors_;
+  QuietCaptures quiet_captures_;
   CachingAllocator memory_;
   DeviceAllocator allocator_;
   StreamPool streams_;  // last: its deferred releases may free memory

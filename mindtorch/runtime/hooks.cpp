@@ -58,6 +58,7 @@ void CallbackList<Function>::remove(Function* callback) noexcept {
 
 template class CallbackList<void(SyncPoint)>;
 template class CallbackList<bool()>;
+template class CallbackList<void()>;
 
 void BeforeSync::run(SyncPoint point) const {
   if (t_in_before_sync) return;

@@ -69,9 +69,18 @@ class MT_API OnMemoryPressure : public CallbackList<bool()> {
   bool run() const;
 };
 
+// The cache of an accelerator is about to be emptied: what holds memory only to be quicker goes.
+class MT_API BeforeEmptyCache : public CallbackList<void()> {
+ public:
+  void operator()() const {
+    each([](auto* callback) { callback(); });
+  }
+};
+
 struct Hooks {
   BeforeSync before_sync;
   OnMemoryPressure on_memory_pressure;
+  BeforeEmptyCache before_empty_cache;
 };
 
 // The process's hooks. Thread-safe.

@@ -39,13 +39,15 @@ StreamPool::StreamPool(DeviceRuntime& runtime) : runtime_(runtime) {
 
 StreamPool::~StreamPool() {
   for (const auto& stream : streams_) stream->deferred.release_through(stream->deferred.mark());
-  for (const Level& level : levels_) {
-    for (const auto& stream : level.streams) {
-      if (const StreamState* made = stream.load()) {
-        runtime_.driver().destroy_stream(runtime_.device(), made->handle);
-      }
+  const auto destroy = [&](const Slot& slot) {
+    if (const StreamState* made = slot.load()) {
+      runtime_.driver().destroy_stream(runtime_.device(), made->handle);
     }
+  };
+  for (const Level& level : levels_) {
+    for (const Slot& slot : level.streams) destroy(slot);
   }
+  destroy(reserved_);
 }
 
 std::pair<int, int> StreamPool::priority_range() {
@@ -67,21 +69,26 @@ StreamState& StreamPool::next(int priority) {
   Level& streams = levels_[static_cast<size_t>(level)];
   const int index = static_cast<int>(streams.turn.fetch_add(1, std::memory_order_relaxed) %
                                      uint32_t{kStreamsPerPriority});
-  StreamState* made = streams.streams[static_cast<size_t>(index)].load(std::memory_order_acquire);
-  return made != nullptr ? *made : make(level, index, priority);
+  Slot& slot = streams.streams[static_cast<size_t>(index)];
+  StreamState* made = slot.load(std::memory_order_acquire);
+  return made != nullptr ? *made : make(slot, stream_id(level, index), priority);
 }
 
-StreamState& StreamPool::make(int level, int index, int priority) {
+StreamState& StreamPool::reserved() {
+  StreamState* made = reserved_.load(std::memory_order_acquire);
+  if (made != nullptr) return *made;
+  return make(reserved_, stream_id(0, kStreamsPerPriority), priority_range().first);
+}
+
+StreamState& StreamPool::make(Slot& slot, int64_t id, int priority) {
   // The lock is held across the driver's call: two threads must not make the same stream, and
   // those that find theirs made do not come here.
   std::lock_guard lock(mutex_);
-  auto& slot = levels_[static_cast<size_t>(level)].streams[static_cast<size_t>(index)];
   if (StreamState* made = slot.load(std::memory_order_acquire)) return *made;
   streams_.reserve(streams_.size() + 1);
   const driver::StreamHandle handle = runtime_.driver().create_stream(runtime_.device(), priority);
   try {
-    streams_.push_back(
-        std::make_unique<StreamState>(runtime_, handle, stream_id(level, index), priority));
+    streams_.push_back(std::make_unique<StreamState>(runtime_, handle, id, priority));
   } catch (...) {
     runtime_.driver().destroy_stream(runtime_.device(), handle);
     throw;

@@ -31,6 +31,8 @@ class StreamPool {
   StreamState& default_stream() noexcept { return *default_; }
   // The next stream of the priority, which is brought into range first.
   StreamState& next(int priority);
+  // One that next() never gives.
+  StreamState& reserved();
   // The stream with this handle; null is the default one.
   StreamState& external(driver::StreamHandle handle);
 
@@ -41,15 +43,17 @@ class StreamPool {
   std::vector<StreamState*> all() const;
 
  private:
+  using Slot = std::atomic<StreamState*>;
   struct Level {
-    std::array<std::atomic<StreamState*>, kStreamsPerPriority> streams{};
+    std::array<Slot, kStreamsPerPriority> streams{};
     std::atomic<uint32_t> turn{0};
   };
 
-  StreamState& make(int level, int index, int priority);
+  StreamState& make(Slot& slot, int64_t id, int priority);
 
   DeviceRuntime& runtime_;
   std::array<Level, kMaxPriorities> levels_;
+  Slot reserved_{nullptr};
   std::atomic<uint64_t> range_{0};  // two ints and a bit that says they are known
 
   mutable std::mutex mutex_;

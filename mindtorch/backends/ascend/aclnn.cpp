@@ -8,6 +8,7 @@
 #include "mindtorch/backends/ascend/driver.h"
 #include "mindtorch/runtime/accelerator.h"
 #include "mindtorch/runtime/stream.h"
+#include "mindtorch/runtime/workspace.h"
 
 namespace mindtorch::ascend {
 namespace {
@@ -266,13 +267,9 @@ aclnnStatus execute(runtime::Stream stream,
                     Execute function,
                     uint64_t workspace_bytes,
                     Executor& executor) {
-  runtime::CachingAllocator& memory = stream.runtime().memory();
-  runtime::Block* const workspace =
-      workspace_bytes == 0 ? nullptr : memory.allocate(workspace_bytes, stream.handle());
-  const aclnnStatus code =
-      function(workspace != nullptr ? workspace->data : nullptr, workspace_bytes, executor.use(),
-               reinterpret_cast<aclrtStream>(stream.handle()));
-  if (workspace != nullptr) memory.release(workspace);
+  const runtime::Workspace workspace(stream, workspace_bytes);
+  const aclnnStatus code = function(workspace.data(), workspace_bytes, executor.use(),
+                                    reinterpret_cast<aclrtStream>(stream.handle()));
   if (code == 0 && MT_UNLIKELY(launches_block())) stream.synchronize();
   return code;
 }

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <shared_mutex>
+#include <thread>
+
+#include "mindtorch/base/macros.h"
+#include "mindtorch/runtime/private_pool.h"
+
+namespace mindtorch::runtime {
+
+class DeviceRuntime;
+class Graph;
+
+// Captures of one device that the user has not asked for, and must not notice: while one goes on,
+// no thread can wait for the whole device, nor can the allocator give memory back.
+class MT_API QuietCaptures {
+ public:
+  // What `work` gives the current stream, instead of being run; memory for it comes from the pool.
+  // Null: somebody waits for the device, or captures. Throws what went wrong, and nothing is left.
+  static std::unique_ptr<Graph> capture(DeviceRuntime& runtime,
+                                        PoolId pool,
+                                        const std::function<void()>& work);
+
+  // None begins while this is held.
+  std::shared_lock<std::shared_mutex> keep_out() {
+    if (is_mine()) return {};
+    return std::shared_lock(mutex_);
+  }
+  void await_end() { (void)keep_out(); }
+
+ private:
+  bool is_mine() const {
+    return thread_.load(std::memory_order_relaxed) == std::this_thread::get_id();
+  }
+
+  std::shared_mutex mutex_;  // exclusive: a capture goes on
+  std::atomic<std::thread::id> thread_{};
+};
+
+}  // namespace mindtorch::runtime
