@@ -7,6 +7,7 @@
 
 #include "mindtorch/dispatch/eager.h"
 #include "mindtorch/dispatch/group_builder.h"
+#include "mindtorch/runtime/workspace.h"
 
 namespace mindtorch::dispatch {
 namespace {
@@ -33,6 +34,11 @@ bool depends_on_values(const Recording& recording, const OpRecord& op) {
 
 // Work below this is done before another thread would have noticed.
 constexpr int64_t kLongElements = 64 * 1024;
+
+// Fewer are launched as quickly as a graph is found; with more memory in between, the device takes
+// longer than the host, and the memory is better used elsewhere.
+constexpr size_t kFewActions = 3;
+constexpr size_t kMuchMemory = size_t{64} << 20;
 
 }  // namespace
 
@@ -81,9 +87,26 @@ WindowPlan::WindowPlan(const Recording& recording, std::span<const uint8_t> visi
   }
   place_memory();
   launches_ = actions_.size();
+  if (can_be_captured()) graphs_ = WindowGraphs::make(actions_[0].device);
 }
 
 WindowPlan::~WindowPlan() = default;
+
+bool WindowPlan::can_be_captured() const {
+  if (actions_.size() <= kFewActions || actions_[0].device.is_cpu()) return false;
+  const Device device = actions_[0].device;
+  for (const Action& action : actions_) {
+    if (action.program != nullptr || action.device != device || action.op->random) return false;
+  }
+  size_t bytes = 0;
+  for (size_t i = 0; i < shadows_.size(); ++i) {
+    if (!shadows_[i]) continue;
+    // What is read on the host while an op is launched, a graph would not read again.
+    if (recording_.storages[i].device != device) return false;
+    if (recording_.storages[i].is_promised != 0) bytes += recording_.storages[i].size_bytes;
+  }
+  return bytes <= kMuchMemory;
+}
 
 // Backwards: what is visible is needed, and so is what it was computed from.
 void WindowPlan::find_fates() {
@@ -151,7 +174,8 @@ void WindowPlan::add_single(size_t number) {
     if (link != kNoTensor) elements += tensor(link).numel();
   }
   for (const uint32_t link : recording_.outputs(record)) elements += tensor(link).numel();
-  takes_long_ |= elements >= kLongElements / 8;
+  // An accelerator is only told what to do.
+  takes_long_ |= record.device.is_cpu() && elements >= kLongElements / 8;
   if (record.is_pointwise != 0) {
     action.call =
         std::make_unique<ops::PointwiseCall>(record.function, record.compute, record.result);
@@ -275,16 +299,68 @@ void WindowPlan::place_memory() {
       continue;
     }
     actions_[first[storage]].needs.push_back(storage);
-    if (!fates_[storage].is_visible) actions_[last[storage]].releases.push_back(storage);
+    if (fates_[storage].is_visible) {
+      outputs_.push_back(storage);
+    } else {
+      actions_[last[storage]].releases.push_back(storage);
+    }
   }
 }
 
-void WindowPlan::run(std::span<StorageImpl* const> storages,
-                     std::span<const uint64_t> numbers,
-                     size_t& done) {
+void WindowPlan::run(Storages storages, std::span<const uint64_t> numbers, size_t& done) {
   std::ranges::copy(numbers, numbers_.begin());
-  for (const uint32_t storage : outside_) shadows_[storage]->rebind(storages[storage]->raw_data());
   for (const uint32_t storage : unwritten_) storages[storage]->make_promised_bytes();
+  if (graphs_ != nullptr && replay(storages)) {
+    done = recording_.ops.size();
+  } else {
+    launch(storages, done);
+  }
+}
+
+bool WindowPlan::replay(Storages storages) {
+  const runtime::Stream stream = graphs_->stream();
+  if (!stream) return false;
+  try {
+    for (const uint32_t storage : outputs_) storages[storage]->make_promised_bytes();
+  } catch (...) {  // launching needs less at once, and tells which op it was for
+    for (const uint32_t storage : outputs_) storages[storage]->drop_bytes();
+    return false;
+  }
+  graph_key_.clear();
+  for (const auto* const list : {&outside_, &outputs_}) {
+    for (const uint32_t storage : *list) {
+      graph_key_.push_back(reinterpret_cast<uintptr_t>(storages[storage]->raw_data()));
+    }
+  }
+  graph_key_.insert(graph_key_.end(), numbers_.begin(), numbers_.end());
+  switch (graphs_->replay(graph_key_, stream)) {
+    case WindowGraphs::Found::kQueued:
+      return true;
+    case WindowGraphs::Found::kNothing:
+      return false;
+    case WindowGraphs::Found::kWorthCapturing:
+      break;
+  }
+  return graphs_->capture(graph_key_, stream, [&] {
+    size_t done = 0;
+    try {
+      launch(storages, done);
+    } catch (...) {
+      drop_intermediates(storages);
+      throw;
+    }
+  });
+}
+
+void WindowPlan::drop_intermediates(Storages storages) {
+  for (const Action& action : actions_) {
+    for (const uint32_t storage : action.releases) storages[storage]->drop_bytes();
+  }
+}
+
+void WindowPlan::launch(Storages storages, size_t& done) {
+  runtime::SharedWorkspace workspace(workspace_bytes_);
+  for (const uint32_t storage : outside_) shadows_[storage]->rebind(storages[storage]->raw_data());
   for (Action& action : actions_) {
     done = action.first_op;
     for (const uint32_t storage : action.needs) {

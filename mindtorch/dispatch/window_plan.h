@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mindtorch/dispatch/recording.h"
+#include "mindtorch/dispatch/window_graphs.h"
 #include "mindtorch/ops/fusion.h"
 #include "mindtorch/tensor/storage.h"
 
@@ -40,7 +41,8 @@ class WindowPlan {
     return std::ranges::equal(visible, visible_);
   }
   // `done`: the ops before it are done, also when this throws.
-  void run(std::span<StorageImpl* const> storages, std::span<const uint64_t> numbers, size_t& done);
+  using Storages = std::span<StorageImpl* const>;
+  void run(Storages storages, std::span<const uint64_t> numbers, size_t& done);
   // The plan that ran after it the last time.
   WindowPlan* successor = this;
   // Kernels and fused programs that a run launches.
@@ -56,6 +58,11 @@ class WindowPlan {
   // The number of the first op behind those that run as one.
   size_t add_group(size_t first, const ops::FusionEngine& engine);
   void place_memory();
+  bool can_be_captured() const;
+  void launch(Storages storages, size_t& done);
+  // Queues the work as a graph of the device. False: it must be launched.
+  bool replay(Storages storages);
+  void drop_intermediates(Storages storages);
   const Tensor& tensor(uint32_t number);
   ops::Value value(const ValueRecord& kept, Action& action);
 
@@ -71,6 +78,10 @@ class WindowPlan {
   std::vector<Action> actions_;
   std::vector<void*> addresses_;
   size_t launches_ = 0;
+  std::vector<uint32_t> outputs_;  // storages that get bytes and stay
+  std::unique_ptr<WindowGraphs> graphs_;
+  std::vector<uint64_t> graph_key_;
+  size_t workspace_bytes_ = 0;  // the largest
   bool takes_long_ = false;
 };
 

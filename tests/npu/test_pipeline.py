@@ -1,5 +1,8 @@
 """Deferred ops on NPUs: what eager gives."""
 
+import threading
+import time
+
 import pytest
 
 
@@ -56,3 +59,161 @@ def test_dtypes_that_an_op_does_not_take_are_told_at_the_call(torch, name):
     with torch.pipeline() as pipe, pytest.raises(NotImplementedError):
         call()
     assert pipe.last_error() is None
+
+
+# --- streams ---
+
+
+def ops_and_streams(simulator, name):
+    return [call.stream for call in simulator.calls(name) if call.kind == "call"]
+
+
+def number_of(simulator, stream):
+    """The id that the call log has for a stream."""
+    simulator.clear_calls()
+    stream.synchronize()
+    (call,) = simulator.calls("aclrtSynchronizeStream")
+    return call.stream
+
+
+def test_ops_run_on_the_stream_they_were_recorded_on(torch, simulator):
+    a = torch.ones(8, device="npu")
+    side = torch.npu.Stream()
+    torch.npu.synchronize()
+    main_number = number_of(simulator, torch.npu.current_stream())
+    side_number = number_of(simulator, side)
+    assert main_number != side_number
+    simulator.clear_calls()
+    with torch.npu.stream(side), torch.pipeline():
+        b = a + 1
+        c = b * 3
+    assert ops_and_streams(simulator, "aclnnAdds") == [side_number]
+    assert ops_and_streams(simulator, "aclnnMuls") == [side_number]
+    side.synchronize()
+    assert c.tolist() == [6] * 8
+
+
+def test_switching_streams_runs_what_is_recorded(torch, simulator):
+    a = torch.ones(8, device="npu")
+    side = torch.npu.Stream()
+    torch.npu.synchronize()
+    main_number = number_of(simulator, torch.npu.current_stream())
+    side_number = number_of(simulator, side)
+    with torch.pipeline() as pipe:
+        b = a + 1
+        with torch.npu.stream(side):
+            assert not b._pending and pipe.last_flush_reason == "stream"
+            c = a * 3
+            assert c._pending
+        assert not c._pending
+        d = a.exp()
+        simulator.clear_calls()
+    assert ops_and_streams(simulator, "aclnnExp") == [main_number]
+    with torch.pipeline():
+        simulator.clear_calls()
+        b = a + 1
+        with torch.npu.stream(side):
+            c = a * 3
+    assert ops_and_streams(simulator, "aclnnAdds") == [main_number]
+    assert ops_and_streams(simulator, "aclnnMuls") == [side_number]
+    torch.npu.synchronize()
+    assert b.tolist() == [2] * 8 and c.tolist() == [3] * 8 and d[0].item() > 2
+
+
+def in_thread(action):
+    results = []
+    thread = threading.Thread(target=lambda: results.append(action()))
+    thread.start()
+    thread.join(30)
+    assert not thread.is_alive()
+    return results[0]
+
+
+def test_another_thread_that_reads_uses_the_streams_of_the_recorder(torch, simulator):
+    a = torch.ones(8, device="npu")
+    side = torch.npu.Stream()
+    torch.npu.synchronize()
+    side_number = number_of(simulator, side)
+    with torch.npu.stream(side), torch.pipeline() as pipe:
+        b = a + 1
+        simulator.clear_calls()
+
+        def read():
+            own = torch.npu.current_stream()
+            b.data_ptr()  # makes it run, on the recorder's stream
+            assert torch.npu.current_stream() == own
+            return own
+
+        assert in_thread(read) != side
+        assert not b._pending and pipe.last_flush_reason == "read"
+        assert ops_and_streams(simulator, "aclnnAdds") == [side_number]
+    side.synchronize()
+    assert b.tolist() == [2] * 8
+
+
+def test_the_timer_uses_the_streams_of_the_recorder(torch, simulator):
+    a = torch.ones(8, device="npu")
+    side = torch.npu.Stream()
+    torch.npu.synchronize()
+    side_number = number_of(simulator, side)
+    simulator.clear_calls()
+    with torch.npu.stream(side), torch.pipeline(max_wait_us=100):
+        b = a + 1
+        deadline = time.monotonic() + 30
+        while b._pending and time.monotonic() < deadline:
+            time.sleep(0.001)
+        assert ops_and_streams(simulator, "aclnnAdds") == [side_number]
+    side.synchronize()
+    assert b.tolist() == [2] * 8
+
+
+def test_two_devices_in_one_window(torch, simulator):
+    a, b = torch.ones(8, device="npu:0"), torch.ones(8, device="npu:1")
+    side = torch.npu.Stream(device="npu:1")
+    torch.npu.synchronize(0)
+    torch.npu.synchronize(1)
+    numbers = [number_of(simulator, torch.npu.current_stream(0)), number_of(simulator, side)]
+    with torch.npu.stream(side):  # of device 1, which is current now
+        for _ in range(5):
+            with torch.pipeline() as pipe:
+                c, d = (a + 1) * 2, (b + 2) * 3
+                e, f = c.relu(), d.relu()
+                assert pipe.pending_count() == 6
+                simulator.clear_calls()
+                in_thread(pipe.flush)
+            assert ops_and_streams(simulator, "aclnnAdds") == numbers
+            assert ops_and_streams(simulator, "aclnnRelu") == numbers
+            assert torch.npu.current_device() == 1
+            side.synchronize()
+            assert e.tolist() == [4] * 8 and f.tolist() == [9] * 8
+            assert (e.device.index, f.device.index) == (0, 1)
+
+
+# --- workspaces ---
+
+
+def test_a_window_has_one_workspace(torch):
+    """As large as the largest that an op of it needs."""
+    small, large = torch.randn(64, 64).npu(), torch.randn(512, 512).npu()
+    norm = torch.nn.functional.layer_norm
+
+    def ops():
+        return [norm(small, (64,)), norm(large, (512,)), small @ small, large @ large]
+
+    def allocations(count):
+        torch.npu.synchronize()
+        before = torch.npu.memory_stats()["allocation.all.allocated"]
+        torch.npu.reset_peak_memory_stats()
+        level = torch.npu.memory_allocated()
+        with torch.pipeline() as pipe:
+            kept = ops()[:count]
+            pipe.flush()
+            stats = torch.npu.memory_stats()
+        own = sum(each.numel() * 4 for each in kept)
+        peak = torch.npu.max_memory_allocated() - level - own
+        return stats["allocation.all.allocated"] - before, peak
+
+    allocations(4)
+    made, peak = allocations(4)
+    assert made == 4 + 1
+    assert 512 * 512 * 4 <= peak < 1.1 * 512 * 512 * 4
