@@ -1,6 +1,8 @@
 #include "mindtorch/dispatch/pipeline.h"
 
 #include <algorithm>
+#include <atomic>
+#include <thread>
 #include <utility>
 
 #include "mindtorch/dispatch/pipeline_timer.h"
@@ -8,9 +10,21 @@
 #include "mindtorch/runtime/hooks.h"
 
 namespace mindtorch::dispatch {
+
+// Note [Blocks left out of order]
+// Generators and tasks leave their blocks in any order, and the garbage collector may close one on
+// another thread. Whoever leaves only empties the entry: its own thread, which alone walks and
+// frees the list, drops it when it comes by.
+struct Pipeline::Entry {
+  std::atomic<Pipeline*> pipeline;  // null: left
+  Entry* outer;
+  std::thread::id thread;
+};
+
 namespace {
 
-constinit thread_local Pipeline* t_pipeline __attribute__((tls_model("initial-exec"))) = nullptr;
+constinit thread_local Pipeline::Entry* t_entry __attribute__((tls_model("initial-exec"))) =
+    nullptr;
 // How many ops the largest window of this thread's last block had.
 constinit thread_local size_t t_last_window = SIZE_MAX;
 
@@ -45,7 +59,7 @@ void check(const PipelineConfig& config) {
 }
 
 Pipeline::~Pipeline() {
-  while (!outer_.empty()) {
+  while (!entries_.empty()) {
     try {
       leave();
     } catch (...) {  // the tensors tell
@@ -60,11 +74,14 @@ void Pipeline::enter() {
     return true;
   }();
   (void)hooked;
+  const std::thread::id thread = std::this_thread::get_id();
+  MT_CHECK(entries_.empty() || entries_.back()->thread == thread, RuntimeError,
+           "this pipeline is in use by another thread");
   // Random numbers are drawn in the order of the program.
-  if (t_pipeline != nullptr && t_pipeline != this && t_pipeline->window_->has_random()) {
-    t_pipeline->flush("nested");
+  if (Pipeline* const outer = current();
+      outer != nullptr && outer != this && outer->window_->has_random()) {
+    outer->flush("nested");
   }
-  outer_.push_back(t_pipeline);
   if (window_ == nullptr) {
     window_ = WindowRegistry::instance().take(this);
     recorded_ = 0;
@@ -75,16 +92,17 @@ void Pipeline::enter() {
       run_eagerly_ = config_.adaptive_min_defer_ops - 1;
     }
   }
-  t_pipeline = this;
+  t_entry = new Entry{this, t_entry, thread};
+  entries_.push_back(t_entry);
 }
 
 void Pipeline::leave() {
-  if (outer_.empty()) return;
-  if (t_pipeline == this) t_pipeline = outer_.back();
-  outer_.pop_back();
+  if (entries_.empty()) return;
+  entries_.back()->pipeline.store(nullptr, std::memory_order_release);
+  entries_.pop_back();
   std::exception_ptr error;
   run("context_exit", &error);
-  if (outer_.empty()) {
+  if (entries_.empty()) {
     if (config_.max_wait_us) PipelineTimer::instance().forget(*window_);
     WindowRegistry& registry = WindowRegistry::instance();
     if (!registry.try_give_back(window_)) {
@@ -100,7 +118,15 @@ void Pipeline::leave() {
   if (error != nullptr) std::rethrow_exception(error);
 }
 
-Pipeline* Pipeline::current() noexcept { return t_pipeline; }
+Pipeline* Pipeline::current() noexcept {
+  while (t_entry != nullptr) {
+    if (Pipeline* const pipeline = t_entry->pipeline.load(std::memory_order_acquire)) {
+      return pipeline;
+    }
+    delete std::exchange(t_entry, t_entry->outer);
+  }
+  return nullptr;
+}
 
 // What another window makes must be there before this one can build on it.
 void Pipeline::prepare_read(const Tensor& tensor) const {
@@ -189,14 +215,14 @@ bool Pipeline::run(std::string_view reason, std::exception_ptr* error, bool wait
   bool has_run = false;
   if (pending_count() != 0) {
     // What kernels call runs at once.
-    Pipeline* const recording = std::exchange(t_pipeline, nullptr);
+    Entry* const entered = std::exchange(t_entry, nullptr);
     has_run = window_->run(
         [&](const WindowError* failure) {
           if (failure != nullptr && error != nullptr) *error = failure->error;
           note_run(reason, failure);
         },
         wait);
-    t_pipeline = recording;
+    t_entry = entered;
   }
   if (!has_run) {
     const std::scoped_lock lock(mutex_);

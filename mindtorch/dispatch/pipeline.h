@@ -45,6 +45,7 @@ class MT_API Pipeline {
   void leave();
   // This thread's, or null.
   static Pipeline* current() noexcept;
+  struct Entry;  // of a thread's list of pipelines that it is inside of
 
   // Runs what is recorded; throws the first error, which last_error() keeps.
   void flush(std::string_view reason);
@@ -102,10 +103,10 @@ class MT_API Pipeline {
   void after_record(Device device);
 
   const PipelineConfig config_;
-  Window* window_ = nullptr;         // while it is entered
-  SmallVector<Pipeline*, 2> outer_;  // what came before, for each enter()
-  int64_t run_eagerly_ = 0;          // so many ops of this block do not wait
-  int64_t recorded_ = 0;             // in this block
+  Window* window_ = nullptr;        // while it is entered
+  SmallVector<Entry*, 2> entries_;  // one for each enter(), owned by its thread
+  int64_t run_eagerly_ = 0;         // so many ops of this block do not wait
+  int64_t recorded_ = 0;            // in this block
   size_t largest_window_ = 0;
   mutable std::mutex mutex_;
   uint64_t flush_id_ = 0;

@@ -1,29 +1,33 @@
 #include "mindtorch/dispatch/pipeline_timer.h"
 
-#include <unistd.h>
+#include <pthread.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "mindtorch/dispatch/pipeline.h"
 
 namespace mindtorch::dispatch {
 
 PipelineTimer& PipelineTimer::instance() {
-  static auto* const timer = new PipelineTimer;  // its thread may outlive main()
+  static PipelineTimer* timer = new PipelineTimer;  // its thread may outlive main()
+  // A condition that threads of the parent wait for is of no use to a child.
+  static const int registered = pthread_atfork(nullptr, nullptr, [] { timer = new PipelineTimer; });
+  (void)registered;
   return *timer;
 }
 
 void PipelineTimer::start() {
-  if (process_ == getpid()) return;
-  process_ = getpid();
+  if (std::exchange(is_started_, true)) return;
   std::thread([this] { work(); }).detach();
 }
 
 void PipelineTimer::watch(Window& window, std::chrono::microseconds wait) {
+  constexpr std::chrono::microseconds kForever = std::chrono::hours(24 * 365);
   const std::scoped_lock lock(mutex_);
   start();
   std::erase_if(watched_, [&](const Watched& each) { return each.window == &window; });
-  watched_.push_back({&window, window.epoch(), Clock::now() + wait});
+  watched_.push_back({&window, window.epoch(), Clock::now() + std::min(wait, kForever)});
   changed_.notify_one();
 }
 

@@ -11,7 +11,7 @@
 namespace mindtorch::dispatch {
 
 // Makes windows run that nobody has touched for max_wait_us: a thread, started when it is first
-// needed, and again in a child process.
+// needed; a child process has its own.
 class PipelineTimer {
  public:
   static PipelineTimer& instance();
@@ -34,7 +34,7 @@ class PipelineTimer {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Watched> watched_;
-  int process_ = 0;  // whose thread works
+  bool is_started_ = false;
 };
 
 }  // namespace mindtorch::dispatch

@@ -1,8 +1,10 @@
 """Pipelines on several threads: what one thread recorded, others read, write and outlive."""
 
 import gc
+import os
 import queue
 import random
+import signal
 import sys
 import threading
 import time
@@ -325,3 +327,77 @@ def test_a_failing_window_of_another_thread(torch, device):
         assert more.tolist() == [3] * 3
 
     run_threads(fail, use)
+
+
+def test_generators_leave_their_blocks_in_any_order(torch):
+    def steps(number):
+        with torch.pipeline():
+            yield torch.ones(3) + number
+
+    first, second = steps(1), steps(2)
+    a, b = next(first), next(second)
+    with torch.pipeline() as pipe:
+        c = torch.ones(3) + 3
+        first.close()
+        second.close()
+        del first, second
+        assert torch.current_pipeline() is pipe
+        d = c + 1
+    assert torch.current_pipeline() is None
+    assert [t.tolist()[0] for t in (a, b, c, d)] == [2, 3, 4, 5]
+    assert not (torch.ones(3) + 1)._pending
+
+
+def test_a_block_that_ends_on_another_thread(torch):
+    def steps():
+        with torch.pipeline():
+            yield torch.ones(3) + 1
+
+    box = [steps()]
+    y = next(box[0])
+    assert y._pending
+    run_threads(box.clear)  # the generator goes, and with it the block
+    assert not y._pending and torch.current_pipeline() is None
+    assert (torch.ones(3) + 1).tolist() == [2, 2, 2]
+
+
+def test_one_pipeline_is_for_one_thread(torch):
+    def enter():
+        with pytest.raises(RuntimeError, match="in use by another thread"):
+            pipe.__enter__()
+
+    with torch.pipeline() as pipe:
+        run_threads(enter)
+        assert torch.current_pipeline() is pipe
+    with pipe:
+        assert (torch.ones(3) + 1)._pending
+
+
+def test_the_timer_of_a_child_process(torch):
+    with torch.pipeline(max_wait_us=1000):
+        y = torch.ones(3) + 1
+        wait_until_run(y)  # the timer's thread waits for more
+    child = os.fork()
+    if child == 0:
+        for _ in range(10):
+            with torch.pipeline(max_wait_us=100):
+                y = torch.ones(3) + 1
+                wait_until_run(y)
+        os._exit(0)
+    for _ in range(WAIT * 100):
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            break
+        time.sleep(0.01)
+    else:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        pytest.fail("the child hangs")
+    assert status == 0
+
+
+def wait_until_run(tensor):
+    deadline = time.monotonic() + WAIT
+    while tensor._pending and time.monotonic() < deadline:
+        time.sleep(0.001)
+    assert not tensor._pending
