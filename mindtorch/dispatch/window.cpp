@@ -270,7 +270,7 @@ void Window::record(const ops::Op& op,
   record.output_count =
       static_cast<uint16_t>(recording_.links.size() - record.first_link - record.operand_count);
   // Without tensors to go by, what it makes depends on defaults that may change.
-  record.makes_output = is_fresh && record.operand_count != 0 &&
+  record.makes_output = is_fresh && record.operand_count != 0 && has_first_default() &&
                         std::ranges::all_of(outputs, [](const Tensor& output) {
                           return is_promised(*output.storage());
                         });
@@ -297,7 +297,8 @@ void Window::record_pointwise(const ops::Op& op,
     const Tensor& operand = *call.operands[i];
     recording_.links.push_back(is_number(operand) ? link_number(operand) : link_read(operand));
   }
-  record.makes_output = !args.empty() && keep_arguments(call, args, record.first_link);
+  record.makes_output =
+      !args.empty() && keep_arguments(call, args, record.first_link) && has_first_default();
   record.value_count = static_cast<uint16_t>(recording_.values.size() - before.values);
   recording_.links.push_back(link_write(out));
   end(record, before);
@@ -382,6 +383,7 @@ WindowPlan& Window::find_plan() {
     if (WindowPlan* const plan = plans_.get_expected(visible_)) return *plan;
   }
   catch_up();
+  expected_ = nullptr;  // may be dropped for the new one
   return plans_.get(recording_, visible_);
 }
 

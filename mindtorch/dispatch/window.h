@@ -123,7 +123,10 @@ class Window final : public PendingWork {
   void count_read(Held& held);
   void note_write(uint32_t storage, size_t op);
   void keep(const ops::Value& value);
+  // The default dtype is still that of the first op: Recording::default_dtype.
+  bool has_first_default() const { return recording_.default_dtype == default_dtype(); }
   bool keep_arguments(const ops::PointwiseCall& call, ops::Args args, uint32_t first_link);
+  void follow_dims(size_t end);
   bool follow_argument(const ops::Value& value, const ValueRecord& kept);
   bool follow_tensor(const Tensor& tensor, uint32_t number);
   Tensor follow_output(uint32_t number);

@@ -31,13 +31,16 @@ bool Window::follow(const ops::Op& op, ops::Args args, ops::Outputs& outputs) {
   return true;
 }
 
+// An op that was refused may come again: what it had in common counts once.
+void Window::follow_dims(size_t end) { followed_.dims = std::max(followed_.dims, end); }
+
 bool Window::follow_argument(const ops::Value& value, const ValueRecord& kept) {
   if (value.kind() != kept.kind) return false;
   const auto same_list = [&](const auto& list, auto&& to_int) {
     return list.size() == kept.count &&
            std::equal(list.begin(), list.end(), expected_->dims.begin() + kept.first,
                       [&](const auto& a, int64_t b) { return to_int(a) == b; }) &&
-           (followed_.dims += kept.count, true);
+           (follow_dims(kept.first + kept.count), true);
   };
   switch (value.kind()) {
     case ops::ValueKind::kTensor:
@@ -104,7 +107,7 @@ bool Window::follow_tensor(const Tensor& tensor, uint32_t number) {
   count_read(held_[record.storage]);
   impl.recorded.store(mark, std::memory_order_relaxed);
   ++followed_.tensors;
-  followed_.dims += 2 * record.rank;
+  follow_dims(record.first_dim + 2 * record.rank);
   return true;
 }
 
@@ -118,7 +121,7 @@ Tensor Window::follow_output(uint32_t number) {
   out.impl()->recorded.store(epoch() << kNumberBits | number, std::memory_order_relaxed);
   ++followed_.tensors;
   ++followed_.storages;
-  followed_.dims += 2 * record.rank;
+  follow_dims(record.first_dim + 2 * record.rank);
   return out;
 }
 

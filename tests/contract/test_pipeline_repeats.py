@@ -1,6 +1,6 @@
 """Windows that repeat, and what runs as one."""
 
-import pytest  # noqa: F401
+import pytest
 
 
 def chain(x, number=2.0):
@@ -152,3 +152,35 @@ def test_softmax_and_norms_by_hand(torch):
             ):
                 assert ours.shape == theirs.shape and ours.stride() == theirs.stride()
                 torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-6)
+
+
+def test_a_default_dtype_that_changed_inside_the_window_before(torch):
+    x, i = torch.ones(4), torch.arange(4)
+
+    def quotient(default):
+        with torch.pipeline():
+            y = x + 1
+            torch.set_default_dtype(default)
+            try:
+                return y, i / 2
+            finally:
+                torch.set_default_dtype(torch.float32)
+
+    for default in (torch.float32, torch.float64, torch.float32, torch.float64, torch.float32):
+        assert quotient(default)[1].dtype == default
+
+
+def test_an_op_refused_in_a_window_that_repeats(torch):
+    x = torch.ones(3, 4)
+    made = []
+    for _ in range(6):
+        with torch.pipeline() as pipe:
+            y = x + 1  # noqa: F841 - the window has begun
+            for _ in range(len(made) * 1000):
+                with pytest.raises(RuntimeError):
+                    x.mean([1], dtype=torch.int64)
+            z = x.mean([1])
+            pipe.flush()
+            made.append(pipe._plans_made())
+        assert z.tolist() == [1, 1, 1]
+    assert made[-1] == made[0]
