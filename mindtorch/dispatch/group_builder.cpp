@@ -198,7 +198,8 @@ bool GroupBuilder::add(const OpRecord& op) {
 bool GroupBuilder::add_pointwise(const OpRecord& op) {
   const uint32_t target = recording_.outputs(op)[0];
   const TensorRecord& record = recording_.tensors[target];
-  if (record.dtype != op.result) return false;
+  // One that fails must not leave the others half done.
+  if (record.dtype != op.result || op.divides_integers()) return false;
   if (steps_.empty()) sizes_ = Shape(recording_.sizes(record));
   if (numel(sizes_) == 0) return false;
   const bool is_full = std::ranges::equal(recording_.sizes(record), sizes_);

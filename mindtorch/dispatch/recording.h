@@ -35,6 +35,13 @@ struct OpRecord {
   Device device;
   uint16_t unused;
   ops::PointwiseParams params;
+
+  // A pointwise op that looks at values: a divisor of zero is an error.
+  bool divides_integers() const {
+    if (is_pointwise == 0 || !is_integral(compute)) return false;
+    return function == ops::Pointwise::kFloorDivide || function == ops::Pointwise::kTruncDivide ||
+           function == ops::Pointwise::kRemainder || function == ops::Pointwise::kFmod;
+  }
 };
 static_assert(sizeof(OpRecord) == 32 + sizeof(ops::PointwiseParams));
 

@@ -20,10 +20,11 @@ bool makes_nothing(const ops::Op* op) {
   return std::ranges::find(known, op) != std::end(known);
 }
 
-// Kernels check indices when they run: a wrong one is told although nobody sees the result.
+// Kernels check indices and divisors when they run: a wrong one is told although nobody sees the
+// result.
 bool depends_on_values(const Recording& recording, const OpRecord& op) {
   static const ops::Op* const histogram = &ops::registry().at("histc");
-  if (op.is_pointwise != 0) return false;
+  if (op.is_pointwise != 0) return op.divides_integers();
   if (op.op == histogram) return true;
   return op.operand_count > 1 && std::ranges::any_of(recording.operands(op), [&](uint32_t operand) {
            if (operand == kNoTensor) return false;

@@ -231,3 +231,28 @@ def test_the_same_failure_has_the_same_name(torch):
         if not index:
             assert y.tolist() == [3, 3] and pipe.last_error() is None
     assert len(ids) == 1
+
+
+def test_a_divisor_of_zero_is_told_although_nobody_sees_the_result(torch):
+    x, zeros = torch.arange(3), torch.zeros(3, dtype=torch.int64)
+    for divide in (torch.floor_divide, torch.remainder, torch.fmod):
+        with torch.pipeline() as pipe:
+            divide(x, zeros)
+            with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+                pipe.flush()
+
+
+def test_ops_before_a_divisor_of_zero_are_done(torch):
+    x = torch.arange(200_000)
+    divisors = torch.ones(200_000, dtype=torch.int64)
+    divisors[150_000] = 0
+    with torch.pipeline() as pipe:
+        twice = x * 2
+        x.add_(1)
+        bad = x // divisors
+        with pytest.raises(RuntimeError, match=r"ZeroDivisionError \(op 2 .*floor_divide"):
+            pipe.flush()
+    assert torch.equal(twice, torch.arange(200_000) * 2)
+    assert torch.equal(x, torch.arange(200_000) + 1)
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        bad.tolist()
