@@ -197,6 +197,7 @@ PyObject* resize(PyObject* self, PyObject* size) {
     MT_CHECK(to_int(size, bytes), TypeError, "resize_(): argument 'size' must be int, not ",
              Py_TYPE(size)->tp_name);
     MT_CHECK(bytes >= 0, RuntimeError, "Storage size must not be negative, got ", bytes);
+    dispatch::Pipeline::before_write(impl_of(self));
     impl_of(self).resize(static_cast<size_t>(bytes));
     return Py_NewRef(self);
   });

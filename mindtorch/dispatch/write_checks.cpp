@@ -1,6 +1,7 @@
 #include "mindtorch/dispatch/write_checks.h"
 
 #include "mindtorch/base/warning.h"
+#include "mindtorch/dispatch/pipeline.h"
 
 namespace mindtorch::dispatch {
 
@@ -87,6 +88,7 @@ void resize_output(const Tensor& target, const ops::TensorSpec& spec) {
   Shape strides = spec.strides ? *spec.strides : contiguous_strides(spec.sizes);
   const int64_t bytes = (extent(spec.sizes, strides) + impl.offset) * size_bytes(impl.dtype);
   if (static_cast<size_t>(bytes) > impl.storage->size_bytes()) {
+    Pipeline::before_write(*impl.storage);  // the bytes move
     impl.storage->resize(static_cast<size_t>(bytes));
   }
   impl.set_sizes_and_strides(spec.sizes, std::move(strides));

@@ -104,3 +104,12 @@ def test_numbers_are_checked_in_windows_that_repeat(torch):
                     x.pow(number)
             else:
                 x.pow(number).tolist()
+
+
+def test_a_storage_resized_after_it_was_read(torch):
+    x = torch.arange(1000.0)
+    with torch.pipeline():
+        y = x + 1
+        x.untyped_storage().resize_(0)
+        x.untyped_storage().resize_(8000)
+    assert torch.equal(y, torch.arange(1000.0) + 1)
