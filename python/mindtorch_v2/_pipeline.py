@@ -2,6 +2,7 @@
 
 import functools
 import hashlib
+import inspect
 import json
 
 from mindtorch_v2._C import current_pipeline, get_pipeline_config, pipeline, pipeline_config
@@ -74,12 +75,23 @@ def _debug_dump(self, failed_only: bool = False) -> dict:
 def _decorate(self, function):
     settings = {name: value for name, value in self.config.items() if value is not None}
 
-    @functools.wraps(function)
     def deferred(*args, **kwargs):
         with pipeline(**settings):
             return function(*args, **kwargs)
 
-    return deferred
+    def generator(*args, **kwargs):
+        with pipeline(**settings):
+            return (yield from function(*args, **kwargs))
+
+    async def coroutine(*args, **kwargs):
+        with pipeline(**settings):
+            return await function(*args, **kwargs)
+
+    if inspect.isgeneratorfunction(function):
+        deferred = generator
+    elif inspect.iscoroutinefunction(function):
+        deferred = coroutine
+    return functools.wraps(function)(deferred)
 
 
 pipeline.last_error = _last_error

@@ -1,5 +1,7 @@
 """torch.pipeline's settings, what it tells of errors, and what it dumps."""
 
+import asyncio
+import inspect
 import time
 
 import numpy as np
@@ -167,3 +169,26 @@ def test_storages_show_values(torch):
         assert np.asarray(y.storage.data).tolist() == [2, 2, 2]
         z = y + 1
         assert np.asarray(z.storage().data).tolist() == [3, 3, 3]
+
+
+def test_decorated_generators_and_coroutines(torch):
+    @torch.pipeline()
+    def numbers():
+        for i in range(3):
+            yield (torch.ones(2) + i)._pending
+
+    @torch.pipeline()
+    async def later():
+        await asyncio.sleep(0)
+        return (torch.ones(2) + 1)._pending
+
+    assert list(numbers()) == [True] * 3
+    assert inspect.iscoroutinefunction(later) and asyncio.run(later())
+    assert torch.current_pipeline() is None
+
+
+def test_waiting_for_ever(torch):
+    with torch.pipeline(max_wait_us=2**62) as pipe:
+        y = torch.ones(3) + 1
+        time.sleep(0.02)  # the timer looked at it
+        assert y._pending and pipe.flush_id == 0
