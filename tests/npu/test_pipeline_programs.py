@@ -2,7 +2,7 @@
 
 import mindtorch_v2 as torch
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from tests.programs.check import CONFIGS, LONG, QUICK, check, programs
 
@@ -11,6 +11,14 @@ from tests.programs.check import CONFIGS, LONG, QUICK, check, programs
 @QUICK
 def test_random_programs(program, config):
     check(torch, "npu", program, config)
+
+
+@given(programs(longest=30), CONFIGS)
+@settings(QUICK, max_examples=15)
+def test_random_programs_that_repeat(program, config):
+    """Often enough for their windows to be replayed as graphs."""
+    for _ in range(7):
+        check(torch, "npu", program, config)
 
 
 @pytest.mark.slow
