@@ -100,6 +100,7 @@ void Pipeline::leave() {
   if (entries_.empty()) return;
   entries_.back()->pipeline.store(nullptr, std::memory_order_release);
   entries_.pop_back();
+  current();  // takes entries off that are left, where this is their thread
   std::exception_ptr error;
   run("context_exit", &error);
   if (entries_.empty()) {
