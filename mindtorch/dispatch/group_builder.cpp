@@ -283,6 +283,9 @@ bool GroupBuilder::add_row_function(const OpRecord& op) {
   const std::optional<View> from = view(source, sizes_.size());
   const std::optional<View> out = view(target, *span);
   if (!from || !out || !splits(*from, row_dims_)) return false;
+  // Sums of other rows have another order of additions on their own.
+  const bool is_sum = call->function == RowFunction::kSum || call->function == RowFunction::kMean;
+  if (is_sum && layout(*from).strides.back() != 1) return false;
   const std::optional<uint16_t> value = find_or_add_input(*from);
   if (!value) return false;
   ops::FusedStep step;

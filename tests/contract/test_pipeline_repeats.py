@@ -184,3 +184,20 @@ def test_an_op_refused_in_a_window_that_repeats(torch):
             made.append(pipe._plans_made())
         assert z.tolist() == [1, 1, 1]
     assert made[-1] == made[0]
+
+
+def test_sums_of_rows_have_the_bits_of_single_ops(torch):
+    x = torch.randn(16, 4)
+    for rows in (
+        x,
+        x.t(),
+        x[:, ::2],
+        x[:, :1].expand(16, 9),
+        torch.randn(3, 5, 7).permute(2, 0, 1),
+    ):
+        for dims in ((-1,), tuple(range(rows.dim()))):
+            for reduce in (torch.sum, torch.mean):
+                expected = reduce(rows + 0, dims) + 0
+                with torch.pipeline():
+                    got = reduce(rows + 0, dims) + 0
+                assert torch.equal(got, expected)
