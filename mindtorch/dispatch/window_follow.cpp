@@ -78,12 +78,11 @@ bool Window::follow_tensor(const Tensor& tensor, uint32_t number) {
     return false;
   }
   if (record.storage == kNumberStorage) {
+    if (!is_number(tensor)) return false;
     // What an op makes of a number may depend on its value.
-    if (!is_number(tensor) ||
-        number_bits(tensor) != expected_->numbers[recording_.numbers.size()]) {
-      return false;
-    }
-    recording_.numbers.push_back(number_bits(tensor));
+    const uint64_t bits = number_bits(tensor);
+    if (bits != expected_->numbers[recording_.numbers.size()]) return false;
+    recording_.numbers.push_back(bits);
     ++followed_.tensors;
     return true;
   }
