@@ -234,8 +234,9 @@ void run_pointwise_into(const Op& base, Args args, const Tensor& target, bool is
   const TensorSpec spec = ops::infer_pointwise(call);
   check_result_cast(call.result, target.dtype());
   check_same_device(spec.device, target);
+  OutputShapes shapes;
   if (is_out) {
-    resize_output(target, spec);
+    shapes.resize(target, spec);
   } else {
     check_inplace_shape(spec.sizes, target);
   }
@@ -243,6 +244,7 @@ void run_pointwise_into(const Op& base, Args args, const Tensor& target, bool is
   for (int i = 0; i < call.count; ++i) check_no_partial_overlap(target, *call.operands[i]);
   Tensor out = target;
   launch_pointwise(base, call, target.device(), args, out, false);
+  shapes.keep();
   target.bump_version();
 }
 
@@ -336,6 +338,7 @@ void run_out(const Op& op, Args all_args, Outputs& outputs) {
     args = {followed.data(), followed.size()};
   }
   const Args targets = all_args.subspan(count);
+  OutputShapes shapes;
   if (base.kind == OpKind::kPointwise) {
     common_device(op, all_args);
     run_pointwise_into(base, args, targets[0].tensor(), true);
@@ -358,12 +361,13 @@ void run_out(const Op& op, Args all_args, Outputs& outputs) {
     for (size_t i = 0; i < specs.size(); ++i) {
       const Tensor& target = targets[i].tensor();
       direct &= !shares_storage_with_any(target, args);
-      resize_output(target, specs[i]);
+      shapes.resize(target, specs[i]);
       direct &= has_layout(target, specs[i]);
     }
     if (direct) {
       for (const ops::Value& target : targets) outputs.tensors.push_back(target.tensor());
       launch(base, specs[0].device, args, {outputs.tensors.data(), outputs.tensors.size()}, false);
+      shapes.keep();
       for (const ops::Value& target : targets) target.tensor().bump_version();
       return;
     }
@@ -382,10 +386,11 @@ void run_out(const Op& op, Args all_args, Outputs& outputs) {
     const Tensor& value = result.tensors[i];
     check_out_dtype(base, value.dtype(), target);
     check_same_device(value.device(), target);
-    resize_output(target, {value.sizes(), value.dtype(), value.device(), std::nullopt});
+    shapes.resize(target, {value.sizes(), value.dtype(), value.device(), std::nullopt});
     copy_into(value, target);
     outputs.tensors.push_back(target);
   }
+  shapes.keep();
 }
 
 // index_add from index_add_: works on a fresh copy of self.

@@ -73,7 +73,18 @@ bool shares_storage_with_any(const Tensor& target, ops::Args args) {
   return false;
 }
 
-void resize_output(const Tensor& target, const ops::TensorSpec& spec) {
+bool has_layout(const Tensor& target, const ops::TensorSpec& spec) {
+  if (target.dtype() != spec.dtype || target.sizes() != spec.sizes) return false;
+  return spec.strides ? target.strides() == *spec.strides : target.is_contiguous();
+}
+
+OutputShapes::~OutputShapes() {
+  for (Before& before : before_) {
+    before.target.impl()->set_sizes_and_strides(std::move(before.sizes), std::move(before.strides));
+  }
+}
+
+void OutputShapes::resize(const Tensor& target, const ops::TensorSpec& spec) {
   TensorImpl& impl = *target.impl();
   if (impl.sizes == spec.sizes) return;
   if (impl.numel != 0) {
@@ -91,12 +102,8 @@ void resize_output(const Tensor& target, const ops::TensorSpec& spec) {
     Pipeline::before_write(*impl.storage);  // the bytes move
     impl.storage->resize(static_cast<size_t>(bytes));
   }
+  before_.push_back({target, impl.sizes, impl.strides});
   impl.set_sizes_and_strides(spec.sizes, std::move(strides));
-}
-
-bool has_layout(const Tensor& target, const ops::TensorSpec& spec) {
-  if (target.dtype() != spec.dtype || target.sizes() != spec.sizes) return false;
-  return spec.strides ? target.strides() == *spec.strides : target.is_contiguous();
 }
 
 }  // namespace mindtorch::dispatch

@@ -4,8 +4,8 @@
 
 namespace mindtorch::dispatch {
 
-// What must hold before an op writes into a tensor that the user gave. All throw torch's texts and
-// change nothing, except resize_output, which gives an out= tensor the size it needs.
+// What must hold before an op writes into a tensor that the user gave. The checks throw torch's texts
+// and change nothing.
 
 void check_result_cast(DType result, DType target);
 void check_inplace_shape(IntList result, const Tensor& self);
@@ -17,8 +17,28 @@ void check_no_partial_overlap(const Tensor& target, const Tensor& input);
 // The same for every tensor of the lists among the arguments (cat, stack).
 void check_no_list_overlap(const Tensor& target, ops::Args args);
 bool shares_storage_with_any(const Tensor& target, ops::Args args);
-// Warns, as torch does, when a non-empty out= tensor has another size.
-void resize_output(const Tensor& target, const ops::TensorSpec& spec);
 bool has_layout(const Tensor& target, const ops::TensorSpec& spec);
+
+// Gives out= tensors the shapes they need, and takes them back if the op is refused.
+class OutputShapes {
+ public:
+  OutputShapes() = default;
+  OutputShapes(const OutputShapes&) = delete;
+  OutputShapes& operator=(const OutputShapes&) = delete;
+  ~OutputShapes();
+
+  // Warns, as torch does, when a non-empty tensor has another size.
+  void resize(const Tensor& target, const ops::TensorSpec& spec);
+  // The op was accepted.
+  void keep() noexcept { before_.clear(); }
+
+ private:
+  struct Before {
+    Tensor target;
+    Shape sizes;
+    Shape strides;
+  };
+  SmallVector<Before, 1> before_;
+};
 
 }  // namespace mindtorch::dispatch

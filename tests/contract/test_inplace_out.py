@@ -1,5 +1,6 @@
 """In-place and out= forms: what they return and refuse, and that a refusal changes nothing."""
 
+import contextlib
 import warnings
 
 import numpy as np
@@ -254,6 +255,29 @@ def test_out_of_wrong_size_warns(torch):
         torch.add(torch.ones(2, 3), 1, out=out)
         assert out.shape == (2, 3)
         torch.add(torch.ones(2, 3), 1, out=out)
+
+
+@pytest.mark.parametrize("block", [contextlib.nullcontext, "pipeline"])
+@pytest.mark.parametrize(
+    "refused",
+    [
+        lambda torch, out: torch.hypot(torch.ones(3, 3).long(), torch.ones(3, 3).long(), out=out),
+        lambda torch, out: torch.abs(torch.ones(3, 3).bool(), out=out),
+        lambda torch, out: torch.bernoulli(torch.ones(3, 3).long(), out=out),
+        lambda torch, out: torch.nextafter(out[:1].long(), torch.ones(3, 3).long(), out=out),
+    ],
+)
+def test_a_refused_op_leaves_out_as_it_was(torch, refused, block):
+    """Found by a random program: the shape of the result around bytes that nobody had written."""
+    out = torch.arange(8.0)[1::2]
+    is_pipeline = block == "pipeline"
+    with warnings.catch_warnings(), torch.pipeline() if is_pipeline else block(), pytest.raises(NotImplementedError):
+        warnings.simplefilter("ignore")
+        refused(torch, out)
+        out.tolist()
+    assert (out.shape, out.stride(), out._version) == ((4,), (2,), 0)
+    if not is_pipeline:
+        assert out.tolist() == [1, 3, 5, 7]
 
 
 def test_out_keeps_its_strides(torch):
