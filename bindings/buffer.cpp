@@ -62,9 +62,8 @@ struct HeldBuffer {
 
 void release_held_buffer(void* context) {
   if (Py_IsInitialized() == 0) return;  // the interpreter took all objects with it
-  const PyGILState_STATE state = PyGILState_Ensure();
+  const GilHold gil;
   delete static_cast<HeldBuffer*>(context);
-  PyGILState_Release(state);
 }
 
 // Memory of others may be unaligned, and their bools any byte.

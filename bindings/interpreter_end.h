@@ -13,4 +13,23 @@ bool interpreter_ends_elsewhere() noexcept;
 // is set.
 int watch_interpreter_end();
 
+// A thread on its way to the GIL. The interpreter does not go away under it: it ends when every
+// such thread has the GIL or knows that it will not get it. Once it ends elsewhere, threads that
+// come stay in the constructor until the process ends.
+class Entrance {
+ public:
+  Entrance() noexcept;
+  ~Entrance() { leave(); }
+  Entrance(const Entrance&) = delete;
+  Entrance& operator=(const Entrance&) = delete;
+
+  void leave() noexcept;
+
+ private:
+  bool is_counted_ = true;
+};
+
+// Where a thread stays that must not enter Python any more.
+[[noreturn]] void wait_for_process_end() noexcept;
+
 }  // namespace mindtorch::python

@@ -45,7 +45,7 @@ void* begin_wait() {
 }
 
 void end_wait(void* state) {
-  call_python([state] { PyEval_RestoreThread(static_cast<PyThreadState*>(state)); });
+  enter_python([state] { PyEval_RestoreThread(static_cast<PyThreadState*>(state)); });
 }
 
 }  // namespace

@@ -66,7 +66,8 @@ CallSiteText describe(CallSite site) {
 
 void* let_others_run() noexcept { return PyGILState_Check() == 1 ? PyEval_SaveThread() : nullptr; }
 void come_back(void* state) noexcept {
-  if (state != nullptr) PyEval_RestoreThread(static_cast<PyThreadState*>(state));
+  if (state == nullptr) return;
+  enter_python([state] { PyEval_RestoreThread(static_cast<PyThreadState*>(state)); });
 }
 
 nb::dict site_dict(const CallSiteText& site) {

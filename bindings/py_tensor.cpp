@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "interop.h"
+#include "python_ref.h"
 
 namespace mindtorch::python {
 
@@ -125,7 +126,7 @@ void subclass_dealloc(PyObject* object) {
 // The last C++ reference to a tensor that owns its Python object goes away.
 bool release_python_object(TensorImpl* impl) {
   if (Py_IsInitialized() == 0) return true;  // the interpreter took all objects with it
-  const PyGILState_STATE state = PyGILState_Ensure();
+  const GilHold gil;
   auto* self = static_cast<PyTensor*>(impl->python_object);
   auto* object = reinterpret_cast<PyObject*>(self);
   impl->owns_python_object = false;
@@ -138,7 +139,6 @@ bool release_python_object(TensorImpl* impl) {
     (void)new (&self->tensor) Tensor();
   }
   Py_DECREF(object);
-  PyGILState_Release(state);
   return !used;
 }
 

@@ -2,7 +2,6 @@
 
 #include <Python.h>
 #include <cxxabi.h>
-#include <unistd.h>
 
 #include <utility>
 
@@ -43,32 +42,35 @@ class PyRef {
   PyObject* object_ = nullptr;
 };
 
-// Drops a reference from any thread; what a borrowed storage runs when its last user goes.
-inline void release_python_reference(void* object) {
-  if (Py_IsInitialized() == 0) return;  // the interpreter took all objects with it
-  const PyGILState_STATE state = PyGILState_Ensure();
-  Py_DECREF(static_cast<PyObject*>(object));
-  PyGILState_Release(state);
-}
-
-// Calls CPython where it may want the GIL. While the interpreter ends, CPython answers threads
-// other than the one that ends it by ending them too, with an unwinding of the stack that no
-// destructor and no noexcept function may see: such a thread stays here instead, as from
-// CPython 3.14 on, until the process ends.
+// Calls CPython where the GIL is held and may be let go meanwhile. While the interpreter ends,
+// CPython answers threads other than the one that ends it by ending them too, with an unwinding of
+// the stack that no destructor and no noexcept function may see: such a thread stays here instead,
+// as from CPython 3.14 on, until the process ends.
 template <typename Call>
 auto call_python(const Call& call) {
-  while (interpreter_ends_elsewhere()) pause();
   try {
     return call();
   } catch (const abi::__forced_unwind&) {
-    for (;;) pause();
+    wait_for_process_end();
+  }
+}
+
+// The same for calls that take the GIL.
+template <typename Call>
+auto enter_python(const Call& call) {
+  Entrance entrance;
+  try {
+    return call();
+  } catch (const abi::__forced_unwind&) {
+    entrance.leave();
+    wait_for_process_end();
   }
 }
 
 // Holds the GIL, in code that may be called with or without it.
 class GilHold {
  public:
-  GilHold() : state_(call_python([] { return PyGILState_Ensure(); })) {}
+  GilHold() : state_(enter_python([] { return PyGILState_Ensure(); })) {}
   ~GilHold() {
     call_python([this] { PyGILState_Release(state_); });
   }
@@ -88,7 +90,7 @@ class GilRelease {
     state_ = PyEval_SaveThread();
   }
   ~GilRelease() {
-    if (state_ != nullptr) call_python([this] { PyEval_RestoreThread(state_); });
+    if (state_ != nullptr) enter_python([this] { PyEval_RestoreThread(state_); });
   }
   GilRelease(const GilRelease&) = delete;
   GilRelease& operator=(const GilRelease&) = delete;
@@ -96,5 +98,12 @@ class GilRelease {
  private:
   PyThreadState* state_ = nullptr;
 };
+
+// Drops a reference from any thread; what a borrowed storage runs when its last user goes.
+inline void release_python_reference(void* object) {
+  if (Py_IsInitialized() == 0) return;  // the interpreter took all objects with it
+  const GilHold gil;
+  Py_DECREF(static_cast<PyObject*>(object));
+}
 
 }  // namespace mindtorch::python

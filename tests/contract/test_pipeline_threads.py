@@ -5,6 +5,7 @@ import os
 import queue
 import random
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -394,6 +395,28 @@ def test_the_timer_of_a_child_process(torch):
         os.waitpid(child, 0)
         pytest.fail("the child hangs")
     assert status == 0
+
+
+def test_leaving_while_threads_run_windows(torch):
+    """Daemon threads are in the middle of a window when the interpreter ends."""
+    program = """
+import threading, time
+import mindtorch_v2 as torch
+def work():
+    a = torch.ones(300, 300)
+    while True:
+        with torch.pipeline():
+            x = a
+            for _ in range(5):
+                x = (x * 2 + a).tanh()
+        y = torch.ones(100_000) + x.sum()
+for _ in range(3):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(0.1)
+"""
+    for _ in range(3):
+        result = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=120)
+        assert (result.returncode, result.stderr) == (0, b"")
 
 
 def wait_until_run(tensor):
