@@ -74,7 +74,7 @@ bool to_scalar(PyObject* object, Scalar& scalar) {
   }
   if (is_tensor(object) || PyUnicode_Check(object) || !is_foreign_number(object)) return false;
   if (std::strncmp(Py_TYPE(object)->tp_name, "numpy.bool", 10) == 0) {
-    scalar = Scalar(PyObject_IsTrue(object) == 1);
+    scalar = Scalar(is_true(object));
     return true;
   }
   if (PyIndex_Check(object)) {

@@ -198,7 +198,7 @@ bool Signature::convert(const ParamInfo& param,
         return true;
       }
       if (std::strncmp(Py_TYPE(object)->tp_name, "numpy.bool", 10) != 0) return false;
-      value = Value(PyObject_IsTrue(object) == 1);
+      value = Value(is_true(object));
       return true;
     case ArgType::kIntList: {
       MT_ASSERT(parsed.int_list_count < 3);

@@ -290,7 +290,7 @@ PyObject* tensor_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
       target = usable_device(code, index);
     }
     const bool moves = target != tensor.device();
-    const bool wants_copy = copy != Py_None && PyObject_IsTrue(copy) == 1;
+    const bool wants_copy = is_true(copy);
     MT_CHECK(!moves || copy != Py_False, BufferError, "cannot move (i.e. copy=False) tensor from ",
              tensor.device().str(), " to ", target.str(), " without copying.");
     if (moves || wants_copy) {

@@ -12,10 +12,8 @@ namespace {
 PyObject* g_out_of_memory = nullptr;
 
 void python_warning(const std::string& text) {
-  const PyGILState_STATE state = PyGILState_Ensure();
-  const int result = PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1);
-  PyGILState_Release(state);
-  if (result < 0) throw PythonError();
+  const GilHold gil;
+  if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) < 0) throw PythonError();
 }
 
 // The exception that is set, with its traceback; a new reference.

@@ -46,6 +46,14 @@ class CarriedError : public Error {
 // Sets the Python error that stands for the C++ exception being handled. Call in a catch block.
 void set_python_error() noexcept;
 
+// What an optional flag says: None is no. An object that has no truth throws its error.
+inline bool is_true(PyObject* flag) {
+  if (flag == Py_None) return false;
+  const int truth = PyObject_IsTrue(flag);
+  if (truth < 0) throw PythonError();
+  return truth == 1;
+}
+
 // Makes OutOfMemoryError and sends warnings of the library to Python's.
 int add_errors(PyObject* module);
 

@@ -37,7 +37,7 @@ std::optional<Device> optional_device(PyObject* object) {
 }
 
 void refuse_grad(PyObject* requires_grad) {
-  MT_CHECK(requires_grad == Py_None || PyObject_IsTrue(requires_grad) == 0, NotImplementedError,
+  MT_CHECK(!is_true(requires_grad), NotImplementedError,
            "requires_grad=True: this build of mindtorch has no autograd");
 }
 
@@ -133,7 +133,7 @@ Tensor shared(PyObject* data,
     source = tensor_from_data(data, dtype);
     copy = Py_None;
   }
-  const bool wants_copy = copy != Py_None && PyObject_IsTrue(copy) == 1;
+  const bool wants_copy = is_true(copy);
   if (copy == Py_False) {
     MT_CHECK(!device || *device == source.device(), ValueError, "can't alias tensor with device '",
              source.device().str(), "' at the device '", device->str(), "'.");
@@ -174,7 +174,7 @@ PyObject* numpy(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObjec
     static const CallArguments names("numpy", {"force"}, 0);
     PyObject* force = Py_None;
     if (nargs != 0 || kwnames != nullptr) names.read(args, nargs, kwnames, &force);
-    if (force == Py_None || PyObject_IsTrue(force) == 0) return tensor_to_numpy(self);
+    if (!is_true(force)) return tensor_to_numpy(self);
     const PyRef local(wrap(
         mindtorch::_to_copy(unwrap(self), std::nullopt, Device(DeviceType::kCpu), false, false)));
     return tensor_to_numpy(local.get());
@@ -187,7 +187,7 @@ PyObject* array(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObjec
     static const CallArguments names("__array__", {"dtype", "copy"}, 2);
     PyObject* values[2];
     names.read(args, nargs, kwnames, values);
-    const bool wants_copy = values[1] != Py_None && PyObject_IsTrue(values[1]) == 1;
+    const bool wants_copy = is_true(values[1]);
     PyRef result(tensor_to_numpy(self));
     if (values[0] != Py_None) {
       const PyRef method(PyObject_GetAttrString(result.get(), "astype"));

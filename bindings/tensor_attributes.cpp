@@ -51,7 +51,8 @@ PyObject* get_is_cuda(PyObject* self, void*) {
 }
 
 int set_requires_grad(PyObject*, PyObject* value, void*) {
-  if (value != nullptr && PyObject_IsTrue(value) == 0) return 0;
+  const int wanted = value == nullptr ? 1 : PyObject_IsTrue(value);
+  if (wanted <= 0) return wanted;
   PyErr_SetString(PyExc_NotImplementedError,
                   "requires_grad=True: this build of mindtorch has no autograd");
   return -1;

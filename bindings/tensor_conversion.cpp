@@ -239,7 +239,7 @@ PyObject* requires_grad(PyObject* self,
     static const CallArguments names("requires_grad_", {"requires_grad"}, 1);
     PyObject* value = Py_None;
     names.read(args, nargs, kwnames, &value);
-    const bool wanted = value == Py_None || PyObject_IsTrue(value) == 1;
+    const bool wanted = value == Py_None || is_true(value);
     MT_CHECK(!wanted || is_floating_point(unwrap(self).dtype()), RuntimeError,
              "only Tensors of floating point dtype can require gradients");
     // The attribute decides: a Parameter keeps the flag, a plain tensor refuses it.
@@ -282,7 +282,7 @@ PyObject* make_subclass(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyOb
              "_make_subclass(): argument 'data' (position 2) must be Tensor, not ",
              Py_TYPE(values[1])->tp_name);
     PyRef result(wrap_as(type, shallow_copy(unwrap(values[1]))));
-    if (values[2] != Py_None && PyObject_IsTrue(values[2]) == 1 &&
+    if (is_true(values[2]) &&
         PyObject_SetAttrString(result.get(), "requires_grad", Py_True) < 0) {
       throw PythonError();
     }

@@ -99,6 +99,8 @@ void bernoulli_p(const Tensor&, double p, Generator*) {
   MT_CHECK(p >= 0 && p <= 1, RuntimeError, "bernoulli_ expects p to be in [0, 1], but got p=", p);
 }
 void bernoulli_tensor(const Tensor& self, const Tensor& p, Generator*) {
+  MT_CHECK(is_floating_point(p.dtype()) || self.numel() == 0, NotImplementedError,
+           "\"bernoulli_tensor_cpu_p_\" not implemented for '", legacy_name(p.dtype()), "'");
   const IntList target = self.sizes();
   MT_CHECK(p.dim() <= self.dim(), RuntimeError, "expand(torch.", legacy_name(p.dtype()), "Tensor{",
            to_string(p.sizes()), "}, size=", to_string(target), "): the number of sizes provided (",
