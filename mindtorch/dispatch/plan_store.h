@@ -1,9 +1,8 @@
 #pragma once
 
-#include <list>
 #include <memory>
 #include <span>
-#include <unordered_map>
+#include <vector>
 
 #include "mindtorch/dispatch/recording.h"
 
@@ -28,14 +27,17 @@ class PlanStore {
 
  private:
   static constexpr size_t kCapacity = 64;
-  using Plans = std::list<std::pair<uint64_t, std::unique_ptr<WindowPlan>>>;
-
-  Plans plans_;  // used last comes first
-  std::unordered_multimap<uint64_t, Plans::iterator> by_hash_;
-  WindowPlan& use(WindowPlan& plan);
+  struct Kept {
+    uint64_t hash;
+    uint64_t last_use;
+    std::unique_ptr<WindowPlan> plan;
+  };
+  WindowPlan& use(Kept& kept);
   void drop_oldest();
 
+  std::vector<Kept> plans_;
   WindowPlan* last_ = nullptr;
+  uint64_t uses_ = 0;
   uint64_t made_ = 0;
 };
 
