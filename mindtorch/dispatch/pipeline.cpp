@@ -54,8 +54,13 @@ void check(const PipelineConfig& config) {
   };
   positive("max_ops", config.max_ops);
   positive("max_pending_bytes", config.max_pending_bytes);
-  MT_CHECK(!config.max_wait_us || *config.max_wait_us >= 0, ValueError,
-           "max_wait_us must not be negative, but got ", *config.max_wait_us);
+  const auto not_negative = [](const char* name, const std::optional<int64_t>& value) {
+    MT_CHECK(!value || *value >= 0, ValueError, name, " must not be negative, but got ", *value);
+  };
+  not_negative("max_wait_us", config.max_wait_us);
+  not_negative("min_defer_ops", config.min_defer_ops);
+  not_negative("adaptive_small_window_ops", config.adaptive_small_window_ops);
+  not_negative("adaptive_min_defer_ops", config.adaptive_min_defer_ops);
 }
 
 Pipeline::~Pipeline() {

@@ -91,7 +91,6 @@ class MT_API Pipeline {
   bool follow(const ops::Op& op, ops::Args args, ops::Outputs& outputs);
 
  private:
-  friend class PipelineTimer;
   bool run(std::string_view reason, std::exception_ptr* error, bool wait = true) noexcept;
   void note_run(std::string_view reason, const WindowError* failure);
   static void run_readers(const StorageImpl& storage, Window* own) noexcept;

@@ -75,15 +75,22 @@ def test_min_defer_ops_and_adaptive_defer(torch):
     assert pending(adaptive_defer=True, adaptive_small_window_ops=1) == [True] * 6
 
 
-@pytest.mark.parametrize("setting", ["max_ops", "max_pending_bytes", "max_wait_us"])
+LIMITS = (
+    "max_ops max_pending_bytes max_wait_us min_defer_ops adaptive_small_window_ops "
+    "adaptive_min_defer_ops"
+).split()
+
+
+@pytest.mark.parametrize("setting", LIMITS)
 def test_settings_that_make_no_sense(torch, setting):
+    before = torch.get_pipeline_config()[setting]
     with pytest.raises(ValueError, match=setting):
         torch.pipeline(**{setting: -1})
     with pytest.raises(TypeError, match=setting):
         torch.pipeline(**{setting: "many"})
     with pytest.raises(ValueError, match=setting):
         torch.pipeline_config(**{setting: -1})
-    assert torch.get_pipeline_config()[setting] is None
+    assert torch.get_pipeline_config()[setting] == before
 
 
 def test_a_pipeline_entered_twice(torch):
@@ -110,6 +117,9 @@ def test_a_mistake_is_told_although_nobody_sees_the_result(torch):
         x = torch.ones(3)
         x[torch.tensor([5])]
         with pytest.raises(IndexError, match="out of bounds"):
+            pipe.flush()
+        with pytest.raises(RuntimeError, match="masked_scatter"):
+            x.masked_scatter(torch.ones(3, dtype=torch.bool), torch.ones(1))
             pipe.flush()
 
 
