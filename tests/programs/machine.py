@@ -146,7 +146,8 @@ class Machine:
 
     def add_sum(self, result, operand):
         """The result of a reduction."""
-        is_long = REDUCTION_ULPS != 0 and operand.numel() > LONG_ROW
+        # Only the CPU fuses reductions.
+        is_long = self.device == "cpu" and REDUCTION_ULPS != 0 and operand.numel() > LONG_ROW
         if not is_long or not result.dtype.is_floating_point:
             return self.add(result)
         size = None  # in a pipeline: to look at the operand would keep it from being fused
