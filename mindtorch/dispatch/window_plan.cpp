@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
+#include <numeric>
 #include <string>
 
 #include "mindtorch/dispatch/eager.h"
@@ -20,16 +20,14 @@ bool makes_nothing(const ops::Op* op) {
   return std::ranges::find(known, op) != std::end(known);
 }
 
-// Kernels check indices and divisors when they run: a wrong one is told although nobody sees the
-// result.
+// Kernels check indices, masks and divisors when they run: a wrong one is told although nobody sees
+// the result.
 bool depends_on_values(const Recording& recording, const OpRecord& op) {
   static const ops::Op* const histogram = &ops::registry().at("histc");
   if (op.is_pointwise != 0) return op.divides_integers();
   if (op.op == histogram) return true;
   return op.operand_count > 1 && std::ranges::any_of(recording.operands(op), [&](uint32_t operand) {
-           if (operand == kNoTensor) return false;
-           const DType dtype = recording.tensors[operand].dtype;
-           return dtype == DType::kInt64 || dtype == DType::kInt32;
+           return operand != kNoTensor && !is_floating_point(recording.tensors[operand].dtype);
          });
 }
 
@@ -47,6 +45,7 @@ constexpr size_t kMuchMemory = size_t{64} << 20;
 struct WindowPlan::Action {
   uint32_t first_op = 0;
   std::vector<uint32_t> needs;     // storages that get bytes before
+  std::vector<uint32_t> heirs;     // storages that take over those of another
   std::vector<uint32_t> releases;  // storages that nobody needs after
 
   // A fused program.
@@ -289,11 +288,29 @@ void WindowPlan::place_memory() {
       if (link != kNoTensor) touch(recording_.tensors[link].storage);
     }
   }
+  homes_.resize(fates_.size());
+  std::iota(homes_.begin(), homes_.end(), 0);
+  for (uint32_t i = 0; i < actions_.size(); ++i) {
+    if (actions_[i].call == nullptr) continue;
+    const OpRecord& op = recording_.ops[actions_[i].first_op];
+    const uint32_t out = recording_.tensors[recording_.outputs(op)[0]].storage;
+    const uint32_t taken = first[out] == i ? find_legacy(op, i, last) : kNumberStorage;
+    if (taken == kNumberStorage) continue;
+    homes_[out] = homes_[taken];
+    last[homes_[taken]] = last[out];
+    actions_[i].heirs.push_back(out);
+  }
+  for (Action& action : actions_) {
+    for (TensorAddress& address : action.addresses) {
+      if (address.storage != kNumberStorage) address.storage = homes_[address.storage];
+    }
+  }
   for (uint32_t storage = 0; storage < fates_.size(); ++storage) {
     if (recording_.storages[storage].is_promised == 0) {
       if (shadows_[storage]) outside_.push_back(storage);
       continue;
     }
+    if (homes_[storage] != storage) continue;
     if (first[storage] == kNowhere) {
       // It lives in registers only, or nobody has written it.
       if (fates_[storage].is_visible) unwritten_.push_back(storage);
@@ -306,6 +323,40 @@ void WindowPlan::place_memory() {
       actions_[last[storage]].releases.push_back(storage);
     }
   }
+}
+
+// All of its storage, in order.
+bool WindowPlan::fills_storage(const TensorRecord& tensor) const {
+  const auto bytes =
+      static_cast<uint64_t>(numel(recording_.sizes(tensor)) * size_bytes(tensor.dtype));
+  return tensor.is_contiguous != 0 && tensor.offset == 0 &&
+         recording_.storages[tensor.storage].size_bytes == bytes;
+}
+
+// Pointwise ops may write where they read, element for element, as in place: the result takes the
+// memory of an operand that ends here.
+uint32_t WindowPlan::find_legacy(const OpRecord& op,
+                                 uint32_t action,
+                                 std::span<const uint32_t> last) const {
+  const auto is_private = [&](const TensorRecord& tensor) {
+    return tensor.storage != kNumberStorage && !fates_[tensor.storage].is_visible &&
+           recording_.storages[tensor.storage].is_promised != 0 && fills_storage(tensor);
+  };
+  const TensorRecord& out = recording_.tensors[recording_.outputs(op)[0]];
+  if (!is_private(out)) return kNumberStorage;
+  const std::span operands = recording_.operands(op);
+  for (const uint32_t operand : operands) {
+    const TensorRecord& in = recording_.tensors[operand];
+    if (!is_private(in) || in.storage == out.storage || last[in.storage] != action ||
+        in.dtype != out.dtype || !std::ranges::equal(recording_.sizes(in), recording_.sizes(out))) {
+      continue;
+    }
+    const bool is_seen_otherwise = std::ranges::any_of(operands, [&](uint32_t other) {
+      return other != operand && recording_.tensors[other].storage == in.storage;
+    });
+    if (!is_seen_otherwise) return in.storage;
+  }
+  return kNumberStorage;
 }
 
 void WindowPlan::run(Storages storages, std::span<const uint64_t> numbers, size_t& done) {
@@ -367,6 +418,9 @@ void WindowPlan::launch(Storages storages, size_t& done) {
     for (const uint32_t storage : action.needs) {
       storages[storage]->make_promised_bytes();
       if (shadows_[storage]) shadows_[storage]->rebind(storages[storage]->raw_data());
+    }
+    for (const uint32_t storage : action.heirs) {
+      shadows_[storage]->rebind(storages[homes_[storage]]->raw_data());
     }
     if (action.program != nullptr) {
       addresses_.clear();

@@ -58,6 +58,9 @@ class WindowPlan {
   // The number of the first op behind those that run as one.
   size_t add_group(size_t first, const ops::FusionEngine& engine);
   void place_memory();
+  // The storage whose bytes the result of a pointwise op can take over, or kNumberStorage.
+  uint32_t find_legacy(const OpRecord& op, uint32_t action, std::span<const uint32_t> last) const;
+  bool fills_storage(const TensorRecord& tensor) const;
   bool can_be_captured() const;
   void launch(Storages storages, size_t& done);
   // Queues the work as a graph of the device. False: it must be launched.
@@ -73,6 +76,7 @@ class WindowPlan {
   std::vector<Storage> shadows_;     // by storage; null: no kernel needs one
   std::vector<Tensor> tensors_;      // by tensor, of kernels
   std::vector<uint64_t> numbers_;    // of this run, where fused code and tensors find them
+  std::vector<uint32_t> homes_;      // by storage: the one whose bytes it has
   std::vector<uint32_t> outside_;    // storages that have a shadow and bytes when a run begins
   std::vector<uint32_t> unwritten_;  // visible storages that no op writes
   std::vector<Action> actions_;
