@@ -282,8 +282,7 @@ PyObject* make_subclass(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyOb
              "_make_subclass(): argument 'data' (position 2) must be Tensor, not ",
              Py_TYPE(values[1])->tp_name);
     PyRef result(wrap_as(type, shallow_copy(unwrap(values[1]))));
-    if (is_true(values[2]) &&
-        PyObject_SetAttrString(result.get(), "requires_grad", Py_True) < 0) {
+    if (is_true(values[2]) && PyObject_SetAttrString(result.get(), "requires_grad", Py_True) < 0) {
       throw PythonError();
     }
     return result.release();

@@ -271,7 +271,11 @@ def test_a_refused_op_leaves_out_as_it_was(torch, refused, block):
     """Found by a random program: the shape of the result around bytes that nobody had written."""
     out = torch.arange(8.0)[1::2]
     is_pipeline = block == "pipeline"
-    with warnings.catch_warnings(), torch.pipeline() if is_pipeline else block(), pytest.raises(NotImplementedError):
+    with (
+        warnings.catch_warnings(),
+        torch.pipeline() if is_pipeline else block(),
+        pytest.raises(NotImplementedError),
+    ):
         warnings.simplefilter("ignore")
         refused(torch, out)
         out.tolist()
