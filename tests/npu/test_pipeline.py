@@ -234,4 +234,5 @@ def test_a_result_takes_the_memory_of_an_operand_that_ends(torch):
         return torch.npu.max_memory_allocated() - before
 
     peak(1)  # plans, and what CANN keeps
-    assert peak(1) < 1.5 * 256 * 256 * 4
+    # One result and the workspace of a product; 3 without.
+    assert peak(1) < 2.5 * 256 * 256 * 4
