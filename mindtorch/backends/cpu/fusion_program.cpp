@@ -13,19 +13,22 @@ namespace {
 // step still costs little. Narrower dtypes may have as many bytes.
 constexpr int64_t kTile = 1024;
 constexpr int64_t kTileBytes = 4096;
+// Where there are rows: what is done once for a row should be done for many, or for long ones.
+constexpr int64_t kTileBytesOfRows = 16 * 1024;
 // Elements that are worth a thread: for one action over all of them, and for any number.
 constexpr int64_t kGrain = 64 * 1024;
 constexpr int64_t kMinGrain = 4 * 1024;
 constexpr size_t kAlignment = 64;
 
-int64_t tile_elements(const ops::FusedGroup& group) {
+int64_t tile_elements(const ops::FusedGroup& group, Rows rows) {
   int64_t widest = 1;
   for (const ops::FusedLayout& input : group.inputs) {
-    widest = std::max(widest, size_bytes(input.dtype));
+    if (!input.is_number) widest = std::max(widest, size_bytes(input.dtype));
   }
   for (const ops::FusedStep& step : group.steps) {
     widest = std::max({widest, size_bytes(step.compute), size_bytes(step.result)});
   }
+  if (rows != Rows::kNone) return kTileBytesOfRows / std::max<int64_t>(widest, 4);
   return std::max(kTile, kTileBytes / widest);
 }
 
@@ -48,7 +51,7 @@ char* workspace(size_t bytes) {
 }  // namespace
 
 TiledProgram::TiledProgram(const ops::FusedGroup& group, Rows rows, bool generate)
-    : loop_(group, tile_elements(group), rows), generates_(generate) {
+    : loop_(group, tile_elements(group, rows), rows), generates_(generate) {
   if (rows == Rows::kDivided) {
     for (const ops::FusedStep& step : group.steps) {
       if (step.row != ops::RowFunction::kNone) loop_.add_partial(partial_bytes(step));
