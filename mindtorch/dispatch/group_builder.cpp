@@ -20,36 +20,6 @@ struct RowCall {
   double correction = 0;  // of variances
 };
 
-RowFunction row_function(const ops::Op* op) {
-  struct Known {
-    const ops::Op* op;
-    RowFunction function;
-  };
-  static const auto find = [](const char* name) { return &ops::registry().at(name); };
-  static const Known known[] = {
-      {find("sum.dim_IntList"), RowFunction::kSum},
-      {find("mean.dim"), RowFunction::kMean},
-      {find("amax"), RowFunction::kAmax},
-      {find("amin"), RowFunction::kAmin},
-      {find("max.dim"), RowFunction::kAmax},
-      {find("min.dim"), RowFunction::kAmin},
-      {find("var.correction"), RowFunction::kVar},
-      {find("std.correction"), RowFunction::kStd},
-      {find("softmax.int"), RowFunction::kSoftmax},
-      {find("log_softmax.int"), RowFunction::kLogSoftmax},
-  };
-  for (const Known& each : known) {
-    if (each.op == op) return each.function;
-  }
-  return RowFunction::kNone;
-}
-
-bool is_copy(const ops::Op* op) {
-  static const ops::Op* const copy = &ops::registry().at("copy_");
-  static const ops::Op* const clone = &ops::registry().at("clone");
-  return op == copy || op == clone;
-}
-
 // How many of the last dims these are; 0: others, too.
 size_t trailing(const Recording& recording, const ValueRecord& dims, uint32_t rank) {
   const auto wrap = [&](int64_t dim) { return dim < 0 ? dim + rank : dim; };
@@ -65,7 +35,7 @@ size_t trailing(const Recording& recording, const ValueRecord& dims, uint32_t ra
 
 // Null: it is none, or computes in another dtype than its operand's.
 std::optional<RowCall> as_row_call(const Recording& recording, const OpRecord& op) {
-  RowCall call{row_function(op.op), 0};
+  RowCall call{op.op->row_function, 0};
   if (call.function == RowFunction::kNone || op.operand_count != 1) return {};
   const TensorRecord& in = recording.tensors[recording.operands(op)[0]];
   const TensorRecord& out = recording.tensors[recording.outputs(op)[0]];
@@ -186,12 +156,25 @@ bool GroupBuilder::add(const OpRecord& op) {
   if (op.device != device_ || !has_room()) return false;
   const size_t inputs = inputs_.size();
   const size_t row_dims = row_dims_;
-  const bool added = op.is_pointwise != 0 ? add_pointwise(op)
-                     : is_copy(op.op)     ? add_copy(op)
-                                          : add_row_function(op);
-  if (added) return true;
+  if (add_by_meaning(op)) return true;
   inputs_.resize(inputs);
   row_dims_ = row_dims;
+  return false;
+}
+
+bool GroupBuilder::add_by_meaning(const OpRecord& op) {
+  if (op.is_pointwise != 0) return add_pointwise(op);
+  switch (op.op->meaning) {
+    case ops::Meaning::kFill:
+      return add_fill(op);
+    case ops::Meaning::kCopy:
+      return add_copy(op);
+    case ops::Meaning::kRows:
+      return add_row_function(op);
+    case ops::Meaning::kMemory:
+    case ops::Meaning::kOther:
+      return false;
+  }
   return false;
 }
 
@@ -253,6 +236,32 @@ bool GroupBuilder::add_copy(const OpRecord& op) {
   step.is_copy = true;
   step.compute = from->dtype;
   step.result = out->dtype;
+  step.count = 1;
+  step.operands[0] = *value;
+  return add_step(op, step, *out);
+}
+
+// A number, until somebody needs it in memory. What stays there for others is better written on its
+// own: nothing else of the group has to do with it.
+bool GroupBuilder::add_fill(const OpRecord& op) {
+  const uint32_t target = recording_.outputs(op)[0];
+  const TensorRecord& record = recording_.tensors[target];
+  const StorageFate& fate = fates_[record.storage];
+  if (fate.is_visible && fate.last_write == &op - recording_.ops.data()) return false;
+  if (steps_.empty()) sizes_ = Shape(recording_.sizes(record));
+  if (numel(sizes_) == 0 || !std::ranges::equal(recording_.sizes(record), sizes_)) return false;
+  const std::optional<View> out = view(target, sizes_.size());
+  if (!out) return false;
+  View number;
+  number.storage = kNumberStorage;
+  number.dtype = record.dtype;
+  number.offset = fills_[static_cast<size_t>(&op - recording_.ops.data())];
+  number.strides.assign(sizes_.size(), 0);
+  const std::optional<uint16_t> value = find_or_add_input(number);
+  if (!value) return false;
+  ops::FusedStep step;
+  step.is_copy = true;
+  step.compute = step.result = record.dtype;
   step.count = 1;
   step.operands[0] = *value;
   return add_step(op, step, *out);

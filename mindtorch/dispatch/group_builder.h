@@ -14,11 +14,13 @@ namespace mindtorch::dispatch {
 // the engine has them, functions of rows (the last dims) and what is computed from their results.
 class GroupBuilder {
  public:
+  // `fills`: by op, which of the plan's numbers it fills with.
   GroupBuilder(const Recording& recording,
                std::span<const StorageFate> fates,
+               std::span<const uint32_t> fills,
                const ops::FusionEngine& engine,
                Device device)
-      : recording_(recording), fates_(fates), engine_(engine), device_(device) {}
+      : recording_(recording), fates_(fates), fills_(fills), engine_(engine), device_(device) {}
 
   // Takes an op of the recording, or says that it must come after the group.
   bool add(const OpRecord& op);
@@ -48,7 +50,9 @@ class GroupBuilder {
     bool is_newest;  // no later step writes there
   };
 
+  bool add_by_meaning(const OpRecord& op);
   bool add_pointwise(const OpRecord& op);
+  bool add_fill(const OpRecord& op);
   bool add_copy(const OpRecord& op);
   bool add_row_function(const OpRecord& op);
   bool has_room() const;
@@ -64,6 +68,7 @@ class GroupBuilder {
 
   const Recording& recording_;
   const std::span<const StorageFate> fates_;
+  const std::span<const uint32_t> fills_;
   const ops::FusionEngine& engine_;
   const Device device_;
   Shape sizes_;

@@ -13,19 +13,13 @@ namespace mindtorch::dispatch {
 namespace {
 
 // Memory is all it gives, and that comes with the first op that uses it.
-bool makes_nothing(const ops::Op* op) {
-  static const ops::Op* const known[] = {&ops::registry().at("empty.memory_format"),
-                                         &ops::registry().at("empty_strided"),
-                                         &ops::registry().at("empty_permuted")};
-  return std::ranges::find(known, op) != std::end(known);
-}
+bool makes_nothing(const ops::Op* op) { return op->meaning == ops::Meaning::kMemory; }
 
 // Kernels check indices, masks and divisors when they run: a wrong one is told although nobody sees
 // the result.
 bool depends_on_values(const Recording& recording, const OpRecord& op) {
-  static const ops::Op* const histogram = &ops::registry().at("histc");
   if (op.is_pointwise != 0) return op.divides_integers();
-  if (op.op == histogram) return true;
+  if (op.op->checks_values) return true;
   return op.operand_count > 1 && std::ranges::any_of(recording.operands(op), [&](uint32_t operand) {
            return operand != kNoTensor && !is_floating_point(recording.tensors[operand].dtype);
          });
@@ -72,6 +66,7 @@ WindowPlan::WindowPlan(const Recording& recording, std::span<const uint8_t> visi
   for (const TensorRecord& tensor : recording_.tensors) numbers += tensor.storage == kNumberStorage;
   numbers_.resize(numbers);
   find_fates();
+  find_fills();
   for (size_t number = 0; number < recording_.ops.size();) {
     const OpRecord& op = recording_.ops[number];
     if (is_dead_[number] || makes_nothing(op.op)) {
@@ -130,7 +125,10 @@ void WindowPlan::find_fates() {
     }
     is_dead_[number] = !is_needed;
     if (!is_needed) continue;
-    for (const uint32_t output : recording_.outputs(op)) use(output, number);
+    for (const uint32_t output : recording_.outputs(op)) {
+      StorageFate& fate = *use(output, number);
+      fate.last_write = std::max(fate.last_write, static_cast<int64_t>(number));
+    }
     for (const uint32_t operand : recording_.operands(op)) {
       if (StorageFate* const fate = use(operand, number)) fate->is_needed = true;
     }
@@ -184,16 +182,53 @@ void WindowPlan::add_single(size_t number) {
     action.outputs.push_back(tensor(recording_.outputs(record)[0]));
     return;
   }
+  add_values(record, action, nullptr);
+  if (record.op->kind == ops::OpKind::kMutation) return;
+  for (const uint32_t link : recording_.outputs(record)) action.outputs.push_back(tensor(link));
+}
+
+// `self`: a tensor in place of the first.
+void WindowPlan::add_values(const OpRecord& record, Action& action, const Tensor* self) {
   // Values point into these.
   action.lists.reserve(record.value_count);
   action.ints.reserve(record.value_count);
   action.floats.reserve(record.value_count);
   action.texts.reserve(record.value_count);
   for (size_t i = 0; i < record.value_count; ++i) {
-    action.values.push_back(value(recording_.values[record.first_value + i], action));
+    const ValueRecord& kept = recording_.values[record.first_value + i];
+    const bool is_self = self != nullptr && kept.kind == ops::ValueKind::kTensor;
+    action.values.push_back(is_self ? ops::Value(*self) : value(kept, action));
   }
-  if (record.op->kind == ops::OpKind::kMutation) return;
-  for (const uint32_t link : recording_.outputs(record)) action.outputs.push_back(tensor(link));
+}
+
+// The numbers that ops fill their results with, where groups may have them instead.
+void WindowPlan::find_fills() {
+  fills_.resize(recording_.ops.size());
+  const auto first = static_cast<std::ptrdiff_t>(numbers_.size());
+  for (size_t i = 0; i < recording_.ops.size(); ++i) {
+    const OpRecord& op = recording_.ops[i];
+    if (is_dead_[i] || op.op->meaning != ops::Meaning::kFill ||
+        ops::registry().fusion_engine(op.device.type).prepare == nullptr) {
+      continue;
+    }
+    const uint64_t bits = fill_bits(op);
+    const auto found = std::find(numbers_.begin() + first, numbers_.end(), bits);
+    fills_[i] = static_cast<uint32_t>(found - numbers_.begin());
+    if (found == numbers_.end()) numbers_.push_back(bits);
+  }
+}
+
+// What the op writes into a tensor of one element.
+uint64_t WindowPlan::fill_bits(const OpRecord& record) {
+  uint64_t bits = 0;
+  Tensor one(IntrusivePtr<TensorImpl>::adopt(new TensorImpl(
+      StorageImpl::borrow(&bits, sizeof(bits), DeviceType::kCpu, nullptr, nullptr),
+      recording_.tensors[recording_.outputs(record)[0]].dtype, Shape(), Shape(), 0)));
+  Action action;
+  add_values(record, action, &one);
+  const bool is_written = record.op->kind == ops::OpKind::kMutation;
+  launch_now(*record.op, record.device, action.values, {&one, is_written ? size_t{0} : 1});
+  return bits;
 }
 
 ops::Value WindowPlan::value(const ValueRecord& kept, Action& action) {
@@ -252,7 +287,7 @@ ops::Value WindowPlan::value(const ValueRecord& kept, Action& action) {
 }
 
 size_t WindowPlan::add_group(size_t first, const ops::FusionEngine& engine) {
-  GroupBuilder builder(recording_, fates_, engine, recording_.ops[first].device);
+  GroupBuilder builder(recording_, fates_, fills_, engine, recording_.ops[first].device);
   size_t end = first;
   for (; end < recording_.ops.size(); ++end) {
     const OpRecord& op = recording_.ops[end];

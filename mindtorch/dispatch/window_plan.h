@@ -18,6 +18,7 @@ struct StorageFate {
   bool is_visible = false;  // outside the window
   bool is_needed = false;   // is_visible, or a live op reads it
   int64_t last_use = -1;    // the number of a live op
+  int64_t last_write = -1;
 };
 
 // Where a tensor begins: in a storage or, without one (kNumberStorage), in the list of numbers.
@@ -54,6 +55,9 @@ class WindowPlan {
   struct Action;
 
   void find_fates();
+  void find_fills();
+  uint64_t fill_bits(const OpRecord& record);
+  void add_values(const OpRecord& record, Action& action, const Tensor* self);
   void add_single(size_t number);
   // The number of the first op behind those that run as one.
   size_t add_group(size_t first, const ops::FusionEngine& engine);
@@ -75,7 +79,9 @@ class WindowPlan {
   std::vector<uint8_t> is_dead_;     // by op
   std::vector<Storage> shadows_;     // by storage; null: no kernel needs one
   std::vector<Tensor> tensors_;      // by tensor, of kernels
-  std::vector<uint64_t> numbers_;    // of this run, where fused code and tensors find them
+  std::vector<uint64_t> numbers_;    // of this run, where fused code and tensors find them, and
+                                     // what groups fill with
+  std::vector<uint32_t> fills_;      // by op, in numbers_
   std::vector<uint32_t> homes_;      // by storage: the one whose bytes it has
   std::vector<uint32_t> outside_;    // storages that have a shadow and bytes when a run begins
   std::vector<uint32_t> unwritten_;  // visible storages that no op writes

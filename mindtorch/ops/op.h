@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "mindtorch/base/location.h"
+#include "mindtorch/ops/fusion.h"
 #include "mindtorch/ops/kernel.h"
 #include "mindtorch/ops/schema.h"
 #include "mindtorch/ops/spec.h"
@@ -27,6 +28,15 @@ enum class OpForm : uint8_t {
   kInplace,     // add_ of add: writes into self
   kOut,         // add(..., out=)
   kFunctional,  // index_add of index_add_: clones self first
+};
+
+// What a planner knows of an op's result, and may compute in another way.
+enum class Meaning : uint8_t {
+  kOther,
+  kMemory,  // bytes that nobody has written
+  kFill,    // one number in every element
+  kCopy,    // the elements of its last operand
+  kRows,    // `row_function` of rows of its operand
 };
 
 // Where Python users find it.
@@ -52,7 +62,10 @@ struct Op {
   bool random = false;           // draws from a generator
   bool allows_overlap = false;   // writes one value: an expanded self is fine
   bool contiguous_copy = false;  // the functional form of a mutation gives a contiguous tensor
-  const Op* base = nullptr;      // the primary form of a derived one
+  bool checks_values = false;    // may refuse what its operands hold
+  Meaning meaning = Meaning::kOther;
+  RowFunction row_function = RowFunction::kNone;
+  const Op* base = nullptr;  // the primary form of a derived one
 
   // The meta stage, by kind.
   InferFn infer = nullptr;

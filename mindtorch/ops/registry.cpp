@@ -108,6 +108,21 @@ Definition& Definition::dynamic() {
   return *this;
 }
 
+Definition& Definition::checks_values() {
+  op_.checks_values = true;
+  return *this;
+}
+
+Definition& Definition::means(Meaning meaning) {
+  op_.meaning = meaning;
+  return *this;
+}
+
+Definition& Definition::means(RowFunction function) {
+  op_.row_function = function;
+  return means(Meaning::kRows);
+}
+
 Definition& Definition::variants(int variants) {
   const auto derive = [&](OpForm form) {
     Op op;

@@ -42,6 +42,10 @@ class MT_API Definition {
   Definition& allows_overlap();
   // The kernel decides the output shapes.
   Definition& dynamic();
+  // For planners.
+  Definition& checks_values();
+  Definition& means(Meaning meaning);
+  Definition& means(RowFunction function);
 
  private:
   Registry& registry_;

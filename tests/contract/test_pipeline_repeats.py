@@ -104,6 +104,12 @@ def test_what_runs_as_one(torch):
         y.add_(w).mul_(y)
         return y.masked_fill(y > 1, 0.0), y.to(torch.float64) + 1
 
+    def sums():
+        total = torch.zeros(33, 200)
+        for part in (x, w, torch.full((33, 200), 2.5)):
+            total += part
+        return total
+
     assert launches(torch, lambda: (x * 2 + w).relu().where(x > 0, other) / column) == 1
     assert launches(torch, softmax) == 1
     assert launches(torch, norm) == 1
@@ -114,6 +120,46 @@ def test_what_runs_as_one(torch):
     assert launches(torch, lambda: (x * 0.125 + w).softmax(-1) * 2) == 1
     assert launches(torch, lambda: (x @ x.t()).relu() + 1) == 2
     assert launches(torch, lambda: (x.exp() + 1, torch.ones(5) + 1 - 3)) >= 2
+    assert launches(torch, lambda: torch.where(x > 0, x, torch.zeros_like(x)) * 2) == 1
+    assert launches(torch, sums) == 1
+    assert launches(torch, lambda: (torch.ones(33, 200), x * 2 + 1)) == 2  # stays for others
+
+
+@pytest.mark.parametrize("name", ["float32", "float16", "bfloat16", "float64", "int64", "uint8"])
+@pytest.mark.parametrize("shape", [(), (1,), (7,), (3, 5), (300, 40), (0, 3)])
+def test_constants_in_groups(torch, name, shape):
+    dtype = getattr(torch, name)
+    number = 0.1 if dtype.is_floating_point else 3
+    x = (torch.randn(shape) * 3).to(dtype)
+
+    def written_again():
+        y = x * x
+        y.fill_(number)
+        z = y + x
+        y.zero_()
+        return y, z
+
+    def written_in_part():
+        y = torch.full(shape, number, dtype=dtype)
+        z = y * x
+        if shape:
+            y[..., 0] = 1
+        return z, y * x, y.cumsum(-1) if shape else y
+
+    def summed():
+        y = torch.zeros_like(x)
+        y += x
+        y *= torch.ones(shape, dtype=dtype)
+        return torch.where(y > 0, y, torch.full_like(y, number)), torch.zeros(()).expand(shape) + y
+
+    for program in (written_again, written_in_part, summed):
+        expected = program()
+        for _ in range(3):
+            with torch.pipeline():
+                got = program()
+            for ours, theirs in zip(got, expected, strict=True):
+                assert ours.dtype == theirs.dtype and ours._version == theirs._version
+                assert ours.stride() == theirs.stride() and torch.equal(ours, theirs)
 
 
 def test_softmax_and_norms_by_hand(torch):

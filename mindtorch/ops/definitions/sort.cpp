@@ -222,6 +222,7 @@ void define_sort(Registry& ops) {
       .doc("How often each non-negative integer occurs.",
            ">>> torch.bincount(torch.tensor([0, 2, 2]))\ntensor([1, 0, 2])");
   ops.define<histc>("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor")
+      .checks_values()
       .variants(kOutVariant)
       .doc("Counts of elements in bins of equal width.",
            ">>> torch.histc(torch.tensor([1., 2., 1.]), bins=2, min=0, max=3)\ntensor([2., 1.])");
