@@ -1,7 +1,7 @@
 #include "mindtorch/dispatch/window.h"
 
 #include <algorithm>
-#include <deque>
+#include <memory>
 #include <utility>
 
 #include "mindtorch/dispatch/failed_work.h"
@@ -362,9 +362,11 @@ bool Window::run(const Tell& tell, bool wait) noexcept {
     last_launches_ = plan.launches();
     if (plan.takes_long() && hooks.let_others_run != nullptr) state = hooks.let_others_run();
     // Another thread than the recorder may have other streams.
-    std::deque<runtime::StreamGuard> guards;
+    std::vector<std::unique_ptr<runtime::StreamGuard>> guards;
     if (recorder_ != std::this_thread::get_id()) {
-      for (const runtime::Stream& stream : streams_) guards.emplace_back(stream);
+      for (const runtime::Stream& stream : streams_) {
+        guards.push_back(std::make_unique<runtime::StreamGuard>(stream));
+      }
     }
     plan.run(storages_, recording_.numbers, done);
     while (!guards.empty()) guards.pop_back();
