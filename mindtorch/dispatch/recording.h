@@ -87,7 +87,7 @@ struct Recording {
   std::vector<StorageRecord> storages;
   std::vector<ValueRecord> values;
   std::vector<int64_t> dims;
-  // The values of Python numbers: when it was recorded, for Window::follow; no part of the key.
+  // The values of Python numbers: when it was last seen, for Window::follow; no part of the key.
   std::vector<uint64_t> numbers;
 
   // How long each list is.

@@ -396,6 +396,7 @@ uint32_t WindowPlan::find_legacy(const OpRecord& op,
 
 void WindowPlan::run(Storages storages, std::span<const uint64_t> numbers, size_t& done) {
   std::ranges::copy(numbers, numbers_.begin());
+  std::ranges::copy(numbers, recording_.numbers.begin());
   for (const uint32_t storage : unwritten_) storages[storage]->make_promised_bytes();
   if (graphs_ != nullptr && replay(storages)) {
     done = recording_.ops.size();

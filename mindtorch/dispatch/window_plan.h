@@ -73,7 +73,7 @@ class WindowPlan {
   const Tensor& tensor(uint32_t number);
   ops::Value value(const ValueRecord& kept, Action& action);
 
-  const Recording recording_;
+  Recording recording_;  // with the numbers of the last run
   const std::vector<uint8_t> visible_;
   std::vector<StorageFate> fates_;   // by storage
   std::vector<uint8_t> is_dead_;     // by op
