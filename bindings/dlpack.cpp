@@ -230,11 +230,12 @@ PyRef export_of(PyObject* producer, PyObject* device, PyObject* copy) {
   option("dl_device", device);
   option("copy", copy);
   const PyRef nothing(PyTuple_New(0));
-  PyObject* capsule = PyObject_Call(method.get(), nothing.get(), kwargs.get());
+  PyObject* capsule =
+      call_python([&] { return PyObject_Call(method.get(), nothing.get(), kwargs.get()); });
   if (capsule == nullptr && PyErr_ExceptionMatches(PyExc_TypeError) != 0 &&
       PyDict_GET_SIZE(kwargs.get()) == 1) {
     PyErr_Clear();
-    capsule = PyObject_CallNoArgs(method.get());
+    capsule = call_python([&] { return PyObject_CallNoArgs(method.get()); });
   }
   return PyRef(capsule);
 }
@@ -251,7 +252,8 @@ Tensor tensor_from_dlpack(PyObject* data, PyObject* device, PyObject* copy) {
   }
   // Asked first, so that nobody copies from a device that we cannot reach.
   if (PyObject_HasAttrString(data, "__dlpack_device__") != 0) {
-    const PyRef place(PyObject_CallMethod(data, "__dlpack_device__", nullptr));
+    const PyRef place(
+        call_python([&] { return PyObject_CallMethod(data, "__dlpack_device__", nullptr); }));
     const PyRef plain(PySequence_Tuple(place.get()));
     const auto [code, index] = read_pair(plain.get(), "from_dlpack: __dlpack_device__()");
     if (!wanted) usable_device(code, index);

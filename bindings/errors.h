@@ -1,9 +1,11 @@
 #pragma once
 
 #include <Python.h>
+#include <cxxabi.h>
 
 #include <memory>
 
+#include "interpreter_end.h"
 #include "mindtorch/base/error.h"
 
 namespace mindtorch {
@@ -57,11 +59,14 @@ inline bool is_true(PyObject* flag) {
 // Makes OutOfMemoryError and sends warnings of the library to Python's.
 int add_errors(PyObject* module);
 
-// Runs `body`; a C++ exception becomes a Python one and the result null.
+// Runs `body`; a C++ exception becomes a Python one and the result null. A thread that CPython ends
+// meanwhile stays; see call_python.
 template <typename Body>
 PyObject* guarded(const Body& body) noexcept {
   try {
     return body();
+  } catch (const abi::__forced_unwind&) {
+    wait_for_process_end();
   } catch (...) {
     set_python_error();
     return nullptr;
@@ -73,6 +78,8 @@ template <typename Body>
 int guarded_int(const Body& body) noexcept {
   try {
     return body();
+  } catch (const abi::__forced_unwind&) {
+    wait_for_process_end();
   } catch (...) {
     set_python_error();
     return -1;

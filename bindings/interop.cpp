@@ -193,10 +193,11 @@ PyObject* array(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObjec
       const PyRef method(PyObject_GetAttrString(result.get(), "astype"));
       const PyRef positional(PyTuple_Pack(1, values[0]));
       const PyRef keywords(Py_BuildValue("{s:O}", "copy", wants_copy ? Py_True : Py_False));
-      PyRef converted(PyObject_Call(method.get(), positional.get(), keywords.get()));
+      PyRef converted(call_python(
+          [&] { return PyObject_Call(method.get(), positional.get(), keywords.get()); }));
       result = std::move(converted);
     } else if (wants_copy) {
-      PyRef copied(PyObject_CallMethod(result.get(), "copy", nullptr));
+      PyRef copied(call_python([&] { return PyObject_CallMethod(result.get(), "copy", nullptr); }));
       result = std::move(copied);
     }
     return result.release();

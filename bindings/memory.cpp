@@ -70,7 +70,7 @@ bool collect_python_garbage() {
   const CollectorTurn turn;
   if (!turn.mine()) return g_blocks_freed != before;
   const GilHold gil;
-  const PyRef collector = PyRef::maybe(PyImport_ImportModule("gc"));
+  const PyRef collector = PyRef::maybe(call_python([] { return PyImport_ImportModule("gc"); }));
   if (!collector) return false;
   PyRef::maybe(
       call_python([&] { return PyObject_CallMethod(collector.get(), "collect", nullptr); }));

@@ -52,9 +52,11 @@ void raise_reports(runtime::SyncPoint point) {
     return;
   }
   const GilHold gil;
-  const PyRef simulator = PyRef::maybe(PyImport_ImportModule("mindtorch_v2.npu.simulator"));
+  const PyRef simulator =
+      PyRef::maybe(call_python([] { return PyImport_ImportModule("mindtorch_v2.npu.simulator"); }));
   if (!simulator) return;
-  PyObject* const done = PyObject_CallMethod(simulator.get(), "_after_synchronize", nullptr);
+  PyObject* const done = call_python(
+      [&] { return PyObject_CallMethod(simulator.get(), "_after_synchronize", nullptr); });
   if (done == nullptr) throw CarriedError::take();
   Py_DECREF(done);
 }

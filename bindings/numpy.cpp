@@ -105,7 +105,8 @@ void warn_read_only() {
 
 // From anything with __array_struct__.
 Tensor tensor_from_struct(PyObject* array) {
-  const PyRef capsule(PyObject_GetAttrString(array, "__array_struct__"));
+  const PyRef capsule(
+      call_python([&] { return PyObject_GetAttrString(array, "__array_struct__"); }));
   const auto* interface =
       static_cast<const ArrayInterface*>(PyCapsule_GetPointer(capsule.get(), nullptr));
   if (interface == nullptr) throw PythonError();
@@ -201,9 +202,10 @@ void make_memory_type() {
   g_memory_type = reinterpret_cast<PyTypeObject*>(PyRef(PyType_FromSpec(&spec)).release());
 }
 
-PyObject* numpy_function(const char* name) {
-  const PyRef numpy(PyImport_ImportModule("numpy"));
-  return PyRef(PyObject_GetAttrString(numpy.get(), name)).release();
+PyRef as_array(PyObject* data) {
+  static PyObject* asarray = nullptr;
+  imported(asarray, "numpy", "asarray");
+  return PyRef(call_python([&] { return PyObject_CallOneArg(asarray, data); }));
 }
 
 }  // namespace
@@ -226,9 +228,7 @@ Tensor tensor_from_array(PyObject* data) {
   if (PyObject_HasAttrString(type_object, "__dlpack__") != 0) return tensor_from_dlpack(data);
   if (PyObject_HasAttrString(type_object, "__array__") != 0 ||
       PyObject_HasAttrString(type_object, "__array_interface__") != 0) {
-    static PyObject* asarray = numpy_function("asarray");
-    const PyRef array(PyObject_CallOneArg(asarray, data));
-    return tensor_from_numpy(array.get());
+    return tensor_from_numpy(as_array(data).get());
   }
   return {};
 }
@@ -240,13 +240,12 @@ PyObject* tensor_to_numpy(PyObject* tensor) {
            "first.");
   MT_CHECK(self.dtype() != DType::kBFloat16, TypeError, "Got unsupported ScalarType BFloat16");
   if (g_memory_type == nullptr) make_memory_type();
-  static PyObject* asarray = numpy_function("asarray");
   auto* memory = PyObject_New(ArrayMemory, g_memory_type);
   if (memory == nullptr) throw PythonError();
   memory->tensor = Py_NewRef(tensor);
   memory->memory = new StorageExport(self.storage());
   const PyRef owner(reinterpret_cast<PyObject*>(memory));
-  return PyRef(PyObject_CallOneArg(asarray, owner.get())).release();
+  return as_array(owner.get()).release();
 }
 
 }  // namespace mindtorch::python

@@ -179,13 +179,8 @@ PyMemberDef g_members[] = {
 // Tensor(...) and subclasses: the arguments of torch's legacy constructor, in python/_legacy_new.
 PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   static PyObject* legacy_new = nullptr;
-  if (legacy_new == nullptr) {
-    PyObject* module = PyImport_ImportModule("mindtorch_v2._tensor");
-    if (module == nullptr) return nullptr;
-    legacy_new = PyObject_GetAttrString(module, "_new_tensor");
-    Py_DECREF(module);
-    if (legacy_new == nullptr) return nullptr;
-  }
+  const auto find = [] { return imported(legacy_new, "mindtorch_v2._tensor", "_new_tensor"); };
+  if (guarded(find) == nullptr) return nullptr;
   PyObject* all = PyTuple_New(PyTuple_GET_SIZE(args) + 1);
   if (all == nullptr) return nullptr;
   PyTuple_SET_ITEM(all, 0, Py_NewRef(reinterpret_cast<PyObject*>(type)));

@@ -67,6 +67,18 @@ auto enter_python(const Call& call) {
   }
 }
 
+// module.name, looked up at the first call and kept for good. `place` is a plain static: an import
+// lets go of the GIL, and a thread that waits at the guard of a static being made would hold it.
+// Threads that look it up at once find the same object.
+inline PyObject* imported(PyObject*& place, const char* module, const char* name) {
+  if (place == nullptr) {
+    const PyRef owner(call_python([&] { return PyImport_ImportModule(module); }));
+    PyRef found(call_python([&] { return PyObject_GetAttrString(owner.get(), name); }));
+    if (place == nullptr) place = found.release();
+  }
+  return place;
+}
+
 // Holds the GIL, in code that may be called with or without it.
 class GilHold {
  public:

@@ -7,6 +7,7 @@
 #include "mindtorch/functional/functions.h"
 #include "py_tensor.h"
 #include "py_types.h"
+#include "python_ref.h"
 
 namespace mindtorch::python {
 namespace {
@@ -15,13 +16,8 @@ PyObject* get_shape(PyObject* self, void*) { return wrap_size(unwrap(self).sizes
 PyObject* get_dtype(PyObject* self, void*) { return Py_NewRef(dtype_object(unwrap(self).dtype())); }
 PyObject* get_device(PyObject* self, void*) { return wrap_device(unwrap(self).device()); }
 PyObject* get_layout(PyObject*, void*) {
-  static PyObject* strided = [] {
-    PyObject* module = PyImport_ImportModule("mindtorch_v2._C");
-    PyObject* layout = module == nullptr ? nullptr : PyObject_GetAttrString(module, "strided");
-    Py_XDECREF(module);
-    return layout;
-  }();
-  return Py_XNewRef(strided);
+  static PyObject* strided = nullptr;
+  return guarded([] { return Py_NewRef(imported(strided, "mindtorch_v2._C", "strided")); });
 }
 PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromLongLong(unwrap(self).dim()); }
 PyObject* get_itemsize(PyObject* self, void*) {
