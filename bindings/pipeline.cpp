@@ -198,7 +198,7 @@ nb::dict set_defaults(const nb::kwargs& settings) {
 
 void bind_pipeline(nb::module_& module) {
   dispatch::call_site_hooks() = {&capture,  &retain,         &release,
-                                 &describe, &let_others_run, &come_back};
+                                 &describe, &let_others_run, &come_back, &interpreter_ends};
 
   nb::class_<Pipeline>(module, "pipeline", kPipelineDoc)
       .def("__init__",

@@ -29,6 +29,8 @@ struct CallSiteHooks {
   // Around long work: other threads of the language may run meanwhile.
   void* (*let_others_run)() noexcept = nullptr;
   void (*come_back)(void* state) noexcept = nullptr;
+  // The language ends: what its other threads hold stays held.
+  bool (*is_ending)() noexcept = nullptr;
 };
 MT_API CallSiteHooks& call_site_hooks() noexcept;
 

@@ -248,6 +248,7 @@ bool GroupBuilder::add_fill(const OpRecord& op) {
   const TensorRecord& record = recording_.tensors[target];
   const StorageFate& fate = fates_[record.storage];
   if (fate.is_visible && fate.last_write == &op - recording_.ops.data()) return false;
+  if (may_overlap_itself(recording_.sizes(record), recording_.strides(record))) return false;
   if (steps_.empty()) sizes_ = Shape(recording_.sizes(record));
   if (numel(sizes_) == 0 || !std::ranges::equal(recording_.sizes(record), sizes_)) return false;
   const std::optional<View> out = view(target, sizes_.size());

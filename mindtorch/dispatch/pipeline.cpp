@@ -5,8 +5,11 @@
 #include <thread>
 #include <utility>
 
+#include "mindtorch/dispatch/eager.h"
 #include "mindtorch/dispatch/pipeline_timer.h"
+#include "mindtorch/dispatch/wait_at_end.h"
 #include "mindtorch/dispatch/window_registry.h"
+#include "mindtorch/dispatch/window_values.h"
 #include "mindtorch/runtime/hooks.h"
 
 namespace mindtorch::dispatch {
@@ -33,17 +36,36 @@ constinit thread_local size_t t_last_window = SIZE_MAX;
 // for the first one long.
 constexpr int64_t preset_max_ops(DeviceType type) { return type == DeviceType::kCpu ? 256 : 64; }
 
+// What kernels call runs at once.
+class Unrecorded {
+ public:
+  Unrecorded() : entered_(std::exchange(t_entry, nullptr)) {}
+  ~Unrecorded() { t_entry = entered_; }
+  Unrecorded(const Unrecorded&) = delete;
+  Unrecorded& operator=(const Unrecorded&) = delete;
+
+ private:
+  Pipeline::Entry* const entered_;
+};
+
 void before_sync(runtime::SyncPoint point) {
-  Pipeline* const pipeline = Pipeline::current();
-  if (pipeline == nullptr) return;
+  if (Pipeline::current() == nullptr) return;
   if (point == runtime::SyncPoint::kSwitchStream) {
     try {
-      pipeline->flush("stream");
+      Pipeline::settle("stream");
     } catch (...) {  // the tensors tell
     }
   } else {
-    pipeline->flush("synchronize");
+    Pipeline::settle("synchronize");
   }
+}
+
+// So many that windows have no numbers for them.
+bool has_too_many_tensors(ops::Args args) {
+  return std::ranges::any_of(args, [](const ops::Value& value) {
+    return value.kind() == ops::ValueKind::kTensorList &&
+           value.tensor_list().size() > kMostTensors / 2;
+  });
 }
 
 }  // namespace
@@ -110,18 +132,25 @@ void Pipeline::leave() {
   run("context_exit", &error);
   if (entries_.empty()) {
     if (config_.max_wait_us) PipelineTimer::instance().forget(*window_);
-    WindowRegistry& registry = WindowRegistry::instance();
-    if (!registry.try_give_back(window_)) {
-      // A thread that makes it run may need what this one holds of the language.
-      const CallSiteHooks& hooks = call_site_hooks();
-      void* const state = hooks.let_others_run == nullptr ? nullptr : hooks.let_others_run();
-      registry.give_back(window_);
-      if (state != nullptr) hooks.come_back(state);
-    }
-    window_ = nullptr;
+    give_window_back();
     t_last_window = largest_window_;
   }
   if (error != nullptr) std::rethrow_exception(error);
+}
+
+void Pipeline::give_window_back() {
+  WindowRegistry& registry = WindowRegistry::instance();
+  Window* const window = std::exchange(window_, nullptr);
+  if (registry.try_give_back(window)) return;
+  const CallSiteHooks& hooks = call_site_hooks();
+  if (hooks.is_ending != nullptr && hooks.is_ending()) {
+    wait_at_end([&] { return registry.try_give_back(window); });
+    return;
+  }
+  // A thread that makes it run may need what this one holds of the language.
+  void* const state = hooks.let_others_run == nullptr ? nullptr : hooks.let_others_run();
+  registry.give_back(window);
+  if (state != nullptr) hooks.come_back(state);
 }
 
 Pipeline* Pipeline::current() noexcept {
@@ -175,6 +204,7 @@ void Pipeline::record(const ops::Op& op,
   }
   if (op.kind == ops::OpKind::kMutation) prepare_write(args[0].tensor());
   for (const Tensor& output : outputs) prepare_write(output);
+  if (MT_UNLIKELY(has_too_many_tensors(args))) return run_at_once(op, device, args, outputs);
   window_->record(op, device, args, outputs, is_fresh);
   after_record(device);
 }
@@ -198,6 +228,7 @@ bool Pipeline::follow(const ops::Op& op, ops::Args args, ops::Outputs& outputs) 
 void Pipeline::after_record(Device device) {
   const auto size = static_cast<int64_t>(window_->size());
   if (MT_UNLIKELY(window_->must_run())) return flush("exposed");
+  if (MT_UNLIKELY(window_->holds_much())) return flush("bytes");
   if (MT_UNLIKELY(++recorded_ <= run_eagerly_)) return flush("min_defer_ops");
   if (MT_UNLIKELY(size >= config_.max_ops.value_or(preset_max_ops(device.type)))) {
     return flush("ops");
@@ -213,22 +244,64 @@ void Pipeline::after_record(Device device) {
 
 void Pipeline::flush(std::string_view reason) {
   std::exception_ptr error;
-  run(reason, &error);
+  if (is_entered_here()) {
+    run(reason, &error);
+  } else if (Window* const window = WindowRegistry::instance().visit(this)) {
+    run(reason, &error);
+    WindowRegistry::instance().leave(window);
+  } else {
+    const std::scoped_lock lock(mutex_);
+    last_reason_ = reason;
+  }
   if (error != nullptr) std::rethrow_exception(error);
+}
+
+// By this thread, which then keeps its window.
+bool Pipeline::is_entered_here() const noexcept {
+  for (const Entry* entry = t_entry; entry != nullptr; entry = entry->outer) {
+    if (entry->pipeline.load(std::memory_order_relaxed) == this) return true;
+  }
+  return false;
+}
+
+void Pipeline::settle(std::string_view reason) {
+  SmallVector<Pipeline*, 4> entered;
+  for (const Entry* entry = t_entry; entry != nullptr; entry = entry->outer) {
+    if (Pipeline* const pipeline = entry->pipeline.load(std::memory_order_acquire)) {
+      entered.push_back(pipeline);
+    }
+  }
+  std::exception_ptr first;
+  while (!entered.empty()) {
+    std::exception_ptr error;
+    entered.back()->run(reason, &error);
+    if (first == nullptr) first = error;
+    entered.pop_back();
+  }
+  if (first != nullptr) std::rethrow_exception(first);
+}
+
+void Pipeline::run_at_once(const ops::Op& op,
+                           Device device,
+                           ops::Args args,
+                           std::span<const Tensor> outputs) {
+  flush("ops");
+  for (const Tensor& output : outputs) output.storage()->make_promised_bytes();
+  SmallVector<Tensor, 2> results(outputs.begin(), outputs.end());
+  const Unrecorded unrecorded;
+  launch_now(op, device, args, {results.data(), results.size()});
 }
 
 bool Pipeline::run(std::string_view reason, std::exception_ptr* error, bool wait) noexcept {
   bool has_run = false;
   if (pending_count() != 0) {
-    // What kernels call runs at once.
-    Entry* const entered = std::exchange(t_entry, nullptr);
+    const Unrecorded unrecorded;
     has_run = window_->run(
         [&](const WindowError* failure) {
           if (failure != nullptr && error != nullptr) *error = failure->error;
           note_run(reason, failure);
         },
         wait);
-    t_entry = entered;
   }
   if (!has_run) {
     const std::scoped_lock lock(mutex_);

@@ -59,10 +59,8 @@ class MT_API Pipeline {
       run_readers(storage, own);
     }
   }
-  // What this thread has recorded runs; throws the first error.
-  static void settle(std::string_view reason) {
-    if (Pipeline* const pipeline = current()) pipeline->flush(reason);
-  }
+  // What this thread has recorded runs, that of outer blocks first; throws the first error.
+  static void settle(std::string_view reason);
 
   size_t pending_count() const;
   uint64_t flush_id() const;
@@ -100,6 +98,12 @@ class MT_API Pipeline {
   void prepare_read(const Tensor& tensor) const;
   void prepare_write(const Tensor& tensor) const;
   void after_record(Device device);
+  void give_window_back();
+  bool is_entered_here() const noexcept;
+  void run_at_once(const ops::Op& op,
+                   Device device,
+                   ops::Args args,
+                   std::span<const Tensor> outputs);
 
   const PipelineConfig config_;
   Window* window_ = nullptr;        // while it is entered

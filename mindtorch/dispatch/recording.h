@@ -22,18 +22,18 @@ inline constexpr uint32_t kNoTensor = UINT32_MAX;  // a link to None in a list o
 struct OpRecord {
   const ops::Op* op;
   uint32_t first_link;
-  uint16_t operand_count;
-  uint16_t output_count;
+  uint32_t operand_count;
   uint32_t first_value;  // of a kernel: its arguments
+  uint16_t output_count;
   uint16_t value_count;
-  uint16_t is_pointwise;
   // A pointwise op, resolved.
   ops::Pointwise function;
   DType compute;
   DType result;
   uint8_t makes_output;  // as its arguments say, and nothing else: Window::follow
   Device device;
-  uint16_t unused;
+  uint8_t is_pointwise;
+  uint8_t unused;
   ops::PointwiseParams params;
 
   // A pointwise op that looks at values: a divisor of zero is an error.

@@ -6,6 +6,7 @@
 
 #include "mindtorch/dispatch/failed_work.h"
 #include "mindtorch/dispatch/pipeline.h"
+#include "mindtorch/dispatch/wait_at_end.h"
 #include "mindtorch/dispatch/window_plan.h"
 #include "mindtorch/dispatch/window_values.h"
 #include "mindtorch/runtime/accelerator.h"
@@ -14,7 +15,9 @@ namespace mindtorch::dispatch {
 namespace {
 
 // So many tensors that the next op might not find numbers.
-constexpr size_t kFull = kNumberMask / 2;
+constexpr size_t kFull = kMostTensors;
+// What eager mode would have given back. Not worth a look below.
+constexpr size_t kMuchMemory = size_t{64} << 20;
 
 uint64_t next_epoch() {
   static std::atomic<uint64_t> epoch{0};
@@ -28,16 +31,26 @@ CallSiteHooks& call_site_hooks() noexcept {
   return hooks;
 }
 
-// Who runs the window may need what this thread holds of the language.
 Window::Lock Window::lock() {
+  Lock lock = wait_for_lock();
+  MT_CHECK(lock.owns_lock(), RuntimeError,
+           "the program ends, and this pipeline is held by a thread that has been stopped");
+  return lock;
+}
+
+Window::Lock Window::wait_for_lock() noexcept {
   Lock lock(mutex_, std::try_to_lock);
-  if (MT_UNLIKELY(!lock.owns_lock())) {
-    const CallSiteHooks& hooks = call_site_hooks();
-    void* const state = hooks.let_others_run == nullptr ? nullptr : hooks.let_others_run();
-    lock.lock();
-    // Whoever waits for this lock has let go of the language, as here: waiting for it is safe.
-    if (state != nullptr) hooks.come_back(state);
+  if (MT_LIKELY(lock.owns_lock())) return lock;
+  const CallSiteHooks& hooks = call_site_hooks();
+  if (hooks.is_ending != nullptr && hooks.is_ending()) {
+    wait_at_end([&] { return lock.try_lock(); });
+    return lock;
   }
+  // Who runs the window may need what this thread holds of the language.
+  void* const state = hooks.let_others_run == nullptr ? nullptr : hooks.let_others_run();
+  lock.lock();
+  // Whoever waits for this lock has let go of the language, as here: waiting for it is safe.
+  if (state != nullptr) hooks.come_back(state);
   return lock;
 }
 
@@ -50,8 +63,17 @@ uint32_t Window::hold(StorageImpl& storage) {
     pending_bytes_.store(pending_bytes() + storage.size_bytes(), std::memory_order_relaxed);
   } else {
     outside_.insert(&storage, number);
+    unchecked_bytes_ += storage.size_bytes();
   }
   return number;
+}
+
+bool Window::holds_much_alone() const {
+  size_t bytes = 0;
+  for (const Held& held : held_) {
+    if (!held.is_promised && held.storage->use_count() == 1) bytes += held.storage->size_bytes();
+  }
+  return bytes >= kMuchMemory;
 }
 
 // The number of a tensor, as it looks now.
@@ -248,6 +270,10 @@ void Window::note_op(const ops::Op& op, Device device) {
   if (!device.is_cpu()) note_stream(device);
   size_.store(followed_.ops, std::memory_order_relaxed);
   if (MT_UNLIKELY(followed_.tensors > kFull)) must_run_ = true;
+  if (MT_UNLIKELY(unchecked_bytes_ >= kMuchMemory)) {
+    unchecked_bytes_ = 0;
+    holds_much_ = holds_much_alone();
+  }
 }
 
 void Window::record(const ops::Op& op,
@@ -262,7 +288,7 @@ void Window::record(const ops::Op& op,
   OpRecord record = begin(op, device);
   record.value_count = static_cast<uint16_t>(args.size());
   for (const ops::Value& value : args) keep(value);
-  record.operand_count = static_cast<uint16_t>(recording_.links.size() - record.first_link);
+  record.operand_count = static_cast<uint32_t>(recording_.links.size() - record.first_link);
   if (op.kind == ops::OpKind::kMutation) {
     recording_.links.push_back(link_write(args[0].tensor()));
   }
@@ -291,7 +317,7 @@ void Window::record_pointwise(const ops::Op& op,
   record.compute = call.compute;
   record.result = call.result;
   record.params = call.params;
-  record.operand_count = static_cast<uint16_t>(call.count);
+  record.operand_count = static_cast<uint32_t>(call.count);
   record.output_count = 1;
   for (int i = 0; i < call.count; ++i) {
     const Tensor& operand = *call.operands[i];
@@ -334,14 +360,14 @@ bool Window::keep_arguments(const ops::PointwiseCall& call, ops::Args args, uint
 }
 
 bool Window::reads(const StorageImpl& storage) {
-  const Lock lock = this->lock();
+  const Lock lock = wait_for_lock();
   const uint32_t* const number = outside_.find(&storage);
   return number != nullptr && held_[*number].is_read;
 }
 
 bool Window::run(const Tell& tell, bool wait) noexcept {
   if (runner_.load(std::memory_order_relaxed) == std::this_thread::get_id()) return false;
-  const Lock lock = wait ? this->lock() : Lock(mutex_, std::try_to_lock);
+  const Lock lock = wait ? wait_for_lock() : Lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock() || size() == 0) return false;
   runner_.store(std::this_thread::get_id(), std::memory_order_relaxed);
   const CallSiteHooks& hooks = call_site_hooks();
@@ -410,6 +436,8 @@ void Window::finish(size_t done, const std::exception_ptr& error) noexcept {
   recording_.clear();
   expected_ = nullptr;
   has_random_ = false;
+  holds_much_ = false;
+  unchecked_bytes_ = 0;
   sites_.clear();
   codes_.clear();
   epoch_.store(0, std::memory_order_relaxed);

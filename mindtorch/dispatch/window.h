@@ -72,6 +72,8 @@ class Window final : public PendingWork {
   bool has_random() const { return has_random_; }
   // An op touched memory that others see without asking.
   bool must_run() const { return must_run_.load(std::memory_order_relaxed); }
+  // It keeps much memory alive that nobody else needs any more. By the pipeline's thread.
+  bool holds_much() const { return holds_much_; }
 
   // Runs everything recorded. False: there was nothing, another thread had run it before. Where
   // it fails, every storage that was still to be written throws the same error when it is looked
@@ -108,6 +110,8 @@ class Window final : public PendingWork {
   };
 
   Lock lock();
+  // The same without throwing: at the end of the language it may be nobody's.
+  Lock wait_for_lock() noexcept;
   void open();
   OpRecord begin(const ops::Op& op, Device device);
   void catch_up();
@@ -116,6 +120,7 @@ class Window final : public PendingWork {
   void end(const OpRecord& record, const Recording::Lengths& before);
   void note_stream(Device device);
   uint32_t hold(StorageImpl& storage);
+  bool holds_much_alone() const;
   uint32_t link(const Tensor& tensor);
   uint32_t link_read(const Tensor& tensor);
   uint32_t link_write(const Tensor& tensor);
@@ -145,9 +150,11 @@ class Window final : public PendingWork {
   // What this window repeats so far, or null, and how far: recording_ may be behind.
   const Recording* expected_ = nullptr;
   Recording::Lengths followed_{};
-  std::vector<Held> held_;              // by number of the storage
-  StorageTable outside_;                // numbers of those that it has not made
-  bool has_random_ = false;             // an op draws random numbers
+  std::vector<Held> held_;   // by number of the storage
+  StorageTable outside_;     // numbers of those that it has not made
+  bool has_random_ = false;  // an op draws random numbers
+  bool holds_much_ = false;
+  size_t unchecked_bytes_ = 0;          // of outside_, since holds_much_ was last worked out
   std::vector<uint8_t> visible_;        // while it runs: of each storage
   std::vector<StorageImpl*> storages_;  // the same
   std::vector<CallSite> sites_;         // by op

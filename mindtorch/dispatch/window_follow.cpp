@@ -16,8 +16,15 @@ bool Window::follow(const ops::Op& op, ops::Args args, ops::Outputs& outputs) {
       expected.default_dtype != default_dtype()) {
     return false;
   }
-  for (size_t i = 0; i < args.size(); ++i) {
-    if (follow_argument(args[i], expected.values[record.first_value + i])) continue;
+  bool follows = true;
+  for (size_t i = 0; i < args.size() && follows; ++i) {
+    follows = follow_argument(args[i], expected.values[record.first_value + i]);
+  }
+  // What a refused op was given lies in between: numbers that this window does not have.
+  const uint32_t first = expected.outputs(record)[0];
+  follows =
+      follows && first == followed_.tensors && expected.tensors[first].storage == held_.size();
+  if (!follows) {
     if (followed_.ops == 0) finish(0, nullptr);  // the op may be refused: hold nothing for it
     return false;
   }

@@ -383,6 +383,7 @@ uint32_t WindowPlan::find_legacy(const OpRecord& op,
   for (const uint32_t operand : operands) {
     const TensorRecord& in = recording_.tensors[operand];
     if (!is_private(in) || in.storage == out.storage || last[in.storage] != action ||
+        recording_.storages[in.storage].device != recording_.storages[out.storage].device ||
         in.dtype != out.dtype || !std::ranges::equal(recording_.sizes(in), recording_.sizes(out))) {
       continue;
     }

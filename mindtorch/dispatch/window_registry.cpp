@@ -53,6 +53,15 @@ Pipeline* WindowRegistry::visit(const Window* window) {
   return use.owner;
 }
 
+Window* WindowRegistry::visit(const Pipeline* owner) {
+  const std::scoped_lock lock(mutex_);
+  const auto use =
+      std::find_if(all_.begin(), all_.end(), [&](const Use& use) { return use.owner == owner; });
+  if (use == all_.end()) return nullptr;
+  ++use->visitors;
+  return use->window;
+}
+
 void WindowRegistry::leave(const Window* window) {
   const std::scoped_lock lock(mutex_);
   --find(window).visitors;

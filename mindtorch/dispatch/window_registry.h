@@ -23,6 +23,8 @@ class WindowRegistry {
   void give_back(const Window* window);  // waits for them
   // The owner, who stays until leave(); null: there is none.
   Pipeline* visit(const Window* window);
+  // The window that a pipeline has, likewise.
+  Window* visit(const Pipeline* owner);
   void leave(const Window* window);
   std::vector<Window*> in_use();
 

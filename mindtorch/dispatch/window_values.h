@@ -12,6 +12,8 @@ namespace mindtorch::dispatch {
 // TensorImpl::recorded: the epoch above, the number below.
 inline constexpr int kNumberBits = 20;
 inline constexpr uint64_t kNumberMask = (uint64_t{1} << kNumberBits) - 1;
+// Of a window before its last op, and of one op.
+inline constexpr size_t kMostTensors = kNumberMask / 2;
 
 inline uint64_t bits_of(double value) { return std::bit_cast<uint64_t>(value); }
 inline uint64_t scalar_bits(const Scalar& scalar) {

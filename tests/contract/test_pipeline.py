@@ -332,3 +332,30 @@ def test_configuration(torch):
         torch.pipeline_config(**before)
     with pytest.raises(TypeError, match="unexpected keyword"):
         torch.pipeline(window=3)
+
+
+def test_more_operands_than_16_bits_count(torch):
+    parts = [torch.tensor(float(i)) for i in range(66_000)]
+    with torch.pipeline():
+        joined = torch.stack(parts)
+    assert torch.equal(joined, torch.arange(66_000.0))
+
+
+def test_inputs_that_nobody_else_keeps(torch):
+    """Eager mode would have given their memory back."""
+    whole = torch.ones(1 << 20)
+    everywhere = whole > 0
+    with torch.pipeline() as pipe:
+        sums = []
+        for i in range(40):
+            part = whole[everywhere]  # 4 MiB, and indices that are there at once
+            sums.append((part * 2).sum())
+            if pipe.flush_id != 0:
+                break
+        assert pipe.last_flush_reason == "bytes" and i > 3
+        kept = torch.ones(1 << 20)
+        flushes = pipe.flush_id
+        for _ in range(40):
+            kept = kept + 1
+        assert pipe.flush_id == flushes
+    assert sums[3].item() == 2 * (1 << 20)

@@ -424,3 +424,46 @@ def wait_until_run(tensor):
     while tensor._pending and time.monotonic() < deadline:
         time.sleep(0.001)
     assert not tensor._pending
+
+
+def test_other_threads_flush_all_the_time(torch):
+    """Also while its block ends, and after."""
+    x = torch.randn(4000)
+    box, stop = [], threading.Event()
+
+    def watchdog():
+        while not stop.is_set():
+            for pipe in box[-1:]:
+                pipe.flush()
+
+    threads = [threading.Thread(target=watchdog) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    try:
+        end = time.monotonic() + 1.5
+        while time.monotonic() < end:
+            with torch.pipeline() as pipe:
+                box[:] = [pipe]
+                y = x
+                for _ in range(12):
+                    y = y * 2
+            assert y[0].item() == x[0].item() * 2**12
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+
+
+def test_leaving_while_the_timer_holds_a_window(torch):
+    program = """
+import atexit
+atexit.register(sum, range(2 * 10**7))  # holds the interpreter while the timer wants it
+import mindtorch_v2 as torch
+def block():
+    with torch.pipeline(max_wait_us=50_000):
+        yield torch.ones(3) + 1
+generator = block()
+next(generator)
+"""
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60)
+    assert result.returncode == 0, result.stderr

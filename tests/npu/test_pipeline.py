@@ -1,5 +1,6 @@
 """Deferred ops on NPUs: what eager gives."""
 
+import contextlib
 import threading
 import time
 
@@ -236,3 +237,47 @@ def test_a_result_takes_the_memory_of_an_operand_that_ends(torch):
     peak(1)  # plans, and what CANN keeps
     # One result and the workspace of a product; 3 without.
     assert peak(1) < 2.5 * 256 * 256 * 4
+
+
+def test_a_number_on_the_host_is_not_taken_over(torch):
+    host, device = torch.tensor(3.0), torch.tensor(5.0, device="npu")
+
+    def program():
+        return (torch.sin(host) + device) * 2
+
+    for _ in range(3):
+        with torch.pipeline():
+            result = program()
+        assert result.item() == program().item()
+
+
+def test_streams_switch_inside_inner_blocks(torch):
+    """What outer blocks have recorded runs before, on the stream it was recorded for."""
+    side = torch.npu.Stream()
+    x = torch.ones(300, 300, device="npu")
+    torch.npu.synchronize()
+
+    def program(block):
+        with block():
+            a = x
+            for _ in range(4):
+                a = a @ x * 1e-3
+            with block(), torch.npu.stream(side):
+                side.wait_stream(torch.npu.default_stream())
+                b = a * 2
+            torch.npu.default_stream().wait_stream(side)
+            c = a + b
+        return c
+
+    assert torch.equal(program(torch.pipeline).cpu(), program(contextlib.nullcontext).cpu())
+
+
+def test_synchronizing_inside_inner_blocks(torch):
+    x = torch.ones(3, device="npu")
+    with torch.pipeline() as outer:
+        a = x + 1
+        with torch.pipeline():
+            b = x + 2
+            torch.npu.synchronize()
+            assert not a._pending and not b._pending
+        assert outer.last_flush_reason == "synchronize"
