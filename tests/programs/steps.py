@@ -149,9 +149,10 @@ def view(m, s):
 
 
 def view_as_dtype(m, s):
-    """The same bytes as smaller integers. Not those of floats: NaN has the bits it likes."""
+    """The same bytes as smaller integers. Not those of floats: NaN has the bits it likes, and not
+    those of bools, which are 0 or 1 and must stay so."""
     x = m.pick(s.a)
-    if not x.dtype.is_floating_point:
+    if not x.dtype.is_floating_point and x.dtype != m.torch.bool:
         m.add(x.view(m.torch.int32 if x.dtype == m.torch.int64 else m.torch.uint8))
 
 
