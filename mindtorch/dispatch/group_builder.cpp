@@ -141,11 +141,17 @@ bool GroupBuilder::can_have_rows(size_t row_dims) const {
 // Null: it reads a part of what a step of the group writes.
 std::optional<uint16_t> GroupBuilder::find_or_add_input(const View& view) {
   for (size_t k = made_.size(); k-- > 0;) {
-    if (made_[k].view == view) return static_cast<uint16_t>(k | kStepBit);
+    if (made_[k].view == view) {
+      shares_ = true;
+      return static_cast<uint16_t>(k | kStepBit);
+    }
     if (made_[k].view.overlaps(view)) return {};
   }
   for (size_t k = 0; k < inputs_.size(); ++k) {
-    if (inputs_[k] == view) return static_cast<uint16_t>(k);
+    if (inputs_[k] == view) {
+      shares_ |= view.storage != kNumberStorage;
+      return static_cast<uint16_t>(k);
+    }
   }
   if (row_dims_ != 0 && !splits(view, row_dims_)) return {};
   inputs_.push_back(view);
@@ -194,7 +200,7 @@ bool GroupBuilder::add_pointwise(const OpRecord& op) {
   step.function = op.function;
   step.compute = op.compute;
   step.result = op.result;
-  step.params = op.params;
+  step.params = recording_.params[static_cast<size_t>(&op - recording_.ops.data())];
   step.is_row = !is_full;
   step.count = static_cast<uint8_t>(op.operand_count);
   bool feeds_back = false;

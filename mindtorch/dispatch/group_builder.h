@@ -25,6 +25,8 @@ class GroupBuilder {
   // Takes an op of the recording, or says that it must come after the group.
   bool add(const OpRecord& op);
   size_t size() const { return steps_.size(); }
+  // A step reads what another makes, or two read the same: else they may as well run one by one.
+  bool is_worth_it() const { return shares_; }
   // `end`: the number of the first op behind the group. Values that later ops or others see are
   // stored.
   ops::FusedGroup finish(size_t end, std::vector<TensorAddress>& addresses) const;
@@ -77,6 +79,7 @@ class GroupBuilder {
   std::vector<ops::FusedStep> steps_;
   std::vector<Made> made_;
   size_t possible_stores_ = 0;
+  bool shares_ = false;
 };
 
 }  // namespace mindtorch::dispatch

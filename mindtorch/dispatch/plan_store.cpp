@@ -19,8 +19,9 @@ WindowPlan& PlanStore::use(Kept& kept) {
   return *(last_ = kept.plan.get());
 }
 
-WindowPlan* PlanStore::get_expected(std::span<const uint8_t> visible) {
-  if (!last_->successor->sees(visible)) return nullptr;
+WindowPlan* PlanStore::get_expected(std::span<const uint8_t> visible,
+                                    std::span<const ops::PointwiseParams> params) {
+  if (!last_->successor->sees(visible) || !last_->successor->takes(params)) return nullptr;
   return &use(*std::ranges::find(plans_, last_->successor,
                                  [](const Kept& kept) { return kept.plan.get(); }));
 }
@@ -28,7 +29,8 @@ WindowPlan* PlanStore::get_expected(std::span<const uint8_t> visible) {
 WindowPlan& PlanStore::get(const Recording& recording, std::span<const uint8_t> visible) {
   const uint64_t hash = recording.hash();
   for (Kept& kept : plans_) {
-    if (kept.hash == hash && kept.plan->sees(visible) && kept.plan->recording() == recording) {
+    if (kept.hash == hash && kept.plan->sees(visible) && kept.plan->takes(recording.params) &&
+        kept.plan->recording() == recording) {
       return use(kept);
     }
   }

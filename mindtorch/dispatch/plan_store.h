@@ -19,14 +19,16 @@ class PlanStore {
   // A plan for the recording, made where there is none. `visible`: of each storage, whether
   // somebody outside sees it.
   WindowPlan& get(const Recording& recording, std::span<const uint8_t> visible);
-  // The same for the recording of expected(), if it is there already; or null.
-  WindowPlan* get_expected(std::span<const uint8_t> visible);
+  // The same for the recording of expected(), if it is there already; or null. `params`: of its
+  // first ops; those of the others are the same as expected.
+  WindowPlan* get_expected(std::span<const uint8_t> visible,
+                           std::span<const ops::PointwiseParams> params);
   // What is recorded next, if the program repeats itself; or null.
   const Recording* expected() const;
   uint64_t made() const { return made_; }
 
  private:
-  static constexpr size_t kCapacity = 64;
+  static constexpr size_t kCapacity = 256;
   struct Kept {
     uint64_t hash;
     uint64_t last_use;

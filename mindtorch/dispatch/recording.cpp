@@ -24,6 +24,7 @@ void Recording::append(const Recording& other, const Lengths& end) {
                 from.begin() + static_cast<ptrdiff_t>(length));
   };
   extend(ops, other.ops, end.ops);
+  extend(params, other.params, end.ops);
   extend(links, other.links, end.links);
   extend(tensors, other.tensors, end.tensors);
   extend(storages, other.storages, end.storages);
@@ -46,6 +47,7 @@ void Recording::clear() {
   values.clear();
   dims.clear();
   numbers.clear();
+  params.clear();
 }
 
 bool Recording::operator==(const Recording& other) const {

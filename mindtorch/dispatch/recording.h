@@ -34,7 +34,6 @@ struct OpRecord {
   Device device;
   uint8_t is_pointwise;
   uint8_t unused;
-  ops::PointwiseParams params;
 
   // A pointwise op that looks at values: a divisor of zero is an error.
   bool divides_integers() const {
@@ -43,7 +42,7 @@ struct OpRecord {
            function == ops::Pointwise::kRemainder || function == ops::Pointwise::kFmod;
   }
 };
-static_assert(sizeof(OpRecord) == 32 + sizeof(ops::PointwiseParams));
+static_assert(sizeof(OpRecord) == 32);
 
 // A tensor as it was when an op used it: later changes of its shape do not count.
 struct TensorRecord {
@@ -89,6 +88,8 @@ struct Recording {
   std::vector<int64_t> dims;
   // The values of Python numbers: when it was last seen, for Window::follow; no part of the key.
   std::vector<uint64_t> numbers;
+  // By op, of pointwise ones: the numbers that are part of their function (alpha=), likewise.
+  std::vector<ops::PointwiseParams> params;
 
   // How long each list is.
   struct Lengths {

@@ -257,8 +257,11 @@ void Window::note_stream(Device device) {
       runtime::current_stream(runtime::runtime_for(name(device.type), device.index)));
 }
 
-void Window::end(const OpRecord& record, const Recording::Lengths& before) {
+void Window::end(const OpRecord& record,
+                 const ops::PointwiseParams& params,
+                 const Recording::Lengths& before) {
   recording_.ops.push_back(record);
+  recording_.params.push_back(params);
   followed_ = recording_.lengths();
   if (expected_ != nullptr && !recording_.agrees_since(before, *expected_)) expected_ = nullptr;
   note_op(*record.op, record.device);
@@ -300,7 +303,7 @@ void Window::record(const ops::Op& op,
                         std::ranges::all_of(outputs, [](const Tensor& output) {
                           return is_promised(*output.storage());
                         });
-  end(record, before);
+  end(record, {}, before);
 }
 
 void Window::record_pointwise(const ops::Op& op,
@@ -316,7 +319,6 @@ void Window::record_pointwise(const ops::Op& op,
   record.function = call.function;
   record.compute = call.compute;
   record.result = call.result;
-  record.params = call.params;
   record.operand_count = static_cast<uint32_t>(call.count);
   record.output_count = 1;
   for (int i = 0; i < call.count; ++i) {
@@ -327,7 +329,7 @@ void Window::record_pointwise(const ops::Op& op,
       !args.empty() && keep_arguments(call, args, record.first_link) && has_first_default();
   record.value_count = static_cast<uint16_t>(recording_.values.size() - before.values);
   recording_.links.push_back(link_write(out));
-  end(record, before);
+  end(record, call.params, before);
 }
 
 // Tensors are kept as the links of operands. False: not all that the op was given is known.
@@ -394,7 +396,7 @@ bool Window::run(const Tell& tell, bool wait) noexcept {
         guards.push_back(std::make_unique<runtime::StreamGuard>(stream));
       }
     }
-    plan.run(storages_, recording_.numbers, done);
+    plan.run(storages_, recording_.numbers, recording_.params, done);
     while (!guards.empty()) guards.pop_back();
   } catch (...) {
     failure = std::make_unique<WindowError>(std::current_exception(), done, is_plan);
@@ -408,7 +410,7 @@ bool Window::run(const Tell& tell, bool wait) noexcept {
 
 WindowPlan& Window::find_plan() {
   if (expected_ != nullptr && followed_ == expected_->lengths()) {
-    if (WindowPlan* const plan = plans_.get_expected(visible_)) return *plan;
+    if (WindowPlan* const plan = plans_.get_expected(visible_, recording_.params)) return *plan;
   }
   catch_up();
   expected_ = nullptr;  // may be dropped for the new one

@@ -117,7 +117,9 @@ class Window final : public PendingWork {
   void catch_up();
   void note_op(const ops::Op& op, Device device);
   void note_site();
-  void end(const OpRecord& record, const Recording::Lengths& before);
+  void end(const OpRecord& record,
+           const ops::PointwiseParams& params,
+           const Recording::Lengths& before);
   void note_stream(Device device);
   uint32_t hold(StorageImpl& storage);
   bool holds_much_alone() const;

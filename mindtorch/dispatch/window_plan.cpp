@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
+#include <functional>
 #include <numeric>
 #include <string>
+#include <string_view>
 
 #include "mindtorch/dispatch/eager.h"
 #include "mindtorch/dispatch/group_builder.h"
@@ -177,7 +180,7 @@ void WindowPlan::add_single(size_t number) {
   if (record.is_pointwise != 0) {
     action.call =
         std::make_unique<ops::PointwiseCall>(record.function, record.compute, record.result);
-    action.call->params = record.params;
+    action.call->params = recording_.params[number];
     for (const uint32_t link : recording_.operands(record)) action.call->on(tensor(link));
     action.outputs.push_back(tensor(recording_.outputs(record)[0]));
     return;
@@ -293,7 +296,12 @@ size_t WindowPlan::add_group(size_t first, const ops::FusionEngine& engine) {
     const OpRecord& op = recording_.ops[end];
     if (!is_dead_[end] && !makes_nothing(op.op) && !builder.add(op)) break;
   }
-  if (builder.size() < 2) return 0;
+  if (builder.size() < 2 || !builder.is_worth_it()) return 0;
+  for (size_t i = first; i < end; ++i) {
+    if (!is_dead_[i] && recording_.ops[i].is_pointwise != 0) {
+      fused_.push_back(static_cast<uint32_t>(i));
+    }
+  }
   Action& action = actions_.emplace_back();
   action.first_op = static_cast<uint32_t>(first);
   const ops::FusedGroup group = builder.finish(end, action.addresses);
@@ -395,9 +403,32 @@ uint32_t WindowPlan::find_legacy(const OpRecord& op,
   return kNumberStorage;
 }
 
-void WindowPlan::run(Storages storages, std::span<const uint64_t> numbers, size_t& done) {
+bool WindowPlan::takes(std::span<const ops::PointwiseParams> params) const {
+  return std::ranges::all_of(fused_, [&](uint32_t op) {
+    return op >= params.size() || std::memcmp(&params[op], &recording_.params[op],
+                                              sizeof(ops::PointwiseParams)) == 0;
+  });
+}
+
+void WindowPlan::set_params(std::span<const ops::PointwiseParams> params) {
+  std::ranges::copy(params, recording_.params.begin());
+  for (const Action& action : actions_) {
+    if (action.call != nullptr) action.call->params = recording_.params[action.first_op];
+  }
+  if (graphs_ == nullptr) return;
+  // A graph has them inside.
+  const auto* bytes = reinterpret_cast<const char*>(recording_.params.data());
+  params_hash_ = std::hash<std::string_view>()(
+      {bytes, recording_.params.size() * sizeof(ops::PointwiseParams)});
+}
+
+void WindowPlan::run(Storages storages,
+                     std::span<const uint64_t> numbers,
+                     std::span<const ops::PointwiseParams> params,
+                     size_t& done) {
   std::ranges::copy(numbers, numbers_.begin());
   std::ranges::copy(numbers, recording_.numbers.begin());
+  if (!params.empty()) set_params(params);
   for (const uint32_t storage : unwritten_) storages[storage]->make_promised_bytes();
   if (graphs_ != nullptr && replay(storages)) {
     done = recording_.ops.size();
@@ -422,6 +453,7 @@ bool WindowPlan::replay(Storages storages) {
     }
   }
   graph_key_.insert(graph_key_.end(), numbers_.begin(), numbers_.end());
+  graph_key_.push_back(params_hash_);
   switch (graphs_->replay(graph_key_, stream)) {
     case WindowGraphs::Found::kQueued:
       return true;
