@@ -100,13 +100,12 @@ void launch(const Op& op, Device device, Args args, std::span<Tensor> outputs, b
   launch_now(op, device, args, outputs);
 }
 
-// `is_fresh`: the output is what the arguments make it.
 void launch_pointwise(
-    const Op& op, const PointwiseCall& call, Device device, Args args, Tensor& out, bool is_fresh) {
+    const Op& op, const PointwiseCall& call, Device device, Args args, Tensor& out, Writes writes) {
   if (device.is_meta() || out.numel() == 0) return;
   if (Pipeline* const pipeline = recording()) {
     if (const auto check = ops::registry().fusion_engine(device.type).check) check(call);
-    return pipeline->record_pointwise(op, call, is_fresh ? args : Args(), out);
+    return pipeline->record_pointwise(op, call, args, out, writes);
   }
   before_write(out);
   launch_pointwise_now(op, call, device, args, out);
@@ -150,7 +149,7 @@ void run_pointwise(const Op& op, Args args, Outputs& outputs) {
   const PointwiseCall call = op.resolve(args);
   const TensorSpec spec = ops::infer_pointwise(call);
   Tensor out = make_output(spec);
-  launch_pointwise(op, call, out.device(), args, out, true);
+  launch_pointwise(op, call, out.device(), args, out, Writes::kNew);
   outputs.tensors.push_back(std::move(out));
 }
 
@@ -243,7 +242,7 @@ void run_pointwise_into(const Op& base, Args args, const Tensor& target, bool is
   check_no_self_overlap(target);
   for (int i = 0; i < call.count; ++i) check_no_partial_overlap(target, *call.operands[i]);
   Tensor out = target;
-  launch_pointwise(base, call, target.device(), args, out, false);
+  launch_pointwise(base, call, target.device(), args, out, is_out ? Writes::kOther : Writes::kSelf);
   shapes.keep();
   target.bump_version();
 }
@@ -252,8 +251,13 @@ void run_inplace(const Op& op, Args args, Outputs& outputs) {
   const Op& base = *op.base;
   const Tensor& self = args[0].tensor();
   if (base.kind == OpKind::kPointwise) {
-    common_device(op, args);
-    run_pointwise_into(base, args, self, false);
+    Pipeline* const pipeline = recording();
+    if (pipeline != nullptr && pipeline->follow_in_place(base, args)) {
+      self.bump_version();
+    } else {
+      common_device(op, args);
+      run_pointwise_into(base, args, self, false);
+    }
   } else {
     check_no_self_overlap(self);
     Outputs result;

@@ -212,16 +212,25 @@ void Pipeline::record(const ops::Op& op,
 void Pipeline::record_pointwise(const ops::Op& op,
                                 const ops::PointwiseCall& call,
                                 ops::Args args,
-                                const Tensor& out) {
+                                const Tensor& out,
+                                Writes writes) {
   for (int i = 0; i < call.count; ++i) prepare_read(*call.operands[i]);
   prepare_write(out);
-  window_->record_pointwise(op, call, args, out);
+  window_->record_pointwise(op, call, args, out, writes);
   after_record(out.device());
 }
 
 bool Pipeline::follow(const ops::Op& op, ops::Args args, ops::Outputs& outputs) {
   if (!window_->follow(op, args, outputs)) return false;
   after_record(outputs.tensors[0].device());
+  return true;
+}
+
+bool Pipeline::follow_in_place(const ops::Op& op, ops::Args args) {
+  const Tensor& self = args[0].tensor();
+  before_write(*self.storage(), window_);
+  if (!window_->follow_in_place(op, args)) return false;
+  after_record(self.device());
   return true;
 }
 

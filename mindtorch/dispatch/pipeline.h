@@ -84,9 +84,11 @@ class MT_API Pipeline {
   void record_pointwise(const ops::Op& op,
                         const ops::PointwiseCall& call,
                         ops::Args args,
-                        const Tensor& out);
+                        const Tensor& out,
+                        Writes writes);
   // See Window::follow.
   bool follow(const ops::Op& op, ops::Args args, ops::Outputs& outputs);
+  bool follow_in_place(const ops::Op& op, ops::Args args);
 
  private:
   bool run(std::string_view reason, std::exception_ptr* error, bool wait = true) noexcept;

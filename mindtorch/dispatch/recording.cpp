@@ -29,6 +29,7 @@ void Recording::append(const Recording& other, const Lengths& end) {
   extend(tensors, other.tensors, end.tensors);
   extend(storages, other.storages, end.storages);
   extend(values, other.values, end.values);
+  extend(scalars, other.scalars, end.values);
   extend(dims, other.dims, end.dims);
 }
 
@@ -48,6 +49,7 @@ void Recording::clear() {
   dims.clear();
   numbers.clear();
   params.clear();
+  scalars.clear();
 }
 
 bool Recording::operator==(const Recording& other) const {

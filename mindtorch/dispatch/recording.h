@@ -18,6 +18,13 @@ namespace mindtorch::dispatch {
 inline constexpr uint32_t kNumberStorage = UINT32_MAX;
 inline constexpr uint32_t kNoTensor = UINT32_MAX;  // a link to None in a list of tensors
 
+// What an op is known to write as soon as its arguments are: Window::follow.
+enum class Writes : uint8_t {
+  kOther,
+  kNew,   // fresh outputs, as the arguments say and nothing else
+  kSelf,  // its first argument
+};
+
 // A recorded op. Its operands and then its outputs are `links[first_link ...]`.
 struct OpRecord {
   const ops::Op* op;
@@ -30,7 +37,7 @@ struct OpRecord {
   ops::Pointwise function;
   DType compute;
   DType result;
-  uint8_t makes_output;  // as its arguments say, and nothing else: Window::follow
+  Writes writes;
   Device device;
   uint8_t is_pointwise;
   uint8_t unused;
@@ -88,8 +95,10 @@ struct Recording {
   std::vector<int64_t> dims;
   // The values of Python numbers: when it was last seen, for Window::follow; no part of the key.
   std::vector<uint64_t> numbers;
-  // By op, of pointwise ones: the numbers that are part of their function (alpha=), likewise.
+  // The numbers that are part of a pointwise op's function (alpha=), likewise: by op, as it wants
+  // them, and by value, as they were given. Other ops have 0 there, and theirs in `values`.
   std::vector<ops::PointwiseParams> params;
+  std::vector<uint64_t> scalars;
 
   // How long each list is.
   struct Lengths {
@@ -114,6 +123,7 @@ struct Recording {
   std::span<const uint32_t> outputs(const OpRecord& op) const {
     return {links.data() + op.first_link + op.operand_count, op.output_count};
   }
+  uint64_t bits_of_value(size_t number) const { return values[number].bits | scalars[number]; }
   IntList sizes(const TensorRecord& tensor) const {
     return std::span(dims.data() + tensor.first_dim, tensor.rank);
   }

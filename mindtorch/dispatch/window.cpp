@@ -211,6 +211,7 @@ void Window::keep(const ops::Value& value) {
       break;
   }
   recording_.values.push_back(kept);
+  recording_.scalars.push_back(0);
 }
 
 // The first op of a window is about to be recorded.
@@ -299,17 +300,19 @@ void Window::record(const ops::Op& op,
   record.output_count =
       static_cast<uint16_t>(recording_.links.size() - record.first_link - record.operand_count);
   // Without tensors to go by, what it makes depends on defaults that may change.
-  record.makes_output = is_fresh && record.operand_count != 0 && has_first_default() &&
-                        std::ranges::all_of(outputs, [](const Tensor& output) {
-                          return is_promised(*output.storage());
-                        });
+  const bool makes_outputs = is_fresh && record.operand_count != 0 && has_first_default() &&
+                             std::ranges::all_of(outputs, [](const Tensor& output) {
+                               return is_promised(*output.storage());
+                             });
+  record.writes = makes_outputs ? Writes::kNew : Writes::kOther;
   end(record, {}, before);
 }
 
 void Window::record_pointwise(const ops::Op& op,
                               const ops::PointwiseCall& call,
                               ops::Args args,
-                              const Tensor& out) {
+                              const Tensor& out,
+                              Writes writes) {
   const Lock lock = this->lock();
   open();
   catch_up();
@@ -325,8 +328,9 @@ void Window::record_pointwise(const ops::Op& op,
     const Tensor& operand = *call.operands[i];
     recording_.links.push_back(is_number(operand) ? link_number(operand) : link_read(operand));
   }
-  record.makes_output =
-      !args.empty() && keep_arguments(call, args, record.first_link) && has_first_default();
+  const bool knows_all = writes != Writes::kOther &&
+                         keep_arguments(call, args, record.first_link) && has_first_default();
+  record.writes = knows_all ? writes : Writes::kOther;
   record.value_count = static_cast<uint16_t>(recording_.values.size() - before.values);
   recording_.links.push_back(link_write(out));
   end(record, call.params, before);
@@ -345,6 +349,7 @@ bool Window::keep_arguments(const ops::PointwiseCall& call, ops::Args args, uint
         if (operand == call.count) return false;
         kept.first = first_link + static_cast<uint32_t>(operand);
         recording_.values.push_back(kept);
+        recording_.scalars.push_back(0);
         break;
       }
       case ops::ValueKind::kNone:
@@ -353,6 +358,7 @@ bool Window::keep_arguments(const ops::PointwiseCall& call, ops::Args args, uint
       case ops::ValueKind::kFloat:
       case ops::ValueKind::kBool:
         keep(value);
+        recording_.scalars.back() = std::exchange(recording_.values.back().bits, 0);
         break;
       default:
         return false;
@@ -396,7 +402,7 @@ bool Window::run(const Tell& tell, bool wait) noexcept {
         guards.push_back(std::make_unique<runtime::StreamGuard>(stream));
       }
     }
-    plan.run(storages_, recording_.numbers, recording_.params, done);
+    plan.run(storages_, recording_, done);
     while (!guards.empty()) guards.pop_back();
   } catch (...) {
     failure = std::make_unique<WindowError>(std::current_exception(), done, is_plan);

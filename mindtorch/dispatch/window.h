@@ -57,11 +57,14 @@ class Window final : public PendingWork {
   void record_pointwise(const ops::Op& op,
                         const ops::PointwiseCall& call,
                         ops::Args args,
-                        const Tensor& out);
+                        const Tensor& out,
+                        Writes writes);
   // An op that comes where it came in the window that this one repeats so far, on the same tensors:
   // its outputs are made without working out again what they are, and nothing is written down.
   // False: it is not, and must be recorded the long way.
   bool follow(const ops::Op& op, ops::Args args, ops::Outputs& outputs);
+  // The same for a pointwise op that writes into its first argument.
+  bool follow_in_place(const ops::Op& op, ops::Args args);
   // Ops of this window read the storage.
   bool reads(const StorageImpl& storage);
 
@@ -133,8 +136,10 @@ class Window final : public PendingWork {
   // The default dtype is still that of the first op: Recording::default_dtype.
   bool has_first_default() const { return recording_.default_dtype == default_dtype(); }
   bool keep_arguments(const ops::PointwiseCall& call, ops::Args args, uint32_t first_link);
+  const OpRecord* match(const ops::Op& op, ops::Args args, Writes writes);
+  void pass(const OpRecord& record);
   void follow_dims(size_t end);
-  bool follow_argument(const ops::Value& value, const ValueRecord& kept);
+  bool follow_argument(const ops::Value& value, size_t number);
   bool follow_tensor(const Tensor& tensor, uint32_t number);
   Tensor follow_output(uint32_t number);
   WindowPlan& find_plan();

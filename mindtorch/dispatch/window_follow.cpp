@@ -8,40 +8,63 @@ namespace mindtorch::dispatch {
 
 bool Window::follow(const ops::Op& op, ops::Args args, ops::Outputs& outputs) {
   const Lock lock = this->lock();
+  const OpRecord* const record = match(op, args, Writes::kNew);
+  if (record == nullptr) return false;
+  for (const uint32_t number : expected_->outputs(*record)) {
+    outputs.tensors.push_back(follow_output(number));
+  }
+  pass(*record);
+  return true;
+}
+
+bool Window::follow_in_place(const ops::Op& op, ops::Args args) {
+  const Lock lock = this->lock();
+  const OpRecord* const record = match(op, args, Writes::kSelf);
+  if (record == nullptr) return false;
+  note_write(expected_->tensors[expected_->outputs(*record)[0]].storage, followed_.ops);
+  pass(*record);
+  return true;
+}
+
+// The op that is expected next, if this is it. Its arguments are then this window's.
+const OpRecord* Window::match(const ops::Op& op, ops::Args args, Writes writes) {
   open();
-  if (expected_ == nullptr || followed_.ops >= expected_->ops.size()) return false;
+  if (expected_ == nullptr || followed_.ops >= expected_->ops.size()) return nullptr;
   const Recording& expected = *expected_;
   const OpRecord& record = expected.ops[followed_.ops];
-  if (record.op != &op || record.makes_output == 0 || record.value_count != args.size() ||
+  if (record.op != &op || record.writes != writes || record.value_count != args.size() ||
       expected.default_dtype != default_dtype()) {
-    return false;
+    return nullptr;
   }
   bool follows = true;
   for (size_t i = 0; i < args.size() && follows; ++i) {
-    follows = follow_argument(args[i], expected.values[record.first_value + i]);
+    follows = follow_argument(args[i], record.first_value + i);
   }
-  // What a refused op was given lies in between: numbers that this window does not have.
-  const uint32_t first = expected.outputs(record)[0];
-  follows =
-      follows && first == followed_.tensors && expected.tensors[first].storage == held_.size();
-  if (!follows) {
-    if (followed_.ops == 0) finish(0, nullptr);  // the op may be refused: hold nothing for it
-    return false;
+  const uint32_t output = expected.outputs(record)[0];
+  if (writes == Writes::kNew) {
+    // What a refused op was given may lie in between: numbers that this window does not have.
+    follows =
+        follows && output == followed_.tensors && expected.tensors[output].storage == held_.size();
+  } else {
+    follows = follows && expected.links[expected.values[record.first_value].first] == output;
   }
-  for (const uint32_t number : expected.outputs(record)) {
-    outputs.tensors.push_back(follow_output(number));
-  }
+  if (follows) return &record;
+  if (followed_.ops == 0) finish(0, nullptr);  // the op may be refused: hold nothing for it
+  return nullptr;
+}
+
+void Window::pass(const OpRecord& record) {
   followed_.links = record.first_link + record.operand_count + record.output_count;
   followed_.values = record.first_value + record.value_count;
   ++followed_.ops;
   note_op(*record.op, record.device);
-  return true;
 }
 
 // An op that was refused may come again: what it had in common counts once.
 void Window::follow_dims(size_t end) { followed_.dims = std::max(followed_.dims, end); }
 
-bool Window::follow_argument(const ops::Value& value, const ValueRecord& kept) {
+bool Window::follow_argument(const ops::Value& value, size_t number) {
+  const ValueRecord& kept = expected_->values[number];
   if (value.kind() != kept.kind) return false;
   const auto same_list = [&](const auto& list, auto&& to_int) {
     return list.size() == kept.count &&
@@ -54,13 +77,13 @@ bool Window::follow_argument(const ops::Value& value, const ValueRecord& kept) {
       return follow_tensor(value.tensor(), expected_->links[kept.first]);
     case ops::ValueKind::kScalar:
       return kept.scalar_kind == static_cast<uint8_t>(value.scalar().kind()) &&
-             kept.bits == scalar_bits(value.scalar());
+             expected_->bits_of_value(number) == scalar_bits(value.scalar());
     case ops::ValueKind::kInt:
-      return kept.bits == static_cast<uint64_t>(value.to_int());
+      return expected_->bits_of_value(number) == static_cast<uint64_t>(value.to_int());
     case ops::ValueKind::kFloat:
-      return kept.bits == bits_of(value.to_float());
+      return expected_->bits_of_value(number) == bits_of(value.to_float());
     case ops::ValueKind::kBool:
-      return kept.bits == uint64_t{value.to_bool()};
+      return expected_->bits_of_value(number) == uint64_t{value.to_bool()};
     case ops::ValueKind::kIntList:
       return same_list(value.int_list(), [](int64_t each) { return each; });
     case ops::ValueKind::kDType:

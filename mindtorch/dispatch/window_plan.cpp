@@ -405,13 +405,14 @@ uint32_t WindowPlan::find_legacy(const OpRecord& op,
 
 bool WindowPlan::takes(std::span<const ops::PointwiseParams> params) const {
   return std::ranges::all_of(fused_, [&](uint32_t op) {
-    return op >= params.size() || std::memcmp(&params[op], &recording_.params[op],
-                                              sizeof(ops::PointwiseParams)) == 0;
+    return op >= params.size() ||
+           std::memcmp(&params[op], &recording_.params[op], sizeof(ops::PointwiseParams)) == 0;
   });
 }
 
-void WindowPlan::set_params(std::span<const ops::PointwiseParams> params) {
-  std::ranges::copy(params, recording_.params.begin());
+void WindowPlan::take_params(const Recording& recorded) {
+  std::ranges::copy(recorded.params, recording_.params.begin());
+  std::ranges::copy(recorded.scalars, recording_.scalars.begin());
   for (const Action& action : actions_) {
     if (action.call != nullptr) action.call->params = recording_.params[action.first_op];
   }
@@ -422,13 +423,10 @@ void WindowPlan::set_params(std::span<const ops::PointwiseParams> params) {
       {bytes, recording_.params.size() * sizeof(ops::PointwiseParams)});
 }
 
-void WindowPlan::run(Storages storages,
-                     std::span<const uint64_t> numbers,
-                     std::span<const ops::PointwiseParams> params,
-                     size_t& done) {
-  std::ranges::copy(numbers, numbers_.begin());
-  std::ranges::copy(numbers, recording_.numbers.begin());
-  if (!params.empty()) set_params(params);
+void WindowPlan::run(Storages storages, const Recording& recorded, size_t& done) {
+  std::ranges::copy(recorded.numbers, numbers_.begin());
+  std::ranges::copy(recorded.numbers, recording_.numbers.begin());
+  if (!recorded.params.empty()) take_params(recorded);
   for (const uint32_t storage : unwritten_) storages[storage]->make_promised_bytes();
   if (graphs_ != nullptr && replay(storages)) {
     done = recording_.ops.size();

@@ -45,10 +45,8 @@ class WindowPlan {
   bool takes(std::span<const ops::PointwiseParams> params) const;
   // `done`: the ops before it are done, also when this throws.
   using Storages = std::span<StorageImpl* const>;
-  void run(Storages storages,
-           std::span<const uint64_t> numbers,
-           std::span<const ops::PointwiseParams> params,
-           size_t& done);
+  // `recorded`: with all numbers; of the other lists what is not as expected.
+  void run(Storages storages, const Recording& recorded, size_t& done);
   // The plan that ran after it the last time.
   WindowPlan* successor = this;
   // Kernels and fused programs that a run launches.
@@ -71,7 +69,7 @@ class WindowPlan {
   uint32_t find_legacy(const OpRecord& op, uint32_t action, std::span<const uint32_t> last) const;
   bool fills_storage(const TensorRecord& tensor) const;
   bool can_be_captured() const;
-  void set_params(std::span<const ops::PointwiseParams> params);
+  void take_params(const Recording& recorded);
   void launch(Storages storages, size_t& done);
   // Queues the work as a graph of the device. False: it must be launched.
   bool replay(Storages storages);
@@ -79,11 +77,11 @@ class WindowPlan {
   const Tensor& tensor(uint32_t number);
   ops::Value value(const ValueRecord& kept, Action& action);
 
-  Recording recording_;  // with the numbers and params of the last run
+  Recording recording_;  // with the numbers of the last run
   const std::vector<uint8_t> visible_;
-  std::vector<StorageFate> fates_;   // by storage
-  std::vector<uint8_t> is_dead_;     // by op
-  std::vector<uint32_t> fused_;      // pointwise ops whose params are part of programs
+  std::vector<StorageFate> fates_;  // by storage
+  std::vector<uint8_t> is_dead_;    // by op
+  std::vector<uint32_t> fused_;     // pointwise ops whose params are part of programs
   uint64_t params_hash_ = 0;
   std::vector<Storage> shadows_;     // by storage; null: no kernel needs one
   std::vector<Tensor> tensors_;      // by tensor, of kernels

@@ -97,6 +97,66 @@ def test_an_op_that_was_accepted_and_is_refused_now(torch):
         assert torch.equal(c, y + y * y) and torch.equal(d, c + z)
 
 
+def test_a_learning_rate_that_changes_every_step(torch):
+    """Optimizers write in place, with numbers that are part of their functions."""
+    weights = [torch.ones(5) * i for i in range(4)]
+    gradients = [torch.arange(5.0) + i for i in range(4)]
+    expected = [weight.clone() for weight in weights]
+    made = []
+    for step in range(8):
+        rate = 0.5 / (step + 1)
+        for weight, gradient in zip(expected, gradients, strict=True):
+            weight.add_(gradient, alpha=-rate)
+        with torch.pipeline() as pipe:
+            for weight, gradient in zip(weights, gradients, strict=True):
+                weight.add_(gradient, alpha=-rate)
+            pipe.flush()
+            made.append(pipe._plans_made())
+        for ours, theirs in zip(weights, expected, strict=True):
+            assert torch.equal(ours, theirs) and ours._version == theirs._version
+    assert made[-1] == made[0]
+
+
+def test_numbers_of_functions_in_groups_and_alone(torch):
+    x, y, m = torch.arange(6.0), torch.ones(6), torch.randn(6, 6)
+
+    def program(alpha, limit, value):
+        a = torch.add(x, y, alpha=alpha)  # alone: a product comes next
+        b = (m @ a).clamp(-limit, limit)
+        c = torch.addcmul(b, x, y, value=value).add_(y, alpha=alpha)
+        c.clamp_(max=limit)
+        d = m @ c
+        d.addcmul_(x, y, value=value)
+        return a, b, c, d
+
+    for alpha, limit, value in [(1, 3.0, 2), (1, 3.0, 2), (2, 3.0, 2), (2, 1.5, 2), (2, 1.5, -1),
+                                (1, 3.0, 2), (0.5, 2, 0.25), (0.5, 2, 0.25), (1, 3.0, 2)]:  # fmt: skip
+        expected = program(alpha, limit, value)
+        with torch.pipeline():
+            got = program(alpha, limit, value)
+        for ours, theirs in zip(got, expected, strict=True):
+            assert torch.equal(ours, theirs) and ours._version == theirs._version
+
+
+def test_in_place_repeats_on_other_tensors(torch):
+    """What is written in place is what the program says now, not what it said before."""
+    x = torch.arange(4.0)
+    tensors = [torch.ones(4), torch.ones(4), torch.ones(4, 2).t()[0], torch.ones(1).expand(4)]
+    for i in (0, 0, 0, 1, 0, 2, 0, 3, 0):
+        before = tensors[i].tolist()
+        with torch.pipeline():
+            y = x * 2
+            if i == 3:
+                with pytest.raises(RuntimeError, match="more than one element"):
+                    tensors[i].add_(y)
+            else:
+                tensors[i].add_(y)
+                tensors[i].mul_(2)
+            z = tensors[i] + 1
+        want = before if i == 3 else [(a + b) * 2 for a, b in zip(before, y.tolist(), strict=True)]
+        assert tensors[i].tolist() == want and z.tolist() == [a + 1 for a in want]
+
+
 def launches(torch, program):
     with torch.pipeline() as pipe:
         kept = program()  # noqa: F841 - what is seen is stored
