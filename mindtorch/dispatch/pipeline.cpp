@@ -110,7 +110,6 @@ void Pipeline::enter() {
     outer->flush("nested");
   }
   if (window_ == nullptr) {
-    window_ = WindowRegistry::instance().take(this);
     recorded_ = 0;
     largest_window_ = 0;
     run_eagerly_ = config_.min_defer_ops.value_or(0) - 1;
@@ -118,6 +117,7 @@ void Pipeline::enter() {
         t_last_window <= static_cast<size_t>(config_.adaptive_small_window_ops)) {
       run_eagerly_ = config_.adaptive_min_defer_ops - 1;
     }
+    window_ = WindowRegistry::instance().take(this);  // other threads know it from here on
   }
   t_entry = new Entry{this, t_entry, thread};
   entries_.push_back(t_entry);
@@ -129,7 +129,7 @@ void Pipeline::leave() {
   entries_.pop_back();
   current();  // takes entries off that are left, where this is their thread
   std::exception_ptr error;
-  run("context_exit", &error);
+  run(window_, "context_exit", &error);
   if (entries_.empty()) {
     if (config_.max_wait_us) PipelineTimer::instance().forget(*window_);
     give_window_back();
@@ -140,17 +140,17 @@ void Pipeline::leave() {
 
 void Pipeline::give_window_back() {
   WindowRegistry& registry = WindowRegistry::instance();
-  Window* const window = std::exchange(window_, nullptr);
-  if (registry.try_give_back(window)) return;
   const CallSiteHooks& hooks = call_site_hooks();
-  if (hooks.is_ending != nullptr && hooks.is_ending()) {
-    wait_at_end([&] { return registry.try_give_back(window); });
-    return;
+  if (MT_LIKELY(registry.try_give_back(window_))) {
+  } else if (hooks.is_ending != nullptr && hooks.is_ending()) {
+    wait_at_end([&] { return registry.try_give_back(window_); });
+  } else {
+    // A thread that makes it run may need what this one holds of the language.
+    void* const state = hooks.let_others_run == nullptr ? nullptr : hooks.let_others_run();
+    registry.give_back(window_);
+    if (state != nullptr) hooks.come_back(state);
   }
-  // A thread that makes it run may need what this one holds of the language.
-  void* const state = hooks.let_others_run == nullptr ? nullptr : hooks.let_others_run();
-  registry.give_back(window);
-  if (state != nullptr) hooks.come_back(state);
+  window_ = nullptr;
 }
 
 Pipeline* Pipeline::current() noexcept {
@@ -254,9 +254,9 @@ void Pipeline::after_record(Device device) {
 void Pipeline::flush(std::string_view reason) {
   std::exception_ptr error;
   if (is_entered_here()) {
-    run(reason, &error);
+    run(window_, reason, &error);
   } else if (Window* const window = WindowRegistry::instance().visit(this)) {
-    run(reason, &error);
+    run(window, reason, &error);
     WindowRegistry::instance().leave(window);
   } else {
     const std::scoped_lock lock(mutex_);
@@ -283,7 +283,7 @@ void Pipeline::settle(std::string_view reason) {
   std::exception_ptr first;
   while (!entered.empty()) {
     std::exception_ptr error;
-    entered.back()->run(reason, &error);
+    entered.back()->run(entered.back()->window_, reason, &error);
     if (first == nullptr) first = error;
     entered.pop_back();
   }
@@ -301,14 +301,17 @@ void Pipeline::run_at_once(const ops::Op& op,
   launch_now(op, device, args, {results.data(), results.size()});
 }
 
-bool Pipeline::run(std::string_view reason, std::exception_ptr* error, bool wait) noexcept {
+bool Pipeline::run(Window* window,
+                   std::string_view reason,
+                   std::exception_ptr* error,
+                   bool wait) noexcept {
   bool has_run = false;
-  if (pending_count() != 0) {
+  if (window != nullptr && window->size() != 0) {
     const Unrecorded unrecorded;
-    has_run = window_->run(
+    has_run = window->run(
         [&](const WindowError* failure) {
           if (failure != nullptr && error != nullptr) *error = failure->error;
-          note_run(reason, failure);
+          note_run(*window, reason, failure);
         },
         wait);
   }
@@ -319,16 +322,16 @@ bool Pipeline::run(std::string_view reason, std::exception_ptr* error, bool wait
   return has_run;
 }
 
-void Pipeline::note_run(std::string_view reason, const WindowError* failure) {
+void Pipeline::note_run(Window& window, std::string_view reason, const WindowError* failure) {
   // Without the lock: the words of call sites are the language's, which may have to be waited for.
   std::optional<PipelineError> told;
   std::vector<OpReport> ops;
-  if (failure != nullptr) told = describe_error(*window_, *failure, flush_id() + 1);
-  if (config_.debug_enabled) ops = describe_ops(*window_);
+  if (failure != nullptr) told = describe_error(window, *failure, flush_id() + 1);
+  if (config_.debug_enabled) ops = describe_ops(window);
   const std::scoped_lock lock(mutex_);
   last_reason_ = reason;
   ++flush_id_;
-  largest_window_ = std::max(largest_window_, window_->size());
+  largest_window_ = std::max(largest_window_, window.size());
   last_error_ = std::move(told);
   last_ops_ = std::move(ops);
 }
@@ -336,7 +339,7 @@ void Pipeline::note_run(std::string_view reason, const WindowError* failure) {
 bool Pipeline::run_window(Window& window, std::string_view reason, bool wait) noexcept {
   Pipeline* const owner = WindowRegistry::instance().visit(&window);
   if (owner == nullptr) return false;
-  const bool has_run = owner->run(reason, nullptr, wait);
+  const bool has_run = owner->run(&window, reason, nullptr, wait);
   WindowRegistry::instance().leave(&window);
   return has_run;
 }

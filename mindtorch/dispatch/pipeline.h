@@ -91,8 +91,12 @@ class MT_API Pipeline {
   bool follow_in_place(const ops::Op& op, ops::Args args);
 
  private:
-  bool run(std::string_view reason, std::exception_ptr* error, bool wait = true) noexcept;
-  void note_run(std::string_view reason, const WindowError* failure);
+  // Of its window, which another thread knows from the registry.
+  bool run(Window* window,
+           std::string_view reason,
+           std::exception_ptr* error,
+           bool wait = true) noexcept;
+  void note_run(Window& window, std::string_view reason, const WindowError* failure);
   static void run_readers(const StorageImpl& storage, Window* own) noexcept;
   // True: something has run.
   static bool run_all(const Window* but, bool wait) noexcept;

@@ -112,6 +112,28 @@ TEST(Pipeline, EndsWhileOtherThreadsRead) {
   EXPECT_EQ(wrong, 0);
 }
 
+TEST(Pipeline, EndsWhileOtherThreadsFlush) {
+  const Tensor a = full({1000}, Scalar(1.0));
+  Pipeline pipeline{PipelineConfig()};
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> others;
+  for (int i = 0; i < 2; ++i) {
+    others.emplace_back([&] {
+      while (!stop) pipeline.flush("other");
+    });
+  }
+  int wrong = 0;
+  for (int round = 0; round < 300; ++round) {
+    pipeline.enter();
+    const Tensor b = add(mul(a, a), a);
+    pipeline.leave();
+    wrong += b.data<float>()[500] != 2;
+  }
+  stop = true;
+  for (std::thread& other : others) other.join();
+  EXPECT_EQ(wrong, 0);
+}
+
 TEST(Pipeline, ThreadsRecordOverSharedInputs) {
   const Tensor a = full({1000}, Scalar(1.0));
   std::atomic<int> wrong{0};
