@@ -22,12 +22,8 @@ using dispatch::Pipeline;
 using dispatch::PipelineConfig;
 using dispatch::PipelineError;
 
-// The running Python function and its place in it. The frame object is made once per activation,
-// so that many ops of one function cost little.
-CallSite capture() noexcept {
-  if (PyGILState_Check() == 0) return {};
-  PyFrameObject* const frame = PyEval_GetFrame();
-  if (frame == nullptr) return {};
+// A running Python function, and its place in it.
+CallSite site_of(PyFrameObject* frame) noexcept {
   CallSite site;
   PyCodeObject* const code = PyFrame_GetCode(frame);
   site.code = code;
@@ -38,6 +34,40 @@ CallSite capture() noexcept {
   site.position = frame->f_lasti < 0 ? -1 : frame->f_lasti * 2;
 #endif
   return site;
+}
+
+bool is_inside(CallSite site) noexcept { return is_ours(static_cast<PyCodeObject*>(site.code)); }
+
+// Where the user called a function of this package; its own line where nobody did.
+CallSite site_outside(PyFrameObject* frame, const CallSite inside) noexcept {
+  CallSite site = inside;
+  for (PyRef at = PyRef::borrow(reinterpret_cast<PyObject*>(frame)); is_inside(site);) {
+    at = PyRef::maybe(
+        reinterpret_cast<PyObject*>(PyFrame_GetBack(reinterpret_cast<PyFrameObject*>(at.get()))));
+    if (!at) return inside;
+    site = site_of(reinterpret_cast<PyFrameObject*>(at.get()));
+  }
+  return site;
+}
+
+// The last code that turned out to be the user's. It is kept: no other takes its address.
+PyObject* g_users_code = nullptr;
+
+CallSite check_site(PyFrameObject* frame, const CallSite site) noexcept {
+  if (is_inside(site)) return site_outside(frame, site);
+  PyObject* const before =
+      std::exchange(g_users_code, Py_NewRef(static_cast<PyObject*>(site.code)));
+  Py_XDECREF(before);
+  return site;
+}
+
+// The frame object is made once per activation, so that many ops of one function cost little.
+CallSite capture() noexcept {
+  if (PyGILState_Check() == 0) return {};
+  PyFrameObject* const frame = PyEval_GetFrame();
+  if (frame == nullptr) return {};
+  const CallSite site = site_of(frame);
+  return MT_LIKELY(site.code == g_users_code) ? site : check_site(frame, site);
 }
 
 void retain(void* code) noexcept { Py_INCREF(static_cast<PyObject*>(code)); }
@@ -150,9 +180,12 @@ nb::dict config_dict(const PipelineConfig& config) {
 
 template <typename Field>
 void read_setting(const char* name, nb::handle value, Field& field) {
-  if (!nb::try_cast(value, field)) {
-    MT_THROW(TypeError, "pipeline setting ", name, " cannot be ", Py_TYPE(value.ptr())->tp_name);
-  }
+  if (nb::try_cast(value, field)) return;
+  // What takes an int refuses those that it cannot hold.
+  constexpr bool kTakesInts = !std::is_same_v<Field, bool>;
+  MT_CHECK(!kTakesInts || PyLong_Check(value.ptr()) == 0, ValueError, "pipeline setting ", name,
+           " is too large for 64 bits: ", nb::str(value).c_str());
+  MT_THROW(TypeError, "pipeline setting ", name, " cannot be ", Py_TYPE(value.ptr())->tp_name);
 }
 
 // What a block is told goes before the defaults; None says nothing.
@@ -197,6 +230,7 @@ nb::dict set_defaults(const nb::kwargs& settings) {
 }  // namespace
 
 void bind_pipeline(nb::module_& module) {
+  find_package_folder();
   dispatch::call_site_hooks() = {&capture,  &retain,         &release,
                                  &describe, &let_others_run, &come_back, &interpreter_ends};
 

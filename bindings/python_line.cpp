@@ -12,35 +12,17 @@
 namespace mindtorch::python {
 
 constinit std::atomic<bool> g_lines_wanted{false};
+PyObject* g_package_folder = nullptr;
 
 namespace {
 
 thread_local std::string t_line;
-
-// The folder of this package, with a slash at its end.
-const std::string& package_folder() {
-  static const std::string& folder = *new std::string([] {
-    const PyRef package = PyRef::maybe(PyImport_ImportModule("mindtorch_v2"));
-    const PyRef file =
-        PyRef::maybe(package ? PyObject_GetAttrString(package.get(), "__file__") : nullptr);
-    const char* const path = file ? PyUnicode_AsUTF8(file.get()) : nullptr;
-    if (path == nullptr) PyErr_Clear();
-    const std::string_view text = path == nullptr ? "" : path;
-    return std::string(text.substr(0, text.rfind('/') + 1));
-  }());
-  return folder;
-}
 
 std::string_view file_of(PyCodeObject* code) {
   Py_ssize_t size = 0;
   const char* const text = PyUnicode_AsUTF8AndSize(code->co_filename, &size);
   if (text == nullptr) PyErr_Clear();
   return text == nullptr ? "?" : std::string_view(text, static_cast<size_t>(size));
-}
-
-bool is_ours(std::string_view file) {
-  const std::string& folder = package_folder();
-  return !folder.empty() && file.substr(0, folder.size()) == folder;
 }
 
 void write_line(PyFrameObject* frame) {
@@ -51,21 +33,31 @@ void write_line(PyFrameObject* frame) {
   Py_DECREF(code);
 }
 
-bool is_ours(PyFrameObject* frame) {
+bool is_inside(PyFrameObject* frame) {
   PyCodeObject* const code = PyFrame_GetCode(frame);
-  const bool ours = is_ours(file_of(code));
+  const bool ours = is_ours(code);
   Py_DECREF(code);
   return ours;
 }
 
 }  // namespace
 
+void find_package_folder() {
+  const PyRef package = PyRef::maybe(PyImport_ImportModule("mindtorch_v2"));
+  const PyRef file =
+      PyRef::maybe(package ? PyObject_GetAttrString(package.get(), "__file__") : nullptr);
+  if (!file || PyUnicode_Check(file.get()) == 0) return;
+  const Py_ssize_t size = PyUnicode_GET_LENGTH(file.get());
+  const Py_ssize_t slash = PyUnicode_FindChar(file.get(), '/', 0, size, -1);
+  if (slash > 0) g_package_folder = PyRef(PyUnicode_Substring(file.get(), 0, slash + 1)).release();
+}
+
 void remember_python_line() noexcept {
   t_line.clear();
   if (PyErr_Occurred() != nullptr) return;  // what follows must not touch it
   PyFrameObject* frame = PyThreadState_GetFrame(PyThreadState_Get());
   if (frame != nullptr) write_line(frame);
-  while (frame != nullptr && is_ours(frame)) {
+  while (frame != nullptr && is_inside(frame)) {
     PyFrameObject* const outer = PyFrame_GetBack(frame);
     Py_DECREF(frame);
     frame = outer;

@@ -23,6 +23,13 @@ struct Target {
   bool non_blocking = false;
   bool copy = false;
   std::optional<MemoryFormat> format;
+  bool is_like_other = false;
+
+  void take_after(const Tensor& other) {
+    dtype = other.dtype();
+    device = other.device();
+    is_like_other = true;
+  }
 };
 
 PyObject* convert(PyObject* self, const Target& asked) {
@@ -40,6 +47,8 @@ PyObject* convert(PyObject* self, const Target& asked) {
     result = mindtorch::_to_copy(tensor, target.dtype, target.device, target.non_blocking,
                                  target.copy, target.format);
   }
+  // Whoever asks for the host by name is about to look: nothing of the answer stays pending.
+  if (asked.device && asked.device->is_cpu() && !asked.is_like_other) result.storage()->data();
   if (result.is_same(tensor)) return Py_NewRef(self);
   return wrap(std::move(result));
 }
@@ -99,8 +108,7 @@ bool read_to_keyword(PyObject* name, PyObject* value, Target& target) {
     target.device = without_host_index(to_device(value));
   } else if (named("other") || named("tensor")) {
     if (!is_tensor(value)) return false;
-    target.dtype = unwrap(value).dtype();
-    target.device = unwrap(value).device();
+    target.take_after(unwrap(value));
   } else if (named("memory_format")) {
     target.format = to_format(value, "to");
   } else if (named("non_blocking") || named("copy")) {
@@ -118,8 +126,7 @@ PyObject* to(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* 
     Py_ssize_t at = 0;
     DType dtype;
     if (nargs > 0 && is_tensor(args[0])) {
-      target.dtype = unwrap(args[0]).dtype();
-      target.device = unwrap(args[0]).device();
+      target.take_after(unwrap(args[0]));
       at = 1;
     } else if (nargs > 0 && to_dtype_like(args[0], dtype)) {
       target.dtype = dtype;
@@ -171,8 +178,7 @@ PyObject* type_as(PyObject* self, PyObject* other) {
              "type_as(): argument 'other' (position 1) must be Tensor, not ",
              Py_TYPE(other)->tp_name);
     Target target;
-    target.dtype = unwrap(other).dtype();
-    target.device = unwrap(other).device();
+    target.take_after(unwrap(other));
     return convert(self, target);
   });
 }

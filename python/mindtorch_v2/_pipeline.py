@@ -1,10 +1,5 @@
 """torch.pipeline: ops run later and together, with the results of running them one by one."""
 
-import functools
-import hashlib
-import inspect
-import json
-
 from mindtorch_v2._C import current_pipeline, get_pipeline_config, pipeline, pipeline_config
 
 __all__ = [
@@ -22,6 +17,8 @@ class ErrorEnvelope:
     """What a failing flush tells: which op, where it was called, what it read and wrote."""
 
     def __init__(self, fields: dict) -> None:
+        import hashlib
+
         site = fields["callsite"]
         where = f"{site['file']}:{site['line']}:{site['func']}"
         text = f"{fields['op_name']}|{fields['phase']}|{where}|{fields['message']}"
@@ -54,25 +51,40 @@ def _format_error(self, style: str = "short") -> str:
     error = self.last_error()
     if error is None:
         return ""
-    return json.dumps(error.to_dict(), sort_keys=True) if style == "full" else _short(error)
+    if style == "short":
+        return _short(error)
+    import json
+
+    return json.dumps(error.to_dict(), sort_keys=True)
+
+
+_ENTRY = ("op_seq", "op_name", "callsite")
 
 
 def _debug_dump(self, failed_only: bool = False) -> dict:
-    """The ops that wait or, with debug_enabled, those of the last window that ran."""
+    """The ops that wait or, with debug_enabled, those of the last window that ran.
+
+    With failed_only the op that made the last flush fail.
+    """
     error = self.last_error()
-    entries = self._pending_ops() or self._last_ops()
+    told = None if error is None else error.to_dict()
     if failed_only:
-        entries = [] if error is None else [e for e in entries if e["op_seq"] == error.op_seq]
+        entries = [] if told is None else [{name: told[name] for name in _ENTRY}]
+    else:
+        entries = self._pending_ops() or self._last_ops()
     return {
         "flush_id": self.flush_id,
         "reason": self.last_flush_reason,
         "pending_count": self.pending_count(),
-        "last_error": None if error is None else error.to_dict(),
+        "last_error": told,
         "entries": entries,
     }
 
 
 def _decorate(self, function):
+    import functools
+    import inspect
+
     settings = {name: value for name, value in self.config.items() if value is not None}
 
     def deferred(*args, **kwargs):
@@ -87,8 +99,28 @@ def _decorate(self, function):
         with pipeline(**settings):
             return await function(*args, **kwargs)
 
+    async def async_generator(*args, **kwargs):
+        with pipeline(**settings):
+            inner = function(*args, **kwargs)
+            try:
+                value = await anext(inner)
+                while True:
+                    try:
+                        sent = yield value
+                    except GeneratorExit:
+                        await inner.aclose()
+                        raise
+                    except BaseException as error:
+                        value = await inner.athrow(error)
+                    else:
+                        value = await inner.asend(sent)
+            except StopAsyncIteration:
+                pass
+
     if inspect.isgeneratorfunction(function):
         deferred = generator
+    elif inspect.isasyncgenfunction(function):
+        deferred = async_generator
     elif inspect.iscoroutinefunction(function):
         deferred = coroutine
     return functools.wraps(function)(deferred)

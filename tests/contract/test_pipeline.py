@@ -55,6 +55,32 @@ def test_whoever_looks_gets_the_values(torch, name):
         assert pipe.flush_id >= 1
 
 
+def test_asking_for_the_host_is_a_look(torch):
+    asks = [
+        lambda y: y.cpu(),
+        lambda y: y.to("cpu"),
+        lambda y: y.to(device="cpu", dtype=torch.float64),
+        lambda y: y.to(torch.device("cpu"), torch.int32, copy=True),
+    ]
+    casts = [
+        lambda y: y.to(torch.float64),
+        lambda y: y.double(),
+        lambda y: y.type_as(torch.ones(2).double()),
+        lambda y: y.to(torch.ones(2).double()),
+    ]
+    with torch.pipeline():
+        for ask in asks:
+            y = torch.ones(2) * 2
+            host = ask(y)
+            assert not y._pending and not host._pending and host.tolist() == [2, 2]
+        for cast in casts:
+            y = torch.ones(2) * 2
+            other = cast(y)
+            assert y._pending and other._pending and other.tolist() == [2, 2]
+        with pytest.raises(IndexError, match="index 7 is out of bounds"):
+            torch.ones(3)[torch.tensor([7])].cpu()
+
+
 def test_mistakes_are_told_at_the_call(torch):
     a = torch.ones(3)
     with torch.pipeline():

@@ -1,7 +1,11 @@
 """torch.pipeline's settings, what it tells of errors, and what it dumps."""
 
 import asyncio
+import functools
 import inspect
+import pathlib
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -88,6 +92,8 @@ def test_settings_that_make_no_sense(torch, setting):
         torch.pipeline(**{setting: -1})
     with pytest.raises(TypeError, match=setting):
         torch.pipeline(**{setting: "many"})
+    with pytest.raises(ValueError, match=f"{setting} is too large for 64 bits: {2**70}"):
+        torch.pipeline(**{setting: 2**70})
     with pytest.raises(ValueError, match=setting):
         torch.pipeline_config(**{setting: -1})
     assert torch.get_pipeline_config()[setting] == before
@@ -148,6 +154,74 @@ def test_debug_dump_of_what_failed(torch):
         bad.tolist()
 
 
+@pytest.mark.parametrize("debug", [False, True])
+def test_a_dump_of_what_failed_knows_nothing_of_the_next_window(torch, debug):
+    with torch.pipeline(debug_enabled=debug) as pipe:
+        failing(torch)
+        with pytest.raises(IndexError):
+            pipe.flush()
+        y = [torch.ones(3) + i for i in range(3)]
+        dump = pipe.debug_dump(failed_only=True)
+        error = dump["last_error"]
+        assert dump["pending_count"] == pipe.pending_count() > error["op_seq"]
+        assert dump["entries"] == [{n: error[n] for n in ("op_seq", "op_name", "callsite")}]
+        assert dump["entries"][0]["callsite"]["func"] == "failing"
+        pipe.flush()
+        assert pipe.debug_dump(failed_only=True)["entries"] == []
+    assert y[2].tolist() == [3, 3, 3]
+
+
+def calls(torch, name, module):
+    """Ops whose mistakes lie in values, called by functions that are written in Python."""
+    wrong = torch.tensor([0, 7])
+    if name == "functional":
+        return torch.nn.functional.embedding(wrong, torch.ones(3, 2))
+    if name == "decorated":
+        return torch.no_grad()(failing)(torch)
+    if name == "wrapped":
+        return functools.wraps(failing)(lambda: failing(torch))()
+    assert name == "a package of a like name"
+    return module["index"](torch.ones(3), wrong)
+
+
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [
+        ("functional", "calls"),
+        ("decorated", "failing"),
+        ("wrapped", "failing"),
+        ("a package of a like name", "index"),
+    ],
+)
+def test_call_sites_are_the_users(torch, name, function):
+    folder = pathlib.Path(torch.__file__).parent
+    module = {}
+    file = f"{folder.parent}/of_others/{folder.name}/user.py"
+    exec(compile("def index(x, i): return x[i]", file, "exec"), module)
+    with torch.pipeline() as pipe:
+        calls(torch, name, module)
+        queued = pipe.queue
+        with pytest.raises(IndexError) as raised:
+            pipe.flush()
+    site = pipe.last_error().callsite
+    assert site["func"] == function
+    assert site["file"] == (file if function == "index" else __file__)
+    assert f"{site['file']}:{site['line']} in {function}" in str(raised.value)
+    assert not any(entry["callsite"]["file"].startswith(f"{folder}/") for entry in queued)
+
+
+def test_a_block_needs_few_modules():
+    program = (
+        "import sys, mindtorch_v2 as torch; before = set(sys.modules)\n"
+        "with torch.pipeline(): torch.ones(3) + 1\n"
+        "print(*sorted(set(sys.modules) - before))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    loaded = set(done.stdout.split())
+    assert "mindtorch_v2._pipeline" in loaded
+    assert not loaded & {"collections", "functools", "hashlib", "inspect", "json", "re"}
+
+
 def test_what_an_error_says(torch):
     def run():
         with torch.pipeline() as pipe:
@@ -192,6 +266,30 @@ def test_decorated_generators_and_coroutines(torch):
         await asyncio.sleep(0)
         return (torch.ones(2) + 1)._pending
 
+    @torch.pipeline()
+    async def steps():
+        seen = []
+        try:
+            while len(seen) < 9:
+                try:
+                    seen.append((yield (torch.ones(2) + 1)._pending))
+                except KeyError as error:
+                    seen.append(type(error))
+        finally:
+            ended.append((seen, (torch.ones(2) + 1)._pending))
+
+    async def walk():
+        return [pending async for pending in steps()]
+
+    async def talk():
+        talker = steps()
+        assert await anext(talker) and await talker.asend("a") and await talker.athrow(KeyError())
+        await talker.aclose()
+
+    ended = []
+    assert inspect.isasyncgenfunction(steps) and asyncio.run(walk()) == [True] * 9
+    asyncio.run(talk())
+    assert ended == [([None] * 9, True), (["a", KeyError], True)]
     assert list(numbers()) == [True] * 3
     assert inspect.iscoroutinefunction(later) and asyncio.run(later())
     assert torch.current_pipeline() is None

@@ -281,3 +281,26 @@ def test_synchronizing_inside_inner_blocks(torch):
             torch.npu.synchronize()
             assert not a._pending and not b._pending
         assert outer.last_flush_reason == "synchronize"
+
+
+@pytest.mark.parametrize("deferred", [False, True])
+def test_record_stream_of_what_is_pending(torch, simulator, deferred):
+    """The memory stays with the side stream until that is done, also if it was still to be made."""
+    side = torch.npu.Stream()
+    x = torch.ones(1000, device="npu")
+    torch.npu.synchronize()
+    with torch.pipeline() if deferred else contextlib.nullcontext():
+        y = x + 1
+        y.record_stream(side)
+        assert not y._pending
+        address = y.data_ptr()
+    torch.npu.synchronize()
+    simulator.hang(side)
+    with torch.npu.stream(side):
+        tripled = y * 3
+    del y
+    z = torch.zeros(1000, device="npu")
+    assert z.data_ptr() != address
+    simulator.release()
+    torch.npu.synchronize()
+    assert tripled.tolist() == [6] * 1000 and z.tolist() == [0] * 1000
