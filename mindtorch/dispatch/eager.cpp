@@ -233,14 +233,25 @@ void run_pointwise_into(const Op& base, Args args, const Tensor& target, bool is
   const TensorSpec spec = ops::infer_pointwise(call);
   check_result_cast(call.result, target.dtype());
   check_same_device(spec.device, target);
-  OutputShapes shapes;
-  if (is_out) {
-    shapes.resize(target, spec);
-  } else {
-    check_inplace_shape(spec.sizes, target);
-  }
   check_no_self_overlap(target);
-  for (int i = 0; i < call.count; ++i) check_no_partial_overlap(target, *call.operands[i]);
+  bool shares_storage = false;
+  for (int i = 0; i < call.count; ++i) {
+    const Tensor& operand = *call.operands[i];
+    check_no_partial_overlap(target, operand);
+    shares_storage |= target.shares_storage(operand);
+    if (!is_out || target.is_same(operand)) check_inplace_shape(spec.sizes, target);
+  }
+  OutputShapes shapes;
+  if (shares_storage && target.sizes() != spec.sizes) {
+    // In its new shape the target may reach what is still to be read.
+    Outputs result;
+    run_pointwise(base, args, result);
+    shapes.resize(target, spec);
+    copy_into(result.tensors[0], target);
+    shapes.keep();
+    return;
+  }
+  if (is_out) shapes.resize(target, spec);
   Tensor out = target;
   launch_pointwise(base, call, target.device(), args, out, is_out ? Writes::kOther : Writes::kSelf);
   shapes.keep();
@@ -305,6 +316,9 @@ bool casts_into_out(const Op& base) {
          std::find(std::begin(kNames), std::end(kNames), base.schema.name) != std::end(kNames);
 }
 
+// What takes a list joins it, and refuses an out= that shares memory with it; one op multiplies.
+bool is_join(const Op& base) { return base.schema.name != "chain_matmul"; }
+
 // Sums and products are made in the dtype of out=, unless dtype= says another.
 SmallVector<ops::Value, 8> sum_in_dtype_of(const Op& base, Args args, const Tensor& out) {
   constexpr std::string_view kNames[] = {"sum", "prod", "cumsum", "cumprod", "mean"};
@@ -360,13 +374,13 @@ void run_out(const Op& op, Args all_args, Outputs& outputs) {
       check_out_dtype(base, specs[i].dtype, target);
       check_same_device(specs[i].device, target);
       check_no_self_overlap(target);
-      check_no_list_overlap(target, args);
-    }
-    for (size_t i = 0; i < specs.size(); ++i) {
-      const Tensor& target = targets[i].tensor();
+      if (is_join(base)) check_no_list_overlap(target, specs[i].sizes, args);
       direct &= !shares_storage_with_any(target, args);
-      shapes.resize(target, specs[i]);
-      direct &= has_layout(target, specs[i]);
+    }
+    // A target that is an input must keep its shape until that has been read.
+    for (size_t i = 0; direct && i < specs.size(); ++i) {
+      shapes.resize(targets[i].tensor(), specs[i]);
+      direct = has_layout(targets[i].tensor(), specs[i]);
     }
     if (direct) {
       for (const ops::Value& target : targets) outputs.tensors.push_back(target.tensor());
@@ -390,9 +404,17 @@ void run_out(const Op& op, Args all_args, Outputs& outputs) {
     const Tensor& value = result.tensors[i];
     check_out_dtype(base, value.dtype(), target);
     check_same_device(value.device(), target);
-    shapes.resize(target, {value.sizes(), value.dtype(), value.device(), std::nullopt});
-    copy_into(value, target);
-    outputs.tensors.push_back(target);
+    if (is_join(base)) check_no_list_overlap(target, value.sizes(), args);
+    if (target.sizes() == value.sizes()) check_no_self_overlap(target);
+  }
+  for (size_t i = 0; i < targets.size(); ++i) {
+    const Tensor& value = result.tensors[i];
+    shapes.resize(targets[i].tensor(),
+                  {value.sizes(), value.dtype(), value.device(), std::nullopt});
+  }
+  for (size_t i = 0; i < targets.size(); ++i) {
+    copy_into(result.tensors[i], targets[i].tensor());
+    outputs.tensors.push_back(targets[i].tensor());
   }
   shapes.keep();
 }

@@ -28,11 +28,17 @@ void check_no_self_overlap(const Tensor& target) {
            "single memory location. Please clone() the tensor before performing the operation.");
 }
 
-void check_no_partial_overlap(const Tensor& target, const Tensor& input) {
-  if (MT_LIKELY(!target.shares_storage(input)) || target.numel() == 0 || input.numel() == 0) return;
+namespace {
+
+enum class Overlap : uint8_t { kNone, kPartial, kFull };
+
+Overlap find_overlap(const Tensor& target, const Tensor& input) {
+  if (MT_LIKELY(!target.shares_storage(input)) || target.numel() == 0 || input.numel() == 0) {
+    return Overlap::kNone;
+  }
   if (target.storage_offset() == input.storage_offset() && target.sizes() == input.sizes() &&
       target.strides() == input.strides() && target.dtype() == input.dtype()) {
-    return;  // exactly the same elements: each is read before it is written
+    return Overlap::kFull;
   }
   const int64_t target_begin = target.storage_offset() * target.element_size();
   const int64_t input_begin = input.storage_offset() * input.element_size();
@@ -40,22 +46,41 @@ void check_no_partial_overlap(const Tensor& target, const Tensor& input) {
       target_begin + extent(target.sizes(), target.strides()) * target.element_size();
   const int64_t input_end =
       input_begin + extent(input.sizes(), input.strides()) * input.element_size();
-  if (target_end <= input_begin || input_end <= target_begin) return;
+  if (target_end <= input_begin || input_end <= target_begin) return Overlap::kNone;
   // Interleaved views (even and odd columns) never meet: torch lets non-dense cases pass, too.
   if (!is_dense(target.sizes(), target.strides()) || !is_dense(input.sizes(), input.strides())) {
-    return;
+    return Overlap::kNone;
   }
+  return Overlap::kPartial;
+}
+
+[[noreturn]] void refuse_overlap() {
   MT_THROW(RuntimeError,
            "unsupported operation: some elements of the input tensor and the written-to tensor "
            "refer to a single memory location. Please clone() the tensor before performing the "
            "operation.");
 }
 
-void check_no_list_overlap(const Tensor& target, ops::Args args) {
+}  // namespace
+
+void check_no_partial_overlap(const Tensor& target, const Tensor& input) {
+  // In a full overlap each element is read before it is written.
+  if (MT_UNLIKELY(find_overlap(target, input) == Overlap::kPartial)) refuse_overlap();
+}
+
+void check_no_list_overlap(const Tensor& target, IntList result, ops::Args args) {
+  if (!shares_storage_with_any(target, args)) return;
+  const Tensor written = equal(target.sizes(), result)
+                             ? target
+                             : target.alias(Shape(result.begin(), result.end()),
+                                            contiguous_strides(result), target.storage_offset());
   for (const ops::Value& value : args) {
     if (value.kind() != ops::ValueKind::kTensorList) continue;
     for (const Tensor& tensor : value.tensor_list()) {
-      if (tensor.defined()) check_no_partial_overlap(target, tensor);
+      if (!tensor.defined()) continue;
+      if (tensor.is_same(target) || find_overlap(written, tensor) != Overlap::kNone) {
+        refuse_overlap();
+      }
     }
   }
 }

@@ -14,8 +14,9 @@ void check_same_device(Device result, const Tensor& target);
 void check_no_self_overlap(const Tensor& target);
 // Refuses an input that shares some but not all memory with the target.
 void check_no_partial_overlap(const Tensor& target, const Tensor& input);
-// The same for every tensor of the lists among the arguments (cat, stack).
-void check_no_list_overlap(const Tensor& target, ops::Args args);
+// Refuses lists (cat, stack) with a tensor that shares memory with the target, once that has the
+// result's shape.
+void check_no_list_overlap(const Tensor& target, IntList result, ops::Args args);
 bool shares_storage_with_any(const Tensor& target, ops::Args args);
 bool has_layout(const Tensor& target, const ops::TensorSpec& spec);
 

@@ -342,6 +342,73 @@ def test_version_of_out(torch):
     assert out._version == 2
 
 
+# --- out= that shares memory with an input ------------------------------------------------------
+
+
+@pytest.fixture(params=["eager", "pipeline"])
+def block(torch, request):
+    return torch.pipeline if request.param == "pipeline" else contextlib.nullcontext
+
+
+MISMATCH = r"output with shape \[2, 2\] doesn't match the broadcast shape \[3, 2, 2\]"
+
+
+@pytest.mark.parametrize(
+    "call, text",
+    [
+        (lambda t, x: t.add(x, t.ones(3, 2, 2), out=x), MISMATCH),
+        (lambda t, x: t.where(t.ones(3, 2, 2).bool(), x, x, out=x), MISMATCH),
+        (lambda t, x: t.add(x, t.ones(3, 2, 2), out=x[0]), PARTIAL),
+        (lambda t, x: t.exp(x[1], out=x), PARTIAL),
+        (lambda t, x: t.cat([x, x], out=x), PARTIAL),
+        (lambda t, x: t.cat([x], out=x), PARTIAL),
+        (lambda t, x: t.cat([x], out=x[:0]), PARTIAL),
+        (lambda t, x: t.cat([x[1:], x[1:]], out=x[:1]), PARTIAL),
+        (lambda t, x: t.cat([t.empty(0), x], out=x.view(4)[1:]), PARTIAL),
+        (lambda t, x: t.stack([x, x], out=x), PARTIAL),
+        (lambda t, x: t.stack([x], out=x.view(1, 2, 2)), PARTIAL),
+        (lambda t, x: t.hstack([x, x], out=x), PARTIAL),
+        (lambda t, x: t.vstack([x, x], out=x), PARTIAL),
+        (lambda t, x: t.dstack([x, x], out=x), PARTIAL),
+        (lambda t, x: t.column_stack([x, x], out=x), PARTIAL),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
+def test_out_that_is_read_is_refused(torch, block, call, text):
+    x = torch.arange(4.0).view(2, 2)
+    with block(), pytest.raises(RuntimeError, match=text):
+        call(torch, x)
+    assert x.tolist() == [[0, 1], [2, 3]] and x._version == 0
+
+
+@pytest.mark.parametrize(
+    "call, expected",
+    [
+        (lambda t, x: t.sum(x, 0, out=x), [2, 4]),
+        (lambda t, x: t.sum(x, 0, out=x[0, 1:]), [2, 4]),
+        (lambda t, x: t.cumsum(x, 0, out=x[0]), [[0, 1], [2, 4]]),
+        (lambda t, x: t.matmul(x, t.ones(2, 3), out=x), [[1, 1, 1], [5, 5, 5]]),
+        (lambda t, x: t.mm(t.ones(3, 2), x, out=x[1:]), [[2, 4], [2, 4], [2, 4]]),
+        (lambda t, x: t.index_select(x, 0, t.tensor([1, 1, 0]), out=x), [[2, 3], [2, 3], [0, 1]]),
+        (lambda t, x: t.diag(x, out=x), [0, 3]),
+        (lambda t, x: t.masked_select(x, x > 0, out=x), [1, 2, 3]),
+        (lambda t, x: t.kron(x, t.ones(1, 2), out=x), [[0, 0, 1, 1], [2, 2, 3, 3]]),
+        (lambda t, x: t.cat([x[1:]], out=x[:1, :0]), [[2, 3]]),
+        # What is read begins where the result grows to.
+        (lambda t, x: t.add(x[1], t.ones(2, 2), out=x[0]), [[3, 4], [3, 4]]),
+        (lambda t, x: t.neg(x, out=x[0, 1:1]), [[0, -1], [-2, -3]]),
+        (lambda t, x: t.neg(x, out=x.view(4)[::3]), [[0, -1], [-2, -3]]),
+        (lambda t, x: t.add(x, t.ones(2, 2, 2), out=x.view(2, 2)), [[[1, 2], [3, 4]]] * 2),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
+def test_out_grows_only_after_the_inputs_were_read(torch, block, call, expected):
+    x = torch.arange(4.0).view(2, 2)
+    with block():
+        out = call(torch, x)
+    assert out.tolist() == expected and out.is_contiguous()
+
+
 @pytest.mark.parametrize(
     "name, args, expected",
     [
