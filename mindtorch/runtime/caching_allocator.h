@@ -92,7 +92,8 @@ class MT_API CachingAllocator {
   void release_pool(PoolId id);
   int pool_use_count(PoolId id) const;
   // Until the matching end, what this thread allocates comes from the pool; with `capture`, what
-  // any thread allocates for the capturing stream.
+  // any thread allocates for the capturing stream. Work that was only recorded gets its memory
+  // from where it was recorded.
   void begin_pool_scope(PoolId id);
   void begin_capture_scope(PoolId id, driver::StreamHandle stream);
   void end_scope(PoolId id);

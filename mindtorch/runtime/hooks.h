@@ -16,7 +16,7 @@ enum class SyncPoint : uint8_t {
   kWaitStream,
   kWaitEvent,
   kWaitDevice,
-  kSwitchStream,  // what was recorded so far belongs to the old one; must not throw
+  kSwitchStream,  // or memory pool: what was recorded belongs to the old one; must not throw
 };
 
 // A few functions that a higher layer installs and this one calls, in the order they were added.

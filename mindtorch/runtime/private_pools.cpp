@@ -3,6 +3,7 @@
 
 #include "mindtorch/base/error.h"
 #include "mindtorch/runtime/caching_allocator.h"
+#include "mindtorch/runtime/hooks.h"
 
 namespace mindtorch::runtime {
 
@@ -42,6 +43,7 @@ int CachingAllocator::pool_use_count(PoolId id) const {
 }
 
 void CachingAllocator::begin_pool_scope(PoolId id) {
+  hooks().before_sync(SyncPoint::kSwitchStream);
   begin_scope({nullptr, false, nullptr, std::this_thread::get_id()}, id);
 }
 
@@ -67,6 +69,7 @@ void CachingAllocator::begin_scope(Scope scope, PoolId id) {
 }
 
 void CachingAllocator::end_scope(PoolId id) {
+  hooks().before_sync(SyncPoint::kSwitchStream);
   bool capture = false;
   {
     std::lock_guard lock(arenas_mutex_);
