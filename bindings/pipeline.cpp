@@ -231,8 +231,8 @@ nb::dict set_defaults(const nb::kwargs& settings) {
 
 void bind_pipeline(nb::module_& module) {
   find_package_folder();
-  dispatch::call_site_hooks() = {&capture,  &retain,         &release,
-                                 &describe, &let_others_run, &come_back, &interpreter_ends};
+  dispatch::call_site_hooks() = {&capture,        &retain,    &release,         &describe,
+                                 &let_others_run, &come_back, &interpreter_ends};
 
   nb::class_<Pipeline>(module, "pipeline", kPipelineDoc)
       .def("__init__",

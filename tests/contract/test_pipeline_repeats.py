@@ -129,11 +129,11 @@ def test_numbers_of_functions_in_groups_and_alone(torch):
         d.addcmul_(x, y, value=value)
         return a, b, c, d
 
-    for alpha, limit, value in [(1, 3.0, 2), (1, 3.0, 2), (2, 3.0, 2), (2, 1.5, 2), (2, 1.5, -1),
-                                (1, 3.0, 2), (0.5, 2, 0.25), (0.5, 2, 0.25), (1, 3.0, 2)]:  # fmt: skip
-        expected = program(alpha, limit, value)
+    first, last = (1, 3.0, 2), (0.5, 2, 0.25)
+    for numbers in (first, first, (2, 3.0, 2), (2, 1.5, 2), (2, 1.5, -1), first, last, last, first):
+        expected = program(*numbers)
         with torch.pipeline():
-            got = program(alpha, limit, value)
+            got = program(*numbers)
         for ours, theirs in zip(got, expected, strict=True):
             assert torch.equal(ours, theirs) and ours._version == theirs._version
 
