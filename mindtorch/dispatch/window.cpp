@@ -270,13 +270,13 @@ void Window::end(const OpRecord& record,
 
 void Window::note_op(const ops::Op& op, Device device) {
   note_site();
-  has_random_ |= op.random;
+  if (op.random) has_random_.store(true, std::memory_order_relaxed);
   if (!device.is_cpu()) note_stream(device);
   size_.store(followed_.ops, std::memory_order_relaxed);
   if (MT_UNLIKELY(followed_.tensors > kFull)) must_run_ = true;
   if (MT_UNLIKELY(unchecked_bytes_ >= kMuchMemory)) {
     unchecked_bytes_ = 0;
-    holds_much_ = holds_much_alone();
+    holds_much_.store(holds_much_alone(), std::memory_order_relaxed);
   }
 }
 
@@ -443,8 +443,8 @@ void Window::finish(size_t done, const std::exception_ptr& error) noexcept {
   outside_.clear();
   recording_.clear();
   expected_ = nullptr;
-  has_random_ = false;
-  holds_much_ = false;
+  has_random_.store(false, std::memory_order_relaxed);
+  holds_much_.store(false, std::memory_order_relaxed);
   unchecked_bytes_ = 0;
   sites_.clear();
   codes_.clear();

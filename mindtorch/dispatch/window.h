@@ -71,12 +71,12 @@ class Window final : public PendingWork {
   // By any thread; what another thread runs meanwhile is gone a moment later.
   size_t size() const { return size_.load(std::memory_order_relaxed); }
   size_t pending_bytes() const { return pending_bytes_.load(std::memory_order_relaxed); }
-  // An op draws random numbers. By the pipeline's thread.
-  bool has_random() const { return has_random_; }
+  // An op draws random numbers.
+  bool has_random() const { return has_random_.load(std::memory_order_relaxed); }
   // An op touched memory that others see without asking.
   bool must_run() const { return must_run_.load(std::memory_order_relaxed); }
-  // It keeps much memory alive that nobody else needs any more. By the pipeline's thread.
-  bool holds_much() const { return holds_much_; }
+  // It keeps much memory alive that nobody else needs any more.
+  bool holds_much() const { return holds_much_.load(std::memory_order_relaxed); }
 
   // Runs everything recorded. False: there was nothing, another thread had run it before. Where
   // it fails, every storage that was still to be written throws the same error when it is looked
@@ -148,6 +148,8 @@ class Window final : public PendingWork {
   std::mutex mutex_;
   std::atomic<std::thread::id> runner_{};
   std::atomic<bool> must_run_{false};
+  std::atomic<bool> has_random_{false};
+  std::atomic<bool> holds_much_{false};
   std::atomic<size_t> size_{0};
   std::atomic<size_t> pending_bytes_{0};
   std::atomic<uint64_t> epoch_{0};  // marks tensors as recorded (TensorImpl); 0: none is
@@ -157,10 +159,8 @@ class Window final : public PendingWork {
   // What this window repeats so far, or null, and how far: recording_ may be behind.
   const Recording* expected_ = nullptr;
   Recording::Lengths followed_{};
-  std::vector<Held> held_;   // by number of the storage
-  StorageTable outside_;     // numbers of those that it has not made
-  bool has_random_ = false;  // an op draws random numbers
-  bool holds_much_ = false;
+  std::vector<Held> held_;              // by number of the storage
+  StorageTable outside_;                // numbers of those that it has not made
   size_t unchecked_bytes_ = 0;          // of outside_, since holds_much_ was last worked out
   std::vector<uint8_t> visible_;        // while it runs: of each storage
   std::vector<StorageImpl*> storages_;  // the same
