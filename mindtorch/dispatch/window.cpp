@@ -31,7 +31,7 @@ CallSiteHooks& call_site_hooks() noexcept {
   return hooks;
 }
 
-Window::Lock Window::lock() {
+Window::Lock Window::wait_for_lock_or_throw() {
   Lock lock = wait_for_lock();
   MT_CHECK(lock.owns_lock(), RuntimeError,
            "the program ends, and this pipeline is held by a thread that has been stopped");

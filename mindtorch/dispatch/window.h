@@ -112,7 +112,12 @@ class Window final : public PendingWork {
     bool is_read;  // counted in pending_reads
   };
 
-  Lock lock();
+  Lock lock() {
+    Lock lock(mutex_, std::try_to_lock);
+    if (MT_UNLIKELY(!lock.owns_lock())) lock = wait_for_lock_or_throw();
+    return lock;
+  }
+  Lock wait_for_lock_or_throw();
   // The same without throwing: at the end of the language it may be nobody's.
   Lock wait_for_lock() noexcept;
   void open();

@@ -6,28 +6,10 @@
 
 namespace mindtorch::dispatch {
 
-bool Window::follow(const ops::Op& op, ops::Args args, ops::Outputs& outputs) {
-  const Lock lock = this->lock();
-  const OpRecord* const record = match(op, args, Writes::kNew);
-  if (record == nullptr) return false;
-  for (const uint32_t number : expected_->outputs(*record)) {
-    outputs.tensors.push_back(follow_output(number));
-  }
-  pass(*record);
-  return true;
-}
-
-bool Window::follow_in_place(const ops::Op& op, ops::Args args) {
-  const Lock lock = this->lock();
-  const OpRecord* const record = match(op, args, Writes::kSelf);
-  if (record == nullptr) return false;
-  note_write(expected_->tensors[expected_->outputs(*record)[0]].storage, followed_.ops);
-  pass(*record);
-  return true;
-}
-
 // The op that is expected next, if this is it. Its arguments are then this window's.
-const OpRecord* Window::match(const ops::Op& op, ops::Args args, Writes writes) {
+[[gnu::always_inline]] inline const OpRecord* Window::match(const ops::Op& op,
+                                                            ops::Args args,
+                                                            Writes writes) {
   open();
   if (expected_ == nullptr || followed_.ops >= expected_->ops.size()) return nullptr;
   const Recording& expected = *expected_;
@@ -53,11 +35,31 @@ const OpRecord* Window::match(const ops::Op& op, ops::Args args, Writes writes) 
   return nullptr;
 }
 
-void Window::pass(const OpRecord& record) {
+[[gnu::always_inline]] inline void Window::pass(const OpRecord& record) {
   followed_.links = record.first_link + record.operand_count + record.output_count;
   followed_.values = record.first_value + record.value_count;
   ++followed_.ops;
   note_op(*record.op, record.device);
+}
+
+bool Window::follow(const ops::Op& op, ops::Args args, ops::Outputs& outputs) {
+  const Lock lock = this->lock();
+  const OpRecord* const record = match(op, args, Writes::kNew);
+  if (record == nullptr) return false;
+  for (const uint32_t number : expected_->outputs(*record)) {
+    outputs.tensors.push_back(follow_output(number));
+  }
+  pass(*record);
+  return true;
+}
+
+bool Window::follow_in_place(const ops::Op& op, ops::Args args) {
+  const Lock lock = this->lock();
+  const OpRecord* const record = match(op, args, Writes::kSelf);
+  if (record == nullptr) return false;
+  note_write(expected_->tensors[expected_->outputs(*record)[0]].storage, followed_.ops);
+  pass(*record);
+  return true;
 }
 
 // An op that was refused may come again: what it had in common counts once.
