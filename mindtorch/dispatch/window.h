@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "mindtorch/base/quick_mutex.h"
 #include "mindtorch/dispatch/call_site.h"
 #include "mindtorch/dispatch/pipeline_report.h"
 #include "mindtorch/dispatch/plan_store.h"
@@ -102,7 +103,7 @@ class Window final : public PendingWork {
   void forget(StorageImpl&) noexcept override {}  // it holds its storages
 
  private:
-  using Lock = std::unique_lock<std::mutex>;
+  using Lock = std::unique_lock<QuickMutex>;
 
   struct Held {
     StorageImpl* storage;
@@ -150,7 +151,7 @@ class Window final : public PendingWork {
   WindowPlan& find_plan();
   void finish(size_t done, const std::exception_ptr& error) noexcept;
 
-  std::mutex mutex_;
+  QuickMutex mutex_;
   std::atomic<std::thread::id> runner_{};
   std::atomic<bool> must_run_{false};
   std::atomic<bool> has_random_{false};
