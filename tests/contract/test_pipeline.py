@@ -360,11 +360,14 @@ def test_configuration(torch):
         torch.pipeline(window=3)
 
 
-def test_more_operands_than_16_bits_count(torch):
-    parts = [torch.tensor(float(i)) for i in range(66_000)]
+@pytest.mark.parametrize("count", [66_000, 300_000])
+def test_more_operands_than_a_window_counts(torch, count):
+    """Than 16 bits count, and than a window has numbers for: such an op runs at once."""
+    parts = [torch.tensor(float(i)) for i in range(count)]
     with torch.pipeline():
-        joined = torch.stack(parts)
-    assert torch.equal(joined, torch.arange(66_000.0))
+        first = parts[1] + 1
+        joined = torch.stack([first, *parts]) * 2
+    assert torch.equal(joined, torch.cat([torch.tensor([2.0]), torch.arange(float(count))]) * 2)
 
 
 def test_inputs_that_nobody_else_keeps(torch):

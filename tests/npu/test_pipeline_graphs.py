@@ -331,6 +331,24 @@ def test_windows_with_much_memory_in_between_are_launched(torch, log):
         del result
 
 
+def test_numbers_of_functions_are_part_of_a_graph(torch, log):
+    """alpha= and the limits of clamp change, and the plan stays: a graph must not be taken for all."""
+    x, _ = inputs(torch)
+
+    def scaled(alpha, limit):
+        y = torch.add(x, x, alpha=alpha).exp().clamp(max=limit)
+        y.add_(x, alpha=alpha)
+        return (y.neg().sub_(x, alpha=alpha + 1),)
+
+    replays = 0
+    for alpha, limit in [(1, 4.0)] * 4 + [(2, 4.0)] * 4 + [(2, 3.0), (1, 4.0), (1, 4.0), (2, 4.0)]:
+        result, names = log.run(scaled, alpha, limit)
+        replays += is_replay(names)
+        check_equal(torch, result, scaled(alpha, limit))
+        del result
+    assert replays >= 2
+
+
 def test_graphs_of_forgotten_windows_are_destroyed(torch, log, simulator):
     """A window remembers the plans it used last, and their graphs with them."""
     x, _ = inputs(torch)
