@@ -332,7 +332,7 @@ def test_windows_with_much_memory_in_between_are_launched(torch, log):
 
 
 def test_numbers_of_functions_are_part_of_a_graph(torch, log):
-    """alpha= and the limits of clamp change, and the plan stays: a graph must not be taken for all."""
+    """alpha= and limits of clamp change, and the plan stays: no graph serves them all."""
     x, _ = inputs(torch)
 
     def scaled(alpha, limit):
