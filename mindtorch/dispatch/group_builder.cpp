@@ -200,6 +200,7 @@ bool GroupBuilder::add_pointwise(const OpRecord& op) {
   step.function = op.function;
   step.compute = op.compute;
   step.result = op.result;
+  step.unrounded = op.unrounded;
   step.params = recording_.params[static_cast<size_t>(&op - recording_.ops.data())];
   step.is_row = !is_full;
   step.count = static_cast<uint8_t>(op.operand_count);

@@ -40,7 +40,7 @@ struct OpRecord {
   Writes writes;
   Device device;
   uint8_t is_pointwise;
-  uint8_t unused;
+  int8_t unrounded;  // as in PointwiseCall
 
   // A pointwise op that looks at values: a divisor of zero is an error.
   bool divides_integers() const {

@@ -322,6 +322,7 @@ void Window::record_pointwise(const ops::Op& op,
   record.function = call.function;
   record.compute = call.compute;
   record.result = call.result;
+  record.unrounded = call.unrounded;
   record.operand_count = static_cast<uint32_t>(call.count);
   record.output_count = 1;
   for (int i = 0; i < call.count; ++i) {

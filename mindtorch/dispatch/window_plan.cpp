@@ -139,6 +139,7 @@ void WindowPlan::add_single(size_t number) {
     action.call =
         std::make_unique<ops::PointwiseCall>(record.function, record.compute, record.result);
     action.call->params = recording_.params[number];
+    action.call->unrounded = record.unrounded;
     for (const uint32_t link : recording_.operands(record)) action.call->on(tensor(link));
     action.outputs.push_back(tensor(recording_.outputs(record)[0]));
     return;

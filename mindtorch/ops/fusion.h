@@ -38,6 +38,7 @@ struct FusedStep {
   DType result{};       // what the value holds, and later steps see
   bool is_row = false;  // the value has one element a row; all operands have, or `row` makes it so
   uint8_t count = 0;
+  int8_t unrounded = -1;  // as in PointwiseCall
   uint16_t operands[3] = {};
   PointwiseParams params;
 };

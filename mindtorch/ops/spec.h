@@ -8,6 +8,14 @@
 
 namespace mindtorch::ops {
 
+constexpr bool is_half(DType dtype) {
+  return dtype == DType::kFloat16 || dtype == DType::kBFloat16;
+}
+// Values of `from` may change when they become float16 or bfloat16. Integers of one byte do not.
+constexpr bool rounds_to_half(DType from, DType half) {
+  return is_half(half) && from != half && size_bytes(from) > 1;
+}
+
 // A tensor that an op will make: what its shape rule answers.
 struct TensorSpec {
   Shape sizes;
@@ -28,8 +36,9 @@ struct ViewSpec {
 // A pointwise op, resolved: which function, on which operands, computed and stored as what.
 struct PointwiseCall {
   Pointwise function;
-  DType compute;  // operands are converted to this
+  DType compute;  // operands are converted to this, also where a device computes in a wider dtype
   DType result;
+  int8_t unrounded = -1;  // the operand that a device which computes wider takes as it is
   PointwiseParams params{};
   const Tensor* operands[3] = {};
   int count = 0;
@@ -39,6 +48,10 @@ struct PointwiseCall {
   PointwiseCall& on(const Tensor& operand) {
     operands[count++] = &operand;
     return *this;
+  }
+  // Whether an operand must become float16 or bfloat16 before it is widened.
+  bool rounds(int index) const {
+    return rounds_to_half(operands[index]->dtype(), compute) && index != unrounded;
   }
   PointwiseCall& param(int index, const Scalar& value) {
     params.f[index] = value.to_double();

@@ -13,4 +13,11 @@ Scalar read_element(const void* data, DType dtype) {
   });
 }
 
+Scalar round_to_half(const Scalar& value, DType dtype) {
+  const auto number = static_cast<float>(value.to_double());
+  if (dtype == DType::kFloat16) return Scalar(static_cast<float>(Half(number)));
+  if (dtype == DType::kBFloat16) return Scalar(static_cast<float>(BFloat16(number)));
+  return value;
+}
+
 }  // namespace mindtorch

@@ -9,4 +9,7 @@ namespace mindtorch {
 // The value of one element in host memory.
 MT_API Scalar read_element(const void* data, DType dtype);
 
+// The nearest number that float16 or bfloat16 has; other dtypes leave it alone.
+MT_API Scalar round_to_half(const Scalar& value, DType dtype);
+
 }  // namespace mindtorch

@@ -10,14 +10,8 @@ namespace mindtorch::cpu {
 using ops::FusedStep;
 using ops::Pointwise;
 
-namespace {
-
-bool is_half(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
-
-}  // namespace
-
 DType fused_dtype(Pointwise function, DType compute) {
-  return is_half(compute) && find_tile(function, compute) == nullptr ? DType::kFloat32 : compute;
+  return ops::is_half(compute) && find_tile(function, compute) == nullptr ? DType::kFloat32 : compute;
 }
 
 Row row_kernel(ops::RowFunction function) {
@@ -111,7 +105,7 @@ FusionBuilder::Choice FusionBuilder::choose(const FusedStep& step, Width width) 
       is_other = true;
     }
   }
-  if (is_half(step.result) && compute == DType::kFloat32 && is_alike && !is_other) {
+  if (ops::is_half(step.result) && compute == DType::kFloat32 && is_alike && !is_other) {
     // Without buffers of float32 in between.
     choice.tile = narrow < 0 ? find_half_tile(step.function, step.result)
                              : find_half_number_tile(step.function, step.result, narrow);
@@ -140,7 +134,7 @@ void FusionBuilder::add_step(const FusedStep& step, uint16_t value) {
   bool is_fixed = true;
   for (int i = 0; i < step.count; ++i) {
     const Width wanted = i == choice.single ? values_[step.operands[i]].width : width;
-    operands[i] = as(step.operands[i], choice.wanted[i], wanted);
+    operands[i] = as(rounded(step, i), choice.wanted[i], wanted);
     is_fixed &= values_[operands[i]].is_fixed;
   }
   FusionAction action;
@@ -256,6 +250,18 @@ void FusionBuilder::add_scatters(uint16_t value) {
     action.view = &loop().view(target);
     add(action, to, &from, 1);
   }
+}
+
+bool FusionBuilder::must_round(const FusedStep& step, int k) const {
+  const bool is_condition = step.function == Pointwise::kWhere && k == 0;
+  return ops::rounds_to_half(values_[step.operands[k]].dtype, step.compute) && k != step.unrounded &&
+         !is_condition;
+}
+
+// An operand of a step as the step's dtype has it, before it is widened.
+uint16_t FusionBuilder::rounded(const FusedStep& step, int k) {
+  const uint16_t value = step.operands[k];
+  return must_round(step, k) ? as(value, step.compute, values_[value].width) : value;
 }
 
 uint16_t FusionBuilder::as(uint16_t value, DType dtype, Width width) {

@@ -67,6 +67,9 @@ class FusionBuilder {
 
   // The value in this dtype and width, for an action to read.
   uint16_t as(uint16_t value, DType dtype, Width width);
+  // A step's operand becomes float16 or bfloat16 before the step widens it.
+  bool must_round(const ops::FusedStep& step, int k) const;
+  uint16_t rounded(const ops::FusedStep& step, int k);
   uint16_t derive(uint16_t from, DType dtype, Width width, FusionAction action);
   uint16_t new_value(DType dtype, Width width, bool is_fixed);
   // Adds an action that makes `out` of `count` values.

@@ -53,7 +53,8 @@ size_t FusionBuilder::end_of_generated(size_t first) const {
   for (; end < group_.steps.size(); ++end) {
     const FusedStep& step = group_.steps[end];
     const bool is_wide = step.row == ops::RowFunction::kNone && !step.is_row && !step.is_copy;
-    bool moves = false;  // not the same for every tile
+    bool moves = false;     // not the same for every tile
+    bool converts = false;  // in a way that code does not
     operands.clear();
     for (int k = 0; k < step.count; ++k) {
       const bool is_inside = step.operands[k] >= group_.inputs.size() + first;
@@ -62,8 +63,9 @@ size_t FusionBuilder::end_of_generated(size_t first) const {
       const DType dtype = operand.dtype;
       operands.push_back(is_inside || can_read(dtype) ? dtype : DType::kFloat32);
       moves |= is_inside || !operand.is_fixed;
+      converts |= is_inside && must_round(step, k);
     }
-    if (!is_wide || !moves || !jit::can_generate(step, operands)) break;
+    if (!is_wide || !moves || converts || !jit::can_generate(step, operands)) break;
     if (jit::is_long(step)) {
       if (has_long) break;
       has_long = true;
@@ -126,14 +128,15 @@ bool FusionBuilder::generate(size_t first, size_t end) {
 
 // An operand from outside the run, in a dtype and at a width that code can read.
 uint16_t FusionBuilder::as_input(const FusedStep& step, int k) {
-  const Value& value = values_[step.operands[k]];
+  const uint16_t operand = rounded(step, k);
+  const Value& value = values_[operand];
   const bool is_condition = step.function == Pointwise::kWhere && k == 0;
   const DType wanted = is_condition ? DType::kBool : fused_dtype(step.function, step.compute);
   const bool as_it_is = value.width == Width::kWhole && can_read(value.dtype);
   // A call for each short row would cost more than rows full of the element.
   const bool is_short =
       value.width == Width::kRow && loop().rows_of_tile() > 1 && loop().row() <= kShortRow;
-  return as(step.operands[k], as_it_is ? value.dtype : wanted,
+  return as(operand, as_it_is ? value.dtype : wanted,
             is_short ? Width::kWhole : value.width);
 }
 

@@ -19,11 +19,9 @@ constexpr int64_t kGrain = 32 * 1024;  // elements a thread should get at least
 // Elements of a line below which a call for each costs too much.
 constexpr int64_t kShortLine = 4096;
 
-bool is_16_bit_float(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
-
 // 16-bit floats compute in float32, but for the few functions that ask for their own bits.
 DType tile_dtype(ops::Pointwise function, DType dtype) {
-  return is_16_bit_float(dtype) && find_tile(function, dtype) == nullptr ? DType::kFloat32 : dtype;
+  return ops::is_half(dtype) && find_tile(function, dtype) == nullptr ? DType::kFloat32 : dtype;
 }
 
 [[noreturn]] void no_tile(ops::Pointwise function, DType dtype) {
@@ -67,8 +65,9 @@ struct Loader {
   int64_t stride_bytes;
   int64_t from_size;
   int64_t to_size;
-  CastFn cast;      // null: same dtype
-  GatherFn gather;  // null: contiguous or broadcast
+  CastFn round = nullptr;  // to float16 or bfloat16, before the tile's float32
+  CastFn cast;             // null: same dtype
+  GatherFn gather;         // null: contiguous or broadcast
 
   Loader(DType from, DType to, int64_t stride_bytes)
       : stride_bytes(stride_bytes),
@@ -76,32 +75,53 @@ struct Loader {
         to_size(size_bytes(to)),
         cast(from == to ? nullptr : find_cast(from, to)),
         gather(stride_bytes == from_size || stride_bytes == 0 ? nullptr : find_gather(from_size)) {}
+  // An operand of `call` for a tile of `to`.
+  Loader(const ops::PointwiseCall& call, int index, DType to, int64_t stride_bytes)
+      : Loader(call.operands[index]->dtype(), to, stride_bytes) {
+    if (MT_LIKELY(!call.rounds(index))) return;
+    round = find_cast(call.operands[index]->dtype(), call.compute);
+    cast = call.compute == to ? nullptr : find_cast(call.compute, to);
+  }
 
-  bool direct() const { return cast == nullptr && stride_bytes == from_size; }
+  bool converts() const { return cast != nullptr || round != nullptr; }
+  bool direct() const { return !converts() && stride_bytes == from_size; }
   bool broadcast() const { return stride_bytes == 0; }
+
+  void load_one(const char* from, char* to) const {
+    alignas(8) char half[2];
+    if (round != nullptr) {
+      round(from, cast == nullptr ? to : half, 1);
+      from = half;
+    }
+    if (cast != nullptr) {
+      cast(from, to, 1);
+    } else if (round == nullptr) {
+      std::memcpy(to, from, static_cast<size_t>(from_size));
+    }
+  }
 
   const void* load(const char* from, int64_t n, char* buffer, char* scratch) const {
     if (direct()) return from;
     if (broadcast()) {
       alignas(8) char value[8];
-      if (cast != nullptr) {
-        cast(from, value, 1);
-      } else {
-        std::memcpy(value, from, static_cast<size_t>(from_size));
-      }
+      load_one(from, value);
       fill_elements(buffer, value, to_size, n);
       return buffer;
     }
-    if (gather == nullptr) {
-      cast(from, buffer, n);
-      return buffer;
+    // From one buffer into the other, so that the last step ends in `buffer`.
+    const void* at = from;
+    const bool is_odd = (round != nullptr) != (cast != nullptr);
+    if (gather != nullptr) {
+      char* const to = is_odd ? scratch : buffer;
+      gather(from, stride_bytes, to, n);
+      at = to;
     }
-    if (cast == nullptr) {
-      gather(from, stride_bytes, buffer, n);
-      return buffer;
+    if (round != nullptr) {
+      char* const to = cast != nullptr ? scratch : buffer;
+      round(at, to, n);
+      at = to;
     }
-    gather(from, stride_bytes, scratch, n);
-    cast(scratch, buffer, n);
+    if (cast != nullptr) cast(at, buffer, n);
     return buffer;
   }
 };
@@ -148,8 +168,12 @@ void run_tiled(
   bool all_direct = true;
   for (int i = 0; i < call.count; ++i) {
     const bool condition = call.function == ops::Pointwise::kWhere && i == 0;
-    loaders.emplace_back(call.operands[i]->dtype(), condition ? DType::kBool : compute,
-                         loop.strides_bytes[i + 1][0]);
+    const int64_t stride_bytes = loop.strides_bytes[i + 1][0];
+    if (condition) {
+      loaders.emplace_back(call.operands[i]->dtype(), DType::kBool, stride_bytes);
+    } else {
+      loaders.emplace_back(call, i, compute, stride_bytes);
+    }
     all_direct &= loaders.back().direct();
   }
   const Storer storer(native, out.dtype(), loop.strides_bytes[0][0]);
@@ -160,7 +184,7 @@ void run_tiled(
   if (call.count == 2 && storer.direct()) {
     for (int i = 0; i < 2; ++i) {
       const auto at = static_cast<size_t>(i);
-      if (!loaders[at].broadcast() || loaders[at].cast != nullptr || !loaders[1 - at].direct()) {
+      if (!loaders[at].broadcast() || loaders[at].converts() || !loaders[1 - at].direct()) {
         continue;
       }
       if (const TileFn found = find_scalar_operand_tile(call.function, compute, i)) {
@@ -249,24 +273,20 @@ bool run_with_number(const ops::PointwiseCall& call,
                      DType compute,
                      DType native,
                      const Tensor& out) {
-  const bool is_half = is_16_bit_float(out.dtype()) && native == DType::kFloat32;
-  if (call.count != 2 || !out.is_contiguous() || (out.dtype() != native && !is_half)) return false;
+  const bool halves = ops::is_half(out.dtype()) && native == DType::kFloat32;
+  if (call.count != 2 || !out.is_contiguous() || (out.dtype() != native && !halves)) return false;
   const int which = call.operands[1]->numel() == 1 ? 1 : 0;
   const Tensor& number = *call.operands[which];
   const Tensor& whole = *call.operands[1 - which];
-  if (number.numel() != 1 || whole.dtype() != (is_half ? out.dtype() : compute) ||
+  if (number.numel() != 1 || whole.dtype() != (halves ? out.dtype() : compute) ||
       !whole.is_contiguous() || whole.sizes() != out.sizes()) {
     return false;
   }
-  const TileFn tile = is_half ? find_half_number_tile(call.function, out.dtype(), which)
+  const TileFn tile = halves ? find_half_number_tile(call.function, out.dtype(), which)
                               : find_scalar_operand_tile(call.function, compute, which);
   if (tile == nullptr) return false;
   alignas(8) char value[8];
-  if (number.dtype() == compute) {
-    std::memcpy(value, number.data_ptr(), static_cast<size_t>(number.element_size()));
-  } else {
-    find_cast(number.dtype(), compute)(number.data_ptr(), value, 1);
-  }
+  Loader(call, which, compute, 0).load_one(number.data<char>(), value);
   const auto run = [&](int64_t begin, int64_t end) {
     const void* inputs[2] = {value, value};
     inputs[1 - which] = whole.data<char>() + begin * whole.element_size();
@@ -283,7 +303,7 @@ bool run_with_number(const ops::PointwiseCall& call,
 }  // namespace
 
 void run_pointwise(ops::Launch& launch, const ops::PointwiseCall& call, const Tensor& out) {
-  if (MT_UNLIKELY(is_16_bit_float(call.result) && out.dtype() != call.result)) {
+  if (MT_UNLIKELY(ops::is_half(call.result) && out.dtype() != call.result)) {
     // Results round to their own dtype before they widen to that of out=.
     const Tensor rounded = Tensor::make(out.sizes(), call.result);
     run_pointwise(launch, call, rounded);
@@ -293,7 +313,7 @@ void run_pointwise(ops::Launch& launch, const ops::PointwiseCall& call, const Te
   DType compute = tile_dtype(call.function, call.compute);
   TileFn tile = find_tile(call.function, compute);
   if (MT_UNLIKELY(tile == nullptr)) no_tile(call.function, call.compute);
-  if (is_16_bit_float(out.dtype()) && is_uniform(call, out)) {
+  if (ops::is_half(out.dtype()) && is_uniform(call, out)) {
     if (const TileFn half = find_half_tile(call.function, out.dtype())) {
       tile = half;
       compute = out.dtype();
@@ -307,7 +327,7 @@ void run_pointwise(ops::Launch& launch, const ops::PointwiseCall& call, const Te
     const Tensor& operand = *call.operands[i];
     const bool condition = call.function == ops::Pointwise::kWhere && i == 0;
     direct = operand.dtype() == (condition ? DType::kBool : compute) && operand.is_contiguous() &&
-             operand.sizes() == out.sizes();
+             operand.sizes() == out.sizes() && (condition || !call.rounds(i));
     inputs[i] = operand.data_ptr();
   }
   if (!direct) {

@@ -1,6 +1,7 @@
 // Activations. Those that torch keeps under nn.functional are marked so.
 #include "mindtorch/ops/definitions/definitions.h"
 #include "mindtorch/ops/definitions/rules.h"
+#include "mindtorch/tensor/element.h"
 
 namespace mindtorch::ops {
 namespace {
@@ -76,7 +77,9 @@ template <Pointwise kFunction>
 PointwiseCall shrink(const Tensor& self, const Scalar& lambd) {
   MT_CHECK(kFunction != Pointwise::kSoftshrink || lambd.to_double() >= 0, RuntimeError,
            "lambda must be greater or equal to 0, but found to be ", lambd.to_double(), ".");
-  return float_only<kFunction>(self).param(0, lambd.to_double());
+  const bool rounds = kFunction == Pointwise::kHardshrink;
+  return float_only<kFunction>(self).param(
+      0, rounds ? round_to_half(lambd, self.dtype()) : Scalar(lambd.to_double()));
 }
 
 PointwiseCall threshold(const Tensor& self, const Scalar& threshold, const Scalar& value) {

@@ -1,9 +1,18 @@
 // Arithmetic of two operands.
 #include "mindtorch/ops/definitions/definitions.h"
 #include "mindtorch/ops/definitions/rules.h"
+#include "mindtorch/tensor/element.h"
 
 namespace mindtorch::ops {
 namespace {
+
+// self + alpha * other, with alpha in the dtype of the result.
+PointwiseCall add_scaled(DType dtype, const Tensor& self, const Tensor& other, const Scalar& alpha) {
+  return PointwiseCall(Pointwise::kAddScaled, dtype, dtype)
+      .on(self)
+      .on(other)
+      .param(0, round_to_half(alpha, dtype));
+}
 
 void check_alpha(DType dtype, const Scalar& alpha) {
   MT_CHECK(!alpha.is_bool() || dtype == DType::kBool, RuntimeError,
@@ -16,7 +25,7 @@ PointwiseCall add(const Tensor& self, const Tensor& other, const Scalar& alpha) 
   const DType dtype = result_type(self, other);
   if (alpha == Scalar(1)) return PointwiseCall(Pointwise::kAdd, dtype, dtype).on(self).on(other);
   check_alpha(dtype, alpha);
-  return PointwiseCall(Pointwise::kAddScaled, dtype, dtype).on(self).on(other).param(0, alpha);
+  return add_scaled(dtype, self, other, alpha);
 }
 
 PointwiseCall sub(const Tensor& self, const Tensor& other, const Scalar& alpha) {
@@ -31,7 +40,7 @@ PointwiseCall sub(const Tensor& self, const Tensor& other, const Scalar& alpha) 
   check_alpha(dtype, alpha);
   const Scalar negated =
       alpha.is_floating_point() ? Scalar(-alpha.to_double()) : Scalar(-alpha.to_int());
-  return PointwiseCall(Pointwise::kAddScaled, dtype, dtype).on(self).on(other).param(0, negated);
+  return add_scaled(dtype, self, other, negated);
 }
 
 PointwiseCall rsub(const Tensor& self, const Tensor& other, const Scalar& alpha) {
@@ -41,12 +50,12 @@ PointwiseCall rsub(const Tensor& self, const Tensor& other, const Scalar& alpha)
 PointwiseCall div_mode(const Tensor& self,
                        const Tensor& other,
                        std::optional<std::string_view> rounding_mode) {
-  if (!rounding_mode) return promoted_to_float(Pointwise::kDiv, self, other);
-  if (*rounding_mode == "floor") return promoted(Pointwise::kFloorDivide, self, other);
+  if (!rounding_mode) return quotient(self, other);
+  if (*rounding_mode == "floor") return product<Pointwise::kFloorDivide>(self, other);
   MT_CHECK(*rounding_mode == "trunc", RuntimeError,
            "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '",
            *rounding_mode, "'");
-  return promoted(Pointwise::kTruncDivide, self, other);
+  return product<Pointwise::kTruncDivide>(self, other);
 }
 
 // pow of integers with a negative exponent has no integer answer.
@@ -84,6 +93,10 @@ PointwiseCall no_bool(const Tensor& self, const Tensor& other) {
   return call;
 }
 
+PointwiseCall floor_divide(const Tensor& self, const Tensor& other) {
+  return keep_single_factor(no_bool<Pointwise::kFloorDivide>(self, other));
+}
+
 PointwiseCall heaviside(const Tensor& self, const Tensor& values) {
   MT_CHECK(self.dtype() == values.dtype(), RuntimeError,
            "heaviside is not yet implemented for tensors with different dtypes.");
@@ -105,12 +118,12 @@ void define_binary(Registry& ops) {
   ops.define<rsub>("rsub.Tensor(Operand self, Operand other, *, Scalar alpha=1) -> Tensor")
       .doc("Subtracts `self`, scaled by `alpha`, from `other`.",
            ">>> torch.rsub(torch.tensor([1, 2]), 3)\ntensor([2, 1])");
-  ops.define<binary_same<Pointwise::kMul>>("mul.Tensor(Operand self, Operand other) -> Tensor")
+  ops.define<product<Pointwise::kMul>>("mul.Tensor(Operand self, Operand other) -> Tensor")
       .variants(kInplaceAndOut)
       .also({"multiply"})
       .doc("Multiplies `self` by `other`.",
            ">>> torch.mul(torch.tensor([1, 2]), 3)\ntensor([3, 6])");
-  ops.define<binary_float<Pointwise::kDiv>>("div.Tensor(Operand self, Operand other) -> Tensor")
+  ops.define<quotient>("div.Tensor(Operand self, Operand other) -> Tensor")
       .variants(kInplaceAndOut)
       .also({"divide", "true_divide"})
       .doc("Divides `self` by `other`; integers give floats.",
@@ -119,8 +132,7 @@ void define_binary(Registry& ops) {
          "div.Tensor_mode(Operand self, Operand other, *, str? rounding_mode) -> Tensor")
       .variants(kInplaceAndOut)
       .also({"divide"});
-  ops.define<no_bool<Pointwise::kFloorDivide>>(
-         "floor_divide(Operand self, Operand other) -> Tensor")
+  ops.define<floor_divide>("floor_divide(Operand self, Operand other) -> Tensor")
       .variants(kInplaceAndOut)
       .doc("Divides and rounds towards minus infinity.",
            ">>> torch.floor_divide(torch.tensor([7, -7]), 2)\ntensor([ 3, -4])");

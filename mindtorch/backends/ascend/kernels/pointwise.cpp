@@ -250,12 +250,16 @@ bool apply_with_number(ops::Launch& on,
     case Pointwise::kSub:
       call(on, MT_ACLNN(aclnnSubs), self, number, one, out);
       return true;
+    case Pointwise::kTruncDivide:
+      call(on, MT_ACLNN(aclnnDivMods), self, number, 1, out);
+      return true;
 #define MT_CASE(function, op)                  \
   case Pointwise::function:                    \
     call(on, MT_ACLNN(op), self, number, out); \
     return true;
       MT_CASE(kMul, aclnnMuls)
       MT_CASE(kDiv, aclnnDivs)
+      MT_CASE(kFloorDivide, aclnnFloorDivides)
       MT_CASE(kPow, aclnnPowTensorScalar)
       MT_CASE(kEq, aclnnEqScalar)
       MT_CASE(kNe, aclnnNeScalar)
@@ -297,9 +301,11 @@ bool run_with_number(ops::Launch& on, const PointwiseCall& call, DType compute, 
   if (is_number(on, tensor) || tensor.dtype() != compute) return false;
   const std::optional<Pointwise> function = second ? call.function : swapped(call.function);
   if (!function) return false;
-  const Tensor& number = *call.operands[second ? 1 : 0];
+  const int which = second ? 1 : 0;
+  const Tensor& number = *call.operands[which];
+  const DType dtype = which == call.unrounded ? DType::kFloat32 : compute;
   return apply_with_number(on, *function, tensor,
-                           typed(read_element(number.data_ptr(), number.dtype()), compute), out);
+                           typed(read_element(number.data_ptr(), number.dtype()), dtype), out);
 }
 
 // Operands as CANN wants them, and the op. `out` is of the dtype that the op gives.
@@ -314,8 +320,9 @@ void compute_into(ops::Launch& on, const PointwiseCall& call, DType compute, con
   for (int i = 0; i < call.count; ++i) {
     const Tensor& operand = *call.operands[i];
     const bool condition = call.function == Pointwise::kWhere && i == 0;
-    const DType real = condition ? DType::kBool : call.compute;
-    const DType dtype = condition ? DType::kBool : compute;
+    const bool keeps = i == call.unrounded;
+    const DType real = condition ? DType::kBool : keeps ? DType::kFloat32 : call.compute;
+    const DType dtype = condition || keeps ? real : compute;
     if (operand.device() == on.device && operand.dtype() == real && real == dtype) {
       ready.in[i] = &operand;
     } else {
