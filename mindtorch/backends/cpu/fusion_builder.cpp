@@ -11,7 +11,8 @@ using ops::FusedStep;
 using ops::Pointwise;
 
 DType fused_dtype(Pointwise function, DType compute) {
-  return ops::is_half(compute) && find_tile(function, compute) == nullptr ? DType::kFloat32 : compute;
+  return ops::is_half(compute) && find_tile(function, compute) == nullptr ? DType::kFloat32
+                                                                          : compute;
 }
 
 Row row_kernel(ops::RowFunction function) {
@@ -254,8 +255,8 @@ void FusionBuilder::add_scatters(uint16_t value) {
 
 bool FusionBuilder::must_round(const FusedStep& step, int k) const {
   const bool is_condition = step.function == Pointwise::kWhere && k == 0;
-  return ops::rounds_to_half(values_[step.operands[k]].dtype, step.compute) && k != step.unrounded &&
-         !is_condition;
+  return ops::rounds_to_half(values_[step.operands[k]].dtype, step.compute) &&
+         k != step.unrounded && !is_condition;
 }
 
 // An operand of a step as the step's dtype has it, before it is widened.

@@ -136,8 +136,7 @@ uint16_t FusionBuilder::as_input(const FusedStep& step, int k) {
   // A call for each short row would cost more than rows full of the element.
   const bool is_short =
       value.width == Width::kRow && loop().rows_of_tile() > 1 && loop().row() <= kShortRow;
-  return as(operand, as_it_is ? value.dtype : wanted,
-            is_short ? Width::kWhole : value.width);
+  return as(operand, as_it_is ? value.dtype : wanted, is_short ? Width::kWhole : value.width);
 }
 
 // Read by a step from `end` on, or stored.

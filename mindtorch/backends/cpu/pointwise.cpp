@@ -283,7 +283,7 @@ bool run_with_number(const ops::PointwiseCall& call,
     return false;
   }
   const TileFn tile = halves ? find_half_number_tile(call.function, out.dtype(), which)
-                              : find_scalar_operand_tile(call.function, compute, which);
+                             : find_scalar_operand_tile(call.function, compute, which);
   if (tile == nullptr) return false;
   alignas(8) char value[8];
   Loader(call, which, compute, 0).load_one(number.data<char>(), value);

@@ -7,7 +7,10 @@ namespace mindtorch::ops {
 namespace {
 
 // self + alpha * other, with alpha in the dtype of the result.
-PointwiseCall add_scaled(DType dtype, const Tensor& self, const Tensor& other, const Scalar& alpha) {
+PointwiseCall add_scaled(DType dtype,
+                         const Tensor& self,
+                         const Tensor& other,
+                         const Scalar& alpha) {
   return PointwiseCall(Pointwise::kAddScaled, dtype, dtype)
       .on(self)
       .on(other)

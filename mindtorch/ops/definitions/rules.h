@@ -34,8 +34,8 @@ inline PointwiseCall promoted_to_float(Pointwise function, const Tensor& a, cons
   return PointwiseCall(function, dtype, dtype).on(a).on(b);
 }
 
-// Products and quotients in float16 and bfloat16 take a single second operand in float32, as torch's
-// kernels do: x * 0.1 multiplies by 0.1 and not by its nearest float16.
+// Products and quotients in float16 and bfloat16 take a single second operand in float32, as
+// torch's kernels do: x * 0.1 multiplies by 0.1 and not by its nearest float16.
 inline PointwiseCall keep_single_factor(PointwiseCall call) {
   const Tensor& second = *call.operands[1];
   if (MT_UNLIKELY(rounds_to_half(second.dtype(), call.compute)) && second.numel() == 1) {

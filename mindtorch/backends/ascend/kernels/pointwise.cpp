@@ -303,9 +303,9 @@ bool run_with_number(ops::Launch& on, const PointwiseCall& call, DType compute, 
   if (!function) return false;
   const int which = second ? 1 : 0;
   const Tensor& number = *call.operands[which];
-  const DType dtype = which == call.unrounded ? DType::kFloat32 : compute;
-  return apply_with_number(on, *function, tensor,
-                           typed(read_element(number.data_ptr(), number.dtype()), dtype), out);
+  Scalar value = read_element(number.data_ptr(), number.dtype());
+  if (which != call.unrounded) value = round_to_half(value, compute);
+  return apply_with_number(on, *function, tensor, typed(value, compute), out);
 }
 
 // Operands as CANN wants them, and the op. `out` is of the dtype that the op gives.
