@@ -1,0 +1,171 @@
+"""What differs between two outcomes of the same call."""
+
+import math
+
+import numpy as np
+
+TRANSCENDENTAL = set(
+    """acos acosh asin asinh atan atanh cos cosh sin sinh tan tanh deg2rad rad2deg digamma psi erf erfc
+    erfinv exp exp2 expm1 lgamma log log10 log1p log2 logit sinc rsqrt sigmoid expit logsigmoid log_sigmoid
+    gelu silu mish softplus selu elu celu hardswish hardsigmoid softmax log_softmax softmin logsumexp
+    logcumsumexp atan2 arctan2 pow float_power hypot logaddexp logaddexp2 xlogy logspace linspace lerp
+    addcmul addcdiv tanhshrink softsign leaky_relu prelu glu normalize cosine_similarity arccos arccosh
+    arcsin arcsinh arctan arctanh gammaln vander multigammaln __pow__ reciprocal add sub rsub subtract
+    round""".split()
+)
+SUMS = set(
+    """sum mean nansum nanmean prod cumsum cumprod std var std_mean var_mean norm vector_norm matrix_norm
+    linalg_vector_norm dist mm bmm mv dot vdot inner matmul linear addmm addmv addr addbmm baddbmm
+    chain_matmul multi_dot einsum tensordot kron cross vecdot matrix_power scaled_dot_product_attention
+    layer_norm rms_norm trace index_add scatter_add scatter_reduce scatter put index_put bincount histc
+    embedding_renorm sum_to_size cosine_similarity normalize logcumsumexp allclose isclose std_mean
+    softmax log_softmax outer ger nuclear_norm embedding""".split()
+)
+RELATIVE = {"float64": 1e-12, "float32": 4e-6, "float16": 4e-3, "bfloat16": 3e-2}
+INEXACT_OPERATORS = {"a ** b", "a **= b", "a @ b", "pow", "float_power"}
+
+
+def plain_name(op):
+    return op.rpartition(".")[2].removesuffix("_").removeprefix("special_")
+
+
+def tolerance(op):
+    """The kind of rounding that two right implementations may differ by: "", "few" or "sum"."""
+    name = plain_name(op)
+    if name in SUMS or op in ("a @ b", "a[i] += b"):
+        return "sum"
+    if name in TRANSCENDENTAL or op in INEXACT_OPERATORS:
+        return "few"
+    return ""
+
+
+class Snapshot:
+    """A tensor's dtype, shape, strides and values, taken out of its library."""
+
+    def __init__(self, tensor, module):
+        self.dtype = str(tensor.dtype).removeprefix("torch.")
+        self.shape = tuple(tensor.shape)
+        self.stride = tuple(tensor.stride())
+        self.offset = tensor.storage_offset()
+        tensor = tensor.detach()
+        if tensor.device.type != "cpu":
+            tensor = tensor.cpu()
+        tensor = tensor.contiguous()
+        self.raw = None
+        if self.dtype == "bfloat16":
+            bits = tensor.view(module.int16).numpy()
+            self.raw = bits.copy()
+            wide = bits.astype(np.int32) << 16
+            self.values = np.ascontiguousarray(wide).view(np.float32).reshape(self.shape)
+        else:
+            self.values = tensor.numpy().copy()
+
+    def text(self):
+        values = self.values.tolist()
+        return f"{self.dtype}{list(self.shape)} {str(values)[:300]}"
+
+
+def capture(value, module):
+    """The value with every tensor replaced by a snapshot."""
+    if isinstance(value, module.Tensor):
+        return Snapshot(value, module)
+    if isinstance(value, (tuple, list)) and type(value).__name__ != "Size":
+        return [type(value).__name__, [capture(item, module) for item in value]]
+    if isinstance(value, np.ndarray):
+        return str(value.dtype), value.shape, value.tolist()
+    if isinstance(value, (bool, int, float, complex, str, type(None))):
+        return value
+    return type(value).__name__, str(value)
+
+
+def scale_of(snapshots):
+    """How large sums of products of the inputs may get."""
+    scale, count = 1.0, 1
+    for each in snapshots:
+        if not isinstance(each, Snapshot) or each.values.size == 0:
+            continue
+        values = np.abs(each.values.astype(np.float64))
+        finite = values[np.isfinite(values)]
+        if finite.size:
+            scale *= max(1.0, float(finite.max()))
+            count = max(count, finite.size)
+    return scale * count
+
+
+def values_differ(want, got, kind, scale=1.0, limits=()):
+    """"" or what is wrong with the values of two snapshots of one dtype and shape."""
+    a, b = want.values, got.values
+    if a.dtype.kind not in "fc":
+        return "" if np.array_equal(a, b) else "value"
+    nan_a, nan_b = np.isnan(a), np.isnan(b)
+    if not np.array_equal(nan_a, nan_b):
+        return "nan"
+    same = (a == b) | nan_a
+    if not same.all():
+        if not kind:
+            return "value"
+        relative = max(RELATIVE[name] for name in (want.dtype, *limits))
+        with np.errstate(all="ignore"):
+            wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)
+            near = np.abs(wide_a - wide_b) <= relative * (
+                np.abs(wide_a) + (scale if kind == "sum" else 1e-3)
+            )
+            tiny = np.maximum(np.abs(wide_a), np.abs(wide_b)) < 1e-37
+            largest = {"float16": 65504, "bfloat16": 3.38e38, "float32": 3.4e38}.get(want.dtype, 1.7e308)
+            # A sum may pass the largest number or not, by its order.
+            edge = np.minimum(np.abs(wide_a), np.abs(wide_b)) >= largest * 0.99
+        if not (same | near | tiny | edge).all():
+            return "value"
+    if kind != "sum":
+        zeros = (a == 0) & (b == 0)
+        if not np.array_equal(np.signbit(a)[zeros], np.signbit(b)[zeros]):
+            return "zero sign"
+    return ""
+
+
+def results_differ(want, got, kind, scale, limits):
+    """A list of kinds of difference between two captured results."""
+    if isinstance(want, Snapshot) and isinstance(got, Snapshot):
+        if want.dtype != got.dtype:
+            return ["dtype"]
+        if want.shape != got.shape:
+            return ["shape"]
+        found = [values_differ(want, got, kind, scale, limits)]
+        if want.stride != got.stride:
+            found.append("strides")
+        elif want.offset != got.offset:
+            found.append("offset")
+        return [each for each in found if each]
+    if isinstance(want, list) and isinstance(got, list):
+        found = []
+        if want[0] != got[0]:
+            found.append("type")
+        if len(want[1]) != len(got[1]):
+            return ["length"]
+        for a, b in zip(want[1], got[1], strict=True):
+            found += [f for f in results_differ(a, b, kind, scale, limits) if f not in found]
+        return found
+    if type(want) is not type(got):
+        return ["type"]
+    if isinstance(want, float):
+        if math.isnan(want) or math.isnan(got):
+            return [] if math.isnan(want) == math.isnan(got) else ["value"]
+        if kind and math.isclose(want, got, rel_tol=1e-5, abs_tol=1e-5):
+            return []
+        return [] if want == got and math.copysign(1, want) == math.copysign(1, got) else ["value"]
+    if str(want) == str(got):
+        return []
+    return ["value"]
+
+
+def first_line(error):
+    lines = str(error).splitlines()
+    return lines[0].strip() if lines else ""
+
+
+def class_name(error):
+    """The builtin class that a program would catch."""
+    for base in type(error).__mro__:
+        if base.__module__ == "builtins":
+            return type(error).__name__ if type(error).__module__ == "builtins" else type(error).__name__
+    return type(error).__name__
