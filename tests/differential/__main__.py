@@ -60,7 +60,7 @@ def main():
     reasons = {}
     for why, _ in report.known:
         reasons[why] = reasons.get(why, 0) + 1
-    print(f"\n{report.calls} calls; known differences:")
+    print(f"\n{report.calls} calls, torch raised in {report.raised}; known differences:")
     for why, count in sorted(reasons.items(), key=lambda item: -item[1]):
         print(f"{count:6d}  {why}")
     for name, rate in report.rates().items():

@@ -168,9 +168,11 @@ def entries(ours, torch):
     found = [parse_schema(line) for line in IN_PYTHON.strip().splitlines()]
     taken = {entry.path for entry in found}
     for row in ours._C._op_schemas():
-        outs = [p for p in row["params"] if re.fullmatch(r"out\d*", p["name"])]
-        outputs = sum(kind == "Tensor" for _, kind in row["returns"]) if row["form"] == "out" else 0
-        params = [p for p in row["params"] if p not in outs]
+        outs = []
+        if row["form"] == "out":
+            outs = re.findall(r"Tensor\(\w!\) (\w+)", row["schema"])
+        params = [p for p in row["params"] if p["name"] not in outs]
+        outputs = len(outs)
         for name in (row["name"], *row["aliases"]):
             paths = []
             if row["function"]:
@@ -274,6 +276,7 @@ class Calls:
         shape = w.shape()
         chosen = RECIPES.get(entry.base) or RECIPES.get(entry.name)
         texts = dict(chosen(w)) if chosen and not w.chance(0.03) else {}
+        starred = any(text.startswith("*") for text in texts.values())
         args, named, by_name = [], [], False
         for number, param in enumerate(entry.params):
             name = param["name"]
@@ -281,17 +284,22 @@ class Calls:
             free = param["default"] is not None or (param["optional"] and param["keyword_only"])
             if given is None:
                 if free and w.chance(0.55):
-                    by_name = True
+                    by_name = not starred
                     continue
                 given = self.argument(w, param, shape)
-            if param["keyword_only"] or by_name or (number and w.chance(0.08)):
+            if entry.is_method and not number and given not in w.variables:
+                given = w.tensor(shape)
+            if not number and given in w.variables:
+                shape = w.variables[given].shape
+            named_here = by_name or (number and not starred and w.chance(0.08))
+            if param["keyword_only"] or (named_here and (number or not entry.is_method)):
                 by_name = True
                 named.append(("input" if name == "self" else name, given))
             else:
                 if not entry.is_method or number:
                     given = self.unpacked(w, entry, param, given)
                 args.append(given)
-        if w.variables and w.chance(0.03):  # the same tensor twice, or a view of it
+        if w.chance(0.03):  # the same tensor twice, or a view of it
             again = [i for i, text in enumerate(args) if text in w.variables]
             if len(again) > 1:
                 name = args[again[0]]
@@ -341,14 +349,7 @@ class Calls:
             plain = list(dict.fromkeys(plain))[:1]
         parts = [*plain, *(["**{" + ", ".join(odd) + "}"] if odd else [])]
         if entry.is_method:
-            if not args:  # self= was given by name
-                self_text = next((t for n, t in named if n == "input"), "torch.tensor(1)")
-                parts = [part for part in parts if not part.startswith("input=")]
-                args = [self_text]
             target, *args = args
-            if not re.fullmatch(r"[a-z]", target):
-                target = f"torch.Tensor.{entry.path.removeprefix('Tensor.')}"
-                return f"r = {target}({', '.join([*args, *parts])})"
             return f"r = {target}.{entry.path.removeprefix('Tensor.')}({', '.join([*args, *parts])})"
         return f"r = {entry.path}({', '.join([*args, *parts])})"
 

@@ -102,9 +102,11 @@ def _indices(w, shape):
             if kind == "list":
                 count = w.size()
                 numbers = [w.random.randint(-size, max(-size, size - 1)) for _ in range(count)]
+                if count <= size:
+                    numbers = w.random.sample(range(size), count)
                 parts.append(str(numbers if w.chance(0.9) else [n + 0.5 for n in numbers]))
             else:
-                parts.append(w.index(w.fitting(tensors), size, negative=True))
+                parts.append(w.index(w.fitting(tensors), size, negative=True, once=0))
         elif kind == "mask":
             rank = min(w.pick(1, 1, 2), len(shape) - at)
             dtype = "bool" if w.chance(0.85) else "uint8"
@@ -125,6 +127,11 @@ def _indices(w, shape):
     return text + ("," if len(parts) == 1 and w.chance(0.1) else ""), [*(tensors or []), *left, *shape[at:]]
 
 
+def repeats(w, text):
+    """Whether elements may be written more than once, in an order that nobody promises."""
+    return text.count("[") + sum(text.count(name) for name in w.variables if name != "a") > 1
+
+
 def indexing(random, device="cpu"):
     w = Writer(random, device)
     shape = w.shape()
@@ -135,7 +142,7 @@ def indexing(random, device="cpu"):
     kind = w.random.random()
     if kind < 0.4:
         value = w.number()
-    elif kind < 0.85:
+    elif kind < 0.85 and not repeats(w, text):
         dtype = w.variables[name].dtype if w.chance(0.6) else None
         value = w.tensor(w.fitting(left), dtype)
     elif kind < 0.9:

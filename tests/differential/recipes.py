@@ -227,12 +227,13 @@ def source_dtype(w, name):
 
 
 @recipe("gather")
-def gather(w):
+def gather(w, once=False):
     a, shape, dim, at = target(w)
     index = [n if i == at or w.chance(0.6) else max(0, n - 1) for i, n in enumerate(shape)]
     if shape and w.chance(0.5):
-        index[at] = w.size()
-    return {"self": a, "dim": dim, "index": w.index(index, shape[at] if shape else 1)}
+        index[at] = min(w.size(), shape[at]) if once else w.size()
+    once = at if once else None
+    return {"self": a, "dim": dim, "index": w.index(index, shape[at] if shape else 1, once=once)}
 
 
 @recipe("take_along_dim")
@@ -252,7 +253,7 @@ def take_along_dim(w):
 
 @recipe("scatter", "scatter_add", "scatter_reduce")
 def scatter(w):
-    texts = gather(w)
+    texts = gather(w, once=True)
     index = w.variables[texts["index"]].shape
     shape = [n + 1 if w.chance(0.1) else n for n in index]
     texts["src"] = w.tensor(shape, source_dtype(w, texts["self"]))
@@ -271,8 +272,9 @@ def index_select(w):
 @recipe("index_add", "index_copy")
 def index_add(w):
     a, shape, dim, at = target(w)
-    count = w.size()
-    index = w.index((count,), shape[at] if shape else 1)
+    size = shape[at] if shape else 1
+    count = min(w.size(), size) if w.chance(0.95) else 1
+    index = w.index((count,), size, once=0)
     source = list(shape)
     if source:
         source[at] = count
@@ -284,8 +286,10 @@ def index_add(w):
 def take(w):
     shape = w.shape()
     a = w.tensor(shape)
-    index = w.shape()
-    name = w.index(index, math.prod(shape), negative=True)
+    index = w.shape(w.pick(0, 1, 1, 1))
+    if index:
+        index = (min(index[0], math.prod(shape)),)
+    name = w.index(index, math.prod(shape), negative=True, once=0)
     if w.chance(0.8):
         source = w.tensor(index, source_dtype(w, a))
     else:
@@ -321,8 +325,10 @@ def index_put(w):
     shape = w.shape()
     a = w.tensor(shape)
     count = w.random.randint(0, len(shape))
-    index_shape = w.shape(w.pick(0, 1, 1, 2))
-    names = [w.index(w.fitting(index_shape), n, negative=True) for n in shape[:count]]
+    index_shape = w.shape(w.pick(0, 1, 1))
+    if index_shape and count:
+        index_shape = (min(index_shape[0], shape[0]),)
+    names = [w.index(index_shape, n, negative=True, once=0) for n in shape[:count]]
     values = w.tensor(w.fitting((*index_shape, *shape[count:])), source_dtype(w, a))
     return {"self": a, "indices": "(" + "".join(f"{n}, " for n in names) + ")", "values": values}
 

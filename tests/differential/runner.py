@@ -17,6 +17,9 @@ from tests.differential import known
 from tests.differential.worker import NOTE_BYTES, VALUE_KINDS, note_text
 
 BATCH = 20_000
+DTYPE_NAMES = "Float|Double|Half|BFloat16|Char|Short|Int|Long|Byte|Bool"
+C_NAMES = "c10::Half|c10::BFloat16|float|double|int64_t|int8_t|uint8_t|int16_t|long int|short int"
+C_NAMES += "|signed char|unsigned char|int|bool|long"
 HANG_S = 30
 ROOT = Path(__file__).resolve().parents[2]
 GROUPS = {
@@ -32,6 +35,7 @@ GROUPS = {
 @dataclass
 class Report:
     calls: int = 0
+    raised: int = 0  # in torch
     rows: list = field(default_factory=list)
     known: list = field(default_factory=list)  # (reason, row)
 
@@ -83,7 +87,9 @@ class Report:
 
 def generalised(text):
     """An error text without the numbers and names that change from call to call."""
-    text = re.sub(r"-?\d+(\.\d+)?(e[+-]?\d+)?", "N", text)
+    text = re.sub(rf"'({DTYPE_NAMES})'|\b({DTYPE_NAMES}|{C_NAMES})\b", "DTYPE", text)
+    text = re.sub(r"got \([^()]*\), but", "got (..), but", text)
+    text = re.sub(r"(?<!\w)-?\d+(\.\d+)?(e[+-]?\d+)?", "N", text)
     return re.sub(r"(N, )+N", "N..", text)
 
 
@@ -190,6 +196,7 @@ def run(calls, seed=0, op=None, device="cpu", mode="eager", jobs=1, start=0, tel
             for row in rows:
                 if "done" in row:
                     worker.done = True
+                    report.raised += row["raised"]
                 else:
                     report.add(row)
         for worker in list(running):

@@ -49,6 +49,7 @@ class Comparer:
         ours.set_num_threads(1)
         self.torch, self.ours = torch, ours
         self.seed, self.device, self.mode = seed, device, mode
+        self.raised = 0
         self.calls = arguments.Calls(arguments.entries(ours, torch), device)
         self.by_name = {}
         for entry in self.calls.entries:
@@ -169,6 +170,7 @@ class Comparer:
                 got.error = error
             else:
                 return [("value", f"reading afterwards: {error!r}")]
+        self.raised += want.error is not None
         if want.error is None and got.error is None:
             return self.values(call, want, got, undefined, setup)
         if want.error is None:
@@ -242,7 +244,6 @@ def main(argv=None):
     resource.setrlimit(resource.RLIMIT_AS, (used + (3 << 30),) * 2)
     with open(options.note, "r+b") as file:
         note = mmap.mmap(file.fileno(), NOTE_BYTES)
-    raised = 0
     for number in range(options.start, options.stop):
         HEADER.pack_into(note, 0, number, 0)
         call = comparer.write(number)
@@ -252,7 +253,7 @@ def main(argv=None):
         for kind, detail in comparer.differences(call):
             row = {"number": number, "op": call.op, "kind": kind, "detail": detail}
             print(json.dumps({**row, "text": text.decode()}), flush=True)
-    print(json.dumps({"done": options.stop, "raised": raised}), flush=True)
+    print(json.dumps({"done": options.stop, "raised": comparer.raised}), flush=True)
 
 
 if __name__ == "__main__":

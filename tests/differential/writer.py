@@ -13,7 +13,9 @@ SMALLEST = {"float16": 6e-08, "bfloat16": 1e-40, "float32": 1e-45, "float64": 5e
 BITS = {"int64": 63, "int32": 31, "int16": 15, "int8": 7}
 BYTES = {"float64": 8, "int64": 8, "float32": 4, "int32": 4, "int8": 1, "uint8": 1, "bool": 1}
 
-NUMBERS = ("0", "1", "2", "-1", "3", "0.5", "2.5", "-1.5", "1.0", "0.0", "True", "False")
+NUMBERS = (
+    "0", "1", "2", "-1", "3", "0.5", "2.5", "-1.5", "1.0", "0.0", "True", "False", "0.1", "0.3",
+)  # fmt: skip
 HOSTILE_NUMBERS = (
     "300", "-300", "-0.0", "0.1", "2**31", "2**40", "-2**40", "2**63 - 1", "-2**63", "2**63", "2**64",
     "1e40", "-1e40", "1e300", "7e4", "nan", "inf", "-inf", "torch.tensor(2)", "torch.tensor(0.5)",
@@ -179,8 +181,9 @@ class Writer:
         self.variables[name] = Variable(name, shape, dtype)
         return name
 
-    def index(self, shape, size, dtype=None, negative=False):
-        """A tensor of indices into `size` elements."""
+    def index(self, shape, size, dtype=None, negative=False, once=None):
+        """A tensor of indices into `size` elements; along dim `once` none comes twice, as what is
+        written there would depend on an order that nobody promises."""
         if dtype is None:
             dtype = "int64" if self.chance(0.9) else self.pick("int32", "int32", "uint8", *DTYPES)
         low, high = (-size if negative else 0), size - 1
@@ -188,6 +191,8 @@ class Writer:
             low, high = low - 1, high + 1
         count = math.prod(shape)
         numbers = [self.random.randint(low, max(low, high)) for _ in range(count)]
+        if once is not None and count and shape:
+            numbers = self.different(shape, size, once, negative, numbers)
         if dtype == "bool":
             values = [str(bool(number)) for number in numbers]
         elif dtype == "uint8":
@@ -195,6 +200,18 @@ class Writer:
         else:
             values = [str(number) for number in numbers]
         return self.tensor(shape, dtype, values=values if count else None)
+
+    def different(self, shape, size, dim, negative, numbers):
+        inner = math.prod(shape[dim + 1 :])
+        long = shape[dim]
+        if long > size:
+            return numbers
+        for line in range(math.prod(shape[:dim]) * inner):
+            chosen = self.random.sample(range(size), long)
+            for step, at in enumerate(chosen):
+                at -= size if negative and self.chance(0.3) else 0
+                numbers[(line // inner * long + step) * inner + line % inner] = at
+        return numbers
 
     def mask(self, shape):
         return self.tensor(shape, "bool" if self.chance(0.93) else self.pick("uint8", *DTYPES))
