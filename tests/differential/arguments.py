@@ -2,103 +2,20 @@
 
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from tests.differential.recipes import RECIPES
 from tests.differential.writer import DTYPES, WRONG_KINDS, Writer
 
 # Functions and methods that are written in Python, in the language of the schemas.
-IN_PYTHON = """
-torch.norm(Tensor input, Scalar p='fro', int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)
-torch.nonzero(Tensor input, *, bool as_tuple=False)
-torch.tensordot(Tensor a, Tensor b, int dims=2)
-torch.unique(Tensor input, bool sorted=True, bool return_inverse=False, bool return_counts=False, int? dim=None)
-torch.unique_consecutive(Tensor input, bool return_inverse=False, bool return_counts=False, int? dim=None)
-torch.prelu(Tensor input, Tensor weight)
-torch.einsum(str equation, Any operands)
-torch.broadcast_shapes(Any shapes)
-torch.isreal(Tensor input)
-torch.is_nonzero(Tensor input)
-torch.is_floating_point(Tensor input)
-torch.numel(Tensor input)
-torch.is_same_size(Tensor input, Tensor other)
-torch.result_type(Operand tensor, Operand other)
-torch.promote_types(ScalarType type1, ScalarType type2)
-torch.can_cast(ScalarType from_, ScalarType to)
-torch.tensor(Data data, *, ScalarType? dtype=None)
-torch.as_tensor(Data data, ScalarType? dtype=None)
-torch.asarray(Data obj, *, ScalarType? dtype=None, bool? copy=None)
-torch.linalg.vector_norm(Tensor x, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)
-torch.linalg.matrix_norm(Tensor A, Order ord='fro', int[] dim=(-2, -1), bool keepdim=False, *, ScalarType? dtype=None)
-torch.linalg.norm(Tensor A, Order? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)
-torch.linalg.matmul(Tensor input, Tensor other)
-torch.linalg.multi_dot(Tensor[] tensors)
-torch.linalg.vecdot(Tensor x, Tensor y, *, int dim=-1)
-torch.linalg.diagonal(Tensor A, *, int offset=0, int dim1=-2, int dim2=-1)
-torch.linalg.matrix_power(Tensor A, int n)
-torch.nn.functional.relu(Tensor input, bool inplace=False)
-torch.nn.functional.relu6(Tensor input, bool inplace=False)
-torch.nn.functional.elu(Tensor input, Scalar alpha=1.0, bool inplace=False)
-torch.nn.functional.celu(Tensor input, Scalar alpha=1.0, bool inplace=False)
-torch.nn.functional.selu(Tensor input, bool inplace=False)
-torch.nn.functional.leaky_relu(Tensor input, Scalar negative_slope=0.01, bool inplace=False)
-torch.nn.functional.hardtanh(Tensor input, Scalar min_val=-1.0, Scalar max_val=1.0, bool inplace=False)
-torch.nn.functional.hardsigmoid(Tensor input, bool inplace=False)
-torch.nn.functional.hardswish(Tensor input, bool inplace=False)
-torch.nn.functional.silu(Tensor input, bool inplace=False)
-torch.nn.functional.mish(Tensor input, bool inplace=False)
-torch.nn.functional.threshold(Tensor input, Scalar threshold, Scalar value, bool inplace=False)
-torch.nn.functional.prelu(Tensor input, Tensor weight)
-torch.nn.functional.glu(Tensor input, int dim=-1)
-torch.nn.functional.tanhshrink(Tensor input)
-torch.nn.functional.softsign(Tensor input)
-torch.nn.functional.softmax(Tensor input, int? dim=None, *, ScalarType? dtype=None)
-torch.nn.functional.softmin(Tensor input, int? dim=None, *, ScalarType? dtype=None)
-torch.nn.functional.log_softmax(Tensor input, int? dim=None, *, ScalarType? dtype=None)
-torch.nn.functional.normalize(Tensor input, float p=2.0, int dim=1, float eps=1e-12)
-torch.nn.functional.cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08)
-torch.nn.functional.embedding(Tensor input, Tensor weight, int? padding_idx=None, float? max_norm=None, float norm_type=2.0, bool scale_grad_by_freq=False, bool sparse=False)
-torch.nn.functional.one_hot(Tensor tensor, int num_classes=-1)
-torch.nn.functional.pad(Tensor input, int[] pad, str mode='constant', Scalar? value=None)
-Tensor.norm(Tensor self, Scalar p='fro', int[1]? dim=None, bool keepdim=False, ScalarType? dtype=None)
-Tensor.where(Tensor self, Tensor condition, Operand other)
-Tensor.nonzero(Tensor self, *, bool as_tuple=False)
-Tensor.unique(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False, int? dim=None)
-Tensor.unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None)
-Tensor.sum_to_size(Tensor self, int[] size)
-Tensor.type(Tensor self, Any dtype='torch.FloatTensor')
-Tensor.new_tensor(Tensor self, Data data, *, ScalarType? dtype=None)
-Tensor.to(Tensor self, ScalarType dtype, bool non_blocking=False, bool copy=False)
-Tensor.type_as(Tensor self, Tensor other)
-Tensor.float(Tensor self)
-Tensor.double(Tensor self)
-Tensor.half(Tensor self)
-Tensor.bfloat16(Tensor self)
-Tensor.int(Tensor self)
-Tensor.long(Tensor self)
-Tensor.short(Tensor self)
-Tensor.char(Tensor self)
-Tensor.byte(Tensor self)
-Tensor.bool(Tensor self)
-Tensor.size(Tensor self, int? dim=None)
-Tensor.stride(Tensor self, int? dim=None)
-Tensor.dim(Tensor self)
-Tensor.numel(Tensor self)
-Tensor.is_contiguous(Tensor self)
-Tensor.element_size(Tensor self)
-Tensor.storage_offset(Tensor self)
-Tensor.tolist(Tensor self)
-Tensor.resize_(Tensor self, int[] size)
-Tensor.is_floating_point(Tensor self)
-Tensor.is_signed(Tensor self)
-Tensor.is_set_to(Tensor self, Tensor tensor)
-"""
+IN_PYTHON = Path(__file__).with_name("python_functions.txt")
 
 UNDEFINED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty"}
 UNDEFINED |= {"new_empty_strided", "resize_", "resize_as_"}
 RANDOM = {
-    "bernoulli", "cauchy", "dropout", "exponential", "geometric", "log_normal", "multinomial", "normal",
-    "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "random", "randperm", "uniform",
-    "alpha_dropout", "rrelu", "randn_", "feature_dropout",
+    "bernoulli", "cauchy", "dropout", "exponential", "geometric", "log_normal", "multinomial",
+    "normal", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "random",
+    "randperm", "uniform", "alpha_dropout", "rrelu", "randn_", "feature_dropout",
 }  # fmt: skip
 
 
@@ -165,7 +82,7 @@ def resolve(module, path):
 
 def entries(ours, torch):
     """Every public way to call every op that both libraries have."""
-    found = [parse_schema(line) for line in IN_PYTHON.strip().splitlines()]
+    found = [parse_schema(line) for line in IN_PYTHON.read_text().splitlines()]
     taken = {entry.path for entry in found}
     for row in ours._C._op_schemas():
         outs = []
@@ -229,14 +146,20 @@ class Calls:
             return w.pick("True", "False", "True", "False", "1" if w.strange else "True")
         if kind == "int[]":
             if re.fullmatch(r"dims?", name):
-                return w.dim(len(shape)) if param["list_size"] and w.chance(0.5) else w.dims(len(shape))
+                return (
+                    w.dim(len(shape))
+                    if param["list_size"] and w.chance(0.5)
+                    else w.dims(len(shape))
+                )
             return w.sizes()
         if kind == "float[]":
             return "[0.5, 2.0]"
         if kind == "ScalarType":
             return w.dtype_text()
         if kind == "Device":
-            return "device" if self.device != "cpu" else w.pick("'cpu'", "torch.device('cpu')", "None")
+            return (
+                "device" if self.device != "cpu" else w.pick("'cpu'", "torch.device('cpu')", "None")
+            )
         if kind == "MemoryFormat":
             return "torch." + w.pick("contiguous_format", "preserve_format", "channels_last")
         if kind == "str":
@@ -264,7 +187,9 @@ class Calls:
         if w.chance(0.15):
             return w.tensor(w.shape())
         if w.chance(0.1):
-            return w.pick("[[1, 2], [3]]", "[1, 'a']", "[[1], 2]", "[]", "[[]]", "None", "'a'", "[None]")
+            return w.pick(
+                "[[1, 2], [3]]", "[1, 'a']", "[[1], 2]", "[]", "[[]]", "None", "'a'", "[None]"
+            )
         texts = [w.number() for _ in range(w.pick(1, 2, 3))]
         row = "[" + ", ".join(texts) + "]"
         return row if w.chance(0.6) else f"[{row}, {row}]"
@@ -350,7 +275,9 @@ class Calls:
         parts = [*plain, *(["**{" + ", ".join(odd) + "}"] if odd else [])]
         if entry.is_method:
             target, *args = args
-            return f"r = {target}.{entry.path.removeprefix('Tensor.')}({', '.join([*args, *parts])})"
+            return (
+                f"r = {target}.{entry.path.removeprefix('Tensor.')}({', '.join([*args, *parts])})"
+            )
         return f"r = {entry.path}({', '.join([*args, *parts])})"
 
 

@@ -6,23 +6,30 @@ import re
 import numpy as np
 
 TRANSCENDENTAL = set(
-    """acos acosh asin asinh atan atanh cos cosh sin sinh tan tanh deg2rad rad2deg digamma psi erf erfc
-    erfinv exp exp2 expm1 lgamma log log10 log1p log2 logit sinc rsqrt sigmoid expit logsigmoid log_sigmoid
-    gelu silu mish softplus selu elu celu hardswish hardsigmoid softmax log_softmax softmin logsumexp
-    logcumsumexp atan2 arctan2 pow float_power hypot logaddexp logaddexp2 xlogy logspace linspace lerp
-    addcmul addcdiv tanhshrink softsign leaky_relu prelu glu normalize cosine_similarity arccos arccosh
-    arcsin arcsinh arctan arctanh gammaln vander multigammaln __pow__ reciprocal add sub rsub subtract
-    round""".split()
+    """
+    acos acosh asin asinh atan atanh cos cosh sin sinh tan tanh deg2rad rad2deg digamma
+    psi erf erfc erfinv exp exp2 expm1 lgamma log log10 log1p log2 logit sinc rsqrt
+    sigmoid expit logsigmoid log_sigmoid gelu silu mish softplus selu elu celu hardswish
+    hardsigmoid softmax log_softmax softmin logsumexp logcumsumexp atan2 arctan2 pow
+    float_power hypot logaddexp logaddexp2 xlogy logspace linspace lerp addcmul addcdiv
+    tanhshrink softsign leaky_relu prelu glu normalize cosine_similarity arccos arccosh
+    arcsin arcsinh arctan arctanh gammaln vander multigammaln __pow__ reciprocal add sub
+    rsub subtract round
+    """.split()
 )
 SUMS = set(
-    """sum mean nansum nanmean prod cumsum cumprod std var std_mean var_mean norm vector_norm matrix_norm
-    linalg_vector_norm dist mm bmm mv dot vdot inner matmul linear addmm addmv addr addbmm baddbmm
-    chain_matmul multi_dot einsum tensordot kron cross vecdot matrix_power scaled_dot_product_attention
-    layer_norm rms_norm trace index_add scatter_add scatter_reduce scatter put index_put bincount histc
-    embedding_renorm sum_to_size cosine_similarity normalize logcumsumexp allclose isclose std_mean
-    softmax log_softmax outer ger nuclear_norm embedding""".split()
+    """
+    sum mean nansum nanmean prod cumsum cumprod std var std_mean var_mean norm vector_norm
+    matrix_norm linalg_vector_norm dist mm bmm mv dot vdot inner matmul linear addmm addmv
+    addr addbmm baddbmm chain_matmul multi_dot einsum tensordot kron cross vecdot
+    matrix_power scaled_dot_product_attention layer_norm rms_norm trace index_add
+    scatter_add scatter_reduce scatter put index_put bincount histc embedding_renorm
+    sum_to_size cosine_similarity normalize logcumsumexp allclose isclose std_mean softmax
+    log_softmax outer ger nuclear_norm embedding
+    """.split()
 )
 RELATIVE = {"float64": 1e-12, "float32": 4e-6, "float16": 4e-3, "bfloat16": 3e-2}
+TIES = {"kthvalue", "topk", "median", "nanmedian", "mode"}
 LARGE = 1 << 22  # elements of a tensor whose values are not looked at
 INEXACT_OPERATORS = {"a ** b", "a **= b", "a @ b", "pow", "float_power"}
 
@@ -97,7 +104,7 @@ def scale_of(snapshots):
 
 
 def values_differ(want, got, kind, scale=1.0, limits=()):
-    """"" or what is wrong with the values of two snapshots of one dtype and shape."""
+    """ "" or what is wrong with the values of two snapshots of one dtype and shape."""
     a, b = want.values, got.values
     if a.dtype.kind not in "fc":
         return "" if np.array_equal(a, b) else "value"
@@ -119,6 +126,7 @@ def values_differ(want, got, kind, scale=1.0, limits=()):
             near = np.abs(wide_a - wide_b) <= relative * (
                 np.abs(wide_a) + (scale if kind == "sum" else 1e-3)
             )
+            near &= np.isfinite(wide_a) & np.isfinite(wide_b)
             tiny = np.maximum(np.abs(wide_a), np.abs(wide_b)) < 1e-37
             # A sum may pass the largest number or not, by its order.
             edge = np.minimum(np.abs(wide_a), np.abs(wide_b)) >= largest * 0.99
@@ -147,7 +155,8 @@ def results_differ(want, got, kind, scale, limits):
     if isinstance(want, list) and isinstance(got, list):
         found = []
         if want[0] != got[0]:
-            found.append("type")
+            plain = {"tuple", "list"}
+            found.append("type" if want[0] in plain or got[0] in plain else "type name")
         if len(want[1]) != len(got[1]):
             return ["length"]
         for a, b in zip(want[1], got[1], strict=True):
@@ -164,6 +173,16 @@ def results_differ(want, got, kind, scale, limits):
     if str(want) == str(got):
         return []
     return ["value"]
+
+
+def differ_in_ties_only(want, got):
+    """Whether (values, indices) have equal values, and so name other ones of equal elements."""
+    if not (isinstance(want, list) and len(want[1]) == 2 == len(got[1])):
+        return False
+    values = [result[1][0].values for result in (want, got)]
+    return values[0].dtype == values[1].dtype and np.array_equal(
+        *values, equal_nan=values[0].dtype.kind == "f"
+    )
 
 
 def first_line(error):

@@ -7,11 +7,12 @@ BINARY = ("+", "-", "*", "/", "//", "%", "**", "<<", ">>", "&", "|", "^")
 COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 UNARY = ("-{}", "+{}", "~{}", "abs({})")
 CONVERSIONS = (
-    "bool({})", "int({})", "float({})", "len({})", "list({})", "{}.item()", "{}.tolist()", "str({})",
-    "repr({})", "round({})", "complex({})", "divmod({}, 2)", "{}.T", "{}.mT", "{}.H", "{}.shape", "{}.dtype",
-    "{}.real", "{}.ndim", "{}.is_cuda", "{}.itemsize", "{}.nbytes", "[*reversed({})]", "1 in {}",
-    "f'{{{}:.2f}}'", "hash({}) != 0", "__import__('operator').index({})", "[0, 1, 2][{}]", "range({})",
-    "'{{:d}}'.format({})", "{}.is_contiguous()", "{}.stride()", "{}.numpy()",
+    "bool({})", "int({})", "float({})", "len({})", "list({})", "{}.item()", "{}.tolist()",
+    "str({})", "repr({})", "round({})", "complex({})", "divmod({}, 2)", "{}.T", "{}.mT", "{}.H",
+    "{}.shape", "{}.dtype", "{}.real", "{}.ndim", "{}.is_cuda", "{}.itemsize", "{}.nbytes",
+    "[*reversed({})]", "1 in {}", "f'{{{}:.2f}}'", "hash({}) != 0",
+    "__import__('operator').index({})", "[0, 1, 2][{}]", "range({})", "'{{:d}}'.format({})",
+    "{}.is_contiguous()", "{}.stride()", "{}.numpy()",
 )  # fmt: skip
 
 
@@ -75,7 +76,19 @@ def _indices(w, shape):
     while at < len(shape) or not parts:
         size = shape[at] if at < len(shape) else 1
         kind = w.random.choices(
-            ("int", "slice", "none", "dots", "index", "list", "mask", "bool", "stop", "wrong", "flag"),
+            (
+                "int",
+                "slice",
+                "none",
+                "dots",
+                "index",
+                "list",
+                "mask",
+                "bool",
+                "stop",
+                "wrong",
+                "flag",
+            ),
             (20, 22, 6, 5, 12, 5, 6, 2, 10, 2, 1),
         )[0]
         if kind == "none":
@@ -114,7 +127,9 @@ def _indices(w, shape):
             at += rank
             continue
         elif kind == "wrong":
-            parts.append(w.pick("'a'", "1.5", "[1.5]", "torch.tensor(1.5)", "2**64", "{}", "[None]"))
+            parts.append(
+                w.pick("'a'", "1.5", "[1.5]", "torch.tensor(1.5)", "2**64", "{}", "[None]")
+            )
         elif kind == "flag":
             parts.append(f"torch.tensor({w.pick('True', 'False', '1', '0', '-1')})")
         else:
@@ -124,7 +139,11 @@ def _indices(w, shape):
     if w.chance(0.02):
         parts += ["0"] * w.pick(1, 4)
     text = ", ".join(parts)
-    return text + ("," if len(parts) == 1 and w.chance(0.1) else ""), [*(tensors or []), *left, *shape[at:]]
+    return text + ("," if len(parts) == 1 and w.chance(0.1) else ""), [
+        *(tensors or []),
+        *left,
+        *shape[at:],
+    ]
 
 
 def repeats(w, text):
@@ -150,4 +169,6 @@ def indexing(random, device="cpu"):
     else:
         value = w.pick(*WRONG_KINDS)
     sign = "+=" if w.chance(0.1) else "="
-    return Call(f"a[i] {sign} b", w.setup, f"{name}[{text}] {sign} {value}; r = {name}", list(w.variables)), w
+    return Call(
+        f"a[i] {sign} b", w.setup, f"{name}[{text}] {sign} {value}; r = {name}", list(w.variables)
+    ), w

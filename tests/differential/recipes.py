@@ -346,7 +346,12 @@ def embedding(w):
 def embedding_renorm(w):
     rows, columns = max(1, w.size()), w.size()
     (weight,) = sized(w, (rows, columns))
-    return {"self": weight, "indices": w.index(w.shape(), rows), "max_norm": "1.0", "norm_type": "2.0"}
+    return {
+        "self": weight,
+        "indices": w.index(w.shape(), rows),
+        "max_norm": "1.0",
+        "norm_type": "2.0",
+    }
 
 
 @recipe("one_hot")
@@ -614,7 +619,17 @@ def prelu(w):
 # --- joining, sorting and numbers --------------------------------------------------------------
 
 
-@recipe("cat", "concat", "concatenate", "stack", "hstack", "vstack", "dstack", "column_stack", "row_stack")
+@recipe(
+    "cat",
+    "concat",
+    "concatenate",
+    "stack",
+    "hstack",
+    "vstack",
+    "dstack",
+    "column_stack",
+    "row_stack",
+)
 def joined(w):
     shape = w.shape()
     dim = w.dim(len(shape))
@@ -639,7 +654,11 @@ def searchsorted(w):
         values += sorted(w.random.randint(0, 12) for _ in range(count))
     shape = (*rows, count)
     boundaries = w.tensor(shape, dtype, values=[str(v) for v in values] if values else None)
-    inputs = w.number() if w.chance(0.2) else w.tensor((*rows, w.size()), dtype if w.chance(0.9) else None)
+    inputs = (
+        w.number()
+        if w.chance(0.2)
+        else w.tensor((*rows, w.size()), dtype if w.chance(0.9) else None)
+    )
     texts = {"sorted_sequence": boundaries, "boundaries": boundaries, "self": inputs}
     return {**texts, **some(w, side=w.pick("'left'", "'right'", "'x'"))}
 
@@ -730,7 +749,9 @@ def bernoulli(w):
 @recipe("multinomial")
 def multinomial(w):
     shape = w.shape(w.pick(1, 1, 2))
-    a = w.tensor(shape, w.pick("float32", "float64", w.dtype), "positive" if w.chance(0.9) else None)
+    a = w.tensor(
+        shape, w.pick("float32", "float64", w.dtype), "positive" if w.chance(0.9) else None
+    )
     return {"self": a, "num_samples": w.integer(0 if w.chance(0.1) else 1, max(1, shape[-1]))}
 
 

@@ -21,11 +21,13 @@ DTYPE_NAMES = "Float|Double|Half|BFloat16|Char|Short|Int|Long|Byte|Bool"
 C_NAMES = "c10::Half|c10::BFloat16|float|double|int64_t|int8_t|uint8_t|int16_t|long int|short int"
 C_NAMES += "|signed char|unsigned char|int|bool|long"
 HANG_S = 30
+START_S = 120  # the imports, on a busy machine
+WORKER = (sys.executable, "-m", "tests.differential.worker")
 ROOT = Path(__file__).resolve().parents[2]
 GROUPS = {
-    "values": (*VALUE_KINDS, "crash", "hang", "setup"),
+    "values": (*VALUE_KINDS, "ties", "crash", "hang", "setup"),
     "raises": ("accepted", "refused"),
-    "class": ("class",),
+    "class": ("class", "type name"),
     "text": ("text",),
     "strides": ("strides", "offset", "alias"),
     "harness": ("harness",),
@@ -112,21 +114,20 @@ class Progress:
         os.truncate(handle, NOTE_BYTES)
         self.note = mmap.mmap(handle, NOTE_BYTES)
         os.close(handle)
-        command = [sys.executable, "-m", "tests.differential.worker", "--note", self.path]
+        command = [*WORKER, "--note", self.path]
         command += ["--start", str(start), "--stop", str(stop), *options]
         self.errors = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=self.errors, cwd=ROOT
         )
         self.partial = b""
-        self.last, self.since, self.done = -1, time.monotonic() + 60, False
+        self.last, self.since, self.done = None, time.monotonic() + START_S, False
 
     def hangs(self):
-        number, _ = note_text(self.note)
+        number, text = note_text(self.note)
         now = time.monotonic()
-        if number != self.last:
-            # The first call waits for the imports.
-            self.last, self.since = number, now + (60 if self.last == -1 else 0)
+        if text and number != self.last:
+            self.last, self.since = number, now
         return now - self.since > HANG_S
 
     def read(self):

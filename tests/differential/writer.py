@@ -17,14 +17,15 @@ NUMBERS = (
     "0", "1", "2", "-1", "3", "0.5", "2.5", "-1.5", "1.0", "0.0", "True", "False", "0.1", "0.3",
 )  # fmt: skip
 HOSTILE_NUMBERS = (
-    "300", "-300", "-0.0", "0.1", "2**31", "2**40", "-2**40", "2**63 - 1", "-2**63", "2**63", "2**64",
-    "1e40", "-1e40", "1e300", "7e4", "nan", "inf", "-inf", "torch.tensor(2)", "torch.tensor(0.5)",
-    "torch.tensor([3])", "torch.tensor(True)",
+    "300", "-300", "-0.0", "0.1", "2**31", "2**40", "-2**40", "2**63 - 1", "-2**63", "2**63",
+    "2**64", "1e40", "-1e40", "1e300", "7e4", "nan", "inf", "-inf", "torch.tensor(2)",
+    "torch.tensor(0.5)", "torch.tensor([3])", "torch.tensor(True)",
 )  # fmt: skip
 WRONG_KINDS = (
-    "None", "'a'", "[1, 2]", "(1, 2)", "1.5", "True", "5", "[]", "[1.5]", "{}", "object()", "torch.float32",
-    "torch.tensor([1, 2])", "torch.tensor(1.5)", "torch.tensor(3)", "[torch.tensor(1)]", "...", "slice(2)", "1j",
-    "b'a'", "2**64", "-1", "['a']", "[None]", "torch.Size([2])", "range(2)", "float('nan')",
+    "None", "'a'", "[1, 2]", "(1, 2)", "1.5", "True", "5", "[]", "[1.5]", "{}", "object()",
+    "torch.float32", "torch.tensor([1, 2])", "torch.tensor(1.5)", "torch.tensor(3)",
+    "[torch.tensor(1)]", "...", "slice(2)", "1j", "b'a'", "2**64", "-1", "['a']", "[None]",
+    "torch.Size([2])", "range(2)", "float('nan')",
 )  # fmt: skip
 
 
