@@ -30,7 +30,7 @@ GROUPS = {
     "class": ("class", "type name"),
     "text": ("text",),
     "strides": ("strides", "offset", "alias"),
-    "harness": ("harness",),
+    "harness": ("harness", "torch"),
 }
 
 
@@ -124,9 +124,9 @@ class Progress:
         self.last, self.since, self.done = None, time.monotonic() + START_S, False
 
     def hangs(self):
-        number, text = note_text(self.note)
+        number, _ = note_text(self.note)
         now = time.monotonic()
-        if text and number != self.last:
+        if number not in (self.last, -1):
             self.last, self.since = number, now
         return now - self.since > HANG_S
 
@@ -173,12 +173,15 @@ def run(calls, seed=0, op=None, device="cpu", mode="eager", jobs=1, start=0, tel
         errors = worker.close()
         if worker.done:
             report.calls += worker.stop - worker.start
-        elif number < worker.start or not text:
+        elif number < worker.start:
             raise RuntimeError(f"a worker could not start:\n{errors[-3000:]}")
         else:
             report.calls += number + 1 - worker.start
+            kind = kind or "crash"
+            if not text or not again(number, options):
+                kind = "torch"
             detail = f"exit status {worker.process.returncode}: {errors.strip()[-600:]}"
-            found = {"number": number, "op": call_name(text), "kind": kind or "crash"}
+            found = {"number": number, "op": call_name(text), "kind": kind}
             report.add({**found, "text": text, "detail": detail})
             if number + 1 < worker.stop:
                 waiting.insert(0, (number + 1, worker.stop))
@@ -204,6 +207,17 @@ def run(calls, seed=0, op=None, device="cpu", mode="eager", jobs=1, start=0, tel
             if worker.hangs():
                 end(worker, "hang")
     return report
+
+
+def again(number, options):
+    """Whether a call that ended or stopped its process does so without torch."""
+    worker = Progress(number, number + 1, [*options, "--only-ours"])
+    try:
+        worker.process.wait(START_S + HANG_S)
+    except subprocess.TimeoutExpired:
+        worker.process.kill()
+    worker.close()
+    return worker.process.returncode != 0
 
 
 def call_name(text):

@@ -18,14 +18,15 @@ import warnings
 from tests.differential import arguments, compare, expressions
 
 NOTE_BYTES = 1 << 16
-HEADER = struct.Struct("<qq")  # the number of the call, and the length of its text
+HEADER = struct.Struct("<qq")  # the number of the call plus one, and the length of its text
 VALUE_KINDS = ("value", "nan", "zero sign", "dtype", "shape", "length", "type", "mutation")
 
 
 def note_text(data):
-    """The number and text of the call that a worker noted last."""
+    """The number and text of the call that a worker noted last; -1 before the first, and no text
+    while torch is asked for the shape of an out=."""
     number, length = HEADER.unpack_from(data)
-    return number, bytes(data[HEADER.size : HEADER.size + length]).decode(errors="replace")
+    return number - 1, bytes(data[HEADER.size : HEADER.size + length]).decode(errors="replace")
 
 
 class Outcome:
@@ -161,7 +162,7 @@ class Comparer:
         try:
             self.observe(want, want_scope, self.torch, names)
         except Exception as error:
-            return [("harness", f"torch's result: {error!r}")]
+            return [("torch", f"its result cannot be read: {error!r}")]
         try:
             self.observe(got, got_scope, self.ours, names)
         except Exception as error:
@@ -177,6 +178,14 @@ class Comparer:
         if got.error is None:
             return [("accepted", f"{type(want.error).__name__}: {want.error}")]
         return self.errors(want, got, setup, names)
+
+    def ours_alone(self, call):
+        """Makes a call without torch."""
+        setup, action = ("\n".join(call.setup), call.action)
+        outcome, scope = self.run(self.ours, setup, action, False)
+        names = [n for n in scope if len(n) == 1 and n != "r"]
+        with contextlib.suppress(Exception):
+            self.observe(outcome, scope, self.ours, names)
 
     def values(self, call, want, got, undefined, setup):
         kind = compare.tolerance(call.op.removesuffix("(out=)"))
@@ -198,6 +207,8 @@ class Comparer:
         if want.identity != got.identity and not found:
             found.append("alias")
         detail = f"torch: {shown(want)}; ours: {shown(got)}"
+        if "value" in found or "zero sign" in found or "nan" in found:
+            detail = f"{compare.first_difference(want.result, got.result)}{detail}"
         return [(each, detail) for each in found]
 
     def errors(self, want, got, setup, names):
@@ -222,7 +233,7 @@ class Comparer:
 def shown(outcome):
     result = outcome.result
     if isinstance(result, compare.Snapshot):
-        return f"{result.text()} strides {result.stride}"
+        return f"{result.text()} strides {result.stride} offset {result.offset}"
     if isinstance(result, list):
         parts = [r.text() if isinstance(r, compare.Snapshot) else str(r) for r in result[1]]
         return f"{result[0]}({', '.join(parts)})"[:600]
@@ -238,6 +249,7 @@ def main(argv=None):
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--mode", default="eager")
     parser.add_argument("--note", required=True)
+    parser.add_argument("--only-ours", action="store_true", help="after a crash: whose was it?")
     options = parser.parse_args(argv)
     faulthandler.enable()
     warnings.simplefilter("ignore")
@@ -248,10 +260,14 @@ def main(argv=None):
     with open(options.note, "r+b") as file:
         note = mmap.mmap(file.fileno(), NOTE_BYTES)
     for number in range(options.start, options.stop):
+        HEADER.pack_into(note, 0, number + 1, 0)
         call = comparer.write(number)
         text = "; ".join(call.lines()).encode()[: NOTE_BYTES - HEADER.size]
         note[HEADER.size : HEADER.size + len(text)] = text
-        HEADER.pack_into(note, 0, number, len(text))
+        HEADER.pack_into(note, 0, number + 1, len(text))
+        if options.only_ours:
+            comparer.ours_alone(call)
+            continue
         for kind, detail in comparer.differences(call):
             row = {"number": number, "op": call.op, "kind": kind, "detail": detail}
             print(json.dumps({**row, "text": text.decode()}), flush=True)

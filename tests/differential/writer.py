@@ -80,12 +80,17 @@ class Writer:
         return self.dtype
 
     def size(self):
-        return self.random.choices((0, 1, 2, 3, 4, 5, 9), (2, 6, 8, 8, 4, 2, 1))[0]
+        return self.random.choices((0, 1, 2, 3, 4, 5), (2, 6, 8, 8, 3, 2))[0]
 
     def shape(self, rank=None):
         if rank is None:
             rank = self.random.choices((0, 1, 2, 3, 4), (3, 7, 8, 5, 1))[0]
-        return tuple(self.size() for _ in range(rank))
+        if rank == 1 and self.chance(0.1):
+            return (self.pick(9, 17, 35),)  # whole vectors of an instruction set, and a rest
+        shape = [self.size() for _ in range(rank)]
+        while math.prod(shape) > 48:
+            shape[shape.index(max(shape))] -= 1
+        return tuple(shape)
 
     def fitting(self, shape):
         """A shape that broadcasts to `shape`, as a rule."""
