@@ -27,6 +27,7 @@ class Entry:
     path: str  # "torch.add", "Tensor.add_"
     params: list
     outputs: int = 0  # tensors that out= takes
+    pointwise: bool = False
 
     @property
     def base(self):
@@ -43,7 +44,8 @@ class Call:
     setup: list
     action: str
     variables: list = field(default_factory=list)
-    needs_out: int = 0  # the runner writes out= tensors after asking torch for the result
+    needs_out: int = 0  # the worker writes out= tensors after asking torch for the result
+    may_overlap: bool = False  # out= may be an argument: other ops overwrite what they still read
 
     def lines(self):
         return [*self.setup, self.action]
@@ -100,7 +102,9 @@ def entries(ours, torch):
                 paths.append(f"torch.nn.functional.{name}")
             if name.startswith("special_") and not name.endswith("_"):
                 paths.append(f"torch.special.{name.removeprefix('special_')}")
-            found += [Entry(name, path, params, outputs) for path in paths if path not in taken]
+            pointwise = row["kind"] == "pointwise"
+            paths = [path for path in paths if path not in taken]
+            found += [Entry(name, path, params, outputs, pointwise) for path in paths]
     public = [entry for entry in found if not entry.name.startswith("_")]
     return [e for e in public if resolve(torch, e.path) and resolve(ours, e.path)]
 
@@ -224,7 +228,7 @@ class Calls:
                 if not entry.is_method or number:
                     given = self.unpacked(w, entry, param, given)
                 args.append(given)
-        if w.chance(0.03):  # the same tensor twice, or a view of it
+        if entry.pointwise and w.chance(0.03):  # the same tensor twice, or a view of it
             again = [i for i, text in enumerate(args) if text in w.variables]
             if len(again) > 1:
                 name = args[again[0]]
@@ -232,10 +236,9 @@ class Calls:
         if w.chance(0.06):
             self.spoil(w, args, named, entry)
         action = self.written(entry, args, named)
-        needs_out = 0
-        if entry.outputs:
-            needs_out = entry.outputs
-        return Call(self.label(entry), w.setup, action, list(w.variables), needs_out), w
+        call = Call(self.label(entry), w.setup, action, list(w.variables), entry.outputs)
+        call.may_overlap = entry.pointwise
+        return call, w
 
     def label(self, entry):
         return entry.path.removeprefix("torch.")
@@ -286,6 +289,7 @@ def out_statements(w, results, inputs):
     names = []
     for shape, dtype in results:
         shape = shape if max(shape, default=0) < 1000 else (0,)
+        dtype = "float32" if "complex" in dtype else dtype
         kind = w.random.choices(
             ("right", "dtype", "empty", "shape", "input", "view"), (10, 6, 3, 2, 2, 1)
         )[0]

@@ -28,7 +28,7 @@ KNOWN = (
     Known(
         "complex",
         ".*",
-        ("class", "text", *RAISES),
+        ("class", "text", "type", "value", *RAISES),
         "There are no complex numbers here: they are refused as arguments of the wrong kind.",
         "r = torch.ones(1) + 1j",
         "a + b",
@@ -54,11 +54,20 @@ KNOWN = (
     ),
     Known(
         "which of equal elements",
-        r"(Tensor\.)?(kthvalue|topk|median|nanmedian|mode)(\(out=\))?",
+        r"(Tensor\.)?(kthvalue|topk|median|nanmedian|mode|sort|argsort)(\(out=\))?",
         ("ties",),
         "Which index stands for several equal elements is promised by neither.",
         "r = torch.tensor([2, 2]).kthvalue(2)",
         "Tensor.kthvalue",
+    ),
+    Known(
+        "medians of repeated elements",
+        r"(Tensor\.)?(nan)?median(\(out=\))?",
+        ("value", "nan", "zero sign"),
+        "Torch reads other memory where a dim has stride 0.",
+        "r = torch.tensor([[1.0, 3.25, -2.75]], dtype=torch.float64).expand(2, 3).nanmedian(0)",
+        "Tensor.nanmedian",
+        r"expand|as_strided",
     ),
 )
 

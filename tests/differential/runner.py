@@ -124,7 +124,7 @@ class Progress:
         self.last, self.since, self.done = None, time.monotonic() + START_S, False
 
     def hangs(self):
-        number, _ = note_text(self.note)
+        number, _, _ = note_text(self.note)
         now = time.monotonic()
         if number not in (self.last, -1):
             self.last, self.since = number, now
@@ -167,7 +167,8 @@ def run(calls, seed=0, op=None, device="cpu", mode="eager", jobs=1, start=0, tel
     def end(worker, kind=None):
         selector.unregister(worker.process.stdout)
         running.remove(worker)
-        number, text = note_text(worker.note)
+        number, text, raised = note_text(worker.note)
+        report.raised += raised
         if kind == "hang":
             worker.process.kill()
         errors = worker.close()
@@ -200,7 +201,6 @@ def run(calls, seed=0, op=None, device="cpu", mode="eager", jobs=1, start=0, tel
             for row in rows:
                 if "done" in row:
                     worker.done = True
-                    report.raised += row["raised"]
                 else:
                     report.add(row)
         for worker in list(running):

@@ -109,12 +109,12 @@ note = mmap.mmap(os.open(options["--note"], os.O_RDWR), NOTE_BYTES)
 for number in range(int(options["--start"]), int(options["--stop"])):
     text = f"r = torch.op{{number}}()".encode()
     note[HEADER.size:HEADER.size + len(text)] = text
-    HEADER.pack_into(note, 0, number + 1, len(text))
+    HEADER.pack_into(note, 0, number + 1, len(text), 0)
     if number == 3 or number == 4 and "--only-ours" not in sys.argv:
         os.abort()
     if number == 5:
         time.sleep(600)
-print(json.dumps({{"done": 1, "raised": 0}}), flush=True)
+print(json.dumps({{"done": 1}}), flush=True)
 """
 
 
