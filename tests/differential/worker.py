@@ -24,8 +24,8 @@ VALUE_KINDS = ("value", "nan", "zero sign", "dtype", "shape", "length", "type", 
 
 
 def note_text(data):
-    """What a worker noted last: number and text of the call, and how often torch raised; -1 before the first, and no text
-    while torch is asked for the shape of an out=."""
+    """What a worker noted last: number and text of a call, and how often torch raised. The number
+    is -1 before the first call; there is no text while torch is asked for the shape of an out=."""
     number, length, raised = HEADER.unpack_from(data)
     text = bytes(data[HEADER.size : HEADER.size + length]).decode(errors="replace")
     return number - 1, text, raised
