@@ -3,6 +3,8 @@
 import re
 from dataclasses import dataclass
 
+from tests.differential.arguments import RANDOM
+
 
 @dataclass(frozen=True)
 class Known:
@@ -16,8 +18,11 @@ class Known:
     example: str
     example_op: str
     text: str = ""
+    device: str = ""  # where it occurs, if not everywhere
 
     def matches(self, row):
+        if self.device and row.get("device", "cpu") != self.device:
+            return False
         if row["kind"] not in self.kinds or not re.fullmatch(self.op, row["op"]):
             return False
         return not self.text or bool(re.search(self.text, f"{row['text']} ## {row['detail']}"))
@@ -68,6 +73,67 @@ KNOWN = (
         "r = torch.tensor([[1.0, 3.25, -2.75]], dtype=torch.float64).expand(2, 3).nanmedian(0)",
         "Tensor.nanmedian",
         r"expand|as_strided",
+    ),
+    Known(
+        "scatter into overlapping elements",
+        r"(Tensor\.)?(select|slice|diagonal|as_strided)_scatter(\(out=\))?",
+        ("value", "nan", "zero sign"),
+        "Torch writes to a copy whose elements share memory, as those of the argument do.",
+        "a = torch.zeros(3).as_strided((2, 2), (1, 1)); "
+        "r = torch.select_scatter(a, torch.ones(2), 0, 0)",
+        "select_scatter",
+        r"expand|as_strided",
+    ),
+    Known(
+        "what CANN lacks",
+        ".*",
+        ("refused", "class", "text"),
+        "CANN has no op for this dtype, and the error says so.",
+        "r = torch.ones(2, 2, dtype=torch.int8, device=device) @ "
+        "torch.ones(2, 2, dtype=torch.int8, device=device)",
+        "a @ b",
+        "NotImplementedError: .*CANN",
+        "npu",
+    ),
+    Known(
+        "division by zero",
+        ".*",
+        ("accepted",),
+        "A device does not look at the numbers that it divides by.",
+        "a = torch.zeros(1, dtype=torch.int16, device=device); r = a // a",
+        "a // b",
+        "ZeroDivisionError",
+        "npu",
+    ),
+    Known(
+        "random numbers of a device",
+        r".*\b(" + "|".join(sorted(RANDOM)) + r")_?(\(out=\))?",
+        ("value", "zero sign", "nan"),
+        "Devices have random numbers of their own, as torch's have.",
+        "r = torch.zeros(4, device=device).uniform_()",
+        "Tensor.uniform_",
+        "",
+        "npu",
+    ),
+    Known(
+        "numbers outside an integer's range",
+        r"Tensor\.(to|type|int|long|short|char|byte|type_as|copy_)|a\[i\] = b|.*\(out=\)",
+        ("value",),
+        "Floats that no integer of the dtype stands for are converted as each processor does it.",
+        "r = torch.tensor([inf], device=device).to(torch.int64)",
+        "Tensor.to",
+        r"inf|nan|e\+|-",
+        "npu",
+    ),
+    Known(
+        "names of the device",
+        r"Tensor\.type|a\.numpy\(\)|.*repr.*|str.*",
+        ("value", "refused"),
+        "The result names the device, or has to be on the CPU.",
+        "r = torch.zeros(1, device=device).type()",
+        "Tensor.type",
+        "",
+        "npu",
     ),
 )
 

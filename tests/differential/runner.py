@@ -36,12 +36,14 @@ GROUPS = {
 
 @dataclass
 class Report:
+    device: str = "cpu"
     calls: int = 0
     raised: int = 0  # in torch
     rows: list = field(default_factory=list)
     known: list = field(default_factory=list)  # (reason, row)
 
     def add(self, row):
+        row = {**row, "device": self.device}
         why = known.reason(row)
         if why is None:
             self.rows.append(row)
@@ -151,7 +153,7 @@ class Progress:
 
 def run(calls, seed=0, op=None, device="cpu", mode="eager", jobs=1, start=0, tell=None):
     """Makes the calls and returns the report."""
-    report = Report()
+    report = Report(device)
     options = ["--seed", str(seed), "--device", device, "--mode", mode]
     options += ["--op", op] if op else []
     waiting = [(n, min(n + BATCH, start + calls)) for n in range(start, start + calls, BATCH)]
