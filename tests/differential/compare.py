@@ -35,6 +35,9 @@ INEXACT_OPERATORS = {"a ** b", "a **= b", "a @ b", "pow", "float_power"}
 
 
 def plain_name(op):
+    """An op's name without its form: "add" of "Tensor.add_"; expressions stay what they are."""
+    if not re.fullmatch(r"[\w.]+", op) or op.startswith("a."):
+        return op
     return op.rpartition(".")[2].removesuffix("_").removeprefix("special_")
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.differential import known
+from tests.differential.compare import plain_name
 from tests.differential.worker import NOTE_BYTES, VALUE_KINDS, note_text
 
 BATCH = 20_000
@@ -69,7 +70,9 @@ class Report:
         groups = defaultdict(list)
         for row in self.rows:
             if row["kind"] in GROUPS[group]:
-                groups[row["op"], row["kind"]].append(row)
+                # Function, method, in-place and out= forms of an op are one.
+                name = plain_name(row["op"].removesuffix("(out=)"))
+                groups[name, row["kind"]].append(row)
         ordered = sorted(groups.items(), key=lambda item: -len(item[1]))
         return [
             (key, len(rows), sorted(rows, key=lambda r: len(r["text"]))[:examples])
