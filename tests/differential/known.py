@@ -85,6 +85,16 @@ KNOWN = (
         r"expand|as_strided",
     ),
     Known(
+        "gcd of the smallest integer",
+        r".*\b(gcd|lcm)_?(\(out=\))?",
+        ("value",),
+        "The magnitude of the smallest integer does not fit; ours has the right sign elsewhere.",
+        "r = torch.gcd(torch.tensor([-2147483648], dtype=torch.int32), "
+        "torch.tensor([6], dtype=torch.int32))",
+        "gcd",
+        r"-(9223372036854775808|2147483648|32768|128)\b",
+    ),
+    Known(
         "what CANN lacks",
         ".*",
         ("refused", "class", "text"),

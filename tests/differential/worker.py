@@ -191,7 +191,7 @@ class Comparer:
             self.observe(outcome, scope, self.ours, names)
 
     def values(self, call, want, got, undefined, setup):
-        kind = compare.tolerance(call.op.removesuffix("(out=)"))
+        kind = compare.tolerance(call.op.removesuffix("(out=)"), call.action)
         base = compare.plain_name(call.op.removesuffix("(out=)"))
         if base in arguments.RANDOM:
             kind = kind or "few"
