@@ -1,0 +1,153 @@
+"""Differences that are meant, or that no program can rely on; each with its reason."""
+
+import re
+from dataclasses import dataclass
+
+from tests.differential.arguments import RANDOM
+
+
+@dataclass(frozen=True)
+class Known:
+    """Differences of some kinds in the ops that `op` matches, where `text` is found in the call
+    or in what differs. `example` is a call of `example_op` that shows it."""
+
+    name: str
+    op: str
+    kinds: tuple
+    reason: str
+    example: str
+    example_op: str
+    text: str = ""
+    device: str = ""  # where it occurs, if not everywhere
+
+    def matches(self, row):
+        if self.device and row.get("device", "cpu") != self.device:
+            return False
+        if row["kind"] not in self.kinds or not re.fullmatch(self.op, row["op"]):
+            return False
+        return not self.text or bool(re.search(self.text, f"{row['text']} ## {row['detail']}"))
+
+
+RAISES = ("accepted", "refused")
+KNOWN = (
+    Known(
+        "complex",
+        ".*",
+        ("class", "text", "type", "value", *RAISES),
+        "There are no complex numbers here: they are refused as arguments of the wrong kind.",
+        "r = torch.ones(1) + 1j",
+        "a + b",
+        r"1j|complex",
+    ),
+    Known(
+        "memory",
+        ".*",
+        ("class", "text"),
+        "Running out of memory has a text, and an error class, of each allocator's own.",
+        "r = torch.ones(2**40)",
+        "ones",
+        r"DefaultCPUAllocator|can't allocate memory",
+    ),
+    Known(
+        "names of out tuples",
+        r".*\(out=\)",
+        ("type name",),
+        "The named tuple of a call with out= has the name of the one without, and torch's fields.",
+        "r = torch.max(torch.ones(1), 0, out=(torch.ones(1), torch.ones(1).long()))",
+        "max(out=)",
+        r"torch: \w+_out\(",
+    ),
+    Known(
+        "which of equal elements",
+        r"(Tensor\.)?(kthvalue|topk|median|nanmedian|mode|sort|argsort)(\(out=\))?",
+        ("ties",),
+        "Which index stands for several equal elements is promised by neither.",
+        "r = torch.tensor([2, 2]).kthvalue(2)",
+        "Tensor.kthvalue",
+    ),
+    Known(
+        "medians of repeated elements",
+        r"(Tensor\.)?(nan)?median(\(out=\))?",
+        ("value", "nan", "zero sign"),
+        "Torch reads other memory where a dim has stride 0.",
+        "r = torch.tensor([[1.0, 3.25, -2.75]], dtype=torch.float64).expand(2, 3).nanmedian(0)",
+        "Tensor.nanmedian",
+        r"expand|as_strided",
+    ),
+    Known(
+        "scatter into overlapping elements",
+        r"(Tensor\.)?(select|slice|diagonal|as_strided)_scatter(\(out=\))?",
+        ("value", "nan", "zero sign"),
+        "Torch writes to a copy whose elements share memory, as those of the argument do.",
+        "a = torch.zeros(3).as_strided((2, 2), (1, 1)); "
+        "r = torch.select_scatter(a, torch.ones(2), 0, 0)",
+        "select_scatter",
+        r"expand|as_strided",
+    ),
+    Known(
+        "gcd of the smallest integer",
+        r".*\b(gcd|lcm)_?(\(out=\))?",
+        ("value",),
+        "The magnitude of the smallest integer does not fit; ours has the right sign elsewhere.",
+        "r = torch.gcd(torch.tensor([-2147483648], dtype=torch.int32), "
+        "torch.tensor([6], dtype=torch.int32))",
+        "gcd",
+        r"-(9223372036854775808|2147483648|32768|128)\b",
+    ),
+    Known(
+        "what CANN lacks",
+        ".*",
+        ("refused", "class", "text"),
+        "CANN has no op for this dtype, and the error says so.",
+        "r = torch.ones(2, 2, dtype=torch.int8, device=device) @ "
+        "torch.ones(2, 2, dtype=torch.int8, device=device)",
+        "a @ b",
+        "NotImplementedError: .*CANN",
+        "npu",
+    ),
+    Known(
+        "division by zero",
+        ".*",
+        ("accepted",),
+        "A device does not look at the numbers that it divides by.",
+        "a = torch.zeros(1, dtype=torch.int16, device=device); r = a // a",
+        "a // b",
+        "ZeroDivisionError",
+        "npu",
+    ),
+    Known(
+        "random numbers of a device",
+        r".*\b(" + "|".join(sorted(RANDOM)) + r")_?(\(out=\))?",
+        ("value", "zero sign", "nan"),
+        "Devices have random numbers of their own, as torch's have.",
+        "r = torch.zeros(4, device=device).uniform_()",
+        "Tensor.uniform_",
+        "",
+        "npu",
+    ),
+    Known(
+        "numbers outside an integer's range",
+        r"Tensor\.(to|type|int|long|short|char|byte|type_as|copy_)|a\[i\] = b|.*\(out=\)",
+        ("value",),
+        "Floats that no integer of the dtype stands for are converted as each processor does it.",
+        "r = torch.tensor([inf], device=device).to(torch.int64)",
+        "Tensor.to",
+        r"inf|nan|e\+|-",
+        "npu",
+    ),
+    Known(
+        "names of the device",
+        r"Tensor\.type|a\.numpy\(\)|.*repr.*|str.*",
+        ("value", "refused"),
+        "The result names the device, or has to be on the CPU.",
+        "r = torch.zeros(1, device=device).type()",
+        "Tensor.type",
+        "",
+        "npu",
+    ),
+)
+
+
+def reason(row):
+    """Why a difference is no mistake, or None."""
+    return next((known.reason for known in KNOWN if known.matches(row)), None)
