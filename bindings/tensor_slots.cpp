@@ -66,8 +66,6 @@ PyObject* unary(const ops::Op& op, PyObject* a) {
 
 MT_BINARY(add, "add.Tensor", Extra::kAlpha)
 MT_BINARY(sub, "sub.Tensor", Extra::kAlpha)
-MT_BINARY(mul, "mul.Tensor")
-MT_BINARY(true_divide, "div.Tensor")
 MT_BINARY(floor_divide, "floor_divide")
 MT_BINARY(remainder, "remainder.Tensor")
 MT_BINARY(bitwise_and, "bitwise_and.Tensor")
@@ -88,6 +86,25 @@ MT_BINARY(left_shift_, "bitwise_left_shift_.Tensor")
 MT_BINARY(right_shift_, "bitwise_right_shift_.Tensor")
 MT_UNARY(negative, "neg")
 MT_UNARY(absolute, "abs")
+
+// 2 * a is a * 2: the order matters where a product in a 16-bit float takes its second operand
+// unrounded.
+PyObject* mul(PyObject* a, PyObject* b) {
+  static const ops::Op& op = ops::registry().at("mul.Tensor");
+  return is_tensor(a) ? binary(op, a, b) : binary(op, b, a);
+}
+// torch computes 2 / a as a.reciprocal() * 2, which rounds twice.
+PyObject* true_divide(PyObject* a, PyObject* b) {
+  static const ops::Op& op = ops::registry().at("div.Tensor");
+  static const ops::Op& reciprocal = ops::registry().at("reciprocal");
+  if (is_tensor(a)) return binary(op, a, b);
+  return guarded([&]() -> PyObject* {
+    Scalar number;
+    if (!to_scalar(a, number)) Py_RETURN_NOTIMPLEMENTED;
+    const PyRef inverse(unary(reciprocal, b));
+    return mul(inverse.get(), a);
+  });
+}
 
 PyObject* matmul(PyObject* a, PyObject* b) {
   static const ops::Op& op = ops::registry().at("matmul");

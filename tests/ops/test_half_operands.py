@@ -96,6 +96,19 @@ def test_operands_are_rounded_first(torch, device, mode, dtype, name):
 
 
 @pytest.mark.parametrize("dtype", HALVES)
+def test_numbers_on_the_left(torch, device, mode, dtype):
+    """2 * x is x * 2, and 2 / x is x.reciprocal() * 2."""
+    half = getattr(torch, dtype)
+    x = sample(torch, dtype, device)
+    for number in NUMBERS:
+        expected = (x.cpu().float() * number).to(half)
+        assert same(torch, run(torch, mode, lambda n=number: n * x), expected)
+        inverse = (1 / x.cpu().float()).to(half).float()
+        result = run(torch, mode, lambda n=number: n / x)
+        assert same(torch, result, (inverse * number).to(half))
+
+
+@pytest.mark.parametrize("dtype", HALVES)
 def test_trunc_and_floor_modes(torch, device, mode, dtype):
     half = getattr(torch, dtype)
     x = sample(torch, dtype, device)
