@@ -241,7 +241,7 @@ void bind_pipeline(nb::module_& module) {
            })
       .def("__enter__",
            [](nb::handle self) {
-             nb::inst_ptr<Pipeline>(self)->enter();
+             nb::cast<Pipeline&>(self).enter();
              return nb::borrow(self);
            })
       .def(

@@ -199,7 +199,9 @@ int tensor_init(PyObject*, PyObject*, PyObject*) { return 0; }
 
 int meta_init(PyObject* type, PyObject* args, PyObject* kwargs) {
   if (PyType_Type.tp_init(type, args, kwargs) < 0) return -1;
-  reinterpret_cast<PyTypeObject*>(type)->tp_dealloc = &subclass_dealloc;
+  auto* made = reinterpret_cast<PyTypeObject*>(type);
+  // Any class may have this metaclass; only those of tensors hold one.
+  if (PyType_IsSubtype(made, g_tensor_type) != 0) made->tp_dealloc = &subclass_dealloc;
   return 0;
 }
 
@@ -295,6 +297,12 @@ PyTypeObject* make_tensor_type() {
 }
 
 }  // namespace
+
+const Tensor& tensor_argument(PyObject* object, const char* function, const char* name) {
+  MT_CHECK(is_tensor(object), TypeError, function, "(): argument '", name,
+           "' must be Tensor, not ", Py_TYPE(object)->tp_name);
+  return unwrap(object);
+}
 
 PyObject* wrap_as(PyTypeObject* type, Tensor tensor) {
   PyTensor* self = allocate(type);
