@@ -112,6 +112,8 @@ void subclass_dealloc(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
   if (type->tp_finalize != nullptr && PyObject_CallFinalizerFromDealloc(object) < 0) return;
   PyObject_GC_UnTrack(object);
+  // A long chain of tensors in each other's slots must not take a stack frame for each.
+  Py_TRASHCAN_BEGIN(object, subclass_dealloc);
   if (self->weakrefs != nullptr) PyObject_ClearWeakRefs(object);
   for (PyTypeObject* base = type; base != g_tensor_type && base != nullptr; base = base->tp_base) {
     if ((base->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 && Py_SIZE(base) > 0) clear_slots(base, object);
@@ -121,6 +123,7 @@ void subclass_dealloc(PyObject* object) {
   self->tensor.~Tensor();
   PyObject_GC_Del(object);
   Py_DECREF(type);
+  Py_TRASHCAN_END;
 }
 
 // The last C++ reference to a tensor that owns its Python object goes away.

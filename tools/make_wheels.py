@@ -57,7 +57,9 @@ def find_python(version: tuple[int, int]) -> str | None:
     candidates = [sys.executable, shutil.which(name)]
     candidates += sorted(pyenv.glob(f"versions/*/bin/{name}"), reverse=True)
     # pyenv's own commands in PATH fail for versions that are installed but not chosen.
-    return next((str(python) for python in candidates if python and version_of(python) == version), None)
+    return next(
+        (str(python) for python in candidates if python and version_of(python) == version), None
+    )
 
 
 def build_environment(python: str, version: tuple[int, int]) -> Path:
@@ -96,7 +98,9 @@ def build(python: str) -> Path:
     run(sys.executable, "-m", "auditwheel", "repair", "--plat", "auto", "-w", DIST, untagged)
     (wheel,) = DIST.glob(f"{name}-*.whl")
     size = wheel.stat().st_size / 1e6
-    print(f"{wheel.relative_to(ROOT)}: {size:.1f} MB in {time.monotonic() - start:.0f} s", flush=True)
+    print(
+        f"{wheel.relative_to(ROOT)}: {size:.1f} MB in {time.monotonic() - start:.0f} s", flush=True
+    )
     return wheel
 
 

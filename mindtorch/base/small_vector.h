@@ -9,6 +9,7 @@
 #include <memory>
 #include <new>
 #include <span>
+#include <stdexcept>
 #include <type_traits>
 #include <utility>
 
@@ -74,7 +75,9 @@ class SmallVector {
 
   void reserve(size_t capacity) {
     if (capacity <= capacity_) return;
-    capacity = std::max(capacity, static_cast<size_t>(capacity_) * 2);
+    constexpr size_t kMost = UINT32_MAX;
+    if (capacity > kMost) throw std::length_error("a SmallVector of so many elements");
+    capacity = std::min(std::max(capacity, static_cast<size_t>(capacity_) * 2), kMost);
     T* grown = static_cast<T*>(::operator new(capacity * sizeof(T)));
     std::uninitialized_move(begin(), end(), grown);
     std::destroy(begin(), end());
