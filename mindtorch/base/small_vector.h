@@ -9,7 +9,6 @@
 #include <memory>
 #include <new>
 #include <span>
-#include <stdexcept>
 #include <type_traits>
 #include <utility>
 
@@ -75,9 +74,7 @@ class SmallVector {
 
   void reserve(size_t capacity) {
     if (capacity <= capacity_) return;
-    constexpr size_t kMost = UINT32_MAX;
-    if (capacity > kMost) throw std::length_error("a SmallVector of so many elements");
-    capacity = std::min(std::max(capacity, static_cast<size_t>(capacity_) * 2), kMost);
+    capacity = std::max(capacity, static_cast<size_t>(capacity_) * 2);
     T* grown = static_cast<T*>(::operator new(capacity * sizeof(T)));
     std::uninitialized_move(begin(), end(), grown);
     std::destroy(begin(), end());

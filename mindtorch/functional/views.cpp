@@ -136,7 +136,11 @@ std::vector<Tensor> chunk(const Tensor& self, int64_t chunks, int64_t dim) {
   MT_CHECK(chunks > 0, RuntimeError, "chunk expects `chunks` to be greater than 0, got: ", chunks);
   const int64_t size = self.size(dim);
   const int64_t length = (size + chunks - 1) / chunks;
-  if (length == 0) return split_sizes(self, Shape(static_cast<size_t>(chunks), 0), dim);
+  if (length == 0) {  // of nothing, every chunk is empty
+    std::vector<Tensor> pieces = room_for(chunks);
+    for (int64_t i = 0; i < chunks; ++i) pieces.push_back(narrow(self, dim, 0, 0));
+    return pieces;
+  }
   return mindtorch::split(self, length, dim);
 }
 
