@@ -59,14 +59,20 @@ Tensor pinned(const Tensor& tensor) {
 
 void bind_pinning(nb::module_& module) {
   runtime::set_wait_calls({&begin_wait, &end_wait});
-  module.def("_pin_memory", [](nb::handle tensor) {
-    const Tensor& source = tensor_argument(tensor.ptr(), "pin_memory", "tensor");
-    const Tensor result = copy_pinned(source);
-    return result.is_same(source) ? nb::borrow(tensor) : nb::steal(wrap(result));
-  });
-  module.def("_is_pinned", [](nb::handle tensor) {
-    return is_pinned(tensor_argument(tensor.ptr(), "is_pinned", "tensor"));
-  });
+  module.def(
+      "_pin_memory",
+      [](nb::handle tensor) {
+        const Tensor& source = tensor_argument(tensor.ptr(), "pin_memory", "tensor");
+        const Tensor result = copy_pinned(source);
+        return result.is_same(source) ? nb::borrow(tensor) : nb::steal(wrap(result));
+      },
+      nb::arg("tensor").none());
+  module.def(
+      "_is_pinned",
+      [](nb::handle tensor) {
+        return is_pinned(tensor_argument(tensor.ptr(), "is_pinned", "tensor"));
+      },
+      nb::arg("tensor").none());
   module.def("_record_stream", &record_stream);
 }
 
