@@ -123,12 +123,13 @@ def main() -> None:
     parser.add_argument("--python", default=sys.executable, help="the interpreter to build for")
     parser.add_argument("--wheel", type=Path, help="check this wheel instead of building one")
     arguments = parser.parse_args()
+    interpreter = make_wheels.resolve(arguments.python)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        wheel = arguments.wheel or make_wheels.build(arguments.python)
+        wheel = arguments.wheel or make_wheels.build(interpreter)
         check_contents(wheel)
         glibc = promised_glibc(wheel)
-        run(arguments.python, "-m", "venv", folder / "venv")
+        run(interpreter, "-m", "venv", folder / "venv")
         python = folder / "venv" / "bin" / "python"
         run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel)
         environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -62,6 +63,17 @@ def find_python(version: tuple[int, int]) -> str | None:
     )
 
 
+def resolve(python: str) -> str:
+    """The interpreter that a name or a path stands for."""
+    if version_of(python) is not None:
+        return python
+    named = re.fullmatch(r"python(\d+)\.(\d+)", python)
+    found = find_python((int(named[1]), int(named[2]))) if named else None
+    if found is None:
+        raise SystemExit(f"{python} is not a CPython with its headers (python3-dev)")
+    return found
+
+
 def build_environment(python: str, version: tuple[int, int]) -> Path:
     """The interpreter of an environment with the build backend and what it needs."""
     if version == sys.version_info[:2]:
@@ -78,17 +90,17 @@ def build_environment(python: str, version: tuple[int, int]) -> Path:
 
 
 def build(python: str) -> Path:
-    """The wheel for an interpreter."""
+    """The wheel for an interpreter; one that resolve() gave."""
     version = version_of(python)
-    if version is None:
-        raise SystemExit(f"{python} is not a CPython with its headers (python3-dev)")
     start = time.monotonic()
     raw = ROOT / "build" / "wheels" / "cp{}{}".format(*version)
     shutil.rmtree(raw, ignore_errors=True)
     pip = [sys.executable, "-m", "pip", "--python", build_environment(python, version), "wheel"]
-    # Warnings are errors in the release build: with other flags the compiler cache has nothing.
+    # With other flags than those of the release build, or another name of the compiler than the one
+    # that CMake takes first, the compiler cache has nothing.
     options = ["--no-build-isolation", "--no-deps", "-C", "cmake.define.MINDTORCH_WERROR=ON"]
-    run(*pip, "--quiet", "--disable-pip-version-check", *options, "-w", raw, ROOT)
+    environment = {"CXX": shutil.which("c++") or "", **os.environ}
+    run(*pip, "--quiet", "--disable-pip-version-check", *options, "-w", raw, ROOT, env=environment)
     (untagged,) = raw.glob("*.whl")
     name = "-".join(untagged.name.split("-")[:4])  # up to the platform
     for old in DIST.glob(f"{name}-*.whl"):
@@ -111,7 +123,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if not arguments.all:
         for python in arguments.python:
-            build(python)
+            build(resolve(python))
         return
     found = {version: find_python(version) for version in VERSIONS}
     for python in found.values():

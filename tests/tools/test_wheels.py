@@ -79,7 +79,10 @@ def test_interpreters_are_found(tmp_path, monkeypatch):
     kept.write_text("#!/bin/sh\necho 3 2\n")
     kept.chmod(0o755)
     monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
-    assert make_wheels.find_python((3, 2)) == str(kept)
+    assert make_wheels.find_python((3, 2)) == make_wheels.resolve("python3.2") == str(kept)
+    assert make_wheels.resolve(sys.executable) == sys.executable
+    with pytest.raises(SystemExit, match="nothing is not a CPython"):
+        make_wheels.resolve("nothing")
 
 
 def make_wheel(folder, platform, *tags):
