@@ -5,14 +5,16 @@ PRESET ?= release
 JOBS ?= $(shell nproc)
 PYTEST_JOBS ?= 2
 PYTEST_ARGS ?=
-PYTHON := .venv/bin/python
+# Not PYTHON: that names the interpreter that tools/setup.sh and `make wheel` are to take, and make
+# hands what it has in its own variable of that name on to them.
+VENV := .venv/bin/python
 # What runs on NPUs, in a process that has simulated ones.
-NPU_TESTS = MINDTORCH_NPU=sim $(PYTHON) -m pytest -q -n $(PYTEST_JOBS) tests/npu tests/ops --device npu
+NPU_TESTS = MINDTORCH_NPU=sim $(VENV) -m pytest -q -n $(PYTEST_JOBS) tests/npu tests/ops --device npu
 
 # `make` or `make -n help` must not need an environment.
 .DEFAULT_GOAL := help
 .PHONY: help setup build module demo test test-quick test-cpp test-python test-npu bench format lint stubs \
-        stubs-check wheel wheel-check asan tsan clean
+        stubs-check wheel wheels wheel-check asan tsan clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -27,31 +29,31 @@ module: setup  ## library and Python module only
 	@tools/build.sh $(PRESET) $(JOBS) python_module
 
 demo: module  ## a tour of mindtorch, and a transformer in a pipeline
-	@$(PYTHON) examples/tour.py
+	@$(VENV) examples/tour.py
 	@echo
-	@$(PYTHON) examples/transformer.py --trace build/transformer_trace.json
+	@$(VENV) examples/transformer.py --trace build/transformer_trace.json
 
 test: build  ## every test
 	@tools/test_cpp.sh $(PRESET) $(JOBS)
-	$(PYTHON) -m pytest -q -n $(PYTEST_JOBS) $(PYTEST_ARGS)
+	$(VENV) -m pytest -q -n $(PYTEST_JOBS) $(PYTEST_ARGS)
 	$(NPU_TESTS) $(PYTEST_ARGS)
 
 test-quick: build  ## every test but those marked slow
 	@tools/test_cpp.sh $(PRESET) $(JOBS)
-	$(PYTHON) -m pytest -q -n $(PYTEST_JOBS) -m "not slow" $(PYTEST_ARGS)
+	$(VENV) -m pytest -q -n $(PYTEST_JOBS) -m "not slow" $(PYTEST_ARGS)
 	$(NPU_TESTS) -m "not slow" $(PYTEST_ARGS)
 
 test-cpp: build  ## the C++ tests
 	@tools/test_cpp.sh $(PRESET) $(JOBS)
 
 test-python: module  ## the Python tests (PYTEST_ARGS="-k add")
-	$(PYTHON) -m pytest -q -n $(PYTEST_JOBS) $(PYTEST_ARGS)
+	$(VENV) -m pytest -q -n $(PYTEST_JOBS) $(PYTEST_ARGS)
 
 test-npu: module  ## the tests and op cases on simulated NPUs
 	$(NPU_TESTS) $(PYTEST_ARGS)
 
 bench: module  ## the benchmarks
-	@$(PYTHON) benchmarks/run.py
+	@$(VENV) benchmarks/run.py
 
 format: setup  ## format C++ and Python
 	@git ls-files -z '*.h' '*.cpp' | xargs -0 -r .venv/bin/clang-format -i
@@ -62,22 +64,22 @@ lint: setup  ## formatting, ruff and the layer check
 	@git ls-files -z '*.h' '*.cpp' | xargs -0 -r .venv/bin/clang-format --dry-run -Werror
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
-	@$(PYTHON) tools/check_layers.py
+	@$(VENV) tools/check_layers.py
 
 stubs: module  ## type stubs and docs/ops.md, from the registry
-	@$(PYTHON) tools/make_stubs.py
+	@$(VENV) tools/make_stubs.py
 
 stubs-check: module  ## the checked-in stubs and docs/ops.md are what `make stubs` writes
 	@tools/check_generated.sh
 
-wheel: setup  ## a wheel in dist/
-	@. tools/environment.sh && \
-	  $(PYTHON) -m pip wheel --quiet --disable-pip-version-check \
-	  --no-build-isolation --no-deps -w dist .
-	@ls -l dist/*.whl
+wheel: setup  ## a wheel in dist/ (PYTHON=python3.12: for that interpreter)
+	@. tools/environment.sh && $(VENV) tools/make_wheels.py $$PYTHON
 
-wheel-check: setup  ## build the wheel, install it beside NumPy alone, use it
-	@. tools/environment.sh && $(PYTHON) tools/check_wheel.py
+wheels: setup  ## wheels for every CPython from 3.10 to 3.13 on this machine
+	@. tools/environment.sh && $(VENV) tools/make_wheels.py --all
+
+wheel-check: setup  ## build the wheel, install it beside NumPy alone, use it (PYTHON=python3.12)
+	@. tools/environment.sh && $(VENV) tools/check_wheel.py $${PYTHON:+--python $$PYTHON}
 
 asan: setup  ## C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@tools/build.sh asan $(JOBS)

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "arguments.h"
+#include "call_arguments.h"
 #include "py_tensor.h"
 
 namespace mindtorch::python {
@@ -45,11 +46,6 @@ const char* type_text(ArgType type, bool plural_hint) {
   return "?";
 }
 
-std::string text_of(PyObject* unicode) {
-  const char* data = PyUnicode_AsUTF8(unicode);
-  return data == nullptr ? "?" : data;
-}
-
 // Of a list of tensors, the first entry that is none.
 std::string wrong_entry(ArgType type, const Mismatch& mismatch) {
   PyObject* list = mismatch.got;
@@ -70,7 +66,7 @@ std::string Signature::explain(const Mismatch& mismatch, bool is_method, Py_ssiz
   const std::string call = op_->schema.name + "()";
   // Torch shows functions' first argument as `input` and does not count methods' self.
   const auto name_of = [&](size_t i) {
-    const std::string name = text_of(params_[i].name);
+    const std::string name = keyword_text(params_[i].name);
     return name == "self" ? std::string("input") : name;
   };
   const size_t shift = is_method ? 1 : 0;
@@ -95,7 +91,7 @@ std::string Signature::explain(const Mismatch& mismatch, bool is_method, Py_ssiz
              Py_TYPE(mismatch.got)->tp_name;
     }
     case Kind::kUnknownKeyword:
-      return call + " got an unexpected keyword argument '" + text_of(mismatch.got) + "'";
+      return call + " got an unexpected keyword argument '" + keyword_text(mismatch.got) + "'";
     case Kind::kTwice:
       return call + " got multiple values for argument '" + name_of(mismatch.param) + "'";
     case Kind::kNone:

@@ -1,4 +1,5 @@
 // Python objects as numbers, lists of numbers and dtypes.
+#include <algorithm>
 #include <cstring>
 
 #include "arguments.h"
@@ -122,6 +123,13 @@ Read read_int(PyObject* object, int64_t& value) {
   return number ? read_long(number.get(), value) : Read::kNo;
 }
 
+// Reading those runs no Python code.
+bool has_only_ints(PyObject* list_or_tuple) {
+  PyObject** const entries = PySequence_Fast_ITEMS(list_or_tuple);
+  return std::all_of(entries, entries + PySequence_Fast_GET_SIZE(list_or_tuple),
+                     [](PyObject* entry) { return PyLong_CheckExact(entry); });
+}
+
 }  // namespace
 
 bool to_int(PyObject* object, int64_t& value) {
@@ -138,14 +146,16 @@ bool to_int_entry(PyObject* object, int64_t& value, size_t position) {
 }
 
 bool to_int_list(PyObject* object, Shape& list) {
-  const bool is_tuple = PyTuple_Check(object);
-  if (!is_tuple && !PyList_Check(object)) return false;
-  const auto size =
-      static_cast<size_t>(is_tuple ? PyTuple_GET_SIZE(object) : PyList_GET_SIZE(object));
+  if (!PyTuple_Check(object) && !PyList_Check(object)) return false;
+  PyRef held;
+  if (!has_only_ints(object)) {
+    held = frozen(object);
+    object = held.get();
+  }
+  const auto size = static_cast<size_t>(PySequence_Fast_GET_SIZE(object));
   list.resize(size);
   for (size_t i = 0; i < size; ++i) {
-    const auto at = static_cast<Py_ssize_t>(i);
-    PyObject* entry = is_tuple ? PyTuple_GET_ITEM(object, at) : PyList_GET_ITEM(object, at);
+    PyObject* entry = PySequence_Fast_GET_ITEM(object, static_cast<Py_ssize_t>(i));
     if (!to_int_entry(entry, list[i], i)) return false;
   }
   return true;

@@ -8,6 +8,7 @@
 #include "py_generator.h"
 #include "py_tensor.h"
 #include "py_types.h"
+#include "python_ref.h"
 
 namespace mindtorch::python {
 
@@ -214,10 +215,11 @@ bool Signature::convert(const ParamInfo& param,
     }
     case ArgType::kFloatList: {
       if (!PyTuple_Check(object) && !PyList_Check(object)) return false;
+      const PyRef entries = frozen(object);
       parsed.floats.clear();
-      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) {
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(entries.get()); ++i) {
         Scalar scalar;
-        if (!to_scalar(PySequence_Fast_GET_ITEM(object, i), scalar)) return false;
+        if (!to_scalar(PyTuple_GET_ITEM(entries.get(), i), scalar)) return false;
         parsed.floats.push_back(scalar.to_double());
       }
       value = Value(std::span<const double>(parsed.floats));

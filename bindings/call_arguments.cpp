@@ -6,6 +6,12 @@
 
 namespace mindtorch::python {
 
+std::string keyword_text(PyObject* name) {
+  const char* const text = PyUnicode_AsUTF8(name);
+  if (text == nullptr) PyErr_Clear();
+  return text == nullptr ? "?" : text;
+}
+
 CallArguments::CallArguments(const char* function,
                              std::initializer_list<const char*> names,
                              size_t positional,
@@ -21,7 +27,7 @@ size_t CallArguments::find(PyObject* name) const {
   for (size_t i = 0; i < names_.size(); ++i) {
     if (PyUnicode_Compare(names_[i], name) == 0) return i;
   }
-  MT_THROW(TypeError, function_, "() got an unexpected keyword argument '", PyUnicode_AsUTF8(name),
+  MT_THROW(TypeError, function_, "() got an unexpected keyword argument '", keyword_text(name),
            "'");
 }
 

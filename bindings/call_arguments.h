@@ -3,6 +3,7 @@
 #include <Python.h>
 
 #include <initializer_list>
+#include <string>
 #include <vector>
 
 namespace mindtorch::python {
@@ -28,6 +29,9 @@ class CallArguments {
   size_t positional_;
   size_t required_;
 };
+
+// The name of a keyword argument for a message; a string may hold what is no text.
+std::string keyword_text(PyObject* name);
 
 using FastFunction = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
 

@@ -1,6 +1,7 @@
 #include "errors.h"
 
 #include <new>
+#include <stdexcept>
 #include <string>
 
 #include "mindtorch/base/warning.h"
@@ -89,6 +90,8 @@ void set_python_error() noexcept {
   } catch (const OutOfMemoryError& error) {
     PyErr_SetString(g_out_of_memory, error.what());
   } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::length_error&) {  // a list longer than memory can be
     PyErr_NoMemory();
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_RuntimeError, error.what());

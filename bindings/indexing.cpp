@@ -17,6 +17,14 @@ Tensor tensor_from_data(PyObject* data, std::optional<DType> dtype);
 
 namespace {
 
+bool is_plain_bound(PyObject* bound) { return bound == Py_None || PyLong_CheckExact(bound); }
+
+// Reading those runs no Python code.
+bool has_plain_bounds(PyObject* object) {
+  const auto* const slice = reinterpret_cast<const PySliceObject*>(object);
+  return is_plain_bound(slice->start) && is_plain_bound(slice->stop) && is_plain_bound(slice->step);
+}
+
 // A view under construction: sizes and strides change as the index is read from left to right.
 struct View {
   Shape sizes;
@@ -25,6 +33,7 @@ struct View {
   size_t dim = 0;               // the dimension the next entry applies to
   std::vector<Tensor> indices;  // one per dim of the view so far; undefined: whole dim
   bool advanced = false;
+  bool ran_python = false;  // code of an entry, which may have given the tensor another storage
 
   explicit View(const Tensor& self)
       : sizes(self.sizes()), strides(self.strides()), offset(self.storage_offset()) {}
@@ -45,6 +54,7 @@ struct View {
     Py_ssize_t stop = 0;
     Py_ssize_t step = 0;
     if (PySlice_Unpack(object, &start, &stop, &step) < 0) throw PythonError();
+    ran_python |= !has_plain_bounds(object);
     MT_CHECK(step > 0, ValueError, "step must be greater than zero");
     const Py_ssize_t length = PySlice_AdjustIndices(sizes[dim], &start, &stop, step);
     offset += start * strides[dim];
@@ -136,6 +146,7 @@ void apply(View& view, PyObject* entry, size_t ndim, size_t& source_dim) {
     return;
   }
   int64_t number = 0;
+  view.ran_python |= !PyLong_CheckExact(entry);
   if (to_int(entry, number)) {
     view.check_dim(ndim);
     view.select(number, source_dim++);
@@ -228,6 +239,9 @@ View read_index(const Tensor& self, PyObject* key) {
 }
 
 Tensor take_view(const Tensor& self, View& view) {
+  if (MT_UNLIKELY(view.ran_python)) {  // throws where the view would lie outside the storage
+    Tensor::over(self.storage(), self.dtype(), view.sizes, view.strides, view.offset);
+  }
   return self.alias(std::move(view.sizes), std::move(view.strides), view.offset);
 }
 

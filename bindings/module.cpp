@@ -46,7 +46,8 @@ static PyMethodDef g_module_functions[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 
-NB_MODULE(_C, module) {
+// What PyInit__C below makes of this is _C.
+NB_MODULE(_C_bindings, module) {
   using namespace mindtorch::python;
   // Our exceptions, thrown by functions bound below.
   nb::register_exception_translator([](const std::exception_ptr& error, void*) {
@@ -87,4 +88,28 @@ NB_MODULE(_C, module) {
   bind_pinning(module);
   bind_pipeline(module);
   bind_replay(module);
+}
+
+static int (*g_fill_module)(PyObject*) = nullptr;
+
+// Types, caches and threads here belong to the process: an interpreter that goes away would take
+// what others still use.
+static int fill_in_main_interpreter(PyObject* module) {
+  if (PyInterpreterState_Get() == PyInterpreterState_Main()) return g_fill_module(module);
+  PyErr_SetString(PyExc_ImportError,
+                  "mindtorch_v2 does not support loading in subinterpreters: import it in the main "
+                  "one");
+  return -1;
+}
+
+extern "C" NB_EXPORT PyObject* PyInit__C() {
+  PyObject* const definition = PyInit__C_bindings();
+  if (definition == nullptr || g_fill_module != nullptr) return definition;
+  PyModuleDef_Slot* slot = reinterpret_cast<PyModuleDef*>(definition)->m_slots;
+  for (; slot->slot != 0; ++slot) {
+    if (slot->slot != Py_mod_exec) continue;
+    g_fill_module = reinterpret_cast<int (*)(PyObject*)>(slot->value);
+    slot->value = reinterpret_cast<void*>(&fill_in_main_interpreter);
+  }
+  return definition;
 }

@@ -26,6 +26,7 @@ struct ArrayInterface {
   void* data;
   PyObject* descr;
 };
+constexpr int kMaxDims = 64;
 constexpr int kAligned = 0x100;
 constexpr int kNotSwapped = 0x200;
 constexpr int kWriteable = 0x400;
@@ -33,7 +34,8 @@ constexpr int kWriteable = 0x400;
 std::optional<DType> dtype_of(char kind, int itemsize) {
   switch (kind) {
     case 'b':
-      return DType::kBool;
+      if (itemsize == 1) return DType::kBool;
+      break;
     case 'u':
       if (itemsize == 1) return DType::kUInt8;
       break;
@@ -98,7 +100,7 @@ void warn_read_only() {
   const PyRef dtype(PyObject_GetAttrString(array, "dtype"));
   const PyRef type(PyObject_GetAttrString(dtype.get(), "type"));
   MT_THROW(TypeError, "can't convert np.ndarray of type ",
-           reinterpret_cast<PyTypeObject*>(type.get())->tp_name,
+           PyType_Check(type.get()) ? reinterpret_cast<PyTypeObject*>(type.get())->tp_name : "?",
            ". The only supported types are: float64, float32, float16, int64, int32, int16, int8, "
            "uint8, and bool.");
 }
@@ -110,8 +112,10 @@ Tensor tensor_from_struct(PyObject* array) {
   const auto* interface =
       static_cast<const ArrayInterface*>(PyCapsule_GetPointer(capsule.get(), nullptr));
   if (interface == nullptr) throw PythonError();
-  MT_CHECK(interface->two == 2 && interface->nd >= 0 && interface->itemsize >= 0, ValueError,
-           "__array_struct__ does not point at an array interface");
+  MT_CHECK(interface->two == 2 && interface->nd >= 0 && interface->nd <= kMaxDims &&
+               interface->itemsize >= 0 &&
+               (interface->nd == 0 || (interface->shape != nullptr && interface->strides != nullptr)),
+           ValueError, "__array_struct__ does not point at an array interface");
   Shape sizes(static_cast<size_t>(interface->nd), 0);
   Shape strides(static_cast<size_t>(interface->nd), 0);
   const auto itemsize = static_cast<int64_t>(interface->itemsize);
@@ -134,7 +138,11 @@ Tensor tensor_from_struct(PyObject* array) {
            "between byte orders is currently not supported.");
   if (!dtype) unsupported_dtype(array);
   if ((interface->flags & kWriteable) == 0 && is_ndarray(array)) warn_read_only();
-  const int64_t bytes = extent(sizes, strides) * itemsize;
+  numel(sizes);  // throws where there is a negative size
+  int64_t bytes = 0;
+  MT_CHECK(!__builtin_mul_overflow(extent(sizes, strides), itemsize, &bytes) &&
+               (bytes == 0 || interface->data != nullptr),
+           ValueError, "the array has more elements than memory");
   Storage storage =
       StorageImpl::borrow(interface->data, static_cast<size_t>(bytes), DeviceType::kCpu,
                           &release_python_reference, Py_NewRef(array));

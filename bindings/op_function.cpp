@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "arguments.h"
+#include "call_arguments.h"
 #include "errors.h"
 #include "mindtorch/dispatch/dispatcher.h"
 #include "mindtorch/dispatch/pipeline.h"
@@ -142,7 +143,7 @@ PyObject* wrap_outputs(const ops::Op& op, ops::Outputs& outputs) {
   for (Py_ssize_t i = skip; i < nargs + keywords; ++i) {
     if (i > skip) text += ", ";
     if (i >= nargs)
-      text += std::string(PyUnicode_AsUTF8(PyTuple_GET_ITEM(kwnames, i - nargs))) + "=";
+      text += keyword_text(PyTuple_GET_ITEM(kwnames, i - nargs)) + "=";
     text += Py_TYPE(args[i])->tp_name;
   }
   text += "), but expected one of:\n";
@@ -198,12 +199,14 @@ PyObject* call_with_out(const Overloads& overloads,
   }
   const bool absent = out == Py_None;
   size_t count = 0;
+  PyRef held;  // what the other arguments, or another thread, take out of a list of outputs
   if (!absent) {
     MT_CHECK(!overloads.with_out.empty(), TypeError, overloads.name,
              "() got an unexpected keyword argument 'out'");
     // max(x, out=a) and max(x, 0, out=(a, b)) are different ops.
     const bool several = PyTuple_Check(out) || PyList_Check(out);
-    count = several ? static_cast<size_t>(PySequence_Fast_GET_SIZE(out)) : 1;
+    if (several) held = frozen(out);
+    count = several ? static_cast<size_t>(PyTuple_GET_SIZE(held.get())) : 1;
     const auto fits = [&](const Signature& signature) {
       const size_t returns = signature.op().schema.returns.size();
       return several ? returns == count && returns > 1 : returns == 1;
@@ -221,7 +224,7 @@ PyObject* call_with_out(const Overloads& overloads,
       PyObject* name = PyUnicode_InternFromString(count == 1 ? "out" : returns[i].name.c_str());
       names.push_back(name);
       Py_DECREF(name);
-      all.push_back(several ? PySequence_Fast_GET_ITEM(out, static_cast<Py_ssize_t>(i)) : out);
+      all.push_back(several ? PyTuple_GET_ITEM(held.get(), static_cast<Py_ssize_t>(i)) : out);
     }
   }
   PyObject* new_names = PyTuple_New(static_cast<Py_ssize_t>(names.size()));

@@ -28,7 +28,7 @@ Tensor copy_pinned(const Tensor& tensor) {
 }
 
 void record_stream(nb::handle tensor, const runtime::Stream& stream) {
-  const Tensor& used = unwrap(tensor.ptr());
+  const Tensor& used = tensor_argument(tensor.ptr(), "record_stream", "self");
   if (used.device().is_cpu()) return;
   used.storage()->data();  // what is pending has no memory yet
   const runtime::Allocation& allocation = used.storage()->allocation();
@@ -59,12 +59,20 @@ Tensor pinned(const Tensor& tensor) {
 
 void bind_pinning(nb::module_& module) {
   runtime::set_wait_calls({&begin_wait, &end_wait});
-  module.def("_pin_memory", [](nb::handle tensor) {
-    const Tensor& source = unwrap(tensor.ptr());
-    const Tensor result = copy_pinned(source);
-    return result.is_same(source) ? nb::borrow(tensor) : nb::steal(wrap(result));
-  });
-  module.def("_is_pinned", [](nb::handle tensor) { return is_pinned(unwrap(tensor.ptr())); });
+  module.def(
+      "_pin_memory",
+      [](nb::handle tensor) {
+        const Tensor& source = tensor_argument(tensor.ptr(), "pin_memory", "tensor");
+        const Tensor result = copy_pinned(source);
+        return result.is_same(source) ? nb::borrow(tensor) : nb::steal(wrap(result));
+      },
+      nb::arg("tensor").none());
+  module.def(
+      "_is_pinned",
+      [](nb::handle tensor) {
+        return is_pinned(tensor_argument(tensor.ptr(), "is_pinned", "tensor"));
+      },
+      nb::arg("tensor").none());
   module.def("_record_stream", &record_stream);
 }
 

@@ -239,11 +239,13 @@ void bind_pipeline(nb::module_& module) {
            [](Pipeline* self, const nb::kwargs& settings) {
              new (self) Pipeline(block_config(settings));
            })
-      .def("__enter__",
-           [](nb::handle self) {
-             nb::inst_ptr<Pipeline>(self)->enter();
-             return nb::borrow(self);
-           })
+      .def(
+          "__enter__",
+          [](Pipeline& self) -> Pipeline& {
+            self.enter();
+            return self;
+          },
+          nb::rv_policy::none)
       .def(
           "__exit__",
           [](Pipeline& self, nb::handle kind, nb::handle, nb::handle) {

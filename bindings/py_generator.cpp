@@ -71,12 +71,12 @@ void bind_generator(nb::module_& module) {
                    [](const Generator& self) { return nb::steal(wrap_device(self.device())); })
       .def(
           "manual_seed",
-          [](nb::handle self, nb::handle seed) {
+          [](Generator& self, nb::handle seed) -> Generator& {
             settle();
-            nb::cast<Generator&>(self).manual_seed(to_seed(seed));
-            return nb::borrow(self);
+            self.manual_seed(to_seed(seed));
+            return self;
           },
-          nb::arg("seed"), "Starts over from a seed and returns the generator.")
+          nb::rv_policy::none, nb::arg("seed"), "Starts over from a seed and returns the generator.")
       .def(
           "seed",
           [](Generator& self) {
@@ -95,14 +95,13 @@ void bind_generator(nb::module_& module) {
       .def("get_state", &get_state, "The state as a ByteTensor.")
       .def(
           "set_state",
-          [](nb::handle self, nb::handle state) {
-            set_state(nb::cast<Generator&>(self), state);
-            return nb::borrow(self);
+          [](Generator& self, nb::handle state) -> Generator& {
+            set_state(self, state);
+            return self;
           },
-          nb::arg("new_state"), "Goes on from a state that get_state gave.")
+          nb::rv_policy::none, nb::arg("new_state"), "Goes on from a state that get_state gave.")
       .def("__reduce__",
-           [](nb::handle self) {
-             const auto& generator = nb::cast<Generator&>(self);
+           [](const Generator& generator) {
              const nb::object device = nb::steal(wrap_device(generator.device()));
              const nb::object rebuild =
                  nb::module_::import_("mindtorch_v2.random").attr("_rebuild_generator");

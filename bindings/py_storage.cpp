@@ -98,11 +98,12 @@ PyObject* storage_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
       MT_CHECK(size >= 0, RuntimeError, "Storage size must not be negative, got ", size);
       return make_object(type, StorageImpl::allocate(static_cast<size_t>(size), place));
     }
-    const PyRef values(PySequence_Fast(source, "UntypedStorage(): expected a size or a sequence"));
-    const Py_ssize_t count = PySequence_Fast_GET_SIZE(values.get());
+    PyRef values(PySequence_Fast(source, "UntypedStorage(): expected a size or a sequence"));
+    values = frozen(values.get());
+    const Py_ssize_t count = PyTuple_GET_SIZE(values.get());
     Storage storage = StorageImpl::allocate(static_cast<size_t>(count), DeviceType::kCpu);
     for (Py_ssize_t i = 0; i < count; ++i) {
-      bytes_of(*storage)[i] = to_byte(PySequence_Fast_GET_ITEM(values.get(), i));
+      bytes_of(*storage)[i] = to_byte(PyTuple_GET_ITEM(values.get(), i));
     }
     MT_CHECK(place.is_cpu(), NotImplementedError, "UntypedStorage(values) on ", place.str());
     return make_object(type, std::move(storage));
@@ -118,61 +119,58 @@ void release_storage(void* context) {
   storage->remove_export();
 }
 
+// The bytes that a key names. Reading a key may run Python code, which may resize the storage: the
+// size and the address are asked for afterwards.
+struct Part {
+  Py_ssize_t start = 0;
+  Py_ssize_t length = 1;
+};
+
+Part part_of(PyObject* self, PyObject* key) {
+  Part part;
+  if (PySlice_Check(key)) {
+    Py_ssize_t stop = 0;
+    Py_ssize_t step = 0;
+    if (PySlice_Unpack(key, &part.start, &stop, &step) < 0) throw PythonError();
+    part.length = PySlice_AdjustIndices(storage_length(self), &part.start, &stop, step);
+    MT_CHECK(step == 1, RuntimeError, "Trying to slice with a step of ", step,
+             ", but only a step of 1 is supported");
+    return part;
+  }
+  int64_t index = 0;
+  MT_CHECK(to_int(key, index), TypeError, "can't index a torch.UntypedStorage with ",
+           Py_TYPE(key)->tp_name);
+  const Py_ssize_t size = storage_length(self);
+  MT_CHECK(index >= -size && index < size, IndexError, "index ", index,
+           " out of range for storage of size ", size);
+  part.start = index < 0 ? index + size : index;
+  return part;
+}
+
 // storage[i] is a number, storage[a:b] a storage over the same bytes.
 PyObject* storage_subscript(PyObject* self, PyObject* key) {
   return guarded([&]() -> PyObject* {
-    StorageImpl& storage = impl_of(self);
-    uint8_t* bytes = bytes_of(storage);
-    const Py_ssize_t size = storage_length(self);
-    if (PySlice_Check(key)) {
-      Py_ssize_t start = 0;
-      Py_ssize_t stop = 0;
-      Py_ssize_t step = 0;
-      if (PySlice_Unpack(key, &start, &stop, &step) < 0) return nullptr;
-      const Py_ssize_t length = PySlice_AdjustIndices(size, &start, &stop, step);
-      MT_CHECK(step == 1, RuntimeError, "Trying to slice with a step of ", step,
-               ", but only a step of 1 is supported");
-      Storage owner = self_of(self)->storage;
-      dispatch::Pipeline::before_write(*owner);
-      owner->add_export();
-      return make_object(g_storage_type,
-                         StorageImpl::borrow(bytes + start, static_cast<size_t>(length),
-                                             storage.device(), &release_storage, owner.release()));
-    }
-    int64_t index = 0;
-    MT_CHECK(to_int(key, index), TypeError, "can't index a torch.UntypedStorage with ",
-             Py_TYPE(key)->tp_name);
-    MT_CHECK(index >= -size && index < size, IndexError, "index ", index,
-             " out of range for storage of size ", size);
-    return PyLong_FromLong(bytes[index < 0 ? index + size : index]);
+    const Part part = part_of(self, key);
+    uint8_t* const bytes = bytes_of(impl_of(self));
+    if (!PySlice_Check(key)) return PyLong_FromLong(bytes[part.start]);
+    Storage owner = self_of(self)->storage;
+    dispatch::Pipeline::before_write(*owner);
+    owner->add_export();
+    const Device device = owner->device();
+    return make_object(g_storage_type,
+                       StorageImpl::borrow(bytes + part.start, static_cast<size_t>(part.length),
+                                           device, &release_storage, owner.release()));
   });
 }
 
 int storage_assign(PyObject* self, PyObject* key, PyObject* value) {
   return guarded_int([&] {
     MT_CHECK(value != nullptr, TypeError, "UntypedStorage does not support deleting items");
-    dispatch::Pipeline::before_write(impl_of(self));
-    uint8_t* bytes = bytes_of(impl_of(self));
-    const Py_ssize_t size = storage_length(self);
-    Py_ssize_t start = 0;
-    Py_ssize_t stop = 0;
-    if (PySlice_Check(key)) {
-      Py_ssize_t step = 0;
-      if (PySlice_Unpack(key, &start, &stop, &step) < 0) return -1;
-      PySlice_AdjustIndices(size, &start, &stop, step);
-      MT_CHECK(step == 1, RuntimeError, "Trying to slice with a step of ", step,
-               ", but only a step of 1 is supported");
-    } else {
-      int64_t index = 0;
-      MT_CHECK(to_int(key, index), TypeError, "can't index a torch.UntypedStorage with ",
-               Py_TYPE(key)->tp_name);
-      MT_CHECK(index >= -size && index < size, IndexError, "index ", index,
-               " out of range for storage of size ", size);
-      start = index < 0 ? index + size : index;
-      stop = start + 1;
-    }
     const uint8_t byte = to_byte(value);
-    if (stop > start) std::memset(bytes + start, byte, static_cast<size_t>(stop - start));
+    const Part part = part_of(self, key);
+    dispatch::Pipeline::before_write(impl_of(self));
+    uint8_t* const bytes = bytes_of(impl_of(self));
+    if (part.length > 0) std::memset(bytes + part.start, byte, static_cast<size_t>(part.length));
     impl_of(self).bump_version();
     return 0;
   });

@@ -112,6 +112,8 @@ void subclass_dealloc(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
   if (type->tp_finalize != nullptr && PyObject_CallFinalizerFromDealloc(object) < 0) return;
   PyObject_GC_UnTrack(object);
+  // A long chain of tensors in each other's slots must not take a stack frame for each.
+  Py_TRASHCAN_BEGIN(object, subclass_dealloc);
   if (self->weakrefs != nullptr) PyObject_ClearWeakRefs(object);
   for (PyTypeObject* base = type; base != g_tensor_type && base != nullptr; base = base->tp_base) {
     if ((base->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 && Py_SIZE(base) > 0) clear_slots(base, object);
@@ -121,6 +123,7 @@ void subclass_dealloc(PyObject* object) {
   self->tensor.~Tensor();
   PyObject_GC_Del(object);
   Py_DECREF(type);
+  Py_TRASHCAN_END;
 }
 
 // The last C++ reference to a tensor that owns its Python object goes away.
@@ -199,7 +202,9 @@ int tensor_init(PyObject*, PyObject*, PyObject*) { return 0; }
 
 int meta_init(PyObject* type, PyObject* args, PyObject* kwargs) {
   if (PyType_Type.tp_init(type, args, kwargs) < 0) return -1;
-  reinterpret_cast<PyTypeObject*>(type)->tp_dealloc = &subclass_dealloc;
+  auto* made = reinterpret_cast<PyTypeObject*>(type);
+  // Any class may have this metaclass; only those of tensors hold one.
+  if (PyType_IsSubtype(made, g_tensor_type) != 0) made->tp_dealloc = &subclass_dealloc;
   return 0;
 }
 
@@ -295,6 +300,12 @@ PyTypeObject* make_tensor_type() {
 }
 
 }  // namespace
+
+const Tensor& tensor_argument(PyObject* object, const char* function, const char* name) {
+  MT_CHECK(is_tensor(object), TypeError, function, "(): argument '", name,
+           "' must be Tensor, not ", Py_TYPE(object)->tp_name);
+  return unwrap(object);
+}
 
 PyObject* wrap_as(PyTypeObject* type, Tensor tensor) {
   PyTensor* self = allocate(type);

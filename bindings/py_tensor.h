@@ -19,9 +19,12 @@ extern PyTypeObject* g_tensor_type;
 inline bool is_tensor(PyObject* object) {
   return Py_TYPE(object) == g_tensor_type || PyType_IsSubtype(Py_TYPE(object), g_tensor_type);
 }
+// Of an object that is known to be a tensor.
 inline const Tensor& unwrap(PyObject* object) {
   return reinterpret_cast<PyTensor*>(object)->tensor;
 }
+// Of an argument that may be anything; throws TypeError.
+const Tensor& tensor_argument(PyObject* object, const char* function, const char* name);
 
 // A new reference to the tensor's Python object: the one it already has, else a new one.
 PyObject* wrap(Tensor tensor);

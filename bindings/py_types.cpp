@@ -237,20 +237,30 @@ PyObject* size_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   }
   return self;
 }
+// An entry as a number; throws where it has more than 64 bits.
+long long size_entry(PyObject* self, Py_ssize_t i) {
+  const long long entry = PyLong_AsLongLong(PyTuple_GET_ITEM(self, i));
+  if (entry == -1 && PyErr_Occurred() != nullptr) throw PythonError();
+  return entry;
+}
 PyObject* size_repr(PyObject* self) {
-  std::string result = "torch.Size([";
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self); ++i) {
-    if (i != 0) result += ", ";
-    result += std::to_string(PyLong_AsLongLong(PyTuple_GET_ITEM(self, i)));
-  }
-  return text(result + "])");
+  return guarded([&] {
+    std::string result = "torch.Size([";
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self); ++i) {
+      if (i != 0) result += ", ";
+      result += std::to_string(size_entry(self, i));
+    }
+    return text(result + "])");
+  });
 }
 PyObject* size_numel(PyObject* self, PyObject*) {
-  long long count = 1;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self); ++i) {
-    count *= PyLong_AsLongLong(PyTuple_GET_ITEM(self, i));
-  }
-  return PyLong_FromLongLong(count);
+  return guarded([&] {
+    unsigned long long count = 1;  // may wrap on the way to a size of 0
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self); ++i) {
+      count *= static_cast<unsigned long long>(size_entry(self, i));
+    }
+    return PyLong_FromLongLong(static_cast<long long>(count));
+  });
 }
 PyObject* size_reduce(PyObject* self, PyObject*) {
   const Py_ssize_t size = PyTuple_GET_SIZE(self);

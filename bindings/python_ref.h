@@ -42,6 +42,13 @@ class PyRef {
   PyObject* object_ = nullptr;
 };
 
+// The entries of a list or tuple as a tuple. Python code of the entries may change a list while they
+// are read: what it drops must live on until then.
+inline PyRef frozen(PyObject* list_or_tuple) {
+  return PyRef(PyTuple_Check(list_or_tuple) ? Py_NewRef(list_or_tuple)
+                                            : PyList_AsTuple(list_or_tuple));
+}
+
 // Calls CPython where the GIL is held and may be let go meanwhile. While the interpreter ends,
 // CPython answers threads other than the one that ends it by ending them too, with an unwinding of
 // the stack that no destructor and no noexcept function may see: such a thread stays here instead,

@@ -36,7 +36,8 @@ class RecordedTrace {
   explicit RecordedTrace(const nb::list& entries) {
     trace_.reserve(entries.size());
     size_t number = 0;
-    for (nb::handle item : entries) {
+    // A tuple: reading an entry may run Python code, which may change the list.
+    for (nb::handle item : nb::tuple(entries)) {
       try {
         add(nb::cast<nb::dict>(item));
       } catch (const std::exception&) {  // a key is missing, or a value is none

@@ -78,7 +78,7 @@ std::optional<MemoryFormat> to_format(PyObject* object, const char* function) {
   for (Py_ssize_t i = 0; i < nargs + keywords; ++i) {
     if (i > 0) text += ", ";
     if (i >= nargs) {
-      text += std::string(PyUnicode_AsUTF8(PyTuple_GET_ITEM(kwnames, i - nargs))) + "=";
+      text += keyword_text(PyTuple_GET_ITEM(kwnames, i - nargs)) + "=";
     }
     text += Py_TYPE(args[i])->tp_name;
   }
@@ -211,7 +211,7 @@ PyObject* to_accelerator(PyObject* self,
     Target target;
     target.device = Device(kType);
     if (PyLong_Check(values[0])) {
-      target.device = Device(kType, static_cast<int>(PyLong_AsLong(values[0])));
+      target.device = Device(kType, to_device(values[0]).index);
     } else if (values[0] != Py_None) {
       target.device = to_device(values[0]);
       MT_CHECK(target.device->type == kType, RuntimeError, "Invalid device, must be ", name(kType),
@@ -320,9 +320,9 @@ void resize_to(const Tensor& tensor, const Shape& sizes, std::optional<MemoryFor
   if (keeps && impl.sizes == sizes) return;
   Shape strides = keeps ? contiguous_strides(sizes) : strides_for(sizes, *format);
   int64_t bytes = 0;
-  MT_CHECK(
-      !__builtin_mul_overflow(extent(sizes, strides) + impl.offset, size_bytes(impl.dtype), &bytes),
-      RuntimeError, "Storage size calculation overflowed with sizes=", to_string(sizes));
+  MT_CHECK(!__builtin_add_overflow(extent(sizes, strides), impl.offset, &bytes) &&
+               !__builtin_mul_overflow(bytes, size_bytes(impl.dtype), &bytes),
+           RuntimeError, "Storage size calculation overflowed with sizes=", to_string(sizes));
   if (static_cast<size_t>(bytes) > impl.storage->size_bytes()) {
     dispatch::Pipeline::before_write(*impl.storage);  // the bytes move
     impl.storage->resize(static_cast<size_t>(bytes));
@@ -381,7 +381,11 @@ PyObject* set_storage(PyObject* self, PyObject* const* args, Py_ssize_t nargs) {
              "\".  This is no longer allowed; the devices must match.");
     MT_CHECK(offset >= 0, RuntimeError, "Tensor: invalid storage offset ", offset);
     const int64_t reach = extent(sizes, strides);
-    const int64_t bytes = reach == 0 ? 0 : (reach + offset) * size_bytes(impl.dtype);
+    int64_t bytes = 0;
+    MT_CHECK(reach == 0 || (!__builtin_add_overflow(reach, offset, &bytes) &&
+                            !__builtin_mul_overflow(bytes, size_bytes(impl.dtype), &bytes)),
+             RuntimeError, "Storage size calculation overflowed with sizes=", to_string(sizes),
+             " and strides=", to_string(strides));
     if (static_cast<size_t>(bytes) > storage->size_bytes()) {
       storage->resize(static_cast<size_t>(bytes));
     }

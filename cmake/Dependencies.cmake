@@ -37,12 +37,14 @@ if(NOT openblas_status EQUAL 0)
 endif()
 list(GET openblas_dirs 0 openblas_include_dir)
 list(GET openblas_dirs 1 openblas_lib_dir)
+# Through the build folder, so that the compiler cache sees one path whichever environment it is in.
+file(CREATE_LINK ${openblas_include_dir} ${PROJECT_BINARY_DIR}/openblas_include SYMBOLIC)
 add_library(openblas::openblas SHARED IMPORTED)
 set_target_properties(
   openblas::openblas
   PROPERTIES IMPORTED_LOCATION ${openblas_lib_dir}/libscipy_openblas.so
              IMPORTED_SONAME libscipy_openblas.so
-             INTERFACE_INCLUDE_DIRECTORIES ${openblas_include_dir})
+             INTERFACE_INCLUDE_DIRECTORIES ${PROJECT_BINARY_DIR}/openblas_include)
 
 # What the sources of the library need; tests that reach inside link it too.
 add_library(mindtorch_backend_libraries INTERFACE)

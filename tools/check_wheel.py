@@ -2,9 +2,9 @@
 
     .venv/bin/python tools/check_wheel.py [--python PYTHON] [--wheel FILE]
 
-Fails when the wheel is too large, bundles a library twice, needs a library that it does not bundle
-(other than the C and C++ runtimes), does not import, or computes 1 + 1 wrongly, on the CPU or on a
-simulated NPU.
+Fails when the wheel is too large, has no manylinux tag or one that its libraries do not keep,
+bundles a library twice, needs a library that it does not bundle (other than the C and C++
+runtimes), does not import, or computes 1 + 1 wrongly, on the CPU or on a simulated NPU.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+import make_wheels
+
 SIZE_LIMIT_BYTES = 15_000_000
 SYSTEM_LIBRARIES = re.compile(
     r"(libc|libm|libdl|librt|libpthread|libstdc\+\+|libgcc_s|ld-linux[-.\w]*)\.so(\.\d+)?$"
@@ -52,15 +53,6 @@ def run(*command: str | Path, **options) -> str:
     return subprocess.run(command, check=True, text=True, **options).stdout or ""
 
 
-def build_wheel(python: str, folder: Path) -> Path:
-    pip = [python, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps"]
-    if Path(python) == Path(sys.executable):  # the development environment has the build backend
-        pip.append("--no-build-isolation")
-    run(*pip, "-w", folder, ROOT)
-    (wheel,) = folder.glob("mindtorch_v2-*.whl")
-    return wheel
-
-
 def check_contents(wheel: Path) -> None:
     size = wheel.stat().st_size
     print(f"{wheel.name}: {size / 1e6:.1f} MB")
@@ -78,9 +70,41 @@ def check_contents(wheel: Path) -> None:
         raise SystemExit(f"the wheel holds a library twice: {sorted(libraries)}")
 
 
+def promised_glibc(wheel: Path) -> tuple[int, int]:
+    """The oldest C library that the wheel's tags name; its name and its metadata must agree."""
+    python, abi, platforms = wheel.stem.split("-")[-3:]
+    with zipfile.ZipFile(wheel) as archive:
+        (metadata,) = (name for name in archive.namelist() if name.endswith(".dist-info/WHEEL"))
+        inside = set(re.findall(r"^Tag: (.*)$", archive.read(metadata).decode(), re.MULTILINE))
+    tags = {f"{python}-{abi}-{platform}" for platform in platforms.split(".")}
+    if inside != tags:
+        raise SystemExit(f"{wheel.name} has the tags {sorted(inside)} inside")
+    versions = re.findall(r"manylinux_(\d+)_(\d+)_", platforms)
+    if len(versions) != len(platforms.split(".")):
+        raise SystemExit(f"{wheel.name}: {platforms} are not all manylinux_X_Y tags")
+    return min((int(major), int(minor)) for major, minor in versions)
+
+
+def libraries_of(package: Path) -> list[Path]:
+    return [path for path in package.rglob("*.so*") if path.is_file()]
+
+
+def check_glibc(package: Path, promised: tuple[int, int]) -> None:
+    """No library needs a newer C library than the tags name."""
+    for library in libraries_of(package):
+        symbols = subprocess.run(
+            ["readelf", "--version-info", "--wide", library],
+            check=True, capture_output=True, text=True,
+        ).stdout  # fmt: skip
+        needed = re.findall(r"Name: GLIBC_(\d+)\.(\d+)", symbols)
+        newest = max(((int(major), int(minor)) for major, minor in needed), default=(0, 0))
+        if newest > promised:
+            raise SystemExit(f"{library.name} needs glibc {newest}, the tag says {promised}")
+
+
 def check_linkage(package: Path) -> None:
     """Everything needed is bundled or a C or C++ runtime."""
-    libraries = [path for path in package.rglob("*.so*") if path.is_file()]
+    libraries = libraries_of(package)
     bundled = {path.name for path in libraries}
     for library in libraries:
         dynamic = subprocess.run(
@@ -99,11 +123,13 @@ def main() -> None:
     parser.add_argument("--python", default=sys.executable, help="the interpreter to build for")
     parser.add_argument("--wheel", type=Path, help="check this wheel instead of building one")
     arguments = parser.parse_args()
+    interpreter = make_wheels.resolve(arguments.python)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        wheel = arguments.wheel or build_wheel(arguments.python, folder)
+        wheel = arguments.wheel or make_wheels.build(interpreter)
         check_contents(wheel)
-        run(arguments.python, "-m", "venv", folder / "venv")
+        glibc = promised_glibc(wheel)
+        run(interpreter, "-m", "venv", folder / "venv")
         python = folder / "venv" / "bin" / "python"
         run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel)
         environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
@@ -117,7 +143,8 @@ def main() -> None:
             raise SystemExit(f"the wheel pulled in {sorted(extra)}")
         (package,) = (folder / "venv").glob("lib/python*/site-packages/mindtorch_v2")
         check_linkage(package)
-    print("the wheel is good")
+        check_glibc(package, glibc)
+    print(f"{wheel.name} is good")
 
 
 if __name__ == "__main__":

@@ -81,6 +81,13 @@ Tensor adjoint(const Tensor& self) {
   return self.dim() == 0 ? alias(self) : transpose(self, -2, -1);
 }
 
+// An empty list that can take so many; throws at once where there is no memory for them.
+std::vector<Tensor> room_for(int64_t count) {
+  std::vector<Tensor> pieces;
+  pieces.reserve(static_cast<size_t>(count));
+  return pieces;
+}
+
 std::vector<Tensor> split_sizes(const Tensor& self, IntList split_size, int64_t dim) {
   MT_CHECK(self.dim() != 0, RuntimeError, "split expects at least a 1-dimensional tensor");
   const int64_t d = wrap_dim(dim, self.dim());
@@ -91,12 +98,13 @@ std::vector<Tensor> split_sizes(const Tensor& self, IntList split_size, int64_t 
              "split_with_sizes expects split_sizes have only non-negative entries, but got "
              "split_sizes=",
              to_string(split_size));
-    total += length;
+    MT_CHECK(!__builtin_add_overflow(total, length, &total), RuntimeError,
+             "split_with_sizes: the sum of the sizes overflows");
   }
   MT_CHECK(total == size, RuntimeError, "split_with_sizes expects split_sizes to sum exactly to ",
            size, " (input tensor's size at dimension ", d,
            "), but got split_sizes=", to_string(split_size));
-  std::vector<Tensor> pieces;
+  std::vector<Tensor> pieces = room_for(static_cast<int64_t>(split_size.size()));
   int64_t start = 0;
   for (const int64_t length : split_size) {
     pieces.push_back(narrow(self, d, start, length));
@@ -113,7 +121,7 @@ std::vector<Tensor> split(const Tensor& self, int64_t split_size, int64_t dim) {
   const int64_t size = self.sizes()[static_cast<size_t>(d)];
   MT_CHECK(split_size > 0 || size == 0, RuntimeError,
            "split_size can only be 0 if dimension size is 0, but got dimension size of ", size);
-  std::vector<Tensor> pieces;
+  std::vector<Tensor> pieces = room_for(size == 0 ? 1 : (size - 1) / split_size + 1);
   int64_t start = 0;
   do {
     const int64_t length = std::min(split_size, size - start);
@@ -128,7 +136,11 @@ std::vector<Tensor> chunk(const Tensor& self, int64_t chunks, int64_t dim) {
   MT_CHECK(chunks > 0, RuntimeError, "chunk expects `chunks` to be greater than 0, got: ", chunks);
   const int64_t size = self.size(dim);
   const int64_t length = (size + chunks - 1) / chunks;
-  if (length == 0) return split_sizes(self, Shape(static_cast<size_t>(chunks), 0), dim);
+  if (length == 0) {  // of nothing, every chunk is empty
+    std::vector<Tensor> pieces = room_for(chunks);
+    for (int64_t i = 0; i < chunks; ++i) pieces.push_back(narrow(self, dim, 0, 0));
+    return pieces;
+  }
   return mindtorch::split(self, length, dim);
 }
 
@@ -152,7 +164,7 @@ std::vector<Tensor> tensor_split(const Tensor& self, int64_t sections, int64_t d
   MT_CHECK(sections > 0, RuntimeError, "number of sections must be larger than 0, got ", sections);
   const int64_t d = wrap_dim(dim, self.dim());
   const int64_t size = self.sizes()[static_cast<size_t>(d)];
-  std::vector<Tensor> pieces;
+  std::vector<Tensor> pieces = room_for(sections);
   int64_t start = 0;
   for (int64_t i = 0; i < sections; ++i) {
     const int64_t length = size / sections + (i < size % sections ? 1 : 0);
@@ -183,8 +195,9 @@ std::vector<Tensor> unbind(const Tensor& self, int64_t dim) {
   MT_CHECK(self.dim() > 0, IndexError, "Dimension specified as ", dim,
            " but tensor has no dimensions");
   const int64_t d = wrap_dim(dim, self.dim());
-  std::vector<Tensor> slices;
-  for (int64_t i = 0; i < self.sizes()[static_cast<size_t>(d)]; ++i) {
+  const int64_t size = self.sizes()[static_cast<size_t>(d)];
+  std::vector<Tensor> slices = room_for(size);
+  for (int64_t i = 0; i < size; ++i) {
     slices.push_back(select(self, d, i));
   }
   return slices;

@@ -188,16 +188,16 @@ bool may_overlap_itself(IntList sizes, IntList strides) {
 }
 
 int64_t extent(IntList sizes, IntList strides) {
-  int64_t last = 0;
+  int64_t end = 1;
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] == 0) return 0;
     int64_t reach = 0;
     MT_CHECK(!__builtin_mul_overflow(sizes[i] - 1, strides[i], &reach) &&
-                 !__builtin_add_overflow(last, reach, &last),
+                 !__builtin_add_overflow(end, reach, &end),
              RuntimeError, "Storage size calculation overflowed with sizes=", to_string(sizes),
              " and strides=", to_string(strides));
   }
-  return last + 1;
+  return end;
 }
 
 int64_t wrap_dim(int64_t dim, int64_t ndim) {

@@ -162,20 +162,19 @@ TensorSpec logspace(const Scalar& start,
   return spaced("logspace_cpu", start, end, steps, dtype, device);
 }
 
-// How many elements of a row x col matrix are not above the diagonal `offset`.
-int64_t lower_count(int64_t row, int64_t col, int64_t offset) {
-  int64_t count = 0;
+// How many elements of a row x col matrix are not above the diagonal `offset`, which is from -row - 1
+// to col.
+__int128 lower_count(__int128 row, __int128 col, __int128 offset) {
   // Rows that end at the diagonal, after those it has not reached and before those it has passed.
-  const int64_t first = std::clamp<int64_t>(-offset, 0, row);
-  const int64_t last = std::clamp<int64_t>(col - offset, first, row);
-  count += (last - first) * (first + last + 1 + 2 * offset) / 2;
-  return count + (row - last) * col;
+  const __int128 first = std::clamp<__int128>(-offset, 0, row);
+  const __int128 last = std::clamp<__int128>(col - offset, first, row);
+  return (last - first) * (first + last + 1 + 2 * offset) / 2 + (row - last) * col;
 }
 
 TensorSpec triangle_indices(std::string_view name,
                             int64_t row,
                             int64_t col,
-                            int64_t count,
+                            int64_t offset,
                             std::optional<DType> dtype,
                             std::optional<Device> device) {
   const DType result = dtype.value_or(DType::kInt64);
@@ -183,7 +182,14 @@ TensorSpec triangle_indices(std::string_view name,
   MT_CHECK(col >= 0, RuntimeError, "col must be non-negative, got", col);
   MT_CHECK(result == DType::kInt32 || result == DType::kInt64, NotImplementedError, "\"", name,
            "\" not implemented for '", legacy_name(result), "'");
-  return new_spec({2, count}, result, device);
+  const int64_t diagonal = std::clamp(offset, -row, col);
+  const __int128 count = name == "tril_indices"
+                             ? lower_count(row, col, diagonal)
+                             : static_cast<__int128>(row) * col -
+                                   lower_count(row, col, static_cast<__int128>(diagonal) - 1);
+  MT_CHECK(count <= INT64_MAX, RuntimeError, name, ": a ", row, " x ", col,
+           " matrix has more elements than can be counted");
+  return new_spec({2, static_cast<int64_t>(count)}, result, device);
 }
 
 TensorSpec tril_indices(int64_t row,
@@ -191,7 +197,7 @@ TensorSpec tril_indices(int64_t row,
                         int64_t offset,
                         std::optional<DType> dtype,
                         std::optional<Device> device) {
-  return triangle_indices("tril_indices", row, col, lower_count(row, col, offset), dtype, device);
+  return triangle_indices("tril_indices", row, col, offset, dtype, device);
 }
 
 TensorSpec triu_indices(int64_t row,
@@ -199,8 +205,7 @@ TensorSpec triu_indices(int64_t row,
                         int64_t offset,
                         std::optional<DType> dtype,
                         std::optional<Device> device) {
-  return triangle_indices("triu_indices", row, col, row * col - lower_count(row, col, offset - 1),
-                          dtype, device);
+  return triangle_indices("triu_indices", row, col, offset, dtype, device);
 }
 
 void fill(const Tensor& self, const Scalar& value) { check_in_range(value, self.dtype()); }

@@ -69,7 +69,9 @@ TensorSpec combinations(const Tensor& self, int64_t r, bool with_replacement) {
   MT_CHECK(r >= 0, RuntimeError, "Expect a non-negative number, but got ", r);
   if (r == 0) return contiguous_spec({0}, self.dtype(), self.device());
   const int64_t n = self.numel();
-  const int64_t pool = with_replacement && n > 0 ? n + r - 1 : n;
+  int64_t pool = n;
+  MT_CHECK(!with_replacement || n == 0 || !__builtin_add_overflow(n - 1, r, &pool), RuntimeError,
+           "combinations(): there are too many of them");
   return contiguous_spec({choose(pool, r), r}, self.dtype(), self.device());
 }
 

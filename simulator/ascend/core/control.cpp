@@ -38,6 +38,11 @@ int mtsim_set(const char* name, const char* value) {
   return 0;
 }
 
+char* mtsim_expected(const char* name) {
+  const sim::Lock lock(runtime().mutex);
+  return copy(name ? sim::expected_value(name) : "");
+}
+
 char* mtsim_settings() {
   const sim::Lock lock(runtime().mutex);
   return copy(sim::settings_text());

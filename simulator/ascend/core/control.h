@@ -15,6 +15,9 @@ extern "C" {
    only before the first aclInit, or after mtsim_reset. */
 int mtsim_set(const char* name, const char* value);
 
+/* The values that a setting takes, as a text for people; empty: there is no such setting. */
+char* mtsim_expected(const char* name);
+
 /* The settings in force, as one JSON object of texts. */
 char* mtsim_settings(void);
 

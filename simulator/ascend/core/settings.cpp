@@ -2,10 +2,12 @@
 
 #include <atomic>
 #include <cctype>
+#include <cmath>
 #include <cstdlib>
 #include <functional>
 #include <map>
 #include <sstream>
+#include <type_traits>
 
 #include "simulator/ascend/core/reports.h"
 
@@ -95,54 +97,85 @@ static std::string checks_text() {
 }
 
 namespace {
-// One setting: how it is read, false for a value that makes no sense, and how it is written.
+// One setting: how it is read, false for a value that makes no sense, how it is written, and which
+// values make sense.
 struct Entry {
   std::function<bool(const std::string&)> set;
   std::function<std::string()> get;
+  std::string expected;
 };
 }  // namespace
 
-static Entry text_entry(std::string& text) {
-  return {[&](const std::string& value) { return text = value, true; }, [&] { return text; }};
+static std::string number_text(double number) {
+  std::ostringstream text;
+  text.precision(15);
+  text << number;
+  return text.str();
 }
 
+static Entry text_entry(std::string& text) {
+  return {[&](const std::string& value) { return text = value, true; }, [&] { return text; },
+          "a text"};
+}
+
+// A number from 0 to `most`; the field holds `unit` times as much. What is counted has no fractions.
 template <class T>
-static Entry number_entry(T& field, double unit = 1) {
-  const auto set = [&field, unit](const std::string& value) {
+static Entry number_entry(T& field, double most, double unit = 1) {
+  const auto set = [&field, most, unit](const std::string& value) {
     double number = 0;
-    if (!parse_number(value, number)) return false;
+    if (!parse_number(value, number) || number > most) return false;
+    if (std::is_integral_v<T> && unit == 1 && std::floor(number) != number) return false;
     field = static_cast<T>(number * unit);
     return true;
   };
-  const auto get = [&field, unit] {
-    std::ostringstream text;
-    text.precision(15);
-    text << static_cast<double>(field) / unit;
-    return text.str();
-  };
-  return {set, get};
+  const auto get = [&field, unit] { return number_text(static_cast<double>(field) / unit); };
+  return {set, get, "a number from 0 to " + number_text(most)};
+}
+
+static Entry flag_entry(bool& flag) {
+  Entry entry = number_entry(flag, 1);
+  entry.expected = "0 or 1";
+  return entry;
 }
 
 static std::map<std::string, Entry> entries() {
+  // Beyond these a machine would run out of memory, or a task would never end.
+  constexpr double kMostDevices = 64;
+  constexpr double kMostMemory = 1ull << 50;
+  constexpr double kMostMicroseconds = 3600e6;
+  constexpr double kMostSlowness = 1e6;
+  constexpr double kMostUnits = 65536;
+  constexpr double kMostLog = 1ull << 24;
+  constexpr double kMostSeed = 1ull << 53;
   Settings& s = settings();
   std::map<std::string, Entry> all = {
-      {"devices", number_entry(s.devices)},
-      {"memory", number_entry(s.memory_bytes)},
+      {"devices", number_entry(s.devices, kMostDevices)},
+      {"memory", number_entry(s.memory_bytes, kMostMemory)},
       {"soc", text_entry(s.soc)},
-      {"checks", {set_checks, checks_text}},
-      {"abort", number_entry(s.abort_on_report)},
-      {"print", number_entry(s.print_reports)},
-      {"latency", number_entry(s.latency_ns, 1000)},
-      {"jitter", number_entry(s.jitter_ns, 1000)},
-      {"seed", number_entry(s.seed)},
-      {"slowness", number_entry(s.slowness)},
-      {"units", number_entry(s.units)},
-      {"compute", number_entry(s.compute)},
-      {"log", number_entry(s.log_entries)},
+      {"checks",
+       {set_checks, checks_text,
+        "all, none, or some of memory, lifetime, leaks, uninitialized, races"}},
+      {"abort", flag_entry(s.abort_on_report)},
+      {"print", flag_entry(s.print_reports)},
+      {"latency", number_entry(s.latency_ns, kMostMicroseconds, 1000)},
+      {"jitter", number_entry(s.jitter_ns, kMostMicroseconds, 1000)},
+      {"seed", number_entry(s.seed, kMostSeed)},
+      {"slowness", number_entry(s.slowness, kMostSlowness)},
+      {"units", number_entry(s.units, kMostUnits)},
+      {"compute", flag_entry(s.compute)},
+      {"log", number_entry(s.log_entries, kMostLog)},
       {"trace", text_entry(s.trace)},
       {"faults", text_entry(s.faults)},
   };
+  all["soc"].expected = "the name of a chip, such as Ascend910B3";
+  all["memory"].expected = "a number of bytes up to 1048576G";
   return all;
+}
+
+std::string expected_value(const std::string& name) {
+  const auto all = entries();
+  const auto found = all.find(name);
+  return found == all.end() ? "" : found->second.expected;
 }
 
 bool set_setting(const std::string& name, const std::string& value) {
@@ -175,7 +208,8 @@ void read_environment() {
     }
     const char* value = std::getenv(variable.c_str());
     if (value && !set_setting(name, value)) {
-      report("setting", variable + " is not understood: \"" + value + "\"");
+      report("setting", variable + " is not understood: \"" + value + "\"; it takes " +
+                            expected_value(name));
     }
   }
 }

@@ -50,5 +50,7 @@ std::string settings_text();
 void read_environment();
 // False: no such name, or a value that makes no sense.
 bool set_setting(const std::string& name, const std::string& value);
+// The values that a setting takes, for people; empty: no such name.
+std::string expected_value(const std::string& name);
 
 }  // namespace sim

@@ -133,7 +133,9 @@ void tril_indices(ops::Launch& on,
                   OptionalDType,
                   OptionalDevice,
                   Tensor& out) {
-  const Tensor ends = computed(on, ops::Pointwise::kAdd, counting(on, row), Scalar(offset + 1));
+  if (out.numel() == 0) return;
+  const int64_t diagonal = std::clamp(offset, -row, col);
+  const Tensor ends = computed(on, ops::Pointwise::kAdd, counting(on, row), Scalar(diagonal + 1));
   const Tensor first = make_like(on, {row}, DType::kInt64);
   zero(on, first);
   write_indices(on, clamped(on, ends, 0, col), first, out);
@@ -145,7 +147,10 @@ void triu_indices(ops::Launch& on,
                   OptionalDType,
                   OptionalDevice,
                   Tensor& out) {
-  const Tensor starts = computed(on, ops::Pointwise::kAdd, counting(on, row), Scalar(offset));
+  if (out.numel() == 0) return;
+  const int64_t diagonal = std::clamp(offset, -row, col);
+  const int64_t rows = std::min(row, col - diagonal);  // those below have no elements
+  const Tensor starts = computed(on, ops::Pointwise::kAdd, counting(on, rows), Scalar(diagonal));
   const Tensor first = clamped(on, starts, 0, col);
   const Tensor width = on_device(on, Tensor::wrapped_number(Scalar(col)), DType::kInt64);
   write_indices(on, computed(on, ops::Pointwise::kSub, width, first), first, out);

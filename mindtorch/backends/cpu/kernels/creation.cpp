@@ -222,11 +222,13 @@ void logspace(ops::Launch&,
 // Writes the rows, then the columns, of those elements of a matrix that lie in [begin(i), end(i))
 // of row i.
 template <typename Begin, typename End>
-void write_indices(int64_t rows, const Tensor& out, const Begin& begin, const End& end) {
+void write_indices(
+    int64_t first_row, int64_t end_row, const Tensor& out, const Begin& begin, const End& end) {
+  if (out.numel() == 0) return;
   const auto write = [&]<typename T>(T) {
     T* row = out.data<T>();
     T* column = row + out.numel() / 2;
-    for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t i = first_row; i < end_row; ++i) {
       for (int64_t j = begin(i); j < end(i); ++j) {
         *row++ = static_cast<T>(i);
         *column++ = static_cast<T>(j);
@@ -247,9 +249,10 @@ void tril_indices(ops::Launch&,
                   OptionalDType,
                   OptionalDevice,
                   Tensor& out) {
+  const int64_t diagonal = std::clamp(offset, -row, col);
   write_indices(
-      row, out, [](int64_t) { return int64_t{0}; },
-      [=](int64_t i) { return std::min(col, i + offset + 1); });
+      std::max<int64_t>(0, -diagonal), row, out, [](int64_t) { return int64_t{0}; },
+      [=](int64_t i) { return std::min(col, i + diagonal + 1); });
 }
 
 void triu_indices(ops::Launch&,
@@ -259,9 +262,10 @@ void triu_indices(ops::Launch&,
                   OptionalDType,
                   OptionalDevice,
                   Tensor& out) {
+  const int64_t diagonal = std::clamp(offset, -row, col);
   write_indices(
-      row, out, [=](int64_t i) { return std::max<int64_t>(0, i + offset); },
-      [=](int64_t) { return col; });
+      0, std::min(row, col - diagonal), out,
+      [=](int64_t i) { return std::max<int64_t>(0, i + diagonal); }, [=](int64_t) { return col; });
 }
 
 }  // namespace

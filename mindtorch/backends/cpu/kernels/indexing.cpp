@@ -328,6 +328,9 @@ void index_fill(
 }
 
 Tensor masked_select(ops::Launch&, const Tensor& self, const Tensor& mask) {
+  MT_CHECK(self.is_contiguous() && mask.is_contiguous() && mask.element_size() == 1 &&
+               self.sizes() == mask.sizes(),
+           RuntimeError, "_masked_select: expected a contiguous mask of the same shape");
   const int64_t count = count_nonzero(DType::kBool, mask.data_ptr(), mask.numel());
   Tensor out = Tensor::make({count}, self.dtype());
   masked_select_contiguous(self.element_size(), self.data_ptr(), mask.data<uint8_t>(), self.numel(),

@@ -226,7 +226,8 @@ Tensor repeat_interleave(ops::Launch&, const Tensor& repeats, std::optional<int6
   int64_t total = 0;
   for (const int64_t count : all) {
     MT_CHECK(count >= 0, RuntimeError, "repeats can not be negative");
-    total += count;
+    MT_CHECK(!__builtin_add_overflow(total, count, &total), RuntimeError,
+             "repeat_interleave: the result is too large");
   }
   MT_CHECK(!output_size || *output_size == total, RuntimeError,
            "allocated size does not match required size");

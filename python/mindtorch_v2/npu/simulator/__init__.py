@@ -142,7 +142,10 @@ def set(*, raise_reports: bool | None = None, **settings: object) -> None:
                 f"{name} is set before the first use of torch.npu; the simulator is in use already"
             )
         if control.mtsim_set(name.encode(), _text(value).encode()) != 0:
-            raise ValueError(f"the simulator has no setting {name}={value!r}")
+            expected = _library.text("expected", name.encode())
+            if not expected:
+                raise ValueError(f"the simulator has no setting {name}={value!r}")
+            raise ValueError(f"{name} of the simulator is {expected}, not {value!r}")
     if raise_reports is not None:
         _set_raising(bool(raise_reports))
 

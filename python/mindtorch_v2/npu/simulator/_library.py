@@ -29,15 +29,15 @@ def _path_in_use():
 def control():
     """The functions of simulator/ascend/core/control.h."""
     library = ctypes.CDLL(_path_in_use() or str(folder() / "libascendcl.so"))
-    for name in ("calls", "settings", "take_reports"):
+    for name in ("calls", "expected", "settings", "take_reports"):
         getattr(library, f"mtsim_{name}").restype = ctypes.c_void_p
     library.mtsim_free.argtypes = [ctypes.c_void_p]
     return library
 
 
-def text(name):
+def text(name, *arguments):
     """What a function returns that gives a text."""
-    address = getattr(control(), f"mtsim_{name}")()
+    address = getattr(control(), f"mtsim_{name}")(*arguments)
     try:
         return ctypes.string_at(address).decode()
     finally:
