@@ -139,35 +139,68 @@ struct Lane {
   int64_t from;
 };
 
-// `count` elements of T.
-template <class T>
-void copy_line(char* to, int64_t to_step, const char* from, int64_t from_step, int64_t count) {
-  for (int64_t i = 0; i < count; ++i, to += to_step, from += from_step) {
+// `count` elements of T. The compiler knows the steps that are not 0.
+template <class T, int64_t kTo, int64_t kFrom>
+void copy_every(char* to, int64_t to_step, const char* from, int64_t from_step, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
     T element;
-    std::memcpy(&element, from, sizeof element);
-    std::memcpy(to, &element, sizeof element);
+    std::memcpy(&element, from + i * (kFrom ? kFrom : from_step), sizeof element);
+    std::memcpy(to + i * (kTo ? kTo : to_step), &element, sizeof element);
   }
 }
 
-// Two dimensions in tiles: where one side lies across the other, each line of the cache is used up
-// before it is dropped.
 template <class T>
-void copy_plane(char* to, const char* from, const Lane& outer, const Lane& inner) {
-  constexpr int64_t kTile = 32;
+void copy_line(char* to, int64_t to_step, const char* from, int64_t from_step, int64_t count) {
+  constexpr int64_t kItem = sizeof(T);
+  if (to_step == kItem && from_step == kItem) {
+    std::memmove(to, from, static_cast<size_t>(count * kItem));
+  } else if (to_step == kItem && from_step == 0) {
+    T element;
+    std::memcpy(&element, from, sizeof element);
+    for (int64_t i = 0; i < count; ++i) std::memcpy(to + i * kItem, &element, sizeof element);
+  } else if (to_step == kItem) {
+    copy_every<T, kItem, 0>(to, to_step, from, from_step, count);
+  } else if (from_step == kItem) {
+    copy_every<T, 0, kItem>(to, to_step, from, from_step, count);
+  } else {
+    copy_every<T, 0, 0>(to, to_step, from, from_step, count);
+  }
+}
+
+// Two dimensions of which one side lies across the other, in tiles that go through a buffer: lines
+// of the cache are read whole and written whole, also where steps are powers of two.
+template <class T>
+void copy_across(char* to, const char* from, Lane outer, Lane inner) {
+  constexpr int64_t kItem = sizeof(T);
+  constexpr int64_t kTile = kItem <= 4 ? 64 : 32;
+  char tile[kTile * kTile * kItem];
   for (int64_t i = 0; i < outer.size; i += kTile) {
     const int64_t rows = std::min(kTile, outer.size - i);
     for (int64_t j = 0; j < inner.size; j += kTile) {
       const int64_t columns = std::min(kTile, inner.size - j);
-      char* out = to + i * outer.to + j * inner.to;
       const char* in = from + i * outer.from + j * inner.from;
-      for (int64_t row = 0; row < rows; ++row, out += outer.to, in += outer.from) {
-        copy_line<T>(out, inner.to, in, inner.from, columns);
+      for (int64_t column = 0; column < columns; ++column, in += inner.from) {
+        copy_line<T>(tile + column * kItem, kTile * kItem, in, outer.from, rows);
+      }
+      char* out = to + i * outer.to + j * inner.to;
+      for (int64_t row = 0; row < rows; ++row, out += outer.to) {
+        copy_line<T>(out, inner.to, tile + row * kTile * kItem, kItem, columns);
       }
     }
   }
 }
 
-using Plane = void (*)(char*, const char*, const Lane&, const Lane&);
+template <class T>
+void copy_plane(char* to, const char* from, Lane outer, Lane inner) {
+  if (outer.from != 0 && inner.from != 0 && std::abs(outer.from) < std::abs(inner.from)) {
+    return copy_across<T>(to, from, outer, inner);
+  }
+  for (int64_t i = 0; i < outer.size; ++i, to += outer.to, from += outer.from) {
+    copy_line<T>(to, inner.to, from, inner.from, inner.size);
+  }
+}
+
+using Plane = void (*)(char*, const char*, Lane, Lane);
 
 constexpr int64_t kLargestItem = 16;
 struct Item16 {
@@ -190,7 +223,7 @@ Plane plane_of(int64_t item) {
 }
 
 // Elements one after the other on both sides: the inner dimension in one go.
-void copy_runs(char* to, const char* from, const Lane& outer, const Lane& inner) {
+void copy_runs(char* to, const char* from, Lane outer, Lane inner) {
   const auto bytes = static_cast<size_t>(inner.size * inner.to);
   for (int64_t i = 0; i < outer.size; ++i, to += outer.to, from += outer.from) {
     std::memmove(to, from, bytes);
