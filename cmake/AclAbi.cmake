@@ -8,7 +8,10 @@ file(GLOB abi_tables CONFIGURE_DEPENDS ${abi_dir}/*.tsv)
 set(abi_files ${PROJECT_BINARY_DIR}/generated/mindtorch/backends/ascend/acl_abi.h
               ${PROJECT_BINARY_DIR}/generated/mindtorch/backends/ascend/acl_error_names.inc
               ${simulator_generated_dir}/opapi_execute.cpp)
-foreach(library ascendcl nnopbase opapi hccl)
+# Libraries that hold nothing but answers.
+set(simulator_answering_libraries acl_op_compiler ascend_dump msprofiler acl_tdt_channel acl_tdt_queue
+                                  acl_cblas acl_dvpp acl_retr)
+foreach(library ascendcl nnopbase opapi hccl ${simulator_answering_libraries})
   list(APPEND abi_files ${simulator_generated_dir}/${library}_symbols.cpp)
 endforeach()
 add_custom_command(

@@ -44,6 +44,8 @@ x = torch.ones(4, 8).npu()
 assert (x @ x.t() + 1).tolist() == [[9.0] * 4] * 4
 folder = pathlib.Path(torch._C._npu_simulator_folder())
 assert folder == pathlib.Path(torch.__file__).parent / "lib" / "ascend_simulator", folder
+from mindtorch_v2.npu.simulator import _library
+assert all((folder / f"lib{name}.so").exists() for name in _library.LIBRARIES)
 print("simulated", torch.npu.get_device_name(), "from", folder)
 """
 

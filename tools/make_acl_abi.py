@@ -9,7 +9,32 @@ OUT/simulator/opapi_execute.cpp            the second phase of every op
 import pathlib
 import sys
 
-LIBRARIES = ("ascendcl", "nnopbase", "opapi", "hccl")
+# Where CANN has the functions of the headers beside those of runtime, ops and collectives.
+HEADER_LIBRARIES = {
+    "acl/acl_mdl.h": "ascendcl",
+    "acl/acl_op.h": "ascendcl",
+    "acl/acl_op_compiler.h": "acl_op_compiler",
+    "acl/acl_dump.h": "ascend_dump",
+    "acl/acl_prof.h": "msprofiler",
+    "acl/acl_tdt.h": "acl_tdt_channel",
+    "acl/acl_tdt_queue.h": "acl_tdt_queue",
+    "acl/ops/acl_cblas.h": "acl_cblas",
+    "acl/ops/acl_dvpp.h": "acl_dvpp",
+    "acl/ops/acl_fv.h": "acl_retr",
+}
+LIBRARIES = tuple(
+    dict.fromkeys(("ascendcl", "nnopbase", "opapi", "hccl", *HEADER_LIBRARIES.values()))
+)
+# Functions of the first table that are declared in those headers too.
+APART = {
+    "aclCreateGraphDumpOpt": "acl_op_compiler",
+    "aclDestroyGraphDumpOpt": "acl_op_compiler",
+    "aclGenGraphAndDumpForOp": "acl_op_compiler",
+    "aclGetCompileopt": "acl_op_compiler",
+    "aclGetCompileoptSize": "acl_op_compiler",
+    "aclSetCompileopt": "acl_op_compiler",
+    "acldumpUnregCallback": "ascend_dump",
+}
 NNOPBASE_RESULTS = {
     f"acl{kind}*"
     for kind in (
@@ -47,6 +72,8 @@ def read_functions(tables):
         for name, result, *arguments in rows(path):
             if name.startswith("Hccl"):
                 library = "hccl"
+            elif name in APART:
+                library = APART[name]
             elif name.startswith("aclStft"):  # an op in all but its name
                 library = "opapi"
             elif result == "aclnnStatus" or result in NNOPBASE_RESULTS:
@@ -55,6 +82,12 @@ def read_functions(tables):
                 library = "ascendcl"
             result = "const char*" if result == "char*" else result
             yield Function(library, name, result, parameters("".join(arguments)))
+
+
+def read_others(tables):
+    """Of the other headers, whose types we do not declare."""
+    for name, result, arguments, header in rows(tables / "functions_others.tsv"):
+        yield Function(HEADER_LIBRARIES[header], name, result, parameters(arguments))
 
 
 def read_operators(tables):
@@ -94,6 +127,7 @@ def header(tables, functions):
 #define MINDTORCH_BACKENDS_ASCEND_ACL_ABI_H
 
 #include "mindtorch/backends/ascend/abi/acl_types.h"
+#include "mindtorch/backends/ascend/abi/acl_types_newer.h"
 
 {constants_of(tables)}
 
@@ -133,6 +167,19 @@ def unsupported(function):
     return f"__attribute__((weak)) {function.prototype()} {{\n{unused}{answer}}}\n"
 
 
+def unsupported_other(function):
+    """The same for a function whose types are unknown: the caller passes what it likes."""
+    answers = {"aclError": ("int", ""), "void": ("void", ""), "double": ("double", "0")}
+    answers |= {"aclDataType": ("int", "-1"), "aclFormat": ("int", "-1")}  # undefined
+    result, answer = answers.get(function.result, ("uint64_t", "0"))
+    call = f'sim::unsupported("{function.name}", sim::kNotSupported);\n'
+    body = f"  return {call}" if function.result == "aclError" else f"  {call}"
+    if answer:
+        body += f"  return {answer};\n"
+    attributes = '__attribute__((weak, visibility("default")))'
+    return f"{attributes} {result} {function.name}() {{\n{body}}}\n"
+
+
 def source(includes, body):
     lines = "".join(f'#include "{name}"\n' for name in includes)
     return f'// Written by tools/make_acl_abi.py.\n{lines}\nextern "C" {{\n\n{body}\n}}\n'
@@ -147,6 +194,7 @@ def write(path, text):
 def main():
     tables, out = map(pathlib.Path, sys.argv[1:])
     functions = [*read_functions(tables), *read_operators(tables)]
+    others = list(read_others(tables))
     abi = "mindtorch/backends/ascend/acl_abi.h"
     write(out / abi, header(tables, functions))
     write(out / "mindtorch/backends/ascend/acl_error_names.inc", error_names(tables))
@@ -154,7 +202,8 @@ def main():
         own = [function for function in functions if function.library == library]
         if library == "opapi":
             own = [f for f in own if f.name.endswith("GetWorkspaceSize")]
-        body = "\n".join(map(unsupported, own))
+        other = [function for function in others if function.library == library]
+        body = "\n".join([*map(unsupported, own), *map(unsupported_other, other)])
         write(
             out / "simulator" / f"{library}_symbols.cpp",
             source([abi, "simulator/ascend/core/unsupported.h"], body),

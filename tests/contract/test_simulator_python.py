@@ -398,6 +398,9 @@ def test_the_command_prints_where_what_and_how():
     assert (pathlib.Path(folder) / "libascendcl.so").exists()
     assert folder in text and "LD_LIBRARY_PATH" in text and "MINDTORCH_NPU=sim" in text
     assert f"-L{folder}" in text
+    libraries = re.findall(r"^  (lib\w+\.so)$", text, re.M)
+    assert {"libascendcl.so", "libopapi.so", "libacl_op_compiler.so"} < set(libraries)
+    assert all((pathlib.Path(folder) / name).exists() for name in libraries)
 
 
 def test_the_list_is_what_the_libraries_answer():
@@ -405,7 +408,8 @@ def test_the_list_is_what_the_libraries_answer():
     lines = start(["-m", "mindtorch_v2.npu.simulator", "--list"]).stdout.splitlines()
     listed = dict(reversed(line.split("\t")) for line in lines)
     assert listed["aclnnAdd"] == listed["aclrtMalloc"] == "simulated"
-    assert listed["HcclAllReduce"] == "not supported"
+    assert listed["HcclAllReduce"] == listed["acldvppMalloc"] == "not supported"
+    assert listed["aclopCompileAndExecute"] == listed["aclmdlLoadFromFile"] == "not supported"
     folder = start(["-m", "mindtorch_v2.npu.simulator", "--folder"]).stdout.strip()
     missing = [n for n, word in listed.items() if word != "simulated" and n.startswith("aclnn")]
     text = run(

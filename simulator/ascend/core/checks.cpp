@@ -5,6 +5,7 @@
 #include "simulator/ascend/core/books.h"
 #include "simulator/ascend/core/capture.h"
 #include "simulator/ascend/core/errors.h"
+#include "simulator/ascend/core/footprint.h"
 #include "simulator/ascend/core/memory.h"
 #include "simulator/ascend/core/order.h"
 #include "simulator/ascend/core/reports.h"
@@ -18,23 +19,56 @@ static std::string name_of(const Access& access) {
   return *access.name ? std::string(" (") + access.name + ")" : std::string();
 }
 
+namespace {
+// Where an access lies.
+struct Found {
+  Range range;
+  std::shared_ptr<Block> last;  // with bytes of it before the first that lie in none
+  bool complete = true;         // all of its bytes lie in blocks
+};
+}  // namespace
+
+// Appends the blocks of an access: one, or mapped ones from the first to the last that it reaches.
+static Found find_touches(const Task& task, size_t index, std::vector<Touch>& touches) {
+  const Access& access = task.accesses[index];
+  Found found{range_of(access), nullptr, true};
+  if (!found.range.begin) return found;
+  std::shared_ptr<Block> block = find_block(found.range.begin);
+  while (block && found.complete) {
+    touches.push_back({index, block});
+    found.last = block;
+    // The next one with bytes of the access; between them must be none.
+    do {
+      const char* end = block->data + block->bytes;
+      if (found.range.end <= end) return found;
+      block = block->is_virtual ? next_mapped(*block) : nullptr;
+      found.complete = !reaches(access, end, block ? block->data : found.range.end);
+    } while (block && found.complete && !reaches(access, block->data, block->data + block->bytes));
+  }
+  return found;
+}
+
 // What is wrong with the access, or nothing.
 static std::string flaw(const Task& task,
                         const Access& access,
-                        const Range& range,
-                        const Block* block,
+                        const Found& found,
                         int32_t device) {
+  const Block* block = found.last.get();
   const std::string what = (access.write ? "writes" : "reads") + name_of(access);
   if (!block) {
-    if (is_reserved(range.begin)) return what + " addresses to which no memory is mapped";
+    if (is_reserved(found.range.begin)) return what + " addresses to which no memory is mapped";
     if (task.moves) return {};  // ordinary host memory
     return what + " memory that is no device memory";
   }
   if (block->freed) {
     return what + " " + describe(*block) + ", which was freed" + describe_site(block->free_site);
   }
-  if (range.end > block->data + block->bytes) {
-    return what + " " + std::to_string(range.end - (block->data + block->bytes)) +
+  if (!found.complete && block->is_virtual) {
+    return what + " addresses past the end of " + describe(*block) +
+           " to which no memory is mapped; the last was mapped" + describe_site(block->site) + ",";
+  }
+  if (!found.complete) {
+    return what + " " + std::to_string(found.range.end - (block->data + block->bytes)) +
            " bytes past the end of " + describe(*block) + ", allocated" +
            describe_site(block->site) + ",";
   }
@@ -50,70 +84,64 @@ static std::string flaw(const Task& task,
 
 static std::vector<std::string> flaws_of(const Task& task,
                                          int32_t device,
-                                         std::vector<std::shared_ptr<Block>>& blocks) {
-  std::vector<std::string> found;
-  blocks.assign(task.accesses.size(), nullptr);
+                                         std::vector<Touch>& touches) {
+  std::vector<std::string> flaws;
+  touches.reserve(task.accesses.size());
   for (size_t i = 0; i < task.accesses.size(); ++i) {
-    const Range range = range_of(task.accesses[i]);
-    if (!range.begin) continue;
-    blocks[i] = find_block(range.begin);
-    if (!settings().check_memory) continue;
-    const std::string text = flaw(task, task.accesses[i], range, blocks[i].get(), device);
-    if (!text.empty()) found.push_back(text);
+    const Found found = find_touches(task, i, touches);
+    if (!found.range.begin || !settings().check_memory) continue;
+    const std::string text = flaw(task, task.accesses[i], found, device);
+    if (!text.empty()) flaws.push_back(text);
   }
-  return found;
+  return flaws;
 }
 
 void on_issue(Stream& stream, const std::shared_ptr<Work>& work) {
   const Settings& s = settings();
   if (s.check_memory || s.check_races || s.check_lifetime) work->site = call_site();
-  const auto flaws = flaws_of(work->task, stream.device, work->blocks);
+  const auto flaws = flaws_of(work->task, stream.device, work->touches);
   for (const std::string& text : flaws) {
     work->poison = ACL_ERROR_RT_AICORE_EXCEPTION;
     work->poison_text = text;
     report("memory", work->task.name + " on stream " + std::to_string(stream.id) + " " + text +
                          describe_site(work->site));
   }
-  for (const auto& block : work->blocks) {
-    if (block) block->pending.push_back(work.get());
-  }
+  for (const Touch& touch : work->touches) touch.block->pending.push_back(work.get());
   order_task(stream, work);
 }
 
 aclError on_host_access(const Task& task) {
   std::shared_ptr<Context> context;
   const int32_t device = current_context(context) ? 0 : context->device;
-  std::vector<std::shared_ptr<Block>> blocks;
-  const auto flaws = flaws_of(task, device, blocks);
+  std::vector<Touch> touches;
+  const auto flaws = flaws_of(task, device, touches);
   for (const std::string& text : flaws) {
     report("memory", task.name + " " + text + describe_site(call_site()));
   }
   if (!flaws.empty()) return fail(ACL_ERROR_RT_DRV_INTERNAL_ERROR, flaws.front());
-  order_host(task, blocks);
-  if (settings().check_uninitialized) mark_written(task, blocks);
+  order_host(task, touches);
+  if (settings().check_uninitialized) mark_written(task, touches);
   return ACL_SUCCESS;
 }
 
 void on_start(Work& work) {
   if (!settings().check_uninitialized || work.task.moves || work.poison) return;
-  for (size_t i = 0; i < work.task.accesses.size(); ++i) {
-    const Access& access = work.task.accesses[i];
-    if (access.write || !work.blocks[i]) continue;
-    const size_t unwritten = count_unwritten(access, *work.blocks[i]);
+  for (const auto& [index, block] : work.touches) {
+    const Access& access = work.task.accesses[index];
+    if (access.write) continue;
+    const size_t unwritten = count_unwritten(access, *block);
     if (!unwritten) continue;
     report("uninitialized", work.task.name + " on stream " + std::to_string(work.stream_id) +
                                 " reads" + name_of(access) + " " + std::to_string(unwritten) +
-                                " bytes that were never written, of " + describe(*work.blocks[i]) +
+                                " bytes that were never written, of " + describe(*block) +
                                 describe_site(work.site));
   }
 }
 
 void on_done(Work& work, bool ran) {
-  if (ran && settings().check_uninitialized) mark_written(work.task, work.blocks);
-  for (const auto& block : work.blocks) {
-    if (block) std::erase(block->pending, &work);
-  }
-  work.blocks.clear();
+  if (ran && settings().check_uninitialized) mark_written(work.task, work.touches);
+  for (const Touch& touch : work.touches) std::erase(touch.block->pending, &work);
+  work.touches.clear();
 }
 
 void on_allocate(Block& block) {

@@ -14,7 +14,7 @@ SIM_API int fail(int code, const std::string& text);
 int fail_null(const char* name);
 
 // The name of the exported function that this thread runs; set by enter_call.
-void set_current_function(const char* function);
+SIM_API void set_current_function(const char* function);
 const char* current_function();
 
 // Of aclGetRecentErrMsg: null when nothing is pending. Clears.

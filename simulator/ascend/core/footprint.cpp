@@ -65,6 +65,27 @@ size_t count_runs(const Access& access) {
   return runs;
 }
 
+// Only what may lie in the range is looked at: whole inner dimensions are left out, or found in it.
+static bool reaches(
+    const Layout& layout, size_t dim, const char* at, const char* begin, const char* end) {
+  const char* last = at + layout.run;
+  for (size_t i = dim; i < layout.dims.size(); ++i) {
+    last += layout.dims[i].first * static_cast<int64_t>(layout.dims[i].second - 1);
+  }
+  if (last <= begin || end <= at) return false;
+  // Its first or its last byte is in the range, or nothing is left but one run, which meets it.
+  if (at >= begin || last <= end || dim == layout.dims.size()) return true;
+  for (size_t i = 0; i < layout.dims[dim].second; ++i, at += layout.dims[dim].first) {
+    if (reaches(layout, dim + 1, at, begin, end)) return true;
+  }
+  return false;
+}
+
+bool reaches(const Access& access, const char* begin, const char* end) {
+  const Layout layout = layout_of(access);
+  return layout.run && begin < end && reaches(layout, 0, layout.data, begin, end);
+}
+
 bool is_dense(const Access& access) { return access.shape.empty() || count_runs(access) == 1; }
 
 Range range_of(const Access& access) {

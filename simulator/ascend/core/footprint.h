@@ -11,5 +11,7 @@ namespace sim {
 void for_each_run(const Access& access, const std::function<void(char* begin, char* end)>& visit);
 size_t count_runs(const Access& access);
 bool is_dense(const Access& access);  // one run
+// Whether a byte of the access lies in [begin, end).
+bool reaches(const Access& access, const char* begin, const char* end);
 
 }  // namespace sim

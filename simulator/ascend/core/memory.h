@@ -68,6 +68,9 @@ aclError unregister_host(void* pointer);
 
 // The block that holds the address: alive, else freed and not yet forgotten, else null.
 std::shared_ptr<Block> find_block(const void* address);
+// The block that is mapped behind this mapped one in the same reservation, with or without a gap
+// between them, or null.
+std::shared_ptr<Block> next_mapped(const Block& block);
 size_t free_bytes(int32_t device);
 
 // "device 0 memory #12 of 4096 bytes at 0x..."

@@ -1,5 +1,7 @@
 #include "simulator/ascend/core/order.h"
 
+#include <algorithm>
+
 #include "simulator/ascend/core/event.h"
 #include "simulator/ascend/core/footprint.h"
 #include "simulator/ascend/core/memory.h"
@@ -72,10 +74,10 @@ static bool conflict(const PastAccess& now, const PastAccess& past) {
          overlap(access_of(now), access_of(past));
 }
 
-static void meet(Block& block, PastAccess now, const Clock& clock) {
+// `told`: a race of this access was reported already.
+static void meet(Block& block, PastAccess now, const Clock& clock, bool& told) {
   const Clock& host = order().host;
   std::vector<PastAccess>& all = block.past;
-  bool told = false;
   for (size_t i = 0; i < all.size();) {
     const PastAccess& past = all[i];
     const bool ordered = clock.at(past.lane) >= past.time;
@@ -97,24 +99,29 @@ static void meet(Block& block, PastAccess now, const Clock& clock) {
 }
 
 static void meet_all(const std::shared_ptr<const Work>& work,
-                     const std::vector<std::shared_ptr<Block>>& blocks,
+                     const std::vector<Touch>& touches,
                      size_t lane,
                      uint64_t time,
                      bool order_unknown,
                      const Clock& clock) {
-  for (size_t i = 0; i < blocks.size(); ++i) {
-    if (!blocks[i] || blocks[i]->freed) continue;
-    const Access& access = work->task.accesses[i];
+  bool told = false;
+  for (size_t i = 0; i < touches.size(); ++i) {
+    const auto& [index, block] = touches[i];
+    if (i == 0 || touches[i - 1].access != index) told = false;
+    if (block->freed) continue;
+    const Access& access = work->task.accesses[index];
     PastAccess now;
-    now.range = range_of(access);
+    const Range whole = range_of(access);
+    now.range = {std::max(whole.begin, block->data),
+                 std::min(whole.end, block->data + block->bytes)};
     now.time = time;
     now.lane = static_cast<uint32_t>(lane);
-    now.index = static_cast<uint32_t>(i);
+    now.index = static_cast<uint32_t>(index);
     now.write = access.write;
     now.dense = is_dense(access);
     now.order_unknown = order_unknown;
     now.work = work;
-    meet(*blocks[i], std::move(now), clock);
+    meet(*block, std::move(now), clock, told);
   }
 }
 
@@ -122,10 +129,10 @@ void order_task(Stream& stream, const std::shared_ptr<const Work>& work) {
   stream.clock.join(order().host);
   const uint64_t time = tick(stream.lane, stream.clock);
   if (!settings().check_races || work->poison) return;
-  meet_all(work, work->blocks, stream.lane, time, stream.order_unknown, stream.clock);
+  meet_all(work, work->touches, stream.lane, time, stream.order_unknown, stream.clock);
 }
 
-void order_host(const Task& task, const std::vector<std::shared_ptr<Block>>& blocks) {
+void order_host(const Task& task, const std::vector<Touch>& touches) {
   if (!settings().check_races) return;
   const uint64_t time = tick(kHostLane, order().host);
   auto work = std::make_shared<Work>();
@@ -133,7 +140,7 @@ void order_host(const Task& task, const std::vector<std::shared_ptr<Block>>& blo
   work->task.accesses = task.accesses;
   work->stream_id = -1;
   work->site = call_site();
-  meet_all(work, blocks, kHostLane, time, false, order().host);
+  meet_all(work, touches, kHostLane, time, false, order().host);
 }
 
 const PastAccess* unordered_with_host(const Block& block) {

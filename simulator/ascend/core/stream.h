@@ -13,7 +13,6 @@
 
 namespace sim {
 
-struct Block;
 struct Record;
 
 enum class WorkKind { kRun, kRecord, kWait, kReport };
@@ -41,9 +40,9 @@ struct Work {
   bool started = false;           // from here on it touches memory
   aclError poison = ACL_SUCCESS;  // a check found the task unfit to run: what it answers instead
   std::string poison_text;
-  Clock clock;                                 // of a task that tells the host
-  std::vector<std::shared_ptr<Block>> blocks;  // of each access, or null; kept until it is done
-  Site site;                                   // return addresses at the launch
+  Clock clock;                 // of a task that tells the host
+  std::vector<Touch> touches;  // by access; kept until it is done
+  Site site;                   // return addresses at the launch
 };
 
 // What a program registered for a stream.

@@ -24,6 +24,15 @@ struct Access {
   const char* name = "";         // of the argument, for reports
 };
 
+struct Block;
+
+// Memory that an access touches. An access may have several: chunks that are mapped side by side
+// in one reservation are one range of addresses.
+struct Touch {
+  size_t access = 0;  // its place among the task's
+  std::shared_ptr<Block> block;
+};
+
 // One piece of work of a stream.
 struct Task {
   std::string name;              // the function that made it: "aclnnAdd", "aclrtMemcpyAsync"

@@ -74,6 +74,16 @@ bool is_reserved(const void* address) {
   return reservation_of(at) != books().reservations.end();
 }
 
+std::shared_ptr<Block> next_mapped(const Block& block) {
+  const auto reserved = reservation_of(block.data);
+  const auto next = books().live.lower_bound(block.data + block.bytes);
+  if (reserved == books().reservations.end() || next == books().live.end() ||
+      next->first >= reserved->first + reserved->second.bytes) {
+    return nullptr;
+  }
+  return next->second;
+}
+
 aclError release_addresses(void* pointer) {
   const auto found = books().reservations.find(static_cast<char*>(pointer));
   if (found == books().reservations.end()) {

@@ -72,32 +72,26 @@ Executors& executors() {
   return *instance;
 }
 
-std::string prefixed(const char* function, const std::string& text) {
-  return std::string(function) + ": " + text + ".";
-}
-
 aclnnStatus check_objects(const Plan& plan) {
   for (size_t i = 0; i < plan.objects.size() && !quick(); ++i) {
     if (object_id(plan.objects[i].first) == plan.objects[i].second) continue;
-    return fail(kInvalid, prefixed(plan.name, std::string(plan.object_names[i]) +
-                                                  " was destroyed before phase two returned"));
+    return fail(kInvalid,
+                std::string(plan.object_names[i]) + " was destroyed before phase two returned");
   }
   for (const Slot& slot : plan.slots) {
     if (slot.tensor->data != nullptr || slot.empty) continue;
-    return fail(kNullPointer,
-                prefixed(plan.name, std::string(slot.name) + " has a null data address"));
+    return fail(kNullPointer, std::string(slot.name) + " has a null data address");
   }
   return 0;
 }
 
 aclnnStatus check_workspace(const Plan& plan, const void* workspace, uint64_t size) {
   if (workspace == nullptr && (plan.workspace_bytes > 0 || size > 0)) {
-    return fail(kNullPointer, prefixed(plan.name, "workspace is null but workspaceSize is not 0"));
+    return fail(kNullPointer, "workspace is null but workspaceSize is not 0");
   }
   if (size >= plan.workspace_bytes) return 0;
-  return fail(kInvalid,
-              prefixed(plan.name, "workspaceSize is " + std::to_string(size) + ", " +
-                                      std::to_string(plan.workspace_bytes) + " are needed"));
+  return fail(kInvalid, "workspaceSize is " + std::to_string(size) + ", " +
+                            std::to_string(plan.workspace_bytes) + " are needed");
 }
 
 void* address_of(const Slot& slot) {
@@ -188,22 +182,22 @@ aclnnStatus set_address(const char* function,
                         void* address) {
   if (const aclError error = enter_call(function)) return error;
   if (executor == nullptr || tensor == nullptr) {
-    return fail(kInnerNull, prefixed(function, "executor or tensor is null"));
+    return fail(kInnerNull, "executor or tensor is null");
   }
   std::string problem;
   if (!executors().usable(executor, &problem)) {
-    return fail(kInvalid, prefixed(function, problem));
+    return fail(kInvalid, problem);
   }
   for (const Slot& slot : executor->plan->slots) {
     if (!on_side(slot, side) || index-- > 0) continue;
     if (slot.tensor != tensor || (!quick() && object_id(tensor) == 0)) {
-      return fail(kInvalid, prefixed(function, "the tensor is not the one at that index (" +
-                                                   std::string(slot.name) + ")"));
+      return fail(kInvalid,
+                  "the tensor is not the one at that index (" + std::string(slot.name) + ")");
     }
     const_cast<aclTensor*>(tensor)->data = address;
     return 0;
   }
-  return fail(kInvalid, prefixed(function, "index is out of range"));
+  return fail(kInvalid, "index is out of range");
 }
 
 aclnnStatus set_member_address(const char* function,
@@ -215,20 +209,20 @@ aclnnStatus set_member_address(const char* function,
                                void* address) {
   if (const aclError error = enter_call(function)) return error;
   if (executor == nullptr || list == nullptr) {
-    return fail(kInnerNull, prefixed(function, "executor or tensors is null"));
+    return fail(kInnerNull, "executor or tensors is null");
   }
   std::string problem;
   if (!executors().usable(executor, &problem)) {
-    return fail(kInvalid, prefixed(function, problem));
+    return fail(kInvalid, problem);
   }
-  if (object_id(list) == 0) return fail(kInvalid, prefixed(function, "tensors was destroyed"));
+  if (object_id(list) == 0) return fail(kInvalid, "tensors was destroyed");
   for (const Slot& slot : executor->plan->slots) {
     if (!on_side(slot, side) || slot.parameter != parameter || slot.member != member) continue;
     if (member >= list->tensors.size() || list->tensors[member] != slot.tensor) continue;
     const_cast<aclTensor*>(slot.tensor)->data = address;
     return 0;
   }
-  return fail(kInvalid, prefixed(function, "no such tensor at irIndex and relativeIndex"));
+  return fail(kInvalid, "no such tensor at irIndex and relativeIndex");
 }
 
 }  // namespace
@@ -298,14 +292,14 @@ aclnnStatus execute(const char* op,
                                         {"stream", stream}})) {
     return error;
   }
-  if (executor == nullptr) return fail(kNullPointer, prefixed(op, "executor is null"));
+  if (executor == nullptr) return fail(kNullPointer, "executor is null");
   std::string problem;
   if (!executors().usable(executor, &problem)) {
-    return fail(kInvalid, prefixed(op, problem));
+    return fail(kInvalid, problem);
   }
   aclnnStatus status = 0;
   if (std::strcmp(op, executor->op) != 0) {
-    status = fail(kInvalid, prefixed(op, std::string("the executor is one of ") + executor->op));
+    status = fail(kInvalid, std::string("the executor is one of ") + executor->op);
   } else {
     status = start(executor->plan, workspace, workspace_size, executor, stream);
   }
@@ -322,10 +316,10 @@ extern "C" {
 aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor* executor) {
   const char* const function = "aclSetAclOpExecutorRepeatable";
   if (const aclError error = enter_call(function)) return error;
-  if (executor == nullptr) return fail(kInnerNull, prefixed(function, "executor is null"));
+  if (executor == nullptr) return fail(kInnerNull, "executor is null");
   std::string problem;
   if (!executors().usable(executor, &problem)) {
-    return fail(kInner, prefixed(function, problem));
+    return fail(kInner, problem);
   }
   executor->repeatable = true;
   return 0;
@@ -334,10 +328,10 @@ aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor* executor) {
 aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor* executor) {
   const char* const function = "aclDestroyAclOpExecutor";
   if (const aclError error = enter_call(function)) return error;
-  if (executor == nullptr) return fail(kInnerNull, prefixed(function, "executor is null"));
+  if (executor == nullptr) return fail(kInnerNull, "executor is null");
   std::string problem;
   if (!executors().usable(executor, &problem)) {
-    return fail(kInvalid, prefixed(function, problem));
+    return fail(kInvalid, problem);
   }
   executors().use_up(executor);
   return 0;

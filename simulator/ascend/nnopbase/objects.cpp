@@ -68,7 +68,7 @@ aclnnStatus destroy(const char* function, const T* object) {
   if (const aclError error = enter_call(function)) return error;
   if (object == nullptr) return 0;
   if (!registry().remove(object)) {
-    return fail(kInvalid, std::string(function) + ": the object was destroyed before.");
+    return fail(kInvalid, "the object was destroyed before");
   }
   delete object;
   return 0;
@@ -78,8 +78,8 @@ aclnnStatus destroy(const char* function, const T* object) {
 bool takes(const char* function, const void* value, uint64_t size) {
   constexpr uint64_t kMost = uint64_t{1} << 32;
   if (enter_call(function) != 0) return false;
-  if (size > kMost) fail(kInvalid, std::string(function) + ": size is beyond reason.");
-  if (value == nullptr && size > 0) fail(kNullPointer, std::string(function) + ": value is null.");
+  if (size > kMost) fail(kInvalid, "size is beyond reason");
+  if (value == nullptr && size > 0) fail(kNullPointer, "value is null");
   return size <= kMost && (value != nullptr || size == 0);
 }
 
@@ -87,10 +87,10 @@ bool takes(const char* function, const void* value, uint64_t size) {
 aclnnStatus readable(const char* function, const void* object, const void* result) {
   if (const aclError error = enter_call(function)) return error;
   if (object == nullptr || result == nullptr) {
-    return fail(kNullPointer, std::string(function) + ": a required pointer is null.");
+    return fail(kNullPointer, "a required pointer is null");
   }
   if (registry().find(object) == 0) {
-    return fail(kInvalid, std::string(function) + ": the object was destroyed before.");
+    return fail(kInvalid, "the object was destroyed before");
   }
   return 0;
 }
@@ -102,8 +102,7 @@ aclnnStatus give(const std::vector<int64_t>& values, int64_t** out, uint64_t* co
   return 0;
 }
 
-bool describe(const char* function,
-              aclTensor& tensor,
+bool describe(aclTensor& tensor,
               const int64_t* dims,
               uint64_t rank,
               aclDataType dtype,
@@ -113,17 +112,16 @@ bool describe(const char* function,
               const int64_t* storage_dims,
               uint64_t storage_rank,
               void* data) {
-  const std::string name = function;
   if ((dims == nullptr && rank > 0) || (storage_dims == nullptr && storage_rank > 0)) {
-    fail(kNullPointer, name + ": viewDims or storageDims is null but its count is not 0.");
+    fail(kNullPointer, "viewDims or storageDims is null but its count is not 0");
     return false;
   }
   if (rank > kMaxDims || storage_rank > kMaxDims) {
-    fail(kInvalid, name + ": more than 25 dimensions.");
+    fail(kInvalid, "more than 25 dimensions");
     return false;
   }
   if (std::any_of(dims, dims + rank, [](int64_t dim) { return dim < 0; })) {
-    fail(kInvalid, name + ": viewDims has a negative size.");
+    fail(kInvalid, "viewDims has a negative size");
     return false;
   }
   tensor.shape.assign(dims, dims + rank);
@@ -285,8 +283,8 @@ aclTensor* aclCreateTensor(const int64_t* viewDims,
                            void* tensorData) {
   if (enter_call("aclCreateTensor") != 0) return nullptr;
   auto tensor = std::make_unique<aclTensor>();
-  if (!describe("aclCreateTensor", *tensor, viewDims, viewDimsNum, dataType, stride, offset, format,
-                storageDims, storageDimsNum, tensorData)) {
+  if (!describe(*tensor, viewDims, viewDimsNum, dataType, stride, offset, format, storageDims,
+                storageDimsNum, tensorData)) {
     return nullptr;
   }
   return created(tensor.release());
@@ -303,8 +301,8 @@ aclnnStatus aclInitTensor(aclTensor* tensor,
                           uint64_t storageDimsNum,
                           void* tensorDataAddr) {
   if (const int error = readable("aclInitTensor", tensor, tensor)) return error;
-  return describe("aclInitTensor", *tensor, viewDims, viewDimsNum, dataType, stride, offset, format,
-                  storageDims, storageDimsNum, tensorDataAddr)
+  return describe(*tensor, viewDims, viewDimsNum, dataType, stride, offset, format, storageDims,
+                  storageDimsNum, tensorDataAddr)
              ? 0
              : kInvalid;
 }
@@ -312,9 +310,8 @@ aclnnStatus aclInitTensor(aclTensor* tensor,
 aclScalar* aclCreateScalar(void* value, aclDataType dataType) {
   if (enter_call("aclCreateScalar") != 0) return nullptr;
   if (value == nullptr || item_bytes(dataType) == 0) {
-    fail(
-        value == nullptr ? kNullPointer : kInvalid,
-        std::string("aclCreateScalar: ") + (value == nullptr ? "value is null." : "bad dataType."));
+    if (value == nullptr) fail(kNullPointer, "value is null");
+    if (value != nullptr) fail(kInvalid, "there is no dataType " + std::to_string(dataType));
     return nullptr;
   }
   auto* scalar = new aclScalar;
@@ -378,8 +375,7 @@ aclnnStatus aclDestroyTensorList(const aclTensorList* array) {
     if (registry().remove(member)) {
       delete member;
     } else {
-      status =
-          fail(kInvalid, "aclDestroyTensorList: a member, which the list owns, was destroyed.");
+      status = fail(kInvalid, "a member, which the list owns, was destroyed");
     }
   }
   return status;
@@ -395,8 +391,7 @@ aclnnStatus aclDestroyScalarList(const aclScalarList* array) {
     if (registry().remove(member)) {
       delete member;
     } else {
-      status =
-          fail(kInvalid, "aclDestroyScalarList: a member, which the list owns, was destroyed.");
+      status = fail(kInvalid, "a member, which the list owns, was destroyed");
     }
   }
   return status;
@@ -404,14 +399,14 @@ aclnnStatus aclDestroyScalarList(const aclScalarList* array) {
 
 aclnnStatus aclGetViewShape(const aclTensor* tensor, int64_t** viewDims, uint64_t* viewDimsNum) {
   if (const int error = readable("aclGetViewShape", tensor, viewDims)) return error;
-  if (viewDimsNum == nullptr) return fail(kNullPointer, "aclGetViewShape: viewDimsNum is null.");
+  if (viewDimsNum == nullptr) return fail(kNullPointer, "viewDimsNum is null");
   return give(tensor->shape, viewDims, viewDimsNum);
 }
 aclnnStatus aclGetViewStrides(const aclTensor* tensor,
                               int64_t** stridesValue,
                               uint64_t* stridesNum) {
   if (const int error = readable("aclGetViewStrides", tensor, stridesValue)) return error;
-  if (stridesNum == nullptr) return fail(kNullPointer, "aclGetViewStrides: stridesNum is null.");
+  if (stridesNum == nullptr) return fail(kNullPointer, "stridesNum is null");
   return give(tensor->strides, stridesValue, stridesNum);
 }
 aclnnStatus aclGetStorageShape(const aclTensor* tensor,
@@ -419,7 +414,7 @@ aclnnStatus aclGetStorageShape(const aclTensor* tensor,
                                uint64_t* storageDimsNum) {
   if (const int error = readable("aclGetStorageShape", tensor, storageDims)) return error;
   if (storageDimsNum == nullptr) {
-    return fail(kNullPointer, "aclGetStorageShape: storageDimsNum is null.");
+    return fail(kNullPointer, "storageDimsNum is null");
   }
   return give(tensor->storage_shape, storageDims, storageDimsNum);
 }

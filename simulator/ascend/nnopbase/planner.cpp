@@ -274,7 +274,8 @@ aclnnStatus plan(const char* op,
   }
   if (const aclError error = enter_call(name)) return error;
   const auto refuse = [&](aclnnStatus status, const std::string& text) {
-    return fail(status, std::string(op) + "GetWorkspaceSize: " + text + ".");
+    set_current_function(lasting(std::string(op) + "GetWorkspaceSize"));
+    return fail(status, text);
   };
   auto planned = std::make_shared<Plan>();
   planned->name = op;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -48,24 +49,31 @@ class SIM_API Cursor {
  public:
   explicit Cursor(const View& view, int64_t first = 0);
   char* get() const { return at_; }
-  void next();
+  void next() { advance(1); }
   // How many elements follow at one stride (`step` bytes), this one included.
-  int64_t run() const { return rank_ == 0 ? 1 : view_->shape[rank_ - 1] - index_[rank_ - 1]; }
-  int64_t step() const { return rank_ == 0 ? 0 : view_->strides[rank_ - 1] * item_; }
+  int64_t run() const { return rank_ == 0 ? 1 : sizes_[rank_ - 1] - index_[rank_ - 1]; }
+  int64_t step() const { return rank_ == 0 ? 0 : steps_[rank_ - 1]; }
   // Steps over `n` elements, at most run().
-  void advance(int64_t n);
+  void advance(int64_t n) {
+    if (rank_ == 0) return;
+    index_[rank_ - 1] += n;
+    at_ += n * steps_[rank_ - 1];
+    if (index_[rank_ - 1] == sizes_[rank_ - 1]) carry();
+  }
 
  private:
   void carry();
 
-  const View* view_;
-  size_t rank_;
-  int64_t item_;
-  Shape index_;
+  // Dimensions of one element are left out, and those that lie as one are one.
+  static constexpr size_t kMostDims = 32;
+  size_t rank_ = 0;
   char* at_;
+  std::array<int64_t, kMostDims> sizes_;
+  std::array<int64_t, kMostDims> steps_;  // in bytes
+  std::array<int64_t, kMostDims> index_;
 };
 
-// Copies between views of one shape and one dtype.
+// Copies between views of one shape and one dtype, which do not overlap.
 SIM_API void copy_elements(const View& to, const View& from);
 
 }  // namespace sim

@@ -110,6 +110,37 @@ void with_element(DType dtype, F&& f) {
   }
 }
 
+// `n` elements that lie `step` bytes apart. A step that the compiler knows makes a loop that it can
+// vectorise.
+template <class T, int64_t kStep, class C>
+void load_every(const char* at, int64_t step, int64_t n, C* values) {
+  for (int64_t i = 0; i < n; ++i) {
+    T element;
+    std::memcpy(&element, at + i * (kStep ? kStep : step), sizeof(T));
+    values[i] = convert<C>(element);
+  }
+}
+
+template <class T, class C>
+void load_run(const char* at, int64_t step, int64_t n, C* values) {
+  if (step == sizeof(T)) return load_every<T, sizeof(T)>(at, step, n, values);
+  load_every<T, 0>(at, step, n, values);
+}
+
+template <class T, int64_t kStep, class C>
+void store_every(char* at, int64_t step, int64_t n, const C* values) {
+  for (int64_t i = 0; i < n; ++i) {
+    const T element = convert<T>(values[i]);
+    std::memcpy(at + i * (kStep ? kStep : step), &element, sizeof(T));
+  }
+}
+
+template <class T, class C>
+void store_run(char* at, int64_t step, int64_t n, const C* values) {
+  if (step == sizeof(T)) return store_every<T, sizeof(T)>(at, step, n, values);
+  store_every<T, 0>(at, step, n, values);
+}
+
 }  // namespace
 
 template <class C>
@@ -120,12 +151,7 @@ void load(const View& view, int64_t first, int64_t n, C* values) {
     using T = decltype(zero);
     for (int64_t done = 0; done < n;) {
       const int64_t run = std::min(cursor.run(), n - done);
-      const char* at = cursor.get();
-      for (int64_t i = 0; i < run; ++i, at += cursor.step()) {
-        T element;
-        std::memcpy(&element, at, sizeof(T));
-        values[done + i] = convert<C>(element);
-      }
+      load_run<T>(cursor.get(), cursor.step(), run, values + done);
       done += run;
       cursor.advance(run);
     }
@@ -140,11 +166,7 @@ void store(const View& view, int64_t first, int64_t n, const C* values) {
     using T = decltype(zero);
     for (int64_t done = 0; done < n;) {
       const int64_t run = std::min(cursor.run(), n - done);
-      char* at = cursor.get();
-      for (int64_t i = 0; i < run; ++i, at += cursor.step()) {
-        const T element = convert<T>(values[done + i]);
-        std::memcpy(at, &element, sizeof(T));
-      }
+      store_run<T>(cursor.get(), cursor.step(), run, values + done);
       done += run;
       cursor.advance(run);
     }

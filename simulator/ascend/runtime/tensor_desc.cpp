@@ -85,17 +85,16 @@ size_t aclGetTensorDescNumDims(const aclTensorDesc* desc) {
   return is_rank_unknown(*desc) ? kUnknownRankCount : desc->dims.size();
 }
 
-int64_t aclGetTensorDescDim(const aclTensorDesc* desc, size_t index) {
-  int64_t size = -1;
-  return aclGetTensorDescDimV2(desc, index, &size) ? -1 : size;
-}
-
 static aclError check_index(const char* function, const aclTensorDesc* desc, size_t index) {
   if (const aclError code = enter(function, {{"desc", desc}, {"index", index}})) return code;
   if (!desc) return fail_null("desc");
   if (index < desc->dims.size()) return ACL_SUCCESS;
   return fail(ACL_ERROR_INVALID_PARAM, "there are " + std::to_string(desc->dims.size()) +
                                            " dimensions, index is " + std::to_string(index));
+}
+
+int64_t aclGetTensorDescDim(const aclTensorDesc* desc, size_t index) {
+  return check_index("aclGetTensorDescDim", desc, index) ? -1 : desc->dims[index];
 }
 
 aclError aclGetTensorDescDimV2(const aclTensorDesc* desc, size_t index, int64_t* dimSize) {
@@ -145,24 +144,35 @@ static aclError with_desc(const char* function, aclTensorDesc* desc, F change) {
   return change(*desc);
 }
 
-aclError aclSetTensorFormat(aclTensorDesc* desc, aclFormat format) {
-  return with_desc("aclSetTensorFormat", desc, [&](aclTensorDesc& d) {
+static aclError set_storage_format(const char* function, aclTensorDesc* desc, aclFormat format) {
+  return with_desc(function, desc, [&](aclTensorDesc& d) {
     d.storage_format = format;
     return ACL_SUCCESS;
   });
 }
 
-aclError aclSetTensorStorageFormat(aclTensorDesc* desc, aclFormat format) {
-  return aclSetTensorFormat(desc, format);
+aclError aclSetTensorFormat(aclTensorDesc* desc, aclFormat format) {
+  return set_storage_format("aclSetTensorFormat", desc, format);
 }
 
-aclError aclSetTensorShape(aclTensorDesc* desc, int numDims, const int64_t* dims) {
-  return with_desc("aclSetTensorShape", desc,
+aclError aclSetTensorStorageFormat(aclTensorDesc* desc, aclFormat format) {
+  return set_storage_format("aclSetTensorStorageFormat", desc, format);
+}
+
+static aclError set_storage_shape(const char* function,
+                                  aclTensorDesc* desc,
+                                  int numDims,
+                                  const int64_t* dims) {
+  return with_desc(function, desc,
                    [&](aclTensorDesc& d) { return set_dims(d.storage_dims, numDims, dims); });
 }
 
+aclError aclSetTensorShape(aclTensorDesc* desc, int numDims, const int64_t* dims) {
+  return set_storage_shape("aclSetTensorShape", desc, numDims, dims);
+}
+
 aclError aclSetTensorStorageShape(aclTensorDesc* desc, int numDims, const int64_t* dims) {
-  return aclSetTensorShape(desc, numDims, dims);
+  return set_storage_shape("aclSetTensorStorageShape", desc, numDims, dims);
 }
 
 aclError aclSetTensorOriginFormat(aclTensorDesc* desc, aclFormat format) {

@@ -7,7 +7,10 @@ import struct
 
 from mindtorch_v2 import _C
 
-LIBRARIES = ("ascendcl", "nnopbase", "opapi", "hccl")
+LIBRARIES = (
+    "ascendcl", "nnopbase", "opapi", "hccl", "acl_op_compiler", "ascend_dump", "msprofiler",
+    "acl_tdt_channel", "acl_tdt_queue", "acl_cblas", "acl_dvpp", "acl_retr",
+)  # fmt: skip
 
 
 def folder():
