@@ -85,6 +85,16 @@ KNOWN = (
         r"expand|as_strided",
     ),
     Known(
+        "gelu to a strided out",
+        r"nn\.functional\.gelu\(out=\)",
+        ("value", "nan", "zero sign"),
+        "Torch writes nothing to an out= with gaps between its elements.",
+        "B = torch.ones(7); "
+        "r = torch.nn.functional.gelu(torch.tensor([-1.0, 2.0, 3.0]), out=B[::3])",
+        "nn.functional.gelu(out=)",
+        r"::|as_strided|\[.*1:\]|permute",
+    ),
+    Known(
         "gcd of the smallest integer",
         r".*\b(gcd|lcm)_?(\(out=\))?",
         ("value",),

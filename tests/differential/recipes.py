@@ -721,6 +721,7 @@ def isin(w):
     return {
         "elements": w.number() if w.chance(0.15) else w.tensor(w.shape()),
         "test_elements": w.number() if w.chance(0.15) else w.tensor(w.shape()),
+        "assume_unique": "False",  # elsewhere the elements would have to be
     }
 
 
