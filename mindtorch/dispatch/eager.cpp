@@ -409,8 +409,9 @@ void run_out(const Op& op, Args all_args, Outputs& outputs) {
   }
   for (size_t i = 0; i < targets.size(); ++i) {
     const Tensor& value = result.tensors[i];
-    shapes.resize(targets[i].tensor(),
-                  {value.sizes(), value.dtype(), value.device(), std::nullopt});
+    TensorSpec spec{value.sizes(), value.dtype(), value.device(), std::nullopt};
+    if (base.kind == OpKind::kDynamic) spec.strides = value.strides();
+    shapes.resize(targets[i].tensor(), spec);
   }
   for (size_t i = 0; i < targets.size(); ++i) {
     copy_into(result.tensors[i], targets[i].tensor());

@@ -1,10 +1,11 @@
 #include "mindtorch/ops/spec.h"
 
+#include "mindtorch/ops/layout.h"
+
 namespace mindtorch::ops {
 namespace {
 
-// Orders dims from fastest to slowest by what the operands' strides agree on, as torch does: the
-// first operand that tells two dims apart decides, and dims nobody tells apart keep their order.
+// Dims from fastest to slowest.
 Shape common_order(const Shape* strides, int count, IntList sizes) {
   const size_t ndim = sizes.size();
   Shape order(ndim);
@@ -36,7 +37,32 @@ Shape common_order(const Shape* strides, int count, IntList sizes) {
   return order;
 }
 
+bool all_channels_last(const PointwiseCall& call) {
+  for (int i = 0; i < call.count; ++i) {
+    const Tensor& operand = *call.operands[i];
+    if (operand.dim() != 4 || !is_channels_last(operand.sizes(), operand.strides())) return false;
+  }
+  return true;
+}
+
+// The few functions whose results torch lays out without asking their operands.
+bool gives_contiguous(const PointwiseCall& call) {
+  return call.function == Pointwise::kLogSigmoid ||
+         (call.function == Pointwise::kPow && call.operands[0]->is_wrapped_number());
+}
+
 }  // namespace
+
+Shape agreed_strides(const Shape* strides, int count, IntList sizes) {
+  Shape result(sizes.size());
+  int64_t step = 1;
+  for (const int64_t dim : common_order(strides, count, sizes)) {
+    const auto d = static_cast<size_t>(dim);
+    result[d] = step;
+    step *= std::max<int64_t>(sizes[d], 1);
+  }
+  return result;
+}
 
 TensorSpec infer_pointwise(const PointwiseCall& call) {
   const Tensor& first = *call.operands[0];
@@ -57,11 +83,16 @@ TensorSpec infer_pointwise(const PointwiseCall& call) {
   if (all_contiguous && !same_shape) {
     for (int i = 0; i < call.count; ++i) {
       const Tensor& operand = *call.operands[i];
-      dims_agree &= operand.numel() == 1 || operand.sizes() == spec.sizes;
+      dims_agree &= operand.numel() == 1 || (operand.sizes() == spec.sizes &&
+                                             has_plain_strides(spec.sizes, operand.strides()));
     }
   }
-  if (dims_agree || spec.sizes.size() < 2) return spec;
+  if (dims_agree || spec.sizes.size() < 2 || gives_contiguous(call)) return spec;
   if (same_shape) {
+    if (all_channels_last(call)) {
+      spec.strides = strides_for(spec.sizes, MemoryFormat::kChannelsLast);
+      return spec;
+    }
     bool same_strides = is_dense(first.sizes(), first.strides());
     for (int i = 1; i < call.count; ++i)
       same_strides &= call.operands[i]->strides() == first.strides();
@@ -73,17 +104,15 @@ TensorSpec infer_pointwise(const PointwiseCall& call) {
   Shape strides[3];
   for (int i = 0; i < call.count; ++i) {
     const Tensor& operand = *call.operands[i];
-    strides[i] = broadcast_strides(operand.sizes(), operand.strides(), spec.sizes);
+    const bool is_condition = call.function == Pointwise::kWhere && i == 0;
+    // An operand of another dtype counts as the dense tensor that converting it makes.
+    strides[i] =
+        operand.dtype() == call.compute || is_condition
+            ? broadcast_strides(operand.sizes(), operand.strides(), spec.sizes)
+            : broadcast_strides(operand.sizes(), strides_like(operand.sizes(), operand.strides()),
+                                spec.sizes);
   }
-  const Shape order = common_order(strides, call.count, spec.sizes);
-  Shape result(spec.sizes.size());
-  int64_t step = 1;
-  for (const int64_t dim : order) {
-    const auto d = static_cast<size_t>(dim);
-    result[d] = step;
-    step *= std::max<int64_t>(spec.sizes[d], 1);
-  }
-  spec.strides = std::move(result);
+  spec.strides = agreed_strides(strides, call.count, spec.sizes);
   return spec;
 }
 
