@@ -53,8 +53,10 @@ struct LogitDouble {
     const V one = hn::Set(d, 1.0);
     V x = a;
     if (eps >= 0) {
-      x = max_or_second(d, hn::Set(d, eps), x);
-      x = min_or_second(d, hn::Set(d, 1 - eps), x);
+      // The lower bound decides where it lies above the upper one.
+      const V low = hn::Set(d, eps);
+      const V high = hn::Set(d, 1 - eps);
+      x = hn::IfThenElse(hn::Lt(a, low), low, hn::IfThenElse(hn::Gt(a, high), high, a));
     }
     return math::log(d, hn::Div(x, hn::Sub(one, x)));
   }
