@@ -37,8 +37,15 @@ Shape common_order(const Shape* strides, int count, IntList sizes) {
   return order;
 }
 
-bool all_channels_last(const PointwiseCall& call) {
-  for (int i = 0; i < call.count; ++i) {
+// How many operands have a say: in a power, a number as exponent has none.
+int layout_operands(const PointwiseCall& call) {
+  const bool to_a_number =
+      call.function == Pointwise::kPow && call.operands[1]->is_wrapped_number();
+  return to_a_number ? 1 : call.count;
+}
+
+bool all_channels_last(const PointwiseCall& call, int count) {
+  for (int i = 0; i < count; ++i) {
     const Tensor& operand = *call.operands[i];
     if (operand.dim() != 4 || !is_channels_last(operand.sizes(), operand.strides())) return false;
   }
@@ -59,7 +66,7 @@ Shape agreed_strides(const Shape* strides, int count, IntList sizes) {
   for (const int64_t dim : common_order(strides, count, sizes)) {
     const auto d = static_cast<size_t>(dim);
     result[d] = step;
-    step *= std::max<int64_t>(sizes[d], 1);
+    step *= sizes[d];
   }
   return result;
 }
@@ -67,9 +74,14 @@ Shape agreed_strides(const Shape* strides, int count, IntList sizes) {
 TensorSpec infer_pointwise(const PointwiseCall& call) {
   const Tensor& first = *call.operands[0];
   TensorSpec spec{first.sizes(), call.result, first.device(), std::nullopt};
+  if (call.function == Pointwise::kNanToNum) {
+    spec.strides = strides_like(first.sizes(), first.strides());
+    return spec;
+  }
+  const int count = layout_operands(call);
   bool same_shape = true;
   bool all_contiguous = first.is_contiguous();
-  for (int i = 1; i < call.count; ++i) {
+  for (int i = 1; i < count; ++i) {
     const Tensor& operand = *call.operands[i];
     // A 0-dim CPU tensor may join operands of another device.
     if (spec.device.is_cpu()) spec.device = operand.device();
@@ -81,7 +93,7 @@ TensorSpec infer_pointwise(const PointwiseCall& call) {
   // When all operands of the full rank are contiguous, so is the result.
   bool dims_agree = all_contiguous;
   if (all_contiguous && !same_shape) {
-    for (int i = 0; i < call.count; ++i) {
+    for (int i = 0; i < count; ++i) {
       const Tensor& operand = *call.operands[i];
       dims_agree &= operand.numel() == 1 || (operand.sizes() == spec.sizes &&
                                              has_plain_strides(spec.sizes, operand.strides()));
@@ -89,20 +101,19 @@ TensorSpec infer_pointwise(const PointwiseCall& call) {
   }
   if (dims_agree || spec.sizes.size() < 2 || gives_contiguous(call)) return spec;
   if (same_shape) {
-    if (all_channels_last(call)) {
+    if (all_channels_last(call, count)) {
       spec.strides = strides_for(spec.sizes, MemoryFormat::kChannelsLast);
       return spec;
     }
     bool same_strides = is_dense(first.sizes(), first.strides());
-    for (int i = 1; i < call.count; ++i)
-      same_strides &= call.operands[i]->strides() == first.strides();
+    for (int i = 1; i < count; ++i) same_strides &= call.operands[i]->strides() == first.strides();
     if (same_strides) {
       spec.strides = first.strides();
       return spec;
     }
   }
   Shape strides[3];
-  for (int i = 0; i < call.count; ++i) {
+  for (int i = 0; i < count; ++i) {
     const Tensor& operand = *call.operands[i];
     const bool is_condition = call.function == Pointwise::kWhere && i == 0;
     // An operand of another dtype counts as the dense tensor that converting it makes.
@@ -112,7 +123,7 @@ TensorSpec infer_pointwise(const PointwiseCall& call) {
             : broadcast_strides(operand.sizes(), strides_like(operand.sizes(), operand.strides()),
                                 spec.sizes);
   }
-  spec.strides = agreed_strides(strides, call.count, spec.sizes);
+  spec.strides = agreed_strides(strides, count, spec.sizes);
   return spec;
 }
 

@@ -41,7 +41,7 @@ TensorSpec index(const Tensor& self, TensorList indices) {
     if (i >= indices.size() || !indices[i].defined()) sizes.push_back(self.sizes()[i]);
   }
   TensorSpec spec = contiguous_spec(std::move(sizes), self.dtype(), self.device());
-  if (self.is_contiguous() || count == 0) return spec;
+  if (count == 0 || has_plain_strides(self.sizes(), self.strides())) return spec;
   // The dims that stay lie as they lay in self, those of the indices as in the indices.
   Shape strides[2] = {Shape(spec.sizes.size(), 0), Shape(spec.sizes.size(), 0)};
   const size_t place = neighbours ? first : 0;
