@@ -162,7 +162,7 @@ Tensor chain_matmul(TensorList matrices) {
     if (i == j) return matrices[i];
     return mindtorch::mm(self(self, i, cut[i][j]), self(self, cut[i][j] + 1, j));
   };
-  return product(product, 0, n - 1);
+  return n == 1 ? clone(matrices[0]) : product(product, 0, n - 1);
 }
 
 // A bias that is one vector, whichever way it lies, joins the product of the rows, as in torch.

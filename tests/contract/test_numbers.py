@@ -16,6 +16,8 @@ torch.index_fill(t([1, 2], uint8), 0, t([0]), 300) => {uint8_t}
 torch.index_fill(t([1., 2.], float16), 0, t([0]), 70000) => {c10::Half}
 torch.index_add(t([1, 2], uint8), 0, t([0]), t([1], uint8), alpha=300) => {uint8_t}
 torch.masked_fill(t([1, 2], uint8), t([True, False]), 300) => {uint8_t}
+torch.masked_fill(t([1, 2], uint8), t([True, False]), torch.tensor(300)) => {uint8_t}
+torch.index_fill(t([1, 2], uint8), 0, t([0]), torch.tensor(300)) => {uint8_t}
 F.hardtanh(t([-5, 0, 5], int8), -200, 200) => {int8_t}
 F.hardtanh(t([-5, 0, 5], int8), -1.5, 1.5) => int8 [-1, 0, 1]
 F.hardtanh(t([0, 5], int64), 0, inf) => {int64_t}

@@ -76,6 +76,14 @@ t([5., -5., 0., -0.], float16) // inf => float16 [0.0, -1.0, 0.0, -0.0]
 torch.floor_divide(t([5., inf, -inf, inf]), t([-inf, 2., 2., inf])) => float32 [-1.0, nan, nan, nan]
 t([inf, 3., -3.]) // 2 => float32 [nan, 1.0, -2.0]
 torch.div(t([5.], float64), t([-inf], float64), rounding_mode='floor') => float64 [-1.0]
+torch.normal(t(1.), 0., out=t([[5., 5.]])) => float32 [[1.0, 1.0]]
+torch.normal(t([1., 2.]), 0., out=t([5., 5., 5.]))
+    => RuntimeError: The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 0
+torch.arange(3, out=t([[9.], [9.], [9.]])) => float32 [[0.0], [1.0], [2.0]]
+torch.linspace(0, 1, 3, out=t([[9., 9., 9.]])) => float32 [[0.0, 0.5, 1.0]]
+t(100, int8).sum_to_size([]) => int64 100
+torch.linalg.matrix_power(t([[3.5, 2.5], [nan, inf]]), 1) => float32 [[3.5, 2.5], [nan, inf]]
+t([5]).expand(3).as_strided_scatter(t(0), (), ()) => int64 [0, 5, 5]
 """
 
 # CANN multiplies no integers, and says itself how often numbers occur among NaNs.
@@ -96,6 +104,9 @@ torch.mode(t([1., nan, 2., 2.])) => float32 2.0; int64 3
 torch.mode(t([2., nan, 1., nan, nan, 1.], float16)) => float16 1.0; int64 2
 torch.mode(t([[nan, 2.], [1., nan]]), 0) => float32 [nan, 2.0]; int64 [0, 0]
 torch.logit(t([0., 1., .5]), 0.75) > 0 => bool [True, False, True]
+torch.logit(t([1.]), 1e-5) < 11.512 => bool [True]
+torch.logit(t([1.], float16), 1e-5) => float16 [inf]
+(torch.sinc(t([1., 2.])) < 0) => bool [True, False]
 torch.bincount(t([], int64), weights=t([]), minlength=2) => int64 [0, 0]
 torch.linspace(0, 1, 11, dtype=float16)[3] => float16 0.2998046875
 torch.linspace(-65504, 65504, 3, dtype=float16) => float16 [nan, -inf, nan]

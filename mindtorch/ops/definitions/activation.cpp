@@ -21,6 +21,7 @@ PointwiseCall relu(const Tensor& self) {
 
 PointwiseCall clamp_to(const Tensor& self, const Scalar& low, const Scalar& high) {
   return same_dtype<Pointwise::kClampScalar>(self)
+      .laid_out(Layout::kLikeFirst)
       .param(0, fitting(low, self.dtype()))
       .param(1, fitting(high, self.dtype()));
 }
@@ -81,6 +82,10 @@ PointwiseCall softplus(const Tensor& self, const Scalar& beta, const Scalar& thr
   return float_only<Pointwise::kSoftplus>(self)
       .param(0, fitting(beta, numbers))
       .param(1, fitting(threshold, numbers));
+}
+
+PointwiseCall log_sigmoid(const Tensor& self) {
+  return float_only<Pointwise::kLogSigmoid>(self).laid_out(Layout::kContiguous);
 }
 
 template <Pointwise kFunction>
@@ -186,7 +191,7 @@ void define_activation(Registry& ops) {
       .nn_function()
       .doc("x * hardsigmoid(x).",
            ">>> torch.nn.functional.hardswish(torch.tensor([3.]))\ntensor([3.])");
-  ops.define<float_only<Pointwise::kLogSigmoid>>("log_sigmoid(Tensor self) -> Tensor")
+  ops.define<log_sigmoid>("log_sigmoid(Tensor self) -> Tensor")
       .variants(kOutVariant)
       .also({"logsigmoid"})
       .nn_function()

@@ -92,7 +92,8 @@ PointwiseCall pow(const Tensor& self, const Tensor& exponent) {
       return PointwiseCall(Pointwise::kSqrt, dtype, dtype).on(self);
     }
   }
-  return PointwiseCall(Pointwise::kPow, dtype, dtype).on(self).on(exponent);
+  PointwiseCall call = PointwiseCall(Pointwise::kPow, dtype, dtype).on(self).on(exponent);
+  return self.is_wrapped_number() ? call.laid_out(Layout::kContiguous) : call;
 }
 
 PointwiseCall float_power(const Tensor& self, const Tensor& exponent) {

@@ -74,7 +74,7 @@ PointwiseCall masked_fill(const Tensor& self, const Tensor& mask, const Tensor& 
   MT_CHECK(value.dim() == 0, RuntimeError,
            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with ",
            value.dim(), " dimension(s).");
-  if (value.is_wrapped_number()) check_in_range(number_of(value), self.dtype());
+  check_number_in(value, self.dtype());
   return PointwiseCall(Pointwise::kWhere, self.dtype(), self.dtype()).on(mask).on(value).on(self);
 }
 
@@ -130,7 +130,7 @@ void index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Tens
   MT_CHECK(value.dim() == 0, RuntimeError,
            "index_fill_ only supports a 0-dimensional value tensor, but got tensor with ",
            value.dim(), " dimension(s).");
-  if (value.is_wrapped_number()) check_in_range(number_of(value), self.dtype());
+  check_number_in(value, self.dtype());
 }
 
 // index must not be larger than `other` anywhere but in `dim`.

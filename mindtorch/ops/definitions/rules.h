@@ -3,6 +3,7 @@
 #include "mindtorch/ops/dtype_limits.h"
 #include "mindtorch/ops/layout.h"
 #include "mindtorch/ops/spec.h"
+#include "mindtorch/tensor/element.h"
 
 namespace mindtorch::ops {
 
@@ -28,6 +29,14 @@ inline Scalar number_of(const Tensor& wrapped) {
   if (is_floating_point(wrapped.dtype())) return *wrapped.data<double>();
   if (wrapped.dtype() == DType::kBool) return *wrapped.data<bool>();
   return *wrapped.data<int64_t>();
+}
+
+// Refuses a 0-dim tensor whose number does not fit, where that is known.
+inline void check_number_in(const Tensor& value, DType dtype) {
+  if (!value.device().is_cpu() || value.dtype() == dtype || value.storage()->pending() != nullptr) {
+    return;
+  }
+  check_in_range(read_element(value.data_ptr(), value.dtype()), dtype);
 }
 
 inline TensorSpec contiguous_spec(Shape sizes, DType dtype, Device device) {
