@@ -42,8 +42,8 @@ SPECIAL = """torch.tensor([
     [0.0, -0.0, 0.0, -0.0, 0.0, 1.0],
 ])"""
 
-# Which of several equal elements a median or kthvalue names is free; which number is the most frequent
-# among NaNs depends on their order on the CPU, as in torch.
+# Which of several equal elements a median or kthvalue names is free; which number is the most
+# frequent among NaNs depends on their order on the CPU, as in torch.
 LINES = [
     "x.sort(1)", "x.sort(1, descending=True)", "x.sort(0, stable=True)", "x.argsort(1)",
     "x.topk(3, 1).values", "x.median()", "x.median(1).values", "x.nanmedian()",

@@ -78,7 +78,8 @@ t([inf, 3., -3.]) // 2 => float32 [nan, 1.0, -2.0]
 torch.div(t([5.], float64), t([-inf], float64), rounding_mode='floor') => float64 [-1.0]
 torch.normal(t(1.), 0., out=t([[5., 5.]])) => float32 [[1.0, 1.0]]
 torch.normal(t([1., 2.]), 0., out=t([5., 5., 5.]))
-    => RuntimeError: The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 0
+    => RuntimeError: The size of tensor a (2) must match the size of tensor b (3) at non-singleton
+    dimension 0
 torch.arange(3, out=t([[9.], [9.], [9.]])) => float32 [[0.0], [1.0], [2.0]]
 torch.linspace(0, 1, 3, out=t([[9., 9., 9.]])) => float32 [[0.0, 0.5, 1.0]]
 t(100, int8).sum_to_size([]) => int64 100
