@@ -114,13 +114,13 @@ PyObject* get_H(PyObject* self, void*) {
              "tensor.H is only supported on matrices (2-D tensors). Got ", tensor.dim(),
              "-D tensor.",
              tensor.dim() > 2 ? " For batches of matrices, consider using tensor.mH" : "");
-    return reversed(tensor);
+    return tensor.dim() == 0 ? Py_NewRef(self) : reversed(tensor);
   });
 }
 PyObject* get_mT(PyObject* self, void*) {
   return guarded([&] {
     const Tensor& tensor = unwrap(self);
-    if (tensor.dim() == 0) return reversed(tensor);
+    if (tensor.dim() == 0) return Py_NewRef(self);
     MT_CHECK(tensor.dim() >= 2, RuntimeError,
              "tensor.mT is only supported on matrices or batches of matrices. Got ", tensor.dim(),
              "-D tensor.");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "mindtorch/dispatch/out_forms.h"
 #include "mindtorch/dispatch/pipeline.h"
 #include "mindtorch/dispatch/transfer.h"
 #include "mindtorch/dispatch/write_checks.h"
@@ -356,6 +357,12 @@ void run_out(const Op& op, Args all_args, Outputs& outputs) {
     args = {followed.data(), followed.size()};
   }
   const Args targets = all_args.subspan(count);
+  const Tensor shown = shown_with_out(base, args, targets[0].tensor());
+  if (shown.defined()) {
+    followed.assign(args.begin(), args.end());
+    followed[0] = ops::Value(shown);
+    args = {followed.data(), followed.size()};
+  }
   OutputShapes shapes;
   if (base.kind == OpKind::kPointwise) {
     common_device(op, all_args);
@@ -377,10 +384,26 @@ void run_out(const Op& op, Args all_args, Outputs& outputs) {
       if (is_join(base)) check_no_list_overlap(target, specs[i].sizes, args);
       direct &= !shares_storage_with_any(target, args);
     }
+    if (direct && keeps_shape_of_out(base, specs[0], targets[0].tensor())) {
+      const Tensor& target = targets[0].tensor();
+      Outputs numbers;
+      run_primary(base, args, numbers);
+      copy_into(numbers.tensors[0].alias(target.sizes(), contiguous_strides(target.sizes()), 0),
+                target);
+      outputs.tensors.push_back(target);
+      return;
+    }
     // A target that is an input must keep its shape until that has been read.
     for (size_t i = 0; direct && i < specs.size(); ++i) {
       shapes.resize(targets[i].tensor(), specs[i]);
       direct = has_layout(targets[i].tensor(), specs[i]);
+    }
+    if (const auto drawn = draw_in_place(base, args, targets[0].tensor())) {
+      SmallVector<ops::Value, 4> drawn_args = {targets[0]};
+      for (const ops::Value& value : drawn->args) drawn_args.push_back(value);
+      run_eager(*drawn->op, {drawn_args.data(), drawn_args.size()}, outputs);
+      shapes.keep();
+      return;
     }
     if (direct) {
       for (const ops::Value& target : targets) outputs.tensors.push_back(target.tensor());
@@ -409,8 +432,9 @@ void run_out(const Op& op, Args all_args, Outputs& outputs) {
   }
   for (size_t i = 0; i < targets.size(); ++i) {
     const Tensor& value = result.tensors[i];
-    shapes.resize(targets[i].tensor(),
-                  {value.sizes(), value.dtype(), value.device(), std::nullopt});
+    TensorSpec spec{value.sizes(), value.dtype(), value.device(), std::nullopt};
+    if (base.kind == OpKind::kDynamic) spec.strides = value.strides();
+    shapes.resize(targets[i].tensor(), spec);
   }
   for (size_t i = 0; i < targets.size(); ++i) {
     copy_into(result.tensors[i], targets[i].tensor());

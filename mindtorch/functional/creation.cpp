@@ -1,6 +1,7 @@
 // New tensors in the likeness of others, and those made of several ops.
 #include "mindtorch/functional/composites.h"
 #include "mindtorch/functional/functions.h"
+#include "mindtorch/ops/layout.h"
 
 namespace mindtorch::functional {
 namespace {
@@ -15,7 +16,9 @@ Tensor empty_like(const Tensor& self,
   if (format != MemoryFormat::kPreserve) {
     return empty(self.sizes(), new_dtype, new_device, format);
   }
-  if (self.is_contiguous()) return empty(self.sizes(), new_dtype, new_device);
+  if (ops::has_plain_strides(self.sizes(), self.strides())) {
+    return empty(self.sizes(), new_dtype, new_device);
+  }
   return empty_strided(self.sizes(), strides_like(self.sizes(), self.strides()), new_dtype,
                        new_device);
 }

@@ -268,9 +268,10 @@ Tensor einsum(std::string_view equation, TensorList tensors) {
     }
     Shape dims;
     for (int64_t p = output_dims; p < rank; ++p) {
-      if ((done >> p & 1) != 0 && result.size(p) != 1) dims.push_back(p);
+      // A single operand is summed over dims of size 1 too: sums of integers are int64.
+      if (operands.size() == 1 || ((done >> p & 1) != 0 && result.size(p) != 1)) dims.push_back(p);
     }
-    if (!dims.empty()) result = mindtorch::sum(result, dims, true, result.dtype());
+    if (!dims.empty()) result = mindtorch::sum(result, dims, true);
   }
   Shape summed;
   for (int64_t p = output_dims; p < rank; ++p) summed.push_back(p);

@@ -129,6 +129,8 @@ Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<i
            "torch.take_along_dim(): input and indices should have the same number of dimensions, "
            "but got ",
            self.dim(), " dimensions for input, and ", indices.dim(), " dimensions for indices");
+  MT_CHECK(self.dim() > 0, IndexError, "Dimension specified as ", *dim,
+           " but tensor has no dimensions");
   const int64_t d = wrap_dim(*dim, self.dim());
   Shape self_sizes = self.sizes();
   Shape index_sizes = indices.sizes();
@@ -140,7 +142,9 @@ Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<i
   sizes[at] = self_length;
   const Tensor source = expand(self, sizes);
   sizes[at] = index_length;
-  return gather(source, d, expand(indices, sizes));
+  // Indices count from the end where they are negative, and go round beyond either.
+  const Tensor places = self_length == 0 ? indices : remainder(indices, Scalar(self_length));
+  return gather(source, d, expand(places, sizes));
 }
 
 Tensor put_(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate) {

@@ -4,6 +4,7 @@
 
 #include "mindtorch/functional/composites.h"
 #include "mindtorch/functional/functions.h"
+#include "mindtorch/ops/dtype_limits.h"
 
 namespace mindtorch::functional {
 namespace {
@@ -76,16 +77,31 @@ Tensor inner(const Tensor& self, const Tensor& other) {
   return view(mindtorch::mm(a, t(b)), sizes);
 }
 
+// Factors of integers are whole numbers: what is behind the point is cut off.
+Scalar factor_of(const Scalar& factor, DType dtype) {
+  ops::check_in_range(
+      factor, dtype == DType::kFloat16 || dtype == DType::kBFloat16 ? DType::kFloat32 : dtype);
+  return is_floating_point(dtype) ? factor : Scalar(factor.to_int());
+}
+
 Tensor addbmm(const Tensor& self,
               const Tensor& batch1,
               const Tensor& batch2,
               const Scalar& beta,
               const Scalar& alpha) {
-  const Tensor product =
-      mindtorch::sum(mindtorch::bmm(batch1, batch2), IntList{0}, false, self.dtype());
-  const Tensor scaled = mul(product, alpha);
-  if (beta.to_double() == 0) return scaled;
-  return add(mul(self, beta), scaled);
+  const DType dtype = self.dtype();
+  MT_CHECK(dtype == batch2.dtype(), RuntimeError,
+           "self and mat2 must have the same dtype, but got ", legacy_name(dtype), " and ",
+           legacy_name(batch2.dtype()));
+  const Scalar self_factor = factor_of(beta, dtype);
+  const Scalar product_factor = factor_of(alpha, dtype);
+  const Tensor product = mindtorch::sum(mindtorch::bmm(batch1, batch2), IntList{0}, false, dtype);
+  const Tensor bias = expand(self, product.sizes());
+  if (product_factor.to_double() == 0) {
+    return self_factor.to_double() == 0 ? zeros_like(product) : mul(bias, self_factor);
+  }
+  const Tensor scaled = mul(product, product_factor);
+  return self_factor.to_double() == 0 ? scaled : add(mul(bias, self_factor), scaled);
 }
 
 Tensor addr(const Tensor& self,
@@ -93,9 +109,25 @@ Tensor addr(const Tensor& self,
             const Tensor& vec2,
             const Scalar& beta,
             const Scalar& alpha) {
-  const Tensor product = mul(mindtorch::outer(vec1, vec2), alpha);
-  if (beta.to_double() == 0) return product;
-  return add(mul(self, beta), product);
+  ResultType type;
+  for (const Tensor* operand : {&self, &vec1, &vec2}) type.add(*operand);
+  const DType dtype = type.dtype();
+  for (const auto& [name, factor] : {std::pair{"beta", &beta}, std::pair{"alpha", &alpha}}) {
+    MT_CHECK(!factor->is_bool() || dtype == DType::kBool, RuntimeError, "Boolean ", name,
+             " only supported for Boolean results.");
+    MT_CHECK(is_floating_point(dtype) || factor->is_integral(), RuntimeError,
+             "For integral input tensors, argument ", name,
+             " must not be a floating point number.");
+    ops::check_in_range(*factor, dtype);
+  }
+  Tensor product = mindtorch::outer(_to_copy(vec1, dtype), _to_copy(vec2, dtype));
+  Tensor bias = expand(self, product.sizes());
+  if (dtype == DType::kBool) {
+    if (!alpha.to_bool()) product = zeros_like(product);
+    return beta.to_bool() ? logical_or(bias, product) : product;
+  }
+  product = mul(product, alpha);
+  return beta.to_double() == 0 ? product : add(mul(_to_copy(bias, dtype), beta), product);
 }
 
 // The cheapest order by the classic dynamic programme over sub-chains.
@@ -130,7 +162,7 @@ Tensor chain_matmul(TensorList matrices) {
     if (i == j) return matrices[i];
     return mindtorch::mm(self(self, i, cut[i][j]), self(self, cut[i][j] + 1, j));
   };
-  return product(product, 0, n - 1);
+  return n == 1 ? clone(matrices[0]) : product(product, 0, n - 1);
 }
 
 // A bias that is one vector, whichever way it lies, joins the product of the rows, as in torch.

@@ -213,11 +213,14 @@ Tensor as_strided_scatter(const Tensor& self,
                           IntList stride,
                           std::optional<int64_t> storage_offset) {
   // Strides are about the storage, so the copy must have all of the storage the tensor reaches.
-  const int64_t reach = extent(self.sizes(), self.strides());
-  const Tensor whole = clone(as_strided(self, {self.storage_offset() + reach}, {1}, 0));
-  const Tensor copy = as_strided(whole, self.sizes(), self.strides(), self.storage_offset());
+  // Elements that several indices share get places of their own first.
+  const bool overlaps = may_overlap_itself(self.sizes(), self.strides());
+  const Tensor apart = overlaps ? clone(self) : self;
+  const int64_t reach = extent(apart.sizes(), apart.strides());
+  const Tensor whole = clone(as_strided(apart, {apart.storage_offset() + reach}, {1}, 0));
+  const Tensor copy = as_strided(whole, apart.sizes(), apart.strides(), apart.storage_offset());
   return scatter_into(
-      copy, as_strided(copy, size, stride, storage_offset.value_or(self.storage_offset())), src);
+      copy, as_strided(copy, size, stride, storage_offset.value_or(apart.storage_offset())), src);
 }
 
 Tensor constant_pad_nd(const Tensor& self, IntList pad, const Scalar& value) {

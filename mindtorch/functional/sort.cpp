@@ -12,26 +12,23 @@ Tensor bucketize(const Tensor& self, const Tensor& boundaries, bool out_int32, b
   return searchsorted(boundaries, self, out_int32, right);
 }
 
-// prepend, self and append after one another along `dim`; the outer two may be absent or 0-dim.
+// prepend, self and append after one another along `dim`; the outer two may be absent.
 Tensor joined(const Tensor& prepend, const Tensor& self, const Tensor& append, int64_t dim) {
   std::vector<Tensor> parts;
-  Shape sizes = self.sizes();
-  int64_t length = 0;
   for (const Tensor* part : {&prepend, &self, &append}) {
     if (!part->defined()) continue;
-    Shape own = self.sizes();
-    own[static_cast<size_t>(dim)] = part->dim() == 0 ? 1 : part->size(dim);
-    parts.push_back(part->dim() == 0 ? expand(*part, own) : *part);
-    length += own[static_cast<size_t>(dim)];
+    MT_CHECK(part->dim() == self.dim(), RuntimeError,
+             "diff expects prepend or append to be the same dimension as input");
+    for (int64_t d = 0; d < self.dim(); ++d) {
+      MT_CHECK(
+          d == dim || part->size(d) == self.size(d), RuntimeError,
+          "diff expects the shape of tensor to prepend or append to match that of input except "
+          "along the differencing dimension; input.size(",
+          d, ") = ", self.size(d), ", but got tensor.size(", d, ") = ", part->size(d));
+    }
+    parts.push_back(*part);
   }
-  sizes[static_cast<size_t>(dim)] = length;
-  const Tensor result = empty(sizes, self.dtype(), self.device());
-  int64_t start = 0;
-  for (const Tensor& part : parts) {
-    copy_(narrow(result, dim, start, part.size(dim)), part);
-    start += part.size(dim);
-  }
-  return result;
+  return mindtorch::cat(parts, dim);
 }
 
 Tensor diff(
@@ -41,14 +38,15 @@ Tensor diff(
   const int64_t d = wrap_dim(dim, self.dim());
   Tensor current = self;
   if (prepend.defined() || append.defined()) current = joined(prepend, self, append, d);
+  if (n == 0) return clone(self);
+  n = std::min(n, current.size(d));
   for (int64_t i = 0; i < n; ++i) {
     const int64_t length = current.size(d);
-    if (length <= 1) return narrow(current, d, 0, 0);
     const Tensor later = narrow(current, d, 1, length - 1);
     const Tensor earlier = narrow(current, d, 0, length - 1);
-    current = self.dtype() == DType::kBool ? logical_xor(later, earlier) : sub(later, earlier);
+    current = current.dtype() == DType::kBool ? logical_xor(later, earlier) : sub(later, earlier);
   }
-  return n == 0 ? clone(current) : current;
+  return current;
 }
 
 // By binary search in the sorted test elements.
@@ -61,12 +59,13 @@ Tensor isin(const Tensor& elements, const Tensor& test_elements, bool, bool inve
     MT_CHECK(input->dtype() != DType::kBool, RuntimeError,
              "Unsupported input type encountered for isin(): Bool");
   }
-  const Tensor wanted = _to_copy(elements, dtype);
+  const Device device = elements.device().is_cpu() ? test_elements.device() : elements.device();
+  const Tensor wanted = _to_copy(elements, dtype, device);
   if (test_elements.numel() == 0) {
     return full(wanted.sizes(), invert, DType::kBool, wanted.device());
   }
   const Tensor sorted =
-      std::get<0>(mindtorch::sort(reshape(_to_copy(test_elements, dtype), {-1}), 0, false));
+      std::get<0>(mindtorch::sort(reshape(_to_copy(test_elements, dtype, device), {-1}), 0, false));
   const Tensor place = clamp_max(searchsorted(sorted, wanted), Scalar(sorted.numel() - 1));
   const Tensor found = eq(take(sorted, place), wanted);
   return invert ? logical_not(found) : found;

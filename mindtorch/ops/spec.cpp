@@ -1,10 +1,11 @@
 #include "mindtorch/ops/spec.h"
 
+#include "mindtorch/ops/layout.h"
+
 namespace mindtorch::ops {
 namespace {
 
-// Orders dims from fastest to slowest by what the operands' strides agree on, as torch does: the
-// first operand that tells two dims apart decides, and dims nobody tells apart keep their order.
+// Dims from fastest to slowest.
 Shape common_order(const Shape* strides, int count, IntList sizes) {
   const size_t ndim = sizes.size();
   Shape order(ndim);
@@ -36,54 +37,103 @@ Shape common_order(const Shape* strides, int count, IntList sizes) {
   return order;
 }
 
+// How many operands have a say: in a power, a number as exponent has none.
+int layout_operands(const PointwiseCall& call) {
+  const bool to_a_number =
+      call.function == Pointwise::kPow && call.operands[1]->is_wrapped_number();
+  return to_a_number ? 1 : call.count;
+}
+
+// The strides of an operand where the function is computed. One of another dtype counts as the
+// dense tensor that converting it makes.
+Shape strides_there(const PointwiseCall& call, int i) {
+  const Tensor& operand = *call.operands[i];
+  const bool is_condition = call.function == Pointwise::kWhere && i == 0;
+  if (operand.dtype() == call.compute || is_condition) return operand.strides();
+  return strides_like(operand.sizes(), operand.strides());
+}
+
+bool is_contiguous_there(const PointwiseCall& call, int i) {
+  const Tensor& operand = *call.operands[i];
+  return operand.is_contiguous() || is_contiguous(operand.sizes(), strides_there(call, i));
+}
+
+bool all_channels_last(IntList sizes, const Shape* strides, int count) {
+  if (sizes.size() != 4) return false;
+  for (int i = 0; i < count; ++i) {
+    if (!is_channels_last(sizes, strides[i])) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
-TensorSpec infer_pointwise(const PointwiseCall& call) {
-  const Tensor& first = *call.operands[0];
-  TensorSpec spec{first.sizes(), call.result, first.device(), std::nullopt};
-  bool same_shape = true;
-  bool all_contiguous = first.is_contiguous();
-  for (int i = 1; i < call.count; ++i) {
-    const Tensor& operand = *call.operands[i];
-    // A 0-dim CPU tensor may join operands of another device.
-    if (spec.device.is_cpu()) spec.device = operand.device();
-    all_contiguous &= operand.is_contiguous();
-    if (operand.sizes() == spec.sizes) continue;
-    same_shape = false;
-    spec.sizes = broadcast_shapes(spec.sizes, operand.sizes());
+Shape agreed_strides(const Shape* strides, int count, IntList sizes) {
+  const Shape order = common_order(strides, count, sizes);
+  bool is_natural = true;
+  for (size_t i = 0; i < order.size(); ++i) {
+    is_natural &= order[i] == static_cast<int64_t>(order.size() - 1 - i);
   }
-  // When all operands of the full rank are contiguous, so is the result.
-  bool dims_agree = all_contiguous;
-  if (all_contiguous && !same_shape) {
-    for (int i = 0; i < call.count; ++i) {
-      const Tensor& operand = *call.operands[i];
-      dims_agree &= operand.numel() == 1 || operand.sizes() == spec.sizes;
-    }
-  }
-  if (dims_agree || spec.sizes.size() < 2) return spec;
-  if (same_shape) {
-    bool same_strides = is_dense(first.sizes(), first.strides());
-    for (int i = 1; i < call.count; ++i)
-      same_strides &= call.operands[i]->strides() == first.strides();
-    if (same_strides) {
-      spec.strides = first.strides();
-      return spec;
-    }
-  }
-  Shape strides[3];
-  for (int i = 0; i < call.count; ++i) {
-    const Tensor& operand = *call.operands[i];
-    strides[i] = broadcast_strides(operand.sizes(), operand.strides(), spec.sizes);
-  }
-  const Shape order = common_order(strides, call.count, spec.sizes);
-  Shape result(spec.sizes.size());
+  if (is_natural) return contiguous_strides(sizes);
+  Shape result(sizes.size());
   int64_t step = 1;
   for (const int64_t dim : order) {
     const auto d = static_cast<size_t>(dim);
     result[d] = step;
-    step *= std::max<int64_t>(spec.sizes[d], 1);
+    step *= sizes[d];
   }
-  spec.strides = std::move(result);
+  return result;
+}
+
+TensorSpec infer_pointwise(const PointwiseCall& call) {
+  const Tensor& first = *call.operands[0];
+  TensorSpec spec{first.sizes(), call.result, first.device(), std::nullopt};
+  if (call.layout == Layout::kLikeFirst) {
+    spec.strides = strides_like(first.sizes(), first.strides());
+    return spec;
+  }
+  const int count = layout_operands(call);
+  bool same_shape = true;
+  bool all_contiguous = is_contiguous_there(call, 0);
+  for (int i = 1; i < count; ++i) {
+    const Tensor& operand = *call.operands[i];
+    // A 0-dim CPU tensor may join operands of another device.
+    if (spec.device.is_cpu()) spec.device = operand.device();
+    all_contiguous = all_contiguous && is_contiguous_there(call, i);
+    if (operand.sizes() == spec.sizes) continue;
+    same_shape = false;
+    spec.sizes = broadcast_shapes(spec.sizes, operand.sizes());
+  }
+  if (spec.sizes.size() < 2 || call.layout == Layout::kContiguous) return spec;
+  // When all operands of the full rank are contiguous, so is the result.
+  bool dims_agree = all_contiguous;
+  if (all_contiguous && !same_shape) {
+    for (int i = 0; i < count; ++i) {
+      const Tensor& operand = *call.operands[i];
+      dims_agree = dims_agree && (operand.numel() == 1 ||
+                                  (operand.sizes() == spec.sizes && operand.numel() != 0 &&
+                                   has_plain_strides(spec.sizes, operand.strides())));
+    }
+  }
+  if (dims_agree) return spec;
+  Shape strides[3];
+  for (int i = 0; i < count; ++i) strides[i] = strides_there(call, i);
+  if (same_shape) {
+    if (all_channels_last(spec.sizes, strides, count)) {
+      spec.strides = strides_for(spec.sizes, MemoryFormat::kChannelsLast);
+      return spec;
+    }
+    bool same_strides = is_dense(spec.sizes, strides[0]);
+    for (int i = 1; i < count; ++i) same_strides &= strides[i] == strides[0];
+    if (same_strides) {
+      spec.strides = std::move(strides[0]);
+      return spec;
+    }
+  }
+  for (int i = 0; i < count; ++i) {
+    strides[i] = broadcast_strides(call.operands[i]->sizes(), strides[i], spec.sizes);
+  }
+  spec.strides = agreed_strides(strides, count, spec.sizes);
   return spec;
 }
 

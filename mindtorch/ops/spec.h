@@ -33,12 +33,20 @@ struct ViewSpec {
   std::optional<DType> dtype{};  // view(dtype): the bytes read as another type
 };
 
+// How the result of a pointwise op lies in memory.
+enum class Layout : uint8_t {
+  kAgreed,      // in the order of dims that the operands agree on
+  kLikeFirst,   // as empty_like of the first operand
+  kContiguous,  // whatever the operands
+};
+
 // A pointwise op, resolved: which function, on which operands, computed and stored as what.
 struct PointwiseCall {
   Pointwise function;
   DType compute;  // operands are converted to this, also where a device computes in a wider dtype
   DType result;
   int8_t unrounded = -1;  // the operand that a device which computes wider takes as it is
+  Layout layout = Layout::kAgreed;
   PointwiseParams params{};
   const Tensor* operands[3] = {};
   int count = 0;
@@ -52,6 +60,10 @@ struct PointwiseCall {
   // Whether an operand must become float16 or bfloat16 before it is widened.
   bool rounds(int index) const {
     return rounds_to_half(operands[index]->dtype(), compute) && index != unrounded;
+  }
+  PointwiseCall& laid_out(Layout how) {
+    layout = how;
+    return *this;
   }
   PointwiseCall& param(int index, const Scalar& value) {
     params.f[index] = value.to_double();

@@ -258,10 +258,11 @@ def _sum_to_size(self, *size):
         raise RuntimeError(
             f"size {{{list(size)}}} is not expandable to size {{{list(self.shape)}}}."
         )
+    if not size:
+        return self.sum()
     dims = [*range(extra)]
     dims += [i + extra for i, n in enumerate(size) if n == 1 and self.shape[i + extra] != 1]
-    result = self.sum(dims, keepdim=True) if dims else self
-    return result.view(size)
+    return self.sum(dims, keepdim=True).view(size) if dims else self
 
 
 def _forward(name):

@@ -156,14 +156,16 @@ def matrix_power(A, n, *, out=None):
         raise RuntimeError("linalg.matrix_power: A must be batches of square matrices")
     if n < 0:
         raise NotImplementedError("linalg.matrix_power: n < 0 needs the inverse, which is not here")
-    result = torch.eye(A.shape[-1], dtype=A.dtype, device=A.device).expand(A.shape)
+    result = None
     while n:
         if n & 1:
-            result = torch.matmul(result, A)
+            result = A.clone() if result is None else torch.matmul(result, A)
         n >>= 1
         if n:
             A = torch.matmul(A, A)
-    result = result.contiguous()
+    if result is None:
+        one = torch.eye(A.shape[-1], dtype=A.dtype, device=A.device)
+        result = one.expand(A.shape).contiguous()
     return result if out is None else out.resize_(result.shape).copy_(result)
 
 

@@ -42,12 +42,13 @@ SPECIAL = """torch.tensor([
     [0.0, -0.0, 0.0, -0.0, 0.0, 1.0],
 ])"""
 
-# Which of several equal elements a median or kthvalue names is free.
+# Which of several equal elements a median or kthvalue names is free; which number is the most
+# frequent among NaNs depends on their order on the CPU, as in torch.
 LINES = [
     "x.sort(1)", "x.sort(1, descending=True)", "x.sort(0, stable=True)", "x.argsort(1)",
     "x.topk(3, 1).values", "x.median()", "x.median(1).values", "x.nanmedian()",
-    "x.nanmedian(0, keepdim=True).values", "x.kthvalue(2, 1).values", "x.mode(1)",
-    "x.mode(0, True)", "x.max(1)", "x.min(0)", "x.aminmax(dim=1)", "x.argmax()",
+    "x.nanmedian(0, keepdim=True).values", "x.kthvalue(2, 1).values", "x[3:].mode(1)",
+    "x[3:].mode(0, True)", "x.max(1)", "x.min(0)", "x.aminmax(dim=1)", "x.argmax()",
     "x.cummax(1)", "x.cummin(0)",
     "x.nansum(1)", "x.nanmean()", "x.logsumexp(1)", "x.logcumsumexp(1)", "x.logcumsumexp(0)",
     "x.var(1, correction=0.5)", "x.std(0, correction=10)",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "mindtorch/backends/cpu/runs.h"
 
@@ -187,7 +188,8 @@ void run_lines(const FusionAction& action, char* const* slots, const FusionTile&
 
 double variance(const Moments& moments, double correction, bool takes_root) {
   const double degrees = std::max(0.0, static_cast<double>(moments.count) - correction);
-  const double square = moments.m2 / degrees;
+  const double square =
+      moments.count == 0 ? std::numeric_limits<double>::quiet_NaN() : moments.m2 / degrees;
   return takes_root ? std::sqrt(square) : square;
 }
 

@@ -20,7 +20,10 @@ PointwiseCall relu(const Tensor& self) {
 }
 
 PointwiseCall clamp_to(const Tensor& self, const Scalar& low, const Scalar& high) {
-  return same_dtype<Pointwise::kClampScalar>(self).param(0, low).param(1, high);
+  return same_dtype<Pointwise::kClampScalar>(self)
+      .laid_out(Layout::kLikeFirst)
+      .param(0, fitting(low, self.dtype()))
+      .param(1, fitting(high, self.dtype()));
 }
 
 PointwiseCall relu6(const Tensor& self) {
@@ -34,7 +37,12 @@ PointwiseCall hardtanh(const Tensor& self, const Scalar& min_val, const Scalar& 
            "min_val cannot be greater than max_val");
   MT_CHECK(self.dtype() != DType::kUInt8 || (min_val.to_double() >= 0 && max_val.to_double() >= 0),
            RuntimeError, "cannot do hardtanh on an unsigned type with negative limits");
-  return clamp_to(self, min_val, max_val);
+  // Limits of integers are whole numbers, cut off before anything else.
+  const auto limit = [&](const Scalar& value) {
+    if (is_floating_point(self.dtype())) return value;
+    return Scalar(fitting(value, DType::kInt64).to_int());
+  };
+  return clamp_to(self, limit(min_val), limit(max_val));
 }
 
 PointwiseCall gelu(const Tensor& self, std::string_view approximate) {
@@ -48,10 +56,11 @@ PointwiseCall elu(const Tensor& self,
                   const Scalar& alpha,
                   const Scalar& scale,
                   const Scalar& input_scale) {
+  const DType numbers = number_dtype(self.dtype());
   return float_only<Pointwise::kElu>(self)
-      .param(0, alpha.to_double())
-      .param(1, scale.to_double())
-      .param(2, input_scale.to_double());
+      .param(0, fitting(alpha, numbers))
+      .param(1, fitting(scale, numbers))
+      .param(2, fitting(input_scale, numbers));
 }
 
 PointwiseCall selu(const Tensor& self) {
@@ -64,26 +73,38 @@ PointwiseCall celu(const Tensor& self, const Scalar& alpha) {
 }
 
 PointwiseCall leaky_relu(const Tensor& self, const Scalar& negative_slope) {
-  return float_only<Pointwise::kLeakyRelu>(self).param(0, negative_slope.to_double());
+  return float_only<Pointwise::kLeakyRelu>(self).param(
+      0, fitting(negative_slope, number_dtype(self.dtype())));
 }
 
 PointwiseCall softplus(const Tensor& self, const Scalar& beta, const Scalar& threshold) {
+  const DType numbers = number_dtype(self.dtype());
   return float_only<Pointwise::kSoftplus>(self)
-      .param(0, beta.to_double())
-      .param(1, threshold.to_double());
+      .param(0, fitting(beta, numbers))
+      .param(1, fitting(threshold, numbers));
+}
+
+PointwiseCall log_sigmoid(const Tensor& self) {
+  return float_only<Pointwise::kLogSigmoid>(self).laid_out(Layout::kContiguous);
 }
 
 template <Pointwise kFunction>
 PointwiseCall shrink(const Tensor& self, const Scalar& lambd) {
-  MT_CHECK(kFunction != Pointwise::kSoftshrink || lambd.to_double() >= 0, RuntimeError,
-           "lambda must be greater or equal to 0, but found to be ", lambd.to_double(), ".");
-  const bool rounds = kFunction == Pointwise::kHardshrink;
-  return float_only<kFunction>(self).param(
-      0, rounds ? round_to_half(lambd, self.dtype()) : Scalar(lambd.to_double()));
+  PointwiseCall call = float_only<kFunction>(self);
+  if (kFunction == Pointwise::kHardshrink) {
+    return call.param(0, round_to_half(fitting(lambd, self.dtype()), self.dtype()));
+  }
+  const double largest = limits(self.dtype()).largest;
+  MT_CHECK(lambd.to_double() >= 0 && lambd.to_double() <= largest, RuntimeError,
+           "lambda must be in range [0, ", largest, "] for input dtype ", legacy_name(self.dtype()),
+           ", but found ", lambd.to_double());
+  return call.param(0, lambd);
 }
 
 PointwiseCall threshold(const Tensor& self, const Scalar& threshold, const Scalar& value) {
-  return same_dtype<Pointwise::kThreshold>(self).param(0, threshold).param(1, value);
+  return same_dtype<Pointwise::kThreshold>(self)
+      .param(0, fitting(threshold, number_dtype(self.dtype())))
+      .param(1, fitting(value, self.dtype()));
 }
 
 }  // namespace
@@ -170,7 +191,7 @@ void define_activation(Registry& ops) {
       .nn_function()
       .doc("x * hardsigmoid(x).",
            ">>> torch.nn.functional.hardswish(torch.tensor([3.]))\ntensor([3.])");
-  ops.define<float_only<Pointwise::kLogSigmoid>>("log_sigmoid(Tensor self) -> Tensor")
+  ops.define<log_sigmoid>("log_sigmoid(Tensor self) -> Tensor")
       .variants(kOutVariant)
       .also({"logsigmoid"})
       .nn_function()

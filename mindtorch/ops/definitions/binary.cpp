@@ -14,7 +14,7 @@ PointwiseCall add_scaled(DType dtype,
   return PointwiseCall(Pointwise::kAddScaled, dtype, dtype)
       .on(self)
       .on(other)
-      .param(0, round_to_half(alpha, dtype));
+      .param(0, round_to_half(fitting(alpha, dtype), dtype));
 }
 
 void check_alpha(DType dtype, const Scalar& alpha) {
@@ -42,7 +42,9 @@ PointwiseCall sub(const Tensor& self, const Tensor& other, const Scalar& alpha) 
   if (alpha == Scalar(1)) return PointwiseCall(Pointwise::kSub, dtype, dtype).on(self).on(other);
   check_alpha(dtype, alpha);
   const Scalar negated =
-      alpha.is_floating_point() ? Scalar(-alpha.to_double()) : Scalar(-alpha.to_int());
+      alpha.is_floating_point()
+          ? Scalar(-alpha.to_double())
+          : Scalar(static_cast<int64_t>(-static_cast<uint64_t>(alpha.to_int())));
   return add_scaled(dtype, self, other, negated);
 }
 
@@ -64,12 +66,21 @@ PointwiseCall div_mode(const Tensor& self,
 // pow of integers with a negative exponent has no integer answer.
 PointwiseCall pow(const Tensor& self, const Tensor& exponent) {
   const DType dtype = result_type(self, exponent);
-  MT_CHECK(self.dtype() != DType::kBool || exponent.dtype() != DType::kBool, NotImplementedError,
-           "\"pow\" not implemented for 'Bool'");
+  if (dtype == DType::kBool && exponent.is_wrapped_number() && exponent.device().is_cpu()) {
+    // A bool to the power of 1 is itself, to the power of 0 it is true.
+    const bool is_one = *exponent.data<bool>();
+    return PointwiseCall(is_one ? Pointwise::kLogicalAnd : Pointwise::kEq, dtype, dtype)
+        .on(self)
+        .on(self);
+  }
+  MT_CHECK(dtype != DType::kBool, NotImplementedError, "\"pow\" not implemented for 'Bool'");
   if (exponent.is_wrapped_number() && exponent.device().is_cpu()) {
     if (is_integral(dtype, true) && exponent.dtype() == DType::kInt64) {
       MT_CHECK(*exponent.data<int64_t>() >= 0, RuntimeError,
                "Integers to negative integer powers are not allowed.");
+    }
+    if (!is_floating_point(dtype) || number_dtype(dtype) != dtype) {
+      check_in_range(number_of(exponent), dtype);
     }
     // The powers people write most are cheaper, and exact, as products and roots.
     const double power = exponent.dtype() == DType::kFloat64 ? *exponent.data<double>()
@@ -81,7 +92,8 @@ PointwiseCall pow(const Tensor& self, const Tensor& exponent) {
       return PointwiseCall(Pointwise::kSqrt, dtype, dtype).on(self);
     }
   }
-  return PointwiseCall(Pointwise::kPow, dtype, dtype).on(self).on(exponent);
+  PointwiseCall call = PointwiseCall(Pointwise::kPow, dtype, dtype).on(self).on(exponent);
+  return self.is_wrapped_number() ? call.laid_out(Layout::kContiguous) : call;
 }
 
 PointwiseCall float_power(const Tensor& self, const Tensor& exponent) {

@@ -3,7 +3,6 @@
 
 #include "mindtorch/ops/definitions/definitions.h"
 #include "mindtorch/ops/definitions/rules.h"
-#include "mindtorch/ops/dtype_limits.h"
 
 namespace mindtorch::ops {
 namespace {
@@ -44,13 +43,19 @@ TensorSpec zeros(IntList size, std::optional<DType> dtype, std::optional<Device>
   return new_spec(size, dtype, device);
 }
 
+// A number that many elements are set to. As in torch, a single element of a 16-bit float takes
+// what rounding makes of the number, infinity where it must.
+void check_fill(const Scalar& value, DType dtype, int64_t count) {
+  if (count != 1 || number_dtype(dtype) == dtype) check_in_range(value, dtype);
+}
+
 TensorSpec full(IntList size,
                 const Scalar& fill_value,
                 std::optional<DType> dtype,
                 std::optional<Device> device) {
   const DType inferred = fill_value.is_floating_point() ? default_dtype() : fill_value.dtype();
   TensorSpec spec = new_spec(size, dtype.value_or(inferred), device);
-  check_in_range(fill_value, spec.dtype);
+  check_fill(fill_value, spec.dtype, numel(spec.sizes));
   return spec;
 }
 
@@ -58,7 +63,7 @@ TensorSpec scalar_tensor(const Scalar& s,
                          std::optional<DType> dtype,
                          std::optional<Device> device) {
   TensorSpec spec = new_spec({}, dtype, device);
-  check_in_range(s, spec.dtype);
+  check_fill(s, spec.dtype, 1);
   return spec;
 }
 
@@ -88,6 +93,23 @@ TensorSpec range_spec(double count, DType dtype, std::optional<Device> device) {
   return new_spec({static_cast<int64_t>(count)}, dtype, device);
 }
 
+// Whole numbers beyond 2^53 are counted exactly.
+TensorSpec whole_range(const Scalar& start,
+                       const Scalar& end,
+                       const Scalar& step,
+                       bool includes_end,
+                       DType dtype,
+                       std::optional<Device> device) {
+  const auto from = static_cast<__int128>(start.to_int());
+  const auto to = static_cast<__int128>(end.to_int());
+  const auto by = static_cast<__int128>(step.to_int());
+  MT_CHECK(by != 0, ValueError, "step must be nonzero");
+  const __int128 past = includes_end ? by : by - (by > 0 ? 1 : -1);
+  const __int128 count = (to - from + past) / by;
+  MT_CHECK(count <= INT64_MAX, RuntimeError, "invalid size, possible overflow?");
+  return new_spec({static_cast<int64_t>(count)}, dtype, device);
+}
+
 TensorSpec arange_step(const Scalar& start,
                        const Scalar& end,
                        const Scalar& step,
@@ -103,14 +125,7 @@ TensorSpec arange_step(const Scalar& start,
     const double count = std::ceil((end.to_double() - start.to_double()) / step.to_double());
     return range_spec(count, result, device);
   }
-  // Whole numbers beyond 2^53 are counted exactly.
-  const auto from = static_cast<__int128>(start.to_int());
-  const auto to = static_cast<__int128>(end.to_int());
-  const auto by = static_cast<__int128>(step.to_int());
-  MT_CHECK(by != 0, ValueError, "step must be nonzero");
-  const __int128 count = (to - from + by - (by > 0 ? 1 : -1)) / by;
-  MT_CHECK(count <= INT64_MAX, RuntimeError, "invalid size, possible overflow?");
-  return new_spec({static_cast<int64_t>(count)}, result, device);
+  return whole_range(start, end, step, false, result, device);
 }
 
 TensorSpec arange(const Scalar& end, std::optional<DType> dtype, std::optional<Device> device) {
@@ -126,6 +141,12 @@ TensorSpec range(const Scalar& start,
   const DType result = dtype.value_or(default_dtype());
   MT_CHECK(result != DType::kBool, NotImplementedError, "\"range_cpu\" not implemented for 'Bool'");
   check_range(start, end, step);
+  if (is_integral(result)) {
+    // Integers are cut off before they are counted.
+    for (const Scalar* number : {&start, &end, &step}) check_in_range(*number, DType::kInt64);
+    return whole_range(start, end, step, true, result, device);
+  }
+  for (const Scalar* number : {&start, &end, &step}) check_in_range(*number, number_dtype(result));
   const double count = std::floor((end.to_double() - start.to_double()) / step.to_double());
   return range_spec(count + 1, result, device);
 }
@@ -140,8 +161,12 @@ TensorSpec spaced(std::string_view kernel,
   const DType result = dtype.value_or(default_dtype());
   MT_CHECK(result != DType::kBool, NotImplementedError, "\"", kernel,
            "\" not implemented for 'Bool'");
-  check_in_range(start, result);
-  check_in_range(end, result);
+  if (steps == 1) {
+    check_fill(start, result, steps);
+  } else if (steps > 1) {
+    check_in_range(start, result);
+    check_in_range(end, result);
+  }
   return new_spec({steps}, result, device);
 }
 
@@ -208,7 +233,9 @@ TensorSpec triu_indices(int64_t row,
   return triangle_indices("triu_indices", row, col, offset, dtype, device);
 }
 
-void fill(const Tensor& self, const Scalar& value) { check_in_range(value, self.dtype()); }
+void fill(const Tensor& self, const Scalar& value) {
+  check_fill(value, self.dtype(), self.numel());
+}
 void fill_tensor(const Tensor&, const Tensor& value) {
   MT_CHECK(value.dim() == 0, RuntimeError,
            "fill_ only supports 0-dimension value tensor but got tensor with ", value.dim(),

@@ -1,7 +1,6 @@
 // Elements picked by index tensors and masks.
 #include "mindtorch/ops/definitions/definitions.h"
 #include "mindtorch/ops/definitions/rules.h"
-#include "mindtorch/ops/dtype_limits.h"
 
 namespace mindtorch::ops {
 namespace {
@@ -41,7 +40,20 @@ TensorSpec index(const Tensor& self, TensorList indices) {
     }
     if (i >= indices.size() || !indices[i].defined()) sizes.push_back(self.sizes()[i]);
   }
-  return contiguous_spec(std::move(sizes), self.dtype(), self.device());
+  TensorSpec spec = contiguous_spec(std::move(sizes), self.dtype(), self.device());
+  if (count == 0 || has_plain_strides(self.sizes(), self.strides())) return spec;
+  // The dims that stay lie as they lay in self, those of the indices as in the indices.
+  Shape strides[2] = {Shape(spec.sizes.size(), 0), Shape(spec.sizes.size(), 0)};
+  const size_t place = neighbours ? first : 0;
+  const Shape index_strides = contiguous_strides(index_shape);
+  std::copy(index_strides.begin(), index_strides.end(), strides[1].begin() + place);
+  size_t at = neighbours ? 0 : index_shape.size();
+  for (size_t i = 0; i < self.sizes().size(); ++i) {
+    if (i == first && neighbours) at += index_shape.size();
+    if (i >= indices.size() || !indices[i].defined()) strides[0][at++] = self.strides()[i];
+  }
+  spec.strides = agreed_strides(strides, 2, spec.sizes);
+  return spec;
 }
 
 void index_put(const Tensor& self, TensorList indices, const Tensor& values, bool) {
@@ -55,12 +67,6 @@ void index_put(const Tensor& self, TensorList indices, const Tensor& values, boo
            " cannot be broadcast to indexing result of shape ", to_string(spec.sizes));
 }
 
-Scalar number_of(const Tensor& wrapped) {
-  if (is_floating_point(wrapped.dtype())) return *wrapped.data<double>();
-  if (wrapped.dtype() == DType::kBool) return *wrapped.data<bool>();
-  return *wrapped.data<int64_t>();
-}
-
 PointwiseCall masked_fill(const Tensor& self, const Tensor& mask, const Tensor& value) {
   MT_CHECK(mask.dtype() == DType::kBool, RuntimeError,
            "masked_fill_ only supports boolean masks, but got mask with dtype ",
@@ -68,7 +74,7 @@ PointwiseCall masked_fill(const Tensor& self, const Tensor& mask, const Tensor& 
   MT_CHECK(value.dim() == 0, RuntimeError,
            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with ",
            value.dim(), " dimension(s).");
-  if (value.is_wrapped_number()) check_in_range(number_of(value), self.dtype());
+  check_number_in(value, self.dtype());
   return PointwiseCall(Pointwise::kWhere, self.dtype(), self.dtype()).on(mask).on(value).on(self);
 }
 
@@ -106,9 +112,13 @@ void check_source(
            to_string(self.sizes()), " source.shape = ", to_string(source.sizes()));
 }
 
-void index_add(
-    const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, const Scalar&) {
+void index_add(const Tensor& self,
+               int64_t dim,
+               const Tensor& index,
+               const Tensor& source,
+               const Scalar& alpha) {
   check_source("index_add_", self, dim, index, source);
+  check_in_range(alpha, self.dtype());
 }
 void index_copy(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
   check_source("index_copy_", self, dim, index, source);
@@ -120,6 +130,7 @@ void index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Tens
   MT_CHECK(value.dim() == 0, RuntimeError,
            "index_fill_ only supports a 0-dimensional value tensor, but got tensor with ",
            value.dim(), " dimension(s).");
+  check_number_in(value, self.dtype());
 }
 
 // index must not be larger than `other` anywhere but in `dim`.
@@ -162,8 +173,9 @@ void scatter_checks(
 void scatter_src(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
   scatter_checks("scatter", self, dim, index, &src);
 }
-void scatter_value(const Tensor& self, int64_t dim, const Tensor& index, const Scalar&) {
+void scatter_value(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
   scatter_checks("scatter", self, dim, index, nullptr);
+  check_in_range(value, self.dtype());
 }
 void check_reduce(std::string_view reduce) {
   MT_CHECK(reduce == "add" || reduce == "multiply", RuntimeError,
@@ -177,10 +189,14 @@ void scatter_src_reduce(const Tensor& self,
   check_reduce(reduce);
   scatter_checks("scatter", self, dim, index, &src);
 }
-void scatter_value_reduce(
-    const Tensor& self, int64_t dim, const Tensor& index, const Scalar&, std::string_view reduce) {
+void scatter_value_reduce(const Tensor& self,
+                          int64_t dim,
+                          const Tensor& index,
+                          const Scalar& value,
+                          std::string_view reduce) {
   check_reduce(reduce);
   scatter_checks("scatter", self, dim, index, nullptr);
+  check_in_range(value, self.dtype());
 }
 void scatter_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
   scatter_checks("scatter_add", self, dim, index, &src);

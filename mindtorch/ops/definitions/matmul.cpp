@@ -1,7 +1,6 @@
 // Products of vectors and matrices.
 #include "mindtorch/ops/definitions/definitions.h"
 #include "mindtorch/ops/definitions/rules.h"
-#include "mindtorch/ops/dtype_limits.h"
 
 namespace mindtorch::ops {
 namespace {
@@ -65,10 +64,10 @@ TensorSpec dot(const Tensor& self, const Tensor& tensor) {
   return product({}, self);
 }
 
-void check_factors(const Tensor& self, const Scalar& beta, const Scalar& alpha) {
-  MT_CHECK(is_floating_point(self.dtype()) || (beta.is_integral() && alpha.is_integral()),
-           RuntimeError,
-           "For integral input tensors, argument beta must not be a floating point number.");
+// Factors of integers are whole numbers: what is behind the point is cut off.
+void check_factors(DType dtype, const Scalar& beta, const Scalar& alpha) {
+  check_in_range(beta, dtype);
+  check_in_range(alpha, dtype);
 }
 
 void check_bias(const Tensor& self, const Tensor& product_input, IntList sizes) {
@@ -89,7 +88,7 @@ TensorSpec addmm(const Tensor& self,
   }
   TensorSpec spec = mm(mat1, mat2);
   check_bias(self, mat1, spec.sizes);
-  check_factors(self, beta, alpha);
+  check_factors(number_dtype(self.dtype()), beta, alpha);
   return spec;
 }
 
@@ -100,7 +99,7 @@ TensorSpec addmv(const Tensor& self,
                  const Scalar& alpha) {
   TensorSpec spec = mv(mat, vec);
   check_bias(self, mat, spec.sizes);
-  check_factors(self, beta, alpha);
+  check_factors(self.dtype(), beta, alpha);
   return spec;
 }
 
@@ -111,7 +110,7 @@ TensorSpec baddbmm(const Tensor& self,
                    const Scalar& alpha) {
   TensorSpec spec = bmm(batch1, batch2);
   check_bias(self, batch1, spec.sizes);
-  check_factors(self, beta, alpha);
+  check_factors(number_dtype(self.dtype()), beta, alpha);
   return spec;
 }
 

@@ -150,6 +150,9 @@ TensorSpec multinomial(const Tensor& self, int64_t num_samples, bool replacement
   const int64_t categories = self.size(-1);
   MT_CHECK(replacement || num_samples <= categories, RuntimeError,
            "cannot sample n_sample > prob_dist.size(-1) samples without replacement");
+  const int64_t rows = self.dim() == 2 ? self.size(0) : 1;
+  MT_CHECK(rows == 0 || categories > 0, RuntimeError,
+           "invalid multinomial distribution (sum of probabilities <= 0)");
   MT_CHECK(categories <= int64_t{1} << 24, RuntimeError, "number of categories cannot exceed 2^24");
   Shape sizes = self.sizes();
   sizes.back() = num_samples;

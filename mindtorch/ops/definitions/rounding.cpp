@@ -45,6 +45,7 @@ PointwiseCall nan_to_num(const Tensor& self,
       break;
   }
   return PointwiseCall(Pointwise::kNanToNum, dtype, dtype)
+      .laid_out(Layout::kLikeFirst)
       .on(self)
       .param(0, nan.value_or(0.0))
       .param(1, posinf.value_or(largest))

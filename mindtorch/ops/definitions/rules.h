@@ -1,6 +1,9 @@
 #pragma once
 
+#include "mindtorch/ops/dtype_limits.h"
+#include "mindtorch/ops/layout.h"
 #include "mindtorch/ops/spec.h"
+#include "mindtorch/tensor/element.h"
 
 namespace mindtorch::ops {
 
@@ -9,6 +12,33 @@ namespace mindtorch::ops {
 // Floats keep their dtype; integers and bool become the default dtype.
 inline DType float_dtype(DType dtype) { return is_floating_point(dtype) ? dtype : default_dtype(); }
 
+// What functions of 16-bit floats keep their numbers in.
+inline DType number_dtype(DType dtype) {
+  const bool is_half = dtype == DType::kFloat16 || dtype == DType::kBFloat16;
+  return is_half ? DType::kFloat32 : dtype;
+}
+
+// A number of the caller's that must fit `dtype`, as in torch.
+inline const Scalar& fitting(const Scalar& value, DType dtype) {
+  check_in_range(value, dtype);
+  return value;
+}
+
+// The Python number that a tensor stands for.
+inline Scalar number_of(const Tensor& wrapped) {
+  if (is_floating_point(wrapped.dtype())) return *wrapped.data<double>();
+  if (wrapped.dtype() == DType::kBool) return *wrapped.data<bool>();
+  return *wrapped.data<int64_t>();
+}
+
+// Refuses a 0-dim tensor whose number does not fit, where that is known.
+inline void check_number_in(const Tensor& value, DType dtype) {
+  if (!value.device().is_cpu() || value.dtype() == dtype || value.storage()->pending() != nullptr) {
+    return;
+  }
+  check_in_range(read_element(value.data_ptr(), value.dtype()), dtype);
+}
+
 inline TensorSpec contiguous_spec(Shape sizes, DType dtype, Device device) {
   return {std::move(sizes), dtype, device, std::nullopt};
 }
@@ -16,7 +46,9 @@ inline TensorSpec contiguous_spec(Shape sizes, DType dtype, Device device) {
 // A new tensor with the sizes of `self`, and its order of dimensions.
 inline TensorSpec spec_like(const Tensor& self, DType dtype) {
   TensorSpec spec{self.sizes(), dtype, self.device(), std::nullopt};
-  if (!self.is_contiguous()) spec.strides = strides_like(self.sizes(), self.strides());
+  if (!has_plain_strides(self.sizes(), self.strides())) {
+    spec.strides = strides_like(self.sizes(), self.strides());
+  }
   return spec;
 }
 

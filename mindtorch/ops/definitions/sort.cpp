@@ -106,10 +106,11 @@ TensorSpec searchsorted(const Tensor& sorted_sequence,
                          sorted_sequence.device());
 }
 
-TensorSpec histc(const Tensor& self, int64_t bins, const Scalar&, const Scalar&) {
+TensorSpec histc(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& max) {
   MT_CHECK(is_floating_point(self.dtype()), NotImplementedError,
            "\"histogram_cpu\" not implemented for '", legacy_name(self.dtype()), "'");
   MT_CHECK(bins > 0, RuntimeError, "bins must be > 0");
+  for (const Scalar* bound : {&min, &max}) check_in_range(*bound, self.dtype());
   return contiguous_spec({bins}, self.dtype(), self.device());
 }
 

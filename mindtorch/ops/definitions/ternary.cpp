@@ -1,7 +1,6 @@
 // Three operands: where, clamp, lerp, addcmul, addcdiv.
 #include "mindtorch/ops/definitions/definitions.h"
 #include "mindtorch/ops/definitions/rules.h"
-#include "mindtorch/ops/dtype_limits.h"
 
 namespace mindtorch::ops {
 namespace {
@@ -11,6 +10,11 @@ PointwiseCall where(const Tensor& condition, const Tensor& self, const Tensor& o
            "where expected condition to be a boolean tensor, but got a tensor with dtype ",
            legacy_name(condition.dtype()));
   const DType dtype = result_type(self, other);
+  // 16-bit floats take what rounding makes of a number.
+  for (const Tensor* value : {&self, &other}) {
+    if (!value->is_wrapped_number() || number_dtype(dtype) != dtype) continue;
+    check_in_range(number_of(*value), dtype);
+  }
   return PointwiseCall(Pointwise::kWhere, dtype, dtype).on(condition).on(self).on(other);
 }
 
@@ -28,7 +32,7 @@ PointwiseCall clamp(const Tensor& self, std::optional<Scalar> min, std::optional
            "torch.clamp: At least one of 'min' or 'max' must not be None");
   const DType dtype = clamp_dtype(self, {&min, &max});
   for (const auto* bound : {&min, &max}) {
-    if (*bound && !is_floating_point(dtype)) check_in_range(**bound, dtype);
+    if (*bound) check_in_range(**bound, dtype);
   }
   if (!max) return PointwiseCall(Pointwise::kClampMinScalar, dtype, dtype).on(self).param(0, *min);
   if (!min) return PointwiseCall(Pointwise::kClampMaxScalar, dtype, dtype).on(self).param(0, *max);
@@ -80,7 +84,7 @@ PointwiseCall lerp_scalar(const Tensor& self, const Tensor& end, const Scalar& w
   return PointwiseCall(Pointwise::kLerpScalar, self.dtype(), self.dtype())
       .on(self)
       .on(end)
-      .param(0, weight.to_double());
+      .param(0, fitting(weight, number_dtype(self.dtype())));
 }
 
 template <Pointwise kFunction>
@@ -100,8 +104,11 @@ PointwiseCall addc(const Tensor& self,
            "tensor2), for all dtypes.");
   MT_CHECK(dtype != DType::kBool, NotImplementedError, "\"", info(kFunction).name,
            "\" not implemented for 'Bool'");
-  check_in_range(value, dtype);
-  return PointwiseCall(kFunction, dtype, dtype).on(self).on(tensor1).on(tensor2).param(0, value);
+  return PointwiseCall(kFunction, dtype, dtype)
+      .on(self)
+      .on(tensor1)
+      .on(tensor2)
+      .param(0, fitting(value, number_dtype(dtype)));
 }
 
 }  // namespace

@@ -3,6 +3,14 @@
 #include "mindtorch/ops/definitions/rules.h"
 
 namespace mindtorch::ops {
+namespace {
+
+template <Pointwise kFunction>
+PointwiseCall to_angle(const Tensor& self) {
+  return to_float<kFunction>(self).laid_out(Layout::kLikeFirst);
+}
+
+}  // namespace
 
 void define_trigonometry(Registry& ops) {
   ops.define<to_float<Pointwise::kSin>>("sin(Tensor self) -> Tensor")
@@ -51,10 +59,10 @@ void define_trigonometry(Registry& ops) {
       .variants(kInplaceAndOut)
       .also({"arctanh"})
       .doc("The inverse hyperbolic tangent.", ">>> torch.atanh(torch.tensor([0.]))\ntensor([0.])");
-  ops.define<to_float<Pointwise::kDeg2rad>>("deg2rad(Tensor self) -> Tensor")
+  ops.define<to_angle<Pointwise::kDeg2rad>>("deg2rad(Tensor self) -> Tensor")
       .variants(kInplaceAndOut)
       .doc("Degrees to radians.", ">>> torch.deg2rad(torch.tensor([180.]))\ntensor([3.1416])");
-  ops.define<to_float<Pointwise::kRad2deg>>("rad2deg(Tensor self) -> Tensor")
+  ops.define<to_angle<Pointwise::kRad2deg>>("rad2deg(Tensor self) -> Tensor")
       .variants(kInplaceAndOut)
       .doc("Radians to degrees.", ">>> torch.rad2deg(torch.tensor([0.]))\ntensor([0.])");
 }

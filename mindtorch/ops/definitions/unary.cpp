@@ -26,7 +26,20 @@ PointwiseCall square(const Tensor& self) {
 }
 
 PointwiseCall logit(const Tensor& self, std::optional<double> eps) {
-  return to_float<Pointwise::kLogit>(self).param(0, eps.value_or(-1.0));
+  PointwiseCall call = to_float<Pointwise::kLogit>(self);
+  if (!eps) return call.param(0, -1.0);
+  // The bounds are numbers of the dtype.
+  const auto rounded = [&](double value) {
+    return visit_dtype(call.result, [&]<typename T>() -> double {
+      if constexpr (std::is_integral_v<T>) {
+        return value;  // never: the result is a float
+      } else {
+        return Scalar(value).to<T>();
+      }
+    });
+  };
+  const double low = rounded(*eps);
+  return call.param(0, low).param(1, rounded(1 - low));
 }
 
 }  // namespace

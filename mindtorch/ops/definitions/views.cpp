@@ -11,10 +11,6 @@ ViewSpec same_view(const Tensor& self) {
 
 ViewSpec view(const Tensor& self, IntList size) {
   Shape sizes = infer_sizes(size, self.numel());
-  if (self.is_contiguous()) {
-    Shape strides = contiguous_strides(sizes);
-    return {std::move(sizes), std::move(strides), self.storage_offset()};
-  }
   std::optional<Shape> strides = view_strides(self.sizes(), self.strides(), sizes);
   MT_CHECK(strides, RuntimeError,
            "view size is not compatible with input tensor's size and stride (at least one "
@@ -234,16 +230,10 @@ ViewSpec unflatten(const Tensor& self, int64_t dim, IntList sizes) {
   }
   MT_CHECK(numel(inferred) == length, RuntimeError, "unflatten: Provided sizes ", to_string(sizes),
            " don't multiply up to the size of dim ", d, " (", length, ") in the input tensor");
-  ViewSpec spec = same_view(self);
-  int64_t stride = spec.strides[d];
-  spec.sizes.erase(spec.sizes.begin() + d);
-  spec.strides.erase(spec.strides.begin() + d);
-  for (size_t i = inferred.size(); i-- > 0;) {
-    spec.sizes.insert(spec.sizes.begin() + d, inferred[i]);
-    spec.strides.insert(spec.strides.begin() + d, stride);
-    stride *= inferred[i];
-  }
-  return spec;
+  Shape all = self.sizes();
+  all.erase(all.begin() + d);
+  for (size_t i = inferred.size(); i-- > 0;) all.insert(all.begin() + d, inferred[i]);
+  return view(self, all);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "mindtorch/backends/ascend/kernels/compose.h"
 #include "mindtorch/backends/ascend/kernels/dtypes.h"
+#include "mindtorch/tensor/element.h"
 
 namespace mindtorch::ascend {
 namespace {
@@ -152,9 +153,34 @@ void shift(
   run.into(out, Pointwise::kWhere, {within, shifted, emptied});
 }
 
+// CANN rounds the quotient down, which says nothing about infinite operands. A finite number
+// divided by an infinite one of the other sign is just below 0, and an infinite one leaves no
+// remainder.
+void floor_divide(
+    ops::Launch& on, DType dtype, const Tensor& a, const Tensor& b, const Tensor& out) {
+  const Steps run(on, dtype);
+  const auto value = [](const Tensor& number) {
+    return read_element(number.data_ptr(), number.dtype()).to_double();
+  };
+  Tensor quotient = make_like(on, broadcast_shapes(a.sizes(), b.sizes()), dtype);
+  call(on, MT_ACLNN(aclnnFloorDivide), on_device(on, a, dtype), on_device(on, b, dtype), quotient);
+  const bool may_cross = b.device() == on.device || std::isinf(value(b));
+  if (may_cross) {
+    Tensor crosses = run(Pointwise::kEq, {run(Pointwise::kMul, {a, b}), run.number(-INFINITY)});
+    if (b.device() == on.device) {
+      crosses = run(Pointwise::kLogicalAnd, {run(Pointwise::kIsInf, {b}), crosses});
+    }
+    quotient = run(Pointwise::kWhere, {crosses, run.number(-1.0), quotient});
+  }
+  const Tensor lost =
+      a.device() == on.device ? run(Pointwise::kSub, {a, a}) : run.number(value(a) - value(a));
+  run.into(out, Pointwise::kSub, {quotient, lost});
+}
+
 }  // namespace
 
 bool has_composition(const PointwiseCall& call) {
+  if (call.function == Pointwise::kFloorDivide) return is_floating_point(call.compute);
   return call.compute == DType::kFloat64 &&
          (call.function == Pointwise::kRelu || call.function == Pointwise::kTrunc ||
           call.function == Pointwise::kFrac);
@@ -194,6 +220,8 @@ void run_composed(ops::Launch& on, const PointwiseCall& call, const Tensor& out)
       return copysign(run, a, b, out);
     case Pointwise::kNextafter:
       return nextafter(on, dtype, a, b, out);
+    case Pointwise::kFloorDivide:
+      return floor_divide(on, dtype, a, b, out);
     case Pointwise::kHeaviside:
       return heaviside(run, a, b, out);
     case Pointwise::kLcm:

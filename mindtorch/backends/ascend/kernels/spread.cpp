@@ -141,6 +141,13 @@ void vector_norm(ops::Launch& on,
                  Tensor& out) {
   const Shape dims = all_or(dim, self.dim());
   const Tensor input = on_device(on, self, out.dtype());
+  if (std::isnan(ord.to_double())) {
+    // Nothing has norm 0, and one element its magnitude, whatever the order.
+    if (input.numel() == 0) return call(on, MT_ACLNN(aclnnInplaceZero), out);
+    if (input.numel() == out.numel()) {
+      return store_reduced(on, computed(on, Pointwise::kAbs, input), out);
+    }
+  }
   if (out.dtype() == DType::kFloat64) {
     return store_reduced(on, norm_in_steps(on, input, ord.to_double(), dims), out);
   }

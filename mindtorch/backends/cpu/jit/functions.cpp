@@ -36,14 +36,14 @@ struct Maker {
   }
 
   Value maximum(Operand a, Operand b) const {
-    const Value nan = is_nan(a);
-    Value larger = e.max(a, std::move(b));
-    return e.select(nan, std::move(a), std::move(larger));
+    const Value nan = is_nan(b);
+    Value larger = e.max(b, std::move(a));
+    return e.select(nan, std::move(b), std::move(larger));
   }
   Value minimum(Operand a, Operand b) const {
-    const Value nan = is_nan(a);
-    Value smaller = e.min(a, std::move(b));
-    return e.select(nan, std::move(a), std::move(smaller));
+    const Value nan = is_nan(b);
+    Value smaller = e.min(b, std::move(a));
+    return e.select(nan, std::move(b), std::move(smaller));
   }
   Value sign(Operand a) const {
     const Value below = e.compare(Compare::kLt, a, zero());

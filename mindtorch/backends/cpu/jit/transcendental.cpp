@@ -105,6 +105,11 @@ struct Math {
     Value top = e.select(negative, power, constant(1));
     return e.div(std::move(top), e.add(constant(1), std::move(power)));
   }
+  Value nan_at_minus_infinity(Operand a, Value result) const {
+    using L = std::numeric_limits<float>;
+    const Value lowest = e.compare(Compare::kEq, std::move(a), constant(-L::infinity()));
+    return e.select(lowest, constant(L::quiet_NaN()), std::move(result));
+  }
   Value silu(Operand a) const {
     const Value negative = is_negative(a);
     Value x = e.max(constant(-120), e.bit_or(a, sign_bit()));
@@ -112,7 +117,8 @@ struct Math {
     Value rest = careful_exp_of_rest(std::move(n.rest));
     Value below = e.scale(e.mul(rest, std::move(x)), n.whole);
     Value bottom = e.add(constant(1), e.scale(std::move(rest), std::move(n.whole)));
-    return e.div(e.select(negative, std::move(below), std::move(a)), std::move(bottom));
+    Value result = e.div(e.select(negative, std::move(below), a), std::move(bottom));
+    return nan_at_minus_infinity(std::move(a), std::move(result));
   }
   Value gelu_tanh(Operand a) const {
     const Operand c = constant(0x1.988454p0f);
@@ -136,7 +142,8 @@ struct Math {
     Value below = neg(e.scale(e.mul(rest, std::move(x)), n.whole));
     Value bottom = e.add(constant(1), e.scale(std::move(rest), std::move(n.whole)));
     const Value negative = is_negative(a);
-    return e.div(e.select(negative, std::move(below), std::move(a)), std::move(bottom));
+    Value result = e.div(e.select(negative, std::move(below), a), std::move(bottom));
+    return nan_at_minus_infinity(std::move(a), std::move(result));
   }
   Value gelu(Operand a) const {
     const Value t = e.min(constant(14.5), abs(a));
@@ -148,18 +155,18 @@ struct Math {
     top = e.mul(std::move(top), exp_of_rest(std::move(n.rest)));
     Value q = e.div(std::move(top), polynomial(t, polynomials::kGeluBottom));
     q = e.scale(std::move(q), std::move(n.whole));
-    return e.sub(e.max(constant(0), std::move(a)), std::move(q));
+    Value result = e.sub(e.max(constant(-0.0), a), std::move(q));
+    return nan_at_minus_infinity(std::move(a), std::move(result));
   }
   Value mish(Operand a) const {
     const Value w = exp_negative(e.min(constant(20), a));
     const Value u = e.mul(w, e.add(w, constant(2)));
-    const Value finite = e.max(constant(-1000), std::move(a));
-    return e.mul(finite, e.div(u, e.add(u, constant(2))));
+    return e.mul(std::move(a), e.div(u, e.add(u, constant(2))));
   }
   Value elu(Operand a, const double* p) const {
     Value below = e.mul(constant(p[0] * p[1]), expm1(e.mul(a, constant(p[2]))));
-    const Value positive = e.compare(Compare::kGt, a, constant(0));
-    return e.select(positive, e.mul(std::move(a), constant(p[1])), std::move(below));
+    const Value negative = is_negative(a);
+    return e.select(negative, std::move(below), e.mul(std::move(a), constant(p[1])));
   }
   Value tanh(Operand a) const {
     const Value x = e.min(constant(10), abs(a));

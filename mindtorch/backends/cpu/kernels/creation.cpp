@@ -155,9 +155,8 @@ void space(double start, double end, int64_t steps, const Store& store) {
   });
 }
 
-// The same for the narrower floats, whose step is a float. Products are exact in double precision.
-void space_floats(float start, float end, int64_t steps, float* to) {
-  const float step = (end - start) / static_cast<float>(steps - 1);
+// The same for the narrower floats. Products are exact in double precision.
+void space_floats(float start, float end, float step, int64_t steps, float* to) {
   parallel_for(0, steps, kGrain, [&](int64_t first, int64_t last) {
     const int64_t middle = std::clamp(steps / 2, first, last);
     space_numbers(start, step, first, 1, to + first, middle - first);
@@ -180,13 +179,20 @@ void linspace(ops::Launch&,
     }
     // Integers are spaced in double precision, floats in their own.
     if constexpr (std::is_same_v<T, float>) {
-      space_floats(start.to<T>(), end.to<T>(), steps, data);
+      const T from = start.to<T>();
+      const T to = end.to<T>();
+      space_floats(from, to, (to - from) / static_cast<T>(steps - 1), steps, data);
     } else if constexpr (std::is_integral_v<T> || sizeof(T) == 8) {
       space(static_cast<double>(start.to<T>()), static_cast<double>(end.to<T>()), steps,
             [=](int64_t i, double number) { data[i] = static_cast<T>(number); });
     } else {
       const Tensor numbers = Tensor::make({steps}, DType::kFloat32);
-      space_floats(start.to<T>(), end.to<T>(), steps, numbers.data<float>());
+      // The step is of 16 bits too, and so is each result on the way to it.
+      const float from = start.to<T>();
+      const float to = end.to<T>();
+      const float count = static_cast<T>(static_cast<float>(steps - 1));
+      const float step = static_cast<T>(static_cast<T>(to - from) / count);
+      space_floats(from, to, step, steps, numbers.data<float>());
       copy(numbers, out);
     }
   });

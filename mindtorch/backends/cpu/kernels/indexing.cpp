@@ -89,10 +89,15 @@ Selection select_dims(const Tensor& self, TensorList indices) {
   return selection;
 }
 
-void index(ops::Launch&, const Tensor& self, TensorList indices, Tensor& out) {
+void index(ops::Launch& launch, const Tensor& self, TensorList indices, Tensor& out) {
   if (out.numel() == 0) return;
   Selection selection = select_dims(self, indices);
   if (selection.indices.empty()) return copy(self, out);
+  if (!out.is_contiguous()) {
+    Tensor picked = Tensor::make(out.sizes(), out.dtype());
+    index(launch, self, indices, picked);
+    return copy(picked, out);
+  }
   const Tensor source = as_contiguous(selection.self);
   const Places places = find_places(source, selection.indices, selection.first);
   const int64_t element = self.element_size();
@@ -341,17 +346,19 @@ Tensor masked_select(ops::Launch&, const Tensor& self, const Tensor& mask) {
 Tensor nonzero(ops::Launch&, const Tensor& self) {
   const Tensor flat = as_contiguous(self);
   const int64_t count = count_nonzero(self.dtype(), flat.data_ptr(), flat.numel());
-  Tensor out = Tensor::make({count, self.dim()}, DType::kInt64);
+  // One line of indices per dim, and so the columns of the result.
+  const Tensor lines = Tensor::make({self.dim(), count}, DType::kInt64);
+  Tensor out = lines.alias({count, self.dim()}, {1, count}, 0);
   if (count == 0 || self.dim() == 0) return out;
   const Tensor places = Tensor::make({count}, DType::kInt64);
   nonzero_flat(self.dtype(), flat.data_ptr(), flat.numel(), places.data<int64_t>());
-  auto* to = out.data<int64_t>();
+  auto* to = lines.data<int64_t>();
   const int64_t dims = self.dim();
   for (int64_t i = 0; i < count; ++i) {
     int64_t rest = places.data<int64_t>()[i];
     for (int64_t d = dims; d-- > 0;) {
       const int64_t size = self.sizes()[static_cast<size_t>(d)];
-      to[i * dims + d] = rest % size;
+      to[d * count + i] = rest % size;
       rest /= size;
     }
   }

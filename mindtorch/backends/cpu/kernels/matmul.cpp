@@ -58,7 +58,8 @@ void add_product(ops::Launch&,
                  const Scalar& beta,
                  const Scalar& alpha,
                  Tensor& out) {
-  if (beta.to_double() != 0) copy(self, out);
+  const bool is_read = is_floating_point(out.dtype()) ? beta.to_double() != 0 : beta.to_int() != 0;
+  if (is_read) copy(self, out);
   kMultiply(a, b, out, factor(alpha), factor(beta));
 }
 

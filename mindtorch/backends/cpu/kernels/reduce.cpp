@@ -164,7 +164,9 @@ void moments(const Tensor& self,
   };
   store(spread, [&](const Moments& m) {
     const double degrees = std::max(0.0, static_cast<double>(m.count) - less);
-    const double variance = m.m2 / degrees;
+    // Nothing has no variance, also where a negative correction would leave degrees of freedom.
+    const double variance =
+        m.count == 0 ? std::numeric_limits<double>::quiet_NaN() : m.m2 / degrees;
     return root ? std::sqrt(variance) : variance;
   });
   if (mean != nullptr) {
@@ -239,14 +241,16 @@ void vector_norm(ops::Launch& launch,
     return accumulate(Row::kSum, converted(set, input.dtype()), mask, out, kNothing);
   }
   const Tensor magnitude = apply(ops::Pointwise::kAbs, input, input.dtype());
-  if (std::isinf(p)) {
+  if (std::isinf(p) || input.numel() == out.numel()) {
     return reduce_rows(p > 0 ? Row::kMax : Row::kMin, magnitude, mask, out.data_ptr());
   }
   const Tensor exponent = Tensor::wrapped_number(p);
   const Tensor wide =
       magnitude.dtype() == DType::kFloat64 ? magnitude : converted(magnitude, DType::kFloat32);
   const Tensor powers = apply(ops::Pointwise::kPow, wide, wide.dtype(), &exponent);
-  const auto root = [p](double x) { return std::pow(x, 1.0 / p); };
+  // The norm of nothing is 0, which no power of 0 gives where p is NaN.
+  const bool is_empty = input.numel() == 0;
+  const auto root = [=](double x) { return is_empty ? 0 : std::pow(x, 1.0 / p); };
   accumulate(Row::kSum, powers, mask, out, on_sums(root));
 }
 

@@ -189,7 +189,7 @@ Tensor count_bins(ops::Launch&, const Tensor& self, const Tensor& weights, int64
   const Tensor input = as_contiguous(self);
   const int64_t bins = bincount_size(self.dtype(), input.data_ptr(), input.numel(), minlength);
   MT_CHECK(bins >= 0, RuntimeError, "bincount only supports 1-d non-negative integral inputs.");
-  if (!weights.defined()) {
+  if (!weights.defined() || self.numel() == 0) {  // without elements, weights count for nothing
     Tensor out = Tensor::make({bins}, DType::kInt64);
     bincount(self.dtype(), input.data_ptr(), input.numel(), nullptr, DType::kInt64, out.data_ptr(),
              bins);

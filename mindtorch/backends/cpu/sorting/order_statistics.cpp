@@ -13,6 +13,9 @@ namespace {
 
 using namespace sorting;
 
+// Up to this many elements the standard library's sort, and so torch's, is one by insertion.
+constexpr int64_t kInsertionLength = 16;
+
 struct Wanted {
   DType dtype;
   const void* in;
@@ -86,6 +89,38 @@ bool has_nan(const KeyRange& range) {
   return kIsFloat<T> && range.high == kNanKey<T>;
 }
 
+// Where the most frequent element of a short row with NaNs lies. torch sorts by `<`, which NaNs
+// never are, and counts equal neighbours, which they never have; so the order that the elements
+// came in decides. This is what sorting by insertion makes of it.
+template <typename T>
+int64_t mode_among_nans(const T* in, int64_t n) {
+  const auto before = [in](int64_t a, int64_t b) { return in[a] < in[b]; };
+  int64_t order[kInsertionLength] = {};
+  for (int64_t i = 1; i < n; ++i) {
+    int64_t at = i;
+    if (before(i, order[0])) {
+      at = 0;
+    } else {
+      while (at > 0 && before(i, order[at - 1])) --at;
+    }
+    std::copy_backward(order + at, order + i, order + i + 1);
+    order[at] = i;
+  }
+  int64_t best = order[0];
+  int64_t best_count = 0;
+  int64_t count = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    ++count;
+    if (i + 1 < n && in[order[i]] == in[order[i + 1]]) continue;
+    if (count > best_count) {
+      best_count = count;
+      best = order[i];
+    }
+    count = 0;
+  }
+  return best;
+}
+
 template <typename T>
 void mode(const Wanted& wanted) {
   using Key = WideKey<T>;
@@ -94,6 +129,11 @@ void mode(const Wanted& wanted) {
   Key* keys = scratch.take<Key>(n);
   Key* sorted = scratch.take<Key>(n);
   const KeyRange range = encode_keys(wanted.dtype, wanted.in, n, /*descending=*/false, keys);
+  if constexpr (kIsFloat<T>) {
+    if (has_nan<T>(range) && n <= kInsertionLength) {
+      return emit<T>(wanted, mode_among_nans(static_cast<const T*>(wanted.in), n));
+    }
+  }
   std::copy(keys, keys + n, sorted);
   if (!range.ascending) {
     sort_keys(sorted, n, static_cast<Key>(range.low), static_cast<Key>(range.high),

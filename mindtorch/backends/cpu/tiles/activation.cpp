@@ -4,6 +4,8 @@
 #define HWY_TARGET_INCLUDE "mindtorch/backends/cpu/tiles/activation.cpp"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 
+#include <limits>
+
 #include "mindtorch/backends/cpu/tiles/erf-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -19,13 +21,11 @@ struct Sigmoid {
     return V((a.raw < 0 ? e : 1) / (1 + e));
   }
 };
-// From here down the product with infinity would be NaN.
-HWY_INLINE double above_lowest(double x) { return x < -1000 ? -1000 : x; }
 
 struct Silu {
   template <class D, class V>
   HWY_INLINE V operator()(D, V a) const {
-    const double x = above_lowest(a.raw);
+    const double x = a.raw;
     const double e = std::exp(-std::fabs(x));
     return V(static_cast<hn::TFromD<D>>(x * (x < 0 ? e : 1) / (1 + e)));
   }
@@ -33,7 +33,7 @@ struct Silu {
 struct GeluTanh {
   template <class D, class V>
   HWY_INLINE V operator()(D, V a) const {
-    const double x = above_lowest(a.raw);
+    const double x = a.raw;
     const double z = x * (0x1.9884533d43651p0 + 0x1.2444f2a4d8b4bp-4 * (x * x));
     const double e = std::exp(-std::fabs(z));
     return V(static_cast<hn::TFromD<D>>(x * (x < 0 ? e : 1) / (1 + e)));
@@ -42,7 +42,7 @@ struct GeluTanh {
 struct Gelu {
   template <class D, class V>
   HWY_INLINE V operator()(D, V a) const {
-    const double x = above_lowest(a.raw);
+    const double x = a.raw;
     if (x > 40) return a;  // also where the difference below would be infinity minus infinity
     // -x / sqrt(2), and to first order what its rounding changes.
     const double scaled = x * -0x1.6a09e667f3bcdp-1;
@@ -53,6 +53,13 @@ struct Gelu {
 };
 
 #else
+
+// -inf times a factor that has become 0 is NaN, in torch too.
+template <class D, class V>
+HWY_INLINE V nan_at_minus_infinity(D d, V a, V result) {
+  using L = std::numeric_limits<hn::TFromD<D>>;
+  return hn::IfThenElse(hn::Eq(a, hn::Set(d, -L::infinity())), hn::Set(d, L::quiet_NaN()), result);
+}
 
 // 1 / (1 + e^-|x|) and, for negative x, e^-|x| / (1 + e^-|x|): accurate also where it is tiny.
 struct Sigmoid {
@@ -75,7 +82,8 @@ struct Silu {
     const V rest = math::exp_of_rest<true>(d, n.rest);
     const V below = math::scale_by_power(d, hn::Mul(rest, x), n);
     const V bottom = hn::Add(math::constant(d, 1), math::scale_by_power(d, rest, n));
-    return hn::Div(hn::IfThenElse(hn::Lt(a, hn::Zero(d)), below, a), bottom);
+    const V result = hn::Div(hn::IfThenElse(hn::Lt(a, hn::Zero(d)), below, a), bottom);
+    return nan_at_minus_infinity(d, a, result);
   }
 };
 
@@ -106,11 +114,12 @@ struct GeluTanh {
     const V rest = math::exp_of_rest<true>(d, n.rest);
     const V below = hn::Neg(math::scale_by_power(d, hn::Mul(rest, x), n));
     const V bottom = hn::Add(one, math::scale_by_power(d, rest, n));
-    return hn::Div(hn::IfThenElse(hn::Lt(a, hn::Zero(d)), below, a), bottom);
+    const V result = hn::Div(hn::IfThenElse(hn::Lt(a, hn::Zero(d)), below, a), bottom);
+    return nan_at_minus_infinity(d, a, result);
   }
 };
 
-// x Phi(x): with t = |x| and q = t Phi(-t) it is max(x, 0) - q. Phi(-t) is
+// x Phi(x): with t = |x| and q = t Phi(-t) it is max(x, -0) - q. Phi(-t) is
 // e^(-t^2 / 2) times a slowly falling function, here a quotient of polynomials.
 struct Gelu {
   template <class D, class V>
@@ -126,13 +135,13 @@ struct Gelu {
       const V top = hn::Mul(above, math::exp_of_rest(d, n.rest));
       const V bottom = math::polynomial(d, t, polynomials::kGeluBottom);
       const V q = math::scale_by_power(d, hn::Div(top, bottom), n);
-      return hn::Sub(max_or_second(d, hn::Zero(d), a), q);
+      return nan_at_minus_infinity(d, a, hn::Sub(max_or_second(d, hn::SignBit(d), a), q));
     } else {
       const V t = min_or_second(d, hn::Set(d, 38.6), hn::Abs(a));
       const V x = hn::Mul(t, hn::Set(d, 0x1.6a09e667f3bcdp-1));
       const V half = hn::Set(d, 0.5);
       const V q = math::gaussian_tail(d, t, half, x, hn::Mul(t, half));
-      return hn::Sub(max_or_second(d, hn::Zero(d), a), q);
+      return nan_at_minus_infinity(d, a, hn::Sub(max_or_second(d, hn::SignBit(d), a), q));
     }
   }
 };
@@ -146,8 +155,7 @@ struct Mish {
     const V two = math::constant(d, 2);
     const V w = math::exp_negative(d, min_or_second(d, math::constant(d, 20.0f, 40.0), a));
     const V u = hn::Mul(w, hn::Add(w, two));
-    const V finite = max_or_second(d, math::constant(d, -1000), a);
-    return hn::Mul(finite, hn::Div(u, hn::Add(u, two)));
+    return hn::Mul(a, hn::Div(u, hn::Add(u, two)));
   }
 };
 
@@ -159,7 +167,7 @@ struct Elu {
     const V scale = math::constant(d, params.f[1]);
     const V input_scale = math::constant(d, params.f[2]);
     const V below = hn::Mul(alpha, math::expm1(d, hn::Mul(a, input_scale)));
-    return hn::IfThenElse(hn::Gt(a, hn::Zero(d)), hn::Mul(a, scale), below);
+    return hn::IfThenElse(hn::Lt(a, hn::Zero(d)), below, hn::Mul(a, scale));
   }
   PointwiseParams params;
 };

@@ -79,11 +79,12 @@ struct AddScaled {
   PointwiseParams params;
 };
 
+// Of equals, such as the two zeros, the first.
 struct Maximum {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V a, V b) const {
     if constexpr (hwy::IsFloat<hn::TFromD<D>>()) {
-      return hn::IfThenElse(hn::IsNaN(a), a, max_or_second(d, a, b));
+      return hn::IfThenElse(hn::IsNaN(b), b, max_or_second(d, b, a));
     } else {
       return max_or_second(d, a, b);
     }
@@ -93,7 +94,7 @@ struct Minimum {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V a, V b) const {
     if constexpr (hwy::IsFloat<hn::TFromD<D>>()) {
-      return hn::IfThenElse(hn::IsNaN(a), a, min_or_second(d, a, b));
+      return hn::IfThenElse(hn::IsNaN(b), b, min_or_second(d, b, a));
     } else {
       return min_or_second(d, a, b);
     }

@@ -46,27 +46,21 @@ struct Digamma {
   static constexpr double kPi = 0x1.921fb54442d18p1;
 };
 
-struct LogitDouble {
-  explicit LogitDouble(const PointwiseParams& params) : eps(params.f[0]) {}
+struct Logit {
+  explicit Logit(const PointwiseParams& params) : params(params) {}
   template <class D, class V>
   HWY_INLINE V operator()(D d, V a) const {
-    const V one = hn::Set(d, 1.0);
+    const V one = math::constant(d, 1);
     V x = a;
-    if (eps >= 0) {
-      x = max_or_second(d, hn::Set(d, eps), x);
-      x = min_or_second(d, hn::Set(d, 1 - eps), x);
+    if (params.f[0] >= 0) {
+      // The lower bound decides where it lies above the upper one.
+      const V low = math::constant(d, params.f[0]);
+      const V high = math::constant(d, params.f[1]);
+      x = hn::IfThenElse(hn::Lt(a, low), low, hn::IfThenElse(hn::Gt(a, high), high, a));
     }
     return math::log(d, hn::Div(x, hn::Sub(one, x)));
   }
-  double eps;
-};
-struct LogitFloat {
-  explicit LogitFloat(const PointwiseParams& params) : in_double(params) {}
-  template <class D, class V>
-  HWY_INLINE V operator()(D d, V a) const {
-    return math::through_double(in_double, d, a);
-  }
-  LogitDouble in_double;
+  PointwiseParams params;
 };
 
 template <class T>
@@ -81,8 +75,8 @@ void enter(TileTable& table) {
 void special(TileTable& table) {
   enter<float>(table);
   enter<double>(table);
-  table.add(Pointwise::kLogit, DType::kFloat32, &map_tile<LogitFloat, float, 1>);
-  table.add(Pointwise::kLogit, DType::kFloat64, &map_tile<LogitDouble, double, 1>);
+  table.add(Pointwise::kLogit, DType::kFloat32, &map_tile<Logit, float, 1>);
+  table.add(Pointwise::kLogit, DType::kFloat64, &map_tile<Logit, double, 1>);
 }
 
 }  // namespace mindtorch::cpu::HWY_NAMESPACE
