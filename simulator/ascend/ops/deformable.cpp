@@ -111,7 +111,7 @@ SIM_SIGNATURE(MultiScaleDeformableAttnFunction,
   return plan("aclnnMultiScaleDeformableAttnFunction", workspaceSize, executor, [&](Planner& p) {
     const Inputs in = check(p, value, spatialShape, levelStartIndex, location, attnWeight);
     const Operand out = p.output(output, "output", kF32);
-    p.check_shape(out, {in.n.batch, in.n.queries, in.n.heads * in.n.size});
+    p.check_shape(out, {in.n.batch, in.n.queries, count({in.n.heads, in.n.size})});
     if (out.numel() == 0) return;
     p.run([=](Launch& launch) {
       const auto values = load_all<float>(get(launch, in.value));
@@ -144,7 +144,7 @@ SIM_SIGNATURE(MultiScaleDeformableAttentionGrad,
     const Operand of_value = p.output(gradValue, "gradValue", kF32);
     const Operand of_location = p.output(gradLocation, "gradLocation", kF32);
     const Operand of_weight = p.output(gradAttnWeight, "gradAttnWeight", kF32);
-    p.check_shape(grad, {in.n.batch, in.n.queries, in.n.heads * in.n.size});
+    p.check_shape(grad, {in.n.batch, in.n.queries, count({in.n.heads, in.n.size})});
     p.check_shape(of_value, in.value.shape());
     p.check_shape(of_location, in.location.shape());
     p.check_shape(of_weight, in.weight.shape());
