@@ -54,8 +54,9 @@ HUGE = 1 << 30
 
 
 @pytest.mark.parametrize("function, shape, arguments, word", [
-    (MATMUL, (16,), [], "2 to 3"), (MATMUL, (1, 1, 1, 1), [], "2 to 3"), (MATMUL, (-1, 1), [], "size"),
-    (MATMUL, (HUGE, HUGE), [], "more elements"), (MATMUL, (1 << 62, 1), [], "size"),
+    (MATMUL, (16,), [], "2 to 3"), (MATMUL, (1, 1, 1, 1), [], "2 to 3"),
+    (MATMUL, (-1, 1), [], "size"), (MATMUL, (1 << 62, 1), [], "size"),
+    (MATMUL, (HUGE, HUGE), [], "more elements"),
     (MATMUL_V2, (16,), [INT8], "2 to 6"), (MATMUL_V2, (0, 16), [INT8], "size of 0"),
     (MATMUL_V2, (16, 16), [-1], "dataType"), (MATMUL_V2, (16, 16), [999], "dataType"),
     (CONVOLUTION, (1, 1, 1), [False, ONE, FLOAT16], "expected are 4"),
