@@ -5,7 +5,7 @@ import ctypes
 import pytest
 
 from . import acl
-from .case import Bools, Case, In, Ints, Out, run
+from .case import Arguments, Bools, Case, In, Ints, Out, launch, run
 from .test_image_rules import result, tensor
 from .test_rules import INVALID, fails, refused
 
@@ -33,6 +33,8 @@ BAD = {
                  "dilation"),
     "dilated windows": ("MaxPool2dWithIndices", [IMAGE, Ints([5, 5]), ONES, NONE, WIDE, False, OUT,
                                                  result(1, 1, 6, 6, dtype="i32")], "dilation"),
+    "samples": ("RoiAlign", [IMAGE, tensor(1, 4), tensor(1, dtype="i32"), "avg", 2, 2, 1 << 30, 1.0,
+                             result(1, 1, 2, 2)], "samplingRatio"),
     "patches": ("Im2col", [IMAGE, Ints([5, 5]), WIDE, NONE, ONES, result(1, 25, 36)], "dilation"),
 }  # fmt: skip
 
@@ -68,3 +70,16 @@ def test_a_wide_padding_costs_no_time(npu):
     results = [Out([[[[5.0]]]], "f32"), Out([[[[1]]]], "i32")]
     arguments = [In([[[[3.0], [5.0]]]], "f32"), *window, False, *results]
     run(npu, Case("aclnnMaxPool2dWithIndices", arguments), "contiguous")
+
+
+@pytest.mark.parametrize("far", [1e9, 1e30, float("inf"), float("nan")])
+def test_a_box_of_more_samples_than_can_be(npu, far):
+    rois, batch = In([[0, 0, far, far]], "f32"), tensor(1, dtype="i32")
+    given = [IMAGE, rois, batch, "avg", 2, 2, 0, 1.0, result(1, 1, 2, 2)]
+    arguments = Arguments(npu, given, "contiguous")
+    workspace = launch(npu, "aclnnRoiAlign", arguments.handles)
+    with fails(507015, "aclnnRoiAlign", "too large"):
+        npu.synchronize()
+    if workspace:
+        npu.free(workspace)
+    arguments.close()

@@ -181,7 +181,7 @@ SIM_SIGNATURE(AscendAntiQuant,
               bool sqrtMode,
               const aclTensor* y) {
   return plan("aclnnAscendAntiQuant", workspaceSize, executor, [&](Planner& p) {
-    const Operand in = p.input(x, "x", kI8);
+    const Operand in = p.input(x, "x", kI8 | kI4);
     const Operand s = p.input(scale, "scale", kF);
     const Operand o = p.optional(offset, "offset", kF);
     const Operand out = p.output(y, "y", kF16 | kBF16);
