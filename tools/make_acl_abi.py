@@ -74,7 +74,7 @@ def read_functions(tables):
                 library = "hccl"
             elif name in APART:
                 library = APART[name]
-            elif name.startswith("aclStft"):  # an op in all but its name
+            elif name.startswith(("aclStft", "aclRfft", "aclnn")):  # beside the table of ops
                 library = "opapi"
             elif result == "aclnnStatus" or result in NNOPBASE_RESULTS:
                 library = "nnopbase"
@@ -200,8 +200,7 @@ def main():
     write(out / "mindtorch/backends/ascend/acl_error_names.inc", error_names(tables))
     for library in LIBRARIES:
         own = [function for function in functions if function.library == library]
-        if library == "opapi":
-            own = [f for f in own if f.name.endswith("GetWorkspaceSize")]
+        own = [f for f in own if f.arguments != PHASE_TWO]
         other = [function for function in others if function.library == library]
         body = "\n".join([*map(unsupported, own), *map(unsupported_other, other)])
         write(
@@ -213,7 +212,7 @@ def main():
         f'  return sim::execute("{function.name}", workspace, workspaceSize, executor, stream);\n'
         "}\n"
         for function in functions
-        if function.library == "opapi" and not function.name.endswith("GetWorkspaceSize")
+        if function.arguments == PHASE_TWO
     )
     write(
         out / "simulator" / "opapi_execute.cpp",

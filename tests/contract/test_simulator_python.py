@@ -408,6 +408,7 @@ def test_the_list_is_what_the_libraries_answer():
     lines = start(["-m", "mindtorch_v2.npu.simulator", "--list"]).stdout.splitlines()
     listed = dict(reversed(line.split("\t")) for line in lines)
     assert listed["aclnnAdd"] == listed["aclrtMalloc"] == "simulated"
+    assert listed["aclnnTransQuantParam"] == listed["aclRfft1D"] == "simulated"
     assert listed["HcclAllReduce"] == listed["acldvppMalloc"] == "not supported"
     assert listed["aclopCompileAndExecute"] == listed["aclmdlLoadFromFile"] == "not supported"
     folder = start(["-m", "mindtorch_v2.npu.simulator", "--folder"]).stdout.strip()

@@ -14,13 +14,13 @@ TABLE = ROOT / "mindtorch" / "backends" / "ascend" / "abi" / "operators.tsv"
 H2D, D2H = 1, 2
 CODES = {
     "f32": 0, "f16": 1, "i8": 2, "i32": 3, "u8": 4, "i16": 6, "u16": 7, "u32": 8, "i64": 9,
-    "u64": 10, "f64": 11, "bool": 12, "c64": 16, "c128": 17, "bf16": 27, "c32": 33,
+    "u64": 10, "f64": 11, "bool": 12, "c64": 16, "c128": 17, "bf16": 27, "i4": 29, "c32": 33,
 }  # fmt: skip
 NUMPY = {
     "f32": np.float32, "f16": np.float16, "i8": np.int8, "i32": np.int32, "u8": np.uint8,
     "i16": np.int16, "u16": np.uint16, "u32": np.uint32, "i64": np.int64, "u64": np.uint64,
     "f64": np.float64, "bool": np.bool_, "c64": np.complex64, "c128": np.complex128,
-    "bf16": np.uint16, "c32": np.uint32,
+    "bf16": np.uint16, "c32": np.uint32, "i4": np.int8,
 }  # fmt: skip
 
 
@@ -54,19 +54,28 @@ _SCALARS = {
 NOTHING = {**dict.fromkeys(_SCALARS, 0), "char*": ""}
 
 
+def rows(path):
+    lines = path.read_text().splitlines()
+    return [line.split("\t") for line in lines if line and not line.startswith("#")]
+
+
+def parameters_of(text):
+    """[(C type without const, parameter name)]"""
+    parameters = []
+    for part in filter(None, map(str.strip, text.split(";"))):
+        kind, name = part.removeprefix("const ").rsplit(" ", 1)
+        parameters.append((kind.strip(), name))
+    return parameters
+
+
 @functools.cache
 def signatures():
-    """op -> [(C type without const, parameter name)]"""
-    found = {}
-    for line in TABLE.read_text().splitlines():
-        if line.startswith("#") or not line:
-            continue
-        op, *rest = line.split("\t")
-        parameters = []
-        for part in filter(None, map(str.strip, "".join(rest).split(";"))):
-            kind, name = part.removeprefix("const ").rsplit(" ", 1)
-            parameters.append((kind.strip(), name))
-        found[op] = parameters
+    """op -> its parameters, without the two that always come last"""
+    found = {op: parameters_of("".join(rest)) for op, *rest in rows(TABLE)}
+    for table in ("functions.tsv", "functions_newer.tsv"):  # a few ops are there
+        for name, _, *rest in rows(TABLE.parent / table):
+            if name.endswith("GetWorkspaceSize"):
+                found[name.removesuffix("GetWorkspaceSize")] = parameters_of("".join(rest))[:-2]
     return found
 
 

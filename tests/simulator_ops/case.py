@@ -93,6 +93,17 @@ def laid_out(shape, layout):
     return size, dense, 0
 
 
+def packed(numbers):
+    """4-bit numbers, two to a byte, the first in the low half."""
+    nibbles = np.append(numbers, np.zeros(numbers.size % 2, np.int8)).astype(np.uint8) & 15
+    return nibbles[::2] | nibbles[1::2] << 4
+
+
+def unpacked(raw, count):
+    nibbles = np.stack([raw & 15, raw >> 4], -1).reshape(-1)[:count].astype(np.int8)
+    return np.where(nibbles > 7, nibbles - 16, nibbles).astype(np.int8)
+
+
 class Buffer:
     """A tensor in device memory."""
 
@@ -108,12 +119,18 @@ class Buffer:
         )
         if values is not None and self.view.size:
             self.view[...] = encode(np.broadcast_to(values, self.shape), dtype)
-        self.pointer = device.upload(self.storage)
+        if dtype == "i4":
+            self.storage[...] = unpacked(packed(self.storage), count)
+        self.pointer = device.upload(packed(self.storage) if dtype == "i4" else self.storage)
         self.handle = acl.create_tensor(self.shape, dtype, strides, offset, count, self.pointer)
 
     def read(self):
         """The elements now; the bytes around them must be as they were."""
-        after = self.device.download(self.pointer, self.storage)
+        if self.dtype == "i4":
+            raw = self.device.download(self.pointer, packed(self.storage))
+            after = unpacked(raw, self.storage.size)
+        else:
+            after = self.device.download(self.pointer, self.storage)
         inside = np.zeros(self.storage.shape, bool)
         offset = (self.view.ctypes.data - self.storage.ctypes.data) // self.storage.itemsize
         strides = [stride // self.storage.itemsize for stride in self.view.strides]

@@ -79,7 +79,7 @@ def library_of(name, types):
     """Where CANN has a function: its tensors and executors are libnnopbase's."""
     if name.startswith("Hccl"):
         return "hccl"
-    if name.startswith("aclStft"):
+    if name.startswith(("aclStft", "aclRfft", "aclnn")):
         return "opapi"
     if re.search("Compileopt|GraphDump|GenGraph", name):
         return "acl_op_compiler"

@@ -29,6 +29,7 @@ inline constexpr Types kF32 = only(ACL_FLOAT);
 inline constexpr Types kF16 = only(ACL_FLOAT16);
 inline constexpr Types kBF16 = only(ACL_BF16);
 inline constexpr Types kF64 = only(ACL_DOUBLE);
+inline constexpr Types kI4 = only(ACL_INT4);
 inline constexpr Types kI8 = only(ACL_INT8);
 inline constexpr Types kU8 = only(ACL_UINT8);
 inline constexpr Types kI16 = only(ACL_INT16);

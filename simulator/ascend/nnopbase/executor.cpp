@@ -9,6 +9,7 @@
 #include "simulator/ascend/core/errors.h"
 #include "simulator/ascend/core/log.h"
 #include "simulator/ascend/core/quick.h"
+#include "simulator/ascend/nnopbase/nibbles.h"
 
 // What the caller holds. It outlives the plan, so that a use after phase two is recognised.
 struct aclOpExecutor {
@@ -98,27 +99,56 @@ void* address_of(const Slot& slot) {
   return static_cast<char*>(slot.tensor->data) + slot.byte_offset;
 }
 
+// The bytes from the first to the last nibble.
+void cover_nibbles(const Slot& slot, Access* access) {
+  int64_t low = slot.nibble;
+  int64_t high = slot.nibble;
+  for (size_t i = 0; i < slot.view.shape.size(); ++i) {
+    const int64_t reach = slot.view.strides[i] * (slot.view.shape[i] - 1);
+    (reach < 0 ? low : high) += reach;
+  }
+  access->data += low >> 1;
+  access->bytes = static_cast<size_t>((high >> 1) - (low >> 1) + 1);
+}
+
+Access access_of(const Slot& slot) {
+  const View& view = slot.view;
+  Access access;
+  access.data = static_cast<char*>(address_of(slot));
+  access.name = slot.name;
+  access.bytes = static_cast<size_t>(view.item());
+  if (slot.nibbles()) {
+    cover_nibbles(slot, &access);
+  } else if (view.contiguous()) {
+    access.bytes *= static_cast<size_t>(view.numel());
+  } else {
+    access.shape = view.shape;
+    access.strides = view.strides;
+    for (int64_t& stride : access.strides) stride *= view.item();
+  }
+  return access;
+}
+
 // What the op touches, for the checks.
 std::vector<Access> accesses_of(const Plan& plan, void* workspace) {
   std::vector<Access> accesses;
   for (const Slot& slot : plan.slots) {
     if (slot.empty) continue;
-    const View& view = slot.view;
-    Access access;
-    access.data = static_cast<char*>(address_of(slot));
-    access.name = slot.name;
-    access.bytes = static_cast<size_t>(view.item());
-    if (view.contiguous()) {
-      access.bytes *= static_cast<size_t>(view.numel());
-    } else {
-      access.shape = view.shape;
-      access.strides = view.strides;
-      for (int64_t& stride : access.strides) stride *= view.item();
-    }
+    const Access viewed = access_of(slot);
     for (const bool write : {false, true}) {
       if (write ? !slot.write : !slot.read) continue;
+      Access access = viewed;
+      const int64_t bytes = write ? slot.write_bytes : slot.read_bytes;
+      if (bytes >= 0) {
+        access = {static_cast<char*>(address_of(slot)),
+                  static_cast<size_t>(bytes),
+                  write,
+                  {},
+                  {},
+                  slot.name};
+      }
       access.write = write;
-      accesses.push_back(access);
+      accesses.push_back(std::move(access));
     }
   }
   if (plan.workspace_bytes > 0) {
@@ -241,12 +271,26 @@ Launch::Launch(const Plan& plan, void* const* arguments)
     View view = slot.view;
     view.data = static_cast<char*>(arguments[views_.size()]);
     if (slot.packed_at >= 0) {
-      const View packed =
-          contiguous_view(workspace(static_cast<uint64_t>(slot.packed_at)), view.dtype, view.shape);
-      copy_elements(packed, view);
-      view = packed;
+      char* const copy = workspace(static_cast<uint64_t>(slot.packed_at));
+      if (slot.nibbles()) {
+        if (slot.read) unpack_nibbles(view, slot.nibble, reinterpret_cast<int8_t*>(copy));
+        view.dtype = ACL_INT8;
+      } else {
+        copy_elements(contiguous_view(copy, view.dtype, view.shape), view);
+      }
+      view = contiguous_view(copy, view.dtype, view.shape);
     }
     views_.push_back(std::move(view));
+  }
+}
+
+void Launch::finish(void* const* arguments) const {
+  for (size_t i = 0; i < views_.size(); ++i) {
+    const Slot& slot = plan_->slots[i];
+    if (!slot.nibbles() || !slot.write || slot.packed_at < 0) continue;
+    View view = slot.view;
+    view.data = static_cast<char*>(arguments[i]);
+    pack_nibbles(view, slot.nibble, reinterpret_cast<const int8_t*>(views_[i].data));
   }
 }
 
@@ -267,6 +311,7 @@ aclError Plan::run(void* const* arguments) const {
   try {
     Launch launch(*this, arguments);
     body(launch);
+    launch.finish(arguments);
   } catch (const DeviceFault& fault) {
     set_failure_reason(fault.text);
     return fault.code;

@@ -34,8 +34,14 @@ struct Slot {
   size_t parameter = 0;     // place among the op's inputs (or outputs), a list counting as one
   size_t member = 0;        // place in its list
   int64_t byte_offset = 0;  // of the first element from the tensor's address
+  int64_t nibble = 0;       // of an INT4 tensor's first element in its byte
   bool empty = false;       // no elements
   int64_t packed_at = -1;   // where in the workspace a contiguous copy goes; -1: none is made
+  // Of a layout of the device's own, of which the view does not tell; -1: as the view says.
+  int64_t read_bytes = -1;
+  int64_t write_bytes = -1;
+
+  bool nibbles() const { return view.dtype == ACL_INT4; }
 };
 
 // What phase one found out. Runs on the stream's thread with the address of each slot's first
@@ -62,6 +68,8 @@ class SIM_API Launch {
   Launch(const Plan& plan, void* const* arguments);
   const View& operator[](size_t slot) const { return views_[slot]; }
   char* workspace(uint64_t at) const { return workspace_ + at; }
+  // Writes what the body left in copies (Note [Nibbles]).
+  void finish(void* const* arguments) const;
   // Tells the true shape of an output whose size depends on data.
   void set_shape(size_t slot, const Shape& shape) const;
 

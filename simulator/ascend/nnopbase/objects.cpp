@@ -4,6 +4,7 @@
 #include <atomic>
 #include <bit>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -131,7 +132,10 @@ bool describe(aclTensor& tensor,
   } else {
     tensor.strides.assign(rank, 1);
     for (size_t i = rank; i-- > 1;) {
-      tensor.strides[i - 1] = tensor.strides[i] * std::max<int64_t>(tensor.shape[i], 1);
+      const int64_t size = std::max<int64_t>(tensor.shape[i], 1);
+      if (__builtin_mul_overflow(tensor.strides[i], size, &tensor.strides[i - 1])) {
+        tensor.strides[i - 1] = std::numeric_limits<int64_t>::max();  // no op takes such a tensor
+      }
     }
   }
   tensor.offset = offset;

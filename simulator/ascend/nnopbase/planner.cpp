@@ -53,6 +53,22 @@ size_t Planner::next_parameter(Role role) {
   return parameter;
 }
 
+// Whether the tensor has a number of elements, and lies at places, that a device may have.
+static bool fits(const aclTensor& tensor) {
+  int64_t reach = 0;
+  for (size_t i = 0; i < tensor.shape.size(); ++i) {
+    int64_t part = 0;
+    if (tensor.shape[i] > 0 &&
+        __builtin_mul_overflow(tensor.strides[i], tensor.shape[i] - 1, &part)) {
+      return false;
+    }
+    if (part <= -kMostElements || part >= kMostElements) return false;
+    reach += part < 0 ? -part : part;
+  }
+  return reach < kMostElements && tensor.offset > -kMostElements && tensor.offset < kMostElements &&
+         count(tensor.shape) < kMostElements;
+}
+
 // What is wrong with the tensor as an argument, or nothing.
 static std::string flaw_of(const aclTensor& tensor, Types types, bool fractal) {
   if (!fractal && is_private(tensor.format)) {
@@ -69,6 +85,7 @@ static std::string flaw_of(const aclTensor& tensor, Types types, bool fractal) {
   if (tensor.shape.size() > kMaxRank) {
     return " has " + std::to_string(tensor.shape.size()) + " dimensions, more than 8";
   }
+  if (!fits(tensor)) return " reaches beyond the memory of any device";
   return {};
 }
 
@@ -85,14 +102,18 @@ Operand Planner::add(
   slot.name = literal;
   slot.read = role != Role::kOutput;
   slot.write = role != Role::kInput;
-  slot.byte_offset = tensor->offset * slot.view.item();
+  slot.byte_offset = slot.nibbles() ? tensor->offset >> 1 : tensor->offset * slot.view.item();
+  slot.nibble = slot.nibbles() ? tensor->offset & 1 : 0;
   slot.empty = slot.view.numel() == 0;
+  if (slot.nibbles() && !fractal) {
+    slot.packed_at = static_cast<int64_t>(workspace(slot.view.numel()));
+  }
   plan_->slots.push_back(std::move(slot));
   return {static_cast<int64_t>(plan_->slots.size()) - 1, &plan_->slots.back().view};
 }
 
 void Planner::pack(const Operand& operand) {
-  if (operand.view->contiguous()) return;
+  if (operand.view->contiguous() || operand.dtype() == ACL_INT4) return;
   const int64_t bytes = operand.numel() * operand.view->item();
   plan_->slots[static_cast<size_t>(operand.slot)].packed_at =
       static_cast<int64_t>(workspace(bytes));
@@ -114,6 +135,19 @@ Operand Planner::fractal_input(const aclTensor* tensor, const char* name, Types 
   const Operand operand = add(tensor, name, types, Role::kInput, true);
   plan_->slots.back().parameter = next_parameter(Role::kInput);
   return operand;
+}
+
+Operand Planner::fractal_output(const aclTensor* tensor, const char* name, Types types) {
+  const Operand operand = add(tensor, name, types, Role::kOutput, true);
+  plan_->slots.back().parameter = next_parameter(Role::kOutput);
+  return operand;
+}
+
+void Planner::reads_bytes(const Operand& operand, int64_t bytes) {
+  plan_->slots[static_cast<size_t>(operand.slot)].read_bytes = bytes;
+}
+void Planner::writes_bytes(const Operand& operand, int64_t bytes) {
+  plan_->slots[static_cast<size_t>(operand.slot)].write_bytes = bytes;
 }
 
 Operand Planner::optional(const aclTensor* tensor, const char* name, Types types) {
@@ -254,6 +288,7 @@ DType Planner::promoted(const Operand& a, const Operand& b) const {
 }
 
 uint64_t Planner::workspace(int64_t bytes) {
+  check(bytes < 16 * kMostElements, "the workspace would be larger than any device's memory");
   const uint64_t at = plan_->workspace_bytes;
   const uint64_t rounded =
       (static_cast<uint64_t>(std::max<int64_t>(bytes, 1)) + kWorkspaceAlignment - 1) /

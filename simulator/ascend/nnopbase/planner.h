@@ -38,8 +38,12 @@ class SIM_API Planner {
   Operand inout(const aclTensor* tensor, const char* name, Types types);
   // Without the hidden copy that a non-contiguous input otherwise gets.
   Operand strided_input(const aclTensor* tensor, const char* name, Types types);
-  // One that may have the layout FRACTAL_NZ, which all others refuse. Not packed either.
+  // One that may have the layout FRACTAL_NZ, which all others refuse. Not packed either: the op
+  // says how many bytes its blocks take.
   Operand fractal_input(const aclTensor* tensor, const char* name, Types types);
+  Operand fractal_output(const aclTensor* tensor, const char* name, Types types);
+  void reads_bytes(const Operand& operand, int64_t bytes);
+  void writes_bytes(const Operand& operand, int64_t bytes);
   std::vector<Operand> inputs(const aclTensorList* list, const char* name, Types types);
   std::vector<Operand> outputs(const aclTensorList* list, const char* name, Types types);
   std::vector<Operand> inouts(const aclTensorList* list, const char* name, Types types);

@@ -4,14 +4,19 @@
 #include <bit>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <stdexcept>
 
 namespace sim {
 
 int64_t count(const Shape& shape) {
   int64_t n = 1;
-  for (const int64_t size : shape) n *= size;
-  return n;
+  bool overflow = false;
+  for (const int64_t size : shape) {
+    if (size == 0) return 0;
+    overflow = overflow || __builtin_mul_overflow(n, size, &n);
+  }
+  return overflow ? std::numeric_limits<int64_t>::max() : n;
 }
 
 bool View::contiguous() const {

@@ -10,7 +10,12 @@ namespace sim {
 
 using Shape = std::vector<int64_t>;
 
+// Never overflows: more than fit are INT64_MAX.
 SIM_API int64_t count(const Shape& shape);
+
+// Of all tensors that an op takes, and of a workspace's bytes: sums and small multiples of such
+// numbers cannot overflow.
+inline constexpr int64_t kMostElements = int64_t{1} << 40;
 
 // Elements in memory, addressed by strides. Does not own them.
 struct SIM_API View {

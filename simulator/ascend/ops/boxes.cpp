@@ -7,6 +7,8 @@ using namespace sim;
 
 namespace {
 
+constexpr int64_t kMostSamples = 4096;  // along each side of a cell
+
 struct Roi {
   int64_t height;
   int64_t width;
@@ -57,7 +59,11 @@ void for_cells(const float* box, const Roi& roi, int64_t height, int64_t width, 
   const float cell_high = high / static_cast<float>(roi.height);
   const float cell_wide = wide / static_cast<float>(roi.width);
   const auto number = [&](float cell) {
-    return roi.ratio > 0 ? roi.ratio : static_cast<int64_t>(std::ceil(cell));
+    if (roi.ratio > 0) return roi.ratio;
+    if (!(cell < static_cast<float>(kMostSamples))) {
+      throw DeviceFault{507015, "a box is too large to be sampled"};
+    }
+    return static_cast<int64_t>(std::ceil(std::max(cell, 0.0F)));
   };
   const int64_t rows = number(cell_high);
   const int64_t columns = number(cell_wide);
@@ -108,7 +114,8 @@ void run_roi_align(Planner& p,
                    bool largest,
                    const Operand& target) {
   p.check(roi.height > 0 && roi.width > 0, "the pooled size must be positive");
-  p.check(roi.ratio >= 0, "samplingRatio must not be negative");
+  p.check(roi.ratio >= 0 && roi.ratio <= kMostSamples,
+          "samplingRatio is " + std::to_string(roi.ratio) + ", expected is a value in [0, 4096]");
   const Shape& shape = in.shape();
   p.check_shape(target, {boxes.shape()[0], shape[1], roi.height, roi.width});
   if (target.numel() == 0) return;

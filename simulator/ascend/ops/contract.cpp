@@ -161,7 +161,7 @@ void distances(Planner& p, const aclTensor* self, double order, const aclTensor*
   p.check_rank(in, 2, 2);
   p.check(order >= 0, "p is negative");
   const int64_t n = in.shape()[0];
-  p.check_shape(target, {n * (n - 1) / 2});
+  p.check_shape(target, {count({n, n - 1}) / 2});
   if (target.numel() == 0) return;
   p.run([=](Launch& launch) {
     const auto x = load_all<double>(get(launch, in));

@@ -137,6 +137,7 @@ Shape spatial(const Operand& operand) {
 Shape per_dim(Planner& p, const std::vector<int64_t>& list, size_t dims, const char* name) {
   p.check(list.size() == dims || list.size() == 1,
           std::string(name) + " must have " + std::to_string(dims) + " values");
+  check_reasonable(p, list, name);
   return list.size() == dims ? list : Shape(dims, list[0]);
 }
 
@@ -187,10 +188,11 @@ Geometry check_geometry(
           : Shape(dims, 0);
   Shape size = out.shape();
   for (size_t d = 0; d < dims; ++d) {
-    const int64_t reach = g.dilation[d] * (g.kernel[d] - 1) + 1;
-    const int64_t from = in.shape()[d + 2];
-    size[d + 2] = o.transposed ? (from - 1) * g.stride[d] - 2 * g.padding[d] + reach + extra[d]
-                               : (from + 2 * g.padding[d] - reach) / g.stride[d] + 1;
+    const Wide reach = Wide{g.dilation[d]} * (g.kernel[d] - 1) + 1;
+    const Wide from = in.shape()[d + 2];
+    const Wide padded = 2 * g.padding[d];
+    size[d + 2] = narrow(o.transposed ? (from - 1) * g.stride[d] - padded + reach + extra[d]
+                                      : (from + padded - reach) / g.stride[d] + 1);
   }
   p.check_shape(out, size);
   return g;

@@ -76,6 +76,15 @@ void for_corners(const Launch& launch, const Inputs& in, F f) {
   const auto shapes = load_all<int64_t>(get(launch, in.shapes));
   const auto starts = load_all<int64_t>(get(launch, in.starts));
   const auto places = load_all<float>(get(launch, in.location));
+  for (int64_t level = 0; level < n.levels; ++level) {
+    const int64_t height = shapes[z(2 * level)];
+    const int64_t width = shapes[z(2 * level + 1)];
+    const int64_t start = starts[z(level)];
+    if (height < 0 || width < 0 || start < 0 || start > n.positions ||
+        count({height, width}) > n.positions - start) {
+      throw DeviceFault{507015, "value has fewer positions than spatialShape says"};
+    }
+  }
   const int64_t samples = n.batch * n.queries * n.heads * n.levels * n.points;
   for (int64_t i = 0; i < samples; ++i) {
     const int64_t level = i / n.points % n.levels;
@@ -86,11 +95,12 @@ void for_corners(const Launch& launch, const Inputs& in, F f) {
     const int64_t width = shapes[z(2 * level + 1)];
     const float x = places[z(2 * i)] * static_cast<float>(width) - 0.5F;
     const float y = places[z(2 * i + 1)] * static_cast<float>(height) - 0.5F;
+    // Far outside, or no number, no corner counts.
+    if (!(x > -1 && x < static_cast<float>(width) && y > -1 && y < static_cast<float>(height))) {
+      continue;
+    }
     for (const Corner& corner : corners(x, y, height, width, starts[z(level)])) {
       if (corner.position < 0) continue;
-      if (corner.position >= n.positions) {
-        throw DeviceFault{507015, "value has fewer positions than spatialShape says"};
-      }
       const int64_t from = ((batch * n.positions + corner.position) * n.heads + head) * n.size;
       f(i, from, corner, static_cast<float>(width), static_cast<float>(height), result * n.size);
     }
@@ -111,7 +121,7 @@ SIM_SIGNATURE(MultiScaleDeformableAttnFunction,
   return plan("aclnnMultiScaleDeformableAttnFunction", workspaceSize, executor, [&](Planner& p) {
     const Inputs in = check(p, value, spatialShape, levelStartIndex, location, attnWeight);
     const Operand out = p.output(output, "output", kF32);
-    p.check_shape(out, {in.n.batch, in.n.queries, in.n.heads * in.n.size});
+    p.check_shape(out, {in.n.batch, in.n.queries, count({in.n.heads, in.n.size})});
     if (out.numel() == 0) return;
     p.run([=](Launch& launch) {
       const auto values = load_all<float>(get(launch, in.value));
@@ -144,7 +154,7 @@ SIM_SIGNATURE(MultiScaleDeformableAttentionGrad,
     const Operand of_value = p.output(gradValue, "gradValue", kF32);
     const Operand of_location = p.output(gradLocation, "gradLocation", kF32);
     const Operand of_weight = p.output(gradAttnWeight, "gradAttnWeight", kF32);
-    p.check_shape(grad, {in.n.batch, in.n.queries, in.n.heads * in.n.size});
+    p.check_shape(grad, {in.n.batch, in.n.queries, count({in.n.heads, in.n.size})});
     p.check_shape(of_value, in.value.shape());
     p.check_shape(of_location, in.location.shape());
     p.check_shape(of_weight, in.weight.shape());

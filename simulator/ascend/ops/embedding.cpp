@@ -41,7 +41,7 @@ SIM_SIGNATURE(EmbeddingDenseBackward,
     p.check_rank(g, 1, 8);
     const int64_t width = g.shape().back();
     p.check_shape(target, {static_cast<int64_t>(numWeights), width});
-    p.check(g.numel() == place.numel() * width, "grad must have a row for each of indices");
+    p.check(g.numel() == count({place.numel(), width}), "grad must have a row for each of indices");
     if (target.numel() == 0) return;
     const uint64_t at = p.workspace(target.numel() * 4);
     p.run([=](Launch& launch) {

@@ -78,8 +78,8 @@ void feed_forward(Planner& p, const FeedForward& f, const std::function<Groups()
   second[last - 1] = inner;
   if (groups.given) second[0] = experts;
   p.check_shape(w2, second);
-  check_count(p, b1, experts * hidden);
-  check_count(p, b2, experts * second[last]);
+  check_count(p, b1, count({experts, hidden}));
+  check_count(p, b2, count({experts, second[last]}));
   Shape shape = in.shape();
   shape.back() = second[last];
   p.check_shape(out, shape);

@@ -10,6 +10,11 @@ auto channel_of(int64_t channels, int64_t inner) {
   return [channels, inner](size_t i) { return i / z(inner) % z(channels); };
 }
 
+void check_sizes(Planner& p, const Operand& in, int64_t n, int64_t channels, int64_t inner) {
+  p.check(n >= 0 && channels >= 0 && inner >= 0 && in.numel() == count({n, channels, inner}),
+          p.name(in) + " must have N * C * HxW elements");
+}
+
 struct GroupNorm {
   Operand in;
   Operand weight;
@@ -31,8 +36,8 @@ void run_group_norm(
   p.check_shape(g.out, g.in.shape());
   check_count(p, g.weight, channels);
   check_count(p, g.bias, channels);
-  check_count(p, g.mean, batch * g.groups);
-  check_count(p, g.rstd, batch * g.groups);
+  check_count(p, g.mean, count({batch, g.groups}));
+  check_count(p, g.rstd, count({batch, g.groups}));
   if (g.in.numel() == 0) return;
   p.run([=](Launch& launch) {
     Values x = values(launch, g.in);
@@ -116,7 +121,7 @@ SIM_SIGNATURE(GroupNorm,
     g.out = p.output(out, "out", kF);
     g.mean = p.output(meanOut, "meanOut", kF);
     g.rstd = p.output(rstdOut, "rstdOut", kF);
-    p.check(g.in.numel() == N * C * HxW, "self must have N * C * HxW elements");
+    check_sizes(p, g.in, N, C, HxW);
     run_group_norm(p, g, N, C, HxW);
   });
 }
@@ -145,14 +150,14 @@ SIM_SIGNATURE(GroupNormBackward,
     const Operand dx = mask[0] ? p.output(gradInput, "gradInput", kF) : Operand{};
     const Operand dw = mask[1] ? p.output(gradGammaOut, "gradGammaOut", kF) : Operand{};
     const Operand db = mask[2] ? p.output(gradBetaOut, "gradBetaOut", kF) : Operand{};
-    p.check(in.numel() == N * C * HxW, "input must have N * C * HxW elements");
+    check_sizes(p, in, N, C, HxW);
     p.check(group > 0 && C % group == 0, "group must divide C");
     p.check_shape(g, in.shape());
     if (dx) p.check_shape(dx, in.shape());
     check_count(p, dw, C);
     check_count(p, db, C);
-    check_count(p, m, N * group);
-    check_count(p, r, N * group);
+    check_count(p, m, count({N, group}));
+    check_count(p, r, count({N, group}));
     if (in.numel() == 0) return;
     p.run([=](Launch& launch) {
       const NormGradients result = norm_gradients(
@@ -251,8 +256,8 @@ SIM_SIGNATURE(GroupNormSwishGrad,
     const int64_t channels = in.shape()[1];
     p.check(numGroups > 0 && channels % numGroups == 0, "numGroups must divide the channels");
     for (const Operand& each : {w, b, dw, db}) check_count(p, each, channels);
-    check_count(p, m, batch * numGroups);
-    check_count(p, r, batch * numGroups);
+    check_count(p, m, count({batch, numGroups}));
+    check_count(p, r, count({batch, numGroups}));
     if (in.numel() == 0) return;
     p.run([=](Launch& launch) {
       const Values input = values(launch, in);

@@ -2,6 +2,7 @@
 #include "simulator/ascend/ops/gemm.h"
 #include "simulator/ascend/ops/groups.h"
 #include "simulator/ascend/ops/quant.h"
+#include "simulator/ascend/ops/small_numbers.h"
 
 using namespace sim;
 
@@ -37,14 +38,15 @@ struct GroupedProduct {
   std::vector<Operand> bias;
   std::vector<Operand> scale;  // of the columns of int8 products
   std::vector<Operand> anti_scale;
-  std::vector<Operand> anti_offset;  // of int8 weights of floats
+  std::vector<Operand> anti_offset;  // of weights of small numbers, times floats
   std::vector<Operand> token_scale;  // of the rows of int8 products
   Groups groups;
   std::vector<Operand> out;
   bool stacked = false;  // all weights in one tensor
   size_t number = 0;     // of weights
 
-  int64_t columns() const { return weight[0].shape().back(); }
+  bool words() const { return weight[0].dtype() == ACL_INT32; }  // Note [Eight in a word]
+  int64_t columns() const { return weight[0].shape().back() * (words() ? kNibbles : 1); }
   bool integer() const { return x[0].dtype() == ACL_INT8; }
 };
 
@@ -67,6 +69,44 @@ void check_lines(Planner& p, const GroupedProduct& g, const std::vector<Operand>
     p.check(each.shape().back() == g.columns(),
             p.name(each) + " must have one element for each column");
   }
+}
+
+// The dims [lines, columns] of group `i` in scales of small weights: each tensor of a list, or each
+// part of one tensor, has one line, or one for each of equal parts of the rows.
+Shape anti_shape(const GroupedProduct& g, const std::vector<Operand>& list) {
+  Shape shape = list[0].shape();
+  if (list.size() == 1 && (shape.size() == 3 || (shape.size() == 2 && g.number > 1))) {
+    shape.erase(shape.begin());
+  }
+  if (shape.size() == 1) shape.insert(shape.begin(), 1);
+  return shape;
+}
+Values anti_values(const Launch& launch,
+                   const GroupedProduct& g,
+                   const std::vector<Operand>& list,
+                   size_t i) {
+  const View& all = get(launch, list.size() == 1 ? list[0] : list[i]);
+  const bool parts = list.size() == 1 && all.numel() > count(anti_shape(g, list));
+  return load_all<float>(parts ? all.select(0, static_cast<int64_t>(i)) : all);
+}
+
+void check_anti(Planner& p, const GroupedProduct& g, const std::vector<Operand>& list) {
+  if (list.empty()) return;
+  p.check(list.size() == 1 || list.size() == g.number,
+          "lists of lines must have one tensor, or one per weight");
+  for (const Operand& each : list) {
+    p.check_rank(each, 1, 3);
+    p.check(each.shape() == list[0].shape(), p.name(each) + " must be as the first of its list");
+  }
+  const Shape shape = anti_shape(g, list);
+  const auto number = static_cast<int64_t>(g.number);
+  const bool whole = list.size() == g.number || list[0].numel() == count({number, count(shape)});
+  const Shape& weight = g.weight[0].shape();
+  const int64_t rows = weight[weight.size() - 2];
+  p.check(whole && shape.size() == 2 && shape[1] == g.columns(),
+          p.name(list[0]) + " must have lines of one element for each column, for each weight");
+  p.check(shape[0] > 0 && rows % shape[0] == 0,
+          p.name(list[0]) + " must have a number of lines that divides the rows of weight");
 }
 
 void check_grouped(Planner& p, GroupedProduct* g) {
@@ -94,22 +134,29 @@ void check_grouped(Planner& p, GroupedProduct* g) {
     const int64_t own_rows = g->out.size() == 1 ? rows
                              : g->x.size() == 1 ? g->out[i].shape()[0]
                                                 : g->x[i].shape()[0];
-    p.check_shape(g->out[i], {own_rows, own.back()});
+    p.check_shape(g->out[i], {own_rows, own.back() * (g->words() ? kNibbles : 1)});
   }
-  const bool byte_weights = w[0].dtype() == ACL_INT8;
-  p.check(!g->integer() || byte_weights, "weight must be INT8 as x");
+  for (const Operand& each : w) {
+    p.check(each.dtype() == w[0].dtype(), p.name(each) + " must have the dtype of the first");
+  }
+  const bool small = contains(kI8 | kI4 | kI32, w[0].dtype());
+  p.check(!g->integer() || w[0].dtype() == ACL_INT8, "weight must be INT8 as x");
   p.check(g->integer() != g->scale.empty(), "scaleOptional goes with an INT8 x, and only with it");
-  p.check((byte_weights && !g->integer()) != g->anti_scale.empty(),
-          "antiquantScaleOptional goes with INT8 weights of a floating x, and only with them");
+  p.check((small && !g->integer()) != g->anti_scale.empty(),
+          "antiquantScaleOptional goes with integer weights of a floating x, and only with them");
   p.check(g->integer() || g->token_scale.empty(), "perTokenScaleOptional goes with an INT8 x");
   if (!g->token_scale.empty()) {
     p.check(g->token_scale.size() == 1 && g->x.size() == 1,
             "perTokenScaleOptional is simulated for one x");
     check_count(p, g->token_scale[0], rows);
   }
-  for (const auto* lines : {&g->bias, &g->scale, &g->anti_scale, &g->anti_offset}) {
-    check_lines(p, *g, *lines);
-  }
+  check_lines(p, *g, g->bias);
+  check_lines(p, *g, g->scale);
+  check_anti(p, *g, g->anti_scale);
+  check_anti(p, *g, g->anti_offset);
+  p.check(g->anti_offset.empty() ||
+              (!g->anti_scale.empty() && g->anti_offset[0].shape() == g->anti_scale[0].shape()),
+          "antiquantOffsetOptional must be as antiquantScaleOptional");
 }
 
 // Rows, from number `first` of all on, times the weight of group `i`.
@@ -134,14 +181,22 @@ Values product_of(
     return result;
   }
   if (g.anti_scale.empty()) return multiply_rows(rows, weight, shift);
-  Values real = load_all<float>(weight);
-  const Values by = load_all<float>(line_of(launch, g.anti_scale, i));
+  std::vector<int8_t> numbers;
+  if (g.words()) numbers = unpack_words(weight, 1);
+  const Shape shape{weight.size(0), g.columns()};
+  Values real =
+      load_all<float>(g.words() ? contiguous_view(numbers.data(), ACL_INT8, shape) : weight);
+  const Values by = anti_values(launch, g, g.anti_scale, i);
   const Values offsets =
-      g.anti_offset.empty() ? Values{} : load_all<float>(line_of(launch, g.anti_offset, i));
+      g.anti_offset.empty() ? Values(by.size()) : anti_values(launch, g, g.anti_offset, i);
+  const size_t n = z(shape[1]);
+  if (n == 0) return {};
+  const size_t part = real.size() / (by.size() / n);  // elements that one line of scales is for
   for (size_t k = 0; k < real.size(); ++k) {
-    real[k] = (real[k] + repeated(offsets, k, 0)) * by[k % by.size()];
+    const size_t which = k / part * n + k % n;
+    real[k] = (real[k] + offsets[which]) * by[which];
   }
-  return multiply_rows(rows, contiguous_view(real.data(), ACL_FLOAT, weight.shape), shift);
+  return multiply_rows(rows, contiguous_view(real.data(), ACL_FLOAT, shape), shift);
 }
 
 // One product for each weight: x and out are one tensor cut by the groups, or one for each.
@@ -154,7 +209,7 @@ void grouped(Planner& p,
   p.check(split >= 0 && split <= 3, "splitItem is " + std::to_string(split));
   GroupedProduct g;
   g.x = p.inputs(lists.x, "x", kF | kI8);
-  g.weight = p.inputs(lists.weight, "weight", kF | kI8);
+  g.weight = p.inputs(lists.weight, "weight", kF | kI8 | kI4 | kI32);
   g.bias = optional_inputs(p, lists.bias, "biasOptional", kF | kI32);
   g.scale = optional_inputs(p, lists.scale, "scaleOptional", kU64 | kI64 | kF32 | kBF16);
   refuse_list(p, lists.offset, "offsetOptional");
@@ -356,7 +411,7 @@ SIM_SIGNATURE(GroupedMatmulAdd,
     p.check_rank(w, 2, 2);
     p.check(in.shape()[0] == w.shape()[0], "x and weight must have the same number of rows");
     const Shape one{in.shape()[1], w.shape()[1]};
-    check_count(p, y, groups.tensor.numel() * count(one));
+    check_count(p, y, count({groups.tensor.numel(), one[0], one[1]}));
     if (y.numel() == 0) return;
     p.run([=](Launch& launch) {
       Values sums = values(launch, y);

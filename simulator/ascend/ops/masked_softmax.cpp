@@ -114,8 +114,8 @@ SIM_SIGNATURE(MaskedSoftmaxWithRelPosBias,
     p.check_shape(target, in.shape());
     const size_t rank = in.shape().size();
     const int64_t heads = in.shape()[rank - 3];
-    const int64_t area = in.shape()[rank - 2] * in.shape()[rank - 1];
     if (in.numel() == 0) return;
+    const int64_t area = in.shape()[rank - 2] * in.shape()[rank - 1];
     p.check(bias.numel() == heads * area, "relativePosBias must have a matrix for each head");
     const int64_t windows = mask ? mask.numel() / area : 1;
     const int64_t images = in.numel() / (heads * area);

@@ -107,7 +107,8 @@ aclnnStatus added_product(const char* op,
   return plan(op, workspace_size, executor, [&](Planner& p) {
     const Operand start = in_place ? p.inout(self, "selfRef", kF) : p.input(self, "self", kF);
     const Operand a = p.input(first, first_name, kF);
-    const Operand b = p.input(second, second_name, kF);
+    const FractalMatrix matrix = fractal_input(p, second, second_name, kF);
+    const Operand& b = matrix.operand;
     const auto by = static_cast<float>(p.scalar(beta, "beta").real());
     const auto times = static_cast<float>(p.scalar(alpha, "alpha").real());
     const Operand target = in_place ? start : p.output(out, "out", kF);
@@ -118,7 +119,7 @@ aclnnStatus added_product(const char* op,
     const Shape full = product_shape(p, a.shape(), b.shape(), names.c_str());
     p.check_shape(target, p.broadcast(start.shape(), full, "self and the product"));
     p.check_shape(target, full);
-    run_product(p, a, {b}, a.shape(), b.shape(), full, target, start, by, times);
+    run_product(p, a, matrix, a.shape(), b.shape(), full, target, start, by, times);
   });
 }
 
@@ -389,25 +390,6 @@ SIM_SIGNATURE(Gemm,
       for (size_t i = 0; i < sum.size(); ++i) sum[i] = alpha * sum[i] + beta * start[i];
       store_all(get(launch, target), sum);
     });
-  });
-}
-SIM_SIGNATURE(TransMatmulWeight, aclTensor* mmWeightRef) {
-  return plan("aclnnTransMatmulWeight", workspaceSize, executor, [&](Planner& p) {
-    const Operand weight = p.inout(mmWeightRef, "mmWeightRef", kF16 | kBF16 | kI8);
-    p.check_rank(weight, 2, 2);
-    p.check(weight.view->contiguous(), "mmWeightRef must be contiguous");
-    const Shape blocks = blocks_of(weight.shape(), weight.view->item());
-    p.check(count(mmWeightRef->storage_shape) >= count(blocks),
-            "mmWeightRef's storage is too small for whole blocks, " + shape_text(blocks));
-    p.run([=](Launch& launch) {
-      const View& matrix = get(launch, weight);
-      std::vector<char> copy(matrix.data, matrix.data + matrix.numel() * matrix.item());
-      copy_blocks(contiguous_view(copy.data(), matrix.dtype, matrix.shape),
-                  block_rows(matrix.data, matrix.dtype, matrix.shape), true);
-    });
-    // From here on the description says how its elements will lie.
-    mmWeightRef->format = ACL_FORMAT_FRACTAL_NZ;
-    mmWeightRef->storage_shape = blocks;
   });
 }
 }

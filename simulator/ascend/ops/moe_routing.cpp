@@ -17,7 +17,7 @@ struct Choices {
   int64_t rows = 0;
   int64_t k = 0;
   int64_t width = 0;
-  int64_t all() const { return rows * k; }
+  int64_t all() const { return count({rows, k}); }
 };
 
 Choices check_choices(Planner& p, const Operand& x, const Operand& experts) {
@@ -51,7 +51,7 @@ void check_finalize(Planner& p, const Finalize& f, int64_t rows_of_expanded) {
     p.check_shape(f.bias, {f.bias.shape()[0], f.c.width});
   }
   p.check_shape(f.places, {f.c.all()});
-  p.check(f.expanded.numel() == rows_of_expanded * f.c.width,
+  p.check(f.expanded.numel() == count({rows_of_expanded, f.c.width}),
           p.name(f.expanded) + " has a wrong size");
 }
 
@@ -116,7 +116,7 @@ SIM_SIGNATURE(MoeInitRouting,
     p.check_shape(numbers, experts.shape());
     p.check(activeNum >= 0, "activeNum is negative");
     check_same_dtype(p, expanded, in);
-    p.check_shape(expanded, {std::min(activeNum, c.rows) * c.k, c.width});
+    p.check_shape(expanded, {count({std::min(activeNum, c.rows), c.k}), c.width});
     p.check_shape(places, {c.all()});
     p.check_shape(sorted, {c.all()});
     if (c.all() == 0) return;
@@ -229,7 +229,7 @@ SIM_SIGNATURE(MoeInitRoutingV2Grad,
     p.check_rank(grad, dropPadMode == 1 ? 3 : 2, dropPadMode == 1 ? 3 : 2);
     p.check_rank(target, 2, 2);
     p.check(topK > 0, "topK must be positive");
-    p.check_shape(places, {target.shape()[0] * topK});
+    p.check_shape(places, {count({target.shape()[0], topK})});
     const int64_t width = target.shape()[1];
     p.check(grad.shape().back() == width, "gradExpandedX and out must have rows of one size");
     if (target.numel() == 0) return;
@@ -341,7 +341,7 @@ SIM_SIGNATURE(MoeFinalizeRoutingV2Grad,
     const int64_t width = grad.shape()[1];
     if (scales) p.check_rank(scales, 2, 2);
     const int64_t k = scales ? scales.shape().back() : 1;
-    p.check_shape(places, {rows * k});
+    p.check_shape(places, {count({rows, k})});
     if (bias) {
       p.check_rank(bias, 2, 2);
       p.check_shape(bias, {bias.shape()[0], width});

@@ -97,7 +97,7 @@ Permuted check_permuted(Planner& p,
     result.k = probs.shape()[1];
     p.check_shape(probs, {result.tokens, result.k});
   }
-  p.check_shape(places, {result.tokens * result.k});
+  p.check_shape(places, {count({result.tokens, result.k})});
   p.check_shape(permuted, {permuted.shape()[0], result.width});
   return result;
 }
@@ -223,7 +223,7 @@ SIM_SIGNATURE(MoeTokenPermuteGrad,
     p.check_rank(grad, 2, 2);
     p.check_rank(target, 2, 2);
     p.check(numTopk > 0, "numTopk must be positive");
-    p.check_shape(places, {target.shape()[0] * numTopk});
+    p.check_shape(places, {count({target.shape()[0], numTopk})});
     p.check_shape(grad, {grad.shape()[0], target.shape()[1]});
     if (target.numel() == 0) return;
     p.run([=](Launch& launch) {

@@ -19,6 +19,7 @@ struct Patches {
 std::array<int64_t, 2> pair_of(Planner& p, const aclIntArray* array, const char* name) {
   const std::vector<int64_t> list = p.array(array, name);
   p.check(list.size() == 2, std::string(name) + " must have two values");
+  check_reasonable(p, list, name);
   return {list[0], list[1]};
 }
 
@@ -33,8 +34,8 @@ Patches patches_of(Planner& p,
   for (size_t d = 0; d < 2; ++d) {
     p.check(w.kernel[d] > 0 && w.dilation[d] > 0 && w.stride[d] > 0 && w.padding[d] >= 0,
             "kernelSize, dilation and stride must be positive");
-    const int64_t span =
-        image[image.size() - 2 + d] + 2 * w.padding[d] - w.dilation[d] * (w.kernel[d] - 1) - 1;
+    const int64_t span = narrow(Wide{image[image.size() - 2 + d]} + 2 * w.padding[d] -
+                                Wide{w.dilation[d]} * (w.kernel[d] - 1) - 1);
     p.check(span >= 0, "kernelSize is larger than the image");
     w.out[d] = span / w.stride[d] + 1;
   }
@@ -64,8 +65,8 @@ void for_patches(const Patches& w, const Shape& image, F f) {
 
 Shape column_shape(const Patches& w, const Shape& image) {
   Shape shape(image.begin(), image.end() - 2);
-  shape.back() *= w.kernel[0] * w.kernel[1];
-  shape.push_back(w.out[0] * w.out[1]);
+  shape.back() = count({shape.back(), w.kernel[0], w.kernel[1]});
+  shape.push_back(count({w.out[0], w.out[1]}));
   return shape;
 }
 

@@ -78,7 +78,7 @@ void run_dynamic_quant(Planner& p,
   if (offset_out) p.check_shape(offset_out, lead);
   const int64_t width = in.shape().back();
   const int64_t experts = groups.given ? groups.tensor.numel() : 1;
-  check_count(p, smooth, experts * width);
+  check_count(p, smooth, count({experts, width}));
   p.check(!groups.given || smooth, "groupIndexOptional needs smoothScalesOptional");
   if (in.numel() == 0) return;
   p.run([=](Launch& launch) {
@@ -181,7 +181,7 @@ SIM_SIGNATURE(AscendAntiQuant,
               bool sqrtMode,
               const aclTensor* y) {
   return plan("aclnnAscendAntiQuant", workspaceSize, executor, [&](Planner& p) {
-    const Operand in = p.input(x, "x", kI8);
+    const Operand in = p.input(x, "x", kI8 | kI4);
     const Operand s = p.input(scale, "scale", kF);
     const Operand o = p.optional(offset, "offset", kF);
     const Operand out = p.output(y, "y", kF16 | kBF16);

@@ -20,7 +20,8 @@ inline uint64_t pack_scale(float scale) {
   return (std::bit_cast<uint32_t>(scale) & 0xFFFFE000U) | kPackedMark;
 }
 inline uint64_t pack_offset(float offset) {
-  const auto whole = static_cast<int64_t>(std::clamp(offset, -256.0F, 255.0F));
+  const float rounded = std::isnan(offset) ? 0 : std::nearbyint(offset);
+  const auto whole = static_cast<int64_t>(std::clamp(rounded, -256.0F, 255.0F));
   return (static_cast<uint64_t>(whole) & kOffsetMask) << kOffsetShift;
 }
 inline float packed_scale(uint64_t word) {

@@ -1,15 +1,15 @@
 // Products of quantised matrices.
-#include "simulator/ascend/ops/fractal.h"
 #include "simulator/ascend/ops/gemm.h"
 #include "simulator/ascend/ops/quant.h"
+#include "simulator/ascend/ops/small_numbers.h"
 
 using namespace sim;
 
 namespace {
 
 struct QuantProduct {
-  Operand x1;
-  FractalMatrix x2;
+  SmallNumbers x1;
+  SmallNumbers x2;
   Operand bias;
   Operand scale;   // of the columns
   Operand offset;  // of an int8 result
@@ -24,11 +24,14 @@ struct QuantProduct {
 // (x1 @ x2 + bias) * scale * token, or the bias after that; as int8 with an offset where out is
 // int8. Sums of int8 products are exact.
 void run_quant_product(Planner& p, const QuantProduct& q) {
-  p.check_rank(q.x1, 2, 6);
-  p.check_rank(q.x2.operand, 2, 6);
+  const Operand& x1 = q.x1.matrix.operand;
+  const Operand& x2 = q.x2.matrix.operand;
+  p.check_rank(x1, 2, 6);
+  p.check_rank(x2, 2, 6);
+  p.check(x1.dtype() == x2.dtype(), p.name(x2) + " must have the dtype of " + p.name(x1));
   const Shape left = turned(q.x1.shape(), q.transpose1);
-  const Shape right = turned(q.x2.operand.shape(), q.transpose2);
-  const std::string names = p.name(q.x1) + " and " + p.name(q.x2.operand);
+  const Shape right = turned(q.x2.shape(), q.transpose2);
+  const std::string names = p.name(x1) + " and " + p.name(x2);
   const Shape full = product_shape(p, left, right, names.c_str());
   p.check_shape(q.out, full);
   const int64_t m = full[full.size() - 2];
@@ -44,9 +47,10 @@ void run_quant_product(Planner& p, const QuantProduct& q) {
     const Values rows = values(launch, q.token);
     const auto bias = q.bias ? load_all<double>(get(launch, q.bias)) : std::vector<double>{};
     const bool before = q.bias && (q.bias_first || q.bias.dtype() == ACL_INT32);
-    std::vector<char> plain;
-    const View a = turned(get(launch, q.x1), q.transpose1);
-    const View b = turned(q.x2.view(launch, &plain), q.transpose2);
+    SmallNumbers::Copies left_copies;
+    SmallNumbers::Copies right_copies;
+    const View a = turned(q.x1.view(launch, &left_copies), q.transpose1);
+    const View b = turned(q.x2.view(launch, &right_copies), q.transpose2);
     const Shape batch(full.begin(), full.end() - 2);
     std::vector<double> sums;
     for (int64_t i = 0; i < count(batch); ++i) {
@@ -82,8 +86,8 @@ aclnnStatus scaled_product(const char* op,
                            aclOpExecutor** executor) {
   return plan(op, workspace_size, executor, [&](Planner& p) {
     QuantProduct q;
-    q.x1 = p.input(x1, "x1", kI8);
-    q.x2 = {p.input(x2, "x2", kI8)};
+    q.x1 = small_numbers(p, x1, "x1", kI8 | kI4 | kI32);
+    q.x2 = small_numbers(p, x2, "x2", kI8 | kI4 | kI32);
     q.scale = p.input(scale, "scale", kU64 | kI64 | kF32 | kBF16);
     q.offset = p.optional(offset, "offset", kF32);
     if (takes_token) q.token = p.optional(token, "pertokenScaleOptional", kF32);
@@ -107,8 +111,8 @@ SIM_SIGNATURE(QuantMatmul,
               aclTensor* out) {
   return plan("aclnnQuantMatmul", workspaceSize, executor, [&](Planner& p) {
     QuantProduct q;
-    q.x1 = p.input(x1, "x1", kI8);
-    q.x2 = {p.input(x2, "x2", kI8)};
+    q.x1 = small_numbers(p, x1, "x1", kI8);
+    q.x2 = small_numbers(p, x2, "x2", kI8);
     q.bias = p.optional(bias, "bias", kI32);
     q.factor = deqScale;
     q.out = p.output(out, "out", kF16);
@@ -125,8 +129,8 @@ SIM_SIGNATURE(QuantMatmulV2,
               aclTensor* out) {
   return plan("aclnnQuantMatmulV2", workspaceSize, executor, [&](Planner& p) {
     QuantProduct q;
-    q.x1 = p.input(x1, "x1", kI8);
-    q.x2 = {p.input(x2, "x2", kI8)};
+    q.x1 = small_numbers(p, x1, "x1", kI8);
+    q.x2 = small_numbers(p, x2, "x2", kI8);
     q.bias = p.optional(bias, "bias", kI32);
     q.scale = p.input(deqScale, "deqScale", kU64);
     q.transpose1 = adjX1;
@@ -176,8 +180,8 @@ SIM_SIGNATURE(QuantMatmulWeightNz,
               aclTensor* out) {
   return plan("aclnnQuantMatmulWeightNz", workspaceSize, executor, [&](Planner& p) {
     QuantProduct q;
-    q.x1 = p.input(x1, "x1", kI8);
-    q.x2 = fractal_input(p, x2, "x2", kI8);
+    q.x1 = small_numbers(p, x1, "x1", kI8 | kI4 | kI32);
+    q.x2 = small_numbers(p, x2, "x2", kI8 | kI4 | kI32);
     q.token = p.optional(x1Scale, "x1Scale", kF32);
     q.scale = p.input(x2Scale, "x2Scale", kU64 | kI64 | kF32 | kBF16);
     refuse(p, yScale, "yScale");
@@ -189,7 +193,7 @@ SIM_SIGNATURE(QuantMatmulWeightNz,
     q.transpose1 = transposeX1;
     q.transpose2 = transposeX2;
     q.out = p.output(out, "out", kF16 | kBF16 | kI8 | kI32);
-    p.check(q.x2.blocked, "x2 must have the format FRACTAL_NZ");
+    p.check(q.x2.matrix.blocked, "x2 must have the format FRACTAL_NZ");
     run_quant_product(p, q);
   });
 }
@@ -203,8 +207,8 @@ SIM_SIGNATURE(BatchMatmulQuant,
               aclTensor* out) {
   return plan("aclnnBatchMatmulQuant", workspaceSize, executor, [&](Planner& p) {
     QuantProduct q;
-    q.x1 = p.input(x1, "x1", kF16);
-    q.x2 = {p.input(x2, "x2", kF16)};
+    q.x1 = {{p.input(x1, "x1", kF16)}};
+    q.x2 = {{p.input(x2, "x2", kF16)}};
     q.scale = p.input(quantParam, "quantParam", kU64);
     q.bias = p.optional(bias, "bias", kF16);
     q.bias_first = true;

@@ -48,11 +48,11 @@ void run_swiglu_quant(Planner& p, const SwigluQuant& q) {
   p.check_shape(q.scale_out, Shape(shape.begin(), shape.end() - 1));
   const int64_t rows = q.scale_out.numel();
   const int64_t groups = q.groups.given ? q.groups.tensor.numel() : 1;
-  check_count(p, q.weight_scale, groups * width);
+  check_count(p, q.weight_scale, count({groups, width}));
   check_count(p, q.row_scale, rows);
-  check_count(p, q.bias, groups * width);
+  check_count(p, q.bias, count({groups, width}));
   for (const Operand& each : {q.smooth, q.offset}) {
-    if (each && each.numel() != groups) check_count(p, each, groups * width / 2);
+    if (each && each.numel() != groups) check_count(p, each, count({groups, width / 2}));
   }
   p.check(q.dynamic || q.smooth, "a static quantMode needs its scales");
   if (q.in.numel() == 0) return;

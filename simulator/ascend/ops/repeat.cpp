@@ -41,7 +41,8 @@ aclnnStatus repeat_interleave_op(const char* op,
       p.check(counts.numel() == 1 || counts.numel() == length,
               "repeats must have one element, or one for each of self");
     } else {
-      p.check(size == times * length, "outputSize must be " + std::to_string(times * length));
+      const int64_t all = count({times, length});
+      p.check(size == all, "outputSize must be " + std::to_string(all));
     }
     p.check(target.dtype() == in.dtype(), "out must have the dtype of self");
     p.check_shape(target, with_size(shape, at, size));

@@ -3,6 +3,33 @@
 
 using namespace sim;
 
+namespace {
+
+// Which elements of a head turn together, as aclnnRotaryPositionEmbedding numbers them: those of
+// two halves; neighbours; those of the two halves of each half; neighbours, written as two halves.
+enum Mode : int64_t { kHalf = 0, kInterleave = 1, kQuarter = 2, kInterleaveHalf = 3 };
+
+struct Pair {
+  size_t own;    // the element that the cosine multiplies
+  size_t other;  // the one that the sine multiplies
+  bool first;    // of the two: the other one counts negative
+};
+
+// Of element `i` of a result with `size` elements.
+Pair pair_of(int64_t mode, size_t i, size_t size) {
+  if (mode == kInterleave) return {i, i ^ 1, i % 2 == 0};
+  if (mode == kInterleaveHalf) {
+    const bool first = i < size / 2;
+    const size_t even = 2 * (first ? i : i - size / 2);
+    return {first ? even : even + 1, first ? even + 1 : even, first};
+  }
+  const size_t half = mode == kQuarter ? size / 4 : size / 2;
+  const bool first = i / half % 2 == 0;
+  return {i, first ? i + half : i - half, first};
+}
+
+}  // namespace
+
 extern "C" {
 
 SIM_SIGNATURE(ApplyRotaryPosEmb,
@@ -42,6 +69,53 @@ SIM_SIGNATURE(ApplyRotaryPosEmb,
         }
         store_all(view, result);
       }
+    });
+  });
+}
+
+aclnnStatus aclnnRotaryPositionEmbeddingGetWorkspaceSize(const aclTensor* x,
+                                                         const aclTensor* cos,
+                                                         const aclTensor* sin,
+                                                         int64_t mode,
+                                                         const aclTensor* yOut,
+                                                         uint64_t* workspaceSize,
+                                                         aclOpExecutor** executor) {
+  return plan("aclnnRotaryPositionEmbedding", workspaceSize, executor, [&](Planner& p) {
+    const Operand in = p.input(x, "x", kF);
+    const Operand c = p.input(cos, "cos", kF);
+    const Operand s = p.input(sin, "sin", kF);
+    const Operand out = p.output(yOut, "yOut", kF);
+    p.check(mode >= kHalf && mode <= kInterleaveHalf,
+            "mode is " + std::to_string(mode) + ", expected is a value in [0, 3]");
+    p.check_rank(in, 4, 4);
+    p.check_shape(out, in.shape());
+    for (const Operand& each : {c, s, out}) {
+      p.check(each.dtype() == in.dtype(), p.name(each) + " must have the dtype of x");
+    }
+    if (in.numel() == 0) return;
+    const int64_t size = in.shape()[3];
+    const int64_t parts = mode == kQuarter ? 4 : 2;
+    p.check(size % parts == 0, "the last size of x must be a multiple of " + std::to_string(parts));
+    p.check_rank(c, 4, 4);
+    p.check_shape(s, c.shape());
+    p.check(c.shape()[3] == size, "cos must have the last size of x");
+    p.check_shape(in, p.broadcast(in.shape(), c.shape(), "x and cos"));
+    p.run([=](Launch& launch) {
+      const View& view = get(launch, in);
+      const std::vector<float> from = load_all<float>(view);
+      std::vector<float> cosines(from.size());
+      std::vector<float> sines(from.size());
+      load(get(launch, c).expand(view.shape), 0, view.numel(), cosines.data());
+      load(get(launch, s).expand(view.shape), 0, view.numel(), sines.data());
+      std::vector<float> result(from.size());
+      const auto width = static_cast<size_t>(size);
+      for (size_t i = 0; i < result.size(); ++i) {
+        const Pair pair = pair_of(mode, i % width, width);
+        const float* const line = from.data() + i / width * width;
+        const float other = pair.first ? -line[pair.other] : line[pair.other];
+        result[i] = line[pair.own] * cosines[i] + other * sines[i];
+      }
+      store_all(get(launch, out), result);
     });
   });
 }

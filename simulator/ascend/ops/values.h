@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,22 @@ namespace sim {
 
 // What ops that compute in float32 over whole tensors share.
 using Values = std::vector<float>;
+
+// Numbers of the caller's in sums and products that must not overflow.
+__extension__ using Wide = __int128;
+inline int64_t narrow(Wide value) {
+  using Limits = std::numeric_limits<int64_t>;
+  if (value > Limits::max()) return Limits::max();
+  return value < Limits::min() ? Limits::min() : static_cast<int64_t>(value);
+}
+
+// Strides, paddings and the like: larger ones make no sense with any tensor.
+inline void check_reasonable(Planner& p, const Shape& values, const char* name) {
+  for (const int64_t value : values) {
+    p.check(value >= -kMostElements && value <= kMostElements,
+            std::string(name) + " has the value " + std::to_string(value));
+  }
+}
 
 inline size_t z(int64_t value) { return static_cast<size_t>(value); }
 

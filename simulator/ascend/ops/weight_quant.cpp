@@ -1,26 +1,22 @@
 // Products of plain matrices with quantised weights.
 #include "simulator/ascend/ops/gemm.h"
 #include "simulator/ascend/ops/quant.h"
+#include "simulator/ascend/ops/small_numbers.h"
 
 using namespace sim;
 
 namespace {
 
-// Eight signed 4-bit numbers in each int32, the lowest bits first.
-constexpr int64_t kNibbles = 8;
-
-Values unpacked(const View& view) {
-  Values result;
-  for (const int64_t word : load_all<int64_t>(view)) {
-    for (int64_t k = 0; k < kNibbles; ++k) {
-      const int64_t nibble = word >> 4 * k & 15;
-      result.push_back(static_cast<float>(nibble > 7 ? nibble - 16 : nibble));
-    }
-  }
-  return result;
+// The lines of scales for k rows of weights: one, or one for each group of rows.
+int64_t scale_lines(Planner& p, int64_t group, int64_t k) {
+  constexpr int64_t kStep = 32;
+  p.check(group == 0 || (group >= kStep && group % kStep == 0 && group < k),
+          "antiquantGroupSize is " + std::to_string(group) +
+              ", expected is 0 or a multiple of 32 less than the rows of weight");
+  return group == 0 ? 1 : quotient_up(k, group);
 }
 
-// y = x @ ((weight + offset) * scale) + bias, with weights of int8 or of packed int4.
+// y = x @ ((weight + offset) * scale) + bias, with weights of small numbers.
 aclnnStatus weight_quant(const char* op,
                          const aclTensor* x,
                          const aclTensor* weight,
@@ -35,39 +31,44 @@ aclnnStatus weight_quant(const char* op,
                          aclOpExecutor** executor) {
   return plan(op, workspace_size, executor, [&](Planner& p) {
     const Operand in = p.input(x, "x", kF16 | kBF16);
-    const Operand w = p.input(weight, "weight", kI8 | kI32);
-    const Operand s = p.input(scale, "antiquantScale", kF);
-    const Operand o = p.optional(offset, "antiquantOffsetOptional", kF);
+    const SmallNumbers w = small_numbers(p, weight, "weight", kI8 | kI4 | kI32);
+    const Operand s = p.input(scale, "antiquantScale", kF | kU64 | kI64);
+    const Operand o = p.optional(offset, "antiquantOffsetOptional", kF | kI32);
     const Operand qs = p.optional(quant_scale, "quantScaleOptional", kF32 | kU64);
     const Operand qo = p.optional(quant_offset, "quantOffsetOptional", kF32);
     const Operand b = p.optional(bias, "biasOptional", kF);
     const Operand out = p.output(y, "y", kF16 | kBF16 | kI8);
     p.check_rank(in, 2, 2);
-    p.check_rank(w, 2, 2);
-    p.check(in.shape()[1] == w.shape()[0], "x and weight do not multiply");
-    const int64_t k = w.shape()[0];
-    const bool nibbles = w.dtype() == ACL_INT32;
-    const int64_t n = nibbles ? w.shape()[1] * kNibbles : w.shape()[1];
-    p.check_shape(out, {in.shape()[0], n});
-    const int64_t rows = group > 0 ? (k + group - 1) / group : 1;
-    p.check(s.numel() == 1 || s.numel() == rows * n, "antiquantScale has a wrong size");
+    p.check_rank(w.matrix.operand, 2, 2);
+    const Shape shape = w.shape();
+    const Shape full = product_shape(p, in.shape(), shape, "x and weight");
+    const int64_t k = shape[0];
+    const int64_t n = shape[1];
+    p.check_shape(out, full);
+    const int64_t lines = scale_lines(p, group, k);
+    p.check(s.numel() == 1 || s.numel() == lines * n,
+            "antiquantScale must have 1 element or " + std::to_string(lines) + " x " +
+                std::to_string(n) + ", has " + std::to_string(s.numel()));
     if (o) p.check(o.numel() == s.numel(), "antiquantOffsetOptional must be as antiquantScale");
-    if (b) p.check(b.numel() == n, "biasOptional must have one element for each column");
+    check_count(p, b, n);
     p.check((out.dtype() == ACL_INT8) == static_cast<bool>(qs),
             "y must be INT8 exactly when quantScaleOptional is given");
+    p.check(qs || !qo, "quantOffsetOptional goes with quantScaleOptional only");
     check_one_or(p, qs, n);
     check_one_or(p, qo, n);
     if (out.numel() == 0) return;
     const uint64_t at = p.workspace(k * n * 4);
     p.run([=](Launch& launch) {
-      const Values raw = nibbles ? unpacked(get(launch, w)) : values(launch, w);
-      const Values by = values(launch, s);
+      SmallNumbers::Copies copies;
+      const View numbers = w.view(launch, &copies);
+      const Values by = scales(launch, s);
       const Values offsets = o ? values(launch, o) : Values(by.size());
       auto* const real = reinterpret_cast<float*>(launch.workspace(at));
+      load(numbers, 0, k * n, real);
       for (int64_t i = 0; i < k * n; ++i) {
-        const int64_t row = group > 0 ? i / n / group : 0;
-        const auto which = static_cast<size_t>(by.size() == 1 ? 0 : row * n + i % n);
-        real[i] = (raw[static_cast<size_t>(i)] + offsets[which]) * by[which];
+        const int64_t line = group > 0 ? i / n / group : 0;
+        const size_t which = by.size() == 1 ? 0 : z(line * n + i % n);
+        real[i] = (real[i] + offsets[which]) * by[which];
       }
       const View matrix = contiguous_view(real, ACL_FLOAT, {k, n});
       const View* const shift = b ? &get(launch, b) : nullptr;
@@ -163,23 +164,48 @@ SIM_SIGNATURE(WeightQuantBatchMatmulV3,
                       antiquantOffsetOptional, quantScaleOptional, quantOffsetOptional,
                       biasOptional, antiquantGroupSize, y, workspaceSize, executor);
 }
+// The result holds 4-bit numbers: as INT4, or as words of eight; in blocks or not.
 SIM_SIGNATURE(ConvertWeightToINT4Pack, const aclTensor* weight, aclTensor* weightInt4Pack) {
   return plan("aclnnConvertWeightToINT4Pack", workspaceSize, executor, [&](Planner& p) {
     const Operand in = p.input(weight, "weight", kI32);
-    const Operand out = p.output(weightInt4Pack, "weightInt4Pack", kI32);
+    const bool blocked = is_fractal(weightInt4Pack);
+    const Types types = kI32 | kI4;
+    const Operand out = blocked ? p.fractal_output(weightInt4Pack, "weightInt4Pack", types)
+                                : p.output(weightInt4Pack, "weightInt4Pack", types);
     p.check_rank(in, 2, 3);
     Shape shape = in.shape();
-    p.check(shape.back() % kNibbles == 0, "the last dim of weight must be a multiple of 8");
-    shape.back() /= kNibbles;
+    const int64_t each = out.dtype() == ACL_INT32 ? kNibbles : 2;
+    p.check(shape.back() % each == 0,
+            "the last dim of weight must be a multiple of " + std::to_string(each));
+    if (out.dtype() == ACL_INT32) shape.back() /= kNibbles;
     p.check_shape(out, shape);
+    FractalMatrix target{out};
+    if (blocked) {
+      target = matrices_of(p, out);
+      p.check(!target.turned, "weightInt4Pack must not be a transposed view");
+      check_storage(p, target, weightInt4Pack);
+      p.writes_bytes(out, block_bytes(shape, out.dtype()));
+    }
     if (out.numel() == 0) return;
     p.run([=](Launch& launch) {
       const auto numbers = load_all<int64_t>(get(launch, in));
-      std::vector<int64_t> words(z(out.numel()));
-      for (size_t i = 0; i < numbers.size(); ++i) {
-        words[i / z(kNibbles)] |= (numbers[i] & 15) << 4 * (i % z(kNibbles));
+      const View& result = get(launch, out);
+      if (!blocked) {
+        if (out.dtype() == ACL_INT4) return store_all(result, numbers);
+        std::vector<int64_t> words(z(out.numel()));
+        for (size_t i = 0; i < numbers.size(); ++i) {
+          words[i / z(kNibbles)] |= (numbers[i] & 15) << 4 * (i % z(kNibbles));
+        }
+        return store_all(result, words);
       }
-      store_all(get(launch, out), words);
+      // Blocks of words and of INT4 are the same bytes; what no number needs of them is zero.
+      const int64_t total = count(blocks_of(in.shape(), ACL_INT4));
+      std::vector<int8_t> plain(numbers.size());
+      for (size_t i = 0; i < plain.size(); ++i) plain[i] = static_cast<int8_t>(numbers[i] & 15);
+      std::vector<int8_t> placed(z(total));
+      copy_blocks(contiguous_view(plain.data(), ACL_INT8, in.shape()),
+                  reinterpret_cast<char*>(placed.data()), block_width(ACL_INT4), true);
+      pack_nibbles(contiguous_view(result.data, ACL_INT4, {total}), 0, placed.data());
     });
   });
 }

@@ -44,23 +44,26 @@ inline Pooling pooling_of(Planner& p, const Operand& in, int64_t dims) {
   return pooling;
 }
 
-// Calls f(flat place) for each place of a box of an image: its start, and taps `step` apart.
+// Calls f(flat place) for each place of a box of an image: its start, and taps `step` apart. What
+// lies outside costs nothing.
 template <class F>
-void for_box(
-    const Shape& image, const Shape& start, const Shape& taps, const Shape& step, const F& f) {
+void for_box(const Shape& image, Shape start, Shape taps, const Shape& step, const F& f) {
+  for (size_t d = 0; d < image.size(); ++d) {
+    const int64_t before = start[d] < 0 ? (-start[d] + step[d] - 1) / step[d] : 0;
+    const int64_t end = (image[d] - start[d] + step[d] - 1) / step[d];
+    taps[d] = std::max<int64_t>(std::min(taps[d], end) - before, 0);
+    start[d] += before * step[d];
+  }
   const int64_t total = count(taps);
   for (int64_t tap = 0; tap < total; ++tap) {
     int64_t place = 0;
     int64_t scale = 1;
     int64_t rest = tap;
-    bool inside = true;
     for (size_t d = image.size(); d-- > 0; rest /= taps[d]) {
-      const int64_t x = start[d] + rest % taps[d] * step[d];
-      inside = inside && x >= 0 && x < image[d];
-      place += x * scale;
+      place += (start[d] + rest % taps[d] * step[d]) * scale;
       scale *= image[d];
     }
-    if (inside) f(place);
+    f(place);
   }
 }
 
@@ -101,6 +104,7 @@ inline Shape per_image_dim(Planner& p,
                            const Shape& list,
                            const Shape& otherwise,
                            const char* name) {
+  check_reasonable(p, list, name);
   if (list.empty()) return otherwise;
   p.check(list.size() == 1 || list.size() == otherwise.size(),
           std::string(name) + " must have one value or " + std::to_string(otherwise.size()));
@@ -118,8 +122,8 @@ inline void slide(Planner& p, const Windows& w, bool ceil, Pooling* pooling) {
         w.padding[d] >= 0 && w.padding[d] <= most && w.trailing[d] >= 0 && w.trailing[d] <= most,
         "padding must be at most half of the kernel");
     const int64_t size = pooling->image[d];
-    const int64_t span =
-        size + w.padding[d] + w.trailing[d] - w.dilation[d] * (w.kernel[d] - 1) - 1;
+    const int64_t span = narrow(Wide{size} + w.padding[d] + w.trailing[d] -
+                                Wide{w.dilation[d]} * (w.kernel[d] - 1) - 1);
     p.check(span >= 0 || size == 0, "the kernel is larger than the padded image");
     int64_t n = size == 0 ? 0 : (span + (ceil ? w.stride[d] - 1 : 0)) / w.stride[d] + 1;
     // The last window starts inside.

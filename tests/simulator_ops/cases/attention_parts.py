@@ -116,6 +116,33 @@ def rotated(x, cos, sin, neox):
     return result
 
 
+def turned(x, mode):
+    """What the cosine and the sine multiply: halves, neighbours, quarters, neighbours as halves."""
+    if mode == 0:
+        a, b = np.split(x, 2, -1)
+        return x, np.concatenate([-b, a], -1)
+    if mode == 2:
+        a, b, c, d = np.split(x, 4, -1)
+        return x, np.concatenate([-b, a, -d, c], -1)
+    a, b = x[..., ::2], x[..., 1::2]
+    if mode == 1:
+        return x, np.stack([-b, a], -1).reshape(x.shape)
+    return np.concatenate([a, b], -1), np.concatenate([-b, a], -1)
+
+
+def embedding():
+    made = []
+    shapes = [(1, 1, 1, 8), (2, 3, 5, 8), (1, 3, 1, 8), (2, 1, 5, 8), (1, 1, 5, 8), (2, 1, 1, 8)]
+    for dtype, mode, shape in itertools.product(FLOATS, range(4), shapes):
+        x = random((2, 3, 5, 8), dtype, 1).astype(np.float64)
+        cos, sin = (random(shape, dtype, seed, -1, 1).astype(np.float64) for seed in (2, 3))
+        own, other = turned(x, mode)
+        out = Out(own * cos + other * sin, dtype, LOOSE[dtype])
+        arguments = [In(x, dtype), In(cos, dtype), In(sin, dtype), mode, out]
+        made.append(Case("aclnnRotaryPositionEmbedding", arguments, f"{dtype} {mode} {shape}"))
+    return made
+
+
 def rope():
     made = []
     for dtype, neox, section, index in itertools.product(
@@ -194,5 +221,6 @@ OPS = {
     "aclnnMaskedSoftmaxWithRelPosBias": biased,
     "aclnnRingAttentionUpdate": ring,
     "aclnnRopeWithSinCosCache": rope,
+    "aclnnRotaryPositionEmbedding": embedding,
     "aclnnMultiScaleDeformableAttnFunction": deformable,
 }

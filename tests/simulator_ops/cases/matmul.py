@@ -120,12 +120,12 @@ def weight_quant(op, more):
     def cases():
         made = []
         for dtype in ("f16", "bf16"):
-            for group in (0, 2):
-                x, w = random((3, 4), dtype, 1), random((4, 5), "i8", 2, -9, 9)
-                shape = (2, 5) if group else (5,)
+            for group in (0, 32):
+                x, w = random((3, 70), dtype, 1, -1, 1), random((70, 5), "i8", 2, -9, 9)
+                shape = (3, 5) if group else (5,)
                 scale, offset = random(shape, dtype, 3, 0.1, 1), random(shape, dtype, 4)
                 bias = random((5,), dtype, 5)
-                rows = np.arange(4) // 2
+                rows = np.arange(70) // 32
                 s, o = (scale[rows], offset[rows]) if group else (scale, offset)
                 expected = x.astype(np.float64) @ ((w + o) * s) + bias
                 tensors = [In(x, dtype), In(w, "i8"), In(scale, dtype), In(offset, dtype)]

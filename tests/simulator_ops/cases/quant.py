@@ -60,13 +60,16 @@ def ascend_quant(op, axis):
 
 def anti_quant():
     made = []
-    for dtype, size, square in itertools.product(HALVES, (1, 4), (False, True)):
-        x = random((3, 4), "i8", 1, -99, 99)
+    kinds = (("i8", 99), ("i4", 8))
+    for dtype, size, square, (kind, most) in itertools.product(
+        HALVES, (1, 4), (False, True), kinds
+    ):
+        x = random((3, 4), kind, 1, -most, most - 1)
         scale, offset = random((size,), dtype, 2, 0.1, 1), random((size,), dtype, 3)
         expected = (x + f32(offset)) * (f32(scale) ** 2 if square else scale)
-        arguments = [In(x, "i8"), In(scale, dtype), In(offset, dtype), CODE[dtype], square]
-        case = Case("aclnnAscendAntiQuant", [*arguments, Out(expected, dtype)], f"{dtype} {size}")
-        made.append(case)
+        arguments = [In(x, kind), In(scale, dtype), In(offset, dtype), CODE[dtype], square]
+        name = f"{dtype} {size} {kind}"
+        made.append(Case("aclnnAscendAntiQuant", [*arguments, Out(expected, dtype)], name))
     return made
 
 

@@ -350,7 +350,9 @@ def int4():
         x, by = random((3, 6), dtype, 2), random((16,), dtype, 3, 0.1, 1)
         out = Out(x.astype(np.float64) @ (numbers * by), dtype, (2e-2, 2e-1))
         arguments = [In(x, dtype), In(words, "i32"), In(by, dtype), *[None] * 4, 0, out]
-        made.append(Case("aclnnWeightQuantBatchMatmulV2", arguments, dtype))
+        # A transposed view is one of words along the rows.
+        layouts = ("contiguous", "sliced", "offset")
+        made.append(Case("aclnnWeightQuantBatchMatmulV2", arguments, dtype, layouts))
     return made
 
 

@@ -70,9 +70,8 @@ def functions():
     found = {}
     for library in LIBRARIES:
         # What no source defines is generated, as a weak symbol.
-        for name, weak in _exported(folder() / f"lib{library}.so"):
-            if library == "opapi" and not name.endswith("GetWorkspaceSize"):
-                continue
-            if name.startswith(("acl", "Hccl")):
+        exported = dict(_exported(folder() / f"lib{library}.so"))
+        for name, weak in exported.items():
+            if name.startswith(("acl", "Hccl")) and f"{name}GetWorkspaceSize" not in exported:
                 found[name.removesuffix("GetWorkspaceSize")] = not weak
     return dict(sorted(found.items()))
