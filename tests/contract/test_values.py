@@ -107,6 +107,10 @@ torch.mode(t([[nan, 2.], [1., nan]]), 0) => float32 [nan, 2.0]; int64 [0, 0]
 torch.logit(t([0., 1., .5]), 0.75) > 0 => bool [True, False, True]
 torch.logit(t([1.]), 1e-5) < 11.512 => bool [True]
 torch.logit(t([1.], float16), 1e-5) => float16 [inf]
+torch.float_power(t([-inf, 4.]), 0.5) => float64 [nan, 2.0]
+torch.addmm(t([[1.]]), t([[inf]]), t([[1.]]), alpha=0) => float32 [[1.0]]
+torch.addmm(t([[1.]], float16), t([[inf]], float16), t([[1.]], float16), alpha=0)
+    => float16 [[nan]]
 (torch.sinc(t([1., 2.])) < 0) => bool [True, False]
 torch.bincount(t([], int64), weights=t([]), minlength=2) => int64 [0, 0]
 torch.linspace(0, 1, 11, dtype=float16)[3] => float16 0.2998046875

@@ -21,6 +21,13 @@ bool is_zero(DType dtype, Factor factor) {
   return is_floating_point(dtype) ? factor.f == 0 : factor.i == 0;
 }
 
+// A product times 0 is not computed, so that its NaNs do not spread; but it is in 16-bit floats, as
+// in torch.
+bool leaves_out(DType dtype, Factor alpha) {
+  const bool is_half = dtype == DType::kFloat16 || dtype == DType::kBFloat16;
+  return is_zero(dtype, alpha) && !is_half;
+}
+
 // c = beta * c, for products that add nothing.
 void scale(DType dtype, int64_t m, int64_t n, Matrix c, Factor beta) {
   visit_dtype(dtype, [&]<typename T>() {
@@ -63,7 +70,7 @@ void gemm(DType dtype,
           Factor beta) {
   if (dtype == DType::kBool) refuse(dtype, "addmm_impl_cpu_");
   if (m == 0 || n == 0) return;
-  if (k == 0 || is_zero(dtype, alpha)) return scale(dtype, m, n, c, beta);
+  if (k == 0 || leaves_out(dtype, alpha)) return scale(dtype, m, n, c, beta);
   if (n == 1) {
     return gemv(dtype, m, k, a, b.data, b.row_stride, c.data, c.row_stride, alpha, beta);
   }
@@ -135,7 +142,7 @@ void gemv(DType dtype,
           Factor beta) {
   if (dtype == DType::kBool) refuse(dtype, "addmv_impl_cpu");
   if (m == 0) return;
-  if (k == 0 || is_zero(dtype, alpha)) return scale(dtype, m, 1, {y, y_stride, 1}, beta);
+  if (k == 0 || leaves_out(dtype, alpha)) return scale(dtype, m, 1, {y, y_stride, 1}, beta);
   switch (dtype) {
     case DType::kFloat32:
       return gemv_float(m, k, a, static_cast<const float*>(x), x_stride, static_cast<float*>(y),

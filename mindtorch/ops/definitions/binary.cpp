@@ -41,10 +41,9 @@ PointwiseCall sub(const Tensor& self, const Tensor& other, const Scalar& alpha) 
   const DType dtype = result_type(self, other);
   if (alpha == Scalar(1)) return PointwiseCall(Pointwise::kSub, dtype, dtype).on(self).on(other);
   check_alpha(dtype, alpha);
-  const Scalar negated =
-      alpha.is_floating_point()
-          ? Scalar(-alpha.to_double())
-          : Scalar(static_cast<int64_t>(-static_cast<uint64_t>(alpha.to_int())));
+  const Scalar negated = alpha.is_floating_point()
+                             ? Scalar(-alpha.to_double())
+                             : Scalar(static_cast<int64_t>(-static_cast<uint64_t>(alpha.to_int())));
   return add_scaled(dtype, self, other, negated);
 }
 
@@ -97,7 +96,12 @@ PointwiseCall pow(const Tensor& self, const Tensor& exponent) {
 }
 
 PointwiseCall float_power(const Tensor& self, const Tensor& exponent) {
-  return PointwiseCall(Pointwise::kPow, DType::kFloat64, DType::kFloat64).on(self).on(exponent);
+  constexpr DType kDouble = DType::kFloat64;
+  const bool to_a_number = exponent.is_wrapped_number() && exponent.device().is_cpu();
+  if (to_a_number && number_of(exponent).to_double() == 0.5) {
+    return PointwiseCall(Pointwise::kSqrt, kDouble, kDouble).on(self);
+  }
+  return PointwiseCall(Pointwise::kPow, kDouble, kDouble).on(self).on(exponent);
 }
 
 template <Pointwise kFunction>

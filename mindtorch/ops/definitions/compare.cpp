@@ -35,6 +35,13 @@ PointwiseCall shift(const Tensor& self, const Tensor& other) {
   return call;
 }
 
+// No integer is infinite: torch answers with a filled tensor in the likeness of self.
+template <Pointwise kFunction>
+PointwiseCall infinite(const Tensor& self) {
+  const bool is_integer = is_integral(self.dtype(), true);
+  return to_bool<kFunction>(self).laid_out(is_integer ? Layout::kLikeFirst : Layout::kAgreed);
+}
+
 }  // namespace
 
 void define_compare(Registry& ops) {
@@ -89,10 +96,10 @@ void define_compare(Registry& ops) {
   ops.define<to_bool<Pointwise::kIsNan>>("isnan(Tensor self) -> Tensor")
       .doc("Where an element is NaN.",
            ">>> torch.isnan(torch.tensor([float('nan'), 1.]))\ntensor([ True, False])");
-  ops.define<to_bool<Pointwise::kIsInf>>("isinf(Tensor self) -> Tensor")
+  ops.define<infinite<Pointwise::kIsInf>>("isinf(Tensor self) -> Tensor")
       .doc("Where an element is infinite.",
            ">>> torch.isinf(torch.tensor([float('inf'), 1.]))\ntensor([ True, False])");
-  ops.define<to_bool<Pointwise::kIsFinite>>("isfinite(Tensor self) -> Tensor")
+  ops.define<infinite<Pointwise::kIsFinite>>("isfinite(Tensor self) -> Tensor")
       .doc("Where an element is a finite number.",
            ">>> torch.isfinite(torch.tensor([float('inf'), 1.]))\ntensor([False,  True])");
   ops.define<to_bool<Pointwise::kIsPosInf>>("isposinf(Tensor self) -> Tensor")

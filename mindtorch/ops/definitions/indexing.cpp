@@ -41,7 +41,8 @@ TensorSpec index(const Tensor& self, TensorList indices) {
     if (i >= indices.size() || !indices[i].defined()) sizes.push_back(self.sizes()[i]);
   }
   TensorSpec spec = contiguous_spec(std::move(sizes), self.dtype(), self.device());
-  if (count == 0 || has_plain_strides(self.sizes(), self.strides())) return spec;
+  const bool is_plain = self.numel() != 0 && has_plain_strides(self.sizes(), self.strides());
+  if (count == 0 || is_plain) return spec;
   // The dims that stay lie as they lay in self, those of the indices as in the indices.
   Shape strides[2] = {Shape(spec.sizes.size(), 0), Shape(spec.sizes.size(), 0)};
   const size_t place = neighbours ? first : 0;

@@ -260,6 +260,7 @@ ViewSpec expand(const Tensor& self, IntList size, bool) {
     }
     MT_CHECK(wanted >= 0, RuntimeError, "invalid shape dimension ", wanted);
     if (own == wanted) {
+      if (self.dim() == 0) continue;  // one element, repeated wherever it is shown
       spec.strides[i] = existing              ? self.strides()[i - shift]
                         : i + 1 < size.size() ? spec.sizes[i + 1] * spec.strides[i + 1]
                                               : 1;

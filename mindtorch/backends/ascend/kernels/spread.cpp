@@ -144,7 +144,7 @@ void vector_norm(ops::Launch& on,
   if (std::isnan(ord.to_double())) {
     // Nothing has norm 0, and one element its magnitude, whatever the order.
     if (input.numel() == 0) return call(on, MT_ACLNN(aclnnInplaceZero), out);
-    if (input.numel() == out.numel()) {
+    if (input.numel() == out.numel() && (self.dim() > 0 || !dim || dim->empty())) {
       return store_reduced(on, computed(on, Pointwise::kAbs, input), out);
     }
   }

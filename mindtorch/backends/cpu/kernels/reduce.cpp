@@ -241,7 +241,9 @@ void vector_norm(ops::Launch& launch,
     return accumulate(Row::kSum, converted(set, input.dtype()), mask, out, kNothing);
   }
   const Tensor magnitude = apply(ops::Pointwise::kAbs, input, input.dtype());
-  if (std::isinf(p) || input.numel() == out.numel()) {
+  // The norm of one element is its magnitude, whatever the order; torch asks dims for that.
+  const bool is_single = input.numel() == out.numel() && (self.dim() > 0 || !dim || dim->empty());
+  if (std::isinf(p) || is_single) {
     return reduce_rows(p > 0 ? Row::kMax : Row::kMin, magnitude, mask, out.data_ptr());
   }
   const Tensor exponent = Tensor::wrapped_number(p);
