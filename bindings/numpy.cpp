@@ -112,10 +112,11 @@ Tensor tensor_from_struct(PyObject* array) {
   const auto* interface =
       static_cast<const ArrayInterface*>(PyCapsule_GetPointer(capsule.get(), nullptr));
   if (interface == nullptr) throw PythonError();
-  MT_CHECK(interface->two == 2 && interface->nd >= 0 && interface->nd <= kMaxDims &&
-               interface->itemsize >= 0 &&
-               (interface->nd == 0 || (interface->shape != nullptr && interface->strides != nullptr)),
-           ValueError, "__array_struct__ does not point at an array interface");
+  MT_CHECK(
+      interface->two == 2 && interface->nd >= 0 && interface->nd <= kMaxDims &&
+          interface->itemsize >= 0 &&
+          (interface->nd == 0 || (interface->shape != nullptr && interface->strides != nullptr)),
+      ValueError, "__array_struct__ does not point at an array interface");
   Shape sizes(static_cast<size_t>(interface->nd), 0);
   Shape strides(static_cast<size_t>(interface->nd), 0);
   const auto itemsize = static_cast<int64_t>(interface->itemsize);

@@ -142,8 +142,7 @@ PyObject* wrap_outputs(const ops::Op& op, ops::Outputs& outputs) {
   const Py_ssize_t keywords = kwnames == nullptr ? 0 : PyTuple_GET_SIZE(kwnames);
   for (Py_ssize_t i = skip; i < nargs + keywords; ++i) {
     if (i > skip) text += ", ";
-    if (i >= nargs)
-      text += keyword_text(PyTuple_GET_ITEM(kwnames, i - nargs)) + "=";
+    if (i >= nargs) text += keyword_text(PyTuple_GET_ITEM(kwnames, i - nargs)) + "=";
     text += Py_TYPE(args[i])->tp_name;
   }
   text += "), but expected one of:\n";

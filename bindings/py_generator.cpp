@@ -76,7 +76,8 @@ void bind_generator(nb::module_& module) {
             self.manual_seed(to_seed(seed));
             return self;
           },
-          nb::rv_policy::none, nb::arg("seed"), "Starts over from a seed and returns the generator.")
+          nb::rv_policy::none, nb::arg("seed"),
+          "Starts over from a seed and returns the generator.")
       .def(
           "seed",
           [](Generator& self) {

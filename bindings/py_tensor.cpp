@@ -302,8 +302,8 @@ PyTypeObject* make_tensor_type() {
 }  // namespace
 
 const Tensor& tensor_argument(PyObject* object, const char* function, const char* name) {
-  MT_CHECK(is_tensor(object), TypeError, function, "(): argument '", name,
-           "' must be Tensor, not ", Py_TYPE(object)->tp_name);
+  MT_CHECK(is_tensor(object), TypeError, function, "(): argument '", name, "' must be Tensor, not ",
+           Py_TYPE(object)->tp_name);
   return unwrap(object);
 }
 

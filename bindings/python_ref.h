@@ -42,8 +42,8 @@ class PyRef {
   PyObject* object_ = nullptr;
 };
 
-// The entries of a list or tuple as a tuple. Python code of the entries may change a list while they
-// are read: what it drops must live on until then.
+// The entries of a list or tuple as a tuple. Python code of the entries may change a list while
+// they are read: what it drops must live on until then.
 inline PyRef frozen(PyObject* list_or_tuple) {
   return PyRef(PyTuple_Check(list_or_tuple) ? Py_NewRef(list_or_tuple)
                                             : PyList_AsTuple(list_or_tuple));

@@ -99,7 +99,8 @@ def build(python: str) -> Path:
     # With other flags than those of the release build, or another name of the compiler than the one
     # that CMake takes first, the compiler cache has nothing.
     options = ["--no-build-isolation", "--no-deps", "-C", "cmake.define.MINDTORCH_WERROR=ON"]
-    environment = {"CXX": shutil.which("c++") or "", **os.environ}
+    programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # with .venv's
+    environment = {"CXX": shutil.which("c++") or "", **os.environ, "PATH": programs}
     run(*pip, "--quiet", "--disable-pip-version-check", *options, "-w", raw, ROOT, env=environment)
     (untagged,) = raw.glob("*.whl")
     name = "-".join(untagged.name.split("-")[:4])  # up to the platform
@@ -107,7 +108,8 @@ def build(python: str) -> Path:
         old.unlink()
     # The libraries are in the wheel already: this looks at the symbols that they need, and sets the
     # tag of the oldest system that has them all.
-    run(sys.executable, "-m", "auditwheel", "repair", "--plat", "auto", "-w", DIST, untagged)
+    repair = [sys.executable, "-m", "auditwheel", "repair", "--plat", "auto", "-w", DIST, untagged]
+    run(*repair, env=environment)
     (wheel,) = DIST.glob(f"{name}-*.whl")
     size = wheel.stat().st_size / 1e6
     print(

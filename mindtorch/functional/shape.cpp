@@ -246,9 +246,9 @@ Tensor constant_pad_nd(const Tensor& self, IntList pad, const Scalar& value) {
   Shape sizes = self.sizes();
   each_side([&](int64_t dim, int64_t before, int64_t after) {
     int64_t& size = sizes[static_cast<size_t>(dim)];
-    MT_CHECK(!__builtin_add_overflow(size, before, &size) &&
-                 !__builtin_add_overflow(size, after, &size),
-             RuntimeError, "constant_pad_nd: the padding of dimension ", dim, " is too large");
+    MT_CHECK(
+        !__builtin_add_overflow(size, before, &size) && !__builtin_add_overflow(size, after, &size),
+        RuntimeError, "constant_pad_nd: the padding of dimension ", dim, " is too large");
     MT_CHECK(size >= 0, RuntimeError, "The input size ", self.size(dim), ", plus negative padding ",
              before, " and ", after,
              " resulted in a negative output size, which is invalid. Check dimension ", dim,

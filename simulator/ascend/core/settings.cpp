@@ -118,7 +118,8 @@ static Entry text_entry(std::string& text) {
           "a text"};
 }
 
-// A number from 0 to `most`; the field holds `unit` times as much. What is counted has no fractions.
+// A number from 0 to `most`; the field holds `unit` times as much. What is counted has no
+// fractions.
 template <class T>
 static Entry number_entry(T& field, double most, double unit = 1) {
   const auto set = [&field, most, unit](const std::string& value) {
@@ -208,8 +209,8 @@ void read_environment() {
     }
     const char* value = std::getenv(variable.c_str());
     if (value && !set_setting(name, value)) {
-      report("setting", variable + " is not understood: \"" + value + "\"; it takes " +
-                            expected_value(name));
+      report("setting",
+             variable + " is not understood: \"" + value + "\"; it takes " + expected_value(name));
     }
   }
 }
