@@ -65,6 +65,12 @@ struct Square {
     return multiply(d, a, a);
   }
 };
+struct Cube {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    return multiply(d, multiply(d, a, a), a);
+  }
+};
 struct AddScaled {
   explicit AddScaled(const PointwiseParams& p) : params(p) {}
   template <class D, class V>

@@ -21,6 +21,12 @@ struct Reciprocal {
     return hn::Div(hn::Set(d, hn::TFromD<D>{1}), a);
   }
 };
+struct InverseSquare {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    return hn::Div(hn::Set(d, hn::TFromD<D>{1}), hn::Mul(a, a));
+  }
+};
 struct Fmax {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V a, V b) const {
@@ -67,7 +73,9 @@ void enter(TileTable& table) {
   add_map<Neg, Ts...>(table, Pointwise::kNeg);
   add_map<Sign, Ts...>(table, Pointwise::kSign);
   add_map<Square, Ts...>(table, Pointwise::kSquare);
+  add_map<Cube, Ts...>(table, Pointwise::kCube);
   add_map<Reciprocal, Ts...>(table, Pointwise::kReciprocal);
+  add_map<InverseSquare, Ts...>(table, Pointwise::kInverseSquare);
   add_map<Sqrt, Ts...>(table, Pointwise::kSqrt);
   add_map<Rsqrt, Ts...>(table, Pointwise::kRsqrt);
   add_map<Relu, Ts...>(table, Pointwise::kRelu);

@@ -6,7 +6,7 @@
 #define HWY_TARGET_INCLUDE "mindtorch/backends/cpu/tiles/divide_int.cpp"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 
-#include "mindtorch/backends/cpu/tiles/tile-inl.h"
+#include "mindtorch/backends/cpu/tiles/arithmetic-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
@@ -101,6 +101,21 @@ struct Pow {
   }
 };
 
+// One exponent for all: the squarings and products are those of its bits.
+struct PowScalar {
+  explicit PowScalar(const PointwiseParams& p) : exponent(p.i[0]) {}
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    V result = hn::Set(d, hn::TFromD<D>{1});
+    for (int64_t rest = exponent; rest > 0; rest >>= 1) {
+      if ((rest & 1) != 0) result = multiply(d, result, a);
+      a = multiply(d, a, a);
+    }
+    return result;
+  }
+  int64_t exponent;
+};
+
 template <class T>
 HWY_INLINE uint64_t magnitude(T a) {
   if constexpr (std::is_signed_v<T>) {
@@ -143,6 +158,7 @@ void enter(TileTable& table) {
   table.add(Pointwise::kFloorDivide, kDType, &division_tile<FloorDivide, T>);
   table.add(Pointwise::kRemainder, kDType, &division_tile<Remainder, T>);
   table.add(Pointwise::kPow, kDType, &scalar_tile<Pow, T, 2>);
+  table.add(Pointwise::kPowScalar, kDType, &map_tile<PowScalar, T, 2>);
   table.add(Pointwise::kGcd, kDType, &scalar_tile<Gcd, T, 2>);
   table.add(Pointwise::kLcm, kDType, &scalar_tile<Lcm, T, 2>);
 }
