@@ -15,12 +15,6 @@ struct Div {
     return hn::Div(a, b);
   }
 };
-struct Reciprocal {
-  template <class D, class V>
-  HWY_INLINE V operator()(D d, V a) const {
-    return hn::Div(hn::Set(d, hn::TFromD<D>{1}), a);
-  }
-};
 struct InverseSquare {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V a) const {
@@ -45,18 +39,6 @@ struct Copysign {
     return hn::CopySign(a, b);
   }
 };
-struct Sqrt {
-  template <class D, class V>
-  HWY_INLINE V operator()(D, V a) const {
-    return hn::Sqrt(a);
-  }
-};
-struct Rsqrt {
-  template <class D, class V>
-  HWY_INLINE V operator()(D d, V a) const {
-    return hn::Div(hn::Set(d, hn::TFromD<D>{1}), hn::Sqrt(a));
-  }
-};
 
 template <class... Ts>
 void enter(TileTable& table) {
@@ -77,7 +59,8 @@ void enter(TileTable& table) {
   add_map<Reciprocal, Ts...>(table, Pointwise::kReciprocal);
   add_map<InverseSquare, Ts...>(table, Pointwise::kInverseSquare);
   add_map<Sqrt, Ts...>(table, Pointwise::kSqrt);
-  add_map<Rsqrt, Ts...>(table, Pointwise::kRsqrt);
+  // Long enough to gain from whole vectors.
+  (table.add(Pointwise::kRsqrt, DTypeOf<Ts>::value, &map_tile<Rsqrt, Ts, 2>), ...);
   add_map<Relu, Ts...>(table, Pointwise::kRelu);
   add_map<Copysign, Ts...>(table, Pointwise::kCopysign);
   add_map<Heaviside, Ts...>(table, Pointwise::kHeaviside);

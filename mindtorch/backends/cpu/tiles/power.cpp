@@ -36,15 +36,6 @@ struct PowScalar {
   PointwiseParams params;
 };
 
-// Two exponents are no work; `kOther` does all others.
-template <class T, TileFn kOther>
-void pow_scalar_tile(const void* const* inputs, void* to, int64_t n, const PointwiseParams& p) {
-  const T exponent = param<T>(p, 0);
-  if (exponent == 1) return copy_tile<T>(inputs, to, n, p);
-  if (exponent != 0) return kOther(inputs, to, n, p);
-  for (int64_t i = 0; i < n; ++i) static_cast<T*>(to)[i] = T{1};
-}
-
 // Products of 16-bit floats. torch rounds each product of bfloat16, and of float16 the last result.
 template <class T, class D, class V = hn::Vec<D>>
 HWY_INLINE V rounded(D d, V v) {
@@ -54,7 +45,12 @@ HWY_INLINE V rounded(D d, V v) {
 #if HWY_TARGET == HWY_SCALAR
     return hn::Set(d, static_cast<float>(T(hn::GetLane(v))));
 #else
-    return widen_bits<T>(d, round_bits<T>(d, v));
+    const hn::RebindToUnsigned<D> du;
+    const auto bits = hn::BitCast(du, v);
+    const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1));
+    const auto sum = hn::Add(bits, hn::Add(odd, hn::Set(du, 0x7fff)));
+    const auto kept = hn::And(sum, hn::Set(du, 0xffff0000u));
+    return hn::IfThenElse(hn::IsNaN(v), v, hn::BitCast(d, kept));
 #endif
   }
 }
@@ -342,13 +338,42 @@ void enter(TileTable& table) {
   table.add(Pointwise::kLogaddexp2, kDType, &map_tile<Logaddexp2, T, 1>);
 }
 
-template <class T>
+// Of 16-bit floats: float32, a few at a time.
+template <class T, TileFn kFloat>
+void pow_scalar_half_tile(const void* const* inputs,
+                          void* to,
+                          int64_t n,
+                          const PointwiseParams& params) {
+  const hn::ScalableTag<float> d;
+  constexpr int64_t kLanes = hn::MaxLanes(decltype(d)());
+  constexpr int64_t kAtOnce = 64 * kLanes;
+  HWY_ALIGN float wide[kAtOnce];
+  const auto* in = static_cast<const T*>(inputs[0]);
+  auto* out = static_cast<T*>(to);
+  for (int64_t begin = 0; begin < n; begin += kAtOnce) {
+    const int64_t count = std::min(kAtOnce, n - begin);
+    int64_t i = 0;
+    for (; i + kLanes <= count; i += kLanes) {
+      hn::Store(load_wide(d, in + begin + i), d, wide + i);
+    }
+    for (; i < count; ++i) wide[i] = in[begin + i];
+    const void* const from[1] = {wide};
+    kFloat(from, wide, count, params);
+    for (i = 0; i + kLanes <= count; i += kLanes) {
+      store_wide(d, hn::Load(d, wide + i), out + begin + i);
+    }
+    for (; i < count; ++i) out[begin + i] = T(wide[i]);
+  }
+}
+
+template <class T, TileFn kFloat>
 void enter_half(TileTable& table) {
   constexpr DType kDType = DTypeOf<T>::value;
-  // Functions that widening to float32 would change.
+  // Functions that widening to float32 would change, or that are less work without.
   table.add(Pointwise::kNextafter, kDType, &scalar_tile<NextafterBits, T, 2>);
   table.add(Pointwise::kCube, kDType, &half_tile<HalfCube<T>, T>);
   table.add(Pointwise::kInverseSquare, kDType, &half_tile<HalfInverseSquare<T>, T>);
+  table.add(Pointwise::kPowScalar, kDType, &pow_scalar_tile<T, &pow_scalar_half_tile<T, kFloat>>);
 }
 
 }  // namespace
@@ -356,18 +381,20 @@ void enter_half(TileTable& table) {
 void power(TileTable& table) {
   enter<float>(table);
   enter<double>(table);
-  enter_half<Half>(table);
-  enter_half<BFloat16>(table);
-#if HWY_TARGET != HWY_SCALAR
+#if HWY_TARGET == HWY_SCALAR
+  constexpr TileFn kPowScalarFloat = &scalar_tile<LibraryPowScalar, float, 1>;
+#else
+  constexpr TileFn kPowScalarFloat = &map_tile<PowScalar<Widened<PowDouble>>, float, 1>;
   table.add(Pointwise::kPow, DType::kFloat32, &map_tile<Widened<PowDouble>, float, 1>);
   table.add(Pointwise::kPow, DType::kFloat64, &map_tile<Pow, double, 1>);
-  table.add(Pointwise::kPowScalar, DType::kFloat32,
-            &pow_scalar_tile<float, &map_tile<PowScalar<Widened<PowDouble>>, float, 1>>);
+  table.add(Pointwise::kPowScalar, DType::kFloat32, &pow_scalar_tile<float, kPowScalarFloat>);
   table.add(Pointwise::kPowScalar, DType::kFloat64,
             &pow_scalar_tile<double, &map_tile<PowScalar<Pow>, double, 1>>);
   table.add(Pointwise::kHypot, DType::kFloat32, &map_tile<Widened<HypotDouble>, float, 2>);
   table.add(Pointwise::kHypot, DType::kFloat64, &map_tile<Hypot, double, 2>);
 #endif
+  enter_half<Half, kPowScalarFloat>(table);
+  enter_half<BFloat16, kPowScalarFloat>(table);
 }
 
 }  // namespace mindtorch::cpu::HWY_NAMESPACE

@@ -206,6 +206,19 @@ void copy_tile(const void* const* inputs, void* to, int64_t n, const PointwisePa
   if (to != inputs[0] && n > 0) std::memcpy(to, inputs[0], static_cast<size_t>(n) * sizeof(T));
 }
 
+// a ** p0: two exponents are no work, `kOther` does the rest.
+template <class T, TileFn kOther>
+void pow_scalar_tile(const void* const* inputs,
+                     void* to,
+                     int64_t n,
+                     const PointwiseParams& params) {
+  const bool is_float = !std::is_integral_v<T>;
+  if (is_float ? params.f[0] == 1 : params.i[0] == 1) return copy_tile<T>(inputs, to, n, params);
+  if (is_float ? params.f[0] != 0 : params.i[0] != 0) return kOther(inputs, to, n, params);
+  const T one(1);
+  for (int64_t i = 0; i < n; ++i) static_cast<T*>(to)[i] = one;
+}
+
 #if HWY_TARGET <= HWY_AVX3
 
 // The bits of a mask. GCC 12 can spill a 32-bit mask as 32 bits and load it back as 64, so shorter
