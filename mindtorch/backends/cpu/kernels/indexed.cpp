@@ -51,8 +51,19 @@ void for_places(const SmallVector<Dim, 6>& dims, int64_t begin, int64_t end, con
     rest /= dims[i].size;
     move(i, at[i]);
   }
-  for (int64_t place = begin; place < end; ++place) {
-    body(offsets);
+  const Dim last = dims.empty() ? Dim() : dims.back();
+  for (int64_t place = begin; place < end;) {
+    // The last dim on its own: lines may be short.
+    const int64_t run = dims.empty() ? 1 : std::min(end - place, last.size - at.back());
+    Offsets here = offsets;
+    for (int64_t i = 0; i < run; ++i) {
+      body(here);
+      here = {here.self + last.self, here.index + last.index, here.other + last.other};
+    }
+    place += run;
+    if (dims.empty()) continue;
+    move(dims.size() - 1, run - 1);
+    at.back() += run - 1;
     for (size_t i = dims.size(); i-- > 0;) {
       move(i, 1);
       if (++at[i] < dims[i].size) break;
@@ -83,6 +94,7 @@ struct Nest {
   explicit Nest(const Indexed& indexed) : along(indexed.along), outer(indexed.dims) {
     join_dims();
     line.place_step = along.self;
+    line.size = indexed.places;
     size_t best = outer.size();  // the indexed dim
     const auto is_value = [&](const Dim& dim) { return dim.other == 0; };
     const bool single = is_value(along) && std::all_of(outer.begin(), outer.end(), is_value);
@@ -169,8 +181,10 @@ Indexed::Indexed(const Tensor& self_in, int64_t dim, const Tensor& index_in, con
     : self(self_in.data_ptr()),
       index(index_in.data<int64_t>()),
       other(values.data_ptr()),
-      dtype(self_in.dtype()) {
+      dtype(self_in.dtype()),
+      other_dtype(values.dtype()) {
   const size_t d = line_dim(self_in, dim);
+  places = line_length(self_in, dim);
   // A vector of indices names whole slices.
   const bool is_vector = index_in.dim() <= 1 && self_in.dim() > 1;
   const Shape& shape = !is_vector          ? index_in.sizes()
@@ -247,17 +261,18 @@ void gather_indexed(const Indexed& indexed) {
                });
 }
 
-void scatter_indexed(Combine how, const Indexed& indexed) {
-  if (indexed.numel() == 0) return;
-  const Nest nest(indexed);
+namespace {
+void scatter_nest(Combine how, const Indexed& indexed, const Nest& nest, bool rounds_once) {
   const IndexedLine& line = nest.line;
   const int64_t element = size_bytes(indexed.dtype);
-  const ScatterLineFn scatter = find_scatter_line(how, indexed.dtype);
+  const int64_t other_element = size_bytes(indexed.other_dtype);
+  const ScatterLineFn scatter =
+      find_scatter_line(how, indexed.dtype, indexed.other_dtype, rounds_once);
   const RowStep row(how, indexed.dtype, line.other_step);
-  const bool rows = nest.has_rows() && row;
+  const bool rows = nest.has_rows() && row && indexed.dtype == indexed.other_dtype;
   const auto run = [&](const IndexedLine& part, const Offsets& at) {
     void* const to = shifted(indexed.self, at.self, element);
-    const void* const from = shifted<const void>(indexed.other, at.other, element);
+    const void* const from = shifted<const void>(indexed.other, at.other, other_element);
     const int64_t* const index = indexed.index + at.index;
     if (rows) {
       row(shifted(to, *index * part.place_step, element), from, part.count);
@@ -295,6 +310,19 @@ void scatter_indexed(Combine how, const Indexed& indexed) {
           number = next;
         }
       });
+}
+}  // namespace
+
+void scatter_indexed(Combine how, const Indexed& indexed) {
+  if (indexed.numel() != 0) scatter_nest(how, indexed, Nest(indexed), false);
+}
+
+bool scatter_rounding_once(Combine how, const Indexed& indexed) {
+  if (indexed.numel() == 0) return true;
+  const Nest nest(indexed);
+  if (!nest.line.is_dense()) return false;
+  scatter_nest(how, indexed, nest, true);
+  return true;
 }
 
 }  // namespace mindtorch::cpu

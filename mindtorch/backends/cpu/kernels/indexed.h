@@ -18,11 +18,13 @@ struct Indexed {
   };
   Dim along;                 // the indexed dim; `self` is the step from place to place
   SmallVector<Dim, 6> dims;  // all others
+  int64_t places = 1;        // the size of self along the indexed dim
 
   void* self = nullptr;
   const int64_t* index = nullptr;
   void* other = nullptr;
   DType dtype{};
+  DType other_dtype{};  // another one than self's only where 16-bit floats fall on float32
 
   // `other` is a tensor of the index's rank, or a 0-dim tensor that stands for one value. An index
   // along `dim` alone, of one dim where `self` has more, is the same everywhere else; the shape is
@@ -41,5 +43,8 @@ Tensor checked_places(const Tensor& self, int64_t dim, const Tensor& index);
 void gather_indexed(const Indexed& indexed);
 // self at the places, combined with other, in the index's order along the dim.
 void scatter_indexed(Combine how, const Indexed& indexed);
+// The same for 16-bit floats, each rounded once at the end. False, and nothing is done, where lines
+// are not short and dense.
+bool scatter_rounding_once(Combine how, const Indexed& indexed);
 
 }  // namespace mindtorch::cpu

@@ -1,6 +1,8 @@
 // index, index_put_, index_select and the masks: whole slices move at once.
 #include "mindtorch/backends/cpu/indexing.h"
 
+#include <limits>
+
 #include "mindtorch/backends/cpu/kernels/indexed.h"
 #include "mindtorch/backends/cpu/kernels/kernels.h"
 #include "mindtorch/backends/cpu/kernels/lines.h"
@@ -141,10 +143,12 @@ void index_put(
   indexed.along = {places.count, 1, 1, places.block};
   indexed.dims.push_back({places.outer, places.outer_stride, 0, places.count * places.block});
   indexed.dims.push_back({places.block, 1, 0, 1});
+  indexed.places = std::numeric_limits<int64_t>::max();
   indexed.self = target.data_ptr();
   indexed.index = places.offsets.data<int64_t>();
   indexed.other = spread.data_ptr();
   indexed.dtype = self.dtype();
+  indexed.other_dtype = self.dtype();
   scatter_indexed(accumulate ? Combine::kAdd : Combine::kSet, indexed);
   if (!target.is_same(selection.self)) copy(target, selection.self);
 }
@@ -170,13 +174,12 @@ void index_select(ops::Launch&, const Tensor& self, int64_t dim, const Tensor& i
   const Tensor places = as_index(index);
   const Slices slices = slices_of(self, dim);
   // Unlike a[idx], index_select takes no negative index.
-  const auto* at = places.data<int64_t>();
-  MT_CHECK(
-      std::all_of(at, at + places.numel(), [&](int64_t i) { return i >= 0 && i < slices.length; }),
-      IndexError, "index out of range in self");
+  MT_CHECK(check_positive_indices(places.data<int64_t>(), places.numel(), slices.length) < 0,
+           IndexError, "index out of range in self");
   if (out.numel() == 0) return;
-  const Tensor source = as_contiguous(self);
   const int64_t row = slices.block * self.element_size();
+  if (slices.block == 1) return gather_indexed(Indexed(self, dim, places, out));
+  const Tensor source = as_contiguous(self);
   const int64_t count = places.numel();
   parallel_for(0, slices.outer * count, std::max<int64_t>(1, kGrainBytes / row),
                [&](int64_t begin, int64_t end) {

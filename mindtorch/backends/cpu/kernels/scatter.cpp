@@ -20,11 +20,11 @@ void scatter_into(
   const bool is_short = self.dtype() == DType::kFloat16 || self.dtype() == DType::kBFloat16;
   if (is_short && how != Combine::kSet) {
     // Many small steps in 16 bits would lose what one rounding keeps.
+    const Tensor places = checked_places(self, dim, index);
+    if (scatter_rounding_once(how, Indexed(self, dim, places, source))) return;
     const Tensor wide = Tensor::make(self.sizes(), DType::kFloat32);
-    const Tensor addends = Tensor::make(source.sizes(), DType::kFloat32);
     copy(self, wide);
-    copy(source, addends);
-    scatter_into(how, wide, dim, index, addends);
+    scatter_indexed(how, Indexed(wide, dim, places, source));
     return copy(wide, self);
   }
   const Tensor places = checked_places(self, dim, index);
