@@ -2,6 +2,7 @@
 
 python benchmarks/run.py                    everything; a few minutes
 python benchmarks/run.py --bars             only what has a bar
+python benchmarks/run.py --everyday         powers and index ops, in every dtype and dim
 python benchmarks/run.py --filter softmax   what the name or family matches
 python benchmarks/run.py --quick            fewer and shorter samples, for a first look
 """
@@ -20,7 +21,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 sys.path.append(str(HERE.parent / "python"))  # the source tree's package, when none is installed
 
-from cases import ALL_CASES, BAR_CASES, Case  # noqa: E402
+from cases import ALL_CASES, BAR_CASES, EVERYDAY_CASES, Case  # noqa: E402
 from cases.bars import IMPORT_RATIO_AT_MOST, WHEEL_MEGABYTES_AT_MOST  # noqa: E402
 from measure import Effort, LibraryProcess, Measured, WorkerError, measure  # noqa: E402
 from package import find_wheel, measure_imports, wheel_megabytes, wheel_requirements  # noqa: E402
@@ -50,6 +51,7 @@ def parse_arguments() -> argparse.Namespace:
     )
     parser.add_argument("--filter", metavar="REGEX", help="only cases whose name or family matches")
     parser.add_argument("--bars", action="store_true", help="only cases that have a bar")
+    parser.add_argument("--everyday", action="store_true", help="only powers and index ops")
     parser.add_argument("--quick", action="store_true", help="fewer and shorter samples")
     parser.add_argument("--threads", choices=("1", "2", "both"), default="both")
     parser.add_argument("--repeat", type=int, metavar="N", help="rounds per case and pass")
@@ -83,11 +85,12 @@ def select(arguments: argparse.Namespace) -> tuple[list[tuple[Case, int]], bool,
     def matches(name: str, family: str) -> bool:
         return bool(wanted.search(name) or wanted.search(family))
 
+    pool = EVERYDAY_CASES if arguments.everyday else BAR_CASES if arguments.bars else ALL_CASES
     counts = (1, 2) if arguments.threads == "both" else (int(arguments.threads),)
     chosen = [
         (case, threads)
         for threads in counts
-        for case in (BAR_CASES if arguments.bars else ALL_CASES)
+        for case in pool
         if threads in case.threads and matches(case.name, case.family)
     ]
     return chosen, matches(IMPORT_NAME, "package"), matches(WHEEL_NAME, "package")

@@ -64,7 +64,9 @@ namespace mindtorch::ops {
   X(kNeg, "neg", 1)                                                                       \
   X(kSign, "sign", 1)                                                                     \
   X(kSquare, "square", 1)                                                                 \
+  X(kCube, "cube", 1)                                                                     \
   X(kReciprocal, "reciprocal", 1)                                                         \
+  X(kInverseSquare, "inverse_square", 1)  /* 1 / (a * a) */                               \
   X(kCeil, "ceil", 1)                                                                     \
   X(kFloor, "floor", 1)                                                                   \
   X(kRound, "round", 1)  /* half to even */                                               \
@@ -75,6 +77,7 @@ namespace mindtorch::ops {
   /* exponentials and powers */                                                           \
   X(kSqrt, "sqrt", 1)                                                                     \
   X(kRsqrt, "rsqrt", 1)                                                                   \
+  X(kPowScalar, "pow_scalar", 1)  /* a ** p0; p0 >= 0 on integers */                      \
   X(kExp, "exp", 1)                                                                       \
   X(kExp2, "exp2", 1)                                                                     \
   X(kExpm1, "expm1", 1)                                                                   \

@@ -136,7 +136,11 @@ int64_t MaskedSelect(int64_t size, const void* in, const uint8_t* mask, int64_t 
 
 int64_t CheckIndices(const int64_t* index, int64_t n, int64_t lowest, int64_t size) {
   constexpr int64_t kBlock = 1024;
-  const auto is_bad = [=](int64_t i) HWY_ATTR { return (i < lowest) | (i >= size); };
+  // Numbers below the lowest are large ones when unsigned.
+  const auto range = static_cast<uint64_t>(size) - static_cast<uint64_t>(lowest);
+  const auto is_bad = [=](int64_t i) HWY_ATTR {
+    return static_cast<uint64_t>(i) - static_cast<uint64_t>(lowest) >= range;
+  };
   for (int64_t begin = 0; begin < n; begin += kBlock) {
     const int64_t end = std::min(begin + kBlock, n);
     int64_t bad = 0;
@@ -224,7 +228,10 @@ void GatherRows(const void* src,
     default:
       break;
   }
-  if (row_bytes < 16 || row_bytes > kLongRow) {
+  // Rows of a table that the first-level cache holds need not be asked for.
+  constexpr int64_t kNearBytes = 32 * 1024;
+  const bool is_near = row_bytes >= 64 && src_rows <= kNearBytes / src_row_stride_bytes;
+  if (row_bytes < 16 || row_bytes > kLongRow || is_near) {
     for (int64_t i = 0; i < count; ++i) {
       std::memcpy(g.out + i * row_bytes, g.row(i), static_cast<size_t>(row_bytes));
     }

@@ -62,6 +62,24 @@ PointwiseCall div_mode(const Tensor& self,
   return product<Pointwise::kTruncDivide>(self, other);
 }
 
+// One exponent for all: the powers that people write most are products and roots, as in torch.
+PointwiseCall pow_number(const Tensor& self, Scalar exponent, DType dtype) {
+  // torch takes pow itself for roots of float16, which differs in the signs of zeros and
+  // infinities.
+  const bool has_roots = is_floating_point(dtype) && dtype != DType::kFloat16;
+  const double power = exponent.to_double();
+  const auto as = [&](Pointwise function) {
+    return PointwiseCall(function, dtype, dtype).on(self);
+  };
+  if (power == 2.0) return as(Pointwise::kSquare);
+  if (power == 3.0) return as(Pointwise::kCube);
+  if (power == 0.5 && has_roots) return as(Pointwise::kSqrt);
+  if (power == -0.5 && has_roots) return as(Pointwise::kRsqrt);
+  if (power == -1.0) return as(Pointwise::kReciprocal);
+  if (power == -2.0) return as(Pointwise::kInverseSquare);
+  return as(Pointwise::kPowScalar).param(0, round_to_half(exponent, dtype));
+}
+
 // pow of integers with a negative exponent has no integer answer.
 PointwiseCall pow(const Tensor& self, const Tensor& exponent) {
   const DType dtype = result_type(self, exponent);
@@ -74,34 +92,21 @@ PointwiseCall pow(const Tensor& self, const Tensor& exponent) {
   }
   MT_CHECK(dtype != DType::kBool, NotImplementedError, "\"pow\" not implemented for 'Bool'");
   if (exponent.is_wrapped_number() && exponent.device().is_cpu()) {
-    if (is_integral(dtype, true) && exponent.dtype() == DType::kInt64) {
-      MT_CHECK(*exponent.data<int64_t>() >= 0, RuntimeError,
-               "Integers to negative integer powers are not allowed.");
-    }
-    if (!is_floating_point(dtype) || number_dtype(dtype) != dtype) {
-      check_in_range(number_of(exponent), dtype);
-    }
-    // The powers people write most are cheaper, and exact, as products and roots.
-    const double power = exponent.dtype() == DType::kFloat64 ? *exponent.data<double>()
-                         : exponent.dtype() == DType::kInt64
-                             ? static_cast<double>(*exponent.data<int64_t>())
-                             : -1;
-    if (power == 2.0) return PointwiseCall(Pointwise::kSquare, dtype, dtype).on(self);
-    if (power == 0.5 && is_floating_point(dtype)) {
-      return PointwiseCall(Pointwise::kSqrt, dtype, dtype).on(self);
-    }
+    const Scalar number = number_of(exponent);
+    MT_CHECK(!is_integral(dtype, true) || number.to_int() >= 0, RuntimeError,
+             "Integers to negative integer powers are not allowed.");
+    if (!is_floating_point(dtype) || number_dtype(dtype) != dtype) check_in_range(number, dtype);
+    return pow_number(self, number, dtype);
   }
   PointwiseCall call = PointwiseCall(Pointwise::kPow, dtype, dtype).on(self).on(exponent);
   return self.is_wrapped_number() ? call.laid_out(Layout::kContiguous) : call;
 }
 
 PointwiseCall float_power(const Tensor& self, const Tensor& exponent) {
-  constexpr DType kDouble = DType::kFloat64;
-  const bool to_a_number = exponent.is_wrapped_number() && exponent.device().is_cpu();
-  if (to_a_number && number_of(exponent).to_double() == 0.5) {
-    return PointwiseCall(Pointwise::kSqrt, kDouble, kDouble).on(self);
+  if (exponent.is_wrapped_number() && exponent.device().is_cpu()) {
+    return pow_number(self, number_of(exponent), DType::kFloat64);
   }
-  return PointwiseCall(Pointwise::kPow, kDouble, kDouble).on(self).on(exponent);
+  return PointwiseCall(Pointwise::kPow, DType::kFloat64, DType::kFloat64).on(self).on(exponent);
 }
 
 template <Pointwise kFunction>

@@ -13,10 +13,7 @@ namespace mindtorch::ops {
 inline DType float_dtype(DType dtype) { return is_floating_point(dtype) ? dtype : default_dtype(); }
 
 // What functions of 16-bit floats keep their numbers in.
-inline DType number_dtype(DType dtype) {
-  const bool is_half = dtype == DType::kFloat16 || dtype == DType::kBFloat16;
-  return is_half ? DType::kFloat32 : dtype;
-}
+inline DType number_dtype(DType dtype) { return is_half(dtype) ? DType::kFloat32 : dtype; }
 
 // A number of the caller's that must fit `dtype`, as in torch.
 inline const Scalar& fitting(const Scalar& value, DType dtype) {

@@ -118,6 +118,9 @@ struct Ready {
   X(kAddScaled, kAny)                                      \
   X(kTruncDivide, kAny)                                    \
   X(kSquare, kAny)                                         \
+  X(kCube, kAny)                                           \
+  X(kInverseSquare, kAny)                                  \
+  X(kPowScalar, kAny)                                      \
   X(kIsNan, kAny)                                          \
   X(kRoundDecimals, kFloats | kDouble | kI32 | kI64)       \
   X(kNanToNum, kFloats | kInts | kBool)                    \
@@ -177,6 +180,14 @@ void apply(ops::Launch& on, const Ready& ready, const Tensor& out) {
       return ascend::call(on, MT_ACLNN(aclnnDivMod), *in[0], *in[1], 1, out);
     case Pointwise::kSquare:
       return ascend::call(on, MT_ACLNN(aclnnMul), *in[0], *in[0], out);
+    case Pointwise::kCube:
+    case Pointwise::kInverseSquare: {
+      const int64_t power = call.function == Pointwise::kCube ? 3 : -2;
+      const TypedScalar exponent = typed(Scalar(power), ready.compute);
+      return ascend::call(on, MT_ACLNN(aclnnPowTensorScalar), *in[0], exponent, out);
+    }
+    case Pointwise::kPowScalar:
+      return ascend::call(on, MT_ACLNN(aclnnPowTensorScalar), *in[0], ready.parameter(0), out);
     case Pointwise::kIsNan:
       return ascend::call(on, MT_ACLNN(aclnnNeTensor), *in[0], *in[0], out);
     case Pointwise::kRoundDecimals:

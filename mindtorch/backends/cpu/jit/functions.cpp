@@ -220,8 +220,14 @@ Value emit_arithmetic(const Maker& m, std::span<Operand> in) {
       return m.sign(std::move(in[0]));
     case Pointwise::kSquare:
       return e.mul(in[0], std::move(in[0]));
+    case Pointwise::kCube: {
+      Value square = e.mul(in[0], in[0]);
+      return e.mul(std::move(square), std::move(in[0]));
+    }
     case Pointwise::kReciprocal:
       return e.div(m.one(), std::move(in[0]));
+    case Pointwise::kInverseSquare:
+      return e.div(m.one(), e.mul(in[0], std::move(in[0])));
     case Pointwise::kSqrt:
       return e.sqrt(std::move(in[0]));
     case Pointwise::kRsqrt:

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "mindtorch/backends/cpu/jit/functions.h"
+#include "mindtorch/backends/cpu/tile.h"
 
 namespace mindtorch::cpu::jit {
 namespace {
@@ -213,6 +214,10 @@ Target best_target() {
 
 bool can_generate(const FusedStep& step, std::span<const DType> operands, Target target) {
   if (target == Target::kNone) return false;
+  // All code computes in float32 at least; a few tiles round 16-bit floats on the way.
+  if (size_bytes(step.compute) == 2 && find_tile(step.function, step.compute) != nullptr) {
+    return false;
+  }
   const auto can_hold = [&](DType dtype) {
     return dtype == DType::kFloat64 ? target == Target::kAvx512
                                     : dtype == DType::kBool || is_floating_point(dtype);

@@ -1,8 +1,9 @@
 // index, index_put_, index_select and the masks: whole slices move at once.
 #include "mindtorch/backends/cpu/indexing.h"
 
-#include <cstring>
+#include <limits>
 
+#include "mindtorch/backends/cpu/kernels/indexed.h"
 #include "mindtorch/backends/cpu/kernels/kernels.h"
 #include "mindtorch/backends/cpu/kernels/lines.h"
 #include "mindtorch/backends/cpu/parallel.h"
@@ -116,20 +117,6 @@ void index(ops::Launch& launch, const Tensor& self, TensorList indices, Tensor& 
                });
 }
 
-template <typename T>
-void add_into(T& target, T value) {
-  if constexpr (std::is_same_v<T, bool>) {
-    target = target || value;
-  } else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-    target = T(static_cast<float>(target) + static_cast<float>(value));
-  } else if constexpr (std::is_integral_v<T>) {
-    using U = std::make_unsigned_t<T>;
-    target = static_cast<T>(static_cast<U>(static_cast<U>(target) + static_cast<U>(value)));
-  } else {
-    target += value;
-  }
-}
-
 void index_put(
     ops::Launch&, const Tensor& self, TensorList indices, const Tensor& values, bool accumulate) {
   Selection selection = select_dims(self, indices);
@@ -149,37 +136,25 @@ void index_put(
     return;
   }
   if (numel(sizes) == 0) return;
-  const Tensor spread = Tensor::make(sizes, values.dtype());
-  copy(values, spread);
+  Tensor spread = values;
+  if (values.sizes() != sizes || !values.is_contiguous()) {
+    spread = Tensor::make(sizes, values.dtype());
+    copy(values, spread);
+  }
   const Tensor target = as_contiguous(selection.self);
   const Places places = find_places(target, selection.indices, selection.first);
-  const auto* offsets = places.offsets.data<int64_t>();
-  const auto write = [&]<typename T>(auto&& store) {
-    const auto* from = spread.data<T>();
-    for (int64_t outer = 0; outer < places.outer; ++outer) {
-      T* base = target.data<T>() + outer * places.outer_stride;
-      for (int64_t j = 0; j < places.count; ++j, from += places.block) {
-        store(base + offsets[j], from, places.block);
-      }
-    }
-  };
-  if (accumulate) {
-    visit_dtype(self.dtype(), [&]<typename T>() {
-      write.template operator()<T>([](T* to, const T* from, int64_t n) {
-        for (int64_t i = 0; i < n; ++i) add_into(to[i], from[i]);
-      });
-    });
-  } else {
-    visit_dtype(self.dtype(), [&]<typename T>() {
-      write.template operator()<T>([](T* to, const T* from, int64_t n) {
-        if (n == 1) {
-          *to = *from;
-        } else {
-          std::memcpy(static_cast<void*>(to), from, static_cast<size_t>(n) * sizeof(T));
-        }
-      });
-    });
-  }
+  // Offsets are places one element apart.
+  Indexed indexed;
+  indexed.along = {places.count, 1, 1, places.block};
+  indexed.dims.push_back({places.outer, places.outer_stride, 0, places.count * places.block});
+  indexed.dims.push_back({places.block, 1, 0, 1});
+  indexed.places = std::numeric_limits<int64_t>::max();
+  indexed.self = target.data_ptr();
+  indexed.index = places.offsets.data<int64_t>();
+  indexed.other = spread.data_ptr();
+  indexed.dtype = self.dtype();
+  indexed.other_dtype = self.dtype();
+  scatter_indexed(accumulate ? Combine::kAdd : Combine::kSet, indexed);
   if (!target.is_same(selection.self)) copy(target, selection.self);
 }
 
@@ -204,13 +179,12 @@ void index_select(ops::Launch&, const Tensor& self, int64_t dim, const Tensor& i
   const Tensor places = as_index(index);
   const Slices slices = slices_of(self, dim);
   // Unlike a[idx], index_select takes no negative index.
-  const auto* at = places.data<int64_t>();
-  MT_CHECK(
-      std::all_of(at, at + places.numel(), [&](int64_t i) { return i >= 0 && i < slices.length; }),
-      IndexError, "index out of range in self");
+  MT_CHECK(check_positive_indices(places.data<int64_t>(), places.numel(), slices.length) < 0,
+           IndexError, "index out of range in self");
   if (out.numel() == 0) return;
-  const Tensor source = as_contiguous(self);
   const int64_t row = slices.block * self.element_size();
+  if (slices.block == 1) return gather_indexed(Indexed(self, dim, places, out));
+  const Tensor source = as_contiguous(self);
   const int64_t count = places.numel();
   parallel_for(0, slices.outer * count, std::max<int64_t>(1, kGrainBytes / row),
                [&](int64_t begin, int64_t end) {
@@ -224,25 +198,6 @@ void index_select(ops::Launch&, const Tensor& self, int64_t dim, const Tensor& i
                    begin += n;
                  }
                });
-}
-
-// Calls store(target slice, source slice, n) for every index; target and source contiguous.
-template <typename T, typename Store>
-void for_slices(const Tensor& target,
-                int64_t dim,
-                const Tensor& index,
-                const T* source,
-                int64_t source_step,
-                const Store& store) {
-  const Slices slices = slices_of(target, dim);
-  const auto* at = index.data<int64_t>();
-  for (int64_t outer = 0; outer < slices.outer; ++outer) {
-    T* base = target.data<T>() + outer * slices.length * slices.block;
-    for (int64_t j = 0; j < index.numel(); ++j, source += source_step * slices.block) {
-      const int64_t place = at[j] < 0 ? at[j] + slices.length : at[j];
-      store(base + place * slices.block, source, slices.block);
-    }
-  }
 }
 
 Tensor checked_index(const Tensor& self, int64_t dim, const Tensor& index) {
@@ -269,15 +224,7 @@ Tensor positive_index(const Tensor& self, int64_t dim, const Tensor& index, cons
   return places;
 }
 
-// Runs `body` on a contiguous version of self and brings the result back.
-template <typename Body>
-void on_contiguous(const Tensor& self, const Body& body) {
-  const Tensor target = as_contiguous(self);
-  body(target);
-  if (!target.is_same(self)) copy(target, self);
-}
-
-void index_add(ops::Launch&,
+void index_add(ops::Launch& launch,
                const Tensor& self,
                int64_t dim,
                const Tensor& index,
@@ -285,51 +232,38 @@ void index_add(ops::Launch&,
                const Scalar& alpha) {
   const Tensor places = self.dim() > 1 ? positive_index<RuntimeError>(self, dim, index, "")
                                        : positive_index<IndexError>(self, dim, index, "");
-  if (source.numel() == 0) return;
-  const Tensor addend = as_contiguous(source);
-  on_contiguous(self, [&](const Tensor& target) {
-    visit_dtype(self.dtype(), [&]<typename T>() {
-      const T scale = alpha.to<T>();
-      for_slices<T>(target, dim, places, addend.data<T>(), 1, [&](T* to, const T* from, int64_t n) {
-        for (int64_t i = 0; i < n; ++i) {
-          if constexpr (std::is_same_v<T, bool>) {
-            add_into(to[i], from[i] && scale);
-          } else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-            add_into(to[i], T(static_cast<float>(from[i]) * static_cast<float>(scale)));
-          } else {
-            add_into(to[i], static_cast<T>(from[i] * scale));
-          }
-        }
-      });
-    });
-  });
+  Tensor addend = source;
+  if (!(alpha == Scalar(1))) {
+    addend = Tensor::make(source.sizes(), source.dtype());
+    const Tensor scale = Tensor::make({}, source.dtype());
+    visit_dtype(scale.dtype(), [&]<typename T>() { *scale.data<T>() = alpha.to<T>(); });
+    ops::PointwiseCall product(ops::Pointwise::kMul, source.dtype(), source.dtype());
+    run_pointwise(launch, product.on(source).on(scale), addend);
+  }
+  scatter_indexed(Combine::kAdd, Indexed(self, dim, places, addend));
 }
 
 void index_copy(
     ops::Launch&, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
   const Tensor places = positive_index<IndexError>(self, dim, index, "index_copy_(): ");
-  if (source.numel() == 0) return;
-  const Tensor from = as_contiguous(source);
-  on_contiguous(self, [&](const Tensor& target) {
-    visit_dtype(self.dtype(), [&]<typename T>() {
-      for_slices<T>(target, dim, places, from.data<T>(), 1,
-                    [](T* to, const T* slice, int64_t n) { std::copy_n(slice, n, to); });
-    });
-  });
+  scatter_indexed(Combine::kSet, Indexed(self, dim, places, source));
 }
 
 void index_fill(
     ops::Launch&, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& value) {
-  const Tensor places = checked_index(self, dim, index);
-  if (self.numel() == 0) return;
+  Tensor places = checked_index(self, dim, index);
+  const auto* at = places.data<int64_t>();
+  const int64_t count = places.numel();
+  if (std::any_of(at, at + count, [](int64_t i) { return i < 0; })) {
+    const Tensor wrapped = Tensor::make(places.sizes(), DType::kInt64);
+    const int64_t length = line_length(self, dim);
+    std::transform(at, at + count, wrapped.data<int64_t>(),
+                   [&](int64_t i) { return i < 0 ? i + length : i; });
+    places = wrapped;
+  }
   const Tensor one = Tensor::make({}, self.dtype());
   copy(value, one);
-  on_contiguous(self, [&](const Tensor& target) {
-    visit_dtype(self.dtype(), [&]<typename T>() {
-      for_slices<T>(target, dim, places, one.data<T>(), 0,
-                    [](T* to, const T* from, int64_t n) { std::fill_n(to, n, *from); });
-    });
-  });
+  scatter_indexed(Combine::kSet, Indexed(self, dim, places, one));
 }
 
 Tensor masked_select(ops::Launch&, const Tensor& self, const Tensor& mask) {

@@ -65,6 +65,30 @@ struct Square {
     return multiply(d, a, a);
   }
 };
+struct Cube {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    return multiply(d, multiply(d, a, a), a);
+  }
+};
+struct Reciprocal {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    return hn::Div(hn::Set(d, hn::TFromD<D>{1}), a);
+  }
+};
+struct Sqrt {
+  template <class D, class V>
+  HWY_INLINE V operator()(D, V a) const {
+    return hn::Sqrt(a);
+  }
+};
+struct Rsqrt {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    return hn::Div(hn::Set(d, hn::TFromD<D>{1}), hn::Sqrt(a));
+  }
+};
 struct AddScaled {
   explicit AddScaled(const PointwiseParams& p) : params(p) {}
   template <class D, class V>

@@ -15,10 +15,10 @@ struct Div {
     return hn::Div(a, b);
   }
 };
-struct Reciprocal {
+struct InverseSquare {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V a) const {
-    return hn::Div(hn::Set(d, hn::TFromD<D>{1}), a);
+    return hn::Div(hn::Set(d, hn::TFromD<D>{1}), hn::Mul(a, a));
   }
 };
 struct Fmax {
@@ -39,18 +39,6 @@ struct Copysign {
     return hn::CopySign(a, b);
   }
 };
-struct Sqrt {
-  template <class D, class V>
-  HWY_INLINE V operator()(D, V a) const {
-    return hn::Sqrt(a);
-  }
-};
-struct Rsqrt {
-  template <class D, class V>
-  HWY_INLINE V operator()(D d, V a) const {
-    return hn::Div(hn::Set(d, hn::TFromD<D>{1}), hn::Sqrt(a));
-  }
-};
 
 template <class... Ts>
 void enter(TileTable& table) {
@@ -67,9 +55,12 @@ void enter(TileTable& table) {
   add_map<Neg, Ts...>(table, Pointwise::kNeg);
   add_map<Sign, Ts...>(table, Pointwise::kSign);
   add_map<Square, Ts...>(table, Pointwise::kSquare);
+  add_map<Cube, Ts...>(table, Pointwise::kCube);
   add_map<Reciprocal, Ts...>(table, Pointwise::kReciprocal);
+  add_map<InverseSquare, Ts...>(table, Pointwise::kInverseSquare);
   add_map<Sqrt, Ts...>(table, Pointwise::kSqrt);
-  add_map<Rsqrt, Ts...>(table, Pointwise::kRsqrt);
+  // Long enough to gain from whole vectors.
+  (table.add(Pointwise::kRsqrt, DTypeOf<Ts>::value, &map_tile<Rsqrt, Ts, 2>), ...);
   add_map<Relu, Ts...>(table, Pointwise::kRelu);
   add_map<Copysign, Ts...>(table, Pointwise::kCopysign);
   add_map<Heaviside, Ts...>(table, Pointwise::kHeaviside);

@@ -45,6 +45,7 @@ void enter(TileTable& table) {
   add_map<Neg, Ts...>(table, Pointwise::kNeg);
   add_map<Sign, Ts...>(table, Pointwise::kSign);
   add_map<Square, Ts...>(table, Pointwise::kSquare);
+  add_map<Cube, Ts...>(table, Pointwise::kCube);
   add_map<Relu, Ts...>(table, Pointwise::kRelu);
   add_map<Heaviside, Ts...>(table, Pointwise::kHeaviside);
 }

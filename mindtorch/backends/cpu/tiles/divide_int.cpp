@@ -6,7 +6,7 @@
 #define HWY_TARGET_INCLUDE "mindtorch/backends/cpu/tiles/divide_int.cpp"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 
-#include "mindtorch/backends/cpu/tiles/tile-inl.h"
+#include "mindtorch/backends/cpu/tiles/arithmetic-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
@@ -84,21 +84,45 @@ void division_tile(const void* const* inputs, void* to, int64_t n, const Pointwi
 
 // Wraps on overflow. A negative exponent gives what the exact power truncates to; 0 gives 0.
 struct Pow {
-  template <class T>
-  HWY_INLINE T operator()(T base, T exponent) const {
-    if (exponent < 0) {
-      if (base == 1) return 1;
-      if (static_cast<int64_t>(base) == -1) return (exponent & 1) != 0 ? static_cast<T>(-1) : T{1};
-      return 0;
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V base, V exponent) const {
+    using T = hn::TFromD<D>;
+    const V zero = hn::Zero(d);
+    const V one = hn::Set(d, T{1});
+    V result = one;
+    V factor = base;
+    V rest = max_or_second(d, exponent, zero);
+    while (!hn::AllTrue(d, hn::Eq(rest, zero))) {
+      const auto odd = hn::Eq(hn::And(rest, one), one);
+      result = hn::IfThenElse(odd, multiply(d, result, factor), result);
+      factor = multiply(d, factor, factor);
+      rest = hn::ShiftRight<1>(rest);
     }
-    uint64_t factor = static_cast<uint64_t>(base);
-    uint64_t result = 1;
-    for (uint64_t rest = static_cast<uint64_t>(exponent); rest != 0; rest >>= 1) {
-      if ((rest & 1) != 0) result *= factor;
-      factor *= factor;
+    if constexpr (hwy::IsSigned<T>()) {
+      const V minus_one = hn::Set(d, T{-1});
+      const auto even = hn::Eq(hn::And(exponent, one), zero);
+      const V turned = hn::IfThenElse(even, one, base);
+      const auto is_unit = hn::Or(hn::Eq(base, one), hn::Eq(base, minus_one));
+      const V inverse = hn::IfThenElseZero(is_unit, turned);
+      result = hn::IfThenElse(hn::Lt(exponent, zero), inverse, result);
     }
-    return static_cast<T>(result);
+    return result;
   }
+};
+
+// One exponent for all: the squarings and products are those of its bits.
+struct PowScalar {
+  explicit PowScalar(const PointwiseParams& p) : exponent(p.i[0]) {}
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    V result = hn::Set(d, hn::TFromD<D>{1});
+    for (int64_t rest = exponent; rest > 0; rest >>= 1) {
+      if ((rest & 1) != 0) result = multiply(d, result, a);
+      a = multiply(d, a, a);
+    }
+    return result;
+  }
+  int64_t exponent;
 };
 
 template <class T>
@@ -142,7 +166,8 @@ void enter(TileTable& table) {
   table.add(Pointwise::kFmod, kDType, &division_tile<Fmod, T>);
   table.add(Pointwise::kFloorDivide, kDType, &division_tile<FloorDivide, T>);
   table.add(Pointwise::kRemainder, kDType, &division_tile<Remainder, T>);
-  table.add(Pointwise::kPow, kDType, &scalar_tile<Pow, T, 2>);
+  table.add(Pointwise::kPow, kDType, &map_tile<Pow, T, 1>);
+  table.add(Pointwise::kPowScalar, kDType, &pow_scalar_tile<T, &map_tile<PowScalar, T, 2>>);
   table.add(Pointwise::kGcd, kDType, &scalar_tile<Gcd, T, 2>);
   table.add(Pointwise::kLcm, kDType, &scalar_tile<Lcm, T, 2>);
 }

@@ -113,6 +113,10 @@ void half_arithmetic(HalfTable& table) {
   enter_binary<Sub>(table, Pointwise::kSub);
   enter_binary<Mul>(table, Pointwise::kMul);
   enter_binary<HalfQuotient>(table, Pointwise::kDiv);
+  enter<Square>(table, Pointwise::kSquare);
+  enter<Reciprocal>(table, Pointwise::kReciprocal);
+  enter<Sqrt>(table, Pointwise::kSqrt);
+  enter<Rsqrt>(table, Pointwise::kRsqrt);
   enter<Relu>(table, Pointwise::kRelu);
   enter_bits<FlipSign>(table, Pointwise::kNeg);
   enter_bits<ClearSign>(table, Pointwise::kAbs);

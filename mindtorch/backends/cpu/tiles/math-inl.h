@@ -165,21 +165,26 @@ HWY_INLINE V power_of_two(D d, V n) {
   return hn::BitCast(d, hn::ShiftLeft<kMantissa>(hn::BitCast(di, shifted)));
 }
 
-// e^r for |r| <= ln(2) / 2, with an error of up to 0.9 units in the last place, or (one operation
-// more) of 0.6.
-template <bool kCareful = false, class D, class V = hn::Vec<D>>
-HWY_INLINE V exp_of_rest(D d, V r) {
-  const V one = constant(d, 1);
-  V p;
+// (e^r - 1 - r) / r^2 for |r| <= ln(2) / 2.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V exp_series(D d, V r) {
   if constexpr (kIsFloat32<D>) {
-    p = polynomial(d, r, polynomials::kExp);
+    return polynomial(d, r, polynomials::kExp);
   } else {
     static constexpr double kTerms[] = {
         0x1.000000000000ap-1,  0x1.5555555555526p-3,  0x1.55555555508eep-5,  0x1.111111111ff4fp-7,
         0x1.6c16c183ddc83p-10, 0x1.a01a0149ca27dp-13, 0x1.a0199b0ba1e5dp-16, 0x1.71deeee529cf1p-19,
         0x1.28ac795c55e66p-22, 0x1.adc3f8f05c11dp-26};
-    p = polynomial(d, r, kTerms);
+    return polynomial(d, r, kTerms);
   }
+}
+
+// e^r for |r| <= ln(2) / 2, with an error of up to 0.9 units in the last place, or (one operation
+// more) of 0.6.
+template <bool kCareful = false, class D, class V = hn::Vec<D>>
+HWY_INLINE V exp_of_rest(D d, V r) {
+  const V one = constant(d, 1);
+  const V p = exp_series(d, r);
   if constexpr (kCareful) return hn::Add(hn::MulAdd(hn::Mul(p, r), r, r), one);
   return hn::MulAdd(hn::MulAdd(p, r, one), r, one);
 }

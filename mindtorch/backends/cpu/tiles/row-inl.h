@@ -49,14 +49,12 @@ HWY_INLINE hn::Vec<Bits16<D>> round_bits(D d, hn::Vec<D> v) {
   if constexpr (std::is_same_v<T, Half>) {
     return hn::BitCast(Bits16<D>(), hn::DemoteTo(hn::Rebind<hwy::float16_t, D>(), v));
   } else {
-    const hn::RebindToSigned<D> di;
     const hn::RebindToUnsigned<D> du;
     const auto bits = hn::BitCast(du, v);
     const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1));
     const auto rounded = hn::ShiftRight<16>(hn::Add(bits, hn::Add(odd, hn::Set(du, 0x7fff))));
     const auto nan = hn::RebindMask(du, hn::IsNaN(v));
-    const auto result = hn::IfThenElse(nan, hn::Set(du, 0x7fc0), rounded);
-    return hn::DemoteTo(Bits16<D>(), hn::BitCast(di, result));
+    return hn::TruncateTo(Bits16<D>(), hn::IfThenElse(nan, hn::Set(du, 0x7fc0), rounded));
   }
 }
 #endif

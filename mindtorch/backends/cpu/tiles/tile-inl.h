@@ -3,6 +3,7 @@
 // A function is a struct with a call operator on vectors: `op(d, a, b)`. It may take the scalar
 // parameters in its constructor. map_tile and test_tile turn it into a TileFn.
 
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
 
@@ -204,6 +205,23 @@ void scalar_tile(const void* const* inputs, void* to, int64_t n, const Pointwise
 template <class T>
 void copy_tile(const void* const* inputs, void* to, int64_t n, const PointwiseParams&) {
   if (to != inputs[0] && n > 0) std::memcpy(to, inputs[0], static_cast<size_t>(n) * sizeof(T));
+}
+
+// a ** p0: two exponents are no work, `kOther` does the rest.
+template <class T, TileFn kOther>
+void pow_scalar_tile(const void* const* inputs,
+                     void* to,
+                     int64_t n,
+                     const PointwiseParams& params) {
+  constexpr bool kFloat = !std::is_integral_v<T>;
+  if (kFloat ? params.f[0] == 1 : params.i[0] == 1) return copy_tile<T>(inputs, to, n, params);
+  if (kFloat ? params.f[0] != 0 : params.i[0] != 0) return kOther(inputs, to, n, params);
+  if constexpr (kFloat && sizeof(T) == 2) {
+    const T one(1.0f);
+    std::fill_n(static_cast<uint16_t*>(to), n, one.bits);
+  } else {
+    std::fill_n(static_cast<T*>(to), n, T{1});
+  }
 }
 
 #if HWY_TARGET <= HWY_AVX3

@@ -125,8 +125,14 @@ Real of_floats(Pointwise function, Real a, Real b, Real c, const PointwiseParams
       return a > 0 ? 1 : (a < 0 ? -1 : 0);
     case Pointwise::kSquare:
       return a * a;
+    case Pointwise::kCube:
+      return a * a * a;
     case Pointwise::kReciprocal:
       return 1 / a;
+    case Pointwise::kInverseSquare:
+      return 1 / (a * a);
+    case Pointwise::kPowScalar:
+      return std::pow(a, p0);
     case Pointwise::kCeil:
       return std::ceil(a);
     case Pointwise::kFloor:
@@ -349,6 +355,13 @@ T of_ints(Pointwise function, T x, T y, T z, const PointwiseParams& params) {
       return a > 0 ? T{1} : (a < 0 ? static_cast<T>(-1) : T{0});
     case Pointwise::kSquare:
       return wrap<T>(a * a);
+    case Pointwise::kCube:
+      return wrap<T>(static_cast<Wide>(wrap<T>(a * a)) * a);
+    case Pointwise::kPowScalar: {
+      T result = 1;
+      for (int64_t i = 0; i < params.i[0]; ++i) result = wrap<T>(static_cast<Wide>(result) * a);
+      return result;
+    }
     case Pointwise::kCeil:
     case Pointwise::kFloor:
     case Pointwise::kRound:

@@ -382,6 +382,37 @@ TEST_P(TileTest, SixteenBitFloatsHaveTheirOwnNeighbours) {
   check_neighbours<BFloat16>(target(), 0x1.fep127f);
 }
 
+// Products of all 16-bit floats. Those of bfloat16 are rounded one by one, as torch's are.
+template <class T>
+void check_products(const TargetTable& target) {
+  constexpr auto kDType = static_cast<int>(DTypeOf<T>::value);
+  std::vector<T> all, cubes(0x10000), inverses(0x10000);
+  for (int bits = 0; bits < 0x10000; ++bits) {
+    all.push_back(T::from_bits(static_cast<uint16_t>(bits)));
+  }
+  const void* inputs[] = {all.data()};
+  for (const int64_t n : {int64_t{0x10000}, int64_t{0xfff1}}) {
+    target.table.tiles[static_cast<int>(Pointwise::kCube)][kDType](inputs, cubes.data(), n, {});
+    target.table.tiles[static_cast<int>(Pointwise::kInverseSquare)][kDType](inputs, inverses.data(),
+                                                                            n, {});
+  }
+  const auto same = [](T a, float b) {
+    return std::isnan(b) ? std::isnan(static_cast<float>(a)) : a.bits == T(b).bits;
+  };
+  for (size_t i = 0; i < all.size(); ++i) {
+    const float x = all[i];
+    float square = x * x;
+    if (std::is_same_v<T, BFloat16>) square = BFloat16(square);
+    ASSERT_TRUE(same(cubes[i], square * x)) << x;
+    ASSERT_TRUE(same(inverses[i], 1 / square)) << x;
+  }
+}
+
+TEST_P(TileTest, ProductsOfSixteenBitFloats) {
+  check_products<Half>(target());
+  check_products<BFloat16>(target());
+}
+
 TEST_P(TileTest, GatherAndScatterMoveEveryElementSize) {
   for (int64_t size : {1, 2, 4, 8}) {
     const int index = size == 1 ? 0 : (size == 2 ? 1 : (size == 4 ? 2 : 3));
