@@ -83,14 +83,14 @@ def test_in_place_on_a_tensor_from_outside_repeats(torch):
 def test_an_op_that_was_accepted_and_is_refused_now(torch):
     """Found by a random program: what a refused op was given came between the others' numbers."""
     x, y, z = (torch.arange(16).reshape(4, 4) + i for i in range(3))
-    for beta in (2, 0.5, 0.5, 0.5, 2, 0.5):
+    for beta in (2, 1e30, 1e30, 1e30, 2, 1e30):
         with torch.pipeline():
             a = x.tril()
             b = a @ a
             if beta == 2:
                 torch.addmm(b, y, z, beta=beta)
             else:
-                with pytest.raises(RuntimeError, match="argument beta must not be a floating"):
+                with pytest.raises(RuntimeError, match="cannot be converted to type int64_t"):
                     torch.addmm(b, y, z, beta=beta)
             c = torch.addcmul(y, y, y)
             d = c + z
