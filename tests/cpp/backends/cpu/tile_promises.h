@@ -94,7 +94,7 @@ inline const std::vector<Promise>& promises() {
       {P::kNeg, "if"},
       {P::kSign, "bif"},
       {P::kSquare, "if"},
-      {P::kCube, "ifh", 1.1, 1.1},
+      {P::kCube, "ifh", 1.5, 1.5},
       {P::kReciprocal, "f"},
       {P::kInverseSquare, "fh", 1.6, 1.6, kMid},
       {P::kCeil, "if"},
