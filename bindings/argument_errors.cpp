@@ -97,8 +97,7 @@ bool fits(const Param& param, PyObject* object, int64_t& bad_entry) {
     case ArgType::kInt:
       return is_int(object);
     case ArgType::kFloat:
-      return is_zero_dim(object) ||
-             (!is_tensor(object) && !PyBool_Check(object) && is_number(object));
+      return is_zero_dim(object) || (!is_tensor(object) && is_number(object));
     case ArgType::kBool:
       return PyBool_Check(object);
     case ArgType::kIntList:
@@ -138,16 +137,26 @@ class Attempt {
       required_ += param.has_default ? 0 : 1;
     }
     takes_loose_ints_ = positional_ == 1 && params[0].type == ArgType::kIntList;
+    takes_loose_tensors_ = std::ranges::any_of(params, &is_loose);
   }
 
   // Nothing when torch would take the arguments.
   std::optional<std::string> complaint() {
-    if (given_.nargs > positional_ && !takes_loose_ints_) return too_many();
+    if (given_.nargs > positional_ && !takes_loose_ints_ && !takes_loose_tensors_) {
+      return too_many();
+    }
     Py_ssize_t at = 0;
     for (size_t i = 0; i < params_.size(); ++i) {
       const Param& param = params_[i];
       if (at < given_.nargs && param.keyword_only) return too_many();
       const bool by_name = at >= given_.nargs;
+      if (is_loose(param) && !by_name) {
+        for (; at < given_.nargs; ++at) {
+          if (is_tensor(given_.args[at])) continue;
+          return not_a_tensor(at - static_cast<Py_ssize_t>(i), 0, given_.args[at]);
+        }
+        continue;
+      }
       PyObject* const object = by_name ? keyword(param) : given_.args[at];
       if (object == nullptr) {
         if (!param.has_default) return missing(i);
@@ -156,11 +165,10 @@ class Attempt {
       used_keywords_ += by_name ? 1 : 0;
       const Py_ssize_t position = by_name ? -1 : at++;
       if (object == Py_None && param.optional) continue;
-      const bool is_loose = takes_loose_ints_ && position == 0;
       int64_t bad_entry = -1;
       if (const auto text = wrong_tensor(param, object, i)) return text;
       if (fits(param, object, bad_entry)) continue;
-      if (is_loose && is_int(object)) {
+      if (takes_loose_ints_ && position == 0 && is_int(object)) {
         at = given_.nargs;
         continue;
       }
@@ -213,11 +221,18 @@ class Attempt {
     if (param.type != ArgType::kTensorList || !is_sequence(list)) return std::nullopt;
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); ++i) {
       PyObject* const entry = PySequence_Fast_GET_ITEM(list, i);
-      if (is_tensor(entry)) continue;
-      return detail::concat("expected Tensor as element ", i, " in argument ", index, ", but got ",
-                            type_of(entry));
+      if (!is_tensor(entry)) return not_a_tensor(i, index, entry);
     }
     return std::nullopt;
+  }
+  static std::string not_a_tensor(Py_ssize_t element, size_t argument, PyObject* object) {
+    return detail::concat("expected Tensor as element ", element, " in argument ", argument,
+                          ", but got ", type_of(object));
+  }
+
+  // block_diag(a, b): one list of tensors, given loose.
+  static bool is_loose(const Param& param) {
+    return param.type == ArgType::kTensorList && param.list_size != 0;
   }
 
   // Torch looks at the first entry of a list of ints only, and finds others when it reads them.
@@ -235,9 +250,10 @@ class Attempt {
         PyObject* const entry =
             is_list ? PySequence_Fast_GET_ITEM(object, i) : given_.args[at - 1 + i];
         if (is_int(entry)) continue;
-        return name_ + "(): argument '" + shown_name(param) + "' must be " +
-               type_text(param) + ", but found element of type " + type_of(entry) +
-               " at pos " + std::to_string(i);
+        return name_ + "(): argument '" + shown_name(param) +
+               "' failed to unpack the object at pos " + std::to_string(i + 1) +
+               " with error \"type must be " + type_text(param) + ",but got " + type_of(entry) +
+               "\"";
       }
     }
     return std::nullopt;
@@ -279,6 +295,7 @@ class Attempt {
   Py_ssize_t required_ = 0;
   Py_ssize_t used_keywords_ = 0;
   bool takes_loose_ints_ = false;
+  bool takes_loose_tensors_ = false;
 };
 
 using Keywords = std::unordered_map<std::string, PyObject*>;
@@ -290,6 +307,39 @@ Keywords keywords_of(const GivenArguments& given) {
     keywords.emplace(keyword_text(PyTuple_GET_ITEM(given.kwnames, k)), given.args[given.nargs + k]);
   }
   return keywords;
+}
+
+std::string describe_entries(PyObject* list) {
+  const bool is_tuple = PyTuple_Check(list);
+  const Py_ssize_t size = PySequence_Fast_GET_SIZE(list);
+  std::string text = std::string(type_of(list)) + " of " + (is_tuple ? "(" : "[");
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    text += std::string(i == 0 ? "" : ", ") + type_of(PySequence_Fast_GET_ITEM(list, i));
+  }
+  return text + (!is_tuple ? "]" : size == 1 ? ",)" : ")");
+}
+
+// The same for as many arguments as the only signature has words, the star among them: those that
+// do not fit the word at their place stand between exclamation marks.
+std::string describe_misfits(const std::vector<Param>& params, const GivenArguments& given) {
+  std::vector<const Param*> words;
+  bool keyword_only = false;
+  for (const Param& param : params) {
+    if (param.keyword_only && !std::exchange(keyword_only, true)) words.push_back(nullptr);
+    words.push_back(&param);
+  }
+  if (std::ssize(words) != given.nargs || given.keywords() > 0) return {};
+  std::string text;
+  for (size_t i = 0; i < words.size(); ++i) {
+    PyObject* const object = given.args[i];
+    int64_t ignored = 0;
+    const bool is_required = words[i] != nullptr && !words[i]->has_default;
+    const bool is_right = is_required && fits(*words[i], object, ignored) &&
+                          (words[i]->type != ArgType::kOperand || is_tensor(object));
+    const std::string what = is_sequence(object) ? describe_entries(object) : type_of(object);
+    text += (i == 0 ? "(" : ", ") + (is_right ? what : "!" + what + "!");
+  }
+  return text + ")";
 }
 
 std::string describe_given(const GivenArguments& given, const Keywords& keywords) {
@@ -313,7 +363,8 @@ std::string unmatched_keywords(const std::vector<Param>& params, const Keywords&
   std::string text;
   for (const auto& entry : keywords) {
     const auto first = words.begin() + static_cast<std::ptrdiff_t>(start);
-    if (std::find(first, words.end(), entry.first) == words.end()) text += entry.first + ", ";
+    if (std::find(first, words.end(), entry.first) != words.end()) continue;
+    text += (text.empty() ? "" : ", ") + entry.first;
   }
   return text;
 }
@@ -323,6 +374,11 @@ std::string unmatched_keywords(const std::vector<Param>& params, const Keywords&
 std::string explain_arguments(const std::string& name,
                               const TorchSignatures& known,
                               const GivenArguments& given) {
+  if (known.shown.size() == 1 && known.shown[0].params.empty()) {
+    return "TensorBase." + name + "() takes no " +
+           (given.keywords() > 0 ? "keyword arguments"
+                                 : "arguments (" + std::to_string(given.nargs) + " given)");
+  }
   const auto complaint = [&](const ops::Schema& schema) {
     return Attempt(name, schema.params, given).complaint();
   };
@@ -343,9 +399,8 @@ std::string explain_arguments(const std::string& name,
   }
   for (const ops::Schema& schema : known.shown) {
     // One that torch takes, and finds wanting when it reads its lists.
-    if (const auto text = complaint(schema); text && text->find(" must be tuple of ints, but found "
-                                                              "element") != std::string::npos &&
-                                             text->find("(position") == std::string::npos) {
+    const auto text = complaint(schema);
+    if (text && text->find("' failed to unpack the object at pos ") != std::string::npos) {
       return *text;
     }
   }
@@ -356,7 +411,9 @@ std::string explain_arguments(const std::string& name,
     if (const std::string unmatched = unmatched_keywords(params, keywords); !unmatched.empty()) {
       return text + "unrecognized keyword arguments: " + unmatched;
     }
-    return text + describe_given(given, keywords) + ", but expected " + describe(params);
+    const std::string misfits = describe_misfits(params, given);
+    return text + (misfits.empty() ? describe_given(given, keywords) : misfits) +
+           ", but expected " + describe(params);
   }
   text += describe_given(given, keywords) + ", but expected one of:\n";
   for (const ops::Schema& schema : known.shown) text += " * " + describe(schema.params) + "\n";

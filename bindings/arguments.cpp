@@ -62,6 +62,11 @@ bool ParsedArgs::is_large() const {
   return false;
 }
 
+// Torch knows a function's tensor `self` as `input`.
+const char* keyword_of(const ops::Param& param) {
+  return param.name == "self" && param.type == ArgType::kTensor ? "input" : param.name.c_str();
+}
+
 Signature::Signature(const ops::Op& op, bool is_method) : op_(&op) {
   MT_ASSERT(op.schema.params.size() <= ParsedArgs::kMaxParams);
   bool has_dtype = false;
@@ -69,7 +74,7 @@ Signature::Signature(const ops::Op& op, bool is_method) : op_(&op) {
   for (const ops::Param& param : op.schema.params) {
     ParamInfo info{
         param.type,        param.optional,  param.keyword_only,
-        param.has_default, param.list_size, PyUnicode_InternFromString(param.name.c_str()),
+        param.has_default, param.list_size, PyUnicode_InternFromString(keyword_of(param)),
         nullptr,           Value()};
     for (const char* second : second_names(param.name)) {
       info.alias = PyUnicode_InternFromString(second);
@@ -88,9 +93,25 @@ Signature::Signature(const ops::Op& op, bool is_method) : op_(&op) {
   // A function's first tensor counts, a method's does not: x.flip(0, 1), but torch.flip(x, (0, 1)).
   takes_loose_ints_ = positional_ == (is_method ? 2 : 1);
   takes_options_ = has_dtype && has_device;
-  for (const char* name : {"sum", "mean", "prod"}) {
-    if (op.schema.name == name) dim_before_keepdim_ = 1;
+  for (const char* loose : {"block_diag", "cartesian_prod", "chain_matmul", "broadcast_tensors"}) {
+    takes_no_list_ |= op.schema.name == loose;
   }
+  const std::string& name = op.schema.name;
+  // What is written to is a tensor.
+  if (op.form == ops::OpForm::kInplace) params_[0].type = ArgType::kTensor;
+  // Where torch takes numbers for tensors: add(1, 2).
+  constexpr std::string_view kNumbers[] = {"add", "sub", "mul", "div", "floor_divide"};
+  const bool is_tensor_free = std::ranges::find(kNumbers, name) != std::end(kNumbers);
+  for (const ParamInfo& param : params_) {
+    if (param.type == ArgType::kTensor) operands_ = -1;
+    if (param.type == ArgType::kOperand && operands_ >= 0 && !is_tensor_free) ++operands_;
+  }
+  // out= goes with tensors alone here.
+  const bool is_out = op.form == ops::OpForm::kOut;
+  if (is_out && (name == "where" || name == "bucketize")) operands_ = 1;
+  if (name == "sum" || name == "mean" || name == "prod") dim_before_keepdim_ = 1;
+  needs_dim_ = is_out && (name == "sum" || name == "prod");
+  if (name == "prod") params_[1].optional = false;
   // zeros and its like, not zeros_like: without a tensor to follow, the default device decides.
   is_factory_ = takes_options_;
   for (size_t i = 0; i < params_.size(); ++i) {
@@ -195,9 +216,12 @@ bool Signature::convert(const ParamInfo& param,
     }
     case ArgType::kFloat: {
       Scalar scalar;
-      if (is_tensor(object) && unwrap(object).dim() == 0) {
+      if (PyLong_Check(object)) {
+        scalar = Scalar(PyLong_AsDouble(object));
+        if (PyErr_Occurred() != nullptr) throw PythonError();
+      } else if (is_tensor(object) && unwrap(object).dim() == 0) {
         scalar = read_item(unwrap(object));
-      } else if (PyBool_Check(object) || !to_scalar(object, scalar)) {
+      } else if (!to_scalar(object, scalar)) {
         return false;
       }
       value = Value(scalar.to_double());
@@ -347,12 +371,14 @@ bool Signature::parse(PyObject* const* args,
       Shape& list = parsed.int_lists[parsed.int_list_count];
       list.resize(given - i);
       for (size_t j = i; j < given; ++j) {
+        if (is_tensor(args[j]) && !parsed.reads_tensors()) return false;
         if (!to_int_entry(args[j], list[j - i], j - i)) return false;
       }
       ++parsed.int_list_count;
       parsed.values[filled++] = Value(IntList(list));
       break;
     }
+    if (takes_no_list_ && !is_tensor(args[i])) return false;
     // einsum("ij,jk", a, b): the rest of the positions is one list of tensors.
     if (param.type == ArgType::kTensorList && param.list_size != 0 && is_tensor(args[i])) {
       std::vector<Tensor>& list = parsed.tensor_lists[parsed.tensor_list_count++];
@@ -372,7 +398,7 @@ bool Signature::parse(PyObject* const* args,
       parsed.values[i] = params_[i].default_value;
     }
     if (is_factory_) place_by_default(parsed);
-    return true;
+    return !lacks_tensor(parsed);
   }
 
   uint32_t seen = 0;
@@ -388,18 +414,13 @@ bool Signature::parse(PyObject* const* args,
     const auto i = static_cast<size_t>(index);
     if (i < filled || (seen >> i & 1) != 0) return false;
     seen |= 1u << i;
-    if (!convert(params_[i], object, parsed, parsed.values[i])) {
-      // A single number is a list of one when given by name: sum(dim=0), zeros(size=3).
-      int64_t number = 0;
-      if (params_[i].type != ArgType::kIntList || !to_int(object, number)) return false;
-      Shape& list = parsed.int_lists[parsed.int_list_count++];
-      list.assign(1, number);
-      parsed.values[i] = Value(IntList(list));
-    }
+    if (!convert(params_[i], object, parsed, parsed.values[i])) return false;
   }
   if (MT_UNLIKELY(dim_before_keepdim_ >= 0)) {
     const auto dim = static_cast<size_t>(dim_before_keepdim_);
-    if (filled <= dim && (seen >> dim & 3) == 2) return false;
+    if (filled <= dim && ((seen >> dim & 3) == 2 || (needs_dim_ && (seen >> dim & 1) == 0))) {
+      return false;
+    }
   }
   for (size_t i = filled; i < size; ++i) {
     if ((seen >> i & 1) != 0) continue;
@@ -407,7 +428,7 @@ bool Signature::parse(PyObject* const* args,
     parsed.values[i] = params_[i].default_value;
   }
   if (is_factory_) place_by_default(parsed);
-  return true;
+  return !lacks_tensor(parsed);
 }
 
 void Signature::place_by_default(ParsedArgs& parsed) const {

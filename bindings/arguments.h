@@ -66,6 +66,9 @@ class Signature {
                ParsedArgs& parsed,
                ops::Value& value) const;
   int find_keyword(PyObject* name) const;
+  bool lacks_tensor(const ParsedArgs& parsed) const {
+    return MT_UNLIKELY(operands_ > 0 && parsed.number_count >= operands_);
+  }
   // `with torch.device("meta"):` and set_default_device.
   void place_by_default(ParsedArgs& parsed) const;
   void read_default(const ops::Param& param, ParamInfo& info);
@@ -78,10 +81,15 @@ class Signature {
   bool is_factory_ = false;
   // sum() and its like stand for two of torch's signatures; the one without `dim` has no `keepdim`.
   int dim_before_keepdim_ = -1;
+  bool needs_dim_ = false;      // sum(out=) without `dim` is no signature of torch
+  int operands_ = 0;            // numbers that make it none of torch's: eq(1, 2) has no tensor
+  bool takes_no_list_ = false;  // block_diag(a, b), never block_diag([a, b])
   size_t device_param_ = 0;
   std::vector<std::unique_ptr<Shape>> default_lists_;
 };
 
+// What users call a parameter.
+const char* keyword_of(const ops::Param& param);
 // The names NumPy has for a parameter.
 std::span<const char* const> second_names(std::string_view name);
 

@@ -85,6 +85,11 @@ PyTypeObject* return_type(const ops::Op& op) {
     throw PythonError();
   }
   Py_DECREF(method);
+  // Where pickle finds the type; its name for users stays torch's.
+  const PyRef module(PyUnicode_FromString("mindtorch_v2.return_types"));
+  if (PyObject_SetAttrString(reinterpret_cast<PyObject*>(made), "__module__", module.get()) < 0) {
+    throw PythonError();
+  }
   type = made;
   return type;
 }
@@ -210,6 +215,7 @@ PyObject* call_with_out(const Overloads& overloads,
     names.push_back(PyTuple_GET_ITEM(kwnames, k));
     all.push_back(args[nargs + k]);
   }
+  if (overloads.with_out.empty() || overloads.is_method) return nullptr;
   const bool absent = out == Py_None;
   size_t count = 0;
   PyRef held;  // what the other arguments, or another thread, take out of a list of outputs
@@ -259,7 +265,7 @@ PyObject* call_deprecated(const Overloads& overloads,
   if (nargs - skip != positional) return nullptr;
   std::vector<PyObject*> names;
   for (Py_ssize_t i = 0; i < positional; ++i) {
-    names.push_back(interned(old.params[static_cast<size_t>(i)].name));
+    names.push_back(interned(keyword_of(old.params[static_cast<size_t>(i)])));
   }
   const Py_ssize_t keywords = kwnames == nullptr ? 0 : PyTuple_GET_SIZE(kwnames);
   for (Py_ssize_t k = 0; k < keywords; ++k) names.push_back(PyTuple_GET_ITEM(kwnames, k));

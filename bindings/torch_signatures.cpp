@@ -241,6 +241,7 @@ constexpr Row kRows[] = {
 // Orders of arguments from torch's early days.
 constexpr Row kDeprecatedRows[] = {
     {"add sub", "Tensor self, Scalar alpha, Operand other, OUT"},
+    {"copy_", "Tensor self, Operand other, bool async"},
     {"addcdiv addcmul", "Tensor self, Scalar value, Tensor tensor1, Tensor tensor2, OUT"},
     {"addmm",
      "Scalar beta, Tensor self, Scalar alpha, Tensor mat1, Tensor mat2, OUT\n"

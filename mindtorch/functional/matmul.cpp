@@ -26,10 +26,10 @@ Tensor matmul(const Tensor& self, const Tensor& other) {
 
   // A stack of matrices times one matrix is one tall product.
   if (a >= 3 && b <= 2) {
-    const Tensor matrix = b == 1 ? unsqueeze(other, 1) : other;
     const IntList batch = IntList(self.sizes()).first(self.sizes().size() - 1);
-    const Tensor product = mindtorch::mm(reshape(self, {numel(batch), self.size(-1)}), matrix);
-    return b == 1 ? view(product, batch) : view(product, join(batch, {matrix.size(1)}));
+    const Tensor rows = reshape(self, {numel(batch), self.size(-1)});
+    if (b == 1) return view(mindtorch::mv(rows, other), batch);
+    return view(mindtorch::mm(rows, other), join(batch, {other.size(1)}));
   }
 
   // Everything else is a broadcast batch of products.
@@ -81,6 +81,7 @@ Tensor addbmm(const Tensor& self,
               const Tensor& batch2,
               const Scalar& beta,
               const Scalar& alpha) {
+  expand(self, {batch1.size(1), batch2.size(2)});
   const Tensor product =
       mindtorch::sum(mindtorch::bmm(batch1, batch2), IntList{0}, false, self.dtype());
   const Tensor scaled = mul(product, alpha);
@@ -93,6 +94,11 @@ Tensor addr(const Tensor& self,
             const Tensor& vec2,
             const Scalar& beta,
             const Scalar& alpha) {
+  for (const auto& [name, vec] : {std::pair{"vec1", &vec1}, std::pair{"vec2", &vec2}}) {
+    MT_CHECK(vec->dim() == 1, RuntimeError, "addr: Expected 1-D argument ", name, ", but got ",
+             vec->dim(), "-D");
+  }
+  expand(self, {vec1.size(0), vec2.size(0)});
   const Tensor product = mul(mindtorch::outer(vec1, vec2), alpha);
   if (beta.to_double() == 0) return product;
   return add(mul(self, beta), product);
