@@ -81,7 +81,8 @@ bool is_int(PyObject* object) {
 
 bool is_sequence(PyObject* object) { return PyTuple_Check(object) || PyList_Check(object); }
 
-// Whether torch takes `object` for `param`; `bad_entry` is the entry of a list that decides against.
+// Whether torch takes `object` for `param`; `bad_entry` is the entry of a list that decides
+// against.
 bool fits(const Param& param, PyObject* object, int64_t& bad_entry) {
   if (is_layout_option(param)) return is_layout(object);
   switch (param.type) {
@@ -175,6 +176,13 @@ class Attempt {
       return wrong_type(param, object, position, bad_entry);
     }
     if (used_keywords_ < given_.keywords()) return unknown_keyword();
+    const Param* const out = params_.empty() ? nullptr : &params_.back();
+    PyObject* const outs = out != nullptr && out->name == "out" ? keyword(*out) : nullptr;
+    if (outs != nullptr && out->list_size != 0 && is_sequence(outs) &&
+        PySequence_Fast_GET_SIZE(outs) != out->list_size) {
+      return detail::concat("expected tuple of ", out->list_size, " elements but got ",
+                            PySequence_Fast_GET_SIZE(outs));
+    }
     return wrong_int();
   }
 
@@ -232,7 +240,7 @@ class Attempt {
 
   // block_diag(a, b): one list of tensors, given loose.
   static bool is_loose(const Param& param) {
-    return param.type == ArgType::kTensorList && param.list_size != 0;
+    return param.type == ArgType::kTensorList && param.list_size != 0 && !param.keyword_only;
   }
 
   // Torch looks at the first entry of a list of ints only, and finds others when it reads them.
@@ -283,7 +291,8 @@ class Attempt {
 
   PyObject* keyword(const Param& param) const {
     for (Py_ssize_t k = 0; k < given_.keywords(); ++k) {
-      if (is_named(param, PyTuple_GET_ITEM(given_.kwnames, k))) return given_.args[given_.nargs + k];
+      if (is_named(param, PyTuple_GET_ITEM(given_.kwnames, k)))
+        return given_.args[given_.nargs + k];
     }
     return nullptr;
   }
@@ -400,7 +409,8 @@ std::string explain_arguments(const std::string& name,
   for (const ops::Schema& schema : known.shown) {
     // One that torch takes, and finds wanting when it reads its lists.
     const auto text = complaint(schema);
-    if (text && text->find("' failed to unpack the object at pos ") != std::string::npos) {
+    if (text && (text->find("' failed to unpack the object at pos ") != std::string::npos ||
+                 text->starts_with("expected tuple of "))) {
       return *text;
     }
   }

@@ -102,9 +102,11 @@ Signature::Signature(const ops::Op& op, bool is_method) : op_(&op) {
   // Where torch takes numbers for tensors: add(1, 2).
   constexpr std::string_view kNumbers[] = {"add", "sub", "mul", "div", "floor_divide"};
   const bool is_tensor_free = std::ranges::find(kNumbers, name) != std::end(kNumbers);
-  for (const ParamInfo& param : params_) {
-    if (param.type == ArgType::kTensor) operands_ = -1;
-    if (param.type == ArgType::kOperand && operands_ >= 0 && !is_tensor_free) ++operands_;
+  const size_t inputs = op.base != nullptr ? op.base->schema.params.size() : params_.size();
+  for (size_t i = 0; i < inputs; ++i) {
+    const ArgType type = params_[i].type;
+    if (type == ArgType::kTensor) operands_ = -1;
+    if (type == ArgType::kOperand && operands_ >= 0 && !is_tensor_free) ++operands_;
   }
   // out= goes with tensors alone here.
   const bool is_out = op.form == ops::OpForm::kOut;

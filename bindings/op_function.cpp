@@ -150,6 +150,7 @@ TorchSignatures signatures_of(const Overloads& overloads) {
                              .type = several ? ops::ArgType::kTensorList : ops::ArgType::kTensor,
                              .optional = true,
                              .keyword_only = true,
+                             .list_size = several ? std::ssize(schema.returns) : 0,
                              .has_default = true,
                              .default_text = "None"});
   }

@@ -226,6 +226,7 @@ constexpr Row kRows[] = {
      "Tensor mean, float std=1, *, Generator? generator=None, OUT\n"
      "float mean, Tensor std, *, Generator? generator=None, OUT\n"
      "float mean, float std, int[] size, *, Generator? generator=None, OUT, OPTIONS"},
+    {"normal_", "Tensor self, float mean=0, float std=1, *, Generator? generator=None"},
     {"bernoulli",
      "Tensor self, *, Generator? generator=None, OUT\n"
      "Tensor self, float p, *, Generator? generator=None"},
@@ -293,7 +294,7 @@ ops::Schema read(std::string_view name, std::string_view signature, bool takes_o
   if (!takes_out) {
     for (const std::string_view word : {", OUTS", ", OUT"}) replace(text, word, "");
   }
-  replace(text, "OUTS", has_star ? "Tensor[]? out=None" : "*, Tensor[]? out=None");
+  replace(text, "OUTS", has_star ? "Tensor[2]? out=None" : "*, Tensor[2]? out=None");
   replace(text, "OUT", has_star ? "Tensor? out=None" : "*, Tensor? out=None");
   replace(text, "OPTIONS", "ScalarType? dtype=None, Device? device=None");
   return ops::Schema::parse(std::string(name) + "(" + text + ") -> Tensor");

@@ -331,6 +331,15 @@ SmallVector<ops::Value, 8> follow_out(const Op& base, Args args, const Tensor& o
 // What takes a list joins it, and refuses an out= that shares memory with it; one op multiplies.
 bool is_join(const Op& base) { return base.schema.name != "chain_matmul"; }
 
+// `tensor` without the elements that share their memory with others in `expanded`.
+Tensor one_of_each(const Tensor& tensor, const Tensor& expanded) {
+  Shape sizes = tensor.sizes();
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (expanded.strides()[i] == 0) sizes[i] = std::min<int64_t>(sizes[i], 1);
+  }
+  return tensor.alias(std::move(sizes), tensor.strides(), tensor.storage_offset());
+}
+
 void run_out(const Op& op, Args all_args, Outputs& outputs) {
   const Op& base = *op.base;
   const size_t count = base.schema.params.size();
@@ -394,7 +403,7 @@ void run_out(const Op& op, Args all_args, Outputs& outputs) {
     if (value.dtype() != target.dtype()) check_out_dtype(base, given, value.dtype(), target);
     check_same_device(value.device(), target);
     if (is_join(base)) check_no_list_overlap(target, value.sizes(), args);
-    if (target.sizes() == value.sizes()) check_no_self_overlap(target);
+    if (target.sizes() == value.sizes() && !base.allows_overlap) check_no_self_overlap(target);
   }
   for (size_t i = 0; i < targets.size(); ++i) {
     const Tensor& value = result.tensors[i];
@@ -402,7 +411,10 @@ void run_out(const Op& op, Args all_args, Outputs& outputs) {
                   {value.sizes(), value.dtype(), value.device(), std::nullopt});
   }
   for (size_t i = 0; i < targets.size(); ++i) {
-    copy_into(result.tensors[i], targets[i].tensor());
+    const Tensor& target = targets[i].tensor();
+    const Tensor& value = result.tensors[i];
+    copy_into(base.allows_overlap ? one_of_each(value, target) : value,
+              base.allows_overlap ? one_of_each(target, target) : target);
     outputs.tensors.push_back(targets[i].tensor());
   }
   shapes.keep();

@@ -135,8 +135,7 @@ void check_pointwise_dtype(const Op& base, DType result, const Tensor& target, b
            " but the operation's result requires dtype Double");
   if (!is_out && lists("clamp clamp_max clamp_min", name)) {
     MT_CHECK(can_cast(result, target.dtype()), RuntimeError, "result type ", legacy_name(result),
-             " can't be cast to the desired output type ",
-             ops::limits(target.dtype()).type_name);
+             " can't be cast to the desired output type ", ops::limits(target.dtype()).type_name);
   }
   check_result_cast(result, target.dtype());
 }
@@ -160,8 +159,7 @@ void check_out_dtype(const Op& base, Args args, DType result, const Tensor& targ
            "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or "
            "Long(int64) depending on whether out_int32 flag is True, but we got output tensor's "
            "dtype ",
-           legacy_name(out), " and out_int32 flag is ",
-           result == DType::kInt32 ? "True" : "False");
+           legacy_name(out), " and out_int32 flag is ", result == DType::kInt32 ? "True" : "False");
   if (lists(kJoining, name)) {
     MT_CHECK(can_cast(result, out), TypeError,
              "torch.cat(): input types can't be cast to the desired output type ",
@@ -175,16 +173,16 @@ void check_out_dtype(const Op& base, Args args, DType result, const Tensor& targ
     return;
   }
   if (name == "logsumexp") {
-    MT_CHECK(is_floating_point(out), RuntimeError,
-             "logsumexp(): Expected floating point type for result tensor, but got: ",
-             legacy_name(out));
+    MT_CHECK(
+        is_floating_point(out), RuntimeError,
+        "logsumexp(): Expected floating point type for result tensor, but got: ", legacy_name(out));
     return;
   }
   const bool casts = !is_factory(base) && base.kind != ops::OpKind::kComposite
                          ? lists(kCasting, name) && !names_dtype(base, args)
                          : !lists(kExact, name);
-  MT_CHECK(casts, RuntimeError, "Expected out tensor to have dtype ",
-           ops::limits(result).type_name, ", but got ", ops::limits(out).type_name, " instead");
+  MT_CHECK(casts, RuntimeError, "Expected out tensor to have dtype ", ops::limits(result).type_name,
+           ", but got ", ops::limits(out).type_name, " instead");
   check_result_cast(result, out);
 }
 

@@ -6,10 +6,6 @@ namespace mindtorch::functional {
 namespace {
 
 Tensor reshape(const Tensor& self, IntList shape) {
-  for (size_t i = 0; i < shape.size(); ++i) {
-    MT_CHECK(shape[i] >= -1, RuntimeError, "invalid shape dimension ", shape[i], " at index ", i,
-             " of shape ", to_string(shape));
-  }
   const Shape sizes = infer_sizes(shape, self.numel());
   if (view_strides(self.sizes(), self.strides(), sizes)) return view(self, sizes);
   return view(clone(self, MemoryFormat::kContiguous), sizes);

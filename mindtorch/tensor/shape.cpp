@@ -266,7 +266,8 @@ Shape infer_sizes(IntList sizes, int64_t count) {
       MT_CHECK(!unknown, RuntimeError, "only one dimension can be inferred");
       unknown = i;
     } else {
-      MT_CHECK(sizes[i] >= 0, RuntimeError, "invalid shape dimension ", sizes[i]);
+      MT_CHECK(sizes[i] >= 0, RuntimeError, "invalid shape dimension ", sizes[i], " at index ", i,
+               " of shape ", to_string(sizes));
       MT_CHECK(!__builtin_mul_overflow(known, sizes[i], &known), RuntimeError, "shape '",
                to_string(sizes), "' is invalid for input of size ", count);
     }

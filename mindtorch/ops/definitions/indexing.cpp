@@ -46,13 +46,13 @@ TensorSpec index(const Tensor& self, TensorList indices) {
 
 void index_put(const Tensor& self, TensorList indices, const Tensor& values, bool) {
   const TensorSpec spec = index(self, indices);
+  MT_CHECK(broadcasts_to(values.sizes(), spec.sizes), RuntimeError,
+           "shape mismatch: value tensor of shape ", to_string(values.sizes()),
+           " cannot be broadcast to indexing result of shape ", to_string(spec.sizes));
   MT_CHECK(self.dtype() == values.dtype(), RuntimeError,
            "Index put requires the source and destination dtypes match, got ",
            legacy_name(self.dtype()), " for the destination and ", legacy_name(values.dtype()),
            " for the source.");
-  MT_CHECK(broadcasts_to(values.sizes(), spec.sizes), RuntimeError,
-           "shape mismatch: value tensor of shape ", to_string(values.sizes()),
-           " cannot be broadcast to indexing result of shape ", to_string(spec.sizes));
 }
 
 Scalar number_of(const Tensor& wrapped) {
@@ -96,9 +96,9 @@ void index_add(
   MT_CHECK(index.dim() <= 1, IndexError,
            "index_add_(): Index is supposed to be a vector, but got dim: ", index.dim(),
            " with type: ", legacy_name(index.dtype()), " and size: ", to_string(index.sizes()));
-  MT_CHECK(index.dtype() == DType::kInt64 || index.dtype() == DType::kInt32, RuntimeError,
-           "index_add_(): Expected dtype int32/int64 for index but got: ",
-           legacy_name(index.dtype()));
+  MT_CHECK(
+      index.dtype() == DType::kInt64 || index.dtype() == DType::kInt32, RuntimeError,
+      "index_add_(): Expected dtype int32/int64 for index but got: ", legacy_name(index.dtype()));
   MT_CHECK(self.dtype() == source.dtype(), RuntimeError, "index_add_(): self (",
            legacy_name(self.dtype()), ") and source (", legacy_name(source.dtype()),
            ") must have the same scalar type");
@@ -109,10 +109,10 @@ void index_add(
              ") should be equal to source.size(dim): (", source.size(d), "), for dim: ", d);
   }
   const auto at = static_cast<size_t>(d);
-  const bool fits = self.dim() == 0 || source.dim() == 0
-                        ? self.dim() <= 1 && source.dim() <= 1
-                        : source.dim() == self.dim() &&
-                              without(source.sizes(), at) == without(self.sizes(), at);
+  const bool fits =
+      self.dim() == 0 || source.dim() == 0
+          ? self.dim() <= 1 && source.dim() <= 1
+          : source.dim() == self.dim() && without(source.sizes(), at) == without(self.sizes(), at);
   MT_CHECK(fits, RuntimeError,
            "source tensor shape must match self tensor shape, excluding the specified dimension. "
            "Got self.shape = ",
@@ -126,8 +126,8 @@ std::string joined(const Shape& sizes) {
 
 void index_copy(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
   const auto d = static_cast<size_t>(wrap_dim(dim, self.dim()));
-  MT_CHECK(index.dim() <= 1, IndexError,
-           "index_copy_(): Index should have dimension 1 or 0 (got ", index.dim(), ")");
+  MT_CHECK(index.dim() <= 1, IndexError, "index_copy_(): Index should have dimension 1 or 0 (got ",
+           index.dim(), ")");
   MT_CHECK(source.dim() != 0 || index.numel() == 1, IndexError,
            "index_copy_(): When source is scalar, index should have one element (got ",
            index.numel(), ")");
@@ -136,8 +136,7 @@ void index_copy(const Tensor& self, int64_t dim, const Tensor& index, const Tens
            "match. Source dimensionality (",
            source.dim(), "), destination dimensionality (", self.dim(), ")");
   MT_CHECK(index.dtype() == DType::kInt64, RuntimeError,
-           "index_copy_(): Expected a long tensor for index, but got ",
-           legacy_name(index.dtype()));
+           "index_copy_(): Expected a long tensor for index, but got ", legacy_name(index.dtype()));
   MT_CHECK(self.dtype() == source.dtype(), RuntimeError,
            "index_copy_(): self and source expected to have the same dtype, but got (self) ",
            legacy_name(self.dtype()), " and (source) ", legacy_name(source.dtype()));
@@ -146,11 +145,11 @@ void index_copy(const Tensor& self, int64_t dim, const Tensor& index, const Tens
   MT_CHECK(self_slice == source_slice, RuntimeError,
            "index_copy_(): Source/destination tensor must have same slice shapes. Destination "
            "slice shape: ",
-           joined(self_slice), " at dimension ", d, " and source slice shape: ",
-           joined(source_slice), " at dimension 0.");
+           joined(self_slice), " at dimension ", d,
+           " and source slice shape: ", joined(source_slice), " at dimension 0.");
   const int64_t length = source.dim() == 0 ? 1 : source.sizes()[d];
-  MT_CHECK(index.numel() == length, IndexError, "index_copy_(): Number of indices (",
-           index.numel(), ") should be equal to source.size(dim) (", length, ")");
+  MT_CHECK(index.numel() == length, IndexError, "index_copy_(): Number of indices (", index.numel(),
+           ") should be equal to source.size(dim) (", length, ")");
 }
 
 void index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& value) {
@@ -176,9 +175,8 @@ TensorSpec gather(const Tensor& self, int64_t dim, const Tensor& index, bool) {
              "Index tensor must have the same number of dimensions as input tensor");
     for (int64_t i = 0; i < index.dim(); ++i) {
       MT_CHECK(i == d || index.size(i) <= size_at(self, i), RuntimeError,
-               "Size does not match at dimension ", i, " expected index ",
-               to_string(index.sizes()), " to be no larger than self ", to_string(self.sizes()),
-               " apart from dimension ", d);
+               "Size does not match at dimension ", i, " expected index ", to_string(index.sizes()),
+               " to be no larger than self ", to_string(self.sizes()), " apart from dimension ", d);
     }
   }
   return contiguous_spec(index.sizes(), self.dtype(), self.device());
@@ -203,9 +201,8 @@ void scatter_checks(const Tensor& self, int64_t dim, const Tensor& index, const 
   if (fits) return;
   MT_THROW(RuntimeError, "Expected index ", to_string(index.sizes()), " to be no larger than self ",
            to_string(self.sizes()), " apart from dimension ", d,
-           src == nullptr
-               ? std::string()
-               : " and to be no larger size than src " + to_string(src->sizes()));
+           src == nullptr ? std::string()
+                          : " and to be no larger size than src " + to_string(src->sizes()));
 }
 
 void scatter_src(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {

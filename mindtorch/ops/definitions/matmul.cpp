@@ -131,8 +131,8 @@ TensorSpec baddbmm(const Tensor& self,
   expand(self, Shape{batch1.size(0), batch1.size(1), batch2.size(2)}, true);
   MT_CHECK(multiplies_nothing(batch1, batch2) || self.dtype() == batch1.dtype(), RuntimeError,
            "Input dtypes must be the same, got: input ", limits(self.dtype()).type_name,
-           ", batch1: ", limits(batch1.dtype()).type_name, ", batch2: ",
-           limits(batch2.dtype()).type_name);
+           ", batch1: ", limits(batch1.dtype()).type_name,
+           ", batch2: ", limits(batch2.dtype()).type_name);
   TensorSpec spec = bmm(batch1, batch2);
   check_factors(self, beta, alpha);
   return spec;
@@ -210,7 +210,7 @@ void define_matmul(Registry& ops) {
       .variants(kOutVariant)
       .function_only()
       .doc("The product of several matrices, in the cheapest order.",
-           ">>> torch.chain_matmul([torch.ones(1, 2), torch.ones(2, 1)])\ntensor([[2.]])");
+           ">>> torch.chain_matmul(torch.ones(1, 2), torch.ones(2, 1))\ntensor([[2.]])");
   ops.define("einsum(str equation, Tensor[1] tensors) -> Tensor")
       .function_only()
       .doc("Products and sums written as Einstein wrote them.",

@@ -230,8 +230,10 @@ void define_reduce(Registry& ops) {
       .doc("The smallest and the largest element.",
            ">>> torch.aminmax(torch.tensor([1, 5])).max\ntensor(5)");
   ops.define<extreme_all<true>>("max(Tensor self) -> Tensor")
+      .variants(kOutVariant)
       .doc("The largest element.", ">>> torch.max(torch.tensor([1, 5]))\ntensor(5)");
   ops.define<extreme_all<false>>("min(Tensor self) -> Tensor")
+      .variants(kOutVariant)
       .doc("The smallest element.", ">>> torch.min(torch.tensor([1, 5]))\ntensor(1)");
   ops.define<extreme_dim<true>>(
          "max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)")

@@ -59,12 +59,14 @@ SpecList kthvalue(const Tensor& self, int64_t k, int64_t dim, bool keepdim) {
   return values_and_indices(std::move(sizes), self);
 }
 void check_median(const char* kernel, const Tensor& self) {
-  MT_CHECK(self.dtype() != DType::kBool || self.device().is_meta(), NotImplementedError, "\"",
-           kernel, "\" not implemented for 'Bool'");
+  const bool computes = self.numel() > 0 && !self.device().is_meta();
+  MT_CHECK(!computes || self.dtype() != DType::kBool, NotImplementedError, "\"", kernel,
+           "\" not implemented for 'Bool'");
 }
 SpecList median_dim(const Tensor& self, int64_t dim, bool keepdim) {
+  Shape sizes = without_dim("median", self, dim, keepdim);
   check_median("median_out", self);
-  return values_and_indices(without_dim("median", self, dim, keepdim), self);
+  return values_and_indices(std::move(sizes), self);
 }
 SpecList mode(const Tensor& self, int64_t dim, bool keepdim) {
   return values_and_indices(without_dim("mode", self, dim, keepdim), self);
@@ -88,6 +90,11 @@ TensorSpec searchsorted(const Tensor& sorted_sequence,
   MT_CHECK(sorted_sequence.dim() > 0, RuntimeError,
            "torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 "
            "dimension");
+  MT_CHECK(
+      sorted_sequence.dim() == 1 || self.dim() > 0, RuntimeError,
+      "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension "
+      "is 1, but we got boundaries tensor dim(",
+      sorted_sequence.dim(), ") and input value's dim(0) numel(1)");
   if (sorted_sequence.dim() > 1) {
     bool fits = self.dim() == sorted_sequence.dim();
     for (int64_t d = 0; fits && d + 1 < self.dim(); ++d) {

@@ -257,8 +257,8 @@ std::string type_string(const Tensor& self) {
 
 ViewSpec expand(const Tensor& self, IntList size, bool) {
   MT_CHECK(static_cast<int64_t>(size.size()) >= self.dim(), RuntimeError, "expand(",
-           type_string(self), "{", to_string(self.sizes()),
-           "}, size=", to_string(size), "): the number of sizes provided (", size.size(),
+           type_string(self), "{", to_string(self.sizes()), "}, size=", to_string(size),
+           "): the number of sizes provided (", size.size(),
            ") must be greater or equal to the number of dimensions in the tensor (", self.dim(),
            ")");
   ViewSpec spec{Shape(size), Shape(size.size(), 0), self.storage_offset()};
@@ -397,8 +397,7 @@ void define_views(Registry& ops) {
       .also({"moveaxis"});
   composite("swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", "Swaps two dimensions.",
             ">>> torch.zeros(2, 3).swapdims(0, 1).shape\ntorch.Size([3, 2])");
-  composite("swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)",
-            "Swaps two dimensions.",
+  composite("swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)", "Swaps two dimensions.",
             ">>> torch.zeros(2, 3).swapaxes(0, 1).shape\ntorch.Size([3, 2])");
   composite("adjoint(Tensor(a) self) -> Tensor(a)", "The last two dimensions swapped.",
             ">>> torch.zeros(2, 3).adjoint().shape\ntorch.Size([3, 2])");
@@ -436,7 +435,7 @@ void define_views(Registry& ops) {
             ">>> torch.tensor([1, 2]).broadcast_to((2, 2)).shape\ntorch.Size([2, 2])");
   composite("broadcast_tensors(Tensor[1] tensors) -> Tensor[]",
             "All tensors at their common shape.",
-            ">>> torch.broadcast_tensors([torch.zeros(2, 1), torch.zeros(3)])[0].shape\n"
+            ">>> torch.broadcast_tensors(torch.zeros(2, 1), torch.zeros(3))[0].shape\n"
             "torch.Size([2, 3])")
       .function_only();
   composite("atleast_1d(Tensor self) -> Tensor", "At least one dimension.",
