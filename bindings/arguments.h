@@ -44,10 +44,7 @@ class Signature {
   const ops::Op& op() const { return *op_; }
   // True when the arguments fit. Otherwise explain_arguments() finds out why; the Python error is
   // not set. Values that have the right type but cannot be used throw.
-  bool parse(PyObject* const* args,
-             Py_ssize_t nargs,
-             PyObject* kwnames,
-             ParsedArgs& parsed) const;
+  bool parse(PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, ParsedArgs& parsed) const;
 
  private:
   struct ParamInfo {

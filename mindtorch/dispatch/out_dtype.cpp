@@ -30,7 +30,7 @@ struct Refusal {
 };
 
 constexpr Refusal kPointwise[] = {
-    {"abs bitwise_not ceil clamp clamp_max clamp_min floor frac gelu hardshrink lerp.Scalar "
+    {"abs bitwise_not ceil clamp clamp_max clamp_min floor frac gelu hardshrink "
      "lerp.Tensor neg round round.decimals sgn sign softplus softshrink trunc",
      "Found dtype $O but expected $R"},
     {"isneginf isposinf signbit", "$n does not support non-boolean outputs."},
@@ -152,7 +152,7 @@ void check_out_dtype(const Op& base, Args args, DType result, const Tensor& targ
   const std::string& name = base.schema.name;
   const DType out = target.dtype();
   const bool is_truth = name == "any" || name == "all";
-  if (is_truth && out == DType::kUInt8) return;
+  if (is_truth && (out == DType::kUInt8 || out == DType::kBool)) return;
   refuse_by(kOthers, base, is_truth || name == "mode" ? base.schema.full_name() : name, result,
             out);
   MT_CHECK(name != "searchsorted" && name != "bucketize", RuntimeError,

@@ -162,8 +162,8 @@ TensorSpec logspace(const Scalar& start,
   return spaced("logspace_cpu", start, end, steps, dtype, device);
 }
 
-// How many elements of a row x col matrix are not above the diagonal `offset`, which is from -row - 1
-// to col.
+// How many elements of a row x col matrix are not above the diagonal `offset`, which is from -row -
+// 1 to col.
 __int128 lower_count(__int128 row, __int128 col, __int128 offset) {
   // Rows that end at the diagonal, after those it has not reached and before those it has passed.
   const __int128 first = std::clamp<__int128>(-offset, 0, row);
