@@ -17,12 +17,21 @@ using ops::Value;
 
 namespace {
 
-constexpr struct {
+struct SecondName {
   const char* name;
-  const char* alias;
-} kAliases[] = {{"self", "input"}, {"dim", "axis"}, {"keepdim", "keepdims"}, {"other", "x2"}};
+  const char* second;
+};
+constexpr SecondName kSecondNames[] = {
+    {"self", "input"}, {"dim", "axis"}, {"keepdim", "keepdims"}, {"other", "x2"}};
 
 }  // namespace
+
+std::span<const char* const> second_names(std::string_view name) {
+  for (const SecondName& entry : kSecondNames) {
+    if (name == entry.name) return {&entry.second, 1};
+  }
+  return {};
+}
 
 bool ParsedArgs::is_large() const {
   constexpr int64_t kLarge = 16 * 1024;
@@ -53,6 +62,11 @@ bool ParsedArgs::is_large() const {
   return false;
 }
 
+// Torch knows a function's tensor `self` as `input`.
+const char* keyword_of(const ops::Param& param) {
+  return param.name == "self" && param.type == ArgType::kTensor ? "input" : param.name.c_str();
+}
+
 Signature::Signature(const ops::Op& op, bool is_method) : op_(&op) {
   MT_ASSERT(op.schema.params.size() <= ParsedArgs::kMaxParams);
   bool has_dtype = false;
@@ -60,10 +74,10 @@ Signature::Signature(const ops::Op& op, bool is_method) : op_(&op) {
   for (const ops::Param& param : op.schema.params) {
     ParamInfo info{
         param.type,        param.optional,  param.keyword_only,
-        param.has_default, param.list_size, PyUnicode_InternFromString(param.name.c_str()),
+        param.has_default, param.list_size, PyUnicode_InternFromString(keyword_of(param)),
         nullptr,           Value()};
-    for (const auto& entry : kAliases) {
-      if (param.name == entry.name) info.alias = PyUnicode_InternFromString(entry.alias);
+    for (const char* second : second_names(param.name)) {
+      info.alias = PyUnicode_InternFromString(second);
     }
     if (param.has_default) read_default(param, info);
     // block_diag(): loose tensors may be none at all.
@@ -72,8 +86,6 @@ Signature::Signature(const ops::Op& op, bool is_method) : op_(&op) {
       info.default_value = Value(TensorList());
     }
     if (!param.keyword_only) ++positional_;
-    is_merged_ |= param.type == ArgType::kIntList && param.optional && param.name == "dim" &&
-                  param.default_text == "None";
     has_dtype |= param.type == ArgType::kDType && param.keyword_only;
     has_device |= param.type == ArgType::kDevice && param.keyword_only;
     params_.push_back(std::move(info));
@@ -81,6 +93,27 @@ Signature::Signature(const ops::Op& op, bool is_method) : op_(&op) {
   // A function's first tensor counts, a method's does not: x.flip(0, 1), but torch.flip(x, (0, 1)).
   takes_loose_ints_ = positional_ == (is_method ? 2 : 1);
   takes_options_ = has_dtype && has_device;
+  for (const char* loose : {"block_diag", "cartesian_prod", "chain_matmul", "broadcast_tensors"}) {
+    takes_no_list_ |= op.schema.name == loose;
+  }
+  const std::string& name = op.schema.name;
+  // What is written to is a tensor.
+  if (op.form == ops::OpForm::kInplace) params_[0].type = ArgType::kTensor;
+  // Where torch takes numbers for tensors: add(1, 2).
+  constexpr std::string_view kNumbers[] = {"add", "sub", "mul", "div", "floor_divide"};
+  const bool is_tensor_free = std::ranges::find(kNumbers, name) != std::end(kNumbers);
+  const size_t inputs = op.base != nullptr ? op.base->schema.params.size() : params_.size();
+  for (size_t i = 0; i < inputs; ++i) {
+    const ArgType type = params_[i].type;
+    if (type == ArgType::kTensor) operands_ = -1;
+    if (type == ArgType::kOperand && operands_ >= 0 && !is_tensor_free) ++operands_;
+  }
+  // out= goes with tensors alone here.
+  const bool is_out = op.form == ops::OpForm::kOut;
+  if (is_out && (name == "where" || name == "bucketize")) operands_ = 1;
+  if (name == "sum" || name == "mean" || name == "prod") dim_before_keepdim_ = 1;
+  needs_dim_ = is_out && (name == "sum" || name == "prod");
+  if (name == "prod") params_[1].optional = false;
   // zeros and its like, not zeros_like: without a tensor to follow, the default device decides.
   is_factory_ = takes_options_;
   for (size_t i = 0; i < params_.size(); ++i) {
@@ -185,9 +218,12 @@ bool Signature::convert(const ParamInfo& param,
     }
     case ArgType::kFloat: {
       Scalar scalar;
-      if (is_tensor(object) && unwrap(object).dim() == 0) {
+      if (PyLong_Check(object)) {
+        scalar = Scalar(PyLong_AsDouble(object));
+        if (PyErr_Occurred() != nullptr) throw PythonError();
+      } else if (is_tensor(object) && unwrap(object).dim() == 0) {
         scalar = read_item(unwrap(object));
-      } else if (PyBool_Check(object) || !to_scalar(object, scalar)) {
+      } else if (!to_scalar(object, scalar)) {
         return false;
       }
       value = Value(scalar.to_double());
@@ -320,9 +356,7 @@ bool accept_option(PyObject* name, PyObject* value, ParsedArgs& parsed) {
 bool Signature::parse(PyObject* const* args,
                       Py_ssize_t nargs,
                       PyObject* kwnames,
-                      ParsedArgs& parsed,
-                      Mismatch& mismatch) const {
-  using Kind = Mismatch::Kind;
+                      ParsedArgs& parsed) const {
   const size_t size = params_.size();
   parsed.count = static_cast<int>(size);
   parsed.number_count = parsed.int_list_count = parsed.tensor_list_count = 0;
@@ -330,10 +364,7 @@ bool Signature::parse(PyObject* const* args,
   size_t filled = 0;  // params given by position
   const auto given = static_cast<size_t>(nargs);
   for (size_t i = 0; i < given; ++i, ++filled) {
-    if (MT_UNLIKELY(filled >= positional_)) {
-      mismatch = {Kind::kTooMany, filled, args[i]};
-      return false;
-    }
+    if (MT_UNLIKELY(filled >= positional_)) return false;
     const ParamInfo& param = params_[filled];
     // view(2, 3): the rest of the positions is one list.
     if (takes_loose_ints_ && param.type == ArgType::kIntList && param.list_size == 0 &&
@@ -342,44 +373,34 @@ bool Signature::parse(PyObject* const* args,
       Shape& list = parsed.int_lists[parsed.int_list_count];
       list.resize(given - i);
       for (size_t j = i; j < given; ++j) {
-        if (!to_int_entry(args[j], list[j - i], j - i)) {
-          mismatch = {Kind::kWrongType, filled, args[j]};
-          return false;
-        }
+        if (is_tensor(args[j]) && !parsed.reads_tensors()) return false;
+        if (!to_int_entry(args[j], list[j - i], j - i)) return false;
       }
       ++parsed.int_list_count;
       parsed.values[filled++] = Value(IntList(list));
       break;
     }
+    if (takes_no_list_ && !is_tensor(args[i])) return false;
     // einsum("ij,jk", a, b): the rest of the positions is one list of tensors.
     if (param.type == ArgType::kTensorList && param.list_size != 0 && is_tensor(args[i])) {
       std::vector<Tensor>& list = parsed.tensor_lists[parsed.tensor_list_count++];
       list.clear();
       for (size_t j = i; j < given; ++j) {
-        if (!is_tensor(args[j])) {
-          mismatch = {Kind::kWrongType, filled, args[j]};
-          return false;
-        }
+        if (!is_tensor(args[j])) return false;
         list.push_back(unwrap(args[j]));
       }
       parsed.values[filled++] = Value(TensorList(list));
       break;
     }
-    if (MT_UNLIKELY(!convert(param, args[i], parsed, parsed.values[filled]))) {
-      mismatch = {given > positional_ ? Kind::kTooMany : Kind::kWrongType, filled, args[i]};
-      return false;
-    }
+    if (MT_UNLIKELY(!convert(param, args[i], parsed, parsed.values[filled]))) return false;
   }
   if (kwnames == nullptr) {
     for (size_t i = filled; i < size; ++i) {
-      if (MT_UNLIKELY(!params_[i].has_default)) {
-        mismatch = {Kind::kMissing, i, nullptr};
-        return false;
-      }
+      if (MT_UNLIKELY(!params_[i].has_default)) return false;
       parsed.values[i] = params_[i].default_value;
     }
     if (is_factory_) place_by_default(parsed);
-    return true;
+    return !lacks_tensor(parsed);
   }
 
   uint32_t seen = 0;
@@ -390,37 +411,26 @@ bool Signature::parse(PyObject* const* args,
     const int index = find_keyword(name);
     if (index < 0) {
       if (takes_options_ && accept_option(name, object, parsed)) continue;
-      mismatch = {Kind::kUnknownKeyword, 0, name};
       return false;
     }
     const auto i = static_cast<size_t>(index);
-    if (i < filled || (seen >> i & 1) != 0) {
-      mismatch = {Kind::kTwice, i, name};
-      return false;
-    }
+    if (i < filled || (seen >> i & 1) != 0) return false;
     seen |= 1u << i;
-    if (!convert(params_[i], object, parsed, parsed.values[i])) {
-      // A single number is a list of one when given by name: sum(dim=0), zeros(size=3).
-      int64_t number = 0;
-      if (params_[i].type != ArgType::kIntList || !to_int(object, number)) {
-        mismatch = {Kind::kWrongType, i, object};
-        return false;
-      }
-      Shape& list = parsed.int_lists[parsed.int_list_count++];
-      list.assign(1, number);
-      parsed.values[i] = Value(IntList(list));
+    if (!convert(params_[i], object, parsed, parsed.values[i])) return false;
+  }
+  if (MT_UNLIKELY(dim_before_keepdim_ >= 0)) {
+    const auto dim = static_cast<size_t>(dim_before_keepdim_);
+    if (filled <= dim && ((seen >> dim & 3) == 2 || (needs_dim_ && (seen >> dim & 1) == 0))) {
+      return false;
     }
   }
   for (size_t i = filled; i < size; ++i) {
     if ((seen >> i & 1) != 0) continue;
-    if (!params_[i].has_default) {
-      mismatch = {Kind::kMissing, i, nullptr};
-      return false;
-    }
+    if (!params_[i].has_default) return false;
     parsed.values[i] = params_[i].default_value;
   }
   if (is_factory_) place_by_default(parsed);
-  return true;
+  return !lacks_tensor(parsed);
 }
 
 void Signature::place_by_default(ParsedArgs& parsed) const {

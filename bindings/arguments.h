@@ -2,7 +2,8 @@
 
 #include <Python.h>
 
-#include <string>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "mindtorch/ops/op.h"
@@ -35,39 +36,15 @@ struct ParsedArgs {
   bool is_large() const;
 };
 
-// What stopped a parse: enough to say it well, cheap enough to make and drop for overloads.
-struct Mismatch {
-  enum class Kind : uint8_t {
-    kNone,
-    kTooMany,
-    kMissing,
-    kWrongType,
-    kUnknownKeyword,
-    kTwice,
-  } kind = Kind::kNone;
-  size_t param = 0;
-  PyObject* got = nullptr;  // borrowed
-};
-
 // One op, ready to parse Python arguments by its schema without looking at strings.
 class Signature {
  public:
   Signature(const ops::Op& op, bool is_method);
 
   const ops::Op& op() const { return *op_; }
-  // True when the arguments fit. Otherwise says why; the Python error is not set. Values that have
-  // the right type but cannot be used throw.
-  bool parse(PyObject* const* args,
-             Py_ssize_t nargs,
-             PyObject* kwnames,
-             ParsedArgs& parsed,
-             Mismatch& mismatch) const;
-  // torch's TypeError text for a mismatch of this signature.
-  std::string explain(const Mismatch& mismatch, bool is_method, Py_ssize_t nargs) const;
-  // sum and its like stand for several of torch's signatures: with dims and without.
-  bool is_merged() const { return is_merged_; }
-  // "(Tensor other, *, Number alpha = 1)", for the list of candidates.
-  std::string describe(bool is_method) const;
+  // True when the arguments fit. Otherwise explain_arguments() finds out why; the Python error is
+  // not set. Values that have the right type but cannot be used throw.
+  bool parse(PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, ParsedArgs& parsed) const;
 
  private:
   struct ParamInfo {
@@ -86,6 +63,9 @@ class Signature {
                ParsedArgs& parsed,
                ops::Value& value) const;
   int find_keyword(PyObject* name) const;
+  bool lacks_tensor(const ParsedArgs& parsed) const {
+    return MT_UNLIKELY(operands_ > 0 && parsed.number_count >= operands_);
+  }
   // `with torch.device("meta"):` and set_default_device.
   void place_by_default(ParsedArgs& parsed) const;
   void read_default(const ops::Param& param, ParamInfo& info);
@@ -96,10 +76,19 @@ class Signature {
   bool takes_loose_ints_ = false;  // zeros(2, 3), x.view(2, 3): a list of ints and nothing else
   bool takes_options_ = false;     // also layout=, pin_memory=, requires_grad=
   bool is_factory_ = false;
-  bool is_merged_ = false;
+  // sum() and its like stand for two of torch's signatures; the one without `dim` has no `keepdim`.
+  int dim_before_keepdim_ = -1;
+  bool needs_dim_ = false;      // sum(out=) without `dim` is no signature of torch
+  int operands_ = 0;            // numbers that make it none of torch's: eq(1, 2) has no tensor
+  bool takes_no_list_ = false;  // block_diag(a, b), never block_diag([a, b])
   size_t device_param_ = 0;
   std::vector<std::unique_ptr<Shape>> default_lists_;
 };
+
+// What users call a parameter.
+const char* keyword_of(const ops::Param& param);
+// The names NumPy has for a parameter.
+std::span<const char* const> second_names(std::string_view name);
 
 // Conversions used outside the parser, too. Each returns false on a wrong type and throws on a bad
 // value.

@@ -6,6 +6,7 @@
 #include "errors.h"
 #include "mindtorch/base/warning.h"
 #include "mindtorch/functional/functions.h"
+#include "mindtorch/ops/dtype_limits.h"
 #include "py_tensor.h"
 #include "py_types.h"
 #include "python_ref.h"
@@ -56,6 +57,7 @@ struct View {
     if (PySlice_Unpack(object, &start, &stop, &step) < 0) throw PythonError();
     ran_python |= !has_plain_bounds(object);
     MT_CHECK(step > 0, ValueError, "step must be greater than zero");
+    MT_CHECK(!sizes.empty(), IndexError, "slice() cannot be applied to a 0-dim tensor.");
     const Py_ssize_t length = PySlice_AdjustIndices(sizes[dim], &start, &stop, step);
     offset += start * strides[dim];
     sizes[dim] = length;
@@ -111,13 +113,14 @@ void apply(View& view, PyObject* entry, size_t ndim, size_t& source_dim) {
     return;
   }
   if (PySlice_Check(entry)) {
-    view.check_dim(ndim);
+    if (ndim > 0) view.check_dim(ndim);
     view.slice(entry);
     ++source_dim;
     return;
   }
   if (is_tensor(entry)) {
     const Tensor& index = unwrap(entry);
+    if (index.dim() > 0) view.check_dim(ndim);
     const bool is_number = index.dim() == 0 && is_integral(index.dtype());
     MT_CHECK(is_number || is_index_tensor(index), IndexError,
              "tensors used as indices must be long, int, byte or bool tensors");
@@ -152,9 +155,7 @@ void apply(View& view, PyObject* entry, size_t ndim, size_t& source_dim) {
     view.select(number, source_dim++);
     return;
   }
-  const bool is_sequence = PyList_Check(entry) || PyTuple_Check(entry) ||
-                           PyObject_CheckBuffer(entry) ||
-                           (PySequence_Check(entry) && !PyUnicode_Check(entry)) ||
+  const bool is_sequence = PyObject_CheckBuffer(entry) || PySequence_Check(entry) ||
                            PyObject_HasAttrString(entry, "__array__");
   MT_CHECK(is_sequence, IndexError,
            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are "
@@ -162,12 +163,9 @@ void apply(View& view, PyObject* entry, size_t ndim, size_t& source_dim) {
            Py_TYPE(entry)->tp_name, ")");
   view.check_dim(ndim);
   Tensor index = tensor_from_data(entry, std::nullopt);
-  if (index.numel() == 0 && index.dtype() != DType::kBool) {
-    index = mindtorch::_to_copy(index, DType::kInt64);
-  }
-  MT_CHECK(is_index_tensor(index), IndexError,
-           "tensors used as indices must be long, int, byte or bool tensors");
+  // Whatever is no mask becomes a list of positions, [1.5] like [1].
   const bool mask = index.dtype() == DType::kBool;
+  if (!mask && index.dtype() != DType::kUInt8) index = mindtorch::_to_copy(index, DType::kInt64);
   const size_t dims = mask ? static_cast<size_t>(index.dim()) : 1;
   MT_CHECK(view.dim + dims <= view.sizes.size(), IndexError,
            "too many indices for tensor of dimension ", ndim);
@@ -206,12 +204,12 @@ View read_index(const Tensor& self, PyObject* key) {
   }
   if (!PyTuple_Check(key)) {
     if (key == Py_Ellipsis) return view;
-    if (!PyBool_Check(key) && key != Py_None && !is_tensor(key)) {
-      MT_CHECK(ndim > 0 || PyList_Check(key), IndexError,
-               PySlice_Check(key)
-                   ? "slice() cannot be applied to a 0-dim tensor."
-                   : "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
-                     "`tensor.item<T>()` in C++ to convert a 0-dim tensor to a number");
+    if (int64_t number = 0; ndim == 0 && PyLong_Check(key) && !PyBool_Check(key)) {
+      to_int(key, number);
+      MT_CHECK(number != 0, IndexError,
+               "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
+               "`tensor.item<T>()` in C++ to convert a 0-dim tensor to a number");
+      MT_THROW(IndexError, "index ", number, " is out of bounds for dimension 0 with size 0");
     }
     apply(view, key, ndim, source_dim);
     return view;
@@ -259,24 +257,28 @@ int assign(PyObject* object, PyObject* key, PyObject* value) {
   return guarded_int([&] {
     MT_CHECK(value != nullptr, TypeError, "Tensor does not support deleting items");
     const Tensor& self = unwrap(object);
-    View view = read_index(self, key);
-    const Tensor target = take_view(self, view);
     Scalar scalar;
     Tensor source;
     if (is_tensor(value)) {
       source = unwrap(value);
-    } else if (to_scalar(value, scalar)) {
+    } else {
+      if (int64_t number = 0; PyLong_Check(value)) to_int(value, number);  // refuses what overflows
+      MT_CHECK(to_scalar(value, scalar), TypeError, "can't assign a ", Py_TYPE(value)->tp_name,
+               " to a torch.", legacy_name(self.dtype()), "Tensor");
+      if (!is_floating_point(self.dtype())) ops::check_in_range(scalar, self.dtype());
+    }
+    View view = read_index(self, key);
+    const Tensor target = take_view(self, view);
+    if (!source.defined()) {
       if (!view.advanced) {
         mindtorch::fill_(target, scalar);
         return 0;
       }
       source = mindtorch::full({}, scalar, self.dtype(), self.device());
-    } else {
-      MT_CHECK(PyList_Check(value) || PyTuple_Check(value) || PyObject_CheckBuffer(value),
-               TypeError, "can't assign a ", Py_TYPE(value)->tp_name, " to a torch.",
-               legacy_name(self.dtype()), "Tensor");
-      source =
-          mindtorch::_to_copy(tensor_from_data(value, self.dtype()), std::nullopt, self.device());
+    }
+    // Leading dims of size 1 of the value may be dropped, as in torch.
+    while (source.dim() > 0 && source.sizes()[0] == 1 && source.sizes() != target.sizes()) {
+      source = mindtorch::select(source, 0, 0);
     }
     if (view.advanced) {
       if (source.dtype() != self.dtype() && source.dim() == 0) {
@@ -285,10 +287,7 @@ int assign(PyObject* object, PyObject* key, PyObject* value) {
       mindtorch::index_put_(target, view.indices, source, false);
       return 0;
     }
-    // Leading dims of size 1 of the value may be dropped, as in torch.
-    while (source.dim() > target.dim() && source.sizes()[0] == 1) {
-      source = mindtorch::select(source, 0, 0);
-    }
+    if (source.sizes() != target.sizes()) source = mindtorch::expand(source, target.sizes());
     mindtorch::copy_(target, source);
     return 0;
   });

@@ -145,7 +145,7 @@ Tensor shared(PyObject* data,
 
 PyObject* as_tensor(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   return guarded([&] {
-    static const CallArguments names("as_tensor", {"data", "dtype", "device"}, 3, 1);
+    static const CallArguments names("as_tensor", {"data", "dtype", "device"}, 1, 1);
     PyObject* values[3];
     names.read(args, nargs, kwnames, values);
     std::optional<Device> device = optional_device(values[2]);

@@ -5,17 +5,20 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "argument_errors.h"
 #include "arguments.h"
-#include "call_arguments.h"
 #include "errors.h"
+#include "mindtorch/base/warning.h"
 #include "mindtorch/dispatch/dispatcher.h"
 #include "mindtorch/dispatch/pipeline.h"
 #include "pinning.h"
 #include "py_tensor.h"
 #include "python_ref.h"
+#include "torch_signatures.h"
 
 namespace mindtorch::python {
 namespace {
@@ -82,6 +85,11 @@ PyTypeObject* return_type(const ops::Op& op) {
     throw PythonError();
   }
   Py_DECREF(method);
+  // Where pickle finds the type; its name for users stays torch's.
+  const PyRef module(PyUnicode_FromString("mindtorch_v2.return_types"));
+  if (PyObject_SetAttrString(reinterpret_cast<PyObject*>(made), "__module__", module.get()) < 0) {
+    throw PythonError();
+  }
   type = made;
   return type;
 }
@@ -128,28 +136,25 @@ PyObject* wrap_outputs(const ops::Op& op, ops::Outputs& outputs) {
   return tuple;
 }
 
-[[noreturn]] void raise_mismatch(const Overloads& overloads,
-                                 const std::vector<Signature>& candidates,
-                                 const Mismatch& first,
-                                 PyObject* const* args,
-                                 Py_ssize_t nargs,
-                                 PyObject* kwnames) {
-  if (candidates.size() == 1 && !candidates[0].is_merged()) {
-    throw TypeError(candidates[0].explain(first, overloads.is_method, nargs));
+// What torch would show for this name.
+TorchSignatures signatures_of(const Overloads& overloads) {
+  std::vector<ops::Schema> schemas;
+  for (const Signature& signature : overloads.plain) {
+    ops::Schema& schema = schemas.emplace_back(signature.op().schema);
+    const auto out = std::ranges::find_if(overloads.with_out, [&](const Signature& candidate) {
+      return candidate.op().base == &signature.op();
+    });
+    if (out == overloads.with_out.end() || overloads.is_method) continue;
+    const bool several = schema.returns.size() > 1;
+    schema.params.push_back({.name = "out",
+                             .type = several ? ops::ArgType::kTensorList : ops::ArgType::kTensor,
+                             .optional = true,
+                             .keyword_only = true,
+                             .list_size = several ? std::ssize(schema.returns) : 0,
+                             .has_default = true,
+                             .default_text = "None"});
   }
-  std::string text = overloads.name + "() received an invalid combination of arguments - got (";
-  const Py_ssize_t skip = overloads.is_method ? 1 : 0;
-  const Py_ssize_t keywords = kwnames == nullptr ? 0 : PyTuple_GET_SIZE(kwnames);
-  for (Py_ssize_t i = skip; i < nargs + keywords; ++i) {
-    if (i > skip) text += ", ";
-    if (i >= nargs) text += keyword_text(PyTuple_GET_ITEM(kwnames, i - nargs)) + "=";
-    text += Py_TYPE(args[i])->tp_name;
-  }
-  text += "), but expected one of:\n";
-  for (const Signature& candidate : candidates) {
-    text += " * " + candidate.describe(overloads.is_method) + "\n";
-  }
-  throw TypeError(text);
+  return torch_signatures(overloads.name, overloads.is_method, std::move(schemas));
 }
 
 // pin_memory=True of a factory.
@@ -158,30 +163,45 @@ PyObject* pin_result(PyObject* result) {
   return wrap(pinned(unwrap(made.get())));
 }
 
-PyObject* call_first_match(const Overloads& overloads,
-                           const std::vector<Signature>& candidates,
+// Null when no candidate takes the arguments.
+PyObject* call_first_match(const std::vector<Signature>& candidates,
                            PyObject* const* args,
                            Py_ssize_t nargs,
                            PyObject* kwnames,
                            size_t returns = 0) {
-  Mismatch first;
   ParsedArgs parsed;
   do {
     parsed.may_read_tensors = parsed.left_unread;
     for (const Signature& candidate : candidates) {
       if (returns != 0 && candidate.op().schema.returns.size() != returns) continue;
-      Mismatch mismatch;
-      if (MT_LIKELY(candidate.parse(args, nargs, kwnames, parsed, mismatch))) {
+      if (MT_LIKELY(candidate.parse(args, nargs, kwnames, parsed))) {
         PyObject* const result = call_op(candidate.op(), parsed.args(), parsed.is_large());
+        if (result == nullptr) throw PythonError();
         return MT_UNLIKELY(parsed.pin_memory) ? pin_result(result) : result;
       }
-      if (first.kind == Mismatch::Kind::kNone) first = mismatch;
     }
   } while (parsed.left_unread && !parsed.may_read_tensors);
-  raise_mismatch(overloads, candidates, first, args, nargs, kwnames);
+  return nullptr;
 }
 
-// out= is taken apart here: None means absent, a tuple fills the outputs one by one.
+PyRef tuple_of(const std::vector<PyObject*>& entries) {
+  PyRef tuple(PyTuple_New(static_cast<Py_ssize_t>(entries.size())));
+  for (size_t i = 0; i < entries.size(); ++i) {
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), Py_NewRef(entries[i]));
+  }
+  return tuple;
+}
+
+// Interned names live for good, so the borrowed pointer stays valid.
+PyObject* interned(const std::string& name) {
+  PyObject* const text = PyUnicode_InternFromString(name.c_str());
+  if (text == nullptr) throw PythonError();
+  Py_DECREF(text);
+  return text;
+}
+
+// out= is taken apart here: None means absent, a tuple fills the outputs one by one. Null when no
+// candidate takes the arguments.
 PyObject* call_with_out(const Overloads& overloads,
                         PyObject* const* args,
                         Py_ssize_t nargs,
@@ -196,47 +216,85 @@ PyObject* call_with_out(const Overloads& overloads,
     names.push_back(PyTuple_GET_ITEM(kwnames, k));
     all.push_back(args[nargs + k]);
   }
+  if (overloads.with_out.empty() || overloads.is_method) return nullptr;
   const bool absent = out == Py_None;
   size_t count = 0;
   PyRef held;  // what the other arguments, or another thread, take out of a list of outputs
   if (!absent) {
-    MT_CHECK(!overloads.with_out.empty(), TypeError, overloads.name,
-             "() got an unexpected keyword argument 'out'");
     // max(x, out=a) and max(x, 0, out=(a, b)) are different ops.
     const bool several = PyTuple_Check(out) || PyList_Check(out);
     if (several) held = frozen(out);
     count = several ? static_cast<size_t>(PyTuple_GET_SIZE(held.get())) : 1;
-    const auto fits = [&](const Signature& signature) {
+    const auto found = std::ranges::find_if(overloads.with_out, [&](const Signature& signature) {
       const size_t returns = signature.op().schema.returns.size();
       return several ? returns == count && returns > 1 : returns == 1;
-    };
-    const auto found = std::ranges::find_if(overloads.with_out, fits);
-    MT_CHECK(
-        found != overloads.with_out.end(), TypeError, overloads.name, "(): argument 'out' must be ",
-        overloads.with_out[0].op().schema.returns.size() == 1
-            ? std::string("Tensor, not ") + Py_TYPE(out)->tp_name
-            : "a tuple of " + std::to_string(overloads.with_out[0].op().schema.returns.size()) +
-                  " Tensors");
+    });
+    if (found == overloads.with_out.end()) return nullptr;
     const auto& returns = found->op().schema.returns;
     for (size_t i = 0; i < count; ++i) {
-      // Interned names live for good, so the borrowed pointer stays valid.
-      PyObject* name = PyUnicode_InternFromString(count == 1 ? "out" : returns[i].name.c_str());
-      names.push_back(name);
-      Py_DECREF(name);
+      names.push_back(interned(count == 1 ? "out" : returns[i].name));
       all.push_back(several ? PyTuple_GET_ITEM(held.get(), static_cast<Py_ssize_t>(i)) : out);
     }
   }
-  PyObject* new_names = PyTuple_New(static_cast<Py_ssize_t>(names.size()));
-  if (new_names == nullptr) throw PythonError();
-  for (size_t i = 0; i < names.size(); ++i) {
-    PyTuple_SET_ITEM(new_names, static_cast<Py_ssize_t>(i), Py_NewRef(names[i]));
+  const PyRef new_names = tuple_of(names);
+  return call_first_match(absent ? overloads.plain : overloads.with_out, all.data(), nargs,
+                          new_names.get(), count);
+}
+
+PyObject* call_matching(const Overloads& overloads,
+                        PyObject* const* args,
+                        Py_ssize_t nargs,
+                        PyObject* kwnames) {
+  if (kwnames != nullptr) {
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(kwnames); ++k) {
+      if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, k), "out") == 0) {
+        return call_with_out(overloads, args, nargs, kwnames, k);
+      }
+    }
   }
-  struct Release {
-    PyObject* object;
-    ~Release() { Py_DECREF(object); }
-  } release{new_names};
-  return call_first_match(overloads, absent ? overloads.plain : overloads.with_out, all.data(),
-                          nargs, new_names, count);
+  return call_first_match(overloads.plain, args, nargs, kwnames);
+}
+
+// add(x, 2, y), where 2 is alpha: each argument gets the name that its old place had.
+PyObject* call_deprecated(const Overloads& overloads,
+                          const ops::Schema& old,
+                          PyObject* const* args,
+                          Py_ssize_t nargs,
+                          PyObject* kwnames) {
+  const Py_ssize_t skip = overloads.is_method ? 1 : 0;
+  const auto positional = std::ranges::count(old.params, false, &ops::Param::keyword_only);
+  if (nargs - skip != positional) return nullptr;
+  std::vector<PyObject*> names;
+  for (Py_ssize_t i = 0; i < positional; ++i) {
+    names.push_back(interned(keyword_of(old.params[static_cast<size_t>(i)])));
+  }
+  const Py_ssize_t keywords = kwnames == nullptr ? 0 : PyTuple_GET_SIZE(kwnames);
+  for (Py_ssize_t k = 0; k < keywords; ++k) names.push_back(PyTuple_GET_ITEM(kwnames, k));
+  const PyRef new_names = tuple_of(names);
+  PyObject* const result = call_matching(overloads, args, skip, new_names.get());
+  static std::set<std::string>& told = *new std::set<std::string>;
+  if (result != nullptr && told.insert(overloads.name).second) {
+    const PyRef made(result);
+    warn("This overload of " + overloads.name + " is deprecated:\n\t" + overloads.name +
+         describe(old.params) + "\nConsider using one of the following signatures instead:\n\t" +
+         overloads.name + describe(signatures_of(overloads).shown[0].params));
+    return Py_NewRef(made.get());
+  }
+  return result;
+}
+
+[[gnu::noinline]] PyObject* call_otherwise(const Overloads& overloads,
+                                           PyObject* const* args,
+                                           Py_ssize_t nargs,
+                                           PyObject* kwnames) {
+  const TorchSignatures signatures = signatures_of(overloads);
+  for (const ops::Schema& old : signatures.deprecated) {
+    PyObject* const result = call_deprecated(overloads, old, args, nargs, kwnames);
+    if (result != nullptr) return result;
+  }
+  const Py_ssize_t skip = overloads.is_method ? 1 : 0;
+  throw TypeError(
+      explain_arguments(overloads.name, signatures, {args + skip, nargs - skip, kwnames}));
 }
 
 PyObject* function_call(PyObject* callable,
@@ -246,14 +304,9 @@ PyObject* function_call(PyObject* callable,
   const Overloads& overloads = *reinterpret_cast<OpFunction*>(callable)->overloads;
   const Py_ssize_t nargs = PyVectorcall_NARGS(flags);
   return guarded([&]() -> PyObject* {
-    if (kwnames != nullptr) {
-      for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(kwnames); ++k) {
-        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, k), "out") == 0) {
-          return call_with_out(overloads, args, nargs, kwnames, k);
-        }
-      }
-    }
-    return call_first_match(overloads, overloads.plain, args, nargs, kwnames);
+    PyObject* const result = call_matching(overloads, args, nargs, kwnames);
+    if (MT_LIKELY(result != nullptr)) return result;
+    return call_otherwise(overloads, args, nargs, kwnames);
   });
 }
 
@@ -284,11 +337,13 @@ PyObject* function_module(PyObject*, void*) { return PyUnicode_FromString("mindt
 PyObject* function_doc(PyObject* self, void*) {
   const Overloads& overloads = *reinterpret_cast<OpFunction*>(self)->overloads;
   std::string text;
+  const int skip = overloads.is_method ? 1 : 0;
   const ops::Op* documented = nullptr;
   for (const auto* list : {&overloads.plain, &overloads.with_out}) {
     for (const Signature& signature : *list) {
       const ops::Op& op = signature.op();
-      text += overloads.name + signature.describe(overloads.is_method) + "\n";
+      const std::vector<ops::Param>& params = op.schema.params;
+      text += overloads.name + describe({params.begin() + skip, params.end()}) + "\n";
       const ops::Op* source = op.base != nullptr ? op.base : &op;
       if (documented == nullptr && !source->doc.empty()) documented = source;
     }

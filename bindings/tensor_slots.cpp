@@ -131,7 +131,13 @@ PyObject* power_(PyObject* a, PyObject* b, PyObject*) {
   static const ops::Op& op = ops::registry().at("pow_.Tensor_Tensor");
   return binary(op, a, b);
 }
-PyObject* positive(PyObject* a) { return Py_NewRef(a); }
+PyObject* positive(PyObject* a) {
+  if (unwrap(a).dtype() == DType::kBool) {
+    PyErr_SetString(PyExc_RuntimeError, "The `+` operator, on a bool tensor is not supported.");
+    return nullptr;
+  }
+  return Py_NewRef(a);
+}
 
 Scalar single_value(PyObject* self) {
   const Tensor& tensor = unwrap(self);

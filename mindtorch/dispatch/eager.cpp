@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <string_view>
 
+#include "mindtorch/dispatch/out_dtype.h"
 #include "mindtorch/dispatch/out_forms.h"
 #include "mindtorch/dispatch/pipeline.h"
 #include "mindtorch/dispatch/transfer.h"
 #include "mindtorch/dispatch/write_checks.h"
-#include "mindtorch/ops/dtype_limits.h"
 #include "mindtorch/ops/registry.h"
 
 namespace mindtorch::dispatch {
@@ -103,9 +103,12 @@ void launch(const Op& op, Device device, Args args, std::span<Tensor> outputs, b
 
 void launch_pointwise(
     const Op& op, const PointwiseCall& call, Device device, Args args, Tensor& out, Writes writes) {
-  if (device.is_meta() || out.numel() == 0) return;
-  if (Pipeline* const pipeline = recording()) {
+  if (device.is_meta()) return;
+  if (MT_UNLIKELY(call.refused)) ops::refuse_dtype(call.function, call.compute);
+  Pipeline* const pipeline = recording();
+  if (pipeline != nullptr || out.numel() == 0) {
     if (const auto check = ops::registry().fusion_engine(device.type).check) check(call);
+    if (out.numel() == 0) return;
     return pipeline->record_pointwise(op, call, args, out, writes);
   }
   before_write(out);
@@ -173,6 +176,7 @@ void run_mutation(const Op& op, Args args, Outputs& outputs) {
     before_write(self);
     transfer(self, *src, args[2].to_bool());
   } else {
+    if (op.any_device) check_no_partial_overlap(self, args[1].tensor());
     launch(op, self.device(), args, {}, false);
   }
   self.bump_version();
@@ -231,16 +235,21 @@ void copy_into(const Tensor& result, const Tensor& target) {
 // Pointwise results go straight into the target, cast on the way.
 void run_pointwise_into(const Op& base, Args args, const Tensor& target, bool is_out) {
   const PointwiseCall call = base.resolve(args);
-  const TensorSpec spec = ops::infer_pointwise(call);
-  check_result_cast(call.result, target.dtype());
-  check_same_device(spec.device, target);
-  check_no_self_overlap(target);
+  if (!base.allows_overlap) check_no_self_overlap(target);
   bool shares_storage = false;
+  bool keeps_shape = !is_out;
   for (int i = 0; i < call.count; ++i) {
     const Tensor& operand = *call.operands[i];
     check_no_partial_overlap(target, operand);
     shares_storage |= target.shares_storage(operand);
-    if (!is_out || target.is_same(operand)) check_inplace_shape(spec.sizes, target);
+    keeps_shape |= target.is_same(operand);
+  }
+  // Mistakes of shape are told before those of device and dtype.
+  const TensorSpec spec = ops::infer_pointwise(call);
+  if (keeps_shape) check_inplace_shape(spec.sizes, target);
+  check_same_device(spec.device, target);
+  if (MT_UNLIKELY(call.result != target.dtype())) {
+    check_pointwise_dtype(base, call.result, target, is_out);
   }
   OutputShapes shapes;
   if (shares_storage && target.sizes() != spec.sizes) {
@@ -259,6 +268,23 @@ void run_pointwise_into(const Op& base, Args args, const Tensor& target, bool is
   target.bump_version();
 }
 
+// Sums and products are made in the dtype of out=, unless dtype= says another.
+SmallVector<ops::Value, 8> sum_in_dtype_of(const Op& base, Args args, const Tensor& out) {
+  constexpr std::string_view kNames[] = {"sum", "prod", "cumsum", "cumprod", "mean"};
+  SmallVector<ops::Value, 8> followed(args.begin(), args.end());
+  const auto* found = std::find(std::begin(kNames), std::end(kNames), base.schema.name);
+  const bool is_mean = found != std::end(kNames) && *found == "mean";
+  if (found == std::end(kNames) || (is_mean && !(is_floating_point(out.dtype()) &&
+                                                 is_floating_point(args[0].tensor().dtype())))) {
+    return followed;
+  }
+  for (size_t i = 0; i < args.size(); ++i) {
+    const bool is_dtype = base.schema.params[i].type == ops::ArgType::kDType;
+    if (is_dtype && args[i].is_none()) followed[i] = ops::Value(out.dtype());
+  }
+  return followed;
+}
+
 void run_inplace(const Op& op, Args args, Outputs& outputs) {
   const Op& base = *op.base;
   const Tensor& self = args[0].tensor();
@@ -272,9 +298,10 @@ void run_inplace(const Op& op, Args args, Outputs& outputs) {
     }
   } else {
     check_no_self_overlap(self);
+    const SmallVector<ops::Value, 8> followed = sum_in_dtype_of(base, args, self);
     Outputs result;
-    run_primary(base, args, result);
-    check_result_cast(result.tensors[0].dtype(), self.dtype());
+    run_primary(base, {followed.data(), followed.size()}, result);
+    check_inplace_dtype(base, result.tensors[0].dtype(), self);
     check_inplace_shape(result.tensors[0].sizes(), self);
     copy_into(result.tensors[0], self);
   }
@@ -302,52 +329,23 @@ SmallVector<ops::Value, 8> follow_out(const Op& base, Args args, const Tensor& o
   return followed;
 }
 
-bool is_factory(const Op& op) {
-  for (const ops::Param& param : op.schema.params) {
-    if (param.keyword_only && param.type == ops::ArgType::kDevice) return true;
-  }
-  return false;
-}
-
-// The ops whose result torch casts on the way into out=; all others want its exact dtype.
-bool casts_into_out(const Op& base) {
-  constexpr std::string_view kNames[] = {"sum", "nansum", "mean",    "prod",      "var",
-                                         "std", "cumsum", "cumprod", "logsumexp", "cat"};
-  return base.kind == OpKind::kComposite || is_factory(base) ||
-         std::find(std::begin(kNames), std::end(kNames), base.schema.name) != std::end(kNames);
-}
-
 // What takes a list joins it, and refuses an out= that shares memory with it; one op multiplies.
 bool is_join(const Op& base) { return base.schema.name != "chain_matmul"; }
 
-// Sums and products are made in the dtype of out=, unless dtype= says another.
-SmallVector<ops::Value, 8> sum_in_dtype_of(const Op& base, Args args, const Tensor& out) {
-  constexpr std::string_view kNames[] = {"sum", "prod", "cumsum", "cumprod", "mean"};
-  SmallVector<ops::Value, 8> followed(args.begin(), args.end());
-  const auto* found = std::find(std::begin(kNames), std::end(kNames), base.schema.name);
-  if (found == std::end(kNames) || (*found == "mean" && !is_floating_point(out.dtype()))) {
-    return followed;
+// `tensor` without the elements that share their memory with others in `expanded`.
+Tensor one_of_each(const Tensor& tensor, const Tensor& expanded) {
+  Shape sizes = tensor.sizes();
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (expanded.strides()[i] == 0) sizes[i] = std::min<int64_t>(sizes[i], 1);
   }
-  for (size_t i = 0; i < args.size(); ++i) {
-    const bool is_dtype = base.schema.params[i].type == ops::ArgType::kDType;
-    if (is_dtype && args[i].is_none()) followed[i] = ops::Value(out.dtype());
-  }
-  return followed;
-}
-
-void check_out_dtype(const Op& base, DType result, const Tensor& target) {
-  check_result_cast(result, target.dtype());
-  const bool is_truth = base.schema.name == "any" || base.schema.name == "all";
-  if (is_truth && target.dtype() == DType::kUInt8) return;
-  MT_CHECK(result == target.dtype() || casts_into_out(base), RuntimeError,
-           "Expected out tensor to have dtype ", ops::limits(result).type_name, ", but got ",
-           ops::limits(target.dtype()).type_name, " instead");
+  return tensor.alias(std::move(sizes), tensor.strides(), tensor.storage_offset());
 }
 
 void run_out(const Op& op, Args all_args, Outputs& outputs) {
   const Op& base = *op.base;
   const size_t count = base.schema.params.size();
-  Args args = all_args.first(count);
+  const Args given = all_args.first(count);
+  Args args = given;
   SmallVector<ops::Value, 8> followed;
   if (is_factory(base)) {
     followed = follow_out(base, args, all_args[count].tensor());
@@ -378,9 +376,9 @@ void run_out(const Op& op, Args all_args, Outputs& outputs) {
     bool direct = true;
     for (size_t i = 0; i < specs.size(); ++i) {
       const Tensor& target = targets[i].tensor();
-      check_out_dtype(base, specs[i].dtype, target);
+      if (specs[i].dtype != target.dtype()) check_out_dtype(base, given, specs[i].dtype, target);
       check_same_device(specs[i].device, target);
-      check_no_self_overlap(target);
+      if (!base.allows_overlap) check_no_self_overlap(target);
       if (is_join(base)) check_no_list_overlap(target, specs[i].sizes, args);
       direct &= !shares_storage_with_any(target, args);
     }
@@ -425,10 +423,10 @@ void run_out(const Op& op, Args all_args, Outputs& outputs) {
   for (size_t i = 0; i < targets.size(); ++i) {
     const Tensor& target = targets[i].tensor();
     const Tensor& value = result.tensors[i];
-    check_out_dtype(base, value.dtype(), target);
+    if (value.dtype() != target.dtype()) check_out_dtype(base, given, value.dtype(), target);
     check_same_device(value.device(), target);
     if (is_join(base)) check_no_list_overlap(target, value.sizes(), args);
-    if (target.sizes() == value.sizes()) check_no_self_overlap(target);
+    if (target.sizes() == value.sizes() && !base.allows_overlap) check_no_self_overlap(target);
   }
   for (size_t i = 0; i < targets.size(); ++i) {
     const Tensor& value = result.tensors[i];
@@ -437,7 +435,10 @@ void run_out(const Op& op, Args all_args, Outputs& outputs) {
     shapes.resize(targets[i].tensor(), spec);
   }
   for (size_t i = 0; i < targets.size(); ++i) {
-    copy_into(result.tensors[i], targets[i].tensor());
+    const Tensor& target = targets[i].tensor();
+    const Tensor& value = result.tensors[i];
+    copy_into(base.allows_overlap ? one_of_each(value, target) : value,
+              base.allows_overlap ? one_of_each(target, target) : target);
     outputs.tensors.push_back(targets[i].tensor());
   }
   shapes.keep();

@@ -23,7 +23,12 @@ void check_same_device(Device result, const Tensor& target) {
 
 void check_no_self_overlap(const Tensor& target) {
   if (MT_LIKELY(target.is_contiguous())) return;
-  MT_CHECK(!may_overlap_itself(target.sizes(), target.strides()), RuntimeError,
+  // Like torch, which looks for expanded dims and no further.
+  bool is_expanded = false;
+  for (size_t i = 0; i < target.sizes().size(); ++i) {
+    is_expanded |= target.strides()[i] == 0 && target.sizes()[i] > 1;
+  }
+  MT_CHECK(!is_expanded || target.numel() == 0, RuntimeError,
            "unsupported operation: more than one element of the written-to tensor refers to a "
            "single memory location. Please clone() the tensor before performing the operation.");
 }

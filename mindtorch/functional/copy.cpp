@@ -20,9 +20,9 @@ bool is_laid_out(const Tensor& self, MemoryFormat format) {
 }
 
 Tensor contiguous(const Tensor& self, MemoryFormat memory_format) {
+  if (is_laid_out(self, memory_format)) return self;
   MT_CHECK(memory_format != MemoryFormat::kPreserve, RuntimeError,
            "preserve memory format is unsupported by the contiguous operator");
-  if (is_laid_out(self, memory_format)) return self;
   return clone(self, memory_format);
 }
 

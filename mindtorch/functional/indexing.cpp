@@ -76,25 +76,26 @@ Tensor masked_fill_(const Tensor& self, const Tensor& mask, const Tensor& value)
 }
 
 Tensor masked_fill(const Tensor& self, const Tensor& mask, const Tensor& value) {
-  const Shape sizes = broadcast_shapes(self.sizes(), mask.sizes());
+  const Shape sizes = broadcast_shapes(mask.sizes(), self.sizes());
   return mindtorch::_masked_fill_(clone(expand(self, sizes), MemoryFormat::kContiguous), mask,
                                   value);
 }
 
 Tensor masked_select(const Tensor& self, const Tensor& mask) {
-  MT_CHECK(mask.dtype() == DType::kBool || mask.dtype() == DType::kUInt8, RuntimeError,
+  MT_CHECK(mask.dtype() == DType::kBool, RuntimeError,
            "masked_select: expected BoolTensor for mask");
-  const Shape sizes = broadcast_shapes(self.sizes(), mask.sizes());
+  const Shape sizes = broadcast_shapes(mask.sizes(), self.sizes());
   return _masked_select(contiguous(expand(self, sizes)), contiguous(expand(mask, sizes)));
 }
 
 Tensor masked_scatter_(const Tensor& self, const Tensor& mask, const Tensor& source) {
+  // Torch's text, without the space.
+  MT_CHECK(self.dtype() == source.dtype(), RuntimeError,
+           "masked_scatter: expected self and source to have same dtypes but got",
+           legacy_name(self.dtype()), " and ", legacy_name(source.dtype()));
   MT_CHECK(mask.dtype() == DType::kBool, RuntimeError,
            "masked_scatter_ only supports boolean masks, but got mask with dtype ",
-           name(mask.dtype()));
-  MT_CHECK(self.dtype() == source.dtype(), RuntimeError,
-           "masked_scatter_: expected self and source to have same dtypes but got ",
-           legacy_name(self.dtype()), " and ", legacy_name(source.dtype()));
+           legacy_name(mask.dtype()));
   const Tensor where = expand(mask, self.sizes());
   if (self.device().is_meta()) return self;
   const int64_t count = item(mindtorch::sum(where)).to_int();
@@ -109,7 +110,7 @@ Tensor masked_scatter_(const Tensor& self, const Tensor& mask, const Tensor& sou
 }
 
 Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source) {
-  const Shape sizes = broadcast_shapes(self.sizes(), mask.sizes());
+  const Shape sizes = broadcast_shapes(mask.sizes(), self.sizes());
   return mindtorch::masked_scatter_(clone(expand(self, sizes), MemoryFormat::kContiguous), mask,
                                     source);
 }
@@ -121,9 +122,6 @@ std::vector<Tensor> nonzero_numpy(const Tensor& self) {
 Tensor argwhere(const Tensor& self) { return nonzero(self); }
 
 Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<int64_t> dim) {
-  MT_CHECK(indices.dtype() == DType::kInt64, RuntimeError,
-           "torch.take_along_dim(): dtype of indices should be Long but got ",
-           legacy_name(indices.dtype()));
   if (!dim) return gather(view(contiguous(self), {-1}), 0, view(contiguous(indices), {-1}));
   MT_CHECK(self.dim() == indices.dim(), RuntimeError,
            "torch.take_along_dim(): input and indices should have the same number of dimensions, "
@@ -131,6 +129,9 @@ Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<i
            self.dim(), " dimensions for input, and ", indices.dim(), " dimensions for indices");
   MT_CHECK(self.dim() > 0, IndexError, "Dimension specified as ", *dim,
            " but tensor has no dimensions");
+  MT_CHECK(indices.dtype() == DType::kInt64, RuntimeError,
+           "torch.take_along_dim(): dtype of indices should be Long but got ",
+           legacy_name(indices.dtype()));
   const int64_t d = wrap_dim(*dim, self.dim());
   Shape self_sizes = self.sizes();
   Shape index_sizes = indices.sizes();
@@ -153,7 +154,7 @@ Tensor put_(const Tensor& self, const Tensor& index, const Tensor& source, bool 
   MT_CHECK(self.dtype() == source.dtype(), RuntimeError,
            "put_(): self and source expected to have the same dtype, but got self.dtype = ",
            legacy_name(self.dtype()), " and source.dtype = ", legacy_name(source.dtype()));
-  MT_CHECK(index.numel() == source.numel(), RuntimeError,
+  MT_CHECK(index.numel() == source.numel(), IndexError,
            "put_(): Expected source and index to have the same number of elements, but got "
            "source.numel() = ",
            source.numel(), ", index.numel() = ", index.numel());

@@ -27,10 +27,10 @@ Tensor matmul(const Tensor& self, const Tensor& other) {
 
   // A stack of matrices times one matrix is one tall product.
   if (a >= 3 && b <= 2) {
-    const Tensor matrix = b == 1 ? unsqueeze(other, 1) : other;
     const IntList batch = IntList(self.sizes()).first(self.sizes().size() - 1);
-    const Tensor product = mindtorch::mm(reshape(self, {numel(batch), self.size(-1)}), matrix);
-    return b == 1 ? view(product, batch) : view(product, join(batch, {matrix.size(1)}));
+    const Tensor rows = reshape(self, {numel(batch), self.size(-1)});
+    if (b == 1) return view(mindtorch::mv(rows, other), batch);
+    return view(mindtorch::mm(rows, other), join(batch, {other.size(1)}));
   }
 
   // Everything else is a broadcast batch of products.
@@ -90,6 +90,7 @@ Tensor addbmm(const Tensor& self,
               const Scalar& beta,
               const Scalar& alpha) {
   const DType dtype = self.dtype();
+  expand(self, {batch1.size(1), batch2.size(2)});
   MT_CHECK(dtype == batch2.dtype(), RuntimeError,
            "self and mat2 must have the same dtype, but got ", legacy_name(dtype), " and ",
            legacy_name(batch2.dtype()));
@@ -109,6 +110,11 @@ Tensor addr(const Tensor& self,
             const Tensor& vec2,
             const Scalar& beta,
             const Scalar& alpha) {
+  for (const auto& [name, vec] : {std::pair{"vec1", &vec1}, std::pair{"vec2", &vec2}}) {
+    MT_CHECK(vec->dim() == 1, RuntimeError, "addr: Expected 1-D argument ", name, ", but got ",
+             vec->dim(), "-D");
+  }
+  Tensor bias = expand(self, {vec1.size(0), vec2.size(0)});
   ResultType type;
   for (const Tensor* operand : {&self, &vec1, &vec2}) type.add(*operand);
   const DType dtype = type.dtype();
@@ -121,7 +127,6 @@ Tensor addr(const Tensor& self,
     ops::check_in_range(*factor, dtype);
   }
   Tensor product = mindtorch::outer(_to_copy(vec1, dtype), _to_copy(vec2, dtype));
-  Tensor bias = expand(self, product.sizes());
   if (dtype == DType::kBool) {
     if (!alpha.to_bool()) product = zeros_like(product);
     return beta.to_bool() ? logical_or(bias, product) : product;

@@ -70,6 +70,10 @@ Tensor movedim(const Tensor& self, IntList source, IntList destination) {
   return permute(self, order);
 }
 
+Tensor move_one_dim(const Tensor& self, int64_t source, int64_t destination) {
+  return mindtorch::movedim(self, IntList(&source, 1), IntList(&destination, 1));
+}
+
 Tensor swapdims(const Tensor& self, int64_t dim0, int64_t dim1) {
   return transpose(self, dim0, dim1);
 }
@@ -135,7 +139,9 @@ std::vector<Tensor> chunk(const Tensor& self, int64_t chunks, int64_t dim) {
   MT_CHECK(self.dim() > 0, RuntimeError, "chunk expects at least a 1-dimensional tensor");
   MT_CHECK(chunks > 0, RuntimeError, "chunk expects `chunks` to be greater than 0, got: ", chunks);
   const int64_t size = self.size(dim);
-  const int64_t length = (size + chunks - 1) / chunks;
+  // Torch's sum wraps around, and its next complaint is about the length that comes of it.
+  const auto sum = static_cast<uint64_t>(size) + static_cast<uint64_t>(chunks) - 1;
+  const int64_t length = static_cast<int64_t>(sum) / chunks;
   if (length == 0) {  // of nothing, every chunk is empty
     std::vector<Tensor> pieces = room_for(chunks);
     for (int64_t i = 0; i < chunks; ++i) pieces.push_back(narrow(self, dim, 0, 0));
@@ -246,9 +252,12 @@ void compose_views(ops::Registry& registry) {
   registry.composite<flatten>("flatten");
   registry.composite<ravel>("ravel");
   registry.composite<movedim>("movedim");
+  registry.composite<move_one_dim>("movedim.int");
   registry.composite<swapdims>("swapdims");
+  registry.composite<swapdims>("swapaxes");
   registry.composite<adjoint>("adjoint");
   registry.composite<split_sizes>("split.sizes");
+  registry.composite<split_sizes>("split_with_sizes");
   registry.composite<split>("split.Tensor");
   registry.composite<chunk>("chunk");
   registry.composite<tensor_split>("tensor_split.sections");

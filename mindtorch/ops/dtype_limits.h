@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <string_view>
 
 #include "mindtorch/base/macros.h"
@@ -22,6 +23,14 @@ const DTypeLimits& limits(DType dtype);
 // wraps around in uint8; any number is a bool.
 MT_API bool is_in_range(const Scalar& value, DType dtype);
 // Throws torch's RuntimeError where it cannot.
-void check_in_range(const Scalar& value, DType dtype);
+MT_API void check_in_range(const Scalar& value, DType dtype);
+
+// NaN, or what x86 makes of it as an integer, which is what torch gives.
+inline Scalar median_of_nothing(DType dtype) {
+  if (is_floating_point(dtype)) return std::numeric_limits<double>::quiet_NaN();
+  if (dtype == DType::kInt64) return std::numeric_limits<int64_t>::min();
+  if (dtype == DType::kInt32) return static_cast<int64_t>(std::numeric_limits<int32_t>::min());
+  return int64_t{0};
+}
 
 }  // namespace mindtorch::ops

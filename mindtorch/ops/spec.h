@@ -50,6 +50,7 @@ struct PointwiseCall {
   PointwiseParams params{};
   const Tensor* operands[3] = {};
   int count = 0;
+  bool refused = false;  // no device computes this in that dtype
 
   PointwiseCall(Pointwise function, DType compute, DType result) noexcept
       : function(function), compute(compute), result(result) {}
@@ -70,7 +71,16 @@ struct PointwiseCall {
     params.i[index] = value.to_int();
     return *this;
   }
+  // Mistakes of dtype are told after those of shape, so the rule only marks them. The meta device,
+  // which computes nothing, takes such a call.
+  PointwiseCall& only_if(bool supported) {
+    refused |= !supported;
+    return *this;
+  }
 };
+
+// Throws torch's NotImplementedError: "elu_cpu" not implemented for 'Long'.
+[[noreturn]] MT_API void refuse_dtype(Pointwise function, DType dtype);
 
 // The one shape rule of all pointwise ops: broadcast, and keep the operands' order of dimensions.
 MT_API TensorSpec infer_pointwise(const PointwiseCall& call);

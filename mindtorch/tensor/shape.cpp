@@ -223,16 +223,17 @@ uint64_t dim_mask(std::optional<IntList> dims, int64_t ndim) {
 }
 
 Shape broadcast_shapes(IntList a, IntList b) {
-  if (a.size() < b.size()) std::swap(a, b);
+  const bool swapped = a.size() < b.size();
+  if (swapped) std::swap(a, b);
   Shape result(a);
   const size_t shift = a.size() - b.size();
   for (size_t i = b.size(); i-- > 0;) {
     const int64_t size = b[i];
     int64_t& out = result[i + shift];
     if (out == size || size == 1) continue;
-    MT_CHECK(out == 1, RuntimeError, "The size of tensor a (", out,
-             ") must match the size of tensor b (", size, ") at non-singleton dimension ",
-             i + shift);
+    MT_CHECK(out == 1, RuntimeError, "The size of tensor a (", swapped ? size : out,
+             ") must match the size of tensor b (", swapped ? out : size,
+             ") at non-singleton dimension ", i + shift);
     out = size;
   }
   return result;
@@ -265,7 +266,8 @@ Shape infer_sizes(IntList sizes, int64_t count) {
       MT_CHECK(!unknown, RuntimeError, "only one dimension can be inferred");
       unknown = i;
     } else {
-      MT_CHECK(sizes[i] >= 0, RuntimeError, "invalid shape dimension ", sizes[i]);
+      MT_CHECK(sizes[i] >= 0, RuntimeError, "invalid shape dimension ", sizes[i], " at index ", i,
+               " of shape ", to_string(sizes));
       MT_CHECK(!__builtin_mul_overflow(known, sizes[i], &known), RuntimeError, "shape '",
                to_string(sizes), "' is invalid for input of size ", count);
     }

@@ -15,8 +15,9 @@ constexpr int64_t kMaxRow = 16 * 1024;
 
 void check(const ops::PointwiseCall& call) {
   const DType compute = fused_dtype(call.function, call.compute);
-  MT_CHECK(find_tile(call.function, compute) != nullptr, NotImplementedError, "\"",
-           info(call.function).name, "\" not implemented for '", legacy_name(call.compute), "'");
+  if (find_tile(call.function, compute) == nullptr) {
+    ops::refuse_dtype(call.function, call.compute);
+  }
 }
 
 std::unique_ptr<ops::FusedProgram> make(const ops::FusedGroup& group, bool generate) {

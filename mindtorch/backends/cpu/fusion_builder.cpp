@@ -123,8 +123,7 @@ FusionBuilder::Choice FusionBuilder::choose(const FusedStep& step, Width width) 
     choice.single = choice.tile != nullptr ? narrow : -1;
   }
   if (choice.tile == nullptr) choice.tile = find_tile(step.function, compute);
-  MT_CHECK(choice.tile != nullptr, NotImplementedError, "\"", info(step.function).name,
-           "\" not implemented for '", legacy_name(step.compute), "'");
+  if (choice.tile == nullptr) ops::refuse_dtype(step.function, step.compute);
   return choice;
 }
 

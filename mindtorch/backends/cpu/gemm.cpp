@@ -68,7 +68,7 @@ void gemm(DType dtype,
           Matrix c,
           Factor alpha,
           Factor beta) {
-  if (dtype == DType::kBool) refuse(dtype, "addmm_impl_cpu_");
+  if (dtype == DType::kBool && k != 0) refuse(dtype, "addmm_impl_cpu_");
   if (m == 0 || n == 0) return;
   if (k == 0 || leaves_out(dtype, alpha)) return scale(dtype, m, n, c, beta);
   if (n == 1) {
@@ -106,7 +106,7 @@ void batched_gemm(DType dtype,
                   int64_t c_batch_stride,
                   Factor alpha,
                   Factor beta) {
-  if (dtype == DType::kBool) refuse(dtype, "bmm");
+  if (dtype == DType::kBool && k != 0) refuse(dtype, "bmm");
   if (batch == 0 || m == 0 || n == 0) return;
 
   // Rows of all products against one b are one tall product.
@@ -140,7 +140,7 @@ void gemv(DType dtype,
           int64_t y_stride,
           Factor alpha,
           Factor beta) {
-  if (dtype == DType::kBool) refuse(dtype, "addmv_impl_cpu");
+  if (dtype == DType::kBool && k != 0) refuse(dtype, "addmv_impl_cpu");
   if (m == 0) return;
   if (k == 0 || leaves_out(dtype, alpha)) return scale(dtype, m, 1, {y, y_stride, 1}, beta);
   switch (dtype) {

@@ -24,11 +24,6 @@ DType tile_dtype(ops::Pointwise function, DType dtype) {
   return ops::is_half(dtype) && find_tile(function, dtype) == nullptr ? DType::kFloat32 : dtype;
 }
 
-[[noreturn]] void no_tile(ops::Pointwise function, DType dtype) {
-  MT_THROW(NotImplementedError, "\"", info(function).name, "\" not implemented for '",
-           legacy_name(dtype), "'");
-}
-
 void fill_elements(void* to, const void* value, int64_t element_size, int64_t n) {
   const auto fill = [&]<typename T>(T) {
     T element;
@@ -312,7 +307,7 @@ void run_pointwise(ops::Launch& launch, const ops::PointwiseCall& call, const Te
   }
   DType compute = tile_dtype(call.function, call.compute);
   TileFn tile = find_tile(call.function, compute);
-  if (MT_UNLIKELY(tile == nullptr)) no_tile(call.function, call.compute);
+  if (MT_UNLIKELY(tile == nullptr)) ops::refuse_dtype(call.function, call.compute);
   if (ops::is_half(out.dtype()) && is_uniform(call, out)) {
     if (const TileFn half = find_half_tile(call.function, out.dtype())) {
       tile = half;

@@ -9,9 +9,7 @@ namespace {
 // Torch has these for floats only.
 template <Pointwise kFunction>
 PointwiseCall float_only(const Tensor& self) {
-  MT_CHECK(is_floating_point(self.dtype()), NotImplementedError, "\"", info(kFunction).name,
-           "\" not implemented for '", legacy_name(self.dtype()), "'");
-  return same_dtype<kFunction>(self);
+  return same_dtype<kFunction>(self).only_if(is_floating_point(self.dtype()));
 }
 
 PointwiseCall relu(const Tensor& self) {

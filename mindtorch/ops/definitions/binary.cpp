@@ -17,17 +17,19 @@ PointwiseCall add_scaled(DType dtype,
       .param(0, round_to_half(fitting(alpha, dtype), dtype));
 }
 
-void check_alpha(DType dtype, const Scalar& alpha) {
-  MT_CHECK(!alpha.is_bool() || dtype == DType::kBool, RuntimeError,
-           "Boolean alpha only supported for Boolean results.");
-  MT_CHECK(is_floating_point(dtype) || alpha.is_integral(), RuntimeError,
-           "For integral input tensors, argument alpha must not be a floating point number.");
+void check_alpha(DType dtype, const Scalar& alpha, const Tensor& self, const Tensor& other) {
+  const bool is_wrong_bool = alpha.is_bool() && dtype != DType::kBool;
+  if (MT_LIKELY(!is_wrong_bool && (is_floating_point(dtype) || alpha.is_integral()))) return;
+  broadcast_shapes(self.sizes(), other.sizes());  // mistakes of shape come first
+  MT_THROW(RuntimeError, is_wrong_bool ? "Boolean alpha only supported for Boolean results."
+                                       : "For integral input tensors, argument alpha must not be a "
+                                         "floating point number.");
 }
 
 PointwiseCall add(const Tensor& self, const Tensor& other, const Scalar& alpha) {
   const DType dtype = result_type(self, other);
   if (alpha == Scalar(1)) return PointwiseCall(Pointwise::kAdd, dtype, dtype).on(self).on(other);
-  check_alpha(dtype, alpha);
+  check_alpha(dtype, alpha, self, other);
   return add_scaled(dtype, self, other, alpha);
 }
 
@@ -40,7 +42,7 @@ PointwiseCall sub(const Tensor& self, const Tensor& other, const Scalar& alpha) 
            "to invert a mask, use the `~` or `logical_not()` operator instead.");
   const DType dtype = result_type(self, other);
   if (alpha == Scalar(1)) return PointwiseCall(Pointwise::kSub, dtype, dtype).on(self).on(other);
-  check_alpha(dtype, alpha);
+  check_alpha(dtype, alpha, self, other);
   const Scalar negated = alpha.is_floating_point()
                              ? Scalar(-alpha.to_double())
                              : Scalar(static_cast<int64_t>(-static_cast<uint64_t>(alpha.to_int())));
@@ -90,7 +92,6 @@ PointwiseCall pow(const Tensor& self, const Tensor& exponent) {
         .on(self)
         .on(self);
   }
-  MT_CHECK(dtype != DType::kBool, NotImplementedError, "\"pow\" not implemented for 'Bool'");
   if (exponent.is_wrapped_number() && exponent.device().is_cpu()) {
     const Scalar number = number_of(exponent);
     MT_CHECK(!is_integral(dtype, true) || number.to_int() >= 0, RuntimeError,
@@ -98,7 +99,10 @@ PointwiseCall pow(const Tensor& self, const Tensor& exponent) {
     if (!is_floating_point(dtype) || number_dtype(dtype) != dtype) check_in_range(number, dtype);
     return pow_number(self, number, dtype);
   }
-  PointwiseCall call = PointwiseCall(Pointwise::kPow, dtype, dtype).on(self).on(exponent);
+  PointwiseCall call = PointwiseCall(Pointwise::kPow, dtype, dtype)
+                           .on(self)
+                           .on(exponent)
+                           .only_if(dtype != DType::kBool);
   return self.is_wrapped_number() ? call.laid_out(Layout::kContiguous) : call;
 }
 
@@ -112,9 +116,7 @@ PointwiseCall float_power(const Tensor& self, const Tensor& exponent) {
 template <Pointwise kFunction>
 PointwiseCall no_bool(const Tensor& self, const Tensor& other) {
   PointwiseCall call = promoted(kFunction, self, other);
-  MT_CHECK(call.compute != DType::kBool, NotImplementedError, "\"", info(kFunction).name,
-           "\" not implemented for 'Bool'");
-  return call;
+  return call.only_if(call.compute != DType::kBool);
 }
 
 PointwiseCall floor_divide(const Tensor& self, const Tensor& other) {
@@ -139,7 +141,7 @@ void define_binary(Registry& ops) {
       .also({"subtract"})
       .doc("Subtracts `other`, scaled by `alpha`, from `self`.",
            ">>> torch.sub(torch.tensor([4, 5]), 3)\ntensor([1, 2])");
-  ops.define<rsub>("rsub.Tensor(Operand self, Operand other, *, Scalar alpha=1) -> Tensor")
+  ops.define<rsub>("rsub.Tensor(Tensor self, Operand other, *, Scalar alpha=1) -> Tensor")
       .doc("Subtracts `self`, scaled by `alpha`, from `other`.",
            ">>> torch.rsub(torch.tensor([1, 2]), 3)\ntensor([2, 1])");
   ops.define<product<Pointwise::kMul>>("mul.Tensor(Operand self, Operand other) -> Tensor")
@@ -165,7 +167,7 @@ void define_binary(Registry& ops) {
       .variants(kInplaceAndOut)
       .doc("The remainder of a division, with the sign of `other`, as in Python.",
            ">>> torch.remainder(torch.tensor([7, -7]), 3)\ntensor([1, 2])");
-  ops.define<no_bool<Pointwise::kFmod>>("fmod.Tensor(Operand self, Operand other) -> Tensor")
+  ops.define<no_bool<Pointwise::kFmod>>("fmod.Tensor(Tensor self, Operand other) -> Tensor")
       .variants(kInplaceAndOut)
       .doc("The remainder of a division, with the sign of `self`, as in C.",
            ">>> torch.fmod(torch.tensor([7, -7]), 3)\ntensor([ 1, -1])");

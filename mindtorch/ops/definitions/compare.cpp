@@ -16,23 +16,17 @@ PointwiseCall logical(const Tensor& self, const Tensor& other) {
 template <Pointwise kFunction>
 PointwiseCall bitwise(const Tensor& self, const Tensor& other) {
   PointwiseCall call = promoted(kFunction, self, other);
-  MT_CHECK(!is_floating_point(call.compute), NotImplementedError, "\"", info(kFunction).name,
-           "\" not implemented for '", legacy_name(call.compute), "'");
-  return call;
+  return call.only_if(!is_floating_point(call.compute));
 }
 
 PointwiseCall bitwise_not(const Tensor& self) {
-  MT_CHECK(!is_floating_point(self.dtype()), NotImplementedError,
-           "\"bitwise_not\" not implemented for '", legacy_name(self.dtype()), "'");
-  return same_dtype<Pointwise::kBitwiseNot>(self);
+  return same_dtype<Pointwise::kBitwiseNot>(self).only_if(!is_floating_point(self.dtype()));
 }
 
 template <Pointwise kFunction>
 PointwiseCall shift(const Tensor& self, const Tensor& other) {
   PointwiseCall call = bitwise<kFunction>(self, other);
-  MT_CHECK(call.compute != DType::kBool, NotImplementedError, "\"", info(kFunction).name,
-           "\" not implemented for 'Bool'");
-  return call;
+  return call.only_if(call.compute != DType::kBool);
 }
 
 // No integer is infinite: torch answers with a filled tensor in the likeness of self.

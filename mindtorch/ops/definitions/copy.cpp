@@ -22,7 +22,7 @@ TensorSpec clone(const Tensor& self, std::optional<MemoryFormat> memory_format) 
 }  // namespace
 
 void define_copy(Registry& ops) {
-  ops.define<copy>("copy_(Tensor(a!) self, Operand src, bool non_blocking=False) -> Tensor(a!)")
+  ops.define<copy>("copy_(Tensor(a!) self, Operand other, bool non_blocking=False) -> Tensor(a!)")
       .means(Meaning::kCopy)
       .any_device()
       .method_only()

@@ -267,11 +267,13 @@ void define_sized(Registry& ops) {
            ">>> torch.empty_permuted((2, 3), (1, 0)).stride()\n(1, 2)");
   ops.define<zeros>("zeros(int[] size, *, ScalarType? dtype=None, Device? device=None) -> Tensor")
       .means(Meaning::kFill)
+      .allows_overlap()
       .variants(kOutVariant)
       .function_only()
       .doc("A tensor of the given size filled with 0.", ">>> torch.zeros(2)\ntensor([0., 0.])");
   ops.define<new_spec>("ones(int[] size, *, ScalarType? dtype=None, Device? device=None) -> Tensor")
       .means(Meaning::kFill)
+      .allows_overlap()
       .variants(kOutVariant)
       .function_only()
       .doc("A tensor of the given size filled with 1.", ">>> torch.ones(2)\ntensor([1., 1.])");
@@ -279,6 +281,7 @@ void define_sized(Registry& ops) {
          "full(int[] size, Scalar fill_value, *, ScalarType? dtype=None, Device? device=None) -> "
          "Tensor")
       .means(Meaning::kFill)
+      .allows_overlap()
       .variants(kOutVariant)
       .function_only()
       .doc("A tensor of the given size with every element set to `fill_value`.",
@@ -332,14 +335,12 @@ void define_ranges(Registry& ops) {
   ops.define<tril_indices>(
          "tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=None, "
          "Device? device=None) -> Tensor")
-      .variants(kOutVariant)
       .function_only()
       .doc("Row and column of each element on and below a diagonal.",
            ">>> torch.tril_indices(2, 2)\ntensor([[0, 1, 1],\n        [0, 0, 1]])");
   ops.define<triu_indices>(
          "triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=None, "
          "Device? device=None) -> Tensor")
-      .variants(kOutVariant)
       .function_only()
       .doc("Row and column of each element on and above a diagonal.",
            ">>> torch.triu_indices(2, 2)\ntensor([[0, 0, 1],\n        [0, 1, 1]])");

@@ -59,30 +59,29 @@ TensorSpec index(const Tensor& self, TensorList indices) {
 
 void index_put(const Tensor& self, TensorList indices, const Tensor& values, bool) {
   const TensorSpec spec = index(self, indices);
+  MT_CHECK(broadcasts_to(values.sizes(), spec.sizes), RuntimeError,
+           "shape mismatch: value tensor of shape ", to_string(values.sizes()),
+           " cannot be broadcast to indexing result of shape ", to_string(spec.sizes));
   MT_CHECK(self.dtype() == values.dtype(), RuntimeError,
            "Index put requires the source and destination dtypes match, got ",
            legacy_name(self.dtype()), " for the destination and ", legacy_name(values.dtype()),
            " for the source.");
-  MT_CHECK(broadcasts_to(values.sizes(), spec.sizes), RuntimeError,
-           "shape mismatch: value tensor of shape ", to_string(values.sizes()),
-           " cannot be broadcast to indexing result of shape ", to_string(spec.sizes));
 }
 
 PointwiseCall masked_fill(const Tensor& self, const Tensor& mask, const Tensor& value) {
-  MT_CHECK(mask.dtype() == DType::kBool, RuntimeError,
-           "masked_fill_ only supports boolean masks, but got mask with dtype ",
-           name(mask.dtype()));
   MT_CHECK(value.dim() == 0, RuntimeError,
            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with ",
            value.dim(), " dimension(s).");
+  MT_CHECK(mask.dtype() == DType::kBool, RuntimeError,
+           "masked_fill_ only supports boolean masks, but got mask with dtype ",
+           limits(mask.dtype()).type_name);
   check_number_in(value, self.dtype());
   return PointwiseCall(Pointwise::kWhere, self.dtype(), self.dtype()).on(mask).on(value).on(self);
 }
 
 TensorSpec index_select(const Tensor& self, int64_t dim, const Tensor& index) {
   const auto d = static_cast<size_t>(wrap_dim(dim, self.dim()));
-  MT_CHECK(index.dim() <= 1, IndexError,
-           "index_select(): Index is supposed to be a vector, but got dim: ", index.dim());
+  MT_CHECK(index.dim() <= 1, IndexError, "index_select(): Index is supposed to be a vector");
   MT_CHECK(self.dim() > 0 || index.numel() == 1, RuntimeError,
            "index_select(): Index to scalar can have only 1 value, got ", index.numel(),
            " value(s)");
@@ -92,25 +91,10 @@ TensorSpec index_select(const Tensor& self, int64_t dim, const Tensor& index) {
   return contiguous_spec(std::move(sizes), self.dtype(), self.device());
 }
 
-void check_source(
-    const char* name, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
-  const auto d = static_cast<size_t>(wrap_dim(dim, self.dim()));
-  MT_CHECK(index.dim() <= 1, IndexError, name,
-           "(): Index is supposed to be a vector, but got dim: ", index.dim(),
-           " with type: ", legacy_name(index.dtype()), " and size: ", to_string(index.sizes()));
-  check_long(name, index);
-  MT_CHECK(self.dtype() == source.dtype(), RuntimeError, name,
-           "(): self and source expected to have the same dtype, but got (self) ",
-           legacy_name(self.dtype()), " and (source) ", legacy_name(source.dtype()));
-  const int64_t length = source.dim() == 0 ? 1 : source.sizes()[d < source.sizes().size() ? d : 0];
-  MT_CHECK(index.numel() == length, RuntimeError, name, "(): Number of indices (", index.numel(),
-           ") should be equal to source.size(dim): (", length, "), for dim: ", dim);
-  Shape wanted = self.sizes();
-  if (!wanted.empty()) wanted[d] = index.numel();
-  MT_CHECK(self.dim() == 0 || source.dim() == 0 || source.sizes() == wanted, RuntimeError,
-           "source tensor shape must match self tensor shape, excluding the specified dimension. "
-           "Got self.shape = ",
-           to_string(self.sizes()), " source.shape = ", to_string(source.sizes()));
+Shape without(const Shape& sizes, size_t dim) {
+  Shape rest = sizes;
+  if (!rest.empty()) rest.erase(rest.begin() + std::min(dim, rest.size() - 1));
+  return rest;
 }
 
 void index_add(const Tensor& self,
@@ -118,64 +102,126 @@ void index_add(const Tensor& self,
                const Tensor& index,
                const Tensor& source,
                const Scalar& alpha) {
-  check_source("index_add_", self, dim, index, source);
+  const int64_t d = wrap_dim(dim, self.dim());
+  MT_CHECK(index.dim() <= 1, IndexError,
+           "index_add_(): Index is supposed to be a vector, but got dim: ", index.dim(),
+           " with type: ", legacy_name(index.dtype()), " and size: ", to_string(index.sizes()));
+  MT_CHECK(
+      index.dtype() == DType::kInt64 || index.dtype() == DType::kInt32, RuntimeError,
+      "index_add_(): Expected dtype int32/int64 for index but got: ", legacy_name(index.dtype()));
+  MT_CHECK(self.dtype() == source.dtype(), RuntimeError, "index_add_(): self (",
+           legacy_name(self.dtype()), ") and source (", legacy_name(source.dtype()),
+           ") must have the same scalar type");
+  MT_CHECK(d == 0 || d < source.dim(), RuntimeError, "index_add_(): Indexing dim ", d,
+           " is out of bounds of the source tensor with dim ", source.dim());
+  if (index.numel() != (source.dim() == 0 ? 1 : source.size(d))) {
+    MT_THROW(RuntimeError, "index_add_(): Number of indices (", index.numel(),
+             ") should be equal to source.size(dim): (", source.size(d), "), for dim: ", d);
+  }
+  const auto at = static_cast<size_t>(d);
+  const bool fits =
+      self.dim() == 0 || source.dim() == 0
+          ? self.dim() <= 1 && source.dim() <= 1
+          : source.dim() == self.dim() && without(source.sizes(), at) == without(self.sizes(), at);
+  MT_CHECK(fits, RuntimeError,
+           "source tensor shape must match self tensor shape, excluding the specified dimension. "
+           "Got self.shape = ",
+           to_string(self.sizes()), " source.shape = ", to_string(source.sizes()));
   check_in_range(alpha, self.dtype());
 }
-void index_copy(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
-  check_source("index_copy_", self, dim, index, source);
+
+std::string joined(const Shape& sizes) {
+  const std::string text = to_string(sizes);
+  return text.substr(1, text.size() - 2);
 }
+
+void index_copy(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
+  const auto d = static_cast<size_t>(wrap_dim(dim, self.dim()));
+  MT_CHECK(index.dim() <= 1, IndexError, "index_copy_(): Index should have dimension 1 or 0 (got ",
+           index.dim(), ")");
+  MT_CHECK(source.dim() != 0 || index.numel() == 1, IndexError,
+           "index_copy_(): When source is scalar, index should have one element (got ",
+           index.numel(), ")");
+  MT_CHECK(source.dim() == self.dim() || source.dim() == 0 || self.dim() == 0, IndexError,
+           "index_copy_(): When source and destination are not scalars, their dimensionality must "
+           "match. Source dimensionality (",
+           source.dim(), "), destination dimensionality (", self.dim(), ")");
+  MT_CHECK(index.dtype() == DType::kInt64, RuntimeError,
+           "index_copy_(): Expected a long tensor for index, but got ", legacy_name(index.dtype()));
+  MT_CHECK(self.dtype() == source.dtype(), RuntimeError,
+           "index_copy_(): self and source expected to have the same dtype, but got (self) ",
+           legacy_name(self.dtype()), " and (source) ", legacy_name(source.dtype()));
+  const Shape self_slice = without(self.sizes(), d);
+  const Shape source_slice = without(source.sizes(), d);
+  MT_CHECK(self_slice == source_slice, RuntimeError,
+           "index_copy_(): Source/destination tensor must have same slice shapes. Destination "
+           "slice shape: ",
+           joined(self_slice), " at dimension ", d,
+           " and source slice shape: ", joined(source_slice), " at dimension 0.");
+  const int64_t length = source.dim() == 0 ? 1 : source.sizes()[d];
+  MT_CHECK(index.numel() == length, IndexError, "index_copy_(): Number of indices (", index.numel(),
+           ") should be equal to source.size(dim) (", length, ")");
+}
+
 void index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& value) {
-  wrap_dim(dim, self.dim());
-  check_long("index_fill_", index);
-  MT_CHECK(index.dim() <= 1, RuntimeError, "Index has to be a vector/scalar");
   MT_CHECK(value.dim() == 0, RuntimeError,
            "index_fill_ only supports a 0-dimensional value tensor, but got tensor with ",
            value.dim(), " dimension(s).");
+  MT_CHECK(index.dtype() == DType::kInt64, IndexError,
+           "index_fill_(): Expected dtype int64 for index.");
+  wrap_dim(dim, self.dim());
+  MT_CHECK(index.dim() <= 1, RuntimeError, "Index has to be a vector/scalar");
   check_number_in(value, self.dtype());
 }
 
-// index must not be larger than `other` anywhere but in `dim`.
-void check_within(
-    bool is_gather, const char* what, int64_t dim, const Tensor& index, const Tensor& other) {
-  const auto rank = [](const Tensor& t) { return std::max<int64_t>(t.dim(), 1); };
-  MT_CHECK(rank(index) == rank(other), RuntimeError,
-           "Index tensor must have the same number of dimensions as ", what, " tensor");
-  for (int64_t d = 0; d < index.dim(); ++d) {
-    if (d == dim) continue;
-    MT_CHECK(
-        index.size(d) <= other.size(d), RuntimeError,
-        is_gather
-            ? mindtorch::detail::concat("Size does not match at dimension ", d, " expected index ")
-            : std::string("Expected index "),
-        to_string(index.sizes()), is_gather ? " to be smaller than " : " to be no larger than ",
-        what, " ", to_string(other.sizes()), " apart from dimension ", dim);
-  }
+int64_t size_at(const Tensor& tensor, int64_t dim) {
+  return tensor.dim() == 0 ? 1 : tensor.size(dim);
 }
+int64_t rank(const Tensor& tensor) { return std::max<int64_t>(tensor.dim(), 1); }
 
 TensorSpec gather(const Tensor& self, int64_t dim, const Tensor& index, bool) {
   const int64_t d = wrap_dim(dim, self.dim());
   check_long("gather", index);
-  if (index.numel() > 0) check_within(true, "input", d, index, self);
+  if (index.numel() > 0) {
+    MT_CHECK(rank(index) == rank(self), RuntimeError,
+             "Index tensor must have the same number of dimensions as input tensor");
+    for (int64_t i = 0; i < index.dim(); ++i) {
+      MT_CHECK(i == d || index.size(i) <= size_at(self, i), RuntimeError,
+               "Size does not match at dimension ", i, " expected index ", to_string(index.sizes()),
+               " to be no larger than self ", to_string(self.sizes()), " apart from dimension ", d);
+    }
+  }
   return contiguous_spec(index.sizes(), self.dtype(), self.device());
 }
 
-void scatter_checks(
-    const char* name, const Tensor& self, int64_t dim, const Tensor& index, const Tensor* src) {
+// `src` is null for a number.
+void scatter_checks(const Tensor& self, int64_t dim, const Tensor& index, const Tensor* src) {
   const int64_t d = wrap_dim(dim, self.dim());
-  check_long(name, index);
+  check_long("scatter", index);
+  MT_CHECK(src == nullptr || self.dtype() == src->dtype(), RuntimeError,
+           "scatter(): Expected self.dtype to be equal to src.dtype");
   if (index.numel() == 0) return;
-  check_within(false, "self", d, index, self);
-  if (src == nullptr) return;
-  MT_CHECK(self.dtype() == src->dtype(), RuntimeError, name,
-           "(): Expected self.dtype to be equal to src.dtype");
-  check_within(false, "src", -1, index, *src);
+  MT_CHECK(rank(index) == rank(self), RuntimeError,
+           "Index tensor must have the same number of dimensions as self tensor");
+  MT_CHECK(src == nullptr || rank(index) == rank(*src), RuntimeError,
+           "Index tensor must have the same number of dimensions as src tensor");
+  bool fits = true;
+  for (int64_t i = 0; i < index.dim(); ++i) {
+    fits &= i == d || index.size(i) <= size_at(self, i);
+    fits &= src == nullptr || index.size(i) <= size_at(*src, i);
+  }
+  if (fits) return;
+  MT_THROW(RuntimeError, "Expected index ", to_string(index.sizes()), " to be no larger than self ",
+           to_string(self.sizes()), " apart from dimension ", d,
+           src == nullptr ? std::string()
+                          : " and to be no larger size than src " + to_string(src->sizes()));
 }
 
 void scatter_src(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
-  scatter_checks("scatter", self, dim, index, &src);
+  scatter_checks(self, dim, index, &src);
 }
 void scatter_value(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
-  scatter_checks("scatter", self, dim, index, nullptr);
+  scatter_checks(self, dim, index, nullptr);
   check_in_range(value, self.dtype());
 }
 void check_reduce(std::string_view reduce) {
@@ -187,20 +233,20 @@ void scatter_src_reduce(const Tensor& self,
                         const Tensor& index,
                         const Tensor& src,
                         std::string_view reduce) {
+  scatter_checks(self, dim, index, &src);
   check_reduce(reduce);
-  scatter_checks("scatter", self, dim, index, &src);
 }
 void scatter_value_reduce(const Tensor& self,
                           int64_t dim,
                           const Tensor& index,
                           const Scalar& value,
                           std::string_view reduce) {
+  scatter_checks(self, dim, index, nullptr);
   check_reduce(reduce);
-  scatter_checks("scatter", self, dim, index, nullptr);
   check_in_range(value, self.dtype());
 }
 void scatter_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
-  scatter_checks("scatter_add", self, dim, index, &src);
+  scatter_checks(self, dim, index, &src);
 }
 void scatter_reduce(const Tensor& self,
                     int64_t dim,
@@ -208,11 +254,11 @@ void scatter_reduce(const Tensor& self,
                     const Tensor& src,
                     std::string_view reduce,
                     bool) {
+  scatter_checks(self, dim, index, &src);
   MT_CHECK(reduce == "sum" || reduce == "prod" || reduce == "mean" || reduce == "amax" ||
                reduce == "amin",
            RuntimeError, "reduce argument must be either sum, prod, mean, amax or amin, got ",
            reduce);
-  scatter_checks("scatter_reduce", self, dim, index, &src);
 }
 
 TensorSpec take(const Tensor& self, const Tensor& index) {
@@ -245,6 +291,7 @@ void define_indexing(Registry& ops) {
            ">>> torch.zeros(3).index_put((torch.tensor([1]),), torch.tensor(5.))\n"
            "tensor([0., 5., 0.])");
   ops.define<masked_fill>("_masked_fill(Tensor self, Tensor mask, Operand value) -> Tensor")
+      .allows_overlap()
       .variants(kInplaceVariant)
       .internal();
   ops.define("masked_fill_(Tensor(a!) self, Tensor mask, Operand value) -> Tensor(a!)")

@@ -9,7 +9,8 @@ void check_product(const char* name, const Tensor& a, const Tensor& b) {
   MT_CHECK(a.dtype() == b.dtype(), RuntimeError,
            "expected m1 and m2 to have the same dtype, but got: ", limits(a.dtype()).type_name,
            " != ", limits(b.dtype()).type_name);
-  MT_CHECK(a.dtype() != DType::kBool, NotImplementedError, "\"", name,
+  const bool computes = a.numel() != 0 && b.numel() != 0 && !a.device().is_meta();
+  MT_CHECK(!computes || a.dtype() != DType::kBool, NotImplementedError, "\"", name,
            "\" not implemented for 'Bool'");
 }
 
@@ -31,23 +32,43 @@ TensorSpec mm(const Tensor& self, const Tensor& mat2) {
   return product({self.size(0), mat2.size(1)}, self);
 }
 
-TensorSpec bmm(const Tensor& self, const Tensor& mat2) {
+void check_bmm_shapes(const Tensor& self, const Tensor& mat2) {
   check_matrix("batch1 must be a 3D tensor", self, 3);
   check_matrix("batch2 must be a 3D tensor", mat2, 3);
   MT_CHECK(self.size(0) == mat2.size(0) && self.size(2) == mat2.size(1), RuntimeError,
            "Expected size for first two dimensions of batch2 tensor to be: [", self.size(0), ", ",
            self.size(2), "] but got: [", mat2.size(0), ", ", mat2.size(1), "].");
-  check_product("baddbmm_with_gemm", self, mat2);
-  return product({self.size(0), self.size(1), mat2.size(2)}, self);
+}
+
+// Where there is nothing to multiply, torch does not look at the dtypes.
+bool multiplies_nothing(const Tensor& batch1, const Tensor& batch2) {
+  return batch1.numel() == 0 || batch2.numel() == 0;
+}
+
+TensorSpec bmm(const Tensor& self, const Tensor& mat2) {
+  check_bmm_shapes(self, mat2);
+  if (!multiplies_nothing(self, mat2)) {
+    check_product("baddbmm_with_gemm", self, mat2);
+  }
+  return product({self.size(0), self.size(1), mat2.size(2)}, mat2);
+}
+
+// `dims` and `size`: of the tensor that is added.
+TensorSpec mat_vec(int64_t dims, int64_t size, DType dtype, const Tensor& mat, const Tensor& vec) {
+  MT_CHECK(mat.dim() == 2 && vec.dim() == 1 && dims <= 1, RuntimeError,
+           "vector + matrix @ vector expected, got ", dims, ", ", mat.dim(), ", ", vec.dim());
+  MT_CHECK(mat.size(1) == vec.size(0) && (size == mat.size(0) || size == 1), RuntimeError,
+           "size mismatch, got input (", size, "), mat (", mat.size(0), "x", mat.size(1),
+           "), vec (", vec.size(0), ")");
+  MT_CHECK(dtype == mat.dtype() && dtype == vec.dtype(), RuntimeError,
+           "addmv input tensors must have the same dtype, but got ", legacy_name(dtype), ", ",
+           legacy_name(mat.dtype()), ", and ", legacy_name(vec.dtype()));
+  check_product("addmv_impl_cpu", mat, vec);
+  return product({mat.size(0)}, mat);
 }
 
 TensorSpec mv(const Tensor& self, const Tensor& vec) {
-  MT_CHECK(self.dim() == 2 && vec.dim() == 1, RuntimeError,
-           "vector + matrix @ vector expected, got 1, ", self.dim(), ", ", vec.dim());
-  MT_CHECK(self.size(1) == vec.size(0), RuntimeError, "size mismatch, got input (", self.size(0),
-           "), mat (", self.size(0), "x", self.size(1), "), vec (", vec.size(0), ")");
-  check_product("addmv_impl_cpu", self, vec);
-  return product({self.size(0)}, self);
+  return mat_vec(1, self.size(0), vec.dtype(), self, vec);
 }
 
 TensorSpec dot(const Tensor& self, const Tensor& tensor) {
@@ -70,24 +91,23 @@ void check_factors(DType dtype, const Scalar& beta, const Scalar& alpha) {
   check_in_range(alpha, dtype);
 }
 
-void check_bias(const Tensor& self, const Tensor& product_input, IntList sizes) {
-  MT_CHECK(self.dtype() == product_input.dtype(), RuntimeError,
-           "self and mat2 must have the same dtype, but got ", legacy_name(self.dtype()), " and ",
-           legacy_name(product_input.dtype()));
-  expand(self, sizes, true);
-}
-
 TensorSpec addmm(const Tensor& self,
                  const Tensor& mat1,
                  const Tensor& mat2,
                  const Scalar& beta,
                  const Scalar& alpha) {
+  MT_CHECK(self.dtype() == mat2.dtype(), RuntimeError,
+           "self and mat2 must have the same dtype, but got ", legacy_name(self.dtype()), " and ",
+           legacy_name(mat2.dtype()));
+  MT_CHECK(mat1.dtype() == mat2.dtype(), RuntimeError,
+           "mat1 and mat2 must have the same dtype, but got ", legacy_name(mat1.dtype()), " and ",
+           legacy_name(mat2.dtype()));
   for (const auto& [name, matrix] : {std::pair{"mat1", &mat1}, std::pair{"mat2", &mat2}}) {
     MT_CHECK(matrix->dim() == 2, RuntimeError, name, " must be a matrix, got ", matrix->dim(),
              "-D tensor");
   }
   TensorSpec spec = mm(mat1, mat2);
-  check_bias(self, mat1, spec.sizes);
+  expand(self, spec.sizes, true);
   check_factors(number_dtype(self.dtype()), beta, alpha);
   return spec;
 }
@@ -97,8 +117,7 @@ TensorSpec addmv(const Tensor& self,
                  const Tensor& vec,
                  const Scalar& beta,
                  const Scalar& alpha) {
-  TensorSpec spec = mv(mat, vec);
-  check_bias(self, mat, spec.sizes);
+  TensorSpec spec = mat_vec(self.dim(), self.numel(), self.dtype(), mat, vec);
   check_factors(self.dtype(), beta, alpha);
   return spec;
 }
@@ -108,8 +127,12 @@ TensorSpec baddbmm(const Tensor& self,
                    const Tensor& batch2,
                    const Scalar& beta,
                    const Scalar& alpha) {
+  expand(self, Shape{batch1.size(0), batch1.size(1), batch2.size(2)}, true);
+  MT_CHECK(multiplies_nothing(batch1, batch2) || self.dtype() == batch1.dtype(), RuntimeError,
+           "Input dtypes must be the same, got: input ", limits(self.dtype()).type_name,
+           ", batch1: ", limits(batch1.dtype()).type_name,
+           ", batch2: ", limits(batch2.dtype()).type_name);
   TensorSpec spec = bmm(batch1, batch2);
-  check_bias(self, batch1, spec.sizes);
   check_factors(number_dtype(self.dtype()), beta, alpha);
   return spec;
 }
@@ -186,7 +209,7 @@ void define_matmul(Registry& ops) {
       .variants(kOutVariant)
       .function_only()
       .doc("The product of several matrices, in the cheapest order.",
-           ">>> torch.chain_matmul([torch.ones(1, 2), torch.ones(2, 1)])\ntensor([[2.]])");
+           ">>> torch.chain_matmul(torch.ones(1, 2), torch.ones(2, 1))\ntensor([[2.]])");
   ops.define("einsum(str equation, Tensor[1] tensors) -> Tensor")
       .function_only()
       .doc("Products and sums written as Einstein wrote them.",
@@ -195,6 +218,7 @@ void define_matmul(Registry& ops) {
   ops.define("_tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor")
       .function_only();
   ops.define("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor")
+      .variants(kOutVariant)
       .nn_function()
       .doc("input @ weight.T + bias.",
            ">>> torch.nn.functional.linear(torch.ones(2), torch.ones(3, 2))\ntensor([2., 2., 2.])");

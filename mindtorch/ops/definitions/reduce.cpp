@@ -134,13 +134,17 @@ TensorSpec var(const Tensor& self,
   return reduced(self, dim, keepdim, self.dtype());
 }
 
+template <const char* kName>
 SpecList var_mean(const Tensor& self,
                   std::optional<IntList> dim,
                   std::optional<Scalar>,
                   bool keepdim) {
-  check_moments("std and var", self);
+  check_moments(kName, self);
   return {reduced(self, dim, keepdim, self.dtype()), reduced(self, dim, keepdim, self.dtype())};
 }
+
+constexpr char kVarMean[] = "var_mean";
+constexpr char kStdMean[] = "std_mean";
 
 TensorSpec vector_norm(const Tensor& self,
                        const Scalar& ord,
@@ -226,8 +230,10 @@ void define_reduce(Registry& ops) {
       .doc("The smallest and the largest element.",
            ">>> torch.aminmax(torch.tensor([1, 5])).max\ntensor(5)");
   ops.define<extreme_all<true>>("max(Tensor self) -> Tensor")
+      .variants(kOutVariant)
       .doc("The largest element.", ">>> torch.max(torch.tensor([1, 5]))\ntensor(5)");
   ops.define<extreme_all<false>>("min(Tensor self) -> Tensor")
+      .variants(kOutVariant)
       .doc("The smallest element.", ">>> torch.min(torch.tensor([1, 5]))\ntensor(1)");
   ops.define<extreme_dim<true>>(
          "max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)")
@@ -279,13 +285,13 @@ void define_reduce(Registry& ops) {
          "std_mean.dim(Tensor self, int[1]? dim, bool unbiased, bool keepdim=False) -> (Tensor, "
          "Tensor)")
       .function_only();
-  ops.define<var_mean>(
+  ops.define<var_mean<kVarMean>>(
          "var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
          "keepdim=False) -> (Tensor, Tensor)")
       .function_only()
       .doc("Variance and mean together.",
            ">>> torch.var_mean(torch.tensor([1., 2., 3.]))\n(tensor(1.), tensor(2.))");
-  ops.define<var_mean>(
+  ops.define<var_mean<kStdMean>>(
          "std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
          "keepdim=False) -> (Tensor, Tensor)")
       .function_only()

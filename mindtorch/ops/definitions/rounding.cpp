@@ -8,9 +8,7 @@ namespace {
 // Integers are whole already: torch gives them back unchanged.
 template <Pointwise kFunction>
 PointwiseCall rounding(const Tensor& self) {
-  MT_CHECK(self.dtype() != DType::kBool, NotImplementedError, "\"", info(kFunction).name,
-           "\" not implemented for 'Bool'");
-  return same_dtype<kFunction>(self);
+  return same_dtype<kFunction>(self).only_if(self.dtype() != DType::kBool);
 }
 
 PointwiseCall frac(const Tensor& self) { return same_dtype<Pointwise::kFrac>(self); }

@@ -112,7 +112,6 @@ void define_diagonals(Registry& ops) {
       .doc("Sets the main diagonal to a number.",
            ">>> torch.zeros(2, 2).fill_diagonal_(1)\ntensor([[1., 0.],\n        [0., 1.]])");
   ops.define("trace(Tensor self) -> Tensor")
-      .variants(kOutVariant)
       .doc("The sum of the diagonal.", ">>> torch.trace(torch.eye(3))\ntensor(3.)");
 }
 
@@ -142,6 +141,7 @@ void define_pieces(Registry& ops) {
   ops.define(
          "slice_scatter(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, "
          "int step=1) -> Tensor")
+      .variants(kOutVariant)
       .doc("A copy with a range of one dimension replaced.",
            ">>> torch.zeros(3).slice_scatter(torch.ones(2), 0, 1)\ntensor([0., 1., 1.])");
   ops.define(

@@ -58,13 +58,23 @@ SpecList kthvalue(const Tensor& self, int64_t k, int64_t dim, bool keepdim) {
            "kthvalue(): selected number k out of range for dimension ", wrap_dim(dim, self.dim()));
   return values_and_indices(std::move(sizes), self);
 }
+void check_median(const char* kernel, const Tensor& self) {
+  const bool computes = self.numel() > 0 && !self.device().is_meta();
+  MT_CHECK(!computes || self.dtype() != DType::kBool, NotImplementedError, "\"", kernel,
+           "\" not implemented for 'Bool'");
+}
 SpecList median_dim(const Tensor& self, int64_t dim, bool keepdim) {
-  return values_and_indices(without_dim("median", self, dim, keepdim), self);
+  Shape sizes = without_dim("median", self, dim, keepdim);
+  check_median("median_out", self);
+  return values_and_indices(std::move(sizes), self);
 }
 SpecList mode(const Tensor& self, int64_t dim, bool keepdim) {
   return values_and_indices(without_dim("mode", self, dim, keepdim), self);
 }
-TensorSpec median(const Tensor& self) { return contiguous_spec({}, self.dtype(), self.device()); }
+TensorSpec median(const Tensor& self) {
+  check_median("median_cpu", self);
+  return contiguous_spec({}, self.dtype(), self.device());
+}
 
 TensorSpec searchsorted(const Tensor& sorted_sequence,
                         const Tensor& self,
@@ -80,6 +90,11 @@ TensorSpec searchsorted(const Tensor& sorted_sequence,
   MT_CHECK(sorted_sequence.dim() > 0, RuntimeError,
            "torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 "
            "dimension");
+  MT_CHECK(
+      sorted_sequence.dim() == 1 || self.dim() > 0, RuntimeError,
+      "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension "
+      "is 1, but we got boundaries tensor dim(",
+      sorted_sequence.dim(), ") and input value's dim(0) numel(1)");
   if (sorted_sequence.dim() > 1) {
     bool fits = self.dim() == sorted_sequence.dim();
     for (int64_t d = 0; fits && d + 1 < self.dim(); ++d) {
@@ -107,17 +122,22 @@ TensorSpec searchsorted(const Tensor& sorted_sequence,
 }
 
 TensorSpec histc(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& max) {
+  MT_CHECK(bins > 0, RuntimeError, "torch.histogram(): bins must be > 0, but got ", bins,
+           " for dimension 0");
   MT_CHECK(is_floating_point(self.dtype()), NotImplementedError,
            "\"histogram_cpu\" not implemented for '", legacy_name(self.dtype()), "'");
-  MT_CHECK(bins > 0, RuntimeError, "bins must be > 0");
   for (const Scalar* bound : {&min, &max}) check_in_range(*bound, self.dtype());
   return contiguous_spec({bins}, self.dtype(), self.device());
 }
 
 // Integers add and multiply up in int64.
+template <bool kProduct>
 TensorSpec cumulative(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
   wrap_dim(dim, self.dim());
   const DType natural = is_integral(self.dtype(), true) ? DType::kInt64 : self.dtype();
+  const bool computes = self.dim() > 0 && self.numel() > 0 && !self.device().is_meta();
+  MT_CHECK(!computes || dtype.value_or(natural) != DType::kBool, NotImplementedError,
+           kProduct ? "\"cumprod" : "\"cumsum", "_out_cpu\" not implemented for 'Bool'");
   return contiguous_spec(self.sizes(), dtype.value_or(natural), self.device());
 }
 SpecList cumulative_extreme(const Tensor& self, int64_t dim) {
@@ -144,6 +164,7 @@ void define_sort(Registry& ops) {
          "values, Tensor indices)")
       .variants(kOutVariant);
   ops.define("msort(Tensor self) -> Tensor")
+      .variants(kOutVariant)
       .doc("Sorts along the first dimension.",
            ">>> torch.msort(torch.tensor([2, 1]))\ntensor([1, 2])");
   ops.define<argsort>("argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor")
@@ -227,11 +248,11 @@ void define_sort(Registry& ops) {
       .variants(kOutVariant)
       .doc("Counts of elements in bins of equal width.",
            ">>> torch.histc(torch.tensor([1., 2., 1.]), bins=2, min=0, max=3)\ntensor([2., 1.])");
-  ops.define<cumulative>("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor")
+  ops.define<cumulative<false>>("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor")
       .variants(kInplaceAndOut)
       .doc("Sums of all elements so far.",
            ">>> torch.cumsum(torch.tensor([1, 2, 3]), 0)\ntensor([1, 3, 6])");
-  ops.define<cumulative>("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor")
+  ops.define<cumulative<true>>("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor")
       .variants(kInplaceAndOut)
       .doc("Products of all elements so far.",
            ">>> torch.cumprod(torch.tensor([1, 2, 3]), 0)\ntensor([1, 2, 6])");

@@ -66,17 +66,21 @@ PointwiseCall clamp_max(const Tensor& self, const Scalar& max) {
 }
 
 void check_lerp(const Tensor& self, const Tensor& end) {
-  MT_CHECK(self.dtype() == end.dtype(), RuntimeError, "expected dtype ", name(self.dtype()),
-           " for `end` but got dtype ", name(end.dtype()));
-  MT_CHECK(is_floating_point(self.dtype()), NotImplementedError, "\"lerp\" not implemented for '",
-           legacy_name(self.dtype()), "'");
+  MT_CHECK(self.dtype() == end.dtype(), RuntimeError, "expected dtype ",
+           limits(self.dtype()).type_name, " for `end` but got dtype ",
+           limits(end.dtype()).type_name);
 }
 
 PointwiseCall lerp(const Tensor& self, const Tensor& end, const Tensor& weight) {
   check_lerp(self, end);
   MT_CHECK(self.dtype() == weight.dtype() || weight.dim() == 0, RuntimeError, "expected dtype ",
-           name(self.dtype()), " for `weight` but got dtype ", name(weight.dtype()));
-  return PointwiseCall(Pointwise::kLerp, self.dtype(), self.dtype()).on(self).on(end).on(weight);
+           limits(self.dtype()).type_name, " for `weight` but got dtype ",
+           limits(weight.dtype()).type_name);
+  return PointwiseCall(Pointwise::kLerp, self.dtype(), self.dtype())
+      .on(self)
+      .on(end)
+      .on(weight)
+      .only_if(is_floating_point(self.dtype()));
 }
 
 PointwiseCall lerp_scalar(const Tensor& self, const Tensor& end, const Scalar& weight) {
@@ -84,7 +88,8 @@ PointwiseCall lerp_scalar(const Tensor& self, const Tensor& end, const Scalar& w
   return PointwiseCall(Pointwise::kLerpScalar, self.dtype(), self.dtype())
       .on(self)
       .on(end)
-      .param(0, fitting(weight, number_dtype(self.dtype())));
+      .param(0, fitting(weight, number_dtype(self.dtype())))
+      .only_if(is_floating_point(self.dtype()));
 }
 
 template <Pointwise kFunction>
@@ -95,20 +100,22 @@ PointwiseCall addc(const Tensor& self,
   ResultType type;
   for (const Tensor* operand : {&self, &tensor1, &tensor2}) type.add(*operand);
   const DType dtype = type.dtype();
-  MT_CHECK(kFunction != Pointwise::kAddcdiv || is_floating_point(dtype), RuntimeError,
+  const bool divides_integers = kFunction == Pointwise::kAddcdiv &&
+                                is_integral(tensor1.dtype(), true) &&
+                                is_integral(tensor2.dtype(), true);
+  MT_CHECK(!divides_integers, RuntimeError,
            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv "
            "will perform a true division of tensor1 and tensor2. The historic addcdiv behavior can "
            "be implemented as (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for "
            "integer inputs and as (input + value * tensor1 / tensor2) for float inputs. The future "
            "addcdiv behavior is just the latter implementation: (input + value * tensor1 / "
            "tensor2), for all dtypes.");
-  MT_CHECK(dtype != DType::kBool, NotImplementedError, "\"", info(kFunction).name,
-           "\" not implemented for 'Bool'");
   return PointwiseCall(kFunction, dtype, dtype)
       .on(self)
       .on(tensor1)
       .on(tensor2)
-      .param(0, fitting(value, number_dtype(dtype)));
+      .param(0, fitting(value, number_dtype(dtype)))
+      .only_if(dtype != DType::kBool);
 }
 
 }  // namespace
@@ -125,7 +132,7 @@ void define_ternary(Registry& ops) {
       .doc("Limits elements to the range `min` to `max`.",
            ">>> torch.clamp(torch.tensor([-1, 5]), 0, 3)\ntensor([0, 3])");
   ops.define<clamp_tensor>(
-         "clamp.Tensor(Tensor self, Operand? min=None, Operand? max=None) -> Tensor")
+         "clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor")
       .variants(kInplaceAndOut)
       .also({"clip"})
       .doc("Limits elements to the range `min` to `max`.",

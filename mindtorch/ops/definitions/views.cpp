@@ -63,9 +63,9 @@ ViewSpec slice(const Tensor& self,
                std::optional<int64_t> start,
                std::optional<int64_t> end,
                int64_t step) {
-  MT_CHECK(self.dim() > 0, RuntimeError, "slice() cannot be applied to a 0-dim tensor.");
-  MT_CHECK(step > 0, RuntimeError, "slice step must be positive");
+  MT_CHECK(self.dim() > 0, IndexError, "slice() cannot be applied to a 0-dim tensor.");
   const auto d = static_cast<size_t>(wrap_dim(dim, self.dim()));
+  MT_CHECK(step > 0, RuntimeError, "slice step must be positive");
   const int64_t size = self.sizes()[d];
   const auto clamp = [size](int64_t at) {
     return std::clamp<int64_t>(at < 0 ? at + size : at, 0, size);
@@ -236,12 +236,19 @@ ViewSpec unflatten(const Tensor& self, int64_t dim, IntList sizes) {
   return view(self, all);
 }
 
+// As torch names a type here; there is no torch.BoolTensor in that list.
+std::string type_string(const Tensor& self) {
+  const bool is_listed = self.dtype() != DType::kBool && self.dtype() != DType::kBFloat16;
+  const std::string name(legacy_name(self.dtype()));
+  return is_listed ? "torch." + name + "Tensor" : "CPU" + name + "Type";
+}
+
 }  // namespace
 
 ViewSpec expand(const Tensor& self, IntList size, bool) {
-  MT_CHECK(static_cast<int64_t>(size.size()) >= self.dim(), RuntimeError, "expand(torch.",
-           legacy_name(self.dtype()), "Tensor{", to_string(self.sizes()),
-           "}, size=", to_string(size), "): the number of sizes provided (", size.size(),
+  MT_CHECK(static_cast<int64_t>(size.size()) >= self.dim(), RuntimeError, "expand(",
+           type_string(self), "{", to_string(self.sizes()), "}, size=", to_string(size),
+           "): the number of sizes provided (", size.size(),
            ") must be greater or equal to the number of dimensions in the tensor (", self.dim(),
            ")");
   ViewSpec spec{Shape(size), Shape(size.size(), 0), self.storage_offset()};
@@ -371,13 +378,18 @@ void define_views(Registry& ops) {
             ">>> torch.zeros(2, 3, 4).flatten(1).shape\ntorch.Size([2, 12])");
   composite("ravel(Tensor(a) self) -> Tensor(a)", "All elements in one dimension.",
             ">>> torch.zeros(2, 3).ravel().shape\ntorch.Size([6])");
-  composite("movedim(Tensor(a) self, int[1] source, int[1] destination) -> Tensor(a)",
-            "Moves dimensions to other places, the others keep their order.",
+  composite("movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)",
+            "Moves a dimension to another place.",
             ">>> torch.zeros(2, 3, 4).movedim(0, 2).shape\ntorch.Size([3, 4, 2])")
       .also({"moveaxis"});
+  composite("movedim(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)",
+            "Moves dimensions to other places, the others keep their order.",
+            ">>> torch.zeros(2, 3, 4).movedim((0,), (2,)).shape\ntorch.Size([3, 4, 2])")
+      .also({"moveaxis"});
   composite("swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", "Swaps two dimensions.",
-            ">>> torch.zeros(2, 3).swapdims(0, 1).shape\ntorch.Size([3, 2])")
-      .also({"swapaxes"});
+            ">>> torch.zeros(2, 3).swapdims(0, 1).shape\ntorch.Size([3, 2])");
+  composite("swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)", "Swaps two dimensions.",
+            ">>> torch.zeros(2, 3).swapaxes(0, 1).shape\ntorch.Size([3, 2])");
   composite("adjoint(Tensor(a) self) -> Tensor(a)", "The last two dimensions swapped.",
             ">>> torch.zeros(2, 3).adjoint().shape\ntorch.Size([3, 2])");
   composite("split.Tensor(Tensor(a) self, int split_size, int dim=0) -> Tensor[]",
@@ -385,8 +397,10 @@ void define_views(Registry& ops) {
             ">>> torch.arange(5).split(2)\n(tensor([0, 1]), tensor([2, 3]), tensor([4]))");
   composite("split.sizes(Tensor(a) self, int[] split_size, int dim=0) -> Tensor[]",
             "Pieces of the given sizes.",
-            ">>> torch.arange(5).split([2, 3])\n(tensor([0, 1]), tensor([2, 3, 4]))")
-      .also({"split_with_sizes"});
+            ">>> torch.arange(5).split([2, 3])\n(tensor([0, 1]), tensor([2, 3, 4]))");
+  composite("split_with_sizes(Tensor(a) self, int[] split_sizes, int dim=0) -> Tensor[]",
+            "Pieces of the given sizes.",
+            ">>> torch.arange(5).split_with_sizes([2, 3])\n(tensor([0, 1]), tensor([2, 3, 4]))");
   composite("chunk(Tensor(a) self, int chunks, int dim=0) -> Tensor[]",
             "At most `chunks` pieces of equal size; the last may be smaller.",
             ">>> torch.arange(4).chunk(2)\n(tensor([0, 1]), tensor([2, 3]))");
@@ -412,7 +426,7 @@ void define_views(Registry& ops) {
             ">>> torch.tensor([1, 2]).broadcast_to((2, 2)).shape\ntorch.Size([2, 2])");
   composite("broadcast_tensors(Tensor[1] tensors) -> Tensor[]",
             "All tensors at their common shape.",
-            ">>> torch.broadcast_tensors([torch.zeros(2, 1), torch.zeros(3)])[0].shape\n"
+            ">>> torch.broadcast_tensors(torch.zeros(2, 1), torch.zeros(3))[0].shape\n"
             "torch.Size([2, 3])")
       .function_only();
   composite("atleast_1d(Tensor self) -> Tensor", "At least one dimension.",

@@ -150,7 +150,7 @@ def glu(input, dim=-1):
     tensor([1.])
     """
     if input.dim() == 0:
-        raise RuntimeError("glu does not support scalars because halving size must be even")
+        raise RuntimeError("glu does not support 0-dimensional tensors")
     size = input.size(dim)
     if size % 2 != 0:
         raise RuntimeError(

@@ -4,6 +4,7 @@
 
 #include "mindtorch/backends/ascend/kernels/compose.h"
 #include "mindtorch/backends/ascend/kernels/dtypes.h"
+#include "mindtorch/ops/dtype_limits.h"
 
 namespace mindtorch::ascend {
 namespace {
@@ -195,11 +196,8 @@ void median_dim(ops::Launch& on,
 template <bool kSkipNan>
 void median(ops::Launch& on, const Tensor& self, Tensor& out) {
   if (self.numel() == 0) {
-    // The median of nothing is NaN for floats; torch refuses it for integers.
-    MT_CHECK(is_floating_point(self.dtype()), RuntimeError,
-             "median() operation does not have an identity for an empty integer tensor");
-    constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-    return call(on, MT_ACLNN(aclnnInplaceFillScalar), out, typed(Scalar(kNan), out.dtype()));
+    return call(on, MT_ACLNN(aclnnInplaceFillScalar), out,
+                typed(ops::median_of_nothing(out.dtype()), out.dtype()));
   }
   if (self.dtype() == DType::kFloat64) {
     return median_of_doubles(on, flattened(on, self), kSkipNan, out, Tensor());

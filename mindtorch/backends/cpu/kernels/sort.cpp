@@ -8,6 +8,7 @@
 #include "mindtorch/backends/cpu/kernels/lines.h"
 #include "mindtorch/backends/cpu/parallel.h"
 #include "mindtorch/backends/cpu/search.h"
+#include "mindtorch/ops/dtype_limits.h"
 
 namespace mindtorch::cpu {
 namespace {
@@ -125,11 +126,7 @@ void per_line(
 template <auto kSelect>
 void of_all(ops::Launch&, const Tensor& self, Tensor& out) {
   if (self.numel() == 0) {
-    // The median of nothing is NaN for floats; torch refuses it for integers.
-    MT_CHECK(is_floating_point(self.dtype()), RuntimeError,
-             "median() operation does not have an identity for an empty integer tensor");
-    const Tensor nan = Tensor::wrapped_number(std::numeric_limits<double>::quiet_NaN());
-    copy(nan, out);
+    copy(Tensor::wrapped_number(ops::median_of_nothing(self.dtype())), out);
     return;
   }
   const Tensor flat = as_contiguous(self);
