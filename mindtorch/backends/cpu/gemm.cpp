@@ -68,8 +68,8 @@ void gemm(DType dtype,
           Matrix c,
           Factor alpha,
           Factor beta) {
-  if (dtype == DType::kBool && k != 0) refuse(dtype, "addmm_impl_cpu_");
   if (m == 0 || n == 0) return;
+  if (dtype == DType::kBool && k != 0) refuse(dtype, "addmm_impl_cpu_");
   if (k == 0 || leaves_out(dtype, alpha)) return scale(dtype, m, n, c, beta);
   if (n == 1) {
     return gemv(dtype, m, k, a, b.data, b.row_stride, c.data, c.row_stride, alpha, beta);

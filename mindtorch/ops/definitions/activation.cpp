@@ -93,7 +93,8 @@ PointwiseCall shrink(const Tensor& self, const Scalar& lambd) {
     return call.param(0, round_to_half(fitting(lambd, self.dtype()), self.dtype()));
   }
   const double largest = limits(self.dtype()).largest;
-  MT_CHECK(lambd.to_double() >= 0 && lambd.to_double() <= largest, RuntimeError,
+  const bool is_in_range = lambd.to_double() >= 0 && lambd.to_double() <= largest;
+  MT_CHECK(is_in_range || !is_floating_point(self.dtype()), RuntimeError,
            "lambda must be in range [0, ", largest, "] for input dtype ", legacy_name(self.dtype()),
            ", but found ", lambd.to_double());
   return call.param(0, lambd);
