@@ -204,8 +204,9 @@ void run_composed(ops::Launch& on, const PointwiseCall& call, const Tensor& out)
   }
   const Steps run(on, dtype);
   const auto operand = [&](int i) {
+    const bool is_wide = i == call.unrounded;
     return dtype == call.compute ? *call.operands[i]
-                                 : on_device(on, *call.operands[i], call.compute);
+                                 : on_device(on, *call.operands[i], is_wide ? dtype : call.compute);
   };
   const Tensor a = operand(0);
   const Tensor b = operand(call.count > 1 ? 1 : 0);
