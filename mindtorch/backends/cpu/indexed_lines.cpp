@@ -87,15 +87,11 @@ HWY_INLINE T combined(T a, T b) {
     const U x = static_cast<U>(a);
     const U y = static_cast<U>(b);
     return static_cast<T>(kHow == Combine::kAdd ? x + y : x * y);
-  } else if constexpr (std::is_floating_point_v<T>) {
-    // As a vector of one lane: without a branch that nobody can foresee.
-    const hn::CappedTag<T, 1> d;
-    const auto x = hn::Set(d, a);
-    const auto y = hn::Set(d, b);
-    const auto first = kHow == Combine::kMax ? hn::Gt(x, y) : hn::Lt(x, y);
-    return hn::GetLane(hn::IfThenElse(hn::Or(first, hn::IsNaN(x)), x, y));  // y where that is NaN
   } else {
-    return (kHow == Combine::kMax ? a > b : a < b) ? a : b;
+    if constexpr (std::is_floating_point_v<T>) {
+      if (HWY_UNLIKELY(b != b)) return b;
+    }
+    return (kHow == Combine::kMax ? a < b : a > b) ? b : a;  // a where that is NaN
   }
 }
 
@@ -113,14 +109,13 @@ void scatter_line(const IndexedLine& line, void* self, const int64_t* index, con
     }
   };
   if (index_step != 1 || other_step != 1) {
-    MT_UNROLL for (int64_t i = 0; i < count; ++i) {
+    for (int64_t i = 0; i < count; ++i) {
       add(to[index[i * index_step] * place + i * self_step], from[i * other_step]);
     }
   } else if (self_step == 0 && place == 1) {
-    MT_UNROLL for (int64_t i = 0; i < count; ++i) add(to[index[i]], from[i]);
+    for (int64_t i = 0; i < count; ++i) add(to[index[i]], from[i]);
   } else {
-    MT_UNROLL for (int64_t i = 0; i < count; ++i)
-        add(to[index[i] * place + i * self_step], from[i]);
+    for (int64_t i = 0; i < count; ++i) add(to[index[i] * place + i * self_step], from[i]);
   }
 }
 
@@ -142,6 +137,34 @@ HWY_INLINE float rounded_to(BFloat16, float value) {
   return hn::GetLane(hn::BitCast(df, hn::And(sum, hn::Set(d, 0xffff0000u))));
 }
 
+// A row of 16-bit floats as float32. Whole vectors, of which the last may overlap the one
+// before; rows shorter than that go element by element.
+template <typename T>
+void widen_row(const T* from, float* to, int64_t n) {
+#if HWY_TARGET != HWY_SCALAR
+  const hn::ScalableTag<float> d;
+  const hn::Rebind<uint16_t, decltype(d)> d16;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto* bits = reinterpret_cast<const uint16_t*>(from);
+  const auto widen = [&](int64_t at) HWY_ATTR {
+    const auto narrow = hn::LoadU(d16, bits + at);
+    if constexpr (std::is_same_v<T, Half>) {
+      const hn::Rebind<hwy::float16_t, decltype(d)> dh;
+      hn::StoreU(hn::PromoteTo(d, hn::BitCast(dh, narrow)), d, to + at);
+    } else {
+      const hn::RebindToUnsigned<decltype(d)> d32;
+      hn::StoreU(hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(d32, narrow))), d, to + at);
+    }
+  };
+  if (n >= lanes) {
+    for (int64_t at = 0; at + lanes <= n; at += lanes) widen(at);
+    if (n % lanes != 0) widen(n - lanes);
+    return;
+  }
+#endif
+  for (int64_t i = 0; i < n; ++i) to[i] = widened(from[i]);
+}
+
 // A dense line of 16-bit floats, as float32 on the way.
 template <Combine kHow, typename T, bool kOnce>
 void scatter_dense_line(const IndexedLine& line,
@@ -152,12 +175,11 @@ void scatter_dense_line(const IndexedLine& line,
   constexpr int64_t kBlock = 1024;
   HWY_ALIGN float wide[kMost];
   HWY_ALIGN float block[kBlock];
-  const CastFn widen = find_cast(DTypeOf<T>::value, DType::kFloat32);
-  widen(self, wide, line.size);
+  widen_row(static_cast<const T*>(self), wide, line.size);
   for (int64_t begin = 0; begin < line.count; begin += kBlock) {
     const int64_t n = std::min(kBlock, line.count - begin);
     const int64_t* at = index + begin;
-    widen(static_cast<const T*>(values) + begin, block, n);
+    widen_row(static_cast<const T*>(values) + begin, block, n);
     MT_UNROLL for (int64_t i = 0; i < n; ++i) {
       const float value = combined<kHow>(wide[at[i]], block[i]);
       wide[at[i]] = kOnce ? value : rounded_to(T(), value);

@@ -141,11 +141,23 @@ int64_t CheckIndices(const int64_t* index, int64_t n, int64_t lowest, int64_t si
   const auto is_bad = [=](int64_t i) HWY_ATTR {
     return static_cast<uint64_t>(i) - static_cast<uint64_t>(lowest) >= range;
   };
+  const hn::ScalableTag<uint64_t> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto* bits = reinterpret_cast<const uint64_t*>(index);
+  const auto first = hn::Set(d, static_cast<uint64_t>(lowest));
+  const auto end_of_range = hn::Set(d, range);
   for (int64_t begin = 0; begin < n; begin += kBlock) {
     const int64_t end = std::min(begin + kBlock, n);
-    int64_t bad = 0;
-    for (int64_t i = begin; i < end; ++i) bad |= is_bad(index[i]);
-    if (bad != 0) return std::find_if(index + begin, index + end, is_bad) - index;
+    bool bad = false;
+    auto inside = hn::Eq(first, first);
+    int64_t i = begin;
+    for (; i + lanes <= end; i += lanes) {
+      const auto shifted = hn::Sub(hn::LoadU(d, bits + i), first);
+      inside = hn::And(inside, hn::Lt(shifted, end_of_range));
+    }
+    for (; i < end; ++i) bad |= is_bad(index[i]);
+    if (bad || !hn::AllTrue(d, inside))
+      return std::find_if(index + begin, index + end, is_bad) - index;
   }
   return -1;
 }
