@@ -7,6 +7,8 @@
 #include <random>
 #include <vector>
 
+#include "mindtorch/base/small_vector.h"
+
 namespace mindtorch::cpu {
 namespace {
 
@@ -87,8 +89,11 @@ std::vector<IndexedLine> lines() {
 }
 
 template <typename T>
+using Elements = SmallVector<T, 8>;  // also of bools, which std::vector packs
+
+template <typename T>
 struct Memory {
-  std::vector<T> self, values;
+  Elements<T> self, values;
   std::vector<int64_t> index;
 };
 
@@ -100,8 +105,8 @@ Memory<T> make_memory(const IndexedLine& line, unsigned seed) {
   memory.self.resize(size(line.size * line.place_step + line.count * line.self_step));
   memory.values.resize(size(line.count * line.other_step));
   memory.index.resize(size(line.count * line.index_step));
-  for (T& each : memory.self) each = element<T>(random() % 3);
-  for (T& each : memory.values) each = element<T>(random() % 3);
+  for (T& each : memory.self) each = element<T>(static_cast<double>(random() % 3));
+  for (T& each : memory.values) each = element<T>(static_cast<double>(random() % 3));
   for (int64_t& each : memory.index) each = random() % static_cast<unsigned>(line.size);
   return memory;
 }
@@ -109,7 +114,7 @@ Memory<T> make_memory(const IndexedLine& line, unsigned seed) {
 template <typename T>
 void check_gather(const IndexedLine& line) {
   Memory<T> memory = make_memory<T>(line, 1);
-  std::vector<T> expected = memory.values;
+  Elements<T> expected = memory.values;
   for (int64_t i = 0; i < line.count; ++i) {
     const int64_t place = memory.index[static_cast<size_t>(i * line.index_step)];
     expected[static_cast<size_t>(i * line.other_step)] =
@@ -123,7 +128,7 @@ void check_gather(const IndexedLine& line) {
 template <typename T, typename Self = T>
 void check_scatter(const IndexedLine& line, Combine how, bool rounds_once = false) {
   const Memory<T> memory = make_memory<T>(line, 2);
-  std::vector<Self> self;
+  Elements<Self> self;
   for (const T each : memory.self) self.push_back(element<Self>(number(each)));
   std::vector<double> sums;
   for (const Self each : self) sums.push_back(number(each));
