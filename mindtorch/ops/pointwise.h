@@ -90,7 +90,7 @@ namespace mindtorch::ops {
   X(kErfinv, "erfinv", 1)                                                                 \
   X(kLgamma, "lgamma", 1)                                                                 \
   X(kDigamma, "digamma", 1)                                                               \
-  X(kLogit, "logit", 1)  /* p0 = eps, < 0: none */                                        \
+  X(kLogit, "logit", 1)  /* of a in [p0, p1]; p0 < 0: of any */                           \
   X(kSinc, "sinc", 1)                                                                     \
   /* trigonometry */                                                                      \
   X(kSin, "sin", 1)                                                                       \

@@ -23,6 +23,8 @@ inline Real sigmoid(Real x) {
   return (x < 0 ? e : 1) / (1 + e);
 }
 inline Real softplus(Real x) { return std::fmax(x, 0) + std::log1p(std::exp(-std::fabs(x))); }
+// Activations that multiply a by something between 0 and 1: of -inf that is 0.
+inline Real infinite(Real a) { return a > 0 ? a : nan(); }
 inline Real maximum(Real a, Real b) { return a != a || b != b ? nan() : std::fmax(a, b); }
 inline Real minimum(Real a, Real b) { return a != a || b != b ? nan() : std::fmin(a, b); }
 
@@ -181,12 +183,13 @@ Real of_floats(Pointwise function, Real a, Real b, Real c, const PointwiseParams
     case Pointwise::kDigamma:
       return digamma(a);
     case Pointwise::kLogit: {
-      const Real x = p0 < 0 || a != a ? a : std::fmin(std::fmax(a, p0), 1 - p0);
+      const Real x = p0 < 0 ? a : a < p0 ? p0 : a > p1 ? p1 : a;
       return std::log(x) - std::log1p(-x);
     }
     case Pointwise::kSinc: {
-      // Exact multiples of pi: whole numbers give zero up to the rounding of pi itself.
-      return a == 0 ? 1 : std::sin(pi() * a) / (pi() * a);
+      // The angle is rounded, as in torch: whole numbers give what that leaves.
+      const Real angle = static_cast<T>(pi()) * static_cast<T>(a);
+      return a == 0 ? 1 : std::sin(angle) / angle;
     }
     case Pointwise::kSin:
       return std::sin(a);
@@ -221,14 +224,14 @@ Real of_floats(Pointwise function, Real a, Real b, Real c, const PointwiseParams
     case Pointwise::kRelu:
       return a != a ? a : std::fmax(a, 0);
     case Pointwise::kGelu:
-      return std::isinf(a) ? std::fmax(a, 0) : a * std::erfc(-a / std::sqrt(2.0L)) / 2;
+      return std::isinf(a) ? infinite(a) : a * std::erfc(-a / std::sqrt(2.0L)) / 2;
     case Pointwise::kGeluTanh:
-      return std::isinf(a) ? std::fmax(a, 0)
+      return std::isinf(a) ? infinite(a)
                            : a * sigmoid(2 * std::sqrt(2 / pi()) * (a + 0.044715L * a * a * a));
     case Pointwise::kSilu:
-      return std::isinf(a) ? std::fmax(a, 0) : a * sigmoid(a);
+      return std::isinf(a) ? infinite(a) : a * sigmoid(a);
     case Pointwise::kMish:
-      return std::isinf(a) ? std::fmax(a, 0) : a * std::tanh(softplus(a));
+      return std::isinf(a) ? infinite(a) : a * std::tanh(softplus(a));
     case Pointwise::kElu:
       return a > 0 ? p1 * a : p0 * p1 * std::expm1(p2 * a);
     case Pointwise::kLeakyRelu:
