@@ -40,11 +40,13 @@ def test_host_tensors_index(torch, index):
     )
 
 
-def test_lists_are_assigned(torch):
+def test_host_values_are_assigned(torch):
     x = torch.zeros(4, device="npu")
-    x[[1, 3]] = [5.0, 6.0]
-    x[:1] = [4.0]
-    assert x.tolist() == [4, 5, 0, 6]
+    x[[1, 3]] = 5.0
+    x[:1] = torch.tensor(4.0)
+    assert x.tolist() == [4, 5, 0, 5]
+    with pytest.raises(TypeError, match="can't assign a list to a"):
+        x[[1, 3]] = [5.0, 6.0]
 
 
 def test_device_tensors_do_not_index_the_host(torch):
