@@ -24,9 +24,9 @@ def test_numbers_of_every_size(torch, dtype, name):
     x = torch.tensor([1, 2, 3, 4]).to(getattr(torch, dtype))
     op = getattr(torch, name)
     for number in NUMBERS:
-        if name == "pow" and number == 300 and dtype == "float64":
+        if name == "pow" and dtype == "float64":
             # Two functions for powers, each within an ulp.
-            torch.testing.assert_close(op(x.npu(), number).cpu(), op(x, number), rtol=1e-15, atol=0)
+            torch.testing.assert_close(op(x.npu(), number).cpu(), op(x, number), rtol=5e-16, atol=0)
             continue
         assert outcome(lambda n=number: op(x.npu(), n)) == outcome(lambda n=number: op(x, n)), (
             number
