@@ -65,11 +65,6 @@ REFUSED = [
     ("t.ones(2).index_fill_(0, t.tensor([0], dtype=t.int32), 1)", IndexError),
     ("t.addcdiv(t.ones(2), t.ones(2).int(), t.ones(2).int())", RuntimeError),
     ("+t.tensor(True)", RuntimeError),
-    ("t.ones(1).expand(3).__setitem__(slice(0, 2), 2.0)", RuntimeError),
-    ("t.nn.functional.glu(t.ones(2, dtype=t.int64))", NotImplementedError),
-    ("t.round(t.ones(2, dtype=t.int64), decimals=0)", NotImplementedError),
-    ("t.pow(2, 3, out=t.ones(()))", TypeError),
-    ("t.msort(t.ones(2), out=t.ones(2).double())", RuntimeError),
     ("(lambda x: x.copy_(x.t()))(t.ones(2, 2))", RuntimeError),
 ]
 
@@ -118,11 +113,6 @@ TAKEN = [
     ("t.zeros(2).copy_(other=t.ones(2))", [1.0, 1.0]),
     ("t.ones(2, out=t.zeros(1).expand(2))", [1.0, 1.0]),
     ("t.zeros(1).expand(2).masked_fill_(t.tensor(True), 2)", [2.0, 2.0]),
-    ("t.zeros(1).expand(2).index_fill_(0, t.tensor(0), 2)", [2.0, 2.0]),
-    ("t.zeros(1).expand(2).index_put_([t.tensor([0])], t.tensor(2.0))", [2.0, 2.0]),
-    ("t.lerp(t.zeros(2), t.ones(2), 0.5, out=t.zeros(2).double())", [0.5, 0.5]),
-    ("t.all(t.ones(2, dtype=t.uint8), out=t.tensor(False))", True),
-    ("t.max(t.tensor([1, 3]), out=t.tensor(0))", 3),
     ("t.sin(t.zeros(2, 2), out=t.ones(3).as_strided((2, 2), (1, 1)))", [[0.0, 0.0]] * 2),
 ]
 

@@ -276,7 +276,6 @@ void define_indexing(Registry& ops) {
   ops.define<index_put>(
          "_index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> "
          "Tensor(a!)")
-      .allows_overlap()
       .internal();
   ops.define("index.Tensor(Tensor self, Tensor?[] indices) -> Tensor").internal();
   ops.define(
@@ -346,7 +345,6 @@ void define_indexing(Registry& ops) {
            "tensor([0., 1., 0.])");
   ops.define<index_fill>(
          "index_fill_(Tensor(a!) self, int dim, Tensor index, Operand value) -> Tensor(a!)")
-      .allows_overlap()
       .variants(kFunctionalVariant)
       .doc("Sets the slices that `index` names to `value`.",
            ">>> torch.zeros(3).index_fill_(0, torch.tensor([1]), 7)\ntensor([0., 7., 0.])");

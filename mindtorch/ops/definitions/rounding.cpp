@@ -17,7 +17,7 @@ PointwiseCall round_decimals(const Tensor& self, int64_t decimals) {
   if (decimals == 0 || is_integral(self.dtype())) {
     MT_CHECK(decimals == 0, NotImplementedError, "\"round_cpu\" not implemented for '",
              legacy_name(self.dtype()), "'");
-    return same_dtype<Pointwise::kRound>(self).only_if(is_floating_point(self.dtype()));
+    return rounding<Pointwise::kRound>(self);
   }
   return same_dtype<Pointwise::kRoundDecimals>(self).param(0, decimals);
 }
