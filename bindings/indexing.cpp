@@ -270,7 +270,11 @@ int assign(PyObject* object, PyObject* key, PyObject* value) {
     View view = read_index(self, key);
     const Tensor target = take_view(self, view);
     if (!source.defined()) {
-      if (!view.advanced) {
+      bool is_expanded = false;  // then torch copies, which refuses it
+      for (size_t i = 0; i < target.sizes().size(); ++i) {
+        is_expanded |= target.strides()[i] == 0 && target.sizes()[i] > 1;
+      }
+      if (!view.advanced && !is_expanded) {
         mindtorch::fill_(target, scalar);
         return 0;
       }

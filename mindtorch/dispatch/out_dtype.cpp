@@ -68,7 +68,8 @@ constexpr Refusal kOthers[] = {
 // Ops that cast into out=, besides those made of other ops.
 constexpr std::string_view kCasting = "sum nansum mean prod var std cumsum cumprod logsumexp cat";
 // Ops made of other ops that do not.
-constexpr std::string_view kExact = "cross diag isin matmul take_along_dim";
+constexpr std::string_view kExact =
+    "cross diag isin linear matmul msort slice_scatter take_along_dim";
 // Ops that join tensors.
 constexpr std::string_view kJoining =
     "cat concat concatenate stack hstack vstack dstack row_stack column_stack";

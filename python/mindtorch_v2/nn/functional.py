@@ -150,12 +150,15 @@ def glu(input, dim=-1):
     tensor([1.])
     """
     if input.dim() == 0:
-        raise RuntimeError("glu does not support 0-dimensional tensors")
+        raise RuntimeError("glu does not support scalars because halving size must be even")
     size = input.size(dim)
     if size % 2 != 0:
         raise RuntimeError(
             f"Halving dimension must be even, but dimension {dim % input.dim()} is size {size}"
         )
+    if not input.is_floating_point() and not input.is_meta:
+        kind = input.type().removeprefix("torch.").removesuffix("Tensor")
+        raise NotImplementedError(f"\"glu_cpu\" not implemented for '{kind}'")
     first, second = input.chunk(2, dim)
     return first * second.sigmoid()
 
