@@ -1,5 +1,6 @@
 #include "mindtorch/runtime/host_allocator.h"
 
+#include <malloc.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -296,6 +297,9 @@ void HostAllocator::release(Allocation allocation) noexcept {
 void HostAllocator::empty_cache() noexcept {
   t_cache.drain();
   large_cache().clear();
+#ifdef __GLIBC__
+  malloc_trim(0);  // what malloc took from its heap, it keeps otherwise
+#endif
 }
 
 HostAllocator::Stats HostAllocator::stats() const { return large_cache().stats(); }

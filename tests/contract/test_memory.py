@@ -1,5 +1,6 @@
 """Memory formats, the CPU memory pool, and threads."""
 
+import ctypes
 import threading
 
 import numpy as np
@@ -111,6 +112,22 @@ def test_empty_cache_gives_memory_back(torch):
     del big
     torch.cpu.empty_cache()
     assert resident_bytes() < held - (100 << 20)
+
+
+def test_empty_cache_gives_back_what_malloc_would_keep(torch):
+    """Blocks that malloc takes from the middle of its heap, and not from the system."""
+    libc = ctypes.CDLL(None)
+    libc.malloc.restype = ctypes.c_void_p
+    libc.malloc.argtypes = [ctypes.c_size_t]
+    libc.free.argtypes = [ctypes.c_void_p]
+    gap = [libc.malloc(100_000) for _ in range(3000)]
+    end = libc.malloc(1000)
+    for block in gap:
+        libc.free(block)
+    try:
+        test_empty_cache_gives_memory_back(torch)
+    finally:
+        libc.free(end)
 
 
 def test_a_large_result_reuses_memory(torch):

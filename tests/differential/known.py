@@ -49,15 +49,6 @@ KNOWN = (
         r"DefaultCPUAllocator|can't allocate memory",
     ),
     Known(
-        "positional flags",
-        "unique_consecutive",
-        ("shape", "value", "dtype"),
-        "Torch loses the inverse where return_inverse is given by position.",
-        "r = torch.unique_consecutive(torch.tensor([1, 1]), True)",
-        "unique_consecutive",
-        r"unique_consecutive\(\w+, True",
-    ),
-    Known(
         "names of out tuples",
         r".*\(out=\)",
         ("type name",),
