@@ -120,8 +120,7 @@ def test_empty_cache_gives_back_what_malloc_would_keep(torch):
     libc.malloc.restype = ctypes.c_void_p
     libc.malloc.argtypes = [ctypes.c_size_t]
     libc.free.argtypes = [ctypes.c_void_p]
-    gap = [libc.malloc(100_000) for _ in range(3000)]
-    end = libc.malloc(1000)
+    *gap, end = [libc.malloc(100_000) for _ in range(3000)]
     for block in gap:
         libc.free(block)
     try:
