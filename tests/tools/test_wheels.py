@@ -45,7 +45,9 @@ def checkout(tmp_path):
 
 
 def make(checkout, *arguments, **environment):
-    inherited = {key: value for key, value in os.environ.items() if key != "PYTHON"}
+    # Not the variables of a make that runs the tests: its child would print its folder.
+    outer = {"PYTHON", "MAKEFLAGS", "MFLAGS", "MAKELEVEL"}
+    inherited = {key: value for key, value in os.environ.items() if key not in outer}
     return subprocess.run(
         ["make", *arguments], cwd=checkout, env=inherited | environment,
         check=True, capture_output=True, text=True,
