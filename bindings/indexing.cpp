@@ -7,6 +7,8 @@
 #include "mindtorch/base/warning.h"
 #include "mindtorch/functional/functions.h"
 #include "mindtorch/ops/dtype_limits.h"
+#include "mindtorch/tensor/element.h"
+#include "mindtorch/tensor/overlap.h"
 #include "py_tensor.h"
 #include "py_types.h"
 #include "python_ref.h"
@@ -79,6 +81,12 @@ struct View {
     // after it shift to the left.
     collapsed += dims - 1;
   }
+  // A new dim of size 1, kept or dropped.
+  void put_truth(bool truth) {
+    insert();
+    --dim;
+    put_index(mindtorch::zeros({truth ? 1 : 0}, DType::kInt64), 1);
+  }
   size_t collapsed = 0;
 };
 
@@ -101,11 +109,7 @@ size_t consumed(PyObject* entry) {
 
 void apply(View& view, PyObject* entry, size_t ndim, size_t& source_dim) {
   if (PyBool_Check(entry)) {
-    // A new dim of size 1, kept or dropped.
-    view.insert();
-    --view.dim;
-    Tensor mask = mindtorch::full({}, entry == Py_True, DType::kBool);
-    view.put_index(mindtorch::unsqueeze(mask, 0), 1);
+    view.put_truth(entry == Py_True);
     return;
   }
   if (entry == Py_None) {
@@ -136,9 +140,7 @@ void apply(View& view, PyObject* entry, size_t ndim, size_t& source_dim) {
       return;
     }
     if (index.dim() == 0) {
-      view.insert();
-      --view.dim;
-      view.put_index(mindtorch::unsqueeze(index, 0), 1);
+      view.put_truth(mindtorch::item(index).to_bool());
       return;
     }
     const size_t dims = consumed(entry);
@@ -253,6 +255,15 @@ PyObject* subscript(PyObject* object, PyObject* key) {
   });
 }
 
+Tensor without_leading_ones(const Tensor& tensor) {
+  size_t ones = 0;
+  while (ones < tensor.sizes().size() && tensor.sizes()[ones] == 1) ++ones;
+  if (ones == 0) return tensor;
+  const Shape sizes(tensor.sizes().begin() + ones, tensor.sizes().end());
+  const Shape strides(tensor.strides().begin() + ones, tensor.strides().end());
+  return tensor.alias(sizes, strides, tensor.storage_offset());
+}
+
 int assign(PyObject* object, PyObject* key, PyObject* value) {
   return guarded_int([&] {
     MT_CHECK(value != nullptr, TypeError, "Tensor does not support deleting items");
@@ -265,34 +276,36 @@ int assign(PyObject* object, PyObject* key, PyObject* value) {
       if (int64_t number = 0; PyLong_Check(value)) to_int(value, number);  // refuses what overflows
       MT_CHECK(to_scalar(value, scalar), TypeError, "can't assign a ", Py_TYPE(value)->tp_name,
                " to a torch.", legacy_name(self.dtype()), "Tensor");
-      if (!is_floating_point(self.dtype())) ops::check_in_range(scalar, self.dtype());
+      if (!ops::is_half(self.dtype())) {
+        ops::check_in_range(scalar, self.dtype());
+      } else {  // a 16-bit float: infinity where the number is too large
+        scalar = round_to_half(scalar, self.dtype());
+      }
     }
+    if (key == Py_False) return 0;
+    if (key == Py_True) key = Py_None;
     View view = read_index(self, key);
     const Tensor target = take_view(self, view);
     if (!source.defined()) {
-      bool is_expanded = false;  // then torch copies, which refuses it
-      for (size_t i = 0; i < target.sizes().size(); ++i) {
-        is_expanded |= target.strides()[i] == 0 && target.sizes()[i] > 1;
-      }
-      if (!view.advanced && !is_expanded) {
+      if (!view.advanced && !is_expanded(target)) {  // torch copies to an expanded one: refused
         mindtorch::fill_(target, scalar);
         return 0;
       }
-      source = mindtorch::full({}, scalar, self.dtype(), self.device());
-    }
-    // Leading dims of size 1 of the value may be dropped, as in torch.
-    while (source.dim() > 0 && source.sizes()[0] == 1 && source.sizes() != target.sizes()) {
-      source = mindtorch::select(source, 0, 0);
+      source = mindtorch::full({}, scalar, self.dtype());
     }
     if (view.advanced) {
-      if (source.dtype() != self.dtype() && source.dim() == 0) {
-        source = mindtorch::_to_copy(source, self.dtype());
-      }
-      mindtorch::index_put_(target, view.indices, source, false);
+      mindtorch::index_put_(target, view.indices, without_leading_ones(source), false);
       return 0;
     }
-    if (source.sizes() != target.sizes()) source = mindtorch::expand(source, target.sizes());
-    mindtorch::copy_(target, source);
+    if (source.sizes() == target.sizes()) {
+      const bool is_all_of_it = source.is_same(self) && source.strides() == target.strides() &&
+                                source.storage_offset() == target.storage_offset();
+      if (!is_all_of_it) mindtorch::copy_(target, source);
+    } else if (source.dim() == 0 && source.device().is_cpu()) {
+      mindtorch::fill_(target, source);
+    } else {
+      mindtorch::copy_(target, mindtorch::expand(without_leading_ones(source), target.sizes()));
+    }
     return 0;
   });
 }

@@ -172,8 +172,11 @@ PyObject* cast(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject
   });
 }
 
-PyObject* type_as(PyObject* self, PyObject* other) {
+PyObject* type_as(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   return guarded([&] {
+    static const CallArguments names("type_as", {"other"}, 1, 1);
+    PyObject* other = nullptr;
+    names.read(args, nargs, kwnames, &other);
     MT_CHECK(is_tensor(other), TypeError,
              "type_as(): argument 'other' (position 1) must be Tensor, not ",
              Py_TYPE(other)->tp_name);
@@ -301,8 +304,11 @@ PyObject* untyped_storage(PyObject* self, PyObject*) {
   return guarded([&] { return wrap_storage(unwrap(self).storage()); });
 }
 
-PyObject* is_set_to(PyObject* self, PyObject* object) {
+PyObject* is_set_to(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   return guarded([&] {
+    static const CallArguments names("is_set_to", {"tensor"}, 1, 1);
+    PyObject* object = nullptr;
+    names.read(args, nargs, kwnames, &object);
     MT_CHECK(is_tensor(object), TypeError,
              "is_set_to(): argument 'tensor' (position 1) must be Tensor, not ",
              Py_TYPE(object)->tp_name);
@@ -333,11 +339,17 @@ void resize_to(const Tensor& tensor, const Shape& sizes, std::optional<MemoryFor
 PyObject* resize(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   return guarded([&] {
     std::optional<MemoryFormat> format;
+    PyObject* named[2] = {Py_None, Py_None};
     if (kwnames != nullptr) {
-      static const CallArguments names("resize_", {"memory_format"}, 0);
-      PyObject* value = Py_None;
-      names.read(args + nargs, 0, kwnames, &value);
-      format = to_format(value, "resize_");
+      static const CallArguments names("resize_", {"memory_format", "size"}, 0);
+      names.read(args + nargs, 0, kwnames, named);
+      format = to_format(named[0], "resize_");
+    }
+    if (nargs == 0) {
+      MT_CHECK(named[1] != Py_None, TypeError,
+               "resize_() missing 1 required positional arguments: \"size\"");
+      args = &named[1];
+      nargs = 1;
     }
     Shape sizes;
     if (nargs != 1 || !to_int_list(args[0], sizes)) {
@@ -427,7 +439,7 @@ PyMethodDef g_conversion_methods[] = {
     fast_method<&cast<DType::kInt64>>("long", "The tensor as int64."),
     fast_method<&cast<DType::kUInt8>>("byte", "The tensor as uint8."),
     fast_method<&cast<DType::kBool>>("bool", "The tensor as bool."),
-    {"type_as", &type_as, METH_O, "type_as(other)\n\nThe tensor in the dtype of other."},
+    fast_method<&type_as>("type_as", "type_as(other)\n\nThe tensor in the dtype of other."),
     fast_method<&cpu>("cpu", "The tensor on the CPU."),
     fast_method<&to_accelerator<DeviceType::kNpu>>("npu", "The tensor on an Ascend NPU."),
     fast_method<&to_accelerator<DeviceType::kCuda>>("cuda", "The tensor on an NVIDIA GPU."),
@@ -440,8 +452,8 @@ PyMethodDef g_conversion_methods[] = {
     fast_method<&make_subclass>(
         "_make_subclass", "_make_subclass(cls, data, require_grad=False)", METH_STATIC),
     {"untyped_storage", &untyped_storage, METH_NOARGS, "The bytes behind the tensor."},
-    {"is_set_to", &is_set_to, METH_O,
-     "is_set_to(tensor)\n\nWhether both are the same view of the same storage."},
+    fast_method<&is_set_to>(
+        "is_set_to", "is_set_to(tensor)\n\nWhether both are the same view of the same storage."),
     fast_method<&resize>("resize_",
                          "resize_(*sizes, memory_format=None)\n\nChanges the size in "
                          "place; new elements are not set."),

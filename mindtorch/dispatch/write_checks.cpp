@@ -2,6 +2,7 @@
 
 #include "mindtorch/base/warning.h"
 #include "mindtorch/dispatch/pipeline.h"
+#include "mindtorch/tensor/overlap.h"
 
 namespace mindtorch::dispatch {
 
@@ -22,42 +23,12 @@ void check_same_device(Device result, const Tensor& target) {
 }
 
 void check_no_self_overlap(const Tensor& target) {
-  if (MT_LIKELY(target.is_contiguous())) return;
-  // Like torch, which looks for expanded dims and no further.
-  bool is_expanded = false;
-  for (size_t i = 0; i < target.sizes().size(); ++i) {
-    is_expanded |= target.strides()[i] == 0 && target.sizes()[i] > 1;
-  }
-  MT_CHECK(!is_expanded || target.numel() == 0, RuntimeError,
+  MT_CHECK(!is_expanded(target), RuntimeError,
            "unsupported operation: more than one element of the written-to tensor refers to a "
            "single memory location. Please clone() the tensor before performing the operation.");
 }
 
 namespace {
-
-enum class Overlap : uint8_t { kNone, kPartial, kFull };
-
-Overlap find_overlap(const Tensor& target, const Tensor& input) {
-  if (MT_LIKELY(!target.shares_storage(input)) || target.numel() == 0 || input.numel() == 0) {
-    return Overlap::kNone;
-  }
-  if (target.storage_offset() == input.storage_offset() && target.sizes() == input.sizes() &&
-      target.strides() == input.strides() && target.dtype() == input.dtype()) {
-    return Overlap::kFull;
-  }
-  const int64_t target_begin = target.storage_offset() * target.element_size();
-  const int64_t input_begin = input.storage_offset() * input.element_size();
-  const int64_t target_end =
-      target_begin + extent(target.sizes(), target.strides()) * target.element_size();
-  const int64_t input_end =
-      input_begin + extent(input.sizes(), input.strides()) * input.element_size();
-  if (target_end <= input_begin || input_end <= target_begin) return Overlap::kNone;
-  // Interleaved views (even and odd columns) never meet: torch lets non-dense cases pass, too.
-  if (!is_dense(target.sizes(), target.strides()) || !is_dense(input.sizes(), input.strides())) {
-    return Overlap::kNone;
-  }
-  return Overlap::kPartial;
-}
 
 [[noreturn]] void refuse_overlap() {
   MT_THROW(RuntimeError,
@@ -127,7 +98,10 @@ void OutputShapes::resize(const Tensor& target, const ops::TensorSpec& spec) {
                         "t.resize_(0)."));
   }
   Shape strides = spec.strides ? *spec.strides : contiguous_strides(spec.sizes);
-  const int64_t bytes = (extent(spec.sizes, strides) + impl.offset) * size_bytes(impl.dtype);
+  int64_t bytes = 0;
+  MT_CHECK(!__builtin_add_overflow(extent(spec.sizes, strides), impl.offset, &bytes) &&
+               !__builtin_mul_overflow(bytes, size_bytes(impl.dtype), &bytes),
+           RuntimeError, "Storage size calculation overflowed with sizes=", to_string(spec.sizes));
   if (static_cast<size_t>(bytes) > impl.storage->size_bytes()) {
     Pipeline::before_write(*impl.storage);  // the bytes move
     impl.storage->resize(static_cast<size_t>(bytes));

@@ -115,15 +115,13 @@ Tensor vander(const Tensor& x, std::optional<int64_t> n, bool increasing) {
   MT_CHECK(count >= 0, RuntimeError, "N must be non-negative.");
   const Tensor result =
       empty({x.numel(), count}, promote_types(x.dtype(), DType::kInt64), x.device());
-  const auto power = [&](int64_t i) { return select(result, 1, increasing ? i : count - 1 - i); };
-  for (int64_t i = 0; i < count; ++i) {
-    if (i == 0) {
-      fill_(power(0), 1);
-    } else {
-      copy_(power(i), mul(power(i - 1), x));
-    }
+  if (result.numel() == 0) return result;
+  fill_(select(result, 1, 0), 1);
+  if (count > 1) {
+    const Tensor factors = expand(unsqueeze(x, 1), {x.numel(), count - 1});
+    copy_(narrow(result, 1, 1, count - 1), cumprod(factors, 1, result.dtype()));
   }
-  return result;
+  return increasing ? result : flip(result, {1});
 }
 
 }  // namespace

@@ -1,9 +1,20 @@
 // Indexing: masks become index tensors, index tensors are broadcast, then the kernels take over.
+#include "mindtorch/base/warning.h"
 #include "mindtorch/functional/composites.h"
 #include "mindtorch/functional/functions.h"
+#include "mindtorch/tensor/overlap.h"
 
 namespace mindtorch::functional {
 namespace {
+
+void check_mask_shape(const Tensor& self, const Tensor& mask, int64_t first) {
+  for (int64_t d = 0; d < mask.dim(); ++d) {
+    MT_CHECK(first + d < self.dim() && mask.size(d) == self.size(first + d), IndexError,
+             "The shape of the mask ", to_string(mask.sizes()), " at index ", d,
+             " does not match the shape of the indexed tensor ", to_string(self.sizes()),
+             " at index ", first + d);
+  }
+}
 
 // One int64 index tensor per dimension, all of one shape; undefined where the whole dim is taken.
 std::vector<Tensor> resolve(const Tensor& self, TensorList indices) {
@@ -20,12 +31,7 @@ std::vector<Tensor> resolve(const Tensor& self, TensorList indices) {
       continue;
     }
     const auto first = static_cast<int64_t>(resolved.size());
-    for (int64_t d = 0; d < index.dim(); ++d) {
-      MT_CHECK(first + d < self.dim() && index.size(d) == self.size(first + d), IndexError,
-               "The shape of the mask ", to_string(index.sizes()), " at index ", d,
-               " does not match the shape of the indexed tensor ", to_string(self.sizes()),
-               " at index ", first + d);
-    }
+    check_mask_shape(self, index, first);
     for (Tensor& column : unbind(nonzero(index), 1)) resolved.push_back(std::move(column));
   }
   MT_CHECK(static_cast<int64_t>(resolved.size()) <= self.dim(), IndexError,
@@ -61,18 +67,73 @@ Tensor index(const Tensor& self, TensorList indices) {
   return mindtorch::_index(self, resolve(self, indices));
 }
 
+void check_not_expanded(const Tensor& written) {
+  MT_CHECK(!is_expanded(written), RuntimeError,
+           "unsupported operation: more than one element of the written-to tensor refers to a "
+           "single memory location. Please clone() the tensor before performing the operation.");
+}
+
+// The mask of x[mask] = number, in which no element is counted; undefined for other indices.
+Tensor find_fill_mask(const Tensor& self, TensorList indices, const Tensor& values) {
+  if (values.numel() != 1 || !values.device().is_cpu()) return Tensor();
+  Tensor mask;
+  int64_t dims = 0;
+  for (const Tensor& index : indices) {
+    if (!index.defined()) {
+      ++dims;
+      continue;
+    }
+    const bool is_mask = index.dtype() == DType::kBool || index.dtype() == DType::kUInt8;
+    if (!is_mask || index.device() != self.device() || mask.defined()) return Tensor();
+    check_mask_shape(self, index, dims);
+    mask = index;
+    dims += index.dim();
+  }
+  for (; mask.defined() && dims < self.dim(); ++dims) mask = unsqueeze(mask, -1);
+  return mask;
+}
+
 Tensor index_put_(const Tensor& self, TensorList indices, const Tensor& values, bool accumulate) {
+  MT_CHECK(std::any_of(indices.begin(), indices.end(), [](const Tensor& t) { return t.defined(); }),
+           RuntimeError, "index_put_ expects at least one index tensor");
+  if (is_expanded(self)) {
+    warn(
+        "Use of index_put_ on expanded tensors is deprecated. Please clone() the tensor before "
+        "performing this operation. This also applies to advanced indexing e.g. tensor[indices] = "
+        "tensor");
+  }
   if (self.device().is_meta()) return self;  // how many elements a mask selects does not matter
+  const Tensor mask = accumulate ? Tensor() : find_fill_mask(self, indices, values);
+  if (mask.defined()) {
+    const Tensor value = values.shares_storage(self) ? clone(values) : values;
+    return mindtorch::masked_fill_(self, mask, view(value, Shape()));
+  }
   return mindtorch::_index_put_(self, resolve(self, indices), values, accumulate);
 }
 
 Tensor index_put(const Tensor& self, TensorList indices, const Tensor& values, bool accumulate) {
   if (self.device().is_meta()) return clone(self);
-  return mindtorch::_index_put_(clone(self), resolve(self, indices), values, accumulate);
+  return mindtorch::index_put_(clone(self), indices, values, accumulate);
 }
 
 Tensor masked_fill_(const Tensor& self, const Tensor& mask, const Tensor& value) {
-  return mindtorch::_masked_fill_(self, mask, value);
+  if (MT_LIKELY(!is_expanded(self))) return mindtorch::_masked_fill_(self, mask, value);
+  if (!self.device().is_meta()) {
+    warn(
+        "Use of masked_fill_ on expanded tensors is deprecated. Please clone() the tensor before "
+        "performing this operation. This also applies to advanced indexing e.g. tensor[mask] = "
+        "scalar");
+  }
+  // Each element once: it is filled where any of the masks that meet there is true.
+  Tensor once = self;
+  Tensor any_mask = expand(mask, self.sizes());
+  for (int64_t d = 0; d < self.dim(); ++d) {
+    if (self.strides()[static_cast<size_t>(d)] != 0 || self.size(d) < 2) continue;
+    once = narrow(once, d, 0, 1);
+    if (any_mask.dtype() == DType::kBool) any_mask = any(any_mask, IntList({d}), true);
+  }
+  mindtorch::_masked_fill_(once, any_mask, value);
+  return self;
 }
 
 Tensor masked_fill(const Tensor& self, const Tensor& mask, const Tensor& value) {
@@ -96,6 +157,7 @@ Tensor masked_scatter_(const Tensor& self, const Tensor& mask, const Tensor& sou
   MT_CHECK(mask.dtype() == DType::kBool, RuntimeError,
            "masked_scatter_ only supports boolean masks, but got mask with dtype ",
            legacy_name(mask.dtype()));
+  check_not_expanded(self);
   const Tensor where = expand(mask, self.sizes());
   if (self.device().is_meta()) return self;
   const int64_t count = item(mindtorch::sum(where)).to_int();
@@ -158,6 +220,7 @@ Tensor put_(const Tensor& self, const Tensor& index, const Tensor& source, bool 
            "put_(): Expected source and index to have the same number of elements, but got "
            "source.numel() = ",
            source.numel(), ", index.numel() = ", index.numel());
+  check_not_expanded(self);
   const Tensor flat = self.is_contiguous() ? view(self, {-1}) : reshape(self, {-1});
   _index_put_(flat, {contiguous(reshape(index, {-1}))}, reshape(source, {-1}), accumulate);
   return self.is_contiguous() ? self : copy_(self, view(flat, self.sizes()));

@@ -169,6 +169,8 @@ Tensor cross(const Tensor& self, const Tensor& other, std::optional<int64_t> dim
            "linalg.cross: inputs dimension ", d, " must have length 3. Got ",
            self.dim() > 0 ? self.size(d) : 1, " and ", other.dim() > 0 ? other.size(d) : 1);
   const Shape sizes = broadcast_shapes(self.sizes(), other.sizes());
+  MT_CHECK(self.dtype() == other.dtype(), RuntimeError, "expected scalar type ",
+           legacy_name(self.dtype()), " but found ", legacy_name(other.dtype()));
   const Tensor a = expand(self, sizes);
   const Tensor b = expand(other, sizes);
   std::vector<Tensor> parts;

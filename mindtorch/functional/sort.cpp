@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "mindtorch/functional/composites.h"
 #include "mindtorch/functional/functions.h"
 
@@ -64,10 +66,19 @@ Tensor isin(const Tensor& elements, const Tensor& test_elements, bool, bool inve
   if (test_elements.numel() == 0) {
     return full(wanted.sizes(), invert, DType::kBool, wanted.device());
   }
-  const Tensor sorted =
-      std::get<0>(mindtorch::sort(reshape(_to_copy(test_elements, dtype, device), {-1}), 0, false));
+  Tensor tests = reshape(_to_copy(test_elements, dtype, device), {-1});
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  Tensor has_inf;
+  if (is_floating_point(dtype)) {  // a search does not find its way among NaNs: make them inf
+    has_inf = any(eq(tests, Scalar(kInf)));
+    tests = nan_to_num(tests, kInf, kInf, -kInf);
+  }
+  const Tensor sorted = std::get<0>(mindtorch::sort(tests, 0, false));
   const Tensor place = clamp_max(searchsorted(sorted, wanted), Scalar(sorted.numel() - 1));
-  const Tensor found = eq(take(sorted, place), wanted);
+  Tensor found = eq(take(sorted, place), wanted);
+  if (has_inf.defined()) {
+    found = logical_and(found, logical_or(has_inf, ne(wanted, Scalar(kInf))));
+  }
   return invert ? logical_not(found) : found;
 }
 

@@ -30,7 +30,7 @@ inline Scalar median_of_nothing(DType dtype) {
   if (is_floating_point(dtype)) return std::numeric_limits<double>::quiet_NaN();
   if (dtype == DType::kInt64) return std::numeric_limits<int64_t>::min();
   if (dtype == DType::kInt32) return static_cast<int64_t>(std::numeric_limits<int32_t>::min());
-  return int64_t{0};
+  return dtype == DType::kBool ? Scalar(true) : Scalar(int64_t{0});  // what NaN becomes
 }
 
 }  // namespace mindtorch::ops

@@ -245,13 +245,16 @@ def _unique_consecutive(self, return_inverse=False, return_counts=False, dim=Non
     return unique_consecutive(self, return_inverse, return_counts, dim)
 
 
-def _sum_to_size(self, *size):
+def _sum_to_size(self, *sizes, size=None):
     """The sum over the dimensions that expanding a tensor of `size` to this shape repeats.
 
     >>> torch.ones(2, 3).sum_to_size(1, 3)
     tensor([[2., 2., 2.]])
     """
-    size = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
+    if not sizes and size is None:
+        raise TypeError('sum_to_size() missing 1 required positional arguments: "size"')
+    sizes = (size,) if size is not None else sizes
+    size = tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
     extra = self.dim() - len(size)
     fits = extra >= 0 and all(n in (1, m) for n, m in zip(size, self.shape[extra:], strict=False))
     if not fits:

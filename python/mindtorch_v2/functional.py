@@ -121,6 +121,9 @@ def nonzero(input, *, out=None, as_tuple=False):
     >>> torch.nonzero(torch.tensor([0, 3, 4]), as_tuple=True)
     (tensor([1, 2]),)
     """
+    if not isinstance(as_tuple, bool):
+        kind = type(as_tuple).__name__
+        raise TypeError(f"nonzero(): argument 'as_tuple' must be bool, not {kind}")
     if not as_tuple:
         return _C._functions["nonzero"](input, out=out)
     if out is not None:

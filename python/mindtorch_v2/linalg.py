@@ -63,6 +63,10 @@ def norm(A, ord=None, dim=None, keepdim=False, *, out=None, dtype=None):
     >>> torch.linalg.norm(torch.ones(2, 2))
     tensor(2.)
     """
+    if isinstance(dim, (tuple, list)) and len(dim) not in (1, 2):
+        raise RuntimeError(
+            f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}"
+        )
     pair = isinstance(dim, (tuple, list)) and len(dim) == 2
     if ord is not None and (pair or (dim is None and A.dim() == 2)):
         return matrix_norm(A, ord, dim or (0, 1), keepdim, dtype=dtype, out=out)
@@ -127,12 +131,29 @@ def _cheapest_product(matrices):
     return result.squeeze(0) if first.dim() == 1 else result
 
 
+def _scalar_type(tensor):
+    """"Float" for torch.float32, as torch's messages say it."""
+    return tensor.type().rsplit(".", 1)[1].removesuffix("Tensor")
+
+
 def vecdot(x, y, *, dim=-1, out=None):
     """The dot products of the vectors along `dim`.
 
     >>> torch.linalg.vecdot(torch.tensor([[1., 2.]]), torch.tensor([3., 4.]))
     tensor([11.])
     """
+    if not x.dtype.is_floating_point:
+        raise RuntimeError(
+            "linalg.vecdot: Expected a floating point or complex tensor as input. "
+            f"Got {_scalar_type(x)}"
+        )
+    if x.dtype != y.dtype:
+        raise RuntimeError(
+            "linalg.vecdot: Expected x and y to have the same dtype, but found x of type "
+            f"{_scalar_type(x)} and y of type {_scalar_type(y)} instead"
+        )
+    if x.dim() == y.dim() == 1:
+        return torch.dot(x, y, out=out)
     return torch.sum(x * y, dim, out=out)
 
 

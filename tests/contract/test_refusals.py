@@ -22,6 +22,22 @@ def t(request):
 
 # (call, exception): taken before, though torch refuses.
 REFUSED = [
+    ("t.special.round(t.ones(2, dtype=t.int64))", NotImplementedError),
+    ("t.round(t.ones(2, dtype=t.int64), decimals=0)", NotImplementedError),
+    ("t.ones(2).round(decimals=None)", TypeError),
+    ("t.logsumexp(t.ones(2, 3), [])", RuntimeError),
+    ("t.linalg.norm(t.ones(2, 3), dim=[])", RuntimeError),
+    ("t.norm(t.ones(2).double(), dtype=t.float32)", RuntimeError),
+    ("t.linalg.vector_norm(t.ones(2).half(), dtype=t.bfloat16)", RuntimeError),
+    ("t.cross(t.ones(3), t.ones(3).double(), dim=0)", RuntimeError),
+    ("t.linalg.vecdot(t.ones(3).int(), t.ones(3).int())", RuntimeError),
+    ("t.linalg.vecdot(t.ones(3), t.ones(3).double())", RuntimeError),
+    ("t.linalg.vecdot(t.ones(3), t.ones(1))", RuntimeError),
+    ("t.nonzero(t.ones(2), as_tuple=1)", TypeError),
+    ("t.ones(2).sum_to_size()", TypeError),
+    ("t.ones(2).resize_()", TypeError),
+    ("t.eye(2**31, out=t.zeros(2, 2))", RuntimeError),
+    ("t.randint(6, (2**62,), out=t.zeros(2, dtype=t.int64))", RuntimeError),
     ("t.abs(t.ones(2), out=t.ones(2).double())", RuntimeError),
     ("t.round(t.ones(2), out=t.ones(2).half())", RuntimeError),
     ("t.clamp(t.ones(2), 0, out=t.ones(2).double())", RuntimeError),
@@ -85,6 +101,12 @@ def test_refused(t, code, error, way):
 
 # (call, what comes of it as a list or number): refused before, though torch takes it.
 TAKEN = [
+    ("t.round(t.tensor([1, 2]))", [1, 2]),
+    ("t.softmax(t.ones(0, dtype=t.int64), -1)", []),
+    ("t.tensor([1.5]).type_as(other=t.tensor([1]))", [1]),
+    ("t.ones(2, 3).sum_to_size(size=[1, 3])", [[2.0, 2.0, 2.0]]),
+    ("t.arange(4).resize_(size=(2,))", [0, 1]),
+    ("t.tensor(t.ones(1).is_set_to(tensor=t.ones(1)))", False),
     ("t.add(t.tensor([1, 2]), 2, 1)", [3, 4]),
     ("t.add(t.tensor([1, 2]), 3, t.tensor([1, 1]))", [4, 5]),
     ("t.tensor([1, 2]).add(3, t.tensor([1, 1]))", [4, 5]),

@@ -1,6 +1,7 @@
 // Elements picked by index tensors and masks.
 #include "mindtorch/ops/definitions/definitions.h"
 #include "mindtorch/ops/definitions/rules.h"
+#include "mindtorch/tensor/overlap.h"
 
 namespace mindtorch::ops {
 namespace {
@@ -24,13 +25,17 @@ TensorSpec index(const Tensor& self, TensorList indices) {
   size_t first = indices.size();
   size_t last = 0;
   size_t count = 0;
+  bool is_nothing = false;
   for (size_t i = 0; i < indices.size(); ++i) {
     if (!indices[i].defined()) continue;
     index_shape = indices[i].sizes();
+    is_nothing |= self.sizes()[i] == 0;
     first = std::min(first, i);
     last = i;
     ++count;
   }
+  MT_CHECK(!is_nothing || numel(index_shape) == 0, IndexError,
+           "index is out of bounds for dimension with size 0");
   const bool neighbours = count == last - first + 1;
   Shape sizes;
   if (!neighbours) sizes = index_shape;
@@ -57,7 +62,18 @@ TensorSpec index(const Tensor& self, TensorList indices) {
   return spec;
 }
 
+void check_no_overlap(const Tensor& written, const Tensor& read) {
+  MT_CHECK(find_overlap(written, read) == Overlap::kNone, RuntimeError,
+           "unsupported operation: some elements of the input tensor and the written-to tensor "
+           "refer to a single memory location. Please clone() the tensor before performing the "
+           "operation.");
+}
+
 void index_put(const Tensor& self, TensorList indices, const Tensor& values, bool) {
+  check_no_overlap(self, values);
+  for (const Tensor& index : indices) {
+    if (index.defined()) check_no_overlap(self, index);
+  }
   const TensorSpec spec = index(self, indices);
   MT_CHECK(broadcasts_to(values.sizes(), spec.sizes), RuntimeError,
            "shape mismatch: value tensor of shape ", to_string(values.sizes()),
@@ -256,7 +272,7 @@ void scatter_reduce(const Tensor& self,
                     bool) {
   scatter_checks(self, dim, index, &src);
   MT_CHECK(reduce == "sum" || reduce == "prod" || reduce == "mean" || reduce == "amax" ||
-               reduce == "amin",
+               reduce == "amin" || reduce == "max" || reduce == "min",
            RuntimeError, "reduce argument must be either sum, prod, mean, amax or amin, got ",
            reduce);
 }
@@ -276,6 +292,7 @@ void define_indexing(Registry& ops) {
   ops.define<index_put>(
          "_index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> "
          "Tensor(a!)")
+      .allows_overlap()
       .internal();
   ops.define("index.Tensor(Tensor self, Tensor?[] indices) -> Tensor").internal();
   ops.define(

@@ -155,6 +155,10 @@ TensorSpec vector_norm(const Tensor& self,
   MT_CHECK(is_floating_point(result), RuntimeError,
            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got ",
            legacy_name(result));
+  MT_CHECK(promote_types(self.dtype(), result) == result, RuntimeError,
+           "linalg.vector_norm: the dtype of the input (", legacy_name(self.dtype()),
+           ") should be convertible without narrowing to the specified dtype (",
+           legacy_name(result), ")");
   // The norms made of a smallest or largest element do not exist for none.
   const double p = ord.to_double();
   if (self.numel() == 0 && (p < 0 || std::isinf(p))) {
@@ -171,6 +175,10 @@ TensorSpec vector_norm(const Tensor& self,
 }
 
 TensorSpec logsumexp(const Tensor& self, IntList dim, bool keepdim) {
+  if (dim.empty() && !keepdim && self.numel() != 0 && self.dim() > 0) {
+    MT_THROW(RuntimeError, "output with shape [] doesn't match the broadcast shape ",
+             to_string(Shape(self.sizes().size(), 1)));
+  }
   return reduced(self, dim, keepdim, float_dtype(self.dtype()));
 }
 
@@ -178,7 +186,7 @@ template <bool kLog>
 TensorSpec softmax(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
   const bool is_last = wrap_dim(dim, self.dim()) + 1 >= self.dim();
   const DType result = dtype.value_or(self.dtype());
-  MT_CHECK(is_floating_point(result), NotImplementedError, kLog ? "\"log_softmax" : "\"softmax",
+  MT_CHECK(is_floating_point(result) || self.numel() == 0, NotImplementedError, kLog ? "\"log_softmax" : "\"softmax",
            is_last ? "_lastdim" : "", "_kernel_impl\" not implemented for '", legacy_name(result),
            "'");
   return contiguous_spec(self.sizes(), result, self.device());

@@ -13,12 +13,12 @@ PointwiseCall rounding(const Tensor& self) {
 
 PointwiseCall frac(const Tensor& self) { return same_dtype<Pointwise::kFrac>(self); }
 
+// Unlike round(x), torch's round(x, decimals=0) takes no integers.
 PointwiseCall round_decimals(const Tensor& self, int64_t decimals) {
-  if (decimals == 0 || is_integral(self.dtype())) {
-    MT_CHECK(decimals == 0, NotImplementedError, "\"round_cpu\" not implemented for '",
-             legacy_name(self.dtype()), "'");
-    return rounding<Pointwise::kRound>(self);
-  }
+  MT_CHECK(!is_integral(self.dtype()), NotImplementedError,
+           decimals == 0 ? "\"round_vml_cpu" : "\"round_cpu", "\" not implemented for '",
+           legacy_name(self.dtype()), "'");
+  if (decimals == 0) return rounding<Pointwise::kRound>(self);
   return same_dtype<Pointwise::kRoundDecimals>(self).param(0, decimals);
 }
 
@@ -70,11 +70,16 @@ void define_rounding(Registry& ops) {
       .variants(kInplaceAndOut)
       .doc("The part after the point, with the element's sign.",
            ">>> torch.frac(torch.tensor([1.5, -1.5]))\ntensor([ 0.5000, -0.5000])");
-  ops.define<round_decimals>("round.decimals(Tensor self, *, int decimals=0) -> Tensor")
+  ops.define<round_decimals>("special_round(Tensor self, *, int decimals=0) -> Tensor")
+      .variants(kOutVariant)
+      .doc("The nearest number of `decimals` decimals; halves go to even.",
+           ">>> torch.special.round(torch.tensor([0.5, 1.5]))\ntensor([0., 2.])");
+  ops.define<rounding<Pointwise::kRound>>("round(Tensor self) -> Tensor")
       .variants(kInplaceAndOut)
-      .also({"special_round"})
       .doc("The nearest integer, or the nearest number of `decimals` decimals; halves go to even.",
            ">>> torch.round(torch.tensor([0.5, 1.5]))\ntensor([0., 2.])");
+  ops.define<round_decimals>("round.decimals(Tensor self, *, int decimals) -> Tensor")
+      .variants(kInplaceAndOut);
   ops.define<nan_to_num>(
          "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> "
          "Tensor")

@@ -217,7 +217,7 @@ void logspace(ops::Launch&,
       }
     };
     if (steps == 1) {
-      *data = power(static_cast<double>(start.to<T>()));
+      *data = power(start.to_double());
       return;
     }
     space(static_cast<double>(start.to<T>()), static_cast<double>(end.to<T>()), steps,

@@ -19,38 +19,37 @@ void check_bounds(const Tensor& index, int64_t size, int64_t dim) {
            " is out of bounds for dimension ", dim, " with size ", size);
 }
 
-// Where index tensors point: for every index element the offset, in elements, of the slice it names
-// within [indexed dims, block]; and how the other dims lie around it.
-struct Places {
-  Tensor offsets;     // int64, one per index element
-  int64_t outer = 1;  // dims before the indexed ones
-  int64_t outer_stride = 0;
-  int64_t count = 0;  // index elements
-  int64_t block = 1;  // contiguous elements behind each place
-};
-
-// `self` is contiguous with its indexed dims as neighbours, at [first, first + n).
-Places find_places(const Tensor& self, std::span<const Tensor> indices, size_t first) {
-  Places places;
-  const Tensor& shape = indices[0];
-  places.count = shape.numel();
-  places.offsets = Tensor::make({places.count}, DType::kInt64);
-  auto* offsets = places.offsets.data<int64_t>();
-  std::fill_n(offsets, places.count, 0);
+// For every index element the offset, in elements, of the slice it names. The indexed dims of
+// `self` are neighbours, at [first, first + n).
+Tensor find_offsets(const Tensor& self, std::span<const Tensor> indices, size_t first) {
+  const int64_t count = indices[0].numel();
+  Tensor result = Tensor::make({count}, DType::kInt64);
+  auto* offsets = result.data<int64_t>();
+  std::fill_n(offsets, count, 0);
   for (size_t i = 0; i < indices.size(); ++i) {
     const int64_t size = self.sizes()[first + i];
     const int64_t stride = self.strides()[first + i];
     const auto* index = indices[i].data<int64_t>();
-    for (int64_t j = 0; j < places.count; ++j) {
+    for (int64_t j = 0; j < count; ++j) {
       offsets[j] += (index[j] < 0 ? index[j] + size : index[j]) * stride;
     }
   }
+  return result;
+}
+
+// How the dims that are not indexed lie around those that are, in a contiguous tensor.
+struct Places {
+  int64_t outer = 1;  // dims before the indexed ones
+  int64_t outer_stride = 0;
+  int64_t block = 1;  // contiguous elements behind each place
+};
+
+Places find_places(const Tensor& self, size_t first, size_t indexed) {
+  Places places;
   for (size_t i = 0; i < first; ++i) places.outer *= self.sizes()[i];
-  for (size_t i = first + indices.size(); i < self.sizes().size(); ++i) {
-    places.block *= self.sizes()[i];
-  }
+  for (size_t i = first + indexed; i < self.sizes().size(); ++i) places.block *= self.sizes()[i];
   places.outer_stride = places.block;
-  for (size_t i = first; i < first + indices.size(); ++i) places.outer_stride *= self.sizes()[i];
+  for (size_t i = first; i < first + indexed; ++i) places.outer_stride *= self.sizes()[i];
   return places;
 }
 
@@ -58,7 +57,6 @@ struct Selection {
   std::vector<Tensor> indices;  // the defined ones
   Tensor self;                  // indexed dims as neighbours
   size_t first = 0;             // where they start
-  bool moved_to_front = false;
 };
 
 // Brings the indexed dims together; indices that are no neighbours go to the front, as in NumPy.
@@ -66,9 +64,14 @@ Selection select_dims(const Tensor& self, TensorList indices) {
   Selection selection;
   size_t last = 0;
   selection.first = indices.size();
+  bool reads = true;  // whether any element is reached, or indices need no check
+  for (size_t i = 0; i < self.sizes().size(); ++i) {
+    const bool indexed = i < indices.size() && indices[i].defined();
+    reads &= (indexed ? indices[i].numel() : self.sizes()[i]) != 0;
+  }
   for (size_t i = 0; i < indices.size(); ++i) {
     if (!indices[i].defined()) continue;
-    check_bounds(indices[i], self.sizes()[i], static_cast<int64_t>(i));
+    if (reads) check_bounds(indices[i], self.sizes()[i], static_cast<int64_t>(i));
     selection.indices.push_back(indices[i]);
     selection.first = std::min(selection.first, i);
     last = i;
@@ -86,7 +89,6 @@ Selection select_dims(const Tensor& self, TensorList indices) {
   }
   selection.self = self.alias(std::move(sizes), std::move(strides), self.storage_offset());
   selection.first = 0;
-  selection.moved_to_front = true;
   return selection;
 }
 
@@ -100,16 +102,18 @@ void index(ops::Launch& launch, const Tensor& self, TensorList indices, Tensor& 
     return copy(picked, out);
   }
   const Tensor source = as_contiguous(selection.self);
-  const Places places = find_places(source, selection.indices, selection.first);
+  const Tensor offset_of = find_offsets(source, selection.indices, selection.first);
+  const Places places = find_places(source, selection.first, selection.indices.size());
   const int64_t element = self.element_size();
   const int64_t row = places.block * element;
-  const auto* offsets = places.offsets.data<int64_t>();
-  parallel_for(0, places.outer * places.count, std::max<int64_t>(1, kGrainBytes / row),
+  const int64_t count = offset_of.numel();
+  const auto* offsets = offset_of.data<int64_t>();
+  parallel_for(0, places.outer * count, std::max<int64_t>(1, kGrainBytes / row),
                [&](int64_t begin, int64_t end) {
                  while (begin < end) {
-                   const int64_t outer = begin / places.count;
-                   const int64_t at = begin % places.count;
-                   const int64_t n = std::min(end - begin, places.count - at);
+                   const int64_t outer = begin / count;
+                   const int64_t at = begin % count;
+                   const int64_t n = std::min(end - begin, count - at);
                    gather_rows(source.data<char>() + outer * places.outer_stride * element, row,
                                offsets + at, n, INT64_MAX, element, out.data<char>() + begin * row);
                    begin += n;
@@ -137,25 +141,31 @@ void index_put(
   }
   if (numel(sizes) == 0) return;
   Tensor spread = values;
-  if (values.sizes() != sizes || !values.is_contiguous()) {
+  const bool is_one = values.numel() == 1;
+  if (!is_one && (values.sizes() != sizes || !values.is_contiguous())) {
     spread = Tensor::make(sizes, values.dtype());
     copy(values, spread);
   }
-  const Tensor target = as_contiguous(selection.self);
-  const Places places = find_places(target, selection.indices, selection.first);
-  // Offsets are places one element apart.
+  // Straight into self, whatever its strides: offsets are places one element apart.
+  const Tensor offsets = find_offsets(selection.self, selection.indices, selection.first);
+  const Shape steps = is_one ? Shape(sizes.size(), 0) : contiguous_strides(sizes);
+  const size_t index_dims = selection.indices[0].sizes().size();
   Indexed indexed;
-  indexed.along = {places.count, 1, 1, places.block};
-  indexed.dims.push_back({places.outer, places.outer_stride, 0, places.count * places.block});
-  indexed.dims.push_back({places.block, 1, 0, 1});
+  int64_t block = 1;  // elements of the values behind each place
+  for (size_t i = selection.first + index_dims; i < sizes.size(); ++i) block *= sizes[i];
+  indexed.along = {offsets.numel(), 1, 1, is_one ? 0 : block};
+  for (size_t i = 0; i < selection.self.sizes().size(); ++i) {
+    if (i >= selection.first && i < rest_first) continue;
+    const size_t at = i < selection.first ? i : i - selection.indices.size() + index_dims;
+    indexed.dims.push_back({sizes[at], selection.self.strides()[i], 0, steps[at]});
+  }
   indexed.places = std::numeric_limits<int64_t>::max();
-  indexed.self = target.data_ptr();
-  indexed.index = places.offsets.data<int64_t>();
+  indexed.self = self.data_ptr();
+  indexed.index = offsets.data<int64_t>();
   indexed.other = spread.data_ptr();
   indexed.dtype = self.dtype();
   indexed.other_dtype = self.dtype();
   scatter_indexed(accumulate ? Combine::kAdd : Combine::kSet, indexed);
-  if (!target.is_same(selection.self)) copy(target, selection.self);
 }
 
 // [outer, dim, block] of a contiguous tensor.

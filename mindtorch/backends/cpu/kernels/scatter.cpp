@@ -104,8 +104,8 @@ void scatter_reduce(ops::Launch&,
                     std::string_view reduce,
                     bool include_self) {
   const Combine how = reduce == "prod"   ? Combine::kMultiply
-                      : reduce == "amax" ? Combine::kMax
-                      : reduce == "amin" ? Combine::kMin
+                      : reduce.ends_with("max") ? Combine::kMax
+                      : reduce.ends_with("min") ? Combine::kMin
                                          : Combine::kAdd;
   if (!include_self) {
     scatter_into(Combine::kSet, self, dim, index, value_tensor(self, identity(how, self.dtype())));

@@ -1,0 +1,28 @@
+#include "mindtorch/tensor/overlap.h"
+
+namespace mindtorch {
+
+Overlap find_overlap(const Tensor& a, const Tensor& b) {
+  if (MT_LIKELY(!a.shares_storage(b)) || a.numel() == 0 || b.numel() == 0) return Overlap::kNone;
+  if (a.storage_offset() == b.storage_offset() && a.sizes() == b.sizes() &&
+      a.strides() == b.strides() && a.dtype() == b.dtype()) {
+    return Overlap::kFull;
+  }
+  const int64_t a_begin = a.storage_offset() * a.element_size();
+  const int64_t b_begin = b.storage_offset() * b.element_size();
+  const int64_t a_end = a_begin + extent(a.sizes(), a.strides()) * a.element_size();
+  const int64_t b_end = b_begin + extent(b.sizes(), b.strides()) * b.element_size();
+  if (a_end <= b_begin || b_end <= a_begin) return Overlap::kNone;
+  if (!is_dense(a.sizes(), a.strides()) || !is_dense(b.sizes(), b.strides())) return Overlap::kNone;
+  return Overlap::kPartial;
+}
+
+bool is_expanded(const Tensor& tensor) {
+  if (MT_LIKELY(tensor.is_contiguous()) || tensor.numel() == 0) return false;
+  for (size_t i = 0; i < tensor.sizes().size(); ++i) {
+    if (tensor.strides()[i] == 0 && tensor.sizes()[i] > 1) return true;
+  }
+  return false;
+}
+
+}  // namespace mindtorch

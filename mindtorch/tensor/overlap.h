@@ -1,0 +1,16 @@
+#pragma once
+
+#include "mindtorch/tensor/tensor.h"
+
+namespace mindtorch {
+
+// Which memory two tensors share, as far as torch looks: views with gaps between their elements
+// (even and odd columns) count as apart.
+enum class Overlap : uint8_t { kNone, kPartial, kFull };
+MT_API Overlap find_overlap(const Tensor& a, const Tensor& b);
+
+// Whether some elements are one and the same because a dim was expanded. Like torch, this looks no
+// further: as_strided makes other overlaps.
+MT_API bool is_expanded(const Tensor& tensor);
+
+}  // namespace mindtorch
