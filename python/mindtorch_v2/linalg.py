@@ -132,7 +132,7 @@ def _cheapest_product(matrices):
 
 
 def _scalar_type(tensor):
-    """"Float" for torch.float32, as torch's messages say it."""
+    """ "Float" for torch.float32, as torch's messages say it."""
     return tensor.type().rsplit(".", 1)[1].removesuffix("Tensor")
 
 

@@ -1,8 +1,7 @@
 """a[index] = value: which values fit, what a mask does, and tensors that share elements."""
 
-import pytest
-
 import mindtorch_v2 as torch
+import pytest
 
 pytestmark = pytest.mark.filterwarnings("ignore:Use of .* on expanded tensors")
 

@@ -103,6 +103,7 @@ def test_refused(t, code, error, way):
 TAKEN = [
     ("t.round(t.tensor([1, 2]))", [1, 2]),
     ("t.softmax(t.ones(0, dtype=t.int64), -1)", []),
+    ("t.scatter_reduce(t.ones(2), 0, t.tensor([0, 1]), t.tensor([3.0, 0.0]), 'max')", [3.0, 1.0]),
     ("t.tensor([1.5]).type_as(other=t.tensor([1]))", [1]),
     ("t.ones(2, 3).sum_to_size(size=[1, 3])", [[2.0, 2.0, 2.0]]),
     ("t.arange(4).resize_(size=(2,))", [0, 1]),

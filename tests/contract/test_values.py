@@ -51,7 +51,6 @@ torch.logspace(0.5, 2, 1, dtype=int64) => int64 [3]
 torch.vander(t([2, 3]), 4) => int64 [[8, 4, 2, 1], [27, 9, 3, 1]]
 torch.vander(t([2, 3]), 3, True) => int64 [[1, 2, 4], [1, 3, 9]]
 torch.vander(t([]), 2**31).shape => 0; 2147483648
-torch.scatter_reduce(t([1., 5.]), 0, t([0, 1]), t([3., 4.]), 'max') => float32 [3.0, 5.0]
 torch.range(0.5, 3, dtype=int64) => int64 [0, 1, 2, 3]
 torch.range(0, 3, 1.9, dtype=int64) => int64 [0, 1, 2, 3]
 torch.range(3, 0, -1.5, dtype=int32) => int32 [3, 2, 1, 0]

@@ -112,12 +112,13 @@ KNOWN = (
         "A = torch.tensor([1, -2, 0, 0, -4, -4]); a = A.as_strided((3, 4), (1, 1)); "
         "r = a.copy_(torch.tensor([[-3, 1, -2, 0]]))",
         "Tensor.copy_",
-        r"(\b\w) = \w+\.(?:as_strided|expand)\(.*(?:\b\1\.\w+_\(|_\(\1\b|\b\1\[.*\] .?=|out=.*\b\1\b)",
+        r"(\b\w) = \w+\.(?:as_strided|expand)\("
+        r".*(?:\b\1\.\w+_\(|_\(\1\b|\b\1\[.*\] .?=|out=.*\b\1\b)",
     ),
     Known(
         "which zero",
-        r".*\b(f?(min|max)(imum)?|a?minmax|a(min|max)|cum(min|max)|clamp(_min|_max)?|clip|(m|arg)?sort"
-        r"|unique|softshrink)_?(\(out=\))?",
+        r".*\b(f?(min|max)(imum)?|a?minmax|a(min|max)|cum(min|max)|clamp(_min|_max)?|clip"
+        r"|(m|arg)?sort|unique|softshrink)_?(\(out=\))?",
         ("zero sign",),
         "0.0 and -0.0 are equal; which one torch gives depends on where in a vector they lie.",
         "r = torch.tensor([2.0, -0.0, 0.0, 1.0]).reshape(4, 1).aminmax()",
@@ -125,10 +126,10 @@ KNOWN = (
     ),
     Known(
         "products with infinities",
-        r".*\b(addmm|addmv|addbmm|baddbmm|addr|matmul|mm|bmm|mv|linear|matrix_power|multi_dot|bilinear"
-        r"|chain_matmul|scaled_dot_product_attention|einsum|tensordot)_?(\(out=\))?|a @ b",
+        r".*\b(addmm|addmv|addbmm|baddbmm|addr|matmul|mm|bmm|mv|linear|matrix_power|multi_dot"
+        r"|bilinear|chain_matmul|scaled_dot_product_attention|einsum|tensordot)_?(\(out=\))?|a @ b",
         ("nan", "value"),
-        "A factor, or an infinity, meets the sum of products before or after its end: BLAS is free.",
+        "A factor or an infinity meets the sum of products before or after its end, as BLAS likes.",
         "a = torch.tensor([[-0.25, -1.0], [-inf, 2.5]]); r = torch.linalg.matrix_power(a, 3)",
         "linalg.matrix_power",
         r"inf|nan|e\+3|e40|alpha=0|2\*\*",
@@ -165,7 +166,7 @@ KNOWN = (
         "steps of 16-bit arithmetic",
         r".*\b(logit|xlogy|rsub|floor_divide|div|divide|special_xlogy|a // b)_?(\(out=\))?|a // b",
         ("value",),
-        "Torch rounds between the steps of these, and not at the end of a row that fills no vector.",
+        "Torch rounds between the steps of these, but not where a row's end fills no vector.",
         "a = torch.tensor([-0.63, 1.136, 0.08], dtype=torch.bfloat16); "
         "r = torch.rsub(a.reshape(3, 1)[1:], 3, alpha=3)",
         "rsub",

@@ -186,9 +186,9 @@ template <bool kLog>
 TensorSpec softmax(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
   const bool is_last = wrap_dim(dim, self.dim()) + 1 >= self.dim();
   const DType result = dtype.value_or(self.dtype());
-  MT_CHECK(is_floating_point(result) || self.numel() == 0, NotImplementedError, kLog ? "\"log_softmax" : "\"softmax",
-           is_last ? "_lastdim" : "", "_kernel_impl\" not implemented for '", legacy_name(result),
-           "'");
+  MT_CHECK(is_floating_point(result) || self.numel() == 0, NotImplementedError,
+           kLog ? "\"log_softmax" : "\"softmax", is_last ? "_lastdim" : "",
+           "_kernel_impl\" not implemented for '", legacy_name(result), "'");
   return contiguous_spec(self.sizes(), result, self.device());
 }
 

@@ -103,10 +103,10 @@ void scatter_reduce(ops::Launch&,
                     const Tensor& src,
                     std::string_view reduce,
                     bool include_self) {
-  const Combine how = reduce == "prod"   ? Combine::kMultiply
+  const Combine how = reduce == "prod"          ? Combine::kMultiply
                       : reduce.ends_with("max") ? Combine::kMax
                       : reduce.ends_with("min") ? Combine::kMin
-                                         : Combine::kAdd;
+                                                : Combine::kAdd;
   if (!include_self) {
     scatter_into(Combine::kSet, self, dim, index, value_tensor(self, identity(how, self.dtype())));
   }
