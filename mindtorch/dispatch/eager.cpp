@@ -104,7 +104,7 @@ void launch(const Op& op, Device device, Args args, std::span<Tensor> outputs, b
 void launch_pointwise(
     const Op& op, const PointwiseCall& call, Device device, Args args, Tensor& out, Writes writes) {
   if (device.is_meta()) return;
-  if (MT_UNLIKELY(call.refused)) ops::refuse_dtype(call.function, call.compute);
+  ops::check_dtype(call);
   Pipeline* const pipeline = recording();
   if (pipeline != nullptr || out.numel() == 0) {
     if (const auto check = ops::registry().fusion_engine(device.type).check) check(call);

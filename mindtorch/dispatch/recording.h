@@ -37,9 +37,9 @@ struct OpRecord {
   ops::Pointwise function;
   DType compute;
   DType result;
-  Writes writes;
+  Writes writes : 4;
+  uint8_t is_pointwise : 4;
   Device device;
-  uint8_t is_pointwise;
   int8_t unrounded;  // as in PointwiseCall
 
   // A pointwise op that looks at values: a divisor of zero is an error.

@@ -39,7 +39,7 @@ struct FusedStep {
   bool is_row = false;  // the value has one element a row; all operands have, or `row` makes it so
   uint8_t count = 0;
   int8_t unrounded = -1;  // as in PointwiseCall
-  uint16_t operands[3] = {};
+  uint16_t operands[kMaxOperands] = {};
   PointwiseParams params;
 };
 

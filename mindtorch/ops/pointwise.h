@@ -5,8 +5,8 @@
 
 namespace mindtorch::ops {
 
-// Every scalar function that a pointwise op can apply, with its number of tensor operands. An op's
-// definition names one of these; the CPU maps it to a SIMD tile, a fusing backend to an expression.
+// The functions of numbers that pointwise ops apply, with their number of tensor operands. What
+// each computes, in which dtypes, and its derivatives: functions/*.cpp, read through functions.h.
 // Operands a, b, c are of the compute dtype. p0, p1, p2 are the op's scalar parameters.
 // clang-format off
 #define MT_POINTWISE_LIST(X)                                                              \
@@ -90,6 +90,7 @@ namespace mindtorch::ops {
   X(kErfinv, "erfinv", 1)                                                                 \
   X(kLgamma, "lgamma", 1)                                                                 \
   X(kDigamma, "digamma", 1)                                                               \
+  X(kTrigamma, "trigamma", 1)                                                             \
   X(kLogit, "logit", 1)  /* of a in [p0, p1]; p0 < 0: of any */                           \
   X(kSinc, "sinc", 1)                                                                     \
   /* trigonometry */                                                                      \
@@ -138,7 +139,8 @@ namespace mindtorch::ops {
 
 // clang-format on
 
-enum class Pointwise : uint8_t {
+// Functions that are registered later, among them all derivatives, have numbers behind these.
+enum class Pointwise : uint16_t {
 #define MT_ENTRY(id, name, arity) id,
   MT_POINTWISE_LIST(MT_ENTRY)
 #undef MT_ENTRY
@@ -156,9 +158,18 @@ inline constexpr PointwiseInfo kPointwiseInfo[] = {
 };
 inline constexpr int kPointwiseCount = sizeof(kPointwiseInfo) / sizeof(kPointwiseInfo[0]);
 
+constexpr bool is_built_in(Pointwise function) {
+  return static_cast<int>(function) < kPointwiseCount;
+}
+// Of functions that are built in.
 constexpr const PointwiseInfo& info(Pointwise function) {
   return kPointwiseInfo[static_cast<int>(function)];
 }
+
+// How many functions there can be, those that are registered included.
+inline constexpr int kMaxFunctions = 512;
+// The largest number of tensors that one function takes.
+inline constexpr int kMaxOperands = 4;
 
 // Comparisons and predicates give bool, whatever they compute in.
 constexpr bool gives_bool(Pointwise function) {

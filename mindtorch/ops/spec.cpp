@@ -67,96 +67,11 @@ bool all_channels_last(IntList sizes, const Shape* strides, int count) {
   return true;
 }
 
-// What torch calls the kernel, where that is not the name of the function.
-std::string_view kernel_name(Pointwise function) {
-  switch (function) {
-    case Pointwise::kGelu:
-    case Pointwise::kGeluTanh:
-      return "GeluKernelImpl";
-    case Pointwise::kSoftshrink:
-      return "softshrink_check";
-    case Pointwise::kFloorDivide:
-      return "div_floor_cpu";
-    case Pointwise::kTruncDivide:
-      return "div_trunc_cpu";
-    case Pointwise::kShiftLeft:
-      return "lshift_cpu";
-    case Pointwise::kShiftRight:
-      return "rshift_cpu";
-    case Pointwise::kCeil:
-      return "ceil_vml_cpu";
-    case Pointwise::kFloor:
-      return "floor_vml_cpu";
-    case Pointwise::kRound:
-      return "round_vml_cpu";
-    case Pointwise::kTrunc:
-      return "trunc_vml_cpu";
-    case Pointwise::kAddcmul:
-      return "addcmul_cpu_out";
-    case Pointwise::kAddcdiv:
-      return "addcdiv_cpu_out";
-    case Pointwise::kLerp:
-      return "lerp_kernel_tensor";
-    case Pointwise::kLerpScalar:
-      return "lerp_kernel_scalar";
-    case Pointwise::kElu:
-      return "elu_cpu";
-    case Pointwise::kHardshrink:
-      return "hardshrink_cpu";
-    case Pointwise::kHardsigmoid:
-      return "hardsigmoid_cpu";
-    case Pointwise::kHardswish:
-      return "hardswish_cpu";
-    case Pointwise::kLeakyRelu:
-      return "leaky_relu_cpu";
-    case Pointwise::kLogSigmoid:
-      return "log_sigmoid_cpu";
-    case Pointwise::kMish:
-      return "mish_cpu";
-    case Pointwise::kSilu:
-      return "silu_cpu";
-    case Pointwise::kSoftplus:
-      return "softplus_cpu";
-    case Pointwise::kThreshold:
-      return "threshold_cpu";
-    case Pointwise::kFmod:
-      return "fmod_cpu";
-    case Pointwise::kRemainder:
-      return "remainder_cpu";
-    case Pointwise::kGcd:
-      return "gcd_cpu";
-    case Pointwise::kLcm:
-      return "lcm_cpu";
-    case Pointwise::kHypot:
-      return "hypot_cpu";
-    case Pointwise::kLogaddexp:
-      return "logaddexp_cpu";
-    case Pointwise::kLogaddexp2:
-      return "logaddexp2_cpu";
-    case Pointwise::kNextafter:
-      return "nextafter_cpu";
-    case Pointwise::kBitwiseAnd:
-      return "bitwise_and_cpu";
-    case Pointwise::kBitwiseOr:
-      return "bitwise_or_cpu";
-    case Pointwise::kBitwiseXor:
-      return "bitwise_xor_cpu";
-    case Pointwise::kBitwiseNot:
-      return "bitwise_not_cpu";
-    case Pointwise::kFrac:
-      return "frac_cpu";
-    case Pointwise::kAbs:
-      return "abs_cpu";
-    default:
-      return info(function).name;
-  }
-}
-
 }  // namespace
 
 void refuse_dtype(Pointwise function, DType dtype) {
-  MT_THROW(NotImplementedError, "\"", kernel_name(function), "\" not implemented for '",
-           legacy_name(dtype), "'");
+  MT_THROW(NotImplementedError, "\"", function_info(function).torch_kernel,
+           "\" not implemented for '", legacy_name(dtype), "'");
 }
 
 Shape agreed_strides(const Shape* strides, int count, IntList sizes) {
@@ -207,7 +122,7 @@ TensorSpec infer_pointwise(const PointwiseCall& call) {
     }
   }
   if (dims_agree) return spec;
-  Shape strides[3];
+  Shape strides[kMaxOperands];
   for (int i = 0; i < count; ++i) strides[i] = strides_there(call, i);
   if (same_shape) {
     if (all_channels_last(spec.sizes, strides, count)) {

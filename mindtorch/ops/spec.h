@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "mindtorch/base/small_vector.h"
-#include "mindtorch/ops/pointwise.h"
+#include "mindtorch/ops/functions.h"
 #include "mindtorch/tensor/tensor.h"
 
 namespace mindtorch::ops {
@@ -48,7 +48,7 @@ struct PointwiseCall {
   int8_t unrounded = -1;  // the operand that a device which computes wider takes as it is
   Layout layout = Layout::kAgreed;
   PointwiseParams params{};
-  const Tensor* operands[3] = {};
+  const Tensor* operands[kMaxOperands] = {};
   int count = 0;
   bool refused = false;  // no device computes this in that dtype
 
@@ -81,6 +81,12 @@ struct PointwiseCall {
 
 // Throws torch's NotImplementedError: "elu_cpu" not implemented for 'Long'.
 [[noreturn]] MT_API void refuse_dtype(Pointwise function, DType dtype);
+// The same where the op's rule or the function itself excludes the call's dtype.
+inline void check_dtype(const PointwiseCall& call) {
+  if (MT_UNLIKELY(call.refused || !contains(function_dtypes(call.function), call.compute))) {
+    refuse_dtype(call.function, call.compute);
+  }
+}
 
 // The one shape rule of all pointwise ops: broadcast, and keep the operands' order of dimensions.
 MT_API TensorSpec infer_pointwise(const PointwiseCall& call);

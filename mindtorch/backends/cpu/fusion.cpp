@@ -13,13 +13,6 @@ namespace {
 constexpr int64_t kMinRow = 2;
 constexpr int64_t kMaxRow = 16 * 1024;
 
-void check(const ops::PointwiseCall& call) {
-  const DType compute = fused_dtype(call.function, call.compute);
-  if (find_tile(call.function, compute) == nullptr) {
-    ops::refuse_dtype(call.function, call.compute);
-  }
-}
-
 std::unique_ptr<ops::FusedProgram> make(const ops::FusedGroup& group, bool generate) {
   const bool has_rows =
       std::any_of(group.steps.begin(), group.steps.end(), [](const ops::FusedStep& step) {
@@ -76,11 +69,7 @@ bool has_row(ops::RowFunction function, DType compute) {
 }  // namespace
 
 ops::FusionEngine fusion_engine() {
-  return {.check = &check,
-          .prepare = &prepare,
-          .min_row = kMinRow,
-          .max_row = kMaxRow,
-          .has_row = &has_row};
+  return {.prepare = &prepare, .min_row = kMinRow, .max_row = kMaxRow, .has_row = &has_row};
 }
 
 }  // namespace mindtorch::cpu

@@ -68,7 +68,8 @@ uint8_t* bytes(char* address) { return reinterpret_cast<uint8_t*>(address); }
 }  // namespace
 
 void run_tile(const FusionAction& action, char* const* slots, const FusionTile& tile) {
-  const void* const inputs[3] = {slots[action.in[0]], slots[action.in[1]], slots[action.in[2]]};
+  const void* const inputs[] = {slots[action.in[0]], slots[action.in[1]], slots[action.in[2]],
+                                slots[action.in[3]]};
   action.tile(inputs, slots[action.out], tile.counts[static_cast<int>(action.width)],
               *action.params);
 }

@@ -32,11 +32,11 @@ struct FusionAction {
   const ops::PointwiseParams* params = nullptr;
   const FusionView* view = nullptr;  // of what is gathered or scattered
   uint16_t out = 0;
-  uint16_t in[3] = {};
-  Width width = Width::kWhole;  // of the result
-  uint8_t out_size = 0;         // bytes of an element
-  uint8_t in_sizes[3] = {};     // the same; of a whole row, but for `single`
-  int8_t single = -1;           // the operand with one element a row
+  uint16_t in[ops::kMaxOperands] = {};
+  Width width = Width::kWhole;               // of the result
+  uint8_t out_size = 0;                      // bytes of an element
+  uint8_t in_sizes[ops::kMaxOperands] = {};  // the same; of a whole row, but for `single`
+  int8_t single = -1;                        // the operand with one element a row
   bool takes_root = false;
   GeneratedSteps* generated = nullptr;  // what is read and written is in there, not in `in`, `out`
 

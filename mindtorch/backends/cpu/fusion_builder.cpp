@@ -90,8 +90,9 @@ FusionBuilder::Choice FusionBuilder::choose(const FusedStep& step, Width width) 
   const DType compute = fused_dtype(step.function, step.compute);
   Choice choice;
   choice.native = ops::gives_bool(step.function) ? DType::kBool : compute;
-  std::fill_n(choice.wanted, 3, compute);
-  if (step.function == Pointwise::kWhere) choice.wanted[0] = DType::kBool;
+  for (int i = 0; i < step.count; ++i) {
+    choice.wanted[i] = ops::takes_bool(step.function, i) ? DType::kBool : compute;
+  }
 
   int narrow = -1;        // the one operand of two that has one element for many of the result
   bool is_other = false;  // there is one more
@@ -112,7 +113,7 @@ FusionBuilder::Choice FusionBuilder::choose(const FusedStep& step, Width width) 
                              : find_half_number_tile(step.function, step.result, narrow);
     if (choice.tile != nullptr) {
       choice.native = step.result;
-      std::fill_n(choice.wanted, 3, step.result);
+      std::fill_n(choice.wanted, step.count, step.result);
       if (narrow >= 0) choice.wanted[narrow] = DType::kFloat32;
       choice.single = narrow;
       return choice;
@@ -123,14 +124,14 @@ FusionBuilder::Choice FusionBuilder::choose(const FusedStep& step, Width width) 
     choice.single = choice.tile != nullptr ? narrow : -1;
   }
   if (choice.tile == nullptr) choice.tile = find_tile(step.function, compute);
-  if (choice.tile == nullptr) ops::refuse_dtype(step.function, step.compute);
+  MT_ASSERT(choice.tile != nullptr);  // the dtype was checked
   return choice;
 }
 
 void FusionBuilder::add_step(const FusedStep& step, uint16_t value) {
   const Width width = width_of(step);
   const Choice choice = choose(step, width);
-  uint16_t operands[3];
+  uint16_t operands[ops::kMaxOperands];
   bool is_fixed = true;
   for (int i = 0; i < step.count; ++i) {
     const Width wanted = i == choice.single ? values_[step.operands[i]].width : width;
@@ -253,7 +254,7 @@ void FusionBuilder::add_scatters(uint16_t value) {
 }
 
 bool FusionBuilder::must_round(const FusedStep& step, int k) const {
-  const bool is_condition = step.function == Pointwise::kWhere && k == 0;
+  const bool is_condition = ops::takes_bool(step.function, k);
   return ops::rounds_to_half(values_[step.operands[k]].dtype, step.compute) &&
          k != step.unrounded && !is_condition;
 }
@@ -306,7 +307,7 @@ void FusionBuilder::add(FusionAction action, uint16_t out, const uint16_t* opera
   action.out = out;
   action.width = values_[out].width;
   action.out_size = static_cast<uint8_t>(size_bytes(values_[out].dtype));
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < ops::kMaxOperands; ++i) {
     action.in[i] = operands[std::min(i, count - 1)];
     action.in_sizes[i] = static_cast<uint8_t>(size_bytes(values_[action.in[i]].dtype));
   }

@@ -41,9 +41,9 @@ class FusionBuilder {
   // How a step is computed.
   struct Choice {
     TileFn tile = nullptr;
-    DType native{};     // what the tile gives
-    DType wanted[3]{};  // of its operands
-    int single = -1;    // the operand of which the tile takes one element
+    DType native{};                     // what the tile gives
+    DType wanted[ops::kMaxOperands]{};  // of its operands
+    int single = -1;                    // the operand of which the tile takes one element
   };
 
   const FusionLoop& loop() const { return program_.loop_; }

@@ -130,7 +130,7 @@ bool FusionBuilder::generate(size_t first, size_t end) {
 uint16_t FusionBuilder::as_input(const FusedStep& step, int k) {
   const uint16_t operand = rounded(step, k);
   const Value& value = values_[operand];
-  const bool is_condition = step.function == Pointwise::kWhere && k == 0;
+  const bool is_condition = ops::takes_bool(step.function, k);
   const DType wanted = is_condition ? DType::kBool : fused_dtype(step.function, step.compute);
   const bool as_it_is = value.width == Width::kWhole && can_read(value.dtype);
   // A call for each short row would cost more than rows full of the element.

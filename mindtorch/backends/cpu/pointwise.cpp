@@ -147,22 +147,22 @@ struct Storer {
 };
 
 struct Buffers {
-  alignas(64) char inputs[3][kTile * 8];
+  alignas(64) char inputs[ops::kMaxOperands][kTile * 8];
   alignas(64) char output[kTile * 8];
   alignas(64) char scratch[kTile * 8];
 };
 
 void run_tiled(
     TileFn tile, const ops::PointwiseCall& call, DType compute, DType native, const Tensor& out) {
-  StridedLoop<4> loop;
+  StridedLoop<ops::kMaxOperands + 1> loop;
   loop.add(out, out.sizes());
   for (int i = 0; i < call.count; ++i) loop.add(*call.operands[i], out.sizes());
   loop.prepare(out.sizes());
 
-  SmallVector<Loader, 3> loaders;
+  SmallVector<Loader, ops::kMaxOperands> loaders;
   bool all_direct = true;
   for (int i = 0; i < call.count; ++i) {
-    const bool condition = call.function == ops::Pointwise::kWhere && i == 0;
+    const bool condition = ops::takes_bool(call.function, i);
     const int64_t stride_bytes = loop.strides_bytes[i + 1][0];
     if (condition) {
       loaders.emplace_back(call.operands[i]->dtype(), DType::kBool, stride_bytes);
@@ -212,7 +212,7 @@ void run_tiled(
     }
     if (all_direct && blocks == 1) {
       loop.for_lines(begin, end, [&](char* const* at) {
-        const void* inputs[3];
+        const void* inputs[ops::kMaxOperands];
         for (int i = 0; i < call.count; ++i) inputs[i] = at[i + 1];
         tile(inputs, at[0], inner, call.params);
       });
@@ -228,11 +228,11 @@ void run_tiled(
       loop.for_lines(line, last_line, [&](char* const* at) {
         const int64_t first_block = blocks == 1 ? 0 : unit % blocks;
         const int64_t end_block = blocks == 1 ? 1 : first_block + (line_end - unit);
-        bool filled[3] = {};
+        bool filled[ops::kMaxOperands] = {};
         for (int64_t b = first_block; b < end_block; ++b) {
           const int64_t start = b * block;
           const int64_t n = std::min(block, inner - start);
-          const void* inputs[3];
+          const void* inputs[ops::kMaxOperands];
           for (int i = 0; i < call.count; ++i) {
             const auto index = static_cast<size_t>(i);
             const Loader& loader = loaders[index];
@@ -307,7 +307,7 @@ void run_pointwise(ops::Launch& launch, const ops::PointwiseCall& call, const Te
   }
   DType compute = tile_dtype(call.function, call.compute);
   TileFn tile = find_tile(call.function, compute);
-  if (MT_UNLIKELY(tile == nullptr)) ops::refuse_dtype(call.function, call.compute);
+  MT_ASSERT(tile != nullptr);  // the dtype was checked
   if (ops::is_half(out.dtype()) && is_uniform(call, out)) {
     if (const TileFn half = find_half_tile(call.function, out.dtype())) {
       tile = half;
@@ -317,10 +317,10 @@ void run_pointwise(ops::Launch& launch, const ops::PointwiseCall& call, const Te
   const DType native = gives_bool(call.function) ? DType::kBool : compute;
 
   bool direct = out.dtype() == native && out.is_contiguous();
-  const void* inputs[3];
+  const void* inputs[ops::kMaxOperands];
   for (int i = 0; i < call.count && direct; ++i) {
     const Tensor& operand = *call.operands[i];
-    const bool condition = call.function == ops::Pointwise::kWhere && i == 0;
+    const bool condition = ops::takes_bool(call.function, i);
     direct = operand.dtype() == (condition ? DType::kBool : compute) && operand.is_contiguous() &&
              operand.sizes() == out.sizes() && (condition || !call.rounds(i));
     inputs[i] = operand.data_ptr();
@@ -335,7 +335,7 @@ void run_pointwise(ops::Launch& launch, const ops::PointwiseCall& call, const Te
     return;
   }
   parallel_for(0, n, kGrain, [&](int64_t begin, int64_t end) {
-    const void* shifted[3];
+    const void* shifted[ops::kMaxOperands];
     for (int i = 0; i < call.count; ++i) {
       shifted[i] = static_cast<const char*>(inputs[i]) + begin * call.operands[i]->element_size();
     }

@@ -1,16 +1,12 @@
 #pragma once
 
-#include <cstdint>
-
 #include "mindtorch/ops/kernel.h"
-#include "mindtorch/tensor/dtype.h"
+#include "mindtorch/tensor/dtype_set.h"
 
 // Which dtypes CANN's ops take, and what to do about the others.
 namespace mindtorch::ascend {
 
-using DTypes = uint32_t;  // a bit for each
-
-constexpr DTypes bit(DType dtype) { return DTypes{1} << static_cast<int>(dtype); }
+using DTypes = DTypeSet;
 
 inline constexpr DTypes kHalves = bit(DType::kFloat16) | bit(DType::kBFloat16);
 inline constexpr DTypes kFloats = kHalves | bit(DType::kFloat32);  // "F" in CANN's documents

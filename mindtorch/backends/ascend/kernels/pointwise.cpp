@@ -18,7 +18,7 @@ using ops::PointwiseCall;
 struct Ready {
   const PointwiseCall& call;
   DType compute;
-  const Tensor* in[3];
+  const Tensor* in[ops::kMaxOperands];
 
   TypedScalar parameter(int index) const {
     return is_floating_point(compute) ? typed(Scalar(call.params.f[index]), compute)
@@ -326,11 +326,11 @@ void compute_into(ops::Launch& on, const PointwiseCall& call, DType compute, con
       run_with_number(on, call, compute, out)) {
     return;
   }
-  Tensor converted[3];
+  Tensor converted[ops::kMaxOperands];
   Ready ready{call, compute, {}};
   for (int i = 0; i < call.count; ++i) {
     const Tensor& operand = *call.operands[i];
-    const bool condition = call.function == Pointwise::kWhere && i == 0;
+    const bool condition = ops::takes_bool(call.function, i);
     const bool keeps = i == call.unrounded;
     const DType real = condition ? DType::kBool : keeps ? DType::kFloat32 : call.compute;
     const DType dtype = condition || keeps ? real : compute;
@@ -355,29 +355,6 @@ bool is_identity(const PointwiseCall& call) {
 bool asks_for_a_float(Pointwise function) {
   return function == Pointwise::kIsFinite || function == Pointwise::kIsPosInf ||
          function == Pointwise::kIsNegInf;
-}
-
-// What torch refuses although CANN would take it, or a wider dtype could stand in.
-constexpr DTypes refused(Pointwise function) {
-  switch (function) {
-    case Pointwise::kAbs:
-    case Pointwise::kTruncDivide:
-    case Pointwise::kFloorDivide:
-    case Pointwise::kGcd:
-    case Pointwise::kLcm:
-    case Pointwise::kThreshold:
-    case Pointwise::kRoundDecimals:
-    case Pointwise::kClamp:
-      return kBool;
-    case Pointwise::kFrac:
-    case Pointwise::kHypot:
-    case Pointwise::kNextafter:
-    case Pointwise::kLogaddexp:
-    case Pointwise::kLogaddexp2:
-      return kInts | kBool;
-    default:
-      return 0;
-  }
 }
 
 }  // namespace
@@ -406,15 +383,7 @@ Tensor on_device(ops::Launch& on, const Tensor& tensor, DType dtype) {
 
 namespace {
 
-const char* label_of(Pointwise function) {
-  return ops::kPointwiseInfo[static_cast<size_t>(function)].name.data();
-}
-
-// What torch itself refuses.
-void check_refused(const PointwiseCall& call) {
-  MT_CHECK((refused(call.function) & bit(call.compute)) == 0, NotImplementedError, "\"",
-           label_of(call.function), "\" not implemented for '", legacy_name(call.compute), "'");
-}
+const char* label_of(Pointwise function) { return ops::function_info(function).name.c_str(); }
 
 // The dtype that CANN's op computes in; throws where it has none.
 DType computed_in(const ops::Launch& on, const PointwiseCall& call) {
@@ -424,13 +393,13 @@ DType computed_in(const ops::Launch& on, const PointwiseCall& call) {
 }
 
 bool is_composed(const PointwiseCall& call) {
-  return kTaken[static_cast<size_t>(call.function)] == 0 || has_composition(call);
+  return !ops::is_built_in(call.function) || kTaken[static_cast<size_t>(call.function)] == 0 ||
+         has_composition(call);
 }
 
 }  // namespace
 
 void check_pointwise(const PointwiseCall& call) {
-  check_refused(call);
   if (is_identity(call) || is_composed(call)) return;
   Device device = call.operands[0]->device();
   for (int i = 1; i < call.count && device.is_cpu(); ++i) device = call.operands[i]->device();
@@ -438,7 +407,6 @@ void check_pointwise(const PointwiseCall& call) {
 }
 
 void run_pointwise(ops::Launch& on, const PointwiseCall& call, const Tensor& out) {
-  check_refused(call);
   if (is_identity(call)) {
     return ascend::call(on, MT_ACLNN(aclnnInplaceCopy), out, *call.operands[0]);
   }

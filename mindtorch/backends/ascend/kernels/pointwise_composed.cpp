@@ -1,10 +1,12 @@
 // Pointwise functions that CANN lacks, made of those it has. Each step runs on the device.
 #include <cmath>
 #include <initializer_list>
-#include <numbers>
+#include <span>
+#include <vector>
 
 #include "mindtorch/backends/ascend/kernels/compose.h"
 #include "mindtorch/backends/ascend/kernels/dtypes.h"
+#include "mindtorch/ops/evaluate.h"
 #include "mindtorch/tensor/element.h"
 
 namespace mindtorch::ascend {
@@ -19,15 +21,29 @@ class Steps {
   Steps(ops::Launch& on, DType dtype) : on_(on), dtype_(dtype) {}
 
   Tensor operator()(Pointwise function, std::initializer_list<Tensor> operands) const {
-    const PointwiseCall call = make(function, operands);
+    return computed(function, {operands.begin(), operands.size()}, false);
+  }
+  // The last step.
+  void into(const Tensor& out, Pointwise function, std::initializer_list<Tensor> operands) const {
+    compute_into(out, function, {operands.begin(), operands.size()}, false);
+  }
+  // The same; `is_logic`: on operands that are bool.
+  Tensor computed(Pointwise function, std::span<const Tensor> operands, bool is_logic) const {
+    const PointwiseCall call = make(function, operands, is_logic);
     const ops::TensorSpec spec = ops::infer_pointwise(call);
     const Tensor out = make_like(on_, spec.sizes, spec.dtype);
     run_pointwise(on_, call, out);
     return out;
   }
-  // The last step.
-  void into(const Tensor& out, Pointwise function, std::initializer_list<Tensor> operands) const {
-    run_pointwise(on_, make(function, operands), out);
+  void compute_into(const Tensor& out,
+                    Pointwise function,
+                    std::span<const Tensor> operands,
+                    bool is_logic) const {
+    run_pointwise(on_, make(function, operands, is_logic), out);
+  }
+  Tensor copied(const Tensor& from, const Tensor& out) const {
+    call(on_, MT_ACLNN(aclnnInplaceCopy), out, on_device(on_, from, dtype_));
+    return out;
   }
 
   Tensor number(double value) const { return Tensor::wrapped_number(Scalar(value)); }
@@ -36,8 +52,9 @@ class Steps {
   Tensor is_nan(const Tensor& a) const { return (*this)(Pointwise::kNe, {a, a}); }
 
  private:
-  PointwiseCall make(Pointwise function, std::initializer_list<Tensor> operands) const {
-    PointwiseCall call(function, dtype_, ops::gives_bool(function) ? DType::kBool : dtype_);
+  PointwiseCall make(Pointwise function, std::span<const Tensor> operands, bool is_logic) const {
+    const DType dtype = is_logic ? DType::kBool : dtype_;
+    PointwiseCall call(function, dtype, ops::gives_bool(function) ? DType::kBool : dtype);
     for (const Tensor& operand : operands) call.on(operand);
     return call;
   }
@@ -45,38 +62,6 @@ class Steps {
   ops::Launch& on_;
   const DType dtype_;
 };
-
-// fmax and fmin: an operand that is not a number loses.
-void nan_loses(
-    const Steps& run, Pointwise extremum, const Tensor& a, const Tensor& b, const Tensor& out) {
-  const Tensor one = run(extremum, {a, b});
-  const Tensor two = run(Pointwise::kWhere, {run.is_nan(a), b, one});
-  run.into(out, Pointwise::kWhere, {run.is_nan(b), a, two});
-}
-
-// Scaled by the larger operand, so that squares neither overflow nor vanish.
-void hypot(const Steps& run, const Tensor& x, const Tensor& y, const Tensor& out) {
-  const Tensor a = run(Pointwise::kAbs, {x});
-  const Tensor b = run(Pointwise::kAbs, {y});
-  const Tensor large = run(Pointwise::kMaximum, {a, b});
-  const Tensor small = run(Pointwise::kMinimum, {a, b});
-  const Tensor ratio = run(Pointwise::kDiv, {small, large});
-  const Tensor root =
-      run(Pointwise::kSqrt,
-          {run(Pointwise::kAdd, {run(Pointwise::kMul, {ratio, ratio}), run.number(1.0)})});
-  const Tensor scaled = run(Pointwise::kMul, {large, root});
-  const Tensor finite =
-      run(Pointwise::kWhere, {run(Pointwise::kEq, {large, run.zero()}), large, scaled});
-  const Tensor infinite =
-      run(Pointwise::kLogicalOr, {run(Pointwise::kIsInf, {a}), run(Pointwise::kIsInf, {b})});
-  run.into(out, Pointwise::kWhere, {infinite, run.number(INFINITY), finite});
-}
-
-void copysign(const Steps& run, const Tensor& a, const Tensor& b, const Tensor& out) {
-  const Tensor differ =
-      run(Pointwise::kLogicalXor, {run(Pointwise::kSignbit, {a}), run(Pointwise::kSignbit, {b})});
-  run.into(out, Pointwise::kWhere, {differ, run(Pointwise::kNeg, {a}), a});
-}
 
 // The same bits seen as integers of the same width.
 Tensor as_bits(const Tensor& tensor) {
@@ -122,20 +107,6 @@ void nextafter(ops::Launch& on, DType dtype, const Tensor& x, const Tensor& y, c
   run.into(out, Pointwise::kWhere, {nan, run.number(NAN), settled});
 }
 
-void heaviside(const Steps& run, const Tensor& a, const Tensor& b, const Tensor& out) {
-  const Tensor positive = run(Pointwise::kWhere, {run(Pointwise::kGt, {a, run.zero()}),
-                                                  run.number(int64_t{1}), run.zero()});
-  run.into(out, Pointwise::kWhere, {run(Pointwise::kEq, {a, run.zero()}), b, positive});
-}
-
-void lcm(const Steps& run, const Tensor& a, const Tensor& b, const Tensor& out) {
-  const Tensor divisor = run(Pointwise::kGcd, {a, b});
-  const Tensor none = run(Pointwise::kEq, {divisor, run.zero()});
-  const Tensor safe = run(Pointwise::kWhere, {none, run.number(int64_t{1}), divisor});
-  const Tensor product = run(Pointwise::kMul, {run(Pointwise::kTruncDivide, {a, safe}), b});
-  run.into(out, Pointwise::kWhere, {none, run.zero(), run(Pointwise::kAbs, {product})});
-}
-
 // By powers of two. Shifts by a negative number or all bits push every bit out.
 void shift(
     const Steps& run, const PointwiseCall& call, const Tensor& a, const Tensor& b, Tensor out) {
@@ -177,6 +148,78 @@ void floor_divide(
   run.into(out, Pointwise::kSub, {quotient, lost});
 }
 
+// The function's expression, node by node.
+class Composition {
+ public:
+  Composition(const Steps& run, const PointwiseCall& call, std::span<const Tensor> operands)
+      : run_(run),
+        call_(call),
+        operands_(operands),
+        nodes_(ops::function_info(call.function).value_in(call.compute).nodes()) {}
+
+  void into(const Tensor& out) {
+    for (size_t i = 0; i < nodes_.size(); ++i) values_.push_back(make(i, out));
+  }
+
+ private:
+  Tensor make(size_t i, const Tensor& out) const {
+    const ops::ExprNode& node = nodes_[i];
+    const bool is_float = is_floating_point(call_.compute);
+    switch (node.kind) {
+      case ops::ExprNode::Kind::kOperand:
+        return operands_[node.index];
+      case ops::ExprNode::Kind::kParam:
+        return is_float ? run_.number(call_.params.f[node.index])
+                        : run_.number(call_.params.i[node.index]);
+      case ops::ExprNode::Kind::kConstant:
+        return is_float ? run_.number(node.constant)
+                        : run_.number(static_cast<int64_t>(node.constant));
+      case ops::ExprNode::Kind::kCall:
+        break;
+    }
+    if (is_number(i)) return run_.number(value_of(i));
+    SmallVector<Tensor, 3> in;
+    bool is_logic = true;  // on what comparisons gave
+    for (int k = 0; k < node.count; ++k) {
+      in.push_back(values_[node.arguments[k]]);
+      is_logic &= in.back().dtype() == DType::kBool;
+    }
+    if (node.function == Pointwise::kWhere && is_number(node.arguments[0])) {
+      const Tensor& chosen = in[value_of(node.arguments[0]) != 0 ? 1 : 2];
+      return i + 1 == nodes_.size() ? run_.copied(chosen, out) : chosen;
+    }
+    const Steps& run = run_;
+    const std::span<const Tensor> operands(in.data(), in.size());
+    if (i + 1 < nodes_.size()) return run.computed(node.function, operands, is_logic);
+    run.compute_into(out, node.function, operands, is_logic);
+    return out;
+  }
+
+  // Known without the device.
+  bool is_number(size_t i) const {
+    const ops::ExprNode& node = nodes_[i];
+    if (node.kind == ops::ExprNode::Kind::kOperand) return false;
+    for (int k = 0; k < node.count; ++k) {
+      if (!is_number(node.arguments[k])) return false;
+    }
+    return true;
+  }
+  double value_of(size_t i) const {
+    const ops::ExprNode& node = nodes_[i];
+    if (node.kind == ops::ExprNode::Kind::kParam) return call_.params.f[node.index];
+    if (node.kind == ops::ExprNode::Kind::kConstant) return node.constant;
+    double numbers[3] = {};
+    for (int k = 0; k < node.count; ++k) numbers[k] = value_of(node.arguments[k]);
+    return ops::evaluate<double>(node.function, {numbers, node.count}, {});
+  }
+
+  const Steps& run_;
+  const PointwiseCall& call_;
+  const std::span<const Tensor> operands_;
+  const std::span<const ops::ExprNode> nodes_;
+  std::vector<Tensor> values_;
+};
+
 }  // namespace
 
 bool has_composition(const PointwiseCall& call) {
@@ -208,43 +251,29 @@ void run_composed(ops::Launch& on, const PointwiseCall& call, const Tensor& out)
     return dtype == call.compute ? *call.operands[i]
                                  : on_device(on, *call.operands[i], is_wide ? dtype : call.compute);
   };
-  const Tensor a = operand(0);
-  const Tensor b = operand(call.count > 1 ? 1 : 0);
+  Tensor operands[ops::kMaxOperands];
+  for (int i = 0; i < call.count; ++i) operands[i] = operand(i);
   switch (call.function) {
-    case Pointwise::kFmax:
-      return nan_loses(run, Pointwise::kMaximum, a, b, out);
-    case Pointwise::kFmin:
-      return nan_loses(run, Pointwise::kMinimum, a, b, out);
-    case Pointwise::kHypot:
-      return hypot(run, a, b, out);
-    case Pointwise::kCopysign:
-      return copysign(run, a, b, out);
     case Pointwise::kNextafter:
-      return nextafter(on, dtype, a, b, out);
+      return nextafter(on, dtype, operands[0], operands[1], out);
     case Pointwise::kFloorDivide:
-      return floor_divide(on, dtype, a, b, out);
-    case Pointwise::kHeaviside:
-      return heaviside(run, a, b, out);
-    case Pointwise::kLcm:
-      return lcm(run, a, b, out);
+      return floor_divide(on, dtype, operands[0], operands[1], out);
     case Pointwise::kShiftLeft:
     case Pointwise::kShiftRight:
-      return shift(run, call, a, b, out);
-    case Pointwise::kDeg2rad:
-      return run.into(out, Pointwise::kMul, {a, run.number(std::numbers::pi / 180)});
-    case Pointwise::kRad2deg:
-      return run.into(out, Pointwise::kMul, {a, run.number(180 / std::numbers::pi)});
-    case Pointwise::kRelu:
-      return run.into(out, Pointwise::kMaximum, {a, run.zero()});
+      return shift(run, call, operands[0], operands[1], out);
     case Pointwise::kTrunc:
-      return run.into(out, Pointwise::kWhere,
-                      {run(Pointwise::kLt, {a, run.zero()}), run(Pointwise::kCeil, {a}),
-                       run(Pointwise::kFloor, {a})});
-    case Pointwise::kFrac:
-      return run.into(out, Pointwise::kSub, {a, run(Pointwise::kTrunc, {a})});
+      return run.into(
+          out, Pointwise::kWhere,
+          {run(Pointwise::kLt, {operands[0], run.zero()}), run(Pointwise::kCeil, {operands[0]}),
+           run(Pointwise::kFloor, {operands[0]})});
     default:
-      refuse(on, ops::info(call.function).name.data(), call.compute, "CANN has no op for it");
+      break;
   }
+  const ops::FunctionInfo& info = ops::function_info(call.function);
+  if (info.value_in(call.compute).empty()) {
+    refuse(on, info.name.c_str(), call.compute, "CANN has no op for it");
+  }
+  Composition(run, call, {operands, static_cast<size_t>(call.count)}).into(out);
 }
 
 }  // namespace mindtorch::ascend

@@ -1,30 +1,34 @@
 #include "mindtorch/backends/cpu/jit/functions.h"
 
+#include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
+#include <optional>
+#include <vector>
+
+#include "mindtorch/ops/evaluate.h"
 
 namespace mindtorch::cpu::jit {
 namespace {
 
+using ops::ExprNode;
 using ops::Pointwise;
 
 // Shorthand for one call: constants are of its kind.
 struct Maker {
   Emitter& e;
-  const Call& call;
+  Kind kind;
 
-  Operand constant(double value) const { return e.constant(call.kind, value); }
+  Operand constant(double value) const { return e.constant(kind, value); }
   Operand zero() const { return constant(0); }
-  Operand one() const { return constant(1); }
-  Operand param(int index) const { return constant(call.params->f[index]); }
-  Operand infinity() const { return constant(std::numeric_limits<double>::infinity()); }
   Operand sign_bit() const {
-    const bool full = call.kind == Kind::kFloat64;
-    return e.constant_bits(call.kind, full ? uint64_t{1} << 63 : uint64_t{1} << 31);
+    const bool full = kind == Kind::kFloat64;
+    return e.constant_bits(kind, full ? uint64_t{1} << 63 : uint64_t{1} << 31);
   }
   Operand magnitude_bits() const {
-    const bool full = call.kind == Kind::kFloat64;
-    return e.constant_bits(call.kind, full ? ~uint64_t{0} >> 1 : ~uint32_t{0} >> 1);
+    const bool full = kind == Kind::kFloat64;
+    return e.constant_bits(kind, full ? ~uint64_t{0} >> 1 : ~uint32_t{0} >> 1);
   }
 
   Value abs(Operand a) const { return e.bit_and(std::move(a), magnitude_bits()); }
@@ -34,7 +38,6 @@ struct Maker {
     Value bits = e.bit_and(std::move(sign), sign_bit());
     return e.bit_or(abs(std::move(a)), std::move(bits));
   }
-
   Value maximum(Operand a, Operand b) const {
     const Value nan = is_nan(b);
     Value larger = e.max(b, std::move(a));
@@ -45,66 +48,11 @@ struct Maker {
     Value smaller = e.min(b, std::move(a));
     return e.select(nan, std::move(b), std::move(smaller));
   }
-  Value sign(Operand a) const {
-    const Value below = e.compare(Compare::kLt, a, zero());
-    const Value above = e.compare(Compare::kGt, std::move(a), zero());
-    return e.select(below, constant(-1), e.select_or_zero(above, one()));
-  }
-  Value heaviside(Operand a, Operand b) const {
-    const Value above = e.compare(Compare::kGt, a, zero());
-    const Value equal = e.compare(Compare::kEq, std::move(a), zero());
-    return e.select(equal, std::move(b), e.select_or_zero(above, one()));
-  }
-
-  // A NaN operand wins because it stands second; a NaN bound makes everything NaN.
-  Value clamp(Operand a, const double* low, const double* high) const {
-    const bool nan_bound =
-        (low != nullptr && std::isnan(*low)) || (high != nullptr && std::isnan(*high));
-    Value v = low != nullptr ? e.max(constant(*low), std::move(a)) : e.copy(std::move(a));
-    if (high != nullptr) v = e.min(constant(*high), std::move(v));
-    if (nan_bound) v = e.bit_or(std::move(v), constant(std::numeric_limits<double>::quiet_NaN()));
-    return v;
-  }
-  Value lerp(Operand start, Operand end, Operand weight) const {
-    Value span = e.sub(end, start);
-    const Value low = e.compare(Compare::kLt, abs(weight), constant(0.5));
-    Value from_start = e.mul_add(weight, span, std::move(start));
-    Value rest = e.sub(one(), std::move(weight));
-    Value from_end = e.neg_mul_add(std::move(rest), std::move(span), std::move(end));
-    return e.select(low, std::move(from_start), std::move(from_end));
-  }
-  Value slope(Operand a, Operand factor, bool factor_first) const {
-    const Value above = e.compare(Compare::kGt, a, zero());
-    Value below = factor_first ? e.mul(std::move(factor), a) : e.mul(a, std::move(factor));
-    return e.select(above, std::move(a), std::move(below));
-  }
-  Value inside(const Operand& a) const {  // [-p0, p0]
-    Value above = e.compare(Compare::kGe, a, constant(-call.params->f[0]));
-    return e.mask_and(std::move(above), e.compare(Compare::kLe, a, param(0)));
-  }
-  Value softshrink(Operand a) const {
-    const Value within = inside(a);
-    const Value above = e.compare(Compare::kGt, a, param(0));
-    Value outside = e.select(above, e.sub(a, param(0)), e.add(a, param(0)));
-    return e.select(within, e.mul(std::move(a), zero()), std::move(outside));
-  }
-  Value hard_six(const Operand& a) const {  // min(max(a + 3, 0), 6)
-    return e.min(constant(6), e.max(zero(), e.add(a, constant(3))));
-  }
-  Value nan_to_num(Operand a) const {
-    const Value nan = is_nan(a);
-    const Value high = e.compare(Compare::kEq, a, infinity());
-    const Value low =
-        e.compare(Compare::kEq, a, constant(-std::numeric_limits<double>::infinity()));
-    Value v = e.select(nan, param(0), std::move(a));
-    v = e.select(high, param(1), std::move(v));
-    return e.select(low, param(2), std::move(v));
-  }
 };
 
 // Functions of bool. Truth is what counts, as everywhere.
-Value emit_logic(Emitter& e, const Call& call, std::span<Operand> in) {
-  switch (call.function) {
+Value emit_logic(Emitter& e, Pointwise function, std::span<Operand> in) {
+  switch (function) {
     case Pointwise::kLogicalAnd:
     case Pointwise::kBitwiseAnd:
     case Pointwise::kMul:
@@ -134,9 +82,9 @@ Value emit_logic(Emitter& e, const Call& call, std::span<Operand> in) {
 }
 
 // What gives a mask of floats.
-Value emit_test(const Maker& m, std::span<Operand> in) {
+Value emit_test(const Maker& m, Pointwise function, std::span<Operand> in) {
   Emitter& e = m.e;
-  switch (m.call.function) {
+  switch (function) {
     case Pointwise::kEq:
       return e.compare(Compare::kEq, std::move(in[0]), std::move(in[1]));
     case Pointwise::kNe:
@@ -165,23 +113,14 @@ Value emit_test(const Maker& m, std::span<Operand> in) {
       return e.compare(Compare::kEq, std::move(in[0]), m.zero());
     case Pointwise::kIsNan:
       return m.is_nan(in[0]);
-    case Pointwise::kIsInf:
-      return e.compare(Compare::kEq, m.abs(std::move(in[0])), m.infinity());
-    case Pointwise::kIsFinite:
-      return e.compare(Compare::kLt, m.abs(std::move(in[0])), m.infinity());
-    case Pointwise::kIsPosInf:
-      return e.compare(Compare::kEq, std::move(in[0]), m.infinity());
-    case Pointwise::kIsNegInf:
-      return e.compare(Compare::kEq, std::move(in[0]),
-                       m.constant(-std::numeric_limits<double>::infinity()));
     default:
       return Value();
   }
 }
 
-Value emit_arithmetic(const Maker& m, std::span<Operand> in) {
+Value emit_arithmetic(const Maker& m, Pointwise function, std::span<Operand> in) {
   Emitter& e = m.e;
-  switch (m.call.function) {
+  switch (function) {
     case Pointwise::kAdd:
       return e.add(std::move(in[0]), std::move(in[1]));
     case Pointwise::kSub:
@@ -190,10 +129,6 @@ Value emit_arithmetic(const Maker& m, std::span<Operand> in) {
       return e.mul(std::move(in[0]), std::move(in[1]));
     case Pointwise::kDiv:
       return e.div(std::move(in[0]), std::move(in[1]));
-    case Pointwise::kTruncDivide:
-      return e.round(e.div(std::move(in[0]), std::move(in[1])), 3);
-    case Pointwise::kAddScaled:
-      return e.mul_add(std::move(in[1]), m.param(0), std::move(in[0]));
     case Pointwise::kMaximum:
       return m.maximum(std::move(in[0]), std::move(in[1]));
     case Pointwise::kMinimum:
@@ -210,28 +145,12 @@ Value emit_arithmetic(const Maker& m, std::span<Operand> in) {
     }
     case Pointwise::kCopysign:
       return m.copysign(std::move(in[0]), std::move(in[1]));
-    case Pointwise::kHeaviside:
-      return m.heaviside(std::move(in[0]), std::move(in[1]));
     case Pointwise::kAbs:
       return m.abs(std::move(in[0]));
     case Pointwise::kNeg:
       return e.bit_xor(std::move(in[0]), m.sign_bit());
-    case Pointwise::kSign:
-      return m.sign(std::move(in[0]));
-    case Pointwise::kSquare:
-      return e.mul(in[0], std::move(in[0]));
-    case Pointwise::kCube: {
-      Value square = e.mul(in[0], in[0]);
-      return e.mul(std::move(square), std::move(in[0]));
-    }
-    case Pointwise::kReciprocal:
-      return e.div(m.one(), std::move(in[0]));
-    case Pointwise::kInverseSquare:
-      return e.div(m.one(), e.mul(in[0], std::move(in[0])));
     case Pointwise::kSqrt:
       return e.sqrt(std::move(in[0]));
-    case Pointwise::kRsqrt:
-      return e.div(m.one(), e.sqrt(std::move(in[0])));
     case Pointwise::kRound:
       return e.round(std::move(in[0]), 0);
     case Pointwise::kFloor:
@@ -240,76 +159,228 @@ Value emit_arithmetic(const Maker& m, std::span<Operand> in) {
       return e.round(std::move(in[0]), 2);
     case Pointwise::kTrunc:
       return e.round(std::move(in[0]), 3);
-    case Pointwise::kFrac: {
-      Value whole = e.round(in[0], 3);
-      return e.sub(std::move(in[0]), std::move(whole));
-    }
-    case Pointwise::kNanToNum:
-      return m.nan_to_num(std::move(in[0]));
+    case Pointwise::kWhere:
+      return e.select(std::move(in[0]), std::move(in[1]), std::move(in[2]));
     default:
       return Value();
   }
 }
 
-Value emit_selection(const Maker& m, std::span<Operand> in) {
-  Emitter& e = m.e;
-  const double* const p = m.call.params->f;
-  switch (m.call.function) {
-    case Pointwise::kWhere:
-      return e.select(std::move(in[0]), std::move(in[1]), std::move(in[2]));
+// Built-in functions whose tile computes the expression step by step, products and sums in one
+// rounding. The others have tiles that are more exact, or faster, than their expressions.
+bool is_expression_of_tile(Pointwise function) {
+  switch (function) {
+    case Pointwise::kAddScaled:
+    case Pointwise::kTruncDivide:
+    case Pointwise::kHeaviside:
+    case Pointwise::kIsInf:
+    case Pointwise::kIsFinite:
+    case Pointwise::kIsPosInf:
+    case Pointwise::kIsNegInf:
+    case Pointwise::kSign:
+    case Pointwise::kSquare:
+    case Pointwise::kCube:
+    case Pointwise::kReciprocal:
+    case Pointwise::kInverseSquare:
+    case Pointwise::kRsqrt:
+    case Pointwise::kFrac:
+    case Pointwise::kNanToNum:
     case Pointwise::kClampScalar:
-      return m.clamp(std::move(in[0]), &p[0], &p[1]);
     case Pointwise::kClampMinScalar:
-      return m.clamp(std::move(in[0]), &p[0], nullptr);
     case Pointwise::kClampMaxScalar:
-      return m.clamp(std::move(in[0]), nullptr, &p[0]);
     case Pointwise::kClamp:
-      return m.minimum(m.maximum(std::move(in[0]), std::move(in[1])), std::move(in[2]));
     case Pointwise::kLerp:
-      return m.lerp(std::move(in[0]), std::move(in[1]), std::move(in[2]));
     case Pointwise::kLerpScalar:
-      return m.lerp(std::move(in[0]), std::move(in[1]), m.param(0));
     case Pointwise::kAddcmul:
-      return e.mul_add(e.mul(m.param(0), std::move(in[1])), std::move(in[2]), std::move(in[0]));
-    case Pointwise::kAddcdiv: {
-      Value quotient = e.div(e.mul(m.param(0), std::move(in[1])), std::move(in[2]));
-      return e.add(std::move(in[0]), std::move(quotient));
-    }
+    case Pointwise::kAddcdiv:
     case Pointwise::kRelu:
-      return e.max(m.zero(), std::move(in[0]));
     case Pointwise::kLeakyRelu:
-      return m.slope(std::move(in[0]), m.param(0), false);
     case Pointwise::kPrelu:
-      return m.slope(std::move(in[0]), std::move(in[1]), true);
-    case Pointwise::kThreshold: {
-      const Value below = e.compare(Compare::kLe, in[0], m.param(0));
-      return e.select(below, m.param(1), std::move(in[0]));
-    }
-    case Pointwise::kHardshrink: {
-      const Value outside = e.mask_not(m.inside(in[0]));
-      return e.select_or_zero(outside, std::move(in[0]));
-    }
+    case Pointwise::kThreshold:
+    case Pointwise::kHardshrink:
     case Pointwise::kSoftshrink:
-      return m.softshrink(std::move(in[0]));
     case Pointwise::kHardsigmoid:
-      return e.div(m.hard_six(in[0]), m.constant(6));
-    case Pointwise::kHardswish: {
-      Value factor = m.hard_six(in[0]);
-      return e.div(e.mul(std::move(in[0]), std::move(factor)), m.constant(6));
-    }
+    case Pointwise::kHardswish:
+      return true;
     default:
-      return Value();
+      return !ops::is_built_in(function);
   }
 }
+
+// Code for an expression: nodes become values as they are reached, each given up at its last use.
+class ExpressionCode {
+ public:
+  ExpressionCode(Emitter& e, const Call& call, std::span<Operand> in)
+      : maker_{e, call.kind},
+        call_(call),
+        in_(in),
+        nodes_(ops::function_info(call.function).value.nodes()),
+        values_(nodes_.size()),
+        uses_(nodes_.size(), 0) {
+    for (const ExprNode& node : nodes_) {
+      for (int k = 0; k < node.count; ++k) ++uses_[node.arguments[k]];
+    }
+  }
+
+  // An unset value where a node has no code.
+  Value emit() {
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      if (!make(i)) return Value();
+    }
+    Node& result = values_.back();
+    if (result.value.is_set()) return std::move(result.value);
+    return maker_.e.copy(result.number ? maker_.constant(*result.number)
+                                       : Operand(in_[nodes_.back().index]));
+  }
+
+ private:
+  struct Node {
+    std::optional<double> number;  // known now
+    bool is_mask = false;
+    bool is_product = false;  // two arguments yet to be multiplied, by whoever adds the product
+    Value value;
+  };
+
+  bool make(size_t i) {
+    const ExprNode& node = nodes_[i];
+    Node& made = values_[i];
+    switch (node.kind) {
+      case ExprNode::Kind::kOperand:
+        made.is_mask = ops::takes_bool(call_.function, node.index);
+        return true;
+      case ExprNode::Kind::kParam:
+        made.number = rounded(call_.params->f[node.index]);
+        return true;
+      case ExprNode::Kind::kConstant:
+        made.number = rounded(node.constant);
+        return true;
+      case ExprNode::Kind::kCall:
+        break;
+    }
+    made.is_mask = ops::gives_bool(node.function);
+    if (fold(node, made)) return true;
+    // A product that is only added to something is part of that addition.
+    if (node.function == Pointwise::kMul && uses_[i] == 1 && is_added(i)) {
+      made.is_product = true;
+      return true;
+    }
+    made.value = code(node);
+    return made.value.is_set();
+  }
+
+  double rounded(double value) const {
+    return maker_.kind == Kind::kFloat64 ? value : static_cast<double>(static_cast<float>(value));
+  }
+
+  // Calls of numbers that are known, and choices by them.
+  bool fold(const ExprNode& node, Node& made) {
+    bool all_known = true;
+    for (int k = 0; k < node.count; ++k) all_known &= argument(node, k).number.has_value();
+    if (all_known) {
+      double numbers[3] = {};
+      for (int k = 0; k < node.count; ++k) numbers[k] = *argument(node, k).number;
+      const std::span<const double> in(numbers, node.count);
+      made.number = rounded(ops::evaluate<double>(node.function, in, {}));
+      return true;
+    }
+    return false;
+  }
+
+  bool is_added(size_t product) const {
+    for (const ExprNode& node : nodes_) {
+      if (node.kind != ExprNode::Kind::kCall) continue;
+      if (node.function == Pointwise::kAdd &&
+          (node.arguments[0] == product || node.arguments[1] == product)) {
+        const size_t other = node.arguments[node.arguments[0] == product ? 1 : 0];
+        return other != product && !(values_.size() > other && values_[other].is_product);
+      }
+      if (node.function == Pointwise::kSub && node.arguments[1] == product) return true;
+    }
+    return false;
+  }
+
+  Node& argument(const ExprNode& node, int k) { return values_[node.arguments[k]]; }
+
+  // The values of the nodes that one instruction reads. Each is given up with its last use, but not
+  // where the instruction reads it twice.
+  SmallVector<Operand, 3> take(std::initializer_list<uint8_t> read) {
+    SmallVector<Operand, 3> taken;
+    for (const uint8_t i : read) {
+      const bool is_last = --uses_[i] == 0;
+      const bool is_alone = std::count(read.begin(), read.end(), i) == 1;
+      Node& made = values_[i];
+      if (made.number) {
+        taken.push_back(maker_.constant(*made.number));
+      } else if (nodes_[i].kind == ExprNode::Kind::kOperand) {
+        Operand& in = in_[nodes_[i].index];
+        taken.push_back(is_last && is_alone ? Operand(std::move(in)) : Operand(in));
+      } else {
+        taken.push_back(is_last && is_alone ? Operand(std::move(made.value)) : Operand(made.value));
+      }
+    }
+    return taken;
+  }
+
+  Value code(const ExprNode& node) {
+    Emitter& e = maker_.e;
+    const uint8_t* const from = node.arguments;
+    const auto is_product = [&](int k) { return argument(node, k).is_product; };
+    if (node.function == Pointwise::kAdd && (is_product(0) || is_product(1))) {
+      const int which = is_product(0) ? 0 : 1;
+      const ExprNode& product = nodes_[from[which]];
+      auto in = take({product.arguments[0], product.arguments[1], from[1 - which]});
+      return e.mul_add(std::move(in[0]), std::move(in[1]), std::move(in[2]));
+    }
+    if (node.function == Pointwise::kSub && is_product(1)) {
+      const ExprNode& product = nodes_[from[1]];
+      auto in = take({product.arguments[0], product.arguments[1], from[0]});
+      return e.neg_mul_add(std::move(in[0]), std::move(in[1]), std::move(in[2]));
+    }
+    if (node.function == Pointwise::kMaximum || node.function == Pointwise::kMinimum) {
+      for (int k = 0; k < 2; ++k) {
+        const std::optional<double> bound = argument(node, k).number;
+        if (!bound || std::isnan(*bound)) continue;
+        // The second operand wins where it is NaN: no check of the first, which is not.
+        auto in = take({from[k], from[1 - k]});
+        return node.function == Pointwise::kMaximum ? e.max(std::move(in[0]), std::move(in[1]))
+                                                    : e.min(std::move(in[0]), std::move(in[1]));
+      }
+    }
+    if (node.function == Pointwise::kWhere) {
+      const std::optional<double> chosen = argument(node, 0).number;
+      if (chosen) return e.copy(std::move(take({from[*chosen != 0 ? 1 : 2]})[0]));
+      const std::optional<double> no = argument(node, 2).number;
+      if (no && *no == 0 && !std::signbit(*no)) {
+        auto in = take({from[0], from[1]});
+        return e.select_or_zero(std::move(in[0]), std::move(in[1]));
+      }
+    }
+    const bool of_masks = argument(node, node.count - 1).is_mask;
+    auto in = node.count == 1   ? take({from[0]})
+              : node.count == 2 ? take({from[0], from[1]})
+                                : take({from[0], from[1], from[2]});
+    const Call call{node.function, of_masks ? Kind::kMask : maker_.kind, &kNoParams};
+    return jit::emit(e, call, std::span(in.data(), in.size()));
+  }
+
+  static constexpr ops::PointwiseParams kNoParams{};
+
+  const Maker maker_;
+  const Call& call_;
+  const std::span<Operand> in_;
+  const std::span<const ExprNode> nodes_;
+  std::vector<Node> values_;
+  std::vector<int> uses_;
+};
 
 }  // namespace
 
 Value emit(Emitter& e, const Call& call, std::span<Operand> in) {
-  if (call.kind == Kind::kMask) return emit_logic(e, call, in);
-  const Maker maker{e, call};
-  if (ops::gives_bool(call.function)) return emit_test(maker, in);
-  if (Value value = emit_arithmetic(maker, in); value.is_set()) return value;
-  if (Value value = emit_selection(maker, in); value.is_set()) return value;
+  if (call.kind == Kind::kMask) return emit_logic(e, call.function, in);
+  const Maker maker{e, call.kind};
+  if (is_expression_of_tile(call.function)) return ExpressionCode(e, call, in).emit();
+  if (ops::gives_bool(call.function)) return emit_test(maker, call.function, in);
+  if (Value value = emit_arithmetic(maker, call.function, in); value.is_set()) return value;
   return in.size() == 1 ? emit_transcendental(e, call, std::move(in[0])) : Value();
 }
 

@@ -24,7 +24,7 @@ Kind kind_of(DType dtype) {
   return dtype == DType::kFloat64 ? Kind::kFloat64 : Kind::kFloat32;
 }
 Kind operand_kind(const FusedStep& step, int operand) {
-  return step.function == Pointwise::kWhere && operand == 0 ? Kind::kMask : kind_of(step.compute);
+  return ops::takes_bool(step.function, operand) ? Kind::kMask : kind_of(step.compute);
 }
 
 // Gives one of its operands, its sign aside, or a number that every dtype has.
@@ -53,10 +53,17 @@ struct Generated {
   Length functions[ops::kPointwiseCount][3] = {};
 
   Length of(const FusedStep& step) const {
-    return functions[static_cast<int>(step.function)][static_cast<int>(kind_of(step.compute))];
+    const Kind kind = kind_of(step.compute);
+    if (is_built_in(step.function)) {
+      return functions[static_cast<int>(step.function)][static_cast<int>(kind)];
+    }
+    if (kind == Kind::kFloat64 && target != Target::kAvx512) return kNone;
+    return try_function(step.function, kind, target);
   }
 
-  explicit Generated(Target target) {
+  const Target target;
+
+  explicit Generated(Target target) : target(target) {
     for (int i = 0; i < ops::kPointwiseCount; ++i) {
       for (const Kind kind : {Kind::kFloat32, Kind::kFloat64, Kind::kMask}) {
         if (kind == Kind::kFloat64 && target != Target::kAvx512) continue;
@@ -75,7 +82,7 @@ struct Generated {
                                             : DType::kFloat32;
     std::vector<Value> values;
     std::vector<Operand> in;
-    for (int k = 0; k < info(function).arity; ++k) {
+    for (int k = 0; k < ops::function_info(function).arity; ++k) {
       const bool mask = operand_kind(step, k) == Kind::kMask;
       values.push_back(e.load(0, mask ? DType::kBool : step.compute, false));
     }
@@ -131,8 +138,8 @@ class Body {
 
   void emit_step(Emitter& e, size_t index) {
     const FusedStep& step = run_.steps[index];
-    Value converted[3];
-    SmallVector<Operand, 3> in;
+    Value converted[ops::kMaxOperands];
+    SmallVector<Operand, ops::kMaxOperands> in;
     for (int k = 0; k < step.count; ++k) {
       in.push_back(operand(e, step, static_cast<int>(index), k, converted[k]));
     }

@@ -144,9 +144,11 @@ int place(DType dtype) { return dtype == DType::kFloat16 ? 0 : 1; }
 }  // namespace
 
 TileFn find_half_tile(ops::Pointwise function, DType dtype) {
+  if (MT_UNLIKELY(!ops::is_built_in(function))) return nullptr;
   return half_table().tiles[static_cast<int>(function)][place(dtype)];
 }
 TileFn find_half_number_tile(ops::Pointwise function, DType dtype, int which) {
+  if (MT_UNLIKELY(!ops::is_built_in(function))) return nullptr;
   return half_table().numbers[static_cast<int>(function)][place(dtype)][which];
 }
 }  // namespace mindtorch::cpu

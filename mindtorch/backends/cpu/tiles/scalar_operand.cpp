@@ -120,6 +120,7 @@ ScalarOperandTable build_scalar_operand_table() {
 }
 
 TileFn find_scalar_operand_tile(ops::Pointwise function, DType compute, int which) {
+  if (MT_UNLIKELY(!ops::is_built_in(function))) return nullptr;
   static const ScalarOperandTable table = build_scalar_operand_table();
   return table.tiles[static_cast<int>(function)][static_cast<int>(compute)][which];
 }

@@ -103,6 +103,7 @@ LinesTable build_lines_table() {
 }
 
 LinesFn find_lines(ops::Pointwise function, DType compute, int single) {
+  if (MT_UNLIKELY(!ops::is_built_in(function))) return nullptr;
   static const LinesTable table = build_lines_table();
   return table.lines[static_cast<int>(function)][static_cast<int>(compute)][single + 1];
 }

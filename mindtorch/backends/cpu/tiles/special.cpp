@@ -46,6 +46,31 @@ struct Digamma {
   static constexpr double kPi = 0x1.921fb54442d18p1;
 };
 
+// The derivative of digamma, in the same steps.
+struct Trigamma {
+  double operator()(double x) const {
+    double sign = 1;
+    double result = 0;
+    if (x < 0.5) {
+      const double sine = std::sin(kPi * (x - std::trunc(x)));
+      result = kPi * kPi / (sine * sine);
+      sign = -1;
+      x = 1 - x;
+    }
+    for (; x < 10; x += 1) result += sign / (x * x);
+    const double z = 1 / (x * x);
+    // Bernoulli numbers B(2k).
+    const double series =
+        z / x *
+        (1.0 / 6 -
+         z * (1.0 / 30 -
+              z * (1.0 / 42 - z * (1.0 / 30 - z * (5.0 / 66 - z * (691.0 / 2730 - z * 7 / 6))))));
+    return result + sign * (1 / x + z / 2 + series);
+  }
+  float operator()(float x) const { return static_cast<float>((*this)(static_cast<double>(x))); }
+  static constexpr double kPi = 0x1.921fb54442d18p1;
+};
+
 struct Logit {
   explicit Logit(const PointwiseParams& params) : params(params) {}
   template <class D, class V>
@@ -68,6 +93,7 @@ void enter(TileTable& table) {
   constexpr DType kDType = DTypeOf<T>::value;
   table.add(Pointwise::kLgamma, kDType, &scalar_tile<Lgamma, T, 1>);
   table.add(Pointwise::kDigamma, kDType, &scalar_tile<Digamma, T, 1>);
+  table.add(Pointwise::kTrigamma, kDType, &scalar_tile<Trigamma, T, 1>);
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <bit>
 
+#include "mindtorch/backends/cpu/expression_tile.h"
+
 namespace mindtorch::cpu {
 
 TileTable build_tables() {
@@ -48,6 +50,7 @@ int size_index(int64_t element_size_bytes) {
 }  // namespace
 
 TileFn find_tile(ops::Pointwise function, DType compute) {
+  if (MT_UNLIKELY(!ops::is_built_in(function))) return find_expression_tile(function, compute);
   return tables().tiles[static_cast<int>(function)][static_cast<int>(compute)];
 }
 CastFn find_cast(DType from, DType to) {

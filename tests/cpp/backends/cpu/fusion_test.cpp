@@ -210,14 +210,5 @@ TEST(Fusion, AnInputCanBeStoredAsItIs) {
   expect_same(group.targets[1], packed(values[spread].expand({30, 50})));
 }
 
-TEST(Fusion, AFunctionThatTheDtypeLacksIsRefused) {
-  ops::PointwiseCall call(Pointwise::kBitwiseAnd, kF32, kF32);
-  EXPECT_THROW(fusion_engine().check(call), NotImplementedError);
-  GroupOverTensors group({4});
-  const uint16_t x = group.input(random_tensor({4}, kF32));
-  group.store(group.step(Pointwise::kBitwiseAnd, kF32, kF32, {x, x}), Tensor::make({4}, kF32));
-  EXPECT_THROW(group.run(), NotImplementedError);
-}
-
 }  // namespace
 }  // namespace mindtorch::cpu

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "mindtorch/base/small_vector.h"
+#include "mindtorch/ops/expression.h"
+#include "mindtorch/tensor/dtype_set.h"
+
+namespace mindtorch::ops {
+
+// The gradient of one operand: what backward adds for it.
+struct Derivative {
+  enum class Kind : uint8_t {
+    kNone,        // the function has no derivative
+    kZero,        // constant almost everywhere
+    kGradient,    // the incoming gradient as it is
+    kExpression,  // `function` of `inputs`
+  };
+  // Where an operand of the derivative comes from.
+  enum class Input : uint8_t { kA, kB, kC, kGradient, kResult };
+
+  Kind kind = Kind::kNone;
+  Pointwise function{};
+  SmallVector<Input, kMaxOperands> inputs;
+};
+
+// All that is known of a function of numbers.
+struct FunctionInfo {
+  std::string name;
+  uint8_t arity = 0;
+  bool gives_bool = false;
+  uint8_t bool_operands = 0;  // a bit for each operand that is a condition
+  // The dtypes it is computed in; others are refused on every device, as torch refuses them.
+  DTypeSet dtypes = 0;
+  std::string torch_kernel;  // what torch calls it in that refusal
+  // Empty for a primitive, which every device brings along or lacks.
+  Expression value;
+  // Of integers and bool, where that differs.
+  Expression integer_value;
+  Derivative derivatives[3];  // of the operands
+
+  const Expression& value_in(DType dtype) const {
+    return is_floating_point(dtype) || integer_value.empty() ? value : integer_value;
+  }
+};
+
+MT_API const FunctionInfo& function_info(Pointwise function);
+// Its dtypes alone, for checks on every call.
+MT_API DTypeSet function_dtypes(Pointwise function);
+
+// Whether an operand is bool, whatever the function computes in.
+inline bool takes_bool(Pointwise function, int operand) {
+  if (function == Pointwise::kWhere) return operand == 0;
+  return !is_built_in(function) && (function_info(function).bool_operands >> operand & 1) != 0;
+}
+
+// Adds a function; for libraries that define ops of their own. Valid until the process ends.
+MT_API Pointwise register_function(FunctionInfo info);
+// How many there are: numbers [0, count) are valid.
+MT_API int function_count();
+
+}  // namespace mindtorch::ops

@@ -1,0 +1,68 @@
+#include <numbers>
+
+#include "mindtorch/ops/functions/declare.h"
+
+namespace mindtorch::ops {
+namespace {
+
+using G = GradientInputs;
+using std::numbers::inv_sqrtpi;
+using std::numbers::pi;
+
+Expr logit_gradient(const G& x) {
+  const Expr inside = x.grad / (x.a * (1 - x.a));
+  const Expr unbounded = where((x.a < 0) | (x.a > 1), NAN, inside);
+  const Expr bounded = where((x.a < x.p0) | (x.a > x.p1), 0, inside);
+  return where(x.p0 < 0, unbounded, bounded);
+}
+
+Expr sinc_gradient(const G& x) {
+  const Expr angle = x.a * pi;
+  return where(x.a == 0, 0, x.grad * ((angle * cos(angle) - sin(angle)) / (angle * x.a)));
+}
+
+}  // namespace
+
+void declare_special(const Functions& functions) {
+  functions.define(Pointwise::kErf).in(kFloatTypes).gradients([](const G& x) {
+    return 2 * inv_sqrtpi * exp(-(x.a * x.a)) * x.grad;
+  });
+  functions.define(Pointwise::kErfc).in(kFloatTypes).gradients([](const G& x) {
+    return -2 * inv_sqrtpi * exp(-(x.a * x.a)) * x.grad;
+  });
+  functions.define(Pointwise::kErfinv).in(kFloatTypes).gradients([](const G& x) {
+    return 0.5 / inv_sqrtpi * exp(x.result * x.result) * x.grad;
+  });
+  functions.define(Pointwise::kLgamma).in(kFloatTypes).gradients([](const G& x) {
+    return x.grad * digamma(x.a);
+  });
+  functions.define(Pointwise::kDigamma).in(kFloatTypes).gradients([](const G& x) {
+    return x.grad * trigamma(x.a);
+  });
+  functions.define(Pointwise::kTrigamma).in(kFloatTypes);
+  functions.define(Pointwise::kLogit)
+      .in(kFloatTypes)
+      .is([](const Inputs& x) {
+        const Expr inside = where(x.p0 < 0, x.a, minimum(maximum(x.a, x.p0), x.p1));
+        return log(inside) - log1p(-inside);
+      })
+      .gradients(logit_gradient);
+  functions.define(Pointwise::kSinc)
+      .in(kFloatTypes)
+      .is([](const Inputs& x) {
+        const Expr angle = x.a * pi;
+        return where(x.a == 0, 1, sin(angle) / angle);
+      })
+      .gradients(sinc_gradient);
+  functions.define(Pointwise::kXlogy)
+      .in(kFloatTypes)
+      .is([](const Inputs& x) { return where((x.a == 0) & !isnan(x.b), 0, x.a * log(x.b)); })
+      .gradients(
+          [](const G& x) {
+            const Expr product = where((x.grad == 0) & !isnan(x.b), 0, x.grad * log(x.b));
+            return where((x.a == 0) & (x.b <= 0), 0, product);
+          },
+          [](const G& x) { return x.grad * x.a / x.b; });
+}
+
+}  // namespace mindtorch::ops

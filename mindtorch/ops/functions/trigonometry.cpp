@@ -1,0 +1,60 @@
+#include <numbers>
+
+#include "mindtorch/ops/functions/declare.h"
+
+namespace mindtorch::ops {
+
+void declare_trigonometry(const Functions& functions) {
+  using G = GradientInputs;
+  constexpr double kRadians = std::numbers::pi / 180;
+  functions.define(Pointwise::kSin).in(kFloatTypes).gradients([](const G& x) {
+    return x.grad * cos(x.a);
+  });
+  functions.define(Pointwise::kCos).in(kFloatTypes).gradients([](const G& x) {
+    return x.grad * -sin(x.a);
+  });
+  functions.define(Pointwise::kTan).in(kFloatTypes).gradients([](const G& x) {
+    return x.grad * (1 + x.result * x.result);
+  });
+  functions.define(Pointwise::kAsin).in(kFloatTypes).gradients([](const G& x) {
+    return x.grad * rsqrt(1 - x.a * x.a);
+  });
+  functions.define(Pointwise::kAcos).in(kFloatTypes).gradients([](const G& x) {
+    return x.grad * -rsqrt(1 - x.a * x.a);
+  });
+  functions.define(Pointwise::kAtan).in(kFloatTypes).gradients([](const G& x) {
+    return x.grad / (x.a * x.a + 1);
+  });
+  functions.define(Pointwise::kAtan2)
+      .in(kFloatTypes)
+      .gradients([](const G& x) { return x.grad * x.b * (1 / (x.a * x.a + x.b * x.b)); },
+                 [](const G& x) { return x.grad * -x.a * (1 / (x.a * x.a + x.b * x.b)); });
+  functions.define(Pointwise::kSinh).in(kFloatTypes).gradients([](const G& x) {
+    return x.grad * cosh(x.a);
+  });
+  functions.define(Pointwise::kCosh).in(kFloatTypes).gradients([](const G& x) {
+    return x.grad * sinh(x.a);
+  });
+  functions.define(Pointwise::kTanh).in(kFloatTypes).gradients([](const G& x) {
+    return x.grad * (1 - x.result * x.result);
+  });
+  functions.define(Pointwise::kAsinh).in(kFloatTypes).gradients([](const G& x) {
+    return x.grad * rsqrt(x.a * x.a + 1);
+  });
+  functions.define(Pointwise::kAcosh).in(kFloatTypes).gradients([](const G& x) {
+    return x.grad * rsqrt(x.a * x.a - 1);
+  });
+  functions.define(Pointwise::kAtanh).in(kFloatTypes).gradients([](const G& x) {
+    return x.grad * (1 / (1 - x.a * x.a));
+  });
+  functions.define(Pointwise::kDeg2rad)
+      .in(kFloatTypes)
+      .is([](const Inputs& x) { return x.a * kRadians; })
+      .gradients([](const G& x) { return x.grad * kRadians; });
+  functions.define(Pointwise::kRad2deg)
+      .in(kFloatTypes)
+      .is([](const Inputs& x) { return x.a * (1 / kRadians); })
+      .gradients([](const G& x) { return x.grad * (1 / kRadians); });
+}
+
+}  // namespace mindtorch::ops

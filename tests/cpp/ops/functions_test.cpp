@@ -1,0 +1,216 @@
+#include "mindtorch/ops/functions.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "mindtorch/ops/evaluate.h"
+#include "mindtorch/ops/functions/declare.h"
+#include "mindtorch/ops/spec.h"
+
+namespace mindtorch::ops {
+namespace {
+
+using Real = long double;
+using Input = Derivative::Input;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+// Points inside the domains of all functions, away from their kinks.
+struct Point {
+  double operands[3] = {0.37, 1.3, 0.6};
+  PointwiseParams params;
+};
+
+Point point_for(Pointwise function) {
+  Point point;
+  double p[3] = {0.25, 2.5, 0.75};
+  switch (function) {
+    case Pointwise::kAcosh:
+      point.operands[0] = 1.37;
+      break;
+    case Pointwise::kFloorDivide:
+    case Pointwise::kTruncDivide:
+    case Pointwise::kRemainder:
+    case Pointwise::kFmod:
+      point.operands[0] = 3.37;
+      break;
+    case Pointwise::kClamp:
+      point.operands[1] = 0.1;
+      break;
+    case Pointwise::kSoftplus:
+      p[0] = 1.5, p[1] = 20;
+      break;
+    case Pointwise::kPowScalar:
+      p[0] = 2.5;
+      break;
+    case Pointwise::kRoundDecimals:
+      p[0] = 1;
+      break;
+    case Pointwise::kLogit:
+      p[0] = 0.125, p[1] = 0.875;
+      break;
+    default:
+      break;
+  }
+  for (int i = 0; i < 3; ++i) {
+    point.params.f[i] = p[i];
+    point.params.i[i] = static_cast<int64_t>(p[i]);
+  }
+  return point;
+}
+
+Real value_at(Pointwise function, const Point& point, int moved = -1, Real by = 0) {
+  Real operands[3];
+  for (int i = 0; i < 3; ++i) operands[i] = point.operands[i] + (i == moved ? by : 0);
+  return evaluate<Real>(function, std::span<const Real>(operands, function_info(function).arity),
+                        point.params);
+}
+
+double gradient_at(Pointwise function, int operand, const Point& point, double grad) {
+  const Derivative& derivative = function_info(function).derivatives[operand];
+  if (derivative.kind == Derivative::Kind::kZero) return 0;
+  if (derivative.kind == Derivative::Kind::kGradient) return grad;
+  double inputs[kMaxOperands];
+  for (size_t i = 0; i < derivative.inputs.size(); ++i) {
+    const Input input = derivative.inputs[i];
+    inputs[i] = input == Input::kGradient ? grad
+                : input == Input::kResult ? static_cast<double>(value_at(function, point))
+                                          : point.operands[static_cast<int>(input)];
+  }
+  return evaluate<double>(derivative.function,
+                          std::span<const double>(inputs, derivative.inputs.size()), point.params);
+}
+
+TEST(Functions, EachHasDtypes) {
+  for (int i = 0; i < function_count(); ++i) {
+    const FunctionInfo& info = function_info(static_cast<Pointwise>(i));
+    EXPECT_NE(info.dtypes, 0u) << info.name;
+    EXPECT_FALSE(info.torch_kernel.empty()) << info.name;
+  }
+}
+
+TEST(Functions, GradientsAreSlopes) {
+  constexpr Real kStep = 1e-6L;
+  constexpr double kGrad = 1.7;
+  for (int i = 0; i < kPointwiseCount; ++i) {
+    const auto function = static_cast<Pointwise>(i);
+    const FunctionInfo& info = function_info(function);
+    const Point point = point_for(function);
+    for (int operand = 0; operand < info.arity; ++operand) {
+      if (info.derivatives[operand].kind == Derivative::Kind::kNone) continue;
+      if (function == Pointwise::kWhere && operand == 0) continue;
+      const Real slope = (value_at(function, point, operand, kStep) -
+                          value_at(function, point, operand, -kStep)) /
+                         (2 * kStep);
+      const auto want = static_cast<double>(slope * kGrad);
+      const double got = gradient_at(function, operand, point, kGrad);
+      EXPECT_NEAR(got, want, 1e-8 * std::max(1.0, std::fabs(want)))
+          << info.name << ", operand " << operand;
+    }
+  }
+}
+
+TEST(Functions, WithoutGradientAreTestsAndWholeNumbersOnly) {
+  const std::set<Pointwise> known = {Pointwise::kNextafter, Pointwise::kHeaviside,
+                                     Pointwise::kTrigamma};
+  for (int i = 0; i < kPointwiseCount; ++i) {
+    const auto function = static_cast<Pointwise>(i);
+    const FunctionInfo& info = function_info(function);
+    if (info.gives_bool || (info.dtypes & kFloatTypes) == 0 || known.contains(function)) continue;
+    for (int operand = function == Pointwise::kWhere ? 1 : 0; operand < info.arity; ++operand) {
+      EXPECT_NE(info.derivatives[operand].kind, Derivative::Kind::kNone)
+          << info.name << ", operand " << operand;
+    }
+  }
+}
+
+// Where the slope jumps, or the formula divides by zero.
+TEST(Functions, GradientsAtKinksAreTorchs) {
+  struct Case {
+    Pointwise function;
+    int operand;
+    double a, b, c;
+    double want;
+  };
+  const Case cases[] = {
+      {Pointwise::kAbs, 0, 0, 0, 0, 0},
+      {Pointwise::kRelu, 0, 0, 0, 0, 0},
+      {Pointwise::kMaximum, 0, 1, 1, 0, 0.5},
+      {Pointwise::kMaximum, 1, 1, 1, 0, 0.5},
+      {Pointwise::kMinimum, 0, 1, 1, 0, 0.5},
+      {Pointwise::kFmax, 0, 1, 1, 0, 1},
+      {Pointwise::kFmax, 1, 1, 1, 0, 0},
+      {Pointwise::kFmax, 0, 1, kNan, 0, 1},
+      {Pointwise::kPow, 0, 0, 0, 0, 0},
+      {Pointwise::kPow, 1, 0, 2, 0, 0},
+      {Pointwise::kClamp, 0, 1, 1, 2, 1},
+      {Pointwise::kClamp, 0, 3, 1, 2, 0},
+      {Pointwise::kClamp, 2, 3, 1, 2, 1},
+      {Pointwise::kClamp, 1, 0, 3, 2, 0},
+      {Pointwise::kSqrt, 0, 0, 0, 0, kInf},
+      {Pointwise::kXlogy, 0, 0, 0, 0, 0},
+      {Pointwise::kSinc, 0, 0, 0, 0, 0},
+      {Pointwise::kHardsigmoid, 0, 3, 0, 0, 0},
+      {Pointwise::kCopysign, 0, 0, -1, 0, 0},
+      {Pointwise::kNanToNum, 0, kInf, 0, 0, 0},
+  };
+  for (const Case& each : cases) {
+    const Point point{{each.a, each.b, each.c}, {}};
+    EXPECT_EQ(gradient_at(each.function, each.operand, point, 1), each.want)
+        << function_info(each.function).name << ", operand " << each.operand << " at " << each.a
+        << ", " << each.b << ", " << each.c;
+  }
+}
+
+TEST(Functions, ExpressionsReadAsFormulas) {
+  const auto text = [](Pointwise function) { return function_info(function).value.text(); };
+  EXPECT_EQ(text(Pointwise::kSigmoid), "1 / (1 + exp(-a))");
+  EXPECT_EQ(text(Pointwise::kAddcmul), "a + p0 * b * c");
+  EXPECT_EQ(text(Pointwise::kLerp),
+            "where(abs(c) < 0.5, a + c * (b - a), b - (1 - c) * (b - a))");
+  EXPECT_EQ(text(Pointwise::kHardshrink), "where(a >= -p0 & a <= p0, 0, a)");
+  EXPECT_EQ(text(Pointwise::kAdd), "");
+}
+
+TEST(Functions, EqualPartsAreShared) {
+  ExprBuilder builder;
+  const formula::Expr a(builder, builder.leaf(ExprNode::Kind::kOperand, 0));
+  const Expression square = builder.finish((exp(a) * exp(a)).node());
+  EXPECT_EQ(square.nodes().size(), 3u);
+}
+
+TEST(Functions, IntegersWrapAround) {
+  const auto value = [](Pointwise function, DType dtype, int64_t a, int64_t b) {
+    const int64_t operands[] = {a, b};
+    return evaluate_integer(function, dtype, operands, {});
+  };
+  EXPECT_EQ(value(Pointwise::kAdd, DType::kUInt8, 200, 100), 44);
+  EXPECT_EQ(value(Pointwise::kMul, DType::kInt8, 100, 2), -56);
+  EXPECT_EQ(value(Pointwise::kFloorDivide, DType::kInt32, -7, 2), -4);
+  EXPECT_EQ(value(Pointwise::kRemainder, DType::kInt64, -7, 2), 1);
+  EXPECT_EQ(value(Pointwise::kAdd, DType::kBool, 1, 1), 1);
+  EXPECT_EQ(value(Pointwise::kLcm, DType::kInt64, 4, 6), 12);
+}
+
+TEST(Functions, OtherDtypesAreRefusedOnEveryDevice) {
+  EXPECT_NO_THROW(check_dtype(PointwiseCall(Pointwise::kAdd, DType::kBool, DType::kBool)));
+  EXPECT_THROW(check_dtype(PointwiseCall(Pointwise::kBitwiseAnd, DType::kFloat32, DType::kFloat32)),
+               NotImplementedError);
+  EXPECT_THROW(check_dtype(PointwiseCall(Pointwise::kGelu, DType::kInt64, DType::kInt64)),
+               NotImplementedError);
+}
+
+TEST(Functions, RegisteredOnesNeedAnExpression) {
+  FunctionInfo info;
+  info.name = "nothing";
+  info.arity = 1;
+  info.dtypes = kFloatTypes;
+  EXPECT_THROW(register_function(info), RuntimeError);
+}
+
+}  // namespace
+}  // namespace mindtorch::ops
