@@ -129,7 +129,7 @@ inline const std::vector<Promise>& promises() {
       {P::kTrigamma, "f", 1, 4000, kMid, {}, 0.1},
       {P::kLogit, "f", 1.6, 3, kMid, make_params(-1), 1},
       {P::kLogit, "f", 1.6, 3, kMid, make_params(0.125, 0.875), 1},
-      {P::kSinc, "f", 1.6, 20, kMid, {}, 0.1},
+      {P::kSinc, "f", 6, 20, kMid, {}, 0.1},
       {P::kSin, "f", 0.9, 0.9},
       {P::kCos, "f", 0.9, 0.9},
       {P::kTan, "f", 1.2, 1.1},
