@@ -31,7 +31,7 @@ DeviceRuntime::DeviceRuntime(Accelerator& accelerator, int device)
     check_usable();
     quiet_captures_.await_end();
   };
-  memory_.set_owner_calls({before_growth, [this] { wait_and_release(); }});
+  memory_.set_callbacks({before_growth, [this] { wait_and_release(); }});
 }
 
 DeviceRuntime::~DeviceRuntime() {
