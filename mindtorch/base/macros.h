@@ -5,6 +5,3 @@
 
 #define MT_LIKELY(x) __builtin_expect(static_cast<bool>(x), 1)
 #define MT_UNLIKELY(x) __builtin_expect(static_cast<bool>(x), 0)
-
-// For the rare part of a function whose usual part is short: inlined, it would cost registers there.
-#define MT_NOINLINE __attribute__((noinline))

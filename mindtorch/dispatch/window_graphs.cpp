@@ -63,7 +63,7 @@ void wait_for(runtime::Stream stream) noexcept {
     const runtime::HostWait waiting;
     runtime.driver().wait_stream(stream.device(), stream.handle());
   } catch (...) {
-    runtime.late_errors().keep(stream.handle(), std::current_exception());
+    runtime.async_errors().keep(stream.handle(), std::current_exception());
   }
 }
 
@@ -154,7 +154,7 @@ bool WindowGraphs::capture(Key key, runtime::Stream stream, const std::function<
       }
       pool = known;
     }
-    graph = runtime::QuietCaptures::capture(runtime_, pool->id(), launch);
+    graph = runtime::InternalCapture::capture(runtime_, pool->id(), launch);
   } catch (...) {  // some ops cannot be captured; launching tells what else it is
     given_up_ = true;
   }

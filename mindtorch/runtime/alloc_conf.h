@@ -41,7 +41,7 @@ struct MT_API AllocConf {
   std::vector<std::pair<std::string, Value>> settings;
   std::string text;
 
-  // Unknown keys and bad values are told to `warn` and left out.
+  // Unknown keys and bad values go to `warn` and are left out.
   static AllocConf parse(std::string_view text,
                          const std::function<void(const std::string&)>& warn);
   // The text of the first environment variable that is set and not empty:

@@ -46,7 +46,7 @@ class Arena {
   void reassign(driver::StreamHandle stream, PrivatePool* owner) noexcept;
 
   // The best fitting free block, cut to size and marked as allocated; null when none fits.
-  // above_peak() tells afterwards whether the statistics passed the arena's allowance.
+  // above_peak() says afterwards whether the statistics passed the arena's allowance.
   Block* take(PoolKind pool, size_t size, size_t requested) noexcept;
   // Marks a free block (not in the index any more) as allocated, cut to `size` where that pays.
   Block* claim(Block* block, size_t size, size_t requested) noexcept;

@@ -33,7 +33,7 @@ class ArenaSet {
     return *cached.arena;
   }
   // `owner` null: of the default pool.
-  MT_NOINLINE Arena& find_or_add(driver::StreamHandle stream, PrivatePool* owner);
+  [[gnu::noinline]] Arena& find_or_add(driver::StreamHandle stream, PrivatePool* owner);
 
   // Calls `function` with the list of arenas, all of them locked: in the order of the list, which
   // only grows at its end, so that no two threads can wait for each other.
@@ -68,7 +68,7 @@ class ArenaSet {
   static constinit thread_local CachedArena t_cache[kCacheSize]
       __attribute__((tls_model("initial-exec")));
 
-  MT_NOINLINE void rebalance_peaks(const Arena* asking) noexcept;
+  [[gnu::noinline]] void rebalance_peaks(const Arena* asking) noexcept;
 
   const uint64_t serial_;  // tells sets apart in the threads' caches
   SplitRules rules_;

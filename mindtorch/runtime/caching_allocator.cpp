@@ -17,12 +17,12 @@ PoolKind pool_for(size_t size) { return size <= kSmallLimit ? PoolKind::kSmall :
 CachingAllocator::CachingAllocator(driver::DeviceDriver& driver,
                                    int device,
                                    EventPool& events,
-                                   LateErrors& late_errors,
+                                   AsyncErrors& async_errors,
                                    const AllocConf& conf)
     : state_(driver, device, conf),
       pools_(state_.arenas, slow_path_),
       pending_(
-          driver, device, events, late_errors, [this](Block* block) { finish_pending(block); }),
+          driver, device, events, async_errors, [this](Block* block) { finish_pending(block); }),
       segments_(state_),
       expandable_segments_(state_),
       oom_policy_(state_, segments_, expandable_segments_, pools_, pending_) {

@@ -9,10 +9,10 @@
 #include "mindtorch/driver/driver.h"
 #include "mindtorch/runtime/alloc_conf.h"
 #include "mindtorch/runtime/allocator_state.h"
+#include "mindtorch/runtime/async_errors.h"
 #include "mindtorch/runtime/device_segments.h"
 #include "mindtorch/runtime/event_pool.h"
 #include "mindtorch/runtime/expandable_segments.h"
-#include "mindtorch/runtime/late_errors.h"
 #include "mindtorch/runtime/memory_history.h"
 #include "mindtorch/runtime/memory_stats.h"
 #include "mindtorch/runtime/oom_policy.h"
@@ -39,7 +39,7 @@ class MT_API CachingAllocator {
   CachingAllocator(driver::DeviceDriver& driver,
                    int device,
                    EventPool& events,
-                   LateErrors& late_errors,
+                   AsyncErrors& async_errors,
                    const AllocConf& conf);
   // Gives every segment back, in use or not.
   ~CachingAllocator();
@@ -115,9 +115,9 @@ class MT_API CachingAllocator {
   friend class AllocatorInspector;  // tests/cpp/support: the invariant walker
 
   // Out of line, to keep the fast path short.
-  MT_NOINLINE Block* allocate_instrumented(size_t bytes, driver::StreamHandle stream);
-  MT_NOINLINE Block* allocate_uncached(Arena& arena, size_t size, size_t bytes);
-  MT_NOINLINE void release_instrumented(Block* block) noexcept;
+  [[gnu::noinline]] Block* allocate_instrumented(size_t bytes, driver::StreamHandle stream);
+  [[gnu::noinline]] Block* allocate_uncached(Arena& arena, size_t size, size_t bytes);
+  [[gnu::noinline]] void release_instrumented(Block* block) noexcept;
   void finish_pending(Block* block);
 
   SlowPathFlags slow_path_;

@@ -20,7 +20,7 @@ class SpinLock {
   void unlock() noexcept { taken_.store(false, std::memory_order_release); }
 
  private:
-  MT_NOINLINE void wait() const noexcept {
+  [[gnu::noinline]] void wait() const noexcept {
     for (int spins = 0; taken_.load(std::memory_order_relaxed); ++spins) {
       if (spins < 64) {
         cpu_relax();

@@ -36,9 +36,9 @@ uint64_t PlanKey::hash() const {
 
 PlanCache& PlanCache::of(runtime::Stream stream) {
   runtime::StreamState& state = stream.state();
-  if (auto* const made = static_cast<PlanCache*>(state.attachment())) return *made;
+  if (auto* const made = static_cast<PlanCache*>(state.backend_data())) return *made;
   return static_cast<PlanCache&>(
-      state.attach(std::make_unique<PlanCache>(stream, capacity_from_environment())));
+      state.set_backend_data(std::make_unique<PlanCache>(stream, capacity_from_environment())));
 }
 
 CachedPlan* PlanCache::take(const PlanKey& key, uint64_t hash) {
