@@ -156,6 +156,37 @@ void CachingAllocator::configure_history(const HistorySettings& settings, bool c
   slow_path_.set(SlowPathFlags::kHistory, settings.enabled);
 }
 
+// Each part does its own.
+
+void CachingAllocator::collect_garbage() { oom_policy_.collect_garbage(); }
+
+void CachingAllocator::set_memory_fraction(double fraction) { state_.limit.set_fraction(fraction); }
+
+double CachingAllocator::memory_fraction() const { return state_.limit.fraction(); }
+
+MemoryStats CachingAllocator::stats() { return state_.stats.read(); }
+
+int64_t CachingAllocator::device_allocations() const { return state_.stats.device_allocations(); }
+
+void CachingAllocator::reset_peak_stats() { state_.stats.reset_peaks(); }
+
+void CachingAllocator::reset_accumulated_stats() { state_.stats.reset_accumulated(); }
+
+void CachingAllocator::set_reserved_bytes(int64_t bytes) { state_.stats.set_reserved_bytes(bytes); }
+
+std::vector<SegmentInfo> CachingAllocator::snapshot(const PoolId* pool,
+                                                    std::vector<TraceEntry>* trace) {
+  return take_snapshot(state_, pool, trace);
+}
+
+void CachingAllocator::retain_pool(PoolId id, bool use_on_oom, bool no_split) {
+  pools_.retain(id, use_on_oom, no_split);
+}
+
+void CachingAllocator::release_pool(PoolId id) { pools_.release(id); }
+
+int CachingAllocator::pool_use_count(PoolId id) const { return pools_.use_count(id); }
+
 // Work that was only recorded gets its memory from where it was recorded: it is flushed first.
 
 void CachingAllocator::begin_pool_scope(PoolId id) {

@@ -59,30 +59,27 @@ class MT_API CachingAllocator {
   // Returns blocks whose events are reached; never waits.
   void process_events() { pending_.poll(); }
   // Above the threshold: frees cached segments, oldest first, without a wait for the device.
-  void collect_garbage() { oom_policy_.collect_garbage(); }
+  void collect_garbage();
   // Adds memory that somebody got from the driver as a cached segment.
   void adopt(
       void* data, size_t bytes, size_t requested, PoolKind pool, driver::StreamHandle stream);
 
   // 1.0: no limit. Memory already reserved stays.
-  void set_memory_fraction(double fraction) { state_.limit.set_fraction(fraction); }
-  double memory_fraction() const { return state_.limit.fraction(); }
+  void set_memory_fraction(double fraction);
+  double memory_fraction() const;
   // Throws OutOfMemoryError if reserving `bytes` more would pass the limit.
   void check_memory_fraction(size_t bytes);
 
-  MemoryStats stats() { return state_.stats.read(); }
-  // num_device_alloc alone, cheaply.
-  int64_t device_allocations() const { return state_.stats.device_allocations(); }
-  void reset_peak_stats() { state_.stats.reset_peaks(); }
-  void reset_accumulated_stats() { state_.stats.reset_accumulated(); }
+  MemoryStats stats();
+  int64_t device_allocations() const;  // num_device_alloc alone, cheaply
+  void reset_peak_stats();
+  void reset_accumulated_stats();
   // Overwrites the reserved bytes of all pools: for tests of the rules that depend on them.
-  void set_reserved_bytes(int64_t bytes) { state_.stats.set_reserved_bytes(bytes); }
+  void set_reserved_bytes(int64_t bytes);
 
   // What there is now; `trace`, if given, gets the history up to exactly this moment.
   std::vector<SegmentInfo> snapshot(const PoolId* pool = nullptr,
-                                    std::vector<TraceEntry>* trace = nullptr) {
-    return take_snapshot(state_, pool, trace);
-  }
+                                    std::vector<TraceEntry>* trace = nullptr);
   MemoryHistory& history() noexcept { return state_.history; }
   void configure_history(const HistorySettings& settings, bool clear);
 
@@ -91,11 +88,9 @@ class MT_API CachingAllocator {
   void set_conf(const AllocConf& conf);
 
   // Private pools. A pool lives while its use count is above 0 or blocks of it are in use.
-  void retain_pool(PoolId id, bool use_on_oom = false, bool no_split = false) {
-    pools_.retain(id, use_on_oom, no_split);
-  }
-  void release_pool(PoolId id) { pools_.release(id); }
-  int pool_use_count(PoolId id) const { return pools_.use_count(id); }
+  void retain_pool(PoolId id, bool use_on_oom = false, bool no_split = false);
+  void release_pool(PoolId id);
+  int pool_use_count(PoolId id) const;
   // Until the matching end, what this thread allocates comes from the pool; with `capture`, what
   // any thread allocates for the capturing stream. Work that was only recorded gets its memory
   // from where it was recorded.
