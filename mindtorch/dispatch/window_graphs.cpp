@@ -1,11 +1,10 @@
 #include "mindtorch/dispatch/window_graphs.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <mutex>
-#include <string_view>
 #include <unordered_map>
 
+#include "mindtorch/base/options.h"
 #include "mindtorch/runtime/accelerator.h"
 #include "mindtorch/runtime/hooks.h"
 #include "mindtorch/runtime/host_wait.h"
@@ -49,10 +48,7 @@ Shared& shared() {
 }
 
 bool is_enabled() {
-  static const bool enabled = [] {
-    const char* const text = std::getenv("MINDTORCH_NPU_PIPELINE_GRAPHS");
-    return text == nullptr || std::string_view(text) != "0";
-  }();
+  static const bool enabled = options::kNpuPipelineGraphs.get();
   return enabled;
 }
 
