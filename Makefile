@@ -66,10 +66,10 @@ lint: setup  ## formatting, ruff and the layer check
 	@.venv/bin/ruff format --check .
 	@$(VENV) tools/check_layers.py
 
-stubs: module  ## type stubs and docs/ops.md, from the registry
+stubs: module  ## type stubs, docs/ops.md and docs/options.md, from the library
 	@$(VENV) tools/make_stubs.py
 
-stubs-check: module  ## the checked-in stubs and docs/ops.md are what `make stubs` writes
+stubs-check: module  ## the checked-in stubs and generated docs are what `make stubs` writes
 	@tools/check_generated.sh
 
 wheel: setup  ## a wheel in dist/ (PYTHON=python3.12: for that interpreter)

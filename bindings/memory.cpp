@@ -87,7 +87,7 @@ class PyAllocator final : public AllocatorHandle {
   PyAllocator(PyObject* self, int device, std::string kind, const std::string& conf)
       : driver_(self, std::move(kind)), events_(driver_, device) {
     MT_CHECK(device >= 0, ValueError, "a device index must not be negative, but got ", device);
-    allocator_.emplace(driver_, device, events_, late_errors_, parse_conf(conf));
+    allocator_.emplace(driver_, device, events_, async_errors_, parse_conf(conf));
   }
   ~PyAllocator() override { driver_.forget_owner(); }
 
@@ -101,7 +101,7 @@ class PyAllocator final : public AllocatorHandle {
   void wait() override {
     driver_.wait_device(allocator().device());
     allocator().process_events();
-    late_errors_.raise_any();
+    async_errors_.raise_any();
   }
 
   void close() noexcept {
@@ -123,7 +123,7 @@ class PyAllocator final : public AllocatorHandle {
 
   PythonDriver driver_;
   runtime::EventPool events_;
-  runtime::LateErrors late_errors_;
+  runtime::AsyncErrors async_errors_;
   std::optional<CachingAllocator> allocator_;
 };
 

@@ -58,7 +58,7 @@ Tensor pinned(const Tensor& tensor) {
 }
 
 void bind_pinning(nb::module_& module) {
-  runtime::set_wait_calls({&begin_wait, &end_wait});
+  runtime::set_wait_callbacks({&begin_wait, &end_wait});
   module.def(
       "_pin_memory",
       [](nb::handle tensor) {

@@ -1,11 +1,13 @@
 // Threads, memory caches, and the rules of dtypes.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
 
 #include <algorithm>
 
 #include "arguments.h"
 #include "errors.h"
 #include "mindtorch/backends/cpu/parallel.h"
+#include "mindtorch/base/options.h"
 #include "mindtorch/runtime/accelerator.h"
 #include "mindtorch/runtime/host_allocator.h"
 #include "py_tensor.h"
@@ -34,9 +36,27 @@ Tensor operand(nb::handle object, int position) {
   return Tensor::wrapped_number(scalar);
 }
 
+nb::list describe_options() {
+  nb::list result;
+  for (const Option* option : all_options()) {
+    nb::dict row;
+    row["name"] = option->name;
+    row["type"] = type_name(option->type);
+    row["default"] = default_text(*option);
+    row["meaning"] = option->meaning;
+    const auto value = option->raw();
+    row["value"] = value ? nb::steal(PyUnicode_DecodeFSDefault(value->c_str())) : nb::none();
+    row["problem"] = option_problem(*option);
+    result.append(row);
+  }
+  return result;
+}
+
 }  // namespace
 
 void bind_settings(nb::module_& module) {
+  module.def("_options", &describe_options, "The environment variables of this library.");
+  module.def("_warn_about_options", &warn_about_options);
   module.def("_cpu_empty_cache", [] { runtime::host_allocator().empty_cache(); });
   module.def("_cpu_memory_stats", [] {
     const auto stats = runtime::host_allocator().stats();

@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 [[ -f tools/make_stubs.py ]] || exit 0
 before=$(mktemp -d)
 trap 'rm -rf "$before"' EXIT
-mapfile -t files < <(git ls-files 'python/mindtorch_v2/*.pyi' docs/ops.md)
+mapfile -t files < <(git ls-files 'python/mindtorch_v2/*.pyi' docs/ops.md docs/options.md)
 for file in "${files[@]}"; do
   install -D -m 644 "$file" "$before/$file"
 done

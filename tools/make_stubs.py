@@ -1,4 +1,4 @@
-"""Writes the type stubs of the Python package and docs/ops.md from the op registry.
+"""Writes the type stubs of the Python package, docs/ops.md and docs/options.md.
 
 usage: make_stubs.py
 
@@ -9,6 +9,7 @@ usage: make_stubs.py
     python/mindtorch_v2/return_types.pyi    the named tuples
     python/mindtorch_v2/npu/__init__.pyi    torch.npu, and torch.cuda likewise
     docs/ops.md                             one row per op
+    docs/options.md                         one row per environment variable
 
 What no op describes (dtypes, storages, functions written in Python) is in the texts of
 tools/stub_*.py. The files are checked in; CI fails when they differ from
@@ -28,6 +29,7 @@ PACKAGE = ROOT / "python" / "mindtorch_v2"
 sys.path.insert(0, str(ROOT / "python"))
 sys.path.insert(0, str(ROOT / "tools"))
 
+import make_options  # noqa: E402
 import stub_devices  # noqa: E402
 import stub_tensor  # noqa: E402
 import stub_texts  # noqa: E402
@@ -156,6 +158,12 @@ def read_ops():
     from mindtorch_v2 import _C
 
     return _C._op_schemas()
+
+
+def read_options():
+    from mindtorch_v2 import options
+
+    return options.describe()
 
 
 def forms_by_name(ops, place):
@@ -332,6 +340,7 @@ def main():
     files = [str(path) for path in stubs]
     subprocess.run([sys.executable, "-m", "ruff", "format", "--quiet", *files], check=True)
     (ROOT / "docs" / "ops.md").write_text(document(ops))
+    (ROOT / "docs" / "options.md").write_text(make_options.document(read_options()))
 
 
 if __name__ == "__main__":

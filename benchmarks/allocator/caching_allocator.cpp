@@ -16,8 +16,8 @@ namespace {
 struct Device {
   CountingDriver driver;
   EventPool events{driver, 0};
-  LateErrors late_errors;
-  CachingAllocator allocator{driver, 0, events, late_errors, AllocConf{}};
+  AsyncErrors async_errors;
+  CachingAllocator allocator{driver, 0, events, async_errors, AllocConf{}};
 };
 
 driver::StreamHandle stream_of(int index) {

@@ -1,11 +1,10 @@
 #include "mindtorch/dispatch/window_graphs.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <mutex>
-#include <string_view>
 #include <unordered_map>
 
+#include "mindtorch/base/options.h"
 #include "mindtorch/runtime/accelerator.h"
 #include "mindtorch/runtime/hooks.h"
 #include "mindtorch/runtime/host_wait.h"
@@ -49,10 +48,7 @@ Shared& shared() {
 }
 
 bool is_enabled() {
-  static const bool enabled = [] {
-    const char* const text = std::getenv("MINDTORCH_NPU_PIPELINE_GRAPHS");
-    return text == nullptr || std::string_view(text) != "0";
-  }();
+  static const bool enabled = options::kNpuPipelineGraphs.get();
   return enabled;
 }
 
@@ -63,7 +59,7 @@ void wait_for(runtime::Stream stream) noexcept {
     const runtime::HostWait waiting;
     runtime.driver().wait_stream(stream.device(), stream.handle());
   } catch (...) {
-    runtime.late_errors().keep(stream.handle(), std::current_exception());
+    runtime.async_errors().keep(stream.handle(), std::current_exception());
   }
 }
 
@@ -154,7 +150,7 @@ bool WindowGraphs::capture(Key key, runtime::Stream stream, const std::function<
       }
       pool = known;
     }
-    graph = runtime::QuietCaptures::capture(runtime_, pool->id(), launch);
+    graph = runtime::InternalCapture::capture(runtime_, pool->id(), launch);
   } catch (...) {  // some ops cannot be captured; launching tells what else it is
     given_up_ = true;
   }

@@ -42,7 +42,7 @@ class MT_API Accelerator {
   PinnedPool& pinned();
   // Lets `device` reach the memory of `peer`, once per pair. False: the hardware cannot.
   bool reach_peer(int device, int peer);
-  // The settings of the environment, read at first use; what is wrong in them is told by warn().
+  // The settings of the environment, read at first use; what is wrong in them goes to warn().
   const AllocConf& alloc_conf();
 
   // True once a device was used in this process. A child starts with false.

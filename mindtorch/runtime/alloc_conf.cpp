@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
-#include <cstdlib>
 #include <optional>
 
 #include "mindtorch/base/error.h"
+#include "mindtorch/base/options.h"
 
 namespace mindtorch::runtime {
 namespace {
@@ -251,11 +251,11 @@ AllocConf AllocConf::parse(std::string_view text,
 }
 
 std::string AllocConf::environment_text() {
-  for (const char* variable : {"MINDTORCH_NPU_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF",
-                               "PYTORCH_NPU_ALLOC_CONF", "PYTORCH_ALLOC_CONF"}) {
-    const char* const text = std::getenv(variable);
-    if (text == nullptr || *text == '\0') continue;
-    std::string result = text;  // names and values are ASCII; what is not may be no text at all
+  for (const TextOption* option : {&options::kNpuAllocConf, &options::kCudaAllocConf,
+                                   &options::kTorchNpuAllocConf, &options::kTorchAllocConf}) {
+    std::string result = option->get();
+    if (result.empty()) continue;
+    // Names and values are ASCII; what is not may be no text at all.
     std::ranges::replace_if(result, [](char c) { return static_cast<signed char>(c) < 0; }, '?');
     return result;
   }

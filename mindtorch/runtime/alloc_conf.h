@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -39,7 +41,7 @@ struct MT_API AllocConf {
   std::vector<std::pair<std::string, Value>> settings;
   std::string text;
 
-  // Unknown keys and bad values are told to `warn` and left out.
+  // Unknown keys and bad values go to `warn` and are left out.
   static AllocConf parse(std::string_view text,
                          const std::function<void(const std::string&)>& warn);
   // The text of the first environment variable that is set and not empty:
@@ -48,6 +50,26 @@ struct MT_API AllocConf {
 
   // What a request takes: a multiple of 512 bytes, coarser with roundup_power2_divisions.
   size_t round(size_t bytes) const noexcept;
+};
+
+// The settings in force, which may be replaced at any time. Thread-safe.
+class SharedAllocConf {
+ public:
+  explicit SharedAllocConf(const AllocConf& conf) { set(conf); }
+
+  std::shared_ptr<const AllocConf> get() const {
+    std::lock_guard lock(mutex_);
+    return conf_;
+  }
+  void set(const AllocConf& conf) {
+    auto made = std::make_shared<const AllocConf>(conf);
+    std::lock_guard lock(mutex_);
+    conf_.swap(made);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<const AllocConf> conf_;
 };
 
 }  // namespace mindtorch::runtime

@@ -1,5 +1,7 @@
 #include "mindtorch/runtime/arena.h"
 
+#include <algorithm>
+
 #include "mindtorch/base/error.h"
 #include "mindtorch/runtime/private_pool.h"
 
@@ -84,6 +86,12 @@ Block* Arena::hand_out(Block* block, size_t requested) noexcept {
   return block;
 }
 
+void Arena::record_stream(Block* block, driver::StreamHandle stream) {
+  if (std::ranges::find(block->streams, stream) == block->streams.end()) {
+    block->streams.push_back(stream);
+  }
+}
+
 bool Arena::give_back(Block* block) noexcept {
   MT_ASSERT(block->state == BlockState::kAllocated);
   stats_.remove_allocated(block->segment->pool, static_cast<int64_t>(block->size), block->oversize);
@@ -93,7 +101,7 @@ bool Arena::give_back(Block* block) noexcept {
   }
   stats_.remove_active(block->segment->pool, static_cast<int64_t>(block->size),
                        static_cast<int64_t>(block->requested));
-  settle();  // before the state changes: this block is not to be merged yet
+  coalesce();  // before the state changes: this block is not to be merged yet
   block->state = BlockState::kFree;
   if (MT_UNLIKELY(block->context != nullptr)) block->context.reset();
   last_freed_ = block;
@@ -106,7 +114,7 @@ void Arena::finish_pending(Block* block) noexcept {
   if (block->context != nullptr) block->context.reset();
   stats_.remove_active(block->segment->pool, static_cast<int64_t>(block->size),
                        static_cast<int64_t>(block->requested));
-  settle();
+  coalesce();
   block->state = BlockState::kFree;
   merge_and_insert(block);
 }
@@ -230,6 +238,7 @@ Segment* Arena::add_segment(char* data, size_t size, PoolKind pool, size_t page)
   segment->pool = pool;
   segment->expandable = page != 0;
   segment->page = page;
+  segment->oversize = page == 0 && size >= rules_.max_split_size;
   block->segment = segment.get();
   block->requested = 0;
   block->previous = block->next = nullptr;

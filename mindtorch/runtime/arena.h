@@ -46,14 +46,16 @@ class Arena {
   void reassign(driver::StreamHandle stream, PrivatePool* owner) noexcept;
 
   // The best fitting free block, cut to size and marked as allocated; null when none fits.
-  // above_peak() tells afterwards whether the statistics passed the arena's allowance.
+  // above_peak() says afterwards whether the statistics passed the arena's allowance.
   Block* take(PoolKind pool, size_t size, size_t requested) noexcept;
   // Marks a free block (not in the index any more) as allocated, cut to `size` where that pays.
   Block* claim(Block* block, size_t size, size_t requested) noexcept;
   // Merges the block freed last into its neighbours. See Note [The block freed last].
-  void settle() noexcept {
+  void coalesce() noexcept {
     if (last_freed_ != nullptr) merge_and_insert(std::exchange(last_freed_, nullptr));
   }
+  // Work queued on another stream uses the block too.
+  void record_stream(Block* block, driver::StreamHandle stream);
   // The user is done with the block. True: other streams recorded on it must be waited for first
   // (the block is pending now); otherwise it is free again.
   bool give_back(Block* block) noexcept;
@@ -98,10 +100,10 @@ class Arena {
   bool above_peak() const noexcept { return above_peak_; }
   // Of the only arena there is: what it holds now is the peak.
   void raise_peak() noexcept;
-  uint64_t searches_since_settled() const noexcept { return searches_ - settled_searches_; }
-  void mark_settled() noexcept {
+  uint64_t searches_since_rebalance() const noexcept { return searches_ - rebalanced_searches_; }
+  void mark_rebalanced() noexcept {
     above_peak_ = false;
-    settled_searches_ = searches_;
+    rebalanced_searches_ = searches_;
   }
 
  private:
@@ -118,7 +120,7 @@ class Arena {
   bool above_peak_ = false;
   const SplitRules& rules_;
   uint64_t searches_ = 0;
-  uint64_t settled_searches_ = 0;  // when the allowances were shared out last
+  uint64_t rebalanced_searches_ = 0;  // when the allowances were shared out last
   // Note [The block freed last]: programs free a block and ask for its size again all the time.
   // The block freed last is therefore neither merged nor indexed until somebody asks for another
   // size, frees another block or looks at the arena. Handing it out again restores exactly what was

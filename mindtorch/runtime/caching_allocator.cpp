@@ -1,25 +1,14 @@
 #include "mindtorch/runtime/caching_allocator.h"
 
-#include <algorithm>
+#include <mutex>
 
-#include "mindtorch/base/error.h"
+#include "mindtorch/runtime/hooks.h"
+#include "mindtorch/runtime/out_of_memory.h"
 
 namespace mindtorch::runtime {
 namespace {
 
-constexpr size_t kHuge = size_t{1} << 60;
-
-std::atomic<uint64_t> next_serial{1};
-
-// The arenas this thread used last.
-struct CachedArena {
-  uint64_t serial = 0;
-  driver::StreamHandle stream = nullptr;
-  Arena* arena = nullptr;
-};
-constexpr size_t kCachedArenas = 8;
-constinit thread_local CachedArena t_arenas[kCachedArenas]
-    __attribute__((tls_model("initial-exec")));
+constexpr size_t kBeyondAnyDevice = size_t{1} << 60;
 
 PoolKind pool_for(size_t size) { return size <= kSmallLimit ? PoolKind::kSmall : PoolKind::kLarge; }
 
@@ -28,173 +17,113 @@ PoolKind pool_for(size_t size) { return size <= kSmallLimit ? PoolKind::kSmall :
 CachingAllocator::CachingAllocator(driver::DeviceDriver& driver,
                                    int device,
                                    EventPool& events,
-                                   LateErrors& late_errors,
+                                   AsyncErrors& async_errors,
                                    const AllocConf& conf)
-    : driver_(driver),
-      device_(device),
-      late_errors_(late_errors),
-      serial_(next_serial.fetch_add(1)),
-      conf_(conf),
-      fraction_(conf.per_process_memory_fraction),
+    : state_(driver, device, conf),
+      pools_(state_.arenas, slow_path_),
       pending_(
-          driver, device, events, late_errors, [this](Block* block) { finish_pending(block); }) {
+          driver, device, events, async_errors, [this](Block* block) { finish_pending(block); }),
+      segments_(state_),
+      expandable_segments_(state_),
+      oom_policy_(state_, segments_, expandable_segments_, pools_, pending_) {
   set_conf(conf);
 }
 
 CachingAllocator::~CachingAllocator() {
-  driver::VirtualMemory* const virtual_memory = driver_.virtual_memory();
-  for (const auto& arena : arenas_) {
-    for (Segment* segment = arena->segments(); segment != nullptr; segment = segment->next) {
-      if (!segment->expandable) {
-        driver_.release(device_, segment->data);
-        continue;
-      }
-      for (Block* block = segment->first; block != nullptr;) {
-        char* const start = block->data;
-        size_t bytes = 0;
-        for (; block != nullptr && block->state != BlockState::kUnmapped; block = block->next) {
-          bytes += block->size;
+  state_.arenas.with_all_locked([this](const auto& arenas) {
+    for (const auto& arena : arenas) {
+      for (Segment* segment = arena->segments(); segment != nullptr; segment = segment->next) {
+        if (segment->expandable) {
+          expandable_segments_.destroy(*segment);
+        } else {
+          segments_.destroy(*segment);
         }
-        if (bytes != 0) virtual_memory->unmap(device_, start, bytes);
-        if (block != nullptr) block = block->next;
       }
-      virtual_memory->unreserve(device_, segment->data, segment->size);
     }
-  }
-}
-
-AllocConf CachingAllocator::conf() const {
-  std::lock_guard lock(counters_mutex_);
-  return conf_;
+  });
 }
 
 void CachingAllocator::set_conf(const AllocConf& conf) {
-  with_all_arenas_locked([&](const auto&) {
-    std::lock_guard lock(counters_mutex_);
-    conf_ = conf;
-    rules_.max_split_size = conf.max_split_size;
-    rules_.max_non_split_rounding = conf.max_non_split_rounding;
-    counters_.max_split_size = conf.max_split_size == AllocConf::kUnlimited
-                                   ? -1
-                                   : static_cast<int64_t>(conf.max_split_size);
+  state_.arenas.with_all_locked([&](const auto&) {
+    state_.conf.set(conf);
+    state_.arenas.set_rules({conf.max_split_size, conf.max_non_split_rounding});
+    state_.stats.set_max_split_size(conf.max_split_size == AllocConf::kUnlimited
+                                        ? -1
+                                        : static_cast<int64_t>(conf.max_split_size));
   });
   bool rounds = false;
   for (uint32_t divisions : conf.roundup_power2_divisions) rounds |= divisions > 1;
-  set_attention(kRounding, rounds);
+  slow_path_.set(SlowPathFlags::kRounding, rounds);
 }
-
-void CachingAllocator::set_attention(Attention bit, bool on) noexcept {
-  if (on) {
-    attention_.fetch_or(bit, std::memory_order_relaxed);
-  } else {
-    attention_.fetch_and(~uint32_t{bit}, std::memory_order_relaxed);
-  }
-}
-
-// Arenas.
-
-Arena& CachingAllocator::arena_for(driver::StreamHandle stream) {
-  const size_t slot = ((reinterpret_cast<uintptr_t>(stream) >> 4) ^ serial_) % kCachedArenas;
-  CachedArena& cached = t_arenas[slot];
-  if (MT_UNLIKELY(cached.serial != serial_ || cached.stream != stream)) {
-    cached = {serial_, stream, &find_or_add_arena(stream, nullptr)};
-  }
-  return *cached.arena;
-}
-
-Arena& CachingAllocator::find_or_add_arena(driver::StreamHandle stream, PrivatePool* owner) {
-  {
-    std::lock_guard lock(arenas_mutex_);
-    for (const auto& arena : arenas_) {
-      if (arena->stream() == stream && arena->owner() == owner) return *arena;
-    }
-    if (!spare_arenas_.empty()) {
-      Arena& arena = *spare_arenas_.back();
-      spare_arenas_.pop_back();
-      arena.reassign(stream, owner);
-      return arena;
-    }
-  }
-  auto arena = std::make_unique<Arena>(stream, owner, rules_);
-  with_all_arenas_locked([&](auto& arenas) {
-    settle_peaks_locked(nullptr);  // while a lone arena's allowance still is the peak
-    arenas.reserve(arenas.size() + 1);
-    peak_order_.reserve(arenas.size() + 1);
-    single_arena_ = arenas.empty();
-    arena->lock();
-    peak_order_.push_back(arena.get());
-    arenas.push_back(std::move(arena));
-    if (!single_arena_) settle_peaks_locked(nullptr);
-  });
-  return find_or_add_arena(stream, owner);  // another thread may have been first
-}
-
-// Allocation and release.
 
 Block* CachingAllocator::allocate(size_t bytes, driver::StreamHandle stream) {
-  if (MT_UNLIKELY(attention_.load(std::memory_order_relaxed) != 0 || !pending_.empty() ||
-                  bytes - 1 >= kHuge - 1)) {
-    return allocate_attentively(bytes, stream);
+  if (MT_UNLIKELY(slow_path_.any() || !pending_.empty() || bytes - 1 >= kBeyondAnyDevice - 1)) {
+    return allocate_instrumented(bytes, stream);
   }
   const size_t size = (bytes + kMinBlock - 1) / kMinBlock * kMinBlock;
-  Arena& arena = arena_for(stream);
-  arena.lock();
-  Block* block = arena.take(pool_for(size), size, bytes);
-  leave(arena);
+  Arena& arena = state_.arenas.of_stream(stream);
+  Block* block = nullptr;
+  {
+    const ArenaLock lock(state_.arenas, arena);
+    block = arena.take(pool_for(size), size, bytes);
+  }
   if (MT_LIKELY(block != nullptr)) return block;
-  Request request{&arena, pool_for(size), size, bytes, 0, nullptr};
-  return allocate_slowly(request);
+  return allocate_uncached(arena, size, bytes);
+}
+
+Block* CachingAllocator::allocate_uncached(Arena& arena, size_t size, size_t bytes) {
+  return oom_policy_.allocate({&arena, pool_for(size), size, bytes, 0, nullptr});
 }
 
 // With pending events, history, scopes or coarser rounding to look after.
-Block* CachingAllocator::allocate_attentively(size_t bytes, driver::StreamHandle stream) {
+Block* CachingAllocator::allocate_instrumented(size_t bytes, driver::StreamHandle stream) {
   if (bytes == 0) return nullptr;
-  if (bytes >= kHuge) throw_more_than_any_device();
-  const uint32_t attention = attention_.load(std::memory_order_relaxed);
-  Request request{};
+  if (bytes >= kBeyondAnyDevice) throw_beyond_any_device(state_.driver);
+  AllocationRequest request;
   request.requested = bytes;
-  if ((attention & kHistory) != 0) request.context = history_.context(ContextLevel::kState);
-  if (captures_.load(std::memory_order_relaxed) == 0) pending_.poll();
-  if ((attention & kRounding) != 0) {
-    std::lock_guard lock(counters_mutex_);
-    request.size = conf_.round(bytes);
-  } else {
-    request.size = (bytes + kMinBlock - 1) / kMinBlock * kMinBlock;
+  if (slow_path_.has(SlowPathFlags::kHistory)) {
+    request.context = state_.history.context(ContextLevel::kState);
   }
+  if (!pools_.capturing()) pending_.poll();
+  request.size = slow_path_.has(SlowPathFlags::kRounding)
+                     ? state_.conf.get()->round(bytes)
+                     : (bytes + kMinBlock - 1) / kMinBlock * kMinBlock;
   request.pool = pool_for(request.size);
-  request.arena = (attention & kScopes) != 0 ? &routed_arena(stream) : &arena_for(stream);
-  Block* block = take(request);
-  return block != nullptr ? block : allocate_slowly(request);
-}
-
-Block* CachingAllocator::take(Request& request) {
-  Arena& arena = *request.arena;
-  arena.lock();
-  Block* block = arena.take(request.pool, request.size, request.requested);
-  if (block != nullptr) trace_allocation(block, request);
-  leave(arena);
-  return block;
+  request.arena = slow_path_.has(SlowPathFlags::kPoolScopes) ? &pools_.route(stream)
+                                                             : &state_.arenas.of_stream(stream);
+  Block* block = state_.take_cached(request);
+  return block != nullptr ? block : oom_policy_.allocate(std::move(request));
 }
 
 void CachingAllocator::release(Block* block) noexcept {
   if (block == nullptr) return;
+  if (MT_UNLIKELY(slow_path_.has(SlowPathFlags::kHistory))) return release_instrumented(block);
   Arena& arena = *block->segment->arena;
-  std::shared_ptr<const CallContext> context;
-  const bool traced = (attention_.load(std::memory_order_relaxed) & kHistory) != 0;
-  if (MT_UNLIKELY(traced)) context = release_context();
-  arena.lock();
-  if (MT_UNLIKELY(traced)) trace_release(block, arena, std::move(context));
-  const bool pending = arena.give_back(block);
-  leave(arena);
+  bool pending = false;
+  {
+    const ArenaLock lock(state_.arenas, arena);
+    pending = arena.give_back(block);
+  }
   if (MT_UNLIKELY(pending)) pending_.add(block);
+}
+
+void CachingAllocator::release_instrumented(Block* block) noexcept {
+  const auto context = state_.history.try_context(ContextLevel::kAll);
+  Arena& arena = *block->segment->arena;
+  bool pending = false;
+  {
+    const ArenaLock lock(state_.arenas, arena);
+    state_.history.trace_release(*block, context);
+    pending = arena.give_back(block);
+  }
+  if (pending) pending_.add(block);
 }
 
 void CachingAllocator::finish_pending(Block* block) {
   Arena& arena = *block->segment->arena;
-  arena.lock();
-  trace(TraceAction::kFreeCompleted, block->data, block->requested, arena, nullptr);
+  const ArenaLock lock(state_.arenas, arena);
+  state_.history.trace(TraceAction::kFreeCompleted, block->data, block->requested, arena, nullptr);
   arena.finish_pending(block);
-  leave(arena);
 }
 
 void CachingAllocator::record_stream(Block* block, driver::StreamHandle stream) {
@@ -202,180 +131,77 @@ void CachingAllocator::record_stream(Block* block, driver::StreamHandle stream) 
   Arena& arena = *block->segment->arena;
   if (arena.stream() == stream) return;
   const std::lock_guard lock(arena);
-  const bool known =
-      std::find(block->streams.begin(), block->streams.end(), stream) != block->streams.end();
-  if (!known) block->streams.push_back(stream);
+  arena.record_stream(block, stream);
 }
 
-// Statistics.
-
-// Makes the peaks true and shares out the room below them, see Note [Exact peaks without a shared
-// counter]. Every arena gets half of the room that is left, those that asked most first.
-void CachingAllocator::settle_peaks(Arena* asking) noexcept {
-  with_all_arenas_locked([&](const auto&) { settle_peaks_locked(asking); });
+void CachingAllocator::empty_cache() {
+  hooks().before_empty_cache();
+  if (!pools_.capturing()) oom_policy_.release_cache();
 }
 
-void CachingAllocator::settle_peaks_locked(Arena* asking) noexcept {
-  if (arenas_.empty()) return;
-  std::vector<Arena*>& order = peak_order_;
-  std::sort(order.begin(), order.end(), [asking](Arena* a, Arena* b) {
-    if ((a == asking) != (b == asking)) return a == asking;
-    return a->searches_since_settled() > b->searches_since_settled();
-  });
-  for (int lane = 0; lane < kLaneCount; ++lane) {
-    for (int pool = 0; pool <= kAllPools; ++pool) {
-      const auto value = [&](Arena* arena) {
-        const ArenaStats& stats = arena->stats();
-        return pool == kAllPools ? stats.current[0][lane] + stats.current[1][lane]
-                                 : stats.current[pool][lane];
-      };
-      int64_t sum = 0;
-      for (Arena* arena : order) sum += value(arena);
-      int64_t peak = std::max(peak_[pool][lane], sum);
-      if (single_arena_) peak = std::max(peak, order[0]->stats().high[pool][lane]);
-      peak_[pool].set(lane, peak);
-      int64_t room = peak - sum;
-      for (Arena* arena : order) {
-        const int64_t share = arena == order.back() ? room : room - room / 2;
-        arena->stats().high[pool].set(lane, value(arena) + share);
-        room -= share;
-      }
-    }
-  }
-  for (Arena* arena : order) arena->mark_settled();
+void CachingAllocator::adopt(
+    void* data, size_t bytes, size_t requested, PoolKind pool, driver::StreamHandle stream) {
+  segments_.adopt(state_.arenas.of_stream(stream), data, bytes, requested, pool);
 }
 
-MemoryStats CachingAllocator::stats() {
-  MemoryStats result;
-  with_all_arenas_locked([&](const auto& arenas) {
-    for (const auto& arena : arenas) arena->settle();
-    settle_peaks_locked(nullptr);
-    std::lock_guard lock(counters_mutex_);
-    result = counters_;
-    for (int lane = 0; lane < kLaneCount; ++lane) {
-      auto& metric = result.metrics[static_cast<size_t>(lane)];
-      for (int pool = 0; pool < kPoolCount; ++pool) {
-        Stat& stat = metric[static_cast<size_t>(pool)];
-        for (const auto& arena : arenas) {
-          stat.current += arena->stats().current[pool][lane];
-          stat.freed += arena->stats().freed[pool][lane];
-        }
-        stat.allocated = stat.current + stat.freed - allocated_base_[pool][lane];
-        stat.freed -= freed_base_[pool][lane];
-        stat.peak = peak_[pool][lane];
-        metric[kAllPools].current += stat.current;
-        metric[kAllPools].allocated += stat.allocated;
-        metric[kAllPools].freed += stat.freed;
-      }
-      metric[kAllPools].peak = peak_[kAllPools][lane];
-    }
-  });
-  return result;
+void CachingAllocator::check_memory_fraction(size_t bytes) {
+  if (MemoryLimit::Reservation(state_.limit, bytes).granted()) return;
+  AllocationRequest request;
+  request.segment_size = request.requested = request.size = bytes;
+  throw_out_of_memory(state_, request, pools_.capturing());
 }
-
-int64_t CachingAllocator::device_allocations() const {
-  std::lock_guard lock(counters_mutex_);
-  return counters_.num_device_alloc;
-}
-
-void CachingAllocator::reset_peak_stats() {
-  with_all_arenas_locked([&](const auto& arenas) {
-    for (const auto& arena : arenas) {
-      arena->settle();
-      for (StatPairs& high : arena->stats().high) high = StatPairs();
-    }
-    for (StatPairs& peak : peak_) peak = StatPairs();
-    settle_peaks_locked(nullptr);
-    std::lock_guard lock(counters_mutex_);
-    for (auto& metric : counters_.metrics) {
-      for (Stat& stat : metric) stat.peak = stat.current;
-    }
-    counters_.oversize_segments.peak = counters_.oversize_segments.current;
-  });
-}
-
-void CachingAllocator::reset_accumulated_stats() {
-  with_all_arenas_locked([&](const auto& arenas) {
-    for (int pool = 0; pool < kPoolCount; ++pool) {
-      for (int lane = 0; lane < kLaneCount; ++lane) {
-        int64_t freed = 0;
-        int64_t current = 0;
-        for (const auto& arena : arenas) {
-          arena->settle();
-          freed += arena->stats().freed[pool][lane];
-          current += arena->stats().current[pool][lane];
-        }
-        freed_base_[pool].set(lane, freed);
-        allocated_base_[pool].set(lane, current + freed);
-      }
-    }
-    std::lock_guard lock(counters_mutex_);
-    for (auto& metric : counters_.metrics) {
-      for (Stat& stat : metric) stat.allocated = stat.freed = 0;
-    }
-    Stat& oversize = counters_.oversize_segments;
-    oversize.allocated = oversize.freed = 0;
-    counters_.num_alloc_retries = counters_.num_ooms = counters_.num_sync_all_streams = 0;
-    counters_.num_device_alloc = counters_.num_device_free = 0;
-  });
-}
-
-void CachingAllocator::set_reserved_bytes(int64_t bytes) {
-  std::lock_guard lock(counters_mutex_);
-  Stat& stat = counters_.metrics[static_cast<size_t>(Metric::kReservedBytes)][kAllPools];
-  stat.current = bytes;
-  stat.peak = std::max(stat.peak, bytes);
-}
-
-// History.
 
 void CachingAllocator::configure_history(const HistorySettings& settings, bool clear) {
-  history_.configure(settings, clear);
-  set_attention(kHistory, settings.enabled);
+  state_.history.configure(settings, clear);
+  slow_path_.set(SlowPathFlags::kHistory, settings.enabled);
 }
 
-void CachingAllocator::trace(TraceAction action,
-                             const void* address,
-                             size_t size,
-                             const Arena& arena,
-                             std::shared_ptr<const CallContext> context) noexcept {
-  if (!history_.enabled()) return;
-  TraceEntry entry{};
-  entry.action = action;
-  entry.address = reinterpret_cast<uintptr_t>(address);
-  entry.size = size;
-  entry.stream = arena.stream();
-  if (arena.owner() != nullptr) entry.pool_id = arena.owner()->id;
-  entry.context = std::move(context);
-  try {
-    history_.record(std::move(entry));
-  } catch (...) {  // no memory for the ring: the history has a gap, the program goes on
-  }
+// Each part does its own.
+
+void CachingAllocator::collect_garbage() { oom_policy_.collect_garbage(); }
+
+void CachingAllocator::set_memory_fraction(double fraction) { state_.limit.set_fraction(fraction); }
+
+double CachingAllocator::memory_fraction() const { return state_.limit.fraction(); }
+
+MemoryStats CachingAllocator::stats() { return state_.stats.read(); }
+
+int64_t CachingAllocator::device_allocations() const { return state_.stats.device_allocations(); }
+
+void CachingAllocator::reset_peak_stats() { state_.stats.reset_peaks(); }
+
+void CachingAllocator::reset_accumulated_stats() { state_.stats.reset_accumulated(); }
+
+void CachingAllocator::set_reserved_bytes(int64_t bytes) { state_.stats.set_reserved_bytes(bytes); }
+
+std::vector<SegmentInfo> CachingAllocator::snapshot(const PoolId* pool,
+                                                    std::vector<TraceEntry>* trace) {
+  return take_snapshot(state_, pool, trace);
 }
 
-// Under the arena's lock, so that a snapshot and the trace tell the same story.
-void CachingAllocator::trace_allocation(Block* block, const Request& request) noexcept {
-  if (!history_.enabled()) return;
-  block->context = request.context;
-  trace(TraceAction::kAlloc, block->data, request.requested, *block->segment->arena,
-        request.context);
+void CachingAllocator::retain_pool(PoolId id, bool use_on_oom, bool no_split) {
+  pools_.retain(id, use_on_oom, no_split);
 }
 
-std::shared_ptr<const CallContext> CachingAllocator::release_context() const noexcept {
-  try {
-    return history_.context(ContextLevel::kAll);
-  } catch (...) {
-    return nullptr;
-  }
+void CachingAllocator::release_pool(PoolId id) { pools_.release(id); }
+
+int CachingAllocator::pool_use_count(PoolId id) const { return pools_.use_count(id); }
+
+// Work that was only recorded gets its memory from where it was recorded: it is flushed first.
+
+void CachingAllocator::begin_pool_scope(PoolId id) {
+  hooks().before_sync(SyncPoint::kSwitchStream);
+  pools_.open_for_thread(id);
 }
 
-void CachingAllocator::trace_release(Block* block,
-                                     const Arena& arena,
-                                     std::shared_ptr<const CallContext> context) noexcept {
-  trace(TraceAction::kFreeRequested, block->data, block->requested, arena, context);
-  if (block->streams.empty()) {
-    trace(TraceAction::kFreeCompleted, block->data, block->requested, arena, std::move(context));
-  }
+void CachingAllocator::begin_capture_scope(PoolId id, driver::StreamHandle stream) {
+  pools_.open_for_capture(id, stream);
+  pending_.pause();
+}
+
+void CachingAllocator::end_scope(PoolId id) {
+  hooks().before_sync(SyncPoint::kSwitchStream);
+  if (pools_.close(id)) pending_.resume();
 }
 
 }  // namespace mindtorch::runtime

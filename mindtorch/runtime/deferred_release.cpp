@@ -17,12 +17,12 @@ DeferredRelease::DeferredRelease(driver::DeviceDriver& driver,
                                  int device,
                                  driver::StreamHandle stream,
                                  EventPool& events,
-                                 LateErrors& late_errors)
+                                 AsyncErrors& async_errors)
     : driver_(driver),
       device_(device),
       stream_(stream),
       events_(events),
-      late_errors_(late_errors),
+      async_errors_(async_errors),
       fork_generation_(fork_generation()) {}
 
 DeferredRelease::~DeferredRelease() {
@@ -44,7 +44,7 @@ void DeferredRelease::push(Release release, void* context) noexcept {
       release_through(waited_for);
       release(context);
     } catch (...) {
-      late_errors_.keep(stream_, std::current_exception());
+      async_errors_.keep(stream_, std::current_exception());
     }
     return;
   }
@@ -80,7 +80,7 @@ void DeferredRelease::seal() noexcept {
       kept = true;
     }
   } catch (...) {
-    late_errors_.keep(stream_, std::current_exception());
+    async_errors_.keep(stream_, std::current_exception());
   }
   if (event != nullptr && !kept) events_.give(event);
   Lock lock(mutex_);
@@ -106,7 +106,7 @@ void DeferredRelease::poll(bool all) noexcept {
     try {
       reached = driver_.query_event(batch.event);
     } catch (...) {
-      late_errors_.keep(stream_, std::current_exception());
+      async_errors_.keep(stream_, std::current_exception());
     }
     lock.lock();
     if (!reached) break;
@@ -156,7 +156,7 @@ void DeferredRelease::run_ready(Lock& lock, bool wait) noexcept {
     try {
       entry.release(entry.context);
     } catch (...) {
-      late_errors_.keep(stream_, std::current_exception());
+      async_errors_.keep(stream_, std::current_exception());
     }
     --t_releasing;
     lock.lock();

@@ -9,8 +9,8 @@
 
 #include "mindtorch/base/macros.h"
 #include "mindtorch/driver/driver.h"
+#include "mindtorch/runtime/async_errors.h"
 #include "mindtorch/runtime/event_pool.h"
-#include "mindtorch/runtime/late_errors.h"
 
 namespace mindtorch::runtime {
 
@@ -21,7 +21,7 @@ namespace mindtorch::runtime {
 //
 // Owned by the stream's StreamState. Thread-safe; no lock is held while the driver or a release
 // function is called, and a release function may push, or synchronise. A driver call that fails
-// keeps the entries; its error goes to LateErrors, as does whatever a release function throws.
+// keeps the entries; its error goes to AsyncErrors, as does whatever a release function throws.
 class MT_API DeferredRelease {
  public:
   using Release = void (*)(void* context);
@@ -32,7 +32,7 @@ class MT_API DeferredRelease {
                   int device,
                   driver::StreamHandle stream,
                   EventPool& events,
-                  LateErrors& late_errors);
+                  AsyncErrors& async_errors);
   // Releases what is left: the owner has waited for the stream.
   ~DeferredRelease();
   DeferredRelease(const DeferredRelease&) = delete;
@@ -69,7 +69,7 @@ class MT_API DeferredRelease {
   const int device_;
   const driver::StreamHandle stream_;
   EventPool& events_;
-  LateErrors& late_errors_;
+  AsyncErrors& async_errors_;
   const uint32_t fork_generation_;
 
   // Entries carry consecutive numbers: released < ready <= sealed or not <= pushed.

@@ -24,14 +24,14 @@ DeviceRuntime::DeviceRuntime(Accelerator& accelerator, int device)
       device_(device),
       slot_(next_slot()),
       events_(driver_, device),
-      memory_(driver_, device, events_, late_errors_, accelerator.alloc_conf()),
+      memory_(driver_, device, events_, async_errors_, accelerator.alloc_conf()),
       allocator_(*this),
       streams_(*this) {
   const auto before_growth = [this] {
     check_usable();
-    quiet_captures_.await_end();
+    internal_capture_.await_end();
   };
-  memory_.set_owner_calls({before_growth, [this] { wait_and_release(); }});
+  memory_.set_callbacks({before_growth, [this] { wait_and_release(); }});
 }
 
 DeviceRuntime::~DeviceRuntime() {
@@ -75,7 +75,7 @@ void DeviceRuntime::synchronize() {
   check_usable();
   hooks().before_sync(SyncPoint::kWaitDevice);
   wait_and_release();
-  late_errors_.raise_any();
+  async_errors_.raise_any();
 }
 
 void DeviceRuntime::wait_and_release() {
@@ -83,7 +83,7 @@ void DeviceRuntime::wait_and_release() {
   for (StreamState* stream : streams_.all()) marks.emplace_back(stream, stream->deferred.mark());
   {
     const HostWait waiting;
-    const auto none = quiet_captures_.keep_out();
+    const auto none = internal_capture_.keep_out();
     driver_.wait_device(device_);
   }
   for (const auto& [stream, mark] : marks) stream->deferred.release_through(mark);

@@ -6,11 +6,11 @@
 
 #include "mindtorch/base/macros.h"
 #include "mindtorch/driver/driver.h"
+#include "mindtorch/runtime/async_errors.h"
 #include "mindtorch/runtime/caching_allocator.h"
 #include "mindtorch/runtime/device_allocator.h"
 #include "mindtorch/runtime/event_pool.h"
-#include "mindtorch/runtime/late_errors.h"
-#include "mindtorch/runtime/quiet_captures.h"
+#include "mindtorch/runtime/internal_capture.h"
 #include "mindtorch/runtime/stream.h"
 #include "mindtorch/runtime/stream_pool.h"
 
@@ -19,7 +19,7 @@ namespace mindtorch::runtime {
 class Accelerator;
 
 // One device as this process uses it: its memory, its streams with their deferred releases, its
-// pooled events and the errors nobody was told yet. Owned by its Accelerator. Thread-safe. Making
+// pooled events and the errors not thrown yet. Owned by its Accelerator. Thread-safe. Making
 // one calls no driver.
 class MT_API DeviceRuntime {
  public:
@@ -34,16 +34,16 @@ class MT_API DeviceRuntime {
   std::string name() const;  // "npu:0"
 
   EventPool& events() noexcept { return events_; }
-  LateErrors& late_errors() noexcept { return late_errors_; }
+  AsyncErrors& async_errors() noexcept { return async_errors_; }
   CachingAllocator& memory() noexcept { return memory_; }
   DeviceAllocator& allocator() noexcept { return allocator_; }  // memory(), for storages
 
   Stream default_stream() noexcept { return Stream(streams_.default_stream()); }
   // The next stream of the pool: after 32 requests of one priority the first comes again.
   Stream pool_stream(int priority = 0);
-  // For quiet captures: nobody else gets it, and nothing ever runs on it.
+  // For InternalCapture: nobody else gets it, and nothing ever runs on it.
   Stream capture_stream();
-  QuietCaptures& quiet_captures() noexcept { return quiet_captures_; }
+  InternalCapture& internal_capture() noexcept { return internal_capture_; }
   // A stream somebody else made, and destroys.
   Stream external_stream(driver::StreamHandle handle);
   // The stream that has this id. Throws ValueError if none has.
@@ -71,8 +71,8 @@ class MT_API DeviceRuntime {
   const int device_;
   const uint32_t slot_;
   EventPool events_;
-  LateErrors late_errors_;
-  QuietCaptures quiet_captures_;
+  AsyncErrors async_errors_;
+  InternalCapture internal_capture_;
   CachingAllocator memory_;
   DeviceAllocator allocator_;
   StreamPool streams_;  // last: its deferred releases may free memory

@@ -94,7 +94,7 @@ void Event::synchronize() const {
     on.driver().wait_event(handle_);
   }
   stream_.deferred().poll();
-  on.late_errors().raise(stream_.handle());
+  on.async_errors().raise(stream_.handle());
 }
 
 double Event::elapsed_time(const Event& end) const {

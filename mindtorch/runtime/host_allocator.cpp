@@ -14,6 +14,7 @@
 #include <new>
 
 #include "mindtorch/base/error.h"
+#include "mindtorch/base/options.h"
 
 namespace mindtorch::runtime {
 namespace {
@@ -232,9 +233,7 @@ class LargeCache {
   }
 
   static size_t default_limit() {
-    if (const char* megabytes = std::getenv("MINDTORCH_CPU_CACHE_MB")) {
-      return std::strtoull(megabytes, nullptr, 10) << 20;
-    }
+    if (const auto megabytes = options::kCpuCacheMb.find()) return *megabytes << 20;
     const auto pages = static_cast<size_t>(sysconf(_SC_PHYS_PAGES));
     return pages * static_cast<size_t>(sysconf(_SC_PAGESIZE)) / 4;
   }

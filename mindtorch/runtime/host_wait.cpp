@@ -3,11 +3,11 @@
 namespace mindtorch::runtime {
 namespace {
 
-constinit WaitCalls g_calls;
+constinit WaitCallbacks g_calls;
 
 }  // namespace
 
-void set_wait_calls(WaitCalls calls) noexcept { g_calls = calls; }
+void set_wait_callbacks(WaitCallbacks calls) noexcept { g_calls = calls; }
 
 HostWait::HostWait() : token_(g_calls.begin != nullptr ? g_calls.begin() : nullptr) {}
 

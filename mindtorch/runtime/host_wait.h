@@ -6,12 +6,12 @@ namespace mindtorch::runtime {
 
 // What a higher layer does around every wait of the host for a device: an interpreter lets its
 // other threads run. `begin` may answer null: then `end` is not called.
-struct WaitCalls {
+struct WaitCallbacks {
   void* (*begin)() = nullptr;
   void (*end)(void* token) = nullptr;
 };
 // Set once, before the first wait.
-MT_API void set_wait_calls(WaitCalls calls) noexcept;
+MT_API void set_wait_callbacks(WaitCallbacks calls) noexcept;
 
 // Lives as long as the host waits. No lock may be held that the other threads might want.
 class MT_API HostWait {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "mindtorch/base/error.h"
+#include "mindtorch/runtime/arena.h"
 
 namespace mindtorch::runtime {
 namespace {
@@ -75,6 +76,14 @@ std::shared_ptr<const CallContext> MemoryHistory::context(ContextLevel level) co
   return source != nullptr ? source() : nullptr;
 }
 
+std::shared_ptr<const CallContext> MemoryHistory::try_context(ContextLevel level) const noexcept {
+  try {
+    return context(level);
+  } catch (...) {
+    return nullptr;
+  }
+}
+
 void MemoryHistory::record(TraceEntry entry) {
   std::shared_ptr<const CallContext> unwanted;  // as `dropped` above
   const std::lock_guard lock(mutex_);
@@ -89,6 +98,42 @@ void MemoryHistory::record(TraceEntry entry) {
   }
   std::swap(ring_[next_], entry);  // `entry`, a parameter, outlives the lock
   next_ = (next_ + 1) % ring_.size();
+}
+
+void MemoryHistory::trace(TraceAction action,
+                          const void* address,
+                          size_t size,
+                          const Arena& arena,
+                          std::shared_ptr<const CallContext> context) noexcept {
+  if (!enabled()) return;
+  TraceEntry entry{};
+  entry.action = action;
+  entry.address = reinterpret_cast<uintptr_t>(address);
+  entry.size = size;
+  entry.stream = arena.stream();
+  if (arena.owner() != nullptr) entry.pool_id = arena.owner()->id;
+  entry.context = std::move(context);
+  try {
+    record(std::move(entry));
+  } catch (...) {  // no memory for the ring: the history has a gap, the program goes on
+  }
+}
+
+void MemoryHistory::trace_allocation(Block& block,
+                                     std::shared_ptr<const CallContext> context) noexcept {
+  if (!enabled()) return;
+  block.context = context;
+  trace(TraceAction::kAlloc, block.data, block.requested, *block.segment->arena,
+        std::move(context));
+}
+
+void MemoryHistory::trace_release(const Block& block,
+                                  std::shared_ptr<const CallContext> context) noexcept {
+  const Arena& arena = *block.segment->arena;
+  trace(TraceAction::kFreeRequested, block.data, block.requested, arena, context);
+  if (block.streams.empty()) {
+    trace(TraceAction::kFreeCompleted, block.data, block.requested, arena, std::move(context));
+  }
 }
 
 std::vector<TraceEntry> MemoryHistory::entries() const {

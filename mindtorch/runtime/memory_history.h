@@ -14,6 +14,9 @@
 
 namespace mindtorch::runtime {
 
+class Arena;
+struct Block;
+
 struct Frame {
   std::string name;
   std::string filename;
@@ -72,8 +75,19 @@ class MT_API MemoryHistory {
   // The caller's context if one is wanted on `level` or a lower one; null otherwise. May run code
   // of the interpreter: hold no lock.
   std::shared_ptr<const CallContext> context(ContextLevel level) const;
+  // The same; null also where that fails.
+  std::shared_ptr<const CallContext> try_context(ContextLevel level) const noexcept;
   // Keeps `entry`, with the time filled in; drops its context where it is not wanted.
   void record(TraceEntry entry);
+  // Shorter forms, which do nothing while the history is off, and lose the entry when there is no
+  // memory for it. Under the arena's lock, so that a snapshot and the trace agree.
+  void trace(TraceAction action,
+             const void* address,
+             size_t size,
+             const Arena& arena,
+             std::shared_ptr<const CallContext> context) noexcept;
+  void trace_allocation(Block& block, std::shared_ptr<const CallContext> context) noexcept;
+  void trace_release(const Block& block, std::shared_ptr<const CallContext> context) noexcept;
   std::vector<TraceEntry> entries() const;
 
  private:

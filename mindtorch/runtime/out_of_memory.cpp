@@ -1,11 +1,15 @@
-// The text of an OutOfMemoryError: torch's figures, then who holds the memory and what would help.
+#include "mindtorch/runtime/out_of_memory.h"
+
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "mindtorch/base/error.h"
-#include "mindtorch/runtime/caching_allocator.h"
+#include "mindtorch/runtime/snapshot.h"
 
 namespace mindtorch::runtime {
 namespace {
@@ -95,45 +99,42 @@ std::string upper(const char* kind) {
 
 }  // namespace
 
-void CachingAllocator::throw_more_than_any_device() const {
-  throw OutOfMemoryError(detail::concat(upper(driver_.kind()),
+void throw_beyond_any_device(const driver::DeviceDriver& driver) {
+  throw OutOfMemoryError(detail::concat(upper(driver.kind()),
                                         " out of memory. Tried to allocate more than 1EB memory."));
 }
 
-void CachingAllocator::throw_out_of_memory(const Request& request) {
+void throw_out_of_memory(AllocatorState& state, const AllocationRequest& request, bool capturing) {
+  driver::DeviceDriver& driver = state.driver;
+  MemoryHistory& history = state.history;
   const driver::StreamHandle stream = request.arena == nullptr ? nullptr : request.arena->stream();
   driver::MemoryInfo info;
   try {
-    info = driver_.memory_info(device_);
+    info = driver.memory_info(state.device);
   } catch (const Error&) {  // the report goes out without these figures
   }
-  if (history_.enabled()) {
+  if (history.enabled()) {
     TraceEntry entry{};
     entry.action = TraceAction::kOutOfMemory;
     entry.address = info.free_bytes;
     entry.size = request.size;
     entry.stream = stream;
     entry.context = request.context;
-    history_.record(std::move(entry));
+    history.record(std::move(entry));
   }
-  const std::vector<SegmentInfo> segments = snapshot();
+  const std::vector<SegmentInfo> segments = take_snapshot(state);
   const Usage usage = measure(segments, stream);
-  const AllocConf conf = this->conf();
-  const double fraction = memory_fraction();
-  size_t reserved;
-  {
-    std::lock_guard lock(counters_mutex_);
-    reserved = static_cast<size_t>(counters_.all(Metric::kReservedBytes).current);
-  }
+  const double fraction = state.limit.fraction();
+  const auto reserved = static_cast<size_t>(state.stats.reserved_bytes());
   const bool total_known = info.total_bytes > 0 && info.total_bytes < kUnknownTotal;
-  const std::string kind = upper(driver_.kind());
+  const std::string kind = upper(driver.kind());
   const size_t allocated = usage.allocated + usage.private_free;
   const size_t unallocated = reserved > allocated ? reserved - allocated : 0;
 
   std::string text = detail::concat(kind, " out of memory. Tried to allocate ",
-                                    format_size(request.alloc_size), ". ");
+                                    format_size(request.segment_size), ". ");
   if (total_known) {
-    text += detail::concat(kind, " ", device_, " has a total capacity of ",
+    text += detail::concat(kind, " ", state.device, " has a total capacity of ",
                            format_size(info.total_bytes), " of which ",
                            format_size(info.free_bytes), " is free. ");
   }
@@ -168,20 +169,20 @@ void CachingAllocator::throw_out_of_memory(const Request& request) {
         detail::concat(" ", format_size(usage.waiting), " is freed but waits for other streams.");
   }
   text += largest_holders(segments);
-  if (!history_.enabled()) {
-    text += detail::concat("\nTo see who holds the memory: torch.", driver_.kind(),
+  if (!history.enabled()) {
+    text += detail::concat("\nTo see who holds the memory: torch.", driver.kind(),
                            ".memory._record_memory_history().");
   }
 
   text += "\nWhat would help: ";
-  if (captures_.load(std::memory_order_relaxed) > 0 && usage.free >= request.alloc_size) {
+  if (capturing && usage.free >= request.segment_size) {
     text +=
         "empty_cache() before the capture: while a graph is captured the cache of others cannot be "
         "given back.";
-  } else if (fraction < 1.0 && info.free_bytes >= request.alloc_size) {
+  } else if (fraction < 1.0 && info.free_bytes >= request.segment_size) {
     text += "a larger fraction in set_per_process_memory_fraction: the device has room.";
-  } else if (usage.free >= request.size && !conf.expandable_segments &&
-             driver_.virtual_memory() != nullptr) {
+  } else if (usage.free >= request.size && !state.conf.get()->expandable_segments &&
+             driver.virtual_memory() != nullptr) {
     text += "expandable_segments:True in MINDTORCH_NPU_ALLOC_CONF: the free memory is in pieces.";
   } else if (usage.free >= request.size) {
     text +=

@@ -14,12 +14,12 @@ constinit thread_local int t_draining = 0;
 PendingFrees::PendingFrees(driver::DeviceDriver& driver,
                            int device,
                            EventPool& events,
-                           LateErrors& late_errors,
+                           AsyncErrors& async_errors,
                            std::function<void(Block*)> finish)
     : driver_(driver),
       device_(device),
       events_(events),
-      late_errors_(late_errors),
+      async_errors_(async_errors),
       finish_(std::move(finish)) {}
 
 PendingFrees::~PendingFrees() {
@@ -53,7 +53,7 @@ void PendingFrees::record(Block* block) noexcept {
     } catch (...) {
       if (event != nullptr) events_.give(event);
       event = nullptr;
-      late_errors_.keep(stream, std::current_exception());
+      async_errors_.keep(stream, std::current_exception());
     }
     std::lock_guard lock(mutex_);
     queues_[stream].entries.push_back({event, block});
@@ -91,7 +91,7 @@ void PendingFrees::poll() {
     try {
       drain(stream, false);
     } catch (...) {  // somebody else's allocation is the wrong place to raise it
-      late_errors_.keep(stream, std::current_exception());
+      async_errors_.keep(stream, std::current_exception());
     }
   }
 }

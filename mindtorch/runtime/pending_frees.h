@@ -10,9 +10,9 @@
 
 #include "mindtorch/base/macros.h"
 #include "mindtorch/driver/driver.h"
+#include "mindtorch/runtime/async_errors.h"
 #include "mindtorch/runtime/block.h"
 #include "mindtorch/runtime/event_pool.h"
-#include "mindtorch/runtime/late_errors.h"
 
 namespace mindtorch::runtime {
 
@@ -25,7 +25,7 @@ class MT_API PendingFrees {
   PendingFrees(driver::DeviceDriver& driver,
                int device,
                EventPool& events,
-               LateErrors& late_errors,
+               AsyncErrors& async_errors,
                std::function<void(Block*)> finish);
   ~PendingFrees();
 
@@ -59,7 +59,7 @@ class MT_API PendingFrees {
   driver::DeviceDriver& driver_;
   const int device_;
   EventPool& events_;
-  LateErrors& late_errors_;
+  AsyncErrors& async_errors_;
   const std::function<void(Block*)> finish_;
   std::atomic<size_t> count_{0};
   std::mutex mutex_;

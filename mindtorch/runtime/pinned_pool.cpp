@@ -76,7 +76,7 @@ Allocation PinnedPool::take_cached(size_t size) {
 }
 
 Allocation PinnedPool::grow(size_t size, size_t requested) {
-  // What the books need is made first, so that nothing can fail once the memory is there.
+  // The entry is made first, so that nothing can fail once the memory is there.
   Blocks made;
   Block& block = made[0];
   {

@@ -34,7 +34,7 @@ struct PinnedSettings {
 //
 // One per Accelerator. Thread-safe; the driver is called without a lock. Throws OutOfMemoryError
 // after the cache was emptied in vain, or what the driver throws. Failing driver calls while a
-// block waits keep the block, and go to the stream's late errors.
+// block waits keep the block, and go to AsyncErrors.
 class MT_API PinnedPool final : public Allocator {
  public:
   explicit PinnedPool(driver::DeviceDriver& driver, PinnedSettings settings = {});
@@ -115,7 +115,7 @@ class MT_API PinnedPool final : public Allocator {
 
   // Under the lock.
   Block* find(const void* data);
-  void settle(Block& block, Dropped& dropped) noexcept;
+  void reclaim(Block& block, Dropped& dropped) noexcept;
   void drop(Block& block, Dropped& dropped) noexcept;
   void drop_free(Dropped& dropped) noexcept;
 

@@ -77,7 +77,7 @@ void PinnedPool::release(Allocation allocation) noexcept {
     block->state = State::kPending;
     if (block->captured) return;  // kept for the graph
     if (block->waits.empty()) {
-      settle(*block, dropped);
+      reclaim(*block, dropped);
     } else {
       lock.unlock();  // the block is on no list: nobody else looks at it
       for (Wait& wait : block->waits) record(wait);
@@ -104,7 +104,7 @@ void PinnedPool::record(Wait& wait) noexcept {
 }
 
 void PinnedPool::keep_error(const Wait& wait) noexcept {
-  wait.stream->runtime.late_errors().keep(wait.stream->handle, std::current_exception());
+  wait.stream->runtime.async_errors().keep(wait.stream->handle, std::current_exception());
 }
 
 bool PinnedPool::finished(Block& block, bool wait) noexcept {
@@ -157,13 +157,13 @@ void PinnedPool::poll(bool wait) noexcept {
     polled_.notify_all();
     while (Block* block = done.pop()) {
       pending_count_.fetch_sub(1, std::memory_order_relaxed);
-      settle(*block, dropped);
+      reclaim(*block, dropped);
     }
   }
   give_back(std::move(dropped));
 }
 
-void PinnedPool::settle(Block& block, Dropped& dropped) noexcept {
+void PinnedPool::reclaim(Block& block, Dropped& dropped) noexcept {
   block.state = State::kFree;
   segment_.busy -= block.in_segment;
   stats_.active_requests.add(-1);

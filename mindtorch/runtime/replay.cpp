@@ -15,9 +15,9 @@ using driver::EventHandle;
 using driver::StreamHandle;
 
 // A device of a given size whose work is always done. Memory is only counted.
-class PlayedDevice final : public driver::DeviceDriver, private driver::VirtualMemory {
+class ReplayDevice final : public driver::DeviceDriver, private driver::VirtualMemory {
  public:
-  PlayedDevice(size_t bytes, bool virtual_memory)
+  ReplayDevice(size_t bytes, bool virtual_memory)
       : total_(bytes), has_virtual_memory_(virtual_memory) {}
 
   const char* kind() const noexcept override { return "replayed"; }
@@ -109,10 +109,10 @@ std::vector<bool> final_frees(const std::vector<TraceEntry>& trace) {
 ReplayResult replay(const std::vector<TraceEntry>& trace, const ReplaySettings& settings) {
   // No device has more; and the allocator's arithmetic stays far from overflow.
   constexpr size_t kMost = size_t{1} << 46;
-  PlayedDevice device(std::min(settings.device_bytes, kMost), settings.virtual_memory);
+  ReplayDevice device(std::min(settings.device_bytes, kMost), settings.virtual_memory);
   EventPool events(device, 0);
-  LateErrors late_errors;
-  CachingAllocator allocator(device, 0, events, late_errors, settings.conf);
+  AsyncErrors async_errors;
+  CachingAllocator allocator(device, 0, events, async_errors, settings.conf);
   const std::vector<bool> frees = final_frees(trace);
   std::unordered_map<uint64_t, Block*> live;
   ReplayResult result;

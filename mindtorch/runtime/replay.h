@@ -26,13 +26,13 @@ struct ReplayResult {
 
 struct ReplaySettings {
   AllocConf conf;
-  size_t device_bytes = SIZE_MAX;  // the memory of the device that is played
+  size_t device_bytes = SIZE_MAX;  // the memory of the imaginary device
   bool virtual_memory = true;      // whether it has expandable segments to offer
   // Told the number of entries done, now and then.
   std::function<void(size_t)> progress;
 };
 
-// Runs the trace of one device through a CachingAllocator over a device that is only played. The
+// Runs the trace of one device through a CachingAllocator over an imaginary device. The
 // entries are a MemoryHistory's, oldest first; allocations, frees and their completion count, the
 // rest is what the replay decides anew. Blocks freed that were allocated before the trace began
 // are skipped.

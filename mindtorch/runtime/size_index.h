@@ -23,8 +23,6 @@ class SizeIndex {
   void remove(Block* block) noexcept;
   // The smallest block of at least `size` bytes, or null.
   Block* find(size_t size) const noexcept;
-  // The first block in order of size after all of `block`'s size, or null.
-  Block* find_larger(const Block* block) const noexcept { return find(block->size + kUnit); }
   Block* largest() const noexcept;
 
  private:

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "mindtorch/runtime/caching_allocator.h"
+#include "mindtorch/runtime/allocator_state.h"
 
 namespace mindtorch::runtime {
 namespace {
@@ -22,14 +22,16 @@ void append(SegmentInfo& info, const Block& block) {
 
 }  // namespace
 
-std::vector<SegmentInfo> CachingAllocator::snapshot(const PoolId* pool,
-                                                    std::vector<TraceEntry>* trace) {
+std::vector<SegmentInfo> take_snapshot(AllocatorState& state,
+                                       const PoolId* pool,
+                                       std::vector<TraceEntry>* trace) {
+  MemoryHistory& history = state.history;
   std::vector<SegmentInfo> segments;
-  with_all_arenas_locked([&](const auto& arenas) {
+  state.arenas.with_all_locked([&](const auto& arenas) {
     for (const auto& arena : arenas) {
       const PoolId id = arena->owner() == nullptr ? PoolId() : arena->owner()->id;
       if (pool != nullptr && *pool != id) continue;
-      arena->settle();
+      arena->coalesce();
       for (const Segment* segment = arena->segments(); segment != nullptr;
            segment = segment->next) {
         bool open = false;
@@ -53,14 +55,14 @@ std::vector<SegmentInfo> CachingAllocator::snapshot(const PoolId* pool,
         }
       }
     }
-    settle_peaks_locked(nullptr);
-    if (history_.enabled()) {
+    state.arenas.peaks().rebalance();
+    if (history.enabled()) {
       TraceEntry entry{};
       entry.action = TraceAction::kSnapshot;
       for (const SegmentInfo& info : segments) entry.size += info.active_size;
-      history_.record(std::move(entry));
+      history.record(std::move(entry));
     }
-    if (trace != nullptr) *trace = history_.entries();
+    if (trace != nullptr) *trace = history.entries();
   });
   std::sort(segments.begin(), segments.end(),
             [](const SegmentInfo& a, const SegmentInfo& b) { return a.address < b.address; });

@@ -34,4 +34,12 @@ struct SegmentInfo {
   std::vector<BlockInfo> blocks;
 };
 
+struct AllocatorState;
+
+// What there is now, by address; only of one pool if given. `trace`, if given, gets the history up
+// to exactly this moment.
+std::vector<SegmentInfo> take_snapshot(AllocatorState& state,
+                                       const PoolId* pool = nullptr,
+                                       std::vector<TraceEntry>* trace = nullptr);
+
 }  // namespace mindtorch::runtime

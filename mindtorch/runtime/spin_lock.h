@@ -4,6 +4,9 @@
 
 #include <atomic>
 
+#include "mindtorch/base/cpu_relax.h"
+#include "mindtorch/base/macros.h"
+
 namespace mindtorch::runtime {
 
 // A lock for sections of a few dozen instructions: one locked instruction to take it, none to
@@ -17,10 +20,10 @@ class SpinLock {
   void unlock() noexcept { taken_.store(false, std::memory_order_release); }
 
  private:
-  void wait() const noexcept {
+  [[gnu::noinline]] void wait() const noexcept {
     for (int spins = 0; taken_.load(std::memory_order_relaxed); ++spins) {
       if (spins < 64) {
-        __builtin_ia32_pause();
+        cpu_relax();
       } else {
         sched_yield();
       }

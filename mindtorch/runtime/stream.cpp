@@ -45,7 +45,7 @@ void Stream::synchronize() const {
     runtime().driver().wait_stream(device(), handle());
   }
   deferred().release_through(mark);
-  runtime().late_errors().raise(handle());
+  runtime().async_errors().raise(handle());
 }
 
 bool Stream::is_capturing() const {

@@ -30,7 +30,7 @@ StreamState::StreamState(DeviceRuntime& on,
       handle(stream),
       id(stream_id),
       priority(stream_priority),
-      deferred(on.driver(), on.device(), stream, on.events(), on.late_errors()) {}
+      deferred(on.driver(), on.device(), stream, on.events(), on.async_errors()) {}
 
 StreamPool::StreamPool(DeviceRuntime& runtime) : runtime_(runtime) {
   streams_.push_back(std::make_unique<StreamState>(runtime, nullptr, 0, 0));

@@ -11,25 +11,25 @@ namespace mindtorch::runtime {
 
 class DeviceRuntime;
 
-// What a backend keeps for a stream.
-class StreamAttachment {
+// What a backend keeps for a stream; derived from by the backend.
+class BackendStreamData {
  public:
-  virtual ~StreamAttachment() = default;
+  virtual ~BackendStreamData() = default;
 };
 
 // What is known of one stream. Made by its device's StreamPool, and lives as long as that.
 struct StreamState {
   StreamState(DeviceRuntime& runtime, driver::StreamHandle handle, int64_t id, int priority);
-  ~StreamState() { delete attachment_.load(); }
+  ~StreamState() { delete backend_data_.load(); }
 
   // The backend's own, once it attached something. Without a lock.
-  StreamAttachment* attachment() const noexcept {
-    return attachment_.load(std::memory_order_acquire);
+  BackendStreamData* backend_data() const noexcept {
+    return backend_data_.load(std::memory_order_acquire);
   }
   // What was attached first, this or another thread's.
-  StreamAttachment& attach(std::unique_ptr<StreamAttachment> made) noexcept {
-    StreamAttachment* first = nullptr;
-    if (attachment_.compare_exchange_strong(first, made.get())) return *made.release();
+  BackendStreamData& set_backend_data(std::unique_ptr<BackendStreamData> made) noexcept {
+    BackendStreamData* first = nullptr;
+    if (backend_data_.compare_exchange_strong(first, made.get())) return *made.release();
     return *first;
   }
 
@@ -40,7 +40,7 @@ struct StreamState {
   DeferredRelease deferred;
 
  private:
-  std::atomic<StreamAttachment*> attachment_{nullptr};
+  std::atomic<BackendStreamData*> backend_data_{nullptr};
 };
 
 }  // namespace mindtorch::runtime

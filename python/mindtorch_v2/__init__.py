@@ -114,6 +114,8 @@ def __dir__():
     return [*globals(), *_LAZY, *_SUBMODULES, *classes]
 
 
+_C._warn_about_options()
+
 # From here on builtins such as float, int, bool, abs, all and sum are torch's: no code below.
 globals().update(item for item in _C._functions.items() if item[0] not in _LAZY)
 from mindtorch_v2._C import bool as bool  # noqa: E402 - torch.bool is a dtype

@@ -199,7 +199,7 @@ def test_a_failed_raw_malloc_is_tried_once_more(clean_conf):
     assert stats_of(allocator, "num_ooms", "num_alloc_retries") == (1, 1)
 
 
-def test_the_ladder_synchronises_and_empties_the_cache(allocator, npu):
+def test_out_of_memory_synchronises_and_empties_the_cache(allocator, npu):
     npu.total = 200 * MIB
     cached = allocator.malloc(100 * MIB)
     allocator.free(cached)

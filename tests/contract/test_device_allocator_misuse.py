@@ -228,7 +228,7 @@ gc.collect()
 
 
 def test_threads_and_the_collector(torch, allocator, npu):
-    """Unreachable objects that free memory, collected inside out-of-memory ladders of threads."""
+    """Unreachable objects that free memory, collected by threads that have run out of memory."""
     npu.total = 100 * MIB
 
     class Holder:

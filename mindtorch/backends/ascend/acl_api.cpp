@@ -3,12 +3,12 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <mutex>
 #include <optional>
 #include <string_view>
 
 #include "mindtorch/base/error.h"
+#include "mindtorch/base/options.h"
 
 namespace mindtorch::ascend {
 namespace {
@@ -26,11 +26,6 @@ std::optional<Choice> g_choice;
 std::atomic<Libraries*> g_libraries{nullptr};
 std::atomic<SiteCallback> g_site_callback{nullptr};
 
-std::string from_environment(const char* name) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? "" : text;
-}
-
 Choice parse_choice(std::string_view text, std::string& problem) {
   if (text.empty() || text == "auto") return Choice::kAuto;
   if (text == "cann") return Choice::kCann;
@@ -44,8 +39,8 @@ Choice parse_choice(std::string_view text, std::string& problem) {
 // Folders that may hold CANN, most specific first; "" lets the loader search.
 std::vector<std::string> cann_folders() {
   std::vector<std::string> folders = {""};
-  for (const char* name : {"ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME"}) {
-    if (const std::string home = from_environment(name); !home.empty()) {
+  for (const TextOption* option : {&options::kAscendHomePath, &options::kAscendToolkitHome}) {
+    if (const std::string home = option->get(); !home.empty()) {
       folders.push_back(home + "/lib64");
     }
   }
@@ -165,7 +160,7 @@ bool start(Libraries& libraries) {
 }
 
 Choice choice_now(std::string& problem) {
-  return g_choice ? *g_choice : parse_choice(from_environment("MINDTORCH_NPU"), problem);
+  return g_choice ? *g_choice : parse_choice(options::kNpu.get(), problem);
 }
 
 Libraries& load() {
@@ -228,7 +223,7 @@ void* op_symbol(const char* name) noexcept {
 
 std::string simulator_folder() {
   std::vector<std::string> folders;
-  if (const std::string set = from_environment("MINDTORCH_SIM_LIBRARY_DIR"); !set.empty()) {
+  if (const std::string set = options::kSimLibraryDir.get(); !set.empty()) {
     folders.push_back(set);
   } else {
     // Installed beside this library; in a build tree below it.

@@ -1,11 +1,10 @@
 #include "mindtorch/backends/ascend/aclnn.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <string_view>
 
 #include "mindtorch/backends/ascend/acl_error.h"
 #include "mindtorch/backends/ascend/driver.h"
+#include "mindtorch/base/options.h"
 #include "mindtorch/runtime/accelerator.h"
 #include "mindtorch/runtime/stream.h"
 #include "mindtorch/runtime/workspace.h"
@@ -13,17 +12,10 @@
 namespace mindtorch::ascend {
 namespace {
 
-// ACL_LAUNCH_BLOCKING=1, or the vendor's name for it: every op is waited for.
+// Every op is waited for.
 bool launches_block() {
-  static const bool blocking = [] {
-    for (const char* name : {"ACL_LAUNCH_BLOCKING", "ASCEND_LAUNCH_BLOCKING"}) {
-      const char* text = std::getenv(name);
-      if (text == nullptr) continue;
-      const std::string_view value = text;
-      return !(value.empty() || value == "0" || value == "false" || value == "no");
-    }
-    return false;
-  }();
+  static const bool blocking =
+      options::kAclLaunchBlocking.find().value_or(options::kAscendLaunchBlocking.get());
   return blocking;
 }
 

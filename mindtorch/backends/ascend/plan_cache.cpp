@@ -1,25 +1,20 @@
 #include "mindtorch/backends/ascend/plan_cache.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
+
+#include "mindtorch/base/options.h"
 
 namespace mindtorch::ascend {
 namespace {
-
-constexpr size_t kDefaultCapacity = 4096;
 
 uint64_t fold(uint64_t a, uint64_t b) {
   const auto product = static_cast<unsigned __int128>(a) * b;
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
-// MINDTORCH_NPU_PLAN_CACHE: plans kept per stream; 0 plans every call anew.
 size_t capacity_from_environment() {
-  static const size_t capacity = [] {
-    const char* const text = std::getenv("MINDTORCH_NPU_PLAN_CACHE");
-    return text == nullptr ? kDefaultCapacity : std::strtoull(text, nullptr, 10);
-  }();
+  static const size_t capacity = options::kNpuPlanCache.get();
   return capacity;
 }
 
@@ -36,9 +31,9 @@ uint64_t PlanKey::hash() const {
 
 PlanCache& PlanCache::of(runtime::Stream stream) {
   runtime::StreamState& state = stream.state();
-  if (auto* const made = static_cast<PlanCache*>(state.attachment())) return *made;
+  if (auto* const made = static_cast<PlanCache*>(state.backend_data())) return *made;
   return static_cast<PlanCache&>(
-      state.attach(std::make_unique<PlanCache>(stream, capacity_from_environment())));
+      state.set_backend_data(std::make_unique<PlanCache>(stream, capacity_from_environment())));
 }
 
 CachedPlan* PlanCache::take(const PlanKey& key, uint64_t hash) {

@@ -47,7 +47,7 @@ class CachedPlan {
 
 // The plans of one stream, so that no other stream's work takes its lock. Bounded: the plan that
 // was not used for longest, roughly, goes when the stream has done the work queued before.
-class PlanCache final : public runtime::StreamAttachment {
+class PlanCache final : public runtime::BackendStreamData {
  public:
   // The cache of this stream.
   static PlanCache& of(runtime::Stream stream);

@@ -14,6 +14,7 @@
 
 #include "mindtorch/backends/cpu/openblas.h"
 #include "mindtorch/base/error.h"
+#include "mindtorch/base/options.h"
 
 namespace mindtorch::cpu {
 namespace {
@@ -30,13 +31,6 @@ thread_local ThreadState this_thread;
 void after_fork_in_child() {
   if (this_thread.has_pool) this_thread.lost_pool = true;
   this_thread.inside = false;
-}
-
-int threads_from_environment(const char* variable) {
-  const char* text = std::getenv(variable);
-  if (text == nullptr) return 0;
-  const long value = std::strtol(text, nullptr, 10);  // OMP_NUM_THREADS may be a list: take one
-  return value > 0 && value <= 4096 ? static_cast<int>(value) : 0;
 }
 
 // Distinct cores among the processors this process may run on; hyperthreads of a core count once.
@@ -73,8 +67,9 @@ int control_group_quota() {
 }
 
 int default_num_threads() {
-  if (const int count = threads_from_environment("MINDTORCH_NUM_THREADS")) return count;
-  if (const int count = threads_from_environment("OMP_NUM_THREADS")) return count;
+  for (const NumberOption* option : {&options::kNumThreads, &options::kOmpNumThreads}) {
+    if (const auto count = option->find()) return static_cast<int>(*count);
+  }
   const int cores = available_cores();
   const int quota = control_group_quota();
   return quota == 0 ? cores : std::min(cores, quota);

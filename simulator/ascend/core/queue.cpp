@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "mindtorch/base/cpu_relax.h"
 #include "simulator/ascend/core/stream.h"
 
 namespace sim {
@@ -13,19 +14,11 @@ static constexpr size_t kFirstCapacity = 64;
 static constexpr int kLooks = 64;
 static constexpr int kPausesPerLook = 32;
 
-static void pause() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
 void SpinLock::lock() {
   for (int tries = 0; taken_.exchange(true, std::memory_order_acquire); ++tries) {
     while (taken_.load(std::memory_order_relaxed)) {
       if (++tries % kPausesPerLook) {
-        pause();
+        mindtorch::cpu_relax();
       } else {
         std::this_thread::yield();  // the holder may have lost its core
       }
@@ -88,7 +81,7 @@ bool WorkQueue::take(QueueEntry& entry) {
   static const int looks = std::thread::hardware_concurrency() > 1 ? kLooks : 0;
   while (true) {
     for (int look = 0; look < looks && !ready(); ++look) {
-      for (int i = 0; i < kPausesPerLook && !ready(); ++i) pause();
+      for (int i = 0; i < kPausesPerLook && !ready(); ++i) mindtorch::cpu_relax();
       std::this_thread::yield();
     }
     if (!ready()) {

@@ -72,7 +72,7 @@ void fail_every_call(const AllocConf& conf, bool null_on_fault) {
     device.driver.clear_faults();
     EXPECT_EQ(device.problems(), "");
     try {
-      device.late_errors.raise_any();
+      device.async_errors.raise_any();
     } catch (const Error&) {
     }
     run_program(device, side);
@@ -114,7 +114,7 @@ TEST(CachingAllocatorFaults, AFailedEventIsNotFinished) {
   device.driver.fail(Call::query_event);
   Block* other = allocator.allocate(1000, nullptr);  // the error is not this caller's
   EXPECT_EQ(device.current(runtime::Metric::kActive), 2);
-  EXPECT_THROW(device.late_errors.raise(side), driver::DriverError);
+  EXPECT_THROW(device.async_errors.raise(side), driver::DriverError);
   device.driver.clear_faults();
   allocator.process_events();
   EXPECT_EQ(device.current(runtime::Metric::kActive), 1);

@@ -308,7 +308,7 @@ TEST(CachingAllocator, DoesNotBorrowFromABusyStream) {
   allocator.release(large);
   Block* inner = allocator.allocate(40 * kMiB, side);
   device.driver.set_on_call([&, busy = false](Call call) mutable {
-    // New work arrives after the ladder's waits.
+    // New work arrives after the waits of the OOM policy.
     if (call == Call::query_stream && !busy) {
       busy = true;
       device.driver.use(0, side, inner->data, 1);

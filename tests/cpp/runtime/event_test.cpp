@@ -157,7 +157,7 @@ TEST_F(EventTest, AFailedQueryIsAnErrorNotAnAnswer) {
 
 TEST_F(EventTest, SynchronizeRaisesErrorsKeptForItsStream) {
   const Event event = device().default_stream().record_event();
-  device().late_errors().keep(nullptr, std::make_exception_ptr(DriverError("x", 1, "")));
+  device().async_errors().keep(nullptr, std::make_exception_ptr(DriverError("x", 1, "")));
   EXPECT_THROW(event.synchronize(), DriverError);
   event.synchronize();
 }

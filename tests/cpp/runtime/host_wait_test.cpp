@@ -17,9 +17,9 @@ class HostWaitTest : public RuntimeTest {
  protected:
   HostWaitTest() : RuntimeTest({.device_count = 1, .auto_finish = true}) {
     g_begun = g_ended = 0;
-    runtime::set_wait_calls({[]() -> void* { return &++g_begun; }, [](void*) { ++g_ended; }});
+    runtime::set_wait_callbacks({[]() -> void* { return &++g_begun; }, [](void*) { ++g_ended; }});
   }
-  ~HostWaitTest() override { runtime::set_wait_calls({}); }
+  ~HostWaitTest() override { runtime::set_wait_callbacks({}); }
 };
 
 TEST_F(HostWaitTest, SurroundsEveryWaitOfTheHost) {

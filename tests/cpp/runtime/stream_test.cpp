@@ -212,13 +212,13 @@ TEST_F(StreamTest, StreamGuardSwitchesDeviceAndRestoresBothStreams) {
 
 TEST_F(StreamTest, SynchronizeRaisesErrorsKeptForTheStream) {
   const Stream side = device().pool_stream();
-  device().late_errors().keep(side.handle(),
-                              std::make_exception_ptr(DriverError("query_event", 7, "lost")));
+  device().async_errors().keep(side.handle(),
+                               std::make_exception_ptr(DriverError("query_event", 7, "lost")));
   device().default_stream().synchronize();
   EXPECT_THROW(side.synchronize(), DriverError);
   side.synchronize();  // told once
-  device().late_errors().keep(side.handle(),
-                              std::make_exception_ptr(DriverError("query_event", 7, "lost")));
+  device().async_errors().keep(side.handle(),
+                               std::make_exception_ptr(DriverError("query_event", 7, "lost")));
   EXPECT_THROW(device().synchronize(), DriverError);
   device().synchronize();
 }

@@ -24,7 +24,7 @@ struct TestDevice {
         }()),
         events(std::make_unique<runtime::EventPool>(driver, 0)),
         allocator(
-            std::make_unique<runtime::CachingAllocator>(driver, 0, *events, late_errors, conf)) {}
+            std::make_unique<runtime::CachingAllocator>(driver, 0, *events, async_errors, conf)) {}
   ~TestDevice() {
     for (driver::StreamHandle stream : streams) driver.destroy_stream(0, stream);
     allocator.reset();
@@ -41,7 +41,7 @@ struct TestDevice {
   std::string problems() { return runtime::AllocatorInspector(*allocator).problems(); }
 
   FakeDriver driver;
-  runtime::LateErrors late_errors;
+  runtime::AsyncErrors async_errors;
   std::unique_ptr<runtime::EventPool> events;
   std::unique_ptr<runtime::CachingAllocator> allocator;
   std::vector<driver::StreamHandle> streams;

@@ -35,7 +35,7 @@ std::string AllocatorInspector::problems() {
   Recount count;
   std::vector<std::pair<const char*, size_t>> ranges;
   int64_t oversize_segments = 0;
-  allocator_.with_all_arenas_locked([&](const auto& arenas) {
+  allocator_.state_.arenas.with_all_locked([&](const auto& arenas) {
     for (const auto& arena : arenas) {
       int64_t free_segments = 0;
       for (Segment* segment = arena->segments(); segment != nullptr; segment = segment->next) {
@@ -131,9 +131,9 @@ std::string AllocatorInspector::problems() {
 
 size_t AllocatorInspector::cached_blocks() {
   size_t blocks = 0;
-  allocator_.with_all_arenas_locked([&](const auto& arenas) {
+  allocator_.state_.arenas.with_all_locked([&](const auto& arenas) {
     for (const auto& arena : arenas) {
-      arena->settle();
+      arena->coalesce();
       for (Segment* segment = arena->segments(); segment != nullptr; segment = segment->next) {
         for (const Block* block = segment->first; block != nullptr; block = block->next) {
           blocks += block->state == BlockState::kFree ? 1 : 0;

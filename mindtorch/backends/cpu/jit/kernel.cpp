@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <cstring>
 #include <vector>
 
 #include "mindtorch/backends/cpu/jit/functions.h"
 #include "mindtorch/backends/cpu/tile.h"
+#include "mindtorch/base/options.h"
 
 namespace mindtorch::cpu::jit {
 namespace {
@@ -209,8 +209,7 @@ class Body {
 
 Target best_target() {
   static const Target target = [] {
-    const char* const text = std::getenv("MINDTORCH_CPU_JIT");
-    if (text != nullptr && std::strcmp(text, "0") == 0) return Target::kNone;
+    if (!options::kCpuJit.get()) return Target::kNone;
     // As Highway chooses the tiles.
     const int64_t supported = hwy::SupportedTargets();
     if ((supported & HWY_AVX3) != 0) return Target::kAvx512;

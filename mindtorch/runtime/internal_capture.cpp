@@ -1,4 +1,4 @@
-#include "mindtorch/runtime/quiet_captures.h"
+#include "mindtorch/runtime/internal_capture.h"
 
 #include <mutex>
 
@@ -7,10 +7,10 @@
 
 namespace mindtorch::runtime {
 
-std::unique_ptr<Graph> QuietCaptures::capture(DeviceRuntime& runtime,
-                                              PoolId pool,
-                                              const std::function<void()>& work) {
-  QuietCaptures& captures = runtime.quiet_captures();
+std::unique_ptr<Graph> InternalCapture::capture(DeviceRuntime& runtime,
+                                                PoolId pool,
+                                                const std::function<void()>& work) {
+  InternalCapture& captures = runtime.internal_capture();
   const std::unique_lock lock(captures.mutex_, std::try_to_lock);
   if (!lock.owns_lock() || runtime.memory().capturing()) return nullptr;
   struct Mine {

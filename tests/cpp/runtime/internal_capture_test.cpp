@@ -1,4 +1,4 @@
-#include "mindtorch/runtime/quiet_captures.h"
+#include "mindtorch/runtime/internal_capture.h"
 
 #include <atomic>
 #include <chrono>
@@ -12,18 +12,18 @@ namespace mindtorch::test {
 namespace {
 
 using runtime::Graph;
-using runtime::QuietCaptures;
+using runtime::InternalCapture;
 
-class QuietCapturesTest : public RuntimeTest {
+class InternalCaptureTest : public RuntimeTest {
  protected:
-  QuietCapturesTest() : RuntimeTest({.device_count = 2, .graph_capture = true}) {}
+  InternalCaptureTest() : RuntimeTest({.device_count = 2, .graph_capture = true}) {}
 
   std::unique_ptr<Graph> capture(const std::function<void()>& work = [] {}) {
-    return QuietCaptures::capture(device(), Graph::make_pool_id(), work);
+    return InternalCapture::capture(device(), Graph::make_pool_id(), work);
   }
 };
 
-TEST_F(QuietCapturesTest, TakesWhatTheCurrentStreamIsGiven) {
+TEST_F(InternalCaptureTest, TakesWhatTheCurrentStreamIsGiven) {
   const Stream before = runtime::current_stream(device());
   auto done = std::make_shared<bool>(false);
   const auto graph = capture([&] {
@@ -41,14 +41,14 @@ TEST_F(QuietCapturesTest, TakesWhatTheCurrentStreamIsGiven) {
   EXPECT_TRUE(*done);
 }
 
-TEST_F(QuietCapturesTest, ItsStreamIsNobodysElse) {
+TEST_F(InternalCaptureTest, ItsStreamIsNobodysElse) {
   const Stream own = device().capture_stream();
   EXPECT_EQ(own, device().capture_stream());
   EXPECT_NE(own, device().default_stream());
   for (int i = 0; i < 40; ++i) EXPECT_NE(device().pool_stream(), own);
 }
 
-TEST_F(QuietCapturesTest, LeavesTheFieldToCapturesOfTheUser) {
+TEST_F(InternalCaptureTest, LeavesTheFieldToCapturesOfTheUser) {
   Graph users;
   users.begin(device().pool_stream(), {}, driver::CaptureMode::kGlobal);
   EXPECT_EQ(capture(), nullptr);
@@ -56,7 +56,7 @@ TEST_F(QuietCapturesTest, LeavesTheFieldToCapturesOfTheUser) {
   EXPECT_NE(capture(), nullptr);
 }
 
-TEST_F(QuietCapturesTest, WhateverFailsNothingIsLeft) {
+TEST_F(InternalCaptureTest, WhateverFailsNothingIsLeft) {
   const Stream before = runtime::current_stream(device());
   EXPECT_THROW(capture([] { throw ValueError("no"); }), ValueError);
   for (const Call call : {Call::capture_begin, Call::capture_end}) {
@@ -70,7 +70,7 @@ TEST_F(QuietCapturesTest, WhateverFailsNothingIsLeft) {
   EXPECT_NE(capture(), nullptr);
 }
 
-TEST_F(QuietCapturesTest, OthersWaitForTheDeviceAfterwards) {
+TEST_F(InternalCaptureTest, OthersWaitForTheDeviceAfterwards) {
   std::atomic<bool> waited{false};
   std::thread waiter;
   const auto graph = capture([&] {
@@ -87,8 +87,8 @@ TEST_F(QuietCapturesTest, OthersWaitForTheDeviceAfterwards) {
   EXPECT_EQ(fake.count(Call::wait_device), 1);
 }
 
-TEST_F(QuietCapturesTest, NoneBeginsWhileSomebodyWaits) {
-  const auto none = device().quiet_captures().keep_out();
+TEST_F(InternalCaptureTest, NoneBeginsWhileSomebodyWaits) {
+  const auto none = device().internal_capture().keep_out();
   EXPECT_EQ(capture(), nullptr);
 }
 

@@ -14,9 +14,10 @@ namespace mindtorch::runtime {
 class DeviceRuntime;
 class Graph;
 
-// Captures of one device that the user has not asked for, and must not notice: while one goes on,
-// no thread can wait for the whole device, nor can the allocator give memory back.
-class MT_API QuietCaptures {
+// Graph captures of one device that this library makes for itself, unseen by the user. While one is
+// under way no thread can wait for the whole device, and the allocator gives no memory back: both
+// wait for its end.
+class MT_API InternalCapture {
  public:
   // What `work` gives the current stream, instead of being run; memory for it comes from the pool.
   // Null: somebody waits for the device, or captures. Throws what went wrong, and nothing is left.

@@ -10,10 +10,10 @@
 
 namespace mindtorch::runtime {
 
-// Errors of a stream that were seen where nobody could be told: while memory was freed, or inside
-// an unrelated allocation. Kept, the first one per stream, until a call that synchronises raises
-// them. Thread-safe.
-class MT_API LateErrors {
+// Errors of a stream that were seen where they could not be thrown: while memory was freed, or
+// inside an unrelated allocation. Kept, the first one per stream, until a call that synchronises
+// raises them. Thread-safe.
+class MT_API AsyncErrors {
  public:
   void keep(driver::StreamHandle stream, std::exception_ptr error) noexcept;
   // Throws and forgets what is kept for the stream, if anything.

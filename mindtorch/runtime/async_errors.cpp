@@ -1,20 +1,20 @@
-#include "mindtorch/runtime/late_errors.h"
+#include "mindtorch/runtime/async_errors.h"
 
 #include <utility>
 
 namespace mindtorch::runtime {
 
-void LateErrors::keep(driver::StreamHandle stream, std::exception_ptr error) noexcept {
+void AsyncErrors::keep(driver::StreamHandle stream, std::exception_ptr error) noexcept {
   std::lock_guard lock(mutex_);
   if (!first_) first_ = error;
   try {
     errors_.try_emplace(stream, std::move(error));
-  } catch (...) {  // no memory: raise_any() still tells
+  } catch (...) {  // no memory: raise_any() still throws the first
   }
   any_.store(true, std::memory_order_release);
 }
 
-void LateErrors::raise(driver::StreamHandle stream) {
+void AsyncErrors::raise(driver::StreamHandle stream) {
   if (!any_.load(std::memory_order_acquire)) return;
   std::exception_ptr error;
   {
@@ -29,7 +29,7 @@ void LateErrors::raise(driver::StreamHandle stream) {
   std::rethrow_exception(error);
 }
 
-void LateErrors::raise_any() {
+void AsyncErrors::raise_any() {
   if (!any_.load(std::memory_order_acquire)) return;
   std::exception_ptr error;
   {
