@@ -1,7 +1,7 @@
 """What the tests on simulated NPUs share.
 
-A process chooses its NPUs once: the tests of this folder need `MINDTORCH_NPU=sim` in the environment.
-Those in `processes/` start programs of their own and belong to the run without it.
+A process chooses its NPUs once: the tests of this folder need `MINDTORCH_NPU=sim`. Those in
+`processes/` start programs of their own and belong to the run without it.
 """
 
 import os
