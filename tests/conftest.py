@@ -7,7 +7,7 @@ import pytest
 
 # What a plain run covers. A new device or mode joins every op case by one word here.
 DEVICES = ("cpu",)
-MODES = ("eager", pytest.param("pipeline", marks=pytest.mark.slow))
+MODES = ("eager", "pipeline")
 
 TORCH_INSTALLED = importlib.util.find_spec("torch") is not None
 

@@ -51,7 +51,7 @@ def test_this_repository() -> None:
         ("mindtorch/library.cpp", "mindtorch/backends/cpu/backend.h"),
         ("mindtorch/library.cpp", "mindtorch/autograd/engine.h"),
         ("bindings/module.cpp", "mindtorch/library.h"),
-        ("bindings/errors.h", "errors.h"),
+        ("bindings/module.cpp", "bindings/interpreter/errors.h"),
         ("simulator/ascend/stream.cpp", "mindtorch/backends/ascend/acl_abi.h"),
     ],
 )
