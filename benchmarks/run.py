@@ -22,7 +22,7 @@ sys.path.insert(0, str(HERE))
 sys.path.append(str(HERE.parent / "python"))  # the source tree's package, when none is installed
 
 from cases import ALL_CASES, BAR_CASES, EVERYDAY_CASES, Case  # noqa: E402
-from cases.bars import IMPORT_RATIO_AT_MOST, WHEEL_MEGABYTES_AT_MOST  # noqa: E402
+from cases.thresholds import IMPORT_RATIO_AT_MOST, WHEEL_MEGABYTES_AT_MOST  # noqa: E402
 from measure import Effort, LibraryProcess, Measured, WorkerError, measure  # noqa: E402
 from package import find_wheel, measure_imports, wheel_megabytes, wheel_requirements  # noqa: E402
 from plot import write_plot  # noqa: E402

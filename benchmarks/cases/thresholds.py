@@ -1,10 +1,10 @@
-"""The cases with a bar: the speed that this project promises, as a ratio to torch."""
+"""The cases with a threshold: at most this many times what torch takes."""
 
 from __future__ import annotations
 
 from cases.case import Case, judged
 
-# The promise for the whole package rather than for one statement; see package.py.
+# Thresholds of the whole package rather than of one statement; see package.py.
 IMPORT_RATIO_AT_MOST = 0.1
 WHEEL_MEGABYTES_AT_MOST = 15.0
 
