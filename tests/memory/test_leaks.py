@@ -11,8 +11,7 @@ import sys
 import pytest
 
 from tests.ops import harness
-from tests.ops.case import ALL
-from tests.ops.cases import FAMILIES, load
+from tests.ops.cases import FAMILIES, one_call_each
 from tests.ops.harness import Runtime
 
 ROUNDS = 1000
@@ -55,27 +54,10 @@ def small_heap():
     gc.unfreeze()
 
 
-def cases_of(family):
-    """The cases that differ by more than a dtype argument; random ones without a seed."""
-    seen = set()
-    for case in load(family):
-        if case.variant not in ALL or case.name not in seen:
-            seen.add(case.name)
-            yield case.but(seeded=False)
-
-
 def tensors_in(module, *values):
     found = []
     harness.map_values(module.Tensor, found.append, list(values))
     return found
-
-
-def one_call(runtime, case):
-    """The case's first sample with data, in float32 where it takes that."""
-    dtype = "float32" if "float32" in case.dtypes else case.dtypes[0]
-    for _, sample in harness.samples_for(case, dtype):
-        return runtime.arguments(*harness.build_arrays(case, sample, dtype))
-    return None
 
 
 def measure(torch):
@@ -116,8 +98,8 @@ def leaks(torch, call, *args) -> str | None:
 def test_a_thousand_rounds(torch, family):
     runtime = Runtime(torch)
     found = []
-    for case in cases_of(family):
-        arguments = one_call(runtime, case)
+    for case in one_call_each(family):
+        arguments = runtime.first_arguments(case)
         if arguments is None:
             continue
         try:
@@ -134,8 +116,8 @@ def test_a_thousand_rounds(torch, family):
 def test_a_thousand_rounds_of_out(torch, family):
     runtime = Runtime(torch)
     found = []
-    for case in cases_of(family):
-        arguments = one_call(runtime, case) if case.out else None
+    for case in one_call_each(family):
+        arguments = runtime.first_arguments(case) if case.out else None
         if arguments is None:
             continue
         args, kwargs = arguments

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "mindtorch/base/error.h"
-#include "tests/cpp/backends/cpu/tile_promises.h"
+#include "tests/cpp/backends/cpu/tile_tolerances.h"
 #include "tests/cpp/backends/cpu/tile_reference.h"
 #include "tests/cpp/backends/cpu/tile_targets.h"
 

@@ -27,7 +27,7 @@ def multiplies_matrices(case, sample):
     return case.name in MATRIX_PRODUCTS
 
 
-def is_missing(case, dtype, sample, device):
+def is_unsupported(case, dtype, sample, device):
     """Whether the device refuses this call."""
     if not device.startswith("npu"):
         return False
