@@ -55,6 +55,11 @@ class FakeNpu:
         return [call[0] for call in self.calls]
 
 
+def stats_of(allocator, *keys):
+    stats = allocator.memory_stats()
+    return tuple(stats[key] for key in keys)
+
+
 @pytest.fixture
 def clean_conf(monkeypatch):
     """No alloc conf in the environment; no conf, fraction or allocator remembered."""
