@@ -14,9 +14,10 @@ collect_ignore_glob = ["processes/test_*.py"] if SIMULATED else ["test_*.py"]
 
 @pytest.fixture(autouse=True)
 def first_device(torch):
-    """Each test starts on the default stream of the first device."""
-    torch.npu.set_device(0)
-    torch.npu.set_stream(torch.npu.default_stream())
+    """Each test in this process starts on the default stream of the first device."""
+    if SIMULATED:
+        torch.npu.set_device(0)
+        torch.npu.set_stream(torch.npu.default_stream())
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ def tree(tmp_path: Path):
         path = tmp_path / file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("".join(f'#include "{name}"\n' for name in includes), encoding="utf-8")
-        for folder in (tmp_path / "mindtorch").glob("*/"):
+        for folder in (tmp_path / "bindings", *(tmp_path / "mindtorch").glob("*/")):
             targets = folder.glob("*/") if folder.name == "backends" else [folder]
             for target in targets:
                 if target.is_dir():
