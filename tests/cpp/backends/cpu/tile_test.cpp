@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "mindtorch/base/error.h"
-#include "tests/cpp/backends/cpu/tile_tolerances.h"
 #include "tests/cpp/backends/cpu/tile_reference.h"
 #include "tests/cpp/backends/cpu/tile_targets.h"
+#include "tests/cpp/backends/cpu/tile_tolerances.h"
 
 namespace mindtorch::cpu {
 namespace {
