@@ -27,11 +27,19 @@ def pytest_addoption(parser):
     )
 
 
+def default_modes(metafunc):
+    """On a simulated device every case in both modes takes too long for `make test-quick`."""
+    if set(metafunc.config.getoption("--device") or DEVICES) <= {"cpu"}:
+        return MODES
+    eager, *others = MODES
+    return [eager, *(pytest.param(mode, marks=pytest.mark.slow) for mode in others)]
+
+
 def pytest_generate_tests(metafunc):
     if "device" in metafunc.fixturenames:
         metafunc.parametrize("device", metafunc.config.getoption("--device") or DEVICES)
     if "mode" in metafunc.fixturenames:
-        metafunc.parametrize("mode", metafunc.config.getoption("--mode") or MODES)
+        metafunc.parametrize("mode", metafunc.config.getoption("--mode") or default_modes(metafunc))
 
 
 @pytest.fixture
