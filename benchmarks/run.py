@@ -22,7 +22,8 @@ sys.path.insert(0, str(HERE))
 sys.path.append(str(HERE.parent / "python"))  # the source tree's package, when none is installed
 
 from cases import ALL_CASES, BAR_CASES, EVERYDAY_CASES, Case  # noqa: E402
-from cases.bars import IMPORT_RATIO_AT_MOST, WHEEL_MEGABYTES_AT_MOST  # noqa: E402
+from cases.ops import op_cases  # noqa: E402
+from cases.thresholds import IMPORT_RATIO_AT_MOST, WHEEL_MEGABYTES_AT_MOST  # noqa: E402
 from measure import Effort, LibraryProcess, Measured, WorkerError, measure  # noqa: E402
 from package import find_wheel, measure_imports, wheel_megabytes, wheel_requirements  # noqa: E402
 from plot import write_plot  # noqa: E402
@@ -52,6 +53,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--filter", metavar="REGEX", help="only cases whose name or family matches")
     parser.add_argument("--bars", action="store_true", help="only cases that have a bar")
     parser.add_argument("--everyday", action="store_true", help="only powers and index ops")
+    parser.add_argument("--ops", action="store_true", help="one call of every op case of tests/ops")
     parser.add_argument("--quick", action="store_true", help="fewer and shorter samples")
     parser.add_argument("--threads", choices=("1", "2", "both"), default="both")
     parser.add_argument("--repeat", type=int, metavar="N", help="rounds per case and pass")
@@ -86,6 +88,7 @@ def select(arguments: argparse.Namespace) -> tuple[list[tuple[Case, int]], bool,
         return bool(wanted.search(name) or wanted.search(family))
 
     pool = EVERYDAY_CASES if arguments.everyday else BAR_CASES if arguments.bars else ALL_CASES
+    pool = op_cases() if arguments.ops else pool
     counts = (1, 2) if arguments.threads == "both" else (int(arguments.threads),)
     chosen = [
         (case, threads)

@@ -1,15 +1,16 @@
 #include <nanobind/nanobind.h>
 
-#include "errors.h"
-#include "op_function.h"
-#include "py_storage.h"
-#include "py_tensor.h"
-#include "py_types.h"
+#include "bindings/interpreter/errors.h"
+#include "bindings/ops/op_function.h"
+#include "bindings/tensor/py_storage.h"
+#include "bindings/tensor/py_tensor.h"
+#include "bindings/tensor/py_types.h"
 
 namespace nb = nanobind;
 
 namespace mindtorch::python {
 
+void install_interpreter_hooks();
 // One per file; each adds its names to the module.
 void bind_accelerators(nb::module_& module);
 void bind_default_device(nb::module_& module);
@@ -58,6 +59,7 @@ NB_MODULE(_C_bindings, module) {
     } catch (const PythonError&) {
     }
   });
+  install_interpreter_hooks();
   check(add_errors(module.ptr()));
   check(add_types(module.ptr()));
   check(add_tensor_type(module.ptr()));

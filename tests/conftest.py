@@ -7,7 +7,7 @@ import pytest
 
 # What a plain run covers. A new device or mode joins every op case by one word here.
 DEVICES = ("cpu",)
-MODES = ("eager", pytest.param("pipeline", marks=pytest.mark.slow))
+MODES = ("eager", "pipeline")
 
 TORCH_INSTALLED = importlib.util.find_spec("torch") is not None
 
@@ -27,11 +27,19 @@ def pytest_addoption(parser):
     )
 
 
+def default_modes(metafunc):
+    """On a simulated device every case in both modes takes too long for `make test-quick`."""
+    if set(metafunc.config.getoption("--device") or DEVICES) <= {"cpu"}:
+        return MODES
+    eager, *others = MODES
+    return [eager, *(pytest.param(mode, marks=pytest.mark.slow) for mode in others)]
+
+
 def pytest_generate_tests(metafunc):
     if "device" in metafunc.fixturenames:
         metafunc.parametrize("device", metafunc.config.getoption("--device") or DEVICES)
     if "mode" in metafunc.fixturenames:
-        metafunc.parametrize("mode", metafunc.config.getoption("--mode") or MODES)
+        metafunc.parametrize("mode", metafunc.config.getoption("--mode") or default_modes(metafunc))
 
 
 @pytest.fixture

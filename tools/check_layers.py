@@ -57,9 +57,6 @@ def is_ours(include: str) -> bool:
 def check_include(file: str, include: str, root: Path) -> str | None:
     """What is wrong with `include` in `file`, or None."""
     if not is_ours(include):
-        # A neighbour in bindings/ is no other layer, and nobody else includes those headers.
-        if file.startswith("bindings/") and "/" not in include:
-            return None
         if (root / file).parent.joinpath(include).exists():
             return f'write "{Path(file).parent.as_posix()}/{include}": paths start at the root'
         return None
@@ -100,7 +97,7 @@ def check_sources(root: Path) -> list[str]:
 def check_readmes(root: Path) -> list[str]:
     problems = []
     for folder in RANKS:
-        if not folder.startswith("mindtorch/") or not (root / folder).is_dir():
+        if not folder.startswith(("mindtorch/", "bindings")) or not (root / folder).is_dir():
             continue
         readme = root / folder / "README.md"
         if not readme.exists():

@@ -11,9 +11,9 @@ usage: make_stubs.py
     docs/ops.md                             one row per op
     docs/options.md                         one row per environment variable
 
-What no op describes (dtypes, storages, functions written in Python) is in the texts of
-tools/stub_*.py. The files are checked in; CI fails when they differ from
-what this writes.
+What nanobind bound is described by its stubgen (stub_native.py). What neither can tell (CPython
+types such as dtypes and storages, torch's types of public functions) is in the texts of the other
+tools/stub_*.py. The files are checked in; CI fails when they differ from what this writes.
 """
 
 import ast
@@ -31,6 +31,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 import make_options  # noqa: E402
 import stub_devices  # noqa: E402
+import stub_native  # noqa: E402
 import stub_tensor  # noqa: E402
 import stub_texts  # noqa: E402
 
@@ -196,11 +197,15 @@ def write_functions(names, indent="", skip=()):
 
 
 def native_stub(ops):
+    from mindtorch_v2 import _C
+
     methods = forms_by_name(ops, "method")
     # Written by hand where an op's schema says less than the method.
     skip = set(re.findall(r"def (\w+)\(", stub_tensor.TENSOR_CLASS))
     body = stub_tensor.TENSOR_CLASS + write_functions(methods, "    ", skip)
-    return stub_texts.NATIVE_HEAD + body + stub_texts.NATIVE_TAIL + stub_devices.DEVICES
+    text = stub_texts.NATIVE_HEAD + body + stub_texts.NATIVE_TAIL + stub_devices.PIPELINE
+    written = set(re.findall(r"^(?:def|class) (\w+)", text, re.MULTILINE))
+    return text + stub_native.native_names(_C, written)
 
 
 def package_stub(ops):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from cases.bars import CASES as BAR_CASES
 from cases.case import Case
 from cases.everyday import CASES as EVERYDAY_CASES
 from cases.families import CASES as FAMILY_CASES
+from cases.thresholds import CASES as BAR_CASES
 
 ALL_CASES: list[Case] = [*BAR_CASES, *FAMILY_CASES]
 

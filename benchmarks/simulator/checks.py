@@ -16,7 +16,7 @@ BAR = 2.0
 
 
 def seconds(checks):
-    tests = "tests/simulator_ops/test_cases.py"
+    tests = "tests/simulator/ops/test_cases.py"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", tests]
     environment = {**os.environ, "MINDTORCH_SIM_CHECKS": checks}
     start = time.perf_counter()

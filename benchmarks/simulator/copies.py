@@ -21,7 +21,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.simulator_ops import acl  # noqa: E402
+from tests.simulator.ops import acl  # noqa: E402
 
 ROUNDS = 5
 BATCHES = 20

@@ -10,7 +10,7 @@
 namespace mindtorch {
 
 // The base of every exception this library throws. Each subclass becomes the Python class of the
-// same name; bindings/errors.cpp is the one translator.
+// same name; bindings/interpreter/errors.cpp is the one translator.
 class MT_API Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -1,8 +1,23 @@
+"""What the tests on simulated NPUs share.
+
+A process chooses its NPUs once: the tests of this folder need `MINDTORCH_NPU=sim`. Those in
+`processes/` start programs of their own and belong to the run without it.
+"""
+
 import os
 
 import pytest
 
-collect_ignore_glob = [] if os.environ.get("MINDTORCH_NPU") == "sim" else ["test_*.py"]
+SIMULATED = os.environ.get("MINDTORCH_NPU") == "sim"
+collect_ignore_glob = ["processes/test_*.py"] if SIMULATED else ["test_*.py"]
+
+
+@pytest.fixture(autouse=True)
+def first_device(torch):
+    """Each test in this process starts on the default stream of the first device."""
+    if SIMULATED:
+        torch.npu.set_device(0)
+        torch.npu.set_stream(torch.npu.default_stream())
 
 
 @pytest.fixture

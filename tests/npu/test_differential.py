@@ -16,7 +16,7 @@ DTYPES = (
 NUMBERS = (0, 1, -1, 3, True, 0.5, 2.5, -0.0, 300)
 LARGE = (70000, 2**31, 2**40, -(2**63), 2**63 - 1)  # for integers: float16 has none of them
 LIMITS = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 1e-4, "float64": 1e-6}
-# Differences in kind, not in dtype or layout: see tests/contract/test_npu_special_values.py.
+# Differences in kind, not in dtype or layout: see processes/test_special_values.py.
 ROUNDED_OTHERWISE = {"logit", "sinc"}
 
 

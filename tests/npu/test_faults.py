@@ -1,4 +1,4 @@
-"""Every call to CANN fails in turn: a clear error, nothing lost, the next op works."""
+"""What goes wrong on an NPU: a clear error, nothing lost, no hang, and the next op works."""
 
 import collections
 import gc
@@ -10,21 +10,24 @@ FAILED = 507899  # an internal error: none that a caller could recover from
 
 
 def train(torch, rows=6, steps=2):
-    """A loop like a training step's: products, activations, reductions, updates in place, reads."""
+    """A loop like a training step's: products, activations, reductions, updates in place, reads,
+    pinned inputs and a second stream.
+    """
     torch.manual_seed(0)
-    x = torch.randn(rows, 4).to("npu")
+    x = torch.randn(rows, 4).pin_memory().to("npu", non_blocking=True)
     w = torch.randn(4, 3).to("npu")
     losses = []
     for _ in range(steps):
         y = (x @ w).relu()
-        loss = (y * y).mean()
+        loss = (y.softmax(1) * y).mean()
         w -= 0.1 * (x.t() @ y)
         losses.append(loss.item())
     side = torch.npu.Stream()
     with torch.npu.stream(side):
         side.wait_stream(torch.npu.default_stream())
         z = torch.cat([x, x * 2]).sort(0).values[::2].contiguous()
-    event = torch.npu.Event()
+        x.record_stream(side)
+    event = torch.npu.Event(enable_timing=True)
     event.record(side)
     event.synchronize()
     return losses, w.cpu(), z.cpu()
@@ -75,7 +78,8 @@ def test_every_call_fails_in_turn(torch, simulator, known):
     assert told > len(counts)
 
 
-def test_every_task_fails_in_turn(torch, simulator):
+@pytest.mark.parametrize("code", [507015, FAILED])
+def test_every_task_fails_in_turn(torch, simulator, code):
     """On the device, where it shows at the next wait."""
     expected = train(torch)
     simulator.clear_calls()
@@ -84,10 +88,21 @@ def test_every_task_fails_in_turn(torch, simulator):
     assert "aclnnMm" in tasks
     for number in range(1, len(tasks) + 1):
         with (
-            simulator.faults(f"task:*:{number}:507015"),
-            pytest.raises(RuntimeError, match="507015"),
+            simulator.faults(f"task:*:{number}:{code}"),
+            pytest.raises(RuntimeError, match=str(code)),
         ):
             train(torch)
             torch.npu.synchronize()
-        settle(torch, 507015)
+        settle(torch, code)
         assert train(torch)[0] == expected[0], number
+
+
+def test_errors_name_op_shapes_dtypes_code_and_text(torch, simulator):
+    x, y = torch.ones(2, 3, device="npu"), torch.ones(3, 4, device="npu")
+    with (
+        simulator.faults("call:aclnnMatmul:1:561003 call:aclnnMm:1:561003"),
+        pytest.raises(RuntimeError, match="561003.*ACLNN_ERR_INNER_FIND_KERNEL_ERROR") as error,
+    ):
+        x @ y
+    assert "float32[2, 3], float32[3, 4]" in str(error.value)
+    assert "a fault was set" in str(error.value)

@@ -61,22 +61,29 @@ def test_threads_share_what_there_is(torch, little_memory):
 
     def work(number):
         try:
-            for step in range(40):
-                try:
-                    x = torch.full((3 * MEGABYTE,), number + step, device="npu", dtype=torch.uint8)
-                    if x[-1].item() != number + step:
-                        problems.append((number, step))
-                except torch.OutOfMemoryError:
-                    refusals.append(number)
+            with torch.npu.Stream():
+                for step in range(40):
+                    size = (number % 3 + 1) * 3 * MEGABYTE
+                    try:
+                        x = torch.full((size,), number + step, device="npu", dtype=torch.uint8)
+                        if (x + 1)[-1].item() != number + step + 1:
+                            problems.append((number, step))
+                    except torch.OutOfMemoryError as error:
+                        assert "NPU out of memory" in str(error)
+                        refusals.append(number)
         except Exception as error:
             problems.append(error)
 
+    before = torch.npu.memory_allocated()
     hold = torch.empty(48 * MEGABYTE, device="npu", dtype=torch.uint8)
     threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert not problems
+    assert not problems and refusals
     del hold
+    torch.npu.synchronize()
+    torch.npu.empty_cache()
+    assert torch.npu.memory_allocated() == before
     assert torch.ones(MEGABYTE, device="npu").sum().item() == MEGABYTE

@@ -4,7 +4,7 @@ import mindtorch_v2 as torch
 import pytest
 from hypothesis import given, settings
 
-from tests.programs.check import CONFIGS, LONG, QUICK, check, programs
+from tests.pipeline.programs.check import CONFIGS, LONG, QUICK, check, programs
 
 
 @given(programs(longest=30), CONFIGS)

@@ -1,3 +1,3 @@
 """Pipelines on several threads: the tests of the CPU, on NPUs."""
 
-from tests.contract.test_pipeline_threads import *  # noqa: F403
+from tests.pipeline.test_threads import *  # noqa: F403

@@ -207,6 +207,13 @@ class Runtime:
         kinds = (Array, Dtype)
         return map_values(kinds, build, args), map_values(kinds, build, kwargs)
 
+    def first_arguments(self, case: OpCase):
+        """Those of the case's first sample, in float32 where it takes that; None without one."""
+        dtype = "float32" if "float32" in case.dtypes else case.dtypes[0]
+        for _, sample in samples_for(case, dtype):
+            return self.arguments(*build_arrays(case, sample, dtype))
+        return None
+
     def call(self, case: OpCase, args, kwargs):
         """The function form, or the method form where torch has no function."""
         if case.seeded:

@@ -13,8 +13,8 @@ from tests.conftest import TORCH_INSTALLED
 from tests.ops import harness
 from tests.ops.case import ALL, CLOSE, FLOATS, Sample
 from tests.ops.cases import all_cases
-from tests.ops.gaps import is_missing
 from tests.ops.harness import Array, Findings, Runtime, as_tuple
+from tests.ops.unsupported import is_unsupported
 
 CASES = all_cases()
 
@@ -44,7 +44,7 @@ def calls(case, device, dtypes=None, layouts=None):
     """All (dtype, sample number, sample, layout) of a case that the device can run."""
     for dtype in dtypes or case.dtypes:
         for number, sample in harness.samples_for(case, dtype):
-            if is_missing(case, dtype, sample, device):
+            if is_unsupported(case, dtype, sample, device):
                 continue
             for layout in layouts or harness.layouts_for(case, sample):
                 if layout in harness.layouts_for(case, sample):
@@ -66,7 +66,7 @@ def attempt(action, *args):
 def test_values(torch, case, dtype, device, mode):
     """Values, dtype and shape are NumPy's; function and method agree; inputs stay as they were."""
     runtime = Runtime(torch, device, mode)
-    check_missing(runtime, case, dtype)
+    check_unsupported(runtime, case, dtype)
     findings = Findings()
     for _, number, sample, layout in calls(case, device, [dtype]):
         where = {"dtype": dtype, "layout": layout, "sample": number}
@@ -87,12 +87,12 @@ def test_values(torch, case, dtype, device, mode):
     findings.report()
 
 
-def check_missing(runtime, case, dtype):
+def check_unsupported(runtime, case, dtype):
     """What the vendor's library lacks is refused: the error names device and dtype."""
     name = f"on device {runtime.device}.* for torch.{dtype}"
     for _, sample in harness.samples_for(case, dtype):
         arrays = harness.build_arrays(case, sample, dtype)
-        if not is_missing(case, dtype, sample, runtime.device) or harness.any_empty(*arrays):
+        if not is_unsupported(case, dtype, sample, runtime.device) or harness.any_empty(*arrays):
             continue
         args, kwargs = runtime.arguments(*arrays)
         with pytest.raises(NotImplementedError, match=name):
@@ -233,7 +233,7 @@ def out_calls(runtime, case):
     for dtype in OUT_DTYPES:
         if dtype in case.dtypes:
             for number, sample in harness.samples_for(case, dtype):
-                if is_missing(case, dtype, sample, runtime.device):
+                if is_unsupported(case, dtype, sample, runtime.device):
                     continue
                 yield {"dtype": dtype, "sample": number}, OutCall(runtime, case, dtype, sample)
 

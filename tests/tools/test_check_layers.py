@@ -24,7 +24,7 @@ def tree(tmp_path: Path):
         path = tmp_path / file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("".join(f'#include "{name}"\n' for name in includes), encoding="utf-8")
-        for folder in (tmp_path / "mindtorch").glob("*/"):
+        for folder in (tmp_path / "bindings", *(tmp_path / "mindtorch").glob("*/")):
             targets = folder.glob("*/") if folder.name == "backends" else [folder]
             for target in targets:
                 if target.is_dir():
@@ -51,7 +51,7 @@ def test_this_repository() -> None:
         ("mindtorch/library.cpp", "mindtorch/backends/cpu/backend.h"),
         ("mindtorch/library.cpp", "mindtorch/autograd/engine.h"),
         ("bindings/module.cpp", "mindtorch/library.h"),
-        ("bindings/errors.h", "errors.h"),
+        ("bindings/module.cpp", "bindings/interpreter/errors.h"),
         ("simulator/ascend/stream.cpp", "mindtorch/backends/ascend/acl_abi.h"),
     ],
 )

@@ -4,7 +4,7 @@ import pathlib
 import subprocess
 import sys
 
-from tests.simulator_ops.acl import library_dir
+from tests.simulator.ops.acl import library_dir
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = """

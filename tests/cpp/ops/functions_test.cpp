@@ -103,9 +103,9 @@ TEST(Functions, GradientsAreSlopes) {
     for (int operand = 0; operand < info.arity; ++operand) {
       if (info.derivatives[operand].kind == Derivative::Kind::kNone) continue;
       if (function == Pointwise::kWhere && operand == 0) continue;
-      const Real slope = (value_at(function, point, operand, kStep) -
-                          value_at(function, point, operand, -kStep)) /
-                         (2 * kStep);
+      const Real slope =
+          (value_at(function, point, operand, kStep) - value_at(function, point, operand, -kStep)) /
+          (2 * kStep);
       const auto want = static_cast<double>(slope * kGrad);
       const double got = gradient_at(function, operand, point, kGrad);
       EXPECT_NEAR(got, want, 1e-8 * std::max(1.0, std::fabs(want)))
@@ -137,26 +137,16 @@ TEST(Functions, GradientsAtKinksAreTorchs) {
     double want;
   };
   const Case cases[] = {
-      {Pointwise::kAbs, 0, 0, 0, 0, 0},
-      {Pointwise::kRelu, 0, 0, 0, 0, 0},
-      {Pointwise::kMaximum, 0, 1, 1, 0, 0.5},
-      {Pointwise::kMaximum, 1, 1, 1, 0, 0.5},
-      {Pointwise::kMinimum, 0, 1, 1, 0, 0.5},
-      {Pointwise::kFmax, 0, 1, 1, 0, 1},
-      {Pointwise::kFmax, 1, 1, 1, 0, 0},
-      {Pointwise::kFmax, 0, 1, kNan, 0, 1},
-      {Pointwise::kPow, 0, 0, 0, 0, 0},
-      {Pointwise::kPow, 1, 0, 2, 0, 0},
-      {Pointwise::kClamp, 0, 1, 1, 2, 1},
-      {Pointwise::kClamp, 0, 3, 1, 2, 0},
-      {Pointwise::kClamp, 2, 3, 1, 2, 1},
-      {Pointwise::kClamp, 1, 0, 3, 2, 0},
-      {Pointwise::kSqrt, 0, 0, 0, 0, kInf},
-      {Pointwise::kXlogy, 0, 0, 0, 0, 0},
-      {Pointwise::kSinc, 0, 0, 0, 0, 0},
-      {Pointwise::kHardsigmoid, 0, 3, 0, 0, 0},
-      {Pointwise::kCopysign, 0, 0, -1, 0, 0},
-      {Pointwise::kNanToNum, 0, kInf, 0, 0, 0},
+      {Pointwise::kAbs, 0, 0, 0, 0, 0},       {Pointwise::kRelu, 0, 0, 0, 0, 0},
+      {Pointwise::kMaximum, 0, 1, 1, 0, 0.5}, {Pointwise::kMaximum, 1, 1, 1, 0, 0.5},
+      {Pointwise::kMinimum, 0, 1, 1, 0, 0.5}, {Pointwise::kFmax, 0, 1, 1, 0, 1},
+      {Pointwise::kFmax, 1, 1, 1, 0, 0},      {Pointwise::kFmax, 0, 1, kNan, 0, 1},
+      {Pointwise::kPow, 0, 0, 0, 0, 0},       {Pointwise::kPow, 1, 0, 2, 0, 0},
+      {Pointwise::kClamp, 0, 1, 1, 2, 1},     {Pointwise::kClamp, 0, 3, 1, 2, 0},
+      {Pointwise::kClamp, 2, 3, 1, 2, 1},     {Pointwise::kClamp, 1, 0, 3, 2, 0},
+      {Pointwise::kSqrt, 0, 0, 0, 0, kInf},   {Pointwise::kXlogy, 0, 0, 0, 0, 0},
+      {Pointwise::kSinc, 0, 0, 0, 0, 0},      {Pointwise::kHardsigmoid, 0, 3, 0, 0, 0},
+      {Pointwise::kCopysign, 0, 0, -1, 0, 0}, {Pointwise::kNanToNum, 0, kInf, 0, 0, 0},
   };
   for (const Case& each : cases) {
     const Point point{{each.a, each.b, each.c}, {}};
@@ -170,8 +160,7 @@ TEST(Functions, ExpressionsReadAsFormulas) {
   const auto text = [](Pointwise function) { return function_info(function).value.text(); };
   EXPECT_EQ(text(Pointwise::kSigmoid), "1 / (1 + exp(-a))");
   EXPECT_EQ(text(Pointwise::kAddcmul), "a + p0 * b * c");
-  EXPECT_EQ(text(Pointwise::kLerp),
-            "where(abs(c) < 0.5, a + c * (b - a), b - (1 - c) * (b - a))");
+  EXPECT_EQ(text(Pointwise::kLerp), "where(abs(c) < 0.5, a + c * (b - a), b - (1 - c) * (b - a))");
   EXPECT_EQ(text(Pointwise::kHardshrink), "where(a >= -p0 & a <= p0, 0, a)");
   EXPECT_EQ(text(Pointwise::kAdd), "");
 }

@@ -3,6 +3,8 @@
 import importlib
 from dataclasses import replace
 
+from tests.ops.case import ALL
+
 FAMILIES = (
     "creation",
     "unary",
@@ -29,6 +31,15 @@ FAMILIES = (
 def load(family: str) -> list:
     module = importlib.import_module(f"tests.ops.cases.{family}")
     return [replace(case, family=family) for case in module.CASES]
+
+
+def one_call_each(family: str):
+    """The cases that differ by more than a dtype argument, for repeated calls: without a seed."""
+    seen = set()
+    for case in load(family):
+        if case.variant not in ALL or case.name not in seen:
+            seen.add(case.name)
+            yield case.but(seeded=False)
 
 
 def all_cases() -> list:

@@ -1,4 +1,4 @@
-"""Random ops. NumPy knows no answer here: torch's own numbers are in the contract tests, and where
+"""Random ops. NumPy knows no answer here: torch's own numbers are in tests/functions, and where
 torch is installed the runner compares with the same seed. `seeded=False` marks the ops for which
 torch draws from a vendor library's generator; only their shape and dtype are compared."""
 

@@ -94,7 +94,7 @@ def as_strided(x, size, stride, storage_offset=0):
 
 DIM = r"Dimension out of range \(expected to be in range of \[-2, 1\], but got 2\)"
 
-# Shapes that a view of any layout can take; the layouts themselves are in the contract tests.
+# Shapes that a view of any layout can take; the layouts themselves are in tests/tensor.
 CASES = [
     view(
         "reshape",

@@ -8,7 +8,7 @@
 #include "mindtorch/backends/cpu/parallel.h"
 #include "mindtorch/backends/cpu/tile.h"
 #include "tests/cpp/backends/cpu/fusion_groups.h"
-#include "tests/cpp/backends/cpu/tile_promises.h"
+#include "tests/cpp/backends/cpu/tile_tolerances.h"
 
 namespace mindtorch::cpu {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "mindtorch/base/error.h"
 #include "mindtorch/ops/evaluate.h"
-#include "tests/cpp/backends/cpu/tile_promises.h"
 #include "tests/cpp/backends/cpu/tile_targets.h"
+#include "tests/cpp/backends/cpu/tile_tolerances.h"
 
 namespace mindtorch::cpu {
 namespace {

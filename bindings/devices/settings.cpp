@@ -1,0 +1,135 @@
+// Threads, memory caches, and the rules of dtypes.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+
+#include "bindings/args/arguments.h"
+#include "bindings/interpreter/errors.h"
+#include "bindings/tensor/py_tensor.h"
+#include "bindings/tensor/py_types.h"
+#include "mindtorch/backends/cpu/parallel.h"
+#include "mindtorch/base/options.h"
+#include "mindtorch/runtime/accelerator.h"
+#include "mindtorch/runtime/host_allocator.h"
+
+namespace nb = nanobind;
+
+namespace mindtorch::python {
+namespace {
+
+DType dtype_argument(const char* function, int position, nb::handle object) {
+  DType dtype;
+  MT_CHECK(to_dtype_like(object.ptr(), dtype), TypeError, function, "(): argument 'type", position,
+           "' (position ", position, ") must be torch.dtype, not ", Py_TYPE(object.ptr())->tp_name);
+  return dtype;
+}
+
+nb::object wrap_dtype(DType dtype) { return nb::borrow(dtype_object(dtype)); }
+
+Tensor operand(nb::handle object, int position) {
+  if (is_tensor(object.ptr())) return unwrap(object.ptr());
+  Scalar scalar;
+  MT_CHECK(to_scalar(object.ptr(), scalar), TypeError, "result_type(): argument 'tensor", position,
+           "' (position ", position, ") must be Tensor or Number, not ",
+           Py_TYPE(object.ptr())->tp_name);
+  return Tensor::wrapped_number(scalar);
+}
+
+nb::list describe_options() {
+  nb::list result;
+  for (const Option* option : all_options()) {
+    nb::dict row;
+    row["name"] = option->name;
+    row["type"] = type_name(option->type);
+    row["default"] = default_text(*option);
+    row["meaning"] = option->meaning;
+    const auto value = option->raw();
+    row["value"] = value ? nb::steal(PyUnicode_DecodeFSDefault(value->c_str())) : nb::none();
+    row["problem"] = option_problem(*option);
+    result.append(row);
+  }
+  return result;
+}
+
+}  // namespace
+
+void bind_settings(nb::module_& module) {
+  module.def("_options", &describe_options, "The environment variables of this library.");
+  module.def("_warn_about_options", &warn_about_options);
+  module.def("_cpu_empty_cache", [] { runtime::host_allocator().empty_cache(); });
+  module.def("_cpu_memory_stats", [] {
+    const auto stats = runtime::host_allocator().stats();
+    nb::dict result;
+    result["allocated_bytes"] = stats.allocated_bytes;
+    result["cached_bytes"] = stats.cached_bytes;
+    result["cache_limit_bytes"] = stats.cache_limit_bytes;
+    return result;
+  });
+  module.def("get_num_threads", &cpu::num_threads,
+             "The number of threads that CPU ops use.\n\nExample:\n\n"
+             ">>> torch.get_num_threads() > 0\nTrue\n");
+  module.def(
+      "set_num_threads",
+      [](nb::handle count) {
+        int64_t number = 0;
+        MT_CHECK(PyLong_Check(count.ptr()) && to_int(count.ptr(), number), RuntimeError,
+                 "set_num_threads expects an int, but got ", Py_TYPE(count.ptr())->tp_name);
+        MT_CHECK(number > 0, RuntimeError, "set_num_threads expects a positive integer");
+        cpu::set_num_threads(static_cast<int>(std::min<int64_t>(number, 1 << 16)));
+      },
+      nb::arg("count"), "Sets the number of threads that CPU ops use.");
+  module.def("_check_device_available",
+             [](nb::handle device) { check_device_available(to_device(device.ptr())); });
+  module.def("_device_count", [](nb::handle kind) {
+    const DeviceType type = to_device(kind.ptr()).type;
+    if (type == DeviceType::kCpu || type == DeviceType::kMeta) return 1;
+    const runtime::Accelerator* const accelerator = runtime::find_accelerator(name(type));
+    return accelerator == nullptr ? 0 : accelerator->device_count();
+  });
+  module.def(
+      "get_default_dtype", [] { return wrap_dtype(default_dtype()); },
+      "The dtype of new float tensors.\n\nExample:\n\n>>> torch.get_default_dtype()\n"
+      "torch.float32\n");
+  module.def(
+      "set_default_dtype",
+      [](nb::handle d) {
+        MT_CHECK(is_dtype(d.ptr()), TypeError,
+                 "invalid dtype object: set_default_dtype(): expected a torch.dtype, not ",
+                 Py_TYPE(d.ptr())->tp_name);
+        const DType dtype = to_dtype(d.ptr());
+        MT_CHECK(is_floating_point(dtype), TypeError,
+                 "only floating-point types are supported as the default type");
+        set_default_dtype(dtype);
+      },
+      nb::arg("d"),
+      "Sets the dtype of new float tensors.\n\nExample:\n\n"
+      ">>> torch.set_default_dtype(torch.float32)\n");
+  module.def(
+      "promote_types",
+      [](nb::handle type1, nb::handle type2) {
+        return wrap_dtype(promote_types(dtype_argument("promote_types", 1, type1),
+                                        dtype_argument("promote_types", 2, type2)));
+      },
+      nb::arg("type1"), nb::arg("type2"),
+      "The smallest dtype that both can be converted to.\n\nExample:\n\n"
+      ">>> torch.promote_types(torch.int32, torch.float32)\ntorch.float32\n");
+  module.def(
+      "can_cast",
+      [](nb::handle from_, nb::handle to) {
+        return can_cast(dtype_argument("can_cast", 1, from_), dtype_argument("can_cast", 2, to));
+      },
+      nb::arg("from_"), nb::arg("to"),
+      "Whether results of one dtype may be stored as the other.\n\nExample:\n\n"
+      ">>> torch.can_cast(torch.float32, torch.int32)\nFalse\n");
+  module.def(
+      "result_type",
+      [](nb::handle tensor1, nb::handle tensor2) {
+        return wrap_dtype(result_type(operand(tensor1, 1), operand(tensor2, 2)));
+      },
+      nb::arg("tensor1"), nb::arg("tensor2"),
+      "The dtype of an op on these tensors or numbers.\n\nExample:\n\n"
+      ">>> torch.result_type(torch.ones(2, dtype=torch.int32), 1.5)\ntorch.float32\n");
+}
+
+}  // namespace mindtorch::python

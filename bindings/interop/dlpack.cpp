@@ -1,0 +1,315 @@
+// DLPack, both ways. What comes in is not trusted: every field is checked before the capsule is
+// taken over, so that a refused capsule still belongs to whoever made it.
+#include "bindings/interop/dlpack.h"
+
+#include "bindings/args/arguments.h"
+#include "bindings/interop/interop.h"
+#include "bindings/interpreter/python_ref.h"
+#include "bindings/tensor/py_tensor.h"
+#include "bindings/tensor/py_types.h"
+#include "mindtorch/base/warning.h"
+#include "mindtorch/functional/functions.h"
+
+namespace mindtorch::python {
+namespace {
+
+constexpr int kMaxDims = 64;
+
+dlpack::DataType type_of(DType dtype) {
+  const auto bits = static_cast<uint8_t>(size_bytes(dtype) * 8);
+  if (dtype == DType::kBool) return {dlpack::kBool, bits, 1};
+  if (dtype == DType::kBFloat16) return {dlpack::kBfloat, bits, 1};
+  if (dtype == DType::kUInt8) return {dlpack::kUInt, bits, 1};
+  return {is_floating_point(dtype) ? dlpack::kFloat : dlpack::kInt, bits, 1};
+}
+
+DType dtype_of(dlpack::DataType type) {
+  MT_CHECK(type.lanes == 1, RuntimeError, "from_dlpack: ", type.lanes,
+           " lanes per element are not supported, only 1 is");
+  for (int i = 0; i < kDTypeCount; ++i) {
+    const auto dtype = static_cast<DType>(i);
+    const dlpack::DataType known = type_of(dtype);
+    if (known.code == type.code && known.bits == type.bits) return dtype;
+  }
+  MT_THROW(RuntimeError, "from_dlpack: unsupported dtype: code ", int{type.code}, ", ",
+           int{type.bits}, " bits");
+}
+
+dlpack::Device device_of(Device device) {
+  const int32_t index = device.has_index() ? device.index : 0;
+  switch (device.type) {
+    case DeviceType::kCpu:
+      return {dlpack::kCpu, 0};
+    case DeviceType::kCuda:
+      return {dlpack::kCuda, index};
+    case DeviceType::kNpu:
+      return {dlpack::kExtension, index};
+    case DeviceType::kMeta:
+      break;
+  }
+  MT_THROW(ValueError, "Unknown device type ", name(device.type), " for Dlpack");
+}
+
+// The device of a capsule; throws the reason when there is no such device here.
+Device usable_device(int64_t code, int64_t index) {
+  MT_CHECK(index >= 0 && index <= 127, RuntimeError, "from_dlpack: invalid device index ", index);
+  switch (code) {
+    case dlpack::kCpu:
+    case dlpack::kCudaHost:
+      return DeviceType::kCpu;
+    case dlpack::kCuda:
+    case dlpack::kExtension: {
+      const Device device(code == dlpack::kCuda ? DeviceType::kCuda : DeviceType::kNpu,
+                          static_cast<int>(index));
+      check_device_available(device);
+      return device;
+    }
+    default:
+      MT_THROW(RuntimeError, "from_dlpack: unsupported device type ", code);
+  }
+}
+
+// Out
+
+// What an exported capsule owns: the memory and the lists it shows. The structure that DLPack knows
+// comes first in memory terms only through `managed.context`.
+template <typename Structure>
+struct Export {
+  StorageExport memory;
+  Shape sizes;
+  Shape strides;
+  Structure managed;
+};
+
+template <typename Structure>
+void delete_export(Structure* managed) {
+  delete static_cast<Export<Structure>*>(managed->context);
+}
+
+template <typename Structure>
+Structure* make_export(const Tensor& tensor) {
+  auto owned = std::unique_ptr<Export<Structure>>(
+      new Export<Structure>{StorageExport(tensor.storage()), tensor.sizes(), tensor.strides(), {}});
+  Structure& managed = owned->managed;
+  managed.array = {tensor.data_ptr(),
+                   device_of(tensor.device()),
+                   static_cast<int32_t>(tensor.dim()),
+                   type_of(tensor.dtype()),
+                   owned->sizes.data(),
+                   owned->strides.data(),
+                   0};
+  managed.deleter = &delete_export<Structure>;
+  managed.context = owned.get();
+  return &owned.release()->managed;
+}
+
+// Runs when nobody took the capsule over.
+template <typename Structure>
+void destroy_capsule(PyObject* capsule, const char* name) {
+  if (PyCapsule_IsValid(capsule, name) == 0) return;
+  auto* managed = static_cast<Structure*>(PyCapsule_GetPointer(capsule, name));
+  managed->deleter(managed);
+}
+void destroy_plain(PyObject* capsule) { destroy_capsule<dlpack::Managed>(capsule, dlpack::kName); }
+void destroy_versioned(PyObject* capsule) {
+  destroy_capsule<dlpack::ManagedVersioned>(capsule, dlpack::kVersionedName);
+}
+
+template <typename Structure>
+PyObject* make_capsule(Structure* managed, const char* name, PyCapsule_Destructor destructor) {
+  PyObject* capsule = PyCapsule_New(managed, name, destructor);
+  if (capsule == nullptr) managed->deleter(managed);
+  return capsule;
+}
+
+// In
+
+template <typename Structure>
+void call_deleter(void* context) {
+  auto* managed = static_cast<Structure*>(context);
+  if (managed->deleter != nullptr) managed->deleter(managed);
+}
+
+struct Described {
+  DType dtype;
+  Shape sizes;
+  Shape strides;
+  Device device;
+  char* data;
+};
+
+Described check(const dlpack::Array& array) {
+  Described result{dtype_of(array.dtype), {}, {}, {}, nullptr};
+  result.device = usable_device(array.device.device_type, array.device.device_id);
+  MT_CHECK(array.ndim >= 0 && array.ndim <= kMaxDims, RuntimeError,
+           "from_dlpack: invalid number of dimensions ", array.ndim);
+  MT_CHECK(array.ndim == 0 || array.shape != nullptr, RuntimeError,
+           "from_dlpack: a tensor with dimensions but no shape");
+  const auto ndim = static_cast<size_t>(array.ndim);
+  result.sizes.assign(array.shape, array.shape + ndim);
+  const int64_t count = numel(result.sizes);
+  if (array.strides == nullptr) {
+    result.strides = contiguous_strides(result.sizes);
+  } else {
+    result.strides.assign(array.strides, array.strides + ndim);
+  }
+  for (size_t i = 0; i < ndim; ++i) {
+    // A stride that is never stepped along may be anything.
+    if (count == 0 || result.sizes[i] <= 1)
+      result.strides[i] = std::max<int64_t>(result.strides[i], 0);
+    MT_CHECK(result.strides[i] >= 0, ValueError,
+             "from_dlpack: tensors with negative strides are not supported, got strides ",
+             to_string(result.strides));
+  }
+  MT_CHECK(count == 0 || array.data != nullptr, RuntimeError,
+           "from_dlpack: a tensor with elements but no memory");
+  result.data = static_cast<char*>(array.data);
+  if (result.data != nullptr) result.data += array.byte_offset;
+  return result;
+}
+
+template <typename Structure>
+Tensor take_over(PyObject* capsule, const char* name, const char* used_name) {
+  auto* managed = static_cast<Structure*>(PyCapsule_GetPointer(capsule, name));
+  if (managed == nullptr) throw PythonError();
+  if constexpr (std::is_same_v<Structure, dlpack::ManagedVersioned>) {
+    MT_CHECK(managed->version.major == 1, BufferError, "from_dlpack: DLPack version ",
+             managed->version.major, ".", managed->version.minor, " is not supported, 1.x is");
+    if ((managed->flags & dlpack::kReadOnly) != 0) {
+      static bool warned = false;
+      if (!std::exchange(warned, true)) {
+        warn(
+            "from_dlpack: the memory is read-only, and tensors are not: writing to this tensor is "
+            "undefined. Copy it to be safe. This warning is shown once.");
+      }
+    }
+  }
+  const Described described = check(managed->array);
+  int64_t bytes = 0;
+  MT_CHECK(!__builtin_mul_overflow(extent(described.sizes, described.strides),
+                                   size_bytes(described.dtype), &bytes),
+           RuntimeError, "from_dlpack: the size of the tensor overflows");
+  if (PyCapsule_SetName(capsule, used_name) < 0) throw PythonError();
+  Storage storage = StorageImpl::borrow(described.data, static_cast<size_t>(bytes),
+                                        described.device, &call_deleter<Structure>, managed);
+  return Tensor::over(std::move(storage), described.dtype, described.sizes, described.strides, 0);
+}
+
+Tensor from_capsule(PyObject* capsule) {
+  if (PyCapsule_IsValid(capsule, dlpack::kName) != 0) {
+    return take_over<dlpack::Managed>(capsule, dlpack::kName, dlpack::kUsedName);
+  }
+  if (PyCapsule_IsValid(capsule, dlpack::kVersionedName) != 0) {
+    return take_over<dlpack::ManagedVersioned>(capsule, dlpack::kVersionedName,
+                                               dlpack::kUsedVersionedName);
+  }
+  MT_THROW(RuntimeError,
+           "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed "
+           "only once, so you might have already constructed a tensor from it once.");
+}
+
+std::pair<int64_t, int64_t> read_pair(PyObject* object, const char* what) {
+  Shape pair;
+  MT_CHECK(to_int_list(object, pair) && pair.size() == 2, TypeError, what,
+           " must be a tuple of two ints");
+  return {pair[0], pair[1]};
+}
+
+// producer.__dlpack__(max_version=(1, 0), ...); older producers take no arguments.
+PyRef export_of(PyObject* producer, PyObject* device, PyObject* copy) {
+  const PyRef method(PyObject_GetAttrString(producer, "__dlpack__"));
+  const PyRef kwargs(PyDict_New());
+  const PyRef version(Py_BuildValue("(ii)", 1, 0));
+  if (PyDict_SetItemString(kwargs.get(), "max_version", version.get()) < 0) throw PythonError();
+  const auto option = [&](const char* name, PyObject* value) {
+    if (value != nullptr && value != Py_None &&
+        PyDict_SetItemString(kwargs.get(), name, value) < 0) {
+      throw PythonError();
+    }
+  };
+  option("dl_device", device);
+  option("copy", copy);
+  const PyRef nothing(PyTuple_New(0));
+  PyObject* capsule =
+      call_python([&] { return PyObject_Call(method.get(), nothing.get(), kwargs.get()); });
+  if (capsule == nullptr && PyErr_ExceptionMatches(PyExc_TypeError) != 0 &&
+      PyDict_GET_SIZE(kwargs.get()) == 1) {
+    PyErr_Clear();
+    capsule = call_python([&] { return PyObject_CallNoArgs(method.get()); });
+  }
+  return PyRef(capsule);
+}
+
+}  // namespace
+
+Tensor tensor_from_dlpack(PyObject* data, PyObject* device, PyObject* copy) {
+  if (PyCapsule_CheckExact(data) != 0) return from_capsule(data);
+  if (PyObject_HasAttrString(data, "__dlpack__") == 0) return from_capsule(Py_None);
+  PyRef wanted;
+  if (device != nullptr && device != Py_None) {
+    const dlpack::Device target = device_of(to_device(device));
+    wanted = PyRef(Py_BuildValue("(ii)", target.device_type, target.device_id));
+  }
+  // Asked first, so that nobody copies from a device that we cannot reach.
+  if (PyObject_HasAttrString(data, "__dlpack_device__") != 0) {
+    const PyRef place(
+        call_python([&] { return PyObject_CallMethod(data, "__dlpack_device__", nullptr); }));
+    const PyRef plain(PySequence_Tuple(place.get()));
+    const auto [code, index] = read_pair(plain.get(), "from_dlpack: __dlpack_device__()");
+    if (!wanted) usable_device(code, index);
+  }
+  const PyRef capsule = export_of(data, wanted.get(), copy);
+  return from_capsule(capsule.get());
+}
+
+PyObject* tensor_dlpack_device(PyObject* self, PyObject*) {
+  return guarded([&] {
+    const dlpack::Device device = device_of(unwrap(self).device());
+    return Py_BuildValue("(ii)", device.device_type, device.device_id);
+  });
+}
+
+PyObject* tensor_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
+  return guarded([&]() -> PyObject* {
+    static const char* keywords[] = {"stream", "max_version", "dl_device", "copy", nullptr};
+    PyObject* stream = Py_None;
+    PyObject* max_version = Py_None;
+    PyObject* dl_device = Py_None;
+    PyObject* copy = Py_None;
+    if (PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOO:__dlpack__", const_cast<char**>(keywords),
+                                    &stream, &max_version, &dl_device, &copy) == 0) {
+      return nullptr;
+    }
+    Tensor tensor = unwrap(self);
+    MT_CHECK(!tensor.device().is_meta(), BufferError, "Cannot pack tensors on meta");
+    if (tensor.device().is_cpu() && stream != Py_None) {
+      PyErr_SetString(PyExc_AssertionError, "stream should be None on cpu.");
+      return nullptr;
+    }
+    Device target = tensor.device();
+    if (dl_device != Py_None) {
+      const auto [code, index] = read_pair(dl_device, "__dlpack__: dl_device");
+      target = usable_device(code, index);
+    }
+    const bool moves = target != tensor.device();
+    const bool wants_copy = is_true(copy);
+    MT_CHECK(!moves || copy != Py_False, BufferError, "cannot move (i.e. copy=False) tensor from ",
+             tensor.device().str(), " to ", target.str(), " without copying.");
+    if (moves || wants_copy) {
+      tensor = mindtorch::_to_copy(tensor, std::nullopt, target, false, wants_copy);
+    }
+    bool versioned = false;
+    if (max_version != Py_None) {
+      versioned = read_pair(max_version, "__dlpack__: max_version").first >= 1;
+    }
+    if (!versioned) {
+      return make_capsule(make_export<dlpack::Managed>(tensor), dlpack::kName, &destroy_plain);
+    }
+    auto* managed = make_export<dlpack::ManagedVersioned>(tensor);
+    managed->version = {1, 0};
+    managed->flags = wants_copy ? dlpack::kIsCopied : 0;
+    return make_capsule(managed, dlpack::kVersionedName, &destroy_versioned);
+  });
+}
+
+}  // namespace mindtorch::python

@@ -1,0 +1,269 @@
+// Attributes and plain methods of class Tensor: what a tensor is, rather than what ops do with it.
+#include "bindings/args/arguments.h"
+#include "bindings/args/call_arguments.h"
+#include "bindings/interpreter/errors.h"
+#include "bindings/interpreter/python_ref.h"
+#include "bindings/tensor/py_tensor.h"
+#include "bindings/tensor/py_types.h"
+#include "mindtorch/base/warning.h"
+#include "mindtorch/dispatch/pipeline.h"
+#include "mindtorch/functional/functions.h"
+
+namespace mindtorch::python {
+namespace {
+
+PyObject* get_shape(PyObject* self, void*) { return wrap_size(unwrap(self).sizes()); }
+PyObject* get_dtype(PyObject* self, void*) { return Py_NewRef(dtype_object(unwrap(self).dtype())); }
+PyObject* get_device(PyObject* self, void*) { return wrap_device(unwrap(self).device()); }
+PyObject* get_layout(PyObject*, void*) {
+  static PyObject* strided = nullptr;
+  return guarded([] { return Py_NewRef(imported(strided, "mindtorch_v2._C", "strided")); });
+}
+PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromLongLong(unwrap(self).dim()); }
+PyObject* get_itemsize(PyObject* self, void*) {
+  return PyLong_FromLongLong(unwrap(self).element_size());
+}
+PyObject* get_nbytes(PyObject* self, void*) {
+  return PyLong_FromLongLong(unwrap(self).numel() * unwrap(self).element_size());
+}
+PyObject* get_version(PyObject* self, void*) { return PyLong_FromLong(unwrap(self).version()); }
+PyObject* get_true(PyObject*, void*) { Py_RETURN_TRUE; }
+PyObject* get_false(PyObject*, void*) { Py_RETURN_FALSE; }
+PyObject* get_pending(PyObject* self, void*) {
+  return PyBool_FromLong(unwrap(self).storage()->pending() != nullptr);
+}
+PyObject* get_none(PyObject*, void*) { Py_RETURN_NONE; }
+PyObject* get_is_cpu(PyObject* self, void*) {
+  return PyBool_FromLong(unwrap(self).device().is_cpu());
+}
+PyObject* get_is_meta(PyObject* self, void*) {
+  return PyBool_FromLong(unwrap(self).device().is_meta());
+}
+PyObject* get_is_npu(PyObject* self, void*) {
+  return PyBool_FromLong(unwrap(self).device().type == DeviceType::kNpu);
+}
+PyObject* get_is_cuda(PyObject* self, void*) {
+  return PyBool_FromLong(unwrap(self).device().type == DeviceType::kCuda);
+}
+
+int set_requires_grad(PyObject*, PyObject* value, void*) {
+  const int wanted = value == nullptr ? 1 : PyObject_IsTrue(value);
+  if (wanted <= 0) return wanted;
+  PyErr_SetString(PyExc_NotImplementedError,
+                  "requires_grad=True: this build of mindtorch has no autograd");
+  return -1;
+}
+
+int set_grad(PyObject*, PyObject* value, void*) {
+  if (value == Py_None) return 0;
+  PyErr_SetString(PyExc_NotImplementedError,
+                  "grad is always None: this build of mindtorch has no autograd");
+  return -1;
+}
+
+// x.data: the same bytes, with a version count of its own.
+PyObject* get_data(PyObject* self, void*) {
+  return guarded([&] {
+    const Tensor& tensor = unwrap(self);
+    Tensor result = tensor.alias(tensor.sizes(), tensor.strides(), tensor.storage_offset());
+    result.impl()->has_own_version = true;
+    result.impl()->own_version = 0;
+    return wrap(std::move(result));
+  });
+}
+int set_data(PyObject* self, PyObject* value, void*) {
+  return guarded_int([&] {
+    MT_CHECK(value != nullptr, RuntimeError,
+             "Deleting tensor data is not allowed. Delete tensor instead!");
+    MT_CHECK(is_tensor(value), TypeError, "Variable data has to be a tensor, but got ",
+             Py_TYPE(value)->tp_name);
+    TensorImpl& target = *unwrap(self).impl();
+    const TensorImpl& source = *unwrap(value).impl();
+    target.storage = source.storage;
+    target.dtype = source.dtype;
+    target.device = source.device;
+    target.set_sizes_and_strides(source.sizes, source.strides, source.offset);
+    return 0;
+  });
+}
+
+PyObject* reversed(const Tensor& tensor) {
+  Shape sizes = tensor.sizes();
+  Shape strides = tensor.strides();
+  std::reverse(sizes.begin(), sizes.end());
+  std::reverse(strides.begin(), strides.end());
+  return wrap(tensor.alias(std::move(sizes), std::move(strides), tensor.storage_offset()));
+}
+PyObject* get_T(PyObject* self, void*) {
+  return guarded([&] {
+    const Tensor& tensor = unwrap(self);
+    if (tensor.dim() != 2 && tensor.dim() != 0) {
+      warn(
+          "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "
+          "deprecated and it will throw an error in a future release. Consider `x.mT` to transpose "
+          "batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the "
+          "dimensions of a tensor.");
+    }
+    return reversed(tensor);
+  });
+}
+PyObject* get_H(PyObject* self, void*) {
+  return guarded([&] {
+    const Tensor& tensor = unwrap(self);
+    MT_CHECK(tensor.dim() == 2 || tensor.dim() == 0, RuntimeError,
+             "tensor.H is only supported on matrices (2-D tensors). Got ", tensor.dim(),
+             "-D tensor.",
+             tensor.dim() > 2 ? " For batches of matrices, consider using tensor.mH" : "");
+    return tensor.dim() == 0 ? Py_NewRef(self) : reversed(tensor);
+  });
+}
+PyObject* get_mT(PyObject* self, void*) {
+  return guarded([&] {
+    const Tensor& tensor = unwrap(self);
+    if (tensor.dim() == 0) return Py_NewRef(self);
+    MT_CHECK(tensor.dim() >= 2, RuntimeError,
+             "tensor.mT is only supported on matrices or batches of matrices. Got ", tensor.dim(),
+             "-D tensor.");
+    Shape sizes = tensor.sizes();
+    Shape strides = tensor.strides();
+    std::swap(sizes.back(), sizes[sizes.size() - 2]);
+    std::swap(strides.back(), strides[strides.size() - 2]);
+    return wrap(tensor.alias(std::move(sizes), std::move(strides), tensor.storage_offset()));
+  });
+}
+
+// Methods
+
+PyObject* dim(PyObject* self, PyObject*) { return PyLong_FromLongLong(unwrap(self).dim()); }
+PyObject* numel(PyObject* self, PyObject*) { return PyLong_FromLongLong(unwrap(self).numel()); }
+PyObject* element_size(PyObject* self, PyObject*) {
+  return PyLong_FromLongLong(unwrap(self).element_size());
+}
+PyObject* storage_offset(PyObject* self, PyObject*) {
+  return PyLong_FromLongLong(unwrap(self).storage_offset());
+}
+PyObject* data_ptr(PyObject* self, PyObject*) {
+  return guarded([&] {
+    const Tensor& tensor = unwrap(self);
+    dispatch::Pipeline::before_write(*tensor.storage());  // whoever has the address may write
+    return PyLong_FromVoidPtr(tensor.data_ptr());
+  });
+}
+PyObject* get_device_index(PyObject* self, PyObject*) {
+  return PyLong_FromLong(unwrap(self).device().index);
+}
+
+// size() and stride(): all of them, or the one of `dim`.
+PyObject* one_or_all(const Shape& list,
+                     const Tensor& tensor,
+                     PyObject* const* args,
+                     Py_ssize_t nargs,
+                     PyObject* kwnames,
+                     const char* name,
+                     bool as_size) {
+  return guarded([&]() -> PyObject* {
+    const Py_ssize_t given = nargs + (kwnames == nullptr ? 0 : PyTuple_GET_SIZE(kwnames));
+    if (given == 0 || (given == 1 && args[0] == Py_None)) {
+      return as_size ? wrap_size(list) : wrap_tuple(list);
+    }
+    int64_t dim = 0;
+    MT_CHECK(given == 1 && to_int(args[0], dim), TypeError, name,
+             "(): argument 'dim' must be int, not ", Py_TYPE(args[0])->tp_name);
+    MT_CHECK(tensor.dim() > 0, IndexError, "Dimension specified as ", dim,
+             " but tensor has no dimensions");
+    return PyLong_FromLongLong(list[static_cast<size_t>(wrap_dim(dim, tensor.dim()))]);
+  });
+}
+PyObject* size(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  return one_or_all(unwrap(self).sizes(), unwrap(self), args, nargs, kwnames, "size", true);
+}
+PyObject* stride(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  return one_or_all(unwrap(self).strides(), unwrap(self), args, nargs, kwnames, "stride", false);
+}
+
+PyObject* is_contiguous(PyObject* self,
+                        PyObject* const* args,
+                        Py_ssize_t nargs,
+                        PyObject* kwnames) {
+  return guarded([&]() -> PyObject* {
+    const Tensor& tensor = unwrap(self);
+    const Py_ssize_t given = nargs + (kwnames == nullptr ? 0 : PyTuple_GET_SIZE(kwnames));
+    if (given == 0) return PyBool_FromLong(tensor.is_contiguous());
+    MT_CHECK(given == 1 && is_memory_format(args[0]), TypeError,
+             "is_contiguous(): argument 'memory_format' must be torch.memory_format, not ",
+             Py_TYPE(args[0])->tp_name);
+    switch (to_memory_format(args[0])) {
+      case MemoryFormat::kContiguous:
+        return PyBool_FromLong(tensor.is_contiguous());
+      case MemoryFormat::kChannelsLast:
+        return PyBool_FromLong(tensor.dim() == 4 &&
+                               is_channels_last(tensor.sizes(), tensor.strides()));
+      case MemoryFormat::kChannelsLast3d:
+        return PyBool_FromLong(tensor.dim() == 5 &&
+                               is_channels_last(tensor.sizes(), tensor.strides()));
+      case MemoryFormat::kPreserve:
+        break;
+    }
+    MT_THROW(RuntimeError, "preserve memory format is unsupported by is_contiguous");
+  });
+}
+
+PyObject* is_floating_point(PyObject* self, PyObject*) {
+  return PyBool_FromLong(mindtorch::is_floating_point(unwrap(self).dtype()));
+}
+PyObject* is_complex(PyObject*, PyObject*) { Py_RETURN_FALSE; }
+PyObject* is_signed(PyObject* self, PyObject*) {
+  return PyBool_FromLong(mindtorch::is_signed(unwrap(self).dtype()));
+}
+
+}  // namespace
+
+PyGetSetDef g_tensor_attributes[] = {
+    {"shape", &get_shape, nullptr, "The sizes of all dimensions.", nullptr},
+    {"dtype", &get_dtype, nullptr, "The element type.", nullptr},
+    {"device", &get_device, nullptr, "Where the tensor lives.", nullptr},
+    {"layout", &get_layout, nullptr, "Always torch.strided.", nullptr},
+    {"ndim", &get_ndim, nullptr, "The number of dimensions.", nullptr},
+    {"itemsize", &get_itemsize, nullptr, "Bytes of one element.", nullptr},
+    {"nbytes", &get_nbytes, nullptr, "Bytes of all elements.", nullptr},
+    {"_version", &get_version, nullptr, "How often the storage was written in place.", nullptr},
+    {"data", &get_data, &set_data, "The same memory, with a version count of its own.", nullptr},
+    {"T", &get_T, nullptr, "All dimensions reversed.", nullptr},
+    {"H", &get_H, nullptr, "A matrix transposed.", nullptr},
+    {"mT", &get_mT, nullptr, "The last two dimensions swapped.", nullptr},
+    {"mH", &get_mT, nullptr, "The last two dimensions swapped.", nullptr},
+    {"is_cpu", &get_is_cpu, nullptr, nullptr, nullptr},
+    {"is_cuda", &get_is_cuda, nullptr, nullptr, nullptr},
+    {"is_npu", &get_is_npu, nullptr, nullptr, nullptr},
+    {"is_meta", &get_is_meta, nullptr, nullptr, nullptr},
+    {"is_sparse", &get_false, nullptr, nullptr, nullptr},
+    {"is_nested", &get_false, nullptr, nullptr, nullptr},
+    {"_pending", &get_pending, nullptr, "Whether the values wait to be computed.", nullptr},
+    {"is_quantized", &get_false, nullptr, nullptr, nullptr},
+    {"is_leaf", &get_true, nullptr, nullptr, nullptr},
+    {"requires_grad", &get_false, &set_requires_grad, nullptr, nullptr},
+    {"grad", &get_none, &set_grad, nullptr, nullptr},
+    {"grad_fn", &get_none, nullptr, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+
+PyMethodDef g_tensor_methods[] = {
+    {"dim", &dim, METH_NOARGS, "The number of dimensions."},
+    {"ndimension", &dim, METH_NOARGS, "The number of dimensions."},
+    {"numel", &numel, METH_NOARGS, "The number of elements."},
+    {"nelement", &numel, METH_NOARGS, "The number of elements."},
+    {"element_size", &element_size, METH_NOARGS, "Bytes of one element."},
+    {"storage_offset", &storage_offset, METH_NOARGS,
+     "Where in the storage it starts, in elements."},
+    {"data_ptr", &data_ptr, METH_NOARGS, "The address of the first element."},
+    {"get_device", &get_device_index, METH_NOARGS, "The device's index, -1 on the CPU."},
+    {"is_floating_point", &is_floating_point, METH_NOARGS, "Whether the dtype is a float."},
+    {"is_complex", &is_complex, METH_NOARGS, "Whether the dtype is complex."},
+    {"is_signed", &is_signed, METH_NOARGS, "Whether the dtype has negative values."},
+    fast_method<&size>("size", "The sizes, or the size of one dimension."),
+    fast_method<&stride>("stride", "The strides in elements, or the stride of one dimension."),
+    fast_method<&is_contiguous>("is_contiguous", "Whether the elements lie in memory in order."),
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace mindtorch::python

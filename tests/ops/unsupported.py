@@ -1,0 +1,40 @@
+"""What a device's vendor library cannot compute: such a call must say so, and no other may fail."""
+
+# Ops of CANN that take no float64.
+NO_FLOAT64 = {
+    "celu", "elu", "erfinv", "expm1", "gelu", "hardshrink", "hardsigmoid", "hardswish",
+    "layer_norm", "leaky_relu", "lerp", "logit", "logsigmoid", "mish", "nan_to_num", "prelu",
+    "rms_norm", "selu", "sigmoid", "silu", "softplus", "softshrink", "tanh", "tanhshrink",
+    "threshold",
+}  # fmt: skip
+
+# Products of matrices, which CANN has for these dtypes only; vectors and sums are another matter.
+MATRIX_DTYPES = ("float16", "bfloat16", "float32")
+MATRIX_PRODUCTS = {
+    "addmm", "addmv", "baddbmm", "bmm", "inner", "mm", "mv", "scaled_dot_product_attention",
+    "tensordot",
+}  # fmt: skip
+
+
+def multiplies_matrices(case, sample):
+    if case.name == "matmul":
+        return any(len(tensor.shape) > 1 for tensor in sample.args)
+    if case.name == "linear":
+        tensors = [*sample.args, *sample.kwargs.values()]
+        return any(len(tensor.shape) > 1 for tensor in tensors if tensor is not None)
+    if case.name == "einsum":
+        return "," in sample.args[0] and sample.args[0] != "i,j->ij"
+    return case.name in MATRIX_PRODUCTS
+
+
+def is_unsupported(case, dtype, sample, device):
+    """Whether the device refuses this call."""
+    if not device.startswith("npu"):
+        return False
+    if dtype == "float64" and case.name in NO_FLOAT64:
+        return True
+    if dtype not in MATRIX_DTYPES and multiplies_matrices(case, sample):
+        return True
+    if case.name == "scatter_reduce":
+        return sample.kwargs.get("reduce", sample.args[-1]) in ("amax", "amin")
+    return False
