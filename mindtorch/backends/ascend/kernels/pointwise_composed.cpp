@@ -182,7 +182,7 @@ class Composition {
     bool is_logic = true;  // on what comparisons gave
     for (int k = 0; k < node.count; ++k) {
       in.push_back(values_[node.arguments[k]]);
-      is_logic &= in.back().dtype() == DType::kBool;
+      is_logic &= is_truth(node.arguments[k]);
     }
     if (node.function == Pointwise::kWhere && is_number(node.arguments[0])) {
       const Tensor& chosen = in[value_of(node.arguments[0]) != 0 ? 1 : 2];
@@ -193,6 +193,15 @@ class Composition {
     if (i + 1 < nodes_.size()) return run.computed(node.function, operands, is_logic);
     run.compute_into(out, node.function, operands, is_logic);
     return out;
+  }
+
+  // A condition, not an operand that happens to be bool.
+  bool is_truth(size_t i) const {
+    const ops::ExprNode& node = nodes_[i];
+    if (node.kind == ops::ExprNode::Kind::kOperand) {
+      return ops::takes_bool(call_.function, node.index);
+    }
+    return node.kind == ops::ExprNode::Kind::kCall && ops::gives_bool(node.function);
   }
 
   // Known without the device.
