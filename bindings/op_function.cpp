@@ -14,7 +14,7 @@
 #include "errors.h"
 #include "mindtorch/base/warning.h"
 #include "mindtorch/dispatch/dispatcher.h"
-#include "mindtorch/dispatch/pipeline.h"
+#include "mindtorch/dispatch/record/pipeline.h"
 #include "pinning.h"
 #include "py_tensor.h"
 #include "python_ref.h"

@@ -1,5 +1,5 @@
 // torch.pipeline(): deferred execution, as Python sees it.
-#include "mindtorch/dispatch/pipeline.h"
+#include "mindtorch/dispatch/record/pipeline.h"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
@@ -94,8 +94,8 @@ CallSiteText describe(CallSite site) {
   return {text(code->co_filename), PyCode_Addr2Line(code, site.position), text(code->co_name)};
 }
 
-void* let_others_run() noexcept { return PyGILState_Check() == 1 ? PyEval_SaveThread() : nullptr; }
-void come_back(void* state) noexcept {
+void* release_gil() noexcept { return PyGILState_Check() == 1 ? PyEval_SaveThread() : nullptr; }
+void acquire_gil(void* state) noexcept {
   if (state == nullptr) return;
   enter_python([state] { PyEval_RestoreThread(static_cast<PyThreadState*>(state)); });
 }
@@ -231,8 +231,8 @@ nb::dict set_defaults(const nb::kwargs& settings) {
 
 void bind_pipeline(nb::module_& module) {
   find_package_folder();
-  dispatch::call_site_hooks() = {&capture,        &retain,    &release,         &describe,
-                                 &let_others_run, &come_back, &interpreter_ends};
+  dispatch::call_site_hooks() = {&capture,     &retain,      &release,         &describe,
+                                 &release_gil, &acquire_gil, &interpreter_ends};
 
   nb::class_<Pipeline>(module, "pipeline", kPipelineDoc)
       .def("__init__",

@@ -4,7 +4,7 @@
 #include <nanobind/stl/shared_ptr.h>
 
 #include "errors.h"
-#include "mindtorch/dispatch/pipeline.h"
+#include "mindtorch/dispatch/record/pipeline.h"
 #include "py_tensor.h"
 #include "py_types.h"
 
@@ -37,7 +37,7 @@ Device device_or_cpu(nb::handle device) {
 }
 
 // Numbers that were asked for come from the state there is.
-void settle() { dispatch::Pipeline::settle("generator"); }
+void settle() { dispatch::Pipeline::flush_all("generator"); }
 
 nb::object get_state(const Generator& self) {
   settle();
