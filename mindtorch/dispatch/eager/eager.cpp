@@ -76,10 +76,23 @@ void check_kernel(const Op& op, Device device, Args args, std::span<const Tensor
   }
 }
 
+// What the immediate executor does is inlined.
+Tensor make_output(Executor& executor, const TensorSpec& spec) {
+  return MT_LIKELY(executor.is_immediate()) ? ImmediateExecutor::instance().make_output(spec)
+                                            : executor.make_output(spec);
+}
+void run_prepared(Executor& executor, const PreparedCall& call) {
+  if (MT_LIKELY(executor.is_immediate())) {
+    ImmediateExecutor::instance().run(call);
+  } else {
+    executor.run(call);
+  }
+}
+
 void run_call(Executor& executor, const PreparedCall& call) {
   if (call.device.is_meta()) return;
   check_kernel(call.op, call.device, call.args, call.outputs);
-  executor.run(call);
+  run_prepared(executor, call);
 }
 
 // `out` has the call's dtype, or the device has a pointwise engine, which casts.
@@ -92,17 +105,19 @@ void run_pointwise_call(Executor& executor,
   const Device device = out.device();
   if (device.is_meta()) return;
   if (MT_UNLIKELY(call.refused)) ops::refuse_dtype(call.function, call.compute);
-  PreparedCall prepared{op, args, device, {&out, 1}, &call, writes};
-  if (MT_UNLIKELY(!has_pointwise_engine(device.type))) {
+  const ops::Registry& registry = ops::registry();
+  const ops::PointwiseFn engine = registry.pointwise_engine(device.type);
+  PreparedCall prepared{op, args, device, {&out, 1}, &call, engine, writes};
+  if (MT_UNLIKELY(engine == nullptr)) {
     check_kernel(op, device, args, prepared.outputs);
     prepared.pointwise = nullptr;
   }
   // Nothing is launched here that could refuse the dtype.
-  if (out.numel() == 0 || &executor != &ImmediateExecutor::instance()) {
-    if (const auto check = ops::registry().fusion_engine(device.type).check) check(call);
+  if (out.numel() == 0 || !executor.is_immediate()) {
+    if (const auto check = registry.fusion_engine(device.type).check) check(call);
     if (out.numel() == 0) return;
   }
-  executor.run(prepared);
+  run_prepared(executor, prepared);
 }
 
 void run_view(const Op& op, Args args, Outputs& outputs) {
@@ -116,7 +131,7 @@ void run_view(const Op& op, Args args, Outputs& outputs) {
 void run_pointwise(Executor& executor, const Op& op, Args args, Outputs& outputs) {
   const PointwiseCall call = op.resolve(args);
   const TensorSpec spec = ops::infer_pointwise(call);
-  Tensor out = executor.make_output(spec);
+  Tensor out = make_output(executor, spec);
   run_pointwise_call(executor, op, call, args, out, Writes::kNew);
   outputs.tensors.push_back(std::move(out));
 }
@@ -124,7 +139,7 @@ void run_pointwise(Executor& executor, const Op& op, Args args, Outputs& outputs
 void run_kernel(Executor& executor, const Op& op, Args args, Outputs& outputs) {
   SpecList specs;
   op.infer(args, specs);
-  for (const TensorSpec& spec : specs) outputs.tensors.push_back(executor.make_output(spec));
+  for (const TensorSpec& spec : specs) outputs.tensors.push_back(make_output(executor, spec));
   // The outputs' device, not the rule's: "npu" has become an index.
   run_call(executor, {.op = op,
                       .args = args,
@@ -169,7 +184,7 @@ void run_primary(Executor& executor, const Op& op, Args args, Outputs& outputs) 
     return;
   }
   if (op.kind == OpKind::kPointwise || op.kind == OpKind::kKernel) {
-    if (executor.replay(op, args, outputs)) return;
+    if (!executor.is_immediate() && executor.replay(op, args, outputs)) return;
   }
   const Device device = common_device(op, args);
   switch (op.kind) {
@@ -220,8 +235,8 @@ void run_pointwise_into(
   const bool moves = shares_storage && target.sizes() != spec.sizes;
   // In its new shape the target may reach what is still to be read; and a kernel writes what the
   // shape rule says, nothing else.
-  if (moves ||
-      MT_UNLIKELY(!has_pointwise_engine(target.device().type) && !target.device().is_meta())) {
+  const bool has_engine = ops::registry().pointwise_engine(target.device().type) != nullptr;
+  if (moves || MT_UNLIKELY(!has_engine && !target.device().is_meta())) {
     Outputs result;
     run_pointwise(executor, base, args, result);
     shapes.resize(target, spec);

@@ -4,6 +4,7 @@
 #include <span>
 #include <thread>
 
+#include "mindtorch/dispatch/execute/launch.h"
 #include "mindtorch/dispatch/trace/trace.h"
 #include "mindtorch/ops/op.h"
 
@@ -17,6 +18,7 @@ struct PreparedCall {
   Device device;
   std::span<Tensor> outputs;                      // none: a mutation writes its first argument
   const ops::PointwiseCall* pointwise = nullptr;  // null: the op's kernel
+  ops::PointwiseFn engine = nullptr;              // that runs `pointwise`
   Writes writes = Writes::kOther;
 
   bool is_mutation() const { return op.kind == ops::OpKind::kMutation; }
@@ -35,17 +37,30 @@ class MT_API Executor {
 
   // This thread's.
   static Executor& current() noexcept;
+  bool is_immediate() const noexcept;
 
  protected:
   ~Executor() = default;
 };
 
-// Runs calls at once, after the recorded ops that read what they write.
+// Runs calls at once, after the recorded ops that read what they write. Inline: most calls of most
+// programs go this way.
 class ImmediateExecutor final : public Executor {
  public:
   static ImmediateExecutor& instance();
-  Tensor make_output(const ops::TensorSpec& spec) override;
-  void run(const PreparedCall& call) override;
+  Tensor make_output(const ops::TensorSpec& spec) override {
+    return spec.strides ? Tensor::make_strided(spec.sizes, *spec.strides, spec.dtype, spec.device)
+                        : Tensor::make(spec.sizes, spec.dtype, spec.device);
+  }
+  void run(const PreparedCall& call) override {
+    if (call.is_mutation()) call.args[0].tensor().storage()->flush_readers();
+    for (const Tensor& output : call.outputs) output.storage()->flush_readers();
+    if (call.pointwise != nullptr) {
+      launch_pointwise(call.engine, *call.pointwise, call.device, call.outputs[0]);
+    } else {
+      launch_kernel(call.op, call.device, call.args, call.outputs);
+    }
+  }
   bool replay(const ops::Op&, ops::Args, ops::Outputs&) override { return false; }
   bool replay_in_place(const ops::Op&, ops::Args) override { return false; }
 };
@@ -59,6 +74,14 @@ struct ExecutorEntry {
   ExecutorEntry* outer;
   std::thread::id thread;
 };
+
+namespace detail {
+extern ImmediateExecutor g_immediate;
+// Innermost first; left entries among them.
+extern thread_local ExecutorEntry* t_entry __attribute__((tls_model("initial-exec")));
+}  // namespace detail
+
+inline ImmediateExecutor& ImmediateExecutor::instance() { return detail::g_immediate; }
 
 // From now on `executor` runs this thread's calls, until leave_executor(). The entry is freed by
 // this thread.
@@ -78,5 +101,16 @@ class NoRecordGuard {
  private:
   ExecutorEntry* const entered_;
 };
+
+inline Executor& Executor::current() noexcept {
+  const ExecutorEntry* const entry =
+      MT_LIKELY(detail::t_entry == nullptr) ? nullptr : innermost_executor();
+  if (MT_LIKELY(entry == nullptr)) return detail::g_immediate;
+  // Another thread may have left it a moment ago.
+  Executor* const executor = entry->executor.load(std::memory_order_acquire);
+  return executor == nullptr ? detail::g_immediate : *executor;
+}
+
+inline bool Executor::is_immediate() const noexcept { return this == &detail::g_immediate; }
 
 }  // namespace mindtorch::dispatch

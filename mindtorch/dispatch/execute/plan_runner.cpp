@@ -21,6 +21,7 @@ constexpr size_t kMaxGraphBytes = size_t{64} << 20;
 struct PlanRunner::Step {
   std::unique_ptr<ops::FusedProgram> program;
   std::unique_ptr<ops::PointwiseCall> call;
+  ops::PointwiseFn engine = nullptr;  // that runs it
   const ops::Op* op = nullptr;
   Device device;
   std::vector<ops::Value> args;
@@ -57,6 +58,7 @@ void PlanRunner::prepare(Step& step, size_t index) {
 void PlanRunner::prepare_single(Step& step, const OpRecord& op) {
   if (op.is_pointwise != 0) {
     step.call = std::make_unique<ops::PointwiseCall>(op.function, op.compute, op.result);
+    step.engine = ops::registry().pointwise_engine(op.device.type);
     step.call->params = trace_.params[trace_.index_of(op)];
     step.call->unrounded = op.unrounded;
     for (const uint32_t id : trace_.operands(op)) step.call->on(tensor(id));
@@ -231,7 +233,7 @@ void PlanRunner::launch(Storages storages, size_t& done) {
     if (step.program != nullptr) {
       launch_fused(step, plan, storages);
     } else if (step.call != nullptr) {
-      launch_pointwise(*step.call, step.device, step.outputs[0]);
+      launch_pointwise(step.engine, *step.call, step.device, step.outputs[0]);
     } else {
       launch_kernel(*step.op, step.device, step.args, step.outputs);
     }

@@ -24,6 +24,12 @@ class ShapeChurn {
   // A trace was planned. `made_plan`: it needed a new one. `site`: of its first op.
   void note_plan(const Trace& trace, CallSite site, bool made_plan, size_t result_bytes);
 
+  // An earlier plan served again: shapes do come back.
+  void note_reuse() {
+    count_ = 0;
+    last_hash_ = 0;
+  }
+
   // The next op is to be executed at once.
   bool is_immediate() const { return is_immediate_.load(std::memory_order_acquire); }
   // This op is executed at once, unless it is another than predicted: false.

@@ -87,7 +87,8 @@ class RecorderTest : public ::testing::Test {
     const Value args[] = {a, b};
     const ops::PointwiseCall call = mul_.resolve(ops::Args(args));
     Tensor out = output(a);
-    recorder_.record({mul_, ops::Args(args), DeviceType::kCpu, {&out, 1}, &call, Writes::kNew});
+    recorder_.record(
+        {mul_, ops::Args(args), DeviceType::kCpu, {&out, 1}, &call, nullptr, Writes::kNew});
     return out;
   }
   bool match_mul(const Tensor& a, const Tensor& b, ops::Outputs& outputs) {
