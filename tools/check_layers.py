@@ -3,8 +3,8 @@
     tools/check_layers.py [root]
 
 Reads the #include lines of mindtorch/, bindings/ and simulator/, compares ranks and the order of
-rooms inside a folder, and checks that each folder of mindtorch/ has a README of at most 30 lines. Prints one line per violation and exits
-with status 1 if there is any.
+rooms inside a folder, and checks that each folder of mindtorch/ has a README of at most 30 lines.
+Prints one line per violation and exits with status 1 if there is any.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ RANKS = {
     "bindings": 9,
 }
 
-# Rooms of a folder, lowest first: each includes only itself and those before it. Files of the folder
-# itself come last.
+# Rooms of a folder, lowest first: each includes only itself and those before it. Files of the
+# folder itself come last.
 ROOMS = {"mindtorch/dispatch": ("trace", "plan", "execute", "record", "eager")}
 
 # The simulator shares the declarations of the vendor's ABI with the library, and nothing else.
