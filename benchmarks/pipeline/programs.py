@@ -106,7 +106,7 @@ def matmul_chain(torch: Any, device: str, small: bool) -> Program:
 
 
 def growing_cache(torch: Any, device: str, small: bool) -> Program:
-    """A step of decoding: keys grow by a row each time, so that no two steps have the same shapes."""
+    """A step of decoding: keys grow by a row each time, so that no two steps look alike."""
     width = 64
     weight = (torch.randn(width, width) / width**0.5).to(device)
     keys = [torch.randn(1, width).to(device)]
