@@ -1,7 +1,8 @@
-// The one list of definitions, backends and composites. Nothing else knows them all.
+// The one list of definitions, backends, composites and hooks. Nothing else knows them all.
 #include "mindtorch/backends/ascend/driver.h"
 #include "mindtorch/backends/ascend/kernels/kernels.h"
 #include "mindtorch/backends/cpu/kernels/kernels.h"
+#include "mindtorch/dispatch/dispatcher.h"
 #include "mindtorch/functional/composites.h"
 #include "mindtorch/ops/definitions/definitions.h"
 #include "mindtorch/ops/registry.h"
@@ -42,6 +43,7 @@ const Registry& registry() {
     cpu::register_cpu(ops);
     ascend::register_ascend(ops);
     functional::register_composites(ops);
+    dispatch::install_hooks();
     return ops;
   }();
   return filled;

@@ -2,9 +2,9 @@
 
     tools/check_layers.py [root]
 
-Reads the #include lines of mindtorch/, bindings/ and simulator/, compares ranks, and checks that
-each folder of mindtorch/ has a README of at most 30 lines. Prints one line per violation and exits
-with status 1 if there is any.
+Reads the #include lines of mindtorch/, bindings/ and simulator/, compares ranks and the order of
+rooms inside a folder, and checks that each folder of mindtorch/ has a README of at most 30 lines.
+Prints one line per violation and exits with status 1 if there is any.
 """
 
 from __future__ import annotations
@@ -31,6 +31,10 @@ RANKS = {
     "bindings": 9,
 }
 
+# Rooms of a folder, lowest first: each includes only itself and those before it. Files of the
+# folder itself come last.
+ROOMS = {"mindtorch/dispatch": ("trace", "plan", "execute", "record", "eager")}
+
 # The simulator shares the declarations of the vendor's ABI with the library, and one instruction.
 SIMULATOR = "simulator"
 SIMULATOR_MAY_INCLUDE = {
@@ -48,6 +52,13 @@ def folder_of(path: str) -> str | None:
     stem = path.rsplit(".", 1)[0]
     matches = [name for name in RANKS if stem == name or path.startswith(name + "/")]
     return max(matches, key=len, default=None)
+
+
+def room_of(path: str, folder: str) -> int:
+    """The place of the file's room among those of `folder`; behind all of them without a room."""
+    rooms = ROOMS[folder]
+    name = path[len(folder) + 1 :].split("/", 1)[0]
+    return rooms.index(name) if name in rooms else len(rooms)
 
 
 def is_ours(include: str) -> bool:
@@ -69,6 +80,10 @@ def check_include(file: str, include: str, root: Path) -> str | None:
         return f"{file} is in no ranked folder; add its folder to RANKS in tools/check_layers.py"
     if target is None:
         return f"{include} is in no folder that {source} may include"
+    if source == target and source in ROOMS:
+        if room_of(include, source) > room_of(file, source):
+            return f"a room above; the order is {', '.join(ROOMS[source])}"
+        return None
     if source == target or RANKS[target] < RANKS[source]:
         return None
     relation = "beside" if RANKS[target] == RANKS[source] else "above"

@@ -105,6 +105,21 @@ def matmul_chain(torch: Any, device: str, small: bool) -> Program:
     return chain, (torch.randn(width, width).to(device),)
 
 
+def growing_cache(torch: Any, device: str, small: bool) -> Program:
+    """A step of decoding: keys grow by a row each time, so that no two steps look alike."""
+    width = 64
+    weight = (torch.randn(width, width) / width**0.5).to(device)
+    keys = [torch.randn(1, width).to(device)]
+
+    def step(x):
+        cache = torch.cat([keys[0], x @ weight])
+        keys[0] = cache if len(cache) < 512 else cache[:1].clone()
+        scores = ((x @ cache.t()) * width**-0.5).softmax(-1)
+        return ((scores @ cache) @ weight).relu() + x
+
+    return step, (torch.randn(1, width).to(device),)
+
+
 def _sized(numel: int) -> Callable[[Any, str, bool], Program]:
     return lambda torch, device, small: chain_of_15(torch, device, numel)
 
@@ -120,6 +135,7 @@ PROGRAMS: dict[str, Callable[[Any, str, bool], Program]] = {
     "4-layer transformer": transformer,
     "small MLP": small_mlp,
     "matmul chain": matmul_chain,
+    "growing cache, 64": growing_cache,
 }
 # Too much for plain loops; what the host pays is the same as for the smaller ones.
 NOT_SIMULATED = {"15 pointwise, 16M"}

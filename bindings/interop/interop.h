@@ -2,7 +2,6 @@
 
 #include <Python.h>
 
-#include "mindtorch/dispatch/pipeline.h"
 #include "mindtorch/tensor/tensor.h"
 
 namespace mindtorch::python {
@@ -34,7 +33,7 @@ PyObject* tensor_to_list(const Tensor& tensor);
 class StorageExport {
  public:
   explicit StorageExport(Storage storage) : storage_(std::move(storage)) {
-    dispatch::Pipeline::before_write(*storage_);  // from now on they may
+    storage_->flush_readers();  // from now on others may write
     storage_->add_export();
   }
   ~StorageExport() { storage_->remove_export(); }

@@ -18,7 +18,7 @@
 #include "bindings/tensor/py_tensor.h"
 #include "mindtorch/base/warning.h"
 #include "mindtorch/dispatch/dispatcher.h"
-#include "mindtorch/dispatch/pipeline.h"
+#include "mindtorch/dispatch/record/pipeline.h"
 
 namespace mindtorch::python {
 namespace {

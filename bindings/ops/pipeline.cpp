@@ -1,5 +1,5 @@
 // torch.pipeline(): deferred execution, as Python sees it.
-#include "mindtorch/dispatch/pipeline.h"
+#include "mindtorch/dispatch/record/pipeline.h"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>

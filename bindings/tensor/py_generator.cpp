@@ -6,7 +6,7 @@
 #include "bindings/interpreter/errors.h"
 #include "bindings/tensor/py_tensor.h"
 #include "bindings/tensor/py_types.h"
-#include "mindtorch/dispatch/pipeline.h"
+#include "mindtorch/dispatch/record/pipeline.h"
 
 namespace nb = nanobind;
 
@@ -37,7 +37,7 @@ Device device_or_cpu(nb::handle device) {
 }
 
 // Numbers that were asked for come from the state there is.
-void settle() { dispatch::Pipeline::settle("generator"); }
+void settle() { dispatch::Pipeline::flush_all("generator"); }
 
 nb::object get_state(const Generator& self) {
   settle();

@@ -10,7 +10,6 @@
 #include "bindings/args/default_device.h"
 #include "bindings/interpreter/python_ref.h"
 #include "bindings/tensor/py_types.h"
-#include "mindtorch/dispatch/pipeline.h"
 
 namespace mindtorch::python {
 namespace {
@@ -68,17 +67,20 @@ uint8_t to_byte(PyObject* object) {
   return static_cast<uint8_t>(value);
 }
 
-uint8_t* bytes_of(StorageImpl& storage) {
+void check_on_cpu(const StorageImpl& storage) {
   MT_CHECK(storage.device().is_cpu(), NotImplementedError,
            storage.device().is_meta() ? "Not available for 'meta' device type"
                                       : "the bytes of a storage are read on the CPU only: cpu()");
-  return static_cast<uint8_t*>(storage.data());
 }
 
-// The first byte, for somebody who may write: what recorded ops read is read before.
-void* writable(StorageImpl& storage) {
-  dispatch::Pipeline::before_write(storage);
-  return storage.data();
+const uint8_t* bytes_of(const StorageImpl& storage) {
+  check_on_cpu(storage);
+  return static_cast<const uint8_t*>(storage.data());
+}
+
+uint8_t* mutable_bytes_of(StorageImpl& storage) {
+  check_on_cpu(storage);
+  return static_cast<uint8_t*>(storage.mutable_data());
 }
 
 // UntypedStorage(), UntypedStorage(size), UntypedStorage(values); device=.
@@ -103,7 +105,7 @@ PyObject* storage_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     const Py_ssize_t count = PyTuple_GET_SIZE(values.get());
     Storage storage = StorageImpl::allocate(static_cast<size_t>(count), DeviceType::kCpu);
     for (Py_ssize_t i = 0; i < count; ++i) {
-      bytes_of(*storage)[i] = to_byte(PyTuple_GET_ITEM(values.get(), i));
+      mutable_bytes_of(*storage)[i] = to_byte(PyTuple_GET_ITEM(values.get(), i));
     }
     MT_CHECK(place.is_cpu(), NotImplementedError, "UntypedStorage(values) on ", place.str());
     return make_object(type, std::move(storage));
@@ -151,10 +153,9 @@ Part part_of(PyObject* self, PyObject* key) {
 PyObject* storage_subscript(PyObject* self, PyObject* key) {
   return guarded([&]() -> PyObject* {
     const Part part = part_of(self, key);
-    uint8_t* const bytes = bytes_of(impl_of(self));
-    if (!PySlice_Check(key)) return PyLong_FromLong(bytes[part.start]);
+    if (!PySlice_Check(key)) return PyLong_FromLong(bytes_of(impl_of(self))[part.start]);
+    uint8_t* const bytes = mutable_bytes_of(impl_of(self));
     Storage owner = self_of(self)->storage;
-    dispatch::Pipeline::before_write(*owner);
     owner->add_export();
     const Device device = owner->device();
     return make_object(g_storage_type,
@@ -168,8 +169,7 @@ int storage_assign(PyObject* self, PyObject* key, PyObject* value) {
     MT_CHECK(value != nullptr, TypeError, "UntypedStorage does not support deleting items");
     const uint8_t byte = to_byte(value);
     const Part part = part_of(self, key);
-    dispatch::Pipeline::before_write(impl_of(self));
-    uint8_t* const bytes = bytes_of(impl_of(self));
+    uint8_t* const bytes = mutable_bytes_of(impl_of(self));
     if (part.length > 0) std::memset(bytes + part.start, byte, static_cast<size_t>(part.length));
     impl_of(self).bump_version();
     return 0;
@@ -179,7 +179,7 @@ int storage_assign(PyObject* self, PyObject* key, PyObject* value) {
 PyObject* nbytes(PyObject* self, PyObject*) { return PyLong_FromSsize_t(storage_length(self)); }
 PyObject* element_size(PyObject*, PyObject*) { return PyLong_FromLong(1); }
 PyObject* data_ptr(PyObject* self, PyObject*) {
-  return guarded([&] { return PyLong_FromVoidPtr(writable(impl_of(self))); });
+  return guarded([&] { return PyLong_FromVoidPtr(impl_of(self).mutable_data()); });
 }
 PyObject* resizable(PyObject* self, PyObject*) {
   return PyBool_FromLong(impl_of(self).resizable());
@@ -195,7 +195,6 @@ PyObject* resize(PyObject* self, PyObject* size) {
     MT_CHECK(to_int(size, bytes), TypeError, "resize_(): argument 'size' must be int, not ",
              Py_TYPE(size)->tp_name);
     MT_CHECK(bytes >= 0, RuntimeError, "Storage size must not be negative, got ", bytes);
-    dispatch::Pipeline::before_write(impl_of(self));
     impl_of(self).resize(static_cast<size_t>(bytes));
     return Py_NewRef(self);
   });
@@ -217,7 +216,7 @@ PyObject* clone(PyObject* self, PyObject*) {
     StorageImpl& source = impl_of(self);
     Storage copy = StorageImpl::allocate(source.size_bytes(), source.device());
     if (!source.device().is_meta() && source.size_bytes() > 0) {
-      std::memcpy(copy->data(), bytes_of(source), source.size_bytes());
+      std::memcpy(copy->mutable_data(), bytes_of(source), source.size_bytes());
     }
     return make_object(g_storage_type, std::move(copy));
   });
@@ -227,8 +226,8 @@ PyObject* fill(PyObject* self, PyObject* value) {
   return guarded([&] {
     const uint8_t byte = to_byte(value);
     StorageImpl& storage = impl_of(self);
-    dispatch::Pipeline::before_write(storage);
-    if (storage.size_bytes() > 0) std::memset(bytes_of(storage), byte, storage.size_bytes());
+    if (storage.size_bytes() > 0)
+      std::memset(mutable_bytes_of(storage), byte, storage.size_bytes());
     storage.bump_version();
     return Py_NewRef(self);
   });
@@ -247,8 +246,7 @@ PyObject* copy(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject
              "size does not match, self was ", target.size_bytes(), " bytes but src was ",
              source.size_bytes(), " bytes");
     if (source.size_bytes() > 0) {
-      dispatch::Pipeline::before_write(target);
-      std::memmove(bytes_of(target), bytes_of(source), source.size_bytes());
+      std::memmove(mutable_bytes_of(target), bytes_of(source), source.size_bytes());
     }
     target.bump_version();
     return Py_NewRef(self);
@@ -265,7 +263,7 @@ int storage_get_buffer(PyObject* self, Py_buffer* view, int flags) {
   }
   return guarded_int([&] {
     static char nothing[8];
-    void* data = writable(storage);
+    void* data = storage.mutable_data();
     const int result = PyBuffer_FillInfo(view, self, data == nullptr ? nothing : data,
                                          storage_length(self), 0, flags);
     if (result == 0) storage.add_export();

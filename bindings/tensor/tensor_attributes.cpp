@@ -6,7 +6,6 @@
 #include "bindings/tensor/py_tensor.h"
 #include "bindings/tensor/py_types.h"
 #include "mindtorch/base/warning.h"
-#include "mindtorch/dispatch/pipeline.h"
 #include "mindtorch/functional/functions.h"
 
 namespace mindtorch::python {
@@ -144,9 +143,7 @@ PyObject* storage_offset(PyObject* self, PyObject*) {
 }
 PyObject* data_ptr(PyObject* self, PyObject*) {
   return guarded([&] {
-    const Tensor& tensor = unwrap(self);
-    dispatch::Pipeline::before_write(*tensor.storage());  // whoever has the address may write
-    return PyLong_FromVoidPtr(tensor.data_ptr());
+    return PyLong_FromVoidPtr(unwrap(self).mutable_data_ptr());  // the holder may write
   });
 }
 PyObject* get_device_index(PyObject* self, PyObject*) {

@@ -7,7 +7,6 @@
 #include "bindings/tensor/py_storage.h"
 #include "bindings/tensor/py_tensor.h"
 #include "bindings/tensor/py_types.h"
-#include "mindtorch/dispatch/pipeline.h"
 #include "mindtorch/functional/functions.h"
 #include "mindtorch/tensor/pinned.h"
 
@@ -330,7 +329,6 @@ void resize_to(const Tensor& tensor, const Shape& sizes, std::optional<MemoryFor
                !__builtin_mul_overflow(bytes, size_bytes(impl.dtype), &bytes),
            RuntimeError, "Storage size calculation overflowed with sizes=", to_string(sizes));
   if (static_cast<size_t>(bytes) > impl.storage->size_bytes()) {
-    dispatch::Pipeline::before_write(*impl.storage);  // the bytes move
     impl.storage->resize(static_cast<size_t>(bytes));
   }
   impl.set_sizes_and_strides(sizes, std::move(strides));

@@ -3,7 +3,9 @@
 #include <atomic>
 #include <bit>
 
-#include "mindtorch/dispatch/eager.h"
+#include "mindtorch/dispatch/eager/eager.h"
+#include "mindtorch/dispatch/execute/plan_graphs.h"
+#include "mindtorch/dispatch/record/pipeline.h"
 
 namespace mindtorch::dispatch {
 namespace {
@@ -39,6 +41,11 @@ void run(uint8_t candidates, const ops::Op& op, ops::Args args, ops::Outputs& ou
 }
 
 }  // namespace
+
+void install_hooks() {
+  Pipeline::install_hooks();
+  PlanGraphs::install_hooks();
+}
 
 void install_layer(Layer layer, LayerFn function) {
   MT_CHECK(layer != Layer::kBackend, RuntimeError, "the backend layer is not replaceable");

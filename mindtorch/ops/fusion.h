@@ -68,16 +68,21 @@ struct FusedGroup {
 class FusedProgram {
  public:
   virtual ~FusedProgram() = default;
-  // The first element of each input, then of each store.
-  virtual void run(std::span<void* const> addresses) const = 0;
+  // Runs it, or queues it on the launch's stream. `addresses`: the first element of each input,
+  // then of each store. Numbers (FusedLayout::is_number) are read before this returns.
+  virtual void run(Launch& launch, std::span<void* const> addresses) const = 0;
 };
 
-// What a device offers for ops that are run together.
+// What a device offers for ops that run together: what it can fuse, and its limits.
 struct FusionEngine {
   // Throws where the device has no such function for the dtype, as the op itself would.
   void (*check)(const PointwiseCall& call) = nullptr;
   // Null: the device runs them one by one.
   std::unique_ptr<FusedProgram> (*prepare)(const FusedGroup& group) = nullptr;
+  // The largest group.
+  size_t max_steps = 0;
+  size_t max_inputs = 0;
+  size_t max_stores = 0;
   // Rows shorter than this are not worth it; rows longer only where no later step needs the whole
   // row's value.
   int64_t min_row = 0;

@@ -8,23 +8,16 @@
 #include "mindtorch/ops/boxing.h"
 #include "mindtorch/ops/spec.h"
 #include "mindtorch/ops/value.h"
+#include "mindtorch/runtime/stream.h"
 
 namespace mindtorch::ops {
 
-// What a kernel's plan stage prepared for one combination of op, shapes, strides, dtypes and scalar
-// arguments; reused for every later call that has the same.
-class Plan {
- public:
-  virtual ~Plan() = default;
-};
-
-// Where and how a kernel runs.
+// Where a kernel or a fused program runs.
 struct Launch {
   Device device;
-  const Plan* plan = nullptr;  // what the plan stage returned, if there is one
+  runtime::Stream stream{};  // of an accelerator: the one to queue the work on
 };
 
-using PlanFn = std::unique_ptr<Plan> (*)(Launch&, Args, std::span<Tensor>);
 // Fills outputs that are allocated as the shape rule said. Infers nothing, allocates workspace
 // only.
 using ImplFn = void (*)(Launch&, Args, std::span<Tensor>);
@@ -32,7 +25,6 @@ using ImplFn = void (*)(Launch&, Args, std::span<Tensor>);
 using DynamicFn = void (*)(Launch&, Args, Outputs&);
 
 struct Kernel {
-  PlanFn plan = nullptr;
   ImplFn impl = nullptr;
   DynamicFn dynamic = nullptr;
   Location location{};

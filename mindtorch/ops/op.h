@@ -30,13 +30,27 @@ enum class OpForm : uint8_t {
   kFunctional,  // index_add of index_add_: clones self first
 };
 
-// What a planner knows of an op's result, and may compute in another way.
-enum class Meaning : uint8_t {
-  kOther,
-  kMemory,  // bytes that nobody has written
-  kFill,    // one number in every element
+// How an op that is not pointwise can be part of a fused group.
+enum class FusionKind : uint8_t {
+  kNone,
+  kMemory,  // uninitialised memory: nothing to compute
+  kFill,    // one number in every element: Op::fill
   kCopy,    // the elements of its last operand
-  kRows,    // `row_function` of rows of its operand
+  kRows,    // a function of the rows of its operand: Op::rows
+};
+
+// The number that an op fills its result with: an argument, or the same always.
+struct FillTrait {
+  int8_t argument = -1;
+  Scalar constant;
+};
+
+// Which function of rows an op computes, and which arguments name the dims that make a row and the
+// correction of a variance (-1: none).
+struct RowTrait {
+  RowFunction function = RowFunction::kNone;
+  int8_t dim = -1;
+  int8_t correction = -1;
 };
 
 // Where Python users find it.
@@ -63,18 +77,20 @@ struct Op {
   bool allows_overlap = false;   // writes one value: an expanded self is fine
   bool contiguous_copy = false;  // the functional form of a mutation gives a contiguous tensor
   bool checks_values = false;    // may refuse what its operands hold
-  Meaning meaning = Meaning::kOther;
-  RowFunction row_function = RowFunction::kNone;
+  bool checks_divisor = false;   // refuses an integer divisor of 0
+  FusionKind fusion = FusionKind::kNone;
+  FillTrait fill{};
+  RowTrait rows{};
   const Op* base = nullptr;  // the primary form of a derived one
 
-  // The meta stage, by kind.
+  // The shape rule, by kind.
   InferFn infer = nullptr;
   ViewFn view = nullptr;
   ResolveFn resolve = nullptr;
   CheckFn check = nullptr;
   CompositeFn composite = nullptr;
 
-  // The plan and impl stages, by device.
+  // By device.
   Kernel kernels[kDeviceTypeCount];
 
   Location location{};

@@ -113,14 +113,38 @@ Definition& Definition::checks_values() {
   return *this;
 }
 
-Definition& Definition::means(Meaning meaning) {
-  op_.meaning = meaning;
+Definition& Definition::checks_divisor() {
+  op_.checks_divisor = true;
   return *this;
 }
 
-Definition& Definition::means(RowFunction function) {
-  op_.row_function = function;
-  return means(Meaning::kRows);
+Definition& Definition::fusion(FusionKind kind) {
+  op_.fusion = kind;
+  return *this;
+}
+
+Definition& Definition::fills_with(Scalar constant) {
+  op_.fill = {-1, constant};
+  return fusion(FusionKind::kFill);
+}
+
+Definition& Definition::fills_with(std::string_view name) {
+  op_.fill = {argument(name), Scalar()};
+  return fusion(FusionKind::kFill);
+}
+
+Definition& Definition::reduces_rows(RowFunction function,
+                                     std::string_view dim,
+                                     std::string_view correction) {
+  op_.rows = {function, argument(dim), correction.empty() ? int8_t{-1} : argument(correction)};
+  return fusion(FusionKind::kRows);
+}
+
+int8_t Definition::argument(std::string_view name) const {
+  const std::vector<Param>& params = op_.schema.params;
+  const auto found = std::ranges::find(params, name, &Param::name);
+  MT_CHECK(found != params.end(), RuntimeError, "op ", op_.schema.str(), " has no argument ", name);
+  return static_cast<int8_t>(found - params.begin());
 }
 
 Definition& Definition::variants(int variants) {

@@ -42,12 +42,21 @@ class MT_API Definition {
   Definition& allows_overlap();
   // The kernel decides the output shapes.
   Definition& dynamic();
-  // For planners.
+  // --- traits that the planner reads ---
   Definition& checks_values();
-  Definition& means(Meaning meaning);
-  Definition& means(RowFunction function);
+  Definition& checks_divisor();
+  Definition& fusion(FusionKind kind);
+  // FusionKind::kFill with this number, or with the argument of this name.
+  Definition& fills_with(Scalar constant);
+  Definition& fills_with(std::string_view argument);
+  // FusionKind::kRows. The arguments are given by name; a variance has a correction.
+  Definition& reduces_rows(RowFunction function,
+                           std::string_view dim,
+                           std::string_view correction = {});
 
  private:
+  int8_t argument(std::string_view name) const;  // throws where there is none
+
   Registry& registry_;
   Op& op_;
   std::vector<Op*> derived_;

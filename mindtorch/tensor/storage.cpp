@@ -24,6 +24,8 @@ runtime::Allocator* allocator_for(Device& device) {
 
 }  // namespace
 
+void (*StorageImpl::flush_pending_readers)(const StorageImpl&) noexcept = nullptr;
+
 void* StorageImpl::operator new(size_t bytes) { return runtime::allocate_small(bytes); }
 void StorageImpl::operator delete(void* data, size_t bytes) noexcept {
   runtime::release_small(data, bytes);
@@ -50,7 +52,7 @@ Storage StorageImpl::allocate_from(runtime::Allocator& allocator,
   return storage;
 }
 
-Storage StorageImpl::promise(size_t size_bytes, Device device) {
+Storage StorageImpl::unallocated(size_t size_bytes, Device device) {
   Storage storage = Storage::adopt(new StorageImpl);
   storage->allocator_ = allocator_for(device);
   storage->device_ = device;
@@ -58,13 +60,13 @@ Storage StorageImpl::promise(size_t size_bytes, Device device) {
   return storage;
 }
 
-void StorageImpl::make_promised_bytes() {
+void StorageImpl::allocate_now() {
   if (allocation_.data == nullptr && allocator_ != nullptr) {
     allocation_ = allocator_->allocate(size_bytes_);
   }
 }
 
-void StorageImpl::drop_bytes() noexcept {
+void StorageImpl::release_bytes() noexcept {
   if (allocator_ != nullptr) allocator_->release(std::exchange(allocation_, {}));
 }
 
@@ -97,7 +99,7 @@ StorageImpl::~StorageImpl() {
 
 void StorageImpl::resize(size_t size_bytes) {
   MT_CHECK(resizable(), RuntimeError, "Trying to resize storage that is not resizable");
-  data();  // what was recorded runs first
+  mutable_data();  // recorded ops see the old bytes
   if (allocator_ != nullptr && size_bytes > allocation_.capacity_bytes) {
     const runtime::Allocation grown = allocator_->allocate(size_bytes);
     if (size_bytes_ != 0) {

@@ -13,13 +13,13 @@ namespace mindtorch {
 
 class StorageImpl;
 
-// Work that was recorded and not run so far. A storage that it will make, change or read names it,
-// and whoever wants the storage's bytes makes it run.
+// Deferred work: recorded, not executed so far. A storage that it writes points to it, and reading
+// the storage's bytes executes it first.
 class MT_API PendingWork {
  public:
-  // Runs the work, on whatever thread; throws what made it fail. The storage names it no more.
+  // Executes the work, on the calling thread; throws its error. The storage is no longer pending.
   virtual void materialize(StorageImpl& storage) = 0;
-  // A storage that still names it goes.
+  // A pending storage is destroyed.
   virtual void forget(StorageImpl& storage) noexcept = 0;
 
  protected:
@@ -36,31 +36,54 @@ class MT_API StorageImpl final : public RefCounted {
   static IntrusivePtr<StorageImpl> allocate_from(runtime::Allocator& allocator,
                                                  size_t size_bytes,
                                                  Device device);
-  // Bytes come later, by make_promised_bytes(); until then the storage names pending work.
-  static IntrusivePtr<StorageImpl> promise(size_t size_bytes, Device device);
+  // No bytes until allocate_now(); pending work owns that moment.
+  static IntrusivePtr<StorageImpl> unallocated(size_t size_bytes, Device device);
   // Wraps memory of somebody else; `release(context)` runs once when the last user is gone.
   static IntrusivePtr<StorageImpl> borrow(
       void* data, size_t size_bytes, Device device, void (*release)(void*), void* context);
   static void destroy(StorageImpl* storage) noexcept;
 
-  // Runs pending work first, and throws what made that fail.
-  void* data() const {
+  // For reading. Executes the pending work that writes the bytes, and throws its error.
+  const void* data() const {
     if (MT_UNLIKELY(pending_.load(std::memory_order_acquire) != nullptr)) materialize();
     return allocation_.data;
   }
+  // For writing. Also executes the recorded ops that still read the bytes as they are now.
+  void* mutable_data() {
+    flush_readers();
+    return const_cast<void*>(data());
+  }
+
+  // --- deferred execution ---
   PendingWork* pending() const noexcept { return pending_.load(std::memory_order_acquire); }
-  void set_pending(PendingWork* work) noexcept { pending_.store(work, std::memory_order_release); }
-  void make_promised_bytes();
-  // For that work itself: the bytes as they are, or null, and an end to them.
+  // The id under which the pending work knows the storage.
+  uint32_t pending_id() const noexcept { return pending_id_; }
+  void set_pending(PendingWork* work, uint32_t id = 0) noexcept {
+    pending_id_ = id;
+    pending_.store(work, std::memory_order_release);
+  }
+  // Recorded traces, of all threads, that read the bytes and do not write them.
+  uint32_t pending_readers() const noexcept {
+    return pending_readers_.load(std::memory_order_relaxed);
+  }
+  void add_pending_reader() noexcept { pending_readers_.fetch_add(1, std::memory_order_relaxed); }
+  void remove_pending_reader() noexcept {
+    pending_readers_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  // Executes them: before the bytes change by other means than mutable_data().
+  void flush_readers() const {
+    if (MT_UNLIKELY(pending_readers() != 0)) flush_pending_readers(*this);
+  }
+  // Installed by dispatch/ before it records anything.
+  static void (*flush_pending_readers)(const StorageImpl& storage) noexcept;
+  void allocate_now();
+  // The bytes as they are, or null: for the pending work itself.
   void* raw_data() const noexcept { return allocation_.data; }
-  void drop_bytes() noexcept;
-  // Other memory of somebody else, for a storage made by borrow().
+  void release_bytes() noexcept;
+  // Points a storage made by borrow() to other memory.
   void rebind(void* data) noexcept { allocation_.data = data; }
-  // For the work that this names: the number under which it knows the storage.
-  uint32_t pending_number = 0;
-  // Recorded ops that read the bytes, of all windows. A writer makes them run first.
-  std::atomic<uint32_t> pending_reads{0};
-  // Somebody outside may write through an address of ours at any time.
+
+  // Code outside the library holds an address and may write through it at any time.
   bool is_exposed() const noexcept {
     return release_ != nullptr || exports_.load(std::memory_order_relaxed) != 0;
   }
@@ -75,7 +98,8 @@ class MT_API StorageImpl final : public RefCounted {
   // removals they stay where they are.
   void add_export() noexcept { exports_.fetch_add(1); }
   void remove_export() noexcept { exports_.fetch_sub(1); }
-  // Keeps the leading bytes. Throws RuntimeError for borrowed or exported memory.
+  // Keeps the leading bytes. Pending work on the storage is executed first. Throws RuntimeError for
+  // borrowed or exported memory.
   void resize(size_t size_bytes);
 
   uint32_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
@@ -93,6 +117,8 @@ class MT_API StorageImpl final : public RefCounted {
   void materialize() const;
 
   std::atomic<PendingWork*> pending_{nullptr};
+  uint32_t pending_id_ = 0;
+  std::atomic<uint32_t> pending_readers_{0};
   runtime::Allocation allocation_;
   size_t size_bytes_ = 0;
   runtime::Allocator* allocator_ = nullptr;  // null: borrowed or meta

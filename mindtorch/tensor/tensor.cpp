@@ -29,7 +29,7 @@ void TensorImpl::operator delete(void* data, size_t bytes) noexcept {
 }
 
 void TensorImpl::refresh() {
-  recorded.store(0, std::memory_order_relaxed);
+  set_trace_mark(0);
   uint64_t count = 1;  // may wrap on the way to a size of 0
   for (const int64_t size : sizes) count *= static_cast<uint64_t>(size);
   numel = static_cast<int64_t>(count);
@@ -81,11 +81,11 @@ Tensor Tensor::make_strided(IntList sizes, IntList strides, DType dtype, Device 
   return wrap(StorageImpl::allocate(bytes, device), dtype, Shape(sizes), Shape(strides), 0);
 }
 
-Tensor Tensor::promise(IntList sizes, IntList strides, DType dtype, Device device) {
+Tensor Tensor::unallocated(IntList sizes, IntList strides, DType dtype, Device device) {
   const bool contiguous = strides.size() != sizes.size();
   const size_t bytes = contiguous ? checked_bytes(try_numel(sizes), dtype, sizes)
                                   : checked_bytes(extent(sizes, strides), dtype, sizes);
-  return wrap(StorageImpl::promise(bytes, device), dtype, Shape(sizes),
+  return wrap(StorageImpl::unallocated(bytes, device), dtype, Shape(sizes),
               contiguous ? contiguous_strides(sizes) : Shape(strides), 0);
 }
 

@@ -56,12 +56,8 @@ class MT_API TensorImpl final : public RefCounted {
   // `.data` of another tensor: shares its bytes but counts its own versions.
   bool has_own_version = false;
   uint32_t own_version = 0;
-  // Dispatcher layers that must see ops on this tensor; see dispatch/layers.h.
+  // Dispatcher layers that must see ops on this tensor; see dispatch/dispatcher.h.
   uint8_t layers = 0;
-  // For the pipeline that recorded it last: when, and under which number. Any thread may record it;
-  // what another one wrote here is as good as nothing.
-  std::atomic<uint64_t> recorded{0};
-
   // The Python object that stands for this tensor. Normally it owns us; when Python lets go of it
   // while C++ still holds us, we own it, so that attributes and identity survive.
   void* python_object = nullptr;
@@ -73,9 +69,18 @@ class MT_API TensorImpl final : public RefCounted {
   static void* operator new(size_t bytes);
   static void operator delete(void* data, size_t bytes) noexcept;
 
+  // A mark of the trace that recorded the tensor last; 0 once its shape changed. Any thread may
+  // record a tensor: a trace ignores marks that are not its own.
+  uint64_t trace_mark() const noexcept { return trace_mark_.load(std::memory_order_relaxed); }
+  void set_trace_mark(uint64_t mark) noexcept {
+    trace_mark_.store(mark, std::memory_order_relaxed);
+  }
+
  private:
   ~TensorImpl() = default;
   void refresh();
+
+  std::atomic<uint64_t> trace_mark_{0};
 };
 
 // A handle to a tensor. Copies share the tensor; a default-made handle is undefined (Python's
@@ -91,8 +96,8 @@ class MT_API Tensor {
                              IntList strides,
                              DType dtype,
                              Device device = DeviceType::kCpu);
-  // The same without memory, which comes later (StorageImpl::promise). No strides: contiguous.
-  static Tensor promise(IntList sizes, IntList strides, DType dtype, Device device);
+  // Without memory so far: StorageImpl::unallocated(). No strides: contiguous.
+  static Tensor unallocated(IntList sizes, IntList strides, DType dtype, Device device);
   // A view of a storage; throws RuntimeError where it would reach outside.
   static Tensor over(Storage storage, DType dtype, IntList sizes, IntList strides, int64_t offset);
   // A 0-dim tensor that promotes like the Python number it stands for.
@@ -118,11 +123,12 @@ class MT_API Tensor {
 
   const Storage& storage() const { return impl_->storage; }
   int64_t storage_offset() const { return impl_->offset; }
-  // The first element's address; null for empty and meta tensors without bytes.
-  void* data_ptr() const {
-    char* base = static_cast<char*>(impl_->storage->data());
-    return base == nullptr ? nullptr : base + impl_->offset * element_size();
-  }
+  // The first element's address, for kernels and readers; null for empty and meta tensors without
+  // bytes. What a kernel writes was prepared by the executor; other writers take
+  // mutable_data_ptr().
+  void* data_ptr() const { return at_offset(const_cast<void*>(impl_->storage->data())); }
+  // For writing: recorded ops that read the bytes are executed first.
+  void* mutable_data_ptr() const { return at_offset(impl_->storage->mutable_data()); }
   template <typename T>
   T* data() const {
     return static_cast<T*>(data_ptr());
@@ -151,6 +157,10 @@ class MT_API Tensor {
 #endif
 
  private:
+  void* at_offset(void* base) const {
+    return base == nullptr ? nullptr : static_cast<char*>(base) + impl_->offset * element_size();
+  }
+
   IntrusivePtr<TensorImpl> impl_;
 };
 

@@ -51,7 +51,7 @@ aclTensor* describe_tensor(const Tensor& tensor) {
   const int64_t elements = storage_elements(tensor);
   return MT_MADE(aclCreateTensor, sizes.data(), sizes.size(), to_acl(tensor.dtype()),
                  tensor.strides().data(), tensor.storage_offset(), format_for(sizes.size()),
-                 &elements, 1, tensor.storage()->data());
+                 &elements, 1, const_cast<void*>(tensor.storage()->data()));
 }
 
 }  // namespace
@@ -145,7 +145,7 @@ void KeyWriter::add(TensorList tensors) {
 
 Argument<Tensor>::Argument(const Tensor& tensor)
     : handle(tensor.defined() ? describe_tensor(tensor) : nullptr),
-      address(tensor.defined() ? tensor.storage()->data() : nullptr) {}
+      address(tensor.defined() ? const_cast<void*>(tensor.storage()->data()) : nullptr) {}
 Argument<Tensor>::~Argument() {
   if (handle != nullptr) acl().aclDestroyTensor(handle);
 }
@@ -179,7 +179,7 @@ Argument<TensorList>::Argument(TensorList tensors) {
   try {
     for (const Tensor& tensor : tensors) {
       members.push_back(tensor.defined() ? describe_tensor(tensor) : nullptr);
-      addresses.push_back(tensor.defined() ? tensor.storage()->data() : nullptr);
+      addresses.push_back(tensor.defined() ? const_cast<void*>(tensor.storage()->data()) : nullptr);
     }
     handle = MT_MADE(aclCreateTensorList, members.data(), members.size());
   } catch (...) {  // the list owns its members only once it is made
@@ -195,7 +195,7 @@ aclnnStatus Argument<TensorList>::readdress(aclOpExecutor* executor,
   const size_t at = index++;
   for (size_t i = 0; i < now.size(); ++i) {
     if (!now[i].defined()) continue;
-    void* const data = now[i].storage()->data();
+    void* const data = const_cast<void*>(now[i].storage()->data());
     if (data == addresses[i]) continue;
     const aclnnStatus code = acl().aclSetDynamicTensorAddr(executor, at, i, handle, data);
     if (code != 0) return code;
@@ -237,6 +237,11 @@ runtime::DeviceRuntime& runtime_of(const ops::Launch& on) {
   runtime::DeviceRuntime& runtime = npus.runtime(on.device.index);
   bind(runtime.device());
   return runtime;
+}
+
+runtime::Stream stream_of(const ops::Launch& on) {
+  bind(on.device.index);
+  return on.stream;
 }
 
 Executor::~Executor() {

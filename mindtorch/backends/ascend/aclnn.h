@@ -102,7 +102,7 @@ struct Argument<Tensor> {
   aclnnStatus readdress(aclOpExecutor* executor, size_t& index, const Tensor& now) {
     if (handle == nullptr) return 0;
     const size_t at = index++;
-    void* const data = now.storage()->data();
+    void* const data = const_cast<void*>(now.storage()->data());
     if (data == address) return 0;
     const aclnnStatus code = acl().aclSetTensorAddr(executor, at, handle, data);
     if (code == 0) address = data;
@@ -224,6 +224,8 @@ class PreparedCall final : public CachedPlan {
 
 // The device's runtime, with the device current for this thread.
 runtime::DeviceRuntime& runtime_of(const ops::Launch& on);
+// The stream of the launch; its device is bound to this thread.
+runtime::Stream stream_of(const ops::Launch& on);
 // Phase two, with a workspace; synchronises when launches are blocking.
 aclnnStatus execute(runtime::Stream stream,
                     Execute function,
@@ -242,7 +244,7 @@ inline constexpr char kForm = 0;
 template <class Plan, class... Args>
 void call(ops::Launch& on, const OpFunctions<Plan>& op, const Args&... args) {
   using Prepared = detail::PreparedCall<Args...>;
-  const runtime::Stream stream = runtime::current_stream(detail::runtime_of(on));
+  const runtime::Stream stream = detail::stream_of(on);
   PlanKey key;
   key.add(reinterpret_cast<const void*>(op.plan));
   key.add(&detail::kForm<Args...>);
@@ -284,7 +286,7 @@ void run(runtime::Stream stream,
 // For arguments that do not come again, such as the place in a sequence of random numbers.
 template <class Plan, class... Args>
 void call_once(ops::Launch& on, const OpFunctions<Plan>& op, const Args&... args) {
-  const runtime::Stream stream = runtime::current_stream(detail::runtime_of(on));
+  const runtime::Stream stream = detail::stream_of(on);
   detail::PreparedCall<Args...> prepared(args...);
   detail::run(stream, op, prepared, args...);
 }
@@ -293,7 +295,7 @@ void call_once(ops::Launch& on, const OpFunctions<Plan>& op, const Args&... args
 // the shape that argument number `Out` has then.
 template <size_t Out, class Plan, class... Args>
 Shape call_sized(ops::Launch& on, const OpFunctions<Plan>& op, const Args&... args) {
-  const runtime::Stream stream = runtime::current_stream(detail::runtime_of(on));
+  const runtime::Stream stream = detail::stream_of(on);
   detail::PreparedCall<Args...> prepared(args...);
   detail::run(stream, op, prepared, args...);
   stream.synchronize();

@@ -26,15 +26,15 @@ std::unique_ptr<ops::FusedProgram> make(const ops::FusedGroup& group, bool gener
 }
 
 // Tiles at first. What runs a second time will run often: then code is made.
-class WarmingProgram final : public ops::FusedProgram {
+class TieredProgram final : public ops::FusedProgram {
  public:
-  explicit WarmingProgram(const ops::FusedGroup& group)
+  explicit TieredProgram(const ops::FusedGroup& group)
       : group_(group), tiles_(make(group, false)) {}
 
-  void run(std::span<void* const> addresses) const override {
+  void run(ops::Launch& launch, std::span<void* const> addresses) const override {
     const ops::FusedProgram* program = chosen_.load(std::memory_order_acquire);
     if (MT_UNLIKELY(program == nullptr)) program = choose();
-    program->run(addresses);
+    program->run(launch, addresses);
   }
 
  private:
@@ -57,7 +57,7 @@ class WarmingProgram final : public ops::FusedProgram {
 };
 
 std::unique_ptr<ops::FusedProgram> prepare(const ops::FusedGroup& group) {
-  if (jit::available()) return std::make_unique<WarmingProgram>(group);
+  if (jit::available()) return std::make_unique<TieredProgram>(group);
   return make(group, false);
 }
 
@@ -69,7 +69,13 @@ bool has_row(ops::RowFunction function, DType compute) {
 }  // namespace
 
 ops::FusionEngine fusion_engine() {
-  return {.prepare = &prepare, .min_row = kMinRow, .max_row = kMaxRow, .has_row = &has_row};
+  return {.prepare = &prepare,
+          .max_steps = 256,
+          .max_inputs = 16,
+          .max_stores = 24,
+          .min_row = kMinRow,
+          .max_row = kMaxRow,
+          .has_row = &has_row};
 }
 
 }  // namespace mindtorch::cpu

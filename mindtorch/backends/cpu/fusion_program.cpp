@@ -63,7 +63,7 @@ TiledProgram::TiledProgram(const ops::FusedGroup& group, Rows rows, bool generat
   grain_ = std::max<int64_t>(1, grain / loop_.tile());
 }
 
-void TiledProgram::run(std::span<void* const> addresses) const {
+void TiledProgram::run(ops::Launch&, std::span<void* const> addresses) const {
   const int64_t units = loop_.units();
   if (units <= grain_) {
     if (units > 0) run_units(addresses, 0, units);

@@ -18,7 +18,7 @@ class TiledProgram final : public ops::FusedProgram {
   int64_t tiles_of_row() const { return loop_.tiles_of_row(); }
   bool has_code() const { return !generated_.empty(); }
 
-  void run(std::span<void* const> addresses) const override;
+  void run(ops::Launch& launch, std::span<void* const> addresses) const override;
 
  private:
   friend class FusionBuilder;

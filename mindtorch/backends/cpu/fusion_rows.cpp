@@ -144,7 +144,7 @@ void LongRowProgram::finish(const Reduction& reduction, const char* partials, ch
   reduction.round(total, value, 1);
 }
 
-void LongRowProgram::run(std::span<void* const> addresses) const {
+void LongRowProgram::run(ops::Launch& launch, std::span<void* const> addresses) const {
   thread_local std::vector<char> memory;
   thread_local std::vector<void*> list;
   if (memory.size() < bytes_ + kAlignment) memory.resize(bytes_ + kAlignment);
@@ -154,7 +154,7 @@ void LongRowProgram::run(std::span<void* const> addresses) const {
   begin_list();
   for (const size_t store : pass_stores_) list.push_back(addresses[inputs_ + store]);
   for (const Reduction& reduction : reductions_) list.push_back(workspace + reduction.first);
-  pass_->run(list);
+  pass_->run(launch, list);
   if (tail_ == nullptr) return;
   begin_list();
   for (const Reduction& reduction : reductions_) {
@@ -162,7 +162,7 @@ void LongRowProgram::run(std::span<void* const> addresses) const {
     list.push_back(workspace + reduction.combined);
   }
   for (const size_t store : tail_stores_) list.push_back(addresses[inputs_ + store]);
-  tail_->run(list);
+  tail_->run(launch, list);
 }
 
 }  // namespace mindtorch::cpu

@@ -17,7 +17,7 @@ class LongRowProgram final : public ops::FusedProgram {
  public:
   LongRowProgram(const ops::FusedGroup& group, bool generate);
 
-  void run(std::span<void* const> addresses) const override;
+  void run(ops::Launch& launch, std::span<void* const> addresses) const override;
 
  private:
   struct Reduction {

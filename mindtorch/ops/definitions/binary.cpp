@@ -156,18 +156,22 @@ void define_binary(Registry& ops) {
            ">>> torch.div(torch.tensor([1, 3]), 2)\ntensor([0.5000, 1.5000])");
   ops.define<div_mode>(
          "div.Tensor_mode(Operand self, Operand other, *, str? rounding_mode) -> Tensor")
+      .checks_divisor()
       .variants(kInplaceAndOut)
       .also({"divide"});
   ops.define<floor_divide>("floor_divide(Operand self, Operand other) -> Tensor")
+      .checks_divisor()
       .variants(kInplaceAndOut)
       .doc("Divides and rounds towards minus infinity.",
            ">>> torch.floor_divide(torch.tensor([7, -7]), 2)\ntensor([ 3, -4])");
   ops.define<no_bool<Pointwise::kRemainder>>(
          "remainder.Tensor(Operand self, Operand other) -> Tensor")
+      .checks_divisor()
       .variants(kInplaceAndOut)
       .doc("The remainder of a division, with the sign of `other`, as in Python.",
            ">>> torch.remainder(torch.tensor([7, -7]), 3)\ntensor([1, 2])");
   ops.define<no_bool<Pointwise::kFmod>>("fmod.Tensor(Tensor self, Operand other) -> Tensor")
+      .checks_divisor()
       .variants(kInplaceAndOut)
       .doc("The remainder of a division, with the sign of `self`, as in C.",
            ">>> torch.fmod(torch.tensor([7, -7]), 3)\ntensor([ 1, -1])");

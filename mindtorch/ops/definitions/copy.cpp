@@ -23,13 +23,13 @@ TensorSpec clone(const Tensor& self, std::optional<MemoryFormat> memory_format) 
 
 void define_copy(Registry& ops) {
   ops.define<copy>("copy_(Tensor(a!) self, Operand other, bool non_blocking=False) -> Tensor(a!)")
-      .means(Meaning::kCopy)
+      .fusion(FusionKind::kCopy)
       .any_device()
       .method_only()
       .doc("Copies the elements of `src`, broadcast and converted, into `self`.",
            ">>> torch.zeros(2).copy_(torch.tensor([1, 2]))\ntensor([1., 2.])");
   ops.define<clone>("clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor")
-      .means(Meaning::kCopy)
+      .fusion(FusionKind::kCopy)
       .doc("A copy with memory of its own.", ">>> torch.tensor([1, 2]).clone()\ntensor([1, 2])");
   ops.define("positive(Tensor self) -> Tensor")
       .doc("The tensor itself.", ">>> torch.positive(torch.tensor([1, -2]))\ntensor([ 1, -2])");

@@ -247,7 +247,7 @@ void define_sized(Registry& ops) {
   ops.define<empty>(
          "empty.memory_format(int[] size, *, ScalarType? dtype=None, Device? device=None, "
          "MemoryFormat? memory_format=None) -> Tensor")
-      .means(Meaning::kMemory)
+      .fusion(FusionKind::kMemory)
       .variants(kOutVariant)
       .function_only()
       .doc("A tensor of the given size with no set values.",
@@ -255,7 +255,7 @@ void define_sized(Registry& ops) {
   ops.define<empty_strided>(
          "empty_strided(int[] size, int[] stride, *, ScalarType? dtype=None, "
          "Device? device=None) -> Tensor")
-      .means(Meaning::kMemory)
+      .fusion(FusionKind::kMemory)
       .function_only()
       .doc("A tensor of the given size and strides with no set values.",
            ">>> torch.empty_strided((2, 3), (1, 2)).stride()\n(1, 2)");
@@ -266,13 +266,13 @@ void define_sized(Registry& ops) {
       .doc("A tensor with no set values whose dims lie in memory in the given order.",
            ">>> torch.empty_permuted((2, 3), (1, 0)).stride()\n(1, 2)");
   ops.define<zeros>("zeros(int[] size, *, ScalarType? dtype=None, Device? device=None) -> Tensor")
-      .means(Meaning::kFill)
+      .fills_with(Scalar(0))
       .allows_overlap()
       .variants(kOutVariant)
       .function_only()
       .doc("A tensor of the given size filled with 0.", ">>> torch.zeros(2)\ntensor([0., 0.])");
   ops.define<new_spec>("ones(int[] size, *, ScalarType? dtype=None, Device? device=None) -> Tensor")
-      .means(Meaning::kFill)
+      .fills_with(Scalar(1))
       .allows_overlap()
       .variants(kOutVariant)
       .function_only()
@@ -280,7 +280,7 @@ void define_sized(Registry& ops) {
   ops.define<full>(
          "full(int[] size, Scalar fill_value, *, ScalarType? dtype=None, Device? device=None) -> "
          "Tensor")
-      .means(Meaning::kFill)
+      .fills_with("fill_value")
       .allows_overlap()
       .variants(kOutVariant)
       .function_only()
@@ -288,7 +288,7 @@ void define_sized(Registry& ops) {
            ">>> torch.full((2,), 7)\ntensor([7, 7])");
   ops.define<scalar_tensor>(
          "scalar_tensor(Scalar s, *, ScalarType? dtype=None, Device? device=None) -> Tensor")
-      .means(Meaning::kFill)
+      .fills_with("s")
       .function_only()
       .doc("A 0-dim tensor of the default dtype.", ">>> torch.scalar_tensor(2)\ntensor(2.)");
   ops.define<eye>("eye(int n, *, ScalarType? dtype=None, Device? device=None) -> Tensor")
@@ -420,12 +420,12 @@ void define_creation(Registry& ops) {
       .doc("Sets every element to the value of a 0-dim tensor.",
            ">>> torch.zeros(2).fill_(torch.tensor(3))\ntensor([3., 3.])");
   ops.define<fill>("fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)")
-      .means(Meaning::kFill)
+      .fills_with("value")
       .allows_overlap()
       .variants(kFunctionalVariant)
       .doc("Sets every element to `value`.", ">>> torch.empty(2).fill_(3)\ntensor([3., 3.])");
   ops.define<zero>("zero_(Tensor(a!) self) -> Tensor(a!)")
-      .means(Meaning::kFill)
+      .fills_with(Scalar(0))
       .allows_overlap()
       .doc("Sets every element to 0.", ">>> torch.ones(2).zero_()\ntensor([0., 0.])");
 }

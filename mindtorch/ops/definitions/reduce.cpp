@@ -198,7 +198,7 @@ void define_reduce(Registry& ops) {
   ops.define<sum>(
          "sum.dim_IntList(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? "
          "dtype=None) -> Tensor")
-      .means(RowFunction::kSum)
+      .reduces_rows(RowFunction::kSum, "dim")
       .variants(kOutVariant)
       .doc("The sum of all elements, or along `dim`.",
            ">>> torch.sum(torch.tensor([1, 2]))\ntensor(3)");
@@ -212,7 +212,7 @@ void define_reduce(Registry& ops) {
          "mean.dim(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) "
          "-> "
          "Tensor")
-      .means(RowFunction::kMean)
+      .reduces_rows(RowFunction::kMean, "dim")
       .variants(kOutVariant)
       .doc("The mean of all elements, or along `dim`.",
            ">>> torch.mean(torch.tensor([1., 2.]))\ntensor(1.5000)");
@@ -223,12 +223,12 @@ void define_reduce(Registry& ops) {
       .doc("The product of all elements, or along `dim`.",
            ">>> torch.prod(torch.tensor([2, 3]))\ntensor(6)");
   ops.define<extreme<true>>("amax(Tensor self, int[1]? dim=[], bool keepdim=False) -> Tensor")
-      .means(RowFunction::kAmax)
+      .reduces_rows(RowFunction::kAmax, "dim")
       .variants(kOutVariant)
       .doc("The largest element, over one or several dims.",
            ">>> torch.amax(torch.tensor([[1, 5], [2, 3]]), 1)\ntensor([5, 3])");
   ops.define<extreme<false>>("amin(Tensor self, int[1]? dim=[], bool keepdim=False) -> Tensor")
-      .means(RowFunction::kAmin)
+      .reduces_rows(RowFunction::kAmin, "dim")
       .variants(kOutVariant)
       .doc("The smallest element, over one or several dims.",
            ">>> torch.amin(torch.tensor([[1, 5], [2, 3]]), 1)\ntensor([1, 2])");
@@ -245,11 +245,11 @@ void define_reduce(Registry& ops) {
       .doc("The smallest element.", ">>> torch.min(torch.tensor([1, 5]))\ntensor(1)");
   ops.define<extreme_dim<true>>(
          "max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)")
-      .means(RowFunction::kAmax)
+      .reduces_rows(RowFunction::kAmax, "dim")
       .variants(kOutVariant);
   ops.define<extreme_dim<false>>(
          "min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)")
-      .means(RowFunction::kAmin)
+      .reduces_rows(RowFunction::kAmin, "dim")
       .variants(kOutVariant);
   ops.define<arg_extreme<true>>("argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor")
       .variants(kOutVariant)
@@ -270,7 +270,7 @@ void define_reduce(Registry& ops) {
   ops.define<var>(
          "var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
          "keepdim=False) -> Tensor")
-      .means(RowFunction::kVar)
+      .reduces_rows(RowFunction::kVar, "dim", "correction")
       .variants(kOutVariant)
       .doc("The variance, with `correction` (1) taken off the count.",
            ">>> torch.var(torch.tensor([1., 2., 3.]))\ntensor(1.)");
@@ -279,7 +279,7 @@ void define_reduce(Registry& ops) {
   ops.define<var>(
          "std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
          "keepdim=False) -> Tensor")
-      .means(RowFunction::kStd)
+      .reduces_rows(RowFunction::kStd, "dim", "correction")
       .variants(kOutVariant)
       .doc("The standard deviation, with `correction` (1) taken off the count.",
            ">>> torch.std(torch.tensor([1., 2., 3.]))\ntensor(1.)");
@@ -316,13 +316,13 @@ void define_reduce(Registry& ops) {
       .doc("log(sum(exp(x))), without overflow.",
            ">>> torch.logsumexp(torch.tensor([0., 0.]), 0)\ntensor(0.6931)");
   ops.define<softmax<false>>("softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor")
-      .means(RowFunction::kSoftmax)
+      .reduces_rows(RowFunction::kSoftmax, "dim")
       .variants(kOutVariant)
       .doc("Exponentials that add up to 1 along `dim`.",
            ">>> torch.softmax(torch.tensor([0., 0.]), 0)\ntensor([0.5000, 0.5000])");
   ops.define<softmax<true>>(
          "log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor")
-      .means(RowFunction::kLogSoftmax)
+      .reduces_rows(RowFunction::kLogSoftmax, "dim")
       .variants(kOutVariant)
       .doc("The logarithm of softmax.",
            ">>> torch.log_softmax(torch.tensor([0., 0.]), 0)\ntensor([-0.6931, -0.6931])");

@@ -63,7 +63,7 @@ class DispatcherTest : public ::testing::Test {
  protected:
   void SetUp() override { g_log.clear(); }
   void TearDown() override {
-    for (const Layer layer : {Layer::kAutocast, Layer::kAutograd, Layer::kPipeline}) {
+    for (const Layer layer : {Layer::kAutocast, Layer::kAutograd}) {
       install_layer(layer, nullptr);
     }
     thread_layers() = {};
@@ -92,16 +92,15 @@ TEST_F(DispatcherTest, WithoutLayersTheKernelRunsAtOnce) {
 }
 
 TEST_F(DispatcherTest, EachLayerSeesTheCallOnceFromTheOutside) {
-  install_layer(Layer::kPipeline, &log_and_go_on<Layer::kPipeline>);
-  install_layer(Layer::kAutocast, &log_and_go_on<Layer::kAutocast>);
   install_layer(Layer::kAutograd, &log_and_go_on<Layer::kAutograd>);
-  thread_layers().enabled = bit(Layer::kAutocast) | bit(Layer::kAutograd) | bit(Layer::kPipeline);
+  install_layer(Layer::kAutocast, &log_and_go_on<Layer::kAutocast>);
+  thread_layers().enabled = bit(Layer::kAutocast) | bit(Layer::kAutograd);
   EXPECT_EQ(*twice().data<float>(), 6);
-  EXPECT_EQ(g_log, (Log{"0 twice", "1 twice", "2 twice", "kernel"}));
+  EXPECT_EQ(g_log, (Log{"0 twice", "1 twice", "kernel"}));
 }
 
 TEST_F(DispatcherTest, AnInstalledLayerSleepsUntilSwitchedOn) {
-  install_layer(Layer::kPipeline, &log_and_go_on<Layer::kPipeline>);
+  install_layer(Layer::kAutograd, &log_and_go_on<Layer::kAutograd>);
   twice();
   EXPECT_EQ(g_log, Log{"kernel"});
 }
@@ -122,9 +121,9 @@ TEST_F(DispatcherTest, ATensorSwitchesItsLayerOn) {
 }
 
 TEST_F(DispatcherTest, ALayerMayAnswerItself) {
-  install_layer(Layer::kAutograd, &answer);
-  install_layer(Layer::kPipeline, &log_and_go_on<Layer::kPipeline>);
-  thread_layers().enabled = bit(Layer::kAutograd) | bit(Layer::kPipeline);
+  install_layer(Layer::kAutocast, &answer);
+  install_layer(Layer::kAutograd, &log_and_go_on<Layer::kAutograd>);
+  thread_layers().enabled = bit(Layer::kAutocast) | bit(Layer::kAutograd);
   EXPECT_TRUE(twice().is_same(input_));
   EXPECT_EQ(g_log, Log{"answered"});
 }
@@ -138,19 +137,19 @@ TEST_F(DispatcherTest, ASkippedLayerDoesNotSeeCallsFromInsideItself) {
 }
 
 TEST_F(DispatcherTest, LayersAreSwitchedOnForOneThread) {
-  install_layer(Layer::kPipeline, &log_and_go_on<Layer::kPipeline>);
-  thread_layers().enabled = bit(Layer::kPipeline);
+  install_layer(Layer::kAutograd, &log_and_go_on<Layer::kAutograd>);
+  thread_layers().enabled = bit(Layer::kAutograd);
   std::thread([&] { twice(); }).join();
   EXPECT_EQ(g_log, Log{"kernel"});
 }
 
 TEST_F(DispatcherTest, RemovedLayersAreGone) {
-  install_layer(Layer::kPipeline, &log_and_go_on<Layer::kPipeline>);
+  install_layer(Layer::kAutograd, &log_and_go_on<Layer::kAutograd>);
   install_layer(Layer::kAutocast, &log_and_go_on<Layer::kAutocast>);
-  thread_layers().enabled = bit(Layer::kPipeline) | bit(Layer::kAutocast);
+  thread_layers().enabled = bit(Layer::kAutograd) | bit(Layer::kAutocast);
   install_layer(Layer::kAutocast, nullptr);
   twice();
-  EXPECT_EQ(g_log, (Log{"2 twice", "kernel"}));
+  EXPECT_EQ(g_log, (Log{"1 twice", "kernel"}));
 }
 
 TEST_F(DispatcherTest, TheBackendLayerStays) {

@@ -1,4 +1,4 @@
-#include "mindtorch/dispatch/eager.h"
+#include "mindtorch/dispatch/eager/eager.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "mindtorch/dispatch/dispatcher.h"
-#include "mindtorch/dispatch/pipeline.h"
+#include "mindtorch/dispatch/record/pipeline.h"
 #include "mindtorch/functional/functions.h"
 
 namespace mindtorch::test {

@@ -1,4 +1,4 @@
-#include "mindtorch/dispatch/pipeline.h"
+#include "mindtorch/dispatch/record/pipeline.h"
 
 #include <gtest/gtest.h>
 

@@ -32,11 +32,11 @@ TEST(Storage, MetaHasASizeButNoBytes) {
 
 TEST(Storage, ResizeKeepsTheLeadingBytes) {
   const Storage storage = StorageImpl::allocate(16, DeviceType::kCpu);
-  std::memcpy(storage->data(), "0123456789abcdef", 16);
+  std::memcpy(storage->mutable_data(), "0123456789abcdef", 16);
   storage->resize(size_t{1} << 20);
   EXPECT_EQ(storage->size_bytes(), size_t{1} << 20);
   EXPECT_EQ(std::memcmp(storage->data(), "0123456789abcdef", 16), 0);
-  std::memset(static_cast<char*>(storage->data()) + 16, 0, (size_t{1} << 20) - 16);
+  std::memset(static_cast<char*>(storage->mutable_data()) + 16, 0, (size_t{1} << 20) - 16);
   storage->resize(4);
   EXPECT_EQ(storage->size_bytes(), 4u);
   EXPECT_EQ(std::memcmp(storage->data(), "0123", 4), 0);
@@ -44,7 +44,7 @@ TEST(Storage, ResizeKeepsTheLeadingBytes) {
   const Storage empty = StorageImpl::allocate(0, DeviceType::kCpu);
   empty->resize(8);
   ASSERT_NE(empty->data(), nullptr);
-  std::memset(empty->data(), 0, 8);
+  std::memset(empty->mutable_data(), 0, 8);
 }
 
 TEST(Storage, BorrowedMemoryIsReturnedOnceAndNeverMoved) {

@@ -21,7 +21,7 @@ struct Place {
 };
 Place draw(const ops::Launch& on, Generator* given) {
   MT_CHECK(
-      !runtime::current_stream(detail::runtime_of(on)).is_capturing(), RuntimeError,
+      !on.stream.is_capturing(), RuntimeError,
       "Random numbers cannot be captured in an NPU graph: CANN's ops take the seed as a number, "
       "and every replay would draw the same again.");
   Generator& source = given != nullptr ? *given : *default_generator(on.device);

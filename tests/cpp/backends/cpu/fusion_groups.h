@@ -76,7 +76,10 @@ class GroupOverTensors {
 
   // What every value is, computed step by step from the inputs as they are now.
   std::vector<Tensor> values() const;
-  void run() const { fusion_engine().prepare(group)->run(addresses()); }
+  void run() const {
+    ops::Launch launch{DeviceType::kCpu};
+    fusion_engine().prepare(group)->run(launch, addresses());
+  }
   // Runs it as often as a program changes, and compares every target bit for bit.
   void check() const;
 

@@ -120,9 +120,10 @@ TEST(Fusion, OneProgramRunsWithNewAddressesAndNumbers) {
     };
     const GroupOverTensors first = make(1);
     const auto program = fusion_engine().prepare(first.group);
+    ops::Launch launch{DeviceType::kCpu};
     for (uint64_t seed = 1; seed < 60; seed += 10) {
       const GroupOverTensors other = make(seed);
-      program->run(other.addresses());
+      program->run(launch, other.addresses());
       expect_same(other.targets[0], other.values().back());
     }
   }
@@ -168,7 +169,8 @@ TEST(Fusion, ManyThreadsRunOneProgram) {
   std::vector<std::thread> threads;
   for (const GroupOverTensors& group : groups) {
     threads.emplace_back([&] {
-      for (int i = 0; i < 10; ++i) program->run(group.addresses());
+      ops::Launch launch{DeviceType::kCpu};
+      for (int i = 0; i < 10; ++i) program->run(launch, group.addresses());
     });
   }
   for (std::thread& thread : threads) thread.join();

@@ -1,0 +1,460 @@
+#include "mindtorch/dispatch/eager/eager.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "mindtorch/dispatch/eager/out_dtype.h"
+#include "mindtorch/dispatch/eager/out_forms.h"
+#include "mindtorch/dispatch/eager/transfer.h"
+#include "mindtorch/dispatch/eager/write_checks.h"
+#include "mindtorch/dispatch/execute/executor.h"
+#include "mindtorch/dispatch/execute/launch.h"
+#include "mindtorch/ops/registry.h"
+
+namespace mindtorch::dispatch {
+
+using ops::Args;
+using ops::Kernel;
+using ops::Op;
+using ops::OpForm;
+using ops::OpKind;
+using ops::Outputs;
+using ops::PointwiseCall;
+using ops::SpecList;
+using ops::TensorSpec;
+
+namespace {
+
+// The device all tensor arguments share; 0-dim CPU tensors may join any. Throws on a mix.
+Device common_device(const Op& op, Args args) {
+  Device device;
+  bool found = false;
+  bool certain = false;  // set by a tensor that is not a 0-dim CPU one
+  const auto add = [&](const Tensor& tensor) {
+    const Device own = tensor.device();
+    const bool free = own.is_cpu() && tensor.dim() == 0;
+    if (!found || (!certain && !free)) {
+      device = own;
+      found = true;
+      certain = !free;
+      return;
+    }
+    MT_CHECK(own == device || free || op.any_device, RuntimeError,
+             "Expected all tensors to be on the same device, but found at least two devices, ",
+             device.str(), " and ", own.str(), "! (when checking arguments of ", op.schema.name,
+             ")");
+  };
+  for (const ops::Value& value : args) {
+    if (value.kind() == ops::ValueKind::kTensor) {
+      add(value.tensor());
+    } else if (value.kind() == ops::ValueKind::kTensorList) {
+      for (const Tensor& tensor : value.tensor_list()) {
+        if (tensor.defined()) add(tensor);
+      }
+    }
+  }
+  return device;
+}
+
+[[noreturn]] void no_kernel(
+    const Op& op, Device device, Args args, std::span<const Tensor> outputs, const char* reason) {
+  const Tensor* typed = outputs.empty() ? nullptr : &outputs[0];
+  for (const ops::Value& value : args) {
+    if (value.kind() == ops::ValueKind::kTensor) {
+      typed = &value.tensor();
+      break;
+    }
+  }
+  MT_THROW(NotImplementedError, "Could not run '", op.schema.full_name(), "' on device ",
+           device.str(), typed == nullptr ? "" : " for torch.",
+           typed == nullptr ? std::string_view() : name(typed->dtype()), ": ", reason);
+}
+
+void check_kernel(const Op& op, Device device, Args args, std::span<const Tensor> outputs) {
+  if (MT_UNLIKELY(op.kernel(device.type).impl == nullptr)) {
+    no_kernel(op, device, args, outputs, "there is no kernel for it");
+  }
+}
+
+// What the immediate executor does is inlined.
+Tensor make_output(Executor& executor, const TensorSpec& spec) {
+  return MT_LIKELY(executor.is_immediate()) ? ImmediateExecutor::instance().make_output(spec)
+                                            : executor.make_output(spec);
+}
+void run_prepared(Executor& executor, const PreparedCall& call) {
+  if (MT_LIKELY(executor.is_immediate())) {
+    ImmediateExecutor::instance().run(call);
+  } else {
+    executor.run(call);
+  }
+}
+
+void run_call(Executor& executor, const PreparedCall& call) {
+  if (call.device.is_meta()) return;
+  check_kernel(call.op, call.device, call.args, call.outputs);
+  run_prepared(executor, call);
+}
+
+// `out` has the call's dtype, or the device has a pointwise engine, which casts.
+void run_pointwise_call(Executor& executor,
+                        const Op& op,
+                        const PointwiseCall& call,
+                        Args args,
+                        Tensor& out,
+                        Writes writes) {
+  const Device device = out.device();
+  if (device.is_meta()) return;
+  ops::check_dtype(call);
+  const ops::Registry& registry = ops::registry();
+  const ops::PointwiseFn engine = registry.pointwise_engine(device.type);
+  PreparedCall prepared{op, args, device, {&out, 1}, &call, engine, writes};
+  if (MT_UNLIKELY(engine == nullptr)) {
+    check_kernel(op, device, args, prepared.outputs);
+    prepared.pointwise = nullptr;
+  }
+  // Nothing is launched here that could refuse the dtype.
+  if (out.numel() == 0 || !executor.is_immediate()) {
+    if (const auto check = registry.fusion_engine(device.type).check) check(call);
+    if (out.numel() == 0) return;
+  }
+  run_prepared(executor, prepared);
+}
+
+void run_view(const Op& op, Args args, Outputs& outputs) {
+  const Tensor& self = args[0].tensor();
+  ops::ViewSpec view = op.view(args);
+  Tensor result = self.alias(std::move(view.sizes), std::move(view.strides), view.offset);
+  if (view.dtype) result.impl()->dtype = *view.dtype;
+  outputs.tensors.push_back(std::move(result));
+}
+
+void run_pointwise(Executor& executor, const Op& op, Args args, Outputs& outputs) {
+  const PointwiseCall call = op.resolve(args);
+  const TensorSpec spec = ops::infer_pointwise(call);
+  Tensor out = make_output(executor, spec);
+  run_pointwise_call(executor, op, call, args, out, Writes::kNew);
+  outputs.tensors.push_back(std::move(out));
+}
+
+void run_kernel(Executor& executor, const Op& op, Args args, Outputs& outputs) {
+  SpecList specs;
+  op.infer(args, specs);
+  for (const TensorSpec& spec : specs) outputs.tensors.push_back(make_output(executor, spec));
+  // The outputs' device, not the rule's: "npu" has become an index.
+  run_call(executor, {.op = op,
+                      .args = args,
+                      .device = outputs.tensors[0].device(),
+                      .outputs = {outputs.tensors.data(), outputs.tensors.size()},
+                      .writes = Writes::kNew});
+}
+
+void run_mutation(Executor& executor, const Op& op, Args args, Outputs& outputs) {
+  const Tensor& self = args[0].tensor();
+  op.check(args);
+  if (!op.allows_overlap) check_no_self_overlap(self);
+  // Only copy_ takes tensors of several devices.
+  if (const Tensor* src = op.any_device ? &args[1].tensor() : nullptr;
+      src != nullptr && src->device() != self.device() && !self.device().is_meta()) {
+    transfer(self, *src, args[2].to_bool());
+  } else {
+    if (op.any_device) check_no_partial_overlap(self, args[1].tensor());
+    run_call(executor, {.op = op, .args = args, .device = self.device(), .outputs = {}});
+  }
+  self.bump_version();
+  outputs.tensors.push_back(self);
+}
+
+void run_dynamic(const Op& op, Device device, Args args, Outputs& outputs) {
+  MT_CHECK(!device.is_meta() || op.schema.returns[0].type == ops::ReturnType::kTensor, RuntimeError,
+           "Tensor.", op.schema.name, "() cannot be called on meta tensors");
+  const Kernel& kernel = op.kernel(device.type);
+  if (MT_UNLIKELY(kernel.dynamic == nullptr)) {
+    no_kernel(
+        op, device, args, {},
+        device.is_meta() ? "its output shape depends on the data" : "there is no kernel for it");
+  }
+  launch_dynamic(op, device, args, outputs);
+}
+
+void run_primary(Executor& executor, const Op& op, Args args, Outputs& outputs) {
+  if (op.kind == OpKind::kComposite) {
+    MT_CHECK(op.composite != nullptr, NotImplementedError, "op ", op.schema.full_name(),
+             " has no implementation");
+    op.composite(args, outputs);
+    return;
+  }
+  if (op.kind == OpKind::kPointwise || op.kind == OpKind::kKernel) {
+    if (!executor.is_immediate() && executor.replay(op, args, outputs)) return;
+  }
+  const Device device = common_device(op, args);
+  switch (op.kind) {
+    case OpKind::kPointwise:
+      return run_pointwise(executor, op, args, outputs);
+    case OpKind::kKernel:
+      return run_kernel(executor, op, args, outputs);
+    case OpKind::kView:
+      return run_view(op, args, outputs);
+    case OpKind::kMutation:
+      return run_mutation(executor, op, args, outputs);
+    case OpKind::kDynamic:
+      return run_dynamic(op, device, args, outputs);
+    case OpKind::kComposite:
+      break;
+  }
+}
+
+// Copies what a primary op computed into the tensors the user gave.
+void copy_into(const Tensor& result, const Tensor& target) {
+  static const Op& copy = ops::registry().at("copy_");
+  const ops::Value args[] = {target, result, false};
+  Outputs ignored;
+  run_eager(copy, args, ignored);
+}
+
+// Pointwise results go straight into the target, cast on the way.
+void run_pointwise_into(
+    Executor& executor, const Op& base, Args args, const Tensor& target, bool is_out) {
+  const PointwiseCall call = base.resolve(args);
+  if (!base.allows_overlap) check_no_self_overlap(target);
+  bool shares_storage = false;
+  bool keeps_shape = !is_out;
+  for (int i = 0; i < call.count; ++i) {
+    const Tensor& operand = *call.operands[i];
+    check_no_partial_overlap(target, operand);
+    shares_storage |= target.shares_storage(operand);
+    keeps_shape |= target.is_same(operand);
+  }
+  // Mistakes of shape are told before those of device and dtype.
+  const TensorSpec spec = ops::infer_pointwise(call);
+  if (keeps_shape) check_inplace_shape(spec.sizes, target);
+  check_same_device(spec.device, target);
+  if (MT_UNLIKELY(call.result != target.dtype())) {
+    check_pointwise_dtype(base, call.result, target, is_out);
+  }
+  OutputShapes shapes;
+  const bool moves = shares_storage && target.sizes() != spec.sizes;
+  // In its new shape the target may reach what is still to be read; and a kernel writes what the
+  // shape rule says, nothing else.
+  const bool has_engine = ops::registry().pointwise_engine(target.device().type) != nullptr;
+  if (moves || MT_UNLIKELY(!has_engine && !target.device().is_meta())) {
+    Outputs result;
+    run_pointwise(executor, base, args, result);
+    shapes.resize(target, spec);
+    copy_into(result.tensors[0], target);
+    shapes.keep();
+    return;
+  }
+  if (is_out) shapes.resize(target, spec);
+  Tensor out = target;
+  run_pointwise_call(executor, base, call, args, out, is_out ? Writes::kOther : Writes::kSelf);
+  shapes.keep();
+  target.bump_version();
+}
+
+// Sums and products are made in the dtype of out=, unless dtype= says another.
+SmallVector<ops::Value, 8> sum_in_dtype_of(const Op& base, Args args, const Tensor& out) {
+  constexpr std::string_view kNames[] = {"sum", "prod", "cumsum", "cumprod", "mean"};
+  SmallVector<ops::Value, 8> followed(args.begin(), args.end());
+  const auto* found = std::find(std::begin(kNames), std::end(kNames), base.schema.name);
+  const bool is_mean = found != std::end(kNames) && *found == "mean";
+  if (found == std::end(kNames) || (is_mean && !(is_floating_point(out.dtype()) &&
+                                                 is_floating_point(args[0].tensor().dtype())))) {
+    return followed;
+  }
+  for (size_t i = 0; i < args.size(); ++i) {
+    const bool is_dtype = base.schema.params[i].type == ops::ArgType::kDType;
+    if (is_dtype && args[i].is_none()) followed[i] = ops::Value(out.dtype());
+  }
+  return followed;
+}
+
+void run_inplace(Executor& executor, const Op& op, Args args, Outputs& outputs) {
+  const Op& base = *op.base;
+  const Tensor& self = args[0].tensor();
+  if (base.kind == OpKind::kPointwise) {
+    if (executor.replay_in_place(base, args)) {
+      self.bump_version();
+    } else {
+      common_device(op, args);
+      run_pointwise_into(executor, base, args, self, false);
+    }
+  } else {
+    check_no_self_overlap(self);
+    const SmallVector<ops::Value, 8> followed = sum_in_dtype_of(base, args, self);
+    Outputs result;
+    run_primary(executor, base, {followed.data(), followed.size()}, result);
+    check_inplace_dtype(base, result.tensors[0].dtype(), self);
+    check_inplace_shape(result.tensors[0].sizes(), self);
+    copy_into(result.tensors[0], self);
+  }
+  outputs.tensors.push_back(self);
+}
+
+// What zeros(..., out=) makes is what out is: dtype= and device= may say the same, no more.
+SmallVector<ops::Value, 8> follow_out(const Op& base, Args args, const Tensor& out) {
+  SmallVector<ops::Value, 8> followed(args.begin(), args.end());
+  for (size_t i = 0; i < args.size(); ++i) {
+    const ops::Param& param = base.schema.params[i];
+    if (!param.keyword_only) continue;
+    if (param.type == ops::ArgType::kDType) {
+      MT_CHECK(args[i].is_none() || args[i].dtype() == out.dtype(), RuntimeError, "dtype ",
+               legacy_name(args[i].dtype()), " does not match dtype of out parameter (",
+               legacy_name(out.dtype()), ")");
+      followed[i] = ops::Value(out.dtype());
+    } else if (param.type == ops::ArgType::kDevice) {
+      MT_CHECK(args[i].is_none() || args[i].device() == out.device(), RuntimeError, "device type ",
+               args[i].device().str(), " does not match device type of out parameter (",
+               out.device().str(), ")");
+      followed[i] = ops::Value(out.device());
+    }
+  }
+  return followed;
+}
+
+// What takes a list joins it, and refuses an out= that shares memory with it; one op multiplies.
+bool is_join(const Op& base) { return base.schema.name != "chain_matmul"; }
+
+// `tensor` without the elements that share their memory with others in `expanded`.
+Tensor one_of_each(const Tensor& tensor, const Tensor& expanded) {
+  Shape sizes = tensor.sizes();
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (expanded.strides()[i] == 0) sizes[i] = std::min<int64_t>(sizes[i], 1);
+  }
+  return tensor.alias(std::move(sizes), tensor.strides(), tensor.storage_offset());
+}
+
+void run_out(Executor& executor, const Op& op, Args all_args, Outputs& outputs) {
+  const Op& base = *op.base;
+  const size_t count = base.schema.params.size();
+  const Args given = all_args.first(count);
+  Args args = given;
+  SmallVector<ops::Value, 8> followed;
+  if (is_factory(base)) {
+    followed = follow_out(base, args, all_args[count].tensor());
+    args = {followed.data(), followed.size()};
+  } else if (base.kind == OpKind::kKernel) {
+    followed = sum_in_dtype_of(base, args, all_args[count].tensor());
+    args = {followed.data(), followed.size()};
+  }
+  const Args targets = all_args.subspan(count);
+  const Tensor shown = shown_with_out(base, args, targets[0].tensor());
+  if (shown.defined()) {
+    followed.assign(args.begin(), args.end());
+    followed[0] = ops::Value(shown);
+    args = {followed.data(), followed.size()};
+  }
+  OutputShapes shapes;
+  if (base.kind == OpKind::kPointwise) {
+    common_device(op, all_args);
+    run_pointwise_into(executor, base, args, targets[0].tensor(), true);
+    outputs.tensors.push_back(targets[0].tensor());
+    return;
+  }
+  // A plain op may write right into targets that already look like its own outputs.
+  if (base.kind == OpKind::kKernel) {
+    common_device(op, all_args);
+    SpecList specs;
+    base.infer(args, specs);
+    bool direct = true;
+    for (size_t i = 0; i < specs.size(); ++i) {
+      const Tensor& target = targets[i].tensor();
+      if (specs[i].dtype != target.dtype()) check_out_dtype(base, given, specs[i].dtype, target);
+      check_same_device(specs[i].device, target);
+      if (!base.allows_overlap) check_no_self_overlap(target);
+      if (is_join(base)) check_no_list_overlap(target, specs[i].sizes, args);
+      direct &= !shares_storage_with_any(target, args);
+    }
+    if (direct && keeps_shape_of_out(base, specs[0], targets[0].tensor())) {
+      const Tensor& target = targets[0].tensor();
+      Outputs numbers;
+      run_primary(executor, base, args, numbers);
+      copy_into(numbers.tensors[0].alias(target.sizes(), contiguous_strides(target.sizes()), 0),
+                target);
+      outputs.tensors.push_back(target);
+      return;
+    }
+    // A target that is an input must keep its shape until that has been read.
+    for (size_t i = 0; direct && i < specs.size(); ++i) {
+      shapes.resize(targets[i].tensor(), specs[i]);
+      direct = has_layout(targets[i].tensor(), specs[i]);
+    }
+    if (const auto drawn = draw_in_place(base, args, targets[0].tensor())) {
+      SmallVector<ops::Value, 4> drawn_args = {targets[0]};
+      for (const ops::Value& value : drawn->args) drawn_args.push_back(value);
+      run_eager(*drawn->op, {drawn_args.data(), drawn_args.size()}, outputs);
+      shapes.keep();
+      return;
+    }
+    if (direct) {
+      for (const ops::Value& target : targets) outputs.tensors.push_back(target.tensor());
+      run_call(executor, {.op = base,
+                          .args = args,
+                          .device = specs[0].device,
+                          .outputs = {outputs.tensors.data(), outputs.tensors.size()}});
+      shapes.keep();
+      for (const ops::Value& target : targets) target.tensor().bump_version();
+      return;
+    }
+  }
+  Outputs result;
+  if (base.kind == OpKind::kMutation) {
+    const Op& functional =
+        ops::registry().at(base.schema.name.substr(0, base.schema.name.size() - 1) +
+                           (base.schema.overload.empty() ? "" : "." + base.schema.overload));
+    run_eager(functional, args, result);
+  } else {
+    run_primary(executor, base, args, result);
+  }
+  for (size_t i = 0; i < targets.size(); ++i) {
+    const Tensor& target = targets[i].tensor();
+    const Tensor& value = result.tensors[i];
+    if (value.dtype() != target.dtype()) check_out_dtype(base, given, value.dtype(), target);
+    check_same_device(value.device(), target);
+    if (is_join(base)) check_no_list_overlap(target, value.sizes(), args);
+    if (target.sizes() == value.sizes() && !base.allows_overlap) check_no_self_overlap(target);
+  }
+  for (size_t i = 0; i < targets.size(); ++i) {
+    const Tensor& value = result.tensors[i];
+    TensorSpec spec{value.sizes(), value.dtype(), value.device(), std::nullopt};
+    if (base.kind == OpKind::kDynamic) spec.strides = value.strides();
+    shapes.resize(targets[i].tensor(), spec);
+  }
+  for (size_t i = 0; i < targets.size(); ++i) {
+    const Tensor& target = targets[i].tensor();
+    const Tensor& value = result.tensors[i];
+    copy_into(base.allows_overlap ? one_of_each(value, target) : value,
+              base.allows_overlap ? one_of_each(target, target) : target);
+    outputs.tensors.push_back(targets[i].tensor());
+  }
+  shapes.keep();
+}
+
+// index_add from index_add_: works on a fresh copy of self.
+void run_functional(Executor& executor, const Op& op, Args args, Outputs& outputs) {
+  static const Op& clone = ops::registry().at("clone");
+  const ops::Value clone_args[] = {
+      args[0], op.base->contiguous_copy ? ops::Value(MemoryFormat::kContiguous) : ops::Value()};
+  Outputs copy;
+  run_eager(clone, clone_args, copy);
+  SmallVector<ops::Value, 8> on_copy(args.begin(), args.end());
+  on_copy[0] = ops::Value(copy.tensors[0]);
+  run_primary(executor, *op.base, {on_copy.data(), on_copy.size()}, outputs);
+}
+
+}  // namespace
+
+void run_eager(const Op& op, Args args, Outputs& outputs) {
+  Executor& executor = Executor::current();
+  switch (op.form) {
+    case OpForm::kPrimary:
+      return run_primary(executor, op, args, outputs);
+    case OpForm::kInplace:
+      return run_inplace(executor, op, args, outputs);
+    case OpForm::kOut:
+      return run_out(executor, op, args, outputs);
+    case OpForm::kFunctional:
+      return run_functional(executor, op, args, outputs);
+  }
+}
+
+}  // namespace mindtorch::dispatch

@@ -1,0 +1,116 @@
+#pragma once
+
+#include <atomic>
+#include <span>
+#include <thread>
+
+#include "mindtorch/dispatch/execute/launch.h"
+#include "mindtorch/dispatch/trace/trace.h"
+#include "mindtorch/ops/op.h"
+
+namespace mindtorch::dispatch {
+
+// A call that eager mode has prepared: devices and shapes are checked, a kernel is there, outputs
+// are made.
+struct PreparedCall {
+  const ops::Op& op;
+  ops::Args args;
+  Device device;
+  std::span<Tensor> outputs;                      // none: a mutation writes its first argument
+  const ops::PointwiseCall* pointwise = nullptr;  // null: the op's kernel
+  ops::PointwiseFn engine = nullptr;              // that runs `pointwise`
+  Writes writes = Writes::kOther;
+
+  bool is_mutation() const { return op.kind == ops::OpKind::kMutation; }
+};
+
+// Runs prepared calls: now, or later.
+class MT_API Executor {
+ public:
+  // A tensor for a result, with memory no later than the call that writes it.
+  virtual Tensor make_output(const ops::TensorSpec& spec) = 0;
+  virtual void run(const PreparedCall& call) = 0;
+  // An op that repeats an earlier trace needs no preparation: true, with its outputs. For an op
+  // that writes into its first argument, likewise.
+  virtual bool replay(const ops::Op& op, ops::Args args, ops::Outputs& outputs) = 0;
+  virtual bool replay_in_place(const ops::Op& op, ops::Args args) = 0;
+
+  // This thread's.
+  static Executor& current() noexcept;
+  bool is_immediate() const noexcept;
+
+ protected:
+  ~Executor() = default;
+};
+
+// Runs calls at once, after the recorded ops that read what they write. Inline: most calls of most
+// programs go this way.
+class ImmediateExecutor final : public Executor {
+ public:
+  static ImmediateExecutor& instance();
+  Tensor make_output(const ops::TensorSpec& spec) override {
+    return spec.strides ? Tensor::make_strided(spec.sizes, *spec.strides, spec.dtype, spec.device)
+                        : Tensor::make(spec.sizes, spec.dtype, spec.device);
+  }
+  void run(const PreparedCall& call) override {
+    if (call.is_mutation()) call.args[0].tensor().storage()->flush_readers();
+    for (const Tensor& output : call.outputs) output.storage()->flush_readers();
+    if (call.pointwise != nullptr) {
+      launch_pointwise(call.engine, *call.pointwise, call.device, call.outputs[0]);
+    } else {
+      launch_kernel(call.op, call.device, call.args, call.outputs);
+    }
+  }
+  bool replay(const ops::Op&, ops::Args, ops::Outputs&) override { return false; }
+  bool replay_in_place(const ops::Op&, ops::Args) override { return false; }
+};
+
+// Note [Blocks left out of order]
+// The executors that a thread has entered, innermost first. Generators and tasks leave their blocks
+// in any order, and the garbage collector may close one on another thread. Whoever leaves only
+// clears the entry; its own thread, which alone walks and frees the list, drops it later.
+struct ExecutorEntry {
+  std::atomic<Executor*> executor;  // null: left
+  ExecutorEntry* outer;
+  std::thread::id thread;
+};
+
+namespace detail {
+extern ImmediateExecutor g_immediate;
+// Innermost first; left entries among them.
+extern thread_local ExecutorEntry* t_entry __attribute__((tls_model("initial-exec")));
+}  // namespace detail
+
+inline ImmediateExecutor& ImmediateExecutor::instance() { return detail::g_immediate; }
+
+// From now on `executor` runs this thread's calls, until leave_executor(). The entry is freed by
+// this thread.
+ExecutorEntry* enter_executor(Executor& executor);
+void leave_executor(ExecutorEntry& entry) noexcept;
+// The innermost entry that is not left, or null.
+ExecutorEntry* innermost_executor() noexcept;
+
+// Calls of this thread run at once: around the execution of what was recorded.
+class NoRecordGuard {
+ public:
+  NoRecordGuard() noexcept;
+  ~NoRecordGuard();
+  NoRecordGuard(const NoRecordGuard&) = delete;
+  NoRecordGuard& operator=(const NoRecordGuard&) = delete;
+
+ private:
+  ExecutorEntry* const entered_;
+};
+
+inline Executor& Executor::current() noexcept {
+  const ExecutorEntry* const entry =
+      MT_LIKELY(detail::t_entry == nullptr) ? nullptr : innermost_executor();
+  if (MT_LIKELY(entry == nullptr)) return detail::g_immediate;
+  // Another thread may have left it a moment ago.
+  Executor* const executor = entry->executor.load(std::memory_order_acquire);
+  return executor == nullptr ? detail::g_immediate : *executor;
+}
+
+inline bool Executor::is_immediate() const noexcept { return this == &detail::g_immediate; }
+
+}  // namespace mindtorch::dispatch

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "mindtorch/ops/op.h"
+#include "mindtorch/runtime/accelerator.h"
+
+namespace mindtorch::dispatch {
+
+// The last step of an op, now: on this thread's current stream. Outputs have memory.
+
+inline ops::Launch make_launch(Device device) {
+  if (MT_LIKELY(device.is_cpu())) return {device};
+  return {device, runtime::current_stream(runtime::runtime_for(name(device.type), device.index))};
+}
+
+inline void launch_kernel(const ops::Op& op,
+                          Device device,
+                          ops::Args args,
+                          std::span<Tensor> outputs) {
+  ops::Launch launch = make_launch(device);
+  op.kernel(device.type).impl(launch, args, outputs);
+}
+
+// By the device's pointwise engine.
+inline void launch_pointwise(ops::PointwiseFn engine,
+                             const ops::PointwiseCall& call,
+                             Device device,
+                             const Tensor& out) {
+  ops::Launch launch = make_launch(device);
+  engine(launch, call, out);
+}
+
+// An op that makes its own outputs.
+inline void launch_dynamic(const ops::Op& op,
+                           Device device,
+                           ops::Args args,
+                           ops::Outputs& outputs) {
+  ops::Launch launch = make_launch(device);
+  op.kernel(device.type).dynamic(launch, args, outputs);
+}
+
+}  // namespace mindtorch::dispatch

@@ -1,0 +1,51 @@
+#include "mindtorch/dispatch/execute/plan_cache.h"
+
+#include <algorithm>
+
+namespace mindtorch::dispatch {
+
+const Trace* PlanCache::predicted() const {
+  return last_ == nullptr ? nullptr : &last_->successor->trace();
+}
+
+PlanRunner& PlanCache::use(Entry& entry) {
+  entry.last_use = ++uses_;
+  if (last_ != nullptr) last_->successor = entry.runner.get();
+  return *(last_ = entry.runner.get());
+}
+
+PlanRunner* PlanCache::find_predicted(std::span<const uint8_t> visible,
+                                      std::span<const ops::PointwiseParams> params) {
+  PlanRunner* const runner = last_->successor;
+  if (!runner->has_visible(visible) || !runner->has_params(params)) return nullptr;
+  return &use(
+      *std::ranges::find(entries_, runner, [](const Entry& entry) { return entry.runner.get(); }));
+}
+
+PlanRunner& PlanCache::get(const Trace& trace, std::span<const uint8_t> visible) {
+  const uint64_t hash = trace.hash();
+  for (Entry& entry : entries_) {
+    if (entry.hash == hash && entry.runner->has_visible(visible) &&
+        entry.runner->has_params(trace.params) && entry.runner->trace() == trace) {
+      return use(entry);
+    }
+  }
+  auto runner = std::make_unique<PlanRunner>(trace, visible);
+  if (entries_.size() == kCapacity) evict();
+  ++made_;
+  return use(entries_.emplace_back(hash, 0, std::move(runner)));
+}
+
+// The one not used for longest.
+void PlanCache::evict() {
+  const auto oldest = std::ranges::min_element(entries_, {}, &Entry::last_use);
+  if (last_ == oldest->runner.get()) last_ = nullptr;
+  for (const Entry& entry : entries_) {
+    if (entry.runner->successor == oldest->runner.get()) {
+      entry.runner->successor = entry.runner.get();
+    }
+  }
+  entries_.erase(oldest);
+}
+
+}  // namespace mindtorch::dispatch

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "mindtorch/dispatch/execute/plan_runner.h"
+#include "mindtorch/dispatch/trace/trace.h"
+
+namespace mindtorch::dispatch {
+
+// The plans used last, by trace. A program that repeats itself finds its plans here.
+class PlanCache {
+ public:
+  // A plan for the trace, made where there is none. `visible`: of each storage, whether something
+  // outside the trace can see it.
+  PlanRunner& get(const Trace& trace, std::span<const uint8_t> visible);
+  // The same for the trace predicted(), if it is there already; or null. `params`: of its first
+  // ops; those of the others are as predicted.
+  PlanRunner* find_predicted(std::span<const uint8_t> visible,
+                             std::span<const ops::PointwiseParams> params);
+  // What is recorded next, if the program repeats itself; or null.
+  const Trace* predicted() const;
+  uint64_t made() const { return made_; }
+
+ private:
+  static constexpr size_t kCapacity = 256;
+  struct Entry {
+    uint64_t hash;
+    uint64_t last_use;
+    std::unique_ptr<PlanRunner> runner;
+  };
+  PlanRunner& use(Entry& entry);
+  void evict();
+
+  std::vector<Entry> entries_;
+  PlanRunner* last_ = nullptr;
+  uint64_t uses_ = 0;
+  uint64_t made_ = 0;
+};
+
+}  // namespace mindtorch::dispatch

@@ -1,0 +1,190 @@
+#include "mindtorch/dispatch/execute/plan_graphs.h"
+
+#include <algorithm>
+#include <mutex>
+#include <unordered_map>
+
+#include "mindtorch/base/options.h"
+#include "mindtorch/runtime/accelerator.h"
+#include "mindtorch/runtime/hooks.h"
+#include "mindtorch/runtime/host_wait.h"
+
+namespace mindtorch::dispatch {
+namespace {
+
+constexpr size_t kGraphs = 4;
+constexpr int kTimesBefore = 2;  // seen, before it is captured
+// Addresses that never come again: so many runs without a graph, then so many without a look.
+constexpr int kPatience = 32;
+constexpr int kPause = 512;
+
+// A pool of a device, held: a pool that nobody holds may lose its memory at any moment, also to
+// somebody who found it so before it was held again.
+class HeldPool {
+ public:
+  HeldPool(runtime::DeviceRuntime& runtime, runtime::PoolId id) : runtime_(runtime), id_(id) {
+    runtime_.memory().retain_pool(id_);
+  }
+  ~HeldPool() { runtime_.memory().release_pool(id_); }
+  HeldPool(const HeldPool&) = delete;
+  HeldPool& operator=(const HeldPool&) = delete;
+  runtime::PoolId id() const { return id_; }
+
+ private:
+  runtime::DeviceRuntime& runtime_;
+  const runtime::PoolId id_;
+};
+using Pools = std::unordered_map<const runtime::StreamState*, std::shared_ptr<HeldPool>>;
+
+struct Shared {
+  std::mutex mutex;  // of every plan's graphs
+  std::vector<PlanGraphs*> all;
+  Pools pools;
+};
+
+Shared& shared() {
+  static auto* const shared = new Shared;
+  return *shared;
+}
+
+bool is_enabled() {
+  static const bool enabled = options::kNpuPipelineGraphs.get();
+  return enabled;
+}
+
+// The stream is to be idle; what it failed with is told to whoever waits for it next.
+void wait_for(runtime::Stream stream) noexcept {
+  runtime::DeviceRuntime& runtime = stream.runtime();
+  try {
+    const runtime::HostWait waiting;
+    runtime.driver().wait_stream(stream.device(), stream.handle());
+  } catch (...) {
+    runtime.async_errors().keep(stream.handle(), std::current_exception());
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<PlanGraphs> PlanGraphs::make(Device device) {
+  if (!is_enabled()) return nullptr;
+  runtime::DeviceRuntime& runtime = runtime::runtime_for(name(device.type), device.index);
+  if (runtime.driver().graph_capture() == nullptr) return nullptr;
+  return std::make_unique<PlanGraphs>(runtime);
+}
+
+PlanGraphs::PlanGraphs(runtime::DeviceRuntime& runtime) : runtime_(runtime) {
+  const std::scoped_lock lock(shared().mutex);
+  shared().all.push_back(this);
+}
+
+void PlanGraphs::install_hooks() {
+  runtime::hooks().on_memory_pressure.add(&drop_for_memory);
+  runtime::hooks().before_empty_cache.add(&drop_for_empty_cache);
+}
+
+PlanGraphs::~PlanGraphs() {
+  const std::scoped_lock lock(shared().mutex);
+  std::erase(shared().all, this);
+}
+
+runtime::Stream PlanGraphs::stream() {
+  if (given_up_ || runtime_.memory().capturing()) return {};
+  if (MT_UNLIKELY(misses_ >= kPatience)) {
+    if (++misses_ < kPatience + kPause) return {};
+    misses_ = 0;
+  }
+  return runtime::current_stream(runtime_);
+}
+
+PlanGraphs::Entry* PlanGraphs::find(Key key, runtime::Stream stream) {
+  for (Entry& entry : entries_) {
+    if (entry.stream == stream && std::ranges::equal(entry.key, key)) return &entry;
+  }
+  return nullptr;
+}
+
+PlanGraphs::Found PlanGraphs::replay(Key key, runtime::Stream stream) {
+  std::unique_ptr<runtime::Graph> replaced;
+  const std::scoped_lock lock(shared().mutex);
+  Entry* entry = find(key, stream);
+  if (entry == nullptr) {
+    if (entries_.size() < kGraphs) {
+      entry = &entries_.emplace_back();
+    } else {
+      entry = &*std::ranges::min_element(entries_, {}, &Entry::last_use);
+    }
+    replaced = std::move(entry->graph);
+    entry->key.assign(key.begin(), key.end());
+    entry->stream = stream;
+    entry->times_seen = 0;
+  }
+  entry->last_use = ++uses_;
+  if (MT_LIKELY(entry->graph != nullptr)) return queue(*entry) ? Found::kQueued : Found::kNothing;
+  ++misses_;
+  return entry->times_seen++ < kTimesBefore ? Found::kNothing : Found::kWorthCapturing;
+}
+
+// What the driver refuses was not queued.
+bool PlanGraphs::queue(Entry& entry) {
+  try {
+    entry.graph->replay(entry.stream);
+  } catch (...) {  // launching tells, if it is more than the graph
+    entry.graph.reset();
+    given_up_ = true;
+    return false;
+  }
+  misses_ = 0;
+  return true;
+}
+
+bool PlanGraphs::capture(Key key, runtime::Stream stream, const std::function<void()>& launch) {
+  std::unique_ptr<runtime::Graph> graph;
+  try {
+    std::shared_ptr<HeldPool> pool;
+    {
+      const std::scoped_lock lock(shared().mutex);
+      std::shared_ptr<HeldPool>& known = shared().pools[&stream.state()];
+      if (known == nullptr) {
+        known = std::make_shared<HeldPool>(runtime_, runtime::Graph::make_pool_id());
+      }
+      pool = known;
+    }
+    graph = runtime::InternalCapture::capture(runtime_, pool->id(), launch);
+  } catch (...) {  // some ops cannot be captured; launching tells what else it is
+    given_up_ = true;
+  }
+  if (graph == nullptr) return false;
+  const std::scoped_lock lock(shared().mutex);
+  Entry* const entry = find(key, stream);  // gone where memory was short meanwhile
+  if (entry == nullptr) return false;
+  entry->graph = std::move(graph);
+  return queue(*entry);
+}
+
+void PlanGraphs::take_graphs(Graphs& taken) {
+  for (Entry& entry : entries_) {
+    if (entry.graph != nullptr) taken.push_back(std::move(entry.graph));
+  }
+  entries_.clear();
+}
+
+PlanGraphs::Graphs PlanGraphs::take_all_graphs() {
+  Graphs taken;
+  Pools pools;
+  const std::scoped_lock lock(shared().mutex);
+  pools.swap(shared().pools);
+  for (PlanGraphs* const graphs : shared().all) graphs->take_graphs(taken);
+  return taken;
+}
+
+bool PlanGraphs::drop_for_memory() { return !take_all_graphs().empty(); }
+
+void PlanGraphs::drop_for_empty_cache() {
+  const Graphs taken = take_all_graphs();
+  for (const auto& graph : taken) {
+    const runtime::Stream stream = graph->last_replay();
+    if (!stream.runtime().memory().capturing()) wait_for(stream);
+  }
+}
+
+}  // namespace mindtorch::dispatch

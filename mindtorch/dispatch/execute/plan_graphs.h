@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "mindtorch/runtime/graph.h"
+#include "mindtorch/tensor/device.h"
+
+namespace mindtorch::dispatch {
+
+// Note [Replayed traces]
+// What a plan queues depends on addresses, numbers and the stream, and on nothing else. When these
+// have come before, the work is captured once, as a graph of the device, and from then on queued as
+// one. Loops take turns between a few addresses, hence a few graphs for each plan. What a graph
+// needs in between comes from a pool of its stream: graphs of one stream run one after the other,
+// so that they share it. The graphs of all plans go when memory is short and when the cache is
+// emptied; whatever goes wrong with one, the ops are launched instead, and tell what is wrong.
+
+// The graphs of one plan, for one device. One thread at a time; any thread may drop them.
+class PlanGraphs {
+ public:
+  // Null: the device has none, or MINDTORCH_NPU_PIPELINE_GRAPHS is 0.
+  static std::unique_ptr<PlanGraphs> make(Device device);
+  explicit PlanGraphs(runtime::DeviceRuntime& runtime);
+  ~PlanGraphs();
+  PlanGraphs(const PlanGraphs&) = delete;
+  PlanGraphs& operator=(const PlanGraphs&) = delete;
+
+  // Graphs go when memory is short and when the cache is emptied.
+  static void install_hooks();
+
+  // Of this thread. No stream: not this time.
+  runtime::Stream stream();
+  // `key`: all that the work depends on, but for the stream.
+  using Key = std::span<const uint64_t>;
+  enum class Found : uint8_t { kQueued, kNothing, kWorthCapturing };
+  Found replay(Key key, runtime::Stream stream);
+  // Captures what `launch` gives the current stream, and queues it. False: launch it.
+  bool capture(Key key, runtime::Stream stream, const std::function<void()>& launch);
+
+ private:
+  struct Entry {
+    std::vector<uint64_t> key;
+    runtime::Stream stream;
+    uint64_t last_use = 0;
+    int times_seen = 0;
+    std::unique_ptr<runtime::Graph> graph;  // null: not captured so far
+  };
+  using Graphs = std::vector<std::unique_ptr<runtime::Graph>>;
+
+  Entry* find(Key key, runtime::Stream stream);
+  bool queue(Entry& entry);
+  void take_graphs(Graphs& taken);
+  static Graphs take_all_graphs();
+  static bool drop_for_memory();
+  static void drop_for_empty_cache();
+
+  runtime::DeviceRuntime& runtime_;
+  std::vector<Entry> entries_;
+  uint64_t uses_ = 0;
+  int misses_ = 0;  // since the last replay
+  bool given_up_ = false;
+};
+
+}  // namespace mindtorch::dispatch

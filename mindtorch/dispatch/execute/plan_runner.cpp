@@ -1,0 +1,256 @@
+#include "mindtorch/dispatch/execute/plan_runner.h"
+
+#include <cstring>
+#include <functional>
+#include <string_view>
+
+#include "mindtorch/dispatch/execute/launch.h"
+#include "mindtorch/runtime/workspace.h"
+
+namespace mindtorch::dispatch {
+namespace {
+
+// Fewer steps are launched as quickly as a graph is found. With more memory between them the device
+// takes longer than the host, and the memory is better used elsewhere.
+constexpr size_t kFewSteps = 3;
+constexpr size_t kMaxGraphBytes = size_t{64} << 20;
+
+}  // namespace
+
+// What launching a step needs: a prepared group, a pointwise call, or a kernel's arguments.
+struct PlanRunner::Step {
+  std::unique_ptr<ops::FusedProgram> program;
+  std::unique_ptr<ops::PointwiseCall> call;
+  ops::PointwiseFn engine = nullptr;  // that runs it
+  const ops::Op* op = nullptr;
+  Device device;
+  std::vector<ops::Value> args;
+  std::vector<std::vector<Tensor>> lists;  // that args point into
+  std::vector<Tensor> outputs;
+};
+
+PlanRunner::PlanRunner(const Trace& trace, std::span<const uint8_t> visible)
+    : trace_(trace), visible_(visible.begin(), visible.end()), plan_(make_plan(trace_, visible)) {
+  proxies_.resize(trace_.storages.size());
+  tensors_.resize(trace_.tensors.size());
+  numbers_.resize(trace_.numbers.size());
+  numbers_.insert(numbers_.end(), plan_.constants.begin(), plan_.constants.end());
+  steps_.resize(plan_.steps.size());
+  for (size_t i = 0; i < steps_.size(); ++i) prepare(steps_[i], i);
+  find_used();
+  if (can_be_captured()) graphs_ = PlanGraphs::make(steps_[0].device);
+}
+
+PlanRunner::~PlanRunner() = default;
+
+void PlanRunner::prepare(Step& step, size_t index) {
+  const PlanStep& plan = plan_.steps[index];
+  const OpRecord& op = trace_.ops[plan.first_op];
+  step.op = op.op;
+  step.device = op.device;
+  if (plan.is_fused) {
+    step.program = ops::registry().fusion_engine(op.device.type).prepare(plan.group);
+  } else {
+    prepare_single(step, op);
+  }
+}
+
+void PlanRunner::prepare_single(Step& step, const OpRecord& op) {
+  if (op.is_pointwise != 0) {
+    step.call = std::make_unique<ops::PointwiseCall>(op.function, op.compute, op.result);
+    step.engine = ops::registry().pointwise_engine(op.device.type);
+    step.call->params = trace_.params[trace_.index_of(op)];
+    step.call->unrounded = op.unrounded;
+    for (const uint32_t id : trace_.operands(op)) step.call->on(tensor(id));
+    step.outputs.push_back(tensor(trace_.outputs(op)[0]));
+    return;
+  }
+  step.lists.reserve(op.argument_count);
+  step.args.reserve(op.argument_count);
+  for (const Argument& argument : trace_.arguments_of(op)) {
+    step.args.push_back(value(argument, step));
+  }
+  if (op.op->kind == ops::OpKind::kMutation) return;
+  for (const uint32_t id : trace_.outputs(op)) step.outputs.push_back(tensor(id));
+}
+
+// A tensor over the proxy of its storage, or over a number of the run.
+const Tensor& PlanRunner::tensor(uint32_t id) {
+  static const Tensor none;
+  if (id == kNoTensor) return none;
+  Tensor& made = tensors_[id];
+  if (made.defined()) return made;
+  const TensorRecord& record = trace_.tensors[id];
+  const bool is_number = record.storage == kNumberStorage;
+  Storage storage;
+  if (is_number) {
+    storage = StorageImpl::borrow(&numbers_[static_cast<size_t>(record.offset)], sizeof(uint64_t),
+                                  DeviceType::kCpu, nullptr, nullptr);
+  } else {
+    Storage& proxy = proxies_[record.storage];
+    if (!proxy) {
+      const StorageRecord& real = trace_.storages[record.storage];
+      proxy = StorageImpl::borrow(nullptr, real.size_bytes, real.device, nullptr, nullptr);
+    }
+    storage = proxy;
+  }
+  made = Tensor(IntrusivePtr<TensorImpl>::adopt(
+      new TensorImpl(std::move(storage), record.dtype, Shape(trace_.sizes(record)),
+                     Shape(trace_.strides(record)), is_number ? 0 : record.offset)));
+  made.impl()->is_wrapped_number = record.is_wrapped_number != 0;
+  return made;
+}
+
+ops::Value PlanRunner::value(const Argument& argument, Step& step) {
+  if (argument.kind == ops::ValueKind::kTensor) {
+    return ops::Value(tensor(trace_.tensor_ids[argument.first]));
+  }
+  if (argument.kind != ops::ValueKind::kTensorList) return decode(argument, trace_.payload);
+  std::vector<Tensor>& list = step.lists.emplace_back();
+  for (uint32_t i = 0; i < argument.length; ++i) {
+    list.push_back(tensor(trace_.tensor_ids[argument.first + i]));
+  }
+  return ops::Value(TensorList(list));
+}
+
+void PlanRunner::find_used() {
+  std::vector<uint8_t> is_used(proxies_.size());
+  for (size_t i = 0; i < proxies_.size(); ++i) is_used[i] = proxies_[i] ? 1 : 0;
+  for (const PlanStep& step : plan_.steps) {
+    for (const TensorAddress& address : step.addresses) {
+      if (address.storage != kNumberStorage) is_used[address.storage] = 1;
+    }
+  }
+  for (uint32_t storage = 0; storage < is_used.size(); ++storage) {
+    if (is_used[storage] == 0) continue;
+    used_.push_back(storage);
+    if (trace_.storages[storage].is_unallocated == 0) external_.push_back(storage);
+  }
+}
+
+bool PlanRunner::can_be_captured() const {
+  if (steps_.size() <= kFewSteps || steps_[0].device.is_cpu()) return false;
+  const Device device = steps_[0].device;
+  for (const Step& step : steps_) {
+    if (step.device != device || step.op->random) return false;
+  }
+  size_t bytes = 0;
+  for (const uint32_t used : used_) {
+    const StorageRecord& storage = trace_.storages[used];
+    // A graph would not read again what the host reads while an op is launched.
+    if (storage.device != device) return false;
+    if (storage.is_unallocated != 0) bytes += storage.size_bytes;
+  }
+  return bytes <= kMaxGraphBytes;
+}
+
+bool PlanRunner::has_params(std::span<const ops::PointwiseParams> params) const {
+  return std::ranges::all_of(plan_.fused_ops, [&](uint32_t op) {
+    return op >= params.size() ||
+           std::memcmp(&params[op], &trace_.params[op], sizeof(ops::PointwiseParams)) == 0;
+  });
+}
+
+void PlanRunner::take_params(const Trace& recorded) {
+  std::ranges::copy(recorded.params, trace_.params.begin());
+  std::ranges::copy(recorded.param_bits, trace_.param_bits.begin());
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    if (steps_[i].call != nullptr) steps_[i].call->params = trace_.params[plan_.steps[i].first_op];
+  }
+  if (graphs_ == nullptr) return;
+  // A captured graph has them inside.
+  const auto* bytes = reinterpret_cast<const char*>(trace_.params.data());
+  params_hash_ =
+      std::hash<std::string_view>()({bytes, trace_.params.size() * sizeof(ops::PointwiseParams)});
+}
+
+void PlanRunner::run(Storages storages, const Trace& recorded, size_t& done) {
+  std::ranges::copy(recorded.numbers, numbers_.begin());
+  std::ranges::copy(recorded.numbers, trace_.numbers.begin());
+  if (!recorded.params.empty()) take_params(recorded);
+  for (const uint32_t storage : plan_.unwritten) storages[storage]->allocate_now();
+  if (graphs_ == nullptr || !replay(storages)) launch(storages, done);
+  done = trace_.ops.size();
+}
+
+bool PlanRunner::replay(Storages storages) {
+  const runtime::Stream stream = graphs_->stream();
+  if (!stream) return false;
+  try {
+    for (const uint32_t storage : plan_.outputs) storages[storage]->allocate_now();
+  } catch (...) {  // launching needs less at once, and its error names the op
+    for (const uint32_t storage : plan_.outputs) storages[storage]->release_bytes();
+    return false;
+  }
+  graph_key_.clear();
+  const auto add_address = [&](uint32_t storage) {
+    graph_key_.push_back(reinterpret_cast<uintptr_t>(storages[storage]->raw_data()));
+  };
+  std::ranges::for_each(external_, add_address);
+  std::ranges::for_each(plan_.outputs, add_address);
+  graph_key_.insert(graph_key_.end(), numbers_.begin(), numbers_.end());
+  graph_key_.push_back(params_hash_);
+  switch (graphs_->replay(graph_key_, stream)) {
+    case PlanGraphs::Found::kQueued:
+      return true;
+    case PlanGraphs::Found::kNothing:
+      return false;
+    case PlanGraphs::Found::kWorthCapturing:
+      break;
+  }
+  return graphs_->capture(graph_key_, stream, [&] {
+    size_t done = 0;
+    try {
+      launch(storages, done);
+    } catch (...) {
+      release_intermediates(storages);
+      throw;
+    }
+  });
+}
+
+void PlanRunner::release_intermediates(Storages storages) {
+  for (const PlanStep& step : plan_.steps) {
+    for (const uint32_t storage : step.releases) storages[storage]->release_bytes();
+  }
+}
+
+void PlanRunner::launch(Storages storages, size_t& done) {
+  runtime::SharedWorkspace workspace(workspace_bytes_);
+  const auto rebind = [&](uint32_t storage, uint32_t buffer) {
+    if (proxies_[storage]) proxies_[storage]->rebind(storages[buffer]->raw_data());
+  };
+  for (const uint32_t storage : external_) rebind(storage, storage);
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    const PlanStep& plan = plan_.steps[i];
+    Step& step = steps_[i];
+    done = plan.first_op;
+    for (const uint32_t storage : plan.allocates) {
+      storages[storage]->allocate_now();
+      rebind(storage, storage);
+    }
+    for (const uint32_t storage : plan.donated) rebind(storage, plan_.buffer_of[storage]);
+    if (step.program != nullptr) {
+      launch_fused(step, plan, storages);
+    } else if (step.call != nullptr) {
+      launch_pointwise(step.engine, *step.call, step.device, step.outputs[0]);
+    } else {
+      launch_kernel(*step.op, step.device, step.args, step.outputs);
+    }
+    for (const uint32_t storage : plan.releases) storages[storage]->release_bytes();
+  }
+}
+
+void PlanRunner::launch_fused(const Step& step, const PlanStep& plan, Storages storages) {
+  addresses_.clear();
+  for (const TensorAddress& address : plan.addresses) {
+    char* const base = address.storage == kNumberStorage
+                           ? reinterpret_cast<char*>(numbers_.data())
+                           : static_cast<char*>(storages[address.storage]->raw_data());
+    addresses_.push_back(base + address.offset_bytes);
+  }
+  ops::Launch launch = make_launch(step.device);
+  step.program->run(launch, addresses_);
+}
+
+}  // namespace mindtorch::dispatch

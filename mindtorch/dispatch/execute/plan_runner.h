@@ -1,0 +1,73 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "mindtorch/dispatch/execute/plan_graphs.h"
+#include "mindtorch/dispatch/plan/plan.h"
+#include "mindtorch/dispatch/trace/trace.h"
+#include "mindtorch/tensor/storage.h"
+
+namespace mindtorch::dispatch {
+
+// A plan made ready to run many times: fused groups are prepared by their device's engine, kernels
+// have their arguments. A run supplies addresses and numbers only. Kernels work on proxies,
+// storages of the runner's own over the same bytes: the real ones stay pending until the run is
+// done. One thread at a time.
+class PlanRunner {
+ public:
+  PlanRunner(const Trace& trace, std::span<const uint8_t> visible);
+  ~PlanRunner();
+
+  const Trace& trace() const { return trace_; }
+  // Was made for the same storages being visible.
+  bool has_visible(std::span<const uint8_t> visible) const {
+    return std::ranges::equal(visible, visible_);
+  }
+  // Fused ops have these params. `params`: of the first ops; the others' are known to be the same.
+  bool has_params(std::span<const ops::PointwiseParams> params) const;
+  using Storages = std::span<StorageImpl* const>;
+  // `recorded`: with all numbers; its other lists may be shorter than trace()'s, and then the same.
+  // `done`: the index of the op that failed, if this throws.
+  void run(Storages storages, const Trace& recorded, size_t& done);
+  // The runner that ran after this one the last time.
+  PlanRunner* successor = this;
+  size_t launches() const { return plan_.steps.size(); }
+  bool takes_long() const { return plan_.takes_long; }
+
+ private:
+  struct Step;
+
+  void prepare(Step& step, size_t index);
+  void prepare_single(Step& step, const OpRecord& op);
+  void find_used();
+  bool can_be_captured() const;
+  void take_params(const Trace& recorded);
+  void launch(Storages storages, size_t& done);
+  void launch_fused(const Step& step, const PlanStep& plan, Storages storages);
+  // Queues the work as a graph of the device. False: it must be launched.
+  bool replay(Storages storages);
+  void release_intermediates(Storages storages);
+  const Tensor& tensor(uint32_t id);
+  ops::Value value(const Argument& argument, Step& step);
+
+  Trace trace_;  // with the numbers of the last run
+  const std::vector<uint8_t> visible_;
+  const Plan plan_;
+  std::vector<Step> steps_;         // as plan_.steps
+  std::vector<Storage> proxies_;    // by storage; null: no kernel uses it
+  std::vector<Tensor> tensors_;     // by tensor, over proxies
+  std::vector<uint32_t> used_;      // storages that steps use
+  std::vector<uint32_t> external_;  // of these, the ones that have bytes when a run begins
+  std::vector<uint64_t> numbers_;   // of this run, then the plan's constants
+  std::vector<void*> addresses_;
+  std::unique_ptr<PlanGraphs> graphs_;
+  std::vector<uint64_t> graph_key_;
+  uint64_t params_hash_ = 0;
+  size_t workspace_bytes_ = 0;  // the largest
+};
+
+}  // namespace mindtorch::dispatch

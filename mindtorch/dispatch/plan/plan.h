@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "mindtorch/dispatch/trace/trace.h"
+#include "mindtorch/ops/fusion.h"
+
+namespace mindtorch::dispatch {
+
+// The first element of a tensor: in a storage or, with kNumberStorage, in the list of numbers.
+struct TensorAddress {
+  uint32_t storage;
+  int64_t offset_bytes;
+};
+
+// One step of a plan: a fused group, or the op `first_op` by itself.
+struct PlanStep {
+  uint32_t first_op = 0;
+  bool is_fused = false;
+  ops::FusedGroup group;                 // of a fused step,
+  std::vector<TensorAddress> addresses;  // with the address of each input, then of each store
+  std::vector<uint32_t> allocates;       // storages that get memory before the step
+  std::vector<uint32_t> donated;         // storages that take over an operand's: Plan::buffer_of
+  std::vector<uint32_t> releases;        // storages that nobody needs after it
+};
+
+// How to run a trace. Plain data: it names no device's code and holds no memory, so that it can be
+// tested without a device. Dead ops are left out; ops that a device can run as one pass over memory
+// are fused; memory comes with the first write and goes after the last use.
+struct Plan {
+  std::vector<PlanStep> steps;
+  std::vector<uint32_t> fused_ops;  // pointwise ops whose params are part of a group
+  std::vector<uint64_t> constants;  // behind the trace's numbers: what fused fills write
+  std::vector<uint32_t> buffer_of;  // by storage: the one whose memory it has
+  std::vector<uint32_t> unwritten;  // visible storages that no op writes
+  std::vector<uint32_t> outputs;    // visible storages that get memory
+  bool takes_long = false;          // enough work on the host that other threads should run
+};
+
+// `visible`: of each storage, whether something outside the trace can see it.
+Plan make_plan(const Trace& trace, std::span<const uint8_t> visible);
+
+}  // namespace mindtorch::dispatch

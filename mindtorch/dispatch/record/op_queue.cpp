@@ -1,0 +1,197 @@
+#include "mindtorch/dispatch/record/op_queue.h"
+
+#include <memory>
+
+#include "mindtorch/dispatch/record/wait_during_finalization.h"
+#include "mindtorch/runtime/accelerator.h"
+
+namespace mindtorch::dispatch {
+
+OpQueue::Lock OpQueue::lock_or_throw() {
+  Lock lock(mutex_, std::try_to_lock);
+  if (MT_UNLIKELY(!lock.owns_lock())) lock = wait_for_lock_or_throw();
+  return lock;
+}
+
+OpQueue::Lock OpQueue::wait_for_lock_or_throw() {
+  Lock lock = wait_for_lock();
+  MT_CHECK(lock.owns_lock(), RuntimeError,
+           "the interpreter is finalizing, and a thread that was stopped holds this pipeline");
+  return lock;
+}
+
+OpQueue::Lock OpQueue::wait_for_lock() noexcept {
+  Lock lock(mutex_, std::try_to_lock);
+  if (MT_LIKELY(lock.owns_lock())) return lock;
+  const CallSiteHooks& hooks = call_site_hooks();
+  if (hooks.is_finalizing != nullptr && hooks.is_finalizing()) {
+    wait_during_finalization([&] { return lock.try_lock(); });
+    return lock;
+  }
+  // The thread that holds the lock may need the GIL. Threads that wait for the lock have released
+  // it, as here, so that taking it back under the lock cannot deadlock.
+  const GilRelease released(true);
+  lock.lock();
+  return lock;
+}
+
+bool OpQueue::try_attach(Owner& owner) {
+  const Lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock() || owner_ != nullptr) return false;
+  owner_ = &owner;
+  return true;
+}
+
+void OpQueue::detach() noexcept {
+  const Lock lock = wait_for_lock();
+  owner_ = nullptr;
+}
+
+void OpQueue::open() {
+  if (recorder_.size() != 0) return;
+  generation_.store(generation() + 1, std::memory_order_relaxed);
+  recording_thread_ = std::this_thread::get_id();
+  recorder_.begin(plans_.predicted());
+}
+
+OpQueue::State OpQueue::record(const PreparedCall& call) {
+  const Lock lock = lock_or_throw();
+  open();
+  recorder_.record(call);
+  return note_op(call.op, call.device);
+}
+
+bool OpQueue::match(const ops::Op& op, ops::Args args, ops::Outputs& outputs, State& state) {
+  const Lock lock = lock_or_throw();
+  open();
+  if (!recorder_.match(op, args, outputs)) return false;
+  state = note_op(op, outputs.tensors[0].device());
+  return true;
+}
+
+bool OpQueue::match_in_place(const ops::Op& op, ops::Args args, State& state) {
+  const Lock lock = lock_or_throw();
+  open();
+  if (!recorder_.match_in_place(op, args)) return false;
+  state = note_op(op, args[0].tensor().device());
+  return true;
+}
+
+OpQueue::State OpQueue::note_op(const ops::Op& op, Device device) {
+  note_call_site();
+  if (op.random) has_random_.store(true, std::memory_order_relaxed);
+  if (!device.is_cpu()) note_stream(device);
+  size_.store(recorder_.size(), std::memory_order_relaxed);
+  return {recorder_.size(), recorder_.unallocated_bytes(), recorder_.needs_flush(),
+          recorder_.over_memory_limit()};
+}
+
+void OpQueue::note_call_site() {
+  CallSite site;
+  const CallSiteHooks& hooks = call_site_hooks();
+  if (hooks.capture != nullptr) site = hooks.capture();
+  if (site.code != nullptr && (codes_.empty() || codes_.back() != site.code)) {
+    codes_.push_back(site.code);
+    hooks.retain(site.code);
+  }
+  sites_.push_back(site);
+}
+
+// Streams do not change while ops are pending: SyncPoint::kSwitchStream.
+void OpQueue::note_stream(Device device) {
+  for (const runtime::Stream& stream : streams_) {
+    if (stream.device() == device.index) return;
+  }
+  streams_.push_back(
+      runtime::current_stream(runtime::runtime_for(name(device.type), device.index)));
+}
+
+bool OpQueue::reads(const StorageImpl& storage) {
+  const Lock lock = wait_for_lock();
+  return recorder_.reads(storage);
+}
+
+OpQueue::Flushed OpQueue::flush(std::string_view reason, const Owner* of, bool wait) noexcept {
+  if (size() == 0) return {};
+  if (runner_.load(std::memory_order_relaxed) == std::this_thread::get_id()) return {};
+  const Lock lock = wait ? wait_for_lock() : Lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock() || size() == 0 || (of != nullptr && owner_ != of)) return {};
+  runner_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+  size_t done = 0;
+  bool is_plan = false;
+  std::unique_ptr<FlushFailure> failure;
+  try {
+    const NoRecordGuard no_record;
+    execute(done, is_plan);
+  } catch (...) {
+    failure = std::make_unique<FlushFailure>(std::current_exception(), done, is_plan);
+  }
+  if (owner_ != nullptr) owner_->on_done(*this, reason, failure.get());
+  Flushed flushed{true, failure == nullptr ? nullptr : failure->error};
+  clear(done, flushed.error);
+  runner_.store({}, std::memory_order_relaxed);
+  return flushed;
+}
+
+void OpQueue::execute(size_t& done, bool& is_plan) {
+  recorder_.list_storages(storages_, visible_);
+  is_plan = true;
+  PlanRunner& plan = find_plan();
+  is_plan = false;
+  last_launches_ = plan.launches();
+  // Another thread than the recording one may have other streams.
+  std::vector<std::unique_ptr<runtime::StreamGuard>> guards;
+  if (recording_thread_ != std::this_thread::get_id()) {
+    for (const runtime::Stream& stream : streams_) {
+      guards.push_back(std::make_unique<runtime::StreamGuard>(stream));
+    }
+  }
+  const GilRelease released(plan.takes_long());
+  plan.run(storages_, recorder_.recorded(), done);
+  while (!guards.empty()) guards.pop_back();  // in reverse order
+}
+
+PlanRunner& OpQueue::find_plan() {
+  if (recorder_.is_predicted()) {
+    if (PlanRunner* const plan = plans_.find_predicted(visible_, recorder_.recorded().params)) {
+      churn_.note_reuse();
+      return *plan;
+    }
+  }
+  recorder_.forget_prediction();
+  const uint64_t made = plans_.made();
+  PlanRunner& plan = plans_.get(recorder_.recorded(), visible_);
+  churn_.note_plan(plan.trace(), sites_[0], plans_.made() != made, recorder_.unallocated_bytes());
+  return plan;
+}
+
+void OpQueue::clear(size_t done, const std::exception_ptr& error) noexcept {
+  recorder_.finish(done, error);
+  if (!codes_.empty()) call_site_hooks().release(codes_);
+  sites_.clear();
+  codes_.clear();
+  streams_.clear();
+  has_random_.store(false, std::memory_order_relaxed);
+  size_.store(0, std::memory_order_relaxed);
+}
+
+uint64_t OpQueue::plans_made() {
+  const Lock lock = lock_or_throw();
+  return plans_.made();
+}
+
+size_t OpQueue::last_launches() {
+  const Lock lock = lock_or_throw();
+  return last_launches_;
+}
+
+void OpQueue::materialize(StorageImpl& storage) {
+  if (runner_.load(std::memory_order_relaxed) == std::this_thread::get_id()) return;
+  flush("read");
+  // It may be pending on something else now: work that failed, or a queue of another thread.
+  if (PendingWork* const work = storage.pending(); work != nullptr && work != this) {
+    work->materialize(storage);
+  }
+}
+
+}  // namespace mindtorch::dispatch

@@ -1,0 +1,128 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "mindtorch/base/quick_mutex.h"
+#include "mindtorch/dispatch/execute/plan_cache.h"
+#include "mindtorch/dispatch/record/call_site.h"
+#include "mindtorch/dispatch/record/shape_churn.h"
+#include "mindtorch/dispatch/record/trace_recorder.h"
+#include "mindtorch/runtime/stream.h"
+
+namespace mindtorch::dispatch {
+
+// Why a flush failed.
+struct FlushFailure {
+  std::exception_ptr error;
+  size_t op = 0;         // the index in the trace
+  bool is_plan = false;  // while the work was planned, not while it was done
+};
+
+// Ops that were recorded and not executed so far, and the plans of earlier ones. One thread
+// records; any thread may flush. Queues are never freed: a thread that read one from a storage may
+// use it a moment later, and then finds nothing to do.
+class OpQueue final : public PendingWork {
+ public:
+  // Who records into a queue.
+  class Owner {
+   public:
+    // After a flush, on the thread that flushed, while the queue still has its ops. `failure` may
+    // be null.
+    virtual void on_done(OpQueue& queue, std::string_view reason, const FlushFailure* failure) = 0;
+
+   protected:
+    ~Owner() = default;
+  };
+
+  OpQueue() = default;
+
+  // --- the owner's thread ---
+  // False: it has an owner, or another thread is busy with it.
+  bool try_attach(Owner& owner);
+  // Waits for a thread that flushes: it calls the owner.
+  void detach() noexcept;
+  // What the owner must know after each op.
+  struct State {
+    size_t ops;
+    size_t unallocated_bytes;
+    bool needs_flush;
+    bool over_memory_limit;
+  };
+  State record(const PreparedCall& call);
+  // See TraceRecorder::match().
+  bool match(const ops::Op& op, ops::Args args, ops::Outputs& outputs, State& state);
+  bool match_in_place(const ops::Op& op, ops::Args args, State& state);
+  // Whether recording pays: Note [Traces with new shapes every time].
+  ShapeChurn& churn() { return churn_; }
+  // An op draws random numbers.
+  bool has_random() const { return has_random_.load(std::memory_order_relaxed); }
+
+  // --- any thread ---
+  size_t size() const { return size_.load(std::memory_order_relaxed); }
+  struct Flushed {
+    bool has_run = false;
+    std::exception_ptr error;
+  };
+  // Executes everything recorded. Not where there is nothing, where this thread is executing it, or
+  // where the owner is not `of` (null: any). After an error every storage that was still to be
+  // written throws it when read. Without `wait`: not where another thread is busy with the queue.
+  Flushed flush(std::string_view reason, const Owner* of = nullptr, bool wait = true) noexcept;
+  // Ops of this queue read the storage.
+  bool reads(const StorageImpl& storage);
+  // How many traces it has begun.
+  uint64_t generation() const { return generation_.load(std::memory_order_relaxed); }
+  uint64_t plans_made();
+  size_t last_launches();  // kernels and fused groups of the last flush
+
+  // The recorded ops, with their call sites: under the queue's lock, or from on_done().
+  template <typename Visit>
+  auto visit_ops(Visit visit) {
+    const Lock lock = lock_or_throw();
+    return visit(recorder_.trace(), sites_);
+  }
+  const Trace& trace() { return recorder_.trace(); }
+  const std::vector<CallSite>& sites() const { return sites_; }
+
+  void materialize(StorageImpl& storage) override;
+  void forget(StorageImpl&) noexcept override {}  // it holds its storages
+
+ private:
+  using Lock = std::unique_lock<QuickMutex>;
+
+  Lock lock_or_throw();
+  Lock wait_for_lock_or_throw();
+  // While the interpreter is finalizing the lock may belong to a stopped thread: then not owned.
+  Lock wait_for_lock() noexcept;
+  void open();
+  State note_op(const ops::Op& op, Device device);
+  void note_call_site();
+  void note_stream(Device device);
+  PlanRunner& find_plan();
+  void execute(size_t& done, bool& is_plan);
+  void clear(size_t done, const std::exception_ptr& error) noexcept;
+
+  QuickMutex mutex_;
+  Owner* owner_ = nullptr;
+  std::atomic<std::thread::id> runner_{};
+  std::atomic<bool> has_random_{false};
+  std::atomic<size_t> size_{0};
+  std::atomic<uint64_t> generation_{0};
+  TraceRecorder recorder_{*this};
+  std::thread::id recording_thread_;
+  std::vector<runtime::Stream> streams_;  // of the recording thread, one for each device
+  std::vector<CallSite> sites_;           // by op
+  std::vector<void*> codes_;              // that sites_ name, retained
+  std::vector<StorageImpl*> storages_;    // of a flush
+  std::vector<uint8_t> visible_;          // likewise
+  PlanCache plans_;
+  ShapeChurn churn_;
+  size_t last_launches_ = 0;
+};
+
+}  // namespace mindtorch::dispatch

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mindtorch/dispatch/execute/executor.h"
+#include "mindtorch/dispatch/record/op_queue.h"
+#include "mindtorch/dispatch/record/pipeline_report.h"
+
+namespace mindtorch::dispatch {
+
+// When a pipeline flushes; see docs/pipeline.md. Absent: the default.
+struct PipelineConfig {
+  std::optional<int64_t> max_ops;
+  std::optional<int64_t> max_pending_bytes;
+  std::optional<int64_t> max_wait_us;
+  std::optional<int64_t> min_defer_ops;
+  bool adaptive_defer = false;
+  int64_t adaptive_small_window_ops = 24;
+  int64_t adaptive_min_defer_ops = 4;
+  bool debug_enabled = false;
+};
+
+// Throws ValueError for limits that make no sense.
+MT_API void check(const PipelineConfig& config);
+
+// A block of deferred ops: `with torch.pipeline():`. The executor that records. One thread records
+// into it; any thread may flush it.
+class MT_API Pipeline final : public Executor, private OpQueue::Owner {
+ public:
+  explicit Pipeline(PipelineConfig config) : config_(config) { check(config); }
+  ~Pipeline();  // leaves; errors stay with the tensors
+  Pipeline(const Pipeline&) = delete;
+  Pipeline& operator=(const Pipeline&) = delete;
+
+  // From now on this records the thread's ops, until leave(). May be entered again inside itself.
+  void enter();
+  // Flushes; throws the first error. The executor before it is back in any case.
+  void leave();
+  // This thread's, or null.
+  static Pipeline* current() noexcept;
+
+  // Executes what is recorded; throws the first error, which last_error() keeps.
+  void flush(std::string_view reason);
+  // Flushes all pipelines that this thread has entered, outer ones first; throws the first error.
+  static void flush_all(std::string_view reason);
+
+  size_t pending_count() const;
+  uint64_t flush_id() const;
+  std::string last_flush_reason() const;
+  std::optional<PipelineError> last_error() const;
+  // The ops that are pending, or those of the last flush (debug_enabled only).
+  std::vector<OpReport> pending_ops() const;
+  std::vector<OpReport> last_ops() const;
+  // Plans made so far; a program that repeats itself makes no new ones.
+  uint64_t plans_made() const;
+  // Kernels and fused groups that the last flush launched.
+  size_t last_launches() const;
+  const PipelineConfig& config() const { return config_; }
+
+  Tensor make_output(const ops::TensorSpec& spec) override;
+  void run(const PreparedCall& call) override;
+  bool replay(const ops::Op& op, ops::Args args, ops::Outputs& outputs) override;
+  bool replay_in_place(const ops::Op& op, ops::Args args) override;
+
+  // Connects pipelines with what must flush them: synchronisation, memory pressure, writers.
+  static void install_hooks();
+
+ private:
+  void on_done(OpQueue& queue, std::string_view reason, const FlushFailure* failure) override;
+  // Without throwing.
+  std::exception_ptr flush_queue(std::string_view reason) noexcept;
+  void prepare_read(const Tensor& tensor) const;
+  void prepare_write(const Tensor& tensor) const;
+  void after_record(const OpQueue::State& state, Device device);
+  void run_now(const PreparedCall& call);
+
+  const PipelineConfig config_;
+  std::atomic<OpQueue*> queue_{nullptr};    // while it is entered
+  SmallVector<ExecutorEntry*, 2> entries_;  // one for each enter(), owned by its thread
+  int64_t run_eagerly_ = 0;                 // how many ops of this block are executed at once
+  int64_t recorded_ = 0;                    // in this block
+  size_t largest_trace_ = 0;                // in this block
+  mutable std::mutex mutex_;
+  uint64_t flush_id_ = 0;
+  std::string last_reason_;
+  std::optional<PipelineError> last_error_;
+  std::vector<OpReport> last_ops_;
+};
+
+}  // namespace mindtorch::dispatch

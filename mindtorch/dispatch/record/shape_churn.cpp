@@ -1,0 +1,33 @@
+#include "mindtorch/dispatch/record/shape_churn.h"
+
+namespace mindtorch::dispatch {
+
+void ShapeChurn::note_plan(const Trace& trace, CallSite site, bool made_plan, size_t result_bytes) {
+  const uint64_t hash = made_plan && result_bytes < kLargeBytes ? trace.hash_of_ops() : 0;
+  const bool repeats = hash != 0 && hash == last_hash_ && site == last_site_;
+  count_ = repeats ? count_ + 1 : 0;
+  last_hash_ = hash;
+  last_site_ = site;
+  if (count_ < kTraces) return;
+  count_ = 0;
+  last_hash_ = 0;
+  ops_.clear();
+  for (const OpRecord& op : trace.ops) ops_.push_back(op.op);
+  next_ = 0;
+  repetitions_ = 0;
+  is_immediate_.store(true, std::memory_order_release);
+}
+
+bool ShapeChurn::continues_with(const ops::Op& op) {
+  const CallSiteHooks& hooks = call_site_hooks();
+  const bool is_first = next_ == 0;
+  if (ops_[next_] != &op || (is_first && ++repetitions_ > kRepetitions) ||
+      (is_first && hooks.capture != nullptr && !(hooks.capture() == last_site_))) {
+    end();
+    return false;
+  }
+  if (++next_ == ops_.size()) next_ = 0;
+  return true;
+}
+
+}  // namespace mindtorch::dispatch

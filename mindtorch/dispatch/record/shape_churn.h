@@ -1,0 +1,62 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "mindtorch/dispatch/record/call_site.h"
+#include "mindtorch/dispatch/trace/trace.h"
+
+namespace mindtorch::dispatch {
+
+// Note [Traces with new shapes every time]
+// A program may repeat the same ops with other shapes each time (decoding with a cache that grows):
+// each trace needs a plan of its own, which serves once. Where the work is small, planning costs
+// more than it saves. After a few such traces in a row, from the same place of the program, the ops
+// that follow are executed at once, as in eager mode, for as long as they are the same. After some
+// hundred repetitions a few are recorded again, to see whether the shapes have settled. A large
+// result ends it, too: there fusing pays even once.
+//
+// Written by whoever flushes, and read by the recording thread when nothing is pending.
+class ShapeChurn {
+ public:
+  // A trace was planned. `made_plan`: it needed a new one. `site`: of its first op.
+  void note_plan(const Trace& trace, CallSite site, bool made_plan, size_t result_bytes);
+
+  // An earlier plan served again: shapes do come back.
+  void note_reuse() {
+    count_ = 0;
+    last_hash_ = 0;
+  }
+
+  // The next op is to be executed at once.
+  bool is_immediate() const { return is_immediate_.load(std::memory_order_acquire); }
+  // This op is executed at once, unless it is another than predicted: false.
+  bool continues_with(const ops::Op& op);
+  // A block begins: so does the sequence of ops.
+  void begin_block() {
+    if (is_immediate() && next_ != 0) end();
+  }
+  // A result of so many bytes is about to be computed.
+  void note_result(int64_t bytes) {
+    if (bytes >= static_cast<int64_t>(kLargeBytes)) end();
+  }
+
+ private:
+  static constexpr int kTraces = 3;
+  static constexpr int kRepetitions = 512;
+  static constexpr size_t kLargeBytes = size_t{1} << 20;
+
+  void end() { is_immediate_.store(false, std::memory_order_relaxed); }
+
+  uint64_t last_hash_ = 0;  // of the ops of the last trace, if it needed a plan
+  CallSite last_site_;
+  int count_ = 0;  // traces in a row
+  std::atomic<bool> is_immediate_{false};
+  std::vector<const ops::Op*> ops_;  // that repeat
+  size_t next_ = 0;                  // in ops_
+  int repetitions_ = 0;
+};
+
+}  // namespace mindtorch::dispatch

@@ -1,0 +1,70 @@
+// Traces that have new shapes every time are executed at once; whatever else comes is recorded.
+#include <gtest/gtest.h>
+
+#include "mindtorch/dispatch/record/pipeline.h"
+#include "mindtorch/functional/functions.h"
+
+namespace mindtorch::test {
+namespace {
+
+using dispatch::Pipeline;
+using dispatch::PipelineConfig;
+
+bool is_pending(const Tensor& tensor) { return tensor.storage()->pending() != nullptr; }
+
+// One block; whether its ops waited, and a result.
+struct Step {
+  bool waited;
+  Tensor result;
+};
+Step step(const Tensor& x) {
+  Pipeline pipeline{PipelineConfig()};
+  pipeline.enter();
+  const Tensor y = relu(add(mul(x, x), x));
+  return {is_pending(y), y};
+}
+
+// Lets shapes grow until ops are executed at once. How many blocks that took.
+int grow_until_immediate(int64_t& size) {
+  for (int i = 1; i < 20; ++i) {
+    const Step done = step(full({++size}, Scalar(2.0)));
+    EXPECT_EQ(done.result.data<float>()[size - 1], 6);
+    if (!done.waited) return i;
+  }
+  return 0;
+}
+
+TEST(ShapeChurn, AfterAFewNewShapesOpsRunAtOnce) {
+  int64_t size = 100;
+  EXPECT_EQ(grow_until_immediate(size), 5);
+  for (int i = 0; i < 50; ++i) EXPECT_FALSE(step(full({++size}, Scalar(2.0))).waited) << i;
+}
+
+TEST(ShapeChurn, OtherOpsAreRecordedAgain) {
+  int64_t size = 1000;
+  ASSERT_NE(grow_until_immediate(size), 0);
+  {
+    Pipeline pipeline{PipelineConfig()};
+    pipeline.enter();
+    const Tensor y = exp(full({4}, Scalar(0.0)));
+    EXPECT_TRUE(is_pending(y));
+  }
+  EXPECT_TRUE(step(full({5}, Scalar(2.0))).waited);
+}
+
+TEST(ShapeChurn, LargeResultsAreRecordedAgain) {
+  int64_t size = 2000;
+  ASSERT_NE(grow_until_immediate(size), 0);
+  EXPECT_TRUE(step(full({int64_t{1} << 20}, Scalar(2.0))).waited);
+}
+
+TEST(ShapeChurn, ShapesThatComeBackAreRecorded) {
+  for (int64_t size = 3000; size < 3040; ++size) {
+    const Tensor x = full({size}, Scalar(2.0));
+    EXPECT_TRUE(step(x).waited) << size;
+    EXPECT_TRUE(step(x).waited) << size;
+  }
+}
+
+}  // namespace
+}  // namespace mindtorch::test

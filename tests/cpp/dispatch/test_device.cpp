@@ -1,0 +1,227 @@
+#include "tests/cpp/dispatch/test_device.h"
+
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "mindtorch/runtime/accelerator.h"
+
+namespace mindtorch::test {
+namespace {
+
+using ops::Args;
+using ops::Launch;
+using ops::Value;
+
+constexpr DeviceType kType = TestDevice::kType;
+
+// The same memory, seen as the host's. A number of the host is read now.
+Tensor on_host(const Tensor& tensor) {
+  if (!tensor.defined()) return tensor;
+  if (tensor.device().is_cpu()) {
+    Tensor copy = Tensor::make(tensor.sizes(), tensor.dtype());
+    std::memcpy(copy.data_ptr(), tensor.data_ptr(), static_cast<size_t>(tensor.element_size()));
+    copy.impl()->is_wrapped_number = tensor.is_wrapped_number();
+    return copy;
+  }
+  const Storage storage =
+      StorageImpl::borrow(const_cast<void*>(tensor.storage()->data()),
+                          tensor.storage()->size_bytes(), DeviceType::kCpu, nullptr, nullptr);
+  return Tensor(IntrusivePtr<TensorImpl>::adopt(new TensorImpl(
+      storage, tensor.dtype(), tensor.sizes(), tensor.strides(), tensor.storage_offset())));
+}
+
+// What a kernel is given, owned until the stream gets round to it.
+class HostArgs {
+ public:
+  explicit HostArgs(Args args) {
+    tensors_.reserve(args.size());
+    lists_.reserve(args.size());
+    ints_.reserve(args.size());
+    for (const Value& value : args) {
+      if (value.kind() == ops::ValueKind::kTensor) {
+        values_.emplace_back(tensors_.emplace_back(on_host(value.tensor())));
+      } else if (value.kind() == ops::ValueKind::kTensorList) {
+        std::vector<Tensor>& list = lists_.emplace_back();
+        for (const Tensor& each : value.tensor_list()) list.push_back(on_host(each));
+        values_.emplace_back(TensorList(list));
+      } else if (value.kind() == ops::ValueKind::kIntList) {
+        std::vector<int64_t>& list =
+            ints_.emplace_back(value.int_list().begin(), value.int_list().end());
+        values_.emplace_back(IntList(list));
+      } else {
+        values_.push_back(value);
+      }
+    }
+  }
+  Args args() const { return values_; }
+
+ private:
+  std::vector<Tensor> tensors_;
+  std::vector<std::vector<Tensor>> lists_;
+  std::vector<std::vector<int64_t>> ints_;
+  std::vector<Value> values_;
+};
+
+void queue(const Launch& launch, std::function<void()> work) {
+  TestDevice::instance().driver().launch(launch.device.index, launch.stream.handle(),
+                                         std::move(work));
+}
+
+void run_kernel(const ops::Op& op, Launch& launch, Args args, std::span<Tensor> outputs) {
+  ++TestDevice::instance().kernels;
+  auto given = std::make_shared<HostArgs>(args);
+  std::vector<Tensor> targets;
+  for (const Tensor& output : outputs) targets.push_back(on_host(output));
+  queue(launch, [&op, given, targets]() mutable {
+    Launch host{DeviceType::kCpu};
+    if (op.kind == ops::OpKind::kPointwise) {
+      const ops::PointwiseCall call = op.resolve(given->args());
+      ops::registry().pointwise_engine(DeviceType::kCpu)(host, call, targets[0]);
+    } else {
+      op.kernel(DeviceType::kCpu).impl(host, given->args(), targets);
+    }
+  });
+}
+
+// A kernel has no op to look at: one function for each.
+constexpr size_t kMaxOps = 1024;
+const ops::Op* g_ops[kMaxOps];
+template <size_t kIndex>
+void kernel_of(Launch& launch, Args args, std::span<Tensor> outputs) {
+  run_kernel(*g_ops[kIndex], launch, args, outputs);
+}
+template <size_t... kIndices>
+constexpr std::array<ops::ImplFn, kMaxOps> make_kernels(std::index_sequence<kIndices...>) {
+  return {&kernel_of<kIndices>...};
+}
+
+void compute(ops::PointwiseCall call, std::vector<Tensor> operands, const Tensor& out) {
+  call.count = 0;
+  for (const Tensor& operand : operands) call.on(operand);
+  Launch host{DeviceType::kCpu};
+  ops::registry().pointwise_engine(DeviceType::kCpu)(host, call, out);
+}
+
+void run_pointwise(Launch& launch, const ops::PointwiseCall& call, const Tensor& out) {
+  ++TestDevice::instance().pointwise;
+  std::vector<Tensor> operands;
+  for (int i = 0; i < call.count; ++i) operands.push_back(on_host(*call.operands[i]));
+  queue(launch, [call, operands, target = on_host(out)] { compute(call, operands, target); });
+}
+
+void cast(const Tensor& from, const Tensor& to) {
+  static const ops::Op& copy = ops::registry().at("copy_");
+  const Value args[] = {to, from, false};
+  Launch host{DeviceType::kCpu};
+  copy.kernel(DeviceType::kCpu).impl(host, Args(args), {});
+}
+
+Tensor over(void* data, const ops::FusedLayout& layout, const Shape& sizes) {
+  size_t bytes = static_cast<size_t>(extent(sizes, layout.strides) * size_bytes(layout.dtype));
+  return Tensor(IntrusivePtr<TensorImpl>::adopt(
+      new TensorImpl(StorageImpl::borrow(data, bytes, DeviceType::kCpu, nullptr, nullptr),
+                     layout.dtype, sizes, layout.strides, 0)));
+}
+
+// Step by step, every value in full. What is read is read before anything is stored.
+void run_group(const ops::FusedGroup& group,
+               const std::vector<Tensor>& inputs,
+               const std::vector<Tensor>& stores) {
+  std::vector<Tensor> values = inputs;
+  for (const ops::FusedStep& step : group.steps) {
+    const Tensor out = Tensor::make(group.sizes, step.result);
+    if (step.is_copy) {
+      cast(values[step.operands[0]], out);
+    } else {
+      ops::PointwiseCall call(step.function, step.compute, step.result);
+      call.params = step.params;
+      call.unrounded = step.unrounded;
+      std::vector<Tensor> operands;
+      for (int i = 0; i < step.count; ++i) operands.push_back(values[step.operands[i]]);
+      compute(call, operands, out);
+    }
+    values.push_back(out);
+  }
+  for (size_t i = 0; i < stores.size(); ++i) cast(values[group.stores[i].value], stores[i]);
+}
+
+class Program final : public ops::FusedProgram {
+ public:
+  explicit Program(ops::FusedGroup group) : group_(std::move(group)) {}
+  void run(Launch& launch, std::span<void* const> addresses) const override {
+    ++TestDevice::instance().groups;
+    std::vector<Tensor> inputs;
+    for (size_t i = 0; i < group_.inputs.size(); ++i) {
+      Tensor input = over(addresses[i], group_.inputs[i], group_.sizes);
+      if (group_.inputs[i].is_number) {
+        const Tensor copy = Tensor::make({}, input.dtype());
+        std::memcpy(copy.data_ptr(), addresses[i], static_cast<size_t>(input.element_size()));
+        input = copy.alias(group_.sizes, Shape(group_.inputs[i].strides), 0);
+      }
+      inputs.push_back(input);
+    }
+    std::vector<Tensor> stores;
+    for (size_t i = 0; i < group_.stores.size(); ++i) {
+      stores.push_back(over(addresses[inputs.size() + i], group_.stores[i].layout, group_.sizes));
+    }
+    queue(launch, [group = group_, inputs, stores] { run_group(group, inputs, stores); });
+  }
+
+ private:
+  const ops::FusedGroup group_;
+};
+
+std::unique_ptr<ops::FusedProgram> prepare(const ops::FusedGroup& group) {
+  std::atomic<size_t>& largest = TestDevice::instance().largest_group;
+  largest = std::max(largest.load(), group.steps.size());
+  return std::make_unique<Program>(group);
+}
+
+}  // namespace
+
+TestDevice& TestDevice::instance() {
+  static auto* const device = new TestDevice;
+  return *device;
+}
+
+ops::Registry& TestDevice::registry() { return const_cast<ops::Registry&>(ops::registry()); }
+
+TestDevice::TestDevice() {
+  auto driver = std::make_unique<FakeDriver>(
+      FakeOptions{.kind = "cuda", .backed = true, .auto_finish = true, .graph_capture = true});
+  driver_ = driver.get();
+  runtime::find_accelerator("npu");  // the library's own drivers come first
+  runtime::register_driver(std::move(driver));
+  static constexpr auto kKernels = make_kernels(std::make_index_sequence<kMaxOps>());
+  size_t count = 0;
+  for (const ops::Op& op : ops::registry().ops()) {
+    const bool is_pointwise =
+        op.kind == ops::OpKind::kPointwise && op.form == ops::OpForm::kPrimary;
+    if (op.kernel(DeviceType::kCpu).impl == nullptr && !is_pointwise) continue;
+    MT_CHECK(count < kMaxOps, RuntimeError, "more ops than the test device has functions");
+    g_ops[count] = &op;
+    const_cast<ops::Op&>(op).kernels[static_cast<int>(kType)].impl = kKernels[count++];
+  }
+  registry().pointwise_engine(kType, &run_pointwise);
+  registry().fusion_engine(kType, {.prepare = &prepare,
+                                   .max_steps = kMaxSteps,
+                                   .max_inputs = kMaxInputs,
+                                   .max_stores = kMaxStores});
+}
+
+WithoutPointwiseEngine::WithoutPointwiseEngine()
+    : engine_(ops::registry().pointwise_engine(kType)),
+      fusion_(ops::registry().fusion_engine(kType)) {
+  TestDevice::instance().registry().pointwise_engine(kType, nullptr);
+  TestDevice::instance().registry().fusion_engine(kType, {});
+}
+
+WithoutPointwiseEngine::~WithoutPointwiseEngine() {
+  TestDevice::instance().registry().pointwise_engine(kType, engine_);
+  TestDevice::instance().registry().fusion_engine(kType, fusion_);
+}
+
+}  // namespace mindtorch::test

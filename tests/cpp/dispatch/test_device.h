@@ -1,0 +1,47 @@
+#pragma once
+
+#include <atomic>
+
+#include "mindtorch/ops/registry.h"
+#include "tests/cpp/support/fake_driver.h"
+
+namespace mindtorch::test {
+
+// A device without vendor code, under the name "cuda": memory and streams are those of a scripted
+// driver, kernels compute on the host what the CPU's do, on the launch's stream. It has a pointwise
+// engine and a fusion engine of its own, with small limits and no row functions.
+class TestDevice {
+ public:
+  static TestDevice& instance();
+
+  static constexpr DeviceType kType = DeviceType::kCuda;
+  static constexpr size_t kMaxSteps = 6;
+  static constexpr size_t kMaxInputs = 7;
+  static constexpr size_t kMaxStores = 16;
+
+  FakeDriver& driver() { return *driver_; }
+  ops::Registry& registry();
+
+  // How often each part of the device was used.
+  std::atomic<int> kernels{0};
+  std::atomic<int> pointwise{0};
+  std::atomic<int> groups{0};
+  std::atomic<size_t> largest_group{0};
+
+ private:
+  TestDevice();
+  FakeDriver* driver_;
+};
+
+// Takes an engine off the device, for the length of a test.
+class WithoutPointwiseEngine {
+ public:
+  WithoutPointwiseEngine();
+  ~WithoutPointwiseEngine();
+
+ private:
+  const ops::PointwiseFn engine_;
+  const ops::FusionEngine fusion_;
+};
+
+}  // namespace mindtorch::test

@@ -1,0 +1,231 @@
+// A device that the library has never heard of runs everything, eager and in pipelines.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "mindtorch/dispatch/record/pipeline.h"
+#include "mindtorch/functional/functions.h"
+#include "mindtorch/tensor/generator.h"
+#include "tests/cpp/dispatch/test_device.h"
+
+namespace mindtorch::test {
+namespace {
+
+using dispatch::Pipeline;
+using dispatch::PipelineConfig;
+using Tensors = std::vector<Tensor>;
+using Program = std::function<Tensors(const Tensor& x, const Tensor& y)>;
+
+// `with torch.pipeline():`
+class Block {
+ public:
+  Block() : pipeline(PipelineConfig()) { pipeline.enter(); }
+  Pipeline pipeline;  // leaves when it goes
+};
+
+Tensor ramp(Shape sizes) {
+  return arange(Scalar(numel(sizes)), DType::kFloat32).reshape(sizes).clone();
+}
+
+Tensor to_device(const Tensor& tensor) {
+  Tensor moved = empty(tensor.sizes(), tensor.dtype(), Device(TestDevice::kType, 0));
+  return moved.copy_(tensor);
+}
+
+Tensor to_host(const Tensor& tensor) {
+  if (tensor.device().is_cpu()) return tensor;
+  Tensor moved = empty(tensor.sizes(), tensor.dtype());
+  return moved.copy_(tensor);
+}
+
+Tensor cast(const Tensor& tensor, DType dtype) {
+  Tensor result = empty(tensor.sizes(), dtype, tensor.device());
+  return result.copy_(tensor);
+}
+
+// One of each kind and form of op; x and y are {4, 6}.
+const std::map<std::string, Program>& programs() {
+  static const std::map<std::string, Program> all = {
+      {"Chain",
+       [](const Tensor& x, const Tensor& y) {
+         return Tensors{relu(sub(mul(x, y), Scalar(5.0))), exp(neg(add(x, y)))};
+       }},
+      {"LongChain",
+       [](const Tensor& x, const Tensor& y) {
+         Tensor t = x;
+         for (int i = 0; i < 20; ++i) t = add(mul(t, Scalar(0.5)), y);
+         return Tensors{t};
+       }},
+      {"Broadcast",
+       [](const Tensor& x, const Tensor& y) {
+         return Tensors{mul(add(x, y.select(0, 1)), x.select(1, 2).unsqueeze(1)), x.t().mul(y.t())};
+       }},
+      {"Casts",
+       [](const Tensor& x, const Tensor& y) {
+         const Tensor whole = cast(x, DType::kInt32);
+         return Tensors{add(whole, whole), gt(x, y), mul(cast(x, DType::kFloat16), Scalar(3.0))};
+       }},
+      {"Constants",
+       [](const Tensor& x, const Tensor& y) {
+         const Tensor ones = ones_like(x);
+         return Tensors{add(mul(ones, x), full_like(y, Scalar(2.0))), sub(zeros_like(x), y)};
+       }},
+      {"Reductions",
+       [](const Tensor& x, const Tensor& y) {
+         const Shape last = {-1};
+         return Tensors{sum(x), softmax(sub(x, amax(x, last, true)), -1), mean(y, last)};
+       }},
+      {"Products", [](const Tensor& x,
+                      const Tensor& y) { return Tensors{relu(mm(x, y.t())), mm(relu(x).t(), y)}; }},
+      {"InPlace",
+       [](const Tensor& x, const Tensor& y) {
+         Tensor t = x.clone();
+         t.add_(y).mul_(t).sub_(Scalar(1.0));
+         t.select(0, 1).zero_();
+         t.select(0, 2).fill_(Scalar(7.0));
+         return Tensors{t};
+       }},
+      {"Out",
+       [](const Tensor& x, const Tensor& y) {
+         Tensor sum = empty_like(x);
+         Tensor product = empty({0}, DType::kFloat32, x.device());
+         add_out(x, y, Scalar(int64_t{2}), sum);
+         mm_out(x, y.t(), product);
+         Tensor wide = empty({4, 6}, DType::kFloat64, x.device());
+         mul_out(x, y, wide);
+         return Tensors{sum, product, wide};
+       }},
+      {"Joins",
+       [](const Tensor& x, const Tensor& y) {
+         return Tensors{cat(Tensors{x, y}, 0), stack(Tensors{x, y}, 1), where(gt(x, y), x, y)};
+       }},
+      {"Indices",
+       [](const Tensor& x, const Tensor& y) {
+         const Tensor index = full({2}, Scalar(int64_t{1}), DType::kInt64, x.device());
+         return Tensors{index_select(x, 0, index), index_add(y, 0, index, y.narrow(0, 0, 2))};
+       }},
+      {"HostNumbers",
+       [](const Tensor& x, const Tensor& y) {
+         const Tensor host = full({}, Scalar(3.0));
+         return Tensors{mul(add(x, host), y), add(mul(x, Scalar(2.0)), Scalar(1.0))};
+       }},
+  };
+  return all;
+}
+
+class EveryProgram : public ::testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override { TestDevice::instance(); }
+
+  // On the device, each as the CPU computes it.
+  void check() {
+    const Program& program = programs().at(GetParam());
+    const Tensor x = ramp({4, 6});
+    const Tensor y = sub(ramp({4, 6}), Scalar(7.0));
+    const Tensors expected = program(x, y);
+    const Tensor dx = to_device(x);
+    const Tensor dy = to_device(y);
+    const auto compare = [&](const Tensors& got, const char* how) {
+      ASSERT_EQ(got.size(), expected.size());
+      for (size_t i = 0; i < got.size(); ++i) {
+        EXPECT_EQ(got[i].device().type, TestDevice::kType) << how;
+        EXPECT_EQ(got[i].dtype(), expected[i].dtype()) << how;
+        EXPECT_TRUE(equal(to_host(got[i]), expected[i])) << how << ", result " << i;
+      }
+    };
+    compare(program(dx, dy), "eager");
+    for (const char* how : {"recorded", "matched", "again"}) {
+      Tensors got;
+      {
+        Block block;
+        got = program(dx, dy);
+      }
+      compare(got, how);
+    }
+    EXPECT_EQ(TestDevice::instance().driver().failures(), std::vector<std::string>());
+  }
+};
+
+TEST_P(EveryProgram, RunsOnTheDevice) { check(); }
+
+TEST_P(EveryProgram, RunsByKernelsAlone) {
+  const WithoutPointwiseEngine without;
+  const int before = TestDevice::instance().pointwise;
+  check();
+  EXPECT_EQ(TestDevice::instance().pointwise, before);
+}
+
+INSTANTIATE_TEST_SUITE_P(,
+                         EveryProgram,
+                         ::testing::ValuesIn([] {
+                           std::vector<std::string> names;
+                           for (const auto& [name, program] : programs()) names.push_back(name);
+                           return names;
+                         }()),
+                         [](const auto& info) { return info.param; });
+
+TEST(TestDevicePipeline, GroupsKeepToTheEnginesLimits) {
+  TestDevice& device = TestDevice::instance();
+  const Tensor x = to_device(ramp({4, 6}));
+  const int groups = device.groups;
+  device.largest_group = 0;
+  {
+    Block block;
+    Tensor t = x;
+    for (int i = 0; i < 13; ++i) t = add(mul(t, x), x);
+    block.pipeline.flush("test");
+  }
+  EXPECT_EQ(device.groups - groups, 5);  // 26 ops, 6 in each
+  EXPECT_EQ(device.largest_group, TestDevice::kMaxSteps);
+}
+
+// Fused groups and kernels together become a graph of the device, from the third time on.
+TEST(TestDevicePipeline, FusedTracesAreCapturedAndReplayed) {
+  TestDevice& device = TestDevice::instance();
+  const Tensor x = to_device(ramp({4, 6}));
+  const Tensor y = to_device(ramp({4, 6}));
+  const Tensor weight = to_device(ramp({6, 6}));
+  Tensor out = to_device(ramp({4, 6}));
+  const auto program = [&] {
+    Tensor t = mm(relu(mul(x, y)), weight);
+    t = mm(add(mul(t, y), x), weight);
+    t = mm(sub(mul(t, y), x), weight);
+    out.copy_(t.mul(y).add(x));
+  };
+  program();
+  const Tensor expected = to_host(out);
+  out.zero_();
+  const size_t replays = device.driver().replays().size();
+  for (int i = 0; i < 8; ++i) {
+    out.zero_();
+    {
+      Block block;
+      program();
+    }
+    EXPECT_TRUE(equal(to_host(out), expected)) << i;
+  }
+  EXPECT_GE(device.driver().replays().size(), replays + 4);
+}
+
+TEST(TestDevicePipeline, WhatHasNeitherEngineNorKernelIsRefusedAtTheCall) {
+  TestDevice& device = TestDevice::instance();
+  const Tensor x = to_device(ramp({4}));
+  const WithoutPointwiseEngine without;
+  auto& op = const_cast<ops::Op&>(ops::registry().at("add.Tensor"));
+  ops::Kernel& kernel = op.kernels[static_cast<int>(TestDevice::kType)];
+  const ops::Kernel before = std::exchange(kernel, {});
+  EXPECT_THROW(add(x, x), NotImplementedError);
+  {
+    Block block;
+    EXPECT_THROW(add(x, x), NotImplementedError);
+    EXPECT_EQ(block.pipeline.pending_count(), 0u);
+  }
+  kernel = before;
+  EXPECT_EQ(device.driver().failures(), std::vector<std::string>());
+}
+
+}  // namespace
+}  // namespace mindtorch::test
