@@ -18,6 +18,9 @@ target_compile_options(mindtorch_warnings INTERFACE -Wall -Wextra -Wconversion
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # GCC 12 warns about std::string's own operator+ (GCC bug 105651).
   target_compile_options(mindtorch_warnings INTERFACE -Wno-restrict)
+  if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")  # the same, in other words
+    target_compile_options(mindtorch_warnings INTERFACE -Wno-stringop-overflow)
+  endif()
 endif()
 if(MINDTORCH_WERROR)
   target_compile_options(mindtorch_warnings INTERFACE -Werror)

@@ -20,7 +20,11 @@ class SpinLock {
   void wait() const noexcept {
     for (int spins = 0; taken_.load(std::memory_order_relaxed); ++spins) {
       if (spins < 64) {
+#if defined(__x86_64__)
         __builtin_ia32_pause();
+#elif defined(__aarch64__)
+        asm volatile("yield");
+#endif
       } else {
         sched_yield();
       }
