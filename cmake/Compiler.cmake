@@ -48,8 +48,41 @@ find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER
       ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
-      CCACHE_SLOPPINESS=time_macros ${CCACHE_PROGRAM})
+      CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE_PROGRAM})
 endif()
 if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
   add_compile_options(-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
 endif()
+
+# Reading the standard headers is a third of what a source costs to compile. Every source still
+# includes what it uses: preset asan builds without this.
+function(mindtorch_precompile_headers target)
+  if(MINDTORCH_PRECOMPILED_HEADERS)
+    target_precompile_headers(
+      ${target}
+      PRIVATE
+      ${ARGN}
+      <algorithm>
+      <array>
+      <atomic>
+      <chrono>
+      <cmath>
+      <cstdint>
+      <cstring>
+      <functional>
+      <limits>
+      <map>
+      <memory>
+      <mutex>
+      <optional>
+      <span>
+      <string>
+      <string_view>
+      <unordered_map>
+      <utility>
+      <vector>)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      target_compile_options(${target} PRIVATE -fpch-preprocess)  # for ccache
+    endif()
+  endif()
+endfunction()
