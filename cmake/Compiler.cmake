@@ -19,7 +19,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   # GCC 12 warns about std::string's own operator+ (GCC bug 105651).
   target_compile_options(mindtorch_warnings INTERFACE -Wno-restrict)
   if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")  # the same, in other words
-    target_compile_options(mindtorch_warnings INTERFACE -Wno-stringop-overflow)
+    target_compile_options(mindtorch_warnings INTERFACE -Wno-stringop-overflow -Wno-array-bounds)
   endif()
 endif()
 if(MINDTORCH_WERROR)

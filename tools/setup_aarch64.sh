@@ -47,7 +47,9 @@ for tool in g++ gcc ar ranlib nm strip; do
   printf '#!/bin/sh\nLD_LIBRARY_PATH=%q exec %q %s "$@"\n' "$debian/usr/lib/x86_64-linux-gnu" \
     "$debian/usr/bin/aarch64-linux-gnu-$tool" "$flags" >"$cross/bin/aarch64-linux-gnu-$tool"
 done
-printf '#!/bin/sh\nexec %q -L %q "$@"\n' "$debian/usr/bin/qemu-aarch64-static" "$debian" \
+# A processor with NEON alone, as in most hosts of Ascend cards. OpenBLAS takes what else qemu has to
+# offer for the real thing, and fails.
+printf '#!/bin/sh\nexec %q -cpu cortex-a72 -L %q "$@"\n' "$debian/usr/bin/qemu-aarch64-static" "$debian" \
   >"$cross/bin/qemu-aarch64"
 chmod +x "$cross"/bin/*
 

@@ -106,8 +106,8 @@ int run_guest(uint64_t shared, F prepare) {
     const char* emulator = std::getenv("TEST_EMULATOR");
     std::vector<const char*> arguments;
     if (emulator && *emulator) arguments.push_back(emulator);
-    for (const char* argument : {self.c_str(), "--gtest_also_run_disabled_tests",
-                                 "--gtest_filter=Share.DISABLED_Guest"}) {
+    for (const char* argument :
+         {self.c_str(), "--gtest_also_run_disabled_tests", "--gtest_filter=Share.DISABLED_Guest"}) {
       arguments.push_back(argument);
     }
     arguments.push_back(nullptr);
