@@ -14,10 +14,10 @@ NPU_TESTS = MINDTORCH_NPU=sim $(VENV) -m pytest -q -n $(PYTEST_JOBS) tests/npu t
 # `make` or `make -n help` must not need an environment.
 .DEFAULT_GOAL := help
 .PHONY: help setup build module demo test test-quick test-cpp test-python test-npu bench format lint stubs \
-        stubs-check wheel wheels wheel-check asan tsan clean
+        stubs-check wheel wheels wheel-check aarch64 aarch64-quick asan tsan clean
 
 help:  ## this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
 
 setup:  ## packages and the virtual environment .venv
 	@tools/setup.sh
@@ -80,6 +80,18 @@ wheels: setup  ## wheels for every CPython from 3.10 to 3.13 on this machine
 
 wheel-check: setup  ## build the wheel, install it beside NumPy alone, use it (PYTHON=python3.12)
 	@. tools/environment.sh && $(VENV) tools/check_wheel.py $${PYTHON:+--python $$PYTHON}
+
+aarch64: setup  ## build for aarch64 on x86-64; the C++ tests and the tour under qemu
+	@tools/setup_aarch64.sh
+	@tools/build.sh aarch64 $(JOBS)
+	@tools/test_cpp.sh aarch64 $(JOBS)
+	@PYTHONPATH=python:build/cross/python build/cross/bin/qemu-aarch64 \
+	  build/cross/debian/usr/bin/python3 examples/tour.py
+
+aarch64-quick: setup  ## the part of it that CI runs: no Python module, the library's tests only
+	@tools/setup_aarch64.sh
+	@tools/build.sh aarch64 $(JOBS) mindtorch_tests
+	@tools/test_cpp.sh aarch64 $(JOBS) '^cpp[.][0-9]'
 
 asan: setup  ## C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@tools/build.sh asan $(JOBS)

@@ -6,6 +6,9 @@ if(NOT Python_EXECUTABLE AND EXISTS ${PROJECT_SOURCE_DIR}/.venv/bin/python)
 endif()
 if(MINDTORCH_PYTHON)
   find_package(Python 3.10 REQUIRED COMPONENTS Interpreter Development.Module)
+  if(MINDTORCH_PYTHON_SOABI)  # of another machine than the interpreter's
+    set(Python_SOABI ${MINDTORCH_PYTHON_SOABI})
+  endif()
 else()
   find_package(Python 3.10 REQUIRED COMPONENTS Interpreter)
 endif()
@@ -20,23 +23,24 @@ endif()
 
 # An assembler for fused pointwise ops; without it they are interpreted.
 find_path(XBYAK_INCLUDE_DIR xbyak/xbyak.h)
-if(NOT XBYAK_INCLUDE_DIR)
+if(NOT XBYAK_INCLUDE_DIR AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   message(STATUS "Xbyak is missing (libxbyak-dev): no machine code for fused ops")
 endif()
 
 # OpenBLAS comes from PyPI (scipy-openblas32): current, and made to be bundled. Its symbols carry
-# the prefix scipy_.
-execute_process(
-  COMMAND ${Python_EXECUTABLE} -c
-          "import scipy_openblas32 as b; print(b.get_include_dir(), b.get_lib_dir(), sep=';')"
-  OUTPUT_VARIABLE openblas_dirs OUTPUT_STRIP_TRAILING_WHITESPACE
-  RESULT_VARIABLE openblas_status ERROR_QUIET)
-if(NOT openblas_status EQUAL 0)
+# the prefix scipy_. A toolchain for another machine says in MINDTORCH_PYTHON_PACKAGES where it lies.
+if(NOT MINDTORCH_PYTHON_PACKAGES)
+  set(find_openblas "import scipy_openblas32 as b, os; print(os.path.dirname(b.__path__[0]))")
+  execute_process(
+    COMMAND ${Python_EXECUTABLE} -c "${find_openblas}"
+    OUTPUT_VARIABLE MINDTORCH_PYTHON_PACKAGES OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+endif()
+set(openblas_include_dir ${MINDTORCH_PYTHON_PACKAGES}/scipy_openblas32/include)
+set(openblas_lib_dir ${MINDTORCH_PYTHON_PACKAGES}/scipy_openblas32/lib)
+if(NOT EXISTS ${openblas_lib_dir})
   message(FATAL_ERROR "OpenBLAS is missing for ${Python_EXECUTABLE}: "
                       "pip install scipy-openblas32, or run tools/setup.sh")
 endif()
-list(GET openblas_dirs 0 openblas_include_dir)
-list(GET openblas_dirs 1 openblas_lib_dir)
 # Through the build folder, so that the compiler cache sees one path whichever environment it is in.
 file(CREATE_LINK ${openblas_include_dir} ${PROJECT_BINARY_DIR}/openblas_include SYMBOLIC)
 add_library(openblas::openblas SHARED IMPORTED)
@@ -51,9 +55,16 @@ add_library(mindtorch_backend_libraries INTERFACE)
 target_link_libraries(
   mindtorch_backend_libraries INTERFACE openblas::openblas hwy::hwy OpenMP::OpenMP_CXX
                                         Threads::Threads ${CMAKE_DL_LIBS})
-# Three SIMD targets: the baseline, AVX2 and AVX-512. Each one more costs compile time and size.
+# Three SIMD targets on x86-64: the baseline, AVX2 and AVX-512; NEON on aarch64. Each one more costs
+# compile time and size.
+set(disabled_simd "HWY_SSSE3|HWY_SSE4|HWY_AVX3_DL")
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
+  string(APPEND disabled_simd "|HWY_SVE|HWY_SVE_256|HWY_SVE2|HWY_SVE2_128")
+  # Highway's NEON functions are compiled so; constructors that the compiler writes must match them.
+  target_compile_options(mindtorch_backend_libraries INTERFACE -march=armv8-a+crypto)
+endif()
 target_compile_definitions(mindtorch_backend_libraries
-                           INTERFACE "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3_DL)")
+                           INTERFACE "HWY_DISABLED_TARGETS=(${disabled_simd})")
 
 # Shared libraries that travel with the Python package, so that it needs nothing of the system but
 # the C and C++ runtimes; beside them their licences. Sets bundled_libraries and bundled_licences,

@@ -22,6 +22,6 @@ if(EXISTS ${make_functions})
   target_sources(mindtorch PRIVATE ${generated_dir}/mindtorch/functional/functions.cpp)
   set_source_files_properties(
     ${generated_dir}/mindtorch/functional/functions.cpp TARGET_DIRECTORY mindtorch
-    PROPERTIES COMPILE_OPTIONS "-UMINDTORCH_INTERNAL")
+    PROPERTIES COMPILE_OPTIONS "-UMINDTORCH_INTERNAL" SKIP_PRECOMPILE_HEADERS ON)
 endif()
 add_dependencies(mindtorch mindtorch_generated)

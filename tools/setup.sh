@@ -126,7 +126,7 @@ new_enough_cmake() {
 new_enough_cmake || requirements+=("cmake>=3.25,<5")
 command -v ninja >/dev/null || requirements+=("ninja>=1.11")
 say "installing PyPI packages into .venv (a few minutes on a fresh machine)"
-"$python" -m pip install --quiet --disable-pip-version-check "${requirements[@]}" ||
+"$python" -m pip install --quiet --no-compile --disable-pip-version-check "${requirements[@]}" ||
   fail "pip could not install requirements-dev.txt"
 
 # --- the source tree as a package -----------------------------------------------------------------

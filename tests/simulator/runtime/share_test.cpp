@@ -3,6 +3,9 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
 
 #include "tests/simulator/runtime/support.h"
 
@@ -98,8 +101,17 @@ int run_guest(uint64_t shared, F prepare) {
     char go = 0;
     if (read(gate[0], &go, 1) != 1) _exit(99);
     setenv(kVariable, std::to_string(shared).c_str(), 1);
-    execl("/proc/self/exe", "guest", "--gtest_also_run_disabled_tests",
-          "--gtest_filter=Share.DISABLED_Guest", static_cast<char*>(nullptr));
+    // Under an emulator the kernel would run the emulator itself in place of this program.
+    const std::string self = std::filesystem::read_symlink("/proc/self/exe");
+    const char* emulator = std::getenv("TEST_EMULATOR");
+    std::vector<const char*> arguments;
+    if (emulator && *emulator) arguments.push_back(emulator);
+    for (const char* argument :
+         {self.c_str(), "--gtest_also_run_disabled_tests", "--gtest_filter=Share.DISABLED_Guest"}) {
+      arguments.push_back(argument);
+    }
+    arguments.push_back(nullptr);
+    execv(arguments[0], const_cast<char* const*>(arguments.data()));
     _exit(98);
   }
   prepare(child);

@@ -6,6 +6,7 @@
 #define HWY_TARGET_INCLUDE "mindtorch/backends/cpu/tiles/cast.cpp"
 #include <bit>
 #include <cmath>
+#include <limits>
 
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "mindtorch/backends/cpu/tiles/tile-inl.h"
@@ -18,13 +19,25 @@ namespace {
 template <class T>
 using Held = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
 
+// Out of range and NaN: the lowest integer, which is what x86 makes of them. Arm would saturate.
+template <class To, class From>
+HWY_INLINE To to_integer(From value) {
+#if HWY_ARCH_X86
+  return static_cast<To>(value);
+#else
+  constexpr From kLimit = sizeof(To) == 4 ? From{0x1p31} : From{0x1p63};
+  return value >= -kLimit && value < kLimit ? static_cast<To>(value)
+                                            : std::numeric_limits<To>::min();
+#endif
+}
+
 template <class From, class To>
 HWY_INLINE Held<To> convert(Held<From> value) {
   if constexpr (std::is_same_v<To, bool>) {
     return value != 0 ? 1 : 0;
-  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To> && sizeof(To) < 4) {
-    // One machine conversion, then the low bits: this is what makes out-of-range values 0.
-    return static_cast<To>(static_cast<int32_t>(value));
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    // One conversion, then for short integers the low bits: so out-of-range values become 0.
+    return static_cast<To>(to_integer<std::conditional_t<sizeof(To) < 8, int32_t, int64_t>>(value));
   } else {
     return static_cast<To>(value);
   }
@@ -58,7 +71,7 @@ HWY_NOINLINE void cast_to_uint8(const void* from, void* to, int64_t n) {
       }
     } else {
       for (int64_t i = 0; i < count; ++i) {
-        result[i] = static_cast<uint8_t>(static_cast<int64_t>(block[i]));
+        result[i] = static_cast<uint8_t>(to_integer<int64_t>(block[i]));
       }
     }
   }

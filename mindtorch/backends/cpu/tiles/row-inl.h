@@ -45,7 +45,7 @@ HWY_INLINE hn::Vec<D> widen_bits(D d, hn::Vec<Bits16<D>> bits) {
 
 // Rounds to nearest even.
 template <class T, class D>
-HWY_INLINE hn::Vec<Bits16<D>> round_bits(D d, hn::Vec<D> v) {
+HWY_INLINE hn::Vec<Bits16<D>> round_bits(D, hn::Vec<D> v) {
   if constexpr (std::is_same_v<T, Half>) {
     return hn::BitCast(Bits16<D>(), hn::DemoteTo(hn::Rebind<hwy::float16_t, D>(), v));
   } else {

@@ -58,21 +58,21 @@ HWY_INLINE T param(const PointwiseParams& params, int index) {
 }
 
 // The larger or smaller of two; the second when either is NaN. That is what MAXPS and MINPS do, and
-// Highway's one-lane target does not.
+// neither NEON nor Highway's one-lane target does.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V max_or_second(D, V a, V b) {
-#if HWY_TARGET == HWY_SCALAR
-  return V(a.raw > b.raw ? a.raw : b.raw);
-#else
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
   return hn::Max(a, b);
+#else
+  return hn::IfThenElse(hn::Gt(a, b), a, b);
 #endif
 }
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V min_or_second(D, V a, V b) {
-#if HWY_TARGET == HWY_SCALAR
-  return V(a.raw < b.raw ? a.raw : b.raw);
-#else
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
   return hn::Min(a, b);
+#else
+  return hn::IfThenElse(hn::Lt(a, b), a, b);
 #endif
 }
 

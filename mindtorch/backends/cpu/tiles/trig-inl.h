@@ -113,7 +113,6 @@ HWY_INLINE hn::Mask<D> odd_quadrant(D d, const Angle<D>& a) {
 // The sign bit where the second-lowest bit of `quadrant` is set.
 template <class D, class VI>
 HWY_INLINE hn::Vec<D> quadrant_sign(D d, VI quadrant) {
-  const hn::RebindToSigned<D> di;
   constexpr int kUp = static_cast<int>(sizeof(hn::TFromD<D>)) * 8 - 2;
   const auto moved = hn::ShiftLeft<kUp>(quadrant);
   return hn::And(hn::BitCast(d, moved), hn::SignBit(d));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "mindtorch/base/small_vector.h"
+#include "tests/cpp/backends/cpu/tile_targets.h"
 
 namespace mindtorch::cpu {
 namespace {
@@ -18,10 +19,9 @@ constexpr Combine kAll[] = {Combine::kSet, Combine::kAdd, Combine::kMultiply, Co
 // Runs `body` with the lines of every instruction set that this machine has.
 template <typename Body>
 void on_every_target(const Body& body) {
-  hwy::SetSupportedTargetsForTest(0);
+  const std::vector<int64_t> runnable = runnable_targets();
   const int64_t supported = hwy::SupportedTargets();
-  for (const int64_t target : {int64_t{HWY_SCALAR}, int64_t{HWY_AVX2}, int64_t{HWY_AVX3}}) {
-    if (target != HWY_SCALAR && (supported & target) == 0) continue;
+  for (const int64_t target : runnable) {
     hwy::SetSupportedTargetsForTest(target);
     hwy::GetChosenTarget().Update(target);
     SCOPED_TRACE(hwy::TargetName(target));

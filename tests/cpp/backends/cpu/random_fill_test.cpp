@@ -22,7 +22,7 @@ constexpr DType kAllDTypes[] = {DType::kBool,    DType::kUInt8,  DType::kInt8,  
 
 // torch and we fuse products and sums on machines that can; elsewhere last bits differ from these
 // tables.
-bool machine_fuses() { return (hwy::SupportedTargets() & (HWY_AVX2 | HWY_AVX3)) != 0; }
+bool machine_fuses() { return (hwy::SupportedTargets() & (HWY_AVX2 | HWY_AVX3 | HWY_NEON)) != 0; }
 
 // FNV-1a, to compare many bytes with what torch gave.
 uint64_t digest(const std::vector<uint8_t>& bytes) {

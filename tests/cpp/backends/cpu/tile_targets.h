@@ -12,6 +12,17 @@
 
 namespace mindtorch::cpu {
 
+// The instruction sets that are compiled in and that this machine can run.
+inline std::vector<int64_t> runnable_targets() {
+  hwy::SetSupportedTargetsForTest(0);
+  const int64_t runnable = hwy::SupportedTargets() | HWY_STATIC_TARGET;
+  std::vector<int64_t> targets;
+  for (const int64_t target : {HWY_SCALAR, HWY_AVX2, HWY_AVX3, HWY_NEON}) {
+    if ((HWY_TARGETS & runnable & target) != 0) targets.push_back(target);
+  }
+  return targets;
+}
+
 // The tiles of every instruction set that is compiled in and that this machine can run.
 struct TargetTable {
   std::string name;
@@ -24,10 +35,9 @@ struct TargetTable {
 inline const std::vector<TargetTable>& all_targets() {
   static const std::vector<TargetTable> targets = [] {
     std::vector<TargetTable> result;
-    hwy::SetSupportedTargetsForTest(0);
+    const std::vector<int64_t> runnable = runnable_targets();
     const int64_t supported = hwy::SupportedTargets();
-    for (const int64_t target : {int64_t{HWY_SCALAR}, int64_t{HWY_AVX2}, int64_t{HWY_AVX3}}) {
-      if (target != HWY_SCALAR && (supported & target) == 0) continue;
+    for (const int64_t target : runnable) {
       hwy::SetSupportedTargetsForTest(target);
       hwy::GetChosenTarget().Update(target);
       result.push_back({hwy::TargetName(target), build_tables(), build_scalar_operand_table(),
