@@ -79,7 +79,7 @@ struct Writer {
       case ExprNode::Kind::kOperand:
         return {operands[node.index]};
       case ExprNode::Kind::kParam:
-        return "p" + std::to_string(node.index);
+        return std::string("p").append(std::to_string(node.index));
       case ExprNode::Kind::kConstant:
         return number_text(node.constant);
       case ExprNode::Kind::kCall:

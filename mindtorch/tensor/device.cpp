@@ -10,7 +10,7 @@ namespace mindtorch {
 
 std::string Device::str() const {
   std::string text(name(type));
-  if (has_index()) text += ":" + std::to_string(index);
+  if (has_index()) text.append(1, ':').append(std::to_string(index));
   return text;
 }
 

@@ -30,7 +30,7 @@ const char* current_function() { return function_of_thread; }
 
 int fail(int code, const std::string& text) {
   ThreadErrors& e = errors();
-  e.message = "[" + std::to_string(code) + "] ";
+  e.message = std::string("[").append(std::to_string(code)).append("] ");
   if (*function_of_thread) e.message += std::string(function_of_thread) + ": ";
   e.message += text;
   e.pending = true;

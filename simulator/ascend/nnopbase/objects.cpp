@@ -158,7 +158,7 @@ uint64_t object_id(const void* object) { return registry().find(object); }
 std::string shape_text(const std::vector<int64_t>& shape) {
   std::string text = "[";
   for (size_t i = 0; i < shape.size(); ++i) {
-    text += (i == 0 ? "" : ",") + std::to_string(shape[i]);
+    text.append(i == 0 ? "" : ",").append(std::to_string(shape[i]));
   }
   return text + "]";
 }
