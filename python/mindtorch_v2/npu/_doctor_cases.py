@@ -40,6 +40,7 @@ CASES = {
     "randint_like.low_dtype": "torch.randint_like(i, 2, 5)",
     "random_.from": "i.clone().random_(2, 5)",
     "random_.to": "i.clone().random_(5)",
+    "round.decimals": "x.round(decimals=1)",
     "scatter_.reduce": "x.scatter(0, places, x, reduce='add')",
     "scatter_.value": "x.scatter(0, places, 1.5)",
     "scatter_.value_reduce": "x.scatter(0, places, 2.0, reduce='multiply')",
