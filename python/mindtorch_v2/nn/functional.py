@@ -6,7 +6,60 @@ tensor([0., 2.])
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
+from mindtorch_v2.nn._attention import multi_head_attention_forward
+from mindtorch_v2.nn._classification_losses import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    cross_entropy,
+    kl_div,
+    multi_margin_loss,
+    multilabel_margin_loss,
+    multilabel_soft_margin_loss,
+    nll_loss,
+    soft_margin_loss,
+)
+from mindtorch_v2.nn._dropout import (
+    alpha_dropout,
+    dropout,
+    dropout1d,
+    dropout2d,
+    dropout3d,
+    feature_alpha_dropout,
+    gumbel_softmax,
+    rrelu,
+    rrelu_,
+)
+from mindtorch_v2.nn._images import (
+    channel_shuffle,
+    interpolate,
+    native_channel_shuffle,
+    pixel_shuffle,
+    pixel_unshuffle,
+    upsample,
+    upsample_bilinear,
+    upsample_nearest,
+)
+from mindtorch_v2.nn._normalization import (
+    batch_norm,
+    group_norm,
+    instance_norm,
+    local_response_norm,
+)
 from mindtorch_v2.nn._padding import pad
+from mindtorch_v2.nn._products import bilinear, embedding_bag, pairwise_distance, pdist
+from mindtorch_v2.nn._regression_losses import (
+    cosine_embedding_loss,
+    gaussian_nll_loss,
+    hinge_embedding_loss,
+    huber_loss,
+    l1_loss,
+    margin_ranking_loss,
+    mse_loss,
+    poisson_nll_loss,
+    smooth_l1_loss,
+    triplet_margin_loss,
+    triplet_margin_with_distance_loss,
+)
 
 # Ops that are torch's functions as they stand: gelu, softplus, logsigmoid, linear and so on.
 globals().update(_C._nn_functions)
