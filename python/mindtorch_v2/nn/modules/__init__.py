@@ -1,5 +1,28 @@
 """torch.nn.modules: the layers."""
 
+from mindtorch_v2.nn.modules import (
+    activation,
+    adaptive,
+    attention,
+    batchnorm,
+    container,
+    conv,
+    distance,
+    dropout,
+    flatten,
+    fold,
+    linear,
+    loss,
+    normalization,
+    padding,
+    parameters,
+    pooling,
+    rnn,
+    rnn_cells,
+    sparse,
+    transformer,
+    upsampling,
+)
 from mindtorch_v2.nn.modules.activation import *
 from mindtorch_v2.nn.modules.adaptive import *
 from mindtorch_v2.nn.modules.attention import *
@@ -22,3 +45,28 @@ from mindtorch_v2.nn.modules.rnn_cells import *
 from mindtorch_v2.nn.modules.sparse import *
 from mindtorch_v2.nn.modules.transformer import *
 from mindtorch_v2.nn.modules.upsampling import *
+
+__all__ = [
+    "Module",
+    *activation.__all__,
+    *adaptive.__all__,
+    *attention.__all__,
+    *batchnorm.__all__,
+    *container.__all__,
+    *conv.__all__,
+    *distance.__all__,
+    *dropout.__all__,
+    *flatten.__all__,
+    *fold.__all__,
+    *linear.__all__,
+    *loss.__all__,
+    *normalization.__all__,
+    *padding.__all__,
+    *parameters.__all__,
+    *pooling.__all__,
+    *rnn.__all__,
+    *rnn_cells.__all__,
+    *sparse.__all__,
+    *transformer.__all__,
+    *upsampling.__all__,
+]

