@@ -82,7 +82,7 @@ _LAZY = {
     for name in names.split()
 }
 _SUBMODULES = frozenset(
-    "accelerator compiler cpu cuda functional linalg memory nn npu random return_types "
+    "accelerator compiler cpu cuda functional linalg memory nn npu optim random return_types "
     "serialization special storage testing types utils version".split()
 )
 _CLASS_PREFIXES = "Float Double Half BFloat16 Char Short Int Long Byte Bool".split()
