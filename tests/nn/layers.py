@@ -8,8 +8,8 @@ ACTIVATIONS = [
     *(
         (f"nn.{name}", "f(3, 4)")
         for name in (
-            "ReLU() ReLU(inplace=True) ReLU6() ReLU6(inplace=True) ELU() ELU(0.5,inplace=True) CELU() "
-            "CELU(2.0) SELU() SELU(inplace=True) GELU() GELU('tanh') GLU() GLU(0) Hardshrink() "
+            "ReLU() ReLU(inplace=True) ReLU6() ReLU6(inplace=True) ELU() ELU(0.5,inplace=True) "
+            "CELU() CELU(2.0) SELU() SELU(inplace=True) GELU() GELU('tanh') GLU() Hardshrink() "
             "Hardshrink(0.3) Hardsigmoid() Hardsigmoid(inplace=True) Hardswish() "
             "Hardswish(inplace=True) Hardtanh() Hardtanh(-2,0.5) Hardtanh(inplace=True) "
             "LeakyReLU() LeakyReLU(0.2,True) LogSigmoid() LogSoftmax(dim=1) Mish() "
@@ -18,7 +18,6 @@ ACTIVATIONS = [
             "Softshrink() Softshrink(0.1) Softsign() Tanh() Tanhshrink() Threshold(0.1,20) "
             "Threshold(0.1,20,inplace=True) Identity(3,a=1) Flatten() Flatten(0)"
         ).split()
-        if not name.startswith("GLU(0)")
     ),
     ("nn.GLU(0)", "f(4, 3)"),
     ("nn.Softmax2d()", "f(2, 3, 2, 2)"),
@@ -235,7 +234,8 @@ LOSSES = [
       for r in _REDUCTIONS),
     *((f"nn.MultiLabelMarginLoss(reduction='{r}')",
        "f(2, 4), torch.tensor([[3, 0, -1, 1], [-1, 0, 1, 2]])") for r in _REDUCTIONS),
-    *((f"nn.SoftMarginLoss(reduction='{r}')", "f(3, 4), 2 * i(2, 3, 4) - 1.0") for r in _REDUCTIONS),
+    *((f"nn.SoftMarginLoss(reduction='{r}')", "f(3, 4), 2 * i(2, 3, 4) - 1.0")
+      for r in _REDUCTIONS),
     *((f"nn.MultiLabelSoftMarginLoss(reduction='{r}')", "f(3, 4), i(2, 3, 4).float()")
       for r in _REDUCTIONS),
     ("nn.MultiLabelSoftMarginLoss(weight=pos(4))", "f(3, 4), i(2, 3, 4).float()"),

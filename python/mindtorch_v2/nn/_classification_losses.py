@@ -102,9 +102,7 @@ def cross_entropy(
     reduction = _reduction.chosen(reduction, size_average, reduce)
     _reduction.get_enum(reduction)
     if not 0.0 <= label_smoothing <= 1.0:
-        raise RuntimeError(
-            f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}"
-        )
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     dim = _class_dim(input)
     if tuple(input.shape) == tuple(target.shape):
         return _soft_cross_entropy(input, target, weight, reduction, label_smoothing, ignore_index)
@@ -192,9 +190,7 @@ def binary_cross_entropy_with_logits(
     return reduced(loss if weight is None else loss * weight, reduction)
 
 
-def kl_div(
-    input, target, size_average=None, reduce=None, reduction="mean", log_target=False
-):
+def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
     """The divergence of target from input, which is given as log probabilities.
 
     >>> F.kl_div(torch.tensor([[0.0]]), torch.tensor([[0.5]]), reduction="batchmean")
@@ -205,7 +201,8 @@ def kl_div(
     elif reduction == "mean":
         warnings.warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support size."
-            "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
+            "'batchmean' divides only by the batch size, and aligns with the KL div math "
+            "definition."
             "'mean' will be changed to behave the same as 'batchmean' in the next major release.",
             stacklevel=2,
         )
@@ -285,8 +282,7 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
     reduction = _reduction.chosen(reduction, size_average, reduce)
     if input.shape != target.shape:
         raise RuntimeError(
-            f"inconsistent target size: {list(target.shape)} for input of size: "
-            f"{list(input.shape)}"
+            f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}"
         )
     counts = (target >= 0).to(input.dtype).cumprod(-1)
     places = target.clamp_min(0)

@@ -110,9 +110,7 @@ def interpolate(
     sizes, scales = _target(input, size, scale_factor, spatial)
     if recompute_scale_factor:
         if size is not None:
-            raise ValueError(
-                "recompute_scale_factor is not meaningful with an explicit size."
-            )
+            raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
         scales = None
     if antialias:
         if not (mode in ("bilinear", "bicubic", "lanczos") and input.dim() == 4):
@@ -136,8 +134,8 @@ def interpolate(
     if not smooth:
         raise NotImplementedError(
             "Input Error: Only 3D, 4D and 5D input Tensors supported"
-            f" (got {input.dim()}D) for the modes: nearest | linear | bilinear | bicubic | trilinear"
-            f" | area | nearest-exact (got {mode})"
+            f" (got {input.dim()}D) for the modes: nearest | linear | bilinear | bicubic | "
+            f"trilinear | area | nearest-exact (got {mode})"
         )
     if mode not in _MODES.get(input.dim(), ()):
         wanted = {"linear": 3, "bilinear": 4, "bicubic": 4, "trilinear": 5}[mode]
@@ -261,8 +259,7 @@ def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=
 def upsample_nearest(input, size=None, scale_factor=None):
     """interpolate by the nearest element."""
     warnings.warn(
-        "`nn.functional.upsample_nearest` is deprecated. "
-        "Use `nn.functional.interpolate` instead.",
+        "`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.",
         stacklevel=2,
     )
     return interpolate(input, size, scale_factor, mode="nearest")
@@ -271,8 +268,7 @@ def upsample_nearest(input, size=None, scale_factor=None):
 def upsample_bilinear(input, size=None, scale_factor=None):
     """interpolate linearly, corner to corner."""
     warnings.warn(
-        "`nn.functional.upsample_bilinear` is deprecated. "
-        "Use `nn.functional.interpolate` instead.",
+        "`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.",
         stacklevel=2,
     )
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)

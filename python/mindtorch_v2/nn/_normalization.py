@@ -43,14 +43,14 @@ def batch_norm(
     if training:
         _check_more_than_one_value(input.size())
     elif running_mean is None or running_var is None:
-        raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
+        raise RuntimeError(
+            "Expected running_mean and running_var to be defined when training=False"
+        )
     channels = input.size(1)
     given = {"running_mean": running_mean, "running_var": running_var, "weight": weight}
     for name, values in {**given, "bias": bias}.items():
         if values is not None and values.numel() != channels:
-            raise RuntimeError(
-                f"{name} should contain {channels} elements not {values.numel()}"
-            )
+            raise RuntimeError(f"{name} should contain {channels} elements not {values.numel()}")
     if training:
         dims = [0, *range(2, input.dim())]
         statistics = input if input.dtype != torch.float16 else input.float()

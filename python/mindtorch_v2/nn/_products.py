@@ -11,8 +11,7 @@ def bilinear(input1, input2, weight, bias=None):
     """
     if input1.dim() != input2.dim():
         raise RuntimeError(
-            "bilinear(): input dimensions do not match: got "
-            f"{input1.dim()} and {input2.dim()}"
+            f"bilinear(): input dimensions do not match: got {input1.dim()} and {input2.dim()}"
         )
     for i, input in ((1, input1), (2, input2)):
         if input.size(-1) != weight.size(i):
@@ -90,7 +89,9 @@ def embedding_bag(
     elif input.dim() == 1:
         bags, owner = _owners(input, offsets, include_last_offset)
     else:
-        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}")
+        raise ValueError(
+            f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}"
+        )
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum, mean or max")
     if per_sample_weights is not None and mode != "sum":

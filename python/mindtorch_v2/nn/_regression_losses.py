@@ -50,9 +50,7 @@ def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", wei
     return _mean_or_sum((input - target).abs(), weight, reduction)
 
 
-def smooth_l1_loss(
-    input, target, size_average=None, reduce=None, reduction="mean", beta=1.0
-):
+def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
     """The absolute difference; below beta a parabola that meets it smoothly.
 
     >>> F.smooth_l1_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), reduction="none")

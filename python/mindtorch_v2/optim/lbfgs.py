@@ -44,19 +44,14 @@ class LBFGS(Optimizer):
         }
         super().__init__(params, defaults)
         if len(self.param_groups) != 1:
-            raise ValueError(
-                "LBFGS doesn't support per-parameter options (parameter groups)"
-            )
+            raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
         self._params = self.param_groups[0]["params"]
 
     # --- all parameters as one vector -----------------------------------------------------------
 
     def _flat_grad(self):
         return torch.cat(
-            [
-                (torch.zeros_like(p) if p.grad is None else p.grad).reshape(-1)
-                for p in self._params
-            ]
+            [(torch.zeros_like(p) if p.grad is None else p.grad).reshape(-1) for p in self._params]
         )
 
     def _move(self, length, direction):

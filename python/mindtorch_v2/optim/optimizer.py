@@ -1,8 +1,8 @@
 """The base of optimizers.
 
-An optimizer here defines `_new_state(parameter, group)` and `_update(group, params, grads, states)`:
-`step` of ListOptimizer gathers per group the parameters that have gradients and calls _update once
-with lists, so that one pass over many tensors can take the place of the loop in it.
+An optimizer here defines `_new_state(parameter, group)` and `_update(group, params, grads,
+states)`: `step` of ListOptimizer gathers per group the parameters that have gradients and calls
+_update once with lists, so that one pass over many tensors can take the place of the loop in it.
 """
 
 import functools
@@ -186,7 +186,8 @@ class Optimizer:
         if any(named):
             if not all(named):
                 raise ValueError(
-                    "all optimizer params should be with/without names. Some param names are missing"
+                    "all optimizer params should be with/without names. Some param names are "
+                    "missing"
                 )
             param_group["param_names"] = [name for name, _ in params]
             params = [parameter for _, parameter in params]
@@ -220,9 +221,10 @@ class Optimizer:
             raise ValueError("some parameters appear in more than one parameter group")
         has_names = "param_names" in param_group
         if any(("param_names" in group) != has_names for group in self.param_groups):
+            kind = "with" if has_names else "without"
             raise ValueError(
                 "all optimizer param groups should be with/without names. "
-                f"cannot add param group {'with' if has_names else 'without'} names to the optimizer"
+                f"cannot add param group {kind} names to the optimizer"
             )
         self.param_groups.append(param_group)
 
@@ -288,9 +290,7 @@ class Optimizer:
         groups, saved = self.param_groups, deepcopy(state_dict["param_groups"])
         if len(groups) != len(saved):
             raise ValueError("loaded state dict has a different number of parameter groups")
-        if any(
-            len(a["params"]) != len(b["params"]) for a, b in zip(groups, saved, strict=True)
-        ):
+        if any(len(a["params"]) != len(b["params"]) for a, b in zip(groups, saved, strict=True)):
             raise ValueError(
                 "loaded state dict contains a parameter group "
                 "that doesn't match the size of optimizer's group"
@@ -388,9 +388,7 @@ class ListOptimizer(Optimizer):
 def new_step(parameter, group):
     """A count of steps as torch keeps it: a float tensor, on the CPU if nobody needs it there."""
     on_device = group.get("capturable") or group.get("fused")
-    return torch.tensor(
-        0.0, dtype=torch.float32, device=parameter.device if on_device else None
-    )
+    return torch.tensor(0.0, dtype=torch.float32, device=parameter.device if on_device else None)
 
 
 def count_step(state):

@@ -22,7 +22,9 @@ __all__ = [
 
 def _check_decay(decay):
     if decay < 0.0 or decay > 1.0:
-        raise ValueError(f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.")
+        raise ValueError(
+            f"Invalid decay value {decay} provided. Please provide a value in [0,1] range."
+        )
 
 
 def get_ema_multi_avg_fn(decay=0.999):
@@ -182,14 +184,11 @@ class SWALR(LRScheduler):
             group["swa_lr"] = rate
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(
-                "anneal_strategy must by one of 'cos' or 'linear', "
-                f"instead got {anneal_strategy}"
+                f"anneal_strategy must by one of 'cos' or 'linear', instead got {anneal_strategy}"
             )
         self._anneal_strategy = anneal_strategy
         if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
-            raise ValueError(
-                f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}"
-            )
+            raise ValueError(f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}")
         self.anneal_epochs = anneal_epochs
         super().__init__(optimizer, last_epoch)
 

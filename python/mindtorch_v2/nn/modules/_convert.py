@@ -98,7 +98,9 @@ class ConversionMethods:
         return self._apply(lambda tensor: tensor.npu(device))
 
     def _to_dtype(self, dtype):
-        return self._apply(lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor)
+        return self._apply(
+            lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor
+        )
 
     def float(self):
         """Makes floating point parameters and buffers float32."""

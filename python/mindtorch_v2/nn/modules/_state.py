@@ -24,7 +24,7 @@ class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpec
 
 
 def _unexpected_extra_state():
-    raise RuntimeError("a module that has extra state must define get_extra_state and set_extra_state")
+    raise RuntimeError("a module with extra state defines get_extra_state and set_extra_state")
 
 
 class StateMethods:
@@ -48,7 +48,9 @@ class StateMethods:
     def _own_state(self):
         """(name, tensor) of parameters and persistent buffers, without those that are None."""
         kept = (
-            item for item in self._buffers.items() if item[0] not in self._non_persistent_buffers_set
+            item
+            for item in self._buffers.items()
+            if item[0] not in self._non_persistent_buffers_set
         )
         for name, tensor in itertools.chain(self._parameters.items(), kept):
             if tensor is not None:

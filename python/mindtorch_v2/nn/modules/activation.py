@@ -1,5 +1,7 @@
 """Activations as modules."""
 
+import warnings
+
 import mindtorch_v2 as torch
 from mindtorch_v2.nn import functional as F
 from mindtorch_v2.nn import init
@@ -116,8 +118,6 @@ class Hardtanh(_Inplace):
 
     def __init__(self, min_val=-1.0, max_val=1.0, inplace=False, min_value=None, max_value=None):
         super().__init__(inplace)
-        import warnings
-
         for old, new, value in (("min", "min_val", min_value), ("max", "max_val", max_value)):
             if value is not None:
                 warnings.warn(
@@ -494,5 +494,7 @@ class Softmax2d(Module):
 
     def forward(self, input):
         if input.dim() not in (3, 4):
-            raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
+            raise ValueError(
+                f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead"
+            )
         return F.softmax(input, -3, _stacklevel=5)

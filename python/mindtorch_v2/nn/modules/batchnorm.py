@@ -181,9 +181,7 @@ class SyncBatchNorm(_BatchNorm):
         if input.dim() < 2:
             raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
         if input.size(1) == 0:
-            raise ValueError(
-                "SyncBatchNorm number of input channels should be non-zero"
-            )
+            raise ValueError("SyncBatchNorm number of input channels should be non-zero")
 
     @classmethod
     def convert_sync_batchnorm(cls, module, process_group=None):
@@ -237,15 +235,14 @@ class _InstanceNorm(_NormBase):
             ]
             if found:
                 names = " and ".join(f'"{key}"' for key in found)
+                name = type(self).__name__
                 error_msgs.append(
-                    "Unexpected running stats buffer(s) "
-                    f"{names} for {type(self).__name__} with track_running_stats=False. If state_dict "
-                    "is a checkpoint saved before 0.4.0, this may be expected because "
-                    f"{type(self).__name__} does not track running stats by default since 0.4.0. "
-                    "Please remove these keys from state_dict. If the running stats are actually "
-                    "needed, instead set track_running_stats=True in "
-                    f"{type(self).__name__} to enable them. See the documentation of "
-                    f"{type(self).__name__} for details."
+                    f"Unexpected running stats buffer(s) {names} for {name} with "
+                    "track_running_stats=False. If state_dict is a checkpoint saved before 0.4.0, "
+                    f"this may be expected because {name} does not track running stats by default "
+                    "since 0.4.0. Please remove these keys from state_dict. If the running stats "
+                    f"are actually needed, instead set track_running_stats=True in {name} to "
+                    f"enable them. See the documentation of {name} for details."
                 )
                 for key in found:
                     state_dict.pop(key)

@@ -105,13 +105,9 @@ class Sequential(_Numbered):
 
     def _check_times(self, other):
         if not isinstance(other, int):
-            raise TypeError(
-                f"unsupported operand type(s) for *: {type(self)} and {type(other)}"
-            )
+            raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(other)}")
         if other <= 0:
-            raise ValueError(
-                f"Non-positive multiplication factor {other} for {type(self)}"
-            )
+            raise ValueError(f"Non-positive multiplication factor {other} for {type(self)}")
 
     def __mul__(self, other):
         self._check_times(other)
@@ -206,7 +202,9 @@ class ModuleList(_Numbered):
         if not groups:
             return f"{self._get_name()}()"
         lines = [
-            f"({first}): {text}" if first == last else f"({first}-{last}): {last - first + 1} x {text}"
+            f"({first}): {text}"
+            if first == last
+            else f"({first}-{last}): {last - first + 1} x {text}"
             for first, last, text in groups
         ]
         inner = "".join(f"\n  {_indented(line)}" for line in lines)

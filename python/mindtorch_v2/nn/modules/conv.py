@@ -240,9 +240,7 @@ class _ConvTransposeNd(_ConvBase):
     ):
         super().__init__()
         if padding_mode != "zeros":
-            raise ValueError(
-                f'Only "zeros" padding mode is supported for {type(self).__name__}'
-            )
+            raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
         self._set_up(
             in_channels,
             out_channels,

@@ -60,8 +60,7 @@ class Unflatten(Module):
     def _require_pairs(self, size):
         if not isinstance(size, tuple):
             raise TypeError(
-                "unflattened_size must be a tuple of tuples, "
-                f"but found type {type(size).__name__}"
+                f"unflattened_size must be a tuple of tuples, but found type {type(size).__name__}"
             )
 
     def forward(self, input):

@@ -21,9 +21,7 @@ class Unfold(Module):
         self.padding, self.stride = padding, stride
 
     def forward(self, input):
-        return required("unfold")(
-            input, self.kernel_size, self.dilation, self.padding, self.stride
-        )
+        return required("unfold")(input, self.kernel_size, self.dilation, self.padding, self.stride)
 
     def extra_repr(self):
         return (

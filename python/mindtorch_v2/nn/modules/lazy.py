@@ -59,9 +59,7 @@ def _load_hook(module, state_dict, prefix, *rest):
 def _initialize_on_first_call(module, args, kwargs):
     module.initialize_parameters(*args, **kwargs)
     if module.has_uninitialized_params():
-        raise RuntimeError(
-            f"module {module._get_name()} has not been fully initialized"
-        )
+        raise RuntimeError(f"module {module._get_name()} has not been fully initialized")
     module._initialize_hook.remove()
     module._load_hook.remove()
     del module._initialize_hook, module._load_hook

@@ -38,7 +38,9 @@ class Linear(Module):
     def __init__(self, in_features, out_features, bias=True, device=None, dtype=None):
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
-        self.weight = Parameter(torch.empty((out_features, in_features), device=device, dtype=dtype))
+        self.weight = Parameter(
+            torch.empty((out_features, in_features), device=device, dtype=dtype)
+        )
         if bias:
             self.bias = Parameter(torch.empty(out_features, device=device, dtype=dtype))
         else:

@@ -227,9 +227,7 @@ class _FractionalMaxPoolNd(Module):
         if output_size is not None and output_ratio is not None:
             raise ValueError("only one of output_size and output_ratio may be specified")
         if self.output_ratio is not None and not all(0 < r < 1 for r in self.output_ratio):
-            raise ValueError(
-                f"output_ratio must be between 0 and 1 (got {output_ratio})"
-            )
+            raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
 
     def forward(self, input):
         return required(f"fractional_max_pool{self._dimensions}d")(

@@ -5,9 +5,8 @@ import numbers
 import warnings
 
 import mindtorch_v2 as torch
-from mindtorch_v2.nn import _recurrent
+from mindtorch_v2.nn import _recurrent, init
 from mindtorch_v2.nn import functional as F
-from mindtorch_v2.nn import init
 from mindtorch_v2.nn.modules.module import Module
 from mindtorch_v2.nn.parameter import Parameter
 from mindtorch_v2.nn.utils.rnn import PackedSequence
@@ -247,9 +246,7 @@ class RNNBase(Module):
                 f"For {shape} {kind}, hx and cx should also be {wanted}-D but got ({dims}) tensors"
             )
         name = "batched" if wanted == 3 else "unbatched"
-        raise RuntimeError(
-            f"For {name} {kind}, hx should also be {wanted}-D but got {dims} tensor"
-        )
+        raise RuntimeError(f"For {name} {kind}, hx should also be {wanted}-D but got {dims} tensor")
 
     def _run(self, input, states, batch_sizes):
         """All layers and directions, one after the other."""
@@ -292,9 +289,7 @@ class RNN(RNNBase):
     (torch.Size([4, 1, 3]), torch.Size([1, 1, 3]))
     """
 
-    def __init__(
-        self, input_size, hidden_size, num_layers=1, nonlinearity="tanh", *args, **kwargs
-    ):
+    def __init__(self, input_size, hidden_size, num_layers=1, nonlinearity="tanh", *args, **kwargs):
         if "proj_size" in kwargs:
             raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
         if nonlinearity not in ("tanh", "relu"):

@@ -191,9 +191,7 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="
             [3, 0]])
     """
     if padding_side not in ("left", "right"):
-        raise RuntimeError(
-            f"padding_side should be either 'right' or 'left' (got {padding_side})"
-        )
+        raise RuntimeError(f"padding_side should be either 'right' or 'left' (got {padding_side})")
     if isinstance(sequences, torch.Tensor):
         sequences = sequences.unbind(0)
     elif not hasattr(sequences, "__iter__"):
@@ -217,7 +215,8 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="
 def unpad_sequence(padded_sequences, lengths, batch_first=False):
     """The sequences of a padded tensor, each of its own length.
 
-    >>> torch.nn.utils.rnn.unpad_sequence(torch.tensor([[1, 2], [3, 0]]), torch.tensor([2, 1]), True)
+    >>> padded = torch.tensor([[1, 2], [3, 0]])
+    >>> torch.nn.utils.rnn.unpad_sequence(padded, torch.tensor([2, 1]), batch_first=True)
     [tensor([1, 2]), tensor([3])]
     """
     if not batch_first:

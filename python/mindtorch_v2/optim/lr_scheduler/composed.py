@@ -50,9 +50,7 @@ class SequentialLR(_Composed):
             )
         for i, schedule in enumerate(schedulers):
             if not hasattr(schedule, "optimizer"):
-                raise TypeError(
-                    f"{name} at index {i} should have `optimizer` as its attribute."
-                )
+                raise TypeError(f"{name} at index {i} should have `optimizer` as its attribute.")
             if _is_plateau(schedule):
                 raise ValueError(
                     f"{name} does not support `ReduceLROnPlateau` scheduler as it "
@@ -68,8 +66,8 @@ class SequentialLR(_Composed):
         if len(milestones) != len(schedulers) - 1:
             raise ValueError(
                 "Sequential Schedulers expects number of schedulers provided to be one more "
-                f"than the number of milestone points, but got number of schedulers {len(schedulers)}"
-                f" and the number of milestones to be equal to {len(milestones)}"
+                "than the number of milestone points, but got number of schedulers "
+                f"{len(schedulers)} and the number of milestones to be equal to {len(milestones)}"
             )
         self._schedulers, self._milestones = list(schedulers), list(milestones)
         self.last_epoch = last_epoch + 1
@@ -123,9 +121,7 @@ class ChainedScheduler(_Composed):
         optimizer = optimizer or schedulers[0].optimizer
         for i, schedule in enumerate(schedulers):
             if not hasattr(schedule, "optimizer"):
-                raise TypeError(
-                    f"{name} at index {i} should have `optimizer` as its attribute."
-                )
+                raise TypeError(f"{name} at index {i} should have `optimizer` as its attribute.")
             if _is_plateau(schedule):
                 raise ValueError(
                     f"{name} does not support `ReduceLROnPlateau` scheduler as it "

@@ -78,7 +78,9 @@ class MultiplicativeLR(_ByFunction):
         given = lr_lambda if isinstance(lr_lambda, (list, tuple)) else [lr_lambda]
         for function in given:
             if not callable(function):
-                raise TypeError(f"lr_lambda should be a function, but got {type(function).__name__}")
+                raise TypeError(
+                    f"lr_lambda should be a function, but got {type(function).__name__}"
+                )
         super().__init__(optimizer, lr_lambda, last_epoch)
 
     def get_lr(self):
@@ -138,9 +140,7 @@ class ConstantLR(LRScheduler):
 
     def __init__(self, optimizer, factor=1.0 / 3, total_iters=5, last_epoch=-1):
         if factor > 1.0 or factor < 0:
-            raise ValueError(
-                "Constant multiplicative factor expected to be between 0 and 1."
-            )
+            raise ValueError("Constant multiplicative factor expected to be between 0 and 1.")
         self.factor, self.total_iters = factor, total_iters
         super().__init__(optimizer, last_epoch)
 
@@ -170,7 +170,8 @@ class LinearLR(LRScheduler):
     ):
         if start_factor > 1.0 or start_factor <= 0:
             raise ValueError(
-                "Starting multiplicative factor expected to be greater than 0 and less or equal to 1."
+                "Starting multiplicative factor expected to be greater than 0 and less or equal "
+                "to 1."
             )
         if end_factor > 1.0 or end_factor < 0:
             raise ValueError("Ending multiplicative factor expected to be between 0 and 1.")

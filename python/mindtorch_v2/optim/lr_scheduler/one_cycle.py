@@ -36,13 +36,10 @@ class OneCycleLR(LRScheduler):
         self.optimizer = optimizer
         self.total_steps = _total(total_steps, epochs, steps_per_epoch)
         if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):
-            raise ValueError(
-                f"Expected float between 0 and 1 pct_start, but got {pct_start}"
-            )
+            raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(
-                "anneal_strategy must be one of 'cos' or 'linear', instead got "
-                f"{anneal_strategy}"
+                f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}"
             )
         rise = float(pct_start * self.total_steps) - 1
         if three_phase:
@@ -132,13 +129,9 @@ def _total(total_steps, epochs, steps_per_epoch):
             raise ValueError(f"Expected positive integer total_steps, but got {total_steps}")
         return total_steps
     if epochs is None or steps_per_epoch is None:
-        raise ValueError(
-            "You must define either total_steps OR (epochs AND steps_per_epoch)"
-        )
+        raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
     if not isinstance(epochs, int) or epochs <= 0:
         raise ValueError(f"Expected positive integer epochs, but got {epochs}")
     if not isinstance(steps_per_epoch, int) or steps_per_epoch <= 0:
-        raise ValueError(
-            f"Expected positive integer steps_per_epoch, but got {steps_per_epoch}"
-        )
+        raise ValueError(f"Expected positive integer steps_per_epoch, but got {steps_per_epoch}")
     return epochs * steps_per_epoch

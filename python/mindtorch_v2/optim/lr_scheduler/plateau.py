@@ -94,7 +94,8 @@ class ReduceLROnPlateau(LRScheduler):
                     f"({len(groups)}) differs "
                     f"from when `ReduceLROnPlateau` was initialized ({len(self.min_lrs)}), usually "
                     "due to a new param group being added to the optimizer. Please "
-                    "modify the `min_lrs` field to match the length of the `optimizer` param groups."
+                    "modify the `min_lrs` field to match the length of the `optimizer` param "
+                    "groups."
                 )
             self.min_lrs = [self.default_min_lr] * len(groups)
         for group, smallest in zip(groups, self.min_lrs, strict=True):
