@@ -47,13 +47,8 @@ class StateMethods:
 
     def _own_state(self):
         """(name, tensor) of parameters and persistent buffers, without those that are None."""
-        kept = (
-            item
-            for item in self._buffers.items()
-            if item[0] not in self._non_persistent_buffers_set
-        )
-        for name, tensor in itertools.chain(self._parameters.items(), kept):
-            if tensor is not None:
+        for name, tensor in itertools.chain(self._parameters.items(), self._buffers.items()):
+            if tensor is not None and name not in self._non_persistent_buffers_set:
                 yield name, tensor
 
     def _save_to_state_dict(self, destination, prefix, keep_vars):

@@ -17,8 +17,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     """Softmax over classes sorted by frequency: frequent ones in the head, rare ones in clusters
     of ever smaller vectors.
 
-    >>> layer = torch.nn.AdaptiveLogSoftmaxWithLoss(8, 20, cutoffs=[5, 10])
-    >>> layer.log_prob(torch.ones(2, 8)).shape
+    >>> layer = torch.nn.AdaptiveLogSoftmaxWithLoss(16, 20, cutoffs=[5, 10])
+    >>> layer.log_prob(torch.ones(2, 16)).shape
     torch.Size([2, 20])
     """
 
