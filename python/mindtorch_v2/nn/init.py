@@ -84,14 +84,37 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
             "The distribution of values may be incorrect.",
             stacklevel=2,
         )
+    if tensor.is_meta:
+        return tensor
+    share = _normal_cdf((b - mean) / std) - _normal_cdf((a - mean) / std)
     with torch.no_grad():
-        # The inverse of the distribution function, of numbers between its values at a and b.
-        low, high = _normal_cdf((a - mean) / std), _normal_cdf((b - mean) / std)
-        tensor.uniform_(2 * low - 1, 2 * high - 1, generator=generator)
-        tensor.erfinv_()
-        tensor.mul_(std * math.sqrt(2.0))
-        tensor.add_(mean)
-        return tensor.clamp_(min=a, max=b)
+        if share > 0.3:
+            return _redraw_outside(tensor, mean, std, a, b, generator)
+        return _draw_under_curve(tensor, mean, std, a, b, generator)
+
+
+def _redraw_outside(tensor, mean, std, a, b, generator):
+    """Normal numbers, drawn again where they fall outside, until none does."""
+    # The bounds as the tensor can hold them: else a rounded number could stay outside for ever.
+    low, high = tensor.new_tensor([a, b], device="cpu").tolist()
+    tensor.normal_(mean, std, generator=generator)
+    while bool((outside := (tensor < low) | (tensor > high)).any()):
+        drawn = torch.empty_like(tensor).normal_(mean, std, generator=generator)
+        tensor.copy_(torch.where(outside, drawn, tensor))
+    return tensor
+
+
+def _draw_under_curve(tensor, mean, std, a, b, generator):
+    """Uniform numbers, kept with the probability that the density gives, else drawn again."""
+    peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
+    pending = None
+    while pending is None or bool(pending.any()):
+        drawn = torch.empty_like(tensor).uniform_(a, b, generator=generator)
+        tensor.copy_(drawn if pending is None else torch.where(pending, drawn, tensor))
+        density = drawn.sub_(mean).div_(std).pow_(2).mul_(-0.5).sub_(peak)
+        refused = torch.empty_like(tensor).uniform_(generator=generator).log_() > density
+        pending = refused if pending is None else pending & refused
+    return tensor
 
 
 def constant_(tensor, val):
