@@ -232,8 +232,8 @@ from typing import Any, TypeAlias, overload
     + "".join(
         f"from mindtorch_v2 import {name} as {name}\n"
         for name in (
-            "accelerator compiler cpu cuda functional linalg memory nn npu optim random return_types "
-            "serialization special storage testing types utils version"
+            "accelerator compiler cpu cuda functional linalg memory nn npu optim random "
+            "return_types serialization special storage testing types utils version"
         ).split()
     )
     + _exports(
@@ -325,6 +325,7 @@ PARAMETERS = {
     "bias_k": "Tensor",
     "bias_v": "Tensor",
     "delta": "_float",
+    "dilation": "_int | Sequence[_int]",
     "dim": "_int",
     "distance_function": "Callable[[Tensor, Tensor], Tensor]",
     "downscale_factor": "_int",
@@ -333,6 +334,7 @@ PARAMETERS = {
     "embed_dim_to_check": "_int",
     "eps": "_float",
     "full": "_bool",
+    "grid": "Tensor",
     "groups": "_int",
     "hard": "_bool",
     "ignore_index": "_int",
@@ -347,6 +349,7 @@ PARAMETERS = {
     "k": "_float",
     "k_proj_weight": "Tensor",
     "keepdim": "_bool",
+    "kernel_size": "_int | Sequence[_int]",
     "key": "Tensor",
     "key_padding_mask": "Tensor",
     "label_smoothing": "_float",
@@ -371,9 +374,12 @@ PARAMETERS = {
     "out": "Tensor",
     "out_proj_bias": "Tensor",
     "out_proj_weight": "Tensor",
+    "output_size": "_int | Sequence[_int]",
     "p": "_float",
     "pad": "Sequence[_int]",
+    "padding": "_int | Sequence[_int]",
     "padding_idx": "_int",
+    "padding_mode": "str",
     "per_sample_weights": "Tensor",
     "pos_weight": "Tensor",
     "positive": "Tensor",
@@ -391,10 +397,12 @@ PARAMETERS = {
     "sparse": "_bool",
     "static_k": "Tensor",
     "static_v": "Tensor",
+    "stride": "_int | Sequence[_int]",
     "swap": "_bool",
     "target": "Tensor",
     "tau": "_float",
     "tensor": "Tensor",
+    "theta": "Tensor",
     "threshold": "_float",
     "training": "_bool",
     "upper": "_float",

@@ -146,8 +146,10 @@ IMAGES = [
     ("nn.AdaptiveAvgPool2d((None, 3))", None),
     ("nn.FractionalMaxPool2d(2, output_size=3)", None),
     ("nn.FractionalMaxPool3d(2, output_ratio=0.5)", None),
-    ("nn.Unfold((2, 3), padding=1)", None),
-    ("nn.Fold((4, 4), 2)", None),
+    ("nn.Unfold((2, 3), padding=1)", "f(2, 3, 4, 5)"),
+    ("nn.Unfold(2, dilation=(1, 2), stride=(2, 1))", "f(3, 4, 5)"),
+    ("nn.Fold((4, 4), 2)", "f(2, 12, 9)"),
+    ("nn.Fold((4, 5), (2, 3), dilation=(1, 2), padding=1, stride=(2, 1))", "f(12, 9)"),
 ]
 
 _PACKED = "nn.utils.rnn.pack_padded_sequence(f(4, 3, 2), [{}], enforce_sorted=False)"

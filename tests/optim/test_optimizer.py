@@ -200,9 +200,9 @@ def copies(torch):
     ["Detected call of `lr_scheduler.step()` before `optimizer.step()`."],
     ("TypeError", "int is not an Optimizer"),
     ("KeyError", "param 'initial_lr' is not specified in param_groups[0] when resuming scheduler "
-     "with last_epoch >= 0.\nThis typically happens when:\n1. You're trying to resume training from a "
-     "checkpoint but haven't properly loaded the optimizer state\n2. You're using last_epoch >= 0 "
-     "for a fresh training run (not recommended)"),
+     "with last_epoch >= 0.\nThis typically happens when:\n1. You're trying to resume training "
+     "from a checkpoint but haven't properly loaded the optimizer state\n2. You're using "
+     "last_epoch >= 0 for a fresh training run (not recommended)"),
     ("ValueError", "Expected positive integer T_0, but got 0"),
     ("ValueError", "You must define either total_steps OR (epochs AND steps_per_epoch)"),
     ("ValueError", "optimizer must support momentum or beta1 with `cycle_momentum` option enabled"),

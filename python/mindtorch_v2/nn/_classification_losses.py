@@ -28,7 +28,7 @@ def _check_classes(input, target, weight):
         raise RuntimeError(f"Expected target size {wanted}, got {list(target.shape)}")
     if target.dtype not in (torch.int64, torch.uint8):
         kind = target.type().removeprefix("torch.").removesuffix("Tensor")
-        raise RuntimeError(f"expected scalar type Long but found {kind}")
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {kind}")
     classes = input.size(_class_dim(input))
     if weight is not None and tuple(weight.shape) != (classes,):
         raise RuntimeError(
@@ -102,7 +102,7 @@ def cross_entropy(
     reduction = _reduction.chosen(reduction, size_average, reduce)
     _reduction.get_enum(reduction)
     if not 0.0 <= label_smoothing <= 1.0:
-        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     dim = _class_dim(input)
     if tuple(input.shape) == tuple(target.shape):
         return _soft_cross_entropy(input, target, weight, reduction, label_smoothing, ignore_index)

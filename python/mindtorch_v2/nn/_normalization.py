@@ -42,10 +42,9 @@ def batch_norm(
     """
     if training:
         _check_more_than_one_value(input.size())
-    elif running_mean is None or running_var is None:
-        raise RuntimeError(
-            "Expected running_mean and running_var to be defined when training=False"
-        )
+    for name, values in (("running_mean", running_mean), ("running_var", running_var)):
+        if values is None and not training:
+            raise RuntimeError(f"{name} must be defined in evaluation mode")
     channels = input.size(1)
     given = {"running_mean": running_mean, "running_var": running_var, "weight": weight}
     for name, values in {**given, "bias": bias}.items():

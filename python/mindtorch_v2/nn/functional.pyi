@@ -70,6 +70,9 @@ def softplus(
 def softshrink(input: Tensor, lambd: _Number = 0.5, *, out: Tensor | None = None) -> Tensor: ...
 def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def threshold_(input: Tensor, threshold: _Number, value: _Number) -> Tensor: ...
+def affine_grid(
+    theta: Tensor, size: _int | Sequence[_int], align_corners: _bool | None = None
+) -> Tensor: ...
 def alpha_dropout(
     input: Tensor, p: _float = 0.5, training: _bool = False, inplace: _bool = False
 ) -> Tensor: ...
@@ -163,6 +166,14 @@ def embedding_bag(
 def feature_alpha_dropout(
     input: Tensor, p: _float = 0.5, training: _bool = False, inplace: _bool = False
 ) -> Tensor: ...
+def fold(
+    input: Tensor,
+    output_size: _int | Sequence[_int],
+    kernel_size: _int | Sequence[_int],
+    dilation: _int | Sequence[_int] = 1,
+    padding: _int | Sequence[_int] = 0,
+    stride: _int | Sequence[_int] = 1,
+) -> Tensor: ...
 def gaussian_nll_loss(
     input: Tensor,
     target: Tensor,
@@ -172,6 +183,13 @@ def gaussian_nll_loss(
     reduction: str = "mean",
 ) -> Tensor: ...
 def glu(input: Tensor, dim: _int = -1) -> Tensor: ...
+def grid_sample(
+    input: Tensor,
+    grid: Tensor,
+    mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: _bool | None = None,
+) -> Tensor: ...
 def group_norm(
     input: Tensor,
     num_groups: _int,
@@ -416,6 +434,13 @@ def triplet_margin_with_distance_loss(
     margin: _float = 1.0,
     swap: _bool = False,
     reduction: str = "mean",
+) -> Tensor: ...
+def unfold(
+    input: Tensor,
+    kernel_size: _int | Sequence[_int],
+    dilation: _int | Sequence[_int] = 1,
+    padding: _int | Sequence[_int] = 0,
+    stride: _int | Sequence[_int] = 1,
 ) -> Tensor: ...
 def upsample(
     input: Tensor,

@@ -41,8 +41,6 @@ class Unflatten(Module):
         elif isinstance(dim, str):
             self._require_pairs(unflattened_size)
             raise NotImplementedError("Unflatten: dimensions have no names here")
-        else:
-            raise TypeError("invalid argument type for dim parameter")
         self.dim, self.unflattened_size = dim, unflattened_size
 
     def _require_ints(self, size):

@@ -190,8 +190,6 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="
     tensor([[1, 2],
             [3, 0]])
     """
-    if padding_side not in ("left", "right"):
-        raise RuntimeError(f"padding_side should be either 'right' or 'left' (got {padding_side})")
     if isinstance(sequences, torch.Tensor):
         sequences = sequences.unbind(0)
     elif not hasattr(sequences, "__iter__"):
@@ -202,6 +200,8 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="
     sequences = list(sequences)
     if not sequences:
         raise RuntimeError("received an empty list of sequences")
+    if padding_side not in ("left", "right"):
+        raise RuntimeError(f"padding_side should be either 'right' or 'left' (got {padding_side})")
     longest = max(sequence.size(0) for sequence in sequences)
     pad = torch.nn.functional.pad
     rows = []

@@ -1,0 +1,75 @@
+"""Functions that no layer calls, against torch's."""
+
+import mindtorch_v2
+import pytest
+
+from tests.nn.compare import World, assert_same
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+_GRID = "2.4 * pos(2, 3, 4, 2) - 1.2"
+CALLS = [
+    *(
+        f"F.grid_sample(f(2, 3, 4, 5), {_GRID}, '{mode}', '{padding}', {align})"
+        for mode in ("bilinear", "nearest", "bicubic")
+        for padding in ("zeros", "border", "reflection")
+        for align in (True, False)
+    ),
+    "F.grid_sample(f(1, 2, 3, 4, 5), 2.4 * pos(1, 2, 3, 2, 3) - 1.2, align_corners=False)",
+    "F.affine_grid(f(2, 2, 3), (2, 3, 4, 5), align_corners=True)",
+    "F.affine_grid(f(2, 2, 3), (2, 3, 4, 5), align_corners=False)",
+    "F.affine_grid(f(2, 3, 4), (2, 3, 4, 5, 1), align_corners=False)",
+    "F.gumbel_softmax(f(4, 5))",
+    "F.gumbel_softmax(f(4, 5), tau=0.5, hard=True)",
+    "F.pdist(f(5, 3))",
+    "F.pdist(f(5, 3), 1.0)",
+    "F.mse_loss(f(3, 4), f(3, 4), weight=pos(3, 4))",
+    "F.l1_loss(f(3, 4), f(3, 4), weight=pos(3, 4), reduction='sum')",
+    "F.cross_entropy(f(3, 5), i(5, 3), size_average=False)",
+    "F.alpha_dropout(f(20, 3), 0.3, training=True)",
+    "F.multi_head_attention_forward(f(3, 2, 4), f(5, 2, 4), f(5, 2, 4), 4, 2, f(12, 4), f(12), "
+    "None, None, False, 0.0, f(4, 4), f(4), key_padding_mask=i(2, 2, 5) > 0, need_weights=False)",
+    "F.scaled_dot_product_attention(f(2, 2, 3, 4), f(2, 2, 5, 4), f(2, 2, 5, 4))",
+]
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_like_torch(call):
+    torch = pytest.importorskip("torch")
+    results = []
+    for library in (mindtorch_v2, torch):
+        text = call.replace("F.", "nn.functional.", 1)
+        results.append(World(library).eval(text))
+    assert_same(*results, rtol=2e-5, atol=2e-6)
+
+
+LATER = [
+    ("Conv1d(1, 1, 1)", "conv1d", (1, 1, 2)),
+    ("Conv2d(1, 1, 1)", "conv2d", (1, 1, 2, 2)),
+    ("Conv3d(1, 1, 1)", "conv3d", (1, 1, 2, 2, 2)),
+    ("ConvTranspose2d(1, 1, 1)", "conv_transpose2d", (1, 1, 2, 2)),
+    ("MaxPool2d(2)", "max_pool2d", (1, 1, 2, 2)),
+    ("AvgPool2d(2)", "avg_pool2d", (1, 1, 2, 2)),
+    ("AdaptiveAvgPool2d(1)", "adaptive_avg_pool2d", (1, 1, 2, 2)),
+    ("AdaptiveMaxPool1d(1)", "adaptive_max_pool1d", (1, 1, 2)),
+    ("LPPool2d(2, 2)", "lp_pool2d", (1, 1, 2, 2)),
+]
+
+
+@pytest.mark.parametrize(("layer", "function", "shape"), LATER)
+def test_a_layer_without_its_function_names_it(torch, layer, function, shape):
+    module, x = eval(f"torch.nn.{layer}", {"torch": torch}), torch.ones(*shape)
+    if hasattr(torch.nn.functional, function):
+        assert module(x).dim() == len(shape)
+    else:
+        with pytest.raises(NotImplementedError, match=f"torch.nn.functional.{function} is not"):
+            module(x)
+
+
+def test_convolutions_check_their_input(torch):
+    with pytest.raises(RuntimeError, match=r"Expected 3D \(unbatched\) or 4D \(batched\) input to "
+                       r"conv2d, but got input of size: \[2, 2\]"):  # fmt: skip
+        torch.nn.Conv2d(2, 1, 1)(torch.ones(2, 2))
+    layer = torch.nn.ConvTranspose1d(1, 1, 3, stride=2)
+    with pytest.raises(ValueError, match="requested an output size of .* but valid sizes range"):
+        layer(torch.ones(1, 1, 4), output_size=[20])
