@@ -258,3 +258,32 @@ def test_sparse_adam_says_what_it_lacks(torch):
     p = parameter(torch, 1.0, grad=[1.0])
     with pytest.raises(RuntimeError, match="does not support dense gradients"):
         torch.optim.SparseAdam([p]).step()
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "Adamax", "RMSprop", "Adadelta"])
+def test_a_step_does_not_end_a_window(torch, name):
+    results = []
+    for mode in ("eager", "pipeline"):
+        p = parameter(torch, 1.0, 2.0, grad=[0.5, -1.0])
+        optimizer = getattr(torch.optim, name)([p], lr=0.1)
+        if mode == "eager":
+            for _ in range(3):
+                optimizer.step()
+        else:
+            with torch.pipeline() as window:
+                optimizer.step()
+                flushes = window.flush_id
+                optimizer.step()
+                optimizer.step()
+                assert window.flush_id == flushes and window.pending_count() > 0
+        results.append(p.tolist())
+    assert results[0] == pytest.approx(results[1], rel=1e-6)
+
+
+def test_a_count_of_steps_may_be_written(torch):
+    p = parameter(torch, 1.0, grad=[1.0])
+    adam = torch.optim.Adam([p], lr=0.1)
+    adam.step()
+    adam.state[p]["step"].fill_(9)
+    adam.step()
+    assert adam.state[p]["step"].item() == 10

@@ -133,11 +133,16 @@ def _owners(input, offsets, include_last_offset):
 
 def _pooled(rows, owner, bags, mode):
     zeros = rows.new_zeros(bags, rows.size(1))
+    counts = torch.bincount(owner, minlength=bags)
     if mode == "max":
-        index = owner.unsqueeze(1).expand_as(rows)
-        return zeros.scatter_reduce(0, index, rows, "amax", include_self=False)
+        if rows.size(0) == 0:
+            return zeros
+        # Every bag as a row, filled up with -inf; the bags follow one another in `rows`.
+        place = torch.arange(rows.size(0), device=rows.device) - (counts.cumsum(0) - counts)[owner]
+        shape = (bags, int(counts.max()), rows.size(1))
+        padded = rows.new_full(shape, float("-inf")).index_put((owner, place), rows)
+        return padded.amax(1).masked_fill((counts == 0).unsqueeze(1), 0)
     total = zeros.index_add(0, owner, rows)
     if mode == "sum":
         return total
-    counts = torch.bincount(owner, minlength=bags).clamp_min(1).to(rows.dtype)
-    return total / counts.unsqueeze(1)
+    return total / counts.clamp_min(1).to(rows.dtype).unsqueeze(1)

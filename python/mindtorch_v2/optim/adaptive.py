@@ -137,7 +137,7 @@ class Adadelta(_Adaptive):
     def _update(self, group, params, grads, states):
         lr, rho, eps = number(group["lr"]), group["rho"], group["eps"]
         for param, grad, state in zip(params, grads, states, strict=True):
-            state["step"] += 1
+            count_step(state)
             grad = self._decayed(group, param, grad)
             square, moved = state["square_avg"], state["acc_delta"]
             square.mul_(rho).addcmul_(grad, grad, value=1 - rho)
@@ -199,7 +199,7 @@ class RMSprop(_Adaptive):
     def _update(self, group, params, grads, states):
         lr, alpha, momentum = number(group["lr"]), group["alpha"], group["momentum"]
         for param, grad, state in zip(params, grads, states, strict=True):
-            state["step"] += 1
+            count_step(state)
             grad = self._decayed(group, param, grad)
             square = state["square_avg"]
             square.mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
@@ -263,7 +263,7 @@ class Rprop(_Adaptive):
         shrink, grow = group["etas"]
         smallest, largest = group["step_sizes"]
         for param, grad, state in zip(params, grads, states, strict=True):
-            state["step"] += 1
+            count_step(state)
             turned = grad.mul(state["prev"])
             factor = torch.ones_like(param).masked_fill_(turned > 0, grow)
             factor.masked_fill_(turned < 0, shrink)

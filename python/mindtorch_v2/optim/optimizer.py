@@ -7,6 +7,7 @@ _update once with lists, so that one pass over many tensors can take the place o
 
 import functools
 import warnings
+import weakref
 from collections import OrderedDict, defaultdict
 from copy import deepcopy
 from itertools import chain
@@ -391,7 +392,25 @@ def new_step(parameter, group):
     return torch.tensor(0.0, dtype=torch.float32, device=parameter.device if on_device else None)
 
 
+# {id of a count of steps: (the count, its value, its version)}. What a count holds is known without
+# reading it, so that a step does not end a pipeline's window. Another version means that somebody
+# else wrote it. (A WeakKeyDictionary would compare tensors, which reads them.)
+_known_counts = {}
+
+
 def count_step(state):
     """One more step; its number."""
-    state["step"] += 1
-    return state["step"].item()
+    step = state["step"]
+    reference, value, version = _known_counts.get(id(step), (None, None, None))
+    is_known = reference is not None and reference() is step
+    if not is_known:
+        reference = weakref.ref(step, functools.partial(_forget_count, id(step)))
+    value = (value if is_known and version == step._version else step.item()) + 1
+    step.fill_(value)
+    _known_counts[id(step)] = (reference, value, step._version)
+    return value
+
+
+def _forget_count(key, reference):
+    if _known_counts.get(key, (None,))[0] is reference:
+        del _known_counts[key]

@@ -6,12 +6,17 @@ autograd `torch.autograd.Function` and `grad_fn.register_hook` / `register_preho
 have no autograd (nn.parameter.HAS_AUTOGRAD) no gradient ever passes, and nothing is put anywhere.
 """
 
+import functools
+
 import mindtorch_v2 as torch
 from mindtorch_v2._C import Tensor
 from mindtorch_v2.nn.parameter import HAS_AUTOGRAD
 
 
-def _through_identity(tensors):
+@functools.cache
+def _identity():
+    """The identity as a function of autograd, made when it is first needed."""
+
     class ModuleHookIdentity(torch.autograd.Function):
         @staticmethod
         def forward(ctx, *tensors):
@@ -21,7 +26,7 @@ def _through_identity(tensors):
         def backward(ctx, *grads):
             return grads
 
-    return ModuleHookIdentity.apply(*tensors)
+    return ModuleHookIdentity
 
 
 def _with_node(values):
@@ -30,8 +35,8 @@ def _with_node(values):
     wants_grad = HAS_AUTOGRAD and torch.is_grad_enabled()
     if not wants_grad or not any(values[i].requires_grad for i in places):
         return values, None, places
-    made = list(values)
-    for i, tensor in zip(places, _through_identity([values[i] for i in places]), strict=True):
+    made, through = list(values), _identity().apply(*(values[i] for i in places))
+    for i, tensor in zip(places, through, strict=True):
         made[i] = tensor
     node = next(made[i].grad_fn for i in places if made[i].grad_fn is not None)
     return tuple(made), node, places
