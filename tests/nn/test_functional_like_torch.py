@@ -1,5 +1,8 @@
 """Functions that no layer calls, against torch's."""
 
+import copy
+import pickle
+
 import mindtorch_v2
 import pytest
 
@@ -73,3 +76,11 @@ def test_convolutions_check_their_input(torch):
     layer = torch.nn.ConvTranspose1d(1, 1, 3, stride=2)
     with pytest.raises(ValueError, match="requested an output size of .* but valid sizes range"):
         layer(torch.ones(1, 1, 4), output_size=[20])
+
+
+def test_functions_are_pickled_by_name(torch):
+    functional = torch.nn.functional
+    for name in ("gelu", "linear", "layer_norm", "softplus", "relu", "cross_entropy", "tanh"):
+        function = getattr(functional, name)
+        assert pickle.loads(pickle.dumps(function)) is function
+        assert copy.deepcopy(function) is function

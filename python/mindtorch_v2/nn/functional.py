@@ -4,6 +4,8 @@
 tensor([0., 2.])
 """
 
+import copyreg
+
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
 from mindtorch_v2.nn._attention import multi_head_attention_forward
@@ -77,6 +79,20 @@ hardswish_, hardtanh_ = _functions["hardswish_"], _functions["hardtanh_"]
 leaky_relu_, mish_, relu_ = _functions["leaky_relu_"], _functions["mish_"], _functions["relu_"]
 relu6_, selu_, silu_ = _functions["relu6_"], _functions["selu_"], _functions["silu_"]
 threshold_ = _functions["threshold_"]
+
+
+def _named(name):
+    return globals()[name]
+
+
+def _reduce(function):
+    # Pickle looks for an op at the top of the package; gelu and its like are only here.
+    name = function.__name__
+    is_only_here = globals().get(name) is function and getattr(torch, name, None) is not function
+    return (_named, (name,)) if is_only_here else name
+
+
+copyreg.pickle(type(_relu), _reduce)
 
 
 def relu(input, inplace=False):
