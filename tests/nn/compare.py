@@ -12,14 +12,14 @@ class World:
 
     def f(self, *shape):
         values = self.rng.standard_normal(shape).astype("float32")
-        return self.torch.tensor(values.tolist(), dtype=self.torch.float32)
+        return self.torch.tensor(values.tolist(), dtype=self.torch.float32).reshape(shape)
 
     def pos(self, *shape):
         values = self.rng.uniform(0.01, 0.99, shape).astype("float32")
-        return self.torch.tensor(values.tolist(), dtype=self.torch.float32)
+        return self.torch.tensor(values.tolist(), dtype=self.torch.float32).reshape(shape)
 
     def i(self, high, *shape):
-        return self.torch.tensor(self.rng.integers(0, high, shape).tolist())
+        return self.torch.tensor(self.rng.integers(0, high, shape).tolist()).reshape(shape)
 
     def eval(self, text):
         self.torch.manual_seed(0)

@@ -1,5 +1,6 @@
 """Losses of torch.nn.functional that compare with classes or probabilities."""
 
+import math
 import warnings
 
 import mindtorch_v2 as torch
@@ -78,7 +79,6 @@ def nll_loss(
     tensor(1.)
     """
     reduction = _reduction.chosen(reduction, size_average, reduce)
-    _reduction.get_enum(reduction)
     _check_classes(input, target, weight)
     loss, divisor = _nll(input, target, weight, ignore_index, reduction)
     return loss.sum() / divisor if reduction == "mean" else reduced(loss, reduction)
@@ -100,7 +100,6 @@ def cross_entropy(
     tensor(0.6931)
     """
     reduction = _reduction.chosen(reduction, size_average, reduce)
-    _reduction.get_enum(reduction)
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     dim = _class_dim(input)
@@ -140,7 +139,9 @@ def _soft_cross_entropy(input, target, weight, reduction, label_smoothing, ignor
         return -shares.sum(dim)
     if reduction == "sum":
         return -shares.sum()
-    return -shares.sum() / max(input.numel() // input.size(dim), 1)
+    # A tensor, so that the mean of no rows is nan.
+    rows = math.prod(size for i, size in enumerate(input.shape) if i != dim)
+    return -shares.sum() / torch.tensor(float(rows), dtype=shares.dtype, device=shares.device)
 
 
 def binary_cross_entropy(
@@ -206,6 +207,8 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
             "'mean' will be changed to behave the same as 'batchmean' in the next major release.",
             stacklevel=2,
         )
+    if not (input.is_floating_point() and target.is_floating_point()):
+        raise RuntimeError("kl_div: Integral inputs not supported.")
     if log_target:
         loss = target.exp() * (target - input)
     else:

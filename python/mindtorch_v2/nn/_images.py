@@ -27,8 +27,9 @@ def pixel_shuffle(input, upscale_factor):
             "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square "
             f"of upscale_factor, but input.size(-3)={c} is not divisible by {r * r}"
         )
-    blocks = input.reshape(-1, c // (r * r), r, r, h, w).permute(0, 1, 4, 2, 5, 3)
-    return blocks.reshape(*batch, c // (r * r), h * r, w * r)
+    blocks = input.reshape(math.prod(batch), c // (r * r), r, r, h, w).permute(0, 1, 4, 2, 5, 3)
+    blocks = blocks.clone(memory_format=torch.contiguous_format)
+    return blocks.view(*batch, c // (r * r), h * r, w * r)
 
 
 def pixel_unshuffle(input, downscale_factor):
@@ -52,8 +53,9 @@ def pixel_unshuffle(input, downscale_factor):
                 f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
                 f"input.size({dim})={size} is not divisible by {r}"
             )
-    blocks = input.reshape(-1, c, h // r, r, w // r, r).permute(0, 1, 3, 5, 2, 4)
-    return blocks.reshape(*batch, c * r * r, h // r, w // r)
+    blocks = input.reshape(math.prod(batch), c, h // r, r, w // r, r).permute(0, 1, 3, 5, 2, 4)
+    blocks = blocks.clone(memory_format=torch.contiguous_format)
+    return blocks.view(*batch, c * r * r, h // r, w // r)
 
 
 def channel_shuffle(input, groups):

@@ -16,6 +16,11 @@ def _scaled(input, mean, invstd, weight, bias):
     return input * factor + (shift if bias is None else shift + bias)
 
 
+def _as_float(input):
+    """input, with at least the precision of float32: statistics need it."""
+    return input.float() if input.dtype in (torch.float16, torch.bfloat16) else input
+
+
 def _check_more_than_one_value(size):
     if size[0] * math.prod(size[2:]) == 1:
         raise ValueError(
@@ -52,8 +57,7 @@ def batch_norm(
             raise RuntimeError(f"{name} should contain {channels} elements not {values.numel()}")
     if training:
         dims = [0, *range(2, input.dim())]
-        statistics = input if input.dtype != torch.float16 else input.float()
-        var, mean = torch.var_mean(statistics, dims, correction=0)
+        var, mean = torch.var_mean(_as_float(input), dims, correction=0)
         _move(running_mean, running_var, mean, var, input.numel() // channels, momentum)
     else:
         mean, var = running_mean, running_var
@@ -97,13 +101,14 @@ def instance_norm(
         raise ValueError(
             f"Expected more than 1 spatial element when training, got input size {input.size()}"
         )
-    var, mean = torch.var_mean(input, [*range(2, input.dim())], correction=0, keepdim=True)
+    dims = [*range(2, input.dim())]
+    var, mean = torch.var_mean(_as_float(input), dims, correction=0, keepdim=True)
     count = math.prod(input.shape[2:])
     channels = input.size(1)
     batch_mean, batch_var = mean.view(-1, channels).mean(0), var.view(-1, channels).mean(0)
     _move(running_mean, running_var, batch_mean, batch_var, count, momentum)
     parts = [None if p is None else _per_channel(p, input) for p in (weight, bias)]
-    return _scaled(input, mean, (var + eps).rsqrt(), *parts)
+    return _scaled(input, mean, (var + eps).rsqrt(), *parts).to(input.dtype)
 
 
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
@@ -117,20 +122,24 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
             f"Expected at least 2 dimensions for input tensor but received {input.dim()}"
         )
     channels = input.size(1)
+    _check_more_than_one_value(
+        [input.size(0) * channels // num_groups, num_groups, *input.shape[2:]]
+    )
+    if num_groups <= 0:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
     if channels % num_groups != 0:
         raise RuntimeError(
             "Expected number of channels in input to be divisible by num_groups, but got input of "
             f"shape {list(input.shape)} and num_groups={num_groups}"
         )
-    _check_more_than_one_value(
-        [input.size(0) * channels // num_groups, num_groups, *input.shape[2:]]
-    )
-    grouped = input.reshape(input.size(0), num_groups, -1)
+    size = math.prod(input.shape[1:]) // num_groups
+    grouped = _as_float(input).reshape(input.size(0), num_groups, size)
     var, mean = torch.var_mean(grouped, 2, correction=0, keepdim=True)
     result = ((grouped - mean) * (var + eps).rsqrt()).view(input.shape)
     if weight is not None:
         result = result * _per_channel(weight, input)
-    return result if bias is None else result + _per_channel(bias, input)
+    result = result if bias is None else result + _per_channel(bias, input)
+    return result.to(input.dtype)
 
 
 def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):

@@ -31,9 +31,10 @@ def legacy_get_string(size_average, reduce, emit_warning=True):
 
 
 def chosen(reduction, size_average, reduce):
-    """The reduction that all three arguments of a loss mean together."""
+    """The reduction that all three arguments of a loss mean together; it must be one."""
     if size_average is not None or reduce is not None:
         return legacy_get_string(size_average, reduce)
+    get_enum(reduction)
     return reduction
 
 

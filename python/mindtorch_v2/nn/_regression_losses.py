@@ -17,6 +17,9 @@ def _paired(input, target):
             "Please ensure they have the same size.",
             stacklevel=3,
         )
+    if input.dtype != target.dtype:
+        dtype = torch.result_type(input, target)
+        input, target = input.to(dtype), target.to(dtype)
     return torch.broadcast_tensors(input, target)
 
 
@@ -72,6 +75,7 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     >>> F.huber_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), reduction="none")
     tensor([0.1250, 2.5000])
     """
+    _reduction.get_enum(reduction)
     input, target = _paired(input, target)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
@@ -96,7 +100,6 @@ def poisson_nll_loss(
     tensor(1.)
     """
     reduction = _reduction.chosen(reduction, size_average, reduce)
-    _reduction.get_enum(reduction)
     loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
         stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
