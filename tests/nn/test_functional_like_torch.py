@@ -101,7 +101,6 @@ ODD = [
     "F.batch_norm(f(5, 4).bfloat16(), None, None, training=True)",
     "F.instance_norm(f(2, 3, 4).bfloat16())",
     "F.pixel_shuffle(f(0, 4, 2, 2), 2)",
-    "F.pixel_unshuffle(f(0, 1, 2, 2), 2)",
     "F.embedding_bag(torch.empty(0, dtype=torch.int64), f(3, 2), torch.tensor([0, 0]), mode='max')",
     "F.embedding_bag(torch.empty(0, dtype=torch.int64), f(3, 2), torch.tensor([0]))",
     "F.binary_cross_entropy_with_logits(f(3).half(), pos(3).half())",

@@ -38,9 +38,9 @@ def _check_classes(input, target, weight):
         )
 
 
-def _pick(values, target, dim, ignored):
-    """values at the class that target names, and 0 where it is to be ignored."""
-    safe = target.long().masked_fill(ignored, 0)
+def _pick(values, target, dim, kept):
+    """values at the class that target names, and 0 where it is not to be kept."""
+    safe = target.long() * kept
     try:
         picked = values.gather(dim, safe.unsqueeze(dim)).squeeze(dim)
     except (IndexError, RuntimeError):
@@ -48,19 +48,19 @@ def _pick(values, target, dim, ignored):
         if not bool(wrong.any()):
             raise
         raise IndexError(f"Target {int(safe[wrong].flatten()[0])} is out of bounds.") from None
-    return picked.masked_fill(ignored, 0)
+    return torch.where(kept, picked, 0)
 
 
 def _nll(input, target, weight, ignore_index, reduction):
     """(loss, what a mean divides by)."""
     dim = _class_dim(input)
-    ignored = target == ignore_index
-    loss = -_pick(input, target, dim, ignored)
+    kept = target != ignore_index
+    loss = -_pick(input, target, dim, kept)
     if weight is None:
-        return loss, ignored.logical_not().sum().to(input.dtype) if reduction == "mean" else None
+        return loss, kept.sum() if reduction == "mean" else None
     shape = [1] * input.dim()
     shape[dim] = -1
-    factor = _pick(weight.view(shape).expand_as(input), target, dim, ignored)
+    factor = _pick(weight.view(shape).expand_as(input), target, dim, kept)
     return loss * factor, factor.sum() if reduction == "mean" else None
 
 

@@ -20,7 +20,7 @@ __all__ = [
 _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
-class _ConvBase(Module):
+class _ConvNd(Module):
     """Settings and parameters of convolutions over `_dimensions` dimensions."""
 
     __constants__ = [
@@ -146,7 +146,7 @@ class _ConvBase(Module):
         self.__dict__.setdefault("padding_mode", "zeros")
 
 
-class _ConvNd(_ConvBase):
+class _PlainConvNd(_ConvNd):
     def __init__(
         self,
         in_channels,
@@ -190,7 +190,7 @@ class _ConvNd(_ConvBase):
         return convolve(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
 
-class Conv1d(_ConvNd):
+class Conv1d(_PlainConvNd):
     """A convolution over (N, C, L).
 
     >>> torch.nn.Conv1d(4, 8, 3)
@@ -200,7 +200,7 @@ class Conv1d(_ConvNd):
     _dimensions = 1
 
 
-class Conv2d(_ConvNd):
+class Conv2d(_PlainConvNd):
     """A convolution over (N, C, H, W).
 
     >>> torch.nn.Conv2d(3, 8, 3, padding=1)
@@ -210,7 +210,7 @@ class Conv2d(_ConvNd):
     _dimensions = 2
 
 
-class Conv3d(_ConvNd):
+class Conv3d(_PlainConvNd):
     """A convolution over (N, C, D, H, W).
 
     >>> torch.nn.Conv3d(1, 2, 3).weight.shape
@@ -220,7 +220,7 @@ class Conv3d(_ConvNd):
     _dimensions = 3
 
 
-class _ConvTransposeNd(_ConvBase):
+class _ConvTransposeNd(_ConvNd):
     transposed = True
 
     def __init__(
