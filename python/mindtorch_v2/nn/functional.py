@@ -89,7 +89,7 @@ def _reduce(function):
     # Pickle looks for an op at the top of the package; gelu and its like are only here.
     name = function.__name__
     is_only_here = globals().get(name) is function and getattr(torch, name, None) is not function
-    return (_named, (name,)) if is_only_here else name
+    return (_named, (name,)) if is_only_here else function.__reduce__()
 
 
 copyreg.pickle(type(_relu), _reduce)

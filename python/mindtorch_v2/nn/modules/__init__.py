@@ -5,17 +5,20 @@ from mindtorch_v2.nn.modules import (
     adaptive,
     attention,
     batchnorm,
+    channelshuffle,
     container,
     conv,
     distance,
     dropout,
     flatten,
     fold,
+    instancenorm,
     linear,
     loss,
     normalization,
     padding,
     parameters,
+    pixelshuffle,
     pooling,
     rnn,
     rnn_cells,
@@ -27,18 +30,21 @@ from mindtorch_v2.nn.modules.activation import *
 from mindtorch_v2.nn.modules.adaptive import *
 from mindtorch_v2.nn.modules.attention import *
 from mindtorch_v2.nn.modules.batchnorm import *
+from mindtorch_v2.nn.modules.channelshuffle import *
 from mindtorch_v2.nn.modules.container import *
 from mindtorch_v2.nn.modules.conv import *
 from mindtorch_v2.nn.modules.distance import *
 from mindtorch_v2.nn.modules.dropout import *
 from mindtorch_v2.nn.modules.flatten import *
 from mindtorch_v2.nn.modules.fold import *
+from mindtorch_v2.nn.modules.instancenorm import *
 from mindtorch_v2.nn.modules.linear import *
 from mindtorch_v2.nn.modules.loss import *
 from mindtorch_v2.nn.modules.module import Module
 from mindtorch_v2.nn.modules.normalization import *
 from mindtorch_v2.nn.modules.padding import *
 from mindtorch_v2.nn.modules.parameters import *
+from mindtorch_v2.nn.modules.pixelshuffle import *
 from mindtorch_v2.nn.modules.pooling import *
 from mindtorch_v2.nn.modules.rnn import *
 from mindtorch_v2.nn.modules.rnn_cells import *
@@ -58,6 +64,9 @@ __all__ = [
     *dropout.__all__,
     *flatten.__all__,
     *fold.__all__,
+    *instancenorm.__all__,
+    *pixelshuffle.__all__,
+    *channelshuffle.__all__,
     *linear.__all__,
     *loss.__all__,
     *normalization.__all__,

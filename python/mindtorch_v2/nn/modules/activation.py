@@ -5,6 +5,9 @@ import warnings
 import mindtorch_v2 as torch
 from mindtorch_v2.nn import functional as F
 from mindtorch_v2.nn import init
+
+# Files that torch wrote look for it here.
+from mindtorch_v2.nn.modules.attention import MultiheadAttention
 from mindtorch_v2.nn.modules.module import Module
 from mindtorch_v2.nn.parameter import Parameter
 
@@ -53,7 +56,7 @@ class _Inplace(Module):
         return ", inplace=True" if self.inplace else ""
 
     def extra_repr(self):
-        return "inplace=True" if self.inplace else ""
+        return self._inplace_repr()[2:]
 
 
 class Threshold(_Inplace):
@@ -149,8 +152,7 @@ class ReLU6(Hardtanh):
     def __init__(self, inplace=False):
         super().__init__(0.0, 6.0, inplace)
 
-    def extra_repr(self):
-        return "inplace=True" if self.inplace else ""
+    extra_repr = _Inplace.extra_repr
 
 
 class Sigmoid(Module):
@@ -445,10 +447,6 @@ class _AlongDim(Module):
     def __init__(self, dim=None):
         super().__init__()
         self.dim = dim
-
-    def __setstate__(self, state):
-        super().__setstate__(state)
-        self.__dict__.setdefault("dim", None)
 
     def extra_repr(self):
         return f"dim={self.dim}"

@@ -6,6 +6,9 @@ from collections.abc import Iterable, Mapping
 
 from mindtorch_v2.nn.modules.module import Module, _indented
 
+# Files that torch wrote look for these here.
+from mindtorch_v2.nn.modules.parameters import ParameterDict, ParameterList
+
 __all__ = ["ModuleDict", "ModuleList", "Sequential"]
 
 

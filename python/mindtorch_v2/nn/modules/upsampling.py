@@ -1,16 +1,9 @@
-"""Modules that resize or rearrange images."""
+"""Modules that resize images."""
 
 from mindtorch_v2.nn import functional as F
 from mindtorch_v2.nn.modules.module import Module
 
-__all__ = [
-    "ChannelShuffle",
-    "PixelShuffle",
-    "PixelUnshuffle",
-    "Upsample",
-    "UpsamplingBilinear2d",
-    "UpsamplingNearest2d",
-]
+__all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 
 
 class Upsample(Module):
@@ -75,63 +68,3 @@ class UpsamplingBilinear2d(Upsample):
 
     def __init__(self, size=None, scale_factor=None):
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)
-
-
-class PixelShuffle(Module):
-    """(*, C * r * r, H, W) as (*, C, H * r, W * r).
-
-    >>> torch.nn.PixelShuffle(2)(torch.ones(1, 8, 3, 3)).shape
-    torch.Size([1, 2, 6, 6])
-    """
-
-    __constants__ = ["upscale_factor"]
-
-    def __init__(self, upscale_factor):
-        super().__init__()
-        self.upscale_factor = upscale_factor
-
-    def forward(self, input):
-        return F.pixel_shuffle(input, self.upscale_factor)
-
-    def extra_repr(self):
-        return f"upscale_factor={self.upscale_factor}"
-
-
-class PixelUnshuffle(Module):
-    """The inverse of PixelShuffle.
-
-    >>> torch.nn.PixelUnshuffle(2)(torch.ones(1, 2, 6, 6)).shape
-    torch.Size([1, 8, 3, 3])
-    """
-
-    __constants__ = ["downscale_factor"]
-
-    def __init__(self, downscale_factor):
-        super().__init__()
-        self.downscale_factor = downscale_factor
-
-    def forward(self, input):
-        return F.pixel_unshuffle(input, self.downscale_factor)
-
-    def extra_repr(self):
-        return f"downscale_factor={self.downscale_factor}"
-
-
-class ChannelShuffle(Module):
-    """Channels in groups, taken in turn from each group.
-
-    >>> torch.nn.ChannelShuffle(2)(torch.arange(4.0).view(1, 4, 1)).flatten()
-    tensor([0., 2., 1., 3.])
-    """
-
-    __constants__ = ["groups"]
-
-    def __init__(self, groups):
-        super().__init__()
-        self.groups = groups
-
-    def forward(self, input):
-        return F.channel_shuffle(input, self.groups)
-
-    def extra_repr(self):
-        return f"groups={self.groups}"
