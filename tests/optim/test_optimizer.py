@@ -39,6 +39,8 @@ def parameter(torch, *values, grad=None):
     ("ValueError", "loaded state dict contains a parameter group that doesn't match the size of "
      "optimizer's group"),
     ("ValueError", "LBFGS doesn't support per-parameter options (parameter groups)"),
+    ("RuntimeError", "`fused` and `foreach` cannot be `True` together."),
+    ("RuntimeError", "`fused` does not support `differentiable`"),
 ])  # fmt: skip
 def mistakes(torch):
     optim, p, q = torch.optim, parameter(torch, 1.0), parameter(torch, 1.0)
@@ -62,6 +64,8 @@ def mistakes(torch):
         error(sgd.load_state_dict, two.state_dict()),
         error(sgd.load_state_dict, both.state_dict()),
         error(optim.LBFGS, [{"params": [p]}, {"params": [q]}]),
+        error(optim.Adam, [p], foreach=True, fused=True),
+        error(optim.SGD, [p], differentiable=True, fused=True),
     ]
 
 

@@ -1,22 +1,24 @@
 """Adam, AdamW, and optimizers derived from Adam: Adamax, NAdam, RAdam."""
 
 import mindtorch_v2 as torch
-from mindtorch_v2.optim.optimizer import ListOptimizer, count_step, new_step, number
+from mindtorch_v2.optim.optimizer import (
+    ListOptimizer,
+    check_not_negative,
+    count_step,
+    new_step,
+    number,
+)
 
 __all__ = ["Adam", "AdamW", "Adamax", "NAdam", "RAdam"]
 
 
 def check_adam(lr, betas, eps, weight_decay):
     """Refuses options that Adam and its kin cannot use."""
-    if not 0.0 <= number(lr):
-        raise ValueError(f"Invalid learning rate: {lr}")
-    if not 0.0 <= eps:
-        raise ValueError(f"Invalid epsilon value: {eps}")
+    check_not_negative(lr=lr, eps=eps)
     for i, beta in enumerate(betas):
         if not 0.0 <= beta < 1.0:
             raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
-    if not 0.0 <= weight_decay:
-        raise ValueError(f"Invalid weight_decay value: {weight_decay}")
+    check_not_negative(weight_decay=weight_decay)
 
 
 class _AdamLike(ListOptimizer):
@@ -237,8 +239,7 @@ class NAdam(_AdamLike):
         differentiable=False,
     ):
         check_adam(lr, betas, eps, weight_decay)
-        if not 0.0 <= momentum_decay:
-            raise ValueError(f"Invalid momentum_decay value: {momentum_decay}")
+        check_not_negative(momentum_decay=momentum_decay)
         defaults = {
             "lr": lr,
             "betas": betas,

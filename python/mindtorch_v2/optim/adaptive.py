@@ -3,17 +3,15 @@ Rprop, ASGD, SparseAdam."""
 
 import mindtorch_v2 as torch
 from mindtorch_v2.optim.adam import check_adam
-from mindtorch_v2.optim.optimizer import ListOptimizer, count_step, new_step, number
+from mindtorch_v2.optim.optimizer import (
+    ListOptimizer,
+    check_not_negative,
+    count_step,
+    new_step,
+    number,
+)
 
 __all__ = ["ASGD", "Adadelta", "Adagrad", "RMSprop", "Rprop", "SparseAdam"]
-
-
-def _check(**values):
-    """Refuses negative options: torch's texts."""
-    for name, value in values.items():
-        if not 0.0 <= number(value):
-            text = {"lr": "learning rate", "eps": "epsilon value"}.get(name, f"{name} value")
-            raise ValueError(f"Invalid {text}: {value}")
 
 
 class _Adaptive(ListOptimizer):
@@ -52,8 +50,8 @@ class Adagrad(_Adaptive):
         differentiable=False,
         fused=None,
     ):
-        _check(lr=lr, lr_decay=lr_decay, weight_decay=weight_decay)
-        _check(initial_accumulator_value=initial_accumulator_value, eps=eps)
+        check_not_negative(lr=lr, lr_decay=lr_decay, weight_decay=weight_decay)
+        check_not_negative(initial_accumulator_value=initial_accumulator_value, eps=eps)
         defaults = {
             "lr": lr,
             "lr_decay": lr_decay,
@@ -111,10 +109,10 @@ class Adadelta(_Adaptive):
         maximize=False,
         differentiable=False,
     ):
-        _check(lr=lr)
+        check_not_negative(lr=lr)
         if not 0.0 <= rho <= 1.0:
             raise ValueError(f"Invalid rho value: {rho}")
-        _check(eps=eps, weight_decay=weight_decay)
+        check_not_negative(eps=eps, weight_decay=weight_decay)
         defaults = {
             "lr": lr,
             "rho": rho,
@@ -170,7 +168,9 @@ class RMSprop(_Adaptive):
         maximize=False,
         differentiable=False,
     ):
-        _check(lr=lr, eps=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)
+        check_not_negative(
+            lr=lr, eps=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha
+        )
         defaults = {
             "lr": lr,
             "momentum": momentum,
@@ -238,7 +238,7 @@ class Rprop(_Adaptive):
         maximize=False,
         differentiable=False,
     ):
-        _check(lr=lr)
+        check_not_negative(lr=lr)
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
         defaults = {
@@ -298,7 +298,7 @@ class ASGD(_Adaptive):
         differentiable=False,
         capturable=False,
     ):
-        _check(lr=lr, weight_decay=weight_decay)
+        check_not_negative(lr=lr, weight_decay=weight_decay)
         defaults = {
             "lr": lr,
             "lambd": lambd,

@@ -337,14 +337,24 @@ def number(value):
     return value.item() if isinstance(value, Tensor) else value
 
 
+def check_not_negative(**values):
+    """Refuses negative options in torch's words."""
+    for name, value in values.items():
+        if not 0.0 <= number(value):
+            text = {"lr": "learning rate", "eps": "epsilon value"}.get(name, f"{name} value")
+            raise ValueError(f"Invalid {text}: {value}")
+
+
 class ListOptimizer(Optimizer):
     """An optimizer whose step is one call of _update per group; see the notes of the module."""
 
-    def _check(self, **options):
-        """Refuses negative options: torch's texts."""
-        for name, value in options.items():
-            if not 0.0 <= number(value):
-                raise ValueError(f"Invalid {name.replace('_', ' ')}: {value}")
+    def __init__(self, params, defaults):
+        if defaults.get("fused"):
+            if defaults.get("differentiable"):
+                raise RuntimeError("`fused` does not support `differentiable`")
+            if defaults.get("foreach"):
+                raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+        super().__init__(params, defaults)
 
     def _new_state(self, parameter, group):
         """The state of a parameter before its first step; None if it needs none."""

@@ -1,6 +1,6 @@
 """Stochastic gradient descent."""
 
-from mindtorch_v2.optim.optimizer import ListOptimizer, number
+from mindtorch_v2.optim.optimizer import ListOptimizer, check_not_negative, number
 
 __all__ = ["SGD"]
 
@@ -29,11 +29,7 @@ class SGD(ListOptimizer):
         differentiable=False,
         fused=None,
     ):
-        self._check(learning_rate=lr)
-        if momentum < 0.0:
-            raise ValueError(f"Invalid momentum value: {momentum}")
-        if weight_decay < 0.0:
-            raise ValueError(f"Invalid weight_decay value: {weight_decay}")
+        check_not_negative(lr=lr, momentum=momentum, weight_decay=weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         defaults = {

@@ -99,23 +99,25 @@ class Watch:
 
     def _run_pre_hooks(self, grad_outputs):
         for hook in self.pre_hooks:
-            grad_outputs = _replaced(grad_outputs, hook(self.module, grad_outputs))
+            result = hook(self.module, grad_outputs)
+            grad_outputs = _replaced("pre hook", "grad_output", grad_outputs, result)
         return grad_outputs
 
     def _run_hooks(self, grad_inputs):
         for hook in self.hooks:
             result = hook(self.module, grad_inputs, self.grad_outputs)
-            grad_inputs = _replaced(grad_inputs, result)
+            grad_inputs = _replaced("hook", "grad_input", grad_inputs, result)
         return grad_inputs
 
 
-def _replaced(grads, result):
+def _replaced(kind, name, grads, result):
+    """What a hook returned in place of the gradients, if anything."""
     if result is None:
         return grads
     result = result if isinstance(result, tuple) else (result,)
     if len(result) != len(grads):
         raise RuntimeError(
-            f"Backward hook returned an invalid number of grad_input, got {len(result)}, "
+            f"Backward {kind} returned an invalid number of {name}, got {len(result)}, "
             f"but expected {len(grads)}"
         )
     return result

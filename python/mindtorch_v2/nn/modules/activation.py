@@ -5,9 +5,7 @@ import warnings
 import mindtorch_v2 as torch
 from mindtorch_v2.nn import functional as F
 from mindtorch_v2.nn import init
-
-# Files that torch wrote look for it here.
-from mindtorch_v2.nn.modules.attention import MultiheadAttention
+from mindtorch_v2.nn.modules.attention import MultiheadAttention  # torch's files look for it here
 from mindtorch_v2.nn.modules.module import Module
 from mindtorch_v2.nn.parameter import Parameter
 

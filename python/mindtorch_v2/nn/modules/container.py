@@ -5,9 +5,10 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 
 from mindtorch_v2.nn.modules.module import Module, _indented
-
-# Files that torch wrote look for these here.
-from mindtorch_v2.nn.modules.parameters import ParameterDict, ParameterList
+from mindtorch_v2.nn.modules.parameters import (  # torch's files look for them here
+    ParameterDict,
+    ParameterList,
+)
 
 __all__ = ["ModuleDict", "ModuleList", "Sequential"]
 

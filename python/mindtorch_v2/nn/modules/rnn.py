@@ -8,9 +8,12 @@ import mindtorch_v2 as torch
 from mindtorch_v2.nn import _recurrent, init
 from mindtorch_v2.nn import functional as F
 from mindtorch_v2.nn.modules.module import Module
-
-# Files that torch wrote look for the cells here.
-from mindtorch_v2.nn.modules.rnn_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
+from mindtorch_v2.nn.modules.rnn_cells import (  # torch's files look for them here
+    GRUCell,
+    LSTMCell,
+    RNNCell,
+    RNNCellBase,
+)
 from mindtorch_v2.nn.parameter import Parameter
 from mindtorch_v2.nn.utils.rnn import PackedSequence
 
