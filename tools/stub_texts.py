@@ -270,6 +270,11 @@ from typing import Any, TypeAlias, overload
         "broadcast_shapes nonzero norm prelu tensordot unique unique_consecutive",
     )
     + _exports(
+        "nn.functional",
+        "bilinear channel_shuffle cosine_similarity pairwise_distance pdist pixel_shuffle "
+        "pixel_unshuffle rrelu rrelu_",
+    )
+    + _exports(
         "random",
         "default_generator get_rng_state initial_seed manual_seed seed set_rng_state",
     )

@@ -75,6 +75,10 @@ _LAZY = {
         "functional": (
             "broadcast_shapes einsum nonzero norm prelu tensordot unique unique_consecutive"
         ),
+        "nn.functional": (
+            "bilinear channel_shuffle cosine_similarity pairwise_distance pdist pixel_shuffle "
+            "pixel_unshuffle rrelu rrelu_"
+        ),
         "random": ("default_generator get_rng_state initial_seed manual_seed seed set_rng_state"),
         "_streams": "Event Stream",
         "storage": "TypedStorage",

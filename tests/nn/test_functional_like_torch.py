@@ -123,3 +123,8 @@ def test_odd_inputs_like_torch(call):
     assert str(ours.dtype) == str(theirs.dtype)
     half = {"torch.float16": 2e-3, "torch.bfloat16": 1.6e-2}.get(str(ours.dtype), 2e-5)
     assert_same(ours, theirs, rtol=half, atol=half)
+
+
+def test_some_are_at_the_top_of_the_package_too(torch):
+    for name in "bilinear cosine_similarity pairwise_distance pdist pixel_shuffle rrelu".split():
+        assert getattr(torch, name) is getattr(torch.nn.functional, name)
