@@ -249,6 +249,9 @@ LOSSES = [
     *((f"nn.TripletMarginLoss(reduction='{r}')", "f(3, 4), f(3, 4), f(3, 4)") for r in _REDUCTIONS),
     ("nn.TripletMarginLoss(margin=0.5, p=1, swap=True)", "f(3, 4), f(3, 4), f(3, 4)"),
     ("nn.TripletMarginWithDistanceLoss(margin=0.5, swap=True)", "f(3, 4), f(3, 4), f(3, 4)"),
+    ("nn.LinearCrossEntropyLoss(4, 5, bias=True)", "f(3, 4), i(5, 3)"),
+    ("nn.LinearCrossEntropyLoss(4, 5, out_features=(2,), weight=pos(5), ignore_index=1)",
+     "f(3, 4), i(5, 3, 2)"),
     ("nn.CTCLoss()", None),
 ]  # fmt: skip
 

@@ -119,6 +119,38 @@ def cross_entropy(
     return loss.sum() / divisor if reduction == "mean" else reduced(loss, reduction)
 
 
+def linear_cross_entropy(
+    input,
+    linear_weight,
+    target,
+    *,
+    linear_bias=None,
+    weight=None,
+    reduction="mean",
+    ignore_index=None,
+    label_smoothing=0.0,
+    options=None,
+):
+    """The cross entropy of a linear layer's output and the target. The weight is (C, in), or
+    (C, ..., in) for a loss with more dimensions. Options, hints of how to split the work, change
+    nothing.
+
+    >>> F.linear_cross_entropy(torch.ones(1, 3), torch.zeros(2, 3), torch.tensor([1]))
+    tensor(0.6931)
+    """
+    bias = None if linear_bias is None else linear_bias.reshape(-1)
+    flat = linear_weight.reshape(-1, linear_weight.size(-1))
+    logits = torch.nn.functional.linear(input, flat, bias)
+    return cross_entropy(
+        logits.view(*input.shape[:-1], *linear_weight.shape[:-1]),
+        target,
+        weight,
+        ignore_index=-100 if ignore_index is None else ignore_index,
+        reduction=reduction,
+        label_smoothing=label_smoothing,
+    )
+
+
 def _soft_cross_entropy(input, target, weight, reduction, label_smoothing, ignore_index):
     dim = _class_dim(input)
     if not target.is_floating_point():

@@ -14,6 +14,7 @@ from mindtorch_v2.nn._classification_losses import (
     binary_cross_entropy_with_logits,
     cross_entropy,
     kl_div,
+    linear_cross_entropy,
     multi_margin_loss,
     multilabel_margin_loss,
     multilabel_soft_margin_loss,

@@ -256,6 +256,18 @@ def l1_loss(
     weight: Tensor | None = None,
 ) -> Tensor: ...
 def leaky_relu(input: Tensor, negative_slope: _float = 0.01, inplace: _bool = False) -> Tensor: ...
+def linear_cross_entropy(
+    input: Tensor,
+    linear_weight: Tensor,
+    target: Tensor,
+    *,
+    linear_bias: Tensor | None = None,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+    ignore_index: _int | None = None,
+    label_smoothing: _float = 0.0,
+    options: Any | None = None,
+) -> Tensor: ...
 def local_response_norm(
     input: Tensor,
     size: _int | Sequence[_int],

@@ -1,8 +1,12 @@
 """Losses as modules. Each calls the function of torch.nn.functional that it is named after."""
 
+from dataclasses import dataclass
+
+from mindtorch_v2._C import dtype as _dtype
 from mindtorch_v2.nn import _reduction
 from mindtorch_v2.nn import functional as F
 from mindtorch_v2.nn.modules.distance import PairwiseDistance
+from mindtorch_v2.nn.modules.linear import Linear
 from mindtorch_v2.nn.modules.module import Module
 from mindtorch_v2.nn.modules.utils import required
 
@@ -17,6 +21,8 @@ __all__ = [
     "HuberLoss",
     "KLDivLoss",
     "L1Loss",
+    "LinearCrossEntropyLoss",
+    "LinearCrossEntropyOptions",
     "MSELoss",
     "MarginRankingLoss",
     "MultiLabelMarginLoss",
@@ -411,4 +417,76 @@ class CTCLoss(_Loss):
             self.blank,
             self.reduction,
             self.zero_infinity,
+        )
+
+
+@dataclass
+class LinearCrossEntropyOptions:
+    """Hints of how to split the work of LinearCrossEntropyLoss; they change no result.
+
+    >>> torch.nn.LinearCrossEntropyOptions(batch_chunk_size=4).batch_chunk_size
+    4
+    """
+
+    allow_retain_graph: bool = False
+    batch_chunk_size: int | None = None
+    chunking_method: str | None = "auto"
+    acc_policy: str = "auto"
+    acc_dtype: _dtype | None = None
+
+
+class LinearCrossEntropyLoss(_WeightedLoss):
+    """The cross entropy of a linear layer's output and the target.
+
+    >>> torch.nn.LinearCrossEntropyLoss(3, 2)(torch.zeros(1, 3), torch.tensor([1])).detach()
+    tensor(0.6931)
+    """
+
+    __constants__ = ["num_classes", "out_features", "reduction", "ignore_index", "label_smoothing"]
+
+    def __init__(
+        self,
+        in_features,
+        num_classes,
+        *,
+        out_features=(),
+        bias=False,
+        device=None,
+        dtype=None,
+        reduction="mean",
+        weight=None,
+        ignore_index=None,
+        label_smoothing=0.0,
+        options=None,
+    ):
+        super().__init__(weight, reduction=reduction)
+        self.num_classes, self.out_features = num_classes, out_features
+        self.ignore_index, self.label_smoothing = ignore_index, label_smoothing
+        self.options = options
+        outputs = num_classes
+        for size in out_features:
+            outputs *= size
+        self.linear = Linear(in_features, outputs, bias=bias, device=device, dtype=dtype)
+
+    def forward(self, input, target):
+        shape = (self.num_classes, *self.out_features)
+        bias = self.linear.bias
+        return F.linear_cross_entropy(
+            input,
+            self.linear.weight.view(*shape, -1),
+            target,
+            linear_bias=None if bias is None else bias.view(shape),
+            weight=self.weight,
+            reduction=self.reduction,
+            ignore_index=self.ignore_index,
+            label_smoothing=self.label_smoothing,
+            options=self.options,
+        )
+
+    def extra_repr(self):
+        return (
+            f"in_features={self.linear.in_features}, num_classes={self.num_classes}, "
+            f"out_features={self.out_features}, bias={self.linear.bias is not None}, "
+            f"reduction={self.reduction}, ignore_index={self.ignore_index}, "
+            f"label_smoothing={self.label_smoothing}, options={self.options}"
         )
