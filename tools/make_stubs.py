@@ -228,13 +228,19 @@ def nn_functional_stub(ops):
     nn.update((n, plain[n]) for n in vars(functional) if n in plain and n not in written)
     text = stub_texts.FUNCTIONAL_HEAD + write_functions(dict(sorted(nn.items())), skip=written)
     for name, function in written.items():
-        text += f"def {name}({', '.join(_python_parameters(function))}) -> Tensor: ...\n"
+        result = stub_texts.RESULTS.get(name, "Tensor")
+        text += f"def {name}({', '.join(_python_parameters(function))}) -> {result}: ...\n"
     return text
 
 
 def _python_parameters(function):
+    keyword_only = False
     for name, param in inspect.signature(function).parameters.items():
-        kind = stub_texts.PARAMETERS[name]
+        if param.kind is inspect.Parameter.KEYWORD_ONLY and not keyword_only:
+            keyword_only = True
+            yield "*"
+        special = stub_texts.SPECIAL_PARAMETERS
+        kind = special.get((function.__name__, name)) or stub_texts.PARAMETERS[name]
         if param.default is inspect.Parameter.empty:
             yield f"{name}: {kind}"
         else:

@@ -204,7 +204,7 @@ from typing import Any, TypeAlias, overload
     + "".join(
         f"from mindtorch_v2 import {name} as {name}\n"
         for name in (
-            "accelerator compiler cpu cuda functional linalg memory nn npu options random "
+            "accelerator compiler cpu cuda functional linalg memory nn npu optim options random "
             "return_types serialization special storage testing types utils version"
         ).split()
     )
@@ -242,6 +242,11 @@ from typing import Any, TypeAlias, overload
         "broadcast_shapes nonzero norm prelu tensordot unique unique_consecutive",
     )
     + _exports(
+        "nn.functional",
+        "bilinear channel_shuffle cosine_similarity pairwise_distance pdist pixel_shuffle "
+        "pixel_unshuffle rrelu rrelu_",
+    )
+    + _exports(
         "random",
         "default_generator get_rng_state initial_seed manual_seed seed set_rng_state",
     )
@@ -274,7 +279,7 @@ PACKAGE_TAIL = "\n" + "".join(
     for prefix in _PREFIXES
 )
 
-FUNCTIONAL_HEAD = _HEAD
+FUNCTIONAL_HEAD = _HEAD.replace("import Sequence", "import Callable, Sequence")
 SPECIAL_HEAD = _HEAD
 RETURN_TYPES_HEAD = """# Written by tools/make_stubs.py: run `make stubs` after a change.
 from typing import NamedTuple
@@ -285,32 +290,124 @@ from mindtorch_v2._C import Tensor
 # Parameters of the functions in nn/functional.py that are written in Python.
 PARAMETERS = {
     "_stacklevel": "_int",
+    "add_zero_attn": "_bool",
+    "align_corners": "_bool",
     "alpha": "_float",
+    "anchor": "Tensor",
+    "antialias": "_bool",
+    "attn_mask": "Tensor",
+    "average_attn_weights": "_bool",
+    "beta": "_float",
+    "bias": "Tensor",
+    "bias_k": "Tensor",
+    "bias_v": "Tensor",
+    "delta": "_float",
+    "dilation": "_int | Sequence[_int]",
     "dim": "_int",
+    "distance_function": "Callable[[Tensor, Tensor], Tensor]",
+    "downscale_factor": "_int",
+    "dropout_p": "_float",
     "dtype": "_dtype",
+    "embed_dim_to_check": "_int",
     "eps": "_float",
+    "full": "_bool",
+    "grid": "Tensor",
+    "groups": "_int",
+    "hard": "_bool",
+    "ignore_index": "_int",
+    "in_proj_bias": "Tensor",
+    "in_proj_weight": "Tensor",
+    "include_last_offset": "_bool",
     "inplace": "_bool",
     "input": "Tensor",
+    "input1": "Tensor",
+    "input2": "Tensor",
+    "is_causal": "_bool",
+    "k": "_float",
+    "k_proj_weight": "Tensor",
+    "keepdim": "_bool",
+    "kernel_size": "_int | Sequence[_int]",
+    "key": "Tensor",
+    "key_padding_mask": "Tensor",
+    "label_smoothing": "_float",
+    "linear_bias": "Tensor",
+    "linear_weight": "Tensor",
+    "log_input": "_bool",
+    "log_target": "_bool",
+    "logits": "Tensor",
+    "lower": "_float",
+    "margin": "_float",
     "max_norm": "_float",
     "max_val": "_float",
     "min_val": "_float",
     "mode": "str",
+    "momentum": "_float",
+    "need_weights": "_bool",
+    "negative": "Tensor",
     "negative_slope": "_float",
     "norm_type": "_float",
     "num_classes": "_int",
+    "num_groups": "_int",
+    "num_heads": "_int",
+    "offsets": "Tensor",
+    "options": "Any",
     "out": "Tensor",
+    "out_proj_bias": "Tensor",
+    "out_proj_weight": "Tensor",
+    "output_size": "_int | Sequence[_int]",
     "p": "_float",
     "pad": "Sequence[_int]",
+    "padding": "_int | Sequence[_int]",
     "padding_idx": "_int",
+    "padding_mode": "str",
+    "per_sample_weights": "Tensor",
+    "pos_weight": "Tensor",
+    "positive": "Tensor",
+    "q_proj_weight": "Tensor",
+    "query": "Tensor",
+    "recompute_scale_factor": "_bool",
+    "reduce": "_bool",
+    "reduction": "str",
+    "running_mean": "Tensor",
+    "running_var": "Tensor",
+    "scale_factor": "_float | Sequence[_float]",
     "scale_grad_by_freq": "_bool",
+    "size": "_int | Sequence[_int]",
+    "size_average": "_bool",
     "sparse": "_bool",
+    "static_k": "Tensor",
+    "static_v": "Tensor",
+    "stride": "_int | Sequence[_int]",
+    "swap": "_bool",
+    "target": "Tensor",
+    "tau": "_float",
     "tensor": "Tensor",
+    "theta": "Tensor",
     "threshold": "_float",
+    "training": "_bool",
+    "upper": "_float",
+    "upscale_factor": "_int",
+    "use_input_stats": "_bool",
+    "use_separate_proj_weight": "_bool",
+    "v_proj_weight": "Tensor",
     "value": "_float",
+    "var": "Tensor | _float",
     "weight": "Tensor",
     "x1": "Tensor",
     "x2": "Tensor",
 }
+# Where a name means something else in one function, and results that are not one tensor.
+SPECIAL_PARAMETERS = {
+    ("batch_norm", "running_mean"): "Tensor | None",
+    ("batch_norm", "running_var"): "Tensor | None",
+    ("multi_head_attention_forward", "bias_k"): "Tensor | None",
+    ("multi_head_attention_forward", "bias_v"): "Tensor | None",
+    ("multi_head_attention_forward", "in_proj_bias"): "Tensor | None",
+    ("multi_head_attention_forward", "in_proj_weight"): "Tensor | None",
+    ("multi_head_attention_forward", "out_proj_bias"): "Tensor | None",
+    ("multi_head_attention_forward", "value"): "Tensor",
+}
+RESULTS = {"multi_head_attention_forward": "tuple[Tensor, Tensor | None]"}
 
 OPS_HEAD = """# Ops
 

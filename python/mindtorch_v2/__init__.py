@@ -75,6 +75,10 @@ _LAZY = {
         "functional": (
             "broadcast_shapes einsum nonzero norm prelu tensordot unique unique_consecutive"
         ),
+        "nn.functional": (
+            "bilinear channel_shuffle cosine_similarity pairwise_distance pdist pixel_shuffle "
+            "pixel_unshuffle rrelu rrelu_"
+        ),
         "random": ("default_generator get_rng_state initial_seed manual_seed seed set_rng_state"),
         "_streams": "Event Stream",
         "storage": "TypedStorage",
@@ -82,8 +86,8 @@ _LAZY = {
     for name in names.split()
 }
 _SUBMODULES = frozenset(
-    "accelerator compiler cpu cuda functional linalg memory nn npu options random return_types "
-    "serialization special storage testing types utils version".split()
+    "accelerator compiler cpu cuda functional linalg memory nn npu optim options random "
+    "return_types serialization special storage testing types utils version".split()
 )
 _CLASS_PREFIXES = "Float Double Half BFloat16 Char Short Int Long Byte Bool".split()
 

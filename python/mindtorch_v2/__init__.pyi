@@ -17,6 +17,7 @@ from mindtorch_v2 import linalg as linalg
 from mindtorch_v2 import memory as memory
 from mindtorch_v2 import nn as nn
 from mindtorch_v2 import npu as npu
+from mindtorch_v2 import optim as optim
 from mindtorch_v2 import options as options
 from mindtorch_v2 import random as random
 from mindtorch_v2 import return_types as return_types
@@ -115,6 +116,15 @@ from mindtorch_v2.functional import prelu as prelu
 from mindtorch_v2.functional import tensordot as tensordot
 from mindtorch_v2.functional import unique as unique
 from mindtorch_v2.functional import unique_consecutive as unique_consecutive
+from mindtorch_v2.nn.functional import bilinear as bilinear
+from mindtorch_v2.nn.functional import channel_shuffle as channel_shuffle
+from mindtorch_v2.nn.functional import cosine_similarity as cosine_similarity
+from mindtorch_v2.nn.functional import pairwise_distance as pairwise_distance
+from mindtorch_v2.nn.functional import pdist as pdist
+from mindtorch_v2.nn.functional import pixel_shuffle as pixel_shuffle
+from mindtorch_v2.nn.functional import pixel_unshuffle as pixel_unshuffle
+from mindtorch_v2.nn.functional import rrelu as rrelu
+from mindtorch_v2.nn.functional import rrelu_ as rrelu_
 from mindtorch_v2.random import default_generator as default_generator
 from mindtorch_v2.random import get_rng_state as get_rng_state
 from mindtorch_v2.random import initial_seed as initial_seed

@@ -204,6 +204,8 @@ class _Unpickler(pickle.Unpickler):
             known = _known(module, name)
             if known is not None:
                 return known
+            # Ops such as gelu are in a native module there.
+            module = module.replace("torch._C._nn", "torch.nn.functional")
             module = _PACKAGE + module[len("torch") :]
         return super().find_class(module, name)
 

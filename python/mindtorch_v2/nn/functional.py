@@ -4,9 +4,67 @@
 tensor([0., 2.])
 """
 
+import copyreg
+
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
+from mindtorch_v2.nn._attention import multi_head_attention_forward
+from mindtorch_v2.nn._classification_losses import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    cross_entropy,
+    kl_div,
+    linear_cross_entropy,
+    multi_margin_loss,
+    multilabel_margin_loss,
+    multilabel_soft_margin_loss,
+    nll_loss,
+    soft_margin_loss,
+)
+from mindtorch_v2.nn._dropout import (
+    alpha_dropout,
+    dropout,
+    dropout1d,
+    dropout2d,
+    dropout3d,
+    feature_alpha_dropout,
+    gumbel_softmax,
+    rrelu,
+    rrelu_,
+)
+from mindtorch_v2.nn._images import (
+    channel_shuffle,
+    interpolate,
+    native_channel_shuffle,
+    pixel_shuffle,
+    pixel_unshuffle,
+    upsample,
+    upsample_bilinear,
+    upsample_nearest,
+)
+from mindtorch_v2.nn._normalization import (
+    batch_norm,
+    group_norm,
+    instance_norm,
+    local_response_norm,
+)
 from mindtorch_v2.nn._padding import pad
+from mindtorch_v2.nn._products import bilinear, embedding_bag, pairwise_distance, pdist
+from mindtorch_v2.nn._regression_losses import (
+    cosine_embedding_loss,
+    gaussian_nll_loss,
+    hinge_embedding_loss,
+    huber_loss,
+    l1_loss,
+    margin_ranking_loss,
+    mse_loss,
+    poisson_nll_loss,
+    smooth_l1_loss,
+    triplet_margin_loss,
+    triplet_margin_with_distance_loss,
+)
+from mindtorch_v2.nn._sampling import affine_grid, grid_sample
+from mindtorch_v2.nn._windows import fold, unfold
 
 # Ops that are torch's functions as they stand: gelu, softplus, logsigmoid, linear and so on.
 globals().update(_C._nn_functions)
@@ -22,6 +80,20 @@ hardswish_, hardtanh_ = _functions["hardswish_"], _functions["hardtanh_"]
 leaky_relu_, mish_, relu_ = _functions["leaky_relu_"], _functions["mish_"], _functions["relu_"]
 relu6_, selu_, silu_ = _functions["relu6_"], _functions["selu_"], _functions["silu_"]
 threshold_ = _functions["threshold_"]
+
+
+def _named(name):
+    return globals()[name]
+
+
+def _reduce(function):
+    # Pickle looks for an op at the top of the package; gelu and its like are only here.
+    name = function.__name__
+    is_only_here = globals().get(name) is function and getattr(torch, name, None) is not function
+    return (_named, (name,)) if is_only_here else function.__reduce__()
+
+
+copyreg.pickle(type(_relu), _reduce)
 
 
 def relu(input, inplace=False):

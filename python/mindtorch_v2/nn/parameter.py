@@ -1,38 +1,41 @@
 """torch.nn.parameter: tensors that a module knows as its own.
 
-There is no autograd yet. A parameter keeps `requires_grad` as a note for code that sorts
-parameters by it; no op looks at it, and no gradient is ever computed. Plain tensors refuse
-requires_grad=True.
+Autograd owns `requires_grad` and `grad` of every tensor. A build whose tensors refuse
+requires_grad=True has none: there `_FlagsInPython` keeps both for parameters, so that modules,
+optimizers and code that sorts parameters work; no op looks at them. `_has_autograd` asks the
+tensors themselves, once, so that nothing here changes on the day they say yes.
 """
 
 from mindtorch_v2 import _C
 from mindtorch_v2._C import Tensor
 
-__all__ = ["Buffer", "Parameter", "UninitializedParameter"]
+__all__ = [
+    "Buffer",
+    "Parameter",
+    "UninitializedBuffer",
+    "UninitializedParameter",
+    "UninitializedTensorMixin",
+    "is_lazy",
+]
+
+_empty = _C._functions["empty"]
 
 
-class Parameter(Tensor):
-    """A tensor that is a parameter of a module. It shares the memory of `data`.
+def _has_autograd():
+    try:
+        _empty(0).requires_grad = True
+    except NotImplementedError:
+        return False
+    return True
 
-    >>> torch.nn.Parameter(torch.ones(2))
-    Parameter containing:
-    tensor([1., 1.], requires_grad=True)
-    """
 
-    __slots__ = ("_requires_grad",)
+class _FlagsInPython(Tensor):
+    """requires_grad and grad, kept without autograd."""
 
-    def __new__(cls, data=None, requires_grad=True):
-        if data is None:
-            data = _C._functions["empty"](0)
-        if not isinstance(data, Tensor):
-            raise TypeError(f"Parameter data must be a tensor, not {type(data).__name__}")
-        made = Tensor._make_subclass(cls, data)
-        made.requires_grad = requires_grad
-        return made
+    __slots__ = ("_grad", "_requires_grad")
 
     @property
     def requires_grad(self):
-        """Whether code that sorts parameters should count it as trained; see the module's notes."""
         return getattr(self, "_requires_grad", False)
 
     @requires_grad.setter
@@ -42,6 +45,63 @@ class Parameter(Tensor):
                 "Only Tensors of floating point and complex dtype can require gradients"
             )
         self._requires_grad = bool(value)
+
+    @property
+    def grad(self):
+        return getattr(self, "_grad", None)
+
+    @grad.setter
+    def grad(self, value):
+        if value is not None:
+            if not isinstance(value, Tensor):
+                raise TypeError(
+                    "assigned grad expected to be a Tensor or None but got grad of type "
+                    f"{type(value).__name__}"
+                )
+            if tuple(value.shape) != tuple(self.shape):
+                raise RuntimeError(
+                    f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of "
+                    f"size '{list(self.shape)}'. Please ensure that the gradient and the tensor "
+                    "are the same size"
+                )
+        self._grad = value
+
+    @grad.deleter
+    def grad(self):
+        self._grad = None
+
+
+HAS_AUTOGRAD = _has_autograd()
+_Base = Tensor if HAS_AUTOGRAD else _FlagsInPython
+
+
+class _ParameterMeta(type(Tensor)):
+    # A tensor of another class counts as a parameter once it is marked by `_is_param`.
+    def __instancecheck__(cls, instance):
+        if type.__instancecheck__(cls, instance):
+            return True
+        marked = isinstance(instance, Tensor) and getattr(instance, "_is_param", False)
+        return cls is Parameter and marked
+
+
+class Parameter(_Base, metaclass=_ParameterMeta):
+    """A tensor that is a parameter of a module. It shares the memory of `data`.
+
+    >>> torch.nn.Parameter(torch.ones(2))
+    Parameter containing:
+    tensor([1., 1.], requires_grad=True)
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, data=None, requires_grad=True):
+        if data is None:
+            data = _empty(0)
+        if not isinstance(data, Tensor):
+            raise TypeError(f"Parameter data must be a tensor, not {type(data).__name__}")
+        made = Tensor._make_subclass(cls, data)
+        made.requires_grad = requires_grad
+        return made
 
     def __deepcopy__(self, memo):
         if id(self) not in memo:
@@ -54,8 +114,17 @@ class Parameter(Tensor):
         return parameter_repr(self)
 
 
-class Buffer(Tensor):
-    """A tensor that is state of a module but no parameter.
+class _BufferMeta(type(Tensor)):
+    def __instancecheck__(cls, instance):
+        if type.__instancecheck__(cls, instance):
+            return True
+        marked = isinstance(instance, Tensor) and getattr(instance, "_is_buffer", False)
+        return cls is Buffer and marked
+
+
+class Buffer(Tensor, metaclass=_BufferMeta):
+    """A tensor that is state of a module but no parameter: an ordinary tensor with a mark, which
+    a module it is assigned to understands.
 
     >>> torch.nn.Buffer(torch.ones(2)).persistent
     True
@@ -63,18 +132,48 @@ class Buffer(Tensor):
 
     def __new__(cls, data=None, *, persistent=True):
         if data is None:
-            data = _C._functions["empty"](0)
-        made = Tensor._make_subclass(cls, data)
+            data = _empty(0)
+        made = data.detach()
         made.persistent = persistent
+        made._is_buffer = True
         return made
 
+
+class UninitializedTensorMixin:
+    """A parameter or buffer whose shape is not known yet."""
+
+    __slots__ = ()
+
+    def materialize(self, shape, device=None, dtype=None):
+        """Gives it memory of the given shape and makes it an ordinary one."""
+        self.data = _empty(shape, device=device or self.device, dtype=dtype or self.dtype)
+        self.__class__ = self.cls_to_become
+
+    @property
+    def shape(self):
+        raise RuntimeError(
+            "Can't access the shape of an uninitialized parameter or buffer. "
+            "This error usually happens in `load_state_dict` when trying to load "
+            "an uninitialized parameter into an initialized one. "
+            "Call `forward` to initialize the parameters before accessing their attributes."
+        )
+
+    def share_memory_(self):
+        raise RuntimeError(
+            "Can't share memory on an uninitialized parameter or buffer. "
+            "Call `forward` to initialize the parameters before calling "
+            "`module.share_memory()`."
+        )
+
     def __repr__(self):
-        from mindtorch_v2._tensor_str import _str
+        return f"<{type(self).__name__}>"
 
-        return "Buffer containing:\n" + _str(self.as_subclass(Tensor))
+    def __reduce_ex__(self, protocol):
+        # There is no content to write down.
+        return type(self), self._creation()
 
 
-class UninitializedParameter(Parameter):
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
     """A parameter whose shape is not known yet.
 
     >>> weight = torch.nn.UninitializedParameter()
@@ -84,17 +183,57 @@ class UninitializedParameter(Parameter):
     """
 
     __slots__ = ()
+    cls_to_become = Parameter
 
     def __new__(cls, requires_grad=True, device=None, dtype=None):
-        data = _C._functions["empty"](0, device=device, dtype=dtype)
-        return Parameter.__new__(cls, data, requires_grad)
+        return Parameter.__new__(cls, _empty(0, device=device, dtype=dtype), requires_grad)
 
-    def materialize(self, shape, device=None, dtype=None):
-        """Gives it memory of the given shape and makes it an ordinary Parameter."""
-        self.data = _C._functions["empty"](
-            shape, device=device or self.device, dtype=dtype or self.dtype
-        )
-        self.__class__ = Parameter
+    def _creation(self):
+        return (self.requires_grad, self.device, self.dtype)
 
-    def __repr__(self):
-        return "<UninitializedParameter>"
+    def __deepcopy__(self, memo):
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(*self._creation())
+        return memo[id(self)]
+
+
+class _MaterializedBuffer(Tensor):
+    """What an UninitializedBuffer becomes; the class of a tensor cannot become Tensor itself."""
+
+    __slots__ = ()
+
+
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):
+    """A buffer whose shape is not known yet.
+
+    >>> mean = torch.nn.UninitializedBuffer()
+    >>> mean.materialize((4,))
+    >>> mean.shape
+    torch.Size([4])
+    """
+
+    __slots__ = ()
+    cls_to_become = _MaterializedBuffer
+
+    def __new__(cls, requires_grad=False, device=None, dtype=None, persistent=True):
+        made = Tensor._make_subclass(cls, _empty(0, device=device, dtype=dtype))
+        made.persistent = persistent
+        made._is_buffer = True
+        return made
+
+    def _creation(self):
+        return (False, self.device, self.dtype, self.persistent)
+
+    def __deepcopy__(self, memo):
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(*self._creation())
+        return memo[id(self)]
+
+
+def is_lazy(param):
+    """Whether its shape is not known yet.
+
+    >>> torch.nn.parameter.is_lazy(torch.nn.UninitializedParameter())
+    True
+    """
+    return isinstance(param, UninitializedTensorMixin)

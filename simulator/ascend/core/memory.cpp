@@ -54,10 +54,11 @@ std::string describe(const Block& block) {
   const char* kind = block.place == Place::kDevice   ? "device"
                      : block.place == Place::kPinned ? "pinned host"
                                                      : "registered host";
-  std::snprintf(text, sizeof text, "%s%s memory #%llu of %zu bytes at %p", kind,
-                block.place == Place::kDevice ? std::string(" ").append(std::to_string(block.device)).c_str() : "",
-                static_cast<unsigned long long>(block.number), block.bytes,
-                static_cast<void*>(block.data));
+  std::snprintf(
+      text, sizeof text, "%s%s memory #%llu of %zu bytes at %p", kind,
+      block.place == Place::kDevice ? std::string(" ").append(std::to_string(block.device)).c_str()
+                                    : "",
+      static_cast<unsigned long long>(block.number), block.bytes, static_cast<void*>(block.data));
   return text;
 }
 

@@ -1,0 +1,276 @@
+"""Functions of torch.nn.functional that rearrange or resize images."""
+
+import math
+import warnings
+
+import mindtorch_v2 as torch
+
+
+def pixel_shuffle(input, upscale_factor):
+    """(*, C * r * r, H, W) as (*, C, H * r, W * r).
+
+    >>> F.pixel_shuffle(torch.arange(4.0).view(4, 1, 1), 2)
+    tensor([[[0., 1.],
+             [2., 3.]]])
+    """
+    if input.dim() < 3:
+        raise RuntimeError(
+            "pixel_shuffle expects input to have at least 3 dimensions, but got input with "
+            f"{input.dim()} dimension(s)"
+        )
+    r = upscale_factor
+    if r <= 0:
+        raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {r}")
+    *batch, c, h, w = input.shape
+    if c % (r * r) != 0:
+        raise RuntimeError(
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square "
+            f"of upscale_factor, but input.size(-3)={c} is not divisible by {r * r}"
+        )
+    blocks = input.reshape(math.prod(batch), c // (r * r), r, r, h, w).permute(0, 1, 4, 2, 5, 3)
+    blocks = blocks.clone(memory_format=torch.contiguous_format)
+    return blocks.view(*batch, c // (r * r), h * r, w * r)
+
+
+def pixel_unshuffle(input, downscale_factor):
+    """The inverse of pixel_shuffle.
+
+    >>> F.pixel_unshuffle(torch.arange(4.0).view(1, 2, 2), 2).shape
+    torch.Size([4, 1, 1])
+    """
+    if input.dim() < 3:
+        raise RuntimeError(
+            "pixel_unshuffle expects input to have at least 3 dimensions, but got input with "
+            f"{input.dim()} dimension(s)"
+        )
+    r = downscale_factor
+    if r <= 0:
+        raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
+    *batch, c, h, w = input.shape
+    for name, dim, size in (("height", -2, h), ("width", -1, w)):
+        if size % r != 0:
+            raise RuntimeError(
+                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
+                f"input.size({dim})={size} is not divisible by {r}"
+            )
+    blocks = input.reshape(math.prod(batch), c, h // r, r, w // r, r).permute(0, 1, 3, 5, 2, 4)
+    blocks = blocks.clone(memory_format=torch.contiguous_format)
+    return blocks.view(*batch, c * r * r, h // r, w // r)
+
+
+def channel_shuffle(input, groups):
+    """Channels in groups, taken in turn from each group.
+
+    >>> F.channel_shuffle(torch.arange(4.0).view(1, 4, 1), 2).flatten()
+    tensor([0., 2., 1., 3.])
+    """
+    if input.dim() < 3:
+        raise RuntimeError(
+            "channel_shuffle expects input with > 2 dims, but got input with sizes "
+            f"{list(input.shape)}"
+        )
+    channels = input.size(1)
+    if groups <= 0:
+        raise RuntimeError(
+            f"Number of groups to divide channels in must be positive. Value of groups:{groups}"
+        )
+    if channels % groups != 0:
+        raise RuntimeError(
+            f"Number of channels must be divisible by groups. Got {channels} channels and "
+            f"{groups} groups."
+        )
+    grouped = input.reshape(input.size(0), groups, channels // groups, *input.shape[2:])
+    return grouped.transpose(1, 2).reshape(input.shape)
+
+
+native_channel_shuffle = channel_shuffle
+
+_MODES = {3: ("linear",), 4: ("bilinear", "bicubic"), 5: ("trilinear",)}
+
+
+def interpolate(
+    input,
+    size=None,
+    scale_factor=None,
+    mode="nearest",
+    align_corners=None,
+    recompute_scale_factor=None,
+    antialias=False,
+):
+    """input (N, C, ...) in another size, by the nearest element, linearly or cubically.
+
+    >>> F.interpolate(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
+    tensor([[[1., 1., 2., 2.]]])
+    """
+    smooth = mode in ("linear", "bilinear", "bicubic", "trilinear")
+    if not smooth and align_corners is not None:
+        raise ValueError(
+            "align_corners option can only be set with the interpolating modes: "
+            "linear | bilinear | bicubic | trilinear"
+        )
+    spatial = input.dim() - 2
+    sizes, scales = _target(input, size, scale_factor, spatial)
+    if recompute_scale_factor:
+        if size is not None:
+            raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
+        scales = None
+    if antialias:
+        if not (mode in ("bilinear", "bicubic", "lanczos") and input.dim() == 4):
+            raise ValueError(
+                "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and "
+                "requires a 4-D tensor as input"
+            )
+        raise NotImplementedError("interpolate: antialias is not there yet")
+    scales = scales or [None] * spatial
+    if mode in ("nearest", "nearest-exact") and spatial in (1, 2, 3):
+        step = _nearest if mode == "nearest" else _nearest_exact
+        for dim, (wanted, scale) in enumerate(zip(sizes, scales, strict=True), 2):
+            input = step(input, dim, wanted, scale)
+        return input
+    if mode == "area":
+        name = f"adaptive_avg_pool{spatial}d"
+        pool = getattr(torch.nn.functional, name, None)
+        if pool is None:
+            raise NotImplementedError(f"torch.nn.functional.{name} is not there yet")
+        return pool(input, sizes)
+    if not smooth:
+        raise NotImplementedError(
+            "Input Error: Only 3D, 4D and 5D input Tensors supported"
+            f" (got {input.dim()}D) for the modes: nearest | linear | bilinear | bicubic | "
+            f"trilinear | area | nearest-exact (got {mode})"
+        )
+    if mode not in _MODES.get(input.dim(), ()):
+        wanted = {"linear": 3, "bilinear": 4, "bicubic": 4, "trilinear": 5}[mode]
+        raise NotImplementedError(
+            f"Got {input.dim()}D input, but {mode} mode needs {wanted}D input"
+        )
+    step = _cubic if mode == "bicubic" else _linear
+    for dim, (wanted, scale) in enumerate(zip(sizes, scales, strict=True), 2):
+        input = step(input, dim, wanted, scale, bool(align_corners))
+    return input
+
+
+def _target(input, size, scale_factor, spatial):
+    """(sizes, scales or None) of the spatial dimensions."""
+    if (size is None) == (scale_factor is None):
+        both = size is not None
+        raise ValueError(
+            "only one of size or scale_factor should be defined"
+            if both
+            else "either size or scale_factor should be defined"
+        )
+    name, given = ("size", size) if size is not None else ("scale_factor", scale_factor)
+    if isinstance(given, (list, tuple)):
+        if len(given) != spatial:
+            raise ValueError(
+                "Input and output must have the same number of spatial dimensions, but got input "
+                f"with spatial dimensions of {list(input.shape[2:])} and {name} of {given}. "
+                f"Please provide input tensor in (N, C, d1, d2, ...,dK) format and {name} in "
+                "(s1, s2, ...,sK) format."
+                if name == "scale_factor"
+                else "Input and output must have the same number of spatial dimensions, but got "
+                f"input with spatial dimensions of {list(input.shape[2:])} and output size of "
+                f"{given}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and "
+                "output size in (o1, o2, ...,oK) format."
+            )
+        given = list(given)
+    else:
+        given = [given] * spatial
+    if size is not None:
+        return [int(n) for n in given], None
+    sizes = [math.floor(float(n) * f) for n, f in zip(input.shape[2:], given, strict=True)]
+    return sizes, given
+
+
+def _ratio(source, wanted, scale):
+    return 1.0 / scale if scale else source / wanted
+
+
+def _nearest(input, dim, wanted, scale):
+    places = torch.arange(wanted, dtype=torch.float32) * _ratio(input.size(dim), wanted, scale)
+    return _take(input, dim, places.floor().long())
+
+
+def _nearest_exact(input, dim, wanted, scale):
+    ratio = _ratio(input.size(dim), wanted, scale)
+    places = (torch.arange(wanted, dtype=torch.float32) + 0.5) * ratio
+    return _take(input, dim, places.floor().long())
+
+
+def _take(input, dim, places):
+    places = places.clamp(0, input.size(dim) - 1).to(input.device)
+    return input.index_select(dim, places)
+
+
+def _places(source, wanted, scale, align_corners, dtype):
+    """Where in the source every element of the result lies."""
+    places = torch.arange(wanted, dtype=dtype)
+    if align_corners:
+        return places * ((source - 1) / (wanted - 1) if wanted > 1 else 0.0)
+    return (places + 0.5) * _ratio(source, wanted, scale) - 0.5
+
+
+def _compute_dtype(input):
+    return torch.float64 if input.dtype == torch.float64 else torch.float32
+
+
+def _along(weights, input, dim):
+    shape = [1] * input.dim()
+    shape[dim] = -1
+    return weights.view(shape).to(input.device, input.dtype)
+
+
+def _linear(input, dim, wanted, scale, align_corners):
+    source = input.size(dim)
+    if source == wanted and scale in (None, 1, 1.0):
+        return input
+    places = _places(source, wanted, scale, align_corners, _compute_dtype(input)).clamp_min(0)
+    below = places.floor().clamp_max(source - 1)
+    share = _along((places - below).clamp(0, 1), input, dim)
+    first = _take(input, dim, below.long())
+    return first * (1 - share) + _take(input, dim, below.long() + 1) * share
+
+
+def _cubic(input, dim, wanted, scale, align_corners):
+    places = _places(input.size(dim), wanted, scale, align_corners, _compute_dtype(input))
+    below = places.floor()
+    t = places - below
+    result = None
+    for offset, distance in ((-1, t + 1), (0, t), (1, 1 - t), (2, 2 - t)):
+        part = _take(input, dim, below.long() + offset)
+        part = part * _along(_cubic_weight(distance, inner=offset in (0, 1)), input, dim)
+        result = part if result is None else result + part
+    return result
+
+
+def _cubic_weight(x, inner, a=-0.75):
+    if inner:
+        return ((a + 2) * x - (a + 3)) * x * x + 1
+    return ((x - 5) * x + 8) * x * a - 4 * a
+
+
+def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
+    """The old name of interpolate."""
+    warnings.warn(
+        "`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.",
+        stacklevel=2,
+    )
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def upsample_nearest(input, size=None, scale_factor=None):
+    """interpolate by the nearest element."""
+    warnings.warn(
+        "`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.",
+        stacklevel=2,
+    )
+    return interpolate(input, size, scale_factor, mode="nearest")
+
+
+def upsample_bilinear(input, size=None, scale_factor=None):
+    """interpolate linearly, corner to corner."""
+    warnings.warn(
+        "`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.",
+        stacklevel=2,
+    )
+    return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)

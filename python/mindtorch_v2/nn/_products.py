@@ -1,0 +1,148 @@
+"""Functions of torch.nn.functional on pairs of vectors, and on rows of a table."""
+
+import mindtorch_v2 as torch
+
+
+def bilinear(input1, input2, weight, bias=None):
+    """input1 @ weight[k] @ input2 + bias[k] for every k.
+
+    >>> F.bilinear(torch.ones(1, 2), torch.ones(1, 3), torch.ones(1, 2, 3))
+    tensor([[6.]])
+    """
+    if input1.dim() != input2.dim():
+        raise RuntimeError(
+            f"bilinear(): input dimensions do not match: got {input1.dim()} and {input2.dim()}"
+        )
+    for i, input in ((1, input1), (2, input2)):
+        if input.size(-1) != weight.size(i):
+            raise RuntimeError(
+                f"bilinear(): input{i} size does not match weight size: got {input.size(-1)} but "
+                f"expected {weight.size(i)}"
+            )
+    first, second = input1.reshape(-1, input1.size(-1)), input2.reshape(-1, input2.size(-1))
+    # (N, O, in2), then a row times a row
+    products = torch.matmul(first, weight.transpose(0, 1).reshape(weight.size(1), -1))
+    products = products.view(-1, weight.size(0), weight.size(2))
+    result = (products * second.unsqueeze(1)).sum(2).view(*input1.shape[:-1], weight.size(0))
+    return result if bias is None else result + bias
+
+
+def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
+    """The p-norm of x1 - x2 along the last dimension.
+
+    >>> F.pairwise_distance(torch.tensor([3.0, 4.0]), torch.zeros(2))
+    tensor(5.0000)
+    """
+    dims = max(x1.dim(), x2.dim()) - 1
+    return torch.norm(x1 - x2 + eps, p, dims, keepdim)
+
+
+def pdist(input, p=2.0):
+    """The p-norm distance of every pair of rows.
+
+    >>> F.pdist(torch.tensor([[0.0, 0.0], [3.0, 4.0]]))
+    tensor([5.])
+    """
+    if input.dim() != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.dim()}D")
+    if p < 0:
+        raise RuntimeError("pdist only supports non-negative p values")
+    first, second = torch.triu_indices(input.size(0), input.size(0), 1, device=input.device)
+    return torch.norm(input[first] - input[second], p, -1)
+
+
+def embedding_bag(
+    input,
+    weight,
+    offsets=None,
+    max_norm=None,
+    norm_type=2,
+    scale_grad_by_freq=False,
+    mode="mean",
+    sparse=False,
+    per_sample_weights=None,
+    include_last_offset=False,
+    padding_idx=None,
+):
+    """The sum, mean or max of the rows of weight that every bag of indices names. A bag is a row
+    of a 2-d input, or what lies between two offsets of a 1-d one.
+
+    >>> F.embedding_bag(torch.tensor([[0, 1]]), torch.tensor([[1.0], [3.0]]))
+    tensor([[2.]])
+    """
+    if per_sample_weights is not None and input.size() != per_sample_weights.size():
+        raise ValueError(
+            f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, "
+            f"then it must have the same shape as the input ({input.shape})"
+        )
+    if input.dim() == 2:
+        if offsets is not None:
+            raise ValueError(
+                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch"
+                f" of fixed length sequences. However, found offsets of type {type(offsets)}"
+            )
+        bags, length = input.shape
+        owner = torch.arange(bags, device=input.device).repeat_interleave(length)
+        input = input.reshape(-1)
+        if per_sample_weights is not None:
+            per_sample_weights = per_sample_weights.reshape(-1)
+    elif input.dim() == 1:
+        bags, owner = _owners(input, offsets, include_last_offset)
+    else:
+        raise ValueError(
+            f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}"
+        )
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError("mode has to be one of sum, mean or max")
+    if per_sample_weights is not None and mode != "sum":
+        raise NotImplementedError(
+            "embedding_bag: per_sample_weights was not None. "
+            "per_sample_weights is only supported for mode='sum' "
+            f"(got mode='{mode}'). Please open a feature request on GitHub."
+        )
+    if max_norm is not None:
+        torch.embedding_renorm_(weight, input.contiguous(), max_norm, norm_type)
+    rows = torch.embedding(weight, input, -1, scale_grad_by_freq, sparse)
+    if padding_idx is not None:
+        if not -weight.size(0) <= padding_idx < weight.size(0):
+            raise AssertionError("padding_idx must be within the number of embeddings")
+        kept = input != padding_idx % weight.size(0)
+        rows, owner = rows[kept], owner[kept]
+        if per_sample_weights is not None:
+            per_sample_weights = per_sample_weights[kept]
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.unsqueeze(1)
+    return _pooled(rows, owner, bags, mode)
+
+
+def _owners(input, offsets, include_last_offset):
+    """(number of bags, the bag of every index)."""
+    if offsets is None:
+        raise ValueError("offsets has to be a 1D Tensor but got None")
+    if offsets.dim() != 1:
+        raise ValueError("offsets has to be a 1D Tensor")
+    if offsets.numel() and int(offsets[0]) != 0:
+        raise RuntimeError(
+            "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
+            f"position 0. However, got {int(offsets[0])}"
+        )
+    starts = offsets[:-1] if include_last_offset else offsets
+    places = torch.arange(input.size(0), device=input.device, dtype=offsets.dtype)
+    return starts.size(0), torch.searchsorted(starts.contiguous(), places, right=True) - 1
+
+
+def _pooled(rows, owner, bags, mode):
+    zeros = rows.new_zeros(bags, rows.size(1))
+    counts = torch.bincount(owner, minlength=bags)
+    if mode == "max":
+        if rows.size(0) == 0:
+            return zeros
+        # Every bag as a row, filled up with -inf; the bags follow one another in `rows`.
+        place = torch.arange(rows.size(0), device=rows.device) - (counts.cumsum(0) - counts)[owner]
+        shape = (bags, int(counts.max()), rows.size(1))
+        padded = rows.new_full(shape, float("-inf")).index_put((owner, place), rows)
+        return padded.amax(1).masked_fill((counts == 0).unsqueeze(1), 0)
+    total = zeros.index_add(0, owner, rows)
+    if mode == "sum":
+        return total
+    return total / counts.clamp_min(1).to(rows.dtype).unsqueeze(1)

@@ -1,0 +1,259 @@
+"""Losses of torch.nn.functional that compare with values, vectors or rankings."""
+
+import math
+import warnings
+
+import mindtorch_v2 as torch
+from mindtorch_v2.nn import _reduction
+from mindtorch_v2.nn._reduction import reduced
+
+
+def _paired(input, target):
+    """Both, broadcast; with torch's warning if that changes a shape."""
+    if target.size() != input.size():
+        warnings.warn(
+            f"Using a target size ({target.size()}) that is different to the input size "
+            f"({input.size()}). This will likely lead to incorrect results due to broadcasting. "
+            "Please ensure they have the same size.",
+            stacklevel=3,
+        )
+    if input.dtype != target.dtype:
+        dtype = torch.result_type(input, target)
+        input, target = input.to(dtype), target.to(dtype)
+    return torch.broadcast_tensors(input, target)
+
+
+def _mean_or_sum(loss, weight, reduction):
+    if weight is None:
+        return reduced(loss, reduction)
+    loss = loss * weight
+    return loss.sum() / weight.sum() if reduction == "mean" else reduced(loss, reduction)
+
+
+def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+    """The square of the difference.
+
+    >>> F.mse_loss(torch.tensor([1.0, 3.0]), torch.tensor([1.0, 1.0]))
+    tensor(2.)
+    """
+    reduction = _reduction.chosen(reduction, size_average, reduce)
+    input, target = _paired(input, target)
+    difference = input - target
+    return _mean_or_sum(difference * difference, weight, reduction)
+
+
+def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+    """The absolute value of the difference.
+
+    >>> F.l1_loss(torch.tensor([1.0, 3.0]), torch.tensor([1.0, 1.0]))
+    tensor(1.)
+    """
+    reduction = _reduction.chosen(reduction, size_average, reduce)
+    input, target = _paired(input, target)
+    return _mean_or_sum((input - target).abs(), weight, reduction)
+
+
+def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
+    """The absolute difference; below beta a parabola that meets it smoothly.
+
+    >>> F.smooth_l1_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), reduction="none")
+    tensor([0.1250, 2.5000])
+    """
+    reduction = _reduction.chosen(reduction, size_average, reduce)
+    input, target = _paired(input, target)
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    gap = (input - target).abs()
+    if beta == 0:
+        return reduced(gap, reduction)
+    return reduced(torch.where(gap < beta, 0.5 * gap * gap / beta, gap - 0.5 * beta), reduction)
+
+
+def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
+    """Half the square of the difference; above delta it goes on as a line.
+
+    >>> F.huber_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), reduction="none")
+    tensor([0.1250, 2.5000])
+    """
+    _reduction.get_enum(reduction)
+    input, target = _paired(input, target)
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    gap = (input - target).abs()
+    loss = torch.where(gap <= delta, 0.5 * gap * gap, delta * (gap - 0.5 * delta))
+    return _mean_or_sum(loss, weight, reduction)
+
+
+def poisson_nll_loss(
+    input,
+    target,
+    log_input=True,
+    full=False,
+    size_average=None,
+    eps=1e-8,
+    reduce=None,
+    reduction="mean",
+):
+    """The negative log likelihood of counts under a Poisson distribution.
+
+    >>> F.poisson_nll_loss(torch.tensor([0.0]), torch.tensor([2.0]))
+    tensor(1.)
+    """
+    reduction = _reduction.chosen(reduction, size_average, reduce)
+    loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
+    if full:
+        stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
+        loss = loss + stirling.masked_fill(target <= 1, 0)
+    return reduced(loss, reduction)
+
+
+def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
+    """The negative log likelihood of values under a normal distribution.
+
+    >>> F.gaussian_nll_loss(torch.tensor([0.0]), torch.tensor([1.0]), torch.tensor([1.0]))
+    tensor(0.5000)
+    """
+    if not isinstance(var, torch.Tensor):
+        var = var * torch.ones_like(input)
+    if var.size() != input.size():
+        if input.size()[:-1] == var.size():
+            var = var.unsqueeze(-1)
+        elif not (input.size()[:-1] == var.size()[:-1] and var.size(-1) == 1):
+            try:
+                wanted = torch.broadcast_shapes(input.shape, var.shape)
+            except RuntimeError:
+                wanted = None
+            if wanted != input.shape:
+                raise ValueError("var is of incorrect size")
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(reduction + " is not valid")
+    if bool((var < 0).any()):
+        raise ValueError("var has negative entry/entries")
+    with torch.no_grad():
+        var = var.clone().clamp_(min=eps)
+    loss = 0.5 * (var.log() + (input - target) ** 2 / var)
+    if full:
+        loss = loss + 0.5 * math.log(2 * math.pi)
+    return reduced(loss, reduction)
+
+
+def hinge_embedding_loss(
+    input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"
+):
+    """input where the target is 1, and what it lacks of the margin where it is -1.
+
+    >>> F.hinge_embedding_loss(torch.tensor([2.0, 0.25]), torch.tensor([1, -1]), reduction="none")
+    tensor([2.0000, 0.7500])
+    """
+    reduction = _reduction.chosen(reduction, size_average, reduce)
+    zero = torch.zeros_like(input)
+    below = torch.where(target == 1, zero, (margin - input).clamp_min(0))
+    return reduced(below + torch.where(target == -1, zero, input), reduction)
+
+
+def margin_ranking_loss(
+    input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"
+):
+    """What input1 lacks to rank above input2 by the margin (target 1), or below it (-1).
+
+    >>> F.margin_ranking_loss(torch.tensor([1.0]), torch.tensor([2.0]), torch.tensor([1]))
+    tensor(1.)
+    """
+    reduction = _reduction.chosen(reduction, size_average, reduce)
+    if not input1.dim() == input2.dim() == target.dim():
+        raise RuntimeError(
+            f"margin_ranking_loss : All input tensors should have same dimension but got sizes: "
+            f"input1: {input1.size()}, input2: {input2.size()}, target: {target.size()} "
+        )
+    return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
+
+
+def cosine_embedding_loss(
+    input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"
+):
+    """1 - cosine where the target is 1; where it is -1, what the cosine is above the margin.
+
+    >>> one = torch.tensor([[1.0, 0.0]])
+    >>> F.cosine_embedding_loss(one, one, torch.tensor([-1]))
+    tensor(1.)
+    """
+    reduction = _reduction.chosen(reduction, size_average, reduce)
+    if target.dim() > 1 or input1.dim() != target.dim() + 1 or input2.dim() != input1.dim():
+        raise RuntimeError(
+            f"{'1D' if target.dim() == 1 else '0D'} target tensor expects "
+            f"{'2D' if target.dim() == 1 else '1D'} input tensors, but found inputs with sizes "
+            f"{list(input1.shape)} and {list(input2.shape)}."
+        )
+    epsilon = 1e-12  # as torch: it keeps the root of a zero vector from an infinite slope
+    product = (input1 * input2).sum(-1)
+    first, second = (input1 * input1).sum(-1) + epsilon, (input2 * input2).sum(-1) + epsilon
+    cosine = product / (first * second).sqrt()
+    zero = torch.zeros_like(cosine)
+    near = torch.where(target == 1, 1 - cosine, zero)
+    far = torch.where(target == -1, (cosine - margin).clamp_min(0), zero)
+    return reduced(near + far, reduction)
+
+
+def triplet_margin_loss(
+    anchor,
+    positive,
+    negative,
+    margin=1.0,
+    p=2,
+    eps=1e-6,
+    swap=False,
+    size_average=None,
+    reduce=None,
+    reduction="mean",
+):
+    """What the negative lacks to be farther from the anchor than the positive, by the margin.
+
+    >>> zero = torch.zeros(1, 2)
+    >>> F.triplet_margin_loss(zero, zero, zero)
+    tensor(1.)
+    """
+    reduction = _reduction.chosen(reduction, size_average, reduce)
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+
+    def distance(x1, x2):
+        return torch.nn.functional.pairwise_distance(x1, x2, p, eps)
+
+    return _triplet(anchor, positive, negative, distance, margin, swap, reduction)
+
+
+def triplet_margin_with_distance_loss(
+    anchor,
+    positive,
+    negative,
+    *,
+    distance_function=None,
+    margin=1.0,
+    swap=False,
+    reduction="mean",
+):
+    """triplet_margin_loss with a distance of one's own.
+
+    >>> zero = torch.zeros(1, 2)
+    >>> F.triplet_margin_with_distance_loss(zero, zero, zero)
+    tensor(1.)
+    """
+    if reduction not in ("mean", "sum", "none"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    distance = distance_function or torch.nn.functional.pairwise_distance
+    if not anchor.dim() == positive.dim() == negative.dim():
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of "
+            f"dimensions, but got: anchor {anchor.dim()}D, positive {positive.dim()}D, and "
+            f"negative {negative.dim()}D inputs"
+        )
+    return _triplet(anchor, positive, negative, distance, margin, swap, reduction)
+
+
+def _triplet(anchor, positive, negative, distance, margin, swap, reduction):
+    far = distance(anchor, negative)
+    if swap:
+        far = torch.minimum(far, distance(positive, negative))
+    return reduced((margin + distance(anchor, positive) - far).clamp_min(0), reduction)

@@ -1,0 +1,426 @@
+"""The base of optimizers.
+
+An optimizer here defines `_new_state(parameter, group)` and `_update(group, params, grads,
+states)`: `step` of ListOptimizer gathers per group the parameters that have gradients and calls
+_update once with lists, so that one pass over many tensors can take the place of the loop in it.
+"""
+
+import functools
+import warnings
+import weakref
+from collections import OrderedDict, defaultdict
+from copy import deepcopy
+from itertools import chain
+
+import mindtorch_v2 as torch
+from mindtorch_v2._C import Tensor
+from mindtorch_v2.utils.hooks import RemovableHandle
+
+__all__ = [
+    "Optimizer",
+    "register_optimizer_step_post_hook",
+    "register_optimizer_step_pre_hook",
+]
+
+_global_pre_hooks = OrderedDict()
+_global_post_hooks = OrderedDict()
+
+
+class _RequiredParameter:
+    """Stands for the value of an option that has no default."""
+
+    def __repr__(self):
+        return "<required parameter>"
+
+
+required = _RequiredParameter()
+
+
+def _add(hooks, hook, prepend=False):
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
+    return handle
+
+
+def register_optimizer_step_pre_hook(hook):
+    """Runs hook(optimizer, args, kwargs) before every step of every optimizer.
+
+    >>> handle = torch.optim.optimizer.register_optimizer_step_pre_hook(lambda *args: None)
+    >>> handle.remove()
+    """
+    return _add(_global_pre_hooks, hook)
+
+
+def register_optimizer_step_post_hook(hook):
+    """Runs hook(optimizer, args, kwargs) after every step of every optimizer.
+
+    >>> handle = torch.optim.optimizer.register_optimizer_step_post_hook(lambda *args: None)
+    >>> handle.remove()
+    """
+    return _add(_global_post_hooks, hook)
+
+
+def _with_hooks(step):
+    """step of a class, with the hooks around it."""
+
+    @functools.wraps(step)
+    def hooked(self, *args, **kwargs):
+        for hook in chain(_global_pre_hooks.values(), self._optimizer_step_pre_hooks.values()):
+            result = hook(self, args, kwargs)
+            if result is not None:
+                if not (isinstance(result, tuple) and len(result) == 2):
+                    raise RuntimeError(
+                        f"{hook} must return None or a tuple of (new_args, new_kwargs), "
+                        f"but got {result}."
+                    )
+                args, kwargs = result
+        result = step(self, *args, **kwargs)
+        for hook in chain(self._optimizer_step_post_hooks.values(), _global_post_hooks.values()):
+            hook(self, args, kwargs)
+        return result
+
+    hooked.hooked = True
+    return hooked
+
+
+_HOOKS = (
+    "_optimizer_step_pre_hooks",
+    "_optimizer_step_post_hooks",
+    "_optimizer_state_dict_pre_hooks",
+    "_optimizer_state_dict_post_hooks",
+    "_optimizer_load_state_dict_pre_hooks",
+    "_optimizer_load_state_dict_post_hooks",
+)
+
+
+class Optimizer:
+    """The base of all optimizers: groups of parameters with their options, and state per parameter.
+
+    >>> torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=0.1).param_groups[0]["lr"]
+    0.1
+    """
+
+    def __init__(self, params, defaults):
+        self.defaults = defaults
+        self._init_hooks()
+        if isinstance(params, Tensor):
+            raise TypeError(
+                "params argument given to the optimizer should be "
+                f"an iterable of Tensors or dicts, but got {torch.typename(params)}"
+            )
+        self.state = defaultdict(dict)
+        self.param_groups = []
+        groups = list(params)
+        if len(groups) == 0:
+            raise ValueError("optimizer got an empty parameter list")
+        if not isinstance(groups[0], dict):
+            groups = [{"params": groups}]
+        for group in groups:
+            self.add_param_group(group)
+
+    def _init_hooks(self):
+        if not getattr(type(self).step, "hooked", False):
+            type(self).step = _with_hooks(type(self).step)
+        for name in _HOOKS:
+            if name not in self.__dict__:
+                setattr(self, name, OrderedDict())
+
+    def __getstate__(self):
+        return {
+            "defaults": self.defaults,
+            "state": self.state,
+            "param_groups": self.param_groups,
+        }
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        self._init_hooks()
+        self.defaults.setdefault("differentiable", False)
+
+    def __repr__(self):
+        texts = []
+        for i, group in enumerate(self.param_groups):
+            lines = [f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params"]
+            texts.append(f"\nParameter Group {i}\n" + "".join(lines))
+        return f"{type(self).__name__} ({''.join(texts)})"
+
+    def step(self, closure=None):
+        """Changes the parameters by their gradients; every optimizer defines its own."""
+        raise NotImplementedError
+
+    def zero_grad(self, set_to_none=True):
+        """Drops the gradients of all parameters, or sets them to 0."""
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is None:
+                    continue
+                if set_to_none:
+                    parameter.grad = None
+                else:
+                    parameter.grad = parameter.grad.detach().zero_()
+
+    # --- groups -------------------------------------------------------------------------------
+
+    def add_param_group(self, param_group):
+        """Adds parameters with options of their own.
+
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=0.1)
+        >>> optimizer.add_param_group({"params": torch.nn.Parameter(torch.ones(2)), "lr": 0.2})
+        >>> [group["lr"] for group in optimizer.param_groups]
+        [0.1, 0.2]
+        """
+        if not isinstance(param_group, dict):
+            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
+        params = param_group["params"]
+        if isinstance(params, Tensor):
+            params = [params]
+        elif isinstance(params, set):
+            raise TypeError(
+                "optimizer parameters need to be organized in ordered collections, "
+                "but the ordering of tensors in sets will change between runs. "
+                "Please use a list instead."
+            )
+        params = list(params)
+        named = [isinstance(item, tuple) for item in params]
+        if any(named):
+            if not all(named):
+                raise ValueError(
+                    "all optimizer params should be with/without names. Some param names are "
+                    "missing"
+                )
+            param_group["param_names"] = [name for name, _ in params]
+            params = [parameter for _, parameter in params]
+        param_group["params"] = params
+        for parameter in params:
+            if not isinstance(parameter, Tensor):
+                raise TypeError(
+                    "optimizer can only optimize Tensors, "
+                    f"but one of the params is {torch.typename(parameter)}"
+                )
+            if not self.defaults.get("differentiable", None) and not (
+                parameter.is_leaf or parameter.retains_grad
+            ):
+                raise ValueError("can't optimize a non-leaf Tensor")
+        for name, default in self.defaults.items():
+            if default is required and name not in param_group:
+                raise ValueError(
+                    "parameter group didn't specify a value of required optimization parameter "
+                    f"{name}"
+                )
+            param_group.setdefault(name, default)
+        if len(params) != len(set(params)):
+            warnings.warn(
+                "optimizer contains a parameter group with duplicate parameters; "
+                "in future, this will cause an error; "
+                "see github.com/pytorch/pytorch/issues/40967 for more information",
+                stacklevel=3,
+            )
+        known = {p for group in self.param_groups for p in group["params"]}
+        if not known.isdisjoint(params):
+            raise ValueError("some parameters appear in more than one parameter group")
+        has_names = "param_names" in param_group
+        if any(("param_names" in group) != has_names for group in self.param_groups):
+            kind = "with" if has_names else "without"
+            raise ValueError(
+                "all optimizer param groups should be with/without names. "
+                f"cannot add param group {kind} names to the optimizer"
+            )
+        self.param_groups.append(param_group)
+
+    # --- hooks --------------------------------------------------------------------------------
+
+    def register_step_pre_hook(self, hook):
+        """Runs hook(optimizer, args, kwargs) before step; it may return new ones."""
+        return _add(self._optimizer_step_pre_hooks, hook)
+
+    def register_step_post_hook(self, hook):
+        """Runs hook(optimizer, args, kwargs) after step."""
+        return _add(self._optimizer_step_post_hooks, hook)
+
+    def register_state_dict_pre_hook(self, hook, prepend=False):
+        """Runs hook(optimizer) before state_dict."""
+        return _add(self._optimizer_state_dict_pre_hooks, hook, prepend)
+
+    def register_state_dict_post_hook(self, hook, prepend=False):
+        """Runs hook(optimizer, state_dict) after state_dict; it may return another one."""
+        return _add(self._optimizer_state_dict_post_hooks, hook, prepend)
+
+    def register_load_state_dict_pre_hook(self, hook, prepend=False):
+        """Runs hook(optimizer, state_dict) before load_state_dict; it may return another one."""
+        return _add(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
+
+    def register_load_state_dict_post_hook(self, hook, prepend=False):
+        """Runs hook(optimizer) after load_state_dict."""
+        return _add(self._optimizer_load_state_dict_post_hooks, hook, prepend)
+
+    # --- state --------------------------------------------------------------------------------
+
+    def state_dict(self):
+        """The options of the groups, and the state by number of the parameter.
+
+        >>> torch.optim.SGD([torch.nn.Parameter(torch.ones(1))]).state_dict()["state"]
+        {}
+        """
+        for hook in self._optimizer_state_dict_pre_hooks.values():
+            hook(self)
+        numbers, groups = {}, []
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                numbers.setdefault(id(parameter), len(numbers))
+            packed = {key: value for key, value in group.items() if key != "params"}
+            packed["params"] = [numbers[id(parameter)] for parameter in group["params"]]
+            groups.append(packed)
+        state = {
+            numbers[id(key)] if isinstance(key, Tensor) else key: value
+            for key, value in self.state.items()
+        }
+        result = {"state": state, "param_groups": groups}
+        for hook in self._optimizer_state_dict_post_hooks.values():
+            changed = hook(self, result)
+            result = result if changed is None else changed
+        return result
+
+    def load_state_dict(self, state_dict):
+        """Takes over what state_dict gave; tensors come to the parameter's device and dtype."""
+        state_dict = state_dict.copy()
+        for hook in self._optimizer_load_state_dict_pre_hooks.values():
+            changed = hook(self, state_dict)
+            state_dict = state_dict if changed is None else changed
+        groups, saved = self.param_groups, deepcopy(state_dict["param_groups"])
+        if len(groups) != len(saved):
+            raise ValueError("loaded state dict has a different number of parameter groups")
+        if any(len(a["params"]) != len(b["params"]) for a, b in zip(groups, saved, strict=True)):
+            raise ValueError(
+                "loaded state dict contains a parameter group "
+                "that doesn't match the size of optimizer's group"
+            )
+        parameters = {}
+        for group, other in zip(groups, saved, strict=True):
+            for number, parameter in zip(other["params"], group["params"], strict=True):
+                parameters[number] = (parameter, other)
+        state = defaultdict(dict)
+        for key, value in state_dict["state"].items():
+            if key in parameters:
+                parameter, group = parameters[key]
+                state[parameter] = _cast_state(value, parameter, group)
+            else:
+                state[key] = value
+        for group, other in zip(groups, saved, strict=True):
+            other["params"] = group["params"]
+            if "param_names" in group:
+                other["param_names"] = group["param_names"]
+        self.__setstate__({"state": state, "param_groups": saved})
+        for hook in self._optimizer_load_state_dict_post_hooks.values():
+            hook(self)
+
+
+def _cast_state(value, parameter, group, key=None):
+    """value where and as what the parameter is; a count of steps stays as it is."""
+    if isinstance(value, Tensor):
+        if key == "step":
+            on_device = group.get("capturable") or group.get("fused")
+            return value.to(torch.float32, device=parameter.device) if on_device else value
+        if parameter.is_floating_point():
+            return value.to(dtype=parameter.dtype, device=parameter.device)
+        return value.to(device=parameter.device)
+    if isinstance(value, dict):
+        return {k: _cast_state(v, parameter, group, k) for k, v in value.items()}
+    if isinstance(value, (list, tuple, set)):
+        return type(value)(_cast_state(v, parameter, group) for v in value)
+    return value
+
+
+def number(value):
+    """A number that may be given as a tensor of one element."""
+    return value.item() if isinstance(value, Tensor) else value
+
+
+def check_not_negative(**values):
+    """Refuses negative options in torch's words."""
+    for name, value in values.items():
+        if not 0.0 <= number(value):
+            text = {"lr": "learning rate", "eps": "epsilon value"}.get(name, f"{name} value")
+            raise ValueError(f"Invalid {text}: {value}")
+
+
+class ListOptimizer(Optimizer):
+    """An optimizer whose step is one call of _update per group; see the notes of the module."""
+
+    def __init__(self, params, defaults):
+        if defaults.get("fused"):
+            if defaults.get("differentiable"):
+                raise RuntimeError("`fused` does not support `differentiable`")
+            if defaults.get("foreach"):
+                raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+        super().__init__(params, defaults)
+
+    def _new_state(self, parameter, group):
+        """The state of a parameter before its first step; None if it needs none."""
+        return {}
+
+    def _update(self, group, params, grads, states):
+        raise NotImplementedError
+
+    def step(self, closure=None):
+        """Changes the parameters by their gradients. A closure computes the loss again first.
+
+        >>> p = torch.nn.Parameter(torch.ones(1))
+        >>> p.grad = torch.ones(1)
+        >>> torch.optim.SGD([p], lr=0.5).step()
+        >>> p.data
+        tensor([0.5000])
+        """
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        with torch.no_grad():
+            for group in self.param_groups:
+                params = [p for p in group["params"] if p.grad is not None]
+                if params:
+                    grads = [p.grad for p in params]
+                    if group.get("maximize"):
+                        grads = [-grad for grad in grads]
+                    states = [self._state(p, group) for p in params]
+                    self._update(group, params, grads, states)
+        return loss
+
+    def _state(self, parameter, group):
+        state = self.state.get(parameter)
+        if not state:
+            state = self._new_state(parameter, group)
+            if state:
+                self.state[parameter] = state
+        return state
+
+
+def new_step(parameter, group):
+    """A count of steps as torch keeps it: a float tensor, on the CPU if nobody needs it there."""
+    on_device = group.get("capturable") or group.get("fused")
+    return torch.tensor(0.0, dtype=torch.float32, device=parameter.device if on_device else None)
+
+
+# {id of a count of steps: (the count, its value, its version)}. What a count holds is known without
+# reading it, so that a step does not end a pipeline's window. Another version means that somebody
+# else wrote it. (A WeakKeyDictionary would compare tensors, which reads them.)
+_known_counts = {}
+
+
+def count_step(state):
+    """One more step; its number."""
+    step = state["step"]
+    reference, value, version = _known_counts.get(id(step), (None, None, None))
+    is_known = reference is not None and reference() is step
+    if not is_known:
+        reference = weakref.ref(step, functools.partial(_forget_count, id(step)))
+    value = (value if is_known and version == step._version else step.item()) + 1
+    step.fill_(value)
+    _known_counts[id(step)] = (reference, value, step._version)
+    return value
+
+
+def _forget_count(key, reference):
+    if _known_counts.get(key, (None,))[0] is reference:
+        del _known_counts[key]

@@ -1,0 +1,130 @@
+"""Functions that no layer calls, against torch's."""
+
+import copy
+import pickle
+
+import mindtorch_v2
+import pytest
+
+from tests.nn.compare import World, assert_same
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+_GRID = "2.4 * pos(2, 3, 4, 2) - 1.2"
+CALLS = [
+    *(
+        f"F.grid_sample(f(2, 3, 4, 5), {_GRID}, '{mode}', '{padding}', {align})"
+        for mode in ("bilinear", "nearest", "bicubic")
+        for padding in ("zeros", "border", "reflection")
+        for align in (True, False)
+    ),
+    "F.grid_sample(f(1, 2, 3, 4, 5), 2.4 * pos(1, 2, 3, 2, 3) - 1.2, align_corners=False)",
+    "F.affine_grid(f(2, 2, 3), (2, 3, 4, 5), align_corners=True)",
+    "F.affine_grid(f(2, 2, 3), (2, 3, 4, 5), align_corners=False)",
+    "F.affine_grid(f(2, 3, 4), (2, 3, 4, 5, 1), align_corners=False)",
+    "F.gumbel_softmax(f(4, 5))",
+    "F.gumbel_softmax(f(4, 5), tau=0.5, hard=True)",
+    "F.pdist(f(5, 3))",
+    "F.pdist(f(5, 3), 1.0)",
+    "F.mse_loss(f(3, 4), f(3, 4), weight=pos(3, 4))",
+    "F.l1_loss(f(3, 4), f(3, 4), weight=pos(3, 4), reduction='sum')",
+    "F.cross_entropy(f(3, 5), i(5, 3), size_average=False)",
+    "F.alpha_dropout(f(20, 3), 0.3, training=True)",
+    "F.multi_head_attention_forward(f(3, 2, 4), f(5, 2, 4), f(5, 2, 4), 4, 2, f(12, 4), f(12), "
+    "None, None, False, 0.0, f(4, 4), f(4), key_padding_mask=i(2, 2, 5) > 0, need_weights=False)",
+    "F.scaled_dot_product_attention(f(2, 2, 3, 4), f(2, 2, 5, 4), f(2, 2, 5, 4))",
+]
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_like_torch(call):
+    torch = pytest.importorskip("torch")
+    results = []
+    for library in (mindtorch_v2, torch):
+        text = call.replace("F.", "nn.functional.", 1)
+        results.append(World(library).eval(text))
+    assert_same(*results, rtol=2e-5, atol=2e-6)
+
+
+LATER = [
+    ("Conv1d(1, 1, 1)", "conv1d", (1, 1, 2)),
+    ("Conv2d(1, 1, 1)", "conv2d", (1, 1, 2, 2)),
+    ("Conv3d(1, 1, 1)", "conv3d", (1, 1, 2, 2, 2)),
+    ("ConvTranspose2d(1, 1, 1)", "conv_transpose2d", (1, 1, 2, 2)),
+    ("MaxPool2d(2)", "max_pool2d", (1, 1, 2, 2)),
+    ("AvgPool2d(2)", "avg_pool2d", (1, 1, 2, 2)),
+    ("AdaptiveAvgPool2d(1)", "adaptive_avg_pool2d", (1, 1, 2, 2)),
+    ("AdaptiveMaxPool1d(1)", "adaptive_max_pool1d", (1, 1, 2)),
+    ("LPPool2d(2, 2)", "lp_pool2d", (1, 1, 2, 2)),
+]
+
+
+@pytest.mark.parametrize(("layer", "function", "shape"), LATER)
+def test_a_layer_without_its_function_names_it(torch, layer, function, shape):
+    module, x = eval(f"torch.nn.{layer}", {"torch": torch}), torch.ones(*shape)
+    if hasattr(torch.nn.functional, function):
+        assert module(x).dim() == len(shape)
+    else:
+        with pytest.raises(NotImplementedError, match=f"torch.nn.functional.{function} is not"):
+            module(x)
+
+
+def test_convolutions_check_their_input(torch):
+    with pytest.raises(RuntimeError, match=r"Expected 3D \(unbatched\) or 4D \(batched\) input to "
+                       r"conv2d, but got input of size: \[2, 2\]"):  # fmt: skip
+        torch.nn.Conv2d(2, 1, 1)(torch.ones(2, 2))
+    layer = torch.nn.ConvTranspose1d(1, 1, 3, stride=2)
+    with pytest.raises(ValueError, match="requested an output size of .* but valid sizes range"):
+        layer(torch.ones(1, 1, 4), output_size=[20])
+
+
+def test_functions_are_pickled_by_name(torch):
+    functional = torch.nn.functional
+    for name in ("gelu", "linear", "layer_norm", "softplus", "relu", "cross_entropy", "tanh"):
+        function = getattr(functional, name)
+        assert pickle.loads(pickle.dumps(function)) is function
+        assert copy.deepcopy(function) is function
+
+
+ODD = [
+    "F.cross_entropy(f(0, 3), f(0, 3))",
+    "F.cross_entropy(f(0, 3), torch.empty(0, dtype=torch.int64))",
+    "F.cross_entropy(f(2, 3).half(), i(3, 2))",
+    "F.cross_entropy(f(2, 3), i(3, 2).to(torch.uint8))",
+    "F.mse_loss(f(3), i(2, 3) > 0)",
+    "F.mse_loss(f(3).half(), f(3))",
+    "F.mse_loss(f(3), f(1))",
+    "F.smooth_l1_loss(f(0), f(0))",
+    "F.group_norm(f(2, 4, 3).bfloat16(), 2)",
+    "F.group_norm(f(0, 4, 3), 2)",
+    "F.batch_norm(f(5, 4).half(), None, None, training=True)",
+    "F.batch_norm(f(5, 4).bfloat16(), None, None, training=True)",
+    "F.instance_norm(f(2, 3, 4).bfloat16())",
+    "F.pixel_shuffle(f(0, 4, 2, 2), 2)",
+    "F.embedding_bag(torch.empty(0, dtype=torch.int64), f(3, 2), torch.tensor([0, 0]), mode='max')",
+    "F.embedding_bag(torch.empty(0, dtype=torch.int64), f(3, 2), torch.tensor([0]))",
+    "F.binary_cross_entropy_with_logits(f(3).half(), pos(3).half())",
+    "F.pairwise_distance(i(5, 2, 3), i(5, 2, 3))",
+    "F.interpolate(f(1, 1, 3).double(), scale_factor=1.7, mode='linear')",
+    "F.interpolate(f(1, 1, 4, 4).half(), scale_factor=2.0, mode='bilinear')",
+    "F.dropout(f(0), 0.5)",
+    "F.nll_loss(f(2, 3), torch.tensor([-100, -100]))",
+]
+
+
+@pytest.mark.parametrize("call", ODD)
+def test_odd_inputs_like_torch(call):
+    torch = pytest.importorskip("torch")
+    results = []
+    for library in (mindtorch_v2, torch):
+        text = call.replace("F.", "nn.functional.", 1)
+        results.append(World(library).eval(text))
+    ours, theirs = results
+    assert str(ours.dtype) == str(theirs.dtype)
+    half = {"torch.float16": 2e-3, "torch.bfloat16": 1.6e-2}.get(str(ours.dtype), 2e-5)
+    assert_same(ours, theirs, rtol=half, atol=half)
+
+
+def test_some_are_at_the_top_of_the_package_too(torch):
+    for name in "bilinear cosine_similarity pairwise_distance pdist pixel_shuffle rrelu".split():
+        assert getattr(torch, name) is getattr(torch.nn.functional, name)
