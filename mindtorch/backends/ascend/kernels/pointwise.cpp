@@ -363,12 +363,13 @@ constexpr DTypes refused(Pointwise function) {
     case Pointwise::kAbs:
     case Pointwise::kTruncDivide:
     case Pointwise::kFloorDivide:
-    case Pointwise::kGcd:
-    case Pointwise::kLcm:
     case Pointwise::kThreshold:
     case Pointwise::kRoundDecimals:
     case Pointwise::kClamp:
       return kBool;
+    case Pointwise::kGcd:
+    case Pointwise::kLcm:
+      return kFloats | kDouble | kBool;
     case Pointwise::kFrac:
     case Pointwise::kHypot:
     case Pointwise::kNextafter:
