@@ -2,7 +2,6 @@
 
 #include "mindtorch/base/warning.h"
 #include "mindtorch/dispatch/pipeline.h"
-#include "mindtorch/tensor/overlap.h"
 
 namespace mindtorch::dispatch {
 
@@ -21,23 +20,6 @@ void check_same_device(Device result, const Tensor& target) {
            "Expected all tensors to be on the same device, but found at least two devices, ",
            result.str(), " and ", target.device().str(), "!");
 }
-
-void check_no_self_overlap(const Tensor& target) {
-  MT_CHECK(!is_expanded(target), RuntimeError,
-           "unsupported operation: more than one element of the written-to tensor refers to a "
-           "single memory location. Please clone() the tensor before performing the operation.");
-}
-
-namespace {
-
-[[noreturn]] void refuse_overlap() {
-  MT_THROW(RuntimeError,
-           "unsupported operation: some elements of the input tensor and the written-to tensor "
-           "refer to a single memory location. Please clone() the tensor before performing the "
-           "operation.");
-}
-
-}  // namespace
 
 void check_no_partial_overlap(const Tensor& target, const Tensor& input) {
   // In a full overlap each element is read before it is written.
