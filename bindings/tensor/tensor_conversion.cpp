@@ -343,6 +343,8 @@ PyObject* resize(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObje
       names.read(args + nargs, 0, kwnames, named);
       format = to_format(named[0], "resize_");
     }
+    MT_CHECK(nargs == 0 || named[1] == Py_None, TypeError,
+             "resize_() got multiple values for argument 'size'");
     if (nargs == 0) {
       MT_CHECK(named[1] != Py_None, TypeError,
                "resize_() missing 1 required positional arguments: \"size\"");

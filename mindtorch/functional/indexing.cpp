@@ -67,12 +67,6 @@ Tensor index(const Tensor& self, TensorList indices) {
   return mindtorch::_index(self, resolve(self, indices));
 }
 
-void check_not_expanded(const Tensor& written) {
-  MT_CHECK(!is_expanded(written), RuntimeError,
-           "unsupported operation: more than one element of the written-to tensor refers to a "
-           "single memory location. Please clone() the tensor before performing the operation.");
-}
-
 // The mask of x[mask] = number, in which no element is counted; undefined for other indices.
 Tensor find_fill_mask(const Tensor& self, TensorList indices, const Tensor& values) {
   if (values.numel() != 1 || !values.device().is_cpu()) return Tensor();
@@ -157,7 +151,7 @@ Tensor masked_scatter_(const Tensor& self, const Tensor& mask, const Tensor& sou
   MT_CHECK(mask.dtype() == DType::kBool, RuntimeError,
            "masked_scatter_ only supports boolean masks, but got mask with dtype ",
            legacy_name(mask.dtype()));
-  check_not_expanded(self);
+  check_no_self_overlap(self);
   const Tensor where = expand(mask, self.sizes());
   if (self.device().is_meta()) return self;
   const int64_t count = item(mindtorch::sum(where)).to_int();
@@ -220,7 +214,7 @@ Tensor put_(const Tensor& self, const Tensor& index, const Tensor& source, bool 
            "put_(): Expected source and index to have the same number of elements, but got "
            "source.numel() = ",
            source.numel(), ", index.numel() = ", index.numel());
-  check_not_expanded(self);
+  check_no_self_overlap(self);
   const Tensor flat = self.is_contiguous() ? view(self, {-1}) : reshape(self, {-1});
   _index_put_(flat, {contiguous(reshape(index, {-1}))}, reshape(source, {-1}), accumulate);
   return self.is_contiguous() ? self : copy_(self, view(flat, self.sizes()));

@@ -25,4 +25,21 @@ bool is_expanded(const Tensor& tensor) {
   return false;
 }
 
+void check_no_self_overlap(const Tensor& written) {
+  MT_CHECK(!is_expanded(written), RuntimeError,
+           "unsupported operation: more than one element of the written-to tensor refers to a "
+           "single memory location. Please clone() the tensor before performing the operation.");
+}
+
+void check_no_overlap(const Tensor& written, const Tensor& read) {
+  if (MT_UNLIKELY(find_overlap(written, read) != Overlap::kNone)) refuse_overlap();
+}
+
+void refuse_overlap() {
+  MT_THROW(RuntimeError,
+           "unsupported operation: some elements of the input tensor and the written-to tensor "
+           "refer to a single memory location. Please clone() the tensor before performing the "
+           "operation.");
+}
+
 }  // namespace mindtorch

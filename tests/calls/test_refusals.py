@@ -36,6 +36,7 @@ REFUSED = [
     ("t.nonzero(t.ones(2), as_tuple=1)", TypeError),
     ("t.ones(2).sum_to_size()", TypeError),
     ("t.ones(2).resize_()", TypeError),
+    ("t.ones(2).resize_(1, size=(1,))", TypeError),
     ("t.eye(2**31, out=t.zeros(2, 2))", RuntimeError),
     ("t.randint(6, (2**62,), out=t.zeros(2, dtype=t.int64))", RuntimeError),
     ("t.abs(t.ones(2), out=t.ones(2).double())", RuntimeError),

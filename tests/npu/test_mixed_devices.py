@@ -64,6 +64,8 @@ def test_a_tensor_that_is_written_while_it_is_read(torch):
         x[x] = torch.zeros(6, dtype=torch.int64, device="npu")
     x[torch.tensor([0, 1, 2], device="npu")] = x[::2]
     assert x.tolist() == [0, 2, 4, 3, 4, 5]
+    with pytest.warns(UserWarning, match="expanded"), pytest.raises(RuntimeError, match="clone"):
+        x[:1].expand(3)[torch.tensor([1], device="npu")] = 1
 
 
 @pytest.mark.parametrize(

@@ -21,23 +21,6 @@ void check_same_device(Device result, const Tensor& target) {
            result.str(), " and ", target.device().str(), "!");
 }
 
-void check_no_self_overlap(const Tensor& target) {
-  MT_CHECK(!is_expanded(target), RuntimeError,
-           "unsupported operation: more than one element of the written-to tensor refers to a "
-           "single memory location. Please clone() the tensor before performing the operation.");
-}
-
-namespace {
-
-[[noreturn]] void refuse_overlap() {
-  MT_THROW(RuntimeError,
-           "unsupported operation: some elements of the input tensor and the written-to tensor "
-           "refer to a single memory location. Please clone() the tensor before performing the "
-           "operation.");
-}
-
-}  // namespace
-
 void check_no_partial_overlap(const Tensor& target, const Tensor& input) {
   // In a full overlap each element is read before it is written.
   if (MT_UNLIKELY(find_overlap(target, input) == Overlap::kPartial)) refuse_overlap();

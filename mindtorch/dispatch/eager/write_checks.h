@@ -1,6 +1,7 @@
 #pragma once
 
 #include "mindtorch/ops/op.h"
+#include "mindtorch/tensor/overlap.h"
 
 namespace mindtorch::dispatch {
 
@@ -10,8 +11,6 @@ namespace mindtorch::dispatch {
 void check_result_cast(DType result, DType target);
 void check_inplace_shape(IntList result, const Tensor& self);
 void check_same_device(Device result, const Tensor& target);
-// Refuses targets in which two indices reach one element.
-void check_no_self_overlap(const Tensor& target);
 // Refuses an input that shares some but not all memory with the target.
 void check_no_partial_overlap(const Tensor& target, const Tensor& input);
 // Refuses lists (cat, stack) with a tensor that shares memory with the target, once that has the

@@ -62,13 +62,6 @@ TensorSpec index(const Tensor& self, TensorList indices) {
   return spec;
 }
 
-void check_no_overlap(const Tensor& written, const Tensor& read) {
-  MT_CHECK(find_overlap(written, read) == Overlap::kNone, RuntimeError,
-           "unsupported operation: some elements of the input tensor and the written-to tensor "
-           "refer to a single memory location. Please clone() the tensor before performing the "
-           "operation.");
-}
-
 void index_put(const Tensor& self, TensorList indices, const Tensor& values, bool) {
   check_no_overlap(self, values);
   for (const Tensor& index : indices) {

@@ -1,6 +1,7 @@
 // index, index_put_, index_select and the masks: whole slices move at once.
 #include "mindtorch/backends/ascend/aclnn.h"
 #include "mindtorch/backends/ascend/kernels/kernels.h"
+#include "mindtorch/tensor/overlap.h"
 
 namespace mindtorch::ascend {
 namespace {
@@ -41,6 +42,7 @@ void index_put(ops::Launch& on,
                TensorList indices,
                const Tensor& values,
                bool accumulate) {
+  check_no_self_overlap(self);  // CANN promises nothing about expanded tensors
   if (self.numel() == 0 || values.numel() == 0) return;
   const Tensor source = apart(on, on_device(on, values, self.dtype()), self);
   if (names_nothing(indices)) {
