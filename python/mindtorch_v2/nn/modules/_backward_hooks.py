@@ -1,23 +1,21 @@
-"""The seam between hooks of modules and autograd.
+"""Hooks of modules on the gradients of a call.
 
 `Watch` puts an identity node before the inputs and one after the outputs of a module: the node of
-the outputs tells the gradients that come in, the node of the inputs those that go out. It asks of
-autograd `torch.autograd.Function` and `grad_fn.register_hook` / `register_prehook`. Where tensors
-have no autograd (nn.parameter.HAS_AUTOGRAD) no gradient ever passes, and nothing is put anywhere.
+the outputs tells the gradients that come in, the node of the inputs those that go out.
 """
 
 import functools
 
 import mindtorch_v2 as torch
 from mindtorch_v2._C import Tensor
-from mindtorch_v2.nn.parameter import HAS_AUTOGRAD
 
 
 @functools.cache
 def _identity():
-    """The identity as a function of autograd, made when it is first needed."""
+    """The identity as a function of autograd, made when it is first needed: most programs have no
+    such hook."""
 
-    class ModuleHookIdentity(torch.autograd.Function):
+    class BackwardHookFunction(torch.autograd.Function):
         @staticmethod
         def forward(ctx, *tensors):
             return tuple(tensor.view_as(tensor) for tensor in tensors)
@@ -26,20 +24,20 @@ def _identity():
         def backward(ctx, *grads):
             return grads
 
-    return ModuleHookIdentity
+    return BackwardHookFunction
 
 
 def _with_node(values):
-    """(values with their tensors behind one node, that node, the places of the tensors)."""
+    """(values whose tensors that require gradients are behind one node, that node, their places).
+    """
     places = [i for i, value in enumerate(values) if isinstance(value, Tensor)]
-    wants_grad = HAS_AUTOGRAD and torch.is_grad_enabled()
-    if not wants_grad or not any(values[i].requires_grad for i in places):
+    places = [i for i in places if values[i].requires_grad]
+    if not torch.is_grad_enabled() or not places:
         return values, None, places
     made, through = list(values), _identity().apply(*(values[i] for i in places))
     for i, tensor in zip(places, through, strict=True):
         made[i] = tensor
-    node = next(made[i].grad_fn for i in places if made[i].grad_fn is not None)
-    return tuple(made), node, places
+    return tuple(made), made[places[0]].grad_fn, places
 
 
 def _spread(grads, places, size):
