@@ -118,7 +118,7 @@ void define_views(Derivatives& derivatives) {
   derivatives.define<expand_sizes>("expand");
   derivatives.define<split_size>("split.Tensor");
   derivatives.define<split_sizes>("split.sizes").named("SplitWithSizesBackward0");
-  derivatives.define<unbind_dim>("unbind.int");
+  derivatives.define<unbind_dim>("unbind");
 }
 
 }  // namespace mindtorch::autograd
