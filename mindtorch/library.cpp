@@ -1,4 +1,5 @@
 // The one list of definitions, backends, composites and hooks. Nothing else knows them all.
+#include "mindtorch/autograd/autograd_layer.h"
 #include "mindtorch/backends/ascend/driver.h"
 #include "mindtorch/backends/ascend/kernels/kernels.h"
 #include "mindtorch/backends/cpu/kernels/kernels.h"
@@ -27,6 +28,7 @@ const Registry& registry() {
     define_copy(ops);
     define_creation(ops);
     define_embedding(ops);
+    define_functions(ops);
     define_indexing(ops);
     define_joining(ops);
     define_matmul(ops);
@@ -43,6 +45,7 @@ const Registry& registry() {
     cpu::register_cpu(ops);
     ascend::register_ascend(ops);
     functional::register_composites(ops);
+    autograd::install(ops);
     dispatch::install_hooks();
     return ops;
   }();

@@ -337,8 +337,7 @@ namespace {
 // Arguments of every factory that say nothing about the op itself. True when `name` is one of them.
 bool accept_option(PyObject* name, PyObject* value, ParsedArgs& parsed) {
   if (PyUnicode_CompareWithASCIIString(name, "requires_grad") == 0) {
-    MT_CHECK(value == Py_False || value == Py_None, NotImplementedError,
-             "requires_grad=True: this build of mindtorch has no autograd");
+    parsed.requires_grad = value == Py_True;
     return true;
   }
   if (PyUnicode_CompareWithASCIIString(name, "layout") == 0) {

@@ -26,6 +26,7 @@ struct ParsedArgs {
   int tensor_list_count = 0;
   std::vector<double> floats;
   bool pin_memory = false;  // of a factory
+  bool requires_grad = false;
   // A tensor of one number is read where no signature takes the tensor: that may wait for a device.
   bool may_read_tensors = false;
   bool left_unread = false;

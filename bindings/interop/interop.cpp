@@ -9,6 +9,7 @@
 #include "bindings/memory/pinning.h"
 #include "bindings/tensor/py_tensor.h"
 #include "bindings/tensor/py_types.h"
+#include "mindtorch/autograd/autograd_meta.h"
 #include "mindtorch/functional/functions.h"
 
 namespace mindtorch::python {
@@ -36,9 +37,10 @@ std::optional<Device> optional_device(PyObject* object) {
   return device;
 }
 
-void refuse_grad(PyObject* requires_grad) {
-  MT_CHECK(!is_true(requires_grad), NotImplementedError,
-           "requires_grad=True: this build of mindtorch has no autograd");
+// requires_grad= of a function that makes a tensor.
+Tensor with_requires_grad(Tensor tensor, PyObject* requires_grad) {
+  if (is_true(requires_grad)) autograd::set_requires_grad(tensor, true);
+  return tensor;
 }
 
 PyObject* from_numpy(PyObject*, PyObject* array) {
@@ -78,8 +80,8 @@ PyObject* frombuffer(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObjec
     const std::optional<DType> dtype = optional_dtype("frombuffer", values[1]);
     MT_CHECK(dtype.has_value(), TypeError,
              "frombuffer(): argument 'dtype' must be torch.dtype, not NoneType");
-    refuse_grad(values[4]);
-    return wrap(tensor_from_buffer(values[0], *dtype, count, offset));
+    return wrap(
+        with_requires_grad(tensor_from_buffer(values[0], *dtype, count, offset), values[4]));
   });
 }
 
@@ -91,7 +93,6 @@ PyObject* tensor(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* k
     names.read(args, nargs, kwnames, values);
     const std::optional<DType> dtype = optional_dtype("tensor", values[1]);
     std::optional<Device> device = optional_device(values[2]);
-    refuse_grad(values[3]);
     if (is_tensor(values[0])) {
       if (PyErr_WarnEx(PyExc_UserWarning,
                        "To copy construct from a tensor, it is recommended to use "
@@ -103,10 +104,11 @@ PyObject* tensor(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* k
       }
       if (values[2] == Py_None) device.reset();
     }
+    const autograd::GradModeGuard leaf(false);  // a copy of a tensor has no history
     Tensor result = tensor_from_data(values[0], dtype);
     if (device) result = mindtorch::_to_copy(result, std::nullopt, device);
     if (values[4] == Py_True) result = pinned(result);
-    return wrap(std::move(result));
+    return wrap(with_requires_grad(std::move(result), values[3]));
   });
 }
 
@@ -160,10 +162,13 @@ PyObject* asarray(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* 
                                      1, 1);
     PyObject* values[5];
     names.read(args, nargs, kwnames, values);
-    refuse_grad(values[4]);
     std::optional<Device> device = optional_device(values[2]);
     if (is_tensor(values[0]) && values[2] == Py_None) device.reset();
-    return wrap(shared(values[0], optional_dtype("asarray", values[1]), device, values[3], true));
+    Tensor result = shared(values[0], optional_dtype("asarray", values[1]), device, values[3], true);
+    if (is_true(values[4])) return wrap(with_requires_grad(std::move(result), values[4]));
+    // As torch: without requires_grad=True the result has no history.
+    const bool cuts = autograd::requires_grad(result);
+    return wrap(cuts ? autograd::detached(result) : std::move(result));
   });
 }
 
@@ -175,8 +180,10 @@ PyObject* numpy(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObjec
     PyObject* force = Py_None;
     if (nargs != 0 || kwnames != nullptr) names.read(args, nargs, kwnames, &force);
     if (!is_true(force)) return tensor_to_numpy(self);
-    const PyRef local(wrap(
-        mindtorch::_to_copy(unwrap(self), std::nullopt, Device(DeviceType::kCpu), false, false)));
+    const Tensor shown =
+        autograd::requires_grad(unwrap(self)) ? autograd::detached(unwrap(self)) : unwrap(self);
+    const PyRef local(
+        wrap(mindtorch::_to_copy(shown, std::nullopt, Device(DeviceType::kCpu), false, false)));
     return tensor_to_numpy(local.get());
   });
 }

@@ -16,6 +16,7 @@
 #include "bindings/interpreter/python_ref.h"
 #include "bindings/memory/pinning.h"
 #include "bindings/tensor/py_tensor.h"
+#include "mindtorch/autograd/autograd_meta.h"
 #include "mindtorch/base/warning.h"
 #include "mindtorch/dispatch/dispatcher.h"
 #include "mindtorch/dispatch/record/pipeline.h"
@@ -157,10 +158,13 @@ TorchSignatures signatures_of(const Overloads& overloads) {
   return torch_signatures(overloads.name, overloads.is_method, std::move(schemas));
 }
 
-// pin_memory=True of a factory.
-PyObject* pin_result(PyObject* result) {
+// pin_memory=True and requires_grad=True of a factory.
+PyObject* with_options(PyObject* result, const ParsedArgs& parsed) {
   const PyRef made(result);
-  return wrap(pinned(unwrap(made.get())));
+  Tensor tensor = unwrap(made.get());
+  if (parsed.pin_memory) tensor = pinned(tensor);
+  if (parsed.requires_grad) autograd::set_requires_grad(tensor, true);
+  return wrap(std::move(tensor));
 }
 
 // Null when no candidate takes the arguments.
@@ -177,7 +181,10 @@ PyObject* call_first_match(const std::vector<Signature>& candidates,
       if (MT_LIKELY(candidate.parse(args, nargs, kwnames, parsed))) {
         PyObject* const result = call_op(candidate.op(), parsed.args(), parsed.is_large());
         if (result == nullptr) throw PythonError();
-        return MT_UNLIKELY(parsed.pin_memory) ? pin_result(result) : result;
+        if (MT_UNLIKELY(parsed.pin_memory || parsed.requires_grad)) {
+          return with_options(result, parsed);
+        }
+        return result;
       }
     }
   } while (parsed.left_unread && !parsed.may_read_tensors);

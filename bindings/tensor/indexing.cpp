@@ -7,7 +7,9 @@
 #include "bindings/interpreter/python_ref.h"
 #include "bindings/tensor/py_tensor.h"
 #include "bindings/tensor/py_types.h"
+#include "mindtorch/autograd/autograd_meta.h"
 #include "mindtorch/base/warning.h"
+#include "mindtorch/dispatch/eager/eager.h"
 #include "mindtorch/functional/functions.h"
 #include "mindtorch/ops/dtype_limits.h"
 #include "mindtorch/tensor/element.h"
@@ -37,9 +39,25 @@ struct View {
   std::vector<Tensor> indices;  // one per dim of the view so far; undefined: whole dim
   bool advanced = false;
   bool ran_python = false;  // code of an entry, which may have given the tensor another storage
+  // What autograd records instead of the view as a whole, where it does.
+  struct Step {
+    enum class Kind : uint8_t { kSelect, kSlice, kUnsqueeze } kind;
+    int64_t dim;
+    int64_t start;  // or the index
+    int64_t stop;
+    int64_t step;
+  };
+  const bool records;
+  SmallVector<Step, 4> steps;
 
   explicit View(const Tensor& self)
-      : sizes(self.sizes()), strides(self.strides()), offset(self.storage_offset()) {}
+      : sizes(self.sizes()),
+        strides(self.strides()),
+        offset(self.storage_offset()),
+        records(autograd::is_grad_enabled() && autograd::requires_grad(self)) {}
+  void note(Step step) {
+    if (records) steps.push_back(step);
+  }
 
   void check_dim(size_t ndim) const {
     MT_CHECK(dim < sizes.size(), IndexError, "too many indices for tensor of dimension ", ndim);
@@ -48,6 +66,7 @@ struct View {
     const int64_t size = sizes[dim];
     MT_CHECK(index >= -size && index < size, IndexError, "index ", index,
              " is out of bounds for dimension ", source_dim, " with size ", size);
+    note({Step::Kind::kSelect, static_cast<int64_t>(dim), index, 0, 0});
     offset += (index < 0 ? index + size : index) * strides[dim];
     sizes.erase(sizes.begin() + dim);
     strides.erase(strides.begin() + dim);
@@ -61,12 +80,16 @@ struct View {
     MT_CHECK(step > 0, ValueError, "step must be greater than zero");
     MT_CHECK(!sizes.empty(), IndexError, "slice() cannot be applied to a 0-dim tensor.");
     const Py_ssize_t length = PySlice_AdjustIndices(sizes[dim], &start, &stop, step);
+    if (length != sizes[dim] || step != 1) {
+      note({Step::Kind::kSlice, static_cast<int64_t>(dim), start, stop, step});
+    }
     offset += start * strides[dim];
     sizes[dim] = length;
     strides[dim] *= step;
     ++dim;
   }
   void insert() {
+    note({Step::Kind::kUnsqueeze, static_cast<int64_t>(dim), 0, 0, 0});
     sizes.insert(sizes.begin() + dim, 1);
     strides.insert(strides.begin() + dim,
                    dim + 1 < sizes.size() ? strides[dim] * sizes[dim + 1] : 1);
@@ -238,11 +261,33 @@ View read_index(const Tensor& self, PyObject* key) {
   return view;
 }
 
+// The same view, made by the ops that torch records for it.
+Tensor recorded_view(const Tensor& self, const View& view) {
+  if (view.steps.empty()) return mindtorch::alias(self);
+  Tensor made = self;
+  for (const View::Step& step : view.steps) {
+    switch (step.kind) {
+      case View::Step::Kind::kSelect:
+        made = mindtorch::select(made, step.dim, step.start);
+        break;
+      case View::Step::Kind::kSlice:
+        made = mindtorch::slice(made, step.dim, step.start, step.stop, step.step);
+        break;
+      case View::Step::Kind::kUnsqueeze:
+        made = mindtorch::unsqueeze(made, step.dim);
+        break;
+    }
+  }
+  return made;
+}
+
 Tensor take_view(const Tensor& self, View& view) {
   if (MT_UNLIKELY(view.ran_python)) {  // throws where the view would lie outside the storage
     Tensor::over(self.storage(), self.dtype(), view.sizes, view.strides, view.offset);
   }
-  return self.alias(std::move(view.sizes), std::move(view.strides), view.offset);
+  if (MT_UNLIKELY(view.records)) return recorded_view(self, view);
+  return dispatch::make_view(self,
+                             {std::move(view.sizes), std::move(view.strides), view.offset, {}});
 }
 
 PyObject* subscript(PyObject* object, PyObject* key) {
@@ -259,9 +304,7 @@ Tensor without_leading_ones(const Tensor& tensor) {
   size_t ones = 0;
   while (ones < tensor.sizes().size() && tensor.sizes()[ones] == 1) ++ones;
   if (ones == 0) return tensor;
-  const Shape sizes(tensor.sizes().begin() + ones, tensor.sizes().end());
-  const Shape strides(tensor.strides().begin() + ones, tensor.strides().end());
-  return tensor.alias(sizes, strides, tensor.storage_offset());
+  return mindtorch::view(tensor, Shape(tensor.sizes().begin() + ones, tensor.sizes().end()));
 }
 
 int assign(PyObject* object, PyObject* key, PyObject* value) {

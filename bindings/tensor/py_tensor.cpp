@@ -6,6 +6,7 @@
 #include <new>
 #include <vector>
 
+#include "bindings/autograd/tensor_autograd.h"
 #include "bindings/interop/interop.h"
 #include "bindings/interpreter/python_ref.h"
 
@@ -221,12 +222,15 @@ PyTypeObject* make_tensor_type() {
   static PyGetSetDef attributes[128];
   int count = 0;
   attributes[count++] = {"__dict__", &get_dict, &set_dict, nullptr, nullptr};
-  for (PyGetSetDef* entry = g_tensor_attributes; entry->name != nullptr; ++entry) {
-    MT_ASSERT(count < 127);
-    attributes[count++] = *entry;
+  for (const PyGetSetDef* list : {g_tensor_attributes, g_autograd_attributes}) {
+    for (; list->name != nullptr; ++list) {
+      MT_ASSERT(count < 127);
+      attributes[count++] = *list;
+    }
   }
   static std::vector<PyMethodDef> methods;
-  for (const PyMethodDef* list : {g_tensor_methods, g_conversion_methods, g_interop_methods}) {
+  for (const PyMethodDef* list : {g_tensor_methods, g_autograd_methods, g_conversion_methods,
+                                  g_interop_methods}) {
     for (; list->ml_name != nullptr; ++list) methods.push_back(*list);
   }
   methods.push_back({nullptr, nullptr, 0, nullptr});

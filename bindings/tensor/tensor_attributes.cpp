@@ -26,12 +26,10 @@ PyObject* get_nbytes(PyObject* self, void*) {
   return PyLong_FromLongLong(unwrap(self).numel() * unwrap(self).element_size());
 }
 PyObject* get_version(PyObject* self, void*) { return PyLong_FromLong(unwrap(self).version()); }
-PyObject* get_true(PyObject*, void*) { Py_RETURN_TRUE; }
 PyObject* get_false(PyObject*, void*) { Py_RETURN_FALSE; }
 PyObject* get_pending(PyObject* self, void*) {
   return PyBool_FromLong(unwrap(self).storage()->pending() != nullptr);
 }
-PyObject* get_none(PyObject*, void*) { Py_RETURN_NONE; }
 PyObject* get_is_cpu(PyObject* self, void*) {
   return PyBool_FromLong(unwrap(self).device().is_cpu());
 }
@@ -43,21 +41,6 @@ PyObject* get_is_npu(PyObject* self, void*) {
 }
 PyObject* get_is_cuda(PyObject* self, void*) {
   return PyBool_FromLong(unwrap(self).device().type == DeviceType::kCuda);
-}
-
-int set_requires_grad(PyObject*, PyObject* value, void*) {
-  const int wanted = value == nullptr ? 1 : PyObject_IsTrue(value);
-  if (wanted <= 0) return wanted;
-  PyErr_SetString(PyExc_NotImplementedError,
-                  "requires_grad=True: this build of mindtorch has no autograd");
-  return -1;
-}
-
-int set_grad(PyObject*, PyObject* value, void*) {
-  if (value == Py_None) return 0;
-  PyErr_SetString(PyExc_NotImplementedError,
-                  "grad is always None: this build of mindtorch has no autograd");
-  return -1;
 }
 
 // x.data: the same bytes, with a version count of its own.
@@ -87,11 +70,10 @@ int set_data(PyObject* self, PyObject* value, void*) {
 }
 
 PyObject* reversed(const Tensor& tensor) {
-  Shape sizes = tensor.sizes();
-  Shape strides = tensor.strides();
-  std::reverse(sizes.begin(), sizes.end());
-  std::reverse(strides.begin(), strides.end());
-  return wrap(tensor.alias(std::move(sizes), std::move(strides), tensor.storage_offset()));
+  if (tensor.dim() == 2) return wrap(mindtorch::t(tensor));
+  Shape dims;
+  for (int64_t i = tensor.dim(); i-- > 0;) dims.push_back(i);
+  return wrap(mindtorch::permute(tensor, dims));
 }
 PyObject* get_T(PyObject* self, void*) {
   return guarded([&] {
@@ -123,11 +105,7 @@ PyObject* get_mT(PyObject* self, void*) {
     MT_CHECK(tensor.dim() >= 2, RuntimeError,
              "tensor.mT is only supported on matrices or batches of matrices. Got ", tensor.dim(),
              "-D tensor.");
-    Shape sizes = tensor.sizes();
-    Shape strides = tensor.strides();
-    std::swap(sizes.back(), sizes[sizes.size() - 2]);
-    std::swap(strides.back(), strides[strides.size() - 2]);
-    return wrap(tensor.alias(std::move(sizes), std::move(strides), tensor.storage_offset()));
+    return wrap(mindtorch::transpose(tensor, -2, -1));
   });
 }
 
@@ -237,10 +215,6 @@ PyGetSetDef g_tensor_attributes[] = {
     {"is_nested", &get_false, nullptr, nullptr, nullptr},
     {"_pending", &get_pending, nullptr, "Whether the values wait to be computed.", nullptr},
     {"is_quantized", &get_false, nullptr, nullptr, nullptr},
-    {"is_leaf", &get_true, nullptr, nullptr, nullptr},
-    {"requires_grad", &get_false, &set_requires_grad, nullptr, nullptr},
-    {"grad", &get_none, &set_grad, nullptr, nullptr},
-    {"grad_fn", &get_none, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 

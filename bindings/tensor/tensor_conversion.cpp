@@ -239,25 +239,6 @@ PyObject* is_pinned(PyObject* self, PyObject* const*, Py_ssize_t, PyObject*) {
 }
 PyObject* is_shared(PyObject*, PyObject*) { Py_RETURN_FALSE; }
 
-PyObject* requires_grad(PyObject* self,
-                        PyObject* const* args,
-                        Py_ssize_t nargs,
-                        PyObject* kwnames) {
-  return guarded([&]() -> PyObject* {
-    static const CallArguments names("requires_grad_", {"requires_grad"}, 1);
-    PyObject* value = Py_None;
-    names.read(args, nargs, kwnames, &value);
-    const bool wanted = value == Py_None || is_true(value);
-    MT_CHECK(!wanted || is_floating_point(unwrap(self).dtype()), RuntimeError,
-             "only Tensors of floating point dtype can require gradients");
-    // The attribute decides: a Parameter keeps the flag, a plain tensor refuses it.
-    if (PyObject_SetAttrString(self, "requires_grad", wanted ? Py_True : Py_False) < 0) {
-      return nullptr;
-    }
-    return Py_NewRef(self);
-  });
-}
-
 // Classes
 
 PyTypeObject* to_tensor_class(PyObject* object, const char* function) {
@@ -446,7 +427,6 @@ PyMethodDef g_conversion_methods[] = {
     fast_method<&pin_memory>("pin_memory", "The tensor in page-locked memory."),
     fast_method<&is_pinned>("is_pinned", "Whether it lies in page-locked memory."),
     {"is_shared", &is_shared, METH_NOARGS, "Whether it lies in memory shared by processes."},
-    fast_method<&requires_grad>("requires_grad_", "Sets requires_grad and returns the tensor."),
     {"as_subclass", &as_subclass, METH_O,
      "as_subclass(cls)\n\nThe same memory as an instance of a subclass of Tensor."},
     fast_method<&make_subclass>(

@@ -13,8 +13,6 @@ namespace {
 std::atomic<LayerFn> g_layers[kLayerCount];
 std::atomic<uint8_t> g_installed{0};
 
-constinit thread_local ThreadLayers t_layers;
-
 uint8_t tensor_layers(ops::Args args) {
   uint8_t mask = 0;
   for (const ops::Value& value : args) {
@@ -30,7 +28,7 @@ uint8_t tensor_layers(ops::Args args) {
 }
 
 void run(uint8_t candidates, const ops::Op& op, ops::Args args, ops::Outputs& outputs) {
-  const ThreadLayers& thread = t_layers;
+  const ThreadLayers& thread = thread_layers();
   const auto active =
       static_cast<uint8_t>(candidates & ~thread.skipped & (thread.enabled | tensor_layers(args)));
   if (active == 0) {
@@ -41,6 +39,10 @@ void run(uint8_t candidates, const ops::Op& op, ops::Args args, ops::Outputs& ou
 }
 
 }  // namespace
+
+namespace detail {
+constinit thread_local ThreadLayers t_layers;
+}
 
 void install_hooks() {
   Pipeline::install_hooks();
@@ -56,8 +58,6 @@ void install_layer(Layer layer, LayerFn function) {
     g_installed.fetch_and(static_cast<uint8_t>(~bit(layer)), std::memory_order_release);
   }
 }
-
-ThreadLayers& thread_layers() { return t_layers; }
 
 void call(const ops::Op& op, ops::Args args, ops::Outputs& outputs) {
   const uint8_t installed = g_installed.load(std::memory_order_relaxed);

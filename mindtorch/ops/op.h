@@ -10,6 +10,10 @@
 #include "mindtorch/ops/schema.h"
 #include "mindtorch/ops/spec.h"
 
+namespace mindtorch::autograd {
+struct BackwardRule;
+}
+
 namespace mindtorch::ops {
 
 // How an op gets its result.
@@ -81,6 +85,10 @@ struct Op {
   FusionKind fusion = FusionKind::kNone;
   FillTrait fill{};
   RowTrait rows{};
+  // No gradient flows through it, whatever the dtype of its results.
+  bool differentiable = true;
+  // Its derivative, where it is not a pointwise op's (autograd/derivatives).
+  const autograd::BackwardRule* backward = nullptr;
   const Op* base = nullptr;  // the primary form of a derived one
 
   // The shape rule, by kind.

@@ -47,6 +47,16 @@ Kernel& Registry::kernel_slot(
   return kernel;
 }
 
+void Registry::backward(std::string_view name,
+                        const autograd::BackwardRule& rule,
+                        Signature signature,
+                        Location location) {
+  Op& op = mutable_at(name);
+  check_signature(op.schema, signature, location);
+  MT_CHECK(op.backward == nullptr, RuntimeError, "op ", name, " has two derivatives");
+  op.backward = &rule;
+}
+
 void Registry::check_signature(const Schema& schema, Signature signature, Location location) {
   const bool fits =
       std::equal(schema.params.begin(), schema.params.end(), signature.begin(), signature.end(),
@@ -95,6 +105,11 @@ Definition& Definition::random() {
 
 Definition& Definition::contiguous_copy() {
   op_.contiguous_copy = true;
+  return *this;
+}
+
+Definition& Definition::not_differentiable() {
+  op_.differentiable = false;
   return *this;
 }
 

@@ -42,6 +42,8 @@ class MT_API Definition {
   Definition& allows_overlap();
   // The kernel decides the output shapes.
   Definition& dynamic();
+  // No gradient flows through it: creation, random numbers, indices, detach.
+  Definition& not_differentiable();
   // --- traits that the planner reads ---
   Definition& checks_values();
   Definition& checks_divisor();
@@ -80,6 +82,11 @@ class MT_API Registry {
   void dynamic_kernel(DeviceType device, std::string_view op, Location location = Location::here());
   template <auto Function>
   void composite(std::string_view op, Location location = Location::here());
+  // `signature`: the schema's parameters as the rule takes them.
+  void backward(std::string_view op,
+                const autograd::BackwardRule& rule,
+                Signature signature,
+                Location location);
   void pointwise_engine(DeviceType device,
                         PointwiseFn engine,
                         Location location = Location::here()) {

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -33,6 +34,20 @@ class TensorList : public std::span<const Tensor> {
   TensorList(std::initializer_list<Tensor> list);                                        // NOLINT
 };
 
+// What autograd keeps for a tensor; autograd/ defines it.
+class MT_API AutogradMetaInterface {
+ public:
+  virtual ~AutogradMetaInterface() = default;
+};
+
+// What autograd knows of the op that made a view: some views may not be written while it records.
+enum class ViewOrigin : uint8_t {
+  kRecorded,
+  kNoGrad,       // made while gradient mode was off
+  kMultiOutput,  // one of several views that one op made
+  kFunction,     // made by a custom autograd.Function
+};
+
 // What a tensor is: a storage seen through sizes, strides and an offset. Shared by handles of type
 // Tensor. One thread at a time may change a TensorImpl; any number may read it.
 class MT_API TensorImpl final : public RefCounted {
@@ -56,6 +71,14 @@ class MT_API TensorImpl final : public RefCounted {
   // `.data` of another tensor: shares its bytes but counts its own versions.
   bool has_own_version = false;
   uint32_t own_version = 0;
+  // Made in inference mode: autograd never records it.
+  bool is_inference = false;
+  // Of a view that autograd may have to follow: the tensor it is a view of, which is no view
+  // itself, and the version at which the view's own history was last brought up to date.
+  ViewOrigin view_origin = ViewOrigin::kRecorded;
+  uint32_t view_version = 0;
+  IntrusivePtr<TensorImpl> view_base;
+  std::unique_ptr<AutogradMetaInterface> autograd;  // null: no history, no gradient
   // Dispatcher layers that must see ops on this tensor; see dispatch/dispatcher.h.
   uint8_t layers = 0;
   // The Python object that stands for this tensor. Normally it owns us; when Python lets go of it

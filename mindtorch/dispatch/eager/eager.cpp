@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "mindtorch/dispatch/eager/layers.h"
 #include "mindtorch/dispatch/eager/out_dtype.h"
 #include "mindtorch/dispatch/eager/out_forms.h"
 #include "mindtorch/dispatch/eager/transfer.h"
@@ -123,9 +124,12 @@ void run_pointwise_call(Executor& executor,
 void run_view(const Op& op, Args args, Outputs& outputs) {
   const Tensor& self = args[0].tensor();
   ops::ViewSpec view = op.view(args);
-  Tensor result = self.alias(std::move(view.sizes), std::move(view.strides), view.offset);
-  if (view.dtype) result.impl()->dtype = *view.dtype;
-  outputs.tensors.push_back(std::move(result));
+  if (op.differentiable) {
+    outputs.tensors.push_back(make_view(self, std::move(view)));
+  } else {
+    outputs.tensors.push_back(
+        self.alias(std::move(view.sizes), std::move(view.strides), view.offset));
+  }
 }
 
 void run_pointwise(Executor& executor, const Op& op, Args args, Outputs& outputs) {
@@ -442,6 +446,20 @@ void run_functional(Executor& executor, const Op& op, Args args, Outputs& output
 }
 
 }  // namespace
+
+Tensor make_view(const Tensor& self, ops::ViewSpec view) {
+  Tensor result = self.alias(std::move(view.sizes), std::move(view.strides), view.offset);
+  TensorImpl& impl = *result.impl();
+  if (view.dtype) impl.dtype = *view.dtype;
+  const ThreadLayers& thread = thread_layers();
+  if (thread.inference_mode) return result;
+  const TensorImpl& of = *self.impl();
+  impl.view_base = of.view_base ? of.view_base : IntrusivePtr<TensorImpl>::retain(self.impl());
+  impl.view_version = impl.storage->version();
+  impl.view_origin = thread.grad_mode ? of.view_origin : ViewOrigin::kNoGrad;
+  impl.layers |= bit(Layer::kAutograd);
+  return result;
+}
 
 void run_eager(const Op& op, Args args, Outputs& outputs) {
   Executor& executor = Executor::current();

@@ -8,4 +8,7 @@ namespace mindtorch::dispatch {
 // this thread's executor.
 void run_eager(const ops::Op& op, ops::Args args, ops::Outputs& outputs);
 
+// A view that autograd follows: writing it writes what it is a view of.
+MT_API Tensor make_view(const Tensor& self, ops::ViewSpec view);
+
 }  // namespace mindtorch::dispatch

@@ -12,6 +12,7 @@ void define_compare(Registry& ops);
 void define_copy(Registry& ops);
 void define_creation(Registry& ops);
 void define_embedding(Registry& ops);
+void define_functions(Registry& ops);
 void define_indexing(Registry& ops);
 void define_joining(Registry& ops);
 void define_matmul(Registry& ops);

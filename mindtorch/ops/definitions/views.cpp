@@ -338,6 +338,7 @@ void define_views(Registry& ops) {
            ">>> torch.arange(6).unflatten(0, (2, 3)).shape\ntorch.Size([2, 3])");
   ops.define<same_view>("alias(Tensor(a) self) -> Tensor(a)").internal();
   ops.define<same_view>("detach(Tensor(a) self) -> Tensor(a)")
+      .not_differentiable()
       .doc("The same memory as a tensor of its own.",
            ">>> torch.tensor([1., 2.]).detach()\ntensor([1., 2.])");
   ops.define<slice>(

@@ -1,0 +1,83 @@
+#include "mindtorch/autograd/accumulate_grad.h"
+
+#include <mutex>
+
+#include "mindtorch/functional/functions.h"
+#include "mindtorch/runtime/spin_lock.h"
+
+namespace mindtorch::autograd {
+namespace {
+
+// Note [Accumulators]
+// A leaf and its accumulator must not own each other. The accumulator owns the leaf; the leaf only
+// knows where it is. Whoever takes a new reference from that pointer, and the last owner on its way
+// to free the node, hold this lock.
+runtime::SpinLock g_accumulators;
+
+// Strides that .grad shall have: the leaf's where it is dense, else contiguous.
+bool has_layout_of(const Tensor& grad, const Tensor& variable) {
+  return is_dense(variable.sizes(), variable.strides()) ? grad.strides() == variable.strides()
+                                                        : grad.is_contiguous();
+}
+
+Tensor clone_like(const Tensor& grad, const Tensor& variable) {
+  if (!is_dense(variable.sizes(), variable.strides())) {
+    return clone(grad, MemoryFormat::kContiguous);
+  }
+  if (grad.strides() == variable.strides()) return clone(grad);
+  Tensor made = empty_strided(variable.sizes(), variable.strides(), grad.dtype(), grad.device());
+  return copy_(made, grad);
+}
+
+}  // namespace
+
+AccumulateGrad::AccumulateGrad(Tensor variable)
+    : Node(kRunFirst), variable_(std::move(variable)) {
+  outputs.emplace_back(TensorMeta(variable_));
+}
+
+NodePtr AccumulateGrad::of(const Tensor& leaf) {
+  AutogradMeta& meta = make_meta(leaf);
+  const std::lock_guard lock(g_accumulators);
+  if (meta.accumulator != nullptr && meta.accumulator->use_count() > 0) {
+    return NodePtr::retain(meta.accumulator);
+  }
+  auto* made = new AccumulateGrad(leaf);
+  meta.accumulator = made;
+  return NodePtr::adopt(made);
+}
+
+bool AccumulateGrad::revived() noexcept {
+  const std::lock_guard lock(g_accumulators);
+  if (use_count() > 1) return !drop();
+  AutogradMeta* meta = find_meta(*variable_.impl());
+  if (meta != nullptr && meta->accumulator == this) meta->accumulator = nullptr;
+  return false;
+}
+
+void AccumulateGrad::accumulate(const Tensor& variable, Tensor grad) {
+  AutogradMeta& meta = make_meta(variable);
+  if (!meta.grad.defined()) {
+    // Nobody else holds it: the caller's `grad` is the only owner.
+    const bool is_ours = grad.impl()->use_count() == 1 && grad.storage()->use_count() == 1;
+    if (!is_grad_enabled() && is_ours && has_layout_of(grad, variable)) {
+      meta.grad = std::move(grad);
+    } else {
+      meta.grad = clone_like(grad, variable);
+    }
+  } else if (!is_grad_enabled()) {
+    add_(meta.grad, grad);
+  } else {
+    meta.grad = add(meta.grad, grad);
+  }
+}
+
+void AccumulateGrad::apply(Gradients& grads, Gradients& results) {
+  results.clear();
+  if (!grads[0].defined() || !requires_grad(variable_)) return;
+  AutogradMeta& meta = make_meta(variable_);
+  accumulate(variable_, std::move(grads[0]));
+  for (const auto& hook : meta.post_accumulate) hook->run(variable_);
+}
+
+}  // namespace mindtorch::autograd

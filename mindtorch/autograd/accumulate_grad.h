@@ -1,0 +1,26 @@
+#pragma once
+
+#include "mindtorch/autograd/autograd_meta.h"
+
+namespace mindtorch::autograd {
+
+// The end of the graph at a leaf.
+class MT_API AccumulateGrad final : public Node {
+ public:
+  explicit AccumulateGrad(Tensor variable);
+  // The leaf's node: the one there is, or a new one.
+  static NodePtr of(const Tensor& leaf);
+
+  std::string name() const override { return "AccumulateGrad"; }
+  void apply(Gradients& grads, Gradients& results) override;
+  const Tensor& variable() const { return variable_; }
+  // The leaf's gradient becomes its sum with `grad`.
+  static void accumulate(const Tensor& variable, Tensor grad);
+
+ private:
+  bool revived() noexcept override;
+
+  Tensor variable_;
+};
+
+}  // namespace mindtorch::autograd

@@ -1,0 +1,181 @@
+#include "mindtorch/autograd/autograd_layer.h"
+
+#include "mindtorch/autograd/autograd_meta.h"
+#include "mindtorch/autograd/derivatives/derivatives.h"
+#include "mindtorch/autograd/pointwise_node.h"
+#include "mindtorch/autograd/rule_node.h"
+#include "mindtorch/dispatch/dispatcher.h"
+#include "mindtorch/functional/functions.h"
+#include "mindtorch/runtime/accelerator.h"
+
+namespace mindtorch::autograd {
+namespace {
+
+using dispatch::Layer;
+using ops::Args;
+using ops::Op;
+using ops::OpForm;
+using ops::OpKind;
+using ops::Outputs;
+
+bool any_requires_grad(Args args) {
+  for (const ops::Value& value : args) {
+    if (value.kind() == ops::ValueKind::kTensor) {
+      if (requires_grad(value.tensor())) return true;
+    } else if (value.kind() == ops::ValueKind::kTensorList) {
+      for (const Tensor& tensor : value.tensor_list()) {
+        if (tensor.defined() && requires_grad(tensor)) return true;
+      }
+    }
+  }
+  return false;
+}
+
+void run_below(const Op& op, Args args, Outputs& outputs) {
+  dispatch::call_below(Layer::kAutograd, op, args, outputs);
+}
+
+bool writes_self(const Op& op) {
+  return op.form == OpForm::kInplace ||
+         (op.form == OpForm::kPrimary && !op.schema.params.empty() && op.schema.params[0].mutated);
+}
+
+// What every node remembers of the moment it was made.
+void note_call(Node& node, Device device) {
+  if (MT_UNLIKELY(!device.is_cpu() && !device.is_meta())) {
+    node.stream =
+        runtime::current_stream(runtime::runtime_for(name(device.type), device.index));
+    node.has_stream = true;
+  }
+  if (MT_UNLIKELY(AnomalyMode::enabled()) && AnomalyMode::capture != nullptr) {
+    node.call_site = AnomalyMode::capture();
+  }
+}
+
+void record_pointwise(const Op& op, Args args, Outputs& outputs) {
+  const Op& base = op.base != nullptr ? *op.base : op;
+  const bool in_place = op.form == OpForm::kInplace;
+  const ops::PointwiseCall call = base.resolve(args);
+  if (!is_floating_point(in_place ? args[0].tensor().dtype() : call.result)) {
+    return run_below(op, args, outputs);
+  }
+  int written = -1;
+  for (int i = 0; in_place && i < call.count; ++i) {
+    if (call.operands[i] == &args[0].tensor()) written = i;
+  }
+  auto* node = new PointwiseNode(op, call, written);
+  const NodePtr owned = NodePtr::adopt(node);
+  run_below(op, args, outputs);
+  const Tensor& result = outputs.tensors[0];
+  note_call(*node, result.device());
+  if (in_place) {
+    rebase_history(result, owned, static_cast<size_t>(written));
+  } else {
+    add_output(result, owned);
+  }
+  node->save_result(result);
+}
+
+// Several views from one op may not be written one by one.
+void mark_views(const Op& base, Outputs& outputs) {
+  if (base.schema.returns[0].type != ops::ReturnType::kTensorList) return;
+  for (Tensor& view : outputs.tensors) {
+    if (view.impl()->view_base) view.impl()->view_origin = ViewOrigin::kMultiOutput;
+  }
+}
+
+void record_rule(const Op& op, Args args, Outputs& outputs) {
+  const Op& base = op.base != nullptr ? *op.base : op;
+  const bool in_place = writes_self(op);
+  auto* node = new RuleNode(base, *base.backward, args, in_place);
+  const NodePtr owned = NodePtr::adopt(node);
+  {
+    const dispatch::SkipLayer skip(Layer::kAutograd);
+    run_below(op, args, outputs);
+  }
+  if (outputs.tensors.empty()) return;
+  note_call(*node, outputs.tensors[0].device());
+  if (in_place) {
+    rebase_history(outputs.tensors[0], owned, 0);
+  } else {
+    for (const Tensor& output : outputs.tensors) {
+      if (is_floating_point(output.dtype())) {
+        add_output(output, owned);
+      } else {
+        node->outputs.emplace_back(TensorMeta(output));
+      }
+    }
+    mark_views(base, outputs);
+  }
+  node->save_outputs({outputs.tensors.data(), outputs.tensors.size()});
+}
+
+void record_not_implemented(const Op& op, Args args, Outputs& outputs) {
+  run_below(op, args, outputs);
+  for (const Tensor& output : outputs.tensors) {
+    if (!is_floating_point(output.dtype())) continue;
+    const auto node = NodePtr::adopt(new NotImplementedNode(op));
+    if (writes_self(op)) {
+      rebase_history(output, node, 0);
+    } else {
+      add_output(output, node);
+    }
+  }
+}
+
+// An in-place form of an op that is made of others: the op, then a copy.
+void record_composite_in_place(const Op& op, Args args, Outputs& outputs) {
+  Outputs made;
+  dispatch::call(*op.base, args, made);
+  const Tensor& self = args[0].tensor();
+  outputs.tensors.push_back(copy_(self, made.tensors[0]));
+}
+
+// New tensors are marked; views of normal tensors stay normal ones.
+void run_inference(const Op& op, Args args, Outputs& outputs) {
+  const Op& base = op.base != nullptr ? *op.base : op;
+  if (writes_self(op)) check_inplace(args[0].tensor(), false);
+  run_below(op, args, outputs);
+  if (base.kind == OpKind::kComposite || writes_self(op) || op.form == OpForm::kOut) return;
+  for (const Tensor& output : outputs.tensors) {
+    if (base.kind != OpKind::kView) {
+      output.impl()->is_inference = true;
+    } else {
+      output.impl()->is_inference = args[0].tensor().impl()->is_inference;
+    }
+  }
+}
+
+void run_autograd(const Op& op, Args args, Outputs& outputs) {
+  if (MT_UNLIKELY(is_inference_mode())) return run_inference(op, args, outputs);
+  const bool records = any_requires_grad(args);
+  if (writes_self(op)) check_inplace(args[0].tensor(), records);
+  if (!records) return run_below(op, args, outputs);
+  const Op& base = op.base != nullptr ? *op.base : op;
+  if (op.form == OpForm::kOut) {
+    MT_THROW(RuntimeError, base.schema.name,
+             "(): functions with out=... arguments don't support automatic differentiation, but "
+             "one of the arguments requires grad.");
+  }
+  if (base.backward != nullptr) return record_rule(op, args, outputs);
+  if (!base.differentiable) return run_below(op, args, outputs);
+  switch (base.kind) {
+    case OpKind::kPointwise:
+      return record_pointwise(op, args, outputs);
+    case OpKind::kComposite:
+      if (op.form == OpForm::kInplace) return record_composite_in_place(op, args, outputs);
+      return run_below(op, args, outputs);
+    default:
+      return record_not_implemented(op, args, outputs);
+  }
+}
+
+}  // namespace
+
+void install(ops::Registry& registry) {
+  Derivatives derivatives(registry);
+  define_derivatives(derivatives);
+  dispatch::install_layer(Layer::kAutograd, &run_autograd);
+}
+
+}  // namespace mindtorch::autograd

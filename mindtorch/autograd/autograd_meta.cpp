@@ -1,0 +1,251 @@
+#include "mindtorch/autograd/autograd_meta.h"
+
+#include "mindtorch/autograd/accumulate_grad.h"
+#include "mindtorch/autograd/copy_slices.h"
+#include "mindtorch/functional/functions.h"
+#include "mindtorch/runtime/host_allocator.h"
+
+namespace mindtorch::autograd {
+namespace {
+
+// .grad of a result that is no leaf.
+class RetainGradHook final : public PreHook {
+ public:
+  RetainGradHook(std::shared_ptr<AutogradMeta*> meta, uint32_t output)
+      : meta_(std::move(meta)), output_(output) {}
+  void run(Gradients& grads) override {
+    AutogradMeta* const meta = *meta_;  // null: the tensor is gone, or was written since
+    if (meta == nullptr || !grads[output_].defined()) return;
+    meta->grad = meta->grad.defined() ? add(meta->grad, grads[output_]) : clone(grads[output_]);
+  }
+
+ private:
+  std::shared_ptr<AutogradMeta*> meta_;
+  uint32_t output_;
+};
+
+bool is_stale_view(const TensorImpl& impl) {
+  return impl.view_base && impl.view_version != impl.storage->version();
+}
+
+void refresh_view(const Tensor& tensor) {
+  TensorImpl& impl = *tensor.impl();
+  const Tensor base(impl.view_base);
+  AutogradMeta* meta = find_meta(impl);
+  if ((meta == nullptr || !meta->grad_fn) && !requires_grad(base)) return;
+  auto node = NodePtr::adopt(new AsStridedBackward(*base.impl(), gradient_edge(base), impl));
+  node->outputs.emplace_back(TensorMeta(tensor));
+  impl.view_version = impl.storage->version();
+  set_grad_fn(tensor, std::move(node), 0);
+}
+
+}  // namespace
+
+AutogradMeta::~AutogradMeta() {
+  if (retained) *retained = nullptr;
+}
+
+void* AutogradMeta::operator new(size_t bytes) { return runtime::allocate_small(bytes); }
+void AutogradMeta::operator delete(void* data, size_t bytes) noexcept {
+  runtime::release_small(data, bytes);
+}
+
+AutogradMeta& make_meta(const Tensor& tensor) {
+  TensorImpl& impl = *tensor.impl();
+  if (!impl.autograd) impl.autograd = std::make_unique<AutogradMeta>();
+  return *find_meta(impl);
+}
+
+namespace detail {
+
+bool view_requires_grad(const TensorImpl& impl) {
+  return is_stale_view(impl) && requires_grad(Tensor(impl.view_base));
+}
+
+}  // namespace detail
+
+NodePtr grad_fn(const Tensor& tensor) {
+  TensorImpl& impl = *tensor.impl();
+  if (MT_UNLIKELY(is_stale_view(impl))) refresh_view(tensor);
+  const AutogradMeta* meta = find_meta(impl);
+  return meta == nullptr ? NodePtr() : meta->grad_fn;
+}
+
+uint32_t output_number(const Tensor& tensor) {
+  const AutogradMeta* meta = find_meta(*tensor.impl());
+  return meta == nullptr ? 0 : meta->output;
+}
+
+Edge gradient_edge(const Tensor& tensor) {
+  if (!requires_grad(tensor)) return {};
+  if (NodePtr node = grad_fn(tensor)) return {std::move(node), output_number(tensor)};
+  return {AccumulateGrad::of(tensor), 0};
+}
+
+void set_requires_grad(const Tensor& tensor, bool value) {
+  MT_CHECK(!value || is_floating_point(tensor.dtype()), RuntimeError,
+           "only Tensors of floating point and complex dtype can require gradients");
+  if (!value && requires_grad(tensor)) {
+    MT_CHECK(!grad_fn(tensor), RuntimeError,
+             "you can only change requires_grad flags of leaf variables. If you want to use a "
+             "computed variable in a subgraph that doesn't require differentiation use var_no_grad "
+             "= var.detach().");
+  }
+  MT_CHECK(!value || !tensor.impl()->is_inference || is_inference_mode(), RuntimeError,
+           "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
+  if (value && grad_fn(tensor)) return;
+  make_meta(tensor).requires_grad = value;
+  TensorImpl& impl = *tensor.impl();
+  if (value) {
+    impl.layers |= kLayerBit;
+  } else if (!impl.view_base) {
+    impl.layers &= static_cast<uint8_t>(~kLayerBit);
+  }
+}
+
+void set_grad_fn(const Tensor& tensor, NodePtr node, uint32_t output) {
+  AutogradMeta& meta = make_meta(tensor);
+  meta.grad_fn = std::move(node);
+  meta.output = output;
+  meta.requires_grad = false;
+  tensor.impl()->layers |= kLayerBit;
+}
+
+void add_output(const Tensor& result, const NodePtr& node) {
+  const auto output = static_cast<uint32_t>(node->outputs.size());
+  node->outputs.emplace_back(TensorMeta(result));
+  set_grad_fn(result, node, output);
+  result.impl()->view_version = result.impl()->storage->version();
+}
+
+Tensor detached(const Tensor& tensor) {
+  Tensor result = tensor.alias(tensor.sizes(), tensor.strides(), tensor.storage_offset());
+  result.impl()->dtype = tensor.dtype();
+  return result;
+}
+
+void detach_(const Tensor& tensor) {
+  TensorImpl& impl = *tensor.impl();
+  MT_CHECK(!impl.view_base || !requires_grad(tensor), RuntimeError,
+           "Can't detach views in-place. Use detach() instead. If you are using "
+           "DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as "
+           "True, gradients are views of DDP buckets, and hence detach_() cannot be called on "
+           "these gradients. To fix this error, please refer to the "
+           "Optimizer.zero_grad() function in torch/optim/optimizer.py as a solution.");
+  impl.view_base = nullptr;
+  if (AutogradMeta* meta = find_meta(impl)) {
+    meta->grad_fn = nullptr;
+    meta->output = 0;
+    meta->requires_grad = false;
+  }
+  impl.layers &= static_cast<uint8_t>(~kLayerBit);
+}
+
+void retain_grad(const Tensor& tensor) {
+  MT_CHECK(requires_grad(tensor), RuntimeError,
+           "can't retain_grad on Tensor that has requires_grad=False");
+  const NodePtr node = grad_fn(tensor);
+  if (!node) return;
+  AutogradMeta& meta = make_meta(tensor);
+  if (meta.retained) return;
+  meta.retained = std::make_shared<AutogradMeta*>(&meta);
+  node->make_hooks().retain_grad.push_back(
+      std::make_unique<RetainGradHook>(meta.retained, meta.output));
+}
+
+Tensor grad_of(const Tensor& tensor) {
+  const AutogradMeta* meta = find_meta(*tensor.impl());
+  return meta == nullptr ? Tensor() : meta->grad;
+}
+
+void set_grad(const Tensor& tensor, Tensor grad) {
+  if (!grad.defined() && find_meta(*tensor.impl()) == nullptr) return;
+  make_meta(tensor).grad = std::move(grad);
+}
+
+void share_accumulator(const Tensor& shown, const Tensor& leaf) {
+  AutogradMeta& meta = make_meta(shown);
+  meta.grad_fn = AccumulateGrad::of(leaf);
+  meta.output = 0;
+}
+
+void check_inplace(const Tensor& self, bool records) {
+  const TensorImpl& impl = *self.impl();
+  MT_CHECK(!impl.is_inference || is_inference_mode(), RuntimeError,
+           "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a "
+           "clone to get a normal tensor before doing inplace update.See "
+           "https://github.com/pytorch/rfcs/pull/17 for more details.");
+  if (!records) return;
+  const bool own = requires_grad(self);
+  if (impl.view_base) {
+    const Tensor base(impl.view_base);
+    const NodePtr node = own ? grad_fn(self) : NodePtr();
+    if (impl.view_origin != ViewOrigin::kRecorded) {
+      const std::string made_by =
+          node ? mindtorch::detail::concat("Output ", output_number(self), " of ", node->name(),
+                                           " is a view and")
+               : std::string("A view was created in no_grad mode and");
+      switch (impl.view_origin) {
+        case ViewOrigin::kMultiOutput:
+          MT_CHECK(!own, RuntimeError, made_by,
+                   " is being modified inplace. This view is the output of a function that returns "
+                   "multiple views. Such functions do not allow the output views to be modified "
+                   "inplace. You should replace the inplace operation by an out-of-place one.");
+          break;
+        case ViewOrigin::kNoGrad:
+          MT_CHECK(!requires_grad(base), RuntimeError,
+                   "A view was created in no_grad mode and is being modified inplace with grad "
+                   "mode enabled. Given that this use case is ambiguous and error-prone, it is "
+                   "forbidden. You can clarify your code by moving both the view and the inplace "
+                   "either both inside the no_grad block (if you don't want the inplace to be "
+                   "tracked) or both outside (if you want the inplace to be tracked).");
+          break;
+        case ViewOrigin::kFunction:
+          MT_CHECK(!own, RuntimeError, made_by,
+                   " is being modified inplace. This view was created inside a custom Function (or "
+                   "because an input was returned as-is) and the autograd logic to handle "
+                   "view+inplace would override the custom backward associated with the custom "
+                   "Function, leading to incorrect gradients. This behavior is forbidden. You can "
+                   "fix this by cloning the output of the custom Function.");
+          break;
+        case ViewOrigin::kRecorded:
+          break;
+      }
+    }
+    MT_CHECK(!requires_grad(base) || grad_fn(base), RuntimeError,
+             "a view of a leaf Variable that requires grad is being used in an in-place "
+             "operation.");
+  }
+  MT_CHECK(!own || grad_fn(self), RuntimeError,
+           "a leaf Variable that requires grad is being used in an in-place operation.");
+}
+
+void rebase_history(const Tensor& self, NodePtr node, size_t self_input) {
+  TensorImpl& impl = *self.impl();
+  node->outputs.emplace_back(TensorMeta(self));
+  if (!impl.view_base) {
+    AutogradMeta& meta = make_meta(self);
+    const std::shared_ptr<AutogradMeta*> retained = std::exchange(meta.retained, nullptr);
+    set_grad_fn(self, std::move(node), 0);
+    if (retained) {
+      *retained = nullptr;
+      retain_grad(self);
+    }
+    return;
+  }
+  const Tensor base(impl.view_base);
+  auto slices = NodePtr::adopt(
+      new CopySlices(*base.impl(), gradient_edge(base), impl, std::move(node), self_input));
+  slices->outputs.emplace_back(TensorMeta(base));
+  set_grad_fn(base, std::move(slices), 0);
+  // The view's own history is made anew when somebody asks for it.
+  impl.view_version = impl.storage->version() - 1;
+}
+
+std::string tensor_type_name(DType dtype, Device device) {
+  std::string name = "torch.";
+  if (!device.is_cpu()) name += mindtorch::detail::concat(mindtorch::name(device.type), ".");
+  return name + std::string(legacy_name(dtype)) + "Tensor";
+}
+
+}  // namespace mindtorch::autograd

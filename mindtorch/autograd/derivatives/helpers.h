@@ -1,0 +1,48 @@
+#pragma once
+
+#include "mindtorch/autograd/backward_rule.h"
+#include "mindtorch/autograd/grad_mode.h"
+#include "mindtorch/functional/functions.h"
+#include "mindtorch/functional/operators.h"
+
+// What the derivatives share.
+namespace mindtorch::autograd {
+
+inline Tensor zeros_of(const TensorMeta& meta) { return zeros(meta.sizes, meta.dtype, meta.device); }
+
+// The gradient of a tensor of which only `view(zeros)` was used.
+template <typename View>
+Tensor embed(const Tensor& grad, const TensorMeta& meta, View view) {
+  const Tensor whole = zeros(meta.sizes, grad.dtype(), grad.device());
+  copy_(view(whole), grad);
+  return whole;
+}
+
+// Puts dims of size 1 where a reduction over `mask` has dropped them.
+inline Tensor restore_dims(const Tensor& reduced, uint64_t mask, size_t ndim, bool keepdim) {
+  if (keepdim || reduced.dim() == static_cast<int64_t>(ndim)) return reduced;
+  Shape sizes;
+  size_t at = 0;
+  for (size_t i = 0; i < ndim; ++i) {
+    sizes.push_back((mask >> i & 1) != 0 ? 1 : reduced.sizes()[at++]);
+  }
+  return reshape(reduced, sizes);
+}
+
+inline int64_t count_of(IntList sizes, uint64_t mask) {
+  int64_t count = 1;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if ((mask >> i & 1) != 0) count *= sizes[i];
+  }
+  return count;
+}
+
+inline Shape dims_of(uint64_t mask, size_t ndim) {
+  Shape dims;
+  for (size_t i = 0; i < ndim; ++i) {
+    if ((mask >> i & 1) != 0) dims.push_back(static_cast<int64_t>(i));
+  }
+  return dims;
+}
+
+}  // namespace mindtorch::autograd

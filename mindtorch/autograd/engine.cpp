@@ -1,0 +1,352 @@
+#include "mindtorch/autograd/engine.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "mindtorch/autograd/accumulate_grad.h"
+#include "mindtorch/autograd/autograd_meta.h"
+#include "mindtorch/functional/functions.h"
+
+namespace mindtorch::autograd {
+namespace {
+
+// What one backward pass knows of a node.
+struct NodeState {
+  Node* node = nullptr;
+  uint32_t dependencies = 0;  // edges that still have to bring a gradient
+  bool needed = true;         // leads to an input that is asked for
+  bool is_input = false;      // its gradient is captured, or its leaf accumulates
+  Gradients grads;
+};
+
+// By address, open addressing: graphs are walked once, and mostly chains.
+class NodeTable {
+ public:
+  NodeTable() { slots_.resize(64, kEmpty); }
+
+  // Its place; new nodes get the next one.
+  uint32_t place_of(Node* node, bool& is_new) {
+    if (states_.size() * 2 >= slots_.size()) grow();
+    for (size_t at = hash(node);; at = (at + 1) & (slots_.size() - 1)) {
+      if (slots_[at] == kEmpty) {
+        is_new = true;
+        slots_[at] = static_cast<uint32_t>(states_.size());
+        states_.emplace_back().node = node;
+        return slots_[at];
+      }
+      if (states_[slots_[at]].node == node) {
+        is_new = false;
+        return slots_[at];
+      }
+    }
+  }
+  uint32_t find(Node* node) const {
+    for (size_t at = hash(node);; at = (at + 1) & (slots_.size() - 1)) {
+      if (slots_[at] == kEmpty) return kNone;
+      if (states_[slots_[at]].node == node) return slots_[at];
+    }
+  }
+  NodeState& operator[](uint32_t place) { return states_[place]; }
+  size_t size() const { return states_.size(); }
+
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+ private:
+  static constexpr uint32_t kEmpty = UINT32_MAX;
+
+  size_t hash(const Node* node) const {
+    return (reinterpret_cast<uintptr_t>(node) >> 6) * 0x9E3779B97F4A7C15u >> 20 &
+           (slots_.size() - 1);
+  }
+  void grow() {
+    slots_.assign(slots_.size() * 4, kEmpty);
+    for (uint32_t i = 0; i < states_.size(); ++i) {
+      size_t at = hash(states_[i].node);
+      while (slots_[at] != kEmpty) at = (at + 1) & (slots_.size() - 1);
+      slots_[at] = i;
+    }
+  }
+
+  std::vector<uint32_t> slots_;
+  std::vector<NodeState> states_;
+};
+
+// Sums a gradient that was broadcast in forward to the sizes it had before.
+Tensor sum_to(const Tensor& grad, IntList sizes) {
+  const auto extra = static_cast<size_t>(grad.dim()) - sizes.size();
+  Shape dims;
+  for (size_t i = 0; i < grad.sizes().size(); ++i) {
+    if (i < extra || (sizes[i - extra] == 1 && grad.sizes()[i] != 1)) {
+      dims.push_back(static_cast<int64_t>(i));
+    }
+  }
+  Tensor summed = dims.empty() ? grad : sum(grad, IntList(dims), true);
+  return extra == 0 ? summed : view(summed, sizes);
+}
+
+// Makes a gradient look like the tensor it belongs to, or throws.
+void conform(Tensor& grad, const TensorMeta& meta, const Node& node, size_t index) {
+  if (MT_UNLIKELY(grad.sizes() != meta.sizes)) {
+    MT_CHECK(broadcasts_to(meta.sizes, grad.sizes()), RuntimeError, "Function ", node.name(),
+             " returned an invalid gradient at index ", index, " - got ", to_string(grad.sizes()),
+             " but expected shape compatible with ", to_string(meta.sizes));
+    grad = sum_to(grad, meta.sizes);
+  }
+  if (MT_UNLIKELY(grad.dtype() != meta.dtype)) grad = _to_copy(grad, meta.dtype);
+  if (MT_UNLIKELY(grad.device() != meta.device)) {
+    MT_CHECK(grad.dim() == 0, RuntimeError, "Function ", node.name(),
+             " returned an invalid gradient at index ", index, " - expected device ",
+             meta.device.str(), " but got ", grad.device().str());
+    grad = _to_copy(grad, std::nullopt, meta.device);
+  }
+}
+
+// The sum of gradients that come from several ops; in the memory of the first where it is ours.
+void add_gradient(Tensor& sum, Tensor&& grad) {
+  if (!sum.defined()) {
+    sum = std::move(grad);
+    return;
+  }
+  const bool is_ours = sum.impl()->use_count() == 1 && sum.storage()->use_count() == 1 &&
+                       sum.is_contiguous() && !sum.impl()->view_base;
+  if (!is_grad_enabled() && is_ours) {
+    add_(sum, grad);
+  } else {
+    sum = add(sum, grad);
+  }
+}
+
+class BackwardPass;
+thread_local BackwardPass* t_pass = nullptr;
+
+class BackwardPass {
+ public:
+  explicit BackwardPass(const BackwardOptions& options) : options_(options), outer_(t_pass) {
+    t_pass = this;
+  }
+  ~BackwardPass() { t_pass = outer_; }
+  BackwardPass(const BackwardPass&) = delete;
+  BackwardPass& operator=(const BackwardPass&) = delete;
+
+  std::vector<Tensor> run(std::span<const Edge> roots, std::vector<Tensor> grads);
+  void add_callback(std::function<void()> callback) { callbacks_.push_back(std::move(callback)); }
+
+ private:
+  void count_dependencies(std::span<const Edge> roots);
+  void find_needed();
+  void run_node(uint32_t place);
+  void send(const Node& from, size_t index, Tensor&& grad);
+  void push_if_ready(uint32_t place);
+  void check_nan(const Node& node, const Gradients& results) const;
+
+  const BackwardOptions& options_;
+  BackwardPass* const outer_;
+  NodeTable table_;
+  std::vector<uint32_t> order_;  // as they were reached: each before those it leads to, or not
+  std::vector<uint32_t> ready_;  // a heap: latest op first
+  std::vector<Tensor> captured_;
+  std::vector<std::function<void()>> callbacks_;
+};
+
+void BackwardPass::count_dependencies(std::span<const Edge> roots) {
+  std::vector<uint32_t> open;
+  bool is_new = false;
+  for (const Edge& root : roots) {
+    if (!root) continue;
+    const uint32_t place = table_.place_of(root.node.get(), is_new);
+    if (is_new) open.push_back(place);
+  }
+  while (!open.empty()) {
+    const uint32_t place = open.back();
+    open.pop_back();
+    order_.push_back(place);
+    Node* const node = table_[place].node;
+    for (const Edge& edge : node->next) {
+      if (!edge) continue;
+      const uint32_t target = table_.place_of(edge.node.get(), is_new);
+      ++table_[target].dependencies;
+      if (is_new) open.push_back(target);
+    }
+  }
+}
+
+// Only nodes from which an input can be reached run.
+void BackwardPass::find_needed() {
+  for (const uint32_t place : order_) table_[place].needed = false;
+  for (const Edge& input : options_.inputs) {
+    if (!input) continue;
+    const uint32_t place = table_.find(input.node.get());
+    if (place == NodeTable::kNone) continue;
+    table_[place].is_input = true;
+    // A node whose gradient is only captured does not run, unless it leads to another input.
+    if (!options_.capture) table_[place].needed = true;
+  }
+  // From the inputs upwards: parents are found by walking down with an explicit stack.
+  struct Frame {
+    uint32_t place;
+    size_t next;
+  };
+  std::vector<uint8_t> done(table_.size());
+  std::vector<Frame> stack;
+  for (const uint32_t start : order_) {
+    if (done[start] != 0) continue;
+    stack.push_back({start, 0});
+    done[start] = 1;
+    while (!stack.empty()) {
+      Frame& frame = stack.back();
+      Node* const node = table_[frame.place].node;
+      if (frame.next == node->next.size()) {
+        const uint32_t place = frame.place;
+        stack.pop_back();
+        if (!stack.empty() && (table_[place].needed || table_[place].is_input)) {
+          table_[stack.back().place].needed = true;
+        }
+        continue;
+      }
+      const Edge& edge = node->next[frame.next++];
+      if (!edge) continue;
+      const uint32_t target = table_.find(edge.node.get());
+      if (done[target] != 0) {
+        if (table_[target].needed || table_[target].is_input) table_[frame.place].needed = true;
+        continue;
+      }
+      done[target] = 1;
+      stack.push_back({target, 0});
+    }
+  }
+}
+
+void BackwardPass::push_if_ready(uint32_t place) {
+  if (table_[place].dependencies != 0) return;
+  ready_.push_back(place);
+  std::push_heap(ready_.begin(), ready_.end(), [&](uint32_t a, uint32_t b) {
+    return table_[a].node->sequence < table_[b].node->sequence;
+  });
+}
+
+void BackwardPass::send(const Node& from, size_t index, Tensor&& grad) {
+  const Edge& edge = from.next[index];
+  const uint32_t place = table_.find(edge.node.get());
+  NodeState& state = table_[place];
+  if (grad.defined() && (state.needed || state.is_input)) {
+    conform(grad, edge.node->outputs[edge.input], from, index);
+    if (state.grads.size() <= edge.input) state.grads.resize(edge.node->outputs.size());
+    add_gradient(state.grads[edge.input], std::move(grad));
+  }
+  --state.dependencies;
+  push_if_ready(place);
+}
+
+void BackwardPass::check_nan(const Node& node, const Gradients& results) const {
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!results[i].defined() || !is_floating_point(results[i].dtype())) continue;
+    MT_CHECK(!item(any(isnan(results[i]))).to_bool(), RuntimeError, "Function '", node.name(),
+             "' returned nan values in its ", i, "th output.");
+  }
+}
+
+void BackwardPass::run_node(uint32_t place) {
+  Node* const node = table_[place].node;
+  Gradients grads = std::move(table_[place].grads);
+  grads.resize(std::max(grads.size(), node->outputs.size()));
+  const bool is_input = table_[place].is_input;
+  if (node->hooks) {
+    for (const auto& hook : node->hooks->tensor) hook->run(grads);
+    for (const auto& hook : node->hooks->retain_grad) hook->run(grads);
+  }
+  const bool is_leaf = node->sequence == Node::kRunFirst;
+  if (is_leaf) {
+    const Tensor& leaf = static_cast<AccumulateGrad*>(node)->variable();
+    if (const AutogradMeta* meta = find_meta(*leaf.impl())) {
+      for (const auto& hook : meta->hooks) hook->run(grads);
+    }
+  }
+  if (is_input && options_.capture) {
+    for (size_t i = 0; i < options_.inputs.size(); ++i) {
+      const Edge& input = options_.inputs[i];
+      if (input.node.get() == node) captured_[i] = grads[input.input];
+    }
+  }
+  Gradients results;
+  const bool runs = table_[place].needed;
+  if (runs) {
+    const runtime::StreamGuard on(node->has_stream ? node->stream : runtime::Stream());
+    if (node->hooks) {
+      for (const auto& hook : node->hooks->pre) hook->run(grads);
+    }
+    const bool keeps_grads = node->hooks && !node->hooks->post.empty();
+    Gradients seen;
+    if (keeps_grads) seen = grads;
+    try {
+      node->apply(grads, results);
+      if (AnomalyMode::enabled() && AnomalyMode::checks_nan()) check_nan(*node, results);
+    } catch (...) {
+      if (AnomalyMode::enabled() && AnomalyMode::report != nullptr) AnomalyMode::report(*node);
+      throw;
+    }
+    if (keeps_grads) {
+      for (const auto& hook : node->hooks->post) hook->run(results, seen);
+    }
+    if (!options_.keep_graph) node->release_saved();
+  }
+  // Freed before the next node allocates.
+  grads.clear();
+  MT_CHECK(results.size() <= node->next.size(), RuntimeError, "Function ", node->name(),
+           " returned an incorrect number of gradients (expected ", node->next.size(), ", got ",
+           results.size(), ")");
+  results.resize(node->next.size());
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (node->next[i]) send(*node, i, std::move(results[i]));
+  }
+}
+
+std::vector<Tensor> BackwardPass::run(std::span<const Edge> roots, std::vector<Tensor> grads) {
+  const GradModeGuard mode(options_.create_graph);
+  captured_.resize(options_.inputs.size());
+  count_dependencies(roots);
+  if (!options_.inputs.empty()) find_needed();
+  // The graph may be freed as it runs; what is left to run must stay.
+  std::vector<NodePtr> held;
+  held.reserve(roots.size());
+  for (size_t i = 0; i < roots.size(); ++i) {
+    if (!roots[i]) continue;
+    held.push_back(roots[i].node);
+    NodeState& state = table_[table_.find(roots[i].node.get())];
+    if (state.grads.size() <= roots[i].input) state.grads.resize(roots[i].node->outputs.size());
+    add_gradient(state.grads[roots[i].input], std::move(grads[i]));
+  }
+  for (size_t i = 0; i < held.size(); ++i) {
+    const bool first = std::find(held.begin(), held.begin() + static_cast<std::ptrdiff_t>(i),
+                                 held[i]) == held.begin() + static_cast<std::ptrdiff_t>(i);
+    if (first) push_if_ready(table_.find(held[i].get()));
+  }
+  const auto later = [&](uint32_t a, uint32_t b) {
+    return table_[a].node->sequence < table_[b].node->sequence;
+  };
+  while (!ready_.empty()) {
+    std::pop_heap(ready_.begin(), ready_.end(), later);
+    const uint32_t place = ready_.back();
+    ready_.pop_back();
+    run_node(place);
+  }
+  for (size_t i = 0; i < callbacks_.size(); ++i) callbacks_[i]();
+  return std::move(captured_);
+}
+
+}  // namespace
+
+std::vector<Tensor> run_backward(std::span<const Edge> roots,
+                                 std::vector<Tensor> grads,
+                                 const BackwardOptions& options) {
+  return BackwardPass(options).run(roots, std::move(grads));
+}
+
+bool is_running_backward() noexcept { return t_pass != nullptr; }
+
+void queue_callback(std::function<void()> callback) {
+  MT_CHECK(t_pass != nullptr, RuntimeError,
+           "Final callbacks can only be installed during backward pass.");
+  t_pass->add_callback(std::move(callback));
+}
+
+}  // namespace mindtorch::autograd

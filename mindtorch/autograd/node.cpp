@@ -1,0 +1,56 @@
+#include "mindtorch/autograd/node.h"
+
+#include <atomic>
+
+#include "mindtorch/runtime/host_allocator.h"
+
+namespace mindtorch::autograd {
+namespace {
+
+std::atomic<bool> g_anomaly{false};
+std::atomic<bool> g_check_nan{true};
+
+}  // namespace
+
+uint64_t Node::next_sequence() noexcept {
+  constinit thread_local uint64_t next = 0;
+  return next++;
+}
+
+// Note [Long graphs]
+// A node owns those it points to, directly and through what it saved. Freed one inside the other, a
+// graph of a million nodes would need as many stack frames: the outermost call frees them in turn.
+void Node::destroy(Node* node) noexcept {
+  if (node->revived()) return;
+  thread_local std::vector<Node*>* waiting = nullptr;
+  if (waiting != nullptr) {
+    waiting->push_back(node);
+    return;
+  }
+  std::vector<Node*> nodes;
+  waiting = &nodes;
+  delete node;
+  while (!nodes.empty()) {
+    Node* const last = nodes.back();
+    nodes.pop_back();
+    delete last;
+  }
+  waiting = nullptr;
+}
+
+void* Node::operator new(size_t bytes) { return runtime::allocate_small(bytes); }
+void Node::operator delete(void* data, size_t bytes) noexcept {
+  runtime::release_small(data, bytes);
+}
+
+std::shared_ptr<void> (*AnomalyMode::capture)() = nullptr;
+void (*AnomalyMode::report)(const Node&) = nullptr;
+
+bool AnomalyMode::enabled() noexcept { return g_anomaly.load(std::memory_order_relaxed); }
+bool AnomalyMode::checks_nan() noexcept { return g_check_nan.load(std::memory_order_relaxed); }
+void AnomalyMode::set(bool enabled, bool check_nan) noexcept {
+  g_anomaly.store(enabled, std::memory_order_relaxed);
+  g_check_nan.store(check_nan, std::memory_order_relaxed);
+}
+
+}  // namespace mindtorch::autograd

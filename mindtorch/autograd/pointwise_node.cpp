@@ -1,0 +1,164 @@
+#include "mindtorch/autograd/pointwise_node.h"
+
+#include "mindtorch/autograd/autograd_meta.h"
+#include "mindtorch/autograd/node_names.h"
+#include "mindtorch/functional/functions.h"
+
+namespace mindtorch::autograd {
+
+using ops::Derivative;
+using ops::ExprNode;
+using ops::Pointwise;
+
+namespace {
+
+// Which place in `saved_` a derivative reads; -1: the incoming gradient.
+int place_of(Derivative::Input input) {
+  switch (input) {
+    case Derivative::Input::kA:
+      return 0;
+    case Derivative::Input::kB:
+      return 1;
+    case Derivative::Input::kC:
+      return 2;
+    case Derivative::Input::kResult:
+      return 3;
+    case Derivative::Input::kGradient:
+      return -1;
+  }
+  return -1;
+}
+
+bool is_logical(Pointwise function) {
+  return function == Pointwise::kLogicalAnd || function == Pointwise::kLogicalOr ||
+         function == Pointwise::kLogicalXor || function == Pointwise::kLogicalNot;
+}
+
+// The ops of an expression, one after the other, so that autograd sees each.
+Tensor run_expression(const ops::Expression& expression,
+                      std::span<const Tensor> operands,
+                      const ops::PointwiseParams& params,
+                      DType compute) {
+  std::vector<Tensor> values;
+  values.reserve(expression.nodes().size());
+  for (const ExprNode& node : expression.nodes()) {
+    switch (node.kind) {
+      case ExprNode::Kind::kOperand:
+        values.push_back(operands[node.index]);
+        break;
+      case ExprNode::Kind::kParam:
+        values.push_back(Tensor::wrapped_number(params.f[node.index]));
+        break;
+      case ExprNode::Kind::kConstant:
+        values.push_back(Tensor::wrapped_number(node.constant));
+        break;
+      case ExprNode::Kind::kCall: {
+        SmallVector<Tensor, 3> arguments;
+        for (int i = 0; i < node.count; ++i) arguments.push_back(values[node.arguments[i]]);
+        const bool logical = is_logical(node.function);
+        const bool gives_bool = ops::function_info(node.function).gives_bool;
+        values.push_back(apply_pointwise(node.function, {arguments.data(), arguments.size()}, {},
+                                         logical ? DType::kBool : compute,
+                                         gives_bool ? DType::kBool : compute));
+        break;
+      }
+    }
+  }
+  return values.back();
+}
+
+}  // namespace
+
+Tensor apply_pointwise(Pointwise function,
+                       std::span<const Tensor> operands,
+                       const ops::PointwiseParams& params,
+                       DType compute,
+                       DType result) {
+  return mindtorch::_pointwise(operands, static_cast<int64_t>(function), params.f, compute, result);
+}
+
+PointwiseNode::PointwiseNode(const ops::Op& op, const ops::PointwiseCall& call, int written)
+    : op_(op), function_(call.function), compute_(call.compute), params_(call.params) {
+  for (int i = 0; i < call.count; ++i) {
+    next.push_back(gradient_edge(*call.operands[i]));
+    if (!next.back()) continue;
+    const Derivative& wanted = derivative(static_cast<size_t>(i));
+    if (wanted.kind != Derivative::Kind::kExpression) continue;
+    for (const Derivative::Input input : wanted.inputs) {
+      if (const int place = place_of(input); place >= 0) needed_ |= uint8_t(1u << place);
+    }
+  }
+  exponent_is_number_ = call.count < 2 || call.operands[1]->is_wrapped_number();
+  for (int i = 0; i < call.count && i < kResult; ++i) {
+    if ((needed_ >> i & 1) == 0) continue;
+    const Tensor& operand = *call.operands[i];
+    saved_[i] = SavedTensor(i == written ? clone(operand) : operand, false);
+  }
+}
+
+void PointwiseNode::save_result(const Tensor& result) {
+  if ((needed_ >> kResult & 1) != 0) saved_[kResult] = SavedTensor(result, true);
+}
+
+std::string PointwiseNode::name() const { return node_name(op_, exponent_is_number_); }
+
+void PointwiseNode::apply(Gradients& grads, Gradients& results) {
+  results.clear();
+  results.resize(next.size());
+  const Tensor& grad = grads[0];
+  if (!grad.defined()) return;
+  if (released_ && needed_ != 0) refuse_second_backward();
+  Tensor inputs[kResult + 1];
+  for (int i = 0; i <= kResult; ++i) {
+    if ((needed_ >> i & 1) != 0) inputs[i] = saved_[i].unpack(*this);
+  }
+  for (size_t i = 0; i < next.size(); ++i) {
+    if (!should_compute(i)) continue;
+    const Derivative& wanted = derivative(i);
+    switch (wanted.kind) {
+      case Derivative::Kind::kNone:
+        MT_THROW(NotImplementedError, "derivative for aten::", op_.schema.name,
+                 " is not implemented");
+      case Derivative::Kind::kZero:
+        results[i] = zeros_like(grad);
+        break;
+      case Derivative::Kind::kGradient:
+        results[i] = grad;
+        break;
+      case Derivative::Kind::kExpression: {
+        SmallVector<Tensor, ops::kMaxOperands> operands;
+        for (const Derivative::Input input : wanted.inputs) {
+          const int place = place_of(input);
+          operands.push_back(place < 0 ? grad : inputs[place]);
+        }
+        const std::span<const Tensor> list(operands.data(), operands.size());
+        const ops::Expression& expression = ops::function_info(wanted.function).value;
+        if (is_grad_enabled() && !ops::is_built_in(wanted.function)) {
+          results[i] = run_expression(expression, list, params_, compute_);
+        } else {
+          const Edge& target = next[i];
+          results[i] = apply_pointwise(wanted.function, list, params_, compute_,
+                                       target.node->outputs[target.input].dtype);
+        }
+        break;
+      }
+    }
+  }
+}
+
+void PointwiseNode::release_saved() {
+  released_ = true;
+  for (SavedTensor& saved : saved_) saved.reset();
+}
+
+std::vector<std::pair<std::string, Tensor>> PointwiseNode::saved_tensors() {
+  if (released_ && needed_ != 0) refuse_second_backward();
+  constexpr const char* kNames[] = {"self", "other", "end", "result"};
+  std::vector<std::pair<std::string, Tensor>> found;
+  for (int i = 0; i <= kResult; ++i) {
+    if (saved_[i].defined()) found.emplace_back(kNames[i], saved_[i].unpack(*this));
+  }
+  return found;
+}
+
+}  // namespace mindtorch::autograd
