@@ -238,6 +238,10 @@ from typing import Any, TypeAlias, overload
     + _exports("_tensor_str", "get_printoptions set_printoptions")
     + _exports("_type_info", "finfo iinfo")
     + _exports(
+        "autograd.anomaly_mode",
+        "is_anomaly_check_nan_enabled is_anomaly_enabled set_anomaly_enabled",
+    )
+    + _exports(
         "functional",
         "broadcast_shapes nonzero norm prelu tensordot unique unique_consecutive",
     )

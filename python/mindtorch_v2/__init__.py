@@ -72,6 +72,9 @@ _LAZY = {
         "_serialization": "load save",
         "_tensor_str": "get_printoptions set_printoptions",
         "_type_info": "finfo iinfo",
+        "autograd.anomaly_mode": (
+            "is_anomaly_check_nan_enabled is_anomaly_enabled set_anomaly_enabled"
+        ),
         "functional": (
             "broadcast_shapes einsum nonzero norm prelu tensordot unique unique_consecutive"
         ),

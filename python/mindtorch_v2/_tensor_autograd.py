@@ -18,9 +18,11 @@ def _backward(self, gradient=None, retain_graph=None, create_graph=False, inputs
     tensor([2., 4.])
     """
     # What most programs write, without the checks of arguments that are not there.
-    if gradient is None and inputs is None and self.requires_grad and self.numel() == 1:
-        keep = create_graph if retain_graph is None else retain_graph
-        _C._run_backward((self,), (_ones_like(self),), keep, create_graph, (), True, True)
+    is_plain = gradient is None and inputs is None and not create_graph
+    if is_plain and self.requires_grad and self.numel() == 1:
+        _C._run_backward(
+            (self,), (_ones_like(self),), bool(retain_graph), False, (), True, True
+        )
         return
     from mindtorch_v2.autograd import backward
 

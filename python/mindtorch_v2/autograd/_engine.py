@@ -18,6 +18,8 @@ def run(outputs, grads, retain_graph, create_graph, inputs, allow_unused, accumu
     """One backward pass from `outputs`; all gradients are there."""
     if retain_graph is None:
         retain_graph = create_graph
+    if create_graph and accumulate:
+        warn_about_cycle()
     arguments = (grads, retain_graph, create_graph, _edges(inputs), allow_unused, accumulate)
     if not inputs:
         return _C._run_backward(_edges(outputs), *arguments)
@@ -26,6 +28,20 @@ def run(outputs, grads, retain_graph, create_graph, inputs, allow_unused, accumu
         return _C._run_backward(_edges(outputs), *arguments)
     finally:
         _state.partial -= 1
+
+
+def warn_about_cycle():
+    """Said of gradients with a graph that stay in `.grad`."""
+    import warnings
+
+    warnings.warn(
+        "Using backward() with create_graph=True will create a reference cycle between the "
+        "parameter and its gradient which can cause a memory leak. We recommend using "
+        "autograd.grad when creating the graph to avoid this. If you have to use this function, "
+        "make sure to reset the .grad fields of your parameters to None after use to break the "
+        "cycle and avoid the leak.",
+        stacklevel=4,
+    )
 
 
 def is_edge(value):

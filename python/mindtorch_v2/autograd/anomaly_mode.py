@@ -7,6 +7,33 @@ from mindtorch_v2 import _C
 __all__ = ["detect_anomaly", "set_detect_anomaly"]
 
 
+def is_anomaly_enabled():
+    """Whether anomaly mode is on.
+
+    >>> torch.is_anomaly_enabled()
+    False
+    """
+    return _C._is_anomaly_enabled()
+
+
+def is_anomaly_check_nan_enabled():
+    """Whether anomaly mode looks for gradients with a nan.
+
+    >>> with torch.autograd.set_detect_anomaly(True, check_nan=False):
+    ...     torch.is_anomaly_check_nan_enabled()
+    False
+    """
+    return _C._is_anomaly_check_nan_enabled()
+
+
+def set_anomaly_enabled(mode, check_nan=True):
+    """Sets anomaly mode; see torch.autograd.set_detect_anomaly.
+
+    >>> torch.set_anomaly_enabled(False)
+    """
+    _C._set_anomaly_enabled(bool(mode), bool(check_nan))
+
+
 class set_detect_anomaly:
     """Sets anomaly mode at once; as a with-block it sets it back at the end. In that mode a node
     remembers where its op was called, an error in backward shows that place, and with `check_nan`

@@ -185,7 +185,7 @@ class _Check:
     # --- the two Jacobians ---
 
     def _outputs(self):
-        """What func gives for copies of the inputs, so that it may change them in place."""
+        """(what func gives for copies of the inputs, the copies that gradients are wanted of)"""
         inputs = self._inputs()
         return _as_tuple(self.func(*inputs)), [inputs[i] for i in self.wanted]
 
@@ -197,10 +197,7 @@ class _Check:
                 copied = _copy(x)
                 if i == moved:
                     copied += by.to(x.dtype)
-                if x.requires_grad:
-                    # No leaf: func may change it in place.
-                    copied = copied.requires_grad_().view_as(copied)
-                x = copied
+                x = copied.requires_grad_(x.requires_grad)
             result.append(x)
         return result
 

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from mindtorch_v2 import _C
 from mindtorch_v2._C import Tensor
-from mindtorch_v2._grad_mode import enable_grad
+from mindtorch_v2._grad_mode import enable_grad, no_grad
+from mindtorch_v2.autograd.function import BackwardCFunction
 from mindtorch_v2.utils.hooks import RemovableHandle
 
 __all__ = [
@@ -67,7 +68,7 @@ class Node(abc.ABC):
 
 class GradientEdge(NamedTuple):
     """A place in the graph that a gradient comes to: an output of a node. It may stand for a
-    tensor in torch.autograd.grad and backward, and does not keep one alive.
+    tensor in torch.autograd.grad and backward.
     """
 
     node: Any
@@ -87,8 +88,11 @@ def get_gradient_edge(tensor):
             "It is not possible to get the gradient edge for a Tensor that does not require "
             "gradients"
         )
-    if tensor.grad_fn is not None:
-        return GradientEdge(tensor.grad_fn, tensor.output_nr)
+    node = tensor.grad_fn
+    if node is not None:
+        # The node of a custom Function lives as long as its results do.
+        token = tensor if isinstance(node, BackwardCFunction) else None
+        return GradientEdge(node, tensor.output_nr, token)
     # The node of a leaf is known only to the nodes that lead to it.
     with enable_grad():
         return GradientEdge(tensor.view_as(tensor).grad_fn.next_functions[0][0], 0)
@@ -106,7 +110,9 @@ def increment_version(tensor):
     for changed in tensors:
         if not isinstance(changed, Tensor):
             raise TypeError(f"increment_version expects tensors, not {type(changed).__name__}")
-        _C._increment_version(changed)
+        # An op in place on none of its elements.
+        with no_grad():
+            changed.detach().as_strided((0,), (1,)).zero_()
 
 
 class saved_tensors_hooks:

@@ -259,13 +259,14 @@ class _Arguments:
         self._args = list(args)
         self._places = [i for i, x in enumerate(args) if isinstance(x, torch.Tensor)]
         token = torch.empty(0).requires_grad_()
-        self._node = _SaveArguments.apply(token, *(args[i] for i in self._places)).grad_fn
+        # Kept itself, not its node alone: the node lives as long as its result.
+        self._result = _SaveArguments.apply(token, *(args[i] for i in self._places))
         for i in self._places:
             self._args[i] = None
 
     def get(self):
         args = list(self._args)
-        for i, tensor in zip(self._places, self._node.saved_tensors, strict=True):
+        for i, tensor in zip(self._places, self._result.grad_fn.saved_tensors, strict=True):
             args[i] = tensor
         return args
 
