@@ -63,7 +63,7 @@ def setup_context(torch):
     return [y.tolist(), x.grad.tolist(), Scale.apply(x, factor=4.0).tolist(), *seen]
 
 
-@scenario([[4.0], [4.0], True, ("RuntimeError", "a leaf Variable that requires grad is being used "
+@scenario([[4.0], [4.0], True, ("RuntimeError", "a leaf Variable that requires grad has been used "
            "in an in-place operation.")])  # fmt: skip
 def mark_dirty(torch):
     class Double(torch.autograd.Function):
@@ -194,7 +194,8 @@ LEGACY = (
 
 
 @scenario([
-    ("NotImplementedError", "You must implement the forward function for custom autograd.Function."),
+    ("NotImplementedError", "You must implement the forward function for custom "
+     "autograd.Function."),
     ("NotImplementedError", "You must implement either the backward or vjp method for your custom "
      "autograd.Function to use it with backward mode AD."),
     ("RuntimeError", LEGACY),

@@ -32,8 +32,13 @@ def hooks(torch):
     return [*result, x.grad.tolist(), error(torch.ones(1).register_hook, print)]
 
 
-@scenario([[[2.0], [4.0]], NO_GRADIENT,
-           ("RuntimeError", "post accumulate grad hooks cannot be registered on non-leaf tensors")])
+@scenario(
+    [
+        [[2.0], [4.0]],
+        NO_GRADIENT,
+        ("RuntimeError", "post accumulate grad hooks cannot be registered on non-leaf tensors"),
+    ]
+)
 def post_accumulate_hooks(torch):  # fmt: skip
     seen, x = [], torch.ones(1, requires_grad=True)
     handle = x.register_post_accumulate_grad_hook(lambda t: seen.append(t.grad.tolist()))
@@ -147,9 +152,7 @@ def test_a_decorated_function_runs_in_many_threads(torch):
             seen += [work(), torch.is_grad_enabled()]
 
     results = [[], []]
-    threads = [
-        threading.Thread(target=run, args=(flag, results[flag])) for flag in (False, True)
-    ]
+    threads = [threading.Thread(target=run, args=(flag, results[flag])) for flag in (False, True)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -153,9 +153,7 @@ def _batched_grad(outputs, grads, retain_graph, create_graph, inputs, allow_unus
         keep = retain_graph or i + 1 < count
         rows.append(_engine.run(outputs, row, keep, create_graph, inputs, allow_unused, False))
     stack = _C._functions["stack"]
-    return tuple(
-        None if column[0] is None else stack(column) for column in zip(*rows, strict=True)
-    )
+    return tuple(None if column[0] is None else stack(column) for column in zip(*rows, strict=True))
 
 
 def _with_zeros(grads, inputs, create_graph):

@@ -82,17 +82,13 @@ def _vector(v, like, create_graph, name, problem):
     return v
 
 
-_SINGLE_INPUT = (
-    "the input to the user-provided function is a single Tensor with a single element."
-)
+_SINGLE_INPUT = "the input to the user-provided function is a single Tensor with a single element."
 _SINGLE_OUTPUT = "the user-provided function returns a single Tensor with a single element."
 
 
 def _call(func, inputs, name, strict):
     """(whether func returned a tuple, what it returned)"""
-    is_tuple, outputs = _as_tuple(
-        func(*inputs), "outputs of the user-provided function", name
-    )
+    is_tuple, outputs = _as_tuple(func(*inputs), "outputs of the user-provided function", name)
     if strict:
         for i, output in enumerate(outputs):
             if not output.requires_grad:

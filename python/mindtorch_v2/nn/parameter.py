@@ -39,6 +39,10 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
             data = _empty(0)
         if not isinstance(data, Tensor):
             raise TypeError(f"Parameter data must be a tensor, not {type(data).__name__}")
+        if requires_grad and not data.is_floating_point():
+            raise RuntimeError(
+                "Only Tensors of floating point and complex dtype can require gradients"
+            )
         return Tensor._make_subclass(cls, data, requires_grad)
 
     def __deepcopy__(self, memo):

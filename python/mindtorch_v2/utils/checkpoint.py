@@ -465,7 +465,7 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
     >>> layers = [torch.sin, torch.cos, torch.sin, torch.cos]
     >>> x = torch.ones(1, requires_grad=True)
     >>> torch.utils.checkpoint.checkpoint_sequential(layers, 2, x, use_reentrant=False)
-    tensor([0.8230], grad_fn=<CosBackward0>)
+    tensor([0.8150], grad_fn=<CosBackward0>)
     """
     if use_reentrant is None:
         _warn_about_default(

@@ -28,8 +28,7 @@ def _identity():
 
 
 def _with_node(values):
-    """(values whose tensors that require gradients are behind one node, that node, their places).
-    """
+    """(values whose tensors that require gradients are behind one node, that node, their places)."""
     places = [i for i, value in enumerate(values) if isinstance(value, Tensor)]
     places = [i for i in places if values[i].requires_grad]
     if not torch.is_grad_enabled() or not places:
