@@ -21,7 +21,8 @@ PointwiseCall clamp_to(const Tensor& self, const Scalar& low, const Scalar& high
   return same_dtype<Pointwise::kClampScalar>(self)
       .laid_out(Layout::kLikeFirst)
       .param(0, fitting(low, self.dtype()))
-      .param(1, fitting(high, self.dtype()));
+      .param(1, fitting(high, self.dtype()))
+      .param(2, Scalar(1));  // no gradient at the limits
 }
 
 PointwiseCall relu6(const Tensor& self) {
