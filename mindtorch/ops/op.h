@@ -120,8 +120,8 @@ struct Op {
   bool fills_any_shape = false;      // keeps the shape of an out= of as many elements
   bool broadcasts_with_out = false;  // its first argument takes the shape of out=
   AccumulateIn accumulates_in = AccumulateIn::kOwnDType;
-  FusionKind fusion = FusionKind::kNone;
   CopyTrait copy{};
+  FusionKind fusion = FusionKind::kNone;
   FillTrait fill{};
   RowTrait rows{};
   const Op* base = nullptr;  // the primary form of a derived one
@@ -133,13 +133,13 @@ struct Op {
   CheckFn check = nullptr;
   CompositeFn composite = nullptr;
 
-  // What may be written into.
+  // By device.
+  Kernel kernels[kDeviceTypeCount];
+
+  // What may be written into. Behind all that every call reads.
   TargetTrait out{};
   TargetTrait inplace{};
   DrawTrait draw{};
-
-  // By device.
-  Kernel kernels[kDeviceTypeCount];
 
   Location location{};
   Location composite_location{};

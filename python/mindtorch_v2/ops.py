@@ -15,10 +15,10 @@ from mindtorch_v2 import _C
 
 __all__ = ["load_library", "loaded_libraries"]
 
-loaded_libraries = set()
+loaded_libraries: set[str] = set()
 
 
-def load_library(path):
+def load_library(path: str | os.PathLike[str]) -> None:
     """Loads a shared library and the ops it defines. Loading it again changes nothing."""
     path = os.path.realpath(path)
     if path in loaded_libraries:
@@ -34,3 +34,7 @@ def load_library(path):
     namespace.__name__ = f"{__name__}.{name}"
     globals()[name] = namespace
     loaded_libraries.add(path)
+
+
+def __getattr__(name: str) -> types.SimpleNamespace:
+    raise AttributeError(f"no library {name!r} of ops is loaded; load_library(path) loads one")
