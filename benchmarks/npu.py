@@ -20,7 +20,7 @@ sys.path.append(str(HERE.parent / "python"))
 from cases import Case  # noqa: E402
 from measure import Effort, LibraryProcess, Measured, measure  # noqa: E402
 
-# What the simulator is told; torch does not look at these.
+# Settings of the simulator; torch ignores them.
 QUIET = {"MINDTORCH_NPU": "sim", "MINDTORCH_SIM_CHECKS": "none", "MINDTORCH_SIM_COMPUTE": "0"}
 
 SETUP = """

@@ -95,7 +95,7 @@ inline constexpr NumberOption kNpuPlanCache{
     "Planned ACLNN calls kept per stream; 0 plans every call anew."};
 inline constexpr FlagOption kNpuPipelineGraphs{
     "MINDTORCH_NPU_PIPELINE_GRAPHS", true,
-    "Capture pipeline windows that repeat as graphs of the device."};
+    "Capture traces of pipelines that repeat as graphs of the device."};
 inline constexpr FlagOption kAclLaunchBlocking{
     "ACL_LAUNCH_BLOCKING", false, "Wait after every op, so that errors show where they happen."};
 inline constexpr FlagOption kAscendLaunchBlocking{

@@ -95,7 +95,7 @@ def test_threads_that_wait_for_one_failing_window(torch):
 
 
 def test_numbers_are_checked_in_windows_that_repeat(torch):
-    """Eager refuses; the third window gives numbers, since its plan is known."""
+    """Eager refuses; the third trace gives numbers, since its plan is known."""
     x = torch.tensor([2, 3])
     for number in (0, 0, 0, -1):
         with torch.pipeline():

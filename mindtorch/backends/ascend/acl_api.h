@@ -128,7 +128,7 @@ MT_API void choose(Choice choice);
 // What was chosen, or will be taken.
 MT_API Choice chosen();
 
-// What tells a simulator the line of the program that makes a call; a text of the calling thread.
+// Passes the Python line that makes a call to a simulator; a text of the calling thread.
 // To be set before the first use. The vendor's libraries have no such function.
 using SiteCallback = const char* (*)();
 MT_API void set_site_callback(SiteCallback callback);

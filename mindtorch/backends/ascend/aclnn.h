@@ -236,7 +236,7 @@ aclnnStatus execute(runtime::Stream stream,
 // The shape a description has now.
 Shape shape_of(const aclTensor* tensor);
 
-// Tells PreparedCalls of different argument types apart, which the op alone does not.
+// Distinguishes PreparedCalls of different argument types, which the op alone does not.
 template <class... Args>
 inline constexpr char kForm = 0;
 

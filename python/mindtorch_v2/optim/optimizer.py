@@ -403,7 +403,7 @@ def new_step(parameter, group):
 
 
 # {id of a count of steps: (the count, its value, its version)}. What a count holds is known without
-# reading it, so that a step does not end a pipeline's window. Another version means that somebody
+# reading it, so that a step does not flush a pipeline. Another version means that somebody
 # else wrote it. (A WeakKeyDictionary would compare tensors, which reads them.)
 _known_counts = {}
 

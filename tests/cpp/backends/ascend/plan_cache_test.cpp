@@ -47,7 +47,7 @@ class PlanCacheTest : public RuntimeTest {
     return known;
   }
   // The device does what is queued; what waited for that goes.
-  void settle() { device().synchronize(); }
+  void synchronize() { device().synchronize(); }
 
   std::atomic<int> alive{0};
   std::unique_ptr<PlanCache> cache;
@@ -77,7 +77,7 @@ TEST_F(PlanCacheTest, IsBounded) {
   PlanCache& plans = make(16);
   for (uint64_t i = 0; i < 1000; ++i) run(plans, i);
   EXPECT_EQ(plans.size(), 16u);
-  settle();
+  synchronize();
   EXPECT_EQ(alive, 16);
 }
 
@@ -95,7 +95,7 @@ TEST_F(PlanCacheTest, AReplacedPlanLivesUntilTheStreamHasDoneItsWork) {
   run(plans, 1);
   run(plans, 2);
   EXPECT_EQ(alive, 2);
-  settle();
+  synchronize();
   EXPECT_EQ(alive, 1);
 }
 
@@ -132,7 +132,7 @@ TEST_F(PlanCacheTest, AClearedCacheIsEmptyAndWorksOn) {
   for (uint64_t i = 0; i < 5; ++i) run(plans, i);
   plans.clear();
   EXPECT_EQ(plans.size(), 0u);
-  settle();
+  synchronize();
   EXPECT_EQ(alive, 0);
   EXPECT_EQ(run(plans, 1), nullptr);
   EXPECT_NE(run(plans, 1), nullptr);
@@ -161,7 +161,7 @@ TEST_F(PlanCacheTest, ManyThreadsShareACacheThatIsTooSmall) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_FALSE(shared);
   EXPECT_LE(plans.size(), 4u);
-  settle();
+  synchronize();
   EXPECT_EQ(static_cast<size_t>(alive), plans.size());
 }
 
