@@ -47,7 +47,7 @@ int register_at_exit(PyObject* callback) {
   return result == nullptr ? -1 : 0;
 }
 
-// The interpreter's own dictionary goes last, when the interpreter ends but is still there.
+// The interpreter's own dictionary is cleared last, while the interpreter still works.
 int watch_last_moment() {
   PyObject* const moments = PyInterpreterState_GetDict(PyInterpreterState_Get());
   PyObject* const moment = PyCapsule_New(&g_entering, nullptr, &wait_for_entering_threads);

@@ -257,7 +257,7 @@ void Executor::make_repeatable() {
     return;
   }
   repeatable_ = api.aclSetAclOpExecutorRepeatable(handle_) == 0;
-  if (!repeatable_) api.aclGetRecentErrMsg();  // expected: nobody is to find its text later
+  if (!repeatable_) api.aclGetRecentErrMsg();  // expected: its text is cleared
 }
 
 aclnnStatus execute(runtime::Stream stream,

@@ -397,7 +397,7 @@ class ListOptimizer(Optimizer):
 
 
 def new_step(parameter, group):
-    """A count of steps as torch keeps it: a float tensor, on the CPU if nobody needs it there."""
+    """A count of steps as torch keeps it: a float tensor, on the CPU by default."""
     on_device = group.get("capturable") or group.get("fused")
     return torch.tensor(0.0, dtype=torch.float32, device=parameter.device if on_device else None)
 
