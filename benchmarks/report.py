@@ -1,4 +1,4 @@
-"""Rows of results, and their ways out: a table, JSON, CSV."""
+"""Rows of results, as a table, JSON or CSV."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The vocabulary of the case files: what an op case is, and how its inputs are described.
+"""The types of the case files: what an op case is, and how its inputs are described.
 
 A case file holds data only. It says which samples an op takes, what NumPy says the answer is, and
 how close the answer must be. `harness.py` turns that into tensors, layouts, devices and checks.

@@ -1,4 +1,4 @@
-"""Looks and writes past the ops, random numbers of blocks in blocks, numbers that are checked."""
+"""Reads and writes outside ops, random numbers of nested blocks, numbers that are checked."""
 
 import ctypes
 import io

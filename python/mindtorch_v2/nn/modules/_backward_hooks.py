@@ -1,4 +1,4 @@
-"""The seam between hooks of modules and autograd.
+"""Connects backward hooks of modules with autograd.
 
 `Watch` puts an identity node before the inputs and one after the outputs of a module: the node of
 the outputs gives the gradients that come in, the node of the inputs those that go out. It asks of
