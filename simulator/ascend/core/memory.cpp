@@ -145,7 +145,8 @@ static void put_in_quarantine(const std::shared_ptr<Block>& block) {
   map.quarantine[block->data] = block;
   map.quarantine_order.push_back(block);
   map.quarantine_bytes += block->mapped_bytes;
-  while (map.quarantine_order.size() > kQuarantineBlocks || map.quarantine_bytes > kQuarantineBytes) {
+  while (map.quarantine_order.size() > kQuarantineBlocks ||
+         map.quarantine_bytes > kQuarantineBytes) {
     map.quarantine_bytes -= map.quarantine_order.front()->mapped_bytes;
     map.quarantine.erase(map.quarantine_order.front()->data);
     map.quarantine_order.pop_front();
