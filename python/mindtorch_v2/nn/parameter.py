@@ -1,4 +1,4 @@
-"""torch.nn.parameter: tensors that a module knows as its own."""
+"""torch.nn.parameter: tensors that belong to a module."""
 
 from mindtorch_v2 import _C
 from mindtorch_v2._C import Tensor

@@ -1,7 +1,7 @@
-"""Hooks of modules on the gradients of a call.
+"""Runs backward hooks of modules in backward passes.
 
 `Watch` puts an identity node before the inputs and one after the outputs of a module: the node of
-the outputs tells the gradients that come in, the node of the inputs those that go out.
+the outputs gives the gradients that come in, the node of the inputs those that go out.
 """
 
 import functools
