@@ -18,7 +18,10 @@ def _identity():
     class BackwardHookFunction(torch.autograd.Function):
         @staticmethod
         def forward(ctx, *tensors):
-            return tuple(tensor.view_as(tensor) for tensor in tensors)
+            made = tuple(tensor.view_as(tensor) for tensor in tensors)
+            pairs = zip(made, tensors, strict=True)
+            ctx.mark_non_differentiable(*(view for view, t in pairs if not t.requires_grad))
+            return made
 
         @staticmethod
         def backward(ctx, *grads):
@@ -28,15 +31,15 @@ def _identity():
 
 
 def _with_node(values):
-    """(values whose tensors that require gradients are behind one node, that node, their places)."""
+    """(values with their tensors behind one node, that node, the places of the tensors)."""
     places = [i for i, value in enumerate(values) if isinstance(value, Tensor)]
-    places = [i for i in places if values[i].requires_grad]
-    if not torch.is_grad_enabled() or not places:
+    if not torch.is_grad_enabled() or not any(values[i].requires_grad for i in places):
         return values, None, places
     made, through = list(values), _identity().apply(*(values[i] for i in places))
     for i, tensor in zip(places, through, strict=True):
         made[i] = tensor
-    return tuple(made), made[places[0]].grad_fn, places
+    node = next(made[i].grad_fn for i in places if made[i].grad_fn is not None)
+    return tuple(made), node, places
 
 
 def _spread(grads, places, size):
