@@ -10,6 +10,7 @@ import mindtorch_v2 as torch
 from . import _C
 from .storage import LEGACY_NAMES as _LEGACY_NAMES  # how a pickle names the dtype of a tensor
 from .storage import TypedStorage, storage_class, typed_storage
+from .utils.hooks import warn_if_has_hooks
 
 # --- The only functions that know the core's storages -----------------------------------------
 
@@ -120,6 +121,7 @@ def reduce_tensor(tensor):
     """(function, arguments) that rebuild a tensor or parameter, as __reduce_ex__ returns them."""
     from collections import OrderedDict
 
+    warn_if_has_hooks(tensor)
     cls = type(tensor)
     requires_grad = tensor.requires_grad
     state = dict(getattr(tensor, "__dict__", None) or {})

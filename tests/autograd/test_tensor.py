@@ -3,6 +3,7 @@
 import copy
 import pickle
 import threading
+import warnings
 
 import pytest
 
@@ -131,6 +132,17 @@ def anomaly_mode(torch):
 
 
 test_gives, test_torch_agrees = make_tests(scenario)
+
+
+def test_hooks_are_missing_from_pickles(torch):
+    x = torch.ones(1, requires_grad=True)
+    x.register_hook(torch.utils.hooks.unserializable_hook(lambda grad: grad))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pickle.dumps(x)
+    x.register_hook(lambda grad: grad)
+    with pytest.warns(UserWarning, match="will not be serialized"):
+        assert pickle.loads(pickle.dumps(x))._backward_hooks is None
 
 
 def test_anomaly_mode_is_warned_about(torch):
