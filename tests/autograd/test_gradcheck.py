@@ -135,10 +135,7 @@ def test_single_precision_is_warned_about(torch):
         torch.autograd.gradcheck(lambda x: x * 2, x, eps=1e-2, atol=1e-2)
 
 
-def test_a_gradient_that_must_be_there(torch):
-    def backward(ctx, first, second):
-        return first if second is None else first + second
-
+def test_missing_gradients_count_as_zeros(torch):
     class Two(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):
@@ -148,12 +145,12 @@ def test_a_gradient_that_must_be_there(torch):
         @staticmethod
         def backward(ctx, first, second):
             if first is None and second is None:
-                return None
-            # Wrong: without its second gradient it makes one up.
-            return (0 if first is None else first) + (1 if second is None else second)
+                return torch.ones(2, dtype=torch.float64)  # wrong
+            return (0 if first is None else first) + (0 if second is None else second)
 
     x = doubles(torch, 2)
-    with pytest.raises(RuntimeError):
+    assert torch.autograd.gradcheck(Two.apply, x, check_undefined_grad=False)
+    with pytest.raises(RuntimeError, match="Expected all input grads to be undefined or zero"):
         torch.autograd.gradcheck(Two.apply, x)
 
 
