@@ -7,6 +7,7 @@
 #include "mindtorch/dispatch/execute/launch.h"
 #include "mindtorch/dispatch/trace/trace.h"
 #include "mindtorch/ops/op.h"
+#include "mindtorch/runtime/host_allocator.h"
 
 namespace mindtorch::dispatch {
 
@@ -73,6 +74,12 @@ struct ExecutorEntry {
   std::atomic<Executor*> executor;  // null: left
   ExecutorEntry* outer;
   std::thread::id thread;
+
+  // From the thread's own free list: a block makes and frees one.
+  static void* operator new(size_t bytes) { return runtime::allocate_small(bytes); }
+  static void operator delete(void* data, size_t bytes) noexcept {
+    runtime::release_small(data, bytes);
+  }
 };
 
 namespace detail {

@@ -12,7 +12,7 @@ namespace mindtorch::dispatch {
 namespace {
 
 // How many ops the largest trace of this thread's last block had.
-constinit thread_local size_t t_last_trace = SIZE_MAX;
+constinit thread_local size_t t_last_trace __attribute__((tls_model("initial-exec"))) = SIZE_MAX;
 
 // The default of max_ops. On the CPU a longer trace means larger fused groups; an accelerator works
 // on one trace while the next is recorded, so that it should not wait long for the first.
@@ -250,8 +250,8 @@ void Pipeline::on_done(OpQueue& queue, std::string_view reason, const FlushFailu
   last_reason_ = reason;
   ++flush_id_;
   largest_trace_ = std::max(largest_trace_, queue.size());
-  last_error_ = std::move(error);
-  last_ops_ = std::move(ops);
+  if (MT_UNLIKELY(error || last_error_)) last_error_ = std::move(error);
+  if (MT_UNLIKELY(config_.debug_enabled)) last_ops_ = std::move(ops);
 }
 
 size_t Pipeline::pending_count() const {

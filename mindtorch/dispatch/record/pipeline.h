@@ -2,12 +2,12 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "mindtorch/base/quick_mutex.h"
 #include "mindtorch/dispatch/execute/executor.h"
 #include "mindtorch/dispatch/record/op_queue.h"
 #include "mindtorch/dispatch/record/pipeline_report.h"
@@ -86,7 +86,7 @@ class MT_API Pipeline final : public Executor, private OpQueue::Owner {
   int64_t run_eagerly_ = 0;                 // how many ops of this block are executed at once
   int64_t recorded_ = 0;                    // in this block
   size_t largest_trace_ = 0;                // in this block
-  mutable std::mutex mutex_;
+  mutable QuickMutex mutex_;
   uint64_t flush_id_ = 0;
   std::string last_reason_;
   std::optional<PipelineError> last_error_;

@@ -34,6 +34,11 @@ class ShapeChurn {
   bool is_immediate() const { return is_immediate_.load(std::memory_order_acquire); }
   // This op is executed at once, unless it is another than predicted: false.
   bool continues_with(const ops::Op& op);
+  // Another program is recorded from now on.
+  void forget() {
+    note_reuse();
+    end();
+  }
   // A block begins: so does the sequence of ops.
   void begin_block() {
     if (is_immediate() && next_ != 0) end();
