@@ -33,7 +33,8 @@ void TensorImpl::refresh() {
   uint64_t count = 1;  // may wrap on the way to a size of 0
   for (const int64_t size : sizes) count *= static_cast<uint64_t>(size);
   numel = static_cast<int64_t>(count);
-  is_contiguous = mindtorch::is_contiguous(sizes, strides);
+  is_contiguous = sizes.size() == 1 ? strides[0] == 1 || sizes[0] <= 1
+                                    : mindtorch::is_contiguous(sizes, strides);
 }
 
 void TensorImpl::set_sizes_and_strides(Shape new_sizes, Shape new_strides) {

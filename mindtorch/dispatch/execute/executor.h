@@ -110,11 +110,13 @@ class NoRecordGuard {
 };
 
 inline Executor& Executor::current() noexcept {
-  const ExecutorEntry* const entry =
-      MT_LIKELY(detail::t_entry == nullptr) ? nullptr : innermost_executor();
+  const ExecutorEntry* entry = detail::t_entry;
   if (MT_LIKELY(entry == nullptr)) return detail::g_immediate;
-  // Another thread may have left it a moment ago.
-  Executor* const executor = entry->executor.load(std::memory_order_acquire);
+  Executor* executor = entry->executor.load(std::memory_order_acquire);
+  if (MT_LIKELY(executor != nullptr)) return *executor;
+  entry = innermost_executor();
+  // Another thread may have left that one, too, a moment ago.
+  executor = entry == nullptr ? nullptr : entry->executor.load(std::memory_order_acquire);
   return executor == nullptr ? detail::g_immediate : *executor;
 }
 

@@ -78,13 +78,16 @@ class MT_API Pipeline final : public Executor, private OpQueue::Owner {
   void prepare_read(const Tensor& tensor) const;
   void prepare_write(const Tensor& tensor) const;
   void after_record(const OpQueue::State& state, Device device);
+  void flush_at_limits(const OpQueue::State& state, Device device);
+  void note_flush(const OpQueue& queue, std::string_view reason);
   void run_now(const PreparedCall& call);
 
   const PipelineConfig config_;
   std::atomic<OpQueue*> queue_{nullptr};    // while it is entered
   SmallVector<ExecutorEntry*, 2> entries_;  // one for each enter(), owned by its thread
   int64_t run_eagerly_ = 0;                 // how many ops of this block are executed at once
-  int64_t recorded_ = 0;                    // in this block
+  int64_t recorded_ = 0;                    // in this block, while there are limits
+  bool has_no_limits_ = false;              // but the defaults
   size_t largest_trace_ = 0;                // in this block
   mutable QuickMutex mutex_;
   uint64_t flush_id_ = 0;

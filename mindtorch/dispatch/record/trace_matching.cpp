@@ -37,10 +37,13 @@ bool TraceRecorder::match_new_tensor(const Tensor& tensor, uint32_t id) {
     ++matched_.tensors;
     return true;
   }
-  if (record.offset != impl.offset || !std::ranges::equal(predicted_->sizes(record), impl.sizes) ||
-      !std::ranges::equal(predicted_->strides(record), impl.strides)) {
-    return false;
+  // Loops: a call of memcmp takes longer than a few dims do.
+  const int64_t* const dims = predicted_->dims.data() + record.first_dim;
+  bool is_same = record.offset == impl.offset;
+  for (uint32_t d = 0; d < record.rank; ++d) {
+    is_same &= dims[d] == impl.sizes[d] && dims[record.rank + d] == impl.strides[d];
   }
+  if (!is_same) return false;
   if (storage.pending() == &work_) {
     if (storage.pending_id() != record.storage) return false;
   } else if (const uint32_t* const known = external_.find(&storage)) {
