@@ -64,8 +64,8 @@ CallSite check_site(PyFrameObject* frame, const CallSite site) noexcept {
 
 // That of this thread when it last entered a pipeline. While it is the current one, this thread has
 // the GIL: asking that way takes less time than recording an op, as PyGILState_Check() does not.
-constinit thread_local PyThreadState* t_entered
-    __attribute__((tls_model("initial-exec"))) = nullptr;
+constinit thread_local PyThreadState* t_entered __attribute__((tls_model("initial-exec"))) =
+    nullptr;
 
 // Of the thread that has the GIL, whichever it is.
 PyThreadState* current_thread_state() noexcept {

@@ -1,9 +1,9 @@
 #include "mindtorch/runtime/host_allocator.h"
 
-#include <array>
 #include <malloc.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <array>
 
 #include <bit>
 #include <cstdint>

@@ -132,7 +132,8 @@ Tensor Tensor::wrapped_number(const Scalar& value) {
 }
 
 Tensor Tensor::alias(Shape sizes, Shape strides, int64_t offset) const {
-  Tensor view = wrap(Storage(impl_->storage), impl_->dtype, std::move(sizes), std::move(strides), offset);
+  Tensor view =
+      wrap(Storage(impl_->storage), impl_->dtype, std::move(sizes), std::move(strides), offset);
   if (MT_UNLIKELY(impl_->has_own_version)) {
     view.impl()->has_own_version = true;
     view.impl()->own_version = impl_->own_version;

@@ -72,8 +72,8 @@ void OpQueue::note_stream(Device device) {
 }
 
 [[gnu::always_inline]] inline void OpQueue::note_op(const ops::Op& op,
-                                                     Device device,
-                                                     State& state) {
+                                                    Device device,
+                                                    State& state) {
   note_call_site();
   if (op.random) has_random_.store(true, std::memory_order_relaxed);
   if (!device.is_cpu()) note_stream(device);

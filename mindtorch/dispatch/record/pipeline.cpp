@@ -86,8 +86,8 @@ void Pipeline::enter() {
         t_last_trace <= static_cast<size_t>(config_.adaptive_small_window_ops)) {
       run_eagerly_ = config_.adaptive_min_defer_ops - 1;
     }
-    has_no_limits_ = run_eagerly_ <= 0 && !config_.max_ops && !config_.max_pending_bytes &&
-                     !config_.max_wait_us;
+    has_no_limits_ =
+        run_eagerly_ <= 0 && !config_.max_ops && !config_.max_pending_bytes && !config_.max_wait_us;
     OpQueue& queue = OpQueues::instance().attach(*this);
     queue.churn().begin_block();
     queue_.store(&queue, std::memory_order_relaxed);

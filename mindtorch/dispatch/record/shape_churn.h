@@ -13,17 +13,17 @@ namespace mindtorch::dispatch {
 // Note [Traces with new shapes every time]
 // A program may repeat the same ops with other shapes each time (decoding with a cache that grows):
 // each trace needs a plan of its own, which serves once. Where the work is small, planning costs
-// more than it saves; and so does a plan that has not served for long, whose memory the CPU's caches
-// have forgotten. After a few such traces in a row, from the same place of the program, the ops
-// that follow are executed at once, as in eager mode, for as long as they are the same. After some
-// hundred repetitions a few are recorded again, to see whether the shapes have settled. A large
-// result ends it, too: there fusing pays even once.
+// more than it saves; and so does a plan that has not served for long, whose memory the CPU's
+// caches have forgotten. After a few such traces in a row, from the same place of the program, the
+// ops that follow are executed at once, as in eager mode, for as long as they are the same. After
+// some hundred repetitions a few are recorded again, to see whether the shapes have settled. A
+// large result ends it, too: there fusing pays even once.
 //
 // Written by whoever flushes, and read by the recording thread when nothing is pending.
 class ShapeChurn {
  public:
-  // A trace was planned. `is_new`: its plan is new, or has not served for long. `site`: of its first
-  // op.
+  // A trace was planned. `is_new`: its plan is new, or has not served for long. `site`: of its
+  // first op.
   void note_plan(const Trace& trace, CallSite site, bool is_new, size_t result_bytes);
 
   // An earlier plan served again: shapes do come back.
