@@ -272,8 +272,8 @@ PyObject* call_deprecated(const Overloads& overloads,
   for (Py_ssize_t k = 0; k < keywords; ++k) names.push_back(PyTuple_GET_ITEM(kwnames, k));
   const PyRef new_names = tuple_of(names);
   PyObject* const result = call_matching(overloads, args, skip, new_names.get());
-  static std::set<std::string>& told = *new std::set<std::string>;
-  if (result != nullptr && told.insert(overloads.name).second) {
+  static std::set<std::string>& warned = *new std::set<std::string>;
+  if (result != nullptr && warned.insert(overloads.name).second) {
     const PyRef made(result);
     warn("This overload of " + overloads.name + " is deprecated:\n\t" + overloads.name +
          describe(old.params) + "\nConsider using one of the following signatures instead:\n\t" +

@@ -196,7 +196,7 @@ void read_setting(const char* name, nb::handle value, Field& field) {
   MT_THROW(TypeError, "pipeline setting ", name, " cannot be ", Py_TYPE(value.ptr())->tp_name);
 }
 
-// What a block is told goes before the defaults; None says nothing.
+// Settings of the block override the defaults; None keeps the default.
 PipelineConfig block_config(const nb::kwargs& settings) {
   PipelineConfig config = g_defaults;
   if (settings.size() == 0) return config;
@@ -312,7 +312,7 @@ void bind_pipeline(nb::module_& module) {
           "flush", [](Pipeline& self, const std::string& reason) { self.flush(reason); },
           nb::arg("reason") = "manual", "Runs what is recorded; raises the first error.")
       .def("pending_count", &Pipeline::pending_count, "How many ops wait.")
-      .def_prop_ro("flush_id", &Pipeline::flush_id, "How many windows ran.")
+      .def_prop_ro("flush_id", &Pipeline::flush_id, "How many flushes there were.")
       .def_prop_ro("last_flush_reason", &Pipeline::last_flush_reason, "Why the last one did.")
       .def_prop_ro(
           "config", [](const Pipeline& self) { return config_dict(self.config()); },

@@ -58,7 +58,7 @@ class MT_API TensorImpl final : public RefCounted {
   uint32_t own_version = 0;
   // Dispatcher layers that must see ops on this tensor; see dispatch/dispatcher.h.
   uint8_t layers = 0;
-  // The Python object that stands for this tensor. Normally it owns us; when Python lets go of it
+  // The Python object that stands for this tensor. Normally it owns us; when Python drops it
   // while C++ still holds us, we own it, so that attributes and identity survive.
   void* python_object = nullptr;
   bool owns_python_object = false;

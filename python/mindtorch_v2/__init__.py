@@ -1,4 +1,4 @@
-"""mindtorch: torch-shaped tensors on the CPU, on Ascend NPUs and on NVIDIA GPUs.
+"""mindtorch: torch-compatible tensors on the CPU and on Ascend NPUs.
 
 >>> import mindtorch_v2 as torch
 >>> torch.tensor([1.0, 2.0]) + 1

@@ -1,4 +1,4 @@
-// A device that the library has never heard of runs everything, eager and in pipelines.
+// A device that the library does not know runs everything, eager and in pipelines.
 #include <gtest/gtest.h>
 
 #include <functional>
