@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <thread>
 
@@ -16,14 +17,18 @@ class QuickMutex {
   }
   void lock() noexcept {
     uint32_t taken = kTaken;
-    for (;;) {
+    for (int tries = 0;;) {
       uint32_t seen = kFree;
       if (state_.compare_exchange_strong(seen, taken, std::memory_order_acquire,
                                          std::memory_order_relaxed)) {
         return;
       }
       if (seen == kBrief) {
-        std::this_thread::yield();
+        if (++tries < kYields) {
+          std::this_thread::yield();
+        } else {  // its holder does not run: yielding may not be enough
+          std::this_thread::sleep_for(std::chrono::microseconds(50));
+        }
         continue;
       }
       if (seen == kTaken && !state_.compare_exchange_strong(seen, kWanted)) continue;
@@ -44,6 +49,7 @@ class QuickMutex {
   void unlock_briefly() noexcept { state_.store(kFree, std::memory_order_release); }
 
  private:
+  static constexpr int kYields = 64;
   static constexpr uint32_t kFree = 0;
   static constexpr uint32_t kTaken = 1;
   static constexpr uint32_t kWanted = 2;  // taken, and somebody waits
