@@ -78,6 +78,19 @@ def record_cost(expression: str, device: str, rounds: int) -> tuple[float, float
     return statistics.median(recorded), statistics.median(called)
 
 
+def empty_block_ns(rounds: int) -> float:
+    """Nanoseconds to make, enter and leave a block without ops: the median."""
+    blocks = range(1000)
+    samples = []
+    for _ in range(rounds):
+        start_ns = perf_counter_ns()
+        for _ in blocks:
+            with torch.pipeline():
+                pass
+        samples.append((perf_counter_ns() - start_ns) / len(blocks))
+    return statistics.median(samples)
+
+
 def chain_in_order(order: list[int], device: str) -> Program:
     def chain(x, y):
         for number in order:
@@ -126,7 +139,12 @@ def main() -> None:
     for kind, program in never_seen(device):
         starts.setdefault(kind, []).append(over_tenth_ms(program, device))
     record = {name: record_cost(text, device, rounds) for name, text in RECORDED.items()}
-    print(json.dumps({"over_tenth_ms": starts, "record_and_eager_ns": record}))
+    found = {
+        "empty_block_ns": empty_block_ns(rounds),
+        "over_tenth_ms": starts,
+        "record_and_eager_ns": record,
+    }
+    print(json.dumps(found))
 
 
 if __name__ == "__main__":

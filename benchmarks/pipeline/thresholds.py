@@ -10,6 +10,9 @@ from measure import Measured
 from report import format_value
 
 NEVER_SLOWER = 1.02
+# Programs so short that the block itself counts.
+SHORT = {"5 pointwise, 16": 1.05}
+EMPTY_BLOCK_NS = 250.0
 FIRST_RUN_MS = 2.0
 RECORD_RATIO = 0.7
 # (program, lane, largest ratio of the pipeline's time to that lane's), on the CPU and one thread.
@@ -75,7 +78,11 @@ def thresholds_of(
 ) -> list[Threshold]:
     """Every threshold. `overhead` has what overhead.py found, by place."""
     thresholds = [
-        Threshold(f"{row.place}: {row.program}, against eager", row.ratio("eager"), NEVER_SLOWER)
+        Threshold(
+            f"{row.place}: {row.program}, against eager",
+            row.ratio("eager"),
+            SHORT.get(row.program, NEVER_SLOWER),
+        )
         for row in rows
     ]
     by_name = {row.program: row for row in rows if row.place == "cpu"}
@@ -84,6 +91,8 @@ def thresholds_of(
             what = f"cpu: {program}, against {'torch.compile' if lane == 'compile' else 'torch'}"
             thresholds.append(Threshold(what, by_name[program].ratio(lane), at_most))
     for place, found in overhead.items():
+        empty_ns = found["empty_block_ns"]
+        thresholds.append(Threshold(f"{place}: empty block", empty_ns, EMPTY_BLOCK_NS, " ns"))
         for kind, starts in found["over_tenth_ms"].items():
             first_ms = statistics.median(first for first, _ in starts)
             what = f"{place}: first run of new {kind} over its tenth"
@@ -137,6 +146,7 @@ def format_errors(rows: list[Row]) -> str:
 def format_overhead(overhead: dict[str, dict[str, Any]]) -> str:
     lines = [["where: trace", "first over tenth", "second", "record", "eager", "record/eager"]]
     for place, found in overhead.items():
+        lines.append([f"{place}: empty block", "", "", f"{found['empty_block_ns']:.0f} ns", "", ""])
         for kind, starts in found["over_tenth_ms"].items():
             first, second = zip(*starts, strict=True)
             worst = f"{statistics.median(first):.2f} ms (worst {max(first):.2f})"
