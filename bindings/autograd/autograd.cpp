@@ -71,8 +71,9 @@ nb::object run_backward(nb::tuple tensors,
   nb::list results;
   for (size_t i = 0; i < made.size(); ++i) {
     MT_CHECK(made[i].defined() || allow_unreachable, RuntimeError,
-             "One of the differentiated Tensors appears to not have been used in the graph. Set "
-             "allow_unused=True if this is the desired behavior.");
+             "The differentiated Tensor at index ", i,
+             " appears to not have been used in the graph. Set allow_unused=True if this is the "
+             "desired behavior.");
     results.append(nb::steal(wrap(made[i])));
   }
   return nb::tuple(results);

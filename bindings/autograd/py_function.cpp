@@ -158,6 +158,8 @@ PyObject* finish_output(PyFunction* self, const NodePtr& node, PyObject* args, P
   if (dirty) {
     tensor.bump_version();
     if (!node) return Py_NewRef(output);
+    MT_CHECK(!autograd::requires_grad(tensor) || !autograd::is_leaf(tensor), RuntimeError,
+             "a leaf Variable that requires grad has been used in an in-place operation.");
     autograd::check_inplace(tensor, true);
     autograd::rebase_history(tensor, node, static_cast<size_t>(std::max<Py_ssize_t>(input, 0)));
     return Py_NewRef(output);
