@@ -179,13 +179,14 @@ void report_call_site(const autograd::Node& node) {
   PyErr_Fetch(&type, &value, &trace);
   std::string text = "Error detected in " + node.name() + ". ";
   if (node.call_site == nullptr) {
-    text += "No forward pass information available. Enable detect anomaly during forward pass for "
-            "more information.";
+    text +=
+        "No forward pass information available. Enable detect anomaly during forward pass for "
+        "more information.";
   } else {
     text += "Traceback of forward call that caused the error:\n";
     const PyRef empty(PyUnicode_FromString(""));
-    const PyRef joined = PyRef::maybe(
-        PyUnicode_Join(empty.get(), static_cast<PyObject*>(node.call_site.get())));
+    const PyRef joined =
+        PyRef::maybe(PyUnicode_Join(empty.get(), static_cast<PyObject*>(node.call_site.get())));
     if (joined) text += PyUnicode_AsUTF8(joined.get());
   }
   if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) < 0) PyErr_Clear();
