@@ -18,6 +18,8 @@ CASES = {
     "_unique2": "i.unique(return_inverse=True, return_counts=True)",
     "_unique_consecutive": "i.unique_consecutive()",
     "alias": "x.detach()",
+    "_pointwise": "torch._C._internal_functions['_pointwise'](\n"
+    "        [x, x], 0, [], torch.float32, torch.float32)",
     "arange.start_step": "torch.arange(1, 9, 3)",
     "argsort.stable": "i.argsort(stable=True)",
     "bernoulli.p": "torch.bernoulli(x, 0.5)",
