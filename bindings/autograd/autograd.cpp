@@ -26,7 +26,11 @@ Edge to_edge(PyObject* object) {
            TypeError, "expected a Tensor or a GradientEdge, got ", Py_TYPE(object)->tp_name);
   const long output = PyLong_AsLong(PyTuple_GET_ITEM(entries.get(), 1));
   if (output == -1 && PyErr_Occurred() != nullptr) throw PythonError();
-  return {unwrap_node(PyTuple_GET_ITEM(entries.get(), 0)), static_cast<uint32_t>(output)};
+  const autograd::NodePtr node = unwrap_node(PyTuple_GET_ITEM(entries.get(), 0));
+  const auto count = node ? static_cast<long>(node->outputs.size()) : 0;
+  MT_CHECK(output >= 0 && output < count, IndexError, "a GradientEdge names output ", output,
+           " of a node that has ", count);
+  return {node, static_cast<uint32_t>(output)};
 }
 
 nb::object run_backward(nb::tuple tensors,
@@ -46,6 +50,10 @@ nb::object run_backward(nb::tuple tensors,
     roots.push_back(std::move(edge));
     PyObject* const grad = grad_tensors[i].ptr();
     MT_CHECK(is_tensor(grad), TypeError, "element ", i, " of gradients is no Tensor");
+    const autograd::TensorMeta& meta = roots.back().node->outputs[roots.back().input];
+    MT_CHECK(unwrap(grad).sizes() == meta.sizes, RuntimeError, "Mismatch in shape: grad_output[", i,
+             "] has a shape of torch.Size(", to_string(unwrap(grad).sizes()), ") and output[", i,
+             "] has a shape of torch.Size(", to_string(meta.sizes), ").");
     grads.push_back(unwrap(grad));
   }
   autograd::BackwardOptions options;
@@ -123,7 +131,7 @@ class PySavedTensorHooks final : public autograd::SavedTensorHooks {
       PyRef packed(PyObject_CallOneArg(pack_, given.get()));
       MT_CHECK(tensor.version() == version, RuntimeError,
                "A saved tensor pack hook is modifying its input in place. Tensors provided as "
-               "input to pack hook can not be modified by in-place operations as this can lead to "
+               "input to pack hook cannot be modified by in-place operations as this can lead to "
                "unexpected side-effects. Please open an issue if you need to perform in-place "
                "operations on the input to a pack hook.");
       return std::make_unique<PyPackedTensor>(packed.release(), unpack_);

@@ -64,9 +64,14 @@ class PythonNode final : public Node {
   PyObject* ctx() const { return ctx_; }
 
  private:
-  ~PythonNode() override {
+  ~PythonNode() override { release_python_reference(ctx_); }
+  // From now on the ctx has no node; whoever got hold of it just before keeps it.
+  bool revived() noexcept override {
+    if (Py_IsInitialized() == 0) return false;
+    const GilHold gil;
+    if (use_count() > 1) return !drop();
     self_of(ctx_)->state->node = nullptr;
-    release_python_reference(ctx_);
+    return false;
   }
   void run(Gradients& grads, Gradients& results);
 
@@ -120,7 +125,7 @@ void PythonNode::run(Gradients& grads, Gradients& results) {
                ", but the corresponding forward input was not a Variable");
       continue;
     }
-    MT_CHECK(entry == Py_None || is_tensor(entry), TypeError, "function ", name_,
+    MT_CHECK(entry == Py_None || is_tensor(entry), RuntimeError, "function ", name_,
              " returned a gradient that is no Tensor at position ", i + 1, ": ",
              Py_TYPE(entry)->tp_name);
     results.push_back(entry == Py_None ? Tensor() : unwrap(entry));
@@ -135,6 +140,30 @@ bool holds(PyObject* tuple, PyObject* object) {
     if (PyTuple_GET_ITEM(tuple, i) == object) return true;
   }
   return false;
+}
+
+// Where `object` stands among the first `end` entries, if it is a tensor; else -1.
+Py_ssize_t position_of(PyObject* tuple, PyObject* object, Py_ssize_t end) {
+  for (Py_ssize_t i = 0; i < end && is_tensor(object); ++i) {
+    if (PyTuple_GET_ITEM(tuple, i) == object) return i;
+  }
+  return -1;
+}
+
+void check_dirty(const PyFunction* self, PyObject* outputs) {
+  if (self->dirty_tensors == nullptr || PyTuple_Check(self->dirty_tensors) == 0) return;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self->dirty_tensors); ++i) {
+    PyObject* const entry = PyTuple_GET_ITEM(self->dirty_tensors, i);
+    MT_CHECK(holds(outputs, entry), RuntimeError,
+             "Some elements marked as dirty during the forward method were not returned as output. "
+             "The inputs that are modified inplace must all be outputs of the Function.");
+    MT_CHECK(
+        PyTuple_GET_SIZE(outputs) == 1 || !is_tensor(entry) || !unwrap(entry).impl()->view_base ||
+            !autograd::requires_grad(unwrap(entry)),
+        RuntimeError,
+        "If your Function modifies inputs that are views and has several outputs, those inputs "
+        "must be cloned before they are modified.");
+  }
 }
 
 // The position of an object among the tensors that forward got; -1 for none.
@@ -171,7 +200,8 @@ PyObject* finish_output(PyFunction* self, const NodePtr& node, PyObject* args, P
   }
   if (input >= 0 || autograd::requires_grad(tensor)) {
     // An argument as it is, or a tensor with a history of its own: another view of it.
-    const Tensor shown = autograd::detached(tensor);
+    const autograd::GradModeGuard off(false);
+    const Tensor shown = alias(tensor);
     autograd::add_output(shown, node);
     shown.impl()->view_origin = ViewOrigin::kFunction;
     return wrap(shown);
@@ -264,11 +294,16 @@ PyObject* apply_function(PyObject*, PyObject* const* given, Py_ssize_t nargs, Py
     }
     const bool single = PyTuple_Check(outputs.get()) == 0;
     if (single) outputs = PyRef(PyTuple_Pack(1, outputs.get()));
+    check_dirty(self, outputs.get());
     PyRef finished(PyTuple_New(PyTuple_GET_SIZE(outputs.get())));
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(outputs.get()); ++i) {
       PyObject* const entry = PyTuple_GET_ITEM(outputs.get(), i);
       PyObject* result = nullptr;
-      if (is_tensor(entry)) {
+      if (const Py_ssize_t earlier = position_of(outputs.get(), entry, i); earlier >= 0) {
+        // Returned twice: it has one history.
+        if (node) node->outputs.emplace_back(autograd::TensorMeta(node->outputs[earlier]));
+        result = Py_NewRef(PyTuple_GET_ITEM(finished.get(), earlier));
+      } else if (is_tensor(entry)) {
         result = finish_output(self, node, args, entry);
       } else {
         if (node) node->outputs.emplace_back();
@@ -278,6 +313,8 @@ PyObject* apply_function(PyObject*, PyObject* const* given, Py_ssize_t nargs, Py
       PyTuple_SET_ITEM(finished.get(), i, result);
     }
     save_tensors(self, node, finished.get());
+    Py_CLEAR(self->dirty_tensors);
+    Py_CLEAR(self->non_differentiable);
     if (!single) return finished.release();
     return Py_NewRef(PyTuple_GET_ITEM(finished.get(), 0));
   });
@@ -387,7 +424,10 @@ PyGetSetDef g_attributes[] = {
 
 bool is_ctx(PyObject* object) { return PyObject_TypeCheck(object, g_function_base) != 0; }
 
-NodePtr node_of_ctx(PyObject* ctx) { return NodePtr::retain(self_of(ctx)->state->node); }
+NodePtr node_of_ctx(PyObject* ctx) {
+  PythonNode* const node = self_of(ctx)->state->node;
+  return node == nullptr || node->use_count() == 0 ? NodePtr() : NodePtr::retain(node);
+}
 
 PyObject* ctx_of(const Node& node) {
   const auto* const own = dynamic_cast<const PythonNode*>(&node);

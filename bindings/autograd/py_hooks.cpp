@@ -42,8 +42,8 @@ void check_same_look(const Tensor& before, const Tensor& after, PyObject* hook) 
   const char* text = name ? PyUnicode_AsUTF8(name.get()) : "hook";
   MT_CHECK(before.sizes() == after.sizes(), RuntimeError, "hook '", text,
            "' has changed the size of value");
-  MT_CHECK(before.device() == after.device(), RuntimeError, "hook '", text,
-           "' has changed the type of value");
+  MT_CHECK(before.device() == after.device() && before.dtype() == after.dtype(), RuntimeError,
+           "hook '", text, "' has changed the type of value");
 }
 
 template <typename Body>

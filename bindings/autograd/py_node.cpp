@@ -26,9 +26,10 @@ void dealloc(PyObject* object) {
   PyNode* const self = self_of(object);
   PyTypeObject* const type = Py_TYPE(object);
   PyObject_GC_UnTrack(object);
+  // First: what runs below may ask for the node's object, and must get a new one.
+  if (self->node && self->node->python_object == object) self->node->python_object = nullptr;
   if (self->weakrefs != nullptr) PyObject_ClearWeakRefs(object);
   Py_CLEAR(self->dict);
-  if (self->node && self->node->python_object == object) self->node->python_object = nullptr;
   self->node.~NodePtr();
   type->tp_free(object);
   Py_DECREF(type);
@@ -109,7 +110,10 @@ PyObject* call(PyObject* object, PyObject* args, PyObject*) {
     MT_CHECK(grads.size() == node.outputs.size(), TypeError, node.name(), " takes ",
              node.outputs.size(), " gradients, got ", grads.size());
     autograd::Gradients results;
-    node.apply(grads, results);
+    {
+      const GilRelease release(true);
+      node.apply(grads, results);
+    }
     if (results.size() == 1) return wrap(results[0]);
     return wrap_gradients(results);
   });

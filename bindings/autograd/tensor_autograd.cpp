@@ -18,7 +18,9 @@ PyObject* get_requires_grad(PyObject* self, void*) {
 }
 int set_requires_grad(PyObject* self, PyObject* value, void*) {
   return guarded_int([&] {
-    MT_CHECK(value != nullptr && PyBool_Check(value), TypeError, "requires_grad must be a bool");
+    MT_CHECK(value != nullptr && PyBool_Check(value), RuntimeError, "requires_grad must be a bool");
+    MT_CHECK(value == Py_False || autograd::is_leaf(unwrap(self)), RuntimeError,
+             "you can only change requires_grad flags of leaf variables.");
     autograd::set_requires_grad(unwrap(self), value == Py_True);
     return 0;
   });

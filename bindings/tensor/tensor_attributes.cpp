@@ -25,7 +25,13 @@ PyObject* get_itemsize(PyObject* self, void*) {
 PyObject* get_nbytes(PyObject* self, void*) {
   return PyLong_FromLongLong(unwrap(self).numel() * unwrap(self).element_size());
 }
-PyObject* get_version(PyObject* self, void*) { return PyLong_FromLong(unwrap(self).version()); }
+PyObject* get_version(PyObject* self, void*) {
+  return guarded([&] {
+    MT_CHECK(!unwrap(self).impl()->is_inference, RuntimeError,
+             "Inference tensors do not track version counter.");
+    return PyLong_FromLong(unwrap(self).version());
+  });
+}
 PyObject* get_false(PyObject*, void*) { Py_RETURN_FALSE; }
 PyObject* get_pending(PyObject* self, void*) {
   return PyBool_FromLong(unwrap(self).storage()->pending() != nullptr);
@@ -61,6 +67,10 @@ int set_data(PyObject* self, PyObject* value, void*) {
              Py_TYPE(value)->tp_name);
     TensorImpl& target = *unwrap(self).impl();
     const TensorImpl& source = *unwrap(value).impl();
+    // The count of versions goes on, whatever memory the tensor has.
+    target.own_version = unwrap(self).version();
+    target.has_own_version = true;
+    target.view_base = nullptr;
     target.storage = source.storage;
     target.dtype = source.dtype;
     target.device = source.device;

@@ -7,6 +7,7 @@
 #include "bindings/tensor/py_storage.h"
 #include "bindings/tensor/py_tensor.h"
 #include "bindings/tensor/py_types.h"
+#include "mindtorch/autograd/autograd_meta.h"
 #include "mindtorch/functional/functions.h"
 #include "mindtorch/tensor/pinned.h"
 
@@ -300,6 +301,8 @@ PyObject* is_set_to(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyO
 }
 
 void resize_to(const Tensor& tensor, const Shape& sizes, std::optional<MemoryFormat> format) {
+  MT_CHECK(!autograd::requires_grad(tensor), RuntimeError,
+           "cannot resize variables that require grad");
   TensorImpl& impl = *tensor.impl();
   numel(sizes);
   const bool keeps = !format || *format == MemoryFormat::kPreserve;

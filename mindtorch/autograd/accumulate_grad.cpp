@@ -75,11 +75,14 @@ void AccumulateGrad::apply(Gradients& grads, Gradients& results) {
   results.clear();
   if (!grads[0].defined() || !requires_grad(variable_)) return;
   AutogradMeta& meta = make_meta(variable_);
+  // Dropped without the lock: what its history holds may wait for other locks.
+  Tensor replaced;
   {
     const std::lock_guard lock(mutex_);
+    if (is_grad_enabled()) replaced = meta.grad;
     accumulate(variable_, std::move(grads[0]));
   }
-  for (const auto& hook : meta.post_accumulate) hook->run(variable_);
+  run_hooks(meta.post_accumulate, variable_);
 }
 
 }  // namespace mindtorch::autograd

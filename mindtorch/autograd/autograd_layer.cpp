@@ -76,14 +76,6 @@ void record_pointwise(const Op& op, Args args, Outputs& outputs) {
   node->save_result(result);
 }
 
-// Several views from one op may not be written one by one.
-void mark_views(const Op& base, Outputs& outputs) {
-  if (base.schema.returns[0].type != ops::ReturnType::kTensorList) return;
-  for (Tensor& view : outputs.tensors) {
-    if (view.impl()->view_base) view.impl()->view_origin = ViewOrigin::kMultiOutput;
-  }
-}
-
 void record_rule(const Op& op, Args args, Outputs& outputs) {
   const Op& base = op.base != nullptr ? *op.base : op;
   const bool in_place = writes_self(op);
@@ -108,7 +100,6 @@ void record_rule(const Op& op, Args args, Outputs& outputs) {
         node->outputs.emplace_back(TensorMeta(output));
       }
     }
-    mark_views(base, outputs);
   }
   node->save_outputs({outputs.tensors.data(), outputs.tensors.size()});
 }
@@ -148,6 +139,21 @@ void record_composite_in_place(const Op& op, Args args, Outputs& outputs) {
   outputs.tensors.push_back(copy_(self, made.tensors[0]));
 }
 
+// An op made of others that writes its first argument. Its parts are recorded; a new look of the
+// same memory (t_) is not one of them.
+void record_composite_mutation(const Op& op, Args args, Outputs& outputs) {
+  const Tensor& self = args[0].tensor();
+  ViewGeometry before(*self.impl());
+  Edge edge = gradient_edge(self);
+  run_below(op, args, outputs);
+  const TensorImpl& after = *self.impl();
+  if (after.sizes == before.sizes && after.strides == before.strides &&
+      after.offset == before.offset) {
+    return;
+  }
+  if (edge) reshape_history(self, std::move(before), std::move(edge));
+}
+
 // New tensors are marked; views of normal tensors stay normal ones.
 void run_inference(const Op& op, Args args, Outputs& outputs) {
   const Op& base = op.base != nullptr ? *op.base : op;
@@ -155,11 +161,9 @@ void run_inference(const Op& op, Args args, Outputs& outputs) {
   run_below(op, args, outputs);
   if (base.kind == OpKind::kComposite || writes_self(op) || op.form == OpForm::kOut) return;
   for (const Tensor& output : outputs.tensors) {
-    if (base.kind != OpKind::kView) {
-      output.impl()->is_inference = true;
-    } else {
-      output.impl()->is_inference = args[0].tensor().impl()->is_inference;
-    }
+    if (base.kind == OpKind::kView && !args[0].tensor().impl()->is_inference) continue;
+    output.impl()->is_inference = true;
+    output.impl()->layers |= kLayerBit;  // writes outside of the mode are refused
   }
 }
 
@@ -181,6 +185,7 @@ void run_autograd(const Op& op, Args args, Outputs& outputs) {
       return record_pointwise(op, args, outputs);
     case OpKind::kComposite:
       if (op.form == OpForm::kInplace) return record_composite_in_place(op, args, outputs);
+      if (writes_self(op)) return record_composite_mutation(op, args, outputs);
       return run_below(op, args, outputs);
     case OpKind::kView:
       return record_view(op, args, outputs);

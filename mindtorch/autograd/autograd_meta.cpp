@@ -29,15 +29,74 @@ bool is_stale_view(const TensorImpl& impl) {
   return impl.view_base && impl.view_version != impl.storage->version();
 }
 
+// The tensor has another value now, made by `node`. Hooks stay with the value they were registered
+// on; retain_grad() goes with the tensor.
+void replace_history(const Tensor& tensor, NodePtr node, uint32_t output) {
+  AutogradMeta& meta = make_meta(tensor);
+  const std::shared_ptr<AutogradMeta*> retained = std::exchange(meta.retained, nullptr);
+  meta.hooks.clear();
+  set_grad_fn(tensor, std::move(node), output);
+  if (retained) {
+    *retained = nullptr;
+    retain_grad(tensor);
+  }
+}
+
+// Throws why a view may not be written while autograd records. `indirectly`: its base, or another
+// view of that, was.
+[[noreturn]] void refuse_view(const Tensor& view, bool indirectly) {
+  const ViewOrigin origin = view.impl()->view_origin;
+  const AutogradMeta* const meta = find_meta(*view.impl());
+  std::string text = origin == ViewOrigin::kInference ? "A view was created in inference mode and "
+                                                      : "A view was created in no_grad mode and ";
+  if (meta != nullptr && meta->grad_fn) {
+    text = mindtorch::detail::concat("Output ", meta->output, " of ", short_name(*meta->grad_fn),
+                                     " is a view and ");
+  }
+  text += indirectly ? "its base or another view of its base has been modified inplace"
+                     : "is being modified inplace";
+  switch (origin) {
+    case ViewOrigin::kMultiOutput:
+      text +=
+          ". This view is the output of a function that returns multiple views. Such functions do "
+          "not allow the output views to be modified inplace. You should replace the inplace "
+          "operation by an out-of-place one.";
+      break;
+    case ViewOrigin::kFunction:
+      text +=
+          ". This view was created inside a custom Function (or because an input was returned "
+          "as-is) and the autograd logic to handle view+inplace would override the custom backward "
+          "associated with the custom Function, leading to incorrect gradients. This behavior is "
+          "forbidden. You can fix this by cloning the output of the custom Function.";
+      break;
+    case ViewOrigin::kInference:
+      text +=
+          " with grad mode enabled. Given that this use case is ambiguous and error-prone, it is "
+          "forbidden. You can clarify your code by moving both the view and the inplace either "
+          "both inside the inference_mode block (if you don't want the inplace to be tracked) or "
+          "both outside (if you want the inplace to be tracked).";
+      break;
+    default:
+      text +=
+          " with grad mode enabled. Given that this use case is ambiguous and error-prone, it is "
+          "forbidden. You can clarify your code by moving both the view and the inplace either "
+          "both inside the no_grad block (if you don't want the inplace to be tracked) or both "
+          "outside (if you want the inplace to be tracked).";
+  }
+  throw RuntimeError(text);
+}
+
 void refresh_view(const Tensor& tensor) {
   TensorImpl& impl = *tensor.impl();
   const Tensor base(impl.view_base);
-  AutogradMeta* meta = find_meta(impl);
+  const AutogradMeta* const meta = find_meta(impl);
   if ((meta == nullptr || !meta->grad_fn) && !requires_grad(base)) return;
-  auto node = NodePtr::adopt(new AsStridedBackward(*base.impl(), gradient_edge(base), impl));
+  if (impl.view_origin != ViewOrigin::kRecorded) refuse_view(tensor, true);
+  auto node =
+      NodePtr::adopt(new AsStridedBackward(ViewGeometry(*base.impl()), gradient_edge(base), impl));
   node->outputs.emplace_back(TensorMeta(tensor));
   impl.view_version = impl.storage->version();
-  set_grad_fn(tensor, std::move(node), 0);
+  replace_history(tensor, std::move(node), 0);
 }
 
 }  // namespace
@@ -59,9 +118,7 @@ AutogradMeta& make_meta(const Tensor& tensor) {
 
 namespace detail {
 
-bool view_requires_grad(const TensorImpl& impl) {
-  return is_stale_view(impl) && requires_grad(Tensor(impl.view_base));
-}
+bool view_requires_grad(const TensorImpl& impl) { return requires_grad(Tensor(impl.view_base)); }
 
 }  // namespace detail
 
@@ -204,39 +261,7 @@ void check_inplace(const Tensor& self, bool records) {
   const bool own = requires_grad(self);
   if (impl.view_base) {
     const Tensor base(impl.view_base);
-    const NodePtr node = own ? grad_fn(self) : NodePtr();
-    if (impl.view_origin != ViewOrigin::kRecorded) {
-      const std::string made_by =
-          node ? mindtorch::detail::concat("Output ", output_number(self), " of ", node->name(),
-                                           " is a view and")
-               : std::string("A view was created in no_grad mode and");
-      switch (impl.view_origin) {
-        case ViewOrigin::kMultiOutput:
-          MT_CHECK(!own, RuntimeError, made_by,
-                   " is being modified inplace. This view is the output of a function that returns "
-                   "multiple views. Such functions do not allow the output views to be modified "
-                   "inplace. You should replace the inplace operation by an out-of-place one.");
-          break;
-        case ViewOrigin::kNoGrad:
-          MT_CHECK(!requires_grad(base), RuntimeError,
-                   "A view was created in no_grad mode and is being modified inplace with grad "
-                   "mode enabled. Given that this use case is ambiguous and error-prone, it is "
-                   "forbidden. You can clarify your code by moving both the view and the inplace "
-                   "either both inside the no_grad block (if you don't want the inplace to be "
-                   "tracked) or both outside (if you want the inplace to be tracked).");
-          break;
-        case ViewOrigin::kFunction:
-          MT_CHECK(!own, RuntimeError, made_by,
-                   " is being modified inplace. This view was created inside a custom Function (or "
-                   "because an input was returned as-is) and the autograd logic to handle "
-                   "view+inplace would override the custom backward associated with the custom "
-                   "Function, leading to incorrect gradients. This behavior is forbidden. You can "
-                   "fix this by cloning the output of the custom Function.");
-          break;
-        case ViewOrigin::kRecorded:
-          break;
-      }
-    }
+    if (impl.view_origin != ViewOrigin::kRecorded) refuse_view(self, false);
     MT_CHECK(!requires_grad(base) || grad_fn(base), RuntimeError,
              "a view of a leaf Variable that requires grad is being used in an in-place "
              "operation.");
@@ -247,24 +272,27 @@ void check_inplace(const Tensor& self, bool records) {
 
 void rebase_history(const Tensor& self, NodePtr node, size_t self_input) {
   TensorImpl& impl = *self.impl();
+  const auto output = static_cast<uint32_t>(node->outputs.size());
   node->outputs.emplace_back(TensorMeta(self));
-  if (!impl.view_base) {
-    AutogradMeta& meta = make_meta(self);
-    const std::shared_ptr<AutogradMeta*> retained = std::exchange(meta.retained, nullptr);
-    set_grad_fn(self, std::move(node), 0);
-    if (retained) {
-      *retained = nullptr;
-      retain_grad(self);
-    }
-    return;
-  }
+  if (!impl.view_base) return replace_history(self, std::move(node), output);
   const Tensor base(impl.view_base);
   auto slices = NodePtr::adopt(
       new CopySlices(*base.impl(), gradient_edge(base), impl, std::move(node), self_input));
   slices->outputs.emplace_back(TensorMeta(base));
-  set_grad_fn(base, std::move(slices), 0);
+  replace_history(base, std::move(slices), 0);
   // The view's own history is made anew when somebody asks for it.
   impl.view_version = impl.storage->version() - 1;
+}
+
+void reshape_history(const Tensor& self, ViewGeometry before, Edge edge) {
+  TensorImpl& impl = *self.impl();
+  if (impl.view_base) {
+    impl.view_version = impl.storage->version() - 1;
+    return;
+  }
+  auto node = NodePtr::adopt(new AsStridedBackward(std::move(before), std::move(edge), impl));
+  node->outputs.emplace_back(TensorMeta(self));
+  replace_history(self, std::move(node), 0);
 }
 
 std::string tensor_type_name(DType dtype, Device device) {

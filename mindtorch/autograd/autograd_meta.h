@@ -9,6 +9,7 @@
 namespace mindtorch::autograd {
 
 class AccumulateGrad;
+struct ViewGeometry;
 
 // Runs after a leaf's gradient has been accumulated.
 class LeafHook {
@@ -29,8 +30,8 @@ struct AutogradMeta final : AutogradMetaInterface {
   // The node that accumulates a leaf's gradient, while something points to it; see
   // Note [Accumulators].
   AccumulateGrad* accumulator = nullptr;
-  std::vector<std::unique_ptr<PreHook>> hooks;  // of a leaf
-  std::vector<std::unique_ptr<LeafHook>> post_accumulate;
+  std::vector<std::shared_ptr<PreHook>> hooks;  // of a leaf
+  std::vector<std::shared_ptr<LeafHook>> post_accumulate;
 
   static void* operator new(size_t bytes);
   static void operator delete(void* data, size_t bytes) noexcept;
@@ -77,11 +78,15 @@ MT_API void set_grad(const Tensor& tensor, Tensor grad);
 MT_API void share_accumulator(const Tensor& shown, const Tensor& leaf);
 
 // --- in-place ops ---
-// Throws where torch refuses one: leaves that require grad and their views, some views. `op`: a
-// node's name for the message, or null.
+// Throws where torch refuses one: leaves that require grad and their views, some views. `records`:
+// it will have a node.
 MT_API void check_inplace(const Tensor& self, bool records);
 // The tensor was written by the op of `node`; the gradient of its old value is result `self_input`.
 MT_API void rebase_history(const Tensor& self, NodePtr node, size_t self_input);
+
+// The same for an op that shows the tensor's memory in another shape (t_): it had the geometry
+// `before`, and its gradient went to `edge`.
+void reshape_history(const Tensor& self, ViewGeometry before, Edge edge);
 
 // "torch.FloatTensor", "torch.npu.FloatTensor".
 MT_API std::string tensor_type_name(DType dtype, Device device);

@@ -1,7 +1,6 @@
 #include "mindtorch/autograd/copy_slices.h"
 
 #include "mindtorch/autograd/autograd_meta.h"
-#include "mindtorch/autograd/saved_tensor.h"
 #include "mindtorch/functional/functions.h"
 
 namespace mindtorch::autograd {
@@ -52,7 +51,6 @@ void CopySlices::apply(Gradients& grads, Gradients& results) {
   results.clear();
   results.resize(next.size());
   if (!grads[0].defined()) return;
-  if (!node_) refuse_second_backward();
   const Tensor whole = copy_(shaped_like(grads[0], base_), grads[0]);
   const Tensor slice = as_strided(whole, view_.sizes, view_.strides, view_.offset - base_.offset);
   Gradients slice_grads;
@@ -72,12 +70,10 @@ void CopySlices::apply(Gradients& grads, Gradients& results) {
   results[0] = whole;
 }
 
-void CopySlices::release_saved() {
-  if (node_) node_->release_saved();
-}
+void CopySlices::release_saved() { node_->release_saved(); }
 
-AsStridedBackward::AsStridedBackward(const TensorImpl& base, Edge base_edge, const TensorImpl& view)
-    : base_(base), view_(view) {
+AsStridedBackward::AsStridedBackward(ViewGeometry base, Edge base_edge, const TensorImpl& view)
+    : base_(std::move(base)), view_(view) {
   next.push_back(std::move(base_edge));
 }
 

@@ -25,7 +25,7 @@ class CopySlices final : public Node {
              NodePtr node,
              size_t self_input);
 
-  std::string name() const override { return "CopySlices"; }
+  std::string name() const override { return "torch::autograd::CopySlices"; }
   void apply(Gradients& grads, Gradients& results) override;
   void release_saved() override;
 
@@ -39,7 +39,7 @@ class CopySlices final : public Node {
 // The gradient of a view's base, from that of the view.
 class AsStridedBackward final : public Node {
  public:
-  AsStridedBackward(const TensorImpl& base, Edge base_edge, const TensorImpl& view);
+  AsStridedBackward(ViewGeometry base, Edge base_edge, const TensorImpl& view);
 
   std::string name() const override { return "AsStridedBackward0"; }
   void apply(Gradients& grads, Gradients& results) override;

@@ -138,11 +138,14 @@ class BackwardPass {
   void send(const Node& from, size_t index, Tensor&& grad);
   void push_if_ready(uint32_t place);
   void check_nan(const Node& node, const Gradients& results) const;
+  bool runs_later(uint32_t a, uint32_t b) {
+    return table_[a].node->sequence < table_[b].node->sequence;
+  }
 
   const BackwardOptions& options_;
   BackwardPass* const outer_;
   NodeTable table_;
-  std::vector<uint32_t> order_;  // as they were reached: each before those it leads to, or not
+  std::vector<uint32_t> order_;  // all nodes, as they were reached
   std::vector<uint32_t> ready_;  // a heap: latest op first
   std::vector<Tensor> captured_;
   std::vector<std::function<void()>> callbacks_;
@@ -219,9 +222,8 @@ void BackwardPass::find_needed() {
 void BackwardPass::push_if_ready(uint32_t place) {
   if (table_[place].dependencies != 0) return;
   ready_.push_back(place);
-  std::push_heap(ready_.begin(), ready_.end(), [&](uint32_t a, uint32_t b) {
-    return table_[a].node->sequence < table_[b].node->sequence;
-  });
+  std::push_heap(ready_.begin(), ready_.end(),
+                 [&](uint32_t a, uint32_t b) { return runs_later(a, b); });
 }
 
 void BackwardPass::send(const Node& from, size_t index, Tensor&& grad) {
@@ -251,14 +253,14 @@ void BackwardPass::run_node(uint32_t place) {
   grads.resize(std::max(grads.size(), node->outputs.size()));
   const bool is_input = table_[place].is_input;
   if (node->hooks) {
-    for (const auto& hook : node->hooks->tensor) hook->run(grads);
-    for (const auto& hook : node->hooks->retain_grad) hook->run(grads);
+    run_hooks(node->hooks->tensor, grads);
+    run_hooks(node->hooks->retain_grad, grads);
   }
   const bool is_leaf = node->sequence == Node::kRunFirst;
   if (is_leaf) {
     const Tensor& leaf = static_cast<AccumulateGrad*>(node)->variable();
     if (const AutogradMeta* meta = find_meta(*leaf.impl())) {
-      for (const auto& hook : meta->hooks) hook->run(grads);
+      run_hooks(meta->hooks, grads);
     }
   }
   if (is_input && options_.capture) {
@@ -272,7 +274,7 @@ void BackwardPass::run_node(uint32_t place) {
   if (runs) {
     const runtime::StreamGuard on(node->has_stream ? node->stream : runtime::Stream());
     if (node->hooks) {
-      for (const auto& hook : node->hooks->pre) hook->run(grads);
+      run_hooks(node->hooks->pre, grads);
     }
     const bool keeps_grads = node->hooks && !node->hooks->post.empty();
     Gradients seen;
@@ -285,7 +287,7 @@ void BackwardPass::run_node(uint32_t place) {
       throw;
     }
     if (keeps_grads) {
-      for (const auto& hook : node->hooks->post) hook->run(results, seen);
+      run_hooks(node->hooks->post, results, seen);
     }
     if (!options_.keep_graph) node->release_saved();
   }
@@ -320,11 +322,9 @@ std::vector<Tensor> BackwardPass::run(std::span<const Edge> roots, std::vector<T
                                  held[i]) == held.begin() + static_cast<std::ptrdiff_t>(i);
     if (first) push_if_ready(table_.find(held[i].get()));
   }
-  const auto later = [&](uint32_t a, uint32_t b) {
-    return table_[a].node->sequence < table_[b].node->sequence;
-  };
   while (!ready_.empty()) {
-    std::pop_heap(ready_.begin(), ready_.end(), later);
+    std::pop_heap(ready_.begin(), ready_.end(),
+                  [&](uint32_t a, uint32_t b) { return runs_later(a, b); });
     const uint32_t place = ready_.back();
     ready_.pop_back();
     run_node(place);

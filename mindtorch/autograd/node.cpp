@@ -43,6 +43,11 @@ void Node::operator delete(void* data, size_t bytes) noexcept {
   runtime::release_small(data, bytes);
 }
 
+std::string short_name(const Node& node) {
+  const std::string name = node.name();
+  return name.substr(0, name.rfind("Backward"));
+}
+
 std::shared_ptr<void> (*AnomalyMode::capture)() = nullptr;
 void (*AnomalyMode::report)(const Node&) = nullptr;
 

@@ -51,11 +51,21 @@ class PostHook {
   virtual void run(Gradients& results, const Gradients& grads) = 0;
 };
 
+// Runs hooks of a list that they may change: one added meanwhile runs, too, and a hook that takes
+// itself out lives on until it is done.
+template <typename Hooks, typename... Args>
+void run_hooks(const Hooks& hooks, Args&&... args) {
+  for (size_t i = 0; i < hooks.size(); ++i) {
+    const auto hook = hooks[i];
+    hook->run(args...);
+  }
+}
+
 struct NodeHooks {
-  std::vector<std::unique_ptr<PreHook>> tensor;       // of the tensors that the node made
-  std::vector<std::unique_ptr<PreHook>> retain_grad;  // behind them: .grad of those tensors
-  std::vector<std::unique_ptr<PreHook>> pre;
-  std::vector<std::unique_ptr<PostHook>> post;
+  std::vector<std::shared_ptr<PreHook>> tensor;       // of the tensors that the node made
+  std::vector<std::shared_ptr<PreHook>> retain_grad;  // behind them: .grad of those tensors
+  std::vector<std::shared_ptr<PreHook>> pre;
+  std::vector<std::shared_ptr<PostHook>> post;
 };
 
 // One op in the graph. Made by the thread that runs the op; read by any thread afterwards.
@@ -107,6 +117,9 @@ class MT_API Node : public RefCounted {
  private:
   static uint64_t next_sequence() noexcept;
 };
+
+// "Add" of AddBackward0, for messages.
+MT_API std::string short_name(const Node& node);
 
 // Anomaly mode: each node remembers its call site, and NaN gradients are errors.
 class MT_API AnomalyMode {

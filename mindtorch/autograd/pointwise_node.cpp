@@ -181,6 +181,10 @@ void PointwiseNode::apply(Gradients& grads, Gradients& results) {
   for (size_t i = 0; i < next.size(); ++i) {
     if (!should_compute(i)) continue;
     const Derivative& wanted = derivative(i);
+    if (ops::function_info(function_).gives_bool) {  // truth, written to a float tensor
+      results[i] = zeros_like(grad);
+      continue;
+    }
     switch (wanted.kind) {
       case Derivative::Kind::kNone:
         MT_THROW(NotImplementedError, "derivative for aten::", op_.schema.name,

@@ -3,13 +3,6 @@
 #include "mindtorch/autograd/autograd_meta.h"
 
 namespace mindtorch::autograd {
-namespace {
-
-// "Add" of AddBackward0.
-std::string op_of(const std::string& node) { return node.substr(0, node.rfind("Backward")); }
-
-}  // namespace
-
 SavedTensorHooksStack& saved_tensor_hooks() {
   thread_local SavedTensorHooksStack stack;
   return stack;
@@ -24,6 +17,7 @@ SavedTensor::SavedTensor(const Tensor& tensor, bool is_output) {
            "of `torch.inference_mode()`.");
   version_ = tensor.version();
   is_output_ = is_output;
+  if (is_output) output_ = output_number(tensor);
   SavedTensorHooksStack& stack = saved_tensor_hooks();
   if (MT_UNLIKELY(!stack.hooks.empty() && stack.hidden == 0)) {
     output_ = output_number(tensor);
@@ -85,7 +79,7 @@ void SavedTensor::refuse_version(Node& owner, uint32_t version) const {
   if (node) {
     made_by =
         mindtorch::detail::concat(", which is output ", is_output_ ? output_ : output_number(data_),
-                                  " of ", op_of(node->name()), ",");
+                                  " of ", short_name(*node), ",");
   }
   MT_THROW(RuntimeError,
            "one of the variables needed for gradient computation has been modified by an inplace "

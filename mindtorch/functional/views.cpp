@@ -92,6 +92,17 @@ std::vector<Tensor> room_for(int64_t count) {
   return pieces;
 }
 
+// Views that one op made: autograd does not let them be written one by one.
+std::vector<Tensor> as_pieces(std::vector<Tensor> pieces) {
+  for (const Tensor& piece : pieces) {
+    TensorImpl& impl = *piece.impl();
+    if (impl.view_base && impl.view_origin == ViewOrigin::kRecorded) {
+      impl.view_origin = ViewOrigin::kMultiOutput;
+    }
+  }
+  return pieces;
+}
+
 std::vector<Tensor> split_sizes(const Tensor& self, IntList split_size, int64_t dim) {
   MT_CHECK(self.dim() != 0, RuntimeError, "split expects at least a 1-dimensional tensor");
   const int64_t d = wrap_dim(dim, self.dim());
@@ -114,7 +125,7 @@ std::vector<Tensor> split_sizes(const Tensor& self, IntList split_size, int64_t 
     pieces.push_back(narrow(self, d, start, length));
     start += length;
   }
-  return pieces;
+  return as_pieces(std::move(pieces));
 }
 
 std::vector<Tensor> split(const Tensor& self, int64_t split_size, int64_t dim) {
@@ -132,7 +143,7 @@ std::vector<Tensor> split(const Tensor& self, int64_t split_size, int64_t dim) {
     pieces.push_back(narrow(self, d, start, length));
     start += length;
   } while (start < size);
-  return pieces;
+  return as_pieces(std::move(pieces));
 }
 
 std::vector<Tensor> chunk(const Tensor& self, int64_t chunks, int64_t dim) {
@@ -145,7 +156,7 @@ std::vector<Tensor> chunk(const Tensor& self, int64_t chunks, int64_t dim) {
   if (length == 0) {  // of nothing, every chunk is empty
     std::vector<Tensor> pieces = room_for(chunks);
     for (int64_t i = 0; i < chunks; ++i) pieces.push_back(narrow(self, dim, 0, 0));
-    return pieces;
+    return as_pieces(std::move(pieces));
   }
   return mindtorch::split(self, length, dim);
 }
@@ -161,7 +172,7 @@ std::vector<Tensor> tensor_split_indices(const Tensor& self, IntList indices, in
     start = end;
   }
   pieces.push_back(slice(self, d, start, std::nullopt, 1));
-  return pieces;
+  return as_pieces(std::move(pieces));
 }
 
 std::vector<Tensor> tensor_split(const Tensor& self, int64_t sections, int64_t dim) {
@@ -177,7 +188,7 @@ std::vector<Tensor> tensor_split(const Tensor& self, int64_t sections, int64_t d
     pieces.push_back(narrow(self, d, start, length));
     start += length;
   }
-  return pieces;
+  return as_pieces(std::move(pieces));
 }
 
 std::vector<Tensor> tensor_split_tensor(const Tensor& self, const Tensor& where, int64_t dim) {

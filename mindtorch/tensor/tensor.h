@@ -46,6 +46,7 @@ enum class ViewOrigin : uint8_t {
   kNoGrad,       // made while gradient mode was off
   kMultiOutput,  // one of several views that one op made
   kFunction,     // made by a custom autograd.Function
+  kInference,    // made in inference mode, of a tensor that was not
 };
 
 // What a tensor is: a storage seen through sizes, strides and an offset. Shared by handles of type

@@ -6,8 +6,6 @@
 namespace mindtorch::autograd {
 namespace {
 
-Tensor mT(const Tensor& x) { return transpose(x, -2, -1); }
-
 // The weights are computed anew: keeping them would take rows times columns.
 void attend(Backward& b,
             const Tensor& query,
@@ -17,10 +15,6 @@ void attend(Backward& b,
             bool is_causal,
             double scale,
             bool) {
-  const DType wide = query.dtype() == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
-  const auto widened = [&](const Tensor& x) {
-    return x.dtype() == wide || x.dtype() == DType::kBool ? x : _to_copy(x, wide);
-  };
   const Scalar hidden(-std::numeric_limits<double>::infinity());
   const Tensor q = widened(query);
   const Tensor k = widened(key);

@@ -12,6 +12,16 @@ inline Tensor zeros_of(const TensorMeta& meta) {
   return zeros(meta.sizes, meta.dtype, meta.device);
 }
 
+inline Tensor mT(const Tensor& x) { return transpose(x, -2, -1); }
+
+// What sums over many elements are made in.
+inline DType wide(DType dtype) {
+  return dtype == DType::kFloat64 || !is_floating_point(dtype) ? dtype : DType::kFloat32;
+}
+inline Tensor widened(const Tensor& x) {
+  return !x.defined() || x.dtype() == wide(x.dtype()) ? x : _to_copy(x, wide(x.dtype()));
+}
+
 // The gradient of a tensor of which only `view(zeros)` was used.
 template <typename View>
 Tensor embed(const Tensor& grad, const TensorMeta& meta, View view) {

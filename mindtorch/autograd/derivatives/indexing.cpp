@@ -107,8 +107,7 @@ void scatter_reduce_at(Backward& b,
   } else {  // amax, amin: those equal to the result share
     const Tensor self_is = _to_copy(eq(self, result), grad.dtype());
     const Tensor src_is = _to_copy(eq(src, gather(result, dim, index)), grad.dtype());
-    Tensor count = include_self ? self_is : zeros_like(grad);
-    count = scatter_add(count, dim, index, src_is);
+    const Tensor count = scatter_add(self_is, dim, index, src_is);
     const Tensor share = div(grad, count);
     of_self = mul(self_is, share);
     of_src = mul(src_is, gather(share, dim, index));

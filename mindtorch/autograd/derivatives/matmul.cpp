@@ -4,7 +4,6 @@
 namespace mindtorch::autograd {
 namespace {
 
-Tensor mT(const Tensor& x) { return transpose(x, -2, -1); }
 Tensor scaled(const Tensor& grad, const Scalar& factor) {
   return factor == Scalar(1) ? grad : mul(grad, factor);
 }

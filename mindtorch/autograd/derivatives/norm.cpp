@@ -22,10 +22,6 @@ Tensor sum_rows(const Tensor& x, size_t row_dims) {
   for (size_t i = 0; i < leading; ++i) dims.push_back(static_cast<int64_t>(i));
   return sum(x, IntList(dims), false);
 }
-DType wide(DType dtype) { return dtype == DType::kFloat64 ? dtype : DType::kFloat32; }
-Tensor widened(const Tensor& x) {
-  return !x.defined() || x.dtype() == wide(x.dtype()) ? x : _to_copy(x, wide(x.dtype()));
-}
 
 void layer_norm_rows(Backward& b,
                      const Tensor& input,

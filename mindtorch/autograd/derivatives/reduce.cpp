@@ -2,6 +2,7 @@
 
 #include "mindtorch/autograd/derivatives/derivatives.h"
 #include "mindtorch/autograd/derivatives/helpers.h"
+#include "mindtorch/ops/dtype_limits.h"
 
 namespace mindtorch::autograd {
 namespace {
@@ -315,7 +316,8 @@ void logcumsumexp_along(Backward& b, const Tensor& self, int64_t dim, const Tens
   const auto from_end = [&](const Tensor& x) {
     return flip(logcumsumexp(flip(x, IntList{dim}), dim), IntList{dim});
   };
-  const Tensor low = full_like(grad, Scalar(-INFINITY));
+  // Finite: the difference of two infinities has no gradient.
+  const Tensor low = full_like(grad, Scalar(ops::limits(grad.dtype()).lowest));
   const Tensor of_positive = where(gt(grad, Scalar(0)), log(grad), low);
   const Tensor of_negative = where(lt(grad, Scalar(0)), log(neg(grad)), low);
   const Tensor positive = exp(add(from_end(sub(of_positive, result)), self));

@@ -128,8 +128,9 @@ void run_view(const Op& op, Args args, Outputs& outputs) {
   if (op.differentiable) {
     outputs.tensors.push_back(make_view(self, std::move(view)));
   } else {
-    outputs.tensors.push_back(
-        self.alias(std::move(view.sizes), std::move(view.strides), view.offset));
+    Tensor result = self.alias(std::move(view.sizes), std::move(view.strides), view.offset);
+    result.impl()->is_inference = self.impl()->is_inference;
+    outputs.tensors.push_back(std::move(result));
   }
 }
 
@@ -393,11 +394,17 @@ Tensor make_view(const Tensor& self, ops::ViewSpec view) {
   TensorImpl& impl = *result.impl();
   if (view.dtype) impl.dtype = *view.dtype;
   const ThreadLayers& thread = thread_layers();
-  if (thread.inference_mode) return result;
   const TensorImpl& of = *self.impl();
+  if (of.is_inference) {
+    impl.is_inference = true;
+    impl.layers |= bit(Layer::kAutograd);
+    return result;
+  }
   impl.view_base = of.view_base ? of.view_base : IntrusivePtr<TensorImpl>::retain(self.impl());
   impl.view_version = impl.storage->version();
-  impl.view_origin = thread.grad_mode ? of.view_origin : ViewOrigin::kNoGrad;
+  impl.view_origin = thread.inference_mode ? ViewOrigin::kInference
+                     : thread.grad_mode    ? of.view_origin
+                                           : ViewOrigin::kNoGrad;
   impl.layers |= bit(Layer::kAutograd);
   return result;
 }
