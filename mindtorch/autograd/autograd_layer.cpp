@@ -112,8 +112,8 @@ void record_view(const Op& op, Args args, Outputs& outputs) {
   if (!is_floating_point(view.dtype())) return;
   MT_CHECK(view.dtype() == self.dtype(), RuntimeError,
            "derivative for aten::", op.schema.full_name(), " is not implemented");
-  const auto node =
-      NodePtr::adopt(new AsStridedBackward(*self.impl(), gradient_edge(self), *view.impl()));
+  const auto node = NodePtr::adopt(
+      new AsStridedBackward(ViewGeometry(*self.impl()), gradient_edge(self), *view.impl()));
   note_call(*node, view.device());
   add_output(view, node);
 }

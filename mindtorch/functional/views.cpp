@@ -217,7 +217,7 @@ std::vector<Tensor> unbind(const Tensor& self, int64_t dim) {
   for (int64_t i = 0; i < size; ++i) {
     slices.push_back(select(self, d, i));
   }
-  return slices;
+  return as_pieces(std::move(slices));
 }
 
 Tensor narrow_tensor(const Tensor& self, int64_t dim, const Tensor& start, int64_t length) {
