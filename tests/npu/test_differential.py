@@ -44,7 +44,9 @@ class Generator:
         self.mixed = False  # operands of several dtypes
         schemas = torch._C._op_schemas()
         self.pointwise = [
-            op for op in schemas if op["form"] == "primary" and op["kind"] == "pointwise"
+            op
+            for op in schemas
+            if op["form"] == "primary" and op["kind"] == "pointwise" and op["name"] != "_pointwise"
         ]
 
     def shape(self):

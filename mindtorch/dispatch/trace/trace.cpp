@@ -7,13 +7,16 @@ namespace {
 
 template <typename T>
 bool same_bytes(const std::vector<T>& a, const std::vector<T>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
+  // memcmp takes no null pointers, which empty lists may have.
+  return a.size() == b.size() &&
+         (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
 template <typename T>
 bool agree(const std::vector<T>& a, const std::vector<T>& b, size_t from) {
   return a.size() <= b.size() &&
-         std::memcmp(a.data() + from, b.data() + from, (a.size() - from) * sizeof(T)) == 0;
+         (a.size() == from ||
+          std::memcmp(a.data() + from, b.data() + from, (a.size() - from) * sizeof(T)) == 0);
 }
 
 class Hash {
