@@ -40,10 +40,6 @@ void run(uint8_t candidates, const ops::Op& op, ops::Args args, ops::Outputs& ou
 
 }  // namespace
 
-namespace detail {
-constinit thread_local ThreadLayers t_layers;
-}
-
 void install_hooks() {
   Pipeline::install_hooks();
   PlanGraphs::install_hooks();

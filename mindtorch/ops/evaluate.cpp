@@ -4,11 +4,41 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <optional>
 
 #include "mindtorch/base/error.h"
 
 namespace mindtorch::ops {
 namespace {
+
+// Comparisons and logic, of floats as of integers; nothing for other functions.
+template <typename T>
+std::optional<bool> compare(Pointwise function, T a, T b) {
+  switch (function) {
+    case Pointwise::kEq:
+      return a == b;
+    case Pointwise::kNe:
+      return a != b;
+    case Pointwise::kLt:
+      return a < b;
+    case Pointwise::kLe:
+      return a <= b;
+    case Pointwise::kGt:
+      return a > b;
+    case Pointwise::kGe:
+      return a >= b;
+    case Pointwise::kLogicalAnd:
+      return a != 0 && b != 0;
+    case Pointwise::kLogicalOr:
+      return a != 0 || b != 0;
+    case Pointwise::kLogicalXor:
+      return (a != 0) != (b != 0);
+    case Pointwise::kLogicalNot:
+      return a == 0;
+    default:
+      return std::nullopt;
+  }
+}
 
 // psi and its derivative by recurrence up to where the asymptotic series holds.
 template <typename Real>
@@ -66,6 +96,7 @@ Real extreme(bool is_max, Real a, Real b) {
 
 template <typename Real>
 Real call_primitive(Pointwise function, Real a, Real b, Real c) {
+  if (const std::optional<bool> truth = compare(function, a, b)) return *truth;
   switch (function) {
     case Pointwise::kAdd:
       return a + b;
@@ -87,26 +118,6 @@ Real call_primitive(Pointwise function, Real a, Real b, Real c) {
       return std::atan2(a, b);
     case Pointwise::kNextafter:
       return std::nextafter(a, b);
-    case Pointwise::kEq:
-      return a == b;
-    case Pointwise::kNe:
-      return a != b;
-    case Pointwise::kLt:
-      return a < b;
-    case Pointwise::kLe:
-      return a <= b;
-    case Pointwise::kGt:
-      return a > b;
-    case Pointwise::kGe:
-      return a >= b;
-    case Pointwise::kLogicalAnd:
-      return a != 0 && b != 0;
-    case Pointwise::kLogicalOr:
-      return a != 0 || b != 0;
-    case Pointwise::kLogicalXor:
-      return (a != 0) != (b != 0);
-    case Pointwise::kLogicalNot:
-      return a == 0;
     case Pointwise::kSignbit:
       return std::signbit(a);
     case Pointwise::kAbs:
@@ -229,6 +240,7 @@ uint64_t call_integer_primitive(Pointwise function, DType dtype, int64_t a, int6
   const int64_t bits = size_bytes(dtype) * 8;
   const bool overflows = b == -1 && a == std::numeric_limits<int64_t>::min();
   const bool is_bool = dtype == DType::kBool;
+  if (const std::optional<bool> truth = compare(function, a, b)) return uint64_t{*truth};
   switch (function) {
     case Pointwise::kAdd:
       return is_bool ? x | y : x + y;
@@ -274,26 +286,6 @@ uint64_t call_integer_primitive(Pointwise function, DType dtype, int64_t a, int6
       return a < 0 ? -x : x;
     case Pointwise::kNeg:
       return -x;
-    case Pointwise::kEq:
-      return a == b;
-    case Pointwise::kNe:
-      return a != b;
-    case Pointwise::kLt:
-      return a < b;
-    case Pointwise::kLe:
-      return a <= b;
-    case Pointwise::kGt:
-      return a > b;
-    case Pointwise::kGe:
-      return a >= b;
-    case Pointwise::kLogicalAnd:
-      return a != 0 && b != 0;
-    case Pointwise::kLogicalOr:
-      return a != 0 || b != 0;
-    case Pointwise::kLogicalXor:
-      return (a != 0) != (b != 0);
-    case Pointwise::kLogicalNot:
-      return a == 0;
     case Pointwise::kSignbit:
       return a < 0;
     case Pointwise::kWhere:

@@ -15,6 +15,10 @@
 
 namespace mindtorch::dispatch {
 
+namespace detail {
+constinit thread_local ThreadLayers t_layers;
+}
+
 using ops::Args;
 using ops::Kernel;
 using ops::Op;
