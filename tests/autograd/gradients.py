@@ -27,7 +27,8 @@ class Gradients:
                 return tensor
             tensor = tensor.detach().requires_grad_()
             self.inputs.append(tensor)
-            return tensor
+            # What an op writes is no leaf.
+            return tensor * 1 if case.name.endswith("_") else tensor
 
         args = map_values(torch.Tensor, leaf, args)
         kwargs = map_values(torch.Tensor, leaf, kwargs)
