@@ -48,7 +48,8 @@ NodePtr AccumulateGrad::of(const Tensor& leaf) {
 
 bool AccumulateGrad::revived() noexcept {
   const std::lock_guard lock(g_accumulators);
-  if (use_count() > 1) return !drop();
+  // Another thread may have taken a reference, and may give it back while this one does.
+  if (use_count() > 1 && !drop()) return true;
   AutogradMeta* meta = find_meta(*variable_.impl());
   if (meta != nullptr && meta->accumulator == this) meta->accumulator = nullptr;
   return false;
