@@ -125,7 +125,7 @@ def train(torch, name, device, pipeline, steps):
     rng = numpy.random.default_rng(1)
     found = []
     for _ in range(steps):
-        x, y = (torch.from_numpy(each.copy()).to(device) for each in batch(rng))
+        x, y = (torch.tensor(each).to(device) for each in batch(rng))
         with torch.pipeline() if pipeline else contextlib.nullcontext():
             optimizer.zero_grad()
             value = loss(x, y)
