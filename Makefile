@@ -28,10 +28,10 @@ build: setup  ## library, Python module, C++ tests (PRESET=release, or dev)
 module: setup  ## library and Python module only
 	@tools/build.sh $(PRESET) $(JOBS) python_module
 
-demo: module  ## a tour of mindtorch, and a transformer in a pipeline
+demo: module  ## a tour of mindtorch, and a small GPT that learns to write
 	@$(VENV) examples/tour.py
 	@echo
-	@$(VENV) examples/transformer.py --trace build/transformer_trace.json
+	@$(VENV) examples/train_gpt.py --picture build/train_gpt.png
 
 test: build  ## every test
 	@tools/test_cpp.sh $(PRESET) $(JOBS)

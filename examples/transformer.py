@@ -1,4 +1,4 @@
-"""A transformer's forward pass on an NPU, op by op and in a pipeline: `make demo`.
+"""A transformer's forward pass on an NPU, op by op and in a pipeline.
 
 Shows for both how long a pass takes and how much memory it needs, then the table of the device's
 memory, and writes a trace of two passes for ui.perfetto.dev.

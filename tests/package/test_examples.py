@@ -12,11 +12,15 @@ import pytest
 EXAMPLES = sorted((pathlib.Path(__file__).parents[2] / "examples").glob("*.py"))
 TOUR = EXAMPLES[0].with_name("tour.py")
 TRANSFORMER = TOUR.with_name("transformer.py")
+TRAINING = TOUR.with_name("train_gpt.py")
+SHORT = {TRAINING: ("--steps", "4", "--write", "20")}  # arguments, where a whole run takes long
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example(path, tmp_path):
-    done = subprocess.run([sys.executable, path], cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, path, *SHORT.get(path, ())], cwd=tmp_path, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout
 
@@ -31,7 +35,7 @@ NPU = {
 def run_on_npu(path, choice, folder):
     """Where CANN cannot be, and with every report of the simulator an end with an error."""
     done = subprocess.run(
-        [sys.executable, path],
+        [sys.executable, path, *SHORT.get(path, ())],
         cwd=folder,
         capture_output=True,
         text=True,
@@ -54,8 +58,9 @@ def test_the_tour_says_what_its_npu_is(choice, tmp_path):
 
 
 @pytest.mark.parametrize("choice", NPU)
-def test_the_transformer_says_what_its_npu_is(choice, tmp_path):
-    lines = run_on_npu(TRANSFORMER, choice, tmp_path).splitlines()
+@pytest.mark.parametrize("path", [TRANSFORMER, TRAINING], ids=lambda path: path.stem)
+def test_an_example_says_what_its_npu_is(path, choice, tmp_path):
+    lines = run_on_npu(path, choice, tmp_path).splitlines()
     assert lines[1] == NPU[choice]
     assert (len(lines) > 2) == (choice != "off")
 
@@ -75,6 +80,20 @@ def test_the_transformer_shows_both_modes(tmp_path):
     for mode in ("eager", "pipeline"):
         begin = spans[mode]["ts"]
         assert any(begin <= task["ts"] <= begin + spans[mode]["dur"] for task in tasks)
+
+
+def test_training_shows_both_modes(tmp_path):
+    """Progress, rates, a loss that falls, a table of the memory, a picture, and text."""
+    text = run_on_npu(TRAINING, "sim", tmp_path)
+    for mode in ("eager", "pipeline"):
+        assert re.search(rf"^{mode} +█+ +4/4 steps, loss [0-9.]+$", text, re.MULTILINE)
+        assert re.search(rf"^{mode} +[0-9,]+ tokens per second$", text, re.MULTILINE)
+    first, last = re.search(r"^loss: ([0-9.]+) at first, ([0-9.]+) at last", text, re.M).groups()
+    assert float(last) < float(first)
+    assert "NPU memory summary" in text
+    path = tmp_path / "train_gpt.png"
+    assert str(path) in text and path.read_bytes().startswith(b"\x89PNG")
+    assert len(text.partition("the model goes on:\n")[2].removesuffix("\n")) == 20
 
 
 def test_there_are_examples():

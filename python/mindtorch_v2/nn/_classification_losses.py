@@ -176,6 +176,27 @@ def _soft_cross_entropy(input, target, weight, reduction, label_smoothing, ignor
     return -shares.sum() / torch.tensor(float(rows), dtype=shares.dtype, device=shares.device)
 
 
+class _BinaryCrossEntropy(torch.autograd.Function):
+    """Of each element. A certain mistake has torch's finite loss and gradient."""
+
+    @staticmethod
+    def forward(ctx, input, target):
+        ctx.save_for_backward(input, target)
+        hit = target * input.log().clamp_min(-100)
+        miss = (1 - target) * (-input).log1p().clamp_min(-100)
+        return -(hit + miss)
+
+    @staticmethod
+    def backward(ctx, grad):
+        input, target = ctx.saved_tensors
+        by_input = by_target = None
+        if ctx.needs_input_grad[0]:
+            by_input = grad * (input - target) / (input * (1 - input)).clamp_min(1e-12)
+        if ctx.needs_input_grad[1]:
+            by_target = grad * ((-input).log1p() - input.log())
+        return by_input, by_target
+
+
 def binary_cross_entropy(
     input, target, weight=None, size_average=None, reduce=None, reduction="mean"
 ):
@@ -190,10 +211,7 @@ def binary_cross_entropy(
             f"Using a target size ({target.size()}) that is different to the input size "
             f"({input.size()}) is deprecated. Please ensure they have the same size."
         )
-    # torch's floor: the loss of a certain mistake is 100, not infinite.
-    hit = target * input.log().clamp_min(-100)
-    miss = (1 - target) * (-input).log1p().clamp_min(-100)
-    loss = -(hit + miss)
+    loss = _BinaryCrossEntropy.apply(input, target)
     return reduced(loss if weight is None else loss * weight, reduction)
 
 

@@ -1,8 +1,11 @@
 """Steps and layers of recurrent networks, from matrix products and pointwise ops.
 
-A layer multiplies all inputs by weight_ih at once; only the product with the hidden state is done
-step by step. A packed input (batch_sizes) holds the steps one after the other, each with the
-sequences that are still running.
+A layer multiplies all inputs by weight_ih at once and adds the biases; only the product with the
+hidden state is done step by step. Its weight is transposed once: so the gradients of the steps are
+summed before they are transposed.
+
+A packed input (batch_sizes) holds the steps one after the other, each with the sequences that are
+still running.
 """
 
 import mindtorch_v2 as torch
@@ -24,28 +27,38 @@ def gru_step(from_input, from_hidden, hidden):
     return new + update * (hidden - new)
 
 
-def step(mode, from_input, states, weight_hh, bias_hh, projection):
-    """The states after one step; from_input is input @ weight_ih.T + bias_ih."""
+def input_product(mode, input, weight_ih, bias_ih, bias_hh):
+    """What `step` takes of an input. A GRU multiplies its part of the hidden state, bias_hh too."""
+    bias = bias_ih if mode == "GRU" or bias_ih is None else bias_ih + bias_hh
+    return torch.nn.functional.linear(input, weight_ih, bias)
+
+
+def step(mode, from_input, states, weight_hh_t, bias_hh, projection):
+    """The states after one step; weight_hh_t is weight_hh.T."""
     hidden = states[0]
-    from_hidden = torch.nn.functional.linear(hidden, weight_hh, bias_hh)
+    if mode == "GRU":
+        if bias_hh is None:
+            from_hidden = hidden @ weight_hh_t
+        else:
+            from_hidden = torch.addmm(bias_hh, hidden, weight_hh_t)
+        return [gru_step(from_input, from_hidden, hidden)]
+    gates = torch.addmm(from_input, hidden, weight_hh_t)
     if mode == "LSTM":
-        hidden, cell = lstm_step(from_input + from_hidden, states[1])
+        hidden, cell = lstm_step(gates, states[1])
         if projection is not None:
             hidden = torch.nn.functional.linear(hidden, projection)
         return [hidden, cell]
-    if mode == "GRU":
-        return [gru_step(from_input, from_hidden, hidden)]
-    total = from_input + from_hidden
-    return [total.tanh() if mode == "RNN_TANH" else total.relu()]
+    return [gates.tanh() if mode == "RNN_TANH" else gates.relu()]
 
 
 def run_layer(mode, input, states, weights, reverse, batch_sizes):
     """(outputs of all steps, states after the last) of one layer in one direction."""
     weight_ih, weight_hh, bias_ih, bias_hh, projection = weights
-    from_input = torch.nn.functional.linear(input, weight_ih, bias_ih)
+    from_input = input_product(mode, input, weight_ih, bias_ih, bias_hh)
+    weight_hh_t = weight_hh.t()
 
     def advance(part, states):
-        return step(mode, part, states, weight_hh, bias_hh, projection)
+        return step(mode, part, states, weight_hh_t, bias_hh, projection)
 
     if batch_sizes is None:
         return _run_steps(from_input, states, advance, reverse)

@@ -129,8 +129,9 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
         raise ValueError(reduction + " is not valid")
     if bool((var < 0).any()):
         raise ValueError("var has negative entry/entries")
-    with torch.no_grad():
-        var = var.clone().clamp_(min=eps)
+    var = var.clone()
+    with torch.no_grad():  # so that too small a variance has a gradient, too
+        var.clamp_(min=eps)
     loss = 0.5 * (var.log() + (input - target) ** 2 / var)
     if full:
         loss = loss + 0.5 * math.log(2 * math.pi)

@@ -4,7 +4,6 @@ import math
 
 import mindtorch_v2 as torch
 from mindtorch_v2.nn import _recurrent, init
-from mindtorch_v2.nn import functional as F
 from mindtorch_v2.nn.modules.module import Module
 from mindtorch_v2.nn.parameter import Parameter
 
@@ -68,8 +67,11 @@ class RNNCellBase(Module):
             states = (zeros, zeros)
         elif not batched:
             states = [state.unsqueeze(0) for state in states]
-        from_input = F.linear(input, self.weight_ih, self.bias_ih)
-        states = _recurrent.step(mode, from_input, states, self.weight_hh, self.bias_hh, None)
+        from_input = _recurrent.input_product(
+            mode, input, self.weight_ih, self.bias_ih, self.bias_hh
+        )
+        weight_hh_t = self.weight_hh.t()
+        states = _recurrent.step(mode, from_input, states, weight_hh_t, self.bias_hh, None)
         return states if batched else [state.squeeze(0) for state in states]
 
 

@@ -18,6 +18,11 @@ def _grads(parameters):
     return [p.grad for p in parameters if p.grad is not None], parameters
 
 
+def _moved(tensor, device):
+    # `to` with the name of the host executes what a pipeline has recorded, though nothing moves.
+    return tensor if tensor.device == device else tensor.to(device)
+
+
 def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=None):
     """The norm of all tensors as if they were one vector.
 
@@ -30,7 +35,7 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
         return torch.tensor(0.0)
     device = tensors[0].device
     vector_norm = torch.linalg.vector_norm
-    norms = [vector_norm(tensor, norm_type).to(device) for tensor in tensors]
+    norms = [_moved(vector_norm(tensor, norm_type), device) for tensor in tensors]
     total = vector_norm(torch.stack(norms), norm_type)
     if error_if_nonfinite and not bool(torch.isfinite(total)):
         raise RuntimeError(
@@ -56,7 +61,7 @@ def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
     factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
     with torch.no_grad():
         for grad in grads:
-            grad.mul_(factor.to(grad.device))
+            grad.mul_(_moved(factor, grad.device))
 
 
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):

@@ -1,0 +1,169 @@
+"""Trains a small GPT on this project's documentation, on an NPU: `make demo`.
+
+The first half of the steps run op by op, the second half in a pipeline. Shows the loss, tokens per
+second of both halves and the device's memory, draws the loss, and lets the model write.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import pathlib
+import statistics
+import sys
+import time
+
+import mindtorch_v2 as torch
+from shared import gpt
+from shared.npu import choose as choose_npu
+
+DOCS = pathlib.Path(__file__).resolve().parents[1] / "docs"
+TABLES = ("ops", "options")  # generated, no prose
+BATCH, TOKENS = 32, 32
+RATE = 1e-2
+MODES = ("eager", "pipeline")
+BAR = 30
+
+
+class Text:
+    """The documentation as numbers of characters."""
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        paths = [path for path in sorted(folder.glob("*.md")) if path.stem not in TABLES]
+        text = "\n".join(path.read_text() for path in paths)
+        self.characters = sorted(set(text))
+        numbers = {character: number for number, character in enumerate(self.characters)}
+        self.tokens = torch.tensor([numbers[character] for character in text])
+
+    def batch(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Pieces of the text, and the same one character later, on the device."""
+        starts = torch.randint(0, len(self.tokens) - TOKENS, (BATCH, 1))
+        pieces = self.tokens[starts + torch.arange(TOKENS + 1)]
+        pieces = pieces.pin_memory().to("npu", non_blocking=True)
+        return pieces[:, :-1], pieces[:, 1:]
+
+    def show(self, tokens: list[int]) -> str:
+        return "".join(self.characters[token] for token in tokens)
+
+
+class ProgressBar:
+    """One line, rewritten on a terminal; elsewhere its last state per mode only."""
+
+    def __init__(self, mode: str, steps: int) -> None:
+        self.mode, self.steps = mode, steps
+
+    def show(self, done: int, loss: torch.Tensor) -> None:
+        last = done == self.steps
+        if not sys.stdout.isatty() and not last:
+            return
+        filled = BAR * done // self.steps
+        bar = "█" * filled + "░" * (BAR - filled)
+        line = f"{self.mode:9}{bar} {done:4}/{self.steps} steps, loss {loss.item():.3f}"
+        print(f"\r{line}", end="\n" if last else "", flush=True)
+
+
+class Trainer:
+    def __init__(self, text: Text, steps: int) -> None:
+        size = gpt.Size(layers=2, width=64, heads=4, tokens=TOKENS, vocabulary=len(text.characters))
+        self.text = text
+        self.model = gpt.make(torch, size)
+        for embedding in (self.model.embedding, self.model.positions):
+            torch.nn.init.normal_(embedding.weight, std=0.1)  # so it learns faster
+        self.model.npu()
+        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=RATE)
+        self.schedule = torch.optim.lr_scheduler.OneCycleLR(
+            self.optimizer, max_lr=RATE, total_steps=steps + 1, pct_start=0.1
+        )
+        self.losses: list[torch.Tensor] = []
+
+    def step(self) -> None:
+        inputs, targets = self.text.batch()
+        self.optimizer.zero_grad()
+        scores = self.model(inputs)
+        loss = torch.nn.functional.cross_entropy(scores.flatten(0, 1), targets.flatten())
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self.optimizer.step()
+        self.schedule.step()
+        self.losses.append(loss.detach())
+
+    def run(self, mode: str, steps: int) -> float:
+        """Tokens per second."""
+        bar = ProgressBar(mode, steps)
+        times = []
+        for done in range(1, steps + 1):
+            start = time.perf_counter()
+            with torch.pipeline() if mode == "pipeline" else contextlib.nullcontext():
+                self.step()
+            torch.npu.synchronize()
+            times.append(time.perf_counter() - start)
+            if done % 10 == 0 or done == steps:
+                bar.show(done, self.losses[-1])
+        return BATCH * TOKENS / statistics.median(times)
+
+    @torch.no_grad()
+    def write(self, length: int) -> tuple[str, str]:
+        """A piece of the text, and what the model adds to it."""
+        tokens = self.text.tokens[:TOKENS].tolist()
+        for _ in range(length):
+            context = torch.tensor([tokens[-TOKENS:]]).npu()
+            scores = self.model(context)[0, -1].cpu()
+            tokens.append(torch.multinomial((scores / 0.7).softmax(0), 1).item())
+        return self.text.show(tokens[:TOKENS]), self.text.show(tokens[TOKENS:])
+
+
+def draw(path: pathlib.Path, losses: list[float], steps: int) -> str:
+    """Writes the picture; what is to be said about it."""
+    try:
+        import matplotlib
+    except ImportError:
+        return "No picture of the loss: matplotlib is not installed."
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(8, 4.5), layout="constrained")
+    for number, mode in enumerate(MODES):
+        first = number * steps
+        part = losses[first : first + steps]
+        axes.plot(range(first + 1, first + 1 + len(part)), part, label=mode, linewidth=1)
+    axes.set(xlabel="step", ylabel="loss (cross entropy per character)")
+    axes.set_title("A small GPT learns this project's documentation")
+    axes.legend()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=110)
+    pyplot.close(figure)
+    return f"Picture of the loss: {path.resolve()}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--steps", type=int, default=200, help="of each mode")
+    parser.add_argument("--picture", type=pathlib.Path, default="train_gpt.png")
+    parser.add_argument("--write", type=int, default=300, help="characters")
+    arguments = parser.parse_args()
+    there_is_one, remark = choose_npu()
+    print(f"Training a small GPT, eager and in a pipeline\n{remark}".rstrip())
+    if not there_is_one:
+        return
+
+    torch.manual_seed(0)
+    text = Text(DOCS)
+    trainer = Trainer(text, len(MODES) * arguments.steps)
+    parameters = sum(p.numel() for p in trainer.model.parameters())
+    print(
+        f"{parameters:,} parameters, on {torch.npu.get_device_name()}; {len(text.tokens):,} "
+        f"characters of docs/; batches of {BATCH} x {TOKENS}\n"
+    )
+    rates = {mode: trainer.run(mode, arguments.steps) for mode in MODES}
+    losses = [loss.item() for loss in trainer.losses]
+    print(f"\nloss: {losses[0]:.3f} at first, {statistics.mean(losses[-10:]):.3f} at last")
+    for mode, rate in rates.items():
+        print(f"{mode:9}{rate:8,.0f} tokens per second")
+    print(f"\n{torch.npu.memory_summary(abbreviated=True)}")
+    print(f"\n{draw(arguments.picture, losses, arguments.steps)}")
+    given, written = trainer.write(arguments.write)
+    print(f"\nGiven this:\n{given}\n\nthe model goes on:\n{written}")
+
+
+if __name__ == "__main__":
+    main()
