@@ -25,6 +25,7 @@ const Registry& registry() {
     define_attention(ops);
     define_binary(ops);
     define_compare(ops);
+    define_convolution(ops);
     define_copy(ops);
     define_creation(ops);
     define_embedding(ops);

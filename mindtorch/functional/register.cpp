@@ -4,6 +4,7 @@ namespace mindtorch::functional {
 
 void register_composites(ops::Registry& registry) {
   compose_attention(registry);
+  compose_convolution(registry);
   compose_copy(registry);
   compose_creation(registry);
   compose_einsum(registry);

@@ -9,6 +9,7 @@ void define_activation(Registry& ops);
 void define_attention(Registry& ops);
 void define_binary(Registry& ops);
 void define_compare(Registry& ops);
+void define_convolution(Registry& ops);
 void define_copy(Registry& ops);
 void define_creation(Registry& ops);
 void define_embedding(Registry& ops);

@@ -6,6 +6,7 @@ namespace mindtorch::cpu {
 
 // One function per family, called by register_cpu.
 void register_attention(ops::Registry& registry);
+void register_convolution(ops::Registry& registry);
 void register_copy(ops::Registry& registry);
 void register_creation(ops::Registry& registry);
 void register_embedding(ops::Registry& registry);

@@ -8,6 +8,7 @@ void register_cpu(ops::Registry& registry) {
   registry.pointwise_engine(DeviceType::kCpu, &run_pointwise);
   registry.fusion_engine(DeviceType::kCpu, fusion_engine());
   register_attention(registry);
+  register_convolution(registry);
   register_copy(registry);
   register_creation(registry);
   register_embedding(registry);

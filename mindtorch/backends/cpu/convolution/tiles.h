@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+
+// The inner loops of convolution, for float and double, chosen for this machine's instruction set.
+//
+// Note [Rows by offset]
+// Both are products of matrices of which one is never written down: its row k begins at
+// b + offsets[k], and rows may overlap. That is what a window moving over an image makes of it: the
+// same image, shifted.
+namespace mindtorch::cpu::convolution {
+
+// Rows of filters that are computed together. Filters are packed by panels of this many rows, the
+// last panel by powers of 2: panel after panel, column by column.
+int64_t panel_rows();
+
+// c[i * c_stride + j] = bias[i] + the sum over k of a(i, k) * b[offsets[k] + j], for `rows` rows of
+// the packed `a` and `n` columns. `bias` may be null. Nothing outside those n columns is read or
+// written. `by_columns`: the few columns of b in use stay in the cache rather than the panel of a;
+// better where b comes from main memory.
+template <typename T>
+void multiply(const T* a,
+              int64_t rows,
+              const T* b,
+              const int64_t* offsets,
+              int64_t k,
+              int64_t n,
+              const T* bias,
+              T* c,
+              int64_t c_stride,
+              bool by_columns);
+
+// Several pieces of rows, such as those of the images of a batch: piece p of row i of `a` is at
+// a + p * a_piece + i * a_stride, that of row k of b at b + p * b_piece + offsets[k].
+struct Pieces {
+  int64_t count;
+  int64_t length;
+  int64_t a_piece;
+  int64_t a_stride;
+  int64_t b_piece;
+};
+
+// c[i * c_stride + k] += the sum over all pieces of a(i, j) * b(k, j).
+template <typename T>
+void add_dots(const T* a,
+              int64_t rows,
+              const T* b,
+              const int64_t* offsets,
+              int64_t k,
+              const Pieces& pieces,
+              T* c,
+              int64_t c_stride);
+
+}  // namespace mindtorch::cpu::convolution
