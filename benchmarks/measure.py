@@ -7,7 +7,7 @@ both would be simpler, and worse:
 - Idle OpenMP threads spin before they sleep. After a parallel region torch's burn about 9 ms of a
   core; in one process that falls into our next sample. `OMP_WAIT_POLICY=passive` would stop it, and
   also slow every parallel region of both libraries, so we would measure what nobody runs. Between
-  processes we can simply wait until the other side sleeps: `SETTLE_SECONDS`.
+  processes we can simply wait until the other side sleeps: `PAUSE_SECONDS`.
 - Both would share one malloc: what one library frees, the other gets without page faults.
 - A crash of one ends its own process, costs one row of the table, and the run goes on.
 The pipe costs nothing that is timed: a worker reads its request, then starts its clock.
@@ -40,7 +40,7 @@ from pathlib import Path
 from cases import Case
 
 HERE = Path(__file__).resolve().parent
-SETTLE_SECONDS = 0.015
+PAUSE_SECONDS = 0.015
 ANSWER_TIMEOUT_SECONDS = 120
 MIN_ROUNDS = 3
 
@@ -172,7 +172,7 @@ def measure(
 
 def measure_lanes(setup: str, lanes: Sequence[Lane], effort: Effort) -> None:
     """The same for several statements after one setup, in the same library or in different ones."""
-    settle = SETTLE_SECONDS if any(lane.library.threads > 1 for lane in lanes) else 0.0
+    pause = PAUSE_SECONDS if any(lane.library.threads > 1 for lane in lanes) else 0.0
     places: list[tuple[Lane, int]] = []  # with the number of the statement in its library
 
     for library in dict.fromkeys(lane.library for lane in lanes):
@@ -201,7 +201,7 @@ def measure_lanes(setup: str, lanes: Sequence[Lane], effort: Effort) -> None:
             result = lane.result
             if result.error is not None:
                 continue
-            time.sleep(settle)
+            time.sleep(pause)
             try:
                 answer = lane.library.ask("sample", which=which)
                 result.samples_ns.append(answer["call_ns"])

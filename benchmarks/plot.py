@@ -1,4 +1,4 @@
-"""A picture of the ratios: one horizontal bar per row, with the bar it is held to."""
+"""A picture of the ratios: one horizontal bar per row, with its threshold."""
 
 from __future__ import annotations
 
@@ -39,8 +39,10 @@ def write_plot(path: Path, rows: list[Row], title: str) -> str | None:
     )
     for height, row in zip(heights, shown, strict=True):
         axes.text(row.ratio * 1.04, height, f"{row.ratio:.2f}", va="center", fontsize=7)
-        if row.bar is not None:
-            axes.plot([row.bar] * 2, [height - 0.46, height + 0.46], color="black", linewidth=2)
+        if row.threshold is not None:
+            axes.plot(
+                [row.threshold] * 2, [height - 0.46, height + 0.46], color="black", linewidth=2
+            )
     axes.axvline(1.0, color="grey", linewidth=0.8, linestyle="--")
     axes.set_xscale("log")
     axes.set_xlim(left, max(2.0, max(ratios) * 1.6))
@@ -54,10 +56,10 @@ def write_plot(path: Path, rows: list[Row], title: str) -> str | None:
     axes.set_title(title, fontsize=10)
     figure.legend(
         handles=[
-            Patch(color=_COLOURS["pass"], label="holds its bar"),
-            Patch(color=_COLOURS["MISS"], label="misses its bar"),
-            Patch(color=_COLOURS[""], label="no bar"),
-            Line2D([], [], color="black", linewidth=2, label="bar"),
+            Patch(color=_COLOURS["pass"], label="holds its threshold"),
+            Patch(color=_COLOURS["MISS"], label="misses its threshold"),
+            Patch(color=_COLOURS[""], label="no threshold"),
+            Line2D([], [], color="black", linewidth=2, label="threshold"),
         ],
         fontsize=7,
         loc="outside lower center",

@@ -1,4 +1,4 @@
-"""Rows of results, and their ways out: a table, JSON, CSV."""
+"""Rows of results, as a table, JSON or CSV."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Row:
     threads: int
     ours: float | None
     reference: float | None
-    bar: float | None = None
+    threshold: float | None = None
     unit: str = "ns"
     ours_error: str | None = None
     reference_error: str | None = None
@@ -69,16 +69,16 @@ class Row:
 
     @property
     def judged_value(self) -> float | None:
-        """What the bar is about: the ratio, or the size itself where nothing is compared."""
+        """What the threshold is about: the ratio, or the size itself where nothing is compared."""
         return self.ours if self.unit == "MB" else self.ratio
 
     @property
     def verdict(self) -> str:
         if self.ours_error is not None:
             return "ERROR"
-        if self.bar is None or self.judged_value is None:
+        if self.threshold is None or self.judged_value is None:
             return ""
-        return "pass" if self.judged_value <= self.bar else "MISS"
+        return "pass" if self.judged_value <= self.threshold else "MISS"
 
     @property
     def noisy(self) -> bool:
@@ -102,7 +102,7 @@ def _ratio_text(ratio: float | None, noisy: bool = False) -> str:
 
 def format_table(rows: list[Row], names: tuple[str, str], baseline: dict[str, float]) -> str:
     """The table as text. `baseline` holds the ratios of an earlier run by row key."""
-    header = ["case", "thr", names[0], names[1], "ratio", "best", "cpu", "bar", "verdict"]
+    header = ["case", "thr", names[0], names[1], "ratio", "best", "cpu", "threshold", "verdict"]
     if baseline:
         header.insert(7, "was")
     lines: list[list[str]] = []
@@ -115,7 +115,9 @@ def format_table(rows: list[Row], names: tuple[str, str], baseline: dict[str, fl
             _ratio_text(row.ratio, row.noisy),
             _ratio_text(row.best_ratio),
             _ratio_text(row.cpu_ratio),
-            "" if row.bar is None else f"{row.bar:g}" + (" MB" if row.unit == "MB" else ""),
+            ""
+            if row.threshold is None
+            else f"{row.threshold:g}" + (" MB" if row.unit == "MB" else ""),
             row.verdict,
         ]
         if baseline:
@@ -152,7 +154,7 @@ def format_summary(rows: list[Row]) -> str:
     judged = [row for row in rows if row.verdict in ("pass", "MISS")]
     missed = [row for row in judged if row.verdict == "MISS"]
     errors = sum(row.verdict == "ERROR" for row in rows)
-    parts = [f"{len(judged) - len(missed)} of {len(judged)} bars held"]
+    parts = [f"{len(judged) - len(missed)} of {len(judged)} thresholds held"]
     if errors:
         parts.append(f"{errors} rows could not be run")
     if any(row.noisy for row in rows):
@@ -180,9 +182,8 @@ def read_ratios(path: Path) -> dict[str, float]:
 
 def write_csv(path: Path, rows: list[Row]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    fields = (
-        "name family threads unit ours reference ratio best_ratio cpu_ratio bar verdict".split()
-    )
+    fields = "name family threads unit ours reference ratio best_ratio cpu_ratio".split()
+    fields += ["threshold", "verdict"]
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(fields)

@@ -1,7 +1,7 @@
 """Times mindtorch_v2, side by side with torch where that is installed.
 
 python benchmarks/run.py                    everything; a few minutes
-python benchmarks/run.py --bars             only what has a bar
+python benchmarks/run.py --thresholds       only what has a threshold
 python benchmarks/run.py --everyday         powers and index ops, in every dtype and dim
 python benchmarks/run.py --filter softmax   what the name or family matches
 python benchmarks/run.py --quick            fewer and shorter samples, for a first look
@@ -21,7 +21,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 sys.path.append(str(HERE.parent / "python"))  # the source tree's package, when none is installed
 
-from cases import ALL_CASES, BAR_CASES, EVERYDAY_CASES, Case  # noqa: E402
+from cases import ALL_CASES, EVERYDAY_CASES, THRESHOLD_CASES, Case  # noqa: E402
 from cases.ops import op_cases  # noqa: E402
 from cases.thresholds import IMPORT_RATIO_AT_MOST, WHEEL_MEGABYTES_AT_MOST  # noqa: E402
 from measure import Effort, LibraryProcess, Measured, WorkerError, measure  # noqa: E402
@@ -51,7 +51,9 @@ def parse_arguments() -> argparse.Namespace:
         description=__doc__.splitlines()[0], formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--filter", metavar="REGEX", help="only cases whose name or family matches")
-    parser.add_argument("--bars", action="store_true", help="only cases that have a bar")
+    parser.add_argument(
+        "--thresholds", "--bars", action="store_true", help="only cases that have a threshold"
+    )
     parser.add_argument("--everyday", action="store_true", help="only powers and index ops")
     parser.add_argument("--ops", action="store_true", help="one call of every op case of tests/ops")
     parser.add_argument("--quick", action="store_true", help="fewer and shorter samples")
@@ -60,7 +62,9 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--list", action="store_true", help="print the cases and stop")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the JSON here as well")
     parser.add_argument("--compare", type=Path, metavar="FILE", help="show the ratios of that JSON")
-    parser.add_argument("--check", action="store_true", help="exit with 1 when a bar is missed")
+    parser.add_argument(
+        "--check", action="store_true", help="exit with 1 when a threshold is missed"
+    )
     parser.add_argument("--wheel", type=Path, help="the wheel to weigh (default: newest in dist/)")
     parser.add_argument(
         "--reference", default="torch", help="the module to compare with; 'none' for our times only"
@@ -87,7 +91,8 @@ def select(arguments: argparse.Namespace) -> tuple[list[tuple[Case, int]], bool,
     def matches(name: str, family: str) -> bool:
         return bool(wanted.search(name) or wanted.search(family))
 
-    pool = EVERYDAY_CASES if arguments.everyday else BAR_CASES if arguments.bars else ALL_CASES
+    pool = THRESHOLD_CASES if arguments.thresholds else ALL_CASES
+    pool = EVERYDAY_CASES if arguments.everyday else pool
     pool = op_cases() if arguments.ops else pool
     counts = (1, 2) if arguments.threads == "both" else (int(arguments.threads),)
     chosen = [
@@ -103,7 +108,7 @@ def is_installed(module_name: str) -> bool:
     return module_name != "none" and importlib.util.find_spec(module_name) is not None
 
 
-def make_row(name: str, family: str, threads: int, bar: float | None, results: list) -> Row:
+def make_row(name: str, family: str, threads: int, threshold: float | None, results: list) -> Row:
     ours, reference = results[0], results[1] if len(results) > 1 else Measured()
     return Row(
         name=name,
@@ -111,7 +116,7 @@ def make_row(name: str, family: str, threads: int, bar: float | None, results: l
         threads=threads,
         ours=ours.median_ns,
         reference=reference.median_ns,
-        bar=bar,
+        threshold=threshold,
         ours_error=ours.error,
         reference_error=reference.error,
         ours_best=ours.best_ns,
@@ -144,7 +149,7 @@ def measure_cases(
                 for library in libraries:
                     library.close()
     rows = [
-        make_row(case.name, case.family, threads, case.bar(threads), measured)
+        make_row(case.name, case.family, threads, case.threshold(threads), measured)
         for (case, threads), measured in zip(chosen, results, strict=True)
     ]
     return rows, versions
@@ -164,7 +169,7 @@ def weigh_wheel(wheel: Path | None) -> Row | None:
         threads=0,
         ours=wheel_megabytes(wheel),
         reference=None,
-        bar=WHEEL_MEGABYTES_AT_MOST,
+        threshold=WHEEL_MEGABYTES_AT_MOST,
         unit="MB",
     )
 
@@ -174,8 +179,8 @@ def main() -> int:
     chosen, with_import, with_wheel = select(arguments)
     if arguments.list:
         for case, threads in chosen:
-            bar = case.bar(threads)
-            print(f"{case.family:10} {threads}  {'' if bar is None else bar!s:5} {case.name}")
+            limit = case.threshold(threads)
+            print(f"{case.family:10} {threads}  {'' if limit is None else limit!s:5} {case.name}")
         return 0
     if not chosen and not with_import and not with_wheel:
         print("no case matches", file=sys.stderr)
@@ -250,8 +255,8 @@ def report(
     if arguments.json:
         write_json(arguments.json, rows, about)
     pictures = {
-        "bars.png": [row for row in rows if row.bar is not None],
-        "families.png": [row for row in rows if row.bar is None],
+        "thresholds.png": [row for row in rows if row.threshold is not None],
+        "families.png": [row for row in rows if row.threshold is None],
     }
     for name, subset in pictures.items():
         if not any(row.ratio is not None for row in subset):

@@ -18,6 +18,7 @@ void bind_default_device(nb::module_& module);
 void bind_generator(nb::module_& module);
 void bind_graphs(nb::module_& module);
 void bind_host_memory(nb::module_& module);
+void bind_libraries(nb::module_& module);
 void bind_memory(nb::module_& module);
 void bind_npu_library(nb::module_& module);
 void bind_pinning(nb::module_& module);
@@ -79,6 +80,7 @@ NB_MODULE(_C_bindings, module) {
   module.attr("_nn_functions") = nn_functions;
   module.attr("_internal_functions") = internal_functions;
   bind_registry_queries(module);
+  bind_libraries(module);
   bind_settings(module);
   bind_default_device(module);
   bind_generator(module);

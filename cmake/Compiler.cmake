@@ -36,7 +36,7 @@ else()
   add_link_options(-Wl,-z,now -Wl,--as-needed)
 endif()
 
-# Code locations are told relative to the repository, and no path of the build machine ends up in
+# Code locations are relative to the repository, and no path of the build machine ends up in
 # the library. The compiler sees paths relative to the build folder under ccache, else whole ones.
 file(RELATIVE_PATH path_to_root ${CMAKE_BINARY_DIR} ${PROJECT_SOURCE_DIR})
 string(REGEX REPLACE "/$" "" path_to_root "${path_to_root}")

@@ -1,6 +1,6 @@
 # Finds what the library is built with; docs/dependencies.md says why each is there.
 
-# The interpreter runs the source generators and tells where OpenBLAS lies.
+# The interpreter runs the source generators and finds OpenBLAS.
 if(NOT Python_EXECUTABLE AND EXISTS ${PROJECT_SOURCE_DIR}/.venv/bin/python)
   set(Python_EXECUTABLE ${PROJECT_SOURCE_DIR}/.venv/bin/python)
 endif()

@@ -3,8 +3,8 @@
     tools/check_layers.py [root]
 
 Reads the #include lines of mindtorch/, bindings/ and simulator/, compares ranks and the order of
-rooms inside a folder, and checks that each folder of mindtorch/ has a README of at most 30 lines.
-Prints one line per violation and exits with status 1 if there is any.
+subfolders, and checks that each folder of mindtorch/ has a README of at most 30 lines. Prints one
+line per violation and exits with status 1 if there is any.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ RANKS = {
     "bindings": 9,
 }
 
-# Rooms of a folder, lowest first: each includes only itself and those before it. Files of the
+# Subfolders of a folder, lowest first: each includes only itself and those before it. Files of the
 # folder itself come last.
-ROOMS = {"mindtorch/dispatch": ("trace", "plan", "execute", "record", "eager")}
+SUBFOLDERS = {"mindtorch/dispatch": ("trace", "plan", "execute", "record", "eager")}
 
 # The simulator shares the declarations of the vendor's ABI with the library, and one instruction.
 SIMULATOR = "simulator"
@@ -54,11 +54,11 @@ def folder_of(path: str) -> str | None:
     return max(matches, key=len, default=None)
 
 
-def room_of(path: str, folder: str) -> int:
-    """The place of the file's room among those of `folder`; behind all of them without a room."""
-    rooms = ROOMS[folder]
+def subfolder_of(path: str, folder: str) -> int:
+    """The place of the file's subfolder among those of `folder`; last if it is in none."""
+    names = SUBFOLDERS[folder]
     name = path[len(folder) + 1 :].split("/", 1)[0]
-    return rooms.index(name) if name in rooms else len(rooms)
+    return names.index(name) if name in names else len(names)
 
 
 def is_ours(include: str) -> bool:
@@ -80,9 +80,9 @@ def check_include(file: str, include: str, root: Path) -> str | None:
         return f"{file} is in no ranked folder; add its folder to RANKS in tools/check_layers.py"
     if target is None:
         return f"{include} is in no folder that {source} may include"
-    if source == target and source in ROOMS:
-        if room_of(include, source) > room_of(file, source):
-            return f"a room above; the order is {', '.join(ROOMS[source])}"
+    if source == target and source in SUBFOLDERS:
+        if subfolder_of(include, source) > subfolder_of(file, source):
+            return f"a subfolder above; the order is {', '.join(SUBFOLDERS[source])}"
         return None
     if source == target or RANKS[target] < RANKS[source]:
         return None

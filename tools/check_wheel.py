@@ -72,7 +72,7 @@ def check_contents(wheel: Path) -> None:
         raise SystemExit(f"the wheel holds a library twice: {sorted(libraries)}")
 
 
-def promised_glibc(wheel: Path) -> tuple[int, int]:
+def tagged_glibc(wheel: Path) -> tuple[int, int]:
     """The oldest C library that the wheel's tags name; its name and its metadata must agree."""
     python, abi, platforms = wheel.stem.split("-")[-3:]
     with zipfile.ZipFile(wheel) as archive:
@@ -91,7 +91,7 @@ def libraries_of(package: Path) -> list[Path]:
     return [path for path in package.rglob("*.so*") if path.is_file()]
 
 
-def check_glibc(package: Path, promised: tuple[int, int]) -> None:
+def check_glibc(package: Path, tagged: tuple[int, int]) -> None:
     """No library needs a newer C library than the tags name."""
     for library in libraries_of(package):
         symbols = subprocess.run(
@@ -100,8 +100,8 @@ def check_glibc(package: Path, promised: tuple[int, int]) -> None:
         ).stdout  # fmt: skip
         needed = re.findall(r"Name: GLIBC_(\d+)\.(\d+)", symbols)
         newest = max(((int(major), int(minor)) for major, minor in needed), default=(0, 0))
-        if newest > promised:
-            raise SystemExit(f"{library.name} needs glibc {newest}, the tag says {promised}")
+        if newest > tagged:
+            raise SystemExit(f"{library.name} needs glibc {newest}, the tag says {tagged}")
 
 
 def check_linkage(package: Path) -> None:
@@ -130,7 +130,7 @@ def main() -> None:
         folder = Path(name)
         wheel = arguments.wheel or make_wheels.build(interpreter)
         check_contents(wheel)
-        glibc = promised_glibc(wheel)
+        glibc = tagged_glibc(wheel)
         run(interpreter, "-m", "venv", folder / "venv")
         python = folder / "venv" / "bin" / "python"
         run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel)

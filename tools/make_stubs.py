@@ -161,6 +161,12 @@ def read_ops():
     return _C._op_schemas()
 
 
+def read_functions():
+    from mindtorch_v2 import _C
+
+    return _C._pointwise_functions()
+
+
 def read_options():
     from mindtorch_v2 import options
 
@@ -298,7 +304,25 @@ def return_types_stub(ops):
     return text
 
 
-def document(ops):
+def read_support():
+    """The dtypes that the op cases test each op in, by device: {name: {device: dtypes}}."""
+    sys.path.insert(0, str(ROOT))
+    from tests.ops.cases import all_cases
+    from tests.ops.unsupported import is_unsupported
+
+    support = {}
+    for case in all_cases():
+        by_device = support.setdefault(case.name, {"cpu": set(), "npu": set()})
+        for device, dtypes in by_device.items():
+            dtypes.update(
+                dtype
+                for dtype in case.dtypes
+                if not all(is_unsupported(case, dtype, one, device) for one in case.samples)
+            )
+    return support
+
+
+def document(ops, support):
     """docs/ops.md: one row per op as it was defined, by family."""
     families = {}
     forms = {}
@@ -308,14 +332,60 @@ def document(ops):
             families.setdefault(pathlib.Path(op["file"]).stem, []).append(op)
     text = stub_texts.OPS_HEAD
     for family, members in sorted(families.items()):
-        text += f"\n## {family}\n\n| op | schema | devices | what it does |\n"
-        text += "| --- | --- | --- | --- |\n"
+        text += f"\n## {family}\n\n| op | schema | devices | dtypes | what it does |\n"
+        text += "| --- | --- | --- | --- | --- |\n"
         for op in sorted(members, key=lambda op: op["full_name"]):
-            text += _row(op, forms[op["full_name"]])
+            text += _row(op, forms[op["full_name"]], support)
     return text
 
 
-def _row(op, forms):
+_FLOATS = {"float16", "bfloat16", "float32", "float64"}
+_INTEGERS = {"uint8", "int8", "int16", "int32", "int64"}
+_DTYPE_SETS = {
+    "all": _FLOATS | _INTEGERS | {"bool"},
+    "all but bool": _FLOATS | _INTEGERS,
+    "floats": _FLOATS,
+    "integers": _INTEGERS,
+    "integers, bool": _INTEGERS | {"bool"},
+}
+
+
+def document_functions(functions):
+    """The functions of numbers, with formulas: the second part of docs/ops.md."""
+    text = stub_texts.FUNCTIONS_HEAD
+    for function in functions:
+        gradients = [
+            f"{operand}: `{gradient}`"
+            for operand, gradient in zip("abc", function["gradients"], strict=False)
+            if gradient
+        ]
+        cells = [
+            f"`{function['name']}`",
+            _dtypes(function["dtypes"]),
+            f"`{function['formula']}`",
+            "<br>".join(gradients) or "none",
+        ]
+        text += "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
+    return text
+
+
+def _dtypes(dtypes):
+    names = {frozenset(known): name for name, known in _DTYPE_SETS.items()}
+    order = sorted(_DTYPE_SETS["all"])
+    return names.get(frozenset(dtypes)) or ", ".join(each for each in order if each in dtypes)
+
+
+def _tested_dtypes(op, support):
+    """What the cases of an op's names test; where an NPU takes fewer, both."""
+    found = [support[name] for name in (op["name"], *op["aliases"]) if name in support]
+    on = {device: set().union(*(each[device] for each in found)) for device in ("cpu", "npu")}
+    text = _dtypes(on["cpu"])
+    if on["npu"] != on["cpu"] and ("npu" in op["devices"] or op["kind"] in ("view", "composite")):
+        text += f"; npu: {_dtypes(on['npu'])}"
+    return text
+
+
+def _row(op, forms, support):
     names = [f"`{op['name']}`"]
     for form in forms:
         if form["form"] == "out":
@@ -331,7 +401,7 @@ def _row(op, forms):
         devices = ", ".join([*op["devices"], *(["meta"] if op["kind"] != "dynamic" else [])])
     private = not (op["function"] or op["method"] or op["nn"])
     what = op["doc"] or ("internal" if private else "")
-    cells = [", ".join(names), f"`{op['schema']}`", devices, what]
+    cells = [", ".join(names), f"`{op['schema']}`", devices, _tested_dtypes(op, support), what]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
 
 
@@ -350,7 +420,9 @@ def main():
         path.write_text(text)
     files = [str(path) for path in stubs]
     subprocess.run([sys.executable, "-m", "ruff", "format", "--quiet", *files], check=True)
-    (ROOT / "docs" / "ops.md").write_text(document(ops))
+    (ROOT / "docs" / "ops.md").write_text(
+        document(ops, read_support()) + document_functions(read_functions())
+    )
     (ROOT / "docs" / "options.md").write_text(make_options.document(read_options()))
 
 

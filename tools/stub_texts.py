@@ -204,8 +204,8 @@ from typing import Any, TypeAlias, overload
     + "".join(
         f"from mindtorch_v2 import {name} as {name}\n"
         for name in (
-            "accelerator compiler cpu cuda functional linalg memory nn npu optim options random "
-            "return_types serialization special storage testing types utils version"
+            "accelerator compiler cpu cuda functional linalg memory nn npu ops optim options "
+            "random return_types serialization special storage testing types utils version"
         ).split()
     )
     + _exports(
@@ -414,5 +414,20 @@ OPS_HEAD = """# Ops
 Written by `tools/make_stubs.py` from the op registry; run `make stubs` after a change. One row per
 definition, by family: the file is `mindtorch/ops/definitions/<family>.cpp`. In-place, `out=` and
 functional forms, and other names of the same op, are named in the first column. `Operand` is a
-tensor or a Python number. Views and composites run wherever the ops they are made of run.
+tensor or a Python number. Views and composites run wherever the ops they are made of run. Dtypes
+are those of the op's cases in `tests/ops/cases/`, which the tests go through on every device; a row
+without any has no case of its own.
+"""
+
+FUNCTIONS_HEAD = """
+## Functions of numbers
+
+What pointwise ops apply to each element, from `mindtorch/ops/functions/`. `a`, `b`, `c` are the
+operands, `p0`, `p1`, `p2` the op's numbers (`mindtorch/ops/pointwise.h` says which), and
+`where(x, y, z)` is `y` where `x` holds, else `z`. A gradient is what the backward pass adds for an
+operand, given `g`, the gradient of the result, and `r`, the result. Other dtypes than those named
+are refused on every device.
+
+| function | dtypes | value | gradients |
+| --- | --- | --- | --- |
 """

@@ -1,4 +1,4 @@
-"""Builds and runs the allocator's benchmarks, and prints what they promise as ratios:
+"""Builds and runs the allocator's benchmarks, and prints ratios with their thresholds:
 
 .venv/bin/python benchmarks/allocator/run.py
 """
@@ -52,8 +52,9 @@ def main():
     slowdown = eight / one
     rows.append(("8 threads on 8 streams / 1 thread, CPU time a pair", 1.2, slowdown))
     print()
-    for text, bar, ratio in rows:
-        print(f"{text:<60} {ratio:5.2f}  at most {bar:.1f}  {'pass' if ratio <= bar else 'MISS'}")
+    for text, at_most, ratio in rows:
+        verdict = "pass" if ratio <= at_most else "MISS"
+        print(f"{text:<60} {ratio:5.2f}  at most {at_most:.1f}  {verdict}")
 
 
 if __name__ == "__main__":

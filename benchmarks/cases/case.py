@@ -18,11 +18,11 @@ class Case:
     stmt: str
     setup: str = "pass"
     # The largest ratio to torch that we accept, per thread count. No entry: measured, not judged.
-    bars: tuple[tuple[int, float], ...] = ()
+    thresholds: tuple[tuple[int, float], ...] = ()
     threads: tuple[int, ...] = (1,)
 
-    def bar(self, threads: int) -> float | None:
-        return dict(self.bars).get(threads)
+    def threshold(self, threads: int) -> float | None:
+        return dict(self.thresholds).get(threads)
 
 
 def judged(
@@ -33,7 +33,7 @@ def judged(
     at_most: float,
     two_threads: float | None = None,
 ) -> Case:
-    """A case with a bar on one thread and, for the large ones, another on two."""
+    """A case with a threshold on one thread and, for the large ones, another on two."""
     if two_threads is None:
         return Case(name, family, stmt, setup, ((1, at_most),), (1,))
     return Case(name, family, stmt, setup, ((1, at_most), (2, two_threads)), (1, 2))

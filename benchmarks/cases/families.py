@@ -1,4 +1,4 @@
-"""A broad sweep over the op families. No bars: it is there so that a regression is seen."""
+"""A broad sweep over the op families. No thresholds: it is there so that a regression is seen."""
 
 from __future__ import annotations
 

@@ -49,6 +49,19 @@ def light_48(torch: Any, device: str, numel: int = 1024) -> Program:
     return chain, tuple((torch.rand(numel) * 0.9).to(device) for _ in range(2))
 
 
+def short_block(torch: Any, device: str, small: bool) -> Program:
+    """Five ops on next to nothing: what a block costs beside its kernels."""
+
+    def chain(a, b, c):
+        x = a + b
+        x = x * c
+        x = x - a
+        x = x * b
+        return x + c
+
+    return chain, tuple(torch.rand(16).to(device) for _ in range(3))
+
+
 def transformer_size(small: bool) -> Size:
     return Size(width=64, heads=2, tokens=16, vocabulary=64) if small else Size()
 
@@ -125,6 +138,7 @@ def _sized(numel: int) -> Callable[[Any, str, bool], Program]:
 
 
 PROGRAMS: dict[str, Callable[[Any, str, bool], Program]] = {
+    "5 pointwise, 16": short_block,
     "15 pointwise, 1024": _sized(1024),
     "15 pointwise, 4096": _sized(4096),
     "15 pointwise, 1M": _sized(1 << 20),

@@ -1,7 +1,7 @@
 """Times programs in eager mode and in pipelines, side by side with torch and torch.compile.
 
 python benchmarks/pipeline/run.py                 everything; about four minutes
-python benchmarks/pipeline/run.py --bars          and every promise with its verdict; 1: one missed
+python benchmarks/pipeline/run.py --thresholds    and each threshold with its verdict; 1: one missed
 python benchmarks/pipeline/run.py --filter 1024   the programs whose place or name matches
 
 Modes of one library share a process and its tensors, libraries do not; all take turns.
@@ -24,7 +24,6 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path.insert(1, str(HERE.parent))
 
-from bars import Row, bars_of, format_bars, format_errors, format_rows, format_windows  # noqa: E402
 from measure import (  # noqa: E402
     Effort,
     Lane,
@@ -36,6 +35,14 @@ from measure import (  # noqa: E402
 from programs import NOT_SIMULATED, PROGRAMS  # noqa: E402
 from progress import Progress  # noqa: E402
 from report import machine  # noqa: E402
+from thresholds import (  # noqa: E402
+    Row,
+    format_errors,
+    format_overhead,
+    format_rows,
+    format_thresholds,
+    thresholds_of,
+)
 
 # Short samples and many turns: a phase of the machine then hits neighbours alike.
 SAMPLE_NS = 1_000_000
@@ -84,7 +91,9 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__.splitlines()[0], formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--bars", action="store_true", help="judge; exit with 1 when a bar fails")
+    parser.add_argument(
+        "--thresholds", "--bars", action="store_true", help="judge; exit with 1 when one is missed"
+    )
     parser.add_argument("--filter", metavar="REGEX", default="", help="of 'place: program'")
     parser.add_argument("--rounds", type=int, default=101, help="samples of each mode")
     parser.add_argument("--seconds", type=float, default=5.0, help="for a program, at most")
@@ -119,15 +128,15 @@ def measure_place(
     return rows
 
 
-def measure_windows(place: Place, rounds: int) -> dict[str, Any]:
-    command = [sys.executable, str(HERE / "windows.py"), place.device, str(rounds)]
+def measure_overhead(place: Place, rounds: int) -> dict[str, Any]:
+    command = [sys.executable, str(HERE / "overhead.py"), place.device, str(rounds)]
     environment = {**worker_environment(), **place.environment}
     done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
     return json.loads(done.stdout)
 
 
 def write_results(
-    path: Path, about: dict, rows: list[Row], windows: dict, bars: list | None
+    path: Path, about: dict, rows: list[Row], overhead: dict, thresholds: list | None
 ) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     results = [
@@ -139,8 +148,8 @@ def write_results(
         }
         for row in rows
     ]
-    judged = [vars(bar) | {"verdict": bar.verdict} for bar in bars or ()]
-    content = {"about": about, "results": results, "windows": windows, "bars": judged}
+    judged = [vars(threshold) | {"verdict": threshold.verdict} for threshold in thresholds or ()]
+    content = {"about": about, "results": results, "overhead": overhead, "thresholds": judged}
     path.write_text(json.dumps(content, indent=1) + "\n")
 
 
@@ -153,18 +162,18 @@ def main() -> int:
         for name in PROGRAMS
         if wanted.search(f"{place.name}: {name}") and not (place.small and name in NOT_SIMULATED)
     ]
-    with_windows = [p for p in (PLACES[0], PLACES[2]) if wanted.search(f"{p.name}: windows")]
-    if not chosen and not with_windows:
+    with_overhead = [p for p in (PLACES[0], PLACES[2]) if wanted.search(f"{p.name}: overhead")]
+    if not chosen and not with_overhead:
         print("no program matches", file=sys.stderr)
         return 2
     with_torch = not arguments.no_torch and importlib.util.find_spec("torch") is not None
     load = os.getloadavg()[0]
     effort = Effort(1, arguments.rounds, SAMPLE_NS, arguments.seconds)
-    progress = Progress(len(chosen) + len(with_windows))
-    windows = {}
-    for place in with_windows:
-        progress.step(f"{place.name}: windows")
-        windows[place.name] = measure_windows(place, arguments.rounds)
+    progress = Progress(len(chosen) + len(with_overhead))
+    overhead = {}
+    for place in with_overhead:
+        progress.step(f"{place.name}: overhead")
+        overhead[place.name] = measure_overhead(place, arguments.rounds)
     rows: list[Row] = []
     for place in PLACES:
         programs = [name for where, name in chosen if where is place]
@@ -181,11 +190,11 @@ def main() -> int:
         "threads": arguments.threads,
     }
     tables = [format_rows(rows)] if rows else []
-    if windows:
-        tables.append(format_windows(windows))
-    bars = bars_of(rows, windows, with_torch) if arguments.bars else None
-    if bars is not None:
-        tables.append(format_bars(bars))
+    if overhead:
+        tables.append(format_overhead(overhead))
+    thresholds = thresholds_of(rows, overhead, with_torch) if arguments.thresholds else None
+    if thresholds is not None:
+        tables.append(format_thresholds(thresholds))
     title = f"{about['machine']['cpu']}, {arguments.threads} thread(s), load {load:.1f}"
     text = f"{title}\n\n" + "\n\n".join(tables)
     print(text)
@@ -195,13 +204,13 @@ def main() -> int:
     if errors := format_errors(rows):
         print(f"Could not be run:\n{errors}")
     folder = arguments.output
-    write_results(folder / "pipeline.json", about, rows, windows, bars)
+    write_results(folder / "pipeline.json", about, rows, overhead, thresholds)
     (folder / "pipeline.md").write_text(text + "\n")
     print(f"Written to {os.path.relpath(folder)}: pipeline.json, pipeline.md.")
-    if bars is None:
+    if thresholds is None:
         return 0
-    missed = sum(not bar.holds for bar in bars)
-    print(f"{len(bars) - missed} of {len(bars)} bars held.")
+    missed = sum(not threshold.holds for threshold in thresholds)
+    print(f"{len(thresholds) - missed} of {len(thresholds)} thresholds held.")
     return 1 if missed else 0
 
 

@@ -165,13 +165,14 @@ PyTypeObject* type_of(const std::string& name) {
   static std::map<std::string, PyTypeObject*>& types = *new std::map<std::string, PyTypeObject*>;
   PyTypeObject*& type = types[name];
   if (type != nullptr) return type;
-  const auto* full = new std::string(name);
+  const auto* full = new std::string("mindtorch_v2.autograd.graph." + name);
   PyType_Slot slots[] = {{0, nullptr}};
   PyType_Spec spec = {full->c_str(), sizeof(PyNode), 0,
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
   const PyRef bases(PyTuple_Pack(1, g_node_type));
-  type = reinterpret_cast<PyTypeObject*>(
-      PyRef(PyType_FromSpecWithBases(&spec, bases.get())).release());
+  PyRef made(PyType_FromSpecWithBases(&spec, bases.get()));
+  type = reinterpret_cast<PyTypeObject*>(made.release());
+  type->tp_name = full->c_str() + full->size() - name.size();  // as torch shows it
   return type;
 }
 

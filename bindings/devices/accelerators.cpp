@@ -99,7 +99,7 @@ void set_peer_access(const std::string& kind, int device, int peer, bool enabled
 // What set_sync_debug_mode asked for when the host waits for a stream.
 std::atomic<bool> g_sync_is_error{false};
 
-void tell_sync(runtime::SyncPoint point) {
+void report_sync(runtime::SyncPoint point) {
   if (point != runtime::SyncPoint::kWaitStream) return;
   constexpr const char* kText = "called a synchronizing NPU operation";
   MT_CHECK(!g_sync_is_error, RuntimeError, kText);
@@ -110,9 +110,9 @@ void tell_sync(runtime::SyncPoint point) {
 void set_sync_debug_mode(int mode) {
   g_sync_is_error = mode == 2;
   if (mode == 0) {
-    runtime::hooks().before_sync.remove(&tell_sync);
+    runtime::hooks().before_sync.remove(&report_sync);
   } else {
-    runtime::hooks().before_sync.add(&tell_sync);
+    runtime::hooks().before_sync.add(&report_sync);
   }
 }
 

@@ -44,7 +44,7 @@ nb::dict load_report() {
   return result;
 }
 
-// What the simulator's checks have found becomes an exception of whoever waits for a device.
+// Reports of the simulator's checks are raised by the next call that waits for a device.
 void raise_reports(runtime::SyncPoint point) {
   using runtime::SyncPoint;
   if (point == SyncPoint::kRecordEvent || point == SyncPoint::kQueryStream ||

@@ -127,7 +127,7 @@ static int fill_buffer(PyObject* self, Py_buffer* view, int flags) {
       (wants(PyBUF_ANY_CONTIGUOUS) && !fortran && !tensor.is_contiguous())) {
     return refuse(view, "the tensor is not contiguous");
   }
-  void* const data = tensor.data_ptr();  // may raise what pending work has to tell
+  void* const data = tensor.data_ptr();  // runs pending ops, and raises their error
   auto* exported = new Exported{StorageExport(tensor.storage()), {}};
   exported->lists.resize(2 * ndim);
   Py_ssize_t* lists = exported->lists.data();

@@ -103,7 +103,7 @@ Structure* make_export(const Tensor& tensor) {
   return &owned.release()->managed;
 }
 
-// Runs when nobody took the capsule over.
+// Runs when the capsule was not consumed.
 template <typename Structure>
 void destroy_capsule(PyObject* capsule, const char* name) {
   if (PyCapsule_IsValid(capsule, name) == 0) return;
@@ -250,7 +250,7 @@ Tensor tensor_from_dlpack(PyObject* data, PyObject* device, PyObject* copy) {
     const dlpack::Device target = device_of(to_device(device));
     wanted = PyRef(Py_BuildValue("(ii)", target.device_type, target.device_id));
   }
-  // Asked first, so that nobody copies from a device that we cannot reach.
+  // Checked first, so that nothing is copied from a device that we cannot reach.
   if (PyObject_HasAttrString(data, "__dlpack_device__") != 0) {
     const PyRef place(
         call_python([&] { return PyObject_CallMethod(data, "__dlpack_device__", nullptr); }));

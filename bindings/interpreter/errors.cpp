@@ -14,8 +14,8 @@ PyObject* g_out_of_memory = nullptr;
 
 void python_warning(const std::string& text) {
   const GilHold gil;
-  const auto tell = [&] { return PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1); };
-  if (call_python(tell) < 0) throw PythonError();
+  const auto issue = [&] { return PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1); };
+  if (call_python(issue) < 0) throw PythonError();
 }
 
 // The exception that is set, with its traceback; a new reference.

@@ -22,7 +22,7 @@ inline int instruction_of(PyFrameObject* frame) noexcept {
 // A Python string in UTF-8; "?" where it cannot be encoded.
 std::string to_text(PyObject* string);
 
-// The folder of this package, with a slash at its end; null where nobody knows.
+// The folder of this package, with a slash at its end; null if unknown.
 extern PyObject* g_package_folder;
 void find_package_folder();  // once, while the module is made
 

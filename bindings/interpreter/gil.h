@@ -8,10 +8,10 @@
 
 namespace mindtorch::python {
 
-// Calls CPython where the GIL is held and may be let go meanwhile. While the interpreter ends,
-// CPython answers threads other than the one that ends it by ending them too, with an unwinding of
-// the stack that no destructor and no noexcept function may see: such a thread stays here instead,
-// as from CPython 3.14 on, until the process ends.
+// Calls CPython where the GIL is held and may be released meanwhile. While the interpreter is
+// finalizing, CPython terminates the threads other than the finalizing one by a forced unwinding of
+// the stack, which no destructor and no noexcept function may see: such a thread waits here
+// instead, as from CPython 3.14 on, until the process ends.
 template <typename Call>
 auto call_python(const Call& call) {
   try {

@@ -20,15 +20,15 @@ bool has_other_threads() {
 
 PyObject* begin_end(PyObject*, PyObject*) {
   g_ending_thread.store(PyThread_get_thread_ident(), std::memory_order_relaxed);
-  // Daemon threads never let go of what they hold: no leaks that a user could mend.
+  // Daemon threads never release what they hold: such leaks are not the user's.
   if (has_other_threads()) nanobind::set_leak_warnings(false);
   Py_RETURN_NONE;
 }
 
 PyMethodDef g_begin_end = {"_begin_interpreter_end", &begin_end, METH_NOARGS, nullptr};
 
-// Threads that were on their way when the interpreter began to end look at the GIL every 5 ms, and
-// are told. From CPython 3.14 on they stay where they are, and may.
+// Threads that were waiting for the GIL when finalization began look at it every 5 ms, and then see
+// that the interpreter is finalizing. From CPython 3.14 on they may stay blocked.
 void wait_for_entering_threads(PyObject*) noexcept {
 #if PY_VERSION_HEX < 0x030E0000
   std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -47,7 +47,7 @@ int register_at_exit(PyObject* callback) {
   return result == nullptr ? -1 : 0;
 }
 
-// The interpreter's own dictionary goes last, when the interpreter ends but is still there.
+// The interpreter's own dictionary is cleared last, while the interpreter still works.
 int watch_last_moment() {
   PyObject* const moments = PyInterpreterState_GetDict(PyInterpreterState_Get());
   PyObject* const moment = PyCapsule_New(&g_entering, nullptr, &wait_for_entering_threads);

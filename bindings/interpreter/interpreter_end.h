@@ -4,18 +4,17 @@
 
 namespace mindtorch::python {
 
-// The interpreter ends, or has ended.
+// The interpreter is finalizing, or finalized.
 bool interpreter_ends() noexcept;
-// The interpreter ends, or has ended, in another thread than this one: Python must not be entered.
+// The same, and another thread finalizes it: Python must not be entered.
 bool interpreter_ends_elsewhere() noexcept;
 
-// Remembers, when the interpreter begins to end, which thread ends it. Negative: the Python error
-// is set.
+// Remembers, when finalization begins, which thread finalizes. Negative: the Python error is set.
 int watch_interpreter_end();
 
-// A thread on its way to the GIL. The interpreter does not go away under it: it ends when every
-// such thread has the GIL or knows that it will not get it. Once it ends elsewhere, threads that
-// come stay in the constructor until the process ends.
+// A thread that is acquiring the GIL. Finalization waits until every such thread has the GIL or
+// knows that it will not get it. From then on other threads block in the constructor until the
+// process ends.
 class GilEntry {
  public:
   GilEntry() noexcept;
@@ -29,7 +28,7 @@ class GilEntry {
   bool is_counted_ = true;
 };
 
-// Where a thread stays that must not enter Python any more.
+// For a thread that must not enter Python any more.
 [[noreturn]] void wait_for_process_end() noexcept;
 
 }  // namespace mindtorch::python

@@ -48,7 +48,7 @@ inline PyRef frozen(PyObject* list_or_tuple) {
 }
 
 // module.name, looked up at the first call and kept for good. `place` is a plain static: an import
-// lets go of the GIL, and a thread that waits at the guard of a static being made would hold it.
+// releases the GIL, and a thread that waits at the guard of a static being made would hold it.
 // Threads that look it up at once find the same object.
 inline PyObject* imported(PyObject*& place, const char* module, const char* name) {
   if (place == nullptr) {

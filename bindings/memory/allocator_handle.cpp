@@ -234,7 +234,7 @@ void bind_methods(nb::class_<AllocatorHandle>& type) {
       .def("synchronize", &synchronize,
            "Waits for the device; blocks that waited for it are free again.")
       .def("empty_cache", &run<&CachingAllocator::empty_cache>,
-           "Gives memory that nobody uses back to the device.")
+           "Gives unused memory back to the device.")
       .def("_maybe_collect_garbage", &run<&CachingAllocator::collect_garbage>)
       .def(
           "_enforce_memory_fraction",

@@ -9,7 +9,7 @@ namespace nb = nanobind;
 namespace mindtorch::python {
 namespace {
 
-// Null while nobody used the device: then there is nothing to count.
+// Null before the first use of the device: then there is nothing to count.
 runtime::PinnedPool* find_pool(const std::string& kind) {
   runtime::Accelerator* const accelerator = runtime::find_accelerator(kind);
   return accelerator != nullptr && accelerator->initialized() ? &accelerator->pinned() : nullptr;

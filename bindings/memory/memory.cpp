@@ -78,7 +78,8 @@ bool collect_python_garbage() {
 }
 
 AllocConf parse_conf(const std::string& text) {
-  return AllocConf::parse(text, [](const std::string&) {});  // whoever wrote it was told
+  // Python has warned of mistakes already.
+  return AllocConf::parse(text, [](const std::string&) {});
 }
 
 // With the methods of a Python object as the driver of its one device.

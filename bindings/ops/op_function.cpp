@@ -279,8 +279,8 @@ PyObject* call_deprecated(const Overloads& overloads,
   for (Py_ssize_t k = 0; k < keywords; ++k) names.push_back(PyTuple_GET_ITEM(kwnames, k));
   const PyRef new_names = tuple_of(names);
   PyObject* const result = call_matching(overloads, args, skip, new_names.get());
-  static std::set<std::string>& told = *new std::set<std::string>;
-  if (result != nullptr && told.insert(overloads.name).second) {
+  static std::set<std::string>& warned = *new std::set<std::string>;
+  if (result != nullptr && warned.insert(overloads.name).second) {
     const PyRef made(result);
     warn("This overload of " + overloads.name + " is deprecated:\n\t" + overloads.name +
          describe(old.params) + "\nConsider using one of the following signatures instead:\n\t" +
@@ -413,6 +413,37 @@ int make_function_type() {
   return g_function_type == nullptr ? -1 : 0;
 }
 
+using OverloadsByName = std::map<std::string, std::unique_ptr<Overloads>>;
+
+void add_overload(OverloadsByName& names, const ops::Op& op, bool is_method) {
+  const auto add = [&](const std::string& name) {
+    auto& overloads = names[name];
+    if (overloads == nullptr) {
+      overloads = std::make_unique<Overloads>();
+      overloads->name = name;
+      overloads->is_method = is_method;
+    }
+    (op.form == ops::OpForm::kOut ? overloads->with_out : overloads->plain)
+        .emplace_back(op, is_method);
+  };
+  add(op.schema.name);
+  for (const std::string& alias : op.aliases) add(alias);
+}
+
+int add_functions(PyObject* dict, OverloadsByName& names) {
+  for (auto& [name, overloads] : names) {
+    auto* function = PyObject_New(OpFunction, g_function_type);
+    if (function == nullptr) return -1;
+    function->vectorcall = &function_call;
+    function->overloads = overloads.release();  // lives as long as the process
+    const int result =
+        PyDict_SetItemString(dict, name.c_str(), reinterpret_cast<PyObject*>(function));
+    Py_DECREF(function);
+    if (result < 0) return -1;
+  }
+  return 0;
+}
+
 }  // namespace
 
 PyObject* call_op(const ops::Op& op, ops::Args args, bool release_gil) {
@@ -444,7 +475,7 @@ int add_op_functions(PyObject* functions, PyObject* nn_functions, PyObject* inte
   struct Place {
     int flag;
     PyObject* dict;
-    std::map<std::string, std::unique_ptr<Overloads>> names;
+    OverloadsByName names;
   };
   Place places[] = {{ops::kFunction, functions, {}},
                     {ops::kMethod, g_tensor_type->tp_dict, {}},
@@ -453,35 +484,22 @@ int add_op_functions(PyObject* functions, PyObject* nn_functions, PyObject* inte
   for (const ops::Op& op : ops::registry().ops()) {
     const int flags = op.python_place == 0 ? kInternal : op.python_place;
     for (Place& place : places) {
-      if ((flags & place.flag) == 0) continue;
-      const auto add = [&](const std::string& name) {
-        auto& overloads = place.names[name];
-        if (overloads == nullptr) {
-          overloads = std::make_unique<Overloads>();
-          overloads->name = name;
-          overloads->is_method = place.flag == ops::kMethod;
-        }
-        (op.form == ops::OpForm::kOut ? overloads->with_out : overloads->plain)
-            .emplace_back(op, overloads->is_method);
-      };
-      add(op.schema.name);
-      for (const std::string& alias : op.aliases) add(alias);
+      if ((flags & place.flag) != 0) add_overload(place.names, op, place.flag == ops::kMethod);
     }
   }
   for (Place& place : places) {
-    for (auto& [name, overloads] : place.names) {
-      auto* function = PyObject_New(OpFunction, g_function_type);
-      if (function == nullptr) return -1;
-      function->vectorcall = &function_call;
-      function->overloads = overloads.release();  // lives as long as the process
-      const int result =
-          PyDict_SetItemString(place.dict, name.c_str(), reinterpret_cast<PyObject*>(function));
-      Py_DECREF(function);
-      if (result < 0) return -1;
-    }
+    if (add_functions(place.dict, place.names) < 0) return -1;
   }
   PyType_Modified(g_tensor_type);
   return 0;
+}
+
+int add_library_functions(PyObject* dict, const ops::Registry& ops) {
+  OverloadsByName names;
+  for (const ops::Op& op : ops.ops()) {
+    if (op.python_place != 0) add_overload(names, op, false);
+  }
+  return add_functions(dict, names);
 }
 
 }  // namespace mindtorch::python

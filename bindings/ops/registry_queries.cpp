@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
+#include "mindtorch/ops/formulas.h"
 #include "mindtorch/ops/registry.h"
 
 namespace nb = nanobind;
@@ -184,6 +185,29 @@ nb::list op_schemas() {
   return rows;
 }
 
+// The built-in functions of numbers that pointwise ops apply.
+nb::list pointwise_functions() {
+  nb::list rows;
+  for (int i = 0; i < ops::kPointwiseCount; ++i) {
+    const auto function = static_cast<ops::Pointwise>(i);
+    const ops::FunctionInfo& info = ops::function_info(function);
+    nb::dict row;
+    row["name"] = info.name;
+    nb::list dtypes;
+    for (int k = 0; k < kDTypeCount; ++k) {
+      const auto dtype = static_cast<DType>(k);
+      if (contains(info.dtypes, dtype)) dtypes.append(text(mindtorch::name(dtype)));
+    }
+    row["dtypes"] = dtypes;
+    row["formula"] = ops::value_formula(function);
+    nb::list gradients;
+    for (int k = 0; k < info.arity; ++k) gradients.append(ops::gradient_formula(function, k));
+    row["gradients"] = gradients;
+    rows.append(row);
+  }
+  return rows;
+}
+
 }  // namespace
 
 void bind_registry_queries(nb::module_& module) {
@@ -191,6 +215,8 @@ void bind_registry_queries(nb::module_& module) {
   module.def("_op_locations", &op_locations, nb::arg("name"),
              "Where an op's definition and kernels are in the sources.");
   module.def("_op_schemas", &op_schemas, "All that is known of every op, for tools.");
+  module.def("_pointwise_functions", &pointwise_functions,
+             "The functions that pointwise ops apply: dtypes, formulas, gradients.");
 }
 
 }  // namespace mindtorch::python

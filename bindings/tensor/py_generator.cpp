@@ -36,11 +36,11 @@ Device device_or_cpu(nb::handle device) {
   return device.is_none() ? Device() : resolve(to_device(device.ptr()));
 }
 
-// Numbers that were asked for come from the state there is.
-void settle() { dispatch::Pipeline::flush_all("generator"); }
+// Recorded random ops draw from the state as it was when they were recorded: they run first.
+void flush_pending() { dispatch::Pipeline::flush_all("generator"); }
 
 nb::object get_state(const Generator& self) {
-  settle();
+  flush_pending();
   const std::vector<uint8_t> state = self.get_state();
   const Tensor result = Tensor::make({static_cast<int64_t>(state.size())}, DType::kUInt8);
   std::copy(state.begin(), state.end(), result.data<uint8_t>());
@@ -48,7 +48,7 @@ nb::object get_state(const Generator& self) {
 }
 
 void set_state(Generator& self, nb::handle state) {
-  settle();
+  flush_pending();
   MT_CHECK(is_tensor(state.ptr()), TypeError, "expected a torch.ByteTensor, but got ",
            Py_TYPE(state.ptr())->tp_name);
   const Tensor& bytes = unwrap(state.ptr());
@@ -72,7 +72,7 @@ void bind_generator(nb::module_& module) {
       .def(
           "manual_seed",
           [](Generator& self, nb::handle seed) -> Generator& {
-            settle();
+            flush_pending();
             self.manual_seed(to_seed(seed));
             return self;
           },
@@ -81,7 +81,7 @@ void bind_generator(nb::module_& module) {
       .def(
           "seed",
           [](Generator& self) {
-            settle();
+            flush_pending();
             return self.seed();
           },
           "Starts over from a seed the system picks, and returns it.")
@@ -89,7 +89,7 @@ void bind_generator(nb::module_& module) {
       .def(
           "clone_state",
           [](const Generator& self) {
-            settle();
+            flush_pending();
             return self.clone();
           },
           "A generator of its own that goes on with the same numbers.")
@@ -117,7 +117,7 @@ void bind_generator(nb::module_& module) {
       [](nb::handle device) { return default_generator(device_or_cpu(device)); },
       nb::arg("device") = nb::none());
   module.def("_seed_default_generators", [](nb::handle seed) {
-    settle();
+    flush_pending();
     seed_default_generators(to_seed(seed));
   });
 }

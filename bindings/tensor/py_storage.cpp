@@ -288,7 +288,7 @@ PyMethodDef g_methods[] = {
 };
 PyGetSetDef g_attributes[] = {
     {"device", &get_device, nullptr, "Where the bytes are.", nullptr},
-    {"_cdata", &get_cdata, nullptr, "What tells storages apart.", nullptr},
+    {"_cdata", &get_cdata, nullptr, "A number that identifies the storage.", nullptr},
     {"__dict__", &PyObject_GenericGetDict, &PyObject_GenericSetDict, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };

@@ -46,7 +46,7 @@ PyObject* convert(PyObject* self, const Target& asked) {
     result = mindtorch::_to_copy(tensor, target.dtype, target.device, target.non_blocking,
                                  target.copy, target.format);
   }
-  // Whoever asks for the host by name is about to look: nothing of the answer stays pending.
+  // A caller that names the host is about to read: no part of the result stays pending.
   if (asked.device && asked.device->is_cpu() && !asked.is_like_other) result.storage()->data();
   if (result.is_same(tensor)) return Py_NewRef(self);
   return wrap(std::move(result));

@@ -1,6 +1,7 @@
 #include "mindtorch/autograd/autograd_layer.h"
 
 #include "mindtorch/autograd/autograd_meta.h"
+#include "mindtorch/autograd/copy_slices.h"
 #include "mindtorch/autograd/derivatives/derivatives.h"
 #include "mindtorch/autograd/pointwise_node.h"
 #include "mindtorch/autograd/rule_node.h"
@@ -63,7 +64,7 @@ void record_pointwise(const Op& op, Args args, Outputs& outputs) {
   for (int i = 0; in_place && i < call.count; ++i) {
     if (call.operands[i] == &args[0].tensor()) written = i;
   }
-  auto* node = new PointwiseNode(op, call, written);
+  auto* node = new PointwiseNode(op, args, call, written);
   const NodePtr owned = NodePtr::adopt(node);
   run_below(op, args, outputs);
   const Tensor& result = outputs.tensors[0];
@@ -93,7 +94,10 @@ void record_rule(const Op& op, Args args, Outputs& outputs) {
     const dispatch::SkipLayer skip(Layer::kAutograd);
     run_below(op, args, outputs);
   }
-  if (outputs.tensors.empty()) return;
+  // An op that had nothing to do gives its argument back.
+  if (outputs.tensors.empty() || (!in_place && outputs.tensors[0].is_same(args[0].tensor()))) {
+    return;
+  }
   note_call(*node, outputs.tensors[0].device());
   if (in_place) {
     rebase_history(outputs.tensors[0], owned, 0);
@@ -110,11 +114,25 @@ void record_rule(const Op& op, Args args, Outputs& outputs) {
   node->save_outputs({outputs.tensors.data(), outputs.tensors.size()});
 }
 
+// A view without a rule: where its elements lie is all there is to know.
+void record_view(const Op& op, Args args, Outputs& outputs) {
+  run_below(op, args, outputs);
+  const Tensor& self = args[0].tensor();
+  const Tensor& view = outputs.tensors[0];
+  if (!is_floating_point(view.dtype())) return;
+  MT_CHECK(view.dtype() == self.dtype(), RuntimeError, "derivative for aten::",
+           op.schema.full_name(), " is not implemented");
+  const auto node = NodePtr::adopt(
+      new AsStridedBackward(*self.impl(), gradient_edge(self), *view.impl()));
+  note_call(*node, view.device());
+  add_output(view, node);
+}
+
 void record_not_implemented(const Op& op, Args args, Outputs& outputs) {
   run_below(op, args, outputs);
   for (const Tensor& output : outputs.tensors) {
     if (!is_floating_point(output.dtype())) continue;
-    const auto node = NodePtr::adopt(new NotImplementedNode(op));
+    const auto node = NodePtr::adopt(new NotImplementedNode(op, args));
     if (writes_self(op)) {
       rebase_history(output, node, 0);
     } else {
@@ -165,6 +183,8 @@ void run_autograd(const Op& op, Args args, Outputs& outputs) {
     case OpKind::kComposite:
       if (op.form == OpForm::kInplace) return record_composite_in_place(op, args, outputs);
       return run_below(op, args, outputs);
+    case OpKind::kView:
+      return record_view(op, args, outputs);
     default:
       return record_not_implemented(op, args, outputs);
   }

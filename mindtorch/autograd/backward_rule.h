@@ -64,6 +64,7 @@ struct BackwardRule {
   std::vector<Param> params;
   std::vector<Saves> outputs;
   std::string name;  // of the node; empty: made of the op's name
+  int numbered_by = -1;  // the parameter that makes it Backward1 where it is given
 };
 
 namespace detail {
@@ -124,6 +125,11 @@ class MT_API Derivatives {
     Definition(const ops::Op& op, BackwardRule& rule) : op_(op), rule_(rule) {}
     // `tensor` is saved only where the gradient of one of `others` is wanted.
     Definition& only_for(std::string_view tensor, std::initializer_list<std::string_view> others);
+    // torch has two overloads: Backward0 without this argument, Backward1 with it.
+    Definition& numbered_by(std::string_view param) {
+      rule_.numbered_by = static_cast<int>(index(param));
+      return *this;
+    }
     Definition& named(std::string name) {
       rule_.name = std::move(name);
       return *this;

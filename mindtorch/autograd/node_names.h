@@ -6,8 +6,13 @@
 
 namespace mindtorch::autograd {
 
-// torch's name for the node of an op: MulBackward0. `second_is_number`: the second operand is a
-// Python number, for which torch has overloads of its own.
-std::string node_name(const ops::Op& op, bool second_is_number = false);
+// Which of an op's first two arguments is a Python number: torch has overloads of its own for it.
+enum class NumberOperand : uint8_t { kNone, kFirst, kSecond };
+NumberOperand number_operand(ops::Args args);
+
+// The op's name in camel case: Mul.
+std::string camel_name(const ops::Op& op);
+// torch's name for the node of an op: MulBackward0.
+std::string node_name(const ops::Op& op, NumberOperand number = NumberOperand::kNone);
 
 }  // namespace mindtorch::autograd

@@ -1,8 +1,8 @@
 #include "mindtorch/autograd/pointwise_node.h"
 
 #include "mindtorch/autograd/autograd_meta.h"
-#include "mindtorch/autograd/node_names.h"
 #include "mindtorch/functional/functions.h"
+#include "mindtorch/ops/evaluate.h"
 
 namespace mindtorch::autograd {
 
@@ -34,37 +34,97 @@ bool is_logical(Pointwise function) {
          function == Pointwise::kLogicalXor || function == Pointwise::kLogicalNot;
 }
 
-// The ops of an expression, one after the other, so that autograd sees each.
+// A step of an expression: a tensor, or a number that is known on the host.
+struct Step {
+  Tensor tensor;
+  double number = 0;
+  bool is_number = false;
+
+  const Tensor& as_tensor() {
+    if (!tensor.defined()) tensor = Tensor::wrapped_number(number);
+    return tensor;
+  }
+};
+
+// The ops of an expression, one after the other, so that autograd sees each. What depends on
+// numbers alone is computed right here: a branch that is not taken must not bring its NaN along.
 Tensor run_expression(const ops::Expression& expression,
                       std::span<const Tensor> operands,
                       const ops::PointwiseParams& params,
                       DType compute) {
-  std::vector<Tensor> values;
-  values.reserve(expression.nodes().size());
+  std::vector<Step> steps;
+  steps.reserve(expression.nodes().size());
   for (const ExprNode& node : expression.nodes()) {
+    Step& step = steps.emplace_back();
     switch (node.kind) {
       case ExprNode::Kind::kOperand:
-        values.push_back(operands[node.index]);
+        step.tensor = operands[node.index];
         break;
       case ExprNode::Kind::kParam:
-        values.push_back(Tensor::wrapped_number(params.f[node.index]));
+        step.number = params.f[node.index];
+        step.is_number = true;
         break;
       case ExprNode::Kind::kConstant:
-        values.push_back(Tensor::wrapped_number(node.constant));
+        step.number = node.constant;
+        step.is_number = true;
         break;
       case ExprNode::Kind::kCall: {
-        SmallVector<Tensor, 3> arguments;
-        for (int i = 0; i < node.count; ++i) arguments.push_back(values[node.arguments[i]]);
-        const bool logical = is_logical(node.function);
-        const bool gives_bool = ops::function_info(node.function).gives_bool;
-        values.push_back(apply_pointwise(node.function, {arguments.data(), arguments.size()}, {},
-                                         logical ? DType::kBool : compute,
-                                         gives_bool ? DType::kBool : compute));
+        Step* given[3] = {};
+        double numbers[3] = {};
+        bool known = true;
+        for (int i = 0; i < node.count; ++i) {
+          given[i] = &steps[node.arguments[i]];
+          numbers[i] = given[i]->number;
+          known &= given[i]->is_number;
+        }
+        if (known) {
+          step.number = ops::evaluate<double>(
+              node.function, std::span<const double>(numbers, node.count), {});
+          step.is_number = true;
+        } else if (node.function == Pointwise::kWhere && given[0]->is_number) {
+          step = *given[given[0]->number != 0 ? 1 : 2];
+        } else {
+          SmallVector<Tensor, 3> arguments;
+          for (int i = 0; i < node.count; ++i) arguments.push_back(given[i]->as_tensor());
+          const bool gives_bool = ops::function_info(node.function).gives_bool;
+          step.tensor = apply_pointwise(node.function, {arguments.data(), arguments.size()}, {},
+                                        is_logical(node.function) ? DType::kBool : compute,
+                                        gives_bool ? DType::kBool : compute);
+        }
         break;
       }
     }
   }
-  return values.back();
+  return steps.back().as_tensor();
+}
+
+// Zeros for all inputs: of a gradient that does not depend on them where it was computed, but is a
+// function of them.
+class ConstantNode final : public Node {
+ public:
+  std::string name() const override { return "ConstantBackward0"; }
+  void apply(Gradients&, Gradients& results) override {
+    results.clear();
+    for (const Edge& edge : next) {
+      const TensorMeta& meta = edge.node->outputs[edge.input];
+      results.push_back(zeros(meta.sizes, meta.dtype, meta.device));
+    }
+  }
+};
+
+// relu's gradient is a step function of its input: its own gradient is 0, not absent.
+Tensor as_function_of(Tensor result, std::span<const Tensor> inputs) {
+  if (requires_grad(result)) return result;
+  NodePtr node;
+  for (const Tensor& input : inputs) {
+    if (!requires_grad(input)) continue;
+    if (!node) node = NodePtr::adopt(new ConstantNode);
+    node->next.push_back(gradient_edge(input));
+  }
+  if (!node) return result;
+  Tensor shown = detached(result);
+  add_output(shown, node);
+  return shown;
 }
 
 }  // namespace
@@ -77,8 +137,11 @@ Tensor apply_pointwise(Pointwise function,
   return mindtorch::_pointwise(operands, static_cast<int64_t>(function), params.f, compute, result);
 }
 
-PointwiseNode::PointwiseNode(const ops::Op& op, const ops::PointwiseCall& call, int written)
-    : op_(op), function_(call.function), compute_(call.compute), params_(call.params) {
+PointwiseNode::PointwiseNode(const ops::Op& op,
+                             ops::Args args,
+                             const ops::PointwiseCall& call,
+                             int written)
+    : op_(op), number_(number_operand(args)), function_(call.function), compute_(call.compute), params_(call.params) {
   for (int i = 0; i < call.count; ++i) {
     next.push_back(gradient_edge(*call.operands[i]));
     if (!next.back()) continue;
@@ -88,7 +151,6 @@ PointwiseNode::PointwiseNode(const ops::Op& op, const ops::PointwiseCall& call, 
       if (const int place = place_of(input); place >= 0) needed_ |= uint8_t(1u << place);
     }
   }
-  exponent_is_number_ = call.count < 2 || call.operands[1]->is_wrapped_number();
   for (int i = 0; i < call.count && i < kResult; ++i) {
     if ((needed_ >> i & 1) == 0) continue;
     const Tensor& operand = *call.operands[i];
@@ -100,7 +162,7 @@ void PointwiseNode::save_result(const Tensor& result) {
   if ((needed_ >> kResult & 1) != 0) saved_[kResult] = SavedTensor(result, true);
 }
 
-std::string PointwiseNode::name() const { return node_name(op_, exponent_is_number_); }
+std::string PointwiseNode::name() const { return node_name(op_, number_); }
 
 void PointwiseNode::apply(Gradients& grads, Gradients& results) {
   results.clear();
@@ -134,7 +196,10 @@ void PointwiseNode::apply(Gradients& grads, Gradients& results) {
         const std::span<const Tensor> list(operands.data(), operands.size());
         const ops::Expression& expression = ops::function_info(wanted.function).value;
         if (is_grad_enabled() && !ops::is_built_in(wanted.function)) {
-          results[i] = run_expression(expression, list, params_, compute_);
+          const TensorMeta& meta = next[i].node->outputs[next[i].input];
+          Tensor made = run_expression(expression, list, params_, compute_);
+          if (made.is_wrapped_number()) made = full(meta.sizes, Scalar(*made.data<double>()), compute_, meta.device);
+          results[i] = as_function_of(std::move(made), list);
         } else {
           const Edge& target = next[i];
           results[i] = apply_pointwise(wanted.function, list, params_, compute_,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "mindtorch/autograd/node.h"
+#include "mindtorch/autograd/node_names.h"
 #include "mindtorch/autograd/saved_tensor.h"
 #include "mindtorch/ops/op.h"
 #include "mindtorch/ops/spec.h"
@@ -13,7 +14,7 @@ class PointwiseNode final : public Node {
  public:
   // Saves the operands that the wanted derivatives need. `written`: the operand that the op is
   // about to overwrite, or -1.
-  PointwiseNode(const ops::Op& op, const ops::PointwiseCall& call, int written);
+  PointwiseNode(const ops::Op& op, ops::Args args, const ops::PointwiseCall& call, int written);
   // After the op ran.
   void save_result(const Tensor& result);
 
@@ -30,10 +31,10 @@ class PointwiseNode final : public Node {
   }
 
   const ops::Op& op_;
+  NumberOperand number_;  // for the name of torch's overload
   ops::Pointwise function_;
   DType compute_;
   bool released_ = false;
-  bool exponent_is_number_ = false;
   uint8_t needed_ = 0;  // a bit for each of `saved_`
   ops::PointwiseParams params_;
   SavedTensor saved_[kResult + 1];

@@ -82,7 +82,12 @@ void RuleNode::save_outputs(std::span<const Tensor> outputs) {
   }
 }
 
-std::string RuleNode::name() const { return rule_.name.empty() ? node_name(op_) : rule_.name; }
+std::string RuleNode::name() const {
+  if (!rule_.name.empty()) return rule_.name;
+  if (rule_.numbered_by < 0) return node_name(op_);
+  const bool given = args_[static_cast<size_t>(rule_.numbered_by)].kind != ops::ValueKind::kNone;
+  return camel_name(op_) + (given ? "Backward1" : "Backward0");
+}
 
 void RuleNode::apply(Gradients& grads, Gradients& results) {
   results.clear();
@@ -126,6 +131,14 @@ void RuleNode::release_saved() {
   if (saved_.empty()) return;
   released_ = true;
   for (SavedTensor& saved : saved_) saved.reset();
+}
+
+NotImplementedNode::NotImplementedNode(const ops::Op& op, ops::Args args) : op_(op) {
+  for (const ops::Value& value : args) {
+    for (const Tensor& tensor : tensors_of(value)) {
+      next.push_back(tensor.defined() ? gradient_edge(tensor) : Edge());
+    }
+  }
 }
 
 std::vector<std::pair<std::string, Tensor>> RuleNode::saved_tensors() {

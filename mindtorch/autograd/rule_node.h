@@ -41,7 +41,7 @@ class RuleNode final : public Node {
 // For ops without a derivative: backward throws.
 class NotImplementedNode final : public Node {
  public:
-  explicit NotImplementedNode(const ops::Op& op) : op_(op) {}
+  NotImplementedNode(const ops::Op& op, ops::Args args);
   std::string name() const override { return "NotImplemented"; }
   void apply(Gradients&, Gradients&) override {
     MT_THROW(NotImplementedError, "derivative for aten::", op_.schema.full_name(),

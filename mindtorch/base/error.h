@@ -18,7 +18,7 @@ class MT_API Error : public std::runtime_error {
   const char* what() const noexcept override {
     return extended_.empty() ? std::runtime_error::what() : extended_.c_str();
   }
-  // More about it, from whoever passes it on.
+  // Adds context on the way up.
   void append(const std::string& text) { extended_ = what() + text; }
 
  private:

@@ -95,7 +95,7 @@ inline constexpr NumberOption kNpuPlanCache{
     "Planned ACLNN calls kept per stream; 0 plans every call anew."};
 inline constexpr FlagOption kNpuPipelineGraphs{
     "MINDTORCH_NPU_PIPELINE_GRAPHS", true,
-    "Capture pipeline windows that repeat as graphs of the device."};
+    "Capture traces of pipelines that repeat as graphs of the device."};
 inline constexpr FlagOption kAclLaunchBlocking{
     "ACL_LAUNCH_BLOCKING", false, "Wait after every op, so that errors show where they happen."};
 inline constexpr FlagOption kAscendLaunchBlocking{
@@ -126,8 +126,8 @@ inline constexpr FlagOption kCpuJit{"MINDTORCH_CPU_JIT", true,
 
 // All of them, in the order of the documentation.
 MT_API std::span<const Option* const> all_options();
-// What is wrong with the variable's value, for people; empty: nothing. Of texts, whoever uses them
-// says so.
+// A message about an invalid value of the variable; empty: it is valid. Texts are checked where
+// they are used.
 MT_API std::string option_problem(const Option& option);
 // Gives every such problem to warn().
 MT_API void warn_about_options();

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <thread>
 
 namespace mindtorch {
 
@@ -14,17 +16,44 @@ class QuickMutex {
                                           std::memory_order_relaxed);
   }
   void lock() noexcept {
-    if (try_lock()) return;
-    while (state_.exchange(kWanted, std::memory_order_acquire) != kFree) state_.wait(kWanted);
+    uint32_t taken = kTaken;
+    for (int tries = 0;;) {
+      uint32_t seen = kFree;
+      if (state_.compare_exchange_strong(seen, taken, std::memory_order_acquire,
+                                         std::memory_order_relaxed)) {
+        return;
+      }
+      if (seen == kBrief) {
+        if (++tries < kYields) {
+          std::this_thread::yield();
+        } else {  // its holder does not run: yielding may not be enough
+          std::this_thread::sleep_for(std::chrono::microseconds(50));
+        }
+        continue;
+      }
+      if (seen == kTaken && !state_.compare_exchange_strong(seen, kWanted)) continue;
+      taken = kWanted;  // others may wait, too
+      state_.wait(kWanted);
+    }
   }
   void unlock() noexcept {
     if (state_.exchange(kFree, std::memory_order_release) == kWanted) state_.notify_one();
   }
+  // For some hundred instructions: nobody is told when it is given back, which is a plain store.
+  // Whoever wants it meanwhile tries again and again.
+  bool try_lock_briefly() noexcept {
+    uint32_t expected = kFree;
+    return state_.compare_exchange_strong(expected, kBrief, std::memory_order_acquire,
+                                          std::memory_order_relaxed);
+  }
+  void unlock_briefly() noexcept { state_.store(kFree, std::memory_order_release); }
 
  private:
+  static constexpr int kYields = 64;
   static constexpr uint32_t kFree = 0;
   static constexpr uint32_t kTaken = 1;
   static constexpr uint32_t kWanted = 2;  // taken, and somebody waits
+  static constexpr uint32_t kBrief = 3;   // taken briefly
   std::atomic<uint32_t> state_{kFree};
 };
 

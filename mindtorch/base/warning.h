@@ -6,7 +6,7 @@
 
 namespace mindtorch {
 
-// Tells the user something that is not an error. Goes to standard error until a front end installs
+// Warns the user. Goes to standard error until a front end installs
 // a handler (Python's: UserWarning). The handler may throw: a warning can be made an error.
 MT_API void warn(const std::string& text);
 using WarningHandler = void (*)(const std::string& text);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "mindtorch/dispatch/eager/layers.h"
 #include "mindtorch/functional/composites.h"
 #include "mindtorch/functional/functions.h"
 #include "mindtorch/ops/dtype_limits.h"
@@ -188,8 +189,10 @@ Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
     const Tensor rows = view(input, {numel(batch), input.size(-1)});
     return view(mindtorch::addmm(bias, rows, transposed), join(batch, {weight.size(0)}));
   }
-  Tensor product = mindtorch::matmul(input, transposed);
-  return add_(product, bias);
+  const Tensor product = mindtorch::matmul(input, transposed);
+  // Autograd would record a write to a view, where a sum is all there is.
+  const bool records = dispatch::thread_layers().grad_mode && product.impl()->layers != 0;
+  return records ? add(product, bias) : add_(product, bias);
 }
 
 Tensor tensordot(const Tensor& self, const Tensor& other, IntList dims_self, IntList dims_other) {

@@ -1,9 +1,6 @@
 #include "mindtorch/ops/expression.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <cmath>
 #include <cstring>
 
 #include "mindtorch/base/error.h"
@@ -19,92 +16,7 @@ bool is_same(const ExprNode& a, const ExprNode& b) {
   return x == y && std::memcmp(&a.constant, &b.constant, sizeof(double)) == 0;
 }
 
-// How tightly a call binds when it is written as an operator; 0: as a function.
-struct Spelling {
-  const char* symbol = nullptr;
-  int rank = 0;
-};
-
-Spelling spelling(Pointwise function) {
-  switch (function) {
-    case Pointwise::kLogicalOr:
-      return {" | ", 1};
-    case Pointwise::kLogicalAnd:
-      return {" & ", 2};
-    case Pointwise::kEq:
-      return {" == ", 3};
-    case Pointwise::kNe:
-      return {" != ", 3};
-    case Pointwise::kLt:
-      return {" < ", 3};
-    case Pointwise::kLe:
-      return {" <= ", 3};
-    case Pointwise::kGt:
-      return {" > ", 3};
-    case Pointwise::kGe:
-      return {" >= ", 3};
-    case Pointwise::kAdd:
-      return {" + ", 4};
-    case Pointwise::kSub:
-      return {" - ", 4};
-    case Pointwise::kMul:
-      return {" * ", 5};
-    case Pointwise::kDiv:
-      return {" / ", 5};
-    case Pointwise::kNeg:
-      return {"-", 6};
-    case Pointwise::kLogicalNot:
-      return {"!", 6};
-    default:
-      return {};
-  }
-}
-
-std::string number_text(double value) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  std::array<char, 32> digits;
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
-  return {digits.data(), end};
-}
-
-struct Writer {
-  std::span<const ExprNode> nodes;
-  const char* operands;
-
-  // In parentheses where what is around it binds tighter than `rank`.
-  std::string write(uint8_t at, int rank) const {
-    const ExprNode& node = nodes[at];
-    switch (node.kind) {
-      case ExprNode::Kind::kOperand:
-        return {operands[node.index]};
-      case ExprNode::Kind::kParam:
-        return std::string("p").append(std::to_string(node.index));
-      case ExprNode::Kind::kConstant:
-        return number_text(node.constant);
-      case ExprNode::Kind::kCall:
-        break;
-    }
-    const Spelling how = spelling(node.function);
-    if (how.symbol == nullptr) {
-      std::string text = std::string(info(node.function).name) + "(";
-      for (int i = 0; i < node.count; ++i) {
-        text += (i == 0 ? "" : ", ") + write(node.arguments[i], 0);
-      }
-      return text + ")";
-    }
-    std::string text = node.count == 1 ? how.symbol + write(node.arguments[0], how.rank)
-                                       : write(node.arguments[0], how.rank) + how.symbol +
-                                             write(node.arguments[1], how.rank + 1);
-    return how.rank < rank ? "(" + text + ")" : text;
-  }
-};
-
 }  // namespace
-
-std::string Expression::text(const char* operands) const {
-  return empty() ? "" : Writer{nodes_, operands}.write(static_cast<uint8_t>(nodes_.size() - 1), 0);
-}
 
 uint8_t ExprBuilder::add(const ExprNode& node) {
   const auto found = std::find_if(nodes_.begin(), nodes_.end(),

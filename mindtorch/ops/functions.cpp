@@ -93,6 +93,7 @@ Pointwise register_function(FunctionInfo info) {
            RuntimeError, "a pointwise function that is registered needs an expression, 1 to ",
            kMaxOperands, " operands and floating-point dtypes: ", info.name);
   info.bool_operands = find_bool_operands(info.value);
+  if (info.torch_kernel.empty()) info.torch_kernel = info.name;
   return table().add(std::move(info));
 }
 int function_count() { return table().count(); }

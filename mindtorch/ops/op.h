@@ -57,6 +57,45 @@ struct RowTrait {
   int8_t correction = -1;
 };
 
+// Which dtypes a tensor that is written into, out= or self of an in-place form, may have besides
+// the result's.
+enum class TargetDType : uint8_t {
+  kSame,             // no other
+  kCast,             // all that the result can be cast to
+  kCastUnlessGiven,  // the same, and no other where dtype= is given
+  kBoolOrByte,
+  kFloating,
+};
+
+// And torch's words for what is refused: $R is the result's dtype and $O the tensor's, as torch
+// names them (Float), $r and $o as C++ does (float), ${name} is an argument. Empty: the usual
+// words.
+struct TargetTrait {
+  TargetDType accepts = TargetDType::kCast;
+  std::string refusal;
+};
+
+// Which dtype takes the place of dtype=None where out= is given.
+enum class AccumulateIn : uint8_t {
+  kOwnDType,
+  kOutDType,
+  kOutDTypeOfFloats,  // where self and out= are of floats
+};
+
+// Which arguments hold what an op copies into self, from any device, and whether it may return
+// before the copy has arrived (-1: it does not copy).
+struct CopyTrait {
+  int8_t source = -1;
+  int8_t non_blocking = -1;
+};
+
+// The in-place op that draws the same numbers in the order of out='s memory, and what it is given
+// after self.
+struct DrawTrait {
+  std::string inplace_op;
+  SmallVector<Value, 4> (*arguments)(Args) = nullptr;
+};
+
 // Where Python users find it.
 enum PythonPlace : uint8_t {
   kFunction = 1,    // torch.add
@@ -76,12 +115,16 @@ struct Op {
   OpKind kind = OpKind::kComposite;
   OpForm form = OpForm::kPrimary;
   uint8_t python_place = kFunction | kMethod;
-  bool any_device = false;       // arguments may be on different devices (copy_)
-  bool random = false;           // draws from a generator
-  bool allows_overlap = false;   // writes one value: an expanded self is fine
-  bool contiguous_copy = false;  // the functional form of a mutation gives a contiguous tensor
-  bool checks_values = false;    // may refuse what its operands hold
-  bool checks_divisor = false;   // refuses an integer divisor of 0
+  bool random = false;               // draws from a generator
+  bool allows_overlap = false;       // writes one value: an expanded self is fine
+  bool contiguous_copy = false;      // the functional form of a mutation gives a contiguous tensor
+  bool checks_values = false;        // may refuse what its operands hold
+  bool checks_divisor = false;       // refuses an integer divisor of 0
+  bool joins = false;                // puts the tensors of a list into one, which none may overlap
+  bool fills_any_shape = false;      // keeps the shape of an out= of as many elements
+  bool broadcasts_with_out = false;  // its first argument takes the shape of out=
+  AccumulateIn accumulates_in = AccumulateIn::kOwnDType;
+  CopyTrait copy{};
   FusionKind fusion = FusionKind::kNone;
   FillTrait fill{};
   RowTrait rows{};
@@ -100,6 +143,11 @@ struct Op {
 
   // By device.
   Kernel kernels[kDeviceTypeCount];
+
+  // What may be written into. Behind all that every call reads.
+  TargetTrait out{};
+  TargetTrait inplace{};
+  DrawTrait draw{};
 
   Location location{};
   Location composite_location{};

@@ -16,6 +16,9 @@ Op& Registry::add(Op op) {
   const std::string& name = names_.emplace_back(op.schema.full_name());
   MT_CHECK(!by_name_.contains(name), RuntimeError, "op ", name, " is defined twice, at ",
            op.location.file, ":", op.location.line);
+  if (op.kind == OpKind::kKernel || op.kind == OpKind::kMutation) {
+    op.out.accepts = TargetDType::kSame;
+  }
   Op& stored = ops_.emplace_back(std::move(op));
   by_name_[name] = &stored;
   return stored;
@@ -91,12 +94,6 @@ Definition& Definition::place(int python_place) {
   return *this;
 }
 
-Definition& Definition::any_device() {
-  op_.any_device = true;
-  for (Op* form : derived_) form->any_device = true;
-  return *this;
-}
-
 Definition& Definition::random() {
   op_.random = true;
   for (Op* form : derived_) form->random = true;
@@ -120,6 +117,48 @@ Definition& Definition::allows_overlap() {
 
 Definition& Definition::dynamic() {
   op_.kind = OpKind::kDynamic;
+  op_.out.accepts = TargetDType::kSame;
+  return *this;
+}
+
+Definition& Definition::out_dtype(TargetDType accepts, std::string refusal) {
+  op_.out = {accepts, std::move(refusal)};
+  return *this;
+}
+
+Definition& Definition::inplace_dtype(TargetDType accepts, std::string refusal) {
+  op_.inplace = {accepts, std::move(refusal)};
+  return *this;
+}
+
+Definition& Definition::accumulates_in(AccumulateIn dtype) {
+  op_.accumulates_in = dtype;
+  return *this;
+}
+
+Definition& Definition::joins() {
+  op_.joins = true;
+  return out_dtype(TargetDType::kCast,
+                   "torch.cat(): input types can't be cast to the desired output type $O");
+}
+
+Definition& Definition::fills_any_shape() {
+  op_.fills_any_shape = true;
+  return *this;
+}
+
+Definition& Definition::broadcasts_with_out() {
+  op_.broadcasts_with_out = true;
+  return *this;
+}
+
+Definition& Definition::draws_by(std::string inplace_op, SmallVector<Value, 4> (*arguments)(Args)) {
+  op_.draw = {std::move(inplace_op), arguments};
+  return *this;
+}
+
+Definition& Definition::copies_from(std::string_view source, std::string_view non_blocking) {
+  op_.copy = {argument(source), argument(non_blocking)};
   return *this;
 }
 
@@ -169,7 +208,6 @@ Definition& Definition::variants(int variants) {
     op.kind = op_.kind;
     op.form = form;
     op.python_place = op_.python_place;
-    op.any_device = op_.any_device;
     op.random = op_.random;
     op.base = &op_;
     op.location = op_.location;

@@ -35,7 +35,6 @@ class MT_API Definition {
   // Callable from C++ and from our own Python code, but not a torch name.
   Definition& internal() { return place(0); }
   Definition& place(int python_place);
-  Definition& any_device();
   Definition& random();
   // The functional form of a mutation gives a contiguous tensor, whatever layout self has.
   Definition& contiguous_copy();
@@ -44,6 +43,17 @@ class MT_API Definition {
   Definition& dynamic();
   // No gradient flows through it: creation, random numbers, indices, detach.
   Definition& not_differentiable();
+  // --- what it writes into: out=, or self of the in-place form ---
+  Definition& out_dtype(TargetDType accepts, std::string refusal = "");
+  Definition& inplace_dtype(TargetDType accepts, std::string refusal = "");
+  Definition& accumulates_in(AccumulateIn dtype);
+  // Joins a list of tensors as torch.cat does.
+  Definition& joins();
+  Definition& fills_any_shape();
+  Definition& broadcasts_with_out();
+  Definition& draws_by(std::string inplace_op, SmallVector<Value, 4> (*arguments)(Args));
+  // The arguments are given by name.
+  Definition& copies_from(std::string_view source, std::string_view non_blocking);
   // --- traits that the planner reads ---
   Definition& checks_values();
   Definition& checks_divisor();

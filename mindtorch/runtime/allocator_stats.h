@@ -26,7 +26,7 @@ class AllocatorStats {
 
   int64_t reserved_bytes() const;
   int64_t device_allocations() const;  // num_device_alloc alone, cheaply
-  int64_t blocks_freed();              // so far, by anybody
+  int64_t blocks_freed();              // so far, by any thread
 
   // One consistent reading.
   MemoryStats read();

@@ -209,7 +209,7 @@ void Arena::insert_free(Block* block) {
     (list.newest != nullptr ? list.newest->free_next : list.oldest) = segment;
     list.newest = segment;
   }
-  if (MT_UNLIKELY(block->size < kMinBlock)) {  // adopted from somebody with smaller blocks
+  if (MT_UNLIKELY(block->size < kMinBlock)) {  // adopted memory may have smaller blocks
     block->leaf = nullptr;
     return;
   }

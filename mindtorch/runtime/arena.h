@@ -122,7 +122,7 @@ class Arena {
   uint64_t searches_ = 0;
   uint64_t rebalanced_searches_ = 0;  // when the allowances were shared out last
   // Note [The block freed last]: programs free a block and ask for its size again all the time.
-  // The block freed last is therefore neither merged nor indexed until somebody asks for another
+  // The block freed last is therefore neither merged nor indexed until a caller asks for another
   // size, frees another block or looks at the arena. Handing it out again restores exactly what was
   // before it was freed, so this never adds fragmentation; and it halves the cost of the pair.
   Block* last_freed_ = nullptr;

@@ -70,7 +70,7 @@ class ArenaSet {
 
   [[gnu::noinline]] void rebalance_peaks(const Arena* asking) noexcept;
 
-  const uint64_t serial_;  // tells sets apart in the threads' caches
+  const uint64_t serial_;  // identifies the set in the threads' caches
   SplitRules rules_;
   PeakTracker peaks_;
   std::mutex mutex_;  // the lists

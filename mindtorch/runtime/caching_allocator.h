@@ -54,13 +54,13 @@ class MT_API CachingAllocator {
   // Work queued on `stream` uses the block too.
   void record_stream(Block* block, driver::StreamHandle stream);
 
-  // Gives the segments nobody uses back to the driver; waits for the streams they belong to.
+  // Gives unused segments back to the driver; waits for the streams they belong to.
   void empty_cache();
   // Returns blocks whose events are reached; never waits.
   void process_events() { pending_.poll(); }
   // Above the threshold: frees cached segments, oldest first, without a wait for the device.
   void collect_garbage();
-  // Adds memory that somebody got from the driver as a cached segment.
+  // Adds memory that the caller got from the driver as a cached segment.
   void adopt(
       void* data, size_t bytes, size_t requested, PoolKind pool, driver::StreamHandle stream);
 

@@ -121,7 +121,7 @@ void copy_between_devices(DeviceRuntime& to_device,
   try {
     target.wait_stream(source);
   } catch (...) {
-    // The target's stream does not know of the copy: it must be over before anybody goes on.
+    // The target's stream does not know of the copy: it must be over before the caller goes on.
     from_device.driver().wait_stream(from_device.device(), source.handle());
     throw;
   }

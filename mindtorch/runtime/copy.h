@@ -11,8 +11,8 @@
 // thread may call these. 0 bytes are no copy, and touch no device.
 namespace mindtorch::runtime {
 
-// Pageable memory up to this size is copied aside when nobody wants to wait; above it, waiting for
-// the copy costs less than the second pass over the bytes.
+// Pageable memory up to this size is copied to a staging buffer by a non-blocking copy; above it,
+// waiting for the copy costs less than the second pass over the bytes.
 inline constexpr size_t kStageLimit = size_t{4} << 20;
 
 // From the host. Blocking: the bytes have arrived on return. Non-blocking: pinned memory must stay

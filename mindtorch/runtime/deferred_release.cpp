@@ -30,7 +30,7 @@ DeferredRelease::~DeferredRelease() {
 }
 
 void DeferredRelease::push(Release release, void* context) noexcept {
-  if (fork_generation_ != fork_generation()) return;  // a child lets go of the parent's things
+  if (fork_generation_ != fork_generation()) return;  // a child never releases what the parent owns
   bool grown = false;
   try {
     Lock lock(mutex_);

@@ -41,10 +41,10 @@ class MT_API DeviceRuntime {
   Stream default_stream() noexcept { return Stream(streams_.default_stream()); }
   // The next stream of the pool: after 32 requests of one priority the first comes again.
   Stream pool_stream(int priority = 0);
-  // For InternalCapture: nobody else gets it, and nothing ever runs on it.
+  // For InternalCapture alone; nothing ever runs on it.
   Stream capture_stream();
   InternalCapture& internal_capture() noexcept { return internal_capture_; }
-  // A stream somebody else made, and destroys.
+  // A stream that the caller made, and destroys.
   Stream external_stream(driver::StreamHandle handle);
   // The stream that has this id. Throws ValueError if none has.
   Stream find_stream(int64_t id);

@@ -17,7 +17,7 @@ class DeviceSegments {
   // A block of a new segment; null when the device or the limit has no more. Throws what the driver
   // throws.
   Block* grow(const AllocationRequest& request);
-  // Adds memory that somebody got from the driver as a cached segment.
+  // Adds memory that the caller got from the driver as a cached segment.
   void adopt(Arena& arena, void* data, size_t bytes, size_t requested, PoolKind pool);
 
   // Which free segments go back.

@@ -36,7 +36,7 @@ bool is_idle(Stream stream) noexcept {
   try {
     return !stream.is_capturing() &&
            stream.runtime().driver().query_stream(stream.device(), stream.handle());
-  } catch (...) {  // whoever waits is told
+  } catch (...) {  // waiting for the stream raises it
     return false;
   }
 }
@@ -46,7 +46,7 @@ void leave_capture(driver::GraphCapture& capture, Stream stream) noexcept {
   try {
     if (!capture.is_capturing(stream.device(), stream.handle())) return;
     capture.destroy(capture.end(stream.device(), stream.handle()));
-  } catch (...) {  // the first error is the one to tell
+  } catch (...) {  // the first error is the one that is raised
   }
 }
 

@@ -48,7 +48,7 @@ class MT_API CallbackList {
 };
 
 // Work that was only recorded must reach its stream before an event is recorded there, and before
-// anybody waits. What a callback throws reaches whoever synchronises.
+// any thread waits. What a callback throws reaches the caller that synchronises.
 class MT_API BeforeSync : public CallbackList<void(SyncPoint)> {
  public:
   void operator()(SyncPoint point) const {
@@ -59,7 +59,7 @@ class MT_API BeforeSync : public CallbackList<void(SyncPoint)> {
   void run(SyncPoint point) const;
 };
 
-// An allocation is about to fail: give up what can be given up. True: something was freed, so that
+// An allocation is about to fail: callbacks free what they can. True: something was freed, so that
 // trying again may help.
 class MT_API OnMemoryPressure : public CallbackList<bool()> {
  public:
@@ -69,7 +69,7 @@ class MT_API OnMemoryPressure : public CallbackList<bool()> {
   bool run() const;
 };
 
-// The cache of an accelerator is about to be emptied: what holds memory only to be quicker goes.
+// The cache of an accelerator is about to be emptied: callbacks drop what they cache there.
 class MT_API BeforeEmptyCache : public CallbackList<void()> {
  public:
   void operator()() const {

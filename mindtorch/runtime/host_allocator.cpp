@@ -3,6 +3,7 @@
 #include <malloc.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <array>
 
 #include <bit>
 #include <cstdint>
@@ -92,6 +93,12 @@ constexpr uint16_t list_limit(int index) {
   const size_t blocks = (size_t{64} << 10) / class_bytes(index);
   return static_cast<uint16_t>(blocks < 8 ? 8 : blocks > 512 ? 512 : blocks);
 }
+
+constexpr auto kListLimits = [] {
+  std::array<uint16_t, kClassCount> limits{};
+  for (int i = 0; i < kClassCount; ++i) limits[static_cast<size_t>(i)] = list_limit(i);
+  return limits;
+}();
 
 void* system_small(size_t bytes) {
   void* data = std::aligned_alloc(kAlignment, bytes);
@@ -268,7 +275,8 @@ void* allocate_small(size_t bytes) {
 void release_small(void* data, size_t bytes) noexcept {
   const int index = size_class(bytes);
   if (MT_UNLIKELY(!t_cache.registered) && !t_cache.closed) register_thread();
-  if (!kPooled || t_cache.closed || t_cache.counts[index] >= list_limit(index)) {
+  if (!kPooled || t_cache.closed ||
+      t_cache.counts[index] >= kListLimits[static_cast<size_t>(index)]) {
     std::free(data);
     return;
   }

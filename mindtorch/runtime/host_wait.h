@@ -4,8 +4,8 @@
 
 namespace mindtorch::runtime {
 
-// What a higher layer does around every wait of the host for a device: an interpreter lets its
-// other threads run. `begin` may answer null: then `end` is not called.
+// What a higher layer does around every wait of the host for a device: Python releases the GIL.
+// `begin` may answer null: then `end` is not called.
 struct WaitCallbacks {
   void* (*begin)() = nullptr;
   void (*end)(void* token) = nullptr;
@@ -13,7 +13,7 @@ struct WaitCallbacks {
 // Set once, before the first wait.
 MT_API void set_wait_callbacks(WaitCallbacks calls) noexcept;
 
-// Lives as long as the host waits. No lock may be held that the other threads might want.
+// Exists while the host waits. No lock may be held that the other threads might want.
 class MT_API HostWait {
  public:
   HostWait();

@@ -20,7 +20,7 @@ class Graph;
 class MT_API InternalCapture {
  public:
   // What `work` gives the current stream, instead of being run; memory for it comes from the pool.
-  // Null: somebody waits for the device, or captures. Throws what went wrong, and nothing is left.
+  // Null: a thread waits for the device, or captures. If it throws, nothing is left of the capture.
   static std::unique_ptr<Graph> capture(DeviceRuntime& runtime,
                                         PoolId pool,
                                         const std::function<void()>& work);

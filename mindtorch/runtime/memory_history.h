@@ -23,7 +23,7 @@ struct Frame {
   int64_t line = 0;
 };
 
-// Where in the user's program something happened. Cheap to take, resolved when somebody looks.
+// Where in the user's program something happened. Cheap to take, resolved when it is read.
 class CallContext {
  public:
   virtual ~CallContext() = default;

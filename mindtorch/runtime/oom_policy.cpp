@@ -21,7 +21,7 @@ const OomPolicy::Step OomPolicy::kGrowth[] = {
     {&OomPolicy::take_from_pools_for_oom, When::kAlways},
     {&OomPolicy::release_oversize_segments_and_grow, When::kOutsideCapture},
 };
-// Again, up to kMaxReclaimRounds times, as long as anybody freed something meanwhile.
+// Repeated up to kMaxReclaimRounds times, as long as a thread freed something meanwhile.
 const OomPolicy::Step OomPolicy::kReclaimRound[] = {
     {&OomPolicy::wait_for_device_and_search, When::kOutsideCapture},
     {&OomPolicy::release_cache_and_grow, When::kOutsideCapture},

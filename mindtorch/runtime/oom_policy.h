@@ -43,13 +43,13 @@ class OomPolicy {
 
   // Above garbage_collection_threshold: frees cached segments, oldest first.
   void collect_garbage();
-  // Gives back every segment and page nobody uses; waits for the streams they belong to.
+  // Gives back every unused segment and page; waits for the streams they belong to.
   void release_cache();
 
  private:
   struct Attempt {
     AllocationRequest& request;
-    int64_t blocks_freed = 0;  // by anybody, when the round began
+    int64_t blocks_freed = 0;  // by any thread, when the round began
     bool another_round = true;
   };
   enum class When : uint8_t { kAlways, kOutsideCapture };

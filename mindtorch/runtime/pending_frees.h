@@ -38,8 +38,8 @@ class MT_API PendingFrees {
   bool empty() const noexcept { return count_.load(std::memory_order_relaxed) == 0; }
   // Finishes what is reached; never waits.
   void poll();
-  // Waits for every event, and for whoever looks at one. Throws what the driver throws; what was
-  // reached before is finished.
+  // Waits for every event, and for threads that are looking at one. Throws what the driver throws;
+  // what was reached before is finished.
   void wait_all();
 
  private:

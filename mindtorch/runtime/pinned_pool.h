@@ -50,7 +50,7 @@ class MT_API PinnedPool final : public Allocator {
   bool record_use(const void* data, Stream stream);
   bool owns(const void* data) const;
 
-  // Gives the blocks nobody uses back to the driver. Does not wait.
+  // Gives unused blocks back to the driver. Does not wait.
   void empty_cache() noexcept;
   void configure(PinnedSettings settings);
 

@@ -34,8 +34,8 @@ class PrivatePools {
   // The arena that serves this thread's allocations for the stream: the scope opened last decides.
   Arena& route(driver::StreamHandle stream);
 
-  // Removes the pools that nobody holds and that have no memory. Not while somebody works on a
-  // selection of arenas: the segments in hand there belong to one, and to its stream.
+  // Removes the pools that are not held and have no memory. Not while a selection of arenas is in
+  // use: its segments belong to one of them, and to its stream.
   void forget_unused();
 
  private:

@@ -28,7 +28,7 @@ struct ReplaySettings {
   AllocConf conf;
   size_t device_bytes = SIZE_MAX;  // the memory of the imaginary device
   bool virtual_memory = true;      // whether it has expandable segments to offer
-  // Told the number of entries done, now and then.
+  // Called now and then with the number of entries done.
   std::function<void(size_t)> progress;
 };
 

@@ -5,7 +5,7 @@
 
 namespace mindtorch::runtime {
 
-// Why an allocation cannot take the short path. One load tells that none applies. Thread-safe.
+// Why an allocation cannot take the short path. One load shows that none applies. Thread-safe.
 class SlowPathFlags {
  public:
   enum Flag : uint32_t {

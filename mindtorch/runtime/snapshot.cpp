@@ -14,7 +14,7 @@ void append(SegmentInfo& info, const Block& block) {
     info.active_size += block.size;
     info.requested_size += block.requested;
   }
-  // A block whose pages are on their way is nobody's for now.
+  // A block whose pages are being mapped is not allocated yet.
   const BlockState state = block.state == BlockState::kMapping ? BlockState::kFree : block.state;
   info.blocks.push_back(
       {reinterpret_cast<uintptr_t>(block.data), block.size, block.requested, state, block.context});

@@ -10,7 +10,7 @@
 namespace mindtorch::runtime {
 
 // A lock for sections of a few dozen instructions: one locked instruction to take it, none to
-// give it back. Whoever waits long gives up its time slice. Never held across a driver call.
+// give it back. A thread that waits long yields. Never held across a driver call.
 class SpinLock {
  public:
   void lock() noexcept {

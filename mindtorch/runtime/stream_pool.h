@@ -14,7 +14,7 @@
 namespace mindtorch::runtime {
 
 // The streams of one device: the default one, 32 per priority handed out in turn, and those that
-// somebody else made. Streams of the pool are made at first use and shared from then on; those of
+// the program made. Streams of the pool are made at first use and shared from then on; those of
 // others are never destroyed here. Owned by DeviceRuntime. Thread-safe; a request that finds its
 // stream made takes no lock. Throws what the driver throws; a stream that could not be made is
 // tried again when its turn comes.

@@ -7,7 +7,7 @@ namespace {
 
 std::atomic<DType> g_default_dtype{DType::kFloat32};
 
-// Bool, integers, floats: a conversion may go up this ladder, never down.
+// Bool, integers, floats: a conversion may go up in this order, never down.
 int category(DType dtype) {
   if (dtype == DType::kBool) return 0;
   return is_floating_point(dtype) ? 2 : 1;

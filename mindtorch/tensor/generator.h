@@ -13,7 +13,7 @@
 
 namespace mindtorch {
 
-// The source of a device's random numbers. Shared: whoever draws, saves or seeds holds a
+// The source of a device's random numbers. Shared: all that draw, save or seed hold a
 // GeneratorPtr to the same object. Every member function may be called from any thread; a fill
 // holds mutex() from its first number to its last, so that one seed gives one result.
 //

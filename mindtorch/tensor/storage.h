@@ -36,9 +36,9 @@ class MT_API StorageImpl final : public RefCounted {
   static IntrusivePtr<StorageImpl> allocate_from(runtime::Allocator& allocator,
                                                  size_t size_bytes,
                                                  Device device);
-  // No bytes until allocate_now(); pending work owns that moment.
+  // No bytes until allocate_now(), which pending work calls.
   static IntrusivePtr<StorageImpl> unallocated(size_t size_bytes, Device device);
-  // Wraps memory of somebody else; `release(context)` runs once when the last user is gone.
+  // Wraps memory that the caller owns; `release(context)` runs once when the last user is gone.
   static IntrusivePtr<StorageImpl> borrow(
       void* data, size_t size_bytes, Device device, void (*release)(void*), void* context);
   static void destroy(StorageImpl* storage) noexcept;
@@ -94,8 +94,8 @@ class MT_API StorageImpl final : public RefCounted {
   bool resizable() const noexcept {
     return (allocator_ != nullptr || device_.is_meta()) && exports_.load() == 0;
   }
-  // Somebody outside (NumPy, DLPack) holds the address of the bytes: until the same number of
-  // removals they stay where they are.
+  // NumPy, DLPack or another exporter holds the address of the bytes: they are not moved until the
+  // same number of removals.
   void add_export() noexcept { exports_.fetch_add(1); }
   void remove_export() noexcept { exports_.fetch_sub(1); }
   // Keeps the leading bytes. Pending work on the storage is executed first. Throws RuntimeError for

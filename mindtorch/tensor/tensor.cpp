@@ -33,7 +33,8 @@ void TensorImpl::refresh() {
   uint64_t count = 1;  // may wrap on the way to a size of 0
   for (const int64_t size : sizes) count *= static_cast<uint64_t>(size);
   numel = static_cast<int64_t>(count);
-  is_contiguous = mindtorch::is_contiguous(sizes, strides);
+  is_contiguous = sizes.size() == 1 ? strides[0] == 1 || sizes[0] <= 1
+                                    : mindtorch::is_contiguous(sizes, strides);
 }
 
 void TensorImpl::set_sizes_and_strides(Shape new_sizes, Shape new_strides) {
@@ -49,7 +50,9 @@ void TensorImpl::set_sizes_and_strides(Shape new_sizes, Shape new_strides, int64
 
 namespace {
 
-Tensor wrap(Storage storage, DType dtype, Shape sizes, Shape strides, int64_t offset) {
+// Inline: every result of an op is made here.
+[[gnu::always_inline]] inline Tensor wrap(
+    Storage&& storage, DType dtype, Shape&& sizes, Shape&& strides, int64_t offset) {
   return Tensor(IntrusivePtr<TensorImpl>::adopt(
       new TensorImpl(std::move(storage), dtype, std::move(sizes), std::move(strides), offset)));
 }
@@ -129,7 +132,8 @@ Tensor Tensor::wrapped_number(const Scalar& value) {
 }
 
 Tensor Tensor::alias(Shape sizes, Shape strides, int64_t offset) const {
-  Tensor view = wrap(impl_->storage, impl_->dtype, std::move(sizes), std::move(strides), offset);
+  Tensor view =
+      wrap(Storage(impl_->storage), impl_->dtype, std::move(sizes), std::move(strides), offset);
   if (MT_UNLIKELY(impl_->has_own_version)) {
     view.impl()->has_own_version = true;
     view.impl()->own_version = impl_->own_version;

@@ -81,7 +81,7 @@ class MT_API TensorImpl final : public RefCounted {
   std::unique_ptr<AutogradMetaInterface> autograd;  // null: no history, no gradient
   // Dispatcher layers that must see ops on this tensor; see dispatch/dispatcher.h.
   uint8_t layers = 0;
-  // The Python object that stands for this tensor. Normally it owns us; when Python lets go of it
+  // The Python object that stands for this tensor. Normally it owns us; when Python drops it
   // while C++ still holds us, we own it, so that attributes and identity survive.
   void* python_object = nullptr;
   bool owns_python_object = false;

@@ -1,4 +1,4 @@
-"""mindtorch: torch-shaped tensors on the CPU, on Ascend NPUs and on NVIDIA GPUs.
+"""mindtorch: torch-compatible tensors on the CPU and on Ascend NPUs.
 
 >>> import mindtorch_v2 as torch
 >>> torch.tensor([1.0, 2.0]) + 1
@@ -86,7 +86,7 @@ _LAZY = {
     for name in names.split()
 }
 _SUBMODULES = frozenset(
-    "accelerator compiler cpu cuda functional linalg memory nn npu optim options random "
+    "accelerator compiler cpu cuda functional linalg memory nn npu ops optim options random "
     "return_types serialization special storage testing types utils version".split()
 )
 _CLASS_PREFIXES = "Float Double Half BFloat16 Char Short Int Long Byte Bool".split()

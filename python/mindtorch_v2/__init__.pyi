@@ -17,6 +17,7 @@ from mindtorch_v2 import linalg as linalg
 from mindtorch_v2 import memory as memory
 from mindtorch_v2 import nn as nn
 from mindtorch_v2 import npu as npu
+from mindtorch_v2 import ops as ops
 from mindtorch_v2 import optim as optim
 from mindtorch_v2 import options as options
 from mindtorch_v2 import random as random

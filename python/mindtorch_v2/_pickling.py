@@ -1,4 +1,4 @@
-"""Picklers that speak torch's names, and the restricted unpickler behind weights_only."""
+"""Picklers that use torch's names, and the restricted unpickler behind weights_only."""
 
 import pickle
 from collections import Counter, OrderedDict

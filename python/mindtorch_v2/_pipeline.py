@@ -1,4 +1,4 @@
-"""torch.pipeline: ops run later and together, with the results of running them one by one."""
+"""Deferred execution, torch.pipeline: the Python side of errors, dumps and decorators."""
 
 from mindtorch_v2._C import current_pipeline, get_pipeline_config, pipeline, pipeline_config
 
@@ -14,7 +14,7 @@ __all__ = [
 
 
 class ErrorEnvelope:
-    """What a failing flush tells: which op, where it was called, what it read and wrote."""
+    """The error of a flush: which op, where it was called, what it read and wrote."""
 
     def __init__(self, fields: dict) -> None:
         import hashlib
@@ -39,7 +39,7 @@ def _short(error):
 
 
 def _last_error(self) -> ErrorEnvelope | None:
-    """What the last flush that failed has to say, or None."""
+    """The error of the last flush that failed, or None."""
     fields = self._error()
     return None if fields is None else ErrorEnvelope(fields)
 
@@ -62,21 +62,21 @@ _ENTRY = ("op_seq", "op_name", "callsite")
 
 
 def _debug_dump(self, failed_only: bool = False) -> dict:
-    """The ops that wait or, with debug_enabled, those of the last window that ran.
+    """The pending ops or, with debug_enabled, those of the last flush.
 
-    With failed_only the op that made the last flush fail.
+    With failed_only, the op that failed in the last flush.
     """
     error = self.last_error()
-    told = None if error is None else error.to_dict()
+    fields = None if error is None else error.to_dict()
     if failed_only:
-        entries = [] if told is None else [{name: told[name] for name in _ENTRY}]
+        entries = [] if fields is None else [{name: fields[name] for name in _ENTRY}]
     else:
         entries = self._pending_ops() or self._last_ops()
     return {
         "flush_id": self.flush_id,
         "reason": self.last_flush_reason,
         "pending_count": self.pending_count(),
-        "last_error": told,
+        "last_error": fields,
         "entries": entries,
     }
 

@@ -267,7 +267,7 @@ def make_classes(kind):
         (stream,),
         {
             **place,
-            "__doc__": "A stream that somebody else made, by its handle. It stays theirs.",
+            "__doc__": "A stream that other code made, by its handle. It is not destroyed.",
             "__init__": initialize_external,
         },
     )
@@ -307,7 +307,7 @@ class StreamFunctions:
         return self._wrap(_C._default_stream(*self._located(device)))
 
     def get_stream_from_external(self, data_ptr, device=None):
-        """A stream that somebody else made, by its handle."""
+        """A stream that other code made, by its handle."""
         return self._module().ExternalStream(data_ptr, device)
 
     def stream_priority_range(self):

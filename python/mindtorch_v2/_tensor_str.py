@@ -173,7 +173,7 @@ def _suffixes(t, is_meta):
     if t.device.type != "cpu":
         suffixes.append(f"device='{t.device}'")
     empty = t.numel() == 0
-    # The shape is told where the values do not show it.
+    # The shape is printed where the values do not show it.
     if is_meta or (t.dim() != 1 if empty else _options["edgeitems"] == 0):
         suffixes.append(f"size={tuple(t.shape)}")
     implied = [default]

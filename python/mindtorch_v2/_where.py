@@ -1,4 +1,4 @@
-"""Where an op lives: `python -m mindtorch_v2.where add`.
+"""Where an op is implemented: `python -m mindtorch_v2.where add`.
 
 Prints file and line of its definition, of its kernel on every device, and, in a checkout, of its
 test cases. Definitions and kernels come from the registry, which notes the place of each

@@ -1,4 +1,4 @@
-"""torch.compiler: there is no compiler here, so nothing is ever being compiled."""
+"""torch.compiler: there is no compiler, so is_compiling() and the like return False."""
 
 __all__ = ["disable", "is_compiling", "is_dynamo_compiling", "is_exporting"]
 

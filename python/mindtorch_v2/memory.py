@@ -1,4 +1,4 @@
-"""`python -m mindtorch_v2.memory replay FILE` tells what a program would have needed under other
+"""`python -m mindtorch_v2.memory replay FILE` shows what a program would have needed under other
 allocator settings, from a recording of what it did:
 
     torch.npu.memory._record_memory_history()

@@ -345,7 +345,7 @@ def run(code):
     except TypeError:
         made = interpreters.create(isolated=False)
     try:
-        failed = interpreters.run_string(made, code)  # from 3.13 on told, not raised
+        failed = interpreters.run_string(made, code)  # from 3.13 on returned, not raised
         return "" if failed is None else str(failed.formatted)
     except Exception as error:
         return str(error)

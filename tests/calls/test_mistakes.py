@@ -1,4 +1,4 @@
-"""Mistakes are told in torch's words, whether ops run at once or are recorded."""
+"""Mistakes raise torch's errors, text included, whether ops run at once or are recorded."""
 
 import contextlib
 import pathlib
@@ -9,7 +9,7 @@ import pytest
 def read():
     lines = (pathlib.Path(__file__).parent / "mistakes.txt").read_text().splitlines()
     lines = [line for line in lines if line and not line.startswith("#")]
-    return [(code, told.strip()) for code, told in zip(lines[::2], lines[1::2], strict=True)]
+    return [(code, text.strip()) for code, text in zip(lines[::2], lines[1::2], strict=True)]
 
 
 MISTAKES = read()
@@ -24,17 +24,17 @@ def first_line(package, code, around=contextlib.nullcontext):
     return "nothing was wrong"
 
 
-@pytest.mark.parametrize(("code", "told"), MISTAKES, ids=[row[0] for row in MISTAKES])
-def test_mistake(torch, code, told):
-    assert first_line(torch, code) == told
+@pytest.mark.parametrize(("code", "text"), MISTAKES, ids=[row[0] for row in MISTAKES])
+def test_mistake(torch, code, text):
+    assert first_line(torch, code) == text
 
 
 def test_mistakes_in_a_pipeline(torch):
     wrong = {}
-    for code, told in MISTAKES:
+    for code, text in MISTAKES:
         # What an index holds is known at the flush, whose report follows in brackets.
         ours = first_line(torch, code, torch.pipeline).split(" (op ")[0]
-        if ours != told:
+        if ours != text:
             wrong[code] = ours
     assert wrong == {}
 
@@ -42,4 +42,4 @@ def test_mistakes_in_a_pipeline(torch):
 @pytest.mark.filterwarnings("ignore")
 def test_torch_says_the_same():
     oracle = pytest.importorskip("torch")
-    assert {code: told for code, told in MISTAKES if first_line(oracle, code) != told} == {}
+    assert {code: text for code, text in MISTAKES if first_line(oracle, code) != text} == {}

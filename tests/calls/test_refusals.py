@@ -151,7 +151,7 @@ def test_bmm_of_nothing_has_the_second_dtype(t):
     assert t.bmm(t.ones(1, 1, 0), t.ones(1, 0, 2).double()).dtype == t.float64
 
 
-# Shapes are told before dtypes.
+# Errors of shape come before errors of dtype.
 ORDER = [
     ("t.ones(2) & t.ones(3)", RuntimeError, "The size of tensor a"),
     ("t.ones(2, dtype=t.bool).pow(t.ones(3, dtype=t.bool))", RuntimeError, "The size of tensor a"),
@@ -192,12 +192,12 @@ def test_meta_checks_shapes(t):
 
 
 def test_deprecated_order_warns_once(torch):
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for _ in range(2):
             torch.addbmm(1, torch.ones(1), 1, torch.ones(1, 1, 1), torch.ones(1, 1, 1))
-    assert len(told) <= 1
-    for warning in told:
+    assert len(caught) <= 1
+    for warning in caught:
         assert str(warning.message).startswith("This overload of addbmm is deprecated:")
 
 

@@ -38,12 +38,12 @@ def main():
     parser.add_argument("--reports", help="write one file per group here, not to the screen")
     options = parser.parse_args()
 
-    def tell(report):
+    def print_report(report):
         print(f"{report.calls} calls, {len(report.rows)} differences", flush=True)
 
     report = runner.run(
         options.calls, options.seed, options.op, options.device, options.mode, options.jobs,
-        options.start, tell if options.calls > runner.BATCH else None,
+        options.start, print_report if options.calls > runner.BATCH else None,
     )  # fmt: skip
     for group in runner.GROUPS:
         if group == "text":

@@ -225,7 +225,7 @@ def first_line(error):
     lines = str(error).splitlines()
     line = lines[0].strip() if lines else ""
     line = re.sub(r"0x[0-9a-f]+", "0x", line)
-    line = re.sub(r" \(op \d+ of flush .*", "", line)  # where in a window
+    line = re.sub(r" \(op \d+ of flush .*", "", line)  # where in a trace
     # Torch names the keywords of a call in the order of a hash table.
     got = re.search(r"got \(([^()]*)\), but", line)
     if got:

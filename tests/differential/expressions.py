@@ -147,7 +147,7 @@ def _indices(w, shape):
 
 
 def repeats(w, text):
-    """Whether elements may be written more than once, in an order that nobody promises."""
+    """Whether elements may be written more than once, in an unspecified order."""
     return text.count("[") + sum(text.count(name) for name in w.variables if name != "a") > 1
 
 

@@ -61,7 +61,7 @@ KNOWN = (
         "which of equal elements",
         r"(Tensor\.)?(kthvalue|topk|median|nanmedian|mode|sort|argsort)(\(out=\))?",
         ("ties",),
-        "Which index stands for several equal elements is promised by neither.",
+        "Which index stands for several equal elements is specified by neither.",
         "r = torch.tensor([2, 2]).kthvalue(2)",
         "Tensor.kthvalue",
     ),
@@ -108,7 +108,7 @@ KNOWN = (
         "writes to elements that share memory",
         r".*_|.*\(out=\)|a\[i\].*=.*|a .*= b",
         ("value", "nan", "zero sign"),
-        "What is written last to a place stays: neither promises an order.",
+        "What is written last to a place stays: neither specifies an order.",
         "A = torch.tensor([1, -2, 0, 0, -4, -4]); a = A.as_strided((3, 4), (1, 1)); "
         "r = a.copy_(torch.tensor([[-3, 1, -2, 0]]))",
         "Tensor.copy_",

@@ -105,8 +105,8 @@ def reproducer(row, device="cpu", mode="eager"):
     if device != "cpu":
         lines.append(f"device = {device!r} if hasattr(torch, 'pipeline') else 'cpu'")
     if mode == "pipeline":
-        lines.append("window = getattr(torch, 'pipeline', __import__('contextlib').nullcontext)()")
-        lines.append("window.__enter__()")
+        lines.append("pipe = getattr(torch, 'pipeline', __import__('contextlib').nullcontext)()")
+        lines.append("pipe.__enter__()")
     return "; ".join([*lines, row["text"], "print(r)"])
 
 
@@ -154,7 +154,7 @@ class Progress:
         return text
 
 
-def run(calls, seed=0, op=None, device="cpu", mode="eager", jobs=1, start=0, tell=None):
+def run(calls, seed=0, op=None, device="cpu", mode="eager", jobs=1, start=0, on_report=None):
     """Makes the calls and returns the report."""
     report = Report(device)
     options = ["--seed", str(seed), "--device", device, "--mode", mode]
@@ -191,8 +191,8 @@ def run(calls, seed=0, op=None, device="cpu", mode="eager", jobs=1, start=0, tel
             report.add({**found, "text": text, "detail": detail})
             if number + 1 < worker.stop:
                 waiting.insert(0, (number + 1, worker.stop))
-        if tell:
-            tell(report)
+        if on_report:
+            on_report(report)
         begin()
 
     begin()

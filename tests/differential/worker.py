@@ -1,6 +1,6 @@
 """Makes a range of calls in this process and writes each difference as a line of JSON.
 
-What is being called is written to a file first, so that the parent can tell it after a crash.
+What is being called is written to a file first, so that the parent can name it after a crash.
 """
 
 import argparse
@@ -169,7 +169,7 @@ class Comparer:
         try:
             self.observe(got, got_scope, self.ours, names)
         except Exception as error:
-            # What a failed window was to write raises its error when it is read.
+            # What a failed flush was to write raises its error when it is read.
             if got.error is not None and self.mode != "pipeline":
                 return [("value", f"reading afterwards: {error!r}")]
             got.error, names = got.error or error, []

@@ -189,7 +189,7 @@ class Writer:
 
     def index(self, shape, size, dtype=None, negative=False, once=None):
         """A tensor of indices into `size` elements; along dim `once` none comes twice, as what is
-        written there would depend on an order that nobody promises."""
+        written there would depend on an unspecified order."""
         if dtype is None:
             dtype = "int64" if self.chance(0.9) else self.pick("int32", "int32", "uint8", *DTYPES)
         low, high = (-size if negative else 0), size - 1

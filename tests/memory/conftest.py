@@ -4,7 +4,7 @@ import pytest
 
 
 class FakeNpu:
-    """Gives the driver's calls of an allocator: addresses count up, events finish when told to."""
+    """Gives the driver's calls of an allocator: events finish when the test says so."""
 
     def __init__(self, total=1 << 40):
         self.total = total

@@ -105,7 +105,7 @@ def test_a_thousand_rounds(torch, family):
         try:
             runtime.call(case, *arguments)
         except Exception:
-            continue  # the op cases tell
+            continue  # the op cases report it
         text = leaks(torch, runtime.call, case, *arguments)
         if text:
             found.append(f"{case.label}: {text}")

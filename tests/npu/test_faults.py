@@ -41,8 +41,8 @@ def calls_of(torch, simulator, rows):
     return collections.Counter(e.function for e in simulator.calls() if e.kind == "call")
 
 
-def settle(torch, code):
-    """Waits for everything; an error that nobody was told yet is told now."""
+def synchronize(torch, code):
+    """Waits for both devices; errors not yet raised are raised here."""
     gc.collect()
     for device in (0, 1):
         try:
@@ -55,27 +55,27 @@ def settle(torch, code):
 def test_every_call_fails_in_turn(torch, simulator, known):
     sizes = itertools.repeat(6) if known else itertools.count(7)
     expected = train(torch)
-    settle(torch, 0)
+    synchronize(torch, 0)
     before = torch.npu.memory_allocated()
     counts = calls_of(torch, simulator, next(sizes))
     assert counts["aclnnMm"] == 4
     assert known == (counts["aclnnMmGetWorkspaceSize"] == 0)
-    told = 0
+    raised = 0
     for function, count in counts.items():
         for number in range(1, count + 1):
             try:
                 with simulator.faults(f"call:{function}:{number}:{FAILED}"):
                     train(torch, next(sizes))
             except RuntimeError as error:
-                told += 1
+                raised += 1
                 assert str(FAILED) in str(error), f"{function}, call {number}: {error}"
-            settle(torch, FAILED)
+            synchronize(torch, FAILED)
             losses, w, z = train(torch)
             assert losses == expected[0], f"after {function}, call {number}"
             assert torch.equal(w, expected[1]) and torch.equal(z, expected[2])
-            settle(torch, 0)
+            synchronize(torch, 0)
             assert torch.npu.memory_allocated() == before, f"{function}, call {number}, leaks"
-    assert told > len(counts)
+    assert raised > len(counts)
 
 
 @pytest.mark.parametrize("code", [507015, FAILED])
@@ -93,7 +93,7 @@ def test_every_task_fails_in_turn(torch, simulator, code):
         ):
             train(torch)
             torch.npu.synchronize()
-        settle(torch, code)
+        synchronize(torch, code)
         assert train(torch)[0] == expected[0], number
 
 

@@ -1,4 +1,4 @@
-"""Every call to CANN that a window makes fails in turn: told with the op, nothing lost, no hang."""
+"""Every call to CANN that a flush makes fails in turn: the error names the op, no leak, no hang."""
 
 import collections
 import gc
@@ -9,7 +9,7 @@ import pytest
 FAILED = 507899  # an internal error: none that a caller could recover from
 MEGABYTE = 1 << 20
 
-# A window of several kinds of ops: name, what makes it, what it is made of.
+# A trace of several kinds of ops: name, function, operands.
 OPS = (
     ("product", lambda torch, x, w: x @ w, ("x", "w")),
     ("active", lambda torch, product: product.relu(), ("product",)),
@@ -26,8 +26,8 @@ OPS = (
 )  # fmt: skip
 
 
-class Window:
-    """The ops above, recorded; which numbers they have in the window, and what they need."""
+class RecordedOps:
+    """The ops above, recorded; the index of each in the trace, and those that it depends on."""
 
     def __init__(self, torch, pipe, rows):
         torch.manual_seed(3)
@@ -64,8 +64,8 @@ def error_of(action):
     return None
 
 
-def settle(torch):
-    """Waits for everything; an error that nobody was told so far is told now."""
+def synchronize(torch):
+    """Waits for both devices; errors not yet raised are raised here."""
     gc.collect()
     for device in (0, 1):
         text = error_of(lambda device=device: torch.npu.synchronize(device))
@@ -74,39 +74,39 @@ def settle(torch):
 
 
 def flush_with_fault(torch, simulator, rows, fault):
-    """A window whose flush has a fault; what the flush raised, and what the pipeline says of it."""
+    """A trace whose flush has a fault; what the flush raised, and the pipeline's error."""
     with torch.pipeline() as pipe:
-        window = Window(torch, pipe, rows)
+        recorded = RecordedOps(torch, pipe, rows)
         with simulator.faults(fault):
-            told = error_of(pipe.flush)
+            raised = error_of(pipe.flush)
         assert pipe.pending_count() == 0
         error = pipe.last_error()
-        assert (told is None) == (error is None)
-        if told is not None:
-            assert str(FAILED) in told and error.message in told
+        assert (raised is None) == (error is None)
+        if raised is not None:
+            assert str(FAILED) in raised and error.message in raised
             assert error.backend == "npu:0" and error.callsite["file"] == __file__
             assert error.op_name in pipe.format_error("short")
-    return window, told, error
+    return recorded, raised, error
 
 
-def check_results(torch, window, told, error, expected):
+def check_results(torch, recorded, raised, error, expected):
     """What depended on the op that failed raises what the flush raised, each time; the rest does
     so too, or is right."""
-    for name, tensor in window.results().items():
+    for name, tensor in recorded.results().items():
         texts = [error_of(tensor.cpu) for _ in range(2)]
         assert texts[0] == texts[1], name
-        if error is not None and error.op_seq in window.numbers[name]:
+        if error is not None and error.op_seq in recorded.numbers[name]:
             assert texts[0] is not None, f"{name} has a value, without {error.op_name}"
         if texts[0] is None:
             assert torch.equal(tensor.cpu(), expected[name]), name
         else:
-            assert texts[0] == told, name
+            assert texts[0] == raised, name
 
 
-def check_next_window(torch, expected, case):
+def check_next_trace(torch, expected, case):
     with torch.pipeline() as pipe:
-        window = Window(torch, pipe, 6)
-    for name, tensor in window.results().items():
+        recorded = RecordedOps(torch, pipe, 6)
+    for name, tensor in recorded.results().items():
         assert torch.equal(tensor.cpu(), expected[name]), f"{name} after {case}"
     assert pipe.last_error() is None
 
@@ -115,18 +115,18 @@ def check_next_window(torch, expected, case):
 def test_every_call_of_a_flush_fails_in_turn(torch, simulator, known):
     sizes = itertools.repeat(6) if known else itertools.count(731)  # sizes that no other test has
     expected = eager(torch, 6)
-    settle(torch)
+    synchronize(torch)
     before = torch.npu.memory_allocated()
 
     with torch.pipeline() as pipe:
-        window = Window(torch, pipe, next(sizes))
+        recorded = RecordedOps(torch, pipe, next(sizes))
         simulator.clear_calls()
         pipe.flush()
         calls = simulator.calls()
     counts = collections.Counter(call.function for call in calls if call.kind == "call")
     assert counts["aclnnMm"] == 1
     assert known == (counts["aclnnMmGetWorkspaceSize"] == 0)
-    del window
+    del recorded
 
     told_of = set()
     for function, count in counts.items():
@@ -134,40 +134,40 @@ def test_every_call_of_a_flush_fails_in_turn(torch, simulator, known):
             case = f"{function}, call {number}"
             rows = next(sizes)
             fault = f"call:{function}:{number}:{FAILED}"
-            window, told, error = flush_with_fault(torch, simulator, rows, fault)
+            recorded, raised, error = flush_with_fault(torch, simulator, rows, fault)
             if error is not None:
                 told_of.add(error.op_name)
-            settle(torch)
-            check_results(torch, window, told, error, expected if known else eager(torch, rows))
-            del window
-            settle(torch)
+            synchronize(torch)
+            check_results(torch, recorded, raised, error, expected if known else eager(torch, rows))
+            del recorded
+            synchronize(torch)
             assert torch.npu.memory_allocated() == before, f"{case} leaks"
-            check_next_window(torch, expected, case)
+            check_next_trace(torch, expected, case)
     assert {"mm", "relu", "sum", "cat", "sort", "exp", "where"} <= told_of
 
 
 def test_every_task_of_a_flush_fails_in_turn(torch, simulator):
-    """On the device, after the flush: told at the next wait."""
+    """On the device, after the flush: raised at the next wait."""
     expected = eager(torch, 6)
-    settle(torch)
+    synchronize(torch)
     before = torch.npu.memory_allocated()
     with torch.pipeline() as pipe:
-        window = Window(torch, pipe, 6)
+        recorded = RecordedOps(torch, pipe, 6)
         simulator.clear_calls()
         torch.npu.synchronize()
         tasks = [call.function for call in simulator.calls() if call.kind == "task"]
     assert "aclnnMm" in tasks
     for number in range(1, len(tasks) + 1):
         with torch.pipeline() as pipe:
-            window = Window(torch, pipe, 6)
+            recorded = RecordedOps(torch, pipe, 6)
             with simulator.faults(f"task:*:{number}:{FAILED}"):
-                told = error_of(torch.npu.synchronize)
-        assert told is not None and str(FAILED) in told, number
-        assert pipe.flush_id > 0 and not window.values["alone"]._pending
-        del window
-        settle(torch)
+                raised = error_of(torch.npu.synchronize)
+        assert raised is not None and str(FAILED) in raised, number
+        assert pipe.flush_id > 0 and not recorded.values["alone"]._pending
+        del recorded
+        synchronize(torch)
         assert torch.npu.memory_allocated() == before, f"task {number} leaks"
-        check_next_window(torch, expected, f"task {number}")
+        check_next_trace(torch, expected, f"task {number}")
 
 
 def test_an_earlier_tensor_that_a_failed_op_was_to_write(torch, simulator):
@@ -176,9 +176,9 @@ def test_an_earlier_tensor_that_a_failed_op_was_to_write(torch, simulator):
         bad = kept.exp()
         kept.add_(bad)
         with simulator.faults(f"call:aclnnExp:1:{FAILED}"):
-            told = error_of(pipe.flush)
-        assert str(FAILED) in told
-        assert error_of(kept.cpu) == told and error_of(bad.cpu) == told
+            raised = error_of(pipe.flush)
+        assert str(FAILED) in raised
+        assert error_of(kept.cpu) == raised and error_of(bad.cpu) == raised
     assert kept.fill_(3).tolist() == [3] * 4
 
 
@@ -204,7 +204,7 @@ def test_a_block_that_ends_with_a_fault(torch, simulator):
 
 @pytest.fixture
 def little_memory(torch, simulator):
-    settle(torch)
+    synchronize(torch)
     torch.npu.empty_cache()
     simulator.add_faults(f"memory:0:{64 * MEGABYTE}")
     yield
@@ -213,7 +213,7 @@ def little_memory(torch, simulator):
     torch.npu.empty_cache()
 
 
-def test_a_window_that_does_not_fit(torch, little_memory):
+def test_a_trace_that_does_not_fit(torch, little_memory):
     before = torch.npu.memory_allocated()
     for _ in range(5):
         with torch.pipeline() as pipe:
@@ -232,7 +232,7 @@ def test_a_window_that_does_not_fit(torch, little_memory):
             later = torch.ones(3, device="npu") + 1
         assert later.tolist() == [2] * 3
         del x, kept, tensor, later
-        settle(torch)
+        synchronize(torch)
         assert torch.npu.memory_allocated() == before
 
 
@@ -244,8 +244,8 @@ def test_results_that_nobody_keeps_need_no_memory_of_their_own(torch, little_mem
     assert x[-1].item() == 101
 
 
-def test_a_full_device_makes_other_windows_run(torch, little_memory):
-    """A window holds what it reads: it runs, and lets go, before an allocation fails."""
+def test_a_full_device_flushes_other_queues(torch, little_memory):
+    """A queue keeps what its ops read alive: it is flushed before an allocation fails."""
     x = torch.ones(MEGABYTE, device="npu")
     held = [torch.ones(MEGABYTE, device="npu") for _ in range(8)]
     with torch.pipeline() as outer:

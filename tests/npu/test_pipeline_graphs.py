@@ -1,4 +1,4 @@
-"""Windows that repeat are captured once and replayed: fewer calls, the same results."""
+"""Traces that repeat are captured once and replayed: fewer calls, the same results."""
 
 import gc
 import itertools
@@ -24,7 +24,7 @@ def program(torch, x, w):
 
 
 def inputs(torch, seed=0, columns=None):
-    """By default of a size that no test had before: its windows are new."""
+    """By default of a size that no test had before: its traces are new."""
     columns = columns or next(SIZES)
     torch.manual_seed(seed)
     return torch.randn(6, columns).npu(), torch.randn(columns, 3).npu()
@@ -38,7 +38,7 @@ class Log:
         self.simulator = simulator
 
     def run(self, function, *arguments):
-        """What the function returns, run as one window, and the names of the calls."""
+        """What the function returns, run as one trace, and the names of the calls."""
         with self.torch.pipeline() as pipe:
             result = function(*arguments)
             self.simulator.clear_calls()
@@ -309,7 +309,7 @@ def test_graphs_go_when_memory_is_short(torch, log, simulator):
 
 
 def test_graphs_of_one_stream_share_their_memory(torch, log):
-    """A second kind of window of the same size needs no further memory."""
+    """A second trace with results of the same size needs no further memory."""
     x = torch.ones(MEGABYTE, device="npu")
     for _ in range(5):
         log.run(large_program, torch, x)
@@ -350,7 +350,7 @@ def test_numbers_of_functions_are_part_of_a_graph(torch, log):
 
 
 def test_graphs_of_forgotten_windows_are_destroyed(torch, log, simulator):
-    """A window remembers the plans it used last, and their graphs with them."""
+    """A queue keeps the plans it used last, and their graphs with them."""
     x, _ = inputs(torch)
     for number in range(300):
         for _ in range(3):
@@ -412,7 +412,7 @@ def test_what_goes_wrong_in_a_replay_is_not_noticed(torch, log, simulator):
 
 
 def test_a_task_of_a_replay_that_fails(torch, log, simulator):
-    """Told at the next wait, as for ops that are launched."""
+    """Raised at the next wait, as for ops that are launched."""
     x, w = inputs(torch)
     expected = [tensor.cpu() for tensor in program(torch, x, w)]
     for _ in range(10):

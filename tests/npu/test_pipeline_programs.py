@@ -16,7 +16,7 @@ def test_random_programs(program, config):
 @given(programs(longest=30), CONFIGS)
 @settings(QUICK, max_examples=15)
 def test_random_programs_that_repeat(program, config):
-    """Often enough for their windows to be replayed as graphs."""
+    """Often enough for their traces to be replayed as graphs."""
     for _ in range(7):
         check(torch, "npu", program, config)
 

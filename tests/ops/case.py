@@ -1,4 +1,4 @@
-"""The vocabulary of the case files: what an op case is, and how its inputs are described.
+"""The types of the case files: what an op case is, and how its inputs are described.
 
 A case file holds data only. It says which samples an op takes, what NumPy says the answer is, and
 how close the answer must be. `harness.py` turns that into tensors, layouts, devices and checks.
@@ -156,7 +156,7 @@ class OpCase:
     creation: bool = False  # takes device= and no tensors
     seeded: bool = False  # random: the seed is set before each call
     view: bool = False  # the result shares memory with the first argument
-    strides: bool = True  # False: torch's strides are not promised for the result
+    strides: bool = True  # False: torch's strides are not required of the result
     unchecked: Sequence[str] = ()  # dtypes that the op takes but the oracle cannot compute
     optional: Sequence[str] = ()  # dtypes that torch refuses or treats oddly; ours are free
     bad: Sequence[Bad] = ()

@@ -141,7 +141,7 @@ def test_alpha_and_lambda_are_rounded(torch, device, mode, dtype):
 
 @pytest.mark.parametrize("dtype", HALVES)
 def test_chains_round_as_single_ops_do(torch, device, dtype):
-    """Many steps in one window, with numbers, integers and single elements among the operands."""
+    """Many steps in one trace, with numbers, integers and single elements among the operands."""
     x = sample(torch, dtype, device)
     odd = ODD[dtype]
     many = torch.full((69,), odd, device=device)

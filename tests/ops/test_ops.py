@@ -345,12 +345,12 @@ def test_meta(torch, case, device, mode):
         arrays = harness.build_arrays(case, sample, dtype, layout)
         result, problem = attempt(real.call, case, *real.arguments(*arrays, layout))
         if problem:
-            continue  # test_values tells
-        shadow, problem = attempt(meta.call, case, *meta.arguments(*arrays, layout))
+            continue  # test_values reports it
+        on_meta, problem = attempt(meta.call, case, *meta.arguments(*arrays, layout))
         if problem:
             findings.add(problem, **where)
             continue
-        for one, other in zip(as_tuple(result), as_tuple(shadow), strict=True):
+        for one, other in zip(as_tuple(result), as_tuple(on_meta), strict=True):
             problem = None
             if other.device.type != "meta":
                 problem = f"on {other.device}"

@@ -274,12 +274,12 @@ def test_a_step_does_not_end_a_window(torch, name):
             for _ in range(3):
                 optimizer.step()
         else:
-            with torch.pipeline() as window:
+            with torch.pipeline() as pipe:
                 optimizer.step()
-                flushes = window.flush_id
+                flushes = pipe.flush_id
                 optimizer.step()
                 optimizer.step()
-                assert window.flush_id == flushes and window.pending_count() > 0
+                assert pipe.flush_id == flushes and pipe.pending_count() > 0
         results.append(p.tolist())
     assert results[0] == pytest.approx(results[1], rel=1e-6)
 

@@ -116,7 +116,7 @@ def test_the_function_of_that_name_is_left_alone():
 
 
 def test_definitions_are_where_it_says():
-    """The schema of every op stands within a few lines of the place that is told."""
+    """The schema of every op stands within a few lines of the place that is printed."""
     from mindtorch_v2 import _C
 
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

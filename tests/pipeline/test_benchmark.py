@@ -43,19 +43,19 @@ if importlib.util.find_spec("torch") is not None:
         torch.testing.assert_close(ours, expected, rtol=1e-4, atol=1e-4)
 
 
-def test_the_command_prints_tables_and_bars(tmp_path):
-    command = [sys.executable, FOLDER / "run.py", "--no-torch", "--rounds", "3", "--bars"]
+def test_the_command_prints_tables_and_thresholds(tmp_path):
+    command = [sys.executable, FOLDER / "run.py", "--no-torch", "--rounds", "3", "--thresholds"]
     command += ["--filter", "small MLP", "--output", tmp_path]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode in (0, 1), done.stderr
     for place in ("cpu", "npu", "npu, host only"):
         assert f"| {place}: small MLP, against eager" in done.stdout
     results = json.loads((tmp_path / "pipeline.json").read_text())
-    assert done.returncode == any(bar["verdict"] != "pass" for bar in results["bars"])
+    assert done.returncode == any(row["verdict"] != "pass" for row in results["thresholds"])
     assert all(row["ratios"]["eager"] > 0 for row in results["results"])
 
 
-def test_the_command_tells_of_no_match():
+def test_the_command_reports_no_match():
     command = [sys.executable, FOLDER / "run.py", "--filter", "no such program"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (2, "no program matches\n")

@@ -1,4 +1,4 @@
-"""torch.pipeline: ops run later and together, with the results of running them one by one."""
+"""torch.pipeline: blocks, what flushes them, and that results equal those of eager mode."""
 
 import gc
 import json
@@ -362,7 +362,7 @@ def test_configuration(torch):
 
 @pytest.mark.parametrize("count", [66_000, 300_000])
 def test_more_operands_than_a_window_counts(torch, count):
-    """Than 16 bits count, and than a window has numbers for: such an op runs at once."""
+    """Than 16 bits count, and than a trace has indices for: such an op runs at once."""
     parts = [torch.tensor(float(i)) for i in range(count)]
     with torch.pipeline():
         first = parts[1] + 1

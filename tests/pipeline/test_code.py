@@ -1,4 +1,4 @@
-"""Windows that repeat: from the second run on, their pointwise ops are machine code."""
+"""Traces that repeat: from the second run on, their pointwise ops are machine code."""
 
 import os
 import subprocess

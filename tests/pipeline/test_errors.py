@@ -1,4 +1,4 @@
-"""Ops that fail in a window, for what only values show: who is told, and what goes on."""
+"""Ops whose failure only values show: which tensors raise at the flush, and what still works."""
 
 import copy
 import gc
@@ -69,7 +69,7 @@ def test_every_look_is_told(torch, name, when):
 
 
 def test_an_error_in_the_middle(torch):
-    """What came before is there; what did not depend on it is there, or told; the rest is told."""
+    """What came before has values; what depended on it raises; the rest does either."""
     kept = torch.zeros(4)
     with torch.pipeline() as pipe:
         before = torch.arange(4.0) + 1
@@ -107,7 +107,7 @@ def test_shapes_of_what_failed_are_known(torch):
 
 
 def test_writes_that_were_not_done(torch):
-    """A tensor from before the window, that an op was to write after the one that failed."""
+    """A tensor from before the block, that an op was to write after the one that failed."""
     kept = torch.ones(2)
     view = kept[:1]
     with torch.pipeline() as pipe:
@@ -178,7 +178,7 @@ def test_thresholds_tell_at_the_op_that_reaches_them(torch):
 
 
 def test_blocks_inside_blocks(torch):
-    """An inner window fails: the outer one does not care, unless it needs what failed."""
+    """An inner block fails: the outer one goes on, unless it needs what failed."""
     with torch.pipeline() as outer:
         mine = torch.ones(3) + 1
         with pytest.raises(IndexError, match="index 7 is out of bounds"), torch.pipeline() as inner:
@@ -203,7 +203,7 @@ def test_the_outer_window_fails_in_the_inner_block(torch):
 
 
 def test_failures_leave_nothing_behind(torch):
-    """Nothing is held but what names hold: the memory that failing windows asked for comes back."""
+    """Nothing is held but what names hold: the memory that failing traces allocated is freed."""
     import weakref
 
     for _ in range(3):
@@ -219,7 +219,7 @@ def test_failures_leave_nothing_behind(torch):
 
 
 def test_the_same_failure_has_the_same_name(torch):
-    """Windows that repeat fail as they did before, with the same error_id; and then work."""
+    """Traces that repeat fail as they did before, with the same error_id; and then work."""
     x = torch.ones(3)
     ids = set()
     for index in (7, 7, 0, 7, 0):

@@ -1,4 +1,4 @@
-"""Mistakes of shape, dtype and argument are told at the call, in pipelines as in eager mode."""
+"""Mistakes of shape, dtype and argument raise at the call, in pipelines as in eager mode."""
 
 import copy
 import itertools
@@ -44,7 +44,7 @@ def mistake_of(function, args):
 
 @pytest.mark.parametrize("first", DTYPES)
 def test_mistakes_are_told_at_the_call(torch, first):
-    told = 0
+    raised = 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for (name, function), second in itertools.product(functions(torch), DTYPES):
@@ -55,8 +55,8 @@ def test_mistakes_are_told_at_the_call(torch, first):
                 with torch.pipeline():
                     got = mistake_of(function, args)
                 assert got == want, name
-                told += 1
-    assert told > 10_000
+                raised += 1
+    assert raised > 10_000
 
 
 @pytest.mark.parametrize("function", ["requires_grad_", "numpy", "__array__"])

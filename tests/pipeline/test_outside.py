@@ -1,4 +1,4 @@
-"""Looks and writes past the ops, random numbers of blocks in blocks, numbers that are checked."""
+"""Reads and writes outside ops, random numbers of nested blocks, numbers that are checked."""
 
 import ctypes
 import io
@@ -95,7 +95,7 @@ def test_threads_that_wait_for_one_failing_window(torch):
 
 
 def test_numbers_are_checked_in_windows_that_repeat(torch):
-    """Eager refuses; the third window gives numbers, since its plan is known."""
+    """Eager refuses; the third trace gives numbers, since its plan is known."""
     x = torch.tensor([2, 3])
     for number in (0, 0, 0, -1):
         with torch.pipeline():

@@ -1,4 +1,4 @@
-"""Windows that repeat, and what runs as one."""
+"""Traces that repeat, and groups that run as one."""
 
 import pytest
 
@@ -298,7 +298,7 @@ def test_an_op_refused_in_a_window_that_repeats(torch):
     made = []
     for _ in range(6):
         with torch.pipeline() as pipe:
-            y = x + 1  # noqa: F841 - the window has begun
+            y = x + 1  # noqa: F841 - the trace has begun
             for _ in range(len(made) * 1000):
                 with pytest.raises(RuntimeError):
                     x.mean([1], dtype=torch.int64)

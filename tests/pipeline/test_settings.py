@@ -1,4 +1,4 @@
-"""torch.pipeline's settings, what it tells of errors, and what it dumps."""
+"""torch.pipeline's settings, its errors, and what it dumps."""
 
 import asyncio
 import functools
@@ -34,7 +34,7 @@ def test_max_wait_needs_no_further_op(torch):
         y = torch.ones(3) + 1
         assert wait_for(lambda: not y._pending)
         assert wait_for(lambda: pipe.last_flush_reason == "wait") and pipe.flush_id == 1
-        z = y * 2  # the next window waits anew
+        z = y * 2  # the next trace waits anew
         assert wait_for(lambda: not z._pending)
     assert z.tolist() == [4, 4, 4]
     with torch.pipeline(max_wait_us=60_000_000):
@@ -72,7 +72,7 @@ def test_min_defer_ops_and_adaptive_defer(torch):
             return [(x + i)._pending for i in range(6)]
 
     assert pending(min_defer_ops=3) == [False, False, True, True, True, True]
-    pending()  # a small window
+    pending()  # a small trace
     assert pending(adaptive_defer=True) == [False] * 3 + [True] * 3
     assert pending(adaptive_defer=True, adaptive_min_defer_ops=2) == [False] + [True] * 5
     assert pending(adaptive_defer=True, min_defer_ops=1) == [True] * 6

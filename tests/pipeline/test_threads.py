@@ -284,7 +284,7 @@ def failing(torch, device):
 
 def test_an_error_is_told_to_the_thread_that_reads(torch, device):
     for _ in range(10):
-        told = []
+        texts = []
         with torch.pipeline() as pipe:
             good = torch.ones(3, device=device) + 1
             bad = failing(torch, device)
@@ -293,11 +293,11 @@ def test_an_error_is_told_to_the_thread_that_reads(torch, device):
             def read(tensor):
                 with pytest.raises(IndexError, match="out of bounds") as caught:
                     tensor.tolist()
-                told.append(str(caught.value))  # noqa: B023
+                texts.append(str(caught.value))  # noqa: B023
 
             for tensor in (bad, after, bad):
                 run_threads(lambda tensor=tensor: read(tensor))
-            assert len(set(told)) == 1 and len(told) == 3
+            assert len(set(texts)) == 1 and len(texts) == 3
             assert "index" in pipe.last_error().op_name
             assert pipe.last_error().callsite["func"] == "failing"
             assert good.tolist() == [2] * 3
@@ -307,7 +307,7 @@ def test_an_error_is_told_to_the_thread_that_reads(torch, device):
 
 
 def test_a_failing_window_of_another_thread(torch, device):
-    """Who records over what failed elsewhere is told at the call; its own window is whole."""
+    """Recording over what failed elsewhere raises at the call; the thread's own trace is whole."""
     handed = queue.Queue()
     done = threading.Event()
 
@@ -315,7 +315,7 @@ def test_a_failing_window_of_another_thread(torch, device):
         with pytest.raises(IndexError), torch.pipeline():
             handed.put(failing(torch, device))
             assert done.wait(WAIT)
-            raise IndexError  # the window has run already
+            raise IndexError  # the trace was flushed already
 
     def use():
         with torch.pipeline():
@@ -398,7 +398,7 @@ def test_the_timer_of_a_child_process(torch):
 
 
 def test_leaving_while_threads_run_windows(torch):
-    """Daemon threads are in the middle of a window when the interpreter ends."""
+    """Daemon threads are in the middle of a trace when the interpreter ends."""
     program = """
 import threading, time
 import mindtorch_v2 as torch

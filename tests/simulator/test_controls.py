@@ -1,4 +1,4 @@
-"""torch.npu.simulator: what a program without a card finds out about itself."""
+"""torch.npu.simulator: settings, checks, call log and faults, from Python."""
 
 import json
 import pathlib

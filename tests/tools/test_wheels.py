@@ -97,13 +97,13 @@ def make_wheel(folder, platform, *tags):
 
 def test_the_tags_of_a_wheel(tmp_path):
     good = make_wheel(tmp_path, "manylinux_2_35_x86_64", "manylinux_2_35_x86_64")
-    assert check_wheel.promised_glibc(good) == (2, 35)
+    assert check_wheel.tagged_glibc(good) == (2, 35)
     both = "manylinux_2_28_x86_64", "manylinux_2_35_x86_64"
-    assert check_wheel.promised_glibc(make_wheel(tmp_path, ".".join(both), *both)) == (2, 28)
+    assert check_wheel.tagged_glibc(make_wheel(tmp_path, ".".join(both), *both)) == (2, 28)
     with pytest.raises(SystemExit, match="not all manylinux"):
-        check_wheel.promised_glibc(make_wheel(tmp_path, "linux_x86_64", "linux_x86_64"))
+        check_wheel.tagged_glibc(make_wheel(tmp_path, "linux_x86_64", "linux_x86_64"))
     with pytest.raises(SystemExit, match="inside"):
-        check_wheel.promised_glibc(make_wheel(tmp_path, "manylinux_2_35_x86_64", "linux_x86_64"))
+        check_wheel.tagged_glibc(make_wheel(tmp_path, "manylinux_2_35_x86_64", "linux_x86_64"))
 
 
 def test_libraries_keep_what_the_tag_says(tmp_path):

@@ -3,9 +3,14 @@
 namespace mindtorch::autograd {
 
 void define_derivatives(Derivatives& derivatives) {
+  define_attention(derivatives);
   define_copy(derivatives);
+  define_indexing(derivatives);
   define_matmul(derivatives);
+  define_norm(derivatives);
+  define_random(derivatives);
   define_reduce(derivatives);
+  define_shape(derivatives);
   define_views(derivatives);
 }
 

@@ -29,6 +29,16 @@ inline Tensor restore_dims(const Tensor& reduced, uint64_t mask, size_t ndim, bo
   return reshape(reduced, sizes);
 }
 
+// A gradient of an index's sizes as large as the source, of which only the leading part was read.
+inline Tensor put_back(const Tensor& grad, const TensorMeta& source) {
+  if (grad.sizes() == source.sizes) return grad;
+  return embed(grad, source, [&](const Tensor& whole) {
+    Tensor part = whole;
+    for (int64_t i = 0; i < grad.dim(); ++i) part = narrow(part, i, 0, grad.size(i));
+    return part;
+  });
+}
+
 inline int64_t count_of(IntList sizes, uint64_t mask) {
   int64_t count = 1;
   for (size_t i = 0; i < sizes.size(); ++i) {

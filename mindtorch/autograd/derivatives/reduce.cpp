@@ -327,10 +327,10 @@ void logcumsumexp_along(Backward& b, const Tensor& self, int64_t dim, const Tens
 }  // namespace
 
 void define_reduce(Derivatives& derivatives) {
-  derivatives.define<sum_over>("sum.dim_IntList");
+  derivatives.define<sum_over>("sum.dim_IntList").numbered_by("dim");
   derivatives.define<nansum_over>("nansum");
-  derivatives.define<mean_over>("mean.dim");
-  derivatives.define<prod_over>("prod.dim_int");
+  derivatives.define<mean_over>("mean.dim").numbered_by("dim");
+  derivatives.define<prod_over>("prod.dim_int").numbered_by("dim");
   derivatives.define<extreme_over>("amax");
   derivatives.define<extreme_over>("amin");
   derivatives.define<extremes>("aminmax");

@@ -143,7 +143,7 @@ bool start(Libraries& libraries) {
     reinterpret_cast<void (*)(SiteCallback)>(set)(g_site_callback);
   }
   const aclError code = libraries.api.aclInit(nullptr);
-  // Somebody else in this process may have been first.
+  // Other code in this process may have called it before.
   if (code != ACL_SUCCESS && code != ACL_ERROR_REPEAT_INITIALIZE) {
     const char* text = libraries.api.aclGetRecentErrMsg();
     report.reason = detail::concat("aclInit failed with error ", code, text == nullptr ? "" : ": ",

@@ -12,42 +12,76 @@ namespace mindtorch::ascend {
 
 // What we call of libascendcl.so. A required symbol that is missing makes the library unusable; a
 // missing optional one is a null pointer.
-#define MT_ACL_RUNTIME_SYMBOLS(required, optional)                                                 \
-  required(aclInit) required(aclGetRecentErrMsg) required(aclrtGetDeviceCount)                     \
-      required(aclrtSetDevice) required(aclrtGetDevice) required(aclrtSynchronizeDevice) required( \
-          aclrtMalloc) optional(aclrtMallocAlign32) required(aclrtFree) required(aclrtMallocHost)  \
-          required(aclrtFreeHost) required(aclrtMemcpy) required(aclrtMemcpyAsync) required(       \
-              aclrtMemsetAsync) required(aclrtGetMemInfo) required(aclrtCreateStreamWithConfig)    \
-              required(aclrtDestroyStream) required(aclrtSynchronizeStream)                        \
-                  required(aclrtStreamQuery) required(aclrtCreateEventWithFlag) optional(          \
-                      aclrtCreateEventExWithFlag) required(aclrtDestroyEvent)                      \
-                      required(aclrtRecordEvent) required(aclrtStreamWaitEvent) required(          \
-                          aclrtQueryEventStatus) required(aclrtSynchronizeEvent)                   \
-                          required(aclrtEventElapsedTime) optional(aclrtGetSocName) optional(      \
-                              aclGetDeviceCapability) optional(aclsysGetCANNVersion)               \
-                              optional(aclrtReserveMemAddress) optional(aclrtReleaseMemAddress)    \
-                                  optional(aclrtMallocPhysical) optional(aclrtFreePhysical)        \
-                                      optional(aclrtMapMem) optional(aclrtUnmapMem)                \
-                                          optional(aclrtMemGetAllocationGranularity)               \
-                                              optional(aclrtDeviceCanAccessPeer)                   \
-                                                  optional(aclrtDeviceEnablePeerAccess)            \
-                                                      optional(aclrtDeviceDisablePeerAccess)       \
-                                                          optional(aclmdlRICaptureBegin) optional( \
-                                                              aclmdlRICaptureEnd)                  \
-                                                              optional(aclmdlRICaptureGetInfo)     \
-                                                                  optional(aclmdlRIExecuteAsync)   \
-                                                                      optional(aclmdlRIDestroy)
+// clang-format off
+#define MT_ACL_RUNTIME_SYMBOLS(required, optional) \
+  required(aclInit)                                \
+  required(aclGetRecentErrMsg)                     \
+  required(aclrtGetDeviceCount)                    \
+  required(aclrtSetDevice)                         \
+  required(aclrtGetDevice)                         \
+  required(aclrtSynchronizeDevice)                 \
+  required(aclrtMalloc)                            \
+  optional(aclrtMallocAlign32)                     \
+  required(aclrtFree)                              \
+  required(aclrtMallocHost)                        \
+  required(aclrtFreeHost)                          \
+  required(aclrtMemcpy)                            \
+  required(aclrtMemcpyAsync)                       \
+  required(aclrtMemsetAsync)                       \
+  required(aclrtGetMemInfo)                        \
+  required(aclrtCreateStreamWithConfig)            \
+  required(aclrtDestroyStream)                     \
+  required(aclrtSynchronizeStream)                 \
+  required(aclrtStreamQuery)                       \
+  required(aclrtCreateEventWithFlag)               \
+  optional(aclrtCreateEventExWithFlag)             \
+  required(aclrtDestroyEvent)                      \
+  required(aclrtRecordEvent)                       \
+  required(aclrtStreamWaitEvent)                   \
+  required(aclrtQueryEventStatus)                  \
+  required(aclrtSynchronizeEvent)                  \
+  required(aclrtEventElapsedTime)                  \
+  optional(aclrtGetSocName)                        \
+  optional(aclGetDeviceCapability)                 \
+  optional(aclsysGetCANNVersion)                   \
+  optional(aclrtReserveMemAddress)                 \
+  optional(aclrtReleaseMemAddress)                 \
+  optional(aclrtMallocPhysical)                    \
+  optional(aclrtFreePhysical)                      \
+  optional(aclrtMapMem)                            \
+  optional(aclrtUnmapMem)                          \
+  optional(aclrtMemGetAllocationGranularity)       \
+  optional(aclrtDeviceCanAccessPeer)               \
+  optional(aclrtDeviceEnablePeerAccess)            \
+  optional(aclrtDeviceDisablePeerAccess)           \
+  optional(aclmdlRICaptureBegin)                   \
+  optional(aclmdlRICaptureEnd)                     \
+  optional(aclmdlRICaptureGetInfo)                 \
+  optional(aclmdlRIExecuteAsync)                   \
+  optional(aclmdlRIDestroy)
+// clang-format on
 
 // What we call of libnnopbase.so.
-#define MT_ACL_BASE_SYMBOLS(required, optional)                                           \
-  required(aclCreateTensor) required(aclDestroyTensor) required(aclCreateScalar)          \
-      required(aclDestroyScalar) required(aclCreateIntArray) required(aclDestroyIntArray) \
-          required(aclCreateFloatArray) required(aclDestroyFloatArray)                    \
-              required(aclCreateBoolArray) required(aclDestroyBoolArray)                  \
-                  required(aclCreateTensorList) required(aclDestroyTensorList)            \
-                      required(aclGetViewShape) optional(aclSetAclOpExecutorRepeatable)   \
-                          optional(aclDestroyAclOpExecutor) optional(aclSetTensorAddr)    \
-                              optional(aclSetDynamicTensorAddr)
+// clang-format off
+#define MT_ACL_BASE_SYMBOLS(required, optional) \
+  required(aclCreateTensor)                     \
+  required(aclDestroyTensor)                    \
+  required(aclCreateScalar)                     \
+  required(aclDestroyScalar)                    \
+  required(aclCreateIntArray)                   \
+  required(aclDestroyIntArray)                  \
+  required(aclCreateFloatArray)                 \
+  required(aclDestroyFloatArray)                \
+  required(aclCreateBoolArray)                  \
+  required(aclDestroyBoolArray)                 \
+  required(aclCreateTensorList)                 \
+  required(aclDestroyTensorList)                \
+  required(aclGetViewShape)                     \
+  optional(aclSetAclOpExecutorRepeatable)       \
+  optional(aclDestroyAclOpExecutor)             \
+  optional(aclSetTensorAddr)                    \
+  optional(aclSetDynamicTensorAddr)
+// clang-format on
 
 struct AclApi {
 #define MT_ACL_FIELD(name) decltype(&::name) name = nullptr;
@@ -94,7 +128,7 @@ MT_API void choose(Choice choice);
 // What was chosen, or will be taken.
 MT_API Choice chosen();
 
-// What tells a simulator the line of the program that makes a call; a text of the calling thread.
+// Passes the Python line that makes a call to a simulator; a text of the calling thread.
 // To be set before the first use. The vendor's libraries have no such function.
 using SiteCallback = const char* (*)();
 MT_API void set_site_callback(SiteCallback callback);

@@ -189,9 +189,9 @@ Argument<TensorList>::Argument(TensorList tensors) {
     throw;
   }
 }
-aclnnStatus Argument<TensorList>::readdress(aclOpExecutor* executor,
-                                            size_t& index,
-                                            TensorList now) {
+aclnnStatus Argument<TensorList>::rebind_addresses(aclOpExecutor* executor,
+                                                   size_t& index,
+                                                   TensorList now) {
   const size_t at = index++;
   for (size_t i = 0; i < now.size(); ++i) {
     if (!now[i].defined()) continue;
@@ -257,7 +257,7 @@ void Executor::make_repeatable() {
     return;
   }
   repeatable_ = api.aclSetAclOpExecutorRepeatable(handle_) == 0;
-  if (!repeatable_) api.aclGetRecentErrMsg();  // expected: nobody is to find its text later
+  if (!repeatable_) api.aclGetRecentErrMsg();  // expected: its text is cleared
 }
 
 aclnnStatus execute(runtime::Stream stream,

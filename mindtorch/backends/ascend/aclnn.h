@@ -84,12 +84,12 @@ class KeyWriter {
   SmallVector<const void*, 8> seen_;  // which tensors are the same memory
 };
 
-// What an argument is on CANN's side. `readdress` points the executor to where `now` is.
+// What an argument is on CANN's side. `rebind_addresses` points the executor to where `now` is.
 template <class T>
 struct Argument {  // numbers, bools and enums are themselves
   explicit Argument(const T& value) : value(value) {}
   T get() const { return value; }
-  aclnnStatus readdress(aclOpExecutor*, size_t&, const T&) { return 0; }
+  aclnnStatus rebind_addresses(aclOpExecutor*, size_t&, const T&) { return 0; }
   T value;
 };
 
@@ -99,7 +99,7 @@ struct Argument<Tensor> {
   ~Argument();
   Argument(const Argument&) = delete;
   aclTensor* get() const { return handle; }
-  aclnnStatus readdress(aclOpExecutor* executor, size_t& index, const Tensor& now) {
+  aclnnStatus rebind_addresses(aclOpExecutor* executor, size_t& index, const Tensor& now) {
     if (handle == nullptr) return 0;
     const size_t at = index++;
     void* const data = const_cast<void*>(now.storage()->data());
@@ -118,7 +118,7 @@ struct Argument<TypedScalar> {
   ~Argument();
   Argument(const Argument&) = delete;
   aclScalar* get() const { return handle; }
-  aclnnStatus readdress(aclOpExecutor*, size_t&, const TypedScalar&) { return 0; }
+  aclnnStatus rebind_addresses(aclOpExecutor*, size_t&, const TypedScalar&) { return 0; }
   aclScalar* handle;
 };
 
@@ -128,7 +128,7 @@ struct Argument<IntList> {
   ~Argument();
   Argument(const Argument&) = delete;
   aclIntArray* get() const { return handle; }
-  aclnnStatus readdress(aclOpExecutor*, size_t&, IntList) { return 0; }
+  aclnnStatus rebind_addresses(aclOpExecutor*, size_t&, IntList) { return 0; }
   aclIntArray* handle;
 };
 
@@ -138,7 +138,7 @@ struct Argument<TensorList> {
   ~Argument();
   Argument(const Argument&) = delete;
   aclTensorList* get() const { return handle; }
-  aclnnStatus readdress(aclOpExecutor* executor, size_t& index, TensorList now);
+  aclnnStatus rebind_addresses(aclOpExecutor* executor, size_t& index, TensorList now);
   aclTensorList* handle;
   std::vector<void*> addresses;
 };
@@ -147,7 +147,7 @@ template <>
 struct Argument<DType> {
   explicit Argument(DType dtype) : value(to_acl(dtype)) {}
   aclDataType get() const { return value; }
-  aclnnStatus readdress(aclOpExecutor*, size_t&, DType) { return 0; }
+  aclnnStatus rebind_addresses(aclOpExecutor*, size_t&, DType) { return 0; }
   aclDataType value;
 };
 
@@ -198,12 +198,13 @@ class PreparedCall final : public CachedPlan {
         arguments_);
   }
 
-  aclnnStatus readdress(const Args&... args) {
+  aclnnStatus rebind_addresses(const Args&... args) {
     size_t index = 0;
     aclnnStatus code = 0;
     std::apply(
         [&](auto&... argument) {
-          (void)((code = argument.readdress(executor_.get(), index, args), code == 0) && ...);
+          (void)((code = argument.rebind_addresses(executor_.get(), index, args), code == 0) &&
+                 ...);
         },
         arguments_);
     return code;
@@ -235,7 +236,7 @@ aclnnStatus execute(runtime::Stream stream,
 // The shape a description has now.
 Shape shape_of(const aclTensor* tensor);
 
-// Tells PreparedCalls of different argument types apart, which the op alone does not.
+// Distinguishes PreparedCalls of different argument types, which the op alone does not.
 template <class... Args>
 inline constexpr char kForm = 0;
 
@@ -251,20 +252,20 @@ void call(ops::Launch& on, const OpFunctions<Plan>& op, const Args&... args) {
   detail::KeyWriter writer(key);
   (writer.add(args), ...);
 
-  PlanLoan loan(PlanCache::of(stream), key);
-  auto* prepared = static_cast<Prepared*>(loan.get());
+  PlanLease lease(PlanCache::of(stream), key);
+  auto* prepared = static_cast<Prepared*>(lease.get());
   aclnnStatus code = 0;
-  if (prepared == nullptr || MT_UNLIKELY(prepared->readdress(args...) != 0)) {
+  if (prepared == nullptr || MT_UNLIKELY(prepared->rebind_addresses(args...) != 0)) {
     prepared = new Prepared(args...);
-    loan.renew(std::unique_ptr<CachedPlan>(prepared));
+    lease.renew(std::unique_ptr<CachedPlan>(prepared));
     code = prepared->plan(op);
-    if (code == 0 && loan.wanted()) prepared->executor().make_repeatable();
+    if (code == 0 && lease.wanted()) prepared->executor().make_repeatable();
   }
   if (code == 0) {
     code = detail::execute(stream, op.execute, prepared->workspace_bytes(), prepared->executor());
   }
   if (MT_UNLIKELY(code != 0)) detail::raise_op(op.name, code, {detail::describe(args)...});
-  if (prepared->executor().get() != nullptr) loan.keep();
+  if (prepared->executor().get() != nullptr) lease.keep();
 }
 
 namespace detail {

@@ -127,7 +127,7 @@ class AscendDriver final : public driver::DeviceDriver {
         acl().aclrtMallocAlign32 != nullptr ? acl().aclrtMallocAlign32 : acl().aclrtMalloc;
     const aclError code = function(&data, bytes, ACL_MEM_MALLOC_HUGE_FIRST);
     if (code == kOutOfMemory) {
-      acl().aclGetRecentErrMsg();  // expected: nobody is to find its text later
+      acl().aclGetRecentErrMsg();  // expected: its text is cleared
       return nullptr;
     }
     check(code, "aclrtMallocAlign32");

@@ -59,7 +59,7 @@ class PlanCache final : public runtime::BackendStreamData {
   void clear();
 
  private:
-  friend class PlanLoan;
+  friend class PlanLease;
   CachedPlan* take(const PlanKey& key, uint64_t hash);
   void give_back(CachedPlan* plan) noexcept {
     plan->taken_.store(false, std::memory_order_release);
@@ -84,15 +84,15 @@ class PlanCache final : public runtime::BackendStreamData {
 
 // The plan of one call, for this thread alone: one from the cache, or one it makes when there is
 // none or another thread uses it. A plan that is not kept at the end failed, and is no more used.
-class PlanLoan {
+class PlanLease {
  public:
-  PlanLoan(PlanCache& cache, const PlanKey& key)
+  PlanLease(PlanCache& cache, const PlanKey& key)
       : cache_(cache), key_(key), hash_(key.hash()), taken_(cache.take(key, hash_)) {}
-  ~PlanLoan() {
+  ~PlanLease() {
     if (MT_UNLIKELY(taken_ != nullptr)) cache_.drop(taken_);
   }
-  PlanLoan(const PlanLoan&) = delete;
-  PlanLoan& operator=(const PlanLoan&) = delete;
+  PlanLease(const PlanLease&) = delete;
+  PlanLease& operator=(const PlanLease&) = delete;
 
   CachedPlan* get() const { return taken_; }
   // Another plan in place of the one there was.

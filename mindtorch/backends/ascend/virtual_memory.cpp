@@ -60,7 +60,7 @@ bool MappedMemory::map(int device, void* address, size_t bytes) {
   aclrtDrvMemHandle handle = nullptr;
   const aclError code = acl().aclrtMallocPhysical(&handle, bytes, &prop, 0);
   if (code == ACL_ERROR_RT_MEMORY_ALLOCATION) {
-    acl().aclGetRecentErrMsg();  // expected: nobody is to find its text later
+    acl().aclGetRecentErrMsg();  // expected: its text is cleared
     return false;
   }
   check(code, "aclrtMallocPhysical");

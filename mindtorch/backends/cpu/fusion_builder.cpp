@@ -81,8 +81,8 @@ size_t FusionBuilder::add_steps(size_t first) {
 }
 
 Width FusionBuilder::width_of(const FusedStep& step) const {
-  const auto is_number = [&](uint16_t value) { return values_[value].width == Width::kNumber; };
-  if (std::all_of(step.operands, step.operands + step.count, is_number)) return Width::kNumber;
+  const auto is_number = [&](uint16_t value) { return values_[value].width == Width::kScalar; };
+  if (std::all_of(step.operands, step.operands + step.count, is_number)) return Width::kScalar;
   return step.is_row ? Width::kRow : Width::kWhole;
 }
 

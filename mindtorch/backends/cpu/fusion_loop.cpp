@@ -49,7 +49,7 @@ FusionLoop::FusionLoop(const ops::FusedGroup& group, int64_t tile, Rows rows) : 
   for (size_t i = 0; i < operands_.size(); ++i) {
     Operand& operand = operands_[i];
     place(operand, i >= group.inputs.size());
-    const bool moves = operand.width != Width::kNumber && operand.view.is_dense();
+    const bool moves = operand.width != Width::kScalar && operand.view.is_dense();
     const int64_t count = operand.width == Width::kWhole ? tile_ : row_ == 0 ? 0 : tile_ / row_;
     steps_.push_back(moves ? count * operand.view.element : 0);
   }
@@ -138,7 +138,7 @@ void FusionLoop::place(Operand& operand, bool is_store) {
   const Shape& strides = operand.strides;
   const int64_t element = operand.view.element;
   if (!is_store && is_still(strides, 0)) {
-    operand.width = Width::kNumber;
+    operand.width = Width::kScalar;
     operand.view = {{1}, {element}, element};
     operand.is_repeated = true;
     return;

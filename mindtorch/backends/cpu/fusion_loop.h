@@ -8,7 +8,7 @@
 namespace mindtorch::cpu {
 
 // How wide a value is: an element for each of the group, one a row, or one altogether.
-enum class Width : uint8_t { kWhole, kRow, kNumber };
+enum class Width : uint8_t { kWhole, kRow, kScalar };
 inline constexpr int kWidths = 3;
 
 // How rows of the last dim, where a group has any, lie in tiles: whole ones, several where they are

@@ -22,7 +22,7 @@ void copy_runs(const Runs& runs, int64_t bytes);
 // Fills `bytes` bytes of every piece with its one element of `element_size` bytes.
 void fill_runs(const Runs& runs, int64_t element_size, int64_t bytes);
 
-// copy_runs past the caches, for memory that nobody reads soon. The stores of one call are visible
+// copy_runs past the caches, for memory that is not read soon. The stores of one call are visible
 // to other threads when it returns.
 void stream_runs(const Runs& runs, int64_t bytes);
 

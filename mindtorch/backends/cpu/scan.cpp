@@ -174,7 +174,7 @@ WideKey<T> rising_key(KeyOf<T> bits) {
   return kIsFloat<T> && key == sorting::kNanKey<T> ? key : turned;
 }
 
-// Most blocks of most lines change nothing, which one vector comparison tells.
+// Most blocks of most lines change nothing, which one vector comparison shows.
 template <typename T, bool kMin>
 void extremum_line(const Lines& l) {
   using Key = WideKey<T>;

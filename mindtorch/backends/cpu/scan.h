@@ -14,7 +14,7 @@ enum class ScanOp : uint8_t { kSum, kProd, kMax, kMin, kLogSumExp };
 // kSum and kProd accumulate as torch does: integers in int64 and wrapped to the dtype, float16 and
 // bfloat16 in float32, float32 and float64 in float64; each element is rounded once from there. On
 // bool they are "any so far" and "all so far".
-// kMax and kMin keep NaN once seen; `indices_out` (null: not wanted) tells where the element came
+// kMax and kMin keep NaN once seen; `indices_out` (null: not wanted) says where the element came
 // from, the latest of equal ones.
 // kLogSumExp is log(sum(exp(x))), for floats only; other dtypes raise NotImplementedError.
 void scan_line(DType dtype,

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <string_view>
 
+#include "mindtorch/dispatch/eager/copy.h"
 #include "mindtorch/dispatch/eager/layers.h"
+#include "mindtorch/dispatch/eager/out_arguments.h"
 #include "mindtorch/dispatch/eager/out_dtype.h"
-#include "mindtorch/dispatch/eager/out_forms.h"
 #include "mindtorch/dispatch/eager/transfer.h"
 #include "mindtorch/dispatch/eager/write_checks.h"
 #include "mindtorch/dispatch/execute/executor.h"
@@ -40,7 +41,7 @@ Device common_device(const Op& op, Args args) {
       certain = !free;
       return;
     }
-    MT_CHECK(own == device || free || op.any_device, RuntimeError,
+    MT_CHECK(own == device || free || op.copy.source >= 0, RuntimeError,
              "Expected all tensors to be on the same device, but found at least two devices, ",
              device.str(), " and ", own.str(), "! (when checking arguments of ", op.schema.name,
              ")");
@@ -156,12 +157,12 @@ void run_mutation(Executor& executor, const Op& op, Args args, Outputs& outputs)
   const Tensor& self = args[0].tensor();
   op.check(args);
   if (!op.allows_overlap) check_no_self_overlap(self);
-  // Only copy_ takes tensors of several devices.
-  if (const Tensor* src = op.any_device ? &args[1].tensor() : nullptr;
-      src != nullptr && src->device() != self.device() && !self.device().is_meta()) {
-    transfer(self, *src, args[2].to_bool());
+  const Tensor* const source =
+      op.copy.source < 0 ? nullptr : &args[static_cast<size_t>(op.copy.source)].tensor();
+  if (source != nullptr && source->device() != self.device() && !self.device().is_meta()) {
+    transfer(self, *source, args[static_cast<size_t>(op.copy.non_blocking)].to_bool());
   } else {
-    if (op.any_device) check_no_partial_overlap(self, args[1].tensor());
+    if (source != nullptr) check_no_partial_overlap(self, *source);
     run_call(executor, {.op = op, .args = args, .device = self.device(), .outputs = {}});
   }
   self.bump_version();
@@ -207,14 +208,6 @@ void run_primary(Executor& executor, const Op& op, Args args, Outputs& outputs) 
   }
 }
 
-// Copies what a primary op computed into the tensors the user gave.
-void copy_into(const Tensor& result, const Tensor& target) {
-  static const Op& copy = ops::registry().at("copy_");
-  const ops::Value args[] = {target, result, false};
-  Outputs ignored;
-  run_eager(copy, args, ignored);
-}
-
 // Pointwise results go straight into the target, cast on the way.
 void run_pointwise_into(
     Executor& executor, const Op& base, Args args, const Tensor& target, bool is_out) {
@@ -233,7 +226,11 @@ void run_pointwise_into(
   if (keeps_shape) check_inplace_shape(spec.sizes, target);
   check_same_device(spec.device, target);
   if (MT_UNLIKELY(call.result != target.dtype())) {
-    check_pointwise_dtype(base, call.result, target, is_out);
+    if (is_out) {
+      check_out_dtype(base, args, call.result, target);
+    } else {
+      check_inplace_dtype(base, args, call.result, target);
+    }
   }
   OutputShapes shapes;
   const bool moves = shares_storage && target.sizes() != spec.sizes;
@@ -244,7 +241,7 @@ void run_pointwise_into(
     Outputs result;
     run_pointwise(executor, base, args, result);
     shapes.resize(target, spec);
-    copy_into(result.tensors[0], target);
+    copy_into(target, result.tensors[0]);
     shapes.keep();
     return;
   }
@@ -253,23 +250,6 @@ void run_pointwise_into(
   run_pointwise_call(executor, base, call, args, out, is_out ? Writes::kOther : Writes::kSelf);
   shapes.keep();
   target.bump_version();
-}
-
-// Sums and products are made in the dtype of out=, unless dtype= says another.
-SmallVector<ops::Value, 8> sum_in_dtype_of(const Op& base, Args args, const Tensor& out) {
-  constexpr std::string_view kNames[] = {"sum", "prod", "cumsum", "cumprod", "mean"};
-  SmallVector<ops::Value, 8> followed(args.begin(), args.end());
-  const auto* found = std::find(std::begin(kNames), std::end(kNames), base.schema.name);
-  const bool is_mean = found != std::end(kNames) && *found == "mean";
-  if (found == std::end(kNames) || (is_mean && !(is_floating_point(out.dtype()) &&
-                                                 is_floating_point(args[0].tensor().dtype())))) {
-    return followed;
-  }
-  for (size_t i = 0; i < args.size(); ++i) {
-    const bool is_dtype = base.schema.params[i].type == ops::ArgType::kDType;
-    if (is_dtype && args[i].is_none()) followed[i] = ops::Value(out.dtype());
-  }
-  return followed;
 }
 
 void run_inplace(Executor& executor, const Op& op, Args args, Outputs& outputs) {
@@ -284,39 +264,15 @@ void run_inplace(Executor& executor, const Op& op, Args args, Outputs& outputs) 
     }
   } else {
     check_no_self_overlap(self);
-    const SmallVector<ops::Value, 8> followed = sum_in_dtype_of(base, args, self);
+    OutArguments fitted;
     Outputs result;
-    run_primary(executor, base, {followed.data(), followed.size()}, result);
-    check_inplace_dtype(base, result.tensors[0].dtype(), self);
+    run_primary(executor, base, accumulate_in_dtype_of(self, base, args, fitted), result);
+    check_inplace_dtype(base, args, result.tensors[0].dtype(), self);
     check_inplace_shape(result.tensors[0].sizes(), self);
-    copy_into(result.tensors[0], self);
+    copy_into(self, result.tensors[0]);
   }
   outputs.tensors.push_back(self);
 }
-
-// What zeros(..., out=) makes is what out is: dtype= and device= may say the same, no more.
-SmallVector<ops::Value, 8> follow_out(const Op& base, Args args, const Tensor& out) {
-  SmallVector<ops::Value, 8> followed(args.begin(), args.end());
-  for (size_t i = 0; i < args.size(); ++i) {
-    const ops::Param& param = base.schema.params[i];
-    if (!param.keyword_only) continue;
-    if (param.type == ops::ArgType::kDType) {
-      MT_CHECK(args[i].is_none() || args[i].dtype() == out.dtype(), RuntimeError, "dtype ",
-               legacy_name(args[i].dtype()), " does not match dtype of out parameter (",
-               legacy_name(out.dtype()), ")");
-      followed[i] = ops::Value(out.dtype());
-    } else if (param.type == ops::ArgType::kDevice) {
-      MT_CHECK(args[i].is_none() || args[i].device() == out.device(), RuntimeError, "device type ",
-               args[i].device().str(), " does not match device type of out parameter (",
-               out.device().str(), ")");
-      followed[i] = ops::Value(out.device());
-    }
-  }
-  return followed;
-}
-
-// What takes a list joins it, and refuses an out= that shares memory with it; one op multiplies.
-bool is_join(const Op& base) { return base.schema.name != "chain_matmul"; }
 
 // `tensor` without the elements that share their memory with others in `expanded`.
 Tensor one_of_each(const Tensor& tensor, const Tensor& expanded) {
@@ -327,26 +283,26 @@ Tensor one_of_each(const Tensor& tensor, const Tensor& expanded) {
   return tensor.alias(std::move(sizes), tensor.strides(), tensor.storage_offset());
 }
 
+// Whether the numbers of a range fit a tensor whose shape is not theirs.
+bool holds_range(const Tensor& out, const Shape& sizes) {
+  return sizes.size() == 1 && out.numel() == sizes[0] && out.sizes() != sizes;
+}
+
+// index_add from index_add_, given any of its derived forms: works on a fresh copy of self.
+void run_functional(Executor& executor, const Op& op, Args args, Outputs& outputs) {
+  const Tensor copy = clone(args[0].tensor(), op.base->contiguous_copy);
+  SmallVector<ops::Value, 8> on_copy(args.begin(), args.end());
+  on_copy[0] = ops::Value(copy);
+  run_primary(executor, *op.base, {on_copy.data(), on_copy.size()}, outputs);
+}
+
 void run_out(Executor& executor, const Op& op, Args all_args, Outputs& outputs) {
   const Op& base = *op.base;
   const size_t count = base.schema.params.size();
   const Args given = all_args.first(count);
-  Args args = given;
-  SmallVector<ops::Value, 8> followed;
-  if (is_factory(base)) {
-    followed = follow_out(base, args, all_args[count].tensor());
-    args = {followed.data(), followed.size()};
-  } else if (base.kind == OpKind::kKernel) {
-    followed = sum_in_dtype_of(base, args, all_args[count].tensor());
-    args = {followed.data(), followed.size()};
-  }
   const Args targets = all_args.subspan(count);
-  const Tensor shown = shown_with_out(base, args, targets[0].tensor());
-  if (shown.defined()) {
-    followed.assign(args.begin(), args.end());
-    followed[0] = ops::Value(shown);
-    args = {followed.data(), followed.size()};
-  }
+  OutArguments fitted;
+  const Args args = fit_to_out(targets[0].tensor(), base, given, fitted);
   OutputShapes shapes;
   if (base.kind == OpKind::kPointwise) {
     common_device(op, all_args);
@@ -365,15 +321,15 @@ void run_out(Executor& executor, const Op& op, Args all_args, Outputs& outputs) 
       if (specs[i].dtype != target.dtype()) check_out_dtype(base, given, specs[i].dtype, target);
       check_same_device(specs[i].device, target);
       if (!base.allows_overlap) check_no_self_overlap(target);
-      if (is_join(base)) check_no_list_overlap(target, specs[i].sizes, args);
+      if (base.joins) check_no_list_overlap(target, specs[i].sizes, args);
       direct &= !shares_storage_with_any(target, args);
     }
-    if (direct && keeps_shape_of_out(base, specs[0], targets[0].tensor())) {
+    if (direct && base.fills_any_shape && holds_range(targets[0].tensor(), specs[0].sizes)) {
       const Tensor& target = targets[0].tensor();
       Outputs numbers;
       run_primary(executor, base, args, numbers);
-      copy_into(numbers.tensors[0].alias(target.sizes(), contiguous_strides(target.sizes()), 0),
-                target);
+      copy_into(target,
+                numbers.tensors[0].alias(target.sizes(), contiguous_strides(target.sizes()), 0));
       outputs.tensors.push_back(target);
       return;
     }
@@ -382,10 +338,10 @@ void run_out(Executor& executor, const Op& op, Args all_args, Outputs& outputs) 
       shapes.resize(targets[i].tensor(), specs[i]);
       direct = has_layout(targets[i].tensor(), specs[i]);
     }
-    if (const auto drawn = draw_in_place(base, args, targets[0].tensor())) {
-      SmallVector<ops::Value, 4> drawn_args = {targets[0]};
-      for (const ops::Value& value : drawn->args) drawn_args.push_back(value);
-      run_eager(*drawn->op, {drawn_args.data(), drawn_args.size()}, outputs);
+    if (base.draw.arguments != nullptr && !targets[0].tensor().is_contiguous()) {
+      SmallVector<ops::Value, 4> drawn = {targets[0]};
+      for (const ops::Value& value : base.draw.arguments(args)) drawn.push_back(value);
+      run_eager(ops::registry().at(base.draw.inplace_op), {drawn.data(), drawn.size()}, outputs);
       shapes.keep();
       return;
     }
@@ -402,10 +358,7 @@ void run_out(Executor& executor, const Op& op, Args all_args, Outputs& outputs) 
   }
   Outputs result;
   if (base.kind == OpKind::kMutation) {
-    const Op& functional =
-        ops::registry().at(base.schema.name.substr(0, base.schema.name.size() - 1) +
-                           (base.schema.overload.empty() ? "" : "." + base.schema.overload));
-    run_eager(functional, args, result);
+    run_functional(executor, op, args, result);
   } else {
     run_primary(executor, base, args, result);
   }
@@ -414,7 +367,7 @@ void run_out(Executor& executor, const Op& op, Args all_args, Outputs& outputs) 
     const Tensor& value = result.tensors[i];
     if (value.dtype() != target.dtype()) check_out_dtype(base, given, value.dtype(), target);
     check_same_device(value.device(), target);
-    if (is_join(base)) check_no_list_overlap(target, value.sizes(), args);
+    if (base.joins) check_no_list_overlap(target, value.sizes(), args);
     if (target.sizes() == value.sizes() && !base.allows_overlap) check_no_self_overlap(target);
   }
   for (size_t i = 0; i < targets.size(); ++i) {
@@ -426,23 +379,11 @@ void run_out(Executor& executor, const Op& op, Args all_args, Outputs& outputs) 
   for (size_t i = 0; i < targets.size(); ++i) {
     const Tensor& target = targets[i].tensor();
     const Tensor& value = result.tensors[i];
-    copy_into(base.allows_overlap ? one_of_each(value, target) : value,
-              base.allows_overlap ? one_of_each(target, target) : target);
+    copy_into(base.allows_overlap ? one_of_each(target, target) : target,
+              base.allows_overlap ? one_of_each(value, target) : value);
     outputs.tensors.push_back(targets[i].tensor());
   }
   shapes.keep();
-}
-
-// index_add from index_add_: works on a fresh copy of self.
-void run_functional(Executor& executor, const Op& op, Args args, Outputs& outputs) {
-  static const Op& clone = ops::registry().at("clone");
-  const ops::Value clone_args[] = {
-      args[0], op.base->contiguous_copy ? ops::Value(MemoryFormat::kContiguous) : ops::Value()};
-  Outputs copy;
-  run_eager(clone, clone_args, copy);
-  SmallVector<ops::Value, 8> on_copy(args.begin(), args.end());
-  on_copy[0] = ops::Value(copy.tensors[0]);
-  run_primary(executor, *op.base, {on_copy.data(), on_copy.size()}, outputs);
 }
 
 }  // namespace

@@ -1,8 +1,7 @@
 #include "mindtorch/dispatch/eager/transfer.h"
 
 #include "mindtorch/base/error.h"
-#include "mindtorch/dispatch/eager/eager.h"
-#include "mindtorch/ops/registry.h"
+#include "mindtorch/dispatch/eager/copy.h"
 #include "mindtorch/runtime/accelerator.h"
 #include "mindtorch/runtime/copy.h"
 
@@ -13,18 +12,10 @@ runtime::DeviceRuntime& runtime_of(Device device) {
   return runtime::runtime_for(name(device.type), device.index);
 }
 
-// copy_ within one device.
-void copy_within(const Tensor& self, const Tensor& src) {
-  static const ops::Op& op = ops::registry().at("copy_");
-  const ops::Value args[] = {self, src, false};
-  ops::Outputs outputs;
-  run_eager(op, args, outputs);
-}
-
 Tensor contiguous_as(const Tensor& src, DType dtype) {
   if (src.is_contiguous() && src.dtype() == dtype) return src;
   Tensor result = Tensor::make(src.sizes(), dtype, src.device());
-  copy_within(result, src);
+  copy_into(result, src);
   return result;
 }
 
@@ -56,7 +47,7 @@ void transfer(const Tensor& self, const Tensor& src, bool non_blocking) {
   }
   const Tensor arrived = Tensor::make(src.sizes(), self.dtype(), self.device());
   copy_bytes(arrived, from, false);
-  copy_within(self, arrived);
+  copy_into(self, arrived);
 }
 
 }  // namespace mindtorch::dispatch

@@ -5,11 +5,6 @@
 
 namespace mindtorch::dispatch {
 
-void check_result_cast(DType result, DType target) {
-  MT_CHECK(can_cast(result, target), RuntimeError, "result type ", legacy_name(result),
-           " can't be cast to the desired output type ", legacy_name(target));
-}
-
 void check_inplace_shape(IntList result, const Tensor& self) {
   MT_CHECK(equal(result, self.sizes()), RuntimeError, "output with shape ", to_string(self.sizes()),
            " doesn't match the broadcast shape ", to_string(result));

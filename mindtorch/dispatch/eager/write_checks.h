@@ -8,7 +8,6 @@ namespace mindtorch::dispatch {
 // What must hold before an op writes into a tensor that the user gave. The checks throw torch's
 // texts and change nothing.
 
-void check_result_cast(DType result, DType target);
 void check_inplace_shape(IntList result, const Tensor& self);
 void check_same_device(Device result, const Tensor& target);
 // Refuses an input that shares some but not all memory with the target.

@@ -7,6 +7,7 @@
 #include "mindtorch/dispatch/execute/launch.h"
 #include "mindtorch/dispatch/trace/trace.h"
 #include "mindtorch/ops/op.h"
+#include "mindtorch/runtime/host_allocator.h"
 
 namespace mindtorch::dispatch {
 
@@ -73,6 +74,12 @@ struct ExecutorEntry {
   std::atomic<Executor*> executor;  // null: left
   ExecutorEntry* outer;
   std::thread::id thread;
+
+  // From the thread's own free list: a block makes and frees one.
+  static void* operator new(size_t bytes) { return runtime::allocate_small(bytes); }
+  static void operator delete(void* data, size_t bytes) noexcept {
+    runtime::release_small(data, bytes);
+  }
 };
 
 namespace detail {
@@ -103,11 +110,13 @@ class NoRecordGuard {
 };
 
 inline Executor& Executor::current() noexcept {
-  const ExecutorEntry* const entry =
-      MT_LIKELY(detail::t_entry == nullptr) ? nullptr : innermost_executor();
+  const ExecutorEntry* entry = detail::t_entry;
   if (MT_LIKELY(entry == nullptr)) return detail::g_immediate;
-  // Another thread may have left it a moment ago.
-  Executor* const executor = entry->executor.load(std::memory_order_acquire);
+  Executor* executor = entry->executor.load(std::memory_order_acquire);
+  if (MT_LIKELY(executor != nullptr)) return *executor;
+  entry = innermost_executor();
+  // Another thread may have left that one, too, a moment ago.
+  executor = entry == nullptr ? nullptr : entry->executor.load(std::memory_order_acquire);
   return executor == nullptr ? detail::g_immediate : *executor;
 }
 

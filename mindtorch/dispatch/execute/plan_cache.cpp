@@ -9,7 +9,9 @@ const Trace* PlanCache::predicted() const {
 }
 
 PlanRunner& PlanCache::use(Entry& entry) {
-  entry.last_use = ++uses_;
+  ++uses_;
+  was_recent_ = entry.last_use != 0 && uses_ - entry.last_use <= kFewTraces;
+  entry.last_use = uses_;
   if (last_ != nullptr) last_->successor = entry.runner.get();
   return *(last_ = entry.runner.get());
 }

@@ -22,9 +22,12 @@ class PlanCache {
   // What is recorded next, if the program repeats itself; or null.
   const Trace* predicted() const;
   uint64_t made() const { return made_; }
+  // The plan found last served a few traces ago, too: it is not new, and still in the CPU's caches.
+  bool was_recent() const { return was_recent_; }
 
  private:
   static constexpr size_t kCapacity = 256;
+  static constexpr uint64_t kFewTraces = 32;
   struct Entry {
     uint64_t hash;
     uint64_t last_use;
@@ -37,6 +40,7 @@ class PlanCache {
   PlanRunner* last_ = nullptr;
   uint64_t uses_ = 0;
   uint64_t made_ = 0;
+  bool was_recent_ = false;
 };
 
 }  // namespace mindtorch::dispatch

@@ -8,12 +8,6 @@
 namespace mindtorch::dispatch {
 
 OpQueue::Lock OpQueue::lock_or_throw() {
-  Lock lock(mutex_, std::try_to_lock);
-  if (MT_UNLIKELY(!lock.owns_lock())) lock = wait_for_lock_or_throw();
-  return lock;
-}
-
-OpQueue::Lock OpQueue::wait_for_lock_or_throw() {
   Lock lock = wait_for_lock();
   MT_CHECK(lock.owns_lock(), RuntimeError,
            "the interpreter is finalizing, and a thread that was stopped holds this pipeline");
@@ -36,57 +30,28 @@ OpQueue::Lock OpQueue::wait_for_lock() noexcept {
 }
 
 bool OpQueue::try_attach(Owner& owner) {
-  const Lock lock(mutex_, std::try_to_lock);
-  if (!lock.owns_lock() || owner_ != nullptr) return false;
-  owner_ = &owner;
-  return true;
+  if (!mutex_.try_lock_briefly()) return false;
+  const bool is_free = owner_ == nullptr;
+  if (is_free) owner_ = &owner;
+  mutex_.unlock_briefly();
+  return is_free;
 }
 
 void OpQueue::detach() noexcept {
-  const Lock lock = wait_for_lock();
+  const bool is_brief = mutex_.try_lock_briefly();
+  const Lock lock = MT_LIKELY(is_brief) ? Lock() : wait_for_lock();
   owner_ = nullptr;
+  if (MT_LIKELY(is_brief)) mutex_.unlock_briefly();
 }
 
-void OpQueue::open() {
+[[gnu::always_inline]] inline void OpQueue::open() {
   if (recorder_.size() != 0) return;
   generation_.store(generation() + 1, std::memory_order_relaxed);
   recording_thread_ = std::this_thread::get_id();
   recorder_.begin(plans_.predicted());
 }
 
-OpQueue::State OpQueue::record(const PreparedCall& call) {
-  const Lock lock = lock_or_throw();
-  open();
-  recorder_.record(call);
-  return note_op(call.op, call.device);
-}
-
-bool OpQueue::match(const ops::Op& op, ops::Args args, ops::Outputs& outputs, State& state) {
-  const Lock lock = lock_or_throw();
-  open();
-  if (!recorder_.match(op, args, outputs)) return false;
-  state = note_op(op, outputs.tensors[0].device());
-  return true;
-}
-
-bool OpQueue::match_in_place(const ops::Op& op, ops::Args args, State& state) {
-  const Lock lock = lock_or_throw();
-  open();
-  if (!recorder_.match_in_place(op, args)) return false;
-  state = note_op(op, args[0].tensor().device());
-  return true;
-}
-
-OpQueue::State OpQueue::note_op(const ops::Op& op, Device device) {
-  note_call_site();
-  if (op.random) has_random_.store(true, std::memory_order_relaxed);
-  if (!device.is_cpu()) note_stream(device);
-  size_.store(recorder_.size(), std::memory_order_relaxed);
-  return {recorder_.size(), recorder_.unallocated_bytes(), recorder_.needs_flush(),
-          recorder_.over_memory_limit()};
-}
-
-void OpQueue::note_call_site() {
+[[gnu::always_inline]] inline void OpQueue::note_call_site() {
   CallSite site;
   const CallSiteHooks& hooks = call_site_hooks();
   if (hooks.capture != nullptr) site = hooks.capture();
@@ -104,6 +69,40 @@ void OpQueue::note_stream(Device device) {
   }
   streams_.push_back(
       runtime::current_stream(runtime::runtime_for(name(device.type), device.index)));
+}
+
+[[gnu::always_inline]] inline void OpQueue::note_op(const ops::Op& op,
+                                                    Device device,
+                                                    State& state) {
+  note_call_site();
+  if (op.random) has_random_.store(true, std::memory_order_relaxed);
+  if (!device.is_cpu()) note_stream(device);
+  size_.store(recorder_.size(), std::memory_order_relaxed);
+  state = {recorder_.size(), recorder_.unallocated_bytes(), recorder_.needs_flush(),
+           recorder_.over_memory_limit()};
+}
+
+void OpQueue::record(const PreparedCall& call, State& state) {
+  const RecordLock lock(*this);
+  open();
+  recorder_.record(call);
+  note_op(call.op, call.device, state);
+}
+
+bool OpQueue::match(const ops::Op& op, ops::Args args, ops::Outputs& outputs, State& state) {
+  const RecordLock lock(*this);
+  open();
+  if (!recorder_.match(op, args, outputs)) return false;
+  note_op(op, outputs.tensors[0].device(), state);
+  return true;
+}
+
+bool OpQueue::match_in_place(const ops::Op& op, ops::Args args, State& state) {
+  const RecordLock lock(*this);
+  open();
+  if (!recorder_.match_in_place(op, args)) return false;
+  note_op(op, args[0].tensor().device(), state);
+  return true;
 }
 
 bool OpQueue::reads(const StorageImpl& storage) {
@@ -154,14 +153,17 @@ void OpQueue::execute(size_t& done, bool& is_plan) {
 PlanRunner& OpQueue::find_plan() {
   if (recorder_.is_predicted()) {
     if (PlanRunner* const plan = plans_.find_predicted(visible_, recorder_.recorded().params)) {
-      churn_.note_reuse();
+      if (MT_LIKELY(plans_.was_recent())) {
+        churn_.note_reuse();
+      } else {
+        churn_.note_plan(plan->trace(), sites_[0], true, recorder_.unallocated_bytes());
+      }
       return *plan;
     }
   }
   recorder_.forget_prediction();
-  const uint64_t made = plans_.made();
   PlanRunner& plan = plans_.get(recorder_.recorded(), visible_);
-  churn_.note_plan(plan.trace(), sites_[0], plans_.made() != made, recorder_.unallocated_bytes());
+  churn_.note_plan(plan.trace(), sites_[0], !plans_.was_recent(), recorder_.unallocated_bytes());
   return plan;
 }
 

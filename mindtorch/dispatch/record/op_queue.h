@@ -54,7 +54,7 @@ class OpQueue final : public PendingWork {
     bool needs_flush;
     bool over_memory_limit;
   };
-  State record(const PreparedCall& call);
+  void record(const PreparedCall& call, State& state);
   // See TraceRecorder::match().
   bool match(const ops::Op& op, ops::Args args, ops::Outputs& outputs, State& state);
   bool match_in_place(const ops::Op& op, ops::Args args, State& state);
@@ -95,12 +95,30 @@ class OpQueue final : public PendingWork {
  private:
   using Lock = std::unique_lock<QuickMutex>;
 
+  // Of the owner's thread, for one op. Where the queue is not free, the lock proper.
+  class RecordLock {
+   public:
+    explicit RecordLock(OpQueue& queue)
+        : mutex_(queue.mutex_), is_brief_(queue.mutex_.try_lock_briefly()) {
+      if (MT_UNLIKELY(!is_brief_)) lock_ = queue.lock_or_throw();
+    }
+    ~RecordLock() {
+      if (MT_LIKELY(is_brief_)) mutex_.unlock_briefly();
+    }
+    RecordLock(const RecordLock&) = delete;
+    RecordLock& operator=(const RecordLock&) = delete;
+
+   private:
+    QuickMutex& mutex_;
+    const bool is_brief_;
+    Lock lock_;
+  };
+
   Lock lock_or_throw();
-  Lock wait_for_lock_or_throw();
   // While the interpreter is finalizing the lock may belong to a stopped thread: then not owned.
   Lock wait_for_lock() noexcept;
   void open();
-  State note_op(const ops::Op& op, Device device);
+  void note_op(const ops::Op& op, Device device, State& state);
   void note_call_site();
   void note_stream(Device device);
   PlanRunner& find_plan();

@@ -3,7 +3,7 @@
 namespace mindtorch::dispatch {
 namespace {
 
-constinit thread_local OpQueue* t_last = nullptr;
+constinit thread_local OpQueue* t_last __attribute__((tls_model("initial-exec"))) = nullptr;
 
 }  // namespace
 
@@ -16,7 +16,9 @@ OpQueue& OpQueues::attach(OpQueue::Owner& owner) {
   if (MT_LIKELY(t_last != nullptr && t_last->try_attach(owner))) return *t_last;
   const std::scoped_lock lock(mutex_);
   for (OpQueue* const queue : queues_) {
-    if (queue->try_attach(owner)) return *(t_last = queue);
+    if (!queue->try_attach(owner)) continue;
+    queue->churn().forget();  // it saw another thread's program
+    return *(t_last = queue);
   }
   t_last = queues_.emplace_back(new OpQueue);
   t_last->try_attach(owner);

@@ -12,11 +12,12 @@ namespace mindtorch::dispatch {
 namespace {
 
 // How many ops the largest trace of this thread's last block had.
-constinit thread_local size_t t_last_trace = SIZE_MAX;
+constinit thread_local size_t t_last_trace __attribute__((tls_model("initial-exec"))) = SIZE_MAX;
 
 // The default of max_ops. On the CPU a longer trace means larger fused groups; an accelerator works
 // on one trace while the next is recorded, so that it should not wait long for the first.
 int64_t default_max_ops(Device device) { return device.is_cpu() ? 256 : 64; }
+constexpr size_t kFewOps = 64;  // no default flushes before
 
 void before_sync(runtime::SyncPoint point) {
   if (Pipeline::current() == nullptr) return;
@@ -85,6 +86,8 @@ void Pipeline::enter() {
         t_last_trace <= static_cast<size_t>(config_.adaptive_small_window_ops)) {
       run_eagerly_ = config_.adaptive_min_defer_ops - 1;
     }
+    has_no_limits_ =
+        run_eagerly_ <= 0 && !config_.max_ops && !config_.max_pending_bytes && !config_.max_wait_us;
     OpQueue& queue = OpQueues::instance().attach(*this);
     queue.churn().begin_block();
     queue_.store(&queue, std::memory_order_relaxed);
@@ -143,6 +146,16 @@ void Pipeline::prepare_write(const Tensor& tensor) const {
   }
 }
 
+// Inline: after most ops there is nothing to do.
+[[gnu::always_inline]] inline void Pipeline::after_record(const OpQueue::State& state,
+                                                          Device device) {
+  if (MT_LIKELY(has_no_limits_ && state.ops < kFewOps && !state.needs_flush &&
+                !state.over_memory_limit)) {
+    return;
+  }
+  flush_at_limits(state, device);
+}
+
 void Pipeline::run(const PreparedCall& call) {
   OpQueue& queue = *queue_.load(std::memory_order_relaxed);
   if (MT_UNLIKELY(queue.churn().is_immediate() && queue.churn().continues_with(call.op))) {
@@ -161,7 +174,9 @@ void Pipeline::run(const PreparedCall& call) {
   if (call.is_mutation()) prepare_write(call.args[0].tensor());
   for (const Tensor& output : call.outputs) prepare_write(output);
   if (MT_UNLIKELY(TraceRecorder::is_too_long(call.args))) return run_now(call);
-  after_record(queue.record(call), call.device);
+  OpQueue::State state;
+  queue.record(call, state);
+  after_record(state, call.device);
 }
 
 bool Pipeline::replay(const ops::Op& op, ops::Args args, ops::Outputs& outputs) {
@@ -182,7 +197,7 @@ bool Pipeline::replay_in_place(const ops::Op& op, ops::Args args) {
   return true;
 }
 
-void Pipeline::after_record(const OpQueue::State& state, Device device) {
+void Pipeline::flush_at_limits(const OpQueue::State& state, Device device) {
   if (MT_UNLIKELY(state.needs_flush)) return flush("exposed");
   if (MT_UNLIKELY(state.over_memory_limit)) return flush("bytes");
   if (MT_UNLIKELY(++recorded_ <= run_eagerly_)) return flush("min_defer_ops");
@@ -237,8 +252,20 @@ void Pipeline::run_now(const PreparedCall& call) {
   ImmediateExecutor::instance().run(call);
 }
 
+void Pipeline::note_flush(const OpQueue& queue, std::string_view reason) {
+  last_reason_ = reason;
+  ++flush_id_;
+  largest_trace_ = std::max(largest_trace_, queue.size());
+}
+
 void Pipeline::on_done(OpQueue& queue, std::string_view reason, const FlushFailure* failure) {
   // Without the lock: the texts of call sites need the GIL.
+  if (MT_LIKELY(failure == nullptr && !config_.debug_enabled)) {
+    const std::scoped_lock lock(mutex_);
+    note_flush(queue, reason);
+    last_error_.reset();
+    return;
+  }
   std::optional<PipelineError> error;
   std::vector<OpReport> ops;
   if (failure != nullptr) {
@@ -247,9 +274,7 @@ void Pipeline::on_done(OpQueue& queue, std::string_view reason, const FlushFailu
   }
   if (config_.debug_enabled) ops = describe_ops(queue.trace(), queue.sites());
   const std::scoped_lock lock(mutex_);
-  last_reason_ = reason;
-  ++flush_id_;
-  largest_trace_ = std::max(largest_trace_, queue.size());
+  note_flush(queue, reason);
   last_error_ = std::move(error);
   last_ops_ = std::move(ops);
 }

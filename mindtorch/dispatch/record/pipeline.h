@@ -2,12 +2,12 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "mindtorch/base/quick_mutex.h"
 #include "mindtorch/dispatch/execute/executor.h"
 #include "mindtorch/dispatch/record/op_queue.h"
 #include "mindtorch/dispatch/record/pipeline_report.h"
@@ -78,15 +78,18 @@ class MT_API Pipeline final : public Executor, private OpQueue::Owner {
   void prepare_read(const Tensor& tensor) const;
   void prepare_write(const Tensor& tensor) const;
   void after_record(const OpQueue::State& state, Device device);
+  void flush_at_limits(const OpQueue::State& state, Device device);
+  void note_flush(const OpQueue& queue, std::string_view reason);
   void run_now(const PreparedCall& call);
 
   const PipelineConfig config_;
   std::atomic<OpQueue*> queue_{nullptr};    // while it is entered
   SmallVector<ExecutorEntry*, 2> entries_;  // one for each enter(), owned by its thread
   int64_t run_eagerly_ = 0;                 // how many ops of this block are executed at once
-  int64_t recorded_ = 0;                    // in this block
+  int64_t recorded_ = 0;                    // in this block, while there are limits
+  bool has_no_limits_ = false;              // but the defaults
   size_t largest_trace_ = 0;                // in this block
-  mutable std::mutex mutex_;
+  mutable QuickMutex mutex_;
   uint64_t flush_id_ = 0;
   std::string last_reason_;
   std::optional<PipelineError> last_error_;

@@ -2,8 +2,8 @@
 
 namespace mindtorch::dispatch {
 
-void ShapeChurn::note_plan(const Trace& trace, CallSite site, bool made_plan, size_t result_bytes) {
-  const uint64_t hash = made_plan && result_bytes < kLargeBytes ? trace.hash_of_ops() : 0;
+void ShapeChurn::note_plan(const Trace& trace, CallSite site, bool is_new, size_t result_bytes) {
+  const uint64_t hash = is_new && result_bytes < kLargeBytes ? trace.hash_of_ops() : 0;
   const bool repeats = hash != 0 && hash == last_hash_ && site == last_site_;
   count_ = repeats ? count_ + 1 : 0;
   last_hash_ = hash;

@@ -13,16 +13,18 @@ namespace mindtorch::dispatch {
 // Note [Traces with new shapes every time]
 // A program may repeat the same ops with other shapes each time (decoding with a cache that grows):
 // each trace needs a plan of its own, which serves once. Where the work is small, planning costs
-// more than it saves. After a few such traces in a row, from the same place of the program, the ops
-// that follow are executed at once, as in eager mode, for as long as they are the same. After some
-// hundred repetitions a few are recorded again, to see whether the shapes have settled. A large
-// result ends it, too: there fusing pays even once.
+// more than it saves; and so does a plan that has not served for long, whose memory the CPU's
+// caches have forgotten. After a few such traces in a row, from the same place of the program, the
+// ops that follow are executed at once, as in eager mode, for as long as they are the same. After
+// some hundred repetitions a few are recorded again, to see whether the shapes have settled. A
+// large result ends it, too: there fusing pays even once.
 //
 // Written by whoever flushes, and read by the recording thread when nothing is pending.
 class ShapeChurn {
  public:
-  // A trace was planned. `made_plan`: it needed a new one. `site`: of its first op.
-  void note_plan(const Trace& trace, CallSite site, bool made_plan, size_t result_bytes);
+  // A trace was planned. `is_new`: its plan is new, or has not served for long. `site`: of its
+  // first op.
+  void note_plan(const Trace& trace, CallSite site, bool is_new, size_t result_bytes);
 
   // An earlier plan served again: shapes do come back.
   void note_reuse() {
@@ -34,6 +36,11 @@ class ShapeChurn {
   bool is_immediate() const { return is_immediate_.load(std::memory_order_acquire); }
   // This op is executed at once, unless it is another than predicted: false.
   bool continues_with(const ops::Op& op);
+  // Another program is recorded from now on.
+  void forget() {
+    note_reuse();
+    end();
+  }
   // A block begins: so does the sequence of ops.
   void begin_block() {
     if (is_immediate() && next_ != 0) end();
@@ -50,7 +57,7 @@ class ShapeChurn {
 
   void end() { is_immediate_.store(false, std::memory_order_relaxed); }
 
-  uint64_t last_hash_ = 0;  // of the ops of the last trace, if it needed a plan
+  uint64_t last_hash_ = 0;  // of the ops of the last trace, if its plan was new
   CallSite last_site_;
   int count_ = 0;  // traces in a row
   std::atomic<bool> is_immediate_{false};

@@ -247,11 +247,12 @@ bool TraceRecorder::reads(const StorageImpl& storage) const {
 
 void TraceRecorder::list_storages(std::vector<StorageImpl*>& storages,
                                   std::vector<uint8_t>& visible) const {
-  storages.clear();
-  visible.clear();
-  for (const Held& held : held_) {
-    storages.push_back(held.storage);
-    visible.push_back(!held.is_unallocated || held.storage->use_count() > 1);
+  storages.resize(held_.size());
+  visible.resize(held_.size());
+  for (size_t i = 0; i < held_.size(); ++i) {
+    const Held& held = held_[i];
+    storages[i] = held.storage;
+    visible[i] = !held.is_unallocated || held.storage->use_count() > 1;
   }
 }
 

@@ -92,7 +92,9 @@ class TraceRecorder {
   void pass(const OpRecord& record);
   void pass_dims(const TensorRecord& record);
   bool match_argument(const ops::Value& value, size_t index);
+  bool match_other_argument(const ops::Value& value, size_t index);
   bool match_tensor(const Tensor& tensor, uint32_t id);
+  bool match_new_tensor(const Tensor& tensor, uint32_t id);
   Tensor make_predicted_output(uint32_t id);
 
   PendingWork& work_;

@@ -90,12 +90,12 @@ struct Trace {
 
   // How far each list of the key goes.
   struct Lengths {
-    size_t ops, tensor_ids, tensors, storages, arguments, payload, dims;
+    size_t ops, tensors, tensor_ids, storages, arguments, payload, dims;
     bool operator==(const Lengths&) const = default;
   };
   Lengths lengths() const {
-    return {ops.size(),       tensor_ids.size(), tensors.size(), storages.size(),
-            arguments.size(), payload.size(),    dims.size()};
+    return {ops.size(),       tensors.size(), tensor_ids.size(), storages.size(),
+            arguments.size(), payload.size(), dims.size()};
   }
 
   void clear();

@@ -21,7 +21,8 @@ PointwiseCall clamp_to(const Tensor& self, const Scalar& low, const Scalar& high
   return same_dtype<Pointwise::kClampScalar>(self)
       .laid_out(Layout::kLikeFirst)
       .param(0, fitting(low, self.dtype()))
-      .param(1, fitting(high, self.dtype()));
+      .param(1, fitting(high, self.dtype()))
+      .param(2, Scalar(1));  // no gradient at the limits
 }
 
 PointwiseCall relu6(const Tensor& self) {
@@ -135,6 +136,7 @@ void define_activation(Registry& ops) {
            ">>> torch.threshold(torch.tensor([1., 3.]), 2, 0)\ntensor([0., 3.])");
   ops.define<shrink<Pointwise::kHardshrink>>("hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kSame, kFoundDtype)
       .doc("0 where the magnitude is at most `lambd`.",
            ">>> torch.hardshrink(torch.tensor([0.2, 1.]))\ntensor([0., 1.])");
   ops.define<binary_same<Pointwise::kPrelu>>("_prelu_kernel(Tensor self, Tensor weight) -> Tensor")
@@ -152,6 +154,7 @@ void define_activation(Registry& ops) {
            ">>> torch.nn.functional.hardtanh(torch.tensor([7.]))\ntensor([1.])");
   ops.define<gelu>("gelu(Tensor self, *, str approximate='none') -> Tensor")
       .variants(kInplaceAndOut)
+      .out_dtype(TargetDType::kSame, kFoundDtype)
       .nn_function()
       .doc("The Gaussian error linear unit.",
            ">>> torch.nn.functional.gelu(torch.tensor([1.]))\ntensor([0.8413])");
@@ -177,6 +180,7 @@ void define_activation(Registry& ops) {
            ">>> torch.nn.functional.leaky_relu(torch.tensor([-1.]))\ntensor([-0.0100])");
   ops.define<softplus>("softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kSame, kFoundDtype)
       .nn_function()
       .doc("log(1 + exp(beta x)) / beta, and x where that is linear.",
            ">>> torch.nn.functional.softplus(torch.tensor([0.]))\ntensor([0.6931])");
@@ -192,12 +196,14 @@ void define_activation(Registry& ops) {
            ">>> torch.nn.functional.hardswish(torch.tensor([3.]))\ntensor([3.])");
   ops.define<log_sigmoid>("log_sigmoid(Tensor self) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kSame, "expected scalar type $R but found $O")
       .also({"logsigmoid"})
       .nn_function()
       .doc("log(sigmoid(x)), without overflow.",
            ">>> torch.nn.functional.logsigmoid(torch.tensor([0.]))\ntensor([-0.6931])");
   ops.define<shrink<Pointwise::kSoftshrink>>("softshrink(Tensor self, Scalar lambd=0.5) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kSame, kFoundDtype)
       .nn_function()
       .doc("Moves elements towards 0 by `lambd`.",
            ">>> torch.nn.functional.softshrink(torch.tensor([1.]))\ntensor([0.5000])");

@@ -181,6 +181,12 @@ void define_binary(Registry& ops) {
            ">>> torch.pow(torch.tensor([2, 3]), 2)\ntensor([4, 9])");
   ops.define<float_power>("float_power.Tensor_Tensor(Operand self, Operand exponent) -> Tensor")
       .variants(kInplaceAndOut)
+      .out_dtype(TargetDType::kSame,
+                 "the output given to float_power has dtype $O but the operation's result requires "
+                 "dtype $R")
+      .inplace_dtype(TargetDType::kSame,
+                     "the base given to float_power_ has dtype $O but the operation's result "
+                     "requires dtype $R")
       .doc("`self` to the power of `exponent`, computed in float64.",
            ">>> torch.float_power(torch.tensor([2]), 2)\ntensor([4.], dtype=torch.float64)");
   ops.define<binary_same<Pointwise::kMaximum>>("maximum(Tensor self, Tensor other) -> Tensor")
@@ -240,6 +246,8 @@ void define_binary(Registry& ops) {
            ">>> torch.xlogy(torch.tensor([0.]), torch.tensor([0.]))\ntensor([0.])");
   ops.define<heaviside>("heaviside(Tensor self, Tensor values) -> Tensor")
       .variants(kInplaceAndOut)
+      .out_dtype(TargetDType::kSame,
+                 "heaviside is not yet implemented for tensors with different dtypes.")
       .doc("0 below 0, 1 above, `values` at 0.",
            ">>> torch.heaviside(torch.tensor([-1., 0., 2.]), torch.tensor([0.5]))\ntensor([0.0000, "
            "0.5000, 1.0000])");

@@ -98,14 +98,17 @@ void define_compare(Registry& ops) {
            ">>> torch.isfinite(torch.tensor([float('inf'), 1.]))\ntensor([False,  True])");
   ops.define<to_bool<Pointwise::kIsPosInf>>("isposinf(Tensor self) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kSame, "isposinf does not support non-boolean outputs.")
       .doc("Where an element is plus infinity.",
            ">>> torch.isposinf(torch.tensor([float('inf'), 1.]))\ntensor([ True, False])");
   ops.define<to_bool<Pointwise::kIsNegInf>>("isneginf(Tensor self) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kSame, "isneginf does not support non-boolean outputs.")
       .doc("Where an element is minus infinity.",
            ">>> torch.isneginf(torch.tensor([float('inf'), 1.]))\ntensor([False, False])");
   ops.define<to_bool<Pointwise::kSignbit>>("signbit(Tensor self) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kSame, "signbit does not support non-boolean outputs.")
       .doc("Where the sign bit is set; true for -0.0, too.",
            ">>> torch.signbit(torch.tensor([-1., 1.]))\ntensor([ True, False])");
   ops.define<bitwise<Pointwise::kBitwiseAnd>>(
@@ -125,6 +128,7 @@ void define_compare(Registry& ops) {
            ">>> torch.bitwise_xor(torch.tensor([6]), torch.tensor([3]))\ntensor([5])");
   ops.define<bitwise_not>("bitwise_not(Tensor self) -> Tensor")
       .variants(kInplaceAndOut)
+      .out_dtype(TargetDType::kSame, kFoundDtype)
       .doc("All bits of integers flipped, bools negated.",
            ">>> torch.bitwise_not(torch.tensor([0, 1]))\ntensor([-1, -2])");
   ops.define<shift<Pointwise::kShiftLeft>>(

@@ -24,7 +24,7 @@ TensorSpec clone(const Tensor& self, std::optional<MemoryFormat> memory_format) 
 void define_copy(Registry& ops) {
   ops.define<copy>("copy_(Tensor(a!) self, Operand other, bool non_blocking=False) -> Tensor(a!)")
       .fusion(FusionKind::kCopy)
-      .any_device()
+      .copies_from("other", "non_blocking")
       .method_only()
       .doc("Copies the elements of `src`, broadcast and converted, into `self`.",
            ">>> torch.zeros(2).copy_(torch.tensor([1, 2]))\ntensor([1., 2.])");

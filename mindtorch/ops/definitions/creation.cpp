@@ -303,6 +303,7 @@ void define_sized(Registry& ops) {
 void define_ranges(Registry& ops) {
   ops.define<arange>("arange(Scalar end, *, ScalarType? dtype=None, Device? device=None) -> Tensor")
       .variants(kOutVariant)
+      .fills_any_shape()
       .function_only()
       .doc("The numbers from `start` to `end`, which is left out, `step` apart.",
            ">>> torch.arange(1, 4)\ntensor([1, 2, 3])");
@@ -310,11 +311,13 @@ void define_ranges(Registry& ops) {
          "arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, "
          "Device? device=None) -> Tensor")
       .variants(kOutVariant)
+      .fills_any_shape()
       .function_only();
   ops.define<range>(
          "range.step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, "
          "Device? device=None) -> Tensor")
       .variants(kOutVariant)
+      .fills_any_shape()
       .function_only()
       .doc("The numbers from `start` to `end` inclusive; arange is its modern form.",
            ">>> torch.range(1, 3)\ntensor([1., 2., 3.])");
@@ -322,6 +325,7 @@ void define_ranges(Registry& ops) {
          "linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, "
          "Device? device=None) -> Tensor")
       .variants(kOutVariant)
+      .fills_any_shape()
       .function_only()
       .doc("`steps` numbers from `start` to `end`, evenly spaced.",
            ">>> torch.linspace(0, 1, 3)\ntensor([0.0000, 0.5000, 1.0000])");
@@ -329,6 +333,7 @@ void define_ranges(Registry& ops) {
          "logspace(Scalar start, Scalar end, int steps, float base=10.0, *, "
          "ScalarType? dtype=None, Device? device=None) -> Tensor")
       .variants(kOutVariant)
+      .fills_any_shape()
       .function_only()
       .doc("`base` to the powers of `start` to `end`, evenly spaced.",
            ">>> torch.logspace(0, 2, 3)\ntensor([  1.,  10., 100.])");

@@ -313,6 +313,8 @@ void define_indexing(Registry& ops) {
            ">>> torch.tensor([1, 2]).masked_fill(torch.tensor([True, False]), 0)\ntensor([0, 2])");
   ops.define("masked_select(Tensor self, Tensor mask) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kSame,
+                 "masked_select(): self and result must have the same scalar type")
       .doc("The elements where `mask` is true, in one dimension.",
            ">>> torch.tensor([1, 2]).masked_select(torch.tensor([False, True]))\ntensor([2])");
   ops.define("_masked_select(Tensor self, Tensor mask) -> Tensor").dynamic().internal();
@@ -327,6 +329,8 @@ void define_indexing(Registry& ops) {
   ops.define("nonzero(Tensor self) -> Tensor")
       .dynamic()
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kSame,
+                 "nonzero: Expected out tensor to have scalar type $R but got scalar type$O")
       .doc("The indices of all elements that are not 0, one row each.",
            ">>> torch.nonzero(torch.tensor([0, 3, 4]))\ntensor([[1],\n        [2]])");
   ops.define("nonzero_numpy(Tensor self) -> Tensor[]").internal();
@@ -402,10 +406,14 @@ void define_indexing(Registry& ops) {
            "tensor([0., 2.])");
   ops.define("take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kSame)
       .doc("gather with broadcasting; without `dim` over all elements.",
            ">>> torch.take_along_dim(torch.tensor([10, 20]), torch.tensor([1]))\ntensor([20])");
   ops.define<take>("take(Tensor self, Tensor index) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kSame,
+                 "take(): self and out expected to have the same dtype, but got self.dtype = $R "
+                 "and out.dtype = $O")
       .doc("Elements by their number in row-major order.",
            ">>> torch.take(torch.tensor([[1, 2], [3, 4]]), torch.tensor([3]))\ntensor([4])");
   ops.define(

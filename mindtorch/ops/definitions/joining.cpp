@@ -80,23 +80,27 @@ TensorSpec combinations(const Tensor& self, int64_t r, bool with_replacement) {
 void define_joining(Registry& ops) {
   ops.define<cat>("cat(Tensor[] tensors, int dim=0) -> Tensor")
       .variants(kOutVariant)
+      .joins()
       .function_only()
       .also({"concat", "concatenate"})
       .doc("Joins tensors along an existing dimension.",
            ">>> torch.cat([torch.tensor([1, 2]), torch.tensor([3])])\ntensor([1, 2, 3])");
   ops.define("stack(Tensor[] tensors, int dim=0) -> Tensor")
       .variants(kOutVariant)
+      .joins()
       .function_only()
       .doc("Joins tensors along a new dimension.",
            ">>> torch.stack([torch.tensor([1, 2]), torch.tensor([3, 4])])\n"
            "tensor([[1, 2],\n        [3, 4]])");
   ops.define("hstack(Tensor[] tensors) -> Tensor")
       .variants(kOutVariant)
+      .joins()
       .function_only()
       .doc("Joins tensors side by side: along the columns, or the only dimension.",
            ">>> torch.hstack([torch.tensor([1, 2]), torch.tensor([3])])\ntensor([1, 2, 3])");
   ops.define("vstack(Tensor[] tensors) -> Tensor")
       .variants(kOutVariant)
+      .joins()
       .function_only()
       .also({"row_stack"})
       .doc("Joins tensors one below the other; vectors become rows.",
@@ -104,12 +108,14 @@ void define_joining(Registry& ops) {
            "tensor([[1, 2],\n        [3, 4]])");
   ops.define("dstack(Tensor[] tensors) -> Tensor")
       .variants(kOutVariant)
+      .joins()
       .function_only()
       .doc("Joins tensors along the third dimension.",
            ">>> torch.dstack([torch.zeros(2, 3), torch.zeros(2, 3)]).shape\n"
            "torch.Size([2, 3, 2])");
   ops.define("column_stack(Tensor[] tensors) -> Tensor")
       .variants(kOutVariant)
+      .joins()
       .function_only()
       .doc("Joins tensors side by side; vectors become columns.",
            ">>> torch.column_stack([torch.tensor([1, 2]), torch.tensor([3, 4])])\n"
@@ -141,6 +147,7 @@ void define_joining(Registry& ops) {
            ">>> torch.kron(torch.tensor([1, 2]), torch.tensor([3, 4]))\ntensor([3, 4, 6, 8])");
   ops.define("cross(Tensor self, Tensor other, int? dim=None) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kSame)
       .doc("The vector product along a dimension of size 3.",
            ">>> torch.cross(torch.tensor([1, 0, 0]), torch.tensor([0, 1, 0]))\n"
            "tensor([0, 0, 1])");

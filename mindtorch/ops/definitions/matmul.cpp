@@ -154,10 +154,12 @@ void define_matmul(Registry& ops) {
            ">>> torch.mv(torch.ones(1, 2), torch.ones(2))\ntensor([2.])");
   ops.define<dot>("dot(Tensor self, Tensor tensor) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kSame, "result dtype $O does not match input dtype $R")
       .doc("The inner product of two vectors.",
            ">>> torch.dot(torch.tensor([1, 2]), torch.tensor([3, 4]))\ntensor(11)");
   ops.define<dot>("vdot(Tensor self, Tensor other) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kSame, "result dtype $O does not match input dtype $R")
       .doc("The inner product of two vectors.",
            ">>> torch.vdot(torch.tensor([1, 2]), torch.tensor([3, 4]))\ntensor(11)");
   ops.define<addmm>(
@@ -180,6 +182,7 @@ void define_matmul(Registry& ops) {
   // Composites, written in functional/matmul.cpp.
   ops.define("matmul(Tensor self, Tensor other) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kSame)
       .also({"linalg_matmul"})
       .doc("The matrix product in all its shapes: vectors, matrices and broadcast batches.",
            ">>> torch.matmul(torch.ones(4, 1, 2), torch.ones(2, 3)).shape\ntorch.Size([4, 1, 3])");
@@ -187,6 +190,7 @@ void define_matmul(Registry& ops) {
          "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> "
          "Tensor")
       .variants(kInplaceAndOut)
+      .out_dtype(TargetDType::kSame, "self and mat2 must have the same dtype, but got $O and $R")
       .doc("beta * self + alpha * the sum of batch1 @ batch2 over the batch.",
            ">>> torch.addbmm(torch.zeros(1), torch.ones(2, 1, 2), torch.ones(2, 2, 1))\n"
            "tensor([[4.]])");
@@ -203,6 +207,9 @@ void define_matmul(Registry& ops) {
            "tensor([[3, 4],\n        [6, 8]])");
   ops.define("inner(Tensor self, Tensor other) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kSame,
+                 "tensordot: Expected the output tensor to have dtype $R, but got an output tensor "
+                 "with dtype $O")
       .doc("Products summed over the last dimension of both.",
            ">>> torch.inner(torch.tensor([1, 2]), torch.tensor([3, 4]))\ntensor(11)");
   ops.define("chain_matmul(Tensor[1] matrices) -> Tensor")
@@ -219,6 +226,7 @@ void define_matmul(Registry& ops) {
       .function_only();
   ops.define("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kSame)
       .nn_function()
       .doc("input @ weight.T + bias.",
            ">>> torch.nn.functional.linear(torch.ones(2), torch.ones(3, 2))\ntensor([2., 2., 2.])");

@@ -159,11 +159,17 @@ TensorSpec multinomial(const Tensor& self, int64_t num_samples, bool replacement
   return contiguous_spec(std::move(sizes), DType::kInt64, self.device());
 }
 
+// What the ops in place take after self: the parameters, then the generator.
+SmallVector<Value, 4> unit_parameters(Args args) { return {Value(0.0), Value(1.0), args[1]}; }
+SmallVector<Value, 4> below(Args args) { return {Value(int64_t{0}), args[0], args[2]}; }
+SmallVector<Value, 4> between(Args args) { return {args[0], args[1], args[3]}; }
+
 void define_factories(Registry& ops) {
   ops.define<drawn>(
          "rand(int[] size, *, Generator? generator=None, ScalarType? dtype=None, "
          "Device? device=None) -> Tensor")
       .variants(kOutVariant)
+      .draws_by("uniform_", unit_parameters)
       .function_only()
       .random()
       .doc("Numbers drawn evenly from [0, 1).", ">>> torch.rand(2, 3).shape\ntorch.Size([2, 3])");
@@ -171,6 +177,7 @@ void define_factories(Registry& ops) {
          "randn(int[] size, *, Generator? generator=None, ScalarType? dtype=None, "
          "Device? device=None) -> Tensor")
       .variants(kOutVariant)
+      .draws_by("normal_", unit_parameters)
       .function_only()
       .random()
       .doc("Numbers of the standard normal distribution.",
@@ -179,6 +186,7 @@ void define_factories(Registry& ops) {
          "randint(int high, int[] size, *, Generator? generator=None, ScalarType? dtype=None, "
          "Device? device=None) -> Tensor")
       .variants(kOutVariant)
+      .draws_by("random_.from", below)
       .function_only()
       .random()
       .doc("Integers drawn evenly from `low` to `high`, which is left out.",
@@ -187,6 +195,7 @@ void define_factories(Registry& ops) {
          "randint.low(int low, int high, int[] size, *, Generator? generator=None, "
          "ScalarType? dtype=None, Device? device=None) -> Tensor")
       .variants(kOutVariant)
+      .draws_by("random_.from", between)
       .function_only()
       .random();
   ops.define<randperm>(
@@ -309,6 +318,7 @@ void define_random(Registry& ops) {
   ops.define(
          "normal.Tensor_float(Tensor mean, float std=1.0, *, Generator? generator=None) -> Tensor")
       .variants(kOutVariant)
+      .broadcasts_with_out()
       .function_only()
       .random();
   ops.define("normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor")
@@ -331,6 +341,7 @@ void define_random(Registry& ops) {
          "multinomial(Tensor self, int num_samples, bool replacement=False, *, "
          "Generator? generator=None) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kSame, "multinomial expects Long tensor out, got: $O")
       .random()
       .doc("Indices drawn with the given weights, for each row.",
            ">>> torch.multinomial(torch.tensor([0., 1., 0.]), 1)\ntensor([1])");

@@ -200,12 +200,15 @@ void define_reduce(Registry& ops) {
          "dtype=None) -> Tensor")
       .reduces_rows(RowFunction::kSum, "dim")
       .variants(kOutVariant)
+      .accumulates_in(AccumulateIn::kOutDType)
+      .out_dtype(TargetDType::kCastUnlessGiven)
       .doc("The sum of all elements, or along `dim`.",
            ">>> torch.sum(torch.tensor([1, 2]))\ntensor(3)");
   ops.define<sum>(
          "nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> "
          "Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kCastUnlessGiven)
       .doc("The sum with NaN taken as 0.",
            ">>> torch.nansum(torch.tensor([1., float('nan')]))\ntensor(1.)");
   ops.define<mean>(
@@ -214,22 +217,33 @@ void define_reduce(Registry& ops) {
          "Tensor")
       .reduces_rows(RowFunction::kMean, "dim")
       .variants(kOutVariant)
+      .accumulates_in(AccumulateIn::kOutDTypeOfFloats)
+      .out_dtype(TargetDType::kCastUnlessGiven,
+                 "mean.dtype_out(): input types can't be cast to the desired output type $O")
       .doc("The mean of all elements, or along `dim`.",
            ">>> torch.mean(torch.tensor([1., 2.]))\ntensor(1.5000)");
   ops.define<prod>(
          "prod.dim_int(Tensor self, int? dim=None, bool keepdim=False, *, ScalarType? dtype=None) "
          "-> Tensor")
       .variants(kOutVariant)
+      .accumulates_in(AccumulateIn::kOutDType)
+      .out_dtype(TargetDType::kCastUnlessGiven)
       .doc("The product of all elements, or along `dim`.",
            ">>> torch.prod(torch.tensor([2, 3]))\ntensor(6)");
   ops.define<extreme<true>>("amax(Tensor self, int[1]? dim=[], bool keepdim=False) -> Tensor")
       .reduces_rows(RowFunction::kAmax, "dim")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kSame,
+                 "Expected the dtype for input and out to match, but got $R for input's dtype and "
+                 "$O for out's dtype.")
       .doc("The largest element, over one or several dims.",
            ">>> torch.amax(torch.tensor([[1, 5], [2, 3]]), 1)\ntensor([5, 3])");
   ops.define<extreme<false>>("amin(Tensor self, int[1]? dim=[], bool keepdim=False) -> Tensor")
       .reduces_rows(RowFunction::kAmin, "dim")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kSame,
+                 "Expected the dtype for input and out to match, but got $R for input's dtype and "
+                 "$O for out's dtype.")
       .doc("The smallest element, over one or several dims.",
            ">>> torch.amin(torch.tensor([[1, 5], [2, 3]]), 1)\ntensor([1, 2])");
   ops.define<aminmax>(
@@ -261,9 +275,11 @@ void define_reduce(Registry& ops) {
            ">>> torch.argmin(torch.tensor([1, 5]))\ntensor(0)");
   ops.define<truth>("any.dims(Tensor self, int[1]? dim=None, bool keepdim=False) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kBoolOrByte, "any only supports bool tensor for result, got: $O")
       .doc("Whether some element is not 0.", ">>> torch.any(torch.tensor([0, 1]))\ntensor(True)");
   ops.define<truth>("all.dims(Tensor self, int[1]? dim=None, bool keepdim=False) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kBoolOrByte, "all only supports bool tensor for result, got: $O")
       .doc("Whether no element is 0.", ">>> torch.all(torch.tensor([0, 1]))\ntensor(False)");
   ops.define("var(Tensor self, bool unbiased) -> Tensor");
   ops.define("var.dim(Tensor self, int[1]? dim, bool unbiased, bool keepdim=False) -> Tensor");
@@ -272,6 +288,7 @@ void define_reduce(Registry& ops) {
          "keepdim=False) -> Tensor")
       .reduces_rows(RowFunction::kVar, "dim", "correction")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kCast)
       .doc("The variance, with `correction` (1) taken off the count.",
            ">>> torch.var(torch.tensor([1., 2., 3.]))\ntensor(1.)");
   ops.define("std(Tensor self, bool unbiased) -> Tensor");
@@ -281,6 +298,7 @@ void define_reduce(Registry& ops) {
          "keepdim=False) -> Tensor")
       .reduces_rows(RowFunction::kStd, "dim", "correction")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kCast)
       .doc("The standard deviation, with `correction` (1) taken off the count.",
            ">>> torch.std(torch.tensor([1., 2., 3.]))\ntensor(1.)");
   ops.define("var_mean(Tensor self, bool unbiased) -> (Tensor, Tensor)").function_only();
@@ -312,6 +330,8 @@ void define_reduce(Registry& ops) {
       .function_only();
   ops.define<logsumexp>("logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kFloating,
+                 "logsumexp(): Expected floating point type for result tensor, but got: $O")
       .also({"special_logsumexp"})
       .doc("log(sum(exp(x))), without overflow.",
            ">>> torch.logsumexp(torch.tensor([0., 0.]), 0)\ntensor(0.6931)");

@@ -55,19 +55,23 @@ PointwiseCall nan_to_num(const Tensor& self,
 void define_rounding(Registry& ops) {
   ops.define<rounding<Pointwise::kCeil>>("ceil(Tensor self) -> Tensor")
       .variants(kInplaceAndOut)
+      .out_dtype(TargetDType::kSame, kFoundDtype)
       .doc("The smallest integer not below each element.",
            ">>> torch.ceil(torch.tensor([1.2, -1.2]))\ntensor([ 2., -1.])");
   ops.define<rounding<Pointwise::kFloor>>("floor(Tensor self) -> Tensor")
       .variants(kInplaceAndOut)
+      .out_dtype(TargetDType::kSame, kFoundDtype)
       .doc("The largest integer not above each element.",
            ">>> torch.floor(torch.tensor([1.2, -1.2]))\ntensor([ 1., -2.])");
   ops.define<rounding<Pointwise::kTrunc>>("trunc(Tensor self) -> Tensor")
       .variants(kInplaceAndOut)
+      .out_dtype(TargetDType::kSame, kFoundDtype)
       .also({"fix"})
       .doc("The integer part of each element.",
            ">>> torch.trunc(torch.tensor([1.7, -1.7]))\ntensor([ 1., -1.])");
   ops.define<frac>("frac(Tensor self) -> Tensor")
       .variants(kInplaceAndOut)
+      .out_dtype(TargetDType::kSame, kFoundDtype)
       .doc("The part after the point, with the element's sign.",
            ">>> torch.frac(torch.tensor([1.5, -1.5]))\ntensor([ 0.5000, -0.5000])");
   ops.define<round_decimals>("special_round(Tensor self, *, int decimals=0) -> Tensor")
@@ -76,14 +80,17 @@ void define_rounding(Registry& ops) {
            ">>> torch.special.round(torch.tensor([0.5, 1.5]))\ntensor([0., 2.])");
   ops.define<rounding<Pointwise::kRound>>("round(Tensor self) -> Tensor")
       .variants(kInplaceAndOut)
+      .out_dtype(TargetDType::kSame, kFoundDtype)
       .doc("The nearest integer, or the nearest number of `decimals` decimals; halves go to even.",
            ">>> torch.round(torch.tensor([0.5, 1.5]))\ntensor([0., 2.])");
   ops.define<round_decimals>("round.decimals(Tensor self, *, int decimals) -> Tensor")
-      .variants(kInplaceAndOut);
+      .variants(kInplaceAndOut)
+      .out_dtype(TargetDType::kSame, kFoundDtype);
   ops.define<nan_to_num>(
          "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> "
          "Tensor")
       .variants(kInplaceAndOut)
+      .out_dtype(TargetDType::kSame, "nan_to_num: dtype of out: $O should be same as input: $R")
       .doc("Replaces NaN and the infinities by numbers.",
            ">>> torch.nan_to_num(torch.tensor([float('nan'), 1.]))\ntensor([0., 1.])");
 }

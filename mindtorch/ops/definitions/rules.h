@@ -7,7 +7,10 @@
 
 namespace mindtorch::ops {
 
-// What shape rules share.
+// What definitions share.
+
+// torch's words for an out= of another dtype (TargetTrait).
+inline constexpr const char* kFoundDtype = "Found dtype $O but expected $R";
 
 // Floats keep their dtype; integers and bool become the default dtype.
 inline DType float_dtype(DType dtype) { return is_floating_point(dtype) ? dtype : default_dtype(); }

@@ -99,6 +99,7 @@ void define_diagonals(Registry& ops) {
            ">>> torch.ones(2, 2).triu_()\ntensor([[1., 1.],\n        [0., 1.]])");
   ops.define("diag(Tensor self, int diagonal=0) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kSame)
       .doc("The matrix with a vector on its diagonal, or the diagonal of a matrix.",
            ">>> torch.diag(torch.tensor([1, 2]))\ntensor([[1, 0],\n        [0, 2]])");
   ops.define("diagflat(Tensor self, int offset=0) -> Tensor")
@@ -132,6 +133,10 @@ void define_pieces(Registry& ops) {
       .doc("Splits along the third dimension.", ">>> len(torch.zeros(2, 2, 4).dsplit([1]))\n2");
   ops.define("narrow_copy(Tensor self, int dim, int start, int length) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(
+          TargetDType::kSame,
+          "Expected self.dtype() == output.dtype() to be true, but got false.  (Could this error "
+          "message be improved?  If so, please report an enhancement request to PyTorch.)")
       .doc("A copy of a range of one dimension.",
            ">>> torch.arange(5).narrow_copy(0, 1, 3)\ntensor([1, 2, 3])");
   ops.define("select_scatter(Tensor self, Tensor src, int dim, int index) -> Tensor")
@@ -142,6 +147,7 @@ void define_pieces(Registry& ops) {
          "slice_scatter(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, "
          "int step=1) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kSame)
       .doc("A copy with a range of one dimension replaced.",
            ">>> torch.zeros(3).slice_scatter(torch.ones(2), 0, 1)\ntensor([0., 1., 1.])");
   ops.define(

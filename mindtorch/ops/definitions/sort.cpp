@@ -151,6 +151,13 @@ TensorSpec logcumsumexp(const Tensor& self, int64_t dim) {
   return contiguous_spec(self.sizes(), self.dtype(), self.device());
 }
 
+constexpr const char* kWrongIndexDtype =
+    "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or "
+    "Long(int64) depending on whether out_int32 flag is True, but we got output tensor's dtype $O "
+    "and out_int32 flag is ${out_int32}";
+constexpr const char* kBadInplace =
+    "Bad in-place call: input tensor dtype $o and output tensor dtype $r should match";
+
 }  // namespace
 
 void define_sort(Registry& ops) {
@@ -165,6 +172,7 @@ void define_sort(Registry& ops) {
       .variants(kOutVariant);
   ops.define("msort(Tensor self) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kSame)
       .doc("Sorts along the first dimension.",
            ">>> torch.msort(torch.tensor([2, 1]))\ntensor([1, 2])");
   ops.define<argsort>("argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor")
@@ -200,6 +208,7 @@ void define_sort(Registry& ops) {
   ops.define<mode>(
          "mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kSame, "expected scalar type '$R' but got '$O' for values output")
       .doc("The most frequent element along a dimension.",
            ">>> torch.mode(torch.tensor([3, 1, 3])).values\ntensor(3)");
   ops.define(
@@ -221,6 +230,7 @@ void define_sort(Registry& ops) {
          "searchsorted(Tensor sorted_sequence, Operand self, *, bool out_int32=False, bool "
          "right=False, str? side=None, Tensor? sorter=None) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kSame, kWrongIndexDtype)
       .function_only()
       .doc("Where elements would go in a sorted sequence.",
            ">>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 4]))\ntensor([1, 2])");
@@ -228,6 +238,7 @@ void define_sort(Registry& ops) {
          "bucketize(Operand self, Tensor boundaries, *, bool out_int32=False, bool "
          "right=False) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kSame, kWrongIndexDtype)
       .function_only()
       .doc("The bucket of each element, by sorted boundaries.",
            ">>> torch.bucketize(torch.tensor([3, 4]), torch.tensor([1, 3, 5]))\ntensor([1, 2])");
@@ -235,6 +246,7 @@ void define_sort(Registry& ops) {
          "isin.Tensor_Tensor(Operand elements, Operand test_elements, *, bool "
          "assume_unique=False, bool invert=False) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kSame)
       .function_only()
       .doc("Which elements occur in `test_elements`.",
            ">>> torch.isin(torch.tensor([1, 2, 3]), torch.tensor([2]))\n"
@@ -250,22 +262,31 @@ void define_sort(Registry& ops) {
            ">>> torch.histc(torch.tensor([1., 2., 1.]), bins=2, min=0, max=3)\ntensor([2., 1.])");
   ops.define<cumulative<false>>("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor")
       .variants(kInplaceAndOut)
+      .accumulates_in(AccumulateIn::kOutDType)
+      .out_dtype(TargetDType::kCastUnlessGiven)
+      .inplace_dtype(TargetDType::kSame, kBadInplace)
       .doc("Sums of all elements so far.",
            ">>> torch.cumsum(torch.tensor([1, 2, 3]), 0)\ntensor([1, 3, 6])");
   ops.define<cumulative<true>>("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor")
       .variants(kInplaceAndOut)
+      .accumulates_in(AccumulateIn::kOutDType)
+      .out_dtype(TargetDType::kCastUnlessGiven)
+      .inplace_dtype(TargetDType::kSame, kBadInplace)
       .doc("Products of all elements so far.",
            ">>> torch.cumprod(torch.tensor([1, 2, 3]), 0)\ntensor([1, 2, 6])");
   ops.define<cumulative_extreme>("cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kSame, "expected scalar_type $R but found $O")
       .doc("The largest element so far.",
            ">>> torch.cummax(torch.tensor([1, 3, 2]), 0).values\ntensor([1, 3, 3])");
   ops.define<cumulative_extreme>("cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kSame, "expected scalar_type $R but found $O")
       .doc("The smallest element so far.",
            ">>> torch.cummin(torch.tensor([3, 1, 2]), 0).values\ntensor([3, 1, 1])");
   ops.define<logcumsumexp>("logcumsumexp(Tensor self, int dim) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kSame, "expected scalar_type $R but found $O")
       .doc("log of the sum of exponentials so far.",
            ">>> torch.logcumsumexp(torch.tensor([0., 0.]), 0)\ntensor([0.0000, 0.6931])");
   ops.define(

@@ -118,16 +118,22 @@ PointwiseCall addc(const Tensor& self,
       .only_if(dtype != DType::kBool);
 }
 
+constexpr const char* kCannotCastToType =
+    "result type $R can't be cast to the desired output type $o";
+
 }  // namespace
 
 void define_ternary(Registry& ops) {
   ops.define<where>("where.self(Tensor condition, Operand self, Operand other) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kSame, "Expected out type to be $R but got $O")
       .function_only()
       .doc("Elements of `self` where `condition` is true, of `other` elsewhere.",
            ">>> torch.where(torch.tensor([True, False]), 1, 0)\ntensor([1, 0])");
   ops.define<clamp>("clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor")
       .variants(kInplaceAndOut)
+      .inplace_dtype(TargetDType::kCast, kCannotCastToType)
+      .out_dtype(TargetDType::kSame, kFoundDtype)
       .also({"clip"})
       .doc("Limits elements to the range `min` to `max`.",
            ">>> torch.clamp(torch.tensor([-1, 5]), 0, 3)\ntensor([0, 3])");
@@ -139,10 +145,14 @@ void define_ternary(Registry& ops) {
            ">>> torch.clamp(torch.tensor([-1, 5]), torch.tensor(0))\ntensor([0, 5])");
   ops.define<clamp_min>("clamp_min(Tensor self, Scalar min) -> Tensor")
       .variants(kInplaceAndOut)
+      .inplace_dtype(TargetDType::kCast, kCannotCastToType)
+      .out_dtype(TargetDType::kSame, kFoundDtype)
       .doc("Elements not below `min`.",
            ">>> torch.clamp_min(torch.tensor([-1, 5]), 0)\ntensor([0, 5])");
   ops.define<clamp_max>("clamp_max(Tensor self, Scalar max) -> Tensor")
       .variants(kInplaceAndOut)
+      .inplace_dtype(TargetDType::kCast, kCannotCastToType)
+      .out_dtype(TargetDType::kSame, kFoundDtype)
       .doc("Elements not above `max`.",
            ">>> torch.clamp_max(torch.tensor([-1, 5]), 3)\ntensor([-1,  3])");
   ops.define<clamp_min_tensor>("clamp_min.Tensor(Tensor self, Tensor min) -> Tensor")
@@ -155,6 +165,7 @@ void define_ternary(Registry& ops) {
            ">>> torch.lerp(torch.tensor([0.]), torch.tensor([10.]), 0.5)\ntensor([5.])");
   ops.define<lerp>("lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor")
       .variants(kInplaceAndOut)
+      .out_dtype(TargetDType::kSame, kFoundDtype)
       .doc("self + weight * (end - self).",
            ">>> torch.lerp(torch.tensor([0.]), torch.tensor([10.]), "
            "torch.tensor([0.1]))\ntensor([1.])");

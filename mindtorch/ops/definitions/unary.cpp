@@ -47,20 +47,24 @@ PointwiseCall logit(const Tensor& self, std::optional<double> eps) {
 void define_unary(Registry& ops) {
   ops.define<abs_value>("abs(Tensor self) -> Tensor")
       .variants(kInplaceAndOut)
+      .out_dtype(TargetDType::kSame, kFoundDtype)
       .also({"absolute"})
       .doc("The absolute value of each element.",
            ">>> torch.abs(torch.tensor([-1, 2]))\ntensor([1, 2])");
   ops.define<neg>("neg(Tensor self) -> Tensor")
       .variants(kInplaceAndOut)
+      .out_dtype(TargetDType::kSame, kFoundDtype)
       .also({"negative"})
       .doc("The negative of each element.",
            ">>> torch.neg(torch.tensor([1, -2]))\ntensor([-1,  2])");
   ops.define<sign<Pointwise::kSign>>("sign(Tensor self) -> Tensor")
       .variants(kInplaceAndOut)
+      .out_dtype(TargetDType::kSame, kFoundDtype)
       .doc("-1, 0 or 1 by the sign of each element.",
            ">>> torch.sign(torch.tensor([-3, 0, 5]))\ntensor([-1,  0,  1])");
   ops.define<sign<Pointwise::kSign>>("sgn(Tensor self) -> Tensor")
       .variants(kInplaceAndOut)
+      .out_dtype(TargetDType::kSame, kFoundDtype)
       .doc("The sign of each element; for real tensors the same as `sign`.",
            ">>> torch.sgn(torch.tensor([-3., 0.]))\ntensor([-1.,  0.])");
   ops.define<square>("square(Tensor self) -> Tensor")

@@ -49,6 +49,8 @@ Expr log_sigmoid_gradient(const G& x) {
 Expr relu6_of_shifted(Expr a) { return minimum(maximum(a + 3, 0), 6); }
 
 Expr is_inside(const Inputs& x) { return (x.a >= -x.p0) & (x.a <= x.p0); }
+// NaN is neither: it keeps its value and has no gradient.
+Expr is_outside(const Inputs& x) { return (x.a < -x.p0) | (x.a > x.p0); }
 
 }  // namespace
 
@@ -127,7 +129,7 @@ void declare_activations(const Functions& functions) {
       .in(kFloatTypes)
       .torch_kernel("hardshrink_cpu")
       .is([](const Inputs& x) { return where(is_inside(x), 0, x.a); })
-      .gradients([](const G& x) { return where(is_inside(x), 0, x.grad); });
+      .gradients([](const G& x) { return where(is_outside(x), x.grad, 0); });
   functions.define(Pointwise::kSoftshrink)
       .in(kFloatTypes)
       .torch_kernel("softshrink_check")
@@ -135,7 +137,7 @@ void declare_activations(const Functions& functions) {
         const Expr outside = where(x.a > x.p0, x.a - x.p0, x.a + x.p0);
         return where(is_inside(x), x.a * 0, outside);
       })
-      .gradients([](const G& x) { return where(is_inside(x), 0, x.grad); });
+      .gradients([](const G& x) { return where(is_outside(x), x.grad, 0); });
   functions.define(Pointwise::kThreshold)
       .in(kRealTypes)
       .torch_kernel("threshold_cpu")

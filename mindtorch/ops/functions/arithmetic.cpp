@@ -109,7 +109,11 @@ void declare_arithmetic(const Functions& functions) {
       .in(kFloatTypes)
       .is([](const Inputs& x) { return where(logical_xor(signbit(x.a), signbit(x.b)), -x.a, x.a); })
       .gradients([](const G& x) { return x.grad * where(x.a == 0, 0, x.result / x.a); }, kZero);
-  functions.define(Pointwise::kNextafter).in(kFloatTypes).torch_kernel("nextafter_cpu");
+  functions.define(Pointwise::kNextafter)
+      .in(kFloatTypes)
+      .torch_kernel("nextafter_cpu")
+      .gradients([](const G& x) { return where(x.a != x.b, x.grad, 0); },
+                 [](const G& x) { return where(x.a == x.b, x.grad, 0); });
   functions.define(Pointwise::kHeaviside).in(kAllTypes).is([](const Inputs& x) {
     return where(x.a == 0, x.b, where(x.a > 0, 1, 0));
   });

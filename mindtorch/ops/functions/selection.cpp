@@ -17,7 +17,11 @@ void declare_selections(const Functions& functions) {
   functions.define(Pointwise::kClampScalar)
       .in(kRealTypes)
       .is([](const Inputs& x) { return minimum(maximum(x.a, x.p0), x.p1); })
-      .gradients([](const G& x) { return where((x.a >= x.p0) & (x.a <= x.p1), x.grad, 0); });
+      // clamp has a gradient at its limits, hardtanh (p2) has none.
+      .gradients([](const G& x) {
+        const Expr at_limit = (x.a == x.p0) | (x.a == x.p1);
+        return where((x.a >= x.p0) & (x.a <= x.p1) & !((x.p2 != 0) & at_limit), x.grad, 0);
+      });
   functions.define(Pointwise::kClampMinScalar)
       .in(kRealTypes)
       .is([](const Inputs& x) { return maximum(x.a, x.p0); })

@@ -21,6 +21,24 @@ Expr sinc_gradient(const G& x) {
   return where(x.a == 0, 0, x.grad * ((angle * cos(angle) - sin(angle)) / (angle * x.a)));
 }
 
+// The derivative of trigamma: steps up to where its asymptotic series holds, reflected for what is
+// not positive.
+Expr tetragamma(Expr x) {
+  const Expr is_low = x <= 0;
+  Expr at = where(is_low, 1 - x, x);
+  Expr sum = at.number(0);
+  for (int i = 0; i < 8; ++i) {
+    sum = sum - 2 / (at * at * at);
+    at = at + 1;
+  }
+  const Expr u = 1 / (at * at);
+  const Expr series = u * (1 + 1 / at + u * (0.5 + u * (-1.0 / 6 + u * (1.0 / 6 + u * -0.3))));
+  const Expr right = sum - series;
+  const Expr angle = x * pi;
+  const Expr sine = sin(angle);
+  return where(is_low, right - 2 * pi * pi * pi * cos(angle) / (sine * sine * sine), right);
+}
+
 }  // namespace
 
 void declare_special(const Functions& functions) {
@@ -39,7 +57,9 @@ void declare_special(const Functions& functions) {
   functions.define(Pointwise::kDigamma).in(kFloatTypes).gradients([](const G& x) {
     return x.grad * trigamma(x.a);
   });
-  functions.define(Pointwise::kTrigamma).in(kFloatTypes);
+  functions.define(Pointwise::kTrigamma).in(kFloatTypes).gradients([](const G& x) {
+    return x.grad * tetragamma(x.a);
+  });
   functions.define(Pointwise::kLogit)
       .in(kFloatTypes)
       .is([](const Inputs& x) {

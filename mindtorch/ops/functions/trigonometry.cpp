@@ -4,6 +4,15 @@
 
 namespace mindtorch::ops {
 
+namespace {
+
+// At the origin, where the angle is anything, 0.
+Expr inverse_square(const Inputs& x) {
+  return where((x.a == 0) & (x.b == 0), 0, 1 / (x.a * x.a + x.b * x.b));
+}
+
+}  // namespace
+
 void declare_trigonometry(const Functions& functions) {
   using G = GradientInputs;
   constexpr double kRadians = std::numbers::pi / 180;
@@ -27,8 +36,8 @@ void declare_trigonometry(const Functions& functions) {
   });
   functions.define(Pointwise::kAtan2)
       .in(kFloatTypes)
-      .gradients([](const G& x) { return x.grad * x.b * (1 / (x.a * x.a + x.b * x.b)); },
-                 [](const G& x) { return x.grad * -x.a * (1 / (x.a * x.a + x.b * x.b)); });
+      .gradients([](const G& x) { return x.grad * x.b * inverse_square(x); },
+                 [](const G& x) { return x.grad * -x.a * inverse_square(x); });
   functions.define(Pointwise::kSinh).in(kFloatTypes).gradients([](const G& x) {
     return x.grad * cosh(x.a);
   });

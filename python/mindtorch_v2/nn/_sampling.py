@@ -1,4 +1,4 @@
-"""torch.nn.functional.affine_grid and grid_sample: images seen through a grid of places."""
+"""torch.nn.functional.affine_grid and grid_sample: images sampled at a grid of points."""
 
 import itertools
 import warnings

@@ -1,4 +1,4 @@
-"""torch.nn.init: the first values of parameters.
+"""torch.nn.init: the initial values of parameters.
 
 >>> weight = torch.nn.init.constant_(torch.empty(2), 0.5)
 >>> weight

@@ -1,4 +1,4 @@
-"""torch.nn.parameter: tensors that a module knows as its own.
+"""torch.nn.parameter: tensors that belong to a module.
 
 Autograd owns `requires_grad` and `grad` of every tensor. A build whose tensors refuse
 requires_grad=True has none: there `_FlagsInPython` keeps both for parameters, so that modules,

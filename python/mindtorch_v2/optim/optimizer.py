@@ -397,13 +397,13 @@ class ListOptimizer(Optimizer):
 
 
 def new_step(parameter, group):
-    """A count of steps as torch keeps it: a float tensor, on the CPU if nobody needs it there."""
+    """A count of steps as torch keeps it: a float tensor, on the CPU by default."""
     on_device = group.get("capturable") or group.get("fused")
     return torch.tensor(0.0, dtype=torch.float32, device=parameter.device if on_device else None)
 
 
 # {id of a count of steps: (the count, its value, its version)}. What a count holds is known without
-# reading it, so that a step does not end a pipeline's window. Another version means that somebody
+# reading it, so that a step does not flush a pipeline. Another version means that somebody
 # else wrote it. (A WeakKeyDictionary would compare tensors, which reads them.)
 _known_counts = {}
 

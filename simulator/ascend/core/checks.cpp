@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "simulator/ascend/core/books.h"
+#include "simulator/ascend/core/address_map.h"
 #include "simulator/ascend/core/capture.h"
 #include "simulator/ascend/core/errors.h"
 #include "simulator/ascend/core/footprint.h"
@@ -193,7 +193,7 @@ void on_finalize() {
   const auto left = [](size_t count, const char* what) {
     if (count) report("leaks", std::to_string(count) + " " + what);
   };
-  left(books().reservations.size(), "ranges of addresses were not released");
+  left(address_map().reservations.size(), "ranges of addresses were not released");
   left(runtime().models.size(), "captured models were not destroyed");
   for (const auto& [_, context] : runtime().contexts) {
     if (context->is_default) continue;

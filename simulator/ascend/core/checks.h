@@ -20,7 +20,7 @@ struct Work;
 //
 // Note [Order]. Ordering is computed where calls are made, not where tasks happen to run, so that a
 // report does not depend on luck. The host is one lane for all its threads: what one thread waited
-// for counts for all, because the ways in which threads tell each other are not seen. That misses
+// for counts for all, because how threads synchronise with each other is not seen. That misses
 // some races and never invents one.
 
 // First and one past the last byte of an access; both null when it is empty.
@@ -46,7 +46,7 @@ struct PastAccess {
 void on_issue(Stream& stream, const std::shared_ptr<Work>& work);
 // The stream's thread takes the task up: reads of bytes never written.
 void on_start(Work& work);
-// The task is done, or dropped: its blocks are let go, what it wrote counts as written.
+// The task is done, or dropped: its blocks are released, what it wrote counts as written.
 void on_done(Work& work, bool ran);
 // A synchronous copy or fill by the host. Not 0: must not be made.
 aclError on_host_access(const Task& task);

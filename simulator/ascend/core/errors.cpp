@@ -10,7 +10,7 @@ namespace sim {
 namespace {
 struct ThreadErrors {
   std::string message;
-  std::string told;  // the text that aclGetRecentErrMsg returned last
+  std::string returned;  // the text that aclGetRecentErrMsg returned last
   bool pending = false;
   int last = ACL_SUCCESS;
 };
@@ -51,8 +51,8 @@ const char* take_message() {
   ThreadErrors& e = errors();
   if (!e.pending) return nullptr;
   e.pending = false;
-  e.told.swap(e.message);
-  return e.told.c_str();
+  e.returned.swap(e.message);
+  return e.returned.c_str();
 }
 
 int last_error(bool clear) {

@@ -13,7 +13,7 @@ struct aclrtExceptionInfo {
 
 namespace sim {
 
-// Calls the program's callback, with the lock let go.
+// Calls the program's callback, with the lock released.
 void tell_exception(Lock& lock, const Stream& stream, aclError code);
 
 }  // namespace sim

@@ -8,7 +8,7 @@
 #include <deque>
 #include <map>
 
-#include "simulator/ascend/core/books.h"
+#include "simulator/ascend/core/address_map.h"
 #include "simulator/ascend/core/checks.h"
 #include "simulator/ascend/core/errors.h"
 #include "simulator/ascend/core/faults.h"
@@ -23,12 +23,12 @@ static constexpr size_t kHugeFrom = size_t{1} << 20;  // larger requests get hug
 static constexpr aclError kAlreadyRegistered = 507910;
 static constexpr aclError kNotRegistered = 507911;
 // Freed blocks whose addresses are kept from reuse, so that late users are found out.
-static constexpr size_t kMostBuried = 512;
-static constexpr size_t kMostBuriedBytes = size_t{4} << 30;
+static constexpr size_t kQuarantineBlocks = 512;
+static constexpr size_t kQuarantineBytes = size_t{4} << 30;
 
-Books& books() {
-  static auto* the_books = new Books;
-  return *the_books;
+AddressMap& address_map() {
+  static auto* the_map = new AddressMap;
+  return *the_map;
 }
 
 Block::Block() = default;
@@ -39,7 +39,7 @@ Block::~Block() {
 
 std::shared_ptr<Block> find_block(const void* address) {
   const auto* wanted = static_cast<const char*>(address);
-  for (const auto* map : {&books().live, &books().buried}) {
+  for (const auto* map : {&address_map().live, &address_map().quarantine}) {
     auto found = map->upper_bound(const_cast<char*>(wanted));
     if (found == map->begin()) continue;
     --found;
@@ -81,8 +81,8 @@ static char* map_pages(size_t bytes) {
 }
 
 static void enter_books(const std::shared_ptr<Block>& block) {
-  block->number = ++books().allocations;
-  books().live[block->data] = block;
+  block->number = ++address_map().allocations;
+  address_map().live[block->data] = block;
   on_allocate(*block);
 }
 
@@ -138,17 +138,18 @@ aclError allocate_device(
   return out_of_memory(device, bytes);
 }
 
-static void bury(const std::shared_ptr<Block>& block) {
-  Books& b = books();
+static void put_in_quarantine(const std::shared_ptr<Block>& block) {
+  AddressMap& map = address_map();
   block->freed = true;
-  b.live.erase(block->data);
-  b.buried[block->data] = block;
-  b.burials.push_back(block);
-  b.buried_bytes += block->mapped_bytes;
-  while (b.burials.size() > kMostBuried || b.buried_bytes > kMostBuriedBytes) {
-    b.buried_bytes -= b.burials.front()->mapped_bytes;
-    b.buried.erase(b.burials.front()->data);
-    b.burials.pop_front();
+  map.live.erase(block->data);
+  map.quarantine[block->data] = block;
+  map.quarantine_order.push_back(block);
+  map.quarantine_bytes += block->mapped_bytes;
+  while (map.quarantine_order.size() > kQuarantineBlocks ||
+         map.quarantine_bytes > kQuarantineBytes) {
+    map.quarantine_bytes -= map.quarantine_order.front()->mapped_bytes;
+    map.quarantine.erase(map.quarantine_order.front()->data);
+    map.quarantine_order.pop_front();
   }
 }
 
@@ -175,7 +176,7 @@ aclError free_device(void* pointer) {
   runtime().devices[static_cast<size_t>(block->device)].used_bytes -= block->charged_bytes;
   // Queued work may still touch it (and was reported); its pages stay until the work is gone.
   if (block->pending.empty()) madvise(block->data, block->mapped_bytes, MADV_DONTNEED);
-  bury(block);
+  put_in_quarantine(block);
   return ACL_SUCCESS;
 }
 
@@ -197,7 +198,7 @@ aclError free_pinned(void* pointer) {
   if (const aclError code = find_own(pointer, Place::kPinned, false, block)) return code;
   on_free(*block);
   if (block->pending.empty()) madvise(block->data, block->mapped_bytes, MADV_DONTNEED);
-  bury(block);
+  put_in_quarantine(block);
   return ACL_SUCCESS;
 }
 
@@ -221,26 +222,26 @@ aclError unregister_host(void* pointer) {
     return fail(kNotRegistered, "the memory is not registered");
   }
   on_free(*block);
-  books().live.erase(block->data);
+  address_map().live.erase(block->data);
   block->freed = true;
   return ACL_SUCCESS;
 }
 
 std::vector<std::shared_ptr<Block>> live_blocks() {
   std::vector<std::shared_ptr<Block>> all;
-  for (const auto& [_, block] : books().live) all.push_back(block);
+  for (const auto& [_, block] : address_map().live) all.push_back(block);
   return all;
 }
 
 void forget_memory() {
-  Books& b = books();
-  for (const auto& [base, reservation] : b.reservations) munmap(base, reservation.bytes);
-  b.live.clear();
-  b.buried.clear();
-  b.burials.clear();
-  b.buried_bytes = 0;
-  b.reservations.clear();
-  b.mappings.clear();
+  AddressMap& map = address_map();
+  for (const auto& [base, reservation] : map.reservations) munmap(base, reservation.bytes);
+  map.live.clear();
+  map.quarantine.clear();
+  map.quarantine_order.clear();
+  map.quarantine_bytes = 0;
+  map.reservations.clear();
+  map.mappings.clear();
 }
 
 }  // namespace sim

@@ -74,8 +74,8 @@ static bool conflict(const PastAccess& now, const PastAccess& past) {
          overlap(access_of(now), access_of(past));
 }
 
-// `told`: a race of this access was reported already.
-static void meet(Block& block, PastAccess now, const Clock& clock, bool& told) {
+// `reported`: whether a race of this access was reported already.
+static void meet(Block& block, PastAccess now, const Clock& clock, bool& reported) {
   const Clock& host = order().host;
   std::vector<PastAccess>& all = block.past;
   for (size_t i = 0; i < all.size();) {
@@ -87,8 +87,8 @@ static void meet(Block& block, PastAccess now, const Clock& clock, bool& told) {
       all.pop_back();
       continue;
     }
-    if (!ordered && !told && conflict(now, past)) {
-      told = true;
+    if (!ordered && !reported && conflict(now, past)) {
+      reported = true;
       report("races", who(now) + ", and " + who(past) + ", touch the same bytes of " +
                           describe(block) + " in no order");
     }
@@ -104,10 +104,10 @@ static void meet_all(const std::shared_ptr<const Work>& work,
                      uint64_t time,
                      bool order_unknown,
                      const Clock& clock) {
-  bool told = false;
+  bool reported = false;
   for (size_t i = 0; i < touches.size(); ++i) {
     const auto& [index, block] = touches[i];
-    if (i == 0 || touches[i - 1].access != index) told = false;
+    if (i == 0 || touches[i - 1].access != index) reported = false;
     if (block->freed) continue;
     const Access& access = work->task.accesses[index];
     PastAccess now;
@@ -121,7 +121,7 @@ static void meet_all(const std::shared_ptr<const Work>& work,
     now.dense = is_dense(access);
     now.order_unknown = order_unknown;
     now.work = work;
-    meet(*block, std::move(now), clock, told);
+    meet(*block, std::move(now), clock, reported);
   }
 }
 

@@ -13,7 +13,7 @@ namespace sim {
 
 struct Work;
 
-// One entry of a stream's queue: work with books, or a bare launch (Note [Quick path]).
+// One entry of a stream's queue: checked work, or a bare launch (Note [Quick path]).
 struct QueueEntry {
   std::shared_ptr<Work> work;
   std::shared_ptr<const Kernel> kernel;  // of a bare launch
@@ -52,7 +52,7 @@ class WorkQueue {
   // How many are done or dropped.
   uint64_t finished() const { return finished_; }
   bool idle() const { return finished() == issued(); }
-  // What the worker took, or will take next; null when idle, or when it keeps no books.
+  // What the worker took, or will take next; null when idle, or for a bare launch.
   std::shared_ptr<const Work> front();
 
  private:

@@ -10,7 +10,7 @@ struct Report {
   std::string text;
 };
 
-// Keeps a report, and prints it unless told otherwise. Needs no lock and may be called with any.
+// Keeps a report, and prints it unless `print` is off. Needs no lock and may be called with any.
 void report(const std::string& check, const std::string& text);
 void configure_reports(bool print, bool abort);
 std::vector<Report> take_reports();

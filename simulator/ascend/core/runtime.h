@@ -46,7 +46,7 @@ struct Device {
 };
 
 // Everything that is simulated. One lock guards all of it; tasks run without the lock, and
-// Note [Quick path] tells what else does.
+// Note [Quick path] says what else does.
 struct Runtime {
   std::mutex mutex;
   uint64_t init_count = 0;

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <array>
 
-#include "simulator/ascend/core/books.h"
+#include "simulator/ascend/core/address_map.h"
 #include "simulator/ascend/core/errors.h"
 #include "simulator/ascend/core/memory.h"
 
@@ -103,7 +103,7 @@ aclError import_physical(uint64_t shared, int32_t device, aclrtDrvMemHandle* han
   physical->page_bytes = static_cast<uint32_t>(guests.page_bytes);
   physical->imported = true;
   physical->mapped_before = true;
-  physical->number = ++books().allocations;
+  physical->number = ++address_map().allocations;
   *handle = runtime().physical.add(physical);
   return ACL_SUCCESS;
 }

@@ -6,7 +6,7 @@
 
 namespace sim {
 
-// Where a call came from: return addresses, and what the program itself told (a Python line).
+// Where a call came from: return addresses, and what the program itself passed (a Python line).
 struct Site {
   std::array<void*, 8> frames{};
   size_t count = 0;

@@ -40,7 +40,7 @@ struct Work {
   bool started = false;           // from here on it touches memory
   aclError poison = ACL_SUCCESS;  // a check found the task unfit to run: what it answers instead
   std::string poison_text;
-  Clock clock;                 // of a task that tells the host
+  Clock clock;                 // of a task that notifies the host
   std::vector<Touch> touches;  // by access; kept until it is done
   Site site;                   // return addresses at the launch
 };
@@ -68,9 +68,10 @@ struct Stream : std::enable_shared_from_this<Stream> {
   std::shared_ptr<Work> current;  // with the worker
   uint64_t aborted_before = 0;    // entries with lower numbers do not start any more
   aclError abort_code = ACL_SUCCESS;
-  std::condition_variable wake;                 // of the worker, when it hangs
-  std::condition_variable progress;             // something is done, or the worker ended
-  std::atomic<uint64_t> wake_at{kNobodyWaits};  // how much must be finished before progress is told
+  std::condition_variable wake;      // of the worker, when it hangs
+  std::condition_variable progress;  // something is done, or the worker ended
+  std::atomic<uint64_t> wake_at{
+      kNobodyWaits};  // how much must be finished before progress is notified
   bool has_worker = false;
   bool stopping = false;
   std::atomic<bool> hung{false};        // by a fault, until released

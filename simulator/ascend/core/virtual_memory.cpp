@@ -5,7 +5,7 @@
 #include <chrono>
 #include <thread>
 
-#include "simulator/ascend/core/books.h"
+#include "simulator/ascend/core/address_map.h"
 #include "simulator/ascend/core/checks.h"
 #include "simulator/ascend/core/errors.h"
 #include "simulator/ascend/core/memory.h"
@@ -56,13 +56,13 @@ aclError reserve_addresses(size_t bytes, void** pointer) {
   if (base > first) munmap(first, static_cast<size_t>(base - first));
   const size_t tail = static_cast<size_t>(first + kHugePage - base);
   if (tail) munmap(base + whole, tail);
-  books().reservations[base] = {whole, -1};
+  address_map().reservations[base] = {whole, -1};
   *pointer = base;
   return ACL_SUCCESS;
 }
 
 static std::map<char*, Reservation>::iterator reservation_of(char* address) {
-  auto& all = books().reservations;
+  auto& all = address_map().reservations;
   auto found = all.upper_bound(address);
   if (found == all.begin()) return all.end();
   --found;
@@ -71,13 +71,13 @@ static std::map<char*, Reservation>::iterator reservation_of(char* address) {
 
 bool is_reserved(const void* address) {
   auto* at = static_cast<char*>(const_cast<void*>(address));
-  return reservation_of(at) != books().reservations.end();
+  return reservation_of(at) != address_map().reservations.end();
 }
 
 std::shared_ptr<Block> next_mapped(const Block& block) {
   const auto reserved = reservation_of(block.data);
-  const auto next = books().live.lower_bound(block.data + block.bytes);
-  if (reserved == books().reservations.end() || next == books().live.end() ||
+  const auto next = address_map().live.lower_bound(block.data + block.bytes);
+  if (reserved == address_map().reservations.end() || next == address_map().live.end() ||
       next->first >= reserved->first + reserved->second.bytes) {
     return nullptr;
   }
@@ -85,16 +85,17 @@ std::shared_ptr<Block> next_mapped(const Block& block) {
 }
 
 aclError release_addresses(void* pointer) {
-  const auto found = books().reservations.find(static_cast<char*>(pointer));
-  if (found == books().reservations.end()) {
+  const auto found = address_map().reservations.find(static_cast<char*>(pointer));
+  if (found == address_map().reservations.end()) {
     return fail(ACL_ERROR_RT_PARAM_INVALID, "the addresses were not reserved");
   }
-  const auto mapped = books().mappings.lower_bound(found->first);
-  if (mapped != books().mappings.end() && mapped->first < found->first + found->second.bytes) {
+  const auto mapped = address_map().mappings.lower_bound(found->first);
+  if (mapped != address_map().mappings.end() &&
+      mapped->first < found->first + found->second.bytes) {
     return fail(ACL_ERROR_RT_PARAM_INVALID, "memory is mapped to the addresses still");
   }
   munmap(found->first, found->second.bytes);
-  books().reservations.erase(found);
+  address_map().reservations.erase(found);
   return ACL_SUCCESS;
 }
 
@@ -123,7 +124,7 @@ aclError allocate_physical(size_t bytes,
       ftruncate(physical->file, static_cast<off_t>(bytes + bytes_behind_memory()))) {
     return out_of_memory(device, bytes);
   }
-  physical->number = ++books().allocations;
+  physical->number = ++address_map().allocations;
   runtime().devices[prop.location.id].used_bytes += bytes;
   *handle = runtime().physical.add(physical);
   return ACL_SUCCESS;
@@ -156,7 +157,7 @@ aclError map_memory(void* pointer, size_t bytes, aclrtDrvMemHandle handle) {
   if (const aclError code = find_physical(handle, physical)) return code;
   auto* base = static_cast<char*>(pointer);
   const auto reserved = reservation_of(base);
-  if (reserved == books().reservations.end() ||
+  if (reserved == address_map().reservations.end() ||
       base + bytes > reserved->first + reserved->second.bytes) {
     return fail(ACL_ERROR_RT_PARAM_INVALID, "the addresses were not reserved");
   }
@@ -167,8 +168,8 @@ aclError map_memory(void* pointer, size_t bytes, aclrtDrvMemHandle handle) {
   if (reserved->second.device >= 0 && reserved->second.device != physical->device) {
     return fail(ACL_ERROR_RT_PARAM_INVALID, "one reservation takes memory of one device only");
   }
-  auto next = books().live.lower_bound(base + bytes);
-  if (next != books().live.begin() && (--next)->first + next->second->bytes > base) {
+  auto next = address_map().live.lower_bound(base + bytes);
+  if (next != address_map().live.begin() && (--next)->first + next->second->bytes > base) {
     return fail(ACL_ERROR_RT_PARAM_INVALID, "memory is mapped to these addresses already");
   }
   if (mmap(base, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, physical->file, 0) ==
@@ -186,24 +187,24 @@ aclError map_memory(void* pointer, size_t bytes, aclrtDrvMemHandle handle) {
   block->all_written = physical->mapped_before;  // what earlier mappings wrote is not known here
   physical->mapped_before = true;
   ++physical->mappings;
-  books().live[base] = block;
-  books().mappings[base] = {physical};
+  address_map().live[base] = block;
+  address_map().mappings[base] = {physical};
   on_allocate(*block);
   return ACL_SUCCESS;
 }
 
 aclError unmap_memory(Lock& lock, void* pointer) {
   auto* base = static_cast<char*>(pointer);
-  const auto found = books().mappings.find(base);
-  if (found == books().mappings.end()) {
+  const auto found = address_map().mappings.find(base);
+  if (found == address_map().mappings.end()) {
     return fail(ACL_ERROR_RT_PARAM_INVALID, "nothing is mapped there");
   }
   const std::shared_ptr<Physical> physical = found->second.physical;
-  const std::shared_ptr<Block> block = books().live[base];
+  const std::shared_ptr<Block> block = address_map().live[base];
   on_free(*block);
   block->freed = true;
-  books().live.erase(base);
-  books().mappings.erase(base);
+  address_map().live.erase(base);
+  address_map().mappings.erase(base);
   // A device would fault; the process must not: what has started ends, the rest fails.
   for (Work* work : block->pending) {
     if (work->started) continue;
@@ -221,8 +222,9 @@ aclError unmap_memory(Lock& lock, void* pointer) {
   --physical->mappings;
   release_if_unused(*physical);
   const auto reserved = reservation_of(base);
-  const auto other = books().mappings.lower_bound(reserved->first);
-  if (other == books().mappings.end() || other->first >= reserved->first + reserved->second.bytes) {
+  const auto other = address_map().mappings.lower_bound(reserved->first);
+  if (other == address_map().mappings.end() ||
+      other->first >= reserved->first + reserved->second.bytes) {
     reserved->second.device = -1;
   }
   return ACL_SUCCESS;

@@ -37,7 +37,7 @@ struct Slot {
   int64_t nibble = 0;       // of an INT4 tensor's first element in its byte
   bool empty = false;       // no elements
   int64_t packed_at = -1;   // where in the workspace a contiguous copy goes; -1: none is made
-  // Of a layout of the device's own, of which the view does not tell; -1: as the view says.
+  // Of a layout of the device's own, which the view does not show; -1: as the view says.
   int64_t read_bytes = -1;
   int64_t write_bytes = -1;
 
@@ -70,7 +70,7 @@ class SIM_API Launch {
   char* workspace(uint64_t at) const { return workspace_ + at; }
   // Writes what the body left in copies (Note [Nibbles]).
   void finish(void* const* arguments) const;
-  // Tells the true shape of an output whose size depends on data.
+  // Gives the true shape of an output whose size depends on data.
   void set_shape(size_t slot, const Shape& shape) const;
 
  private:

@@ -1,4 +1,5 @@
-// To int8 and back: with given scales, with scales of each line's own, and only pretending.
+// To int8 and back: with given scales, with scales of each line's own, and quantized values as
+// floats.
 #include "simulator/ascend/ops/quant.h"
 #include "simulator/ascend/ops/groups.h"
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr Types kReal = kF | kI | kF64 | kBool;
 
-// The equal ones among items 0 .. n - 1, that `same` tells.
+// The equal ones among items 0 .. n - 1, as `same` says.
 struct Groups {
   std::vector<int64_t> first;   // an item of each
   std::vector<int64_t> counts;  // how many items each has

@@ -348,7 +348,7 @@ aclError aclrtMemImportFromShareableHandle(uint64_t shareableHandle,
   return import_physical(shareableHandle, deviceId, handle);
 }
 
-// The memory of this machine has no errors that it could tell of.
+// The memory of this machine has no errors to report.
 aclError aclrtGetMemUceInfo(int32_t deviceId,
                             aclrtMemUceInfo* memUceInfoArray,
                             size_t arraySize,

@@ -320,7 +320,7 @@ aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc fn, void* args) {
   return enqueue(stream, std::move(task));
 }
 
-// Ops compute infinities and not-a-numbers, as in the mode INFNAN, where nothing else tells of an
+// Ops compute infinities and not-a-numbers, as in the mode INFNAN, where nothing else shows an
 // overflow. Saturation, and the status that belongs to it, are not simulated.
 static aclError check_infnan() {
   const Lock lock(runtime().mutex);

@@ -15,7 +15,7 @@ struct aclTensorDesc {
   aclDataType dtype = ACL_DT_UNDEFINED;
   aclFormat format = ACL_FORMAT_UNDEFINED;
   std::vector<int64_t> dims;
-  std::vector<std::pair<int64_t, int64_t>> ranges;  // of the dims, where they were told
+  std::vector<std::pair<int64_t, int64_t>> ranges;  // of the dims, where they were given
   std::vector<std::pair<int64_t, int64_t>> values;
   aclFormat storage_format = ACL_FORMAT_UNDEFINED;
   std::vector<int64_t> storage_dims;
@@ -111,9 +111,9 @@ aclError aclGetTensorDescDimRange(const aclTensorDesc* desc,
   if (const aclError code = check_index("aclGetTensorDescDimRange", desc, index)) return code;
   if (!dimRange) return fail_null("dimRange");
   if (dimRangeNum < 2) return fail(ACL_ERROR_INVALID_PARAM, "dimRangeNum is below 2");
-  const bool told = index < desc->ranges.size();
-  dimRange[0] = told ? desc->ranges[index].first : desc->dims[index];
-  dimRange[1] = told ? desc->ranges[index].second : desc->dims[index];
+  const bool given = index < desc->ranges.size();
+  dimRange[0] = given ? desc->ranges[index].first : desc->dims[index];
+  dimRange[1] = given ? desc->ranges[index].second : desc->dims[index];
   return ACL_SUCCESS;
 }
 

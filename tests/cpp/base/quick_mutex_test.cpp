@@ -18,6 +18,43 @@ TEST(QuickMutex, IsTakenOnce) {
   mutex.unlock();
 }
 
+TEST(QuickMutex, IsTakenOnceBriefly) {
+  QuickMutex mutex;
+  EXPECT_TRUE(mutex.try_lock_briefly());
+  EXPECT_FALSE(mutex.try_lock_briefly());
+  EXPECT_FALSE(mutex.try_lock());
+  mutex.unlock_briefly();
+  EXPECT_TRUE(mutex.try_lock());
+  EXPECT_FALSE(mutex.try_lock_briefly());
+  mutex.unlock();
+}
+
+// One takes it briefly, as a thread that records does, and the others wait for it.
+TEST(QuickMutex, ThreadsWaitForOneThatTakesItBriefly) {
+  QuickMutex mutex;
+  int64_t count = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < 20000; ++round) {
+        const std::lock_guard lock(mutex);
+        ++count;
+      }
+    });
+  }
+  for (int round = 0; round < 20000; ++round) {
+    if (mutex.try_lock_briefly()) {
+      ++count;
+      mutex.unlock_briefly();
+    } else {
+      const std::lock_guard lock(mutex);
+      ++count;
+    }
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(count, 4 * 20000);
+}
+
 TEST(QuickMutex, ThreadsTakeTurns) {
   QuickMutex mutex;
   int64_t count = 0;

@@ -13,4 +13,5 @@ step(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${WORK_DIR}/build -G ${GEN
 step(${CMAKE_COMMAND} --build ${WORK_DIR}/build)
 step(${EMULATOR} ${WORK_DIR}/build/consumer)
 step(${EMULATOR} ${WORK_DIR}/build/tour)
+step(${EMULATOR} ${WORK_DIR}/build/op_library ${WORK_DIR}/build/libgated.so)
 file(REMOVE_RECURSE ${WORK_DIR})

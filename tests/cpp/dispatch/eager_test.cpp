@@ -37,6 +37,8 @@ SpecList value_and_index(const Tensor& self) {
 TensorSpec filled(IntList size, std::optional<DType> dtype, std::optional<Device> device) {
   return {Shape(size), dtype.value_or(DType::kFloat32), device.value_or(Device()), {}};
 }
+TensorSpec mixed(const Tensor& self, const Tensor&, bool) { return like(self); }
+TensorSpec flagged(const Tensor& self, bool) { return like(self); }
 void nothing(const Tensor&) {}
 
 void count(const Tensor& out) {
@@ -49,6 +51,8 @@ void plus_one(Launch&, const Tensor& self, Tensor& out) {
   for (int64_t i = 0; i < out.numel(); ++i) out.data<float>()[i] = self.data<float>()[i] + 1;
 }
 void pair_kernel(Launch&, const Tensor&, const Tensor&, Tensor& out) { count(out); }
+void mixed_kernel(Launch&, const Tensor&, const Tensor&, bool, Tensor& out) { count(out); }
+void flagged_kernel(Launch&, const Tensor&, bool, Tensor& out) { count(out); }
 void list_kernel(Launch&, TensorList, Tensor& out) { count(out); }
 void two_kernel(Launch&, const Tensor&, Tensor& values, Tensor&) { count(values); }
 void filled_kernel(Launch&, IntList, std::optional<DType>, std::optional<Device>, Tensor& out) {
@@ -65,12 +69,19 @@ const ops::Registry& test_ops() {
     ops.kernel<plus_one>(kCpu, "plus");
     ops.define<pair>("pair(Tensor self, Tensor other) -> Tensor").variants(ops::kOutVariant);
     ops.kernel<pair_kernel>(kCpu, "pair");
-    ops.define<pair>("mixed(Tensor self, Tensor other) -> Tensor").any_device();
-    ops.kernel<pair_kernel>(kCpu, "mixed");
-    ops.define<of_list>("join(Tensor[] tensors) -> Tensor").variants(ops::kOutVariant);
+    ops.define<mixed>("mixed(Tensor self, Tensor other, bool now) -> Tensor")
+        .copies_from("other", "now");
+    ops.kernel<mixed_kernel>(kCpu, "mixed");
+    ops.define<of_list>("join(Tensor[] tensors) -> Tensor").variants(ops::kOutVariant).joins();
+    ops.define<of_list>("multiply(Tensor[] tensors) -> Tensor").variants(ops::kOutVariant);
+    ops.kernel<list_kernel>(kCpu, "multiply");
     ops.kernel<list_kernel>(kCpu, "join");
     ops.define<as_float>("as_float(Tensor self) -> Tensor").variants(ops::kInplaceAndOut);
     ops.kernel<plus_one>(kCpu, "as_float");
+    ops.define<flagged>("flagged(Tensor self, bool flag) -> Tensor")
+        .variants(ops::kOutVariant)
+        .out_dtype(ops::TargetDType::kFloating, "$R is $r, $O is $o, flag is ${flag}");
+    ops.kernel<flagged_kernel>(kCpu, "flagged");
     ops.define<flat>("flat(Tensor self) -> Tensor").variants(ops::kInplaceAndOut);
     ops.kernel<plus_one>(kCpu, "flat");
     ops.define<value_and_index>("two(Tensor self) -> (Tensor values, Tensor indices)")
@@ -148,7 +159,7 @@ TEST_F(EagerTest, AZeroDimCpuTensorJoinsAnyDevice) {
 }
 
 TEST_F(EagerTest, SomeOpsTakeAnyDevice) {
-  run("mixed", {floats({1, 2}), meta({2})});
+  run("mixed", {floats({1, 2}), meta({2}), true});
   EXPECT_EQ(g_kernel_runs, 1);
 }
 
@@ -273,6 +284,15 @@ TEST_F(EagerTest, OutMustNotOverlapListedInputsInPart) {
                 .find("some elements of the input tensor and the written-to tensor refer to"),
             std::string::npos);
   EXPECT_EQ(whole.version(), 0u);
+  EXPECT_EQ(failure("multiply.out", {TensorList(list), whole.alias({2}, {1}, 1)}), "no error");
+}
+
+TEST_F(EagerTest, TraitsSayWhichDtypesOutMayHaveAndInWhichWordsOthersAreRefused) {
+  run("flagged.out", {floats({1}), true, Tensor::make({1}, DType::kFloat64)});
+  EXPECT_EQ(failure("flagged.out", {floats({1}), true, Tensor::make({1}, DType::kInt64)}),
+            "Float is float, Long is long int, flag is True");
+  EXPECT_EQ(failure("flagged.out", {floats({1}), false, Tensor::make({1}, DType::kBool)}),
+            "Float is float, Bool is bool, flag is False");
 }
 
 TEST_F(EagerTest, OutDecidesWhatAFactoryMakes) {

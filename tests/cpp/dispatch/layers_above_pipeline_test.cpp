@@ -244,7 +244,7 @@ TEST_F(LayersAbovePipeline, ItsOwnOpsAreRecordedToo) {
   saved.clear();
 }
 
-// Forward and backward in one window: a tape of what each op needs, walked before anything ran.
+// Forward and backward in one trace: a tape of what each op needs, walked before anything ran.
 TEST_F(LayersAbovePipeline, BackwardIsRecorded) {
   struct Node {
     std::string op;

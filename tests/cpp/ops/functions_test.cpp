@@ -7,6 +7,7 @@
 #include <set>
 
 #include "mindtorch/ops/evaluate.h"
+#include "mindtorch/ops/formulas.h"
 #include "mindtorch/ops/functions/declare.h"
 #include "mindtorch/ops/spec.h"
 
@@ -163,6 +164,43 @@ TEST(Functions, ExpressionsReadAsFormulas) {
   EXPECT_EQ(text(Pointwise::kLerp), "where(abs(c) < 0.5, a + c * (b - a), b - (1 - c) * (b - a))");
   EXPECT_EQ(text(Pointwise::kHardshrink), "where(a >= -p0 & a <= p0, 0, a)");
   EXPECT_EQ(text(Pointwise::kAdd), "");
+}
+
+TEST(Functions, FormulasAreWrittenForPeople) {
+  EXPECT_EQ(value_formula(Pointwise::kAdd), "a + b");
+  EXPECT_EQ(value_formula(Pointwise::kExp), "exp(a)");
+  EXPECT_EQ(value_formula(Pointwise::kCeil), "ceil(a)");
+  EXPECT_EQ(value_formula(Pointwise::kGcd), "gcd(a, b)");
+  EXPECT_EQ(value_formula(Pointwise::kWhere), "where(a, b, c)");
+  EXPECT_EQ(value_formula(Pointwise::kSigmoid), "1 / (1 + exp(-a))");
+  EXPECT_EQ(gradient_formula(Pointwise::kAdd, 0), "g");
+  EXPECT_EQ(gradient_formula(Pointwise::kMul, 0), "g * b");
+  EXPECT_EQ(gradient_formula(Pointwise::kMul, 1), "g * a");
+  EXPECT_EQ(gradient_formula(Pointwise::kDiv, 1), "-g * (a / b / b)");
+  EXPECT_EQ(gradient_formula(Pointwise::kFloor, 0), "0");
+  EXPECT_EQ(gradient_formula(Pointwise::kExp, 0), "g * r");
+  EXPECT_EQ(gradient_formula(Pointwise::kEq, 0), "");
+}
+
+TEST(Functions, LongFormulasNameWhatTheyRepeat) {
+  EXPECT_EQ(value_formula(Pointwise::kHypot),
+            "where(isinf(a) | isinf(b), inf, where(t3 == 0, t3, t3 * sqrt(t4 * t4 + 1))) with "
+            "t1 = abs(a), t2 = abs(b), t3 = maximum(t1, t2), t4 = minimum(t1, t2) / t3");
+}
+
+// Every function has a formula, and none is so long that a table cannot hold it.
+TEST(Functions, AllFormulasFitATable) {
+  for (int i = 0; i < kPointwiseCount; ++i) {
+    const auto function = static_cast<Pointwise>(i);
+    const FunctionInfo& info = function_info(function);
+    EXPECT_NE(value_formula(function), "") << info.name;
+    EXPECT_LT(value_formula(function).size(), 400u) << info.name;
+    for (int operand = 0; operand < info.arity; ++operand) {
+      const bool has_gradient = info.derivatives[operand].kind != Derivative::Kind::kNone;
+      EXPECT_EQ(gradient_formula(function, operand).empty(), !has_gradient) << info.name;
+      EXPECT_LT(gradient_formula(function, operand).size(), 400u) << info.name;
+    }
+  }
 }
 
 TEST(Functions, EqualPartsAreShared) {

@@ -179,10 +179,21 @@ TEST(Registry, PlacesApplyToTheDerivedForms) {
   ops.define<like>("a(Tensor self) -> Tensor").variants(kInplaceAndOut).function_only();
   EXPECT_EQ(ops.at("a").python_place, kFunction);
   EXPECT_EQ(ops.at("a_").python_place, kFunction | kMethod);
-  ops.define<like>("b(Tensor self) -> Tensor").variants(kInplaceVariant).internal().any_device();
+  ops.define<like>("b(Tensor self) -> Tensor").variants(kInplaceVariant).internal().random();
   EXPECT_EQ(ops.at("b").python_place, 0);
   EXPECT_EQ(ops.at("b_").python_place, 0);
-  EXPECT_TRUE(ops.at("b_").any_device);
+  EXPECT_TRUE(ops.at("b_").random);
+}
+
+TEST(Registry, WhatMayBeWrittenIntoFollowsTheKind) {
+  Registry ops;
+  ops.define<like>("kernel(Tensor self) -> Tensor");
+  ops.define("composite(Tensor self) -> Tensor");
+  ops.define("dynamic(Tensor self) -> Tensor").dynamic();
+  EXPECT_EQ(ops.at("kernel").out.accepts, TargetDType::kSame);
+  EXPECT_EQ(ops.at("composite").out.accepts, TargetDType::kCast);
+  EXPECT_EQ(ops.at("dynamic").out.accepts, TargetDType::kSame);
+  EXPECT_EQ(ops.at("kernel").inplace.accepts, TargetDType::kCast);
 }
 
 TEST(Registry, EveryOpOfTheLibraryCanRunOnTheCpu) {

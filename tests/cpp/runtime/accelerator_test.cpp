@@ -115,7 +115,7 @@ TEST_F(AcceleratorTest, AChildOfAProcessThatUsedTheDriverIsRefused) {
              fake.count(Call::destroy_stream) + fake.count(Call::wait_device);
     };
     const int64_t before = calls();
-    delete event;  // what the child inherited it lets go of, without the driver
+    delete event;  // the child drops what it inherited, without the driver
     stream.defer([](void*) { std::abort(); }, nullptr);
     accelerator.reset();
     return all && calls() == before && fake.device_count() == 2;

@@ -563,7 +563,7 @@ TEST(CachingAllocator, BorrowingInVainIsNotCounted) {
   allocator.release(inner);
 }
 
-// Without memory for its own books the allocator fails, keeps no lock and loses nothing.
+// Without host memory for its own records the allocator fails, keeps no lock and loses nothing.
 TEST(CachingAllocator, SurvivesWithoutHostMemory) {
   if (!::mindtorch::testing::kCanFailNew) GTEST_SKIP();
   TestDevice device;

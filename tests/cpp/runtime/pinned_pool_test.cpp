@@ -280,7 +280,7 @@ TEST_F(SmallPinnedPoolTest, FreedBlocksAreWaitedForBeforeARequestFails) {
   pool().release(other);
 }
 
-// Whoever runs out waits for the thread that is just looking at the freed blocks.
+// A thread that runs out waits for the thread that is looking at the freed blocks.
 TEST_F(SmallPinnedPoolTest, RunningOutWaitsForWhoeverLooksAtTheEvents) {
   const Allocation a = pool().allocate(5 * kMiB);
   pool().record_use(a.data, device().default_stream());

@@ -146,7 +146,7 @@ TEST(RuntimeFaults, OneCallFails) {
         for (int i = 0; i < 2; ++i) {
           try {
             accelerator.runtime(i).synchronize();
-          } catch (const RuntimeError&) {  // kept from the broken run: told here at the latest
+          } catch (const RuntimeError&) {  // kept from the broken run: raised here at the latest
           }
         }
         EXPECT_EQ(broken.released(), broken.pushed()) << "call " << nth;

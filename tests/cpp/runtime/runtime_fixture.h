@@ -21,7 +21,7 @@ using runtime::DeviceRuntime;
 using runtime::Event;
 using runtime::Stream;
 
-// A fake driver and an accelerator over it; at the end nothing is left on the books.
+// A fake driver and an accelerator over it; at the end no object of the driver is left.
 class RuntimeTest : public ::testing::Test {
  protected:
   explicit RuntimeTest(FakeOptions options = {.device_count = 2})

@@ -216,7 +216,7 @@ TEST_F(StreamTest, SynchronizeRaisesErrorsKeptForTheStream) {
                                std::make_exception_ptr(DriverError("query_event", 7, "lost")));
   device().default_stream().synchronize();
   EXPECT_THROW(side.synchronize(), DriverError);
-  side.synchronize();  // told once
+  side.synchronize();  // raised once
   device().async_errors().keep(side.handle(),
                                std::make_exception_ptr(DriverError("query_event", 7, "lost")));
   EXPECT_THROW(device().synchronize(), DriverError);

@@ -13,7 +13,7 @@ namespace mindtorch::test {
 inline constexpr size_t kKiB = 1024;
 inline constexpr size_t kMiB = 1024 * kKiB;
 
-// An allocator over a scripted device. When it goes, the books must be clean.
+// An allocator over a scripted device. At its end no object of the driver may be left.
 struct TestDevice {
   explicit TestDevice(size_t memory_bytes = 1024 * kMiB,
                       const runtime::AllocConf& conf = {},

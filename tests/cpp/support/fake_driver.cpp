@@ -151,7 +151,7 @@ void FakeDriver::clear_log() {
 }
 void FakeDriver::set_on_call(std::function<void(Call)> callback) { on_call_ = std::move(callback); }
 
-// --- The books ---------------------------------------------------------------------------------
+// --- Live objects ------------------------------------------------------------------------------
 
 std::vector<std::string> FakeDriver::leaks() const {
   Lock lock(mutex_);

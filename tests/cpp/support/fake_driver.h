@@ -57,7 +57,7 @@ struct FakeOptions {
   int greatest_priority = -3;
 };
 
-// A driver whose devices do nothing until the test says so. Every live object is on its books;
+// A driver whose devices do nothing until the test says so. It records every live object;
 // misuse (double free, unknown pointer, work that touches dead memory) is written down in
 // failures(), never a crash. Thread-safe: one mutex.
 class FakeDriver final : public driver::DeviceDriver,

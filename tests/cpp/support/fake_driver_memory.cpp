@@ -168,14 +168,14 @@ bool FakeDriver::map(int device, void* address, size_t bytes) {
       enter_quietly(Call::map, {static_cast<uintptr_t>(device), number(address), bytes}, failed);
   if (failed && options_.throw_when_out_of_memory) raise(Call::map, 207001, "injected fault");
   const uintptr_t start = number(address);
-  auto home = reserved_.upper_bound(start);
-  if (home == reserved_.begin() || bytes == 0 || start % granularity(device) != 0 ||
+  auto range = reserved_.upper_bound(start);
+  if (range == reserved_.begin() || bytes == 0 || start % granularity(device) != 0 ||
       bytes % granularity(device) != 0) {
     complain("map: odd or unreserved range");
     return false;
   }
-  --home;
-  if (home->second.device != device || start + bytes > home->first + home->second.bytes) {
+  --range;
+  if (range->second.device != device || start + bytes > range->first + range->second.bytes) {
     complain("map: outside the reserved range");
     return false;
   }

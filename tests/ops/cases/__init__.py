@@ -1,4 +1,4 @@
-"""Every op case, by family. A family's file has the same name as its definitions and kernels."""
+"""Every op case, by family; `python -m mindtorch_v2.where OP` finds definition and kernels."""
 
 import importlib
 from dataclasses import replace

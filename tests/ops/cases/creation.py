@@ -1,4 +1,4 @@
-"""Tensors made from nothing, from numbers, and in the likeness of others."""
+"""Tensors created from sizes, from numbers, and like other tensors."""
 
 import numpy as np
 

@@ -102,7 +102,7 @@ def without_mistakes(torch, device, program, variants):
 
 def check(torch, device, program, config, variants=VARIANTS):
     """Every variant in a pipeline of its own, and in one for all, gives what eager mode gives."""
-    if device != "cpu":  # dtypes that CANN does not take are told when ops run
+    if device != "cpu":  # dtypes that CANN does not take raise when ops run
         program = without_mistakes(torch, device, program, variants)
 
     def machines():

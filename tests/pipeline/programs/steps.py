@@ -77,7 +77,7 @@ def with_number(m, s):
     if name == "rsub":
         return m.add(m.number(s.b) - x)
     number = m.number(s.b)
-    # Integers have no negative powers: told at the call, but not yet where a window repeats.
+    # Integers have no negative powers: raised at the call, but not where a trace repeats.
     apply(m, name, form_of(s.d), s.b, x, abs(number) if name == "pow" else number)
 
 
@@ -199,7 +199,7 @@ def set_item(m, s):
 
 
 def indices(m, n, size):
-    """A tensor of numbers below `size`; a mistake is told at once where there are none."""
+    """A tensor of numbers below `size`; a mistake raises at once where there are none."""
     return m.torch.tensor([(n + i * i) % size for i in range(1 + n % 4)], device=m.device)
 
 

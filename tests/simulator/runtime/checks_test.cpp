@@ -381,7 +381,7 @@ TEST_F(Checks, RacesOfTwoThreads) {
   OK(aclrtSynchronizeDevice());
   expect_report("races", "in no order");
 
-  // Threads tell each other in ways that are not seen: what one has waited for counts for all.
+  // How threads synchronise is not seen: what one has waited for counts for all.
   on_thread([&] {
     OK(launch(access(memory, 64, true), stream));
     OK(aclrtSynchronizeStream(stream));

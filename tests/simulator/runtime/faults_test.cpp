@@ -79,7 +79,7 @@ TEST_F(Faults, LatencyAndSlowness) {
   EXPECT_GE(Clock::now() - start, std::chrono::milliseconds(25));
 }
 
-// The delays of 20 tasks, as the log tells them.
+// The delays of 20 tasks, from the call log.
 static std::string delays(const char* seed) {
   mtsim_reset();
   EXPECT_EQ(mtsim_set("seed", seed), 0);

@@ -1,9 +1,9 @@
-// Launches of ops, with and without books: the same queue, the same order, the same errors.
+// Launches of ops, with and without checks: the same queue, the same order, the same errors.
 #include "tests/simulator/runtime/sum.h"
 
 namespace {
 
-// Each test twice: with all checks, and with none, where launches keep no books.
+// Each test twice: with all checks, and with none, where launches are bare.
 class Launches : public Simulator, public testing::WithParamInterface<const char*> {
  protected:
   void SetUp() override {

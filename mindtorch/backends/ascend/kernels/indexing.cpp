@@ -42,7 +42,7 @@ void index_put(ops::Launch& on,
                TensorList indices,
                const Tensor& values,
                bool accumulate) {
-  check_no_self_overlap(self);  // CANN promises nothing about expanded tensors
+  check_no_self_overlap(self);  // CANN does not specify expanded tensors
   if (self.numel() == 0 || values.numel() == 0) return;
   const Tensor source = apart(on, on_device(on, values, self.dtype()), self);
   if (names_nothing(indices)) {

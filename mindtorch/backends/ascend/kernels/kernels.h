@@ -20,8 +20,8 @@ void register_scatter(ops::Registry& registry);
 void register_search(ops::Registry& registry);
 void register_shape(ops::Registry& registry);
 void register_sort(ops::Registry& registry);
-void register_spread(ops::Registry& registry);
 void register_unique(ops::Registry& registry);
+void register_var_softmax(ops::Registry& registry);
 
 // A new tensor on the launch's device.
 Tensor make_like(const ops::Launch& on, IntList sizes, DType dtype);

@@ -21,14 +21,14 @@ using OptionalDType = std::optional<DType>;
 using OneDim = std::optional<int64_t>;
 
 // A fraction is true: it must not become an integer, 0, on its way to a truth value.
-Tensor counted(ops::Launch& on, const Tensor& self, const Tensor& out) {
+Tensor as_bool_if_needed(ops::Launch& on, const Tensor& self, const Tensor& out) {
   return out.dtype() == DType::kBool ? on_device(on, self, DType::kBool) : self;
 }
 
 void sum(ops::Launch& on, const Tensor& self, Dims dim, bool keepdim, OptionalDType, Tensor& out) {
   const Shape dims = all_or(dim, self.dim());
-  call(on, MT_ACLNN(aclnnReduceSum), counted(on, self, out), IntList(dims), keepdim, out.dtype(),
-       out);
+  call(on, MT_ACLNN(aclnnReduceSum), as_bool_if_needed(on, self, out), IntList(dims), keepdim,
+       out.dtype(), out);
 }
 void nansum(
     ops::Launch& on, const Tensor& self, Dims dim, bool keepdim, OptionalDType dtype, Tensor& out) {
@@ -48,7 +48,7 @@ void mean(ops::Launch& on, const Tensor& self, Dims dim, bool keepdim, OptionalD
 }
 void prod(
     ops::Launch& on, const Tensor& self, OneDim dim, bool keepdim, OptionalDType, Tensor& out) {
-  const Tensor input = counted(on, self, out);
+  const Tensor input = as_bool_if_needed(on, self, out);
   if (dim) {
     call(on, MT_ACLNN(aclnnProdDim), input, *dim, keepdim, out.dtype(), out);
   } else {

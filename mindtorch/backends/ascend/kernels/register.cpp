@@ -20,8 +20,8 @@ void register_ascend(ops::Registry& registry) {
   register_search(registry);
   register_shape(registry);
   register_sort(registry);
-  register_spread(registry);
   register_unique(registry);
+  register_var_softmax(registry);
 }
 
 }  // namespace mindtorch::ascend

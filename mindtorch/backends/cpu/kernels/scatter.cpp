@@ -115,7 +115,7 @@ void scatter_reduce(ops::Launch&,
   const Tensor counts = Tensor::make(self.sizes(), self.dtype());
   copy(value_tensor(self, include_self ? 1 : 0), counts);
   scatter_into(Combine::kAdd, counts, dim, index, value_tensor(self, 1));
-  // A place nobody wrote to keeps its value.
+  // A place that was not written keeps its value.
   const Tensor whole = as_contiguous(self);
   visit_dtype(self.dtype(), [&]<typename T>() {
     for (int64_t i = 0; i < whole.numel(); ++i) {

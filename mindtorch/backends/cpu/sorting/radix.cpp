@@ -125,12 +125,12 @@ void order(
 constexpr int64_t kInsertionRun = 24;
 
 // Puts a run of items whose upper key bits tie in order of the whole keys.
-void settle_run(const uint64_t* keys,
-                uint64_t low_mask,
-                uint64_t base,
-                uint64_t* items,
-                int64_t n,
-                uint64_t* spare) {
+void sort_tied_run(const uint64_t* keys,
+                   uint64_t low_mask,
+                   uint64_t base,
+                   uint64_t* items,
+                   int64_t n,
+                   uint64_t* spare) {
   if (n <= kInsertionRun) {
     std::array<uint64_t, kInsertionRun> run_keys;
     for (int64_t i = 0; i < n; ++i) {
@@ -229,7 +229,7 @@ void order_keys(const uint64_t* keys,
     int64_t end = begin + 1;
     while (end < n && items_out[end] >> 32 == upper) ++end;
     if (end - begin > 1) {
-      settle_run(keys, low_mask, low, items_out + begin, end - begin, spare);
+      sort_tied_run(keys, low_mask, low, items_out + begin, end - begin, spare);
     }
     begin = end;
   }

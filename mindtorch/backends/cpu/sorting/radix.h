@@ -7,7 +7,7 @@ namespace mindtorch::cpu::sorting {
 // Note [Items]
 // A sort with indices moves 8-byte items `key << 32 | index`, so an index takes 32 bits and a row
 // with indices has less than 2^32 elements. Keys wider than 32 bits put their upper 32 varying bits
-// into the item; what then still ties is settled by looking at the whole keys.
+// into the item; what then still ties is ordered by the whole keys.
 
 // Whether items hold whole keys after order_keys: `(key - low) << 32 | index`.
 constexpr bool items_hold_keys(uint64_t low, uint64_t high) { return (high - low) >> 32 == 0; }

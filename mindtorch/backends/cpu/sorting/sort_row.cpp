@@ -54,7 +54,8 @@ std::pair<int64_t, int64_t> places_of(Key key, int64_t n, KeyAt key_at) {
           first_not_below([key](Key other) { return other <= key; })};
 }
 
-// Where the elements stand, in a sorted row, whose keys do not tell them apart: zeros and NaNs.
+// Where the elements stand, in a sorted row, whose keys are equal though they differ: zeros and
+// NaNs.
 struct Twins {
   int64_t begin = 0;
   int64_t end = 0;

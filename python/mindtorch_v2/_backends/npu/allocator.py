@@ -17,7 +17,7 @@ _conf = None
 
 def _load_alloc_conf(force=False):
     """The settings of MINDTORCH_NPU_ALLOC_CONF, or of torch's variables, by name. Read once, and
-    again with force=True. What is wrong in them is told in a UserWarning.
+    again with force=True. Mistakes in them are UserWarnings.
     """
     global _conf
     if _conf is None or force:

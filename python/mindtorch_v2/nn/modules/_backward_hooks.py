@@ -1,7 +1,7 @@
-"""The seam between hooks of modules and autograd.
+"""Connects backward hooks of modules with autograd.
 
 `Watch` puts an identity node before the inputs and one after the outputs of a module: the node of
-the outputs tells the gradients that come in, the node of the inputs those that go out. It asks of
+the outputs gives the gradients that come in, the node of the inputs those that go out. It asks of
 autograd `torch.autograd.Function` and `grad_fn.register_hook` / `register_prehook`. Where tensors
 have no autograd (nn.parameter.HAS_AUTOGRAD) no gradient ever passes, and nothing is put anywhere.
 """

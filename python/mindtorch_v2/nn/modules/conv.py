@@ -1,4 +1,4 @@
-"""Convolutions as modules. They call torch.nn.functional.conv1d and its kin."""
+"""Convolutions as modules. They call torch.nn.functional.conv1d and the like."""
 
 import math
 

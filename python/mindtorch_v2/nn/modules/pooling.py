@@ -1,4 +1,4 @@
-"""Pooling as modules. They call torch.nn.functional.max_pool1d and its kin."""
+"""Pooling as modules. They call torch.nn.functional.max_pool1d and the like."""
 
 from mindtorch_v2.nn.modules.module import Module
 from mindtorch_v2.nn.modules.utils import per_dimension, required

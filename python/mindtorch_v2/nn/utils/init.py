@@ -1,4 +1,4 @@
-"""Modules without first values."""
+"""Modules without initial values."""
 
 import inspect
 

@@ -1,8 +1,8 @@
-"""torch.npu.simulator: NPUs without a card, and what a card does not tell.
+"""torch.npu.simulator: NPUs without a card, with checks that a card does not have.
 
 The simulator exports CANN's own functions, so that programs for NPUs run on any machine. It is
 taken instead of CANN where MINDTORCH_NPU=sim says so, or enable() does before the first use.
-`python -m mindtorch_v2.npu.simulator` tells where the libraries are and what they simulate.
+`python -m mindtorch_v2.npu.simulator` says where the libraries are and what they simulate.
 
 >>> torch.npu.simulator.is_enabled()
 True

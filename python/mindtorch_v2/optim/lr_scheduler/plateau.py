@@ -66,7 +66,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.best, self.cooldown_counter, self.num_bad_epochs = self.mode_worse, 0, 0
 
     def step(self, metrics, epoch=None):
-        """Tells it the value of an epoch."""
+        """Ends an epoch, whose metric is given."""
         current = float(metrics)
         if epoch is None:
             epoch = self.last_epoch + 1

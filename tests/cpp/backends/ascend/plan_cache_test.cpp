@@ -15,7 +15,7 @@ namespace {
 using ascend::CachedPlan;
 using ascend::PlanCache;
 using ascend::PlanKey;
-using ascend::PlanLoan;
+using ascend::PlanLease;
 
 struct CountedPlan final : CachedPlan {
   explicit CountedPlan(std::atomic<int>& count) : alive(count) { ++alive; }
@@ -40,14 +40,14 @@ class PlanCacheTest : public RuntimeTest {
   }
   CachedPlan* run(PlanCache& plans, uint64_t number) {
     const PlanKey key = key_of(number);
-    PlanLoan loan(plans, key);
-    CachedPlan* const known = loan.get();
-    if (known == nullptr) loan.renew(std::make_unique<CountedPlan>(alive));
-    loan.keep();
+    PlanLease lease(plans, key);
+    CachedPlan* const known = lease.get();
+    if (known == nullptr) lease.renew(std::make_unique<CountedPlan>(alive));
+    lease.keep();
     return known;
   }
   // The device does what is queued; what waited for that goes.
-  void settle() { device().synchronize(); }
+  void synchronize() { device().synchronize(); }
 
   std::atomic<int> alive{0};
   std::unique_ptr<PlanCache> cache;
@@ -69,15 +69,15 @@ TEST_F(PlanCacheTest, KeysThatAreAPrefixOfAnotherAreDifferent) {
   PlanKey shorter;
   shorter.add(uint64_t{7});
   shorter.add(uint64_t{1});
-  PlanLoan loan(plans, shorter);
-  EXPECT_EQ(loan.get(), nullptr);
+  PlanLease lease(plans, shorter);
+  EXPECT_EQ(lease.get(), nullptr);
 }
 
 TEST_F(PlanCacheTest, IsBounded) {
   PlanCache& plans = make(16);
   for (uint64_t i = 0; i < 1000; ++i) run(plans, i);
   EXPECT_EQ(plans.size(), 16u);
-  settle();
+  synchronize();
   EXPECT_EQ(alive, 16);
 }
 
@@ -95,7 +95,7 @@ TEST_F(PlanCacheTest, AReplacedPlanLivesUntilTheStreamHasDoneItsWork) {
   run(plans, 1);
   run(plans, 2);
   EXPECT_EQ(alive, 2);
-  settle();
+  synchronize();
   EXPECT_EQ(alive, 1);
 }
 
@@ -105,8 +105,8 @@ TEST_F(PlanCacheTest, APlanThatFailedIsNotUsedAgain) {
   run(plans, 2);
   {
     const PlanKey key = key_of(1);
-    PlanLoan loan(plans, key);
-    EXPECT_NE(loan.get(), nullptr);
+    PlanLease lease(plans, key);
+    EXPECT_NE(lease.get(), nullptr);
   }
   EXPECT_EQ(plans.size(), 1u);
   EXPECT_EQ(run(plans, 1), nullptr);
@@ -117,8 +117,8 @@ TEST_F(PlanCacheTest, TwoThreadsNeverHoldOnePlan) {
   PlanCache& plans = make(8);
   const PlanKey key = key_of(1);
   run(plans, 1);
-  PlanLoan first(plans, key);
-  PlanLoan second(plans, key);
+  PlanLease first(plans, key);
+  PlanLease second(plans, key);
   EXPECT_NE(first.get(), nullptr);
   EXPECT_EQ(second.get(), nullptr);
   second.renew(std::make_unique<CountedPlan>(alive));
@@ -132,7 +132,7 @@ TEST_F(PlanCacheTest, AClearedCacheIsEmptyAndWorksOn) {
   for (uint64_t i = 0; i < 5; ++i) run(plans, i);
   plans.clear();
   EXPECT_EQ(plans.size(), 0u);
-  settle();
+  synchronize();
   EXPECT_EQ(alive, 0);
   EXPECT_EQ(run(plans, 1), nullptr);
   EXPECT_NE(run(plans, 1), nullptr);
@@ -146,22 +146,22 @@ TEST_F(PlanCacheTest, ManyThreadsShareACacheThatIsTooSmall) {
     threads.emplace_back([&, t] {
       for (uint64_t i = 0; i < 2000; ++i) {
         const PlanKey key = key_of((i + static_cast<uint64_t>(t)) % 7);
-        PlanLoan loan(plans, key);
-        auto* plan = static_cast<CountedPlan*>(loan.get());
+        PlanLease lease(plans, key);
+        auto* plan = static_cast<CountedPlan*>(lease.get());
         if (plan == nullptr) {
           plan = new CountedPlan(alive);
-          loan.renew(std::unique_ptr<CachedPlan>(plan));
+          lease.renew(std::unique_ptr<CachedPlan>(plan));
         }
         if (plan->users.fetch_add(1) != 0) shared = true;
         plan->users.fetch_sub(1);
-        if (i % 50 != 0) loan.keep();
+        if (i % 50 != 0) lease.keep();
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_FALSE(shared);
   EXPECT_LE(plans.size(), 4u);
-  settle();
+  synchronize();
   EXPECT_EQ(static_cast<size_t>(alive), plans.size());
 }
 

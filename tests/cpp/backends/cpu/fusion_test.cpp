@@ -25,18 +25,18 @@ Tensor number(DType dtype, uint64_t seed = 1) { return random_tensor({}, dtype, 
 
 std::vector<Pointwise> functions_of(DType dtype) {
   std::vector<Pointwise> list;
-  for (const Promise& promise : promises()) {
+  for (const Tolerance& tolerance : tolerances()) {
     // Functions whose parameters would need a meaning are tried with zeros, but for integers,
     // where some divide by them.
     const bool divides =
-        promise.function >= Pointwise::kFloorDivide && promise.function <= Pointwise::kPow;
+        tolerance.function >= Pointwise::kFloorDivide && tolerance.function <= Pointwise::kPow;
     if (!is_floating_point(dtype) && divides) continue;
-    // Which sign a NaN has is not promised.
+    // The sign of a NaN is not specified.
     const bool shows_sign =
-        promise.function == Pointwise::kSignbit || promise.function == Pointwise::kCopysign;
+        tolerance.function == Pointwise::kSignbit || tolerance.function == Pointwise::kCopysign;
     if (shows_sign && is_floating_point(dtype)) continue;
     const DType compute = dtype == DType::kFloat16 || dtype == DType::kBFloat16 ? kF32 : dtype;
-    if (find_tile(promise.function, compute) != nullptr) list.push_back(promise.function);
+    if (find_tile(tolerance.function, compute) != nullptr) list.push_back(tolerance.function);
   }
   return list;
 }

@@ -13,7 +13,7 @@ using namespace testing;
 
 constexpr int64_t kLengths[] = {0, 1, 2, 3, 17, 64, 127, 128, 129, 255, 256, 257, 700, 5000};
 
-// Sums and products as the header promises, one element after the other.
+// Sums and products as the header specifies, one element after the other.
 template <typename T>
 Row<T> accumulated(const Row<T>& row, ScanOp op) {
   const bool product = op == ScanOp::kProd;

@@ -212,11 +212,11 @@ bool is_division(Pointwise function) {
 }
 
 template <class T>
-void check(const TargetTable& target, const Promise& promise, DType dtype) {
-  const auto& info = ops::info(promise.function);
+void check(const TargetTable& target, const Tolerance& tolerance, DType dtype) {
+  const auto& info = ops::info(tolerance.function);
   SCOPED_TRACE(std::string(info.name) + " " + std::string(name(dtype)) + " " + target.name);
   const TileFn tile =
-      target.table.tiles[static_cast<int>(promise.function)][static_cast<int>(dtype)];
+      target.table.tiles[static_cast<int>(tolerance.function)][static_cast<int>(dtype)];
   ASSERT_NE(tile, nullptr);
 
   std::vector<std::vector<T>> operands(info.arity);
@@ -227,11 +227,11 @@ void check(const TargetTable& target, const Promise& promise, DType dtype) {
       const auto bools = sample_bools(kCount);
       std::copy(bools.begin(), bools.end(), operand.begin());
     } else {
-      operand = sample<T>(kCount, promise.range);
+      operand = sample<T>(kCount, tolerance.range);
     }
   }
-  if (promise.function == Pointwise::kWhere) condition = sample_bools(kCount);
-  if (is_division(promise.function) && std::is_integral_v<T>) {
+  if (tolerance.function == Pointwise::kWhere) condition = sample_bools(kCount);
+  if (is_division(tolerance.function) && std::is_integral_v<T>) {
     for (auto& divisor : operands[1]) divisor = divisor == 0 ? T{1} : divisor;
   }
 
@@ -247,17 +247,17 @@ void check(const TargetTable& target, const Promise& promise, DType dtype) {
   const auto evaluate = [&](T a, T b, T c) {
     if constexpr (std::is_floating_point_v<T>) {
       const Real exact[] = {a, b, c};
-      PointwiseParams params = promise.params;
+      PointwiseParams params = tolerance.params;
       for (double& param : params.f) param = static_cast<T>(param);
-      return ops::evaluate<Real>(promise.function, exact, params);
+      return ops::evaluate<Real>(tolerance.function, exact, params);
     } else {
       const int64_t exact[] = {a, b, c};
-      return ops::evaluate_integer(promise.function, dtype, exact, promise.params);
+      return ops::evaluate_integer(tolerance.function, dtype, exact, tolerance.params);
     }
   };
   int failures = 0;
-  if (ops::gives_bool(promise.function)) {
-    const auto got = run<T, uint8_t>(tile, operands, condition, promise.params);
+  if (ops::gives_bool(tolerance.function)) {
+    const auto got = run<T, uint8_t>(tile, operands, condition, tolerance.params);
     for (size_t i = 0; i < kCount && failures < 5; ++i) {
       const bool want = evaluate(at(0, i), at(1, i), at(2, i)) != 0;
       if (got[i] == (want ? 1 : 0)) continue;
@@ -266,16 +266,17 @@ void check(const TargetTable& target, const Promise& promise, DType dtype) {
     }
     return;
   }
-  const auto got = run<T, T>(tile, operands, condition, promise.params);
+  const auto got = run<T, T>(tile, operands, condition, tolerance.params);
   for (size_t i = 0; i < kCount && failures < 5; ++i) {
     std::string wrong;
     const auto want = evaluate(at(0, i), at(1, i), at(2, i));
     if constexpr (std::is_floating_point_v<T>) {
-      wrong = compare(got[i], want, sizeof(T) == 4 ? promise.ulp32 : promise.ulp64, promise.floor);
+      wrong = compare(got[i], want, sizeof(T) == 4 ? tolerance.ulp32 : tolerance.ulp64,
+                      tolerance.floor);
       // Some functions round between their steps, as torch's do.
       const T operands_in_t[] = {at(0, i), at(1, i), at(2, i)};
-      const T stepwise = ops::evaluate<T>(promise.function, operands_in_t, promise.params);
-      if (compare(got[i], Real{stepwise}, promise.ulp32, promise.floor).empty()) wrong.clear();
+      const T stepwise = ops::evaluate<T>(tolerance.function, operands_in_t, tolerance.params);
+      if (compare(got[i], Real{stepwise}, tolerance.ulp32, tolerance.floor).empty()) wrong.clear();
     } else if (got[i] != static_cast<T>(want)) {
       wrong = "wrong";
     }
@@ -287,22 +288,22 @@ void check(const TargetTable& target, const Promise& promise, DType dtype) {
 }
 
 TEST_P(TileTest, EveryFunctionIsRightInEveryDtype) {
-  for (const Promise& promise : promises()) {
-    if (promise.dtypes.find('b') != std::string_view::npos) {
-      check<uint8_t>(target(), promise, DType::kBool);
+  for (const Tolerance& tolerance : tolerances()) {
+    if (tolerance.dtypes.find('b') != std::string_view::npos) {
+      check<uint8_t>(target(), tolerance, DType::kBool);
     }
-    if (promise.dtypes.find('i') != std::string_view::npos) {
-      check<uint8_t>(target(), promise, DType::kUInt8);
-      check<int8_t>(target(), promise, DType::kInt8);
-      check<int16_t>(target(), promise, DType::kInt16);
-      check<int32_t>(target(), promise, DType::kInt32);
-      check<int64_t>(target(), promise, DType::kInt64);
+    if (tolerance.dtypes.find('i') != std::string_view::npos) {
+      check<uint8_t>(target(), tolerance, DType::kUInt8);
+      check<int8_t>(target(), tolerance, DType::kInt8);
+      check<int16_t>(target(), tolerance, DType::kInt16);
+      check<int32_t>(target(), tolerance, DType::kInt32);
+      check<int64_t>(target(), tolerance, DType::kInt64);
     }
-    if (promise.dtypes.find_first_of("fs") != std::string_view::npos) {
-      check<float>(target(), promise, DType::kFloat32);
+    if (tolerance.dtypes.find_first_of("fs") != std::string_view::npos) {
+      check<float>(target(), tolerance, DType::kFloat32);
     }
-    if (promise.dtypes.find_first_of("fd") != std::string_view::npos) {
-      check<double>(target(), promise, DType::kFloat64);
+    if (tolerance.dtypes.find_first_of("fd") != std::string_view::npos) {
+      check<double>(target(), tolerance, DType::kFloat64);
     }
   }
 }
@@ -310,8 +311,8 @@ TEST_P(TileTest, EveryFunctionIsRightInEveryDtype) {
 TEST_P(TileTest, NoTileWhereTorchHasNone) {
   for (int function = 0; function < ops::kPointwiseCount; ++function) {
     std::string dtypes;
-    for (const Promise& promise : promises()) {
-      if (static_cast<int>(promise.function) == function) dtypes += promise.dtypes;
+    for (const Tolerance& tolerance : tolerances()) {
+      if (static_cast<int>(tolerance.function) == function) dtypes += tolerance.dtypes;
     }
     ASSERT_FALSE(dtypes.empty()) << ops::kPointwiseInfo[function].name << " is not tested";
     for (int dtype = 0; dtype < kDTypeCount; ++dtype) {

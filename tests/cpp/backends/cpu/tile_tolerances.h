@@ -25,11 +25,11 @@ inline PointwiseParams make_params(double p0 = 0, double p1 = 0, double p2 = 0) 
 // of the range, in torch as well.
 enum class Range { kAll, kModerate };
 
-// What is promised of one function: the dtypes it has (b: bool, i: integers, f: floats, or s and
+// What is required of one function: the dtypes it has (b: bool, i: integers, f: floats, or s and
 // d: float32 and float64, h: the 16-bit floats) and the
 // largest error in units of the last place of float32 and float64. Errors count against `floor`
 // where the result is smaller than that: absolute accuracy is all that cancellation leaves.
-struct Promise {
+struct Tolerance {
   Pointwise function;
   std::string_view dtypes;
   double ulp32 = 0.501;
@@ -41,9 +41,9 @@ struct Promise {
 
 inline constexpr Range kMid = Range::kModerate;
 
-inline const std::vector<Promise>& promises() {
+inline const std::vector<Tolerance>& tolerances() {
   using P = Pointwise;
-  static const std::vector<Promise> list = {
+  static const std::vector<Tolerance> list = {
       {P::kAdd, "bif"},
       {P::kSub, "if"},
       {P::kMul, "bif"},

@@ -1,4 +1,4 @@
-"""What a run found, and what we promise about it."""
+"""What a run measured, and the thresholds it is judged by."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from measure import Measured
 from report import format_value
 
 NEVER_SLOWER = 1.02
+# Programs so short that the block itself counts.
+SHORT = {"5 pointwise, 16": 1.05}
+EMPTY_BLOCK_NS = 250.0
 FIRST_RUN_MS = 2.0
 RECORD_RATIO = 0.7
 # (program, lane, largest ratio of the pipeline's time to that lane's), on the CPU and one thread.
@@ -55,7 +58,7 @@ class Row:
 
 
 @dataclass
-class Bar:
+class Threshold:
     what: str
     value: float | None  # None: could not be measured
     at_most: float
@@ -70,26 +73,34 @@ class Bar:
         return "error" if self.value is None else "pass" if self.holds else "MISS"
 
 
-def bars_of(rows: list[Row], windows: dict[str, dict[str, Any]], with_torch: bool) -> list[Bar]:
-    """Every promise. `windows` has what windows.py found, by place."""
-    bars = [
-        Bar(f"{row.place}: {row.program}, against eager", row.ratio("eager"), NEVER_SLOWER)
+def thresholds_of(
+    rows: list[Row], overhead: dict[str, dict[str, Any]], with_torch: bool
+) -> list[Threshold]:
+    """Every threshold. `overhead` has what overhead.py found, by place."""
+    thresholds = [
+        Threshold(
+            f"{row.place}: {row.program}, against eager",
+            row.ratio("eager"),
+            SHORT.get(row.program, NEVER_SLOWER),
+        )
         for row in rows
     ]
     by_name = {row.program: row for row in rows if row.place == "cpu"}
     for program, lane, at_most in AGAINST_TORCH if with_torch else ():
         if program in by_name:
             what = f"cpu: {program}, against {'torch.compile' if lane == 'compile' else 'torch'}"
-            bars.append(Bar(what, by_name[program].ratio(lane), at_most))
-    for place, found in windows.items():
+            thresholds.append(Threshold(what, by_name[program].ratio(lane), at_most))
+    for place, found in overhead.items():
+        empty_ns = found["empty_block_ns"]
+        thresholds.append(Threshold(f"{place}: empty block", empty_ns, EMPTY_BLOCK_NS, " ns"))
         for kind, starts in found["over_tenth_ms"].items():
             first_ms = statistics.median(first for first, _ in starts)
             what = f"{place}: first run of new {kind} over its tenth"
-            bars.append(Bar(what, first_ms, FIRST_RUN_MS, " ms"))
+            thresholds.append(Threshold(what, first_ms, FIRST_RUN_MS, " ms"))
         for name, (recorded_ns, called_ns) in found["record_and_eager_ns"].items():
             what = f"{place}: recording {name}, against calling it"
-            bars.append(Bar(what, recorded_ns / called_ns, RECORD_RATIO))
-    return bars
+            thresholds.append(Threshold(what, recorded_ns / called_ns, RECORD_RATIO))
+    return thresholds
 
 
 def _layout(lines: list[list[str]]) -> str:
@@ -132,9 +143,10 @@ def format_errors(rows: list[Row]) -> str:
     )
 
 
-def format_windows(windows: dict[str, dict[str, Any]]) -> str:
-    lines = [["where: window", "first over tenth", "second", "record", "eager", "record/eager"]]
-    for place, found in windows.items():
+def format_overhead(overhead: dict[str, dict[str, Any]]) -> str:
+    lines = [["where: trace", "first over tenth", "second", "record", "eager", "record/eager"]]
+    for place, found in overhead.items():
+        lines.append([f"{place}: empty block", "", "", f"{found['empty_block_ns']:.0f} ns", "", ""])
         for kind, starts in found["over_tenth_ms"].items():
             first, second = zip(*starts, strict=True)
             worst = f"{statistics.median(first):.2f} ms (worst {max(first):.2f})"
@@ -147,9 +159,11 @@ def format_windows(windows: dict[str, dict[str, Any]]) -> str:
     return _layout(lines)
 
 
-def format_bars(bars: list[Bar]) -> str:
-    lines = [["bar", "measured", "at most", "verdict"]]
-    for bar in bars:
-        value = "" if bar.value is None else f"{bar.value:.3f}{bar.unit}"
-        lines.append([bar.what, value, f"{bar.at_most:g}{bar.unit}", bar.verdict])
+def format_thresholds(thresholds: list[Threshold]) -> str:
+    lines = [["threshold", "measured", "at most", "verdict"]]
+    for threshold in thresholds:
+        value = "" if threshold.value is None else f"{threshold.value:.3f}{threshold.unit}"
+        lines.append(
+            [threshold.what, value, f"{threshold.at_most:g}{threshold.unit}", threshold.verdict]
+        )
     return _layout(lines)

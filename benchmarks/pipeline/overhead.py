@@ -1,6 +1,6 @@
-"""What a window costs beside its kernels: to record an op, and to plan what was never seen.
+"""What a trace costs beside its kernels: to record an op, and to plan what was never seen.
 
-Run by run.py in a process of its own: `python windows.py DEVICE ROUNDS`; prints JSON.
+Run by run.py in a process of its own: `python overhead.py DEVICE ROUNDS`; prints JSON.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import Any
 import mindtorch_v2 as torch
 from programs import Program, Size, Transformer, light_48
 
-WINDOW = 48  # ops recorded in a row
-WINDOWS = 20  # in one sample
-VARIANTS = 15  # windows never seen before, of each kind
+OPS = 48  # ops recorded in a row
+TRACES = 20  # in one sample
+VARIANTS = 15  # traces never seen before, of each kind
 RECORDED = {
     "a + b, 1024": "a + b",
     "a * 2, 1024": "a * 2",
@@ -41,16 +41,16 @@ STEPS: tuple[Callable[[Any, Any], Any], ...] = (
 )
 
 
-def settle(device: str) -> None:
+def synchronize(device: str) -> None:
     if device == "npu":
         torch.npu.synchronize()
 
 
 def unrolled(expression: str, device: str) -> Callable[[], None]:
-    """A function that evaluates it WINDOW times, as a program without a loop would."""
+    """A function that evaluates it OPS times, as a program without a loop would."""
     names = {"a": torch.rand(1024).to(device), "b": torch.rand(1024).to(device)}
     names["m"] = torch.rand(32, 32).to(device)
-    lines = "".join(f"    y = {expression}\n" for _ in range(WINDOW))
+    lines = "".join(f"    y = {expression}\n" for _ in range(OPS))
     exec(f"def run(a=a, b=b, m=m):\n{lines}", names)
     return names["run"]
 
@@ -61,21 +61,34 @@ def record_cost(expression: str, device: str, rounds: int) -> tuple[float, float
     recorded, called = [], []
     for _ in range(rounds):
         total_ns = 0
-        for _ in range(WINDOWS):
+        for _ in range(TRACES):
             with torch.pipeline():
                 start_ns = perf_counter_ns()
                 run()
                 total_ns += perf_counter_ns() - start_ns
-            settle(device)
-        recorded.append(total_ns / WINDOWS / WINDOW)
+            synchronize(device)
+        recorded.append(total_ns / TRACES / OPS)
         total_ns = 0
-        for _ in range(WINDOWS):
+        for _ in range(TRACES):
             start_ns = perf_counter_ns()
             run()
             total_ns += perf_counter_ns() - start_ns
-            settle(device)
-        called.append(total_ns / WINDOWS / WINDOW)
+            synchronize(device)
+        called.append(total_ns / TRACES / OPS)
     return statistics.median(recorded), statistics.median(called)
+
+
+def empty_block_ns(rounds: int) -> float:
+    """Nanoseconds to make, enter and leave a block without ops: the median."""
+    blocks = range(1000)
+    samples = []
+    for _ in range(rounds):
+        start_ns = perf_counter_ns()
+        for _ in blocks:
+            with torch.pipeline():
+                pass
+        samples.append((perf_counter_ns() - start_ns) / len(blocks))
+    return statistics.median(samples)
 
 
 def chain_in_order(order: list[int], device: str) -> Program:
@@ -105,11 +118,11 @@ def over_tenth_ms(program: Program, device: str) -> tuple[float, float]:
     function, inputs = program
     times_ms = []
     for _ in range(10):
-        settle(device)
+        synchronize(device)
         start_ns = perf_counter_ns()
         with torch.pipeline():
             y = function(*inputs)
-        settle(device)
+        synchronize(device)
         times_ms.append((perf_counter_ns() - start_ns) / 1e6)
         del y
     return times_ms[0] - times_ms[-1], times_ms[1] - times_ms[-1]
@@ -126,7 +139,12 @@ def main() -> None:
     for kind, program in never_seen(device):
         starts.setdefault(kind, []).append(over_tenth_ms(program, device))
     record = {name: record_cost(text, device, rounds) for name, text in RECORDED.items()}
-    print(json.dumps({"over_tenth_ms": starts, "record_and_eager_ns": record}))
+    found = {
+        "empty_block_ns": empty_block_ns(rounds),
+        "over_tenth_ms": starts,
+        "record_and_eager_ns": record,
+    }
+    print(json.dumps(found))
 
 
 if __name__ == "__main__":

@@ -32,15 +32,15 @@ void store_reduced(ops::Launch& on, const Tensor& result, const Tensor& out) {
 }
 
 // A variance, or its root, and perhaps the mean.
-struct Spread {
+struct Variance {
   bool root;
   const Tensor& value;
   const Tensor* mean;
 };
 
 // CANN takes whole corrections and no float64; these steps take any.
-void spread_in_steps(
-    ops::Launch& on, const Tensor& self, IntList dims, double correction, const Spread& out) {
+void variance_in_steps(
+    ops::Launch& on, const Tensor& self, IntList dims, double correction, const Variance& out) {
   const DType dtype = self.dtype() == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
   const Tensor input = on_device(on, self, dtype);
   const Tensor mean = make_like(on, kept_sizes(self, dims), dtype);
@@ -56,12 +56,12 @@ void spread_in_steps(
   if (out.mean != nullptr) store_reduced(on, mean, *out.mean);
 }
 
-void spread(ops::Launch& on,
-            const Tensor& self,
-            const Dims& dim,
-            const std::optional<Scalar>& given,
-            bool keepdim,
-            const Spread& out) {
+void variance(ops::Launch& on,
+              const Tensor& self,
+              const Dims& dim,
+              const std::optional<Scalar>& given,
+              bool keepdim,
+              const Variance& out) {
   const Shape all = all_or(dim, self.dim());
   const IntList dims(all);
   const double correction = given ? given->to_double() : 1.0;
@@ -74,7 +74,7 @@ void spread(ops::Launch& on,
     return;
   }
   if (self.dtype() == DType::kFloat64 || static_cast<double>(whole) != correction) {
-    return spread_in_steps(on, self, dims, correction, out);
+    return variance_in_steps(on, self, dims, correction, out);
   }
   if (out.mean == nullptr) {
     if (out.root) return call(on, MT_ACLNN(aclnnStd), self, dims, whole, keepdim, out.value);
@@ -94,7 +94,7 @@ void var(ops::Launch& on,
          std::optional<Scalar> correction,
          bool keepdim,
          Tensor& out) {
-  spread(on, self, dim, correction, keepdim, {kRoot, out, nullptr});
+  variance(on, self, dim, correction, keepdim, {kRoot, out, nullptr});
 }
 template <bool kRoot>
 void var_mean(ops::Launch& on,
@@ -104,7 +104,7 @@ void var_mean(ops::Launch& on,
               bool keepdim,
               Tensor& out,
               Tensor& mean) {
-  spread(on, self, dim, correction, keepdim, {kRoot, out, &mean});
+  variance(on, self, dim, correction, keepdim, {kRoot, out, &mean});
 }
 
 // |x| ** p, summed, to the power of 1 / p, and the limits of that for 0 and infinity.
@@ -191,7 +191,7 @@ void log_softmax(
 
 }  // namespace
 
-void register_spread(ops::Registry& registry) {
+void register_var_softmax(ops::Registry& registry) {
   constexpr auto kNpu = DeviceType::kNpu;
   registry.kernel<var<false>>(kNpu, "var.correction");
   registry.kernel<var<true>>(kNpu, "std.correction");

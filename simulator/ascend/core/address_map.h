@@ -13,11 +13,11 @@ struct Reservation {
 };
 
 // Every address range that is known, by its first byte.
-struct Books {
+struct AddressMap {
   std::map<char*, std::shared_ptr<Block>> live;
-  std::map<char*, std::shared_ptr<Block>> buried;
-  std::deque<std::shared_ptr<Block>> burials;  // oldest first
-  size_t buried_bytes = 0;
+  std::map<char*, std::shared_ptr<Block>> quarantine;
+  std::deque<std::shared_ptr<Block>> quarantine_order;  // oldest first
+  size_t quarantine_bytes = 0;
   std::map<char*, Reservation> reservations;
   struct Mapping {
     std::shared_ptr<Physical> physical;
@@ -26,7 +26,7 @@ struct Books {
   uint64_t allocations = 0;
 };
 
-Books& books();
+AddressMap& address_map();
 aclError out_of_memory(int32_t device, size_t bytes);
 
 }  // namespace sim

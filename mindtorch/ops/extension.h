@@ -1,0 +1,37 @@
+#pragma once
+
+// Ops that another shared library brings along: the header that such a library includes, and the
+// function that loads it.
+//
+//   MINDTORCH_LIBRARY(gated, ops) {
+//     ops.define<swiglu>("swiglu(Tensor self, Tensor gate) -> Tensor").variants(kInplaceAndOut);
+//   }
+
+#include <string>
+
+#include "mindtorch/ops/functions/declare.h"
+#include "mindtorch/ops/registry.h"
+
+namespace mindtorch::ops {
+
+// The ops of one library, under the name it gave itself.
+struct OpLibrary {
+  std::string name;
+  Registry ops;
+};
+
+// Loads a shared library and defines its ops; the same one again where it is loaded already. Throws
+// where the file cannot be opened, defines no ops, or its definitions are refused: then nothing is
+// defined. What is loaded stays until the process ends. Safe to call while other threads run ops.
+MT_API const OpLibrary& load_library(const std::string& path);
+
+}  // namespace mindtorch::ops
+
+// Begins the function that defines a library's ops in `registry`; once in each library.
+#define MINDTORCH_LIBRARY(library_name, registry)                                           \
+  static void mindtorch_define_ops_of_##library_name(::mindtorch::ops::Registry& registry); \
+  extern "C" MT_API void mindtorch_define_ops(::mindtorch::ops::OpLibrary& library) {       \
+    library.name = #library_name;                                                           \
+    mindtorch_define_ops_of_##library_name(library.ops);                                    \
+  }                                                                                         \
+  static void mindtorch_define_ops_of_##library_name(::mindtorch::ops::Registry& registry)

@@ -1,0 +1,40 @@
+"""torch.ops: ops that shared libraries add.
+
+A library defines its ops with MINDTORCH_LIBRARY (mindtorch/ops/extension.h); the name it gives
+itself becomes an attribute here, with a function for each of its ops:
+
+    torch.ops.load_library("libgated.so")
+    torch.ops.gated.swiglu(x, gate)
+"""
+
+import ctypes
+import os
+import types
+
+from mindtorch_v2 import _C
+
+__all__ = ["load_library", "loaded_libraries"]
+
+loaded_libraries: set[str] = set()
+
+
+def load_library(path: str | os.PathLike[str]) -> None:
+    """Loads a shared library and the ops it defines. Loading it again changes nothing."""
+    path = os.path.realpath(path)
+    if path in loaded_libraries:
+        return
+    try:
+        ctypes.CDLL(path)
+    except OSError as error:
+        raise OSError(f"Could not load this library: {path}") from error
+    name, functions = _C._load_library(path)
+    if name in globals():
+        raise RuntimeError(f"there is a library {name!r} of ops already")
+    namespace = types.SimpleNamespace(**functions)
+    namespace.__name__ = f"{__name__}.{name}"
+    globals()[name] = namespace
+    loaded_libraries.add(path)
+
+
+def __getattr__(name: str) -> types.SimpleNamespace:
+    raise AttributeError(f"no library {name!r} of ops is loaded; load_library(path) loads one")
