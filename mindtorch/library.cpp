@@ -34,6 +34,7 @@ const Registry& registry() {
     define_joining(ops);
     define_matmul(ops);
     define_norm(ops);
+    define_pooling(ops);
     define_random(ops);
     define_reduce(ops);
     define_rounding(ops);

@@ -14,6 +14,7 @@ void compose_indexing(ops::Registry& registry);
 void compose_inplace_views(ops::Registry& registry);
 void compose_joining(ops::Registry& registry);
 void compose_matmul(ops::Registry& registry);
+void compose_pooling(ops::Registry& registry);
 void compose_random(ops::Registry& registry);
 void compose_reduce(ops::Registry& registry);
 void compose_shape(ops::Registry& registry);

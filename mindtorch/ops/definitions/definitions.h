@@ -18,6 +18,7 @@ void define_indexing(Registry& ops);
 void define_joining(Registry& ops);
 void define_matmul(Registry& ops);
 void define_norm(Registry& ops);
+void define_pooling(Registry& ops);
 void define_random(Registry& ops);
 void define_reduce(Registry& ops);
 void define_rounding(Registry& ops);

@@ -1,8 +1,7 @@
 #include "mindtorch/backends/cpu/convolution/correlation.h"
 #include "mindtorch/backends/cpu/kernels/kernels.h"
-#include "mindtorch/backends/cpu/kernels/lines.h"
+#include "mindtorch/backends/cpu/kernels/wide.h"
 #include "mindtorch/backends/cpu/parallel.h"
-#include "mindtorch/backends/cpu/tiles/row.h"
 
 // convolution and its gradients as correlations. In what follows "small" is the side of a
 // convolution with one element for each place of the window (its output, or the input of a
@@ -123,38 +122,6 @@ struct Geometry {
   }
 };
 
-// Floats are computed in float32 or float64, integers in int64, which wraps to their own numbers.
-template <typename Compute>
-void in_wide_dtype(DType dtype, const Compute& compute) {
-  switch (accumulate_dtype(dtype)) {
-    case DType::kFloat64:
-      return compute(double{});
-    case DType::kFloat32:
-      return compute(float{});
-    default:
-      return compute(int64_t{});
-  }
-}
-
-// Contiguous, in the dtype to compute in.
-Tensor prepared(const Tensor& self) {
-  const DType wide = accumulate_dtype(self.dtype());
-  if (self.dtype() == wide && self.is_contiguous()) return self;
-  const Tensor result = Tensor::make(self.sizes(), wide);
-  copy(self, result);
-  return result;
-}
-
-// `fill` gets a contiguous tensor in the dtype to compute in.
-template <typename Fill>
-void make(const Tensor& out, const Fill& fill) {
-  const DType wide = accumulate_dtype(out.dtype());
-  if (out.dtype() == wide && out.is_contiguous()) return fill(out);
-  const Tensor result = Tensor::make(out.sizes(), wide);
-  fill(result);
-  copy(result, out);
-}
-
 template <typename T>
 void to_small(const Geometry& g, const Tensor& large, const Tensor& weight, const Tensor& bias,
               const Tensor& out) {
@@ -184,11 +151,11 @@ void convolve(ops::Launch&,
   if (out.numel() == 0) return;
   const Geometry g(weight, transposed ? input.sizes() : out.sizes(),
                    transposed ? out.sizes() : input.sizes(), stride, padding, dilation, groups);
-  const Tensor from = prepared(input);
-  const Tensor filters = prepared(weight);
-  const Tensor shift = bias.defined() ? prepared(bias) : bias;
+  const Tensor from = as_wide(input);
+  const Tensor filters = as_wide(weight);
+  const Tensor shift = bias.defined() ? as_wide(bias) : bias;
   in_wide_dtype(input.dtype(), [&]<typename T>(T) {
-    make(out, [&](const Tensor& to) {
+    fill_wide(out, [&](const Tensor& to) {
       (transposed ? to_large<T> : to_small<T>)(g, from, filters, shift, to);
     });
   });
@@ -233,24 +200,24 @@ void convolve_backward(ops::Launch&,
   const Geometry g(weight, transposed ? input.sizes() : grad_output.sizes(),
                    transposed ? grad_output.sizes() : input.sizes(), stride, padding, dilation,
                    groups);
-  const Tensor grad = prepared(grad_output);
+  const Tensor grad = as_wide(grad_output);
   in_wide_dtype(input.dtype(), [&]<typename T>(T) {
     if (needs_input && grad_input.numel() != 0) {
-      const Tensor filters = prepared(weight);
-      make(grad_input, [&](const Tensor& to) {
+      const Tensor filters = as_wide(weight);
+      fill_wide(grad_input, [&](const Tensor& to) {
         (transposed ? to_small<T> : to_large<T>)(g, grad, filters, {}, to);
       });
     }
     if (needs_weight && grad_weight.numel() != 0) {
-      const Tensor from = prepared(input);
+      const Tensor from = as_wide(input);
       const Tensor& small = transposed ? from : grad;
       const Tensor& large = transposed ? grad : from;
-      make(grad_weight, [&](const Tensor& to) {
+      fill_wide(grad_weight, [&](const Tensor& to) {
         correlate_gradient(g.to_small(), large.data<T>(), small.data<T>(), to.data<T>());
       });
     }
     if (needs_bias && grad_bias.numel() != 0) {
-      make(grad_bias, [&](const Tensor& to) { sum_channels<T>(grad, to); });
+      fill_wide(grad_bias, [&](const Tensor& to) { sum_channels<T>(grad, to); });
     }
   });
 }

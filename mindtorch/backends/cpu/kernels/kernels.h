@@ -13,6 +13,7 @@ void register_embedding(ops::Registry& registry);
 void register_indexing(ops::Registry& registry);
 void register_matmul(ops::Registry& registry);
 void register_norm(ops::Registry& registry);
+void register_pooling(ops::Registry& registry);
 void register_random(ops::Registry& registry);
 void register_reduce(ops::Registry& registry);
 void register_scan(ops::Registry& registry);

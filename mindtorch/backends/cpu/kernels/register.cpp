@@ -15,6 +15,7 @@ void register_cpu(ops::Registry& registry) {
   register_indexing(registry);
   register_matmul(registry);
   register_norm(registry);
+  register_pooling(registry);
   register_random(registry);
   register_reduce(registry);
   register_scan(registry);
