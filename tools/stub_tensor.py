@@ -35,7 +35,10 @@ TENSOR_CLASS = (
     grad: Tensor | None
     grad_fn: Any
     requires_grad: _bool
+    retains_grad: _bool
     is_leaf: _bool
+    output_nr: _int
+    _base: Tensor | None
     is_cpu: _bool
     is_cuda: _bool
     is_npu: _bool
@@ -158,6 +161,19 @@ TENSOR_CLASS = (
     def record_stream(self, stream: _Stream) -> None: ...
     def pin_memory(self, device: _DeviceLike | None = None) -> Tensor: ...
     def requires_grad_(self, requires_grad: _bool = True) -> Tensor: ...
+    def backward(
+        self,
+        gradient: Tensor | None = None,
+        retain_graph: _bool | None = None,
+        create_graph: _bool = False,
+        inputs: Any = None,
+    ) -> None: ...
+    def retain_grad(self) -> None: ...
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle: ...
+    def register_post_accumulate_grad_hook(
+        self, hook: Callable[[Tensor], None]
+    ) -> RemovableHandle: ...
+    def _is_view(self) -> _bool: ...
     def as_subclass(self, cls: Callable[..., _TensorClass], /) -> _TensorClass: ...
     @staticmethod
     def _make_subclass(

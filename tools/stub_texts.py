@@ -21,6 +21,7 @@ import numpy
 
 from mindtorch_v2 import return_types
 from mindtorch_v2.storage import TypedStorage
+from mindtorch_v2.utils.hooks import RemovableHandle
 """
     + _ALIASES
     + """
@@ -162,6 +163,27 @@ def _rebuild_tensor(
 def _return_type(name: str, /) -> Any: ...
 
 class _DeviceUnavailableError(RuntimeError): ...
+
+class _Node:
+    next_functions: tuple[tuple[_Node | None, _int], ...]
+    metadata: dict[Any, Any]
+    def name(self) -> str: ...
+    def register_hook(self, fn: Callable[..., Any], /) -> RemovableHandle: ...
+    def register_prehook(self, fn: Callable[..., Any], /) -> RemovableHandle: ...
+    def _sequence_nr(self) -> _int: ...
+    def __getattr__(self, name: str) -> Any: ...
+
+class _FunctionBase(_Node):
+    saved_tensors: tuple[Tensor, ...]
+    needs_input_grad: tuple[_bool, ...]
+    to_save: tuple[Tensor | None, ...] | None
+    non_differentiable: tuple[Tensor, ...] | None
+    dirty_tensors: tuple[Tensor, ...] | None
+    materialize_grads: _bool
+    @staticmethod
+    def _apply(
+        function: Any, ctx: _FunctionBase, args: tuple[Any, ...], has_setup_context: _bool
+    ) -> Any: ...
 """
 )
 
@@ -204,8 +226,9 @@ from typing import Any, TypeAlias, overload
     + "".join(
         f"from mindtorch_v2 import {name} as {name}\n"
         for name in (
-            "accelerator compiler cpu cuda functional linalg memory nn npu ops optim options "
-            "random return_types serialization special storage testing types utils version"
+            "accelerator autograd compiler cpu cuda functional linalg memory nn npu ops optim "
+            "options random return_types serialization special storage testing types utils "
+            "version"
         ).split()
     )
     + _exports(
@@ -237,6 +260,10 @@ from typing import Any, TypeAlias, overload
     + _exports("_streams", "Event Stream")
     + _exports("_tensor_str", "get_printoptions set_printoptions")
     + _exports("_type_info", "finfo iinfo")
+    + _exports(
+        "autograd.anomaly_mode",
+        "is_anomaly_check_nan_enabled is_anomaly_enabled set_anomaly_enabled",
+    )
     + _exports(
         "functional",
         "broadcast_shapes nonzero norm prelu tensordot unique unique_consecutive",

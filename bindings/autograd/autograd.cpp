@@ -71,8 +71,9 @@ nb::object run_backward(nb::tuple tensors,
   nb::list results;
   for (size_t i = 0; i < made.size(); ++i) {
     MT_CHECK(made[i].defined() || allow_unreachable, RuntimeError,
-             "One of the differentiated Tensors appears to not have been used in the graph. Set "
-             "allow_unused=True if this is the desired behavior.");
+             "The differentiated Tensor at index ", i,
+             " appears to not have been used in the graph. Set allow_unused=True if this is the "
+             "desired behavior.");
     results.append(nb::steal(wrap(made[i])));
   }
   return nb::tuple(results);
@@ -178,13 +179,14 @@ void report_call_site(const autograd::Node& node) {
   PyErr_Fetch(&type, &value, &trace);
   std::string text = "Error detected in " + node.name() + ". ";
   if (node.call_site == nullptr) {
-    text += "No forward pass information available. Enable detect anomaly during forward pass for "
-            "more information.";
+    text +=
+        "No forward pass information available. Enable detect anomaly during forward pass for "
+        "more information.";
   } else {
     text += "Traceback of forward call that caused the error:\n";
     const PyRef empty(PyUnicode_FromString(""));
-    const PyRef joined = PyRef::maybe(
-        PyUnicode_Join(empty.get(), static_cast<PyObject*>(node.call_site.get())));
+    const PyRef joined =
+        PyRef::maybe(PyUnicode_Join(empty.get(), static_cast<PyObject*>(node.call_site.get())));
     if (joined) text += PyUnicode_AsUTF8(joined.get());
   }
   if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) < 0) PyErr_Clear();

@@ -153,11 +153,13 @@ PyObject* finish_output(PyFunction* self, const NodePtr& node, PyObject* args, P
   const Tensor& tensor = unwrap(output);
   const Py_ssize_t input = input_position(args, output);
   const bool dirty = holds(self->dirty_tensors, output);
-  const bool differentiable = node && is_floating_point(tensor.dtype()) &&
-                              !holds(self->non_differentiable, output);
+  const bool differentiable =
+      node && is_floating_point(tensor.dtype()) && !holds(self->non_differentiable, output);
   if (dirty) {
     tensor.bump_version();
     if (!node) return Py_NewRef(output);
+    MT_CHECK(!autograd::requires_grad(tensor) || !autograd::is_leaf(tensor), RuntimeError,
+             "a leaf Variable that requires grad has been used in an in-place operation.");
     autograd::check_inplace(tensor, true);
     autograd::rebase_history(tensor, node, static_cast<size_t>(std::max<Py_ssize_t>(input, 0)));
     return Py_NewRef(output);
@@ -183,8 +185,8 @@ void save_tensors(PyFunction* self, const NodePtr& node, PyObject* outputs) {
   FunctionState& state = *self->state;
   state.saved.clear();
   if (self->to_save == nullptr || self->to_save == Py_None) return;
-  MT_CHECK(PyTuple_Check(self->to_save) != 0, TypeError,
-           "save_for_backward takes tensors, got ", Py_TYPE(self->to_save)->tp_name);
+  MT_CHECK(PyTuple_Check(self->to_save) != 0, TypeError, "save_for_backward takes tensors, got ",
+           Py_TYPE(self->to_save)->tp_name);
   for (Py_ssize_t i = 0; node && i < PyTuple_GET_SIZE(self->to_save); ++i) {
     PyObject* const entry = PyTuple_GET_ITEM(self->to_save, i);
     if (entry == Py_None) {
@@ -347,16 +349,7 @@ PyObject* get_next_functions(PyObject* object, void*) {
   return guarded([&] { return next_functions(live_node(object)); });
 }
 PyObject* get_metadata(PyObject* object, void*) {
-  return guarded([&] {
-    PyFunction* const self = self_of(object);
-    if (self->dict == nullptr) self->dict = PyRef(PyDict_New()).release();
-    if (PyObject* const found = PyDict_GetItemString(self->dict, "metadata")) {
-      return Py_NewRef(found);
-    }
-    PyRef made(PyDict_New());
-    if (PyDict_SetItemString(self->dict, "metadata", made.get()) < 0) throw PythonError();
-    return made.release();
-  });
+  return guarded([&] { return metadata_of(live_node(object)); });
 }
 PyObject* name(PyObject* object, PyObject*) {
   return PyUnicode_FromString(Py_TYPE(object)->tp_name);

@@ -38,8 +38,7 @@ Tensor replacement(PyObject* result, const char* what) {
 
 void check_same_look(const Tensor& before, const Tensor& after, PyObject* hook) {
   if (!before.defined()) return;
-  const PyRef name =
-      PyRef::maybe(PyObject_GetAttrString(hook, "__name__"));
+  const PyRef name = PyRef::maybe(PyObject_GetAttrString(hook, "__name__"));
   const char* text = name ? PyUnicode_AsUTF8(name.get()) : "hook";
   MT_CHECK(before.sizes() == after.sizes(), RuntimeError, "hook '", text,
            "' has changed the size of value");

@@ -51,15 +51,7 @@ PyObject* get_next_functions(PyObject* self, void*) {
   return guarded([&] { return next_functions(*self_of(self)->node); });
 }
 PyObject* get_metadata(PyObject* self, void*) {
-  return guarded([&] {
-    PyNode* const node = self_of(self);
-    if (node->dict == nullptr) node->dict = PyRef(PyDict_New()).release();
-    PyObject* found = PyDict_GetItemString(node->dict, "metadata");
-    if (found != nullptr) return Py_NewRef(found);
-    PyRef made(PyDict_New());
-    if (PyDict_SetItemString(node->dict, "metadata", made.get()) < 0) throw PythonError();
-    return made.release();
-  });
+  return guarded([&] { return metadata_of(*self_of(self)->node); });
 }
 PyObject* sequence_nr(PyObject* self, PyObject*) {
   return PyLong_FromUnsignedLongLong(self_of(self)->node->sequence);
@@ -184,7 +176,9 @@ PyObject* wrap_node(const NodePtr& node) {
   if (node->python_object != nullptr) {
     return Py_NewRef(static_cast<PyObject*>(node->python_object));
   }
-  PyTypeObject* const type = type_of(node->name());
+  const std::string name = node->name();  // perhaps with a namespace in front
+  const size_t colon = name.rfind(':');
+  PyTypeObject* const type = type_of(colon == std::string::npos ? name : name.substr(colon + 1));
   PyNode* const made = PyObject_GC_New(PyNode, type);
   if (made == nullptr) throw PythonError();
   new (&made->node) NodePtr(node);
@@ -224,6 +218,14 @@ PyRef new_dict() {
 }
 
 }  // namespace
+
+PyObject* metadata_of(Node& node) {
+  if (node.metadata == nullptr) {
+    node.metadata = {PyRef(PyDict_New()).release(),
+                     [](void* object) { release_python_reference(object); }};
+  }
+  return Py_NewRef(static_cast<PyObject*>(node.metadata.get()));
+}
 
 PyObject* add_post_hook(Node& node, PyObject* hook) {
   auto& hooks = node.make_hooks().post;

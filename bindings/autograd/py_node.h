@@ -21,6 +21,8 @@ autograd::NodePtr unwrap_node(PyObject* object);
 
 // ((node, input), ...) of a node.
 PyObject* next_functions(const autograd::Node& node);
+// The user's dict, made when it is asked for.
+PyObject* metadata_of(autograd::Node& node);
 // Adds a hook and returns its RemovableHandle.
 PyObject* add_post_hook(autograd::Node& node, PyObject* hook);
 PyObject* add_pre_hook(autograd::Node& node, PyObject* hook);

@@ -9,6 +9,7 @@
 #include "bindings/tensor/py_tensor.h"
 #include "mindtorch/autograd/accumulate_grad.h"
 #include "mindtorch/autograd/autograd_meta.h"
+#include "mindtorch/ops/dtype_limits.h"
 
 namespace mindtorch::python {
 namespace {
@@ -80,7 +81,7 @@ int set_grad(PyObject* self, PyObject* value, void*) {
     MT_CHECK(value != self, RuntimeError, "can't assign Variable as its own grad");
     const Tensor& grad = unwrap(value);
     MT_CHECK(grad.dtype() == tensor.dtype(), RuntimeError, "attempting to assign a gradient with ",
-             "dtype '", legacy_name(grad.dtype()), "' to a tensor with grad_dtype '",
+             "dtype '", ops::limits(grad.dtype()).type_name, "' to a tensor with grad_dtype '",
              legacy_name(tensor.dtype()),
              "'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). "
              "You can set the tensor's grad_dtype attribute with a specific dtype, or None to "
@@ -159,7 +160,10 @@ PyObject* requires_grad_(PyObject* self,
     static const CallArguments names("requires_grad_", {"requires_grad"}, 1);
     PyObject* value = Py_None;
     names.read(args, nargs, kwnames, &value);
-    autograd::set_requires_grad(unwrap(self), value == Py_None || is_true(value));
+    const bool wanted = value == Py_None || is_true(value);
+    MT_CHECK(!wanted || is_floating_point(unwrap(self).dtype()), RuntimeError,
+             "only Tensors of floating point dtype can require gradients");
+    autograd::set_requires_grad(unwrap(self), wanted);
     return Py_NewRef(self);
   });
 }

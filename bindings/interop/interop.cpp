@@ -164,7 +164,8 @@ PyObject* asarray(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* 
     names.read(args, nargs, kwnames, values);
     std::optional<Device> device = optional_device(values[2]);
     if (is_tensor(values[0]) && values[2] == Py_None) device.reset();
-    Tensor result = shared(values[0], optional_dtype("asarray", values[1]), device, values[3], true);
+    Tensor result =
+        shared(values[0], optional_dtype("asarray", values[1]), device, values[3], true);
     if (is_true(values[4])) return wrap(with_requires_grad(std::move(result), values[4]));
     // As torch: without requires_grad=True the result has no history.
     const bool cuts = autograd::requires_grad(result);

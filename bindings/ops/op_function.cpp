@@ -163,7 +163,11 @@ PyObject* with_options(PyObject* result, const ParsedArgs& parsed) {
   const PyRef made(result);
   Tensor tensor = unwrap(made.get());
   if (parsed.pin_memory) tensor = pinned(tensor);
-  if (parsed.requires_grad) autograd::set_requires_grad(tensor, true);
+  if (parsed.requires_grad) {
+    MT_CHECK(is_floating_point(tensor.dtype()), RuntimeError,
+             "Only Tensors of floating point and complex dtype can require gradients");
+    autograd::set_requires_grad(tensor, true);
+  }
   return wrap(std::move(tensor));
 }
 

@@ -229,8 +229,8 @@ PyTypeObject* make_tensor_type() {
     }
   }
   static std::vector<PyMethodDef> methods;
-  for (const PyMethodDef* list : {g_tensor_methods, g_autograd_methods, g_conversion_methods,
-                                  g_interop_methods}) {
+  for (const PyMethodDef* list :
+       {g_tensor_methods, g_autograd_methods, g_conversion_methods, g_interop_methods}) {
     for (; list->ml_name != nullptr; ++list) methods.push_back(*list);
   }
   methods.push_back({nullptr, nullptr, 0, nullptr});

@@ -31,8 +31,7 @@ Tensor clone_like(const Tensor& grad, const Tensor& variable) {
 
 }  // namespace
 
-AccumulateGrad::AccumulateGrad(Tensor variable)
-    : Node(kRunFirst), variable_(std::move(variable)) {
+AccumulateGrad::AccumulateGrad(Tensor variable) : Node(kRunFirst), variable_(std::move(variable)) {
   outputs.emplace_back(TensorMeta(variable_));
 }
 

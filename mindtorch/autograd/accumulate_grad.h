@@ -11,7 +11,7 @@ class MT_API AccumulateGrad final : public Node {
   // The leaf's node: the one there is, or a new one.
   static NodePtr of(const Tensor& leaf);
 
-  std::string name() const override { return "AccumulateGrad"; }
+  std::string name() const override { return "torch::autograd::AccumulateGrad"; }
   void apply(Gradients& grads, Gradients& results) override;
   const Tensor& variable() const { return variable_; }
   // The leaf's gradient becomes its sum with `grad`.

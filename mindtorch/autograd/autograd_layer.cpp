@@ -44,8 +44,7 @@ bool writes_self(const Op& op) {
 // What every node remembers of the moment it was made.
 void note_call(Node& node, Device device) {
   if (MT_UNLIKELY(!device.is_cpu() && !device.is_meta())) {
-    node.stream =
-        runtime::current_stream(runtime::runtime_for(name(device.type), device.index));
+    node.stream = runtime::current_stream(runtime::runtime_for(name(device.type), device.index));
     node.has_stream = true;
   }
   if (MT_UNLIKELY(AnomalyMode::enabled()) && AnomalyMode::capture != nullptr) {
@@ -120,10 +119,10 @@ void record_view(const Op& op, Args args, Outputs& outputs) {
   const Tensor& self = args[0].tensor();
   const Tensor& view = outputs.tensors[0];
   if (!is_floating_point(view.dtype())) return;
-  MT_CHECK(view.dtype() == self.dtype(), RuntimeError, "derivative for aten::",
-           op.schema.full_name(), " is not implemented");
-  const auto node = NodePtr::adopt(
-      new AsStridedBackward(*self.impl(), gradient_edge(self), *view.impl()));
+  MT_CHECK(view.dtype() == self.dtype(), RuntimeError,
+           "derivative for aten::", op.schema.full_name(), " is not implemented");
+  const auto node =
+      NodePtr::adopt(new AsStridedBackward(*self.impl(), gradient_edge(self), *view.impl()));
   note_call(*node, view.device());
   add_output(view, node);
 }

@@ -63,7 +63,7 @@ struct BackwardRule {
   BackwardFn apply = nullptr;
   std::vector<Param> params;
   std::vector<Saves> outputs;
-  std::string name;  // of the node; empty: made of the op's name
+  std::string name;      // of the node; empty: made of the op's name
   int numbered_by = -1;  // the parameter that makes it Backward1 where it is given
 };
 

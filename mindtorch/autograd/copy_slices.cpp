@@ -17,34 +17,30 @@ Tensor shaped_like(const Tensor& grad, const ViewGeometry& base) {
 }  // namespace
 
 Tensor scatter_to_base(const Tensor& grad, const ViewGeometry& base, const ViewGeometry& view) {
-  const Tensor whole = zero_(empty(IntList{extent(base.sizes, base.strides)}, grad.dtype(),
-                                   grad.device()));
+  const Tensor whole =
+      zero_(empty(IntList{extent(base.sizes, base.strides)}, grad.dtype(), grad.device()));
   const int64_t offset = view.offset - base.offset;
   if (!may_overlap_itself(view.sizes, view.strides)) {
     copy_(as_strided(whole, view.sizes, view.strides, offset), grad);
   } else {
     // Elements that the view shows several times get the sum.
-    const Tensor places =
-        as_strided(arange(whole.numel(), DType::kInt64, grad.device()), view.sizes, view.strides,
-                   offset);
+    const Tensor places = as_strided(arange(whole.numel(), DType::kInt64, grad.device()),
+                                     view.sizes, view.strides, offset);
     index_add_(whole, 0, reshape(places, {-1}), reshape(grad, {-1}));
   }
   if (!may_overlap_itself(base.sizes, base.strides)) {
     return as_strided(whole, base.sizes, base.strides, 0);
   }
   // Each element of an expanded base gets an equal share of its memory's gradient.
-  const Tensor shown = as_strided(arange(whole.numel(), DType::kInt64, grad.device()), base.sizes,
-                                  base.strides, 0);
+  const Tensor shown =
+      as_strided(arange(whole.numel(), DType::kInt64, grad.device()), base.sizes, base.strides, 0);
   const Tensor flat = reshape(shown, {-1});
   const Tensor counts = index_add(zeros_like(whole), 0, flat, ones_like(flat, grad.dtype()));
   return reshape(index_select(div(whole, counts), 0, flat), base.sizes);
 }
 
-CopySlices::CopySlices(const TensorImpl& base,
-                       Edge base_edge,
-                       const TensorImpl& view,
-                       NodePtr node,
-                       size_t self_input)
+CopySlices::CopySlices(
+    const TensorImpl& base, Edge base_edge, const TensorImpl& view, NodePtr node, size_t self_input)
     : base_(base), view_(view), node_(std::move(node)), self_input_(self_input) {
   next.push_back(std::move(base_edge));
   for (size_t i = 0; i < node_->next.size(); ++i) {

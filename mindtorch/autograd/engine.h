@@ -16,9 +16,9 @@ struct BackwardOptions {
   bool capture = false;
 };
 
-// Runs the graph from `roots`, whose gradients are `grads`, to its leaves, on this thread and on the
-// streams that the ops ran on. Returns the gradients of the inputs with options.capture; undefined
-// where no path leads there.
+// Runs the graph from `roots`, whose gradients are `grads`, to its leaves, on this thread and on
+// the streams that the ops ran on. Returns the gradients of the inputs with options.capture;
+// undefined where no path leads there.
 MT_API std::vector<Tensor> run_backward(std::span<const Edge> roots,
                                         std::vector<Tensor> grads,
                                         const BackwardOptions& options);

@@ -15,14 +15,14 @@ inline void set_grad_enabled(bool enabled) {
   dispatch::ThreadLayers& layers = dispatch::thread_layers();
   layers.grad_mode = enabled;
   const bool skip = !enabled && !layers.inference_mode;
-  layers.skipped = static_cast<uint8_t>(skip ? layers.skipped | kLayerBit
-                                             : layers.skipped & ~kLayerBit);
+  layers.skipped =
+      static_cast<uint8_t>(skip ? layers.skipped | kLayerBit : layers.skipped & ~kLayerBit);
 }
 inline void set_inference_mode(bool enabled) {
   dispatch::ThreadLayers& layers = dispatch::thread_layers();
   layers.inference_mode = enabled;
-  layers.enabled = static_cast<uint8_t>(enabled ? layers.enabled | kLayerBit
-                                                : layers.enabled & ~kLayerBit);
+  layers.enabled =
+      static_cast<uint8_t>(enabled ? layers.enabled | kLayerBit : layers.enabled & ~kLayerBit);
   set_grad_enabled(!enabled && layers.grad_mode);
 }
 

@@ -91,6 +91,8 @@ class MT_API Node : public RefCounted {
   std::unique_ptr<NodeHooks> hooks;
   // The Python object of this node, borrowed; bindings/ clears it.
   void* python_object = nullptr;
+  // Python's dict for the user, of a node that has one.
+  std::shared_ptr<void> metadata;
   // Where the op was called, in anomaly mode.
   std::shared_ptr<void> call_site;
 

@@ -78,8 +78,8 @@ Tensor run_expression(const ops::Expression& expression,
           known &= given[i]->is_number;
         }
         if (known) {
-          step.number = ops::evaluate<double>(
-              node.function, std::span<const double>(numbers, node.count), {});
+          step.number = ops::evaluate<double>(node.function,
+                                              std::span<const double>(numbers, node.count), {});
           step.is_number = true;
         } else if (node.function == Pointwise::kWhere && given[0]->is_number) {
           step = *given[given[0]->number != 0 ? 1 : 2];
@@ -141,7 +141,11 @@ PointwiseNode::PointwiseNode(const ops::Op& op,
                              ops::Args args,
                              const ops::PointwiseCall& call,
                              int written)
-    : op_(op), number_(number_operand(args)), function_(call.function), compute_(call.compute), params_(call.params) {
+    : op_(op),
+      number_(number_operand(args)),
+      function_(call.function),
+      compute_(call.compute),
+      params_(call.params) {
   for (int i = 0; i < call.count; ++i) {
     next.push_back(gradient_edge(*call.operands[i]));
     if (!next.back()) continue;
@@ -198,7 +202,8 @@ void PointwiseNode::apply(Gradients& grads, Gradients& results) {
         if (is_grad_enabled() && !ops::is_built_in(wanted.function)) {
           const TensorMeta& meta = next[i].node->outputs[next[i].input];
           Tensor made = run_expression(expression, list, params_, compute_);
-          if (made.is_wrapped_number()) made = full(meta.sizes, Scalar(*made.data<double>()), compute_, meta.device);
+          if (made.is_wrapped_number())
+            made = full(meta.sizes, Scalar(*made.data<double>()), compute_, meta.device);
           results[i] = as_function_of(std::move(made), list);
         } else {
           const Edge& target = next[i];

@@ -148,10 +148,9 @@ std::vector<std::pair<std::string, Tensor>> RuleNode::saved_tensors() {
   for (size_t i = 0; i < kept_.size(); ++i) {
     const Saves saves = i < params ? rule_.params[i].saves : rule_.outputs[i - params];
     if (saves != Saves::kTensor || kept_[i].count != 1) continue;
-    const std::string name =
-        i < params ? op_.schema.params[i].name : rule_.outputs.size() == 1
-                                                     ? std::string("result")
-                                                     : "result" + std::to_string(i - params);
+    const std::string name = i < params                  ? op_.schema.params[i].name
+                             : rule_.outputs.size() == 1 ? std::string("result")
+                                                         : "result" + std::to_string(i - params);
     found.emplace_back(name, saved_[kept_[i].first].unpack(*this));
   }
   return found;

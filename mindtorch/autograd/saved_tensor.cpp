@@ -3,6 +3,12 @@
 #include "mindtorch/autograd/autograd_meta.h"
 
 namespace mindtorch::autograd {
+namespace {
+
+// "Add" of AddBackward0.
+std::string op_of(const std::string& node) { return node.substr(0, node.rfind("Backward")); }
+
+}  // namespace
 
 SavedTensorHooksStack& saved_tensor_hooks() {
   thread_local SavedTensorHooksStack stack;
@@ -77,22 +83,21 @@ void SavedTensor::refuse_version(Node& owner, uint32_t version) const {
   std::string made_by;
   const NodePtr node = is_output_ ? NodePtr::retain(&owner) : grad_fn(data_);
   if (node) {
-    made_by = mindtorch::detail::concat(", which is output ",
-                                        is_output_ ? output_ : output_number(data_), " of ",
-                                        node->name(), ",");
+    made_by =
+        mindtorch::detail::concat(", which is output ", is_output_ ? output_ : output_number(data_),
+                                  " of ", op_of(node->name()), ",");
   }
   MT_THROW(RuntimeError,
            "one of the variables needed for gradient computation has been modified by an inplace "
            "operation: [",
            tensor_type_name(data_.dtype(), data_.device()), " ", to_string(data_.sizes()), "]",
-           made_by, " is at version ", version, "; expected version ", version_,
-           " instead. Hint: ",
+           made_by, " is at version ", version, "; expected version ", version_, " instead. Hint: ",
            AnomalyMode::enabled()
                ? "the backtrace further above shows the operation that failed to compute its "
                  "gradient. The variable in question was changed in there or anywhere later. Good "
                  "luck!"
                : "enable anomaly detection to find the operation that failed to compute its "
-                 "gradient, with torch.autograd.set_detect_anomaly(True).");
+                 "gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).");
 }
 
 void refuse_second_backward() {

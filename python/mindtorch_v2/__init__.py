@@ -72,6 +72,9 @@ _LAZY = {
         "_serialization": "load save",
         "_tensor_str": "get_printoptions set_printoptions",
         "_type_info": "finfo iinfo",
+        "autograd.anomaly_mode": (
+            "is_anomaly_check_nan_enabled is_anomaly_enabled set_anomaly_enabled"
+        ),
         "functional": (
             "broadcast_shapes einsum nonzero norm prelu tensordot unique unique_consecutive"
         ),
@@ -86,8 +89,8 @@ _LAZY = {
     for name in names.split()
 }
 _SUBMODULES = frozenset(
-    "accelerator compiler cpu cuda functional linalg memory nn npu ops optim options random "
-    "return_types serialization special storage testing types utils version".split()
+    "accelerator autograd compiler cpu cuda functional linalg memory nn npu ops optim options "
+    "random return_types serialization special storage testing types utils version".split()
 )
 _CLASS_PREFIXES = "Float Double Half BFloat16 Char Short Int Long Byte Bool".split()
 

@@ -9,6 +9,7 @@ from math import pi as pi
 from typing import Any, TypeAlias, overload
 
 from mindtorch_v2 import accelerator as accelerator
+from mindtorch_v2 import autograd as autograd
 from mindtorch_v2 import compiler as compiler
 from mindtorch_v2 import cpu as cpu
 from mindtorch_v2 import cuda as cuda
@@ -110,6 +111,11 @@ from mindtorch_v2._tensor_str import get_printoptions as get_printoptions
 from mindtorch_v2._tensor_str import set_printoptions as set_printoptions
 from mindtorch_v2._type_info import finfo as finfo
 from mindtorch_v2._type_info import iinfo as iinfo
+from mindtorch_v2.autograd.anomaly_mode import (
+    is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
+)
+from mindtorch_v2.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
+from mindtorch_v2.autograd.anomaly_mode import set_anomaly_enabled as set_anomaly_enabled
 from mindtorch_v2.functional import broadcast_shapes as broadcast_shapes
 from mindtorch_v2.functional import nonzero as nonzero
 from mindtorch_v2.functional import norm as norm

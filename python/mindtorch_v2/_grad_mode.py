@@ -1,20 +1,18 @@
-"""Switches of gradient mode. There is no autograd yet: the switches keep a flag per thread, which
-programs may set and read, and no op looks at it."""
+"""Switches of gradient mode and inference mode: with-blocks, decorators, plain calls."""
 
 import functools
 import inspect
-import threading
 
-_state = threading.local()
+from mindtorch_v2 import _C
 
 
 def is_grad_enabled():
-    """Whether gradient mode is on.
+    """Whether ops on tensors that require gradients are recorded.
 
     >>> torch.is_grad_enabled()
     True
     """
-    return getattr(_state, "grad", True)
+    return _C._is_grad_enabled()
 
 
 def is_inference_mode_enabled():
@@ -23,33 +21,24 @@ def is_inference_mode_enabled():
     >>> torch.is_inference_mode_enabled()
     False
     """
-    return getattr(_state, "inference", False)
+    return _C._is_inference_mode_enabled()
 
 
 class _Mode:
-    """A with-block, or a decorator, in which gradient mode is `_grad`."""
-
-    _grad = None
-    _inference = None
+    """A with-block, or a decorator; `_switch` sets the modes that hold inside."""
 
     def __new__(cls, function=None, **kwargs) -> "_Mode":
         self = super().__new__(cls)
+        self._states = []  # one per block that is entered
         # @torch.no_grad without brackets
         return self(function) if callable(function) else self
 
     def __enter__(self):
-        self.__dict__.setdefault("_saved", []).append(
-            (is_grad_enabled(), is_inference_mode_enabled())
-        )
+        self._states.append(_C._grad_state())
         self._switch()
 
     def __exit__(self, *exc_info):
-        _state.grad, _state.inference = self._saved.pop()
-
-    def _switch(self):
-        _state.grad = self._grad
-        if self._inference is not None:
-            _state.inference = self._inference
+        _C._restore_grad_state(self._states.pop())
 
     def __call__(self, function):
         if inspect.isclass(function):
@@ -58,34 +47,41 @@ class _Mode:
         if inspect.isgeneratorfunction(function):
             return self._wrap_generator(function)
 
+        # The decorated function may run in several threads at once: no state is kept in self.
         @functools.wraps(function)
         def wrapped(*args, **kwargs):
-            with self._clone():
+            state = _C._grad_state()
+            try:
+                self._switch()
                 return function(*args, **kwargs)
+            finally:
+                _C._restore_grad_state(state)
 
         return wrapped
 
-    def _clone(self):
-        mode = object.__new__(type(self))
-        mode._grad, mode._inference = self._grad, self._inference
-        return mode
-
     def _wrap_generator(self, function):
         # The mode holds while the generator runs, not while its caller does.
+        def run(resume, value):
+            state = _C._grad_state()
+            try:
+                self._switch()
+                return resume(value)
+            finally:
+                _C._restore_grad_state(state)
+
         @functools.wraps(function)
         def wrapped(*args, **kwargs):
             generator = function(*args, **kwargs)
             resume, value = generator.send, None
             while True:
                 try:
-                    with self._clone():
-                        item = resume(value)
+                    item = run(resume, value)
                 except StopIteration as stop:
                     return stop.value
                 try:
                     resume, value = generator.send, (yield item)
                 except GeneratorExit:
-                    generator.close()
+                    run(lambda _: generator.close(), None)
                     raise
                 except BaseException as error:
                     resume, value = generator.throw, error
@@ -101,7 +97,8 @@ class no_grad(_Mode):
     False
     """
 
-    _grad = False
+    def _switch(self):
+        _C._set_grad_enabled(False)
 
 
 class enable_grad(_Mode):
@@ -112,7 +109,8 @@ class enable_grad(_Mode):
     True
     """
 
-    _grad = True
+    def _switch(self):
+        _C._set_grad_enabled(True)
 
 
 class inference_mode(_Mode):
@@ -123,11 +121,17 @@ class inference_mode(_Mode):
     True
     """
 
-    _grad, _inference = False, True
-
     def __init__(self, mode=True):
+        self.mode = callable(mode) or bool(mode)
+
+    def __new__(cls, mode=True) -> "inference_mode":
         if not callable(mode):
-            self._grad, self._inference = not mode and is_grad_enabled(), bool(mode)
+            return super().__new__(cls)
+        return cls()(mode)  # @torch.inference_mode without brackets
+
+    def _switch(self):
+        _C._set_inference_mode_enabled(self.mode)
+        _C._set_grad_enabled(not self.mode)
 
 
 class set_grad_enabled(_Mode):
@@ -138,27 +142,24 @@ class set_grad_enabled(_Mode):
     False
     """
 
+    def __new__(cls, mode) -> "set_grad_enabled":
+        return super().__new__(cls)
+
     def __init__(self, mode):
-        self._saved = [(is_grad_enabled(), is_inference_mode_enabled())]
-        self._grad = bool(mode)
+        self.mode = bool(mode)
+        self._before = _C._grad_state()
         self._switch()
 
     def __enter__(self):
         self._switch()
 
     def __exit__(self, *exc_info):
-        _state.grad, _state.inference = self._saved[0]
+        _C._restore_grad_state(self._before)
 
     def __call__(self, function):
         # As a decorator it must not change the mode of the code around.
-        _state.grad, _state.inference = self._saved[0]
+        _C._restore_grad_state(self._before)
         return super().__call__(function)
 
-    def _clone(self):
-        mode = object.__new__(_FixedMode)
-        mode._grad = self._grad
-        return mode
-
-
-class _FixedMode(_Mode):
-    pass
+    def _switch(self):
+        _C._set_grad_enabled(self.mode)

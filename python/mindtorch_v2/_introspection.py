@@ -52,7 +52,7 @@ def is_signed(input):
 
 
 def is_inference(input):
-    """Whether the tensor was made in inference mode; there is no autograd, so never.
+    """Whether the tensor was made in inference mode, and so can never be part of a graph.
 
     >>> torch.is_inference(torch.ones(1))
     False

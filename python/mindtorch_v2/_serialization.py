@@ -10,6 +10,7 @@ import mindtorch_v2 as torch
 from . import _C
 from .storage import LEGACY_NAMES as _LEGACY_NAMES  # how a pickle names the dtype of a tensor
 from .storage import TypedStorage, storage_class, typed_storage
+from .utils.hooks import warn_if_has_hooks
 
 # --- The only functions that know the core's storages -----------------------------------------
 
@@ -73,16 +74,6 @@ def rebuild_tensor(storage, dtype, offset, size, stride):
     return _tensor_of(storage, dtype, offset, size, stride)
 
 
-def _with_grad(tensor):
-    try:
-        return tensor.requires_grad_()
-    except NotImplementedError as error:
-        import warnings
-
-        warnings.warn(f"a loaded tensor loses its requires_grad: {error}", stacklevel=2)
-        return tensor
-
-
 def _rebuild_tensor_v2(storage, offset, size, stride, requires_grad, hooks, metadata=None):
     return _rebuild_tensor_v3(
         storage.untyped(), offset, size, stride, requires_grad, hooks, storage.dtype, metadata
@@ -93,7 +84,7 @@ def _rebuild_tensor_v3(storage, offset, size, stride, requires_grad, hooks, dtyp
     if metadata:
         raise RuntimeError(f"tensors with {', '.join(metadata)} are not supported")
     tensor = rebuild_tensor(storage, dtype, offset, size, stride)
-    return _with_grad(tensor) if requires_grad else tensor
+    return tensor.requires_grad_(requires_grad)
 
 
 def _rebuild_tensor(storage, offset, size, stride):
@@ -102,7 +93,7 @@ def _rebuild_tensor(storage, offset, size, stride):
 
 def _rebuild_meta_tensor_no_storage(dtype, size, stride, requires_grad):
     tensor = torch.empty_strided(size, stride, dtype=dtype, device="meta")
-    return _with_grad(tensor) if requires_grad else tensor
+    return tensor.requires_grad_(requires_grad)
 
 
 def _rebuild_parameter(data, requires_grad, hooks):
@@ -130,8 +121,9 @@ def reduce_tensor(tensor):
     """(function, arguments) that rebuild a tensor or parameter, as __reduce_ex__ returns them."""
     from collections import OrderedDict
 
+    warn_if_has_hooks(tensor)
     cls = type(tensor)
-    requires_grad = bool(getattr(tensor, "requires_grad", False))
+    requires_grad = tensor.requires_grad
     state = dict(getattr(tensor, "__dict__", None) or {})
     if cls.__name__ == "Parameter":
         arguments = (tensor.detach(), requires_grad, OrderedDict())

@@ -1,6 +1,6 @@
 """The parts of class Tensor that are written in Python."""
 
-from mindtorch_v2 import _C
+from mindtorch_v2 import _C, _tensor_autograd
 from mindtorch_v2._C import Tensor
 
 
@@ -39,13 +39,20 @@ def _reversed(self):
 
 
 def _deepcopy(self, memo):
+    import copy
+
+    if not self.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+            "protocol at the moment.  If you were attempting to deepcopy a module, this may be "
+            "because of a torch.nn.utils.weight_norm usage, see "
+            "https://github.com/pytorch/pytorch/pull/103001"
+        )
     if id(self) in memo:
         return memo[id(self)]
     if self.is_meta:
-        result = self.clone()
+        result = self.detach().clone()
     else:
-        import copy
-
         # Views of one storage stay views of one storage.
         storage = copy.deepcopy(self.untyped_storage(), memo)
         result = _C._rebuild_tensor(
@@ -53,10 +60,12 @@ def _deepcopy(self, memo):
         )
     if type(self) is not Tensor:
         result = result.as_subclass(type(self))
+    if self.requires_grad:
+        result.requires_grad_()
+    if self.grad is not None:
+        result.grad = copy.deepcopy(self.grad, memo)
     memo[id(self)] = result
     if self.__dict__:
-        import copy
-
         result.__dict__.update(copy.deepcopy(self.__dict__, memo))
     return result
 
@@ -282,16 +291,6 @@ def _forward(name):
     return method
 
 
-def _detach_in_place(self):
-    """The tensor itself: there is no graph to leave."""
-    return self
-
-
-def _is_inference(self):
-    """False: there is no autograd, so no tensor is barred from it."""
-    return False
-
-
 Tensor.__repr__ = _repr
 Tensor.__format__ = _format
 Tensor.__contains__ = _contains
@@ -320,8 +319,6 @@ for (
 ) in "conj is_conj is_neg is_nonzero is_same_size isreal prelu resolve_conj resolve_neg".split():
     setattr(Tensor, _name, _forward(_name))
 Tensor.real = property(lambda self: self, doc="The real part: the tensor itself.")
-Tensor.detach_ = _detach_in_place
-Tensor.is_inference = _is_inference
 Tensor.__doc__ = """A multi-dimensional array of one dtype on one device.
 
 Made by functions such as torch.tensor and torch.zeros; Tensor(2, 3) gives an unset one.

@@ -184,11 +184,9 @@ def _suffixes(t, is_meta):
             implied.append(dtype)
     if dtype not in implied:
         suffixes.append(f"dtype={dtype}")
-    grad_fn = getattr(t, "grad_fn", None)
-    if grad_fn is not None:
-        name = grad_fn.name() if hasattr(grad_fn, "name") else type(grad_fn).__name__
-        suffixes.append(f"grad_fn=<{name.rpartition('::')[2]}>")
-    elif getattr(t, "requires_grad", False):
+    if t.grad_fn is not None:
+        suffixes.append(f"grad_fn=<{t.grad_fn.name()}>")
+    elif t.requires_grad:
         suffixes.append("requires_grad=True")
     return suffixes
 
@@ -208,7 +206,7 @@ def _str(t, *, tensor_contents=None):
     elif t.numel() == 0:
         body = "[]"
     else:
-        values = t.detach() if getattr(t, "requires_grad", False) else t
+        values = t.detach() if t.requires_grad else t
         body = _values_text(values, len(prefix))
     result = prefix + body
     # One more than the characters after the last newline; torch counts so, and wrapping depends

@@ -1,4 +1,4 @@
-"""Gradients of an op case, by any implementation of torch: what the tests of this folder compare."""
+"""Gradients of an op case, by any implementation of torch."""
 
 import numpy as np
 

@@ -27,6 +27,12 @@ def plain_samples(case):
             yield number, sample
 
 
+def float_arrays(arrays):
+    found = []
+    map_values(harness.Array, found.append, arrays)
+    return [array for array in found if array.dtype == FLOAT]
+
+
 def loss(torch, runtime, case, args, kwargs):
     results = [r for r in as_tuple(runtime.call(case, args, kwargs)) if runtime.is_tensor(r)]
     results = [r for r in results if r.is_floating_point()]
@@ -42,9 +48,7 @@ def test_gradients_are_slopes(torch, case):
     checked = 0
     for number, sample in plain_samples(case):
         arrays = harness.build_arrays(case, sample, FLOAT)
-        floats = []
-        map_values(harness.Array, lambda a: floats.append(a) or a, arrays)
-        floats = [a for a in floats if a.dtype == FLOAT]
+        floats = float_arrays(arrays)
         if not floats or sum(a.values.size for a in floats) > 40 or checked == 3:
             continue
         try:

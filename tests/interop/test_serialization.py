@@ -314,26 +314,16 @@ def test_one_storage_has_one_dtype():
         saved([tensor, tensor.view(torch.int32)])
 
 
-# Tensors get these two with autograd and nn.
-HAS_AUTOGRAD = hasattr(torch, "autograd")
-HAS_PARAMETERS = hasattr(torch, "nn") and hasattr(torch.nn, "Parameter")
-
-if HAS_AUTOGRAD:
-
-    def test_requires_grad_is_kept():
-        result = round_trip([torch.ones(2, requires_grad=True), torch.ones(2)])
-        assert [tensor.requires_grad for tensor in result] == [True, False]
+def test_requires_grad_is_kept():
+    result = round_trip([torch.ones(2, requires_grad=True), torch.ones(2)])
+    assert [tensor.requires_grad for tensor in result] == [True, False]
 
 
-if HAS_PARAMETERS:
-
-    def test_parameters():
-        parameters = [
-            torch.nn.Parameter(torch.ones(2), requires_grad=flag) for flag in (True, False)
-        ]
-        result = round_trip(parameters)
-        assert all(type(parameter) is torch.nn.Parameter for parameter in result)
-        assert [parameter.requires_grad for parameter in result] == [True, False]
+def test_parameters():
+    parameters = [torch.nn.Parameter(torch.ones(2), requires_grad=flag) for flag in (True, False)]
+    result = round_trip(parameters)
+    assert all(type(parameter) is torch.nn.Parameter for parameter in result)
+    assert [parameter.requires_grad for parameter in result] == [True, False]
 
 
 if importlib.util.find_spec("torch") is not None:
@@ -341,7 +331,7 @@ if importlib.util.find_spec("torch") is not None:
     def equal(ours, theirs):
         if isinstance(ours, torch.Tensor):
             assert_same(ours, theirs)
-            assert getattr(ours, "requires_grad", False) == theirs.requires_grad
+            assert ours.requires_grad == theirs.requires_grad
         elif isinstance(ours, dict):
             assert list(ours) == list(theirs)
             for key in ours:
@@ -355,7 +345,7 @@ if importlib.util.find_spec("torch") is not None:
 
     def samples(library):
         base = library.arange(12.0).reshape(3, 4)
-        result = {
+        return {
             "dtypes": [
                 library.tensor([0, 1, 2], dtype=getattr(library, dtype)) for dtype in DTYPES
             ],
@@ -363,15 +353,11 @@ if importlib.util.find_spec("torch") is not None:
             "empty": [library.ones(0), library.ones(2, 0), library.tensor(3)],
             "values": [base.shape, library.float16, library.device("cpu"), 1.5, "x", None],
             "state": OrderedDict(weight=base, bias=library.ones(3)),
+            "parameter": library.nn.Parameter(library.ones(2)),
+            "grad": library.ones(2, requires_grad=True),
         }
-        if HAS_PARAMETERS:
-            result["parameter"] = library.nn.Parameter(library.ones(2))
-        if HAS_AUTOGRAD:
-            result["grad"] = library.ones(2, requires_grad=True)
-        return result
 
-    NAMES = "dtypes views empty values state".split()
-    NAMES += ["parameter"] * HAS_PARAMETERS + ["grad"] * HAS_AUTOGRAD
+    NAMES = "dtypes views empty values state parameter grad".split()
 
     @pytest.mark.parametrize("weights_only", [True, False])
     @pytest.mark.parametrize("name", NAMES)

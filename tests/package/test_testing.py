@@ -261,10 +261,8 @@ def test_make_tensor_without_zero():
         assert set(smallest(torch.float32, 0, 0)) == {2.0**-126}
 
 
-if hasattr(torch, "autograd"):
-
-    def test_make_tensor_requires_grad():
-        assert make_tensor(2, dtype=torch.float32, device="cpu", requires_grad=True).requires_grad
+def test_make_tensor_requires_grad():
+    assert make_tensor(2, dtype=torch.float32, device="cpu", requires_grad=True).requires_grad
 
 
 @pytest.mark.parametrize(

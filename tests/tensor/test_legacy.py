@@ -119,22 +119,20 @@ def test_buffer_and_uninitialized(torch):
     assert type(late) is torch.nn.Parameter and late.shape == (2, 3)
 
 
-def test_requires_grad_is_refused(torch):
-    """Nothing pretends to compute gradients."""
+def test_ways_to_require_gradients(torch):
     x = torch.ones(2)
-    for call in (
-        lambda: x.requires_grad_(),
-        lambda: setattr(x, "requires_grad", True),
-        lambda: torch.ones(2, requires_grad=True),
-        lambda: torch.tensor([1.0], requires_grad=True),
-        lambda: torch.Tensor._make_subclass(torch.Tensor, x, True),
-    ):
-        with pytest.raises(NotImplementedError, match="autograd"):
-            call()
-    assert x.requires_grad is False
+    made = [
+        torch.ones(2).requires_grad_(),
+        torch.ones(2, requires_grad=True),
+        torch.tensor([1.0], requires_grad=True),
+        torch.Tensor._make_subclass(torch.Tensor, x, True),
+        x.new_tensor([1.0], requires_grad=True),
+    ]
+    assert all(t.requires_grad and t.is_leaf and t.grad is None for t in made)
+    assert not x.requires_grad
+    x.requires_grad = True
     x.requires_grad = False
-    x.grad = None
-    assert x.grad is None
+    assert not x.requires_grad
 
 
 def test_old_pickles(torch):

@@ -32,9 +32,8 @@ void attend(Backward& b,
     scores = masked_fill(scores, logical_not(tril(seen)), hidden);
   }
   if (attn_mask.defined()) {
-    scores = attn_mask.dtype() == DType::kBool
-                 ? masked_fill(scores, logical_not(attn_mask), hidden)
-                 : add(scores, widened(attn_mask));
+    scores = attn_mask.dtype() == DType::kBool ? masked_fill(scores, logical_not(attn_mask), hidden)
+                                               : add(scores, widened(attn_mask));
   }
   Tensor weights = softmax(scores, -1);
   if (attn_mask.defined()) {  // a row that sees nothing gives 0
@@ -53,8 +52,7 @@ void attend(Backward& b,
 }  // namespace
 
 void define_attention(Derivatives& derivatives) {
-  derivatives.define<attend>("_attention")
-      .named("ScaledDotProductFlashAttentionForCpuBackward0");
+  derivatives.define<attend>("_attention").named("ScaledDotProductFlashAttentionForCpuBackward0");
 }
 
 }  // namespace mindtorch::autograd

@@ -8,7 +8,9 @@
 // What the derivatives share.
 namespace mindtorch::autograd {
 
-inline Tensor zeros_of(const TensorMeta& meta) { return zeros(meta.sizes, meta.dtype, meta.device); }
+inline Tensor zeros_of(const TensorMeta& meta) {
+  return zeros(meta.sizes, meta.dtype, meta.device);
+}
 
 // The gradient of a tensor of which only `view(zeros)` was used.
 template <typename View>

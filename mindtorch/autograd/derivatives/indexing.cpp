@@ -92,9 +92,9 @@ void scatter_reduce_at(Backward& b,
     const Tensor zero_self = eq(self, Scalar(0));
     Tensor zeros_there = include_self ? _to_copy(zero_self, grad.dtype()) : zeros_like(grad);
     zeros_there = scatter_add(zeros_there, dim, index, _to_copy(zero_src, grad.dtype()));
-    const Tensor others = scatter_reduce(masked_fill(self, zero_self, Scalar(1)), dim, index,
-                                         masked_fill(src, zero_src, Scalar(1)), reduce,
-                                         include_self);
+    const Tensor others =
+        scatter_reduce(masked_fill(self, zero_self, Scalar(1)), dim, index,
+                       masked_fill(src, zero_src, Scalar(1)), reduce, include_self);
     const Tensor single = eq(zeros_there, Scalar(1));
     const Tensor none = eq(zeros_there, Scalar(0));
     const Tensor nothing = zeros_like(grad);

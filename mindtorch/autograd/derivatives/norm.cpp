@@ -63,7 +63,8 @@ void rms_norm_rows(Backward& b,
   const double least = wide(input.dtype()) == DType::kFloat64
                            ? std::numeric_limits<double>::epsilon()
                            : double{std::numeric_limits<float>::epsilon()};
-  const Tensor scale = rsqrt(add(mean(square(x), IntList(dims), true), Scalar(eps.value_or(least))));
+  const Tensor scale =
+      rsqrt(add(mean(square(x), IntList(dims), true), Scalar(eps.value_or(least))));
   const Tensor normal = mul(x, scale);
   if (b.needs(0)) {
     const Tensor weighted = weight.defined() ? mul(grad, widened(weight)) : grad;

@@ -22,9 +22,7 @@ void normal_both(Backward& b, const TensorMeta& mean, const TensorMeta& std, Gen
 void normal_mean(Backward& b, const TensorMeta& mean, double, Generator*) {
   b.set(0, zeros_of(mean));
 }
-void normal_std(Backward& b, double, const TensorMeta& std, Generator*) {
-  b.set(1, zeros_of(std));
-}
+void normal_std(Backward& b, double, const TensorMeta& std, Generator*) { b.set(1, zeros_of(std)); }
 
 }  // namespace
 

@@ -184,11 +184,10 @@ void std_over(Backward& b,
               std::optional<Scalar> correction,
               bool keepdim,
               const Tensor& result) {
-  b.set(0, deviation_gradient(b.grad(), self, dim_mask(dim, self.dim()), correction, keepdim,
-                              result));
+  b.set(0,
+        deviation_gradient(b.grad(), self, dim_mask(dim, self.dim()), correction, keepdim, result));
 }
-void add_mean(
-    const Backward& b, const Tensor& self, uint64_t mask, bool keepdim, Tensor& total) {
+void add_mean(const Backward& b, const Tensor& self, uint64_t mask, bool keepdim, Tensor& total) {
   if (!b.grad(1).defined()) return;
   const auto count = static_cast<double>(count_of(self.sizes(), mask));
   const Tensor part = div(spread(b.grad(1), TensorMeta(self), mask, keepdim), Scalar(count));
@@ -244,13 +243,13 @@ void vector_norm(Backward& b,
   }
   const Tensor size = abs(self);
   if (p < 1) {
-    const Tensor part = masked_fill(mul(sgn(self), pow(size, Scalar(p - 1))), eq(self, Scalar(0)),
-                                    Scalar(0));
+    const Tensor part =
+        masked_fill(mul(sgn(self), pow(size, Scalar(p - 1))), eq(self, Scalar(0)), Scalar(0));
     return b.set(0, mul(mul(part, grad), pow(norm, Scalar(1 - p))));
   }
   if (p < 2) {
-    const Tensor part = masked_fill(mul(sgn(self), pow(size, Scalar(p - 1))), eq(self, Scalar(0)),
-                                    Scalar(0));
+    const Tensor part =
+        masked_fill(mul(sgn(self), pow(size, Scalar(p - 1))), eq(self, Scalar(0)), Scalar(0));
     const Tensor scale = masked_fill(div(grad, pow(norm, Scalar(p - 1))), is_zero, Scalar(0));
     return b.set(0, mul(part, scale));
   }
@@ -294,10 +293,10 @@ void cumprod_along(
   const int64_t size = self.size(dim);
   std::vector<Tensor> parts;
   for (int64_t k = 0; k < size; ++k) {
-    const Tensor before = k == 0 ? ones_like(select(self, dim, 0))
-                                 : prod(narrow(self, dim, 0, k), dim, false);
-    const Tensor behind = k + 1 == size ? Tensor()
-                                        : cumprod(narrow(self, dim, k + 1, size - k - 1), dim);
+    const Tensor before =
+        k == 0 ? ones_like(select(self, dim, 0)) : prod(narrow(self, dim, 0, k), dim, false);
+    const Tensor behind =
+        k + 1 == size ? Tensor() : cumprod(narrow(self, dim, k + 1, size - k - 1), dim);
     Tensor factor = unsqueeze(before, dim);
     if (behind.defined()) factor = mul(factor, cat({ones_like(factor), behind}, dim));
     parts.push_back(sum(mul(narrow(b.grad(), dim, k, size - k), factor), IntList(&dim, 1), false));

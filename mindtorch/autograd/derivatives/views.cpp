@@ -50,8 +50,7 @@ void slice_part(Backward& b,
                 std::optional<int64_t> start,
                 std::optional<int64_t> end,
                 int64_t step) {
-  b.set(0,
-        embed(b.grad(), self, [&](const Tensor& x) { return slice(x, dim, start, end, step); }));
+  b.set(0, embed(b.grad(), self, [&](const Tensor& x) { return slice(x, dim, start, end, step); }));
 }
 void diagonal_of(Backward& b, const TensorMeta& self, int64_t offset, int64_t dim1, int64_t dim2) {
   b.set(0, embed(b.grad(), self, [&](const Tensor& x) { return diagonal(x, offset, dim1, dim2); }));
@@ -61,8 +60,8 @@ void diagonal_of(Backward& b, const TensorMeta& self, int64_t offset, int64_t di
 void unfold_windows(
     Backward& b, const TensorMeta& self, int64_t dimension, int64_t size, int64_t step) {
   const Tensor& grad = b.grad();
-  const Tensor places = unfold(
-      view(arange(self.numel(), DType::kInt64, grad.device()), self.sizes), dimension, size, step);
+  const Tensor places = unfold(view(arange(self.numel(), DType::kInt64, grad.device()), self.sizes),
+                               dimension, size, step);
   const Tensor flat = index_add(zeros({self.numel()}, grad.dtype(), grad.device()), 0,
                                 reshape(places, {-1}), reshape(grad, {-1}));
   b.set(0, view(flat, self.sizes));

@@ -14,8 +14,8 @@ PointwiseCall pointwise(TensorList operands,
   MT_CHECK(function >= 0 && function < function_count(), RuntimeError,
            "there is no pointwise function ", function);
   const auto called = static_cast<Pointwise>(function);
-  MT_CHECK(operands.size() == function_info(called).arity, RuntimeError,
-           function_info(called).name, " takes ", int{function_info(called).arity}, " operands");
+  MT_CHECK(operands.size() == function_info(called).arity, RuntimeError, function_info(called).name,
+           " takes ", int{function_info(called).arity}, " operands");
   PointwiseCall call(called, compute, result);
   for (const Tensor& operand : operands) call.on(operand);
   for (size_t i = 0; i < std::min<size_t>(params.size(), 3); ++i) {

@@ -101,7 +101,8 @@ def embedding_bag(
             f"(got mode='{mode}'). Please open a feature request on GitHub."
         )
     if max_norm is not None:
-        torch.embedding_renorm_(weight, input.contiguous(), max_norm, norm_type)
+        with torch.no_grad():
+            torch.embedding_renorm_(weight, input.contiguous(), max_norm, norm_type)
     rows = torch.embedding(weight, input, -1, scale_grad_by_freq, sparse)
     if padding_idx is not None:
         if not -weight.size(0) <= padding_idx < weight.size(0):

@@ -370,7 +370,8 @@ def embedding(
         padding_idx %= rows
     if max_norm is not None:
         input = input.contiguous()
-        torch.embedding_renorm_(weight, input, max_norm, norm_type)
+        with torch.no_grad():
+            torch.embedding_renorm_(weight, input, max_norm, norm_type)
     return torch.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
 
 

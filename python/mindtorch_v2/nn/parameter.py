@@ -1,10 +1,4 @@
-"""torch.nn.parameter: tensors that belong to a module.
-
-Autograd owns `requires_grad` and `grad` of every tensor. A build whose tensors refuse
-requires_grad=True has none: there `_FlagsInPython` keeps both for parameters, so that modules,
-optimizers and code that sorts parameters work; no op looks at them. `_has_autograd` asks the
-tensors themselves, once, so that nothing here changes on the day they say yes.
-"""
+"""torch.nn.parameter: tensors that belong to a module."""
 
 from mindtorch_v2 import _C
 from mindtorch_v2._C import Tensor
@@ -21,60 +15,6 @@ __all__ = [
 _empty = _C._functions["empty"]
 
 
-def _has_autograd():
-    try:
-        _empty(0).requires_grad = True
-    except NotImplementedError:
-        return False
-    return True
-
-
-class _FlagsInPython(Tensor):
-    """requires_grad and grad, kept without autograd."""
-
-    __slots__ = ("_grad", "_requires_grad")
-
-    @property
-    def requires_grad(self):
-        return getattr(self, "_requires_grad", False)
-
-    @requires_grad.setter
-    def requires_grad(self, value):
-        if value and not self.is_floating_point():
-            raise RuntimeError(
-                "Only Tensors of floating point and complex dtype can require gradients"
-            )
-        self._requires_grad = bool(value)
-
-    @property
-    def grad(self):
-        return getattr(self, "_grad", None)
-
-    @grad.setter
-    def grad(self, value):
-        if value is not None:
-            if not isinstance(value, Tensor):
-                raise TypeError(
-                    "assigned grad expected to be a Tensor or None but got grad of type "
-                    f"{type(value).__name__}"
-                )
-            if tuple(value.shape) != tuple(self.shape):
-                raise RuntimeError(
-                    f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of "
-                    f"size '{list(self.shape)}'. Please ensure that the gradient and the tensor "
-                    "are the same size"
-                )
-        self._grad = value
-
-    @grad.deleter
-    def grad(self):
-        self._grad = None
-
-
-HAS_AUTOGRAD = _has_autograd()
-_Base = Tensor if HAS_AUTOGRAD else _FlagsInPython
-
-
 class _ParameterMeta(type(Tensor)):
     # A tensor of another class counts as a parameter once it is marked by `_is_param`.
     def __instancecheck__(cls, instance):
@@ -84,7 +24,7 @@ class _ParameterMeta(type(Tensor)):
         return cls is Parameter and marked
 
 
-class Parameter(_Base, metaclass=_ParameterMeta):
+class Parameter(Tensor, metaclass=_ParameterMeta):
     """A tensor that is a parameter of a module. It shares the memory of `data`.
 
     >>> torch.nn.Parameter(torch.ones(2))
@@ -99,9 +39,11 @@ class Parameter(_Base, metaclass=_ParameterMeta):
             data = _empty(0)
         if not isinstance(data, Tensor):
             raise TypeError(f"Parameter data must be a tensor, not {type(data).__name__}")
-        made = Tensor._make_subclass(cls, data)
-        made.requires_grad = requires_grad
-        return made
+        if requires_grad and not data.is_floating_point():
+            raise RuntimeError(
+                "Only Tensors of floating point and complex dtype can require gradients"
+            )
+        return Tensor._make_subclass(cls, data, requires_grad)
 
     def __deepcopy__(self, memo):
         if id(self) not in memo:

@@ -1,9 +1,10 @@
-"""torch.utils.hooks: what registering a hook gives back."""
+"""torch.utils.hooks: what registering a hook gives back, and hooks in pickles."""
 
+import warnings
 import weakref
 from collections import OrderedDict
 
-__all__ = ["RemovableHandle"]
+__all__ = ["RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]
 
 
 class RemovableHandle:
@@ -76,3 +77,26 @@ def _is_weak(value):
 
 def _reference(value):
     return weakref.ref(value) if _is_weak(value) else _Keep(value)
+
+
+def unserializable_hook(f):
+    """Marks a hook that may be missing after pickling without a warning.
+
+    >>> @torch.utils.hooks.unserializable_hook
+    ... def double(grad):
+    ...     return grad * 2
+    """
+    f.__torch_unserializable__ = True
+    return f
+
+
+def warn_if_has_hooks(tensor):
+    """Warns of hooks of a tensor that its pickle leaves out."""
+    for hook in (tensor._backward_hooks or {}).values():
+        if not hasattr(hook, "__torch_unserializable__"):
+            warnings.warn(
+                f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, "
+                "you can decorate the function with @torch.utils.hooks.unserializable_hook to "
+                "suppress this warning",
+                stacklevel=2,
+            )

@@ -1,39 +1,39 @@
-"""Connects backward hooks of modules with autograd.
+"""Runs backward hooks of modules in backward passes.
 
 `Watch` puts an identity node before the inputs and one after the outputs of a module: the node of
-the outputs gives the gradients that come in, the node of the inputs those that go out. It asks of
-autograd `torch.autograd.Function` and `grad_fn.register_hook` / `register_prehook`. Where tensors
-have no autograd (nn.parameter.HAS_AUTOGRAD) no gradient ever passes, and nothing is put anywhere.
+the outputs gives the gradients that come in, the node of the inputs those that go out.
 """
 
 import functools
 
 import mindtorch_v2 as torch
 from mindtorch_v2._C import Tensor
-from mindtorch_v2.nn.parameter import HAS_AUTOGRAD
 
 
 @functools.cache
 def _identity():
-    """The identity as a function of autograd, made when it is first needed."""
+    """The identity as a function of autograd, made when it is first needed: most programs have no
+    such hook."""
 
-    class ModuleHookIdentity(torch.autograd.Function):
+    class BackwardHookFunction(torch.autograd.Function):
         @staticmethod
         def forward(ctx, *tensors):
-            return tuple(tensor.view_as(tensor) for tensor in tensors)
+            made = tuple(tensor.view_as(tensor) for tensor in tensors)
+            pairs = zip(made, tensors, strict=True)
+            ctx.mark_non_differentiable(*(view for view, t in pairs if not t.requires_grad))
+            return made
 
         @staticmethod
         def backward(ctx, *grads):
             return grads
 
-    return ModuleHookIdentity
+    return BackwardHookFunction
 
 
 def _with_node(values):
     """(values with their tensors behind one node, that node, the places of the tensors)."""
     places = [i for i, value in enumerate(values) if isinstance(value, Tensor)]
-    wants_grad = HAS_AUTOGRAD and torch.is_grad_enabled()
-    if not wants_grad or not any(values[i].requires_grad for i in places):
+    if not torch.is_grad_enabled() or not any(values[i].requires_grad for i in places):
         return values, None, places
     made, through = list(values), _identity().apply(*(values[i] for i in places))
     for i, tensor in zip(places, through, strict=True):

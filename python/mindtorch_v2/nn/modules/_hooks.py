@@ -1,7 +1,7 @@
 """Hooks of modules: those of all modules, and the methods that register those of one.
 
 Forward hooks run around `forward` (see `call_with_hooks`). Backward hooks are kept here and run by
-`_backward_hooks`, the seam to autograd.
+`_backward_hooks`.
 """
 
 import warnings
