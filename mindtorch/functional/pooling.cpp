@@ -17,8 +17,7 @@ void check_max_pool1d(const Tensor& self,
                       int64_t kernel,
                       int64_t stride,
                       int64_t padding,
-                      int64_t dilation,
-                      bool ceil_mode) {
+                      int64_t dilation) {
   MT_CHECK(self.dim() == 2 || self.dim() == 3, RuntimeError,
            "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for "
            "input, but got:",
@@ -34,10 +33,6 @@ void check_max_pool1d(const Tensor& self,
            " and kernel_size=", kernel);
   MT_CHECK(dilation > 0, RuntimeError, "max_pool1d() dilation must be greater than zero, but got ",
            dilation);
-  const int64_t room = self.size(-1) + 2 * padding - dilation * (kernel - 1) - 1;
-  const int64_t extra = ceil_mode ? stride - 1 : 0;
-  const int64_t out = room + extra < 0 ? 0 : (room + extra) / stride + 1;
-  MT_CHECK(out > 0, RuntimeError, "max_pool1d() Invalid computed output size: ", out);
 }
 
 // A line is an image with one row.
@@ -51,7 +46,7 @@ Pair max_pool1d_with_indices(const Tensor& self,
   const int64_t s = stride.empty() ? k : single("max_pool1d", "stride", stride);
   const int64_t p = single("max_pool1d", "padding", padding);
   const int64_t d = single("max_pool1d", "dilation", dilation);
-  check_max_pool1d(self, k, s, p, d, ceil_mode);
+  check_max_pool1d(self, k, s, p, d);
   const auto [values, indices] =
       max_pool2d_with_indices(unsqueeze(self, -2), {1, k}, {1, s}, {0, p}, {1, d}, ceil_mode);
   return {squeeze(values, -2), squeeze(indices, -2)};
