@@ -147,7 +147,7 @@ def _unpool_size(input, kernel_size, stride, padding, output_size, n):
 def _unpool(input, indices, kernel_size, stride, padding, output_size, n):
     sizes = _unpool_size(input, kernel_size, stride, padding, output_size, n)
     if indices.dtype != torch.int64:
-        kind = indices.type().removeprefix("torch.").removesuffix("Tensor")
+        kind = indices.type().rpartition(".")[2].removesuffix("Tensor")
         raise RuntimeError(f"elements in indices should be type int64 but got: {kind}")
     if input.dim() not in (n + 1, n + 2):
         wide = max(n, 2)

@@ -317,7 +317,7 @@ CASES = [
             avg_pool(n),
             AVG[n],
             tolerance=CLOSE,
-            optional=(*OTHERS, "float16") if n == 3 else OTHERS,
+            optional=(*OTHERS, *FLOATS[:2]) if n == 3 else OTHERS,
             bad=AVG_BAD[n],
             strides=n != 3,
         )
