@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "mindtorch/backends/cpu/blas_operand.h"
 #include "mindtorch/backends/cpu/convolution/patch.h"
 #include "mindtorch/backends/cpu/convolution/tiles.h"
 #include "mindtorch/backends/cpu/gemm_impl.h"
@@ -10,6 +11,7 @@ namespace {
 
 // Bytes of the rows that are multiplied with one another: they should stay in the second cache.
 constexpr int64_t kBlockBytes = int64_t{640} << 10;
+constexpr int64_t kPanelBytes = int64_t{320} << 10;
 constexpr int64_t kLeastFilters = 4;
 
 // The part of the filters that one task computes.
@@ -61,6 +63,8 @@ class Gradient {
     }
     if (layout_.is_input()) {
       multiply_in_place(part, to);
+    } else if (4 * part.filters >= 3 * padded(part.filters)) {
+      multiply_by_filters(part, to);
     } else {
       multiply_patches(part, to);
     }
@@ -89,6 +93,81 @@ class Gradient {
         add_dots(grad_of(image, part) + at, part.filters, input_of(image, part) + at,
                  offsets.data(), part.channels, pieces, to, c_.terms());
       }
+    }
+  }
+
+  static int64_t padded(int64_t filters) {
+    const int64_t lanes = panel_columns<T>() / 2;
+    return ceil_div(filters, lanes) * lanes;
+  }
+
+  // A vector holds filters, see Note [Outputs or filters]: the sums of a panel of filters are a
+  // product of the input as its taps see it with the gradient, output by output.
+  void multiply_by_filters(const Part& part, T* to) const {
+    const Axis& depth = c_.axes[0];
+    const int64_t all = c_.axes[1].out;
+    const int64_t width = c_.axes[2].out;
+    const int64_t of_row = layout_.channel_size(2) - layout_.channel_size(1);
+    const int64_t columns = padded(part.filters);
+    const int64_t bytes =
+        static_cast<int64_t>(sizeof(T)) * (columns * width + part.channels * of_row);
+    const int64_t most_rows = std::max<int64_t>(kPanelBytes / bytes, 1);
+    const int64_t height = ceil_div(all, ceil_div(all, most_rows));
+    const int64_t slices = c_.batch * depth.out;
+    const int64_t together = std::clamp<int64_t>(most_rows / all, 1, slices);
+    const int64_t taps = part.channels * (c_.terms() / c_.channels);
+    const Scratch<T> patches(together * layout_.channel_size(height) * part.channels);
+    const Scratch<T> grads(together * height * width * columns);
+    const Scratch<T> sums(taps * columns);
+    std::fill_n(sums.get(), taps * columns, T{0});
+    std::vector<int64_t> offsets, outputs, terms;
+    for (int64_t row = 0; row < all; row += height) {
+      const int64_t rows = std::min(height, all - row);
+      const int64_t patch = part.channels * layout_.channel_size(rows);
+      layout_.offsets(rows, part.channels, offsets);
+      layout_.outputs(rows, outputs);
+      terms.clear();
+      for (int64_t i = 0; i < together; ++i) {
+        for (const int64_t output : outputs) terms.push_back(i * patch + output);
+      }
+      for (int64_t first = 0; first < slices; first += together) {
+        const int64_t count = std::min(together, slices - first);
+        const int64_t size = count * rows * width;
+        for (int64_t i = 0; i < count; ++i) {
+          const int64_t image = (first + i) / depth.out;
+          const int64_t z = (first + i) % depth.out;
+          layout_.fill(input_of(image, part), part.channels, z, row, rows,
+                       patches.get() + i * patch);
+          const T* const grad = grad_of(image, part) + (z * all + row) * width;
+          each_panel(columns, [&](int64_t m, int64_t panel) {
+            transpose_grad(grad + m * c_.outputs(), std::min(panel, part.filters - m), rows * width,
+                           grads.get() + m * size + i * rows * width * panel, panel);
+          });
+        }
+        each_panel(columns, [&](int64_t m, int64_t panel) {
+          multiply_panel<T>(patches.get(), offsets.data(), taps, terms.data(), size,
+                            grads.get() + m * size, panel, nullptr, sums.get() + m * taps);
+        });
+      }
+    }
+    each_panel(columns, [&](int64_t m, int64_t panel) {
+      copy_matrix<T>(std::min(panel, part.filters - m), taps, {sums.get() + m * taps, 1, panel},
+                     {to + m * c_.terms(), c_.terms(), 1});
+    });
+  }
+
+  template <typename Visit>
+  static void each_panel(int64_t columns, const Visit& visit) {
+    const int64_t most = panel_columns<T>();
+    for (int64_t m = 0; m < columns; m += most) visit(m, std::min(most, columns - m));
+  }
+
+  // A panel of the gradient, output by output, with zeros behind the last filter.
+  void transpose_grad(const T* grad, int64_t filters, int64_t size, T* to, int64_t columns) const {
+    copy_matrix<T>(size, filters, {grad, 1, c_.outputs()}, {to, columns, 1});
+    if (filters == columns) return;
+    for (int64_t i = 0; i < size; ++i) {
+      std::fill(to + i * columns + filters, to + (i + 1) * columns, T{0});
     }
   }
 

@@ -75,6 +75,13 @@ void PatchLayout::offsets(int64_t rows, int64_t channels, std::vector<int64_t>& 
   }
 }
 
+void PatchLayout::outputs(int64_t rows, std::vector<int64_t>& into) const {
+  into.clear();
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t col = 0; col < w_.axis->out; ++col) into.push_back(row * pitch_ + col);
+  }
+}
+
 template <typename T>
 void PatchLayout::fill(
     const T* input, int64_t channels, int64_t depth, int64_t row, int64_t rows, T* patch) const {

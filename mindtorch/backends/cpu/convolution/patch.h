@@ -34,6 +34,9 @@ class PatchLayout {
   // Where the rows of the product begin, channel after channel, for patches of `rows` rows.
   void offsets(int64_t rows, int64_t channels, std::vector<int64_t>& into) const;
 
+  // Where the outputs of `rows` rows are, from the first one: no gaps.
+  void outputs(int64_t rows, std::vector<int64_t>& into) const;
+
   // Fills the patch of `channels` channels for output rows [row, row + rows) at `depth`. `input` is
   // the first of these channels.
   template <typename T>

@@ -168,6 +168,88 @@ void multiply_of(const T* a,
   }
 }
 
+// Rows [0, count) of kR; those behind repeat the last one, and are not stored.
+template <int kR, int kV, typename T>
+HWY_INLINE void panel_tile(const T* x,
+                           const int64_t* rows,
+                           int64_t count,
+                           const int64_t* HWY_RESTRICT terms,
+                           int64_t term_count,
+                           const T* HWY_RESTRICT y,
+                           const T* initial,
+                           T* c) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  const size_t lanes = hn::Lanes(d);
+  const int64_t width = kV * static_cast<int64_t>(lanes);
+  const T* from[kR];
+  V sums[kR][kV];
+  HWY_UNROLL(8)
+  for (int i = 0; i < kR; ++i) {
+    const int64_t row = std::min<int64_t>(i, count - 1);
+    from[i] = x + rows[row];
+    const T* const first = initial == nullptr ? c + row * width : initial;
+    HWY_UNROLL(2)
+    for (int j = 0; j < kV; ++j) {
+      sums[i][j] = hn::LoadU(d, first + static_cast<size_t>(j) * lanes);
+    }
+  }
+  for (int64_t t = 0; t < term_count; ++t, y += width) {
+    const int64_t term = terms[t];
+    V factors[kV];
+    HWY_UNROLL(2)
+    for (int j = 0; j < kV; ++j) factors[j] = hn::LoadU(d, y + static_cast<size_t>(j) * lanes);
+    HWY_UNROLL(8)
+    for (int i = 0; i < kR; ++i) {
+      const V value = hn::Set(d, from[i][term]);
+      HWY_UNROLL(2)
+      for (int j = 0; j < kV; ++j) sums[i][j] = hn::MulAdd(value, factors[j], sums[i][j]);
+    }
+  }
+  HWY_UNROLL(8)
+  for (int i = 0; i < kR; ++i) {
+    if (i >= count) break;
+    HWY_UNROLL(2)
+    for (int j = 0; j < kV; ++j) {
+      hn::StoreU(sums[i][j], d, c + i * width + static_cast<int64_t>(static_cast<size_t>(j) * lanes));
+    }
+  }
+}
+
+template <int kV, typename T>
+void panel_of(const T* x,
+              const int64_t* rows,
+              int64_t row_count,
+              const int64_t* terms,
+              int64_t term_count,
+              const T* y,
+              const T* initial,
+              T* c) {
+  const int64_t width = kV * static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>()));
+  for (int64_t row = 0; row < row_count; row += kRows) {
+    panel_tile<kRows, kV>(x, rows + row, std::min<int64_t>(kRows, row_count - row), terms,
+                          term_count, y, initial, c + row * width);
+  }
+}
+
+template <typename T>
+void multiply_panel_of(const T* x,
+                       const int64_t* rows,
+                       int64_t row_count,
+                       const int64_t* terms,
+                       int64_t term_count,
+                       const T* y,
+                       int64_t columns,
+                       const T* initial,
+                       T* c) {
+  const auto lanes = static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>()));
+  if (columns == lanes) {
+    panel_of<1>(x, rows, row_count, terms, term_count, y, initial, c);
+  } else {
+    panel_of<2>(x, rows, row_count, terms, term_count, y, initial, c);
+  }
+}
+
 template <int kR, int kC, typename T>
 void dots(const T* a,
           const T* b,
@@ -243,6 +325,22 @@ void add_dots_of(const T* a,
 }
 
 int64_t panel_rows() { return kRows; }
+int64_t panel_columns_float() {
+  return 2 * static_cast<int64_t>(hn::Lanes(hn::ScalableTag<float>()));
+}
+int64_t panel_columns_double() {
+  return 2 * static_cast<int64_t>(hn::Lanes(hn::ScalableTag<double>()));
+}
+void multiply_panel_float(const float* x, const int64_t* rows, int64_t row_count,
+                          const int64_t* terms, int64_t term_count, const float* y, int64_t columns,
+                          const float* initial, float* c) {
+  multiply_panel_of(x, rows, row_count, terms, term_count, y, columns, initial, c);
+}
+void multiply_panel_double(const double* x, const int64_t* rows, int64_t row_count,
+                           const int64_t* terms, int64_t term_count, const double* y,
+                           int64_t columns, const double* initial, double* c) {
+  multiply_panel_of(x, rows, row_count, terms, term_count, y, columns, initial, c);
+}
 void multiply_float(const float* a, int64_t rows, const float* b, const int64_t* offsets, int64_t k,
                     int64_t n, const float* bias, float* c, int64_t c_stride, bool by_columns) {
   multiply_of(a, rows, b, offsets, k, n, bias, c, c_stride, by_columns);
@@ -269,12 +367,39 @@ HWY_AFTER_NAMESPACE();
 namespace mindtorch::cpu::convolution {
 
 HWY_EXPORT(panel_rows);
+HWY_EXPORT(panel_columns_float);
+HWY_EXPORT(panel_columns_double);
+HWY_EXPORT(multiply_panel_float);
+HWY_EXPORT(multiply_panel_double);
 HWY_EXPORT(multiply_float);
 HWY_EXPORT(multiply_double);
 HWY_EXPORT(add_dots_float);
 HWY_EXPORT(add_dots_double);
 
 int64_t panel_rows() { return HWY_DYNAMIC_DISPATCH(panel_rows)(); }
+
+template <>
+int64_t panel_columns<float>() {
+  return HWY_DYNAMIC_DISPATCH(panel_columns_float)();
+}
+template <>
+int64_t panel_columns<double>() {
+  return HWY_DYNAMIC_DISPATCH(panel_columns_double)();
+}
+template <>
+void multiply_panel(const float* x, const int64_t* rows, int64_t row_count, const int64_t* terms,
+                    int64_t term_count, const float* y, int64_t columns, const float* initial,
+                    float* c) {
+  HWY_DYNAMIC_DISPATCH(multiply_panel_float)
+  (x, rows, row_count, terms, term_count, y, columns, initial, c);
+}
+template <>
+void multiply_panel(const double* x, const int64_t* rows, int64_t row_count, const int64_t* terms,
+                    int64_t term_count, const double* y, int64_t columns, const double* initial,
+                    double* c) {
+  HWY_DYNAMIC_DISPATCH(multiply_panel_double)
+  (x, rows, row_count, terms, term_count, y, columns, initial, c);
+}
 
 template <>
 void multiply(const float* a, int64_t rows, const float* b, const int64_t* offsets, int64_t k,

@@ -30,6 +30,23 @@ void multiply(const T* a,
               int64_t c_stride,
               bool by_columns);
 
+// Columns of a panel of y, below: a last panel may have half of them.
+template <typename T>
+int64_t panel_columns();
+
+// c(i, j) = the sum over t of x[rows[i] + terms[t]] * y(t, j), plus initial[j] or, where that is
+// null, plus what c holds. `y` and `c` are one panel of `columns` columns, row by row.
+template <typename T>
+void multiply_panel(const T* x,
+                    const int64_t* rows,
+                    int64_t row_count,
+                    const int64_t* terms,
+                    int64_t term_count,
+                    const T* y,
+                    int64_t columns,
+                    const T* initial,
+                    T* c);
+
 // Several pieces of rows, such as those of the images of a batch: piece p of row i of `a` is at
 // a + p * a_piece + i * a_stride, that of row k of b at b + p * b_piece + offsets[k].
 struct Pieces {
