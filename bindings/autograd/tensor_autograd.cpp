@@ -9,7 +9,6 @@
 #include "bindings/tensor/py_tensor.h"
 #include "mindtorch/autograd/accumulate_grad.h"
 #include "mindtorch/autograd/autograd_meta.h"
-#include "mindtorch/ops/dtype_limits.h"
 
 namespace mindtorch::python {
 namespace {
@@ -78,29 +77,7 @@ int set_grad(PyObject* self, PyObject* value, void*) {
     MT_CHECK(is_tensor(value), TypeError,
              "assigned grad expected to be a Tensor or None but got grad of type ",
              Py_TYPE(value)->tp_name);
-    MT_CHECK(value != self, RuntimeError, "can't assign Variable as its own grad");
-    const Tensor& grad = unwrap(value);
-    MT_CHECK(grad.dtype() == tensor.dtype(), RuntimeError, "attempting to assign a gradient with ",
-             "dtype '", ops::limits(grad.dtype()).type_name, "' to a tensor with grad_dtype '",
-             legacy_name(tensor.dtype()),
-             "'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). "
-             "You can set the tensor's grad_dtype attribute with a specific dtype, or None to "
-             "allow any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and "
-             "its gradient may break downstream systems that assume they match.");
-    MT_CHECK(grad.device().type == tensor.device().type, RuntimeError,
-             "attempting to assign a gradient with device type '", name(grad.device().type),
-             "' to a tensor with device type '", name(tensor.device().type),
-             "'. Please ensure that the gradient and the tensor are on the same device");
-    MT_CHECK(grad.device() == tensor.device(), RuntimeError,
-             "attempting to assign a gradient located on device with index '",
-             int{grad.device().index}, "' to a tensor located on device with index '",
-             int{tensor.device().index},
-             "'. Please ensure that the gradient and the tensor are on the same device");
-    MT_CHECK(grad.sizes() == tensor.sizes(), RuntimeError,
-             "attempting to assign a gradient of size '", to_string(grad.sizes()),
-             "' to a tensor of size '", to_string(tensor.sizes()),
-             "'. Please ensure that the gradient and the tensor are the same size");
-    autograd::set_grad(tensor, grad);
+    autograd::set_grad(tensor, unwrap(value));
     return 0;
   });
 }

@@ -6,6 +6,7 @@
 
 #include "bindings/interpreter/python_ref.h"
 #include "bindings/tensor/py_tensor.h"
+#include "mindtorch/autograd/autograd_meta.h"
 #include "mindtorch/base/warning.h"
 #include "mindtorch/functional/functions.h"
 
@@ -108,6 +109,9 @@ PyObject* tensor_to_list(const Tensor& tensor) {
 
 static int fill_buffer(PyObject* self, Py_buffer* view, int flags) {
   const Tensor& tensor = unwrap(self);
+  // NumPy then asks __array__, which tells why.
+  MT_CHECK(!autograd::requires_grad(unwrap(self)), BufferError,
+           "a tensor that requires grad gives its memory to nobody: use tensor.detach()");
   const auto wants = [&](int flag) { return (flags & flag) == flag; };
   if (!tensor.device().is_cpu()) {
     return refuse(view, "a tensor on " + tensor.device().str() + " has no Python buffer");

@@ -75,7 +75,10 @@ void AccumulateGrad::apply(Gradients& grads, Gradients& results) {
   results.clear();
   if (!grads[0].defined() || !requires_grad(variable_)) return;
   AutogradMeta& meta = make_meta(variable_);
-  accumulate(variable_, std::move(grads[0]));
+  {
+    const std::lock_guard lock(mutex_);
+    accumulate(variable_, std::move(grads[0]));
+  }
   for (const auto& hook : meta.post_accumulate) hook->run(variable_);
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <mutex>
+
 #include "mindtorch/autograd/autograd_meta.h"
 
 namespace mindtorch::autograd {
@@ -21,6 +23,7 @@ class MT_API AccumulateGrad final : public Node {
   bool revived() noexcept override;
 
   Tensor variable_;
+  std::mutex mutex_;  // several threads may run backward to one leaf
 };
 
 }  // namespace mindtorch::autograd

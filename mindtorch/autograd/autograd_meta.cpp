@@ -3,6 +3,7 @@
 #include "mindtorch/autograd/accumulate_grad.h"
 #include "mindtorch/autograd/copy_slices.h"
 #include "mindtorch/functional/functions.h"
+#include "mindtorch/ops/dtype_limits.h"
 #include "mindtorch/runtime/host_allocator.h"
 
 namespace mindtorch::autograd {
@@ -159,7 +160,31 @@ Tensor grad_of(const Tensor& tensor) {
 }
 
 void set_grad(const Tensor& tensor, Tensor grad) {
-  if (!grad.defined() && find_meta(*tensor.impl()) == nullptr) return;
+  if (!grad.defined()) {
+    if (AutogradMeta* const meta = find_meta(*tensor.impl())) meta->grad = Tensor();
+    return;
+  }
+  MT_CHECK(!grad.is_same(tensor), RuntimeError, "can't assign Variable as its own grad");
+  MT_CHECK(grad.dtype() == tensor.dtype(), RuntimeError, "attempting to assign a gradient with ",
+           "dtype '", ops::limits(grad.dtype()).type_name, "' to a tensor with grad_dtype '",
+           legacy_name(tensor.dtype()),
+           "'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). "
+           "You can set the tensor's grad_dtype attribute with a specific dtype, or None to "
+           "allow any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and "
+           "its gradient may break downstream systems that assume they match.");
+  MT_CHECK(grad.device().type == tensor.device().type, RuntimeError,
+           "attempting to assign a gradient with device type '", name(grad.device().type),
+           "' to a tensor with device type '", name(tensor.device().type),
+           "'. Please ensure that the gradient and the tensor are on the same device");
+  MT_CHECK(grad.device() == tensor.device(), RuntimeError,
+           "attempting to assign a gradient located on device with index '",
+           int{grad.device().index}, "' to a tensor located on device with index '",
+           int{tensor.device().index},
+           "'. Please ensure that the gradient and the tensor are on the same device");
+  MT_CHECK(grad.sizes() == tensor.sizes(), RuntimeError,
+           "attempting to assign a gradient of size '", to_string(grad.sizes()),
+           "' to a tensor of size '", to_string(tensor.sizes()),
+           "'. Please ensure that the gradient and the tensor are the same size");
   make_meta(tensor).grad = std::move(grad);
 }
 

@@ -71,6 +71,7 @@ MT_API Tensor detached(const Tensor& tensor);
 MT_API void detach_(const Tensor& tensor);
 MT_API void retain_grad(const Tensor& tensor);
 MT_API Tensor grad_of(const Tensor& tensor);
+// Throws torch's errors where it does not fit the tensor; an undefined one always does.
 MT_API void set_grad(const Tensor& tensor, Tensor grad);
 // Gradients of `shown` go where those of the leaf go.
 MT_API void share_accumulator(const Tensor& shown, const Tensor& leaf);

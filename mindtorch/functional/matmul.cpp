@@ -191,7 +191,8 @@ Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
   }
   const Tensor product = mindtorch::matmul(input, transposed);
   // Autograd would record a write to a view, where a sum is all there is.
-  const bool records = dispatch::thread_layers().grad_mode && product.impl()->layers != 0;
+  const bool records = dispatch::thread_layers().grad_mode &&
+                       (product.impl()->autograd != nullptr || bias.impl()->autograd != nullptr);
   return records ? add(product, bias) : add_(product, bias);
 }
 

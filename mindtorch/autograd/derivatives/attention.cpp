@@ -36,7 +36,7 @@ void attend(Backward& b,
                                                : add(scores, widened(attn_mask));
   }
   Tensor weights = softmax(scores, -1);
-  if (attn_mask.defined()) {  // a row that sees nothing gives 0
+  if (attn_mask.defined() && scores.size(-1) != 0) {  // a row that sees nothing gives 0
     weights = masked_fill(weights, eq(amax(scores, IntList{-1}, true), hidden), Scalar(0.0));
   }
   if (b.needs(2)) b.set(2, matmul(mT(weights), grad));

@@ -142,11 +142,12 @@ class TileSequence {
     if (number >= 0 && node.count == 2) {
       step.tile = find_scalar_operand_tile(node.function, dtype, number);
     }
-    if (step.tile == nullptr) {
-      step.tile = find_tile(node.function, dtype);
-      for (const Argument& argument : step.arguments) {
-        if (argument.from == From::kNumber) numbers_[argument.index].is_line = true;
-      }
+    const bool takes_number = step.tile != nullptr;
+    if (!takes_number) step.tile = find_tile(node.function, dtype);
+    for (int k = 0; k < node.count; ++k) {
+      const Argument& argument = step.arguments[static_cast<size_t>(k)];
+      const bool is_line = argument.from == From::kNumber && !(takes_number && k == number);
+      if (is_line) numbers_[argument.index].is_line = true;
     }
     if (step.tile == nullptr) return false;
     Value& result = values.back();

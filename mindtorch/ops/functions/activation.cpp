@@ -48,6 +48,9 @@ Expr log_sigmoid_gradient(const G& x) {
 // min(max(a + 3, 0), 6)
 Expr relu6_of_shifted(Expr a) { return minimum(maximum(a + 3, 0), 6); }
 
+// torch's, of single precision in every dtype.
+constexpr double kSixth = 1.0F / 6.0F;
+
 Expr is_inside(const Inputs& x) { return (x.a >= -x.p0) & (x.a <= x.p0); }
 // NaN is neither: it keeps its value and has no gradient.
 Expr is_outside(const Inputs& x) { return (x.a < -x.p0) | (x.a > x.p0); }
@@ -111,7 +114,7 @@ void declare_activations(const Functions& functions) {
       .in(kFloatTypes)
       .torch_kernel("hardsigmoid_cpu")
       .is([](const Inputs& x) { return relu6_of_shifted(x.a) / 6; })
-      .gradients([](const G& x) { return where((x.a > -3) & (x.a < 3), x.grad / 6, 0); });
+      .gradients([](const G& x) { return where((x.a > -3) & (x.a < 3), x.grad * kSixth, 0); });
   functions.define(Pointwise::kHardswish)
       .in(kFloatTypes)
       .torch_kernel("hardswish_cpu")

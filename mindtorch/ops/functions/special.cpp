@@ -11,7 +11,9 @@ using std::numbers::pi;
 
 Expr logit_gradient(const G& x) {
   const Expr inside = x.grad / (x.a * (1 - x.a));
-  const Expr unbounded = where((x.a < 0) | (x.a > 1), NAN, inside);
+  const Expr at_end = (x.a == 0) | (x.a == 1);
+  const Expr unbounded =
+      where((x.a < 0) | (x.a > 1), NAN, where(at_end, x.grad * INFINITY, inside));
   const Expr bounded = where((x.a < x.p0) | (x.a > x.p1), 0, inside);
   return where(x.p0 < 0, unbounded, bounded);
 }

@@ -13,6 +13,8 @@ CASES = {
     "_index_put_": "x.index_put((rows,), torch.tensor(5.0))",
     "_masked_fill": "x.masked_fill(x > 2, 0.0)",
     "_masked_select": "x.masked_select(x > 2)",
+    "_pointwise": "torch._C._internal_functions['_pointwise']("
+    "[x, x], 0, [], torch.float32, torch.float32)",
     "_tensordot": "torch.tensordot(x, x, dims=([1], [1]))",
     "_to_copy": "x.to(torch.float16)",
     "_unique2": "i.unique(return_inverse=True, return_counts=True)",

@@ -1,0 +1,73 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "mindtorch/ops/registry.h"
+
+namespace mindtorch::ops {
+namespace {
+
+bool takes_tensors(const Op& op) {
+  return std::ranges::any_of(op.schema.params, [](const Param& param) {
+    return param.type == ArgType::kTensor || param.type == ArgType::kOperand ||
+           param.type == ArgType::kTensorList || param.type == ArgType::kOptionalTensorList;
+  });
+}
+
+// What gradients are made of: pointwise ops have the derivatives of their functions, composites
+// those of their parts, views are known by where their elements lie.
+bool has_derivative(const Op& op) {
+  return op.backward != nullptr || op.kind == OpKind::kPointwise || op.kind == OpKind::kComposite ||
+         op.kind == OpKind::kView;
+}
+
+TEST(Derivatives, AreThereForEveryOp) {
+  // Results are integers or bool, or torch has no derivative either: its backward raises as ours.
+  const std::set<std::string> none = {
+      "_unique2",
+      "_unique_consecutive",
+      "all.dims",
+      "any.dims",
+      "argmax",
+      "argmin",
+      "argsort",
+      "argsort.stable",
+      "bincount",
+      "embedding_renorm_",
+      "histc",
+      "item",
+      "multinomial",
+      "nonzero",
+      "repeat_interleave.Tensor",
+      "scatter_.reduce",
+      "scatter_.value_reduce",
+      "searchsorted",
+      "unique_dim",
+  };
+  std::set<std::string> missing;
+  for (const Op& op : registry().ops()) {
+    if (op.form != OpForm::kPrimary || !op.differentiable || !takes_tensors(op)) continue;
+    if (!has_derivative(op)) missing.insert(op.schema.full_name());
+  }
+  EXPECT_EQ(missing, none);
+}
+
+TEST(Derivatives, OfPointwiseFunctionsAreThereForEveryOperand) {
+  // Functions of whole numbers or of truth, and those whose derivative torch lacks, too.
+  const std::set<std::string> none = {"heaviside"};
+  std::set<std::string> missing;
+  for (int i = 0; i < kPointwiseCount; ++i) {
+    const FunctionInfo& info = function_info(static_cast<Pointwise>(i));
+    if (info.gives_bool || (info.dtypes & kFloatTypes) == 0) continue;
+    for (int operand = 0; operand < info.arity; ++operand) {
+      if (takes_bool(static_cast<Pointwise>(i), operand)) continue;
+      if (info.derivatives[operand].kind == Derivative::Kind::kNone) missing.insert(info.name);
+    }
+  }
+  EXPECT_EQ(missing, none);
+}
+
+}  // namespace
+}  // namespace mindtorch::ops
