@@ -13,11 +13,8 @@ int64_t single(const char* op, const char* name, IntList list) {
   return list[0];
 }
 
-void check_max_pool1d(const Tensor& self,
-                      int64_t kernel,
-                      int64_t stride,
-                      int64_t padding,
-                      int64_t dilation) {
+void check_max_pool1d(
+    const Tensor& self, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation) {
   MT_CHECK(self.dim() == 2 || self.dim() == 3, RuntimeError,
            "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for "
            "input, but got:",
@@ -80,9 +77,9 @@ Tensor max_pool3d(const Tensor& self,
 }
 
 void check_line(const char* name, const Tensor& self) {
-  MT_CHECK(self.dim() == 2 || self.dim() == 3, RuntimeError,
-           "Expected 2 to 3 dimensions, but got ", self.dim(),
-           "-dimensional tensor for argument #1 'self' (while checking arguments for ", name, ")");
+  MT_CHECK(self.dim() == 2 || self.dim() == 3, RuntimeError, "Expected 2 to 3 dimensions, but got ",
+           self.dim(), "-dimensional tensor for argument #1 'self' (while checking arguments for ",
+           name, ")");
 }
 
 Tensor avg_pool1d(const Tensor& self,
@@ -95,9 +92,8 @@ Tensor avg_pool1d(const Tensor& self,
   const int64_t k = single("avg_pool1d", "kernel_size", kernel_size);
   const int64_t s = stride.empty() ? k : single("avg_pool1d", "stride", stride);
   const int64_t p = single("avg_pool1d", "padding", padding);
-  return squeeze(avg_pool2d(unsqueeze(self, -2), {1, k}, {1, s}, {0, p}, ceil_mode,
-                            count_include_pad),
-                 -2);
+  return squeeze(
+      avg_pool2d(unsqueeze(self, -2), {1, k}, {1, s}, {0, p}, ceil_mode, count_include_pad), -2);
 }
 
 Tensor adaptive_avg_pool1d(const Tensor& self, IntList output_size) {

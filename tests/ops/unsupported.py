@@ -18,7 +18,9 @@ MATRIX_PRODUCTS = {
 }  # fmt: skip
 
 # Windows that move over images.
-WINDOWS = re.compile(r"conv_tbc|convolution|(conv(_transpose)?|(adaptive_)?(avg|max)_pool|lp_pool)\dd")
+WINDOWS = re.compile(
+    r"conv_tbc|convolution|(conv(_transpose)?|(adaptive_)?(avg|max)_pool|lp_pool)\dd"
+)
 
 
 def multiplies_matrices(case, sample):

@@ -69,10 +69,10 @@ void convolution_backward_(Backward& b,
 // (time, batch, channels) seen as the operands of a convolution.
 void conv_tbc_(
     Backward& b, const Tensor& self, const Tensor& weight, const TensorMeta&, int64_t pad) {
-  const auto [grad_input, grad_weight, grad_bias] = convolution_backward(
-      permute(b.grad(), {1, 2, 0}), permute(self, {1, 2, 0}), permute(weight, {2, 1, 0}),
-      IntList{1}, IntList(&pad, 1), IntList{1}, false, IntList{0}, 1, b.needs(0), b.needs(1),
-      b.needs(2));
+  const auto [grad_input, grad_weight, grad_bias] =
+      convolution_backward(permute(b.grad(), {1, 2, 0}), permute(self, {1, 2, 0}),
+                           permute(weight, {2, 1, 0}), IntList{1}, IntList(&pad, 1), IntList{1},
+                           false, IntList{0}, 1, b.needs(0), b.needs(1), b.needs(2));
   if (b.needs(0)) b.set(0, permute(grad_input, {2, 0, 1}));
   if (b.needs(1)) b.set(1, permute(grad_weight, {2, 1, 0}));
   if (b.needs(2)) b.set(2, grad_bias);

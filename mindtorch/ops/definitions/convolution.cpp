@@ -63,13 +63,13 @@ void check_channels(const Tensor& input,
   MT_CHECK(weight.size(0) % s.groups == 0, RuntimeError, "Given groups=", s.groups,
            ", expected weight to be divisible by ", s.groups,
            " at dimension 0, but got weight of size [", of_weight, "] instead");
-  const std::string given = s.transposed ? mindtorch::detail::concat("Given transposed=1, weight")
-                                         : mindtorch::detail::concat("Given groups=", s.groups,
-                                                                     ", weight");
+  const std::string given = s.transposed
+                                ? mindtorch::detail::concat("Given transposed=1, weight")
+                                : mindtorch::detail::concat("Given groups=", s.groups, ", weight");
   const int64_t wanted = s.transposed ? weight.size(0) : weight.size(1) * s.groups;
-  MT_CHECK(input.size(1) == wanted, RuntimeError, given, " of size ", of_weight,
-           ", expected input", to_string(input.sizes()), " to have ", wanted,
-           " channels, but got ", input.size(1), " channels instead");
+  MT_CHECK(input.size(1) == wanted, RuntimeError, given, " of size ", of_weight, ", expected input",
+           to_string(input.sizes()), " to have ", wanted, " channels, but got ", input.size(1),
+           " channels instead");
   if (!bias.defined()) return;
   const int64_t outputs = s.transposed ? weight.size(1) * s.groups : weight.size(0);
   MT_CHECK(bias.dim() == 1 && bias.size(0) == outputs, RuntimeError,
@@ -112,9 +112,10 @@ void check_output_padding(const Settings& s) {
   if (fits) return;
   static constexpr const char* kNames[] = {"depth", "height", "width"};
   std::string text;
-  for (const auto& [name, values] : {std::pair<const char*, const Shape&>{"output_padding", s.output_padding},
-                                     {"stride", s.stride},
-                                     {"dilation", s.dilation}}) {
+  for (const auto& [name, values] :
+       {std::pair<const char*, const Shape&>{"output_padding", s.output_padding},
+        {"stride", s.stride},
+        {"dilation", s.dilation}}) {
     for (size_t i = 0; i < n; ++i) {
       const char* side = n <= 3 ? kNames[3 - n + i] : "size";
       text += mindtorch::detail::concat(" ", name, "_", side, ": ", values[i]);
@@ -129,9 +130,9 @@ Shape output_sizes(const Tensor& input, const Tensor& weight, const Settings& s)
   for (size_t i = 0; i < s.stride.size(); ++i) {
     const int64_t window = s.dilation[i] * (weight.sizes()[i + 2] - 1) + 1;
     const int64_t in = input.sizes()[i + 2];
-    sizes.push_back(s.transposed ? (in - 1) * s.stride[i] - 2 * s.padding[i] + window +
-                                       s.output_padding[i]
-                                 : (in + 2 * s.padding[i] - window) / s.stride[i] + 1);
+    sizes.push_back(s.transposed
+                        ? (in - 1) * s.stride[i] - 2 * s.padding[i] + window + s.output_padding[i]
+                        : (in + 2 * s.padding[i] - window) / s.stride[i] + 1);
   }
   return sizes;
 }
@@ -175,8 +176,8 @@ TensorSpec convolution(const Tensor& input,
            "Only zero batch or zero channel inputs are supported, but got input shape: ",
            to_string(input.sizes()));
   const Shape sizes = output_sizes(input, weight, s);
-  MT_CHECK(!any_below(sizes, 0), RuntimeError, "Given input size per channel: ",
-           times(IntList(input.sizes()).subspan(2)),
+  MT_CHECK(!any_below(sizes, 0), RuntimeError,
+           "Given input size per channel: ", times(IntList(input.sizes()).subspan(2)),
            ". Calculated output size per channel: ", times(IntList(sizes).subspan(2)),
            ". Output size is too small");
   return laid_out(sizes, input, weight);
@@ -197,9 +198,10 @@ SpecList convolution_backward(const Tensor& grad_output,
                               bool needs_bias) {
   const TensorSpec none = contiguous_spec({0}, grad_output.dtype(), grad_output.device());
   const int64_t outputs = transposed ? weight.size(1) * groups : weight.size(0);
-  return {needs_input ? laid_out(input.sizes(), input, weight) : none,
-          needs_weight ? laid_out(weight.sizes(), weight, input) : none,
-          needs_bias ? contiguous_spec({outputs}, grad_output.dtype(), grad_output.device()) : none};
+  return {
+      needs_input ? laid_out(input.sizes(), input, weight) : none,
+      needs_weight ? laid_out(weight.sizes(), weight, input) : none,
+      needs_bias ? contiguous_spec({outputs}, grad_output.dtype(), grad_output.device()) : none};
 }
 
 TensorSpec conv_tbc(const Tensor& self, const Tensor& weight, const Tensor& bias, int64_t pad) {
@@ -233,9 +235,10 @@ void define_convolution(Registry& ops) {
       .internal();
   ops.define<conv_tbc>("conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor")
       .place(kFunction | kNnFunction)
-      .doc("A convolution over time of (time, batch, channels).",
-           ">>> torch.conv_tbc(torch.ones(3, 1, 1), torch.ones(2, 1, 1), torch.zeros(1)).flatten()\n"
-           "tensor([2., 2.])");
+      .doc(
+          "A convolution over time of (time, batch, channels).",
+          ">>> torch.conv_tbc(torch.ones(3, 1, 1), torch.ones(2, 1, 1), torch.zeros(1)).flatten()\n"
+          "tensor([2., 2.])");
   ops.define(
          "conv1d(Tensor input, Tensor weight, Tensor? bias=None, int[1] stride=1, "
          "int[1] padding=0, int[1] dilation=1, int groups=1) -> Tensor")

@@ -37,8 +37,8 @@ Window window(const char* op, IntList kernel, IntList stride, IntList padding, I
     return list.size() == 1 ? Shape(kN, list[0]) : Shape(list);
   };
   const auto fits = [](IntList list) { return list.size() == 1 || list.size() == kN; };
-  MT_CHECK(fits(kernel), RuntimeError, op, ": kernel_size must either be a single int, or a tuple of ",
-           kCount<kN>, " ints");
+  MT_CHECK(fits(kernel), RuntimeError, op,
+           ": kernel_size must either be a single int, or a tuple of ", kCount<kN>, " ints");
   MT_CHECK(stride.empty() || fits(stride), RuntimeError, op,
            ": stride must either be omitted, a single int, or a tuple of ", kCount<kN>, " ints");
   MT_CHECK(fits(padding), RuntimeError, op, ": padding must either be a single int, or a tuple of ",
@@ -97,19 +97,21 @@ Shape pooled_sizes(const Tensor& self, const Window& w, bool ceil_mode) {
   Shape out;
   for (size_t i = 0; i < kN; ++i) out.push_back(output_size(w, i, in[i], ceil_mode));
   for (size_t i = 0; i < kN; ++i) {
-    MT_CHECK(w.kernel[i] > 0, RuntimeError, "kernel size should be greater than zero, but got kH: ",
-             w.kernel[kN - 2], " kW: ", w.kernel[kN - 1]);
-    MT_CHECK(w.stride[i] > 0, RuntimeError, "stride should be greater than zero, but got dH: ",
-             w.stride[kN - 2], " dW: ", w.stride[kN - 1]);
+    MT_CHECK(w.kernel[i] > 0, RuntimeError,
+             "kernel size should be greater than zero, but got kH: ", w.kernel[kN - 2],
+             " kW: ", w.kernel[kN - 1]);
+    MT_CHECK(w.stride[i] > 0, RuntimeError,
+             "stride should be greater than zero, but got dH: ", w.stride[kN - 2],
+             " dW: ", w.stride[kN - 1]);
     MT_CHECK(w.dilation[i] > 0, RuntimeError,
              "dilation should be greater than zero, but got dilationH: ", w.dilation[kN - 2],
              " dilationW: ", w.dilation[kN - 1]);
   }
   const IntList sizes = self.sizes();
   const bool filled = std::ranges::all_of(sizes.last(kN + 1), [](int64_t n) { return n != 0; });
-  MT_CHECK(filled, RuntimeError, "Expected ", kN + 1, "D or ", kN + 2,
-           "D (batch mode) tensor with optional 0 dim batch size for input, but got:",
-           to_string(sizes));
+  MT_CHECK(
+      filled, RuntimeError, "Expected ", kN + 1, "D or ", kN + 2,
+      "D (batch mode) tensor with optional 0 dim batch size for input, but got:", to_string(sizes));
   const bool fits = std::ranges::all_of(out, [](int64_t n) { return n >= 1; });
   const std::string channels = std::to_string(sizes[sizes.size() - kN - 1]) + "x";
   MT_CHECK(fits, RuntimeError, "Given input size: (", channels, by(in),
@@ -309,9 +311,11 @@ void define_pooling(Registry& ops) {
       .doc("The means of output_size windows that cover the last dimension.",
            ">>> torch.adaptive_avg_pool1d(torch.tensor([[1., 3., 2., 0.]]), 1)\n"
            "tensor([[1.5000]])");
-  ops.define<adaptive_avg_pool<2>>("_adaptive_avg_pool2d(Tensor self, int[2] output_size) -> Tensor")
+  ops.define<adaptive_avg_pool<2>>(
+         "_adaptive_avg_pool2d(Tensor self, int[2] output_size) -> Tensor")
       .internal();
-  ops.define<adaptive_avg_pool<3>>("_adaptive_avg_pool3d(Tensor self, int[3] output_size) -> Tensor")
+  ops.define<adaptive_avg_pool<3>>(
+         "_adaptive_avg_pool3d(Tensor self, int[3] output_size) -> Tensor")
       .internal();
   ops.define<adaptive_avg_pool_backward>(
          "_adaptive_avg_pool2d_backward(Tensor grad_output, Tensor self) -> Tensor")
@@ -321,8 +325,9 @@ void define_pooling(Registry& ops) {
       .internal();
   ops.define("adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)")
       .function_only()
-      .doc("The largest elements of output_size windows that cover the last dimension, and where "
-           "they are.");
+      .doc(
+          "The largest elements of output_size windows that cover the last dimension, and where "
+          "they are.");
   ops.define<adaptive_max_pool<2>>(
          "adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)")
       .internal();

@@ -46,8 +46,12 @@ def _named(function, name):
 
 
 max_pool1d, max_pool1d_with_indices = _max_pool(1, torch.max_pool1d_with_indices, torch.max_pool1d)
-max_pool2d, max_pool2d_with_indices = _max_pool(2, _ops["max_pool2d_with_indices"], torch.max_pool2d)
-max_pool3d, max_pool3d_with_indices = _max_pool(3, _ops["max_pool3d_with_indices"], torch.max_pool3d)
+max_pool2d, max_pool2d_with_indices = _max_pool(
+    2, _ops["max_pool2d_with_indices"], torch.max_pool2d
+)
+max_pool3d, max_pool3d_with_indices = _max_pool(
+    3, _ops["max_pool3d_with_indices"], torch.max_pool3d
+)
 
 
 def _adaptive_size(output_size, input, n):
@@ -264,9 +268,7 @@ def _fractional(n, name, input, kernel_size, output_size, output_ratio, samples)
     counts = _per_dimension(output_size, n)
     batched = input if input.dim() == n + 2 else input.unsqueeze(0)
     if samples is None:
-        samples = torch.rand(
-            *batched.shape[:2], n, dtype=input.dtype, device=input.device
-        )
+        samples = torch.rand(*batched.shape[:2], n, dtype=input.dtype, device=input.device)
     # The samples of an image are for width, height; those of a volume for depth, height, width.
     order = (1, 0) if n == 2 else (0, 1, 2)
     places = None

@@ -18,8 +18,10 @@ INTEGERS = (*INTS, "bool")
 
 
 def per_dimension(value, n):
-    return list(value) * n if isinstance(value, (list, tuple)) and len(value) == 1 else (
-        list(value) if isinstance(value, (list, tuple)) else [value] * n
+    return (
+        list(value) * n
+        if isinstance(value, (list, tuple)) and len(value) == 1
+        else (list(value) if isinstance(value, (list, tuple)) else [value] * n)
     )
 
 
@@ -55,7 +57,9 @@ def transpose(input, weight, stride, padding, dilation, output_padding, groups):
     small = input.shape[2:]
     full = [
         (size - 1) * s + d * (k - 1) + 1 + extra
-        for size, k, s, d, extra in zip(small, kernel, stride, dilation, output_padding, strict=True)
+        for size, k, s, d, extra in zip(
+            small, kernel, stride, dilation, output_padding, strict=True
+        )
     ]
     batch, channels = input.shape[:2]
     result = np.zeros((batch, weight.shape[1] * groups, *full), input.dtype)
@@ -69,9 +73,7 @@ def transpose(input, weight, stride, padding, dilation, output_padding, groups):
     return result[(..., *cut)]
 
 
-def convolve(
-    n, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups
-):
+def convolve(n, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
     settings = [per_dimension(each, n) for each in (stride, padding, dilation, output_padding)]
     stride, padding, dilation, output_padding = settings
     batched = input if input.ndim == n + 2 else input[None]
@@ -110,9 +112,7 @@ def conv_transpose(n):
     return oracle
 
 
-def convolution(
-    input, weight, bias, stride, padding, dilation, transposed, output_padding, groups
-):
+def convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
     return convolve(
         input.ndim - 2,
         input,
@@ -157,6 +157,7 @@ PLAIN = {
         S(t(3, 9), t(4, 3, 2), BIAS, padding="same"),
         S(t(2, 4, 9), t(4, 2, 1), BIAS, groups=2),
         S(t(1, 1, 70), t(9, 1, 5)),
+        S(t(1, 2, 5), t(2, 2, 2), t(2), 2, 1),
     ],
     2: [
         S(IMAGE, FILTERS),
@@ -176,6 +177,8 @@ PLAIN = {
         S(t(0, 3, 7, 6), FILTERS, BIAS),
         S(t(2, 2, 4, 4), t(3, 2, 4, 4)),
         S(t(2, 3, 8, 8), t(4, 3, 4, 4), stride=4),
+        S(t(2, 16, 5, 6), t(32, 16, 3, 3), t(32), padding=1),
+        S(t(1, 2, 3, 3), t(2, 1, 2, 2), t(2), 2, 1, groups=2),
         S(input=IMAGE, weight=FILTERS, bias=None, stride=[1], padding=[1], dilation=[1]),
     ],
     3: [
@@ -183,6 +186,7 @@ PLAIN = {
         S(t(2, 2, 4, 5, 6), t(4, 2, 2, 3, 2), BIAS, (2, 1, 2), 1, (1, 2, 1)),
         S(t(2, 4, 5, 6), t(4, 2, 2, 3, 3), BIAS, groups=1, padding="same"),
         S(t(1, 4, 3, 4, 4), t(4, 2, 1, 1, 1), BIAS, groups=2),
+        S(t(1, 1, 2, 3, 3), t(1, 1, 2, 2, 1), t(1), padding=1),
     ],
 }
 TRANSPOSED = {
@@ -190,6 +194,7 @@ TRANSPOSED = {
         S(t(2, 3, 6), t(3, 4, 3)),
         S(t(2, 3, 6), t(3, 4, 3), BIAS, 2, 1, 1, dilation=2),
         S(t(3, 6), t(3, 4, 2), BIAS, stride=3),
+        S(t(2, 1, 4), t(1, 2, 3), t(2), 2, 1, 1),
     ],
     2: [
         S(t(2, 3, 4, 5), t(3, 4, 3, 2)),
@@ -201,11 +206,13 @@ TRANSPOSED = {
         S(t(2, 3, 4, 5), t(3, 4, 1, 1), BIAS),
         S(t(2, 3, 4, 5), t(3, 4, 1, 1), stride=3),
         S(t(0, 3, 4, 5), t(3, 4, 3, 2)),
+        S(t(1, 2, 3, 2), t(2, 1, 2, 2), t(2), 2, 0, 1, 2),
     ],
     3: [
         S(t(2, 2, 3, 4, 3), t(2, 4, 2, 3, 2), BIAS),
         S(t(2, 2, 3, 4, 3), t(2, 4, 2, 3, 2), BIAS, 2, (1, 0, 1), (1, 0, 1)),
         S(t(4, 3, 2, 2), t(4, 2, 2, 1, 2), BIAS, 2, groups=2),
+        S(t(1, 1, 2, 2, 2), t(1, 1, 2, 1, 2), t(1), 2),
     ],
 }
 

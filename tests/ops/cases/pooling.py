@@ -158,6 +158,11 @@ def lp_pool(n):
 
 LINE, IMAGE, VOLUME = T((2, 3, 9)), T((2, 3, 7, 6)), T((2, 2, 4, 5, 6))
 INPUT = {1: LINE, 2: IMAGE, 3: VOLUME}
+TINY = {
+    1: T((2, 1, 5), distinct=True),
+    2: T((1, 2, 3, 4), distinct=True),
+    3: T((1, 2, 3, 2, 3), distinct=True),
+}
 ALONE = {1: T((3, 9)), 2: T((3, 7, 6)), 3: T((2, 4, 5, 6))}
 MAX = {
     n: [
@@ -168,6 +173,7 @@ MAX = {
         S(ALONE[n], 2, None, 0, 1, True),
         S(T((0, 3, 4, 4, 4)[: n + 2]), 2),
         S(input=x, kernel_size=3, stride=2, padding=1, ceil_mode=True),
+        S(TINY[n], 2, 1, 1),
     ]
     for n, x in INPUT.items()
 }
@@ -191,14 +197,28 @@ AVG = {
         S(x, 3, 2, 1, True, False),
         S(ALONE[n], 2, 1),
         S(T((0, 3, 4, 4, 4)[: n + 2]), 2),
+        S(TINY[n], 2, 1, 1, False, False),
     ]
     + ([S(x, 3, 2, 1, divisor_override=5), S(x, 2, divisor_override=-3)] if n > 1 else [])
     for n, x in INPUT.items()
 }
 ADAPTIVE = {
-    1: [S(LINE, 1), S(LINE, 4), S(LINE, 9), S(LINE, 12), S(ALONE[1], 3)],
-    2: [S(IMAGE, 1), S(IMAGE, (3, 4)), S(IMAGE, (None, 2)), S(ALONE[2], 3), S(IMAGE, (9, 8))],
-    3: [S(VOLUME, 1), S(VOLUME, (2, 3, 4)), S(VOLUME, (2, None, 3)), S(ALONE[3], 2)],
+    1: [S(LINE, 1), S(LINE, 4), S(LINE, 9), S(LINE, 12), S(ALONE[1], 3), S(TINY[1], 2)],
+    2: [
+        S(IMAGE, 1),
+        S(IMAGE, (3, 4)),
+        S(IMAGE, (None, 2)),
+        S(ALONE[2], 3),
+        S(IMAGE, (9, 8)),
+        S(TINY[2], 2),
+    ],
+    3: [
+        S(VOLUME, 1),
+        S(VOLUME, (2, 3, 4)),
+        S(VOLUME, (2, None, 3)),
+        S(ALONE[3], 2),
+        S(TINY[3], (2, 1, 2)),
+    ],
 }
 UNPOOL = {
     1: [S(V(((3.0, 2.0),)), V(((1, 2),), "int64"), 2)],

@@ -4,7 +4,7 @@
 namespace mindtorch::ascend {
 namespace {
 
-constexpr int8_t kKeepDtype = 0;  // cubeMathType: compute in the dtype of the operands
+constexpr int8_t kKeepDtype = 0;              // cubeMathType: compute in the dtype of the operands
 constexpr DType kIndexDtype = DType::kInt32;  // CANN's max_pool counts in 32 bits
 
 void check_dtype(const ops::Launch& on, const char* name, const Tensor& self) {
@@ -68,8 +68,8 @@ void max_pool_backward(ops::Launch& on,
   const Shape paddings = per_dimension<kN>(padding);
   const Shape dilations = per_dimension<kN>(dilation);
   if constexpr (kIsPlane<kN>) {
-    call(on, MT_ACLNN(aclnnMaxPool2dWithIndicesBackward), grad_output, self, where,
-         IntList(kernel), IntList(strides), IntList(paddings), IntList(dilations), ceil_mode, out);
+    call(on, MT_ACLNN(aclnnMaxPool2dWithIndicesBackward), grad_output, self, where, IntList(kernel),
+         IntList(strides), IntList(paddings), IntList(dilations), ceil_mode, out);
   } else {
     call(on, MT_ACLNN(aclnnMaxPool3dWithArgmaxBackward), grad_output, self, where, IntList(kernel),
          IntList(strides), IntList(paddings), IntList(dilations), ceil_mode, out);
@@ -119,12 +119,11 @@ void avg_pool_backward(ops::Launch& on,
   const Shape paddings = per_dimension<kN>(padding);
   const int64_t divisor = divisor_override.value_or(0);
   if constexpr (kIsPlane<kN>) {
-    call(on, MT_ACLNN(aclnnAvgPool2dBackward), grad_output, self, IntList(kernel),
-         IntList(strides), IntList(paddings), ceil_mode, count_include_pad, divisor, kKeepDtype,
-         out);
+    call(on, MT_ACLNN(aclnnAvgPool2dBackward), grad_output, self, IntList(kernel), IntList(strides),
+         IntList(paddings), ceil_mode, count_include_pad, divisor, kKeepDtype, out);
   } else {
-    call(on, MT_ACLNN(aclnnAvgPool3dBackward), grad_output, self, IntList(kernel),
-         IntList(strides), IntList(paddings), ceil_mode, count_include_pad, divisor, out);
+    call(on, MT_ACLNN(aclnnAvgPool3dBackward), grad_output, self, IntList(kernel), IntList(strides),
+         IntList(paddings), ceil_mode, count_include_pad, divisor, out);
   }
 }
 

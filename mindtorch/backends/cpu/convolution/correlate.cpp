@@ -20,17 +20,17 @@ constexpr int64_t kLeastOutputs = 192;
 // Filters of a group, with as many as fill up the last vector.
 template <typename T>
 int64_t padded_filters(int64_t filters) {
-  const int64_t lanes = panel_columns<T>() / 2;
+  const int64_t lanes = tiles<T>().panel_columns / 2;
   return ceil_div(filters, lanes) * lanes;
 }
 
-// The filters of all groups, as multiply() takes them.
+// The filters of all groups, as tiles<T>().multiply() takes them.
 template <typename T>
 void pack(const Correlation& c, const T* filters, const FilterStrides& strides, T* packed) {
   for (int64_t group = 0; group < c.groups; ++group) {
     int64_t rows = 0;
     for (int64_t row = 0; row < c.filters; row += rows) {
-      rows = panel_rows();
+      rows = tiles<T>().panel_rows;
       while (rows > c.filters - row) rows /= 2;
       const T* const panel = filters + group * strides.group + row * strides.filter;
       for (int64_t channel = 0; channel < c.channels; ++channel) {
@@ -101,9 +101,10 @@ void multiply_in_place(const Job<T>& job) {
       const int64_t image = task / count / c.groups;
       const int64_t group = task / count % c.groups;
       const int64_t at = task % count * length;
-      multiply(job.packed_of(group), c.filters, job.input_of(image, group) + at, offsets.data(),
-               c.terms(), std::min(length, size - at), job.bias_of(group),
-               job.result_of(image, group) + at, job.result_channel(), true);
+      tiles<T>().multiply(job.packed_of(group), c.filters, job.input_of(image, group) + at,
+                          offsets.data(), c.terms(), std::min(length, size - at),
+                          job.bias_of(group), job.result_of(image, group) + at,
+                          job.result_channel(), true);
     }
   });
 }
@@ -132,7 +133,7 @@ void multiply_patches(const Job<T>& job) {
   const int64_t tasks = c.batch * c.groups * depth.out * blocks;
   const int64_t pitch = job.layout.pitch();
   const int64_t most = job.layout.positions(height);
-  const int64_t panel = panel_rows();
+  const int64_t panel = tiles<T>().panel_rows;
   const int64_t work = most * c.terms() * c.filters + 1;
   parallel_for(0, tasks, ceil_div(kGrain, work), [&](int64_t begin, int64_t end) {
     const Scratch<T> patch(job.layout.channel_size(height) * c.channels);
@@ -153,9 +154,9 @@ void multiply_patches(const Job<T>& job) {
       const T* const bias = job.bias_of(group);
       for (int64_t m = 0; m < c.filters; m += panel) {
         const int64_t count = std::min(panel, c.filters - m);
-        multiply(job.packed_of(group) + m * c.terms(), count, patch.get(), offsets.data(),
-                 c.terms(), positions, bias == nullptr ? nullptr : bias + m, rows_of_result.get(),
-                 most, false);
+        tiles<T>().multiply(
+            job.packed_of(group) + m * c.terms(), count, patch.get(), offsets.data(), c.terms(),
+            positions, bias == nullptr ? nullptr : bias + m, rows_of_result.get(), most, false);
         T* to = job.result_of(image, group) + m * job.result_channel() +
                 (depth.first + z * depth.step) * c.axes[1].size * c.axes[2].size;
         for (int64_t i = 0; i < count; ++i, to += job.result_channel()) {
@@ -171,7 +172,9 @@ template <typename T>
 class FilterPanels {
  public:
   FilterPanels(const Correlation& c, const T* filters, const FilterStrides& strides, const T* bias)
-      : c_(c), padded_(padded_filters<T>(c.filters)), y_(c.groups * padded_ * c.terms()),
+      : c_(c),
+        padded_(padded_filters<T>(c.filters)),
+        y_(c.groups * padded_ * c.terms()),
         initial_(c.groups * padded_) {
     for (int64_t group = 0; group < c.groups; ++group) {
       T* const first = initial_.get() + group * padded_;
@@ -187,7 +190,7 @@ class FilterPanels {
   // Calls visit(first filter, columns) for each panel.
   template <typename Visit>
   void each(const Visit& visit) const {
-    const int64_t most = panel_columns<T>();
+    const int64_t most = tiles<T>().panel_columns;
     for (int64_t begin = 0; begin < padded_; begin += most) {
       visit(begin, std::min(most, padded_ - begin));
     }
@@ -255,7 +258,7 @@ void multiply_by_filters(const Job<T>& job, const FilterPanels<T>& panels) {
   const int64_t work = together * height * width * c.terms() * c.filters + 1;
   parallel_for(0, tasks, ceil_div(kGrain, work), [&](int64_t begin, int64_t end) {
     const Scratch<T> patches(together * job.layout.channel_size(height) * c.channels);
-    const Scratch<T> sums(together * height * width * panel_columns<T>());
+    const Scratch<T> sums(together * height * width * tiles<T>().panel_columns);
     std::vector<int64_t> offsets, outputs, places;
     for (int64_t task = begin; task < end; ++task) {
       const int64_t group = task / blocks % c.groups;
@@ -279,8 +282,9 @@ void multiply_by_filters(const Job<T>& job, const FilterPanels<T>& panels) {
                         (first + i) % depth.out, row, rows, patches.get() + i * patch);
       }
       panels.each([&](int64_t m, int64_t columns) {
-        multiply_panel(patches.get(), places.data(), count * size, offsets.data(), c.terms(),
-                       panels.panel(group, m), columns, panels.initial(group, m), sums.get());
+        tiles<T>().multiply_panel(patches.get(), places.data(), count * size, offsets.data(),
+                                  c.terms(), panels.panel(group, m), columns,
+                                  panels.initial(group, m), sums.get());
         for (int64_t i = 0; i < count; ++i) {
           T* const to = job.result_of((first + i) / depth.out, group) + m * c.outputs() +
                         ((first + i) % depth.out * c.axes[1].out + row) * width;

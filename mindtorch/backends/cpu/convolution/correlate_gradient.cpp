@@ -29,8 +29,7 @@ class Gradient {
 
   void run() {
     const int64_t work = c_.batch * c_.outputs() * c_.terms() * c_.filters;
-    const int64_t wanted =
-        std::max<int64_t>(1, std::min<int64_t>(num_threads(), work >> 18));
+    const int64_t wanted = std::max<int64_t>(1, std::min<int64_t>(num_threads(), work >> 18));
     const int64_t of_group = ceil_div(wanted, c_.groups);
     const int64_t by_channel = std::min(c_.channels, of_group);
     const int64_t by_filter =
@@ -88,16 +87,15 @@ class Gradient {
     for (int64_t image = 0; image < c_.batch; image += images) {
       for (int64_t at = 0; at < size; at += length) {
         const Pieces pieces = {std::min(images, c_.batch - image), std::min(length, size - at),
-                               c_.groups * c_.filters * size, size,
-                               c_.groups * c_.channels * size};
-        add_dots(grad_of(image, part) + at, part.filters, input_of(image, part) + at,
-                 offsets.data(), part.channels, pieces, to, c_.terms());
+                               c_.groups * c_.filters * size, size, c_.groups * c_.channels * size};
+        tiles<T>().add_dots(grad_of(image, part) + at, part.filters, input_of(image, part) + at,
+                            offsets.data(), part.channels, pieces, to, c_.terms());
       }
     }
   }
 
   static int64_t padded(int64_t filters) {
-    const int64_t lanes = panel_columns<T>() / 2;
+    const int64_t lanes = tiles<T>().panel_columns / 2;
     return ceil_div(filters, lanes) * lanes;
   }
 
@@ -145,8 +143,8 @@ class Gradient {
           });
         }
         each_panel(columns, [&](int64_t m, int64_t panel) {
-          multiply_panel<T>(patches.get(), offsets.data(), taps, terms.data(), size,
-                            grads.get() + m * size, panel, nullptr, sums.get() + m * taps);
+          tiles<T>().multiply_panel(patches.get(), offsets.data(), taps, terms.data(), size,
+                                    grads.get() + m * size, panel, nullptr, sums.get() + m * taps);
         });
       }
     }
@@ -158,7 +156,7 @@ class Gradient {
 
   template <typename Visit>
   static void each_panel(int64_t columns, const Visit& visit) {
-    const int64_t most = panel_columns<T>();
+    const int64_t most = tiles<T>().panel_columns;
     for (int64_t m = 0; m < columns; m += most) visit(m, std::min(most, columns - m));
   }
 
@@ -172,8 +170,8 @@ class Gradient {
   }
 
   // Rows of the gradient of a block, `pitch` apart, with zeros where nobody looks at the outputs.
-  void fill_grad(int64_t image, int64_t z, int64_t row, int64_t rows, const Part& part, T* to)
-      const {
+  void fill_grad(
+      int64_t image, int64_t z, int64_t row, int64_t rows, const Part& part, T* to) const {
     const int64_t width = c_.axes[2].out;
     const int64_t pitch = layout_.pitch();
     const T* from = grad_of(image, part) + (z * c_.axes[1].out + row) * width;
@@ -193,8 +191,8 @@ class Gradient {
     const Axis& depth = c_.axes[0];
     const int64_t all = c_.axes[1].out;
     const int64_t of_row = layout_.channel_size(2) - layout_.channel_size(1);
-    const int64_t bytes = static_cast<int64_t>(sizeof(T)) *
-                          (part.filters * layout_.pitch() + part.channels * of_row);
+    const int64_t bytes =
+        static_cast<int64_t>(sizeof(T)) * (part.filters * layout_.pitch() + part.channels * of_row);
     const int64_t most_rows = std::max<int64_t>(kBlockBytes / bytes, 1);
     const int64_t height = ceil_div(all, ceil_div(all, most_rows));
     const int64_t slices = c_.batch * depth.out;
@@ -217,8 +215,8 @@ class Gradient {
                        patches.get() + i * pieces.b_piece);
           fill_grad(image, z, row, rows, part, grads.get() + i * pieces.a_piece);
         }
-        add_dots(grads.get(), part.filters, patches.get(), offsets.data(),
-                 static_cast<int64_t>(offsets.size()), pieces, to, c_.terms());
+        tiles<T>().add_dots(grads.get(), part.filters, patches.get(), offsets.data(),
+                            static_cast<int64_t>(offsets.size()), pieces, to, c_.terms());
       }
     }
   }

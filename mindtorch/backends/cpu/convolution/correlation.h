@@ -37,8 +37,8 @@ struct Correlation {
   std::array<Axis, 3> axes;
 
   int64_t terms() const {
-    return channels * static_cast<int64_t>(axes[0].taps.size() * axes[1].taps.size() *
-                                           axes[2].taps.size());
+    return channels *
+           static_cast<int64_t>(axes[0].taps.size() * axes[1].taps.size() * axes[2].taps.size());
   }
   int64_t outputs() const { return axes[0].out * axes[1].out * axes[2].out; }
 };

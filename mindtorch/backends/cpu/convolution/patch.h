@@ -40,8 +40,8 @@ class PatchLayout {
   // Fills the patch of `channels` channels for output rows [row, row + rows) at `depth`. `input` is
   // the first of these channels.
   template <typename T>
-  void fill(const T* input, int64_t channels, int64_t depth, int64_t row, int64_t rows, T* patch)
-      const;
+  void fill(
+      const T* input, int64_t channels, int64_t depth, int64_t row, int64_t rows, T* patch) const;
 
  private:
   // One dimension, sorted by place modulo the stride.

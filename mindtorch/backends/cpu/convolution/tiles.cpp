@@ -52,8 +52,12 @@ struct Multiply {
 
 // Columns [column, column + count) of kR rows, in kV vectors; only the last may be partial.
 template <int kR, int kV, bool kPartial, typename T>
-HWY_INLINE void tile(
-    const Multiply<T>& m, const T* HWY_RESTRICT a, const T* bias, T* c, int64_t column, size_t last) {
+HWY_INLINE void tile(const Multiply<T>& m,
+                     const T* HWY_RESTRICT a,
+                     const T* bias,
+                     T* c,
+                     int64_t column,
+                     size_t last) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   const size_t lanes = hn::Lanes(d);
@@ -115,7 +119,12 @@ void tile_of(const Multiply<T>& m, const T* a, const T* bias, T* c, int64_t colu
 }
 
 template <typename T>
-void tile_of_rows(int rows, const Multiply<T>& m, const T* a, const T* bias, T* c, int64_t column,
+void tile_of_rows(int rows,
+                  const Multiply<T>& m,
+                  const T* a,
+                  const T* bias,
+                  T* c,
+                  int64_t column,
                   int64_t count) {
   if (rows == 8) return tile_of<8>(m, a, bias, c, column, count);
   if (rows == 4) return tile_of<4>(m, a, bias, c, column, count);
@@ -137,16 +146,16 @@ int64_t columns_of_tile(int64_t left, int64_t lanes) {
 }
 
 template <typename T>
-void multiply_of(const T* a,
-                 int64_t rows,
-                 const T* b,
-                 const int64_t* offsets,
-                 int64_t k,
-                 int64_t n,
-                 const T* bias,
-                 T* c,
-                 int64_t c_stride,
-                 bool by_columns) {
+void multiply(const T* a,
+              int64_t rows,
+              const T* b,
+              const int64_t* offsets,
+              int64_t k,
+              int64_t n,
+              const T* bias,
+              T* c,
+              int64_t c_stride,
+              bool by_columns) {
   const Multiply<T> m = {b, offsets, k, c, c_stride};
   const auto lanes = static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>()));
   const auto run = [&](int64_t row, int64_t column, int64_t count) {
@@ -211,7 +220,8 @@ HWY_INLINE void panel_tile(const T* x,
     if (i >= count) break;
     HWY_UNROLL(2)
     for (int j = 0; j < kV; ++j) {
-      hn::StoreU(sums[i][j], d, c + i * width + static_cast<int64_t>(static_cast<size_t>(j) * lanes));
+      hn::StoreU(sums[i][j], d,
+                 c + i * width + static_cast<int64_t>(static_cast<size_t>(j) * lanes));
     }
   }
 }
@@ -233,15 +243,15 @@ void panel_of(const T* x,
 }
 
 template <typename T>
-void multiply_panel_of(const T* x,
-                       const int64_t* rows,
-                       int64_t row_count,
-                       const int64_t* terms,
-                       int64_t term_count,
-                       const T* y,
-                       int64_t columns,
-                       const T* initial,
-                       T* c) {
+void multiply_panel(const T* x,
+                    const int64_t* rows,
+                    int64_t row_count,
+                    const int64_t* terms,
+                    int64_t term_count,
+                    const T* y,
+                    int64_t columns,
+                    const T* initial,
+                    T* c) {
   const auto lanes = static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>()));
   if (columns == lanes) {
     panel_of<1>(x, rows, row_count, terms, term_count, y, initial, c);
@@ -298,14 +308,14 @@ void dots(const T* a,
 }
 
 template <typename T>
-void add_dots_of(const T* a,
-                 int64_t rows,
-                 const T* b,
-                 const int64_t* offsets,
-                 int64_t k,
-                 const Pieces& pieces,
-                 T* c,
-                 int64_t c_stride) {
+void add_dots(const T* a,
+              int64_t rows,
+              const T* b,
+              const int64_t* offsets,
+              int64_t k,
+              const Pieces& pieces,
+              T* c,
+              int64_t c_stride) {
   int64_t column = 0;
   const auto run = [&]<int kC>() {
     int64_t row = 0;
@@ -324,40 +334,13 @@ void add_dots_of(const T* a,
   while (column < k) run.template operator()<1>();
 }
 
-int64_t panel_rows() { return kRows; }
-int64_t panel_columns_float() {
-  return 2 * static_cast<int64_t>(hn::Lanes(hn::ScalableTag<float>()));
+template <typename T>
+Tiles<T> make_tiles() {
+  return {kRows, 2 * static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>())), &multiply<T>,
+          &multiply_panel<T>, &add_dots<T>};
 }
-int64_t panel_columns_double() {
-  return 2 * static_cast<int64_t>(hn::Lanes(hn::ScalableTag<double>()));
-}
-void multiply_panel_float(const float* x, const int64_t* rows, int64_t row_count,
-                          const int64_t* terms, int64_t term_count, const float* y, int64_t columns,
-                          const float* initial, float* c) {
-  multiply_panel_of(x, rows, row_count, terms, term_count, y, columns, initial, c);
-}
-void multiply_panel_double(const double* x, const int64_t* rows, int64_t row_count,
-                           const int64_t* terms, int64_t term_count, const double* y,
-                           int64_t columns, const double* initial, double* c) {
-  multiply_panel_of(x, rows, row_count, terms, term_count, y, columns, initial, c);
-}
-void multiply_float(const float* a, int64_t rows, const float* b, const int64_t* offsets, int64_t k,
-                    int64_t n, const float* bias, float* c, int64_t c_stride, bool by_columns) {
-  multiply_of(a, rows, b, offsets, k, n, bias, c, c_stride, by_columns);
-}
-void multiply_double(const double* a, int64_t rows, const double* b, const int64_t* offsets,
-                     int64_t k, int64_t n, const double* bias, double* c, int64_t c_stride,
-                     bool by_columns) {
-  multiply_of(a, rows, b, offsets, k, n, bias, c, c_stride, by_columns);
-}
-void add_dots_float(const float* a, int64_t rows, const float* b, const int64_t* offsets, int64_t k,
-                    const Pieces& pieces, float* c, int64_t c_stride) {
-  add_dots_of(a, rows, b, offsets, k, pieces, c, c_stride);
-}
-void add_dots_double(const double* a, int64_t rows, const double* b, const int64_t* offsets,
-                     int64_t k, const Pieces& pieces, double* c, int64_t c_stride) {
-  add_dots_of(a, rows, b, offsets, k, pieces, c, c_stride);
-}
+Tiles<float> float_tiles() { return make_tiles<float>(); }
+Tiles<double> double_tiles() { return make_tiles<double>(); }
 
 }  // namespace
 }  // namespace mindtorch::cpu::convolution::HWY_NAMESPACE
@@ -366,60 +349,18 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mindtorch::cpu::convolution {
 
-HWY_EXPORT(panel_rows);
-HWY_EXPORT(panel_columns_float);
-HWY_EXPORT(panel_columns_double);
-HWY_EXPORT(multiply_panel_float);
-HWY_EXPORT(multiply_panel_double);
-HWY_EXPORT(multiply_float);
-HWY_EXPORT(multiply_double);
-HWY_EXPORT(add_dots_float);
-HWY_EXPORT(add_dots_double);
-
-int64_t panel_rows() { return HWY_DYNAMIC_DISPATCH(panel_rows)(); }
+HWY_EXPORT(float_tiles);
+HWY_EXPORT(double_tiles);
 
 template <>
-int64_t panel_columns<float>() {
-  return HWY_DYNAMIC_DISPATCH(panel_columns_float)();
+const Tiles<float>& tiles() {
+  static const Tiles<float> chosen = HWY_DYNAMIC_DISPATCH(float_tiles)();
+  return chosen;
 }
 template <>
-int64_t panel_columns<double>() {
-  return HWY_DYNAMIC_DISPATCH(panel_columns_double)();
-}
-template <>
-void multiply_panel(const float* x, const int64_t* rows, int64_t row_count, const int64_t* terms,
-                    int64_t term_count, const float* y, int64_t columns, const float* initial,
-                    float* c) {
-  HWY_DYNAMIC_DISPATCH(multiply_panel_float)
-  (x, rows, row_count, terms, term_count, y, columns, initial, c);
-}
-template <>
-void multiply_panel(const double* x, const int64_t* rows, int64_t row_count, const int64_t* terms,
-                    int64_t term_count, const double* y, int64_t columns, const double* initial,
-                    double* c) {
-  HWY_DYNAMIC_DISPATCH(multiply_panel_double)
-  (x, rows, row_count, terms, term_count, y, columns, initial, c);
-}
-
-template <>
-void multiply(const float* a, int64_t rows, const float* b, const int64_t* offsets, int64_t k,
-              int64_t n, const float* bias, float* c, int64_t c_stride, bool by_columns) {
-  HWY_DYNAMIC_DISPATCH(multiply_float)(a, rows, b, offsets, k, n, bias, c, c_stride, by_columns);
-}
-template <>
-void multiply(const double* a, int64_t rows, const double* b, const int64_t* offsets, int64_t k,
-              int64_t n, const double* bias, double* c, int64_t c_stride, bool by_columns) {
-  HWY_DYNAMIC_DISPATCH(multiply_double)(a, rows, b, offsets, k, n, bias, c, c_stride, by_columns);
-}
-template <>
-void add_dots(const float* a, int64_t rows, const float* b, const int64_t* offsets, int64_t k,
-              const Pieces& pieces, float* c, int64_t c_stride) {
-  HWY_DYNAMIC_DISPATCH(add_dots_float)(a, rows, b, offsets, k, pieces, c, c_stride);
-}
-template <>
-void add_dots(const double* a, int64_t rows, const double* b, const int64_t* offsets, int64_t k,
-              const Pieces& pieces, double* c, int64_t c_stride) {
-  HWY_DYNAMIC_DISPATCH(add_dots_double)(a, rows, b, offsets, k, pieces, c, c_stride);
+const Tiles<double>& tiles() {
+  static const Tiles<double> chosen = HWY_DYNAMIC_DISPATCH(double_tiles)();
+  return chosen;
 }
 
 }  // namespace mindtorch::cpu::convolution

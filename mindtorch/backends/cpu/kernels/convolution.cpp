@@ -123,13 +123,19 @@ struct Geometry {
 };
 
 template <typename T>
-void to_small(const Geometry& g, const Tensor& large, const Tensor& weight, const Tensor& bias,
+void to_small(const Geometry& g,
+              const Tensor& large,
+              const Tensor& weight,
+              const Tensor& bias,
               const Tensor& out) {
   correlate(g.to_small(), large.data<T>(), weight.data<T>(), g.to_small_filters(),
             bias.defined() ? bias.data<T>() : nullptr, out.data<T>());
 }
 template <typename T>
-void to_large(const Geometry& g, const Tensor& small, const Tensor& weight, const Tensor& bias,
+void to_large(const Geometry& g,
+              const Tensor& small,
+              const Tensor& weight,
+              const Tensor& bias,
               const Tensor& out) {
   g.each_to_large([&](const Correlation& c) {
     correlate(c, small.data<T>(), weight.data<T>(), g.to_large_filters(),

@@ -44,7 +44,12 @@ Plane make_plane(IntList in, IntList out, size_t n, const Fill& fill) {
 
 int64_t entry(IntList list, size_t i) { return list[list.size() == 1 ? 0 : i]; }
 
-Plane max_windows(IntList in, IntList out, size_t n, IntList kernel, IntList stride, IntList padding,
+Plane max_windows(IntList in,
+                  IntList out,
+                  size_t n,
+                  IntList kernel,
+                  IntList stride,
+                  IntList padding,
                   IntList dilation) {
   return make_plane(in, out, n, [&](Windows& w, size_t i, int64_t o, int64_t) {
     w.step = entry(dilation, i);
@@ -56,8 +61,8 @@ Plane max_windows(IntList in, IntList out, size_t n, IntList kernel, IntList str
   });
 }
 
-Plane avg_windows(IntList in, IntList out, size_t n, IntList kernel, IntList stride,
-                  IntList padding) {
+Plane avg_windows(
+    IntList in, IntList out, size_t n, IntList kernel, IntList stride, IntList padding) {
   return make_plane(in, out, n, [&](Windows& w, size_t i, int64_t o, int64_t) {
     const int64_t pad = entry(padding, i);
     const int64_t first = o * entry(stride.empty() ? kernel : stride, i) - pad;
@@ -198,9 +203,8 @@ void run_avg_pool(const Plane& plane, const Divisor& divisor, const Tensor& self
   if (out.numel() == 0) return;
   const Tensor input = as_wide(self);
   in_wide_dtype(self.dtype(), [&]<typename T>(T) {
-    fill_wide(out, [&](const Tensor& to) {
-      avg_pool(plane, divisor, input.data<T>(), to.data<T>());
-    });
+    fill_wide(out,
+              [&](const Tensor& to) { avg_pool(plane, divisor, input.data<T>(), to.data<T>()); });
   });
 }
 void run_avg_pool_backward(const Plane& plane,
@@ -280,9 +284,8 @@ void avg_pool_backward_op(ops::Launch&,
                           bool count_include_pad,
                           std::optional<int64_t> divisor,
                           Tensor& out) {
-  run_avg_pool_backward(
-      avg_windows(self.sizes(), grad_output.sizes(), kN, kernel, stride, padding),
-      {count_include_pad, divisor}, grad_output, out);
+  run_avg_pool_backward(avg_windows(self.sizes(), grad_output.sizes(), kN, kernel, stride, padding),
+                        {count_include_pad, divisor}, grad_output, out);
 }
 template <size_t kN>
 void adaptive_avg_pool_op(ops::Launch&, const Tensor& self, IntList, Tensor& out) {
@@ -302,11 +305,8 @@ void adaptive_max_pool_op(
   run_max_pool(adaptive_windows(self.sizes(), values.sizes(), kN), self, values, indices);
 }
 template <size_t kN>
-void adaptive_max_pool_backward_op(ops::Launch&,
-                                   const Tensor& grad_output,
-                                   const Tensor&,
-                                   const Tensor& indices,
-                                   Tensor& out) {
+void adaptive_max_pool_backward_op(
+    ops::Launch&, const Tensor& grad_output, const Tensor&, const Tensor& indices, Tensor& out) {
   run_max_pool_backward<kN>(grad_output, indices, out);
 }
 
