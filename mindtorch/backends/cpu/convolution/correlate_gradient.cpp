@@ -13,6 +13,7 @@ namespace {
 constexpr int64_t kBlockBytes = int64_t{640} << 10;
 constexpr int64_t kPanelBytes = int64_t{320} << 10;
 constexpr int64_t kLeastFilters = 4;
+constexpr int64_t kLeastChannels = 48;  // fewer do not pay for a transposed gradient
 
 // The part of the filters that one task computes.
 struct Part {
@@ -60,9 +61,10 @@ class Gradient {
     for (int64_t i = 0; i < part.filters; ++i) {
       std::fill_n(to + i * c_.terms(), part.channels * taps, T{0});
     }
-    if (layout_.is_input()) {
+    const bool by_filters = 4 * part.filters >= 3 * padded(part.filters);
+    if (layout_.is_input() && (!by_filters || part.channels < kLeastChannels)) {
       multiply_in_place(part, to);
-    } else if (4 * part.filters >= 3 * padded(part.filters)) {
+    } else if (by_filters) {
       multiply_by_filters(part, to);
     } else {
       multiply_patches(part, to);
@@ -105,16 +107,19 @@ class Gradient {
     const Axis& depth = c_.axes[0];
     const int64_t all = c_.axes[1].out;
     const int64_t width = c_.axes[2].out;
-    const int64_t of_row = layout_.channel_size(2) - layout_.channel_size(1);
+    const int64_t of_row =
+        layout_.is_input() ? width : layout_.channel_size(2) - layout_.channel_size(1);
     const int64_t columns = padded(part.filters);
     const int64_t bytes =
         static_cast<int64_t>(sizeof(T)) * (columns * width + part.channels * of_row);
     const int64_t most_rows = std::max<int64_t>(kPanelBytes / bytes, 1);
     const int64_t height = ceil_div(all, ceil_div(all, most_rows));
     const int64_t slices = c_.batch * depth.out;
-    const int64_t together = std::clamp<int64_t>(most_rows / all, 1, slices);
+    const int64_t together =
+        layout_.is_input() ? 1 : std::clamp<int64_t>(most_rows / all, 1, slices);
     const int64_t taps = part.channels * (c_.terms() / c_.channels);
-    const Scratch<T> patches(together * layout_.channel_size(height) * part.channels);
+    const Scratch<T> patches(
+        layout_.is_input() ? 0 : together * layout_.channel_size(height) * part.channels);
     const Scratch<T> grads(together * height * width * columns);
     const Scratch<T> sums(taps * columns);
     std::fill_n(sums.get(), taps * columns, T{0});
@@ -134,8 +139,10 @@ class Gradient {
         for (int64_t i = 0; i < count; ++i) {
           const int64_t image = (first + i) / depth.out;
           const int64_t z = (first + i) % depth.out;
-          layout_.fill(input_of(image, part), part.channels, z, row, rows,
-                       patches.get() + i * patch);
+          if (!layout_.is_input()) {
+            layout_.fill(input_of(image, part), part.channels, z, row, rows,
+                         patches.get() + i * patch);
+          }
           const T* const grad = grad_of(image, part) + (z * all + row) * width;
           each_panel(columns, [&](int64_t m, int64_t panel) {
             transpose_grad(grad + m * c_.outputs(), std::min(panel, part.filters - m), rows * width,
@@ -143,7 +150,11 @@ class Gradient {
           });
         }
         each_panel(columns, [&](int64_t m, int64_t panel) {
-          tiles<T>().multiply_panel(patches.get(), offsets.data(), taps, terms.data(), size,
+          const T* const seen = layout_.is_input()
+                                    ? input_of(first / depth.out, part) +
+                                          (first % depth.out * all + row) * width
+                                    : patches.get();
+          tiles<T>().multiply_panel(seen, offsets.data(), taps, terms.data(), size,
                                     grads.get() + m * size, panel, nullptr, sums.get() + m * taps);
         });
       }

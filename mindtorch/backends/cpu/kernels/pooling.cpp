@@ -19,6 +19,7 @@ struct Windows {
   std::vector<int64_t> size = {1};  // padding included
 
   int64_t out() const { return static_cast<int64_t>(begin.size()); }
+  int64_t inside(size_t i) const { return std::max<int64_t>(end[i] - begin[i], 0); }
 };
 
 struct Plane {
@@ -81,17 +82,17 @@ Plane adaptive_windows(IntList in, IntList out, size_t n) {
   });
 }
 
-// Calls visit(plane, output, d, h, w), with the numbers of the windows.
+// Calls visit(plane, first output, d, h) for each row of windows.
 template <typename Visit>
-void each_window(const Plane& plane, const Visit& visit) {
+void each_row(const Plane& plane, const Visit& visit) {
   const int64_t out = plane.out();
   const int64_t work = std::max<int64_t>({out, plane.in(), 1});
   parallel_for(0, plane.count, (kGrain + work - 1) / work, [&](int64_t from, int64_t to) {
     for (int64_t p = from; p < to; ++p) {
       int64_t at = p * out;
       for (size_t d = 0; d < plane.axes[0].begin.size(); ++d) {
-        for (size_t h = 0; h < plane.axes[1].begin.size(); ++h) {
-          for (size_t w = 0; w < plane.axes[2].begin.size(); ++w) visit(p, at++, d, h, w);
+        for (size_t h = 0; h < plane.axes[1].begin.size(); ++h, at += plane.axes[2].out()) {
+          visit(p, at, d, h);
         }
       }
     }
@@ -103,59 +104,83 @@ void max_pool(const Plane& plane, const T* input, T* values, int64_t* indices) {
   const auto& [depth, height, width] = plane.axes;
   const T lowest = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
                                                         : std::numeric_limits<T>::lowest();
-  each_window(plane, [&](int64_t p, int64_t at, size_t d, size_t h, size_t w) {
+  each_row(plane, [&](int64_t p, int64_t at, size_t d, size_t h) {
     const T* const from = input + p * plane.in();
-    T best = lowest;
-    int64_t where = (depth.begin[d] * height.in + height.begin[h]) * width.in + width.begin[w];
-    for (int64_t z = depth.begin[d]; z < depth.end[d]; z += depth.step) {
-      for (int64_t y = height.begin[h]; y < height.end[h]; y += height.step) {
-        const int64_t row = (z * height.in + y) * width.in;
-        for (int64_t x = width.begin[w]; x < width.end[w]; x += width.step) {
-          const T value = from[row + x];
-          const bool better = (value > best) | (value != value);  // NaN wins
-          best = better ? value : best;
-          where = better ? row + x : where;
+    const int64_t first = (depth.begin[d] * height.in + height.begin[h]) * width.in;
+    for (size_t w = 0; w < width.begin.size(); ++w, ++at) {
+      T best = lowest;
+      int64_t where = first + width.begin[w];
+      for (int64_t z = depth.begin[d]; z < depth.end[d]; z += depth.step) {
+        for (int64_t y = height.begin[h]; y < height.end[h]; y += height.step) {
+          const int64_t row = (z * height.in + y) * width.in;
+          for (int64_t x = width.begin[w]; x < width.end[w]; x += width.step) {
+            const T value = from[row + x];
+            const bool better = (value > best) | (value != value);  // NaN wins
+            best = better ? value : best;
+            where = better ? row + x : where;
+          }
         }
       }
+      values[at] = best;
+      indices[at] = where;
     }
-    values[at] = best;
-    indices[at] = where;
   });
 }
 
-// What the elements of a window are divided by; 0 or less: the window is empty.
-struct Divisor {
-  bool include_pad;
-  std::optional<int64_t> fixed;
+// What the sums of a row of windows are divided by.
+class Divisor {
+ public:
+  Divisor(bool include_pad, std::optional<int64_t> fixed)
+      : include_pad_(include_pad), fixed_(fixed) {}
 
-  int64_t of(const Plane& plane, size_t d, size_t h, size_t w) const {
-    int64_t inside = 1;
-    int64_t all = 1;
-    const std::array<size_t, 3> at = {d, h, w};
-    for (size_t i = 0; i < 3; ++i) {
-      const Windows& axis = plane.axes[i];
-      inside *= std::max<int64_t>(axis.end[at[i]] - axis.begin[at[i]], 0);
-      all *= axis.size[at[i]];
-    }
-    if (inside == 0) return 0;
-    return fixed ? *fixed : include_pad ? all : inside;
+  void start_row(const Plane& plane, size_t d, size_t h) {
+    const auto& [depth, height, width] = plane.axes;
+    inside_ = depth.inside(d) * height.inside(h);
+    all_ = depth.size[d] * height.size[h];
   }
+  // 0: the window is empty.
+  int64_t of(const Windows& width, size_t w) const {
+    const int64_t inside = inside_ * width.inside(w);
+    if (inside == 0 || fixed_) return inside == 0 ? 0 : *fixed_;
+    return include_pad_ ? all_ * width.size[w] : inside;
+  }
+
+ private:
+  bool include_pad_;
+  std::optional<int64_t> fixed_;
+  int64_t inside_ = 0;
+  int64_t all_ = 0;
 };
+
+// Adds up the rows of a window, or all of it at once where it is the whole plane.
+template <typename T>
+T sum_window(const Plane& plane, const T* from, size_t d, size_t h, size_t w) {
+  const auto& [depth, height, width] = plane.axes;
+  T sum{0};
+  if (plane.out() == 1 && depth.inside(0) * height.inside(0) * width.inside(0) == plane.in()) {
+    sum_row(DTypeOf<T>::value, from, &sum, plane.in());
+    return sum;
+  }
+  for (int64_t z = depth.begin[d]; z < depth.end[d]; ++z) {
+    for (int64_t y = height.begin[h]; y < height.end[h]; ++y) {
+      const T* const row = from + (z * height.in + y) * width.in;
+      for (int64_t x = width.begin[w]; x < width.end[w]; ++x) sum += row[x];
+    }
+  }
+  return sum;
+}
 
 template <typename T>
 void avg_pool(const Plane& plane, const Divisor& divisor, const T* input, T* values) {
-  const auto& [depth, height, width] = plane.axes;
-  each_window(plane, [&](int64_t p, int64_t at, size_t d, size_t h, size_t w) {
-    const T* const from = input + p * plane.in();
-    T sum{0};
-    for (int64_t z = depth.begin[d]; z < depth.end[d]; ++z) {
-      for (int64_t y = height.begin[h]; y < height.end[h]; ++y) {
-        const T* const row = from + (z * height.in + y) * width.in;
-        for (int64_t x = width.begin[w]; x < width.end[w]; ++x) sum += row[x];
-      }
+  const Windows& width = plane.axes[2];
+  each_row(plane, [&](int64_t p, int64_t at, size_t d, size_t h) {
+    Divisor of_row = divisor;
+    of_row.start_row(plane, d, h);
+    for (size_t w = 0; w < width.begin.size(); ++w, ++at) {
+      const int64_t count = of_row.of(width, w);
+      const T sum = sum_window(plane, input + p * plane.in(), d, h, w);
+      values[at] = count == 0 ? T{0} : static_cast<T>(sum / static_cast<T>(count));
     }
-    const int64_t count = divisor.of(plane, d, h, w);
-    values[at] = count == 0 ? T{0} : static_cast<T>(sum / static_cast<T>(count));
   });
 }
 
@@ -163,16 +188,20 @@ void avg_pool(const Plane& plane, const Divisor& divisor, const T* input, T* val
 template <typename T>
 void avg_pool_backward(const Plane& plane, const Divisor& divisor, const T* grad, T* out) {
   const auto& [depth, height, width] = plane.axes;
-  std::fill_n(out, plane.count * plane.in(), T{0});
-  each_window(plane, [&](int64_t p, int64_t at, size_t d, size_t h, size_t w) {
-    const int64_t count = divisor.of(plane, d, h, w);
-    if (count == 0) return;
-    const T share = static_cast<T>(grad[at] / static_cast<T>(count));
+  each_row(plane, [&](int64_t p, int64_t at, size_t d, size_t h) {
     T* const to = out + p * plane.in();
-    for (int64_t z = depth.begin[d]; z < depth.end[d]; ++z) {
-      for (int64_t y = height.begin[h]; y < height.end[h]; ++y) {
-        T* const row = to + (z * height.in + y) * width.in;
-        for (int64_t x = width.begin[w]; x < width.end[w]; ++x) row[x] += share;
+    if (d == 0 && h == 0) std::fill_n(to, plane.in(), T{0});
+    Divisor of_row = divisor;
+    of_row.start_row(plane, d, h);
+    for (size_t w = 0; w < width.begin.size(); ++w, ++at) {
+      const int64_t count = of_row.of(width, w);
+      if (count == 0) continue;
+      const T share = static_cast<T>(grad[at] / static_cast<T>(count));
+      for (int64_t z = depth.begin[d]; z < depth.end[d]; ++z) {
+        for (int64_t y = height.begin[h]; y < height.end[h]; ++y) {
+          T* const row = to + (z * height.in + y) * width.in;
+          for (int64_t x = width.begin[w]; x < width.end[w]; ++x) row[x] += share;
+        }
       }
     }
   });
@@ -215,6 +244,7 @@ void run_avg_pool_backward(const Plane& plane,
   const Tensor grad = as_wide(grad_output);
   in_wide_dtype(grad.dtype(), [&]<typename T>(T) {
     fill_wide(out, [&](const Tensor& to) {
+      if (grad.numel() == 0) std::fill_n(to.data<T>(), to.numel(), T{0});
       avg_pool_backward(plane, divisor, grad.data<T>(), to.data<T>());
     });
   });
