@@ -5,8 +5,8 @@
 namespace mindtorch::ops {
 
 // Strides of a dense result of operands that are shown in its sizes, 0 where they repeat. Dims lie
-// in the order that the operands' strides agree on, as in torch: the first operand that tells two
-// dims apart decides, and dims nobody tells apart keep their order.
+// in the order that the operands' strides agree on, as in torch: the first operand whose
+// strides of two dims differ decides; dims whose strides never differ keep their order.
 Shape agreed_strides(const Shape* strides, int count, IntList sizes);
 
 // The strides are those of a new tensor; dims of size 1 and empty tensors leave room for others.

@@ -12,7 +12,7 @@ MemoryFormat suggested_format(const Tensor& tensor) {
   int64_t least = 0;
   const auto fits = [&](size_t dim) {
     if (sizes[dim] == 0 || strides[dim] < least) return false;
-    // With all sizes 1 but the batch's, strides tell nothing.
+    // With all sizes 1 but the batch's, strides say nothing.
     if (dim == 0 && least == strides[1]) return false;
     least = strides[dim] * std::max<int64_t>(sizes[dim], 1);
     return true;

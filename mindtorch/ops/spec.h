@@ -71,7 +71,7 @@ struct PointwiseCall {
     params.i[index] = value.to_int();
     return *this;
   }
-  // Mistakes of dtype are told after those of shape, so the rule only marks them. The meta device,
+  // Errors of dtype are raised after those of shape, so the rule only marks them. The meta device,
   // which computes nothing, takes such a call.
   PointwiseCall& only_if(bool supported) {
     refused |= !supported;

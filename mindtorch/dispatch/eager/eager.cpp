@@ -221,7 +221,7 @@ void run_pointwise_into(
     shares_storage |= target.shares_storage(operand);
     keeps_shape |= target.is_same(operand);
   }
-  // Mistakes of shape are told before those of device and dtype.
+  // Errors of shape are raised before those of device and dtype.
   const TensorSpec spec = ops::infer_pointwise(call);
   if (keeps_shape) check_inplace_shape(spec.sizes, target);
   check_same_device(spec.device, target);

@@ -18,8 +18,8 @@ constexpr int kTimesBefore = 2;  // seen, before it is captured
 constexpr int kPatience = 32;
 constexpr int kPause = 512;
 
-// A pool of a device, held: a pool that nobody holds may lose its memory at any moment, also to
-// somebody who found it so before it was held again.
+// A reference to a pool of a device: a pool without references may lose its memory at any moment,
+// also to a thread that saw it without references before.
 class HeldPool {
  public:
   HeldPool(runtime::DeviceRuntime& runtime, runtime::PoolId id) : runtime_(runtime), id_(id) {
@@ -52,7 +52,7 @@ bool is_enabled() {
   return enabled;
 }
 
-// The stream is to be idle; what it failed with is told to whoever waits for it next.
+// The stream is to be idle; its error is raised by the next wait for it.
 void wait_for(runtime::Stream stream) noexcept {
   runtime::DeviceRuntime& runtime = stream.runtime();
   try {
@@ -128,7 +128,7 @@ PlanGraphs::Found PlanGraphs::replay(Key key, runtime::Stream stream) {
 bool PlanGraphs::queue(Entry& entry) {
   try {
     entry.graph->replay(entry.stream);
-  } catch (...) {  // launching tells, if it is more than the graph
+  } catch (...) {  // if it is more than the graph, launching raises it
     entry.graph.reset();
     given_up_ = true;
     return false;
@@ -150,7 +150,7 @@ bool PlanGraphs::capture(Key key, runtime::Stream stream, const std::function<vo
       pool = known;
     }
     graph = runtime::InternalCapture::capture(runtime_, pool->id(), launch);
-  } catch (...) {  // some ops cannot be captured; launching tells what else it is
+  } catch (...) {  // some ops cannot be captured; any other error is raised by launching
     given_up_ = true;
   }
   if (graph == nullptr) return false;

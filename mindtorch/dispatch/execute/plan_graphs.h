@@ -17,7 +17,7 @@ namespace mindtorch::dispatch {
 // one. Loops take turns between a few addresses, hence a few graphs for each plan. What a graph
 // needs in between comes from a pool of its stream: graphs of one stream run one after the other,
 // so that they share it. The graphs of all plans go when memory is short and when the cache is
-// emptied; whatever goes wrong with one, the ops are launched instead, and tell what is wrong.
+// emptied; if one fails, the ops are launched instead, and raise the error.
 
 // The graphs of one plan, for one device. One thread at a time; any thread may drop them.
 class PlanGraphs {

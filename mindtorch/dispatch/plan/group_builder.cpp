@@ -237,7 +237,7 @@ bool GroupBuilder::add_copy(const OpRecord& op) {
   return add_step(op, step, *out);
 }
 
-// A number, until somebody needs it in memory. What stays there for others is better written on its
+// A number, until a step needs it in memory. What stays there for others is better written on its
 // own: nothing else of the group has to do with it.
 bool GroupBuilder::add_fill(const OpRecord& op) {
   const uint32_t target = trace_.outputs(op)[0];

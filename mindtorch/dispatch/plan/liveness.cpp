@@ -5,7 +5,7 @@
 namespace mindtorch::dispatch {
 namespace {
 
-// Kernels check indices, masks and divisors when they run: the error must be raised even if nobody
+// Kernels check indices, masks and divisors when they run: the error must be raised even if nothing
 // sees the result.
 bool may_raise(const Trace& trace, const OpRecord& op) {
   if (op.is_pointwise != 0) return op.checks_divisor();
@@ -33,7 +33,7 @@ Liveness find_liveness(const Trace& trace, std::span<const uint8_t> visible) {
   };
   for (size_t number = trace.ops.size(); number-- > 0;) {
     const OpRecord& op = trace.ops[number];
-    // Random ops advance their generator even if nobody sees the numbers.
+    // Random ops advance their generator even if their numbers are not used.
     bool is_needed = op.op->random || may_raise(trace, op);
     for (const uint32_t output : trace.outputs(op)) {
       is_needed |= liveness.storages[trace.tensors[output].storage].is_needed;

@@ -18,7 +18,7 @@ struct StorageLiveness {
 
 struct Liveness {
   std::vector<StorageLiveness> storages;
-  std::vector<uint8_t> is_dead;  // by op: nobody sees what it does
+  std::vector<uint8_t> is_dead;  // by op: its result is not used
 };
 
 // `visible`: of each storage, whether something outside the trace can see it.

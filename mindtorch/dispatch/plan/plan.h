@@ -23,7 +23,7 @@ struct PlanStep {
   std::vector<TensorAddress> addresses;  // with the address of each input, then of each store
   std::vector<uint32_t> allocates;       // storages that get memory before the step
   std::vector<uint32_t> donated;         // storages that take over an operand's: Plan::buffer_of
-  std::vector<uint32_t> releases;        // storages that nobody needs after it
+  std::vector<uint32_t> releases;        // storages whose last use it is
 };
 
 // How to run a trace. Plain data: it names no device's code and holds no memory, so that it can be

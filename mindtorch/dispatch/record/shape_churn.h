@@ -16,10 +16,10 @@ namespace mindtorch::dispatch {
 // more than it saves; and so does a plan that has not served for long, whose memory the CPU's
 // caches have forgotten. After a few such traces in a row, from the same place of the program, the
 // ops that follow are executed at once, as in eager mode, for as long as they are the same. After
-// some hundred repetitions a few are recorded again, to see whether the shapes have settled. A
+// some hundred repetitions a few are recorded again, to see whether shapes repeat by now. A
 // large result ends it, too: there fusing pays even once.
 //
-// Written by whoever flushes, and read by the recording thread when nothing is pending.
+// Written by the thread that flushes, and read by the recording thread when nothing is pending.
 class ShapeChurn {
  public:
   // A trace was planned. `is_new`: its plan is new, or has not served for long. `site`: of its

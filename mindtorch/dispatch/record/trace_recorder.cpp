@@ -134,7 +134,7 @@ void TraceRecorder::add_argument(const ops::Value& value) {
     }
   } else {
     argument = add_to(trace_.payload, encode(value));
-    needs_flush_ |= value.kind() == ops::ValueKind::kGenerator;  // nobody holds it for us
+    needs_flush_ |= value.kind() == ops::ValueKind::kGenerator;  // no reference keeps it alive
   }
   trace_.arguments.push_back(argument);
   trace_.param_bits.push_back(0);

@@ -19,7 +19,7 @@ namespace mindtorch::dispatch {
 
 // Writes a trace down. While the ops repeat an earlier trace, the predicted one, they are only
 // compared with it (replay match): nothing is prepared or written down again, and trace() copies
-// what was matched when somebody asks. Not synchronised.
+// what was matched when it is needed. Not synchronised.
 class TraceRecorder {
  public:
   // `work`: what storages that recorded ops write point to.

@@ -19,8 +19,8 @@ namespace mindtorch::dispatch {
 inline constexpr uint32_t kNumberStorage = UINT32_MAX;
 inline constexpr uint32_t kNoTensor = UINT32_MAX;  // None in a list of tensors
 
-// What an op writes, as far as its arguments alone tell. Only such ops can be matched against an
-// earlier trace without being prepared again.
+// What an op writes, as far as its arguments alone determine it. Only such ops can be matched
+// against an earlier trace without being prepared again.
 enum class Writes : uint8_t {
   kOther,
   kNew,   // fresh outputs, determined by the arguments
