@@ -177,7 +177,9 @@ def _network():
 
 
 def _windows():
-    image = "F = torch.nn.functional; x = torch.randn(64, 16, 28, 28); w = torch.randn(32, 16, 3, 3)"
+    image = (
+        "F = torch.nn.functional; x = torch.randn(64, 16, 28, 28); w = torch.randn(32, 16, 3, 3)"
+    )
     yield from _each(
         "windows",
         image + "; v = torch.randn(16, 32, 2, 2); s = torch.randn(16, 1, 3, 3)",

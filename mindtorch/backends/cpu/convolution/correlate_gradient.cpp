@@ -150,10 +150,9 @@ class Gradient {
           });
         }
         each_panel(columns, [&](int64_t m, int64_t panel) {
-          const T* const seen = layout_.is_input()
-                                    ? input_of(first / depth.out, part) +
-                                          (first % depth.out * all + row) * width
-                                    : patches.get();
+          const T* const seen = layout_.is_input() ? input_of(first / depth.out, part) +
+                                                         (first % depth.out * all + row) * width
+                                                   : patches.get();
           tiles<T>().multiply_panel(seen, offsets.data(), taps, terms.data(), size,
                                     grads.get() + m * size, panel, nullptr, sums.get() + m * taps);
         });

@@ -353,14 +353,12 @@ HWY_EXPORT(float_tiles);
 HWY_EXPORT(double_tiles);
 
 template <>
-const Tiles<float>& tiles() {
-  static const Tiles<float> chosen = HWY_DYNAMIC_DISPATCH(float_tiles)();
-  return chosen;
+Tiles<float> tiles() {
+  return HWY_DYNAMIC_DISPATCH(float_tiles)();
 }
 template <>
-const Tiles<double>& tiles() {
-  static const Tiles<double> chosen = HWY_DYNAMIC_DISPATCH(double_tiles)();
-  return chosen;
+Tiles<double> tiles() {
+  return HWY_DYNAMIC_DISPATCH(double_tiles)();
 }
 
 }  // namespace mindtorch::cpu::convolution

@@ -67,6 +67,6 @@ struct Tiles {
 };
 
 template <typename T>
-const Tiles<T>& tiles();
+Tiles<T> tiles();
 
 }  // namespace mindtorch::cpu::convolution
