@@ -38,8 +38,8 @@ Axis axis(int64_t in, int64_t kernel, int64_t stride, int64_t padding, int64_t d
 std::vector<Correlation> geometries() {
   std::vector<Correlation> all;
   for (const int64_t channels : {1, 3, 20}) {
-    for (const int64_t filters : {1, 13, 16, 40}) {
-      for (const int64_t width : {6, 50}) {
+    for (const int64_t filters : {1, 13, 32}) {
+      for (const int64_t width : {5, 34}) {
         for (const int64_t kernel : {1, 3}) {
           for (const int64_t stride : {1, 2}) {
             Correlation c;
@@ -47,7 +47,8 @@ std::vector<Correlation> geometries() {
             c.groups = channels == 3 ? 2 : 1;
             c.channels = channels;
             c.filters = filters;
-            c.axes = {axis(kernel, kernel, 1, kernel / 2, 1), axis(4, kernel, stride, kernel / 2, 1),
+            c.axes = {axis(kernel, kernel, 1, kernel / 2, 1),
+                      axis(4, kernel, stride, kernel / 2, 1),
                       axis(width, kernel, stride, kernel - 1, kernel - 1 == 0 ? 1 : 2)};
             if (c.axes[2].out > 0) all.push_back(c);
           }
