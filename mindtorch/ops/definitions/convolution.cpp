@@ -187,15 +187,21 @@ TensorSpec convolution(const Tensor& input,
 SpecList convolution_backward(const Tensor& grad_output,
                               const Tensor& input,
                               const Tensor& weight,
-                              IntList,
-                              IntList,
-                              IntList,
+                              IntList stride,
+                              IntList padding,
+                              IntList dilation,
                               bool transposed,
-                              IntList,
+                              IntList output_padding,
                               int64_t groups,
                               bool needs_input,
                               bool needs_weight,
                               bool needs_bias) {
+  const TensorSpec result =
+      convolution(input, weight, {}, stride, padding, dilation, transposed, output_padding, groups);
+  MT_CHECK(equal(grad_output.sizes(), result.sizes), RuntimeError, "Expected grad_output of size ",
+           to_string(result.sizes), ", but got ", to_string(grad_output.sizes()));
+  MT_CHECK(grad_output.dtype() == result.dtype, RuntimeError, "expected scalar type ",
+           legacy_name(result.dtype), " but found ", legacy_name(grad_output.dtype()));
   const TensorSpec none = contiguous_spec({0}, grad_output.dtype(), grad_output.device());
   const int64_t outputs = transposed ? weight.size(1) * groups : weight.size(0);
   return {

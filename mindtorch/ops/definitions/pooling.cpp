@@ -119,6 +119,14 @@ Shape pooled_sizes(const Tensor& self, const Window& w, bool ceil_mode) {
   return with_last<kN>(self, out);
 }
 
+// A gradient, or the indices that belong to it, must look like the result of the op.
+void check_like(const char* name, const Tensor& tensor, const TensorSpec& result) {
+  MT_CHECK(equal(tensor.sizes(), result.sizes), RuntimeError, "Expected ", name, " of size ",
+           to_string(result.sizes), ", but got ", to_string(tensor.sizes()));
+  MT_CHECK(tensor.dtype() == result.dtype, RuntimeError, "Expected ", name, " to be of dtype ",
+           legacy_name(result.dtype), ", but got ", legacy_name(tensor.dtype()));
+}
+
 template <size_t kN>
 SpecList max_pool(const Tensor& self,
                   IntList kernel_size,
@@ -133,14 +141,18 @@ SpecList max_pool(const Tensor& self,
   check_numeric(name, self, self.dtype() != DType::kBool);
   return {laid_out(self, sizes, self.dtype()), laid_out(self, sizes, DType::kInt64)};
 }
+template <size_t kN>
 TensorSpec max_pool_backward(const Tensor& grad_output,
                              const Tensor& self,
-                             IntList,
-                             IntList,
-                             IntList,
-                             IntList,
-                             bool,
-                             const Tensor&) {
+                             IntList kernel_size,
+                             IntList stride,
+                             IntList padding,
+                             IntList dilation,
+                             bool ceil_mode,
+                             const Tensor& indices) {
+  const SpecList pooled = max_pool<kN>(self, kernel_size, stride, padding, dilation, ceil_mode);
+  check_like("grad_output", grad_output, pooled[0]);
+  check_like("indices", indices, pooled[1]);
   return laid_out(self, self.sizes(), grad_output.dtype());
 }
 
@@ -172,14 +184,18 @@ TensorSpec avg_pool(const Tensor& self,
   check_numeric(name, self, is_floating_point(self.dtype()) || self.dtype() == DType::kInt64);
   return laid_out(self, sizes, self.dtype(), false);
 }
+template <size_t kN>
 TensorSpec avg_pool_backward(const Tensor& grad_output,
                              const Tensor& self,
-                             IntList,
-                             IntList,
-                             IntList,
-                             bool,
-                             bool,
-                             std::optional<int64_t>) {
+                             IntList kernel_size,
+                             IntList stride,
+                             IntList padding,
+                             bool ceil_mode,
+                             bool count_include_pad,
+                             std::optional<int64_t> divisor_override) {
+  check_like("grad_output", grad_output,
+             avg_pool<kN>(self, kernel_size, stride, padding, ceil_mode, count_include_pad,
+                          divisor_override));
   return laid_out(self, self.sizes(), grad_output.dtype(), false);
 }
 
@@ -210,7 +226,16 @@ TensorSpec adaptive_avg_pool(const Tensor& self, IntList output_size) {
   check_numeric(name, self, is_floating_point(self.dtype()));
   return laid_out(self, with_last<kN>(self, output_size), self.dtype(), false);
 }
+// The sizes that an adaptive pooling was asked for, read from the gradient of its result.
+template <size_t kN>
+IntList asked_sizes(const Tensor& grad_output) {
+  MT_CHECK(grad_output.sizes().size() >= kN, RuntimeError, "grad_output has too few dimensions");
+  return IntList(grad_output.sizes()).last(kN);
+}
+
+template <size_t kN>
 TensorSpec adaptive_avg_pool_backward(const Tensor& grad_output, const Tensor& self) {
+  check_like("grad_output", grad_output, adaptive_avg_pool<kN>(self, asked_sizes<kN>(grad_output)));
   return laid_out(self, self.sizes(), grad_output.dtype(), false);
 }
 
@@ -228,9 +253,13 @@ SpecList adaptive_max_pool(const Tensor& self, IntList output_size) {
   check_numeric(name, self, is_floating_point(self.dtype()));
   return {laid_out(self, sizes, self.dtype(), false), laid_out(self, sizes, DType::kInt64, false)};
 }
+template <size_t kN>
 TensorSpec adaptive_max_pool_backward(const Tensor& grad_output,
                                       const Tensor& self,
-                                      const Tensor&) {
+                                      const Tensor& indices) {
+  const SpecList pooled = adaptive_max_pool<kN>(self, asked_sizes<kN>(grad_output));
+  check_like("grad_output", grad_output, pooled[0]);
+  check_like("indices", indices, pooled[1]);
   return laid_out(self, self.sizes(), grad_output.dtype(), false);
 }
 
@@ -245,12 +274,12 @@ void define_pooling(Registry& ops) {
          "max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], "
          "int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)")
       .internal();
-  ops.define<max_pool_backward>(
+  ops.define<max_pool_backward<2>>(
          "max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, "
          "int[2] stride, int[2] padding, int[2] dilation, bool ceil_mode, Tensor indices) -> "
          "Tensor")
       .internal();
-  ops.define<max_pool_backward>(
+  ops.define<max_pool_backward<3>>(
          "max_pool3d_with_indices_backward(Tensor grad_output, Tensor self, int[3] kernel_size, "
          "int[3] stride, int[3] padding, int[3] dilation, bool ceil_mode, Tensor indices) -> "
          "Tensor")
@@ -296,12 +325,12 @@ void define_pooling(Registry& ops) {
          "Tensor")
       .nn_function()
       .doc("The means of windows of the last three dimensions.");
-  ops.define<avg_pool_backward>(
+  ops.define<avg_pool_backward<2>>(
          "avg_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, "
          "int[2] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> "
          "Tensor")
       .internal();
-  ops.define<avg_pool_backward>(
+  ops.define<avg_pool_backward<3>>(
          "avg_pool3d_backward(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] stride, "
          "int[3] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> "
          "Tensor")
@@ -317,10 +346,10 @@ void define_pooling(Registry& ops) {
   ops.define<adaptive_avg_pool<3>>(
          "_adaptive_avg_pool3d(Tensor self, int[3] output_size) -> Tensor")
       .internal();
-  ops.define<adaptive_avg_pool_backward>(
+  ops.define<adaptive_avg_pool_backward<2>>(
          "_adaptive_avg_pool2d_backward(Tensor grad_output, Tensor self) -> Tensor")
       .internal();
-  ops.define<adaptive_avg_pool_backward>(
+  ops.define<adaptive_avg_pool_backward<3>>(
          "_adaptive_avg_pool3d_backward(Tensor grad_output, Tensor self) -> Tensor")
       .internal();
   ops.define("adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)")
@@ -334,10 +363,10 @@ void define_pooling(Registry& ops) {
   ops.define<adaptive_max_pool<3>>(
          "adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)")
       .internal();
-  ops.define<adaptive_max_pool_backward>(
+  ops.define<adaptive_max_pool_backward<2>>(
          "adaptive_max_pool2d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor")
       .internal();
-  ops.define<adaptive_max_pool_backward>(
+  ops.define<adaptive_max_pool_backward<3>>(
          "adaptive_max_pool3d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor")
       .internal();
 }

@@ -212,7 +212,12 @@ void add_at(int64_t planes, int64_t in, int64_t out, const T* grad, const int64_
   parallel_for(0, planes, (kGrain + in) / (in + 1), [&](int64_t from, int64_t end) {
     std::fill(to + from * in, to + end * in, T{0});
     for (int64_t p = from; p < end; ++p) {
-      for (int64_t i = p * out; i < (p + 1) * out; ++i) to[p * in + indices[i]] += grad[i];
+      for (int64_t i = p * out; i < (p + 1) * out; ++i) {
+        const int64_t at = indices[i];
+        MT_CHECK(at >= 0 && at < in, RuntimeError, "Found an invalid max index: ", at,
+                 " (input planes have ", in, " elements)");
+        to[p * in + at] += grad[i];
+      }
     }
   });
 }
