@@ -25,6 +25,7 @@ const Registry& registry() {
     define_attention(ops);
     define_binary(ops);
     define_compare(ops);
+    define_convolution(ops);
     define_copy(ops);
     define_creation(ops);
     define_embedding(ops);
@@ -33,6 +34,7 @@ const Registry& registry() {
     define_joining(ops);
     define_matmul(ops);
     define_norm(ops);
+    define_pooling(ops);
     define_random(ops);
     define_reduce(ops);
     define_rounding(ops);

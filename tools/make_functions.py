@@ -75,8 +75,8 @@ class Param:
             value = self.default.lower()
         elif self.type == "MemoryFormat":
             value = {"contiguous_format": "MemoryFormat::kContiguous"}[self.default]
-        elif self.default.startswith("["):
-            value = "IntList{" + self.default[1:-1] + "}"
+        elif self.type == "int[]":
+            value = "IntList{" + self.default.strip("[]") + "}"
         elif self.default in ("inf", "-inf"):
             value = self.default.replace("inf", "std::numeric_limits<double>::infinity()")
         else:

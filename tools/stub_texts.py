@@ -316,6 +316,7 @@ from mindtorch_v2._C import Tensor
 
 # Parameters of the functions in nn/functional.py that are written in Python.
 PARAMETERS = {
+    "_random_samples": "Tensor",
     "_stacklevel": "_int",
     "add_zero_attn": "_bool",
     "align_corners": "_bool",
@@ -328,6 +329,7 @@ PARAMETERS = {
     "bias": "Tensor",
     "bias_k": "Tensor",
     "bias_v": "Tensor",
+    "ceil_mode": "_bool",
     "delta": "_float",
     "dilation": "_int | Sequence[_int]",
     "dim": "_int",
@@ -345,6 +347,7 @@ PARAMETERS = {
     "in_proj_bias": "Tensor",
     "in_proj_weight": "Tensor",
     "include_last_offset": "_bool",
+    "indices": "Tensor",
     "inplace": "_bool",
     "input": "Tensor",
     "input1": "Tensor",
@@ -381,6 +384,7 @@ PARAMETERS = {
     "out": "Tensor",
     "out_proj_bias": "Tensor",
     "out_proj_weight": "Tensor",
+    "output_ratio": "_float | Sequence[_float]",
     "output_size": "_int | Sequence[_int]",
     "p": "_float",
     "pad": "Sequence[_int]",
@@ -395,6 +399,7 @@ PARAMETERS = {
     "recompute_scale_factor": "_bool",
     "reduce": "_bool",
     "reduction": "str",
+    "return_indices": "_bool",
     "running_mean": "Tensor",
     "running_var": "Tensor",
     "scale_factor": "_float | Sequence[_float]",
@@ -425,6 +430,11 @@ PARAMETERS = {
 }
 # Where a name means something else in one function, and results that are not one tensor.
 SPECIAL_PARAMETERS = {
+    **{
+        (f"adaptive_{kind}_pool{n}d", "output_size"): "_int | Sequence[_int | None]"
+        for kind in ("avg", "max")
+        for n in (2, 3)
+    },
     ("batch_norm", "running_mean"): "Tensor | None",
     ("batch_norm", "running_var"): "Tensor | None",
     ("multi_head_attention_forward", "bias_k"): "Tensor | None",
@@ -434,7 +444,14 @@ SPECIAL_PARAMETERS = {
     ("multi_head_attention_forward", "out_proj_bias"): "Tensor | None",
     ("multi_head_attention_forward", "value"): "Tensor",
 }
-RESULTS = {"multi_head_attention_forward": "tuple[Tensor, Tensor | None]"}
+RESULTS = {
+    "multi_head_attention_forward": "tuple[Tensor, Tensor | None]",
+    **{
+        f"{kind}max_pool{n}d_with_indices": "tuple[Tensor, Tensor]"
+        for kind in ("", "adaptive_", "fractional_")
+        for n in (1, 2, 3)
+    },
+}
 
 OPS_HEAD = """# Ops
 

@@ -176,6 +176,28 @@ def _network():
     )
 
 
+def _windows():
+    image = (
+        "F = torch.nn.functional; x = torch.randn(64, 16, 28, 28); w = torch.randn(32, 16, 3, 3)"
+    )
+    yield from _each(
+        "windows",
+        image + "; v = torch.randn(16, 32, 2, 2); s = torch.randn(16, 1, 3, 3)",
+        [
+            "F.conv2d(x, w, padding=1)",
+            "F.conv2d(x, w, stride=2)",
+            "F.conv2d(x, s, groups=16)",
+            "F.conv_transpose2d(x, v, stride=2)",
+            "F.max_pool2d(x, 2)",
+            "F.avg_pool2d(x, 2)",
+            "F.adaptive_avg_pool2d(x, 1)",
+            "F.interpolate(x, scale_factor=2, mode='bilinear')",
+            "F.unfold(x, 3)",
+        ],
+        "64x16x28x28",
+    )
+
+
 def _views():
     yield from _each(
         "views",
@@ -333,6 +355,7 @@ CASES: list[Case] = [
     *_reduce(),
     *_matmul(),
     *_network(),
+    *_windows(),
     *_views(),
     *_indexing(),
     *_sort(),

@@ -19,6 +19,18 @@ def _square_pair(n: int) -> str:
     return f"a = torch.rand({n}, {n}); b = torch.rand({n}, {n})"
 
 
+_GRADIENTS = "torch.autograd.grad(y, (x, w, b), g, retain_graph=True)"
+
+
+def _convolution(size: int) -> str:
+    return (
+        f"x = torch.randn(8, 64, 56, 56, requires_grad=True); p = {size // 2}; "
+        f"w = torch.randn(64, 64, {size}, {size}, requires_grad=True); "
+        "b = torch.randn(64, requires_grad=True); "
+        "y = torch.conv2d(x, w, b, 1, p); g = torch.ones_like(y)"
+    )
+
+
 # 1M is 2^20 and 16M is 2^24, so that rows of 1024 and square matrices come out even.
 CASES: list[Case] = [
     # Per call from Python: nothing but overhead.
@@ -78,4 +90,9 @@ CASES: list[Case] = [
     judged("a @ b, 64", "algorithm", "a @ b", _square_pair(64), 1.0),
     judged("a @ b, 512", "algorithm", "a @ b", _square_pair(512), 1.05, 1.0),
     judged("a @ b, 2048", "algorithm", "a @ b", _square_pair(2048), 1.05, 1.0),
+    *(
+        judged(f"{name} of {what}", "algorithm", stmt, _convolution(size), 1.05, 1.05)
+        for what, size in (("3x3, 8x64x56x56", 3), ("1x1, 8x64x56x56", 1))
+        for name, stmt in (("conv2d", "torch.conv2d(x, w, b, 1, p)"), ("gradients", _GRADIENTS))
+    ),
 ]

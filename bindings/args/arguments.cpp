@@ -156,7 +156,8 @@ void Signature::read_default(const ops::Param& param, ParamInfo& info) {
       return;
     case ArgType::kIntList: {
       auto& list = *default_lists_.emplace_back(std::make_unique<Shape>());
-      for (size_t at = 1; at < text.size() && text[at] != ']';) {
+      if (text[0] != '[') list.assign(static_cast<size_t>(param.list_size), std::stoll(text));
+      for (size_t at = 1; text[0] == '[' && at < text.size() && text[at] != ']';) {
         size_t used = 0;
         list.push_back(std::stoll(text.substr(at), &used));
         at += used;
@@ -238,7 +239,7 @@ bool Signature::convert(const ParamInfo& param,
       value = Value(is_true(object));
       return true;
     case ArgType::kIntList: {
-      MT_ASSERT(parsed.int_list_count < 3);
+      MT_ASSERT(parsed.int_list_count < ParsedArgs::kMostIntLists);
       Shape& list = parsed.int_lists[parsed.int_list_count];
       if (!to_int_list(object, list)) {
         int64_t number = 0;

@@ -20,7 +20,8 @@ struct ParsedArgs {
 
   Tensor numbers[kMaxTemporaries];  // Python numbers in places of tensors
   int number_count = 0;
-  Shape int_lists[3];
+  static constexpr int kMostIntLists = 4;  // max_pool2d, convolution
+  Shape int_lists[kMostIntLists];
   int int_list_count = 0;
   std::vector<Tensor> tensor_lists[2];
   int tensor_list_count = 0;

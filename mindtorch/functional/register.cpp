@@ -4,6 +4,7 @@ namespace mindtorch::functional {
 
 void register_composites(ops::Registry& registry) {
   compose_attention(registry);
+  compose_convolution(registry);
   compose_copy(registry);
   compose_creation(registry);
   compose_einsum(registry);
@@ -11,6 +12,7 @@ void register_composites(ops::Registry& registry) {
   compose_inplace_views(registry);
   compose_joining(registry);
   compose_matmul(registry);
+  compose_pooling(registry);
   compose_random(registry);
   compose_reduce(registry);
   compose_shape(registry);

@@ -17,7 +17,7 @@ struct DTypeLimits {
   std::string_view type_name;
 };
 
-const DTypeLimits& limits(DType dtype);
+MT_API const DTypeLimits& limits(DType dtype);
 
 // Whether `dtype` can hold a number. Fractions are cut off, not refused; a small negative number
 // wraps around in uint8; any number is a bool.

@@ -22,6 +22,17 @@ CALLS = [
     "F.affine_grid(f(2, 2, 3), (2, 3, 4, 5), align_corners=True)",
     "F.affine_grid(f(2, 2, 3), (2, 3, 4, 5), align_corners=False)",
     "F.affine_grid(f(2, 3, 4), (2, 3, 4, 5, 1), align_corners=False)",
+    *(
+        f"F.interpolate(f(2, 3, 9, 11), {size}, mode='{mode}', antialias=True)"
+        for mode in ("bilinear", "bicubic")
+        for size in ("size=(4, 5)", "size=(20, 13)", "scale_factor=(0.7, 1.9)", "size=(1, 1)")
+    ),
+    "F.interpolate(f(2, 3, 9, 11), size=(4, 5), mode='bilinear', antialias=True, "
+    "align_corners=True)",
+    *(f"F.interpolate(f(2, 3, *(7,) * {n}), size=(3,) * {n}, mode='area')" for n in (1, 2, 3)),
+    "F.fractional_max_pool2d(f(2, 3, 7, 8), (2, 3), output_size=(3, 4), return_indices=True)",
+    "F.max_pool2d_with_indices(f(2, 3, 7, 8), 2)",
+    "F.adaptive_max_pool2d(f(2, 3, 7, 8), (3, None), return_indices=True)",
     "F.gumbel_softmax(f(4, 5))",
     "F.gumbel_softmax(f(4, 5), tau=0.5, hard=True)",
     "F.pdist(f(5, 3))",
@@ -44,29 +55,6 @@ def test_like_torch(call):
         text = call.replace("F.", "nn.functional.", 1)
         results.append(World(library).eval(text))
     assert_same(*results, rtol=2e-5, atol=2e-6)
-
-
-LATER = [
-    ("Conv1d(1, 1, 1)", "conv1d", (1, 1, 2)),
-    ("Conv2d(1, 1, 1)", "conv2d", (1, 1, 2, 2)),
-    ("Conv3d(1, 1, 1)", "conv3d", (1, 1, 2, 2, 2)),
-    ("ConvTranspose2d(1, 1, 1)", "conv_transpose2d", (1, 1, 2, 2)),
-    ("MaxPool2d(2)", "max_pool2d", (1, 1, 2, 2)),
-    ("AvgPool2d(2)", "avg_pool2d", (1, 1, 2, 2)),
-    ("AdaptiveAvgPool2d(1)", "adaptive_avg_pool2d", (1, 1, 2, 2)),
-    ("AdaptiveMaxPool1d(1)", "adaptive_max_pool1d", (1, 1, 2)),
-    ("LPPool2d(2, 2)", "lp_pool2d", (1, 1, 2, 2)),
-]
-
-
-@pytest.mark.parametrize(("layer", "function", "shape"), LATER)
-def test_a_layer_without_its_function_names_it(torch, layer, function, shape):
-    module, x = eval(f"torch.nn.{layer}", {"torch": torch}), torch.ones(*shape)
-    if hasattr(torch.nn.functional, function):
-        assert module(x).dim() == len(shape)
-    else:
-        with pytest.raises(NotImplementedError, match=f"torch.nn.functional.{function} is not"):
-            module(x)
 
 
 def test_convolutions_check_their_input(torch):

@@ -1,5 +1,7 @@
 """What a device's vendor library cannot compute: such a call must say so, and no other may fail."""
 
+import re
+
 # Ops of CANN that take no float64.
 NO_FLOAT64 = {
     "celu", "elu", "erfinv", "expm1", "gelu", "hardshrink", "hardsigmoid", "hardswish",
@@ -14,6 +16,11 @@ MATRIX_PRODUCTS = {
     "addmm", "addmv", "baddbmm", "bmm", "inner", "mm", "mv", "scaled_dot_product_attention",
     "tensordot",
 }  # fmt: skip
+
+# Windows that move over images.
+WINDOWS = re.compile(
+    r"conv_tbc|convolution|(conv(_transpose)?|(adaptive_)?(avg|max)_pool|lp_pool)\dd"
+)
 
 
 def multiplies_matrices(case, sample):
@@ -34,6 +41,8 @@ def is_unsupported(case, dtype, sample, device):
     if dtype == "float64" and case.name in NO_FLOAT64:
         return True
     if dtype not in MATRIX_DTYPES and multiplies_matrices(case, sample):
+        return True
+    if dtype not in MATRIX_DTYPES and WINDOWS.fullmatch(case.name):
         return True
     if case.name == "scatter_reduce":
         return sample.kwargs.get("reduce", sample.args[-1]) in ("amax", "amin")

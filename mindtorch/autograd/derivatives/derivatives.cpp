@@ -4,10 +4,12 @@ namespace mindtorch::autograd {
 
 void define_derivatives(Derivatives& derivatives) {
   define_attention(derivatives);
+  define_convolution(derivatives);
   define_copy(derivatives);
   define_indexing(derivatives);
   define_matmul(derivatives);
   define_norm(derivatives);
+  define_pooling(derivatives);
   define_random(derivatives);
   define_reduce(derivatives);
   define_shape(derivatives);

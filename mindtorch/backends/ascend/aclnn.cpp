@@ -174,6 +174,10 @@ Argument<IntList>::Argument(IntList values)
     : handle(MT_MADE(aclCreateIntArray, values.data(), values.size())) {}
 Argument<IntList>::~Argument() { acl().aclDestroyIntArray(handle); }
 
+Argument<Mask>::Argument(const Mask& mask)
+    : handle(MT_MADE(aclCreateBoolArray, mask.data(), mask.size())) {}
+Argument<Mask>::~Argument() { acl().aclDestroyBoolArray(handle); }
+
 Argument<TensorList>::Argument(TensorList tensors) {
   std::vector<aclTensor*> members;
   try {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstring>
 #include <initializer_list>
 #include <memory>
@@ -61,6 +62,9 @@ struct TypedScalar {
 // Integers that are out of range wrap around, as on the CPU.
 TypedScalar typed(const Scalar& value, DType dtype);
 
+// Which of an op's results are wanted.
+using Mask = std::array<bool, 3>;
+
 namespace detail {
 
 // The key of a call, as its arguments add to it.
@@ -71,6 +75,9 @@ class KeyWriter {
   void add(const TypedScalar& scalar);
   void add(IntList values);
   void add(TensorList tensors);
+  void add(const Mask& mask) {
+    for (const bool bit : mask) add(bit);
+  }
   template <class T>
   void add(const T& value) {
     static_assert(std::is_arithmetic_v<T> || std::is_enum_v<T>);
@@ -130,6 +137,16 @@ struct Argument<IntList> {
   aclIntArray* get() const { return handle; }
   aclnnStatus rebind_addresses(aclOpExecutor*, size_t&, IntList) { return 0; }
   aclIntArray* handle;
+};
+
+template <>
+struct Argument<Mask> {
+  explicit Argument(const Mask& mask);
+  ~Argument();
+  Argument(const Argument&) = delete;
+  aclBoolArray* get() const { return handle; }
+  aclnnStatus rebind_addresses(aclOpExecutor*, size_t&, const Mask&) { return 0; }
+  aclBoolArray* handle;
 };
 
 template <>

@@ -120,19 +120,18 @@ def interpolate(
                 "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and "
                 "requires a 4-D tensor as input"
             )
-        raise NotImplementedError("interpolate: antialias is not there yet")
     scales = scales or [None] * spatial
+    if antialias:
+        for dim, (wanted, scale) in enumerate(zip(sizes, scales, strict=True), 2):
+            input = _filtered(input, dim, wanted, scale, bool(align_corners), mode)
+        return input
     if mode in ("nearest", "nearest-exact") and spatial in (1, 2, 3):
         step = _nearest if mode == "nearest" else _nearest_exact
         for dim, (wanted, scale) in enumerate(zip(sizes, scales, strict=True), 2):
             input = step(input, dim, wanted, scale)
         return input
-    if mode == "area":
-        name = f"adaptive_avg_pool{spatial}d"
-        pool = getattr(torch.nn.functional, name, None)
-        if pool is None:
-            raise NotImplementedError(f"torch.nn.functional.{name} is not there yet")
-        return pool(input, sizes)
+    if mode == "area" and spatial in (1, 2, 3):
+        return getattr(torch.nn.functional, f"adaptive_avg_pool{spatial}d")(input, sizes)
     if not smooth:
         raise NotImplementedError(
             "Input Error: Only 3D, 4D and 5D input Tensors supported"
@@ -247,6 +246,42 @@ def _cubic_weight(x, inner, a=-0.75):
     if inner:
         return ((a + 2) * x - (a + 3)) * x * x + 1
     return ((x - 5) * x + 8) * x * a - 4 * a
+
+
+# By mode: the filter, and how far it reaches on both sides together.
+_FILTERS = {
+    "bilinear": (lambda x: (1 - x.abs()).clamp_min(0), 2),
+    "bicubic": (
+        lambda x: torch.where(
+            x.abs() < 1,
+            _cubic_weight(x.abs(), inner=True, a=-0.5),
+            torch.where(x.abs() < 2, _cubic_weight(x.abs(), inner=False, a=-0.5), 0.0),
+        ),
+        4,
+    ),
+    "lanczos": (lambda x: torch.where(x.abs() < 3, torch.sinc(x) * torch.sinc(x / 3), 0.0), 6),
+}
+
+
+def _filtered(input, dim, wanted, scale, align_corners, mode):
+    """Every element of the result is a mean over as much of the source as it stands for."""
+    source = input.size(dim)
+    if align_corners:
+        ratio = (source - 1) / (wanted - 1) if wanted > 1 else 0.0
+    else:
+        ratio = _ratio(source, wanted, scale)
+    function, reach = _FILTERS[mode]
+    stretch = max(ratio, 1.0)
+    support = reach * 0.5 * stretch
+    centers = ratio * (torch.arange(wanted, dtype=torch.float64).unsqueeze(1) + 0.5)
+    places = torch.arange(source, dtype=torch.float64)
+    first = (centers - support + 0.5).trunc().clamp_min(0)
+    end = (centers + support + 0.5).trunc().clamp_max(source)
+    weights = function((places - centers + 0.5) / stretch)
+    weights = torch.where((places >= first) & (places < end), weights, 0.0)
+    weights = weights / weights.sum(1, keepdim=True)
+    weights = weights.to(input.device, input.dtype)
+    return torch.matmul(input.transpose(dim, -1), weights.t()).transpose(dim, -1)
 
 
 def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):

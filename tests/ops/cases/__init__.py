@@ -18,6 +18,8 @@ FAMILIES = (
     "norm",
     "matmul",
     "attention",
+    "convolution",
+    "pooling",
     "views",
     "shape",
     "joining",

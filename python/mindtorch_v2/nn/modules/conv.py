@@ -7,7 +7,7 @@ from mindtorch_v2.nn import functional as F
 from mindtorch_v2.nn import init
 from mindtorch_v2.nn.modules.lazy import LazyModuleMixin
 from mindtorch_v2.nn.modules.module import Module
-from mindtorch_v2.nn.modules.utils import per_dimension, required
+from mindtorch_v2.nn.modules.utils import per_dimension
 from mindtorch_v2.nn.parameter import Parameter, UninitializedParameter
 
 __all__ = [
@@ -183,7 +183,7 @@ class _PlainConvNd(_ConvNd):
     def _conv_forward(self, input, weight, bias):
         name = f"conv{self._dimensions}d"
         self._check_input(input, name)
-        convolve, padding = required(name), self.padding
+        convolve, padding = getattr(F, name), self.padding
         if self.padding_mode != "zeros":
             sides = self._reversed_padding_repeated_twice
             input, padding = F.pad(input, sides, mode=self.padding_mode), 0
@@ -262,7 +262,7 @@ class _ConvTransposeNd(_ConvNd):
         extra = self.output_padding
         if output_size is not None:
             extra = self._output_padding(input, list(output_size))
-        return required(name)(
+        return getattr(F, name)(
             input,
             self.weight,
             self.bias,

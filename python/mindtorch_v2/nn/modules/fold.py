@@ -1,7 +1,7 @@
 """Windows of images as columns, and back, as modules."""
 
+from mindtorch_v2.nn import functional as F
 from mindtorch_v2.nn.modules.module import Module
-from mindtorch_v2.nn.modules.utils import required
 
 __all__ = ["Fold", "Unfold"]
 
@@ -21,7 +21,7 @@ class Unfold(Module):
         self.padding, self.stride = padding, stride
 
     def forward(self, input):
-        return required("unfold")(input, self.kernel_size, self.dilation, self.padding, self.stride)
+        return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
 
     def extra_repr(self):
         return (
@@ -44,7 +44,7 @@ class Fold(Unfold):
         self.output_size = output_size
 
     def forward(self, input):
-        return required("fold")(
+        return F.fold(
             input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride
         )
 

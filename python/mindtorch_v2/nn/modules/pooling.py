@@ -1,7 +1,8 @@
 """Pooling as modules. They call torch.nn.functional.max_pool1d and the like."""
 
+from mindtorch_v2.nn import functional as F
 from mindtorch_v2.nn.modules.module import Module
-from mindtorch_v2.nn.modules.utils import per_dimension, required
+from mindtorch_v2.nn.modules.utils import per_dimension
 
 __all__ = [
     *(f"AdaptiveAvgPool{n}d" for n in (1, 2, 3)),
@@ -42,7 +43,7 @@ class _MaxPoolNd(Module):
         self.return_indices, self.ceil_mode = return_indices, ceil_mode
 
     def forward(self, input):
-        return required(f"max_pool{self._dimensions}d")(
+        return getattr(F, f"max_pool{self._dimensions}d")(
             input,
             self.kernel_size,
             self.stride,
@@ -92,7 +93,7 @@ class _MaxUnpoolNd(Module):
         self.padding = per_dimension(padding, n)
 
     def forward(self, input, indices, output_size=None):
-        return required(f"max_unpool{self._dimensions}d")(
+        return getattr(F, f"max_unpool{self._dimensions}d")(
             input, indices, self.kernel_size, self.stride, self.padding, output_size
         )
 
@@ -142,7 +143,7 @@ class _AvgPoolNd(Module):
         self.divisor_override = divisor_override
 
     def forward(self, input):
-        return required(f"avg_pool{self._dimensions}d")(
+        return getattr(F, f"avg_pool{self._dimensions}d")(
             input,
             self.kernel_size,
             self.stride,
@@ -177,7 +178,7 @@ class AvgPool1d(_AvgPoolNd):
         )
 
     def forward(self, input):
-        return required("avg_pool1d")(
+        return F.avg_pool1d(
             input,
             self.kernel_size,
             self.stride,
@@ -230,7 +231,7 @@ class _FractionalMaxPoolNd(Module):
             raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
 
     def forward(self, input):
-        return required(f"fractional_max_pool{self._dimensions}d")(
+        return getattr(F, f"fractional_max_pool{self._dimensions}d")(
             input,
             self.kernel_size,
             self.output_size,
@@ -266,7 +267,7 @@ class _LPPoolNd(Module):
         self.stride, self.ceil_mode = stride, ceil_mode
 
     def forward(self, input):
-        return required(f"lp_pool{self._dimensions}d")(
+        return getattr(F, f"lp_pool{self._dimensions}d")(
             input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode
         )
 
@@ -319,7 +320,7 @@ class _AdaptiveMaxPoolNd(_AdaptivePoolNd):
         self.return_indices = return_indices
 
     def forward(self, input):
-        pool = required(f"adaptive_max_pool{self._dimensions}d")
+        pool = getattr(F, f"adaptive_max_pool{self._dimensions}d")
         return pool(input, self.output_size, self.return_indices)
 
 
@@ -347,7 +348,7 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
 
 class _AdaptiveAvgPoolNd(_AdaptivePoolNd):
     def forward(self, input):
-        return required(f"adaptive_avg_pool{self._dimensions}d")(input, self.output_size)
+        return getattr(F, f"adaptive_avg_pool{self._dimensions}d")(input, self.output_size)
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):

@@ -1,0 +1,330 @@
+#include <cstring>
+
+#include "mindtorch/backends/cpu/blas_operand.h"
+#include "mindtorch/backends/cpu/convolution/patch.h"
+#include "mindtorch/backends/cpu/convolution/tiles.h"
+#include "mindtorch/backends/cpu/gemm_impl.h"
+#include "mindtorch/backends/cpu/parallel.h"
+
+namespace mindtorch::cpu::convolution {
+namespace {
+
+// Multiplications that are worth a thread.
+constexpr int64_t kGrain = int64_t{1} << 17;
+// Bytes of a patch: it should stay in the second cache, beside the filters.
+constexpr int64_t kPatchBytes = int64_t{256} << 10;
+
+// Outputs that are worth reading all filters for.
+constexpr int64_t kLeastOutputs = 192;
+
+// Filters of a group, with as many as fill up the last vector.
+template <typename T>
+int64_t padded_filters(int64_t filters) {
+  const int64_t lanes = tiles<T>().panel_columns / 2;
+  return ceil_div(filters, lanes) * lanes;
+}
+
+// The filters of all groups, as tiles<T>().multiply() takes them.
+template <typename T>
+void pack(const Correlation& c, const T* filters, const FilterStrides& strides, T* packed) {
+  for (int64_t group = 0; group < c.groups; ++group) {
+    int64_t rows = 0;
+    for (int64_t row = 0; row < c.filters; row += rows) {
+      rows = tiles<T>().panel_rows;
+      while (rows > c.filters - row) rows /= 2;
+      const T* const panel = filters + group * strides.group + row * strides.filter;
+      for (int64_t channel = 0; channel < c.channels; ++channel) {
+        for (const Tap& d : c.axes[0].taps) {
+          for (const Tap& h : c.axes[1].taps) {
+            for (const Tap& w : c.axes[2].taps) {
+              const T* const from = panel + channel * strides.channel + d.index * strides.taps[0] +
+                                    h.index * strides.taps[1] + w.index * strides.taps[2];
+              for (int64_t i = 0; i < rows; ++i) *packed++ = from[i * strides.filter];
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+// Blocks of output rows: small enough for the cache, and enough of them for the threads.
+int64_t choose_rows(const Correlation& c, const PatchLayout& layout, int64_t element) {
+  const int64_t rows = c.axes[1].out;
+  const int64_t of_one = (layout.channel_size(2) - layout.channel_size(1)) * c.channels * element;
+  const int64_t most = std::max<int64_t>(kPatchBytes / std::max<int64_t>(of_one, 1), 1);
+  int64_t blocks = ceil_div(rows, most);
+  const int64_t others = c.batch * c.groups * c.axes[0].out;
+  const int64_t threads = num_threads();
+  if (others * blocks < threads) blocks = std::min(rows, ceil_div(threads, others));
+  return ceil_div(rows, blocks);
+}
+
+template <typename T>
+struct Job {
+  const Correlation& c;
+  PatchLayout layout;
+  const T* input;
+  const T* packed;
+  const T* bias;
+  T* result;
+
+  int64_t input_channel() const { return c.axes[0].in * c.axes[1].in * c.axes[2].in; }
+  int64_t result_channel() const { return c.axes[0].size * c.axes[1].size * c.axes[2].size; }
+  const T* input_of(int64_t image, int64_t group) const {
+    return input + (image * c.groups + group) * c.channels * input_channel();
+  }
+  T* result_of(int64_t image, int64_t group) const {
+    return result + (image * c.groups + group) * c.filters * result_channel();
+  }
+  const T* packed_of(int64_t group) const { return packed + group * c.filters * c.terms(); }
+  const T* bias_of(int64_t group) const {
+    return bias == nullptr ? nullptr : bias + group * c.filters;
+  }
+};
+
+// Windows of one element: a product of matrices as they lie, by columns.
+template <typename T>
+void multiply_in_place(const Job<T>& job) {
+  const Correlation& c = job.c;
+  const int64_t size = c.outputs();
+  const int64_t images = c.batch * c.groups;
+  const int64_t pieces = std::max<int64_t>(
+      1, std::min(ceil_div(num_threads(), images), size * c.terms() * c.filters / kGrain));
+  const int64_t length = ceil_div(ceil_div(size, pieces), 64) * 64;
+  const int64_t count = ceil_div(size, length);
+  std::vector<int64_t> offsets;
+  job.layout.offsets(c.axes[1].out, c.channels, offsets);
+  const int64_t work = length * c.terms() * c.filters + 1;
+  parallel_for(0, images * count, ceil_div(kGrain, work), [&](int64_t begin, int64_t end) {
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t image = task / count / c.groups;
+      const int64_t group = task / count % c.groups;
+      const int64_t at = task % count * length;
+      tiles<T>().multiply(job.packed_of(group), c.filters, job.input_of(image, group) + at,
+                          offsets.data(), c.terms(), std::min(length, size - at),
+                          job.bias_of(group), job.result_of(image, group) + at,
+                          job.result_channel(), true);
+    }
+  });
+}
+
+// Rows of `from`, `pitch` apart, to their places in a channel of the result.
+template <typename T>
+void place(const Correlation& c, int64_t row, int64_t rows, const T* from, int64_t pitch, T* to) {
+  const Axis& h = c.axes[1];
+  const Axis& w = c.axes[2];
+  for (int64_t i = 0; i < rows; ++i, from += pitch) {
+    T* const line = to + (h.first + (row + i) * h.step) * w.size + w.first;
+    if (w.step == 1) {
+      std::memcpy(line, from, static_cast<size_t>(w.out) * sizeof(T));
+    } else {
+      for (int64_t j = 0; j < w.out; ++j) line[j * w.step] = from[j];
+    }
+  }
+}
+
+template <typename T>
+void multiply_patches(const Job<T>& job) {
+  const Correlation& c = job.c;
+  const Axis& depth = c.axes[0];
+  const int64_t height = choose_rows(c, job.layout, sizeof(T));
+  const int64_t blocks = ceil_div(c.axes[1].out, height);
+  const int64_t tasks = c.batch * c.groups * depth.out * blocks;
+  const int64_t pitch = job.layout.pitch();
+  const int64_t most = job.layout.positions(height);
+  const int64_t panel = tiles<T>().panel_rows;
+  const int64_t work = most * c.terms() * c.filters + 1;
+  parallel_for(0, tasks, ceil_div(kGrain, work), [&](int64_t begin, int64_t end) {
+    const Scratch<T> patch(job.layout.channel_size(height) * c.channels);
+    const Scratch<T> rows_of_result(panel * most);
+    std::vector<int64_t> offsets;
+    int64_t offsets_for = 0;
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t z = task / blocks % depth.out;
+      const int64_t group = task / blocks / depth.out % c.groups;
+      const int64_t image = task / blocks / depth.out / c.groups;
+      const int64_t row = task % blocks * height;
+      const int64_t rows = std::min(height, c.axes[1].out - row);
+      if (rows <= 0) continue;
+      if (rows != offsets_for) job.layout.offsets(rows, c.channels, offsets);
+      offsets_for = rows;
+      job.layout.fill(job.input_of(image, group), c.channels, z, row, rows, patch.get());
+      const int64_t positions = job.layout.positions(rows);
+      const T* const bias = job.bias_of(group);
+      for (int64_t m = 0; m < c.filters; m += panel) {
+        const int64_t count = std::min(panel, c.filters - m);
+        tiles<T>().multiply(
+            job.packed_of(group) + m * c.terms(), count, patch.get(), offsets.data(), c.terms(),
+            positions, bias == nullptr ? nullptr : bias + m, rows_of_result.get(), most, false);
+        T* to = job.result_of(image, group) + m * job.result_channel() +
+                (depth.first + z * depth.step) * c.axes[1].size * c.axes[2].size;
+        for (int64_t i = 0; i < count; ++i, to += job.result_channel()) {
+          place(c, row, rows, rows_of_result.get() + i * most, pitch, to);
+        }
+      }
+    }
+  });
+}
+
+// The filters of a group by panels of columns: of each panel row by row, each row a term.
+template <typename T>
+class FilterPanels {
+ public:
+  FilterPanels(const Correlation& c, const T* filters, const FilterStrides& strides, const T* bias)
+      : c_(c),
+        padded_(padded_filters<T>(c.filters)),
+        y_(c.groups * padded_ * c.terms()),
+        initial_(c.groups * padded_) {
+    for (int64_t group = 0; group < c.groups; ++group) {
+      T* const first = initial_.get() + group * padded_;
+      std::fill_n(first, padded_, T{0});
+      if (bias != nullptr) std::copy_n(bias + group * c.filters, c.filters, first);
+      each([&](int64_t begin, int64_t columns) {
+        fill(filters + group * strides.group, strides, begin, columns,
+             y_.get() + (group * padded_ + begin) * c.terms());
+      });
+    }
+  }
+
+  // Calls visit(first filter, columns) for each panel.
+  template <typename Visit>
+  void each(const Visit& visit) const {
+    const int64_t most = tiles<T>().panel_columns;
+    for (int64_t begin = 0; begin < padded_; begin += most) {
+      visit(begin, std::min(most, padded_ - begin));
+    }
+  }
+  const T* panel(int64_t group, int64_t begin) const {
+    return y_.get() + (group * padded_ + begin) * c_.terms();
+  }
+  const T* initial(int64_t group, int64_t begin) const {
+    return initial_.get() + group * padded_ + begin;
+  }
+
+ private:
+  void fill(const T* filters, const FilterStrides& strides, int64_t begin, int64_t columns, T* to) {
+    const int64_t real = std::min(columns, c_.filters - begin);
+    const T* const panel = filters + begin * strides.filter;
+    for (int64_t channel = 0; channel < c_.channels; ++channel) {
+      for (const Tap& d : c_.axes[0].taps) {
+        for (const Tap& h : c_.axes[1].taps) {
+          for (const Tap& w : c_.axes[2].taps) {
+            const T* const from = panel + channel * strides.channel + d.index * strides.taps[0] +
+                                  h.index * strides.taps[1] + w.index * strides.taps[2];
+            for (int64_t i = 0; i < real; ++i) to[i] = from[i * strides.filter];
+            std::fill(to + real, to + columns, T{0});
+            to += columns;
+          }
+        }
+      }
+    }
+  }
+
+  const Correlation& c_;
+  int64_t padded_;
+  Scratch<T> y_;
+  Scratch<T> initial_;
+};
+
+// Note [Outputs or filters]
+// A vector holds the outputs of one filter or the filters of one output. The first takes images as
+// they lie, but computes the gaps between rows too; the second computes nothing in vain when the
+// filters fill their vectors, but its results have to be transposed.
+template <typename T>
+bool is_better_by_filters(const Correlation& c, const PatchLayout& layout) {
+  const double by_outputs =
+      static_cast<double>(c.axes[2].out) / static_cast<double>(layout.pitch());
+  const double by_filters =
+      static_cast<double>(c.filters) / static_cast<double>(padded_filters<T>(c.filters));
+  const double transposing = 1 + 8 / static_cast<double>(c.terms() + 1);
+  return by_filters > by_outputs * transposing;
+}
+
+template <typename T>
+void multiply_by_filters(const Job<T>& job, const FilterPanels<T>& panels) {
+  const Correlation& c = job.c;
+  const Axis& depth = c.axes[0];
+  const int64_t height = choose_rows(c, job.layout, sizeof(T));
+  const int64_t blocks = ceil_div(c.axes[1].out, height);
+  const int64_t width = c.axes[2].out;
+  // Small images come together, so that the filters are read less often.
+  const int64_t slices = c.batch * depth.out;
+  const int64_t wanted = ceil_div(kLeastOutputs, height * width);
+  const int64_t shared = ceil_div(slices * c.groups, num_threads());
+  const int64_t together = blocks > 1 ? 1 : std::clamp<int64_t>(shared, 1, wanted);
+  const int64_t pieces = ceil_div(slices, together);
+  const int64_t tasks = pieces * c.groups * blocks;
+  const int64_t work = together * height * width * c.terms() * c.filters + 1;
+  parallel_for(0, tasks, ceil_div(kGrain, work), [&](int64_t begin, int64_t end) {
+    const Scratch<T> patches(together * job.layout.channel_size(height) * c.channels);
+    const Scratch<T> sums(together * height * width * tiles<T>().panel_columns);
+    std::vector<int64_t> offsets, outputs, places;
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t group = task / blocks % c.groups;
+      const int64_t first = task / blocks / c.groups * together;
+      const int64_t count = std::min(together, slices - first);
+      const int64_t row = task % blocks * height;
+      const int64_t rows = std::min(height, c.axes[1].out - row);
+      if (rows <= 0) continue;
+      const int64_t size = rows * width;
+      const int64_t patch = job.layout.channel_size(rows) * c.channels;
+      if (static_cast<int64_t>(outputs.size()) != size) {
+        job.layout.offsets(rows, c.channels, offsets);
+        job.layout.outputs(rows, outputs);
+        places.clear();
+        for (int64_t i = 0; i < together; ++i) {
+          for (const int64_t output : outputs) places.push_back(i * patch + output);
+        }
+      }
+      for (int64_t i = 0; i < count; ++i) {
+        job.layout.fill(job.input_of((first + i) / depth.out, group), c.channels,
+                        (first + i) % depth.out, row, rows, patches.get() + i * patch);
+      }
+      panels.each([&](int64_t m, int64_t columns) {
+        tiles<T>().multiply_panel(patches.get(), places.data(), count * size, offsets.data(),
+                                  c.terms(), panels.panel(group, m), columns,
+                                  panels.initial(group, m), sums.get());
+        for (int64_t i = 0; i < count; ++i) {
+          T* const to = job.result_of((first + i) / depth.out, group) + m * c.outputs() +
+                        ((first + i) % depth.out * c.axes[1].out + row) * width;
+          copy_matrix<T>(std::min(columns, c.filters - m), size,
+                         {sums.get() + i * size * columns, 1, columns}, {to, c.outputs(), 1});
+        }
+      });
+    }
+  });
+}
+
+}  // namespace
+
+template <typename T>
+void correlate(const Correlation& c,
+               const T* input,
+               const T* filters,
+               const FilterStrides& strides,
+               const T* bias,
+               T* result) {
+  if (c.batch * c.groups * c.filters * c.outputs() == 0) return;
+  Job<T> job = {c, PatchLayout(c), input, nullptr, bias, result};
+  const auto is_whole = [](const Axis& axis) { return axis.step == 1 && axis.size == axis.out; };
+  if (!job.layout.is_input() && std::all_of(c.axes.begin(), c.axes.end(), is_whole) &&
+      is_better_by_filters<T>(c, job.layout)) {
+    return multiply_by_filters(job, FilterPanels<T>(c, filters, strides, bias));
+  }
+  const Scratch<T> packed(c.groups * c.filters * c.terms());
+  pack(c, filters, strides, packed.get());
+  job.packed = packed.get();
+  if (job.layout.is_input()) {
+    multiply_in_place(job);
+  } else {
+    multiply_patches(job);
+  }
+}
+
+template void correlate(
+    const Correlation&, const float*, const float*, const FilterStrides&, const float*, float*);
+template void correlate(
+    const Correlation&, const double*, const double*, const FilterStrides&, const double*, double*);
+
+}  // namespace mindtorch::cpu::convolution

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+// Convolution, its gradients and its transpose are all sums over a moving window, with the window
+// moved and the filters read in different ways. This is the form that they share.
+namespace mindtorch::cpu::convolution {
+
+// An element of the window along one dimension: the window that belongs to output i reads element
+// i * stride + offset of the input, where there is one, and entry `index` of the filter.
+struct Tap {
+  int64_t offset;
+  int64_t index;
+};
+
+struct Axis {
+  int64_t in = 1;
+  int64_t out = 1;  // outputs that are computed
+  int64_t stride = 1;
+  std::vector<Tap> taps = {{0, 0}};
+  // Output i is element first + i * step of the result, which has `size` elements.
+  int64_t first = 0;
+  int64_t step = 1;
+  int64_t size = 1;
+};
+
+// result[n, g * filters + m, o] = bias + the sum over c and taps of
+//     filter[g, m, c, tap.index] * input[n, g * channels + c, o * stride + tap.offset].
+// Input and result are contiguous, with depth, height and width last.
+struct Correlation {
+  int64_t batch = 1;
+  int64_t groups = 1;
+  int64_t channels = 1;
+  int64_t filters = 1;
+  std::array<Axis, 3> axes;
+
+  int64_t terms() const {
+    return channels *
+           static_cast<int64_t>(axes[0].taps.size() * axes[1].taps.size() * axes[2].taps.size());
+  }
+  int64_t outputs() const { return axes[0].out * axes[1].out * axes[2].out; }
+};
+
+// The filters of a group; element (m, c, d, h, w) is at the sum of the indices times the strides.
+struct FilterStrides {
+  int64_t group;
+  int64_t filter;
+  int64_t channel;
+  std::array<int64_t, 3> taps;
+};
+
+// `bias` has an element for each filter of each group, or is null.
+template <typename T>
+void correlate(const Correlation& c,
+               const T* input,
+               const T* filters,
+               const FilterStrides& strides,
+               const T* bias,
+               T* result);
+
+// grad_filters[g, m, c, taps] = the sum over batch and outputs of grad[n, g, m, o] times the input
+// that the filter's element was multiplied with. `grad` is contiguous, and so is the result, with
+// taps in the order in which the axes list them. All outputs are computed: step is 1.
+template <typename T>
+void correlate_gradient(const Correlation& c, const T* input, const T* grad, T* grad_filters);
+
+}  // namespace mindtorch::cpu::convolution

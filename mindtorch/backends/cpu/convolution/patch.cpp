@@ -1,0 +1,116 @@
+#include "mindtorch/backends/cpu/convolution/patch.h"
+
+#include <cstring>
+
+namespace mindtorch::cpu::convolution {
+namespace {
+
+int64_t floor_div(int64_t a, int64_t b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
+int64_t floor_mod(int64_t a, int64_t b) { return a - floor_div(a, b) * b; }
+
+bool reads_one_for_one(const Axis& axis) {
+  return axis.stride == 1 && axis.in == axis.out && axis.taps.size() == 1 &&
+         axis.taps[0].offset == 0 && axis.step == 1 && axis.size == axis.out;
+}
+
+// `count` elements of a line of `size`, from `first` on and `step` apart; 0 where there is none.
+template <typename T>
+void copy_line(const T* line, int64_t size, int64_t first, int64_t step, int64_t count, T* to) {
+  const int64_t begin = std::clamp<int64_t>(-floor_div(first, step), 0, count);
+  const int64_t end = std::clamp<int64_t>(floor_div(size - 1 - first, step) + 1, begin, count);
+  std::fill(to, to + begin, T{0});
+  if (step == 1) {
+    std::memcpy(to + begin, line + first + begin, static_cast<size_t>(end - begin) * sizeof(T));
+  } else {
+    const T* const from = line + first;
+    for (int64_t i = begin; i < end; ++i) to[i] = from[i * step];
+  }
+  std::fill(to + end, to + count, T{0});
+}
+
+}  // namespace
+
+PatchLayout::Side::Side(const Axis& from) : axis(&from) {
+  if (from.taps.empty()) return;
+  int64_t most = floor_div(from.taps[0].offset, from.stride);
+  least = most;
+  for (const Tap& tap : from.taps) {
+    const int64_t at = floor_div(tap.offset, from.stride);
+    least = std::min(least, at);
+    most = std::max(most, at);
+    const int64_t place = floor_mod(tap.offset, from.stride);
+    if (std::find(classes.begin(), classes.end(), place) == classes.end()) classes.push_back(place);
+  }
+  reach = most - least;
+}
+
+int64_t PatchLayout::Side::phase(const Tap& tap) const {
+  const int64_t place = floor_mod(tap.offset, axis->stride);
+  return std::find(classes.begin(), classes.end(), place) - classes.begin();
+}
+int64_t PatchLayout::Side::shift(const Tap& tap) const {
+  return floor_div(tap.offset, axis->stride) - least;
+}
+
+PatchLayout::PatchLayout(const Correlation& c) : c_(c), h_(c.axes[1]), w_(c.axes[2]) {
+  is_input_ = std::all_of(c.axes.begin(), c.axes.end(), reads_one_for_one);
+  pitch_ = w_.length(w_.axis->out);
+}
+
+void PatchLayout::offsets(int64_t rows, int64_t channels, std::vector<int64_t>& into) const {
+  into.clear();
+  const int64_t plane = plane_size(rows);
+  const int64_t size = channel_size(rows);
+  for (int64_t channel = 0; channel < channels; ++channel) {
+    for (size_t d = 0; d < c_.axes[0].taps.size(); ++d) {
+      for (const Tap& h : h_.axis->taps) {
+        for (const Tap& w : w_.axis->taps) {
+          const int64_t number =
+              (static_cast<int64_t>(d) * h_.phases() + h_.phase(h)) * w_.phases() + w_.phase(w);
+          into.push_back(channel * size +
+                         (is_input_ ? 0 : number * plane + h_.shift(h) * pitch_ + w_.shift(w)));
+        }
+      }
+    }
+  }
+}
+
+void PatchLayout::outputs(int64_t rows, std::vector<int64_t>& into) const {
+  into.clear();
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t col = 0; col < w_.axis->out; ++col) into.push_back(row * pitch_ + col);
+  }
+}
+
+template <typename T>
+void PatchLayout::fill(
+    const T* input, int64_t channels, int64_t depth, int64_t row, int64_t rows, T* patch) const {
+  const Axis& d = c_.axes[0];
+  const int64_t height = h_.axis->in;
+  const int64_t width = w_.axis->in;
+  const int64_t lines = h_.length(rows);
+  for (int64_t channel = 0; channel < channels; ++channel, input += d.in * height * width) {
+    for (const Tap& tap : d.taps) {
+      const int64_t z = depth * d.stride + tap.offset;
+      for (const int64_t h : h_.classes) {
+        for (const int64_t w : w_.classes) {
+          const int64_t first = w_.least * w_.axis->stride + w;
+          for (int64_t line = 0; line < lines; ++line, patch += pitch_) {
+            const int64_t y = (row + line + h_.least) * h_.axis->stride + h;
+            if (z < 0 || z >= d.in || y < 0 || y >= height) {
+              std::fill(patch, patch + pitch_, T{0});
+            } else {
+              copy_line(input + (z * height + y) * width, width, first, w_.axis->stride, pitch_,
+                        patch);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+template void PatchLayout::fill(const float*, int64_t, int64_t, int64_t, int64_t, float*) const;
+template void PatchLayout::fill(const double*, int64_t, int64_t, int64_t, int64_t, double*) const;
+
+}  // namespace mindtorch::cpu::convolution

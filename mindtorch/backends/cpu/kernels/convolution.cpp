@@ -1,0 +1,261 @@
+#include "mindtorch/backends/cpu/convolution/correlation.h"
+#include "mindtorch/backends/cpu/kernels/kernels.h"
+#include "mindtorch/backends/cpu/kernels/wide.h"
+#include "mindtorch/backends/cpu/parallel.h"
+
+// convolution and its gradients as correlations. In what follows "small" is the side of a
+// convolution with one element for each place of the window (its output, or the input of a
+// transposed one), "large" is the other.
+namespace mindtorch::cpu {
+namespace {
+
+using convolution::Axis;
+using convolution::Correlation;
+using convolution::FilterStrides;
+using convolution::Tap;
+
+// The weight has a row for each channel of the small side, of channels of the large one.
+struct Geometry {
+  int64_t batch;
+  int64_t groups;
+  int64_t small_channels;  // of a group
+  int64_t large_channels;
+  std::array<int64_t, 3> small{1, 1, 1};
+  std::array<int64_t, 3> large{1, 1, 1};
+  std::array<int64_t, 3> kernel{1, 1, 1};
+  std::array<int64_t, 3> stride{1, 1, 1};
+  std::array<int64_t, 3> padding{0, 0, 0};
+  std::array<int64_t, 3> dilation{1, 1, 1};
+
+  Geometry(const Tensor& weight,
+           IntList small_sizes,
+           IntList large_sizes,
+           IntList strides,
+           IntList paddings,
+           IntList dilations,
+           int64_t group_count)
+      : batch(small_sizes[0]),
+        groups(group_count),
+        small_channels(weight.size(0) / group_count),
+        large_channels(weight.size(1)) {
+    const size_t n = weight.sizes().size() - 2;
+    const auto entry = [](IntList list, size_t i) { return list[list.size() == 1 ? 0 : i]; };
+    for (size_t i = 0; i < n; ++i) {
+      const size_t at = 3 - n + i;
+      small[at] = small_sizes[i + 2];
+      large[at] = large_sizes[i + 2];
+      kernel[at] = weight.sizes()[i + 2];
+      stride[at] = entry(strides, i);
+      padding[at] = entry(paddings, i);
+      dilation[at] = entry(dilations, i);
+    }
+  }
+
+  int64_t window() const { return kernel[0] * kernel[1] * kernel[2]; }
+
+  // Small from large: the window moves over the large side.
+  Correlation to_small() const {
+    Correlation c;
+    c.batch = batch;
+    c.groups = groups;
+    c.channels = large_channels;
+    c.filters = small_channels;
+    for (size_t i = 0; i < 3; ++i) {
+      Axis& axis = c.axes[i];
+      axis.in = large[i];
+      axis.out = axis.size = small[i];
+      axis.stride = stride[i];
+      axis.taps.clear();
+      for (int64_t k = 0; k < kernel[i]; ++k) {
+        axis.taps.push_back({k * dilation[i] - padding[i], k});
+      }
+    }
+    return c;
+  }
+  FilterStrides to_small_filters() const {
+    const int64_t row = large_channels * window();
+    return {small_channels * row, row, window(), {kernel[1] * kernel[2], kernel[2], 1}};
+  }
+
+  // Large from small. Elements of the large side whose places, padding included, are equal modulo
+  // the stride are reached by the same taps: they are one correlation, without a stride.
+  Axis class_of_large(size_t i, int64_t place) const {
+    Axis axis;
+    axis.in = small[i];
+    axis.size = large[i];
+    axis.step = stride[i];
+    axis.taps.clear();
+    for (int64_t k = 0; k < kernel[i]; ++k) {
+      const int64_t from = k * dilation[i];
+      if (from % stride[i] != place) continue;
+      axis.taps.push_back({-(from / stride[i]), k});
+    }
+    // Element q * stride + place - padding of the large side, from the first q that is inside.
+    const int64_t q = std::max<int64_t>(0, (padding[i] - place + stride[i] - 1) / stride[i]);
+    axis.first = q * stride[i] + place - padding[i];
+    axis.out = axis.first >= large[i] ? 0 : (large[i] - 1 - axis.first) / stride[i] + 1;
+    for (Tap& tap : axis.taps) tap.offset += q;
+    return axis;
+  }
+  FilterStrides to_large_filters() const {
+    const int64_t row = large_channels * window();
+    return {small_channels * row, window(), row, {kernel[1] * kernel[2], kernel[2], 1}};
+  }
+
+  template <typename Run>
+  void each_to_large(const Run& run) const {
+    Correlation c;
+    c.batch = batch;
+    c.groups = groups;
+    c.channels = small_channels;
+    c.filters = large_channels;
+    for (int64_t d = 0; d < stride[0]; ++d) {
+      c.axes[0] = class_of_large(0, d);
+      for (int64_t h = 0; h < stride[1]; ++h) {
+        c.axes[1] = class_of_large(1, h);
+        for (int64_t w = 0; w < stride[2]; ++w) {
+          c.axes[2] = class_of_large(2, w);
+          run(c);
+        }
+      }
+    }
+  }
+};
+
+template <typename T>
+void to_small(const Geometry& g,
+              const Tensor& large,
+              const Tensor& weight,
+              const Tensor& bias,
+              const Tensor& out) {
+  correlate(g.to_small(), large.data<T>(), weight.data<T>(), g.to_small_filters(),
+            bias.defined() ? bias.data<T>() : nullptr, out.data<T>());
+}
+template <typename T>
+void to_large(const Geometry& g,
+              const Tensor& small,
+              const Tensor& weight,
+              const Tensor& bias,
+              const Tensor& out) {
+  g.each_to_large([&](const Correlation& c) {
+    correlate(c, small.data<T>(), weight.data<T>(), g.to_large_filters(),
+              bias.defined() ? bias.data<T>() : nullptr, out.data<T>());
+  });
+}
+
+void convolve(ops::Launch&,
+              const Tensor& input,
+              const Tensor& weight,
+              const Tensor& bias,
+              IntList stride,
+              IntList padding,
+              IntList dilation,
+              bool transposed,
+              IntList,
+              int64_t groups,
+              Tensor& out) {
+  if (out.numel() == 0) return;
+  const Geometry g(weight, transposed ? input.sizes() : out.sizes(),
+                   transposed ? out.sizes() : input.sizes(), stride, padding, dilation, groups);
+  const Tensor from = as_wide(input);
+  const Tensor filters = as_wide(weight);
+  const Tensor shift = bias.defined() ? as_wide(bias) : bias;
+  in_wide_dtype(input.dtype(), [&]<typename T>(T) {
+    fill_wide(out, [&](const Tensor& to) {
+      (transposed ? to_large<T> : to_small<T>)(g, from, filters, shift, to);
+    });
+  });
+}
+
+// Sums over batch and places.
+template <typename T>
+void sum_channels(const Tensor& grad, const Tensor& out) {
+  const int64_t channels = out.numel();
+  const int64_t batch = grad.size(0);
+  const int64_t size = batch == 0 ? 0 : grad.numel() / (batch * channels);
+  parallel_for(0, channels, 1 + (1 << 15) / (batch * size + 1), [&](int64_t begin, int64_t end) {
+    for (int64_t channel = begin; channel < end; ++channel) {
+      T total{0};
+      for (int64_t image = 0; image < batch; ++image) {
+        T part{0};
+        sum_row(DTypeOf<T>::value, grad.data<T>() + (image * channels + channel) * size, &part,
+                size);
+        total += part;
+      }
+      out.data<T>()[channel] = total;
+    }
+  });
+}
+
+void convolve_backward(ops::Launch&,
+                       const Tensor& grad_output,
+                       const Tensor& input,
+                       const Tensor& weight,
+                       IntList stride,
+                       IntList padding,
+                       IntList dilation,
+                       bool transposed,
+                       IntList,
+                       int64_t groups,
+                       bool needs_input,
+                       bool needs_weight,
+                       bool needs_bias,
+                       Tensor& grad_input,
+                       Tensor& grad_weight,
+                       Tensor& grad_bias) {
+  const Geometry g(weight, transposed ? input.sizes() : grad_output.sizes(),
+                   transposed ? grad_output.sizes() : input.sizes(), stride, padding, dilation,
+                   groups);
+  const Tensor grad = as_wide(grad_output);
+  in_wide_dtype(input.dtype(), [&]<typename T>(T) {
+    if (needs_input && grad_input.numel() != 0) {
+      const Tensor filters = as_wide(weight);
+      fill_wide(grad_input, [&](const Tensor& to) {
+        (transposed ? to_small<T> : to_large<T>)(g, grad, filters, {}, to);
+      });
+    }
+    if (needs_weight && grad_weight.numel() != 0) {
+      const Tensor from = as_wide(input);
+      const Tensor& small = transposed ? from : grad;
+      const Tensor& large = transposed ? grad : from;
+      fill_wide(grad_weight, [&](const Tensor& to) {
+        correlate_gradient(g.to_small(), large.data<T>(), small.data<T>(), to.data<T>());
+      });
+    }
+    if (needs_bias && grad_bias.numel() != 0) {
+      fill_wide(grad_bias, [&](const Tensor& to) { sum_channels<T>(grad, to); });
+    }
+  });
+}
+
+// (time, batch, channels) and (time, in, out) seen as a convolution's operands.
+void convolve_time(ops::Launch&,
+                   const Tensor& self,
+                   const Tensor& weight,
+                   const Tensor& bias,
+                   int64_t pad,
+                   Tensor& out) {
+  if (out.numel() == 0) return;
+  const auto turned = [](const Tensor& tensor, std::array<size_t, 3> order) {
+    Shape sizes, strides;
+    for (const size_t dim : order) {
+      sizes.push_back(tensor.sizes()[dim]);
+      strides.push_back(tensor.strides()[dim]);
+    }
+    return tensor.alias(std::move(sizes), std::move(strides), tensor.storage_offset());
+  };
+  ops::Launch launch{self.device()};
+  Tensor result = turned(out, {1, 2, 0});
+  convolve(launch, turned(self, {1, 2, 0}), turned(weight, {2, 1, 0}), bias, IntList{1},
+           IntList(&pad, 1), IntList{1}, false, IntList{0}, 1, result);
+}
+
+}  // namespace
+
+void register_convolution(ops::Registry& registry) {
+  registry.kernel<convolve>(DeviceType::kCpu, "convolution");
+  registry.kernel<convolve_backward>(DeviceType::kCpu, "convolution_backward");
+  registry.kernel<convolve_time>(DeviceType::kCpu, "conv_tbc");
+}
+
+}  // namespace mindtorch::cpu

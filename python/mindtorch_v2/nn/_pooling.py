@@ -1,0 +1,360 @@
+"""Functions of torch.nn.functional that pool: the part around the ops that compute it."""
+
+import math
+
+import mindtorch_v2 as torch
+from mindtorch_v2 import _C
+
+_ops = _C._internal_functions
+
+
+def _max_pool(n, with_indices, plain):
+    def pool_with_indices(
+        input,
+        kernel_size,
+        stride=None,
+        padding=0,
+        dilation=1,
+        ceil_mode=False,
+        return_indices=False,
+    ):
+        stride = [] if stride is None else stride
+        return with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+
+    def pool(
+        input,
+        kernel_size,
+        stride=None,
+        padding=0,
+        dilation=1,
+        ceil_mode=False,
+        return_indices=False,
+    ):
+        stride = [] if stride is None else stride
+        function = with_indices if return_indices else plain
+        return function(input, kernel_size, stride, padding, dilation, ceil_mode)
+
+    text = f"The largest elements of windows of the last {n} dimensions"
+    pool.__doc__ = f"{text}; with return_indices, also where they are."
+    pool_with_indices.__doc__ = f"{text}, and where they are."
+    return _named(pool, f"max_pool{n}d"), _named(pool_with_indices, f"max_pool{n}d_with_indices")
+
+
+def _named(function, name):
+    function.__name__ = function.__qualname__ = name
+    return function
+
+
+max_pool1d, max_pool1d_with_indices = _max_pool(1, torch.max_pool1d_with_indices, torch.max_pool1d)
+max_pool2d, max_pool2d_with_indices = _max_pool(
+    2, _ops["max_pool2d_with_indices"], torch.max_pool2d
+)
+max_pool3d, max_pool3d_with_indices = _max_pool(
+    3, _ops["max_pool3d_with_indices"], torch.max_pool3d
+)
+
+
+def _adaptive_size(output_size, input, n):
+    if isinstance(output_size, (list, tuple)):
+        if len(input.shape) <= len(output_size):
+            raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
+        last = input.shape[-len(output_size) :]
+        return [
+            size if wanted is None else wanted
+            for wanted, size in zip(output_size, last, strict=True)
+        ]
+    return [output_size] * n
+
+
+def adaptive_avg_pool2d(input, output_size):
+    """The means of windows that cover the last two dimensions; None keeps a dimension's size.
+
+    >>> F.adaptive_avg_pool2d(torch.tensor([[[1., 3.], [2., 0.]]]), 1)
+    tensor([[[1.5000]]])
+    """
+    return _ops["_adaptive_avg_pool2d"](input, _adaptive_size(output_size, input, 2))
+
+
+def adaptive_avg_pool3d(input, output_size):
+    """The means of windows that cover the last three dimensions; None keeps a dimension's size."""
+    return _ops["_adaptive_avg_pool3d"](input, _adaptive_size(output_size, input, 3))
+
+
+def adaptive_max_pool1d_with_indices(input, output_size, return_indices=False):
+    """The largest elements of windows that cover the last dimension, and where they are."""
+    return torch.adaptive_max_pool1d(input, output_size)
+
+
+def adaptive_max_pool2d_with_indices(input, output_size, return_indices=False):
+    """The largest elements of windows that cover the last two dimensions, and where they are."""
+    return _ops["adaptive_max_pool2d"](input, _adaptive_size(output_size, input, 2))
+
+
+def adaptive_max_pool3d_with_indices(input, output_size, return_indices=False):
+    """The largest elements of windows that cover the last three dimensions, and where they are."""
+    return _ops["adaptive_max_pool3d"](input, _adaptive_size(output_size, input, 3))
+
+
+def adaptive_max_pool1d(input, output_size, return_indices=False):
+    """The largest elements of windows that cover the last dimension."""
+    pooled = adaptive_max_pool1d_with_indices(input, output_size)
+    return pooled if return_indices else pooled[0]
+
+
+def adaptive_max_pool2d(input, output_size, return_indices=False):
+    """The largest elements of windows that cover the last two dimensions.
+
+    >>> F.adaptive_max_pool2d(torch.tensor([[[1., 3.], [2., 0.]]]), 1)
+    tensor([[[3.]]])
+    """
+    pooled = adaptive_max_pool2d_with_indices(input, output_size)
+    return pooled if return_indices else pooled[0]
+
+
+def adaptive_max_pool3d(input, output_size, return_indices=False):
+    """The largest elements of windows that cover the last three dimensions."""
+    pooled = adaptive_max_pool3d_with_indices(input, output_size)
+    return pooled if return_indices else pooled[0]
+
+
+# --- the inverse of max_pool ---
+
+
+def _per_dimension(value, n):
+    return list(value) if isinstance(value, (list, tuple)) else [value] * n
+
+
+def _unpool_size(input, kernel_size, stride, padding, output_size, n):
+    kernel_size, padding = _per_dimension(kernel_size, n), _per_dimension(padding, n)
+    stride = kernel_size if stride is None or stride == [] else _per_dimension(stride, n)
+    sizes = [
+        (input.size(d - n) - 1) * stride[d] + kernel_size[d] - 2 * padding[d] for d in range(n)
+    ]
+    if output_size is None:
+        return sizes
+    if len(output_size) == n + 2:
+        output_size = output_size[2:]
+    if len(output_size) != n:
+        raise ValueError(
+            "output_size should be a sequence containing "
+            f"{n} or {n + 2} elements, but it has a length of '{len(output_size)}'"
+        )
+    for d, wanted in enumerate(output_size):
+        low, high = sizes[d] - stride[d], sizes[d] + stride[d]
+        if not low < wanted < high:
+            raise ValueError(
+                f'invalid output_size "{output_size}" (dim {d} must be between {low} and {high})'
+            )
+    return list(output_size)
+
+
+def _unpool(input, indices, kernel_size, stride, padding, output_size, n):
+    sizes = _unpool_size(input, kernel_size, stride, padding, output_size, n)
+    if indices.dtype != torch.int64:
+        kind = indices.type().rpartition(".")[2].removesuffix("Tensor")
+        raise RuntimeError(f"elements in indices should be type int64 but got: {kind}")
+    if input.dim() not in (n + 1, n + 2):
+        wide = max(n, 2)
+        raise RuntimeError(
+            f"Input to max_unpooling{wide}d should be a {wide + 1}d or {wide + 2}d Tensor, but got "
+            f"a tensor with {input.dim() + wide - n} dimensions."
+        )
+    if input.shape != indices.shape:
+        raise RuntimeError(
+            "Expected shape of indices to be same as that of the input tensor "
+            f"({list(input.shape)}) but got indices tensor with shape: {list(indices.shape)}"
+        )
+    volume = math.prod(sizes)
+    if input.device.type == "cpu" and indices.numel() != 0:
+        for index in (indices.max().item(), indices.min().item()):
+            if not 0 <= index < volume:
+                shown = "x".join(str(size) for size in ([1] if n == 1 else []) + sizes)
+                raise RuntimeError(
+                    f"Found an invalid max index: {index} (output volumes are of size {shown})"
+                )
+    leading = list(input.shape[:-n])
+    flat = torch.zeros([*leading, volume], dtype=input.dtype, device=input.device)
+    flat = flat.scatter(-1, indices.flatten(-n), input.flatten(-n))
+    return flat.view(*leading, *sizes)
+
+
+def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+    """The elements that max_pool1d found, at their places; 0 elsewhere.
+
+    >>> F.max_unpool1d(torch.tensor([[3., 2.]]), torch.tensor([[1, 2]]), 2)
+    tensor([[0., 3., 2., 0.]])
+    """
+    return _unpool(input, indices, kernel_size, stride, padding, output_size, 1)
+
+
+def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+    """The elements that max_pool2d found, at their places; 0 elsewhere."""
+    return _unpool(input, indices, kernel_size, stride, padding, output_size, 2)
+
+
+def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+    """The elements that max_pool3d found, at their places; 0 elsewhere."""
+    return _unpool(input, indices, kernel_size, stride, padding, output_size, 3)
+
+
+# --- norms of windows ---
+
+
+def _lp_pool(average, input, norm_type, kernel_size, stride, ceil_mode, n):
+    stride = [] if stride is None else stride
+    mean = average(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
+    count = math.prod(_per_dimension(kernel_size, n))
+    positive = torch.sign(mean) * torch.relu(torch.abs(mean))
+    return positive.mul(count).pow(1.0 / norm_type)
+
+
+def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+    """The norms of windows of the last dimension.
+
+    >>> F.lp_pool1d(torch.tensor([[3., 4., 0., 2.]]), 2, 2)
+    tensor([[5., 2.]])
+    """
+    pool = torch.nn.functional.avg_pool1d
+    return _lp_pool(pool, input, norm_type, kernel_size, stride, ceil_mode, 1)
+
+
+def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+    """The norms of windows of the last two dimensions."""
+    pool = torch.nn.functional.avg_pool2d
+    return _lp_pool(pool, input, norm_type, kernel_size, stride, ceil_mode, 2)
+
+
+def lp_pool3d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+    """The norms of windows of the last three dimensions."""
+    pool = torch.nn.functional.avg_pool3d
+    return _lp_pool(pool, input, norm_type, kernel_size, stride, ceil_mode, 3)
+
+
+# --- windows at random places ---
+
+
+def _fractional_starts(samples, size, kernel, count, name):
+    """Where each of `count` windows begins: (batch, channels, count)."""
+    if count + kernel - 1 > size:
+        raise RuntimeError(
+            f"{name}(): pool {_side(name, kernel)} too large relative to input {_side(name, size)}"
+        )
+    if count == 1:
+        return torch.full((*samples.shape, 1), size - kernel, device=samples.device)
+    alpha = (size - kernel) / (count - 1)
+    steps = torch.arange(count - 1, device=samples.device)
+    samples = samples.double().unsqueeze(-1)
+    places = ((steps + samples) * alpha).long() - (samples * alpha).long()
+    last = torch.full_like(places[..., :1], size - kernel)
+    return torch.cat([places, last], -1)
+
+
+def _side(name, size):
+    return f"height {size}" if name.endswith("2d") else f"time {size}"
+
+
+def _fractional(n, name, input, kernel_size, output_size, output_ratio, samples):
+    if output_size is None and output_ratio is None:
+        raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
+    if input.dim() not in (n + 1, n + 2):
+        raise RuntimeError(
+            f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got: {list(input.shape)}"
+        )
+    kernel = _per_dimension(kernel_size, n)
+    if output_size is None:
+        if len(output_ratio) > n:
+            raise ValueError(f"{name} requires output_ratio to either be a single Int or tuple.")
+        output_size = [int(input.size(d - n) * output_ratio[d]) for d in range(n)]
+    counts = _per_dimension(output_size, n)
+    batched = input if input.dim() == n + 2 else input.unsqueeze(0)
+    if samples is None:
+        samples = torch.rand(*batched.shape[:2], n, dtype=input.dtype, device=input.device)
+    # The samples of an image are for width, height; those of a volume for depth, height, width.
+    order = (1, 0) if n == 2 else (0, 1, 2)
+    places = None
+    for d in range(n):
+        size = batched.size(d - n)
+        starts = _fractional_starts(samples[..., order[d]], size, kernel[d], counts[d], name)
+        inside = torch.arange(kernel[d], device=input.device)
+        along = starts.unsqueeze(-1) + inside  # (batch, channels, windows, kernel)
+        if places is None:
+            places = along
+            continue
+        places = places[..., :, None, :, None] * size + along[..., None, :, None, :]
+        places = places.flatten(-2).flatten(-3, -2)
+    values = batched.flatten(2).gather(2, places.flatten(2)).view(places.shape)
+    largest, where = values.max(-1)
+    indices = places.gather(-1, where.unsqueeze(-1)).squeeze(-1)
+    shape = [*batched.shape[:2], *counts]
+    largest, indices = largest.view(shape), indices.view(shape)
+    return (largest, indices) if input.dim() == n + 2 else (largest[0], indices[0])
+
+
+def fractional_max_pool2d_with_indices(
+    input,
+    kernel_size,
+    output_size=None,
+    output_ratio=None,
+    return_indices=False,
+    _random_samples=None,
+):
+    """fractional_max_pool2d, and where the elements are."""
+    return _fractional(
+        2,
+        "fractional_max_pool2d",
+        input,
+        kernel_size,
+        output_size,
+        output_ratio,
+        _random_samples,
+    )
+
+
+def fractional_max_pool3d_with_indices(
+    input,
+    kernel_size,
+    output_size=None,
+    output_ratio=None,
+    return_indices=False,
+    _random_samples=None,
+):
+    """fractional_max_pool3d, and where the elements are."""
+    return _fractional(
+        3,
+        "fractional_max_pool3d",
+        input,
+        kernel_size,
+        output_size,
+        output_ratio,
+        _random_samples,
+    )
+
+
+def fractional_max_pool2d(
+    input,
+    kernel_size,
+    output_size=None,
+    output_ratio=None,
+    return_indices=False,
+    _random_samples=None,
+):
+    """The largest elements of windows whose places are drawn at random."""
+    pooled = fractional_max_pool2d_with_indices(
+        input, kernel_size, output_size, output_ratio, True, _random_samples
+    )
+    return pooled if return_indices else pooled[0]
+
+
+def fractional_max_pool3d(
+    input,
+    kernel_size,
+    output_size=None,
+    output_ratio=None,
+    return_indices=False,
+    _random_samples=None,
+):
+    """The largest elements of windows whose places are drawn at random."""
+    pooled = fractional_max_pool3d_with_indices(
+        input, kernel_size, output_size, output_ratio, True, _random_samples
+    )
+    return pooled if return_indices else pooled[0]

@@ -1,0 +1,114 @@
+// Sums over moving windows on every instruction set, against those of integers, which are computed
+// as they are defined.
+#include <gtest/gtest.h>
+#include <hwy/targets.h>
+
+#include <random>
+
+#include "mindtorch/backends/cpu/convolution/correlation.h"
+#include "tests/cpp/backends/cpu/tile_targets.h"
+
+namespace mindtorch::cpu::convolution {
+namespace {
+
+struct Numbers {
+  std::mt19937 random{7};
+  std::vector<int64_t> make(int64_t count) {
+    std::vector<int64_t> values(static_cast<size_t>(count));
+    for (int64_t& value : values) value = static_cast<int64_t>(random() % 9) - 4;
+    return values;
+  }
+};
+
+template <typename T>
+std::vector<T> as(const std::vector<int64_t>& values) {
+  return std::vector<T>(values.begin(), values.end());
+}
+
+Axis axis(int64_t in, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation) {
+  Axis axis;
+  axis.in = in;
+  axis.out = axis.size = (in + 2 * padding - dilation * (kernel - 1) - 1) / stride + 1;
+  axis.stride = stride;
+  axis.taps.clear();
+  for (int64_t k = 0; k < kernel; ++k) axis.taps.push_back({k * dilation - padding, k});
+  return axis;
+}
+
+std::vector<Correlation> geometries() {
+  std::vector<Correlation> all;
+  for (const int64_t channels : {1, 3, 20}) {
+    for (const int64_t filters : {1, 13, 32}) {
+      for (const int64_t width : {5, 34}) {
+        for (const int64_t kernel : {1, 3}) {
+          for (const int64_t stride : {1, 2}) {
+            Correlation c;
+            c.batch = 2;
+            c.groups = channels == 3 ? 2 : 1;
+            c.channels = channels;
+            c.filters = filters;
+            c.axes = {axis(kernel, kernel, 1, kernel / 2, 1),
+                      axis(4, kernel, stride, kernel / 2, 1),
+                      axis(width, kernel, stride, kernel - 1, kernel - 1 == 0 ? 1 : 2)};
+            if (c.axes[2].out > 0) all.push_back(c);
+          }
+        }
+      }
+    }
+  }
+  return all;
+}
+
+template <typename T>
+void check(const Correlation& c) {
+  Numbers numbers;
+  int64_t in = 1;
+  int64_t window = 1;
+  for (const Axis& each : c.axes) {
+    in *= each.in;
+    window *= static_cast<int64_t>(each.taps.size());
+  }
+  const auto input = numbers.make(c.batch * c.groups * c.channels * in);
+  const auto filters = numbers.make(c.groups * c.filters * c.terms());
+  const auto bias = numbers.make(c.groups * c.filters);
+  const auto grad = numbers.make(c.batch * c.groups * c.filters * c.outputs());
+  const auto h = static_cast<int64_t>(c.axes[1].taps.size());
+  const auto w = static_cast<int64_t>(c.axes[2].taps.size());
+  const FilterStrides strides = {c.filters * c.terms(), c.terms(), window, {h * w, w, 1}};
+
+  std::vector<int64_t> expected(grad.size());
+  correlate(c, input.data(), filters.data(), strides, bias.data(), expected.data());
+  std::vector<T> result(grad.size());
+  correlate(c, as<T>(input).data(), as<T>(filters).data(), strides, as<T>(bias).data(),
+            result.data());
+  ASSERT_EQ(result, as<T>(expected));
+
+  std::vector<int64_t> expected_gradient(filters.size());
+  correlate_gradient(c, input.data(), grad.data(), expected_gradient.data());
+  std::vector<T> gradient(filters.size());
+  correlate_gradient(c, as<T>(input).data(), as<T>(grad).data(), gradient.data());
+  ASSERT_EQ(gradient, as<T>(expected_gradient));
+}
+
+TEST(Convolution, IsTheSameOnEveryInstructionSet) {
+  const std::vector<int64_t> runnable = runnable_targets();
+  const int64_t supported = hwy::SupportedTargets();
+  for (const int64_t target : runnable) {
+    hwy::SetSupportedTargetsForTest(target);
+    hwy::GetChosenTarget().Update(target);
+    for (const Correlation& c : geometries()) {
+      SCOPED_TRACE(::testing::Message()
+                   << hwy::TargetName(target) << ": " << c.channels << " channels, " << c.filters
+                   << " filters, width " << c.axes[2].in << ", kernel " << c.axes[1].taps.size()
+                   << ", stride " << c.axes[1].stride);
+      check<float>(c);
+      check<double>(c);
+      if (HasFatalFailure()) break;
+    }
+  }
+  hwy::SetSupportedTargetsForTest(0);
+  hwy::GetChosenTarget().Update(supported);
+}
+
+}  // namespace
+}  // namespace mindtorch::cpu::convolution
