@@ -222,6 +222,7 @@ aclnnStatus forward(const char* op,
                     const Positions& positions,
                     const aclTensor* largest,
                     const aclTensor* sums,
+                    const aclTensor* weights,
                     const aclTensor* result,
                     uint64_t* workspace_size,
                     aclOpExecutor** executor) {
@@ -229,6 +230,7 @@ aclnnStatus forward(const char* op,
     const Slots s = check(p, t, ends, positions);
     const Operand top = p.output(largest, "softmaxMaxOut", kF32);
     const Operand sum = p.output(sums, "softmaxSumOut", kF32);
+    p.optional_output(weights, "softmaxOutOut", kF);  // stays empty
     const Operand out = p.output(result, "attentionOutOut", kF);
     check_result(p, out, s);
     check_rows(p, top, s);
@@ -316,8 +318,8 @@ aclnnStatus backward(const char* op,
 #define SIM_ENDS const aclIntArray *actualSeqQLenOptional, const aclIntArray *actualSeqKvLenOptional
 #define SIM_STARTS const aclIntArray *qStartIdxOptional, const aclIntArray *kvStartIdxOptional
 #define SIM_RESULTS                                                                  \
-  const aclTensor *softmaxMaxOut, const aclTensor *softmaxSumOut, const aclTensor *, \
-      const aclTensor *attentionOutOut
+  const aclTensor *softmaxMaxOut, const aclTensor *softmaxSumOut,                    \
+      const aclTensor *softmaxOutOut, const aclTensor *attentionOutOut
 #define SIM_GIVEN                                                                              \
   const aclTensor *softmaxMaxOptional, const aclTensor *softmaxSumOptional, const aclTensor *, \
       const aclTensor *attentionInOptional
@@ -332,7 +334,8 @@ aclnnStatus backward(const char* op,
   }
 #define SIM_FORWARD(Name, packed, positions)                                             \
   return forward("aclnn" #Name, SIM_TRAINING(key, realShiftOptional), packed, positions, \
-                 softmaxMaxOut, softmaxSumOut, attentionOutOut, workspaceSize, executor)
+                 softmaxMaxOut, softmaxSumOut, softmaxOutOut, attentionOutOut, workspaceSize,     \
+                 executor)
 #define SIM_BACKWARD(Name, packed, positions)                                                  \
   return backward("aclnn" #Name, SIM_TRAINING(keyIn, pseShiftOptional, true, dy), packed,      \
                   positions,                                                                   \
