@@ -3,15 +3,6 @@ from typing import NamedTuple
 
 from mindtorch_v2._C import Tensor
 
-class _scaled_dot_product_flash_attention(NamedTuple):
-    output: Tensor
-    row_stats: Tensor
-
-class _scaled_dot_product_flash_attention_backward(NamedTuple):
-    grad_query: Tensor
-    grad_key: Tensor
-    grad_value: Tensor
-
 class aminmax(NamedTuple):
     min: Tensor
     max: Tensor

@@ -328,5 +328,7 @@ print(-step(512) + step(8192))
 
 def test_all_scores_are_never_held():
     """8,192 queries by as many keys would take 256 MiB."""
-    done = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True
+    )
     assert int(done.stdout) < 64 * 1024

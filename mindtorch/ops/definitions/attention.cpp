@@ -51,14 +51,14 @@ void define_attention(Registry& ops) {
   ops.define<flash_attention>(
          "_scaled_dot_product_flash_attention(Tensor query, Tensor key, Tensor value, "
          "Tensor? attn_mask, bool is_causal, float scale, bool like_query) "
-         "-> (Tensor output, Tensor row_stats)")
+         "-> (Tensor, Tensor)")
       .internal();
   // Not differentiable: where gradients of gradients are wanted, the first ones are made of other
   // ops.
   ops.define<flash_attention_backward>(
          "_scaled_dot_product_flash_attention_backward(Tensor grad_out, Tensor query, Tensor key, "
          "Tensor value, Tensor out, Tensor row_stats, Tensor? attn_mask, bool is_causal, "
-         "float scale) -> (Tensor grad_query, Tensor grad_key, Tensor grad_value)")
+         "float scale) -> (Tensor, Tensor, Tensor)")
       .internal()
       .not_differentiable();
   ops.define(

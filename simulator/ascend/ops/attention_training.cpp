@@ -317,9 +317,9 @@ aclnnStatus backward(const char* op,
       char *inputLayout, int64_t, int64_t sparseMode
 #define SIM_ENDS const aclIntArray *actualSeqQLenOptional, const aclIntArray *actualSeqKvLenOptional
 #define SIM_STARTS const aclIntArray *qStartIdxOptional, const aclIntArray *kvStartIdxOptional
-#define SIM_RESULTS                                                                  \
-  const aclTensor *softmaxMaxOut, const aclTensor *softmaxSumOut,                    \
-      const aclTensor *softmaxOutOut, const aclTensor *attentionOutOut
+#define SIM_RESULTS                                                                               \
+  const aclTensor *softmaxMaxOut, const aclTensor *softmaxSumOut, const aclTensor *softmaxOutOut, \
+      const aclTensor *attentionOutOut
 #define SIM_GIVEN                                                                              \
   const aclTensor *softmaxMaxOptional, const aclTensor *softmaxSumOptional, const aclTensor *, \
       const aclTensor *attentionInOptional
@@ -332,9 +332,9 @@ aclnnStatus backward(const char* op,
         attenMaskOptional, prefixOptional, scaleValue, keepProb, preTokens, nextTokens, headNum, \
         inputLayout, sparseMode __VA_OPT__(, ) __VA_ARGS__                                       \
   }
-#define SIM_FORWARD(Name, packed, positions)                                             \
-  return forward("aclnn" #Name, SIM_TRAINING(key, realShiftOptional), packed, positions, \
-                 softmaxMaxOut, softmaxSumOut, softmaxOutOut, attentionOutOut, workspaceSize,     \
+#define SIM_FORWARD(Name, packed, positions)                                                  \
+  return forward("aclnn" #Name, SIM_TRAINING(key, realShiftOptional), packed, positions,      \
+                 softmaxMaxOut, softmaxSumOut, softmaxOutOut, attentionOutOut, workspaceSize, \
                  executor)
 #define SIM_BACKWARD(Name, packed, positions)                                                  \
   return backward("aclnn" #Name, SIM_TRAINING(keyIn, pseShiftOptional, true, dy), packed,      \

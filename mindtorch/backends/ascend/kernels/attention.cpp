@@ -1,4 +1,6 @@
 #include <limits>
+#include <map>
+#include <mutex>
 
 #include "mindtorch/backends/ascend/kernels/compose.h"
 #include "mindtorch/backends/ascend/kernels/dtypes.h"
@@ -55,19 +57,42 @@ Tensor in_four_dims(Tensor self) {
   return self;
 }
 
+// The mask of CANN's causal mode has one size, whatever the lengths: it is made once for each
+// stream and kept. Undefined where that cannot be: memory that a graph records is the graph's own.
+Tensor kept_causal_mask(ops::Launch& on) {
+  constexpr int64_t kSide = 2048;
+  static std::mutex mutex;
+  // Never destroyed: at exit the device may be gone before.
+  static auto& kept = *new std::map<const runtime::StreamState*, Tensor>;
+  const runtime::Stream stream = detail::stream_of(on);
+  {
+    const std::lock_guard lock(mutex);
+    const auto found = kept.find(&stream.state());
+    if (found != kept.end()) return found->second;
+  }
+  if (stream.is_capturing()) return {};
+  // Without the lock: where memory is short, other work may run first, and come here.
+  const Tensor made = later_keys(on, kSide, kSide);
+  const std::lock_guard lock(mutex);
+  return kept.try_emplace(&stream.state(), made).first->second;
+}
+
 // What both directions give to CANN beside the operands.
 struct FusedCall {
   FusedCall(ops::Launch& on, const Tensor& query, const Tensor& key, const Settings& s) {
     heads = query.dim() < 3 ? 1 : query.size(-3);
     if (s.is_causal) {
+      mask = kept_causal_mask(on);
+      sparse = kCausal;
+      if (mask.defined()) return;
       mask = later_keys(on, query.size(-2), key.size(-2));
-      next_keys = 0;
+      sparse = kMaskAsGiven;
     } else if (s.attn_mask.defined()) {
       // Rows and columns must be whole; one sequence or head may stand for all.
       const Tensor given = in_four_dims(s.attn_mask);
-      mask = computed(
-          on, ops::Pointwise::kLogicalNot,
-          expanded(given, {given.size(0), given.size(1), query.size(-2), key.size(-2)}));
+      mask =
+          computed(on, ops::Pointwise::kLogicalNot,
+                   expanded(given, {given.size(0), given.size(1), query.size(-2), key.size(-2)}));
       precision = kEmptyRows;
     }
   }
@@ -75,12 +100,13 @@ struct FusedCall {
   static constexpr int64_t kEmptyRows = 2;  // innerPrecise: rows may be masked as a whole
   static constexpr int64_t kFar = std::numeric_limits<int32_t>::max();
   static constexpr int64_t kMaskAsGiven = 0;  // sparseMode
+  static constexpr int64_t kCausal = 2;
   static constexpr double kKeepAll = 1.0;
   static inline char layout[] = "BNSD";
 
   Tensor mask;  // true: not seen
   int64_t heads;
-  int64_t next_keys = kFar;
+  int64_t sparse = kMaskAsGiven;
   int64_t precision = 0;
 };
 
@@ -106,8 +132,8 @@ void attend_in_one(ops::Launch& on,
   const Tensor unused = make_like(on, {0}, query.dtype());  // CANN wants it, and leaves it empty
   call(on, MT_ACLNN(aclnnFlashAttentionScore), in_four_dims(query), in_four_dims(key),
        in_four_dims(value), none, none, none, fused.mask, nullptr, s.scale, fused.kKeepAll,
-       fused.kFar, fused.next_keys, fused.heads, &fused.layout[0], fused.precision,
-       fused.kMaskAsGiven, part_of(row_stats, 0), part_of(row_stats, 1), unused, in_four_dims(out));
+       fused.kFar, fused.kFar, fused.heads, &fused.layout[0], fused.precision, fused.sparse,
+       part_of(row_stats, 0), part_of(row_stats, 1), unused, in_four_dims(out));
 }
 
 void attend_backward_in_one(ops::Launch& on,
@@ -127,9 +153,9 @@ void attend_backward_in_one(ops::Launch& on,
   call(on, MT_ACLNN(aclnnFlashAttentionScoreGrad), in_four_dims(query), in_four_dims(key),
        in_four_dims(value), in_four_dims(grad_out), none, none, none, fused.mask,
        part_of(row_stats, 0), part_of(row_stats, 1), none, in_four_dims(out), nullptr, s.scale,
-       fused.kKeepAll, fused.kFar, fused.next_keys, fused.heads, &fused.layout[0], fused.precision,
-       fused.kMaskAsGiven, in_four_dims(grad_query), in_four_dims(grad_key),
-       in_four_dims(grad_value), unused);
+       fused.kKeepAll, fused.kFar, fused.kFar, fused.heads, &fused.layout[0], fused.precision,
+       fused.sparse, in_four_dims(grad_query), in_four_dims(grad_key), in_four_dims(grad_value),
+       unused);
 }
 
 // --- step by step, in float32 ---

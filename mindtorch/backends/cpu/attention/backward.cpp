@@ -8,7 +8,6 @@ namespace {
 
 constexpr int64_t kQueries = 64;  // of a block, at most
 constexpr int64_t kKeys = 128;    // of a block
-constexpr int64_t kTerms = 64;    // of a product with rows that stay in the nearest cache
 // Multiplications that are worth a thread.
 constexpr int64_t kGrain = int64_t{1} << 18;
 
@@ -108,20 +107,15 @@ class BackwardPass {
                      tiles_.panel_columns, key_columns_.panel_stride(), weights, block.width,
                      false});
     mask(settings_, head, block, weights);
-    tiles_.multiply({block.queries, block.width, grad_out_.size(-1), grads_.row(0),
-                     grads_.stride(), 1, value_columns_.panel(block.first_key),
-                     tiles_.panel_columns, value_columns_.panel_stride(), gradients, block.width,
-                     false});
+    tiles_.multiply({block.queries, block.width, grad_out_.size(-1), grads_.row(0), grads_.stride(),
+                     1, value_columns_.panel(block.first_key), tiles_.panel_columns,
+                     value_columns_.panel_stride(), gradients, block.width, false});
     tiles_.differentiate(weights, gradients, block.queries, block.width, shifts_, dots_);
-    add_transposed(block, weights, grads_,
-                   of_value_.get() + block.first_key * values_.width());
+    add_transposed(block, weights, grads_, of_value_.get() + block.first_key * values_.width());
     add_transposed(block, gradients, queries_, of_key_.get() + block.first_key * keys_.width());
-    for (int64_t at = 0; at < block.keys; at += kTerms) {
-      tiles_.multiply({block.queries, keys_.width(), std::min(kTerms, block.keys - at),
-                       gradients + at, block.width, 1, keys_.row(block.first_key + at),
-                       keys_.stride(), tiles_.panel_columns, of_query_.get(), queries_.width(),
-                       true});
-    }
+    tiles_.multiply({block.queries, keys_.width(), block.keys, gradients, block.width, 1,
+                     keys_.row(block.first_key), keys_.stride(), tiles_.panel_columns,
+                     of_query_.get(), queries_.width(), true});
   }
 
   // sums += scores^T @ rows, for a tile of scores or of what became of them.
@@ -169,9 +163,9 @@ void backward(const Tensor& grad_out,
   });
 }
 
-#define MT_INSTANTIATE(T)                                                                      \
-  template void backward<T>(const Tensor&, const Tensor&, const Tensor&, const Tensor&,        \
-                            const Tensor&, const Tensor&, const Settings&, const Tensor&,      \
+#define MT_INSTANTIATE(T)                                                                 \
+  template void backward<T>(const Tensor&, const Tensor&, const Tensor&, const Tensor&,   \
+                            const Tensor&, const Tensor&, const Settings&, const Tensor&, \
                             const Tensor&, const Tensor&)
 MT_INSTANTIATE(float);
 MT_INSTANTIATE(double);

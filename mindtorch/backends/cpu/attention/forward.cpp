@@ -7,11 +7,10 @@
 namespace mindtorch::cpu::attention {
 namespace {
 
-constexpr int64_t kQueries = 96;   // of a block, at most
-constexpr int64_t kKeys = 256;     // of a block
-constexpr int64_t kValueRows = 64; // that are used together: they stay in the nearest cache
+constexpr int64_t kQueries = 96;  // of a block, at most
+constexpr int64_t kKeys = 256;    // of a block
 // So few queries are not worth turning the keys: their products read keys and values as they lie.
-constexpr int64_t kFewQueries = 8;
+constexpr int64_t kFewQueries = 24;
 // Multiplications that are worth a thread.
 constexpr int64_t kGrain = int64_t{1} << 18;
 
@@ -91,12 +90,9 @@ class Forward {
 
   // result += weights @ values
   void weigh(const Block& block) {
-    const int64_t from = few_ ? 0 : block.first_key;
-    for (int64_t at = 0; at < block.keys; at += kValueRows) {
-      tiles_.multiply({block.queries, values_.width(), std::min(kValueRows, block.keys - at),
-                       scores_.get() + at, block.width, 1, values_.row(from + at), values_.stride(),
-                       tiles_.panel_columns, result_.get(), values_.width(), true});
-    }
+    tiles_.multiply({block.queries, values_.width(), block.keys, scores_.get(), block.width, 1,
+                     values_.row(few_ ? 0 : block.first_key), values_.stride(),
+                     tiles_.panel_columns, result_.get(), values_.width(), true});
   }
 
   void finish(int64_t number, int64_t first, int64_t count) {
@@ -140,30 +136,23 @@ void forward(const Tensor& query,
   const int64_t blocks = ceil_div(rows, kQueries);
   const int64_t height = ceil_div(rows, blocks);
   const int64_t work = height * key.size(-2) * (query.size(-1) + value.size(-1)) + 1;
-  parallel_for(0, matrices(query) * blocks, ceil_div(kGrain, work), [&](int64_t begin, int64_t end) {
-    Forward<T> pass(query, key, value, settings, out, logsumexp, height);
-    for (int64_t task = begin; task < end; ++task) {
-      // Later queries see more keys: a thread gets some from both ends.
-      const int64_t turn = task % blocks;
-      const int64_t block = turn % 2 == 0 ? turn / 2 : blocks - 1 - turn / 2;
-      const int64_t first = block * height;
-      const int64_t count = std::min(height, rows - first);
-      if (count > 0) pass.run(task / blocks, first, count);
-    }
-  });
+  parallel_for(0, matrices(query) * blocks, ceil_div(kGrain, work),
+               [&](int64_t begin, int64_t end) {
+                 Forward<T> pass(query, key, value, settings, out, logsumexp, height);
+                 for (int64_t task = begin; task < end; ++task) {
+                   // Later queries see more keys: a thread gets some from both ends.
+                   const int64_t turn = task % blocks;
+                   const int64_t block = turn % 2 == 0 ? turn / 2 : blocks - 1 - turn / 2;
+                   const int64_t first = block * height;
+                   const int64_t count = std::min(height, rows - first);
+                   if (count > 0) pass.run(task / blocks, first, count);
+                 }
+               });
 }
 
-template void forward<float>(const Tensor&,
-                             const Tensor&,
-                             const Tensor&,
-                             const Settings&,
-                             const Tensor&,
-                             const Tensor&);
-template void forward<double>(const Tensor&,
-                              const Tensor&,
-                              const Tensor&,
-                              const Settings&,
-                              const Tensor&,
-                              const Tensor&);
+template void forward<float>(
+    const Tensor&, const Tensor&, const Tensor&, const Settings&, const Tensor&, const Tensor&);
+template void forward<double>(
+    const Tensor&, const Tensor&, const Tensor&, const Settings&, const Tensor&, const Tensor&);
 
 }  // namespace mindtorch::cpu::attention

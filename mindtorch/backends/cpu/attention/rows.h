@@ -76,9 +76,7 @@ template <typename T>
 class PackedColumns {
  public:
   PackedColumns(int64_t count, int64_t width)
-      : width_(width),
-        panel_(tiles<T>().panel_columns),
-        columns_(padded(count, panel_) * width) {}
+      : width_(width), panel_(tiles<T>().panel_columns), columns_(padded(count, panel_) * width) {}
 
   void read(const PackedRows<T>& from, int64_t count, T factor);
   // The panel that begins with column j, a multiple of panel_columns.

@@ -55,19 +55,34 @@ HWY_INLINE void tile(const Product<T>& p, const T* HWY_RESTRICT a, const T* HWY_
   }
 }
 
-// All rows of one panel, by ever lower tiles.
+// Rows of one panel, from `row` on, by tiles of kR.
 template <int kR, int kV, typename T>
 HWY_INLINE int64_t tiles_of_rows(const Product<T>& p, const T* b, T* c, int64_t row) {
   for (; row + kR <= p.rows; row += kR) tile<kR, kV>(p, p.a + row * p.a_row, b, c + row * p.c_row);
   return row;
 }
 template <int kV, typename T>
-HWY_NOINLINE void panel(const Product<T>& p, const T* b, T* c) {
+HWY_NOINLINE void rows_of_panel(const Product<T>& p, const T* b, T* c) {
   int64_t row = tiles_of_rows<rows_of(kV), kV>(p, b, c, 0);
   if constexpr (rows_of(kV) > kRows) row = tiles_of_rows<kRows, kV>(p, b, c, row);
   row = tiles_of_rows<4, kV>(p, b, c, row);
   row = tiles_of_rows<2, kV>(p, b, c, row);
   tiles_of_rows<1, kV>(p, b, c, row);
+}
+
+// By as many terms as keep b in the nearest cache until all rows have used it.
+template <int kV, typename T>
+void panel(const Product<T>& p, const T* b, T* c) {
+  constexpr int64_t kCached = 16 * 1024;
+  const auto width = static_cast<int64_t>(kV * hn::Lanes(hn::ScalableTag<T>()) * sizeof(T));
+  Product<T> piece = p;
+  for (int64_t at = 0; at == 0 || at < p.terms; at += piece.terms) {
+    piece.terms = std::min(kCached / width, p.terms - at);
+    rows_of_panel<kV>(piece, b + at * p.b_term, c);
+    if (piece.terms == 0) return;
+    piece.a += piece.terms * p.a_term;
+    piece.add = true;
+  }
 }
 
 template <typename T>
@@ -133,13 +148,8 @@ void scale(T* row, size_t width, T factor) {
 }
 
 template <typename T>
-void soften(T* scores,
-            int64_t rows,
-            int64_t width,
-            T* largest,
-            T* sums,
-            T* result,
-            int64_t result_width) {
+void soften(
+    T* scores, int64_t rows, int64_t width, T* largest, T* sums, T* result, int64_t result_width) {
   constexpr T kNothing = -std::numeric_limits<T>::infinity();
   const auto n = static_cast<size_t>(width);
   for (int64_t i = 0; i < rows; ++i) {
@@ -160,12 +170,8 @@ void soften(T* scores,
 }
 
 template <typename T>
-void differentiate(T* scores,
-                   T* gradients,
-                   int64_t rows,
-                   int64_t width,
-                   const T* logsumexp,
-                   const T* dots) {
+void differentiate(
+    T* scores, T* gradients, int64_t rows, int64_t width, const T* logsumexp, const T* dots) {
   const hn::ScalableTag<T> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   for (int64_t i = 0; i < rows; ++i) {

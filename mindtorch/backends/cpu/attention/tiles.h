@@ -36,22 +36,13 @@ struct Tiles {
   // The next `width` scores of each row become exponentials, relative to the largest score so far.
   // What earlier scores gave, the sum of their exponentials and the row of `result`, is brought to
   // the same scale. A row that has seen no finite score has the largest score -infinity.
-  void (*soften)(T* scores,
-                 int64_t rows,
-                 int64_t width,
-                 T* largest,
-                 T* sums,
-                 T* result,
-                 int64_t result_width);
+  void (*soften)(
+      T* scores, int64_t rows, int64_t width, T* largest, T* sums, T* result, int64_t result_width);
 
   // Scores become weights, exp(score - logsumexp), and gradients of weights those of scores:
   // weight * (gradient - dot), where `dots` holds the sum of weight * gradient of each whole row.
-  void (*differentiate)(T* scores,
-                        T* gradients,
-                        int64_t rows,
-                        int64_t width,
-                        const T* logsumexp,
-                        const T* dots);
+  void (*differentiate)(
+      T* scores, T* gradients, int64_t rows, int64_t width, const T* logsumexp, const T* dots);
 };
 
 template <typename T>

@@ -91,7 +91,8 @@ void flash_attention_backward(ops::Launch&,
                               Tensor& grad_value) {
   if (out.numel() == 0 || key.size(-2) == 0) {
     for (const Tensor* each : {&grad_query, &grad_key, &grad_value}) {
-      std::memset(each->data_ptr(), 0, static_cast<size_t>(each->numel() * size_bytes(each->dtype())));
+      std::memset(each->data_ptr(), 0,
+                  static_cast<size_t>(each->numel() * size_bytes(each->dtype())));
     }
     return;
   }
