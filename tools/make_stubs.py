@@ -40,6 +40,7 @@ TYPES = {
     "Tensor": "Tensor",
     "Operand": "Tensor | _Number",
     "Tensor[]": "Sequence[Tensor]",
+    "Scalar[]": "Sequence[_Number]",
     "Tensor?[]": "Sequence[Tensor | None]",
     "Scalar": "_Number",
     "int": "_int",
@@ -95,7 +96,7 @@ class Form:
             # and only where nothing else is positional.
             if last["type"] == "int[]" and last["list_size"] == 0 and len(positional) == 1:
                 lists.append(self._parameters(params, variadic=True))
-            elif last["type"] == "Tensor[]" and last["list_size"] != 0:
+            elif last["type"] == "Tensor[]" and last["list_size"] > 0:
                 lists.append(self._parameters(params, variadic=True))
         for parameters in lists:
             yield f"def {name}({', '.join(parameters)}) -> {self.result()}: ..."

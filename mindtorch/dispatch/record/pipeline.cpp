@@ -171,8 +171,7 @@ void Pipeline::run(const PreparedCall& call) {
       }
     }
   }
-  if (call.is_mutation()) prepare_write(call.args[0].tensor());
-  for (const Tensor& output : call.outputs) prepare_write(output);
+  call.each_written([&](const Tensor& tensor) { prepare_write(tensor); });
   if (MT_UNLIKELY(TraceRecorder::is_too_long(call.args))) return run_now(call);
   OpQueue::State state;
   queue.record(call, state);

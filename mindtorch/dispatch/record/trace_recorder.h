@@ -82,7 +82,7 @@ class TraceRecorder {
   uint32_t add_number(const Tensor& tensor);
   void note_read(Held& held);
   void note_write(uint32_t storage, size_t op);
-  void add_argument(const ops::Value& value);
+  void add_argument(const ops::Value& value, bool varies);
   bool add_pointwise_arguments(const PreparedCall& call, uint32_t first_id);
   void record_kernel(const PreparedCall& call, OpRecord& record);
   void record_pointwise(const PreparedCall& call, OpRecord& record);
