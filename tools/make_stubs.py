@@ -77,6 +77,8 @@ class Form:
 
     def result(self):
         returns = self.op["returns"]
+        if not returns:  # what it wrote
+            return "Sequence[Tensor]"
         if len(returns) == 1:
             return RETURNS[returns[0][1]]
         if returns[0][0]:
@@ -130,7 +132,8 @@ class Form:
         return extra
 
     def _name(self, param):
-        name = "input" if param["name"] == "self" else param["name"]
+        is_input = param["name"] == "self" and param["type"] != "Tensor[]"
+        name = "input" if is_input else param["name"]
         return name + "_" if keyword.iskeyword(name) else name
 
     def _parameter(self, param):

@@ -336,7 +336,9 @@ Nothing zero_each_(TensorList self) {
 std::vector<Tensor> norm_of_each(TensorList self, const Scalar& ord, std::optional<DType> dtype) {
   static const Op& in_one = ops::registry().at("_norm_list");
   check_list(self);
-  bool is_one = !may_record(self) && !dtype && are_on_one_device(self, self[0].device());
+  const double order = ord.to_double();
+  bool is_one = (order == 1 || order == 2) && !dtype && !may_record(self) &&
+                are_on_one_device(self, self[0].device());
   for (size_t i = 0; is_one && i < self.size(); ++i) {
     is_one = is_floating_point(self[i].dtype()) && self[i].numel() > 0 &&
              self[i].dtype() == self[0].dtype();

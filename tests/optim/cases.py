@@ -40,7 +40,7 @@ OPTIMIZERS = [
     "SGD([{'params': [p[0]], 'lr': 0.5}, {'params': p[1:]}], lr=0.1, momentum=0.5)",
     "Adam(list(model.named_parameters()), lr=0.01)",
     "SGD(p, lr=0.1, momentum=0.9, weight_decay=0.1, foreach=True)",
-    "SGD(p, lr=0.1, momentum=0.9, nesterov=True, fused=True)",
+    "SGD(p, lr=0.1, weight_decay=0.1, maximize=True, fused=True)",
     "Adam(p, lr=0.01, weight_decay=0.1, foreach=True)",
     "Adam(p, lr=0.01, amsgrad=True, maximize=True, fused=True)",
     "AdamW(p, lr=0.01, foreach=True)",

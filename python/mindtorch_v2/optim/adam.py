@@ -150,8 +150,8 @@ class Adam(_AdamLike):
             largest = of_each(states, "max_exp_avg_sq")
             torch._foreach_maximum_(largest, squares)
             squares = largest
-        sizes = torch._foreach_sqrt(squares)
-        torch._foreach_div_(sizes, for_all([(1 - beta2**count) ** 0.5 for count in counts]))
+        corrections = for_all([(1 - beta2**count) ** 0.5 for count in counts])
+        sizes = torch._foreach_div(torch._foreach_sqrt(squares), corrections)
         torch._foreach_add_(sizes, group["eps"])
         rates = for_all([-(lr / (1 - beta1**count)) for count in counts])
         torch._foreach_addcdiv_(params, means, sizes, rates)
@@ -318,8 +318,7 @@ class NAdam(_AdamLike):
         grads = self._decayed(group, params, grads)
         means, squares = self._means(group, grads, states)
         sizes = torch._foreach_div(squares, for_all([1 - beta2**count for count in counts]))
-        torch._foreach_sqrt_(sizes)
-        torch._foreach_add_(sizes, group["eps"])
+        sizes = torch._foreach_add(torch._foreach_sqrt(sizes), group["eps"])
         pairs = list(zip(counts, values, strict=True))
         rates = [-lr * (1.0 - mu(count)) / (1.0 - value) for count, value in pairs]
         torch._foreach_addcdiv_(params, grads, sizes, for_all(rates))
@@ -371,11 +370,10 @@ class RAdam(_AdamLike):
         means, squares = self._means(group, grads, states)
         # The step is mean * rate / (root of square + eps), or mean * rate before it is trusted:
         # then the size is 1.
-        sizes = torch._foreach_sqrt(squares)
-        torch._foreach_add_(sizes, group["eps"])
+        sizes = torch._foreach_add(torch._foreach_sqrt(squares), group["eps"])
         factors = [_rectification(count, beta2) for count in counts]
         trusted = for_all([float(factor is not None) for factor in factors])
-        torch._foreach_pow_(sizes, trusted)
+        sizes = torch._foreach_pow(sizes, trusted)
         rates = [
             -lr / (1 - beta1**count) * (1 if factor is None else factor)
             for count, factor in zip(counts, factors, strict=True)
