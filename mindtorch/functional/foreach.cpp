@@ -101,11 +101,11 @@ class EachCall {
 
   // addcmul(..., scalars): a tensor with a number for each.
   void take_numbers(const Tensor& tensor) {
-    MT_CHECK(tensor.device().is_cpu(), RuntimeError,
-             "Expected scalars to be on CPU, got ", tensor.device().str(), " instead.");
+    MT_CHECK(tensor.device().is_cpu(), RuntimeError, "Expected scalars to be on CPU, got ",
+             tensor.device().str(), " instead.");
     MT_CHECK(tensor.is_contiguous(), RuntimeError, "Expected scalars to be contiguous.");
-    MT_CHECK(tensor.dim() == 1, RuntimeError, "Expected packed scalar Tensor to be of dimension 1. Got ",
-             tensor.dim(), " instead.");
+    MT_CHECK(tensor.dim() == 1, RuntimeError,
+             "Expected packed scalar Tensor to be of dimension 1. Got ", tensor.dim(), " instead.");
     MT_CHECK(tensor.numel() == static_cast<int64_t>(size()), RuntimeError,
              "Expected length of scalars to match input of length ", size(), " but got ",
              tensor.numel(), " instead.");
@@ -143,8 +143,7 @@ class ListCall {
       const bool is_single = operand.dim() == 0;
       if (operand.device() != device_ && !(is_single && operand.device().is_cpu())) return false;
       if (target != nullptr && !operand.is_same(*target) &&
-          (target->shares_storage(operand) ||
-           (!is_single && operand.sizes() != target->sizes()))) {
+          (target->shares_storage(operand) || (!is_single && operand.sizes() != target->sizes()))) {
         return false;
       }
       operands_.push_back(operand);
@@ -177,10 +176,7 @@ class ListCall {
   std::vector<Tensor> operands_;
 };
 
-void run(const Op& base,
-         const Op* in_place,
-         std::span<const Value> args,
-         ops::Outputs& outputs) {
+void run(const Op& base, const Op* in_place, std::span<const Value> args, ops::Outputs& outputs) {
   const TensorList self = args[0].tensor_list();
   check_list(self);
   for (const Value& value : args) {
@@ -207,7 +203,7 @@ std::string in_place_name(std::string_view name) {
 }
 
 template <size_t kIndex, typename... Params>
-std::vector<Tensor> foreach(Params... params) {
+std::vector<Tensor> foreach (Params... params) {
   static const Op& base = ops::registry().at(ops::kForeachOps[kIndex].base);
   const Value args[] = {Value(params)...};
   ops::Outputs outputs;
@@ -265,7 +261,8 @@ void compose_one(ops::Registry& registry) {
   }
 }
 
-// --- those that are not pointwise -----------------------------------------------------------------
+// --- those that are not pointwise
+// -----------------------------------------------------------------
 
 bool are_on_one_device(TensorList list, Device device) {
   for (const Tensor& tensor : list) {

@@ -21,8 +21,8 @@ enum class ForeachArgs : uint8_t {
   kTwoListsAndTensor,  // of one number for each tensor
 };
 
-// torch._foreach_*: a pointwise op on each tensor of a list. The op `_foreach_<name>.<overload>` and
-// its in-place form take `params` behind `self`; they are those of `base`, in its order.
+// torch._foreach_*: a pointwise op on each tensor of a list. The op `_foreach_<name>.<overload>`
+// and its in-place form take `params` behind `self`; they are those of `base`, in its order.
 struct ForeachOp {
   std::string_view name;
   std::string_view base;

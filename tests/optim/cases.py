@@ -47,8 +47,10 @@ OPTIMIZERS = [
     "AdamW(p, lr=0.01, fused=True)",
     "Adagrad(p, lr=0.1, lr_decay=0.1, foreach=True)",
     "Adagrad(p, lr=0.1, fused=True)",
-    *[f"{name}(p, foreach=True)" for name in
-      ("Adamax", "NAdam", "RAdam", "Adadelta", "RMSprop", "Rprop", "ASGD")],
+    *[
+        f"{name}(p, foreach=True)"
+        for name in ("Adamax", "NAdam", "RAdam", "Adadelta", "RMSprop", "Rprop", "ASGD")
+    ],
 ]
 
 SCHEDULES = [

@@ -70,8 +70,7 @@ void TraceRecorder::record_kernel(const PreparedCall& call, OpRecord& record) {
   const bool varies = takes_numbers_at_run_time(call.op);
   for (const ops::Value& value : call.args) add_argument(value, varies);
   record.operand_count = static_cast<uint32_t>(trace_.tensor_ids.size() - record.first_id);
-  call.each_written(
-      [&](const Tensor& tensor) { trace_.tensor_ids.push_back(add_write(tensor)); });
+  call.each_written([&](const Tensor& tensor) { trace_.tensor_ids.push_back(add_write(tensor)); });
   record.output_count =
       static_cast<uint16_t>(trace_.tensor_ids.size() - record.first_id - record.operand_count);
   // Without operands its result may depend on defaults, which change.

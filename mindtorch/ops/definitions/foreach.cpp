@@ -82,7 +82,8 @@ void define_foreach(Registry& ops) {
   ops.define("_foreach_max(Tensor[] self) -> Tensor[]")
       .function_only()
       .doc("The largest element of each tensor of a list.");
-  ops.define("_foreach_norm.Scalar(Tensor[] self, Scalar ord=2, ScalarType? dtype=None) -> Tensor[]")
+  ops.define(
+         "_foreach_norm.Scalar(Tensor[] self, Scalar ord=2, ScalarType? dtype=None) -> Tensor[]")
       .function_only()
       .doc("The norm of each tensor of a list, in one pass.");
 

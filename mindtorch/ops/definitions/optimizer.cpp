@@ -13,8 +13,7 @@ void check_lists(TensorList params, std::initializer_list<TensorList> others) {
     for (size_t i = 0; i < params.size(); ++i) {
       MT_CHECK(list[i].sizes() == params[i].sizes() && list[i].dtype() == params[i].dtype() &&
                    list[i].device() == params[i].device(),
-               RuntimeError,
-               "params, grads and states must have same dtype, device, and layout");
+               RuntimeError, "params, grads and states must have same dtype, device, and layout");
     }
   }
   for (const Tensor& param : params) {

@@ -30,8 +30,7 @@ class ListCall {
  public:
   ListCall(TensorList outs, TensorList operands, const ops::PointwiseCall& call, size_t arity)
       : outs_(outs), call_(call) {
-    const bool takes_dtype =
-        outs[0].dtype() == call.compute && (bit(call.compute) & kFloats) != 0;
+    const bool takes_dtype = outs[0].dtype() == call.compute && (bit(call.compute) & kFloats) != 0;
     is_plain_ = takes_dtype && std::ranges::all_of(outs, [&](const Tensor& out) {
                   return out.is_contiguous() && out.dtype() == outs[0].dtype() && out.numel() > 0;
                 });

@@ -12,8 +12,8 @@ using ops::Pointwise;
 
 // Waits for a number that the device has: CANN's ops take rates from the host.
 double number(ops::Launch& on, const Tensor& tensor) {
-  const Scalar value = tensor.device().is_cpu() ? read_element(tensor.data_ptr(), tensor.dtype())
-                                                : item(on, tensor);
+  const Scalar value =
+      tensor.device().is_cpu() ? read_element(tensor.data_ptr(), tensor.dtype()) : item(on, tensor);
   return value.to_double();
 }
 double number(ops::Launch&, double value) { return value; }
@@ -26,10 +26,7 @@ std::vector<Tensor> make_like_each(const ops::Launch& on, TensorList list) {
 }
 
 // Gradients without the scale of the loss. True: they are not finite, and the step is left out.
-bool unscale(ops::Launch& on,
-             TensorList grads,
-             const Tensor& grad_scale,
-             const Tensor& found_inf) {
+bool unscale(ops::Launch& on, TensorList grads, const Tensor& grad_scale, const Tensor& found_inf) {
   if (found_inf.defined() && number(on, found_inf) != 0) return true;
   if (grad_scale.defined()) {
     const Tensor scale = on_device(on, grad_scale, grads[0].dtype());

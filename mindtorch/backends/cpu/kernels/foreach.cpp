@@ -88,8 +88,8 @@ void pointwise_list(ops::Launch& launch,
                     const Scalar& p2,
                     Tensor& first) {
   const size_t arity = ops::function_info(static_cast<ops::Pointwise>(function)).arity;
-  const PointwiseList list(launch, function, compute, static_cast<DType>(result), unrounded, p0,
-                           p1, p2);
+  const PointwiseList list(launch, function, compute, static_cast<DType>(result), unrounded, p0, p1,
+                           p2);
   list.run(list_of(first, operands.size() / arity), operands);
 }
 

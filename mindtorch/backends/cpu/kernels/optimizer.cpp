@@ -59,7 +59,8 @@ class AlignedList {
   std::vector<Tensor> copies_;
 };
 
-// Runs step(index, begin, end) over all parameters. With a scale, gradients are divided by it first.
+// Runs step(index, begin, end) over all parameters. With a scale, gradients are divided by it
+// first.
 template <typename Step>
 void run_steps(TensorList params,
                const AlignedList& grads,

@@ -89,8 +89,7 @@ void sgd(const SgdArrays& arrays, size_t n, const SgdStep& s) {
     auto g = hn::Mul(place.load(grad), sign);
     if (has_l2) g = hn::MulAdd(l2, p, g);
     if (buffer != nullptr) {
-      const auto b =
-          is_first ? g : hn::MulAdd(fresh, g, hn::Mul(place.load(buffer), momentum));
+      const auto b = is_first ? g : hn::MulAdd(fresh, g, hn::Mul(place.load(buffer), momentum));
       place.store(b, buffer);
       g = nesterov ? hn::MulAdd(momentum, b, g) : b;
     }
@@ -124,9 +123,8 @@ void unscale(T* grad, size_t n, double scale) {
   using W = Wide<T>;
   const hn::ScalableTag<W> d;
   const auto by = hn::Set(d, static_cast<W>(scale));
-  each_place<T>(d, n, [&](const auto& place) HWY_ATTR {
-    place.store(hn::Div(place.load(grad), by), grad);
-  });
+  each_place<T>(
+      d, n, [&](const auto& place) HWY_ATTR { place.store(hn::Div(place.load(grad), by), grad); });
 }
 
 template <class Function>
