@@ -225,7 +225,7 @@ Nothing foreach_(Params... params) {
 template <size_t kIndex, typename... Params>
 void compose_pair(ops::Registry& registry) {
   constexpr const ops::ForeachOp& op = ops::kForeachOps[kIndex];
-  const std::string name = "_foreach_" + std::string(op.name);
+  const std::string name(op.name);
   const std::string overload = op.overload.empty() ? "" : "." + std::string(op.overload);
   registry.composite<foreach<kIndex, TensorList, Params...>>(name + overload);
   registry.composite<foreach_<kIndex, TensorList, Params...>>(name + "_" + overload);

@@ -21,6 +21,12 @@ void each_mutated(const ops::Op& op, ops::Args args, const Visit& visit) {
   }
 }
 
+// Of its first argument.
+inline const Tensor& first_tensor(ops::Args args) {
+  return args[0].kind() == ops::ValueKind::kTensorList ? args[0].tensor_list()[0]
+                                                       : args[0].tensor();
+}
+
 // A call that eager mode has prepared: devices and shapes are checked, a kernel is there, outputs
 // are made.
 struct PreparedCall {

@@ -92,6 +92,7 @@ class TraceRecorder {
   void pass(const OpRecord& record);
   void pass_dims(const TensorRecord& record);
   bool match_argument(const ops::Value& value, size_t index);
+  bool match_list(TensorList list, const Argument& argument);
   bool match_other_argument(const ops::Value& value, size_t index);
   bool match_tensor(const Tensor& tensor, uint32_t id);
   bool match_new_tensor(const Tensor& tensor, uint32_t id);

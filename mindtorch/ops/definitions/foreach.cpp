@@ -52,15 +52,16 @@ SpecList norm_list(TensorList self, const Scalar&) {
 
 void define_pair(Registry& ops, const ForeachOp& op) {
   const auto schema = [&](const char* underscore, const char* self, const char* result) {
-    std::string text = "_foreach_" + std::string(op.name) + underscore;
+    std::string text = std::string(op.name) + underscore;
     if (!op.overload.empty()) text += "." + std::string(op.overload);
     text += "(" + std::string(self);
     if (!op.params.empty()) text += ", " + std::string(op.params);
     return text + ") -> " + result;
   };
-  const std::string doc = std::string(op.name) + " of each tensor of a list, in one pass.";
-  ops.define(schema("", "Tensor[] self", "Tensor[]")).function_only().doc(doc);
-  ops.define(schema("_", "Tensor(a!)[] self", "()")).function_only().doc(doc);
+  const std::string doc =
+      std::string(op.base.substr(0, op.base.find('.'))) + " of each tensor of a list, in one pass.";
+  ops.define(schema("", "Tensor[] self", "Tensor[]"), op.location).function_only().doc(doc);
+  ops.define(schema("_", "Tensor(a!)[] self", "()"), op.location).function_only().doc(doc);
 }
 
 }  // namespace

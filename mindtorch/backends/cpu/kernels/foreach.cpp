@@ -39,11 +39,8 @@ class PointwiseList {
     const ListRanges ranges(outs);
     ranges.parallel_for_each([&](size_t i, int64_t begin, int64_t end) {
       const Tensor* const own = &operands[i * arity_];
-      if (end - begin == outs[i].numel()) {
-        ops::PointwiseCall call = call_;
-        for (size_t k = 0; k < arity_; ++k) call.on(own[k]);
-        run_pointwise(launch_, call, outs[i]);
-      } else if (can_be_sliced(outs[i], own)) {
+      const bool is_whole = end - begin == outs[i].numel();
+      if (!is_whole && can_be_sliced(outs[i], own)) {
         run_slice(outs[i], own, begin, end);
       } else if (begin == 0) {
         ops::PointwiseCall call = call_;
