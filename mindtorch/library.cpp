@@ -29,11 +29,13 @@ const Registry& registry() {
     define_copy(ops);
     define_creation(ops);
     define_embedding(ops);
+    define_foreach(ops);
     define_functions(ops);
     define_indexing(ops);
     define_joining(ops);
     define_matmul(ops);
     define_norm(ops);
+    define_optimizer(ops);
     define_pooling(ops);
     define_random(ops);
     define_reduce(ops);

@@ -10,6 +10,7 @@ void compose_convolution(ops::Registry& registry);
 void compose_copy(ops::Registry& registry);
 void compose_creation(ops::Registry& registry);
 void compose_einsum(ops::Registry& registry);
+void compose_foreach(ops::Registry& registry);
 void compose_indexing(ops::Registry& registry);
 void compose_inplace_views(ops::Registry& registry);
 void compose_joining(ops::Registry& registry);

@@ -8,6 +8,7 @@ void register_composites(ops::Registry& registry) {
   compose_copy(registry);
   compose_creation(registry);
   compose_einsum(registry);
+  compose_foreach(registry);
   compose_indexing(registry);
   compose_inplace_views(registry);
   compose_joining(registry);

@@ -12,9 +12,11 @@ void register_cpu(ops::Registry& registry) {
   register_copy(registry);
   register_creation(registry);
   register_embedding(registry);
+  register_foreach(registry);
   register_indexing(registry);
   register_matmul(registry);
   register_norm(registry);
+  register_optimizer(registry);
   register_pooling(registry);
   register_random(registry);
   register_reduce(registry);
