@@ -24,6 +24,7 @@ const Registry& registry() {
     define_activation(ops);
     define_attention(ops);
     define_binary(ops);
+    define_channel_norm(ops);
     define_compare(ops);
     define_convolution(ops);
     define_copy(ops);
@@ -33,6 +34,7 @@ const Registry& registry() {
     define_functions(ops);
     define_indexing(ops);
     define_joining(ops);
+    define_loss(ops);
     define_matmul(ops);
     define_norm(ops);
     define_optimizer(ops);

@@ -8,6 +8,7 @@ namespace mindtorch::ops {
 void define_activation(Registry& ops);
 void define_attention(Registry& ops);
 void define_binary(Registry& ops);
+void define_channel_norm(Registry& ops);
 void define_compare(Registry& ops);
 void define_convolution(Registry& ops);
 void define_copy(Registry& ops);
@@ -17,6 +18,7 @@ void define_foreach(Registry& ops);
 void define_functions(Registry& ops);
 void define_indexing(Registry& ops);
 void define_joining(Registry& ops);
+void define_loss(Registry& ops);
 void define_matmul(Registry& ops);
 void define_norm(Registry& ops);
 void define_optimizer(Registry& ops);

@@ -19,16 +19,22 @@ CASES = {
     "_adaptive_avg_pool3d_backward": "grad(F.adaptive_avg_pool3d(volume, 2).sum(), image)",
     "_attention": "torch.nn.functional.scaled_dot_product_attention(x, x, x, is_causal=True)",
     "_copy_list_": "torch._foreach_copy_([x], [x + 1])",
-    "_fused_adagrad_": "torch._fused_adagrad_([x], [x + 1], [x * x], [torch.tensor(2.0)], lr=0.1, lr_decay=0.0, weight_decay=0.1, eps=1e-8, maximize=False)",
-    "_fused_adam_": "torch._fused_adam_([x], [x + 1], [x / 2], [x * x], [], [torch.tensor(2.0)], lr=0.1, beta1=0.9, beta2=0.99, weight_decay=0.1, eps=1e-8, amsgrad=False, maximize=False)",
-    "_fused_adamw_": "torch._fused_adamw_([x], [x + 1], [x / 2], [x * x], [], [torch.tensor(2.0)], lr=0.1, beta1=0.9, beta2=0.99, weight_decay=0.1, eps=1e-8, amsgrad=False, maximize=False)",
-    "_fused_sgd_": "torch._fused_sgd_([x], [x + 1], [x * 2], weight_decay=0.1, momentum=0.9, lr=0.1, dampening=0.0, nesterov=True, maximize=False, is_first_step=False)",
+    "_fused_adagrad_": "torch._fused_adagrad_([x], [x + 1], [x * x], [torch.tensor(2.0)], "
+    "lr=0.1, lr_decay=0.0, weight_decay=0.1, eps=1e-8, maximize=False)",
+    "_fused_adam_": "torch._fused_adam_([x], [x + 1], [x / 2], [x * x], [], [torch.tensor(2.0)], "
+    "lr=0.1, beta1=0.9, beta2=0.99, weight_decay=0.1, eps=1e-8, amsgrad=False, maximize=False)",
+    "_fused_adamw_": "torch._fused_adamw_([x], [x + 1], [x / 2], [x * x], [], [torch.tensor("
+    "2.0)], lr=0.1, beta1=0.9, beta2=0.99, weight_decay=0.1, eps=1e-8, amsgrad=False, "
+    "maximize=False)",
+    "_fused_sgd_": "torch._fused_sgd_([x], [x + 1], [x * 2], weight_decay=0.1, momentum=0.9, "
+    "lr=0.1, dampening=0.0, nesterov=True, maximize=False, is_first_step=False)",
     "_index": "x[rows]",
     "_index_put_": "x.index_put((rows,), torch.tensor(5.0))",
     "_masked_fill": "x.masked_fill(x > 2, 0.0)",
     "_masked_select": "x.masked_select(x > 2)",
     "_norm_list": "torch._foreach_norm([x])",
-    "_pointwise": "torch._C._internal_functions['_pointwise']([x, x], 0, [], torch.float32, torch.float32)",
+    "_pointwise": "torch._C._internal_functions['_pointwise']([x, x], 0, [], torch.float32, "
+    "torch.float32)",
     "_pointwise_list": "torch._foreach_mul([x], [x])",
     "_pointwise_list_": "torch._foreach_add_([x], 2)",
     "_tensordot": "torch.tensordot(x, x, dims=([1], [1]))",
