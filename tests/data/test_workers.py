@@ -145,6 +145,8 @@ PROGRAM = """
     import os, signal, sys, time
     import mindtorch_v2 as torch
     from tests.data import datasets
+    # Where the tests run in the background, the signal is ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     loader = torch.utils.data.DataLoader(datasets.Images(10**6), 4, num_workers=2)
     batches = iter(loader)
     next(batches)

@@ -204,10 +204,7 @@ class LoaderEnd(_Connection):
         self._leases = Leases()
 
     def send(self, task):
-        returned = []
-        while self._leases.returned:
-            returned.append(self._leases.returned.popleft())
-        self.send_bytes(ForkingPickler.dumps((task, returned)))
+        self.send_bytes(ForkingPickler.dumps((task, self._leases.take_returned())))
 
     def receive(self):
         data, descriptors = self.receive_bytes()
