@@ -38,7 +38,7 @@ nb::object map_file(
     int fd, int64_t offset, int64_t size_bytes, bool shared, bool populate, nb::handle owner) {
   MT_CHECK(offset >= 0 && size_bytes > 0, RuntimeError, "cannot map ", size_bytes,
            " bytes at offset ", offset);
-  struct stat info {};
+  struct stat info{};
   MT_CHECK(::fstat(fd, &info) == 0, RuntimeError, "cannot map a file: ", std::strerror(errno));
   // Reading pages behind the end of a file kills the process.
   MT_CHECK(offset <= info.st_size && size_bytes <= info.st_size - offset, RuntimeError,
@@ -51,15 +51,14 @@ nb::object map_file(
   void* address = MAP_FAILED;
   {
     const GilRelease unlocked(populate);
-    address =
-        ::mmap(nullptr, mapped_bytes, PROT_READ | PROT_WRITE, flags, fd, offset - skipped);
+    address = ::mmap(nullptr, mapped_bytes, PROT_READ | PROT_WRITE, flags, fd, offset - skipped);
   }
   MT_CHECK(address != MAP_FAILED, RuntimeError, "cannot map ", size_bytes,
            " bytes of a file: ", std::strerror(errno));
   auto* const mapping = new Mapping{address, mapped_bytes, owner.inc_ref().ptr()};
-  return nb::steal(wrap_storage(
-      StorageImpl::borrow(static_cast<uint8_t*>(address) + skipped,
-                          static_cast<size_t>(size_bytes), Device(), &release_mapping, mapping)));
+  return nb::steal(wrap_storage(StorageImpl::borrow(static_cast<uint8_t*>(address) + skipped,
+                                                    static_cast<size_t>(size_bytes), Device(),
+                                                    &release_mapping, mapping)));
 }
 
 }  // namespace

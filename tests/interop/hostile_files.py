@@ -77,7 +77,12 @@ def with_pickle(data, program):
 def handmade():
     """Forged headers that chance does not find."""
     data = (FILES / "zip.pt").read_bytes()
-    names = (b"bytearray", b"torch\nTensor", b"torch\nFloatStorage", b"torch.storage\nUntypedStorage")
+    names = (
+        b"bytearray",
+        b"torch\nTensor",
+        b"torch\nFloatStorage",
+        b"torch.storage\nUntypedStorage",
+    )
     huge = b"\x8a\x05" + (1 << 36).to_bytes(5, "little")
     for name in names:
         module = b"" if b"\n" in name else b"builtins\n"
@@ -152,7 +157,8 @@ def with_pickle_fast(data, program):
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             info = next(info for info in archive.infolist() if info.filename.endswith("data.pkl"))
             others = [
-                (other.filename, archive.read(other)) for other in archive.infolist()
+                (other.filename, archive.read(other))
+                for other in archive.infolist()
                 if other is not info
             ]
         _prepared[id(data)] = info.filename, others

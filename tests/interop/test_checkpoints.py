@@ -15,8 +15,6 @@ from pathlib import Path
 import mindtorch_v2 as torch
 import pytest
 
-from tests.interop import hostile_files
-
 FILES = Path(__file__).parent / "files"
 
 

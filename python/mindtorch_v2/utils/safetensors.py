@@ -31,7 +31,6 @@ _DTYPES = {
     "F8_E4M3": "float8_e4m3fn",
     "F8_E5M2": "float8_e5m2",
 }
-_NAMES = {name: code for code, name in _DTYPES.items()}
 
 
 def _library():
@@ -97,16 +96,14 @@ def load(data):
     return result
 
 
-def _entries(tensors):
-    """What the package writes; the tensors must not share memory, which a file cannot say."""
-    owners = {}
-    entries = {}
+def _checked(tensors):
+    """The tensors on the CPU. They must not share memory, which a file cannot say."""
+    owners, result = {}, {}
     for name, tensor in tensors.items():
         if not isinstance(tensor, torch.Tensor):
-            raise ValueError(f"Key `{name}` is invalid, expected torch.Tensor but got {type(tensor)}")
-        code = _NAMES.get(str(tensor.dtype).rpartition(".")[2])
-        if code is None:
-            raise TypeError(f"safetensors: {tensor.dtype} is not supported")
+            raise ValueError(
+                f"Key `{name}` is invalid, expected torch.Tensor but received {type(tensor)}"
+            )
         if not tensor.is_contiguous():
             raise ValueError(
                 f"You are trying to save a non contiguous tensor: `{name}` which is not allowed. "
@@ -117,20 +114,34 @@ def _entries(tensors):
         if tensor.numel():
             place = str(tensor.device), tensor.untyped_storage().data_ptr()
             owners.setdefault(place, []).append(name)
-        values = tensor.detach().cpu().flatten()
-        raw = memoryview(values.view(torch.uint8)) if values.numel() else b""
-        entries[name] = {"dtype": code, "shape": list(tensor.shape), "data": bytes(raw)}
+        result[name] = tensor.detach().cpu()
     shared = [names for names in owners.values() if len(names) > 1]
     if shared:
         raise RuntimeError(
-            f"Some tensors share memory, this will lead to duplicate memory on disk and potential "
+            "Some tensors share memory, this will lead to duplicate memory on disk and potential "
             f"differences when loading them again: {shared}."
         )
+    return result
+
+
+def _entries(tensors):
+    """What the package writes: it reads the bytes of `tensors`, which must live until then."""
+    make = getattr(_library(), "TensorSpec", None)
+    entries = {}
+    for name, tensor in tensors.items():
+        kind = {"dtype": str(tensor.dtype).rpartition(".")[2], "shape": list(tensor.shape)}
+        nbytes = tensor.numel() * tensor.element_size()
+        if make is not None:
+            entries[name] = make(**kind, data_ptr=tensor.data_ptr(), data_len=nbytes)
+        else:  # before version 0.8
+            raw = memoryview(tensor.flatten().view(torch.uint8)) if nbytes else b""
+            entries[name] = {**kind, "data": bytes(raw)}
     return entries
 
 
 def save(tensors, metadata=None):
     """The bytes of a file with these tensors."""
+    tensors = _checked(tensors)
     return _library().serialize(_entries(tensors), metadata=metadata)
 
 
@@ -138,8 +149,7 @@ def save_file(tensors, filename, metadata=None):
     """Writes {name: tensor} to a file, which appears when it is whole."""
     from mindtorch_v2._whole_file import whole_file
 
-    data = save(tensors, metadata)
+    tensors = _checked(tensors)
+    entries = _entries(tensors)
     with whole_file(os.fspath(filename)) as file:
-        view = memoryview(data)
-        while view:
-            view = view[file.write(view) :]
+        _library().serialize_file(entries, file.name, metadata=metadata)
