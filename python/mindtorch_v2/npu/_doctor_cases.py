@@ -5,16 +5,19 @@ PRELUDE = """
 >>> i = torch.tensor([1, 3, 3, 2, 1])
 >>> rows = torch.tensor([1, 0])
 >>> places = torch.tensor([[0, 1, 1], [1, 0, 0]])
+>>> heads = torch.arange(64.0).view(2, 2, 16) / 32
 """
 
 CASES = {
-    "_attention": "torch.nn.functional.scaled_dot_product_attention(x, x, x, is_causal=True)",
     "_index": "x[rows]",
     "_index_put_": "x.index_put((rows,), torch.tensor(5.0))",
     "_masked_fill": "x.masked_fill(x > 2, 0.0)",
     "_masked_select": "x.masked_select(x > 2)",
     "_pointwise": "torch._C._internal_functions['_pointwise']("
     "[x, x], 0, [], torch.float32, torch.float32)",
+    "_scaled_dot_product_flash_attention": "F.scaled_dot_product_attention(heads, heads, heads)",
+    "_scaled_dot_product_flash_attention_backward": "torch.autograd.functional.vjp("
+    "lambda q: F.scaled_dot_product_attention(q, q, q, is_causal=True), heads, heads)",
     "_tensordot": "torch.tensordot(x, x, dims=([1], [1]))",
     "_to_copy": "x.to(torch.float16)",
     "_unique2": "i.unique(return_inverse=True, return_counts=True)",
