@@ -15,6 +15,7 @@ void install_interpreter_hooks();
 void bind_accelerators(nb::module_& module);
 void bind_autograd(nb::module_& module);
 void bind_default_device(nb::module_& module);
+void bind_file_mapping(nb::module_& module);
 void bind_generator(nb::module_& module);
 void bind_graphs(nb::module_& module);
 void bind_host_memory(nb::module_& module);
@@ -91,6 +92,7 @@ NB_MODULE(_C_bindings, module) {
   bind_streams(module);
   bind_graphs(module);
   bind_npu_library(module);
+  bind_file_mapping(module);
   bind_pinning(module);
   bind_pipeline(module);
   bind_replay(module);

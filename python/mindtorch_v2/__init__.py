@@ -82,15 +82,16 @@ _LAZY = {
             "bilinear channel_shuffle cosine_similarity pairwise_distance pdist pixel_shuffle "
             "pixel_unshuffle rrelu rrelu_"
         ),
-        "random": ("default_generator get_rng_state initial_seed manual_seed seed set_rng_state"),
+        "random": "default_generator get_rng_state initial_seed manual_seed seed set_rng_state",
         "_streams": "Event Stream",
         "storage": "TypedStorage",
     }.items()
     for name in names.split()
 }
 _SUBMODULES = frozenset(
-    "accelerator autograd compiler cpu cuda functional linalg memory nn npu ops optim options "
-    "random return_types serialization special storage testing types utils version".split()
+    "accelerator autograd compiler cpu cuda functional hub linalg memory multiprocessing nn npu "
+    "ops optim options random return_types serialization special storage testing types utils "
+    "version".split()
 )
 _CLASS_PREFIXES = "Float Double Half BFloat16 Char Short Int Long Byte Bool".split()
 

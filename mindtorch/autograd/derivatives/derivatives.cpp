@@ -4,9 +4,11 @@ namespace mindtorch::autograd {
 
 void define_derivatives(Derivatives& derivatives) {
   define_attention(derivatives);
+  define_channel_norm(derivatives);
   define_convolution(derivatives);
   define_copy(derivatives);
   define_indexing(derivatives);
+  define_loss(derivatives);
   define_matmul(derivatives);
   define_norm(derivatives);
   define_pooling(derivatives);
