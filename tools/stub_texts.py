@@ -229,9 +229,9 @@ from typing import Any, TypeAlias, overload
     + "".join(
         f"from mindtorch_v2 import {name} as {name}\n"
         for name in (
-            "accelerator autograd compiler cpu cuda functional linalg memory nn npu ops optim "
-            "options random return_types serialization special storage testing types utils "
-            "version"
+            "accelerator autograd compiler cpu cuda functional hub linalg memory "
+            "multiprocessing nn npu ops optim options random return_types serialization special "
+            "storage testing types utils version"
         ).split()
     )
     + _exports(

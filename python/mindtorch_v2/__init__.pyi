@@ -14,8 +14,10 @@ from mindtorch_v2 import compiler as compiler
 from mindtorch_v2 import cpu as cpu
 from mindtorch_v2 import cuda as cuda
 from mindtorch_v2 import functional as functional
+from mindtorch_v2 import hub as hub
 from mindtorch_v2 import linalg as linalg
 from mindtorch_v2 import memory as memory
+from mindtorch_v2 import multiprocessing as multiprocessing
 from mindtorch_v2 import nn as nn
 from mindtorch_v2 import npu as npu
 from mindtorch_v2 import ops as ops
