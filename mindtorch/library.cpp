@@ -36,6 +36,7 @@ const Registry& registry() {
     define_norm(ops);
     define_pooling(ops);
     define_random(ops);
+    define_recurrent(ops);
     define_reduce(ops);
     define_rounding(ops);
     define_shape(ops);

@@ -16,6 +16,7 @@ void compose_joining(ops::Registry& registry);
 void compose_matmul(ops::Registry& registry);
 void compose_pooling(ops::Registry& registry);
 void compose_random(ops::Registry& registry);
+void compose_recurrent(ops::Registry& registry);
 void compose_reduce(ops::Registry& registry);
 void compose_shape(ops::Registry& registry);
 void compose_sort(ops::Registry& registry);

@@ -14,6 +14,7 @@ void register_composites(ops::Registry& registry) {
   compose_matmul(registry);
   compose_pooling(registry);
   compose_random(registry);
+  compose_recurrent(registry);
   compose_reduce(registry);
   compose_shape(registry);
   compose_sort(registry);

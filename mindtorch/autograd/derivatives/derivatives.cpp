@@ -11,6 +11,7 @@ void define_derivatives(Derivatives& derivatives) {
   define_norm(derivatives);
   define_pooling(derivatives);
   define_random(derivatives);
+  define_recurrent(derivatives);
   define_reduce(derivatives);
   define_shape(derivatives);
   define_views(derivatives);

@@ -12,6 +12,7 @@ void define_matmul(Derivatives& derivatives);
 void define_norm(Derivatives& derivatives);
 void define_pooling(Derivatives& derivatives);
 void define_random(Derivatives& derivatives);
+void define_recurrent(Derivatives& derivatives);
 void define_reduce(Derivatives& derivatives);
 void define_shape(Derivatives& derivatives);
 void define_views(Derivatives& derivatives);

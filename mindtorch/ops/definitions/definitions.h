@@ -20,6 +20,7 @@ void define_matmul(Registry& ops);
 void define_norm(Registry& ops);
 void define_pooling(Registry& ops);
 void define_random(Registry& ops);
+void define_recurrent(Registry& ops);
 void define_reduce(Registry& ops);
 void define_rounding(Registry& ops);
 void define_shape(Registry& ops);

@@ -25,6 +25,7 @@ FAMILIES = (
     "joining",
     "indexing",
     "embedding",
+    "recurrent",
     "sort",
     "random",
 )

@@ -15,6 +15,7 @@ void register_matmul(ops::Registry& registry);
 void register_norm(ops::Registry& registry);
 void register_pooling(ops::Registry& registry);
 void register_random(ops::Registry& registry);
+void register_recurrent(ops::Registry& registry);
 void register_reduce(ops::Registry& registry);
 void register_scan(ops::Registry& registry);
 void register_scatter(ops::Registry& registry);

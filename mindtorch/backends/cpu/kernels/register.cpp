@@ -17,6 +17,7 @@ void register_cpu(ops::Registry& registry) {
   register_norm(registry);
   register_pooling(registry);
   register_random(registry);
+  register_recurrent(registry);
   register_reduce(registry);
   register_scan(registry);
   register_scatter(registry);
