@@ -28,6 +28,7 @@ const Registry& registry() {
     define_convolution(ops);
     define_copy(ops);
     define_creation(ops);
+    define_ctc(ops);
     define_embedding(ops);
     define_functions(ops);
     define_indexing(ops);
@@ -39,6 +40,7 @@ const Registry& registry() {
     define_recurrent(ops);
     define_reduce(ops);
     define_rounding(ops);
+    define_sampling(ops);
     define_shape(ops);
     define_sort(ops);
     define_ternary(ops);

@@ -7,6 +7,7 @@ void register_composites(ops::Registry& registry) {
   compose_convolution(registry);
   compose_copy(registry);
   compose_creation(registry);
+  compose_ctc(registry);
   compose_einsum(registry);
   compose_indexing(registry);
   compose_inplace_views(registry);
@@ -16,6 +17,7 @@ void register_composites(ops::Registry& registry) {
   compose_random(registry);
   compose_recurrent(registry);
   compose_reduce(registry);
+  compose_sampling(registry);
   compose_shape(registry);
   compose_sort(registry);
   compose_views(registry);

@@ -6,6 +6,7 @@ void define_derivatives(Derivatives& derivatives) {
   define_attention(derivatives);
   define_convolution(derivatives);
   define_copy(derivatives);
+  define_ctc(derivatives);
   define_indexing(derivatives);
   define_matmul(derivatives);
   define_norm(derivatives);
@@ -13,6 +14,7 @@ void define_derivatives(Derivatives& derivatives) {
   define_random(derivatives);
   define_recurrent(derivatives);
   define_reduce(derivatives);
+  define_sampling(derivatives);
   define_shape(derivatives);
   define_views(derivatives);
 }

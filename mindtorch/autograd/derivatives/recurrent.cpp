@@ -1,10 +1,7 @@
-#include <numeric>
-
-#include "mindtorch/autograd/autograd_meta.h"
+#include "mindtorch/functional/recurrent.h"
+#include "mindtorch/autograd/derivatives/composed.h"
 #include "mindtorch/autograd/derivatives/derivatives.h"
 #include "mindtorch/autograd/derivatives/helpers.h"
-#include "mindtorch/autograd/engine.h"
-#include "mindtorch/functional/recurrent.h"
 
 // Note [Gradients of recurrent layers]
 // One op sweeps back through the steps; what the gates' gradients mean for input and weights is
@@ -39,36 +36,6 @@ Tensor states_before(const Tensor& first, const Tensor& output, bool reverse, In
     begin += size;
   }
   return cat(pieces, 0);
-}
-
-// By parameter: the gradients of the layer that `compose` makes of the inputs.
-template <size_t kCount, typename Compose>
-void differentiate(Backward& b, const std::array<Tensor, kCount>& inputs, const Compose& compose) {
-  // Nodes of their own: one input may be made of another.
-  std::array<Tensor, kCount> given;
-  BackwardOptions options;
-  options.create_graph = true;
-  options.keep_graph = true;
-  options.capture = true;
-  std::vector<size_t> wanted;
-  for (size_t i = 0; i < kCount; ++i) {
-    given[i] = inputs[i].defined() && b.needs(i) ? alias(inputs[i]) : inputs[i];
-    if (!inputs[i].defined() || !b.needs(i)) continue;
-    options.inputs.push_back(gradient_edge(given[i]));
-    wanted.push_back(i);
-  }
-  std::vector<Edge> roots;
-  std::vector<Tensor> grads;
-  size_t number = 0;
-  const auto add_root = [&](const Tensor& output) {
-    const Tensor& grad = b.grad(number++);
-    if (!grad.defined() || !requires_grad(output)) return;
-    roots.push_back(gradient_edge(output));
-    grads.push_back(grad);
-  };
-  std::apply([&](const auto&... outputs) { (add_root(outputs), ...); }, compose(given));
-  const std::vector<Tensor> results = run_backward(roots, std::move(grads), options);
-  for (size_t i = 0; i < wanted.size(); ++i) b.set(wanted[i], results[i]);
 }
 
 // What the gradient of the gates means for the input, its weight and the biases, which are the
@@ -106,10 +73,11 @@ void lstm_layer(Backward& b,
                 const Tensor& gates,
                 const Tensor& cells) {
   if (is_grad_enabled()) {
-    return differentiate<8>(b, {input, h0, c0, w_ih, w_hh, b_ih, b_hh, w_hr}, [&](const auto& x) {
-      return functional::composed_lstm_layer(x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7],
-                                             reverse, batch_sizes);
-    });
+    return differentiate_composed<8>(
+        b, {input, h0, c0, w_ih, w_hh, b_ih, b_hh, w_hr}, [&](const auto& x) {
+          return functional::composed_lstm_layer(x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7],
+                                                 reverse, batch_sizes);
+        });
   }
   const auto [grad_gates, grad_h0, grad_c0, grad_hidden] = _lstm_layer_backward(
       b.grad(0), b.grad(1), b.grad(2), c0, w_hh, w_hr, gates, cells, reverse, batch_sizes);
@@ -139,7 +107,7 @@ void gru_layer(Backward& b,
                const TensorMeta&,
                const Tensor& gates) {
   if (is_grad_enabled()) {
-    return differentiate<6>(b, {input, h0, w_ih, w_hh, b_ih, b_hh}, [&](const auto& x) {
+    return differentiate_composed<6>(b, {input, h0, w_ih, w_hh, b_ih, b_hh}, [&](const auto& x) {
       return functional::composed_gru_layer(x[0], x[1], x[2], x[3], x[4], x[5], reverse,
                                             batch_sizes);
     });
@@ -166,7 +134,7 @@ void rnn_layer(Backward& b,
                IntList batch_sizes,
                const Tensor& output) {
   if (is_grad_enabled()) {
-    return differentiate<6>(b, {input, h0, w_ih, w_hh, b_ih, b_hh}, [&](const auto& x) {
+    return differentiate_composed<6>(b, {input, h0, w_ih, w_hh, b_ih, b_hh}, [&](const auto& x) {
       return functional::composed_rnn_layer(x[0], x[1], x[2], x[3], x[4], x[5], relu, reverse,
                                             batch_sizes);
     });

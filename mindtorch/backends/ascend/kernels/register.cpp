@@ -10,6 +10,7 @@ void register_ascend(ops::Registry& registry) {
   register_convolution(registry);
   register_copy(registry);
   register_creation(registry);
+  register_ctc(registry);
   register_embedding(registry);
   register_indexing(registry);
   register_matmul(registry);
@@ -17,6 +18,7 @@ void register_ascend(ops::Registry& registry) {
   register_pooling(registry);
   register_random(registry);
   register_reduce(registry);
+  register_sampling(registry);
   register_scan(registry);
   register_scatter(registry);
   register_search(registry);

@@ -11,6 +11,7 @@ void register_cpu(ops::Registry& registry) {
   register_convolution(registry);
   register_copy(registry);
   register_creation(registry);
+  register_ctc(registry);
   register_embedding(registry);
   register_indexing(registry);
   register_matmul(registry);
@@ -19,6 +20,7 @@ void register_cpu(ops::Registry& registry) {
   register_random(registry);
   register_recurrent(registry);
   register_reduce(registry);
+  register_sampling(registry);
   register_scan(registry);
   register_scatter(registry);
   register_shape(registry);
