@@ -20,6 +20,16 @@ bool has_layout_of(const Tensor& grad, const Tensor& variable) {
                                                         : grad.is_contiguous();
 }
 
+// Nothing else can see its memory: not another tensor, but for the base of a view that only the
+// view holds, and not the user. A recorder holds the storages it writes once.
+bool has_one_owner(const Tensor& grad) {
+  const TensorImpl& impl = *grad.impl();
+  if (impl.use_count() != 1 || requires_grad(grad)) return false;
+  if (impl.view_base && impl.view_base->use_count() != 1) return false;
+  const uint32_t holders = 1 + (impl.view_base ? 1 : 0) + (impl.storage->pending() ? 1 : 0);
+  return impl.storage->use_count() == holders;
+}
+
 Tensor clone_like(const Tensor& grad, const Tensor& variable) {
   if (!is_dense(variable.sizes(), variable.strides())) {
     return clone(grad, MemoryFormat::kContiguous);
@@ -58,9 +68,8 @@ bool AccumulateGrad::revived() noexcept {
 void AccumulateGrad::accumulate(const Tensor& variable, Tensor grad) {
   AutogradMeta& meta = make_meta(variable);
   if (!meta.grad.defined()) {
-    // Nobody else holds it: the caller's `grad` is the only owner.
-    const bool is_ours = grad.impl()->use_count() == 1 && grad.storage()->use_count() == 1;
-    if (!is_grad_enabled() && is_ours && has_layout_of(grad, variable)) {
+    if (!is_grad_enabled() && has_one_owner(grad) && has_layout_of(grad, variable)) {
+      detach_(grad);
       meta.grad = std::move(grad);
     } else {
       meta.grad = clone_like(grad, variable);

@@ -15,8 +15,12 @@ using MetaList = std::span<const TensorMeta>;
 // the op's schema.
 class MT_API Backward {
  public:
-  Backward(const Node& node, std::span<const uint32_t> first, Gradients& grads, Gradients& results)
-      : node_(node), first_(first), grads_(grads), results_(results) {}
+  Backward(const Node& node,
+           std::span<const uint32_t> first,
+           uint32_t column_major,
+           Gradients& grads,
+           Gradients& results)
+      : node_(node), first_(first), column_major_(column_major), grads_(grads), results_(results) {}
 
   // Of an output of the op; undefined stands for zeros where the op has several.
   const Tensor& grad(size_t output = 0) const { return grads_[output]; }
@@ -29,6 +33,8 @@ class MT_API Backward {
     }
     return false;
   }
+  // The parameter was a matrix whose columns are contiguous: so should its gradient be.
+  bool is_column_major(size_t param) const { return (column_major_ >> param & 1) != 0; }
   void set(size_t param, Tensor gradient) { set(param, 0, std::move(gradient)); }
   void set(size_t param, size_t at, Tensor gradient) {
     results_[first_[param] + at] = std::move(gradient);
@@ -37,6 +43,7 @@ class MT_API Backward {
  private:
   const Node& node_;
   std::span<const uint32_t> first_;  // by parameter: its first edge
+  const uint32_t column_major_;      // a bit for each parameter
   Gradients& grads_;
   Gradients& results_;
 };

@@ -21,6 +21,11 @@ bool is_list(ops::ArgType type) {
   return type == ops::ArgType::kTensorList || type == ops::ArgType::kOptionalTensorList;
 }
 
+bool is_column_major(const Tensor& x) {
+  return x.dim() == 2 && x.strides()[0] == 1 && x.strides()[1] == x.sizes()[0] &&
+         !x.is_contiguous();
+}
+
 }  // namespace
 
 RuleNode::RuleNode(const ops::Op& op, const BackwardRule& rule, ops::Args args, bool in_place)
@@ -40,7 +45,9 @@ RuleNode::RuleNode(const ops::Op& op, const BackwardRule& rule, ops::Args args, 
     const std::span<const Tensor> tensors = tensors_of(args[i]);
     for (const Tensor& tensor : tensors) {
       next.push_back(tensor.defined() ? gradient_edge(tensor) : Edge());
-      if (next.back()) wanted |= 1u << i;
+      if (!next.back()) continue;
+      wanted |= 1u << i;
+      if (is_column_major(tensor)) column_major_ |= 1u << i;
     }
     // None still has an edge of its own.
     if (tensors.empty() && is_tensor(type)) next.emplace_back();
@@ -122,7 +129,7 @@ void RuleNode::apply(Gradients& grads, Gradients& results) {
       values[i] = dispatch::decode(args_[i], payload_);
     }
   }
-  Backward backward(*this, {first_edge_.data(), first_edge_.size()}, grads, results);
+  Backward backward(*this, {first_edge_.data(), first_edge_.size()}, column_major_, grads, results);
   rule_.apply(backward, {{values.data(), values.size()}, {metas.data(), metas.size()}});
 }
 

@@ -30,6 +30,7 @@ class RuleNode final : public Node {
   const ops::Op& op_;
   const BackwardRule& rule_;
   bool released_ = false;
+  uint32_t column_major_ = 0;  // a bit for each parameter
   SmallVector<dispatch::Argument, 6> args_;
   dispatch::Payload payload_;
   SmallVector<uint32_t, 6> first_edge_;  // by parameter

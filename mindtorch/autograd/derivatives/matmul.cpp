@@ -8,9 +8,15 @@ Tensor scaled(const Tensor& grad, const Scalar& factor) {
   return factor == Scalar(1) ? grad : mul(grad, factor);
 }
 
+// The gradient of a factor has the factor's layout: that of a weight, which is multiplied
+// transposed, can then be its .grad as it is.
+Tensor product_like(const Backward& b, size_t param, const Tensor& left, const Tensor& right) {
+  return b.is_column_major(param) ? t(mm(t(right), t(left))) : mm(left, right);
+}
+
 void mm_(Backward& b, const Tensor& self, const Tensor& mat2) {
-  if (b.needs(0)) b.set(0, mm(b.grad(), t(mat2)));
-  if (b.needs(1)) b.set(1, mm(t(self), b.grad()));
+  if (b.needs(0)) b.set(0, product_like(b, 0, b.grad(), t(mat2)));
+  if (b.needs(1)) b.set(1, product_like(b, 1, t(self), b.grad()));
 }
 void bmm_(Backward& b, const Tensor& self, const Tensor& mat2) {
   if (b.needs(0)) b.set(0, bmm(b.grad(), mT(mat2)));
@@ -31,8 +37,8 @@ void addmm_(Backward& b,
             const Scalar& beta,
             const Scalar& alpha) {
   if (b.needs(0)) b.set(0, scaled(b.grad(), beta));
-  if (b.needs(1)) b.set(1, scaled(mm(b.grad(), t(mat2)), alpha));
-  if (b.needs(2)) b.set(2, scaled(mm(t(mat1), b.grad()), alpha));
+  if (b.needs(1)) b.set(1, scaled(product_like(b, 1, b.grad(), t(mat2)), alpha));
+  if (b.needs(2)) b.set(2, scaled(product_like(b, 2, t(mat1), b.grad()), alpha));
 }
 void addmv_(Backward& b,
             const TensorMeta&,

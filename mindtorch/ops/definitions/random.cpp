@@ -12,11 +12,39 @@ TensorSpec new_spec(IntList size, DType dtype, std::optional<Device> device) {
   return contiguous_spec(Shape(size), dtype, device.value_or(Device()));
 }
 
+void check_uniform_dtype(DType dtype) {
+  MT_CHECK(is_floating_point(dtype), NotImplementedError,
+           "\"check_uniform_bounds\" not implemented for '", legacy_name(dtype), "'");
+}
+
+void check_normal_dtype(DType dtype, int64_t count) {
+  MT_CHECK(is_floating_point(dtype) || count == 0, NotImplementedError,
+           "\"normal_kernel_cpu\" not implemented for '", legacy_name(dtype), "'");
+}
+
 TensorSpec drawn(IntList size,
                  Generator*,
                  std::optional<DType> dtype,
                  std::optional<Device> device) {
   return new_spec(size, dtype.value_or(default_dtype()), device);
+}
+
+TensorSpec rand(IntList size,
+                Generator* generator,
+                std::optional<DType> dtype,
+                std::optional<Device> device) {
+  TensorSpec spec = drawn(size, generator, dtype, device);
+  check_uniform_dtype(spec.dtype);
+  return spec;
+}
+
+TensorSpec randn(IntList size,
+                 Generator* generator,
+                 std::optional<DType> dtype,
+                 std::optional<Device> device) {
+  TensorSpec spec = drawn(size, generator, dtype, device);
+  check_normal_dtype(spec.dtype, numel(size));
+  return spec;
 }
 
 TensorSpec randint_low(int64_t low,
@@ -68,14 +96,12 @@ TensorSpec normal_size(double,
 
 void normal(const Tensor& self, double, double std, Generator*) {
   check_std(std);
-  MT_CHECK(is_floating_point(self.dtype()) || self.numel() == 0, NotImplementedError,
-           "\"normal_kernel_cpu\" not implemented for '", legacy_name(self.dtype()), "'");
+  check_normal_dtype(self.dtype(), self.numel());
 }
 
 void uniform(const Tensor& self, double from, double to, Generator*) {
   const DType dtype = self.dtype();
-  MT_CHECK(is_floating_point(dtype), NotImplementedError,
-           "\"check_uniform_bounds\" not implemented for '", legacy_name(dtype), "'");
+  check_uniform_dtype(dtype);
   const double largest = limits(dtype).largest;
   const auto is_in_range = [=](double bound) { return bound >= -largest && bound <= largest; };
   MT_CHECK(is_in_range(from), RuntimeError, "from is out of bounds for ", limits(dtype).type_name);
@@ -165,7 +191,7 @@ SmallVector<Value, 4> below(Args args) { return {Value(int64_t{0}), args[0], arg
 SmallVector<Value, 4> between(Args args) { return {args[0], args[1], args[3]}; }
 
 void define_factories(Registry& ops) {
-  ops.define<drawn>(
+  ops.define<rand>(
          "rand(int[] size, *, Generator? generator=None, ScalarType? dtype=None, "
          "Device? device=None) -> Tensor")
       .variants(kOutVariant)
@@ -173,7 +199,7 @@ void define_factories(Registry& ops) {
       .function_only()
       .random()
       .doc("Numbers drawn evenly from [0, 1).", ">>> torch.rand(2, 3).shape\ntorch.Size([2, 3])");
-  ops.define<drawn>(
+  ops.define<randn>(
          "randn(int[] size, *, Generator? generator=None, ScalarType? dtype=None, "
          "Device? device=None) -> Tensor")
       .variants(kOutVariant)
