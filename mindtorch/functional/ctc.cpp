@@ -13,13 +13,13 @@ Tensor moved(const Tensor& tensor, DType dtype, Device device) {
 
 enum Reduction : int64_t { kNone = 0, kMean = 1 };
 
-Tensor ctc_loss(const Tensor& log_probs,
-                const Tensor& targets,
-                IntList input_lengths,
-                IntList target_lengths,
-                int64_t blank,
-                int64_t reduction,
-                bool zero_infinity) {
+Tensor ctc_loss_of(const Tensor& log_probs,
+                   const Tensor& targets,
+                   IntList input_lengths,
+                   IntList target_lengths,
+                   int64_t blank,
+                   int64_t reduction,
+                   bool zero_infinity) {
   const bool batched = log_probs.dim() == 3;
   const Tensor labels = moved(targets, DType::kInt64, log_probs.device());
   Tensor loss = std::get<0>(_ctc_loss(batched ? log_probs : unsqueeze(log_probs, 1), labels,
@@ -58,14 +58,14 @@ Tensor ctc_loss_tensor(const Tensor& log_probs,
                        int64_t blank,
                        int64_t reduction,
                        bool zero_infinity) {
-  return ctc_loss(log_probs, targets, lengths_of(input_lengths, "input_lengths"),
-                  lengths_of(target_lengths, "target_lengths"), blank, reduction, zero_infinity);
+  return ctc_loss_of(log_probs, targets, lengths_of(input_lengths, "input_lengths"),
+                     lengths_of(target_lengths, "target_lengths"), blank, reduction, zero_infinity);
 }
 
 }  // namespace
 
 void compose_ctc(ops::Registry& registry) {
-  registry.composite<ctc_loss>("ctc_loss.IntList");
+  registry.composite<ctc_loss_of>("ctc_loss.IntList");
   registry.composite<ctc_loss_tensor>("ctc_loss.Tensor");
 }
 

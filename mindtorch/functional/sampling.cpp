@@ -83,6 +83,7 @@ Tensor composed_grid_sampler(const Tensor& input,
   const Tensor flat_input = flatten(input, 2, -1);
   Shape sizes = {input.size(0), input.size(1)};
   for (int64_t i = 1; i <= n; ++i) sizes.push_back(grid.size(i));
+  const int64_t points = numel(IntList(sizes).subspan(2));
   Tensor result;
   for (int64_t number = 0; number < combinations; ++number) {
     Tensor index;
@@ -101,8 +102,7 @@ Tensor composed_grid_sampler(const Tensor& input,
       index = index.defined() ? index * size + at : at;
     }
     const Tensor places_of =
-        expand(reshape(index, {input.size(0), 1, -1}),
-               {input.size(0), input.size(1), numel(IntList(sizes).subspan(2))});
+        expand(reshape(index, {input.size(0), 1, points}), {input.size(0), input.size(1), points});
     const Tensor part = view(gather(flat_input, 2, places_of), sizes) * unsqueeze(weight, 1);
     result = result.defined() ? result + part : part;
   }

@@ -13,8 +13,6 @@ void ctc_loss(Backward& b,
               bool zero_infinity,
               const Tensor& neg_log_likelihood,
               const Tensor& log_alpha) {
-  MT_CHECK(!is_grad_enabled(), RuntimeError,
-           "derivative for aten::_ctc_loss_backward is not implemented");
   b.set(0, _ctc_loss_backward(b.grad(0), log_probs, targets, input_lengths, target_lengths,
                               neg_log_likelihood, log_alpha, blank, zero_infinity));
 }

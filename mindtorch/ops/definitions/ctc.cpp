@@ -101,8 +101,7 @@ void define_ctc(Registry& ops) {
          "_ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, "
          "int[] target_lengths, Tensor neg_log_likelihood, Tensor log_alpha, int blank, "
          "bool zero_infinity=False) -> Tensor")
-      .internal()
-      .not_differentiable();
+      .internal();
   ops.define(
          "ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, "
          "int[] target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor")

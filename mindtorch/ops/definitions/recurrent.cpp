@@ -214,77 +214,120 @@ void define_layers(Registry& ops) {
       .not_differentiable();
 }
 
-void define_network(Registry& ops,
-                    const std::string& name,
-                    const char* states,
-                    const char* results,
-                    std::string sentence,
-                    std::string example = "") {
-  const std::string settings =
-      std::string(", ") + states +
-      " hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, "
-      "bool bidirectional";
-  ops.define(name + ".input(Tensor input" + settings + ", bool batch_first) -> (" + results + ")")
+// Whole networks: all layers and directions.
+void define_networks(Registry& ops) {
+  ops.define(
+         "lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, "
+         "float dropout, bool train, bool bidirectional, bool batch_first) -> "
+         "(Tensor, Tensor, Tensor)")
       .function_only()
-      .doc(std::move(sentence), std::move(example));
-  ops.define(name + ".data(Tensor data, Tensor batch_sizes" + settings + ") -> (" + results + ")")
+      .doc(
+          "Long short-term memory: the output of the last layer at every step, and the last hidden "
+          "states and cells of all layers.",
+          ">>> weights = [torch.ones(4, 1), torch.ones(4, 1)]\n"
+          ">>> state = torch.zeros(1, 1, 1)\n"
+          ">>> output, h, c = torch.lstm(torch.ones(2, 1, 1), (state, state), weights,\n"
+          "...                           False, 1, 0.0, False, False, False)\n"
+          ">>> output.shape, c.shape\n"
+          "(torch.Size([2, 1, 1]), torch.Size([1, 1, 1]))");
+  ops.define(
+         "lstm.data(Tensor data, Tensor batch_sizes, Tensor[] hx, Tensor[] params, bool "
+         "has_biases, "
+         "int num_layers, float dropout, bool train, bool bidirectional) -> "
+         "(Tensor, Tensor, Tensor)")
+      .function_only();
+  ops.define(
+         "gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, "
+         "float dropout, bool train, bool bidirectional, bool batch_first) -> "
+         "(Tensor, Tensor)")
+      .function_only()
+      .doc(
+          "Gated recurrent units: the output of the last layer at every step, and the last hidden "
+          "states of all layers.",
+          ">>> weights = [torch.ones(3, 1), torch.ones(3, 1)]\n"
+          ">>> output, h = torch.gru(torch.ones(2, 1, 1), torch.zeros(1, 1, 1), weights,\n"
+          "...                       False, 1, 0.0, False, False, False)\n"
+          ">>> output.shape, h.shape\n"
+          "(torch.Size([2, 1, 1]), torch.Size([1, 1, 1]))");
+  ops.define(
+         "gru.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, "
+         "int num_layers, float dropout, bool train, bool bidirectional) -> "
+         "(Tensor, Tensor)")
+      .function_only();
+  ops.define(
+         "rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int "
+         "num_layers, "
+         "float dropout, bool train, bool bidirectional, bool batch_first) -> "
+         "(Tensor, Tensor)")
+      .function_only()
+      .doc(
+          "A recurrent network of tanh units: the output of the last layer at every step, and the "
+          "last hidden states of all layers.");
+  ops.define(
+         "rnn_tanh.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool "
+         "has_biases, "
+         "int num_layers, float dropout, bool train, bool bidirectional) -> "
+         "(Tensor, Tensor)")
+      .function_only();
+  ops.define(
+         "rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int "
+         "num_layers, "
+         "float dropout, bool train, bool bidirectional, bool batch_first) -> "
+         "(Tensor, Tensor)")
+      .function_only()
+      .doc(
+          "A recurrent network of relu units: the output of the last layer at every step, and the "
+          "last hidden states of all layers.");
+  ops.define(
+         "rnn_relu.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool "
+         "has_biases, "
+         "int num_layers, float dropout, bool train, bool bidirectional) -> "
+         "(Tensor, Tensor)")
       .function_only();
 }
 
-}  // namespace
-
-void define_recurrent(Registry& ops) {
-  define_layers(ops);
-  define_network(ops, "lstm", "Tensor[]", "Tensor, Tensor, Tensor",
-                 "Long short-term memory: the output of the last layer at every step, and the "
-                 "last hidden states and cells of all layers.",
-                 ">>> weights = [torch.ones(4, 1), torch.ones(4, 1)]\n"
-                 ">>> state = torch.zeros(1, 1, 1)\n"
-                 ">>> output, h, c = torch.lstm(torch.ones(2, 1, 1), (state, state), weights,\n"
-                 "...                           False, 1, 0.0, False, False, False)\n"
-                 ">>> output.shape, c.shape\n"
-                 "(torch.Size([2, 1, 1]), torch.Size([1, 1, 1]))");
-  define_network(ops, "gru", "Tensor", "Tensor, Tensor",
-                 "Gated recurrent units: the output of the last layer at every step, and the last "
-                 "hidden states of all layers.",
-                 ">>> weights = [torch.ones(3, 1), torch.ones(3, 1)]\n"
-                 ">>> output, h = torch.gru(torch.ones(2, 1, 1), torch.zeros(1, 1, 1), weights,\n"
-                 "...                       False, 1, 0.0, False, False, False)\n"
-                 ">>> output.shape, h.shape\n"
-                 "(torch.Size([2, 1, 1]), torch.Size([1, 1, 1]))");
-  define_network(ops, "rnn_tanh", "Tensor", "Tensor, Tensor",
-                 "A recurrent network of tanh units: the output of the last layer at every step, "
-                 "and the last hidden states of all layers.");
-  define_network(ops, "rnn_relu", "Tensor", "Tensor, Tensor",
-                 "A recurrent network of relu units: the output of the last layer at every step, "
-                 "and the last hidden states of all layers.");
-  const std::string weights =
-      " hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> ";
-  ops.define("lstm_cell(Tensor input, Tensor[]" + weights + "(Tensor, Tensor)")
+void define_cells(Registry& ops) {
+  ops.define(
+         "lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, "
+         "Tensor? b_hh=None) -> (Tensor, Tensor)")
       .function_only()
       .doc("One step of lstm: the next hidden state and cell.",
            ">>> h, c = torch.lstm_cell(torch.ones(1, 1), [torch.zeros(1, 1)] * 2,\n"
            "...                        torch.ones(4, 1), torch.ones(4, 1))\n"
            ">>> c\n"
            "tensor([[0.5568]])");
-  ops.define("gru_cell(Tensor input, Tensor" + weights + "Tensor")
+  ops.define(
+         "gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, "
+         "Tensor? b_hh=None) -> Tensor")
       .function_only()
       .doc("One step of gru: the next hidden state.",
            ">>> torch.gru_cell(torch.ones(1, 1), torch.zeros(1, 1), torch.ones(3, 1),\n"
            "...                torch.ones(3, 1))\n"
            "tensor([[0.2048]])");
-  ops.define("rnn_tanh_cell(Tensor input, Tensor" + weights + "Tensor")
+  ops.define(
+         "rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, "
+         "Tensor? b_hh=None) -> Tensor")
       .function_only()
       .doc("One step of rnn_tanh: the next hidden state.",
            ">>> torch.rnn_tanh_cell(torch.ones(1, 1), torch.zeros(1, 1), torch.ones(1, 1),\n"
            "...                     torch.ones(1, 1))\n"
            "tensor([[0.7616]])");
-  ops.define("rnn_relu_cell(Tensor input, Tensor" + weights + "Tensor")
+  ops.define(
+         "rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, "
+         "Tensor? b_hh=None) -> Tensor")
       .function_only()
       .doc("One step of rnn_relu: the next hidden state.",
            ">>> torch.rnn_relu_cell(torch.ones(1, 1), torch.zeros(1, 1), torch.ones(1, 1),\n"
            "...                     torch.ones(1, 1))\n"
            "tensor([[1.]])");
+}
+
+}  // namespace
+
+void define_recurrent(Registry& ops) {
+  define_layers(ops);
+  define_networks(ops);
+  define_cells(ops);
 }
 
 }  // namespace mindtorch::ops

@@ -65,25 +65,31 @@ SpecList grid_sampler_backward(const Tensor& grad_output,
   return {spec(input, needs_input), spec(grid, needs_grid)};
 }
 
-template <int64_t kN>
-void define_sampler(Registry& ops) {
-  const std::string name = "grid_sampler_" + std::to_string(kN) + "d";
-  const std::string settings =
-      "Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners";
-  ops.define<grid_sampler<kN>>(name + "(" + settings + ") -> Tensor")
-      .function_only()
-      .doc("The elements of images at the points of a grid, whose coordinates go from -1 to 1.");
-  ops.define<grid_sampler_backward<kN>>(name + "_backward(Tensor grad_output, " + settings +
-                                        ", bool needs_input, bool needs_grid) -> (Tensor, Tensor)")
-      .internal()
-      .not_differentiable();
-}
-
 }  // namespace
 
 void define_sampling(Registry& ops) {
-  define_sampler<2>(ops);
-  define_sampler<3>(ops);
+  ops.define<grid_sampler<2>>(
+         "grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, "
+         "bool align_corners) -> Tensor")
+      .function_only()
+      .doc("The elements of images at the points of a grid, whose coordinates go from -1 to 1.");
+  ops.define<grid_sampler_backward<2>>(
+         "grid_sampler_2d_backward(Tensor grad_output, Tensor input, Tensor grid, "
+         "int interpolation_mode, int padding_mode, bool align_corners, bool needs_input, "
+         "bool needs_grid) -> (Tensor, Tensor)")
+      .internal()
+      .not_differentiable();
+  ops.define<grid_sampler<3>>(
+         "grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, "
+         "bool align_corners) -> Tensor")
+      .function_only()
+      .doc("The elements of images at the points of a grid, whose coordinates go from -1 to 1.");
+  ops.define<grid_sampler_backward<3>>(
+         "grid_sampler_3d_backward(Tensor grad_output, Tensor input, Tensor grid, "
+         "int interpolation_mode, int padding_mode, bool align_corners, bool needs_input, "
+         "bool needs_grid) -> (Tensor, Tensor)")
+      .internal()
+      .not_differentiable();
   ops.define(
          "grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, "
          "bool align_corners) -> Tensor")

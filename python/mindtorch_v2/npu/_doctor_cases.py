@@ -17,6 +17,10 @@ CASES = {
     "_adaptive_avg_pool3d": "F.adaptive_avg_pool3d(volume, 2)",
     "_adaptive_avg_pool3d_backward": "torch.autograd.grad(F.adaptive_avg_pool3d(volume, 2).sum(), image)",
     "_attention": "torch.nn.functional.scaled_dot_product_attention(x, x, x, is_causal=True)",
+    "_ctc_loss": "F.ctc_loss(image[0].log_softmax(2), rows[:1], [1] * 4, [1, 0, 0, 0])",
+    "_ctc_loss_backward": (
+        "torch.autograd.grad(F.ctc_loss(image[0].log_softmax(2), rows[:1], [1] * 4, [1, 0, 0, 0]), image)"
+    ),
     "_index": "x[rows]",
     "_index_put_": "x.index_put((rows,), torch.tensor(5.0))",
     "_masked_fill": "x.masked_fill(x > 2, 0.0)",

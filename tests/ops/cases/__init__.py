@@ -26,6 +26,8 @@ FAMILIES = (
     "indexing",
     "embedding",
     "recurrent",
+    "sampling",
+    "ctc",
     "sort",
     "random",
 )
