@@ -29,6 +29,7 @@ const Registry& registry() {
     define_convolution(ops);
     define_copy(ops);
     define_creation(ops);
+    define_ctc(ops);
     define_embedding(ops);
     define_foreach(ops);
     define_functions(ops);
@@ -40,8 +41,10 @@ const Registry& registry() {
     define_optimizer(ops);
     define_pooling(ops);
     define_random(ops);
+    define_recurrent(ops);
     define_reduce(ops);
     define_rounding(ops);
+    define_sampling(ops);
     define_shape(ops);
     define_sort(ops);
     define_ternary(ops);

@@ -332,6 +332,7 @@ PARAMETERS = {
     "bias": "Tensor",
     "bias_k": "Tensor",
     "bias_v": "Tensor",
+    "blank": "_int",
     "ceil_mode": "_bool",
     "delta": "_float",
     "dilation": "_int | Sequence[_int]",
@@ -355,6 +356,7 @@ PARAMETERS = {
     "input": "Tensor",
     "input1": "Tensor",
     "input2": "Tensor",
+    "input_lengths": "Tensor | Sequence[_int]",
     "is_causal": "_bool",
     "k": "_float",
     "k_proj_weight": "Tensor",
@@ -366,6 +368,7 @@ PARAMETERS = {
     "linear_bias": "Tensor",
     "linear_weight": "Tensor",
     "log_input": "_bool",
+    "log_probs": "Tensor",
     "log_target": "_bool",
     "logits": "Tensor",
     "lower": "_float",
@@ -415,6 +418,8 @@ PARAMETERS = {
     "stride": "_int | Sequence[_int]",
     "swap": "_bool",
     "target": "Tensor",
+    "target_lengths": "Tensor | Sequence[_int]",
+    "targets": "Tensor",
     "tau": "_float",
     "tensor": "Tensor",
     "theta": "Tensor",
@@ -430,6 +435,7 @@ PARAMETERS = {
     "weight": "Tensor",
     "x1": "Tensor",
     "x2": "Tensor",
+    "zero_infinity": "_bool",
 }
 # Where a name means something else in one function, and results that are not one tensor.
 SPECIAL_PARAMETERS = {

@@ -21,6 +21,7 @@ from mindtorch_v2.nn._classification_losses import (
     nll_loss,
     soft_margin_loss,
 )
+from mindtorch_v2.nn._ctc import ctc_loss
 from mindtorch_v2.nn._dropout import (
     alpha_dropout,
     dropout,

@@ -19,6 +19,9 @@ CASES = {
     "_adaptive_avg_pool3d": "F.adaptive_avg_pool3d(volume, 2)",
     "_adaptive_avg_pool3d_backward": "grad(F.adaptive_avg_pool3d(volume, 2).sum(), image)",
     "_copy_list_": "torch._foreach_copy_([x], [x + 1])",
+    "_ctc_loss": "F.ctc_loss(image[0].log_softmax(2), rows[:1], [1] * 4, [1, 0, 0, 0])",
+    "_ctc_loss_backward": "torch.autograd.grad(F.ctc_loss(image[0].log_softmax(2), rows[:1], "
+    "[1] * 4, [1, 0, 0, 0]), image)",
     "_fused_adagrad_": "torch._fused_adagrad_([x], [x + 1], [x * x], [torch.tensor(2.0)], "
     "lr=0.1, lr_decay=0.0, weight_decay=0.1, eps=1e-8, maximize=False)",
     "_fused_adam_": "torch._fused_adam_([x], [x + 1], [x / 2], [x * x], [], [torch.tensor(2.0)], "
@@ -38,8 +41,8 @@ CASES = {
     "_pointwise_list": "torch._foreach_mul([x], [x])",
     "_pointwise_list_": "torch._foreach_add_([x], 2)",
     "_scaled_dot_product_flash_attention": "F.scaled_dot_product_attention(heads, heads, heads)",
-    "_scaled_dot_product_flash_attention_backward": "grad("
-    "F.scaled_dot_product_attention(heads, heads, heads, is_causal=True).sum(), heads)",
+    "_scaled_dot_product_flash_attention_backward": "grad(F.scaled_dot_product_attention(heads, "
+    "heads, heads, is_causal=True).sum(), heads)",
     "_tensordot": "torch.tensordot(x, x, dims=([1], [1]))",
     "_to_copy": "x.to(torch.float16)",
     "_unique2": "i.unique(return_inverse=True, return_counts=True)",
