@@ -6,6 +6,7 @@ PRELUDE = """
 >>> rows = torch.tensor([1, 0])
 >>> places = torch.tensor([[0, 1, 1], [1, 0, 0]])
 >>> F = torch.nn.functional
+>>> grad = torch.autograd.grad
 >>> image = torch.arange(32.0).view(2, 1, 4, 4).requires_grad_()
 >>> volume = image.view(1, 2, 2, 2, 4)
 >>> kernel = torch.arange(4.0).view(1, 1, 2, 2).requires_grad_()
@@ -13,31 +14,32 @@ PRELUDE = """
 
 CASES = {
     "_adaptive_avg_pool2d": "F.adaptive_avg_pool2d(image, 2)",
-    "_adaptive_avg_pool2d_backward": "torch.autograd.grad(F.adaptive_avg_pool2d(image, 2).sum(), image)",
+    "_adaptive_avg_pool2d_backward": "grad(F.adaptive_avg_pool2d(image, 2).sum(), image)",
     "_adaptive_avg_pool3d": "F.adaptive_avg_pool3d(volume, 2)",
-    "_adaptive_avg_pool3d_backward": "torch.autograd.grad(F.adaptive_avg_pool3d(volume, 2).sum(), image)",
+    "_adaptive_avg_pool3d_backward": "grad(F.adaptive_avg_pool3d(volume, 2).sum(), image)",
     "_attention": "torch.nn.functional.scaled_dot_product_attention(x, x, x, is_causal=True)",
     "_index": "x[rows]",
     "_index_put_": "x.index_put((rows,), torch.tensor(5.0))",
     "_masked_fill": "x.masked_fill(x > 2, 0.0)",
     "_masked_select": "x.masked_select(x > 2)",
-    "_pointwise": "torch._C._internal_functions['_pointwise']([x, x], 0, [], torch.float32, torch.float32)",
+    "_pointwise": "torch._C._internal_functions['_pointwise']("
+    "[x, x], 0, [], torch.float32, torch.float32)",
     "_tensordot": "torch.tensordot(x, x, dims=([1], [1]))",
     "_to_copy": "x.to(torch.float16)",
     "_unique2": "i.unique(return_inverse=True, return_counts=True)",
     "_unique_consecutive": "i.unique_consecutive()",
     "adaptive_max_pool1d": "torch.adaptive_max_pool1d(image[0], 2)",
     "adaptive_max_pool2d": "F.adaptive_max_pool2d(image, 2, return_indices=True)",
-    "adaptive_max_pool2d_backward": "torch.autograd.grad(F.adaptive_max_pool2d(image, 2).sum(), image)",
+    "adaptive_max_pool2d_backward": "grad(F.adaptive_max_pool2d(image, 2).sum(), image)",
     "adaptive_max_pool3d": "F.adaptive_max_pool3d(volume, 2, return_indices=True)",
-    "adaptive_max_pool3d_backward": "torch.autograd.grad(F.adaptive_max_pool3d(volume, 2).sum(), image)",
+    "adaptive_max_pool3d_backward": "grad(F.adaptive_max_pool3d(volume, 2).sum(), image)",
     "alias": "x.detach()",
     "arange.start_step": "torch.arange(1, 9, 3)",
     "argsort.stable": "i.argsort(stable=True)",
     "avg_pool2d": "F.avg_pool2d(image, 2)",
-    "avg_pool2d_backward": "torch.autograd.grad(F.avg_pool2d(image, 2).sum(), image)",
+    "avg_pool2d_backward": "grad(F.avg_pool2d(image, 2).sum(), image)",
     "avg_pool3d": "F.avg_pool3d(volume, 2)",
-    "avg_pool3d_backward": "torch.autograd.grad(F.avg_pool3d(volume, 2).sum(), image)",
+    "avg_pool3d_backward": "grad(F.avg_pool3d(volume, 2).sum(), image)",
     "bernoulli.p": "torch.bernoulli(x, 0.5)",
     "bernoulli_.float": "x.clone().bernoulli_(0.5)",
     "clamp_max.Tensor": "x.clamp_max(torch.tensor([4.0, 2.0, 1.0]))",
@@ -50,7 +52,7 @@ CASES = {
     "conv_transpose1d": "torch.conv_transpose1d(image[:, :, 0], kernel[:, :, 0])",
     "conv_transpose2d.input": "torch.conv_transpose2d(image, kernel)",
     "conv_transpose3d.input": "torch.conv_transpose3d(image.view(2, 1, 1, 4, 4), kernel[None])",
-    "convolution_backward": "torch.autograd.grad(F.conv2d(image, kernel).sum(), (image, kernel))",
+    "convolution_backward": "grad(F.conv2d(image, kernel).sum(), (image, kernel))",
     "div.Tensor_mode": "torch.div(x, torch.tensor(2.0), rounding_mode='floor')",
     "eye.m": "torch.eye(2, 3)",
     "index.Tensor": "x[rows, rows]",
@@ -59,10 +61,10 @@ CASES = {
     "max_pool1d_with_indices": "F.max_pool1d(image[0], 2, return_indices=True)",
     "max_pool2d": "torch.max_pool2d(image, 2)",
     "max_pool2d_with_indices": "F.max_pool2d(image, 2, return_indices=True)",
-    "max_pool2d_with_indices_backward": "torch.autograd.grad(F.max_pool2d(image, 2).sum(), image)",
+    "max_pool2d_with_indices_backward": "grad(F.max_pool2d(image, 2).sum(), image)",
     "max_pool3d": "torch.max_pool3d(volume, 2)",
     "max_pool3d_with_indices": "F.max_pool3d(volume, 2, return_indices=True)",
-    "max_pool3d_with_indices_backward": "torch.autograd.grad(F.max_pool3d(volume, 2).sum(), image)",
+    "max_pool3d_with_indices_backward": "grad(F.max_pool3d(volume, 2).sum(), image)",
     "median.dim": "x.median(1)",
     "min.dim": "x.min(1)",
     "nanmedian.dim": "x.nanmedian(1)",
