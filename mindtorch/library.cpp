@@ -1,4 +1,5 @@
 // The one list of definitions, backends, composites and hooks. Nothing else knows them all.
+#include "mindtorch/autocast/autocast_layer.h"
 #include "mindtorch/autograd/autograd_layer.h"
 #include "mindtorch/backends/ascend/driver.h"
 #include "mindtorch/backends/ascend/kernels/kernels.h"
@@ -55,6 +56,7 @@ const Registry& registry() {
     ascend::register_ascend(ops);
     functional::register_composites(ops);
     autograd::install(ops);
+    autocast::install(ops);
     dispatch::install_hooks();
     return ops;
   }();

@@ -9,6 +9,7 @@ from math import pi as pi
 from typing import Any, TypeAlias, overload
 
 from mindtorch_v2 import accelerator as accelerator
+from mindtorch_v2 import amp as amp
 from mindtorch_v2 import autograd as autograd
 from mindtorch_v2 import compiler as compiler
 from mindtorch_v2 import cpu as cpu
@@ -39,11 +40,14 @@ from mindtorch_v2._C import Tensor as Tensor
 from mindtorch_v2._C import UntypedStorage as UntypedStorage
 from mindtorch_v2._C import as_tensor as as_tensor
 from mindtorch_v2._C import asarray as asarray
+from mindtorch_v2._C import autocast_decrement_nesting as autocast_decrement_nesting
+from mindtorch_v2._C import autocast_increment_nesting as autocast_increment_nesting
 from mindtorch_v2._C import bfloat16 as bfloat16
 from mindtorch_v2._C import bool as bool
 from mindtorch_v2._C import can_cast as can_cast
 from mindtorch_v2._C import channels_last as channels_last
 from mindtorch_v2._C import channels_last_3d as channels_last_3d
+from mindtorch_v2._C import clear_autocast_cache as clear_autocast_cache
 from mindtorch_v2._C import contiguous_format as contiguous_format
 from mindtorch_v2._C import device as device
 from mindtorch_v2._C import dtype as dtype
@@ -59,11 +63,13 @@ from mindtorch_v2._C import int8 as int8
 from mindtorch_v2._C import int16 as int16
 from mindtorch_v2._C import int32 as int32
 from mindtorch_v2._C import int64 as int64
+from mindtorch_v2._C import is_autocast_cache_enabled as is_autocast_cache_enabled
 from mindtorch_v2._C import layout as layout
 from mindtorch_v2._C import memory_format as memory_format
 from mindtorch_v2._C import preserve_format as preserve_format
 from mindtorch_v2._C import promote_types as promote_types
 from mindtorch_v2._C import result_type as result_type
+from mindtorch_v2._C import set_autocast_cache_enabled as set_autocast_cache_enabled
 from mindtorch_v2._C import set_default_dtype as set_default_dtype
 from mindtorch_v2._C import set_num_threads as set_num_threads
 from mindtorch_v2._C import strided as strided
@@ -100,6 +106,17 @@ from mindtorch_v2._introspection import resolve_neg as resolve_neg
 from mindtorch_v2._introspection import set_flush_denormal as set_flush_denormal
 from mindtorch_v2._introspection import set_num_interop_threads as set_num_interop_threads
 from mindtorch_v2._introspection import typename as typename
+from mindtorch_v2._math_settings import (
+    are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled,
+)
+from mindtorch_v2._math_settings import get_deterministic_debug_mode as get_deterministic_debug_mode
+from mindtorch_v2._math_settings import get_float32_matmul_precision as get_float32_matmul_precision
+from mindtorch_v2._math_settings import (
+    is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled,
+)
+from mindtorch_v2._math_settings import set_deterministic_debug_mode as set_deterministic_debug_mode
+from mindtorch_v2._math_settings import set_float32_matmul_precision as set_float32_matmul_precision
+from mindtorch_v2._math_settings import use_deterministic_algorithms as use_deterministic_algorithms
 from mindtorch_v2._pipeline import current_pipeline as current_pipeline
 from mindtorch_v2._pipeline import get_pipeline_config as get_pipeline_config
 from mindtorch_v2._pipeline import pipeline as pipeline
@@ -113,6 +130,17 @@ from mindtorch_v2._tensor_str import get_printoptions as get_printoptions
 from mindtorch_v2._tensor_str import set_printoptions as set_printoptions
 from mindtorch_v2._type_info import finfo as finfo
 from mindtorch_v2._type_info import iinfo as iinfo
+from mindtorch_v2.amp._state import get_autocast_cpu_dtype as get_autocast_cpu_dtype
+from mindtorch_v2.amp._state import get_autocast_dtype as get_autocast_dtype
+from mindtorch_v2.amp._state import get_autocast_gpu_dtype as get_autocast_gpu_dtype
+from mindtorch_v2.amp._state import is_autocast_cpu_enabled as is_autocast_cpu_enabled
+from mindtorch_v2.amp._state import is_autocast_enabled as is_autocast_enabled
+from mindtorch_v2.amp._state import set_autocast_cpu_dtype as set_autocast_cpu_dtype
+from mindtorch_v2.amp._state import set_autocast_cpu_enabled as set_autocast_cpu_enabled
+from mindtorch_v2.amp._state import set_autocast_dtype as set_autocast_dtype
+from mindtorch_v2.amp._state import set_autocast_enabled as set_autocast_enabled
+from mindtorch_v2.amp._state import set_autocast_gpu_dtype as set_autocast_gpu_dtype
+from mindtorch_v2.amp.autocast_mode import autocast as autocast
 from mindtorch_v2.autograd.anomaly_mode import (
     is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
 )
