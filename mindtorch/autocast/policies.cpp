@@ -34,25 +34,51 @@ constexpr std::string_view kProducts[] = {
     "mm",
     "scaled_dot_product_attention",
 };
-constexpr std::string_view kAcceleratorProducts[] = {"addmv",       "addr",   "chain_matmul",
-                                                     "convolution", "einsum", "mv"};
+constexpr std::string_view kAcceleratorProducts[] = {"_scaled_dot_product_flash_attention",
+                                                     "gru_cell",
+                                                     "lstm_cell",
+                                                     "rnn_relu_cell",
+                                                     "rnn_tanh_cell",
+                                                     "addmv",
+                                                     "addr",
+                                                     "chain_matmul",
+                                                     "convolution",
+                                                     "einsum",
+                                                     "mv"};
 
-constexpr std::string_view kCpuFloat32[] = {"adaptive_max_pool3d", "avg_pool3d", "max_pool3d",
-                                            "prod.dim_int", "trace"};
+constexpr std::string_view kCpuFloat32[] = {"cross_entropy_loss",
+                                            "ctc_loss.IntList",
+                                            "ctc_loss.Tensor",
+                                            "grid_sampler",
+                                            "grid_sampler_2d",
+                                            "grid_sampler_3d",
+                                            "adaptive_max_pool3d",
+                                            "avg_pool3d",
+                                            "max_pool3d",
+                                            "prod.dim_int",
+                                            "trace"};
 // Functions that overflow early or lose digits.
 constexpr std::string_view kAcceleratorFloat32[] = {
-    "acos",       "asin",     "cosh",  "dist", "erfinv",    "exp",        "expm1",
-    "log",        "log10",    "log1p", "log2", "logsumexp", "layer_norm", "pow.Tensor_Tensor",
-    "reciprocal", "rms_norm", "rsqrt", "sinh", "softplus",  "tan",
+    "group_norm", "native_layer_norm",
+    "acos",       "asin",
+    "cosh",       "dist",
+    "erfinv",     "exp",
+    "expm1",      "log",
+    "log10",      "log1p",
+    "log2",       "logsumexp",
+    "layer_norm", "pow.Tensor_Tensor",
+    "reciprocal", "rms_norm",
+    "rsqrt",      "sinh",
+    "softplus",   "tan",
 };
 constexpr std::string_view kAcceleratorFloat32Results[] = {
     "cumprod",      "cumsum",      "linalg_vector_norm", "log_softmax.int",
     "prod.dim_int", "softmax.int", "sum.dim_IntList"};
 
 constexpr std::string_view kCpuWidest[] = {"cat", "index_copy", "stack"};
-constexpr std::string_view kAcceleratorWidest[] = {"_tensordot", "addcdiv",     "addcmul",
-                                                   "atan2",      "cross",       "dot",
-                                                   "index_put",  "scatter_add", "vdot"};
+constexpr std::string_view kAcceleratorWidest[] = {
+    "grid_sampler", "_tensordot", "addcdiv",   "addcmul",     "atan2",
+    "cross",        "dot",        "index_put", "scatter_add", "vdot"};
 
 }  // namespace
 

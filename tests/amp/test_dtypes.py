@@ -78,13 +78,19 @@ def test_on_cpu(torch, text, lower):
     check(torch, text, ON_CPU[text], lower, "cpu")
 
 
+# torch refuses to mix float64 with float32 statistics.
+CALLS = [
+    (text, dtype)
+    for text in ALL
+    for dtype in ("float32", "lower", "float64")
+    if (dtype, "batch_norm" in text) != ("float64", True)
+]
+
+
 @pytest.mark.parametrize("lower", LOWER)
-@pytest.mark.parametrize("dtype", ["float32", "lower", "float64"])
-@pytest.mark.parametrize("text", ALL)
+@pytest.mark.parametrize(("text", "dtype"), CALLS)
 def test_like_torch(text, dtype, lower):
     real = pytest.importorskip("torch")
-    if dtype == "float64" and "batch_norm" in text:
-        pytest.skip("torch refuses to mix float64 with float32 statistics")
     dtype = lower if dtype == "lower" else dtype
     want = evaluate(real, text, dtype, lower)
     got = evaluate(mindtorch_v2, text, dtype, lower)

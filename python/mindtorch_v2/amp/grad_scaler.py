@@ -1,6 +1,7 @@
 """torch.amp.GradScaler: keeps gradients of float16 from vanishing."""
 
 import enum
+import math
 import warnings
 
 import mindtorch_v2 as torch
@@ -113,24 +114,19 @@ class GradScaler:
         state["stage"] = OptState.UNSCALED
 
     def _unscale_grads_(self, optimizer, inverse, allow_fp16):
+        params = (param for group in optimizer.param_groups for param in group["params"])
+        lists = {}
+        for grad in (param.grad for param in params if param.grad is not None):
+            if grad.dtype == torch.float16 and not allow_fp16:
+                raise ValueError("Attempting to unscale FP16 gradients.")
+            lists.setdefault((grad.device, grad.dtype), []).append(grad)
         found = {}
-        inverses = {}
         with torch.no_grad():
-            for group in optimizer.param_groups:
-                for param in group["params"]:
-                    grad = param.grad
-                    if grad is None:
-                        continue
-                    if grad.dtype == torch.float16 and not allow_fp16:
-                        raise ValueError("Attempting to unscale FP16 gradients.")
-                    device = grad.device
-                    if device not in inverses:
-                        inverses[device] = inverse.to(device, non_blocking=True)
-                        found[device] = torch.zeros((), device=device)
-                    grad.mul_(inverses[device])
-                    torch.maximum(
-                        found[device], grad.isfinite().all().logical_not(), out=found[device]
-                    )
+            for (device, _), grads in lists.items():
+                torch._foreach_mul_(grads, inverse.to(device, non_blocking=True))
+                largest = torch.stack(torch._foreach_norm(grads, math.inf))
+                failed = largest.isfinite().all().logical_not().float()
+                found[device] = torch.maximum(found[device], failed) if device in found else failed
         return found
 
     def step(self, optimizer, *args, **kwargs):

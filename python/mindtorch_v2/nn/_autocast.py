@@ -10,12 +10,10 @@ _POLICIES = {
         "nll_loss poisson_nll_loss smooth_l1_loss soft_margin_loss triplet_margin_loss"
     ),
     ("float32", "refused"): "binary_cross_entropy",
-    ("float32", "widest"): "grid_sample",
     ("float32", None): (
-        "adaptive_avg_pool3d cross_entropy fractional_max_pool2d fractional_max_pool3d "
-        "max_unpool2d max_unpool3d"
+        "adaptive_avg_pool3d fractional_max_pool2d fractional_max_pool3d max_unpool2d max_unpool3d"
     ),
-    (None, "float32"): "cosine_similarity group_norm interpolate pdist",
+    (None, "float32"): "cosine_similarity interpolate pdist",
     (None, "widest"): "bilinear",
 }
 
