@@ -69,7 +69,7 @@ class PythonNode final : public Node {
   bool revived() noexcept override {
     if (Py_IsInitialized() == 0) return false;
     const GilHold gil;
-    if (use_count() > 1) return !drop();
+    if (use_count() > 1 && !drop()) return true;
     self_of(ctx_)->state->node = nullptr;
     return false;
   }
@@ -191,6 +191,7 @@ PyObject* finish_output(PyFunction* self, const NodePtr& node, PyObject* args, P
              "a leaf Variable that requires grad has been used in an in-place operation.");
     autograd::check_inplace(tensor, true);
     autograd::rebase_history(tensor, node, static_cast<size_t>(std::max<Py_ssize_t>(input, 0)));
+    track(output);
     return Py_NewRef(output);
   }
   if (!differentiable) {
@@ -204,9 +205,12 @@ PyObject* finish_output(PyFunction* self, const NodePtr& node, PyObject* args, P
     const Tensor shown = alias(tensor);
     autograd::add_output(shown, node);
     shown.impl()->view_origin = ViewOrigin::kFunction;
-    return wrap(shown);
+    PyObject* const made = wrap(shown);
+    if (made != nullptr) track(made);
+    return made;
   }
   autograd::add_output(tensor, node);
+  track(output);
   if (tensor.impl()->view_base) tensor.impl()->view_origin = ViewOrigin::kFunction;
   return Py_NewRef(output);
 }

@@ -2,6 +2,7 @@
 #include "bindings/autograd/tensor_autograd.h"
 
 #include "bindings/args/call_arguments.h"
+#include "bindings/autograd/py_function.h"
 #include "bindings/autograd/py_hooks.h"
 #include "bindings/autograd/py_node.h"
 #include "bindings/interpreter/errors.h"
@@ -98,6 +99,7 @@ int set_hooks(PyObject* self, PyObject* value, void*) {
   return guarded_int([&] {
     autograd::AutogradMeta& meta = autograd::make_meta(unwrap(self));
     meta.hooks.clear();
+    track(self);
     if (value != nullptr && value != Py_None) meta.hooks.push_back(make_tensor_hook(value, 0));
     return 0;
   });
@@ -115,6 +117,7 @@ int set_leaf_hooks(PyObject* self, PyObject* value, void*) {
   return guarded_int([&] {
     autograd::AutogradMeta& meta = autograd::make_meta(unwrap(self));
     meta.post_accumulate.clear();
+    track(self);
     if (value != nullptr && value != Py_None) meta.post_accumulate.push_back(make_leaf_hook(value));
     return 0;
   });
@@ -127,6 +130,7 @@ PyObject* register_hook_dict(PyObject* self, PyObject* dict) {
     const autograd::NodePtr node = autograd::grad_fn(tensor);
     MT_CHECK(node, RuntimeError, "a tensor without grad_fn has no node to hook");
     node->make_hooks().tensor.push_back(make_tensor_hook(dict, autograd::output_number(tensor)));
+    track(self);
     Py_RETURN_NONE;
   });
 }
@@ -165,7 +169,44 @@ PyObject* is_inference(PyObject* self, PyObject*) {
   return PyBool_FromLong(unwrap(self).impl()->is_inference);
 }
 
+// Null where somebody else holds the tensor, and with it what it owns.
+autograd::AutogradMeta* own_meta(const TensorImpl& impl) {
+  return impl.use_count() == 1 ? autograd::find_meta(impl) : nullptr;
+}
+
+template <typename Hooks>
+int visit_hooks(const Hooks& hooks, visitproc visit, void* arg) {
+  for (const auto& hook : hooks) Py_VISIT(dict_of(*hook));
+  return 0;
+}
+
+int visit_node(const autograd::Node& node, visitproc visit, void* arg) {
+  Py_VISIT(ctx_of(node));
+  if (!node.hooks) return 0;
+  if (const int stop = visit_hooks(node.hooks->tensor, visit, arg)) return stop;
+  if (const int stop = visit_hooks(node.hooks->pre, visit, arg)) return stop;
+  return visit_hooks(node.hooks->post, visit, arg);
+}
+
 }  // namespace
+
+int visit_history(const TensorImpl& impl, visitproc visit, void* arg) {
+  const autograd::AutogradMeta* const meta = own_meta(impl);
+  if (meta == nullptr) return 0;
+  if (const int stop = visit_hooks(meta->hooks, visit, arg)) return stop;
+  if (const int stop = visit_hooks(meta->post_accumulate, visit, arg)) return stop;
+  return meta->grad_fn && meta->grad_fn->use_count() == 1 ? visit_node(*meta->grad_fn, visit, arg)
+                                                          : 0;
+}
+
+void clear_history(TensorImpl& impl) {
+  autograd::AutogradMeta* const meta = own_meta(impl);
+  if (meta == nullptr) return;
+  // Moved out first: what they free may ask for the tensor.
+  const auto hooks = std::move(meta->hooks);
+  const auto leaf_hooks = std::move(meta->post_accumulate);
+  const autograd::NodePtr node = std::move(meta->grad_fn);
+}
 
 PyGetSetDef g_autograd_attributes[] = {
     {"requires_grad", &get_requires_grad, &set_requires_grad,

@@ -14,6 +14,10 @@ namespace mindtorch::python {
 
 PyTypeObject* g_tensor_type = nullptr;
 
+void track(PyObject* tensor) {
+  if (PyObject_GC_IsTracked(tensor) == 0) PyObject_GC_Track(tensor);
+}
+
 namespace {
 
 PyTypeObject* g_tensor_meta = nullptr;
@@ -49,12 +53,10 @@ PyTensor* allocate(PyTypeObject* type) {
   return self;
 }
 
-// A plain tensor refers to no other Python object until it has a dict, so the collector need not
-// know of it before.
-void track(PyTensor* self) {
-  if (self->dict != nullptr && PyObject_GC_IsTracked(reinterpret_cast<PyObject*>(self)) == 0) {
-    PyObject_GC_Track(self);
-  }
+// A plain tensor refers to no other Python object until it has a dict, hooks or a custom Function's
+// history, so the collector need not know of it before.
+void track_if_dict(PyObject* object) {
+  if (reinterpret_cast<PyTensor*>(object)->dict != nullptr) track(object);
 }
 
 // True when C++ took the object over instead of letting it die.
@@ -150,27 +152,31 @@ int tensor_traverse(PyObject* object, visitproc visit, void* arg) {
   auto* self = reinterpret_cast<PyTensor*>(object);
   Py_VISIT(Py_TYPE(object));
   Py_VISIT(self->dict);
-  return 0;
+  const TensorImpl* const impl = self->tensor.impl();
+  return impl == nullptr || impl->owns_python_object ? 0 : visit_history(*impl, visit, arg);
 }
 
 int tensor_clear(PyObject* object) {
-  Py_CLEAR(reinterpret_cast<PyTensor*>(object)->dict);
+  auto* self = reinterpret_cast<PyTensor*>(object);
+  Py_CLEAR(self->dict);
+  TensorImpl* const impl = self->tensor.impl();
+  if (impl != nullptr && !impl->owns_python_object) clear_history(*impl);
   return 0;
 }
 
 PyObject* get_dict(PyObject* object, void* context) {
   PyObject* dict = PyObject_GenericGetDict(object, context);
-  track(reinterpret_cast<PyTensor*>(object));
+  track_if_dict(object);
   return dict;
 }
 int set_dict(PyObject* object, PyObject* value, void* context) {
   const int result = PyObject_GenericSetDict(object, value, context);
-  track(reinterpret_cast<PyTensor*>(object));
+  track_if_dict(object);
   return result;
 }
 int tensor_setattr(PyObject* object, PyObject* name, PyObject* value) {
   const int result = PyObject_GenericSetAttr(object, name, value);
-  track(reinterpret_cast<PyTensor*>(object));
+  track_if_dict(object);
   return result;
 }
 

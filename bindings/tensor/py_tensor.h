@@ -31,6 +31,9 @@ PyObject* wrap(Tensor tensor);
 // The same for a tensor that has none yet, as an instance of a subclass.
 PyObject* wrap_as(PyTypeObject* type, Tensor tensor);
 
+// From now on the tensor may own other Python objects: the garbage collector must know it.
+void track(PyObject* tensor);
+
 // Makes the types Tensor and _TensorMeta and puts them into the module. -1 with a Python error set.
 int add_tensor_type(PyObject* module);
 

@@ -38,6 +38,30 @@ def mlp(torch):
     return model, optimizer, batch, loss
 
 
+def convnet(torch):
+    """Classes that the mean of a part of the image decides, with noise; SGD with momentum."""
+    nn = torch.nn
+    model = nn.Sequential(
+        nn.Conv2d(2, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Conv2d(8, 12, 3, stride=2, groups=2), nn.GroupNorm(3, 12), nn.ReLU(),
+        nn.AdaptiveAvgPool2d(2), nn.Flatten(), nn.Linear(48, 4),
+    )  # fmt: skip
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9, nesterov=True)
+
+    def batch(rng):
+        classes = rng.integers(0, 4, BATCH)
+        images = rng.standard_normal((BATCH, 2, 12, 12)).astype("float32")
+        for image, place in zip(images, classes, strict=True):
+            image[:, place // 2 * 6 :, place % 2 * 6 :] += 0.7
+        told = numpy.where(rng.random(BATCH) < 0.5, classes, rng.integers(0, 4, BATCH))
+        return images, told
+
+    def loss(x, y):
+        return nn.functional.cross_entropy(model(x), y)
+
+    return model, optimizer, batch, loss
+
+
 def lstm(torch):
     """The mean so far of a function of the input, with noise; Adam."""
     nn = torch.nn
@@ -98,7 +122,7 @@ def transformer(torch):
     return model, Clipped(), batch, loss
 
 
-PROGRAMS = {"mlp": mlp, "lstm": lstm, "gpt": transformer}
+PROGRAMS = {"mlp": mlp, "convnet": convnet, "lstm": lstm, "gpt": transformer}
 
 
 @contextlib.contextmanager
@@ -112,13 +136,19 @@ def one_thread(torch):
         torch.set_num_threads(before)
 
 
-def losses(torch, name, device="cpu", pipeline=False, steps=STEPS):
+def losses(torch, name, device="cpu", pipeline=False, steps=STEPS, autocast=None):
     """The loss of each step. In a pipeline, a step is one window."""
     with one_thread(torch):
-        return train(torch, name, device, pipeline, steps)
+        return train(torch, name, device, pipeline, steps, autocast)
 
 
-def train(torch, name, device, pipeline, steps):
+def precision(torch, device, autocast):
+    if autocast is None:
+        return contextlib.nullcontext()
+    return torch.autocast(device, dtype=getattr(torch, autocast))
+
+
+def train(torch, name, device, pipeline, steps, autocast):
     torch.manual_seed(0)
     model, optimizer, batch, loss = PROGRAMS[name](torch)
     model.to(device)
@@ -128,7 +158,8 @@ def train(torch, name, device, pipeline, steps):
         x, y = (torch.tensor(each).to(device) for each in batch(rng))
         with torch.pipeline() if pipeline else contextlib.nullcontext():
             optimizer.zero_grad()
-            value = loss(x, y)
+            with precision(torch, device, autocast):
+                value = loss(x, y)
             value.backward()
             optimizer.step()
         found.append(value.detach())

@@ -29,8 +29,12 @@ struct PlanRunner::Step {
   std::vector<Tensor> outputs;
 };
 
-PlanRunner::PlanRunner(const Trace& trace, std::span<const uint8_t> visible)
-    : trace_(trace), visible_(visible.begin(), visible.end()), plan_(make_plan(trace_, visible)) {
+PlanRunner::PlanRunner(const Trace& trace,
+                       std::span<const uint8_t> visible,
+                       std::span<const uint8_t> varying)
+    : trace_(trace),
+      visible_(visible.begin(), visible.end()),
+      plan_(make_plan(trace_, visible, varying)) {
   proxies_.resize(trace_.storages.size());
   tensors_.resize(trace_.tensors.size());
   numbers_.resize(trace_.numbers.size());
@@ -160,6 +164,13 @@ bool PlanRunner::has_params(std::span<const ops::PointwiseParams> params) const 
     return op >= params.size() ||
            std::memcmp(&params[op], &trace_.params[op], sizeof(ops::PointwiseParams)) == 0;
   });
+}
+
+void PlanRunner::mark_other_params(std::span<const ops::PointwiseParams> params,
+                                   std::vector<uint8_t>& ops) const {
+  for (size_t i = 0; i < params.size(); ++i) {
+    if (std::memcmp(&params[i], &trace_.params[i], sizeof(ops::PointwiseParams)) != 0) ops[i] = 1;
+  }
 }
 
 void PlanRunner::take_params(const Trace& recorded) {
