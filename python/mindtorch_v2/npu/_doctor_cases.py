@@ -19,7 +19,8 @@ CASES = {
     "_attention": "torch.nn.functional.scaled_dot_product_attention(x, x, x, is_causal=True)",
     "_ctc_loss": "F.ctc_loss(image[0].log_softmax(2), rows[:1], [1] * 4, [1, 0, 0, 0])",
     "_ctc_loss_backward": (
-        "torch.autograd.grad(F.ctc_loss(image[0].log_softmax(2), rows[:1], [1] * 4, [1, 0, 0, 0]), image)"
+        "torch.autograd.grad("
+        "F.ctc_loss(image[0].log_softmax(2), rows[:1], [1] * 4, [1, 0, 0, 0]), image)"
     ),
     "_index": "x[rows]",
     "_index_put_": "x.index_put((rows,), torch.tensor(5.0))",
@@ -57,6 +58,14 @@ CASES = {
     "convolution_backward": "torch.autograd.grad(F.conv2d(image, kernel).sum(), (image, kernel))",
     "div.Tensor_mode": "torch.div(x, torch.tensor(2.0), rounding_mode='floor')",
     "eye.m": "torch.eye(2, 3)",
+    "grid_sampler_2d": "torch.grid_sampler_2d(image, torch.zeros(2, 1, 1, 2), 0, 0, False)",
+    "grid_sampler_2d_backward": (
+        "torch.autograd.grad(torch.grid_sampler_2d(image, torch.zeros(2, 1, 1, 2), 0, 0, False).sum(), image)"
+    ),
+    "grid_sampler_3d": "torch.grid_sampler_3d(volume, torch.zeros(1, 1, 1, 1, 3), 0, 0, False)",
+    "grid_sampler_3d_backward": (
+        "torch.autograd.grad(torch.grid_sampler_3d(volume, torch.zeros(1, 1, 1, 1, 3), 0, 0, False).sum(), image)"
+    ),
     "index.Tensor": "x[rows, rows]",
     "linalg_vector_norm": "torch.linalg.vector_norm(x)",
     "max.dim": "x.max(1)",
