@@ -31,7 +31,7 @@ module: setup  ## library and Python module only
 demo: module  ## a tour of mindtorch, and a small GPT that learns to write
 	@$(VENV) examples/tour.py
 	@echo
-	@$(VENV) examples/train_gpt.py --picture build/train_gpt.png
+	@$(VENV) examples/train_gpt.py --picture build/train_gpt.png --checkpoint build/train_gpt.pt
 
 test: build  ## every test
 	@tools/test_cpp.sh $(PRESET) $(JOBS)

@@ -1,7 +1,9 @@
 """Trains a small GPT on this project's documentation, on an NPU: `make demo`.
 
-The first half of the steps run op by op, the second half in a pipeline. Shows the loss, tokens per
-second of both halves and the device's memory, draws the loss, and lets the model write.
+The first half of the steps run op by op, the second half in a pipeline. In between it saves a
+checkpoint and goes on from it: the losses are those of a run that was not interrupted. Shows the
+loss, tokens per second of both halves and the device's memory, draws the loss, and lets the model
+write.
 """
 
 from __future__ import annotations
@@ -21,8 +23,11 @@ DOCS = pathlib.Path(__file__).resolve().parents[1] / "docs"
 TABLES = ("ops", "options")  # generated, no prose
 BATCH, TOKENS = 32, 32
 RATE = 1e-2
+DROPOUT = 0.05
+COMPARED = 5  # steps of the interrupted run and of the other
 MODES = ("eager", "pipeline")
 BAR = 30
+SAVED = ("model", "optimizer", "schedule")
 
 
 class Text:
@@ -64,7 +69,14 @@ class ProgressBar:
 
 class Trainer:
     def __init__(self, text: Text, steps: int) -> None:
-        size = gpt.Size(layers=2, width=64, heads=4, tokens=TOKENS, vocabulary=len(text.characters))
+        size = gpt.Size(
+            layers=2,
+            width=64,
+            heads=4,
+            tokens=TOKENS,
+            vocabulary=len(text.characters),
+            dropout=DROPOUT,
+        )
         self.text = text
         self.model = gpt.make(torch, size)
         for embedding in (self.model.embedding, self.model.positions):
@@ -101,6 +113,18 @@ class Trainer:
                 bar.show(done, self.losses[-1])
         return BATCH * TOKENS / statistics.median(times)
 
+    def save(self, path: pathlib.Path) -> None:
+        parts = {name: getattr(self, name).state_dict() for name in SAVED}
+        states = {"cpu": torch.get_rng_state(), "npu": torch.npu.get_rng_state()}
+        torch.save({**parts, "random states": states}, path)
+
+    def load(self, path: pathlib.Path) -> None:
+        checkpoint = torch.load(path)
+        for name in SAVED:
+            getattr(self, name).load_state_dict(checkpoint[name])
+        torch.set_rng_state(checkpoint["random states"]["cpu"])
+        torch.npu.set_rng_state(checkpoint["random states"]["npu"])
+
     @torch.no_grad()
     def write(self, length: int) -> tuple[str, str]:
         """A piece of the text, and what the model adds to it."""
@@ -110,6 +134,24 @@ class Trainer:
             scores = self.model(context)[0, -1].cpu()
             tokens.append(torch.multinomial((scores / 0.7).softmax(0), 1).item())
         return self.text.show(tokens[:TOKENS]), self.text.show(tokens[TOKENS:])
+
+
+def interrupted(trainer: Trainer, path: pathlib.Path, steps: int) -> Trainer:
+    """A new trainer that goes on where the checkpoint was made."""
+    trainer.save(path)
+    resumed = Trainer(trainer.text, steps)
+    resumed.load(path)
+    resumed.losses = list(trainer.losses)
+    for each in (trainer, resumed):
+        each.load(path)  # the random numbers, too, begin there
+        for _ in range(COMPARED):
+            each.step()
+    want, got = ([loss.item() for loss in each.losses[-COMPARED:]] for each in (trainer, resumed))
+    print(f"\nCheckpoint: {path} ({path.stat().st_size / 1e6:.1f} MB). Losses of the next steps:")
+    print("  not interrupted  " + " ".join(f"{loss:.6f}" for loss in want))
+    print("  resumed          " + " ".join(f"{loss:.6f}" for loss in got))
+    print("  the same\n" if want == got else "  NOT the same\n")
+    return resumed
 
 
 def draw(path: pathlib.Path, losses: list[float], steps: int) -> str:
@@ -139,6 +181,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=200, help="of each mode")
     parser.add_argument("--picture", type=pathlib.Path, default="train_gpt.png")
+    parser.add_argument("--checkpoint", type=pathlib.Path, default="train_gpt.pt")
     parser.add_argument("--write", type=int, default=300, help="characters")
     arguments = parser.parse_args()
     there_is_one, remark = choose_npu()
@@ -148,13 +191,16 @@ def main() -> None:
 
     torch.manual_seed(0)
     text = Text(DOCS)
-    trainer = Trainer(text, len(MODES) * arguments.steps)
+    steps = len(MODES) * arguments.steps + COMPARED
+    trainer = Trainer(text, steps)
     parameters = sum(p.numel() for p in trainer.model.parameters())
     print(
         f"{parameters:,} parameters, on {torch.npu.get_device_name()}; {len(text.tokens):,} "
         f"characters of docs/; batches of {BATCH} x {TOKENS}\n"
     )
-    rates = {mode: trainer.run(mode, arguments.steps) for mode in MODES}
+    rates = {"eager": trainer.run("eager", arguments.steps)}
+    trainer = interrupted(trainer, arguments.checkpoint, steps)
+    rates["pipeline"] = trainer.run("pipeline", arguments.steps)
     losses = [loss.item() for loss in trainer.losses]
     print(f"\nloss: {losses[0]:.3f} at first, {statistics.mean(losses[-10:]):.3f} at last")
     for mode, rate in rates.items():

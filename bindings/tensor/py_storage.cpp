@@ -253,6 +253,16 @@ PyObject* copy(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject
   });
 }
 
+PyObject* exchange_memory(PyObject* self, PyObject* other) {
+  return guarded([&] {
+    MT_CHECK(is_storage(other), TypeError,
+             "_exchange_memory(): argument 'other' must be a storage, not ",
+             Py_TYPE(other)->tp_name);
+    impl_of(self).exchange_memory(impl_of(other));
+    return Py_NewRef(Py_None);
+  });
+}
+
 int storage_get_buffer(PyObject* self, Py_buffer* view, int flags) {
   StorageImpl& storage = impl_of(self);
   view->obj = nullptr;
@@ -284,6 +294,8 @@ PyMethodDef g_methods[] = {
     {"clone", &clone, METH_NOARGS, "A new storage with the same bytes."},
     {"fill_", &fill, METH_O, "fill_(value)\n\nSets every byte."},
     fast_method<&copy>("copy_", "copy_(source, non_blocking=False)\n\nCopies all bytes of source."),
+    {"_exchange_memory", &exchange_memory, METH_O,
+     "_exchange_memory(other)\n\nEach of two storages of one size takes the other's memory."},
     {nullptr, nullptr, 0, nullptr},
 };
 PyGetSetDef g_attributes[] = {

@@ -238,7 +238,6 @@ PyObject* pin_memory(PyObject* self, PyObject* const* args, Py_ssize_t nargs, Py
 PyObject* is_pinned(PyObject* self, PyObject* const*, Py_ssize_t, PyObject*) {
   return guarded([&] { return PyBool_FromLong(mindtorch::is_pinned(unwrap(self))); });
 }
-PyObject* is_shared(PyObject*, PyObject*) { Py_RETURN_FALSE; }
 
 // Classes
 
@@ -429,7 +428,6 @@ PyMethodDef g_conversion_methods[] = {
     fast_method<&to_accelerator<DeviceType::kCuda>>("cuda", "The tensor on an NVIDIA GPU."),
     fast_method<&pin_memory>("pin_memory", "The tensor in page-locked memory."),
     fast_method<&is_pinned>("is_pinned", "Whether it lies in page-locked memory."),
-    {"is_shared", &is_shared, METH_NOARGS, "Whether it lies in memory shared by processes."},
     {"as_subclass", &as_subclass, METH_O,
      "as_subclass(cls)\n\nThe same memory as an instance of a subclass of Tensor."},
     fast_method<&make_subclass>(

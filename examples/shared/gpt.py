@@ -18,6 +18,7 @@ class Size:
     heads: int
     tokens: int
     vocabulary: int
+    dropout: float = 0.0
 
 
 def make(torch: Any, size: Size) -> Any:
@@ -45,10 +46,11 @@ def make(torch: Any, size: Size) -> Any:
             self.attention = Attention()
             up, down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
             self.feed_forward = nn.Sequential(up, nn.GELU(), down)
+            self.dropout = nn.Dropout(size.dropout)
 
         def forward(self, x: Any) -> Any:
-            x = x + self.attention(self.norm1(x))
-            return x + self.feed_forward(self.norm2(x))
+            x = x + self.dropout(self.attention(self.norm1(x)))
+            return x + self.dropout(self.feed_forward(self.norm2(x)))
 
     class GPT(nn.Module):
         def __init__(self) -> None:

@@ -122,4 +122,17 @@ void StorageImpl::resize(size_t size_bytes) {
   size_bytes_ = size_bytes;
 }
 
+void StorageImpl::exchange_memory(StorageImpl& other) {
+  MT_CHECK(device_ == other.device_ && size_bytes_ == other.size_bytes_, RuntimeError,
+           "only storages of one device and one size can exchange their memory");
+  MT_CHECK(exports_.load() == 0, RuntimeError,
+           "the memory of a storage that NumPy or another library looks at can not be exchanged");
+  mutable_data();  // recorded ops see the old bytes
+  other.mutable_data();
+  std::swap(allocation_, other.allocation_);
+  std::swap(allocator_, other.allocator_);
+  std::swap(release_, other.release_);
+  std::swap(context_, other.context_);
+}
+
 }  // namespace mindtorch

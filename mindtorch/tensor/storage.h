@@ -101,6 +101,9 @@ class MT_API StorageImpl final : public RefCounted {
   // Keeps the leading bytes. Pending work on the storage is executed first. Throws RuntimeError for
   // borrowed or exported memory.
   void resize(size_t size_bytes);
+  // Both storages lie on one device and have one size: each takes the other's memory, with what
+  // releases it. Throws RuntimeError when somebody else holds the address of this one's bytes.
+  void exchange_memory(StorageImpl& other);
 
   uint32_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
   void bump_version() noexcept { version_.fetch_add(1, std::memory_order_relaxed); }

@@ -9,84 +9,135 @@ import struct
 import sys
 import zipfile
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 
+from mindtorch_v2 import _C
+
+crc32 = _C._crc32 if _C._has_fast_crc32() else zlib.crc32
 _ALIGNMENT = 64
-# Where zipfile is asked to use 64-bit sizes; below its own limit, so that it never decides.
-_LARGE_RECORD = 1 << 30
-_ZIP64_EXTRA_BYTES = 20
+_UTF8_AND_DESCRIPTOR = 0x0808  # names are UTF-8; checksum and sizes follow the data
+_DATE = 0x0021  # 1980-01-01
+_TOO_LARGE = 0xFFFFFFFF
+_LARGE = 1 << 20  # from here on the checksum is computed beside the writing
+
+_LOCAL = struct.Struct("<4sHHHHHIIIHH")
+_CENTRAL = struct.Struct("<4sHHHHHHIIIHHHHHII")
+_END = struct.Struct("<4sHHHHIIH")
+_END64 = struct.Struct("<4sQHHIIQQQQ")
+_LOCATOR64 = struct.Struct("<4sIQI")
 
 
 class ArchiveWriter:
-    """Writes records to a path or to an object with `write`; a context manager."""
+    """Writes records to a binary file, in one pass; a context manager."""
 
-    def __init__(self, f):
-        if isinstance(f, (str, os.PathLike)):
-            path = os.fspath(f)
-            parent = os.path.dirname(path)
-            if parent and not os.path.isdir(parent):
-                raise RuntimeError(f"Parent directory {parent} does not exist.")
-            self._folder = os.path.splitext(os.path.basename(path))[0]
-        elif hasattr(f, "write"):
-            self._folder = "archive"
-        else:
-            raise AttributeError(
-                "expected 'f' to be string, path, or a file-like object with a 'write' attribute"
-            )
-        self._zip = zipfile.ZipFile(f, "w", zipfile.ZIP_STORED)
+    def __init__(self, file, folder):
+        self._file = file
+        self._folder = folder
+        self._position = 0
+        self._records = []  # (name, checksum, size, position)
+        self._threads = ThreadPoolExecutor(1)
 
     def __enter__(self):
         return self
 
     def __exit__(self, error_type, *details):
+        self._threads.shutdown()
         if error_type is None:
             self._describe()
-        self._zip.close()
+            self._finish()
 
     def write(self, name, data):
         """Adds a record; its bytes start at a multiple of 64, so that it can be mapped."""
-        info = zipfile.ZipInfo(f"{self._folder}/{name}", (1980, 1, 1, 0, 0, 0))
-        data = memoryview(data)
-        large = data.nbytes > _LARGE_RECORD
-        start = self._zip.fp.tell() + 30 + len(info.filename.encode()) + 4
-        if large:
-            start += _ZIP64_EXTRA_BYTES
-        padding = -start % _ALIGNMENT
-        # An extra field of our own kind, "FB", with nothing but padding in it.
-        info.extra = b"FB" + struct.pack("<H", padding) + bytes(padding)
-        info.file_size = data.nbytes
-        with self._zip.open(info, "w", force_zip64=large) as record:
-            record.write(data)
+        name = f"{self._folder}/{name}".encode()
+        data = memoryview(data).cast("B")
+        start, size = self._position, data.nbytes
+        large = size >= _TOO_LARGE
+        sizes = struct.pack("<HHQQ", 1, 16, size, size) if large else b""
+        padding = -(start + _LOCAL.size + len(name) + len(sizes) + 4) % _ALIGNMENT
+        # An extra field of kind "FB" with nothing but padding in it, as torch's.
+        extra = sizes + b"FB" + struct.pack("<H", padding) + bytes(padding)
+        shown = _TOO_LARGE if large else size
+        self._write(
+            _LOCAL.pack(
+                *(b"PK\3\4", 45 if large else 20, _UTF8_AND_DESCRIPTOR, 0, 0, _DATE),
+                *(0, shown, shown, len(name), len(extra)),
+            )
+            + name
+            + extra
+        )
+        if size < _LARGE:
+            checksum = crc32(data)
+            self._write(data)
+        else:
+            running = self._threads.submit(crc32, data)
+            self._write(data)
+            checksum = running.result()
+        self._write(struct.pack("<4sIQQ" if large else "<4sIII", b"PK\7\b", checksum, size, size))
+        self._records.append((name, checksum, size, start))
+
+    def _write(self, data):
+        view = memoryview(data)
+        self._position += view.nbytes
+        while view:
+            # Unbuffered files may take a part only; others return None.
+            count = self._file.write(view)
+            view = view[len(view) if count is None else count :]
 
     def _describe(self):
         self.write("version", b"3\n")
         import hashlib
 
-        def number(text):
-            return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+        def number(texts):
+            digest = hashlib.blake2b(b"\n".join(texts), digest_size=8).digest()
+            return int.from_bytes(digest, "little")
 
-        records = self._zip.infolist()
-        names = number("\n".join(info.filename for info in records))
-        contents = number("\n".join(str(info.CRC) for info in records))
+        names = number(record[0] for record in self._records)
+        contents = number(str(record[1]).encode() for record in self._records)
         self.write(".data/serialization_id", f"{names:020d}{contents:020d}".encode())
+
+    def _finish(self):
+        start = self._position
+        for name, checksum, size, position in self._records:
+            wide = [value for value in (size, size, position) if value >= _TOO_LARGE]
+            extra = struct.pack(f"<HH{len(wide)}Q", 1, 8 * len(wide), *wide) if wide else b""
+            size, position = min(size, _TOO_LARGE), min(position, _TOO_LARGE)
+            self._write(
+                _CENTRAL.pack(
+                    *(b"PK\1\2", 45, 45, _UTF8_AND_DESCRIPTOR, 0, 0, _DATE, checksum, size, size),
+                    *(len(name), len(extra), 0, 0, 0, 0, position),
+                )
+                + name
+                + extra
+            )
+        end, count = self._position, len(self._records)
+        if count >= 0xFFFF or end >= _TOO_LARGE:
+            self._write(_END64.pack(b"PK\6\6", 44, 45, 45, 0, 0, count, count, end - start, start))
+            self._write(_LOCATOR64.pack(b"PK\6\7", 0, end, 1))
+        shown = min(count, 0xFFFF)
+        size, start = min(end - start, _TOO_LARGE), min(start, _TOO_LARGE)
+        self._write(_END.pack(b"PK\5\6", 0, 0, shown, shown, size, start, 0))
 
 
 class ArchiveReader:
-    """Reads records of a seekable binary file."""
+    """Reads records of a seekable binary file. Nothing that the file says is trusted: no record is
+    larger than the file can hold."""
 
     def __init__(self, f):
         self._file = f
         try:
             self._zip = zipfile.ZipFile(f)
-        except zipfile.BadZipFile as error:
+            f.seek(0, os.SEEK_END)
+            self._end = f.tell()
+        except (zipfile.BadZipFile, *_MALFORMED) as error:
             raise RuntimeError(
                 f"failed reading zip archive: {error}. The file is incomplete or was changed "
                 "after it was saved."
             ) from None
         names = self._zip.namelist()
-        self._folder = names[0].partition("/")[0] if names else ""
+        if not names:
+            raise RuntimeError("failed reading zip archive: it is empty")
+        self._folder = names[0].partition("/")[0]
         self._names = set(names)
-        if not self.has("version"):
-            raise RuntimeError('the zip archive has no record "version": not a file of torch.save')
 
     def has(self, name):
         return f"{self._folder}/{name}" in self._names
@@ -99,40 +150,92 @@ class ArchiveReader:
         self.read_into(name, memoryview(data))
         return bytes(data)
 
+    def position(self, name):
+        """Where the bytes of a record begin in the file; None if they are compressed."""
+        info = self._info(name)
+        if info.compress_type != zipfile.ZIP_STORED:
+            return None
+        self._file.seek(info.header_offset)
+        header = self._file.read(_LOCAL.size)
+        if len(header) < _LOCAL.size or header[:4] != b"PK\3\4":
+            raise RuntimeError(f"failed reading file {name}: it is not where the archive says")
+        position = info.header_offset + _LOCAL.size + sum(struct.unpack("<HH", header[26:30]))
+        if position + info.file_size > self._end:
+            raise RuntimeError(f"failed reading file {name}: unexpected end of file")
+        return position
+
     def read_into(self, name, target):
         """Fills `target`, a writable view of exactly size(name) bytes, and checks the sum."""
         info = self._info(name)
-        if info.compress_type != zipfile.ZIP_STORED:
+        position = self.position(name)
+        if position is None:
             # torch never compresses; a file that was packed again by another tool may be.
-            target[:] = self._zip.read(info)
+            self._decompress_into(info, name, target)
             return
-        self._file.seek(info.header_offset)
-        header = self._file.read(30)
-        name_size, extra_size = struct.unpack("<HH", header[26:30])
-        self._file.seek(info.header_offset + 30 + name_size + extra_size)
-        filled = 0
-        while filled < len(target):
-            count = self._read_some(target[filled:])
-            if not count:
-                raise RuntimeError(f"failed reading file {name}: unexpected end of file")
-            filled += count
-        if zlib.crc32(target) != info.CRC:
+        self._file.seek(position)
+        if len(target) < _LARGE:
+            self._read_part(name, target)
+            checksum = crc32(target)
+        else:
+            checksum = self._read_large(name, target)
+        if checksum != info.CRC:
             raise RuntimeError(f"failed reading file {name}: its checksum does not match")
+
+    def _read_large(self, name, target):
+        """Reads one part while the checksum of the part before is computed."""
+        running = None
+        with ThreadPoolExecutor(1) as threads:
+            for start in range(0, len(target), 16 * _LARGE):
+                part = target[start : start + 16 * _LARGE]
+                self._read_part(name, part)
+                checksum = running.result() if running is not None else 0
+                running = threads.submit(crc32, part, checksum)
+        return running.result()
+
+    def _decompress_into(self, info, name, target):
+        try:
+            target[:] = self._zip.read(info)
+        except (zipfile.BadZipFile, zlib.error, *_MALFORMED) as error:
+            raise RuntimeError(f"failed reading file {name}: {error}") from None
 
     def is_byte_swapped(self):
         # Files older than the record come from little-endian machines.
-        order = self.read("byteorder").decode() if self.has("byteorder") else "little"
-        return order != sys.byteorder
+        order = self.read("byteorder") if self.has("byteorder") else b"little"
+        if order not in (b"little", b"big"):
+            raise RuntimeError(f"Unknown endianness type: {order[:20]!r}")
+        return order.decode() != sys.byteorder
 
     def _info(self, name):
         try:
-            return self._zip.getinfo(f"{self._folder}/{name}")
+            info = self._zip.getinfo(f"{self._folder}/{name}")
         except KeyError:
             raise RuntimeError(f"failed locating file {name}: file not found") from None
+        # Deflate makes at most 1,032 bytes of one.
+        most = self._end if info.compress_type == zipfile.ZIP_STORED else 1032 * self._end
+        if not 0 <= info.header_offset < self._end:
+            raise RuntimeError(f"failed reading file {name}: it is not where the archive says")
+        if info.file_size > most:
+            raise RuntimeError(
+                f"failed reading file {name}: it claims {info.file_size} bytes in an archive of "
+                f"{self._end} bytes"
+            )
+        return info
 
-    def _read_some(self, target):
-        if hasattr(self._file, "readinto"):
-            return self._file.readinto(target)
-        data = self._file.read(len(target))
-        target[: len(data)] = data
-        return len(data)
+    def _read_part(self, name, target):
+        while target:
+            if hasattr(self._file, "readinto"):
+                count = self._file.readinto(target)
+            else:
+                data = self._file.read(len(target))
+                target[: len(data)] = data
+                count = len(data)
+            if not count:
+                raise RuntimeError(f"failed reading file {name}: unexpected end of file")
+            target = target[count:]
+
+
+# What malformed bytes lead to inside zipfile, which takes them at their word.
+_MALFORMED = (
+    *(ValueError, IndexError, KeyError, EOFError, OSError, OverflowError),
+    *(NotImplementedError, RuntimeError, struct.error, UnicodeError),
+)

@@ -1,6 +1,7 @@
 """Picklers that use torch's names, and the restricted unpickler behind weights_only."""
 
 import pickle
+import struct
 from collections import Counter, OrderedDict
 
 import mindtorch_v2 as torch
@@ -118,12 +119,26 @@ class _Pickler(pickle._Pickler):
         return "storage", cls, key, location, count
 
 
-def dump(obj, protocol):
+_OWN_DISPATCH = (_Name, type(_file_names))
+
+
+def _pickler_class(pickle_module):
+    """Picklers of other libraries write torch's names, too, where they extend Python's."""
+    if pickle_module is None or pickle_module is pickle:
+        return _Pickler
+    base = pickle_module.Pickler
+    if not issubclass(base, pickle._Pickler):
+        raise TypeError(f"{base} must extend pickle._Pickler for torch.save to use it")
+    dispatch = {**base.dispatch, **{cls: _Pickler.dispatch[cls] for cls in _OWN_DISPATCH}}
+    return type("Pickler", (_Pickler, base), {"dispatch": dispatch})
+
+
+def dump(obj, protocol, pickle_module=None):
     """(the pickle of `obj`, its storages as (key, storage) pairs)."""
     import io
 
     buffer = io.BytesIO()
-    pickler = _Pickler(buffer, protocol)
+    pickler = _pickler_class(pickle_module)(buffer, protocol)
     pickler.dump(obj)
     return buffer.getbuffer(), pickler.storages
 
@@ -133,6 +148,15 @@ def _encode(text, encoding):
     if encoding != "latin1":
         raise pickle.UnpicklingError(f"Unsupported encoding {encoding}")
     return text.encode(encoding)
+
+
+def _bytearray(source=b"", encoding=None):
+    # A number would be a size, and a file could ask for all memory.
+    if isinstance(source, str) and encoding is not None:
+        source = _encode(source, encoding)
+    if not isinstance(source, (bytes, list)):
+        raise pickle.UnpicklingError("a bytearray is made of bytes")
+    return bytearray(source)
 
 
 def _get_layout(name):
@@ -152,8 +176,8 @@ def _make_known_globals():
         ("torch", "UntypedStorage"): serialization._C.UntypedStorage,
     }
     for builtin in (set, complex, bytearray, int, float, bool):
-        known["builtins", builtin.__name__] = builtin
-        known["__builtin__", builtin.__name__] = builtin
+        for module in ("builtins", "__builtin__"):
+            known[module, builtin.__name__] = _bytearray if builtin is bytearray else builtin
     for module, functions in _REBUILDERS.items():
         for function in functions:
             known[module, function] = getattr(serialization, function)
@@ -179,35 +203,62 @@ def _known(module, name):
 
 
 def _storage_from(pid, storage_by_key):
-    """The storage that a persistent id names. Later fields (views, in old files) are unused."""
-    kind, cls, key, location, count = pid[:5]
+    """What a persistent id names: a storage, or in old files a part of one, or a class that was
+    saved with its source code."""
+    kind = pid[0]
+    if kind == "module":
+        return pid[1]
     if kind != "storage":
         raise RuntimeError(f"Unknown typename for persistent_load, expected 'storage': {kind}")
-    if isinstance(cls, type) and issubclass(cls, serialization.TypedStorage):
-        nbytes = count * cls.dtype.itemsize
-        return cls(wrap_storage=storage_by_key(key, cls.dtype, location, nbytes))
-    return storage_by_key(key, None, location, count)
+    _, cls, key, location, count, *view = pid
+    if not isinstance(key, str) or not isinstance(location, str) or not isinstance(count, int):
+        raise pickle.UnpicklingError("a storage needs a key, a location and a size")
+    if count < 0:
+        raise pickle.UnpicklingError(f"a storage of {count} elements")
+    if not (isinstance(cls, type) and issubclass(cls, serialization.TypedStorage)):
+        return storage_by_key(key, None, location, count)
+    width = cls.dtype.itemsize
+    storage = storage_by_key(key, cls.dtype, location, count * width)
+    if view and view[0] is not None:
+        _, start, length = view[0]
+        if start < 0 or length < 0 or (start + length) * width > storage.nbytes():
+            raise pickle.UnpicklingError("a part outside of its storage")
+        storage = storage[start * width : (start + length) * width]
+    return cls(wrap_storage=storage)
 
 
-class _Unpickler(pickle.Unpickler):
+def _translate(module, name):
+    """(the object that a name in torch means here or None, the module to look it up in)."""
+    if module != "torch" and not module.startswith("torch."):
+        return None, module
+    known = _known(module, name)
+    # Ops such as gelu are in a native module there.
+    module = module.replace("torch._C._nn", "torch.nn.functional")
+    return known, _PACKAGE + module[len("torch") :]
+
+
+def _unpickler_class(pickle_module):
     """weights_only=False: anything a pickle can say. Names in torch mean ours."""
 
-    def __init__(self, file, storage_by_key, **kwargs):
-        super().__init__(file, **kwargs)
-        self._storage_by_key = storage_by_key
+    class Unpickler(pickle_module.Unpickler):
+        def __init__(self, file, storage_by_key, **kwargs):
+            super().__init__(file, **kwargs)
+            self._storage_by_key = storage_by_key
 
-    def persistent_load(self, pid):
-        return _storage_from(pid, self._storage_by_key)
+        def persistent_load(self, pid):
+            if isinstance(pid, tuple) and pid[0] in ("storage", "module"):
+                return _storage_from(pid, self._storage_by_key)
+            return self._storage_by_key(pid)  # a number in a tar archive
 
-    def find_class(self, module, name):
-        if module == "torch" or module.startswith("torch."):
-            known = _known(module, name)
-            if known is not None:
-                return known
-            # Ops such as gelu are in a native module there.
-            module = module.replace("torch._C._nn", "torch.nn.functional")
-            module = _PACKAGE + module[len("torch") :]
-        return super().find_class(module, name)
+        def find_class(self, module, name):
+            known, module = _translate(module, name)
+            return known if known is not None else super().find_class(module, name)
+
+    return Unpickler
+
+
+# Classes that a pickle names and never calls: they would take a size, and all memory with it.
+_NEVER_CALLED = (torch.Tensor, serialization._C.UntypedStorage, serialization.TypedStorage)
 
 
 class _Opcodes(dict):
@@ -274,7 +325,8 @@ class _WeightsUnpickler(pickle._Unpickler):
                 f"`torch.serialization.safe_globals([{full_name}])` context manager to allowlist "
                 "this global if you trust this class/function."
             )
-        self._callable_ids.add(id(obj))
+        if not isinstance(obj, type) or not issubclass(obj, _NEVER_CALLED):
+            self._callable_ids.add(id(obj))
         return obj
 
     def _check_callable(self, function):
@@ -290,6 +342,8 @@ class _WeightsUnpickler(pickle._Unpickler):
         arguments = self.stack.pop()
         cls = self.stack.pop()
         self._check_callable(cls)
+        if cls in (int, bool):
+            raise pickle.UnpicklingError(f"Trying to make an instance of {cls.__name__}")
         self.stack.append(cls.__new__(cls, *arguments))
 
     def load_build(self):
@@ -345,22 +399,34 @@ class _WeightsUnpickler(pickle._Unpickler):
     )
 
 
+class Options:
+    """How pickles are read: by which unpickler, with which keywords."""
+
+    def __init__(self, weights_only, pickle_module=None, keywords=None):
+        self.weights_only = weights_only
+        self.keywords = {"encoding": "utf-8", **(keywords or {})}
+        self.unpickler = None if weights_only else _unpickler_class(pickle_module or pickle)
+
+
 # What malformed bytes lead to inside an unpickler that takes them at their word.
-_MALFORMED = (TypeError, ValueError, AttributeError, IndexError, KeyError, EOFError)
+_MALFORMED = (
+    *(TypeError, ValueError, AttributeError, IndexError, KeyError, EOFError),
+    *(OverflowError, NotImplementedError, struct.error),
+)
 
 
-def load(data, storage_by_key, weights_only, kwargs):
+def load(data, storage_by_key, options):
     """Unpickles `data`; `storage_by_key(key, dtype or None, location, nbytes)` gives storages."""
     import io
 
-    return _load_from(io.BytesIO(data), storage_by_key, weights_only, kwargs)
+    return load_from(io.BytesIO(data), storage_by_key, options)
 
 
-def _load_from(file, storage_by_key, weights_only, kwargs):
-    kwargs = {"encoding": "utf-8", **kwargs}
-    if not weights_only:
-        return _Unpickler(file, storage_by_key, **kwargs).load()
-    unpickler = _WeightsUnpickler(file, storage_by_key, **kwargs)
+def load_from(file, storage_by_key, options):
+    """Reads one pickle of a file."""
+    if not options.weights_only:
+        return options.unpickler(file, storage_by_key, **options.keywords).load()
+    unpickler = _WeightsUnpickler(file, storage_by_key, **options.keywords)
     try:
         return unpickler.load()
     except (pickle.UnpicklingError, *_MALFORMED) as error:
@@ -374,45 +440,24 @@ def _load_from(file, storage_by_key, weights_only, kwargs):
         ) from None
 
 
-_LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
-_LEGACY_PROTOCOL = 1001
+def globals_in(data):
+    """The full names of all globals in a pickle, without running it."""
+    import pickletools
+
+    found = set()
+    for opcode, argument, _ in pickletools.genops(data):
+        if opcode.name == "GLOBAL":
+            found.add(argument.replace(" ", ".", 1))
+    return found
 
 
-def load_legacy(f, map_location, weights_only, kwargs):
-    """Files from before the zip format: four pickles, the list of storage keys, then per storage
-    its element count and its bytes. The bytes come last, so the object is unpickled twice: once to
-    learn which storages there are, and again when they are filled."""
-
-    def none_expected(*pid):
-        raise pickle.UnpicklingError("a storage before the object")
-
-    def header():
-        return _load_from(f, none_expected, weights_only, kwargs)
-
-    if header() != _LEGACY_MAGIC:
-        raise RuntimeError("Invalid magic number; corrupt file?")
-    if header() != _LEGACY_PROTOCOL:
-        raise RuntimeError("Invalid protocol version")
-    header()  # sizes of C types on the writing machine
-    start = f.tell()
-    wanted = {}
-
-    def note(key, dtype, location, nbytes):
-        wanted[key] = (dtype, location, nbytes)
-        return serialization.MetaStorage(nbytes)
-
-    _load_from(f, note, weights_only, kwargs)
-    filled = {}
-    for key in header():
-        dtype, location, nbytes = wanted[key]
-        count = int.from_bytes(f.read(8), "little")
-        if count * (dtype.itemsize if dtype is not None else 1) != nbytes:
-            raise RuntimeError(f"storage {key} has {count} elements; the pickle says otherwise")
-
-        def fill(view, nbytes=nbytes):
-            if f.readinto(view) != nbytes:
-                raise RuntimeError("unexpected end of file")
-
-        filled[key] = serialization.restore_storage(nbytes, location, map_location, fill)
-    f.seek(start)
-    return _load_from(f, lambda key, *_: filled[key], weights_only, kwargs)
+def is_safe(full_name):
+    """Whether load(weights_only=True) takes this global."""
+    module, _, name = full_name.rpartition(".")
+    allowed = {_global_names(entry)[1] for entry in serialization.get_safe_globals()}
+    return (
+        _known(module, name) is not None
+        or full_name in allowed
+        or full_name.startswith("torch.")
+        and _PACKAGE + full_name[len("torch") :] in allowed
+    )

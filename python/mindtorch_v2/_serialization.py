@@ -53,6 +53,9 @@ class MetaStorage:
     def nbytes(self):
         return self._nbytes
 
+    def __getitem__(self, part):
+        return MetaStorage(part.stop - part.start)
+
 
 # --- Tensors to and from plain values ---------------------------------------------------------
 
@@ -107,6 +110,8 @@ def _rebuild_parameter_with_state(data, requires_grad, hooks, state):
 
 
 def _rebuild_from_type_v2(function, cls, args, state):
+    if isinstance(function, type):
+        raise TypeError(f"expected a function to rebuild a tensor, not {function}")
     tensor = function(*args)
     if not isinstance(tensor, torch.Tensor):
         raise TypeError(f"expected a tensor to rebuild, not {type(tensor).__name__}")
@@ -186,16 +191,46 @@ class safe_globals:
 
 def save(obj, f, pickle_module=None, pickle_protocol=2, _use_new_zipfile_serialization=True):
     """Write `obj` to a path or a binary file. Tensors that share a storage still share it when
-    they are loaded again, and each storage is written once."""
+    they are loaded again, and each storage is written once. A file at `f` is replaced when the new
+    one is whole: a save that fails or is cut off leaves the old one.
+
+    >>> torch.save({"weight": torch.ones(2)}, "weights.pt")
+    >>> torch.load("weights.pt")
+    {'weight': tensor([1., 1.])}
+    """
     if not _use_new_zipfile_serialization:
         raise NotImplementedError("torch.save writes the zip format only")
-    import sys
-
-    from . import _archive, _pickling
+    from . import _pickling
+    from ._whole_file import whole_file
 
     # Before the file is opened: what cannot be pickled must not cost an older file.
-    data, storages = _pickling.dump(obj, pickle_protocol)
-    with _archive.ArchiveWriter(f) as archive:
+    data, storages = _pickling.dump(obj, pickle_protocol, pickle_module)
+    if _is_path(f):
+        import os
+
+        with whole_file(os.fspath(f)) as file:
+            folder = os.path.splitext(os.path.basename(os.fspath(f)))[0]
+            _write_archive(file, folder, data, storages)
+    elif hasattr(f, "write"):
+        _write_archive(f, "archive", data, storages)
+    else:
+        raise AttributeError(
+            "expected 'f' to be string, path, or a file-like object with a 'write' attribute"
+        )
+
+
+def _is_path(f):
+    import os
+
+    return isinstance(f, (str, os.PathLike))
+
+
+def _write_archive(file, folder, data, storages):
+    import sys
+
+    from ._archive import ArchiveWriter
+
+    with ArchiveWriter(file, folder) as archive:
         archive.write("data.pkl", data)
         archive.write(".format_version", b"1")
         archive.write(".storage_alignment", b"64")
@@ -213,18 +248,21 @@ def load(
 
     `map_location` says where storages go: a device, a dict from saved to wanted device, or a
     function of (storage, saved device). With `weights_only`, the default, the file can make
-    tensors and plain containers only; see add_safe_globals. `mmap` is accepted for torch's sake:
-    the file is read into memory all the same.
-    """
-    if pickle_module is not None and weights_only:
-        raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
-    if weights_only is None:
-        weights_only = pickle_module is None
-    import os
+    tensors and plain containers only; see add_safe_globals. Without it a file can run any code.
+    With `mmap` the bytes are read from the file when they are used.
 
-    if isinstance(f, (str, os.PathLike)):
+    The variables TORCH_FORCE_WEIGHTS_ONLY_LOAD and TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD change the
+    default of a program, as in torch.
+    """
+    from . import _pickling
+
+    weights_only = _checked_weights_only(weights_only, pickle_module)
+    options = _pickling.Options(weights_only, pickle_module, pickle_load_args)
+    if _is_path(f):
+        if str(f).endswith(".safetensors"):
+            return _load_safetensors(f, map_location)
         with open(f, "rb") as opened:
-            return _load(opened, map_location, weights_only, pickle_load_args)
+            return _load(opened, map_location, options, mmap)
     if mmap:
         raise ValueError("f must be a file path in order to use the mmap argument")
     if not hasattr(f, "seek"):
@@ -232,10 +270,55 @@ def load(
             f"'{type(f).__name__}' object has no attribute 'seek'. torch.load needs a seekable "
             "file: read the data into an io.BytesIO first."
         )
-    return _load(f, map_location, weights_only, pickle_load_args)
+    return _load(f, map_location, options, False)
 
 
-def _load(f, map_location, weights_only, pickle_load_args):
+def _checked_weights_only(weights_only, pickle_module):
+    import os
+
+    def is_set(name):
+        return os.environ.get(name, "0").lower() in ("1", "y", "yes", "true")
+
+    forced = is_set("TORCH_FORCE_WEIGHTS_ONLY_LOAD")
+    forced_off = is_set("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD")
+    if forced and forced_off:
+        raise RuntimeError(
+            "Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` "
+            "should be set, but both were set."
+        )
+    if forced:
+        weights_only = True
+    elif weights_only is None:
+        if forced_off:
+            import warnings
+
+            warnings.warn(
+                "Environment variable TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD detected, since the"
+                "`weights_only` argument was not explicitly passed to `torch.load`, forcing "
+                "weights_only=False.",
+                UserWarning,
+                stacklevel=3,
+            )
+        weights_only = pickle_module is None and not forced_off
+    if weights_only and pickle_module is not None:
+        raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
+    return weights_only
+
+
+def _load_safetensors(f, map_location):
+    import os
+
+    from .utils.safetensors import load_file
+
+    if map_location is not None and not isinstance(map_location, (str, torch.device)):
+        raise RuntimeError(
+            "a safetensors file is loaded to one device: map_location must be a device string or "
+            f"torch.device, not {type(map_location).__name__}"
+        )
+    return load_file(os.fspath(f), device=map_location or "cpu")
+
+
+def _load(f, map_location, options, mmap):
     from . import _archive, _pickling
 
     start = f.tell()
@@ -244,45 +327,93 @@ def _load(f, map_location, weights_only, pickle_load_args):
         raise EOFError("Ran out of input")
     f.seek(start)
     if magic != b"PK\x03\x04":
-        return _pickling.load_legacy(f, map_location, weights_only, pickle_load_args)
+        if mmap:
+            raise RuntimeError(
+                "mmap can only be used with files saved with "
+                "`torch.save(_use_new_zipfile_serialization=True), please torch.save your "
+                "checkpoint with this option in order to use mmap."
+            )
+        from . import _old_files
+
+        return _old_files.load(f, map_location, options)
     archive = _archive.ArchiveReader(f)
-    swapped = archive.is_byte_swapped()
-    restored = {}
+    if archive.has("constants.pkl"):
+        raise RuntimeError("this is a TorchScript archive, which can not be loaded here")
+    return _pickling.load(
+        archive.read("data.pkl"), _StorageReader(archive, f, map_location, mmap), options
+    )
 
-    def storage_by_key(key, dtype, location, nbytes):
-        if key not in restored:
+
+class _StorageReader:
+    """Gives the storages of an archive by key, each once."""
+
+    def __init__(self, archive, file, map_location, mmap):
+        self._archive = archive
+        self._map_location = map_location
+        self._swapped = archive.is_byte_swapped()
+        self._restored = {}
+        self._mapped = _map_whole(file) if mmap and not self._swapped else None
+
+    def __call__(self, key, dtype, location, nbytes):
+        if key not in self._restored:
             record = f"data/{key}"
-            if archive.size(record) != nbytes:
-                raise RuntimeError(
-                    f"storage {key} has {archive.size(record)} bytes; the pickle says {nbytes}"
-                )
+            size = self._archive.size(record)
+            if size != nbytes:
+                raise RuntimeError(f"storage {key} has {size} bytes; the pickle says {nbytes}")
+            self._restored[key] = self._restore(record, dtype, location, nbytes)
+        return self._restored[key]
 
-            def fill(view):
-                archive.read_into(record, view)
-                if swapped:
-                    swap_bytes(view, dtype)
+    def _restore(self, record, dtype, location, nbytes):
+        if self._mapped is not None and nbytes:
+            position = self._archive.position(record)
+            # Records of other tools may be compressed, or begin anywhere.
+            if position is not None and position % 16 == 0:
+                storage = self._mapped[position : position + nbytes]
+                return place_storage(storage, location, self._map_location)
 
-            restored[key] = restore_storage(nbytes, location, map_location, fill)
-        return restored[key]
+        def fill(view):
+            self._archive.read_into(record, view)
+            if self._swapped:
+                swap_bytes(view, dtype)
 
-    return _pickling.load(archive.read("data.pkl"), storage_by_key, weights_only, pickle_load_args)
+        return restore_storage(nbytes, location, self._map_location, fill)
+
+
+def _map_whole(file):
+    import os
+
+    size = os.fstat(file.fileno()).st_size
+    return _C._map_file(file.fileno(), 0, size, shared=False, populate=False, owner=None)
 
 
 def restore_storage(nbytes, location, map_location, fill):
     """A storage filled by `fill(view)`, on the device that `location` and `map_location` name."""
-    if isinstance(map_location, dict):
-        location = map_location.get(location, location)
-    elif isinstance(map_location, (str, torch.device)):
-        location = str(map_location)
-    if location == "meta" and not callable(map_location):
+    if _wanted_location(location, map_location) == "meta":
         return MetaStorage(nbytes)
     storage = _new_storage(nbytes)
     fill(_storage_view(storage))
-    if map_location is not None and not isinstance(map_location, (dict, str, torch.device)):
+    return place_storage(storage, location, map_location)
+
+
+def _wanted_location(location, map_location):
+    if isinstance(map_location, dict):
+        return map_location.get(location, location)
+    if isinstance(map_location, (str, torch.device)):
+        return str(map_location)
+    return location if map_location is None else None  # a function says later
+
+
+def place_storage(storage, location, map_location):
+    """A storage of the CPU, where `location` and `map_location` want it."""
+    wanted = _wanted_location(location, map_location)
+    if wanted == "meta":
+        return MetaStorage(storage.nbytes())
+    if wanted is None:
         result = map_location(storage, location)
         if result is not None:
             return result
-    return _place(storage, location)
+        wanted = location
+    return _place(storage, str(wanted))
 
 
 def _place(storage, location):

@@ -1,6 +1,6 @@
 """The parts of class UntypedStorage that are written in Python."""
 
-from mindtorch_v2 import _C
+from mindtorch_v2 import _C, _shared_memory
 from mindtorch_v2._C import UntypedStorage
 
 
@@ -53,11 +53,6 @@ def _untyped_self(self):
     return self
 
 
-def _untyped_is_shared(self):
-    """False: the memory belongs to this process."""
-    return False
-
-
 def _flat(self):
     return _C._rebuild_tensor(self, _C.uint8, 0, (self.nbytes(),), (1,))
 
@@ -78,7 +73,9 @@ UntypedStorage.__deepcopy__ = _untyped_deepcopy
 UntypedStorage.__reduce__ = _untyped_reduce
 UntypedStorage.cpu = _untyped_cpu
 UntypedStorage.untyped = _untyped_self
-UntypedStorage.is_shared = _untyped_is_shared
+UntypedStorage.is_shared = _shared_memory.storage_is_shared
+UntypedStorage.share_memory_ = _shared_memory.storage_share_memory_
+UntypedStorage.from_file = staticmethod(_shared_memory.storage_from_file)
 UntypedStorage.is_pinned = _untyped_is_pinned
 UntypedStorage.pin_memory = _untyped_pin_memory
 UntypedStorage.is_cuda = property(lambda self: self.device.type == "cuda")

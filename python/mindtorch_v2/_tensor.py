@@ -115,6 +115,26 @@ def _storage(self):
     return typed_storage(self.untyped_storage(), self.dtype)
 
 
+def _share_memory(self):
+    """Moves the tensor, and all others over its storage, to memory that other processes can see;
+    returns it. On accelerators nothing happens.
+
+    >>> torch.ones(2).share_memory_().is_shared()
+    True
+    """
+    self.untyped_storage().share_memory_()
+    return self
+
+
+def _is_shared(self):
+    """Whether it lies in memory that other processes can see.
+
+    >>> torch.ones(2).is_shared()
+    False
+    """
+    return self.untyped_storage().is_shared()
+
+
 def _set(self, source=None, storage_offset=0, size=None, stride=None):
     """Makes this tensor another view: of a tensor, or of a storage at the given place.
 
@@ -302,6 +322,8 @@ Tensor.__array_priority__ = 1000  # NumPy lets us handle array + tensor
 Tensor.__array_wrap__ = _array_wrap
 Tensor.type = _type
 Tensor.storage = property(_storage, doc="The elements behind the tensor; may be called, too.")
+Tensor.share_memory_ = _share_memory
+Tensor.is_shared = _is_shared
 Tensor.set_ = _set
 Tensor.apply_ = _apply
 Tensor.map_ = _map

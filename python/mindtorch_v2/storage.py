@@ -115,7 +115,19 @@ class TypedStorage:
 
     def is_shared(self):
         """Whether it lies in memory shared by processes."""
-        return False
+        return self._untyped.is_shared()
+
+    def share_memory_(self):
+        """Moves the elements to memory that other processes can see."""
+        self._untyped.share_memory_()
+        return self
+
+    @classmethod
+    def from_file(cls, filename, shared=False, size=0):
+        """A storage of `size` elements over a file; see UntypedStorage.from_file."""
+        dtype = cls.dtype or torch.get_default_dtype()
+        untyped = UntypedStorage.from_file(filename, shared, size * dtype.itemsize)
+        return cls(wrap_storage=untyped, dtype=dtype)
 
     def is_pinned(self, device=None):
         """Whether it lies in page-locked memory."""

@@ -3,9 +3,8 @@
 import gc
 import weakref
 
-import pytest
-
 import mindtorch_v2 as torch
+import pytest
 
 
 class Marked:

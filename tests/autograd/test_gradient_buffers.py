@@ -1,8 +1,7 @@
 """Which memory a gradient has: none is copied that nobody else can see."""
 
-import pytest
-
 import mindtorch_v2 as torch
+import pytest
 
 
 def recorded_ops(pipeline):

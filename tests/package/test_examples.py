@@ -90,6 +90,7 @@ def test_training_shows_both_modes(tmp_path):
         assert re.search(rf"^{mode} +[0-9,]+ tokens per second$", text, re.MULTILINE)
     first, last = re.search(r"^loss: ([0-9.]+) at first, ([0-9.]+) at last", text, re.M).groups()
     assert float(last) < float(first)
+    assert re.search(r"^Checkpoint: .*\n.*\n.*\n  the same$", text, re.MULTILINE)
     assert "NPU memory summary" in text
     path = tmp_path / "train_gpt.png"
     assert str(path) in text and path.read_bytes().startswith(b"\x89PNG")

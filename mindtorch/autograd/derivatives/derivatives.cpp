@@ -4,10 +4,12 @@ namespace mindtorch::autograd {
 
 void define_derivatives(Derivatives& derivatives) {
   define_attention(derivatives);
+  define_channel_norm(derivatives);
   define_convolution(derivatives);
   define_copy(derivatives);
   define_ctc(derivatives);
   define_indexing(derivatives);
+  define_loss(derivatives);
   define_matmul(derivatives);
   define_norm(derivatives);
   define_pooling(derivatives);

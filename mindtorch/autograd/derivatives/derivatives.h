@@ -5,10 +5,12 @@
 namespace mindtorch::autograd {
 
 void define_attention(Derivatives& derivatives);
+void define_channel_norm(Derivatives& derivatives);
 void define_convolution(Derivatives& derivatives);
 void define_copy(Derivatives& derivatives);
 void define_ctc(Derivatives& derivatives);
 void define_indexing(Derivatives& derivatives);
+void define_loss(Derivatives& derivatives);
 void define_matmul(Derivatives& derivatives);
 void define_norm(Derivatives& derivatives);
 void define_pooling(Derivatives& derivatives);

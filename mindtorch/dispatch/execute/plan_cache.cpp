@@ -26,13 +26,20 @@ PlanRunner* PlanCache::find_predicted(std::span<const uint8_t> visible,
 
 PlanRunner& PlanCache::get(const Trace& trace, std::span<const uint8_t> visible) {
   const uint64_t hash = trace.hash();
+  std::vector<uint8_t> varying(trace.ops.size());
+  size_t others = 0;
   for (Entry& entry : entries_) {
-    if (entry.hash == hash && entry.runner->has_visible(visible) &&
-        entry.runner->has_params(trace.params) && entry.runner->trace() == trace) {
-      return use(entry);
+    if (entry.hash != hash || !entry.runner->has_visible(visible) ||
+        entry.runner->trace() != trace) {
+      continue;
     }
+    if (entry.runner->has_params(trace.params)) return use(entry);
+    entry.runner->mark_other_params(trace.params, varying);
+    ++others;
   }
-  auto runner = std::make_unique<PlanRunner>(trace, visible);
+  const bool are_fixed = others < kFewParams;
+  auto runner = std::make_unique<PlanRunner>(trace, visible,
+                                             are_fixed ? std::span<const uint8_t>() : varying);
   if (entries_.size() == kCapacity) evict();
   ++made_;
   return use(entries_.emplace_back(hash, 0, std::move(runner)));

@@ -28,6 +28,9 @@ class PlanCache {
  private:
   static constexpr size_t kCapacity = 256;
   static constexpr uint64_t kFewTraces = 32;
+  // Plans that differ in params only (alpha=). A program that uses more has new ones every time:
+  // it gets a plan that takes them as they come.
+  static constexpr size_t kFewParams = 2;
   struct Entry {
     uint64_t hash;
     uint64_t last_use;

@@ -19,7 +19,10 @@ namespace mindtorch::dispatch {
 // done. One thread at a time.
 class PlanRunner {
  public:
-  PlanRunner(const Trace& trace, std::span<const uint8_t> visible);
+  // `varying`: as in make_plan().
+  PlanRunner(const Trace& trace,
+             std::span<const uint8_t> visible,
+             std::span<const uint8_t> varying = {});
   ~PlanRunner();
 
   const Trace& trace() const { return trace_; }
@@ -29,6 +32,9 @@ class PlanRunner {
   }
   // Fused ops have these params. `params`: of the first ops; the others' are known to be the same.
   bool has_params(std::span<const ops::PointwiseParams> params) const;
+  // Marks the ops of the trace that have others.
+  void mark_other_params(std::span<const ops::PointwiseParams> params,
+                         std::vector<uint8_t>& ops) const;
   using Storages = std::span<StorageImpl* const>;
   // `recorded`: with all numbers; its other lists may be shorter than trace()'s, and then the same.
   // `done`: the index of the op that failed, if this throws.
@@ -46,6 +52,7 @@ class PlanRunner {
   void find_used();
   bool can_be_captured() const;
   void take_params(const Trace& recorded);
+  void take_numbers(Step& step, const OpRecord& op);
   void launch(Storages storages, size_t& done);
   void launch_fused(const Step& step, const PlanStep& plan, Storages storages);
   // Queues the work as a graph of the device. False: it must be launched.

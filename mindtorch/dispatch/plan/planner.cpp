@@ -76,8 +76,9 @@ class SkippedOps {
 
 class Planner {
  public:
-  Planner(const Trace& trace, std::span<const uint8_t> visible)
+  Planner(const Trace& trace, std::span<const uint8_t> visible, std::span<const uint8_t> varying)
       : trace_(trace),
+        varying_(varying),
         liveness_(find_liveness(trace, visible)),
         is_planned_(trace.ops.size()),
         first_constant_(trace.numbers.size()) {}
@@ -94,6 +95,7 @@ class Planner {
   }
 
  private:
+  bool varies(size_t op) const { return !varying_.empty() && varying_[op] != 0; }
   bool is_live(size_t op) const {
     return liveness_.is_dead[op] == 0 && !makes_nothing(trace_.ops[op]);
   }
@@ -107,6 +109,7 @@ class Planner {
   bool is_private(const TensorRecord& tensor) const;
 
   const Trace& trace_;
+  const std::span<const uint8_t> varying_;  // by op
   const Liveness liveness_;
   std::vector<uint8_t> is_planned_;  // by op
   const size_t first_constant_;      // behind the numbers of the trace
@@ -135,14 +138,14 @@ void Planner::find_fills() {
 // comes behind them joins if it may run before them. False: not worth fusing.
 bool Planner::add_group(size_t first, const ops::FusionEngine& engine) {
   GroupBuilder builder(trace_, liveness_, fills_, engine, trace_.ops[first].device);
-  if (!builder.add(trace_.ops[first])) return false;
+  if (varies(first) || !builder.add(trace_.ops[first])) return false;
   SkippedOps skipped(trace_);
   std::vector<size_t> members = {first};
   for (size_t i = first + 1; i < trace_.ops.size() && skipped.count() <= kMaxSkipped; ++i) {
     if (is_planned_[i] != 0 || !is_live(i)) continue;
     const OpRecord& op = trace_.ops[i];
-    const bool may_join =
-        skipped.count() == 0 || (skipped.can_be_passed_by(op) && builder.touches(op));
+    const bool may_join = !varies(i) && (skipped.count() == 0 ||
+                                         (skipped.can_be_passed_by(op) && builder.touches(op)));
     if (may_join && builder.add(op)) {
       members.push_back(i);
     } else {
@@ -276,8 +279,10 @@ uint32_t Planner::find_donor(const OpRecord& op,
 
 }  // namespace
 
-Plan make_plan(const Trace& trace, std::span<const uint8_t> visible) {
-  return Planner(trace, visible).run();
+Plan make_plan(const Trace& trace,
+               std::span<const uint8_t> visible,
+               std::span<const uint8_t> varying) {
+  return Planner(trace, visible, varying).run();
 }
 
 }  // namespace mindtorch::dispatch

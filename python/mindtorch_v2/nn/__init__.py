@@ -5,7 +5,7 @@
 torch.Size([1, 2])
 """
 
-from mindtorch_v2.nn import functional, init, modules, parameter, utils
+from mindtorch_v2.nn import functional, grad, init, modules, parameter, utils
 from mindtorch_v2.nn.modules import *
 from mindtorch_v2.nn.modules.module import Module
 from mindtorch_v2.nn.parallel import DataParallel

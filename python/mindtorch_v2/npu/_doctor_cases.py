@@ -6,43 +6,60 @@ PRELUDE = """
 >>> rows = torch.tensor([1, 0])
 >>> places = torch.tensor([[0, 1, 1], [1, 0, 0]])
 >>> F = torch.nn.functional
+>>> grad = torch.autograd.grad
 >>> image = torch.arange(32.0).view(2, 1, 4, 4).requires_grad_()
 >>> volume = image.view(1, 2, 2, 2, 4)
 >>> kernel = torch.arange(4.0).view(1, 1, 2, 2).requires_grad_()
+>>> heads = (torch.arange(64.0).view(2, 2, 16) / 32).requires_grad_()
 """
 
 CASES = {
     "_adaptive_avg_pool2d": "F.adaptive_avg_pool2d(image, 2)",
-    "_adaptive_avg_pool2d_backward": "torch.autograd.grad(F.adaptive_avg_pool2d(image, 2).sum(), image)",
+    "_adaptive_avg_pool2d_backward": "grad(F.adaptive_avg_pool2d(image, 2).sum(), image)",
     "_adaptive_avg_pool3d": "F.adaptive_avg_pool3d(volume, 2)",
-    "_adaptive_avg_pool3d_backward": "torch.autograd.grad(F.adaptive_avg_pool3d(volume, 2).sum(), image)",
-    "_attention": "torch.nn.functional.scaled_dot_product_attention(x, x, x, is_causal=True)",
+    "_adaptive_avg_pool3d_backward": "grad(F.adaptive_avg_pool3d(volume, 2).sum(), image)",
+    "_copy_list_": "torch._foreach_copy_([x], [x + 1])",
     "_ctc_loss": "F.ctc_loss(image[0].log_softmax(2), rows[:1], [1] * 4, [1, 0, 0, 0])",
-    "_ctc_loss_backward": (
-        "torch.autograd.grad("
-        "F.ctc_loss(image[0].log_softmax(2), rows[:1], [1] * 4, [1, 0, 0, 0]), image)"
-    ),
+    "_ctc_loss_backward": "torch.autograd.grad(F.ctc_loss(image[0].log_softmax(2), rows[:1], "
+    "[1] * 4, [1, 0, 0, 0]), image)",
+    "_fused_adagrad_": "torch._fused_adagrad_([x], [x + 1], [x * x], [torch.tensor(2.0)], "
+    "lr=0.1, lr_decay=0.0, weight_decay=0.1, eps=1e-8, maximize=False)",
+    "_fused_adam_": "torch._fused_adam_([x], [x + 1], [x / 2], [x * x], [], [torch.tensor(2.0)], "
+    "lr=0.1, beta1=0.9, beta2=0.99, weight_decay=0.1, eps=1e-8, amsgrad=False, maximize=False)",
+    "_fused_adamw_": "torch._fused_adamw_([x], [x + 1], [x / 2], [x * x], [], [torch.tensor("
+    "2.0)], lr=0.1, beta1=0.9, beta2=0.99, weight_decay=0.1, eps=1e-8, amsgrad=False, "
+    "maximize=False)",
+    "_fused_sgd_": "torch._fused_sgd_([x], [x + 1], [x * 2], weight_decay=0.1, momentum=0.9, "
+    "lr=0.1, dampening=0.0, nesterov=True, maximize=False, is_first_step=False)",
     "_index": "x[rows]",
     "_index_put_": "x.index_put((rows,), torch.tensor(5.0))",
     "_masked_fill": "x.masked_fill(x > 2, 0.0)",
     "_masked_select": "x.masked_select(x > 2)",
-    "_pointwise": "torch._C._internal_functions['_pointwise']([x, x], 0, [], torch.float32, torch.float32)",
+    "_norm_list": "torch._foreach_norm([x])",
+    "_pointwise": "torch._C._internal_functions['_pointwise']([x, x], 0, [], torch.float32, "
+    "torch.float32)",
+    "_pointwise_list": "torch._foreach_mul([x], [x])",
+    "_pointwise_list_": "torch._foreach_add_([x], 2)",
+    "_scaled_dot_product_flash_attention": "F.scaled_dot_product_attention(heads, heads, heads)",
+    "_scaled_dot_product_flash_attention_backward": "grad(F.scaled_dot_product_attention(heads, "
+    "heads, heads, is_causal=True).sum(), heads)",
     "_tensordot": "torch.tensordot(x, x, dims=([1], [1]))",
     "_to_copy": "x.to(torch.float16)",
     "_unique2": "i.unique(return_inverse=True, return_counts=True)",
     "_unique_consecutive": "i.unique_consecutive()",
+    "_zero_list_": "torch._foreach_zero_([x])",
     "adaptive_max_pool1d": "torch.adaptive_max_pool1d(image[0], 2)",
     "adaptive_max_pool2d": "F.adaptive_max_pool2d(image, 2, return_indices=True)",
-    "adaptive_max_pool2d_backward": "torch.autograd.grad(F.adaptive_max_pool2d(image, 2).sum(), image)",
+    "adaptive_max_pool2d_backward": "grad(F.adaptive_max_pool2d(image, 2).sum(), image)",
     "adaptive_max_pool3d": "F.adaptive_max_pool3d(volume, 2, return_indices=True)",
-    "adaptive_max_pool3d_backward": "torch.autograd.grad(F.adaptive_max_pool3d(volume, 2).sum(), image)",
+    "adaptive_max_pool3d_backward": "grad(F.adaptive_max_pool3d(volume, 2).sum(), image)",
     "alias": "x.detach()",
     "arange.start_step": "torch.arange(1, 9, 3)",
     "argsort.stable": "i.argsort(stable=True)",
     "avg_pool2d": "F.avg_pool2d(image, 2)",
-    "avg_pool2d_backward": "torch.autograd.grad(F.avg_pool2d(image, 2).sum(), image)",
+    "avg_pool2d_backward": "grad(F.avg_pool2d(image, 2).sum(), image)",
     "avg_pool3d": "F.avg_pool3d(volume, 2)",
-    "avg_pool3d_backward": "torch.autograd.grad(F.avg_pool3d(volume, 2).sum(), image)",
+    "avg_pool3d_backward": "grad(F.avg_pool3d(volume, 2).sum(), image)",
     "bernoulli.p": "torch.bernoulli(x, 0.5)",
     "bernoulli_.float": "x.clone().bernoulli_(0.5)",
     "clamp_max.Tensor": "x.clamp_max(torch.tensor([4.0, 2.0, 1.0]))",
@@ -55,27 +72,23 @@ CASES = {
     "conv_transpose1d": "torch.conv_transpose1d(image[:, :, 0], kernel[:, :, 0])",
     "conv_transpose2d.input": "torch.conv_transpose2d(image, kernel)",
     "conv_transpose3d.input": "torch.conv_transpose3d(image.view(2, 1, 1, 4, 4), kernel[None])",
-    "convolution_backward": "torch.autograd.grad(F.conv2d(image, kernel).sum(), (image, kernel))",
+    "convolution_backward": "grad(F.conv2d(image, kernel).sum(), (image, kernel))",
     "div.Tensor_mode": "torch.div(x, torch.tensor(2.0), rounding_mode='floor')",
     "eye.m": "torch.eye(2, 3)",
     "grid_sampler_2d": "torch.grid_sampler_2d(image, torch.zeros(2, 1, 1, 2), 0, 0, False)",
-    "grid_sampler_2d_backward": (
-        "torch.autograd.grad(torch.grid_sampler_2d(image, torch.zeros(2, 1, 1, 2), 0, 0, False).sum(), image)"
-    ),
+    "grid_sampler_2d_backward": "grad(torch.grid_sampler(image, torch.zeros(2, 1, 1, 2), 0, 0, True).sum(), image)",
     "grid_sampler_3d": "torch.grid_sampler_3d(volume, torch.zeros(1, 1, 1, 1, 3), 0, 0, False)",
-    "grid_sampler_3d_backward": (
-        "torch.autograd.grad(torch.grid_sampler_3d(volume, torch.zeros(1, 1, 1, 1, 3), 0, 0, False).sum(), image)"
-    ),
+    "grid_sampler_3d_backward": "grad(torch.grid_sampler(volume, torch.zeros(1, 1, 1, 1, 3), 0, 0, True).sum(), image)",
     "index.Tensor": "x[rows, rows]",
     "linalg_vector_norm": "torch.linalg.vector_norm(x)",
     "max.dim": "x.max(1)",
     "max_pool1d_with_indices": "F.max_pool1d(image[0], 2, return_indices=True)",
     "max_pool2d": "torch.max_pool2d(image, 2)",
     "max_pool2d_with_indices": "F.max_pool2d(image, 2, return_indices=True)",
-    "max_pool2d_with_indices_backward": "torch.autograd.grad(F.max_pool2d(image, 2).sum(), image)",
+    "max_pool2d_with_indices_backward": "grad(F.max_pool2d(image, 2).sum(), image)",
     "max_pool3d": "torch.max_pool3d(volume, 2)",
     "max_pool3d_with_indices": "F.max_pool3d(volume, 2, return_indices=True)",
-    "max_pool3d_with_indices_backward": "torch.autograd.grad(F.max_pool3d(volume, 2).sum(), image)",
+    "max_pool3d_with_indices_backward": "grad(F.max_pool3d(volume, 2).sum(), image)",
     "median.dim": "x.median(1)",
     "min.dim": "x.min(1)",
     "nanmedian.dim": "x.nanmedian(1)",

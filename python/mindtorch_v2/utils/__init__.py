@@ -2,12 +2,14 @@
 
 from mindtorch_v2.utils import dlpack, hooks
 
-__all__ = ["checkpoint", "dlpack", "hooks"]
+_SUBMODULES = ("checkpoint", "data", "model_zoo", "safetensors", "tensorboard")
+
+__all__ = [*_SUBMODULES, "dlpack", "hooks"]
 
 
 def __getattr__(name):
-    if name == "checkpoint":
+    if name in _SUBMODULES:
         import importlib
 
-        return importlib.import_module(f"{__name__}.checkpoint")
+        return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -7,14 +7,18 @@ void register_ascend(ops::Registry& registry) {
   registry.pointwise_engine(DeviceType::kNpu, &run_pointwise);
   registry.fusion_engine(DeviceType::kNpu, {.check = &check_pointwise});
   register_attention(registry);
+  register_channel_norm(registry);
   register_convolution(registry);
   register_copy(registry);
   register_creation(registry);
   register_ctc(registry);
   register_embedding(registry);
+  register_foreach(registry);
   register_indexing(registry);
+  register_loss(registry);
   register_matmul(registry);
   register_norm(registry);
+  register_optimizer(registry);
   register_pooling(registry);
   register_random(registry);
   register_reduce(registry);

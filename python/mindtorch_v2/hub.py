@@ -1,0 +1,119 @@
+"""torch.hub: weights from a URL or a local file, kept in a folder of the user's."""
+
+import hashlib
+import os
+import re
+import sys
+import uuid
+import zipfile
+
+import mindtorch_v2 as torch
+
+__all__ = [
+    "download_url_to_file",
+    "get_dir",
+    "load_state_dict_from_url",
+    "set_dir",
+]
+
+_HASH_IN_NAME = re.compile(r"-([a-f0-9]*)\.")
+_CHUNK_BYTES = 1 << 20
+_folder = None
+
+
+def get_dir():
+    """The folder of downloads: set_dir's, or hub in $TORCH_HOME, or in ~/.cache/torch."""
+    if _folder is not None:
+        return _folder
+    cache = os.environ.get("XDG_CACHE_HOME", "~/.cache")
+    home = os.environ.get("TORCH_HOME", os.path.join(cache, "torch"))
+    return os.path.join(os.path.expanduser(home), "hub")
+
+
+def set_dir(d):
+    """Sets the folder of downloads.
+
+    >>> torch.hub.set_dir("downloads")
+    >>> torch.hub.get_dir()
+    'downloads'
+    """
+    global _folder
+    _folder = os.path.expanduser(d)
+
+
+def download_url_to_file(url, dst, hash_prefix=None, progress=True):
+    """Downloads to a file, which appears when it is whole. `hash_prefix` is how the SHA-256 of the
+    contents must begin. A URL may be file://, too."""
+    from urllib.request import Request, urlopen
+
+    dst = os.path.expanduser(dst)
+    partial = f"{dst}.{uuid.uuid4().hex}.partial"
+    digest = hashlib.sha256()
+    try:
+        with (
+            urlopen(Request(url, headers={"User-Agent": "torch.hub"})) as source,
+            open(partial, "xb") as target,
+        ):
+            total = int(source.headers.get("Content-Length") or 0)
+            while chunk := source.read(_CHUNK_BYTES):
+                target.write(chunk)
+                digest.update(chunk)
+                if progress and total and sys.stderr.isatty():
+                    sys.stderr.write(f"\r{100 * target.tell() // total:3d} %")
+        if progress and sys.stderr.isatty():
+            sys.stderr.write("\n")
+        found = digest.hexdigest()
+        if hash_prefix is not None and not found.startswith(hash_prefix):
+            raise RuntimeError(f'invalid hash value (expected "{hash_prefix}", got "{found}")')
+        os.replace(partial, dst)
+    finally:
+        if os.path.exists(partial):
+            os.remove(partial)
+
+
+def load_state_dict_from_url(
+    url,
+    model_dir=None,
+    map_location=None,
+    progress=True,
+    check_hash=False,
+    file_name=None,
+    weights_only=False,
+):
+    """Loads what torch.save wrote from a URL, http(s):// or file://. It is downloaded once, to
+    `model_dir` or the folder checkpoints in get_dir(). With `check_hash` the name holds the
+    beginning of the SHA-256: name-5c106cde.pth. Set `weights_only` for files that you do not trust:
+    see torch.load.
+
+    >>> torch.save({"weight": torch.ones(2)}, "weights.pt")
+    >>> import os
+    >>> url = "file://" + os.path.abspath("weights.pt")
+    >>> torch.hub.load_state_dict_from_url(url, model_dir="kept", progress=False)
+    {'weight': tensor([1., 1.])}
+    """
+    from urllib.parse import unquote, urlparse
+
+    if model_dir is None:
+        model_dir = os.path.join(get_dir(), "checkpoints")
+    os.makedirs(model_dir, exist_ok=True)
+    name = file_name or os.path.basename(unquote(urlparse(url).path))
+    kept = os.path.join(model_dir, name)
+    if not os.path.exists(kept):
+        if progress:
+            sys.stderr.write(f'Downloading: "{url}" to {kept}\n')
+        found = _HASH_IN_NAME.search(name) if check_hash else None
+        download_url_to_file(url, kept, found and found.group(1), progress)
+    with _unpacked(kept) as file:
+        return torch.load(file, map_location=map_location, weights_only=weights_only)
+
+
+def _unpacked(path):
+    """The file itself; or the one file in a zip archive that somebody packed it in."""
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            members = archive.infolist()
+            if len(members) == 1 and not members[0].is_dir():
+                import io
+
+                return io.BytesIO(archive.read(members[0]))
+    return open(path, "rb")

@@ -1,0 +1,3 @@
+"""The parts of DataLoader."""
+
+from . import collate, fetch, pin_memory, worker
