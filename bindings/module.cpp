@@ -13,6 +13,7 @@ namespace mindtorch::python {
 void install_interpreter_hooks();
 // One per file; each adds its names to the module.
 void bind_accelerators(nb::module_& module);
+void bind_autocast(nb::module_& module);
 void bind_autograd(nb::module_& module);
 void bind_checksum(nb::module_& module);
 void bind_default_device(nb::module_& module);
@@ -89,6 +90,7 @@ NB_MODULE(_C_bindings, module) {
   bind_host_memory(module);
   bind_memory(module);
   bind_accelerators(module);
+  bind_autocast(module);
   bind_autograd(module);
   bind_streams(module);
   bind_graphs(module);

@@ -103,7 +103,7 @@ class Function:
         return "std::tuple<" + ", ".join(RETURN_TYPES[r] for r in self.returns) + ">"
 
     def unpack(self):
-        if len(self.returns) > 1:
+        if len(self.returns) != 1:
             parts = ", ".join(f"std::move(results.tensors[{i}])" for i in range(len(self.returns)))
             return f"return {{{parts}}};"
         return {

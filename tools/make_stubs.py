@@ -40,6 +40,7 @@ TYPES = {
     "Tensor": "Tensor",
     "Operand": "Tensor | _Number",
     "Tensor[]": "Sequence[Tensor]",
+    "Scalar[]": "Sequence[_Number]",
     "Tensor?[]": "Sequence[Tensor | None]",
     "Scalar": "_Number",
     "int": "_int",
@@ -76,6 +77,8 @@ class Form:
 
     def result(self):
         returns = self.op["returns"]
+        if not returns:  # what it wrote
+            return "Sequence[Tensor]"
         if len(returns) == 1:
             return RETURNS[returns[0][1]]
         if returns[0][0]:
@@ -95,7 +98,7 @@ class Form:
             # and only where nothing else is positional.
             if last["type"] == "int[]" and last["list_size"] == 0 and len(positional) == 1:
                 lists.append(self._parameters(params, variadic=True))
-            elif last["type"] == "Tensor[]" and last["list_size"] != 0:
+            elif last["type"] == "Tensor[]" and last["list_size"] > 0:
                 lists.append(self._parameters(params, variadic=True))
         for parameters in lists:
             yield f"def {name}({', '.join(parameters)}) -> {self.result()}: ..."
@@ -129,7 +132,8 @@ class Form:
         return extra
 
     def _name(self, param):
-        name = "input" if param["name"] == "self" else param["name"]
+        is_input = param["name"] == "self" and param["type"] != "Tensor[]"
+        name = "input" if is_input else param["name"]
         return name + "_" if keyword.iskeyword(name) else name
 
     def _parameter(self, param):

@@ -349,12 +349,47 @@ def _random():
     )
 
 
+def _gradients():
+    """A call and its gradients."""
+    for note, setup, call, inputs in (
+        ("512x128", "a, w = leaf(512, 128), leaf(128)", "F.layer_norm(a, (128,), w, w)", "a, w"),
+        ("2048x1024", "a, w = leaf(2048, 1024), leaf(1024)", "F.layer_norm(a, (1024,), w, w)",
+         "a, w"),
+        ("2048x1024", "a, w = leaf(2048, 1024), leaf(1024)", "F.rms_norm(a, (1024,), w)", "a, w"),
+        ("1024x1024", "a = leaf(1024, 1024)", "a.softmax(-1)", "a,"),
+        ("1024x1024", "a = leaf(1024, 1024)", "a.log_softmax(-1)", "a,"),
+        ("4x21x64x64", "a = leaf(4, 21, 64, 64)", "a.softmax(1)", "a,"),
+        ("512x256", "a, t = leaf(512, 256), torch.randint(0, 256, (512,))",
+         "F.cross_entropy(a, t)", "a,"),
+        ("4x16", "a, t = leaf(4, 16), torch.randint(0, 16, (4,))", "F.cross_entropy(a, t)", "a,"),
+        ("512x512", "a = leaf(512, 512)", "F.gelu(a)", "a,"),
+        ("512x512", "a = leaf(512, 512)", "F.gelu(a, approximate='tanh')", "a,"),
+        ("16x64x28x28", "a, w = leaf(16, 64, 28, 28), leaf(64)",
+         "F.batch_norm(a, None, None, w, w, True)", "a, w"),
+        ("512x64", "a, w = leaf(512, 64), leaf(64)", "F.batch_norm(a, None, None, w, w, True)",
+         "a, w"),
+        ("16x64x28x28", "a, w = leaf(16, 64, 28, 28), leaf(64)", "F.group_norm(a, 8, w, w)",
+         "a, w"),
+        ("512 of 256x128", "a, t = leaf(256, 128), torch.randint(0, 256, (512,))",
+         "F.embedding(t, a)", "a,"),
+    ):  # fmt: skip
+        yield Case(
+            f"{call}, gradients, {note}",
+            "gradients",
+            f"torch.autograd.grad({call}, ({inputs}), g)",
+            "import functools; F = torch.nn.functional; "
+            "leaf = functools.partial(torch.randn, requires_grad=True); "
+            f"{setup}; g = torch.ones_like({call})",
+        )
+
+
 CASES: list[Case] = [
     *_binary(),
     *_unary(),
     *_reduce(),
     *_matmul(),
     *_network(),
+    *_gradients(),
     *_windows(),
     *_views(),
     *_indexing(),

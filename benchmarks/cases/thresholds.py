@@ -31,6 +31,23 @@ def _convolution(size: int) -> str:
     )
 
 
+def _attention(query: str, key: str) -> str:
+    return (
+        "attend = torch.nn.functional.scaled_dot_product_attention; "
+        f"q = torch.randn({query}, requires_grad=True); "
+        f"k, v = (torch.randn({key}, requires_grad=True) for _ in range(2)); "
+        "g = torch.ones_like(q)"
+    )
+
+
+_HEADS = "1, 8, 1024, 64"
+_ATTENTION = (
+    ("8 heads of 64, 1024 tokens", _HEADS, _HEADS, ""),
+    ("the same, causal", _HEADS, _HEADS, ", is_causal=True"),
+    ("the same, 2 heads of keys", _HEADS, "1, 2, 1024, 64", ", enable_gqa=True"),
+    ("8x4 heads of 32, 64 tokens, causal", "8, 4, 64, 32", "8, 4, 64, 32", ", is_causal=True"),
+)
+
 # 1M is 2^20 and 16M is 2^24, so that rows of 1024 and square matrices come out even.
 CASES: list[Case] = [
     # Per call from Python: nothing but overhead.
@@ -94,5 +111,16 @@ CASES: list[Case] = [
         judged(f"{name} of {what}", "algorithm", stmt, _convolution(size), 1.05, 1.05)
         for what, size in (("3x3, 8x64x56x56", 3), ("1x1, 8x64x56x56", 1))
         for name, stmt in (("conv2d", "torch.conv2d(x, w, b, 1, p)"), ("gradients", _GRADIENTS))
+    ),
+    *(
+        judged(f"{name}, {what}", "algorithm", stmt, _attention(query, key), 1.0, 1.0)
+        for what, query, key, options in _ATTENTION
+        for name, stmt in (
+            ("attention", f"attend(q, k, v{options})"),
+            (
+                "attention and gradients",
+                f"torch.autograd.grad(attend(q, k, v{options}), (q, k, v), g)",
+            ),
+        )
     ),
 ]

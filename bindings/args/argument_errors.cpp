@@ -29,7 +29,7 @@ const char* type_text(const Param& param) {
       return "Tensor";
     case ArgType::kTensorList:
     case ArgType::kOptionalTensorList:
-      return "tuple of Tensors";
+      return param.list_size < 0 ? "tuple of Scalars" : "tuple of Tensors";
     case ArgType::kScalar:
       return "Number";
     case ArgType::kInt:
@@ -240,7 +240,7 @@ class Attempt {
 
   // block_diag(a, b): one list of tensors, given loose.
   static bool is_loose(const Param& param) {
-    return param.type == ArgType::kTensorList && param.list_size != 0 && !param.keyword_only;
+    return param.type == ArgType::kTensorList && param.list_size > 0 && !param.keyword_only;
   }
 
   // Torch looks at the first entry of a list of ints only, and finds others when it reads them.

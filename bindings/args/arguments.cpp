@@ -81,7 +81,7 @@ Signature::Signature(const ops::Op& op, bool is_method) : op_(&op) {
     }
     if (param.has_default) read_default(param, info);
     // block_diag(): loose tensors may be none at all.
-    if (param.type == ArgType::kTensorList && param.list_size != 0) {
+    if (param.type == ArgType::kTensorList && param.list_size > 0) {
       info.has_default = true;
       info.default_value = Value(TensorList());
     }
@@ -265,14 +265,18 @@ bool Signature::convert(const ParamInfo& param,
     case ArgType::kTensorList:
     case ArgType::kOptionalTensorList: {
       if (!PyTuple_Check(object) && !PyList_Check(object)) return false;
-      MT_ASSERT(parsed.tensor_list_count < 2);
+      MT_ASSERT(parsed.tensor_list_count < ParsedArgs::kMostTensorLists);
       std::vector<Tensor>& list = parsed.tensor_lists[parsed.tensor_list_count];
       list.clear();
       const Py_ssize_t size = PySequence_Fast_GET_SIZE(object);
       list.reserve(static_cast<size_t>(size));
       for (Py_ssize_t i = 0; i < size; ++i) {
         PyObject* entry = PySequence_Fast_GET_ITEM(object, i);
-        if (is_tensor(entry)) {
+        if (MT_UNLIKELY(param.list_size < 0)) {
+          Scalar number;
+          if (is_tensor(entry) || !to_scalar(entry, number)) return false;
+          list.push_back(Tensor::wrapped_number(number));
+        } else if (is_tensor(entry)) {
           list.push_back(unwrap(entry));
         } else if (entry == Py_None && param.type == ArgType::kOptionalTensorList) {
           list.emplace_back();
@@ -382,7 +386,7 @@ bool Signature::parse(PyObject* const* args,
     }
     if (takes_no_list_ && !is_tensor(args[i])) return false;
     // einsum("ij,jk", a, b): the rest of the positions is one list of tensors.
-    if (param.type == ArgType::kTensorList && param.list_size != 0 && is_tensor(args[i])) {
+    if (param.type == ArgType::kTensorList && param.list_size > 0 && is_tensor(args[i])) {
       std::vector<Tensor>& list = parsed.tensor_lists[parsed.tensor_list_count++];
       list.clear();
       for (size_t j = i; j < given; ++j) {

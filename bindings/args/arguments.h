@@ -23,7 +23,8 @@ struct ParsedArgs {
   static constexpr int kMostIntLists = 4;  // max_pool2d, convolution
   Shape int_lists[kMostIntLists];
   int int_list_count = 0;
-  std::vector<Tensor> tensor_lists[2];
+  static constexpr int kMostTensorLists = 6;  // _fused_adam_
+  std::vector<Tensor> tensor_lists[kMostTensorLists];
   int tensor_list_count = 0;
   std::vector<double> floats;
   bool pin_memory = false;  // of a factory

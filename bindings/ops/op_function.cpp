@@ -97,6 +97,7 @@ PyTypeObject* return_type(const ops::Op& op) {
 
 PyObject* wrap_outputs(const ops::Op& op, ops::Outputs& outputs) {
   const auto& returns = op.schema.returns;
+  if (returns.empty()) Py_RETURN_NONE;
   if (MT_LIKELY(returns.size() == 1)) {
     switch (returns[0].type) {
       case ops::ReturnType::kTensor:
@@ -185,6 +186,10 @@ PyObject* call_first_match(const std::vector<Signature>& candidates,
       if (MT_LIKELY(candidate.parse(args, nargs, kwnames, parsed))) {
         PyObject* const result = call_op(candidate.op(), parsed.args(), parsed.is_large());
         if (result == nullptr) throw PythonError();
+        if (result == Py_None && nargs > 0) {  // it wrote lists: as torch, gives the first back
+          Py_DECREF(result);
+          return Py_NewRef(args[0]);
+        }
         if (MT_UNLIKELY(parsed.pin_memory || parsed.requires_grad)) {
           return with_options(result, parsed);
         }

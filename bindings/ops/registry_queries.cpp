@@ -111,7 +111,7 @@ nb::list params(const ops::Schema& schema) {
   for (const ops::Param& param : schema.params) {
     nb::dict entry;
     entry["name"] = param.name;
-    entry["type"] = type_name(param.type);
+    entry["type"] = param.list_size < 0 ? "Scalar[]" : type_name(param.type);
     entry["optional"] = param.optional;
     entry["keyword_only"] = param.keyword_only;
     entry["list_size"] = param.list_size;

@@ -41,6 +41,20 @@ bool writes_self(const Op& op) {
          (op.form == OpForm::kPrimary && !op.schema.params.empty() && op.schema.params[0].mutated);
 }
 
+bool writes_lists(const Op& op) {
+  return writes_self(op) && op.schema.params[0].type == ops::ArgType::kTensorList;
+}
+
+// Refuses to write what autograd must keep.
+void check_written(const Op& op, Args args, bool records) {
+  if (!writes_self(op)) return;
+  if (!writes_lists(op)) return check_inplace(args[0].tensor(), records);
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (!op.schema.params[i].mutated) continue;
+    for (const Tensor& tensor : args[i].tensor_list()) check_inplace(tensor, records);
+  }
+}
+
 // What every node remembers of the moment it was made.
 void note_call(Node& node, Device device) {
   if (MT_UNLIKELY(!device.is_cpu() && !device.is_meta())) {
@@ -157,7 +171,7 @@ void record_composite_mutation(const Op& op, Args args, Outputs& outputs) {
 // New tensors are marked; views of normal tensors stay normal ones.
 void run_inference(const Op& op, Args args, Outputs& outputs) {
   const Op& base = op.base != nullptr ? *op.base : op;
-  if (writes_self(op)) check_inplace(args[0].tensor(), false);
+  check_written(op, args, false);
   run_below(op, args, outputs);
   if (base.kind == OpKind::kComposite || writes_self(op) || op.form == OpForm::kOut) return;
   for (const Tensor& output : outputs.tensors) {
@@ -170,7 +184,7 @@ void run_inference(const Op& op, Args args, Outputs& outputs) {
 void run_autograd(const Op& op, Args args, Outputs& outputs) {
   if (MT_UNLIKELY(is_inference_mode())) return run_inference(op, args, outputs);
   const bool records = any_requires_grad(args);
-  if (writes_self(op)) check_inplace(args[0].tensor(), records);
+  check_written(op, args, records);
   if (!records) return run_below(op, args, outputs);
   const Op& base = op.base != nullptr ? *op.base : op;
   if (op.form == OpForm::kOut) {
@@ -185,7 +199,7 @@ void run_autograd(const Op& op, Args args, Outputs& outputs) {
       return record_pointwise(op, args, outputs);
     case OpKind::kComposite:
       if (op.form == OpForm::kInplace) return record_composite_in_place(op, args, outputs);
-      if (writes_self(op)) return record_composite_mutation(op, args, outputs);
+      if (writes_self(op) && !writes_lists(op)) return record_composite_mutation(op, args, outputs);
       return run_below(op, args, outputs);
     case OpKind::kView:
       return record_view(op, args, outputs);

@@ -113,6 +113,7 @@ Tensor with_dropout(const Tensor& query,
   return as_dtype(matmul(weights, as_dtype(value, wide)), dtype);
 }
 
+// Where `grouped`, each head of key and value may serve several heads of query.
 Tensor attend(const Tensor& query,
               const Tensor& key,
               const Tensor& value,
@@ -120,13 +121,19 @@ Tensor attend(const Tensor& query,
               double dropout_p,
               bool is_causal,
               double scale,
-              bool fused) {
+              bool fused,
+              bool grouped) {
   const int64_t rows = query.size(-2);
   const int64_t columns = key.size(-2);
+  const auto full_batch = [&](const Tensor& tensor) {
+    Shape batch(batch_of(tensor));
+    if (grouped) batch.back() = query.size(-3);
+    return batch;
+  };
   const Shape scored =
-      product_batch(batch_of(query), batch_of(key), rows, query.size(-1), key.size(-1), columns);
+      product_batch(batch_of(query), full_batch(key), rows, query.size(-1), key.size(-1), columns);
   const Shape batch =
-      product_batch(scored, batch_of(value), rows, columns, value.size(-2), value.size(-1));
+      product_batch(scored, full_batch(value), rows, columns, value.size(-2), value.size(-1));
   if (mask.defined()) {
     const Shape scores = joined(scored, rows, columns);
     const Shape both = broadcast_shapes(scores, mask.sizes());
@@ -135,14 +142,15 @@ Tensor attend(const Tensor& query,
   }
   if (dropout_p > 0) return with_dropout(query, key, value, mask, is_causal, scale, dropout_p);
   const auto expanded = [&](const Tensor& tensor) {
-    if (std::ranges::equal(batch_of(tensor), batch)) return tensor;
-    return expand(tensor, joined(batch, tensor.size(-2), tensor.size(-1)));
+    Shape wanted = batch;
+    if (grouped) wanted.back() = tensor.size(-3);
+    if (std::ranges::equal(batch_of(tensor), wanted)) return tensor;
+    return expand(tensor, joined(wanted, tensor.size(-2), tensor.size(-1)));
   };
-  return _attention(expanded(query), expanded(key), expanded(value), mask, is_causal, scale, fused);
+  return std::get<0>(_scaled_dot_product_flash_attention(
+      expanded(query), expanded(key), expanded(value), mask, is_causal, scale, fused));
 }
 
-// Heads of key and value that serve several heads of query: those become a dimension of their own,
-// along which key and value repeat without a copy.
 Tensor attend_in_groups(const Tensor& query,
                         const Tensor& key,
                         const Tensor& value,
@@ -152,25 +160,17 @@ Tensor attend_in_groups(const Tensor& query,
                         double scale,
                         bool fused) {
   const int64_t heads = query.size(-3);
-  const int64_t served = key.size(-3);
   const auto divides = [&](int64_t count) { return count != 0 && heads % count == 0; };
-  MT_CHECK(divides(served) && divides(value.size(-3)), RuntimeError,
+  MT_CHECK(divides(key.size(-3)) && divides(value.size(-3)), RuntimeError,
            "Number of heads in key and value must divide the number of heads in ");
   const auto repeated = [&](const Tensor& tensor) {
     return repeat_interleave(tensor, heads / tensor.size(-3), -3);
   };
-  if (value.size(-3) != served) {
-    return attend(query, repeated(key), repeated(value), mask, dropout_p, is_causal, scale, false);
+  if (dropout_p > 0 || value.size(-3) != key.size(-3)) {
+    return attend(query, repeated(key), repeated(value), mask, dropout_p, is_causal, scale, fused,
+                  false);
   }
-  const Shape groups = {served, heads / served};
-  Tensor grouped_mask = mask;
-  if (mask.defined() && mask.dim() > 2) {
-    grouped_mask = mask.size(-3) == heads ? unflatten(mask, -3, groups) : unsqueeze(mask, -3);
-  }
-  const Tensor result =
-      attend(unflatten(query, -3, groups), unsqueeze(key, -3), unsqueeze(value, -3), grouped_mask,
-             dropout_p, is_causal, scale, fused);
-  return flatten(result, -4, -3);
+  return attend(query, key, value, mask, dropout_p, is_causal, scale, fused, true);
 }
 
 Tensor scaled_dot_product_attention(const Tensor& query,
@@ -191,8 +191,10 @@ Tensor scaled_dot_product_attention(const Tensor& query,
   // Without a size there is nothing to scale: all scores are 0.
   const auto size = static_cast<double>(std::max<int64_t>(query.size(-1), 1));
   const double factor = scale.value_or(1 / std::sqrt(size));
-  const auto compute = enable_gqa ? attend_in_groups : attend;
-  return compute(query, key, value, attn_mask, dropout_p, is_causal, factor, fused);
+  if (enable_gqa) {
+    return attend_in_groups(query, key, value, attn_mask, dropout_p, is_causal, factor, fused);
+  }
+  return attend(query, key, value, attn_mask, dropout_p, is_causal, factor, fused, false);
 }
 
 }  // namespace

@@ -4,17 +4,24 @@ namespace mindtorch::functional {
 
 void register_composites(ops::Registry& registry) {
   compose_attention(registry);
+  compose_channel_norm(registry);
   compose_convolution(registry);
   compose_copy(registry);
   compose_creation(registry);
+  compose_ctc(registry);
   compose_einsum(registry);
+  compose_foreach(registry);
   compose_indexing(registry);
   compose_inplace_views(registry);
   compose_joining(registry);
+  compose_loss(registry);
   compose_matmul(registry);
+  compose_norm(registry);
   compose_pooling(registry);
   compose_random(registry);
+  compose_recurrent(registry);
   compose_reduce(registry);
+  compose_sampling(registry);
   compose_shape(registry);
   compose_sort(registry);
   compose_views(registry);

@@ -15,6 +15,7 @@ struct TypeName {
 };
 
 constexpr TypeName kTypeNames[] = {
+    {"Scalar[]", ArgType::kTensorList},  // numbers, each as a tensor that promotes like it
     {"Tensor[]", ArgType::kTensorList},
     {"Tensor?[]", ArgType::kOptionalTensorList},
     {"Tensor", ArgType::kTensor},
@@ -87,6 +88,7 @@ class Parser {
       if (is_word(peek())) param.list_size = number();
       expect(']');
       type += param.optional ? "?[]" : "[]";
+      if (type == "Scalar[]") param.list_size = -1;
       param.optional = accept('?');
     }
     bool known = false;
@@ -194,8 +196,9 @@ std::string type_text(const Param& param) {
   for (const TypeName& entry : kTypeNames) {
     if (entry.type == param.type) text = entry.text;
   }
+  if (param.list_size < 0) text = "Scalar[]";
   if (param.list_size > 0) text.insert(text.size() - 1, std::to_string(param.list_size));
-  if (param.mutated) text += "(a!)";
+  if (param.mutated) text.insert(std::min(text.find('['), text.size()), "(a!)");
   if (param.optional) text += '?';
   return text;
 }

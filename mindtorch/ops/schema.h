@@ -34,7 +34,7 @@ struct Param {
   bool optional = false;  // None is a value
   bool keyword_only = false;
   bool mutated = false;   // "Tensor(a!)"
-  int64_t list_size = 0;  // "int[2]": one int stands for two
+  int64_t list_size = 0;  // "int[2]": one int stands for two; -1: "Scalar[]", of tensors
   bool has_default = false;
   std::string default_text;  // as written in the schema: "1", "None", "'mean'", "[0, 1]"
 };

@@ -9,6 +9,7 @@ from math import pi as pi
 from typing import Any, TypeAlias, overload
 
 from mindtorch_v2 import accelerator as accelerator
+from mindtorch_v2 import amp as amp
 from mindtorch_v2 import autograd as autograd
 from mindtorch_v2 import compiler as compiler
 from mindtorch_v2 import cpu as cpu
@@ -39,11 +40,14 @@ from mindtorch_v2._C import Tensor as Tensor
 from mindtorch_v2._C import UntypedStorage as UntypedStorage
 from mindtorch_v2._C import as_tensor as as_tensor
 from mindtorch_v2._C import asarray as asarray
+from mindtorch_v2._C import autocast_decrement_nesting as autocast_decrement_nesting
+from mindtorch_v2._C import autocast_increment_nesting as autocast_increment_nesting
 from mindtorch_v2._C import bfloat16 as bfloat16
 from mindtorch_v2._C import bool as bool
 from mindtorch_v2._C import can_cast as can_cast
 from mindtorch_v2._C import channels_last as channels_last
 from mindtorch_v2._C import channels_last_3d as channels_last_3d
+from mindtorch_v2._C import clear_autocast_cache as clear_autocast_cache
 from mindtorch_v2._C import contiguous_format as contiguous_format
 from mindtorch_v2._C import device as device
 from mindtorch_v2._C import dtype as dtype
@@ -59,11 +63,13 @@ from mindtorch_v2._C import int8 as int8
 from mindtorch_v2._C import int16 as int16
 from mindtorch_v2._C import int32 as int32
 from mindtorch_v2._C import int64 as int64
+from mindtorch_v2._C import is_autocast_cache_enabled as is_autocast_cache_enabled
 from mindtorch_v2._C import layout as layout
 from mindtorch_v2._C import memory_format as memory_format
 from mindtorch_v2._C import preserve_format as preserve_format
 from mindtorch_v2._C import promote_types as promote_types
 from mindtorch_v2._C import result_type as result_type
+from mindtorch_v2._C import set_autocast_cache_enabled as set_autocast_cache_enabled
 from mindtorch_v2._C import set_default_dtype as set_default_dtype
 from mindtorch_v2._C import set_num_threads as set_num_threads
 from mindtorch_v2._C import strided as strided
@@ -100,6 +106,17 @@ from mindtorch_v2._introspection import resolve_neg as resolve_neg
 from mindtorch_v2._introspection import set_flush_denormal as set_flush_denormal
 from mindtorch_v2._introspection import set_num_interop_threads as set_num_interop_threads
 from mindtorch_v2._introspection import typename as typename
+from mindtorch_v2._math_settings import (
+    are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled,
+)
+from mindtorch_v2._math_settings import get_deterministic_debug_mode as get_deterministic_debug_mode
+from mindtorch_v2._math_settings import get_float32_matmul_precision as get_float32_matmul_precision
+from mindtorch_v2._math_settings import (
+    is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled,
+)
+from mindtorch_v2._math_settings import set_deterministic_debug_mode as set_deterministic_debug_mode
+from mindtorch_v2._math_settings import set_float32_matmul_precision as set_float32_matmul_precision
+from mindtorch_v2._math_settings import use_deterministic_algorithms as use_deterministic_algorithms
 from mindtorch_v2._pipeline import current_pipeline as current_pipeline
 from mindtorch_v2._pipeline import get_pipeline_config as get_pipeline_config
 from mindtorch_v2._pipeline import pipeline as pipeline
@@ -113,6 +130,17 @@ from mindtorch_v2._tensor_str import get_printoptions as get_printoptions
 from mindtorch_v2._tensor_str import set_printoptions as set_printoptions
 from mindtorch_v2._type_info import finfo as finfo
 from mindtorch_v2._type_info import iinfo as iinfo
+from mindtorch_v2.amp._state import get_autocast_cpu_dtype as get_autocast_cpu_dtype
+from mindtorch_v2.amp._state import get_autocast_dtype as get_autocast_dtype
+from mindtorch_v2.amp._state import get_autocast_gpu_dtype as get_autocast_gpu_dtype
+from mindtorch_v2.amp._state import is_autocast_cpu_enabled as is_autocast_cpu_enabled
+from mindtorch_v2.amp._state import is_autocast_enabled as is_autocast_enabled
+from mindtorch_v2.amp._state import set_autocast_cpu_dtype as set_autocast_cpu_dtype
+from mindtorch_v2.amp._state import set_autocast_cpu_enabled as set_autocast_cpu_enabled
+from mindtorch_v2.amp._state import set_autocast_dtype as set_autocast_dtype
+from mindtorch_v2.amp._state import set_autocast_enabled as set_autocast_enabled
+from mindtorch_v2.amp._state import set_autocast_gpu_dtype as set_autocast_gpu_dtype
+from mindtorch_v2.amp.autocast_mode import autocast as autocast
 from mindtorch_v2.autograd.anomaly_mode import (
     is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
 )
@@ -164,6 +192,437 @@ int: dtype
 long: dtype
 byte: dtype
 
+def _foreach_abs(self: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+def _foreach_abs_(self: Sequence[Tensor]) -> Sequence[Tensor]: ...
+def _foreach_acos(self: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+def _foreach_acos_(self: Sequence[Tensor]) -> Sequence[Tensor]: ...
+@overload
+def _foreach_add(self: Sequence[Tensor], scalar: _Number) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_add(
+    self: Sequence[Tensor], other: Sequence[Tensor], *, alpha: _Number = 1
+) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_add(self: Sequence[Tensor], scalars: Sequence[_Number]) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_add(
+    self: Sequence[Tensor], other: Tensor, *, alpha: _Number = 1
+) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_add_(self: Sequence[Tensor], scalar: _Number) -> Sequence[Tensor]: ...
+@overload
+def _foreach_add_(
+    self: Sequence[Tensor], other: Sequence[Tensor], *, alpha: _Number = 1
+) -> Sequence[Tensor]: ...
+@overload
+def _foreach_add_(self: Sequence[Tensor], scalars: Sequence[_Number]) -> Sequence[Tensor]: ...
+@overload
+def _foreach_add_(
+    self: Sequence[Tensor], other: Tensor, *, alpha: _Number = 1
+) -> Sequence[Tensor]: ...
+@overload
+def _foreach_addcdiv(
+    self: Sequence[Tensor], tensor1: Sequence[Tensor], tensor2: Sequence[Tensor], value: _Number = 1
+) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_addcdiv(
+    self: Sequence[Tensor],
+    tensor1: Sequence[Tensor],
+    tensor2: Sequence[Tensor],
+    scalars: Sequence[_Number],
+) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_addcdiv(
+    self: Sequence[Tensor], tensor1: Sequence[Tensor], tensor2: Sequence[Tensor], scalars: Tensor
+) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_addcdiv_(
+    self: Sequence[Tensor], tensor1: Sequence[Tensor], tensor2: Sequence[Tensor], value: _Number = 1
+) -> Sequence[Tensor]: ...
+@overload
+def _foreach_addcdiv_(
+    self: Sequence[Tensor],
+    tensor1: Sequence[Tensor],
+    tensor2: Sequence[Tensor],
+    scalars: Sequence[_Number],
+) -> Sequence[Tensor]: ...
+@overload
+def _foreach_addcdiv_(
+    self: Sequence[Tensor], tensor1: Sequence[Tensor], tensor2: Sequence[Tensor], scalars: Tensor
+) -> Sequence[Tensor]: ...
+@overload
+def _foreach_addcmul(
+    self: Sequence[Tensor], tensor1: Sequence[Tensor], tensor2: Sequence[Tensor], value: _Number = 1
+) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_addcmul(
+    self: Sequence[Tensor],
+    tensor1: Sequence[Tensor],
+    tensor2: Sequence[Tensor],
+    scalars: Sequence[_Number],
+) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_addcmul(
+    self: Sequence[Tensor], tensor1: Sequence[Tensor], tensor2: Sequence[Tensor], scalars: Tensor
+) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_addcmul_(
+    self: Sequence[Tensor], tensor1: Sequence[Tensor], tensor2: Sequence[Tensor], value: _Number = 1
+) -> Sequence[Tensor]: ...
+@overload
+def _foreach_addcmul_(
+    self: Sequence[Tensor],
+    tensor1: Sequence[Tensor],
+    tensor2: Sequence[Tensor],
+    scalars: Sequence[_Number],
+) -> Sequence[Tensor]: ...
+@overload
+def _foreach_addcmul_(
+    self: Sequence[Tensor], tensor1: Sequence[Tensor], tensor2: Sequence[Tensor], scalars: Tensor
+) -> Sequence[Tensor]: ...
+def _foreach_asin(self: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+def _foreach_asin_(self: Sequence[Tensor]) -> Sequence[Tensor]: ...
+def _foreach_atan(self: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+def _foreach_atan_(self: Sequence[Tensor]) -> Sequence[Tensor]: ...
+def _foreach_ceil(self: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+def _foreach_ceil_(self: Sequence[Tensor]) -> Sequence[Tensor]: ...
+@overload
+def _foreach_clamp_max(self: Sequence[Tensor], scalar: _Number) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_clamp_max(self: Sequence[Tensor], other: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_clamp_max(
+    self: Sequence[Tensor], scalars: Sequence[_Number]
+) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_clamp_max_(self: Sequence[Tensor], scalar: _Number) -> Sequence[Tensor]: ...
+@overload
+def _foreach_clamp_max_(self: Sequence[Tensor], other: Sequence[Tensor]) -> Sequence[Tensor]: ...
+@overload
+def _foreach_clamp_max_(self: Sequence[Tensor], scalars: Sequence[_Number]) -> Sequence[Tensor]: ...
+@overload
+def _foreach_clamp_min(self: Sequence[Tensor], scalar: _Number) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_clamp_min(self: Sequence[Tensor], other: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_clamp_min(
+    self: Sequence[Tensor], scalars: Sequence[_Number]
+) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_clamp_min_(self: Sequence[Tensor], scalar: _Number) -> Sequence[Tensor]: ...
+@overload
+def _foreach_clamp_min_(self: Sequence[Tensor], other: Sequence[Tensor]) -> Sequence[Tensor]: ...
+@overload
+def _foreach_clamp_min_(self: Sequence[Tensor], scalars: Sequence[_Number]) -> Sequence[Tensor]: ...
+def _foreach_clone(
+    self: Sequence[Tensor], *, memory_format: _memory_format | None = None
+) -> tuple[Tensor, ...]: ...
+def _foreach_copy_(
+    self: Sequence[Tensor], src: Sequence[Tensor], non_blocking: _bool = False
+) -> Sequence[Tensor]: ...
+def _foreach_cos(self: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+def _foreach_cos_(self: Sequence[Tensor]) -> Sequence[Tensor]: ...
+def _foreach_cosh(self: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+def _foreach_cosh_(self: Sequence[Tensor]) -> Sequence[Tensor]: ...
+@overload
+def _foreach_div(self: Sequence[Tensor], scalar: _Number) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_div(self: Sequence[Tensor], other: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_div(self: Sequence[Tensor], scalars: Sequence[_Number]) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_div(self: Sequence[Tensor], other: Tensor) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_div_(self: Sequence[Tensor], scalar: _Number) -> Sequence[Tensor]: ...
+@overload
+def _foreach_div_(self: Sequence[Tensor], other: Sequence[Tensor]) -> Sequence[Tensor]: ...
+@overload
+def _foreach_div_(self: Sequence[Tensor], scalars: Sequence[_Number]) -> Sequence[Tensor]: ...
+@overload
+def _foreach_div_(self: Sequence[Tensor], other: Tensor) -> Sequence[Tensor]: ...
+def _foreach_erf(self: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+def _foreach_erf_(self: Sequence[Tensor]) -> Sequence[Tensor]: ...
+def _foreach_erfc(self: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+def _foreach_erfc_(self: Sequence[Tensor]) -> Sequence[Tensor]: ...
+def _foreach_exp(self: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+def _foreach_exp_(self: Sequence[Tensor]) -> Sequence[Tensor]: ...
+def _foreach_expm1(self: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+def _foreach_expm1_(self: Sequence[Tensor]) -> Sequence[Tensor]: ...
+def _foreach_floor(self: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+def _foreach_floor_(self: Sequence[Tensor]) -> Sequence[Tensor]: ...
+def _foreach_frac(self: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+def _foreach_frac_(self: Sequence[Tensor]) -> Sequence[Tensor]: ...
+@overload
+def _foreach_lerp(
+    self: Sequence[Tensor], tensors1: Sequence[Tensor], weights: Sequence[Tensor]
+) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_lerp(
+    self: Sequence[Tensor], tensors1: Sequence[Tensor], weight: _Number
+) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_lerp(
+    self: Sequence[Tensor], tensors1: Sequence[Tensor], weight: Sequence[_Number]
+) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_lerp_(
+    self: Sequence[Tensor], tensors1: Sequence[Tensor], weights: Sequence[Tensor]
+) -> Sequence[Tensor]: ...
+@overload
+def _foreach_lerp_(
+    self: Sequence[Tensor], tensors1: Sequence[Tensor], weight: _Number
+) -> Sequence[Tensor]: ...
+@overload
+def _foreach_lerp_(
+    self: Sequence[Tensor], tensors1: Sequence[Tensor], weight: Sequence[_Number]
+) -> Sequence[Tensor]: ...
+def _foreach_lgamma(self: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+def _foreach_lgamma_(self: Sequence[Tensor]) -> Sequence[Tensor]: ...
+def _foreach_log(self: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+def _foreach_log10(self: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+def _foreach_log10_(self: Sequence[Tensor]) -> Sequence[Tensor]: ...
+def _foreach_log1p(self: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+def _foreach_log1p_(self: Sequence[Tensor]) -> Sequence[Tensor]: ...
+def _foreach_log2(self: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+def _foreach_log2_(self: Sequence[Tensor]) -> Sequence[Tensor]: ...
+def _foreach_log_(self: Sequence[Tensor]) -> Sequence[Tensor]: ...
+def _foreach_max(self: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_maximum(self: Sequence[Tensor], scalar: _Number) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_maximum(self: Sequence[Tensor], other: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_maximum(self: Sequence[Tensor], scalars: Sequence[_Number]) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_maximum_(self: Sequence[Tensor], scalar: _Number) -> Sequence[Tensor]: ...
+@overload
+def _foreach_maximum_(self: Sequence[Tensor], other: Sequence[Tensor]) -> Sequence[Tensor]: ...
+@overload
+def _foreach_maximum_(self: Sequence[Tensor], scalars: Sequence[_Number]) -> Sequence[Tensor]: ...
+@overload
+def _foreach_minimum(self: Sequence[Tensor], scalar: _Number) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_minimum(self: Sequence[Tensor], other: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_minimum(self: Sequence[Tensor], scalars: Sequence[_Number]) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_minimum_(self: Sequence[Tensor], scalar: _Number) -> Sequence[Tensor]: ...
+@overload
+def _foreach_minimum_(self: Sequence[Tensor], other: Sequence[Tensor]) -> Sequence[Tensor]: ...
+@overload
+def _foreach_minimum_(self: Sequence[Tensor], scalars: Sequence[_Number]) -> Sequence[Tensor]: ...
+@overload
+def _foreach_mul(self: Sequence[Tensor], scalar: _Number) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_mul(self: Sequence[Tensor], other: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_mul(self: Sequence[Tensor], scalars: Sequence[_Number]) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_mul(self: Sequence[Tensor], other: Tensor) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_mul_(self: Sequence[Tensor], scalar: _Number) -> Sequence[Tensor]: ...
+@overload
+def _foreach_mul_(self: Sequence[Tensor], other: Sequence[Tensor]) -> Sequence[Tensor]: ...
+@overload
+def _foreach_mul_(self: Sequence[Tensor], scalars: Sequence[_Number]) -> Sequence[Tensor]: ...
+@overload
+def _foreach_mul_(self: Sequence[Tensor], other: Tensor) -> Sequence[Tensor]: ...
+def _foreach_neg(self: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+def _foreach_neg_(self: Sequence[Tensor]) -> Sequence[Tensor]: ...
+def _foreach_norm(
+    self: Sequence[Tensor], ord: _Number = 2, dtype: _dtype | None = None
+) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_pow(self: Sequence[Tensor], exponent: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_pow(self: Sequence[Tensor], exponent: _Number) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_pow(self: Sequence[Tensor], exponent: Sequence[_Number]) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_pow(input: _Number, exponent: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_pow_(self: Sequence[Tensor], exponent: Sequence[Tensor]) -> Sequence[Tensor]: ...
+@overload
+def _foreach_pow_(self: Sequence[Tensor], exponent: _Number) -> Sequence[Tensor]: ...
+@overload
+def _foreach_pow_(self: Sequence[Tensor], exponent: Sequence[_Number]) -> Sequence[Tensor]: ...
+def _foreach_reciprocal(self: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+def _foreach_reciprocal_(self: Sequence[Tensor]) -> Sequence[Tensor]: ...
+def _foreach_round(self: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+def _foreach_round_(self: Sequence[Tensor]) -> Sequence[Tensor]: ...
+def _foreach_rsqrt(self: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+def _foreach_rsqrt_(self: Sequence[Tensor]) -> Sequence[Tensor]: ...
+def _foreach_sigmoid(self: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+def _foreach_sigmoid_(self: Sequence[Tensor]) -> Sequence[Tensor]: ...
+def _foreach_sign(self: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+def _foreach_sign_(self: Sequence[Tensor]) -> Sequence[Tensor]: ...
+def _foreach_sin(self: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+def _foreach_sin_(self: Sequence[Tensor]) -> Sequence[Tensor]: ...
+def _foreach_sinh(self: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+def _foreach_sinh_(self: Sequence[Tensor]) -> Sequence[Tensor]: ...
+def _foreach_sqrt(self: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+def _foreach_sqrt_(self: Sequence[Tensor]) -> Sequence[Tensor]: ...
+@overload
+def _foreach_sub(self: Sequence[Tensor], scalar: _Number) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_sub(
+    self: Sequence[Tensor], other: Sequence[Tensor], *, alpha: _Number = 1
+) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_sub(self: Sequence[Tensor], scalars: Sequence[_Number]) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_sub_(self: Sequence[Tensor], scalar: _Number) -> Sequence[Tensor]: ...
+@overload
+def _foreach_sub_(
+    self: Sequence[Tensor], other: Sequence[Tensor], *, alpha: _Number = 1
+) -> Sequence[Tensor]: ...
+@overload
+def _foreach_sub_(self: Sequence[Tensor], scalars: Sequence[_Number]) -> Sequence[Tensor]: ...
+def _foreach_tan(self: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+def _foreach_tan_(self: Sequence[Tensor]) -> Sequence[Tensor]: ...
+def _foreach_tanh(self: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+def _foreach_tanh_(self: Sequence[Tensor]) -> Sequence[Tensor]: ...
+def _foreach_trunc(self: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+def _foreach_trunc_(self: Sequence[Tensor]) -> Sequence[Tensor]: ...
+def _foreach_zero_(self: Sequence[Tensor]) -> Sequence[Tensor]: ...
+@overload
+def _fused_adagrad_(
+    self: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    state_sums: Sequence[Tensor],
+    state_steps: Sequence[Tensor],
+    *,
+    lr: _float,
+    lr_decay: _float,
+    weight_decay: _float,
+    eps: _float,
+    maximize: _bool,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+) -> Sequence[Tensor]: ...
+@overload
+def _fused_adagrad_(
+    self: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    state_sums: Sequence[Tensor],
+    state_steps: Sequence[Tensor],
+    *,
+    lr: Tensor,
+    lr_decay: _float,
+    weight_decay: _float,
+    eps: _float,
+    maximize: _bool,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+) -> Sequence[Tensor]: ...
+@overload
+def _fused_adam_(
+    self: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    exp_avgs: Sequence[Tensor],
+    exp_avg_sqs: Sequence[Tensor],
+    max_exp_avg_sqs: Sequence[Tensor],
+    state_steps: Sequence[Tensor],
+    *,
+    lr: _float,
+    beta1: _float,
+    beta2: _float,
+    weight_decay: _float,
+    eps: _float,
+    amsgrad: _bool,
+    maximize: _bool,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+) -> Sequence[Tensor]: ...
+@overload
+def _fused_adam_(
+    self: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    exp_avgs: Sequence[Tensor],
+    exp_avg_sqs: Sequence[Tensor],
+    max_exp_avg_sqs: Sequence[Tensor],
+    state_steps: Sequence[Tensor],
+    *,
+    lr: Tensor,
+    beta1: _float,
+    beta2: _float,
+    weight_decay: _float,
+    eps: _float,
+    amsgrad: _bool,
+    maximize: _bool,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+) -> Sequence[Tensor]: ...
+@overload
+def _fused_adamw_(
+    self: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    exp_avgs: Sequence[Tensor],
+    exp_avg_sqs: Sequence[Tensor],
+    max_exp_avg_sqs: Sequence[Tensor],
+    state_steps: Sequence[Tensor],
+    *,
+    lr: _float,
+    beta1: _float,
+    beta2: _float,
+    weight_decay: _float,
+    eps: _float,
+    amsgrad: _bool,
+    maximize: _bool,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+) -> Sequence[Tensor]: ...
+@overload
+def _fused_adamw_(
+    self: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    exp_avgs: Sequence[Tensor],
+    exp_avg_sqs: Sequence[Tensor],
+    max_exp_avg_sqs: Sequence[Tensor],
+    state_steps: Sequence[Tensor],
+    *,
+    lr: Tensor,
+    beta1: _float,
+    beta2: _float,
+    weight_decay: _float,
+    eps: _float,
+    amsgrad: _bool,
+    maximize: _bool,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+) -> Sequence[Tensor]: ...
+@overload
+def _fused_sgd_(
+    self: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    momentum_buffer_list: Sequence[Tensor],
+    *,
+    weight_decay: _float,
+    momentum: _float,
+    lr: _float,
+    dampening: _float,
+    nesterov: _bool,
+    maximize: _bool,
+    is_first_step: _bool,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+) -> Sequence[Tensor]: ...
+@overload
+def _fused_sgd_(
+    self: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    momentum_buffer_list: Sequence[Tensor],
+    *,
+    weight_decay: _float,
+    momentum: _float,
+    lr: Tensor,
+    dampening: _float,
+    nesterov: _bool,
+    maximize: _bool,
+    is_first_step: _bool,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+) -> Sequence[Tensor]: ...
 def _tensordot(
     input: Tensor, other: Tensor, dims_self: Sequence[_int], dims_other: Sequence[_int]
 ) -> Tensor: ...
@@ -657,6 +1116,26 @@ def count_nonzero(input: Tensor, dim: Sequence[_int]) -> Tensor: ...
 def cross(
     input: Tensor, other: Tensor, dim: _int | None = None, *, out: Tensor | None = None
 ) -> Tensor: ...
+@overload
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Sequence[_int],
+    target_lengths: Sequence[_int],
+    blank: _int = 0,
+    reduction: _int = 1,
+    zero_infinity: _bool = False,
+) -> Tensor: ...
+@overload
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor,
+    target_lengths: Tensor,
+    blank: _int = 0,
+    reduction: _int = 1,
+    zero_infinity: _bool = False,
+) -> Tensor: ...
 def cummax(
     input: Tensor, dim: _int, *, out: Sequence[Tensor] | None = None
 ) -> return_types.cummax: ...
@@ -915,6 +1394,47 @@ def greater_equal(
     input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None
 ) -> Tensor: ...
 def greater_equal_(input: Tensor, other: Tensor | _Number) -> Tensor: ...
+def grid_sampler(
+    input: Tensor, grid: Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool
+) -> Tensor: ...
+def grid_sampler_2d(
+    input: Tensor, grid: Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool
+) -> Tensor: ...
+def grid_sampler_3d(
+    input: Tensor, grid: Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool
+) -> Tensor: ...
+@overload
+def gru(
+    input: Tensor,
+    hx: Tensor,
+    params: Sequence[Tensor],
+    has_biases: _bool,
+    num_layers: _int,
+    dropout: _float,
+    train: _bool,
+    bidirectional: _bool,
+    batch_first: _bool,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def gru(
+    data: Tensor,
+    batch_sizes: Tensor,
+    hx: Tensor,
+    params: Sequence[Tensor],
+    has_biases: _bool,
+    num_layers: _int,
+    dropout: _float,
+    train: _bool,
+    bidirectional: _bool,
+) -> tuple[Tensor, Tensor]: ...
+def gru_cell(
+    input: Tensor,
+    hx: Tensor,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> Tensor: ...
 def gt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
 def gt_(input: Tensor, other: Tensor | _Number) -> Tensor: ...
 def hardshrink(input: Tensor, lambd: _Number = 0.5, *, out: Tensor | None = None) -> Tensor: ...
@@ -1076,6 +1596,38 @@ def logspace(
 def logsumexp(
     input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False, *, out: Tensor | None = None
 ) -> Tensor: ...
+@overload
+def lstm(
+    input: Tensor,
+    hx: Sequence[Tensor],
+    params: Sequence[Tensor],
+    has_biases: _bool,
+    num_layers: _int,
+    dropout: _float,
+    train: _bool,
+    bidirectional: _bool,
+    batch_first: _bool,
+) -> tuple[Tensor, Tensor, Tensor]: ...
+@overload
+def lstm(
+    data: Tensor,
+    batch_sizes: Tensor,
+    hx: Sequence[Tensor],
+    params: Sequence[Tensor],
+    has_biases: _bool,
+    num_layers: _int,
+    dropout: _float,
+    train: _bool,
+    bidirectional: _bool,
+) -> tuple[Tensor, Tensor, Tensor]: ...
+def lstm_cell(
+    input: Tensor,
+    hx: Sequence[Tensor],
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> tuple[Tensor, Tensor]: ...
 def lt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
 def lt_(input: Tensor, other: Tensor | _Number) -> Tensor: ...
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | _Number) -> Tensor: ...
@@ -1484,6 +2036,70 @@ def rms_norm(
     normalized_shape: Sequence[_int],
     weight: Tensor | None = None,
     eps: _float | None = None,
+) -> Tensor: ...
+@overload
+def rnn_relu(
+    input: Tensor,
+    hx: Tensor,
+    params: Sequence[Tensor],
+    has_biases: _bool,
+    num_layers: _int,
+    dropout: _float,
+    train: _bool,
+    bidirectional: _bool,
+    batch_first: _bool,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def rnn_relu(
+    data: Tensor,
+    batch_sizes: Tensor,
+    hx: Tensor,
+    params: Sequence[Tensor],
+    has_biases: _bool,
+    num_layers: _int,
+    dropout: _float,
+    train: _bool,
+    bidirectional: _bool,
+) -> tuple[Tensor, Tensor]: ...
+def rnn_relu_cell(
+    input: Tensor,
+    hx: Tensor,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> Tensor: ...
+@overload
+def rnn_tanh(
+    input: Tensor,
+    hx: Tensor,
+    params: Sequence[Tensor],
+    has_biases: _bool,
+    num_layers: _int,
+    dropout: _float,
+    train: _bool,
+    bidirectional: _bool,
+    batch_first: _bool,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def rnn_tanh(
+    data: Tensor,
+    batch_sizes: Tensor,
+    hx: Tensor,
+    params: Sequence[Tensor],
+    has_biases: _bool,
+    num_layers: _int,
+    dropout: _float,
+    train: _bool,
+    bidirectional: _bool,
+) -> tuple[Tensor, Tensor]: ...
+def rnn_tanh_cell(
+    input: Tensor,
+    hx: Tensor,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
 ) -> Tensor: ...
 def roll(
     input: Tensor, shifts: _int | Sequence[_int], dims: _int | Sequence[_int] = ...

@@ -39,6 +39,18 @@ OPTIMIZERS = [
     "Muon([p[0]], lr=0.1, nesterov=False, adjust_lr_fn='match_rms_adamw', weight_decay=0)",
     "SGD([{'params': [p[0]], 'lr': 0.5}, {'params': p[1:]}], lr=0.1, momentum=0.5)",
     "Adam(list(model.named_parameters()), lr=0.01)",
+    "SGD(p, lr=0.1, momentum=0.9, weight_decay=0.1, foreach=True)",
+    "SGD(p, lr=0.1, weight_decay=0.1, maximize=True, fused=True)",
+    "Adam(p, lr=0.01, weight_decay=0.1, foreach=True)",
+    "Adam(p, lr=0.01, amsgrad=True, maximize=True, fused=True)",
+    "AdamW(p, lr=0.01, foreach=True)",
+    "AdamW(p, lr=0.01, fused=True)",
+    "Adagrad(p, lr=0.1, lr_decay=0.1, foreach=True)",
+    "Adagrad(p, lr=0.1, fused=True)",
+    *[
+        f"{name}(p, foreach=True)"
+        for name in ("Adamax", "NAdam", "RAdam", "Adadelta", "RMSprop", "Rprop", "ASGD")
+    ],
 ]
 
 SCHEDULES = [

@@ -291,3 +291,63 @@ def test_a_count_of_steps_may_be_written(torch):
     adam.state[p]["step"].fill_(9)
     adam.step()
     assert adam.state[p]["step"].item() == 10
+
+
+@pytest.mark.parametrize("name", ["SGD", "AdamW", "Adagrad", "Adamax", "NAdam", "RMSprop"])
+def test_changing_rates_share_a_plan(torch, name):
+    """Numbers that change from step to step, by a schedule or a count, are no part of a plan."""
+    p = [parameter(torch, 1.0, 2.0), parameter(torch, 3.0)]
+    optimizer = getattr(torch.optim, name)(p, lr=0.1)
+    schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.9)
+    made = []
+    for _ in range(8):
+        with torch.pipeline() as pipe:
+            optimizer.zero_grad()
+            (p[0] * p[0]).sum().add(p[1].sum()).backward()
+            optimizer.step()
+        made.append(pipe._plans_made())
+        schedule.step()
+    assert made[3:] == [made[3]] * 5
+
+
+def test_a_step_is_one_pass(torch):
+    """Whatever the number of parameters, a step of Adam in a pipeline is two ops."""
+    p = [parameter(torch, 1.0, grad=[1.0]) for _ in range(20)]
+    optimizer = torch.optim.Adam(p)
+    optimizer.step()
+    with torch.pipeline() as pipe:
+        optimizer.step()
+        assert pipe.pending_count() == 2
+
+
+def test_parameters_of_several_dtypes(torch):
+    p = [
+        torch.nn.Parameter(torch.ones(2, dtype=dtype))
+        for dtype in (torch.float32, torch.float64, torch.float32, torch.bfloat16)
+    ]
+    for each in p:
+        each.grad = torch.ones_like(each)
+    for optimizer in (torch.optim.SGD(p, lr=0.5), torch.optim.Adam(p, lr=0.5)):
+        optimizer.step()
+    assert [each.tolist() for each in p] == [pytest.approx([0.0, 0.0], abs=1e-2)] * 4
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "Adagrad", "RMSprop"])
+def test_differentiable(name):
+    """Gradients of a loss after two steps, by the rate of a parameter's gradient."""
+    reference = pytest.importorskip("torch")
+    grads = []
+    for library in (mindtorch_v2, reference):
+        scale = library.tensor(1.5, requires_grad=True)
+        p = library.tensor([1.0, -2.0], requires_grad=True)
+        moved = p.clone()
+        moved.retain_grad()
+        optimizer = getattr(library.optim, name)([moved], lr=0.1, differentiable=True)
+        for factor in (1.0, 0.5):
+            moved.grad = scale * library.tensor([0.3, 0.7]) * factor
+            optimizer.step()
+        (moved * moved).sum().backward()
+        grads.append([p.grad.tolist(), scale.grad.item()])
+    ours, theirs = grads
+    assert ours[0] == pytest.approx(theirs[0], rel=1e-4)
+    assert ours[1] == pytest.approx(theirs[1], rel=1e-3, abs=1e-6)

@@ -134,6 +134,10 @@ void embedding_rows(Backward& b,
                     int64_t padding_idx,
                     bool scale_grad_by_freq,
                     bool) {
+  if (!is_grad_enabled()) {
+    return b.set(0, embedding_dense_backward(b.grad(), indices, weight.sizes[0], padding_idx,
+                                             scale_grad_by_freq));
+  }
   const Tensor flat = reshape(indices, {-1});
   Tensor rows = reshape(b.grad(), {flat.numel(), weight.sizes[1]});
   const Tensor places = _to_copy(flat, DType::kInt64);

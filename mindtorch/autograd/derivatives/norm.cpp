@@ -23,13 +23,26 @@ Tensor sum_rows(const Tensor& x, size_t row_dims) {
   return sum(x, IntList(dims), false);
 }
 
+// Ops of their own compute the gradients; those of the gradients are made of the steps below.
 void layer_norm_rows(Backward& b,
                      const Tensor& input,
                      IntList normalized_shape,
                      const Tensor& weight,
                      const TensorMeta&,
                      double eps,
-                     bool) {
+                     const TensorMeta&,
+                     const Tensor& saved_mean,
+                     const Tensor& saved_rstd) {
+  if (!b.grad().defined()) return;
+  if (!is_grad_enabled()) {
+    const auto [grad_input, grad_weight, grad_bias] =
+        native_layer_norm_backward(b.grad(), input, normalized_shape, saved_mean, saved_rstd,
+                                   weight, b.needs(0), b.needs(2), b.needs(3));
+    if (b.needs(0)) b.set(0, grad_input);
+    if (b.needs(2)) b.set(2, grad_weight);
+    if (b.needs(3)) b.set(3, grad_bias);
+    return;
+  }
   const size_t count = normalized_shape.size();
   const Shape dims = last_dims(input.dim(), count);
   const Tensor grad = widened(b.grad());
@@ -51,7 +64,17 @@ void rms_norm_rows(Backward& b,
                    const Tensor& input,
                    IntList normalized_shape,
                    const Tensor& weight,
-                   std::optional<double> eps) {
+                   std::optional<double> eps,
+                   const TensorMeta&,
+                   const Tensor& saved_rstd) {
+  if (!b.grad().defined()) return;
+  if (!is_grad_enabled()) {
+    const auto [grad_input, grad_weight] = _fused_rms_norm_backward(
+        b.grad(), input, normalized_shape, saved_rstd, weight, b.needs(0), b.needs(2));
+    if (b.needs(0)) b.set(0, grad_input);
+    if (b.needs(2)) b.set(2, grad_weight);
+    return;
+  }
   const size_t count = normalized_shape.size();
   const Shape dims = last_dims(input.dim(), count);
   const Tensor grad = widened(b.grad());
@@ -73,8 +96,8 @@ void rms_norm_rows(Backward& b,
 }  // namespace
 
 void define_norm(Derivatives& derivatives) {
-  derivatives.define<layer_norm_rows>("layer_norm").named("NativeLayerNormBackward0");
-  derivatives.define<rms_norm_rows>("rms_norm").named("FusedRmsNormBackward0");
+  derivatives.define<layer_norm_rows>("native_layer_norm");
+  derivatives.define<rms_norm_rows>("_fused_rms_norm").named("FusedRmsNormBackward0");
 }
 
 }  // namespace mindtorch::autograd

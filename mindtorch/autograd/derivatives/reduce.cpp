@@ -265,13 +265,20 @@ void logsumexp_over(
   const Tensor share = exp(sub(self, restore_dims(result, mask, ndim, keepdim)));
   b.set(0, mul(restore_dims(b.grad(), mask, ndim, keepdim), share));
 }
+// Ops of their own compute the gradients; those of the gradients are made of the steps.
 void softmax_along(
-    Backward& b, const TensorMeta&, int64_t dim, std::optional<DType>, const Tensor& result) {
+    Backward& b, const TensorMeta& self, int64_t dim, std::optional<DType>, const Tensor& result) {
+  if (!is_grad_enabled()) {
+    return b.set(0, _softmax_backward_data(b.grad(), result, dim, self.dtype));
+  }
   const Tensor weighted = mul(b.grad(), result);
   b.set(0, sub(weighted, mul(result, sum(weighted, IntList(&dim, 1), true))));
 }
 void log_softmax_along(
-    Backward& b, const TensorMeta&, int64_t dim, std::optional<DType>, const Tensor& result) {
+    Backward& b, const TensorMeta& self, int64_t dim, std::optional<DType>, const Tensor& result) {
+  if (!is_grad_enabled()) {
+    return b.set(0, _log_softmax_backward_data(b.grad(), result, dim, self.dtype));
+  }
   b.set(0, sub(b.grad(), mul(exp(result), sum(b.grad(), IntList(&dim, 1), true))));
 }
 

@@ -78,6 +78,9 @@ class KeyWriter {
   void add(const Mask& mask) {
     for (const bool bit : mask) add(bit);
   }
+  void add(std::nullptr_t) { add(0); }  // an array that is left out
+  // A text of the program's own: it is where it is for good.
+  void add(char* text) { key_.add(static_cast<const void*>(text)); }
   template <class T>
   void add(const T& value) {
     static_assert(std::is_arithmetic_v<T> || std::is_enum_v<T>);

@@ -158,6 +158,18 @@ void run_kernel(Executor& executor, const Op& op, Args args, Outputs& outputs) {
                       .writes = Writes::kNew});
 }
 
+// Writes lists of tensors; gives nothing back.
+void run_list_mutation(Executor& executor, const Op& op, Device device, Args args) {
+  op.check(args);
+  each_mutated(op, args, [](const Tensor& tensor) { check_no_self_overlap(tensor); });
+  run_call(executor, {.op = op,
+                      .args = args,
+                      .device = device,
+                      .outputs = {},
+                      .writes = Writes::kSelf});
+  each_mutated(op, args, [](const Tensor& tensor) { tensor.bump_version(); });
+}
+
 void run_mutation(Executor& executor, const Op& op, Args args, Outputs& outputs) {
   const Tensor& self = args[0].tensor();
   op.check(args);
@@ -196,6 +208,12 @@ void run_primary(Executor& executor, const Op& op, Args args, Outputs& outputs) 
   if (op.kind == OpKind::kPointwise || op.kind == OpKind::kKernel) {
     if (!executor.is_immediate() && executor.replay(op, args, outputs)) return;
   }
+  const bool writes_lists =
+      op.kind == OpKind::kMutation && args[0].kind() == ops::ValueKind::kTensorList;
+  if (writes_lists && !executor.is_immediate() && executor.replay_in_place(op, args)) {
+    each_mutated(op, args, [](const Tensor& tensor) { tensor.bump_version(); });
+    return;
+  }
   const Device device = common_device(op, args);
   switch (op.kind) {
     case OpKind::kPointwise:
@@ -205,7 +223,9 @@ void run_primary(Executor& executor, const Op& op, Args args, Outputs& outputs) 
     case OpKind::kView:
       return run_view(op, args, outputs);
     case OpKind::kMutation:
-      return run_mutation(executor, op, args, outputs);
+      return writes_lists
+                 ? run_list_mutation(executor, op, device, args)
+                 : run_mutation(executor, op, args, outputs);
     case OpKind::kDynamic:
       return run_dynamic(op, device, args, outputs);
     case OpKind::kComposite:

@@ -11,18 +11,39 @@
 
 namespace mindtorch::dispatch {
 
+// Each tensor that a mutation writes: its first argument, or the lists that its schema marks.
+template <typename Visit>
+void each_mutated(const ops::Op& op, ops::Args args, const Visit& visit) {
+  if (args[0].kind() == ops::ValueKind::kTensor) return visit(args[0].tensor());
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (!op.schema.params[i].mutated || args[i].kind() != ops::ValueKind::kTensorList) continue;
+    for (const Tensor& tensor : args[i].tensor_list()) visit(tensor);
+  }
+}
+
+// Of its first argument.
+inline const Tensor& first_tensor(ops::Args args) {
+  return args[0].kind() == ops::ValueKind::kTensorList ? args[0].tensor_list()[0]
+                                                       : args[0].tensor();
+}
+
 // A call that eager mode has prepared: devices and shapes are checked, a kernel is there, outputs
 // are made.
 struct PreparedCall {
   const ops::Op& op;
   ops::Args args;
   Device device;
-  std::span<Tensor> outputs;                      // none: a mutation writes its first argument
+  std::span<Tensor> outputs;                      // none: a mutation writes its arguments
   const ops::PointwiseCall* pointwise = nullptr;  // null: the op's kernel
   ops::PointwiseFn engine = nullptr;              // that runs `pointwise`
   Writes writes = Writes::kOther;
 
-  bool is_mutation() const { return op.kind == ops::OpKind::kMutation; }
+  // Each tensor that it writes.
+  template <typename Visit>
+  void each_written(const Visit& visit) const {
+    if (op.kind == ops::OpKind::kMutation) each_mutated(op, args, visit);
+    for (const Tensor& output : outputs) visit(output);
+  }
 };
 
 // Runs prepared calls: now, or later.
@@ -54,8 +75,7 @@ class ImmediateExecutor final : public Executor {
                         : Tensor::make(spec.sizes, spec.dtype, spec.device);
   }
   void run(const PreparedCall& call) override {
-    if (call.is_mutation()) call.args[0].tensor().storage()->flush_readers();
-    for (const Tensor& output : call.outputs) output.storage()->flush_readers();
+    call.each_written([](const Tensor& tensor) { tensor.storage()->flush_readers(); });
     if (call.pointwise != nullptr) {
       launch_pointwise(call.engine, *call.pointwise, call.device, call.outputs[0]);
     } else {

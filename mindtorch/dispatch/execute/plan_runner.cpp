@@ -74,8 +74,19 @@ void PlanRunner::prepare_single(Step& step, const OpRecord& op) {
   for (const Argument& argument : trace_.arguments_of(op)) {
     step.args.push_back(value(argument, step));
   }
+  if (takes_numbers_at_run_time(*op.op)) take_numbers(step, op);
   if (op.op->kind == ops::OpKind::kMutation) return;
   for (const uint32_t id : trace_.outputs(op)) step.outputs.push_back(tensor(id));
+}
+
+// An op over lists gets the numbers of this run.
+void PlanRunner::take_numbers(Step& step, const OpRecord& op) {
+  for (size_t i = 0; i < step.args.size(); ++i) {
+    if (!is_run_time_number(step.args[i].kind())) continue;
+    Argument argument = trace_.arguments[op.first_argument + i];
+    argument.bits = trace_.param_bits[op.first_argument + i];
+    step.args[i] = decode(argument, trace_.payload);
+  }
 }
 
 // A tensor over the proxy of its storage, or over a number of the run.
@@ -166,13 +177,19 @@ void PlanRunner::take_params(const Trace& recorded) {
   std::ranges::copy(recorded.params, trace_.params.begin());
   std::ranges::copy(recorded.param_bits, trace_.param_bits.begin());
   for (size_t i = 0; i < steps_.size(); ++i) {
-    if (steps_[i].call != nullptr) steps_[i].call->params = trace_.params[plan_.steps[i].first_op];
+    Step& step = steps_[i];
+    const OpRecord& op = trace_.ops[plan_.steps[i].first_op];
+    if (step.call != nullptr) step.call->params = trace_.params[plan_.steps[i].first_op];
+    if (!step.args.empty() && takes_numbers_at_run_time(*step.op)) take_numbers(step, op);
   }
   if (graphs_ == nullptr) return;
   // A captured graph has them inside.
-  const auto* bytes = reinterpret_cast<const char*>(trace_.params.data());
-  params_hash_ =
-      std::hash<std::string_view>()({bytes, trace_.params.size() * sizeof(ops::PointwiseParams)});
+  const auto hash = [](const auto& list) {
+    const std::span bytes = std::as_bytes(std::span(list));
+    return std::hash<std::string_view>()(
+        {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  };
+  params_hash_ = hash(trace_.params) * 31 + hash(trace_.param_bits);
 }
 
 void PlanRunner::run(Storages storages, const Trace& recorded, size_t& done) {

@@ -52,6 +52,7 @@ class PlanRunner {
   void find_used();
   bool can_be_captured() const;
   void take_params(const Trace& recorded);
+  void take_numbers(Step& step, const OpRecord& op);
   void launch(Storages storages, size_t& done);
   void launch_fused(const Step& step, const PlanStep& plan, Storages storages);
   // Queues the work as a graph of the device. False: it must be launched.

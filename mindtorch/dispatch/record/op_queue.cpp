@@ -101,7 +101,7 @@ bool OpQueue::match_in_place(const ops::Op& op, ops::Args args, State& state) {
   const RecordLock lock(*this);
   open();
   if (!recorder_.match_in_place(op, args)) return false;
-  note_op(op, args[0].tensor().device(), state);
+  note_op(op, first_tensor(args).device(), state);
   return true;
 }
 

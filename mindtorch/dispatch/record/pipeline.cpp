@@ -171,8 +171,7 @@ void Pipeline::run(const PreparedCall& call) {
       }
     }
   }
-  if (call.is_mutation()) prepare_write(call.args[0].tensor());
-  for (const Tensor& output : call.outputs) prepare_write(output);
+  call.each_written([&](const Tensor& tensor) { prepare_write(tensor); });
   if (MT_UNLIKELY(TraceRecorder::is_too_long(call.args))) return run_now(call);
   OpQueue::State state;
   queue.record(call, state);
@@ -190,10 +189,10 @@ bool Pipeline::replay(const ops::Op& op, ops::Args args, ops::Outputs& outputs) 
 bool Pipeline::replay_in_place(const ops::Op& op, ops::Args args) {
   OpQueue& queue = *queue_.load(std::memory_order_relaxed);
   if (queue.churn().is_immediate()) return false;
-  prepare_write(args[0].tensor());
+  each_mutated(op, args, [&](const Tensor& tensor) { prepare_write(tensor); });
   OpQueue::State state;
   if (!queue.match_in_place(op, args, state)) return false;
-  after_record(state, args[0].tensor().device());
+  after_record(state, first_tensor(args).device());
   return true;
 }
 

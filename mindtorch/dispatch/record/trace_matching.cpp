@@ -81,9 +81,19 @@ bool TraceRecorder::match_new_tensor(const Tensor& tensor, uint32_t id) {
   }
 }
 
+bool TraceRecorder::match_list(TensorList list, const Argument& argument) {
+  if (list.size() != argument.length) return false;
+  for (size_t i = 0; i < list.size(); ++i) {
+    const uint32_t id = predicted_->tensor_ids[argument.first + i];
+    if (list[i].defined() != (id != kNoTensor)) return false;
+    if (list[i].defined() && !match_tensor(list[i], id)) return false;
+  }
+  return true;
+}
+
 bool TraceRecorder::match_other_argument(const ops::Value& value, size_t index) {
-  if (value.kind() == ops::ValueKind::kTensorList) return false;  // rare: recorded anew
   const Argument& argument = predicted_->arguments[index];
+  if (value.kind() == ops::ValueKind::kTensorList) return match_list(value.tensor_list(), argument);
   Argument given = argument;
   given.bits |= predicted_->param_bits[index];
   const EncodedArgument encoded = encode(value);
@@ -166,7 +176,9 @@ bool TraceRecorder::match(const ops::Op& op, ops::Args args, ops::Outputs& outpu
 bool TraceRecorder::match_in_place(const ops::Op& op, ops::Args args) {
   const OpRecord* const record = match_op(op, args, Writes::kSelf);
   if (record == nullptr) return false;
-  note_write(predicted_->tensors[predicted_->outputs(*record)[0]].storage, matched_.ops);
+  for (const uint32_t output : predicted_->outputs(*record)) {
+    note_write(predicted_->tensors[output].storage, matched_.ops);
+  }
   pass(*record);
   return true;
 }

@@ -67,10 +67,10 @@ void TraceRecorder::record(const PreparedCall& call) {
 }
 
 void TraceRecorder::record_kernel(const PreparedCall& call, OpRecord& record) {
-  for (const ops::Value& value : call.args) add_argument(value);
+  const bool varies = takes_numbers_at_run_time(call.op);
+  for (const ops::Value& value : call.args) add_argument(value, varies);
   record.operand_count = static_cast<uint32_t>(trace_.tensor_ids.size() - record.first_id);
-  if (call.is_mutation()) trace_.tensor_ids.push_back(add_write(call.args[0].tensor()));
-  for (const Tensor& output : call.outputs) trace_.tensor_ids.push_back(add_write(output));
+  call.each_written([&](const Tensor& tensor) { trace_.tensor_ids.push_back(add_write(tensor)); });
   record.output_count =
       static_cast<uint16_t>(trace_.tensor_ids.size() - record.first_id - record.operand_count);
   // Without operands its result may depend on defaults, which change.
@@ -120,8 +120,9 @@ bool TraceRecorder::add_pointwise_arguments(const PreparedCall& call, uint32_t f
   return true;
 }
 
-void TraceRecorder::add_argument(const ops::Value& value) {
+void TraceRecorder::add_argument(const ops::Value& value, bool varies) {
   Argument argument;
+  uint64_t bits = 0;
   if (value.kind() == ops::ValueKind::kTensor || value.kind() == ops::ValueKind::kTensorList) {
     argument = encode(value).argument;
     argument.first = static_cast<uint32_t>(trace_.tensor_ids.size());
@@ -134,10 +135,11 @@ void TraceRecorder::add_argument(const ops::Value& value) {
     }
   } else {
     argument = add_to(trace_.payload, encode(value));
+    if (varies && is_run_time_number(value.kind())) bits = std::exchange(argument.bits, 0);
     needs_flush_ |= value.kind() == ops::ValueKind::kGenerator;  // no reference keeps it alive
   }
   trace_.arguments.push_back(argument);
-  trace_.param_bits.push_back(0);
+  trace_.param_bits.push_back(bits);
 }
 
 void TraceRecorder::note_op() {

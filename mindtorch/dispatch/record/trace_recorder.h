@@ -82,7 +82,7 @@ class TraceRecorder {
   uint32_t add_number(const Tensor& tensor);
   void note_read(Held& held);
   void note_write(uint32_t storage, size_t op);
-  void add_argument(const ops::Value& value);
+  void add_argument(const ops::Value& value, bool varies);
   bool add_pointwise_arguments(const PreparedCall& call, uint32_t first_id);
   void record_kernel(const PreparedCall& call, OpRecord& record);
   void record_pointwise(const PreparedCall& call, OpRecord& record);
@@ -92,6 +92,7 @@ class TraceRecorder {
   void pass(const OpRecord& record);
   void pass_dims(const TensorRecord& record);
   bool match_argument(const ops::Value& value, size_t index);
+  bool match_list(TensorList list, const Argument& argument);
   bool match_other_argument(const ops::Value& value, size_t index);
   bool match_tensor(const Tensor& tensor, uint32_t id);
   bool match_new_tensor(const Tensor& tensor, uint32_t id);

@@ -19,6 +19,15 @@ namespace mindtorch::dispatch {
 inline constexpr uint32_t kNumberStorage = UINT32_MAX;
 inline constexpr uint32_t kNoTensor = UINT32_MAX;  // None in a list of tensors
 
+// An op over lists of tensors: an optimizer gives it other numbers at each step, which change
+// neither what it writes nor how it is launched.
+inline bool takes_numbers_at_run_time(const ops::Op& op) {
+  return !op.schema.params.empty() && op.schema.params[0].type == ops::ArgType::kTensorList;
+}
+inline bool is_run_time_number(ops::ValueKind kind) {
+  return kind == ops::ValueKind::kScalar || kind == ops::ValueKind::kFloat;
+}
+
 // What an op writes, as far as its arguments alone determine it. Only such ops can be matched
 // against an earlier trace without being prepared again.
 enum class Writes : uint8_t {
@@ -84,7 +93,8 @@ struct Trace {
   // --- not part of the key ---
   std::vector<uint64_t> numbers;  // the values of Python numbers, as last seen
   // Numbers that are part of a pointwise op's function (alpha=): resolved, by op, and as they were
-  // given, by argument. Arguments of other ops have 0 there and their bits in `arguments`.
+  // given, by argument. Of ops over lists: their numbers, by argument. All other arguments have 0
+  // there and their bits in `arguments`.
   std::vector<ops::PointwiseParams> params;
   std::vector<uint64_t> param_bits;
 

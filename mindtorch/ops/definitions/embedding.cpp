@@ -26,6 +26,12 @@ TensorSpec embedding(const Tensor& weight, const Tensor& indices, int64_t, bool,
   return contiguous_spec(std::move(sizes), weight.dtype(), weight.device());
 }
 
+TensorSpec embedding_dense_backward(
+    const Tensor& grad_output, const Tensor&, int64_t num_weights, int64_t, bool) {
+  return contiguous_spec({num_weights, grad_output.size(-1)}, grad_output.dtype(),
+                         grad_output.device());
+}
+
 void embedding_renorm(const Tensor& self, const Tensor& indices, double, double) {
   MT_CHECK(self.dim() == 2, RuntimeError, "Expected 2-dimensional tensor, but got ", self.dim(),
            "-dimensional tensor for argument #1 'self' (while checking arguments for "
@@ -46,6 +52,11 @@ void define_embedding(Registry& ops) {
       .doc("The rows of weight that the indices name.",
            ">>> torch.embedding(torch.tensor([[1., 2.], [3., 4.]]), torch.tensor([1]))\n"
            "tensor([[3., 4.]])");
+  ops.define<embedding_dense_backward>(
+         "embedding_dense_backward(Tensor grad_output, Tensor indices, int num_weights, "
+         "int padding_idx, bool scale_grad_by_freq) -> Tensor")
+      .internal()
+      .not_differentiable();
   ops.define<embedding_renorm>(
          "embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) "
          "-> Tensor(a!)")

@@ -55,48 +55,113 @@ void check_layer_norm_dtypes(const Tensor& input, const Tensor& weight, const Te
            legacy_name(input.dtype()), " but found ", legacy_name(bias.dtype()));
 }
 
-TensorSpec layer_norm(const Tensor& input,
-                      IntList normalized_shape,
-                      const Tensor& weight,
-                      const Tensor& bias,
-                      double,
-                      bool) {
+// What is computed over rows of the input, and has no place for the row's dims but 1.
+TensorSpec statistic(const Tensor& input, IntList normalized_shape) {
+  Shape sizes = input.sizes();
+  std::fill(sizes.end() - static_cast<int64_t>(normalized_shape.size()), sizes.end(), 1);
+  return contiguous_spec(std::move(sizes), number_dtype(input.dtype()), input.device());
+}
+
+SpecList native_layer_norm(const Tensor& input,
+                           IntList normalized_shape,
+                           const Tensor& weight,
+                           const Tensor& bias,
+                           double) {
   check_params(weight, bias, normalized_shape);
   check_last_dims(input, normalized_shape, ", ");
   check_layer_norm_dtypes(input, weight, bias);
-  return contiguous_spec(input.sizes(), input.dtype(), input.device());
+  const TensorSpec per_row = statistic(input, normalized_shape);
+  return {contiguous_spec(input.sizes(), input.dtype(), input.device()), per_row, per_row};
 }
 
-TensorSpec rms_norm(const Tensor& input,
-                    IntList normalized_shape,
-                    const Tensor& weight,
-                    std::optional<double>) {
+SpecList fused_rms_norm(const Tensor& input,
+                        IntList normalized_shape,
+                        const Tensor& weight,
+                        std::optional<double>) {
   check_params(weight, {}, normalized_shape);
   MT_CHECK(input.sizes().size() >= normalized_shape.size(), ValueError,
            "Input tensor must have at least ", normalized_shape.size(), " dimensions, but got ",
            input.dim());
   check_last_dims(input, normalized_shape, "");
   check_floating("rms_norm", input);
-  return contiguous_spec(input.sizes(), input.dtype(), input.device());
+  return {contiguous_spec(input.sizes(), input.dtype(), input.device()),
+          statistic(input, normalized_shape)};
+}
+
+// The gradient of the input, and those of parameters of `sizes`. What is not wanted is empty.
+SpecList gradients(const Tensor& input,
+                   IntList sizes,
+                   const Tensor& weight,
+                   bool needs_input,
+                   std::initializer_list<bool> needs_params) {
+  const TensorSpec none = contiguous_spec({0}, input.dtype(), input.device());
+  const DType dtype = weight.defined() ? weight.dtype() : input.dtype();
+  SpecList specs;
+  specs.push_back(needs_input ? contiguous_spec(input.sizes(), input.dtype(), input.device())
+                              : none);
+  for (const bool wanted : needs_params) {
+    specs.push_back(wanted ? contiguous_spec(Shape(sizes), dtype, input.device()) : none);
+  }
+  return specs;
+}
+
+SpecList native_layer_norm_backward(const Tensor&,
+                                    const Tensor& input,
+                                    IntList normalized_shape,
+                                    const Tensor&,
+                                    const Tensor&,
+                                    const Tensor& weight,
+                                    bool needs_input,
+                                    bool needs_weight,
+                                    bool needs_bias) {
+  return gradients(input, normalized_shape, weight, needs_input, {needs_weight, needs_bias});
+}
+SpecList fused_rms_norm_backward(const Tensor&,
+                                 const Tensor& input,
+                                 IntList normalized_shape,
+                                 const Tensor&,
+                                 const Tensor& weight,
+                                 bool needs_input,
+                                 bool needs_weight) {
+  return gradients(input, normalized_shape, weight, needs_input, {needs_weight});
 }
 
 }  // namespace
 
 void define_norm(Registry& ops) {
-  ops.define<layer_norm>(
+  ops.define(
          "layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, "
          "Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor")
       .place(kFunction | kNnFunction)
       .doc("The last dimensions, brought to mean 0 and variance 1, times weight plus bias.",
            ">>> torch.layer_norm(torch.tensor([1., 2., 3.]), [3])\n"
            "tensor([-1.2247,  0.0000,  1.2247])");
-  ops.define<rms_norm>(
+  ops.define<native_layer_norm>(
+         "native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, "
+         "float eps) -> (Tensor, Tensor, Tensor)")
+      .internal();
+  ops.define<native_layer_norm_backward>(
+         "native_layer_norm_backward(Tensor grad_out, Tensor input, int[] normalized_shape, "
+         "Tensor mean, Tensor rstd, Tensor? weight, bool needs_input, bool needs_weight, "
+         "bool needs_bias) -> (Tensor, Tensor, Tensor)")
+      .internal()
+      .not_differentiable();
+  ops.define(
          "rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) "
          "-> Tensor")
       .place(kFunction | kNnFunction)
       .doc("The last dimensions, divided by the root of their mean square, times weight.",
            ">>> torch.rms_norm(torch.tensor([3., 4., 0., 0.]), [4])\n"
            "tensor([1.2000, 1.6000, 0.0000, 0.0000])");
+  ops.define<fused_rms_norm>(
+         "_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) "
+         "-> (Tensor, Tensor)")
+      .internal();
+  ops.define<fused_rms_norm_backward>(
+         "_fused_rms_norm_backward(Tensor grad_out, Tensor input, int[] normalized_shape, "
+         "Tensor rstd, Tensor? weight, bool needs_input, bool needs_weight) -> (Tensor, Tensor)")
+      .internal()
+      .not_differentiable();
 }
 
 }  // namespace mindtorch::ops

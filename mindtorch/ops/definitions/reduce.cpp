@@ -182,6 +182,9 @@ TensorSpec logsumexp(const Tensor& self, IntList dim, bool keepdim) {
   return reduced(self, dim, keepdim, float_dtype(self.dtype()));
 }
 
+TensorSpec softmax_backward(const Tensor&, const Tensor& output, int64_t, DType input_dtype) {
+  return contiguous_spec(output.sizes(), input_dtype, output.device());
+}
 template <bool kLog>
 TensorSpec softmax(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
   const bool is_last = wrap_dim(dim, self.dim()) + 1 >= self.dim();
@@ -346,6 +349,16 @@ void define_reduce(Registry& ops) {
       .variants(kOutVariant)
       .doc("The logarithm of softmax.",
            ">>> torch.log_softmax(torch.tensor([0., 0.]), 0)\ntensor([-0.6931, -0.6931])");
+  ops.define<softmax_backward>(
+         "_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType "
+         "input_dtype) -> Tensor")
+      .internal()
+      .not_differentiable();
+  ops.define<softmax_backward>(
+         "_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType "
+         "input_dtype) -> Tensor")
+      .internal()
+      .not_differentiable();
   ops.define(
          "nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) "
          "-> Tensor")

@@ -1,67 +1,13 @@
 """Losses of torch.nn.functional that compare with classes or probabilities."""
 
-import math
 import warnings
 
 import mindtorch_v2 as torch
+from mindtorch_v2 import _C
 from mindtorch_v2.nn import _reduction
 from mindtorch_v2.nn._reduction import reduced
 
-
-def _class_dim(input):
-    return 0 if input.dim() == 1 else 1
-
-
-def _check_classes(input, target, weight):
-    if input.dim() > 1 and input.size(0) != target.size(0):
-        raise ValueError(
-            f"Expected input batch_size ({input.size(0)}) to match target batch_size "
-            f"({target.size(0)})."
-        )
-    wanted = [*input.shape[: _class_dim(input)], *input.shape[_class_dim(input) + 1 :]]
-    if list(target.shape) != wanted:
-        if input.dim() <= 2:
-            if target.dim() > 1:
-                raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-            raise RuntimeError(
-                f"size mismatch (got input: {list(input.shape)}, target: {list(target.shape)})"
-            )
-        raise RuntimeError(f"Expected target size {wanted}, got {list(target.shape)}")
-    if target.dtype not in (torch.int64, torch.uint8):
-        kind = target.type().removeprefix("torch.").removesuffix("Tensor")
-        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {kind}")
-    classes = input.size(_class_dim(input))
-    if weight is not None and tuple(weight.shape) != (classes,):
-        raise RuntimeError(
-            f"weight tensor should be defined either for all {classes} classes or no classes but "
-            f"got weight tensor of shape: {list(weight.shape)}"
-        )
-
-
-def _pick(values, target, dim, kept):
-    """values at the class that target names, and 0 where it is not to be kept."""
-    safe = target.long() * kept
-    try:
-        picked = values.gather(dim, safe.unsqueeze(dim)).squeeze(dim)
-    except (IndexError, RuntimeError):
-        wrong = (safe < 0) | (safe >= values.size(dim))
-        if not bool(wrong.any()):
-            raise
-        raise IndexError(f"Target {int(safe[wrong].flatten()[0])} is out of bounds.") from None
-    return torch.where(kept, picked, 0)
-
-
-def _nll(input, target, weight, ignore_index, reduction):
-    """(loss, what a mean divides by)."""
-    dim = _class_dim(input)
-    kept = target != ignore_index
-    loss = -_pick(input, target, dim, kept)
-    if weight is None:
-        return loss, kept.sum() if reduction == "mean" else None
-    shape = [1] * input.dim()
-    shape[dim] = -1
-    factor = _pick(weight.view(shape).expand_as(input), target, dim, kept)
-    return loss * factor, factor.sum() if reduction == "mean" else None
+_ops = _C._internal_functions
 
 
 def nll_loss(
@@ -78,10 +24,8 @@ def nll_loss(
     >>> F.nll_loss(torch.tensor([[-0.5, -1.0]]), torch.tensor([1]))
     tensor(1.)
     """
-    reduction = _reduction.chosen(reduction, size_average, reduce)
-    _check_classes(input, target, weight)
-    loss, divisor = _nll(input, target, weight, ignore_index, reduction)
-    return loss.sum() / divisor if reduction == "mean" else reduced(loss, reduction)
+    kind = _reduction.get_enum(_reduction.chosen(reduction, size_average, reduce))
+    return _ops["nll_loss_nd"](input, target, weight, kind, ignore_index)
 
 
 def cross_entropy(
@@ -99,24 +43,10 @@ def cross_entropy(
     >>> F.cross_entropy(torch.tensor([[0.0, 0.0]]), torch.tensor([1]))
     tensor(0.6931)
     """
-    reduction = _reduction.chosen(reduction, size_average, reduce)
-    if not 0.0 <= label_smoothing <= 1.0:
-        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
-    dim = _class_dim(input)
-    if tuple(input.shape) == tuple(target.shape):
-        return _soft_cross_entropy(input, target, weight, reduction, label_smoothing, ignore_index)
-    _check_classes(input, target, weight)
-    logs = input.log_softmax(dim)
-    loss, divisor = _nll(logs, target, weight, ignore_index, reduction)
-    if label_smoothing > 0.0:
-        shares = logs
-        if weight is not None:
-            shape = [1] * input.dim()
-            shape[dim] = -1
-            shares = logs * weight.view(shape)
-        spread = -shares.sum(dim).masked_fill(target == ignore_index, 0)
-        loss = loss * (1 - label_smoothing) + spread * (label_smoothing / input.size(dim))
-    return loss.sum() / divisor if reduction == "mean" else reduced(loss, reduction)
+    kind = _reduction.get_enum(_reduction.chosen(reduction, size_average, reduce))
+    return _ops["cross_entropy_loss"](
+        input, target, weight, kind, ignore_index, float(label_smoothing)
+    )
 
 
 def linear_cross_entropy(
@@ -149,31 +79,6 @@ def linear_cross_entropy(
         reduction=reduction,
         label_smoothing=label_smoothing,
     )
-
-
-def _soft_cross_entropy(input, target, weight, reduction, label_smoothing, ignore_index):
-    dim = _class_dim(input)
-    if not target.is_floating_point():
-        kind = target.type().removeprefix("torch.").removesuffix("Tensor")
-        raise RuntimeError(
-            "Expected floating point type for target with class probabilities, got " + kind
-        )
-    if ignore_index >= 0:
-        raise RuntimeError("ignore_index is not supported for floating point target")
-    if label_smoothing > 0.0:
-        target = target * (1 - label_smoothing) + label_smoothing / input.size(dim)
-    shares = input.log_softmax(dim) * target
-    if weight is not None:
-        shape = [1] * input.dim()
-        shape[dim] = -1
-        shares = shares * weight.view(shape)
-    if reduction == "none":
-        return -shares.sum(dim)
-    if reduction == "sum":
-        return -shares.sum()
-    # A tensor, so that the mean of no rows is nan.
-    rows = math.prod(size for i, size in enumerate(input.shape) if i != dim)
-    return -shares.sum() / torch.tensor(float(rows), dtype=shares.dtype, device=shares.device)
 
 
 class _BinaryCrossEntropy(torch.autograd.Function):

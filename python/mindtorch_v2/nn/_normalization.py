@@ -3,22 +3,9 @@
 import math
 
 import mindtorch_v2 as torch
+from mindtorch_v2 import _C
 
-
-def _per_channel(values, input):
-    return values.view(1, -1, *[1] * (input.dim() - 2))
-
-
-def _scaled(input, mean, invstd, weight, bias):
-    """(input - mean) * invstd * weight + bias as one factor and one summand."""
-    factor = invstd if weight is None else invstd * weight
-    shift = -mean * factor
-    return input * factor + (shift if bias is None else shift + bias)
-
-
-def _as_float(input):
-    """input, with at least the precision of float32: statistics need it."""
-    return input.float() if input.dtype in (torch.float16, torch.bfloat16) else input
+_ops = _C._internal_functions
 
 
 def _check_more_than_one_value(size):
@@ -47,33 +34,9 @@ def batch_norm(
     """
     if training:
         _check_more_than_one_value(input.size())
-    for name, values in (("running_mean", running_mean), ("running_var", running_var)):
-        if values is None and not training:
-            raise RuntimeError(f"{name} must be defined in evaluation mode")
-    channels = input.size(1)
-    given = {"running_mean": running_mean, "running_var": running_var, "weight": weight}
-    for name, values in {**given, "bias": bias}.items():
-        if values is not None and values.numel() != channels:
-            raise RuntimeError(f"{name} should contain {channels} elements not {values.numel()}")
-    if training:
-        dims = [0, *range(2, input.dim())]
-        var, mean = torch.var_mean(_as_float(input), dims, correction=0)
-        _move(running_mean, running_var, mean, var, input.numel() // channels, momentum)
-    else:
-        mean, var = running_mean, running_var
-    invstd = (var + eps).rsqrt()
-    parts = [None if p is None else _per_channel(p, input) for p in (mean, invstd, weight, bias)]
-    return _scaled(input, *parts).to(input.dtype)
-
-
-def _move(running_mean, running_var, mean, var, count, momentum):
-    """Moves running statistics towards those of a batch."""
-    with torch.no_grad():
-        if running_mean is not None:
-            running_mean.mul_(1 - momentum).add_(mean.detach(), alpha=momentum)
-        if running_var is not None:
-            unbiased = var.detach() * (count / max(count - 1, 1))
-            running_var.mul_(1 - momentum).add_(unbiased, alpha=momentum)
+    return _ops["batch_norm"](
+        input, weight, bias, running_mean, running_var, training, momentum, eps
+    )
 
 
 def instance_norm(
@@ -91,24 +54,13 @@ def instance_norm(
     >>> F.instance_norm(torch.tensor([[[1.0, 3.0]]]))
     tensor([[[-1.0000,  1.0000]]])
     """
-    if not use_input_stats:
-        if running_mean is None or running_var is None:
-            raise RuntimeError(
-                "Expected running_mean and running_var to be defined when use_input_stats is false"
-            )
-        return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
-    if math.prod(input.shape[2:]) == 1:
+    if use_input_stats and math.prod(input.shape[2:]) == 1:
         raise ValueError(
             f"Expected more than 1 spatial element when training, got input size {input.size()}"
         )
-    dims = [*range(2, input.dim())]
-    var, mean = torch.var_mean(_as_float(input), dims, correction=0, keepdim=True)
-    count = math.prod(input.shape[2:])
-    channels = input.size(1)
-    batch_mean, batch_var = mean.view(-1, channels).mean(0), var.view(-1, channels).mean(0)
-    _move(running_mean, running_var, batch_mean, batch_var, count, momentum)
-    parts = [None if p is None else _per_channel(p, input) for p in (weight, bias)]
-    return _scaled(input, mean, (var + eps).rsqrt(), *parts).to(input.dtype)
+    return _ops["instance_norm"](
+        input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps
+    )
 
 
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
@@ -125,21 +77,7 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
     _check_more_than_one_value(
         [input.size(0) * channels // num_groups, num_groups, *input.shape[2:]]
     )
-    if num_groups <= 0:
-        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
-    if channels % num_groups != 0:
-        raise RuntimeError(
-            "Expected number of channels in input to be divisible by num_groups, but got input of "
-            f"shape {list(input.shape)} and num_groups={num_groups}"
-        )
-    size = math.prod(input.shape[1:]) // num_groups
-    grouped = _as_float(input).reshape(input.size(0), num_groups, size)
-    var, mean = torch.var_mean(grouped, 2, correction=0, keepdim=True)
-    result = ((grouped - mean) * (var + eps).rsqrt()).view(input.shape)
-    if weight is not None:
-        result = result * _per_channel(weight, input)
-    result = result if bias is None else result + _per_channel(bias, input)
-    return result.to(input.dtype)
+    return _ops["group_norm"](input, num_groups, weight, bias, eps)
 
 
 def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):

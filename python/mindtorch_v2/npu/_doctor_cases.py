@@ -10,6 +10,7 @@ PRELUDE = """
 >>> image = torch.arange(32.0).view(2, 1, 4, 4).requires_grad_()
 >>> volume = image.view(1, 2, 2, 2, 4)
 >>> kernel = torch.arange(4.0).view(1, 1, 2, 2).requires_grad_()
+>>> heads = (torch.arange(64.0).view(2, 2, 16) / 32).requires_grad_()
 """
 
 CASES = {
@@ -17,17 +18,36 @@ CASES = {
     "_adaptive_avg_pool2d_backward": "grad(F.adaptive_avg_pool2d(image, 2).sum(), image)",
     "_adaptive_avg_pool3d": "F.adaptive_avg_pool3d(volume, 2)",
     "_adaptive_avg_pool3d_backward": "grad(F.adaptive_avg_pool3d(volume, 2).sum(), image)",
-    "_attention": "torch.nn.functional.scaled_dot_product_attention(x, x, x, is_causal=True)",
+    "_copy_list_": "torch._foreach_copy_([x], [x + 1])",
+    "_ctc_loss": "F.ctc_loss(image[0].log_softmax(2), rows[:1], [1] * 4, [1, 0, 0, 0])",
+    "_ctc_loss_backward": "torch.autograd.grad(F.ctc_loss(image[0].log_softmax(2), rows[:1], "
+    "[1] * 4, [1, 0, 0, 0]), image)",
+    "_fused_adagrad_": "torch._fused_adagrad_([x], [x + 1], [x * x], [torch.tensor(2.0)], "
+    "lr=0.1, lr_decay=0.0, weight_decay=0.1, eps=1e-8, maximize=False)",
+    "_fused_adam_": "torch._fused_adam_([x], [x + 1], [x / 2], [x * x], [], [torch.tensor(2.0)], "
+    "lr=0.1, beta1=0.9, beta2=0.99, weight_decay=0.1, eps=1e-8, amsgrad=False, maximize=False)",
+    "_fused_adamw_": "torch._fused_adamw_([x], [x + 1], [x / 2], [x * x], [], [torch.tensor("
+    "2.0)], lr=0.1, beta1=0.9, beta2=0.99, weight_decay=0.1, eps=1e-8, amsgrad=False, "
+    "maximize=False)",
+    "_fused_sgd_": "torch._fused_sgd_([x], [x + 1], [x * 2], weight_decay=0.1, momentum=0.9, "
+    "lr=0.1, dampening=0.0, nesterov=True, maximize=False, is_first_step=False)",
     "_index": "x[rows]",
     "_index_put_": "x.index_put((rows,), torch.tensor(5.0))",
     "_masked_fill": "x.masked_fill(x > 2, 0.0)",
     "_masked_select": "x.masked_select(x > 2)",
-    "_pointwise": "torch._C._internal_functions['_pointwise']("
-    "[x, x], 0, [], torch.float32, torch.float32)",
+    "_norm_list": "torch._foreach_norm([x])",
+    "_pointwise": "torch._C._internal_functions['_pointwise']([x, x], 0, [], torch.float32, "
+    "torch.float32)",
+    "_pointwise_list": "torch._foreach_mul([x], [x])",
+    "_pointwise_list_": "torch._foreach_add_([x], 2)",
+    "_scaled_dot_product_flash_attention": "F.scaled_dot_product_attention(heads, heads, heads)",
+    "_scaled_dot_product_flash_attention_backward": "grad(F.scaled_dot_product_attention(heads, "
+    "heads, heads, is_causal=True).sum(), heads)",
     "_tensordot": "torch.tensordot(x, x, dims=([1], [1]))",
     "_to_copy": "x.to(torch.float16)",
     "_unique2": "i.unique(return_inverse=True, return_counts=True)",
     "_unique_consecutive": "i.unique_consecutive()",
+    "_zero_list_": "torch._foreach_zero_([x])",
     "adaptive_max_pool1d": "torch.adaptive_max_pool1d(image[0], 2)",
     "adaptive_max_pool2d": "F.adaptive_max_pool2d(image, 2, return_indices=True)",
     "adaptive_max_pool2d_backward": "grad(F.adaptive_max_pool2d(image, 2).sum(), image)",

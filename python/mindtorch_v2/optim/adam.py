@@ -4,9 +4,13 @@ import mindtorch_v2 as torch
 from mindtorch_v2.optim.optimizer import (
     ListOptimizer,
     check_not_negative,
-    count_step,
+    count_steps,
+    for_all,
     new_step,
+    note_number,
     number,
+    of_each,
+    read_number,
 )
 
 __all__ = ["Adam", "AdamW", "Adamax", "NAdam", "RAdam"]
@@ -43,14 +47,23 @@ class _AdamLike(ListOptimizer):
             if step is not None and not isinstance(step, torch.Tensor):
                 state["step"] = torch.tensor(float(step), dtype=torch.float32)
 
-    def _decayed(self, group, param, grad):
-        """The gradient with weight decay in it, unless the decay is done at the parameter."""
+    def _decayed(self, group, params, grads):
+        """The gradients with weight decay in them, unless the decay is done at the parameters."""
         if group["weight_decay"] == 0:
-            return grad
+            return grads
         if group.get("decoupled_weight_decay"):
-            param.mul_(1 - number(group["lr"]) * group["weight_decay"])
-            return grad
-        return grad.add(param, alpha=group["weight_decay"])
+            torch._foreach_mul_(params, 1 - number(group["lr"]) * group["weight_decay"])
+            return grads
+        return torch._foreach_add(grads, params, alpha=group["weight_decay"])
+
+    def _means(self, group, grads, states):
+        """The running means of the gradients, and of their squares."""
+        beta1, beta2 = (number(beta) for beta in group["betas"])
+        means, squares = of_each(states, "exp_avg"), of_each(states, "exp_avg_sq")
+        torch._foreach_lerp_(means, grads, 1 - beta1)
+        torch._foreach_mul_(squares, beta2)
+        torch._foreach_addcmul_(squares, grads, grads, 1 - beta2)
+        return means, squares
 
 
 class Adam(_AdamLike):
@@ -62,6 +75,8 @@ class Adam(_AdamLike):
     >>> p.data
     tensor([0.9000])
     """
+
+    _maximizes = True
 
     def __init__(
         self,
@@ -102,19 +117,44 @@ class Adam(_AdamLike):
         return state
 
     def _update(self, group, params, grads, states):
-        lr, eps = number(group["lr"]), group["eps"]
+        if group["differentiable"]:
+            return self._update_by_parts(group, params, grads, states)
+        steps = of_each(states, "step")
+        torch._foreach_add_(steps, 1)
+        decoupled = group["decoupled_weight_decay"]
+        fused = torch._fused_adamw_ if decoupled else torch._fused_adam_
+        fused(
+            params,
+            grads,
+            of_each(states, "exp_avg"),
+            of_each(states, "exp_avg_sq"),
+            of_each(states, "max_exp_avg_sq") if group["amsgrad"] else [],
+            steps,
+            lr=group["lr"],
+            beta1=number(group["betas"][0]),
+            beta2=number(group["betas"][1]),
+            weight_decay=group["weight_decay"],
+            eps=group["eps"],
+            amsgrad=group["amsgrad"],
+            maximize=group["maximize"],
+        )
+
+    def _update_by_parts(self, group, params, grads, states):
+        lr, counts = number(group["lr"]), count_steps(states)
         beta1, beta2 = (number(beta) for beta in group["betas"])
-        for param, grad, state in zip(params, grads, states, strict=True):
-            step = count_step(state)
-            grad = self._decayed(group, param, grad)
-            mean, square = state["exp_avg"], state["exp_avg_sq"]
-            mean.lerp_(grad, 1 - beta1)
-            square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
-            if group["amsgrad"]:
-                square = torch.maximum(state["max_exp_avg_sq"], square, out=state["max_exp_avg_sq"])
-            correction = (1 - beta2**step) ** 0.5
-            size = square.sqrt().div_(correction).add_(eps)
-            param.addcdiv_(mean, size, value=-(lr / (1 - beta1**step)))
+        if group["maximize"]:
+            grads = torch._foreach_neg(grads)
+        grads = self._decayed(group, params, grads)
+        means, squares = self._means(group, grads, states)
+        if group["amsgrad"]:
+            largest = of_each(states, "max_exp_avg_sq")
+            torch._foreach_maximum_(largest, squares)
+            squares = largest
+        corrections = for_all([(1 - beta2**count) ** 0.5 for count in counts])
+        sizes = torch._foreach_div(torch._foreach_sqrt(squares), corrections)
+        torch._foreach_add_(sizes, group["eps"])
+        rates = for_all([-(lr / (1 - beta1**count)) for count in counts])
+        torch._foreach_addcdiv_(params, means, sizes, rates)
 
 
 class AdamW(Adam):
@@ -202,15 +242,16 @@ class Adamax(_AdamLike):
         super().__init__(params, defaults)
 
     def _update(self, group, params, grads, states):
-        lr, eps = number(group["lr"]), group["eps"]
-        beta1, beta2 = group["betas"]
-        for param, grad, state in zip(params, grads, states, strict=True):
-            step = count_step(state)
-            grad = self._decayed(group, param, grad)
-            mean, largest = state["exp_avg"], state["exp_inf"]
-            mean.lerp_(grad, 1 - beta1)
-            torch.maximum(largest.mul_(beta2), grad.abs().add_(eps), out=largest)
-            param.addcdiv_(mean, largest, value=-(lr / (1 - beta1**step)))
+        lr, (beta1, beta2), counts = number(group["lr"]), group["betas"], count_steps(states)
+        grads = self._decayed(group, params, grads)
+        means, largest = of_each(states, "exp_avg"), of_each(states, "exp_inf")
+        torch._foreach_lerp_(means, grads, 1 - beta1)
+        sizes = torch._foreach_abs(grads)
+        torch._foreach_add_(sizes, group["eps"])
+        torch._foreach_mul_(largest, beta2)
+        torch._foreach_maximum_(largest, sizes)
+        rates = for_all([-(lr / (1 - beta1**count)) for count in counts])
+        torch._foreach_addcdiv_(params, means, largest, rates)
 
 
 class NAdam(_AdamLike):
@@ -260,21 +301,29 @@ class NAdam(_AdamLike):
         return {"step": state.pop("step"), "mu_product": product, **state}
 
     def _update(self, group, params, grads, states):
-        lr, eps, decay = number(group["lr"]), group["eps"], group["momentum_decay"]
-        beta1, beta2 = group["betas"]
-        for param, grad, state in zip(params, grads, states, strict=True):
-            step = count_step(state)
-            grad = self._decayed(group, param, grad)
-            mu = beta1 * (1.0 - 0.5 * (0.96 ** (step * decay)))
-            mu_next = beta1 * (1.0 - 0.5 * (0.96 ** ((step + 1) * decay)))
-            state["mu_product"] *= mu
-            product = state["mu_product"].item()
-            mean, square = state["exp_avg"], state["exp_avg_sq"]
-            mean.lerp_(grad, 1 - beta1)
-            square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
-            size = square.div(1 - beta2**step).sqrt_().add_(eps)
-            param.addcdiv_(grad, size, value=(-lr * (1.0 - mu) / (1.0 - product)))
-            param.addcdiv_(mean, size, value=(-lr * mu_next) / (1.0 - product * mu_next))
+        lr, decay, (beta1, beta2) = number(group["lr"]), group["momentum_decay"], group["betas"]
+        counts = count_steps(states)
+
+        def mu(count):
+            return beta1 * (1.0 - 0.5 * (0.96 ** (count * decay)))
+
+        products = of_each(states, "mu_product")
+        values = [
+            read_number(product) * mu(count)
+            for product, count in zip(products, counts, strict=True)
+        ]
+        torch._foreach_mul_(products, for_all([mu(count) for count in counts]))
+        for product, value in zip(products, values, strict=True):
+            note_number(product, value)
+        grads = self._decayed(group, params, grads)
+        means, squares = self._means(group, grads, states)
+        sizes = torch._foreach_div(squares, for_all([1 - beta2**count for count in counts]))
+        sizes = torch._foreach_add(torch._foreach_sqrt(sizes), group["eps"])
+        pairs = list(zip(counts, values, strict=True))
+        rates = [-lr * (1.0 - mu(count)) / (1.0 - value) for count, value in pairs]
+        torch._foreach_addcdiv_(params, grads, sizes, for_all(rates))
+        rates = [-lr * mu(count + 1) / (1.0 - value * mu(count + 1)) for count, value in pairs]
+        torch._foreach_addcdiv_(params, means, sizes, for_all(rates))
 
 
 class RAdam(_AdamLike):
@@ -316,23 +365,29 @@ class RAdam(_AdamLike):
         super().__init__(params, defaults)
 
     def _update(self, group, params, grads, states):
-        lr, eps = number(group["lr"]), group["eps"]
-        beta1, beta2 = group["betas"]
-        limit = 2 / (1 - beta2) - 1  # of the length of the mean of squares
-        for param, grad, state in zip(params, grads, states, strict=True):
-            step = count_step(state)
-            grad = self._decayed(group, param, grad)
-            mean, square = state["exp_avg"], state["exp_avg_sq"]
-            mean.lerp_(grad, 1 - beta1)
-            square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
-            correction = 1 - beta2**step
-            corrected = mean / (1 - beta1**step)
-            length = limit - 2 * step * (beta2**step) / correction
-            if length > 5.0:
-                ratio = (length - 4) * (length - 2) * limit
-                ratio /= (limit - 4) * (limit - 2) * length
-                size = square.sqrt().add_(eps)
-                corrected = corrected.mul_(lr).mul_((correction**0.5) / size).mul_(ratio**0.5)
-                param.add_(corrected, alpha=-1.0)
-            else:
-                param.add_(corrected.mul_(lr), alpha=-1.0)
+        lr, (beta1, beta2), counts = number(group["lr"]), group["betas"], count_steps(states)
+        grads = self._decayed(group, params, grads)
+        means, squares = self._means(group, grads, states)
+        # The step is mean * rate / (root of square + eps), or mean * rate before it is trusted:
+        # then the size is 1.
+        sizes = torch._foreach_add(torch._foreach_sqrt(squares), group["eps"])
+        factors = [_rectification(count, beta2) for count in counts]
+        trusted = for_all([float(factor is not None) for factor in factors])
+        sizes = torch._foreach_pow(sizes, trusted)
+        rates = [
+            -lr / (1 - beta1**count) * (1 if factor is None else factor)
+            for count, factor in zip(counts, factors, strict=True)
+        ]
+        torch._foreach_addcdiv_(params, means, sizes, for_all(rates))
+
+
+def _rectification(count, beta2):
+    """What RAdam multiplies a step by; None while the mean of squares is too short."""
+    limit = 2 / (1 - beta2) - 1  # of the length of the mean of squares
+    correction = 1 - beta2**count
+    length = limit - 2 * count * (beta2**count) / correction
+    if length <= 5.0:
+        return None
+    ratio = (length - 4) * (length - 2) * limit
+    ratio /= (limit - 4) * (limit - 2) * length
+    return (ratio * correction) ** 0.5

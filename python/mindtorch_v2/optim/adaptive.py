@@ -6,9 +6,13 @@ from mindtorch_v2.optim.adam import check_adam
 from mindtorch_v2.optim.optimizer import (
     ListOptimizer,
     check_not_negative,
-    count_step,
+    count_steps,
+    for_all,
     new_step,
     number,
+    of_each,
+    read_number,
+    write_number,
 )
 
 __all__ = ["ASGD", "Adadelta", "Adagrad", "RMSprop", "Rprop", "SparseAdam"]
@@ -21,9 +25,9 @@ class _Adaptive(ListOptimizer):
             for name, value in self.defaults.items():
                 group.setdefault(name, value)
 
-    def _decayed(self, group, param, grad):
+    def _decayed(self, group, params, grads):
         weight_decay = group["weight_decay"]
-        return grad.add(param, alpha=weight_decay) if weight_decay != 0 else grad
+        return torch._foreach_add(grads, params, alpha=weight_decay) if weight_decay else grads
 
 
 class Adagrad(_Adaptive):
@@ -35,6 +39,8 @@ class Adagrad(_Adaptive):
     >>> p.data
     tensor([0.9000])
     """
+
+    _maximizes = True
 
     def __init__(
         self,
@@ -78,12 +84,32 @@ class Adagrad(_Adaptive):
             state["sum"].share_memory_()
 
     def _update(self, group, params, grads, states):
-        for param, grad, state in zip(params, grads, states, strict=True):
-            step = count_step(state)
-            grad = self._decayed(group, param, grad)
-            state["sum"].addcmul_(grad, grad, value=1)
-            rate = number(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
-            param.addcdiv_(grad, state["sum"].sqrt().add_(group["eps"]), value=-rate)
+        if group["differentiable"]:
+            return self._update_by_parts(group, params, grads, states)
+        steps = of_each(states, "step")
+        torch._foreach_add_(steps, 1)
+        torch._fused_adagrad_(
+            params,
+            grads,
+            of_each(states, "sum"),
+            steps,
+            lr=group["lr"],
+            lr_decay=group["lr_decay"],
+            weight_decay=group["weight_decay"],
+            eps=group["eps"],
+            maximize=group["maximize"],
+        )
+
+    def _update_by_parts(self, group, params, grads, states):
+        lr, counts = number(group["lr"]), count_steps(states)
+        if group["maximize"]:
+            grads = torch._foreach_neg(grads)
+        grads = self._decayed(group, params, grads)
+        sums = of_each(states, "sum")
+        torch._foreach_addcmul_(sums, grads, grads)
+        sizes = torch._foreach_add(torch._foreach_sqrt(sums), group["eps"])
+        rates = [-lr / (1 + (count - 1) * group["lr_decay"]) for count in counts]
+        torch._foreach_addcdiv_(params, grads, sizes, for_all(rates))
 
 
 class Adadelta(_Adaptive):
@@ -134,14 +160,17 @@ class Adadelta(_Adaptive):
 
     def _update(self, group, params, grads, states):
         lr, rho, eps = number(group["lr"]), group["rho"], group["eps"]
-        for param, grad, state in zip(params, grads, states, strict=True):
-            count_step(state)
-            grad = self._decayed(group, param, grad)
-            square, moved = state["square_avg"], state["acc_delta"]
-            square.mul_(rho).addcmul_(grad, grad, value=1 - rho)
-            delta = moved.add(eps).sqrt_().div_(square.add(eps).sqrt_()).mul_(grad)
-            moved.mul_(rho).addcmul_(delta, delta, value=1 - rho)
-            param.add_(delta, alpha=-lr)
+        count_steps(states)
+        grads = self._decayed(group, params, grads)
+        squares, moved = of_each(states, "square_avg"), of_each(states, "acc_delta")
+        torch._foreach_mul_(squares, rho)
+        torch._foreach_addcmul_(squares, grads, grads, 1 - rho)
+        sizes = torch._foreach_sqrt(torch._foreach_add(squares, eps))
+        deltas = torch._foreach_sqrt(torch._foreach_add(moved, eps))
+        deltas = torch._foreach_mul(torch._foreach_div(deltas, sizes), grads)
+        torch._foreach_mul_(moved, rho)
+        torch._foreach_addcmul_(moved, deltas, deltas, 1 - rho)
+        torch._foreach_add_(params, deltas, alpha=-lr)
 
 
 class RMSprop(_Adaptive):
@@ -198,22 +227,23 @@ class RMSprop(_Adaptive):
 
     def _update(self, group, params, grads, states):
         lr, alpha, momentum = number(group["lr"]), group["alpha"], group["momentum"]
-        for param, grad, state in zip(params, grads, states, strict=True):
-            count_step(state)
-            grad = self._decayed(group, param, grad)
-            square = state["square_avg"]
-            square.mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
-            if group["centered"]:
-                mean = state["grad_avg"].lerp_(grad, 1 - alpha)
-                size = square.addcmul(mean, mean, value=-1).sqrt_()
-            else:
-                size = square.sqrt()
-            size.add_(group["eps"])
-            if momentum > 0:
-                buffer = state["momentum_buffer"].mul_(momentum).addcdiv_(grad, size)
-                param.add_(buffer, alpha=-lr)
-            else:
-                param.addcdiv_(grad, size, value=-lr)
+        count_steps(states)
+        grads = self._decayed(group, params, grads)
+        squares = of_each(states, "square_avg")
+        torch._foreach_mul_(squares, alpha)
+        torch._foreach_addcmul_(squares, grads, grads, 1 - alpha)
+        if group["centered"]:
+            means = of_each(states, "grad_avg")
+            torch._foreach_lerp_(means, grads, 1 - alpha)
+            squares = torch._foreach_addcmul(squares, means, means, -1)
+        sizes = torch._foreach_add(torch._foreach_sqrt(squares), group["eps"])
+        if momentum > 0:
+            buffers = of_each(states, "momentum_buffer")
+            torch._foreach_mul_(buffers, momentum)
+            torch._foreach_addcdiv_(buffers, grads, sizes)
+            torch._foreach_add_(params, buffers, alpha=-lr)
+        else:
+            torch._foreach_addcdiv_(params, grads, sizes, -lr)
 
 
 class Rprop(_Adaptive):
@@ -262,16 +292,23 @@ class Rprop(_Adaptive):
     def _update(self, group, params, grads, states):
         shrink, grow = group["etas"]
         smallest, largest = group["step_sizes"]
-        for param, grad, state in zip(params, grads, states, strict=True):
-            count_step(state)
-            turned = grad.mul(state["prev"])
-            factor = torch.ones_like(param).masked_fill_(turned > 0, grow)
-            factor.masked_fill_(turned < 0, shrink)
-            sizes = state["step_size"].mul_(factor).clamp_(smallest, largest)
-            # Where the sign turned the step is left out, and the next sign decides anew.
-            grad = grad.masked_fill(turned < 0, 0)
-            param.addcmul_(grad.sign(), sizes, value=-1)
-            state["prev"].copy_(grad)
+        count_steps(states)
+        sizes, before = of_each(states, "step_size"), of_each(states, "prev")
+        turns = torch._foreach_mul(grads, before)
+        torch._foreach_sign_(turns)
+        kept, turned = torch._foreach_clamp_min(turns, 0), torch._foreach_clamp_max(turns, 0)
+        # grow where the sign stayed, shrink where it turned, else 1
+        factors = torch._foreach_mul(kept, grow - 1)
+        torch._foreach_add_(factors, turned, alpha=1 - shrink)
+        torch._foreach_add_(factors, 1)
+        torch._foreach_mul_(sizes, factors)
+        torch._foreach_clamp_min_(sizes, smallest)
+        torch._foreach_clamp_max_(sizes, largest)
+        # Where the sign turned the step is left out, and the next sign decides anew.
+        torch._foreach_add_(turned, 1)
+        grads = torch._foreach_mul(grads, turned)
+        torch._foreach_addcmul_(params, torch._foreach_sign(grads), sizes, -1)
+        torch._foreach_copy_(before, grads)
 
 
 class ASGD(_Adaptive):
@@ -325,17 +362,17 @@ class ASGD(_Adaptive):
 
     def _update(self, group, params, grads, states):
         lr, lambd, alpha = number(group["lr"]), group["lambd"], group["alpha"]
-        for param, grad, state in zip(params, grads, states, strict=True):
-            step, eta, mu = count_step(state), state["eta"].item(), state["mu"].item()
-            grad = self._decayed(group, param, grad)
-            param.mul_(1 - lambd * eta).add_(grad, alpha=-eta)
-            mean = state["ax"]
-            if mu == 1:
-                mean.copy_(param)
-            else:
-                mean.add_(param.sub(mean).mul_(mu))
-            state["eta"].fill_(lr / ((1 + lambd * lr * step) ** alpha))
-            state["mu"].fill_(1 / max(1, step - group["t0"]))
+        counts = count_steps(states)
+        etas = [read_number(eta) for eta in of_each(states, "eta")]
+        mus = [read_number(mu) for mu in of_each(states, "mu")]
+        grads = self._decayed(group, params, grads)
+        torch._foreach_mul_(params, for_all([1 - lambd * eta for eta in etas]))
+        torch._foreach_add_(params, torch._foreach_mul(grads, for_all([-eta for eta in etas])))
+        means = of_each(states, "ax")
+        torch._foreach_lerp_(means, params, for_all(mus))
+        for count, state in zip(counts, states, strict=True):
+            write_number(state["eta"], lr / ((1 + lambd * lr * count) ** alpha))
+            write_number(state["mu"], 1 / max(1, count - group["t0"]))
 
 
 class SparseAdam(_Adaptive):

@@ -3,7 +3,7 @@
 import math
 
 import mindtorch_v2 as torch
-from mindtorch_v2.optim.optimizer import ListOptimizer, count_step, new_step, number
+from mindtorch_v2.optim.optimizer import ListOptimizer, count_steps, new_step, number, of_each
 
 __all__ = ["Adafactor", "Muon"]
 
@@ -66,9 +66,9 @@ class Adafactor(ListOptimizer):
 
     def _update(self, group, params, grads, states):
         lr, eps1, eps2 = number(group["lr"]), *group["eps"]
-        for param, grad, state in zip(params, grads, states, strict=True):
+        counts = count_steps(states)
+        for param, grad, state, step in zip(params, grads, states, counts, strict=True):
             eps = torch.finfo(param.dtype).eps if eps1 is None else eps1
-            step = count_step(state)
             share = step ** group["beta2_decay"]
             size = param.norm(2).item() / param.numel() ** 0.5
             rate = max(eps2, size) * min(lr, 1 / step**0.5)
@@ -143,13 +143,14 @@ class Muon(ListOptimizer):
 
     def _update(self, group, params, grads, states):
         lr, momentum = number(group["lr"]), group["momentum"]
-        for param, grad, state in zip(params, grads, states, strict=True):
-            buffer = state["momentum_buffer"].lerp_(grad, 1 - momentum)
-            update = grad.lerp(buffer, momentum) if group["nesterov"] else buffer
+        buffers = of_each(states, "momentum_buffer")
+        torch._foreach_lerp_(buffers, grads, 1 - momentum)
+        updates = torch._foreach_lerp(grads, buffers, momentum) if group["nesterov"] else buffers
+        torch._foreach_mul_(params, 1 - lr * group["weight_decay"])
+        for param, update in zip(params, updates, strict=True):
             update = _orthogonalized(
                 update, group["ns_coefficients"], group["ns_steps"], group["eps"]
             )
-            param.mul_(1 - lr * group["weight_decay"])
             factor = _rate_factor(group["adjust_lr_fn"], *param.shape[:2])
             param.add_(update.to(param.dtype), alpha=-lr * factor)
 

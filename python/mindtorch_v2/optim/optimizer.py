@@ -346,7 +346,10 @@ def check_not_negative(**values):
 
 
 class ListOptimizer(Optimizer):
-    """An optimizer whose step is one call of _update per group; see the notes of the module."""
+    """An optimizer whose step is a call of _update per group; see the notes of the module."""
+
+    # Whether _update itself goes against the gradient where a group says so.
+    _maximizes = False
 
     def __init__(self, params, defaults):
         if defaults.get("fused"):
@@ -376,16 +379,25 @@ class ListOptimizer(Optimizer):
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
-        with torch.no_grad():
+        with torch.set_grad_enabled(bool(self.defaults.get("differentiable"))):
             for group in self.param_groups:
                 params = [p for p in group["params"] if p.grad is not None]
                 if params:
-                    grads = [p.grad for p in params]
-                    if group.get("maximize"):
-                        grads = [-grad for grad in grads]
-                    states = [self._state(p, group) for p in params]
-                    self._update(group, params, grads, states)
+                    for alike in _alike(params):
+                        self._step_alike(group, alike)
         return loss
+
+    def _step_alike(self, group, params):
+        """A step of parameters of one device and dtype."""
+        grads = [p.grad for p in params]
+        states = [self._state(p, group) for p in params]
+        if group.get("maximize") and not self._maximizes:
+            grads = torch._foreach_neg(grads)
+        if group.get("differentiable"):
+            # What a graph has of earlier steps is not written over.
+            for state in filter(None, states):
+                state.update({k: v.clone() for k, v in state.items() if isinstance(v, Tensor)})
+        self._update(group, params, grads, states)
 
     def _state(self, parameter, group):
         state = self.state.get(parameter)
@@ -396,31 +408,69 @@ class ListOptimizer(Optimizer):
         return state
 
 
+def _alike(params):
+    """Lists of parameters of one device and dtype: what one pass takes."""
+    if len({(p.device, p.dtype) for p in params}) == 1:
+        return (params,)
+    lists = defaultdict(list)
+    for p in params:
+        lists[p.device, p.dtype].append(p)
+    return lists.values()
+
+
+def of_each(states, name):
+    """The tensors of one name."""
+    return [state[name] for state in states]
+
+
 def new_step(parameter, group):
     """A count of steps as torch keeps it: a float tensor, on the CPU by default."""
     on_device = group.get("capturable") or group.get("fused")
     return torch.tensor(0.0, dtype=torch.float32, device=parameter.device if on_device else None)
 
 
-# {id of a count of steps: (the count, its value, its version)}. What a count holds is known without
-# reading it, so that a step does not flush a pipeline. Another version means that somebody
-# else wrote it. (A WeakKeyDictionary would compare tensors, which reads them.)
-_known_counts = {}
+# {id of a tensor of one number: (the tensor, its value, its version)}. What a count of steps holds
+# is known without reading it, so that a step does not flush a pipeline. Another version means
+# that somebody else wrote it. (A WeakKeyDictionary would compare tensors, which reads them.)
+_known_numbers = {}
 
 
-def count_step(state):
-    """One more step; its number."""
-    step = state["step"]
-    reference, value, version = _known_counts.get(id(step), (None, None, None))
-    is_known = reference is not None and reference() is step
-    if not is_known:
-        reference = weakref.ref(step, functools.partial(_forget_count, id(step)))
-    value = (value if is_known and version == step._version else step.item()) + 1
-    step.fill_(value)
-    _known_counts[id(step)] = (reference, value, step._version)
-    return value
+def read_number(tensor):
+    """The number in a tensor of the state."""
+    reference, value, version = _known_numbers.get(id(tensor), (None, None, None))
+    is_known = reference is not None and reference() is tensor and version == tensor._version
+    return value if is_known else tensor.item()
 
 
-def _forget_count(key, reference):
-    if _known_counts.get(key, (None,))[0] is reference:
-        del _known_counts[key]
+def note_number(tensor, value):
+    """The tensor has just got this number."""
+    known = _known_numbers.get(id(tensor), (None,))[0]
+    if known is None or known() is not tensor:
+        known = weakref.ref(tensor, functools.partial(_forget_number, id(tensor)))
+    _known_numbers[id(tensor)] = (known, value, tensor._version)
+
+
+def _forget_number(key, reference):
+    if _known_numbers.get(key, (None,))[0] is reference:
+        del _known_numbers[key]
+
+
+def write_number(tensor, value):
+    """Puts a number into a tensor of the state."""
+    tensor.fill_(value)
+    note_number(tensor, value)
+
+
+def count_steps(states):
+    """One more step for each; their numbers."""
+    steps = of_each(states, "step")
+    counts = [read_number(step) + 1 for step in steps]
+    torch._foreach_add_(steps, 1)
+    for step, count in zip(steps, counts, strict=True):
+        note_number(step, count)
+    return counts
+
+
+def for_all(values):
+    """Numbers of several parameters as torch._foreach_* take them: one, where they are equal."""
+    return values[0] if values.count(values[0]) == len(values) else values

@@ -1,6 +1,7 @@
 """Stochastic gradient descent."""
 
-from mindtorch_v2.optim.optimizer import ListOptimizer, check_not_negative, number
+import mindtorch_v2 as torch
+from mindtorch_v2.optim.optimizer import ListOptimizer, check_not_negative, number, of_each
 
 __all__ = ["SGD"]
 
@@ -14,6 +15,8 @@ class SGD(ListOptimizer):
     >>> p.data
     tensor([0.9000, 0.8000])
     """
+
+    _maximizes = True
 
     def __init__(
         self,
@@ -58,16 +61,50 @@ class SGD(ListOptimizer):
         return self.state[parameter] if group["momentum"] != 0 else None
 
     def _update(self, group, params, grads, states):
-        lr, weight_decay = number(group["lr"]), group["weight_decay"]
-        momentum, dampening = group["momentum"], group["dampening"]
-        for param, grad, state in zip(params, grads, states, strict=True):
-            if weight_decay != 0:
-                grad = grad.add(param, alpha=weight_decay)
-            if momentum != 0:
-                buffer = state.get("momentum_buffer")
-                if buffer is None:
-                    buffer = state["momentum_buffer"] = grad.detach().clone()
+        if group["differentiable"]:
+            return self._update_by_parts(group, params, grads, states)
+        if group["momentum"] == 0:
+            return _pass(group, params, grads, [])
+        fresh = [state.get("momentum_buffer") is None for state in states]
+        if any(fresh) and not all(fresh):
+            for is_fresh in (True, False):
+                parts = zip(params, grads, states, fresh, strict=True)
+                chosen = [part[:3] for part in parts if part[3] == is_fresh]
+                self._update(group, *map(list, zip(*chosen, strict=True)))
+            return None
+        if all(fresh):
+            for param, state in zip(params, states, strict=True):
+                state["momentum_buffer"] = torch.empty_like(param)
+        return _pass(group, params, grads, of_each(states, "momentum_buffer"), all(fresh))
+
+    def _update_by_parts(self, group, params, grads, states):
+        if group["maximize"]:
+            grads = torch._foreach_neg(grads)
+        if group["weight_decay"] != 0:
+            grads = torch._foreach_add(grads, params, alpha=group["weight_decay"])
+        momentum = group["momentum"]
+        if momentum != 0:
+            for state, grad in zip(states, grads, strict=True):
+                if state.get("momentum_buffer") is None:
+                    state["momentum_buffer"] = grad.clone()
                 else:
-                    buffer.mul_(momentum).add_(grad, alpha=1 - dampening)
-                grad = grad.add(buffer, alpha=momentum) if group["nesterov"] else buffer
-            param.add_(grad, alpha=-lr)
+                    state["momentum_buffer"].mul_(momentum).add_(grad, alpha=1 - group["dampening"])
+            buffers = of_each(states, "momentum_buffer")
+            nesterov = group["nesterov"]
+            grads = torch._foreach_add(grads, buffers, alpha=momentum) if nesterov else buffers
+        torch._foreach_add_(params, grads, alpha=-number(group["lr"]))
+
+
+def _pass(group, params, grads, buffers, is_first_step=False):
+    torch._fused_sgd_(
+        params,
+        grads,
+        buffers,
+        weight_decay=group["weight_decay"],
+        momentum=group["momentum"],
+        lr=group["lr"],
+        dampening=group["dampening"],
+        nesterov=group["nesterov"],
+        maximize=group["maximize"],
+        is_first_step=is_first_step,
+    )

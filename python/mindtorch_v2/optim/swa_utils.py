@@ -27,17 +27,24 @@ def _check_decay(decay):
         )
 
 
+def _move_towards(averages, values, weight):
+    """Floats in one pass, the others by themselves."""
+    pairs = list(zip(averages, values, strict=True))
+    floats = [(a, v.to(a.dtype)) for a, v in pairs if a.is_floating_point()]
+    if floats:
+        torch._foreach_lerp_([a for a, _ in floats], [v for _, v in floats], weight)
+    for average, value in pairs:
+        if not average.is_floating_point():
+            average.copy_(average + (value - average) * weight)
+
+
 def get_ema_multi_avg_fn(decay=0.999):
     """A function that moves averages towards new values by 1 - decay, list by list."""
     _check_decay(decay)
 
     @torch.no_grad()
     def update(averages, values, _):
-        for average, value in zip(averages, values, strict=True):
-            if average.is_floating_point():
-                average.lerp_(value.to(average.dtype), 1 - decay)
-            else:
-                average.copy_(average * decay + value * (1 - decay))
+        _move_towards(averages, values, 1 - decay)
 
     return update
 
@@ -47,11 +54,7 @@ def get_swa_multi_avg_fn():
 
     @torch.no_grad()
     def update(averages, values, num_averaged):
-        for average, value in zip(averages, values, strict=True):
-            if average.is_floating_point():
-                average.lerp_(value.to(average.dtype), 1 / (float(num_averaged) + 1))
-            else:
-                average.copy_(average + (value - average) / (float(num_averaged) + 1))
+        _move_towards(averages, values, 1 / (float(num_averaged) + 1))
 
     return update
 
@@ -123,8 +126,7 @@ class AveragedModel(Module):
         ]
         with torch.no_grad():
             if int(self.n_averaged) == 0:
-                for average, value in zip(averages, values, strict=True):
-                    average.copy_(value)
+                torch._foreach_copy_(averages, values)
             elif self.multi_avg_fn is not None:
                 self.multi_avg_fn(averages, values, self.n_averaged)
             else:

@@ -222,6 +222,7 @@ aclnnStatus forward(const char* op,
                     const Positions& positions,
                     const aclTensor* largest,
                     const aclTensor* sums,
+                    const aclTensor* weights,
                     const aclTensor* result,
                     uint64_t* workspace_size,
                     aclOpExecutor** executor) {
@@ -229,6 +230,7 @@ aclnnStatus forward(const char* op,
     const Slots s = check(p, t, ends, positions);
     const Operand top = p.output(largest, "softmaxMaxOut", kF32);
     const Operand sum = p.output(sums, "softmaxSumOut", kF32);
+    p.optional_output(weights, "softmaxOutOut", kF);  // stays empty
     const Operand out = p.output(result, "attentionOutOut", kF);
     check_result(p, out, s);
     check_rows(p, top, s);
@@ -315,8 +317,8 @@ aclnnStatus backward(const char* op,
       char *inputLayout, int64_t, int64_t sparseMode
 #define SIM_ENDS const aclIntArray *actualSeqQLenOptional, const aclIntArray *actualSeqKvLenOptional
 #define SIM_STARTS const aclIntArray *qStartIdxOptional, const aclIntArray *kvStartIdxOptional
-#define SIM_RESULTS                                                                  \
-  const aclTensor *softmaxMaxOut, const aclTensor *softmaxSumOut, const aclTensor *, \
+#define SIM_RESULTS                                                                               \
+  const aclTensor *softmaxMaxOut, const aclTensor *softmaxSumOut, const aclTensor *softmaxOutOut, \
       const aclTensor *attentionOutOut
 #define SIM_GIVEN                                                                              \
   const aclTensor *softmaxMaxOptional, const aclTensor *softmaxSumOptional, const aclTensor *, \
@@ -330,9 +332,10 @@ aclnnStatus backward(const char* op,
         attenMaskOptional, prefixOptional, scaleValue, keepProb, preTokens, nextTokens, headNum, \
         inputLayout, sparseMode __VA_OPT__(, ) __VA_ARGS__                                       \
   }
-#define SIM_FORWARD(Name, packed, positions)                                             \
-  return forward("aclnn" #Name, SIM_TRAINING(key, realShiftOptional), packed, positions, \
-                 softmaxMaxOut, softmaxSumOut, attentionOutOut, workspaceSize, executor)
+#define SIM_FORWARD(Name, packed, positions)                                                  \
+  return forward("aclnn" #Name, SIM_TRAINING(key, realShiftOptional), packed, positions,      \
+                 softmaxMaxOut, softmaxSumOut, softmaxOutOut, attentionOutOut, workspaceSize, \
+                 executor)
 #define SIM_BACKWARD(Name, packed, positions)                                                  \
   return backward("aclnn" #Name, SIM_TRAINING(keyIn, pseShiftOptional, true, dy), packed,      \
                   positions,                                                                   \

@@ -1,4 +1,7 @@
 #include <limits>
+#include <map>
+#include <memory>
+#include <mutex>
 
 #include "mindtorch/backends/ascend/kernels/compose.h"
 #include "mindtorch/backends/ascend/kernels/dtypes.h"
@@ -7,6 +10,182 @@ namespace mindtorch::ascend {
 namespace {
 
 constexpr int8_t kKeepDtype = 0;  // cubeMathType: compute in the dtype of the operands
+constexpr DType kWide = DType::kFloat32;
+
+struct Settings {
+  const Tensor& attn_mask;
+  bool is_causal;
+  double scale;
+};
+
+void check_dtype(const ops::Launch& on, const Tensor& query) {
+  if ((bit(query.dtype()) & kFloats) == 0) {
+    refuse(on, "scaled_dot_product_attention", query.dtype(),
+           "CANN's matrix products take float16, bfloat16 and float32");
+  }
+}
+
+// True above the diagonal.
+void fill_later_keys(ops::Launch& on, const Tensor& out) {
+  const Tensor all = make_like(on, out.sizes(), DType::kBool);
+  call(on, MT_ACLNN(aclnnInplaceOne), all);
+  call(on, MT_ACLNN(aclnnTriu), all, int64_t{1}, out);
+}
+Tensor later_keys(ops::Launch& on, int64_t queries, int64_t keys) {
+  const Tensor made = make_like(on, {queries, keys}, DType::kBool);
+  fill_later_keys(on, made);
+  return made;
+}
+
+// --- in one launch ---
+
+// Whether CANN's op is documented to take a call. It adds masks of numbers in ways of its own.
+bool is_fused(const Tensor& query, const Tensor& key, const Tensor& value, const Settings& s) {
+  constexpr int64_t kMostBatch = 2048;
+  constexpr int64_t kMostHeads = 256;
+  constexpr int64_t kMostLength = 512 * 1024;
+  constexpr int64_t kMostSize = 512;
+  const bool masked = s.attn_mask.defined();
+  if (masked && (s.is_causal || s.attn_mask.dtype() != DType::kBool)) return false;
+  if (query.dim() > 4 || query.numel() == 0 || key.numel() == 0) return false;
+  if (query.dim() == 4 && query.size(0) > kMostBatch) return false;
+  if (query.dim() >= 3 && query.size(-3) > kMostHeads) return false;
+  const int64_t size = query.size(-1);
+  return size % 16 == 0 && size <= kMostSize && value.size(-1) == size &&
+         query.size(-2) <= kMostLength && key.size(-2) <= kMostLength;
+}
+
+// With leading dims of length 1, up to four.
+Tensor in_four_dims(Tensor self) {
+  while (self.dim() < 4) self = unsqueezed(self, 0);
+  return self;
+}
+
+// Memory beside the caching allocator, of which a tensor that stays would keep a whole segment. It
+// is released when the work queued by then is done. Undefined where there is none.
+Tensor make_aside(runtime::Stream stream, IntList sizes, Device device) {
+  struct Memory {
+    runtime::Stream stream;
+    void* data;
+    void release() const { stream.runtime().driver().release(stream.device(), data); }
+  };
+  const auto bytes = static_cast<size_t>(numel(sizes));
+  void* const data = stream.runtime().driver().allocate(stream.device(), bytes);
+  if (data == nullptr) return {};
+  const auto release = [](void* context) {
+    static_cast<Memory*>(context)->stream.defer(
+        [](void* done) { std::unique_ptr<Memory>(static_cast<Memory*>(done))->release(); },
+        context);
+  };
+  return Tensor::over(
+      StorageImpl::borrow(data, bytes, device, release, new Memory{stream, data}), DType::kBool,
+      sizes, contiguous_strides(sizes), 0);
+}
+
+// The mask of CANN's causal mode has one size, whatever the lengths: it is made once for each stream
+// and kept. Undefined where that cannot be.
+Tensor kept_causal_mask(ops::Launch& on) {
+  constexpr int64_t kSide = 2048;
+  static std::mutex mutex;
+  // Never destroyed: at exit the device may be gone before.
+  static auto& kept = *new std::map<const runtime::StreamState*, Tensor>;
+  const runtime::Stream stream = detail::stream_of(on);
+  {
+    const std::lock_guard lock(mutex);
+    const auto found = kept.find(&stream.state());
+    if (found != kept.end()) return found->second;
+  }
+  if (stream.is_capturing()) return {};  // it would be written by the graph only
+  // Without the lock: where memory is short, other work may run first, and come here.
+  const Tensor made = make_aside(stream, {kSide, kSide}, on.device);
+  if (!made.defined()) return {};
+  fill_later_keys(on, made);
+  const std::lock_guard lock(mutex);
+  return kept.try_emplace(&stream.state(), made).first->second;
+}
+
+// What both directions give to CANN beside the operands.
+struct FusedCall {
+  FusedCall(ops::Launch& on, const Tensor& query, const Tensor& key, const Settings& s) {
+    heads = query.dim() < 3 ? 1 : query.size(-3);
+    if (s.is_causal) {
+      mask = kept_causal_mask(on);
+      sparse = kCausal;
+      if (mask.defined()) return;
+      mask = later_keys(on, query.size(-2), key.size(-2));
+      sparse = kMaskAsGiven;
+    } else if (s.attn_mask.defined()) {
+      // Rows and columns must be whole; one sequence or head may stand for all.
+      const Tensor given = in_four_dims(s.attn_mask);
+      mask =
+          computed(on, ops::Pointwise::kLogicalNot,
+                   expanded(given, {given.size(0), given.size(1), query.size(-2), key.size(-2)}));
+      precision = kEmptyRows;
+    }
+  }
+
+  static constexpr int64_t kEmptyRows = 2;  // innerPrecise: rows may be masked as a whole
+  static constexpr int64_t kFar = std::numeric_limits<int32_t>::max();
+  static constexpr int64_t kMaskAsGiven = 0;  // sparseMode
+  static constexpr int64_t kCausal = 2;
+  static constexpr double kKeepAll = 1.0;
+  static inline char layout[] = "BNSD";
+
+  Tensor mask;  // true: not seen
+  int64_t heads;
+  int64_t sparse = kMaskAsGiven;
+  int64_t precision = 0;
+};
+
+// The largest scores and the sums of exponentials, of what ops::row_stats describes.
+Tensor part_of(const Tensor& row_stats, int64_t index) {
+  Shape sizes = row_stats.sizes();
+  Shape strides = row_stats.strides();
+  const int64_t offset = row_stats.storage_offset() + index * strides[0];
+  sizes.erase(sizes.begin());
+  strides.erase(strides.begin());
+  return in_four_dims(row_stats.alias(std::move(sizes), std::move(strides), offset));
+}
+
+void attend_in_one(ops::Launch& on,
+                   const Tensor& query,
+                   const Tensor& key,
+                   const Tensor& value,
+                   const Settings& s,
+                   const Tensor& out,
+                   const Tensor& row_stats) {
+  const FusedCall fused(on, query, key, s);
+  const Tensor none;
+  const Tensor unused = make_like(on, {0}, query.dtype());  // CANN wants it, and leaves it empty
+  call(on, MT_ACLNN(aclnnFlashAttentionScore), in_four_dims(query), in_four_dims(key),
+       in_four_dims(value), none, none, none, fused.mask, nullptr, s.scale, fused.kKeepAll,
+       fused.kFar, fused.kFar, fused.heads, &fused.layout[0], fused.precision, fused.sparse,
+       part_of(row_stats, 0), part_of(row_stats, 1), unused, in_four_dims(out));
+}
+
+void attend_backward_in_one(ops::Launch& on,
+                            const Tensor& grad_out,
+                            const Tensor& query,
+                            const Tensor& key,
+                            const Tensor& value,
+                            const Tensor& out,
+                            const Tensor& row_stats,
+                            const Settings& s,
+                            const Tensor& grad_query,
+                            const Tensor& grad_key,
+                            const Tensor& grad_value) {
+  const FusedCall fused(on, query, key, s);
+  const Tensor none;
+  const Tensor unused = make_like(on, {0}, query.dtype());
+  call(on, MT_ACLNN(aclnnFlashAttentionScoreGrad), in_four_dims(query), in_four_dims(key),
+       in_four_dims(value), in_four_dims(grad_out), none, none, none, fused.mask,
+       part_of(row_stats, 0), part_of(row_stats, 1), none, in_four_dims(out), nullptr, s.scale,
+       fused.kKeepAll, fused.kFar, fused.kFar, fused.heads, &fused.layout[0], fused.precision,
+       fused.sparse, in_four_dims(grad_query), in_four_dims(grad_key), in_four_dims(grad_value),
+       unused);
+}
+
+// --- step by step, in float32 ---
 
 Tensor transposed(const Tensor& self) {
   Shape sizes = self.sizes();
@@ -17,56 +196,82 @@ Tensor transposed(const Tensor& self) {
   return self.alias(std::move(sizes), std::move(strides), self.storage_offset());
 }
 
+// Heads of query that share one of key and value become a dim of their own, along which key and
+// value repeat. Without such, the operands stay as they are.
+struct Groups {
+  Groups(const Tensor& query, const Tensor& key)
+      : count(query.dim() < 3 ? 1 : key.size(-3)),
+        size(query.dim() < 3 ? 1 : query.size(-3) / count) {}
+
+  Tensor divided(const Tensor& self) const {
+    if (size == 1) return self;
+    Shape sizes = self.sizes();
+    Shape strides = self.strides();
+    const auto heads = static_cast<ptrdiff_t>(sizes.size()) - 3;
+    sizes[static_cast<size_t>(heads)] = count;
+    sizes.insert(sizes.begin() + heads + 1, size);
+    const int64_t stride = strides[static_cast<size_t>(heads)];
+    strides[static_cast<size_t>(heads)] = stride * size;
+    strides.insert(strides.begin() + heads + 1, stride);
+    return self.alias(std::move(sizes), std::move(strides), self.storage_offset());
+  }
+  Tensor shared(const Tensor& self) const {
+    return size == 1 ? self : unsqueezed(self, self.dim() - 2);
+  }
+  // out = the sum over each group of left @ right.
+  void add_up(ops::Launch& on, const Tensor& left, const Tensor& right, const Tensor& out) const {
+    compute_in(on, kWide, out, [&](const Tensor& result) {
+      if (size == 1) return call(on, MT_ACLNN(aclnnMatmul), left, right, result, kKeepDtype);
+      Shape sizes = left.sizes();
+      sizes.back() = right.size(-1);
+      const Tensor products = make_like(on, sizes, kWide);
+      call(on, MT_ACLNN(aclnnMatmul), left, right, products, kKeepDtype);
+      const int64_t dim = products.dim() - 3;
+      call(on, MT_ACLNN(aclnnReduceSum), products, IntList(&dim, 1), false, kWide, result);
+    });
+  }
+
+  int64_t count;
+  int64_t size;
+};
+
 void hide(ops::Launch& on, const Tensor& scores, const Tensor& hidden) {
   const Scalar nothing(-std::numeric_limits<double>::infinity());
   call(on, MT_ACLNN(aclnnInplaceMaskedFillScalar), scores, hidden, typed(nothing, scores.dtype()));
 }
 
-// Step by step, in float32: CANN's attention in one op leaves open what rows without a key give,
-// and where a mask of numbers is added.
-void attention(ops::Launch& on,
-               const Tensor& query,
-               const Tensor& key,
-               const Tensor& value,
-               const Tensor& attn_mask,
-               bool is_causal,
-               double scale,
-               bool,
-               Tensor& out) {
-  constexpr DType kWide = DType::kFloat32;
-  if ((bit(query.dtype()) & kFloats) == 0) {
-    refuse(on, "scaled_dot_product_attention", query.dtype(),
-           "CANN's matrix products take float16, bfloat16 and float32");
-  }
-  if (out.numel() == 0) return;
-  const int64_t keys = key.size(-2);
-  if (keys == 0) return call(on, MT_ACLNN(aclnnInplaceZero), out);
+// Of query and key in groups, which are in float32.
+Tensor weights_of(ops::Launch& on,
+                  const Tensor& query,
+                  const Tensor& key,
+                  const Groups& groups,
+                  const Settings& s) {
   Shape sizes = query.sizes();
-  sizes.back() = keys;
+  sizes.back() = key.size(-2);
   const Tensor scores = make_like(on, sizes, kWide);
   if (query.size(-1) == 0) {
     call(on, MT_ACLNN(aclnnInplaceZero), scores);
   } else {
-    call(on, MT_ACLNN(aclnnMatmul), on_device(on, query, kWide),
-         transposed(on_device(on, key, kWide)), scores, kKeepDtype);
-    call(on, MT_ACLNN(aclnnInplaceMuls), scores, typed(Scalar(scale), kWide));
+    call(on, MT_ACLNN(aclnnMatmul), query, transposed(key), scores, kKeepDtype);
+    call(on, MT_ACLNN(aclnnInplaceMuls), scores, typed(Scalar(s.scale), kWide));
   }
-  if (is_causal) {
-    const Tensor all = make_like(on, {query.size(-2), keys}, DType::kBool);
-    call(on, MT_ACLNN(aclnnInplaceOne), all);
-    const Tensor later = make_like(on, all.sizes(), DType::kBool);
-    call(on, MT_ACLNN(aclnnTriu), all, int64_t{1}, later);
-    hide(on, scores, later);
+  if (s.is_causal) hide(on, scores, later_keys(on, sizes[sizes.size() - 2], sizes.back()));
+  Tensor mask = s.attn_mask;
+  if (mask.defined() && groups.size > 1) {
+    Shape whole = sizes;  // without the groups
+    whole.erase(whole.end() - 3);
+    whole[whole.size() - 3] = groups.count * groups.size;
+    mask = groups.divided(expanded(mask, whole));
   }
-  if (attn_mask.defined() && attn_mask.dtype() == DType::kBool) {
-    hide(on, scores, computed(on, ops::Pointwise::kLogicalNot, attn_mask));
-  } else if (attn_mask.defined()) {
-    call(on, MT_ACLNN(aclnnInplaceAdd), scores, on_device(on, attn_mask, kWide),
+  if (mask.defined() && mask.dtype() == DType::kBool) {
+    hide(on, scores, computed(on, ops::Pointwise::kLogicalNot, mask));
+  } else if (mask.defined()) {
+    call(on, MT_ACLNN(aclnnInplaceAdd), scores, on_device(on, mask, kWide),
          typed(Scalar(1.0), kWide));
   }
   const Tensor weights = make_like(on, sizes, kWide);
   call(on, MT_ACLNN(aclnnSoftmax), scores, int64_t{-1}, weights);
-  if (attn_mask.defined()) {  // nothing to see gives 0
+  if (mask.defined()) {  // nothing to see gives 0
     sizes.back() = 1;
     const Tensor largest = make_like(on, sizes, kWide);
     const int64_t last = query.dim() - 1;
@@ -75,15 +280,107 @@ void attention(ops::Launch& on,
     call(on, MT_ACLNN(aclnnInplaceMaskedFillScalar), weights,
          computed(on, ops::Pointwise::kEq, largest, nothing), typed(Scalar(0.0), kWide));
   }
+  return weights;
+}
+
+void attend_by_steps(ops::Launch& on,
+                     const Tensor& query,
+                     const Tensor& key,
+                     const Tensor& value,
+                     const Settings& s,
+                     const Tensor& out) {
+  const Groups groups(query, key);
+  const Tensor weights = weights_of(on, groups.divided(on_device(on, query, kWide)),
+                                    groups.shared(on_device(on, key, kWide)), groups, s);
   compute_in(on, kWide, out, [&](const Tensor& result) {
-    call(on, MT_ACLNN(aclnnMatmul), weights, on_device(on, value, kWide), result, kKeepDtype);
+    call(on, MT_ACLNN(aclnnMatmul), weights, groups.shared(on_device(on, value, kWide)),
+         groups.divided(result), kKeepDtype);
   });
+}
+
+void attend_backward_by_steps(ops::Launch& on,
+                              const Tensor& grad_out,
+                              const Tensor& query,
+                              const Tensor& key,
+                              const Tensor& value,
+                              const Settings& s,
+                              const Tensor& grad_query,
+                              const Tensor& grad_key,
+                              const Tensor& grad_value) {
+  const Groups groups(query, key);
+  const Tensor q = groups.divided(on_device(on, query, kWide));
+  const Tensor k = groups.shared(on_device(on, key, kWide));
+  const Tensor grad = groups.divided(on_device(on, grad_out, kWide));
+  const Tensor weights = weights_of(on, q, k, groups, s);
+  groups.add_up(on, transposed(weights), grad, grad_value);
+  if (query.size(-1) == 0) return;
+  const Tensor of_weights = make_like(on, weights.sizes(), kWide);
+  call(on, MT_ACLNN(aclnnMatmul), grad, transposed(groups.shared(on_device(on, value, kWide))),
+       of_weights, kKeepDtype);
+  const Tensor of_scores = make_like(on, weights.sizes(), kWide);
+  call(on, MT_ACLNN(aclnnSoftmaxBackward), of_weights, weights, int64_t{-1}, of_scores);
+  call(on, MT_ACLNN(aclnnInplaceMuls), of_scores, typed(Scalar(s.scale), kWide));
+  compute_in(on, kWide, grad_query, [&](const Tensor& result) {
+    call(on, MT_ACLNN(aclnnMatmul), of_scores, k, groups.divided(result), kKeepDtype);
+  });
+  groups.add_up(on, transposed(of_scores), q, grad_key);
+}
+
+// --- the ops ---
+
+void flash_attention(ops::Launch& on,
+                     const Tensor& query,
+                     const Tensor& key,
+                     const Tensor& value,
+                     const Tensor& attn_mask,
+                     bool is_causal,
+                     double scale,
+                     bool,
+                     Tensor& out,
+                     Tensor& row_stats) {
+  check_dtype(on, query);
+  if (out.numel() == 0) return;
+  if (key.size(-2) == 0) return call(on, MT_ACLNN(aclnnInplaceZero), out);
+  const Settings s = {attn_mask, is_causal, scale};
+  if (is_fused(query, key, value, s)) {
+    return attend_in_one(on, query, key, value, s, out, row_stats);
+  }
+  attend_by_steps(on, query, key, value, s, out);
+}
+
+void flash_attention_backward(ops::Launch& on,
+                              const Tensor& grad_out,
+                              const Tensor& query,
+                              const Tensor& key,
+                              const Tensor& value,
+                              const Tensor& out,
+                              const Tensor& row_stats,
+                              const Tensor& attn_mask,
+                              bool is_causal,
+                              double scale,
+                              Tensor& grad_query,
+                              Tensor& grad_key,
+                              Tensor& grad_value) {
+  check_dtype(on, query);
+  const Settings s = {attn_mask, is_causal, scale};
+  if (out.numel() == 0 || key.size(-2) == 0) {
+    for (const Tensor* each : {&grad_query, &grad_key, &grad_value}) {
+      if (each->numel() != 0) call(on, MT_ACLNN(aclnnInplaceZero), *each);
+    }
+  } else if (is_fused(query, key, value, s)) {
+    attend_backward_in_one(on, grad_out, query, key, value, out, row_stats, s, grad_query, grad_key,
+                           grad_value);
+  } else {
+    attend_backward_by_steps(on, grad_out, query, key, value, s, grad_query, grad_key, grad_value);
+  }
 }
 
 }  // namespace
 
 void register_attention(ops::Registry& registry) {
-  registry.kernel<attention>(DeviceType::kNpu, "_attention");
+  registry.kernel<flash_attention>(DeviceType::kNpu, "_scaled_dot_product_flash_attention");
+  registry.kernel<flash_attention_backward>(DeviceType::kNpu,
+                                            "_scaled_dot_product_flash_attention_backward");
 }
 
 }  // namespace mindtorch::ascend

@@ -15,6 +15,24 @@ void embedding(ops::Launch& on,
   if (out.numel() != 0) call(on, MT_ACLNN(aclnnEmbedding), weight, indices, out);
 }
 
+void embedding_dense_backward(ops::Launch& on,
+                              const Tensor& grad_output,
+                              const Tensor& indices,
+                              int64_t num_weights,
+                              int64_t padding_idx,
+                              bool scale_grad_by_freq,
+                              Tensor& out) {
+  if (out.numel() == 0) return;
+  if (indices.numel() == 0) return call(on, MT_ACLNN(aclnnInplaceZero), out);
+  if ((bit(out.dtype()) & kFloats) == 0) {
+    refuse(on, "embedding_dense_backward", out.dtype(),
+           "CANN adds up rows of float16, bfloat16 and float32");
+  }
+  call(on, MT_ACLNN(aclnnEmbeddingDenseBackward), grad_output, indices,
+       static_cast<uint64_t>(num_weights), static_cast<uint64_t>(padding_idx), scale_grad_by_freq,
+       out);
+}
+
 void embedding_renorm(
     ops::Launch& on, const Tensor& self, const Tensor& indices, double max_norm, double norm_type) {
   if ((bit(self.dtype()) & kFloats) == 0) {
@@ -32,6 +50,7 @@ void embedding_renorm(
 
 void register_embedding(ops::Registry& registry) {
   registry.kernel<embedding>(DeviceType::kNpu, "embedding");
+  registry.kernel<embedding_dense_backward>(DeviceType::kNpu, "embedding_dense_backward");
   registry.kernel<embedding_renorm>(DeviceType::kNpu, "embedding_renorm_");
 }
 

@@ -7,16 +7,22 @@ namespace mindtorch::ascend {
 void register_ascend(ops::Registry& registry);
 
 void register_attention(ops::Registry& registry);
+void register_channel_norm(ops::Registry& registry);
 void register_convolution(ops::Registry& registry);
 void register_copy(ops::Registry& registry);
 void register_creation(ops::Registry& registry);
+void register_ctc(ops::Registry& registry);
 void register_embedding(ops::Registry& registry);
+void register_foreach(ops::Registry& registry);
 void register_indexing(ops::Registry& registry);
+void register_loss(ops::Registry& registry);
 void register_matmul(ops::Registry& registry);
 void register_norm(ops::Registry& registry);
+void register_optimizer(ops::Registry& registry);
 void register_pooling(ops::Registry& registry);
 void register_random(ops::Registry& registry);
 void register_reduce(ops::Registry& registry);
+void register_sampling(ops::Registry& registry);
 void register_scan(ops::Registry& registry);
 void register_scatter(ops::Registry& registry);
 void register_search(ops::Registry& registry);

@@ -189,6 +189,29 @@ void log_softmax(
   call(on, MT_ACLNN(aclnnLogSoftmax), on_device(on, self, out.dtype()), dim, out);
 }
 
+void softmax_backward(ops::Launch& on,
+                      const Tensor& grad_output,
+                      const Tensor& output,
+                      int64_t dim,
+                      DType,
+                      Tensor& out) {
+  if (out.numel() == 0) return;
+  compute_in(on, output.dtype(), out, [&](const Tensor& target) {
+    call(on, MT_ACLNN(aclnnSoftmaxBackward), grad_output, output, dim, target);
+  });
+}
+void log_softmax_backward(ops::Launch& on,
+                          const Tensor& grad_output,
+                          const Tensor& output,
+                          int64_t dim,
+                          DType,
+                          Tensor& out) {
+  if (out.numel() == 0) return;
+  compute_in(on, output.dtype(), out, [&](const Tensor& target) {
+    call(on, MT_ACLNN(aclnnLogSoftmaxBackward), grad_output, output, dim, target);
+  });
+}
+
 }  // namespace
 
 void register_var_softmax(ops::Registry& registry) {
@@ -201,6 +224,8 @@ void register_var_softmax(ops::Registry& registry) {
   registry.kernel<logsumexp>(kNpu, "logsumexp");
   registry.kernel<softmax>(kNpu, "softmax.int");
   registry.kernel<log_softmax>(kNpu, "log_softmax.int");
+  registry.kernel<softmax_backward>(kNpu, "_softmax_backward_data");
+  registry.kernel<log_softmax_backward>(kNpu, "_log_softmax_backward_data");
 }
 
 }  // namespace mindtorch::ascend

@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "mindtorch/backends/cpu/indexing.h"
 #include "mindtorch/backends/cpu/kernels/kernels.h"
 #include "mindtorch/backends/cpu/kernels/lines.h"
 #include "mindtorch/backends/cpu/parallel.h"
+#include "mindtorch/backends/cpu/tiles/row.h"
 
 namespace mindtorch::cpu {
 namespace {
@@ -29,6 +31,56 @@ void embedding(
                  gather_rows(table.data_ptr(), row_bytes, place + begin, end - begin, rows,
                              stride_bytes, out.data<char>() + begin * row_bytes);
                });
+}
+
+// A thread for each part of the table: rows that several indices name are added in their order.
+void embedding_dense_backward(ops::Launch&,
+                              const Tensor& grad_output,
+                              const Tensor& indices,
+                              int64_t num_weights,
+                              int64_t padding_idx,
+                              bool scale_grad_by_freq,
+                              Tensor& out) {
+  const Tensor places = as_index(indices);
+  const auto* const place = places.data<int64_t>();
+  const int64_t count = places.numel();
+  MT_CHECK(check_positive_indices(place, count, num_weights) < 0, IndexError,
+           "index out of range in self");
+  if (out.numel() == 0) return;
+  const DType wide = accumulate_dtype(out.dtype());
+  const Tensor sums = out.dtype() == wide ? out : Tensor::make(out.sizes(), wide);
+  const Tensor grads = as_contiguous(grad_output);
+  const int64_t n = out.size(1);
+  const int64_t row_bytes = n * out.element_size();
+  const int64_t sum_bytes = n * sums.element_size();
+  std::vector<int64_t> frequency(static_cast<size_t>(scale_grad_by_freq ? num_weights : 0));
+  for (int64_t i = 0; scale_grad_by_freq && i < count; ++i) {
+    ++frequency[static_cast<size_t>(place[i])];
+  }
+  const AccumulateFn add = find_accumulate(Row::kSum, out.dtype());
+  const int64_t work_bytes = (count + num_weights) * row_bytes;
+  const int64_t grain = std::max<int64_t>(1, num_weights * kGrainBytes / work_bytes);
+  parallel_for(0, num_weights, grain, [&](int64_t begin, int64_t end) {
+    char* const table = sums.data<char>();
+    std::memset(table + begin * sum_bytes, 0, static_cast<size_t>((end - begin) * sum_bytes));
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t row = place[i];
+      if (row < begin || row >= end || row == padding_idx) continue;
+      add(grads.data<char>() + i * row_bytes, table + row * sum_bytes, n);
+    }
+    for (int64_t row = begin; scale_grad_by_freq && row < end; ++row) {
+      const int64_t times = frequency[static_cast<size_t>(row)];
+      if (times < 2) continue;
+      const auto scale = [&](auto* values) {
+        using W = std::remove_pointer_t<decltype(values)>;
+        for (int64_t k = 0; k < n; ++k) values[k] /= static_cast<W>(times);
+      };
+      char* const values = table + row * sum_bytes;
+      wide == DType::kFloat64 ? scale(reinterpret_cast<double*>(values))
+                              : scale(reinterpret_cast<float*>(values));
+    }
+  });
+  if (!sums.is_same(out)) copy(sums, out);
 }
 
 // In double; the caller rounds to the row's dtype, as torch does.
@@ -82,6 +134,7 @@ void embedding_renorm(
 
 void register_embedding(ops::Registry& registry) {
   registry.kernel<embedding>(DeviceType::kCpu, "embedding");
+  registry.kernel<embedding_dense_backward>(DeviceType::kCpu, "embedding_dense_backward");
   registry.kernel<embedding_renorm>(DeviceType::kCpu, "embedding_renorm_");
 }
 

@@ -1,9 +1,10 @@
+#include <cstring>
 #include <limits>
 
 #include "mindtorch/backends/cpu/kernels/kernels.h"
 #include "mindtorch/backends/cpu/kernels/lines.h"
 #include "mindtorch/backends/cpu/parallel.h"
-#include "mindtorch/backends/cpu/tiles/row.h"
+#include "mindtorch/backends/cpu/tiles/norm.h"
 
 namespace mindtorch::cpu {
 namespace {
@@ -18,28 +19,48 @@ Tensor as_param(const Tensor& param, DType dtype) {
   return result;
 }
 
+const void* data_or_null(const Tensor& tensor) {
+  return tensor.defined() ? tensor.data_ptr() : nullptr;
+}
+
+int64_t row_grain(int64_t n) { return std::max<int64_t>(1, 16 * 1024 / n); }
+
+// Runs body<W>() for the dtype that statistics have.
+template <typename Body>
+void visit_wide(DType dtype, const Body& body) {
+  if (dtype == DType::kFloat64) return body.template operator()<double>();
+  body.template operator()<float>();
+}
+
 void normalize(Norm norm,
                const Tensor& input,
                IntList normalized_shape,
                const Tensor& weight,
                const Tensor& bias,
                double eps,
-               const Tensor& out) {
+               const Tensor& out,
+               const Tensor& mean,
+               const Tensor& rstd) {
   if (out.numel() == 0) return;
   const int64_t n = numel(normalized_shape);
   const Tensor rows = as_contiguous(input);
   const Tensor scale = as_param(weight, input.dtype());
   const Tensor shift = as_param(bias, input.dtype());
-  const NormParams params = {scale.defined() ? scale.data_ptr() : nullptr,
-                             shift.defined() ? shift.data_ptr() : nullptr, eps};
-  const NormFn row = find_norm(norm, input.dtype());
+  const NormParams params = {data_or_null(scale), data_or_null(shift), eps};
+  const NormRowFn row = find_norm_row(norm, input.dtype());
   const int64_t bytes = n * out.element_size();
-  parallel_for(0, out.numel() / n, std::max<int64_t>(1, 16 * 1024 / n),
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t i = begin; i < end; ++i) {
-                   row(rows.data<char>() + i * bytes, out.data<char>() + i * bytes, n, params);
-                 }
-               });
+  visit_wide(rstd.dtype(), [&]<typename W>() {
+    W* const means = mean.defined() ? mean.data<W>() : nullptr;
+    W* const rstds = rstd.data<W>();
+    parallel_for(0, out.numel() / n, row_grain(n), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const NormStatistics found =
+            row(rows.data<char>() + i * bytes, out.data<char>() + i * bytes, n, params);
+        if (means != nullptr) means[i] = static_cast<W>(found.mean);
+        rstds[i] = static_cast<W>(found.rstd);
+      }
+    });
+  });
 }
 
 void layer_norm(ops::Launch&,
@@ -48,9 +69,10 @@ void layer_norm(ops::Launch&,
                 const Tensor& weight,
                 const Tensor& bias,
                 double eps,
-                bool,
-                Tensor& out) {
-  normalize(Norm::kLayer, input, normalized_shape, weight, bias, eps, out);
+                Tensor& out,
+                Tensor& mean,
+                Tensor& rstd) {
+  normalize(Norm::kLayer, input, normalized_shape, weight, bias, eps, out, mean, rstd);
 }
 
 void rms_norm(ops::Launch&,
@@ -58,18 +80,116 @@ void rms_norm(ops::Launch&,
               IntList normalized_shape,
               const Tensor& weight,
               std::optional<double> eps,
-              Tensor& out) {
+              Tensor& out,
+              Tensor& rstd) {
   const double least = accumulate_dtype(input.dtype()) == DType::kFloat64
                            ? std::numeric_limits<double>::epsilon()
                            : double{std::numeric_limits<float>::epsilon()};
-  normalize(Norm::kRootMeanSquare, input, normalized_shape, weight, {}, eps.value_or(least), out);
+  normalize(Norm::kRootMeanSquare, input, normalized_shape, weight, {}, eps.value_or(least), out,
+            {}, rstd);
+}
+
+// What is not wanted is undefined.
+struct NormGradients {
+  Tensor input;
+  Tensor weight;
+  Tensor bias;
+};
+
+// Each thread adds up rows of its own for weight and bias; the sums of all are added at the end.
+void normalize_backward(Norm norm,
+                        const Tensor& grad_out,
+                        const Tensor& input,
+                        IntList normalized_shape,
+                        const Tensor& mean,
+                        const Tensor& rstd,
+                        const Tensor& weight,
+                        const NormGradients& out) {
+  const int64_t n = numel(normalized_shape);
+  if (n == 0) return;
+  const DType wide = accumulate_dtype(input.dtype());
+  const Tensor grads = as_contiguous(grad_out);
+  const Tensor rows = as_contiguous(input);
+  const Tensor scale = as_param(weight, input.dtype());
+  const Tensor means = as_param(mean, input.dtype());
+  const Tensor rstds = as_param(rstd, input.dtype());
+  const NormGradientFn row = find_norm_gradient(norm, input.dtype());
+  const int64_t bytes = n * input.element_size();
+  const bool has_sums = out.weight.defined() || out.bias.defined();
+  const int64_t threads = num_threads();
+  const int64_t wide_bytes = n * size_bytes(wide);
+  const Tensor sums = Tensor::make({has_sums ? threads : 0, 2, n}, wide);
+  std::memset(sums.data_ptr(), 0, static_cast<size_t>(sums.numel() * sums.element_size()));
+  const auto part = [&](int64_t thread, int64_t which) {
+    return sums.data<char>() + (2 * thread + which) * wide_bytes;
+  };
+  visit_wide(wide, [&]<typename W>() {
+    parallel_for(0, input.numel() / n, row_grain(n), [&](int64_t begin, int64_t end) {
+      NormGradientParams params{data_or_null(scale), {}, nullptr, nullptr};
+      if (has_sums) {
+        params.weight_sums = part(thread_index(), 0);
+        params.bias_sums = part(thread_index(), 1);
+      }
+      for (int64_t i = begin; i < end; ++i) {
+        const double centre = means.defined() ? static_cast<double>(means.data<W>()[i]) : 0;
+        params.statistics = {centre, static_cast<double>(rstds.data<W>()[i])};
+        row(grads.data<char>() + i * bytes, rows.data<char>() + i * bytes,
+            out.input.defined() ? out.input.data<char>() + i * bytes : nullptr, n, params);
+      }
+    });
+  });
+  if (!has_sums) return;
+  const AccumulateFn add = find_accumulate(Row::kSum, wide);
+  for (int64_t which = 0; which < 2; ++which) {
+    const Tensor& target = which == 0 ? out.weight : out.bias;
+    if (!target.defined()) continue;
+    for (int64_t i = 1; i < threads; ++i) add(part(i, which), part(0, which), n);
+    copy(sums.alias(target.sizes(), contiguous_strides(target.sizes()), which * n), target);
+  }
+}
+
+void layer_norm_backward(ops::Launch&,
+                         const Tensor& grad_out,
+                         const Tensor& input,
+                         IntList normalized_shape,
+                         const Tensor& mean,
+                         const Tensor& rstd,
+                         const Tensor& weight,
+                         bool needs_input,
+                         bool needs_weight,
+                         bool needs_bias,
+                         Tensor& grad_input,
+                         Tensor& grad_weight,
+                         Tensor& grad_bias) {
+  const Tensor none;
+  normalize_backward(Norm::kLayer, grad_out, input, normalized_shape, mean, rstd, weight,
+                     {needs_input ? grad_input : none, needs_weight ? grad_weight : none,
+                      needs_bias ? grad_bias : none});
+}
+
+void rms_norm_backward(ops::Launch&,
+                       const Tensor& grad_out,
+                       const Tensor& input,
+                       IntList normalized_shape,
+                       const Tensor& rstd,
+                       const Tensor& weight,
+                       bool needs_input,
+                       bool needs_weight,
+                       Tensor& grad_input,
+                       Tensor& grad_weight) {
+  const Tensor none;
+  normalize_backward(Norm::kRootMeanSquare, grad_out, input, normalized_shape, none, rstd, weight,
+                     {needs_input ? grad_input : none, needs_weight ? grad_weight : none, none});
 }
 
 }  // namespace
 
 void register_norm(ops::Registry& registry) {
-  registry.kernel<layer_norm>(DeviceType::kCpu, "layer_norm");
-  registry.kernel<rms_norm>(DeviceType::kCpu, "rms_norm");
+  constexpr auto kCpu = DeviceType::kCpu;
+  registry.kernel<layer_norm>(kCpu, "native_layer_norm");
+  registry.kernel<layer_norm_backward>(kCpu, "native_layer_norm_backward");
+  registry.kernel<rms_norm>(kCpu, "_fused_rms_norm");
+  registry.kernel<rms_norm_backward>(kCpu, "_fused_rms_norm_backward");
 }
 
 }  // namespace mindtorch::cpu

@@ -261,37 +261,6 @@ void logsumexp(ops::Launch&, const Tensor& self, IntList dim, bool, Tensor& out)
   accumulate(Row::kLogsumexp, input, dim_mask(dim, self.dim()), out, kNothing);
 }
 
-// One row function over the whole of `dim`; other layouts go through a transposed copy.
-template <Row kFunction>
-void softmax(ops::Launch&, const Tensor& self, int64_t dim, std::optional<DType>, Tensor& out) {
-  if (out.numel() == 0) return;
-  const Tensor input = converted(self, out.dtype());
-  const auto d = static_cast<size_t>(wrap_dim(dim, self.dim()));
-  const int64_t n = self.dim() == 0 ? 1 : self.sizes()[d];
-  const RowFn row = find_row(kFunction, out.dtype());
-  const auto over_rows = [&](const Tensor& from, const Tensor& to) {
-    const int64_t bytes = n * out.element_size();
-    parallel_for(0, to.numel() / n, std::max<int64_t>(1, 8 * 1024 / n),
-                 [&](int64_t begin, int64_t end) {
-                   for (int64_t i = begin; i < end; ++i) {
-                     row(from.data<char>() + i * bytes, to.data<char>() + i * bytes, n);
-                   }
-                 });
-  };
-  const bool is_last = self.dim() == 0 || d + 1 == self.sizes().size();
-  if (is_last && input.is_contiguous()) return over_rows(input, out);
-  Shape sizes = input.sizes();
-  Shape from_strides = input.strides();
-  Shape to_strides = out.strides();
-  for (Shape* list : {&sizes, &from_strides, &to_strides}) {
-    if (!list->empty()) std::rotate(list->begin() + d, list->begin() + d + 1, list->end());
-  }
-  const Tensor rows = Tensor::make(sizes, out.dtype());
-  copy(input.alias(sizes, from_strides, input.storage_offset()), rows);
-  over_rows(rows, rows);
-  copy(rows, out.alias(sizes, to_strides, out.storage_offset()));
-}
-
 }  // namespace
 
 void register_reduce(ops::Registry& registry) {
@@ -317,8 +286,6 @@ void register_reduce(ops::Registry& registry) {
   registry.kernel<var_mean<true>>(kCpu, "std_mean.correction");
   registry.kernel<vector_norm>(kCpu, "linalg_vector_norm");
   registry.kernel<logsumexp>(kCpu, "logsumexp");
-  registry.kernel<softmax<Row::kSoftmax>>(kCpu, "softmax.int");
-  registry.kernel<softmax<Row::kLogSoftmax>>(kCpu, "log_softmax.int");
 }
 
 }  // namespace mindtorch::cpu

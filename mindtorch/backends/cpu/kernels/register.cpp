@@ -8,19 +8,27 @@ void register_cpu(ops::Registry& registry) {
   registry.pointwise_engine(DeviceType::kCpu, &run_pointwise);
   registry.fusion_engine(DeviceType::kCpu, fusion_engine());
   register_attention(registry);
+  register_channel_norm(registry);
   register_convolution(registry);
   register_copy(registry);
   register_creation(registry);
+  register_ctc(registry);
   register_embedding(registry);
+  register_foreach(registry);
   register_indexing(registry);
+  register_loss(registry);
   register_matmul(registry);
   register_norm(registry);
+  register_optimizer(registry);
   register_pooling(registry);
   register_random(registry);
+  register_recurrent(registry);
   register_reduce(registry);
+  register_sampling(registry);
   register_scan(registry);
   register_scatter(registry);
   register_shape(registry);
+  register_softmax(registry);
   register_sort(registry);
   register_unique(registry);
 }

@@ -1,6 +1,7 @@
 """Gradients cut to a norm or to a range."""
 
 import warnings
+from collections import defaultdict
 
 import mindtorch_v2 as torch
 
@@ -16,6 +17,16 @@ __all__ = [
 def _grads(parameters):
     parameters = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
     return [p.grad for p in parameters if p.grad is not None], parameters
+
+
+def _by_kind(tensors):
+    """Lists of tensors of one device and dtype: what one pass takes."""
+    if len({(tensor.device, tensor.dtype) for tensor in tensors}) <= 1:
+        return [tensors] if tensors else []
+    lists = defaultdict(list)
+    for tensor in tensors:
+        lists[tensor.device, tensor.dtype].append(tensor)
+    return lists.values()
 
 
 def _moved(tensor, device):
@@ -34,9 +45,12 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
     if not tensors:
         return torch.tensor(0.0)
     device = tensors[0].device
-    vector_norm = torch.linalg.vector_norm
-    norms = [_moved(vector_norm(tensor, norm_type), device) for tensor in tensors]
-    total = vector_norm(torch.stack(norms), norm_type)
+    norms = [
+        _moved(norm, device)
+        for alike in _by_kind(tensors)
+        for norm in torch._foreach_norm(alike, norm_type)
+    ]
+    total = torch.linalg.vector_norm(torch.stack(norms), norm_type)
     if error_if_nonfinite and not bool(torch.isfinite(total)):
         raise RuntimeError(
             f"The total norm of order {norm_type} for gradients from "
@@ -60,8 +74,8 @@ def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
     # The factor stays a tensor: no device has to be waited for.
     factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
     with torch.no_grad():
-        for grad in grads:
-            grad.mul_(_moved(factor, grad.device))
+        for alike in _by_kind(grads):
+            torch._foreach_mul_(alike, _moved(factor, alike[0].device))
 
 
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
@@ -108,5 +122,6 @@ def clip_grad_value_(parameters, clip_value, foreach=None):
     grads, _ = _grads(parameters)
     clip_value = float(clip_value)
     with torch.no_grad():
-        for grad in grads:
-            grad.clamp_(min=-clip_value, max=clip_value)
+        for alike in _by_kind(grads):
+            torch._foreach_clamp_min_(alike, -clip_value)
+            torch._foreach_clamp_max_(alike, clip_value)

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mindtorch/backends/cpu/tiles/half_arithmetic.h"
+#include "mindtorch/backends/cpu/tiles/norm.h"
 #include "mindtorch/backends/cpu/tiles/scalar_operand.h"
 #include "mindtorch/backends/cpu/tiles/short_lines.h"
 #include "mindtorch/backends/cpu/tiles/table.h"
@@ -30,6 +31,7 @@ struct TargetTable {
   ScalarOperandTable scalar_operands;
   LinesTable lines;
   HalfTable halves;
+  NormTable norms;
 };
 
 inline const std::vector<TargetTable>& all_targets() {
@@ -41,7 +43,7 @@ inline const std::vector<TargetTable>& all_targets() {
       hwy::SetSupportedTargetsForTest(target);
       hwy::GetChosenTarget().Update(target);
       result.push_back({hwy::TargetName(target), build_tables(), build_scalar_operand_table(),
-                        build_lines_table(), build_half_table()});
+                        build_lines_table(), build_half_table(), build_norm_table()});
     }
     hwy::SetSupportedTargetsForTest(0);
     hwy::GetChosenTarget().Update(supported);

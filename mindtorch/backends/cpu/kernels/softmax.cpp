@@ -1,0 +1,127 @@
+#include "mindtorch/backends/cpu/kernels/kernels.h"
+#include "mindtorch/backends/cpu/kernels/lines.h"
+#include "mindtorch/backends/cpu/parallel.h"
+#include "mindtorch/backends/cpu/tiles/norm.h"
+
+namespace mindtorch::cpu {
+namespace {
+
+// Columns longer than this are transposed first: their elements lie in too many pages.
+constexpr int64_t kLongestColumn = 256;
+constexpr int64_t kGrain = 8 * 1024;
+
+// A contiguous tensor seen as [outer, n, inner], with the lines along n.
+struct Lines {
+  int64_t outer = 1;
+  int64_t n = 1;
+  int64_t inner = 1;
+
+  Lines(const Tensor& self, int64_t dim) {
+    if (self.dim() == 0) return;
+    const size_t d = line_dim(self, dim);
+    const IntList sizes = self.sizes();
+    n = sizes[d];
+    outer = numel(sizes.first(d));
+    inner = numel(sizes.subspan(d + 1));
+  }
+  bool are_columns() const { return inner > 1 && n <= kLongestColumn; }
+};
+
+// body(offset, width) for blocks of neighbouring columns.
+template <typename Body>
+void for_columns(const Lines& lines, const Body& body) {
+  constexpr int64_t kWidth = 64;
+  const int64_t blocks = (lines.inner + kWidth - 1) / kWidth;
+  const int64_t width = std::min(kWidth, lines.inner);
+  const int64_t grain = std::max<int64_t>(1, kGrain / (lines.n * width));
+  parallel_for(0, lines.outer * blocks, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t first = i % blocks * kWidth;
+      body(i / blocks * lines.n * lines.inner + first, std::min(kWidth, lines.inner - first));
+    }
+  });
+}
+
+// body(offset) for each row of n elements.
+template <typename Body>
+void for_rows(int64_t count, int64_t n, const Body& body) {
+  parallel_for(0, count, std::max<int64_t>(1, kGrain / n), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) body(i * n);
+  });
+}
+
+Tensor converted(const Tensor& self, DType dtype) {
+  if (self.dtype() == dtype) return self;
+  const Tensor result = Tensor::make(self.sizes(), dtype);
+  copy(self, result);
+  return result;
+}
+
+template <Softmax kSoftmax>
+void softmax(ops::Launch&, const Tensor& self, int64_t dim, std::optional<DType>, Tensor& out) {
+  if (out.numel() == 0) return;
+  const Tensor input = converted(self, out.dtype());
+  const Lines lines(self, dim);
+  const int64_t bytes = out.element_size();
+  if (lines.are_columns() && input.is_contiguous() && out.is_contiguous()) {
+    const ColumnsFn columns = find_softmax_columns(kSoftmax, out.dtype());
+    return for_columns(lines, [&](int64_t at, int64_t width) {
+      columns(input.data<char>() + at * bytes, out.data<char>() + at * bytes, lines.n, width,
+              lines.inner);
+    });
+  }
+  const Tensor rows = as_lines(input, dim);
+  const OutputLines results(out, dim);
+  const RowFn row =
+      find_row(kSoftmax == Softmax::kLog ? Row::kLogSoftmax : Row::kSoftmax, out.dtype());
+  for_rows(out.numel() / lines.n, lines.n, [&](int64_t at) {
+    row(rows.data<char>() + at * bytes, results.data() + at * bytes, lines.n);
+  });
+  results.finish();
+}
+
+template <Softmax kSoftmax>
+void softmax_backward(ops::Launch&,
+                      const Tensor& grad_output,
+                      const Tensor& output,
+                      int64_t dim,
+                      DType,
+                      Tensor& out) {
+  if (out.numel() == 0) return;
+  const Lines lines(output, dim);
+  const DType dtype = output.dtype();
+  const int64_t bytes = output.element_size();
+  // In the dtype of the output, which is then rounded to that of the input.
+  const Tensor found = out.dtype() == dtype ? out : Tensor::make(out.sizes(), dtype);
+  if (lines.are_columns() && grad_output.is_contiguous() && output.is_contiguous() &&
+      found.is_contiguous()) {
+    const ColumnsGradientFn columns = find_softmax_columns_gradient(kSoftmax, dtype);
+    for_columns(lines, [&](int64_t at, int64_t width) {
+      columns(grad_output.data<char>() + at * bytes, output.data<char>() + at * bytes,
+              found.data<char>() + at * bytes, lines.n, width, lines.inner);
+    });
+  } else {
+    const Tensor grads = as_lines(grad_output, dim);
+    const Tensor values = as_lines(output, dim);
+    const OutputLines results(found, dim);
+    const RowGradientFn row = find_softmax_gradient(kSoftmax, dtype);
+    for_rows(out.numel() / lines.n, lines.n, [&](int64_t at) {
+      row(grads.data<char>() + at * bytes, values.data<char>() + at * bytes,
+          results.data() + at * bytes, lines.n);
+    });
+    results.finish();
+  }
+  if (!found.is_same(out)) copy(found, out);
+}
+
+}  // namespace
+
+void register_softmax(ops::Registry& registry) {
+  constexpr auto kCpu = DeviceType::kCpu;
+  registry.kernel<softmax<Softmax::kPlain>>(kCpu, "softmax.int");
+  registry.kernel<softmax<Softmax::kLog>>(kCpu, "log_softmax.int");
+  registry.kernel<softmax_backward<Softmax::kPlain>>(kCpu, "_softmax_backward_data");
+  registry.kernel<softmax_backward<Softmax::kLog>>(kCpu, "_log_softmax_backward_data");
+}
+
+}  // namespace mindtorch::cpu

@@ -1,0 +1,98 @@
+// Losses that compare with classes.
+#include "mindtorch/ops/definitions/definitions.h"
+#include "mindtorch/ops/definitions/rules.h"
+#include "mindtorch/ops/reduction.h"
+
+namespace mindtorch::ops {
+namespace {
+
+void check_dtypes(const Tensor& self, const Tensor& target, const Tensor& weight) {
+  MT_CHECK(target.dtype() == DType::kInt64 || target.dtype() == DType::kUInt8, RuntimeError,
+           "expected target dtype to be Long or Byte, but got ", legacy_name(target.dtype()));
+  MT_CHECK(is_floating_point(self.dtype()), NotImplementedError,
+           "\"nll_loss_out_frame\" not implemented for '", legacy_name(self.dtype()), "'");
+  MT_CHECK(!weight.defined() || weight.dtype() == self.dtype(), RuntimeError,
+           "expected scalar type ", legacy_name(self.dtype()), " but found ",
+           legacy_name(weight.dtype()));
+}
+
+// Classes, perhaps of a batch.
+SpecList nll_loss(
+    const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction, int64_t) {
+  MT_CHECK(self.dim() == 1 || self.dim() == 2, RuntimeError, "input tensor should be 1D or 2D");
+  MT_CHECK(target.dim() <= 1, RuntimeError,
+           "0D or 1D target tensor expected, multi-target not supported");
+  const bool has_batch = self.dim() == 2;
+  const bool fits =
+      has_batch ? target.dim() == 1 && self.size(0) == target.size(0) : target.numel() == 1;
+  MT_CHECK(fits, RuntimeError, "size mismatch (got input: ", to_string(self.sizes()),
+           ", target: ", to_string(target.sizes()), ")");
+  const int64_t classes = self.size(-1);
+  MT_CHECK(!weight.defined() || (weight.dim() == 1 && weight.numel() == classes), RuntimeError,
+           "weight tensor should be defined either for all ", classes,
+           " classes or no classes but got weight tensor of shape: ", to_string(weight.sizes()));
+  check_dtypes(self, target, weight);
+  const bool is_none = reduction == static_cast<int64_t>(Reduction::kNone);
+  const Shape sizes = is_none && has_batch ? Shape(target.sizes()) : Shape();
+  return {contiguous_spec(sizes, self.dtype(), self.device()),
+          contiguous_spec({}, self.dtype(), self.device())};
+}
+
+// A class for each place of an image: the classes are in dim 1.
+SpecList nll_loss2d(
+    const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction, int64_t) {
+  Shape sizes = self.sizes();
+  sizes.erase(sizes.begin() + 1);
+  MT_CHECK(equal(sizes, target.sizes()), RuntimeError,
+           "size mismatch (got input: ", to_string(self.sizes()),
+           " , target: ", to_string(target.sizes()));
+  MT_CHECK(!weight.defined() || (weight.dim() == 1 && weight.numel() == self.size(1)), RuntimeError,
+           "weight tensor should be defined either for all or no classes");
+  check_dtypes(self, target, weight);
+  if (reduction != static_cast<int64_t>(Reduction::kNone)) sizes.clear();
+  return {contiguous_spec(std::move(sizes), self.dtype(), self.device()),
+          contiguous_spec({}, self.dtype(), self.device())};
+}
+
+TensorSpec nll_loss_backward(const Tensor&,
+                             const Tensor& self,
+                             const Tensor&,
+                             const Tensor&,
+                             int64_t,
+                             int64_t,
+                             const Tensor&) {
+  return contiguous_spec(self.sizes(), self.dtype(), self.device());
+}
+
+}  // namespace
+
+void define_loss(Registry& ops) {
+  ops.define<nll_loss>(
+         "nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, "
+         "int ignore_index) -> (Tensor output, Tensor total_weight)")
+      .internal()
+      .checks_values();
+  ops.define<nll_loss_backward>(
+         "nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, "
+         "int reduction, int ignore_index, Tensor total_weight) -> Tensor")
+      .internal();
+  ops.define<nll_loss2d>(
+         "nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, "
+         "int ignore_index) -> (Tensor output, Tensor total_weight)")
+      .internal()
+      .checks_values();
+  ops.define<nll_loss_backward>(
+         "nll_loss2d_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, "
+         "int reduction, int ignore_index, Tensor total_weight) -> Tensor")
+      .internal();
+  ops.define(
+         "nll_loss_nd(Tensor self, Tensor target, Tensor? weight, int reduction, "
+         "int ignore_index) -> Tensor")
+      .internal();
+  ops.define(
+         "cross_entropy_loss(Tensor self, Tensor target, Tensor? weight, int reduction, "
+         "int ignore_index, float label_smoothing) -> Tensor")
+      .internal();
+}
+
+}  // namespace mindtorch::ops

@@ -1,0 +1,158 @@
+// Steps of optimizers: one pass over lists of parameters, their gradients and their state.
+#include "mindtorch/ops/definitions/definitions.h"
+#include "mindtorch/ops/definitions/rules.h"
+
+namespace mindtorch::ops {
+namespace {
+
+void check_lists(TensorList params, std::initializer_list<TensorList> others) {
+  for (const TensorList& list : others) {
+    MT_CHECK(list.size() == params.size(), RuntimeError,
+             "Tensor lists must have the same number of tensors, got ", params.size(), " and ",
+             list.size());
+    for (size_t i = 0; i < params.size(); ++i) {
+      MT_CHECK(list[i].sizes() == params[i].sizes() && list[i].dtype() == params[i].dtype() &&
+                   list[i].device() == params[i].device(),
+               RuntimeError, "params, grads and states must have same dtype, device, and layout");
+    }
+  }
+  for (const Tensor& param : params) {
+    MT_CHECK(is_floating_point(param.dtype()), RuntimeError,
+             "the steps of optimizers are defined for parameters of floats, not of ",
+             name(param.dtype()));
+  }
+}
+
+void check_steps(TensorList params, TensorList steps) {
+  MT_CHECK(steps.size() == params.size(), RuntimeError,
+           "Tensor lists must have the same number of tensors, got ", params.size(), " and ",
+           steps.size());
+  for (const Tensor& step : steps) {
+    MT_CHECK(step.numel() == 1 && step.dtype() == DType::kFloat32, RuntimeError,
+             "state_steps must be float32 tensors of one element");
+  }
+}
+
+template <typename Rate>
+void adam(TensorList self,
+          TensorList grads,
+          TensorList exp_avgs,
+          TensorList exp_avg_sqs,
+          TensorList max_exp_avg_sqs,
+          TensorList state_steps,
+          Rate,
+          double,
+          double,
+          double,
+          double,
+          bool amsgrad,
+          bool,
+          const Tensor&,
+          const Tensor&) {
+  check_lists(self, {grads, exp_avgs, exp_avg_sqs});
+  if (amsgrad) check_lists(self, {max_exp_avg_sqs});
+  check_steps(self, state_steps);
+}
+
+template <typename Rate>
+void sgd(TensorList self,
+         TensorList grads,
+         TensorList momentum_buffer_list,
+         double,
+         double momentum,
+         Rate,
+         double,
+         bool,
+         bool,
+         bool,
+         const Tensor&,
+         const Tensor&) {
+  check_lists(self, {grads});
+  if (momentum != 0) check_lists(self, {momentum_buffer_list});
+}
+
+template <typename Rate>
+void adagrad(TensorList self,
+             TensorList grads,
+             TensorList state_sums,
+             TensorList state_steps,
+             Rate,
+             double,
+             double,
+             double,
+             bool,
+             const Tensor&,
+             const Tensor&) {
+  check_lists(self, {grads, state_sums});
+  check_steps(self, state_steps);
+}
+
+}  // namespace
+
+void define_optimizer(Registry& ops) {
+  ops.define<adam<double>>(
+         "_fused_adam_(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] exp_avgs, "
+         "Tensor(d!)[] exp_avg_sqs, Tensor(e!)[] max_exp_avg_sqs, Tensor[] state_steps, *, "
+         "float lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, "
+         "bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()")
+      .function_only()
+      .not_differentiable()
+      .doc("A step of Adam for a list of parameters, in one pass.");
+  ops.define<adam<const Tensor&>>(
+         "_fused_adam_.tensor_lr(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] exp_avgs, "
+         "Tensor(d!)[] exp_avg_sqs, Tensor(e!)[] max_exp_avg_sqs, Tensor[] state_steps, *, "
+         "Tensor lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, "
+         "bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()")
+      .function_only()
+      .not_differentiable()
+      .doc("A step of Adam whose rate is a tensor.");
+  ops.define<adam<double>>(
+         "_fused_adamw_(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] exp_avgs, "
+         "Tensor(d!)[] exp_avg_sqs, Tensor(e!)[] max_exp_avg_sqs, Tensor[] state_steps, *, "
+         "float lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, "
+         "bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()")
+      .function_only()
+      .not_differentiable()
+      .doc("A step of AdamW for a list of parameters, in one pass.");
+  ops.define<adam<const Tensor&>>(
+         "_fused_adamw_.tensor_lr(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] exp_avgs, "
+         "Tensor(d!)[] exp_avg_sqs, Tensor(e!)[] max_exp_avg_sqs, Tensor[] state_steps, *, "
+         "Tensor lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, "
+         "bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()")
+      .function_only()
+      .not_differentiable()
+      .doc("A step of AdamW whose rate is a tensor.");
+  ops.define<sgd<double>>(
+         "_fused_sgd_(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] momentum_buffer_list, *, "
+         "float weight_decay, float momentum, float lr, float dampening, bool nesterov, "
+         "bool maximize, bool is_first_step, Tensor? grad_scale=None, "
+         "Tensor? found_inf=None) -> ()")
+      .function_only()
+      .not_differentiable()
+      .doc("A step of gradient descent for a list of parameters, in one pass.");
+  ops.define<sgd<const Tensor&>>(
+         "_fused_sgd_.tensor_lr(Tensor(a!)[] self, Tensor(b!)[] grads, "
+         "Tensor(c!)[] momentum_buffer_list, *, float weight_decay, float momentum, Tensor lr, "
+         "float dampening, bool nesterov, bool maximize, bool is_first_step, "
+         "Tensor? grad_scale=None, Tensor? found_inf=None) -> ()")
+      .function_only()
+      .not_differentiable()
+      .doc("A step of gradient descent whose rate is a tensor.");
+  ops.define<adagrad<double>>(
+         "_fused_adagrad_(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] state_sums, "
+         "Tensor(d!)[] state_steps, *, float lr, float lr_decay, float weight_decay, float eps, "
+         "bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()")
+      .function_only()
+      .not_differentiable()
+      .doc("A step of Adagrad for a list of parameters, in one pass.");
+  ops.define<adagrad<const Tensor&>>(
+         "_fused_adagrad_.tensor_lr(Tensor(a!)[] self, Tensor(b!)[] grads, "
+         "Tensor(c!)[] state_sums, Tensor[] state_steps, *, Tensor lr, float lr_decay, "
+         "float weight_decay, float eps, bool maximize, Tensor? grad_scale=None, "
+         "Tensor? found_inf=None) -> ()")
+      .function_only()
+      .not_differentiable()
+      .doc("A step of Adagrad whose rate is a tensor.");
+}
+
+}  // namespace mindtorch::ops
