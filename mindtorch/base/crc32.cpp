@@ -54,8 +54,8 @@ __attribute__((target("pclmul,sse4.1"))) __m128i fold(__m128i value, __m128i pow
 
 // At least 64 bytes, and a multiple of 16.
 __attribute__((target("pclmul,sse4.1"))) uint32_t update_blocks(const uint8_t* data,
-                                                                 size_t size,
-                                                                 uint32_t state) noexcept {
+                                                                size_t size,
+                                                                uint32_t state) noexcept {
   const __m128i by_512 = _mm_set_epi64x(kFold512High, kFold512Low);
   const __m128i by_128 = _mm_set_epi64x(kFold128High, kFold128Low);
   const __m128i by_64 = _mm_set_epi64x(0, kFold64);

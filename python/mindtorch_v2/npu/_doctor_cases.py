@@ -9,6 +9,8 @@ PRELUDE = """
 >>> grad = torch.autograd.grad
 >>> image = torch.arange(32.0).view(2, 1, 4, 4).requires_grad_()
 >>> volume = image.view(1, 2, 2, 2, 4)
+>>> gates = (torch.arange(24.0).view(8, 3) / 24).requires_grad_()
+>>> state = torch.zeros(1, 1, 2)
 >>> kernel = torch.arange(4.0).view(1, 1, 2, 2).requires_grad_()
 >>> heads = (torch.arange(64.0).view(2, 2, 16) / 32).requires_grad_()
 """
@@ -18,21 +20,46 @@ CASES = {
     "_adaptive_avg_pool2d_backward": "grad(F.adaptive_avg_pool2d(image, 2).sum(), image)",
     "_adaptive_avg_pool3d": "F.adaptive_avg_pool3d(volume, 2)",
     "_adaptive_avg_pool3d_backward": "grad(F.adaptive_avg_pool3d(volume, 2).sum(), image)",
+    "_batch_norm": "F.batch_norm(image, None, None, training=True)",
+    "_batch_norm_backward": "grad(F.batch_norm(image, None, None, training=True).square().sum(), "
+    "image)",
     "_copy_list_": "torch._foreach_copy_([x], [x + 1])",
     "_ctc_loss": "F.ctc_loss(image[0].log_softmax(2), rows[:1], [1] * 4, [1, 0, 0, 0])",
     "_ctc_loss_backward": "torch.autograd.grad(F.ctc_loss(image[0].log_softmax(2), rows[:1], "
     "[1] * 4, [1, 0, 0, 0]), image)",
     "_fused_adagrad_": "torch._fused_adagrad_([x], [x + 1], [x * x], [torch.tensor(2.0)], "
     "lr=0.1, lr_decay=0.0, weight_decay=0.1, eps=1e-8, maximize=False)",
+    "_fused_adagrad_.tensor_lr": "torch._fused_adagrad_([x], [x + 1], [x * x], [torch.tensor("
+    "2.0)], lr=torch.tensor(0.1), lr_decay=0.0, weight_decay=0.1, eps=1e-8, maximize=False)",
     "_fused_adam_": "torch._fused_adam_([x], [x + 1], [x / 2], [x * x], [], [torch.tensor(2.0)], "
     "lr=0.1, beta1=0.9, beta2=0.99, weight_decay=0.1, eps=1e-8, amsgrad=False, maximize=False)",
+    "_fused_adam_.tensor_lr": "torch._fused_adam_([x], [x + 1], [x / 2], [x * x], [], "
+    "[torch.tensor(2.0)], lr=torch.tensor(0.1), beta1=0.9, beta2=0.99, weight_decay=0.1, "
+    "eps=1e-8, amsgrad=False, maximize=False)",
     "_fused_adamw_": "torch._fused_adamw_([x], [x + 1], [x / 2], [x * x], [], [torch.tensor("
     "2.0)], lr=0.1, beta1=0.9, beta2=0.99, weight_decay=0.1, eps=1e-8, amsgrad=False, "
     "maximize=False)",
+    "_fused_adamw_.tensor_lr": "torch._fused_adamw_([x], [x + 1], [x / 2], [x * x], [], "
+    "[torch.tensor(2.0)], lr=torch.tensor(0.1), beta1=0.9, beta2=0.99, weight_decay=0.1, "
+    "eps=1e-8, amsgrad=False, maximize=False)",
+    "_fused_rms_norm": "F.rms_norm(image, (4,))",
+    "_fused_rms_norm_backward": "grad(F.rms_norm(image, (4,)).square().sum(), image)",
     "_fused_sgd_": "torch._fused_sgd_([x], [x + 1], [x * 2], weight_decay=0.1, momentum=0.9, "
     "lr=0.1, dampening=0.0, nesterov=True, maximize=False, is_first_step=False)",
+    "_fused_sgd_.tensor_lr": "torch._fused_sgd_([x], [x + 1], [x * 2], weight_decay=0.1, "
+    "momentum=0.9, lr=torch.tensor(0.1), dampening=0.0, nesterov=True, maximize=False, "
+    "is_first_step=False)",
+    "_gru_layer": "torch.gru(x[:, None], state, [gates[:6], gates[:6, :2]], False, 1, 0.0, "
+    "False, False, False)",
+    "_gru_layer_backward": "grad(torch.gru(x[:, None], state, [gates[:6], gates[:6, :2]], False, "
+    "1, 0.0, False, False, False)[0].sum(), gates)",
     "_index": "x[rows]",
     "_index_put_": "x.index_put((rows,), torch.tensor(5.0))",
+    "_log_softmax_backward_data": "grad(image.log_softmax(-1).square().sum(), image)",
+    "_lstm_layer": "torch.lstm(x[:, None], (state, state), [gates[:8], gates[:8, :2]], False, 1, "
+    "0.0, False, False, False)",
+    "_lstm_layer_backward": "grad(torch.lstm(x[:, None], (state, state), [gates[:8], gates[:8, "
+    ":2]], False, 1, 0.0, False, False, False)[0].sum(), gates)",
     "_masked_fill": "x.masked_fill(x > 2, 0.0)",
     "_masked_select": "x.masked_select(x > 2)",
     "_norm_list": "torch._foreach_norm([x])",
@@ -40,9 +67,14 @@ CASES = {
     "torch.float32)",
     "_pointwise_list": "torch._foreach_mul([x], [x])",
     "_pointwise_list_": "torch._foreach_add_([x], 2)",
+    "_rnn_layer": "torch.rnn_tanh(x[:, None], state, [gates[:2], gates[:2, :2]], False, 1, 0.0, "
+    "False, False, False)",
+    "_rnn_layer_backward": "grad(torch.rnn_tanh(x[:, None], state, [gates[:2], gates[:2, :2]], "
+    "False, 1, 0.0, False, False, False)[0].sum(), gates)",
     "_scaled_dot_product_flash_attention": "F.scaled_dot_product_attention(heads, heads, heads)",
     "_scaled_dot_product_flash_attention_backward": "grad(F.scaled_dot_product_attention(heads, "
     "heads, heads, is_causal=True).sum(), heads)",
+    "_softmax_backward_data": "grad(image.softmax(-1).square().sum(), image)",
     "_tensordot": "torch.tensordot(x, x, dims=([1], [1]))",
     "_to_copy": "x.to(torch.float16)",
     "_unique2": "i.unique(return_inverse=True, return_counts=True)",
@@ -60,6 +92,7 @@ CASES = {
     "avg_pool2d_backward": "grad(F.avg_pool2d(image, 2).sum(), image)",
     "avg_pool3d": "F.avg_pool3d(volume, 2)",
     "avg_pool3d_backward": "grad(F.avg_pool3d(volume, 2).sum(), image)",
+    "batch_norm": "F.batch_norm(image, torch.zeros(1), torch.ones(1))",
     "bernoulli.p": "torch.bernoulli(x, 0.5)",
     "bernoulli_.float": "x.clone().bernoulli_(0.5)",
     "clamp_max.Tensor": "x.clamp_max(torch.tensor([4.0, 2.0, 1.0]))",
@@ -73,14 +106,30 @@ CASES = {
     "conv_transpose2d.input": "torch.conv_transpose2d(image, kernel)",
     "conv_transpose3d.input": "torch.conv_transpose3d(image.view(2, 1, 1, 4, 4), kernel[None])",
     "convolution_backward": "grad(F.conv2d(image, kernel).sum(), (image, kernel))",
+    "cross_entropy_loss": "F.cross_entropy(x, rows)",
+    "ctc_loss.Tensor": "F.ctc_loss(volume[0, :, :, 0], torch.tensor([[1]]), torch.tensor([2]), "
+    "torch.tensor([1]))",
     "div.Tensor_mode": "torch.div(x, torch.tensor(2.0), rounding_mode='floor')",
+    "embedding_dense_backward": "grad(F.embedding(rows, kernel.view(2, 2)).sum(), kernel)",
     "eye.m": "torch.eye(2, 3)",
     "grid_sampler_2d": "torch.grid_sampler_2d(image, torch.zeros(2, 1, 1, 2), 0, 0, False)",
-    "grid_sampler_2d_backward": "grad(torch.grid_sampler(image, torch.zeros(2, 1, 1, 2), 0, 0, True).sum(), image)",
+    "grid_sampler_2d_backward": "grad(torch.grid_sampler(image, torch.zeros(2, 1, 1, 2), 0, 0, "
+    "True).sum(), image)",
     "grid_sampler_3d": "torch.grid_sampler_3d(volume, torch.zeros(1, 1, 1, 1, 3), 0, 0, False)",
-    "grid_sampler_3d_backward": "grad(torch.grid_sampler(volume, torch.zeros(1, 1, 1, 1, 3), 0, 0, True).sum(), image)",
+    "grid_sampler_3d_backward": "grad(torch.grid_sampler(volume, torch.zeros(1, 1, 1, 1, 3), 0, "
+    "0, True).sum(), image)",
+    "group_norm": "F.group_norm(volume, 1)",
+    "gru.data": "torch.gru(x, torch.ones(2, dtype=torch.int64, device='cpu'), state, [gates[:6], "
+    "gates[:6, :2]], False, 1, 0.0, False, False)",
+    "gru.input": "torch.gru(x[:, None], state, [gates[:6], gates[:6, :2]], False, 1, 0.0, False, "
+    "False, False)",
     "index.Tensor": "x[rows, rows]",
+    "instance_norm": "F.instance_norm(image)",
     "linalg_vector_norm": "torch.linalg.vector_norm(x)",
+    "lstm.data": "torch.lstm(x, torch.ones(2, dtype=torch.int64, device='cpu'), (state, state), "
+    "[gates[:8], gates[:8, :2]], False, 1, 0.0, False, False)",
+    "lstm.input": "torch.lstm(x[:, None], (state, state), [gates[:8], gates[:8, :2]], False, 1, "
+    "0.0, False, False, False)",
     "max.dim": "x.max(1)",
     "max_pool1d_with_indices": "F.max_pool1d(image[0], 2, return_indices=True)",
     "max_pool2d": "torch.max_pool2d(image, 2)",
@@ -92,6 +141,16 @@ CASES = {
     "median.dim": "x.median(1)",
     "min.dim": "x.min(1)",
     "nanmedian.dim": "x.nanmedian(1)",
+    "native_group_norm": "F.group_norm(volume, 2)",
+    "native_group_norm_backward": "grad(F.group_norm(volume, 2).square().sum(), image)",
+    "native_layer_norm": "F.layer_norm(image, (4,))",
+    "native_layer_norm_backward": "grad(F.layer_norm(image, (4,)).square().sum(), image)",
+    "nll_loss2d_backward": "grad(F.nll_loss(volume[0], torch.zeros(2, 2, 4, dtype=torch.int64)), "
+    "image)",
+    "nll_loss2d_forward": "F.nll_loss(volume[0], torch.zeros(2, 2, 4, dtype=torch.int64))",
+    "nll_loss_backward": "grad(F.nll_loss(kernel.view(2, 2), rows), kernel)",
+    "nll_loss_forward": "F.nll_loss(x, rows)",
+    "nll_loss_nd": "F.nll_loss(volume, torch.zeros(1, 2, 2, 4, dtype=torch.int64))",
     "nonzero_numpy": "i.nonzero(as_tuple=True)",
     "normal.Tensor_float": "torch.normal(x, 1.0)",
     "normal.float_Tensor": "torch.normal(0.0, x)",
@@ -100,6 +159,14 @@ CASES = {
     "randint_like.low_dtype": "torch.randint_like(i, 2, 5)",
     "random_.from": "i.clone().random_(2, 5)",
     "random_.to": "i.clone().random_(5)",
+    "rnn_relu.data": "torch.rnn_relu(x, torch.ones(2, dtype=torch.int64, device='cpu'), state, "
+    "[gates[:2], gates[:2, :2]], False, 1, 0.0, False, False)",
+    "rnn_relu.input": "torch.rnn_relu(x[:, None], state, [gates[:2], gates[:2, :2]], False, 1, "
+    "0.0, False, False, False)",
+    "rnn_tanh.data": "torch.rnn_tanh(x, torch.ones(2, dtype=torch.int64, device='cpu'), state, "
+    "[gates[:2], gates[:2, :2]], False, 1, 0.0, False, False)",
+    "rnn_tanh.input": "torch.rnn_tanh(x[:, None], state, [gates[:2], gates[:2, :2]], False, 1, "
+    "0.0, False, False, False)",
     "round.decimals": "x.round(decimals=1)",
     "scatter_.reduce": "x.scatter(0, places, x, reduce='add')",
     "scatter_.value": "x.scatter(0, places, 1.5)",
@@ -120,8 +187,31 @@ CASES = {
     "where": "torch.where(x > 2)",
 }
 
+# By type: what the ops over lists of tensors get.
+_LIST_ARGUMENTS = {
+    "Tensor[]": "[x.clone()]",
+    "Scalar": "2",
+    "Scalar[]": "[2]",
+    "Tensor": "torch.tensor(2.0)",
+}
+
+
+def _list_example(op):
+    """Of an op over lists: what it gives, and what it has made of its first argument."""
+    types = [param["type"] for param in op["params"] if not param["keyword_only"]]
+    given = [_LIST_ARGUMENTS[each] for each in types if each in _LIST_ARGUMENTS]
+    if op["name"].startswith("_foreach_addc") and types[-1] == "Tensor":
+        given[-1] = "torch.tensor([2.0])"  # the numbers of all tensors
+    first, *others = given
+    if first != _LIST_ARGUMENTS["Tensor[]"]:
+        return f">>> torch.{op['name']}({', '.join(given)})\n"
+    call = ", ".join(["tensors", *others])
+    return f">>> tensors = {first}\n>>> torch.{op['name']}({call})\n>>> tensors\n"
+
 
 def example(op):
     """A text of examples for an op: its own, or one from here; empty if there is none."""
     own = CASES.get(op["full_name"])
+    if own is None and op["name"].startswith("_foreach_"):
+        return PRELUDE + _list_example(op)
     return f"{PRELUDE}>>> {own}\n" if own else op["example"]

@@ -27,7 +27,8 @@ TEST(Crc32, KnownValue) {
 TEST(Crc32, EverySizeAndStart) {
   std::vector<uint8_t> data(700);
   uint32_t next = 1;
-  for (uint8_t& byte : data) byte = static_cast<uint8_t>((next = next * 1664525 + 1013904223) >> 24);
+  for (uint8_t& byte : data)
+    byte = static_cast<uint8_t>((next = next * 1664525 + 1013904223) >> 24);
   for (size_t size = 0; size <= 600; ++size) {
     for (const size_t start : {0, 1, 7, 64}) {
       const uint8_t* part = data.data() + start;
