@@ -63,7 +63,16 @@ struct TypedScalar {
 TypedScalar typed(const Scalar& value, DType dtype);
 
 // Which of an op's results are wanted.
-using Mask = std::array<bool, 3>;
+struct Mask {
+  Mask(std::initializer_list<bool> wanted) : count(wanted.size()) {
+    std::copy(wanted.begin(), wanted.end(), values.begin());
+  }
+  const bool* begin() const { return values.data(); }
+  const bool* end() const { return values.data() + count; }
+
+  std::array<bool, 3> values{};
+  size_t count;
+};
 
 namespace detail {
 

@@ -76,9 +76,11 @@ CASES = {
     "div.Tensor_mode": "torch.div(x, torch.tensor(2.0), rounding_mode='floor')",
     "eye.m": "torch.eye(2, 3)",
     "grid_sampler_2d": "torch.grid_sampler_2d(image, torch.zeros(2, 1, 1, 2), 0, 0, False)",
-    "grid_sampler_2d_backward": "grad(torch.grid_sampler(image, torch.zeros(2, 1, 1, 2), 0, 0, True).sum(), image)",
+    "grid_sampler_2d_backward": "grad(torch.grid_sampler(image, torch.zeros(2, 1, 1, 2), 0, 0, "
+    "True).sum(), image)",
     "grid_sampler_3d": "torch.grid_sampler_3d(volume, torch.zeros(1, 1, 1, 1, 3), 0, 0, False)",
-    "grid_sampler_3d_backward": "grad(torch.grid_sampler(volume, torch.zeros(1, 1, 1, 1, 3), 0, 0, True).sum(), image)",
+    "grid_sampler_3d_backward": "grad(torch.grid_sampler(volume, torch.zeros(1, 1, 1, 1, 3), "
+    "0, 0, True).sum(), image)",
     "index.Tensor": "x[rows, rows]",
     "linalg_vector_norm": "torch.linalg.vector_norm(x)",
     "max.dim": "x.max(1)",
