@@ -175,7 +175,7 @@ Argument<IntList>::Argument(IntList values)
 Argument<IntList>::~Argument() { acl().aclDestroyIntArray(handle); }
 
 Argument<Mask>::Argument(const Mask& mask)
-    : handle(MT_MADE(aclCreateBoolArray, mask.data(), mask.size())) {}
+    : handle(MT_MADE(aclCreateBoolArray, mask.values.data(), mask.count)) {}
 Argument<Mask>::~Argument() { acl().aclDestroyBoolArray(handle); }
 
 Argument<TensorList>::Argument(TensorList tensors) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <initializer_list>
@@ -63,7 +64,16 @@ struct TypedScalar {
 TypedScalar typed(const Scalar& value, DType dtype);
 
 // Which of an op's results are wanted.
-using Mask = std::array<bool, 3>;
+struct Mask {
+  Mask(std::initializer_list<bool> wanted) : count(wanted.size()) {
+    std::copy(wanted.begin(), wanted.end(), values.begin());
+  }
+  const bool* begin() const { return values.data(); }
+  const bool* end() const { return values.data() + count; }
+
+  std::array<bool, 3> values{};
+  size_t count;
+};
 
 namespace detail {
 
