@@ -198,7 +198,7 @@ std::string type_text(const Param& param) {
   }
   if (param.list_size < 0) text = "Scalar[]";
   if (param.list_size > 0) text.insert(text.size() - 1, std::to_string(param.list_size));
-  if (param.mutated) text += "(a!)";
+  if (param.mutated) text.insert(std::min(text.find('['), text.size()), "(a!)");
   if (param.optional) text += '?';
   return text;
 }

@@ -136,13 +136,19 @@ def one_thread(torch):
         torch.set_num_threads(before)
 
 
-def losses(torch, name, device="cpu", pipeline=False, steps=STEPS):
+def losses(torch, name, device="cpu", pipeline=False, steps=STEPS, autocast=None):
     """The loss of each step. In a pipeline, a step is one window."""
     with one_thread(torch):
-        return train(torch, name, device, pipeline, steps)
+        return train(torch, name, device, pipeline, steps, autocast)
 
 
-def train(torch, name, device, pipeline, steps):
+def precision(torch, device, autocast):
+    if autocast is None:
+        return contextlib.nullcontext()
+    return torch.autocast(device, dtype=getattr(torch, autocast))
+
+
+def train(torch, name, device, pipeline, steps, autocast):
     torch.manual_seed(0)
     model, optimizer, batch, loss = PROGRAMS[name](torch)
     model.to(device)
@@ -152,7 +158,8 @@ def train(torch, name, device, pipeline, steps):
         x, y = (torch.tensor(each).to(device) for each in batch(rng))
         with torch.pipeline() if pipeline else contextlib.nullcontext():
             optimizer.zero_grad()
-            value = loss(x, y)
+            with precision(torch, device, autocast):
+                value = loss(x, y)
             value.backward()
             optimizer.step()
         found.append(value.detach())

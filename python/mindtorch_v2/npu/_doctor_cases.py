@@ -10,6 +10,7 @@ PRELUDE = """
 >>> image = torch.arange(32.0).view(2, 1, 4, 4).requires_grad_()
 >>> volume = image.view(1, 2, 2, 2, 4)
 >>> kernel = torch.arange(4.0).view(1, 1, 2, 2).requires_grad_()
+>>> heads = (torch.arange(64.0).view(2, 2, 16) / 32).requires_grad_()
 """
 
 CASES = {
@@ -17,8 +18,10 @@ CASES = {
     "_adaptive_avg_pool2d_backward": "grad(F.adaptive_avg_pool2d(image, 2).sum(), image)",
     "_adaptive_avg_pool3d": "F.adaptive_avg_pool3d(volume, 2)",
     "_adaptive_avg_pool3d_backward": "grad(F.adaptive_avg_pool3d(volume, 2).sum(), image)",
-    "_attention": "torch.nn.functional.scaled_dot_product_attention(x, x, x, is_causal=True)",
     "_copy_list_": "torch._foreach_copy_([x], [x + 1])",
+    "_ctc_loss": "F.ctc_loss(image[0].log_softmax(2), rows[:1], [1] * 4, [1, 0, 0, 0])",
+    "_ctc_loss_backward": "torch.autograd.grad(F.ctc_loss(image[0].log_softmax(2), rows[:1], "
+    "[1] * 4, [1, 0, 0, 0]), image)",
     "_fused_adagrad_": "torch._fused_adagrad_([x], [x + 1], [x * x], [torch.tensor(2.0)], "
     "lr=0.1, lr_decay=0.0, weight_decay=0.1, eps=1e-8, maximize=False)",
     "_fused_adam_": "torch._fused_adam_([x], [x + 1], [x / 2], [x * x], [], [torch.tensor(2.0)], "
@@ -37,6 +40,9 @@ CASES = {
     "torch.float32)",
     "_pointwise_list": "torch._foreach_mul([x], [x])",
     "_pointwise_list_": "torch._foreach_add_([x], 2)",
+    "_scaled_dot_product_flash_attention": "F.scaled_dot_product_attention(heads, heads, heads)",
+    "_scaled_dot_product_flash_attention_backward": "grad(F.scaled_dot_product_attention(heads, "
+    "heads, heads, is_causal=True).sum(), heads)",
     "_tensordot": "torch.tensordot(x, x, dims=([1], [1]))",
     "_to_copy": "x.to(torch.float16)",
     "_unique2": "i.unique(return_inverse=True, return_counts=True)",

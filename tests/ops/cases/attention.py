@@ -101,6 +101,11 @@ OPTIONS = [
     S(*three((2, 4, 4, 5), (2, 1, 6, 5)), enable_gqa=True),
     S(*three((2, 4, 4, 5), (2, 4, 6, 5)), enable_gqa=True),
     S(*three((2, 4, 4, 5), (2, 2, 6, 5), (2, 4, 6, 5)), enable_gqa=True),
+    # Several blocks of queries and of keys.
+    S(*three((1, 4, 110, 16), (1, 2, 300, 16)), enable_gqa=True),
+    S(*three((1, 4, 300, 16), (1, 2, 110, 16)), is_causal=True, enable_gqa=True),
+    S(*three((1, 2, 110, 16), (1, 2, 300, 16)), T((110, 300))),
+    S(*three((1, 2, 110, 16), (1, 2, 300, 16)), mask((1, 2, 110, 300))),
 ]
 # Weights that are all dropped are the same numbers everywhere.
 EMPTY = three((2, 3, 4, 0), (2, 3, 6, 0), (2, 3, 6, 5))

@@ -1,5 +1,6 @@
 #include <limits>
 #include <map>
+#include <memory>
 #include <mutex>
 
 #include "mindtorch/backends/ascend/kernels/compose.h"
@@ -25,12 +26,15 @@ void check_dtype(const ops::Launch& on, const Tensor& query) {
 }
 
 // True above the diagonal.
-Tensor later_keys(ops::Launch& on, int64_t queries, int64_t keys) {
-  const Tensor all = make_like(on, {queries, keys}, DType::kBool);
+void fill_later_keys(ops::Launch& on, const Tensor& out) {
+  const Tensor all = make_like(on, out.sizes(), DType::kBool);
   call(on, MT_ACLNN(aclnnInplaceOne), all);
-  const Tensor later = make_like(on, all.sizes(), DType::kBool);
-  call(on, MT_ACLNN(aclnnTriu), all, int64_t{1}, later);
-  return later;
+  call(on, MT_ACLNN(aclnnTriu), all, int64_t{1}, out);
+}
+Tensor later_keys(ops::Launch& on, int64_t queries, int64_t keys) {
+  const Tensor made = make_like(on, {queries, keys}, DType::kBool);
+  fill_later_keys(on, made);
+  return made;
 }
 
 // --- in one launch ---
@@ -57,8 +61,29 @@ Tensor in_four_dims(Tensor self) {
   return self;
 }
 
-// The mask of CANN's causal mode has one size, whatever the lengths: it is made once for each
-// stream and kept. Undefined where that cannot be: memory that a graph records is the graph's own.
+// Memory beside the caching allocator, of which a tensor that stays would keep a whole segment. It
+// is released when the work queued by then is done. Undefined where there is none.
+Tensor make_aside(runtime::Stream stream, IntList sizes, Device device) {
+  struct Memory {
+    runtime::Stream stream;
+    void* data;
+    void release() const { stream.runtime().driver().release(stream.device(), data); }
+  };
+  const auto bytes = static_cast<size_t>(numel(sizes));
+  void* const data = stream.runtime().driver().allocate(stream.device(), bytes);
+  if (data == nullptr) return {};
+  const auto release = [](void* context) {
+    static_cast<Memory*>(context)->stream.defer(
+        [](void* done) { std::unique_ptr<Memory>(static_cast<Memory*>(done))->release(); },
+        context);
+  };
+  return Tensor::over(
+      StorageImpl::borrow(data, bytes, device, release, new Memory{stream, data}), DType::kBool,
+      sizes, contiguous_strides(sizes), 0);
+}
+
+// The mask of CANN's causal mode has one size, whatever the lengths: it is made once for each stream
+// and kept. Undefined where that cannot be.
 Tensor kept_causal_mask(ops::Launch& on) {
   constexpr int64_t kSide = 2048;
   static std::mutex mutex;
@@ -70,9 +95,11 @@ Tensor kept_causal_mask(ops::Launch& on) {
     const auto found = kept.find(&stream.state());
     if (found != kept.end()) return found->second;
   }
-  if (stream.is_capturing()) return {};
+  if (stream.is_capturing()) return {};  // it would be written by the graph only
   // Without the lock: where memory is short, other work may run first, and come here.
-  const Tensor made = later_keys(on, kSide, kSide);
+  const Tensor made = make_aside(stream, {kSide, kSide}, on.device);
+  if (!made.defined()) return {};
+  fill_later_keys(on, made);
   const std::lock_guard lock(mutex);
   return kept.try_emplace(&stream.state(), made).first->second;
 }

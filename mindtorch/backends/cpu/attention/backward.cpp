@@ -129,7 +129,7 @@ class BackwardPass {
   const Tensor& out_;
   const Tensor& logsumexp_;
   const Settings& settings_;
-  const Tiles<T>& tiles_ = tiles<T>();
+  const Tiles<T> tiles_ = tiles<T>();
   PackedRows<T> queries_, grads_, outs_, keys_, values_;
   PackedColumns<T> key_columns_, value_columns_;
   Scratch<T> scores_, score_grads_;

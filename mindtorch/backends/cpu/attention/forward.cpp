@@ -10,7 +10,7 @@ namespace {
 constexpr int64_t kQueries = 96;  // of a block, at most
 constexpr int64_t kKeys = 256;    // of a block
 // So few queries are not worth turning the keys: their products read keys and values as they lie.
-constexpr int64_t kFewQueries = 24;
+constexpr int64_t kFewQueries = 8;
 // Multiplications that are worth a thread.
 constexpr int64_t kGrain = int64_t{1} << 18;
 
@@ -114,7 +114,7 @@ class Forward {
   const Settings& settings_;
   const Tensor& out_;
   const Tensor& logsumexp_;
-  const Tiles<T>& tiles_ = tiles<T>();
+  const Tiles<T> tiles_ = tiles<T>();
   const bool few_;
   int64_t packed_ = -1;  // the matrix of key and value that is ready
   PackedRows<T> queries_, keys_, values_;

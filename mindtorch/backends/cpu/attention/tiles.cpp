@@ -208,14 +208,12 @@ HWY_EXPORT(attention_tiles_float);
 HWY_EXPORT(attention_tiles_double);
 
 template <>
-const attention::Tiles<float>& attention::tiles() {
-  static const Tiles<float> chosen = HWY_DYNAMIC_DISPATCH(attention_tiles_float)();
-  return chosen;
+attention::Tiles<float> attention::tiles() {
+  return HWY_DYNAMIC_DISPATCH(attention_tiles_float)();
 }
 template <>
-const attention::Tiles<double>& attention::tiles() {
-  static const Tiles<double> chosen = HWY_DYNAMIC_DISPATCH(attention_tiles_double)();
-  return chosen;
+attention::Tiles<double> attention::tiles() {
+  return HWY_DYNAMIC_DISPATCH(attention_tiles_double)();
 }
 }  // namespace mindtorch::cpu
 #endif

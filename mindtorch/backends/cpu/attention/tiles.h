@@ -46,6 +46,6 @@ struct Tiles {
 };
 
 template <typename T>
-const Tiles<T>& tiles();
+Tiles<T> tiles();
 
 }  // namespace mindtorch::cpu::attention
