@@ -89,11 +89,8 @@ void check_param(const char* name, const Tensor& param, const Tensor& input) {
            to_string(input.sizes()));
 }
 
-Tensor group_norm(const Tensor& input,
-                  int64_t num_groups,
-                  const Tensor& weight,
-                  const Tensor& bias,
-                  double eps) {
+Tensor group_norm(
+    const Tensor& input, int64_t num_groups, const Tensor& weight, const Tensor& bias, double eps) {
   const int64_t samples = input.size(0);
   const int64_t channels = input.size(1);
   MT_CHECK(num_groups > 0, RuntimeError, "Expected num groups to be greater than 0, got ",

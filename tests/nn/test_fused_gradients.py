@@ -1,9 +1,8 @@
 """Norms, softmax, losses and embedding have ops of their own for their gradients. With
 create_graph=True a gradient is made of plain steps instead: both must agree."""
 
-import pytest
-
 import mindtorch_v2 as torch
+import pytest
 
 F = torch.nn.functional
 NEAR = {"float64": 1e-10, "float32": 2e-5, "float16": 2e-2, "bfloat16": 1e-1}

@@ -35,9 +35,9 @@ void layer_norm_rows(Backward& b,
                      const Tensor& saved_rstd) {
   if (!b.grad().defined()) return;
   if (!is_grad_enabled()) {
-    const auto [grad_input, grad_weight, grad_bias] = native_layer_norm_backward(
-        b.grad(), input, normalized_shape, saved_mean, saved_rstd, weight, b.needs(0), b.needs(2),
-        b.needs(3));
+    const auto [grad_input, grad_weight, grad_bias] =
+        native_layer_norm_backward(b.grad(), input, normalized_shape, saved_mean, saved_rstd,
+                                   weight, b.needs(0), b.needs(2), b.needs(3));
     if (b.needs(0)) b.set(0, grad_input);
     if (b.needs(2)) b.set(2, grad_weight);
     if (b.needs(3)) b.set(3, grad_bias);

@@ -162,11 +162,8 @@ void run_kernel(Executor& executor, const Op& op, Args args, Outputs& outputs) {
 void run_list_mutation(Executor& executor, const Op& op, Device device, Args args) {
   op.check(args);
   each_mutated(op, args, [](const Tensor& tensor) { check_no_self_overlap(tensor); });
-  run_call(executor, {.op = op,
-                      .args = args,
-                      .device = device,
-                      .outputs = {},
-                      .writes = Writes::kSelf});
+  run_call(executor,
+           {.op = op, .args = args, .device = device, .outputs = {}, .writes = Writes::kSelf});
   each_mutated(op, args, [](const Tensor& tensor) { tensor.bump_version(); });
 }
 
@@ -223,9 +220,8 @@ void run_primary(Executor& executor, const Op& op, Args args, Outputs& outputs) 
     case OpKind::kView:
       return run_view(op, args, outputs);
     case OpKind::kMutation:
-      return writes_lists
-                 ? run_list_mutation(executor, op, device, args)
-                 : run_mutation(executor, op, args, outputs);
+      return writes_lists ? run_list_mutation(executor, op, device, args)
+                          : run_mutation(executor, op, args, outputs);
     case OpKind::kDynamic:
       return run_dynamic(op, device, args, outputs);
     case OpKind::kComposite:

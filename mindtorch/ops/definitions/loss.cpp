@@ -23,8 +23,8 @@ SpecList nll_loss(
   MT_CHECK(target.dim() <= 1, RuntimeError,
            "0D or 1D target tensor expected, multi-target not supported");
   const bool has_batch = self.dim() == 2;
-  const bool fits = has_batch ? target.dim() == 1 && self.size(0) == target.size(0)
-                              : target.numel() == 1;
+  const bool fits =
+      has_batch ? target.dim() == 1 && self.size(0) == target.size(0) : target.numel() == 1;
   MT_CHECK(fits, RuntimeError, "size mismatch (got input: ", to_string(self.sizes()),
            ", target: ", to_string(target.sizes()), ")");
   const int64_t classes = self.size(-1);

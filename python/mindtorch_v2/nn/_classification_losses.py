@@ -7,7 +7,6 @@ from mindtorch_v2 import _C
 from mindtorch_v2.nn import _reduction
 from mindtorch_v2.nn._reduction import reduced
 
-
 _ops = _C._internal_functions
 
 

@@ -5,7 +5,6 @@ import math
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
 
-
 _ops = _C._internal_functions
 
 

@@ -77,13 +77,12 @@ Tensor make_aside(runtime::Stream stream, IntList sizes, Device device) {
         [](void* done) { std::unique_ptr<Memory>(static_cast<Memory*>(done))->release(); },
         context);
   };
-  return Tensor::over(
-      StorageImpl::borrow(data, bytes, device, release, new Memory{stream, data}), DType::kBool,
-      sizes, contiguous_strides(sizes), 0);
+  return Tensor::over(StorageImpl::borrow(data, bytes, device, release, new Memory{stream, data}),
+                      DType::kBool, sizes, contiguous_strides(sizes), 0);
 }
 
-// The mask of CANN's causal mode has one size, whatever the lengths: it is made once for each stream
-// and kept. Undefined where that cannot be.
+// The mask of CANN's causal mode has one size, whatever the lengths: it is made once for each
+// stream and kept. Undefined where that cannot be.
 Tensor kept_causal_mask(ops::Launch& on) {
   constexpr int64_t kSide = 2048;
   static std::mutex mutex;

@@ -6,8 +6,7 @@ namespace {
 
 void check_dtype(const ops::Launch& on, const Tensor& self) {
   if ((bit(self.dtype()) & kFloats) == 0) {
-    refuse(on, "nll_loss", self.dtype(),
-           "CANN compares classes in float16, bfloat16 and float32");
+    refuse(on, "nll_loss", self.dtype(), "CANN compares classes in float16, bfloat16 and float32");
   }
 }
 

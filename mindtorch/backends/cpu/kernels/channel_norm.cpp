@@ -52,8 +52,8 @@ template <typename W>
 std::vector<W> numbers(const Tensor& param, int64_t count, W otherwise) {
   std::vector<W> result(static_cast<size_t>(count), otherwise);
   if (!param.defined()) return result;
-  const Tensor wide = Tensor::make(param.sizes(), std::is_same_v<W, double> ? DType::kFloat64
-                                                                           : DType::kFloat32);
+  const Tensor wide =
+      Tensor::make(param.sizes(), std::is_same_v<W, double> ? DType::kFloat64 : DType::kFloat32);
   copy(param, wide);
   std::memcpy(result.data(), wide.data_ptr(), result.size() * sizeof(W));
   return result;
@@ -63,8 +63,8 @@ std::vector<W> numbers(const Tensor& param, int64_t count, W otherwise) {
 template <typename W>
 void store(const std::vector<W>& values, const Tensor& out) {
   if (!out.defined()) return;
-  const Tensor wide = Tensor::make(out.sizes(), std::is_same_v<W, double> ? DType::kFloat64
-                                                                         : DType::kFloat32);
+  const Tensor wide =
+      Tensor::make(out.sizes(), std::is_same_v<W, double> ? DType::kFloat64 : DType::kFloat32);
   std::memcpy(wide.data_ptr(), values.data(), values.size() * sizeof(W));
   copy(wide, out);
 }

@@ -76,7 +76,9 @@ void nll_loss(ops::Launch&,
   visit_float(self.dtype(), [&]<typename T, typename W>() {
     const T* const x = input.data<T>();
     const T* const w = data_or_null<T>(weights);
-    const auto weight_of = [&](int64_t own) { return w == nullptr ? W{1} : static_cast<W>(w[own]); };
+    const auto weight_of = [&](int64_t own) {
+      return w == nullptr ? W{1} : static_cast<W>(w[own]);
+    };
     if (reduction == static_cast<int64_t>(Reduction::kNone)) {
       T* const each = out.data<T>();
       parallel_for(0, classes.count(), kGrain, [&](int64_t begin, int64_t end) {

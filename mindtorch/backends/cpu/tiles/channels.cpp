@@ -105,8 +105,8 @@ void add_squares(const void* from, int64_t size, const void* centers, void* squa
       },
       [&](size_t at, size_t count, auto sum) HWY_ATTR {
         const auto x = load_wide_first(d, in + at, count, T());
-        const auto distance = hn::IfThenElseZero(hn::FirstN(d, count),
-                                                 hn::Sub(x, center.first(at, count)));
+        const auto distance =
+            hn::IfThenElseZero(hn::FirstN(d, count), hn::Sub(x, center.first(at, count)));
         return hn::MulAdd(distance, distance, sum);
       });
 }
@@ -124,11 +124,10 @@ void add_sums(const void* grads,
   const size_t n = static_cast<size_t>(size);
   const Param<kEach, decltype(d)> center(d, centers);
   add_terms<kEach>(
-      d, n, sums, [&](size_t at, auto sum)
-                      HWY_ATTR { return hn::Add(sum, load_wide(d, grad + at)); },
-      [&](size_t at, size_t count, auto sum) HWY_ATTR {
-        return hn::Add(sum, load_wide_first(d, grad + at, count, T()));
-      });
+      d, n, sums,
+      [&](size_t at, auto sum) HWY_ATTR { return hn::Add(sum, load_wide(d, grad + at)); },
+      [&](size_t at, size_t count, auto sum)
+          HWY_ATTR { return hn::Add(sum, load_wide_first(d, grad + at, count, T())); });
   add_terms<kEach>(
       d, n, dots,
       [&](size_t at, auto sum) HWY_ATTR {

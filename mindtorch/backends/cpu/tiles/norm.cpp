@@ -118,8 +118,7 @@ NormStatistics norm_row(const void* from, void* to, int64_t size, const NormPara
 // the gradient of x is rstd * (w - mean(w) - h * mean(w * h)). Without a centre mean(w) is not
 // part of it.
 template <bool kCenter, bool kWeight, bool kSums, class T>
-void norm_gradient(
-    const T* grad, const T* in, T* out, size_t n, const NormGradientParams& p) {
+void norm_gradient(const T* grad, const T* in, T* out, size_t n, const NormGradientParams& p) {
   using W = Wide<T>;
   const hn::ScalableTag<W> d;
   constexpr size_t kLanes = hn::MaxLanes(decltype(d)());

@@ -4,8 +4,8 @@
 
 namespace mindtorch::cpu {
 
-// Functions of contiguous rows, as in row.h, that norms and softmax and their gradients are made of.
-// Float dtypes only.
+// Functions of contiguous rows, as in row.h, that norms and softmax and their gradients are made
+// of. Float dtypes only.
 
 struct NormStatistics {
   double mean;  // 0 for Norm::kRootMeanSquare

@@ -77,12 +77,8 @@ HWY_INLINE void softmax(const Lanes<kAll, D>& lanes, const T* in, T* out, size_t
 }
 
 template <bool kLog, bool kAll, class T, class D>
-HWY_INLINE void gradient(const Lanes<kAll, D>& lanes,
-                         const T* grad,
-                         const T* result,
-                         T* out,
-                         size_t n,
-                         size_t stride) {
+HWY_INLINE void gradient(
+    const Lanes<kAll, D>& lanes, const T* grad, const T* result, T* out, size_t n, size_t stride) {
   const D d = lanes.d;
   const auto sum = sum_rows(d, n, [&](size_t i) HWY_ATTR {
     const auto g = lanes.load(grad + i * stride);
@@ -120,12 +116,8 @@ void columns_softmax(const void* from, void* to, int64_t n, int64_t width, int64
               });
 }
 template <bool kLog, class T>
-void columns_gradient(const void* grads,
-                      const void* results,
-                      void* to,
-                      int64_t n,
-                      int64_t width,
-                      int64_t stride) {
+void columns_gradient(
+    const void* grads, const void* results, void* to, int64_t n, int64_t width, int64_t stride) {
   const T* grad = static_cast<const T*>(grads);
   const T* result = static_cast<const T*>(results);
   T* out = static_cast<T*>(to);

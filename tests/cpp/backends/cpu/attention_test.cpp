@@ -15,11 +15,11 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct Sizes {
-  int64_t heads;      // of query
+  int64_t heads;  // of query
   int64_t key_heads;
   int64_t queries;
   int64_t keys;
-  int64_t size;       // of a query and a key
+  int64_t size;  // of a query and a key
   int64_t value_size;
   bool is_causal;
   bool has_bias;
@@ -81,7 +81,8 @@ void check(const Sizes& s) {
   for (int64_t h = 0; h < s.heads; ++h) {
     const int64_t shared = h / (s.heads / s.key_heads);
     for (int64_t i = 0; i < s.queries; ++i) {
-      std::vector<double> weights(static_cast<size_t>(s.keys), -kInfinity), products(weights.size());
+      std::vector<double> weights(static_cast<size_t>(s.keys), -kInfinity),
+          products(weights.size());
       double sum = 0, dot = 0;
       for (int64_t j = 0; j < s.keys; ++j) {
         const auto at = static_cast<size_t>(j);
@@ -141,9 +142,8 @@ TEST(Attention, IsTheSameOnEveryInstructionSet) {
     hwy::SetSupportedTargetsForTest(target);
     hwy::GetChosenTarget().Update(target);
     for (const Sizes& sizes : all) {
-      SCOPED_TRACE(::testing::Message()
-                   << hwy::TargetName(target) << ": " << sizes.queries << " queries, "
-                   << sizes.keys << " keys of " << sizes.size);
+      SCOPED_TRACE(::testing::Message() << hwy::TargetName(target) << ": " << sizes.queries
+                                        << " queries, " << sizes.keys << " keys of " << sizes.size);
       check<float>(sizes);
       check<double>(sizes);
       if (HasFatalFailure()) break;

@@ -157,9 +157,8 @@ void NormTilesTest::check_softmax() {
       table().softmax_columns[which][kDType](columns.data(), columns.data(),
                                              static_cast<int64_t>(n), 19, 20);
       std::vector<T> slopes = spread(grad);
-      table().softmax_columns_gradients[which][kDType](slopes.data(), spread(results).data(),
-                                                       slopes.data(), static_cast<int64_t>(n), 19,
-                                                       20);
+      table().softmax_columns_gradients[which][kDType](
+          slopes.data(), spread(results).data(), slopes.data(), static_cast<int64_t>(n), 19, 20);
       for (size_t i = 0; i < columns.size(); ++i) {
         if (i % 20 == 19) {
           EXPECT_EQ(real(columns[i]), real(in[i / 20]));
