@@ -14,15 +14,10 @@ def target(*shape):
     return torch.tensor((CLASSES * count)[:count]).reshape(shape)
 
 
-def tracked(shape, function, **settings):
+def tracked(x, weight, bias):
     """A batch_norm by statistics that were tracked."""
-
-    def run(x, *params):
-        channels = x.shape[1]
-        mean = torch.linspace(-1, 1, channels, dtype=params[0].dtype)
-        return F.batch_norm(x, mean, mean * mean + 0.5, *params)
-
-    return run
+    mean = torch.linspace(-1, 1, x.shape[1], dtype=weight.dtype)
+    return F.batch_norm(x, mean, mean * mean + 0.5, weight, bias)
 
 
 def weighted_loss(x, **settings):
@@ -34,8 +29,12 @@ def weighted_loss(x, **settings):
 # Name: function, shapes of its arguments, the first the input.
 CASES = {
     "layer_norm": (lambda x, w, b: F.layer_norm(x, (7,), w, b), (5, 3, 7), (7,), (7,)),
-    "layer_norm of rows of 70": (lambda x, w, b: F.layer_norm(x, (70,), w, b), (9, 70), (70,), (70,)),
-    "layer_norm of planes": (lambda x, w, b: F.layer_norm(x, (3, 7), w, b), (5, 3, 7), (3, 7), (3, 7)),
+    "layer_norm of rows of 70": (
+        lambda x, w, b: F.layer_norm(x, (70,), w, b), (9, 70), (70,), (70,)
+    ),
+    "layer_norm of planes": (
+        lambda x, w, b: F.layer_norm(x, (3, 7), w, b), (5, 3, 7), (3, 7), (3, 7)
+    ),
     "layer_norm, weight": (lambda x, w: F.layer_norm(x, (7,), w), (5, 7), (7,)),
     "layer_norm, bias": (lambda x, b: F.layer_norm(x, (7,), None, b), (5, 7), (7,)),
     "layer_norm alone": (lambda x: F.layer_norm(x, (7,), eps=1e-2), (5, 7)),
@@ -53,8 +52,8 @@ CASES = {
         lambda x, w, b: F.batch_norm(x, None, None, w, b, True), (9, 19), (19,), (19,)
     ),
     "batch_norm alone": (lambda x: F.batch_norm(x, None, None, training=True), (5, 3, 7)),
-    "batch_norm, tracked": (tracked((3,), F.batch_norm), (5, 3, 7), (3,), (3,)),
-    "batch_norm of rows, tracked": (tracked((3,), F.batch_norm), (5, 3), (3,), (3,)),
+    "batch_norm, tracked": (tracked, (5, 3, 7), (3,), (3,)),
+    "batch_norm of rows, tracked": (tracked, (5, 3), (3,), (3,)),
     "group_norm": (lambda x, w, b: F.group_norm(x, 2, w, b), (3, 6, 5), (6,), (6,)),
     "group_norm of images": (lambda x, w, b: F.group_norm(x, 3, w, b), (2, 6, 5, 9), (6,), (6,)),
     "group_norm of rows": (lambda x, w, b: F.group_norm(x, 2, w, b), (3, 38), (38,), (38,)),

@@ -39,9 +39,9 @@ struct Plan {
   bool takes_long = false;          // enough work on the host that other threads should run
 };
 
-// `visible`: of each storage, whether something outside the trace can see it. `varying`: of each
-// op, whether its params differ from run to run, so that they cannot be part of a group; empty:
-// none's do.
+// `visible`: of each storage, whether something outside the trace can see it. `varying`: of each op,
+// whether its params differ from run to run, so that they cannot be part of a group; empty: none's
+// do.
 Plan make_plan(const Trace& trace,
                std::span<const uint8_t> visible,
                std::span<const uint8_t> varying = {});

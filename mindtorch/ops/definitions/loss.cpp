@@ -69,7 +69,7 @@ TensorSpec nll_loss_backward(const Tensor&,
 void define_loss(Registry& ops) {
   ops.define<nll_loss>(
          "nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, "
-         "int ignore_index) -> (Tensor output, Tensor total_weight)")
+         "int ignore_index) -> (Tensor, Tensor)")
       .internal()
       .checks_values();
   ops.define<nll_loss_backward>(
@@ -78,7 +78,7 @@ void define_loss(Registry& ops) {
       .internal();
   ops.define<nll_loss2d>(
          "nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, "
-         "int ignore_index) -> (Tensor output, Tensor total_weight)")
+         "int ignore_index) -> (Tensor, Tensor)")
       .internal()
       .checks_values();
   ops.define<nll_loss_backward>(
