@@ -13,7 +13,9 @@ namespace mindtorch::python {
 void install_interpreter_hooks();
 // One per file; each adds its names to the module.
 void bind_accelerators(nb::module_& module);
+void bind_autocast(nb::module_& module);
 void bind_autograd(nb::module_& module);
+void bind_checksum(nb::module_& module);
 void bind_default_device(nb::module_& module);
 void bind_file_mapping(nb::module_& module);
 void bind_generator(nb::module_& module);
@@ -88,10 +90,12 @@ NB_MODULE(_C_bindings, module) {
   bind_host_memory(module);
   bind_memory(module);
   bind_accelerators(module);
+  bind_autocast(module);
   bind_autograd(module);
   bind_streams(module);
   bind_graphs(module);
   bind_npu_library(module);
+  bind_checksum(module);
   bind_file_mapping(module);
   bind_pinning(module);
   bind_pipeline(module);

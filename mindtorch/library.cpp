@@ -1,4 +1,5 @@
 // The one list of definitions, backends, composites and hooks. Nothing else knows them all.
+#include "mindtorch/autocast/autocast_layer.h"
 #include "mindtorch/autograd/autograd_layer.h"
 #include "mindtorch/backends/ascend/driver.h"
 #include "mindtorch/backends/ascend/kernels/kernels.h"
@@ -29,6 +30,7 @@ const Registry& registry() {
     define_convolution(ops);
     define_copy(ops);
     define_creation(ops);
+    define_ctc(ops);
     define_embedding(ops);
     define_foreach(ops);
     define_functions(ops);
@@ -40,8 +42,10 @@ const Registry& registry() {
     define_optimizer(ops);
     define_pooling(ops);
     define_random(ops);
+    define_recurrent(ops);
     define_reduce(ops);
     define_rounding(ops);
+    define_sampling(ops);
     define_shape(ops);
     define_sort(ops);
     define_ternary(ops);
@@ -52,6 +56,7 @@ const Registry& registry() {
     ascend::register_ascend(ops);
     functional::register_composites(ops);
     autograd::install(ops);
+    autocast::install(ops);
     dispatch::install_hooks();
     return ops;
   }();

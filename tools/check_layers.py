@@ -26,9 +26,10 @@ RANKS = {
     "mindtorch/dispatch": 5,
     "mindtorch/functional": 6,
     "mindtorch/autograd": 7,
-    "mindtorch/library": 8,  # library.cpp, the only file that knows every folder
-    "mindtorch/mindtorch": 8,  # mindtorch.h, the one header for users
-    "bindings": 9,
+    "mindtorch/autocast": 8,
+    "mindtorch/library": 9,  # library.cpp, the only file that knows every folder
+    "mindtorch/mindtorch": 9,  # mindtorch.h, the one header for users
+    "bindings": 10,
 }
 
 # Subfolders of a folder, lowest first: each includes only itself and those before it. Files of the

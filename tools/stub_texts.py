@@ -1,5 +1,7 @@
 """The parts of the type stubs that no op describes. Read by make_stubs.py."""
 
+import mindtorch_v2
+
 _NOTE = """# Written by tools/make_stubs.py: run `make stubs` after a change.
 # mypy: disable-error-code="overload-overlap,overload-cannot-match,misc"
 """
@@ -215,6 +217,13 @@ def _exports(module, names):
     return "".join(f"from mindtorch_v2.{module} import {n} as {n}\n" for n in names.split())
 
 
+def _lazy_exports():
+    """The names that the package imports when they are first asked for."""
+    names = sorted((module, name) for name, module in mindtorch_v2._LAZY.items())
+    # torch.einsum's arguments are those of the op.
+    return "".join(_exports(module, name) for module, name in names if name != "einsum")
+
+
 PACKAGE_HEAD = (
     _NOTE
     + """import builtins
@@ -227,12 +236,7 @@ from typing import Any, TypeAlias, overload
 
 """
     + "".join(
-        f"from mindtorch_v2 import {name} as {name}\n"
-        for name in (
-            "accelerator autograd compiler cpu cuda functional linalg memory nn npu ops optim "
-            "options random return_types serialization special storage testing types utils "
-            "version"
-        ).split()
+        f"from mindtorch_v2 import {name} as {name}\n" for name in sorted(mindtorch_v2._SUBMODULES)
     )
     + _exports(
         "_C",
@@ -242,45 +246,7 @@ from typing import Any, TypeAlias, overload
         "int32 int64 layout memory_format preserve_format promote_types result_type "
         "set_default_dtype set_num_threads strided tensor to_dlpack uint8",
     )
-    + _exports("_device_context", "get_default_device set_default_device")
-    + _exports(
-        "_grad_mode",
-        "enable_grad inference_mode is_grad_enabled is_inference_mode_enabled no_grad "
-        "set_grad_enabled",
-    )
-    + _exports(
-        "_introspection",
-        "conj get_device get_device_module get_num_interop_threads is_complex is_conj "
-        "is_floating_point "
-        "is_inference is_neg is_nonzero is_same_size is_signed is_storage is_tensor isreal numel "
-        "real resolve_conj resolve_neg set_flush_denormal set_num_interop_threads typename",
-    )
-    + _exports(
-        "_pipeline",
-        "current_pipeline get_pipeline_config pipeline pipeline_config pipeline_context",
-    )
-    + _exports("_serialization", "load save")
-    + _exports("_streams", "Event Stream")
-    + _exports("_tensor_str", "get_printoptions set_printoptions")
-    + _exports("_type_info", "finfo iinfo")
-    + _exports(
-        "autograd.anomaly_mode",
-        "is_anomaly_check_nan_enabled is_anomaly_enabled set_anomaly_enabled",
-    )
-    + _exports(
-        "functional",
-        "broadcast_shapes nonzero norm prelu tensordot unique unique_consecutive",
-    )
-    + _exports(
-        "nn.functional",
-        "bilinear channel_shuffle cosine_similarity pairwise_distance pdist pixel_shuffle "
-        "pixel_unshuffle rrelu rrelu_",
-    )
-    + _exports(
-        "random",
-        "default_generator get_rng_state initial_seed manual_seed seed set_rng_state",
-    )
-    + _exports("storage", "TypedStorage")
+    + _lazy_exports()
     + _exports("version", "__version__")
     + _ALIASES
     + """
@@ -332,6 +298,7 @@ PARAMETERS = {
     "bias": "Tensor",
     "bias_k": "Tensor",
     "bias_v": "Tensor",
+    "blank": "_int",
     "ceil_mode": "_bool",
     "delta": "_float",
     "dilation": "_int | Sequence[_int]",
@@ -355,6 +322,7 @@ PARAMETERS = {
     "input": "Tensor",
     "input1": "Tensor",
     "input2": "Tensor",
+    "input_lengths": "Tensor | Sequence[_int]",
     "is_causal": "_bool",
     "k": "_float",
     "k_proj_weight": "Tensor",
@@ -366,6 +334,7 @@ PARAMETERS = {
     "linear_bias": "Tensor",
     "linear_weight": "Tensor",
     "log_input": "_bool",
+    "log_probs": "Tensor",
     "log_target": "_bool",
     "logits": "Tensor",
     "lower": "_float",
@@ -415,6 +384,8 @@ PARAMETERS = {
     "stride": "_int | Sequence[_int]",
     "swap": "_bool",
     "target": "Tensor",
+    "target_lengths": "Tensor | Sequence[_int]",
+    "targets": "Tensor",
     "tau": "_float",
     "tensor": "Tensor",
     "theta": "Tensor",
@@ -430,6 +401,7 @@ PARAMETERS = {
     "weight": "Tensor",
     "x1": "Tensor",
     "x2": "Tensor",
+    "zero_infinity": "_bool",
 }
 # Where a name means something else in one function, and results that are not one tensor.
 SPECIAL_PARAMETERS = {

@@ -220,7 +220,10 @@ uint64_t grad_state() {
 }
 void restore_grad_state(uint64_t state) {
   dispatch::ThreadLayers& layers = dispatch::thread_layers();
-  layers.enabled = static_cast<uint8_t>(state);
+  // Autocast is switched by itself.
+  const uint8_t autocast = dispatch::bit(dispatch::Layer::kAutocast);
+  layers.enabled =
+      static_cast<uint8_t>((layers.enabled & autocast) | (state & ~uint64_t{autocast}));
   layers.skipped = static_cast<uint8_t>(state >> 8);
   layers.grad_mode = (state >> 16 & 1) != 0;
   layers.inference_mode = (state >> 17 & 1) != 0;

@@ -122,58 +122,94 @@ class EachCall {
 };
 
 // The list as one call: its tensors are on one device, and the op does the same with each of them.
+// An operand is a list of the caller's, or a tensor that all share.
 class ListCall {
  public:
-  // False: the call does not go with the others, or needs checks of its own.
-  bool add(const PointwiseCall& call, const Tensor* target) {
-    if (operands_.empty()) {
-      first_ = call;
-      device_ = (target != nullptr ? *target : *call.operands[0]).device();
-      if (device_.is_meta() || call.refused) return false;
-    }
+  ListCall(std::span<const Value> args, bool in_place) : args_(args), in_place_(in_place) {}
+
+  // False: the call for this tensor does not go with the others, or needs checks of its own.
+  bool add(const PointwiseCall& call, size_t index) {
+    if (index == 0 && !start(call)) return false;
     if (call.function != first_->function || call.compute != first_->compute ||
         call.result != first_->result || call.unrounded != first_->unrounded ||
-        call.layout != ops::Layout::kAgreed ||
-        std::memcmp(&call.params, &first_->params, sizeof(call.params)) != 0 ||
-        (target != nullptr && (target->dtype() != call.result || target->device() != device_))) {
+        std::memcmp(&call.params, &first_->params, sizeof(call.params)) != 0) {
       return false;
     }
     for (int k = 0; k < call.count; ++k) {
-      const Tensor& operand = *call.operands[k];
-      const bool is_single = operand.dim() == 0;
-      if (operand.device() != device_ && !(is_single && operand.device().is_cpu())) return false;
-      if (target != nullptr && !operand.is_same(*target) &&
-          (target->shares_storage(operand) || (!is_single && operand.sizes() != target->sizes()))) {
-        return false;
-      }
-      operands_.push_back(operand);
+      const Tensor* const expected =
+          sources_[k] < 0 ? first_->operands[k] : &list(sources_[k])[index];
+      if (call.operands[k] != expected || !fits(*expected, index)) return false;
     }
     return true;
   }
-  void reserve(size_t count) { operands_.reserve(count); }
 
-  void run(const Value* self, ops::Outputs& outputs) const {
+  void run(ops::Outputs& outputs) const {
     static const Op& fresh = ops::registry().at("_pointwise_list");
     static const Op& in_place = ops::registry().at("_pointwise_list_");
     ops::check_dtype(*first_);
-    SmallVector<Value, 9> args;
-    if (self != nullptr) args.push_back(*self);
-    args.push_back(Value(TensorList(operands_)));
+    SmallVector<Value, 11> args;
+    if (in_place_) args.push_back(args_[0]);
+    for (int k = 0; k < kMaxLists; ++k) {
+      if (k >= first_->count) {
+        args.push_back(Value(TensorList()));
+      } else if (sources_[k] < 0) {
+        args.push_back(Value(TensorList(std::span(first_->operands[k], 1))));
+      } else {
+        args.push_back(args_[static_cast<size_t>(sources_[k])]);
+      }
+    }
     args.push_back(Value(static_cast<int64_t>(first_->function)));
     args.push_back(Value(static_cast<int64_t>(first_->compute)));
-    if (self == nullptr) args.push_back(Value(static_cast<int64_t>(first_->result)));
+    if (!in_place_) args.push_back(Value(static_cast<int64_t>(first_->result)));
     args.push_back(Value(static_cast<int64_t>(first_->unrounded)));
     for (int k = 0; k < 3; ++k) {
       args.push_back(Value(is_floating_point(first_->compute) ? Scalar(first_->params.f[k])
                                                               : Scalar(first_->params.i[k])));
     }
-    dispatch::call(self == nullptr ? fresh : in_place, {args.data(), args.size()}, outputs);
+    dispatch::call(in_place_ ? in_place : fresh, {args.data(), args.size()}, outputs);
   }
 
  private:
+  static constexpr int kMaxLists = 3;
+
+  TensorList list(int argument) const { return args_[static_cast<size_t>(argument)].tensor_list(); }
+
+  bool start(const PointwiseCall& call) {
+    first_ = call;
+    device_ = list(0)[0].device();
+    if (device_.is_meta() || call.refused || call.count > kMaxLists ||
+        call.layout != ops::Layout::kAgreed) {
+      return false;
+    }
+    for (int k = 0; k < call.count; ++k) {
+      sources_[k] = -1;
+      for (size_t j = 0; j < args_.size(); ++j) {
+        if (args_[j].kind() == ValueKind::kTensorList &&
+            call.operands[k] == args_[j].tensor_list().data()) {
+          sources_[k] = static_cast<int>(j);
+        }
+      }
+      if (sources_[k] < 0 && call.operands[k]->dim() != 0) return false;
+    }
+    return true;
+  }
+
+  bool fits(const Tensor& operand, size_t index) const {
+    const Tensor& self = list(0)[index];
+    if (&operand == &self) {
+      return self.device() == device_ && (!in_place_ || self.dtype() == first_->result);
+    }
+    const bool is_single = operand.dim() == 0;
+    if (operand.device() != device_ && !(is_single && operand.device().is_cpu())) return false;
+    if (!in_place_ || operand.is_same(self)) return true;
+    return !self.shares_storage(operand) && (is_single || operand.sizes() == self.sizes());
+  }
+
+  const std::span<const Value> args_;
+  const bool in_place_;
   std::optional<PointwiseCall> first_;
   Device device_;
-  std::vector<Tensor> operands_;
+  int sources_[kMaxLists];  // by operand: the argument whose list it is, or -1
 };
 
 void run(const Op& base, const Op* in_place, std::span<const Value> args, ops::Outputs& outputs) {
@@ -184,12 +220,11 @@ void run(const Op& base, const Op* in_place, std::span<const Value> args, ops::O
   }
   EachCall each(base, args);
   bool is_one = !each.may_record();
-  ListCall call;
-  call.reserve(self.size() * 2);
+  ListCall call(args, in_place != nullptr);
   for (size_t i = 0; is_one && i < self.size(); ++i) {
-    is_one = call.add(base.resolve(each.at(i)), in_place != nullptr ? &self[i] : nullptr);
+    is_one = call.add(base.resolve(each.at(i)), i);
   }
-  if (is_one) return call.run(in_place != nullptr ? &args[0] : nullptr, outputs);
+  if (is_one) return call.run(outputs);
   for (size_t i = 0; i < self.size(); ++i) {
     ops::Outputs one;
     dispatch::call(in_place != nullptr ? *in_place : base, each.at(i), one);

@@ -8,6 +8,7 @@ void register_composites(ops::Registry& registry) {
   compose_convolution(registry);
   compose_copy(registry);
   compose_creation(registry);
+  compose_ctc(registry);
   compose_einsum(registry);
   compose_foreach(registry);
   compose_indexing(registry);
@@ -18,7 +19,9 @@ void register_composites(ops::Registry& registry) {
   compose_norm(registry);
   compose_pooling(registry);
   compose_random(registry);
+  compose_recurrent(registry);
   compose_reduce(registry);
+  compose_sampling(registry);
   compose_shape(registry);
   compose_sort(registry);
   compose_views(registry);

@@ -96,6 +96,19 @@ struct DrawTrait {
   SmallVector<Value, 4> (*arguments)(Args) = nullptr;
 };
 
+// What autocast makes of an op's floating-point arguments, float64 left out.
+enum class AutocastPolicy : uint8_t {
+  kNone,
+  kLowerPrecision,  // all become autocast's dtype
+  kFloat32,         // all become float32
+  kFloat32Result,   // dtype=None becomes float32
+  kWidest,          // all become float32 where one is, else autocast's dtype
+};
+struct AutocastTrait {
+  AutocastPolicy cpu = AutocastPolicy::kNone;
+  AutocastPolicy accelerator = AutocastPolicy::kNone;
+};
+
 // Where Python users find it.
 enum PythonPlace : uint8_t {
   kFunction = 1,    // torch.add
@@ -124,6 +137,7 @@ struct Op {
   bool fills_any_shape = false;      // keeps the shape of an out= of as many elements
   bool broadcasts_with_out = false;  // its first argument takes the shape of out=
   AccumulateIn accumulates_in = AccumulateIn::kOwnDType;
+  AutocastTrait autocast{};
   CopyTrait copy{};
   FusionKind fusion = FusionKind::kNone;
   FillTrait fill{};

@@ -50,6 +50,12 @@ Kernel& Registry::kernel_slot(
   return kernel;
 }
 
+void Registry::autocast(std::string_view name, AutocastTrait trait) {
+  Op& op = mutable_at(name);
+  if (trait.cpu != AutocastPolicy::kNone) op.autocast.cpu = trait.cpu;
+  if (trait.accelerator != AutocastPolicy::kNone) op.autocast.accelerator = trait.accelerator;
+}
+
 void Registry::backward(std::string_view name,
                         const autograd::BackwardRule& rule,
                         Signature signature,

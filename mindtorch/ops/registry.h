@@ -92,6 +92,8 @@ class MT_API Registry {
   void dynamic_kernel(DeviceType device, std::string_view op, Location location = Location::here());
   template <auto Function>
   void composite(std::string_view op, Location location = Location::here());
+  // Of that form of the op only: torch casts nothing for out= and for ops in place.
+  void autocast(std::string_view op, AutocastTrait trait);
   // `signature`: the schema's parameters as the rule takes them.
   void backward(std::string_view op,
                 const autograd::BackwardRule& rule,

@@ -72,6 +72,22 @@ _LAZY = {
         "_serialization": "load save",
         "_tensor_str": "get_printoptions set_printoptions",
         "_type_info": "finfo iinfo",
+        "_C": (
+            "autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache "
+            "is_autocast_cache_enabled set_autocast_cache_enabled"
+        ),
+        "_math_settings": (
+            "are_deterministic_algorithms_enabled get_deterministic_debug_mode "
+            "get_float32_matmul_precision is_deterministic_algorithms_warn_only_enabled "
+            "set_deterministic_debug_mode set_float32_matmul_precision use_deterministic_algorithms"
+        ),
+        "amp._state": (
+            "get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype "
+            "is_autocast_cpu_enabled is_autocast_enabled set_autocast_cpu_dtype "
+            "set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled "
+            "set_autocast_gpu_dtype"
+        ),
+        "amp.autocast_mode": "autocast",
         "autograd.anomaly_mode": (
             "is_anomaly_check_nan_enabled is_anomaly_enabled set_anomaly_enabled"
         ),
@@ -89,8 +105,8 @@ _LAZY = {
     for name in names.split()
 }
 _SUBMODULES = frozenset(
-    "accelerator autograd compiler cpu cuda functional hub linalg memory multiprocessing nn npu "
-    "ops optim options random return_types serialization special storage testing types utils "
+    "accelerator amp autograd compiler cpu cuda functional hub linalg memory multiprocessing nn "
+    "npu ops optim options random return_types serialization special storage testing types utils "
     "version".split()
 )
 _CLASS_PREFIXES = "Float Double Half BFloat16 Char Short Int Long Byte Bool".split()

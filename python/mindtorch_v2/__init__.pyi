@@ -9,13 +9,16 @@ from math import pi as pi
 from typing import Any, TypeAlias, overload
 
 from mindtorch_v2 import accelerator as accelerator
+from mindtorch_v2 import amp as amp
 from mindtorch_v2 import autograd as autograd
 from mindtorch_v2 import compiler as compiler
 from mindtorch_v2 import cpu as cpu
 from mindtorch_v2 import cuda as cuda
 from mindtorch_v2 import functional as functional
+from mindtorch_v2 import hub as hub
 from mindtorch_v2 import linalg as linalg
 from mindtorch_v2 import memory as memory
+from mindtorch_v2 import multiprocessing as multiprocessing
 from mindtorch_v2 import nn as nn
 from mindtorch_v2 import npu as npu
 from mindtorch_v2 import ops as ops
@@ -68,6 +71,11 @@ from mindtorch_v2._C import strided as strided
 from mindtorch_v2._C import tensor as tensor
 from mindtorch_v2._C import to_dlpack as to_dlpack
 from mindtorch_v2._C import uint8 as uint8
+from mindtorch_v2._C import autocast_decrement_nesting as autocast_decrement_nesting
+from mindtorch_v2._C import autocast_increment_nesting as autocast_increment_nesting
+from mindtorch_v2._C import clear_autocast_cache as clear_autocast_cache
+from mindtorch_v2._C import is_autocast_cache_enabled as is_autocast_cache_enabled
+from mindtorch_v2._C import set_autocast_cache_enabled as set_autocast_cache_enabled
 from mindtorch_v2._device_context import get_default_device as get_default_device
 from mindtorch_v2._device_context import set_default_device as set_default_device
 from mindtorch_v2._grad_mode import enable_grad as enable_grad
@@ -98,6 +106,17 @@ from mindtorch_v2._introspection import resolve_neg as resolve_neg
 from mindtorch_v2._introspection import set_flush_denormal as set_flush_denormal
 from mindtorch_v2._introspection import set_num_interop_threads as set_num_interop_threads
 from mindtorch_v2._introspection import typename as typename
+from mindtorch_v2._math_settings import (
+    are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled,
+)
+from mindtorch_v2._math_settings import get_deterministic_debug_mode as get_deterministic_debug_mode
+from mindtorch_v2._math_settings import get_float32_matmul_precision as get_float32_matmul_precision
+from mindtorch_v2._math_settings import (
+    is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled,
+)
+from mindtorch_v2._math_settings import set_deterministic_debug_mode as set_deterministic_debug_mode
+from mindtorch_v2._math_settings import set_float32_matmul_precision as set_float32_matmul_precision
+from mindtorch_v2._math_settings import use_deterministic_algorithms as use_deterministic_algorithms
 from mindtorch_v2._pipeline import current_pipeline as current_pipeline
 from mindtorch_v2._pipeline import get_pipeline_config as get_pipeline_config
 from mindtorch_v2._pipeline import pipeline as pipeline
@@ -111,6 +130,17 @@ from mindtorch_v2._tensor_str import get_printoptions as get_printoptions
 from mindtorch_v2._tensor_str import set_printoptions as set_printoptions
 from mindtorch_v2._type_info import finfo as finfo
 from mindtorch_v2._type_info import iinfo as iinfo
+from mindtorch_v2.amp._state import get_autocast_cpu_dtype as get_autocast_cpu_dtype
+from mindtorch_v2.amp._state import get_autocast_dtype as get_autocast_dtype
+from mindtorch_v2.amp._state import get_autocast_gpu_dtype as get_autocast_gpu_dtype
+from mindtorch_v2.amp._state import is_autocast_cpu_enabled as is_autocast_cpu_enabled
+from mindtorch_v2.amp._state import is_autocast_enabled as is_autocast_enabled
+from mindtorch_v2.amp._state import set_autocast_cpu_dtype as set_autocast_cpu_dtype
+from mindtorch_v2.amp._state import set_autocast_cpu_enabled as set_autocast_cpu_enabled
+from mindtorch_v2.amp._state import set_autocast_dtype as set_autocast_dtype
+from mindtorch_v2.amp._state import set_autocast_enabled as set_autocast_enabled
+from mindtorch_v2.amp._state import set_autocast_gpu_dtype as set_autocast_gpu_dtype
+from mindtorch_v2.amp.autocast_mode import autocast as autocast
 from mindtorch_v2.autograd.anomaly_mode import (
     is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
 )
@@ -1086,6 +1116,26 @@ def count_nonzero(input: Tensor, dim: Sequence[_int]) -> Tensor: ...
 def cross(
     input: Tensor, other: Tensor, dim: _int | None = None, *, out: Tensor | None = None
 ) -> Tensor: ...
+@overload
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Sequence[_int],
+    target_lengths: Sequence[_int],
+    blank: _int = 0,
+    reduction: _int = 1,
+    zero_infinity: _bool = False,
+) -> Tensor: ...
+@overload
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor,
+    target_lengths: Tensor,
+    blank: _int = 0,
+    reduction: _int = 1,
+    zero_infinity: _bool = False,
+) -> Tensor: ...
 def cummax(
     input: Tensor, dim: _int, *, out: Sequence[Tensor] | None = None
 ) -> return_types.cummax: ...
@@ -1344,6 +1394,47 @@ def greater_equal(
     input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None
 ) -> Tensor: ...
 def greater_equal_(input: Tensor, other: Tensor | _Number) -> Tensor: ...
+def grid_sampler(
+    input: Tensor, grid: Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool
+) -> Tensor: ...
+def grid_sampler_2d(
+    input: Tensor, grid: Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool
+) -> Tensor: ...
+def grid_sampler_3d(
+    input: Tensor, grid: Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool
+) -> Tensor: ...
+@overload
+def gru(
+    input: Tensor,
+    hx: Tensor,
+    params: Sequence[Tensor],
+    has_biases: _bool,
+    num_layers: _int,
+    dropout: _float,
+    train: _bool,
+    bidirectional: _bool,
+    batch_first: _bool,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def gru(
+    data: Tensor,
+    batch_sizes: Tensor,
+    hx: Tensor,
+    params: Sequence[Tensor],
+    has_biases: _bool,
+    num_layers: _int,
+    dropout: _float,
+    train: _bool,
+    bidirectional: _bool,
+) -> tuple[Tensor, Tensor]: ...
+def gru_cell(
+    input: Tensor,
+    hx: Tensor,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> Tensor: ...
 def gt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
 def gt_(input: Tensor, other: Tensor | _Number) -> Tensor: ...
 def hardshrink(input: Tensor, lambd: _Number = 0.5, *, out: Tensor | None = None) -> Tensor: ...
@@ -1505,6 +1596,38 @@ def logspace(
 def logsumexp(
     input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False, *, out: Tensor | None = None
 ) -> Tensor: ...
+@overload
+def lstm(
+    input: Tensor,
+    hx: Sequence[Tensor],
+    params: Sequence[Tensor],
+    has_biases: _bool,
+    num_layers: _int,
+    dropout: _float,
+    train: _bool,
+    bidirectional: _bool,
+    batch_first: _bool,
+) -> tuple[Tensor, Tensor, Tensor]: ...
+@overload
+def lstm(
+    data: Tensor,
+    batch_sizes: Tensor,
+    hx: Sequence[Tensor],
+    params: Sequence[Tensor],
+    has_biases: _bool,
+    num_layers: _int,
+    dropout: _float,
+    train: _bool,
+    bidirectional: _bool,
+) -> tuple[Tensor, Tensor, Tensor]: ...
+def lstm_cell(
+    input: Tensor,
+    hx: Sequence[Tensor],
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> tuple[Tensor, Tensor]: ...
 def lt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
 def lt_(input: Tensor, other: Tensor | _Number) -> Tensor: ...
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | _Number) -> Tensor: ...
@@ -1913,6 +2036,70 @@ def rms_norm(
     normalized_shape: Sequence[_int],
     weight: Tensor | None = None,
     eps: _float | None = None,
+) -> Tensor: ...
+@overload
+def rnn_relu(
+    input: Tensor,
+    hx: Tensor,
+    params: Sequence[Tensor],
+    has_biases: _bool,
+    num_layers: _int,
+    dropout: _float,
+    train: _bool,
+    bidirectional: _bool,
+    batch_first: _bool,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def rnn_relu(
+    data: Tensor,
+    batch_sizes: Tensor,
+    hx: Tensor,
+    params: Sequence[Tensor],
+    has_biases: _bool,
+    num_layers: _int,
+    dropout: _float,
+    train: _bool,
+    bidirectional: _bool,
+) -> tuple[Tensor, Tensor]: ...
+def rnn_relu_cell(
+    input: Tensor,
+    hx: Tensor,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> Tensor: ...
+@overload
+def rnn_tanh(
+    input: Tensor,
+    hx: Tensor,
+    params: Sequence[Tensor],
+    has_biases: _bool,
+    num_layers: _int,
+    dropout: _float,
+    train: _bool,
+    bidirectional: _bool,
+    batch_first: _bool,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def rnn_tanh(
+    data: Tensor,
+    batch_sizes: Tensor,
+    hx: Tensor,
+    params: Sequence[Tensor],
+    has_biases: _bool,
+    num_layers: _int,
+    dropout: _float,
+    train: _bool,
+    bidirectional: _bool,
+) -> tuple[Tensor, Tensor]: ...
+def rnn_tanh_cell(
+    input: Tensor,
+    hx: Tensor,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
 ) -> Tensor: ...
 def roll(
     input: Tensor, shifts: _int | Sequence[_int], dims: _int | Sequence[_int] = ...

@@ -11,6 +11,9 @@ import zipfile
 import zlib
 from concurrent.futures import ThreadPoolExecutor
 
+from mindtorch_v2 import _C
+
+crc32 = _C._crc32 if _C._has_fast_crc32() else zlib.crc32
 _ALIGNMENT = 64
 _UTF8_AND_DESCRIPTOR = 0x0808  # names are UTF-8; checksum and sizes follow the data
 _DATE = 0x0021  # 1980-01-01
@@ -63,10 +66,10 @@ class ArchiveWriter:
             + extra
         )
         if size < _LARGE:
-            checksum = zlib.crc32(data)
+            checksum = crc32(data)
             self._write(data)
         else:
-            running = self._threads.submit(zlib.crc32, data)
+            running = self._threads.submit(crc32, data)
             self._write(data)
             checksum = running.result()
         self._write(struct.pack("<4sIQQ" if large else "<4sIII", b"PK\7\b", checksum, size, size))
@@ -172,7 +175,7 @@ class ArchiveReader:
         self._file.seek(position)
         if len(target) < _LARGE:
             self._read_part(name, target)
-            checksum = zlib.crc32(target)
+            checksum = crc32(target)
         else:
             checksum = self._read_large(name, target)
         if checksum != info.CRC:
@@ -186,7 +189,7 @@ class ArchiveReader:
                 part = target[start : start + 16 * _LARGE]
                 self._read_part(name, part)
                 checksum = running.result() if running is not None else 0
-                running = threads.submit(zlib.crc32, part, checksum)
+                running = threads.submit(crc32, part, checksum)
         return running.result()
 
     def _decompress_into(self, info, name, target):

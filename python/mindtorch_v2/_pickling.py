@@ -123,7 +123,7 @@ _OWN_DISPATCH = (_Name, type(_file_names))
 
 
 def _pickler_class(pickle_module):
-    """Also a pickler that extends Python's, as those of other libraries do, writes torch's names."""
+    """Picklers of other libraries write torch's names, too, where they extend Python's."""
     if pickle_module is None or pickle_module is pickle:
         return _Pickler
     base = pickle_module.Pickler

@@ -72,10 +72,11 @@ def set_rng_state(new_state):
 
 
 @contextlib.contextmanager
-def fork_rng(devices=None, enabled=True, device_type="cpu"):
+def fork_rng(devices=None, enabled=True, device_type=None):
     """A with-block after which the random numbers go on as if it had not been.
 
-    Those of the CPU, and those of `devices` of that type: indices or devices, all if not given.
+    Those of the CPU, and those of `devices` of that type: indices or devices, all if not given. The
+    type is that of the accelerator, where there is one.
 
     >>> a = torch.get_rng_state()
     >>> with torch.random.fork_rng():
@@ -96,7 +97,12 @@ def fork_rng(devices=None, enabled=True, device_type="cpu"):
 
 
 def _device_generators(device_type, devices):
-    if device_type == "cpu":
+    if device_type is None:
+        from mindtorch_v2 import accelerator
+
+        found = accelerator.current_accelerator() if accelerator.is_available() else None
+        device_type = found.type if found is not None else "cpu"
+    if device_type in ("cpu", "meta"):
         return []
     if devices is None:
         devices = range(_C._device_count(device_type))

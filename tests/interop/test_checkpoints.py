@@ -1,4 +1,4 @@
-"""Checkpoints: files that torch made, mapping, options of load, saves that are cut off, hostile files."""
+"""Checkpoints: files of torch, mapping, options of load, saves that are cut off, hostile files."""
 
 import io
 import os

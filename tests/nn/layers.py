@@ -258,7 +258,12 @@ LOSSES = [
     ("nn.LinearCrossEntropyLoss(4, 5, bias=True)", "f(3, 4), i(5, 3)"),
     ("nn.LinearCrossEntropyLoss(4, 5, out_features=(2,), weight=pos(5), ignore_index=1)",
      "f(3, 4), i(5, 3, 2)"),
-    ("nn.CTCLoss()", None),
+    *((f"nn.CTCLoss(reduction='{r}')",
+       "f(6, 2, 4).log_softmax(2), 1 + i(3, 2, 3), torch.tensor([6, 5]), torch.tensor([3, 2])")
+      for r in _REDUCTIONS),
+    ("nn.CTCLoss(blank=3, zero_infinity=True)",
+     "f(3, 2, 4).log_softmax(2), torch.tensor([1, 1, 1, 2]), (3, 3), (3, 1)"),
+    ("nn.CTCLoss()", "f(5, 4).log_softmax(1), 1 + i(3, 2), torch.tensor(5), torch.tensor(2)"),
 ]  # fmt: skip
 
 ALL = ACTIVATIONS + LINEAR + NORMS + IMAGES + SEQUENCES + LOSSES

@@ -55,11 +55,15 @@ class T:
 
 @dataclass(frozen=True)
 class V:
-    """A tensor with these very values, of the case's dtype unless one is named."""
+    """A tensor with these very values, of the case's dtype unless one is named.
+
+    `host` keeps it on the CPU, whatever the device.
+    """
 
     values: Any
     dtype: str = ""
     fixed: bool = False
+    host: bool = False
 
 
 def index(shape: Sequence[int], size: int, low: int = 0) -> T:

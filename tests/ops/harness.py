@@ -74,6 +74,7 @@ class Array:
     values: np.ndarray
     dtype: str
     fixed: bool
+    host: bool = False
 
     def for_oracle(self, case: OpCase) -> np.ndarray:
         if case.native:
@@ -117,7 +118,7 @@ def build_arrays(case: OpCase, sample: Sample, dtype: str, layout: str = "contig
             values = random_values(spec, name, f"{case.label}/{next(number)}/{spec.shape}")
         if layout == "expanded" and not spec.fixed:
             values = expand_values(values)
-        return Array(values, name, spec.fixed)
+        return Array(values, name, spec.fixed, isinstance(spec, V) and spec.host)
 
     return map_values((T, V), build, sample.args), map_values((T, V), build, sample.kwargs)
 
@@ -169,6 +170,9 @@ class Runtime:
         memory."""
         values, dtype = array.values, array.dtype
         rank = values.ndim
+        if array.host:
+            base = Runtime(self.module).from_array(values, dtype)
+            return base, base
         if array.fixed or layout == "contiguous":
             base = self.from_array(values, dtype)
             return base, base

@@ -23,6 +23,9 @@ WINDOWS = re.compile(
 )
 
 
+RECURRENT = re.compile(r"(lstm|gru|rnn_tanh|rnn_relu)(_cell)?")
+
+
 def multiplies_matrices(case, sample):
     if case.name == "matmul":
         return any(len(tensor.shape) > 1 for tensor in sample.args)
@@ -43,6 +46,8 @@ def is_unsupported(case, dtype, sample, device):
     if dtype not in MATRIX_DTYPES and multiplies_matrices(case, sample):
         return True
     if dtype not in MATRIX_DTYPES and WINDOWS.fullmatch(case.name):
+        return True
+    if dtype not in MATRIX_DTYPES and RECURRENT.fullmatch(case.name):
         return True
     if case.name == "scatter_reduce":
         return sample.kwargs.get("reduce", sample.args[-1]) in ("amax", "amin")

@@ -33,8 +33,14 @@ ON_NPU = [
 MODULES = sorted(
     name
     for _, name, _ in pkgutil.walk_packages(mindtorch_v2.__path__, "mindtorch_v2.")
-    if not name.endswith(("._C", ".where")) and name not in ON_NPU
+    if not name.endswith(("._C", ".where", ".tensorboard")) and name not in ON_NPU
 )
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path, monkeypatch):
+    """Examples may write files."""
+    monkeypatch.chdir(tmp_path)
 
 
 def run(text, name):

@@ -1,6 +1,7 @@
 """Programs that train, with the library as an argument: same seed, same data, same losses.
 
 Targets contain noise, so that no loss falls far below 1: relative differences stay meaningful.
+Steps are small, so that a last bit of half precision does not grow from step to step.
 """
 
 import contextlib
@@ -14,17 +15,17 @@ sys.path.append(str(pathlib.Path(__file__).parents[2] / "examples"))
 from shared import gpt
 
 STEPS = 100
-BATCH = 16
+BATCH = 64
 
 
 def mlp(torch):
     """Classes that a linear function of the input decides, with noise; SGD with momentum."""
     nn = torch.nn
     model = nn.Sequential(
-        nn.Linear(20, 32), nn.ReLU(), nn.BatchNorm1d(32), nn.Linear(32, 32), nn.Tanh(),
+        nn.Linear(20, 32), nn.SiLU(), nn.BatchNorm1d(32), nn.Linear(32, 32), nn.Tanh(),
         nn.Linear(32, 10),
     )  # fmt: skip
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9, weight_decay=1e-4)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, weight_decay=1e-4)
     teacher = numpy.random.default_rng(0).standard_normal((20, 10))
 
     def batch(rng):
@@ -39,14 +40,17 @@ def mlp(torch):
 
 
 def convnet(torch):
-    """Classes that the mean of a part of the image decides, with noise; SGD with momentum."""
+    """Classes that the mean of a part of the image decides, with noise; SGD with momentum.
+
+    Smooth: where a maximum or the sign of a number near 0 decides, its last bit would count.
+    """
     nn = torch.nn
     model = nn.Sequential(
-        nn.Conv2d(2, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2),
-        nn.Conv2d(8, 12, 3, stride=2, groups=2), nn.GroupNorm(3, 12), nn.ReLU(),
+        nn.Conv2d(2, 8, 3, padding=1), nn.BatchNorm2d(8), nn.SiLU(), nn.AvgPool2d(2),
+        nn.Conv2d(8, 12, 3, stride=2, groups=2), nn.GroupNorm(3, 12), nn.SiLU(),
         nn.AdaptiveAvgPool2d(2), nn.Flatten(), nn.Linear(48, 4),
     )  # fmt: skip
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9, nesterov=True)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, nesterov=True)
 
     def batch(rng):
         classes = rng.integers(0, 4, BATCH)
@@ -136,13 +140,19 @@ def one_thread(torch):
         torch.set_num_threads(before)
 
 
-def losses(torch, name, device="cpu", pipeline=False, steps=STEPS):
+def losses(torch, name, device="cpu", pipeline=False, steps=STEPS, autocast=None):
     """The loss of each step. In a pipeline, a step is one window."""
     with one_thread(torch):
-        return train(torch, name, device, pipeline, steps)
+        return train(torch, name, device, pipeline, steps, autocast)
 
 
-def train(torch, name, device, pipeline, steps):
+def precision(torch, device, autocast):
+    if autocast is None:
+        return contextlib.nullcontext()
+    return torch.autocast(device, dtype=getattr(torch, autocast))
+
+
+def train(torch, name, device, pipeline, steps, autocast):
     torch.manual_seed(0)
     model, optimizer, batch, loss = PROGRAMS[name](torch)
     model.to(device)
@@ -152,7 +162,8 @@ def train(torch, name, device, pipeline, steps):
         x, y = (torch.tensor(each).to(device) for each in batch(rng))
         with torch.pipeline() if pipeline else contextlib.nullcontext():
             optimizer.zero_grad()
-            value = loss(x, y)
+            with precision(torch, device, autocast):
+                value = loss(x, y)
             value.backward()
             optimizer.step()
         found.append(value.detach())

@@ -7,13 +7,16 @@ void define_derivatives(Derivatives& derivatives) {
   define_channel_norm(derivatives);
   define_convolution(derivatives);
   define_copy(derivatives);
+  define_ctc(derivatives);
   define_indexing(derivatives);
   define_loss(derivatives);
   define_matmul(derivatives);
   define_norm(derivatives);
   define_pooling(derivatives);
   define_random(derivatives);
+  define_recurrent(derivatives);
   define_reduce(derivatives);
+  define_sampling(derivatives);
   define_shape(derivatives);
   define_views(derivatives);
 }

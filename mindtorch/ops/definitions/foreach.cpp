@@ -5,11 +5,14 @@
 
 #include "mindtorch/ops/definitions/definitions.h"
 #include "mindtorch/ops/definitions/rules.h"
+#include "mindtorch/ops/list_operands.h"
 
 namespace mindtorch::ops {
 namespace {
 
-SpecList pointwise_list(TensorList operands,
+SpecList pointwise_list(TensorList a,
+                        TensorList b,
+                        TensorList c,
                         int64_t function,
                         int64_t compute,
                         int64_t result,
@@ -17,13 +20,13 @@ SpecList pointwise_list(TensorList operands,
                         const Scalar&,
                         const Scalar&,
                         const Scalar&) {
-  const auto pointwise = static_cast<Pointwise>(function);
-  const size_t arity = function_info(pointwise).arity;
+  const ListOperands operands(static_cast<Pointwise>(function), a, b, c);
   SpecList specs;
-  specs.reserve(operands.size() / arity);
-  for (size_t i = 0; i < operands.size(); i += arity) {
-    PointwiseCall call(pointwise, static_cast<DType>(compute), static_cast<DType>(result));
-    for (size_t k = 0; k < arity; ++k) call.on(operands[i + k]);
+  specs.reserve(operands.size());
+  for (size_t i = 0; i < operands.size(); ++i) {
+    PointwiseCall call(static_cast<Pointwise>(function), static_cast<DType>(compute),
+                       static_cast<DType>(result));
+    operands.add_to(call, i);
     specs.push_back(infer_pointwise(call));
   }
   return specs;
@@ -31,6 +34,8 @@ SpecList pointwise_list(TensorList operands,
 
 // Whoever calls these has looked at the tensors: functional/foreach.cpp.
 void pointwise_list_(TensorList,
+                     TensorList,
+                     TensorList,
                      TensorList,
                      int64_t,
                      int64_t,
@@ -88,16 +93,16 @@ void define_foreach(Registry& ops) {
       .function_only()
       .doc("The norm of each tensor of a list, in one pass.");
 
-  // What they become where one call of a kernel can do them. `operands` has as many tensors for
-  // each result as the function takes; numbers are of the dtype that it computes in.
+  // What they become where one call of a kernel can do them: see ListOperands. Numbers are of the
+  // dtype that the function computes in.
   ops.define<pointwise_list>(
-         "_pointwise_list(Tensor[] operands, int function, int compute, int result, int unrounded, "
-         "Scalar p0, Scalar p1, Scalar p2) -> Tensor[]")
+         "_pointwise_list(Tensor[] a, Tensor[] b, Tensor[] c, int function, int compute, "
+         "int result, int unrounded, Scalar p0, Scalar p1, Scalar p2) -> Tensor[]")
       .internal()
       .not_differentiable();
   ops.define<pointwise_list_>(
-         "_pointwise_list_(Tensor(a!)[] self, Tensor[] operands, int function, int compute, "
-         "int unrounded, Scalar p0, Scalar p1, Scalar p2) -> ()")
+         "_pointwise_list_(Tensor(a!)[] self, Tensor[] a, Tensor[] b, Tensor[] c, int function, "
+         "int compute, int unrounded, Scalar p0, Scalar p1, Scalar p2) -> ()")
       .internal()
       .not_differentiable();
   ops.define<copy_list_>("_copy_list_(Tensor(a!)[] self, Tensor[] src) -> ()")

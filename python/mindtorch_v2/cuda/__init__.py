@@ -9,4 +9,4 @@ from mindtorch_v2.cuda import memory
 
 globals().update(_device_module.make_functions("cuda"))
 globals().update({name: getattr(memory, name) for name in memory.__all__})
-__getattr__ = _device_module.make_getattr("cuda", __name__, ("graphs", "random", "streams"))
+__getattr__ = _device_module.make_getattr("cuda", __name__, ("amp", "graphs", "random", "streams"))

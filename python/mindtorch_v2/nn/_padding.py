@@ -1,6 +1,7 @@
 """torch.nn.functional.pad."""
 
 import mindtorch_v2 as torch
+from mindtorch_v2.amp._policies import autocast_as
 
 
 def pad(input, pad, mode="constant", value=None):
@@ -27,6 +28,13 @@ def pad(input, pad, mode="constant", value=None):
         raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode not in _INDEX:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    # torch has an op for these.
+    if mode == "replicate" or (mode == "reflect" and len(pairs) < 3):
+        return _cast_and_extend(input, pairs, mode)
+    return _extend(input, pairs, mode)
+
+
+def _extend(input, pairs, mode):
     for dim, before, after in pairs:
         size = input.size(dim)
         if mode == "reflect" and not max(before, after) < size:
@@ -41,6 +49,8 @@ def pad(input, pad, mode="constant", value=None):
         input = input.index_select(dim, _INDEX[mode](places, size))
     return input
 
+
+_cast_and_extend = autocast_as(cpu="float32")(_extend)
 
 _INDEX = {
     "replicate": lambda places, size: places.clamp(0, size - 1),

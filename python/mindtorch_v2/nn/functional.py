@@ -8,6 +8,7 @@ import copyreg
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
+from mindtorch_v2.nn import _autocast
 from mindtorch_v2.nn._attention import multi_head_attention_forward
 from mindtorch_v2.nn._classification_losses import (
     binary_cross_entropy,
@@ -21,6 +22,7 @@ from mindtorch_v2.nn._classification_losses import (
     nll_loss,
     soft_margin_loss,
 )
+from mindtorch_v2.nn._ctc import ctc_loss
 from mindtorch_v2.nn._dropout import (
     alpha_dropout,
     dropout,
@@ -400,3 +402,6 @@ def one_hot(tensor, num_classes=-1):
         raise RuntimeError("num_classes should be positive")
     result = torch.zeros(*tensor.shape, num_classes, dtype=torch.int64, device=tensor.device)
     return result.scatter_(-1, tensor.unsqueeze(-1), 1)
+
+
+_autocast.apply_policies(globals())

@@ -10,5 +10,5 @@ from mindtorch_v2.npu import memory
 globals().update(_device_module.make_functions("npu"))
 globals().update({name: getattr(memory, name) for name in memory.__all__})
 __getattr__ = _device_module.make_getattr(
-    "npu", __name__, ("doctor", "graphs", "random", "simulator", "streams")
+    "npu", __name__, ("amp", "doctor", "graphs", "random", "simulator", "streams")
 )

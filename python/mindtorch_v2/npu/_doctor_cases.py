@@ -19,6 +19,9 @@ CASES = {
     "_adaptive_avg_pool3d": "F.adaptive_avg_pool3d(volume, 2)",
     "_adaptive_avg_pool3d_backward": "grad(F.adaptive_avg_pool3d(volume, 2).sum(), image)",
     "_copy_list_": "torch._foreach_copy_([x], [x + 1])",
+    "_ctc_loss": "F.ctc_loss(image[0].log_softmax(2), rows[:1], [1] * 4, [1, 0, 0, 0])",
+    "_ctc_loss_backward": "torch.autograd.grad(F.ctc_loss(image[0].log_softmax(2), rows[:1], "
+    "[1] * 4, [1, 0, 0, 0]), image)",
     "_fused_adagrad_": "torch._fused_adagrad_([x], [x + 1], [x * x], [torch.tensor(2.0)], "
     "lr=0.1, lr_decay=0.0, weight_decay=0.1, eps=1e-8, maximize=False)",
     "_fused_adam_": "torch._fused_adam_([x], [x + 1], [x / 2], [x * x], [], [torch.tensor(2.0)], "
@@ -38,8 +41,8 @@ CASES = {
     "_pointwise_list": "torch._foreach_mul([x], [x])",
     "_pointwise_list_": "torch._foreach_add_([x], 2)",
     "_scaled_dot_product_flash_attention": "F.scaled_dot_product_attention(heads, heads, heads)",
-    "_scaled_dot_product_flash_attention_backward": "grad("
-    "F.scaled_dot_product_attention(heads, heads, heads, is_causal=True).sum(), heads)",
+    "_scaled_dot_product_flash_attention_backward": "grad(F.scaled_dot_product_attention(heads, "
+    "heads, heads, is_causal=True).sum(), heads)",
     "_tensordot": "torch.tensordot(x, x, dims=([1], [1]))",
     "_to_copy": "x.to(torch.float16)",
     "_unique2": "i.unique(return_inverse=True, return_counts=True)",
@@ -72,6 +75,10 @@ CASES = {
     "convolution_backward": "grad(F.conv2d(image, kernel).sum(), (image, kernel))",
     "div.Tensor_mode": "torch.div(x, torch.tensor(2.0), rounding_mode='floor')",
     "eye.m": "torch.eye(2, 3)",
+    "grid_sampler_2d": "torch.grid_sampler_2d(image, torch.zeros(2, 1, 1, 2), 0, 0, False)",
+    "grid_sampler_2d_backward": "grad(torch.grid_sampler(image, torch.zeros(2, 1, 1, 2), 0, 0, True).sum(), image)",
+    "grid_sampler_3d": "torch.grid_sampler_3d(volume, torch.zeros(1, 1, 1, 1, 3), 0, 0, False)",
+    "grid_sampler_3d_backward": "grad(torch.grid_sampler(volume, torch.zeros(1, 1, 1, 1, 3), 0, 0, True).sum(), image)",
     "index.Tensor": "x[rows, rows]",
     "linalg_vector_norm": "torch.linalg.vector_norm(x)",
     "max.dim": "x.max(1)",

@@ -25,6 +25,9 @@ FAMILIES = (
     "joining",
     "indexing",
     "embedding",
+    "recurrent",
+    "sampling",
+    "ctc",
     "sort",
     "random",
 )

@@ -7,7 +7,7 @@
 #include "mindtorch/backends/ascend/kernels/dtypes.h"
 #include "mindtorch/backends/ascend/kernels/kernels.h"
 #include "mindtorch/backends/ascend/kernels/pointwise.h"
-#include "mindtorch/ops/functions.h"
+#include "mindtorch/ops/list_operands.h"
 #include "mindtorch/tensor/element.h"
 
 namespace mindtorch::ascend {
@@ -28,24 +28,25 @@ bool is_plain(const Tensor& tensor, const Tensor& out) {
 // A pointwise function on lists, as far as CANN has it.
 class ListCall {
  public:
-  ListCall(TensorList outs, TensorList operands, const ops::PointwiseCall& call, size_t arity)
-      : outs_(outs), call_(call) {
+  ListCall(TensorList outs, const ops::ListOperands& operands, const ops::PointwiseCall& call)
+      : outs_(outs), operands_(operands), call_(call) {
     const bool takes_dtype = outs[0].dtype() == call.compute && (bit(call.compute) & kFloats) != 0;
     is_plain_ = takes_dtype && std::ranges::all_of(outs, [&](const Tensor& out) {
                   return out.is_contiguous() && out.dtype() == outs[0].dtype() && out.numel() > 0;
                 });
-    for (size_t k = 0; is_plain_ && k < arity; ++k) {
+    for (size_t k = 0; is_plain_ && k < operands.arity(); ++k) {
       // A number that all tensors share.
-      const Tensor& first = operands[k];
-      bool is_number =
-          first.dim() == 0 && (first.device().is_cpu() || first.dtype() == call.compute);
-      for (size_t i = 0; i < outs.size(); ++i) {
-        const Tensor& operand = operands[i * arity + k];
-        is_number = is_number && operand.is_same(first);
-        is_plain_ = is_plain_ && (is_number || mindtorch::ascend::is_plain(operand, outs[i]));
-        lists_[k].push_back(operand);
+      const Tensor& first = operands.at(k, 0);
+      const bool is_number = operands.list(k).size() == 1 && first.dim() == 0 &&
+                             (outs.size() > 1 || outs[0].dim() > 0);
+      if (is_number) {
+        numbers_[k] = &first;
+        is_plain_ = first.device().is_cpu() || first.dtype() == call.compute;
       }
-      if (is_number && (outs.size() > 1 || outs[0].dim() > 0)) numbers_[k] = &first;
+      for (size_t i = 0; !is_number && is_plain_ && i < outs.size(); ++i) {
+        is_plain_ = operands.list(k).size() == outs.size() &&
+                    mindtorch::ascend::is_plain(operands.at(k, i), outs[i]);
+      }
     }
   }
 
@@ -66,9 +67,7 @@ class ListCall {
   bool in_parts(const Part& part) const {
     for (size_t at = 0; at < outs_.size(); at += kMaxList) {
       const size_t count = std::min(kMaxList, outs_.size() - at);
-      const auto list = [&](size_t k) {
-        return TensorList(std::span<const Tensor>(lists_[k]).subspan(at, count));
-      };
+      const auto list = [&](size_t k) { return TensorList(operands_.list(k).subspan(at, count)); };
       part(list, TensorList(outs_.subspan(at, count)));
     }
     return true;
@@ -124,9 +123,9 @@ class ListCall {
   }
 
   const TensorList outs_;
+  const ops::ListOperands& operands_;
   const ops::PointwiseCall& call_;
   bool is_plain_ = false;
-  std::vector<Tensor> lists_[ops::kMaxOperands];
   const Tensor* numbers_[ops::kMaxOperands] = {};
 };
 
@@ -208,24 +207,25 @@ bool ListCall::run(ops::Launch& on) const {
 
 void run_list(ops::Launch& on,
               TensorList outs,
-              TensorList operands,
+              const ops::ListOperands& operands,
               ops::PointwiseCall call,
               int64_t unrounded,
               std::initializer_list<Scalar> params) {
   call.unrounded = static_cast<int8_t>(unrounded);
   int index = 0;
   for (const Scalar& param : params) call.param(index++, param);
-  const size_t arity = ops::function_info(call.function).arity;
-  if (ListCall(outs, operands, call, arity).run(on)) return;
+  if (ListCall(outs, operands, call).run(on)) return;
   for (size_t i = 0; i < outs.size(); ++i) {
     ops::PointwiseCall one = call;
-    for (size_t k = 0; k < arity; ++k) one.on(operands[i * arity + k]);
+    operands.add_to(one, i);
     if (outs[i].numel() > 0) run_pointwise(on, one, outs[i]);
   }
 }
 
 void pointwise_list(ops::Launch& on,
-                    TensorList operands,
+                    TensorList a,
+                    TensorList b,
+                    TensorList c,
                     int64_t function,
                     int64_t compute,
                     int64_t result,
@@ -235,24 +235,26 @@ void pointwise_list(ops::Launch& on,
                     const Scalar& p2,
                     Tensor& first) {
   const auto pointwise = static_cast<Pointwise>(function);
-  const size_t count = operands.size() / ops::function_info(pointwise).arity;
-  run_list(on, list_of(first, count), operands,
+  const ops::ListOperands operands(pointwise, a, b, c);
+  run_list(on, list_of(first, operands.size()), operands,
            {pointwise, static_cast<DType>(compute), static_cast<DType>(result)}, unrounded,
            {p0, p1, p2});
 }
 
 void pointwise_list_(ops::Launch& on,
                      TensorList self,
-                     TensorList operands,
+                     TensorList a,
+                     TensorList b,
+                     TensorList c,
                      int64_t function,
                      int64_t compute,
                      int64_t unrounded,
                      const Scalar& p0,
                      const Scalar& p1,
                      const Scalar& p2) {
-  run_list(on, self, operands,
-           {static_cast<Pointwise>(function), static_cast<DType>(compute), self[0].dtype()},
-           unrounded, {p0, p1, p2});
+  const auto pointwise = static_cast<Pointwise>(function);
+  run_list(on, self, {pointwise, a, b, c},
+           {pointwise, static_cast<DType>(compute), self[0].dtype()}, unrounded, {p0, p1, p2});
 }
 
 void copy_list_(ops::Launch& on, TensorList self, TensorList src) {
@@ -305,11 +307,10 @@ void run_on_lists(ops::Launch& on,
                   std::initializer_list<TensorList> operands,
                   double param) {
   const DType dtype = outs[0].dtype();
-  std::vector<Tensor> flat;
-  for (size_t i = 0; i < outs.size(); ++i) {
-    for (const TensorList& list : operands) flat.push_back(list[list.size() == 1 ? 0 : i]);
-  }
-  run_list(on, outs, flat, {function, dtype, dtype}, -1, {Scalar(param)});
+  TensorList lists[3];
+  std::ranges::copy(operands, lists);
+  run_list(on, outs, {function, lists[0], lists[1], lists[2]}, {function, dtype, dtype}, -1,
+           {Scalar(param)});
 }
 
 void copy_lists(ops::Launch& on, TensorList from, TensorList to) { copy_list_(on, to, from); }

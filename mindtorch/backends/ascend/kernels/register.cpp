@@ -11,6 +11,7 @@ void register_ascend(ops::Registry& registry) {
   register_convolution(registry);
   register_copy(registry);
   register_creation(registry);
+  register_ctc(registry);
   register_embedding(registry);
   register_foreach(registry);
   register_indexing(registry);
@@ -21,6 +22,7 @@ void register_ascend(ops::Registry& registry) {
   register_pooling(registry);
   register_random(registry);
   register_reduce(registry);
+  register_sampling(registry);
   register_scan(registry);
   register_scatter(registry);
   register_search(registry);

@@ -6,7 +6,7 @@
 #include "mindtorch/backends/cpu/kernels/lines.h"
 #include "mindtorch/backends/cpu/kernels/list_ranges.h"
 #include "mindtorch/backends/cpu/tiles/row.h"
-#include "mindtorch/ops/functions.h"
+#include "mindtorch/ops/list_operands.h"
 
 namespace mindtorch::cpu {
 namespace {
@@ -29,53 +29,53 @@ class PointwiseList {
                 const Scalar& p1,
                 const Scalar& p2)
       : launch_(launch),
-        arity_(ops::function_info(static_cast<ops::Pointwise>(function)).arity),
         call_(static_cast<ops::Pointwise>(function), static_cast<DType>(compute), result) {
     call_.unrounded = static_cast<int8_t>(unrounded);
     call_.param(0, p0).param(1, p1).param(2, p2);
   }
 
-  void run(TensorList outs, TensorList operands) const {
+  void run(TensorList outs, const ops::ListOperands& operands) const {
     const ListRanges ranges(outs);
     ranges.parallel_for_each([&](size_t i, int64_t begin, int64_t end) {
-      const Tensor* const own = &operands[i * arity_];
+      ops::PointwiseCall call = call_;
+      operands.add_to(call, i);
       const bool is_whole = end - begin == outs[i].numel();
-      if (!is_whole && can_be_sliced(outs[i], own)) {
-        run_slice(outs[i], own, begin, end);
+      if (!is_whole && can_be_sliced(outs[i], call)) {
+        run_slice(outs[i], call, begin, end);
       } else if (begin == 0) {
-        ops::PointwiseCall call = call_;
-        for (size_t k = 0; k < arity_; ++k) call.on(own[k]);
         run_pointwise(launch_, call, outs[i]);
       }
     });
   }
 
  private:
-  bool can_be_sliced(const Tensor& out, const Tensor* operands) const {
+  static bool can_be_sliced(const Tensor& out, const ops::PointwiseCall& call) {
     if (!out.is_contiguous()) return false;
-    for (size_t k = 0; k < arity_; ++k) {
-      if (operands[k].dim() == 0) continue;
-      if (!operands[k].is_contiguous() || operands[k].sizes() != out.sizes()) return false;
+    for (int k = 0; k < call.count; ++k) {
+      const Tensor& operand = *call.operands[k];
+      if (operand.dim() == 0) continue;
+      if (!operand.is_contiguous() || operand.sizes() != out.sizes()) return false;
     }
     return true;
   }
-  void run_slice(const Tensor& out, const Tensor* operands, int64_t begin, int64_t end) const {
+  void run_slice(const Tensor& out, ops::PointwiseCall call, int64_t begin, int64_t end) const {
     Tensor slices[ops::kMaxOperands];
-    ops::PointwiseCall call = call_;
-    for (size_t k = 0; k < arity_; ++k) {
-      slices[k] = operands[k].dim() == 0 ? operands[k] : slice_of(operands[k], begin, end);
-      call.on(slices[k]);
+    for (int k = 0; k < call.count; ++k) {
+      if (call.operands[k]->dim() == 0) continue;
+      slices[k] = slice_of(*call.operands[k], begin, end);
+      call.operands[k] = &slices[k];
     }
     run_pointwise(launch_, call, slice_of(out, begin, end));
   }
 
   ops::Launch& launch_;
-  const size_t arity_;
   ops::PointwiseCall call_;  // without operands
 };
 
 void pointwise_list(ops::Launch& launch,
-                    TensorList operands,
+                    TensorList a,
+                    TensorList b,
+                    TensorList c,
                     int64_t function,
                     int64_t compute,
                     int64_t result,
@@ -84,15 +84,17 @@ void pointwise_list(ops::Launch& launch,
                     const Scalar& p1,
                     const Scalar& p2,
                     Tensor& first) {
-  const size_t arity = ops::function_info(static_cast<ops::Pointwise>(function)).arity;
+  const ops::ListOperands operands(static_cast<ops::Pointwise>(function), a, b, c);
   const PointwiseList list(launch, function, compute, static_cast<DType>(result), unrounded, p0, p1,
                            p2);
-  list.run(list_of(first, operands.size() / arity), operands);
+  list.run(list_of(first, operands.size()), operands);
 }
 
 void pointwise_list_(ops::Launch& launch,
                      TensorList self,
-                     TensorList operands,
+                     TensorList a,
+                     TensorList b,
+                     TensorList c,
                      int64_t function,
                      int64_t compute,
                      int64_t unrounded,
@@ -100,7 +102,7 @@ void pointwise_list_(ops::Launch& launch,
                      const Scalar& p1,
                      const Scalar& p2) {
   const PointwiseList list(launch, function, compute, self[0].dtype(), unrounded, p0, p1, p2);
-  list.run(self, operands);
+  list.run(self, {static_cast<ops::Pointwise>(function), a, b, c});
 }
 
 void copy_list_(ops::Launch&, TensorList self, TensorList src) {

@@ -12,6 +12,7 @@ void register_cpu(ops::Registry& registry) {
   register_convolution(registry);
   register_copy(registry);
   register_creation(registry);
+  register_ctc(registry);
   register_embedding(registry);
   register_foreach(registry);
   register_indexing(registry);
@@ -21,7 +22,9 @@ void register_cpu(ops::Registry& registry) {
   register_optimizer(registry);
   register_pooling(registry);
   register_random(registry);
+  register_recurrent(registry);
   register_reduce(registry);
+  register_sampling(registry);
   register_scan(registry);
   register_scatter(registry);
   register_shape(registry);

@@ -7,20 +7,13 @@
 #include <limits>
 
 #include "mindtorch/backends/cpu/tiles/erf-inl.h"
+#include "mindtorch/backends/cpu/tiles/sigmoid-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
 namespace {
 
 #if HWY_TARGET == HWY_SCALAR
-
-struct Sigmoid {
-  template <class D, class V>
-  HWY_INLINE V operator()(D, V a) const {
-    const auto e = std::exp(-std::fabs(a.raw));
-    return V((a.raw < 0 ? e : 1) / (1 + e));
-  }
-};
 
 struct Silu {
   template <class D, class V>
@@ -61,19 +54,7 @@ HWY_INLINE V nan_at_minus_infinity(D d, V a, V result) {
   return hn::IfThenElse(hn::Eq(a, hn::Set(d, -L::infinity())), hn::Set(d, L::quiet_NaN()), result);
 }
 
-// 1 / (1 + e^-|x|) and, for negative x, e^-|x| / (1 + e^-|x|): accurate also where it is tiny.
-struct Sigmoid {
-  template <class D, class V>
-  HWY_INLINE V operator()(D d, V a) const {
-    const V one = math::constant(d, 1);
-    const V x = max_or_second(d, math::constant(d, -104.0f, -746.0), hn::Or(a, hn::SignBit(d)));
-    const auto n = math::reduce_exp(d, x);
-    const V e = math::scale_by_power(d, math::exp_of_rest(d, n.rest), n);
-    return hn::Div(hn::IfThenElse(hn::Lt(a, hn::Zero(d)), e, one), hn::Add(one, e));
-  }
-};
-
-// The same times x. The product comes before the power of two, which may make it subnormal.
+// Sigmoid times x. The product comes before the power of two, which may make it subnormal.
 struct Silu {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V a) const {

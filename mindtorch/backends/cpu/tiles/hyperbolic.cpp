@@ -5,6 +5,7 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 
 #include "mindtorch/backends/cpu/tiles/math-inl.h"
+#include "mindtorch/backends/cpu/tiles/sigmoid-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
@@ -20,36 +21,6 @@ struct LibraryAtanh { template <class T> T operator()(T x) const { return std::a
 // clang-format on
 
 #if HWY_TARGET != HWY_SCALAR
-
-// On |x|; beyond the clamp the result is 1. float32 has a polynomial for the small arguments, where
-// 1 - 2 / (e^2x + 1) would cancel. float64 uses t / (t + 2) with t = e^2x - 1 instead, and puts
-// back what the sum t + 2 rounded away.
-struct Tanh {
-  template <class D, class V>
-  HWY_INLINE V operator()(D d, V a) const {
-    const V one = math::constant(d, 1);
-    const V two = math::constant(d, 2);
-    const V x = min_or_second(d, math::constant(d, 10.0f, 20.0), hn::Abs(a));
-    const auto n = math::reduce_exp(d, hn::Add(x, x));
-    const V scale = math::power_of_two(d, n.whole);
-    if constexpr (math::kIsFloat32<D>) {
-      const V square = hn::Mul(x, x);
-      const V small =
-          hn::MulAdd(hn::Mul(math::polynomial(d, square, polynomials::kTanh), square), x, x);
-      const V e = math::exp_of_rest(d, n.rest);
-      const V large = hn::Sub(one, hn::Div(two, hn::MulAdd(e, scale, one)));
-      return hn::CopySign(hn::IfThenElse(hn::Lt(x, hn::Set(d, 0.55f)), small, large), a);
-    } else {
-      const V t = hn::MulAdd(scale, math::expm1_of_rest(d, n.rest), hn::Sub(scale, one));
-      const V sum = hn::Add(t, two);
-      const V lost = hn::Sub(t, hn::Sub(sum, two));
-      const V quotient = hn::Div(t, sum);
-      // The clamp bounds sum from below by 2: dividing by it is close to scaling what is lost.
-      const V corrected = hn::NegMulAdd(hn::Mul(quotient, lost), hn::Div(one, sum), quotient);
-      return hn::CopySign(corrected, a);
-    }
-  }
-};
 
 // The others of float32 go through float64.
 template <class InDouble>

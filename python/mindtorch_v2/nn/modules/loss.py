@@ -8,7 +8,6 @@ from mindtorch_v2.nn import functional as F
 from mindtorch_v2.nn.modules.distance import PairwiseDistance
 from mindtorch_v2.nn.modules.linear import Linear
 from mindtorch_v2.nn.modules.module import Module
-from mindtorch_v2.nn.modules.utils import required
 
 __all__ = [
     "BCELoss",
@@ -409,7 +408,7 @@ class CTCLoss(_Loss):
         self.blank, self.zero_infinity = blank, zero_infinity
 
     def forward(self, log_probs, targets, input_lengths, target_lengths):
-        return required("ctc_loss")(
+        return F.ctc_loss(
             log_probs,
             targets,
             input_lengths,

@@ -5,8 +5,7 @@ import numbers
 import warnings
 
 import mindtorch_v2 as torch
-from mindtorch_v2.nn import _recurrent, init
-from mindtorch_v2.nn import functional as F
+from mindtorch_v2.nn import init
 from mindtorch_v2.nn.modules.module import Module
 from mindtorch_v2.nn.modules.rnn_cells import (  # torch's files look for them here
     GRUCell,
@@ -20,6 +19,12 @@ from mindtorch_v2.nn.utils.rnn import PackedSequence
 __all__ = ["GRU", "LSTM", "RNN", "RNNBase"]
 
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
+_NETWORKS = {
+    "LSTM": torch.lstm,
+    "GRU": torch.gru,
+    "RNN_TANH": torch.rnn_tanh,
+    "RNN_RELU": torch.rnn_relu,
+}
 
 
 class RNNBase(Module):
@@ -197,25 +202,22 @@ class RNNBase(Module):
                 f"{self._get_name()}: Expected input to be 2D or 3D, got {input.dim()}D instead"
             )
         batched = input.dim() == 3
+        batch_first = self.batch_first and batched
         if not batched:
             input = input.unsqueeze(1)
-        elif self.batch_first:
-            input = input.transpose(0, 1)
-        states = self._states(hx, input, input.size(1), batched)
+        states = self._states(hx, input, input.size(0 if batch_first else 1), batched)
         self.check_input(input, None)
-        output, states = self._run(input, states, None)
+        output, states = self._run((input,), states, batch_first)
         if not batched:
             output = output.squeeze(1)
             states = tuple(state.squeeze(1) for state in states)
-        elif self.batch_first:
-            output = output.transpose(0, 1)
         return output, states if self._has_cell else states[0]
 
     def _forward_packed(self, packed, hx):
         data, batch_sizes, sorted_indices, unsorted_indices = packed
         states = self._states(hx, data, int(batch_sizes[0]), True, sorted_indices)
         self.check_input(data, batch_sizes)
-        output, states = self._run(data, states, batch_sizes.tolist())
+        output, states = self._run((data, batch_sizes), states)
         if unsorted_indices is not None:
             states = tuple(state.index_select(1, unsorted_indices) for state in states)
         made = PackedSequence(output, batch_sizes, sorted_indices, unsorted_indices)
@@ -254,37 +256,20 @@ class RNNBase(Module):
         name = "batched" if wanted == 3 else "unbatched"
         raise RuntimeError(f"For {name} {kind}, hx should also be {wanted}-D but got {dims} tensor")
 
-    def _run(self, input, states, batch_sizes):
-        """All layers and directions, one after the other."""
-        finals = []
-        weights = iter(self.all_weights)
-        for layer in range(self.num_layers):
-            outputs = []
-            for direction in range(self._directions):
-                place = layer * self._directions + direction
-                start = [state[place] for state in states]
-                output, final = _recurrent.run_layer(
-                    self.mode,
-                    input,
-                    start,
-                    self._named(next(weights)),
-                    reverse=direction == 1,
-                    batch_sizes=batch_sizes,
-                )
-                outputs.append(output)
-                finals.append(final)
-            input = outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=-1)
-            if self.dropout > 0 and self.training and layer < self.num_layers - 1:
-                input = F.dropout(input, self.dropout, True)
-        states = tuple(torch.stack(parts) for parts in zip(*finals, strict=True))
-        return input, states
-
-    def _named(self, weights):
-        """(weight_ih, weight_hh, bias_ih, bias_hh, weight_hr), None where there is none."""
-        weights = list(weights)
-        projection = weights.pop() if self.proj_size > 0 else None
-        biases = weights[2:] if self.bias else [None, None]
-        return (*weights[:2], *biases, projection)
+    def _run(self, input, states, *batch_first):
+        """(outputs of the last layer, states): input is that of torch.lstm and its like."""
+        output, *states = _NETWORKS[self.mode](
+            *input,
+            states if self._has_cell else states[0],
+            self._flat_weights,
+            self.bias,
+            self.num_layers,
+            self.dropout,
+            self.training,
+            self.bidirectional,
+            *batch_first,
+        )
+        return output, tuple(states)
 
 
 class RNN(RNNBase):

@@ -3,11 +3,17 @@
 import math
 
 import mindtorch_v2 as torch
-from mindtorch_v2.nn import _recurrent, init
+from mindtorch_v2.nn import init
 from mindtorch_v2.nn.modules.module import Module
 from mindtorch_v2.nn.parameter import Parameter
 
 __all__ = ["GRUCell", "LSTMCell", "RNNCell", "RNNCellBase"]
+
+_CELLS = {
+    "GRU": torch.gru_cell,
+    "RNN_TANH": torch.rnn_tanh_cell,
+    "RNN_RELU": torch.rnn_relu_cell,
+}
 
 
 class RNNCellBase(Module):
@@ -67,11 +73,11 @@ class RNNCellBase(Module):
             states = (zeros, zeros)
         elif not batched:
             states = [state.unsqueeze(0) for state in states]
-        from_input = _recurrent.input_product(
-            mode, input, self.weight_ih, self.bias_ih, self.bias_hh
-        )
-        weight_hh_t = self.weight_hh.t()
-        states = _recurrent.step(mode, from_input, states, weight_hh_t, self.bias_hh, None)
+        weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
+        if mode == "LSTM":
+            states = torch.lstm_cell(input, states, *weights)
+        else:
+            states = [_CELLS[mode](input, states[0], *weights)]
         return states if batched else [state.squeeze(0) for state in states]
 
 

@@ -1,7 +1,5 @@
 """What several layers need."""
 
-from mindtorch_v2.nn import functional as F
-
 
 def per_dimension(value, count):
     """value as a tuple with one entry per dimension."""
@@ -20,14 +18,6 @@ def _ntuple(count, name="parse"):
 
 _single, _pair = _ntuple(1, "_single"), _ntuple(2, "_pair")
 _triple, _quadruple = _ntuple(3, "_triple"), _ntuple(4, "_quadruple")
-
-
-def required(name):
-    """The function torch.nn.functional.<name>, which must be there when a layer runs."""
-    function = getattr(F, name, None)
-    if function is None:
-        raise NotImplementedError(f"torch.nn.functional.{name} is not there yet")
-    return function
 
 
 def consume_prefix_in_state_dict_if_present(state_dict, prefix):

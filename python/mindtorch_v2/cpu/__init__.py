@@ -71,3 +71,11 @@ def memory_stats(device=None):
     ['allocated_bytes', 'cache_limit_bytes', 'cached_bytes']
     """
     return _C._cpu_memory_stats()
+
+
+def __getattr__(name):
+    if name == "amp":
+        import importlib
+
+        return importlib.import_module(f"{__name__}.amp")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

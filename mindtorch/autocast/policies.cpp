@@ -1,0 +1,99 @@
+// Which ops autocast casts for, and how: torch's lists.
+#include <span>
+#include <string_view>
+
+#include "mindtorch/autocast/autocast_layer.h"
+#include "mindtorch/ops/registry.h"
+
+namespace mindtorch::autocast {
+namespace {
+
+using ops::AutocastPolicy;
+using ops::AutocastTrait;
+using Names = std::span<const std::string_view>;
+
+// Products: most of the work, and their sums are made in float32 anyway.
+constexpr std::string_view kProducts[] = {
+    "_prelu_kernel",
+    "addbmm",
+    "addmm",
+    "baddbmm",
+    "bmm",
+    "conv1d",
+    "conv1d.padding",
+    "conv2d",
+    "conv2d.padding",
+    "conv3d",
+    "conv3d.padding",
+    "conv_tbc",
+    "conv_transpose1d",
+    "conv_transpose2d.input",
+    "conv_transpose3d.input",
+    "linear",
+    "matmul",
+    "mm",
+    "scaled_dot_product_attention",
+};
+constexpr std::string_view kAcceleratorProducts[] = {"_scaled_dot_product_flash_attention",
+                                                     "gru_cell",
+                                                     "lstm_cell",
+                                                     "rnn_relu_cell",
+                                                     "rnn_tanh_cell",
+                                                     "addmv",
+                                                     "addr",
+                                                     "chain_matmul",
+                                                     "convolution",
+                                                     "einsum",
+                                                     "mv"};
+
+constexpr std::string_view kCpuFloat32[] = {"cross_entropy_loss",
+                                            "ctc_loss.IntList",
+                                            "ctc_loss.Tensor",
+                                            "grid_sampler",
+                                            "grid_sampler_2d",
+                                            "grid_sampler_3d",
+                                            "adaptive_max_pool3d",
+                                            "avg_pool3d",
+                                            "max_pool3d",
+                                            "prod.dim_int",
+                                            "trace"};
+// Functions that overflow early or lose digits.
+constexpr std::string_view kAcceleratorFloat32[] = {
+    "group_norm", "native_layer_norm",
+    "acos",       "asin",
+    "cosh",       "dist",
+    "erfinv",     "exp",
+    "expm1",      "log",
+    "log10",      "log1p",
+    "log2",       "logsumexp",
+    "layer_norm", "pow.Tensor_Tensor",
+    "reciprocal", "rms_norm",
+    "rsqrt",      "sinh",
+    "softplus",   "tan",
+};
+constexpr std::string_view kAcceleratorFloat32Results[] = {
+    "cumprod",      "cumsum",      "linalg_vector_norm", "log_softmax.int",
+    "prod.dim_int", "softmax.int", "sum.dim_IntList"};
+
+constexpr std::string_view kCpuWidest[] = {"cat", "index_copy", "stack"};
+constexpr std::string_view kAcceleratorWidest[] = {
+    "grid_sampler", "_tensordot", "addcdiv",   "addcmul",     "atan2",
+    "cross",        "dot",        "index_put", "scatter_add", "vdot"};
+
+}  // namespace
+
+void define_policies(ops::Registry& registry) {
+  const auto define = [&](Names names, AutocastPolicy cpu, AutocastPolicy accelerator) {
+    for (const std::string_view name : names) registry.autocast(name, {cpu, accelerator});
+  };
+  constexpr AutocastPolicy kNone = AutocastPolicy::kNone;
+  define(kProducts, AutocastPolicy::kLowerPrecision, AutocastPolicy::kLowerPrecision);
+  define(kAcceleratorProducts, kNone, AutocastPolicy::kLowerPrecision);
+  define(kCpuFloat32, AutocastPolicy::kFloat32, kNone);
+  define(kAcceleratorFloat32, kNone, AutocastPolicy::kFloat32);
+  define(kAcceleratorFloat32Results, kNone, AutocastPolicy::kFloat32Result);
+  define(kCpuWidest, AutocastPolicy::kWidest, kNone);
+  define(kAcceleratorWidest, kNone, AutocastPolicy::kWidest);
+}
+
+}  // namespace mindtorch::autocast

@@ -1,0 +1,36 @@
+#include "mindtorch/functional/sampling.h"
+#include "mindtorch/autograd/derivatives/composed.h"
+#include "mindtorch/autograd/derivatives/derivatives.h"
+
+namespace mindtorch::autograd {
+namespace {
+
+template <int64_t kN>
+void grid_sampler(Backward& b,
+                  const Tensor& input,
+                  const Tensor& grid,
+                  int64_t interpolation_mode,
+                  int64_t padding_mode,
+                  bool align_corners) {
+  if (is_grad_enabled()) {
+    return differentiate_composed<2>(b, {input, grid}, [&](const auto& x) {
+      return std::tuple(functional::composed_grid_sampler(x[0], x[1], interpolation_mode,
+                                                          padding_mode, align_corners));
+    });
+  }
+  constexpr auto kBackward = kN == 2 ? grid_sampler_2d_backward : grid_sampler_3d_backward;
+  const auto [grad_input, grad_grid] =
+      kBackward(b.grad(), input, grid, interpolation_mode, padding_mode, align_corners, b.needs(0),
+                b.needs(1));
+  if (b.needs(0)) b.set(0, grad_input);
+  if (b.needs(1)) b.set(1, grad_grid);
+}
+
+}  // namespace
+
+void define_sampling(Derivatives& derivatives) {
+  derivatives.define<grid_sampler<2>>("grid_sampler_2d");
+  derivatives.define<grid_sampler<3>>("grid_sampler_3d");
+}
+
+}  // namespace mindtorch::autograd

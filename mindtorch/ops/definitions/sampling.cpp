@@ -1,0 +1,103 @@
+// Images sampled at the points of a grid.
+#include <algorithm>
+
+#include "mindtorch/ops/definitions/definitions.h"
+#include "mindtorch/ops/definitions/rules.h"
+
+namespace mindtorch::ops {
+namespace {
+
+constexpr int64_t kBicubic = 2;
+
+// `n`: the dimensions of an image.
+void check_sampler(const Tensor& input, const Tensor& grid, int64_t interpolation_mode, int64_t n) {
+  MT_CHECK(input.dim() == n + 2 && grid.dim() == n + 2, RuntimeError,
+           "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but "
+           "got input with sizes ",
+           to_string(input.sizes()), " and grid with sizes ", to_string(grid.sizes()));
+  MT_CHECK(input.size(0) == grid.size(0), RuntimeError,
+           "grid_sampler(): expected grid and input to have same batch size, but got input with "
+           "sizes ",
+           to_string(input.sizes()), " and grid with sizes ", to_string(grid.sizes()));
+  MT_CHECK(grid.size(-1) == n, RuntimeError, "grid_sampler(): expected grid to have size ", n,
+           " in last dimension, but got grid with sizes ", to_string(grid.sizes()));
+  for (int64_t i = 2; i < input.dim(); ++i) {
+    MT_CHECK(input.size(i) > 0, RuntimeError,
+             "grid_sampler(): expected input to have non-empty spatial dimensions, but input has "
+             "sizes ",
+             to_string(input.sizes()), " with dimension ", i, " being empty");
+  }
+  MT_CHECK(n == 2 || interpolation_mode != kBicubic, RuntimeError,
+           "grid_sampler(): bicubic interpolation only supports 4D input");
+  MT_CHECK(is_floating_point(input.dtype()), NotImplementedError, "\"",
+           n == 2 ? "grid_sampler_2d_cpu_kernel_impl" : "grid_sampler3d_cpu",
+           "\" not implemented for '", legacy_name(input.dtype()), "'");
+  MT_CHECK(input.dtype() == grid.dtype(), RuntimeError, "expected scalar type ",
+           legacy_name(input.dtype()), " but found ", legacy_name(grid.dtype()));
+}
+
+template <int64_t kN>
+TensorSpec grid_sampler(
+    const Tensor& input, const Tensor& grid, int64_t interpolation_mode, int64_t, bool) {
+  check_sampler(input, grid, interpolation_mode, kN);
+  Shape sizes = {input.size(0), input.size(1)};
+  for (int64_t i = 1; i <= kN; ++i) sizes.push_back(grid.size(i));
+  return contiguous_spec(std::move(sizes), input.dtype(), input.device());
+}
+
+// What is not wanted is empty.
+template <int64_t kN>
+SpecList grid_sampler_backward(const Tensor& grad_output,
+                               const Tensor& input,
+                               const Tensor& grid,
+                               int64_t interpolation_mode,
+                               int64_t padding_mode,
+                               bool align_corners,
+                               bool needs_input,
+                               bool needs_grid) {
+  const TensorSpec result =
+      grid_sampler<kN>(input, grid, interpolation_mode, padding_mode, align_corners);
+  MT_CHECK(equal(grad_output.sizes(), result.sizes), RuntimeError, "Expected grad_output of size ",
+           to_string(result.sizes), ", but got ", to_string(grad_output.sizes()));
+  const auto spec = [&](const Tensor& like, bool wanted) {
+    return contiguous_spec(wanted ? like.sizes() : Shape{0}, like.dtype(), like.device());
+  };
+  return {spec(input, needs_input), spec(grid, needs_grid)};
+}
+
+}  // namespace
+
+void define_sampling(Registry& ops) {
+  ops.define<grid_sampler<2>>(
+         "grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, "
+         "bool align_corners) -> Tensor")
+      .function_only()
+      .doc("The elements of images at the points of a grid, whose coordinates go from -1 to 1.");
+  ops.define<grid_sampler_backward<2>>(
+         "grid_sampler_2d_backward(Tensor grad_output, Tensor input, Tensor grid, "
+         "int interpolation_mode, int padding_mode, bool align_corners, bool needs_input, "
+         "bool needs_grid) -> (Tensor, Tensor)")
+      .internal()
+      .not_differentiable();
+  ops.define<grid_sampler<3>>(
+         "grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, "
+         "bool align_corners) -> Tensor")
+      .function_only()
+      .doc("The elements of images at the points of a grid, whose coordinates go from -1 to 1.");
+  ops.define<grid_sampler_backward<3>>(
+         "grid_sampler_3d_backward(Tensor grad_output, Tensor input, Tensor grid, "
+         "int interpolation_mode, int padding_mode, bool align_corners, bool needs_input, "
+         "bool needs_grid) -> (Tensor, Tensor)")
+      .internal()
+      .not_differentiable();
+  ops.define(
+         "grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, "
+         "bool align_corners) -> Tensor")
+      .function_only()
+      .doc("The elements of images at the points of a grid, whose coordinates go from -1 to 1.",
+           ">>> image = torch.tensor([[[[1.0, 2.0]]]])\n"
+           ">>> torch.grid_sampler(image, torch.zeros(1, 1, 1, 2), 0, 0, True)\n"
+           "tensor([[[[1.5000]]]])");
+}
+
+}  // namespace mindtorch::ops

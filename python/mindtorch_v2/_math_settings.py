@@ -1,0 +1,83 @@
+"""Settings of how exactly ops compute."""
+
+import warnings
+
+_PRECISIONS = ("highest", "high", "medium")
+_MODES = ("default", "warn", "error")
+_settings = {"precision": "highest", "deterministic": 0}
+
+
+def get_float32_matmul_precision():
+    """How exactly float32 matrices are multiplied: "highest", unless it was set.
+
+    >>> torch.get_float32_matmul_precision()
+    'highest'
+    """
+    return _settings["precision"]
+
+
+def set_float32_matmul_precision(precision):
+    """Allows products of float32 matrices to be less exact; mindtorch always gives "highest".
+
+    >>> torch.set_float32_matmul_precision("highest")
+    """
+    if precision not in _PRECISIONS:
+        warnings.warn(
+            f"{precision} is not one of 'highest', 'high', or 'medium'; the current setting of "
+            "`torch.set_float32_matmul_precision` is kept.",
+            stacklevel=2,
+        )
+        return
+    _settings["precision"] = precision
+
+
+def use_deterministic_algorithms(mode, *, warn_only=False):
+    """Asks for ops that give the same result every time: all of mindtorch's do.
+
+    >>> torch.use_deterministic_algorithms(True)
+    >>> torch.are_deterministic_algorithms_enabled()
+    True
+    >>> torch.use_deterministic_algorithms(False)
+    """
+    if not isinstance(mode, bool):
+        raise TypeError(
+            "_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, not "
+            f"{type(mode).__name__}"
+        )
+    _settings["deterministic"] = (1 if warn_only else 2) if mode else 0
+
+
+def are_deterministic_algorithms_enabled():
+    """Whether use_deterministic_algorithms(True) was called."""
+    return _settings["deterministic"] != 0
+
+
+def is_deterministic_algorithms_warn_only_enabled():
+    """Whether it was called with warn_only=True."""
+    return _settings["deterministic"] == 1
+
+
+def set_deterministic_debug_mode(debug_mode):
+    """0 or "default": off; 1 or "warn"; 2 or "error".
+
+    >>> torch.set_deterministic_debug_mode("default")
+    """
+    if not isinstance(debug_mode, (int, str)):
+        raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
+    if isinstance(debug_mode, str):
+        if debug_mode not in _MODES:
+            raise RuntimeError(
+                "invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got "
+                f"{debug_mode}"
+            )
+        debug_mode = _MODES.index(debug_mode)
+    if debug_mode not in range(len(_MODES)):
+        raise RuntimeError(
+            f"invalid value of debug_mode, expected 0, 1, or 2, but got {debug_mode}"
+        )
+    use_deterministic_algorithms(debug_mode != 0, warn_only=debug_mode == 1)
+
+
+def get_deterministic_debug_mode():
+    """0, 1 or 2: off, warn, error."""
+    return _settings["deterministic"]

@@ -1,0 +1,25 @@
+"""What autocast does for functions of torch.nn.functional that are written in Python."""
+
+from mindtorch_v2.amp._policies import autocast_as
+
+# (on CPUs, on accelerators): the functions.
+_POLICIES = {
+    ("float32", "float32"): (
+        "binary_cross_entropy_with_logits cosine_embedding_loss hinge_embedding_loss huber_loss "
+        "kl_div l1_loss margin_ranking_loss mse_loss multi_margin_loss multilabel_margin_loss "
+        "nll_loss poisson_nll_loss smooth_l1_loss soft_margin_loss triplet_margin_loss"
+    ),
+    ("float32", "refused"): "binary_cross_entropy",
+    ("float32", None): (
+        "adaptive_avg_pool3d fractional_max_pool2d fractional_max_pool3d max_unpool2d max_unpool3d"
+    ),
+    (None, "float32"): "cosine_similarity interpolate pdist",
+    (None, "widest"): "bilinear",
+}
+
+
+def apply_policies(functions):
+    """Replaces functions of a module's globals() by those that cast."""
+    for (cpu, accelerator), names in _POLICIES.items():
+        decorate = autocast_as(cpu, accelerator)
+        functions.update({name: decorate(functions[name]) for name in names.split()})

@@ -1,0 +1,76 @@
+"""DataLoader and multiprocessing beside NPUs."""
+
+import mindtorch_v2 as torch
+import pytest
+
+data = torch.utils.data
+
+
+class Numbers(data.Dataset):
+    def __init__(self, source=None):
+        self.source = source
+
+    def __len__(self):
+        return 6
+
+    def __getitem__(self, index):
+        if self.source is not None:
+            return self.source[index]
+        return torch.full((3, 40, 40), float(index))
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_pinned_batches(workers):
+    loader = data.DataLoader(Numbers(), 2, num_workers=workers, pin_memory=True)
+    for number, batch in enumerate(loader):
+        assert batch.is_pinned()
+        moved = batch.to("npu", non_blocking=True)
+        assert moved[:, 0, 0, 0].tolist() == [2.0 * number, 2.0 * number + 1]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_errors_with_pinned_batches(workers):
+    loader = data.DataLoader([1, "a"], 2, num_workers=workers, pin_memory=True)
+    with pytest.raises((TypeError, ValueError), match="in DataLoader worker process 0"):
+        list(loader)
+
+
+def test_pinned_batches_that_are_left(workers=2):
+    for _ in data.DataLoader(Numbers(), 2, num_workers=workers, pin_memory=True):
+        break
+
+
+def test_npu_tensors_are_refused_in_workers():
+    values = torch.arange(6.0, device="npu")
+    with pytest.raises(RuntimeError, match="Cannot re-initialize NPU in forked subprocess"):
+        list(data.DataLoader(Numbers(values), num_workers=1))
+    with pytest.raises(RuntimeError, match="a tensor on npu:0 can not be sent to another process"):
+        list(data.DataLoader(range(3), num_workers=1, collate_fn=lambda batch: values))
+    with pytest.raises(RuntimeError, match="a tensor on npu:0 can not be sent to another process"):
+        torch.multiprocessing.SimpleQueue().put(values)
+    assert values.is_shared()
+    assert values.share_memory_() is values
+
+
+def test_fork_rng_takes_the_accelerator():
+    before = torch.npu.get_rng_state(), torch.get_rng_state()
+    with torch.random.fork_rng():
+        torch.rand(4, device="npu")
+        torch.rand(4)
+        torch.manual_seed(99)
+    assert torch.equal(torch.npu.get_rng_state(), before[0])
+    assert torch.equal(torch.get_rng_state(), before[1])
+    torch.rand(4, device="npu")
+    assert not torch.equal(torch.npu.get_rng_state(), before[0])
+    torch.npu.set_rng_state(before[0])
+    assert torch.equal(torch.npu.get_rng_state(), before[0])
+
+
+def test_checkpoint_on_an_npu(tmp_path):
+    path = tmp_path / "weights.pt"
+    torch.save({"a": torch.arange(4.0, device="npu")}, path)
+    assert torch.load(path)["a"].device.type == "npu"
+    assert torch.load(path, map_location="cpu", mmap=True)["a"].tolist() == [0.0, 1.0, 2.0, 3.0]
+    on_device = torch.load(path, map_location={"npu:0": "npu:0"}, mmap=True)["a"]
+    assert on_device.device.type == "npu"
+    assert on_device.tolist() == [0.0, 1.0, 2.0, 3.0]
