@@ -146,3 +146,15 @@ def test_causal_in_a_graph(torch):
         tensors[0].mul_(step + 1)
         graph.replay()
         torch.testing.assert_close(result, attend(torch, tensors, options, None))
+
+
+def test_the_causal_mask_takes_nothing_from_the_allocator(torch):
+    """It is made once for a stream and stays: a segment with it could not be given back."""
+    shapes, options, _, _ = CALLS["causal"]
+    tensors = [x.detach() for x in operands(torch, shapes, torch.float16, "npu")]
+    torch.npu.synchronize()
+    before = torch.npu.memory_allocated()
+    with torch.npu.stream(torch.npu.Stream()):
+        attend(torch, tensors, options, None)
+        torch.npu.synchronize()
+    assert torch.npu.memory_allocated() == before
