@@ -70,14 +70,6 @@ class nanmedian(NamedTuple):
     values: Tensor
     indices: Tensor
 
-class nll_loss2d_forward(NamedTuple):
-    output: Tensor
-    total_weight: Tensor
-
-class nll_loss_forward(NamedTuple):
-    output: Tensor
-    total_weight: Tensor
-
 class sort(NamedTuple):
     values: Tensor
     indices: Tensor

@@ -7,6 +7,18 @@ namespace mindtorch::cpu {
 // Functions of contiguous rows, as in row.h, that norms and softmax and their gradients are made
 // of. Float dtypes only.
 
+// A row brought to one scale, and then to that of `weight` and `bias`. Those hold
+// accumulate_dtype(in); null: there is none. n >= 1; `out` may be `in`.
+enum class Norm : uint8_t {
+  kLayer,           // (x - mean) / sqrt(variance + eps)
+  kRootMeanSquare,  // x / sqrt(mean of squares + eps); takes no bias
+};
+inline constexpr int kNormCount = 2;
+struct NormParams {
+  const void* weight;
+  const void* bias;
+  double eps;
+};
 struct NormStatistics {
   double mean;  // 0 for Norm::kRootMeanSquare
   double rstd;  // what the row was multiplied by

@@ -78,21 +78,6 @@ using AccumulateArgFn =
     void (*)(const void* in, void* value, int64_t* index, int64_t row, int64_t n);
 AccumulateArgFn find_accumulate_arg(Row function, DType dtype);
 
-// A row brought to one scale, and then to that of `weight` and `bias`. Those hold
-// accumulate_dtype(in); null: there is none. Float dtypes only, n >= 1; `out` may be `in`.
-enum class Norm : uint8_t {
-  kLayer,           // (x - mean) / sqrt(variance + eps)
-  kRootMeanSquare,  // x / sqrt(mean of squares + eps); takes no bias
-};
-inline constexpr int kNormCount = 2;
-struct NormParams {
-  const void* weight;
-  const void* bias;
-  double eps;
-};
-using NormFn = void (*)(const void* in, void* out, int64_t n, const NormParams& params);
-NormFn find_norm(Norm norm, DType dtype);
-
 inline void softmax_row(DType dtype, const void* in, void* out, int64_t n) {
   find_row(Row::kSoftmax, dtype)(in, out, n);
 }

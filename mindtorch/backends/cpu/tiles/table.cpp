@@ -28,7 +28,6 @@ TileTable build_tables() {
   add_gathers(table);
   add_row_sums(table);
   add_row_extremes(table);
-  add_row_norms(table);
   add_row_softmax(table);
   add_row_accumulates(table);
   return table;
@@ -70,9 +69,6 @@ AccumulateFn find_accumulate(Row function, DType dtype) {
 }
 AccumulateArgFn find_accumulate_arg(Row function, DType dtype) {
   return tables().accumulate_args[static_cast<int>(function)][static_cast<int>(dtype)];
-}
-NormFn find_norm(Norm norm, DType dtype) {
-  return tables().norms[static_cast<int>(norm)][static_cast<int>(dtype)];
 }
 
 }  // namespace mindtorch::cpu

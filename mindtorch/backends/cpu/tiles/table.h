@@ -15,7 +15,6 @@ struct TileTable {
   RowFn rows[kRowCount][kDTypeCount] = {};
   AccumulateFn accumulates[kRowCount][kDTypeCount] = {};
   AccumulateArgFn accumulate_args[kRowCount][kDTypeCount] = {};
-  NormFn norms[kNormCount][kDTypeCount] = {};
 
   void add(ops::Pointwise function, DType dtype, TileFn tile) {
     tiles[static_cast<int>(function)][static_cast<int>(dtype)] = tile;
@@ -42,7 +41,6 @@ void add_casts(TileTable& table);
 void add_gathers(TileTable& table);
 void add_row_sums(TileTable& table);
 void add_row_extremes(TileTable& table);
-void add_row_norms(TileTable& table);
 void add_row_softmax(TileTable& table);
 void add_row_accumulates(TileTable& table);
 

@@ -100,8 +100,6 @@ class RowTest : public testing::TestWithParam<size_t> {
   template <class T>
   void check_softmax();
   template <class T>
-  void check_norms();
-  template <class T>
   void check_steps();
 };
 
@@ -278,49 +276,6 @@ void RowTest::check_softmax() {
 }
 
 template <class T>
-void RowTest::check_norms() {
-  using W = Wide<T>;
-  for (const size_t n : lengths()) {
-    SCOPED_TRACE(std::string(name(DTypeOf<T>::value)) + " n = " + std::to_string(n));
-    const auto in = sample<T>(n);
-    const auto weight = sample<W>(n, 2), bias = sample<W>(n, 3);
-    const double eps = 1e-3;
-    long double sum = 0, squares = 0;
-    for (const T& x : in) sum += static_cast<W>(x);
-    const long double mean = sum / static_cast<long double>(n);
-    for (const Norm norm : {Norm::kLayer, Norm::kRootMeanSquare}) {
-      const long double center = norm == Norm::kLayer ? mean : 0;
-      squares = 0;
-      for (const T& x : in) {
-        squares += (static_cast<W>(x) - center) * (static_cast<W>(x) - center);
-      }
-      const long double factor = 1 / std::sqrt(squares / static_cast<long double>(n) + eps);
-      for (const bool scaled : {false, true}) {
-        for (const bool shifted : {false, true}) {
-          if (shifted && norm == Norm::kRootMeanSquare) continue;
-          std::vector<T> out(n + 1, T(7.0f));
-          target().table.norms[static_cast<int>(norm)][static_cast<int>(DTypeOf<T>::value)](
-              in.data(), out.data(), static_cast<int64_t>(n),
-              {scaled ? weight.data() : nullptr, shifted ? bias.data() : nullptr, eps});
-          for (size_t i = 0; i < n; ++i) {
-            const long double scale = scaled ? weight[i] : W{1};
-            const long double shift = shifted ? bias[i] : W{0};
-            const long double want = (static_cast<W>(in[i]) - center) * factor * scale + shift;
-            // A single element is its own mean, and eps leaves a large factor.
-            const long double size =
-                (std::fabs(static_cast<W>(in[i])) + 1) * factor * std::fabs(scale) + 1;
-            const long double bound =
-                held_epsilon<T>() * std::fabs(want) + 8 * wide_epsilon<T>() * size;
-            expect_near(static_cast<W>(out[i]), want, bound);
-          }
-          EXPECT_EQ(static_cast<W>(out[n]), 7);
-        }
-      }
-    }
-  }
-}
-
-template <class T>
 void RowTest::check_steps() {
   using A = Accumulator<T>;
   using H = Held<T>;
@@ -436,13 +391,6 @@ TEST_P(RowTest, SoftmaxAndLogsumexp) {
   check_softmax<BFloat16>();
   check_softmax<float>();
   check_softmax<double>();
-}
-
-TEST_P(RowTest, Norms) {
-  check_norms<Half>();
-  check_norms<BFloat16>();
-  check_norms<float>();
-  check_norms<double>();
 }
 
 TEST_P(RowTest, StepsOverAnOuterDimension) {
