@@ -116,7 +116,7 @@ Tensor grid_sampler(const Tensor& input,
                     int64_t interpolation_mode,
                     int64_t padding_mode,
                     bool align_corners) {
-  const auto sample = input.dim() == 5 ? grid_sampler_3d : grid_sampler_2d;
+  const auto sample = input.dim() == 4 ? grid_sampler_2d : grid_sampler_3d;
   return sample(input, grid, interpolation_mode, padding_mode, align_corners);
 }
 

@@ -37,11 +37,12 @@ Window window(const char* op, IntList kernel, IntList stride, IntList padding, I
     return list.size() == 1 ? Shape(kN, list[0]) : Shape(list);
   };
   const auto fits = [](IntList list) { return list.size() == 1 || list.size() == kN; };
-  MT_CHECK(fits(kernel), RuntimeError, op,
-           ": kernel_size must either be a single int, or a tuple of ", kCount<kN>, " ints");
-  MT_CHECK(stride.empty() || fits(stride), RuntimeError, op,
-           ": stride must either be omitted, a single int, or a tuple of ", kCount<kN>, " ints");
-  MT_CHECK(fits(padding), RuntimeError, op, ": padding must either be a single int, or a tuple of ",
+  const char* const must = std::string_view(op) == "avg_pool3d" ? " must be " : " must either be ";
+  MT_CHECK(fits(kernel), RuntimeError, op, ": kernel_size", must, "a single int, or a tuple of ",
+           kCount<kN>, " ints");
+  MT_CHECK(stride.empty() || fits(stride), RuntimeError, op, ": stride", must,
+           "omitted, a single int, or a tuple of ", kCount<kN>, " ints");
+  MT_CHECK(fits(padding), RuntimeError, op, ": padding", must, "a single int, or a tuple of ",
            kCount<kN>, " ints");
   MT_CHECK(fits(dilation), RuntimeError, op,
            ": dilation must be either a single int, or a tuple of ", kCount<kN>, " ints");

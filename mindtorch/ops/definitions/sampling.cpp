@@ -11,15 +11,14 @@ constexpr int64_t kBicubic = 2;
 
 // `n`: the dimensions of an image.
 void check_sampler(const Tensor& input, const Tensor& grid, int64_t interpolation_mode, int64_t n) {
-  MT_CHECK(input.dim() == n + 2 && grid.dim() == n + 2, RuntimeError,
-           "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but "
-           "got input with sizes ",
-           to_string(input.sizes()), " and grid with sizes ", to_string(grid.sizes()));
+  MT_CHECK(input.dim() > 0 && grid.dim() > 0, IndexError,
+           "Dimension specified as 0 but tensor has no dimensions");
   MT_CHECK(input.size(0) == grid.size(0), RuntimeError,
            "grid_sampler(): expected grid and input to have same batch size, but got input with "
            "sizes ",
            to_string(input.sizes()), " and grid with sizes ", to_string(grid.sizes()));
-  MT_CHECK(grid.size(-1) == n, RuntimeError, "grid_sampler(): expected grid to have size ", n,
+  MT_CHECK(grid.size(-1) == input.dim() - 2, RuntimeError,
+           "grid_sampler(): expected grid to have size ", input.dim() - 2,
            " in last dimension, but got grid with sizes ", to_string(grid.sizes()));
   for (int64_t i = 2; i < input.dim(); ++i) {
     MT_CHECK(input.size(i) > 0, RuntimeError,
@@ -27,6 +26,9 @@ void check_sampler(const Tensor& input, const Tensor& grid, int64_t interpolatio
              "sizes ",
              to_string(input.sizes()), " with dimension ", i, " being empty");
   }
+  MT_CHECK(input.dim() == n + 2 && grid.dim() == n + 2, RuntimeError, "grid_sampler(): expected ",
+           n + 2, "D input and grid with same number of dimensions, but got input with sizes ",
+           to_string(input.sizes()), " and grid with sizes ", to_string(grid.sizes()));
   MT_CHECK(n == 2 || interpolation_mode != kBicubic, RuntimeError,
            "grid_sampler(): bicubic interpolation only supports 4D input");
   MT_CHECK(is_floating_point(input.dtype()), NotImplementedError, "\"",

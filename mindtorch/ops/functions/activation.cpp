@@ -148,6 +148,7 @@ void declare_activations(const Functions& functions) {
       .gradients([](const G& x) { return where(x.a <= x.p0, 0, x.grad); });
   functions.define(Pointwise::kPrelu)
       .in(kFloatTypes)
+      .torch_kernel("prelu_cpu")
       .is([](const Inputs& x) { return where(x.a > 0, x.a, x.b * x.a); })
       .gradients([](const G& x) { return where(x.a > 0, x.grad, x.b * x.grad); },
                  [](const G& x) { return where(x.a > 0, 0, x.a * x.grad); });

@@ -107,7 +107,7 @@ CASES = {
     "conv_transpose3d.input": "torch.conv_transpose3d(image.view(2, 1, 1, 4, 4), kernel[None])",
     "convolution_backward": "grad(F.conv2d(image, kernel).sum(), (image, kernel))",
     "cross_entropy_loss": "F.cross_entropy(x, rows)",
-    "ctc_loss.Tensor": "F.ctc_loss(volume[0, :, :1, :3], torch.tensor([[1]]), "
+    "ctc_loss.Tensor": "F.ctc_loss(volume[0, 0, :, :1], torch.tensor([[1]]), "
     "torch.tensor([2]), torch.tensor([1]))",
     "div.Tensor_mode": "torch.div(x, torch.tensor(2.0), rounding_mode='floor')",
     "embedding_dense_backward": "grad(F.embedding(rows, kernel.view(2, 2)).sum(), kernel)",
@@ -201,7 +201,7 @@ def _list_example(op):
     types = [param["type"] for param in op["params"] if not param["keyword_only"]]
     given = [_LIST_ARGUMENTS[each] for each in types if each in _LIST_ARGUMENTS]
     if op["name"].startswith("_foreach_addc") and types[-1] == "Tensor":
-        given[-1] = "torch.tensor([2.0])"  # the numbers of all tensors
+        given[-1] = "torch.tensor([2.0], device='cpu')"  # the numbers of all tensors
     first, *others = given
     if first != _LIST_ARGUMENTS["Tensor[]"]:
         return f">>> torch.{op['name']}({', '.join(given)})\n"
