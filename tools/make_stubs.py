@@ -265,7 +265,7 @@ def device_module_stub(kind):
     module = importlib.import_module(f"mindtorch_v2.{kind}")
     text = stub_devices.MODULE_HEAD
     only_npu = ("doctor", "simulator") if kind == "npu" else ()
-    for submodule in sorted(("graphs", "memory", "random", "streams", *only_npu)):
+    for submodule in sorted(("amp", "graphs", "memory", "random", "streams", *only_npu)):
         text += f"from mindtorch_v2.{kind} import {submodule} as {submodule}\n"
     classes = {"kind": kind, "graph": f"{kind.upper()}Graph"}
     text += stub_devices.MODULE_CLASSES.format(**classes)

@@ -30,7 +30,7 @@ class PlanCache {
   static constexpr uint64_t kFewTraces = 32;
   // Plans that differ in params only (alpha=). A program that uses more has new ones every time:
   // it gets a plan that takes them as they come.
-  static constexpr size_t kFewParams = 2;
+  static constexpr size_t kFewParams = 8;
   struct Entry {
     uint64_t hash;
     uint64_t last_use;

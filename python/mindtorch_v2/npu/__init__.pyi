@@ -8,6 +8,7 @@ from mindtorch_v2 import _graphs, _streams
 from mindtorch_v2._C import Generator, Tensor
 from mindtorch_v2._C import OutOfMemoryError as OutOfMemoryError
 from mindtorch_v2._C import device as _device
+from mindtorch_v2.npu import amp as amp
 from mindtorch_v2.npu import doctor as doctor
 from mindtorch_v2.npu import graphs as graphs
 from mindtorch_v2.npu import memory as memory
