@@ -46,6 +46,8 @@ void bind_autocast(nb::module_& module) {
   module.def(
       "_set_autocast_dtype",
       [=](const std::string& type, nb::handle dtype) {
+        MT_CHECK(is_dtype(dtype.ptr()), TypeError, "dtype must be a torch.dtype (got ",
+                 Py_TYPE(dtype.ptr())->tp_name, ")");
         autocast::set_dtype(type_of(type), to_dtype(dtype.ptr()));
       },
       nb::arg("device_type"), nb::arg("dtype"));

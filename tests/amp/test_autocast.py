@@ -197,3 +197,12 @@ def test_losses_in_a_pipeline(torch, name):
         losses(torch, name, autocast="bfloat16"),
         rtol=2e-3,
     )
+
+
+@pytest.mark.parametrize("wrong", [3, "float16", None])
+def test_settings_of_a_wrong_type(torch, wrong):
+    with pytest.raises(TypeError, match="must be torch.dtype, not"):
+        torch.set_autocast_dtype("cpu", wrong)
+    with pytest.raises(TypeError, match="must be bool, not Tensor"):
+        torch.set_autocast_enabled("cpu", torch.ones(1))
+    assert torch.get_autocast_dtype("cpu") == torch.bfloat16

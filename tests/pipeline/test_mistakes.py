@@ -9,7 +9,8 @@ import pytest
 DTYPES = ("float32", "float16", "int64", "uint8", "bool")
 # Names that look, save or set something, and make nothing that could be recorded.
 OTHERS = set(
-    "save load pipeline set_default_dtype set_printoptions numpy tolist item data_ptr".split()
+    "save load pipeline set_default_dtype set_printoptions numpy tolist item data_ptr "
+    "autocast_increment_nesting autocast_decrement_nesting".split()
 )
 
 

@@ -32,9 +32,15 @@ def is_autocast_enabled(device_type=None):
 
 def set_autocast_enabled(device_type, enabled=None):
     """set_autocast_enabled(device_type, enabled); set_autocast_enabled(enabled) is for CUDA."""
+    position = 2
     if enabled is None:
-        device_type, enabled = _ACCELERATOR, device_type
-    _C._set_autocast_enabled(_known(device_type), bool(enabled))
+        device_type, enabled, position = _ACCELERATOR, device_type, 1
+    if not isinstance(enabled, bool):
+        raise TypeError(
+            f"set_autocast_enabled(): argument 'enabled' (position {position}) must be bool, not "
+            f"{type(enabled).__name__}"
+        )
+    _C._set_autocast_enabled(_known(device_type), enabled)
 
 
 def get_autocast_dtype(device_type):
@@ -50,6 +56,11 @@ def get_autocast_dtype(device_type):
 
 def set_autocast_dtype(device_type, dtype):
     """Sets the dtype that autocast casts to where a block names none."""
+    if not isinstance(dtype, torch.dtype):
+        raise TypeError(
+            "set_autocast_dtype(): argument 'dtype' (position 2) must be torch.dtype, not "
+            f"{type(dtype).__name__}"
+        )
     _C._set_autocast_dtype(_known(device_type), dtype)
 
 
