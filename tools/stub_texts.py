@@ -1,5 +1,7 @@
 """The parts of the type stubs that no op describes. Read by make_stubs.py."""
 
+import re
+
 import mindtorch_v2
 
 _NOTE = """# Written by tools/make_stubs.py: run `make stubs` after a change.
@@ -217,11 +219,16 @@ def _exports(module, names):
     return "".join(f"from mindtorch_v2.{module} import {n} as {n}\n" for n in names.split())
 
 
-def _lazy_exports():
-    """The names that the package imports when they are first asked for."""
-    names = sorted((module, name) for name, module in mindtorch_v2._LAZY.items())
+def _package_exports(native):
+    """What the package has of its own modules: at once, or when it is first asked for."""
+    names = (
+        {name: "_C" for name in native.split()} | mindtorch_v2._LAZY | {"__version__": "version"}
+    )
     # torch.einsum's arguments are those of the op.
-    return "".join(_exports(module, name) for module, name in names if name != "einsum")
+    pairs = [(module, name) for name, module in names.items() if name != "einsum"]
+    # As the linter sorts imports: int8 before int16.
+    pairs.sort(key=lambda pair: (pair[0], re.sub(r"\d+", lambda n: n[0].zfill(3), pair[1])))
+    return "".join(_exports(module, name) for module, name in pairs)
 
 
 PACKAGE_HEAD = (
@@ -238,16 +245,13 @@ from typing import Any, TypeAlias, overload
     + "".join(
         f"from mindtorch_v2 import {name} as {name}\n" for name in sorted(mindtorch_v2._SUBMODULES)
     )
-    + _exports(
-        "_C",
+    + _package_exports(
         "Generator OutOfMemoryError Size Tensor UntypedStorage as_tensor asarray bfloat16 bool "
         "can_cast channels_last channels_last_3d contiguous_format device dtype float16 float32 "
         "float64 from_dlpack from_numpy frombuffer get_default_dtype get_num_threads int8 int16 "
         "int32 int64 layout memory_format preserve_format promote_types result_type "
-        "set_default_dtype set_num_threads strided tensor to_dlpack uint8",
+        "set_default_dtype set_num_threads strided tensor to_dlpack uint8"
     )
-    + _lazy_exports()
-    + _exports("version", "__version__")
     + _ALIASES
     + """
 _dtype: TypeAlias = dtype
