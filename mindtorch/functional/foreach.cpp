@@ -2,6 +2,7 @@
 // for each.
 #include "mindtorch/ops/foreach.h"
 
+#include <cstring>
 #include <utility>
 
 #include "mindtorch/dispatch/dispatcher.h"

@@ -12,7 +12,7 @@ NEAR = {
     "float16": (5e-2, 5e-2),  # torch rounds coordinates and weights
     "bfloat16": (2e-1, 4e-1),
     "float32": (1e-4, 1e-4),
-    "float64": (2e-6, 2e-6),  # the simulated NPU computes in float32
+    "float64": (1e-5, 1e-5),  # the simulated NPU computes in float32; test_grid_sample.py is strict
 }
 
 
