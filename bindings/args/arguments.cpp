@@ -241,7 +241,9 @@ bool Signature::convert(const ParamInfo& param,
     case ArgType::kIntList: {
       MT_ASSERT(parsed.int_list_count < ParsedArgs::kMostIntLists);
       Shape& list = parsed.int_lists[parsed.int_list_count];
-      if (!to_int_list(object, list)) {
+      if (object == Py_None && param.has_empty_default()) {  // avg_pool2d(stride=None)
+        list.clear();
+      } else if (!to_int_list(object, list)) {
         int64_t number = 0;
         if (param.list_size == 0 || !to_int(object, number)) return false;
         list.assign(static_cast<size_t>(param.list_size), number);

@@ -59,6 +59,12 @@ class Signature {
     PyObject* name;   // interned
     PyObject* alias;  // interned second name, or null
     ops::Value default_value;
+
+    // int[2] stride=[]: None stands for it.
+    bool has_empty_default() const {
+      return has_default && default_value.kind() == ops::ValueKind::kIntList &&
+             default_value.int_list().empty();
+    }
   };
 
   bool convert(const ParamInfo& param,

@@ -3,6 +3,7 @@
 #include <structmember.h>
 
 #include <algorithm>
+#include <memory>
 #include <vector>
 
 #include "bindings/args/call_arguments.h"
@@ -29,7 +30,8 @@ class PythonNode;
 // Fields that only C++ sees.
 struct FunctionState {
   PythonNode* node = nullptr;  // null before apply() and after the graph is gone
-  std::vector<SavedTensor> saved;
+  // Shared with who unpacks them: a hook of that may free the graph.
+  std::shared_ptr<std::vector<SavedTensor>> saved = std::make_shared<std::vector<SavedTensor>>();
   bool freed = false;
   std::vector<bool> is_tensor;  // by argument of forward
 };
@@ -59,7 +61,7 @@ class PythonNode final : public Node {
   void release_saved() override {
     FunctionState& state = *self_of(ctx_)->state;
     state.freed = true;
-    state.saved.clear();
+    state.saved = std::make_shared<std::vector<SavedTensor>>();
   }
   PyObject* ctx() const { return ctx_; }
 
@@ -217,20 +219,20 @@ PyObject* finish_output(PyFunction* self, const NodePtr& node, PyObject* args, P
 
 void save_tensors(PyFunction* self, const NodePtr& node, PyObject* outputs) {
   FunctionState& state = *self->state;
-  state.saved.clear();
+  state.saved->clear();
   if (self->to_save == nullptr || self->to_save == Py_None) return;
   MT_CHECK(PyTuple_Check(self->to_save) != 0, TypeError, "save_for_backward takes tensors, got ",
            Py_TYPE(self->to_save)->tp_name);
   for (Py_ssize_t i = 0; node && i < PyTuple_GET_SIZE(self->to_save); ++i) {
     PyObject* const entry = PyTuple_GET_ITEM(self->to_save, i);
     if (entry == Py_None) {
-      state.saved.emplace_back();
+      state.saved->emplace_back();
       continue;
     }
     MT_CHECK(is_tensor(entry), TypeError,
              "save_for_backward can only save variables, but argument ", i, " is of type ",
              Py_TYPE(entry)->tp_name);
-    state.saved.emplace_back(unwrap(entry), holds(outputs, entry));
+    state.saved->emplace_back(unwrap(entry), holds(outputs, entry));
   }
   Py_CLEAR(self->to_save);
 }
@@ -370,10 +372,12 @@ PyObject* get_saved_tensors(PyObject* object, void*) {
     FunctionState& state = *self_of(object)->state;
     if (state.freed) autograd::refuse_second_backward();
     if (state.node == nullptr) return PyTuple_New(0);
-    PyRef tuple(PyTuple_New(static_cast<Py_ssize_t>(state.saved.size())));
-    for (size_t i = 0; i < state.saved.size(); ++i) {
-      PyObject* const entry =
-          wrap(state.saved[i].defined() ? state.saved[i].unpack(*state.node) : Tensor());
+    const NodePtr node = NodePtr::retain(state.node);
+    const std::shared_ptr<std::vector<SavedTensor>> saved = state.saved;
+    PyRef tuple(PyTuple_New(static_cast<Py_ssize_t>(saved->size())));
+    for (size_t i = 0; i < saved->size(); ++i) {
+      const SavedTensor& each = (*saved)[i];
+      PyObject* const entry = wrap(each.defined() ? each.unpack(*node) : Tensor());
       if (entry == nullptr) throw PythonError();
       PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), entry);
     }

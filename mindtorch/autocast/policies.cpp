@@ -46,6 +46,9 @@ constexpr std::string_view kAcceleratorProducts[] = {"_scaled_dot_product_flash_
                                                      "einsum",
                                                      "mv"};
 
+// Recurrent layers are products, too; torch's gru is not among them.
+constexpr std::string_view kCpuProducts[] = {"lstm.input", "rnn_relu.input", "rnn_tanh.input"};
+
 constexpr std::string_view kCpuFloat32[] = {"cross_entropy_loss",
                                             "ctc_loss.IntList",
                                             "ctc_loss.Tensor",
@@ -88,6 +91,7 @@ void define_policies(ops::Registry& registry) {
   };
   constexpr AutocastPolicy kNone = AutocastPolicy::kNone;
   define(kProducts, AutocastPolicy::kLowerPrecision, AutocastPolicy::kLowerPrecision);
+  define(kCpuProducts, AutocastPolicy::kLowerPrecision, kNone);
   define(kAcceleratorProducts, kNone, AutocastPolicy::kLowerPrecision);
   define(kCpuFloat32, AutocastPolicy::kFloat32, kNone);
   define(kAcceleratorFloat32, kNone, AutocastPolicy::kFloat32);

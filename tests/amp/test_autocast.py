@@ -206,3 +206,20 @@ def test_settings_of_a_wrong_type(torch, wrong):
     with pytest.raises(TypeError, match="must be bool, not Tensor"):
         torch.set_autocast_enabled("cpu", torch.ones(1))
     assert torch.get_autocast_dtype("cpu") == torch.bfloat16
+
+
+def test_arguments_of_a_wrong_type_change_nothing(torch):
+    for text in ("dtype='bf16'", "enabled=3", "cache_enabled=3"):
+        block = eval(f"torch.autocast('cpu', {text})", {"torch": torch})
+        with pytest.raises(TypeError, match="must be"), block:
+            pass
+        assert not torch.is_autocast_cpu_enabled()
+        assert torch.autocast_increment_nesting() == 1
+        assert torch.autocast_decrement_nesting() == 0
+
+
+def test_recurrent_layers(torch):
+    x = torch.ones(2, 1, 2)
+    with torch.autocast("cpu"):
+        dtypes = [getattr(torch.nn, name)(2, 3)(x)[0].dtype for name in ("LSTM", "RNN", "GRU")]
+    assert dtypes == [torch.bfloat16, torch.bfloat16, torch.float32]

@@ -54,11 +54,23 @@ class autocast:
         if enabled and (why := _why_disabled(device_type, self.fast_dtype)):
             warnings.warn(why, stacklevel=2)
             enabled = False
-        self._enabled = bool(enabled)
+        self._enabled = enabled
         self._cache_enabled = cache_enabled
         self._before = []
 
     def __enter__(self):
+        if not isinstance(self._enabled, bool):
+            raise TypeError(
+                "set_autocast_enabled(): argument 'enabled' (position 2) must be bool, not "
+                f"{type(self._enabled).__name__}"
+            )
+        if not isinstance(self.fast_dtype, torch.dtype):
+            raise TypeError(
+                "set_autocast_dtype(): argument 'dtype' (position 2) must be torch.dtype, not "
+                f"{type(self.fast_dtype).__name__}"
+            )
+        if self._cache_enabled is not None and not isinstance(self._cache_enabled, bool):
+            raise TypeError(f"enabled must be a bool (got {type(self._cache_enabled).__name__})")
         before = (
             _C._is_autocast_enabled(self.device),
             _C._get_autocast_dtype(self.device),
@@ -66,8 +78,7 @@ class autocast:
         )
         self._before.append(before)
         _C._set_autocast_enabled(self.device, self._enabled)
-        if isinstance(self.fast_dtype, torch.dtype):
-            _C._set_autocast_dtype(self.device, self.fast_dtype)
+        _C._set_autocast_dtype(self.device, self.fast_dtype)
         if self._cache_enabled is not None:
             _C.set_autocast_cache_enabled(self._cache_enabled)
         _C.autocast_increment_nesting()

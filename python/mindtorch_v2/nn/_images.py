@@ -120,6 +120,8 @@ def interpolate(
                 "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and "
                 "requires a 4-D tensor as input"
             )
+    if mode != "area":
+        _check_sizes(list(input.shape[2:]), sizes)
     scales = scales or [None] * spatial
     if antialias:
         for dim, (wanted, scale) in enumerate(zip(sizes, scales, strict=True), 2):
@@ -147,6 +149,20 @@ def interpolate(
     for dim, (wanted, scale) in enumerate(zip(sizes, scales, strict=True), 2):
         input = step(input, dim, wanted, scale, bool(align_corners))
     return input
+
+
+def _check_sizes(before, after):
+    if min([*before, *after], default=1) > 0:
+        return
+    names = "DHW"[-len(before) :]
+    texts = [
+        ", ".join(f"{name}: {size}" for name, size in zip(names, sizes, strict=True))
+        for sizes in (before, after)
+    ]
+    raise RuntimeError(
+        "Input and output sizes should be greater than 0, but got input "
+        f"({texts[0]}) {'and ' if len(before) == 1 else ''}output ({texts[1]})"
+    )
 
 
 def _target(input, size, scale_factor, spatial):

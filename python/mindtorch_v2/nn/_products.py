@@ -127,6 +127,11 @@ def _owners(input, offsets, include_last_offset):
             "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
             f"position 0. However, got {int(offsets[0])}"
         )
+    if offsets.numel() and int(offsets[-1]) > input.size(0):
+        raise RuntimeError(
+            f"offsets[-1] can not be greater than input's length {input.size(0)} but got "
+            f"offsets[-1] of {int(offsets[-1])}"
+        )
     starts = offsets[:-1] if include_last_offset else offsets
     places = torch.arange(input.size(0), device=input.device, dtype=offsets.dtype)
     return starts.size(0), torch.searchsorted(starts.contiguous(), places, right=True) - 1
