@@ -113,9 +113,3 @@ def test_policies_are_there_for_every_op_torch_has_one_for():
             if real._C._dispatch_has_kernel_for_dispatch_key(name, key)
         }
         assert not {name for name in theirs & ours if policies[name][place] == "none"}
-
-
-def test_binary_cross_entropy_is_refused_on_accelerators(torch):
-    wanted = torch.amp._policies.autocast_as(accelerator="refused")
-    with torch.autocast("cpu"):
-        assert wanted(lambda x: x.dtype)(torch.ones(2)) == torch.float32
