@@ -27,6 +27,7 @@ const Registry& registry() {
     define_binary(ops);
     define_channel_norm(ops);
     define_compare(ops);
+    define_complex(ops);
     define_convolution(ops);
     define_copy(ops);
     define_creation(ops);
@@ -52,6 +53,7 @@ const Registry& registry() {
     define_trigonometry(ops);
     define_unary(ops);
     define_views(ops);
+    define_more_dtypes(ops);
     cpu::register_cpu(ops);
     ascend::register_ascend(ops);
     functional::register_composites(ops);

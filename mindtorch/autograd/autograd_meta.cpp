@@ -141,7 +141,7 @@ Edge gradient_edge(const Tensor& tensor) {
 }
 
 void set_requires_grad(const Tensor& tensor, bool value) {
-  MT_CHECK(!value || is_floating_point(tensor.dtype()), RuntimeError,
+  MT_CHECK(!value || is_differentiable(tensor.dtype()), RuntimeError,
            "only Tensors of floating point and complex dtype can require gradients");
   if (!value && requires_grad(tensor)) {
     MT_CHECK(!grad_fn(tensor), RuntimeError,

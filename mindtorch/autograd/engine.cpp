@@ -241,7 +241,7 @@ void BackwardPass::send(const Node& from, size_t index, Tensor&& grad) {
 
 void BackwardPass::check_nan(const Node& node, const Gradients& results) const {
   for (size_t i = 0; i < results.size(); ++i) {
-    if (!results[i].defined() || !is_floating_point(results[i].dtype())) continue;
+    if (!results[i].defined() || !is_differentiable(results[i].dtype())) continue;
     MT_CHECK(!item(any(isnan(results[i]))).to_bool(), RuntimeError, "Function '", node.name(),
              "' returned nan values in its ", i, "th output.");
   }

@@ -21,9 +21,17 @@ from mindtorch_v2._C import (
     can_cast,
     channels_last,
     channels_last_3d,
+    complex32,
+    complex64,
+    complex128,
     contiguous_format,
     device,
     dtype,
+    float8_e4m3fn,
+    float8_e4m3fnuz,
+    float8_e5m2,
+    float8_e5m2fnuz,
+    float8_e8m0fnu,
     float16,
     float32,
     float64,
@@ -47,6 +55,9 @@ from mindtorch_v2._C import (
     tensor,
     to_dlpack,
     uint8,
+    uint16,
+    uint32,
+    uint64,
 )
 from mindtorch_v2.version import __version__
 
@@ -60,10 +71,10 @@ _LAZY = {
             "set_grad_enabled"
         ),
         "_introspection": (
-            "conj get_device get_device_module get_num_interop_threads is_complex is_conj "
+            "get_device get_device_module get_num_interop_threads is_complex is_conj "
             "is_floating_point "
-            "is_inference is_neg is_nonzero is_same_size is_signed is_storage is_tensor isreal "
-            "numel real resolve_conj resolve_neg set_flush_denormal set_num_interop_threads "
+            "is_inference is_neg is_nonzero is_same_size is_signed is_storage is_tensor "
+            "numel set_flush_denormal set_num_interop_threads "
             "typename"
         ),
         "_pipeline": (
@@ -145,6 +156,7 @@ globals().update(item for item in _C._functions.items() if item[0] not in _LAZY)
 from mindtorch_v2._C import bool as bool  # noqa: E402 - torch.bool is a dtype
 
 half, float, double = float16, float32, float64
+chalf, cfloat, cdouble = complex32, complex64, complex128
 char, short, int, long = int8, int16, int32, int64
 byte = uint8
 from math import e, inf, nan, pi  # noqa: E402
