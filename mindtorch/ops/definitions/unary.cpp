@@ -17,9 +17,9 @@ PointwiseCall abs_value(const Tensor& self) {
 }
 
 PointwiseCall real_sign(const Tensor& self) {
-  MT_CHECK(!is_complex(self.dtype()), RuntimeError,
-           "Unlike NumPy, torch.sign doesn't support complex numbers. If you wish to use sgn, use "
-           "torch.sgn instead");
+  MT_CHECK(!is_complex(self.dtype()), NotImplementedError,
+           "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use "
+           "torch.sgn instead.");
   return same_dtype<Pointwise::kSign>(self);
 }
 

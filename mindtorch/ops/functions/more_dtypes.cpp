@@ -36,6 +36,7 @@ constexpr MoreDTypes kMoreDTypes[] = {
     {Pointwise::kConj, kComplexTypes | kHalfComplex},
     {Pointwise::kNeg, kComplexTypes | kHalfComplex},
     {Pointwise::kSign, kComplexTypes},
+    {Pointwise::kNanToNum, kComplexTypes},
     {Pointwise::kSquare, kComplexTypes},
     {Pointwise::kCube, kComplexTypes},
     {Pointwise::kReciprocal, kComplexTypes},

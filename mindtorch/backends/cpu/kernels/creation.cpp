@@ -174,6 +174,19 @@ void linspace(ops::Launch&,
               OptionalDType,
               OptionalDevice,
               Tensor& out) {
+  if (is_complex(out.dtype())) {
+    const std::complex<double> from = start.to_complex();
+    const auto count = static_cast<double>(std::max<int64_t>(steps - 1, 1));
+    const std::complex<double> step = (end.to_complex() - from) / count;
+    for (int64_t i = 0; i < steps; ++i) {
+      // From the nearer end.
+      const Scalar number = i < steps / 2 || steps == 1
+                                ? from + step * static_cast<double>(i)
+                                : end.to_complex() - step * static_cast<double>(steps - 1 - i);
+      write_element(out.data<char>() + i * out.element_size(), out.dtype(), number);
+    }
+    return;
+  }
   visit_dtype(out.dtype(), [&]<typename T>() {
     T* data = out.data<T>();
     if (steps == 1) {

@@ -27,16 +27,18 @@ HWY_INLINE Pair<T> product(Pair<T> a, Pair<T> b) {
   return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
 
-// Scaled by the larger part of the divisor, so that its square neither overflows nor vanishes.
+// Smith's way: divided by the larger part of the divisor first, so that its square neither overflows
+// nor vanishes.
 template <class T>
 HWY_INLINE Pair<T> quotient(Pair<T> a, Pair<T> b) {
-  const T re = std::fabs(b.re);
-  const T im = std::fabs(b.im);
-  const T scale = T{1} / (re > im ? re : im);
-  const Pair<T> d{b.re * scale, b.im * scale};
-  const T square = d.re * d.re + d.im * d.im;
-  return {(a.re * scale * d.re + a.im * scale * d.im) / square,
-          (a.im * scale * d.re - a.re * scale * d.im) / square};
+  const bool is_flat = std::fabs(b.re) >= std::fabs(b.im);
+  const T large = is_flat ? b.re : b.im;
+  const T ratio = (is_flat ? b.im : b.re) / large;
+  const T scale = T{1} / (large + (is_flat ? b.im : b.re) * ratio);
+  const Pair<T> result{(is_flat ? a.re + a.im * ratio : a.re * ratio + a.im) * scale,
+                       (is_flat ? a.im - a.re * ratio : a.im * ratio - a.re) * scale};
+  const T zero = std::fabs(b.re);
+  return large == 0 ? Pair<T>{a.re / zero, a.im / zero} : result;
 }
 
 struct Add {
@@ -61,6 +63,18 @@ struct Div {
   template <class T>
   HWY_INLINE Pair<T> operator()(Pair<T> a, Pair<T> b) const {
     return quotient(a, b);
+  }
+};
+struct NanToNum {
+  template <class T>
+  HWY_INLINE Pair<T> operator()(Pair<T> a, const PointwiseParams& params) const {
+    return {number(a.re, params), number(a.im, params)};
+  }
+  template <class T>
+  HWY_INLINE T number(T a, const PointwiseParams& params) const {
+    if (a != a) return static_cast<T>(params.f[0]);
+    if (std::isinf(a)) return static_cast<T>(a > 0 ? params.f[1] : params.f[2]);
+    return a;
   }
 };
 struct Neg {
@@ -105,6 +119,16 @@ HWY_NOINLINE void map1(const void* const* inputs, void* out, int64_t n, const Po
   const auto* a = static_cast<const Pair<T>*>(inputs[0]);
   auto* to = static_cast<Pair<T>*>(out);
   for (int64_t i = 0; i < n; ++i) to[i] = F()(a[i]);
+}
+
+template <class T>
+HWY_NOINLINE void nan_to_num(const void* const* inputs,
+                             void* out,
+                             int64_t n,
+                             const PointwiseParams& params) {
+  const auto* a = static_cast<const Pair<T>*>(inputs[0]);
+  auto* to = static_cast<Pair<T>*>(out);
+  for (int64_t i = 0; i < n; ++i) to[i] = NanToNum()(a[i], params);
 }
 
 template <class F, class T>
@@ -265,6 +289,7 @@ void enter(TileTable& table) {
   add(Pointwise::kLerp, &lerp<T, false>);
   add(Pointwise::kLerpScalar, &lerp<T, true>);
   add(Pointwise::kWhere, &where<T>);
+  add(Pointwise::kNanToNum, &nan_to_num<T>);
   add(Pointwise::kNeg, &map1<Neg, T>);
   add(Pointwise::kConj, &map1<Conj, T>);
   add(Pointwise::kSquare, &map1<Square, T>);
