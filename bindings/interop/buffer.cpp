@@ -114,7 +114,7 @@ PyObject* tensor_to_list(const Tensor& tensor) {
           ? tensor
           : mindtorch::_to_copy(tensor, std::nullopt, Device(DeviceType::kCpu), false, false);
   return visit_any_dtype(local.dtype(),
-                     [&]<typename T>() { return list_of<T>(local, 0, local.data<T>()); });
+                         [&]<typename T>() { return list_of<T>(local, 0, local.data<T>()); });
 }
 
 static int fill_buffer(PyObject* self, Py_buffer* view, int flags) {

@@ -108,10 +108,11 @@ void warn_read_only() {
 [[noreturn]] void unsupported_dtype(PyObject* array) {
   const PyRef dtype(PyObject_GetAttrString(array, "dtype"));
   const PyRef type(PyObject_GetAttrString(dtype.get(), "type"));
-  MT_THROW(TypeError, "can't convert np.ndarray of type ",
-           PyType_Check(type.get()) ? reinterpret_cast<PyTypeObject*>(type.get())->tp_name : "?",
-           ". The only supported types are: float64, float32, float16, complex64, complex128, int64, "
-           "int32, int16, int8, uint64, uint32, uint16, uint8, and bool.");
+  MT_THROW(
+      TypeError, "can't convert np.ndarray of type ",
+      PyType_Check(type.get()) ? reinterpret_cast<PyTypeObject*>(type.get())->tp_name : "?",
+      ". The only supported types are: float64, float32, float16, complex64, complex128, int64, "
+      "int32, int16, int8, uint64, uint32, uint16, uint8, and bool.");
 }
 
 // From anything with __array_struct__.

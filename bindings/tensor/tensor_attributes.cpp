@@ -113,9 +113,9 @@ PyObject* transposed(PyObject* self, const char* attribute, bool conjugates) {
   return guarded([&] {
     const Tensor& tensor = unwrap(self);
     if (tensor.dim() == 0) return Py_NewRef(self);
-    MT_CHECK(tensor.dim() >= 2, RuntimeError,
-             attribute, " is only supported on matrices or batches of matrices. Got ",
-             tensor.dim(), "-D tensor.");
+    MT_CHECK(tensor.dim() >= 2, RuntimeError, attribute,
+             " is only supported on matrices or batches of matrices. Got ", tensor.dim(),
+             "-D tensor.");
     const Tensor swapped = mindtorch::transpose(tensor, -2, -1);
     return wrap(conjugates ? mindtorch::conj(swapped) : swapped);
   });
@@ -222,7 +222,8 @@ PyGetSetDef g_tensor_attributes[] = {
     {"T", &get_T, nullptr, "All dimensions reversed.", nullptr},
     {"H", &get_H, nullptr, "A matrix transposed, complex numbers conjugated.", nullptr},
     {"mT", &get_mT, nullptr, "The last two dimensions swapped.", nullptr},
-    {"mH", &get_mH, nullptr, "The last two dimensions swapped, complex numbers conjugated.", nullptr},
+    {"mH", &get_mH, nullptr, "The last two dimensions swapped, complex numbers conjugated.",
+     nullptr},
     {"is_cpu", &get_is_cpu, nullptr, nullptr, nullptr},
     {"is_cuda", &get_is_cuda, nullptr, nullptr, nullptr},
     {"is_npu", &get_is_npu, nullptr, nullptr, nullptr},

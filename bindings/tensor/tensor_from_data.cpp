@@ -136,8 +136,7 @@ T read_leaf(PyObject* leaf) {
                  : detail::concat("must be real number, not ", Py_TYPE(leaf)->tp_name));
   }
   constexpr bool kTakesComplex = kIsComplex || std::is_same_v<T, bool>;
-  MT_CHECK(kTakesComplex || !scalar.is_complex(), TypeError,
-           "must be real number, not complex");
+  MT_CHECK(kTakesComplex || !scalar.is_complex(), TypeError, "must be real number, not complex");
   if constexpr (kIsInteger) {
     MT_CHECK(ops::is_in_range(scalar, DTypeOf<T>::value), RuntimeError,
              "value cannot be converted to type ", name(DTypeOf<T>::value), " without overflow");

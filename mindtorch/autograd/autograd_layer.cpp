@@ -124,7 +124,7 @@ void record_view(const Op& op, Args args, Outputs& outputs) {
   const Tensor& self = args[0].tensor();
   const Tensor& view = outputs.tensors[0];
   if (!is_differentiable(view.dtype())) return;
-  MT_CHECK(view.dtype() == self.dtype(), RuntimeError,
+  MT_CHECK(real_dtype(view.dtype()) == real_dtype(self.dtype()), RuntimeError,
            "derivative for aten::", op.schema.full_name(), " is not implemented");
   const auto node = NodePtr::adopt(
       new AsStridedBackward(ViewGeometry(*self.impl()), gradient_edge(self), *view.impl()));

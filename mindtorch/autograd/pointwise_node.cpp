@@ -36,9 +36,11 @@ bool is_logical(Pointwise function) {
          function == Pointwise::kLogicalXor || function == Pointwise::kLogicalNot;
 }
 
-bool is_holomorphic(Pointwise function) {
+// Its derivative is the formula for real numbers, up to conjugates.
+bool is_as_for_reals(Pointwise function) {
   return !ops::gives_real(function) && function != Pointwise::kConj &&
-         function != Pointwise::kSign;
+         function != Pointwise::kSign && function != Pointwise::kPow &&
+         function != Pointwise::kAcosh;
 }
 
 // A step of an expression: a tensor, or a number that is known on the host.
@@ -110,9 +112,24 @@ Tensor run_expression(const ops::Expression& expression,
   return steps.back().as_tensor();
 }
 
-// Of the functions of complex numbers that are not holomorphic. Undefined: it is.
-Tensor gradient_of_parts(Pointwise function, const Tensor& grad, const Tensor& z) {
+// Of the functions of complex numbers whose derivative is not that of real numbers.
+Tensor complex_gradient(
+    Pointwise function, size_t operand, const Tensor& grad, const Tensor& z, const Tensor& b) {
+  const auto number = [](double value) { return Tensor::wrapped_number(value); };
   switch (function) {
+    case Pointwise::kAcosh: {
+      const Tensor root = mul(sqrt(sub(z, number(1))), sqrt(add(z, number(1))));
+      return div(grad, conj(root));
+    }
+    case Pointwise::kPow: {
+      if (operand == 0) {
+        const Tensor slope = mul(b, pow(z, sub(b, number(1))));
+        return where(eq(b, number(0)), number(0), mul(grad, conj(slope)));
+      }
+      const Tensor slope = mul(pow(z, b), log(z));
+      const Tensor is_flat = logical_and(eq(z, number(0)), ge(real(b), number(0)));
+      return where(is_flat, number(0), mul(grad, conj(slope)));
+    }
     case Pointwise::kConj:
       return conj(grad);
     case Pointwise::kAbs:
@@ -192,8 +209,8 @@ PointwiseNode::PointwiseNode(const ops::Op& op,
   for (int i = 0; i < call.count; ++i) {
     next.push_back(gradient_edge(*call.operands[i]));
     if (!next.back()) continue;
-    if (MT_UNLIKELY(is_complex(compute_) && !is_holomorphic(function_))) {
-      needed_ |= function_ == Pointwise::kConj ? 0 : 1;
+    if (MT_UNLIKELY(is_complex(compute_) && !is_as_for_reals(function_))) {
+      if (function_ != Pointwise::kConj) needed_ |= function_ == Pointwise::kPow ? 3 : 1;
       continue;
     }
     const Derivative& wanted = derivative(static_cast<size_t>(i));
@@ -228,8 +245,8 @@ void PointwiseNode::apply(Gradients& grads, Gradients& results) {
   for (size_t i = 0; i < next.size(); ++i) {
     if (!should_compute(i)) continue;
     const Derivative& wanted = derivative(i);
-    if (MT_UNLIKELY(is_complex(compute_) && !is_holomorphic(function_))) {
-      results[i] = gradient_of_parts(function_, grad, inputs[0]);
+    if (MT_UNLIKELY(is_complex(compute_) && !is_as_for_reals(function_))) {
+      results[i] = complex_gradient(function_, i, grad, inputs[0], inputs[1]);
       continue;
     }
     if (ops::function_info(function_).gives_bool) {  // truth, written to a float tensor
@@ -267,8 +284,8 @@ void PointwiseNode::apply(Gradients& grads, Gradients& results) {
         } else {
           const Edge& target = next[i];
           const DType dtype = target.node->outputs[target.input].dtype;
-          results[i] =
-              apply_pointwise(wanted.function, list, params_, compute_, conjugates ? compute_ : dtype);
+          results[i] = apply_pointwise(wanted.function, list, params_, compute_,
+                                       conjugates ? compute_ : dtype);
         }
         if (conjugates) conjugate_if_complex(results[i]);
         break;

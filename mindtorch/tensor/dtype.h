@@ -86,13 +86,9 @@ constexpr bool is_integral(DType dtype, bool include_bool = false) {
   return info(dtype).kind == DTypeKind::kInteger || (include_bool && dtype == DType::kBool);
 }
 constexpr bool is_signed(DType dtype) { return info(dtype).is_signed; }
-constexpr bool is_float8(DType dtype) {
-  return is_floating_point(dtype) && size_bytes(dtype) == 1;
-}
+constexpr bool is_float8(DType dtype) { return is_floating_point(dtype) && size_bytes(dtype) == 1; }
 // Gradients flow through floats and complex numbers.
-constexpr bool is_differentiable(DType dtype) {
-  return info(dtype).kind >= DTypeKind::kFloat;
-}
+constexpr bool is_differentiable(DType dtype) { return info(dtype).kind >= DTypeKind::kFloat; }
 // The dtype of the parts of a complex number; other dtypes are their own.
 constexpr DType real_dtype(DType dtype) {
   return dtype == DType::kComplex32    ? DType::kFloat16
@@ -130,14 +126,14 @@ template <DType kDType>
 struct CppType;
 template <typename T>
 struct DTypeOf;
-#define MT_DTYPE_PAIR(dtype, cpp_type)         \
-  template <>                                  \
-  struct CppType<dtype> {                      \
-    using type = cpp_type;                     \
-  };                                           \
-  template <>                                  \
-  struct DTypeOf<cpp_type> {                   \
-    static constexpr DType value = dtype;      \
+#define MT_DTYPE_PAIR(dtype, cpp_type)    \
+  template <>                             \
+  struct CppType<dtype> {                 \
+    using type = cpp_type;                \
+  };                                      \
+  template <>                             \
+  struct DTypeOf<cpp_type> {              \
+    static constexpr DType value = dtype; \
   };
 MT_DTYPE_PAIR(DType::kBool, bool)
 MT_DTYPE_PAIR(DType::kUInt8, uint8_t)
@@ -162,8 +158,8 @@ MT_DTYPE_PAIR(DType::kFloat8E5M2fnuz, Float8E5M2fnuz)
 MT_DTYPE_PAIR(DType::kFloat8E8M0fnu, Float8E8M0fnu)
 #undef MT_DTYPE_PAIR
 
-// Calls `body.template operator()<T>()` with the C++ type of `dtype`, one of the common ones. Use it
-// in .cpp files only: every use instantiates the body ten times.
+// Calls `body.template operator()<T>()` with the C++ type of `dtype`, one of the common ones. Use
+// it in .cpp files only: every use instantiates the body ten times.
 template <typename Body>
 decltype(auto) visit_dtype(DType dtype, Body&& body) {
   switch (dtype) {

@@ -23,9 +23,9 @@ inline constexpr DTypeSet kAllTypes = kBoolType | kRealTypes;
 inline constexpr DTypeSet kComplexTypes = bit(DType::kComplex64) | bit(DType::kComplex128);
 inline constexpr DTypeSet kWideUnsignedTypes =
     bit(DType::kUInt16) | bit(DType::kUInt32) | bit(DType::kUInt64);
-inline constexpr DTypeSet kFloat8Types =
-    bit(DType::kFloat8E4M3fn) | bit(DType::kFloat8E5M2) | bit(DType::kFloat8E4M3fnuz) |
-    bit(DType::kFloat8E5M2fnuz) | bit(DType::kFloat8E8M0fnu);
+inline constexpr DTypeSet kFloat8Types = bit(DType::kFloat8E4M3fn) | bit(DType::kFloat8E5M2) |
+                                         bit(DType::kFloat8E4M3fnuz) | bit(DType::kFloat8E5M2fnuz) |
+                                         bit(DType::kFloat8E8M0fnu);
 // Every dtype there is: for ops that move elements and do not look at them.
 inline constexpr DTypeSet kAnyType = (DTypeSet{1} << kDTypeCount) - 1;
 

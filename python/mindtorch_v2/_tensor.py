@@ -336,9 +336,7 @@ Tensor.unique = _unique
 Tensor.unique_consecutive = _unique_consecutive
 Tensor.where = _where
 Tensor.sum_to_size = _sum_to_size
-for (
-    _name
-) in "is_conj is_neg is_nonzero is_same_size prelu".split():
+for _name in "is_conj is_neg is_nonzero is_same_size prelu".split():
     setattr(Tensor, _name, _forward(_name))
 
 

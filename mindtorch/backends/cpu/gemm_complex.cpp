@@ -40,14 +40,34 @@ struct Operand {
   const T* row(int64_t r) const { return trans == kNoTrans ? data + r * leading : data + r; }
 };
 
-void multiply(int trans_a, int trans_b, int m, int n, int k, const std::complex<float>& alpha,
-              const std::complex<float>* a, int lda, const std::complex<float>* b, int ldb,
-              const std::complex<float>& beta, std::complex<float>* c, int ldc) {
+void multiply(int trans_a,
+              int trans_b,
+              int m,
+              int n,
+              int k,
+              const std::complex<float>& alpha,
+              const std::complex<float>* a,
+              int lda,
+              const std::complex<float>* b,
+              int ldb,
+              const std::complex<float>& beta,
+              std::complex<float>* c,
+              int ldc) {
   scipy_cblas_cgemm(kRowMajor, trans_a, trans_b, m, n, k, &alpha, a, lda, b, ldb, &beta, c, ldc);
 }
-void multiply(int trans_a, int trans_b, int m, int n, int k, const std::complex<double>& alpha,
-              const std::complex<double>* a, int lda, const std::complex<double>* b, int ldb,
-              const std::complex<double>& beta, std::complex<double>* c, int ldc) {
+void multiply(int trans_a,
+              int trans_b,
+              int m,
+              int n,
+              int k,
+              const std::complex<double>& alpha,
+              const std::complex<double>* a,
+              int lda,
+              const std::complex<double>* b,
+              int ldb,
+              const std::complex<double>& beta,
+              std::complex<double>* c,
+              int ldc) {
   scipy_cblas_zgemm(kRowMajor, trans_a, trans_b, m, n, k, &alpha, a, lda, b, ldb, &beta, c, ldc);
 }
 
@@ -90,9 +110,21 @@ void gemm_complex(int64_t m,
   }
 }
 
-template void gemm_complex<float>(int64_t, int64_t, int64_t, ConstMatrix, ConstMatrix, Matrix,
-                                  std::complex<float>, std::complex<float>);
-template void gemm_complex<double>(int64_t, int64_t, int64_t, ConstMatrix, ConstMatrix, Matrix,
-                                   std::complex<double>, std::complex<double>);
+template void gemm_complex<float>(int64_t,
+                                  int64_t,
+                                  int64_t,
+                                  ConstMatrix,
+                                  ConstMatrix,
+                                  Matrix,
+                                  std::complex<float>,
+                                  std::complex<float>);
+template void gemm_complex<double>(int64_t,
+                                   int64_t,
+                                   int64_t,
+                                   ConstMatrix,
+                                   ConstMatrix,
+                                   Matrix,
+                                   std::complex<double>,
+                                   std::complex<double>);
 
 }  // namespace mindtorch::cpu

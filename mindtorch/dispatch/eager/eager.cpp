@@ -84,7 +84,8 @@ void check_kernel(const Op& op, Device device, Args args, std::span<const Tensor
 
 [[noreturn]] void refuse_dtype(const Op& op, DType dtype, Device device) {
   MT_CHECK(device.is_cpu(), NotImplementedError, "Could not run '", op.schema.full_name(),
-           "' on device ", device.str(), " for torch.", name(dtype), ": it does not take this dtype");
+           "' on device ", device.str(), " for torch.", name(dtype),
+           ": it does not take this dtype");
   MT_THROW(NotImplementedError, "\"", op.schema.name, "\" not implemented for '",
            legacy_name(dtype), "'");
 }

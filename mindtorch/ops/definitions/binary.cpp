@@ -49,9 +49,10 @@ PointwiseCall sub(const Tensor& self, const Tensor& other, const Scalar& alpha) 
   const DType dtype = result_type(self, other);
   if (alpha == Scalar(1)) return PointwiseCall(Pointwise::kSub, dtype, dtype).on(self).on(other);
   check_alpha(dtype, alpha, self, other);
-  const Scalar negated = alpha.is_complex()          ? Scalar(-alpha.to_complex())
-                         : alpha.is_floating_point() ? Scalar(-alpha.to_double())
-                                                     : Scalar(static_cast<int64_t>(-static_cast<uint64_t>(alpha.to_int())));
+  const Scalar negated = alpha.is_complex() ? Scalar(-alpha.to_complex())
+                         : alpha.is_floating_point()
+                             ? Scalar(-alpha.to_double())
+                             : Scalar(static_cast<int64_t>(-static_cast<uint64_t>(alpha.to_int())));
   return add_scaled(dtype, self, other, negated);
 }
 
@@ -114,9 +115,8 @@ PointwiseCall pow(const Tensor& self, const Tensor& exponent) {
 }
 
 PointwiseCall float_power(const Tensor& self, const Tensor& exponent) {
-  const DType dtype = is_complex(self.dtype()) || is_complex(exponent.dtype())
-                          ? DType::kComplex128
-                          : DType::kFloat64;
+  const DType dtype = is_complex(self.dtype()) || is_complex(exponent.dtype()) ? DType::kComplex128
+                                                                               : DType::kFloat64;
   if (exponent.is_wrapped_number() && exponent.device().is_cpu()) {
     return pow_number(self, number_of(exponent), dtype);
   }

@@ -25,7 +25,8 @@ ViewSpec view_as_complex(const Tensor& self) {
   MT_CHECK(self.dim() != 0, RuntimeError, "Input tensor must have one or more dimensions");
   MT_CHECK(self.size(-1) == 2, RuntimeError, "Tensor must have a last dimension of size 2");
   ViewSpec spec{self.sizes(), self.strides(), self.storage_offset(), complex_dtype(dtype)};
-  MT_CHECK(spec.strides.back() == 1, RuntimeError, "Tensor must have a last dimension with stride 1");
+  MT_CHECK(spec.strides.back() == 1, RuntimeError,
+           "Tensor must have a last dimension with stride 1");
   spec.sizes.pop_back();
   spec.strides.pop_back();
   for (int64_t& stride : spec.strides) {

@@ -1,6 +1,6 @@
-// Which ops with kernels of their own take complex numbers, wide unsigned integers and 8-bit floats.
-// Pointwise ops: ops/functions/more_dtypes.cpp. Views and ops made of others take what their parts
-// take.
+// Which ops with kernels of their own take complex numbers, wide unsigned integers and 8-bit
+// floats. Pointwise ops: ops/functions/more_dtypes.cpp. Views and ops made of others take what
+// their parts take.
 #include <span>
 
 #include "mindtorch/ops/definitions/definitions.h"

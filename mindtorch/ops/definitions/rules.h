@@ -13,9 +13,7 @@ namespace mindtorch::ops {
 inline constexpr const char* kFoundDtype = "Found dtype $O but expected $R";
 
 // Floats and complex numbers keep their dtype; integers and bool become the default dtype.
-inline DType float_dtype(DType dtype) {
-  return is_differentiable(dtype) ? dtype : default_dtype();
-}
+inline DType float_dtype(DType dtype) { return is_differentiable(dtype) ? dtype : default_dtype(); }
 
 // What functions of 16-bit floats keep their numbers in.
 inline DType number_dtype(DType dtype) { return is_half(dtype) ? DType::kFloat32 : dtype; }

@@ -5,9 +5,7 @@
 namespace mindtorch::cpu {
 namespace {
 
-Factor factor(const Scalar& scalar) {
-  return {scalar.to_double(), scalar.to_int(), scalar.imag()};
-}
+Factor factor(const Scalar& scalar) { return {scalar.to_double(), scalar.to_int(), scalar.imag()}; }
 
 // The last two dims of a tensor as a matrix.
 ConstMatrix matrix(const Tensor& tensor) {

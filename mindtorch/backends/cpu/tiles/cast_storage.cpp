@@ -1,5 +1,5 @@
-// Conversions of the dtypes that few kernels compute in: complex numbers, wide unsigned integers and
-// 8-bit floats, among each other and with the common ones.
+// Conversions of the dtypes that few kernels compute in: complex numbers, wide unsigned integers
+// and 8-bit floats, among each other and with the common ones.
 
 #include <complex>
 #include <type_traits>

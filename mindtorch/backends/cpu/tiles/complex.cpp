@@ -27,8 +27,8 @@ HWY_INLINE Pair<T> product(Pair<T> a, Pair<T> b) {
   return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
 
-// Smith's way: divided by the larger part of the divisor first, so that its square neither overflows
-// nor vanishes.
+// Smith's way: divided by the larger part of the divisor first, so that its square neither
+// overflows nor vanishes.
 template <class T>
 HWY_INLINE Pair<T> quotient(Pair<T> a, Pair<T> b) {
   const bool is_flat = std::fabs(b.re) >= std::fabs(b.im);
