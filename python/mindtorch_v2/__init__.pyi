@@ -48,9 +48,17 @@ from mindtorch_v2._C import can_cast as can_cast
 from mindtorch_v2._C import channels_last as channels_last
 from mindtorch_v2._C import channels_last_3d as channels_last_3d
 from mindtorch_v2._C import clear_autocast_cache as clear_autocast_cache
+from mindtorch_v2._C import complex32 as complex32
+from mindtorch_v2._C import complex64 as complex64
+from mindtorch_v2._C import complex128 as complex128
 from mindtorch_v2._C import contiguous_format as contiguous_format
 from mindtorch_v2._C import device as device
 from mindtorch_v2._C import dtype as dtype
+from mindtorch_v2._C import float8_e4m3fn as float8_e4m3fn
+from mindtorch_v2._C import float8_e4m3fnuz as float8_e4m3fnuz
+from mindtorch_v2._C import float8_e5m2 as float8_e5m2
+from mindtorch_v2._C import float8_e5m2fnuz as float8_e5m2fnuz
+from mindtorch_v2._C import float8_e8m0fnu as float8_e8m0fnu
 from mindtorch_v2._C import float16 as float16
 from mindtorch_v2._C import float32 as float32
 from mindtorch_v2._C import float64 as float64
@@ -76,6 +84,9 @@ from mindtorch_v2._C import strided as strided
 from mindtorch_v2._C import tensor as tensor
 from mindtorch_v2._C import to_dlpack as to_dlpack
 from mindtorch_v2._C import uint8 as uint8
+from mindtorch_v2._C import uint16 as uint16
+from mindtorch_v2._C import uint32 as uint32
+from mindtorch_v2._C import uint64 as uint64
 from mindtorch_v2._device_context import get_default_device as get_default_device
 from mindtorch_v2._device_context import set_default_device as set_default_device
 from mindtorch_v2._grad_mode import enable_grad as enable_grad
@@ -179,6 +190,9 @@ _DeviceLike: TypeAlias = device | str | builtins.int
 
 newaxis: None
 half: dtype
+chalf: dtype
+cfloat: dtype
+cdouble: dtype
 float: dtype
 double: dtype
 char: dtype
