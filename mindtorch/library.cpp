@@ -4,6 +4,7 @@
 #include "mindtorch/backends/ascend/driver.h"
 #include "mindtorch/backends/ascend/kernels/kernels.h"
 #include "mindtorch/backends/cpu/kernels/kernels.h"
+#include "mindtorch/batching/batching_layer.h"
 #include "mindtorch/dispatch/dispatcher.h"
 #include "mindtorch/functional/composites.h"
 #include "mindtorch/ops/definitions/definitions.h"
@@ -59,6 +60,7 @@ const Registry& registry() {
     functional::register_composites(ops);
     autograd::install(ops);
     autocast::install(ops);
+    batching::install(ops);
     dispatch::install_hooks();
     return ops;
   }();

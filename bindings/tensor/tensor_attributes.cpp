@@ -5,6 +5,7 @@
 #include "bindings/interpreter/python_ref.h"
 #include "bindings/tensor/py_tensor.h"
 #include "bindings/tensor/py_types.h"
+#include "mindtorch/batching/batched.h"
 #include "mindtorch/base/warning.h"
 #include "mindtorch/functional/functions.h"
 
@@ -53,6 +54,7 @@ PyObject* get_is_cuda(PyObject* self, void*) {
 PyObject* get_data(PyObject* self, void*) {
   return guarded([&] {
     const Tensor& tensor = unwrap(self);
+    if (batching::is_batched(tensor)) return wrap(mindtorch::detach(tensor));
     Tensor result = tensor.alias(tensor.sizes(), tensor.strides(), tensor.storage_offset());
     result.impl()->has_own_version = true;
     result.impl()->own_version = 0;

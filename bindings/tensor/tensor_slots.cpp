@@ -5,6 +5,7 @@
 #include "bindings/interpreter/python_ref.h"
 #include "bindings/ops/op_function.h"
 #include "bindings/tensor/py_tensor.h"
+#include "mindtorch/batching/batched.h"
 #include "mindtorch/dispatch/dispatcher.h"
 #include "mindtorch/functional/functions.h"
 
@@ -159,6 +160,10 @@ int truth(PyObject* self) {
     const Tensor& tensor = unwrap(self);
     MT_CHECK(tensor.numel() == 1, RuntimeError, "Boolean value of Tensor with ",
              tensor.numel() == 0 ? "no values" : "more than one value", " is ambiguous");
+    MT_CHECK(!batching::is_batched(tensor), RuntimeError,
+             "vmap: It looks like you're attempting to use a Tensor in some data-dependent control "
+             "flow. We don't support that yet, please file an issue at "
+             "https://github.com/pytorch/pytorch/issues .");
     return mindtorch::item(tensor).to_bool() ? 1 : 0;
   });
 }

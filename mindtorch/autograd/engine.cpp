@@ -107,8 +107,11 @@ void add_gradient(Tensor& sum, Tensor&& grad) {
     sum = std::move(grad);
     return;
   }
+  // Batched ones may share what they show with others.
+  const bool is_batched =
+      ((sum.impl()->layers | grad.impl()->layers) & dispatch::bit(dispatch::Layer::kBatching)) != 0;
   const bool is_ours = sum.impl()->use_count() == 1 && sum.storage()->use_count() == 1 &&
-                       sum.is_contiguous() && !sum.impl()->view_base;
+                       sum.is_contiguous() && !sum.impl()->view_base && !is_batched;
   if (!is_grad_enabled() && is_ours) {
     add_(sum, grad);
   } else {

@@ -168,6 +168,8 @@ class ConstantNode final : public Node {
 
 // relu's gradient is a step function of its input: its own gradient is 0, not absent.
 Tensor as_function_of(Tensor result, std::span<const Tensor> inputs) {
+  // Of a batched tensor, autograd knows the value that has all samples only.
+  if ((result.impl()->layers & dispatch::bit(dispatch::Layer::kBatching)) != 0) return result;
   if (requires_grad(result)) return result;
   NodePtr node;
   for (const Tensor& input : inputs) {

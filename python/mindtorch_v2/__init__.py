@@ -102,6 +102,7 @@ _LAZY = {
         "autograd.anomaly_mode": (
             "is_anomaly_check_nan_enabled is_anomaly_enabled set_anomaly_enabled"
         ),
+        "func._vmap": "vmap",
         "functional": (
             "broadcast_shapes einsum nonzero norm prelu tensordot unique unique_consecutive"
         ),
@@ -116,7 +117,7 @@ _LAZY = {
     for name in names.split()
 }
 _SUBMODULES = frozenset(
-    "accelerator amp autograd compiler cpu cuda functional hub linalg memory multiprocessing nn "
+    "accelerator amp autograd compiler cpu cuda func functional hub linalg memory multiprocessing nn "
     "npu ops optim options random return_types serialization special storage testing types utils "
     "version".split()
 )
