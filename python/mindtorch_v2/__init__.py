@@ -59,6 +59,7 @@ _LAZY = {
             "enable_grad inference_mode is_grad_enabled is_inference_mode_enabled no_grad "
             "set_grad_enabled"
         ),
+        "_install": "install_as_torch",
         "_introspection": (
             "conj get_device get_device_module get_num_interop_threads is_complex is_conj "
             "is_floating_point "
@@ -106,8 +107,8 @@ _LAZY = {
 }
 _SUBMODULES = frozenset(
     "accelerator amp autograd compiler cpu cuda functional hub linalg memory multiprocessing nn "
-    "npu ops optim options random return_types serialization special storage testing types utils "
-    "version".split()
+    "npu ops optim options random return_types serialization special storage testing torch_npu "
+    "torch_version types utils version".split()
 )
 _CLASS_PREFIXES = "Float Double Half BFloat16 Char Short Int Long Byte Bool".split()
 

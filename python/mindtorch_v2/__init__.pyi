@@ -30,6 +30,8 @@ from mindtorch_v2 import serialization as serialization
 from mindtorch_v2 import special as special
 from mindtorch_v2 import storage as storage
 from mindtorch_v2 import testing as testing
+from mindtorch_v2 import torch_npu as torch_npu
+from mindtorch_v2 import torch_version as torch_version
 from mindtorch_v2 import types as types
 from mindtorch_v2 import utils as utils
 from mindtorch_v2 import version as version
@@ -84,6 +86,7 @@ from mindtorch_v2._grad_mode import is_grad_enabled as is_grad_enabled
 from mindtorch_v2._grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
 from mindtorch_v2._grad_mode import no_grad as no_grad
 from mindtorch_v2._grad_mode import set_grad_enabled as set_grad_enabled
+from mindtorch_v2._install import install_as_torch as install_as_torch
 from mindtorch_v2._introspection import conj as conj
 from mindtorch_v2._introspection import get_device as get_device
 from mindtorch_v2._introspection import get_device_module as get_device_module
