@@ -3,6 +3,7 @@
 #include <string>
 
 #include "bindings/interpreter/errors.h"
+#include "bindings/tensor/device_names.h"
 
 namespace mindtorch::python {
 namespace {
@@ -353,7 +354,7 @@ Device to_device(PyObject* object) {
     const char* data = PyUnicode_AsUTF8AndSize(object, &size);
     if (data == nullptr) throw PythonError();
     MT_CHECK(size > 0, RuntimeError, "Device string must not be empty");
-    return Device::parse({data, static_cast<size_t>(size)});
+    return parse_device({data, static_cast<size_t>(size)});
   }
   const long long index = PyLong_AsLongLong(object);
   if (index == -1 && PyErr_Occurred() != nullptr) throw PythonError();

@@ -3,6 +3,7 @@
 #include "bindings/args/call_arguments.h"
 #include "bindings/interpreter/errors.h"
 #include "bindings/interpreter/python_ref.h"
+#include "bindings/tensor/device_names.h"
 #include "bindings/tensor/py_tensor.h"
 #include "bindings/tensor/py_types.h"
 #include "mindtorch/batching/batched.h"
@@ -47,7 +48,7 @@ PyObject* get_is_npu(PyObject* self, void*) {
   return PyBool_FromLong(unwrap(self).device().type == DeviceType::kNpu);
 }
 PyObject* get_is_cuda(PyObject* self, void*) {
-  return PyBool_FromLong(unwrap(self).device().type == DeviceType::kCuda);
+  return PyBool_FromLong(unwrap(self).device().type == meant_type(DeviceType::kCuda));
 }
 
 // x.data: the same bytes, with a version count of its own.

@@ -65,11 +65,16 @@ from mindtorch_v2.version import __version__
 _LAZY = {
     name: module
     for module, names in {
+        "_checks": (
+            "_assert _check _check_index _check_is_size _check_not_implemented _check_type "
+            "_check_value"
+        ),
         "_device_context": "get_default_device set_default_device",
         "_grad_mode": (
             "enable_grad inference_mode is_grad_enabled is_inference_mode_enabled no_grad "
             "set_grad_enabled"
         ),
+        "_install": "install_as_torch",
         "_introspection": (
             "get_device get_device_module get_num_interop_threads is_complex is_conj "
             "is_floating_point "
@@ -81,6 +86,10 @@ _LAZY = {
             "current_pipeline get_pipeline_config pipeline pipeline_config pipeline_context"
         ),
         "_serialization": "load save",
+        "_symbolic": (
+            "SymBool SymFloat SymInt sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt "
+            "sym_sum"
+        ),
         "_tensor_str": "get_printoptions set_printoptions",
         "_type_info": "finfo iinfo",
         "_C": (
@@ -102,6 +111,7 @@ _LAZY = {
         "autograd.anomaly_mode": (
             "is_anomaly_check_nan_enabled is_anomaly_enabled set_anomaly_enabled"
         ),
+        "compiler": "compile",
         "func._vmap": "vmap",
         "functional": (
             "broadcast_shapes einsum nonzero norm prelu tensordot unique unique_consecutive"
@@ -117,8 +127,9 @@ _LAZY = {
     for name in names.split()
 }
 _SUBMODULES = frozenset(
-    "accelerator amp autograd compiler cpu cuda func functional hub linalg memory multiprocessing nn "
-    "npu ops optim options random return_types serialization special storage testing types utils "
+    "_dynamo accelerator amp autograd backends compiler cpu cuda distributed func functional "
+    "hub jit linalg memory multiprocessing nn npu ops optim options profiler random "
+    "return_types serialization special storage testing torch_npu torch_version types utils "
     "version".split()
 )
 _CLASS_PREFIXES = "Float Double Half BFloat16 Char Short Int Long Byte Bool".split()

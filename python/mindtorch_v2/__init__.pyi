@@ -8,14 +8,19 @@ from math import nan as nan
 from math import pi as pi
 from typing import Any, TypeAlias, overload
 
+from mindtorch_v2 import _dynamo as _dynamo
 from mindtorch_v2 import accelerator as accelerator
 from mindtorch_v2 import amp as amp
 from mindtorch_v2 import autograd as autograd
+from mindtorch_v2 import backends as backends
 from mindtorch_v2 import compiler as compiler
 from mindtorch_v2 import cpu as cpu
 from mindtorch_v2 import cuda as cuda
+from mindtorch_v2 import distributed as distributed
+from mindtorch_v2 import func as func
 from mindtorch_v2 import functional as functional
 from mindtorch_v2 import hub as hub
+from mindtorch_v2 import jit as jit
 from mindtorch_v2 import linalg as linalg
 from mindtorch_v2 import memory as memory
 from mindtorch_v2 import multiprocessing as multiprocessing
@@ -24,12 +29,15 @@ from mindtorch_v2 import npu as npu
 from mindtorch_v2 import ops as ops
 from mindtorch_v2 import optim as optim
 from mindtorch_v2 import options as options
+from mindtorch_v2 import profiler as profiler
 from mindtorch_v2 import random as random
 from mindtorch_v2 import return_types as return_types
 from mindtorch_v2 import serialization as serialization
 from mindtorch_v2 import special as special
 from mindtorch_v2 import storage as storage
 from mindtorch_v2 import testing as testing
+from mindtorch_v2 import torch_npu as torch_npu
+from mindtorch_v2 import torch_version as torch_version
 from mindtorch_v2 import types as types
 from mindtorch_v2 import utils as utils
 from mindtorch_v2 import version as version
@@ -87,6 +95,13 @@ from mindtorch_v2._C import uint8 as uint8
 from mindtorch_v2._C import uint16 as uint16
 from mindtorch_v2._C import uint32 as uint32
 from mindtorch_v2._C import uint64 as uint64
+from mindtorch_v2._checks import _assert as _assert
+from mindtorch_v2._checks import _check as _check
+from mindtorch_v2._checks import _check_index as _check_index
+from mindtorch_v2._checks import _check_is_size as _check_is_size
+from mindtorch_v2._checks import _check_not_implemented as _check_not_implemented
+from mindtorch_v2._checks import _check_type as _check_type
+from mindtorch_v2._checks import _check_value as _check_value
 from mindtorch_v2._device_context import get_default_device as get_default_device
 from mindtorch_v2._device_context import set_default_device as set_default_device
 from mindtorch_v2._grad_mode import enable_grad as enable_grad
@@ -95,6 +110,7 @@ from mindtorch_v2._grad_mode import is_grad_enabled as is_grad_enabled
 from mindtorch_v2._grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
 from mindtorch_v2._grad_mode import no_grad as no_grad
 from mindtorch_v2._grad_mode import set_grad_enabled as set_grad_enabled
+from mindtorch_v2._install import install_as_torch as install_as_torch
 from mindtorch_v2._introspection import get_device as get_device
 from mindtorch_v2._introspection import get_device_module as get_device_module
 from mindtorch_v2._introspection import get_num_interop_threads as get_num_interop_threads
@@ -132,6 +148,17 @@ from mindtorch_v2._serialization import load as load
 from mindtorch_v2._serialization import save as save
 from mindtorch_v2._streams import Event as Event
 from mindtorch_v2._streams import Stream as Stream
+from mindtorch_v2._symbolic import SymBool as SymBool
+from mindtorch_v2._symbolic import SymFloat as SymFloat
+from mindtorch_v2._symbolic import SymInt as SymInt
+from mindtorch_v2._symbolic import sym_float as sym_float
+from mindtorch_v2._symbolic import sym_int as sym_int
+from mindtorch_v2._symbolic import sym_ite as sym_ite
+from mindtorch_v2._symbolic import sym_max as sym_max
+from mindtorch_v2._symbolic import sym_min as sym_min
+from mindtorch_v2._symbolic import sym_not as sym_not
+from mindtorch_v2._symbolic import sym_sqrt as sym_sqrt
+from mindtorch_v2._symbolic import sym_sum as sym_sum
 from mindtorch_v2._tensor_str import get_printoptions as get_printoptions
 from mindtorch_v2._tensor_str import set_printoptions as set_printoptions
 from mindtorch_v2._type_info import finfo as finfo
@@ -152,6 +179,8 @@ from mindtorch_v2.autograd.anomaly_mode import (
 )
 from mindtorch_v2.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
 from mindtorch_v2.autograd.anomaly_mode import set_anomaly_enabled as set_anomaly_enabled
+from mindtorch_v2.compiler import compile as compile
+from mindtorch_v2.func._vmap import vmap as vmap
 from mindtorch_v2.functional import broadcast_shapes as broadcast_shapes
 from mindtorch_v2.functional import nonzero as nonzero
 from mindtorch_v2.functional import norm as norm
