@@ -20,7 +20,9 @@ def _operators():
 
 _CASTS = "".join(
     f"    def {name}(self, memory_format: _memory_format | None = None) -> Tensor: ...\n"
-    for name in "float double half bfloat16 chalf cfloat cdouble char short int long byte bool".split()
+    for name in (
+        "float double half bfloat16 chalf cfloat cdouble char short int long byte bool".split()
+    )
 )
 TENSOR_CLASS = (
     """class Tensor(metaclass=_TensorMeta):
