@@ -1,4 +1,4 @@
-"""Gradients of complex numbers: dL/dx + i dL/dy of a real loss, by finite differences and torch's."""
+"""Gradients of complex numbers, dL/dx + i dL/dy: by finite differences, and torch's."""
 
 import mindtorch_v2 as torch
 import numpy as np

@@ -26,8 +26,8 @@ CODES = {
                     124, 252, 127),
     "float8_e4m3fnuz": (0, 0, 64, 196, 37, 76, 96, 98, 127, 128, 128, 128, 128, 128, 128, 128, 2, 1,
                         0, 128, 128, 128),
-    "float8_e5m2fnuz": (0, 0, 64, 194, 50, 70, 80, 81, 96, 96, 99, 99, 127, 128, 128, 128, 28, 24, 0,
-                        128, 128, 128),
+    "float8_e5m2fnuz": (0, 0, 64, 194, 50, 70, 80, 81, 96, 96, 99, 99, 127, 128, 128, 128, 28, 24,
+                        0, 128, 128, 128),
     "float8_e8m0fnu": (0, 0, 127, 128, 124, 129, 131, 131, 135, 135, 136, 136, 143, 143, 157, 157,
                        118, 117, 94, 255, 255, 255),
 }  # fmt: skip
@@ -86,7 +86,8 @@ def test_elements_move(name):
         lambda t: t.roll(1, 1), lambda t: torch.cat([t, t]), lambda t: torch.stack([t, t]),
         lambda t: t[torch.tensor([1, 0])], lambda t: t.index_select(1, torch.tensor([2, 0])),
         lambda t: t[torch.tensor([[True, False, True], [False, True, True]])],
-        lambda t: t.repeat(2, 2), lambda t: torch.where(torch.tensor([True, False, True]), t, t.flip(1)),
+        lambda t: t.repeat(2, 2),
+        lambda t: torch.where(torch.tensor([True, False, True]), t, t.flip(1)),
         lambda t: t.reshape(3, 2), lambda t: t.expand(2, 2, 3).contiguous(), copy.deepcopy,
         lambda t: pickle.loads(pickle.dumps(t)),
     ):  # fmt: skip
