@@ -81,8 +81,12 @@ constexpr std::string_view kOfWideUnsigned[] = {"prod.dim_int", "sum.dim_IntList
 }  // namespace
 
 void define_more_dtypes(Registry& ops) {
-  for (const std::string_view name : kMovers) ops.more_dtypes(name, kAnyType, 0);
-  for (const std::string_view name : kOfComplex) ops.more_dtypes(name, kComplexTypes, 0);
+  for (const std::string_view name : kMovers) ops.more_dtypes(name, kAnyType, kComplexTypes);
+  for (const std::string_view name : kOfComplex) ops.more_dtypes(name, kComplexTypes, kComplexTypes);
+  // Memory alone.
+  for (const char* name : {"empty.memory_format", "empty_strided"}) {
+    ops.more_dtypes(name, kAnyType, kAnyType);
+  }
   for (const std::string_view name : kOfWideUnsigned) ops.more_dtypes(name, kWideUnsignedTypes, 0);
   ops.more_dtypes("_index_put_", kFloat8Types | bit(DType::kComplex32), 0);
 }
