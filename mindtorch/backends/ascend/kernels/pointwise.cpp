@@ -36,7 +36,7 @@ struct Ready {
 // and the dtypes its documents give.
 // clang-format off
 #define MT_UNARY_FUNCTIONS(X) \
-  X(kAbs, aclnnAbs, kAnyOrComplex) \
+  X(kAbs, aclnnAbs, kAny | bit(DType::kComplex64)) \
   X(kNeg, aclnnNeg, kComplex | kFloats | kDouble | kI8 | kI32 | kI64) \
   X(kSign, aclnnSign, kComplex | kFloats | kDouble | kI32 | kI64 | kBool) \
   X(kReciprocal, aclnnReciprocal, kAnyOrComplex) \
@@ -48,7 +48,7 @@ struct Ready {
   X(kSqrt, aclnnSqrt, kAnyOrComplex) \
   X(kRsqrt, aclnnRsqrt, kAnyOrComplex) \
   X(kExp, aclnnExp, kComplex | kFloats | kDouble | kI64 | kBool) \
-  X(kExp2, aclnnExp2, kAnyOrComplex) \
+  X(kExp2, aclnnExp2, kAny) \
   X(kExpm1, aclnnExpm1, kFloats | kI64 | kBool) \
   X(kLog, aclnnLog, kAnyOrComplex) \
   X(kLog2, aclnnLog2, kAnyOrComplex) \
@@ -65,10 +65,10 @@ struct Ready {
   X(kTan, aclnnTan, kAnyOrComplex) \
   X(kAsin, aclnnAsin, kInts | bit(DType::kFloat32) | bit(DType::kFloat16) | kDouble | kBool) \
   X(kAcos, aclnnAcos, kInts | bit(DType::kFloat32) | bit(DType::kFloat16) | kDouble | kBool) \
-  X(kAtan, aclnnAtan, kAnyOrComplex) \
+  X(kAtan, aclnnAtan, kAny) \
   X(kSinh, aclnnSinh, kAnyOrComplex) \
   X(kCosh, aclnnCosh, bit(DType::kFloat32) | bit(DType::kFloat16) | kDouble) \
-  X(kTanh, aclnnTanh, kComplex | kFloats | kInts | kBool) \
+  X(kTanh, aclnnTanh, kFloats | kInts | kBool) \
   X(kAsinh, aclnnAsinh, kInts | bit(DType::kFloat32) | bit(DType::kFloat16) | kDouble | kBool) \
   X(kAcosh, aclnnAcosh, bit(DType::kFloat32) | bit(DType::kFloat16) | kDouble) \
   X(kAtanh, aclnnAtanh, kInts | bit(DType::kFloat32) | bit(DType::kFloat16) | kDouble | kBool) \
@@ -79,7 +79,7 @@ struct Ready {
   X(kHardsigmoid, aclnnHardsigmoid, kFloats | kI32) \
   X(kHardswish, aclnnHardswish, kFloats) \
   X(kLogSigmoid, aclnnLogSigmoid, kFloats) \
-  X(kLogicalNot, aclnnLogicalNot, kAnyOrComplex) \
+  X(kLogicalNot, aclnnLogicalNot, kAny) \
   X(kIsInf, aclnnIsInf, kAny) \
   X(kIsFinite, aclnnIsFinite, kFloats | kDouble) \
   X(kIsPosInf, aclnnIsPosInf, kFloats | kDouble) \
@@ -118,15 +118,15 @@ struct Ready {
 
 // The functions that take parameters, or whose CANN op is not one to one.
 #define MT_OTHER_FUNCTIONS(X)                              \
-  X(kAdd, kAnyOrComplex)                                            \
-  X(kSub, kAnyOrComplex)                                            \
-  X(kAddScaled, kAnyOrComplex)                                      \
+  X(kAdd, kAnyOrComplex)                                   \
+  X(kSub, kAnyOrComplex)                                   \
+  X(kAddScaled, kAnyOrComplex)                             \
   X(kTruncDivide, kAny)                                    \
-  X(kSquare, kAnyOrComplex)                                         \
-  X(kCube, kAnyOrComplex)                                           \
-  X(kInverseSquare, kAnyOrComplex)                                  \
-  X(kPowScalar, kAnyOrComplex)                                      \
-  X(kIsNan, kAnyOrComplex)                                          \
+  X(kSquare, kAnyOrComplex)                                \
+  X(kCube, kAnyOrComplex)                                  \
+  X(kInverseSquare, kAnyOrComplex)                         \
+  X(kPowScalar, kAnyOrComplex)                             \
+  X(kIsNan, kAnyOrComplex)                                 \
   X(kRoundDecimals, kFloats | kDouble | kI32 | kI64)       \
   X(kNanToNum, kFloats | kInts | kBool)                    \
   X(kLogit, kFloats)                                       \
@@ -142,7 +142,7 @@ struct Ready {
   X(kClampMinScalar, kFloats | kInts | kDouble)            \
   X(kClampMaxScalar, kFloats | kInts | kDouble)            \
   X(kClamp, kFloats | kInts | kDouble)                     \
-  X(kWhere, kAnyOrComplex)                                          \
+  X(kWhere, kAnyOrComplex)                                 \
   X(kLerp, kFloats)                                        \
   X(kLerpScalar, kFloats)                                  \
   X(kAddcmul, kFloats | kDouble | kI8 | kU8 | kI32 | kI64) \
@@ -395,7 +395,7 @@ DType computed_in(const ops::Launch& on, const PointwiseCall& call) {
   if (!ops::is_built_in(call.function)) {
     return computable(on, label_of(call.function), call.compute, kAny);
   }
-  if (asks_for_a_float(call.function) && !is_floating_point(call.compute)) return DType::kFloat32;
+  if (asks_for_a_float(call.function) && is_integral(call.compute, true)) return DType::kFloat32;
   return computable(on, label_of(call.function), call.compute,
                     kTaken[static_cast<size_t>(call.function)]);
 }
@@ -448,9 +448,9 @@ void run_pointwise(ops::Launch& on, const PointwiseCall& call, const Tensor& out
   if (is_composed(call) && is_common(call.compute)) return run_composed(on, call, out);
   const DType compute = computed_in(on, call);
   const bool gives_bool = ops::gives_bool(call.function);
-  const DType given = gives_bool                            ? DType::kBool
-                      : ops::gives_real(call.function)      ? real_dtype(compute)
-                                                            : compute;
+  const DType given = gives_bool                       ? DType::kBool
+                      : ops::gives_real(call.function) ? real_dtype(compute)
+                                                       : compute;
   const bool widened = !gives_bool && compute != call.compute;
   if (out.dtype() == given && !widened) return compute_into(on, call, compute, out);
   Tensor computed = make_like(on, out.sizes(), given);
