@@ -336,11 +336,22 @@ Tensor.unique = _unique
 Tensor.unique_consecutive = _unique_consecutive
 Tensor.where = _where
 Tensor.sum_to_size = _sum_to_size
-for (
-    _name
-) in "conj is_conj is_neg is_nonzero is_same_size isreal prelu resolve_conj resolve_neg".split():
+for _name in "is_conj is_neg is_nonzero is_same_size prelu".split():
     setattr(Tensor, _name, _forward(_name))
-Tensor.real = property(lambda self: self, doc="The real part: the tensor itself.")
+
+
+def _part(name, doc):
+    read = _C._functions[name]
+
+    def write(self, value):
+        read(self).copy_(value if isinstance(value, Tensor) else _C.tensor(value))
+
+    return property(read, write, doc=doc)
+
+
+Tensor.real = _part("real", "A view of the real parts; of a real tensor the tensor itself.")
+Tensor.imag = _part("imag", "A view of the imaginary parts of a complex tensor.")
+Tensor.__complex__ = lambda self: complex(self.item())
 Tensor.__doc__ = """A multi-dimensional array of one dtype on one device.
 
 Made by functions such as torch.tensor and torch.zeros; Tensor(2, 3) gives an unset one.
