@@ -2,7 +2,7 @@
 
 from mindtorch_v2.utils import dlpack, hooks
 
-_SUBMODULES = ("checkpoint", "data", "model_zoo", "safetensors", "tensorboard")
+_SUBMODULES = ("checkpoint", "data", "model_zoo", "safetensors", "serialization", "tensorboard")
 
 __all__ = [*_SUBMODULES, "dlpack", "hooks"]
 
