@@ -328,8 +328,8 @@ def _load(f, map_location, options, mmap):
         if mmap:
             raise RuntimeError(
                 "mmap can only be used with files saved with "
-                f"`torch.save({f.name}, _use_new_zipfile_serialization=True), please torch.save your "
-                "checkpoint with this option in order to use mmap."
+                f"`torch.save({f.name}, _use_new_zipfile_serialization=True), please torch.save "
+                "your checkpoint with this option in order to use mmap."
             )
         from . import _old_files
 

@@ -4,9 +4,8 @@ import io
 import mmap
 import zipfile
 
-import pytest
-
 import mindtorch_v2 as torch
+import pytest
 from mindtorch_v2.utils.serialization import config
 
 from .test_serialization import loaded, rewritten, saved
