@@ -80,6 +80,8 @@ CASES = {
     "_to_copy": "x.to(torch.float16)",
     "_unique2": "i.unique(return_inverse=True, return_counts=True)",
     "_unique_consecutive": "i.unique_consecutive()",
+    "_unscale_list_": "torch._amp_foreach_non_finite_check_and_unscale_([x], torch.zeros(1), "
+    "torch.tensor(0.5))",
     "_zero_list_": "torch._foreach_zero_([x])",
     "adaptive_max_pool1d": "torch.adaptive_max_pool1d(image[0], 2)",
     "adaptive_max_pool2d": "F.adaptive_max_pool2d(image, 2, return_indices=True)",
