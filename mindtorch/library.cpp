@@ -4,6 +4,7 @@
 #include "mindtorch/backends/ascend/driver.h"
 #include "mindtorch/backends/ascend/kernels/kernels.h"
 #include "mindtorch/backends/cpu/kernels/kernels.h"
+#include "mindtorch/batching/batching_layer.h"
 #include "mindtorch/dispatch/dispatcher.h"
 #include "mindtorch/functional/composites.h"
 #include "mindtorch/ops/definitions/definitions.h"
@@ -27,6 +28,7 @@ const Registry& registry() {
     define_binary(ops);
     define_channel_norm(ops);
     define_compare(ops);
+    define_complex(ops);
     define_convolution(ops);
     define_copy(ops);
     define_creation(ops);
@@ -53,11 +55,13 @@ const Registry& registry() {
     define_trigonometry(ops);
     define_unary(ops);
     define_views(ops);
+    define_more_dtypes(ops);
     cpu::register_cpu(ops);
     ascend::register_ascend(ops);
     functional::register_composites(ops);
     autograd::install(ops);
     autocast::install(ops);
+    batching::install(ops);
     dispatch::install_hooks();
     return ops;
   }();

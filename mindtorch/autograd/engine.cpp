@@ -107,8 +107,11 @@ void add_gradient(Tensor& sum, Tensor&& grad) {
     sum = std::move(grad);
     return;
   }
+  // Batched ones may share what they show with others.
+  const bool is_batched =
+      ((sum.impl()->layers | grad.impl()->layers) & dispatch::bit(dispatch::Layer::kBatching)) != 0;
   const bool is_ours = sum.impl()->use_count() == 1 && sum.storage()->use_count() == 1 &&
-                       sum.is_contiguous() && !sum.impl()->view_base;
+                       sum.is_contiguous() && !sum.impl()->view_base && !is_batched;
   if (!is_grad_enabled() && is_ours) {
     add_(sum, grad);
   } else {
@@ -241,7 +244,7 @@ void BackwardPass::send(const Node& from, size_t index, Tensor&& grad) {
 
 void BackwardPass::check_nan(const Node& node, const Gradients& results) const {
   for (size_t i = 0; i < results.size(); ++i) {
-    if (!results[i].defined() || !is_floating_point(results[i].dtype())) continue;
+    if (!results[i].defined() || !is_differentiable(results[i].dtype())) continue;
     MT_CHECK(!item(any(isnan(results[i]))).to_bool(), RuntimeError, "Function '", node.name(),
              "' returned nan values in its ", i, "th output.");
   }

@@ -7,6 +7,7 @@ namespace mindtorch::functional {
 // Ops written in terms of other ops: one function per family, called by register_composites.
 void compose_attention(ops::Registry& registry);
 void compose_channel_norm(ops::Registry& registry);
+void compose_complex(ops::Registry& registry);
 void compose_convolution(ops::Registry& registry);
 void compose_copy(ops::Registry& registry);
 void compose_creation(ops::Registry& registry);

@@ -5,6 +5,7 @@ namespace mindtorch::functional {
 void register_composites(ops::Registry& registry) {
   compose_attention(registry);
   compose_channel_norm(registry);
+  compose_complex(registry);
   compose_convolution(registry);
   compose_copy(registry);
   compose_creation(registry);

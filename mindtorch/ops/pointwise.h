@@ -60,7 +60,9 @@ namespace mindtorch::ops {
   X(kShiftLeft, "bitwise_left_shift", 2)                                                  \
   X(kShiftRight, "bitwise_right_shift", 2)                                                \
   /* sign and rounding */                                                                 \
-  X(kAbs, "abs", 1)                                                                       \
+  X(kAbs, "abs", 1)  /* the length of complex numbers */                                  \
+  X(kAngle, "angle", 1)                                                                   \
+  X(kConj, "conj", 1)                                                                     \
   X(kNeg, "neg", 1)                                                                       \
   X(kSign, "sign", 1)                                                                     \
   X(kSquare, "square", 1)                                                                 \
@@ -209,10 +211,17 @@ constexpr bool gives_bool(Pointwise function) {
   return function >= Pointwise::kEq && function <= Pointwise::kSignbit;
 }
 
-// Scalar parameters, in both readings: kernels on integers read `i`, on floats `f`.
+// Functions of complex numbers that give the dtype of their parts.
+constexpr bool gives_real(Pointwise function) {
+  return function == Pointwise::kAbs || function == Pointwise::kAngle;
+}
+
+// Scalar parameters, in all readings: kernels on integers read `i`, on floats `f`, on complex
+// numbers `f` and `imag`.
 struct PointwiseParams {
   double f[3] = {0, 0, 0};
   int64_t i[3] = {0, 0, 0};
+  double imag[3] = {0, 0, 0};
 };
 
 }  // namespace mindtorch::ops

@@ -21,9 +21,17 @@ from mindtorch_v2._C import (
     can_cast,
     channels_last,
     channels_last_3d,
+    complex32,
+    complex64,
+    complex128,
     contiguous_format,
     device,
     dtype,
+    float8_e4m3fn,
+    float8_e4m3fnuz,
+    float8_e5m2,
+    float8_e5m2fnuz,
+    float8_e8m0fnu,
     float16,
     float32,
     float64,
@@ -47,6 +55,9 @@ from mindtorch_v2._C import (
     tensor,
     to_dlpack,
     uint8,
+    uint16,
+    uint32,
+    uint64,
 )
 from mindtorch_v2.version import __version__
 
@@ -57,17 +68,22 @@ _LAZY = {
         "_array_functions": (
             "frexp index_reduce ldexp ldexp_ mvlgamma nonzero_static renorm unravel_index"
         ),
+        "_checks": (
+            "_assert _check _check_index _check_is_size _check_not_implemented _check_type "
+            "_check_value"
+        ),
         "_device_context": "get_default_device set_default_device",
         "_grad_mode": (
             "enable_grad inference_mode is_grad_enabled is_inference_mode_enabled no_grad "
             "set_grad_enabled"
         ),
         "_integration": "cumulative_trapezoid gradient trapezoid trapz",
+        "_install": "install_as_torch",
         "_introspection": (
-            "conj get_device get_device_module get_num_interop_threads is_complex is_conj "
+            "get_device get_device_module get_num_interop_threads is_complex is_conj "
             "is_floating_point "
-            "is_inference is_neg is_nonzero is_same_size is_signed is_storage is_tensor isreal "
-            "numel real resolve_conj resolve_neg set_flush_denormal set_num_interop_threads "
+            "is_inference is_neg is_nonzero is_same_size is_signed is_storage is_tensor "
+            "numel set_flush_denormal set_num_interop_threads "
             "typename"
         ),
         "_nn_ops": (
@@ -81,6 +97,10 @@ _LAZY = {
         ),
         "_serialization": "load save",
         "_statistics": "corrcoef cov histogram histogramdd nanquantile quantile",
+        "_symbolic": (
+            "SymBool SymFloat SymInt sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt "
+            "sym_sum"
+        ),
         "_tensor_str": "get_printoptions set_printoptions",
         "_type_info": "finfo iinfo",
         "_C": (
@@ -109,6 +129,8 @@ _LAZY = {
         "autograd.anomaly_mode": (
             "is_anomaly_check_nan_enabled is_anomaly_enabled set_anomaly_enabled"
         ),
+        "compiler": "compile",
+        "func._vmap": "vmap",
         "functional": (
             "broadcast_shapes cdist einsum nonzero norm prelu tensordot unique unique_consecutive"
         ),
@@ -123,9 +145,10 @@ _LAZY = {
     for name in names.split()
 }
 _SUBMODULES = frozenset(
-    "accelerator amp autograd compiler cpu cuda distributions functional hub linalg memory "
-    "multiprocessing nn npu ops optim options random return_types serialization special storage "
-    "testing types utils version".split()
+    "_dynamo accelerator amp autograd backends compiler cpu cuda distributed distributions func "
+    "functional hub jit linalg memory multiprocessing nn npu ops optim options profiler random "
+    "return_types serialization special storage testing torch_npu torch_version types utils "
+    "version".split()
 )
 _CLASS_PREFIXES = "Float Double Half BFloat16 Char Short Int Long Byte Bool".split()
 
@@ -163,6 +186,7 @@ globals().update(item for item in _C._functions.items() if item[0] not in _LAZY)
 from mindtorch_v2._C import bool as bool  # noqa: E402 - torch.bool is a dtype
 
 half, float, double = float16, float32, float64
+chalf, cfloat, cdouble = complex32, complex64, complex128
 char, short, int, long = int8, int16, int32, int64
 byte = uint8
 from math import e, inf, nan, pi  # noqa: E402

@@ -371,15 +371,28 @@ Tensor.polygamma = _polygamma
 Tensor.polygamma_ = _polygamma_
 Tensor.sum_to_size = _sum_to_size
 _FORWARDED = (
-    "conj corrcoef cov frexp histogram index_reduce is_conj is_neg is_nonzero is_same_size isreal "
-    "ldexp ldexp_ mvlgamma nanquantile nonzero_static prelu quantile renorm resolve_conj "
-    "resolve_neg unsafe_chunk unsafe_split unsafe_split_with_sizes"
+    "corrcoef cov frexp histogram index_reduce is_conj is_neg is_nonzero is_same_size ldexp ldexp_ "
+    "mvlgamma nanquantile nonzero_static prelu quantile renorm unsafe_chunk unsafe_split "
+    "unsafe_split_with_sizes"
 )
 for _name in _FORWARDED.split():
     setattr(Tensor, _name, _forward(_name))
 for _name in "index_reduce mvlgamma renorm".split():
     setattr(Tensor, f"{_name}_", _forward_in_place(_name))
-Tensor.real = property(lambda self: self, doc="The real part: the tensor itself.")
+
+
+def _part(name, doc):
+    read = _C._functions[name]
+
+    def write(self, value):
+        read(self).copy_(value if isinstance(value, Tensor) else _C.tensor(value))
+
+    return property(read, write, doc=doc)
+
+
+Tensor.real = _part("real", "A view of the real parts; of a real tensor the tensor itself.")
+Tensor.imag = _part("imag", "A view of the imaginary parts of a complex tensor.")
+Tensor.__complex__ = lambda self: complex(self.item())
 Tensor.__doc__ = """A multi-dimensional array of one dtype on one device.
 
 Made by functions such as torch.tensor and torch.zeros; Tensor(2, 3) gives an unset one.

@@ -78,6 +78,20 @@ aclDataType to_acl(DType dtype) {
       return ACL_FLOAT;
     case DType::kFloat64:
       return ACL_DOUBLE;
+    case DType::kComplex32:
+      return ACL_COMPLEX32;
+    case DType::kComplex64:
+      return ACL_COMPLEX64;
+    case DType::kComplex128:
+      return ACL_COMPLEX128;
+    case DType::kUInt16:
+      return ACL_UINT16;
+    case DType::kUInt32:
+      return ACL_UINT32;
+    case DType::kUInt64:
+      return ACL_UINT64;
+    default:  // 8-bit floats
+      break;
   }
   return ACL_DT_UNDEFINED;
 }

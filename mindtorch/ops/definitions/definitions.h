@@ -10,6 +10,7 @@ void define_attention(Registry& ops);
 void define_binary(Registry& ops);
 void define_channel_norm(Registry& ops);
 void define_compare(Registry& ops);
+void define_complex(Registry& ops);
 void define_convolution(Registry& ops);
 void define_copy(Registry& ops);
 void define_creation(Registry& ops);
@@ -36,5 +37,7 @@ void define_ternary(Registry& ops);
 void define_trigonometry(Registry& ops);
 void define_unary(Registry& ops);
 void define_views(Registry& ops);
+// After all others.
+void define_more_dtypes(Registry& ops);
 
 }  // namespace mindtorch::ops

@@ -13,12 +13,12 @@ TensorSpec new_spec(IntList size, DType dtype, std::optional<Device> device) {
 }
 
 void check_uniform_dtype(DType dtype) {
-  MT_CHECK(is_floating_point(dtype), NotImplementedError,
+  MT_CHECK(is_differentiable(dtype), NotImplementedError,
            "\"check_uniform_bounds\" not implemented for '", legacy_name(dtype), "'");
 }
 
 void check_normal_dtype(DType dtype, int64_t count) {
-  MT_CHECK(is_floating_point(dtype) || count == 0, NotImplementedError,
+  MT_CHECK(is_differentiable(dtype) || count == 0, NotImplementedError,
            "\"normal_kernel_cpu\" not implemented for '", legacy_name(dtype), "'");
 }
 

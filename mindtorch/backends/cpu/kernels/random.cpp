@@ -1,8 +1,11 @@
+#include <numbers>
+
 #include "mindtorch/backends/cpu/kernels/kernels.h"
 #include "mindtorch/backends/cpu/pointwise.h"
 #include "mindtorch/backends/cpu/random_fill.h"
 #include "mindtorch/backends/cpu/shaped_samples.h"
 #include "mindtorch/ops/random_range.h"
+#include "mindtorch/tensor/complex_view.h"
 
 namespace mindtorch::cpu {
 namespace {
@@ -47,7 +50,14 @@ void fill_in_memory_order(const Tensor& self, const Fill& fill) {
   copy(numbers, ordered);
 }
 
-void normal(ops::Launch&, const Tensor& self, double mean, double std, Generator* generator) {
+// The parts of complex numbers have half of their variance each.
+double std_of_part(double std) { return std / std::numbers::sqrt2; }
+
+void normal(
+    ops::Launch& launch, const Tensor& self, double mean, double std, Generator* generator) {
+  if (is_complex(self.dtype())) {
+    return normal(launch, parts_of(self), mean, std_of_part(std), generator);
+  }
   fill_in_memory_order(self, [&](void* data, int64_t n) {
     if (self.is_contiguous()) {
       fill_normal(source(generator), self.dtype(), data, n, mean, std);
@@ -57,7 +67,9 @@ void normal(ops::Launch&, const Tensor& self, double mean, double std, Generator
   });
 }
 
-void uniform(ops::Launch&, const Tensor& self, double from, double to, Generator* generator) {
+void uniform(
+    ops::Launch& launch, const Tensor& self, double from, double to, Generator* generator) {
+  if (is_complex(self.dtype())) return uniform(launch, parts_of(self), from, to, generator);
   fill_in_memory_order(self, [&](void* data, int64_t n) {
     fill_uniform(source(generator), self.dtype(), data, n, from, to);
   });
@@ -130,17 +142,28 @@ void log_normal(ops::Launch&, const Tensor& self, double mean, double std, Gener
   });
 }
 
-void rand(ops::Launch&, IntList, Generator* generator, OptionalDType, OptionalDevice, Tensor& out) {
+void rand(ops::Launch& launch,
+          IntList,
+          Generator* generator,
+          OptionalDType,
+          OptionalDevice,
+          Tensor& out) {
+  if (is_complex(out.dtype())) return uniform(launch, out, 0, 1, generator);
   fill_uniform(source(generator), out.dtype(), out.data_ptr(), out.numel(), 0, 1);
 }
 
-void randn(
-    ops::Launch&, IntList, Generator* generator, OptionalDType, OptionalDevice, Tensor& out) {
+void randn(ops::Launch& launch,
+           IntList,
+           Generator* generator,
+           OptionalDType,
+           OptionalDevice,
+           Tensor& out) {
   if (out.numel() == 0) return;
+  if (is_complex(out.dtype())) return normal(launch, out, 0, 1, generator);
   fill_normal(source(generator), out.dtype(), out.data_ptr(), out.numel(), 0, 1);
 }
 
-void normal_size(ops::Launch&,
+void normal_size(ops::Launch& launch,
                  double mean,
                  double std,
                  IntList,
@@ -149,6 +172,7 @@ void normal_size(ops::Launch&,
                  OptionalDevice,
                  Tensor& out) {
   if (out.numel() == 0) return;
+  if (is_complex(out.dtype())) return normal(launch, out, mean, std, generator);
   fill_normal(source(generator), out.dtype(), out.data_ptr(), out.numel(), mean, std);
 }
 

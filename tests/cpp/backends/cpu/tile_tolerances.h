@@ -91,6 +91,7 @@ inline const std::vector<Tolerance>& tolerances() {
       {P::kShiftLeft, "i"},
       {P::kShiftRight, "i"},
       {P::kAbs, "if"},
+      {P::kAngle, "f"},
       {P::kNeg, "if"},
       {P::kSign, "bif"},
       {P::kSquare, "if"},
