@@ -1,16 +1,19 @@
 """Writes expected/*.json: what the models of models.py give on torch.
 
-    pip install torch -r tests/dropin/requirements.txt && python -m tests.dropin.record
+    pip install torch accelerate peft -r tests/dropin/requirements.txt
+    python -m tests.dropin.record
 """
 
 import json
 import pathlib
 import sys
+import tempfile
 
 import torch
 import transformers
 
 from tests.dropin import models
+from tests.dropin.trainer import trainer_losses
 
 FOLDER = pathlib.Path(__file__).parent / "expected"
 
@@ -34,10 +37,13 @@ def record(name):
             found[case] = models.generate(models.build(name), name, case)
     model = models.without_dropout(models.build(name))
     found["losses"] = models.train(model, name)
-    if name in ("gpt2", "llama", "bert"):  # what a constant learning rate gives, as Trainer has it
+    if name in ("gpt2", "llama", "bert"):
         model = models.without_dropout(models.build(name))
-        found["trainer_losses"] = models.train(model, name, decay=0)
+        with tempfile.TemporaryDirectory() as folder:
+            found["trainer_losses"] = trainer_losses(model, name, folder)[1]
     if name == "llama":
+        model = models.without_dropout(models.build(name))
+        found["constant_losses"] = models.train(model, name, decay=0)
         found["lora_losses"], _ = models.train_lora(models.without_dropout(models.build(name)))
     if name in ("llama", "bert"):
         model = models.without_dropout(models.build(name))
