@@ -81,6 +81,20 @@ void bind_vmap(nb::module_& module) {
   module.def("_enter_vmap", &enter_vmap, nb::arg("batch_size"), nb::arg("randomness"),
              "Starts a vmap on this thread; its level.");
   module.def("_leave_vmap", &batching::leave_level);
+  module.def(
+      "_vmap_randomness",
+      [](int64_t level) {
+        switch (batching::levels().at(static_cast<size_t>(level) - 1).randomness) {
+          case Randomness::kSame:
+            return "same";
+          case Randomness::kDifferent:
+            return "different";
+          case Randomness::kError:
+            break;
+        }
+        return "error";
+      },
+      nb::arg("level"));
   module.def("_vmap_level", &batching::current_level, "How many vmaps this thread is in.");
   module.def(
       "_add_batch_dim",

@@ -129,12 +129,15 @@ void refuse_dynamic(const Call& call) {
            "feature.");
 }
 
-void batch_all(Call& call) {
+namespace {
+
+void batch_arguments(Call& call, size_t count) {
   NewArguments args(call.args);
-  for (size_t i = 0; i < call.args.size(); ++i) {
+  for (size_t i = 0; i < count; ++i) {
     const Value& value = call.args[i];
     if (value.kind() == ValueKind::kTensor && !value.tensor().is_wrapped_number()) {
-      args.set(i, call.shown(call.expanded(i)));
+      // In order: what copies strides, too, cannot know of the batch dim.
+      args.set(i, call.shown(contiguous(call.expanded(i))));
     } else if (value.kind() == ValueKind::kTensorList) {
       std::vector<Tensor> list;
       for (const Tensor& tensor : value.tensor_list()) {
@@ -145,6 +148,11 @@ void batch_all(Call& call) {
   }
   dispatch::run_eager(call.op, args.get(), call.outputs);
 }
+
+}  // namespace
+
+void batch_first(Call& call) { batch_arguments(call, 1); }
+void batch_all(Call& call) { batch_arguments(call, call.args.size()); }
 
 void run_samples(Call& call) {
   const Op& op = call.op;

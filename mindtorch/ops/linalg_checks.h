@@ -14,9 +14,6 @@ constexpr bool is_lapack_dtype(DType dtype) {
   return dtype == DType::kFloat32 || dtype == DType::kFloat64;
 }
 
-// The dtype of singular values and absolute values.
-constexpr DType real_dtype(DType dtype) { return dtype; }
-
 inline void check_is_matrix(std::string_view name,
                             const Tensor& tensor,
                             std::string_view argument = "A") {

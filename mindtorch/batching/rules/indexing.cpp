@@ -72,7 +72,8 @@ void write_index(Call& call) {
     const Tensor source = at_least_vector(call, 3);
     const Tensor index = spread_index(call, call.tensor(2), dim, source.sizes());
     if (name == "index_add_") {
-      scatter_add_(self, dim, index, mul(source, call.args[4].scalar()));
+      const Scalar alpha = call.args[4].scalar();
+      scatter_add_(self, dim, index, alpha.to_double() == 1 ? source : mul(source, alpha));
     } else {
       scatter_(self, dim, index, source);
     }
@@ -85,6 +86,14 @@ void take(Call& call) {
   const Tensor index = call.expanded(1);
   const Tensor places = remainder(reshape(index, {call.size(), -1}), Scalar(self.size(1)));
   call.give(view(gather(self, 1, places), index.sizes()));
+}
+
+// masked_fill takes one number for the whole tensor.
+void masked_fill(Call& call) {
+  if (!call.is_batched(2)) return align_operands(call);
+  check_written(call);
+  const Tensor& self = call.tensor(0);
+  call.give_same(copy_(self, where(call.tensor(1), _to_copy(call.tensor(2), self.dtype()), self)));
 }
 
 // Note [Indices of samples]
@@ -208,7 +217,7 @@ void embedding_dense_backward(Call& call) {
   const int64_t rows = call.args[2].to_int();
   Tensor grad = call.expanded(0);
   if (const int64_t padding = call.args[3].to_int(); padding >= 0) {
-    grad = masked_fill(grad, unsqueeze(eq(indices, Scalar(padding)), -1), Scalar(0));
+    grad = mindtorch::masked_fill(grad, unsqueeze(eq(indices, Scalar(padding)), -1), Scalar(0));
   }
   const Tensor places =
       add(indices, mul(sample_numbers(call, indices.dim() - 1, indices.device()), Scalar(rows)));
@@ -222,6 +231,7 @@ void embedding_dense_backward(Call& call) {
 void define_indexing(Rules& rules) {
   rules.define("index_select", &index_select);
   rules.define({"index_add_", "index_copy_", "index_fill_"}, &write_index);
+  rules.define("_masked_fill_", &masked_fill);
   rules.define("take", &take);
   rules.define("_index", &index);
   rules.define("_index_put_", &index_put);
@@ -229,7 +239,7 @@ void define_indexing(Rules& rules) {
   rules.define("embedding_dense_backward", &embedding_dense_backward);
   rules.define({"masked_fill", "index_put", "masked_scatter", "put", "select_scatter",
                 "slice_scatter", "diagonal_scatter", "block_diag"},
-               &batch_all);
+               &batch_first);
 }
 
 }  // namespace mindtorch::batching

@@ -197,6 +197,16 @@ constexpr char kSqueezeDims[] = "squeeze.dims";
 
 // --- copies ---
 
+// Each sample with a number of its own.
+void fill(Call& call) {
+  check_written(call);
+  MT_CHECK(call.tensor(1).dim() == 0, RuntimeError,
+           "fill_ only supports 0-dimension value tensor but got tensor with ",
+           call.tensor(1).dim(), " dimensions.");
+  copy_(call.value(0), pad_rank(call, call.tensor(1), call.tensor(0).dim()));
+  call.give_same(call.tensor(0));
+}
+
 // Formats that name dims are those of a sample; a copy is in order all the same.
 void clone(Call& call) {
   const bool keeps = call.args[1].is_none() ||
@@ -232,7 +242,8 @@ void define_views(Rules& rules) {
                 "narrow",      "diagonal",      "unfold",     "view.dtype",    "unflatten",
                 "alias",       "detach",        "slice.Tensor", "fill_.Scalar", "zero_"},
                &shift_dims);
-  rules.define({"copy_", "fill_.Tensor"}, &align_operands);
+  rules.define("copy_", &align_operands);
+  rules.define("fill_.Tensor", &fill);
   rules.define("permute", &permute);
   rules.define("unsqueeze", &unsqueeze);
   rules.define("squeeze", &squeeze);

@@ -103,8 +103,9 @@ class Graph:
                     f"{list(self._show(v).shape)}."
                 )
         if self._transposed is None:
+            # Any weights do, since the map is linear; at 0 some ways to compute it are not smooth.
             weights = tuple(
-                _zeros_like(y).detach().requires_grad_(y.requires_grad) for y in self._outputs
+                _ones_like(y).detach().requires_grad_(y.requires_grad) for y in self._outputs
             )
             self._transposed = weights, _run(self._outputs, weights, True, True, self._leaves)
         weights, grads = self._transposed
