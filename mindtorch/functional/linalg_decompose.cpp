@@ -44,11 +44,8 @@ Tensor linalg_householder_product(const Tensor& input, const Tensor& tau) {
   return _linalg_householder_product(input, tau);
 }
 
-Tensor ormqr(const Tensor& self,
-             const Tensor& input2,
-             const Tensor& input3,
-             bool left,
-             bool transpose) {
+Tensor ormqr(
+    const Tensor& self, const Tensor& input2, const Tensor& input3, bool left, bool transpose) {
   constexpr const char* kName = "torch.ormqr";
   const Tensor& tau = input2;
   const Tensor& other = input3;
