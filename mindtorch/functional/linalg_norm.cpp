@@ -134,7 +134,7 @@ Tensor cond_by_inverse(const Tensor& A, const Norm& norm_of) {
   return masked_fill(product, ne(info, Scalar(0)), Scalar(kInf));
 }
 Tensor cond_of_nothing(const Tensor& A) {
-  return zeros(batch_shape(A), ops::real_dtype(A.dtype()), A.device());
+  return zeros(batch_shape(A), real_dtype(A.dtype()), A.device());
 }
 void check_cond(const Tensor& A) {
   MT_CHECK(A.dim() >= 2, RuntimeError,
