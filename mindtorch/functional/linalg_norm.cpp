@@ -58,11 +58,8 @@ Tensor largest(const Tensor& values, int64_t dim, bool keepdim) {
   return amax(values, IntList{dim}, keepdim);
 }
 
-Tensor matrix_norm(const Tensor& self,
-                   const Scalar& ord,
-                   IntList dim,
-                   bool keepdim,
-                   std::optional<DType> dtype) {
+Tensor matrix_norm(
+    const Tensor& self, const Scalar& ord, IntList dim, bool keepdim, std::optional<DType> dtype) {
   const MatrixDims dims = check_matrix_norm(self, dim);
   const double order = ord.to_double();
   const double size = std::abs(order);
@@ -131,17 +128,17 @@ Tensor norm_named(const Tensor& self,
 template <typename Norm>
 Tensor cond_by_inverse(const Tensor& A, const Norm& norm_of) {
   const auto [inverse, info] = linalg_inv_ex(A);
-  const Tensor inverse_norm =
-      masked_fill(norm_of(inverse), ne(info, Scalar(0)), Scalar(kInf));
+  const Tensor inverse_norm = masked_fill(norm_of(inverse), ne(info, Scalar(0)), Scalar(kInf));
   const Tensor product = mul(norm_of(A), inverse_norm);
   // 0 times infinity: the norm of a matrix of zeros says nothing against it.
   return masked_fill(product, ne(info, Scalar(0)), Scalar(kInf));
 }
 Tensor cond_of_nothing(const Tensor& A) {
-  return zeros(batch_shape(A), ops::real_dtype(A.dtype()), A.device());
+  return zeros(batch_shape(A), real_dtype(A.dtype()), A.device());
 }
 void check_cond(const Tensor& A) {
-  MT_CHECK(A.dim() >= 2, RuntimeError, "linalg.cond: The input tensor must have at least 2 dimensions.");
+  MT_CHECK(A.dim() >= 2, RuntimeError,
+           "linalg.cond: The input tensor must have at least 2 dimensions.");
 }
 
 Tensor cond(const Tensor& self, std::optional<Scalar> p) {
@@ -165,8 +162,8 @@ Tensor cond(const Tensor& self, std::optional<Scalar> p) {
 Tensor cond_named(const Tensor& self, std::string_view p) {
   check_cond(self);
   MT_CHECK(p == "fro" || p == "nuc", RuntimeError, "linalg.cond got an invalid norm type: ", p);
-  if (self.numel() == 0) return cond_of_nothing(self);
   check_square(mindtorch::detail::concat("linalg.cond(ord=", p, ")"), self);
+  if (self.numel() == 0) return cond_of_nothing(self);
   const auto norm_of = [&](const Tensor& x) {
     return matrix_norm_named(x, p, {-2, -1}, false, std::nullopt);
   };
@@ -201,8 +198,8 @@ Tensor multi_dot(TensorList tensors) {
     const bool is_end = i == 0 || i + 1 == count;
     const int64_t dims = matrices[i].dim();
     if (is_end) {
-      MT_CHECK(dims == 1 || dims == 2, RuntimeError, "multi_dot(): the ",
-               i == 0 ? "first" : "last", " tensor must be 1D or 2D but got ", dims, "D");
+      MT_CHECK(dims == 1 || dims == 2, RuntimeError, "multi_dot(): the ", i == 0 ? "first" : "last",
+               " tensor must be 1D or 2D but got ", dims, "D");
     } else {
       MT_CHECK(dims == 2, RuntimeError, "multi_dot(): tensor ", i, " must be 2D but got ", dims,
                "D");
@@ -230,7 +227,7 @@ Tensor vecdot(const Tensor& x, const Tensor& y, int64_t dim) {
            "linalg.vecdot: Expected x and y to have the same dtype, but found x of type ",
            legacy_name(x.dtype()), " and y of type ", legacy_name(y.dtype()), " instead");
   if (x.dim() == 1 && y.dim() == 1) return vdot(x, y);
-  return sum(mul(x, y), IntList{dim});
+  return sum(mul(conj(x), y), IntList{dim});
 }
 
 Tensor linalg_cross(const Tensor& self, const Tensor& other, int64_t dim) {
@@ -244,7 +241,7 @@ Tensor linalg_cross(const Tensor& self, const Tensor& other, int64_t dim) {
 
 Tensor linalg_vander(const Tensor& x, std::optional<int64_t> N) {
   const DType dtype = x.dtype();
-  MT_CHECK((is_floating_point(dtype) && !ops::is_half(dtype)) || is_integral(dtype), RuntimeError,
+  MT_CHECK(ops::is_lapack_dtype(dtype) || is_integral(dtype), RuntimeError,
            "linalg.vander supports floating point, complex, and integer tensors, but got ",
            legacy_name(dtype));
   const Tensor vectors = x.dim() == 0 ? unsqueeze(x, -1) : x;
@@ -252,8 +249,8 @@ Tensor linalg_vander(const Tensor& x, std::optional<int64_t> N) {
   MT_CHECK(n > 1, RuntimeError, "N must be greater than 1.");
   const Shape repeated = ops::with_dims(vectors.sizes(), {n - 1});
   const Tensor powers = cumprod(expand(unsqueeze(vectors, -1), repeated), -1);
-  const Tensor ones = full(ops::with_dims(vectors.sizes(), {1}), Scalar(1), powers.dtype(),
-                           vectors.device());
+  const Tensor ones =
+      full(ops::with_dims(vectors.sizes(), {1}), Scalar(1), powers.dtype(), vectors.device());
   const Tensor parts[] = {ones, powers};
   return cat(parts, -1);
 }
@@ -298,7 +295,7 @@ Tensor tensorsolve(const Tensor& self, const Tensor& other, MaybeDims dims) {
            " dimensions, but it has ", a.dim());
   const IntList sizes = a.sizes();
   const IntList rest = sizes.subspan(static_cast<size_t>(other.dim()));
-  const int64_t rows = numel(sizes.first(static_cast<size_t>(other.dim())));
+  const int64_t rows = other.numel();
   MT_CHECK(numel(rest) == rows, RuntimeError,
            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
            "prod(self.shape[:other.ndim]), but got ",

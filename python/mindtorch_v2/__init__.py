@@ -82,6 +82,7 @@ _LAZY = {
             "numel set_flush_denormal set_num_interop_threads "
             "typename"
         ),
+        "_lowrank": "lu pca_lowrank svd_lowrank",
         "_pipeline": (
             "current_pipeline get_pipeline_config pipeline pipeline_config pipeline_context"
         ),

@@ -23,9 +23,7 @@ TensorSpec vectors(const Tensor& like, int64_t length, DType dtype) {
 TensorSpec numbers(const Tensor& like, DType dtype) {
   return contiguous_spec(batch_shape(like), dtype, like.device());
 }
-TensorSpec nothing(const Tensor& like) {
-  return contiguous_spec({0}, like.dtype(), like.device());
-}
+TensorSpec nothing(const Tensor& like) { return contiguous_spec({0}, like.dtype(), like.device()); }
 int64_t rank_of(const Tensor& tensor) { return std::min(tensor.size(-2), tensor.size(-1)); }
 
 // --- factors of square matrices, and solutions ---
@@ -111,8 +109,7 @@ SpecList qr(const Tensor& A, std::string_view mode) {
            "' but expected one of 'reduced' (default), 'r', or 'complete'");
   check_lapack_dtype("geqrf_cpu", A);
   const int64_t rows = mode == "complete" ? A.size(-2) : rank_of(A);
-  return {mode == "r" ? nothing(A) : matrices(A, A.size(-2), rows),
-          matrices(A, rows, A.size(-1))};
+  return {mode == "r" ? nothing(A) : matrices(A, A.size(-2), rows), matrices(A, rows, A.size(-1))};
 }
 
 SpecList geqrf(const Tensor& self) {
@@ -136,8 +133,15 @@ SpecList eigh(const Tensor& A, std::string_view UPLO, bool compute_v) {
   MT_CHECK(UPLO.size() == 1 && std::string_view("LlUu").find(UPLO) != std::string_view::npos,
            RuntimeError, "Expected UPLO argument to be 'L' or 'U', but got ", UPLO);
   check_lapack_dtype("linalg_eigh_cpu", A);
-  return {vectors(A, A.size(-1), real_dtype(A.dtype())),
-          compute_v ? matrices_like(A) : nothing(A)};
+  return {vectors(A, A.size(-1), real_dtype(A.dtype())), compute_v ? matrices_like(A) : nothing(A)};
+}
+
+SpecList eig(const Tensor& A, bool compute_v) {
+  check_lapack_dtype("linalg_eig_out_cpu", A);
+  const DType dtype = complex_dtype(A.dtype());
+  TensorSpec eigenvectors = compute_v ? column_major_spec(A.sizes(), dtype, A.device())
+                                      : contiguous_spec({0}, dtype, A.device());
+  return {vectors(A, A.size(-1), dtype), std::move(eigenvectors)};
 }
 
 SpecList svd(const Tensor& A, bool full_matrices, bool compute_uv) {
@@ -175,8 +179,7 @@ TensorSpec matrix_exp(const Tensor& self) {
 }  // namespace
 
 void define_linalg_kernels(Registry& ops) {
-  ops.define<inv>(
-         "_linalg_inv(Tensor A, str? checked_as=None) -> (Tensor inverse, Tensor info)")
+  ops.define<inv>("_linalg_inv(Tensor A, str? checked_as=None) -> (Tensor inverse, Tensor info)")
       .checks_values()
       .internal();
   ops.define<cholesky>(
@@ -189,8 +192,7 @@ void define_linalg_kernels(Registry& ops) {
          "info)")
       .checks_values()
       .internal();
-  ops.define<permutation>(
-         "_linalg_permutation(Tensor pivots, int n, ScalarType dtype) -> Tensor")
+  ops.define<permutation>("_linalg_permutation(Tensor pivots, int n, ScalarType dtype) -> Tensor")
       .checks_values()
       .not_differentiable()
       .internal();
@@ -232,6 +234,10 @@ void define_linalg_kernels(Registry& ops) {
          "eigenvectors)")
       .checks_values()
       .internal();
+  ops.define<eig>(
+         "_linalg_eig(Tensor A, bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)")
+      .checks_values()
+      .internal();
   ops.define<svd>(
          "_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True) -> (Tensor U, "
          "Tensor S, Tensor Vh)")
@@ -248,6 +254,29 @@ void define_linalg_kernels(Registry& ops) {
       .checks_values()
       .internal();
   ops.define<matrix_exp>("_linalg_matrix_exp(Tensor self) -> Tensor").internal();
+  for (const std::string_view name : {"_linalg_inv",
+                                      "_linalg_cholesky",
+                                      "_linalg_lu_factor",
+                                      "_linalg_permutation",
+                                      "_linalg_lu_solve",
+                                      "_linalg_det",
+                                      "_linalg_slogdet",
+                                      "_linalg_solve",
+                                      "_linalg_solve_triangular",
+                                      "_linalg_ldl_factor",
+                                      "_linalg_ldl_solve",
+                                      "_linalg_qr",
+                                      "_linalg_geqrf",
+                                      "_linalg_householder_product",
+                                      "_linalg_ormqr",
+                                      "_linalg_eigh",
+                                      "_linalg_eig",
+                                      "_linalg_svd",
+                                      "_linalg_lstsq",
+                                      "_linalg_pinv",
+                                      "_linalg_matrix_exp"}) {
+    ops.more_dtypes(name, kComplexTypes, 0);
+  }
 }
 
 }  // namespace mindtorch::ops

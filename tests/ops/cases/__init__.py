@@ -17,6 +17,7 @@ FAMILIES = (
     "softmax",
     "norm",
     "matmul",
+    "linalg",
     "attention",
     "convolution",
     "pooling",
