@@ -18,6 +18,7 @@ FAMILIES = (
     "softmax",
     "norm",
     "matmul",
+    "linalg",
     "attention",
     "convolution",
     "pooling",
