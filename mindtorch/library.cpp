@@ -38,6 +38,10 @@ const Registry& registry() {
     define_functions(ops);
     define_indexing(ops);
     define_joining(ops);
+    define_linalg(ops);
+    define_linalg_decompose(ops);
+    define_linalg_kernels(ops);
+    define_linalg_norm(ops);
     define_loss(ops);
     define_matmul(ops);
     define_norm(ops);

@@ -106,7 +106,8 @@ Tensor to_physical(const Tensor& tensor, int64_t level) {
 Tensor from_physical(const Tensor& tensor, int64_t level) {
   if (level_of(tensor) > level) {
     const Batched& shown = batched(tensor);
-    return make_batched(from_physical(shown.value, level), shown.dim - level, shown.level);
+    return make_batched(from_physical(movedim(shown.value, shown.dim, level), level), 0,
+                        shown.level);
   }
   Tensor shown = tensor;
   for (int64_t at = 1; at <= level; ++at) shown = make_batched(shown, 0, at);

@@ -230,6 +230,17 @@ int: dtype
 long: dtype
 byte: dtype
 
+def _amp_foreach_non_finite_check_and_unscale_(
+    self: Sequence[Tensor], found_inf: Tensor, inv_scale: Tensor
+) -> Sequence[Tensor]: ...
+def _amp_update_scale_(
+    input: Tensor,
+    growth_tracker: Tensor,
+    found_inf: Tensor,
+    scale_growth_factor: _float,
+    scale_backoff_factor: _float,
+    growth_interval: _int,
+) -> Tensor: ...
 def _foreach_abs(self: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
 def _foreach_abs_(self: Sequence[Tensor]) -> Sequence[Tensor]: ...
 def _foreach_acos(self: Sequence[Tensor]) -> tuple[Tensor, ...]: ...

@@ -110,9 +110,12 @@ def _type(self, dtype=None, non_blocking=False, **kwargs):
 
 
 def _storage(self):
-    from mindtorch_v2.storage import typed_storage
+    from mindtorch_v2.storage import TypedStorage, typed_storage
 
-    return typed_storage(self.untyped_storage(), self.dtype)
+    storage = self.untyped_storage()
+    return typed_storage(storage, self.dtype) or TypedStorage(
+        wrap_storage=storage, dtype=self.dtype
+    )
 
 
 def _share_memory(self):

@@ -1,5 +1,6 @@
 // Products of matrices and vectors. matmul broadcasts the batch dim.
 #include "mindtorch/batching/rule.h"
+#include "mindtorch/dispatch/eager/eager.h"
 #include "mindtorch/functional/functions.h"
 
 namespace mindtorch::batching {
@@ -55,6 +56,18 @@ void addmv(Call& call) {
                        : call.shown(matrix_vector(call, 1)));
 }
 
+void linear(Call& call) {
+  const Tensor& bias = call.tensor(2);
+  if (!call.is_batched(1) && !call.is_batched(2) && call.tensor(1).dim() == 2) {
+    return call.give(mindtorch::linear(call.value(0), call.tensor(1), bias));
+  }
+  NewArguments args(call.args);
+  args.set(2, Tensor());
+  ops::Outputs made;
+  dispatch::run_eager(call.op, args.get(), made);
+  call.give_same(bias.defined() ? add(made.tensors[0], bias) : made.tensors[0]);
+}
+
 }  // namespace
 
 void define_matmul(Rules& rules) {
@@ -65,6 +78,7 @@ void define_matmul(Rules& rules) {
   rules.define("addmm", &addmm);
   rules.define("baddbmm", &baddbmm);
   rules.define("addmv", &addmv);
+  rules.define("linear", &linear);
 }
 
 }  // namespace mindtorch::batching

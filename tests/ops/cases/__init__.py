@@ -12,6 +12,7 @@ FAMILIES = (
     "binary",
     "ternary",
     "compare",
+    "complex",
     "activation",
     "reduce",
     "scan",
