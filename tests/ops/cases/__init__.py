@@ -8,6 +8,7 @@ from tests.ops.case import ALL
 FAMILIES = (
     "creation",
     "unary",
+    "special",
     "binary",
     "ternary",
     "compare",
