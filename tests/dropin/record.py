@@ -1,7 +1,7 @@
 """Writes expected/*.json: what the models of models.py give on torch.
 
-    pip install torch accelerate peft -r tests/dropin/requirements.txt
-    python -m tests.dropin.record
+pip install torch accelerate peft -r tests/dropin/requirements.txt
+python -m tests.dropin.record
 """
 
 import json

@@ -93,7 +93,8 @@ def test_load_by_config_in_bfloat16_and_in_shards(tmp_path):
 
 
 def test_text_generation_pipeline(tmp_path):
-    from tokenizers import Tokenizer, models as parts, pre_tokenizers
+    from tokenizers import Tokenizer, pre_tokenizers
+    from tokenizers import models as parts
 
     words = {f"w{i}": i for i in range(models.VOCABULARY)}
     tokenizer = Tokenizer(parts.WordLevel(words, unk_token="w0"))

@@ -26,7 +26,9 @@ def test_other_parameters(torch):
     result = call(layer, {"weight": torch.ones(1, 2), "bias": torch.ones(1)}, x)
     assert torch.equal(result, torch.tensor([4.0]))
     assert layer.weight is before
-    result = call(layer, ({"weight": torch.ones(1, 2)}, {"bias": torch.zeros(1)}), kwargs={"input": x})
+    result = call(
+        layer, ({"weight": torch.ones(1, 2)}, {"bias": torch.zeros(1)}), kwargs={"input": x}
+    )
     assert torch.equal(result, torch.tensor([3.0]))
 
 

@@ -138,7 +138,9 @@ def test_numbers_promote_as_samples_do(torch):
     scale = torch.arange(3, dtype=torch.float64)
     assert torch.vmap(torch.mul)(x, scale).dtype == torch.float32
     assert torch.vmap(torch.mul)(x[:, 0], scale).dtype == torch.float64
-    result = torch.vmap(torch.mul, in_dims=(0, None))(x[:, 0], torch.tensor(2.0, dtype=torch.float64))
+    result = torch.vmap(torch.mul, in_dims=(0, None))(
+        x[:, 0], torch.tensor(2.0, dtype=torch.float64)
+    )
     assert result.dtype == torch.float64
     assert torch.vmap(torch.add)(torch.ones(3, 2, dtype=torch.int64), scale).dtype == torch.float64
 

@@ -67,9 +67,7 @@ def _read_inputs(func, in_dims, args):
             f"{shown}: in_dims is not compatible with the structure of `inputs`. in_dims has "
             f"structure {pytree.tree_flatten(in_dims)[1]} but inputs has structure {spec}."
         )
-    dims = [
-        _read_dim(shown, dim, leaf, in_dims) for dim, leaf in zip(dims, leaves, strict=True)
-    ]
+    dims = [_read_dim(shown, dim, leaf, in_dims) for dim, leaf in zip(dims, leaves, strict=True)]
     sizes = [leaf.size(dim) for dim, leaf in zip(dims, leaves, strict=True) if dim is not None]
     if not sizes:
         raise ValueError("vmap: Expected at least one Tensor to vmap over")

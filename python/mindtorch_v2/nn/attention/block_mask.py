@@ -65,7 +65,9 @@ class BlockMask:
         if kv_indices.dim() < 2:
             raise RuntimeError("BlockMask must have at least 2 dimensions")
         if (full_kv_num_blocks is None) != (full_kv_indices is None):
-            raise AssertionError("full_kv_num_blocks and full_kv_indices must be both given or None")
+            raise AssertionError(
+                "full_kv_num_blocks and full_kv_indices must be both given or None"
+            )
         size = _block_pair(BLOCK_SIZE)
         if seq_lengths is None:
             rows, columns = kv_num_blocks.size(-1), kv_indices.size(-1)
@@ -130,7 +132,11 @@ class BlockMask:
         return part
 
     def __repr__(self):
-        lines = [f"    {n}={getattr(self, n).shape}," for n in self._TENSORS if getattr(self, n) is not None]
+        lines = [
+            f"    {n}={getattr(self, n).shape},"
+            for n in self._TENSORS
+            if getattr(self, n) is not None
+        ]
         name = getattr(self.mask_mod, "__name__", self.mask_mod)
         lines += [f"    BLOCK_SIZE={self.BLOCK_SIZE},", f"    shape={self.shape},"]
         lines += [f"    sparsity={self.sparsity():.2f}%,", f"    mask_mod={name}"]
