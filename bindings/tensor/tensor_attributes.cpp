@@ -6,8 +6,8 @@
 #include "bindings/tensor/device_names.h"
 #include "bindings/tensor/py_tensor.h"
 #include "bindings/tensor/py_types.h"
-#include "mindtorch/batching/batched.h"
 #include "mindtorch/base/warning.h"
+#include "mindtorch/batching/batched.h"
 #include "mindtorch/functional/functions.h"
 
 namespace mindtorch::python {

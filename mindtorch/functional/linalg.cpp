@@ -98,8 +98,7 @@ Three linalg_lu(const Tensor& A, bool pivot) {
 }
 
 Three linalg_ldl_factor_ex(const Tensor& self, bool hermitian, bool check_errors) {
-  return _linalg_ldl_factor(self, hermitian,
-                            name_if(check_errors, "torch.linalg.ldl_factor_ex"));
+  return _linalg_ldl_factor(self, hermitian, name_if(check_errors, "torch.linalg.ldl_factor_ex"));
 }
 Two linalg_ldl_factor(const Tensor& self, bool hermitian) {
   auto [factors, pivots, info] = _linalg_ldl_factor(self, hermitian, "torch.linalg.ldl_factor");
@@ -156,8 +155,8 @@ Two solve(const Tensor& A, const Tensor& B, bool left, Name checked_as) {
   check_equation("linalg.solve", A, columns, left);
   check_lapack_dtype("lu_cpu", A);
   const Shape batch = common_batch(A, columns);
-  const auto [x, lu, pivots, info] = _linalg_solve(
-      expand_batch(A, batch), expand_batch(columns, batch), left, checked_as);
+  const auto [x, lu, pivots, info] =
+      _linalg_solve(expand_batch(A, batch), expand_batch(columns, batch), left, checked_as);
   return {vectors ? squeeze(x, -1) : x, info};
 }
 Two linalg_solve_ex(const Tensor& A, const Tensor& B, bool left, bool check_errors) {
@@ -244,8 +243,7 @@ Tensor cholesky_solve(const Tensor& self, const Tensor& input2, bool upper) {
 Tensor cholesky_inverse(const Tensor& self, bool upper) {
   check_square("cholesky_inverse", self);
   check_lapack_dtype("cholesky_inverse_out_cpu", self);
-  const Tensor identity =
-      expand(eye(self.size(-1), self.dtype(), self.device()), self.sizes());
+  const Tensor identity = expand(eye(self.size(-1), self.dtype(), self.device()), self.sizes());
   return mindtorch::cholesky_solve(identity, self, upper);
 }
 
@@ -262,10 +260,10 @@ Tensor linalg_ldl_solve(const Tensor& LD, const Tensor& pivots, const Tensor& B,
            to_string(pivots.sizes()), " instead");
   check_lapack_dtype("ldl_solve_kernel_cpu", LD);
   const Shape batch = common_batch(LD, B);
-  return _linalg_ldl_solve(expand_batch(LD, batch),
-                           expand(_to_copy(pivots, DType::kInt32),
-                                  ops::with_dims(batch, {LD.size(-1)})),
-                           expand_batch(B, batch), hermitian);
+  return _linalg_ldl_solve(
+      expand_batch(LD, batch),
+      expand(_to_copy(pivots, DType::kInt32), ops::with_dims(batch, {LD.size(-1)})),
+      expand_batch(B, batch), hermitian);
 }
 
 }  // namespace

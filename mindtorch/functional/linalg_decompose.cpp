@@ -44,11 +44,8 @@ Tensor linalg_householder_product(const Tensor& input, const Tensor& tau) {
   return _linalg_householder_product(input, tau);
 }
 
-Tensor ormqr(const Tensor& self,
-             const Tensor& input2,
-             const Tensor& input3,
-             bool left,
-             bool transpose) {
+Tensor ormqr(
+    const Tensor& self, const Tensor& input2, const Tensor& input3, bool left, bool transpose) {
   constexpr const char* kName = "torch.ormqr";
   const Tensor& tau = input2;
   const Tensor& other = input3;
@@ -117,12 +114,12 @@ Three svd(const Tensor& self, bool some, bool compute_uv) {
 // --- what is made of singular values ---
 
 double epsilon(DType dtype) {
-  return ops::real_dtype(dtype) == DType::kFloat64
+  return real_dtype(dtype) == DType::kFloat64
              ? std::numeric_limits<double>::epsilon()
              : static_cast<double>(std::numeric_limits<float>::epsilon());
 }
 Tensor number(double value, const Tensor& like) {
-  return full({}, Scalar(value), ops::real_dtype(like.dtype()), like.device());
+  return full({}, Scalar(value), real_dtype(like.dtype()), like.device());
 }
 double default_rtol(const Tensor& A) {
   return epsilon(A.dtype()) * static_cast<double>(std::max(A.size(-2), A.size(-1)));
@@ -253,7 +250,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(const Tensor& self,
       _linalg_lstsq(a, rhs, rcond.value_or(default_rtol(self)), way);
   Tensor solution = narrow(all, -2, 0, n);
   // Where every matrix has full rank, the rest of what LAPACK leaves are the residuals.
-  Tensor residuals = empty({0}, ops::real_dtype(self.dtype()), self.device());
+  Tensor residuals = empty({0}, real_dtype(self.dtype()), self.device());
   const bool asks_rank = m > n && way != "gelsy" && !self.device().is_meta();
   if (asks_rank && (way == "gels" || item(mindtorch::all(eq(rank, Scalar(n)))).to_bool())) {
     residuals = sum(square(abs(sub(matmul(a, solution), rhs))), IntList{-2});

@@ -58,11 +58,8 @@ Tensor largest(const Tensor& values, int64_t dim, bool keepdim) {
   return amax(values, IntList{dim}, keepdim);
 }
 
-Tensor matrix_norm(const Tensor& self,
-                   const Scalar& ord,
-                   IntList dim,
-                   bool keepdim,
-                   std::optional<DType> dtype) {
+Tensor matrix_norm(
+    const Tensor& self, const Scalar& ord, IntList dim, bool keepdim, std::optional<DType> dtype) {
   const MatrixDims dims = check_matrix_norm(self, dim);
   const double order = ord.to_double();
   const double size = std::abs(order);
@@ -131,17 +128,17 @@ Tensor norm_named(const Tensor& self,
 template <typename Norm>
 Tensor cond_by_inverse(const Tensor& A, const Norm& norm_of) {
   const auto [inverse, info] = linalg_inv_ex(A);
-  const Tensor inverse_norm =
-      masked_fill(norm_of(inverse), ne(info, Scalar(0)), Scalar(kInf));
+  const Tensor inverse_norm = masked_fill(norm_of(inverse), ne(info, Scalar(0)), Scalar(kInf));
   const Tensor product = mul(norm_of(A), inverse_norm);
   // 0 times infinity: the norm of a matrix of zeros says nothing against it.
   return masked_fill(product, ne(info, Scalar(0)), Scalar(kInf));
 }
 Tensor cond_of_nothing(const Tensor& A) {
-  return zeros(batch_shape(A), ops::real_dtype(A.dtype()), A.device());
+  return zeros(batch_shape(A), real_dtype(A.dtype()), A.device());
 }
 void check_cond(const Tensor& A) {
-  MT_CHECK(A.dim() >= 2, RuntimeError, "linalg.cond: The input tensor must have at least 2 dimensions.");
+  MT_CHECK(A.dim() >= 2, RuntimeError,
+           "linalg.cond: The input tensor must have at least 2 dimensions.");
 }
 
 Tensor cond(const Tensor& self, std::optional<Scalar> p) {
@@ -201,8 +198,8 @@ Tensor multi_dot(TensorList tensors) {
     const bool is_end = i == 0 || i + 1 == count;
     const int64_t dims = matrices[i].dim();
     if (is_end) {
-      MT_CHECK(dims == 1 || dims == 2, RuntimeError, "multi_dot(): the ",
-               i == 0 ? "first" : "last", " tensor must be 1D or 2D but got ", dims, "D");
+      MT_CHECK(dims == 1 || dims == 2, RuntimeError, "multi_dot(): the ", i == 0 ? "first" : "last",
+               " tensor must be 1D or 2D but got ", dims, "D");
     } else {
       MT_CHECK(dims == 2, RuntimeError, "multi_dot(): tensor ", i, " must be 2D but got ", dims,
                "D");
@@ -252,8 +249,8 @@ Tensor linalg_vander(const Tensor& x, std::optional<int64_t> N) {
   MT_CHECK(n > 1, RuntimeError, "N must be greater than 1.");
   const Shape repeated = ops::with_dims(vectors.sizes(), {n - 1});
   const Tensor powers = cumprod(expand(unsqueeze(vectors, -1), repeated), -1);
-  const Tensor ones = full(ops::with_dims(vectors.sizes(), {1}), Scalar(1), powers.dtype(),
-                           vectors.device());
+  const Tensor ones =
+      full(ops::with_dims(vectors.sizes(), {1}), Scalar(1), powers.dtype(), vectors.device());
   const Tensor parts[] = {ones, powers};
   return cat(parts, -1);
 }

@@ -28,11 +28,8 @@ Tensor qr_gradient(const Tensor& q, const Tensor& r, const Tensor& grad_q, const
   return _linalg_solve_triangular(mH(r), plus(matmul(q, symmetric), grad_q), false, false);
 }
 
-void qr_(Backward& b,
-         const TensorMeta& A,
-         std::string_view mode,
-         const Tensor& Q,
-         const Tensor& R) {
+void qr_(
+    Backward& b, const TensorMeta& A, std::string_view mode, const Tensor& Q, const Tensor& R) {
   const int64_t m = A.sizes[A.sizes.size() - 2];
   const int64_t n = A.sizes[A.sizes.size() - 1];
   MT_CHECK(mode != "r", RuntimeError,
@@ -64,11 +61,8 @@ void qr_(Backward& b,
 }
 
 // The product of reflections I - tau v v* and a matrix, from either side.
-Tensor reflect(const Tensor& reflectors,
-               const Tensor& tau,
-               Tensor product,
-               bool left,
-               bool adjoint) {
+Tensor reflect(
+    const Tensor& reflectors, const Tensor& tau, Tensor product, bool left, bool adjoint) {
   const int64_t m = reflectors.size(-2);
   const int64_t count = tau.size(-1);
   const Tensor ones = eye(m, reflectors.size(-1), reflectors.dtype(), reflectors.device());
@@ -79,8 +73,8 @@ Tensor reflect(const Tensor& reflectors,
     const Tensor v = narrow(vectors, -1, i, 1);
     const Tensor own = unsqueeze(narrow(tau, -1, i, 1), -1);
     const Tensor factor = adjoint ? conjugate(own) : own;
-    const Tensor change = left ? matmul(v, matmul(mH(v), product))
-                               : matmul(matmul(product, v), mH(v));
+    const Tensor change =
+        left ? matmul(v, matmul(mH(v), product)) : matmul(matmul(product, v), mH(v));
     product = sub(product, mul(factor, change));
   }
   return product;
@@ -88,10 +82,9 @@ Tensor reflect(const Tensor& reflectors,
 
 void householder_product_(Backward& b, const Tensor& input, const Tensor& tau) {
   differentiate_composed(b, std::array{input, tau}, [](const auto& given) {
-    const Tensor identity = eye(given[0].size(-2), given[0].size(-1), given[0].dtype(),
-                                given[0].device());
-    return std::tuple(
-        reflect(given[0], given[1], expand(identity, given[0].sizes()), true, false));
+    const Tensor identity =
+        eye(given[0].size(-2), given[0].size(-1), given[0].dtype(), given[0].device());
+    return std::tuple(reflect(given[0], given[1], expand(identity, given[0].sizes()), true, false));
   });
 }
 

@@ -131,11 +131,8 @@ void solve_triangular_(Backward& b,
   b.set(0, upper ? triu(whole, unitriangular ? 1 : 0) : tril(whole, unitriangular ? -1 : 0));
 }
 
-void ldl_solve_(Backward& b,
-                const Tensor& LD,
-                const Tensor& pivots,
-                const TensorMeta&,
-                bool hermitian) {
+void ldl_solve_(
+    Backward& b, const Tensor& LD, const Tensor& pivots, const TensorMeta&, bool hermitian) {
   MT_CHECK(!b.needs(0), RuntimeError, "derivative for aten::linalg_ldl_solve is not implemented");
   b.set(2, _linalg_ldl_solve(LD, pivots, b.grad(), hermitian));
 }
@@ -150,8 +147,8 @@ Tensor diagonal_matrices(const Tensor& numbers, int64_t n) {
 // of it where values are zero.
 Tensor products_of_others(const Tensor& values) {
   const int64_t n = values.size(-1);
-  const Tensor ones = full(with_dim(batch_of(values, 1), 1), Scalar(1), values.dtype(),
-                           values.device());
+  const Tensor ones =
+      full(with_dim(batch_of(values, 1), 1), Scalar(1), values.dtype(), values.device());
   const Tensor before[] = {ones, narrow(cumprod(values, -1), -1, 0, n - 1)};
   const Tensor reversed[] = {ones, narrow(cumprod(flip(values, {-1}), -1), -1, 0, n - 1)};
   return mul(cat(before, -1), flip(cat(reversed, -1), {-1}));
@@ -166,11 +163,8 @@ Tensor cofactors(const Tensor& A) {
   return mul(matmul(scaled, vh), unsqueeze(unsqueeze(sign, -1), -1));
 }
 
-void det_(Backward& b,
-          const Tensor& A,
-          const Tensor& result,
-          const Tensor& LU,
-          const Tensor& pivots) {
+void det_(
+    Backward& b, const Tensor& A, const Tensor& result, const Tensor& LU, const Tensor& pivots) {
   if (!b.grad().defined() || A.numel() == 0) return;
   const int64_t n = A.size(-1);
   if (item(any(eq(result, Scalar(0)))).to_bool()) {

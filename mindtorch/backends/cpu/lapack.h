@@ -12,17 +12,17 @@ extern "C" {
 
 // X: the type's letter; T: the scalar type; R: its real type. O and H: how names begin where real
 // and complex functions differ (orgqr, ungqr; sytrf, hetrf).
-#define MT_LAPACK_DECLARE(X, T, O)                                                                 \
-  int scipy_LAPACKE_##X##getrf_work(int, int, int, T*, int, int*);                                 \
-  int scipy_LAPACKE_##X##getrs_work(int, char, int, int, const T*, int, const int*, T*, int);      \
-  int scipy_LAPACKE_##X##getri_work(int, int, T*, int, const int*, T*, int);                       \
-  int scipy_LAPACKE_##X##potrf_work(int, char, int, T*, int);                                      \
-  int scipy_LAPACKE_##X##sytrf_work(int, char, int, T*, int, int*, T*, int);                       \
-  int scipy_LAPACKE_##X##sytrs_work(int, char, int, int, const T*, int, const int*, T*, int);      \
-  int scipy_LAPACKE_##X##geqrf_work(int, int, int, T*, int, T*, T*, int);                          \
-  int scipy_LAPACKE_##X##O##gqr_work(int, int, int, int, T*, int, const T*, T*, int);              \
-  int scipy_LAPACKE_##X##O##mqr_work(int, char, char, int, int, int, const T*, int, const T*, T*,  \
-                                     int, T*, int);                                                \
+#define MT_LAPACK_DECLARE(X, T, O)                                                                \
+  int scipy_LAPACKE_##X##getrf_work(int, int, int, T*, int, int*);                                \
+  int scipy_LAPACKE_##X##getrs_work(int, char, int, int, const T*, int, const int*, T*, int);     \
+  int scipy_LAPACKE_##X##getri_work(int, int, T*, int, const int*, T*, int);                      \
+  int scipy_LAPACKE_##X##potrf_work(int, char, int, T*, int);                                     \
+  int scipy_LAPACKE_##X##sytrf_work(int, char, int, T*, int, int*, T*, int);                      \
+  int scipy_LAPACKE_##X##sytrs_work(int, char, int, int, const T*, int, const int*, T*, int);     \
+  int scipy_LAPACKE_##X##geqrf_work(int, int, int, T*, int, T*, T*, int);                         \
+  int scipy_LAPACKE_##X##O##gqr_work(int, int, int, int, T*, int, const T*, T*, int);             \
+  int scipy_LAPACKE_##X##O##mqr_work(int, char, char, int, int, int, const T*, int, const T*, T*, \
+                                     int, T*, int);                                               \
   int scipy_LAPACKE_##X##gels_work(int, char, int, int, int, T*, int, T*, int, T*, int);
 MT_LAPACK_DECLARE(s, float, or)
 MT_LAPACK_DECLARE(d, double, or)
@@ -88,44 +88,44 @@ inline char letter(Op op) { return op == Op::kNone ? 'N' : op == Op::kTranspose 
 inline char letter(Triangle triangle) { return triangle == Triangle::kUpper ? 'U' : 'L'; }
 inline char letter(Side side) { return side == Side::kLeft ? 'L' : 'R'; }
 
-#define MT_LAPACK_WRAP(X, T, O)                                                                    \
-  inline int getrf(int m, int n, T* a, int ld, int* pivots) {                                      \
-    return scipy_LAPACKE_##X##getrf_work(kColumnMajor, m, n, a, ld, pivots);                       \
-  }                                                                                                \
-  inline int getrs(Op op, int n, int columns, const T* lu, int ld, const int* pivots, T* b,        \
-                   int ldb) {                                                                      \
-    return scipy_LAPACKE_##X##getrs_work(kColumnMajor, letter(op), n, columns, lu, ld, pivots, b,  \
-                                         ldb);                                                     \
-  }                                                                                                \
-  inline int getri(int n, T* lu, int ld, const int* pivots, T* work, int lwork) {                  \
-    return scipy_LAPACKE_##X##getri_work(kColumnMajor, n, lu, ld, pivots, work, lwork);            \
-  }                                                                                                \
-  inline int potrf(Triangle triangle, int n, T* a, int ld) {                                       \
-    return scipy_LAPACKE_##X##potrf_work(kColumnMajor, letter(triangle), n, a, ld);                \
-  }                                                                                                \
-  inline int sytrf(Triangle triangle, int n, T* a, int ld, int* pivots, T* work, int lwork) {      \
-    return scipy_LAPACKE_##X##sytrf_work(kColumnMajor, letter(triangle), n, a, ld, pivots, work,   \
-                                         lwork);                                                   \
-  }                                                                                                \
-  inline int sytrs(Triangle triangle, int n, int columns, const T* ld_factor, int ld,              \
-                   const int* pivots, T* b, int ldb) {                                             \
-    return scipy_LAPACKE_##X##sytrs_work(kColumnMajor, letter(triangle), n, columns, ld_factor,    \
-                                         ld, pivots, b, ldb);                                      \
-  }                                                                                                \
-  inline int geqrf(int m, int n, T* a, int ld, T* tau, T* work, int lwork) {                       \
-    return scipy_LAPACKE_##X##geqrf_work(kColumnMajor, m, n, a, ld, tau, work, lwork);             \
-  }                                                                                                \
-  inline int orgqr(int m, int n, int k, T* a, int ld, const T* tau, T* work, int lwork) {          \
-    return scipy_LAPACKE_##X##O##gqr_work(kColumnMajor, m, n, k, a, ld, tau, work, lwork);         \
-  }                                                                                                \
-  inline int ormqr(Side side, Op op, int m, int n, int k, const T* a, int ld, const T* tau, T* c,  \
-                   int ldc, T* work, int lwork) {                                                  \
-    return scipy_LAPACKE_##X##O##mqr_work(kColumnMajor, letter(side), letter(op), m, n, k, a, ld,  \
-                                          tau, c, ldc, work, lwork);                               \
-  }                                                                                                \
-  inline int gels(int m, int n, int columns, T* a, int ld, T* b, int ldb, T* work, int lwork) {    \
-    return scipy_LAPACKE_##X##gels_work(kColumnMajor, 'N', m, n, columns, a, ld, b, ldb, work,     \
-                                        lwork);                                                    \
+#define MT_LAPACK_WRAP(X, T, O)                                                                   \
+  inline int getrf(int m, int n, T* a, int ld, int* pivots) {                                     \
+    return scipy_LAPACKE_##X##getrf_work(kColumnMajor, m, n, a, ld, pivots);                      \
+  }                                                                                               \
+  inline int getrs(Op op, int n, int columns, const T* lu, int ld, const int* pivots, T* b,       \
+                   int ldb) {                                                                     \
+    return scipy_LAPACKE_##X##getrs_work(kColumnMajor, letter(op), n, columns, lu, ld, pivots, b, \
+                                         ldb);                                                    \
+  }                                                                                               \
+  inline int getri(int n, T* lu, int ld, const int* pivots, T* work, int lwork) {                 \
+    return scipy_LAPACKE_##X##getri_work(kColumnMajor, n, lu, ld, pivots, work, lwork);           \
+  }                                                                                               \
+  inline int potrf(Triangle triangle, int n, T* a, int ld) {                                      \
+    return scipy_LAPACKE_##X##potrf_work(kColumnMajor, letter(triangle), n, a, ld);               \
+  }                                                                                               \
+  inline int sytrf(Triangle triangle, int n, T* a, int ld, int* pivots, T* work, int lwork) {     \
+    return scipy_LAPACKE_##X##sytrf_work(kColumnMajor, letter(triangle), n, a, ld, pivots, work,  \
+                                         lwork);                                                  \
+  }                                                                                               \
+  inline int sytrs(Triangle triangle, int n, int columns, const T* ld_factor, int ld,             \
+                   const int* pivots, T* b, int ldb) {                                            \
+    return scipy_LAPACKE_##X##sytrs_work(kColumnMajor, letter(triangle), n, columns, ld_factor,   \
+                                         ld, pivots, b, ldb);                                     \
+  }                                                                                               \
+  inline int geqrf(int m, int n, T* a, int ld, T* tau, T* work, int lwork) {                      \
+    return scipy_LAPACKE_##X##geqrf_work(kColumnMajor, m, n, a, ld, tau, work, lwork);            \
+  }                                                                                               \
+  inline int orgqr(int m, int n, int k, T* a, int ld, const T* tau, T* work, int lwork) {         \
+    return scipy_LAPACKE_##X##O##gqr_work(kColumnMajor, m, n, k, a, ld, tau, work, lwork);        \
+  }                                                                                               \
+  inline int ormqr(Side side, Op op, int m, int n, int k, const T* a, int ld, const T* tau, T* c, \
+                   int ldc, T* work, int lwork) {                                                 \
+    return scipy_LAPACKE_##X##O##mqr_work(kColumnMajor, letter(side), letter(op), m, n, k, a, ld, \
+                                          tau, c, ldc, work, lwork);                              \
+  }                                                                                               \
+  inline int gels(int m, int n, int columns, T* a, int ld, T* b, int ldb, T* work, int lwork) {   \
+    return scipy_LAPACKE_##X##gels_work(kColumnMajor, 'N', m, n, columns, a, ld, b, ldb, work,    \
+                                        lwork);                                                   \
   }
 MT_LAPACK_WRAP(s, float, or)
 MT_LAPACK_WRAP(d, double, or)
@@ -226,8 +226,7 @@ MT_LAPACK_WRAP(d, double)
                                          rank, work, lwork, real_work);                            \
   }                                                                                                \
   inline int geev(bool vectors, int n, std::complex<R>* a, int ld, std::complex<R>* values,        \
-                  std::complex<R>* vr, int ldvr, std::complex<R>* work, int lwork,                 \
-                  R* real_work) {                                                                  \
+                  std::complex<R>* vr, int ldvr, std::complex<R>* work, int lwork, R* real_work) { \
     return scipy_LAPACKE_##X##geev_work(kColumnMajor, 'N', vectors ? 'V' : 'N', n, a, ld, values,  \
                                         nullptr, 1, vr, ldvr, work, lwork, real_work);             \
   }                                                                                                \

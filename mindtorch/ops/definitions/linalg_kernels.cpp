@@ -23,9 +23,7 @@ TensorSpec vectors(const Tensor& like, int64_t length, DType dtype) {
 TensorSpec numbers(const Tensor& like, DType dtype) {
   return contiguous_spec(batch_shape(like), dtype, like.device());
 }
-TensorSpec nothing(const Tensor& like) {
-  return contiguous_spec({0}, like.dtype(), like.device());
-}
+TensorSpec nothing(const Tensor& like) { return contiguous_spec({0}, like.dtype(), like.device()); }
 int64_t rank_of(const Tensor& tensor) { return std::min(tensor.size(-2), tensor.size(-1)); }
 
 // --- factors of square matrices, and solutions ---
@@ -111,8 +109,7 @@ SpecList qr(const Tensor& A, std::string_view mode) {
            "' but expected one of 'reduced' (default), 'r', or 'complete'");
   check_lapack_dtype("geqrf_cpu", A);
   const int64_t rows = mode == "complete" ? A.size(-2) : rank_of(A);
-  return {mode == "r" ? nothing(A) : matrices(A, A.size(-2), rows),
-          matrices(A, rows, A.size(-1))};
+  return {mode == "r" ? nothing(A) : matrices(A, A.size(-2), rows), matrices(A, rows, A.size(-1))};
 }
 
 SpecList geqrf(const Tensor& self) {
@@ -136,8 +133,7 @@ SpecList eigh(const Tensor& A, std::string_view UPLO, bool compute_v) {
   MT_CHECK(UPLO.size() == 1 && std::string_view("LlUu").find(UPLO) != std::string_view::npos,
            RuntimeError, "Expected UPLO argument to be 'L' or 'U', but got ", UPLO);
   check_lapack_dtype("linalg_eigh_cpu", A);
-  return {vectors(A, A.size(-1), real_dtype(A.dtype())),
-          compute_v ? matrices_like(A) : nothing(A)};
+  return {vectors(A, A.size(-1), real_dtype(A.dtype())), compute_v ? matrices_like(A) : nothing(A)};
 }
 
 SpecList svd(const Tensor& A, bool full_matrices, bool compute_uv) {
@@ -175,8 +171,7 @@ TensorSpec matrix_exp(const Tensor& self) {
 }  // namespace
 
 void define_linalg_kernels(Registry& ops) {
-  ops.define<inv>(
-         "_linalg_inv(Tensor A, str? checked_as=None) -> (Tensor inverse, Tensor info)")
+  ops.define<inv>("_linalg_inv(Tensor A, str? checked_as=None) -> (Tensor inverse, Tensor info)")
       .checks_values()
       .internal();
   ops.define<cholesky>(
@@ -189,8 +184,7 @@ void define_linalg_kernels(Registry& ops) {
          "info)")
       .checks_values()
       .internal();
-  ops.define<permutation>(
-         "_linalg_permutation(Tensor pivots, int n, ScalarType dtype) -> Tensor")
+  ops.define<permutation>("_linalg_permutation(Tensor pivots, int n, ScalarType dtype) -> Tensor")
       .checks_values()
       .not_differentiable()
       .internal();

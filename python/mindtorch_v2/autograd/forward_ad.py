@@ -57,7 +57,7 @@ def exit_dual_level(*, level=None):
     _levels.pop()
 
 
-class dual_level(contextlib.ContextDecorator):  # noqa: N801 - torch's name
+class dual_level(contextlib.ContextDecorator):
     """A level as a context.
 
     >>> with torch.autograd.forward_ad.dual_level():

@@ -32,7 +32,8 @@ void qr(ops::Launch&, const Tensor& A, std::string_view mode, Tensor& q, Tensor&
   const int k = std::min(m, n);
   const bool makes_q = mode != "r";
   const int q_columns = makes_q ? columns_of(q) : 0;
-  Tensor factored = Tensor::make_strided(A.sizes(), ops::column_major_strides(A.sizes()), A.dtype());
+  Tensor factored =
+      Tensor::make_strided(A.sizes(), ops::column_major_strides(A.sizes()), A.dtype());
   copy(A, factored);
   visit_lapack(A.dtype(), [&]<typename T>() {
     T answers[2] = {};
@@ -70,8 +71,8 @@ void geqrf(ops::Launch&, const Tensor& self, Tensor& factored, Tensor& tau) {
     for_matrices(count_matrices(factored), 1.0 * m * n * n, [&](int64_t begin, int64_t end) {
       const Scratch<T> work(length);
       for (int64_t i = begin; i < end; ++i) {
-        lapack::geqrf(m, n, matrix_at<T>(factored, i), leading(m), vector_at<T>(tau, i),
-                      work.get(), length);
+        lapack::geqrf(m, n, matrix_at<T>(factored, i), leading(m), vector_at<T>(tau, i), work.get(),
+                      length);
       }
     });
   });
@@ -148,8 +149,8 @@ void decompose_hermitian(
     const Scratch<int> int_work(int_length);
     for (int64_t i = begin; i < end; ++i) {
       info[i] = lapack::heevd(vectors, triangle, n, matrix_at<T>(a, i), leading(n),
-                              vector_at<Real<T>>(values, i), work.get(), work_size,
-                              real_work.get(), real_size, int_work.get(), int_length);
+                              vector_at<Real<T>>(values, i), work.get(), work_size, real_work.get(),
+                              real_size, int_work.get(), int_length);
     }
   });
 }
@@ -166,9 +167,9 @@ void eigh(ops::Launch&,
           Tensor& values,
           Tensor& vectors) {
   const Scratch<int32_t> info(count_matrices(A));
-  const Tensor a = compute_v ? vectors
-                             : Tensor::make_strided(A.sizes(), ops::column_major_strides(A.sizes()),
-                                                    A.dtype());
+  const Tensor a =
+      compute_v ? vectors
+                : Tensor::make_strided(A.sizes(), ops::column_major_strides(A.sizes()), A.dtype());
   copy(A, a);
   const bool upper = UPLO == "U" || UPLO == "u";
   visit_lapack(A.dtype(), [&]<typename T>() {
@@ -181,12 +182,8 @@ void eigh(ops::Launch&,
 // The matrices of `a` are used up. `job` is LAPACK's: all of U and Vh, as much as S has values,
 // none.
 template <typename T>
-void decompose_singular(char job,
-                        const Tensor& a,
-                        const Tensor& u,
-                        const Tensor& s,
-                        const Tensor& vh,
-                        int32_t* info) {
+void decompose_singular(
+    char job, const Tensor& a, const Tensor& u, const Tensor& s, const Tensor& vh, int32_t* info) {
   const int m = rows_of(a);
   const int n = columns_of(a);
   const int k = std::min(m, n);
@@ -309,7 +306,7 @@ void pinv(ops::Launch&,
     const Shape sizes = ops::with_dims(batch, {rows, cols});
     return Tensor::make_strided(sizes, ops::column_major_strides(sizes), dtype);
   };
-  const DType real = ops::real_dtype(A.dtype());
+  const DType real = real_dtype(A.dtype());
   const Tolerance tolerance = {as_tolerance(atol, batch, real), as_tolerance(rtol, batch, real)};
   const Tensor a = columns(m, n, A.dtype());
   const Tensor s = Tensor::make(ops::with_dims(batch, {k}), real);
@@ -336,7 +333,8 @@ void pinv(ops::Launch&,
         T* const right = matrix_at<T>(vh, i);
         if (hermitian) {  // the other factor is the adjoint of the first
           for (int64_t row = 0; row < n; ++row) {
-            for (int64_t col = 0; col < n; ++col) right[row * n + col] = conjugate(left[col * n + row]);
+            for (int64_t col = 0; col < n; ++col)
+              right[row * n + col] = conjugate(left[col * n + row]);
           }
         }
         scale_columns(left, m, values, k, tolerance.of(i, largest));

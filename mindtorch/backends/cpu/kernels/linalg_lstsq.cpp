@@ -150,11 +150,20 @@ double one_norm(const T* a, int64_t n) {
 template <typename T>
 void exponential(DType dtype, int order, const T* from, T* out) {
   constexpr double kLargestNorm = 5.371920351148152;
-  constexpr double kTerms[] = {64764752532480000, 32382376266240000, 7771770303897600,
-                               1187353796428800,  129060195264000,   10559470521600,
-                               670442572800,      33522128640,       1323241920,
-                               40840800,          960960,            16380,
-                               182,               1};
+  constexpr double kTerms[] = {64764752532480000,
+                               32382376266240000,
+                               7771770303897600,
+                               1187353796428800,
+                               129060195264000,
+                               10559470521600,
+                               670442572800,
+                               33522128640,
+                               1323241920,
+                               40840800,
+                               960960,
+                               16380,
+                               182,
+                               1};
   const int64_t n = order;
   const int64_t size = n * n;
   const double norm = one_norm(from, n);

@@ -27,8 +27,8 @@ void factor(const Tensor& lu, const Tensor& pivots, int32_t* info) {
   const int n = columns_of(lu);
   for_matrices(count_matrices(lu), cube(std::min(m, n)), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const int failed = lapack::getrf(m, n, matrix_at<T>(lu, i), leading(m),
-                                       vector_at<int32_t>(pivots, i));
+      const int failed =
+          lapack::getrf(m, n, matrix_at<T>(lu, i), leading(m), vector_at<int32_t>(pivots, i));
       if (info != nullptr) info[i] = failed;
     }
   });
@@ -116,7 +116,8 @@ void substitute(const Tensor& lu, const Tensor& pivots, bool left, bool adjoint,
   const int n = rows_of(lu);
   const int count = left ? columns_of(x) : rows_of(x);
   // X A = B is A' X' = B' for the transposes, and X A* = B the conjugate of A X* = B*.
-  const Op op = left ? (adjoint ? Op::kAdjoint : Op::kNone) : (adjoint ? Op::kNone : Op::kTranspose);
+  const Op op =
+      left ? (adjoint ? Op::kAdjoint : Op::kNone) : (adjoint ? Op::kNone : Op::kTranspose);
   const bool conjugates = kIsComplex<T> && !left && adjoint;
   for_matrices(count_matrices(x), 1.0 * n * n * count, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
@@ -145,7 +146,8 @@ void lu_solve(ops::Launch&,
   const int64_t n = lu.size(-1);
   const int32_t* const begin = swaps.data<int32_t>();
   MT_CHECK(std::all_of(begin, begin + swaps.numel(), [&](int32_t p) { return p >= 1 && p <= n; }),
-           RuntimeError, "Pivots given to lu_solve must all be greater or equal to 1. Did you "
+           RuntimeError,
+           "Pivots given to lu_solve must all be greater or equal to 1. Did you "
            "properly pass the result of lu_factor?");
   visit_lapack(out.dtype(), [&]<typename T>() { substitute<T>(lu, swaps, left, adjoint, out); });
 }
@@ -250,8 +252,8 @@ void ldl_factor(ops::Launch&,
   copy(self, factors);
   const int n = rows_of(factors);
   visit_lapack(factors.dtype(), [&]<typename T>() {
-    const auto run =
-        hermitian ? static_cast<SymmetricFactor<T>>(lapack::hetrf) : static_cast<SymmetricFactor<T>>(lapack::sytrf);
+    const auto run = hermitian ? static_cast<SymmetricFactor<T>>(lapack::hetrf)
+                               : static_cast<SymmetricFactor<T>>(lapack::sytrf);
     for_matrices(count_matrices(factors), cube(n) / 3, [&](int64_t begin, int64_t end) {
       T answer{};
       run(Triangle::kLower, n, nullptr, leading(n), nullptr, &answer, -1);
@@ -260,9 +262,8 @@ void ldl_factor(ops::Launch&,
       for (int64_t i = begin; i < end; ++i) {
         T* const a = matrix_at<T>(factors, i);
         for (int64_t column = 1; column < n; ++column) std::fill_n(a + column * n, column, T{});
-        info.data<int32_t>()[i] =
-            run(Triangle::kLower, n, a, leading(n), vector_at<int32_t>(pivots, i), work.get(),
-                length);
+        info.data<int32_t>()[i] = run(Triangle::kLower, n, a, leading(n),
+                                      vector_at<int32_t>(pivots, i), work.get(), length);
       }
     });
   });
