@@ -120,8 +120,7 @@ void bind_vmap(nb::module_& module) {
       nb::arg("tensor"), nb::arg("level"));
   module.def("_is_tracked", &is_tracked, nb::arg("tensor"),
              "Whether the ordinary tensor behind a tensor requires grad.");
-  module.def("_reaches_other_leaves", &reaches_other_leaves, nb::arg("outputs"),
-             nb::arg("leaves"));
+  module.def("_reaches_other_leaves", &reaches_other_leaves, nb::arg("outputs"), nb::arg("leaves"));
 }
 
 }  // namespace mindtorch::python

@@ -5,8 +5,8 @@
 #include "bindings/interpreter/python_ref.h"
 #include "bindings/tensor/py_tensor.h"
 #include "bindings/tensor/py_types.h"
-#include "mindtorch/batching/batched.h"
 #include "mindtorch/base/warning.h"
+#include "mindtorch/batching/batched.h"
 #include "mindtorch/functional/functions.h"
 
 namespace mindtorch::python {

@@ -41,9 +41,7 @@ int64_t highest_level(Args args) {
   return level;
 }
 
-bool writes_first(const Op& op) {
-  return !op.schema.params.empty() && op.schema.params[0].mutated;
-}
+bool writes_first(const Op& op) { return !op.schema.params.empty() && op.schema.params[0].mutated; }
 
 [[noreturn]] void refuse_item() {
   MT_THROW(RuntimeError,
@@ -71,8 +69,9 @@ void run_on_copy(Call& call) {
 void run_call(Call& call) {
   const Op& op = call.op;
   const Op& base = op.base != nullptr ? *op.base : op;
-  MT_CHECK(op.form != OpForm::kOut, RuntimeError, "Batching rule not implemented for aten::",
-           op.schema.full_name(), "; the fallback path doesn't work on out= or view ops.");
+  MT_CHECK(op.form != OpForm::kOut, RuntimeError,
+           "Batching rule not implemented for aten::", op.schema.full_name(),
+           "; the fallback path doesn't work on out= or view ops.");
   if (const Rule* const rule = find_rule(op)) return (*rule)(call);
   if (base.kind == OpKind::kPointwise) return align_operands(call);
   if (op.form == OpForm::kInplace) return run_in_place(call);
@@ -94,7 +93,8 @@ void run_batching(const Op& op, Args args, Outputs& outputs) {
   if (level == 0) return dispatch::call_below(Layer::kBatching, op, args, outputs);
   Call call(op, args, outputs, level);
   // The parts of an op that is made of others are ops of this level.
-  if (op.kind == OpKind::kComposite || (op.base != nullptr && op.base->kind == OpKind::kComposite)) {
+  if (op.kind == OpKind::kComposite ||
+      (op.base != nullptr && op.base->kind == OpKind::kComposite)) {
     return run_call(call);
   }
   const LevelGuard below(std::min(current_level(), level - 1));
@@ -156,14 +156,15 @@ void batch_all(Call& call) { batch_arguments(call, call.args.size()); }
 
 void run_samples(Call& call) {
   const Op& op = call.op;
-  MT_CHECK(call.size() > 0, RuntimeError, "Batching rule not implemented for aten::",
-           op.schema.full_name(),
+  MT_CHECK(call.size() > 0, RuntimeError,
+           "Batching rule not implemented for aten::", op.schema.full_name(),
            ". The fallback path does not support vmap over dims of size 0.");
   if (writes_first(op)) check_written(call);
-  warn("There is a performance drop because we have not yet implemented the batching rule for "
-       "aten::" +
-       op.schema.full_name() +
-       ". Please file us an issue on GitHub so that we can prioritize its implementation.");
+  warn(
+      "There is a performance drop because we have not yet implemented the batching rule for "
+      "aten::" +
+      op.schema.full_name() +
+      ". Please file us an issue on GitHub so that we can prioritize its implementation.");
   std::vector<std::vector<Tensor>> results;
   for (int64_t sample = 0; sample < call.size(); ++sample) {
     const auto take = [&](const Tensor& tensor) {

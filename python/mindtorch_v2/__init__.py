@@ -106,9 +106,9 @@ _LAZY = {
     for name in names.split()
 }
 _SUBMODULES = frozenset(
-    "accelerator amp autograd compiler cpu cuda func functional hub linalg memory multiprocessing nn "
-    "npu ops optim options random return_types serialization special storage testing types utils "
-    "version".split()
+    "accelerator amp autograd compiler cpu cuda func functional hub linalg memory multiprocessing "
+    "nn npu ops optim options random return_types serialization special storage testing types "
+    "utils version".split()
 )
 _CLASS_PREFIXES = "Float Double Half BFloat16 Char Short Int Long Byte Bool".split()
 

@@ -14,6 +14,7 @@ from mindtorch_v2 import autograd as autograd
 from mindtorch_v2 import compiler as compiler
 from mindtorch_v2 import cpu as cpu
 from mindtorch_v2 import cuda as cuda
+from mindtorch_v2 import func as func
 from mindtorch_v2 import functional as functional
 from mindtorch_v2 import hub as hub
 from mindtorch_v2 import linalg as linalg
@@ -146,6 +147,7 @@ from mindtorch_v2.autograd.anomaly_mode import (
 )
 from mindtorch_v2.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
 from mindtorch_v2.autograd.anomaly_mode import set_anomaly_enabled as set_anomaly_enabled
+from mindtorch_v2.func._vmap import vmap as vmap
 from mindtorch_v2.functional import broadcast_shapes as broadcast_shapes
 from mindtorch_v2.functional import nonzero as nonzero
 from mindtorch_v2.functional import norm as norm

@@ -33,7 +33,9 @@ def rows(torch):
 
 def test_grad(torch, rows):
     cube = make_cube(torch)
-    got = torch.func.grad(lambda a, s: cube.apply(a, s).sum(), argnums=(0, 1))(rows, torch.tensor(2.0))
+    got = torch.func.grad(lambda a, s: cube.apply(a, s).sum(), argnums=(0, 1))(
+        rows, torch.tensor(2.0)
+    )
     torch.testing.assert_close(got[0], 6 * rows**2)
     assert got[1] == 600
     torch.testing.assert_close(

@@ -158,7 +158,9 @@ def test_linearize_runs_the_function_once(torch, x):
 
     value, product = torch.func.linearize(g, x)
     for v in (x, 2 * x):
-        torch.testing.assert_close(product(v), torch.func.jvp(lambda a: a.sin() * a.sum(), (x,), (v,))[1])
+        torch.testing.assert_close(
+            product(v), torch.func.jvp(lambda a: a.sin() * a.sum(), (x,), (v,))[1]
+        )
     assert len(calls) == 1
 
 
@@ -166,7 +168,11 @@ def test_refusals(torch, x):
     grad, vjp, jvp = torch.func.grad, torch.func.vjp, torch.func.jvp
     for call, error, text in (
         (lambda: grad(torch.sin)(x), RuntimeError, "Expected f.* to return a scalar Tensor"),
-        (lambda: grad(lambda a: (a, a))(x), RuntimeError, "to return a Tensor, got <class 'tuple'>"),
+        (
+            lambda: grad(lambda a: (a, a))(x),
+            RuntimeError,
+            "to return a Tensor, got <class 'tuple'>",
+        ),
         (lambda: grad(torch.sum, argnums=3)(x), RuntimeError, "Got argnum=3, but only 1"),
         (lambda: grad(torch.sum, argnums="x")(x), RuntimeError, "argnums must be int or Tuple"),
         (lambda: grad(torch.sum)(3.0), ValueError, "must be Tensor, got <class 'float'>"),

@@ -29,7 +29,9 @@ def test_values(torch, jacobian, x):
 
 
 def test_structures(torch, jacobian, x):
-    result = jacobian(lambda a, b: {"p": a * b["k"], "n": b["k"].sum()}, argnums=(0, 1))(x, {"k": 2 * x})
+    result = jacobian(lambda a, b: {"p": a * b["k"], "n": b["k"].sum()}, argnums=(0, 1))(
+        x, {"k": 2 * x}
+    )
     torch.testing.assert_close(result["p"][0], torch.diag(2 * x))
     torch.testing.assert_close(result["p"][1]["k"], torch.diag(x))
     torch.testing.assert_close(result["n"][0], torch.zeros_like(x))

@@ -81,6 +81,13 @@ def test_chunks(torch, x):
         torch.vmap(torch.sin, chunk_size=0)
 
 
+def test_chunks_draw_the_same_numbers(torch, x):
+    same = torch.vmap(lambda a: torch.randn(3), randomness="same", chunk_size=2)(x)
+    assert torch.equal(same[0], same[1]) and torch.equal(same[0], same[2])
+    different = torch.vmap(lambda a: torch.randn(3), randomness="different", chunk_size=2)(x)
+    assert not torch.equal(different[0], different[2])
+
+
 def test_a_sample_looks_like_one(torch, x):
     def f(a):
         assert a.shape == (4,) and a.dim() == 1 and a.numel() == 4 and len(a) == 4
@@ -138,7 +145,9 @@ def test_numbers_promote_as_samples_do(torch):
     scale = torch.arange(3, dtype=torch.float64)
     assert torch.vmap(torch.mul)(x, scale).dtype == torch.float32
     assert torch.vmap(torch.mul)(x[:, 0], scale).dtype == torch.float64
-    result = torch.vmap(torch.mul, in_dims=(0, None))(x[:, 0], torch.tensor(2.0, dtype=torch.float64))
+    result = torch.vmap(torch.mul, in_dims=(0, None))(
+        x[:, 0], torch.tensor(2.0, dtype=torch.float64)
+    )
     assert result.dtype == torch.float64
     assert torch.vmap(torch.add)(torch.ones(3, 2, dtype=torch.int64), scale).dtype == torch.float64
 

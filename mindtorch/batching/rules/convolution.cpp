@@ -161,13 +161,14 @@ void batch_norm(Call& call) {
 void batch_norm_module(Call& call) {
   const bool training = call.args[5].to_bool();
   for (const size_t i : {size_t{3}, size_t{4}}) {
-    MT_CHECK(!training || !call.tensor(i).defined() || call.is_batched(i) || !call.is_batched(0),
-             RuntimeError,
-             "Batch norm got a batched tensor as input while the running_mean or running_var, which "
-             "will be updated in place, were not batched.\nIf you are using a module and do not "
-             "need eval mode, please set `track_running_stats` to be False.If you are using a "
-             "prebuilt module and do not need eval mode, please see the functorch website for "
-             "resources on how to patch your module to work with vmap");
+    MT_CHECK(
+        !training || !call.tensor(i).defined() || call.is_batched(i) || !call.is_batched(0),
+        RuntimeError,
+        "Batch norm got a batched tensor as input while the running_mean or running_var, which "
+        "will be updated in place, were not batched.\nIf you are using a module and do not "
+        "need eval mode, please set `track_running_stats` to be False.If you are using a "
+        "prebuilt module and do not need eval mode, please see the functorch website for "
+        "resources on how to patch your module to work with vmap");
   }
   dispatch::run_eager(call.op, call.args, call.outputs);
 }
@@ -187,9 +188,9 @@ void define_convolution(Rules& rules) {
                 "adaptive_max_pool3d", "adaptive_max_pool3d_backward", "grid_sampler_3d",
                 "grid_sampler_3d_backward"},
                &each_image<3>);
-  rules.define({"_scaled_dot_product_flash_attention",
-                "_scaled_dot_product_flash_attention_backward"},
-               &attention);
+  rules.define(
+      {"_scaled_dot_product_flash_attention", "_scaled_dot_product_flash_attention_backward"},
+      &attention);
   rules.define({"_batch_norm", "_batch_norm_backward"}, &batch_norm);
   rules.define("batch_norm", &batch_norm_module);
 }

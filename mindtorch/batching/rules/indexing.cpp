@@ -103,8 +103,8 @@ void masked_fill(Call& call) {
 // indices, the batch dim first, stand in front, unless the indexed dims are the first anyway.
 struct Indices {
   std::vector<Tensor> values;
-  int64_t rank = 0;     // dims of an index of one sample
-  int64_t first = -1;   // indexed dim
+  int64_t rank = 0;    // dims of an index of one sample
+  int64_t first = -1;  // indexed dim
   bool adjacent = true;
   bool batched = false;
 };
@@ -133,10 +133,9 @@ void index(Call& call) {
   Indices indices = read_indices(call, call.args[1].tensor_list());
   const Tensor self = call.expanded(0);
   if (indices.batched) {
-    indices.values[0] = contiguous(
-        expand(sample_numbers(call, indices.rank, self.device()),
-               call.expanded(call.args[1].tensor_list()[static_cast<size_t>(indices.first)])
-                   .sizes()));
+    indices.values[0] = contiguous(expand(
+        sample_numbers(call, indices.rank, self.device()),
+        call.expanded(call.args[1].tensor_list()[static_cast<size_t>(indices.first)]).sizes()));
   }
   Tensor result = _index(self, indices.values);
   const int64_t before = indices.adjacent ? indices.first : 0;
@@ -175,9 +174,9 @@ void index_put(Call& call) {
   const int64_t rank = call.tensor(0).dim() - count + indices.rank;
   Tensor values = call.tensor(2);
   if (indices.batched) {
-    indices.values[0] = contiguous(
-        expand(sample_numbers(call, indices.rank, self.device()),
-               call.expanded(list[static_cast<size_t>(indices.first)]).sizes()));
+    indices.values[0] =
+        contiguous(expand(sample_numbers(call, indices.rank, self.device()),
+                          call.expanded(list[static_cast<size_t>(indices.first)]).sizes()));
   }
   if (indices.batched || !indices.adjacent) {
     // Their place depends on the batch dim: they have all dims.

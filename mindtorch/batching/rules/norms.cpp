@@ -140,8 +140,8 @@ void group_norm_backward(Call& call) {
   if (call.args[10].to_bool()) {
     // [images, groups, the rest], so that statistics of groups broadcast.
     const Tensor rows = reshape(call.tensor(1), {images, groups, -1});
-    const Tensor normal = mul(sub(rows, unsqueeze(call.tensor(2), -1)),
-                              unsqueeze(call.tensor(3), -1));
+    const Tensor normal =
+        mul(sub(rows, unsqueeze(call.tensor(2), -1)), unsqueeze(call.tensor(3), -1));
     grad_weight = sum(mul(grad, reshape(normal, grad.sizes())), IntList(summed));
   }
   call.give_same(grad_weight);

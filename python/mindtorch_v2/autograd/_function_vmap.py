@@ -34,8 +34,8 @@ def apply(function, args, level, has_own_rule, has_setup):
         )
     if not (function.generate_vmap_rule or has_own_rule):
         raise RuntimeError(
-            f"You tried to vmap over {function.__name__}, but it does not have vmap support. Please "
-            "override and implement the vmap staticmethod or set generate_vmap_rule=True. "
+            f"You tried to vmap over {function.__name__}, but it does not have vmap support. "
+            "Please override and implement the vmap staticmethod or set generate_vmap_rule=True. "
             f"{_HELP}"
         )
     if has_own_rule:
@@ -164,7 +164,9 @@ def _apply_generated(function, args, level, has_setup):
                 return tuple(g for g in found if g is not None)
 
             found = iter(
-                vmap(only_tensors, in_dims=(ctx.saved_dims, 0))(list(ctx.saved_tensors), list(grads))
+                vmap(only_tensors, in_dims=(ctx.saved_dims, 0))(
+                    list(ctx.saved_tensors), list(grads)
+                )
             )
             return tuple(
                 _fit(next(found), d) if is_there else None
@@ -172,9 +174,7 @@ def _apply_generated(function, args, level, has_setup):
             )
 
     outputs = Batched.apply(*values)
-    shown = tuple(
-        _C._add_batch_dim(y, 0, level) if isinstance(y, Tensor) else y for y in outputs
-    )
+    shown = tuple(_C._add_batch_dim(y, 0, level) if isinstance(y, Tensor) else y for y in outputs)
     return shown if is_tuple else shown[0]
 
 

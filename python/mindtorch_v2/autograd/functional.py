@@ -318,9 +318,7 @@ def _all_rows(outputs, inputs, create_graph):
         rows.split([y.numel() for y in outputs]) for rows in vmap(run)(*unit_vectors(outputs))
     ]
     return [
-        tuple(
-            part.view((*y.shape, *x.shape)) for part, x in zip(parts, inputs, strict=True)
-        )
+        tuple(part.view((*y.shape, *x.shape)) for part, x in zip(parts, inputs, strict=True))
         for y, parts in zip(outputs, zip(*columns, strict=True), strict=True)
     ]
 

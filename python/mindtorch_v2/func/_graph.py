@@ -80,7 +80,9 @@ class Graph:
                     f"{self._show(y).shape}."
                 )
         create_graph = create_graph or self._creates_graph(vectors)
-        grads = _run(self._outputs, vectors, retain_graph or create_graph, create_graph, self._leaves)
+        grads = _run(
+            self._outputs, vectors, retain_graph or create_graph, create_graph, self._leaves
+        )
         return tuple(
             self._show(_zeros_like(leaf).detach() if g is None else g)
             for g, leaf in zip(grads, self._leaves, strict=True)
@@ -110,9 +112,7 @@ class Graph:
             self._transposed = weights, _run(self._outputs, weights, True, True, self._leaves)
         weights, grads = self._transposed
         pairs = [
-            (g, v)
-            for g, v in zip(grads, vectors, strict=True)
-            if g is not None and g.requires_grad
+            (g, v) for g, v in zip(grads, vectors, strict=True) if g is not None and g.requires_grad
         ]
         products = [None] * len(weights)
         wanted = [i for i, w in enumerate(weights) if w.requires_grad]
