@@ -28,6 +28,7 @@ const Registry& registry() {
     define_binary(ops);
     define_channel_norm(ops);
     define_compare(ops);
+    define_complex(ops);
     define_convolution(ops);
     define_copy(ops);
     define_creation(ops);
@@ -37,6 +38,10 @@ const Registry& registry() {
     define_functions(ops);
     define_indexing(ops);
     define_joining(ops);
+    define_linalg(ops);
+    define_linalg_decompose(ops);
+    define_linalg_kernels(ops);
+    define_linalg_norm(ops);
     define_loss(ops);
     define_matmul(ops);
     define_norm(ops);
@@ -49,10 +54,12 @@ const Registry& registry() {
     define_sampling(ops);
     define_shape(ops);
     define_sort(ops);
+    define_special(ops);
     define_ternary(ops);
     define_trigonometry(ops);
     define_unary(ops);
     define_views(ops);
+    define_more_dtypes(ops);
     cpu::register_cpu(ops);
     ascend::register_ascend(ops);
     functional::register_composites(ops);

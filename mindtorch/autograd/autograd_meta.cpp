@@ -148,7 +148,7 @@ void set_requires_grad(const Tensor& tensor, bool value) {
       "transform. This is unsupported, please attempt to use the functorch transforms (e.g. "
       "grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function "
       "being transformed instead.");
-  MT_CHECK(!value || is_floating_point(tensor.dtype()), RuntimeError,
+  MT_CHECK(!value || is_differentiable(tensor.dtype()), RuntimeError,
            "only Tensors of floating point and complex dtype can require gradients");
   if (!value && requires_grad(tensor)) {
     MT_CHECK(!grad_fn(tensor), RuntimeError,

@@ -77,7 +77,13 @@ from mindtorch_v2.nn._pooling import (
     max_unpool2d,
     max_unpool3d,
 )
-from mindtorch_v2.nn._products import bilinear, embedding_bag, pairwise_distance, pdist
+from mindtorch_v2.nn._products import (
+    bilinear,
+    embedding_bag,
+    grouped_mm,
+    pairwise_distance,
+    pdist,
+)
 from mindtorch_v2.nn._regression_losses import (
     cosine_embedding_loss,
     gaussian_nll_loss,
