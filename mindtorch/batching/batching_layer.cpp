@@ -200,6 +200,7 @@ void install(ops::Registry& registry) {
   define_convolution(rules);
   define_norms(rules);
   define_losses(rules);
+  define_linalg(rules);
   dispatch::install_layer(Layer::kBatching, &run_batching);
 }
 
