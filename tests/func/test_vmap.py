@@ -169,6 +169,33 @@ def test_values_cannot_be_read(torch, x):
             torch.vmap(read)(x)
 
 
+def test_samples_belong_to_their_vmap(torch, x):
+    kept = []
+    torch.vmap(lambda a: kept.append(a) or a)(x)
+    with pytest.raises(RuntimeError, match="outside of the vmap that it belongs to"):
+        kept[0] + 1
+
+
+def test_indices_that_are_numbers(torch, x):
+    places = torch.tensor([2, 0, 3])
+    assert torch.equal(torch.vmap(lambda a, i: a[i])(x, places), x[torch.arange(3), places])
+    table = torch.arange(24).view(4, 2, 3)
+    got = torch.vmap(lambda i: table[i, 1])(places)
+    assert torch.equal(got, table[places, 1])
+    # A mask for all pairs of positions, as libraries make it.
+    mask = torch.tensor([[True, False], [True, True]])
+
+    def visible(batch, query, key):
+        return mask[batch, key] & (query >= key)
+
+    function = torch.vmap(visible, in_dims=(None, None, 0))
+    function = torch.vmap(function, in_dims=(None, 0, None))
+    function = torch.vmap(function, in_dims=(0, None, None))
+    got = function(torch.arange(2), torch.arange(2), torch.arange(2))
+    want = mask[:, None, :] & torch.ones(2, 2, dtype=torch.bool).tril()
+    assert torch.equal(got, want)
+
+
 def test_ops_without_a_rule_say_so(torch, x):
     with pytest.warns(UserWarning, match="not yet implemented the batching rule for aten::histc"):
         got = torch.vmap(lambda a: torch.histc(a, 3, 0, 12))(x)
