@@ -212,8 +212,16 @@ def polynomial_case(name, coefficients, shifted=False):
 
 
 CASES = [
-    OpCase("i0", bessel_i(0), over(-9, 9, 0.0, 20.0), ALL, "float", tolerance=loose(8),
-           inplace=True, out="cast"),  # fmt: skip
+    OpCase(
+        "i0",
+        bessel_i(0),
+        over(-9, 9, 0.0, 20.0),
+        ALL,
+        "float",
+        tolerance=loose(8),
+        inplace=True,
+        out="cast",
+    ),  # fmt: skip
     special("i0", bessel_i(0), over(-9, 9)),
     special("i0e", bessel_i(0, True), over(-20, 20, 0.0, 60.0)),
     special("i1", bessel_i(1), over(-9, 9, 0.0, 20.0)),
@@ -235,20 +243,50 @@ CASES = [
     special("ndtr", ndtr, over(-6, 6, 0.0, -30.0, 9.0)),
     special("log_ndtr", lambda x: np.log(ndtr(x)), over(-6, 6, 0.0, -20.0)),
     special("ndtri", ndtri, over(0.01, 0.99, 0.0, 1.0, 0.5, 2.0)),
-    special("zeta", zeta, [S(T((3, 4), 1.5, 6), T((3, 4), 0.5, 6)), S(T((5,), 2, 5), 1.0),
-                           S(2.0, T((5,), 0.5, 6))], WIDE),  # fmt: skip
-    special("xlog1py", xlog1py, [S(T((3, 4)), T((3, 4), -0.5, 4)), S(T((5,)), 2.0),
-                                 S(2.0, T((5,), 0, 4)),
-                                 only(FLOATS, V((0.0, 0.0)), V((-1.0, 2.0)))]),  # fmt: skip
-    special("polygamma", polygamma, [S(2, T((3, 4), 0.5, 6)), S(3, T((5,), 0.5, 6)),
-                                     S(1, T((5,), 0.5, 6))], WIDE, tolerance=loose(40),
-            bad=(bad(RuntimeError, "does not support negative n", -1, T((3,))),)),  # fmt: skip
-    OpCase("igamma", lower_gamma, [S(T((3, 4), 0.5, 6), T((3, 4), 0, 12)),
-                                   S(T((2, 1), 0.5, 9), T((3,), 0.5, 30))],
-           WIDE, "float", tolerance=loose(8), inplace=True, out="cast"),  # fmt: skip
-    OpCase("igammac", lambda a, x: 1 - lower_gamma(a, x),
-           [S(T((3, 4), 0.5, 6), T((3, 4), 0, 5)), S(T((2, 1), 0.5, 9), T((3,), 0.5, 5))],
-           WIDE, "float", tolerance=loose(20), inplace=True, out="cast"),  # fmt: skip
+    special(
+        "zeta",
+        zeta,
+        [S(T((3, 4), 1.5, 6), T((3, 4), 0.5, 6)), S(T((5,), 2, 5), 1.0), S(2.0, T((5,), 0.5, 6))],
+        WIDE,
+    ),  # fmt: skip
+    special(
+        "xlog1py",
+        xlog1py,
+        [
+            S(T((3, 4)), T((3, 4), -0.5, 4)),
+            S(T((5,)), 2.0),
+            S(2.0, T((5,), 0, 4)),
+            only(FLOATS, V((0.0, 0.0)), V((-1.0, 2.0))),
+        ],
+    ),  # fmt: skip
+    special(
+        "polygamma",
+        polygamma,
+        [S(2, T((3, 4), 0.5, 6)), S(3, T((5,), 0.5, 6)), S(1, T((5,), 0.5, 6))],
+        WIDE,
+        tolerance=loose(40),
+        bad=(bad(RuntimeError, "does not support negative n", -1, T((3,))),),
+    ),  # fmt: skip
+    OpCase(
+        "igamma",
+        lower_gamma,
+        [S(T((3, 4), 0.5, 6), T((3, 4), 0, 12)), S(T((2, 1), 0.5, 9), T((3,), 0.5, 30))],
+        WIDE,
+        "float",
+        tolerance=loose(8),
+        inplace=True,
+        out="cast",
+    ),  # fmt: skip
+    OpCase(
+        "igammac",
+        lambda a, x: 1 - lower_gamma(a, x),
+        [S(T((3, 4), 0.5, 6), T((3, 4), 0, 5)), S(T((2, 1), 0.5, 9), T((3,), 0.5, 5))],
+        WIDE,
+        "float",
+        tolerance=loose(20),
+        inplace=True,
+        out="cast",
+    ),  # fmt: skip
     *(polynomial_case(name, coefficients) for name, coefficients in POLYNOMIALS.items()),
     *(polynomial_case(name, POLYNOMIALS[name], True) for name in POLYNOMIALS if "cheb" in name),
 ]
