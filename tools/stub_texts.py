@@ -308,6 +308,10 @@ from mindtorch_v2._C import Tensor
 
 # Parameters of the functions in nn/functional.py that are written in Python.
 PARAMETERS = {
+    "out_dtype": "_dtype | None",
+    "offs": "Tensor | None",
+    "mat_b": "Tensor",
+    "mat_a": "Tensor",
     "_random_samples": "Tensor",
     "_stacklevel": "_int",
     "add_zero_attn": "_bool",
