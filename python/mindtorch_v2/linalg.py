@@ -2,6 +2,7 @@
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
+from mindtorch_v2._overridable import make_overridable as _make_overridable
 
 __all__ = [
     "diagonal",
@@ -196,3 +197,4 @@ globals().update(
     for name, function in _C._functions.items()
     if name.startswith("linalg_") and name.removeprefix("linalg_") not in globals()
 )
+_make_overridable(globals())

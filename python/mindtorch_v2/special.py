@@ -5,6 +5,7 @@ tensor([0.5000])
 """
 
 from mindtorch_v2 import _C
+from mindtorch_v2._overridable import make_overridable as _make_overridable
 
 globals().update(
     (name.removeprefix("special_"), function)
@@ -14,3 +15,4 @@ globals().update(
 softmax = _C._functions["softmax"]
 log_softmax = _C._functions["log_softmax"]
 psi = _C._functions["digamma"]
+_make_overridable(globals())
