@@ -18,8 +18,8 @@ _FACTORIES = frozenset(
 )
 # Of class Tensor: about classes and objects as such.
 _NOT_HANDLED = frozenset(
-    "__class__ __class_getitem__ __delattr__ __delitem__ __dict__ __dir__ __doc__ __getattribute__ "
-    "__hash__ __init__ __init_subclass__ __iter__ __new__ __setattr__ __setstate__ __sizeof__ "
+    "__class__ __class_getitem__ __delattr__ __delitem__ __dict__ __dir__ __dlpack__ __doc__ "
+    "__getattribute__ __hash__ __init__ __init_subclass__ __iter__ __new__ __setattr__ __setstate__ __sizeof__ "
     "__subclasshook__ __torch_function__ _make_subclass _register_hook_dict _set_storage "
     "as_subclass new".split()
 )
@@ -181,12 +181,12 @@ def _default(text):
 def _schema_parameters(schema, is_method):
     kinds = inspect.Parameter
     made = []
-    for i, param in enumerate(schema["params"]):
+    has_default = False
+    for param in schema["params"]:
         name = "input" if param["name"] == "self" and not is_method else param["name"]
         kind = kinds.KEYWORD_ONLY if param["keyword_only"] else kinds.POSITIONAL_OR_KEYWORD
-        default = kinds.empty
-        if param["default"] is not None or (param["optional"] and i > 0):
-            default = _default(param["default"])
+        has_default = has_default or param["default"] is not None
+        default = _default(param["default"]) if has_default else kinds.empty
         made.append(kinds(name, kind, default=default))
     if not is_method:
         made.append(kinds("out", kinds.KEYWORD_ONLY, default=None))
