@@ -171,9 +171,8 @@ void bind_overrides(nb::module_& module) {
     return function_mode_enabled() ||
            (!is_plain_tensor(object.ptr()) && handles_calls(object.ptr()));
   });
-  module.def("_has_torch_function_variadic", [](nb::args objects) {
-    return has_torch_function(objects);
-  });
+  module.def("_has_torch_function_variadic",
+             [](nb::args objects) { return has_torch_function(objects); });
   module.def("_handle_torch_function", &handle_torch_function);
   module.def("_make_overridable",
              [](nb::handle function) { return nb::steal(make_overridable(function.ptr())); });

@@ -26,8 +26,7 @@ PyObject* call(PyObject* self, PyObject* const* args, size_t flags, PyObject* kw
   const Py_ssize_t nargs = PyVectorcall_NARGS(flags);
   const Py_ssize_t count = nargs + (kwnames == nullptr ? 0 : PyTuple_GET_SIZE(kwnames));
   PyObject* result = nullptr;
-  if (MT_UNLIKELY(may_be_handled(args, count)) &&
-      handle_call(self, args, nargs, kwnames, result)) {
+  if (MT_UNLIKELY(may_be_handled(args, count)) && handle_call(self, args, nargs, kwnames, result)) {
     return result;
   }
   return _PyFunction_Vectorcall(held(self), args, flags, kwnames);

@@ -176,8 +176,8 @@ bool handle_method(const char* name,
                    PyObject* kwnames,
                    PyObject*& result,
                    const char* part) {
-  const PyRef found = PyRef::maybe(
-      PyObject_GetAttrString(reinterpret_cast<PyObject*>(g_tensor_type), name));
+  const PyRef found =
+      PyRef::maybe(PyObject_GetAttrString(reinterpret_cast<PyObject*>(g_tensor_type), name));
   if (!found) return false;
   if (part == nullptr) return handle_call(found.get(), args, nargs, kwnames, result);
   const PyRef accessor = PyRef::maybe(PyObject_GetAttrString(found.get(), part));

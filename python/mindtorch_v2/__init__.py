@@ -105,9 +105,9 @@ _LAZY = {
     for name in names.split()
 }
 _SUBMODULES = frozenset(
-    "accelerator amp autograd compiler cpu cuda functional hub linalg memory multiprocessing nn "
-    "npu ops optim options overrides random return_types serialization special storage testing "
-    "types utils version".split()
+    "accelerator amp autograd compiler cpu cuda functional hub library linalg memory "
+    "multiprocessing nn npu ops optim options overrides random return_types serialization special "
+    "storage testing types utils version".split()
 )
 _CLASS_PREFIXES = "Float Double Half BFloat16 Char Short Int Long Byte Bool".split()
 

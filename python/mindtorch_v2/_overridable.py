@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import keyword
 import types
 
 from mindtorch_v2 import _C
@@ -19,9 +20,9 @@ _FACTORIES = frozenset(
 # Of class Tensor: about classes and objects as such.
 _NOT_HANDLED = frozenset(
     "__class__ __class_getitem__ __delattr__ __delitem__ __dict__ __dir__ __dlpack__ __doc__ "
-    "__getattribute__ __hash__ __init__ __init_subclass__ __iter__ __new__ __setattr__ __setstate__ __sizeof__ "
-    "__subclasshook__ __torch_function__ _make_subclass _register_hook_dict _set_storage "
-    "as_subclass new".split()
+    "__getattribute__ __hash__ __init__ __init_subclass__ __iter__ __new__ __setattr__ "
+    "__setstate__ __sizeof__ __subclasshook__ __torch_function__ _make_subclass "
+    "_register_hook_dict _set_storage as_subclass new".split()
 )
 
 
@@ -184,6 +185,7 @@ def _schema_parameters(schema, is_method):
     has_default = False
     for param in schema["params"]:
         name = "input" if param["name"] == "self" and not is_method else param["name"]
+        name = name + "_" if keyword.iskeyword(name) else name  # random_(from=)
         kind = kinds.KEYWORD_ONLY if param["keyword_only"] else kinds.POSITIONAL_OR_KEYWORD
         has_default = has_default or param["default"] is not None
         default = _default(param["default"]) if has_default else kinds.empty
