@@ -10,6 +10,7 @@
 #include "bindings/tensor/py_types.h"
 #include "mindtorch/autograd/autograd_meta.h"
 #include "mindtorch/base/warning.h"
+#include "mindtorch/batching/batched.h"
 #include "mindtorch/dispatch/eager/eager.h"
 #include "mindtorch/functional/functions.h"
 #include "mindtorch/ops/dtype_limits.h"
@@ -40,7 +41,7 @@ struct View {
   std::vector<Tensor> indices;  // one per dim of the view so far; undefined: whole dim
   bool advanced = false;
   bool ran_python = false;  // code of an entry, which may have given the tensor another storage
-  // What autograd records instead of the view as a whole, where it does.
+  // What runs instead of the view as a whole where autograd records it or the tensor is batched.
   struct Step {
     enum class Kind : uint8_t { kSelect, kSlice, kUnsqueeze } kind;
     int64_t dim;
@@ -55,7 +56,8 @@ struct View {
       : sizes(self.sizes()),
         strides(self.strides()),
         offset(self.storage_offset()),
-        records(autograd::is_grad_enabled() && autograd::requires_grad(self)) {}
+        records(batching::is_batched(self) ||
+                (autograd::is_grad_enabled() && autograd::requires_grad(self))) {}
   void note(Step step) {
     if (records) steps.push_back(step);
   }

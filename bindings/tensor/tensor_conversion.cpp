@@ -5,6 +5,7 @@
 #include "bindings/interpreter/python_ref.h"
 #include "bindings/memory/pinning.h"
 #include "bindings/overrides/torch_function.h"
+#include "bindings/tensor/device_names.h"
 #include "bindings/tensor/py_storage.h"
 #include "bindings/tensor/py_tensor.h"
 #include "bindings/tensor/py_types.h"
@@ -213,12 +214,13 @@ PyObject* to_accelerator(PyObject* self,
     PyObject* values[3];
     names.read(args, nargs, kwnames, values);
     Target target;
-    target.device = Device(kType);
+    const DeviceType type = meant_type(kType);
+    target.device = Device(type);
     if (PyLong_Check(values[0])) {
-      target.device = Device(kType, to_device(values[0]).index);
+      target.device = Device(type, to_device(values[0]).index);
     } else if (values[0] != Py_None) {
       target.device = to_device(values[0]);
-      MT_CHECK(target.device->type == kType, RuntimeError, "Invalid device, must be ", name(kType),
+      MT_CHECK(target.device->type == type, RuntimeError, "Invalid device, must be ", name(type),
                " device");
     }
     if (values[1] != Py_None) target.non_blocking = to_flag(values[1], "to", "non_blocking");
@@ -419,6 +421,9 @@ PyMethodDef g_conversion_methods[] = {
     method<"double", &cast<DType::kFloat64>>("The tensor as float64."),
     method<"half", &cast<DType::kFloat16>>("The tensor as float16."),
     method<"bfloat16", &cast<DType::kBFloat16>>("The tensor as bfloat16."),
+    method<"chalf", &cast<DType::kComplex32>>("The tensor as complex32."),
+    method<"cfloat", &cast<DType::kComplex64>>("The tensor as complex64."),
+    method<"cdouble", &cast<DType::kComplex128>>("The tensor as complex128."),
     method<"char", &cast<DType::kInt8>>("The tensor as int8."),
     method<"short", &cast<DType::kInt16>>("The tensor as int16."),
     method<"int", &cast<DType::kInt32>>("The tensor as int32."),

@@ -5,6 +5,7 @@ namespace mindtorch::functional {
 void register_composites(ops::Registry& registry) {
   compose_attention(registry);
   compose_channel_norm(registry);
+  compose_complex(registry);
   compose_convolution(registry);
   compose_copy(registry);
   compose_creation(registry);
@@ -14,9 +15,13 @@ void register_composites(ops::Registry& registry) {
   compose_indexing(registry);
   compose_inplace_views(registry);
   compose_joining(registry);
+  compose_linalg(registry);
+  compose_linalg_decompose(registry);
+  compose_linalg_norm(registry);
   compose_loss(registry);
   compose_matmul(registry);
   compose_norm(registry);
+  compose_optimizer(registry);
   compose_pooling(registry);
   compose_random(registry);
   compose_recurrent(registry);

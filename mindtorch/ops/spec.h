@@ -69,6 +69,7 @@ struct PointwiseCall {
   PointwiseCall& param(int index, const Scalar& value) {
     params.f[index] = value.to_double();
     params.i[index] = value.to_int();
+    params.imag[index] = value.imag();
     return *this;
   }
   // Errors of dtype are raised after those of shape, so the rule only marks them. The meta device,

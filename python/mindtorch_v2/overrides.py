@@ -21,7 +21,7 @@ from mindtorch_v2 import _C
 from mindtorch_v2._C import _has_torch_function as has_torch_function
 from mindtorch_v2._C import _has_torch_function_unary as has_torch_function_unary
 from mindtorch_v2._C import _has_torch_function_variadic as has_torch_function_variadic
-from mindtorch_v2._overridable import (
+from mindtorch_v2._override_tables import (
     get_default_nowrap_functions,
     get_ignored_functions,
     get_overridable_functions,

@@ -25,7 +25,7 @@ inline Tensor widened(const Tensor& x) {
 // The gradient of a tensor of which only `view(zeros)` was used.
 template <typename View>
 Tensor embed(const Tensor& grad, const TensorMeta& meta, View view) {
-  const Tensor whole = zeros(meta.sizes, grad.dtype(), grad.device());
+  const Tensor whole = new_zeros(grad, meta.sizes);
   copy_(view(whole), grad);
   return whole;
 }

@@ -82,6 +82,34 @@ void check_kernel(const Op& op, Device device, Args args, std::span<const Tensor
   }
 }
 
+[[noreturn]] void refuse_dtype(const Op& op, DType dtype, Device device) {
+  MT_CHECK(device.is_cpu(), NotImplementedError, "Could not run '", op.schema.full_name(),
+           "' on device ", device.str(), " for torch.", name(dtype),
+           ": it does not take this dtype");
+  MT_THROW(NotImplementedError, "\"", op.schema.name, "\" not implemented for '",
+           legacy_name(dtype), "'");
+}
+
+// Kernels take the common dtypes; for all others they must be listed.
+void check_dtypes(const Op& op, Device device, Args args, std::span<const Tensor> outputs) {
+  const auto check = [&](const Tensor& tensor) {
+    if (MT_LIKELY(is_common(tensor.dtype()))) return;
+    const Op& base = op.base != nullptr ? *op.base : op;
+    const DTypeSet taken = device.is_cpu() ? base.more_dtypes : base.more_accelerator_dtypes;
+    if (!contains(taken, tensor.dtype())) refuse_dtype(op, tensor.dtype(), device);
+  };
+  for (const ops::Value& value : args) {
+    if (value.kind() == ops::ValueKind::kTensor) {
+      check(value.tensor());
+    } else if (value.kind() == ops::ValueKind::kTensorList) {
+      for (const Tensor& tensor : value.tensor_list()) {
+        if (tensor.defined()) check(tensor);
+      }
+    }
+  }
+  for (const Tensor& tensor : outputs) check(tensor);
+}
+
 // What the immediate executor does is inlined.
 Tensor make_output(Executor& executor, const TensorSpec& spec) {
   return MT_LIKELY(executor.is_immediate()) ? ImmediateExecutor::instance().make_output(spec)
@@ -98,6 +126,7 @@ void run_prepared(Executor& executor, const PreparedCall& call) {
 void run_call(Executor& executor, const PreparedCall& call) {
   if (call.device.is_meta()) return;
   check_kernel(call.op, call.device, call.args, call.outputs);
+  check_dtypes(call.op, call.device, call.args, call.outputs);
   run_prepared(executor, call);
 }
 
@@ -192,6 +221,7 @@ void run_dynamic(const Op& op, Device device, Args args, Outputs& outputs) {
         op, device, args, {},
         device.is_meta() ? "its output shape depends on the data" : "there is no kernel for it");
   }
+  check_dtypes(op, device, args, {});
   launch_dynamic(op, device, args, outputs);
 }
 

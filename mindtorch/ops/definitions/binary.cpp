@@ -19,8 +19,14 @@ PointwiseCall add_scaled(DType dtype,
 
 void check_alpha(DType dtype, const Scalar& alpha, const Tensor& self, const Tensor& other) {
   const bool is_wrong_bool = alpha.is_bool() && dtype != DType::kBool;
-  if (MT_LIKELY(!is_wrong_bool && (is_floating_point(dtype) || alpha.is_integral()))) return;
+  const bool is_wrong_complex = alpha.is_complex() && !is_complex(dtype);
+  if (MT_LIKELY(!is_wrong_bool && !is_wrong_complex &&
+                (is_differentiable(dtype) || alpha.is_integral()))) {
+    return;
+  }
   broadcast_shapes(self.sizes(), other.sizes());  // mistakes of shape come first
+  MT_CHECK(!is_wrong_complex, RuntimeError,
+           "For non-complex input tensors, argument alpha must not be a complex number.");
   MT_THROW(RuntimeError, is_wrong_bool ? "Boolean alpha only supported for Boolean results."
                                        : "For integral input tensors, argument alpha must not be a "
                                          "floating point number.");
@@ -43,7 +49,8 @@ PointwiseCall sub(const Tensor& self, const Tensor& other, const Scalar& alpha) 
   const DType dtype = result_type(self, other);
   if (alpha == Scalar(1)) return PointwiseCall(Pointwise::kSub, dtype, dtype).on(self).on(other);
   check_alpha(dtype, alpha, self, other);
-  const Scalar negated = alpha.is_floating_point()
+  const Scalar negated = alpha.is_complex() ? Scalar(-alpha.to_complex())
+                         : alpha.is_floating_point()
                              ? Scalar(-alpha.to_double())
                              : Scalar(static_cast<int64_t>(-static_cast<uint64_t>(alpha.to_int())));
   return add_scaled(dtype, self, other, negated);
@@ -68,8 +75,9 @@ PointwiseCall div_mode(const Tensor& self,
 PointwiseCall pow_number(const Tensor& self, Scalar exponent, DType dtype) {
   // torch takes pow itself for roots of float16, which differs in the signs of zeros and
   // infinities.
-  const bool has_roots = is_floating_point(dtype) && dtype != DType::kFloat16;
-  const double power = exponent.to_double();
+  const bool has_roots = is_differentiable(dtype) && dtype != DType::kFloat16;
+  const double power =
+      exponent.imag() == 0 ? exponent.to_double() : std::numeric_limits<double>::quiet_NaN();
   const auto as = [&](Pointwise function) {
     return PointwiseCall(function, dtype, dtype).on(self);
   };
@@ -96,7 +104,7 @@ PointwiseCall pow(const Tensor& self, const Tensor& exponent) {
     const Scalar number = number_of(exponent);
     MT_CHECK(!is_integral(dtype, true) || number.to_int() >= 0, RuntimeError,
              "Integers to negative integer powers are not allowed.");
-    if (!is_floating_point(dtype) || number_dtype(dtype) != dtype) check_in_range(number, dtype);
+    if (!is_differentiable(dtype) || number_dtype(dtype) != dtype) check_in_range(number, dtype);
     return pow_number(self, number, dtype);
   }
   PointwiseCall call = PointwiseCall(Pointwise::kPow, dtype, dtype)
@@ -107,10 +115,12 @@ PointwiseCall pow(const Tensor& self, const Tensor& exponent) {
 }
 
 PointwiseCall float_power(const Tensor& self, const Tensor& exponent) {
+  const DType dtype = is_complex(self.dtype()) || is_complex(exponent.dtype()) ? DType::kComplex128
+                                                                               : DType::kFloat64;
   if (exponent.is_wrapped_number() && exponent.device().is_cpu()) {
-    return pow_number(self, number_of(exponent), DType::kFloat64);
+    return pow_number(self, number_of(exponent), dtype);
   }
-  return PointwiseCall(Pointwise::kPow, DType::kFloat64, DType::kFloat64).on(self).on(exponent);
+  return PointwiseCall(Pointwise::kPow, dtype, dtype).on(self).on(exponent);
 }
 
 template <Pointwise kFunction>

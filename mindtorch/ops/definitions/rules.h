@@ -12,8 +12,8 @@ namespace mindtorch::ops {
 // torch's words for an out= of another dtype (TargetTrait).
 inline constexpr const char* kFoundDtype = "Found dtype $O but expected $R";
 
-// Floats keep their dtype; integers and bool become the default dtype.
-inline DType float_dtype(DType dtype) { return is_floating_point(dtype) ? dtype : default_dtype(); }
+// Floats and complex numbers keep their dtype; integers and bool become the default dtype.
+inline DType float_dtype(DType dtype) { return is_differentiable(dtype) ? dtype : default_dtype(); }
 
 // What functions of 16-bit floats keep their numbers in.
 inline DType number_dtype(DType dtype) { return is_half(dtype) ? DType::kFloat32 : dtype; }
@@ -26,9 +26,7 @@ inline const Scalar& fitting(const Scalar& value, DType dtype) {
 
 // The Python number that a tensor stands for.
 inline Scalar number_of(const Tensor& wrapped) {
-  if (is_floating_point(wrapped.dtype())) return *wrapped.data<double>();
-  if (wrapped.dtype() == DType::kBool) return *wrapped.data<bool>();
-  return *wrapped.data<int64_t>();
+  return read_element(wrapped.data_ptr(), wrapped.dtype());
 }
 
 // Refuses a 0-dim tensor whose number does not fit, where that is known.

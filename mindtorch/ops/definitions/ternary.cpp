@@ -80,7 +80,7 @@ PointwiseCall lerp(const Tensor& self, const Tensor& end, const Tensor& weight) 
       .on(self)
       .on(end)
       .on(weight)
-      .only_if(is_floating_point(self.dtype()));
+      .only_if(is_differentiable(self.dtype()));
 }
 
 PointwiseCall lerp_scalar(const Tensor& self, const Tensor& end, const Scalar& weight) {
@@ -89,7 +89,7 @@ PointwiseCall lerp_scalar(const Tensor& self, const Tensor& end, const Scalar& w
       .on(self)
       .on(end)
       .param(0, fitting(weight, number_dtype(self.dtype())))
-      .only_if(is_floating_point(self.dtype()));
+      .only_if(is_differentiable(self.dtype()));
 }
 
 template <Pointwise kFunction>

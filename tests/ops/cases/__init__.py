@@ -11,6 +11,7 @@ FAMILIES = (
     "binary",
     "ternary",
     "compare",
+    "complex",
     "activation",
     "reduce",
     "scan",

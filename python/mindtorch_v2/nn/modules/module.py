@@ -118,6 +118,20 @@ class Module(HookMethods, StateMethods, ConversionMethods):
 
     __call__ = _call_impl
 
+    def compile(
+        self, *, fullgraph=False, dynamic=None, backend=None, mode=None, options=None, disable=False
+    ):
+        """Runs forward in a pipeline from here on, as torch.compile(module) does of a copy.
+
+        >>> model = torch.nn.ReLU()
+        >>> model.compile()
+        >>> model(torch.tensor([-1.0, 1.0]))
+        tensor([0., 1.])
+        """
+        from mindtorch_v2.compiler import compile_in_place
+
+        compile_in_place(self, backend, disable, mode=mode, options=options)
+
     # --- what belongs to it -------------------------------------------------------------------
 
     def _check_name(self, kind, name, registered, quote=""):
