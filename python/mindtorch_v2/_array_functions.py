@@ -3,6 +3,7 @@
 import math
 
 import mindtorch_v2 as torch
+from mindtorch_v2._overridable import make_overridable as _make_overridable
 
 
 def ldexp(input, other, *, out=None):
@@ -184,3 +185,6 @@ def index_reduce(input, dim, index, source, reduce, *, include_self=True):
     shape[dim] = -1
     expanded = index.long().reshape(shape).expand(source.shape)
     return input.scatter_reduce(dim, expanded, source, reduce, include_self=include_self)
+
+
+_make_overridable(globals())

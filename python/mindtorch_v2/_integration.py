@@ -1,6 +1,7 @@
 """Integrals and derivatives of sampled functions, made of ops."""
 
 import mindtorch_v2 as torch
+from mindtorch_v2._overridable import make_overridable as _make_overridable
 
 
 def _spacing(name, y, x, dx, dim):
@@ -139,3 +140,6 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
         _gradient_along(values, space, d, edge_order)
         for d, space in zip(dims, spacings, strict=True)
     )
+
+
+_make_overridable(globals())

@@ -2,6 +2,7 @@
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
+from mindtorch_v2._overridable import make_overridable as _make_overridable
 
 __all__ = [
     "broadcast_shapes",
@@ -236,3 +237,4 @@ globals().update(
     ).split()
     if name in _C._functions
 )
+_make_overridable(globals(), but={"broadcast_shapes"})

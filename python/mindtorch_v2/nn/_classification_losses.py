@@ -4,6 +4,7 @@ import warnings
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
+from mindtorch_v2._overridable import make_overridable as _make_overridable
 from mindtorch_v2.nn import _reduction
 from mindtorch_v2.nn._reduction import reduced
 
@@ -251,3 +252,6 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
     gaps = gaps * counts.unsqueeze(-1)
     gaps = gaps.masked_fill(is_target.unsqueeze(-2), 0)
     return reduced(gaps.sum((-1, -2)) / input.size(-1), reduction)
+
+
+_make_overridable(globals())

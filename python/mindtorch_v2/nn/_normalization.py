@@ -4,6 +4,7 @@ import math
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
+from mindtorch_v2._overridable import make_overridable as _make_overridable
 
 _ops = _C._internal_functions
 
@@ -99,3 +100,6 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
     squares = torch.nn.functional.pad(input * input, around)
     mean = squares.unfold(1, size, 1).mean(-1)
     return input / (mean * alpha + k) ** beta
+
+
+_make_overridable(globals())
