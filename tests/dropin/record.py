@@ -56,7 +56,8 @@ def main():
         sys.exit("this records what torch gives: run it without mindtorch in torch's place")
     FOLDER.mkdir(exist_ok=True)
     versions = {"torch": torch.__version__, "transformers": transformers.__version__}
-    for name in models.BUILDERS:
+    torch.set_num_threads(1)
+    for name in sys.argv[1:] or models.BUILDERS:
         text = json.dumps({"versions": versions, **record(name)}, separators=(",", ":"))
         (FOLDER / f"{name}.json").write_text(text + "\n")
         print(name, len(text))

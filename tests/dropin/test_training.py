@@ -16,7 +16,7 @@ def fresh(name):
 def test_steps_by_hand(name):
     losses = models.train(fresh(name), name)
     assert largest_difference(losses, expected(name)["losses"]) < 1e-4
-    assert losses[-1] < losses[0] / 2
+    assert losses[-1] < losses[0] - 1
 
 
 @pytest.mark.parametrize("name", ["llama", "bert"])

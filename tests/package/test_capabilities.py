@@ -34,6 +34,9 @@ def test_libraries_of_other_devices_are_not_there():
     assert backends.cudnn.version() is None and not backends.mps.is_macos_or_newer(13, 0)
     with pytest.raises(AttributeError):
         backends.no_such  # noqa: B018
+    assert not torch.xpu.is_available() and torch.xpu.device_count() == 0
+    with pytest.raises(AssertionError, match="not compiled with XPU"):
+        torch.xpu.synchronize()
 
 
 def test_settings_are_kept():
