@@ -30,6 +30,7 @@ void bind_replay(nb::module_& module);
 void bind_registry_queries(nb::module_& module);
 void bind_settings(nb::module_& module);
 void bind_streams(nb::module_& module);
+void bind_vmap(nb::module_& module);
 int add_interop_functions(PyObject* module);
 PyObject* rebuild_tensor(PyObject*, PyObject* const* args, Py_ssize_t nargs);
 
@@ -100,6 +101,7 @@ NB_MODULE(_C_bindings, module) {
   bind_pinning(module);
   bind_pipeline(module);
   bind_replay(module);
+  bind_vmap(module);
 }
 
 static int (*g_fill_module)(PyObject*) = nullptr;

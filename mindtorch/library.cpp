@@ -4,6 +4,7 @@
 #include "mindtorch/backends/ascend/driver.h"
 #include "mindtorch/backends/ascend/kernels/kernels.h"
 #include "mindtorch/backends/cpu/kernels/kernels.h"
+#include "mindtorch/batching/batching_layer.h"
 #include "mindtorch/dispatch/dispatcher.h"
 #include "mindtorch/functional/composites.h"
 #include "mindtorch/ops/definitions/definitions.h"
@@ -27,6 +28,7 @@ const Registry& registry() {
     define_binary(ops);
     define_channel_norm(ops);
     define_compare(ops);
+    define_complex(ops);
     define_convolution(ops);
     define_copy(ops);
     define_creation(ops);
@@ -36,6 +38,10 @@ const Registry& registry() {
     define_functions(ops);
     define_indexing(ops);
     define_joining(ops);
+    define_linalg(ops);
+    define_linalg_decompose(ops);
+    define_linalg_kernels(ops);
+    define_linalg_norm(ops);
     define_loss(ops);
     define_matmul(ops);
     define_norm(ops);
@@ -48,15 +54,18 @@ const Registry& registry() {
     define_sampling(ops);
     define_shape(ops);
     define_sort(ops);
+    define_special(ops);
     define_ternary(ops);
     define_trigonometry(ops);
     define_unary(ops);
     define_views(ops);
+    define_more_dtypes(ops);
     cpu::register_cpu(ops);
     ascend::register_ascend(ops);
     functional::register_composites(ops);
     autograd::install(ops);
     autocast::install(ops);
+    batching::install(ops);
     dispatch::install_hooks();
     return ops;
   }();

@@ -26,6 +26,7 @@ RANKS = {
     "mindtorch/dispatch": 5,
     "mindtorch/functional": 6,
     "mindtorch/autograd": 7,
+    "mindtorch/batching": 7,
     "mindtorch/autocast": 8,
     "mindtorch/library": 9,  # library.cpp, the only file that knows every folder
     "mindtorch/mindtorch": 9,  # mindtorch.h, the one header for users

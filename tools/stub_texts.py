@@ -35,6 +35,7 @@ class dtype:
     is_signed: _bool
     itemsize: _int
     def to_real(self) -> dtype: ...
+    def to_complex(self) -> dtype: ...
 
 class device:
     type: str
@@ -55,6 +56,7 @@ _layout: TypeAlias = layout
 _memory_format: TypeAlias = memory_format
 _DeviceLike: TypeAlias = device | str | builtins.int
 
+class LinAlgError(RuntimeError): ...
 class OutOfMemoryError(RuntimeError): ...
 
 class UntypedStorage:
@@ -106,7 +108,11 @@ _TensorClass = TypeVar("_TensorClass", bound=Tensor)
 """
 )
 
-_DTYPES = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64".split()
+_DTYPES = (
+    "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex32 complex64 "
+    "complex128 uint16 uint32 uint64 float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz "
+    "float8_e8m0fnu"
+).split()
 
 NATIVE_TAIL = (
     "\n"
@@ -247,10 +253,12 @@ from typing import Any, TypeAlias, overload
     )
     + _package_exports(
         "Generator OutOfMemoryError Size Tensor UntypedStorage as_tensor asarray bfloat16 bool "
-        "can_cast channels_last channels_last_3d contiguous_format device dtype float16 float32 "
-        "float64 from_dlpack from_numpy frombuffer get_default_dtype get_num_threads int8 int16 "
-        "int32 int64 layout memory_format preserve_format promote_types result_type "
-        "set_default_dtype set_num_threads strided tensor to_dlpack uint8"
+        "can_cast channels_last channels_last_3d complex128 complex32 complex64 "
+        "contiguous_format device dtype float8_e4m3fn float8_e4m3fnuz float8_e5m2 "
+        "float8_e5m2fnuz float8_e8m0fnu float16 float32 float64 from_dlpack from_numpy "
+        "frombuffer get_default_dtype get_num_threads int8 int16 int32 int64 layout "
+        "memory_format preserve_format promote_types result_type set_default_dtype "
+        "set_num_threads strided tensor to_dlpack uint16 uint32 uint64 uint8"
     )
     + _ALIASES
     + """
@@ -262,6 +270,9 @@ _DeviceLike: TypeAlias = device | str | builtins.int
 
 newaxis: None
 half: dtype
+chalf: dtype
+cfloat: dtype
+cdouble: dtype
 float: dtype
 double: dtype
 char: dtype
@@ -281,6 +292,14 @@ PACKAGE_TAIL = "\n" + "".join(
 
 FUNCTIONAL_HEAD = _HEAD.replace("import Sequence", "import Callable, Sequence")
 SPECIAL_HEAD = _HEAD
+LINALG_HEAD = (
+    _HEAD
+    + """
+from mindtorch_v2._C import LinAlgError as LinAlgError
+
+def diagonal(A: Tensor, *, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor: ...
+"""
+)
 RETURN_TYPES_HEAD = """# Written by tools/make_stubs.py: run `make stubs` after a change.
 from typing import NamedTuple
 

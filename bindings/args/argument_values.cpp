@@ -8,6 +8,7 @@
 #include "bindings/tensor/py_tensor.h"
 #include "bindings/tensor/py_types.h"
 #include "mindtorch/functional/functions.h"
+#include "mindtorch/tensor/element.h"
 
 namespace mindtorch::python {
 namespace {
@@ -48,13 +49,23 @@ bool is_foreign_number(PyObject* object) {
 
 Scalar read_item(const Tensor& tensor) {
   if (!tensor.device().is_cpu()) return item(tensor);
-  return visit_dtype(tensor.dtype(), [&]<typename T>() -> Scalar {
-    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-      return Scalar(static_cast<float>(*tensor.data<T>()));
-    } else {
-      return Scalar(*tensor.data<T>());
-    }
-  });
+  return read_element(tensor.data_ptr(), tensor.dtype());
+}
+
+PyObject* wrap_scalar(const Scalar& scalar) {
+  switch (scalar.kind()) {
+    case Scalar::Kind::kBool:
+      return PyBool_FromLong(scalar.to_bool());
+    case Scalar::Kind::kInt:
+      return PyLong_FromLongLong(scalar.to_int());
+    case Scalar::Kind::kUnsigned:
+      return PyLong_FromUnsignedLongLong(scalar.to<uint64_t>());
+    case Scalar::Kind::kFloat:
+      return PyFloat_FromDouble(scalar.to_double());
+    case Scalar::Kind::kComplex:
+      return PyComplex_FromDoubles(scalar.to_double(), scalar.imag());
+  }
+  return nullptr;
 }
 
 bool to_scalar(PyObject* object, Scalar& scalar) {
@@ -73,7 +84,18 @@ bool to_scalar(PyObject* object, Scalar& scalar) {
     scalar = Scalar(static_cast<int64_t>(value));
     return true;
   }
+  if (PyComplex_Check(object)) {  // NumPy's complex128, too
+    const Py_complex value = PyComplex_AsCComplex(object);
+    scalar = Scalar(std::complex<double>(value.real, value.imag));
+    return true;
+  }
   if (is_tensor(object) || PyUnicode_Check(object) || !is_foreign_number(object)) return false;
+  if (std::strncmp(Py_TYPE(object)->tp_name, "numpy.complex", 13) == 0) {
+    const Py_complex value = PyComplex_AsCComplex(object);
+    if (PyErr_Occurred() != nullptr) throw PythonError();
+    scalar = Scalar(std::complex<double>(value.real, value.imag));
+    return true;
+  }
   if (std::strncmp(Py_TYPE(object)->tp_name, "numpy.bool", 10) == 0) {
     scalar = Scalar(is_true(object));
     return true;
@@ -166,6 +188,8 @@ bool to_dtype_like(PyObject* object, DType& dtype) {
     dtype = to_dtype(object);
   } else if (object == reinterpret_cast<PyObject*>(&PyFloat_Type)) {
     dtype = DType::kFloat64;
+  } else if (object == reinterpret_cast<PyObject*>(&PyComplex_Type)) {
+    dtype = DType::kComplex128;
   } else if (object == reinterpret_cast<PyObject*>(&PyLong_Type)) {
     dtype = DType::kInt64;
   } else if (object == reinterpret_cast<PyObject*>(&PyBool_Type)) {

@@ -227,6 +227,7 @@ bool Signature::convert(const ParamInfo& param,
       } else if (!to_scalar(object, scalar)) {
         return false;
       }
+      if (scalar.is_complex()) return false;
       value = Value(scalar.to_double());
       return true;
     }
@@ -258,7 +259,9 @@ bool Signature::convert(const ParamInfo& param,
       parsed.floats.clear();
       for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(entries.get()); ++i) {
         Scalar scalar;
-        if (!to_scalar(PyTuple_GET_ITEM(entries.get(), i), scalar)) return false;
+        if (!to_scalar(PyTuple_GET_ITEM(entries.get(), i), scalar) || scalar.is_complex()) {
+          return false;
+        }
         parsed.floats.push_back(scalar.to_double());
       }
       value = Value(std::span<const double>(parsed.floats));

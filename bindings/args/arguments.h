@@ -15,7 +15,11 @@ struct ParsedArgs {
   static constexpr int kMaxParams = 20;
   static constexpr int kMaxTemporaries = 6;
 
-  ops::Value values[kMaxParams];
+  ParsedArgs() {}  // NOLINT: leaves values as they are
+
+  union {
+    ops::Value values[kMaxParams];  // [0, count) are set
+  };
   int count = 0;
 
   Tensor numbers[kMaxTemporaries];  // Python numbers in places of tensors
@@ -102,6 +106,8 @@ std::span<const char* const> second_names(std::string_view name);
 // Conversions used outside the parser, too. Each returns false on a wrong type and throws on a bad
 // value.
 bool to_scalar(PyObject* object, Scalar& scalar);
+// The Python number. Null with a Python error where there is no memory.
+PyObject* wrap_scalar(const Scalar& scalar);
 // The value of a tensor with one element.
 Scalar read_item(const Tensor& tensor);
 // A torch.dtype, or bool, int or float, which stand for theirs.

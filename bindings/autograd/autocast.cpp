@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
+#include "bindings/tensor/device_names.h"
 #include "bindings/tensor/py_types.h"
 #include "mindtorch/dispatch/eager/layers.h"
 #include "mindtorch/ops/registry.h"
@@ -28,7 +29,7 @@ nb::dict autocast_policies() {
 }  // namespace
 
 void bind_autocast(nb::module_& module) {
-  const auto type_of = [](const std::string& name) { return Device::parse(name).type; };
+  const auto type_of = [](const std::string& name) { return parse_device(name).type; };
   module.def(
       "_is_autocast_enabled",
       [=](const std::string& type) { return autocast::is_enabled(type_of(type)); },

@@ -185,7 +185,7 @@ PyObject* finish_output(PyFunction* self, const NodePtr& node, PyObject* args, P
   const Py_ssize_t input = input_position(args, output);
   const bool dirty = holds(self->dirty_tensors, output);
   const bool differentiable =
-      node && is_floating_point(tensor.dtype()) && !holds(self->non_differentiable, output);
+      node && is_differentiable(tensor.dtype()) && !holds(self->non_differentiable, output);
   if (dirty) {
     tensor.bump_version();
     if (!node) return Py_NewRef(output);

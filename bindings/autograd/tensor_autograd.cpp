@@ -144,7 +144,7 @@ PyObject* requires_grad_(PyObject* self,
     PyObject* value = Py_None;
     names.read(args, nargs, kwnames, &value);
     const bool wanted = value == Py_None || is_true(value);
-    MT_CHECK(!wanted || is_floating_point(unwrap(self).dtype()), RuntimeError,
+    MT_CHECK(!wanted || is_differentiable(unwrap(self).dtype()), RuntimeError,
              "only Tensors of floating point dtype can require gradients");
     autograd::set_requires_grad(unwrap(self), wanted);
     return Py_NewRef(self);

@@ -6,6 +6,7 @@
 
 #include "bindings/args/arguments.h"
 #include "bindings/interpreter/errors.h"
+#include "bindings/tensor/device_names.h"
 #include "bindings/tensor/py_tensor.h"
 #include "bindings/tensor/py_types.h"
 #include "mindtorch/backends/cpu/parallel.h"
@@ -81,6 +82,8 @@ void bind_settings(nb::module_& module) {
       nb::arg("count"), "Sets the number of threads that CPU ops use.");
   module.def("_check_device_available",
              [](nb::handle device) { check_device_available(to_device(device.ptr())); });
+  module.def("_send_cuda_to_npu", &send_cuda_to_npu,
+             "A device named cuda is an NPU from here on. False: that is so already.");
   module.def("_device_count", [](nb::handle kind) {
     const DeviceType type = to_device(kind.ptr()).type;
     if (type == DeviceType::kCpu || type == DeviceType::kMeta) return 1;

@@ -4,11 +4,13 @@
 #include <cstring>
 #include <vector>
 
+#include "bindings/args/arguments.h"
 #include "bindings/interpreter/python_ref.h"
 #include "bindings/tensor/py_tensor.h"
 #include "mindtorch/autograd/autograd_meta.h"
 #include "mindtorch/base/warning.h"
 #include "mindtorch/functional/functions.h"
+#include "mindtorch/tensor/element.h"
 
 namespace mindtorch::python {
 namespace {
@@ -34,7 +36,17 @@ const char* format_of(DType dtype) {
       return "f";
     case DType::kFloat64:
       return "d";
-    case DType::kBFloat16:
+    case DType::kUInt16:
+      return "H";
+    case DType::kUInt32:
+      return "I";
+    case DType::kUInt64:
+      return sizeof(long) == 8 ? "L" : "Q";
+    case DType::kComplex64:
+      return "Zf";
+    case DType::kComplex128:
+      return "Zd";
+    default:
       break;
   }
   return nullptr;
@@ -75,9 +87,7 @@ PyObject* number_at(const T* place) {
   } else {
     T value{};
     std::memcpy(&value, place, sizeof(T));
-    if constexpr (std::is_integral_v<T>) return PyLong_FromLongLong(value);
-    if constexpr (std::is_same_v<T, double>) return PyFloat_FromDouble(value);
-    return PyFloat_FromDouble(static_cast<double>(static_cast<float>(value)));
+    return wrap_scalar(read_element(&value, DTypeOf<T>::value));
   }
 }
 
@@ -103,8 +113,8 @@ PyObject* tensor_to_list(const Tensor& tensor) {
       tensor.device().is_cpu()
           ? tensor
           : mindtorch::_to_copy(tensor, std::nullopt, Device(DeviceType::kCpu), false, false);
-  return visit_dtype(local.dtype(),
-                     [&]<typename T>() { return list_of<T>(local, 0, local.data<T>()); });
+  return visit_any_dtype(local.dtype(),
+                         [&]<typename T>() { return list_of<T>(local, 0, local.data<T>()); });
 }
 
 static int fill_buffer(PyObject* self, Py_buffer* view, int flags) {

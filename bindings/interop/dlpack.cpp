@@ -15,12 +15,29 @@ namespace {
 
 constexpr int kMaxDims = 64;
 
+uint8_t float8_code(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat8E4M3fn:
+      return dlpack::kFloat8E4M3fn;
+    case DType::kFloat8E4M3fnuz:
+      return dlpack::kFloat8E4M3fnuz;
+    case DType::kFloat8E5M2:
+      return dlpack::kFloat8E5M2;
+    case DType::kFloat8E5M2fnuz:
+      return dlpack::kFloat8E5M2fnuz;
+    default:
+      return dlpack::kFloat8E8M0fnu;
+  }
+}
+
 dlpack::DataType type_of(DType dtype) {
   const auto bits = static_cast<uint8_t>(size_bytes(dtype) * 8);
   if (dtype == DType::kBool) return {dlpack::kBool, bits, 1};
   if (dtype == DType::kBFloat16) return {dlpack::kBfloat, bits, 1};
-  if (dtype == DType::kUInt8) return {dlpack::kUInt, bits, 1};
-  return {is_floating_point(dtype) ? dlpack::kFloat : dlpack::kInt, bits, 1};
+  if (is_float8(dtype)) return {float8_code(dtype), bits, 1};
+  if (is_complex(dtype)) return {dlpack::kComplex, bits, 1};
+  if (is_floating_point(dtype)) return {dlpack::kFloat, bits, 1};
+  return {is_signed(dtype) ? dlpack::kInt : dlpack::kUInt, bits, 1};
 }
 
 DType dtype_of(dlpack::DataType type) {

@@ -17,7 +17,13 @@ enum TypeCode : uint8_t {
   kUInt = 1,
   kFloat = 2,
   kBfloat = 4,
+  kComplex = 5,
   kBool = 6,
+  kFloat8E4M3fn = 10,
+  kFloat8E4M3fnuz = 11,
+  kFloat8E5M2 = 12,
+  kFloat8E5M2fnuz = 13,
+  kFloat8E8M0fnu = 14,
 };
 
 struct Device {

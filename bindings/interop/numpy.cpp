@@ -39,6 +39,13 @@ std::optional<DType> dtype_of(char kind, int itemsize) {
       break;
     case 'u':
       if (itemsize == 1) return DType::kUInt8;
+      if (itemsize == 2) return DType::kUInt16;
+      if (itemsize == 4) return DType::kUInt32;
+      if (itemsize == 8) return DType::kUInt64;
+      break;
+    case 'c':
+      if (itemsize == 8) return DType::kComplex64;
+      if (itemsize == 16) return DType::kComplex128;
       break;
     case 'i':
       if (itemsize == 1) return DType::kInt8;
@@ -59,8 +66,9 @@ std::optional<DType> dtype_of(char kind, int itemsize) {
 
 char kind_of(DType dtype) {
   if (dtype == DType::kBool) return 'b';
-  if (dtype == DType::kUInt8) return 'u';
-  return is_floating_point(dtype) ? 'f' : 'i';
+  if (is_complex(dtype)) return 'c';
+  if (is_floating_point(dtype)) return 'f';
+  return is_signed(dtype) ? 'i' : 'u';
 }
 
 PyTypeObject* type_of(const char* name) {
@@ -100,10 +108,11 @@ void warn_read_only() {
 [[noreturn]] void unsupported_dtype(PyObject* array) {
   const PyRef dtype(PyObject_GetAttrString(array, "dtype"));
   const PyRef type(PyObject_GetAttrString(dtype.get(), "type"));
-  MT_THROW(TypeError, "can't convert np.ndarray of type ",
-           PyType_Check(type.get()) ? reinterpret_cast<PyTypeObject*>(type.get())->tp_name : "?",
-           ". The only supported types are: float64, float32, float16, int64, int32, int16, int8, "
-           "uint8, and bool.");
+  MT_THROW(
+      TypeError, "can't convert np.ndarray of type ",
+      PyType_Check(type.get()) ? reinterpret_cast<PyTypeObject*>(type.get())->tp_name : "?",
+      ". The only supported types are: float64, float32, float16, complex64, complex128, int64, "
+      "int32, int16, int8, uint64, uint32, uint16, uint8, and bool.");
 }
 
 // From anything with __array_struct__.
@@ -250,7 +259,9 @@ PyObject* tensor_to_numpy(PyObject* tensor) {
   MT_CHECK(self.device().is_cpu(), TypeError, "can't convert ", self.device().str(),
            " device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory "
            "first.");
-  MT_CHECK(self.dtype() != DType::kBFloat16, TypeError, "Got unsupported ScalarType BFloat16");
+  MT_CHECK(self.dtype() != DType::kBFloat16 && self.dtype() != DType::kComplex32 &&
+               !is_float8(self.dtype()),
+           TypeError, "Got unsupported ScalarType ", legacy_name(self.dtype()));
   if (g_memory_type == nullptr) make_memory_type();
   auto* memory = PyObject_New(ArrayMemory, g_memory_type);
   if (memory == nullptr) throw PythonError();

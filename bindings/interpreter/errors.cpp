@@ -6,11 +6,13 @@
 
 #include "bindings/interpreter/python_ref.h"
 #include "mindtorch/base/warning.h"
+#include "mindtorch/ops/linalg_error.h"
 
 namespace mindtorch::python {
 namespace {
 
 PyObject* g_out_of_memory = nullptr;
+PyObject* g_linalg_error = nullptr;
 
 void python_warning(const std::string& text) {
   const GilHold gil;
@@ -89,6 +91,8 @@ void set_python_error() noexcept {
     PyErr_SetString(PyExc_BufferError, error.what());
   } catch (const OutOfMemoryError& error) {
     PyErr_SetString(g_out_of_memory, error.what());
+  } catch (const LinAlgError& error) {
+    PyErr_SetString(g_linalg_error, error.what());
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
   } catch (const std::length_error&) {  // a list longer than memory can be
@@ -104,9 +108,15 @@ int add_errors(PyObject* module) {
   g_out_of_memory = PyErr_NewExceptionWithDoc("mindtorch_v2.OutOfMemoryError",
                                               "A device has not enough memory left.",
                                               PyExc_RuntimeError, nullptr);
-  if (g_out_of_memory == nullptr) return -1;
+  g_linalg_error = PyErr_NewExceptionWithDoc(
+      "mindtorch_v2.linalg.LinAlgError",
+      "The numbers in a matrix do not allow what was asked of torch.linalg: it is singular, not "
+      "positive-definite, or an algorithm does not converge.",
+      PyExc_RuntimeError, nullptr);
+  if (g_out_of_memory == nullptr || g_linalg_error == nullptr) return -1;
   set_warning_handler(&python_warning);
-  return PyModule_AddObjectRef(module, "OutOfMemoryError", g_out_of_memory);
+  if (PyModule_AddObjectRef(module, "OutOfMemoryError", g_out_of_memory) < 0) return -1;
+  return PyModule_AddObjectRef(module, "LinAlgError", g_linalg_error);
 }
 
 }  // namespace mindtorch::python

@@ -63,8 +63,8 @@ nb::object map_file(
                                                     &release_mapping, mapping)));
 }
 
-// Reserves space on the disk for an open file, whose size stays. A file system that can't, or has no
-// more space, says so when the file is written.
+// Reserves space on the disk for an open file, whose size stays. A file system that can't, or has
+// no more space, says so when the file is written.
 void preallocate(int fd, int64_t size_bytes) {
   const GilRelease unlocked(true);
   static_cast<void>(::fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, size_bytes));

@@ -111,10 +111,7 @@ PyObject* wrap_outputs(const ops::Op& op, ops::Outputs& outputs) {
       case ops::ReturnType::kBool:
         return PyBool_FromLong(outputs.scalar.to_bool());
       case ops::ReturnType::kScalar:
-        if (outputs.scalar.is_bool()) return PyBool_FromLong(outputs.scalar.to_bool());
-        if (outputs.scalar.is_floating_point())
-          return PyFloat_FromDouble(outputs.scalar.to_double());
-        return PyLong_FromLongLong(outputs.scalar.to_int());
+        return wrap_scalar(outputs.scalar);
       case ops::ReturnType::kNothing:
         Py_RETURN_NONE;
     }
@@ -165,7 +162,7 @@ PyObject* with_options(PyObject* result, const ParsedArgs& parsed) {
   Tensor tensor = unwrap(made.get());
   if (parsed.pin_memory) tensor = pinned(tensor);
   if (parsed.requires_grad) {
-    MT_CHECK(is_floating_point(tensor.dtype()), RuntimeError,
+    MT_CHECK(is_differentiable(tensor.dtype()), RuntimeError,
              "Only Tensors of floating point and complex dtype can require gradients");
     autograd::set_requires_grad(tensor, true);
   }

@@ -9,6 +9,7 @@
 #include "bindings/tensor/py_types.h"
 #include "mindtorch/autograd/autograd_meta.h"
 #include "mindtorch/base/warning.h"
+#include "mindtorch/batching/batched.h"
 #include "mindtorch/dispatch/eager/eager.h"
 #include "mindtorch/functional/functions.h"
 #include "mindtorch/ops/dtype_limits.h"
@@ -39,7 +40,7 @@ struct View {
   std::vector<Tensor> indices;  // one per dim of the view so far; undefined: whole dim
   bool advanced = false;
   bool ran_python = false;  // code of an entry, which may have given the tensor another storage
-  // What autograd records instead of the view as a whole, where it does.
+  // What runs instead of the view as a whole where autograd records it or the tensor is batched.
   struct Step {
     enum class Kind : uint8_t { kSelect, kSlice, kUnsqueeze } kind;
     int64_t dim;
@@ -54,7 +55,8 @@ struct View {
       : sizes(self.sizes()),
         strides(self.strides()),
         offset(self.storage_offset()),
-        records(autograd::is_grad_enabled() && autograd::requires_grad(self)) {}
+        records(batching::is_batched(self) ||
+                (autograd::is_grad_enabled() && autograd::requires_grad(self))) {}
   void note(Step step) {
     if (records) steps.push_back(step);
   }
@@ -159,6 +161,11 @@ void apply(View& view, PyObject* entry, size_t ndim, size_t& source_dim) {
     }
     if (index.dim() == 0 && !mask) {
       view.check_dim(ndim);
+      if (batching::is_batched(index)) {  // another number for each sample
+        view.put_index(index, 1);
+        ++source_dim;
+        return;
+      }
       view.select(mindtorch::item(index).to_int(), source_dim++);
       return;
     }

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "bindings/interpreter/errors.h"
+#include "bindings/tensor/device_names.h"
 
 namespace mindtorch::python {
 namespace {
@@ -40,18 +41,26 @@ PyObject* dtype_reduce(PyObject* self, PyObject*) {
 PyObject* dtype_is_floating_point(PyObject* self, void*) {
   return PyBool_FromLong(is_floating_point(dtype_of(self)));
 }
-PyObject* dtype_is_complex(PyObject*, void*) { Py_RETURN_FALSE; }
+PyObject* dtype_is_complex(PyObject* self, void*) {
+  return PyBool_FromLong(is_complex(dtype_of(self)));
+}
 PyObject* dtype_is_signed(PyObject* self, void*) {
   return PyBool_FromLong(is_signed(dtype_of(self)));
 }
 PyObject* dtype_itemsize(PyObject* self, void*) {
   return PyLong_FromLongLong(size_bytes(dtype_of(self)));
 }
-PyObject* dtype_to_real(PyObject* self, PyObject*) { return Py_NewRef(self); }
+PyObject* dtype_to_real(PyObject* self, PyObject*) {
+  return Py_NewRef(dtype_object(real_dtype(dtype_of(self))));
+}
+PyObject* dtype_to_complex(PyObject* self, PyObject*) {
+  return Py_NewRef(dtype_object(complex_dtype(dtype_of(self))));
+}
 
 PyMethodDef g_dtype_methods[] = {
     {"__reduce__", &dtype_reduce, METH_NOARGS, nullptr},
     {"to_real", &dtype_to_real, METH_NOARGS, nullptr},
+    {"to_complex", &dtype_to_complex, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 PyGetSetDef g_dtype_attributes[] = {
@@ -345,7 +354,7 @@ Device to_device(PyObject* object) {
     const char* data = PyUnicode_AsUTF8AndSize(object, &size);
     if (data == nullptr) throw PythonError();
     MT_CHECK(size > 0, RuntimeError, "Device string must not be empty");
-    return Device::parse({data, static_cast<size_t>(size)});
+    return parse_device({data, static_cast<size_t>(size)});
   }
   const long long index = PyLong_AsLongLong(object);
   if (index == -1 && PyErr_Occurred() != nullptr) throw PythonError();

@@ -3,9 +3,11 @@
 #include "bindings/args/call_arguments.h"
 #include "bindings/interpreter/errors.h"
 #include "bindings/interpreter/python_ref.h"
+#include "bindings/tensor/device_names.h"
 #include "bindings/tensor/py_tensor.h"
 #include "bindings/tensor/py_types.h"
 #include "mindtorch/base/warning.h"
+#include "mindtorch/batching/batched.h"
 #include "mindtorch/functional/functions.h"
 
 namespace mindtorch::python {
@@ -46,13 +48,14 @@ PyObject* get_is_npu(PyObject* self, void*) {
   return PyBool_FromLong(unwrap(self).device().type == DeviceType::kNpu);
 }
 PyObject* get_is_cuda(PyObject* self, void*) {
-  return PyBool_FromLong(unwrap(self).device().type == DeviceType::kCuda);
+  return PyBool_FromLong(unwrap(self).device().type == meant_type(DeviceType::kCuda));
 }
 
 // x.data: the same bytes, with a version count of its own.
 PyObject* get_data(PyObject* self, void*) {
   return guarded([&] {
     const Tensor& tensor = unwrap(self);
+    if (batching::is_batched(tensor)) return wrap(mindtorch::detach(tensor));
     Tensor result = tensor.alias(tensor.sizes(), tensor.strides(), tensor.storage_offset());
     result.impl()->has_own_version = true;
     result.impl()->own_version = 0;
@@ -105,19 +108,23 @@ PyObject* get_H(PyObject* self, void*) {
              "tensor.H is only supported on matrices (2-D tensors). Got ", tensor.dim(),
              "-D tensor.",
              tensor.dim() > 2 ? " For batches of matrices, consider using tensor.mH" : "");
-    return tensor.dim() == 0 ? Py_NewRef(self) : reversed(tensor);
+    const PyRef swapped(tensor.dim() == 0 ? Py_NewRef(self) : reversed(tensor));
+    return wrap(mindtorch::conj(unwrap(swapped.get())));
   });
 }
-PyObject* get_mT(PyObject* self, void*) {
+PyObject* transposed(PyObject* self, const char* attribute, bool conjugates) {
   return guarded([&] {
     const Tensor& tensor = unwrap(self);
     if (tensor.dim() == 0) return Py_NewRef(self);
-    MT_CHECK(tensor.dim() >= 2, RuntimeError,
-             "tensor.mT is only supported on matrices or batches of matrices. Got ", tensor.dim(),
+    MT_CHECK(tensor.dim() >= 2, RuntimeError, attribute,
+             " is only supported on matrices or batches of matrices. Got ", tensor.dim(),
              "-D tensor.");
-    return wrap(mindtorch::transpose(tensor, -2, -1));
+    const Tensor swapped = mindtorch::transpose(tensor, -2, -1);
+    return wrap(conjugates ? mindtorch::conj(swapped) : swapped);
   });
 }
+PyObject* get_mT(PyObject* self, void*) { return transposed(self, "tensor.mT", false); }
+PyObject* get_mH(PyObject* self, void*) { return transposed(self, "tensor.mH", true); }
 
 // Methods
 
@@ -196,7 +203,9 @@ PyObject* is_contiguous(PyObject* self,
 PyObject* is_floating_point(PyObject* self, PyObject*) {
   return PyBool_FromLong(mindtorch::is_floating_point(unwrap(self).dtype()));
 }
-PyObject* is_complex(PyObject*, PyObject*) { Py_RETURN_FALSE; }
+PyObject* is_complex(PyObject* self, PyObject*) {
+  return PyBool_FromLong(mindtorch::is_complex(unwrap(self).dtype()));
+}
 PyObject* is_signed(PyObject* self, PyObject*) {
   return PyBool_FromLong(mindtorch::is_signed(unwrap(self).dtype()));
 }
@@ -214,9 +223,10 @@ PyGetSetDef g_tensor_attributes[] = {
     {"_version", &get_version, nullptr, "How often the storage was written in place.", nullptr},
     {"data", &get_data, &set_data, "The same memory, with a version count of its own.", nullptr},
     {"T", &get_T, nullptr, "All dimensions reversed.", nullptr},
-    {"H", &get_H, nullptr, "A matrix transposed.", nullptr},
+    {"H", &get_H, nullptr, "A matrix transposed, complex numbers conjugated.", nullptr},
     {"mT", &get_mT, nullptr, "The last two dimensions swapped.", nullptr},
-    {"mH", &get_mT, nullptr, "The last two dimensions swapped.", nullptr},
+    {"mH", &get_mH, nullptr, "The last two dimensions swapped, complex numbers conjugated.",
+     nullptr},
     {"is_cpu", &get_is_cpu, nullptr, nullptr, nullptr},
     {"is_cuda", &get_is_cuda, nullptr, nullptr, nullptr},
     {"is_npu", &get_is_npu, nullptr, nullptr, nullptr},

@@ -4,6 +4,7 @@
 #include "bindings/args/default_device.h"
 #include "bindings/interpreter/python_ref.h"
 #include "bindings/memory/pinning.h"
+#include "bindings/tensor/device_names.h"
 #include "bindings/tensor/py_storage.h"
 #include "bindings/tensor/py_tensor.h"
 #include "bindings/tensor/py_types.h"
@@ -212,12 +213,13 @@ PyObject* to_accelerator(PyObject* self,
     PyObject* values[3];
     names.read(args, nargs, kwnames, values);
     Target target;
-    target.device = Device(kType);
+    const DeviceType type = meant_type(kType);
+    target.device = Device(type);
     if (PyLong_Check(values[0])) {
-      target.device = Device(kType, to_device(values[0]).index);
+      target.device = Device(type, to_device(values[0]).index);
     } else if (values[0] != Py_None) {
       target.device = to_device(values[0]);
-      MT_CHECK(target.device->type == kType, RuntimeError, "Invalid device, must be ", name(kType),
+      MT_CHECK(target.device->type == type, RuntimeError, "Invalid device, must be ", name(type),
                " device");
     }
     if (values[1] != Py_None) target.non_blocking = to_flag(values[1], "to", "non_blocking");
@@ -416,6 +418,9 @@ PyMethodDef g_conversion_methods[] = {
     fast_method<&cast<DType::kFloat64>>("double", "The tensor as float64."),
     fast_method<&cast<DType::kFloat16>>("half", "The tensor as float16."),
     fast_method<&cast<DType::kBFloat16>>("bfloat16", "The tensor as bfloat16."),
+    fast_method<&cast<DType::kComplex32>>("chalf", "The tensor as complex32."),
+    fast_method<&cast<DType::kComplex64>>("cfloat", "The tensor as complex64."),
+    fast_method<&cast<DType::kComplex128>>("cdouble", "The tensor as complex128."),
     fast_method<&cast<DType::kInt8>>("char", "The tensor as int8."),
     fast_method<&cast<DType::kInt16>>("short", "The tensor as int16."),
     fast_method<&cast<DType::kInt32>>("int", "The tensor as int32."),

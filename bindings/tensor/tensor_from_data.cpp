@@ -79,6 +79,7 @@ DType leaf_dtype(PyObject* leaf) {
            Py_TYPE(leaf)->tp_name);
   if (Tensor array = tensor_from_array(leaf); array.defined()) return array.dtype();
   if (PyFloat_Check(leaf)) return default_dtype();
+  if (PyComplex_Check(leaf)) return complex_dtype(default_dtype());
   Scalar scalar;
   MT_CHECK(to_scalar(leaf, scalar), RuntimeError, "Could not infer dtype of ",
            Py_TYPE(leaf)->tp_name);
@@ -96,7 +97,7 @@ DType infer_dtype(PyObject* data, size_t depth) {
   DType dtype = entry_dtype(0);
   for (Py_ssize_t i = 1; i < sequence.size(); ++i) {
     dtype = promote_types(dtype, entry_dtype(i));
-    if (dtype == DType::kFloat64) break;  // nothing is wider
+    if (dtype == DType::kComplex128) break;  // nothing is wider
   }
   return dtype;
 }
@@ -105,6 +106,7 @@ template <typename T>
 T read_leaf(PyObject* leaf) {
   Scalar scalar;
   constexpr bool kIsInteger = std::is_integral_v<T> && !std::is_same_v<T, bool>;
+  constexpr bool kIsComplex = is_complex(DTypeOf<T>::value);
   if (is_tensor(leaf)) {
     const bool is_number = unwrap(leaf).numel() == 1;
     MT_CHECK(is_number || !kIsInteger, TypeError,
@@ -115,6 +117,13 @@ T read_leaf(PyObject* leaf) {
     int over = 0;
     const int64_t value = PyLong_AsLongLongAndOverflow(leaf, &over);
     scalar = value;
+    if constexpr (std::is_same_v<T, uint64_t>) {
+      if (over > 0) {
+        const uint64_t large = PyLong_AsUnsignedLongLong(leaf);
+        if (PyErr_Occurred() == nullptr) return large;
+        PyErr_Clear();
+      }
+    }
     if (over != 0) {
       MT_CHECK(!kIsInteger, ValueError, "Overflow when unpacking long long");
       scalar = PyLong_AsDouble(leaf);
@@ -126,6 +135,8 @@ T read_leaf(PyObject* leaf) {
                  ? "new(): invalid data type 'str'"
                  : detail::concat("must be real number, not ", Py_TYPE(leaf)->tp_name));
   }
+  constexpr bool kTakesComplex = kIsComplex || std::is_same_v<T, bool>;
+  MT_CHECK(kTakesComplex || !scalar.is_complex(), TypeError, "must be real number, not complex");
   if constexpr (kIsInteger) {
     MT_CHECK(ops::is_in_range(scalar, DTypeOf<T>::value), RuntimeError,
              "value cannot be converted to type ", name(DTypeOf<T>::value), " without overflow");
@@ -178,7 +189,7 @@ Tensor tensor_from_data(PyObject* data, std::optional<DType> dtype) {
   const Shape sizes = infer_sizes(data);
   const DType target = dtype ? *dtype : infer_dtype(data, sizes.size());
   const Tensor result = Tensor::make(sizes, target);
-  visit_dtype(target, [&]<typename T>() {
+  visit_any_dtype(target, [&]<typename T>() {
     T* out = result.data<T>();
     if (result.numel() == 0 && !sizes.empty()) return;
     store<T>(data, sizes, 0, out);

@@ -5,6 +5,7 @@
 #include "bindings/interpreter/python_ref.h"
 #include "bindings/ops/op_function.h"
 #include "bindings/tensor/py_tensor.h"
+#include "mindtorch/batching/batched.h"
 #include "mindtorch/dispatch/dispatcher.h"
 #include "mindtorch/functional/functions.h"
 
@@ -114,7 +115,7 @@ PyObject* matmul(PyObject* a, PyObject* b) {
 
 PyObject* invert(PyObject* a) {
   static const ops::Op& op = ops::registry().at("bitwise_not");
-  if (is_floating_point(unwrap(a).dtype())) {
+  if (is_differentiable(unwrap(a).dtype())) {
     PyErr_SetString(PyExc_TypeError,
                     "~ (operator.invert) is only implemented on integer and Boolean-type tensors");
     return nullptr;
@@ -146,23 +147,35 @@ Scalar single_value(PyObject* self) {
   return mindtorch::item(tensor);
 }
 
+// Of a complex number: its real part, where that is all of it.
+Scalar single_real(PyObject* self, const char* type) {
+  const Scalar value = single_value(self);
+  MT_CHECK(value.imag() == 0, RuntimeError, "value cannot be converted to type ", type,
+           " without overflow");
+  return value.is_complex() ? Scalar(value.to_double()) : value;
+}
+
 int truth(PyObject* self) {
   return guarded_int([&] {
     const Tensor& tensor = unwrap(self);
     MT_CHECK(tensor.numel() == 1, RuntimeError, "Boolean value of Tensor with ",
              tensor.numel() == 0 ? "no values" : "more than one value", " is ambiguous");
+    MT_CHECK(!batching::is_batched(tensor), RuntimeError,
+             "vmap: It looks like you're attempting to use a Tensor in some data-dependent control "
+             "flow. We don't support that yet, please file an issue at "
+             "https://github.com/pytorch/pytorch/issues .");
     return mindtorch::item(tensor).to_bool() ? 1 : 0;
   });
 }
 PyObject* to_python_int(PyObject* self) {
   return guarded([&]() -> PyObject* {
-    const Scalar value = single_value(self);
-    if (!value.is_floating_point()) return PyLong_FromLongLong(value.to_int());
+    const Scalar value = single_real(self, "int64_t");
+    if (value.is_integral()) return wrap_scalar(value);
     return PyLong_FromDouble(value.to_double());  // raises on NaN and infinity, as Python does
   });
 }
 PyObject* to_python_float(PyObject* self) {
-  return guarded([&] { return PyFloat_FromDouble(single_value(self).to_double()); });
+  return guarded([&] { return PyFloat_FromDouble(single_real(self, "double").to_double()); });
 }
 PyObject* to_index(PyObject* self) {
   return guarded([&] {

@@ -74,7 +74,7 @@ void record_pointwise(const Op& op, Args args, Outputs& outputs) {
   const Op& base = op.base != nullptr ? *op.base : op;
   const bool in_place = op.form == OpForm::kInplace;
   const ops::PointwiseCall call = base.resolve(args);
-  if (!is_floating_point(in_place ? args[0].tensor().dtype() : call.result)) {
+  if (!is_differentiable(in_place ? args[0].tensor().dtype() : call.result)) {
     return run_below(op, args, outputs);
   }
   int written = -1;
@@ -112,7 +112,7 @@ void record_rule(const Op& op, Args args, Outputs& outputs) {
     rebase_history(outputs.tensors[0], owned, 0);
   } else {
     for (const Tensor& output : outputs.tensors) {
-      if (is_floating_point(output.dtype())) {
+      if (is_differentiable(output.dtype())) {
         add_output(output, owned);
       } else {
         node->outputs.emplace_back(TensorMeta(output));
@@ -127,8 +127,8 @@ void record_view(const Op& op, Args args, Outputs& outputs) {
   run_below(op, args, outputs);
   const Tensor& self = args[0].tensor();
   const Tensor& view = outputs.tensors[0];
-  if (!is_floating_point(view.dtype())) return;
-  MT_CHECK(view.dtype() == self.dtype(), RuntimeError,
+  if (!is_differentiable(view.dtype())) return;
+  MT_CHECK(real_dtype(view.dtype()) == real_dtype(self.dtype()), RuntimeError,
            "derivative for aten::", op.schema.full_name(), " is not implemented");
   const auto node = NodePtr::adopt(
       new AsStridedBackward(ViewGeometry(*self.impl()), gradient_edge(self), *view.impl()));
@@ -139,7 +139,7 @@ void record_view(const Op& op, Args args, Outputs& outputs) {
 void record_not_implemented(const Op& op, Args args, Outputs& outputs) {
   run_below(op, args, outputs);
   for (const Tensor& output : outputs.tensors) {
-    if (!is_floating_point(output.dtype())) continue;
+    if (!is_differentiable(output.dtype())) continue;
     const auto node = NodePtr::adopt(new NotImplementedNode(op, args));
     if (writes_self(op)) {
       rebase_history(output, node, 0);

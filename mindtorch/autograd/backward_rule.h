@@ -72,6 +72,9 @@ struct BackwardRule {
   std::vector<Saves> outputs;
   std::string name;      // of the node; empty: made of the op's name
   int numbered_by = -1;  // the parameter that makes it Backward1 where it is given
+  // Knows of conjugates. Of all others the derivative is that of a holomorphic function: see
+  // conjugate_if_complex().
+  bool knows_complex = false;
 };
 
 namespace detail {
@@ -135,6 +138,10 @@ class MT_API Derivatives {
     // torch has two overloads: Backward0 without this argument, Backward1 with it.
     Definition& numbered_by(std::string_view param) {
       rule_.numbered_by = static_cast<int>(index(param));
+      return *this;
+    }
+    Definition& knows_complex() {
+      rule_.knows_complex = true;
       return *this;
     }
     Definition& named(std::string name) {

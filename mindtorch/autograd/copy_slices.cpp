@@ -9,15 +9,32 @@ namespace {
 // A tensor with the base's layout, from offset 0 on, that has room for all of its elements.
 Tensor shaped_like(const Tensor& grad, const ViewGeometry& base) {
   const bool plain = !may_overlap_itself(base.sizes, base.strides);
-  return plain ? empty_strided(base.sizes, base.strides, grad.dtype(), grad.device())
-               : empty(base.sizes, grad.dtype(), grad.device());
+  return plain ? new_empty_strided(grad, base.sizes, base.strides) : new_empty(grad, base.sizes);
+}
+
+Tensor parts(const Tensor& tensor) {
+  return is_complex(tensor.dtype()) ? view_as_real(tensor) : tensor;
 }
 
 }  // namespace
 
+ViewGeometry ViewGeometry::of_parts() const {
+  ViewGeometry parts = *this;
+  if (!is_complex(dtype)) return parts;
+  for (int64_t& stride : parts.strides) stride *= 2;
+  parts.sizes.push_back(2);
+  parts.strides.push_back(1);
+  parts.offset *= 2;
+  parts.dtype = real_dtype(dtype);
+  return parts;
+}
+
 Tensor scatter_to_base(const Tensor& grad, const ViewGeometry& base, const ViewGeometry& view) {
-  const Tensor whole =
-      zero_(empty(IntList{extent(base.sizes, base.strides)}, grad.dtype(), grad.device()));
+  if (MT_UNLIKELY(base.dtype != view.dtype)) {
+    const Tensor made = scatter_to_base(parts(grad), base.of_parts(), view.of_parts());
+    return is_complex(base.dtype) ? view_as_complex(made) : made;
+  }
+  const Tensor whole = new_zeros(grad, {extent(base.sizes, base.strides)});
   const int64_t offset = view.offset - base.offset;
   if (!may_overlap_itself(view.sizes, view.strides)) {
     copy_(as_strided(whole, view.sizes, view.strides, offset), grad);
@@ -47,12 +64,22 @@ CopySlices::CopySlices(
   }
 }
 
+Tensor CopySlices::slice_of(const Tensor& whole) const {
+  if (MT_LIKELY(base_.dtype == view_.dtype)) {
+    return as_strided(whole, view_.sizes, view_.strides, view_.offset - base_.offset);
+  }
+  const ViewGeometry view = view_.of_parts();
+  const int64_t offset = view.offset - base_.of_parts().offset;
+  const Tensor slice = as_strided(parts(whole), view.sizes, view.strides, offset);
+  return is_complex(view_.dtype) ? view_as_complex(slice) : slice;
+}
+
 void CopySlices::apply(Gradients& grads, Gradients& results) {
   results.clear();
   results.resize(next.size());
   if (!grads[0].defined()) return;
   const Tensor whole = copy_(shaped_like(grads[0], base_), grads[0]);
-  const Tensor slice = as_strided(whole, view_.sizes, view_.strides, view_.offset - base_.offset);
+  const Tensor slice = slice_of(whole);
   Gradients slice_grads;
   slice_grads.push_back(clone(slice));
   Gradients made;

@@ -9,9 +9,12 @@ struct ViewGeometry {
   Shape sizes;
   Shape strides;
   int64_t offset;  // elements, from the start of the storage
+  DType dtype;     // another than the base's where one is complex and the other shows its parts
 
   explicit ViewGeometry(const TensorImpl& impl)
-      : sizes(impl.sizes), strides(impl.strides), offset(impl.offset) {}
+      : sizes(impl.sizes), strides(impl.strides), offset(impl.offset), dtype(impl.dtype) {}
+  // Of the parts of complex numbers, the last dim; of others the same.
+  ViewGeometry of_parts() const;
 };
 
 // An in-place op on a view, seen from the view's base: the gradient of the base goes on, except
@@ -30,6 +33,8 @@ class CopySlices final : public Node {
   void release_saved() override;
 
  private:
+  Tensor slice_of(const Tensor& whole) const;  // where the view lies
+
   ViewGeometry base_;
   ViewGeometry view_;
   NodePtr node_;

@@ -92,7 +92,11 @@ void conform(Tensor& grad, const TensorMeta& meta, const Node& node, size_t inde
              " but expected shape compatible with ", to_string(meta.sizes));
     grad = sum_to(grad, meta.sizes);
   }
-  if (MT_UNLIKELY(grad.dtype() != meta.dtype)) grad = _to_copy(grad, meta.dtype);
+  if (MT_UNLIKELY(grad.dtype() != meta.dtype)) {
+    // Real numbers that became complex: what came in beside them has no part in their gradient.
+    if (is_complex(grad.dtype()) && !is_complex(meta.dtype)) grad = real(grad);
+    grad = _to_copy(grad, meta.dtype);
+  }
   if (MT_UNLIKELY(grad.device() != meta.device)) {
     MT_CHECK(grad.dim() == 0, RuntimeError, "Function ", node.name(),
              " returned an invalid gradient at index ", index, " - expected device ",
@@ -107,8 +111,11 @@ void add_gradient(Tensor& sum, Tensor&& grad) {
     sum = std::move(grad);
     return;
   }
+  // Batched ones may share what they show with others.
+  const bool is_batched =
+      ((sum.impl()->layers | grad.impl()->layers) & dispatch::bit(dispatch::Layer::kBatching)) != 0;
   const bool is_ours = sum.impl()->use_count() == 1 && sum.storage()->use_count() == 1 &&
-                       sum.is_contiguous() && !sum.impl()->view_base;
+                       sum.is_contiguous() && !sum.impl()->view_base && !is_batched;
   if (!is_grad_enabled() && is_ours) {
     add_(sum, grad);
   } else {
@@ -241,7 +248,7 @@ void BackwardPass::send(const Node& from, size_t index, Tensor&& grad) {
 
 void BackwardPass::check_nan(const Node& node, const Gradients& results) const {
   for (size_t i = 0; i < results.size(); ++i) {
-    if (!results[i].defined() || !is_floating_point(results[i].dtype())) continue;
+    if (!results[i].defined() || !is_differentiable(results[i].dtype())) continue;
     MT_CHECK(!item(any(isnan(results[i]))).to_bool(), RuntimeError, "Function '", node.name(),
              "' returned nan values in its ", i, "th output.");
   }

@@ -1,8 +1,10 @@
 #include "mindtorch/autograd/pointwise_node.h"
 
 #include "mindtorch/autograd/autograd_meta.h"
+#include "mindtorch/autograd/complex_gradient.h"
 #include "mindtorch/functional/functions.h"
 #include "mindtorch/ops/evaluate.h"
+#include "mindtorch/tensor/element.h"
 
 namespace mindtorch::autograd {
 
@@ -34,6 +36,13 @@ bool is_logical(Pointwise function) {
          function == Pointwise::kLogicalXor || function == Pointwise::kLogicalNot;
 }
 
+// Its derivative is the formula for real numbers, up to conjugates.
+bool is_as_for_reals(Pointwise function) {
+  return !ops::gives_real(function) && function != Pointwise::kConj &&
+         function != Pointwise::kSign && function != Pointwise::kPow &&
+         function != Pointwise::kAcosh;
+}
+
 // A step of an expression: a tensor, or a number that is known on the host.
 struct Step {
   Tensor tensor;
@@ -63,6 +72,11 @@ Tensor run_expression(const ops::Expression& expression,
       case ExprNode::Kind::kParam:
         step.number = params.f[node.index];
         step.is_number = true;
+        if (MT_UNLIKELY(params.imag[node.index] != 0)) {
+          step.tensor = Tensor::wrapped_number(
+              std::complex<double>(params.f[node.index], params.imag[node.index]));
+          step.is_number = false;
+        }
         break;
       case ExprNode::Kind::kConstant:
         step.number = node.constant;
@@ -98,6 +112,46 @@ Tensor run_expression(const ops::Expression& expression,
   return steps.back().as_tensor();
 }
 
+// Of the functions of complex numbers whose derivative is not that of real numbers.
+Tensor complex_gradient(
+    Pointwise function, size_t operand, const Tensor& grad, const Tensor& z, const Tensor& b) {
+  const auto number = [](double value) { return Tensor::wrapped_number(value); };
+  switch (function) {
+    case Pointwise::kAcosh: {
+      const Tensor root = mul(sqrt(sub(z, number(1))), sqrt(add(z, number(1))));
+      return div(grad, conj(root));
+    }
+    case Pointwise::kPow: {
+      if (operand == 0) {
+        const Tensor slope = mul(b, pow(z, sub(b, number(1))));
+        return where(eq(b, number(0)), number(0), mul(grad, conj(slope)));
+      }
+      const Tensor slope = mul(pow(z, b), log(z));
+      const Tensor is_flat = logical_and(eq(z, number(0)), ge(real(b), number(0)));
+      return where(is_flat, number(0), mul(grad, conj(slope)));
+    }
+    case Pointwise::kConj:
+      return conj(grad);
+    case Pointwise::kAbs:
+      return mul(grad, sgn(z));
+    case Pointwise::kAngle: {
+      const Tensor square = mul(z, conj(z));
+      const Tensor turned = mul(z, Tensor::wrapped_number(std::complex<double>(0, 1)));
+      const Tensor zero = Tensor::wrapped_number(0.0);
+      return where(eq(z, zero), zero, mul(grad, div(turned, square)));
+    }
+    case Pointwise::kSign: {
+      // What does not turn is lost.
+      const Tensor unit = sgn(z);
+      const Tensor along = real(mul(conj(grad), unit));
+      const Tensor zero = Tensor::wrapped_number(0.0);
+      return where(eq(z, zero), zero, div(sub(grad, mul(along, unit)), abs(z)));
+    }
+    default:
+      return {};
+  }
+}
+
 // Zeros for all inputs: of a gradient that does not depend on them where it was computed, but is a
 // function of them.
 class ConstantNode final : public Node {
@@ -114,6 +168,8 @@ class ConstantNode final : public Node {
 
 // relu's gradient is a step function of its input: its own gradient is 0, not absent.
 Tensor as_function_of(Tensor result, std::span<const Tensor> inputs) {
+  // Of a batched tensor, autograd knows the value that has all samples only.
+  if ((result.impl()->layers & dispatch::bit(dispatch::Layer::kBatching)) != 0) return result;
   if (requires_grad(result)) return result;
   NodePtr node;
   for (const Tensor& input : inputs) {
@@ -134,7 +190,13 @@ Tensor apply_pointwise(Pointwise function,
                        const ops::PointwiseParams& params,
                        DType compute,
                        DType result) {
-  return mindtorch::_pointwise(operands, static_cast<int64_t>(function), params.f, compute, result);
+  // The imaginary parts of parameters follow the real ones.
+  double parts[6];
+  std::copy_n(params.f, 3, parts);
+  std::copy_n(params.imag, 3, parts + 3);
+  const size_t count = is_complex(compute) ? 6 : 3;
+  return mindtorch::_pointwise(operands, static_cast<int64_t>(function),
+                               std::span<const double>(parts, count), compute, result);
 }
 
 PointwiseNode::PointwiseNode(const ops::Op& op,
@@ -149,6 +211,10 @@ PointwiseNode::PointwiseNode(const ops::Op& op,
   for (int i = 0; i < call.count; ++i) {
     next.push_back(gradient_edge(*call.operands[i]));
     if (!next.back()) continue;
+    if (MT_UNLIKELY(is_complex(compute_) && !is_as_for_reals(function_))) {
+      if (function_ != Pointwise::kConj) needed_ |= function_ == Pointwise::kPow ? 3 : 1;
+      continue;
+    }
     const Derivative& wanted = derivative(static_cast<size_t>(i));
     if (wanted.kind != Derivative::Kind::kExpression) continue;
     for (const Derivative::Input input : wanted.inputs) {
@@ -181,6 +247,10 @@ void PointwiseNode::apply(Gradients& grads, Gradients& results) {
   for (size_t i = 0; i < next.size(); ++i) {
     if (!should_compute(i)) continue;
     const Derivative& wanted = derivative(i);
+    if (MT_UNLIKELY(is_complex(compute_) && !is_as_for_reals(function_))) {
+      results[i] = complex_gradient(function_, i, grad, inputs[0], inputs[1]);
+      continue;
+    }
     if (ops::function_info(function_).gives_bool) {  // truth, written to a float tensor
       results[i] = zeros_like(grad);
       continue;
@@ -196,24 +266,30 @@ void PointwiseNode::apply(Gradients& grads, Gradients& results) {
         results[i] = grad;
         break;
       case Derivative::Kind::kExpression: {
+        Tensor incoming = grad;
+        const bool conjugates = conjugate_if_complex(incoming);
         SmallVector<Tensor, ops::kMaxOperands> operands;
         for (const Derivative::Input input : wanted.inputs) {
           const int place = place_of(input);
-          operands.push_back(place < 0 ? grad : inputs[place]);
+          operands.push_back(place < 0 ? incoming : inputs[place]);
         }
         const std::span<const Tensor> list(operands.data(), operands.size());
         const ops::Expression& expression = ops::function_info(wanted.function).value;
         if (is_grad_enabled() && !ops::is_built_in(wanted.function)) {
           const TensorMeta& meta = next[i].node->outputs[next[i].input];
           Tensor made = run_expression(expression, list, params_, compute_);
-          if (made.is_wrapped_number())
-            made = full(meta.sizes, Scalar(*made.data<double>()), compute_, meta.device);
+          if (made.is_wrapped_number()) {
+            const Scalar number = read_element(made.data_ptr(), made.dtype());
+            made = full(meta.sizes, number, compute_, meta.device);
+          }
           results[i] = as_function_of(std::move(made), list);
         } else {
           const Edge& target = next[i];
+          const DType dtype = target.node->outputs[target.input].dtype;
           results[i] = apply_pointwise(wanted.function, list, params_, compute_,
-                                       target.node->outputs[target.input].dtype);
+                                       conjugates ? compute_ : dtype);
         }
+        if (conjugates) conjugate_if_complex(results[i]);
         break;
       }
     }

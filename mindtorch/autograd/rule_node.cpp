@@ -1,6 +1,7 @@
 #include "mindtorch/autograd/rule_node.h"
 
 #include "mindtorch/autograd/autograd_meta.h"
+#include "mindtorch/autograd/complex_gradient.h"
 #include "mindtorch/autograd/node_names.h"
 #include "mindtorch/functional/functions.h"
 
@@ -129,8 +130,14 @@ void RuleNode::apply(Gradients& grads, Gradients& results) {
       values[i] = dispatch::decode(args_[i], payload_);
     }
   }
+  bool conjugates = false;
+  if (!rule_.knows_complex) {
+    for (Tensor& grad : grads) conjugates |= conjugate_if_complex(grad);
+  }
   Backward backward(*this, {first_edge_.data(), first_edge_.size()}, column_major_, grads, results);
   rule_.apply(backward, {{values.data(), values.size()}, {metas.data(), metas.size()}});
+  if (!conjugates) return;
+  for (Tensor& result : results) conjugate_if_complex(result);
 }
 
 void RuleNode::release_saved() {

@@ -7,6 +7,7 @@ namespace mindtorch::functional {
 // Ops written in terms of other ops: one function per family, called by register_composites.
 void compose_attention(ops::Registry& registry);
 void compose_channel_norm(ops::Registry& registry);
+void compose_complex(ops::Registry& registry);
 void compose_convolution(ops::Registry& registry);
 void compose_copy(ops::Registry& registry);
 void compose_creation(ops::Registry& registry);
@@ -16,6 +17,9 @@ void compose_foreach(ops::Registry& registry);
 void compose_indexing(ops::Registry& registry);
 void compose_inplace_views(ops::Registry& registry);
 void compose_joining(ops::Registry& registry);
+void compose_linalg(ops::Registry& registry);
+void compose_linalg_decompose(ops::Registry& registry);
+void compose_linalg_norm(ops::Registry& registry);
 void compose_loss(ops::Registry& registry);
 void compose_matmul(ops::Registry& registry);
 void compose_norm(ops::Registry& registry);

@@ -114,7 +114,7 @@ Tensor vander(const Tensor& x, std::optional<int64_t> n, bool increasing) {
   const int64_t count = n.value_or(x.numel());
   MT_CHECK(count >= 0, RuntimeError, "N must be non-negative.");
   const Tensor result =
-      empty({x.numel(), count}, promote_types(x.dtype(), DType::kInt64), x.device());
+      mindtorch::new_empty(x, {x.numel(), count}, promote_types(x.dtype(), DType::kInt64));
   if (result.numel() == 0) return result;
   fill_(select(result, 1, 0), 1);
   if (count > 1) {

@@ -176,6 +176,7 @@ class ListCall {
   TensorList list(int argument) const { return args_[static_cast<size_t>(argument)].tensor_list(); }
 
   bool start(const PointwiseCall& call) {
+    if (!is_common(call.compute) || !is_common(call.result)) return false;
     first_ = call;
     device_ = list(0)[0].device();
     if (device_.is_meta() || call.refused || call.count > kMaxLists ||

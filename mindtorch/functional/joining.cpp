@@ -74,7 +74,7 @@ Tensor block_diag(TensorList tensors) {
     rows += blocks.back().size(0);
     columns += blocks.back().size(1);
   }
-  Tensor result = zeros({rows, columns}, type.dtype(), tensors[0].device());
+  Tensor result = new_zeros(tensors[0], {rows, columns}, type.dtype());
   int64_t row = 0;
   int64_t column = 0;
   for (const Tensor& block : blocks) {

@@ -82,7 +82,7 @@ Tensor inner(const Tensor& self, const Tensor& other) {
 Scalar factor_of(const Scalar& factor, DType dtype) {
   ops::check_in_range(
       factor, dtype == DType::kFloat16 || dtype == DType::kBFloat16 ? DType::kFloat32 : dtype);
-  return is_floating_point(dtype) ? factor : Scalar(factor.to_int());
+  return is_differentiable(dtype) ? factor : Scalar(factor.to_int());
 }
 
 Tensor addbmm(const Tensor& self,
@@ -122,7 +122,7 @@ Tensor addr(const Tensor& self,
   for (const auto& [name, factor] : {std::pair{"beta", &beta}, std::pair{"alpha", &alpha}}) {
     MT_CHECK(!factor->is_bool() || dtype == DType::kBool, RuntimeError, "Boolean ", name,
              " only supported for Boolean results.");
-    MT_CHECK(is_floating_point(dtype) || factor->is_integral(), RuntimeError,
+    MT_CHECK(is_differentiable(dtype) || factor->is_integral(), RuntimeError,
              "For integral input tensors, argument ", name,
              " must not be a floating point number.");
     ops::check_in_range(*factor, dtype);

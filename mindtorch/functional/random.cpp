@@ -65,11 +65,11 @@ Tensor normal_float_tensor(double mean, const Tensor& std, Generator* generator)
 }
 
 Tensor bernoulli(const Tensor& self, Generator* generator) {
-  return bernoulli_(empty(self.sizes(), self.dtype(), self.device()), self, generator);
+  return bernoulli_(new_empty(self, self.sizes()), self, generator);
 }
 
 Tensor bernoulli_p(const Tensor& self, double p, Generator* generator) {
-  return bernoulli_(empty(self.sizes(), self.dtype(), self.device()), p, generator);
+  return bernoulli_(new_empty(self, self.sizes()), p, generator);
 }
 
 // What dropout multiplies by: 0, or the inverse of the part that stays. Undefined where dropout

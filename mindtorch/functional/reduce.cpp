@@ -75,12 +75,12 @@ Tensor isclose(const Tensor& self, const Tensor& other, double rtol, double atol
   MT_CHECK(rtol >= 0, RuntimeError, "rtol must be greater than or equal to zero, but got ", rtol);
   MT_CHECK(atol >= 0, RuntimeError, "atol must be greater than or equal to zero, but got ", atol);
   Tensor close = eq(self, other);
-  if (is_floating_point(self.dtype()) && equal_nan) {
+  if (is_differentiable(self.dtype()) && equal_nan) {
     close = logical_or(close, logical_and(isnan(self), isnan(other)));
   }
   if (rtol == 0 && atol == 0) return close;
-  const Tensor a = is_floating_point(self.dtype()) ? self : _to_copy(self, default_dtype());
-  const Tensor b = is_floating_point(self.dtype()) ? other : _to_copy(other, default_dtype());
+  const Tensor a = is_differentiable(self.dtype()) ? self : _to_copy(self, default_dtype());
+  const Tensor b = is_differentiable(self.dtype()) ? other : _to_copy(other, default_dtype());
   const Tensor allowed = add(abs(mul(b, Scalar(rtol))), Scalar(atol));
   const Tensor error = abs(sub(a, b));
   return logical_or(close, logical_and(isfinite(error), le(error, allowed)));

@@ -5,6 +5,7 @@ namespace mindtorch::functional {
 void register_composites(ops::Registry& registry) {
   compose_attention(registry);
   compose_channel_norm(registry);
+  compose_complex(registry);
   compose_convolution(registry);
   compose_copy(registry);
   compose_creation(registry);
@@ -14,6 +15,9 @@ void register_composites(ops::Registry& registry) {
   compose_indexing(registry);
   compose_inplace_views(registry);
   compose_joining(registry);
+  compose_linalg(registry);
+  compose_linalg_decompose(registry);
+  compose_linalg_norm(registry);
   compose_loss(registry);
   compose_matmul(registry);
   compose_norm(registry);

@@ -82,7 +82,7 @@ Tensor adjoint(const Tensor& self) {
   MT_CHECK(
       self.dim() == 0 || self.dim() >= 2, RuntimeError,
       "tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.");
-  return self.dim() == 0 ? self : transpose(self, -2, -1);
+  return mindtorch::conj(self.dim() == 0 ? self : transpose(self, -2, -1));
 }
 
 // An empty list that can take so many; throws at once where there is no memory for them.

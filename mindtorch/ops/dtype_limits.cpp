@@ -1,5 +1,6 @@
 #include "mindtorch/ops/dtype_limits.h"
 
+#include <cfloat>
 #include <cmath>
 #include <limits>
 
@@ -25,6 +26,17 @@ constexpr DTypeLimits kLimits[kDTypeCount] = {
     {-0x1.fep127, 0x1.fep127, 8, "c10::BFloat16", "c10::BFloat16"},
     limits_of<float>("float", "float"),
     limits_of<double>("double", "double"),
+    {-65504, 65504, 11, "c10::complex<c10::Half>", "c10::complex<c10::Half>"},
+    {-FLT_MAX, FLT_MAX, 24, "c10::complex<float>", "c10::complex<float>"},
+    {-DBL_MAX, DBL_MAX, 53, "c10::complex<double>", "c10::complex<double>"},
+    limits_of<uint16_t>("uint16_t", "short unsigned int"),
+    limits_of<uint32_t>("uint32_t", "unsigned int"),
+    limits_of<uint64_t>("uint64_t", "long unsigned int"),
+    {-448, 448, 4, "c10::Float8_e4m3fn", "c10::Float8_e4m3fn"},
+    {-57344, 57344, 3, "c10::Float8_e5m2", "c10::Float8_e5m2"},
+    {-240, 240, 4, "c10::Float8_e4m3fnuz", "c10::Float8_e4m3fnuz"},
+    {-57344, 57344, 3, "c10::Float8_e5m2fnuz", "c10::Float8_e5m2fnuz"},
+    {0x1p-127, 0x1p127, 1, "c10::Float8_e8m0fnu", "c10::Float8_e8m0fnu"},
 };
 
 }  // namespace
@@ -33,12 +45,17 @@ const DTypeLimits& limits(DType dtype) { return kLimits[static_cast<int>(dtype)]
 
 bool is_in_range(const Scalar& value, DType dtype) {
   if (dtype == DType::kBool) return true;
+  if (value.is_complex()) {
+    if (!is_complex(dtype)) return value.imag() == 0 && is_in_range(value.to_double(), dtype);
+    return is_in_range(value.to_double(), real_dtype(dtype)) &&
+           is_in_range(value.imag(), real_dtype(dtype));
+  }
   const double number = value.to_double();
-  if (value.is_floating_point() && !std::isfinite(number)) return is_floating_point(dtype);
+  if (value.is_floating_point() && !std::isfinite(number)) return is_differentiable(dtype);
   // A double cannot tell the largest int64 from the number after it.
-  if (dtype == DType::kInt64 && !value.is_floating_point()) return true;
+  if (dtype == DType::kInt64 && value.is_integral()) return value.kind() != Scalar::Kind::kUnsigned;
   const DTypeLimits& limit = limits(dtype);
-  const bool wraps = dtype == DType::kUInt8 && !value.is_floating_point();
+  const bool wraps = !is_signed(dtype) && !value.is_floating_point();
   return number >= (wraps ? -limit.largest : limit.lowest) && number <= limit.largest;
 }
 

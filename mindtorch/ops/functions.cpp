@@ -34,6 +34,7 @@ class FunctionTable {
     declare_trigonometry(functions);
     declare_activations(functions);
     declare_selections(functions);
+    declare_more_dtypes(infos_.get());
   }
 
   const FunctionInfo& at(Pointwise function) const { return infos_[static_cast<int>(function)]; }

@@ -41,7 +41,7 @@ struct FunctionInfo {
   Derivative derivatives[3];  // of the operands
 
   const Expression& value_in(DType dtype) const {
-    return is_floating_point(dtype) || integer_value.empty() ? value : integer_value;
+    return is_differentiable(dtype) || integer_value.empty() ? value : integer_value;
   }
 };
 

@@ -144,6 +144,9 @@ struct Op {
   RowTrait rows{};
   // No gradient flows through it, whatever the dtype of its results.
   bool differentiable = true;
+  // What its CPU kernel takes besides the common dtypes, and what those of accelerators take.
+  DTypeSet more_dtypes = 0;
+  DTypeSet more_accelerator_dtypes = 0;
   // Its derivative, where it is not a pointwise op's (autograd/derivatives).
   const autograd::BackwardRule* backward = nullptr;
   const Op* base = nullptr;  // the primary form of a derived one

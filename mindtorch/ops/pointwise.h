@@ -60,7 +60,9 @@ namespace mindtorch::ops {
   X(kShiftLeft, "bitwise_left_shift", 2)                                                  \
   X(kShiftRight, "bitwise_right_shift", 2)                                                \
   /* sign and rounding */                                                                 \
-  X(kAbs, "abs", 1)                                                                       \
+  X(kAbs, "abs", 1)  /* the length of complex numbers */                                  \
+  X(kAngle, "angle", 1)                                                                   \
+  X(kConj, "conj", 1)                                                                     \
   X(kNeg, "neg", 1)                                                                       \
   X(kSign, "sign", 1)                                                                     \
   X(kSquare, "square", 1)                                                                 \
@@ -93,6 +95,39 @@ namespace mindtorch::ops {
   X(kTrigamma, "trigamma", 1)                                                             \
   X(kLogit, "logit", 1)  /* of a in [p0, p1]; p0 < 0: of any */                           \
   X(kSinc, "sinc", 1)                                                                     \
+  /* special functions that are computed in float64 */                                    \
+  X(kErfcx, "erfcx", 1)  /* exp(a * a) * erfc(a) */                                       \
+  X(kNdtri, "ndtri", 1)                                                                   \
+  X(kBesselI0, "i0", 1)                                                                   \
+  X(kBesselI0e, "i0e", 1)  /* times exp(-|a|) */                                          \
+  X(kBesselI1, "i1", 1)                                                                   \
+  X(kBesselI1e, "i1e", 1)                                                                 \
+  X(kBesselJ0, "bessel_j0", 1)                                                            \
+  X(kBesselJ1, "bessel_j1", 1)                                                            \
+  X(kBesselK0, "modified_bessel_k0", 1)                                                   \
+  X(kBesselK0e, "scaled_modified_bessel_k0", 1)  /* times exp(a) */                       \
+  X(kBesselK1, "modified_bessel_k1", 1)                                                   \
+  X(kBesselK1e, "scaled_modified_bessel_k1", 1)                                           \
+  X(kBesselY0, "bessel_y0", 1)                                                            \
+  X(kBesselY1, "bessel_y1", 1)                                                            \
+  X(kAiryAi, "airy_ai", 1)                                                                \
+  X(kZeta, "zeta", 2)                                                                     \
+  X(kIgamma, "igamma", 2)                                                                 \
+  X(kIgammac, "igammac", 2)                                                               \
+  X(kStandardGammaGrad, "standard_gamma_grad", 2)                                         \
+  X(kDirichletGrad, "dirichlet_grad", 3)                                                  \
+  X(kChebyshevT, "chebyshev_polynomial_t", 2)  /* of a, degree b */                       \
+  X(kChebyshevU, "chebyshev_polynomial_u", 2)                                             \
+  X(kChebyshevV, "chebyshev_polynomial_v", 2)                                             \
+  X(kChebyshevW, "chebyshev_polynomial_w", 2)                                             \
+  X(kShiftedChebyshevT, "shifted_chebyshev_polynomial_t", 2)                              \
+  X(kShiftedChebyshevU, "shifted_chebyshev_polynomial_u", 2)                              \
+  X(kShiftedChebyshevV, "shifted_chebyshev_polynomial_v", 2)                              \
+  X(kShiftedChebyshevW, "shifted_chebyshev_polynomial_w", 2)                              \
+  X(kHermiteH, "hermite_polynomial_h", 2)                                                 \
+  X(kHermiteHe, "hermite_polynomial_he", 2)                                               \
+  X(kLaguerreL, "laguerre_polynomial_l", 2)                                               \
+  X(kLegendreP, "legendre_polynomial_p", 2)                                               \
   /* trigonometry */                                                                      \
   X(kSin, "sin", 1)                                                                       \
   X(kCos, "cos", 1)                                                                       \
@@ -176,10 +211,17 @@ constexpr bool gives_bool(Pointwise function) {
   return function >= Pointwise::kEq && function <= Pointwise::kSignbit;
 }
 
-// Scalar parameters, in both readings: kernels on integers read `i`, on floats `f`.
+// Functions of complex numbers that give the dtype of their parts.
+constexpr bool gives_real(Pointwise function) {
+  return function == Pointwise::kAbs || function == Pointwise::kAngle;
+}
+
+// Scalar parameters, in all readings: kernels on integers read `i`, on floats `f`, on complex
+// numbers `f` and `imag`.
 struct PointwiseParams {
   double f[3] = {0, 0, 0};
   int64_t i[3] = {0, 0, 0};
+  double imag[3] = {0, 0, 0};
 };
 
 }  // namespace mindtorch::ops

@@ -56,6 +56,12 @@ void Registry::autocast(std::string_view name, AutocastTrait trait) {
   if (trait.accelerator != AutocastPolicy::kNone) op.autocast.accelerator = trait.accelerator;
 }
 
+void Registry::more_dtypes(std::string_view name, DTypeSet cpu, DTypeSet accelerator) {
+  Op& op = mutable_at(name);
+  op.more_dtypes |= cpu;
+  op.more_accelerator_dtypes |= accelerator;
+}
+
 void Registry::backward(std::string_view name,
                         const autograd::BackwardRule& rule,
                         Signature signature,

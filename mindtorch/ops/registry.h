@@ -94,6 +94,8 @@ class MT_API Registry {
   void composite(std::string_view op, Location location = Location::here());
   // Of that form of the op only: torch casts nothing for out= and for ops in place.
   void autocast(std::string_view op, AutocastTrait trait);
+  // Its kernels, in all forms, take these besides the common dtypes.
+  void more_dtypes(std::string_view op, DTypeSet cpu, DTypeSet accelerator);
   // `signature`: the schema's parameters as the rule takes them.
   void backward(std::string_view op,
                 const autograd::BackwardRule& rule,

@@ -7,26 +7,34 @@ namespace {
 
 std::atomic<DType> g_default_dtype{DType::kFloat32};
 
-// Bool, integers, floats: a conversion may go up in this order, never down.
-int category(DType dtype) {
-  if (dtype == DType::kBool) return 0;
-  return is_floating_point(dtype) ? 2 : 1;
-}
+DTypeKind kind(DType dtype) { return info(dtype).kind; }
+
+bool is_wide_unsigned(DType dtype) { return dtype >= DType::kUInt16 && dtype <= DType::kUInt64; }
 
 }  // namespace
 
 DType promote_types(DType a, DType b) {
   if (a == b) return a;
-  if (category(a) != category(b)) return category(a) > category(b) ? a : b;
+  MT_CHECK(!is_float8(a) && !is_float8(b), RuntimeError,
+           "Promotion for Float8 Types is not supported, attempted to promote ", legacy_name(a),
+           " and ", legacy_name(b));
+  const bool is_wide = is_wide_unsigned(a) || is_wide_unsigned(b);
+  MT_CHECK(!is_wide || kind(a) == DTypeKind::kFloat || kind(b) == DTypeKind::kFloat, RuntimeError,
+           "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote ",
+           legacy_name(a), " and ", legacy_name(b));
+  if (is_complex(a) || is_complex(b)) {
+    return complex_dtype(promote_types(real_dtype(a), real_dtype(b)));
+  }
+  if (kind(a) != kind(b)) return kind(a) > kind(b) ? a : b;
   if (a > b) std::swap(a, b);
-  if (category(a) == 2) {
+  if (kind(a) == DTypeKind::kFloat) {
     // float16 and bfloat16 hold different values, so only float32 holds both.
     return a == DType::kFloat16 && b == DType::kBFloat16 ? DType::kFloat32 : b;
   }
   return a == DType::kUInt8 && b == DType::kInt8 ? DType::kInt16 : b;
 }
 
-bool can_cast(DType from, DType to) { return category(from) <= category(to); }
+bool can_cast(DType from, DType to) { return kind(from) <= kind(to); }
 
 DType default_dtype() { return g_default_dtype.load(std::memory_order_relaxed); }
 

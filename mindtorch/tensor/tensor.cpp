@@ -115,16 +115,22 @@ Tensor Tensor::over(Storage storage, DType dtype, IntList sizes, IntList strides
 }
 
 Tensor Tensor::wrapped_number(const Scalar& value) {
-  Tensor tensor = wrap(StorageImpl::allocate(8, DeviceType::kCpu), value.dtype(), {}, {}, 0);
+  const DType dtype = value.dtype();
+  Tensor tensor =
+      wrap(StorageImpl::allocate(value.is_complex() ? 16 : 8, DeviceType::kCpu), dtype, {}, {}, 0);
   switch (value.kind()) {
     case Scalar::Kind::kBool:
       *tensor.data<bool>() = value.to_bool();
       break;
     case Scalar::Kind::kInt:
+    case Scalar::Kind::kUnsigned:
       *tensor.data<int64_t>() = value.to_int();
       break;
     case Scalar::Kind::kFloat:
       *tensor.data<double>() = value.to_double();
+      break;
+    case Scalar::Kind::kComplex:
+      *tensor.data<std::complex<double>>() = value.to_complex();
       break;
   }
   tensor.impl()->is_wrapped_number = true;
@@ -145,7 +151,7 @@ namespace {
 
 DType combine(const std::optional<DType>& a, DType b) { return a ? promote_types(*a, b) : b; }
 
-int rank(DType dtype) { return dtype == DType::kBool ? 0 : is_floating_point(dtype) ? 2 : 1; }
+DTypeKind kind(DType dtype) { return info(dtype).kind; }
 
 }  // namespace
 
@@ -153,6 +159,7 @@ void ResultType::add(const Tensor& operand) {
   DType dtype = operand.dtype();
   if (operand.is_wrapped_number()) {
     if (is_floating_point(dtype)) dtype = default_dtype();
+    if (is_complex(dtype)) dtype = complex_dtype(default_dtype());
     wrapped_ = combine(wrapped_, dtype);
   } else if (operand.dim() == 0) {
     zero_ = combine(zero_, dtype);
@@ -168,8 +175,9 @@ DType ResultType::dtype() const {
     if (!lower) continue;
     if (!result) {
       result = lower;
-    } else if (rank(*lower) > rank(*result)) {
-      result = promote_types(*result, *lower);
+    } else if (kind(*lower) > kind(*result)) {
+      // Floats keep their precision as parts of complex numbers.
+      result = is_floating_point(*result) ? complex_dtype(*result) : promote_types(*result, *lower);
     }
   }
   return result.value_or(default_dtype());

@@ -21,9 +21,17 @@ from mindtorch_v2._C import (
     can_cast,
     channels_last,
     channels_last_3d,
+    complex32,
+    complex64,
+    complex128,
     contiguous_format,
     device,
     dtype,
+    float8_e4m3fn,
+    float8_e4m3fnuz,
+    float8_e5m2,
+    float8_e5m2fnuz,
+    float8_e8m0fnu,
     float16,
     float32,
     float64,
@@ -47,6 +55,9 @@ from mindtorch_v2._C import (
     tensor,
     to_dlpack,
     uint8,
+    uint16,
+    uint32,
+    uint64,
 )
 from mindtorch_v2.version import __version__
 
@@ -54,22 +65,43 @@ from mindtorch_v2.version import __version__
 _LAZY = {
     name: module
     for module, names in {
+        "_array_functions": (
+            "frexp index_reduce ldexp ldexp_ mvlgamma nonzero_static renorm unravel_index"
+        ),
+        "_checks": (
+            "_assert _check _check_index _check_is_size _check_not_implemented _check_type "
+            "_check_value"
+        ),
         "_device_context": "get_default_device set_default_device",
         "_grad_mode": (
             "enable_grad inference_mode is_grad_enabled is_inference_mode_enabled no_grad "
             "set_grad_enabled"
         ),
+        "_integration": "cumulative_trapezoid gradient trapezoid trapz",
+        "_install": "install_as_torch",
         "_introspection": (
-            "conj get_device get_device_module get_num_interop_threads is_complex is_conj "
+            "get_device get_device_module get_num_interop_threads is_complex is_conj "
             "is_floating_point "
-            "is_inference is_neg is_nonzero is_same_size is_signed is_storage is_tensor isreal "
-            "numel real resolve_conj resolve_neg set_flush_denormal set_num_interop_threads "
+            "is_inference is_neg is_nonzero is_same_size is_signed is_storage is_tensor "
+            "numel set_flush_denormal set_num_interop_threads "
             "typename"
         ),
+        "_nn_ops": (
+            "alpha_dropout alpha_dropout_ batch_norm binary_cross_entropy_with_logits "
+            "cosine_embedding_loss feature_alpha_dropout feature_alpha_dropout_ feature_dropout "
+            "feature_dropout_ group_norm hinge_embedding_loss instance_norm kl_div "
+            "margin_ranking_loss poisson_nll_loss triplet_margin_loss"
+        ),
+        "_lowrank": "lu pca_lowrank svd_lowrank",
         "_pipeline": (
             "current_pipeline get_pipeline_config pipeline pipeline_config pipeline_context"
         ),
         "_serialization": "load save",
+        "_statistics": "corrcoef cov histogram histogramdd nanquantile quantile",
+        "_symbolic": (
+            "SymBool SymFloat SymInt sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt "
+            "sym_sum"
+        ),
         "_tensor_str": "get_printoptions set_printoptions",
         "_type_info": "finfo iinfo",
         "_C": (
@@ -81,6 +113,13 @@ _LAZY = {
             "get_float32_matmul_precision is_deterministic_algorithms_warn_only_enabled "
             "set_deterministic_debug_mode set_float32_matmul_precision use_deterministic_algorithms"
         ),
+        "_view_copies": (
+            "alias_copy as_strided_copy detach_copy diagonal_copy expand_copy permute_copy "
+            "select_copy slice_copy split_copy split_with_sizes_copy squeeze_copy t_copy "
+            "transpose_copy unbind_copy unfold_copy unsafe_chunk unsafe_split "
+            "unsafe_split_with_sizes unsqueeze_copy view_copy"
+        ),
+        "_windows": ("bartlett_window blackman_window hamming_window hann_window kaiser_window"),
         "amp._state": (
             "get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype "
             "is_autocast_cpu_enabled is_autocast_enabled set_autocast_cpu_dtype "
@@ -91,8 +130,10 @@ _LAZY = {
         "autograd.anomaly_mode": (
             "is_anomaly_check_nan_enabled is_anomaly_enabled set_anomaly_enabled"
         ),
+        "compiler": "compile",
+        "func._vmap": "vmap",
         "functional": (
-            "broadcast_shapes einsum nonzero norm prelu tensordot unique unique_consecutive"
+            "broadcast_shapes cdist einsum nonzero norm prelu tensordot unique unique_consecutive"
         ),
         "nn.functional": (
             "bilinear channel_shuffle cosine_similarity pairwise_distance pdist pixel_shuffle "
@@ -105,8 +146,9 @@ _LAZY = {
     for name in names.split()
 }
 _SUBMODULES = frozenset(
-    "accelerator amp autograd compiler cpu cuda functional hub linalg memory multiprocessing nn "
-    "npu ops optim options random return_types serialization special storage testing types utils "
+    "_dynamo accelerator amp autograd backends compiler cpu cuda distributed distributions func "
+    "functional hub jit linalg memory multiprocessing nn npu ops optim options profiler random "
+    "return_types serialization special storage testing torch_npu torch_version types utils "
     "version".split()
 )
 _CLASS_PREFIXES = "Float Double Half BFloat16 Char Short Int Long Byte Bool".split()
@@ -145,6 +187,7 @@ globals().update(item for item in _C._functions.items() if item[0] not in _LAZY)
 from mindtorch_v2._C import bool as bool  # noqa: E402 - torch.bool is a dtype
 
 half, float, double = float16, float32, float64
+chalf, cfloat, cdouble = complex32, complex64, complex128
 char, short, int, long = int8, int16, int32, int64
 byte = uint8
 from math import e, inf, nan, pi  # noqa: E402

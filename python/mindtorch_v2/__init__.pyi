@@ -8,14 +8,19 @@ from math import nan as nan
 from math import pi as pi
 from typing import Any, TypeAlias, overload
 
+from mindtorch_v2 import _dynamo as _dynamo
 from mindtorch_v2 import accelerator as accelerator
 from mindtorch_v2 import amp as amp
 from mindtorch_v2 import autograd as autograd
+from mindtorch_v2 import backends as backends
 from mindtorch_v2 import compiler as compiler
 from mindtorch_v2 import cpu as cpu
 from mindtorch_v2 import cuda as cuda
+from mindtorch_v2 import distributed as distributed
+from mindtorch_v2 import func as func
 from mindtorch_v2 import functional as functional
 from mindtorch_v2 import hub as hub
+from mindtorch_v2 import jit as jit
 from mindtorch_v2 import linalg as linalg
 from mindtorch_v2 import memory as memory
 from mindtorch_v2 import multiprocessing as multiprocessing
@@ -24,12 +29,15 @@ from mindtorch_v2 import npu as npu
 from mindtorch_v2 import ops as ops
 from mindtorch_v2 import optim as optim
 from mindtorch_v2 import options as options
+from mindtorch_v2 import profiler as profiler
 from mindtorch_v2 import random as random
 from mindtorch_v2 import return_types as return_types
 from mindtorch_v2 import serialization as serialization
 from mindtorch_v2 import special as special
 from mindtorch_v2 import storage as storage
 from mindtorch_v2 import testing as testing
+from mindtorch_v2 import torch_npu as torch_npu
+from mindtorch_v2 import torch_version as torch_version
 from mindtorch_v2 import types as types
 from mindtorch_v2 import utils as utils
 from mindtorch_v2 import version as version
@@ -48,9 +56,17 @@ from mindtorch_v2._C import can_cast as can_cast
 from mindtorch_v2._C import channels_last as channels_last
 from mindtorch_v2._C import channels_last_3d as channels_last_3d
 from mindtorch_v2._C import clear_autocast_cache as clear_autocast_cache
+from mindtorch_v2._C import complex32 as complex32
+from mindtorch_v2._C import complex64 as complex64
+from mindtorch_v2._C import complex128 as complex128
 from mindtorch_v2._C import contiguous_format as contiguous_format
 from mindtorch_v2._C import device as device
 from mindtorch_v2._C import dtype as dtype
+from mindtorch_v2._C import float8_e4m3fn as float8_e4m3fn
+from mindtorch_v2._C import float8_e4m3fnuz as float8_e4m3fnuz
+from mindtorch_v2._C import float8_e5m2 as float8_e5m2
+from mindtorch_v2._C import float8_e5m2fnuz as float8_e5m2fnuz
+from mindtorch_v2._C import float8_e8m0fnu as float8_e8m0fnu
 from mindtorch_v2._C import float16 as float16
 from mindtorch_v2._C import float32 as float32
 from mindtorch_v2._C import float64 as float64
@@ -76,6 +92,16 @@ from mindtorch_v2._C import strided as strided
 from mindtorch_v2._C import tensor as tensor
 from mindtorch_v2._C import to_dlpack as to_dlpack
 from mindtorch_v2._C import uint8 as uint8
+from mindtorch_v2._C import uint16 as uint16
+from mindtorch_v2._C import uint32 as uint32
+from mindtorch_v2._C import uint64 as uint64
+from mindtorch_v2._checks import _assert as _assert
+from mindtorch_v2._checks import _check as _check
+from mindtorch_v2._checks import _check_index as _check_index
+from mindtorch_v2._checks import _check_is_size as _check_is_size
+from mindtorch_v2._checks import _check_not_implemented as _check_not_implemented
+from mindtorch_v2._checks import _check_type as _check_type
+from mindtorch_v2._checks import _check_value as _check_value
 from mindtorch_v2._device_context import get_default_device as get_default_device
 from mindtorch_v2._device_context import set_default_device as set_default_device
 from mindtorch_v2._grad_mode import enable_grad as enable_grad
@@ -84,7 +110,7 @@ from mindtorch_v2._grad_mode import is_grad_enabled as is_grad_enabled
 from mindtorch_v2._grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
 from mindtorch_v2._grad_mode import no_grad as no_grad
 from mindtorch_v2._grad_mode import set_grad_enabled as set_grad_enabled
-from mindtorch_v2._introspection import conj as conj
+from mindtorch_v2._install import install_as_torch as install_as_torch
 from mindtorch_v2._introspection import get_device as get_device
 from mindtorch_v2._introspection import get_device_module as get_device_module
 from mindtorch_v2._introspection import get_num_interop_threads as get_num_interop_threads
@@ -98,11 +124,7 @@ from mindtorch_v2._introspection import is_same_size as is_same_size
 from mindtorch_v2._introspection import is_signed as is_signed
 from mindtorch_v2._introspection import is_storage as is_storage
 from mindtorch_v2._introspection import is_tensor as is_tensor
-from mindtorch_v2._introspection import isreal as isreal
 from mindtorch_v2._introspection import numel as numel
-from mindtorch_v2._introspection import real as real
-from mindtorch_v2._introspection import resolve_conj as resolve_conj
-from mindtorch_v2._introspection import resolve_neg as resolve_neg
 from mindtorch_v2._introspection import set_flush_denormal as set_flush_denormal
 from mindtorch_v2._introspection import set_num_interop_threads as set_num_interop_threads
 from mindtorch_v2._introspection import typename as typename
@@ -126,6 +148,17 @@ from mindtorch_v2._serialization import load as load
 from mindtorch_v2._serialization import save as save
 from mindtorch_v2._streams import Event as Event
 from mindtorch_v2._streams import Stream as Stream
+from mindtorch_v2._symbolic import SymBool as SymBool
+from mindtorch_v2._symbolic import SymFloat as SymFloat
+from mindtorch_v2._symbolic import SymInt as SymInt
+from mindtorch_v2._symbolic import sym_float as sym_float
+from mindtorch_v2._symbolic import sym_int as sym_int
+from mindtorch_v2._symbolic import sym_ite as sym_ite
+from mindtorch_v2._symbolic import sym_max as sym_max
+from mindtorch_v2._symbolic import sym_min as sym_min
+from mindtorch_v2._symbolic import sym_not as sym_not
+from mindtorch_v2._symbolic import sym_sqrt as sym_sqrt
+from mindtorch_v2._symbolic import sym_sum as sym_sum
 from mindtorch_v2._tensor_str import get_printoptions as get_printoptions
 from mindtorch_v2._tensor_str import set_printoptions as set_printoptions
 from mindtorch_v2._type_info import finfo as finfo
@@ -146,6 +179,8 @@ from mindtorch_v2.autograd.anomaly_mode import (
 )
 from mindtorch_v2.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
 from mindtorch_v2.autograd.anomaly_mode import set_anomaly_enabled as set_anomaly_enabled
+from mindtorch_v2.compiler import compile as compile
+from mindtorch_v2.func._vmap import vmap as vmap
 from mindtorch_v2.functional import broadcast_shapes as broadcast_shapes
 from mindtorch_v2.functional import nonzero as nonzero
 from mindtorch_v2.functional import norm as norm
@@ -184,6 +219,9 @@ _DeviceLike: TypeAlias = device | str | builtins.int
 
 newaxis: None
 half: dtype
+chalf: dtype
+cfloat: dtype
+cdouble: dtype
 float: dtype
 double: dtype
 char: dtype
@@ -768,6 +806,7 @@ def aminmax(
     keepdim: _bool = False,
     out: Sequence[Tensor] | None = None,
 ) -> return_types.aminmax: ...
+def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def any(
     input: Tensor,
     dim: _int | Sequence[_int] | None = None,
@@ -1007,10 +1046,13 @@ def clip_(input: Tensor, min: Tensor | None = None, max: Tensor | None = None) -
 def clone(input: Tensor, *, memory_format: _memory_format | None = None) -> Tensor: ...
 def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor: ...
 def combinations(input: Tensor, r: _int = 2, with_replacement: _bool = False) -> Tensor: ...
+def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def concat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor: ...
 def concatenate(
     tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None
 ) -> Tensor: ...
+def conj(input: Tensor) -> Tensor: ...
+def conj_physical(input: Tensor) -> Tensor: ...
 def constant_pad_nd(input: Tensor, pad: Sequence[_int], value: _Number = 0) -> Tensor: ...
 @overload
 def conv1d(
@@ -1469,6 +1511,7 @@ def hsplit(input: Tensor, indices: Sequence[_int]) -> tuple[Tensor, ...]: ...
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor: ...
 def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def hypot_(input: Tensor, other: Tensor) -> Tensor: ...
+def imag(input: Tensor) -> Tensor: ...
 def index_add(
     input: Tensor, dim: _int, index: Tensor, source: Tensor, *, alpha: _Number = 1
 ) -> Tensor: ...
@@ -1509,6 +1552,7 @@ def isinf(input: Tensor) -> Tensor: ...
 def isnan(input: Tensor) -> Tensor: ...
 def isneginf(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def isposinf(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def isreal(input: Tensor) -> Tensor: ...
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def kthvalue(
     input: Tensor,
@@ -1860,6 +1904,7 @@ def ones_like(
 ) -> Tensor: ...
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def permute(input: Tensor, dims: Sequence[_int]) -> Tensor: ...
+def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def positive(input: Tensor) -> Tensor: ...
 def pow(
     input: Tensor | _Number, exponent: Tensor | _Number, *, out: Tensor | None = None
@@ -2022,6 +2067,7 @@ def range(
     requires_grad: _bool | None = False,
 ) -> Tensor: ...
 def ravel(input: Tensor) -> Tensor: ...
+def real(input: Tensor) -> Tensor: ...
 def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def reciprocal_(input: Tensor) -> Tensor: ...
 def relu(input: Tensor) -> Tensor: ...
@@ -2042,6 +2088,8 @@ def repeat_interleave(
     input: Tensor, repeats: _int, dim: _int | None = None, *, output_size: _int | None = None
 ) -> Tensor: ...
 def reshape(input: Tensor, shape: Sequence[_int]) -> Tensor: ...
+def resolve_conj(input: Tensor) -> Tensor: ...
+def resolve_neg(input: Tensor) -> Tensor: ...
 def rms_norm(
     input: Tensor,
     normalized_shape: Sequence[_int],
@@ -2426,6 +2474,8 @@ def var_mean(
     keepdim: _bool = False,
 ) -> tuple[Tensor, Tensor]: ...
 def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def view_as_complex(input: Tensor) -> Tensor: ...
+def view_as_real(input: Tensor) -> Tensor: ...
 @overload
 def vsplit(input: Tensor, sections: _int) -> tuple[Tensor, ...]: ...
 @overload

@@ -68,7 +68,8 @@ def make_getattr(kind, module, submodules=()):
 
         cls = tensor_class(name, kind) if name.endswith("Tensor") else None
         if cls is None:
-            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+            shown = importlib.import_module(module).__name__  # torch.npu, after install_as_torch()
+            raise AttributeError(f"module {shown!r} has no attribute {name!r}")
         return cls
 
     return __getattr__

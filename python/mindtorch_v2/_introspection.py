@@ -90,42 +90,6 @@ def get_device(input):
     return input.get_device()
 
 
-def real(input):
-    """The real part: of a real tensor, the tensor itself.
-
-    >>> torch.real(torch.ones(1))
-    tensor([1.])
-    """
-    return input
-
-
-def conj(input):
-    """The conjugate: of a real tensor, the tensor itself.
-
-    >>> torch.conj(torch.ones(1))
-    tensor([1.])
-    """
-    return input
-
-
-def resolve_conj(input):
-    """The tensor itself: no tensor waits to be conjugated.
-
-    >>> torch.resolve_conj(torch.ones(1))
-    tensor([1.])
-    """
-    return input
-
-
-def resolve_neg(input):
-    """The tensor itself: no tensor waits to be negated.
-
-    >>> torch.resolve_neg(torch.ones(1))
-    tensor([1.])
-    """
-    return input
-
-
 def is_conj(input):
     """Whether the tensor waits to be conjugated: never.
 
@@ -142,15 +106,6 @@ def is_neg(input):
     False
     """
     return False
-
-
-def isreal(input):
-    """Which elements are real: all of them.
-
-    >>> torch.isreal(torch.ones(2))
-    tensor([True, True])
-    """
-    return _C._functions["ones_like"](input, dtype=_C.bool)
 
 
 def numel(input):

@@ -16,6 +16,20 @@ _PREFIXES = {
     "Bool": _C.bool,
 }
 _NAMES = {dtype: prefix for prefix, dtype in _PREFIXES.items()}
+# Names in texts alone: there are no such classes.
+_NAMES |= {
+    _C.complex32: "ComplexHalf",
+    _C.complex64: "ComplexFloat",
+    _C.complex128: "ComplexDouble",
+    _C.uint16: "UInt16",
+    _C.uint32: "UInt32",
+    _C.uint64: "UInt64",
+    _C.float8_e4m3fn: "Float8_e4m3fn",
+    _C.float8_e5m2: "Float8_e5m2",
+    _C.float8_e4m3fnuz: "Float8_e4m3fnuz",
+    _C.float8_e5m2fnuz: "Float8_e5m2fnuz",
+    _C.float8_e8m0fnu: "Float8_e8m0fnu",
+}
 _classes = {}
 
 
@@ -89,7 +103,7 @@ def parse_type(kind):
     """(dtype, device or None) of what Tensor.type() was given."""
     if isinstance(kind, _C.dtype):
         return kind, None
-    builtin = {float: _C.float64, int: _C.int64, bool: _C.bool}
+    builtin = {float: _C.float64, int: _C.int64, bool: _C.bool, complex: _C.complex128}
     if isinstance(kind, type) and kind in builtin:
         return builtin[kind], None
     if isinstance(kind, _TypedClass):

@@ -26,6 +26,7 @@ _REBUILDERS = {
 _DTYPES = (
     *serialization._LEGACY_NAMES,
     *("uint16", "uint32", "uint64", "complex32", "float8_e4m3fn", "float8_e5m2"),
+    *("float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu"),
 )
 
 

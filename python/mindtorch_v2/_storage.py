@@ -78,4 +78,4 @@ UntypedStorage.share_memory_ = _shared_memory.storage_share_memory_
 UntypedStorage.from_file = staticmethod(_shared_memory.storage_from_file)
 UntypedStorage.is_pinned = _untyped_is_pinned
 UntypedStorage.pin_memory = _untyped_pin_memory
-UntypedStorage.is_cuda = property(lambda self: self.device.type == "cuda")
+UntypedStorage.is_cuda = property(lambda self: self.device.type == _C.device("cuda").type)

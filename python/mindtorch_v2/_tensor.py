@@ -110,9 +110,12 @@ def _type(self, dtype=None, non_blocking=False, **kwargs):
 
 
 def _storage(self):
-    from mindtorch_v2.storage import typed_storage
+    from mindtorch_v2.storage import TypedStorage, typed_storage
 
-    return typed_storage(self.untyped_storage(), self.dtype)
+    storage = self.untyped_storage()
+    return typed_storage(storage, self.dtype) or TypedStorage(
+        wrap_storage=storage, dtype=self.dtype
+    )
 
 
 def _share_memory(self):
@@ -241,6 +244,24 @@ def _where(self, condition, other):
     return _C._functions["where"](condition, self, other)
 
 
+def _polygamma(self, n):
+    """The derivative number `n` of `digamma`.
+
+    >>> torch.tensor([1.0]).polygamma(1)
+    tensor([1.6449])
+    """
+    return _C._functions["polygamma"](n, self)
+
+
+def _polygamma_(self, n):
+    """`polygamma` in place of the tensor's elements.
+
+    >>> torch.tensor([1.0]).polygamma_(1)
+    tensor([1.6449])
+    """
+    return self.copy_(_C._functions["polygamma"](n, self))
+
+
 def _nonzero(self, *, as_tuple=False):
     """The indices of all elements that are not 0.
 
@@ -300,14 +321,28 @@ def _sum_to_size(self, *sizes, size=None):
 def _forward(name):
     """A method that is the function of the same name in _introspection or functional."""
 
-    def method(self, *args):
+    def method(self, *args, **kwargs):
         import mindtorch_v2
 
-        return getattr(mindtorch_v2, name)(self, *args)
+        return getattr(mindtorch_v2, name)(self, *args, **kwargs)
 
     method.__name__ = name
     method.__qualname__ = f"Tensor.{name}"
     method.__doc__ = f"See torch.{name}."
+    return method
+
+
+def _forward_in_place(name):
+    """A method that writes what the function gives into the tensor."""
+
+    def method(self, *args, **kwargs):
+        import mindtorch_v2
+
+        return self.copy_(getattr(mindtorch_v2, name)(self, *args, **kwargs))
+
+    method.__name__ = f"{name}_"
+    method.__qualname__ = f"Tensor.{name}_"
+    method.__doc__ = f"torch.{name}, in place of the tensor's elements."
     return method
 
 
@@ -335,12 +370,32 @@ Tensor.nonzero = _nonzero
 Tensor.unique = _unique
 Tensor.unique_consecutive = _unique_consecutive
 Tensor.where = _where
+Tensor.polygamma = _polygamma
+Tensor.polygamma_ = _polygamma_
 Tensor.sum_to_size = _sum_to_size
-for (
-    _name
-) in "conj is_conj is_neg is_nonzero is_same_size isreal prelu resolve_conj resolve_neg".split():
+_FORWARDED = (
+    "corrcoef cov frexp histogram index_reduce is_conj is_neg is_nonzero is_same_size ldexp ldexp_ "
+    "mvlgamma nanquantile nonzero_static prelu quantile renorm unsafe_chunk unsafe_split "
+    "unsafe_split_with_sizes"
+)
+for _name in _FORWARDED.split():
     setattr(Tensor, _name, _forward(_name))
-Tensor.real = property(lambda self: self, doc="The real part: the tensor itself.")
+for _name in "index_reduce mvlgamma renorm".split():
+    setattr(Tensor, f"{_name}_", _forward_in_place(_name))
+
+
+def _part(name, doc):
+    read = _C._functions[name]
+
+    def write(self, value):
+        read(self).copy_(value if isinstance(value, Tensor) else _C.tensor(value))
+
+    return property(read, write, doc=doc)
+
+
+Tensor.real = _part("real", "A view of the real parts; of a real tensor the tensor itself.")
+Tensor.imag = _part("imag", "A view of the imaginary parts of a complex tensor.")
+Tensor.__complex__ = lambda self: complex(self.item())
 Tensor.__doc__ = """A multi-dimensional array of one dtype on one device.
 
 Made by functions such as torch.tensor and torch.zeros; Tensor(2, 3) gives an unset one.

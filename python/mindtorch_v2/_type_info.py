@@ -10,6 +10,9 @@ _FLOATS = {
     "float64": (64, 2.0**-52, (2.0**53 - 1) * 2.0**971, 2.0**-1022, 1e-15),
     "float8_e4m3fn": (8, 2.0**-3, 448.0, 2.0**-6, 1.0),
     "float8_e5m2": (8, 2.0**-2, 57344.0, 2.0**-14, 1.0),
+    "float8_e4m3fnuz": (8, 2.0**-3, 240.0, 2.0**-7, 1.0),
+    "float8_e5m2fnuz": (8, 2.0**-3, 57344.0, 2.0**-15, 1.0),
+    "float8_e8m0fnu": (8, 1.0, 2.0**127, 2.0**-127, 1.0),
 }
 # A complex dtype has the limits of its parts.
 _PARTS = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
@@ -74,7 +77,8 @@ class finfo(_Limits):
                 "Use torch.iinfo to handle 'torch.finfo'"
             )
         bits, eps, largest, normal, resolution = _FLOATS[name]
-        self._values = (name, bits, -largest, largest, eps, normal, resolution)
+        lowest = normal if name == "float8_e8m0fnu" else -largest  # which has no signs
+        self._values = (name, bits, lowest, largest, eps, normal, resolution)
 
     def __repr__(self):
         return (

@@ -65,7 +65,7 @@ class TypedStorage:
 
     @property
     def is_cuda(self):
-        return self._untyped.device.type == "cuda"
+        return self._untyped.is_cuda
 
     def _flat(self):
         return _C._rebuild_tensor(self._untyped, self.dtype, 0, (len(self),), (1,))

@@ -9,6 +9,8 @@ void define_derivatives(Derivatives& derivatives) {
   define_copy(derivatives);
   define_ctc(derivatives);
   define_indexing(derivatives);
+  define_linalg_decompose(derivatives);
+  define_linalg_solve(derivatives);
   define_loss(derivatives);
   define_matmul(derivatives);
   define_norm(derivatives);

@@ -10,6 +10,8 @@ void define_convolution(Derivatives& derivatives);
 void define_copy(Derivatives& derivatives);
 void define_ctc(Derivatives& derivatives);
 void define_indexing(Derivatives& derivatives);
+void define_linalg_decompose(Derivatives& derivatives);
+void define_linalg_solve(Derivatives& derivatives);
 void define_loss(Derivatives& derivatives);
 void define_matmul(Derivatives& derivatives);
 void define_norm(Derivatives& derivatives);

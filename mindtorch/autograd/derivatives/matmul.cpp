@@ -26,6 +26,12 @@ void mv_(Backward& b, const Tensor& self, const Tensor& vec) {
   if (b.needs(0)) b.set(0, outer(b.grad(), vec));
   if (b.needs(1)) b.set(1, mv(t(self), b.grad()));
 }
+// The conjugate of `self` is multiplied.
+void vdot_(Backward& b, const Tensor& self, const Tensor& other) {
+  if (b.needs(0)) b.set(0, mul(conj(b.grad()), other));
+  if (b.needs(1)) b.set(1, mul(b.grad(), self));
+}
+
 void dot_(Backward& b, const Tensor& self, const Tensor& other) {
   if (b.needs(0)) b.set(0, mul(b.grad(), other));
   if (b.needs(1)) b.set(1, mul(b.grad(), self));
@@ -68,7 +74,10 @@ void define_matmul(Derivatives& derivatives) {
   derivatives.define<bmm_>("bmm").only_for("self", {"mat2"}).only_for("mat2", {"self"});
   derivatives.define<mv_>("mv").only_for("self", {"vec"}).only_for("vec", {"self"});
   derivatives.define<dot_>("dot").only_for("self", {"tensor"}).only_for("tensor", {"self"});
-  derivatives.define<dot_>("vdot").only_for("self", {"other"}).only_for("other", {"self"});
+  derivatives.define<vdot_>("vdot")
+      .only_for("self", {"other"})
+      .only_for("other", {"self"})
+      .knows_complex();
   derivatives.define<addmm_>("addmm").only_for("mat1", {"mat2"}).only_for("mat2", {"mat1"});
   derivatives.define<addmv_>("addmv").only_for("mat", {"vec"}).only_for("vec", {"mat"});
   derivatives.define<baddbmm_>("baddbmm")

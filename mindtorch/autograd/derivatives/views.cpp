@@ -4,6 +4,11 @@
 namespace mindtorch::autograd {
 namespace {
 
+void real_view(Backward& b, const TensorMeta&) {
+  b.set(0, view_as_complex(contiguous(b.grad(), MemoryFormat::kContiguous)));
+}
+void complex_view(Backward& b, const TensorMeta&) { b.set(0, view_as_real(b.grad())); }
+
 void view_sizes(Backward& b, const TensorMeta& self, IntList) {
   b.set(0, reshape(b.grad(), self.sizes));
 }
@@ -99,6 +104,8 @@ void unbind_dim(Backward& b, const TensorMeta& self, int64_t dim) {
 }  // namespace
 
 void define_views(Derivatives& derivatives) {
+  derivatives.define<real_view>("view_as_real").knows_complex();
+  derivatives.define<complex_view>("view_as_complex").knows_complex();
   derivatives.define<view_sizes>("view");
   derivatives.define<transpose_dims>("transpose.int");
   derivatives.define<t_dims>("t");

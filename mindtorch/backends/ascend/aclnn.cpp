@@ -78,6 +78,20 @@ aclDataType to_acl(DType dtype) {
       return ACL_FLOAT;
     case DType::kFloat64:
       return ACL_DOUBLE;
+    case DType::kComplex32:
+      return ACL_COMPLEX32;
+    case DType::kComplex64:
+      return ACL_COMPLEX64;
+    case DType::kComplex128:
+      return ACL_COMPLEX128;
+    case DType::kUInt16:
+      return ACL_UINT16;
+    case DType::kUInt32:
+      return ACL_UINT32;
+    case DType::kUInt64:
+      return ACL_UINT64;
+    default:  // 8-bit floats
+      break;
   }
   return ACL_DT_UNDEFINED;
 }
@@ -130,6 +144,9 @@ void KeyWriter::add(const TypedScalar& scalar) {
   add(scalar.dtype);
   if (is_floating_point(scalar.dtype)) {
     add(scalar.value.to_double());
+  } else if (is_complex(scalar.dtype)) {
+    add(scalar.value.to_double());
+    add(scalar.value.imag());
   } else {
     add(scalar.value.to_int());
   }
@@ -155,6 +172,9 @@ Argument<TypedScalar>::Argument(const TypedScalar& scalar) {
   if (scalar.dtype == DType::kBool) {
     bool value = scalar.value.to_bool();
     handle = MT_MADE(aclCreateScalar, &value, ACL_BOOL);
+  } else if (is_complex(scalar.dtype)) {
+    std::complex<double> value = scalar.value.to_complex();
+    handle = MT_MADE(aclCreateScalar, &value, ACL_COMPLEX128);
   } else if (is_floating_point(scalar.dtype)) {
     if (scalar.dtype == DType::kFloat64) {
       double value = scalar.value.to_double();

@@ -7,6 +7,7 @@
 #define HWY_TARGET_INCLUDE "mindtorch/backends/cpu/element_runs.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "mindtorch/backends/cpu/memory_unit.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
@@ -115,8 +116,10 @@ void visit_size(int64_t element_size, const Body& body) {
       return body(uint16_t{});
     case 4:
       return body(uint32_t{});
-    default:
+    case 8:
       return body(uint64_t{});
+    default:
+      return body(Bytes16{});
   }
 }
 
@@ -143,6 +146,14 @@ void repeat(const T* from, T* to, int64_t n, int64_t count) {
 }  // namespace
 
 void fill_elements(int64_t element_size, const void* value, void* to, int64_t n) {
+  if (element_size == 16) {
+    Bytes16 element;
+    std::memcpy(&element, value, sizeof(element));
+    for (int64_t i = 0; i < n; ++i) {
+      std::memcpy(static_cast<char*>(to) + i * 16, &element, sizeof(element));
+    }
+    return;
+  }
   uint64_t pattern = 0;
   for (int64_t at = 0; at < 8; at += element_size) {
     std::memcpy(reinterpret_cast<char*>(&pattern) + at, value, static_cast<size_t>(element_size));
@@ -158,8 +169,13 @@ void reverse_elements(int64_t element_size, const void* from, void* to, int64_t 
       return HWY_DYNAMIC_DISPATCH(reverse16)(from, to, n);
     case 4:
       return HWY_DYNAMIC_DISPATCH(reverse32)(from, to, n);
-    default:
+    case 8:
       return HWY_DYNAMIC_DISPATCH(reverse64)(from, to, n);
+    default:
+      for (int64_t i = 0; i < n; ++i) {
+        copy_unit<16>(static_cast<const uint8_t*>(from) + (n - 1 - i) * 16,
+                      static_cast<uint8_t*>(to) + i * 16);
+      }
   }
 }
 

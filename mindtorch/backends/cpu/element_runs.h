@@ -4,8 +4,8 @@
 
 namespace mindtorch::cpu {
 
-// Loops over contiguous elements of 1, 2, 4 or 8 bytes, whatever they mean. No pointer needs more
-// than byte alignment; `from` and `to` must not overlap.
+// Loops over contiguous elements of 1, 2, 4, 8 or 16 bytes, whatever they mean. No pointer needs
+// more than byte alignment; `from` and `to` must not overlap.
 
 // to[i] = *value.
 void fill_elements(int64_t element_size, const void* value, void* to, int64_t n);

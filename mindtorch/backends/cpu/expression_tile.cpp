@@ -10,6 +10,7 @@
 
 #include "mindtorch/backends/cpu/tiles/scalar_operand.h"
 #include "mindtorch/ops/functions.h"
+#include "mindtorch/tensor/scalar.h"
 
 namespace mindtorch::cpu {
 namespace {
@@ -19,7 +20,7 @@ using ops::Pointwise;
 using ops::PointwiseParams;
 
 constexpr int64_t kChunk = 512;  // elements: the buffers of an expression fit the L1 cache
-constexpr int64_t kBufferBytes = kChunk * 8;
+constexpr int64_t kBufferBytes = kChunk * 16;
 
 // An expression as tiles over numbered buffers. Immutable once built.
 class TileSequence {
@@ -66,9 +67,13 @@ class TileSequence {
     char* const numbers = buffers + buffers_ * kBufferBytes;
     for (size_t i = 0; i < numbers_.size(); ++i) {
       const Number& number = numbers_[i];
-      const double value = number.param >= 0 ? params.f[number.param] : number.constant;
+      const Scalar value =
+          number.param < 0 ? Scalar(number.constant)
+          : is_complex(compute_)
+              ? Scalar(std::complex<double>(params.f[number.param], params.imag[number.param]))
+              : Scalar(params.f[number.param]);
       auto* const line = reinterpret_cast<T*>(numbers + static_cast<int64_t>(i) * kBufferBytes);
-      std::fill_n(line, number.is_line ? std::min(n, kChunk) : 1, static_cast<T>(value));
+      std::fill_n(line, number.is_line ? std::min(n, kChunk) : 1, value.to<T>());
     }
     for (int64_t begin = 0; begin < n; begin += kChunk) {
       const int64_t count = std::min(kChunk, n - begin);
@@ -164,16 +169,17 @@ class TileSequence {
   bool is_complete_ = false;
 };
 
-// Functions that were registered, in float32 and float64.
+// Functions that were registered, in float32, float64 and complex numbers of both.
 constexpr int kRegistered = ops::kMaxFunctions - ops::kPointwiseCount;
-std::atomic<const TileSequence*> g_sequences[kRegistered][2];
+constexpr DType kComputed[] = {DType::kFloat32, DType::kFloat64, DType::kComplex64,
+                               DType::kComplex128};
+std::atomic<const TileSequence*> g_sequences[kRegistered][4];
 
-const TileSequence& sequence(int number, bool is_double) {
-  std::atomic<const TileSequence*>& slot = g_sequences[number][is_double ? 1 : 0];
+const TileSequence& sequence(int number, size_t which) {
+  std::atomic<const TileSequence*>& slot = g_sequences[number][which];
   if (const TileSequence* known = slot.load(std::memory_order_acquire)) return *known;
   const auto function = static_cast<Pointwise>(ops::kPointwiseCount + number);
-  const DType compute = is_double ? DType::kFloat64 : DType::kFloat32;
-  auto made = std::make_unique<TileSequence>(ops::function_info(function).value, compute);
+  auto made = std::make_unique<TileSequence>(ops::function_info(function).value, kComputed[which]);
   const TileSequence* expected = nullptr;
   if (slot.compare_exchange_strong(expected, made.get(), std::memory_order_acq_rel)) {
     return *made.release();
@@ -181,18 +187,20 @@ const TileSequence& sequence(int number, bool is_double) {
   return *expected;
 }
 
-template <int kNumber, typename T>
+template <int kNumber, size_t kWhich>
 void run_registered(const void* const* inputs,
                     void* out,
                     int64_t n,
                     const PointwiseParams& params) {
-  sequence(kNumber, sizeof(T) == 8).run<T>(inputs, out, n, params);
+  using T = typename CppType<kComputed[kWhich]>::type;
+  sequence(kNumber, kWhich).run<T>(inputs, out, n, params);
 }
 
 template <int... kNumbers>
-constexpr std::array<std::array<TileFn, 2>, kRegistered> make_table(
+constexpr std::array<std::array<TileFn, 4>, kRegistered> make_table(
     std::integer_sequence<int, kNumbers...>) {
-  return {{{&run_registered<kNumbers, float>, &run_registered<kNumbers, double>}...}};
+  return {{{&run_registered<kNumbers, 0>, &run_registered<kNumbers, 1>,
+            &run_registered<kNumbers, 2>, &run_registered<kNumbers, 3>}...}};
 }
 
 }  // namespace
@@ -201,10 +209,11 @@ TileFn find_expression_tile(Pointwise function, DType compute) {
   // A tile is a plain function: each registered function has one that knows its number.
   static constexpr auto kTiles = make_table(std::make_integer_sequence<int, kRegistered>());
   const int number = static_cast<int>(function) - ops::kPointwiseCount;
-  const bool is_double = compute == DType::kFloat64;
-  if (!is_double && compute != DType::kFloat32) return nullptr;
-  return sequence(number, is_double).is_complete() ? kTiles[static_cast<size_t>(number)][is_double]
-                                                   : nullptr;
+  const auto* const found = std::ranges::find(kComputed, compute);
+  if (found == std::end(kComputed)) return nullptr;
+  const auto which = static_cast<size_t>(found - std::begin(kComputed));
+  return sequence(number, which).is_complete() ? kTiles[static_cast<size_t>(number)][which]
+                                               : nullptr;
 }
 
 }  // namespace mindtorch::cpu

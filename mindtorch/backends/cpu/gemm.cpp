@@ -3,6 +3,7 @@
 #include "mindtorch/backends/cpu/gemm_impl.h"
 #include "mindtorch/backends/cpu/parallel.h"
 #include "mindtorch/base/error.h"
+#include "mindtorch/tensor/scalar.h"
 
 namespace mindtorch::cpu {
 namespace {
@@ -18,7 +19,7 @@ constexpr int64_t kBatchGrain = int64_t{1} << 17;
 }
 
 bool is_zero(DType dtype, Factor factor) {
-  return is_floating_point(dtype) ? factor.f == 0 : factor.i == 0;
+  return is_differentiable(dtype) ? factor.f == 0 && factor.imag == 0 : factor.i == 0;
 }
 
 // A product times 0 is not computed, so that its NaNs do not spread; but it is in 16-bit floats, as
@@ -30,12 +31,16 @@ bool leaves_out(DType dtype, Factor alpha) {
 
 // c = beta * c, for products that add nothing.
 void scale(DType dtype, int64_t m, int64_t n, Matrix c, Factor beta) {
-  visit_dtype(dtype, [&]<typename T>() {
+  visit_any_dtype(dtype, [&]<typename T>() {
     for (int64_t i = 0; i < m; ++i) {
       for (int64_t j = 0; j < n; ++j) {
         T& value = static_cast<T*>(c.data)[i * c.row_stride + j * c.col_stride];
         if (is_zero(dtype, beta)) {
           value = T{};
+        } else if constexpr (is_complex(DTypeOf<T>::value)) {
+          if constexpr (!std::is_same_v<T, ComplexHalf>) {
+            value *= Scalar(std::complex<double>(beta.f, beta.imag)).to<T>();
+          }
         } else if constexpr (std::is_same_v<T, double>) {
           value *= beta.f;
         } else if constexpr (std::is_same_v<T, float>) {
@@ -59,6 +64,27 @@ void* advance(void* data, DType dtype, int64_t elements) {
 
 }  // namespace
 
+namespace {
+
+template <typename T>
+std::complex<T> complex_factor(Factor factor) {
+  return {static_cast<T>(factor.f), static_cast<T>(factor.imag)};
+}
+
+template <typename T>
+void dot_complex(
+    int64_t n, const void* x, int64_t x_stride, const void* y, int64_t y_stride, void* out) {
+  const auto* a = static_cast<const std::complex<T>*>(x);
+  const auto* b = static_cast<const std::complex<T>*>(y);
+  std::complex<double> sum;
+  for (int64_t i = 0; i < n; ++i) {
+    sum += std::complex<double>(a[i * x_stride]) * std::complex<double>(b[i * y_stride]);
+  }
+  *static_cast<std::complex<T>*>(out) = {static_cast<T>(sum.real()), static_cast<T>(sum.imag())};
+}
+
+}  // namespace
+
 void gemm(DType dtype,
           int64_t m,
           int64_t n,
@@ -71,6 +97,14 @@ void gemm(DType dtype,
   if (m == 0 || n == 0) return;
   if (dtype == DType::kBool && k != 0) refuse(dtype, "addmm_impl_cpu_");
   if (k == 0 || leaves_out(dtype, alpha)) return scale(dtype, m, n, c, beta);
+  if (dtype == DType::kComplex64) {
+    return gemm_complex<float>(m, n, k, a, b, c, complex_factor<float>(alpha),
+                               complex_factor<float>(beta));
+  }
+  if (dtype == DType::kComplex128) {
+    return gemm_complex<double>(m, n, k, a, b, c, complex_factor<double>(alpha),
+                                complex_factor<double>(beta));
+  }
   if (n == 1) {
     return gemv(dtype, m, k, a, b.data, b.row_stride, c.data, c.row_stride, alpha, beta);
   }
@@ -143,6 +177,9 @@ void gemv(DType dtype,
   if (dtype == DType::kBool && k != 0) refuse(dtype, "addmv_impl_cpu");
   if (m == 0) return;
   if (k == 0 || leaves_out(dtype, alpha)) return scale(dtype, m, 1, {y, y_stride, 1}, beta);
+  if (is_complex(dtype)) {
+    return gemm(dtype, m, 1, k, a, {x, x_stride, 1}, {y, y_stride, 1}, alpha, beta);
+  }
   switch (dtype) {
     case DType::kFloat32:
       return gemv_float(m, k, a, static_cast<const float*>(x), x_stride, static_cast<float*>(y),
@@ -177,6 +214,10 @@ void dot(DType dtype,
       *static_cast<double*>(out) = dot_float(n, static_cast<const double*>(x), x_stride,
                                              static_cast<const double*>(y), y_stride);
       return;
+    case DType::kComplex64:
+      return dot_complex<float>(n, x, x_stride, y, y_stride, out);
+    case DType::kComplex128:
+      return dot_complex<double>(n, x, x_stride, y, y_stride, out);
     case DType::kFloat16:
       *static_cast<Half*>(out) = Half(dot_half(dtype, n, x, x_stride, y, y_stride));
       return;

@@ -8,7 +8,7 @@
 // Products of matrices and vectors on plain memory, for every dtype. All strides are in elements.
 // Those of inputs may have any value that stays in bounds, 0 included; the elements of an output
 // must be distinct and overlap no input. The dtype decides how a product is computed:
-//   float32, float64          by OpenBLAS
+//   float32, float64, complex by OpenBLAS
 //   float16, bfloat16         in float32, rounded once at the end; subnormal bfloat16 inputs may
 //                             count as 0, as AVX512_BF16 has it
 //   integers                  in wrapping arithmetic of the dtype itself
@@ -27,10 +27,12 @@ struct Matrix {
   int64_t col_stride;
 };
 
-// alpha or beta of a product: `f` counts for floating dtypes, `i` for integers.
+// alpha or beta of a product: `f` counts for floating dtypes, `i` for integers, `f` and `imag` for
+// complex numbers.
 struct Factor {
   double f;
   int64_t i;
+  double imag = 0;
 };
 inline constexpr Factor kZeroFactor = {0.0, 0};
 inline constexpr Factor kOneFactor = {1.0, 1};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -8,7 +9,7 @@
 
 #include "mindtorch/backends/cpu/gemm.h"
 
-// The three ways of gemm.h's products. gemm.cpp has dealt with empty products and zero alphas.
+// The ways of gemm.h's products. gemm.cpp has dealt with empty products and zero alphas.
 namespace mindtorch::cpu {
 
 template <typename T>  // float, double
@@ -26,6 +27,16 @@ void gemv_float(int64_t m,
                 T beta);
 template <typename T>
 T dot_float(int64_t n, const T* x, int64_t x_stride, const T* y, int64_t y_stride);
+
+template <typename T>  // float, double: of the parts
+void gemm_complex(int64_t m,
+                  int64_t n,
+                  int64_t k,
+                  ConstMatrix a,
+                  ConstMatrix b,
+                  Matrix c,
+                  std::complex<T> alpha,
+                  std::complex<T> beta);
 
 void gemm_half(DType dtype,
                int64_t m,

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <complex>
 #include <cstring>
 #include <type_traits>
 
+#include "mindtorch/backends/cpu/memory_unit.h"
 #include "mindtorch/backends/cpu/tile.h"
 
 // This file is compiled once per instruction set, for the machine's own conversions of float16.
@@ -25,7 +27,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 // together first.
 template <typename T, typename At>
 HWY_INLINE void store_all(T* out, int64_t count, const At& at) {
-  constexpr int64_t kPack = sizeof(uint64_t) / sizeof(T);
+  constexpr int64_t kPack = static_cast<int64_t>(sizeof(uint64_t) / sizeof(T));
   int64_t i = 0;
   if constexpr (kPack > 1 && std::endian::native == std::endian::little) {
     MT_UNROLL for (; i + kPack <= count; i += kPack) {
@@ -205,8 +207,10 @@ GatherLineFn FindGatherLine(int64_t element_size_bytes) {
       return &gather_line<uint16_t>;
     case 4:
       return &gather_line<uint32_t>;
-    default:
+    case 8:
       return &gather_line<uint64_t>;
+    default:
+      return &gather_line<Bytes16Unaligned>;
   }
 }
 
@@ -234,8 +238,10 @@ ScatterLineFn FindScatterLine(Combine how, DType self, DType values, bool rounds
         return &scatter_line<Combine::kSet, uint16_t>;
       case 4:
         return &scatter_line<Combine::kSet, uint32_t>;
-      default:
+      case 8:
         return &scatter_line<Combine::kSet, uint64_t>;
+      default:
+        return &scatter_line<Combine::kSet, Bytes16Unaligned>;
     }
   }
   return with_combine(how, [&](auto constant) -> ScatterLineFn {
@@ -245,6 +251,10 @@ ScatterLineFn FindScatterLine(Combine how, DType self, DType values, bool rounds
     }
     if (self == DType::kFloat32 && values == DType::kBFloat16) {
       return &scatter_line<kHow, float, BFloat16>;
+    }
+    if constexpr (kHow == Combine::kAdd || kHow == Combine::kMultiply) {
+      if (self == DType::kComplex64) return &scatter_line<kHow, std::complex<float>>;
+      if (self == DType::kComplex128) return &scatter_line<kHow, std::complex<double>>;
     }
     return visit_dtype(self, [&]<typename T>() -> ScatterLineFn {
       if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {

@@ -31,6 +31,9 @@ struct UnitOf<16> {
   using type = Bytes16;
 };
 
+// The same for elements that are aligned as their parts are.
+using Bytes16Unaligned [[gnu::vector_size(16), gnu::aligned(8), gnu::may_alias]] = uint64_t;
+
 // Copies one unit; neither address needs to be aligned.
 template <size_t kSize>
 inline __attribute__((always_inline)) void copy_unit(const uint8_t* from, uint8_t* to) {

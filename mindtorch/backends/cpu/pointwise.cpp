@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "mindtorch/backends/cpu/memory_unit.h"
 #include "mindtorch/backends/cpu/parallel.h"
 #include "mindtorch/backends/cpu/strided_loop.h"
 #include "mindtorch/backends/cpu/tile.h"
@@ -13,7 +14,7 @@
 namespace mindtorch::cpu {
 namespace {
 
-constexpr int64_t kTile = 1024;        // elements; four buffers of doubles fit the L1 cache
+constexpr int64_t kTile = 1024;        // elements; four buffers of floats fit the L1 cache
 constexpr int64_t kGrain = 32 * 1024;  // elements a thread should get at least
 
 // Elements of a line below which a call for each costs too much.
@@ -21,14 +22,26 @@ constexpr int64_t kShortLine = 4096;
 
 // 16-bit floats compute in float32, but for the few functions that ask for their own bits.
 DType tile_dtype(ops::Pointwise function, DType dtype) {
-  return ops::is_half(dtype) && find_tile(function, dtype) == nullptr ? DType::kFloat32 : dtype;
+  if (MT_LIKELY(is_common(dtype))) {
+    return ops::is_half(dtype) && find_tile(function, dtype) == nullptr ? DType::kFloat32 : dtype;
+  }
+  if (find_tile(function, dtype) != nullptr) return dtype;
+  if (dtype == DType::kComplex32) return DType::kComplex64;
+  return is_float8(dtype) ? DType::kFloat32 : DType::kInt64;
+}
+
+// What a tile writes.
+DType native_dtype(ops::Pointwise function, DType compute) {
+  if (gives_bool(function)) return DType::kBool;
+  return MT_UNLIKELY(is_complex(compute)) && ops::gives_real(function) ? real_dtype(compute)
+                                                                       : compute;
 }
 
 void fill_elements(void* to, const void* value, int64_t element_size, int64_t n) {
   const auto fill = [&]<typename T>(T) {
     T element;
     std::memcpy(&element, value, sizeof(T));
-    std::fill_n(static_cast<T*>(to), n, element);
+    std::fill_n(static_cast<T*>(to), n, element);  // in a buffer, which is aligned
   };
   switch (element_size) {
     case 1:
@@ -37,8 +50,10 @@ void fill_elements(void* to, const void* value, int64_t element_size, int64_t n)
       return fill(uint16_t{});
     case 4:
       return fill(uint32_t{});
-    default:
+    case 8:
       return fill(uint64_t{});
+    default:
+      return fill(Bytes16{});
   }
 }
 
@@ -98,7 +113,7 @@ struct Loader {
   const void* load(const char* from, int64_t n, char* buffer, char* scratch) const {
     if (direct()) return from;
     if (broadcast()) {
-      alignas(8) char value[8];
+      alignas(16) char value[16];
       load_one(from, value);
       fill_elements(buffer, value, to_size, n);
       return buffer;
@@ -147,9 +162,9 @@ struct Storer {
 };
 
 struct Buffers {
-  alignas(64) char inputs[ops::kMaxOperands][kTile * 8];
-  alignas(64) char output[kTile * 8];
-  alignas(64) char scratch[kTile * 8];
+  alignas(64) char inputs[ops::kMaxOperands][kTile * 16];
+  alignas(64) char output[kTile * 16];
+  alignas(64) char scratch[kTile * 16];
 };
 
 void run_tiled(
@@ -280,7 +295,7 @@ bool run_with_number(const ops::PointwiseCall& call,
   const TileFn tile = halves ? find_half_number_tile(call.function, out.dtype(), which)
                              : find_scalar_operand_tile(call.function, compute, which);
   if (tile == nullptr) return false;
-  alignas(8) char value[8];
+  alignas(16) char value[16];
   Loader(call, which, compute, 0).load_one(number.data<char>(), value);
   const auto run = [&](int64_t begin, int64_t end) {
     const void* inputs[2] = {value, value};
@@ -314,7 +329,7 @@ void run_pointwise(ops::Launch& launch, const ops::PointwiseCall& call, const Te
       compute = out.dtype();
     }
   }
-  const DType native = gives_bool(call.function) ? DType::kBool : compute;
+  const DType native = native_dtype(call.function, compute);
 
   bool direct = out.dtype() == native && out.is_contiguous();
   const void* inputs[ops::kMaxOperands];

@@ -25,7 +25,7 @@ TileFn find_tile(ops::Pointwise function, DType compute);
 using CastFn = void (*)(const void* from, void* to, int64_t n);
 CastFn find_cast(DType from, DType to);
 
-// Strided gather and scatter of elements of 1, 2, 4 or 8 bytes; strides in bytes.
+// Strided gather and scatter of elements of 1, 2, 4, 8 or 16 bytes; strides in bytes.
 using GatherFn = void (*)(const void* from, int64_t stride_bytes, void* to, int64_t n);
 using ScatterFn = void (*)(const void* from, void* to, int64_t stride_bytes, int64_t n);
 GatherFn find_gather(int64_t element_size_bytes);

@@ -246,7 +246,7 @@ void transpose_plane(int64_t size, const Plane& plane, int64_t rows, int64_t col
       return transpose_narrow<2>(plane, rows, cols);
     case 4:
       return transpose_narrow<4>(plane, rows, cols);
-    default:
+    default:  // one element of 16 bytes is wide enough
       return transpose_narrow<8>(plane, rows, cols);
   }
 }

@@ -1,6 +1,7 @@
 #include "mindtorch/dispatch/eager/eager.h"
 
 #include <algorithm>
+#include <bit>
 #include <string_view>
 
 #include "mindtorch/dispatch/eager/copy.h"
@@ -31,12 +32,14 @@ using ops::TensorSpec;
 
 namespace {
 
-// The device all tensor arguments share; 0-dim CPU tensors may join any. Throws on a mix.
-Device common_device(const Op& op, Args args) {
+// The device all tensor arguments share; 0-dim CPU tensors may join any. Throws on a mix. Adds
+// their dtypes to `dtypes`.
+Device common_device(const Op& op, Args args, DTypeSet& dtypes) {
   Device device;
   bool found = false;
   bool certain = false;  // set by a tensor that is not a 0-dim CPU one
   const auto add = [&](const Tensor& tensor) {
+    dtypes |= bit(tensor.dtype());
     const Device own = tensor.device();
     const bool free = own.is_cpu() && tensor.dim() == 0;
     if (!found || (!certain && !free)) {
@@ -80,6 +83,23 @@ void check_kernel(const Op& op, Device device, Args args, std::span<const Tensor
   if (MT_UNLIKELY(op.kernel(device.type).impl == nullptr)) {
     no_kernel(op, device, args, outputs, "there is no kernel for it");
   }
+}
+
+[[noreturn]] void refuse_dtype(const Op& op, DType dtype, Device device) {
+  MT_CHECK(device.is_cpu(), NotImplementedError, "Could not run '", op.schema.full_name(),
+           "' on device ", device.str(), " for torch.", name(dtype),
+           ": it does not take this dtype");
+  MT_THROW(NotImplementedError, "\"", op.schema.name, "\" not implemented for '",
+           legacy_name(dtype), "'");
+}
+
+// Kernels take the common dtypes; for all others they must be listed.
+void check_dtypes(const Op& op, Device device, DTypeSet dtypes) {
+  if (MT_LIKELY((dtypes & ~kAllTypes) == 0) || device.is_meta()) return;
+  const Op& base = op.base != nullptr ? *op.base : op;
+  const DTypeSet taken = device.is_cpu() ? base.more_dtypes : base.more_accelerator_dtypes;
+  const DTypeSet refused = dtypes & ~kAllTypes & ~taken;
+  if (refused != 0) refuse_dtype(op, static_cast<DType>(std::countr_zero(refused)), device);
 }
 
 // What the immediate executor does is inlined.
@@ -146,9 +166,11 @@ void run_pointwise(Executor& executor, const Op& op, Args args, Outputs& outputs
   outputs.tensors.push_back(std::move(out));
 }
 
-void run_kernel(Executor& executor, const Op& op, Args args, Outputs& outputs) {
+void run_kernel(Executor& executor, const Op& op, Args args, DTypeSet dtypes, Outputs& outputs) {
   SpecList specs;
   op.infer(args, specs);
+  for (const TensorSpec& spec : specs) dtypes |= bit(spec.dtype);
+  check_dtypes(op, specs[0].device, dtypes);
   for (const TensorSpec& spec : specs) outputs.tensors.push_back(make_output(executor, spec));
   // The outputs' device, not the rule's: "npu" has become an index.
   run_call(executor, {.op = op,
@@ -159,15 +181,17 @@ void run_kernel(Executor& executor, const Op& op, Args args, Outputs& outputs) {
 }
 
 // Writes lists of tensors; gives nothing back.
-void run_list_mutation(Executor& executor, const Op& op, Device device, Args args) {
+void run_list_mutation(
+    Executor& executor, const Op& op, Device device, Args args, DTypeSet dtypes) {
   op.check(args);
+  check_dtypes(op, device, dtypes);
   each_mutated(op, args, [](const Tensor& tensor) { check_no_self_overlap(tensor); });
   run_call(executor,
            {.op = op, .args = args, .device = device, .outputs = {}, .writes = Writes::kSelf});
   each_mutated(op, args, [](const Tensor& tensor) { tensor.bump_version(); });
 }
 
-void run_mutation(Executor& executor, const Op& op, Args args, Outputs& outputs) {
+void run_mutation(Executor& executor, const Op& op, Args args, DTypeSet dtypes, Outputs& outputs) {
   const Tensor& self = args[0].tensor();
   op.check(args);
   if (!op.allows_overlap) check_no_self_overlap(self);
@@ -177,6 +201,7 @@ void run_mutation(Executor& executor, const Op& op, Args args, Outputs& outputs)
     transfer(self, *source, args[static_cast<size_t>(op.copy.non_blocking)].to_bool());
   } else {
     if (source != nullptr) check_no_partial_overlap(self, *source);
+    check_dtypes(op, self.device(), dtypes);
     run_call(executor, {.op = op, .args = args, .device = self.device(), .outputs = {}});
   }
   self.bump_version();
@@ -211,18 +236,20 @@ void run_primary(Executor& executor, const Op& op, Args args, Outputs& outputs) 
     each_mutated(op, args, [](const Tensor& tensor) { tensor.bump_version(); });
     return;
   }
-  const Device device = common_device(op, args);
+  DTypeSet dtypes = 0;
+  const Device device = common_device(op, args, dtypes);
   switch (op.kind) {
     case OpKind::kPointwise:
       return run_pointwise(executor, op, args, outputs);
     case OpKind::kKernel:
-      return run_kernel(executor, op, args, outputs);
+      return run_kernel(executor, op, args, dtypes, outputs);
     case OpKind::kView:
       return run_view(op, args, outputs);
     case OpKind::kMutation:
-      return writes_lists ? run_list_mutation(executor, op, device, args)
-                          : run_mutation(executor, op, args, outputs);
+      return writes_lists ? run_list_mutation(executor, op, device, args, dtypes)
+                          : run_mutation(executor, op, args, dtypes, outputs);
     case OpKind::kDynamic:
+      check_dtypes(op, device, dtypes);
       return run_dynamic(op, device, args, outputs);
     case OpKind::kComposite:
       break;
@@ -280,7 +307,8 @@ void run_inplace(Executor& executor, const Op& op, Args args, Outputs& outputs) 
     if (executor.replay_in_place(base, args)) {
       self.bump_version();
     } else {
-      common_device(op, args);
+      DTypeSet dtypes = 0;
+      common_device(op, args, dtypes);
       run_pointwise_into(executor, base, args, self, false);
     }
   } else {
@@ -325,17 +353,19 @@ void run_out(Executor& executor, const Op& op, Args all_args, Outputs& outputs) 
   OutArguments fitted;
   const Args args = fit_to_out(targets[0].tensor(), base, given, fitted);
   OutputShapes shapes;
+  DTypeSet dtypes = 0;
   if (base.kind == OpKind::kPointwise) {
-    common_device(op, all_args);
+    common_device(op, all_args, dtypes);
     run_pointwise_into(executor, base, args, targets[0].tensor(), true);
     outputs.tensors.push_back(targets[0].tensor());
     return;
   }
   // A plain op may write right into targets that already look like its own outputs.
   if (base.kind == OpKind::kKernel) {
-    common_device(op, all_args);
+    const Device device = common_device(op, all_args, dtypes);
     SpecList specs;
     base.infer(args, specs);
+    check_dtypes(base, device, dtypes);
     bool direct = true;
     for (size_t i = 0; i < specs.size(); ++i) {
       const Tensor& target = targets[i].tensor();

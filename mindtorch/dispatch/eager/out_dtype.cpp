@@ -31,7 +31,7 @@ bool accepts(TargetDType accepted, DType result, DType target) {
     case TargetDType::kBoolOrByte:
       return target == DType::kBool || target == DType::kUInt8;
     case TargetDType::kFloating:
-      return is_floating_point(target);
+      return is_differentiable(target);
   }
   return false;
 }

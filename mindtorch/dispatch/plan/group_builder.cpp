@@ -27,6 +27,15 @@ size_t trailing_dims(const ops::Value& dims, uint32_t rank) {
                                                                                     : 0;
 }
 
+// Complex numbers and the like are not fused.
+bool has_common_dtypes(const Trace& trace, const OpRecord& op) {
+  for (size_t k = 0; k < size_t{op.operand_count} + op.output_count; ++k) {
+    const uint32_t id = trace.tensor_ids[op.first_id + k];
+    if (id != kNoTensor && !is_common(trace.tensors[id].dtype)) return false;
+  }
+  return true;
+}
+
 // Null: it computes in another dtype than its operand's, or over other dims.
 std::optional<RowCall> as_row_call(const Trace& trace, const OpRecord& op) {
   if (op.operand_count != 1) return {};
@@ -152,7 +161,7 @@ std::optional<uint16_t> GroupBuilder::find_or_add_input(const View& view) {
 }
 
 bool GroupBuilder::add(const OpRecord& op) {
-  if (op.device != device_ || !has_room()) return false;
+  if (op.device != device_ || !has_room() || !has_common_dtypes(trace_, op)) return false;
   const size_t inputs = inputs_.size();
   const size_t row_dims = row_dims_;
   if (add_by_kind(op)) return true;

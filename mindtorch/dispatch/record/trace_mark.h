@@ -33,10 +33,10 @@ inline bool is_unallocated(const StorageImpl& storage) {
   return storage.raw_data() == nullptr && storage.size_bytes() != 0;
 }
 
-// A Python number, which no other code can change.
+// A Python number, which no other code can change. Complex ones are tensors like others.
 inline bool is_number(const Tensor& tensor) {
   return tensor.is_wrapped_number() && tensor.dim() == 0 && tensor.device().is_cpu() &&
-         tensor.storage()->pending() == nullptr;
+         is_common(tensor.dtype()) && tensor.storage()->pending() == nullptr;
 }
 
 inline uint64_t number_bits(const Tensor& number) {

@@ -6,7 +6,12 @@
 namespace mindtorch::dispatch {
 namespace {
 
-Scalar to_scalar(const Argument& argument) {
+template <typename T>
+std::span<const T> list_of(const Argument& argument, const Payload& payload) {
+  return {reinterpret_cast<const T*>(payload.data() + argument.first), argument.length};
+}
+
+Scalar to_scalar(const Argument& argument, const Payload& payload) {
   switch (static_cast<Scalar::Kind>(argument.scalar_kind)) {
     case Scalar::Kind::kBool:
       return Scalar(argument.bits != 0);
@@ -14,13 +19,13 @@ Scalar to_scalar(const Argument& argument) {
       return Scalar(static_cast<int64_t>(argument.bits));
     case Scalar::Kind::kFloat:
       return Scalar(std::bit_cast<double>(argument.bits));
+    case Scalar::Kind::kUnsigned:
+      return Scalar(argument.bits);
+    case Scalar::Kind::kComplex:
+      return Scalar(std::complex<double>(std::bit_cast<double>(argument.bits),
+                                         list_of<double>(argument, payload)[0]));
   }
   return {};
-}
-
-template <typename T>
-std::span<const T> list_of(const Argument& argument, const Payload& payload) {
-  return {reinterpret_cast<const T*>(payload.data() + argument.first), argument.length};
 }
 
 }  // namespace
@@ -41,7 +46,7 @@ ops::Value decode(const Argument& argument, const Payload& payload) {
     case ops::ValueKind::kTensorList:
       return {};
     case ops::ValueKind::kScalar:
-      return ops::Value(to_scalar(argument));
+      return ops::Value(to_scalar(argument, payload));
     case ops::ValueKind::kInt:
       return ops::Value(static_cast<int64_t>(argument.bits));
     case ops::ValueKind::kFloat:

@@ -41,8 +41,8 @@ struct EncodedArgument {
 namespace detail {
 inline uint64_t to_bits(double value) { return std::bit_cast<uint64_t>(value); }
 inline uint64_t to_bits(const Scalar& scalar) {
-  return scalar.is_floating_point() ? to_bits(scalar.to_double())
-                                    : static_cast<uint64_t>(scalar.to_int());
+  return scalar.is_integral() ? static_cast<uint64_t>(scalar.to_int())
+                              : to_bits(scalar.to_double());
 }
 inline uint64_t to_bits(Device device) {
   return static_cast<uint64_t>(device.type) << 8 | static_cast<uint8_t>(device.index);
@@ -67,6 +67,7 @@ inline EncodedArgument encode(const ops::Value& value) {
     case ops::ValueKind::kScalar:
       argument.scalar_kind = static_cast<uint8_t>(value.scalar().kind());
       argument.bits = detail::to_bits(value.scalar());
+      if (MT_UNLIKELY(value.scalar().is_complex())) keep_list(value.scalar().imag_part());
       break;
     case ops::ValueKind::kInt:
       argument.bits = static_cast<uint64_t>(value.to_int());

@@ -9,7 +9,7 @@ namespace {
 // Torch has these for floats only.
 template <Pointwise kFunction>
 PointwiseCall float_only(const Tensor& self) {
-  return same_dtype<kFunction>(self).only_if(is_floating_point(self.dtype()));
+  return same_dtype<kFunction>(self).only_if(is_differentiable(self.dtype()));
 }
 
 PointwiseCall relu(const Tensor& self) {

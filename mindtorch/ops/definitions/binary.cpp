@@ -19,8 +19,14 @@ PointwiseCall add_scaled(DType dtype,
 
 void check_alpha(DType dtype, const Scalar& alpha, const Tensor& self, const Tensor& other) {
   const bool is_wrong_bool = alpha.is_bool() && dtype != DType::kBool;
-  if (MT_LIKELY(!is_wrong_bool && (is_floating_point(dtype) || alpha.is_integral()))) return;
+  const bool is_wrong_complex = alpha.is_complex() && !is_complex(dtype);
+  if (MT_LIKELY(!is_wrong_bool && !is_wrong_complex &&
+                (is_differentiable(dtype) || alpha.is_integral()))) {
+    return;
+  }
   broadcast_shapes(self.sizes(), other.sizes());  // mistakes of shape come first
+  MT_CHECK(!is_wrong_complex, RuntimeError,
+           "For non-complex input tensors, argument alpha must not be a complex number.");
   MT_THROW(RuntimeError, is_wrong_bool ? "Boolean alpha only supported for Boolean results."
                                        : "For integral input tensors, argument alpha must not be a "
                                          "floating point number.");
@@ -28,7 +34,7 @@ void check_alpha(DType dtype, const Scalar& alpha, const Tensor& self, const Ten
 
 PointwiseCall add(const Tensor& self, const Tensor& other, const Scalar& alpha) {
   const DType dtype = result_type(self, other);
-  if (alpha == Scalar(1)) return PointwiseCall(Pointwise::kAdd, dtype, dtype).on(self).on(other);
+  if (alpha == Scalar(1)) return PointwiseCall(Pointwise::kAdd, dtype, dtype, self, other);
   check_alpha(dtype, alpha, self, other);
   return add_scaled(dtype, self, other, alpha);
 }
@@ -41,9 +47,10 @@ PointwiseCall sub(const Tensor& self, const Tensor& other, const Scalar& alpha) 
            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying "
            "to invert a mask, use the `~` or `logical_not()` operator instead.");
   const DType dtype = result_type(self, other);
-  if (alpha == Scalar(1)) return PointwiseCall(Pointwise::kSub, dtype, dtype).on(self).on(other);
+  if (alpha == Scalar(1)) return PointwiseCall(Pointwise::kSub, dtype, dtype, self, other);
   check_alpha(dtype, alpha, self, other);
-  const Scalar negated = alpha.is_floating_point()
+  const Scalar negated = alpha.is_complex() ? Scalar(-alpha.to_complex())
+                         : alpha.is_floating_point()
                              ? Scalar(-alpha.to_double())
                              : Scalar(static_cast<int64_t>(-static_cast<uint64_t>(alpha.to_int())));
   return add_scaled(dtype, self, other, negated);
@@ -68,11 +75,10 @@ PointwiseCall div_mode(const Tensor& self,
 PointwiseCall pow_number(const Tensor& self, Scalar exponent, DType dtype) {
   // torch takes pow itself for roots of float16, which differs in the signs of zeros and
   // infinities.
-  const bool has_roots = is_floating_point(dtype) && dtype != DType::kFloat16;
-  const double power = exponent.to_double();
-  const auto as = [&](Pointwise function) {
-    return PointwiseCall(function, dtype, dtype).on(self);
-  };
+  const bool has_roots = is_differentiable(dtype) && dtype != DType::kFloat16;
+  const double power =
+      exponent.imag() == 0 ? exponent.to_double() : std::numeric_limits<double>::quiet_NaN();
+  const auto as = [&](Pointwise function) { return PointwiseCall(function, dtype, dtype, self); };
   if (power == 2.0) return as(Pointwise::kSquare);
   if (power == 3.0) return as(Pointwise::kCube);
   if (power == 0.5 && has_roots) return as(Pointwise::kSqrt);
@@ -88,15 +94,14 @@ PointwiseCall pow(const Tensor& self, const Tensor& exponent) {
   if (dtype == DType::kBool && exponent.is_wrapped_number() && exponent.device().is_cpu()) {
     // A bool to the power of 1 is itself, to the power of 0 it is true.
     const bool is_one = *exponent.data<bool>();
-    return PointwiseCall(is_one ? Pointwise::kLogicalAnd : Pointwise::kEq, dtype, dtype)
-        .on(self)
-        .on(self);
+    return PointwiseCall(is_one ? Pointwise::kLogicalAnd : Pointwise::kEq, dtype, dtype, self,
+                         self);
   }
   if (exponent.is_wrapped_number() && exponent.device().is_cpu()) {
     const Scalar number = number_of(exponent);
     MT_CHECK(!is_integral(dtype, true) || number.to_int() >= 0, RuntimeError,
              "Integers to negative integer powers are not allowed.");
-    if (!is_floating_point(dtype) || number_dtype(dtype) != dtype) check_in_range(number, dtype);
+    if (!is_differentiable(dtype) || number_dtype(dtype) != dtype) check_in_range(number, dtype);
     return pow_number(self, number, dtype);
   }
   PointwiseCall call = PointwiseCall(Pointwise::kPow, dtype, dtype)
@@ -107,20 +112,25 @@ PointwiseCall pow(const Tensor& self, const Tensor& exponent) {
 }
 
 PointwiseCall float_power(const Tensor& self, const Tensor& exponent) {
+  const DType dtype = is_complex(self.dtype()) || is_complex(exponent.dtype()) ? DType::kComplex128
+                                                                               : DType::kFloat64;
   if (exponent.is_wrapped_number() && exponent.device().is_cpu()) {
-    return pow_number(self, number_of(exponent), DType::kFloat64);
+    return pow_number(self, number_of(exponent), dtype);
   }
-  return PointwiseCall(Pointwise::kPow, DType::kFloat64, DType::kFloat64).on(self).on(exponent);
+  return PointwiseCall(Pointwise::kPow, dtype, dtype, self, exponent);
 }
 
 template <Pointwise kFunction>
 PointwiseCall no_bool(const Tensor& self, const Tensor& other) {
   PointwiseCall call = promoted(kFunction, self, other);
-  return call.only_if(call.compute != DType::kBool);
+  call.only_if(call.compute != DType::kBool);
+  return call;
 }
 
 PointwiseCall floor_divide(const Tensor& self, const Tensor& other) {
-  return keep_single_factor(no_bool<Pointwise::kFloorDivide>(self, other));
+  PointwiseCall call = no_bool<Pointwise::kFloorDivide>(self, other);
+  keep_single_factor(call);
+  return call;
 }
 
 PointwiseCall heaviside(const Tensor& self, const Tensor& values) {

@@ -16,11 +16,11 @@ PointwiseCall logical(const Tensor& self, const Tensor& other) {
 template <Pointwise kFunction>
 PointwiseCall bitwise(const Tensor& self, const Tensor& other) {
   PointwiseCall call = promoted(kFunction, self, other);
-  return call.only_if(!is_floating_point(call.compute));
+  return call.only_if(!is_differentiable(call.compute));
 }
 
 PointwiseCall bitwise_not(const Tensor& self) {
-  return same_dtype<Pointwise::kBitwiseNot>(self).only_if(!is_floating_point(self.dtype()));
+  return same_dtype<Pointwise::kBitwiseNot>(self).only_if(!is_differentiable(self.dtype()));
 }
 
 template <Pointwise kFunction>

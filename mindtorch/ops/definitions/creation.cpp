@@ -53,7 +53,9 @@ TensorSpec full(IntList size,
                 const Scalar& fill_value,
                 std::optional<DType> dtype,
                 std::optional<Device> device) {
-  const DType inferred = fill_value.is_floating_point() ? default_dtype() : fill_value.dtype();
+  const DType inferred = fill_value.is_floating_point() ? default_dtype()
+                         : fill_value.is_complex()      ? complex_dtype(default_dtype())
+                                                        : fill_value.dtype();
   TensorSpec spec = new_spec(size, dtype.value_or(inferred), device);
   check_fill(fill_value, spec.dtype, numel(spec.sizes));
   return spec;
@@ -158,7 +160,9 @@ TensorSpec spaced(std::string_view kernel,
                   std::optional<DType> dtype,
                   std::optional<Device> device) {
   MT_CHECK(steps >= 0, RuntimeError, "number of steps must be non-negative");
-  const DType result = dtype.value_or(default_dtype());
+  const bool is_complex = start.is_complex() || end.is_complex();
+  const DType result =
+      dtype.value_or(is_complex ? complex_dtype(default_dtype()) : default_dtype());
   MT_CHECK(result != DType::kBool, NotImplementedError, "\"", kernel,
            "\" not implemented for 'Bool'");
   if (steps == 1) {

@@ -10,6 +10,7 @@ void define_attention(Registry& ops);
 void define_binary(Registry& ops);
 void define_channel_norm(Registry& ops);
 void define_compare(Registry& ops);
+void define_complex(Registry& ops);
 void define_convolution(Registry& ops);
 void define_copy(Registry& ops);
 void define_creation(Registry& ops);
@@ -19,6 +20,10 @@ void define_foreach(Registry& ops);
 void define_functions(Registry& ops);
 void define_indexing(Registry& ops);
 void define_joining(Registry& ops);
+void define_linalg(Registry& ops);
+void define_linalg_decompose(Registry& ops);
+void define_linalg_kernels(Registry& ops);
+void define_linalg_norm(Registry& ops);
 void define_loss(Registry& ops);
 void define_matmul(Registry& ops);
 void define_norm(Registry& ops);
@@ -31,9 +36,12 @@ void define_rounding(Registry& ops);
 void define_sampling(Registry& ops);
 void define_shape(Registry& ops);
 void define_sort(Registry& ops);
+void define_special(Registry& ops);
 void define_ternary(Registry& ops);
 void define_trigonometry(Registry& ops);
 void define_unary(Registry& ops);
 void define_views(Registry& ops);
+// After all others.
+void define_more_dtypes(Registry& ops);
 
 }  // namespace mindtorch::ops

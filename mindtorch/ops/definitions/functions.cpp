@@ -21,6 +21,10 @@ PointwiseCall pointwise(TensorList operands,
   for (size_t i = 0; i < std::min<size_t>(params.size(), 3); ++i) {
     call.params.f[i] = params[i];
   }
+  // Behind the real parts of three complex parameters are their imaginary ones.
+  for (size_t i = 3; i < std::min<size_t>(params.size(), 6); ++i) {
+    call.params.imag[i - 3] = params[i];
+  }
   return call;
 }
 

@@ -42,7 +42,7 @@ TensorSpec mean(const Tensor& self,
                 bool keepdim,
                 std::optional<DType> dtype) {
   const DType result = dtype.value_or(self.dtype());
-  MT_CHECK(is_floating_point(result), RuntimeError, "mean(): could not infer output dtype. ",
+  MT_CHECK(is_differentiable(result), RuntimeError, "mean(): could not infer output dtype. ",
            dtype ? "Optional dtype" : "Input dtype",
            " must be either a floating point or complex dtype. Got: ", legacy_name(result));
   return reduced(self, dim, keepdim, result);
@@ -122,7 +122,7 @@ TensorSpec truth(const Tensor& self, std::optional<IntList> dim, bool keepdim) {
 }
 
 void check_moments(const char* name, const Tensor& self) {
-  MT_CHECK(is_floating_point(self.dtype()), RuntimeError, name,
+  MT_CHECK(is_differentiable(self.dtype()), RuntimeError, name,
            " only support floating point and complex dtypes");
 }
 
@@ -131,7 +131,7 @@ TensorSpec var(const Tensor& self,
                std::optional<Scalar>,
                bool keepdim) {
   check_moments("std and var", self);
-  return reduced(self, dim, keepdim, self.dtype());
+  return reduced(self, dim, keepdim, real_dtype(self.dtype()));
 }
 
 template <const char* kName>
@@ -140,7 +140,8 @@ SpecList var_mean(const Tensor& self,
                   std::optional<Scalar>,
                   bool keepdim) {
   check_moments(kName, self);
-  return {reduced(self, dim, keepdim, self.dtype()), reduced(self, dim, keepdim, self.dtype())};
+  return {reduced(self, dim, keepdim, real_dtype(self.dtype())),
+          reduced(self, dim, keepdim, self.dtype())};
 }
 
 constexpr char kVarMean[] = "var_mean";
@@ -152,7 +153,7 @@ TensorSpec vector_norm(const Tensor& self,
                        bool keepdim,
                        std::optional<DType> dtype) {
   const DType result = dtype.value_or(self.dtype());
-  MT_CHECK(is_floating_point(result), RuntimeError,
+  MT_CHECK(is_differentiable(result), RuntimeError,
            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got ",
            legacy_name(result));
   MT_CHECK(promote_types(self.dtype(), result) == result, RuntimeError,
@@ -171,7 +172,7 @@ TensorSpec vector_norm(const Tensor& self,
                "because this dimension is empty and the operation does not have an identity");
     }
   }
-  return reduced(self, dim, keepdim, result);
+  return reduced(self, dim, keepdim, real_dtype(result));
 }
 
 TensorSpec logsumexp(const Tensor& self, IntList dim, bool keepdim) {

@@ -12,7 +12,16 @@ PointwiseCall neg(const Tensor& self) {
   return same_dtype<Pointwise::kNeg>(self);
 }
 
-PointwiseCall abs_value(const Tensor& self) { return same_dtype<Pointwise::kAbs>(self); }
+PointwiseCall abs_value(const Tensor& self) {
+  return PointwiseCall(Pointwise::kAbs, self.dtype(), real_dtype(self.dtype())).on(self);
+}
+
+PointwiseCall real_sign(const Tensor& self) {
+  MT_CHECK(!is_complex(self.dtype()), NotImplementedError,
+           "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use "
+           "torch.sgn instead.");
+  return same_dtype<Pointwise::kSign>(self);
+}
 
 template <Pointwise kFunction>
 PointwiseCall sign(const Tensor& self) {
@@ -22,7 +31,7 @@ PointwiseCall sign(const Tensor& self) {
 // torch squares bool to int64, because it takes it as a power.
 PointwiseCall square(const Tensor& self) {
   const DType dtype = self.dtype() == DType::kBool ? DType::kInt64 : self.dtype();
-  return PointwiseCall(Pointwise::kSquare, dtype, dtype).on(self);
+  return PointwiseCall(Pointwise::kSquare, dtype, dtype, self);
 }
 
 PointwiseCall logit(const Tensor& self, std::optional<double> eps) {
@@ -57,7 +66,7 @@ void define_unary(Registry& ops) {
       .also({"negative"})
       .doc("The negative of each element.",
            ">>> torch.neg(torch.tensor([1, -2]))\ntensor([-1,  2])");
-  ops.define<sign<Pointwise::kSign>>("sign(Tensor self) -> Tensor")
+  ops.define<real_sign>("sign(Tensor self) -> Tensor")
       .variants(kInplaceAndOut)
       .out_dtype(TargetDType::kSame, kFoundDtype)
       .doc("-1, 0 or 1 by the sign of each element.",
@@ -65,7 +74,7 @@ void define_unary(Registry& ops) {
   ops.define<sign<Pointwise::kSign>>("sgn(Tensor self) -> Tensor")
       .variants(kInplaceAndOut)
       .out_dtype(TargetDType::kSame, kFoundDtype)
-      .doc("The sign of each element; for real tensors the same as `sign`.",
+      .doc("The sign of each element; of complex numbers the one of length 1 in their direction.",
            ">>> torch.sgn(torch.tensor([-3., 0.]))\ntensor([-1.,  0.])");
   ops.define<square>("square(Tensor self) -> Tensor")
       .variants(kInplaceAndOut)

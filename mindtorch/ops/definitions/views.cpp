@@ -391,7 +391,8 @@ void define_views(Registry& ops) {
             ">>> torch.zeros(2, 3).swapdims(0, 1).shape\ntorch.Size([3, 2])");
   composite("swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)", "Swaps two dimensions.",
             ">>> torch.zeros(2, 3).swapaxes(0, 1).shape\ntorch.Size([3, 2])");
-  composite("adjoint(Tensor(a) self) -> Tensor(a)", "The last two dimensions swapped.",
+  composite("adjoint(Tensor(a) self) -> Tensor(a)",
+            "The last two dimensions swapped, and complex numbers conjugated.",
             ">>> torch.zeros(2, 3).adjoint().shape\ntorch.Size([3, 2])");
   composite("split.Tensor(Tensor(a) self, int split_size, int dim=0) -> Tensor[]",
             "Pieces of one size; the last may be smaller.",

@@ -1,3 +1,5 @@
+#include <numbers>
+
 #include "mindtorch/ops/functions/declare.h"
 
 namespace mindtorch::ops {
@@ -130,6 +132,17 @@ void declare_arithmetic(const Functions& functions) {
       .in(kRealTypes)
       .torch_kernel("abs_cpu")
       .gradients([](const G& x) { return x.grad * sign(x.a); });
+  functions.define(Pointwise::kAngle)
+      .in(kFloatTypes)
+      .torch_kernel("angle_cpu")
+      .is([](const Inputs& x) {
+        return where(x.a < 0, std::numbers::pi, where(isnan(x.a), x.a, 0));
+      })
+      .gradients(kZero);
+  // Of complex numbers only: others are their own conjugates.
+  functions.define(Pointwise::kConj).torch_kernel("conj_cpu").is([](const Inputs& x) {
+    return x.a + 0;
+  });
   functions.define(Pointwise::kNeg).in(kRealTypes).gradients([](const G& x) { return -x.grad; });
   functions.define(Pointwise::kSign)
       .in(kAllTypes)

@@ -97,5 +97,7 @@ void declare_special(const Functions& functions);
 void declare_trigonometry(const Functions& functions);
 void declare_activations(const Functions& functions);
 void declare_selections(const Functions& functions);
+// After all others.
+void declare_more_dtypes(FunctionInfo* infos);
 
 }  // namespace mindtorch::ops

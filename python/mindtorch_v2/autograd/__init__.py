@@ -138,22 +138,19 @@ def grad(
 
 
 def _batched_grad(outputs, grads, retain_graph, create_graph, inputs, allow_unused):
-    """One backward pass per element of the batch."""
-    count = len(grads[0]) if grads else 0
-    if any(len(batch) != count for batch in grads):
-        raise ValueError(
-            "with is_grads_batched=True every grad_outputs must have the same first dimension, "
-            f"but got {[len(batch) for batch in grads]}"
-        )
-    if count == 0:
-        return tuple(_C._functions["empty"]((0, *x.shape), dtype=x.dtype) for x in inputs)
-    rows = []
-    for i in range(count):
-        row = tuple(batch[i] for batch in grads)
-        keep = retain_graph or i + 1 < count
-        rows.append(_engine.run(outputs, row, keep, create_graph, inputs, allow_unused, False))
-    stack = _C._functions["stack"]
-    return tuple(None if column[0] is None else stack(column) for column in zip(*rows, strict=True))
+    """One backward pass for the whole batch."""
+    from mindtorch_v2.func import vmap
+
+    unused = ()
+
+    def run(*grads):
+        nonlocal unused
+        found = _engine.run(outputs, grads, retain_graph, create_graph, inputs, allow_unused, False)
+        unused = [g is None for g in found]
+        return tuple(g for g in found if g is not None)
+
+    found = iter(vmap(run)(*grads))
+    return tuple(None if is_unused else next(found) for is_unused in unused)
 
 
 def _with_zeros(grads, inputs, create_graph):
@@ -171,3 +168,11 @@ def _with_zeros(grads, inputs, create_graph):
 
 from mindtorch_v2.autograd import functional  # noqa: E402 - uses grad and Function
 from mindtorch_v2.autograd.gradcheck import gradcheck, gradgradcheck  # noqa: E402
+
+
+def __getattr__(name):
+    if name == "forward_ad":  # needs much of the library
+        import importlib
+
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -84,6 +84,8 @@ def linear_cross_entropy(
 class _BinaryCrossEntropy(torch.autograd.Function):
     """Of each element. A certain mistake has torch's finite loss and gradient."""
 
+    generate_vmap_rule = True
+
     @staticmethod
     def forward(ctx, input, target):
         ctx.save_for_backward(input, target)

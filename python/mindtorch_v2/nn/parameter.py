@@ -39,7 +39,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
             data = _empty(0)
         if not isinstance(data, Tensor):
             raise TypeError(f"Parameter data must be a tensor, not {type(data).__name__}")
-        if requires_grad and not data.is_floating_point():
+        if requires_grad and not (data.is_floating_point() or data.is_complex()):
             raise RuntimeError(
                 "Only Tensors of floating point and complex dtype can require gradients"
             )

@@ -23,6 +23,7 @@ CASES = {
     "_batch_norm": "F.batch_norm(image, None, None, training=True)",
     "_batch_norm_backward": "grad(F.batch_norm(image, None, None, training=True).square().sum(), "
     "image)",
+    "_conj_physical": "torch.tensor([1 + 2j]).conj()",
     "_copy_list_": "torch._foreach_copy_([x], [x + 1])",
     "_ctc_loss": "F.ctc_loss(image[0].log_softmax(2), rows[:1], [1] * 4, [1, 0, 0, 0])",
     "_ctc_loss_backward": "torch.autograd.grad(F.ctc_loss(image[0].log_softmax(2), rows[:1], "
@@ -55,6 +56,11 @@ CASES = {
     "1, 0.0, False, False, False)[0].sum(), gates)",
     "_index": "x[rows]",
     "_index_put_": "x.index_put((rows,), torch.tensor(5.0))",
+    "_linalg_det": "torch.linalg.det(x[:, :2])",
+    "_linalg_inv": "torch.linalg.inv(x[:, :2])",
+    "_linalg_qr": "torch.linalg.qr(x)",
+    "_linalg_slogdet": "torch.linalg.slogdet(x[:, :2])",
+    "_linalg_solve_triangular": "torch.linalg.solve_triangular(x[:, :2], x, upper=False)",
     "_log_softmax_backward_data": "grad(image.log_softmax(-1).square().sum(), image)",
     "_lstm_layer": "torch.lstm(x[:, None], (state, state), [gates[:8], gates[:8, :2]], False, 1, "
     "0.0, False, False, False)",
@@ -99,6 +105,7 @@ CASES = {
     "bernoulli_.float": "x.clone().bernoulli_(0.5)",
     "clamp_max.Tensor": "x.clamp_max(torch.tensor([4.0, 2.0, 1.0]))",
     "clamp_min.Tensor": "x.clamp_min(torch.tensor([4.0, 2.0, 1.0]))",
+    "conj_physical_": "torch.tensor([1 + 2j]).conj_physical_()",
     "conv1d.padding": "torch.conv1d(image[:, :, 0], kernel[:, :, 0], padding='same')",
     "conv2d": "torch.conv2d(image, kernel)",
     "conv2d.padding": "torch.conv2d(image, kernel, padding='same')",

@@ -316,13 +316,33 @@ class Optimizer:
             hook(self)
 
 
+def _update_parts(update, group, params, grads, states):
+    """A step of complex parameters: of their parts, as twice as many real numbers."""
+
+    def parts(values):
+        return [torch.view_as_real(value) for value in values]
+
+    def is_complex(value):
+        return isinstance(value, Tensor) and value.is_complex()
+
+    shown = [
+        state and {k: torch.view_as_real(v) if is_complex(v) else v for k, v in state.items()}
+        for state in states
+    ]
+    update(group, parts(params), parts(grads), shown)
+    for param, state, changed in zip(params, states, shown, strict=True):
+        for name, value in (changed or {}).items():
+            is_part = isinstance(value, Tensor) and value.shape == (*param.shape, 2)
+            state[name] = torch.view_as_complex(value) if is_part else value
+
+
 def _cast_state(value, parameter, group, key=None):
     """value where and as what the parameter is; a count of steps stays as it is."""
     if isinstance(value, Tensor):
         if key == "step":
             on_device = group.get("capturable") or group.get("fused")
             return value.to(torch.float32, device=parameter.device) if on_device else value
-        if parameter.is_floating_point():
+        if parameter.is_floating_point() or parameter.is_complex():
             return value.to(dtype=parameter.dtype, device=parameter.device)
         return value.to(device=parameter.device)
     if isinstance(value, dict):
@@ -412,7 +432,10 @@ class ListOptimizer(Optimizer):
             # What a graph has of earlier steps is not written over.
             for state in filter(None, states):
                 state.update({k: v.clone() for k, v in state.items() if isinstance(v, Tensor)})
-        self._update(group, params, grads, states)
+        if params[0].is_complex():
+            _update_parts(self._update, group, params, grads, states)
+        else:
+            self._update(group, params, grads, states)
 
     def _state(self, parameter, group):
         state = self.state.get(parameter)

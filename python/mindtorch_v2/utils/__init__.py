@@ -2,9 +2,17 @@
 
 from mindtorch_v2.utils import dlpack, hooks
 
-_SUBMODULES = ("checkpoint", "data", "model_zoo", "safetensors", "serialization", "tensorboard")
+_SUBMODULES = (
+    "_pytree",
+    "checkpoint",
+    "data",
+    "model_zoo",
+    "safetensors",
+    "serialization",
+    "tensorboard",
+)
 
-__all__ = [*_SUBMODULES, "dlpack", "hooks"]
+__all__ = [*_SUBMODULES[1:], "dlpack", "hooks"]
 
 
 def __getattr__(name):

@@ -4,7 +4,16 @@ import warnings
 import weakref
 from collections import OrderedDict
 
-__all__ = ["RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]
+__all__ = ["BackwardHook", "RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]  # noqa: F822
+
+
+def __getattr__(name):
+    # It needs autograd, which the import of the rest does not.
+    if name == "BackwardHook":
+        from mindtorch_v2.utils._backward_hooks import BackwardHook
+
+        return BackwardHook
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class RemovableHandle:

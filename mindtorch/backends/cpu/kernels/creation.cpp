@@ -5,6 +5,7 @@
 #include "mindtorch/backends/cpu/kernels/kernels.h"
 #include "mindtorch/backends/cpu/parallel.h"
 #include "mindtorch/backends/cpu/pointwise.h"
+#include "mindtorch/tensor/element.h"
 
 namespace mindtorch::cpu {
 namespace {
@@ -51,12 +52,13 @@ void fill_from(ops::Launch&, const Tensor& self, const Tensor& value) {
 void fill(ops::Launch& launch, const Tensor& self, const Scalar& value) {
   if (self.numel() == 0) return;
   if (self.is_contiguous() && self.numel() <= kGrain) {
-    visit_dtype(self.dtype(),
-                [&]<typename T>() { std::fill_n(self.data<T>(), self.numel(), value.to<T>()); });
+    visit_any_dtype(self.dtype(), [&]<typename T>() {
+      std::fill_n(self.data<T>(), self.numel(), value.to<T>());
+    });
     return;
   }
   const Tensor one = Tensor::make({}, self.dtype());
-  visit_dtype(self.dtype(), [&]<typename T>() { *one.data<T>() = value.to<T>(); });
+  write_element(one.data_ptr(), self.dtype(), value);
   fill_from(launch, self, one);
 }
 
@@ -88,9 +90,10 @@ void scalar_tensor(
 
 void eye_m(ops::Launch&, int64_t n, int64_t m, OptionalDType, OptionalDevice, Tensor& out) {
   clear_bytes(out.data_ptr(), out.numel() * out.element_size());
-  visit_dtype(out.dtype(), [&]<typename T>() {
+  visit_any_dtype(out.dtype(), [&]<typename T>() {
     T* data = out.data<T>();
-    for (int64_t i = 0; i < std::min(n, m); ++i) data[i * (m + 1)] = static_cast<T>(1.0f);
+    const T one = Scalar(1.0).to<T>();
+    for (int64_t i = 0; i < std::min(n, m); ++i) data[i * (m + 1)] = one;
   });
 }
 
@@ -171,6 +174,19 @@ void linspace(ops::Launch&,
               OptionalDType,
               OptionalDevice,
               Tensor& out) {
+  if (is_complex(out.dtype())) {
+    const std::complex<double> from = start.to_complex();
+    const auto count = static_cast<double>(std::max<int64_t>(steps - 1, 1));
+    const std::complex<double> step = (end.to_complex() - from) / count;
+    for (int64_t i = 0; i < steps; ++i) {
+      // From the nearer end.
+      const Scalar number = i < steps / 2 || steps == 1
+                                ? from + step * static_cast<double>(i)
+                                : end.to_complex() - step * static_cast<double>(steps - 1 - i);
+      write_element(out.data<char>() + i * out.element_size(), out.dtype(), number);
+    }
+    return;
+  }
   visit_dtype(out.dtype(), [&]<typename T>() {
     T* data = out.data<T>();
     if (steps == 1) {

@@ -7,6 +7,7 @@
 #include "mindtorch/backends/cpu/kernels/kernels.h"
 #include "mindtorch/backends/cpu/kernels/lines.h"
 #include "mindtorch/backends/cpu/parallel.h"
+#include "mindtorch/tensor/element.h"
 
 namespace mindtorch::cpu {
 namespace {
@@ -246,7 +247,7 @@ void index_add(ops::Launch& launch,
   if (!(alpha == Scalar(1))) {
     addend = Tensor::make(source.sizes(), source.dtype());
     const Tensor scale = Tensor::make({}, source.dtype());
-    visit_dtype(scale.dtype(), [&]<typename T>() { *scale.data<T>() = alpha.to<T>(); });
+    write_element(scale.data_ptr(), scale.dtype(), alpha);
     ops::PointwiseCall product(ops::Pointwise::kMul, source.dtype(), source.dtype());
     run_pointwise(launch, product.on(source).on(scale), addend);
   }
@@ -288,14 +289,18 @@ Tensor masked_select(ops::Launch&, const Tensor& self, const Tensor& mask) {
 }
 
 Tensor nonzero(ops::Launch&, const Tensor& self) {
-  const Tensor flat = as_contiguous(self);
-  const int64_t count = count_nonzero(self.dtype(), flat.data_ptr(), flat.numel());
+  Tensor flat = as_contiguous(self);
+  if (!is_common(self.dtype())) {
+    flat = Tensor::make(self.sizes(), DType::kBool);
+    copy(self, flat);
+  }
+  const int64_t count = count_nonzero(flat.dtype(), flat.data_ptr(), flat.numel());
   // One line of indices per dim, and so the columns of the result.
   const Tensor lines = Tensor::make({self.dim(), count}, DType::kInt64);
   Tensor out = lines.alias({count, self.dim()}, {1, count}, 0);
   if (count == 0 || self.dim() == 0) return out;
   const Tensor places = Tensor::make({count}, DType::kInt64);
-  nonzero_flat(self.dtype(), flat.data_ptr(), flat.numel(), places.data<int64_t>());
+  nonzero_flat(flat.dtype(), flat.data_ptr(), flat.numel(), places.data<int64_t>());
   auto* to = lines.data<int64_t>();
   const int64_t dims = self.dim();
   for (int64_t i = 0; i < count; ++i) {

@@ -5,7 +5,7 @@
 namespace mindtorch::cpu {
 namespace {
 
-Factor factor(const Scalar& scalar) { return {scalar.to_double(), scalar.to_int()}; }
+Factor factor(const Scalar& scalar) { return {scalar.to_double(), scalar.to_int(), scalar.imag()}; }
 
 // The last two dims of a tensor as a matrix.
 ConstMatrix matrix(const Tensor& tensor) {
@@ -49,6 +49,14 @@ void inner_product(ops::Launch&, const Tensor& self, const Tensor& tensor, Tenso
            tensor.strides()[0], out.data_ptr());
 }
 
+void conjugate_product(ops::Launch& launch, const Tensor& self, const Tensor& other, Tensor& out) {
+  if (!is_complex(self.dtype())) return inner_product(launch, self, other, out);
+  const Tensor conjugate = Tensor::make(self.sizes(), self.dtype());
+  ops::PointwiseCall call(ops::Pointwise::kConj, self.dtype(), self.dtype());
+  if (self.numel() > 0) run_pointwise(launch, call.on(self), conjugate);
+  inner_product(launch, conjugate, other, out);
+}
+
 // beta * self comes first; with beta 0, self is not read, so that its NaNs do not spread.
 template <auto kMultiply>
 void add_product(ops::Launch&,
@@ -58,7 +66,8 @@ void add_product(ops::Launch&,
                  const Scalar& beta,
                  const Scalar& alpha,
                  Tensor& out) {
-  const bool is_read = is_floating_point(out.dtype()) ? beta.to_double() != 0 : beta.to_int() != 0;
+  const bool is_read =
+      is_differentiable(out.dtype()) ? beta.to_complex() != 0.0 : beta.to_int() != 0;
   if (is_read) copy(self, out);
   kMultiply(a, b, out, factor(alpha), factor(beta));
 }
@@ -71,7 +80,7 @@ void register_matmul(ops::Registry& registry) {
   registry.kernel<bmm>(kCpu, "bmm");
   registry.kernel<mv>(kCpu, "mv");
   registry.kernel<inner_product>(kCpu, "dot");
-  registry.kernel<inner_product>(kCpu, "vdot");
+  registry.kernel<conjugate_product>(kCpu, "vdot");
   registry.kernel<add_product<multiply>>(kCpu, "addmm");
   registry.kernel<add_product<multiply_vector>>(kCpu, "addmv");
   registry.kernel<add_product<multiply_batch>>(kCpu, "baddbmm");

@@ -1,7 +1,11 @@
+#include <numbers>
+
 #include "mindtorch/backends/cpu/kernels/kernels.h"
 #include "mindtorch/backends/cpu/pointwise.h"
 #include "mindtorch/backends/cpu/random_fill.h"
+#include "mindtorch/backends/cpu/shaped_samples.h"
 #include "mindtorch/ops/random_range.h"
+#include "mindtorch/tensor/complex_view.h"
 
 namespace mindtorch::cpu {
 namespace {
@@ -46,7 +50,14 @@ void fill_in_memory_order(const Tensor& self, const Fill& fill) {
   copy(numbers, ordered);
 }
 
-void normal(ops::Launch&, const Tensor& self, double mean, double std, Generator* generator) {
+// The parts of complex numbers have half of their variance each.
+double std_of_part(double std) { return std / std::numbers::sqrt2; }
+
+void normal(
+    ops::Launch& launch, const Tensor& self, double mean, double std, Generator* generator) {
+  if (is_complex(self.dtype())) {
+    return normal(launch, parts_of(self), mean, std_of_part(std), generator);
+  }
   fill_in_memory_order(self, [&](void* data, int64_t n) {
     if (self.is_contiguous()) {
       fill_normal(source(generator), self.dtype(), data, n, mean, std);
@@ -56,7 +67,9 @@ void normal(ops::Launch&, const Tensor& self, double mean, double std, Generator
   });
 }
 
-void uniform(ops::Launch&, const Tensor& self, double from, double to, Generator* generator) {
+void uniform(
+    ops::Launch& launch, const Tensor& self, double from, double to, Generator* generator) {
+  if (is_complex(self.dtype())) return uniform(launch, parts_of(self), from, to, generator);
   fill_in_memory_order(self, [&](void* data, int64_t n) {
     fill_uniform(source(generator), self.dtype(), data, n, from, to);
   });
@@ -129,17 +142,28 @@ void log_normal(ops::Launch&, const Tensor& self, double mean, double std, Gener
   });
 }
 
-void rand(ops::Launch&, IntList, Generator* generator, OptionalDType, OptionalDevice, Tensor& out) {
+void rand(ops::Launch& launch,
+          IntList,
+          Generator* generator,
+          OptionalDType,
+          OptionalDevice,
+          Tensor& out) {
+  if (is_complex(out.dtype())) return uniform(launch, out, 0, 1, generator);
   fill_uniform(source(generator), out.dtype(), out.data_ptr(), out.numel(), 0, 1);
 }
 
-void randn(
-    ops::Launch&, IntList, Generator* generator, OptionalDType, OptionalDevice, Tensor& out) {
+void randn(ops::Launch& launch,
+           IntList,
+           Generator* generator,
+           OptionalDType,
+           OptionalDevice,
+           Tensor& out) {
   if (out.numel() == 0) return;
+  if (is_complex(out.dtype())) return normal(launch, out, 0, 1, generator);
   fill_normal(source(generator), out.dtype(), out.data_ptr(), out.numel(), 0, 1);
 }
 
-void normal_size(ops::Launch&,
+void normal_size(ops::Launch& launch,
                  double mean,
                  double std,
                  IntList,
@@ -148,6 +172,7 @@ void normal_size(ops::Launch&,
                  OptionalDevice,
                  Tensor& out) {
   if (out.numel() == 0) return;
+  if (is_complex(out.dtype())) return normal(launch, out, mean, std, generator);
   fill_normal(source(generator), out.dtype(), out.data_ptr(), out.numel(), mean, std);
 }
 
@@ -196,9 +221,45 @@ void multinomial(ops::Launch&,
                      out.data<int64_t>());
 }
 
+// The elements of `self`, as large as `like`, one after the other.
+Tensor in_order(const Tensor& self, const Tensor& like) {
+  if (self.is_contiguous() && self.sizes() == like.sizes()) return self;
+  Tensor ordered = Tensor::make(like.sizes(), self.dtype());
+  copy(self.alias(like.sizes(), broadcast_strides(self.sizes(), self.strides(), like.sizes()),
+                  self.storage_offset()),
+       ordered);
+  return ordered;
+}
+
+void standard_gamma(ops::Launch&, const Tensor& self, Generator* generator, Tensor& out) {
+  sample_gamma(source(generator), self.dtype(), in_order(self, out).data_ptr(), out.data_ptr(),
+               out.numel());
+}
+
+void dirichlet(ops::Launch&, const Tensor& self, Generator* generator, Tensor& out) {
+  if (out.numel() == 0) return;
+  sample_dirichlet(source(generator), self.dtype(), in_order(self, out).data_ptr(), out.data_ptr(),
+                   out.numel(), out.dim() == 0 ? 1 : out.size(-1));
+}
+
+void poisson(ops::Launch&, const Tensor& self, Generator* generator, Tensor& out) {
+  sample_poisson(source(generator), self.dtype(), in_order(self, out).data_ptr(), out.data_ptr(),
+                 out.numel());
+}
+
+void binomial(
+    ops::Launch&, const Tensor& count, const Tensor& prob, Generator* generator, Tensor& out) {
+  sample_binomial(source(generator), count.dtype(), in_order(count, out).data_ptr(),
+                  in_order(prob, out).data_ptr(), out.data_ptr(), out.numel());
+}
+
 }  // namespace
 
 void register_random(ops::Registry& registry) {
+  registry.kernel<standard_gamma>(DeviceType::kCpu, "_standard_gamma");
+  registry.kernel<dirichlet>(DeviceType::kCpu, "_sample_dirichlet");
+  registry.kernel<poisson>(DeviceType::kCpu, "poisson");
+  registry.kernel<binomial>(DeviceType::kCpu, "binomial");
   registry.kernel<rand>(DeviceType::kCpu, "rand");
   registry.kernel<randn>(DeviceType::kCpu, "randn");
   registry.kernel<randint>(DeviceType::kCpu, "randint");

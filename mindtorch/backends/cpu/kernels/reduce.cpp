@@ -5,7 +5,9 @@
 #include "mindtorch/backends/cpu/parallel.h"
 #include "mindtorch/backends/cpu/pointwise.h"
 #include "mindtorch/backends/cpu/reduce.h"
+#include "mindtorch/backends/cpu/strided_loop.h"
 #include "mindtorch/backends/cpu/tile.h"
+#include "mindtorch/tensor/complex_view.h"
 
 namespace mindtorch::cpu {
 namespace {
@@ -54,6 +56,9 @@ constexpr auto kNothing = [](void*, int64_t) {};
 
 // torch converts to the asked dtype first; for integers a wider sum gives the same.
 Tensor summand(const Tensor& self, std::optional<DType> dtype) {
+  if (!is_common(self.dtype()) && !is_complex(self.dtype())) {
+    return converted(self, dtype.value_or(DType::kInt64));
+  }
   if (!dtype || *dtype == self.dtype()) return self;
   if (*dtype == DType::kInt64 && is_integral(self.dtype(), true)) return self;
   return converted(self, *dtype);
@@ -61,7 +66,12 @@ Tensor summand(const Tensor& self, std::optional<DType> dtype) {
 
 void sum(
     ops::Launch&, const Tensor& self, Dims dim, bool, std::optional<DType> dtype, Tensor& out) {
-  accumulate(Row::kSum, summand(self, dtype), dim_mask(dim, self.dim()), out, kNothing);
+  const Tensor input = summand(self, dtype);
+  const uint64_t mask = dim_mask(dim, self.dim());
+  if (is_complex(input.dtype())) {
+    return accumulate(Row::kSum, parts_of(input), mask, parts_of(out), kNothing);
+  }
+  accumulate(Row::kSum, input, mask, out, kNothing);
 }
 
 void nansum(ops::Launch& launch,
@@ -85,9 +95,11 @@ void mean(
     ops::Launch&, const Tensor& self, Dims dim, bool, std::optional<DType> dtype, Tensor& out) {
   const uint64_t mask = dim_mask(dim, self.dim());
   const auto count = static_cast<double>(reduced_count(self, mask));
-  const Tensor input = summand(self, dtype);
+  const Tensor summands = summand(self, dtype);
+  const bool is_complex = mindtorch::is_complex(summands.dtype());
+  const Tensor input = is_complex ? parts_of(summands) : summands;
   const bool is_double = accumulate_dtype(input.dtype()) == DType::kFloat64;
-  accumulate(Row::kSum, input, mask, out, [&](void* sums, int64_t n) {
+  accumulate(Row::kSum, input, mask, is_complex ? parts_of(out) : out, [&](void* sums, int64_t n) {
     if (is_double) {
       auto* values = static_cast<double*>(sums);
       for (int64_t i = 0; i < n; ++i) values[i] /= count;
@@ -98,9 +110,38 @@ void mean(
   });
 }
 
+// All elements in the order of memory, each into the product that it belongs to.
+void complex_product(const Tensor& self, uint64_t mask, const Tensor& out) {
+  visit_any_dtype(self.dtype(), [&]<typename T>() {
+    if constexpr (is_complex(DTypeOf<T>::value) && !std::is_same_v<T, ComplexHalf>) {
+      std::fill_n(out.data<T>(), out.numel(), T{1});
+      Shape strides(self.sizes().size(), 0);
+      int64_t step = 1;
+      for (size_t i = strides.size(); i-- > 0;) {
+        if ((mask >> i & 1) != 0) continue;
+        strides[i] = step;
+        step *= self.sizes()[i];
+      }
+      if (self.numel() == 0) return;
+      StridedLoop<2> loop;
+      loop.add(self, self.sizes());
+      loop.add(out.alias(self.sizes(), std::move(strides), out.storage_offset()), self.sizes());
+      loop.prepare(self.sizes());
+      loop.for_lines(0, loop.outer_size(), [&](char* const* at) {
+        for (int64_t i = 0; i < loop.inner_size(); ++i) {
+          *reinterpret_cast<T*>(at[1] + i * loop.strides_bytes[1][0]) *=
+              *reinterpret_cast<const T*>(at[0] + i * loop.strides_bytes[0][0]);
+        }
+      });
+    }
+  });
+}
+
 void prod(
     ops::Launch&, const Tensor& self, OneDim dim, bool, std::optional<DType> dtype, Tensor& out) {
-  accumulate(Row::kProd, summand(self, dtype), mask_of(self, dim), out, kNothing);
+  const Tensor input = summand(self, dtype);
+  if (is_complex(input.dtype())) return complex_product(input, mask_of(self, dim), out);
+  accumulate(Row::kProd, input, mask_of(self, dim), out, kNothing);
 }
 
 template <Row kFunction>
@@ -137,7 +178,8 @@ void arg_extreme(ops::Launch&, const Tensor& self, OneDim dim, bool, Tensor& out
 template <Row kFunction>
 void truth(ops::Launch&, const Tensor& self, Dims dim, bool, Tensor& out) {
   if (dim && dim->empty()) return copy(converted(self, DType::kBool), out);
-  reduce_rows(kFunction, self, dim_mask(dim, self.dim()), out.data_ptr());  // bool and uint8 agree
+  const Tensor input = is_common(self.dtype()) ? self : converted(self, DType::kBool);
+  reduce_rows(kFunction, input, dim_mask(dim, self.dim()), out.data_ptr());  // bool and uint8 agree
 }
 
 // Variances and means of the kept elements; either output may be absent.
@@ -147,21 +189,34 @@ void moments(const Tensor& self,
              bool root,
              const Tensor& spread,
              const Tensor* mean) {
-  const auto count = static_cast<size_t>(spread.numel());
+  const bool is_complex = mindtorch::is_complex(self.dtype());
+  const auto count = static_cast<size_t>(spread.numel()) * (is_complex ? 2 : 1);
   const auto found = std::make_unique<Moments[]>(count);
-  reduce_rows(Row::kMoments, self, dim_mask(dim, self.dim()), found.get());
+  const uint64_t mask = dim_mask(dim, self.dim());
+  reduce_rows(Row::kMoments, is_complex ? parts_of(self) : self, mask, found.get());
   const double less = correction ? correction->to_double() : 1.0;
   const auto store = [&](const Tensor& to, const auto& value_of) {
+    const auto n = static_cast<size_t>(to.numel());
     visit_dtype(to.dtype(), [&]<typename T>() {
       if constexpr (std::is_same_v<T, double>) {
-        for (size_t i = 0; i < count; ++i) to.data<T>()[i] = value_of(found[i]);
+        for (size_t i = 0; i < n; ++i) to.data<T>()[i] = value_of(found[i]);
       } else if constexpr (!std::is_integral_v<T>) {
-        for (size_t i = 0; i < count; ++i) {
+        for (size_t i = 0; i < n; ++i) {
           to.data<T>()[i] = static_cast<T>(static_cast<float>(value_of(found[i])));
         }
       }
     });
   };
+  if (mean != nullptr) {
+    store(is_complex ? parts_of(*mean) : *mean, [](const Moments& m) {
+      return m.count == 0 ? std::numeric_limits<double>::quiet_NaN() : m.mean;
+    });
+  }
+  // The spread of complex numbers is that of both parts together.
+  for (size_t i = 0; is_complex && i < count / 2; ++i) {
+    const double m2 = found[2 * i].m2 + found[2 * i + 1].m2;
+    found[i] = {.mean = found[2 * i].mean, .m2 = m2, .count = found[2 * i].count};
+  }
   store(spread, [&](const Moments& m) {
     const double degrees = std::max(0.0, static_cast<double>(m.count) - less);
     // Nothing has no variance, also where a negative correction would leave degrees of freedom.
@@ -169,11 +224,6 @@ void moments(const Tensor& self,
         m.count == 0 ? std::numeric_limits<double>::quiet_NaN() : m.m2 / degrees;
     return root ? std::sqrt(variance) : variance;
   });
-  if (mean != nullptr) {
-    store(*mean, [](const Moments& m) {
-      return m.count == 0 ? std::numeric_limits<double>::quiet_NaN() : m.mean;
-    });
-  }
 }
 
 template <bool kRoot>
@@ -205,7 +255,14 @@ void vector_norm(ops::Launch& launch,
                  bool,
                  std::optional<DType> dtype,
                  Tensor& out) {
-  const Tensor input = dtype ? converted(self, *dtype) : self;
+  Tensor input = dtype ? converted(self, *dtype) : self;
+  if (is_complex(input.dtype())) {
+    const DType parts = real_dtype(input.dtype());
+    const Tensor lengths = Tensor::make(input.sizes(), parts);
+    ops::PointwiseCall call(ops::Pointwise::kAbs, input.dtype(), parts);
+    if (lengths.numel() > 0) run_pointwise(launch, call.on(input), lengths);
+    input = lengths;
+  }
   const uint64_t mask = dim_mask(dim, self.dim());
   const double p = ord.to_double();
   const bool is_double = accumulate_dtype(input.dtype()) == DType::kFloat64;

@@ -16,6 +16,9 @@ void register_cpu(ops::Registry& registry) {
   register_embedding(registry);
   register_foreach(registry);
   register_indexing(registry);
+  register_linalg_decompose(registry);
+  register_linalg_lstsq(registry);
+  register_linalg_solve(registry);
   register_loss(registry);
   register_matmul(registry);
   register_norm(registry);

@@ -4,6 +4,8 @@
 #include "mindtorch/backends/cpu/kernels/kernels.h"
 #include "mindtorch/backends/cpu/kernels/lines.h"
 #include "mindtorch/backends/cpu/parallel.h"
+#include "mindtorch/backends/cpu/pointwise.h"
+#include "mindtorch/tensor/complex_view.h"
 
 namespace mindtorch::cpu {
 namespace {
@@ -35,8 +37,33 @@ void scan(ScanOp op, const Tensor& self, int64_t dim, const Tensor& out, const T
       });
 }
 
+// Products so far of complex numbers, line by line. `out` is contiguous.
+void scan_complex_products(const Tensor& self, int64_t dim, const Tensor& out) {
+  copy(self, out);
+  if (out.numel() == 0 || out.dim() == 0) return;
+  const size_t d = line_dim(out, dim);
+  const int64_t step = out.strides()[d];
+  const int64_t block = step * out.sizes()[d];
+  visit_any_dtype(out.dtype(), [&]<typename T>() {
+    if constexpr (is_complex(DTypeOf<T>::value) && !std::is_same_v<T, ComplexHalf>) {
+      for (int64_t begin = 0; begin < out.numel(); begin += block) {
+        T* const data = out.data<T>() + begin;
+        for (int64_t i = step; i < block; ++i) data[i] *= data[i - step];
+      }
+    }
+  });
+}
+
 template <ScanOp kOp>
 void cumulative(ops::Launch&, const Tensor& self, int64_t dim, std::optional<DType>, Tensor& out) {
+  if (is_complex(out.dtype())) {
+    if (kOp == ScanOp::kProd) return scan_complex_products(self, dim, out);
+    const Tensor input = Tensor::make(self.sizes(), out.dtype());
+    copy(self, input);
+    if (self.dim() == 0) return copy(input, out);
+    return scan(kOp, parts_of(input), static_cast<int64_t>(line_dim(self, dim)), parts_of(out),
+                nullptr);
+  }
   scan(kOp, self, dim, out, nullptr);
 }
 template <ScanOp kOp>

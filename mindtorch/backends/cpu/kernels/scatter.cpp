@@ -4,6 +4,7 @@
 #include "mindtorch/backends/cpu/kernels/indexed.h"
 #include "mindtorch/backends/cpu/kernels/kernels.h"
 #include "mindtorch/backends/cpu/kernels/lines.h"
+#include "mindtorch/tensor/element.h"
 
 namespace mindtorch::cpu {
 namespace {
@@ -33,7 +34,7 @@ void scatter_into(
 
 Tensor value_tensor(const Tensor& self, const Scalar& value) {
   const Tensor one = Tensor::make({}, self.dtype());
-  visit_dtype(self.dtype(), [&]<typename T>() { *one.data<T>() = value.to<T>(); });
+  write_element(one.data_ptr(), self.dtype(), value);
   return one;
 }
 

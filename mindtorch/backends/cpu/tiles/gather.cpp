@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "mindtorch/backends/cpu/memory_unit.h"
 #include "mindtorch/backends/cpu/tiles/table.h"
 
 namespace mindtorch::cpu {
@@ -63,6 +64,8 @@ void add_gathers(TileTable& table) {
   table.gathers[1] = &gather<uint16_t>;
   table.gathers[2] = &gather<uint32_t>;
   table.gathers[3] = &gather<uint64_t>;
+  table.gathers[4] = &gather<Bytes16Unaligned>;
+  table.scatters[4] = &scatter<Bytes16Unaligned>;
   table.scatters[0] = &scatter<uint8_t>;
   table.scatters[1] = &scatter<uint16_t>;
   table.scatters[2] = &scatter<uint32_t>;

@@ -23,8 +23,12 @@ TileTable build_tables() {
   add_hyperbolic(table);
   add_error_function(table);
   add_special(table);
+  add_number_functions(table);
   add_activation(table);
+  add_complex(table);
+  add_complex_functions(table);
   add_casts(table);
+  add_storage_casts(table);
   add_gathers(table);
   add_row_sums(table);
   add_row_extremes(table);
@@ -41,8 +45,8 @@ const TileTable& tables() {
 }
 
 int size_index(int64_t element_size_bytes) {
-  MT_ASSERT(element_size_bytes == 1 || element_size_bytes == 2 || element_size_bytes == 4 ||
-            element_size_bytes == 8);
+  MT_ASSERT(std::has_single_bit(static_cast<uint64_t>(element_size_bytes)) &&
+            element_size_bytes <= 16);
   return std::countr_zero(static_cast<uint64_t>(element_size_bytes));
 }
 

@@ -10,8 +10,8 @@ namespace mindtorch::cpu {
 struct TileTable {
   TileFn tiles[ops::kPointwiseCount][kDTypeCount] = {};
   CastFn casts[kDTypeCount][kDTypeCount] = {};
-  GatherFn gathers[4] = {};  // by log2 of the element size
-  ScatterFn scatters[4] = {};
+  GatherFn gathers[5] = {};  // by log2 of the element size
+  ScatterFn scatters[5] = {};
   RowFn rows[kRowCount][kDTypeCount] = {};
   AccumulateFn accumulates[kRowCount][kDTypeCount] = {};
   AccumulateArgFn accumulate_args[kRowCount][kDTypeCount] = {};
@@ -36,8 +36,12 @@ void add_trigonometry(TileTable& table);
 void add_hyperbolic(TileTable& table);
 void add_error_function(TileTable& table);
 void add_special(TileTable& table);
+void add_number_functions(TileTable& table);
 void add_activation(TileTable& table);
+void add_complex(TileTable& table);
+void add_complex_functions(TileTable& table);
 void add_casts(TileTable& table);
+void add_storage_casts(TileTable& table);
 void add_gathers(TileTable& table);
 void add_row_sums(TileTable& table);
 void add_row_extremes(TileTable& table);

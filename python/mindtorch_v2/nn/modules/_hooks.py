@@ -9,7 +9,7 @@ import weakref
 from collections import OrderedDict
 
 from mindtorch_v2._C import Tensor
-from mindtorch_v2.nn.modules import _backward_hooks
+from mindtorch_v2.utils import _backward_hooks
 from mindtorch_v2.utils.hooks import RemovableHandle
 
 
@@ -288,8 +288,8 @@ class _Call:
         self.args, self.kwargs = _run_pre_hooks(module, self.args, self.kwargs)
         watch = None
         if full or pre:
-            watch = _backward_hooks.Watch(module, full, pre)
-            self.args = watch.inputs(self.args)
+            watch = _backward_hooks.BackwardHook(module, full, pre)
+            self.args = watch.setup_input_hook(self.args)
         self.result = module.forward(*self.args, **self.kwargs)
         for key, hook in [*forward.items(), *module._forward_hooks.items()]:
             if self._is_always_called(key):
@@ -303,7 +303,7 @@ class _Call:
                     f" but received {type(self.result)}",
                     stacklevel=4,
                 )
-            self.result = watch.outputs(self.result)
+            self.result = watch.setup_output_hook(self.result)
         if regular:
             _backward_hooks.watch_node(module, self.result, regular)
         return self.result

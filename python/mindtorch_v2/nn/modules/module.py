@@ -20,7 +20,11 @@ from mindtorch_v2.nn.modules._hooks import (
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
-from mindtorch_v2.nn.modules._state import StateMethods, _IncompatibleKeys
+from mindtorch_v2.nn.modules._state import (
+    _EXTRA_STATE_KEY_SUFFIX,
+    StateMethods,
+    _IncompatibleKeys,
+)
 from mindtorch_v2.nn.parameter import Buffer, Parameter
 
 __all__ = [
@@ -117,6 +121,20 @@ class Module(HookMethods, StateMethods, ConversionMethods):
         return self.forward(*args, **kwargs)
 
     __call__ = _call_impl
+
+    def compile(
+        self, *, fullgraph=False, dynamic=None, backend=None, mode=None, options=None, disable=False
+    ):
+        """Runs forward in a pipeline from here on, as torch.compile(module) does of a copy.
+
+        >>> model = torch.nn.ReLU()
+        >>> model.compile()
+        >>> model(torch.tensor([-1.0, 1.0]))
+        tensor([0., 1.])
+        """
+        from mindtorch_v2.compiler import compile_in_place
+
+        compile_in_place(self, backend, disable, mode=mode, options=options)
 
     # --- what belongs to it -------------------------------------------------------------------
 

@@ -310,12 +310,13 @@ TEST_P(TileTest, EveryFunctionIsRightInEveryDtype) {
 
 TEST_P(TileTest, NoTileWhereTorchHasNone) {
   for (int function = 0; function < ops::kPointwiseCount; ++function) {
+    if (static_cast<Pointwise>(function) == Pointwise::kConj) continue;  // of complex numbers only
     std::string dtypes;
     for (const Tolerance& tolerance : tolerances()) {
       if (static_cast<int>(tolerance.function) == function) dtypes += tolerance.dtypes;
     }
     ASSERT_FALSE(dtypes.empty()) << ops::kPointwiseInfo[function].name << " is not tested";
-    for (int dtype = 0; dtype < kDTypeCount; ++dtype) {
+    for (int dtype = 0; dtype < kCommonDTypeCount; ++dtype) {
       const bool is_float = is_floating_point(static_cast<DType>(dtype));
       const bool is_half = is_float && size_bytes(static_cast<DType>(dtype)) == 2;
       const char* kind = dtype == 0 ? "b" : (is_half ? "h" : (is_float ? "fsd" : "i"));

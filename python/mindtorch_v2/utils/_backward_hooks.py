@@ -1,7 +1,7 @@
 """Runs backward hooks of modules in backward passes.
 
-`Watch` puts an identity node before the inputs and one after the outputs of a module: the node of
-the outputs gives the gradients that come in, the node of the inputs those that go out.
+`BackwardHook` puts an identity node before the inputs and one after the outputs of a module: the
+node of the outputs gives the gradients that come in, the node of the inputs those that go out.
 """
 
 import functools
@@ -49,16 +49,25 @@ def _spread(grads, places, size):
     return tuple(result)
 
 
-class Watch:
-    """Runs the full backward hooks of one call of a module."""
+class BackwardHook:
+    """Runs the full backward hooks of one call of a module: hooks(module, grad_input, grad_output)
+    and, before them, pre_hooks(module, grad_output).
 
-    def __init__(self, module, hooks, pre_hooks):
-        self.module, self.hooks, self.pre_hooks = module, hooks, pre_hooks
+    >>> layer = torch.nn.Linear(2, 1)
+    >>> seen = torch.utils.hooks.BackwardHook(layer, [lambda *grads: print(len(grads))], [])
+    >>> x = torch.ones(1, 2, requires_grad=True)
+    >>> out = seen.setup_output_hook(layer(*seen.setup_input_hook((x,))))
+    >>> out.sum().backward()
+    3
+    """
+
+    def __init__(self, module, user_hooks, user_pre_hooks):
+        self.module, self.user_hooks, self.user_pre_hooks = module, user_hooks, user_pre_hooks
         self.grad_outputs = None
         self.input_count = 0
         self.has_input_node = False
 
-    def inputs(self, args):
+    def setup_input_hook(self, args):
         """args, behind a node that reports their gradients."""
         self.input_count = len(args)
         made, node, places = _with_node(args)
@@ -76,7 +85,7 @@ class Watch:
         node.register_hook(report)
         return made
 
-    def outputs(self, result):
+    def setup_output_hook(self, result):
         """result, behind a node that reports its gradients."""
         is_tensor = isinstance(result, Tensor)
         if not is_tensor and not isinstance(result, tuple):
@@ -88,7 +97,7 @@ class Watch:
 
         def report(grad_outputs):
             self.grad_outputs = self._run_pre_hooks(_spread(grad_outputs, places, len(values)))
-            changed = tuple(self.grad_outputs[i] for i in places) if self.pre_hooks else None
+            changed = tuple(self.grad_outputs[i] for i in places) if self.user_pre_hooks else None
             if not self.has_input_node:
                 self._run_hooks((None,) * self.input_count)
                 self.grad_outputs = None
@@ -98,13 +107,13 @@ class Watch:
         return made[0] if is_tensor else type(result)(made)
 
     def _run_pre_hooks(self, grad_outputs):
-        for hook in self.pre_hooks:
+        for hook in self.user_pre_hooks:
             result = hook(self.module, grad_outputs)
             grad_outputs = _replaced("pre hook", "grad_output", grad_outputs, result)
         return grad_outputs
 
     def _run_hooks(self, grad_inputs):
-        for hook in self.hooks:
+        for hook in self.user_hooks:
             result = hook(self.module, grad_inputs, self.grad_outputs)
             grad_inputs = _replaced("hook", "grad_input", grad_inputs, result)
         return grad_inputs

@@ -1,0 +1,10 @@
+"""torch.backends: which libraries compute, and their settings. What is set can be read back; ops
+do not depend on it, because there is one way to compute each.
+
+>>> torch.backends.cudnn.is_available(), torch.backends.mps.is_available()
+(False, False)
+"""
+
+from mindtorch_v2.backends import cpu, cuda, cudnn, mha, mkl, mkldnn, mps, openmp, opt_einsum
+
+__all__ = ["cpu", "cuda", "cudnn", "mha", "mkl", "mkldnn", "mps", "openmp", "opt_einsum"]
