@@ -61,20 +61,20 @@ def test_convolution_of_no_channels():
     assert F.conv2d(torch.ones(1, 0, 4, 4), torch.ones(3, 0, 3, 3)).shape == (1, 0, 2, 2)
 
 
-@pytest.mark.parametrize("mode", ["reflect", "replicate", "circular"])
+@pytest.mark.parametrize("kind", ["reflect", "replicate", "circular"])
 @pytest.mark.parametrize(
     ("shape", "pad"),
     [((1, 2, 4, 4), (1, 1)), ((4,), (1, 1)), ((1, 2, 4), ()), ((1, 2, 4, 4, 4), (1, 1, 1, 1))],
     ids=str,
 )
-def test_padding_that_does_not_fit_the_dims(mode, shape, pad):
+def test_padding_that_does_not_fit_the_dims(kind, shape, pad):
     text = f"Padding size {len(pad)} is not supported for {len(shape)}D input tensor"
     with pytest.raises(NotImplementedError, match=text):
-        F.pad(torch.ones(shape), pad, mode=mode)
+        F.pad(torch.ones(shape), pad, mode=kind)
 
 
-@pytest.mark.parametrize("mode", ["reflect", "replicate"])
-def test_padding_of_nothing(mode):
+@pytest.mark.parametrize("kind", ["reflect", "replicate"])
+def test_padding_of_nothing(kind):
     with pytest.raises(RuntimeError, match="possibly 0 batch size and other non-zero dimensions"):
-        F.pad(torch.ones(1, 2, 0), (1, 1), mode=mode)
-    assert F.pad(torch.ones(0, 2, 3), (1, 1), mode=mode).shape == (0, 2, 5)
+        F.pad(torch.ones(1, 2, 0), (1, 1), mode=kind)
+    assert F.pad(torch.ones(0, 2, 3), (1, 1), mode=kind).shape == (0, 2, 5)
