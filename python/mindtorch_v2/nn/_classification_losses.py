@@ -105,6 +105,15 @@ class _BinaryCrossEntropy(torch.autograd.Function):
         return by_input, by_target
 
 
+def _check_probabilities(tensor, what):
+    # On accelerators nobody waits for the answer.
+    if tensor.device.type != "cpu" or tensor.numel() == 0:
+        return
+    low, high = torch.aminmax(tensor.detach())
+    if not (low.item() >= 0 and high.item() <= 1):  # also false for NaN
+        raise RuntimeError(f"all elements of {what} should be between 0 and 1")
+
+
 def binary_cross_entropy(
     input, target, weight=None, size_average=None, reduce=None, reduction="mean"
 ):
@@ -119,6 +128,8 @@ def binary_cross_entropy(
             f"Using a target size ({target.size()}) that is different to the input size "
             f"({input.size()}) is deprecated. Please ensure they have the same size."
         )
+    _check_probabilities(input, "input")
+    _check_probabilities(target, "target")
     loss = _BinaryCrossEntropy.apply(input, target)
     return reduced(loss if weight is None else loss * weight, reduction)
 

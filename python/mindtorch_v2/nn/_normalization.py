@@ -35,6 +35,14 @@ def batch_norm(
     """
     if training:
         _check_more_than_one_value(input.size())
+        if (running_mean is None) != (running_var is None):
+            raise ValueError(
+                "running_mean and running_var must either both be None or neither be None"
+            )
+        if eps == 0:
+            raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
+    if eps < 0:
+        raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
     return _ops["batch_norm"](
         input, weight, bias, running_mean, running_var, training, momentum, eps
     )
