@@ -6,7 +6,7 @@ import numpy as np
 
 from tests.ops.case import ALL, FLOATS, OpCase, S, T, V, bad, loose, only
 
-SHAPES = ((3, 4), (5,), (), (0,), (2, 3, 4), (37, 29))
+SHAPES = ((3, 4), (5,), (), (0,), (2, 3, 4))
 # float16 and bfloat16 are computed in float32 and rounded once.
 WIDE = ("float32", "float64")
 
@@ -27,7 +27,7 @@ def special(name, oracle, samples, dtypes=ALL, **more):
     return OpCase(f"special_{name}", oracle, samples, dtypes, "float", **{**defaults, **more})
 
 
-def integral(function, low, high, count=200):
+def integral(function, low, high, count=40):
     """The integral over [low, high], by Gauss and Legendre's rule in each of 8 parts."""
 
     def of(x):
@@ -124,6 +124,7 @@ def zeta(s, q):
     s, q = np.broadcast_arrays(np.asarray(s, float), np.asarray(q, float))
     far = q + 60
     rest = far ** (1 - s) / (s - 1) + far**-s / 2 + s * far ** (-s - 1) / 12
+    rest = rest - s * (s + 1) * (s + 2) * far ** (-s - 3) / 720
     return ((q[..., None] + k) ** -s[..., None]).sum(-1) + rest
 
 
@@ -212,8 +213,16 @@ def polynomial_case(name, coefficients, shifted=False):
 
 
 CASES = [
-    OpCase("i0", bessel_i(0), over(-9, 9, 0.0, 20.0), ALL, "float", tolerance=loose(8),
-           inplace=True, out="cast"),  # fmt: skip
+    OpCase(
+        "i0",
+        bessel_i(0),
+        over(-9, 9, 0.0, 20.0),
+        ALL,
+        "float",
+        tolerance=loose(8),
+        inplace=True,
+        out="cast",
+    ),  # fmt: skip
     special("i0", bessel_i(0), over(-9, 9)),
     special("i0e", bessel_i(0, True), over(-20, 20, 0.0, 60.0)),
     special("i1", bessel_i(1), over(-9, 9, 0.0, 20.0)),
@@ -235,20 +244,50 @@ CASES = [
     special("ndtr", ndtr, over(-6, 6, 0.0, -30.0, 9.0)),
     special("log_ndtr", lambda x: np.log(ndtr(x)), over(-6, 6, 0.0, -20.0)),
     special("ndtri", ndtri, over(0.01, 0.99, 0.0, 1.0, 0.5, 2.0)),
-    special("zeta", zeta, [S(T((3, 4), 1.5, 6), T((3, 4), 0.5, 6)), S(T((5,), 2, 5), 1.0),
-                           S(2.0, T((5,), 0.5, 6))], WIDE),  # fmt: skip
-    special("xlog1py", xlog1py, [S(T((3, 4)), T((3, 4), -0.5, 4)), S(T((5,)), 2.0),
-                                 S(2.0, T((5,), 0, 4)),
-                                 only(FLOATS, V((0.0, 0.0)), V((-1.0, 2.0)))]),  # fmt: skip
-    special("polygamma", polygamma, [S(2, T((3, 4), 0.5, 6)), S(3, T((5,), 0.5, 6)),
-                                     S(1, T((5,), 0.5, 6))], WIDE, tolerance=loose(40),
-            bad=(bad(RuntimeError, "does not support negative n", -1, T((3,))),)),  # fmt: skip
-    OpCase("igamma", lower_gamma, [S(T((3, 4), 0.5, 6), T((3, 4), 0, 12)),
-                                   S(T((2, 1), 0.5, 9), T((3,), 0.5, 30))],
-           WIDE, "float", tolerance=loose(8), inplace=True, out="cast"),  # fmt: skip
-    OpCase("igammac", lambda a, x: 1 - lower_gamma(a, x),
-           [S(T((3, 4), 0.5, 6), T((3, 4), 0, 5)), S(T((2, 1), 0.5, 9), T((3,), 0.5, 5))],
-           WIDE, "float", tolerance=loose(20), inplace=True, out="cast"),  # fmt: skip
+    special(
+        "zeta",
+        zeta,
+        [S(T((3, 4), 1.5, 6), T((3, 4), 0.5, 6)), S(T((5,), 2, 5), 1.0), S(2.0, T((5,), 0.5, 6))],
+        WIDE,
+    ),  # fmt: skip
+    special(
+        "xlog1py",
+        xlog1py,
+        [
+            S(T((3, 4)), T((3, 4), -0.5, 4)),
+            S(T((5,)), 2.0),
+            S(2.0, T((5,), 0, 4)),
+            only(FLOATS, V((0.0, 0.0)), V((-1.0, 2.0))),
+        ],
+    ),  # fmt: skip
+    special(
+        "polygamma",
+        polygamma,
+        [S(2, T((3, 4), 0.5, 6)), S(3, T((5,), 0.5, 6)), S(1, T((5,), 0.5, 6))],
+        WIDE,
+        tolerance=loose(40),
+        bad=(bad(RuntimeError, "does not support negative n", -1, T((3,))),),
+    ),  # fmt: skip
+    OpCase(
+        "igamma",
+        lower_gamma,
+        [S(T((3, 4), 0.5, 6), T((3, 4), 0, 12)), S(T((2, 1), 0.5, 9), T((3,), 0.5, 30))],
+        WIDE,
+        "float",
+        tolerance=loose(8),
+        inplace=True,
+        out="cast",
+    ),  # fmt: skip
+    OpCase(
+        "igammac",
+        lambda a, x: 1 - lower_gamma(a, x),
+        [S(T((3, 4), 0.5, 6), T((3, 4), 0, 5)), S(T((2, 1), 0.5, 9), T((3,), 0.5, 5))],
+        WIDE,
+        "float",
+        tolerance=loose(20),
+        inplace=True,
+        out="cast",
+    ),  # fmt: skip
     *(polynomial_case(name, coefficients) for name, coefficients in POLYNOMIALS.items()),
     *(polynomial_case(name, POLYNOMIALS[name], True) for name in POLYNOMIALS if "cheb" in name),
 ]
