@@ -81,7 +81,7 @@ def test_icdf_undoes_cdf(torch, configuration):
 def test_gradients_reach_the_parameters(torch, configuration):
     torch.manual_seed(5)
     name, args, kwargs = configuration
-    if any(isinstance(value, tuple) for value in args):
+    if not any(isinstance(value, list) for value in args):
         return
     leaves = []
 
@@ -106,7 +106,7 @@ def test_gradients_reach_the_parameters(torch, configuration):
 SAMPLES = {
     "_standard_gamma": (
         ([0.3, 1.0, 7.0, 40.0],),
-        [5.906951628276147e-06, 0.11898370087146759, 7.089402198791504, 35.96842956542969],
+        [5.9069516e-06, 0.1189837, 7.0894022, 35.9684296],
     ),
     "_sample_dirichlet": (
         ([[0.5, 1.0, 4.0], [3.0, 0.2, 9.0]],),
@@ -136,7 +136,7 @@ def test_a_sample_moves_with_its_shape_as_its_place_says(torch):
         slope = (torch.igamma(shape + step, x) - torch.igamma(shape - step, x)) / (2 * step)
         density = torch.exp((shape - 1) * x.log() - x - shape.lgamma())
         got = torch._standard_gamma_grad(shape, x)
-        assert torch.allclose(got, -slope / density, rtol=1e-5)
+        assert torch.allclose((got * density), -slope, rtol=1e-5, atol=1e-9)
 
 
 def test_bad_arguments(torch):
