@@ -161,6 +161,11 @@ void apply(View& view, PyObject* entry, size_t ndim, size_t& source_dim) {
     }
     if (index.dim() == 0 && !mask) {
       view.check_dim(ndim);
+      if (batching::is_batched(index)) {  // another number for each sample
+        view.put_index(index, 1);
+        ++source_dim;
+        return;
+      }
       view.select(mindtorch::item(index).to_int(), source_dim++);
       return;
     }

@@ -83,6 +83,20 @@ Tensor linalg_eigvalsh(const Tensor& self, std::string_view UPLO) {
   return std::get<0>(_linalg_eigh(self, UPLO, may_record(self)));
 }
 
+void check_eig(const char* name, const Tensor& A) {
+  check_square(name, A);
+  MT_CHECK(is_differentiable(A.dtype()), RuntimeError, "Unknown Complex ScalarType for ",
+           legacy_name(A.dtype()));
+}
+Two linalg_eig(const Tensor& self) {
+  check_eig("linalg.eig", self);
+  return _linalg_eig(self);
+}
+Tensor linalg_eigvals(const Tensor& self) {
+  check_eig("linalg.eigvals", self);
+  return std::get<0>(_linalg_eig(self, may_record(self)));
+}
+
 void check_driver(std::optional<std::string_view> driver) {
   MT_CHECK(!driver, RuntimeError,
            "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with "
@@ -270,6 +284,8 @@ void compose_linalg_decompose(ops::Registry& registry) {
   registry.composite<ormqr>("ormqr");
   registry.composite<linalg_eigh>("linalg_eigh");
   registry.composite<linalg_eigvalsh>("linalg_eigvalsh");
+  registry.composite<linalg_eig>("linalg_eig");
+  registry.composite<linalg_eigvals>("linalg_eigvals");
   registry.composite<linalg_svd>("linalg_svd");
   registry.composite<linalg_svdvals>("linalg_svdvals");
   registry.composite<svd>("svd");

@@ -92,6 +92,7 @@ _LAZY = {
             "feature_dropout_ group_norm hinge_embedding_loss instance_norm kl_div "
             "margin_ranking_loss poisson_nll_loss triplet_margin_loss"
         ),
+        "_lowrank": "lu pca_lowrank svd_lowrank",
         "_pipeline": (
             "current_pipeline get_pipeline_config pipeline pipeline_config pipeline_context"
         ),

@@ -26,7 +26,7 @@ Pointwise registered(const char* name, int arity, const Declare& declare) {
 
 PointwiseCall float_call(Pointwise function, const Tensor& self) {
   const DType dtype = float_dtype(self.dtype());
-  return PointwiseCall(function, dtype, dtype).on(self);
+  return PointwiseCall(function, dtype, dtype, self);
 }
 
 PointwiseCall entr(const Tensor& self) {
@@ -104,7 +104,7 @@ PointwiseCall standard_gamma_grad(const Tensor& self, const Tensor& output) {
 
 PointwiseCall dirichlet_grad(const Tensor& x, const Tensor& alpha, const Tensor& total) {
   const DType dtype = float_dtype(x.dtype());
-  return PointwiseCall(Pointwise::kDirichletGrad, dtype, dtype).on(x).on(alpha).on(total);
+  return PointwiseCall(Pointwise::kDirichletGrad, dtype, dtype, x, alpha, total);
 }
 
 struct Entry {

@@ -19,6 +19,7 @@ FAMILIES = (
     "softmax",
     "norm",
     "matmul",
+    "linalg",
     "attention",
     "convolution",
     "pooling",
