@@ -6,7 +6,7 @@ import numpy as np
 
 from tests.ops.case import ALL, FLOATS, OpCase, S, T, V, bad, loose, only
 
-SHAPES = ((3, 4), (5,), (), (0,), (2, 3, 4), (37, 29))
+SHAPES = ((3, 4), (5,), (), (0,), (2, 3, 4))
 # float16 and bfloat16 are computed in float32 and rounded once.
 WIDE = ("float32", "float64")
 
@@ -27,7 +27,7 @@ def special(name, oracle, samples, dtypes=ALL, **more):
     return OpCase(f"special_{name}", oracle, samples, dtypes, "float", **{**defaults, **more})
 
 
-def integral(function, low, high, count=200):
+def integral(function, low, high, count=40):
     """The integral over [low, high], by Gauss and Legendre's rule in each of 8 parts."""
 
     def of(x):
@@ -124,6 +124,7 @@ def zeta(s, q):
     s, q = np.broadcast_arrays(np.asarray(s, float), np.asarray(q, float))
     far = q + 60
     rest = far ** (1 - s) / (s - 1) + far**-s / 2 + s * far ** (-s - 1) / 12
+    rest = rest - s * (s + 1) * (s + 2) * far ** (-s - 3) / 720
     return ((q[..., None] + k) ** -s[..., None]).sum(-1) + rest
 
 
