@@ -117,7 +117,7 @@ TEST_F(DispatcherTest, ATensorSwitchesItsLayerOn) {
   const Value args[] = {TensorList(list)};
   Outputs outputs;
   call(test_ops().at("first"), Args(args), outputs);
-  EXPECT_EQ(g_log, (Log{"1 first", "kernel"}));
+  EXPECT_EQ(g_log, (Log{"2 first", "kernel"}));
 }
 
 TEST_F(DispatcherTest, ALayerMayAnswerItself) {
