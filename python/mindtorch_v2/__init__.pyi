@@ -22,6 +22,7 @@ from mindtorch_v2 import func as func
 from mindtorch_v2 import functional as functional
 from mindtorch_v2 import hub as hub
 from mindtorch_v2 import jit as jit
+from mindtorch_v2 import library as library
 from mindtorch_v2 import linalg as linalg
 from mindtorch_v2 import memory as memory
 from mindtorch_v2 import multiprocessing as multiprocessing
@@ -30,6 +31,7 @@ from mindtorch_v2 import npu as npu
 from mindtorch_v2 import ops as ops
 from mindtorch_v2 import optim as optim
 from mindtorch_v2 import options as options
+from mindtorch_v2 import overrides as overrides
 from mindtorch_v2 import profiler as profiler
 from mindtorch_v2 import random as random
 from mindtorch_v2 import return_types as return_types
