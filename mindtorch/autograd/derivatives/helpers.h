@@ -26,10 +26,9 @@ inline Tensor widened(const Tensor& x) {
 template <typename View>
 Tensor embed(const Tensor& grad, const TensorMeta& meta, View view) {
   // A batched gradient is written to a batched tensor.
-  const bool is_batched =
-      (grad.impl()->layers & dispatch::bit(dispatch::Layer::kBatching)) != 0;
-  const Tensor whole = is_batched ? new_zeros(grad, meta.sizes)
-                                  : zeros(meta.sizes, grad.dtype(), grad.device());
+  const bool is_batched = (grad.impl()->layers & dispatch::bit(dispatch::Layer::kBatching)) != 0;
+  const Tensor whole =
+      is_batched ? new_zeros(grad, meta.sizes) : zeros(meta.sizes, grad.dtype(), grad.device());
   copy_(view(whole), grad);
   return whole;
 }
