@@ -148,7 +148,7 @@ _SUBMODULES = frozenset(
     "_dynamo accelerator amp autograd backends compiler cpu cuda distributed distributions func "
     "functional hub jit linalg memory multiprocessing nn npu ops optim options profiler random "
     "return_types serialization special storage testing torch_npu torch_version types utils "
-    "version".split()
+    "version xpu".split()
 )
 _CLASS_PREFIXES = "Float Double Half BFloat16 Char Short Int Long Byte Bool".split()
 

@@ -18,11 +18,11 @@ EXAMPLES = {
     "list": lambda x: einops.rearrange(list(x), "b h w c -> h (b w) c"),
     "ellipsis": lambda x: einops.rearrange(x, "b ... c -> c ... b"),
     "mean": lambda x: einops.reduce(x, "b h w c -> h w c", "mean"),
-    "max pooling": lambda x: einops.reduce(
-        x, "b (h h2) (w w2) c -> h (b w) c", "max", h2=2, w2=2
-    ),
+    "max pooling": lambda x: einops.reduce(x, "b (h h2) (w w2) c -> h (b w) c", "max", h2=2, w2=2),
     "global": lambda x: x - einops.reduce(x, "b h w c -> b 1 1 c", "mean"),
-    "min and sum": lambda x: einops.reduce(einops.reduce(x, "b h w c -> b c", "sum"), "b c -> c", "min"),
+    "min and sum": lambda x: einops.reduce(
+        einops.reduce(x, "b h w c -> b c", "sum"), "b c -> c", "min"
+    ),
     "repeat": lambda x: einops.repeat(x, "b h w c -> (b n) (h h2) w c", n=2, h2=2),
     "einsum": lambda x: einops.einsum(x, x, "b h w c, b h w d -> b c d"),
 }
