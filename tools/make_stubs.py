@@ -283,13 +283,23 @@ def _device_parameters(function):
         yield f"{name}: {stub_devices.PARAMETERS[name]}{default}"
 
 
+def named(functions, prefix):
+    """The functions of a submodule: special_expit is torch.special.expit."""
+    return {
+        name.removeprefix(prefix): forms
+        for name, forms in functions.items()
+        if name.startswith(prefix) and not name.endswith("_")
+    }
+
+
+def linalg_stub(ops):
+    names = named(forms_by_name(ops, "function"), "linalg_")
+    return stub_texts.LINALG_HEAD + write_functions(dict(sorted(names.items())))
+
+
 def special_stub(ops):
     functions = forms_by_name(ops, "function")
-    names = {
-        name.removeprefix("special_"): forms
-        for name, forms in functions.items()
-        if name.startswith("special_") and not name.endswith("_")
-    }
+    names = named(functions, "special_")
     names["psi"] = functions["digamma"]
     names.update((name, functions[name]) for name in ("softmax", "log_softmax"))
     return stub_texts.SPECIAL_HEAD + write_functions(dict(sorted(names.items())))
@@ -415,6 +425,7 @@ def main():
         PACKAGE / "_C.pyi": native_stub(ops),
         PACKAGE / "__init__.pyi": package_stub(ops),
         PACKAGE / "nn" / "functional.pyi": nn_functional_stub(ops),
+        PACKAGE / "linalg.pyi": linalg_stub(ops),
         PACKAGE / "special.pyi": special_stub(ops),
         PACKAGE / "return_types.pyi": return_types_stub(ops),
         PACKAGE / "npu" / "__init__.pyi": device_module_stub("npu"),

@@ -56,6 +56,7 @@ _layout: TypeAlias = layout
 _memory_format: TypeAlias = memory_format
 _DeviceLike: TypeAlias = device | str | builtins.int
 
+class LinAlgError(RuntimeError): ...
 class OutOfMemoryError(RuntimeError): ...
 
 class UntypedStorage:
@@ -291,6 +292,14 @@ PACKAGE_TAIL = "\n" + "".join(
 
 FUNCTIONAL_HEAD = _HEAD.replace("import Sequence", "import Callable, Sequence")
 SPECIAL_HEAD = _HEAD
+LINALG_HEAD = (
+    _HEAD
+    + """
+from mindtorch_v2._C import LinAlgError as LinAlgError
+
+def diagonal(A: Tensor, *, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor: ...
+"""
+)
 RETURN_TYPES_HEAD = """# Written by tools/make_stubs.py: run `make stubs` after a change.
 from typing import NamedTuple
 
@@ -299,6 +308,10 @@ from mindtorch_v2._C import Tensor
 
 # Parameters of the functions in nn/functional.py that are written in Python.
 PARAMETERS = {
+    "out_dtype": "_dtype | None",
+    "offs": "Tensor | None",
+    "mat_b": "Tensor",
+    "mat_a": "Tensor",
     "_random_samples": "Tensor",
     "_stacklevel": "_int",
     "add_zero_attn": "_bool",

@@ -91,6 +91,9 @@ void run_batching(const Op& op, Args args, Outputs& outputs) {
   const int64_t level = highest_level(args);
   if (run_random(op, args, outputs, level)) return;
   if (level == 0) return dispatch::call_below(Layer::kBatching, op, args, outputs);
+  MT_CHECK(level <= static_cast<int64_t>(levels().size()), RuntimeError,
+           "a sample of a batch was used outside of the vmap that it belongs to (in ",
+           op.schema.name, ")");
   Call call(op, args, outputs, level);
   // The parts of an op that is made of others are ops of this level.
   if (op.kind == OpKind::kComposite ||
@@ -200,6 +203,7 @@ void install(ops::Registry& registry) {
   define_convolution(rules);
   define_norms(rules);
   define_losses(rules);
+  define_linalg(rules);
   dispatch::install_layer(Layer::kBatching, &run_batching);
 }
 

@@ -79,6 +79,20 @@ void draw_each(Call& call) {
   call.give(stack(samples, 0));
 }
 
+// poisson and its like, which draw for each element, or row, of their arguments.
+bool is_elementwise(const Op& op) {
+  return op.schema.params[0].type == ops::ArgType::kTensor && op.schema.name != "multinomial";
+}
+void draw_elements(Call& call) {
+  NewArguments args(call.args);
+  for (size_t i = 0; i < call.args.size(); ++i) {
+    if (call.args[i].kind() == ops::ValueKind::kTensor) args.set(i, call.expanded(i));
+  }
+  Outputs made;
+  dispatch::call(call.op, args.get(), made);
+  call.give(made.tensors[0]);
+}
+
 bool has_batched(const Call& call) {
   for (const ops::Value& value : call.args) {
     if (value.kind() == ops::ValueKind::kTensor && call.is_batched(value.tensor())) return true;
@@ -114,7 +128,11 @@ bool run_random(const Op& op, Args args, Outputs& outputs, int64_t level) {
     draw(call, i);
     return true;
   }
-  draw_each(call);
+  if (is_elementwise(op)) {
+    draw_elements(call);
+  } else {
+    draw_each(call);
+  }
   return true;
 }
 

@@ -101,6 +101,7 @@ void define_indexing(Rules& rules);
 void define_convolution(Rules& rules);
 void define_norms(Rules& rules);
 void define_losses(Rules& rules);
+void define_linalg(Rules& rules);
 
 // --- Rules that several families use ---
 

@@ -116,7 +116,8 @@ Tensor logdet(const Tensor& self) {
   check_square("logdet", self);
   check_precise("logdet", self);
   const auto [sign, logabsdet] = mindtorch::linalg_slogdet(self);
-  // The logarithm of a negative number is none.
+  if (is_complex(sign.dtype())) return add(logabsdet, log(sign));
+  // A negative number has no logarithm.
   const Tensor is_negative = eq(sign, Scalar(-1));
   return masked_fill(logabsdet, is_negative, Scalar(std::numeric_limits<double>::quiet_NaN()));
 }
@@ -154,9 +155,8 @@ Two solve(const Tensor& A, const Tensor& B, bool left, Name checked_as) {
   const Tensor columns = vectors ? unsqueeze(B, -1) : B;
   check_equation("linalg.solve", A, columns, left);
   check_lapack_dtype("lu_cpu", A);
-  const Shape batch = common_batch(A, columns);
-  const auto [x, lu, pivots, info] =
-      _linalg_solve(expand_batch(A, batch), expand_batch(columns, batch), left, checked_as);
+  const Tensor b = expand_batch(columns, common_batch(A, columns));
+  const auto [x, lu, pivots, info] = _linalg_solve(A, b, left, checked_as);
   return {vectors ? squeeze(x, -1) : x, info};
 }
 Two linalg_solve_ex(const Tensor& A, const Tensor& B, bool left, bool check_errors) {

@@ -20,6 +20,6 @@ inline Tensor expand_batch(const Tensor& tensor, const Shape& batch) {
 
 inline Tensor mT(const Tensor& tensor) { return transpose(tensor, -2, -1); }
 // The adjoint: transposed and conjugated.
-inline Tensor mH(const Tensor& tensor) { return mT(tensor); }
+inline Tensor mH(const Tensor& tensor) { return adjoint(tensor); }
 
 }  // namespace mindtorch::functional

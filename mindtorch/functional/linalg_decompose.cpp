@@ -83,6 +83,20 @@ Tensor linalg_eigvalsh(const Tensor& self, std::string_view UPLO) {
   return std::get<0>(_linalg_eigh(self, UPLO, may_record(self)));
 }
 
+void check_eig(const char* name, const Tensor& A) {
+  check_square(name, A);
+  MT_CHECK(is_differentiable(A.dtype()), RuntimeError, "Unknown Complex ScalarType for ",
+           legacy_name(A.dtype()));
+}
+Two linalg_eig(const Tensor& self) {
+  check_eig("linalg.eig", self);
+  return _linalg_eig(self);
+}
+Tensor linalg_eigvals(const Tensor& self) {
+  check_eig("linalg.eigvals", self);
+  return std::get<0>(_linalg_eig(self, may_record(self)));
+}
+
 void check_driver(std::optional<std::string_view> driver) {
   MT_CHECK(!driver, RuntimeError,
            "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with "
@@ -151,7 +165,15 @@ Tensor pinv(const Tensor& A, const Tolerances& least, bool hermitian) {
   if (hermitian) {
     check_square("linalg.eigh", A);
   }
-  return _linalg_pinv(A, least.atol, least.rtol, hermitian);
+  // Tolerances that are tensors broadcast with the batch.
+  const Shape batch =
+      broadcast_shapes(batch_shape(A), broadcast_shapes(least.atol.sizes(), least.rtol.sizes()));
+  const auto whole = [&](const Tensor& tolerance) {
+    return tolerance.numel() == 1 ? tolerance : expand(tolerance, batch);
+  };
+  const Tensor matrices =
+      batch == batch_shape(A) ? A : expand(A, with_dims(batch, {A.size(-2), A.size(-1)}));
+  return _linalg_pinv(matrices, whole(least.atol), whole(least.rtol), hermitian);
 }
 void check_pinv(const Tensor& A) {
   MT_CHECK(A.dim() >= 2 && ops::is_lapack_dtype(A.dtype()), RuntimeError, "linalg.pinv(",
@@ -270,6 +292,8 @@ void compose_linalg_decompose(ops::Registry& registry) {
   registry.composite<ormqr>("ormqr");
   registry.composite<linalg_eigh>("linalg_eigh");
   registry.composite<linalg_eigvalsh>("linalg_eigvalsh");
+  registry.composite<linalg_eig>("linalg_eig");
+  registry.composite<linalg_eigvals>("linalg_eigvals");
   registry.composite<linalg_svd>("linalg_svd");
   registry.composite<linalg_svdvals>("linalg_svdvals");
   registry.composite<svd>("svd");

@@ -162,8 +162,8 @@ Tensor cond(const Tensor& self, std::optional<Scalar> p) {
 Tensor cond_named(const Tensor& self, std::string_view p) {
   check_cond(self);
   MT_CHECK(p == "fro" || p == "nuc", RuntimeError, "linalg.cond got an invalid norm type: ", p);
-  if (self.numel() == 0) return cond_of_nothing(self);
   check_square(mindtorch::detail::concat("linalg.cond(ord=", p, ")"), self);
+  if (self.numel() == 0) return cond_of_nothing(self);
   const auto norm_of = [&](const Tensor& x) {
     return matrix_norm_named(x, p, {-2, -1}, false, std::nullopt);
   };
@@ -227,7 +227,7 @@ Tensor vecdot(const Tensor& x, const Tensor& y, int64_t dim) {
            "linalg.vecdot: Expected x and y to have the same dtype, but found x of type ",
            legacy_name(x.dtype()), " and y of type ", legacy_name(y.dtype()), " instead");
   if (x.dim() == 1 && y.dim() == 1) return vdot(x, y);
-  return sum(mul(x, y), IntList{dim});
+  return sum(mul(conj(x), y), IntList{dim});
 }
 
 Tensor linalg_cross(const Tensor& self, const Tensor& other, int64_t dim) {
@@ -241,7 +241,7 @@ Tensor linalg_cross(const Tensor& self, const Tensor& other, int64_t dim) {
 
 Tensor linalg_vander(const Tensor& x, std::optional<int64_t> N) {
   const DType dtype = x.dtype();
-  MT_CHECK((is_floating_point(dtype) && !ops::is_half(dtype)) || is_integral(dtype), RuntimeError,
+  MT_CHECK(ops::is_lapack_dtype(dtype) || is_integral(dtype), RuntimeError,
            "linalg.vander supports floating point, complex, and integer tensors, but got ",
            legacy_name(dtype));
   const Tensor vectors = x.dim() == 0 ? unsqueeze(x, -1) : x;
@@ -295,7 +295,7 @@ Tensor tensorsolve(const Tensor& self, const Tensor& other, MaybeDims dims) {
            " dimensions, but it has ", a.dim());
   const IntList sizes = a.sizes();
   const IntList rest = sizes.subspan(static_cast<size_t>(other.dim()));
-  const int64_t rows = numel(sizes.first(static_cast<size_t>(other.dim())));
+  const int64_t rows = other.numel();
   MT_CHECK(numel(rest) == rows, RuntimeError,
            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
            "prod(self.shape[:other.ndim]), but got ",

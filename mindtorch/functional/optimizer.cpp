@@ -31,8 +31,8 @@ std::tuple<> unscale_(TensorList self, const Tensor& found_inf, const Tensor& in
     const DType dtype = at->dtype();
     const auto end = std::stable_partition(
         at, left.end(), [&](const Tensor& tensor) { return tensor.dtype() == dtype; });
-    const Value args[] = {Value(TensorList(std::span(at, end))),
-                          Value(TensorList(std::span(&found_inf, 1))), Value(inv_scale)};
+    const TensorList grads(std::span(at, end)), found(std::span(&found_inf, 1));
+    const Value args[] = {Value(grads), Value(found), Value(inv_scale)};
     ops::Outputs outputs;
     dispatch::call(in_one, args, outputs);
     at = end;

@@ -11,7 +11,8 @@ namespace mindtorch::ops {
 
 // What LAPACK computes in.
 constexpr bool is_lapack_dtype(DType dtype) {
-  return dtype == DType::kFloat32 || dtype == DType::kFloat64;
+  return dtype == DType::kFloat32 || dtype == DType::kFloat64 || dtype == DType::kComplex64 ||
+         dtype == DType::kComplex128;
 }
 
 inline void check_is_matrix(std::string_view name,
@@ -31,7 +32,7 @@ inline void check_square(std::string_view name,
 }
 
 inline void check_floating(std::string_view name, const Tensor& tensor) {
-  MT_CHECK(is_floating_point(tensor.dtype()), RuntimeError, name,
+  MT_CHECK(is_differentiable(tensor.dtype()), RuntimeError, name,
            ": Expected a floating point or complex tensor as input. Got ",
            legacy_name(tensor.dtype()));
 }

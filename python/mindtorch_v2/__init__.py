@@ -92,6 +92,7 @@ _LAZY = {
             "feature_dropout_ group_norm hinge_embedding_loss instance_norm kl_div "
             "margin_ranking_loss poisson_nll_loss triplet_margin_loss"
         ),
+        "_lowrank": "lu pca_lowrank svd_lowrank",
         "_pipeline": (
             "current_pipeline get_pipeline_config pipeline pipeline_config pipeline_context"
         ),
@@ -146,9 +147,9 @@ _LAZY = {
 }
 _SUBMODULES = frozenset(
     "_dynamo accelerator amp autograd backends compiler cpu cuda distributed distributions func "
-    "functional hub jit linalg memory multiprocessing nn npu ops optim options profiler random "
-    "return_types serialization special storage testing torch_npu torch_version types utils "
-    "version xpu".split()
+    "functional hub jit library linalg memory multiprocessing nn npu ops optim options overrides "
+    "profiler random return_types serialization special storage testing torch_npu torch_version "
+    "types utils version xpu".split()
 )
 _CLASS_PREFIXES = "Float Double Half BFloat16 Char Short Int Long Byte Bool".split()
 

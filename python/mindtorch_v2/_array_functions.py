@@ -3,6 +3,7 @@
 import math
 
 import mindtorch_v2 as torch
+from mindtorch_v2._overridable import make_overridable as _make_overridable
 
 
 def ldexp(input, other, *, out=None):
@@ -133,20 +134,21 @@ def unravel_index(indices, shape):
     >>> torch.unravel_index(torch.tensor([4]), (2, 3))
     (tensor([1]), tensor([1]))
     """
-    if not isinstance(indices, torch.Tensor) or indices.dtype == torch.bool:
-        kind = getattr(indices, "dtype", type(indices).__name__)
-        raise ValueError(f"expected 'indices' to be integer dtype, but got {kind}")
-    if indices.is_floating_point():
-        raise ValueError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    if indices.dtype == torch.bool or indices.is_floating_point() or indices.is_complex():
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     if any(size < 0 for size in shape):
         raise ValueError(f"'shape' cannot have negative values, but got {shape}")
     result = []
-    rest = indices
+    rest = indices.to(torch.int64)
     for size in reversed(shape):
         result.append(rest % size)
         rest = rest.div(size, rounding_mode="floor")
     return tuple(reversed(result))
+
+
+def _kind(tensor):
+    return tensor.type().removeprefix("torch.").removesuffix("Tensor")
 
 
 def index_reduce(input, dim, index, source, reduce, *, include_self=True):
@@ -161,9 +163,15 @@ def index_reduce(input, dim, index, source, reduce, *, include_self=True):
             f"{reduce}."
         )
     if index.dim() > 1:
-        raise IndexError("index_reduce_(): Index is supposed to be a vector")
+        raise IndexError(
+            "index_reduce_(): Index is supposed to be a vector, but got dim: "
+            f"{index.dim()} with type: {_kind(index)} and size: {list(index.shape)}"
+        )
     if index.dtype not in (torch.int32, torch.int64):
         raise RuntimeError("index_reduce_(): Expected dtype int32/int64 for index")
+    size = input.size(dim) if input.dim() else 1
+    if index.device.type == "cpu" and bool(((index < 0) | (index >= size)).any()):
+        raise IndexError("index out of range in self")
     if input.dtype != source.dtype:
         raise RuntimeError("index_reduce_(): self and source expected to have the same dtype")
     if input.dim() == 0:
@@ -177,3 +185,6 @@ def index_reduce(input, dim, index, source, reduce, *, include_self=True):
     shape[dim] = -1
     expanded = index.long().reshape(shape).expand(source.shape)
     return input.scatter_reduce(dim, expanded, source, reduce, include_self=include_self)
+
+
+_make_overridable(globals())

@@ -1,6 +1,7 @@
 """Integrals and derivatives of sampled functions, made of ops."""
 
 import mindtorch_v2 as torch
+from mindtorch_v2._overridable import make_overridable as _make_overridable
 
 
 def _spacing(name, y, x, dx, dim):
@@ -123,9 +124,13 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
     if isinstance(spacing, (list, tuple)):
         if len(spacing) != len(dims):
             raise RuntimeError(
-                "torch.gradient expected spacing to be unspecified, a scalar or it's "
-                f"spacing and dim arguments to have the same length, but got a spacing argument "
-                f"of length {len(spacing)} and a dim argument of length {len(dims)}."
+                "torch.gradient expected spacing to be unspecified, a scalar, or a list of length "
+                f"equal to 'self.dim() = {input.dim()}', since dim argument was not given, but got "
+                f"a list of length {len(spacing)}"
+                if dim is None
+                else "torch.gradient expected spacing to be unspecified, a scalar or it's spacing "
+                "and dim arguments to have the same length, but got a spacing argument of length "
+                f"{len(spacing)} and a dim argument of length {len(dims)}."
             )
         spacings = list(spacing)
     else:
@@ -135,3 +140,6 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
         _gradient_along(values, space, d, edge_order)
         for d, space in zip(dims, spacings, strict=True)
     )
+
+
+_make_overridable(globals())

@@ -48,51 +48,51 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05, cudnn_enabl
     return F.group_norm(input, num_groups, weight, bias, eps)
 
 
-def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction=1):
+def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction=0):
     """`nn.functional.binary_cross_entropy_with_logits`, with the reduction as a number.
 
     >>> torch.binary_cross_entropy_with_logits(torch.zeros(1), torch.ones(1))
-    tensor(0.6931)
+    tensor([0.6931])
     """
     return F.binary_cross_entropy_with_logits(
         input, target, weight, reduction=_reduction(reduction), pos_weight=pos_weight
     )
 
 
-def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction=1):
+def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction=0):
     """`nn.functional.cosine_embedding_loss`, with the reduction as a number.
 
     >>> torch.cosine_embedding_loss(torch.ones(1, 2), torch.ones(1, 2), torch.ones(1)).abs() < 1e-6
-    tensor(True)
+    tensor([True])
     """
     return F.cosine_embedding_loss(
         input1, input2, target, margin=margin, reduction=_reduction(reduction)
     )
 
 
-def hinge_embedding_loss(input, target, margin=1.0, reduction=1):
+def hinge_embedding_loss(input, target, margin=1.0, reduction=0):
     """`nn.functional.hinge_embedding_loss`, with the reduction as a number.
 
     >>> torch.hinge_embedding_loss(torch.tensor([0.5]), torch.tensor([1.0]))
-    tensor(0.5000)
+    tensor([0.5000])
     """
     return F.hinge_embedding_loss(input, target, margin=margin, reduction=_reduction(reduction))
 
 
-def kl_div(input, target, reduction=1, *, log_target=False):
+def kl_div(input, target, reduction=0, *, log_target=False):
     """`nn.functional.kl_div`, with the reduction as a number.
 
     >>> torch.kl_div(torch.zeros(2), torch.ones(2))
-    tensor(0.)
+    tensor([0., 0.])
     """
     return F.kl_div(input, target, reduction=_reduction(reduction), log_target=log_target)
 
 
-def margin_ranking_loss(input1, input2, target, margin=0.0, reduction=1):
+def margin_ranking_loss(input1, input2, target, margin=0.0, reduction=0):
     """`nn.functional.margin_ranking_loss`, with the reduction as a number.
 
     >>> torch.margin_ranking_loss(torch.zeros(1), torch.ones(1), torch.ones(1))
-    tensor(1.)
+    tensor([1.])
     """
     return F.margin_ranking_loss(
         input1, input2, target, margin=margin, reduction=_reduction(reduction)
@@ -111,12 +111,12 @@ def poisson_nll_loss(input, target, log_input, full, eps, reduction):
 
 
 def triplet_margin_loss(
-    anchor, positive, negative, margin=1.0, p=2.0, eps=1e-06, swap=False, reduction=1
+    anchor, positive, negative, margin=1.0, p=2.0, eps=1e-06, swap=False, reduction=0
 ):
     """`nn.functional.triplet_margin_loss`, with the reduction as a number.
 
     >>> torch.triplet_margin_loss(torch.zeros(1, 2), torch.zeros(1, 2), torch.zeros(1, 2))
-    tensor(1.)
+    tensor([1.])
     """
     return F.triplet_margin_loss(
         anchor, positive, negative, margin, p, eps, swap, reduction=_reduction(reduction)

@@ -1,6 +1,6 @@
 """The parts of class Tensor that are written in Python."""
 
-from mindtorch_v2 import _C, _tensor_autograd
+from mindtorch_v2 import _C, _overridable, _tensor_autograd
 from mindtorch_v2._C import Tensor
 
 
@@ -346,6 +346,32 @@ def _forward_in_place(name):
     return method
 
 
+# --- subclasses -------------------------------------------------------------------------------
+
+
+def _as_instance(result, cls):
+    """A result of an op as an instance of `cls`; in tuples and lists, too."""
+    if isinstance(result, Tensor):
+        return result if isinstance(result, cls) else result.as_subclass(cls)
+    if isinstance(result, (tuple, list)):
+        return type(result)(_as_instance(entry, cls) for entry in result)
+    return result
+
+
+def _torch_function(cls, func, types, args=(), kwargs=None):
+    """Handles calls with arguments of a subclass: results are instances of it."""
+    from mindtorch_v2._override_tables import get_default_nowrap_functions
+
+    if not all(issubclass(cls, other) for other in types):
+        return NotImplemented
+    with _C.DisableTorchFunctionSubclass():
+        result = func(*args, **(kwargs or {}))
+        if cls is Tensor or func in get_default_nowrap_functions():
+            return result
+        return _as_instance(result, cls)
+
+
+Tensor.__torch_function__ = classmethod(_torch_function)
 Tensor.__repr__ = _repr
 Tensor.__format__ = _format
 Tensor.__contains__ = _contains
@@ -400,3 +426,4 @@ Tensor.__doc__ = """A multi-dimensional array of one dtype on one device.
 
 Made by functions such as torch.tensor and torch.zeros; Tensor(2, 3) gives an unset one.
 """
+_overridable.make_methods_overridable()

@@ -5,6 +5,7 @@ tensor([0.5000])
 """
 
 from mindtorch_v2 import _C
+from mindtorch_v2._overridable import make_overridable as _make_overridable
 
 globals().update(
     (name.removeprefix("special_"), function)
@@ -25,3 +26,6 @@ def multigammaln(input, p, *, out=None):
     from mindtorch_v2._array_functions import mvlgamma
 
     return mvlgamma(input, p, out=out)
+
+
+_make_overridable(globals())

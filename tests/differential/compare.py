@@ -19,7 +19,7 @@ TRANSCENDENTAL = set(
 SUMS = set(
     """
     addbmm addmm addmv addr allclose baddbmm bincount bmm chain_matmul cosine_similarity
-    cross cumprod cumsum digamma dist dot einsum embedding_renorm gammaln gelu ger histc
+    cholesky cholesky_inverse cholesky_solve cross cumprod cumsum det digamma dist dot einsum embedding_renorm gammaln gelu ger histc
     index_add index_put inner isclose kron layer_norm lgamma linalg_vector_norm linear
     log_softmax logaddexp logaddexp2 logcumsumexp logsumexp matmul matrix_norm matrix_power
     mean mm multi_dot mv nanmean nansum norm normalize nuclear_norm outer prod psi put

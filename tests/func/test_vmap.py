@@ -81,6 +81,13 @@ def test_chunks(torch, x):
         torch.vmap(torch.sin, chunk_size=0)
 
 
+def test_chunks_draw_the_same_numbers(torch, x):
+    same = torch.vmap(lambda a: torch.randn(3), randomness="same", chunk_size=2)(x)
+    assert torch.equal(same[0], same[1]) and torch.equal(same[0], same[2])
+    different = torch.vmap(lambda a: torch.randn(3), randomness="different", chunk_size=2)(x)
+    assert not torch.equal(different[0], different[2])
+
+
 def test_a_sample_looks_like_one(torch, x):
     def f(a):
         assert a.shape == (4,) and a.dim() == 1 and a.numel() == 4 and len(a) == 4
@@ -160,6 +167,33 @@ def test_values_cannot_be_read(torch, x):
     ):
         with pytest.raises(RuntimeError, match=text):
             torch.vmap(read)(x)
+
+
+def test_samples_belong_to_their_vmap(torch, x):
+    kept = []
+    torch.vmap(lambda a: kept.append(a) or a)(x)
+    with pytest.raises(RuntimeError, match="outside of the vmap that it belongs to"):
+        kept[0] + 1
+
+
+def test_indices_that_are_numbers(torch, x):
+    places = torch.tensor([2, 0, 3])
+    assert torch.equal(torch.vmap(lambda a, i: a[i])(x, places), x[torch.arange(3), places])
+    table = torch.arange(24).view(4, 2, 3)
+    got = torch.vmap(lambda i: table[i, 1])(places)
+    assert torch.equal(got, table[places, 1])
+    # A mask for all pairs of positions, as libraries make it.
+    mask = torch.tensor([[True, False], [True, True]])
+
+    def visible(batch, query, key):
+        return mask[batch, key] & (query >= key)
+
+    function = torch.vmap(visible, in_dims=(None, None, 0))
+    function = torch.vmap(function, in_dims=(None, 0, None))
+    function = torch.vmap(function, in_dims=(0, None, None))
+    got = function(torch.arange(2), torch.arange(2), torch.arange(2))
+    want = mask[:, None, :] & torch.ones(2, 2, dtype=torch.bool).tril()
+    assert torch.equal(got, want)
 
 
 def test_ops_without_a_rule_say_so(torch, x):

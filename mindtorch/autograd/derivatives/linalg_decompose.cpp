@@ -129,6 +129,30 @@ void eigh_(Backward& b,
   b.set(0, matmul(vectors, matmul(middle, mH(vectors))));
 }
 
+// Eigenvectors have length 1: what of their gradient would change it is taken away.
+void eig_(
+    Backward& b, const TensorMeta& A, bool compute_v, const Tensor& values, const Tensor& vectors) {
+  const Tensor& grad_values = b.grad(0);
+  const Tensor& grad_vectors = b.grad(1);
+  if (!grad_values.defined() && !grad_vectors.defined()) return;
+  MT_CHECK(compute_v, RuntimeError, "linalg_eig_backward: the eigenvectors are needed");
+  const Tensor vectors_h = mH(vectors);
+  Tensor middle;
+  if (grad_vectors.defined()) {
+    const Tensor product = matmul(vectors_h, grad_vectors);
+    const Tensor lengths = unsqueeze(real(diagonal(product, 0, -2, -1)), -2);
+    const Tensor turn = sub(product, matmul(vectors_h, mul(vectors, lengths)));
+    const Tensor inner = div(turn, conj(differences(values)));
+    middle = sub(inner, diag_embed(diagonal(inner, 0, -2, -1)));
+    if (grad_values.defined()) middle = add(middle, diag_embed(grad_values));
+    middle = matmul(middle, vectors_h);
+  } else {
+    middle = mul(unsqueeze(grad_values, -1), vectors_h);
+  }
+  const Tensor gradient = linalg_solve(vectors_h, middle);
+  b.set(0, is_complex(A.dtype) ? gradient : clone(real(gradient)));
+}
+
 Tensor skew(const Tensor& x) { return sub(x, mH(x)); }
 
 void svd_(Backward& b,
@@ -162,8 +186,12 @@ void svd_(Backward& b,
   Tensor middle;
   if (grad_s.defined()) middle = diag_embed(grad_s);
   if (grad_u.defined()) {
-    const Tensor turn = div(skew(matmul(mH(u), grad_u)), apart);
-    middle = plus(middle, mul(turn, unsqueeze(s, -2)));
+    const Tensor turn = skew(matmul(mH(u), grad_u));
+    middle = plus(middle, mul(div(turn, apart), unsqueeze(s, -2)));
+    if (grad_vh.defined() && is_complex(u.dtype())) {
+      const Tensor phase = div(diagonal(turn, 0, -2, -1), mul(s, Scalar(2)));
+      middle = add(middle, diag_embed(phase));
+    }
   }
   if (grad_vh.defined()) {
     const Tensor turn = div(skew(matmul(vh, mH(grad_vh))), apart);
@@ -239,6 +267,7 @@ void define_linalg_decompose(Derivatives& derivatives) {
       .named("LinalgHouseholderProductBackward0");
   derivatives.define<ormqr_>("_linalg_ormqr").named("OrmqrBackward0");
   derivatives.define<eigh_>("_linalg_eigh").named("LinalgEighBackward0");
+  derivatives.define<eig_>("_linalg_eig").named("LinalgEigBackward0");
   derivatives.define<svd_>("_linalg_svd").named("LinalgSvdBackward0");
   derivatives.define<pinv_>("_linalg_pinv").named("LinalgPinvBackward0");
   derivatives.define<lstsq_>("_linalg_lstsq").named("LinalgLstsqBackward0");

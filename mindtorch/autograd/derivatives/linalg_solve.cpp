@@ -1,4 +1,6 @@
 // Factors of square matrices, and what is solved by them.
+#include <complex>
+
 #include "mindtorch/autograd/derivatives/derivatives.h"
 #include "mindtorch/autograd/derivatives/linalg.h"
 
@@ -93,15 +95,6 @@ void lu_solve_(Backward& b,
   b.set(0, add(tril(matmul(grad, mH(u)), -1), triu(matmul(mH(l), grad))));
 }
 
-// What A X = B or X A = B asks of A and B.
-void set_solution_gradients(
-    Backward& b, const Tensor& grad_b, const Tensor& x, bool left, bool needs_b) {
-  if (needs_b) b.set(1, grad_b);
-  if (b.needs(0)) {
-    b.set(0, neg(left ? matmul(grad_b, mH(x)) : matmul(mH(x), grad_b)));
-  }
-}
-
 void solve_(Backward& b,
             const Tensor& A,
             const TensorMeta&,
@@ -113,8 +106,11 @@ void solve_(Backward& b,
   if (!b.grad().defined()) return;
   // The factors have no history: a gradient that will be differentiated goes by A.
   const Tensor grad_b = is_grad_enabled() ? linalg_solve(mH(A), b.grad(), left)
-                                          : _linalg_lu_solve(lu, pivots, b.grad(), left, true);
-  set_solution_gradients(b, grad_b, x, left, b.needs(1));
+                                          : linalg_lu_solve(lu, pivots, b.grad(), left, true);
+  if (b.needs(1)) b.set(1, grad_b);
+  if (!b.needs(0)) return;
+  const Tensor grad_a = neg(left ? matmul(grad_b, mH(x)) : matmul(mH(x), grad_b));
+  b.set(0, sum_to(grad_a, A.sizes()));
 }
 
 void solve_triangular_(Backward& b,
@@ -160,34 +156,42 @@ Tensor cofactors(const Tensor& A) {
   const auto [u, s, vh] = _linalg_svd(A, true);
   const Tensor sign = mul(linalg_det(u), linalg_det(vh));
   const Tensor scaled = mul(u, unsqueeze(products_of_others(s), -2));
-  return mul(matmul(scaled, vh), unsqueeze(unsqueeze(sign, -1), -1));
+  return mul(matmul(scaled, vh), unsqueeze(unsqueeze(conjugate(sign), -1), -1));
+}
+
+// X of A* X = B. The factors have no history: a gradient that will be differentiated goes by A, and
+// so does that of a device which computes determinants without them.
+Tensor solve_adjoint(const Tensor& A, const Tensor& LU, const Tensor& pivots, const Tensor& B) {
+  if (!A.device().is_cpu() && !A.device().is_meta()) return matmul(mH(linalg_inv(A)), B);
+  return is_grad_enabled() ? linalg_solve(mH(A), B) : _linalg_lu_solve(LU, pivots, B, true, true);
 }
 
 void det_(
     Backward& b, const Tensor& A, const Tensor& result, const Tensor& LU, const Tensor& pivots) {
   if (!b.grad().defined() || A.numel() == 0) return;
   const int64_t n = A.size(-1);
-  if (item(any(eq(result, Scalar(0)))).to_bool()) {
+  if (!A.device().is_meta() && item(any(eq(result, Scalar(0)))).to_bool()) {
     b.set(0, mul(cofactors(A), unsqueeze(unsqueeze(b.grad(), -1), -1)));
     return;
   }
   const Tensor diagonal = diagonal_matrices(mul(b.grad(), conjugate(result)), n);
-  b.set(0, is_grad_enabled() ? linalg_solve(mH(A), diagonal)
-                             : _linalg_lu_solve(LU, pivots, diagonal, true, true));
+  b.set(0, solve_adjoint(A, LU, pivots, diagonal));
 }
 
 void slogdet_(Backward& b,
               const Tensor& A,
-              const TensorMeta&,
+              const Tensor& sign,
               const TensorMeta&,
               const Tensor& LU,
               const Tensor& pivots) {
-  // The sign of a real determinant has no derivative.
-  const Tensor& grad = b.grad(1);
+  Tensor grad = b.grad(1);
+  if (b.grad(0).defined() && is_complex(A.dtype())) {  // a real sign has no derivative
+    const Tensor turn = mul(imag(mul(conj(b.grad(0)), sign)), Scalar(std::complex<double>(0, -1)));
+    grad = grad.defined() ? add(grad, turn) : turn;
+  }
   if (!grad.defined() || A.numel() == 0) return;
   const Tensor diagonal = diagonal_matrices(grad, A.size(-1));
-  b.set(0, is_grad_enabled() ? linalg_solve(mH(A), diagonal)
-                             : _linalg_lu_solve(LU, pivots, diagonal, true, true));
+  b.set(0, solve_adjoint(A, LU, pivots, diagonal));
 }
 
 }  // namespace

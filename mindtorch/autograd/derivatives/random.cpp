@@ -35,10 +35,6 @@ void sample_dirichlet(Backward& b, const Tensor& self, Generator*, const Tensor&
   b.set(0, _dirichlet_grad(result, self, total) * along);
 }
 void poisson(Backward& b, const TensorMeta& self, Generator*) { b.set(0, zeros_of(self)); }
-void binomial(Backward& b, const TensorMeta& count, const TensorMeta& prob, Generator*) {
-  if (b.needs(0)) b.set(0, zeros_of(count));
-  if (b.needs(1)) b.set(1, zeros_of(prob));
-}
 
 }  // namespace
 
@@ -46,7 +42,6 @@ void define_random(Derivatives& derivatives) {
   derivatives.define<standard_gamma>("_standard_gamma");
   derivatives.define<sample_dirichlet>("_sample_dirichlet");
   derivatives.define<poisson>("poisson");
-  derivatives.define<binomial>("binomial");
   derivatives.define<redrawn<double, double>>("normal_");
   derivatives.define<redrawn<double, double>>("uniform_");
   derivatives.define<redrawn<double, double>>("cauchy_");

@@ -65,9 +65,7 @@ MT_LAPACK_DECLARE(d, double)
   int scipy_LAPACKE_##X##gelsy_work(int, int, int, int, std::complex<R>*, int, std::complex<R>*,   \
                                     int, int*, R, int*, std::complex<R>*, int, R*);                \
   void scipy_cblas_##X##trsm(int, int, int, int, int, int, int, const void*, const void*, int,     \
-                             void*, int);                                                          \
-  void scipy_cblas_##X##gemm(int, int, int, int, int, int, const void*, const void*, int,          \
-                             const void*, int, const void*, void*, int);
+                             void*, int);
 MT_LAPACK_DECLARE(c, float)
 MT_LAPACK_DECLARE(z, double)
 #undef MT_LAPACK_DECLARE
@@ -236,13 +234,6 @@ MT_LAPACK_WRAP(d, double)
     scipy_cblas_##X##trsm(kColumnMajor, static_cast<int>(side), static_cast<int>(triangle),        \
                           static_cast<int>(op), static_cast<int>(diagonal), m, n, &one, a, ld, b,  \
                           ldb);                                                                    \
-  }                                                                                                \
-  inline void gemm(Op op_a, Op op_b, int m, int n, int k, const std::complex<R>* a, int lda,       \
-                   const std::complex<R>* b, int ldb, std::complex<R>* c, int ldc) {               \
-    const std::complex<R> one(1);                                                                  \
-    const std::complex<R> zero(0);                                                                 \
-    scipy_cblas_##X##gemm(kColumnMajor, static_cast<int>(op_a), static_cast<int>(op_b), m, n, k,   \
-                          &one, a, lda, b, ldb, &zero, c, ldc);                                    \
   }
 MT_LAPACK_WRAP(c, float)
 MT_LAPACK_WRAP(z, double)

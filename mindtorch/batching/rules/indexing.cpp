@@ -73,7 +73,7 @@ void write_index(Call& call) {
     const Tensor index = spread_index(call, call.tensor(2), dim, source.sizes());
     if (name == "index_add_") {
       const Scalar alpha = call.args[4].scalar();
-      scatter_add_(self, dim, index, alpha.to_double() == 1 ? source : mul(source, alpha));
+      scatter_add_(self, dim, index, alpha.to_complex() == 1.0 ? source : mul(source, alpha));
     } else {
       scatter_(self, dim, index, source);
     }

@@ -28,19 +28,24 @@ Tensor matrix_vector(const Call& call, size_t first) {
 void mm(Call& call) { call.give(product(call, 0, 2)); }
 void bmm(Call& call) { call.give(product(call, 0, 3)); }
 void mv(Call& call) { call.give(matrix_vector(call, 0)); }
+Tensor dot_of(const Tensor& a, const Tensor& b) { return sum(mul(a, b), IntList({-1})); }
 void dot(Call& call) {
   check_ranks(call, 0, 1, 1);
-  call.give(sum(mul(call.value(0), call.value(1)), IntList({-1})));
+  call.give(dot_of(call.value(0), call.value(1)));
+}
+void vdot(Call& call) {
+  check_ranks(call, 0, 1, 1);
+  call.give(dot_of(conj(call.value(0)), call.value(1)));
 }
 
 // beta * self + alpha * product, by ops on samples, which broadcast.
 void add_to(Call& call, const Tensor& product) {
   const Scalar beta = call.args[3].scalar();
   const Scalar alpha = call.args[4].scalar();
-  Tensor result = alpha.to_double() == 1 ? product : mul(product, alpha);
-  if (beta.to_double() != 0) {
+  Tensor result = alpha.to_complex() == 1.0 ? product : mul(product, alpha);
+  if (beta.to_complex() != 0.0) {
     const Tensor& self = call.tensor(0);
-    result = add(beta.to_double() == 1 ? self : mul(self, beta), result);
+    result = add(beta.to_complex() == 1.0 ? self : mul(self, beta), result);
   }
   call.give_same(result);
 }
@@ -74,7 +79,8 @@ void define_matmul(Rules& rules) {
   rules.define("mm", &mm);
   rules.define("bmm", &bmm);
   rules.define("mv", &mv);
-  rules.define({"dot", "vdot"}, &dot);
+  rules.define("dot", &dot);
+  rules.define("vdot", &vdot);
   rules.define("addmm", &addmm);
   rules.define("baddbmm", &baddbmm);
   rules.define("addmv", &addmv);

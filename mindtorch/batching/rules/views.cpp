@@ -239,8 +239,8 @@ void to_copy(Call& call) {
 
 void define_views(Rules& rules) {
   rules.define({"view", "transpose.int", "select.int", "squeeze.dim", "squeeze.dims", "narrow",
-                "diagonal", "unfold", "view.dtype", "unflatten", "alias", "detach", "slice.Tensor",
-                "fill_.Scalar", "zero_"},
+                "diagonal", "unfold", "view.dtype", "view_as_real", "view_as_complex", "unflatten",
+                "alias", "detach", "slice.Tensor", "fill_.Scalar", "zero_"},
                &shift_dims);
   rules.define("copy_", &align_operands);
   rules.define("fill_.Tensor", &fill);

@@ -65,6 +65,18 @@ void define_linalg_decompose(Registry& ops) {
       .function_only()
       .doc("The eigenvalues of torch.linalg.eigh.",
            ">>> torch.linalg.eigvalsh(torch.tensor([[2., 0.], [0., 1.]]))\ntensor([1., 2.])");
+  ops.define("linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)")
+      .variants(kOutVariant)
+      .out_dtype(TargetDType::kSame)
+      .function_only()
+      .doc("Eigenvalues and eigenvectors of a square matrix, complex.",
+           ">>> torch.linalg.eig(torch.tensor([[2.]])).eigenvalues\ntensor([2.+0.j])");
+  ops.define("linalg_eigvals(Tensor self) -> Tensor")
+      .variants(kOutVariant)
+      .out_dtype(TargetDType::kSame)
+      .function_only()
+      .doc("The eigenvalues of torch.linalg.eig.",
+           ">>> torch.linalg.eigvals(torch.tensor([[2.]]))\ntensor([2.+0.j])");
   ops.define(
          "linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor "
          "S, Tensor Vh)")

@@ -136,6 +136,14 @@ SpecList eigh(const Tensor& A, std::string_view UPLO, bool compute_v) {
   return {vectors(A, A.size(-1), real_dtype(A.dtype())), compute_v ? matrices_like(A) : nothing(A)};
 }
 
+SpecList eig(const Tensor& A, bool compute_v) {
+  check_lapack_dtype("linalg_eig_out_cpu", A);
+  const DType dtype = complex_dtype(A.dtype());
+  TensorSpec eigenvectors = compute_v ? column_major_spec(A.sizes(), dtype, A.device())
+                                      : contiguous_spec({0}, dtype, A.device());
+  return {vectors(A, A.size(-1), dtype), std::move(eigenvectors)};
+}
+
 SpecList svd(const Tensor& A, bool full_matrices, bool compute_uv) {
   check_is_matrix("linalg.svd", A);
   check_floating("linalg.svd", A);
@@ -226,6 +234,10 @@ void define_linalg_kernels(Registry& ops) {
          "eigenvectors)")
       .checks_values()
       .internal();
+  ops.define<eig>(
+         "_linalg_eig(Tensor A, bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)")
+      .checks_values()
+      .internal();
   ops.define<svd>(
          "_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True) -> (Tensor U, "
          "Tensor S, Tensor Vh)")
@@ -242,6 +254,29 @@ void define_linalg_kernels(Registry& ops) {
       .checks_values()
       .internal();
   ops.define<matrix_exp>("_linalg_matrix_exp(Tensor self) -> Tensor").internal();
+  for (const std::string_view name : {"_linalg_inv",
+                                      "_linalg_cholesky",
+                                      "_linalg_lu_factor",
+                                      "_linalg_permutation",
+                                      "_linalg_lu_solve",
+                                      "_linalg_det",
+                                      "_linalg_slogdet",
+                                      "_linalg_solve",
+                                      "_linalg_solve_triangular",
+                                      "_linalg_ldl_factor",
+                                      "_linalg_ldl_solve",
+                                      "_linalg_qr",
+                                      "_linalg_geqrf",
+                                      "_linalg_householder_product",
+                                      "_linalg_ormqr",
+                                      "_linalg_eigh",
+                                      "_linalg_eig",
+                                      "_linalg_svd",
+                                      "_linalg_lstsq",
+                                      "_linalg_pinv",
+                                      "_linalg_matrix_exp"}) {
+    ops.more_dtypes(name, kComplexTypes, 0);
+  }
 }
 
 }  // namespace mindtorch::ops

@@ -26,7 +26,7 @@ Pointwise registered(const char* name, int arity, const Declare& declare) {
 
 PointwiseCall float_call(Pointwise function, const Tensor& self) {
   const DType dtype = float_dtype(self.dtype());
-  return PointwiseCall(function, dtype, dtype).on(self);
+  return PointwiseCall(function, dtype, dtype, self);
 }
 
 PointwiseCall entr(const Tensor& self) {
@@ -104,7 +104,7 @@ PointwiseCall standard_gamma_grad(const Tensor& self, const Tensor& output) {
 
 PointwiseCall dirichlet_grad(const Tensor& x, const Tensor& alpha, const Tensor& total) {
   const DType dtype = float_dtype(x.dtype());
-  return PointwiseCall(Pointwise::kDirichletGrad, dtype, dtype).on(x).on(alpha).on(total);
+  return PointwiseCall(Pointwise::kDirichletGrad, dtype, dtype, x, alpha, total);
 }
 
 struct Entry {
@@ -121,28 +121,40 @@ void add(Registry& ops, const Entry& entry) {
       .doc(entry.sentence, entry.example);
 }
 
+// torch differentiates none of these.
+template <auto kRule>
+void add_constant(Registry& ops, const Entry& entry) {
+  ops.define<kRule>(entry.schema)
+      .variants(kOutVariant)
+      .function_only()
+      .not_differentiable()
+      .doc(entry.sentence, entry.example);
+}
 template <Pointwise kFunction>
 void add_bessel(Registry& ops, const Entry& entry) {
-  add<to_float<kFunction>>(ops, entry);
+  add_constant<to_float<kFunction>>(ops, entry);
 }
 
 void define_bessel(Registry& ops) {
   ops.define<to_float<Pointwise::kBesselI0>>("i0(Tensor self) -> Tensor")
       .variants(kInplaceAndOut)
-      .also({"special_i0", "special_modified_bessel_i0"})
+      .also({"special_i0"})
       .doc("The modified Bessel function of the first kind, order 0.",
            ">>> torch.i0(torch.tensor([0., 1.]))\ntensor([1.0000, 1.2661])");
-  add_bessel<Pointwise::kBesselI0e>(
+  add<to_float<Pointwise::kBesselI0e>>(
       ops, {"special_i0e(Tensor self) -> Tensor", "`i0` times exp(-|x|).",
             ">>> torch.special.i0e(torch.tensor([1.]))\ntensor([0.4658])"});
-  add_bessel<Pointwise::kBesselI1>(ops,
-                                   {"special_i1(Tensor self) -> Tensor",
-                                    "The modified Bessel function of the first kind, order 1.",
-                                    ">>> torch.special.i1(torch.tensor([1.]))\ntensor([0.5652])"});
+  add<to_float<Pointwise::kBesselI1>>(
+      ops, {"special_i1(Tensor self) -> Tensor",
+            "The modified Bessel function of the first kind, order 1.",
+            ">>> torch.special.i1(torch.tensor([1.]))\ntensor([0.5652])"});
+  add_bessel<Pointwise::kBesselI0>(
+      ops, {"special_modified_bessel_i0(Tensor self) -> Tensor", "The same as `i0`.",
+            ">>> torch.special.modified_bessel_i0(torch.tensor([1.]))\ntensor([1.2661])"});
   add_bessel<Pointwise::kBesselI1>(
       ops, {"special_modified_bessel_i1(Tensor self) -> Tensor", "The same as `i1`.",
             ">>> torch.special.modified_bessel_i1(torch.tensor([1.]))\ntensor([0.5652])"});
-  add_bessel<Pointwise::kBesselI1e>(
+  add<to_float<Pointwise::kBesselI1e>>(
       ops, {"special_i1e(Tensor self) -> Tensor", "`i1` times exp(-|x|).",
             ">>> torch.special.i1e(torch.tensor([1.]))\ntensor([0.2079])"});
   add_bessel<Pointwise::kBesselJ0>(
@@ -177,7 +189,7 @@ void define_bessel(Registry& ops) {
       ops, {"special_scaled_modified_bessel_k1(Tensor x) -> Tensor",
             "`modified_bessel_k1` times exp(x).",
             ">>> torch.special.scaled_modified_bessel_k1(torch.tensor([1.]))\ntensor([1.6362])"});
-  add<spherical_bessel_j0>(
+  add_constant<spherical_bessel_j0>(
       ops, {"special_spherical_bessel_j0(Tensor x) -> Tensor",
             "The spherical Bessel function of the first kind, order 0: sin(x) / x.",
             ">>> torch.special.spherical_bessel_j0(torch.tensor([0.]))\ntensor([1.])"});
@@ -248,6 +260,7 @@ void add_polynomial(Registry& ops, const char* name, const char* sentence, const
   ops.define<binary_float<kFunction>>(schema)
       .variants(kOutVariant)
       .function_only()
+      .not_differentiable()
       .doc(sentence, example);
 }
 

@@ -34,8 +34,8 @@ def apply(function, args, level, has_own_rule, has_setup):
         )
     if not (function.generate_vmap_rule or has_own_rule):
         raise RuntimeError(
-            f"You tried to vmap over {function.__name__}, but it does not have vmap support. Please "
-            "override and implement the vmap staticmethod or set generate_vmap_rule=True. "
+            f"You tried to vmap over {function.__name__}, but it does not have vmap support. "
+            "Please override and implement the vmap staticmethod or set generate_vmap_rule=True. "
             f"{_HELP}"
         )
     if has_own_rule:

@@ -30,6 +30,7 @@ _INFINITE = [
     *((p, Pareto) for p in (*_UNIT, *_HALF_LINE, *_LINE)),
     *((p, q) for p in (*_HALF_LINE, *_LINE, Pareto) for q in (*_UNIT, Uniform)),
     *((p, q) for p in _LINE for q in _HALF_LINE),
+    (Poisson, Bernoulli),
     (Poisson, Binomial),
 ]
 

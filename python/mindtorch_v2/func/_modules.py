@@ -39,7 +39,8 @@ def _join(dicts):
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise ValueError(
-            f"{repeated} appeared in multiple dictionaries; behavior of functional call is ambiguous"
+            f"{repeated} appeared in multiple dictionaries; behavior of functional call is "
+            "ambiguous"
         )
     return {name: tensor for entry in dicts for name, tensor in entry.items()}
 

@@ -26,7 +26,7 @@ def _read_argnums(argnums, count):
 
 
 class Arguments:
-    """The arguments of a function, some of which are to be replaced by others of their structure."""
+    """The arguments of a function, some of which are to be replaced by others like them."""
 
     def __init__(self, args, argnums):
         self._args = list(args)

@@ -1,6 +1,7 @@
 """Functions of torch.nn.functional on pairs of vectors, and on rows of a table."""
 
 import mindtorch_v2 as torch
+from mindtorch_v2._overridable import make_overridable as _make_overridable
 
 
 def bilinear(input1, input2, weight, bias=None):
@@ -190,3 +191,6 @@ def _pooled(rows, owner, bags, mode):
     if mode == "sum":
         return total
     return total / counts.clamp_min(1).to(rows.dtype).unsqueeze(1)
+
+
+_make_overridable(globals())

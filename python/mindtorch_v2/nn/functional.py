@@ -8,6 +8,7 @@ import copyreg
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
+from mindtorch_v2._overridable import make_overridable as _make_overridable
 from mindtorch_v2.nn import _autocast
 from mindtorch_v2.nn._attention import multi_head_attention_forward
 from mindtorch_v2.nn._classification_losses import (
@@ -412,3 +413,4 @@ def one_hot(tensor, num_classes=-1):
 
 
 _autocast.apply_policies(globals())
+_make_overridable(globals())

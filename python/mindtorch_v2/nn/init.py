@@ -9,6 +9,7 @@ import math
 import warnings
 
 import mindtorch_v2 as torch
+from mindtorch_v2._overridable import make_overridable as _make_overridable
 
 __all__ = [
     "calculate_gain",
@@ -227,22 +228,14 @@ def orthogonal_(tensor, gain=1, generator=None):
     flat.normal_(0, 1, generator=generator)
     if rows < cols:
         flat = flat.t()
-    q = _orthonormal_columns(flat)
+    # LAPACK knows no 16-bit floats.
+    q, r = torch.linalg.qr(flat.float() if flat.element_size() == 2 else flat)
+    q = q * r.diagonal().sign()
     if rows < cols:
         q = q.t()
     with torch.no_grad():
         tensor.copy_(q.reshape(tensor.shape))
         return tensor.mul_(gain)
-
-
-def _orthonormal_columns(matrix):
-    """Q of matrix = Q R where the diagonal of R is positive; so it is unique."""
-    import numpy
-
-    values = matrix.detach().cpu().double().numpy()
-    q, r = numpy.linalg.qr(values)
-    q = q * numpy.where(numpy.diag(r) < 0, -1.0, 1.0)
-    return torch.from_numpy(numpy.ascontiguousarray(q)).to(matrix.device, matrix.dtype)
 
 
 def sparse_(tensor, sparsity, std=0.01, generator=None):
@@ -279,3 +272,4 @@ for _name in (
     "orthogonal sparse"
 ).split():
     globals()[_name] = _deprecated(_name)
+_make_overridable(globals(), but={"calculate_gain"})

@@ -56,6 +56,11 @@ CASES = {
     "1, 0.0, False, False, False)[0].sum(), gates)",
     "_index": "x[rows]",
     "_index_put_": "x.index_put((rows,), torch.tensor(5.0))",
+    "_linalg_det": "torch.linalg.det(x[:, :2])",
+    "_linalg_inv": "torch.linalg.inv(x[:, :2])",
+    "_linalg_qr": "torch.linalg.qr(x)",
+    "_linalg_slogdet": "torch.linalg.slogdet(x[:, :2])",
+    "_linalg_solve_triangular": "torch.linalg.solve_triangular(x[:, :2], x, upper=False)",
     "_log_softmax_backward_data": "grad(image.log_softmax(-1).square().sum(), image)",
     "_lstm_layer": "torch.lstm(x[:, None], (state, state), [gates[:8], gates[:8, :2]], False, 1, "
     "0.0, False, False, False)",

@@ -352,6 +352,9 @@ def _cast_state(value, parameter, group, key=None):
     return value
 
 
+_CAPTURING = ("npu", "cuda")  # devices whose work can be captured in a graph
+
+
 def number(value):
     """A number that may be given as a tensor of one element."""
     return value.item() if isinstance(value, Tensor) else value
@@ -360,6 +363,8 @@ def number(value):
 def check_not_negative(**values):
     """Refuses negative options in torch's words."""
     for name, value in values.items():
+        if name == "lr" and isinstance(value, Tensor) and value.numel() != 1:
+            raise ValueError("Tensor lr must be 1-element")
         if not 0.0 <= number(value):
             text = {"lr": "learning rate", "eps": "epsilon value"}.get(name, f"{name} value")
             raise ValueError(f"Invalid {text}: {value}")
@@ -378,6 +383,9 @@ class ListOptimizer(Optimizer):
             if defaults.get("foreach"):
                 raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
         super().__init__(params, defaults)
+
+    # Whether foreach=True is refused where a graph of the step is wanted.
+    _foreach_needs_no_graph = True
 
     def _new_state(self, parameter, group):
         """The state of a parameter before its first step; None if it needs none."""
@@ -409,6 +417,13 @@ class ListOptimizer(Optimizer):
 
     def _step_alike(self, group, params):
         """A step of parameters of one device and dtype."""
+        if group.get("capturable") and params[0].device.type not in _CAPTURING:
+            raise AssertionError(
+                "If capturable=True, params and state_steps must be on supported devices: "
+                f"{list(_CAPTURING)}."
+            )
+        if group.get("differentiable") and group.get("foreach") and self._foreach_needs_no_graph:
+            raise AssertionError("_foreach ops don't support autograd")
         grads = [p.grad for p in params]
         states = [self._state(p, group) for p in params]
         if group.get("maximize") and not self._maximizes:

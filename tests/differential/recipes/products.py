@@ -163,7 +163,7 @@ def vecdot(w):
 def matrix_power(w):
     n = w.size()
     (a,) = sized(w, (*w.shape(w.pick(0, 1)), n, n))
-    return {"A": a, "n": w.integer(0, 4)}
+    return {"input": a, "n": w.integer(0, 4)}
 
 
 @recipe("cosine_similarity")

@@ -8,6 +8,7 @@ from tests.ops.case import ALL
 FAMILIES = (
     "creation",
     "unary",
+    "special",
     "binary",
     "ternary",
     "compare",
@@ -18,6 +19,7 @@ FAMILIES = (
     "softmax",
     "norm",
     "matmul",
+    "linalg",
     "attention",
     "convolution",
     "pooling",

@@ -15,6 +15,7 @@ void register_ctc(ops::Registry& registry);
 void register_embedding(ops::Registry& registry);
 void register_foreach(ops::Registry& registry);
 void register_indexing(ops::Registry& registry);
+void register_linalg(ops::Registry& registry);
 void register_loss(ops::Registry& registry);
 void register_matmul(ops::Registry& registry);
 void register_norm(ops::Registry& registry);

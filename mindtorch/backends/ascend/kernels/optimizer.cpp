@@ -179,14 +179,15 @@ void unscale_list_(ops::Launch& on,
                    TensorList found_inf,
                    const Tensor& inv_scale) {
   const auto count = static_cast<int64_t>(self.size());
+  const int64_t dim = 0;
   const Tensor are_finite = make_like(on, {count}, DType::kBool);
   for (int64_t i = 0; i < count; ++i) {
     const Tensor flat = flattened(on, self[static_cast<size_t>(i)]);
-    call(on, MT_ACLNN(aclnnAll), computed(on, Pointwise::kIsFinite, flat), IntList({0}), false,
+    call(on, MT_ACLNN(aclnnAll), computed(on, Pointwise::kIsFinite, flat), IntList(&dim, 1), false,
          are_finite.alias({}, {}, i));
   }
   const Tensor all_finite = make_like(on, {}, DType::kBool);
-  call(on, MT_ACLNN(aclnnAll), are_finite, IntList({0}), false, all_finite);
+  call(on, MT_ACLNN(aclnnAll), are_finite, IntList(&dim, 1), false, all_finite);
   const Tensor failed =
       on_device(on, computed(on, Pointwise::kLogicalNot, all_finite), DType::kFloat32);
   const Tensor& found = found_inf[0];

@@ -15,6 +15,7 @@ void register_ascend(ops::Registry& registry) {
   register_embedding(registry);
   register_foreach(registry);
   register_indexing(registry);
+  register_linalg(registry);
   register_loss(registry);
   register_matmul(registry);
   register_norm(registry);

@@ -42,6 +42,10 @@ void visit_lapack(DType dtype, const Body& body) {
       return body.template operator()<float>();
     case DType::kFloat64:
       return body.template operator()<double>();
+    case DType::kComplex64:
+      return body.template operator()<std::complex<float>>();
+    case DType::kComplex128:
+      return body.template operator()<std::complex<double>>();
     default:
       MT_THROW(NotImplementedError, "linear algebra is not implemented for '", legacy_name(dtype),
                "'");

@@ -179,6 +179,75 @@ void eigh(ops::Launch&,
   check("linalg.eigh", A, info);
 }
 
+// Real matrices have eigenvalues in pairs: LAPACK gives the real and the imaginary parts of a
+// pair's vector as two columns.
+template <typename R>
+void join_pairs(int64_t n, const R* imaginary, const R* parts, std::complex<R>* vectors) {
+  for (int64_t j = 0; j < n; ++j) {
+    const R* const first = parts + j * n;
+    if (imaginary[j] == 0) {
+      std::copy_n(first, n, vectors + j * n);
+      continue;
+    }
+    for (int64_t i = 0; i < n; ++i) {
+      const std::complex<R> x(first[i], first[n + i]);
+      vectors[j * n + i] = x;
+      vectors[(j + 1) * n + i] = std::conj(x);
+    }
+    ++j;
+  }
+}
+
+template <typename T>
+void decompose_general(
+    bool compute_v, const Tensor& a, const Tensor& values, const Tensor& vectors, int32_t* info) {
+  using Complex = std::complex<Real<T>>;
+  const int n = rows_of(a);
+  T answer{};
+  if constexpr (kIsComplex<T>) {
+    lapack::geev(compute_v, n, static_cast<T*>(nullptr), leading(n), nullptr, nullptr, leading(n),
+                 &answer, -1, nullptr);
+  } else {
+    lapack::geev(compute_v, n, static_cast<T*>(nullptr), leading(n), nullptr, nullptr, nullptr,
+                 leading(n), &answer, -1);
+  }
+  const int length = work_length(answer);
+  for_matrices(count_matrices(a), 20 * cube(n), [&](int64_t begin, int64_t end) {
+    const Scratch<T> work(length);
+    const Scratch<Real<T>> parts(2 * int64_t{n});
+    const Scratch<T> columns(compute_v ? int64_t{n} * n : 1);
+    for (int64_t i = begin; i < end; ++i) {
+      Complex* const found = vector_at<Complex>(values, i);
+      Complex* const made = compute_v ? matrix_at<Complex>(vectors, i) : nullptr;
+      if constexpr (kIsComplex<T>) {
+        info[i] = lapack::geev(compute_v, n, matrix_at<T>(a, i), leading(n), found, made,
+                               leading(n), work.get(), length, parts.get());
+      } else {
+        T* const real = parts.get();
+        T* const imaginary = real + n;
+        info[i] = lapack::geev(compute_v, n, matrix_at<T>(a, i), leading(n), real, imaginary,
+                               columns.get(), leading(n), work.get(), length);
+        for (int64_t j = 0; j < n; ++j) found[j] = {real[j], imaginary[j]};
+        if (compute_v) join_pairs(n, imaginary, columns.get(), made);
+      }
+    }
+  });
+}
+
+void eig(ops::Launch&, const Tensor& A, bool compute_v, Tensor& values, Tensor& vectors) {
+  const Scratch<int32_t> info(count_matrices(A));
+  const Tensor a = Tensor::make_strided(A.sizes(), ops::column_major_strides(A.sizes()), A.dtype());
+  copy(A, a);
+  visit_lapack(A.dtype(), [&]<typename T>() {
+    const T* const elements = a.data<T>();
+    MT_CHECK(
+        std::all_of(elements, elements + a.numel(), [](T x) { return std::isfinite(std::abs(x)); }),
+        RuntimeError, "torch.linalg.eig: input tensor should not contain infs or NaNs.");
+    decompose_general<T>(compute_v, a, values, vectors, info.get());
+  });
+  check("torch.linalg.eig", A, info);
+}
+
 // The matrices of `a` are used up. `job` is LAPACK's: all of U and Vh, as much as S has values,
 // none.
 template <typename T>
@@ -272,13 +341,8 @@ Tensor as_tolerance(const Tensor& tensor, const Shape& batch, DType dtype) {
 // left (m x k) times right (k x n), conjugated, into rows of m of the result.
 template <typename T>
 void multiply_into_rows(DType dtype, int m, int n, int k, const T* left, const T* right, T* out) {
-  if constexpr (kIsComplex<T>) {
-    lapack::gemm(Op::kNone, Op::kNone, m, n, k, left, leading(m), right, leading(k), out,
-                 leading(m));
-    std::transform(out, out + int64_t{m} * n, out, conjugate<T>);
-  } else {
-    gemm(dtype, m, n, k, {left, 1, m}, {right, 1, k}, {out, 1, m}, kOneFactor, kZeroFactor);
-  }
+  gemm(dtype, m, n, k, {left, 1, m}, {right, 1, k}, {out, 1, m}, kOneFactor, kZeroFactor);
+  if (kIsComplex<T>) std::transform(out, out + int64_t{m} * n, out, conjugate<T>);
 }
 
 // Singular values that count become their inverses; the columns of U are scaled by them.
@@ -353,6 +417,7 @@ void register_linalg_decompose(ops::Registry& registry) {
   registry.kernel<householder_product>(kCpu, "_linalg_householder_product");
   registry.kernel<ormqr>(kCpu, "_linalg_ormqr");
   registry.kernel<eigh>(kCpu, "_linalg_eigh");
+  registry.kernel<eig>(kCpu, "_linalg_eig");
   registry.kernel<svd>(kCpu, "_linalg_svd");
   registry.kernel<pinv>(kCpu, "_linalg_pinv");
 }

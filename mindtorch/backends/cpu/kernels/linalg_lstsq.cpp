@@ -126,11 +126,7 @@ void lstsq(ops::Launch&,
 
 template <typename T>
 void multiply(DType dtype, int n, const T* a, const T* b, T* c) {
-  if constexpr (kIsComplex<T>) {
-    lapack::gemm(lapack::Op::kNone, lapack::Op::kNone, n, n, n, a, n, b, n, c, n);
-  } else {
-    gemm(dtype, n, n, n, {a, 1, n}, {b, 1, n}, {c, 1, n}, kOneFactor, kZeroFactor);
-  }
+  gemm(dtype, n, n, n, {a, 1, n}, {b, 1, n}, {c, 1, n}, kOneFactor, kZeroFactor);
 }
 
 // The largest sum of absolute values in a column.

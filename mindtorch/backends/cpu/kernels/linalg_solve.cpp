@@ -152,6 +152,12 @@ void lu_solve(ops::Launch&,
   visit_lapack(out.dtype(), [&]<typename T>() { substitute<T>(lu, swaps, left, adjoint, out); });
 }
 
+// A tensor that repeats to have these sizes.
+Tensor shown_as(const Tensor& tensor, const Shape& sizes) {
+  return tensor.alias(sizes, broadcast_strides(tensor.sizes(), tensor.strides(), sizes),
+                      tensor.storage_offset());
+}
+
 void solve(ops::Launch&,
            const Tensor& A,
            const Tensor& B,
@@ -166,7 +172,10 @@ void solve(ops::Launch&,
   visit_lapack(lu.dtype(), [&]<typename T>() {
     factor<T>(lu, pivots, info.data<int32_t>());
     check(info, checked_as);
-    substitute<T>(lu, pivots, left, false, result);
+    const Shape batch = ops::batch_shape(result);
+    const int64_t n = lu.size(-1);
+    substitute<T>(column_major(shown_as(lu, ops::with_dims(batch, {n, n}))),
+                  row_major(shown_as(pivots, ops::with_dims(batch, {n}))), left, false, result);
   });
 }
 

@@ -1,13 +1,14 @@
-"""torch.nn.utils.parametrizations: weight norm and spectral norm as parametrizations."""
+"""torch.nn.utils.parametrizations: weight norm, spectral norm and orthogonal weights."""
 
 import mindtorch_v2 as torch
 from mindtorch_v2.nn import functional as F
 from mindtorch_v2.nn.modules.module import Module
 from mindtorch_v2.nn.utils import parametrize
+from mindtorch_v2.nn.utils.orthogonal import orthogonal
 from mindtorch_v2.nn.utils.spectral_norm import as_matrix, default_dim
 from mindtorch_v2.nn.utils.weight_norm import norm_except_dim, weight_from
 
-__all__ = ["spectral_norm", "weight_norm"]
+__all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 
 
 class _WeightNorm(Module):
