@@ -108,5 +108,5 @@ def test_text_generation_pipeline(tmp_path):
     (made,) = write("w05 w09 w11", max_new_tokens=5, do_sample=False)
     model = models.build("llama")
     row = model.generate(torch.tensor([[5, 9, 11]]), max_new_tokens=5, do_sample=False)[0]
-    text = "".join(f"w{token:02}" for token in row.tolist())
+    text = "".join(f"w{token:02}" for token in row.tolist() if token > 2)  # none that is special
     assert made["generated_text"].replace(" ", "") == text

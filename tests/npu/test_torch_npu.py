@@ -29,8 +29,8 @@ def test_attention_in_every_layout(layout):
     assert torch.allclose(found.cpu(), change(attend(*plain, scale=0.5)), atol=1e-4)
 
 
-@pytest.mark.parametrize("mode", range(5))
-def test_masks_of_attention(mode):
+@pytest.mark.parametrize("sparse_mode", range(5))
+def test_masks_of_attention(sparse_mode):
     given, plain, _ = tensors("BNSD", length=3, source=5)
     rows, columns = torch.arange(3)[:, None], torch.arange(5)
     mask = columns > rows + 3
@@ -40,10 +40,10 @@ def test_masks_of_attention(mode):
         2: columns > rows,
         3: columns > rows + 2,
         4: (columns > rows + 2) | (columns < rows + 1),
-    }[mode]
-    band = {"pre_tockens": 1, "next_tockens": 0} if mode == 4 else {}
+    }[sparse_mode]
+    band = {"pre_tockens": 1, "next_tockens": 0} if sparse_mode == 4 else {}
     found = torch_npu.npu_fusion_attention(
-        *given, 2, "BNSD", atten_mask=mask.npu(), sparse_mode=mode, scale=1.0, **band
+        *given, 2, "BNSD", atten_mask=mask.npu(), sparse_mode=sparse_mode, scale=1.0, **band
     )[0]
     assert torch.allclose(found.cpu(), attend(*plain, ~hidden, scale=1.0), atol=1e-4)
 

@@ -15,9 +15,9 @@ def scaled(x, factor=2.0):
 
 
 @pytest.mark.parametrize("backend", [None, "inductor", "eager"])
-@pytest.mark.parametrize("mode", [None, "default", "reduce-overhead", "max-autotune"])
-def test_compiled_functions_give_the_same(backend, mode):
-    compiled = torch.compile(scaled, backend=backend, mode=mode, fullgraph=True, dynamic=True)
+@pytest.mark.parametrize("tuning", [None, "default", "reduce-overhead", "max-autotune"])
+def test_compiled_functions_give_the_same(backend, tuning):
+    compiled = torch.compile(scaled, backend=backend, mode=tuning, fullgraph=True, dynamic=True)
     for x in (torch.arange(4.0), -torch.ones(2, 3), torch.ones(0)):
         assert torch.equal(compiled(x, factor=3.0), scaled(x, factor=3.0))
     assert compiled.__name__ == "scaled" and compiled.__doc__ == scaled.__doc__
