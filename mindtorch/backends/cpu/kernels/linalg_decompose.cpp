@@ -182,8 +182,7 @@ void eigh(ops::Launch&,
 // Real matrices have eigenvalues in pairs: LAPACK gives the real and the imaginary parts of a
 // pair's vector as two columns.
 template <typename R>
-void join_pairs(
-    int64_t n, const R* real, const R* imaginary, const R* parts, std::complex<R>* vectors) {
+void join_pairs(int64_t n, const R* imaginary, const R* parts, std::complex<R>* vectors) {
   for (int64_t j = 0; j < n; ++j) {
     const R* const first = parts + j * n;
     if (imaginary[j] == 0) {
@@ -206,8 +205,9 @@ void decompose_general(
   const int n = rows_of(a);
   T answer{};
   if constexpr (kIsComplex<T>) {
+    Real<T> real_answer{};
     lapack::geev(compute_v, n, static_cast<T*>(nullptr), leading(n), nullptr, nullptr, leading(n),
-                 &answer, -1, nullptr);
+                 &answer, -1, &real_answer);
   } else {
     lapack::geev(compute_v, n, static_cast<T*>(nullptr), leading(n), nullptr, nullptr, nullptr,
                  leading(n), &answer, -1);
@@ -229,7 +229,7 @@ void decompose_general(
         info[i] = lapack::geev(compute_v, n, matrix_at<T>(a, i), leading(n), real, imaginary,
                                columns.get(), leading(n), work.get(), length);
         for (int64_t j = 0; j < n; ++j) found[j] = {real[j], imaginary[j]};
-        if (compute_v) join_pairs(n, real, imaginary, columns.get(), made);
+        if (compute_v) join_pairs(n, imaginary, columns.get(), made);
       }
     }
   });
