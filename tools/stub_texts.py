@@ -236,7 +236,7 @@ def _package_exports(native):
     # torch.einsum's arguments are those of the op.
     pairs = [(module, name) for name, module in names.items() if name != "einsum"]
     # As the linter sorts imports: int8 before int16.
-    pairs.sort(key=lambda pair: (pair[0], re.sub(r"\d+", lambda n: n[0].zfill(3), pair[1])))
+    pairs.sort(key=lambda pair: (pair[0].lower(), re.sub(r"\d+", lambda n: n[0].zfill(3), pair[1])))
     return "".join(_exports(module, name) for module, name in pairs)
 
 
@@ -296,10 +296,12 @@ PACKAGE_TAIL = "\n" + "".join(
 FUNCTIONAL_HEAD = _HEAD.replace("import Sequence", "import Callable, Sequence")
 SPECIAL_HEAD = _HEAD
 LINALG_HEAD = (
-    _HEAD
+    _HEAD.replace(
+        "from mindtorch_v2._C import Tensor as Tensor",
+        "from mindtorch_v2._C import LinAlgError as LinAlgError\n"
+        "from mindtorch_v2._C import Tensor as Tensor",
+    )
     + """
-from mindtorch_v2._C import LinAlgError as LinAlgError
-
 def diagonal(A: Tensor, *, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor: ...
 """
 )

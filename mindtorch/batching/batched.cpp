@@ -104,6 +104,8 @@ Tensor to_physical(const Tensor& tensor, int64_t level) {
 }
 
 Tensor from_physical(const Tensor& tensor, int64_t level) {
+  MT_CHECK(level >= 0 && level <= tensor.dim(), RuntimeError, "a tensor of ", tensor.dim(),
+           " dimensions has no ", level, " batches");
   if (level_of(tensor) > level) {
     const Batched& shown = batched(tensor);
     return make_batched(from_physical(movedim(shown.value, shown.dim, level), level), 0,

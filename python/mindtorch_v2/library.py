@@ -270,8 +270,8 @@ def register_kernel(op, device_types, func=None, /, *, lib=None):
 def register_fake(op, func=None, /, *, lib=None, _stacklevel=1, allow_override=False):
     """What an operator returns for meta tensors: results of the right shape and dtype.
 
-    >>> torch.library.define("doc_ops::copy", "(Tensor x) -> Tensor")
-    >>> torch.library.register_fake("doc_ops::copy", lambda x: torch.empty_like(x))
+    >>> torch.library.define("doc_ops::abstract", "(Tensor x) -> Tensor")
+    >>> torch.library.register_fake("doc_ops::abstract", lambda x: torch.empty_like(x))
     >>> torch.ops.doc_ops.copy(torch.empty(3, device="meta")).shape
     torch.Size([3])
     """

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias, overload
 
 from mindtorch_v2 import return_types as return_types
 from mindtorch_v2._C import Generator as Generator
+from mindtorch_v2._C import LinAlgError as LinAlgError
 from mindtorch_v2._C import Tensor as Tensor
 from mindtorch_v2._C import device as _device
 from mindtorch_v2._C import dtype as _dtype
@@ -17,8 +18,6 @@ _float: TypeAlias = builtins.float
 _bool: TypeAlias = builtins.bool
 _Number: TypeAlias = builtins.int | builtins.float | builtins.bool
 _DeviceLike: TypeAlias = _device | str | builtins.int
-
-from mindtorch_v2._C import LinAlgError as LinAlgError
 
 def diagonal(A: Tensor, *, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor: ...
 def cholesky(input: Tensor, *, upper: _bool = False, out: Tensor | None = None) -> Tensor: ...

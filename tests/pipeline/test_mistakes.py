@@ -52,7 +52,7 @@ def test_mistakes_are_told_at_the_call(torch, first):
             for args in calls(torch, first, second):
                 want = mistake_of(function, args)
                 # What values make impossible is told where they are computed.
-                if want is None or want[0] is torch.linalg.LinAlgError:
+                if want is None or want[0] is torch.linalg.LinAlgError or "U[" in want[1]:
                     continue
                 with torch.pipeline():
                     got = mistake_of(function, args)

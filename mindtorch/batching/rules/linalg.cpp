@@ -30,7 +30,7 @@ void define_linalg(Rules& rules) {
                 "_linalg_lu_solve", "_linalg_det", "_linalg_slogdet", "_linalg_solve",
                 "_linalg_solve_triangular", "_linalg_ldl_factor", "_linalg_ldl_solve", "_linalg_qr",
                 "_linalg_geqrf", "_linalg_householder_product", "_linalg_ormqr", "_linalg_eigh",
-                "_linalg_svd", "_linalg_matrix_exp"},
+                "_linalg_svd", "_linalg_pinv", "_linalg_matrix_exp"},
                &each_matrix);
 }
 

@@ -166,7 +166,7 @@ void define_optimizer(Registry& ops) {
           "element "
           "is infinite or NaN.",
           ">>> grad, found_inf = torch.tensor([2., 4.]), torch.zeros(())\n"
-          ">>> torch._amp_foreach_non_finite_check_and_unscale_([grad], found_inf, "
+          ">>> _ = torch._amp_foreach_non_finite_check_and_unscale_([grad], found_inf, "
           "torch.tensor(0.5))\n>>> grad, found_inf\n(tensor([1., 2.]), tensor(0.))");
   ops.define(
          "_amp_update_scale_(Tensor(a!) self, Tensor(b!) growth_tracker, Tensor found_inf, "

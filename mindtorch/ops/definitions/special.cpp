@@ -114,8 +114,8 @@ struct Entry {
 };
 
 template <auto kRule>
-void add(Registry& ops, const Entry& entry) {
-  ops.define<kRule>(entry.schema)
+void add(Registry& ops, const Entry& entry, Location location = Location::here()) {
+  ops.define<kRule>(entry.schema, location)
       .variants(kOutVariant)
       .function_only()
       .doc(entry.sentence, entry.example);
@@ -123,16 +123,16 @@ void add(Registry& ops, const Entry& entry) {
 
 // torch differentiates none of these.
 template <auto kRule>
-void add_constant(Registry& ops, const Entry& entry) {
-  ops.define<kRule>(entry.schema)
+void add_constant(Registry& ops, const Entry& entry, Location location = Location::here()) {
+  ops.define<kRule>(entry.schema, location)
       .variants(kOutVariant)
       .function_only()
       .not_differentiable()
       .doc(entry.sentence, entry.example);
 }
 template <Pointwise kFunction>
-void add_bessel(Registry& ops, const Entry& entry) {
-  add_constant<to_float<kFunction>>(ops, entry);
+void add_bessel(Registry& ops, const Entry& entry, Location location = Location::here()) {
+  add_constant<to_float<kFunction>>(ops, entry, location);
 }
 
 void define_bessel(Registry& ops) {
@@ -223,7 +223,7 @@ void define_gamma(Registry& ops) {
   ops.define<standard_gamma_grad>("_standard_gamma_grad(Tensor self, Tensor output) -> Tensor")
       .doc("How samples of gamma distributions of the shapes `self` move with their shape.",
            ">>> torch._standard_gamma_grad(torch.tensor([1.]), torch.tensor([1.]))\n"
-           "tensor([1.3179])");
+           "tensor([1.1736])");
   ops.define<dirichlet_grad>("_dirichlet_grad(Tensor x, Tensor alpha, Tensor total) -> Tensor")
       .function_only()
       .doc("How samples of Dirichlet distributions move with their concentrations.",
@@ -233,7 +233,7 @@ void define_gamma(Registry& ops) {
 
 void define_normal(Registry& ops) {
   add<entr>(ops, {"special_entr(Tensor self) -> Tensor", "-x log(x), 0 at 0 and -inf below.",
-                  ">>> torch.special.entr(torch.tensor([0., 1.]))\ntensor([0., 0.])"});
+                  ">>> torch.special.entr(torch.tensor([0., 1.]))\ntensor([0., -0.])"});
   add<to_float<Pointwise::kErfcx>>(ops,
                                    {"special_erfcx(Tensor self) -> Tensor", "exp(x**2) * erfc(x).",
                                     ">>> torch.special.erfcx(torch.tensor([0.]))\ntensor([1.])"});
@@ -244,7 +244,7 @@ void define_normal(Registry& ops) {
                       ">>> torch.special.log_ndtr(torch.tensor([0.]))\ntensor([-0.6931])"});
   add<to_float<Pointwise::kNdtri>>(
       ops, {"special_ndtri(Tensor self) -> Tensor", "The inverse of `ndtr`.",
-            ">>> torch.special.ndtri(torch.tensor([0.5]))\ntensor([0.])"});
+            ">>> torch.special.ndtri(torch.tensor([0.25]))\ntensor([-0.6745])"});
   ops.define<xlog1py>("special_xlog1py(Operand self, Operand other) -> Tensor")
       .variants(kOutVariant)
       .function_only()
@@ -253,11 +253,15 @@ void define_normal(Registry& ops) {
 }
 
 template <Pointwise kFunction>
-void add_polynomial(Registry& ops, const char* name, const char* sentence, const char* value) {
+void add_polynomial(Registry& ops,
+                    const char* name,
+                    const char* sentence,
+                    const char* value,
+                    Location location = Location::here()) {
   const std::string schema = std::string("special_") + name + "(Operand x, Operand n) -> Tensor";
   const std::string example = std::string(">>> torch.special.") + name +
                               "(torch.tensor([0.5]), 2)\ntensor([" + value + "])";
-  ops.define<binary_float<kFunction>>(schema)
+  ops.define<binary_float<kFunction>>(schema, location)
       .variants(kOutVariant)
       .function_only()
       .not_differentiable()
