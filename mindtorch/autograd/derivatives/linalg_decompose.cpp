@@ -24,8 +24,10 @@ Tensor qr_gradient(const Tensor& q, const Tensor& r, const Tensor& grad_q, const
     const Tensor product = matmul(mH(q), grad_q);
     inner = inner.defined() ? sub(inner, product) : neg(product);
   }
-  inner = triu(inner);
-  const Tensor symmetric = add(inner, mH(triu(inner, 1)));
+  // The diagonal of R is real.
+  const Tensor middle = diagonal(inner, 0, -2, -1);
+  const Tensor above = triu(inner, 1);
+  const Tensor symmetric = add(add(above, mH(above)), diag_embed(real(middle)));
   return _linalg_solve_triangular(mH(r), plus(matmul(q, symmetric), grad_q), false, false);
 }
 
@@ -295,16 +297,19 @@ void matrix_exp_(Backward& b, const Tensor& self) {
 }  // namespace
 
 void define_linalg_decompose(Derivatives& derivatives) {
-  derivatives.define<qr_>("_linalg_qr").named("LinalgQrBackward0");
+  derivatives.define<qr_>("_linalg_qr").named("LinalgQrBackward0").knows_complex();
   derivatives.define<householder_product_>("_linalg_householder_product")
-      .named("LinalgHouseholderProductBackward0");
-  derivatives.define<ormqr_>("_linalg_ormqr").named("OrmqrBackward0");
-  derivatives.define<eigh_>("_linalg_eigh").named("LinalgEighBackward0");
-  derivatives.define<eig_>("_linalg_eig").named("LinalgEigBackward0");
-  derivatives.define<svd_>("_linalg_svd").named("LinalgSvdBackward0");
-  derivatives.define<pinv_>("_linalg_pinv").named("LinalgPinvBackward0");
-  derivatives.define<lstsq_>("_linalg_lstsq").named("LinalgLstsqBackward0");
-  derivatives.define<matrix_exp_>("_linalg_matrix_exp").named("LinalgMatrixExpBackward0");
+      .named("LinalgHouseholderProductBackward0")
+      .knows_complex();
+  derivatives.define<ormqr_>("_linalg_ormqr").named("OrmqrBackward0").knows_complex();
+  derivatives.define<eigh_>("_linalg_eigh").named("LinalgEighBackward0").knows_complex();
+  derivatives.define<eig_>("_linalg_eig").named("LinalgEigBackward0").knows_complex();
+  derivatives.define<svd_>("_linalg_svd").named("LinalgSvdBackward0").knows_complex();
+  derivatives.define<pinv_>("_linalg_pinv").named("LinalgPinvBackward0").knows_complex();
+  derivatives.define<lstsq_>("_linalg_lstsq").named("LinalgLstsqBackward0").knows_complex();
+  derivatives.define<matrix_exp_>("_linalg_matrix_exp")
+      .named("LinalgMatrixExpBackward0")
+      .knows_complex();
 }
 
 }  // namespace mindtorch::autograd

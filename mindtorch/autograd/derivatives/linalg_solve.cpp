@@ -190,23 +190,30 @@ void slogdet_(Backward& b,
     grad = grad.defined() ? add(grad, turn) : turn;
   }
   if (!grad.defined() || A.numel() == 0) return;
-  const Tensor diagonal = diagonal_matrices(grad, A.size(-1));
+  const Tensor diagonal = diagonal_matrices(_to_copy(grad, A.dtype()), A.size(-1));
   b.set(0, solve_adjoint(A, LU, pivots, diagonal));
 }
 
 }  // namespace
 
 void define_linalg_solve(Derivatives& derivatives) {
-  derivatives.define<inv_>("_linalg_inv").named("LinalgInvExBackward0");
-  derivatives.define<cholesky_>("_linalg_cholesky").named("LinalgCholeskyExBackward0");
-  derivatives.define<lu_factor_>("_linalg_lu_factor").named("LinalgLuFactorExBackward0");
-  derivatives.define<lu_solve_>("_linalg_lu_solve").named("LinalgLuSolveBackward0");
-  derivatives.define<solve_>("_linalg_solve").named("LinalgSolveExBackward0");
+  derivatives.define<inv_>("_linalg_inv").named("LinalgInvExBackward0").knows_complex();
+  derivatives.define<cholesky_>("_linalg_cholesky")
+      .named("LinalgCholeskyExBackward0")
+      .knows_complex();
+  derivatives.define<lu_factor_>("_linalg_lu_factor")
+      .named("LinalgLuFactorExBackward0")
+      .knows_complex();
+  derivatives.define<lu_solve_>("_linalg_lu_solve").named("LinalgLuSolveBackward0").knows_complex();
+  derivatives.define<solve_>("_linalg_solve").named("LinalgSolveExBackward0").knows_complex();
   derivatives.define<solve_triangular_>("_linalg_solve_triangular")
-      .named("LinalgSolveTriangularBackward0");
-  derivatives.define<ldl_solve_>("_linalg_ldl_solve").named("LinalgLdlSolveBackward0");
-  derivatives.define<det_>("_linalg_det").named("LinalgDetBackward0");
-  derivatives.define<slogdet_>("_linalg_slogdet").named("LinalgSlogdetBackward0");
+      .named("LinalgSolveTriangularBackward0")
+      .knows_complex();
+  derivatives.define<ldl_solve_>("_linalg_ldl_solve")
+      .named("LinalgLdlSolveBackward0")
+      .knows_complex();
+  derivatives.define<det_>("_linalg_det").named("LinalgDetBackward0").knows_complex();
+  derivatives.define<slogdet_>("_linalg_slogdet").named("LinalgSlogdetBackward0").knows_complex();
 }
 
 }  // namespace mindtorch::autograd
