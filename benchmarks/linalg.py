@@ -6,6 +6,7 @@ Both run in turns, several rounds, and the best of each counts.
 """
 
 import argparse
+import functools
 import time
 
 import numpy as np
@@ -66,7 +67,7 @@ def main():
                 calls = []
                 for runtime in runtimes:
                     tensors = [runtime.from_numpy(x if batch > 1 else x[0]) for x in arrays]
-                    calls.append(lambda runtime=runtime, tensors=tensors: op(runtime, *tensors))
+                    calls.append(functools.partial(op, runtime, *tensors))
                 ours, theirs = best_of(calls, 2 if options.quick else 5)
                 print(
                     f"{name:10} {batch:6} {size:5} {ours * 1e6:10.1f} {theirs * 1e6:10.1f} "

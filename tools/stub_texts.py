@@ -118,6 +118,9 @@ NATIVE_TAIL = (
     "\n"
     + "".join(f"{name}: dtype\n" for name in _DTYPES)
     + """strided: layout
+def _disabled_torch_function_impl(
+    func: Any, types: Any, args: Any = ..., kwargs: Any = ..., /
+) -> Any: ...
 contiguous_format: memory_format
 preserve_format: memory_format
 channels_last: memory_format

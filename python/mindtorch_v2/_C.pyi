@@ -1272,6 +1272,11 @@ float8_e4m3fnuz: dtype
 float8_e5m2fnuz: dtype
 float8_e8m0fnu: dtype
 strided: layout
+
+def _disabled_torch_function_impl(
+    func: Any, types: Any, args: Any = ..., kwargs: Any = ..., /
+) -> Any: ...
+
 contiguous_format: memory_format
 preserve_format: memory_format
 channels_last: memory_format

@@ -44,6 +44,7 @@ from mindtorch_v2 import torch_version as torch_version
 from mindtorch_v2 import types as types
 from mindtorch_v2 import utils as utils
 from mindtorch_v2 import version as version
+from mindtorch_v2 import xpu as xpu
 from mindtorch_v2._array_functions import frexp as frexp
 from mindtorch_v2._array_functions import index_reduce as index_reduce
 from mindtorch_v2._array_functions import ldexp as ldexp

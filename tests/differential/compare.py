@@ -18,13 +18,14 @@ TRANSCENDENTAL = set(
 )
 SUMS = set(
     """
-    addbmm addmm addmv addr allclose baddbmm bincount bmm chain_matmul cosine_similarity
-    cholesky cholesky_inverse cholesky_solve cross cumprod cumsum det digamma dist dot einsum embedding_renorm gammaln gelu ger histc
-    index_add index_put inner isclose kron layer_norm lgamma linalg_vector_norm linear
-    log_softmax logaddexp logaddexp2 logcumsumexp logsumexp matmul matrix_norm matrix_power
-    mean mm multi_dot mv nanmean nansum norm normalize nuclear_norm outer prod psi put
-    rms_norm scaled_dot_product_attention scatter scatter_add scatter_reduce softmax std
-    std_mean sum sum_to_size tensordot trace var var_mean vdot vecdot vector_norm
+    addbmm addmm addmv addr allclose baddbmm bincount bmm chain_matmul cholesky
+    cholesky_inverse cholesky_solve cosine_similarity cross cumprod cumsum det digamma
+    dist dot einsum embedding_renorm gammaln gelu ger histc index_add index_put inner
+    isclose kron layer_norm lgamma linalg_vector_norm linear log_softmax logaddexp
+    logaddexp2 logcumsumexp logsumexp matmul matrix_norm matrix_power mean mm multi_dot
+    mv nanmean nansum norm normalize nuclear_norm outer prod psi put rms_norm
+    scaled_dot_product_attention scatter scatter_add scatter_reduce softmax std std_mean
+    sum sum_to_size tensordot trace var var_mean vdot vecdot vector_norm
     """.split()
 )
 # Ops that round more than once with these arguments only.

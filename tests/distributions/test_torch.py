@@ -50,9 +50,13 @@ if importlib.util.find_spec("torch") is not None:
 
     @pytest.mark.filterwarnings("ignore")
     def test_divergences_are_torchs(torch):
-        for p in CONFIGURATIONS:
-            for q in CONFIGURATIONS:
-                check(
-                    torch,
-                    lambda t, p=p, q=q: t.distributions.kl_divergence(make(t, p), make(t, q)),
-                )
+        made = {t: [make(t, each) for each in CONFIGURATIONS] for t in (reference, torch)}
+        for i, p in enumerate(CONFIGURATIONS):
+            for k, q in enumerate(CONFIGURATIONS):
+                try:
+                    check(
+                        torch,
+                        lambda t, i=i, k=k: t.distributions.kl_divergence(made[t][i], made[t][k]),
+                    )
+                except AssertionError as error:
+                    raise AssertionError(f"{p[0]} and {q[0]}: {error}") from None

@@ -54,8 +54,9 @@ def test_cov_and_corrcoef(torch):
     counts, weights = [1, 2, 3, 1, 1, 2], [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
     close(torch.cov(x), np.cov(X))
     close(x.cov(correction=0), np.cov(X, ddof=0))
-    close(torch.cov(x, fweights=torch.tensor(counts), aweights=torch.tensor(weights, dtype=x.dtype)),
-          np.cov(X, fweights=counts, aweights=weights))  # fmt: skip
+    aweights = torch.tensor(weights, dtype=x.dtype)
+    got = torch.cov(x, fweights=torch.tensor(counts), aweights=aweights)
+    close(got, np.cov(X, fweights=counts, aweights=weights))
     close(torch.cov(x[0]), np.cov(X[0]))
     close(torch.corrcoef(x), np.corrcoef(X))
     with pytest.raises(RuntimeError, match="two or fewer dimensions"):

@@ -1,5 +1,6 @@
 // Orthogonal factors, eigenvalues, singular values, and what is made of them.
-#include "mindtorch/autograd/derivatives/composed.h"
+#include <vector>
+
 #include "mindtorch/autograd/derivatives/derivatives.h"
 #include "mindtorch/autograd/derivatives/linalg.h"
 
@@ -60,32 +61,60 @@ void qr_(
   b.set(0, cat(parts, -1));
 }
 
-// The product of reflections I - tau v v* and a matrix, from either side.
-Tensor reflect(
-    const Tensor& reflectors, const Tensor& tau, Tensor product, bool left, bool adjoint) {
-  const int64_t m = reflectors.size(-2);
+struct ReflectionGradients {
+  Tensor reflectors, tau, product;
+};
+// Of the product of reflections I - t v v* and a matrix on their right; v are columns below the
+// diagonal, with a 1 on it. t is tau, or its conjugate for the adjoint of the product.
+ReflectionGradients reflection_gradients(
+    const Tensor& reflectors, const Tensor& tau, Tensor product, bool adjoint, Tensor grad) {
   const int64_t count = tau.size(-1);
-  const Tensor ones = eye(m, reflectors.size(-1), reflectors.dtype(), reflectors.device());
+  const Tensor ones =
+      eye(reflectors.size(-2), reflectors.size(-1), reflectors.dtype(), reflectors.device());
   const Tensor vectors = add(tril(reflectors, -1), ones);
-  const bool from_last = left != adjoint;
-  for (int64_t step = 0; step < count; ++step) {
-    const int64_t i = from_last ? count - 1 - step : step;
-    const Tensor v = narrow(vectors, -1, i, 1);
+  const auto vector = [&](int64_t i) { return narrow(vectors, -1, i, 1); };
+  const auto factor = [&](int64_t i) {
     const Tensor own = unsqueeze(narrow(tau, -1, i, 1), -1);
-    const Tensor factor = adjoint ? conjugate(own) : own;
-    const Tensor change =
-        left ? matmul(v, matmul(mH(v), product)) : matmul(matmul(product, v), mH(v));
-    product = sub(product, mul(factor, change));
+    return adjoint ? conjugate(own) : own;
+  };
+  const auto place = [&](int64_t step) { return adjoint ? step : count - 1 - step; };
+  std::vector<Tensor> products;  // before each reflection
+  for (int64_t step = 0; step < count; ++step) {
+    products.push_back(product);
+    const Tensor v = vector(place(step));
+    product = sub(product, mul(factor(place(step)), matmul(v, matmul(mH(v), product))));
   }
-  return product;
+  std::vector<Tensor> of_vectors(static_cast<size_t>(reflectors.size(-1)));
+  std::vector<Tensor> of_tau(static_cast<size_t>(count));
+  for (int64_t step = count; step-- > 0;) {
+    const int64_t i = place(step);
+    const Tensor v = vector(i);
+    const Tensor t = factor(i);
+    const Tensor& before = products[static_cast<size_t>(step)];
+    const Tensor inner = matmul(mH(v), before);
+    const Tensor first = mul(conjugate(t), matmul(grad, mH(inner)));
+    const Tensor second = mul(t, matmul(before, matmul(mH(grad), v)));
+    of_vectors[static_cast<size_t>(i)] = neg(add(first, second));
+    const Tensor of_t = neg(squeeze(matmul(matmul(mH(v), grad), mH(inner)), -1));
+    of_tau[static_cast<size_t>(i)] = adjoint ? conjugate(of_t) : of_t;
+    grad = sub(grad, mul(conjugate(t), matmul(v, matmul(mH(v), grad))));
+  }
+  for (Tensor& column : of_vectors) {
+    if (!column.defined()) {
+      column = zeros(with_dim(batch_of(reflectors, 1), 1), reflectors.dtype(), reflectors.device());
+    }
+  }
+  return {of_vectors.empty() ? zeros(reflectors.sizes(), reflectors.dtype(), reflectors.device())
+                             : tril(cat(of_vectors, -1), -1),
+          of_tau.empty() ? zeros(tau.sizes(), tau.dtype(), tau.device()) : cat(of_tau, -1), grad};
 }
 
 void householder_product_(Backward& b, const Tensor& input, const Tensor& tau) {
-  differentiate_composed(b, std::array{input, tau}, [](const auto& given) {
-    const Tensor identity =
-        eye(given[0].size(-2), given[0].size(-1), given[0].dtype(), given[0].device());
-    return std::tuple(reflect(given[0], given[1], expand(identity, given[0].sizes()), true, false));
-  });
+  const Tensor identity = eye(input.size(-2), input.size(-1), input.dtype(), input.device());
+  ReflectionGradients found =
+      reflection_gradients(input, tau, expand(identity, input.sizes()), false, b.grad());
+  if (b.needs(0)) b.set(0, std::move(found.reflectors));
+  if (b.needs(1)) b.set(1, std::move(found.tau));
 }
 
 void ormqr_(Backward& b,
@@ -94,9 +123,13 @@ void ormqr_(Backward& b,
             const Tensor& other,
             bool left,
             bool transpose) {
-  differentiate_composed(b, std::array{self, tau, other}, [&](const auto& given) {
-    return std::tuple(reflect(given[0], given[1], given[2], left, transpose));
-  });
+  // C Q is the adjoint of Q* C*.
+  ReflectionGradients found =
+      left ? reflection_gradients(self, tau, other, transpose, b.grad())
+           : reflection_gradients(self, tau, mH(other), !transpose, mH(b.grad()));
+  if (b.needs(0)) b.set(0, std::move(found.reflectors));
+  if (b.needs(1)) b.set(1, std::move(found.tau));
+  if (b.needs(2)) b.set(2, left ? found.product : mH(found.product));
 }
 
 // --- eigenvalues and singular values ---

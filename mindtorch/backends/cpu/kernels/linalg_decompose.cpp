@@ -205,8 +205,9 @@ void decompose_general(
   const int n = rows_of(a);
   T answer{};
   if constexpr (kIsComplex<T>) {
+    Real<T> real_answer{};
     lapack::geev(compute_v, n, static_cast<T*>(nullptr), leading(n), nullptr, nullptr, leading(n),
-                 &answer, -1, nullptr);
+                 &answer, -1, &real_answer);
   } else {
     lapack::geev(compute_v, n, static_cast<T*>(nullptr), leading(n), nullptr, nullptr, nullptr,
                  leading(n), &answer, -1);
