@@ -30,11 +30,8 @@ def record(name):
     model = models.build(name)
     with torch.no_grad():
         found = {"logits": model(**models.inputs(name)).logits.flatten(1).tolist()}
-    if name in models.GENERATING:
-        for case in models.GENERATE:
-            if case == "static" and name == "whisper":
-                continue
-            found[case] = models.generate(models.build(name), name, case)
+    for case in (case for other, case in models.GENERATE_CASES if other == name):
+        found[case] = models.generate(models.build(name), name, case)
     model = models.without_dropout(models.build(name))
     found["losses"] = models.train(model, name)
     if name in ("gpt2", "llama", "bert"):
