@@ -272,7 +272,7 @@ def register_fake(op, func=None, /, *, lib=None, _stacklevel=1, allow_override=F
 
     >>> torch.library.define("doc_ops::abstract", "(Tensor x) -> Tensor")
     >>> torch.library.register_fake("doc_ops::abstract", lambda x: torch.empty_like(x))
-    >>> torch.ops.doc_ops.copy(torch.empty(3, device="meta")).shape
+    >>> torch.ops.doc_ops.abstract(torch.empty(3, device="meta")).shape
     torch.Size([3])
     """
 
@@ -290,7 +290,9 @@ def register_fake(op, func=None, /, *, lib=None, _stacklevel=1, allow_override=F
     return None
 
 
-impl_abstract = register_fake
+def impl_abstract(op, func=None, *, lib=None, _stacklevel=1):
+    """The old name of register_fake."""
+    return register_fake(op, func, lib=lib)
 
 
 def register_autograd(op, backward, /, *, setup_context=None, lib=None):
