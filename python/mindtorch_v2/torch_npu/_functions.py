@@ -24,8 +24,8 @@ def npu_rms_norm(self, gamma, epsilon=1e-6):
     """(x / rms(x) * gamma, 1 / rms(x)), over gamma's dimensions.
 
     >>> from mindtorch_v2 import torch_npu
-    >>> torch_npu.npu_rms_norm(torch.full((1, 2), 2.0), torch.ones(2))[0].round()
-    tensor([[1., 1.]])
+    >>> torch_npu.npu_rms_norm(torch.full((1, 2), 2.0), torch.ones(2))[0]
+    tensor([[1.0000, 1.0000]])
     """
     dims = tuple(range(-gamma.dim(), 0))
     exact = self.float()
