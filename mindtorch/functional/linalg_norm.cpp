@@ -179,7 +179,7 @@ Tensor matrix_power(const Tensor& self, int64_t n) {
   check_square("linalg.matrix_power", self);
   if (n == 0) {
     const Tensor identity = eye(self.size(-1), self.dtype(), self.device());
-    return contiguous(expand(identity, self.sizes()));
+    return copy_(clone(self, MemoryFormat::kContiguous), identity);
   }
   Tensor power = n < 0 ? linalg_inv(self) : self;
   Tensor product;
@@ -187,7 +187,7 @@ Tensor matrix_power(const Tensor& self, int64_t n) {
     if ((rest & 1) != 0) product = product.defined() ? matmul(product, power) : power;
     if (rest > 1) power = matmul(power, power);
   }
-  return n == 1 ? clone(self) : product;
+  return n == 1 ? clone(self, MemoryFormat::kContiguous) : product;
 }
 
 Tensor multi_dot(TensorList tensors) {

@@ -332,6 +332,9 @@ def test_ldl_solve_has_a_gradient_of_its_right_hand_side_only():
     b = make((3, 2), torch.float64).requires_grad_()
     factors = torch.linalg.ldl_factor(a)
     assert torch.autograd.gradcheck(lambda b: torch.linalg.ldl_solve(*factors, b), (b,))
+    factors[0].requires_grad_()
+    with pytest.raises(NotImplementedError, match="derivative for aten::linalg_ldl_solve"):
+        torch.linalg.ldl_solve(*factors, b).sum().backward()
 
 
 def test_what_cannot_be_differentiated_says_so():

@@ -129,7 +129,8 @@ void solve_triangular_(Backward& b,
 
 void ldl_solve_(
     Backward& b, const Tensor& LD, const Tensor& pivots, const TensorMeta&, bool hermitian) {
-  MT_CHECK(!b.needs(0), RuntimeError, "derivative for aten::linalg_ldl_solve is not implemented");
+  MT_CHECK(!b.needs(0), NotImplementedError,
+           "derivative for aten::linalg_ldl_solve is not implemented");
   b.set(2, _linalg_ldl_solve(LD, pivots, b.grad(), hermitian));
 }
 

@@ -313,6 +313,7 @@ CASES = [
                 sample(plain(2, 3, 4), order, dim=(2, 1), keepdim=True),
             ],
             variant=str(order),
+            optional=("float16", "bfloat16"),
         )
         for order in ORDERS
     ),
@@ -321,6 +322,7 @@ CASES = [
         lambda a, ord=None, **more: np.linalg.norm(a.ravel() if ord is None else a, ord, **more),
         [*each(ANY[:2]), sample(plain(3, 4), 2), sample(plain(5), 3), sample(plain(3, 4), "nuc")],
         variant="matrix",
+        optional=("float16", "bfloat16"),
     ),
     *(
         case("linalg_cond", cond, each(SQUARES[:3], order), out="cast", variant=str(order)).but(
