@@ -24,6 +24,7 @@ void bind_host_memory(nb::module_& module);
 void bind_libraries(nb::module_& module);
 void bind_memory(nb::module_& module);
 void bind_npu_library(nb::module_& module);
+void bind_overrides(nb::module_& module);
 void bind_pinning(nb::module_& module);
 void bind_pipeline(nb::module_& module);
 void bind_replay(nb::module_& module);
@@ -96,6 +97,7 @@ NB_MODULE(_C_bindings, module) {
   bind_streams(module);
   bind_graphs(module);
   bind_npu_library(module);
+  bind_overrides(module);
   bind_checksum(module);
   bind_file_mapping(module);
   bind_pinning(module);

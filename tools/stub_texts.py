@@ -118,6 +118,9 @@ NATIVE_TAIL = (
     "\n"
     + "".join(f"{name}: dtype\n" for name in _DTYPES)
     + """strided: layout
+def _disabled_torch_function_impl(
+    func: Any, types: Any, args: Any = ..., kwargs: Any = ..., /
+) -> Any: ...
 contiguous_format: memory_format
 preserve_format: memory_format
 channels_last: memory_format
@@ -233,7 +236,7 @@ def _package_exports(native):
     # torch.einsum's arguments are those of the op.
     pairs = [(module, name) for name, module in names.items() if name != "einsum"]
     # As the linter sorts imports: int8 before int16.
-    pairs.sort(key=lambda pair: (pair[0], re.sub(r"\d+", lambda n: n[0].zfill(3), pair[1])))
+    pairs.sort(key=lambda pair: (pair[0].lower(), re.sub(r"\d+", lambda n: n[0].zfill(3), pair[1])))
     return "".join(_exports(module, name) for module, name in pairs)
 
 
@@ -293,10 +296,12 @@ PACKAGE_TAIL = "\n" + "".join(
 FUNCTIONAL_HEAD = _HEAD.replace("import Sequence", "import Callable, Sequence")
 SPECIAL_HEAD = _HEAD
 LINALG_HEAD = (
-    _HEAD
+    _HEAD.replace(
+        "from mindtorch_v2._C import Tensor as Tensor",
+        "from mindtorch_v2._C import LinAlgError as LinAlgError\n"
+        "from mindtorch_v2._C import Tensor as Tensor",
+    )
     + """
-from mindtorch_v2._C import LinAlgError as LinAlgError
-
 def diagonal(A: Tensor, *, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor: ...
 """
 )
@@ -308,6 +313,10 @@ from mindtorch_v2._C import Tensor
 
 # Parameters of the functions in nn/functional.py that are written in Python.
 PARAMETERS = {
+    "out_dtype": "_dtype | None",
+    "offs": "Tensor | None",
+    "mat_b": "Tensor",
+    "mat_a": "Tensor",
     "_random_samples": "Tensor",
     "_stacklevel": "_int",
     "add_zero_attn": "_bool",

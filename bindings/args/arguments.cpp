@@ -6,6 +6,7 @@
 #include "bindings/args/default_device.h"
 #include "bindings/interpreter/errors.h"
 #include "bindings/interpreter/python_ref.h"
+#include "bindings/overrides/torch_function.h"
 #include "bindings/tensor/py_generator.h"
 #include "bindings/tensor/py_tensor.h"
 #include "bindings/tensor/py_types.h"
@@ -181,11 +182,11 @@ bool Signature::convert(const ParamInfo& param,
   }
   switch (param.type) {
     case ArgType::kTensor:
-      if (MT_UNLIKELY(!is_tensor(object))) return false;
+      if (MT_UNLIKELY(!is_native_tensor(object))) return false;
       value = Value(unwrap(object));
       return true;
     case ArgType::kOperand: {
-      if (MT_LIKELY(is_tensor(object))) {
+      if (MT_LIKELY(is_native_tensor(object))) {
         value = Value(unwrap(object));
         return true;
       }
@@ -199,7 +200,7 @@ bool Signature::convert(const ParamInfo& param,
     }
     case ArgType::kScalar: {
       Scalar scalar;
-      if (is_tensor(object)) {
+      if (is_native_tensor(object)) {
         const Tensor& tensor = unwrap(object);
         if (tensor.dim() != 0 || tensor.device().is_meta()) return false;
         if (!parsed.reads_tensors()) return false;
@@ -281,7 +282,7 @@ bool Signature::convert(const ParamInfo& param,
           Scalar number;
           if (is_tensor(entry) || !to_scalar(entry, number)) return false;
           list.push_back(Tensor::wrapped_number(number));
-        } else if (is_tensor(entry)) {
+        } else if (is_native_tensor(entry)) {
           list.push_back(unwrap(entry));
         } else if (entry == Py_None && param.type == ArgType::kOptionalTensorList) {
           list.emplace_back();
@@ -395,7 +396,7 @@ bool Signature::parse(PyObject* const* args,
       std::vector<Tensor>& list = parsed.tensor_lists[parsed.tensor_list_count++];
       list.clear();
       for (size_t j = i; j < given; ++j) {
-        if (!is_tensor(args[j])) return false;
+        if (!is_native_tensor(args[j])) return false;
         list.push_back(unwrap(args[j]));
       }
       parsed.values[filled++] = Value(TensorList(list));

@@ -15,7 +15,11 @@ struct ParsedArgs {
   static constexpr int kMaxParams = 20;
   static constexpr int kMaxTemporaries = 6;
 
-  ops::Value values[kMaxParams];
+  ParsedArgs() {}  // NOLINT: leaves values as they are
+
+  union {
+    ops::Value values[kMaxParams];  // [0, count) are set
+  };
   int count = 0;
 
   Tensor numbers[kMaxTemporaries];  // Python numbers in places of tensors

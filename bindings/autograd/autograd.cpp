@@ -220,10 +220,10 @@ uint64_t grad_state() {
 }
 void restore_grad_state(uint64_t state) {
   dispatch::ThreadLayers& layers = dispatch::thread_layers();
-  // Autocast is switched by itself.
-  const uint8_t autocast = dispatch::bit(dispatch::Layer::kAutocast);
-  layers.enabled =
-      static_cast<uint8_t>((layers.enabled & autocast) | (state & ~uint64_t{autocast}));
+  // Autocast and vmap are switched by themselves.
+  const auto others = static_cast<uint8_t>(dispatch::bit(dispatch::Layer::kAutocast) |
+                                           dispatch::bit(dispatch::Layer::kBatching));
+  layers.enabled = static_cast<uint8_t>((layers.enabled & others) | (state & ~uint64_t{others}));
   layers.skipped = static_cast<uint8_t>(state >> 8);
   layers.grad_mode = (state >> 16 & 1) != 0;
   layers.inference_mode = (state >> 17 & 1) != 0;

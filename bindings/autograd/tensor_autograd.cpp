@@ -7,6 +7,7 @@
 #include "bindings/autograd/py_node.h"
 #include "bindings/interpreter/errors.h"
 #include "bindings/interpreter/python_ref.h"
+#include "bindings/overrides/torch_function.h"
 #include "bindings/tensor/py_tensor.h"
 #include "mindtorch/autograd/accumulate_grad.h"
 #include "mindtorch/autograd/autograd_meta.h"
@@ -226,11 +227,11 @@ PyGetSetDef g_autograd_attributes[] = {
 };
 
 PyMethodDef g_autograd_methods[] = {
-    fast_method<&requires_grad_>("requires_grad_", "Sets requires_grad and returns the tensor."),
-    {"retain_grad", &retain_grad, METH_NOARGS, "Keeps .grad of a tensor that is no leaf."},
-    {"detach_", &detach_, METH_NOARGS, "Cuts the tensor off from the graph that made it."},
-    {"_is_view", &is_view, METH_NOARGS, "Whether it is a view of another tensor."},
-    {"is_inference", &is_inference, METH_NOARGS, "Whether it was made in inference mode."},
+    method<"requires_grad_", &requires_grad_>("Sets requires_grad and returns the tensor."),
+    no_args_method<"retain_grad", &retain_grad>("Keeps .grad of a tensor that is no leaf."),
+    no_args_method<"detach_", &detach_>("Cuts the tensor off from the graph that made it."),
+    no_args_method<"_is_view", &is_view>("Whether it is a view of another tensor."),
+    no_args_method<"is_inference", &is_inference>("Whether it was made in inference mode."),
     {"_register_hook_dict", &register_hook_dict, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };

@@ -81,6 +81,20 @@ void bind_vmap(nb::module_& module) {
   module.def("_enter_vmap", &enter_vmap, nb::arg("batch_size"), nb::arg("randomness"),
              "Starts a vmap on this thread; its level.");
   module.def("_leave_vmap", &batching::leave_level);
+  module.def(
+      "_vmap_randomness",
+      [](int64_t level) {
+        switch (batching::levels().at(static_cast<size_t>(level) - 1).randomness) {
+          case Randomness::kSame:
+            return "same";
+          case Randomness::kDifferent:
+            return "different";
+          case Randomness::kError:
+            break;
+        }
+        return "error";
+      },
+      nb::arg("level"));
   module.def("_vmap_level", &batching::current_level, "How many vmaps this thread is in.");
   module.def(
       "_add_batch_dim",
@@ -106,8 +120,7 @@ void bind_vmap(nb::module_& module) {
       nb::arg("tensor"), nb::arg("level"));
   module.def("_is_tracked", &is_tracked, nb::arg("tensor"),
              "Whether the ordinary tensor behind a tensor requires grad.");
-  module.def("_reaches_other_leaves", &reaches_other_leaves, nb::arg("outputs"),
-             nb::arg("leaves"));
+  module.def("_reaches_other_leaves", &reaches_other_leaves, nb::arg("outputs"), nb::arg("leaves"));
 }
 
 }  // namespace mindtorch::python

@@ -7,6 +7,7 @@
 #include "bindings/args/default_device.h"
 #include "bindings/interpreter/python_ref.h"
 #include "bindings/memory/pinning.h"
+#include "bindings/overrides/torch_function.h"
 #include "bindings/tensor/py_tensor.h"
 #include "bindings/tensor/py_types.h"
 #include "mindtorch/autograd/autograd_meta.h"
@@ -220,8 +221,7 @@ PyMethodDef g_functions[] = {
     {"from_numpy", &from_numpy, METH_O,
      "from_numpy(ndarray)\n\nA tensor over the memory of an ndarray; writes are seen by both.\n\n"
      "Example:\n\n>>> import numpy\n>>> torch.from_numpy(numpy.arange(3))\ntensor([0, 1, 2])\n"},
-    fast_method<&from_dlpack>(
-        "from_dlpack",
+    function<"from_dlpack", &from_dlpack>(
         "from_dlpack(ext_tensor, *, device=None, copy=None)\n\nA tensor over the memory of another "
         "library's array, or of a DLPack capsule.\n\nExample:\n\n"
         ">>> torch.from_dlpack(torch.arange(3))\ntensor([0, 1, 2])\n"),
@@ -229,25 +229,21 @@ PyMethodDef g_functions[] = {
      "to_dlpack(tensor)\n\nA DLPack capsule over the tensor's memory, to be used once.\n\n"
      "Example:\n\n>>> torch.from_dlpack(torch.utils.dlpack.to_dlpack(torch.ones(2)))\n"
      "tensor([1., 1.])\n"},
-    fast_method<&frombuffer>(
-        "frombuffer",
+    function<"frombuffer", &frombuffer>(
         "frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False)\n\nA 1-d tensor "
         "over "
         "the bytes of a Python buffer; writes are seen by both.\n\nExample:\n\n"
         ">>> torch.frombuffer(bytearray([1, 0, 2, 0]), dtype=torch.int16)\n"
         "tensor([1, 2], dtype=torch.int16)\n"),
-    fast_method<&tensor>(
-        "tensor",
+    function<"tensor", &tensor>(
         "tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False)\n\nA new "
         "tensor with a copy of `data`: a number, nested sequences, an array or a tensor.\n\n"
         "Example:\n\n>>> torch.tensor([[1, 2], [3, 4]])\ntensor([[1, 2],\n        [3, 4]])\n"),
-    fast_method<&as_tensor>(
-        "as_tensor",
+    function<"as_tensor", &as_tensor>(
         "as_tensor(data, dtype=None, device=None)\n\n`data` as a tensor, over the same memory "
         "where it is a tensor or an array.\n\nExample:\n\n>>> torch.as_tensor([1.5, 2])\n"
         "tensor([1.5000, 2.0000])\n"),
-    fast_method<&asarray>(
-        "asarray",
+    function<"asarray", &asarray>(
         "asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False)\n\n`obj` as a "
         "tensor, over the same memory where that is possible; copy=True makes a copy, copy=False "
         "refuses to.\n\nExample:\n\n>>> torch.asarray([1, 2])\ntensor([1, 2])\n"),
@@ -257,12 +253,12 @@ PyMethodDef g_functions[] = {
 }  // namespace
 
 PyMethodDef g_interop_methods[] = {
-    fast_method<&numpy>("numpy", "numpy(*, force=False)\n\nAn ndarray over the same memory."),
-    fast_method<&array>("__array__", nullptr),
-    {"tolist", &tolist, METH_NOARGS, "The values as nested lists, or as a number."},
+    method<"numpy", &numpy>("numpy(*, force=False)\n\nAn ndarray over the same memory."),
+    method<"__array__", &array>(nullptr),
+    no_args_method<"tolist", &tolist>("The values as nested lists, or as a number."),
     {"__dlpack__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&tensor_dlpack)),
      METH_VARARGS | METH_KEYWORDS, "A DLPack capsule over the tensor's memory."},
-    {"__dlpack_device__", &tensor_dlpack_device, METH_NOARGS, "DLPack's name of the device."},
+    no_args_method<"__dlpack_device__", &tensor_dlpack_device>("DLPack's name of the device."),
     {nullptr, nullptr, 0, nullptr},
 };
 

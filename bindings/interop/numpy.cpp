@@ -254,7 +254,7 @@ Tensor tensor_from_array(PyObject* data) {
 
 PyObject* tensor_to_numpy(PyObject* tensor) {
   const Tensor& self = unwrap(tensor);
-  MT_CHECK(!autograd::requires_grad(self), RuntimeError,
+  MT_CHECK(!autograd::is_grad_enabled() || !autograd::requires_grad(self), RuntimeError,
            "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
   MT_CHECK(self.device().is_cpu(), TypeError, "can't convert ", self.device().str(),
            " device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory "

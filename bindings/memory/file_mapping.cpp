@@ -1,4 +1,6 @@
-// Storages over mapped files: memory shared by processes, and checkpoints read on demand.
+// Storages over mapped files: memory shared by processes, and checkpoints read on demand. Space for
+// files to be written.
+#include <fcntl.h>
 #include <nanobind/nanobind.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -61,11 +63,19 @@ nb::object map_file(
                                                     &release_mapping, mapping)));
 }
 
+// Reserves space on the disk for an open file, whose size stays. A file system that can't, or has
+// no more space, says so when the file is written.
+void preallocate(int fd, int64_t size_bytes) {
+  const GilRelease unlocked(true);
+  static_cast<void>(::fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, size_bytes));
+}
+
 }  // namespace
 
 void bind_file_mapping(nb::module_& module) {
   module.def("_map_file", &map_file, nb::arg("fd"), nb::arg("offset"), nb::arg("nbytes"),
              nb::arg("shared"), nb::arg("populate"), nb::arg("owner").none());
+  module.def("_preallocate", &preallocate, nb::arg("fd"), nb::arg("nbytes"));
 }
 
 }  // namespace mindtorch::python

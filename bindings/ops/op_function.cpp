@@ -15,6 +15,7 @@
 #include "bindings/interpreter/errors.h"
 #include "bindings/interpreter/python_ref.h"
 #include "bindings/memory/pinning.h"
+#include "bindings/overrides/torch_function.h"
 #include "bindings/tensor/py_tensor.h"
 #include "mindtorch/autograd/autograd_meta.h"
 #include "mindtorch/base/warning.h"
@@ -296,10 +297,15 @@ PyObject* call_deprecated(const Overloads& overloads,
   return result;
 }
 
-[[gnu::noinline]] PyObject* call_otherwise(const Overloads& overloads,
+// No signature takes the arguments as they are.
+[[gnu::noinline]] PyObject* call_otherwise(PyObject* callable,
                                            PyObject* const* args,
                                            Py_ssize_t nargs,
                                            PyObject* kwnames) {
+  if (PyObject* result = nullptr; handle_call(callable, args, nargs, kwnames, result)) {
+    return result;  // null where the handler raised
+  }
+  const Overloads& overloads = *reinterpret_cast<OpFunction*>(callable)->overloads;
   const TorchSignatures signatures = signatures_of(overloads);
   for (const ops::Schema& old : signatures.deprecated) {
     PyObject* const result = call_deprecated(overloads, old, args, nargs, kwnames);
@@ -310,6 +316,18 @@ PyObject* call_deprecated(const Overloads& overloads,
       explain_arguments(overloads.name, signatures, {args + skip, nargs - skip, kwnames}));
 }
 
+// Some thread has a mode that handles calls: it may be this one.
+[[gnu::noinline]] PyObject* call_with_modes(PyObject* callable,
+                                            PyObject* const* args,
+                                            Py_ssize_t nargs,
+                                            PyObject* kwnames) {
+  if (PyObject* result = nullptr; handle_call(callable, args, nargs, kwnames, result)) {
+    if (result == nullptr) throw PythonError();
+    return result;
+  }
+  return call_matching(*reinterpret_cast<OpFunction*>(callable)->overloads, args, nargs, kwnames);
+}
+
 PyObject* function_call(PyObject* callable,
                         PyObject* const* args,
                         size_t flags,
@@ -317,9 +335,11 @@ PyObject* function_call(PyObject* callable,
   const Overloads& overloads = *reinterpret_cast<OpFunction*>(callable)->overloads;
   const Py_ssize_t nargs = PyVectorcall_NARGS(flags);
   return guarded([&]() -> PyObject* {
-    PyObject* const result = call_matching(overloads, args, nargs, kwnames);
+    PyObject* const result = MT_LIKELY(g_function_modes == 0)
+                                 ? call_matching(overloads, args, nargs, kwnames)
+                                 : call_with_modes(callable, args, nargs, kwnames);
     if (MT_LIKELY(result != nullptr)) return result;
-    return call_otherwise(overloads, args, nargs, kwnames);
+    return call_otherwise(callable, args, nargs, kwnames);
   });
 }
 

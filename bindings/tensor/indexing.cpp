@@ -5,11 +5,12 @@
 #include "bindings/args/arguments.h"
 #include "bindings/interpreter/errors.h"
 #include "bindings/interpreter/python_ref.h"
+#include "bindings/overrides/torch_function.h"
 #include "bindings/tensor/py_tensor.h"
 #include "bindings/tensor/py_types.h"
 #include "mindtorch/autograd/autograd_meta.h"
-#include "mindtorch/batching/batched.h"
 #include "mindtorch/base/warning.h"
+#include "mindtorch/batching/batched.h"
 #include "mindtorch/dispatch/eager/eager.h"
 #include "mindtorch/functional/functions.h"
 #include "mindtorch/ops/dtype_limits.h"
@@ -161,6 +162,11 @@ void apply(View& view, PyObject* entry, size_t ndim, size_t& source_dim) {
     }
     if (index.dim() == 0 && !mask) {
       view.check_dim(ndim);
+      if (batching::is_batched(index)) {  // another number for each sample
+        view.put_index(index, 1);
+        ++source_dim;
+        return;
+      }
       view.select(mindtorch::item(index).to_int(), source_dim++);
       return;
     }
@@ -292,7 +298,19 @@ Tensor take_view(const Tensor& self, View& view) {
                              {std::move(view.sizes), std::move(view.strides), view.offset, {}});
 }
 
+// Whether the tensor, a tensor in the key or a mode may handle a[key].
+bool may_index_be_handled(PyObject* object, PyObject* key) {
+  if (may_be_handled(object)) return true;
+  if (!PyTuple_CheckExact(key)) return may_be_handled(&key, 1);
+  return may_be_handled(&PyTuple_GET_ITEM(key, 0), PyTuple_GET_SIZE(key));
+}
+
 PyObject* subscript(PyObject* object, PyObject* key) {
+  if (MT_UNLIKELY(may_index_be_handled(object, key))) {
+    PyObject* const args[] = {object, key};
+    PyObject* result = nullptr;
+    if (handle_method("__getitem__", args, 2, nullptr, result)) return result;
+  }
   return guarded([&]() -> PyObject* {
     const Tensor& self = unwrap(object);
     View view = read_index(self, key);
@@ -310,6 +328,15 @@ Tensor without_leading_ones(const Tensor& tensor) {
 }
 
 int assign(PyObject* object, PyObject* key, PyObject* value) {
+  if (MT_UNLIKELY(value != nullptr &&
+                  (may_index_be_handled(object, key) || may_be_handled(&value, 1)))) {
+    PyObject* const args[] = {object, key, value};
+    PyObject* result = nullptr;
+    if (handle_method("__setitem__", args, 3, nullptr, result)) {
+      Py_XDECREF(result);
+      return result == nullptr ? -1 : 0;
+    }
+  }
   return guarded_int([&] {
     MT_CHECK(value != nullptr, TypeError, "Tensor does not support deleting items");
     const Tensor& self = unwrap(object);
@@ -356,6 +383,12 @@ int assign(PyObject* object, PyObject* key, PyObject* value) {
 }
 
 Py_ssize_t length(PyObject* object) {
+  if (PyObject* result = nullptr;
+      may_be_handled(object) && handle_method("__len__", &object, 1, nullptr, result)) {
+    const Py_ssize_t size = result == nullptr ? -1 : PyLong_AsSsize_t(result);
+    Py_XDECREF(result);
+    return size;
+  }
   const Tensor& self = unwrap(object);
   if (self.dim() == 0) {
     PyErr_SetString(PyExc_TypeError, "len() of a 0-d tensor");

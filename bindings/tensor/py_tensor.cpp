@@ -9,6 +9,7 @@
 #include "bindings/autograd/tensor_autograd.h"
 #include "bindings/interop/interop.h"
 #include "bindings/interpreter/python_ref.h"
+#include "bindings/overrides/torch_function.h"
 
 namespace mindtorch::python {
 
@@ -231,7 +232,7 @@ PyTypeObject* make_tensor_type() {
   for (const PyGetSetDef* list : {g_tensor_attributes, g_autograd_attributes}) {
     for (; list->name != nullptr; ++list) {
       MT_ASSERT(count < 127);
-      attributes[count++] = *list;
+      attributes[count++] = overridable_attribute(*list);
     }
   }
   static std::vector<PyMethodDef> methods;

@@ -3,11 +3,12 @@
 #include "bindings/args/call_arguments.h"
 #include "bindings/interpreter/errors.h"
 #include "bindings/interpreter/python_ref.h"
+#include "bindings/overrides/torch_function.h"
 #include "bindings/tensor/device_names.h"
 #include "bindings/tensor/py_tensor.h"
 #include "bindings/tensor/py_types.h"
-#include "mindtorch/batching/batched.h"
 #include "mindtorch/base/warning.h"
+#include "mindtorch/batching/batched.h"
 #include "mindtorch/functional/functions.h"
 
 namespace mindtorch::python {
@@ -239,21 +240,21 @@ PyGetSetDef g_tensor_attributes[] = {
 };
 
 PyMethodDef g_tensor_methods[] = {
-    {"dim", &dim, METH_NOARGS, "The number of dimensions."},
-    {"ndimension", &dim, METH_NOARGS, "The number of dimensions."},
-    {"numel", &numel, METH_NOARGS, "The number of elements."},
-    {"nelement", &numel, METH_NOARGS, "The number of elements."},
-    {"element_size", &element_size, METH_NOARGS, "Bytes of one element."},
-    {"storage_offset", &storage_offset, METH_NOARGS,
-     "Where in the storage it starts, in elements."},
-    {"data_ptr", &data_ptr, METH_NOARGS, "The address of the first element."},
-    {"get_device", &get_device_index, METH_NOARGS, "The device's index, -1 on the CPU."},
-    {"is_floating_point", &is_floating_point, METH_NOARGS, "Whether the dtype is a float."},
-    {"is_complex", &is_complex, METH_NOARGS, "Whether the dtype is complex."},
-    {"is_signed", &is_signed, METH_NOARGS, "Whether the dtype has negative values."},
-    fast_method<&size>("size", "The sizes, or the size of one dimension."),
-    fast_method<&stride>("stride", "The strides in elements, or the stride of one dimension."),
-    fast_method<&is_contiguous>("is_contiguous", "Whether the elements lie in memory in order."),
+    no_args_method<"dim", &dim>("The number of dimensions."),
+    no_args_method<"ndimension", &dim>("The number of dimensions."),
+    no_args_method<"numel", &numel>("The number of elements."),
+    no_args_method<"nelement", &numel>("The number of elements."),
+    no_args_method<"element_size", &element_size>("Bytes of one element."),
+    no_args_method<"storage_offset", &storage_offset>(
+        "Where in the storage it starts, in elements."),
+    no_args_method<"data_ptr", &data_ptr>("The address of the first element."),
+    no_args_method<"get_device", &get_device_index>("The device's index, -1 on the CPU."),
+    no_args_method<"is_floating_point", &is_floating_point>("Whether the dtype is a float."),
+    no_args_method<"is_complex", &is_complex>("Whether the dtype is complex."),
+    no_args_method<"is_signed", &is_signed>("Whether the dtype has negative values."),
+    method<"size", &size>("The sizes, or the size of one dimension."),
+    method<"stride", &stride>("The strides in elements, or the stride of one dimension."),
+    method<"is_contiguous", &is_contiguous>("Whether the elements lie in memory in order."),
     {nullptr, nullptr, 0, nullptr},
 };
 

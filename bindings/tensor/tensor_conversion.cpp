@@ -4,6 +4,7 @@
 #include "bindings/args/default_device.h"
 #include "bindings/interpreter/python_ref.h"
 #include "bindings/memory/pinning.h"
+#include "bindings/overrides/torch_function.h"
 #include "bindings/tensor/device_names.h"
 #include "bindings/tensor/py_storage.h"
 #include "bindings/tensor/py_tensor.h"
@@ -259,7 +260,9 @@ Tensor shallow_copy(const Tensor& tensor) {
 PyObject* as_subclass(PyObject* self, PyObject* cls) {
   return guarded([&] {
     PyTypeObject* type = to_tensor_class(cls, "as_subclass");
-    return wrap_as(type, shallow_copy(unwrap(self)));
+    const Tensor& tensor = unwrap(self);
+    const bool is_recorded = autograd::is_grad_enabled() && autograd::requires_grad(tensor);
+    return wrap_as(type, is_recorded ? mindtorch::alias(tensor) : shallow_copy(tensor));
   });
 }
 
@@ -410,40 +413,40 @@ PyObject* rebuild_tensor(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
 }
 
 PyMethodDef g_conversion_methods[] = {
-    fast_method<&to>("to",
-                     "to(dtype), to(device), to(other)\n\nThe tensor in another dtype or on "
-                     "another device; itself when nothing changes.\n\nExample:\n\n"
-                     ">>> torch.ones(2).to(torch.int64)\ntensor([1, 1])\n"),
-    fast_method<&cast<DType::kFloat32>>("float", "The tensor as float32."),
-    fast_method<&cast<DType::kFloat64>>("double", "The tensor as float64."),
-    fast_method<&cast<DType::kFloat16>>("half", "The tensor as float16."),
-    fast_method<&cast<DType::kBFloat16>>("bfloat16", "The tensor as bfloat16."),
-    fast_method<&cast<DType::kComplex32>>("chalf", "The tensor as complex32."),
-    fast_method<&cast<DType::kComplex64>>("cfloat", "The tensor as complex64."),
-    fast_method<&cast<DType::kComplex128>>("cdouble", "The tensor as complex128."),
-    fast_method<&cast<DType::kInt8>>("char", "The tensor as int8."),
-    fast_method<&cast<DType::kInt16>>("short", "The tensor as int16."),
-    fast_method<&cast<DType::kInt32>>("int", "The tensor as int32."),
-    fast_method<&cast<DType::kInt64>>("long", "The tensor as int64."),
-    fast_method<&cast<DType::kUInt8>>("byte", "The tensor as uint8."),
-    fast_method<&cast<DType::kBool>>("bool", "The tensor as bool."),
-    fast_method<&type_as>("type_as", "type_as(other)\n\nThe tensor in the dtype of other."),
-    fast_method<&cpu>("cpu", "The tensor on the CPU."),
-    fast_method<&to_accelerator<DeviceType::kNpu>>("npu", "The tensor on an Ascend NPU."),
-    fast_method<&to_accelerator<DeviceType::kCuda>>("cuda", "The tensor on an NVIDIA GPU."),
-    fast_method<&pin_memory>("pin_memory", "The tensor in page-locked memory."),
-    fast_method<&is_pinned>("is_pinned", "Whether it lies in page-locked memory."),
+    method<"to", &to, Tensors::kArguments>(
+        "to(dtype), to(device), to(other)\n\nThe tensor in another dtype or on "
+        "another device; itself when nothing changes.\n\nExample:\n\n"
+        ">>> torch.ones(2).to(torch.int64)\ntensor([1, 1])\n"),
+    method<"float", &cast<DType::kFloat32>>("The tensor as float32."),
+    method<"double", &cast<DType::kFloat64>>("The tensor as float64."),
+    method<"half", &cast<DType::kFloat16>>("The tensor as float16."),
+    method<"bfloat16", &cast<DType::kBFloat16>>("The tensor as bfloat16."),
+    method<"chalf", &cast<DType::kComplex32>>("The tensor as complex32."),
+    method<"cfloat", &cast<DType::kComplex64>>("The tensor as complex64."),
+    method<"cdouble", &cast<DType::kComplex128>>("The tensor as complex128."),
+    method<"char", &cast<DType::kInt8>>("The tensor as int8."),
+    method<"short", &cast<DType::kInt16>>("The tensor as int16."),
+    method<"int", &cast<DType::kInt32>>("The tensor as int32."),
+    method<"long", &cast<DType::kInt64>>("The tensor as int64."),
+    method<"byte", &cast<DType::kUInt8>>("The tensor as uint8."),
+    method<"bool", &cast<DType::kBool>>("The tensor as bool."),
+    method<"type_as", &type_as, Tensors::kArguments>(
+        "type_as(other)\n\nThe tensor in the dtype of other."),
+    method<"cpu", &cpu>("The tensor on the CPU."),
+    method<"npu", &to_accelerator<DeviceType::kNpu>>("The tensor on an Ascend NPU."),
+    method<"cuda", &to_accelerator<DeviceType::kCuda>>("The tensor on an NVIDIA GPU."),
+    method<"pin_memory", &pin_memory>("The tensor in page-locked memory."),
+    method<"is_pinned", &is_pinned>("Whether it lies in page-locked memory."),
     {"as_subclass", &as_subclass, METH_O,
      "as_subclass(cls)\n\nThe same memory as an instance of a subclass of Tensor."},
     fast_method<&make_subclass>(
         "_make_subclass", "_make_subclass(cls, data, require_grad=False)", METH_STATIC),
-    {"untyped_storage", &untyped_storage, METH_NOARGS, "The bytes behind the tensor."},
-    fast_method<&is_set_to>(
-        "is_set_to", "is_set_to(tensor)\n\nWhether both are the same view of the same storage."),
-    fast_method<&resize>("resize_",
-                         "resize_(*sizes, memory_format=None)\n\nChanges the size in "
-                         "place; new elements are not set."),
-    {"resize_as_", &resize_as, METH_O, "resize_as_(other)\n\nresize_ to the size of other."},
+    no_args_method<"untyped_storage", &untyped_storage>("The bytes behind the tensor."),
+    method<"is_set_to", &is_set_to, Tensors::kArguments>(
+        "is_set_to(tensor)\n\nWhether both are the same view of the same storage."),
+    method<"resize_", &resize>("resize_(*sizes, memory_format=None)\n\nChanges the size in "
+                               "place; new elements are not set."),
+    one_arg_method<"resize_as_", &resize_as>("resize_as_(other)\n\nresize_ to the size of other."),
     {"_set_storage", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&set_storage)),
      METH_FASTCALL, nullptr},
     {nullptr, nullptr, 0, nullptr},

@@ -26,6 +26,7 @@ constexpr std::string_view kProducts[] = {
     "conv3d",
     "conv3d.padding",
     "conv_tbc",
+    "linalg_vecdot",
     "conv_transpose1d",
     "conv_transpose2d.input",
     "conv_transpose3d.input",
@@ -44,22 +45,59 @@ constexpr std::string_view kAcceleratorProducts[] = {"_scaled_dot_product_flash_
                                                      "chain_matmul",
                                                      "convolution",
                                                      "einsum",
+                                                     "linalg_multi_dot",
                                                      "mv"};
 
 // Recurrent layers are products, too; torch's gru is not among them.
 constexpr std::string_view kCpuProducts[] = {"lstm.input", "rnn_relu.input", "rnn_tanh.input"};
 
-constexpr std::string_view kCpuFloat32[] = {"cross_entropy_loss",
+constexpr std::string_view kCpuFloat32[] = {"adaptive_max_pool3d",
+                                            "avg_pool3d",
+                                            "cholesky",
+                                            "cholesky_inverse",
+                                            "cholesky_solve",
+                                            "cross_entropy_loss",
                                             "ctc_loss.IntList",
                                             "ctc_loss.Tensor",
+                                            "geqrf",
                                             "grid_sampler",
                                             "grid_sampler_2d",
                                             "grid_sampler_3d",
-                                            "adaptive_max_pool3d",
-                                            "avg_pool3d",
+                                            "inverse",
+                                            "linalg_cholesky",
+                                            "linalg_cholesky_ex",
+                                            "linalg_cond",
+                                            "linalg_cond.p_str",
+                                            "linalg_eig",
+                                            "linalg_eigh",
+                                            "linalg_eigvals",
+                                            "linalg_eigvalsh",
+                                            "linalg_householder_product",
+                                            "linalg_inv",
+                                            "linalg_inv_ex",
+                                            "linalg_lstsq",
+                                            "linalg_matrix_rank",
+                                            "linalg_matrix_rank.atol_rtol_float",
+                                            "linalg_matrix_rank.atol_rtol_tensor",
+                                            "linalg_matrix_rank.tol_tensor",
+                                            "linalg_qr",
+                                            "linalg_solve",
+                                            "linalg_svd",
+                                            "linalg_svdvals",
+                                            "linalg_tensorinv",
+                                            "linalg_tensorsolve",
+                                            "lu_solve",
                                             "max_pool3d",
+                                            "orgqr",
+                                            "ormqr",
+                                            "pinverse",
+                                            "polar",
                                             "prod.dim_int",
-                                            "trace"};
+                                            "qr",
+                                            "svd",
+                                            "trace",
+                                            "triangular_solve",
+                                            "view_as_complex"};
 // Functions that overflow early or lose digits.
 constexpr std::string_view kAcceleratorFloat32[] = {
     "group_norm", "native_layer_norm",
@@ -74,9 +112,15 @@ constexpr std::string_view kAcceleratorFloat32[] = {
     "rsqrt",      "sinh",
     "softplus",   "tan",
 };
-constexpr std::string_view kAcceleratorFloat32Results[] = {
-    "cumprod",      "cumsum",      "linalg_vector_norm", "log_softmax.int",
-    "prod.dim_int", "softmax.int", "sum.dim_IntList"};
+constexpr std::string_view kAcceleratorFloat32Results[] = {"cumprod",
+                                                           "cumsum",
+                                                           "linalg_matrix_norm",
+                                                           "linalg_matrix_norm.str_ord",
+                                                           "linalg_vector_norm",
+                                                           "log_softmax.int",
+                                                           "prod.dim_int",
+                                                           "softmax.int",
+                                                           "sum.dim_IntList"};
 
 constexpr std::string_view kCpuWidest[] = {"cat", "index_copy", "stack"};
 constexpr std::string_view kAcceleratorWidest[] = {

@@ -51,6 +51,10 @@ void check_written(const Op& op, Args args, bool records) {
   if (!writes_lists(op)) return check_inplace(args[0].tensor(), records);
   for (size_t i = 0; i < args.size(); ++i) {
     if (!op.schema.params[i].mutated) continue;
+    if (args[i].kind() == ops::ValueKind::kTensor) {
+      check_inplace(args[i].tensor(), records);
+      continue;
+    }
     for (const Tensor& tensor : args[i].tensor_list()) check_inplace(tensor, records);
   }
 }

@@ -141,12 +141,13 @@ Edge gradient_edge(const Tensor& tensor) {
 }
 
 void set_requires_grad(const Tensor& tensor, bool value) {
-  MT_CHECK((tensor.impl()->layers & dispatch::bit(dispatch::Layer::kBatching)) == 0, RuntimeError,
-           "You are attempting to call Tensor.requires_grad_() (or perhaps using "
-           "torch.autograd.functional.* APIs) inside of a function being transformed by a functorch "
-           "transform. This is unsupported, please attempt to use the functorch transforms (e.g. "
-           "grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function "
-           "being transformed instead.");
+  MT_CHECK(
+      (tensor.impl()->layers & dispatch::bit(dispatch::Layer::kBatching)) == 0, RuntimeError,
+      "You are attempting to call Tensor.requires_grad_() (or perhaps using "
+      "torch.autograd.functional.* APIs) inside of a function being transformed by a functorch "
+      "transform. This is unsupported, please attempt to use the functorch transforms (e.g. "
+      "grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function "
+      "being transformed instead.");
   MT_CHECK(!value || is_differentiable(tensor.dtype()), RuntimeError,
            "only Tensors of floating point and complex dtype can require gradients");
   if (!value && requires_grad(tensor)) {

@@ -9,8 +9,7 @@ namespace {
 // A tensor with the base's layout, from offset 0 on, that has room for all of its elements.
 Tensor shaped_like(const Tensor& grad, const ViewGeometry& base) {
   const bool plain = !may_overlap_itself(base.sizes, base.strides);
-  return plain ? empty_strided(base.sizes, base.strides, grad.dtype(), grad.device())
-               : empty(base.sizes, grad.dtype(), grad.device());
+  return plain ? new_empty_strided(grad, base.sizes, base.strides) : new_empty(grad, base.sizes);
 }
 
 Tensor parts(const Tensor& tensor) {
@@ -35,8 +34,7 @@ Tensor scatter_to_base(const Tensor& grad, const ViewGeometry& base, const ViewG
     const Tensor made = scatter_to_base(parts(grad), base.of_parts(), view.of_parts());
     return is_complex(base.dtype) ? view_as_complex(made) : made;
   }
-  const Tensor whole =
-      zero_(empty(IntList{extent(base.sizes, base.strides)}, grad.dtype(), grad.device()));
+  const Tensor whole = new_zeros(grad, {extent(base.sizes, base.strides)});
   const int64_t offset = view.offset - base.offset;
   if (!may_overlap_itself(view.sizes, view.strides)) {
     copy_(as_strided(whole, view.sizes, view.strides, offset), grad);

@@ -92,7 +92,11 @@ void conform(Tensor& grad, const TensorMeta& meta, const Node& node, size_t inde
              " but expected shape compatible with ", to_string(meta.sizes));
     grad = sum_to(grad, meta.sizes);
   }
-  if (MT_UNLIKELY(grad.dtype() != meta.dtype)) grad = _to_copy(grad, meta.dtype);
+  if (MT_UNLIKELY(grad.dtype() != meta.dtype)) {
+    // Real numbers that became complex: what came in beside them has no part in their gradient.
+    if (is_complex(grad.dtype()) && !is_complex(meta.dtype)) grad = real(grad);
+    grad = _to_copy(grad, meta.dtype);
+  }
   if (MT_UNLIKELY(grad.device() != meta.device)) {
     MT_CHECK(grad.dim() == 0, RuntimeError, "Function ", node.name(),
              " returned an invalid gradient at index ", index, " - expected device ",

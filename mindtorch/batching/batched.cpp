@@ -52,6 +52,7 @@ int64_t enter_level(Level level) {
 
 void leave_level() {
   ThreadLevels& thread = thread_levels();
+  MT_CHECK(!thread.levels.empty(), RuntimeError, "this thread is in no vmap");
   thread.levels.pop_back();
   thread.current = static_cast<int64_t>(thread.levels.size());
   if (thread.levels.empty()) {
@@ -90,12 +91,15 @@ Tensor with_batch_dim(const Tensor& tensor, int64_t level) {
     const Batched& shown = batched(tensor);
     return shown.dim == 0 ? shown.value : movedim(shown.value, shown.dim, 0);
   }
+  MT_CHECK(level >= 1 && level <= static_cast<int64_t>(levels().size()), RuntimeError,
+           "there is no vmap of level ", level);
   Shape sizes = tensor.sizes();
   sizes.insert(sizes.begin(), levels()[static_cast<size_t>(level) - 1].size);
   return expand(unsqueeze(tensor, 0), sizes);
 }
 
 Tensor to_physical(const Tensor& tensor, int64_t level) {
+  MT_CHECK(level >= 0, RuntimeError, "there is no vmap of level ", level);
   if (level_of(tensor) > level) {
     const Batched& shown = batched(tensor);
     return make_batched(to_physical(shown.value, level), shown.dim + level, shown.level);
@@ -104,9 +108,12 @@ Tensor to_physical(const Tensor& tensor, int64_t level) {
 }
 
 Tensor from_physical(const Tensor& tensor, int64_t level) {
+  MT_CHECK(level >= 0 && level <= tensor.dim(), RuntimeError, "a tensor of ", tensor.dim(),
+           " dimensions has no ", level, " batches");
   if (level_of(tensor) > level) {
     const Batched& shown = batched(tensor);
-    return make_batched(from_physical(shown.value, level), shown.dim - level, shown.level);
+    return make_batched(from_physical(movedim(shown.value, shown.dim, level), level), 0,
+                        shown.level);
   }
   Tensor shown = tensor;
   for (int64_t at = 1; at <= level; ++at) shown = make_batched(shown, 0, at);

@@ -41,9 +41,7 @@ int64_t highest_level(Args args) {
   return level;
 }
 
-bool writes_first(const Op& op) {
-  return !op.schema.params.empty() && op.schema.params[0].mutated;
-}
+bool writes_first(const Op& op) { return !op.schema.params.empty() && op.schema.params[0].mutated; }
 
 [[noreturn]] void refuse_item() {
   MT_THROW(RuntimeError,
@@ -71,8 +69,9 @@ void run_on_copy(Call& call) {
 void run_call(Call& call) {
   const Op& op = call.op;
   const Op& base = op.base != nullptr ? *op.base : op;
-  MT_CHECK(op.form != OpForm::kOut, RuntimeError, "Batching rule not implemented for aten::",
-           op.schema.full_name(), "; the fallback path doesn't work on out= or view ops.");
+  MT_CHECK(op.form != OpForm::kOut, RuntimeError,
+           "Batching rule not implemented for aten::", op.schema.full_name(),
+           "; the fallback path doesn't work on out= or view ops.");
   if (const Rule* const rule = find_rule(op)) return (*rule)(call);
   if (base.kind == OpKind::kPointwise) return align_operands(call);
   if (op.form == OpForm::kInplace) return run_in_place(call);
@@ -92,9 +91,13 @@ void run_batching(const Op& op, Args args, Outputs& outputs) {
   const int64_t level = highest_level(args);
   if (run_random(op, args, outputs, level)) return;
   if (level == 0) return dispatch::call_below(Layer::kBatching, op, args, outputs);
+  MT_CHECK(level <= static_cast<int64_t>(levels().size()), RuntimeError,
+           "a sample of a batch was used outside of the vmap that it belongs to (in ",
+           op.schema.name, ")");
   Call call(op, args, outputs, level);
   // The parts of an op that is made of others are ops of this level.
-  if (op.kind == OpKind::kComposite || (op.base != nullptr && op.base->kind == OpKind::kComposite)) {
+  if (op.kind == OpKind::kComposite ||
+      (op.base != nullptr && op.base->kind == OpKind::kComposite)) {
     return run_call(call);
   }
   const LevelGuard below(std::min(current_level(), level - 1));
@@ -129,12 +132,15 @@ void refuse_dynamic(const Call& call) {
            "feature.");
 }
 
-void batch_all(Call& call) {
+namespace {
+
+void batch_arguments(Call& call, size_t count) {
   NewArguments args(call.args);
-  for (size_t i = 0; i < call.args.size(); ++i) {
+  for (size_t i = 0; i < count; ++i) {
     const Value& value = call.args[i];
     if (value.kind() == ValueKind::kTensor && !value.tensor().is_wrapped_number()) {
-      args.set(i, call.shown(call.expanded(i)));
+      // In order: what copies strides, too, cannot know of the batch dim.
+      args.set(i, call.shown(contiguous(call.expanded(i))));
     } else if (value.kind() == ValueKind::kTensorList) {
       std::vector<Tensor> list;
       for (const Tensor& tensor : value.tensor_list()) {
@@ -146,16 +152,22 @@ void batch_all(Call& call) {
   dispatch::run_eager(call.op, args.get(), call.outputs);
 }
 
+}  // namespace
+
+void batch_first(Call& call) { batch_arguments(call, 1); }
+void batch_all(Call& call) { batch_arguments(call, call.args.size()); }
+
 void run_samples(Call& call) {
   const Op& op = call.op;
-  MT_CHECK(call.size() > 0, RuntimeError, "Batching rule not implemented for aten::",
-           op.schema.full_name(),
+  MT_CHECK(call.size() > 0, RuntimeError,
+           "Batching rule not implemented for aten::", op.schema.full_name(),
            ". The fallback path does not support vmap over dims of size 0.");
   if (writes_first(op)) check_written(call);
-  warn("There is a performance drop because we have not yet implemented the batching rule for "
-       "aten::" +
-       op.schema.full_name() +
-       ". Please file us an issue on GitHub so that we can prioritize its implementation.");
+  warn(
+      "There is a performance drop because we have not yet implemented the batching rule for "
+      "aten::" +
+      op.schema.full_name() +
+      ". Please file us an issue on GitHub so that we can prioritize its implementation.");
   std::vector<std::vector<Tensor>> results;
   for (int64_t sample = 0; sample < call.size(); ++sample) {
     const auto take = [&](const Tensor& tensor) {
@@ -191,6 +203,7 @@ void install(ops::Registry& registry) {
   define_convolution(rules);
   define_norms(rules);
   define_losses(rules);
+  define_linalg(rules);
   dispatch::install_layer(Layer::kBatching, &run_batching);
 }
 

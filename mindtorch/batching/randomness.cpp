@@ -16,6 +16,10 @@ constexpr const char* kRefused =
     "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
     "'different' randomness flags on vmap or perform the randomness operation out of vmap";
 
+constexpr const char* kSameRefused =
+    "Vmap does not currently support same randomness with a batched tensor input. Please file an "
+    "issue with functorch";
+
 // normal_ and its like.
 void fill_randomly(Call& call, Randomness randomness) {
   if (!call.is_batched(0)) {
@@ -38,6 +42,9 @@ void fill_randomly(Call& call, Randomness randomness) {
     }
     dispatch::call(call.op, args.get(), made);
   } else {
+    for (size_t i = 1; i < call.args.size(); ++i) {
+      MT_CHECK(!call.is_batched(i), RuntimeError, kSameRefused);
+    }
     args.set(0, empty(call.tensor(0).sizes(), self.dtype(), self.device()));
     dispatch::call(call.op, args.get(), made);
     copy_(self, made.tensors[0]);
@@ -72,6 +79,20 @@ void draw_each(Call& call) {
   call.give(stack(samples, 0));
 }
 
+// poisson and its like, which draw for each element, or row, of their arguments.
+bool is_elementwise(const Op& op) {
+  return op.schema.params[0].type == ops::ArgType::kTensor && op.schema.name != "multinomial";
+}
+void draw_elements(Call& call) {
+  NewArguments args(call.args);
+  for (size_t i = 0; i < call.args.size(); ++i) {
+    if (call.args[i].kind() == ops::ValueKind::kTensor) args.set(i, call.expanded(i));
+  }
+  Outputs made;
+  dispatch::call(call.op, args.get(), made);
+  call.give(made.tensors[0]);
+}
+
 bool has_batched(const Call& call) {
   for (const ops::Value& value : call.args) {
     if (value.kind() == ops::ValueKind::kTensor && call.is_batched(value.tensor())) return true;
@@ -98,8 +119,7 @@ bool run_random(const Op& op, Args args, Outputs& outputs, int64_t level) {
     return true;
   }
   if (randomness == Randomness::kSame) {
-    MT_CHECK(!has_batched(call), RuntimeError, "vmap: ", op.schema.name,
-             " cannot draw the same numbers for samples that differ; use randomness='different'");
+    MT_CHECK(!has_batched(call), RuntimeError, kSameRefused);
     dispatch::call(op, args, outputs);
     return true;
   }
@@ -108,7 +128,11 @@ bool run_random(const Op& op, Args args, Outputs& outputs, int64_t level) {
     draw(call, i);
     return true;
   }
-  draw_each(call);
+  if (is_elementwise(op)) {
+    draw_elements(call);
+  } else {
+    draw_each(call);
+  }
   return true;
 }
 

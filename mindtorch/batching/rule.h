@@ -101,6 +101,7 @@ void define_indexing(Rules& rules);
 void define_convolution(Rules& rules);
 void define_norms(Rules& rules);
 void define_losses(Rules& rules);
+void define_linalg(Rules& rules);
 
 // --- Rules that several families use ---
 
@@ -109,7 +110,9 @@ void define_losses(Rules& rules);
 void shift_dims(Call& call);
 // Operands are broadcast: samples of fewer dims get dims of size 1 behind the batch dim.
 void align_operands(Call& call);
-// The op is made of others, which write to copies of its tensors: all are batched beforehand.
+// The op is made of others, which write to copies of its first tensor, or list of tensors: that is
+// batched beforehand, or all are.
+void batch_first(Call& call);
 void batch_all(Call& call);
 // One sample after the other.
 void run_samples(Call& call);

@@ -23,6 +23,7 @@ void compose_linalg_norm(ops::Registry& registry);
 void compose_loss(ops::Registry& registry);
 void compose_matmul(ops::Registry& registry);
 void compose_norm(ops::Registry& registry);
+void compose_optimizer(ops::Registry& registry);
 void compose_pooling(ops::Registry& registry);
 void compose_random(ops::Registry& registry);
 void compose_recurrent(ops::Registry& registry);

@@ -165,7 +165,15 @@ Tensor pinv(const Tensor& A, const Tolerances& least, bool hermitian) {
   if (hermitian) {
     check_square("linalg.eigh", A);
   }
-  return _linalg_pinv(A, least.atol, least.rtol, hermitian);
+  // Tolerances that are tensors broadcast with the batch.
+  const Shape batch =
+      broadcast_shapes(batch_shape(A), broadcast_shapes(least.atol.sizes(), least.rtol.sizes()));
+  const auto whole = [&](const Tensor& tolerance) {
+    return tolerance.numel() == 1 ? tolerance : expand(tolerance, batch);
+  };
+  const Tensor matrices =
+      batch == batch_shape(A) ? A : expand(A, with_dims(batch, {A.size(-2), A.size(-1)}));
+  return _linalg_pinv(matrices, whole(least.atol), whole(least.rtol), hermitian);
 }
 void check_pinv(const Tensor& A) {
   MT_CHECK(A.dim() >= 2 && ops::is_lapack_dtype(A.dtype()), RuntimeError, "linalg.pinv(",

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "mindtorch/base/error.h"
+#include "mindtorch/ops/functions/special_functions.h"
 
 namespace mindtorch::ops {
 namespace {
@@ -86,6 +87,19 @@ Real erfinv(Real y) {
     (is_left ? high : low) = middle;
   }
   return std::copysign(low, y);
+}
+
+template <typename Real>
+Real call_special(Pointwise function, Real a, Real b, Real c) {
+  const special::NumberFunction number = special::number_function(function);
+  const auto x = static_cast<double>(a);
+  const auto y = static_cast<double>(b);
+  if (number.of_one != nullptr) return static_cast<Real>(number.of_one(x));
+  if (number.of_two != nullptr) return static_cast<Real>(number.of_two(x, y));
+  if (number.of_three != nullptr) {
+    return static_cast<Real>(number.of_three(x, y, static_cast<double>(c)));
+  }
+  MT_THROW(NotImplementedError, "there is no host evaluation of ", function_info(function).name);
 }
 
 template <typename Real>
@@ -187,8 +201,7 @@ Real call_primitive(Pointwise function, Real a, Real b, Real c) {
     case Pointwise::kWhere:
       return a != 0 ? b : c;
     default:
-      MT_THROW(NotImplementedError, "there is no host evaluation of ",
-               function_info(function).name);
+      return call_special<Real>(function, a, b, c);
   }
 }
 

@@ -95,6 +95,39 @@ namespace mindtorch::ops {
   X(kTrigamma, "trigamma", 1)                                                             \
   X(kLogit, "logit", 1)  /* of a in [p0, p1]; p0 < 0: of any */                           \
   X(kSinc, "sinc", 1)                                                                     \
+  /* special functions that are computed in float64 */                                    \
+  X(kErfcx, "erfcx", 1)  /* exp(a * a) * erfc(a) */                                       \
+  X(kNdtri, "ndtri", 1)                                                                   \
+  X(kBesselI0, "i0", 1)                                                                   \
+  X(kBesselI0e, "i0e", 1)  /* times exp(-|a|) */                                          \
+  X(kBesselI1, "i1", 1)                                                                   \
+  X(kBesselI1e, "i1e", 1)                                                                 \
+  X(kBesselJ0, "bessel_j0", 1)                                                            \
+  X(kBesselJ1, "bessel_j1", 1)                                                            \
+  X(kBesselK0, "modified_bessel_k0", 1)                                                   \
+  X(kBesselK0e, "scaled_modified_bessel_k0", 1)  /* times exp(a) */                       \
+  X(kBesselK1, "modified_bessel_k1", 1)                                                   \
+  X(kBesselK1e, "scaled_modified_bessel_k1", 1)                                           \
+  X(kBesselY0, "bessel_y0", 1)                                                            \
+  X(kBesselY1, "bessel_y1", 1)                                                            \
+  X(kAiryAi, "airy_ai", 1)                                                                \
+  X(kZeta, "zeta", 2)                                                                     \
+  X(kIgamma, "igamma", 2)                                                                 \
+  X(kIgammac, "igammac", 2)                                                               \
+  X(kStandardGammaGrad, "standard_gamma_grad", 2)                                         \
+  X(kDirichletGrad, "dirichlet_grad", 3)                                                  \
+  X(kChebyshevT, "chebyshev_polynomial_t", 2)  /* of a, degree b */                       \
+  X(kChebyshevU, "chebyshev_polynomial_u", 2)                                             \
+  X(kChebyshevV, "chebyshev_polynomial_v", 2)                                             \
+  X(kChebyshevW, "chebyshev_polynomial_w", 2)                                             \
+  X(kShiftedChebyshevT, "shifted_chebyshev_polynomial_t", 2)                              \
+  X(kShiftedChebyshevU, "shifted_chebyshev_polynomial_u", 2)                              \
+  X(kShiftedChebyshevV, "shifted_chebyshev_polynomial_v", 2)                              \
+  X(kShiftedChebyshevW, "shifted_chebyshev_polynomial_w", 2)                              \
+  X(kHermiteH, "hermite_polynomial_h", 2)                                                 \
+  X(kHermiteHe, "hermite_polynomial_he", 2)                                               \
+  X(kLaguerreL, "laguerre_polynomial_l", 2)                                               \
+  X(kLegendreP, "legendre_polynomial_p", 2)                                               \
   /* trigonometry */                                                                      \
   X(kSin, "sin", 1)                                                                       \
   X(kCos, "cos", 1)                                                                       \

@@ -48,12 +48,21 @@ struct PointwiseCall {
   int8_t unrounded = -1;  // the operand that a device which computes wider takes as it is
   Layout layout = Layout::kAgreed;
   PointwiseParams params{};
-  const Tensor* operands[kMaxOperands] = {};
-  int count = 0;
+  const Tensor* operands[kMaxOperands];
+  int count;
   bool refused = false;  // no device computes this in that dtype
 
-  PointwiseCall(Pointwise function, DType compute, DType result) noexcept
-      : function(function), compute(compute), result(result) {}
+  // Operands given here need no copy of the call, which `return call.on(a)` makes.
+  template <typename... Operands>
+  PointwiseCall(Pointwise function,
+                DType compute,
+                DType result,
+                const Operands&... operands) noexcept
+      : function(function),
+        compute(compute),
+        result(result),
+        operands{&operands...},
+        count(sizeof...(operands)) {}
   PointwiseCall& on(const Tensor& operand) {
     operands[count++] = &operand;
     return *this;

@@ -176,7 +176,8 @@ DType ResultType::dtype() const {
     if (!result) {
       result = lower;
     } else if (kind(*lower) > kind(*result)) {
-      result = promote_types(*result, *lower);
+      // Floats keep their precision as parts of complex numbers.
+      result = is_floating_point(*result) ? complex_dtype(*result) : promote_types(*result, *lower);
     }
   }
   return result.value_or(default_dtype());

@@ -65,6 +65,9 @@ from mindtorch_v2.version import __version__
 _LAZY = {
     name: module
     for module, names in {
+        "_array_functions": (
+            "frexp index_reduce ldexp ldexp_ mvlgamma nonzero_static renorm unravel_index"
+        ),
         "_checks": (
             "_assert _check _check_index _check_is_size _check_not_implemented _check_type "
             "_check_value"
@@ -74,6 +77,7 @@ _LAZY = {
             "enable_grad inference_mode is_grad_enabled is_inference_mode_enabled no_grad "
             "set_grad_enabled"
         ),
+        "_integration": "cumulative_trapezoid gradient trapezoid trapz",
         "_install": "install_as_torch",
         "_introspection": (
             "get_device get_device_module get_num_interop_threads is_complex is_conj "
@@ -82,11 +86,18 @@ _LAZY = {
             "numel set_flush_denormal set_num_interop_threads "
             "typename"
         ),
+        "_nn_ops": (
+            "alpha_dropout alpha_dropout_ batch_norm binary_cross_entropy_with_logits "
+            "cosine_embedding_loss feature_alpha_dropout feature_alpha_dropout_ feature_dropout "
+            "feature_dropout_ group_norm hinge_embedding_loss instance_norm kl_div "
+            "margin_ranking_loss poisson_nll_loss triplet_margin_loss"
+        ),
         "_lowrank": "lu pca_lowrank svd_lowrank",
         "_pipeline": (
             "current_pipeline get_pipeline_config pipeline pipeline_config pipeline_context"
         ),
         "_serialization": "load save",
+        "_statistics": "corrcoef cov histogram histogramdd nanquantile quantile",
         "_symbolic": (
             "SymBool SymFloat SymInt sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt "
             "sym_sum"
@@ -102,6 +113,13 @@ _LAZY = {
             "get_float32_matmul_precision is_deterministic_algorithms_warn_only_enabled "
             "set_deterministic_debug_mode set_float32_matmul_precision use_deterministic_algorithms"
         ),
+        "_view_copies": (
+            "alias_copy as_strided_copy detach_copy diagonal_copy expand_copy permute_copy "
+            "select_copy slice_copy split_copy split_with_sizes_copy squeeze_copy t_copy "
+            "transpose_copy unbind_copy unfold_copy unsafe_chunk unsafe_split "
+            "unsafe_split_with_sizes unsqueeze_copy view_copy"
+        ),
+        "_windows": ("bartlett_window blackman_window hamming_window hann_window kaiser_window"),
         "amp._state": (
             "get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype "
             "is_autocast_cpu_enabled is_autocast_enabled set_autocast_cpu_dtype "
@@ -115,7 +133,7 @@ _LAZY = {
         "compiler": "compile",
         "func._vmap": "vmap",
         "functional": (
-            "broadcast_shapes einsum nonzero norm prelu tensordot unique unique_consecutive"
+            "broadcast_shapes cdist einsum nonzero norm prelu tensordot unique unique_consecutive"
         ),
         "nn.functional": (
             "bilinear channel_shuffle cosine_similarity pairwise_distance pdist pixel_shuffle "
@@ -128,10 +146,10 @@ _LAZY = {
     for name in names.split()
 }
 _SUBMODULES = frozenset(
-    "_dynamo accelerator amp autograd backends compiler cpu cuda distributed func functional "
-    "hub jit linalg memory multiprocessing nn npu ops optim options profiler random "
-    "return_types serialization special storage testing torch_npu torch_version types utils "
-    "version".split()
+    "_dynamo accelerator amp autograd backends compiler cpu cuda distributed distributions func "
+    "functional hub jit library linalg memory multiprocessing nn npu ops optim options overrides "
+    "profiler random return_types serialization special storage testing torch_npu torch_version "
+    "types utils version xpu".split()
 )
 _CLASS_PREFIXES = "Float Double Half BFloat16 Char Short Int Long Byte Bool".split()
 

@@ -12,12 +12,14 @@ import zlib
 from concurrent.futures import ThreadPoolExecutor
 
 from mindtorch_v2 import _C
+from mindtorch_v2._whole_file import write_all
 
 crc32 = _C._crc32 if _C._has_fast_crc32() else zlib.crc32
 _ALIGNMENT = 64
 _UTF8_AND_DESCRIPTOR = 0x0808  # names are UTF-8; checksum and sizes follow the data
 _DATE = 0x0021  # 1980-01-01
 _TOO_LARGE = 0xFFFFFFFF
+_NO_CHECKSUM = 0  # as torch marks records whose checksum was not computed
 _LARGE = 1 << 20  # from here on the checksum is computed beside the writing
 
 _LOCAL = struct.Struct("<4sHHHHHIIIHH")
@@ -30,9 +32,11 @@ _LOCATOR64 = struct.Struct("<4sIQI")
 class ArchiveWriter:
     """Writes records to a binary file, in one pass; a context manager."""
 
-    def __init__(self, file, folder):
+    def __init__(self, file, folder, alignment=_ALIGNMENT, has_checksums=True):
         self._file = file
         self._folder = folder
+        self._alignment = alignment
+        self._has_checksums = has_checksums
         self._position = 0
         self._records = []  # (name, checksum, size, position)
         self._threads = ThreadPoolExecutor(1)
@@ -47,13 +51,37 @@ class ArchiveWriter:
             self._finish()
 
     def write(self, name, data):
-        """Adds a record; its bytes start at a multiple of 64, so that it can be mapped."""
-        name = f"{self._folder}/{name}".encode()
+        """Adds a record; its bytes start at a multiple of the alignment, so that it can be
+        mapped."""
         data = memoryview(data).cast("B")
-        start, size = self._position, data.nbytes
+        self._begin(name, data.nbytes)
+        if not self._has_checksums:
+            checksum = _NO_CHECKSUM
+            self._write(data)
+        elif data.nbytes < _LARGE:
+            checksum = crc32(data)
+            self._write(data)
+        else:
+            running = self._threads.submit(crc32, data)
+            self._write(data)
+            checksum = running.result()
+        self._end(checksum)
+
+    def write_zeros(self, name, size):
+        """Adds a record that is to be filled in later, without a checksum."""
+        self._begin(name, size)
+        zeros = bytes(min(size, _LARGE))
+        for start in range(0, size, _LARGE):
+            self._write(zeros[: size - start])
+        self._end(_NO_CHECKSUM)
+
+    def _begin(self, name, size):
+        name = f"{self._folder}/{name}".encode()
+        start = self._position
+        self._record = name, size, start
         large = size >= _TOO_LARGE
         sizes = struct.pack("<HHQQ", 1, 16, size, size) if large else b""
-        padding = -(start + _LOCAL.size + len(name) + len(sizes) + 4) % _ALIGNMENT
+        padding = -(start + _LOCAL.size + len(name) + len(sizes) + 4) % self._alignment
         # An extra field of kind "FB" with nothing but padding in it, as torch's.
         extra = sizes + b"FB" + struct.pack("<H", padding) + bytes(padding)
         shown = _TOO_LARGE if large else size
@@ -65,23 +93,16 @@ class ArchiveWriter:
             + name
             + extra
         )
-        if size < _LARGE:
-            checksum = crc32(data)
-            self._write(data)
-        else:
-            running = self._threads.submit(crc32, data)
-            self._write(data)
-            checksum = running.result()
+
+    def _end(self, checksum):
+        name, size, start = self._record
+        large = size >= _TOO_LARGE
         self._write(struct.pack("<4sIQQ" if large else "<4sIII", b"PK\7\b", checksum, size, size))
         self._records.append((name, checksum, size, start))
 
     def _write(self, data):
-        view = memoryview(data)
-        self._position += view.nbytes
-        while view:
-            # Unbuffered files may take a part only; others return None.
-            count = self._file.write(view)
-            view = view[len(view) if count is None else count :]
+        self._position += len(data)
+        write_all(self._file, data)
 
     def _describe(self):
         self.write("version", b"3\n")
@@ -138,6 +159,8 @@ class ArchiveReader:
             raise RuntimeError("failed reading zip archive: it is empty")
         self._folder = names[0].partition("/")[0]
         self._names = set(names)
+        if not (self.has("version") or self.has(".data/version")):
+            raise RuntimeError('failed reading zip archive: it has no record "version"')
 
     def has(self, name):
         return f"{self._folder}/{name}" in self._names
@@ -173,6 +196,9 @@ class ArchiveReader:
             self._decompress_into(info, name, target)
             return
         self._file.seek(position)
+        if info.CRC == _NO_CHECKSUM:
+            self._read_part(name, target)
+            return
         if len(target) < _LARGE:
             self._read_part(name, target)
             checksum = crc32(target)
@@ -198,11 +224,16 @@ class ArchiveReader:
         except (zipfile.BadZipFile, zlib.error, *_MALFORMED) as error:
             raise RuntimeError(f"failed reading file {name}: {error}") from None
 
-    def is_byte_swapped(self):
-        # Files older than the record come from little-endian machines.
-        order = self.read("byteorder") if self.has("byteorder") else b"little"
+    def is_byte_swapped(self, default=None):
+        """`default`: the LoadEndianness of files that are older than the record."""
+        if self.has("byteorder"):
+            order = self.read("byteorder")
+        elif default is None or default.name == "LITTLE":
+            order = b"little"
+        else:
+            order = sys.byteorder.encode() if default.name == "NATIVE" else b"big"
         if order not in (b"little", b"big"):
-            raise RuntimeError(f"Unknown endianness type: {order[:20]!r}")
+            raise ValueError(f"Unknown endianness type: {order[:20].decode(errors='replace')}")
         return order.decode() != sys.byteorder
 
     def _info(self, name):
@@ -210,6 +241,10 @@ class ArchiveReader:
             info = self._zip.getinfo(f"{self._folder}/{name}")
         except KeyError:
             raise RuntimeError(f"failed locating file {name}: file not found") from None
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise RuntimeError(
+                f"failed reading file {name}: unknown kind of compression {info.compress_type}"
+            )
         # Deflate makes at most 1,032 bytes of one.
         most = self._end if info.compress_type == zipfile.ZIP_STORED else 1032 * self._end
         if not 0 <= info.header_offset < self._end:

@@ -22,10 +22,9 @@ def install_as_torch(*, device=None):
     `torch.__version__`, which is that of the torch that mindtorch follows. An installed torch is
     not touched. With device="npu" a device named "cuda" is an NPU.
 
-    >>> torch.install_as_torch()
-    >>> import torch as same
-    >>> same is torch, same.nn.Linear is torch.nn.Linear
-    (True, True)
+        import mindtorch_v2
+        mindtorch_v2.install_as_torch()
+        import torch, transformers
 
     Call it before anything imports torch. `python -m mindtorch_v2 program.py` does it for a whole
     program.

@@ -2,6 +2,7 @@
 
 from mindtorch_v2 import _C
 from mindtorch_v2._C import Tensor
+from mindtorch_v2._overridable import make_overridable as _make_overridable
 
 
 def is_tensor(obj):
@@ -176,3 +177,17 @@ def set_num_interop_threads(count):
         raise TypeError(f"set_num_interop_threads expects an int, but got {type(count).__name__}")
     if count <= 0:
         raise RuntimeError("set_num_interop_threads expects a positive integer")
+
+
+_make_overridable(
+    globals(),
+    but={
+        "get_device_module",
+        "get_num_interop_threads",
+        "is_storage",
+        "is_tensor",
+        "set_flush_denormal",
+        "set_num_interop_threads",
+        "typename",
+    },
+)

@@ -1,13 +1,40 @@
-"""Files from before torch's zip format: a row of pickles, and before that a tar archive."""
+"""Files from before torch's zip format: a row of pickles, and before that a tar archive, which is
+only read."""
 
 import pickle
 import struct
+import sys
 
 from . import _pickling
 from . import _serialization as serialization
+from ._locations import MetaStorage, restore_storage
+from ._whole_file import write_all
 
 _MAGIC = 0x1950A86A20F9469CFC6C
 _PROTOCOL = 1001
+
+
+def dump(obj, protocol, pickle_module=None):
+    """(the pickles of a file, its storages as _pickling.dump gives them)."""
+    tail = (None,)  # no part of another storage
+    data, storages = _pickling.dump(obj, protocol, pickle_module, tail)
+    storages.sort(key=lambda storage: storage[0])
+    system = {
+        "protocol_version": _PROTOCOL,
+        "little_endian": sys.byteorder == "little",
+        "type_sizes": {"short": 2, "int": 4, "long": 4},
+    }
+    headers = [pickle.dumps(header, protocol) for header in (_MAGIC, _PROTOCOL, system)]
+    keys = pickle.dumps([key for key, _, _ in storages], protocol)
+    return b"".join((*headers, data, keys)), storages
+
+
+def write(file, _folder, data, storages):
+    """Writes what dump() gave."""
+    write_all(file, data)
+    for _, storage, width in storages:
+        write_all(file, (storage.nbytes() // width).to_bytes(8, "little"))
+        write_all(file, serialization.host_bytes(storage))
 
 
 class _Bounded:
@@ -48,8 +75,11 @@ class _Bounded:
         """The next bytes as a storage."""
         end = self.tell() + nbytes
         if end > self._end:
-            raise RuntimeError("unexpected end of file")
-        storage = serialization.restore_storage(nbytes, location, map_location, self.readinto)
+            raise RuntimeError(
+                f"unexpected EOF, expected {end - self._end} more bytes. The file might be "
+                "corrupted."
+            )
+        storage = restore_storage(nbytes, location, map_location, self.readinto)
         self.seek(end)  # on the meta device nothing is read
         return storage
 
@@ -92,7 +122,7 @@ def _load_pickles(f, map_location, options):
 
     def note(key, dtype, location, nbytes):
         wanted[key] = (dtype, location, nbytes)
-        return serialization.MetaStorage(nbytes)
+        return MetaStorage(nbytes)
 
     _pickling.load_from(f, note, options)
     keys = header()

@@ -7,6 +7,7 @@ from collections import Counter, OrderedDict
 import mindtorch_v2 as torch
 
 from . import _serialization as serialization
+from ._locations import location_tag
 
 _PACKAGE = __name__.partition(".")[0]
 
@@ -25,6 +26,7 @@ _REBUILDERS = {
 _DTYPES = (
     *serialization._LEGACY_NAMES,
     *("uint16", "uint32", "uint64", "complex32", "float8_e4m3fn", "float8_e5m2"),
+    *("float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu"),
 )
 
 
@@ -57,9 +59,10 @@ def _file_names():
 class _Pickler(pickle._Pickler):
     dispatch = pickle._Pickler.dispatch.copy()
 
-    def __init__(self, file, protocol):
+    def __init__(self, file, protocol, id_tail):
         super().__init__(file, protocol=protocol)
-        self.storages = []  # (key, untyped storage), in the order of the file
+        self.storages = []  # (key, untyped storage, bytes of an element), in the order of the file
+        self._id_tail = id_tail
         self._keys = {}  # what identifies a storage: (its key, its dtype)
         self._names = _file_names()
 
@@ -106,7 +109,7 @@ class _Pickler(pickle._Pickler):
             cls, count = _Name("torch.storage", "UntypedStorage"), obj.nbytes()
         else:
             return None
-        location = str(storage.device)
+        location = location_tag(storage)
         identity = (storage.data_ptr(), location) if storage.nbytes() else len(self.storages)
         key, known_dtype = self._keys.setdefault(identity, (str(len(self.storages)), dtype))
         if known_dtype != dtype:
@@ -115,8 +118,8 @@ class _Pickler(pickle._Pickler):
                 "types"
             )
         if int(key) == len(self.storages):
-            self.storages.append((key, storage))
-        return "storage", cls, key, location, count
+            self.storages.append((key, storage, 1 if dtype is None else dtype.itemsize))
+        return "storage", cls, key, location, count, *self._id_tail
 
 
 _OWN_DISPATCH = (_Name, type(_file_names))
@@ -133,12 +136,13 @@ def _pickler_class(pickle_module):
     return type("Pickler", (_Pickler, base), {"dispatch": dispatch})
 
 
-def dump(obj, protocol, pickle_module=None):
-    """(the pickle of `obj`, its storages as (key, storage) pairs)."""
+def dump(obj, protocol, pickle_module=None, id_tail=()):
+    """(the pickle of `obj`, its storages as (key, storage, bytes of an element)). `id_tail` is what
+    the file format has at the end of a reference to a storage."""
     import io
 
     buffer = io.BytesIO()
-    pickler = _pickler_class(pickle_module)(buffer, protocol)
+    pickler = _pickler_class(pickle_module)(buffer, protocol, id_tail)
     pickler.dump(obj)
     return buffer.getbuffer(), pickler.storages
 
@@ -362,6 +366,12 @@ class _WeightsUnpickler(pickle._Unpickler):
                 f"but got {type(instance)}"
             )
 
+    def load_binget(self):
+        self.append(self.memo[self.read(1)[0]])
+
+    def load_long_binget(self):
+        self.append(self.memo[int.from_bytes(self.read(4), "little")])
+
     def load_append(self):
         value = self.stack.pop()
         self._target(list).append(value)
@@ -391,6 +401,8 @@ class _WeightsUnpickler(pickle._Unpickler):
             pickle.REDUCE[0]: load_reduce,
             pickle.NEWOBJ[0]: load_newobj,
             pickle.BUILD[0]: load_build,
+            pickle.BINGET[0]: load_binget,
+            pickle.LONG_BINGET[0]: load_long_binget,
             pickle.APPEND[0]: load_append,
             pickle.APPENDS[0]: load_appends,
             pickle.SETITEM[0]: load_setitem,
@@ -433,7 +445,9 @@ def load_from(file, storage_by_key, options):
         if error is unpickler.storage_error:
             raise
         reason = str(error) if isinstance(error, pickle.UnpicklingError) else repr(error)
-        raise pickle.UnpicklingError(
+        # Classes that torch lets through.
+        passed = isinstance(error, (EOFError, KeyError, IndexError))
+        raise (type(error) if passed else pickle.UnpicklingError)(
             "Weights only load failed. If you trust the source of this file, torch.load with "
             "`weights_only=False` may read it, but then the file can run any code.\n"
             f"\tWeightsUnpickler error: {reason}"

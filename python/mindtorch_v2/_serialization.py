@@ -8,30 +8,10 @@ to (storages, rebuild functions) and the two entry points; `_pickling` holds the
 import mindtorch_v2 as torch
 
 from . import _C
+from ._locations import MetaStorage, copy_storage, place_storage, restore_storage, storage_view
 from .storage import LEGACY_NAMES as _LEGACY_NAMES  # how a pickle names the dtype of a tensor
 from .storage import TypedStorage, storage_class, typed_storage
 from .utils.hooks import warn_if_has_hooks
-
-# --- The only functions that know the core's storages -----------------------------------------
-
-
-def _new_storage(nbytes):
-    return _C.UntypedStorage(nbytes, device="cpu")
-
-
-def _storage_view(storage):
-    """A writable view of a CPU storage's bytes."""
-    return memoryview(storage).cast("B") if storage.nbytes() else memoryview(bytearray())
-
-
-def _tensor_of(storage, dtype, offset, size, stride):
-    return _C._rebuild_tensor(storage, dtype, offset, size, stride)
-
-
-def _copy_storage(storage, device):
-    """A storage on `device` with the same bytes."""
-    flat = _tensor_of(storage, torch.uint8, 0, (storage.nbytes(),), (1,))
-    return flat.to(device).untyped_storage()
 
 
 def _is_storage(obj):
@@ -40,21 +20,6 @@ def _is_storage(obj):
 
 def dtype_name(dtype):
     return str(dtype).rpartition(".")[2]
-
-
-class MetaStorage:
-    """Stands for a storage on the meta device: a size, no bytes."""
-
-    device = "meta"
-
-    def __init__(self, nbytes):
-        self._nbytes = nbytes
-
-    def nbytes(self):
-        return self._nbytes
-
-    def __getitem__(self, part):
-        return MetaStorage(part.stop - part.start)
 
 
 # --- Tensors to and from plain values ---------------------------------------------------------
@@ -74,7 +39,7 @@ def rebuild_tensor(storage, dtype, offset, size, stride):
             )
     if isinstance(storage, MetaStorage):
         return torch.empty_strided(size, stride, dtype=dtype, device="meta")
-    return _tensor_of(storage, dtype, offset, size, stride)
+    return _C._rebuild_tensor(storage, dtype, offset, size, stride)
 
 
 def _rebuild_tensor_v2(storage, offset, size, stride, requires_grad, hooks, metadata=None):
@@ -198,25 +163,34 @@ def save(obj, f, pickle_module=None, pickle_protocol=2, _use_new_zipfile_seriali
     >>> torch.load("weights.pt")
     {'weight': tensor([1., 1.])}
     """
-    if not _use_new_zipfile_serialization:
-        raise NotImplementedError("torch.save writes the zip format only")
-    from . import _pickling
+    from . import _old_files, _pickling
     from ._whole_file import whole_file
 
     # Before the file is opened: what cannot be pickled must not cost an older file.
-    data, storages = _pickling.dump(obj, pickle_protocol, pickle_module)
+    if _use_new_zipfile_serialization:
+        dump, write = _pickling.dump, _write_archive
+    else:
+        dump, write = _old_files.dump, _old_files.write
+    data, storages = dump(obj, pickle_protocol, pickle_module)
     if _is_path(f):
         import os
 
-        with whole_file(os.fspath(f)) as file:
+        nbytes = len(data) + sum(storage.nbytes() for _, storage, _ in storages)
+        nbytes += _MOST_AROUND_RECORD * (len(storages) + _OTHER_RECORDS)
+        with whole_file(os.fspath(f), nbytes) as file:
             folder = os.path.splitext(os.path.basename(os.fspath(f)))[0]
-            _write_archive(file, folder, data, storages)
+            write(file, folder, data, storages)
     elif hasattr(f, "write"):
-        _write_archive(f, "archive", data, storages)
+        write(f, "archive", data, storages)
     else:
         raise AttributeError(
             "expected 'f' to be string, path, or a file-like object with a 'write' attribute"
         )
+
+
+# What an archive needs for a record beside its bytes, as long as names have an ordinary length.
+_MOST_AROUND_RECORD = 1024
+_OTHER_RECORDS = 8
 
 
 def _is_path(f):
@@ -230,15 +204,35 @@ def _write_archive(file, folder, data, storages):
 
     from ._archive import ArchiveWriter
 
-    with ArchiveWriter(file, folder) as archive:
+    settings = _settings().save
+    with ArchiveWriter(file, folder, settings.storage_alignment, settings.compute_crc32) as archive:
         archive.write("data.pkl", data)
         archive.write(".format_version", b"1")
-        archive.write(".storage_alignment", b"64")
+        archive.write(".storage_alignment", str(settings.storage_alignment).encode())
         archive.write("byteorder", sys.byteorder.encode())
-        for key, storage in storages:
-            if str(storage.device) != "cpu":
-                storage = _copy_storage(storage, "cpu")
-            archive.write(f"data/{key}", _storage_view(storage))
+        for key, storage, _ in storages:
+            if _skipped_data is not None:
+                archive.write_zeros(f"data/{key}", storage.nbytes())
+            else:
+                archive.write(f"data/{key}", host_bytes(storage))
+
+
+def host_bytes(storage):
+    """The bytes of a storage, fetched from its device."""
+    if storage.device.type != "cpu":
+        if _settings().save.use_pinned_memory_for_d2h:
+            flat = _C._rebuild_tensor(storage, torch.uint8, 0, (storage.nbytes(),), (1,))
+            pinned = torch.empty(storage.nbytes(), dtype=torch.uint8, pin_memory=True)
+            storage = pinned.copy_(flat).untyped_storage()
+        else:
+            storage = copy_storage(storage, "cpu")
+    return storage_view(storage)
+
+
+def _settings():
+    from .utils.serialization import config
+
+    return config
 
 
 def load(
@@ -256,19 +250,23 @@ def load(
     """
     from . import _pickling
 
+    if mmap is None:
+        mmap = _settings().load.mmap
     weights_only = _checked_weights_only(weights_only, pickle_module)
     options = _pickling.Options(weights_only, pickle_module, pickle_load_args)
     if _is_path(f):
         if str(f).endswith(".safetensors"):
             return _load_safetensors(f, map_location)
-        with open(f, "rb") as opened:
+        # What is written to tensors that are mapped as shared goes to the file.
+        with open(f, "r+b" if mmap and _maps_shared() else "rb") as opened:
             return _load(opened, map_location, options, mmap)
     if mmap:
         raise ValueError("f must be a file path in order to use the mmap argument")
     if not hasattr(f, "seek"):
         raise AttributeError(
-            f"'{type(f).__name__}' object has no attribute 'seek'. torch.load needs a seekable "
-            "file: read the data into an io.BytesIO first."
+            f"'{type(f).__name__}' object has no attribute 'seek'. You can only torch.load from a "
+            "file that is seekable. Please pre-load the data into a buffer like io.BytesIO and try "
+            "to load from it instead."
         )
     return _load(f, map_location, options, False)
 
@@ -330,8 +328,8 @@ def _load(f, map_location, options, mmap):
         if mmap:
             raise RuntimeError(
                 "mmap can only be used with files saved with "
-                "`torch.save(_use_new_zipfile_serialization=True), please torch.save your "
-                "checkpoint with this option in order to use mmap."
+                f"`torch.save({f.name}, _use_new_zipfile_serialization=True), please torch.save "
+                "your checkpoint with this option in order to use mmap."
             )
         from . import _old_files
 
@@ -350,7 +348,7 @@ class _StorageReader:
     def __init__(self, archive, file, map_location, mmap):
         self._archive = archive
         self._map_location = map_location
-        self._swapped = archive.is_byte_swapped()
+        self._swapped = archive.is_byte_swapped(_settings().load.endianness)
         self._restored = {}
         self._mapped = _map_whole(file) if mmap and not self._swapped else None
 
@@ -359,11 +357,16 @@ class _StorageReader:
             record = f"data/{key}"
             size = self._archive.size(record)
             if size != nbytes:
-                raise RuntimeError(f"storage {key} has {size} bytes; the pickle says {nbytes}")
+                raise RuntimeError(
+                    f"record size ({size} bytes) does not match expected size ({nbytes} bytes) of "
+                    f"storage {key}"
+                )
             self._restored[key] = self._restore(record, dtype, location, nbytes)
         return self._restored[key]
 
     def _restore(self, record, dtype, location, nbytes):
+        if _skipped_data is not None:
+            return restore_storage(nbytes, location, self._map_location, lambda view: None)
         if self._mapped is not None and nbytes:
             position = self._archive.position(record)
             # Records of other tools may be compressed, or begin anywhere.
@@ -383,61 +386,39 @@ def _map_whole(file):
     import os
 
     size = os.fstat(file.fileno()).st_size
-    return _C._map_file(file.fileno(), 0, size, shared=False, populate=False, owner=None)
+    return _C._map_file(file.fileno(), 0, size, shared=_maps_shared(), populate=False, owner=None)
 
 
-def restore_storage(nbytes, location, map_location, fill):
-    """A storage filled by `fill(view)`, on the device that `location` and `map_location` name."""
-    if _wanted_location(location, map_location) == "meta":
-        return MetaStorage(nbytes)
-    storage = _new_storage(nbytes)
-    fill(_storage_view(storage))
-    return place_storage(storage, location, map_location)
+def _maps_shared():
+    import mmap
+
+    return _settings().load.mmap_flags == mmap.MAP_SHARED
 
 
-def _wanted_location(location, map_location):
-    if isinstance(map_location, dict):
-        return map_location.get(location, location)
-    if isinstance(map_location, (str, torch.device)):
-        return str(map_location)
-    return location if map_location is None else None  # a function says later
+_skipped_data = None  # the innermost with-block of skip_data
 
 
-def place_storage(storage, location, map_location):
-    """A storage of the CPU, where `location` and `map_location` want it."""
-    wanted = _wanted_location(location, map_location)
-    if wanted == "meta":
-        return MetaStorage(storage.nbytes())
-    if wanted is None:
-        result = map_location(storage, location)
-        if result is not None:
-            return result
-        wanted = location
-    return _place(storage, str(wanted))
+class skip_data:
+    """A with-block in which torch.save leaves the bytes of storages out of a file, with room for
+    them, and torch.load makes storages without reading them. With `materialize_fake_tensors` that
+    room is also left for tensors that have no bytes.
 
+    >>> with torch.serialization.skip_data():
+    ...     torch.save(torch.ones(2), "room.pt")
+    >>> torch.load("room.pt")
+    tensor([0., 0.])
+    """
 
-def _place(storage, location):
-    if location == "cpu":
-        return storage
-    kind = location.partition(":")[0]
-    try:
-        device = torch.device(location)
-    except RuntimeError:
-        device = None
-    module = getattr(torch, kind, None) if device is not None else None
-    if module is None:
-        raise RuntimeError(
-            "don't know how to restore data location of torch.storage.UntypedStorage "
-            f"(tagged with {location})"
-        )
-    if not module.is_available():
-        raise RuntimeError(
-            f"Attempting to deserialize object on a {kind.upper()} device but "
-            f"torch.{kind}.is_available() is False. If you are running on a CPU-only machine, "
-            "please use torch.load with map_location=torch.device('cpu') to map your storages to "
-            "the CPU."
-        )
-    return _copy_storage(storage, device)
+    def __init__(self, materialize_fake_tensors=False):
+        self.materialize_fake_tensors = materialize_fake_tensors
+
+    def __enter__(self):
+        global _skipped_data
+        self._outer, _skipped_data = _skipped_data, self
+
+    def __exit__(self, *exc_info):
+        global _skipped_data
+        _skipped_data = self._outer
 
 
 def swap_bytes(view, dtype):

@@ -1,6 +1,6 @@
 """The parts of class Tensor that are written in Python."""
 
-from mindtorch_v2 import _C, _tensor_autograd
+from mindtorch_v2 import _C, _overridable, _tensor_autograd
 from mindtorch_v2._C import Tensor
 
 
@@ -110,9 +110,12 @@ def _type(self, dtype=None, non_blocking=False, **kwargs):
 
 
 def _storage(self):
-    from mindtorch_v2.storage import typed_storage
+    from mindtorch_v2.storage import TypedStorage, typed_storage
 
-    return typed_storage(self.untyped_storage(), self.dtype)
+    storage = self.untyped_storage()
+    return typed_storage(storage, self.dtype) or TypedStorage(
+        wrap_storage=storage, dtype=self.dtype
+    )
 
 
 def _share_memory(self):
@@ -241,6 +244,24 @@ def _where(self, condition, other):
     return _C._functions["where"](condition, self, other)
 
 
+def _polygamma(self, n):
+    """The derivative number `n` of `digamma`.
+
+    >>> torch.tensor([1.0]).polygamma(1)
+    tensor([1.6449])
+    """
+    return _C._functions["polygamma"](n, self)
+
+
+def _polygamma_(self, n):
+    """`polygamma` in place of the tensor's elements.
+
+    >>> torch.tensor([1.0]).polygamma_(1)
+    tensor([1.6449])
+    """
+    return self.copy_(_C._functions["polygamma"](n, self))
+
+
 def _nonzero(self, *, as_tuple=False):
     """The indices of all elements that are not 0.
 
@@ -300,10 +321,10 @@ def _sum_to_size(self, *sizes, size=None):
 def _forward(name):
     """A method that is the function of the same name in _introspection or functional."""
 
-    def method(self, *args):
+    def method(self, *args, **kwargs):
         import mindtorch_v2
 
-        return getattr(mindtorch_v2, name)(self, *args)
+        return getattr(mindtorch_v2, name)(self, *args, **kwargs)
 
     method.__name__ = name
     method.__qualname__ = f"Tensor.{name}"
@@ -311,6 +332,46 @@ def _forward(name):
     return method
 
 
+def _forward_in_place(name):
+    """A method that writes what the function gives into the tensor."""
+
+    def method(self, *args, **kwargs):
+        import mindtorch_v2
+
+        return self.copy_(getattr(mindtorch_v2, name)(self, *args, **kwargs))
+
+    method.__name__ = f"{name}_"
+    method.__qualname__ = f"Tensor.{name}_"
+    method.__doc__ = f"torch.{name}, in place of the tensor's elements."
+    return method
+
+
+# --- subclasses -------------------------------------------------------------------------------
+
+
+def _as_instance(result, cls):
+    """A result of an op as an instance of `cls`; in tuples and lists, too."""
+    if isinstance(result, Tensor):
+        return result if isinstance(result, cls) else result.as_subclass(cls)
+    if isinstance(result, (tuple, list)):
+        return type(result)(_as_instance(entry, cls) for entry in result)
+    return result
+
+
+def _torch_function(cls, func, types, args=(), kwargs=None):
+    """Handles calls with arguments of a subclass: results are instances of it."""
+    from mindtorch_v2._override_tables import get_default_nowrap_functions
+
+    if not all(issubclass(cls, other) for other in types):
+        return NotImplemented
+    with _C.DisableTorchFunctionSubclass():
+        result = func(*args, **(kwargs or {}))
+        if cls is Tensor or func in get_default_nowrap_functions():
+            return result
+        return _as_instance(result, cls)
+
+
+Tensor.__torch_function__ = classmethod(_torch_function)
 Tensor.__repr__ = _repr
 Tensor.__format__ = _format
 Tensor.__contains__ = _contains
@@ -335,9 +396,18 @@ Tensor.nonzero = _nonzero
 Tensor.unique = _unique
 Tensor.unique_consecutive = _unique_consecutive
 Tensor.where = _where
+Tensor.polygamma = _polygamma
+Tensor.polygamma_ = _polygamma_
 Tensor.sum_to_size = _sum_to_size
-for _name in "is_conj is_neg is_nonzero is_same_size prelu".split():
+_FORWARDED = (
+    "corrcoef cov frexp histogram index_reduce is_conj is_neg is_nonzero is_same_size ldexp ldexp_ "
+    "mvlgamma nanquantile nonzero_static prelu quantile renorm unsafe_chunk unsafe_split "
+    "unsafe_split_with_sizes"
+)
+for _name in _FORWARDED.split():
     setattr(Tensor, _name, _forward(_name))
+for _name in "index_reduce mvlgamma renorm".split():
+    setattr(Tensor, f"{_name}_", _forward_in_place(_name))
 
 
 def _part(name, doc):
@@ -356,3 +426,4 @@ Tensor.__doc__ = """A multi-dimensional array of one dtype on one device.
 
 Made by functions such as torch.tensor and torch.zeros; Tensor(2, 3) gives an unset one.
 """
+_overridable.make_methods_overridable()

@@ -19,7 +19,7 @@ def _backward(self, gradient=None, retain_graph=None, create_graph=False, inputs
     """
     # What most programs write, without the checks of arguments that are not there.
     is_plain = gradient is None and inputs is None and not create_graph
-    if is_plain and self.requires_grad and self.numel() == 1:
+    if is_plain and self.requires_grad and self.numel() == 1 and not self.is_complex():
         _C._run_backward((self,), (_ones_like(self),), bool(retain_graph), False, (), True, True)
         return
     from mindtorch_v2.autograd import backward

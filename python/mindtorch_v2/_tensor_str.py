@@ -4,6 +4,8 @@ The values shown are read with one tolist(): of the whole tensor, or, above the 
 strided view that holds only its corners. Everything after that is plain Python on lists.
 """
 
+import textwrap
+
 import mindtorch_v2 as torch
 
 _PROFILES = {
@@ -193,7 +195,11 @@ def _suffixes(t, is_meta):
 
 def _str(t, *, tensor_contents=None):
     """What repr(t) returns. A subclass shows its own name in place of "tensor"; a caller may give
-    the text between the brackets itself."""
+    the text between the brackets itself. Inside vmap it shows all samples."""
+    if (info := torch._C._batch_info(t)) is not None:
+        value, dim, level = info
+        shown = textwrap.indent(_str(value), "    ")
+        return f"BatchedTensor(lvl={level}, bdim={dim}, value=\n{shown}\n)"
     cls = type(t)
     plain = cls is torch.Tensor or cls.__name__ == "Parameter"
     prefix = "tensor(" if plain else f"{cls.__name__}("

@@ -1,4 +1,4 @@
-"""torch.hub: weights from a URL or a local file, kept in a folder of the user's."""
+"""torch.hub: weights from a URL or a local file, and models that a folder's hubconf.py offers."""
 
 import hashlib
 import os
@@ -12,12 +12,16 @@ import mindtorch_v2 as torch
 __all__ = [
     "download_url_to_file",
     "get_dir",
+    "help",
+    "list",
+    "load",
     "load_state_dict_from_url",
     "set_dir",
 ]
 
 _HASH_IN_NAME = re.compile(r"-([a-f0-9]*)\.")
 _CHUNK_BYTES = 1 << 20
+_CONFIG = "hubconf.py"
 _folder = None
 
 
@@ -105,6 +109,81 @@ def load_state_dict_from_url(
         download_url_to_file(url, kept, found and found.group(1), progress)
     with _unpacked(kept) as file:
         return torch.load(file, map_location=map_location, weights_only=weights_only)
+
+
+def load(repo_or_dir, model, *args, source="github", **kwargs):
+    """Calls a function of a folder's hubconf.py. Only source="local" is there: code is not
+    downloaded.
+
+    >>> _ = open("hubconf.py", "w").write("def double(x):\\n    return 2 * x\\n")
+    >>> torch.hub.load(".", "double", 21, source="local")
+    42
+    """
+    for name in ("trust_repo", "force_reload", "verbose", "skip_validation"):
+        kwargs.pop(name, None)
+    return _entry(_config(repo_or_dir, source), model)(*args, **kwargs)
+
+
+def list(
+    github,
+    force_reload=False,
+    skip_validation=False,
+    trust_repo=None,
+    verbose=True,
+    *,
+    source="local",
+):
+    """The names of the functions that a folder's hubconf.py offers."""
+    config = _config(github, source)
+    return [name for name, value in vars(config).items() if callable(value) and name[0] != "_"]
+
+
+def help(
+    github, model, force_reload=False, skip_validation=False, trust_repo=None, *, source="local"
+):
+    """The documentation of a function of a folder's hubconf.py."""
+    return _entry(_config(github, source), model).__doc__
+
+
+def _config(folder, source):
+    """hubconf.py of a folder, as a module."""
+    import importlib.util
+
+    if source not in ("github", "local"):
+        raise ValueError(f'Unknown source: "{source}". Allowed values: "github" | "local".')
+    path = os.path.join(os.path.expanduser(folder), _CONFIG)
+    if source == "github" and not os.path.exists(path):
+        raise RuntimeError(
+            f"torch.hub: {folder!r} is not downloaded. Clone the repository, and give its folder "
+            'with source="local".'
+        )
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"torch.hub: there is no {_CONFIG} in {folder!r}")
+    folder = os.path.dirname(os.path.abspath(path))
+    sys.path.insert(0, folder)  # what it imports may be beside it
+    try:
+        spec = importlib.util.spec_from_file_location("hubconf", path)
+        config = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(config)
+    finally:
+        sys.path.remove(folder)
+    missing = [
+        name
+        for name in getattr(config, "dependencies", None) or []
+        if importlib.util.find_spec(name) is None
+    ]
+    if missing:
+        raise RuntimeError(f"Missing dependencies: {', '.join(missing)}")
+    return config
+
+
+def _entry(config, name):
+    if not isinstance(name, str):
+        raise ValueError("Invalid input: model should be a string of function name")
+    function = getattr(config, name, None)
+    if not callable(function):
+        raise RuntimeError(f"Cannot find callable {name} in hubconf")
+    return function
 
 
 def _unpacked(path):

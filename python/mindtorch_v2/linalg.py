@@ -7,6 +7,7 @@ tensor([[0.5000]])
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
 from mindtorch_v2._C import LinAlgError
+from mindtorch_v2._overridable import make_overridable as _make_overridable
 
 
 def diagonal(A, *, offset=0, dim1=-2, dim2=-1):
@@ -26,3 +27,4 @@ globals().update(
 __all__ = ["LinAlgError", "diagonal"] + sorted(
     name.removeprefix("linalg_") for name in _C._functions if name.startswith("linalg_")
 )
+_make_overridable(globals())

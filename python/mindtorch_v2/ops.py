@@ -1,15 +1,16 @@
-"""torch.ops: ops that shared libraries add.
+"""torch.ops: ops that shared libraries and torch.library add.
 
 A library defines its ops with MINDTORCH_LIBRARY (mindtorch/ops/extension.h); the name it gives
 itself becomes an attribute here, with a function for each of its ops:
 
     torch.ops.load_library("libgated.so")
     torch.ops.gated.swiglu(x, gate)
+
+What Python code defines with torch.library is found here, too: torch.ops.<library>.<op>.
 """
 
 import ctypes
 import os
-import types
 
 from mindtorch_v2 import _C
 
@@ -27,14 +28,14 @@ def load_library(path: str | os.PathLike[str]) -> None:
         ctypes.CDLL(path)
     except OSError as error:
         raise OSError(f"Could not load this library: {path}") from error
+    from mindtorch_v2._library.operators import OpNamespace
+
     name, functions = _C._load_library(path)
     if name in globals():
         raise RuntimeError(f"there is a library {name!r} of ops already")
-    namespace = types.SimpleNamespace(**functions)
-    namespace.__name__ = f"{__name__}.{name}"
-    globals()[name] = namespace
+    globals()[name] = OpNamespace(name, functions)
     loaded_libraries.add(path)
 
 
-def __getattr__(name: str) -> types.SimpleNamespace:
+def __getattr__(name: str):
     raise AttributeError(f"no library {name!r} of ops is loaded; load_library(path) loads one")

@@ -5,6 +5,7 @@ tensor([0.5000])
 """
 
 from mindtorch_v2 import _C
+from mindtorch_v2._overridable import make_overridable as _make_overridable
 
 globals().update(
     (name.removeprefix("special_"), function)
@@ -14,3 +15,17 @@ globals().update(
 softmax = _C._functions["softmax"]
 log_softmax = _C._functions["log_softmax"]
 psi = _C._functions["digamma"]
+
+
+def multigammaln(input, p, *, out=None):
+    """The same as `torch.mvlgamma`.
+
+    >>> torch.special.multigammaln(torch.tensor([2.0]), 2)
+    tensor([0.4516])
+    """
+    from mindtorch_v2._array_functions import mvlgamma
+
+    return mvlgamma(input, p, out=out)
+
+
+_make_overridable(globals())

@@ -140,3 +140,72 @@ def mistake_of(torch, text):
 @pytest.mark.parametrize("text", MISTAKES)
 def test_mistakes_like_torch(text):
     assert mistake_of(mindtorch_v2, text) == mistake_of(pytest.importorskip("torch"), text)
+
+
+# --- the ops it is made of ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16"])
+@pytest.mark.parametrize("place", [None, (0, 0), (1, 40_000), (2, 69)])
+@pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan")])
+def test_check_and_unscale(dtype, place, value):
+    dtype = getattr(mindtorch_v2, dtype)
+    grads = [mindtorch_v2.full((n,), 4.0, dtype=dtype) for n in (5, 70_000, 70, 0)]
+    grads.append(mindtorch_v2.full((3, 4), 4.0, dtype=dtype).t())
+    if place is not None:
+        grads[place[0]][place[1]] = value
+    found = mindtorch_v2.zeros(())
+    mindtorch_v2._amp_foreach_non_finite_check_and_unscale_(
+        grads, found, mindtorch_v2.tensor([0.25])
+    )
+    assert found.item() == (place is not None)
+    for number, grad in enumerate(grads):
+        wrong = (grad != 1).sum().item()
+        assert wrong == (place is not None and place[0] == number)
+
+
+def test_check_and_unscale_keeps_what_was_found():
+    found = mindtorch_v2.ones(1)
+    mindtorch_v2._amp_foreach_non_finite_check_and_unscale_(
+        [mindtorch_v2.ones(2)], found, mindtorch_v2.tensor(2.0)
+    )
+    assert found.tolist() == [1]
+    # What becomes infinite by the factor was finite.
+    grads, found = (
+        [mindtorch_v2.tensor([3e38]), mindtorch_v2.ones(2, dtype=mindtorch_v2.float64)],
+        mindtorch_v2.zeros(1),
+    )
+    mindtorch_v2._amp_foreach_non_finite_check_and_unscale_(grads, found, mindtorch_v2.tensor(10.0))
+    assert grads[0].tolist() == [float("inf")]
+    assert grads[1].tolist() == [10, 10]
+    assert found.tolist() == [0]
+
+
+def test_mistakes_of_check_and_unscale():
+    check = mindtorch_v2._amp_foreach_non_finite_check_and_unscale_
+    one = mindtorch_v2.ones(1)
+    with pytest.raises(RuntimeError, match="found_inf must be a 1-element tensor."):
+        check([one], mindtorch_v2.ones(2), one)
+    with pytest.raises(RuntimeError, match="inv_scale must be a float tensor."):
+        check([one], one, one.double())
+    with pytest.raises(NotImplementedError, match="not implemented for"):
+        check([one.int()], one, one)
+
+
+def test_update_scale():
+    scale, tracker = mindtorch_v2.tensor(8.0), mindtorch_v2.tensor(0, dtype=mindtorch_v2.int32)
+    seen = []
+    for found in (0.0, 0.0, 0.0, 1.0, 0.0):
+        result = mindtorch_v2._amp_update_scale_(
+            scale, tracker, mindtorch_v2.tensor(found), 2.0, 0.5, 2
+        )
+        assert result is scale
+        seen.append((scale.item(), tracker.item()))
+    assert seen == [(8, 1), (16, 0), (16, 1), (8, 0), (8, 1)]
+    scale = mindtorch_v2.tensor([3e38])
+    mindtorch_v2._amp_update_scale_(scale, tracker, mindtorch_v2.tensor(0.0), 2.0, 0.5, 2)
+    assert (scale.item() > 2e38, tracker.item()) == (True, 0)
+    with pytest.raises(RuntimeError, match="growth_tracker must be an int tensor."):
+        mindtorch_v2._amp_update_scale_(
+            scale, tracker.long(), mindtorch_v2.tensor(0.0), 2.0, 0.5, 2
+        )

@@ -193,7 +193,7 @@ def test_batches_of_different_sizes(torch):
     x = leaf(torch, 1.0)
     with pytest.raises(RuntimeError, match=r"grad_output\[0\] has a shape of torch.Size\(\[4, 3\]"):
         torch.autograd.grad(x * x, x, torch.ones(4, 3), is_grads_batched=True)
-    with pytest.raises(ValueError, match=r"same first dimension, but got \[2, 3\]"):
+    with pytest.raises(ValueError, match=r"same size in the mapped dimension, got sizes \[2, 3\]"):
         torch.autograd.grad(
             [x * x, x], x, [torch.ones(2, 1), torch.ones(3, 1)], is_grads_batched=True
         )

@@ -24,6 +24,8 @@ SECONDS_PER_FUNCTION = 300  # many times what the slowest takes
 EXCLUDED = {
     "hang", "__init_subclass__", "__subclasshook__", "__class__", "__abstractmethods__",
     "TransformerDecoder", "TransformerEncoder",  # as many layers as they are told
+    "pca_lowrank", "svd_lowrank",  # as many iterations
+    "_torch_function",  # calls what it is given, itself, too
 }  # fmt: skip
 
 
@@ -146,7 +148,7 @@ class Calls:
 
     def functions_of(self, owner, first, prefix):
         for name in sorted(dir(owner)):
-            if name in EXCLUDED:
+            if name in EXCLUDED or name.startswith("_linalg_"):  # LAPACK: torch.linalg checks
                 continue
             member = getattr(owner, name)
             if callable(member) and not isinstance(member, type):

@@ -18,14 +18,23 @@ TRANSCENDENTAL = set(
 )
 SUMS = set(
     """
-    addbmm addmm addmv addr allclose baddbmm bincount bmm chain_matmul cholesky
-    cholesky_inverse cholesky_solve cosine_similarity cross cumprod cumsum det digamma
-    dist dot einsum embedding_renorm gammaln gelu ger histc index_add index_put inner
-    isclose kron layer_norm lgamma linalg_vector_norm linear log_softmax logaddexp
-    logaddexp2 logcumsumexp logsumexp matmul matrix_norm matrix_power mean mm multi_dot
-    mv nanmean nansum norm normalize nuclear_norm outer prod psi put rms_norm
-    scaled_dot_product_attention scatter scatter_add scatter_reduce softmax std std_mean
-    sum sum_to_size tensordot trace var var_mean vdot vecdot vector_norm
+    addbmm addmm addmv addr airy_ai allclose angle baddbmm bessel_j0 bessel_j1 bessel_y0
+    bessel_y1 bincount bmm cdist chain_matmul chebyshev_polynomial_t
+    chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w cholesky
+    cholesky_inverse cholesky_solve corrcoef cosine_similarity cov cross cumprod cumsum
+    det digamma dist dot einsum embedding_renorm entr erfcx gammainc gammaincc gammaln
+    gelu ger hermite_polynomial_h hermite_polynomial_he histc i0 i0e i1 i1e igamma
+    igammac index_add index_put inner isclose kron laguerre_polynomial_l layer_norm
+    legendre_polynomial_p lgamma linalg_vector_norm linear log_ndtr log_softmax
+    logaddexp logaddexp2 logcumsumexp logsumexp matmul matrix_norm matrix_power mean mm
+    modified_bessel_i0 modified_bessel_i1 modified_bessel_k0 modified_bessel_k1
+    multi_dot mv mvlgamma nanmean nanquantile nansum ndtr ndtri norm normalize
+    nuclear_norm outer polar polygamma prod psi put quantile renorm rms_norm
+    scaled_dot_product_attention scaled_modified_bessel_k0 scaled_modified_bessel_k1
+    scatter scatter_add scatter_reduce shifted_chebyshev_polynomial_t
+    shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v
+    shifted_chebyshev_polynomial_w softmax spherical_bessel_j0 std std_mean sum
+    sum_to_size tensordot trace var var_mean vdot vecdot vector_norm xlog1py zeta
     """.split()
 )
 # Ops that round more than once with these arguments only.

@@ -27,7 +27,9 @@ def test_files_of_torch(name, options):
     found = torch.load(FILES / name, **options)
     for dtype, tensor in found["dtypes"].items():
         assert tensor.dtype is getattr(torch, dtype)
-        assert tensor.tolist() == torch.tensor([0, 1, 3]).to(tensor.dtype).tolist()
+        assert tensor.tolist() == torch.tensor([0.0, 1, 3]).to(tensor.dtype).tolist()
+    assert len(found["dtypes"]) == 21
+    assert found["complex"].tolist() == [1 + 2j, -3.5j]
     base, tail, turned, columns, single = found["views"]
     assert base.tolist() == [[0.0, 1.0, 2.0, 3.0], [4.0, 5.0, 6.0, 7.0], [8.0, 9.0, 10.0, 11.0]]
     base[2, 0] = -1.0

@@ -1,5 +1,7 @@
 """DataLoader and multiprocessing beside NPUs."""
 
+import json
+
 import mindtorch_v2 as torch
 import pytest
 
@@ -26,6 +28,43 @@ def test_pinned_batches(workers):
         assert batch.is_pinned()
         moved = batch.to("npu", non_blocking=True)
         assert moved[:, 0, 0, 0].tolist() == [2.0 * number, 2.0 * number + 1]
+
+
+def test_pinned_batches_are_copied_while_the_device_computes(simulator, tmp_path):
+    """By a stream of their own, beside a product that cannot end before them: its stream hangs."""
+    weight, copies = torch.ones(8, 8, device="npu"), torch.npu.Stream()
+    torch.npu.synchronize()
+    simulator.clear_calls()
+    simulator.hang(torch.npu.current_stream())
+    product = weight @ weight
+    moved = []
+    for batch in data.DataLoader(Numbers(), 2, pin_memory=True):
+        with copies:
+            moved.append(batch.to("npu", non_blocking=True))
+    assert not any("Synchronize" in call.function for call in simulator.calls())
+    copies.synchronize()
+    assert not torch.npu.current_stream().query()
+    simulator.release()
+    torch.npu.synchronize()
+    assert product[0, 0].item() == 8
+    assert [each[1, 0, 0, 0].item() for each in moved] == [1.0, 3.0, 5.0]
+
+    simulator.trace(str(tmp_path / "run.json"))
+    events = json.loads((tmp_path / "run.json").read_text())["traceEvents"]
+
+    def spans(name, on_device):
+        return [
+            (event["ts"], event["ts"] + event["dur"])
+            for event in events
+            if event["ph"] == "X" and event["name"] == name and (event["pid"] > 0) == on_device
+        ]
+
+    [(given, _)] = spans("aclnnMm", on_device=False)
+    [(_, ended)] = spans("aclnnMm", on_device=True)
+    copied = spans("aclrtMemcpyAsync", on_device=True)[:3]
+    assert len(copied) == 3
+    for start, end in copied:
+        assert given < start < end < ended
 
 
 @pytest.mark.parametrize("workers", [1, 2])

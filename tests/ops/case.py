@@ -17,6 +17,8 @@ BOOL = ("bool",)
 NUMBERS = FLOATS + INTS
 ALL = NUMBERS + BOOL
 INTS_AND_BOOL = INTS + BOOL
+COMPLEX = ("complex64", "complex128")
+PARTS = {"complex64": "float32", "complex128": "float64"}
 
 # Largest relative and absolute distance from the oracle, by dtype of the result. Half precision
 # allows one unit in the last place: the oracle itself is rounded once.
@@ -25,6 +27,8 @@ CLOSE = {
     "bfloat16": (8e-3, 1e-5),
     "float32": (2e-6, 1e-6),
     "float64": (1e-12, 1e-13),
+    "complex64": (2e-6, 1e-6),
+    "complex128": (1e-12, 1e-13),
 }
 EXACT: dict[str, tuple[float, float]] = {}
 
@@ -143,7 +147,8 @@ class OpCase:
     dtypes: Sequence[str] = ALL
     # dtype of the result: "same" as the case's dtype, "float" (integers become the default
     # float), "sum" (integers become int64), "number" (bool becomes int64), "truth" (bool, but
-    # uint8 stays), a dtype name, or a tuple of these for several results
+    # uint8 stays), "part" (of a complex number), a dtype name, or a tuple of these for several
+    # results
     result: Any = "same"
     tolerance: dict = field(default_factory=lambda: CLOSE)
     variant: str = ""
@@ -193,6 +198,8 @@ def result_dtype(rule: Any, dtype: str) -> str:
         return "uint8" if dtype == "uint8" else "bool"
     if rule == "number":
         return "int64" if dtype == "bool" else dtype
+    if rule == "part":
+        return PARTS[dtype]
     return rule
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.ops.case import FLOATS, Dtype, OpCase, Sample, T, V, result_dtype
+from tests.ops.case import COMPLEX, FLOATS, Dtype, OpCase, Sample, T, V, result_dtype
 
 LAYOUTS = ("contiguous", "transposed", "sliced", "expanded", "mixed")
 FILLER = 77  # what lies between the elements of a sliced tensor; must never change
@@ -53,7 +53,9 @@ def random_values(spec: T, name: str, key: str) -> np.ndarray:
         flat = rng.permutation(count) - (0 if name == "uint8" else count // 2)
         return cast(flat.reshape(shape), name)
     low, high = spec.low, spec.high
-    if name in FLOATS:
+    if name in COMPLEX:
+        values = rng.uniform(low, high, shape) + 1j * rng.uniform(low, high, shape)
+    elif name in FLOATS:
         values = rng.uniform(low, high, shape)
         if spec.grid:
             values = np.round(values / spec.grid) * spec.grid
@@ -79,6 +81,8 @@ class Array:
     def for_oracle(self, case: OpCase) -> np.ndarray:
         if case.native:
             return self.values
+        if self.dtype in COMPLEX:
+            return self.values.astype(np.complex128)
         if self.dtype in FLOATS:
             return self.values.astype(np.float64)
         if case.result == "float":
@@ -158,6 +162,7 @@ class Runtime:
         return tensor if self.device == "cpu" else tensor.to(self.device)
 
     def to_array(self, tensor) -> np.ndarray:
+        tensor = tensor.resolve_conj()
         if self.dtype_name(tensor) == "bfloat16":
             tensor = tensor.to(self.module.float32)
         return tensor.cpu().numpy().copy()
@@ -274,7 +279,15 @@ def differs(actual: np.ndarray, expected: np.ndarray, limits, signed_zero=False)
         return f"shape {actual.shape}, expected {expected.shape}"
     if expected.size == 0:
         return None
-    if expected.dtype.kind != "f":
+    if expected.dtype.kind == "c":
+        wrong = np.zeros(expected.shape, bool)
+        size = np.abs(expected)
+        for part, want in ((actual.real, expected.real), (actual.imag, expected.imag)):
+            rtol, atol = limits
+            with np.errstate(all="ignore"):
+                near = np.abs(part - want) <= atol + rtol * size
+            wrong |= ~(near | (part == want) | (np.isnan(part) & np.isnan(want)))
+    elif expected.dtype.kind != "f":
         wrong = actual != expected
     else:
         a, e = actual.astype(np.float64), expected.astype(np.float64)

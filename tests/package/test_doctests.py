@@ -33,7 +33,9 @@ ON_NPU = [
 MODULES = sorted(
     name
     for _, name, _ in pkgutil.walk_packages(mindtorch_v2.__path__, "mindtorch_v2.")
-    if not name.endswith(("._C", ".where", ".tensorboard")) and name not in ON_NPU
+    # Importing transfer_to_npu is what it does.
+    if not name.endswith(("._C", ".where", ".tensorboard", ".transfer_to_npu"))
+    and name not in ON_NPU
 )
 
 

@@ -51,7 +51,8 @@ def test_mistakes_are_told_at_the_call(torch, first):
         for (name, function), second in itertools.product(functions(torch), DTYPES):
             for args in calls(torch, first, second):
                 want = mistake_of(function, args)
-                if want is None:
+                # What values make impossible is told where they are computed.
+                if want is None or want[0] is torch.linalg.LinAlgError or "U[" in want[1]:
                     continue
                 with torch.pipeline():
                     got = mistake_of(function, args)

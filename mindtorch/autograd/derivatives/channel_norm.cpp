@@ -47,6 +47,13 @@ void batch_norm(Backward& b,
                 const Tensor& save_invstd,
                 const TensorMeta&) {
   if (!b.grad().defined()) return;
+  if (input.numel() == 0) {  // the statistics of nothing are NaN; no element depends on them
+    const Tensor none = sum_to_channels(widened(b.grad()));
+    if (b.needs(0)) b.set(0, b.grad());
+    if (b.needs(1)) b.set(1, none);
+    if (b.needs(2)) b.set(2, none);
+    return;
+  }
   if (!is_grad_enabled()) {
     const auto [grad_input, grad_weight, grad_bias] =
         _batch_norm_backward(b.grad(), input, weight, running_mean, running_var, save_mean,

@@ -4,11 +4,14 @@
 namespace mindtorch::autograd {
 namespace {
 
+// The gradient of real numbers that became complex is real.
+Tensor real_if(const Tensor& grad, DType dtype) { return is_complex(dtype) ? grad : real(grad); }
+
 void clone_of(Backward& b, const TensorMeta&, std::optional<MemoryFormat>) { b.set(0, b.grad()); }
 
 void copy_from(Backward& b, const TensorMeta&, const TensorMeta& other, bool) {
   if (b.needs(0)) b.set(0, zeros_like(b.grad()));
-  if (b.needs(1)) b.set(1, _to_copy(b.grad(), other.dtype, other.device));
+  if (b.needs(1)) b.set(1, _to_copy(real_if(b.grad(), other.dtype), other.dtype, other.device));
 }
 
 void to_copy(Backward& b,
@@ -18,7 +21,7 @@ void to_copy(Backward& b,
              bool,
              bool,
              std::optional<MemoryFormat>) {
-  b.set(0, _to_copy(b.grad(), self.dtype, self.device));
+  b.set(0, _to_copy(real_if(b.grad(), self.dtype), self.dtype, self.device));
 }
 
 void fill_tensor(Backward& b, const TensorMeta&, const TensorMeta& value) {

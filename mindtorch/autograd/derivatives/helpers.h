@@ -25,7 +25,10 @@ inline Tensor widened(const Tensor& x) {
 // The gradient of a tensor of which only `view(zeros)` was used.
 template <typename View>
 Tensor embed(const Tensor& grad, const TensorMeta& meta, View view) {
-  const Tensor whole = zeros(meta.sizes, grad.dtype(), grad.device());
+  // A batched gradient is written to a batched tensor.
+  const bool is_batched = (grad.impl()->layers & dispatch::bit(dispatch::Layer::kBatching)) != 0;
+  const Tensor whole =
+      is_batched ? new_zeros(grad, meta.sizes) : zeros(meta.sizes, grad.dtype(), grad.device());
   copy_(view(whole), grad);
   return whole;
 }

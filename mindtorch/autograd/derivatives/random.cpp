@@ -24,9 +24,24 @@ void normal_mean(Backward& b, const TensorMeta& mean, double, Generator*) {
 }
 void normal_std(Backward& b, double, const TensorMeta& std, Generator*) { b.set(1, zeros_of(std)); }
 
+// A sample keeps its place in its distribution when the shape moves.
+void standard_gamma(Backward& b, const Tensor& self, Generator*, const Tensor& result) {
+  b.set(0, b.grad() * _standard_gamma_grad(self, result));
+}
+void sample_dirichlet(Backward& b, const Tensor& self, Generator*, const Tensor& result) {
+  const Tensor grad = b.grad();
+  const Tensor total = expand(sum(self, IntList{-1}, true), self.sizes());
+  const Tensor along = sub(grad, sum(mul(result, grad), IntList{-1}, true));
+  b.set(0, _dirichlet_grad(result, self, total) * along);
+}
+void poisson(Backward& b, const TensorMeta& self, Generator*) { b.set(0, zeros_of(self)); }
+
 }  // namespace
 
 void define_random(Derivatives& derivatives) {
+  derivatives.define<standard_gamma>("_standard_gamma");
+  derivatives.define<sample_dirichlet>("_sample_dirichlet");
+  derivatives.define<poisson>("poisson");
   derivatives.define<redrawn<double, double>>("normal_");
   derivatives.define<redrawn<double, double>>("uniform_");
   derivatives.define<redrawn<double, double>>("cauchy_");

@@ -144,6 +144,9 @@ void KeyWriter::add(const TypedScalar& scalar) {
   add(scalar.dtype);
   if (is_floating_point(scalar.dtype)) {
     add(scalar.value.to_double());
+  } else if (is_complex(scalar.dtype)) {
+    add(scalar.value.to_double());
+    add(scalar.value.imag());
   } else {
     add(scalar.value.to_int());
   }
@@ -169,6 +172,9 @@ Argument<TypedScalar>::Argument(const TypedScalar& scalar) {
   if (scalar.dtype == DType::kBool) {
     bool value = scalar.value.to_bool();
     handle = MT_MADE(aclCreateScalar, &value, ACL_BOOL);
+  } else if (is_complex(scalar.dtype)) {
+    std::complex<double> value = scalar.value.to_complex();
+    handle = MT_MADE(aclCreateScalar, &value, ACL_COMPLEX128);
   } else if (is_floating_point(scalar.dtype)) {
     if (scalar.dtype == DType::kFloat64) {
       double value = scalar.value.to_double();

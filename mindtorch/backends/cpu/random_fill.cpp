@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "mindtorch/backends/cpu/random_numbers.h"
 #include "mindtorch/backends/cpu/random_transform.h"
 #include "mindtorch/backends/cpu/tile.h"
 
@@ -20,9 +21,6 @@ using Source = CpuGenerator::Source;
 // Words are drawn in blocks of this many at most: small enough for the first cache, and a multiple
 // of 32, the words of one Box-Muller group of doubles.
 constexpr int64_t kBlockWords = 1024;
-
-// Of 64 drawn bits, a double takes these.
-constexpr uint64_t kDoubleDigits = (uint64_t{1} << 53) - 1;
 
 template <typename T>
 constexpr bool kIsFloatingPoint = is_floating_point(DTypeOf<T>::value);
@@ -148,23 +146,6 @@ void draw_normal_groups(Source& source, T* out, int64_t n, double mean, double s
   if (rest == 0) return;
   if constexpr (!kIsHalfSized<T>) source.engine.skip(rest * static_cast<int64_t>(sizeof(T) / 4));
   for_blocks(out + n - 16, 16, 16, draw);
-}
-
-double next_unit(Source& source) {
-  return static_cast<double>(source.engine.next64() & kDoubleDigits) * 0x1p-53;
-}
-
-// One normal number in double precision; every second one was kept from the call before.
-double next_normal(Source& source, double mean, double std) {
-  if (source.next_double_normal) {
-    const double kept = *source.next_double_normal;
-    source.next_double_normal.reset();
-    return std::fma(kept, std, mean);
-  }
-  const double angle = 2 * std::numbers::pi * next_unit(source);
-  const double radius = std::sqrt(-2 * std::log1p(-next_unit(source)));
-  source.next_double_normal = radius * std::sin(angle);
-  return std::fma(radius * std::cos(angle), std, mean);
 }
 
 // The remainder of many numbers by one divisor, without a division for each. After Lemire, Kaser

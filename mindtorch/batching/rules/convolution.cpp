@@ -1,6 +1,7 @@
 // Ops over a batch of images: samples become more images, or more channels.
 #include "mindtorch/batching/rule.h"
 #include "mindtorch/dispatch/dispatcher.h"
+#include "mindtorch/dispatch/eager/eager.h"
 #include "mindtorch/functional/functions.h"
 
 namespace mindtorch::batching {
@@ -9,13 +10,16 @@ namespace {
 using ops::Outputs;
 using ops::ValueKind;
 
-// [samples, images, ...] as [samples * images, ...], and back.
-Tensor fold_images(const Tensor& value) { return flatten(value, 0, 1); }
+// [samples, images, ...] as [samples * images, ...], and back. Kernels take what other kernels made
+// for them (indices, statistics) to be contiguous, which an expanded tensor is not.
+Tensor fold_images(const Tensor& value) { return contiguous(flatten(value, 0, 1)); }
 Tensor unfold_images(const Call& call, const Tensor& value) {
   return unflatten(value, 0, {call.size(), call.size() == 0 ? 0 : value.size(0) / call.size()});
 }
 // [samples, images, channels, ...] as [images, samples * channels, ...], and back.
-Tensor fold_channels(const Tensor& value) { return flatten(movedim(value, 0, 1), 1, 2); }
+Tensor fold_channels(const Tensor& value) {
+  return contiguous(flatten(movedim(value, 0, 1), 1, 2));
+}
 Tensor unfold_channels(const Call& call, const Tensor& value) {
   return movedim(unflatten(value, 1, {call.size(), value.size(1) / call.size()}), 1, 0);
 }
@@ -83,37 +87,50 @@ void each_image(Call& call) {
   NewArguments args(call.args);
   for (size_t i = 0; i < call.args.size(); ++i) {
     if (call.args[i].kind() != ValueKind::kTensor) continue;
-    args.set(i, is_one ? call.expanded(i) : fold_images(call.expanded(i)));
+    args.set(i, is_one ? contiguous(call.expanded(i)) : fold_images(call.expanded(i)));
   }
   Outputs made;
   dispatch::call(call.op, args.get(), made);
   for (const Tensor& result : made.tensors) {
-    call.give(is_one ? result : unfold_images(call, result));
+    if (result.numel() == 0 && call.size() != 0) {  // a gradient that nobody asked for
+      call.give_same(result);
+    } else {
+      call.give(is_one ? result : unfold_images(call, result));
+    }
   }
 }
 
-// query, key and value are [images, heads, ...]; a mask is broadcast to them.
+// query, key and value are [images, heads, ...], or [heads, ...]; a mask is broadcast to them. The
+// statistics of rows may have a dim in front of these.
 void attention(Call& call) {
+  const Tensor& query = call.tensor(call.op.schema.params[0].name == "query" ? 0 : 1);
+  const bool folds = query.dim() > 3;
+  const auto is_led = [&](const Tensor& tensor) { return tensor.dim() > query.dim(); };
   NewArguments args(call.args);
-  const int64_t images = call.tensor(0).size(0);
   for (size_t i = 0; i < call.args.size(); ++i) {
     if (call.args[i].kind() != ValueKind::kTensor) continue;
     Tensor value = call.expanded(i);
     if (call.op.schema.params[i].name == "attn_mask") {
-      while (value.dim() < 5) value = unsqueeze(value, 1);
+      while (value.dim() <= query.dim()) value = unsqueeze(value, 1);
       Shape sizes = value.sizes();
-      sizes[1] = images;
+      if (folds) sizes[1] = query.size(0);
       value = expand(value, sizes);
     }
-    args.set(i, fold_images(value));
+    if (is_led(call.tensor(i))) {
+      value = movedim(value, 0, 1);
+      args.set(i, contiguous(folds ? flatten(value, 1, 2) : value));
+    } else {
+      args.set(i, folds ? fold_images(value) : contiguous(value));
+    }
   }
   Outputs made;
   dispatch::call(call.op, args.get(), made);
   for (const Tensor& result : made.tensors) {
-    if (result.defined()) {
-      call.give(unfold_images(call, result));
+    const bool led = result.dim() > (folds ? query.dim() : query.dim() + 1);
+    if (led) {
+      call.give(movedim(folds ? unflatten(result, 1, {call.size(), query.size(0)}) : result, 1, 0));
     } else {
-      call.give_same(result);
+      call.give(folds ? unfold_images(call, result) : result);
     }
   }
 }
@@ -140,6 +157,22 @@ void batch_norm(Call& call) {
   }
 }
 
+// Running statistics are written: by all samples, if they are one tensor.
+void batch_norm_module(Call& call) {
+  const bool training = call.args[5].to_bool();
+  for (const size_t i : {size_t{3}, size_t{4}}) {
+    MT_CHECK(
+        !training || !call.tensor(i).defined() || call.is_batched(i) || !call.is_batched(0),
+        RuntimeError,
+        "Batch norm got a batched tensor as input while the running_mean or running_var, which "
+        "will be updated in place, were not batched.\nIf you are using a module and do not "
+        "need eval mode, please set `track_running_stats` to be False.If you are using a "
+        "prebuilt module and do not need eval mode, please see the functorch website for "
+        "resources on how to patch your module to work with vmap");
+  }
+  dispatch::run_eager(call.op, call.args, call.outputs);
+}
+
 }  // namespace
 
 void define_convolution(Rules& rules) {
@@ -147,16 +180,19 @@ void define_convolution(Rules& rules) {
   rules.define("convolution_backward", &convolution_backward);
   rules.define({"max_pool2d_with_indices", "max_pool2d_with_indices_backward", "avg_pool2d",
                 "avg_pool2d_backward", "_adaptive_avg_pool2d", "_adaptive_avg_pool2d_backward",
-                "adaptive_max_pool2d", "adaptive_max_pool2d_backward", "grid_sampler_2d"},
+                "adaptive_max_pool2d", "adaptive_max_pool2d_backward", "grid_sampler_2d",
+                "grid_sampler_2d_backward"},
                &each_image<2>);
   rules.define({"max_pool3d_with_indices", "max_pool3d_with_indices_backward", "avg_pool3d",
                 "avg_pool3d_backward", "_adaptive_avg_pool3d", "_adaptive_avg_pool3d_backward",
-                "adaptive_max_pool3d", "adaptive_max_pool3d_backward", "grid_sampler_3d"},
+                "adaptive_max_pool3d", "adaptive_max_pool3d_backward", "grid_sampler_3d",
+                "grid_sampler_3d_backward"},
                &each_image<3>);
-  rules.define({"_scaled_dot_product_flash_attention",
-                "_scaled_dot_product_flash_attention_backward"},
-               &attention);
+  rules.define(
+      {"_scaled_dot_product_flash_attention", "_scaled_dot_product_flash_attention_backward"},
+      &attention);
   rules.define({"_batch_norm", "_batch_norm_backward"}, &batch_norm);
+  rules.define("batch_norm", &batch_norm_module);
 }
 
 }  // namespace mindtorch::batching

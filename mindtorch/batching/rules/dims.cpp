@@ -19,9 +19,7 @@ bool is_dim(const Param& param) {
 bool is_dim_list(const Param& param) {
   return param.type == ArgType::kIntList && (param.name == "dim" || param.name == "dims");
 }
-bool is_size(const Param& param) {
-  return param.type == ArgType::kIntList && param.name == "size";
-}
+bool is_size(const Param& param) { return param.type == ArgType::kIntList && param.name == "size"; }
 
 Shape all_dims(int64_t rank) {
   Shape dims;
@@ -60,8 +58,7 @@ void shift_dims(Call& call) {
     } else if (is_dim(params[i])) {
       args.set(i, flattens ? 1 : wrap_dim(value.to_int(), rank) + 1);
     } else if (is_dim_list(params[i])) {
-      const bool is_all =
-          value.is_none() || (value.int_list().empty() && params[i].optional);
+      const bool is_all = value.is_none() || (value.int_list().empty() && params[i].optional);
       Shape dims = is_all ? all_dims(shown_rank) : Shape();
       for (const int64_t dim : is_all ? IntList() : value.int_list()) {
         dims.push_back(wrap_dim(dim, rank) + 1);
@@ -110,7 +107,8 @@ void cat(Call& call) {
     tensors.push_back(call.expanded(tensor));
   }
   if (tensors.empty()) tensors.push_back(call.expanded(call.args[0].tensor_list()[0]));
-  call.give(mindtorch::cat(tensors, wrap_dim(call.args[1].to_int(), std::max<int64_t>(rank, 1)) + 1));
+  call.give(
+      mindtorch::cat(tensors, wrap_dim(call.args[1].to_int(), std::max<int64_t>(rank, 1)) + 1));
 }
 
 void searchsorted(Call& call) {

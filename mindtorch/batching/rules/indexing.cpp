@@ -72,7 +72,8 @@ void write_index(Call& call) {
     const Tensor source = at_least_vector(call, 3);
     const Tensor index = spread_index(call, call.tensor(2), dim, source.sizes());
     if (name == "index_add_") {
-      scatter_add_(self, dim, index, mul(source, call.args[4].scalar()));
+      const Scalar alpha = call.args[4].scalar();
+      scatter_add_(self, dim, index, alpha.to_complex() == 1.0 ? source : mul(source, alpha));
     } else {
       scatter_(self, dim, index, source);
     }
@@ -87,6 +88,14 @@ void take(Call& call) {
   call.give(view(gather(self, 1, places), index.sizes()));
 }
 
+// masked_fill takes one number for the whole tensor.
+void masked_fill(Call& call) {
+  if (!call.is_batched(2)) return align_operands(call);
+  check_written(call);
+  const Tensor& self = call.tensor(0);
+  call.give_same(copy_(self, where(call.tensor(1), _to_copy(call.tensor(2), self.dtype()), self)));
+}
+
 // Note [Indices of samples]
 // _index takes one index tensor per dim, all of one shape, which follow each other or do not: where
 // they do, the dims of the indices stand in their place, otherwise in front of all others. The
@@ -94,8 +103,8 @@ void take(Call& call) {
 // indices, the batch dim first, stand in front, unless the indexed dims are the first anyway.
 struct Indices {
   std::vector<Tensor> values;
-  int64_t rank = 0;     // dims of an index of one sample
-  int64_t first = -1;   // indexed dim
+  int64_t rank = 0;    // dims of an index of one sample
+  int64_t first = -1;  // indexed dim
   bool adjacent = true;
   bool batched = false;
 };
@@ -124,10 +133,9 @@ void index(Call& call) {
   Indices indices = read_indices(call, call.args[1].tensor_list());
   const Tensor self = call.expanded(0);
   if (indices.batched) {
-    indices.values[0] = contiguous(
-        expand(sample_numbers(call, indices.rank, self.device()),
-               call.expanded(call.args[1].tensor_list()[static_cast<size_t>(indices.first)])
-                   .sizes()));
+    indices.values[0] = contiguous(expand(
+        sample_numbers(call, indices.rank, self.device()),
+        call.expanded(call.args[1].tensor_list()[static_cast<size_t>(indices.first)]).sizes()));
   }
   Tensor result = _index(self, indices.values);
   const int64_t before = indices.adjacent ? indices.first : 0;
@@ -166,9 +174,9 @@ void index_put(Call& call) {
   const int64_t rank = call.tensor(0).dim() - count + indices.rank;
   Tensor values = call.tensor(2);
   if (indices.batched) {
-    indices.values[0] = contiguous(
-        expand(sample_numbers(call, indices.rank, self.device()),
-               call.expanded(list[static_cast<size_t>(indices.first)]).sizes()));
+    indices.values[0] =
+        contiguous(expand(sample_numbers(call, indices.rank, self.device()),
+                          call.expanded(list[static_cast<size_t>(indices.first)]).sizes()));
   }
   if (indices.batched || !indices.adjacent) {
     // Their place depends on the batch dim: they have all dims.
@@ -208,7 +216,7 @@ void embedding_dense_backward(Call& call) {
   const int64_t rows = call.args[2].to_int();
   Tensor grad = call.expanded(0);
   if (const int64_t padding = call.args[3].to_int(); padding >= 0) {
-    grad = masked_fill(grad, unsqueeze(eq(indices, Scalar(padding)), -1), Scalar(0));
+    grad = mindtorch::masked_fill(grad, unsqueeze(eq(indices, Scalar(padding)), -1), Scalar(0));
   }
   const Tensor places =
       add(indices, mul(sample_numbers(call, indices.dim() - 1, indices.device()), Scalar(rows)));
@@ -222,6 +230,7 @@ void embedding_dense_backward(Call& call) {
 void define_indexing(Rules& rules) {
   rules.define("index_select", &index_select);
   rules.define({"index_add_", "index_copy_", "index_fill_"}, &write_index);
+  rules.define("_masked_fill_", &masked_fill);
   rules.define("take", &take);
   rules.define("_index", &index);
   rules.define("_index_put_", &index_put);
@@ -229,7 +238,7 @@ void define_indexing(Rules& rules) {
   rules.define("embedding_dense_backward", &embedding_dense_backward);
   rules.define({"masked_fill", "index_put", "masked_scatter", "put", "select_scatter",
                 "slice_scatter", "diagonal_scatter", "block_diag"},
-               &batch_all);
+               &batch_first);
 }
 
 }  // namespace mindtorch::batching

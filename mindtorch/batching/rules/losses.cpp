@@ -43,8 +43,7 @@ void nll_loss_forward(Call& call) {
   const Rows rows = read_rows(call, 0, kRowRank);
   const bool is_one = call.tensor(0).dim() < kRowRank;
   const int64_t reduction = call.args[3].to_int();
-  const Tensor weights =
-      row_weights(rows, call.tensor(2), call.args[4].to_int(), call.level);
+  const Tensor weights = row_weights(rows, call.tensor(2), call.args[4].to_int(), call.level);
   const Tensor classes = mul(rows.target, ne(rows.target, Scalar(call.args[4].to_int())));
   const Tensor picked = squeeze(gather(rows.self, 2, unsqueeze(classes, 2)), 2);
   // What is ignored may hold anything.
@@ -68,8 +67,7 @@ void nll_loss_backward(Call& call) {
   const Rows rows = read_rows(call, 1, kRowRank);
   const bool is_one = call.tensor(1).dim() < kRowRank;
   const int64_t reduction = call.args[4].to_int();
-  const Tensor weights =
-      row_weights(rows, call.tensor(3), call.args[5].to_int(), call.level);
+  const Tensor weights = row_weights(rows, call.tensor(3), call.args[5].to_int(), call.level);
   Tensor grad = call.expanded(0);
   if (reduction == kMean) grad = div(grad, call.expanded(6));
   if (is_one && reduction == kNone) grad = unsqueeze(grad, 1);
@@ -77,8 +75,7 @@ void nll_loss_backward(Call& call) {
   const Tensor classes = mul(rows.target, ne(rows.target, Scalar(call.args[5].to_int())));
   const Tensor values = neg(mul(grad, weights));
   const Tensor whole = zeros(rows.self.sizes(), values.dtype(), values.device());
-  const Tensor result =
-      scatter_add(whole, 2, unsqueeze(classes, 2), unsqueeze(values, 2));
+  const Tensor result = scatter_add(whole, 2, unsqueeze(classes, 2), unsqueeze(values, 2));
   call.give(is_one ? squeeze(result, 1) : result);
 }
 

@@ -1,5 +1,6 @@
 // Products of matrices and vectors. matmul broadcasts the batch dim.
 #include "mindtorch/batching/rule.h"
+#include "mindtorch/dispatch/eager/eager.h"
 #include "mindtorch/functional/functions.h"
 
 namespace mindtorch::batching {
@@ -27,19 +28,24 @@ Tensor matrix_vector(const Call& call, size_t first) {
 void mm(Call& call) { call.give(product(call, 0, 2)); }
 void bmm(Call& call) { call.give(product(call, 0, 3)); }
 void mv(Call& call) { call.give(matrix_vector(call, 0)); }
+Tensor dot_of(const Tensor& a, const Tensor& b) { return sum(mul(a, b), IntList({-1})); }
 void dot(Call& call) {
   check_ranks(call, 0, 1, 1);
-  call.give(sum(mul(call.value(0), call.value(1)), IntList({-1})));
+  call.give(dot_of(call.value(0), call.value(1)));
+}
+void vdot(Call& call) {
+  check_ranks(call, 0, 1, 1);
+  call.give(dot_of(conj(call.value(0)), call.value(1)));
 }
 
 // beta * self + alpha * product, by ops on samples, which broadcast.
 void add_to(Call& call, const Tensor& product) {
   const Scalar beta = call.args[3].scalar();
   const Scalar alpha = call.args[4].scalar();
-  Tensor result = alpha.to_double() == 1 ? product : mul(product, alpha);
-  if (beta.to_double() != 0) {
+  Tensor result = alpha.to_complex() == 1.0 ? product : mul(product, alpha);
+  if (beta.to_complex() != 0.0) {
     const Tensor& self = call.tensor(0);
-    result = add(beta.to_double() == 1 ? self : mul(self, beta), result);
+    result = add(beta.to_complex() == 1.0 ? self : mul(self, beta), result);
   }
   call.give_same(result);
 }
@@ -55,16 +61,30 @@ void addmv(Call& call) {
                        : call.shown(matrix_vector(call, 1)));
 }
 
+void linear(Call& call) {
+  const Tensor& bias = call.tensor(2);
+  if (!call.is_batched(1) && !call.is_batched(2) && call.tensor(1).dim() == 2) {
+    return call.give(mindtorch::linear(call.value(0), call.tensor(1), bias));
+  }
+  NewArguments args(call.args);
+  args.set(2, Tensor());
+  ops::Outputs made;
+  dispatch::run_eager(call.op, args.get(), made);
+  call.give_same(bias.defined() ? add(made.tensors[0], bias) : made.tensors[0]);
+}
+
 }  // namespace
 
 void define_matmul(Rules& rules) {
   rules.define("mm", &mm);
   rules.define("bmm", &bmm);
   rules.define("mv", &mv);
-  rules.define({"dot", "vdot"}, &dot);
+  rules.define("dot", &dot);
+  rules.define("vdot", &vdot);
   rules.define("addmm", &addmm);
   rules.define("baddbmm", &baddbmm);
   rules.define("addmv", &addmv);
+  rules.define("linear", &linear);
 }
 
 }  // namespace mindtorch::batching

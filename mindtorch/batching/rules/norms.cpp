@@ -106,6 +106,48 @@ void group_norm(Call& call) {
   for (size_t i = 1; i < made.tensors.size(); ++i) call.give_same(unfold(made.tensors[i]));
 }
 
+// Gradients of weights are sums over the images of each sample by itself.
+void group_norm_backward(Call& call) {
+  const Tensor& weight = call.tensor(4);
+  const int64_t images = call.args[5].to_int();
+  const int64_t groups = call.args[8].to_int();
+  const Tensor& grad = call.tensor(0);
+  const auto per_channel = [&](const Tensor& values) {
+    Tensor shown = values;
+    for (int64_t d = 2; d < grad.dim(); ++d) shown = unsqueeze(shown, -1);
+    return shown;
+  };
+  Tensor grad_input;
+  if (call.args[9].to_bool()) {
+    NewArguments args(call.args);
+    const Tensor scaled = weight.defined() ? mul(grad, per_channel(weight)) : grad;
+    args.set(0, contiguous(flatten(call.expanded(scaled), 0, 1)));
+    for (const size_t i : {size_t{1}, size_t{2}, size_t{3}}) {
+      args.set(i, contiguous(flatten(call.expanded(i), 0, 1)));
+    }
+    args.set(4, Tensor());
+    args.set(5, images * call.size());
+    args.set_bool(10, false);
+    args.set_bool(11, false);
+    Outputs made;
+    dispatch::call(call.op, args.get(), made);
+    grad_input = call.shown(unflatten(made.tensors[0], 0, {call.size(), images}));
+  }
+  call.give_same(grad_input);
+  Shape summed = {0};
+  for (int64_t d = 2; d < grad.dim(); ++d) summed.push_back(d);
+  Tensor grad_weight;
+  if (call.args[10].to_bool()) {
+    // [images, groups, the rest], so that statistics of groups broadcast.
+    const Tensor rows = reshape(call.tensor(1), {images, groups, -1});
+    const Tensor normal =
+        mul(sub(rows, unsqueeze(call.tensor(2), -1)), unsqueeze(call.tensor(3), -1));
+    grad_weight = sum(mul(grad, reshape(normal, grad.sizes())), IntList(summed));
+  }
+  call.give_same(grad_weight);
+  call.give_same(call.args[11].to_bool() ? sum(grad, IntList(summed)) : Tensor());
+}
+
 }  // namespace
 
 void define_norms(Rules& rules) {
@@ -114,6 +156,7 @@ void define_norms(Rules& rules) {
   rules.define("native_layer_norm_backward", &normalise_backward<5, 6>);
   rules.define("_fused_rms_norm_backward", &normalise_backward<4, 5>);
   rules.define("native_group_norm", &group_norm);
+  rules.define("native_group_norm_backward", &group_norm_backward);
 }
 
 }  // namespace mindtorch::batching

@@ -109,8 +109,8 @@ void squeeze(Call& call) {
 
 void t(Call& call) {
   const Tensor self = call.value(0);
-  MT_CHECK(self.dim() <= 3, RuntimeError,
-           "t() expects a tensor with <= 2 dimensions, but self is ", self.dim() - 1, "D");
+  MT_CHECK(self.dim() <= 3, RuntimeError, "t() expects a tensor with <= 2 dimensions, but self is ",
+           self.dim() - 1, "D");
   call.give(self.dim() < 3 ? mindtorch::alias(self) : transpose(self, 1, 2));
 }
 
@@ -197,10 +197,20 @@ constexpr char kSqueezeDims[] = "squeeze.dims";
 
 // --- copies ---
 
+// Each sample with a number of its own.
+void fill(Call& call) {
+  check_written(call);
+  MT_CHECK(call.tensor(1).dim() == 0, RuntimeError,
+           "fill_ only supports 0-dimension value tensor but got tensor with ",
+           call.tensor(1).dim(), " dimensions.");
+  copy_(call.value(0), pad_rank(call, call.tensor(1), call.tensor(0).dim()));
+  call.give_same(call.tensor(0));
+}
+
 // Formats that name dims are those of a sample; a copy is in order all the same.
 void clone(Call& call) {
-  const bool keeps = call.args[1].is_none() ||
-                     call.args[1].memory_format() == MemoryFormat::kPreserve;
+  const bool keeps =
+      call.args[1].is_none() || call.args[1].memory_format() == MemoryFormat::kPreserve;
   const Batched& self = batched(call.tensor(0));
   if (keeps) {
     call.outputs.tensors.push_back(
@@ -213,8 +223,8 @@ void clone(Call& call) {
 void to_copy(Call& call) {
   NewArguments args(call.args);
   const Batched& self = batched(call.tensor(0));
-  const bool keeps = call.args[5].is_none() ||
-                     call.args[5].memory_format() == MemoryFormat::kPreserve;
+  const bool keeps =
+      call.args[5].is_none() || call.args[5].memory_format() == MemoryFormat::kPreserve;
   args.set(0, keeps ? self.value : call.value(0));
   if (!keeps) args.set_memory_format(5, MemoryFormat::kContiguous);
   Outputs made;
@@ -228,11 +238,12 @@ void to_copy(Call& call) {
 }  // namespace
 
 void define_views(Rules& rules) {
-  rules.define({"view",        "transpose.int", "select.int", "squeeze.dim",   "squeeze.dims",
-                "narrow",      "diagonal",      "unfold",     "view.dtype",    "unflatten",
-                "alias",       "detach",        "slice.Tensor", "fill_.Scalar", "zero_"},
+  rules.define({"view", "transpose.int", "select.int", "squeeze.dim", "squeeze.dims", "narrow",
+                "diagonal", "unfold", "view.dtype", "view_as_real", "view_as_complex", "unflatten",
+                "alias", "detach", "slice.Tensor", "fill_.Scalar", "zero_"},
                &shift_dims);
-  rules.define({"copy_", "fill_.Tensor"}, &align_operands);
+  rules.define("copy_", &align_operands);
+  rules.define("fill_.Tensor", &fill);
   rules.define("permute", &permute);
   rules.define("unsqueeze", &unsqueeze);
   rules.define("squeeze", &squeeze);

@@ -1,6 +1,7 @@
 #include "mindtorch/dispatch/eager/eager.h"
 
 #include <algorithm>
+#include <bit>
 #include <string_view>
 
 #include "mindtorch/dispatch/eager/copy.h"
@@ -31,12 +32,14 @@ using ops::TensorSpec;
 
 namespace {
 
-// The device all tensor arguments share; 0-dim CPU tensors may join any. Throws on a mix.
-Device common_device(const Op& op, Args args) {
+// The device all tensor arguments share; 0-dim CPU tensors may join any. Throws on a mix. Adds
+// their dtypes to `dtypes`.
+Device common_device(const Op& op, Args args, DTypeSet& dtypes) {
   Device device;
   bool found = false;
   bool certain = false;  // set by a tensor that is not a 0-dim CPU one
   const auto add = [&](const Tensor& tensor) {
+    dtypes |= bit(tensor.dtype());
     const Device own = tensor.device();
     const bool free = own.is_cpu() && tensor.dim() == 0;
     if (!found || (!certain && !free)) {
@@ -91,23 +94,12 @@ void check_kernel(const Op& op, Device device, Args args, std::span<const Tensor
 }
 
 // Kernels take the common dtypes; for all others they must be listed.
-void check_dtypes(const Op& op, Device device, Args args, std::span<const Tensor> outputs) {
-  const auto check = [&](const Tensor& tensor) {
-    if (MT_LIKELY(is_common(tensor.dtype()))) return;
-    const Op& base = op.base != nullptr ? *op.base : op;
-    const DTypeSet taken = device.is_cpu() ? base.more_dtypes : base.more_accelerator_dtypes;
-    if (!contains(taken, tensor.dtype())) refuse_dtype(op, tensor.dtype(), device);
-  };
-  for (const ops::Value& value : args) {
-    if (value.kind() == ops::ValueKind::kTensor) {
-      check(value.tensor());
-    } else if (value.kind() == ops::ValueKind::kTensorList) {
-      for (const Tensor& tensor : value.tensor_list()) {
-        if (tensor.defined()) check(tensor);
-      }
-    }
-  }
-  for (const Tensor& tensor : outputs) check(tensor);
+void check_dtypes(const Op& op, Device device, DTypeSet dtypes) {
+  if (MT_LIKELY((dtypes & ~kAllTypes) == 0) || device.is_meta()) return;
+  const Op& base = op.base != nullptr ? *op.base : op;
+  const DTypeSet taken = device.is_cpu() ? base.more_dtypes : base.more_accelerator_dtypes;
+  const DTypeSet refused = dtypes & ~kAllTypes & ~taken;
+  if (refused != 0) refuse_dtype(op, static_cast<DType>(std::countr_zero(refused)), device);
 }
 
 // What the immediate executor does is inlined.
@@ -126,7 +118,6 @@ void run_prepared(Executor& executor, const PreparedCall& call) {
 void run_call(Executor& executor, const PreparedCall& call) {
   if (call.device.is_meta()) return;
   check_kernel(call.op, call.device, call.args, call.outputs);
-  check_dtypes(call.op, call.device, call.args, call.outputs);
   run_prepared(executor, call);
 }
 
@@ -175,9 +166,11 @@ void run_pointwise(Executor& executor, const Op& op, Args args, Outputs& outputs
   outputs.tensors.push_back(std::move(out));
 }
 
-void run_kernel(Executor& executor, const Op& op, Args args, Outputs& outputs) {
+void run_kernel(Executor& executor, const Op& op, Args args, DTypeSet dtypes, Outputs& outputs) {
   SpecList specs;
   op.infer(args, specs);
+  for (const TensorSpec& spec : specs) dtypes |= bit(spec.dtype);
+  check_dtypes(op, specs[0].device, dtypes);
   for (const TensorSpec& spec : specs) outputs.tensors.push_back(make_output(executor, spec));
   // The outputs' device, not the rule's: "npu" has become an index.
   run_call(executor, {.op = op,
@@ -188,15 +181,17 @@ void run_kernel(Executor& executor, const Op& op, Args args, Outputs& outputs) {
 }
 
 // Writes lists of tensors; gives nothing back.
-void run_list_mutation(Executor& executor, const Op& op, Device device, Args args) {
+void run_list_mutation(
+    Executor& executor, const Op& op, Device device, Args args, DTypeSet dtypes) {
   op.check(args);
+  check_dtypes(op, device, dtypes);
   each_mutated(op, args, [](const Tensor& tensor) { check_no_self_overlap(tensor); });
   run_call(executor,
            {.op = op, .args = args, .device = device, .outputs = {}, .writes = Writes::kSelf});
   each_mutated(op, args, [](const Tensor& tensor) { tensor.bump_version(); });
 }
 
-void run_mutation(Executor& executor, const Op& op, Args args, Outputs& outputs) {
+void run_mutation(Executor& executor, const Op& op, Args args, DTypeSet dtypes, Outputs& outputs) {
   const Tensor& self = args[0].tensor();
   op.check(args);
   if (!op.allows_overlap) check_no_self_overlap(self);
@@ -206,6 +201,7 @@ void run_mutation(Executor& executor, const Op& op, Args args, Outputs& outputs)
     transfer(self, *source, args[static_cast<size_t>(op.copy.non_blocking)].to_bool());
   } else {
     if (source != nullptr) check_no_partial_overlap(self, *source);
+    check_dtypes(op, self.device(), dtypes);
     run_call(executor, {.op = op, .args = args, .device = self.device(), .outputs = {}});
   }
   self.bump_version();
@@ -221,7 +217,6 @@ void run_dynamic(const Op& op, Device device, Args args, Outputs& outputs) {
         op, device, args, {},
         device.is_meta() ? "its output shape depends on the data" : "there is no kernel for it");
   }
-  check_dtypes(op, device, args, {});
   launch_dynamic(op, device, args, outputs);
 }
 
@@ -241,18 +236,20 @@ void run_primary(Executor& executor, const Op& op, Args args, Outputs& outputs) 
     each_mutated(op, args, [](const Tensor& tensor) { tensor.bump_version(); });
     return;
   }
-  const Device device = common_device(op, args);
+  DTypeSet dtypes = 0;
+  const Device device = common_device(op, args, dtypes);
   switch (op.kind) {
     case OpKind::kPointwise:
       return run_pointwise(executor, op, args, outputs);
     case OpKind::kKernel:
-      return run_kernel(executor, op, args, outputs);
+      return run_kernel(executor, op, args, dtypes, outputs);
     case OpKind::kView:
       return run_view(op, args, outputs);
     case OpKind::kMutation:
-      return writes_lists ? run_list_mutation(executor, op, device, args)
-                          : run_mutation(executor, op, args, outputs);
+      return writes_lists ? run_list_mutation(executor, op, device, args, dtypes)
+                          : run_mutation(executor, op, args, dtypes, outputs);
     case OpKind::kDynamic:
+      check_dtypes(op, device, dtypes);
       return run_dynamic(op, device, args, outputs);
     case OpKind::kComposite:
       break;
@@ -310,7 +307,8 @@ void run_inplace(Executor& executor, const Op& op, Args args, Outputs& outputs) 
     if (executor.replay_in_place(base, args)) {
       self.bump_version();
     } else {
-      common_device(op, args);
+      DTypeSet dtypes = 0;
+      common_device(op, args, dtypes);
       run_pointwise_into(executor, base, args, self, false);
     }
   } else {
@@ -355,17 +353,19 @@ void run_out(Executor& executor, const Op& op, Args all_args, Outputs& outputs) 
   OutArguments fitted;
   const Args args = fit_to_out(targets[0].tensor(), base, given, fitted);
   OutputShapes shapes;
+  DTypeSet dtypes = 0;
   if (base.kind == OpKind::kPointwise) {
-    common_device(op, all_args);
+    common_device(op, all_args, dtypes);
     run_pointwise_into(executor, base, args, targets[0].tensor(), true);
     outputs.tensors.push_back(targets[0].tensor());
     return;
   }
   // A plain op may write right into targets that already look like its own outputs.
   if (base.kind == OpKind::kKernel) {
-    common_device(op, all_args);
+    const Device device = common_device(op, all_args, dtypes);
     SpecList specs;
     base.infer(args, specs);
+    check_dtypes(base, device, dtypes);
     bool direct = true;
     for (size_t i = 0; i < specs.size(); ++i) {
       const Tensor& target = targets[i].tensor();

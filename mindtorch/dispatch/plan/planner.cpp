@@ -123,6 +123,7 @@ void Planner::find_fills() {
   for (size_t i = 0; i < trace_.ops.size(); ++i) {
     const OpRecord& op = trace_.ops[i];
     if (!is_live(i) || op.op->fusion != ops::FusionKind::kFill ||
+        !is_common(trace_.tensors[trace_.outputs(op)[0]].dtype) ||
         ops::registry().fusion_engine(op.device.type).prepare == nullptr) {
       continue;
     }

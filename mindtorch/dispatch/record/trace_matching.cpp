@@ -74,6 +74,7 @@ bool TraceRecorder::match_new_tensor(const Tensor& tensor, uint32_t id) {
     case ops::ValueKind::kTensor:
       return match_tensor(value.tensor(), predicted_->tensor_ids[argument.first]);
     case ops::ValueKind::kScalar:
+      if (MT_UNLIKELY(value.scalar().is_complex())) return match_other_argument(value, index);
       return argument.scalar_kind == static_cast<uint8_t>(value.scalar().kind()) &&
              (argument.bits | predicted_->param_bits[index]) == detail::to_bits(value.scalar());
     default:

@@ -34,7 +34,7 @@ void check_alpha(DType dtype, const Scalar& alpha, const Tensor& self, const Ten
 
 PointwiseCall add(const Tensor& self, const Tensor& other, const Scalar& alpha) {
   const DType dtype = result_type(self, other);
-  if (alpha == Scalar(1)) return PointwiseCall(Pointwise::kAdd, dtype, dtype).on(self).on(other);
+  if (alpha == Scalar(1)) return PointwiseCall(Pointwise::kAdd, dtype, dtype, self, other);
   check_alpha(dtype, alpha, self, other);
   return add_scaled(dtype, self, other, alpha);
 }
@@ -47,7 +47,7 @@ PointwiseCall sub(const Tensor& self, const Tensor& other, const Scalar& alpha) 
            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying "
            "to invert a mask, use the `~` or `logical_not()` operator instead.");
   const DType dtype = result_type(self, other);
-  if (alpha == Scalar(1)) return PointwiseCall(Pointwise::kSub, dtype, dtype).on(self).on(other);
+  if (alpha == Scalar(1)) return PointwiseCall(Pointwise::kSub, dtype, dtype, self, other);
   check_alpha(dtype, alpha, self, other);
   const Scalar negated = alpha.is_complex() ? Scalar(-alpha.to_complex())
                          : alpha.is_floating_point()
@@ -78,9 +78,7 @@ PointwiseCall pow_number(const Tensor& self, Scalar exponent, DType dtype) {
   const bool has_roots = is_differentiable(dtype) && dtype != DType::kFloat16;
   const double power =
       exponent.imag() == 0 ? exponent.to_double() : std::numeric_limits<double>::quiet_NaN();
-  const auto as = [&](Pointwise function) {
-    return PointwiseCall(function, dtype, dtype).on(self);
-  };
+  const auto as = [&](Pointwise function) { return PointwiseCall(function, dtype, dtype, self); };
   if (power == 2.0) return as(Pointwise::kSquare);
   if (power == 3.0) return as(Pointwise::kCube);
   if (power == 0.5 && has_roots) return as(Pointwise::kSqrt);
@@ -96,9 +94,8 @@ PointwiseCall pow(const Tensor& self, const Tensor& exponent) {
   if (dtype == DType::kBool && exponent.is_wrapped_number() && exponent.device().is_cpu()) {
     // A bool to the power of 1 is itself, to the power of 0 it is true.
     const bool is_one = *exponent.data<bool>();
-    return PointwiseCall(is_one ? Pointwise::kLogicalAnd : Pointwise::kEq, dtype, dtype)
-        .on(self)
-        .on(self);
+    return PointwiseCall(is_one ? Pointwise::kLogicalAnd : Pointwise::kEq, dtype, dtype, self,
+                         self);
   }
   if (exponent.is_wrapped_number() && exponent.device().is_cpu()) {
     const Scalar number = number_of(exponent);
@@ -120,17 +117,20 @@ PointwiseCall float_power(const Tensor& self, const Tensor& exponent) {
   if (exponent.is_wrapped_number() && exponent.device().is_cpu()) {
     return pow_number(self, number_of(exponent), dtype);
   }
-  return PointwiseCall(Pointwise::kPow, dtype, dtype).on(self).on(exponent);
+  return PointwiseCall(Pointwise::kPow, dtype, dtype, self, exponent);
 }
 
 template <Pointwise kFunction>
 PointwiseCall no_bool(const Tensor& self, const Tensor& other) {
   PointwiseCall call = promoted(kFunction, self, other);
-  return call.only_if(call.compute != DType::kBool);
+  call.only_if(call.compute != DType::kBool);
+  return call;
 }
 
 PointwiseCall floor_divide(const Tensor& self, const Tensor& other) {
-  return keep_single_factor(no_bool<Pointwise::kFloorDivide>(self, other));
+  PointwiseCall call = no_bool<Pointwise::kFloorDivide>(self, other);
+  keep_single_factor(call);
+  return call;
 }
 
 PointwiseCall heaviside(const Tensor& self, const Tensor& values) {

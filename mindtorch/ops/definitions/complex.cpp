@@ -43,7 +43,7 @@ PointwiseCall conj(const Tensor& self) { return same_dtype<Pointwise::kConj>(sel
 
 PointwiseCall angle(const Tensor& self) {
   const DType dtype = float_dtype(self.dtype());
-  return PointwiseCall(Pointwise::kAngle, dtype, real_dtype(dtype)).on(self);
+  return PointwiseCall(Pointwise::kAngle, dtype, real_dtype(dtype), self);
 }
 
 }  // namespace

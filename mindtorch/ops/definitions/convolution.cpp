@@ -89,6 +89,20 @@ void check_dtypes(const Tensor& input, const Tensor& weight, const Tensor& bias)
            "\"slow_conv2d_cpu\" not implemented for 'Bool'");
 }
 
+void check_kernel(const Tensor& weight) {
+  const size_t n = weight.sizes().size() - 2;
+  bool has_elements = true;
+  std::string text;
+  static constexpr const char* kNames[] = {"depth", "height", "width"};
+  if (n == 1) text = " kernel_height: 1";  // torch looks at it as an image of one row
+  for (size_t i = 0; i < n; ++i) {
+    const int64_t size = weight.sizes()[i + 2];
+    has_elements &= size > 0;
+    text += mindtorch::detail::concat(" kernel_", n <= 3 ? kNames[3 - n + i] : "size", ": ", size);
+  }
+  MT_CHECK(has_elements, RuntimeError, "kernel size should be greater than zero, but got", text);
+}
+
 void check_window(const Tensor& input, const Tensor& weight, const Settings& s) {
   Shape padded;
   Shape kernel;
@@ -127,6 +141,7 @@ void check_output_padding(const Settings& s) {
 
 Shape output_sizes(const Tensor& input, const Tensor& weight, const Settings& s) {
   Shape sizes = {input.size(0), s.transposed ? weight.size(1) * s.groups : weight.size(0)};
+  if (!s.transposed && input.size(1) == 0) sizes[1] = 0;  // torch's rule
   for (size_t i = 0; i < s.stride.size(); ++i) {
     const int64_t window = s.dilation[i] * (weight.sizes()[i + 2] - 1) + 1;
     const int64_t in = input.sizes()[i + 2];
@@ -165,6 +180,7 @@ TensorSpec convolution(const Tensor& input,
                       groups};
   check_settings(s);
   check_channels(input, weight, bias, s);
+  check_kernel(weight);
   if (transposed) {
     check_output_padding(s);
   } else {

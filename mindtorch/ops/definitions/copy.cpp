@@ -1,9 +1,17 @@
 // Copies between layouts, dtypes and devices.
+#include <atomic>
+
+#include "mindtorch/base/warning.h"
 #include "mindtorch/ops/definitions/definitions.h"
 #include "mindtorch/ops/definitions/rules.h"
 
 namespace mindtorch::ops {
 namespace {
+
+void warn_of_lost_parts() {
+  static std::atomic<bool> warned = false;
+  if (!warned.exchange(true)) warn("Casting complex values to real discards the imaginary part");
+}
 
 void copy(const Tensor& self, const Tensor& src, bool) {
   MT_CHECK(self.device().is_meta() || !src.device().is_meta(), NotImplementedError,
@@ -11,6 +19,8 @@ void copy(const Tensor& self, const Tensor& src, bool) {
   const Shape sizes = broadcast_shapes(self.sizes(), src.sizes());
   MT_CHECK(sizes == self.sizes(), RuntimeError, "output with shape ", to_string(self.sizes()),
            " doesn't match the broadcast shape ", to_string(sizes));
+  const bool keeps_parts = is_complex(self.dtype()) || self.dtype() == DType::kBool;
+  if (MT_UNLIKELY(is_complex(src.dtype()) && !keeps_parts)) warn_of_lost_parts();
 }
 
 TensorSpec clone(const Tensor& self, std::optional<MemoryFormat> memory_format) {

@@ -85,7 +85,7 @@ PointwiseCall masked_fill(const Tensor& self, const Tensor& mask, const Tensor& 
            "masked_fill_ only supports boolean masks, but got mask with dtype ",
            limits(mask.dtype()).type_name);
   check_number_in(value, self.dtype());
-  return PointwiseCall(Pointwise::kWhere, self.dtype(), self.dtype()).on(mask).on(value).on(self);
+  return PointwiseCall(Pointwise::kWhere, self.dtype(), self.dtype(), mask, value, self);
 }
 
 TensorSpec index_select(const Tensor& self, int64_t dim, const Tensor& index) {

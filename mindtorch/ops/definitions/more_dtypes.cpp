@@ -11,18 +11,13 @@ namespace {
 // They move elements and don't look at them.
 constexpr std::string_view kMovers[] = {"_copy_list_",
                                         "_index",
-                                        "_masked_select",
                                         "_zero_list_",
-                                        "all.dims",
-                                        "any.dims",
                                         "cat",
                                         "clone",
                                         "copy_",
                                         "embedding",
                                         "empty.memory_format",
                                         "empty_strided",
-                                        "eye",
-                                        "eye.m",
                                         "fill_.Scalar",
                                         "fill_.Tensor",
                                         "flip",
@@ -45,6 +40,9 @@ constexpr std::string_view kMovers[] = {"_copy_list_",
                                         "triu_",
                                         "zero_",
                                         "zeros"};
+// The same, where CANN has no op for them.
+constexpr std::string_view kMoversOnCpus[] = {"_masked_select", "all.dims", "any.dims", "eye",
+                                              "eye.m"};
 
 constexpr std::string_view kOfComplex[] = {"_index_put_",
                                            "addmm",
@@ -56,33 +54,41 @@ constexpr std::string_view kOfComplex[] = {"_index_put_",
                                            "dot",
                                            "embedding_dense_backward",
                                            "index_add_",
-                                           "linalg_vector_norm",
-                                           "linspace",
                                            "mean.dim",
                                            "mm",
                                            "mv",
-                                           "nonzero",
-                                           "normal_",
-                                           "normal.float_float",
                                            "prod.dim_int",
-                                           "rand",
-                                           "randn",
                                            "scatter_add_",
-                                           "std.correction",
-                                           "std_mean.correction",
-                                           "sum.dim_IntList",
-                                           "uniform_",
-                                           "var.correction",
-                                           "var_mean.correction",
-                                           "vdot"};
+                                           "sum.dim_IntList"};
+// The same, where CANN has no op for them.
+constexpr std::string_view kOfComplexOnCpus[] = {"linalg_vector_norm",
+                                                 "linspace",
+                                                 "nonzero",
+                                                 "normal.float_float",
+                                                 "normal_",
+                                                 "rand",
+                                                 "randn",
+                                                 "std.correction",
+                                                 "std_mean.correction",
+                                                 "uniform_",
+                                                 "var.correction",
+                                                 "var_mean.correction",
+                                                 "vdot"};
 
 constexpr std::string_view kOfWideUnsigned[] = {"prod.dim_int", "sum.dim_IntList"};
 
 }  // namespace
 
 void define_more_dtypes(Registry& ops) {
-  for (const std::string_view name : kMovers) ops.more_dtypes(name, kAnyType, 0);
-  for (const std::string_view name : kOfComplex) ops.more_dtypes(name, kComplexTypes, 0);
+  for (const std::string_view name : kMovers) ops.more_dtypes(name, kAnyType, kComplexTypes);
+  for (const std::string_view name : kOfComplex)
+    ops.more_dtypes(name, kComplexTypes, kComplexTypes);
+  for (const std::string_view name : kMoversOnCpus) ops.more_dtypes(name, kAnyType, 0);
+  for (const std::string_view name : kOfComplexOnCpus) ops.more_dtypes(name, kComplexTypes, 0);
+  // Memory alone.
+  for (const char* name : {"empty.memory_format", "empty_strided"}) {
+    ops.more_dtypes(name, kAnyType, kAnyType);
+  }
   for (const std::string_view name : kOfWideUnsigned) ops.more_dtypes(name, kWideUnsignedTypes, 0);
   ops.more_dtypes("_index_put_", kFloat8Types | bit(DType::kComplex32), 0);
 }

@@ -87,6 +87,9 @@ void adagrad(TensorList self,
   check_steps(self, state_steps);
 }
 
+// functional/optimizer.cpp has looked at the tensors.
+void unscale_list_(TensorList, TensorList, const Tensor&) {}
+
 }  // namespace
 
 void define_optimizer(Registry& ops) {
@@ -153,6 +156,34 @@ void define_optimizer(Registry& ops) {
       .function_only()
       .not_differentiable()
       .doc("A step of Adagrad whose rate is a tensor.");
+
+  ops.define(
+         "_amp_foreach_non_finite_check_and_unscale_(Tensor(a!)[] self, Tensor(b!) found_inf, "
+         "Tensor inv_scale) -> ()")
+      .function_only()
+      .doc(
+          "Multiplies each gradient of a list, in one pass, and sets `found_inf` to 1 if an "
+          "element "
+          "is infinite or NaN.",
+          ">>> grad, found_inf = torch.tensor([2., 4.]), torch.zeros(())\n"
+          ">>> _ = torch._amp_foreach_non_finite_check_and_unscale_([grad], found_inf, "
+          "torch.tensor(0.5))\n>>> grad, found_inf\n(tensor([1., 2.]), tensor(0.))");
+  ops.define(
+         "_amp_update_scale_(Tensor(a!) self, Tensor(b!) growth_tracker, Tensor found_inf, "
+         "float scale_growth_factor, float scale_backoff_factor, int growth_interval) "
+         "-> Tensor(a!)")
+      .function_only()
+      .doc(
+          "Shrinks the scale of a loss after an infinite gradient, lets it grow after as many "
+          "steps "
+          "without any as `growth_interval`, and counts these steps.",
+          ">>> scale, steps = torch.tensor(8.), torch.tensor(0, dtype=torch.int32)\n"
+          ">>> torch._amp_update_scale_(scale, steps, torch.tensor(1.), 2.0, 0.5, "
+          "100)\ntensor(4.)");
+  ops.define<unscale_list_>(
+         "_unscale_list_(Tensor(a!)[] self, Tensor(b!)[] found_inf, Tensor inv_scale) -> ()")
+      .internal()
+      .not_differentiable();
 }
 
 }  // namespace mindtorch::ops

@@ -329,9 +329,52 @@ void define_fills(Registry& ops) {
            ">>> (torch.zeros(2).log_normal_() > 0).all()\ntensor(True)");
 }
 
+TensorSpec shaped_samples(const char* kernel, const Tensor& self) {
+  MT_CHECK(is_floating_point(self.dtype()), NotImplementedError, "\"", kernel,
+           "\" not implemented for '", legacy_name(self.dtype()), "'");
+  return contiguous_spec(self.sizes(), self.dtype(), self.device());
+}
+TensorSpec standard_gamma(const Tensor& self, Generator*) { return shaped_samples("gamma", self); }
+TensorSpec sample_dirichlet(const Tensor& self, Generator*) {
+  return shaped_samples("dirichlet", self);
+}
+TensorSpec poisson(const Tensor& self, Generator*) { return shaped_samples("poisson_cpu", self); }
+TensorSpec binomial(const Tensor& count, const Tensor& prob, Generator*) {
+  MT_CHECK(count.dtype() == prob.dtype(), RuntimeError, "Found dtype ", legacy_name(prob.dtype()),
+           " but expected ", legacy_name(count.dtype()));
+  MT_CHECK(broadcast_shapes(count.sizes(), prob.sizes()) == count.sizes(), RuntimeError,
+           "output with shape ", to_string(count.sizes()), " doesn't match the broadcast shape ",
+           to_string(broadcast_shapes(count.sizes(), prob.sizes())));
+  return shaped_samples("binomial_cpu", count);
+}
+
+void define_shaped_samples(Registry& ops) {
+  ops.define<standard_gamma>("_standard_gamma(Tensor self, Generator? generator=None) -> Tensor")
+      .random()
+      .doc("Samples of gamma distributions of scale 1 and the given shapes.",
+           ">>> torch._standard_gamma(torch.ones(2)).shape\ntorch.Size([2])");
+  ops.define<sample_dirichlet>(
+         "_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor")
+      .function_only()
+      .random()
+      .doc("Samples of Dirichlet distributions with the given concentrations.",
+           ">>> torch._sample_dirichlet(torch.ones(3)).sum()\ntensor(1.)");
+  ops.define<poisson>("poisson(Tensor self, Generator? generator=None) -> Tensor")
+      .function_only()
+      .random()
+      .doc("Numbers of events, by Poisson distributions of the given rates.",
+           ">>> torch.poisson(torch.zeros(2))\ntensor([0., 0.])");
+  ops.define<binomial>("binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor")
+      .function_only()
+      .random()
+      .doc("Numbers of successes in `count` trials, each with the chance `prob`.",
+           ">>> torch.binomial(torch.tensor([3.]), torch.tensor([1.]))\ntensor([3.])");
+}
+
 }  // namespace
 
 void define_random(Registry& ops) {
+  define_shaped_samples(ops);
   define_factories(ops);
   define_fills(ops);
   ops.define(

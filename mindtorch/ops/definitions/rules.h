@@ -56,44 +56,47 @@ ViewSpec expand(const Tensor& self, IntList size, bool implicit);
 // Operands promoted, result of the same dtype.
 inline PointwiseCall promoted(Pointwise function, const Tensor& a, const Tensor& b) {
   const DType dtype = result_type(a, b);
-  return PointwiseCall(function, dtype, dtype).on(a).on(b);
+  return PointwiseCall(function, dtype, dtype, a, b);
 }
 // Operands promoted to a float dtype.
 inline PointwiseCall promoted_to_float(Pointwise function, const Tensor& a, const Tensor& b) {
   const DType dtype = float_dtype(result_type(a, b));
-  return PointwiseCall(function, dtype, dtype).on(a).on(b);
+  return PointwiseCall(function, dtype, dtype, a, b);
 }
 
 // Products and quotients in float16 and bfloat16 take a single second operand in float32, as
 // torch's kernels do: x * 0.1 multiplies by 0.1 and not by its nearest float16.
-inline PointwiseCall keep_single_factor(PointwiseCall call) {
+inline void keep_single_factor(PointwiseCall& call) {
   const Tensor& second = *call.operands[1];
   if (MT_UNLIKELY(rounds_to_half(second.dtype(), call.compute)) && second.numel() == 1) {
     call.unrounded = 1;
   }
-  return call;
 }
 template <Pointwise kFunction>
 PointwiseCall product(const Tensor& self, const Tensor& other) {
-  return keep_single_factor(promoted(kFunction, self, other));
+  PointwiseCall call = promoted(kFunction, self, other);
+  keep_single_factor(call);
+  return call;
 }
 inline PointwiseCall quotient(const Tensor& self, const Tensor& other) {
-  return keep_single_factor(promoted_to_float(Pointwise::kDiv, self, other));
+  PointwiseCall call = promoted_to_float(Pointwise::kDiv, self, other);
+  keep_single_factor(call);
+  return call;
 }
 
 // The rules of pointwise ops that need nothing but their function.
 template <Pointwise kFunction>
 PointwiseCall same_dtype(const Tensor& self) {
-  return PointwiseCall(kFunction, self.dtype(), self.dtype()).on(self);
+  return PointwiseCall(kFunction, self.dtype(), self.dtype(), self);
 }
 template <Pointwise kFunction>
 PointwiseCall to_float(const Tensor& self) {
   const DType dtype = float_dtype(self.dtype());
-  return PointwiseCall(kFunction, dtype, dtype).on(self);
+  return PointwiseCall(kFunction, dtype, dtype, self);
 }
 template <Pointwise kFunction>
 PointwiseCall to_bool(const Tensor& self) {
-  return PointwiseCall(kFunction, self.dtype(), DType::kBool).on(self);
+  return PointwiseCall(kFunction, self.dtype(), DType::kBool, self);
 }
 template <Pointwise kFunction>
 PointwiseCall binary_same(const Tensor& self, const Tensor& other) {
@@ -105,7 +108,7 @@ PointwiseCall binary_float(const Tensor& self, const Tensor& other) {
 }
 template <Pointwise kFunction>
 PointwiseCall binary_bool(const Tensor& self, const Tensor& other) {
-  return PointwiseCall(kFunction, result_type(self, other), DType::kBool).on(self).on(other);
+  return PointwiseCall(kFunction, result_type(self, other), DType::kBool, self, other);
 }
 
 }  // namespace mindtorch::ops

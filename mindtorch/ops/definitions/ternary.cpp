@@ -15,7 +15,7 @@ PointwiseCall where(const Tensor& condition, const Tensor& self, const Tensor& o
     if (!value->is_wrapped_number() || number_dtype(dtype) != dtype) continue;
     check_in_range(number_of(*value), dtype);
   }
-  return PointwiseCall(Pointwise::kWhere, dtype, dtype).on(condition).on(self).on(other);
+  return PointwiseCall(Pointwise::kWhere, dtype, dtype, condition, self, other);
 }
 
 DType clamp_dtype(const Tensor& self, std::initializer_list<const std::optional<Scalar>*> bounds) {
@@ -49,7 +49,7 @@ PointwiseCall clamp_tensor(const Tensor& self, const Tensor& min, const Tensor& 
   if (!min.defined()) return promoted(Pointwise::kMinimum, self, max);
   ResultType type;
   for (const Tensor* operand : {&self, &min, &max}) type.add(*operand);
-  return PointwiseCall(Pointwise::kClamp, type.dtype(), type.dtype()).on(self).on(min).on(max);
+  return PointwiseCall(Pointwise::kClamp, type.dtype(), type.dtype(), self, min, max);
 }
 
 PointwiseCall clamp_min_tensor(const Tensor& self, const Tensor& min) {

@@ -31,7 +31,7 @@ PointwiseCall sign(const Tensor& self) {
 // torch squares bool to int64, because it takes it as a power.
 PointwiseCall square(const Tensor& self) {
   const DType dtype = self.dtype() == DType::kBool ? DType::kInt64 : self.dtype();
-  return PointwiseCall(Pointwise::kSquare, dtype, dtype).on(self);
+  return PointwiseCall(Pointwise::kSquare, dtype, dtype, self);
 }
 
 PointwiseCall logit(const Tensor& self, std::optional<double> eps) {

@@ -41,9 +41,63 @@ Expr tetragamma(Expr x) {
   return where(is_low, right - 2 * pi * pi * pi * cos(angle) / (sine * sine * sine), right);
 }
 
+// The slope of I1 is I0 - I1(a) / a, and 1/2 at 0.
+Expr over_operand(const G& x) { return where(x.a == 0, 0.5, x.result / x.a); }
+
+void declare_bessel(const Functions& functions) {
+  functions.define(Pointwise::kBesselI0).in(kFloatTypes).gradients([](const G& x) {
+    return x.grad * bessel_i1(x.a);
+  });
+  functions.define(Pointwise::kBesselI0e).in(kFloatTypes).gradients([](const G& x) {
+    return x.grad * (bessel_i1e(x.a) - sign(x.a) * x.result);
+  });
+  functions.define(Pointwise::kBesselI1).in(kFloatTypes).gradients([](const G& x) {
+    return x.grad * (bessel_i0(x.a) - over_operand(x));
+  });
+  functions.define(Pointwise::kBesselI1e).in(kFloatTypes).gradients([](const G& x) {
+    return x.grad * (bessel_i0e(x.a) - sign(x.a) * x.result - over_operand(x));
+  });
+}
+
+// d P(a, b) / db, without the incoming gradient.
+Expr gamma_density(const G& x) { return exp((x.a - 1) * log(x.b) - x.b - lgamma(x.a)); }
+
+void declare_gamma(const Functions& functions) {
+  functions.define(Pointwise::kZeta)
+      .in(kFloatTypes)
+      .gradients(Derivative::Kind::kNone,
+                 [](const G& x) { return x.grad * -x.a * zeta(x.a + 1, x.b); });
+  functions.define(Pointwise::kIgamma)
+      .in(kFloatTypes)
+      .gradients(Derivative::Kind::kNone, [](const G& x) { return x.grad * gamma_density(x); });
+  functions.define(Pointwise::kIgammac)
+      .in(kFloatTypes)
+      .gradients(Derivative::Kind::kNone, [](const G& x) { return -x.grad * gamma_density(x); });
+}
+
+// Functions that torch does not differentiate.
+constexpr Pointwise kWithoutSlope[] = {
+    Pointwise::kBesselJ0,          Pointwise::kBesselJ1,          Pointwise::kBesselK0,
+    Pointwise::kBesselK0e,         Pointwise::kBesselK1,          Pointwise::kBesselK1e,
+    Pointwise::kBesselY0,          Pointwise::kBesselY1,          Pointwise::kAiryAi,
+    Pointwise::kStandardGammaGrad, Pointwise::kDirichletGrad,     Pointwise::kChebyshevT,
+    Pointwise::kChebyshevU,        Pointwise::kChebyshevV,        Pointwise::kChebyshevW,
+    Pointwise::kShiftedChebyshevT, Pointwise::kShiftedChebyshevU, Pointwise::kShiftedChebyshevV,
+    Pointwise::kShiftedChebyshevW, Pointwise::kHermiteH,          Pointwise::kHermiteHe,
+    Pointwise::kLaguerreL,         Pointwise::kLegendreP};
+
 }  // namespace
 
 void declare_special(const Functions& functions) {
+  declare_bessel(functions);
+  declare_gamma(functions);
+  for (const Pointwise function : kWithoutSlope) functions.define(function).in(kFloatTypes);
+  functions.define(Pointwise::kErfcx).in(kFloatTypes).gradients([](const G& x) {
+    return (2 * x.a * x.result - 2 * inv_sqrtpi) * x.grad;
+  });
+  functions.define(Pointwise::kNdtri).in(kFloatTypes).gradients([](const G& x) {
+    return std::sqrt(2 * pi) * exp(square(x.result) / 2) * x.grad;
+  });
   functions.define(Pointwise::kErf).in(kFloatTypes).gradients([](const G& x) {
     return 2 * inv_sqrtpi * exp(-(x.a * x.a)) * x.grad;
   });

@@ -1,7 +1,6 @@
 """torch.amp.GradScaler: keeps gradients of float16 from vanishing."""
 
 import enum
-import math
 import warnings
 
 import mindtorch_v2 as torch
@@ -123,10 +122,11 @@ class GradScaler:
         found = {}
         with torch.no_grad():
             for (device, _), grads in lists.items():
-                torch._foreach_mul_(grads, inverse.to(device, non_blocking=True))
-                largest = torch.stack(torch._foreach_norm(grads, math.inf))
-                failed = largest.isfinite().all().logical_not().float()
-                found[device] = torch.maximum(found[device], failed) if device in found else failed
+                if device not in found:
+                    found[device] = torch.zeros((), device=device)
+                torch._amp_foreach_non_finite_check_and_unscale_(
+                    grads, found[device], inverse.to(device, non_blocking=True)
+                )
         return found
 
     def step(self, optimizer, *args, **kwargs):
@@ -162,20 +162,15 @@ class GradScaler:
                 for each in state["found_inf_per_device"].values()
             ]
             assert found, "No inf checks were recorded prior to update."
-            self._adjust(sum(found[1:], found[0]))
+            torch._amp_update_scale_(
+                self._scale,
+                self._growth_tracker,
+                sum(found[1:], found[0]),
+                self._growth_factor,
+                self._backoff_factor,
+                self._growth_interval,
+            )
         self._per_optimizer_states = {}
-
-    def _adjust(self, found_inf):
-        """Without waiting for the device."""
-        failed = found_inf != 0
-        tracker = torch.where(failed, 0, self._growth_tracker + 1)
-        grows = tracker == self._growth_interval
-        grown = self._scale * self._growth_factor
-        # A scale that would become infinite stays.
-        grown = torch.where(grown.isfinite(), grown, self._scale)
-        kept = torch.where(grows, grown, self._scale)
-        self._scale.copy_(torch.where(failed, self._scale * self._backoff_factor, kept))
-        self._growth_tracker.copy_(torch.where(grows, 0, tracker))
 
     def _set_scale(self, new_scale):
         if isinstance(new_scale, float):

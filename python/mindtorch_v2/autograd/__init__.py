@@ -145,9 +145,7 @@ def _batched_grad(outputs, grads, retain_graph, create_graph, inputs, allow_unus
 
     def run(*grads):
         nonlocal unused
-        found = _engine.run(
-            outputs, grads, retain_graph, create_graph, inputs, allow_unused, False
-        )
+        found = _engine.run(outputs, grads, retain_graph, create_graph, inputs, allow_unused, False)
         unused = [g is None for g in found]
         return tuple(g for g in found if g is not None)
 

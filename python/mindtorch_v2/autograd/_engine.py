@@ -103,4 +103,8 @@ def _implicit_grad(i, output):
         )
     if output.numel() != 1:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
+    if not output.dtype.is_floating_point:
+        raise RuntimeError(
+            f"grad can be implicitly created only for real scalar outputs but got {output.dtype}"
+        )
     return _ones_like(output)

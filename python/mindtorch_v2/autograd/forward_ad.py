@@ -57,7 +57,7 @@ def exit_dual_level(*, level=None):
     _levels.pop()
 
 
-class dual_level(contextlib.ContextDecorator):  # noqa: N801 - torch's name
+class dual_level(contextlib.ContextDecorator):
     """A level as a context.
 
     >>> with torch.autograd.forward_ad.dual_level():
@@ -103,8 +103,8 @@ def make_dual(tensor, tangent, *, level=None):
     if tensor.shape != tangent.shape:
         raise RuntimeError(
             "Trying to set a forward gradient that has a different size than that of the original "
-            f"Tensor, this is not supported. Tensor is of size {list(tensor.shape)} while the given "
-            f"forward gradient is of size {list(tangent.shape)}."
+            f"Tensor, this is not supported. Tensor is of size {list(tensor.shape)} while the "
+            f"given forward gradient is of size {list(tangent.shape)}."
         )
     return duals.make(tensor, tangent)
 

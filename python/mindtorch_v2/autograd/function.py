@@ -151,7 +151,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def jvp(ctx, *grad_inputs):
-        """For forward mode, which there is none of."""
+        """For forward mode, which uses backward instead."""
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use it with "
             "forward mode AD."
@@ -159,7 +159,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def vmap(info, in_dims, *args):
-        """For vmap, which there is none of."""
+        """How it runs for a whole batch: returns (outputs, their batch dims). `info` has batch_size
+        and randomness; `in_dims` says which dim of each argument counts samples, None for none."""
         raise NotImplementedError(
             "To use autograd.Function with vmap, you must either override the vmap staticmethod "
             "or set generate_vmap_rule=True."
@@ -171,6 +172,12 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         has_setup = cls.setup_context is not Function.setup_context
         if has_setup or kwargs:
             args = _bind(cls.forward, args, kwargs, has_setup)
+        if _C._vmap_level():
+            from mindtorch_v2.autograd import _function_vmap
+
+            if level := _function_vmap.level_of(args):
+                has_rule = cls.vmap is not Function.vmap
+                return _function_vmap.apply(cls, args, level, has_rule, has_setup)
         return _C._FunctionBase._apply(cls, cls._backward_cls(), args, has_setup)
 
 

@@ -7,6 +7,7 @@ from mindtorch_v2.autograd import grad
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
+_ones_like = _C._functions["ones_like"]
 _zeros_like = _C._functions["zeros_like"]
 _stack = _C._functions["stack"]
 
@@ -64,7 +65,7 @@ def _vector(v, like, create_graph, name, problem):
     if v is None:
         if len(like) != 1 or like[0].numel() != 1:
             raise RuntimeError(f"The vector v can only be None if {problem}")
-        return tuple(_C._functions["ones_like"](t) for t in like)
+        return tuple(_ones_like(t) for t in like)
     _, v = _as_tuple(v, "v", name)
     v = _own(v, create_graph, False)
     if len(v) != len(like):
@@ -185,7 +186,8 @@ def jvp(func, inputs, v=None, create_graph=False, strict=False):
         inputs = _own(inputs, create_graph, True)
         v = _vector(v, inputs, create_graph, "jvp", _SINGLE_INPUT)
         is_tuple, outputs = _call(func, inputs, "jvp", strict)
-        weights = tuple(_zeros_like(output).requires_grad_() for output in outputs)
+        # At 0 some ways to compute the map are not smooth.
+        weights = tuple(_ones_like(output).requires_grad_() for output in outputs)
         grads = _grads(outputs, inputs, weights, True)
         constant = f"The gradient with respect to input {{}} is independent of the inputs of the \
 user-provided function. {_NOT_ALLOWED}."
@@ -230,7 +232,7 @@ def _hessian_product(name, func, inputs, v, create_graph, strict):
         inputs = _own(inputs, create_graph, True)
         v = _vector(v, inputs, create_graph, name, _SINGLE_INPUT)
         output = _call_scalar(func, inputs, name, strict)
-        ones = (_C._functions["ones_like"](output),)
+        ones = (_ones_like(output),)
         jacobian = _filled(_grads((output,), inputs, ones, True), inputs, strict, _UNUSED, _LINEAR)
         products = _grads(jacobian, inputs, v, create_graph)
         unused = (
@@ -275,8 +277,8 @@ def jacobian(
     func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"
 ):
     """The Jacobian of func: of shape (*output, *input), a tuple over inputs and one over outputs
-    where they are tuples. `vectorize` and `strategy` are accepted; every way is one backward pass
-    per element of the outputs.
+    where they are tuples. It takes one backward pass per element of the outputs, or with
+    `vectorize` one for all of them, or, by the strategy "forward-mode", for all of the inputs.
 
     >>> torch.autograd.functional.jacobian(lambda x: x ** 2, torch.tensor([1., 2.]))
     tensor([[2., 0.],
@@ -285,13 +287,40 @@ def jacobian(
     _check_strategy("jacobian", strategy, create_graph, strict, vectorize)
     with enable_grad():
         is_tuple, inputs = _as_tuple(inputs, "inputs", "jacobian")
+        if strategy == "forward-mode":
+            return _detached(_forward_jacobian(func, inputs, is_tuple))
         inputs = _own(inputs, create_graph, True)
         is_out_tuple, outputs = _call(func, inputs, "jacobian", strict)
-        blocks = tuple(
-            _finish(_rows(i, output, inputs, create_graph, strict), is_tuple, create_graph)
-            for i, output in enumerate(outputs)
-        )
+        if vectorize and any(output.numel() for output in outputs):
+            rows = _all_rows(outputs, inputs, create_graph)
+        else:
+            rows = [_rows(i, y, inputs, create_graph, strict) for i, y in enumerate(outputs)]
+        blocks = tuple(_finish(block, is_tuple, create_graph) for block in rows)
     return blocks if is_out_tuple else blocks[0]
+
+
+def _forward_jacobian(func, inputs, is_tuple):
+    from mindtorch_v2.func import jacfwd
+
+    argnums = tuple(range(len(inputs))) if is_tuple else 0
+    return jacfwd(func, argnums)(*(x.detach() for x in inputs))
+
+
+def _all_rows(outputs, inputs, create_graph):
+    """The Jacobian of all outputs, by one backward pass: for each, one tensor per input."""
+    from mindtorch_v2.func._jacobians import unit_vectors, vmap
+
+    def run(*vectors):
+        grads = _grads(outputs, inputs, vectors, create_graph)
+        return _filled(grads, inputs, False, None, None)
+
+    columns = [
+        rows.split([y.numel() for y in outputs]) for rows in vmap(run)(*unit_vectors(outputs))
+    ]
+    return [
+        tuple(part.view((*y.shape, *x.shape)) for part, x in zip(parts, inputs, strict=True))
+        for y, parts in zip(outputs, zip(*columns, strict=True), strict=True)
+    ]
 
 
 def _rows(i, output, inputs, create_graph, strict):

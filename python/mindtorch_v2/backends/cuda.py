@@ -1,4 +1,4 @@
-"""torch.backends.cuda: settings of products and attention on NVIDIA GPUs. They can be set and read."""
+"""torch.backends.cuda: settings for NVIDIA GPUs. They can be set and read."""
 
 import contextlib
 import types

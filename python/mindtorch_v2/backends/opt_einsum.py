@@ -1,4 +1,4 @@
-"""torch.backends.opt_einsum: the order in which torch.einsum multiplies; always from left to right."""
+"""torch.backends.opt_einsum: in which order torch.einsum multiplies; from left to right."""
 
 enabled = False
 strategy = None

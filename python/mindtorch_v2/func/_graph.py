@@ -80,7 +80,9 @@ class Graph:
                     f"{self._show(y).shape}."
                 )
         create_graph = create_graph or self._creates_graph(vectors)
-        grads = _run(self._outputs, vectors, retain_graph or create_graph, create_graph, self._leaves)
+        grads = _run(
+            self._outputs, vectors, retain_graph or create_graph, create_graph, self._leaves
+        )
         return tuple(
             self._show(_zeros_like(leaf).detach() if g is None else g)
             for g, leaf in zip(grads, self._leaves, strict=True)
@@ -103,15 +105,14 @@ class Graph:
                     f"{list(self._show(v).shape)}."
                 )
         if self._transposed is None:
+            # Any weights do, since the map is linear; at 0 some ways to compute it are not smooth.
             weights = tuple(
-                _zeros_like(y).detach().requires_grad_(y.requires_grad) for y in self._outputs
+                _ones_like(y).detach().requires_grad_(y.requires_grad) for y in self._outputs
             )
             self._transposed = weights, _run(self._outputs, weights, True, True, self._leaves)
         weights, grads = self._transposed
         pairs = [
-            (g, v)
-            for g, v in zip(grads, vectors, strict=True)
-            if g is not None and g.requires_grad
+            (g, v) for g, v in zip(grads, vectors, strict=True) if g is not None and g.requires_grad
         ]
         products = [None] * len(weights)
         wanted = [i for i, w in enumerate(weights) if w.requires_grad]

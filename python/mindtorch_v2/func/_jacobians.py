@@ -11,7 +11,7 @@ from mindtorch_v2.utils import _pytree as pytree
 _zeros = _C._functions["zeros"]
 
 
-def _unit_vectors(tensors):
+def unit_vectors(tensors):
     """All unit vectors of a list of tensors: one tensor for each, with the vectors in dim 0."""
     count = sum(t.numel() for t in tensors)
     start = 0
@@ -52,11 +52,13 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
         arguments, graph, values, spec, aux = _evaluate(
             func, args, kwargs, argnums, has_aux, "vjp(f, *primals)"
         )
-        rows = vmap(lambda *v: graph.pull(v), chunk_size=chunk_size)(*_unit_vectors(values))
+        rows = vmap(lambda *v: graph.pull(v), chunk_size=chunk_size)(*unit_vectors(values))
         blocks = []
         for x, all_rows in zip(arguments.leaves, rows, strict=True):
             parts = all_rows.split([y.numel() for y in values])
-            blocks.append([part.view(*y.shape, *x.shape) for part, y in zip(parts, values, strict=True)])
+            blocks.append(
+                [part.view(*y.shape, *x.shape) for part, y in zip(parts, values, strict=True)]
+            )
         by_output = [arguments.structured(list(column)) for column in zip(*blocks, strict=True)]
         result = pytree.tree_unflatten(by_output, spec)
         return (result, release_aux(graph, aux)) if has_aux else result
@@ -85,9 +87,7 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
                 graph.zero_tangent(i) if p is None else p for i, p in enumerate(graph.push(v))
             )
 
-        columns = vmap(product, out_dims=-1, randomness=randomness)(
-            *_unit_vectors(arguments.leaves)
-        )
+        columns = vmap(product, out_dims=-1, randomness=randomness)(*unit_vectors(arguments.leaves))
         by_output = []
         for y, all_columns in zip(values, columns, strict=True):
             parts = all_columns.split([x.numel() for x in arguments.leaves], dim=-1)

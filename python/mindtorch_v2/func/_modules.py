@@ -34,14 +34,13 @@ def functional_call(
 
 def _join(dicts):
     if not all(isinstance(entry, dict) for entry in dicts):
-        raise ValueError(
-            "Expected all elements of parameter_and_buffer_dicts to be dictionaries"
-        )
+        raise ValueError("Expected all elements of parameter_and_buffer_dicts to be dictionaries")
     names = [name for entry in dicts for name in entry]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise ValueError(
-            f"{repeated} appeared in multiple dictionaries; behavior of functional call is ambiguous"
+            f"{repeated} appeared in multiple dictionaries; behavior of functional call is "
+            "ambiguous"
         )
     return {name: tensor for entry in dicts for name, tensor in entry.items()}
 
@@ -76,7 +75,5 @@ def stack_module_state(models):
 def _stack_leaf(names, tensors):
     needs_grad = tensors[0].requires_grad
     if any(t.requires_grad != needs_grad for t in tensors):
-        raise RuntimeError(
-            f"Expected {names[0]} from each model to have the same .requires_grad"
-        )
+        raise RuntimeError(f"Expected {names[0]} from each model to have the same .requires_grad")
     return _stack(tensors).detach().requires_grad_(needs_grad)

@@ -16,9 +16,7 @@ def _read_argnums(argnums, count):
     positions = (argnums,) if isinstance(argnums, int) else argnums
     for position in positions:
         if not isinstance(position, int):
-            raise RuntimeError(
-                f"argnums elements must be int, got {type(position)}"
-            )
+            raise RuntimeError(f"argnums elements must be int, got {type(position)}")
         if not -count <= position < count:
             raise RuntimeError(f"Got argnum={position}, but only {count} positional inputs")
     positions = [position % count for position in positions]
@@ -28,7 +26,7 @@ def _read_argnums(argnums, count):
 
 
 class Arguments:
-    """The arguments of a function, some of which are to be replaced by others of their structure."""
+    """The arguments of a function, some of which are to be replaced by others like them."""
 
     def __init__(self, args, argnums):
         self._args = list(args)
@@ -40,7 +38,9 @@ class Arguments:
 
     def replaced(self, leaves):
         args = list(self._args)
-        for i, value in zip(self._positions, pytree.tree_unflatten(leaves, self._spec), strict=True):
+        for i, value in zip(
+            self._positions, pytree.tree_unflatten(leaves, self._spec), strict=True
+        ):
             args[i] = value
         return args
 
@@ -55,7 +55,9 @@ def split_aux(result, has_aux, name):
     if not has_aux:
         return result, None
     if not (isinstance(result, tuple) and len(result) == 2):
-        raise RuntimeError(f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True")
+        raise RuntimeError(
+            f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True"
+        )
     return result
 
 

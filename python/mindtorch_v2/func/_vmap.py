@@ -2,6 +2,7 @@
 
 import functools
 
+import mindtorch_v2 as torch
 from mindtorch_v2 import _C
 from mindtorch_v2._C import Tensor
 from mindtorch_v2.utils import _pytree as pytree
@@ -67,9 +68,7 @@ def _read_inputs(func, in_dims, args):
             f"{shown}: in_dims is not compatible with the structure of `inputs`. in_dims has "
             f"structure {pytree.tree_flatten(in_dims)[1]} but inputs has structure {spec}."
         )
-    dims = [
-        _read_dim(shown, dim, leaf, in_dims) for dim, leaf in zip(dims, leaves, strict=True)
-    ]
+    dims = [_read_dim(shown, dim, leaf, in_dims) for dim, leaf in zip(dims, leaves, strict=True)]
     sizes = [leaf.size(dim) for dim, leaf in zip(dims, leaves, strict=True) if dim is not None]
     if not sizes:
         raise ValueError("vmap: Expected at least one Tensor to vmap over")
@@ -166,13 +165,14 @@ def _take_out(func, value, place, level):
 
 
 def _run_chunks(func, size, chunk_size, randomness, dims, leaves, spec, out_dims, kwargs):
-    """Pieces of the batch one after the other; numbers drawn for the first are the `same` for all."""
-    state = _C.default_generator.get_state() if randomness == "same" else None
+    """Pieces of the batch one after the other; the `same` numbers are drawn for each."""
+    generator = torch.default_generator
+    state = generator.get_state() if randomness == "same" else None
     parts = []
     out_spec = places = None
     for start in range(0, size, chunk_size):
         if state is not None:
-            _C.default_generator.set_state(state)
+            generator.set_state(state)
         length = min(chunk_size, size - start)
         piece = [
             leaf if dim is None else leaf.narrow(dim, start, length)

@@ -35,3 +35,11 @@ def factory_kwargs(kwargs):
             raise TypeError(f"{key} specified twice, in **kwargs and in factory_kwargs")
         result[key] = kwargs[key]
     return result
+
+
+def __getattr__(name):
+    if name == "attention":
+        import importlib
+
+        return importlib.import_module("mindtorch_v2.nn.attention")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

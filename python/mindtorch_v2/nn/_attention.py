@@ -4,6 +4,7 @@ import math
 import warnings
 
 import mindtorch_v2 as torch
+from mindtorch_v2._overridable import make_overridable as _make_overridable
 
 
 def _linear(input, weight, bias):
@@ -231,3 +232,6 @@ def _heads(projected, static, rows, head, name):
     if static.size(2) != head:
         raise AssertionError(f"expecting {name}.size(2) of {head}, but got {static.size(2)}")
     return static
+
+
+_make_overridable(globals())

@@ -1,5 +1,7 @@
 """What autocast does for functions of torch.nn.functional that are written in Python."""
 
+import inspect
+
 from mindtorch_v2.amp._policies import autocast_as
 
 # (on CPUs, on accelerators): the functions.
@@ -22,4 +24,7 @@ def apply_policies(functions):
     """Replaces functions of a module's globals() by those that cast."""
     for (cpu, accelerator), names in _POLICIES.items():
         decorate = autocast_as(cpu, accelerator)
-        functions.update({name: decorate(functions[name]) for name in names.split()})
+        for name in names.split():
+            # The casts come inside: whoever handles the call gets the arguments as they are.
+            made = functions[name] = decorate(inspect.unwrap(functions[name]))
+            made.__module__ = functions["__name__"]

@@ -4,6 +4,7 @@ import warnings
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
+from mindtorch_v2._overridable import make_overridable as _make_overridable
 from mindtorch_v2.nn import _reduction
 from mindtorch_v2.nn._reduction import reduced
 
@@ -84,6 +85,8 @@ def linear_cross_entropy(
 class _BinaryCrossEntropy(torch.autograd.Function):
     """Of each element. A certain mistake has torch's finite loss and gradient."""
 
+    generate_vmap_rule = True
+
     @staticmethod
     def forward(ctx, input, target):
         ctx.save_for_backward(input, target)
@@ -102,6 +105,15 @@ class _BinaryCrossEntropy(torch.autograd.Function):
         return by_input, by_target
 
 
+def _check_probabilities(tensor, what):
+    # On accelerators nobody waits for the answer.
+    if tensor.device.type != "cpu" or tensor.numel() == 0:
+        return
+    low, high = torch.aminmax(tensor.detach())
+    if not (low.item() >= 0 and high.item() <= 1):  # also false for NaN
+        raise RuntimeError(f"all elements of {what} should be between 0 and 1")
+
+
 def binary_cross_entropy(
     input, target, weight=None, size_average=None, reduce=None, reduction="mean"
 ):
@@ -116,6 +128,8 @@ def binary_cross_entropy(
             f"Using a target size ({target.size()}) that is different to the input size "
             f"({input.size()}) is deprecated. Please ensure they have the same size."
         )
+    _check_probabilities(input, "input")
+    _check_probabilities(target, "target")
     loss = _BinaryCrossEntropy.apply(input, target)
     return reduced(loss if weight is None else loss * weight, reduction)
 
@@ -249,3 +263,6 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
     gaps = gaps * counts.unsqueeze(-1)
     gaps = gaps.masked_fill(is_target.unsqueeze(-2), 0)
     return reduced(gaps.sum((-1, -2)) / input.size(-1), reduction)
+
+
+_make_overridable(globals())

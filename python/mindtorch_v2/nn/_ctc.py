@@ -1,6 +1,7 @@
 """torch.nn.functional.ctc_loss: label sequences that are not aligned with the input."""
 
 import mindtorch_v2 as torch
+from mindtorch_v2._overridable import make_overridable as _make_overridable
 from mindtorch_v2.nn import _reduction
 
 
@@ -28,3 +29,6 @@ def ctc_loss(
         _reduction.get_enum(reduction),
         zero_infinity,
     )
+
+
+_make_overridable(globals())

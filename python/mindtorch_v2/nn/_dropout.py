@@ -4,6 +4,7 @@ import math
 import warnings
 
 import mindtorch_v2 as torch
+from mindtorch_v2._overridable import make_overridable as _make_overridable
 
 
 def _check_probability(p):
@@ -181,3 +182,6 @@ def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
     drawn = torch.zeros_like(logits).scatter_(dim, index, 1.0)
     # The value of the class drawn, the slope of the soft sample.
     return drawn - soft.detach() + soft
+
+
+_make_overridable(globals())

@@ -4,6 +4,7 @@ import math
 import warnings
 
 import mindtorch_v2 as torch
+from mindtorch_v2._overridable import make_overridable as _make_overridable
 
 
 def pixel_shuffle(input, upscale_factor):
@@ -325,3 +326,6 @@ def upsample_bilinear(input, size=None, scale_factor=None):
         stacklevel=2,
     )
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
+
+
+_make_overridable(globals())

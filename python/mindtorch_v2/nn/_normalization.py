@@ -4,6 +4,7 @@ import math
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
+from mindtorch_v2._overridable import make_overridable as _make_overridable
 
 _ops = _C._internal_functions
 
@@ -34,6 +35,14 @@ def batch_norm(
     """
     if training:
         _check_more_than_one_value(input.size())
+        if (running_mean is None) != (running_var is None):
+            raise ValueError(
+                "running_mean and running_var must either both be None or neither be None"
+            )
+        if eps == 0:
+            raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
+    if eps < 0:
+        raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
     return _ops["batch_norm"](
         input, weight, bias, running_mean, running_var, training, momentum, eps
     )
@@ -99,3 +108,6 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
     squares = torch.nn.functional.pad(input * input, around)
     mean = squares.unfold(1, size, 1).mean(-1)
     return input / (mean * alpha + k) ** beta
+
+
+_make_overridable(globals())

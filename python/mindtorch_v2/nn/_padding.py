@@ -1,6 +1,7 @@
 """torch.nn.functional.pad."""
 
 import mindtorch_v2 as torch
+from mindtorch_v2._overridable import make_overridable as _make_overridable
 from mindtorch_v2.amp._policies import autocast_as
 
 
@@ -28,10 +29,28 @@ def pad(input, pad, mode="constant", value=None):
         raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode not in _INDEX:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    _check_fits(input, pad, mode)
     # torch has an op for these.
     if mode == "replicate" or (mode == "reflect" and len(pairs) < 3):
         return _cast_and_extend(input, pairs, mode)
     return _extend(input, pairs, mode)
+
+
+def _check_fits(input, pad, mode):
+    dims = len(pad) // 2
+    if not (1 <= dims <= 3 and dims + 1 <= input.dim() <= dims + 2):
+        raise NotImplementedError(
+            f"Padding size {len(pad)} is not supported for {input.dim()}D input tensor.\n"
+            "Supported combinations for non-constant padding:\n"
+            "  - 2D or 3D input: padding size = 2 (pads last dimension)\n"
+            "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
+            "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
+        )
+    if mode != "circular" and 0 in input.shape[-dims - 1 :]:
+        raise RuntimeError(
+            f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with possibly 0 batch size "
+            f"and other non-zero dimensions for input, but got: {list(input.shape)}"
+        )
 
 
 def _extend(input, pairs, mode):
@@ -57,3 +76,6 @@ _INDEX = {
     "circular": lambda places, size: places % size,
     "reflect": lambda places, size: (size - 1) - ((size - 1) - places.abs()).abs(),
 }
+
+
+_make_overridable(globals())

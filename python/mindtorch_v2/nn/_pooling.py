@@ -4,6 +4,7 @@ import math
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
+from mindtorch_v2._overridable import make_overridable as _make_overridable
 
 _ops = _C._internal_functions
 
@@ -358,3 +359,6 @@ def fractional_max_pool3d(
         input, kernel_size, output_size, output_ratio, True, _random_samples
     )
     return pooled if return_indices else pooled[0]
+
+
+_make_overridable(globals())

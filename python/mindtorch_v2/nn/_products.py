@@ -1,6 +1,7 @@
 """Functions of torch.nn.functional on pairs of vectors, and on rows of a table."""
 
 import mindtorch_v2 as torch
+from mindtorch_v2._overridable import make_overridable as _make_overridable
 
 
 def bilinear(input1, input2, weight, bias=None):
@@ -49,6 +50,44 @@ def pdist(input, p=2.0):
         raise RuntimeError("pdist only supports non-negative p values")
     first, second = torch.triu_indices(input.size(0), input.size(0), 1, device=input.device)
     return torch.norm(input[first] - input[second], p, -1)
+
+
+def grouped_mm(mat_a, mat_b, *, offs=None, bias=None, out_dtype=None):
+    """Products of groups: offs[i] is where group i ends along the dimension that is ragged, the
+    rows of a 2-D mat_a, the columns of a 2-D mat_b, or, where both are 2-D, the one that is summed
+    over. Two 3-D arguments have a group per matrix.
+
+    >>> x, w = torch.ones(3, 2), torch.ones(2, 2, 1)
+    >>> F.grouped_mm(x, w, offs=torch.tensor([1, 3], dtype=torch.int32)).shape
+    torch.Size([3, 1])
+    """
+    if mat_a.dim() not in (2, 3) or mat_b.dim() not in (2, 3):
+        raise RuntimeError("mat_a and mat_b have to be 2 or 3 dimensional")
+    if mat_a.dtype != mat_b.dtype:
+        raise RuntimeError(
+            f"Expected mat_a and mat_b of one dtype, got {mat_a.dtype} and {mat_b.dtype}"
+        )
+    if (mat_a.dim() == 3 and mat_b.dim() == 3) != (offs is None):
+        raise RuntimeError("Have to provide offsets for 2d inputs, and no offset for 3d inputs")
+    if bias is not None:
+        raise RuntimeError("Bias not supported yet")
+    result = _grouped_product(mat_a, mat_b, offs)
+    return result if out_dtype is None else result.to(out_dtype)
+
+
+def _grouped_product(a, b, offs):
+    if offs is None:
+        return torch.bmm(a, b)
+    ends = offs.tolist()
+    groups = [slice(start, end) for start, end in zip([0, *ends], ends, strict=False)]
+    if a.dim() == 2 and b.dim() == 2:
+        return torch.stack([a[:, group] @ b[group] for group in groups])
+    if a.dim() == 2:
+        parts = [a[group] @ b[i] for i, group in enumerate(groups)]
+        rest = a.new_zeros(a.size(0) - ends[-1], b.size(2))  # rows of no group
+        return torch.cat([*parts, rest])
+    parts = [a[i] @ b[:, group] for i, group in enumerate(groups)]
+    return torch.cat([*parts, a.new_zeros(a.size(1), b.size(1) - ends[-1])], dim=1)
 
 
 def embedding_bag(
@@ -152,3 +191,6 @@ def _pooled(rows, owner, bags, mode):
     if mode == "sum":
         return total
     return total / counts.clamp_min(1).to(rows.dtype).unsqueeze(1)
+
+
+_make_overridable(globals())

@@ -4,6 +4,7 @@ import math
 import warnings
 
 import mindtorch_v2 as torch
+from mindtorch_v2._overridable import make_overridable as _make_overridable
 from mindtorch_v2.nn import _reduction
 from mindtorch_v2.nn._reduction import reduced
 
@@ -258,3 +259,6 @@ def _triplet(anchor, positive, negative, distance, margin, swap, reduction):
     if swap:
         far = torch.minimum(far, distance(positive, negative))
     return reduced((margin + distance(anchor, positive) - far).clamp_min(0), reduction)
+
+
+_make_overridable(globals())

@@ -3,6 +3,7 @@
 import warnings
 
 import mindtorch_v2 as torch
+from mindtorch_v2._overridable import make_overridable as _make_overridable
 
 
 def _default_align_corners(name, align_corners):
@@ -76,3 +77,6 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
         )
     align_corners = _default_align_corners("grid_sample and affine_grid", align_corners)
     return torch.grid_sampler(input, grid, _MODES[mode], _PADDINGS[padding_mode], align_corners)
+
+
+_make_overridable(globals())

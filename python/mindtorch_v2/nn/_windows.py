@@ -1,6 +1,7 @@
 """torch.nn.functional.unfold and fold: windows of images as columns, and back."""
 
 import mindtorch_v2 as torch
+from mindtorch_v2._overridable import make_overridable as _make_overridable
 
 
 def _pair(value):
@@ -114,3 +115,6 @@ def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
     top, left = padding
     image = image[:, :, top : top + output_size[0], left : left + output_size[1]].contiguous()
     return image if input.dim() == 3 else image.squeeze(0)
+
+
+_make_overridable(globals())

@@ -8,6 +8,7 @@ import copyreg
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
+from mindtorch_v2._overridable import make_overridable as _make_overridable
 from mindtorch_v2.nn import _autocast
 from mindtorch_v2.nn._attention import multi_head_attention_forward
 from mindtorch_v2.nn._classification_losses import (
@@ -77,7 +78,13 @@ from mindtorch_v2.nn._pooling import (
     max_unpool2d,
     max_unpool3d,
 )
-from mindtorch_v2.nn._products import bilinear, embedding_bag, pairwise_distance, pdist
+from mindtorch_v2.nn._products import (
+    bilinear,
+    embedding_bag,
+    grouped_mm,
+    pairwise_distance,
+    pdist,
+)
 from mindtorch_v2.nn._regression_losses import (
     cosine_embedding_loss,
     gaussian_nll_loss,
@@ -390,7 +397,8 @@ def one_hot(tensor, num_classes=-1):
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
         return torch.zeros(*tensor.shape, num_classes, dtype=torch.int64, device=tensor.device)
-    if not tensor.is_meta:
+    # Inside vmap the values of one sample cannot be looked at.
+    if not tensor.is_meta and (num_classes == -1 or torch._C._batch_info(tensor) is None):
         if tensor.min().item() < 0:
             raise RuntimeError("Class values must be non-negative.")
         largest = tensor.max().item()
@@ -405,3 +413,4 @@ def one_hot(tensor, num_classes=-1):
 
 
 _autocast.apply_policies(globals())
+_make_overridable(globals())

@@ -9,6 +9,7 @@ import math
 import warnings
 
 import mindtorch_v2 as torch
+from mindtorch_v2._overridable import make_overridable as _make_overridable
 
 __all__ = [
     "calculate_gain",
@@ -271,3 +272,4 @@ for _name in (
     "orthogonal sparse"
 ).split():
     globals()[_name] = _deprecated(_name)
+_make_overridable(globals(), but={"calculate_gain"})

@@ -33,13 +33,14 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
     """
 
     __slots__ = ()
+    __torch_function__ = _C._disabled_torch_function_impl
 
     def __new__(cls, data=None, requires_grad=True):
         if data is None:
             data = _empty(0)
         if not isinstance(data, Tensor):
             raise TypeError(f"Parameter data must be a tensor, not {type(data).__name__}")
-        if requires_grad and not data.is_floating_point():
+        if requires_grad and not (data.is_floating_point() or data.is_complex()):
             raise RuntimeError(
                 "Only Tensors of floating point and complex dtype can require gradients"
             )
@@ -54,6 +55,9 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         from mindtorch_v2._tensor_str import parameter_repr
 
         return parameter_repr(self)
+
+
+_C._set_parameter_class(Parameter)
 
 
 class _BufferMeta(type(Tensor)):
@@ -114,6 +118,40 @@ class UninitializedTensorMixin:
         # There is no content to write down.
         return type(self), self._creation()
 
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        # What asks about the object, rather than its elements, works.
+        if func in cls._works_without_elements() or func.__name__ in ("__get__", "__set__"):
+            return _C._disabled_torch_function_impl(func, types, args, kwargs)
+        raise ValueError(
+            f"Attempted to use an uninitialized parameter in {func}. This error happens when you "
+            "are using a `LazyModule` or explicitly manipulating "
+            f"`torch.nn.parameter.{cls.__name__}` objects. When using LazyModules Call `forward` "
+            "with a dummy batch to initialize the parameters before calling torch functions"
+        )
+
+    @staticmethod
+    def _works_without_elements():
+        return {
+            Tensor.__hash__,
+            Tensor.size,
+            Tensor.copy_,
+            Tensor.is_complex,
+            Tensor.is_floating_point,
+            Tensor.half,
+            Tensor.float,
+            Tensor.double,
+            Tensor.char,
+            Tensor.short,
+            Tensor.int,
+            Tensor.long,
+            Tensor.npu,
+            Tensor.cuda,
+            Tensor.cpu,
+            Tensor.to,
+            Tensor.get_device,
+        }
+
 
 class UninitializedParameter(UninitializedTensorMixin, Parameter):
     """A parameter whose shape is not known yet.
@@ -143,6 +181,7 @@ class _MaterializedBuffer(Tensor):
     """What an UninitializedBuffer becomes; the class of a tensor cannot become Tensor itself."""
 
     __slots__ = ()
+    __torch_function__ = _C._disabled_torch_function_impl
 
 
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):

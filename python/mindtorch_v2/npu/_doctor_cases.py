@@ -23,6 +23,7 @@ CASES = {
     "_batch_norm": "F.batch_norm(image, None, None, training=True)",
     "_batch_norm_backward": "grad(F.batch_norm(image, None, None, training=True).square().sum(), "
     "image)",
+    "_conj_physical": "torch.tensor([1 + 2j]).conj()",
     "_copy_list_": "torch._foreach_copy_([x], [x + 1])",
     "_ctc_loss": "F.ctc_loss(image[0].log_softmax(2), rows[:1], [1] * 4, [1, 0, 0, 0])",
     "_ctc_loss_backward": "torch.autograd.grad(F.ctc_loss(image[0].log_softmax(2), rows[:1], "
@@ -84,6 +85,8 @@ CASES = {
     "_to_copy": "x.to(torch.float16)",
     "_unique2": "i.unique(return_inverse=True, return_counts=True)",
     "_unique_consecutive": "i.unique_consecutive()",
+    "_unscale_list_": "torch._amp_foreach_non_finite_check_and_unscale_([x], torch.zeros(1), "
+    "torch.tensor(0.5))",
     "_zero_list_": "torch._foreach_zero_([x])",
     "adaptive_max_pool1d": "torch.adaptive_max_pool1d(image[0], 2)",
     "adaptive_max_pool2d": "F.adaptive_max_pool2d(image, 2, return_indices=True)",
@@ -102,6 +105,7 @@ CASES = {
     "bernoulli_.float": "x.clone().bernoulli_(0.5)",
     "clamp_max.Tensor": "x.clamp_max(torch.tensor([4.0, 2.0, 1.0]))",
     "clamp_min.Tensor": "x.clamp_min(torch.tensor([4.0, 2.0, 1.0]))",
+    "conj_physical_": "torch.tensor([1 + 2j]).conj_physical_()",
     "conv1d.padding": "torch.conv1d(image[:, :, 0], kernel[:, :, 0], padding='same')",
     "conv2d": "torch.conv2d(image, kernel)",
     "conv2d.padding": "torch.conv2d(image, kernel, padding='same')",

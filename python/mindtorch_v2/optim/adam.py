@@ -16,8 +16,10 @@ from mindtorch_v2.optim.optimizer import (
 __all__ = ["Adam", "AdamW", "Adamax", "NAdam", "RAdam"]
 
 
-def check_adam(lr, betas, eps, weight_decay):
+def check_adam(lr, betas, eps, weight_decay, foreach=False, capturable=False):
     """Refuses options that Adam and its kin cannot use."""
+    if isinstance(lr, torch.Tensor) and foreach and not capturable:
+        raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
     check_not_negative(lr=lr, eps=eps)
     for i, beta in enumerate(betas):
         if not 0.0 <= beta < 1.0:
@@ -94,7 +96,7 @@ class Adam(_AdamLike):
         fused=None,
         decoupled_weight_decay=False,
     ):
-        check_adam(lr, betas, eps, weight_decay)
+        check_adam(lr, betas, eps, weight_decay, foreach, capturable)
         defaults = {
             "lr": lr,
             "betas": betas,

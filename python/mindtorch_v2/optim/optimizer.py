@@ -316,13 +316,33 @@ class Optimizer:
             hook(self)
 
 
+def _update_parts(update, group, params, grads, states):
+    """A step of complex parameters: of their parts, as twice as many real numbers."""
+
+    def parts(values):
+        return [torch.view_as_real(value) for value in values]
+
+    def is_complex(value):
+        return isinstance(value, Tensor) and value.is_complex()
+
+    shown = [
+        state and {k: torch.view_as_real(v) if is_complex(v) else v for k, v in state.items()}
+        for state in states
+    ]
+    update(group, parts(params), parts(grads), shown)
+    for param, state, changed in zip(params, states, shown, strict=True):
+        for name, value in (changed or {}).items():
+            is_part = isinstance(value, Tensor) and value.shape == (*param.shape, 2)
+            state[name] = torch.view_as_complex(value) if is_part else value
+
+
 def _cast_state(value, parameter, group, key=None):
     """value where and as what the parameter is; a count of steps stays as it is."""
     if isinstance(value, Tensor):
         if key == "step":
             on_device = group.get("capturable") or group.get("fused")
             return value.to(torch.float32, device=parameter.device) if on_device else value
-        if parameter.is_floating_point():
+        if parameter.is_floating_point() or parameter.is_complex():
             return value.to(dtype=parameter.dtype, device=parameter.device)
         return value.to(device=parameter.device)
     if isinstance(value, dict):
@@ -330,6 +350,9 @@ def _cast_state(value, parameter, group, key=None):
     if isinstance(value, (list, tuple, set)):
         return type(value)(_cast_state(v, parameter, group) for v in value)
     return value
+
+
+_CAPTURING = ("npu", "cuda")  # devices whose work can be captured in a graph
 
 
 def number(value):
@@ -340,6 +363,8 @@ def number(value):
 def check_not_negative(**values):
     """Refuses negative options in torch's words."""
     for name, value in values.items():
+        if name == "lr" and isinstance(value, Tensor) and value.numel() != 1:
+            raise ValueError("Tensor lr must be 1-element")
         if not 0.0 <= number(value):
             text = {"lr": "learning rate", "eps": "epsilon value"}.get(name, f"{name} value")
             raise ValueError(f"Invalid {text}: {value}")
@@ -358,6 +383,9 @@ class ListOptimizer(Optimizer):
             if defaults.get("foreach"):
                 raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
         super().__init__(params, defaults)
+
+    # Whether foreach=True is refused where a graph of the step is wanted.
+    _foreach_needs_no_graph = True
 
     def _new_state(self, parameter, group):
         """The state of a parameter before its first step; None if it needs none."""
@@ -389,6 +417,13 @@ class ListOptimizer(Optimizer):
 
     def _step_alike(self, group, params):
         """A step of parameters of one device and dtype."""
+        if group.get("capturable") and params[0].device.type not in _CAPTURING:
+            raise AssertionError(
+                "If capturable=True, params and state_steps must be on supported devices: "
+                f"{list(_CAPTURING)}."
+            )
+        if group.get("differentiable") and group.get("foreach") and self._foreach_needs_no_graph:
+            raise AssertionError("_foreach ops don't support autograd")
         grads = [p.grad for p in params]
         states = [self._state(p, group) for p in params]
         if group.get("maximize") and not self._maximizes:
@@ -397,7 +432,10 @@ class ListOptimizer(Optimizer):
             # What a graph has of earlier steps is not written over.
             for state in filter(None, states):
                 state.update({k: v.clone() for k, v in state.items() if isinstance(v, Tensor)})
-        self._update(group, params, grads, states)
+        if params[0].is_complex():
+            _update_parts(self._update, group, params, grads, states)
+        else:
+            self._update(group, params, grads, states)
 
     def _state(self, parameter, group):
         state = self.state.get(parameter)

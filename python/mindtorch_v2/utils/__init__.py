@@ -2,7 +2,15 @@
 
 from mindtorch_v2.utils import dlpack, hooks
 
-_SUBMODULES = ("_pytree", "checkpoint", "data", "model_zoo", "safetensors", "tensorboard")
+_SUBMODULES = (
+    "_pytree",
+    "checkpoint",
+    "data",
+    "model_zoo",
+    "safetensors",
+    "serialization",
+    "tensorboard",
+)
 
 __all__ = [*_SUBMODULES[1:], "dlpack", "hooks"]
 

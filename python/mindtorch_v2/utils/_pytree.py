@@ -38,6 +38,15 @@ from mindtorch_v2.utils._pytree_nodes import (
     register_dataclass,
     register_pytree_node,
 )
+from mindtorch_v2.utils._pytree_nodes import (  # torch's names, which libraries take
+    _flatten_mapping as _dict_flatten,
+)
+from mindtorch_v2.utils._pytree_nodes import (
+    _make_dict as _dict_unflatten,
+)
+from mindtorch_v2.utils._pytree_nodes import (
+    _mapping_keys as _dict_flatten_with_keys,
+)
 from mindtorch_v2.utils._pytree_spec import (
     _LEAF_SPEC,
     DEFAULT_TREESPEC_SERIALIZATION_PROTOCOL,

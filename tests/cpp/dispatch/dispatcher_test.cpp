@@ -96,7 +96,7 @@ TEST_F(DispatcherTest, EachLayerSeesTheCallOnceFromTheOutside) {
   install_layer(Layer::kAutocast, &log_and_go_on<Layer::kAutocast>);
   thread_layers().enabled = bit(Layer::kAutocast) | bit(Layer::kAutograd);
   EXPECT_EQ(*twice().data<float>(), 6);
-  EXPECT_EQ(g_log, (Log{"0 twice", "1 twice", "kernel"}));
+  EXPECT_EQ(g_log, (Log{"0 twice", "2 twice", "kernel"}));
 }
 
 TEST_F(DispatcherTest, AnInstalledLayerSleepsUntilSwitchedOn) {
@@ -109,7 +109,7 @@ TEST_F(DispatcherTest, ATensorSwitchesItsLayerOn) {
   install_layer(Layer::kAutograd, &log_and_go_on<Layer::kAutograd>);
   input_.impl()->layers = bit(Layer::kAutograd);
   twice();
-  EXPECT_EQ(g_log, (Log{"1 twice", "kernel"}));
+  EXPECT_EQ(g_log, (Log{"2 twice", "kernel"}));
 
   // In a list, too, where None may be an entry.
   g_log.clear();
@@ -117,7 +117,7 @@ TEST_F(DispatcherTest, ATensorSwitchesItsLayerOn) {
   const Value args[] = {TensorList(list)};
   Outputs outputs;
   call(test_ops().at("first"), Args(args), outputs);
-  EXPECT_EQ(g_log, (Log{"1 first", "kernel"}));
+  EXPECT_EQ(g_log, (Log{"2 first", "kernel"}));
 }
 
 TEST_F(DispatcherTest, ALayerMayAnswerItself) {
@@ -149,7 +149,7 @@ TEST_F(DispatcherTest, RemovedLayersAreGone) {
   thread_layers().enabled = bit(Layer::kAutograd) | bit(Layer::kAutocast);
   install_layer(Layer::kAutocast, nullptr);
   twice();
-  EXPECT_EQ(g_log, (Log{"1 twice", "kernel"}));
+  EXPECT_EQ(g_log, (Log{"2 twice", "kernel"}));
 }
 
 TEST_F(DispatcherTest, TheBackendLayerStays) {
@@ -164,7 +164,7 @@ TEST_F(DispatcherTest, ErrorsPassThroughLayers) {
   const Value args[] = {TensorList(list)};
   Outputs outputs;
   EXPECT_THROW(call(test_ops().at("first"), Args(args), outputs), RuntimeError);
-  EXPECT_EQ(g_log, Log{"1 first"});
+  EXPECT_EQ(g_log, Log{"2 first"});
   EXPECT_EQ(*twice().data<float>(), 6);
 }
 

@@ -14,7 +14,11 @@ from pathlib import Path
 import torch
 
 HERE = Path(__file__).parent
-DTYPES = "float16 bfloat16 float32 float64 uint8 int8 int16 int32 int64 bool".split()
+DTYPES = (
+    "float16 bfloat16 float32 float64 uint8 int8 int16 int32 int64 bool complex32 complex64 "
+    "complex128 uint16 uint32 uint64 float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz "
+    "float8_e8m0fnu"
+).split()
 
 
 def contents():
@@ -25,7 +29,8 @@ def contents():
     model(torch.ones(4, 2)).square().sum().backward()
     optimizer.step()
     return {
-        "dtypes": {name: torch.tensor([0, 1, 3], dtype=getattr(torch, name)) for name in DTYPES},
+        "dtypes": {name: torch.tensor([0.0, 1, 3]).to(getattr(torch, name)) for name in DTYPES},
+        "complex": torch.tensor([1 + 2j, -3.5j]),
         "views": [base, base[1:], base.t(), base[:, ::2], base[2, 3]],
         "empty": [torch.ones(0), torch.ones(2, 0), torch.tensor(3)],
         "parameter": torch.nn.Parameter(torch.full((2,), 5.0)),

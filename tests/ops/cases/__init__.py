@@ -8,9 +8,11 @@ from tests.ops.case import ALL
 FAMILIES = (
     "creation",
     "unary",
+    "special",
     "binary",
     "ternary",
     "compare",
+    "complex",
     "activation",
     "reduce",
     "scan",

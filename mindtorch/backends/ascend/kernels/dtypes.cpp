@@ -6,6 +6,7 @@ namespace mindtorch::ascend {
 
 DType computable(const ops::Launch& on, const char* op, DType dtype, DTypes taken) {
   if (MT_LIKELY((taken & bit(dtype)) != 0)) return dtype;
+  if (!is_common(dtype)) refuse(on, op, dtype, "CANN's op does not take this dtype");
   if (is_floating_point(dtype)) {
     if (dtype != DType::kFloat64 && (taken & bit(DType::kFloat32)) != 0) return DType::kFloat32;
   } else {

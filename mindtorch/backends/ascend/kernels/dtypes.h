@@ -18,6 +18,8 @@ inline constexpr DTypes kI64 = bit(DType::kInt64);
 inline constexpr DTypes kInts = kI8 | kU8 | bit(DType::kInt16) | kI32 | kI64;  // "I"
 inline constexpr DTypes kBool = bit(DType::kBool);
 inline constexpr DTypes kAny = kFloats | kDouble | kInts | kBool;
+inline constexpr DTypes kComplex = kComplexTypes;  // "C"
+inline constexpr DTypes kAnyOrComplex = kAny | kComplex;
 
 // The dtype to compute in, on the device, for an op that takes `taken`: `dtype`, or a wider one
 // that gives the same result once it is cast back. None: throws NotImplementedError.

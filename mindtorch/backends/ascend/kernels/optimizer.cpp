@@ -1,5 +1,6 @@
 // Steps of optimizers: ApplyAdamWV2 for each parameter; the others in terms of CANN's Foreach ops.
 #include "mindtorch/backends/ascend/aclnn.h"
+#include "mindtorch/backends/ascend/kernels/compose.h"
 #include "mindtorch/backends/ascend/kernels/dtypes.h"
 #include "mindtorch/backends/ascend/kernels/foreach.h"
 #include "mindtorch/backends/ascend/kernels/kernels.h"
@@ -172,6 +173,30 @@ void adagrad(ops::Launch& on,
   }
 }
 
+// CANN has no such op: one launch multiplies all, two look at each tensor.
+void unscale_list_(ops::Launch& on,
+                   TensorList self,
+                   TensorList found_inf,
+                   const Tensor& inv_scale) {
+  const auto count = static_cast<int64_t>(self.size());
+  const int64_t dim = 0;
+  const Tensor are_finite = make_like(on, {count}, DType::kBool);
+  for (int64_t i = 0; i < count; ++i) {
+    const Tensor flat = flattened(on, self[static_cast<size_t>(i)]);
+    call(on, MT_ACLNN(aclnnAll), computed(on, Pointwise::kIsFinite, flat), IntList(&dim, 1), false,
+         are_finite.alias({}, {}, i));
+  }
+  const Tensor all_finite = make_like(on, {}, DType::kBool);
+  call(on, MT_ACLNN(aclnnAll), are_finite, IntList(&dim, 1), false, all_finite);
+  const Tensor failed =
+      on_device(on, computed(on, Pointwise::kLogicalNot, all_finite), DType::kFloat32);
+  const Tensor& found = found_inf[0];
+  call(on, MT_ACLNN(aclnnInplaceCopy), found, computed(on, Pointwise::kMaximum, found, failed));
+  const Tensor scale = on_device(on, inv_scale, self[0].dtype());
+  const Tensor inverse = scale.alias({}, {}, scale.storage_offset());
+  run_on_lists(on, Pointwise::kMul, self, {self, TensorList(std::span(&inverse, 1))});
+}
+
 }  // namespace
 
 void register_optimizer(ops::Registry& registry) {
@@ -184,6 +209,7 @@ void register_optimizer(ops::Registry& registry) {
   registry.kernel<sgd<const Tensor&>>(kNpu, "_fused_sgd_.tensor_lr");
   registry.kernel<adagrad<double>>(kNpu, "_fused_adagrad_");
   registry.kernel<adagrad<const Tensor&>>(kNpu, "_fused_adagrad_.tensor_lr");
+  registry.kernel<unscale_list_>(kNpu, "_unscale_list_");
 }
 
 }  // namespace mindtorch::ascend

@@ -6,6 +6,7 @@
 #include "mindtorch/backends/ascend/aclnn.h"
 #include "mindtorch/backends/ascend/kernels/dtypes.h"
 #include "mindtorch/backends/ascend/kernels/kernels.h"
+#include "mindtorch/tensor/complex_view.h"
 #include "mindtorch/tensor/element.h"
 
 namespace mindtorch::ascend {
@@ -21,6 +22,10 @@ struct Ready {
   const Tensor* in[ops::kMaxOperands];
 
   TypedScalar parameter(int index) const {
+    if (is_complex(compute)) {
+      const std::complex<double> value(call.params.f[index], call.params.imag[index]);
+      return typed(Scalar(value), compute);
+    }
     return is_floating_point(compute) ? typed(Scalar(call.params.f[index]), compute)
                                       : typed(Scalar(call.params.i[index]), compute);
   }
@@ -31,23 +36,23 @@ struct Ready {
 // and the dtypes its documents give.
 // clang-format off
 #define MT_UNARY_FUNCTIONS(X) \
-  X(kAbs, aclnnAbs, kAny) \
-  X(kNeg, aclnnNeg, kFloats | kDouble | kI8 | kI32 | kI64) \
-  X(kSign, aclnnSign, kFloats | kDouble | kI32 | kI64 | kBool) \
-  X(kReciprocal, aclnnReciprocal, kAny) \
+  X(kAbs, aclnnAbs, kAny | bit(DType::kComplex64)) \
+  X(kNeg, aclnnNeg, kComplex | kFloats | kDouble | kI8 | kI32 | kI64) \
+  X(kSign, aclnnSign, kComplex | kFloats | kDouble | kI32 | kI64 | kBool) \
+  X(kReciprocal, aclnnReciprocal, kAnyOrComplex) \
   X(kCeil, aclnnCeil, kFloats | kDouble) \
   X(kFloor, aclnnFloor, bit(DType::kFloat32) | bit(DType::kFloat16) | kDouble | kInts) \
   X(kRound, aclnnRound, kFloats | kDouble | kI32 | kI64) \
   X(kTrunc, aclnnTrunc, kFloats) \
   X(kFrac, aclnnFrac, kFloats | kInts) \
-  X(kSqrt, aclnnSqrt, kAny) \
-  X(kRsqrt, aclnnRsqrt, kAny) \
-  X(kExp, aclnnExp, kFloats | kDouble | kI64 | kBool) \
+  X(kSqrt, aclnnSqrt, kAnyOrComplex) \
+  X(kRsqrt, aclnnRsqrt, kAnyOrComplex) \
+  X(kExp, aclnnExp, kComplex | kFloats | kDouble | kI64 | kBool) \
   X(kExp2, aclnnExp2, kAny) \
   X(kExpm1, aclnnExpm1, kFloats | kI64 | kBool) \
-  X(kLog, aclnnLog, kAny) \
-  X(kLog2, aclnnLog2, kAny) \
-  X(kLog10, aclnnLog10, kAny) \
+  X(kLog, aclnnLog, kAnyOrComplex) \
+  X(kLog2, aclnnLog2, kAnyOrComplex) \
+  X(kLog10, aclnnLog10, kAnyOrComplex) \
   X(kLog1p, aclnnLog1p, kAny) \
   X(kErf, aclnnErf, bit(DType::kFloat32) | bit(DType::kFloat16) | kDouble | kI64 | kBool) \
   X(kErfc, aclnnErfc, bit(DType::kFloat32) | bit(DType::kFloat16) | kDouble | kI64 | kBool) \
@@ -55,13 +60,13 @@ struct Ready {
   X(kLgamma, aclnnLgamma, bit(DType::kFloat32) | bit(DType::kFloat16) | kDouble) \
   X(kDigamma, aclnnDigamma, bit(DType::kFloat32) | bit(DType::kFloat16) | kDouble) \
   X(kSinc, aclnnSinc, kAny) \
-  X(kSin, aclnnSin, kAny) \
-  X(kCos, aclnnCos, kAny) \
-  X(kTan, aclnnTan, kAny) \
+  X(kSin, aclnnSin, kAnyOrComplex) \
+  X(kCos, aclnnCos, kAnyOrComplex) \
+  X(kTan, aclnnTan, kAnyOrComplex) \
   X(kAsin, aclnnAsin, kInts | bit(DType::kFloat32) | bit(DType::kFloat16) | kDouble | kBool) \
   X(kAcos, aclnnAcos, kInts | bit(DType::kFloat32) | bit(DType::kFloat16) | kDouble | kBool) \
   X(kAtan, aclnnAtan, kAny) \
-  X(kSinh, aclnnSinh, kAny) \
+  X(kSinh, aclnnSinh, kAnyOrComplex) \
   X(kCosh, aclnnCosh, bit(DType::kFloat32) | bit(DType::kFloat16) | kDouble) \
   X(kTanh, aclnnTanh, kFloats | kInts | kBool) \
   X(kAsinh, aclnnAsinh, kInts | bit(DType::kFloat32) | bit(DType::kFloat16) | kDouble | kBool) \
@@ -83,12 +88,12 @@ struct Ready {
   X(kBitwiseNot, aclnnBitwiseNot, kInts | kBool)
 
 #define MT_BINARY_FUNCTIONS(X) \
-  X(kMul, aclnnMul, kAny) \
-  X(kDiv, aclnnDiv, kAny) \
+  X(kMul, aclnnMul, kAnyOrComplex) \
+  X(kDiv, aclnnDiv, kAnyOrComplex) \
   X(kFloorDivide, aclnnFloorDivide, bit(DType::kFloat32) | bit(DType::kFloat16) | kDouble | kInts | kBool) \
   X(kRemainder, aclnnRemainderTensorTensor, kFloats | kInts | kDouble) \
   X(kFmod, aclnnFmodTensor, kFloats | kDouble | kI8 | kU8 | kI32 | kI64) \
-  X(kPow, aclnnPowTensorTensor, kAny) \
+  X(kPow, aclnnPowTensorTensor, kAnyOrComplex) \
   X(kMaximum, aclnnMaximum, kAny) \
   X(kMinimum, aclnnMinimum, kAny) \
   X(kAtan2, aclnnAtan2, kAny) \
@@ -96,15 +101,15 @@ struct Ready {
   X(kLogaddexp2, aclnnLogAddExp2, kAny) \
   X(kXlogy, aclnnXLogYTensor, kAny) \
   X(kGcd, aclnnGcd, kInts) \
-  X(kEq, aclnnEqTensor, kAny) \
-  X(kNe, aclnnNeTensor, kAny) \
+  X(kEq, aclnnEqTensor, kAnyOrComplex) \
+  X(kNe, aclnnNeTensor, kAnyOrComplex) \
   X(kLt, aclnnLtTensor, kAny) \
   X(kLe, aclnnLeTensor, kAny) \
   X(kGt, aclnnGtTensor, kAny) \
   X(kGe, aclnnGeTensor, kAny) \
-  X(kLogicalAnd, aclnnLogicalAnd, kAny) \
-  X(kLogicalOr, aclnnLogicalOr, kAny) \
-  X(kLogicalXor, aclnnLogicalXor, kAny) \
+  X(kLogicalAnd, aclnnLogicalAnd, kAnyOrComplex) \
+  X(kLogicalOr, aclnnLogicalOr, kAnyOrComplex) \
+  X(kLogicalXor, aclnnLogicalXor, kAnyOrComplex) \
   X(kBitwiseAnd, aclnnBitwiseAndTensor, kInts | kBool) \
   X(kBitwiseOr, aclnnBitwiseOrTensor, kInts | kBool) \
   X(kBitwiseXor, aclnnBitwiseXorTensor, kInts | kBool) \
@@ -113,15 +118,15 @@ struct Ready {
 
 // The functions that take parameters, or whose CANN op is not one to one.
 #define MT_OTHER_FUNCTIONS(X)                              \
-  X(kAdd, kAny)                                            \
-  X(kSub, kAny)                                            \
-  X(kAddScaled, kAny)                                      \
+  X(kAdd, kAnyOrComplex)                                   \
+  X(kSub, kAnyOrComplex)                                   \
+  X(kAddScaled, kAnyOrComplex)                             \
   X(kTruncDivide, kAny)                                    \
-  X(kSquare, kAny)                                         \
-  X(kCube, kAny)                                           \
-  X(kInverseSquare, kAny)                                  \
-  X(kPowScalar, kAny)                                      \
-  X(kIsNan, kAny)                                          \
+  X(kSquare, kAnyOrComplex)                                \
+  X(kCube, kAnyOrComplex)                                  \
+  X(kInverseSquare, kAnyOrComplex)                         \
+  X(kPowScalar, kAnyOrComplex)                             \
+  X(kIsNan, kAnyOrComplex)                                 \
   X(kRoundDecimals, kFloats | kDouble | kI32 | kI64)       \
   X(kNanToNum, kFloats | kInts | kBool)                    \
   X(kLogit, kFloats)                                       \
@@ -137,7 +142,7 @@ struct Ready {
   X(kClampMinScalar, kFloats | kInts | kDouble)            \
   X(kClampMaxScalar, kFloats | kInts | kDouble)            \
   X(kClamp, kFloats | kInts | kDouble)                     \
-  X(kWhere, kAny)                                          \
+  X(kWhere, kAnyOrComplex)                                 \
   X(kLerp, kFloats)                                        \
   X(kLerpScalar, kFloats)                                  \
   X(kAddcmul, kFloats | kDouble | kI8 | kU8 | kI32 | kI64) \
@@ -387,9 +392,37 @@ const char* label_of(Pointwise function) { return ops::function_info(function).n
 
 // The dtype that CANN's op computes in; throws where it has none.
 DType computed_in(const ops::Launch& on, const PointwiseCall& call) {
-  if (asks_for_a_float(call.function) && !is_floating_point(call.compute)) return DType::kFloat32;
+  if (!ops::is_built_in(call.function)) {
+    return computable(on, label_of(call.function), call.compute, kAny);
+  }
+  if (asks_for_a_float(call.function) && is_integral(call.compute, true)) return DType::kFloat32;
   return computable(on, label_of(call.function), call.compute,
                     kTaken[static_cast<size_t>(call.function)]);
+}
+
+// The functions of complex numbers that CANN lacks are computed on their parts.
+bool is_of_parts(const PointwiseCall& call) {
+  return is_complex(call.compute) &&
+         (call.function == Pointwise::kConj || call.function == Pointwise::kAngle);
+}
+bool run_on_parts(ops::Launch& on, const PointwiseCall& call, const Tensor& out) {
+  if (!is_of_parts(call)) return false;
+  const auto part = [](const Tensor& complex, int64_t which) {
+    const Tensor parts = parts_of(complex);
+    Shape sizes = parts.sizes();
+    Shape strides = parts.strides();
+    sizes.pop_back();
+    strides.pop_back();
+    return parts.alias(std::move(sizes), std::move(strides), parts.storage_offset() + which);
+  };
+  const Tensor self = on_device(on, *call.operands[0], call.compute);
+  if (call.function == Pointwise::kAngle) {
+    ascend::call(on, MT_ACLNN(aclnnAtan2), part(self, 1), part(self, 0), out);
+  } else {
+    ascend::call(on, MT_ACLNN(aclnnInplaceCopy), out, self);
+    ascend::call(on, MT_ACLNN(aclnnNeg), part(self, 1), part(out, 1));
+  }
+  return true;
 }
 
 bool is_composed(const PointwiseCall& call) {
@@ -400,7 +433,8 @@ bool is_composed(const PointwiseCall& call) {
 }  // namespace
 
 void check_pointwise(const PointwiseCall& call) {
-  if (is_identity(call) || is_composed(call)) return;
+  const bool has_op = !is_complex(call.compute) || is_of_parts(call);
+  if (has_op && (is_identity(call) || is_of_parts(call) || is_composed(call))) return;
   Device device = call.operands[0]->device();
   for (int i = 1; i < call.count && device.is_cpu(); ++i) device = call.operands[i]->device();
   computed_in(ops::Launch{device}, call);
@@ -410,10 +444,13 @@ void run_pointwise(ops::Launch& on, const PointwiseCall& call, const Tensor& out
   if (is_identity(call)) {
     return ascend::call(on, MT_ACLNN(aclnnInplaceCopy), out, *call.operands[0]);
   }
-  if (is_composed(call)) return run_composed(on, call, out);
+  if (is_complex(call.compute) && run_on_parts(on, call, out)) return;
+  if (is_composed(call) && is_common(call.compute)) return run_composed(on, call, out);
   const DType compute = computed_in(on, call);
   const bool gives_bool = ops::gives_bool(call.function);
-  const DType given = gives_bool ? DType::kBool : compute;
+  const DType given = gives_bool                       ? DType::kBool
+                      : ops::gives_real(call.function) ? real_dtype(compute)
+                                                       : compute;
   const bool widened = !gives_bool && compute != call.compute;
   if (out.dtype() == given && !widened) return compute_into(on, call, compute, out);
   Tensor computed = make_like(on, out.sizes(), given);

@@ -97,12 +97,13 @@ void histc(ops::Launch& on,
   }
   MT_CHECK(low < high, RuntimeError, "torch.histc: max must be larger than min");
 
+  const DType dtype = is_floating_point(self.dtype()) ? self.dtype() : DType::kFloat32;
   const auto number = [&](double value) {
-    return on_device(on, Tensor::wrapped_number(value), self.dtype());
+    return on_device(on, Tensor::wrapped_number(value), dtype);
   };
   const Tensor first = number(low);
   const Tensor last = number(high);
-  const Tensor values = flattened(on, self);
+  const Tensor values = flattened(on, on_device(on, self, dtype));
   const Tensor counts = make_like(on, {bins}, DType::kInt64);
   call(on, MT_ACLNN(aclnnInplaceZero), counts);
   if (values.numel() != 0) {

@@ -1,4 +1,5 @@
 // Steps of optimizers: one loop over the elements of all parameters.
+#include <atomic>
 #include <cmath>
 
 #include "mindtorch/backends/cpu/kernels/kernels.h"
@@ -181,6 +182,19 @@ void adagrad(ops::Launch&,
   for (const AlignedList* list : {&params, &sums}) list->write_back();
 }
 
+void unscale_list_(ops::Launch&, TensorList self, TensorList found_inf, const Tensor& inv_scale) {
+  const double inverse = number(inv_scale);
+  const AlignedList grads(self, self);
+  std::atomic<bool> is_finite = true;
+  ListRanges(self).parallel_for_each([&](size_t i, int64_t begin, int64_t end) {
+    if (!unscale_and_check_tile(self[i].dtype(), grads.at(i, begin), end - begin, inverse)) {
+      is_finite.store(false, std::memory_order_relaxed);
+    }
+  });
+  grads.write_back();
+  if (!is_finite) *found_inf[0].data<float>() = 1;
+}
+
 }  // namespace
 
 void register_optimizer(ops::Registry& registry) {
@@ -193,6 +207,7 @@ void register_optimizer(ops::Registry& registry) {
   registry.kernel<sgd<const Tensor&>>(kCpu, "_fused_sgd_.tensor_lr");
   registry.kernel<adagrad<double>>(kCpu, "_fused_adagrad_");
   registry.kernel<adagrad<const Tensor&>>(kCpu, "_fused_adagrad_.tensor_lr");
+  registry.kernel<unscale_list_>(kCpu, "_unscale_list_");
 }
 
 }  // namespace mindtorch::cpu

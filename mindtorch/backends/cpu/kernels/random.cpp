@@ -3,6 +3,7 @@
 #include "mindtorch/backends/cpu/kernels/kernels.h"
 #include "mindtorch/backends/cpu/pointwise.h"
 #include "mindtorch/backends/cpu/random_fill.h"
+#include "mindtorch/backends/cpu/shaped_samples.h"
 #include "mindtorch/ops/random_range.h"
 #include "mindtorch/tensor/complex_view.h"
 
@@ -220,9 +221,45 @@ void multinomial(ops::Launch&,
                      out.data<int64_t>());
 }
 
+// The elements of `self`, as large as `like`, one after the other.
+Tensor in_order(const Tensor& self, const Tensor& like) {
+  if (self.is_contiguous() && self.sizes() == like.sizes()) return self;
+  Tensor ordered = Tensor::make(like.sizes(), self.dtype());
+  copy(self.alias(like.sizes(), broadcast_strides(self.sizes(), self.strides(), like.sizes()),
+                  self.storage_offset()),
+       ordered);
+  return ordered;
+}
+
+void standard_gamma(ops::Launch&, const Tensor& self, Generator* generator, Tensor& out) {
+  sample_gamma(source(generator), self.dtype(), in_order(self, out).data_ptr(), out.data_ptr(),
+               out.numel());
+}
+
+void dirichlet(ops::Launch&, const Tensor& self, Generator* generator, Tensor& out) {
+  if (out.numel() == 0) return;
+  sample_dirichlet(source(generator), self.dtype(), in_order(self, out).data_ptr(), out.data_ptr(),
+                   out.numel(), out.dim() == 0 ? 1 : out.size(-1));
+}
+
+void poisson(ops::Launch&, const Tensor& self, Generator* generator, Tensor& out) {
+  sample_poisson(source(generator), self.dtype(), in_order(self, out).data_ptr(), out.data_ptr(),
+                 out.numel());
+}
+
+void binomial(
+    ops::Launch&, const Tensor& count, const Tensor& prob, Generator* generator, Tensor& out) {
+  sample_binomial(source(generator), count.dtype(), in_order(count, out).data_ptr(),
+                  in_order(prob, out).data_ptr(), out.data_ptr(), out.numel());
+}
+
 }  // namespace
 
 void register_random(ops::Registry& registry) {
+  registry.kernel<standard_gamma>(DeviceType::kCpu, "_standard_gamma");
+  registry.kernel<dirichlet>(DeviceType::kCpu, "_sample_dirichlet");
+  registry.kernel<poisson>(DeviceType::kCpu, "poisson");
+  registry.kernel<binomial>(DeviceType::kCpu, "binomial");
   registry.kernel<rand>(DeviceType::kCpu, "rand");
   registry.kernel<randn>(DeviceType::kCpu, "randn");
   registry.kernel<randint>(DeviceType::kCpu, "randint");

@@ -34,9 +34,13 @@ To to_integer(From value) {
     if (std::is_same_v<To, uint64_t> && value >= From{0x1p63} && value < From{0x1p64}) {
       return static_cast<To>(static_cast<uint64_t>(value));
     }
-    // Out of range and NaN: the lowest integer, then the low bits.
-    const bool fits = value >= From{-0x1p63} && value < From{0x1p63};
-    return static_cast<To>(fits ? static_cast<int64_t>(value) : INT64_MIN);
+    // Out of range and NaN: the lowest integer, then the low bits; short ones go through int32.
+    constexpr bool kIsShort = sizeof(To) < 4 || std::is_same_v<To, int32_t>;
+    constexpr From kLimit = kIsShort ? From{0x1p31} : From{0x1p63};
+    if (!(value >= -kLimit && value < kLimit)) {
+      return static_cast<To>(kIsShort ? int64_t{INT32_MIN} : INT64_MIN);
+    }
+    return static_cast<To>(static_cast<int64_t>(value));
   }
 }
 

@@ -127,6 +127,21 @@ void unscale(T* grad, size_t n, double scale) {
       d, n, [&](const auto& place) HWY_ATTR { place.store(hn::Div(place.load(grad), by), grad); });
 }
 
+template <class T>
+bool unscale_and_check(T* grad, size_t n, double inverse) {
+  using W = Wide<T>;
+  const hn::ScalableTag<W> d;
+  const auto by = hn::Set(d, static_cast<W>(inverse));
+  // 0 for finite numbers, NaN for others; a sum keeps a NaN.
+  auto trouble = hn::Zero(d);
+  each_place<T>(d, n, [&](const auto& place) HWY_ATTR {
+    const auto g = place.load(grad);
+    trouble = hn::Add(trouble, hn::Mul(g, hn::Zero(d)));
+    place.store(hn::Mul(g, by), grad);
+  });
+  return hn::AllFalse(d, hn::IsNaN(trouble));
+}
+
 template <class Function>
 void in_dtype(DType dtype, const Function& function) {
   switch (dtype) {
@@ -158,6 +173,14 @@ void unscale_of(DType dtype, void* grad, int64_t n, double scale) {
     unscale(static_cast<decltype(zero)*>(grad), static_cast<size_t>(n), scale);
   });
 }
+bool unscale_and_check_of(DType dtype, void* grad, int64_t n, double inverse) {
+  bool is_finite = true;
+  in_dtype(dtype, [&](auto zero) {
+    is_finite =
+        unscale_and_check(static_cast<decltype(zero)*>(grad), static_cast<size_t>(n), inverse);
+  });
+  return is_finite;
+}
 
 }  // namespace mindtorch::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -169,6 +192,7 @@ HWY_EXPORT(adam_of);
 HWY_EXPORT(sgd_of);
 HWY_EXPORT(adagrad_of);
 HWY_EXPORT(unscale_of);
+HWY_EXPORT(unscale_and_check_of);
 
 void adam_tile(DType dtype, const AdamArrays& arrays, int64_t n, const AdamStep& step) {
   HWY_DYNAMIC_DISPATCH(adam_of)(dtype, arrays, n, step);
@@ -181,6 +205,9 @@ void adagrad_tile(DType dtype, const AdagradArrays& arrays, int64_t n, const Ada
 }
 void unscale_tile(DType dtype, void* grad, int64_t n, double scale) {
   HWY_DYNAMIC_DISPATCH(unscale_of)(dtype, grad, n, scale);
+}
+bool unscale_and_check_tile(DType dtype, void* grad, int64_t n, double inverse) {
+  return HWY_DYNAMIC_DISPATCH(unscale_and_check_of)(dtype, grad, n, inverse);
 }
 
 }  // namespace mindtorch::cpu

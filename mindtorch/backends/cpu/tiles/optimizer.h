@@ -50,5 +50,7 @@ void adagrad_tile(DType dtype, const AdagradArrays& arrays, int64_t n, const Ada
 
 // What a scaled loss has multiplied gradients by is taken out of them.
 void unscale_tile(DType dtype, void* grad, int64_t n, double scale);
+// The same by its inverse. False: an element is infinite or NaN.
+bool unscale_and_check_tile(DType dtype, void* grad, int64_t n, double inverse);
 
 }  // namespace mindtorch::cpu

@@ -7,6 +7,7 @@
 #include <math.h>  // lgamma_r
 
 #include "mindtorch/backends/cpu/tiles/math-inl.h"
+#include "mindtorch/ops/functions/special_functions.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
@@ -21,32 +22,12 @@ struct Lgamma {
   float operator()(float x) const { return static_cast<float>((*this)(static_cast<double>(x))); }
 };
 
-// Reflection for negative x, recurrence up to 10, then the asymptotic series.
 struct Digamma {
-  double operator()(double x) const {
-    if (x == 0) return std::copysign(std::numeric_limits<double>::infinity(), -x);
-    double result = 0;
-    if (x < 0) {
-      const double fraction = x - std::trunc(x);
-      if (fraction == 0) return std::numeric_limits<double>::quiet_NaN();
-      result = -kPi / std::tan(kPi * fraction);
-      x = 1 - x;
-    }
-    for (; x < 10; x += 1) result -= 1 / x;
-    const double z = 1 / (x * x);
-    // Bernoulli numbers over their index: B(2k) / 2k.
-    const double series =
-        z *
-        (1.0 / 12 -
-         z * (1.0 / 120 -
-              z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760 - z / 12))))));
-    return result + std::log(x) - 0.5 / x - (x < 1e17 ? series : 0);
-  }
+  double operator()(double x) const { return ops::special::digamma(x); }
   float operator()(float x) const { return static_cast<float>((*this)(static_cast<double>(x))); }
-  static constexpr double kPi = 0x1.921fb54442d18p1;
 };
 
-// The derivative of digamma, in the same steps.
+// The derivative of digamma: reflection, recurrence up to 10, then the asymptotic series.
 struct Trigamma {
   double operator()(double x) const {
     double sign = 1;

@@ -23,6 +23,7 @@ TileTable build_tables() {
   add_hyperbolic(table);
   add_error_function(table);
   add_special(table);
+  add_number_functions(table);
   add_activation(table);
   add_complex(table);
   add_complex_functions(table);

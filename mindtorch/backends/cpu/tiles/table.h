@@ -36,6 +36,7 @@ void add_trigonometry(TileTable& table);
 void add_hyperbolic(TileTable& table);
 void add_error_function(TileTable& table);
 void add_special(TileTable& table);
+void add_number_functions(TileTable& table);
 void add_activation(TileTable& table);
 void add_complex(TileTable& table);
 void add_complex_functions(TileTable& table);

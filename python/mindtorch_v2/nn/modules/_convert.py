@@ -59,14 +59,14 @@ class ConversionMethods:
         torch.float64
         """
         device, dtype, non_blocking, memory_format = _parse_to(args, kwargs)
-        if dtype is not None and not dtype.is_floating_point:
+        if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
             raise TypeError(
                 "nn.Module.to only accepts floating point or complex "
                 f"dtypes, but got desired dtype={dtype}"
             )
 
         def convert(tensor):
-            wanted = dtype if tensor.is_floating_point() else None
+            wanted = dtype if tensor.is_floating_point() or tensor.is_complex() else None
             try:
                 if memory_format is not None and tensor.dim() in (4, 5):
                     return tensor.to(device, wanted, non_blocking, memory_format=memory_format)

@@ -9,7 +9,7 @@ import mindtorch_v2 as torch
 from mindtorch_v2._C import Tensor
 from mindtorch_v2.nn.parameter import Parameter, is_lazy
 
-_EXTRA_STATE = "_extra_state"
+_EXTRA_STATE = _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):

@@ -20,7 +20,11 @@ from mindtorch_v2.nn.modules._hooks import (
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
-from mindtorch_v2.nn.modules._state import StateMethods, _IncompatibleKeys
+from mindtorch_v2.nn.modules._state import (
+    _EXTRA_STATE_KEY_SUFFIX,
+    StateMethods,
+    _IncompatibleKeys,
+)
 from mindtorch_v2.nn.parameter import Buffer, Parameter
 
 __all__ = [

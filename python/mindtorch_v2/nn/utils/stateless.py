@@ -62,8 +62,8 @@ def _place_of(module, name):
 
 @contextlib.contextmanager
 def _reparametrize_module(module, tensors, tie_weights=False, strict=False):
-    """In the block the module has these tensors in place of its own. Those that it replaces meanwhile
-    go to `tensors`."""
+    """In the block the module has these tensors in place of its own. Those that it replaces
+    meanwhile go to `tensors`."""
     for tensor in tensors.values():
         if not isinstance(tensor, Tensor):
             raise TypeError(f"{tensor} is not an instance of torch.Tensor")

@@ -11,7 +11,9 @@ from ._utils.collate import default_collate, default_convert
 from ._utils.fetch import IterableFetcher, MapFetcher
 from ._utils.iterators import SingleProcessIterator, WorkersIterator
 from ._utils.worker import get_worker_info
+from .datapipes.datapipe import IterDataPipe
 from .dataset import Dataset, IterableDataset
+from .graph_settings import apply_shuffle_settings
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
@@ -70,7 +72,10 @@ class DataLoader(Generic[_T_co]):
         in_order=True,
     ):
         _check_worker_options(num_workers, timeout, prefetch_factor, persistent_workers)
-        if isinstance(dataset, IterableDataset):
+        if isinstance(dataset, IterDataPipe):
+            dataset = apply_shuffle_settings(dataset, shuffle=shuffle)
+            _check_iterable_options(None, sampler, batch_sampler)
+        elif isinstance(dataset, IterableDataset):
             _check_iterable_options(shuffle, sampler, batch_sampler)
         if sampler is not None and shuffle:
             raise ValueError("sampler option is mutually exclusive with shuffle")

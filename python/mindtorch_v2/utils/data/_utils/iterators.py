@@ -9,6 +9,7 @@ from mindtorch_v2._utils import ExceptionWrapper
 
 from .fetch import IterableFetcher
 from .pin_memory import pin_memory
+from .pipes import draw_seed
 from .worker import IterableEnd, ResumeIteration
 from .worker_pool import WorkerPool
 
@@ -22,6 +23,7 @@ class _Iterator:
         self._index_sampler = loader._index_sampler
         self._pin_memory = _can_pin(loader)
         # In torch's order, which decides what each generator gives.
+        self._pipe_seed = draw_seed(loader.dataset, loader.generator)
         self._indices = iter(self._index_sampler)
         self._base_seed = (
             torch.empty((), dtype=torch.int64).random_(generator=loader.generator).item()
@@ -114,6 +116,7 @@ class WorkersIterator(_Iterator):
         self._persistent = loader.persistent_workers
         self._in_order = loader.in_order
         self._pool = WorkerPool(loader, self._base_seed)
+        draw_seed(loader.dataset, loader.generator)  # torch does, too, and does not use it
         self._batches = _PinnedBatches(self._pool) if self._pin_memory else self._pool
         self._begin(loader)
 
@@ -128,8 +131,9 @@ class WorkersIterator(_Iterator):
 
     def start_epoch(self, loader):
         """Begins again, with the same workers."""
+        self._pipe_seed = draw_seed(loader.dataset, loader.generator)
         for worker in range(self._num_workers):
-            self._pool.send(worker, ResumeIteration())
+            self._pool.send(worker, ResumeIteration(self._pipe_seed))
         missing = self._num_workers
         while missing:
             _, number, _ = self._receive()

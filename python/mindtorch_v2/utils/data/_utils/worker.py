@@ -13,6 +13,7 @@ from mindtorch_v2._utils import ExceptionWrapper
 
 from .channel import Closed
 from .fetch import IterableFetcher
+from .pipes import give_seed, take_share
 from .segments import SegmentPool
 
 # How often a worker looks whether its loader is alive, where no message tells.
@@ -52,6 +53,8 @@ def get_worker_info():
 @dataclass(frozen=True)
 class ResumeIteration:
     """To a worker: a new epoch begins. It sends the same back."""
+
+    pipe_seed: int | None = None
 
 
 @dataclass(frozen=True)
@@ -109,6 +112,7 @@ class _Worker:
                 _pool.give_back(number, reusable)
             if isinstance(task, ResumeIteration):
                 self._ended = False
+                give_seed(self._work.dataset, task.pipe_seed)
                 self._answer(task, None)
                 self._begin()
             elif not self._ended:
@@ -132,6 +136,7 @@ class _Worker:
     def _begin(self, init_fn=None):
         work = self._work
         try:
+            take_share(work.dataset, work.num_workers, work.worker_id)
             if init_fn is not None:
                 init_fn(work.worker_id)
             self._fetcher = work.fetcher_class(

@@ -113,22 +113,26 @@ class WorkerPool:
     def _raise_dead(self, worker_id):
         process = self.processes[worker_id]
         process.join(_PATIENCE)
-        pid, code = process.pid, process.exitcode
+        raise RuntimeError(
+            f"DataLoader worker (pid(s) {process.pid}) exited unexpectedly"
+        ) from RuntimeError(_cause_of_death(process))
+
+
+def _cause_of_death(process):
+    pid, code = process.pid, process.exitcode
+    lost = (
+        " Details are lost due to multiprocessing. Rerunning with num_workers=0 may give better "
+        "error trace."
+    )
+    if code is None or code >= 0:
+        return f"DataLoader worker (pid {pid}) exited unexpectedly with exit code {code}.{lost}"
+    reason = signal.strsignal(-code) or f"signal {-code}"
+    if -code == signal.SIGBUS:
         lost = (
-            " Details are lost due to multiprocessing. Rerunning with num_workers=0 may give "
-            "better error trace."
+            " It is possible that dataloader's workers are out of shared memory. Please try to "
+            "raise your shared memory limit."
         )
-        if code is None or code >= 0:
-            raise RuntimeError(
-                f"DataLoader worker (pid {pid}) exited unexpectedly with exit code {code}.{lost}"
-            )
-        reason = signal.strsignal(-code) or f"signal {-code}"
-        if -code == signal.SIGBUS:
-            lost = (
-                " It is possible that dataloader's workers are out of shared memory. Please try to "
-                "raise your shared memory limit."
-            )
-        raise RuntimeError(f"DataLoader worker (pid {pid}) is killed by signal: {reason}.{lost}")
+    return f"DataLoader worker (pid {pid}) is killed by signal: {reason}.{lost}"
 
 
 def _stop(owner, processes, channels, threads, selector, stopping):

@@ -1,0 +1,61 @@
+#pragma once
+
+#include "mindtorch/base/macros.h"
+#include "mindtorch/ops/pointwise.h"
+
+// Special functions of single numbers, in float64: what the host evaluates and the CPU's tiles call
+// where there is no vector form. Out of a function's domain they give torch's NaN, infinity or
+// zero.
+namespace mindtorch::ops::special {
+
+double digamma(double x);
+double erfcx(double x);  // exp(x * x) * erfc(x)
+double ndtri(double p);  // the inverse of the normal distribution function
+
+double bessel_i0(double x);
+double bessel_i0e(double x);  // times exp(-|x|)
+double bessel_i1(double x);
+double bessel_i1e(double x);
+double bessel_j0(double x);
+double bessel_j1(double x);
+double bessel_k0(double x);
+double bessel_k0e(double x);  // times exp(x)
+double bessel_k1(double x);
+double bessel_k1e(double x);
+double bessel_y0(double x);
+double bessel_y1(double x);
+double airy_ai(double x);
+
+double zeta(double s, double q);     // Hurwitz's: the sum of (q + k) ** -s
+double igamma(double a, double x);   // the lower incomplete gamma function over gamma(a)
+double igammac(double a, double x);  // the upper one
+
+// How a sample of a gamma distribution moves with its shape, when its place in the distribution
+// stays: -(d cdf / d alpha) / pdf.
+double standard_gamma_grad(double alpha, double sample);
+// The same of a beta distribution of shapes alpha and total - alpha, over 1 - sample.
+double dirichlet_grad(double sample, double alpha, double total);
+
+// Polynomials of degree n, a whole number; zero below 0.
+double chebyshev_t(double x, double n);
+double chebyshev_u(double x, double n);
+double chebyshev_v(double x, double n);
+double chebyshev_w(double x, double n);
+double shifted_chebyshev_t(double x, double n);
+double shifted_chebyshev_u(double x, double n);
+double shifted_chebyshev_v(double x, double n);
+double shifted_chebyshev_w(double x, double n);
+double hermite_h(double x, double n);
+double hermite_he(double x, double n);
+double laguerre_l(double x, double n);
+double legendre_p(double x, double n);
+
+// One of the above by its number, in the member for its operands; all null for other functions.
+struct NumberFunction {
+  double (*of_one)(double) = nullptr;
+  double (*of_two)(double, double) = nullptr;
+  double (*of_three)(double, double, double) = nullptr;
+};
+MT_API NumberFunction number_function(Pointwise function);
+
+}  // namespace mindtorch::ops::special

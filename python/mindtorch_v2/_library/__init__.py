@@ -1,0 +1,1 @@
+"""What torch.library is made of: schemas, operators with kernels, custom ops, their checks."""

@@ -1,0 +1,27 @@
+"""The chi-squared distribution."""
+
+from mindtorch_v2.distributions import constraints
+from mindtorch_v2.distributions.gamma import Gamma
+
+__all__ = ["Chi2"]
+
+
+class Chi2(Gamma):
+    """The sum of the squares of `df` standard normal numbers.
+
+    >>> torch.distributions.Chi2(torch.tensor([3.0])).mean
+    tensor([3.])
+    """
+
+    arg_constraints = {"df": constraints.positive}
+
+    def __init__(self, df, validate_args=None):
+        super().__init__(0.5 * df, 0.5, validate_args=validate_args)
+
+    def expand(self, batch_shape, _instance=None):
+        new = self._get_checked_instance(Chi2, _instance)
+        return super().expand(batch_shape, new)
+
+    @property
+    def df(self):
+        return self.concentration * 2

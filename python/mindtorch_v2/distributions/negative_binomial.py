@@ -1,0 +1,103 @@
+"""The negative binomial distribution."""
+
+import mindtorch_v2 as torch
+import mindtorch_v2.nn.functional as F
+from mindtorch_v2.distributions import constraints
+from mindtorch_v2.distributions.distribution import Distribution
+from mindtorch_v2.distributions.gamma import Gamma
+from mindtorch_v2.distributions.utils import (
+    broadcast_all,
+    lazy_property,
+    logits_to_probs,
+    probs_to_logits,
+)
+
+__all__ = ["NegativeBinomial"]
+
+
+class NegativeBinomial(Distribution):
+    """The number of successes before `total_count` failures.
+
+    >>> torch.distributions.NegativeBinomial(2, torch.tensor(0.5)).mean
+    tensor(2.)
+    """
+
+    arg_constraints = {
+        "total_count": constraints.greater_than_eq(0),
+        "probs": constraints.half_open_interval(0.0, 1.0),
+        "logits": constraints.real,
+    }
+    support = constraints.nonnegative_integer
+
+    def __init__(self, total_count, probs=None, logits=None, validate_args=None):
+        if (probs is None) == (logits is None):
+            raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+        if probs is not None:
+            self.total_count, self.probs = broadcast_all(total_count, probs)
+            self.total_count = self.total_count.type_as(self.probs)
+        else:
+            self.total_count, self.logits = broadcast_all(total_count, logits)
+            self.total_count = self.total_count.type_as(self.logits)
+        self._param = self.probs if probs is not None else self.logits
+        super().__init__(self._param.size(), validate_args=validate_args)
+
+    def expand(self, batch_shape, _instance=None):
+        given = self._expand_attributes(batch_shape, "probs", "logits")
+        param = given["probs"] if "probs" in given else given["logits"]
+        return self._expanded(
+            NegativeBinomial,
+            _instance,
+            batch_shape,
+            total_count=self.total_count.expand(batch_shape),
+            _param=param,
+            **given,
+        )
+
+    @property
+    def mean(self):
+        return self.total_count * torch.exp(self.logits)
+
+    @property
+    def mode(self):
+        return ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0)
+
+    @property
+    def variance(self):
+        return self.mean / torch.sigmoid(-self.logits)
+
+    @lazy_property
+    def logits(self):
+        return probs_to_logits(self.probs, is_binary=True)
+
+    @lazy_property
+    def probs(self):
+        return logits_to_probs(self.logits, is_binary=True)
+
+    @property
+    def param_shape(self):
+        return self._param.size()
+
+    @lazy_property
+    def _gamma(self):
+        return Gamma(
+            concentration=self.total_count, rate=torch.exp(-self.logits), validate_args=False
+        )
+
+    def sample(self, sample_shape=()):
+        with torch.no_grad():
+            return torch.poisson(self._gamma.sample(sample_shape=sample_shape))
+
+    def log_prob(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        unnormalized = self.total_count * F.logsigmoid(-self.logits) + value * F.logsigmoid(
+            self.logits
+        )
+        normalization = (
+            -torch.lgamma(self.total_count + value)
+            + torch.lgamma(1.0 + value)
+            + torch.lgamma(self.total_count)
+        )
+        # Without failures to wait for there is no success: the infinities cancel.
+        normalization = normalization.masked_fill(self.total_count + value == 0.0, 0.0)
+        return unnormalized - normalization
