@@ -18,7 +18,7 @@ def batch_norm(
     """`nn.functional.batch_norm`, with the arguments of the op.
 
     >>> x = torch.tensor([[0.0], [2.0]])
-    >>> torch.batch_norm(x, None, None, None, None, True, 0.1, 1e-20, False)
+    >>> torch.batch_norm(x, None, None, None, None, True, 0.1, 1e-12, False)
     tensor([[-1.],
             [ 1.]])
     """

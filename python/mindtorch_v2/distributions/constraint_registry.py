@@ -14,8 +14,8 @@ __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
 class ConstraintRegistry:
     """A table of transforms by kind of constraint.
 
-    >>> torch.distributions.transform_to(torch.distributions.constraints.real)(torch.ones(1))
-    tensor([1.])
+    >>> torch.distributions.transform_to(torch.distributions.constraints.simplex)
+    SoftmaxTransform()
     """
 
     def __init__(self):
@@ -75,11 +75,6 @@ def _biject_to_independent(constraint):
 def _transform_to_independent(constraint):
     base = transform_to(constraint.base_constraint)
     return transforms.IndependentTransform(base, constraint.reinterpreted_batch_ndims)
-
-
-@_register_both(constraints.positive, constraints.nonnegative)
-def _to_positive(constraint):
-    return transforms.ExpTransform()
 
 
 @_register_both(constraints.greater_than, constraints.greater_than_eq)
