@@ -34,7 +34,7 @@ KNOWN = (
         "factors",
         ".*(qr|geqrf|pinv|slogdet|svd|eig|lu_|inverse|cholesky|lstsq|ormqr|householder).*",
         ("value", "strides"),
-        "Factors of matrices that are close to singular, or not unique, differ by rounding and sign.",
+        "Factors that are not unique, or of nearly singular matrices, differ by sign and rounding.",
         "r = torch.tensor([[3.75, 0.5, 2.25, -0.5], [1.5, 1.75, -3.25, -0.5], "
         "[3.0, 3.75, 3.5, 0.5]], dtype=torch.float64).qr(False)",
         "Tensor.qr",
