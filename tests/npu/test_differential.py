@@ -139,7 +139,7 @@ def find(torch, name):
 
 
 def attempt(function, args, named, device):
-    """The result and the first argument afterwards, or the error."""
+    """The result and the first tensor afterwards, or the error."""
     made = {}
 
     def place(value):
@@ -154,7 +154,7 @@ def attempt(function, args, named, device):
         result = function(*placed, **{name: place(value) for name, value in named.items()})
     except Exception as error:
         return error
-    return result, placed[0]
+    return result, next(value for value in placed if hasattr(value, "dtype"))
 
 
 def differs(want, got, limit):
