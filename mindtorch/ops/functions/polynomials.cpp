@@ -59,15 +59,15 @@ double chebyshev_t(double x, double n_given) {
 
 double chebyshev_u(double x, double n_given) {
   const int64_t n = degree(n_given);
-  if (n >= 0 && std::fabs(x) == 1) return times(n + 1) * (x > 0 ? 1 : alternating(n));
+  if (n >= 0 && std::fabs(x) == 1) return (times(n) + 1) * (x > 0 ? 1 : alternating(n));
   if (!is_inside(x, n)) return chebyshev(n, 2 * x, x);
   const double angle = std::acos(x);
-  return std::sin(times(n + 1) * angle) / std::sin(angle);
+  return std::sin((times(n) + 1) * angle) / std::sin(angle);
 }
 
 double chebyshev_v(double x, double n_given) {
   const int64_t n = degree(n_given);
-  if (n >= 0 && std::fabs(x) == 1) return x > 0 ? 1 : alternating(n) * times(2 * n + 1);
+  if (n >= 0 && std::fabs(x) == 1) return x > 0 ? 1 : alternating(n) * (2 * times(n) + 1);
   if (!is_inside(x, n)) return chebyshev(n, 2 * x - 1, x);
   const double angle = std::acos(x);
   return std::cos((times(n) + 0.5) * angle) / std::cos(angle / 2);
@@ -75,7 +75,7 @@ double chebyshev_v(double x, double n_given) {
 
 double chebyshev_w(double x, double n_given) {
   const int64_t n = degree(n_given);
-  if (n >= 0 && std::fabs(x) == 1) return x > 0 ? times(2 * n + 1) : alternating(n);
+  if (n >= 0 && std::fabs(x) == 1) return x > 0 ? (2 * times(n) + 1) : alternating(n);
   if (!is_inside(x, n)) return chebyshev(n, 2 * x + 1, x);
   const double angle = std::acos(x);
   return std::sin((times(n) + 0.5) * angle) / std::sin(angle / 2);
