@@ -24,7 +24,7 @@ void define_linalg(Registry& ops) {
       .out_dtype(TargetDType::kSame)
       .function_only()
       .doc("The inverse, and for each matrix 0 or the element of the diagonal that is zero.",
-           ">>> torch.linalg.inv_ex(torch.zeros(1, 1)).info\ntensor(1, dtype=torch.int32)");
+           ">>> torch.linalg.inv_ex(torch.eye(2)).info\ntensor(0, dtype=torch.int32)");
   ops.define("linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor")
       .variants(kOutVariant)
       .out_dtype(TargetDType::kSame)
