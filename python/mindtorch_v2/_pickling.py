@@ -20,6 +20,7 @@ _REBUILDERS = {
         "_rebuild_meta_tensor_no_storage",
         "_rebuild_parameter",
         "_rebuild_parameter_with_state",
+        "_rebuild_sparse_tensor",
     ),
     "torch._tensor": ("_rebuild_from_type_v2",),
 }
