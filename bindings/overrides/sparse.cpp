@@ -115,7 +115,7 @@ bool call_handler(const Op& op, ops::Args args, ops::Outputs& outputs) {
     }
     const bool is_composite = op.kind == ops::OpKind::kComposite ||
                               (op.base != nullptr && op.base->kind == ops::OpKind::kComposite);
-    const PyRef name(PyUnicode_FromString(op.schema.name.c_str()));
+    const PyRef name(PyUnicode_FromString(op.schema.full_name().c_str()));
     const PyRef result(PyObject_CallFunctionObjArgs(g_handler, name.get(),
                                                     is_composite ? Py_True : Py_False,
                                                     positional.get(), keywords.get(), nullptr));

@@ -319,6 +319,8 @@ def type_as(self, other):
 
 @handles("type")
 def type_(self, dtype=None, non_blocking=False, **kwargs):
+    if not is_coo(self):
+        raise RuntimeError(f"Unimplemented backend {layout_name(self)}CPU")
     if dtype is not None:
         return to(self, dtype if isinstance(dtype, torch.dtype) else self.parts.values.type(dtype))
     return self.parts.values.type().replace("torch.", "torch.sparse.", 1)
@@ -365,6 +367,19 @@ def zeros_like(self, *, dtype=None, layout=None, device=None, requires_grad=Fals
         return make_coo(parts.indices[:, :0].to(options["device"]), values, self.shape, True)
     values = torch.zeros(parts.values.shape, requires_grad=requires_grad, **options)
     return make_compressed(parts.layout, parts.begins, parts.others, values, self.shape)
+
+
+@handles("new_zeros", "new_empty")
+def new_zeros(self, *size, dtype=None, device=None, requires_grad=False, **options):
+    from mindtorch_v2.sparse._create import sparse_coo_tensor
+
+    size = size[0] if len(size) == 1 and not isinstance(size[0], int) else size
+    return sparse_coo_tensor(
+        size=size,
+        dtype=dtype or self.dtype,
+        device=device or self.device,
+        requires_grad=requires_grad,
+    )
 
 
 @handles("__deepcopy__")

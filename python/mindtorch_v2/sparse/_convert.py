@@ -12,6 +12,7 @@ from mindtorch_v2.sparse._tensor import (
     layout_name,
     make_compressed,
     make_coo,
+    no_kernel,
     replace,
 )
 
@@ -61,8 +62,6 @@ def coalesce(tensor):
     if parts.is_coalesced:
         return tensor
     sizes = sparse_sizes(tensor)
-    if parts.indices.shape[1] < 2:
-        return make_coo(parts.indices, parts.values, tensor.shape, True)
     if not sizes:
         indices, values = parts.indices[:, :1], parts.values.sum(0, keepdim=True)
         return make_coo(indices, values, tensor.shape, True)
@@ -120,7 +119,7 @@ def _batches(tensor):
 
 
 def to_coo(tensor):
-    """A coalesced COO tensor of a sparse matrix; COO tensors stay what they are."""
+    """A COO tensor of a sparse one; COO tensors stay what they are."""
     if is_coo(tensor):
         return tensor
     if tensor.parts.begins.dim() > 1:
@@ -135,8 +134,7 @@ def to_coo(tensor):
         return make_coo(torch.cat(indices, 1), torch.cat(values), tensor.shape, True)
     row, col, values = entries(tensor)
     in_order = tensor.parts.layout is torch.sparse_csr
-    made = make_coo(torch.stack([row, col]).to(torch.int64), values, tensor.shape, in_order)
-    return made if in_order else coalesce(made)
+    return make_coo(torch.stack([row, col]).to(torch.int64), values, tensor.shape, in_order)
 
 
 def to_compressed(tensor, layout):
@@ -228,7 +226,7 @@ def gather(tensor, indices):
 def sparse_mask(tensor, mask):
     """The elements at the places of `mask`."""
     if not is_sparse(mask):
-        raise RuntimeError("sparse_mask(): expected mask to have a sparse layout, but got Strided")
+        raise NotImplementedError(no_kernel("sparse_mask", mask))
     if tensor.shape != mask.shape:
         raise RuntimeError(
             "sparse_mask(): operands have incompatible sizes; self has size "

@@ -103,7 +103,7 @@ def sparse_coo_tensor(
         return _empty_coo(tuple(size), dtype, device, requires_grad)
     values = _values(values, dtype, device)
     indices = _index(indices, values.device)
-    if indices.dim() != 2:
+    if indices.dim() != 2 and (size is None or len(size) == indices.shape[0]):
         raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(indices.shape)}")
     if values.dim() == 0 and indices.shape[1] == 1:
         values = values.reshape(1)

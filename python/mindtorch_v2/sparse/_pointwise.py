@@ -12,6 +12,7 @@ from mindtorch_v2.sparse._convert import (
     sparse_sizes,
     to_coo,
     to_compressed,
+    to_dense,
 )
 from mindtorch_v2.sparse._tensor import (
     HANDLERS,
@@ -19,6 +20,7 @@ from mindtorch_v2.sparse._tensor import (
     is_coo,
     is_sparse,
     make_coo,
+    no_kernel,
     replace,
     with_values,
 )
@@ -26,7 +28,7 @@ from mindtorch_v2.sparse._tensor import (
 _ZERO_AT_ZERO = (
     "abs absolute sign sgn sqrt sin sinh tan tanh asin arcsin asinh arcsinh atan arctan atanh "
     "arctanh floor ceil round trunc fix frac expm1 log1p erf erfinv relu deg2rad rad2deg isnan "
-    "isinf isposinf isneginf signbit positive nan_to_num conj_physical conj real imag angle"
+    "isinf isposinf isneginf signbit square positive nan_to_num conj_physical conj real imag angle"
 ).split()
 
 
@@ -211,23 +213,16 @@ def _mul_sparse(self, other):
 @handles("mul_", "multiply_", "__imul__")
 def mul_(self, other):
     if not is_sparse(self):
-        raise RuntimeError(
-            "mul(dense, sparse): self cannot be written: the result is sparse"
-        )
+        return self.mul_(to_dense(other))
     return replace(self, _same_dtype(self, mul(self, other)))
 
 
 @handles("div", "divide", "true_divide", "__truediv__")
 def div(self, other, *, rounding_mode=None, out=None):
     if isinstance(other, Tensor) and (is_sparse(other) or other.dim() != 0):
-        if is_sparse(self):
-            raise RuntimeError(
-                "Sparse division requires a scalar or zero-dim dense tensor divisor (got shape "
-                f"{list(other.shape)} for divisor)"
-            )
         raise RuntimeError(
-            "Sparse division requires a scalar or zero-dim dense tensor divisor (got a sparse "
-            "divisor)"
+            "Sparse division requires a scalar or zero-dim dense tensor divisor (got shape "
+            f"{list(other.shape)} for divisor)"
         )
     made = self if rounding_mode is None else _compact(self)
     return with_values(made, torch.div(made.parts.values, other, rounding_mode=rounding_mode))
@@ -266,8 +261,6 @@ def any_(self, *args, **kwargs):
     return self.parts.values.any()
 
 
-@handles("isclose", "allclose", "equal")
-def _no_comparison(self, other, *args, **kwargs):
-    from mindtorch_v2.sparse._tensor import no_kernel
-
-    raise NotImplementedError(no_kernel("eq.Tensor", self if is_sparse(self) else other))
+@handles("equal")
+def equal(self, other):
+    raise NotImplementedError(no_kernel("equal", self if is_sparse(self) else other))

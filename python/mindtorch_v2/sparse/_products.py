@@ -28,26 +28,34 @@ def _has_kernels(tensor):
 
 
 def _check_matrices(left, right):
-    for what, each in (("mat1", left), ("mat2", right)):
-        if each.dim() != 2:
-            raise RuntimeError(f"{what} must be a matrix, got {each.dim()}-D tensor")
+    dense = right if is_sparse(left) else left
+    if dense.dim() < 2:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [-1, 0], but got {dense.dim()})"
+        )
+    if left.dim() != 2 or right.dim() != 2:
+        raise RuntimeError(
+            f"mm: Expected two matrices, but got {left.dim()}-D and {right.dim()}-D tensors"
+        )
     if left.shape[1] != right.shape[0]:
+        if is_coo(left) and not is_sparse(right):
+            raise RuntimeError(
+                f"addmm: Argument #3 (dense): Expected dim 0 size {left.shape[1]}, got "
+                f"{right.shape[0]}"
+            )
         raise RuntimeError(
             f"mat1 and mat2 shapes cannot be multiplied ({left.shape[0]}x{left.shape[1]} and "
             f"{right.shape[0]}x{right.shape[1]})"
         )
     if left.dtype != right.dtype:
         raise RuntimeError(
-            f"expected m1 and m2 to have the same dtype, but got: {_c_name(left.dtype)} != "
-            f"{_c_name(right.dtype)}"
+            f"expected scalar type {_type_name(left)} but found {_type_name(right)}"
         )
 
 
-_C_NAMES = {torch.float32: "float", torch.float64: "double", torch.int64: "long", torch.int32: "int"}
-
-
-def _c_name(dtype):
-    return _C_NAMES.get(dtype, str(dtype).removeprefix("torch."))
+def _type_name(tensor):
+    values = tensor.parts.values if is_sparse(tensor) else tensor
+    return values.type().rpartition(".")[2].removesuffix("Tensor")
 
 
 def _product(row, col, values, dense, rows):
@@ -215,9 +223,9 @@ def _rows_of_product(sparse, dense, sparse_dim):
     rows = _product(inverse, own.indices[1], own.values, dense, row.shape[0])
     size = (sparse.shape[0], dense.shape[1])
     if sparse_dim == 1:
-        return make_coo(row.unsqueeze(0), rows, size, True)
+        return make_coo(row.unsqueeze(0), rows, size)
     places = row.unsqueeze(1) * size[1] + torch.arange(size[1], device=row.device)
-    return make_coo(coordinates(places.reshape(-1), size), rows.reshape(-1), size, True)
+    return make_coo(coordinates(places.reshape(-1), size), rows.reshape(-1), size)
 
 
 @handles("sparse_sampled_addmm")

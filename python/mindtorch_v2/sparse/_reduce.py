@@ -59,7 +59,11 @@ def sum(self, dim=None, keepdim=False, *, dtype=None):
                 indices[each] = 0
     changes_places = len(kept) < first_dense
     made = make_coo(indices, values, size, self.parts.is_coalesced and not changes_places)
-    return coalesce(made) if changes_places else made
+    if not changes_places:
+        return made
+    made = coalesce(made)
+    # Said to be coalesced only where no dim is kept for its size of 1, as in torch.
+    return make_coo(made.parts.indices, made.parts.values, size, not keepdim)
 
 
 @handles("norm")

@@ -2,7 +2,7 @@
 
 import mindtorch_v2 as torch
 
-from mindtorch_v2.sparse._convert import coalesce, to_coo
+from mindtorch_v2.sparse._convert import to_coo
 from mindtorch_v2.sparse._tensor import (
     handles,
     is_coo,
@@ -55,6 +55,12 @@ def transpose(self, dim0, dim1):
     a, b = _dim(dim0, self.dim()), _dim(dim1, self.dim())
     dims[a], dims[b] = b, a
     if is_coo(self):
+        count = self.parts.indices.shape[0]
+        if (a < count) != (b < count):
+            raise RuntimeError(
+                "sparse transpose: transposed dimensions must be sparse Got sparse_dim: "
+                f"{count}, d0: {a}, d1: {b}"
+            )
         return permute(self, dims) if dims else self
     if a == b:
         return self
@@ -103,14 +109,12 @@ def unsqueeze(self, dim):
     size.insert(dim, 1)
     count = parts.indices.shape[0]
     if dim > count:
-        return make_coo(
-            parts.indices, parts.values.unsqueeze(dim - count + 1), size, parts.is_coalesced
-        )
+        return make_coo(parts.indices, parts.values.unsqueeze(dim - count + 1), size)
     row = torch.zeros_like(parts.indices[:1]) if count else parts.indices.new_zeros(
         (1, parts.indices.shape[1])
     )
     indices = torch.cat([parts.indices[:dim], row, parts.indices[dim:]])
-    return make_coo(indices, parts.values, size, parts.is_coalesced)
+    return make_coo(indices, parts.values, size)
 
 
 @handles("reshape", "view_as", "flatten", "unflatten")
@@ -144,13 +148,13 @@ def select(self, dim, index):
     rest = (*self.shape[:dim], *self.shape[dim + 1 :])
     if dim >= count:
         values = parts.values.select(dim - count + 1, index)
-        return make_coo(parts.indices, values, rest, parts.is_coalesced)
+        return make_coo(parts.indices, values, rest)
     at = (parts.indices[dim] == index).nonzero().squeeze(1)
     values = parts.values.index_select(0, at)
     if count == 1:
         return values.sum(0)
     kept = torch.cat([parts.indices[:dim], parts.indices[dim + 1 :]])
-    return make_coo(kept.index_select(1, at), values, rest, parts.is_coalesced)
+    return make_coo(kept.index_select(1, at), values, rest)
 
 
 @handles("index_select")
@@ -173,7 +177,7 @@ def index_select(self, dim, index):
     new_size[dim] = index.shape[0]
     if dim >= count:
         values = parts.values.index_select(dim - count + 1, index)
-        return make_coo(parts.indices, values, new_size, parts.is_coalesced)
+        return make_coo(parts.indices, values, new_size)
     # Each of the chosen coordinates meets all entries that have it.
     order = torch.argsort(parts.indices[dim], stable=True)
     places = parts.indices[dim][order]
@@ -185,8 +189,7 @@ def index_select(self, dim, index):
     entry = order[first[chosen] + within]
     indices = parts.indices.index_select(1, entry).clone()
     indices[dim] = chosen
-    made = make_coo(indices, parts.values.index_select(0, entry), new_size)
-    return coalesce(made) if parts.is_coalesced else made
+    return make_coo(indices, parts.values.index_select(0, entry), new_size)
 
 
 @handles("narrow_copy")
@@ -216,6 +219,11 @@ def getitem(self, key):
         elif isinstance(each, int) and not isinstance(each, bool):
             if dim >= made.dim():
                 raise IndexError(f"too many indices for tensor of dimension {self.dim()}")
+            if not -made.shape[dim] <= each < made.shape[dim]:
+                raise IndexError(
+                    f"index {each} is out of bounds for dimension {dim} with size "
+                    f"{made.shape[dim]}"
+                )
             made = select(made, dim, each) if is_sparse(made) else made.select(dim, each)
         else:
             raise NotImplementedError(no_kernel("index.Tensor", self))
@@ -284,8 +292,7 @@ def cat(tensors, dim=0, *, out=None):
         indices.append(own)
         offset += each.shape[dim]
     values = torch.cat([each.parts.values for each in tensors])
-    coalesced = dim == 0 and all(each.parts.is_coalesced for each in tensors)
-    return make_coo(torch.cat(indices, 1), values, size, coalesced)
+    return make_coo(torch.cat(indices, 1), values, size)
 
 
 def _cat_dense(tensors, dim, size):

@@ -83,7 +83,7 @@ def _handler_of(func):
 
 def _run_op(name, is_composite, args, kwargs):
     """What the ops do that C++ calls on sparse tensors."""
-    handler = HANDLERS.get(name)
+    handler = HANDLERS.get(name.partition(".")[0])
     if handler is not None:
         return handler(*args, **kwargs)
     if is_composite:
@@ -141,7 +141,7 @@ def from_parts(parts, size):
 
 
 def make_coo(indices, values, size, is_coalesced=False):
-    return from_parts(Coo(indices, values, is_coalesced), size)
+    return from_parts(Coo(indices, values, is_coalesced or indices.shape[1] < 2), size)
 
 
 def make_compressed(layout, begins, others, values, size):
