@@ -5,7 +5,7 @@ import copy
 import mindtorch_v2 as torch
 
 from mindtorch_v2._C import Tensor
-from mindtorch_v2.sparse._convert import to_coo
+from mindtorch_v2.sparse._convert import coordinates, flat_places, sparse_sizes, to_coo
 from mindtorch_v2.sparse._tensor import (
     HANDLERS,
     Coo,
@@ -182,7 +182,18 @@ HANDLERS["retain_grad"] = lambda self: self.parts.values.retain_grad()
 @handles("grad.__get__", "_grad.__get__")
 def grad(self):
     values = self.parts.values.grad
-    return None if values is None else with_values(self, values)
+    return None if values is None else gradient_from(self, values)
+
+
+def gradient_from(self, values):
+    """The gradient of a tensor, from that of its values. Entries at one place add up, so that each
+    has the gradient of the place: it counts once."""
+    if not is_coo(self) or self.parts.is_coalesced:
+        return with_values(self, values)
+    sizes = sparse_sizes(self)
+    flat, inverse = torch.unique(flat_places(self.parts.indices, sizes), return_inverse=True)
+    once = values.new_zeros((flat.shape[0], *values.shape[1:])).index_copy(0, inverse, values)
+    return make_coo(coordinates(flat, sizes), once, self.shape)
 
 
 @handles("grad.__set__", "_grad.__set__")
@@ -228,7 +239,7 @@ def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=
 @handles("register_hook")
 def register_hook(self, hook):
     def on_values(values):
-        made = hook(with_values(self, values))
+        made = hook(gradient_from(self, values))
         return None if made is None else gradient_values(self, made)
 
     return self.parts.values.register_hook(on_values)

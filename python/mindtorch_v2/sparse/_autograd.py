@@ -1,7 +1,7 @@
 """Gradients of and for sparse tensors. Their history is that of their values."""
 
-from mindtorch_v2.sparse._attributes import gradient_values
-from mindtorch_v2.sparse._tensor import is_sparse, with_values
+from mindtorch_v2.sparse._attributes import gradient_from, gradient_values
+from mindtorch_v2.sparse._tensor import is_sparse
 
 
 def values_of(tensors):
@@ -20,6 +20,6 @@ def seeds_of(tensors, grads):
 def gradients_for(tensors, grads):
     """The gradients for tensors, from those that the engine found for their values."""
     return tuple(
-        with_values(tensor, grad) if is_sparse(tensor) and grad is not None else grad
+        gradient_from(tensor, grad) if is_sparse(tensor) and grad is not None else grad
         for tensor, grad in zip(tensors, grads, strict=True)
     )
