@@ -102,8 +102,6 @@ def dense_dim(self):
 
 
 HANDLERS["_dimI"], HANDLERS["_dimV"] = sparse_dim, dense_dim
-HANDLERS["layout.__get__"] = lambda self: self.parts.layout
-HANDLERS["is_sparse.__get__"] = is_coo
 HANDLERS["is_sparse_csr.__get__"] = lambda self: self.parts.layout is torch.sparse_csr
 
 

@@ -99,7 +99,7 @@ def entries(matrix):
     parts = matrix.parts
     if type(parts) is Coo:
         return parts.indices[0], parts.indices[1], parts.values
-    row, col = expand_begins(parts.begins, parts.others.shape[0]), parts.others
+    row, col = parts.expanded(expand_begins), parts.others
     if parts.layout is torch.sparse_csc:
         row, col = col, row
     return row, col, parts.values

@@ -40,13 +40,24 @@ class Coo:
 class Compressed:
     """Rows (CSR) or columns (CSC) by where they begin, the other coordinate, and the values."""
 
-    __slots__ = ("begins", "layout", "others", "values")
+    __slots__ = ("_expanded", "begins", "layout", "others", "values")
 
     def __init__(self, layout, begins, others, values):
         self.layout, self.begins, self.others, self.values = layout, begins, others, values
+        self._expanded = None, None
 
     def with_values(self, values):
-        return Compressed(self.layout, self.begins, self.others, values)
+        made = Compressed(self.layout, self.begins, self.others, values)
+        made._expanded = self._expanded
+        return made
+
+    def expanded(self, expand):
+        """expand(begins, count): the row of each entry. Kept as long as `begins` is not written."""
+        version, rows = self._expanded
+        if version != self.begins._version:
+            rows = expand(self.begins, self.others.shape[0])
+            self._expanded = self.begins._version, rows
+        return rows
 
 
 class SparseTensor(Tensor):
@@ -55,6 +66,17 @@ class SparseTensor(Tensor):
     >>> torch.eye(2).to_sparse().layout
     torch.sparse_coo
     """
+
+    # What every function asks for, without the way through __torch_function__.
+    shape = property(lambda self: self._size)
+    dtype = property(lambda self: self.parts.values.dtype)
+    device = property(lambda self: self.parts.values.device)
+    layout = property(lambda self: self.parts.layout)
+    ndim = property(lambda self: len(self._size))
+    is_sparse = property(lambda self: type(self.parts) is Coo)
+
+    def dim(self):
+        return len(self._size)
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
@@ -137,6 +159,7 @@ def layout_name(tensor):
 def from_parts(parts, size):
     made = _C._make_sparse(SparseTensor, size, parts.values.dtype, parts.values.device)
     made.parts = parts
+    made._size = size if type(size) is _C.Size else _C.Size(size)
     return made
 
 
@@ -158,4 +181,5 @@ def replace(tensor, other):
     tensor.parts = other.parts
     if tensor.shape != other.shape:
         _C._resize_sparse(tensor, other.shape)
+        tensor._size = other.shape
     return tensor
