@@ -25,6 +25,7 @@ sys.path.append(str(HERE.parent.parent / "python"))
 
 from measure import PAUSE_SECONDS, LibraryProcess, WorkerError  # noqa: E402
 from progress import Progress  # noqa: E402
+
 from sweep import arrays, layers, pointwise, products  # noqa: E402
 from sweep.case import SweepCase  # noqa: E402
 from sweep.picture import write_picture  # noqa: E402

@@ -16,8 +16,8 @@ _UNARY = """abs neg exp log sqrt rsqrt sin cos tan tanh sigmoid relu erf erfc er
     trunc ceil reciprocal square lgamma digamma log1p expm1 exp2 log2 log10 asin acos atan sinh cosh
     asinh atanh sign isnan isfinite frac logit sinc i0""".split()
 _UNARY_INTEGERS = "abs neg square sign bitwise_not isnan sqrt exp".split()
-_ACTIVATIONS = """F.gelu(a) F.silu(a) F.softplus(a) F.elu(a) F.leaky_relu(a) F.hardswish(a) F.mish(a)
-    F.logsigmoid(a) F.hardtanh(a) F.selu(a) F.relu6(a)""".split()
+_ACTIVATIONS = """F.gelu(a) F.silu(a) F.softplus(a) F.elu(a) F.leaky_relu(a) F.hardswish(a)
+    F.mish(a) F.logsigmoid(a) F.hardtanh(a) F.selu(a) F.relu6(a)""".split()
 _BINARY = """a+b a-b a*b a/b torch.maximum(a,b) torch.minimum(a,b) a<b a==b torch.remainder(a,b)
     torch.fmod(a,b) torch.copysign(a,b)""".split()
 _BINARY_FLOATS = "torch.atan2(a,b) a**b torch.hypot(a,b) torch.logaddexp(a,b)".split()
