@@ -73,11 +73,15 @@ def best_of(case: SweepCase, libraries: list[LibraryProcess], rounds: int) -> li
     return best
 
 
-def measure(cases: list[SweepCase], threads: int, rounds: int) -> list[Row]:
+def measure(cases: list[SweepCase], threads: int, rounds: int, seconds: float) -> list[Row]:
+    """Every case, or those that are done within the time."""
     libraries = [LibraryProcess(name, threads) for name in ("mindtorch_v2", "torch")]
     progress = Progress(len(cases))
+    start = time.monotonic()
     rows = []
     for case in cases:
+        if time.monotonic() - start > seconds:
+            break
         progress.step(case.title)
         try:
             ours, torchs = best_of(case, libraries, rounds)
@@ -134,6 +138,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=2, help="turns of each library")
     parser.add_argument("--filter", default="", help="regular expression for 'family case, dtype'")
     parser.add_argument("--part", default="1/1", help="2/3: the second third of the cases")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="stop after this time")
     parser.add_argument("--csv", type=Path, help="write every case to this file")
     parser.add_argument("--read", type=Path, nargs="*", help="files of --csv, instead of measuring")
     parser.add_argument("--picture", type=Path, help="write a picture of the ratios")
@@ -150,7 +155,7 @@ def main() -> int:
         wanted = re.compile(options.filter)
         cases = [case for case in all_cases() if wanted.search(f"{case.family} {case.title}")]
         part, parts = map(int, options.part.split("/"))
-        rows = measure(cases[part - 1 :: parts], options.threads, options.rounds)
+        rows = measure(cases[part - 1 :: parts], options.threads, options.rounds, options.seconds)
     if not rows:
         sys.exit("no case was measured")
     if options.csv:
