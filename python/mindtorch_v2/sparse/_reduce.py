@@ -1,9 +1,12 @@
 """Sums, norms and softmax."""
 
+import math
+
 import mindtorch_v2 as torch
 
 from mindtorch_v2.sparse._convert import (
     coalesce,
+    compress_rows,
     flat_places,
     sparse_sizes,
     to_coo,
@@ -98,10 +101,19 @@ def _segments(tensor, dim):
 
 
 def _largest(values, segment, count):
-    places = segment.reshape(-1, *[1] * (values.dim() - 1)).expand(values.shape)
-    least = torch.full((count, *values.shape[1:]), float("-inf"), dtype=values.dtype,
-                       device=values.device)
-    return least.scatter_reduce(0, places, values, "amax")
+    """The largest value of each segment. None is empty."""
+    width = math.prod(values.shape[1:])
+    flat = values.reshape(-1)
+    owner = (segment.unsqueeze(1) * width + torch.arange(width, device=flat.device)).reshape(-1)
+    if flat.device.type == "cpu":
+        least = torch.full((count * width,), float("-inf"), dtype=flat.dtype)
+        found = least.scatter_reduce(0, owner, flat, "amax")
+    else:
+        # CANN scatters sums only: the last of each segment, sorted.
+        order = torch.argsort(flat)
+        order = order[torch.argsort(owner[order], stable=True)]
+        found = flat[order[compress_rows(owner, count * width)[1:] - 1]]
+    return found.reshape(count, *values.shape[1:])
 
 
 def _softmax(name, input, dim, dtype, log):
