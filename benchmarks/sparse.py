@@ -2,8 +2,8 @@
 
     .venv/bin/python benchmarks/sparse.py [--rounds 5]
 
-A matrix of 10,000 x 10,000 with 0.1 % of its elements, COO and CSR, times 64 and 256 columns; one of
-64 x 64, where the call counts. Both run in one process, in turn; the best of the rounds counts.
+A matrix of 10,000 x 10,000 with 0.1 % of its elements, COO and CSR, times 64 and 256 columns; one
+of 64 x 64, where the call counts. Both run in one process, in turn; the best counts.
 """
 
 import argparse

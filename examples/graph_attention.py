@@ -4,8 +4,8 @@
     MINDTORCH_NPU=sim python examples/graph_attention.py --device npu
 
 The graph is drawn with a seed: nodes of one community are linked more often, and a node's features
-say little of its community. The adjacency matrix is sparse, and so is the attention: a softmax along
-its rows, whose product with the nodes' features is the next layer.
+say little of its community. The adjacency matrix is sparse, and so is the attention: a softmax
+along its rows, whose product with the nodes' features is the next layer.
 """
 
 import argparse

@@ -23,8 +23,8 @@ using ops::Op;
 using ops::Value;
 using ops::ValueKind;
 
-// handler(op, is_composite, args, kwargs): its result; NotImplemented where it has no form for sparse
-// tensors and is made of other ops. Guarded by the GIL.
+// handler(op, is_composite, args, kwargs): its result; NotImplemented where it has no form for
+// sparse tensors and is made of other ops. Guarded by the GIL.
 PyObject* g_handler = nullptr;
 
 class NoBytes final : public PendingWork {

@@ -278,8 +278,8 @@ def _compare_sparse(actual, expected, path, options):
         if name == "_nnz":
             if own != wanted:
                 text = (
-                    f"The number of specified values in sparse {_LAYOUT_NAMES[layout]} tensors does "
-                    f"not match: {own} != {wanted}"
+                    f"The number of specified values in sparse {_LAYOUT_NAMES[layout]} tensors "
+                    f"does not match: {own} != {wanted}"
                 )
                 raise _Failure(AssertionError, text, path)
             continue

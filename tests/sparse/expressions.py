@@ -1,5 +1,5 @@
-"""Expressions of sparse tensors that must give what torch gives: the layout, components, flags, text,
-or the error's class and text."""
+"""Expressions of sparse tensors that must give what torch gives: the layout, components, flags,
+text, or the error's class and text."""
 
 
 def sparse(torch, is_coalesced=True, requires_grad=False, csr=False, hybrid=False, dtype=None):

@@ -124,9 +124,7 @@ PROGRAMS = {
     "sparse times dense, of dense": of_dense(
         lambda t, a, x: ((a * (x @ tall(t).t())).to_dense() ** 2).sum()
     ),
-    "dense plus sparse, of dense": of_dense(
-        lambda t, a, x: (((x @ tall(t).t()) + a) ** 2).sum()
-    ),
+    "dense plus sparse, of dense": of_dense(lambda t, a, x: (((x @ tall(t).t()) + a) ** 2).sum()),
     "embedding": of_embedding(looked_up),
     "embedding twice": of_embedding(looked_up, looked_up),
     "embedding, then dense": of_embedding(looked_up, dense_loss),

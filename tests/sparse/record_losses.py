@@ -1,6 +1,6 @@
 """Writes losses.json: what examples/graph_attention.py prints where torch is the library.
 
-    python tests/sparse/record_losses.py
+python tests/sparse/record_losses.py
 """
 
 import json

@@ -80,9 +80,8 @@ HWY_INLINE void sum_four(const Entries<T>& entries, int64_t column, T* out) {
 template <class D, typename T>
 HWY_INLINE void sum_one(D d, const Entries<T>& entries, int64_t column, T* out) {
   auto s = hn::Zero(d);
-  entries.each(column, [&](T value, const T* from) HWY_ATTR {
-    s = hn::MulAdd(hn::Set(d, value), hn::LoadU(d, from), s);
-  });
+  entries.each(column, [&](T value, const T* from)
+                           HWY_ATTR { s = hn::MulAdd(hn::Set(d, value), hn::LoadU(d, from), s); });
   hn::StoreU(s, d, out);
 }
 // Less than a vector: parts of one, ever smaller.
@@ -108,8 +107,8 @@ HWY_INLINE void multiply(const SparseRows& rows,
   const hn::ScalableTag<T> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   for (int64_t r = from; r < to; ++r) {
-    const Entries<T> entries{rows.order, rows.columns,   values,            dense,
-                             stride,     rows.begins[r], rows.begins[r + 1]};
+    const Entries<T> entries{rows.order,     rows.columns,      values, dense, stride,
+                             rows.begins[r], rows.begins[r + 1]};
     T* const row = out + r * n;
     int64_t k = 0;
     for (; k + 8 * lanes <= n; k += 8 * lanes) sum_eight(entries, k, row + k);

@@ -16,11 +16,8 @@ void check_coordinates(const char* op, const Tensor& row, const Tensor& col) {
   }
 }
 
-TensorSpec coo_mm(const Tensor& row,
-                  const Tensor& col,
-                  const Tensor& values,
-                  const Tensor& dense,
-                  int64_t rows) {
+TensorSpec coo_mm(
+    const Tensor& row, const Tensor& col, const Tensor& values, const Tensor& dense, int64_t rows) {
   check_coordinates("_coo_mm", row, col);
   MT_CHECK(values.sizes() == row.sizes(), RuntimeError, "_coo_mm: ", row.size(0),
            " entries have values of shape ", to_string(values.sizes()));
@@ -50,8 +47,9 @@ void define_sparse(Registry& ops) {
          "_coo_mm(Tensor row, Tensor col, Tensor values, Tensor dense, int rows) -> Tensor")
       .internal()
       .checks_values()
-      .doc("The product of a sparse matrix of `rows` rows, which has values[e] at row[e], col[e], "
-           "and a dense one. Entries at one place add up.");
+      .doc(
+          "The product of a sparse matrix of `rows` rows, which has values[e] at row[e], col[e], "
+          "and a dense one. Entries at one place add up.");
   ops.define<coo_dot>("_coo_dot(Tensor row, Tensor col, Tensor left, Tensor right) -> Tensor")
       .internal()
       .checks_values()

@@ -3,7 +3,6 @@
 import copy
 
 import mindtorch_v2 as torch
-
 from mindtorch_v2._C import Tensor
 from mindtorch_v2.sparse._convert import coordinates, flat_places, sparse_sizes, to_coo
 from mindtorch_v2.sparse._tensor import (
@@ -54,9 +53,7 @@ _component("crow_indices", ("SparseCsr",), _ROWS, lambda self: self.parts.begins
 _component("col_indices", ("SparseCsr",), _ROWS, lambda self: self.parts.others)
 _component("ccol_indices", ("SparseCsc",), _COLUMNS, lambda self: self.parts.begins)
 _component("row_indices", ("SparseCsc",), _COLUMNS, lambda self: self.parts.others)
-_component(
-    "is_coalesced", ("Sparse",), "sparse coordinate", lambda self: self.parts.is_coalesced
-)
+_component("is_coalesced", ("Sparse",), "sparse coordinate", lambda self: self.parts.is_coalesced)
 
 
 @handles("_indices")
@@ -153,9 +150,7 @@ def numpy(self, *args, **kwargs):
 @handles("item", "_local_scalar_dense", "__float__", "__int__", "__index__", "__complex__")
 def item(self):
     if self.numel() != 1:
-        raise RuntimeError(
-            f"a Tensor with {self.numel()} elements cannot be converted to Scalar"
-        )
+        raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
     return to_coo(self).parts.values.sum().item()
 
 

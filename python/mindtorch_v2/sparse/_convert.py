@@ -3,7 +3,6 @@
 import math
 
 import mindtorch_v2 as torch
-
 from mindtorch_v2.sparse._tensor import (
     Coo,
     handles,
@@ -15,7 +14,6 @@ from mindtorch_v2.sparse._tensor import (
     no_kernel,
     replace,
 )
-
 
 # --- coordinates ----------------------------------------------------------------------------------
 
@@ -196,8 +194,10 @@ def to_dense(tensor, dtype=None, *, masked_grad=None):
     coo = to_coo(tensor)
     sizes = sparse_sizes(coo)
     values = coo.parts.values
-    flat = flat_places(coo.parts.indices, sizes) if sizes else coo.parts.indices.new_zeros(
-        coo.parts.indices.shape[1]
+    flat = (
+        flat_places(coo.parts.indices, sizes)
+        if sizes
+        else coo.parts.indices.new_zeros(coo.parts.indices.shape[1])
     )
     rows = add_rows(math.prod(sizes), flat, values)
     made = rows.reshape(tensor.shape)
@@ -277,9 +277,7 @@ def _compress(name, tensor, layout, dense_dim):
     if dense_dim:
         raise NotImplementedError(f"{name}: dense dims are not there")
     if tensor.dim() < 2:
-        raise RuntimeError(
-            f"{name}: expected a tensor of at least 2 dims, but got {tensor.dim()}"
-        )
+        raise RuntimeError(f"{name}: expected a tensor of at least 2 dims, but got {tensor.dim()}")
     return to_compressed(tensor, layout)
 
 

@@ -4,7 +4,6 @@ import contextlib
 import functools
 
 import mindtorch_v2 as torch
-
 from mindtorch_v2.sparse._tensor import make_compressed, make_coo
 
 _checks_invariants = False
@@ -240,9 +239,7 @@ def _check_compressed(kind, begins, others, values, size):
         bool(((steps >= 0) & (steps <= limit)).all()),
         f"0 <= {begin_name}[..., 1:] - {begin_name}[..., :-1] <= {limit_name}",
     )
-    demand(
-        bool(((others >= 0) & (others < limit)).all()), f"0 <= {other_name} < {limit_name}"
-    )
+    demand(bool(((others >= 0) & (others < limit)).all()), f"0 <= {other_name} < {limit_name}")
 
 
 def sparse_csr_tensor(
@@ -264,7 +261,14 @@ def sparse_csr_tensor(
             [4., 0.]])
     """
     return _make_compressed(
-        "csr", crow_indices, col_indices, values, size, dtype, device, requires_grad,
+        "csr",
+        crow_indices,
+        col_indices,
+        values,
+        size,
+        dtype,
+        device,
+        requires_grad,
         check_invariants,
     )
 
@@ -288,7 +292,14 @@ def sparse_csc_tensor(
             [3., 0.]])
     """
     return _make_compressed(
-        "csc", ccol_indices, row_indices, values, size, dtype, device, requires_grad,
+        "csc",
+        ccol_indices,
+        row_indices,
+        values,
+        size,
+        dtype,
+        device,
+        requires_grad,
         check_invariants,
     )
 
@@ -321,6 +332,13 @@ def sparse_compressed_tensor(
             f"{'none' if layout is None else layout}"
         )
     return _make_compressed(
-        str(layout)[-3:], compressed_indices, plain_indices, values, size, dtype, device,
-        requires_grad, check_invariants,
+        str(layout)[-3:],
+        compressed_indices,
+        plain_indices,
+        values,
+        size,
+        dtype,
+        device,
+        requires_grad,
+        check_invariants,
     )

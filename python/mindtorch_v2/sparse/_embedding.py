@@ -1,7 +1,6 @@
 """Rows of a table whose gradient is sparse: it holds the rows that were looked up."""
 
 import mindtorch_v2 as torch
-
 from mindtorch_v2.autograd import Function
 from mindtorch_v2.sparse._tensor import make_coo
 

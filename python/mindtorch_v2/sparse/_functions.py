@@ -1,7 +1,6 @@
 """torch.sparse.mm and its like: functions of sparse tensors that have names of their own."""
 
 import mindtorch_v2 as torch
-
 from mindtorch_v2.sparse import _products, _reduce
 from mindtorch_v2.sparse._convert import to_compressed
 from mindtorch_v2.sparse._tensor import is_sparse, make_coo

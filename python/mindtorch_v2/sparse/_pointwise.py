@@ -2,7 +2,6 @@
 values."""
 
 import mindtorch_v2 as torch
-
 from mindtorch_v2._C import Tensor
 from mindtorch_v2.sparse._convert import (
     coalesce,
@@ -10,8 +9,8 @@ from mindtorch_v2.sparse._convert import (
     flat_places,
     gather,
     sparse_sizes,
-    to_coo,
     to_compressed,
+    to_coo,
     to_dense,
 )
 from mindtorch_v2.sparse._tensor import (
@@ -89,9 +88,7 @@ def add(self, other, *, alpha=1, out=None):
     if not is_sparse(other):
         if isinstance(other, Tensor) and not is_coo(self):
             return _add_to_dense(other * alpha if alpha != 1 else other, self, 1)
-        raise RuntimeError(
-            "add(sparse, dense) is not supported. Use add(dense, sparse) instead."
-        )
+        raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
     _check_sizes("add", self, other)
     dtype = torch.result_type(self.parts.values, other.parts.values)
     a, b = to_coo(self), to_coo(other)
@@ -248,8 +245,10 @@ def pow(self, exponent, *, out=None):
     if not is_sparse(self) or not _is_number(exponent):
         raise NotImplementedError("pow: only numbers can be exponents of sparse tensors")
     if exponent == 0:
-        raise RuntimeError("pow: cannot raise to zeroth power on sparse tensor; it would make the "
-                           "result tensor dense")
+        raise RuntimeError(
+            "pow: cannot raise to zeroth power on sparse tensor; it would make the "
+            "result tensor dense"
+        )
     made = _compact(self)
     return with_values(made, made.parts.values**exponent)
 

@@ -1,14 +1,13 @@
 """Products of matrices of which at least one is sparse."""
 
 import mindtorch_v2 as torch
-
 from mindtorch_v2 import _C
 from mindtorch_v2.sparse._convert import (
     coalesce,
     coordinates,
     entries,
-    to_coo,
     to_compressed,
+    to_coo,
 )
 from mindtorch_v2.sparse._tensor import (
     handles,
@@ -48,9 +47,7 @@ def _check_matrices(left, right):
             f"{right.shape[0]}x{right.shape[1]})"
         )
     if left.dtype != right.dtype:
-        raise RuntimeError(
-            f"expected scalar type {_type_name(left)} but found {_type_name(right)}"
-        )
+        raise RuntimeError(f"expected scalar type {_type_name(left)} but found {_type_name(right)}")
 
 
 def _type_name(tensor):
@@ -120,8 +117,7 @@ def mm(self, mat2):
 def mv(self, vec):
     if self.dim() != 2 or vec.dim() != 1 or is_sparse(vec):
         raise RuntimeError(
-            f"mv: Expected a sparse matrix and a dense vector, got {self.dim()}-D and "
-            f"{vec.dim()}-D"
+            f"mv: Expected a sparse matrix and a dense vector, got {self.dim()}-D and {vec.dim()}-D"
         )
     if self.shape[1] != vec.shape[0]:
         raise RuntimeError(

@@ -3,14 +3,13 @@
 import math
 
 import mindtorch_v2 as torch
-
 from mindtorch_v2.sparse._convert import (
     coalesce,
     compress_rows,
     flat_places,
     sparse_sizes,
-    to_coo,
     to_compressed,
+    to_coo,
 )
 from mindtorch_v2.sparse._tensor import handles, is_coo, is_sparse, make_coo, no_kernel
 
@@ -73,8 +72,9 @@ def sum(self, dim=None, keepdim=False, *, dtype=None):
 def norm(self, p="fro", dim=None, keepdim=False, dtype=None):
     """The norm of all elements."""
     if dim not in (None, (), []):
-        raise RuntimeError("norm_sparse currently only supports full reductions, so 'dim' must be "
-                           "empty")
+        raise RuntimeError(
+            "norm_sparse currently only supports full reductions, so 'dim' must be empty"
+        )
     values = coalesce(to_coo(self)).parts.values
     return torch.norm(values.reshape(-1), 2 if p in ("fro", None) else p, dtype=dtype)
 

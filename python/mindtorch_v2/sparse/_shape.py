@@ -1,7 +1,6 @@
 """Other shapes: transposed, selected, joined."""
 
 import mindtorch_v2 as torch
-
 from mindtorch_v2.sparse._convert import to_coo
 from mindtorch_v2.sparse._tensor import (
     handles,
@@ -110,8 +109,10 @@ def unsqueeze(self, dim):
     count = parts.indices.shape[0]
     if dim > count:
         return make_coo(parts.indices, parts.values.unsqueeze(dim - count + 1), size)
-    row = torch.zeros_like(parts.indices[:1]) if count else parts.indices.new_zeros(
-        (1, parts.indices.shape[1])
+    row = (
+        torch.zeros_like(parts.indices[:1])
+        if count
+        else parts.indices.new_zeros((1, parts.indices.shape[1]))
     )
     indices = torch.cat([parts.indices[:dim], row, parts.indices[dim:]])
     return make_coo(indices, parts.values, size)
@@ -221,8 +222,7 @@ def getitem(self, key):
                 raise IndexError(f"too many indices for tensor of dimension {self.dim()}")
             if not -made.shape[dim] <= each < made.shape[dim]:
                 raise IndexError(
-                    f"index {each} is out of bounds for dimension {dim} with size "
-                    f"{made.shape[dim]}"
+                    f"index {each} is out of bounds for dimension {dim} with size {made.shape[dim]}"
                 )
             made = select(made, dim, each) if is_sparse(made) else made.select(dim, each)
         else:

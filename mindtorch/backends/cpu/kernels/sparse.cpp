@@ -151,9 +151,8 @@ void coo_dot(ops::Launch&,
     parallel_for(0, out.numel(), std::max<int64_t>(1, kGrainProducts / (n + 1)),
                  [&](int64_t from, int64_t to) {
                    for (int64_t e = from; e < to; ++e) {
-                     out.data<T>()[e] =
-                         dot_of<T>(a.data<T>() + rows[e] * a.strides()[0],
-                                   b.data<T>() + cols[e] * b.strides()[0], n);
+                     out.data<T>()[e] = dot_of<T>(a.data<T>() + rows[e] * a.strides()[0],
+                                                  b.data<T>() + cols[e] * b.strides()[0], n);
                    }
                  });
   });
