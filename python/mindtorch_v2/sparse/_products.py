@@ -206,7 +206,7 @@ def smm(input, mat):
 def hspmm(mat1, mat2):
     """The product with a dense matrix, of the rows that are not empty only.
 
-    >>> torch.hspmm(torch.eye(2).to_sparse(), torch.ones(2, 3)).values().shape
+    >>> torch.hspmm(torch.eye(2).to_sparse(), torch.ones(2, 3))._values().shape
     torch.Size([2, 3])
     """
     return _rows_of_product(mat1, mat2, 1)
