@@ -46,6 +46,7 @@ TENSOR_CLASS = (
     is_npu: _bool
     is_meta: _bool
     is_sparse: _bool
+    is_sparse_csr: _bool
     is_nested: _bool
     is_quantized: _bool
     storage: TypedStorage

@@ -121,6 +121,11 @@ NATIVE_TAIL = (
     "\n"
     + "".join(f"{name}: dtype\n" for name in _DTYPES)
     + """strided: layout
+sparse_coo: layout
+sparse_csr: layout
+sparse_csc: layout
+sparse_bsr: layout
+sparse_bsc: layout
 def _disabled_torch_function_impl(
     func: Any, types: Any, args: Any = ..., kwargs: Any = ..., /
 ) -> Any: ...
@@ -265,7 +270,7 @@ from typing import Any, TypeAlias, overload
         "float8_e5m2fnuz float8_e8m0fnu float16 float32 float64 from_dlpack from_numpy "
         "frombuffer get_default_dtype get_num_threads int8 int16 int32 int64 layout "
         "memory_format preserve_format promote_types result_type set_default_dtype "
-        "set_num_threads strided tensor to_dlpack uint16 uint32 uint64 uint8"
+        "set_num_threads sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr strided tensor to_dlpack uint16 uint32 uint64 uint8"
     )
     + _ALIASES
     + """
