@@ -144,3 +144,15 @@ def test_no_silent_fallback(torch):
     for call in (lambda: x.nonzero(), lambda: x[x > 0], lambda: x.unique(), lambda: x.tolist()):
         with pytest.raises((NotImplementedError, RuntimeError)):
             call()
+
+
+def test_index_select_on_meta_looks_at_the_size_of_the_index_only(torch):
+    """As torch does; programs shape their models on the meta device with what is at hand."""
+    x = torch.empty(3, 4, device="meta")
+    for index in (
+        torch.empty(2, 2, dtype=torch.int64, device="meta"),
+        torch.ones(4, device="meta"),
+    ):
+        assert torch.index_select(x, 0, index).shape == (4, 4)
+        assert torch.index_select(x, 1, index).shape == (3, 4)
+        assert torch.index_select(torch.empty((), device="meta"), 0, index).shape == ()
