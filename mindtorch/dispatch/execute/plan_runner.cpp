@@ -17,7 +17,8 @@ constexpr size_t kMaxGraphBytes = size_t{64} << 20;
 
 }  // namespace
 
-// What launching a step needs: a prepared group, a pointwise call, or a kernel's arguments.
+// What launching a step needs: a prepared group, a pointwise call, a pattern's tensors, or a kernel's
+// arguments.
 struct PlanRunner::Step {
   std::unique_ptr<ops::FusedProgram> program;
   std::unique_ptr<ops::PointwiseCall> call;
@@ -27,6 +28,8 @@ struct PlanRunner::Step {
   std::vector<ops::Value> args;
   std::vector<std::vector<Tensor>> lists;  // that args point into
   std::vector<Tensor> outputs;
+  const ops::CallPattern* pattern = nullptr;
+  ops::PatternCall match;  // that it runs on
 };
 
 PlanRunner::PlanRunner(const Trace& trace,
@@ -54,9 +57,17 @@ void PlanRunner::prepare(Step& step, size_t index) {
   step.device = op.device;
   if (plan.is_fused) {
     step.program = ops::registry().fusion_engine(op.device.type).prepare(plan.group);
+  } else if (plan.match) {
+    prepare_pattern(step, *plan.match);
   } else {
     prepare_single(step, op);
   }
+}
+
+void PlanRunner::prepare_pattern(Step& step, const PatternMatch& match) {
+  step.pattern = match.pattern;
+  for (const auto& [name, id] : match.tensors) step.match.add(name, tensor(id));
+  for (const auto& [name, number] : match.values) step.match.add(name, number);
 }
 
 void PlanRunner::prepare_single(Step& step, const OpRecord& op) {
@@ -159,17 +170,32 @@ bool PlanRunner::can_be_captured() const {
   return bytes <= kMaxGraphBytes;
 }
 
-bool PlanRunner::has_params(std::span<const ops::PointwiseParams> params) const {
-  return std::ranges::all_of(plan_.fused_ops, [&](uint32_t op) {
-    return op >= params.size() ||
-           std::memcmp(&params[op], &trace_.params[op], sizeof(ops::PointwiseParams)) == 0;
+bool PlanRunner::has_params(std::span<const ops::PointwiseParams> params,
+                            std::span<const uint64_t> numbers) const {
+  const bool has_numbers = std::ranges::all_of(plan_.fixed_numbers, [&](const FixedNumber& fixed) {
+    return numbers[fixed.index] == fixed.bits;
   });
+  return has_numbers && std::ranges::all_of(plan_.fused_ops, [&](uint32_t op) {
+           return op >= params.size() ||
+                  std::memcmp(&params[op], &trace_.params[op], sizeof(ops::PointwiseParams)) == 0;
+         });
 }
 
-void PlanRunner::mark_other_params(std::span<const ops::PointwiseParams> params,
-                                   std::vector<uint8_t>& ops) const {
-  for (size_t i = 0; i < params.size(); ++i) {
-    if (std::memcmp(&params[i], &trace_.params[i], sizeof(ops::PointwiseParams)) != 0) ops[i] = 1;
+void PlanRunner::mark_other_params(const Trace& other, std::vector<uint8_t>& ops) const {
+  for (size_t i = 0; i < other.params.size(); ++i) {
+    const bool is_same =
+        std::memcmp(&other.params[i], &trace_.params[i], sizeof(ops::PointwiseParams)) == 0;
+    if (!is_same) ops[i] = 1;
+  }
+  for (const FixedNumber& fixed : plan_.fixed_numbers) {
+    if (other.numbers[fixed.index] == fixed.bits) continue;
+    for (size_t i = 0; i < trace_.ops.size(); ++i) {
+      const bool reads = std::ranges::any_of(trace_.operands(trace_.ops[i]), [&](uint32_t id) {
+        return id != kNoTensor && trace_.tensors[id].storage == kNumberStorage &&
+               trace_.tensors[id].offset == fixed.index;
+      });
+      if (reads) ops[i] = 1;
+    }
   }
 }
 
@@ -260,6 +286,9 @@ void PlanRunner::launch(Storages storages, size_t& done) {
     for (const uint32_t storage : plan.donated) rebind(storage, plan_.buffer_of[storage]);
     if (step.program != nullptr) {
       launch_fused(step, plan, storages);
+    } else if (step.pattern != nullptr) {
+      ops::Launch launch = make_launch(step.device);
+      step.pattern->launch(launch, step.match);
     } else if (step.call != nullptr) {
       launch_pointwise(step.engine, *step.call, step.device, step.outputs[0]);
     } else {
