@@ -18,6 +18,8 @@ class MT_API PatternCall {
   const Tensor& operator[](std::string_view name) const;
   double number(std::string_view name) const;
 
+  std::span<const std::pair<std::string_view, double>> numbers() const { return numbers_; }
+
   void add(std::string_view name, Tensor tensor) { tensors_.emplace_back(name, std::move(tensor)); }
   void add(std::string_view name, double number) { numbers_.emplace_back(name, number); }
 
@@ -39,17 +41,18 @@ class MT_API PatternCall {
 //   name~(a, b)    the operands in either order
 //   cast(x)        a copy of the same sizes, perhaps of another dtype or layout
 //   view(x)        x itself, or x in other sizes over the same contiguous memory
+//   alias(x)       x itself, or any other look at its memory: `accepts` must judge which
 //   call?(x)       the call, or x itself
 //   x, x?          any tensor of the device; x? may be left out. The same name is the same tensor
 //   2.0, $eps      a Python number: of that value, or any
 //   name! = ...    a result that others may use as well
 //
 // A value in between must not be seen by anyone else. `accepts` states the rest of the contract:
-// shapes, dtypes, layouts. `launch` runs it.
+// shapes, dtypes, layouts; it may add numbers that `launch` needs, which runs it.
 struct CallPattern {
   std::string_view name;
   std::string_view expression;
-  bool (*accepts)(const PatternCall& call);
+  bool (*accepts)(PatternCall& call);
   void (*launch)(Launch& on, const PatternCall& call);
   std::string_view calls;  // the device's op, for people
   std::string_view proof;  // the test that shows it

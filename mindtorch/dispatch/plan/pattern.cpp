@@ -100,9 +100,10 @@ class Parser {
   }
 
   uint16_t call(std::string_view op, bool in_any_order, bool is_optional) {
-    PatternNode node{.kind = op == "cast"   ? PatternNode::Kind::kCast
-                             : op == "view" ? PatternNode::Kind::kView
-                                            : PatternNode::Kind::kCall,
+    PatternNode node{.kind = op == "cast"    ? PatternNode::Kind::kCast
+                             : op == "view"  ? PatternNode::Kind::kView
+                             : op == "alias" ? PatternNode::Kind::kAlias
+                                             : PatternNode::Kind::kCall,
                      .is_optional = is_optional,
                      .in_any_order = in_any_order,
                      .op = op};

@@ -12,7 +12,7 @@ namespace mindtorch::dispatch {
 // A pattern's expression as a graph. Nodes come after what they are made of, but for names that
 // stand for another node: a name is one node, wherever it is written.
 struct PatternNode {
-  enum class Kind : uint8_t { kCall, kCast, kView, kTensor, kNumber };
+  enum class Kind : uint8_t { kCall, kCast, kView, kAlias, kTensor, kNumber };
   // An argument of a call that is not a tensor.
   struct Argument {
     std::string_view name;

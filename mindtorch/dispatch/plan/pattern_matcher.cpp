@@ -126,13 +126,16 @@ std::optional<PatternMatch> PatternMatcher::find_at(const ParsedPattern& pattern
     binding.order = order;
     binding.root = root;
     if (!match_op(binding, pattern.root, root)) continue;
-    if (is_sound(binding) && is_accepted(binding)) return result(binding);
+    if (!is_sound(binding)) continue;
+    if (const std::optional<ops::PatternCall> call = accepted(binding)) {
+      return result(binding, *call);
+    }
   }
   return {};
 }
 
 bool PatternMatcher::match(
-    Binding& binding, uint16_t node, uint32_t tensor, uint32_t reader, bool is_view) const {
+    Binding& binding, uint16_t node, uint32_t tensor, uint32_t reader, Look look) const {
   const PatternNode& wanted = binding.pattern.nodes[node];
   switch (wanted.kind) {
     case PatternNode::Kind::kTensor:
@@ -140,7 +143,12 @@ bool PatternMatcher::match(
     case PatternNode::Kind::kNumber:
       return match_number(binding, node, tensor);
     case PatternNode::Kind::kView:
-      return match(binding, wanted.operands[0], tensor, reader, true);
+      return match(binding, wanted.operands[0], tensor, reader, Look::kReshaped);
+    case PatternNode::Kind::kAlias:
+      if (binding.tensors[node] != kUnbound) return is_same(binding.tensors[node], tensor);
+      binding.tensors[node] = tensor;
+      return tensor != kNoTensor &&
+             match(binding, wanted.operands[0], tensor, reader, Look::kAny);
     case PatternNode::Kind::kCast:
     case PatternNode::Kind::kCall:
       break;
@@ -148,14 +156,13 @@ bool PatternMatcher::match(
   if (tensor == kNoTensor) return false;
   if (binding.tensors[node] != kUnbound) {
     if (binding.ops[node] == kUnbound) {  // left out: the value is its operand
-      return match(binding, wanted.operands[0], tensor, reader, is_view);
+      return match(binding, wanted.operands[0], tensor, reader, look);
     }
-    return is_same(binding.tensors[node], tensor) ||
-           (is_view && is_reshaped(binding.tensors[node], tensor));
+    return is_seen_as(binding.tensors[node], tensor, look);
   }
-  if (!wanted.is_optional) return match_writer(binding, node, tensor, reader, is_view);
+  if (!wanted.is_optional) return match_writer(binding, node, tensor, reader, look);
   Binding with_call = binding;
-  if (match_writer(with_call, node, tensor, reader, is_view)) {
+  if (match_writer(with_call, node, tensor, reader, look)) {
     std::swap(binding.tensors, with_call.tensors);
     std::swap(binding.ops, with_call.ops);
     std::swap(binding.readers, with_call.readers);
@@ -164,7 +171,7 @@ bool PatternMatcher::match(
     return true;
   }
   binding.tensors[node] = tensor;
-  return match(binding, wanted.operands[0], tensor, reader, is_view);
+  return match(binding, wanted.operands[0], tensor, reader, look);
 }
 
 bool PatternMatcher::match_tensor(Binding& binding,
@@ -203,12 +210,12 @@ bool PatternMatcher::match_number(Binding& binding, uint16_t node, uint32_t tens
 
 // The op that has written the tensor, and nobody after it.
 bool PatternMatcher::match_writer(
-    Binding& binding, uint16_t node, uint32_t tensor, uint32_t reader, bool is_view) const {
+    Binding& binding, uint16_t node, uint32_t tensor, uint32_t reader, Look look) const {
   if (storage_of(tensor) == kNumberStorage) return false;
   const std::vector<uint32_t>& writers = writers_[storage_of(tensor)];
   if (writers.size() != 1 || writers[0] >= reader) return false;
   const uint32_t made = trace_.outputs(trace_.ops[writers[0]])[0];
-  if (!is_same(made, tensor) && !(is_view && is_reshaped(made, tensor))) return false;
+  if (!is_seen_as(made, tensor, look)) return false;
   return match_op(binding, node, writers[0]);
 }
 
@@ -223,7 +230,7 @@ bool PatternMatcher::match_op(Binding& binding, uint16_t node, uint32_t index) c
     const uint32_t source = trace_.operands(op).back();
     return std::ranges::equal(trace_.sizes(trace_.tensors[source]),
                               trace_.sizes(trace_.tensors[binding.tensors[node]])) &&
-           match(binding, wanted.operands[0], source, index, false);
+           match(binding, wanted.operands[0], source, index, Look::kSame);
   }
   return op.is_pointwise != 0 ? match_operands(binding, node, index)
                               : match_arguments(binding, node, index);
@@ -244,7 +251,7 @@ bool PatternMatcher::match_operands(Binding& binding, uint16_t node, uint32_t in
   const size_t swaps = wanted.in_any_order ? binding.order >> place & 1 : 0;
   for (size_t i = 0; i < wanted.operands.size(); ++i) {
     const uint32_t operand = trace_.operands(op)[i < 2 ? i ^ swaps : i];
-    if (!match(binding, wanted.operands[i], operand, index, false)) return false;
+    if (!match(binding, wanted.operands[i], operand, index, Look::kSame)) return false;
   }
   return true;
 }
@@ -270,11 +277,11 @@ bool PatternMatcher::match_arguments(Binding& binding, uint16_t node, uint32_t i
       for (uint32_t k = 0; k < argument.length; ++k) {
         if (next == wanted.operands.size()) return false;
         const uint32_t id = trace_.tensor_ids[argument.first + k];
-        if (!match(binding, wanted.operands[next++], id, index, false)) return false;
+        if (!match(binding, wanted.operands[next++], id, index, Look::kSame)) return false;
       }
     } else if (is_tensor_param(schema.params[i])) {  // None
       if (next < wanted.operands.size() &&
-          !match(binding, wanted.operands[next++], kNoTensor, index, false)) {
+          !match(binding, wanted.operands[next++], kNoTensor, index, Look::kSame)) {
         return false;
       }
     } else if ((takes_numbers_at_run_time(*op.op) && is_run_time_number(argument.kind)) ||
@@ -300,6 +307,18 @@ bool PatternMatcher::match_value(Binding& binding,
   const std::optional<double> number = to_number(value);
   if (number) binding.values.emplace_back(mention->text.substr(1), *number);
   return number.has_value();
+}
+
+bool PatternMatcher::is_seen_as(uint32_t written, uint32_t read, Look look) const {
+  switch (look) {
+    case Look::kSame:
+      return is_same(written, read);
+    case Look::kReshaped:
+      return is_same(written, read) || is_reshaped(written, read);
+    case Look::kAny:
+      return trace_.tensors[written].dtype == trace_.tensors[read].dtype;
+  }
+  return false;
 }
 
 bool PatternMatcher::is_same(uint32_t a, uint32_t b) const {
@@ -363,8 +382,9 @@ bool PatternMatcher::is_stable(uint32_t tensor, uint32_t reader, const Binding& 
   });
 }
 
-bool PatternMatcher::is_accepted(const Binding& binding) const {
-  ops::PatternCall call;
+std::optional<ops::PatternCall> PatternMatcher::accepted(const Binding& binding) const {
+  std::optional<ops::PatternCall> accepted(std::in_place);
+  ops::PatternCall& call = *accepted;
   std::vector<std::pair<uint32_t, Storage>> storages;
   for (size_t i = 0; i < binding.pattern.nodes.size(); ++i) {
     const PatternNode& node = binding.pattern.nodes[i];
@@ -382,14 +402,15 @@ bool PatternMatcher::is_accepted(const Binding& binding) const {
                                      trace_.strides(record), record.offset));
   }
   for (const auto& [name, value] : binding.values) call.add(name, value);
-  return binding.pattern.pattern->accepts(call);
+  if (!binding.pattern.pattern->accepts(call)) accepted.reset();
+  return accepted;
 }
 
-PatternMatch PatternMatcher::result(const Binding& binding) const {
+PatternMatch PatternMatcher::result(const Binding& binding, const ops::PatternCall& call) const {
   PatternMatch match;
   match.pattern = binding.pattern.pattern;
   match.numbers = binding.numbers;
-  match.values = binding.values;
+  match.values.assign(call.numbers().begin(), call.numbers().end());
   for (size_t i = 0; i < binding.pattern.nodes.size(); ++i) {
     const PatternNode& node = binding.pattern.nodes[i];
     const uint32_t id = binding.tensors[i];

@@ -35,13 +35,15 @@ class PatternMatcher {
  private:
   // What the nodes of a pattern stand for.
   struct Binding;
+  // How a tensor that is read may differ from what was written there.
+  enum class Look : uint8_t { kSame, kReshaped, kAny };
 
   std::optional<PatternMatch> find_at(const ParsedPattern& pattern, uint32_t root) const;
-  bool match(Binding& binding, uint16_t node, uint32_t tensor, uint32_t reader, bool is_view) const;
+  bool match(Binding& binding, uint16_t node, uint32_t tensor, uint32_t reader, Look look) const;
   bool match_tensor(Binding& binding, uint16_t node, uint32_t tensor, uint32_t reader) const;
   bool match_number(Binding& binding, uint16_t node, uint32_t tensor) const;
   bool match_writer(
-      Binding& binding, uint16_t node, uint32_t tensor, uint32_t reader, bool is_view) const;
+      Binding& binding, uint16_t node, uint32_t tensor, uint32_t reader, Look look) const;
   bool match_op(Binding& binding, uint16_t node, uint32_t op) const;
   bool match_operands(Binding& binding, uint16_t node, uint32_t op) const;
   bool match_arguments(Binding& binding, uint16_t node, uint32_t op) const;
@@ -54,9 +56,11 @@ class PatternMatcher {
   bool is_sound(const Binding& binding) const;
   bool is_private(uint32_t tensor, const Binding& binding, bool is_result) const;
   bool is_stable(uint32_t tensor, uint32_t reader, const Binding& binding) const;
-  bool is_accepted(const Binding& binding) const;
-  PatternMatch result(const Binding& binding) const;
+  // What the pattern's contract knows of it then.
+  std::optional<ops::PatternCall> accepted(const Binding& binding) const;
+  PatternMatch result(const Binding& binding, const ops::PatternCall& call) const;
 
+  bool is_seen_as(uint32_t written, uint32_t read, Look look) const;
   bool is_same(uint32_t a, uint32_t b) const;
   bool is_reshaped(uint32_t a, uint32_t b) const;
   uint32_t storage_of(uint32_t tensor) const { return trace_.tensors[tensor].storage; }

@@ -20,7 +20,7 @@ Tensor whole_of(const Tensor& first, const Tensor& second) {
 }
 
 // Both operands are halves of one tensor, of which the activation takes the first.
-bool accepts_halves(const PatternCall& call) {
+bool accepts_halves(PatternCall& call) {
   return have_one_float_dtype({&call["a"], &call["b"], &call["out"]}) &&
          call["out"].numel() != 0 && whole_of(call["a"], call["b"]).defined();
 }
@@ -38,7 +38,7 @@ void launch_geglu(ops::Launch& on, const PatternCall& call) {
 }
 
 // Two products of the same rows.
-bool accepts_products(const PatternCall& call) {
+bool accepts_products(PatternCall& call) {
   const Tensor& x = call["x"];
   const Tensor& weight = call["weight_a"];
   const Tensor& out = call["out"];

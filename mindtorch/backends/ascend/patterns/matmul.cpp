@@ -16,7 +16,7 @@ bool is_product(const PatternCall& call, int64_t elements) {
 }
 
 // A bias for each column, or a matrix of the result's sizes.
-bool accepts_addmm(const PatternCall& call) {
+bool accepts_addmm(PatternCall& call) {
   const Tensor& more = call["more"];
   const Tensor& out = call["out"];
   const int64_t columns = call["right"].size(1);
@@ -26,7 +26,7 @@ bool accepts_addmm(const PatternCall& call) {
          (have_sizes(out.sizes(), {&more}) && more.is_contiguous());
 }
 
-bool accepts_baddbmm(const PatternCall& call) {
+bool accepts_baddbmm(PatternCall& call) {
   const Tensor& left = call["left"];
   return is_product(call, left.size(0) * left.size(1) * call["right"].size(2)) &&
          have_sizes(call["out"].sizes(), {&call["more"]}) && call["more"].is_contiguous();

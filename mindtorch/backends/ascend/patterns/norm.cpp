@@ -28,7 +28,7 @@ bool is_rms_norm(const PatternCall& call, const Tensor& rows) {
          rows.numel() != 0;
 }
 
-bool accepts_rms_norm(const PatternCall& call) { return is_rms_norm(call, call["x"]); }
+bool accepts_rms_norm(PatternCall& call) { return is_rms_norm(call, call["x"]); }
 
 void launch_rms_norm(ops::Launch& on, const PatternCall& call) {
   const Tensor& x = call["x"];
@@ -49,7 +49,7 @@ bool is_plain_sum(const PatternCall& call) {
          have_sizes(sum.sizes(), {&call["a"], &call["b"]});
 }
 
-bool accepts_add_rms_norm(const PatternCall& call) {
+bool accepts_add_rms_norm(PatternCall& call) {
   return is_plain_sum(call) && is_rms_norm(call, call["sum"]);
 }
 
@@ -58,7 +58,7 @@ void launch_add_rms_norm(ops::Launch& on, const PatternCall& call) {
                call.number("eps"), call["out"], make_row_numbers(on, call["sum"]), call["sum"]);
 }
 
-bool accepts_add_layer_norm(const PatternCall& call) {
+bool accepts_add_layer_norm(PatternCall& call) {
   const Tensor& sum = call["sum"];
   return is_plain_sum(call) && sum.numel() != 0 &&
          have_one_float_dtype({&sum, &call["weight"], &call["bias"], &call["out"]}) &&

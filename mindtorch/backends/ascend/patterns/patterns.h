@@ -13,7 +13,7 @@ ops::CallPatterns call_patterns();
 ops::CallPatterns all_call_patterns();
 
 struct Fused {
-  bool (*accepts)(const ops::PatternCall& call);
+  bool (*accepts)(ops::PatternCall& call);
   void (*launch)(ops::Launch& on, const ops::PatternCall& call);
 };
 
@@ -28,5 +28,9 @@ extern const Fused kGeGlu;
 extern const Fused kGeGluTanh;
 extern const Fused kAddmm;
 extern const Fused kBaddbmm;
+extern const Fused kAttention;
+extern const Fused kAttentionOfRepeatedKeys;
+extern const Fused kAttentionInParts;
+extern const Fused kDividedAttentionInParts;
 
 }  // namespace mindtorch::ascend

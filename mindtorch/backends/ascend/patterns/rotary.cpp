@@ -11,7 +11,7 @@ constexpr int64_t kMostSize = 896;
 
 // [batch, heads, length, size] with one angle for all heads, or the same with heads and length
 // swapped; CANN finds out which by the dims of length 1.
-bool accepts_rotary(const PatternCall& call) {
+bool accepts_rotary(PatternCall& call) {
   const Tensor& x = call["x"];
   const Tensor& cos = call["cos"];
   const Tensor& sin = call["sin"];

@@ -11,6 +11,14 @@ namespace {
 // What transformers and others write for x / sqrt(mean(x * x) + eps).
 #define MT_ROOT_MEAN_SQUARE(x) "rsqrt(add~(mean(square(" x "), dim=-1, keepdim=true), $eps))"
 
+// Weights of attention, written out; then products with values, which may be copied to other layouts.
+#define MT_ATTENTION_WEIGHTS(scaled)                                                           \
+  "query_used = alias(cast?(query)); key_used = alias(cast?(key)); "                           \
+  "value_used = alias(cast?(value)); weights = softmax(add~?(" scaled "(view(bmm(query_used, " \
+  "key_used)), $scale), mask), dim=-1, dtype=*); "
+#define MT_ATTENTION "bmm(view(cast?(weights)), value_used)"
+#define MT_COPIED_ATTENTION "product = " MT_ATTENTION "; seen = alias(product); out = cast(seen)"
+
 struct Row {
   const char* name;
   const char* expression;
@@ -30,6 +38,12 @@ const Row kTable[] = {
   {"gemma_rms_norm_float", "out = mul~(mul~(x, " MT_ROOT_MEAN_SQUARE("x") "), add~(weight, 1))", kGemmaRmsNorm, "aclnnGemmaRmsNorm", "test_gemma_rms_norm"},
   {"add_layer_norm", "sum! = add~(a, b); out = native_layer_norm(sum, weight, bias, normalized_shape=*, eps=$eps)", kAddLayerNorm, "aclnnAddLayerNorm", "test_add_layer_norm"},
   {"rotary", "out = add~(mul~(x, cos), mul~(cat(neg(second), first, dim=-1), sin))", kRotary, "aclnnRotaryPositionEmbedding", "test_rotary"},
+  {"attention_copied", MT_ATTENTION_WEIGHTS("mul~") MT_COPIED_ATTENTION, kAttentionInParts, "aclnnFlashAttentionScoreV2", "test_written_attention"},
+  {"attention_written", MT_ATTENTION_WEIGHTS("mul~") "out = " MT_ATTENTION, kAttentionInParts, "aclnnFlashAttentionScoreV2", "test_written_attention"},
+  {"attention_divided_copied", MT_ATTENTION_WEIGHTS("div") MT_COPIED_ATTENTION, kDividedAttentionInParts, "aclnnFlashAttentionScoreV2", "test_written_attention"},
+  {"attention_divided", MT_ATTENTION_WEIGHTS("div") "out = " MT_ATTENTION, kDividedAttentionInParts, "aclnnFlashAttentionScoreV2", "test_written_attention"},
+  {"attention_of_repeated_keys", "out = _scaled_dot_product_flash_attention(query, view(cast(key)), view(cast(value)), mask?, is_causal=$causal, scale=$scale, like_query=*)", kAttentionOfRepeatedKeys, "aclnnFlashAttentionScoreV2", "test_attention_of_repeated_keys"},
+  {"attention", "out = _scaled_dot_product_flash_attention(query, key, value, mask?, is_causal=$causal, scale=$scale, like_query=*)", kAttention, "aclnnPromptFlashAttentionV3", "test_attention"},
   {"swiglu_of_products", "out = mul~(silu(view(mm(x, weight_a))), view(mm(x, weight_b)))", kSwiGluOfProducts, "aclnnSwiGlu", "test_swiglu_of_products"},
   {"swiglu", "out = mul~(silu(a), b)", kSwiGlu, "aclnnSwiGlu", "test_gates"},
   {"geglu", "out = mul~(gelu(a), b)", kGeGlu, "aclnnGeGluV3", "test_gates"},
