@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "mindtorch/dispatch/execute/launch.h"
+#include "mindtorch/runtime/address_hint.h"
 #include "mindtorch/runtime/workspace.h"
 
 namespace mindtorch::dispatch {
@@ -230,20 +231,20 @@ void PlanRunner::run(Storages storages, const Trace& recorded, size_t& done) {
 bool PlanRunner::replay(Storages storages) {
   const runtime::Stream stream = graphs_->stream();
   if (!stream) return false;
-  try {
-    for (const uint32_t storage : plan_.outputs) storages[storage]->allocate_now();
-  } catch (...) {  // launching needs less at once, and its error names the op
-    for (const uint32_t storage : plan_.outputs) storages[storage]->release_bytes();
-    return false;
-  }
   graph_key_.clear();
   const auto add_address = [&](uint32_t storage) {
     graph_key_.push_back(reinterpret_cast<uintptr_t>(storages[storage]->raw_data()));
   };
   std::ranges::for_each(external_, add_address);
-  std::ranges::for_each(plan_.outputs, add_address);
   graph_key_.insert(graph_key_.end(), numbers_.begin(), numbers_.end());
   graph_key_.push_back(params_hash_);
+  try {
+    allocate_outputs(storages, stream);
+  } catch (...) {  // launching needs less at once, and its error names the op
+    release_outputs(storages);
+    return false;
+  }
+  std::ranges::for_each(plan_.outputs, add_address);
   switch (graphs_->replay(graph_key_, stream)) {
     case PlanGraphs::Found::kQueued:
       return true;
@@ -261,6 +262,31 @@ bool PlanRunner::replay(Storages storages) {
       throw;
     }
   });
+}
+
+void PlanRunner::allocate_outputs(Storages storages, runtime::Stream stream) {
+  for (const PlanGraphs::Key key : graphs_->known(graph_key_, stream)) {
+    if (allocate_outputs_at(storages, key.subspan(graph_key_.size()))) return;
+  }
+  for (const uint32_t storage : plan_.outputs) storages[storage]->allocate_now();
+}
+
+// False: some are in use.
+bool PlanRunner::allocate_outputs_at(Storages storages, std::span<const uint64_t> addresses) {
+  for (size_t i = 0; i < plan_.outputs.size(); ++i) {
+    StorageImpl& storage = *storages[plan_.outputs[i]];
+    const auto* const address = reinterpret_cast<const void*>(addresses[i]);
+    const runtime::AddressHint hint(address);
+    storage.allocate_now();
+    if (storage.raw_data() == address) continue;
+    release_outputs(storages);
+    return false;
+  }
+  return true;
+}
+
+void PlanRunner::release_outputs(Storages storages) {
+  for (const uint32_t storage : plan_.outputs) storages[storage]->release_bytes();
 }
 
 void PlanRunner::release_intermediates(Storages storages) {

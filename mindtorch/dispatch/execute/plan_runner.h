@@ -59,6 +59,10 @@ class PlanRunner {
   void launch_fused(const Step& step, const PlanStep& plan, Storages storages);
   // Queues the work as a graph of the device. False: it must be launched.
   bool replay(Storages storages);
+  // Gives outputs memory, where there is a graph for it if that is free.
+  void allocate_outputs(Storages storages, runtime::Stream stream);
+  bool allocate_outputs_at(Storages storages, std::span<const uint64_t> addresses);
+  void release_outputs(Storages storages);
   void release_intermediates(Storages storages);
   const Tensor& tensor(uint32_t id);
   ops::Value value(const Argument& argument, Step& step);
