@@ -54,7 +54,7 @@ struct CallPattern {
   std::string_view expression;
   bool (*accepts)(PatternCall& call);
   void (*launch)(Launch& on, const PatternCall& call);
-  std::string_view calls;  // the device's op, for people
+  std::string_view calls;  // the device's ops, for people, with spaces between
   std::string_view proof;  // the test that shows it
 };
 

@@ -32,5 +32,8 @@ extern const Fused kAttention;
 extern const Fused kAttentionOfRepeatedKeys;
 extern const Fused kAttentionInParts;
 extern const Fused kDividedAttentionInParts;
+extern const Fused kMaskedSoftmax;
+extern const Fused kScaledMaskedSoftmax;
+extern const Fused kCrossEntropy;
 
 }  // namespace mindtorch::ascend

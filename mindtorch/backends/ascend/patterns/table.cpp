@@ -1,3 +1,4 @@
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -19,11 +20,15 @@ namespace {
 #define MT_ATTENTION "bmm(view(cast?(weights)), value_used)"
 #define MT_COPIED_ATTENTION "product = " MT_ATTENTION "; seen = alias(product); out = cast(seen)"
 
+// For many queries, for one, and for masks of numbers and float32.
+#define MT_ATTENTION_OPS \
+  "aclnnPromptFlashAttentionV3 aclnnIncreFlashAttention aclnnFlashAttentionScoreV2"
+
 struct Row {
   const char* name;
   const char* expression;
   const Fused& fused;
-  const char* calls;
+  const char* calls;  // CANN's ops, with spaces between
   const char* proof;  // in tests/npu/test_patterns.py
 };
 
@@ -38,12 +43,15 @@ const Row kTable[] = {
   {"gemma_rms_norm_float", "out = mul~(mul~(x, " MT_ROOT_MEAN_SQUARE("x") "), add~(weight, 1))", kGemmaRmsNorm, "aclnnGemmaRmsNorm", "test_gemma_rms_norm"},
   {"add_layer_norm", "sum! = add~(a, b); out = native_layer_norm(sum, weight, bias, normalized_shape=*, eps=$eps)", kAddLayerNorm, "aclnnAddLayerNorm", "test_add_layer_norm"},
   {"rotary", "out = add~(mul~(x, cos), mul~(cat(neg(second), first, dim=-1), sin))", kRotary, "aclnnRotaryPositionEmbedding", "test_rotary"},
-  {"attention_copied", MT_ATTENTION_WEIGHTS("mul~") MT_COPIED_ATTENTION, kAttentionInParts, "aclnnFlashAttentionScoreV2", "test_written_attention"},
-  {"attention_written", MT_ATTENTION_WEIGHTS("mul~") "out = " MT_ATTENTION, kAttentionInParts, "aclnnFlashAttentionScoreV2", "test_written_attention"},
-  {"attention_divided_copied", MT_ATTENTION_WEIGHTS("div") MT_COPIED_ATTENTION, kDividedAttentionInParts, "aclnnFlashAttentionScoreV2", "test_written_attention"},
-  {"attention_divided", MT_ATTENTION_WEIGHTS("div") "out = " MT_ATTENTION, kDividedAttentionInParts, "aclnnFlashAttentionScoreV2", "test_written_attention"},
-  {"attention_of_repeated_keys", "out = _scaled_dot_product_flash_attention(query, view(cast(key)), view(cast(value)), mask?, is_causal=$causal, scale=$scale, like_query=*)", kAttentionOfRepeatedKeys, "aclnnFlashAttentionScoreV2", "test_attention_of_repeated_keys"},
-  {"attention", "out = _scaled_dot_product_flash_attention(query, key, value, mask?, is_causal=$causal, scale=$scale, like_query=*)", kAttention, "aclnnPromptFlashAttentionV3", "test_attention"},
+  {"attention_copied", MT_ATTENTION_WEIGHTS("mul~") MT_COPIED_ATTENTION, kAttentionInParts, MT_ATTENTION_OPS, "test_written_attention"},
+  {"attention_written", MT_ATTENTION_WEIGHTS("mul~") "out = " MT_ATTENTION, kAttentionInParts, MT_ATTENTION_OPS, "test_written_attention"},
+  {"attention_divided_copied", MT_ATTENTION_WEIGHTS("div") MT_COPIED_ATTENTION, kDividedAttentionInParts, MT_ATTENTION_OPS, "test_written_attention"},
+  {"attention_divided", MT_ATTENTION_WEIGHTS("div") "out = " MT_ATTENTION, kDividedAttentionInParts, MT_ATTENTION_OPS, "test_written_attention"},
+  {"attention_of_repeated_keys", "out = _scaled_dot_product_flash_attention(query, view(cast(key)), view(cast(value)), mask?, is_causal=$causal, scale=$scale, like_query=*)", kAttentionOfRepeatedKeys, MT_ATTENTION_OPS, "test_attention_of_repeated_keys"},
+  {"attention", "out = _scaled_dot_product_flash_attention(query, key, value, mask?, is_causal=$causal, scale=$scale, like_query=*)", kAttention, MT_ATTENTION_OPS, "test_attention"},
+  {"scaled_masked_softmax", "out = softmax(add~(mul~(x, $scale), mask), dim=-1)", kScaledMaskedSoftmax, "aclnnMaskedSoftmaxWithRelPosBias", "test_softmax_with_mask"},
+  {"masked_softmax", "out = softmax(add~(x, mask), dim=-1)", kMaskedSoftmax, "aclnnMaskedSoftmaxWithRelPosBias", "test_softmax_with_mask"},
+  {"cross_entropy", "log_probs! = log_softmax(x, dim=1); out = nll_loss_forward(log_probs, target, weight?, reduction=$reduction, ignore_index=$ignore_index)", kCrossEntropy, "aclnnCrossEntropyLoss", "test_cross_entropy"},
   {"swiglu_of_products", "out = mul~(silu(view(mm(x, weight_a))), view(mm(x, weight_b)))", kSwiGluOfProducts, "aclnnSwiGlu", "test_swiglu_of_products"},
   {"swiglu", "out = mul~(silu(a), b)", kSwiGlu, "aclnnSwiGlu", "test_gates"},
   {"geglu", "out = mul~(gelu(a), b)", kGeGlu, "aclnnGeGluV3", "test_gates"},
@@ -63,8 +71,14 @@ std::vector<ops::CallPattern> make_patterns() {
 }
 
 bool is_available(const ops::CallPattern& pattern) {
-  const std::string op(pattern.calls);
-  return op_symbol(op.c_str()) != nullptr && op_symbol((op + "GetWorkspaceSize").c_str()) != nullptr;
+  std::istringstream calls{std::string(pattern.calls)};
+  for (std::string op; calls >> op;) {
+    if (op_symbol(op.c_str()) == nullptr ||
+        op_symbol((op + "GetWorkspaceSize").c_str()) == nullptr) {
+      return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace
