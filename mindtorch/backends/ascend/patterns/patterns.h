@@ -10,7 +10,7 @@ namespace mindtorch::ascend {
 // Those that the loaded CANN has. None with MINDTORCH_NPU_PATTERNS=0.
 ops::CallPatterns call_patterns();
 // All of them.
-ops::CallPatterns all_call_patterns();
+MT_API ops::CallPatterns all_call_patterns();
 
 struct Fused {
   bool (*accepts)(ops::PatternCall& call);

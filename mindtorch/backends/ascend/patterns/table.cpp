@@ -37,10 +37,10 @@ struct Row {
 const Row kTable[] = {
   {"add_rms_norm", "sum! = add~(a, b); squared = cast?(sum); out = mul~(weight, cast?(mul~(squared, " MT_ROOT_MEAN_SQUARE("squared") ")))", kAddRmsNorm, "aclnnAddRmsNorm", "test_add_rms_norm"},
   {"add_rms_norm_op", "sum! = add~(a, b); out = _fused_rms_norm(sum, weight, normalized_shape=*, eps=$eps)", kAddRmsNorm, "aclnnAddRmsNorm", "test_add_rms_norm_op"},
-  {"rms_norm", "squared = cast?(x); out = mul~(weight, cast?(mul~(squared, " MT_ROOT_MEAN_SQUARE("squared") ")))", kRmsNorm, "aclnnRmsNorm", "test_rms_norm"},
-  {"rms_norm_mixed", "squared = cast(x); out = mul~(weight, cast?(mul~(x, " MT_ROOT_MEAN_SQUARE("squared") ")))", kRmsNorm, "aclnnRmsNorm", "test_rms_norm_of_t5"},
   {"gemma_rms_norm", "squared = cast(x); out = cast(mul~(mul~(squared, " MT_ROOT_MEAN_SQUARE("squared") "), add~(cast(weight), 1)))", kGemmaRmsNorm, "aclnnGemmaRmsNorm", "test_gemma_rms_norm"},
   {"gemma_rms_norm_float", "out = mul~(mul~(x, " MT_ROOT_MEAN_SQUARE("x") "), add~(weight, 1))", kGemmaRmsNorm, "aclnnGemmaRmsNorm", "test_gemma_rms_norm"},
+  {"rms_norm", "squared = cast?(x); out = mul~(weight, cast?(mul~(squared, " MT_ROOT_MEAN_SQUARE("squared") ")))", kRmsNorm, "aclnnRmsNorm", "test_rms_norm"},
+  {"rms_norm_mixed", "squared = cast(x); out = mul~(weight, cast?(mul~(x, " MT_ROOT_MEAN_SQUARE("squared") ")))", kRmsNorm, "aclnnRmsNorm", "test_rms_norm_of_t5"},
   {"add_layer_norm", "sum! = add~(a, b); out = native_layer_norm(sum, weight, bias, normalized_shape=*, eps=$eps)", kAddLayerNorm, "aclnnAddLayerNorm", "test_add_layer_norm"},
   {"rotary", "out = add~(mul~(x, cos), mul~(cat(neg(second), first, dim=-1), sin))", kRotary, "aclnnRotaryPositionEmbedding", "test_rotary"},
   {"attention_copied", MT_ATTENTION_WEIGHTS("mul~") MT_COPIED_ATTENTION, kAttentionInParts, MT_ATTENTION_OPS, "test_written_attention"},
