@@ -71,6 +71,16 @@ Block* CachingAllocator::allocate(size_t bytes, driver::StreamHandle stream) {
   return allocate_uncached(arena, size, bytes);
 }
 
+Block* CachingAllocator::allocate_at(const void* address,
+                                     size_t bytes,
+                                     driver::StreamHandle stream) {
+  if (slow_path_.any() || !pending_.empty() || bytes - 1 >= kBeyondAnyDevice - 1) return nullptr;
+  const size_t size = (bytes + kMinBlock - 1) / kMinBlock * kMinBlock;
+  Arena& arena = state_.arenas.of_stream(stream);
+  const ArenaLock lock(state_.arenas, arena);
+  return arena.take_at(pool_for(size), size, bytes, static_cast<const char*>(address));
+}
+
 Block* CachingAllocator::allocate_uncached(Arena& arena, size_t size, size_t bytes) {
   return oom_policy_.allocate({&arena, pool_for(size), size, bytes, 0, nullptr});
 }

@@ -49,6 +49,8 @@ class MT_API CachingAllocator {
   // Memory for work on `stream`. Null for 0 bytes. Throws OutOfMemoryError, or what the driver
   // throws.
   Block* allocate(size_t bytes, driver::StreamHandle stream);
+  // The same memory as before: null if it is in use, or if it takes more than a look at the cache.
+  Block* allocate_at(const void* address, size_t bytes, driver::StreamHandle stream);
   // Null is allowed.
   void release(Block* block) noexcept;
   // Work queued on `stream` uses the block too.

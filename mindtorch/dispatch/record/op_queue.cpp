@@ -152,7 +152,7 @@ void OpQueue::execute(size_t& done, bool& is_plan) {
 
 PlanRunner& OpQueue::find_plan() {
   if (recorder_.is_predicted()) {
-    if (PlanRunner* const plan = plans_.find_predicted(visible_, recorder_.recorded().params)) {
+    if (PlanRunner* const plan = plans_.find_predicted(visible_, recorder_.recorded())) {
       if (MT_LIKELY(plans_.was_recent())) {
         churn_.note_reuse();
       } else {
