@@ -30,6 +30,7 @@ void bind_pipeline(nb::module_& module);
 void bind_replay(nb::module_& module);
 void bind_registry_queries(nb::module_& module);
 void bind_settings(nb::module_& module);
+void bind_sparse(nb::module_& module);
 void bind_streams(nb::module_& module);
 void bind_vmap(nb::module_& module);
 int add_interop_functions(PyObject* module);
@@ -103,6 +104,7 @@ NB_MODULE(_C_bindings, module) {
   bind_pinning(module);
   bind_pipeline(module);
   bind_replay(module);
+  bind_sparse(module);
   bind_vmap(module);
 }
 

@@ -54,6 +54,7 @@ const Registry& registry() {
     define_sampling(ops);
     define_shape(ops);
     define_sort(ops);
+    define_sparse(ops);
     define_special(ops);
     define_ternary(ops);
     define_trigonometry(ops);

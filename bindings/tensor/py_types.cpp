@@ -208,7 +208,7 @@ PyType_Slot g_format_slots[] = {
 PyType_Slot g_layout_slots[] = {
     {Py_tp_repr, reinterpret_cast<void*>(&named_repr)},
     {Py_tp_methods, g_named_methods},
-    {Py_tp_doc, const_cast<char*>("How a tensor is stored; always torch.strided.")},
+    {Py_tp_doc, const_cast<char*>("How a tensor is stored: torch.strided, torch.sparse_coo.")},
     {0, nullptr},
 };
 PyType_Spec g_format_spec = {"mindtorch_v2.memory_format", sizeof(PyNamed), 0,
@@ -378,6 +378,9 @@ MemoryFormat to_memory_format(PyObject* object) {
   return static_cast<MemoryFormat>(reinterpret_cast<PyNamed*>(object)->value);
 }
 bool is_layout(PyObject* object) { return Py_TYPE(object) == g_layout_type; }
+bool is_strided_layout(PyObject* object) {
+  return is_layout(object) && reinterpret_cast<PyNamed*>(object)->value == 0;
+}
 
 PyObject* wrap_size(IntList sizes) {
   PyObject* result = g_size_type->tp_alloc(g_size_type, static_cast<Py_ssize_t>(sizes.size()));
@@ -425,7 +428,12 @@ int add_types(PyObject* module) {
       format("channels_last_3d", MemoryFormat::kChannelsLast3d) < 0) {
     return -1;
   }
-  return add_named(module, g_layout_type, "strided", 0);
+  const char* const layouts[] = {"strided",    "sparse_coo", "sparse_csr",
+                                 "sparse_csc", "sparse_bsr", "sparse_bsc"};
+  for (int i = 0; i < static_cast<int>(std::size(layouts)); ++i) {
+    if (add_named(module, g_layout_type, layouts[i], i) < 0) return -1;
+  }
+  return 0;
 }
 
 }  // namespace mindtorch::python

@@ -24,6 +24,7 @@ bool is_memory_format(PyObject* object);
 MemoryFormat to_memory_format(PyObject* object);
 
 bool is_layout(PyObject* object);
+bool is_strided_layout(PyObject* object);
 
 PyObject* wrap_size(IntList sizes);
 // A plain tuple.

@@ -2,6 +2,7 @@
 
 #include <mutex>
 
+#include "mindtorch/dispatch/eager/layers.h"
 #include "mindtorch/functional/functions.h"
 #include "mindtorch/runtime/spin_lock.h"
 
@@ -13,6 +14,11 @@ namespace {
 // knows where it is. Whoever takes a new reference from that pointer, and the last owner on its way
 // to free the node, hold this lock.
 runtime::SpinLock g_accumulators;
+
+// Without bytes of its own: what is made of it is an op's business.
+bool is_sparse(const Tensor& tensor) {
+  return (tensor.impl()->layers & dispatch::bit(dispatch::Layer::kSparse)) != 0;
+}
 
 // Strides that .grad shall have: the leaf's where it is dense, else contiguous.
 bool has_layout_of(const Tensor& grad, const Tensor& variable) {
@@ -68,12 +74,16 @@ bool AccumulateGrad::revived() noexcept {
 void AccumulateGrad::accumulate(const Tensor& variable, Tensor grad) {
   AutogradMeta& meta = make_meta(variable);
   if (!meta.grad.defined()) {
-    if (!is_grad_enabled() && has_one_owner(grad) && has_layout_of(grad, variable)) {
+    if (is_sparse(grad)) {
+      meta.grad = detach(grad);
+    } else if (!is_grad_enabled() && has_one_owner(grad) && has_layout_of(grad, variable)) {
       detach_(grad);
       meta.grad = std::move(grad);
     } else {
       meta.grad = clone_like(grad, variable);
     }
+  } else if (is_sparse(meta.grad)) {
+    meta.grad = add(grad, meta.grad);
   } else if (!is_grad_enabled()) {
     add_(meta.grad, grad);
   } else {

@@ -111,11 +111,12 @@ void add_gradient(Tensor& sum, Tensor&& grad) {
     sum = std::move(grad);
     return;
   }
-  // Batched ones may share what they show with others.
-  const bool is_batched =
-      ((sum.impl()->layers | grad.impl()->layers) & dispatch::bit(dispatch::Layer::kBatching)) != 0;
+  // Batched and sparse ones may share what they show with others.
+  constexpr auto kSharing = static_cast<uint8_t>(dispatch::bit(dispatch::Layer::kBatching) |
+                                                 dispatch::bit(dispatch::Layer::kSparse));
+  const bool may_share = ((sum.impl()->layers | grad.impl()->layers) & kSharing) != 0;
   const bool is_ours = sum.impl()->use_count() == 1 && sum.storage()->use_count() == 1 &&
-                       sum.is_contiguous() && !sum.impl()->view_base && !is_batched;
+                       sum.is_contiguous() && !sum.impl()->view_base && !may_share;
   if (!is_grad_enabled() && is_ours) {
     add_(sum, grad);
   } else {

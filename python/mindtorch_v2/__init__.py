@@ -52,6 +52,11 @@ from mindtorch_v2._C import (
     result_type,
     set_default_dtype,
     set_num_threads,
+    sparse_bsc,
+    sparse_bsr,
+    sparse_coo,
+    sparse_csc,
+    sparse_csr,
     strided,
     tensor,
     to_dlpack,
@@ -101,6 +106,10 @@ _LAZY = {
             "current_pipeline get_pipeline_config pipeline pipeline_config pipeline_context"
         ),
         "_serialization": "load save",
+        "sparse._create": (
+            "sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor"
+        ),
+        "sparse._products": "hspmm smm sspaddmm",
         "_statistics": "corrcoef cov histogram histogramdd nanquantile quantile",
         "_symbolic": (
             "SymBool SymFloat SymInt sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt "
@@ -154,8 +163,8 @@ _LAZY = {
 _SUBMODULES = frozenset(
     "_dynamo accelerator amp autograd backends compiler cpu cuda distributed distributions func "
     "functional hub jit library linalg memory multiprocessing nn npu ops optim options overrides "
-    "profiler random return_types serialization special storage testing torch_npu torch_version "
-    "types utils version xpu".split()
+    "profiler random return_types serialization sparse special storage testing torch_npu "
+    "torch_version types utils version xpu".split()
 )
 _CLASS_PREFIXES = "Float Double Half BFloat16 Char Short Int Long Byte Bool".split()
 

@@ -36,6 +36,7 @@ from mindtorch_v2 import profiler as profiler
 from mindtorch_v2 import random as random
 from mindtorch_v2 import return_types as return_types
 from mindtorch_v2 import serialization as serialization
+from mindtorch_v2 import sparse as sparse
 from mindtorch_v2 import special as special
 from mindtorch_v2 import storage as storage
 from mindtorch_v2 import testing as testing
@@ -282,6 +283,13 @@ from mindtorch_v2.random import initial_seed as initial_seed
 from mindtorch_v2.random import manual_seed as manual_seed
 from mindtorch_v2.random import seed as seed
 from mindtorch_v2.random import set_rng_state as set_rng_state
+from mindtorch_v2.sparse._create import sparse_compressed_tensor as sparse_compressed_tensor
+from mindtorch_v2.sparse._create import sparse_coo_tensor as sparse_coo_tensor
+from mindtorch_v2.sparse._create import sparse_csc_tensor as sparse_csc_tensor
+from mindtorch_v2.sparse._create import sparse_csr_tensor as sparse_csr_tensor
+from mindtorch_v2.sparse._products import hspmm as hspmm
+from mindtorch_v2.sparse._products import smm as smm
+from mindtorch_v2.sparse._products import sspaddmm as sspaddmm
 from mindtorch_v2.storage import TypedStorage as TypedStorage
 from mindtorch_v2.version import __version__ as __version__
 

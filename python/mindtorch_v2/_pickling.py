@@ -20,6 +20,7 @@ _REBUILDERS = {
         "_rebuild_meta_tensor_no_storage",
         "_rebuild_parameter",
         "_rebuild_parameter_with_state",
+        "_rebuild_sparse_tensor",
     ),
     "torch._tensor": ("_rebuild_from_type_v2",),
 }
@@ -73,7 +74,8 @@ class _Pickler(pickle._Pickler):
 
     def reducer_override(self, obj):
         if isinstance(obj, torch.Tensor):
-            return serialization.reduce_tensor(obj)
+            is_strided = obj.layout is torch.strided
+            return serialization.reduce_tensor(obj) if is_strided else obj.__reduce_ex__(2)
         if isinstance(obj, torch.device):
             index = () if obj.index is None else (obj.index,)
             return torch.device, (obj.type, *index)

@@ -74,6 +74,19 @@ def _rebuild_parameter_with_state(data, requires_grad, hooks, state):
     return parameter
 
 
+def _rebuild_sparse_tensor(layout, data):
+    from mindtorch_v2.sparse._create import sparse_compressed_tensor, sparse_coo_tensor
+
+    if layout is torch.sparse_coo:
+        indices, values, size, *coalesced = data
+        known = coalesced[0] if coalesced else None
+        return sparse_coo_tensor(indices, values, size, check_invariants=True, is_coalesced=known)
+    begins, others, values, size = data
+    return sparse_compressed_tensor(
+        begins, others, values, size, layout=layout, check_invariants=True
+    )
+
+
 def _rebuild_from_type_v2(function, cls, args, state):
     if isinstance(function, type):
         raise TypeError(f"expected a function to rebuild a tensor, not {function}")

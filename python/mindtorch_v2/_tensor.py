@@ -1,6 +1,6 @@
 """The parts of class Tensor that are written in Python."""
 
-from mindtorch_v2 import _C, _overridable, _tensor_autograd
+from mindtorch_v2 import _C, _overridable, _tensor_autograd, _tensor_sparse
 from mindtorch_v2._C import Tensor
 
 

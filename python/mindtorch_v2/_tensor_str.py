@@ -214,18 +214,48 @@ def _str(t, *, tensor_contents=None):
     else:
         values = t.detach() if t.requires_grad else t
         body = _values_text(values, len(prefix))
-    result = prefix + body
+    return _with_suffixes(prefix + body, suffixes, len(prefix))
+
+
+def _with_suffixes(text, suffixes, indent, new_line=False):
+    """The text, the suffixes in as many lines as they take, and the closing bracket."""
     # One more than the characters after the last newline; torch counts so, and wrapping depends
     # on it.
-    column = len(result) - result.rfind("\n") + 1
+    column = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
-        if column + len(suffix) + 2 > _options["linewidth"]:
-            result += ",\n" + " " * len(prefix) + suffix
-            column = len(prefix) + len(suffix)
+        if new_line or column + len(suffix) + 2 > _options["linewidth"]:
+            text += ",\n" + " " * indent + suffix
+            column = indent + len(suffix)
         else:
-            result += ", " + suffix
+            text += ", " + suffix
             column += len(suffix) + 2
-    return result + ")"
+        new_line = False
+    return text + ")"
+
+
+def sparse_str(t, components, nnz):
+    """What repr() of a sparse tensor returns: its components, by name, and what else it is."""
+    suffixes = [] if t.device.type == "cpu" else [f"device='{t.device}'"]
+    suffixes += [f"size={tuple(t.shape)}", f"nnz={nnz}"]
+    if t.dtype not in (torch.get_default_dtype(), torch.int64, torch.bool):
+        suffixes.append(f"dtype={t.dtype}")
+    suffixes.append(f"layout={t.layout}")
+    if t.grad_fn is not None:
+        suffixes.append(f"grad_fn=<{t.grad_fn.name()}>")
+    elif t.requires_grad:
+        suffixes.append("requires_grad=True")
+    indent = len("tensor(")
+    texts = [_component_text(name, each, indent) for name, each in components.items()]
+    body = (",\n" + " " * indent).join(texts)
+    return _with_suffixes("tensor(" + body, suffixes, indent, new_line=t.is_sparse)
+
+
+def _component_text(name, t, indent):
+    prefix = f"{name}=tensor("
+    is_meta = t.device.type == "meta"
+    hidden = is_meta or t.numel() == 0
+    body = "..." if is_meta else "[]" if hidden else _values_text(t, indent + len(prefix))
+    return prefix + body + (f", size={tuple(t.shape)})" if hidden else ")")
 
 
 def parameter_repr(parameter):

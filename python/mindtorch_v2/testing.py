@@ -241,6 +241,8 @@ def _compare_tensors(actual, expected, path, options):
     if actual.dtype != expected.dtype:
         dtype = torch.promote_types(actual.dtype, expected.dtype)
         actual, expected = actual.to(dtype), expected.to(dtype)
+    if actual.layout is not torch.strided or expected.layout is not torch.strided:
+        return _compare_sparse(actual, expected, path, options)
     matches = torch.isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=options["equal_nan"])
     if matches.all().item():
         return
@@ -249,6 +251,43 @@ def _compare_tensors(actual, expected, path, options):
     else:
         text = _tensors_text(actual, expected, matches, rtol, atol)
     raise _Failure(AssertionError, text, path)
+
+
+_COMPONENTS = {
+    torch.sparse_coo: ("_nnz", "_indices", "_values"),
+    torch.sparse_csr: ("_nnz", "crow_indices", "col_indices", "values"),
+    torch.sparse_csc: ("_nnz", "ccol_indices", "row_indices", "values"),
+}
+_LAYOUT_NAMES = {torch.sparse_coo: "COO", torch.sparse_csr: "CSR", torch.sparse_csc: "CSC"}
+
+
+def _compare_sparse(actual, expected, path, options):
+    """Component by component; other layouts, where that is allowed, as strided tensors."""
+    layout = actual.layout
+    if layout is not expected.layout:
+        return _compare_tensors(actual.to_dense(), expected.to_dense(), path, options)
+    if layout is torch.sparse_coo and actual.is_coalesced() != expected.is_coalesced():
+        text = (
+            "The values for attribute 'is_coalesced()' do not match: "
+            f"{actual.is_coalesced()} != {expected.is_coalesced()}."
+        )
+        raise _Failure(AssertionError, text, path)
+    for name in _COMPONENTS[layout]:
+        own, wanted = getattr(actual, name)(), getattr(expected, name)()
+        kind = f"Sparse {_LAYOUT_NAMES[layout]} {name.lstrip('_')}"
+        if name == "_nnz":
+            if own != wanted:
+                text = (
+                    f"The number of specified values in sparse {_LAYOUT_NAMES[layout]} tensors "
+                    f"does not match: {own} != {wanted}"
+                )
+                raise _Failure(AssertionError, text, path)
+            continue
+        try:
+            _compare_tensors(own, wanted, path, options)
+        except _Failure as failure:
+            failure.text = failure.text.replace("Tensor-likes", kind, 1)
+            raise
 
 
 def _compare_attributes(actual, expected, path, options):

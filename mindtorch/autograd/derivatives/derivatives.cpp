@@ -20,6 +20,7 @@ void define_derivatives(Derivatives& derivatives) {
   define_reduce(derivatives);
   define_sampling(derivatives);
   define_shape(derivatives);
+  define_sparse(derivatives);
   define_views(derivatives);
 }
 

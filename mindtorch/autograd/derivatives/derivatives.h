@@ -21,6 +21,7 @@ void define_recurrent(Derivatives& derivatives);
 void define_reduce(Derivatives& derivatives);
 void define_sampling(Derivatives& derivatives);
 void define_shape(Derivatives& derivatives);
+void define_sparse(Derivatives& derivatives);
 void define_views(Derivatives& derivatives);
 
 // All of them.

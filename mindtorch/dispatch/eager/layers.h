@@ -8,8 +8,8 @@ namespace mindtorch::dispatch {
 
 // The layers an op passes through, outermost first. Backend is always there and comes last: it
 // prepares the call and hands it to an executor, which runs it or records it.
-enum class Layer : uint8_t { kAutocast, kBatching, kAutograd, kBackend };
-inline constexpr int kLayerCount = 4;
+enum class Layer : uint8_t { kSparse, kAutocast, kBatching, kAutograd, kBackend };
+inline constexpr int kLayerCount = 5;
 
 constexpr uint8_t bit(Layer layer) { return static_cast<uint8_t>(1u << static_cast<int>(layer)); }
 

@@ -36,6 +36,7 @@ void define_rounding(Registry& ops);
 void define_sampling(Registry& ops);
 void define_shape(Registry& ops);
 void define_sort(Registry& ops);
+void define_sparse(Registry& ops);
 void define_special(Registry& ops);
 void define_ternary(Registry& ops);
 void define_trigonometry(Registry& ops);

@@ -20,6 +20,10 @@ def run(outputs, grads, retain_graph, create_graph, inputs, allow_unused, accumu
         retain_graph = create_graph
     if create_graph and accumulate:
         warn_about_cycle()
+    if any(_is_sparse(each) for each in (*outputs, *inputs)):
+        return _run_sparse(
+            outputs, grads, retain_graph, create_graph, inputs, allow_unused, accumulate
+        )
     arguments = (grads, retain_graph, create_graph, _edges(inputs), allow_unused, accumulate)
     if not inputs:
         return _C._run_backward(_edges(outputs), *arguments)
@@ -28,6 +32,26 @@ def run(outputs, grads, retain_graph, create_graph, inputs, allow_unused, accumu
         return _C._run_backward(_edges(outputs), *arguments)
     finally:
         _state.partial -= 1
+
+
+def _is_sparse(value):
+    return isinstance(value, Tensor) and value.layout is not _C.strided
+
+
+def _run_sparse(outputs, grads, retain_graph, create_graph, inputs, allow_unused, accumulate):
+    """The same for sparse tensors among `outputs` and `inputs`."""
+    from mindtorch_v2.sparse import _autograd
+
+    found = run(
+        _autograd.values_of(outputs),
+        _autograd.seeds_of(outputs, grads),
+        retain_graph,
+        create_graph,
+        _autograd.values_of(inputs),
+        allow_unused,
+        accumulate,
+    )
+    return found if accumulate else _autograd.gradients_for(inputs, found)
 
 
 def warn_about_cycle():

@@ -118,6 +118,11 @@ class Adam(_AdamLike):
             state["max_exp_avg_sq"] = torch.zeros_like(parameter)
         return state
 
+    def _update_sparse(self, group, parameter, grad, state):
+        raise RuntimeError(
+            "Adam does not support sparse gradients, please consider SparseAdam instead"
+        )
+
     def _update(self, group, params, grads, states):
         if group["differentiable"]:
             return self._update_by_parts(group, params, grads, states)

@@ -1,6 +1,8 @@
 """Optimizers that scale every element by the gradients it has had: Adagrad, Adadelta, RMSprop,
 Rprop, ASGD, SparseAdam."""
 
+import math
+
 import mindtorch_v2 as torch
 from mindtorch_v2.optim.adam import check_adam
 from mindtorch_v2.optim.optimizer import (
@@ -28,6 +30,12 @@ class _Adaptive(ListOptimizer):
     def _decayed(self, group, params, grads):
         weight_decay = group["weight_decay"]
         return torch._foreach_add(grads, params, alpha=weight_decay) if weight_decay else grads
+
+
+def _rows(grad):
+    """(where the values of a sparse gradient are, as an index; the values), each place once."""
+    grad = grad.coalesce()
+    return tuple(grad.indices().unbind(0)), grad.values()
 
 
 class Adagrad(_Adaptive):
@@ -99,6 +107,17 @@ class Adagrad(_Adaptive):
             eps=group["eps"],
             maximize=group["maximize"],
         )
+
+    def _update_sparse(self, group, parameter, grad, state):
+        if group["weight_decay"] != 0:
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+        (count,) = count_steps([state])
+        rate = number(group["lr"]) / (1 + (count - 1) * group["lr_decay"])
+        places, values = _rows(grad)
+        sums = state["sum"]
+        sums.index_put_(places, values * values, accumulate=True)
+        sizes = sums[places].sqrt_().add_(group["eps"])
+        parameter.index_put_(places, values / sizes * -rate, accumulate=True)
 
     def _update_by_parts(self, group, params, grads, states):
         lr, counts = number(group["lr"]), count_steps(states)
@@ -376,14 +395,16 @@ class ASGD(_Adaptive):
 
 
 class SparseAdam(_Adaptive):
-    """Adam of sparse gradients. There are none here: step says so.
+    """Adam of sparse gradients: only the places that have one change, and only their means.
 
-    >>> p = torch.nn.Parameter(torch.ones(1))
-    >>> p.grad = torch.ones(1)
-    >>> torch.optim.SparseAdam([p]).step()
-    Traceback (most recent call last):
-    RuntimeError: SparseAdam does not support dense gradients, please consider Adam instead
+    >>> table = torch.nn.Embedding.from_pretrained(torch.ones(3, 1), freeze=False, sparse=True)
+    >>> table(torch.tensor([1])).sum().backward()
+    >>> torch.optim.SparseAdam(table.parameters(), lr=0.1).step()
+    >>> table.weight.data.flatten()
+    tensor([1.0000, 0.9000, 1.0000])
     """
+
+    _maximizes = True
 
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, maximize=False):
         if not 0.0 < number(lr):
@@ -391,8 +412,43 @@ class SparseAdam(_Adaptive):
         check_adam(lr, betas, eps, 0)
         defaults = {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize}
         super().__init__(params, defaults)
+        sparse = [
+            [at, place]
+            for at, group in enumerate(self.param_groups)
+            for place, parameter in enumerate(group["params"])
+            if parameter.is_sparse
+        ]
+        if sparse:
+            raise ValueError(
+                f"Sparse params at indices {sparse}: SparseAdam requires dense parameter tensors"
+            )
+
+    def _new_state(self, parameter, group):
+        return {
+            "step": 0,
+            "exp_avg": torch.zeros_like(parameter),
+            "exp_avg_sq": torch.zeros_like(parameter),
+        }
 
     def _update(self, group, params, grads, states):
         raise RuntimeError(
             "SparseAdam does not support dense gradients, please consider Adam instead"
         )
+
+    def _update_sparse(self, group, parameter, grad, state):
+        state["step"] += 1
+        places, values = _rows(grad)
+        if values.numel() == 0:
+            return
+        moments = []
+        for name, now, beta in zip(
+            ("exp_avg", "exp_avg_sq"), (values, values * values), group["betas"], strict=True
+        ):
+            before = state[name][places]
+            moments.append(before + (now - before) * (1 - beta))
+            state[name].index_put_(places, moments[-1])
+        mean, square = moments
+        scale, square_scale = (1 - beta ** state["step"] for beta in group["betas"])
+        rate = number(group["lr"]) * math.sqrt(square_scale) / scale
+        change = mean / square.sqrt_().add_(group["eps"]) * -rate
+        parameter.index_put_(places, change, accumulate=True)

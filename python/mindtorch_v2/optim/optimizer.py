@@ -394,6 +394,10 @@ class ListOptimizer(Optimizer):
     def _update(self, group, params, grads, states):
         raise NotImplementedError
 
+    def _update_sparse(self, group, parameter, grad, state):
+        """The same for one parameter with a sparse gradient."""
+        raise RuntimeError(f"{type(self).__name__} does not support sparse gradients")
+
     def step(self, closure=None):
         """Changes the parameters by their gradients. A closure computes the loss again first.
 
@@ -426,6 +430,10 @@ class ListOptimizer(Optimizer):
             raise AssertionError("_foreach ops don't support autograd")
         grads = [p.grad for p in params]
         states = [self._state(p, group) for p in params]
+        if any(grad.is_sparse for grad in grads):
+            params, grads, states = self._step_sparse(group, params, grads, states)
+            if not params:
+                return
         if group.get("maximize") and not self._maximizes:
             grads = torch._foreach_neg(grads)
         if group.get("differentiable"):
@@ -436,6 +444,18 @@ class ListOptimizer(Optimizer):
             _update_parts(self._update, group, params, grads, states)
         else:
             self._update(group, params, grads, states)
+
+    def _step_sparse(self, group, params, grads, states):
+        """Steps those that have sparse gradients; gives the others."""
+        dense = []
+        for parameter, grad, state in zip(params, grads, states, strict=True):
+            if not grad.is_sparse:
+                dense.append((parameter, grad, state))
+                continue
+            if group.get("maximize"):
+                grad = -grad
+            self._update_sparse(group, parameter, grad, state)
+        return tuple(map(list, zip(*dense, strict=True))) if dense else ((), (), ())
 
     def _state(self, parameter, group):
         state = self.state.get(parameter)

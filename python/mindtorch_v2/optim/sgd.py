@@ -78,6 +78,19 @@ class SGD(ListOptimizer):
                 state["momentum_buffer"] = torch.empty_like(param)
         return _pass(group, params, grads, of_each(states, "momentum_buffer"), all(fresh))
 
+    def _update_sparse(self, group, parameter, grad, state):
+        if group["weight_decay"] != 0:
+            grad = grad.add(parameter, alpha=group["weight_decay"])
+        momentum = group["momentum"]
+        if momentum != 0:
+            buffer = state.get("momentum_buffer")
+            if buffer is None:
+                buffer = state["momentum_buffer"] = grad.clone().detach()
+            else:
+                buffer.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
+            grad = grad.add(buffer, alpha=momentum) if group["nesterov"] else buffer
+        parameter.add_(grad, alpha=-number(group["lr"]))
+
     def _update_by_parts(self, group, params, grads, states):
         if group["maximize"]:
             grads = torch._foreach_neg(grads)

@@ -31,6 +31,7 @@ void register_scatter(ops::Registry& registry);
 void register_shape(ops::Registry& registry);
 void register_softmax(ops::Registry& registry);
 void register_sort(ops::Registry& registry);
+void register_sparse(ops::Registry& registry);
 void register_unique(ops::Registry& registry);
 
 // All CPU kernels and the pointwise engine.

@@ -33,6 +33,7 @@ void register_cpu(ops::Registry& registry) {
   register_shape(registry);
   register_softmax(registry);
   register_sort(registry);
+  register_sparse(registry);
   register_unique(registry);
 }
 

@@ -1,0 +1,168 @@
+// Products with a sparse matrix, given by the coordinates of its entries.
+#include <algorithm>
+#include <memory>
+#include <type_traits>
+#include <vector>
+
+#include "mindtorch/backends/cpu/indexing.h"
+#include "mindtorch/backends/cpu/kernels/kernels.h"
+#include "mindtorch/backends/cpu/kernels/lines.h"
+#include "mindtorch/backends/cpu/parallel.h"
+#include "mindtorch/backends/cpu/sparse_rows.h"
+
+namespace mindtorch::cpu {
+namespace {
+
+constexpr int64_t kGrainProducts = 32 * 1024;
+
+void check_coordinates(const Tensor& index, int64_t size) {
+  const int64_t bad = check_positive_indices(index.data<int64_t>(), index.numel(), size);
+  MT_CHECK(bad < 0, IndexError, "index ", index.data<int64_t>()[bad],
+           " is out of bounds for a dimension of size ", size);
+}
+
+// Where the entries of each row are: see SparseRows. Entries of one row keep their order.
+class RowOrder {
+ public:
+  RowOrder(const int64_t* row, int64_t count, int64_t rows)
+      : begins_(static_cast<size_t>(rows) + 1) {
+    for (int64_t e = 0; e < count; ++e) ++begins_[static_cast<size_t>(row[e]) + 1];
+    for (size_t r = 1; r < begins_.size(); ++r) begins_[r] += begins_[r - 1];
+    if (std::is_sorted(row, row + count)) return;
+    order_.resize(static_cast<size_t>(count));
+    std::vector<int64_t> next(begins_.begin(), begins_.end() - 1);
+    for (int64_t e = 0; e < count; ++e) {
+      order_[static_cast<size_t>(next[static_cast<size_t>(row[e])]++)] = e;
+    }
+  }
+  SparseRows with(const int64_t* columns) const {
+    return {begins_.data(), order_.empty() ? nullptr : order_.data(), columns};
+  }
+
+ private:
+  std::vector<int64_t> begins_;
+  std::vector<int64_t> order_;
+};
+
+// Sums of 16-bit floats are held in float32, those of integers wrap.
+template <typename T>
+using Sum = std::conditional_t<
+    std::is_same_v<T, double>,
+    double,
+    std::conditional_t<std::is_integral_v<T>,
+                       std::conditional_t<std::is_same_v<T, bool>, bool, uint64_t>,
+                       float>>;
+
+template <typename T>
+void add_product(Sum<T>& sum, T a, T b) {
+  if constexpr (std::is_same_v<T, bool>) {
+    sum = sum || (a && b);
+  } else {
+    sum += static_cast<Sum<T>>(a) * static_cast<Sum<T>>(b);
+  }
+}
+
+template <typename T>
+void multiply_rows_of(const SparseRows& rows,
+                      const T* values,
+                      const T* dense,
+                      int64_t stride,
+                      int64_t n,
+                      T* out,
+                      int64_t from,
+                      int64_t to) {
+  if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
+    multiply_rows(rows, values, dense, stride, n, out, from, to);
+  } else {
+    // No vector: a specialisation of that one for bool has no elements to point to.
+    const auto sums = std::make_unique<Sum<T>[]>(static_cast<size_t>(n));
+    for (int64_t r = from; r < to; ++r) {
+      std::fill_n(sums.get(), n, Sum<T>());
+      for (int64_t i = rows.begins[r]; i < rows.begins[r + 1]; ++i) {
+        const int64_t e = rows.order == nullptr ? i : rows.order[i];
+        const T* const line = dense + rows.columns[e] * stride;
+        for (int64_t k = 0; k < n; ++k) add_product<T>(sums[k], values[e], line[k]);
+      }
+      for (int64_t k = 0; k < n; ++k) out[r * n + k] = static_cast<T>(sums[k]);
+    }
+  }
+}
+
+template <typename T>
+T dot_of(const T* a, const T* b, int64_t n) {
+  if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
+    return dot_rows(a, b, n);
+  } else {
+    Sum<T> sum{};
+    for (int64_t k = 0; k < n; ++k) add_product<T>(sum, a[k], b[k]);
+    return static_cast<T>(sum);
+  }
+}
+
+// Rows whose elements lie side by side.
+Tensor with_lines(const Tensor& matrix) {
+  return matrix.strides()[1] == 1 || matrix.size(1) == 1 ? matrix : as_contiguous(matrix);
+}
+
+void coo_mm(ops::Launch&,
+            const Tensor& row,
+            const Tensor& col,
+            const Tensor& values,
+            const Tensor& dense,
+            int64_t rows,
+            Tensor& out) {
+  const Tensor row_index = as_index(row);
+  const Tensor col_index = as_index(col);
+  check_coordinates(row_index, rows);
+  check_coordinates(col_index, dense.size(0));
+  if (out.numel() == 0) return;
+  const Tensor factors = as_contiguous(values);
+  const Tensor lines = with_lines(dense);
+  const int64_t count = row.numel();
+  const int64_t n = dense.size(1);
+  const RowOrder order(row_index.data<int64_t>(), count, rows);
+  const SparseRows entries = order.with(col_index.data<int64_t>());
+  const int64_t grain = std::max<int64_t>(1, kGrainProducts * rows / ((count + rows) * n));
+  visit_dtype(out.dtype(), [&]<typename T>() {
+    parallel_for(0, rows, grain, [&](int64_t from, int64_t to) {
+      multiply_rows_of<T>(entries, factors.data<T>(), lines.data<T>(), lines.strides()[0], n,
+                          out.data<T>(), from, to);
+    });
+  });
+}
+
+void coo_dot(ops::Launch&,
+             const Tensor& row,
+             const Tensor& col,
+             const Tensor& left,
+             const Tensor& right,
+             Tensor& out) {
+  const Tensor row_index = as_index(row);
+  const Tensor col_index = as_index(col);
+  check_coordinates(row_index, left.size(0));
+  check_coordinates(col_index, right.size(0));
+  if (out.numel() == 0) return;
+  const Tensor a = with_lines(left);
+  const Tensor b = with_lines(right);
+  const int64_t n = left.size(1);
+  const auto* const rows = row_index.data<int64_t>();
+  const auto* const cols = col_index.data<int64_t>();
+  visit_dtype(out.dtype(), [&]<typename T>() {
+    parallel_for(0, out.numel(), std::max<int64_t>(1, kGrainProducts / (n + 1)),
+                 [&](int64_t from, int64_t to) {
+                   for (int64_t e = from; e < to; ++e) {
+                     out.data<T>()[e] = dot_of<T>(a.data<T>() + rows[e] * a.strides()[0],
+                                                  b.data<T>() + cols[e] * b.strides()[0], n);
+                   }
+                 });
+  });
+}
+
+}  // namespace
+
+void register_sparse(ops::Registry& registry) {
+  registry.kernel<coo_mm>(DeviceType::kCpu, "_coo_mm");
+  registry.kernel<coo_dot>(DeviceType::kCpu, "_coo_dot");
+}
+
+}  // namespace mindtorch::cpu

@@ -1,0 +1,59 @@
+// Products with a sparse matrix, given by the coordinates of its entries. The two are each other's
+// derivatives.
+#include "mindtorch/ops/definitions/definitions.h"
+#include "mindtorch/ops/definitions/rules.h"
+
+namespace mindtorch::ops {
+namespace {
+
+void check_coordinates(const char* op, const Tensor& row, const Tensor& col) {
+  MT_CHECK(row.dim() == 1 && row.sizes() == col.sizes(), RuntimeError, op,
+           ": the coordinates must be two vectors of one length, but got ", to_string(row.sizes()),
+           " and ", to_string(col.sizes()));
+  for (const Tensor* index : {&row, &col}) {
+    MT_CHECK(index->dtype() == DType::kInt64 || index->dtype() == DType::kInt32, RuntimeError, op,
+             ": the coordinates must be int64 or int32, but got ", legacy_name(index->dtype()));
+  }
+}
+
+TensorSpec coo_mm(
+    const Tensor& row, const Tensor& col, const Tensor& values, const Tensor& dense, int64_t rows) {
+  check_coordinates("_coo_mm", row, col);
+  MT_CHECK(values.sizes() == row.sizes(), RuntimeError, "_coo_mm: ", row.size(0),
+           " entries have values of shape ", to_string(values.sizes()));
+  MT_CHECK(dense.dim() == 2 && rows >= 0, RuntimeError, "_coo_mm: expected a matrix, but got ",
+           dense.dim(), "-D tensor");
+  MT_CHECK(values.dtype() == dense.dtype(), RuntimeError,
+           "expected m1 and m2 to have the same dtype, but got: ", legacy_name(values.dtype()),
+           " != ", legacy_name(dense.dtype()));
+  return contiguous_spec({rows, dense.size(1)}, dense.dtype(), dense.device());
+}
+
+TensorSpec coo_dot(const Tensor& row, const Tensor& col, const Tensor& left, const Tensor& right) {
+  check_coordinates("_coo_dot", row, col);
+  MT_CHECK(left.dim() == 2 && right.dim() == 2 && left.size(1) == right.size(1), RuntimeError,
+           "_coo_dot: expected two matrices with rows of one length, but got ",
+           to_string(left.sizes()), " and ", to_string(right.sizes()));
+  MT_CHECK(left.dtype() == right.dtype(), RuntimeError,
+           "expected m1 and m2 to have the same dtype, but got: ", legacy_name(left.dtype()),
+           " != ", legacy_name(right.dtype()));
+  return contiguous_spec({row.size(0)}, left.dtype(), left.device());
+}
+
+}  // namespace
+
+void define_sparse(Registry& ops) {
+  ops.define<coo_mm>(
+         "_coo_mm(Tensor row, Tensor col, Tensor values, Tensor dense, int rows) -> Tensor")
+      .internal()
+      .checks_values()
+      .doc(
+          "The product of a sparse matrix of `rows` rows, which has values[e] at row[e], col[e], "
+          "and a dense one. Entries at one place add up.");
+  ops.define<coo_dot>("_coo_dot(Tensor row, Tensor col, Tensor left, Tensor right) -> Tensor")
+      .internal()
+      .checks_values()
+      .doc("Entries of left @ right.T: those at row[e], col[e].");
+}
+
+}  // namespace mindtorch::ops

@@ -1,0 +1,265 @@
+"""Functions of each element. Those of one tensor keep zero at zero, so they are functions of the
+values."""
+
+import mindtorch_v2 as torch
+from mindtorch_v2._C import Tensor
+from mindtorch_v2.sparse._convert import (
+    coalesce,
+    entries,
+    flat_places,
+    gather,
+    sparse_sizes,
+    to_compressed,
+    to_coo,
+    to_dense,
+)
+from mindtorch_v2.sparse._tensor import (
+    HANDLERS,
+    handles,
+    is_coo,
+    is_sparse,
+    make_coo,
+    no_kernel,
+    replace,
+    with_values,
+)
+
+_ZERO_AT_ZERO = (
+    "abs absolute sign sgn sqrt sin sinh tan tanh asin arcsin asinh arcsinh atan arctan atanh "
+    "arctanh floor ceil round trunc fix frac expm1 log1p erf erfinv relu deg2rad rad2deg isnan "
+    "isinf isposinf isneginf signbit square positive nan_to_num conj_physical conj real imag angle"
+).split()
+
+
+def _compact(tensor):
+    """One value for each place: what functions that are not linear need."""
+    return coalesce(tensor) if is_coo(tensor) else tensor
+
+
+def _unary(name):
+    function = getattr(torch, name, None) or getattr(Tensor, name)
+
+    def apply(self, *args, **kwargs):
+        made = _compact(self)
+        return with_values(made, function(made.parts.values, *args, **kwargs))
+
+    def apply_(self, *args, **kwargs):
+        return replace(self, apply(self, *args, **kwargs))
+
+    HANDLERS[name] = apply
+    HANDLERS[name + "_"] = apply_
+
+
+for _name in _ZERO_AT_ZERO:
+    if hasattr(torch, _name):
+        _unary(_name)
+HANDLERS["__abs__"] = HANDLERS["abs"]
+
+
+@handles("neg", "negative", "__neg__")
+def neg(self):
+    return with_values(self, -self.parts.values)
+
+
+@handles("neg_", "negative_")
+def neg_(self):
+    return replace(self, neg(self))
+
+
+# --- sums -----------------------------------------------------------------------------------------
+
+
+def _is_number(value):
+    return not isinstance(value, Tensor)
+
+
+def _check_sizes(name, a, b):
+    if a.shape != b.shape:
+        raise RuntimeError(
+            f"{name}: expected sizes of 'self' and 'other' to match, but {list(a.shape)} != "
+            f"{list(b.shape)}"
+        )
+
+
+@handles("add", "__add__")
+def add(self, other, *, alpha=1, out=None):
+    if not is_sparse(self) and is_sparse(other) and isinstance(self, Tensor):
+        return _add_to_dense(self, other, alpha)
+    if not is_sparse(other):
+        if isinstance(other, Tensor) and not is_coo(self):
+            return _add_to_dense(other * alpha if alpha != 1 else other, self, 1)
+        raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
+    _check_sizes("add", self, other)
+    dtype = torch.result_type(self.parts.values, other.parts.values)
+    a, b = to_coo(self), to_coo(other)
+    if a.parts.indices.shape[0] != b.parts.indices.shape[0]:
+        raise RuntimeError(
+            "add: expected 'self' and 'other' to have same number of sparse dimensions, but "
+            f"{a.parts.indices.shape[0]} != {b.parts.indices.shape[0]}"
+        )
+    scaled = b.parts.values if alpha == 1 else b.parts.values * alpha
+    values = torch.cat([a.parts.values.to(dtype), scaled.to(dtype)])
+    made = make_coo(torch.cat([a.parts.indices, b.parts.indices], 1), values, self.shape)
+    if a.parts.is_coalesced and b.parts.is_coalesced:
+        made = coalesce(made)
+    return made if is_coo(self) or is_coo(other) else to_compressed(made, self.parts.layout)
+
+
+def _add_to_dense(dense, sparse, alpha):
+    _check_sizes("add", dense, sparse)
+    sparse = to_coo(sparse)
+    sizes = sparse_sizes(sparse)
+    values = sparse.parts.values if alpha == 1 else sparse.parts.values * alpha
+    dtype = torch.result_type(dense, values)
+    flat = flat_places(sparse.parts.indices, sizes)
+    rows = dense.to(dtype).reshape(-1, *dense.shape[len(sizes) :])
+    return rows.index_add(0, flat, values.to(dtype)).reshape(dense.shape)
+
+
+@handles("__radd__")
+def radd(self, other):
+    return add(other, self) if isinstance(other, Tensor) else add(self, other)
+
+
+@handles("add_", "__iadd__")
+def add_(self, other, *, alpha=1):
+    if is_sparse(self):
+        return replace(self, _same_dtype(self, add(self, other, alpha=alpha)))
+    _check_sizes("add", self, other)
+    other = to_coo(other)
+    sizes = sparse_sizes(other)
+    indices, values = other.parts.indices, other.parts.values.to(self.dtype)
+    if len(sizes) == 1:
+        return self.index_add_(0, indices[0], values, alpha=alpha)
+    if self.is_contiguous():
+        rows = self.view(-1, *self.shape[len(sizes) :])
+        rows.index_add_(0, flat_places(indices, sizes), values, alpha=alpha)
+        return self
+    return self.index_put_(
+        tuple(indices.unbind(0)), values if alpha == 1 else values * alpha, accumulate=True
+    )
+
+
+def _same_dtype(self, made):
+    if made.dtype != self.dtype:
+        raise RuntimeError(
+            f"result type {_type(made)} can't be cast to the desired output type {_type(self)}"
+        )
+    return made
+
+
+def _type(tensor):
+    return tensor.parts.values.type().removeprefix("torch.").removesuffix("Tensor")
+
+
+@handles("sub", "subtract", "__sub__")
+def sub(self, other, *, alpha=1):
+    return add(self, other, alpha=-alpha)
+
+
+@handles("sub_", "subtract_", "__isub__")
+def sub_(self, other, *, alpha=1):
+    return add_(self, other, alpha=-alpha)
+
+
+@handles("rsub", "__rsub__")
+def rsub(self, other, alpha=1):
+    return add(other, self if alpha == 1 else mul(self, alpha), alpha=-1)
+
+
+# --- products and quotients -----------------------------------------------------------------------
+
+
+@handles("mul", "multiply", "__mul__", "__rmul__")
+def mul(self, other, *, out=None):
+    if not is_sparse(self):
+        self, other = other, self
+    if _is_number(other) or (other.dim() == 0 and not is_sparse(other)):
+        return with_values(self, self.parts.values * other)
+    if is_sparse(other):
+        return _mul_sparse(self, other)
+    if is_coo(self):
+        given = other.expand(self.shape) if other.shape != self.shape else other
+        return with_values(self, self.parts.values * gather(given, self.parts.indices))
+    row, col, values = entries(self)
+    given = gather(other.expand(self.shape), torch.stack([row, col]))
+    return with_values(self, values * given)
+
+
+def _mul_sparse(self, other):
+    if self.shape != other.shape:
+        raise RuntimeError(
+            "mul operands have incompatible sizes: expected sizes of 'self' and 'other' to match, "
+            f"but {list(self.shape)} != {list(other.shape)}"
+        )
+    a, b = coalesce(to_coo(self)), coalesce(to_coo(other))
+    sizes = sparse_sizes(a)
+    own, given = flat_places(a.parts.indices, sizes), flat_places(b.parts.indices, sizes)
+    if given.shape[0] == 0:
+        kept = own[:0]
+        at = kept
+    else:
+        at = torch.searchsorted(given, own).clamp_max(given.shape[0] - 1)
+        kept = (given[at] == own).nonzero().squeeze(1)
+        at = at[kept]
+    values = a.parts.values.index_select(0, kept) * b.parts.values.index_select(0, at)
+    made = make_coo(a.parts.indices.index_select(1, kept), values, self.shape, True)
+    return made if is_coo(self) or is_coo(other) else to_compressed(made, self.parts.layout)
+
+
+@handles("mul_", "multiply_", "__imul__")
+def mul_(self, other):
+    if not is_sparse(self):
+        return self.mul_(to_dense(other))
+    return replace(self, _same_dtype(self, mul(self, other)))
+
+
+@handles("div", "divide", "true_divide", "__truediv__")
+def div(self, other, *, rounding_mode=None, out=None):
+    if isinstance(other, Tensor) and (is_sparse(other) or other.dim() != 0):
+        raise RuntimeError(
+            "Sparse division requires a scalar or zero-dim dense tensor divisor (got shape "
+            f"{list(other.shape)} for divisor)"
+        )
+    made = self if rounding_mode is None else _compact(self)
+    return with_values(made, torch.div(made.parts.values, other, rounding_mode=rounding_mode))
+
+
+@handles("div_", "divide_", "true_divide_", "__itruediv__")
+def div_(self, other, *, rounding_mode=None):
+    return replace(self, _same_dtype(self, div(self, other, rounding_mode=rounding_mode)))
+
+
+@handles("floor_divide", "__floordiv__")
+def floor_divide(self, other):
+    return div(self, other, rounding_mode="floor")
+
+
+@handles("floor_divide_", "__ifloordiv__")
+def floor_divide_(self, other):
+    return replace(self, floor_divide(self, other))
+
+
+@handles("pow", "__pow__")
+def pow(self, exponent, *, out=None):
+    if not is_sparse(self) or not _is_number(exponent):
+        raise NotImplementedError("pow: only numbers can be exponents of sparse tensors")
+    if exponent == 0:
+        raise RuntimeError(
+            "pow: cannot raise to zeroth power on sparse tensor; it would make the "
+            "result tensor dense"
+        )
+    made = _compact(self)
+    return with_values(made, made.parts.values**exponent)
+
+
+@handles("any")
+def any_(self, *args, **kwargs):
+    if args or kwargs:
+        raise NotImplementedError("any: along dims is not there for sparse tensors")
+    return self.parts.values.any()
+
+
+@handles("equal")
+def equal(self, other):
+    raise NotImplementedError(no_kernel("equal", self if is_sparse(self) else other))

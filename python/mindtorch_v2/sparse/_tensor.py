@@ -1,0 +1,185 @@
+"""Class SparseTensor, its components, and the table of what it can do.
+
+A sparse tensor has the sizes, dtype and device of a tensor but no bytes; its components are
+ordinary tensors. Its history is that of its values: a function of a sparse tensor is made of ops on
+the values, and so is its gradient.
+"""
+
+from mindtorch_v2 import _C
+from mindtorch_v2._C import Tensor
+
+# The functions of sparse tensors, by the names of torch's functions and methods. Those of
+# attributes are called "grad.__get__" and "grad.__set__".
+HANDLERS = {}
+
+
+def handles(*names):
+    """Registers a function under torch's names for it."""
+
+    def register(function):
+        for name in names:
+            HANDLERS[name] = function
+        return function
+
+    return register
+
+
+class Coo:
+    """Coordinates (sparse_dim x nnz) and values (nnz x dense dims)."""
+
+    __slots__ = ("indices", "is_coalesced", "values")
+    layout = _C.sparse_coo
+
+    def __init__(self, indices, values, is_coalesced):
+        self.indices, self.values, self.is_coalesced = indices, values, is_coalesced
+
+    def with_values(self, values):
+        return Coo(self.indices, values, self.is_coalesced)
+
+
+class Compressed:
+    """Rows (CSR) or columns (CSC) by where they begin, the other coordinate, and the values."""
+
+    __slots__ = ("_expanded", "begins", "layout", "others", "values")
+
+    def __init__(self, layout, begins, others, values):
+        self.layout, self.begins, self.others, self.values = layout, begins, others, values
+        self._expanded = None, None
+
+    def with_values(self, values):
+        made = Compressed(self.layout, self.begins, self.others, values)
+        made._expanded = self._expanded
+        return made
+
+    def expanded(self, expand):
+        """expand(begins, count): the row of each entry. Kept as long as `begins` is not written."""
+        version, rows = self._expanded
+        if version != self.begins._version:
+            rows = expand(self.begins, self.others.shape[0])
+            self._expanded = self.begins._version, rows
+        return rows
+
+
+class SparseTensor(Tensor):
+    """What torch.sparse_coo_tensor and torch.sparse_csr_tensor make.
+
+    >>> torch.eye(2).to_sparse().layout
+    torch.sparse_coo
+    """
+
+    # What every function asks for, without the way through __torch_function__.
+    shape = property(lambda self: self._size)
+    dtype = property(lambda self: self.parts.values.dtype)
+    device = property(lambda self: self.parts.values.device)
+    layout = property(lambda self: self.parts.layout)
+    ndim = property(lambda self: len(self._size))
+    is_sparse = property(lambda self: type(self.parts) is Coo)
+
+    def dim(self):
+        return len(self._size)
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        handler = _handler_of(func)
+        if handler is not None:
+            return handler(*args, **kwargs) if kwargs else handler(*args)
+        # Functions made of others come back op by op, those that know no sparse tensors raise.
+        with _C.DisableTorchFunctionSubclass():
+            return func(*args, **(kwargs or {}))
+
+
+_found = {}
+
+
+def _handler_of(func):
+    try:
+        return _found[func]
+    except KeyError:
+        pass
+    name = func.__name__
+    if name in ("__get__", "__set__", "__delete__"):
+        name = f"{func.__self__.__name__}.{name}"
+    handler = _found[func] = HANDLERS.get(name)
+    return handler
+
+
+def _run_op(name, is_composite, args, kwargs):
+    """What the ops do that C++ calls on sparse tensors."""
+    handler = HANDLERS.get(name.partition(".")[0])
+    if handler is not None:
+        return handler(*args, **kwargs)
+    if is_composite:
+        return NotImplemented
+    sparse = next(each for each in _flat(args) if is_sparse(each))
+    raise NotImplementedError(no_kernel(name, sparse))
+
+
+def _flat(args):
+    for each in args:
+        if isinstance(each, (list, tuple)):
+            yield from each
+        else:
+            yield each
+
+
+_C._set_sparse_handler(_run_op)
+
+
+def no_kernel(name, tensor):
+    """Torch's words for an op that a layout does not have."""
+    kind = "" if not is_sparse(tensor) else "Sparse" if is_coo(tensor) else "SparseCsr"
+    return (
+        f"Could not run 'aten::{name}' with arguments from the "
+        f"'{kind}{_backend(tensor)}' backend. This could be because the operator doesn't exist "
+        "for this backend, or was omitted during the selective/custom build process (if using "
+        "custom build)."
+    )
+
+
+def _backend(tensor):
+    return {"cpu": "CPU", "npu": "NPU", "meta": "Meta"}.get(tensor.device.type, "CUDA")
+
+
+def is_sparse(value):
+    return isinstance(value, SparseTensor)
+
+
+def is_coo(value):
+    return isinstance(value, SparseTensor) and type(value.parts) is Coo
+
+
+def layout_name(tensor):
+    """As torch's errors say it: Strided, Sparse, SparseCsr."""
+    if not is_sparse(tensor):
+        return "Strided"
+    name = str(tensor.parts.layout).removeprefix("torch.sparse_")
+    return "Sparse" if name == "coo" else "Sparse" + name.capitalize()
+
+
+def from_parts(parts, size):
+    made = _C._make_sparse(SparseTensor, size, parts.values.dtype, parts.values.device)
+    made.parts = parts
+    made._size = size if type(size) is _C.Size else _C.Size(size)
+    return made
+
+
+def make_coo(indices, values, size, is_coalesced=False):
+    return from_parts(Coo(indices, values, is_coalesced or indices.shape[1] < 2), size)
+
+
+def make_compressed(layout, begins, others, values, size):
+    return from_parts(Compressed(layout, begins, others, values), size)
+
+
+def with_values(tensor, values):
+    """The same places, other values."""
+    return from_parts(tensor.parts.with_values(values), tensor.shape)
+
+
+def replace(tensor, other):
+    """Gives a sparse tensor the components of another, in place."""
+    tensor.parts = other.parts
+    if tensor.shape != other.shape:
+        _C._resize_sparse(tensor, other.shape)
+        tensor._size = other.shape
+    return tensor
