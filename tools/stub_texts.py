@@ -295,6 +295,7 @@ PACKAGE_TAIL = "\n" + "".join(
 
 FUNCTIONAL_HEAD = _HEAD.replace("import Sequence", "import Callable, Sequence")
 SPECIAL_HEAD = _HEAD
+FFT_HEAD = _HEAD
 LINALG_HEAD = (
     _HEAD.replace(
         "from mindtorch_v2._C import Tensor as Tensor",

@@ -37,6 +37,9 @@ CASES = {
     "_fused_adam_.tensor_lr": "torch._fused_adam_([x], [x + 1], [x / 2], [x * x], [], "
     "[torch.tensor(2.0)], lr=torch.tensor(0.1), beta1=0.9, beta2=0.99, weight_decay=0.1, "
     "eps=1e-8, amsgrad=False, maximize=False)",
+    "_fft_c2c": "torch.fft.fft(x + 0j)",
+    "_fft_c2r": "torch.fft.irfft(x + 0j)",
+    "_fft_r2c": "torch.fft.rfft(x)",
     "_fused_adamw_": "torch._fused_adamw_([x], [x + 1], [x / 2], [x * x], [], [torch.tensor("
     "2.0)], lr=0.1, beta1=0.9, beta2=0.99, weight_decay=0.1, eps=1e-8, amsgrad=False, "
     "maximize=False)",
