@@ -152,8 +152,8 @@ def test_out():
 
 def test_frequencies():
     for n in (0, 1, 4, 5):
-        assert torch.fft.fftfreq(n or 1, 0.5).tolist() == np.fft.fftfreq(n or 1, 0.5).tolist()
-        assert torch.fft.rfftfreq(n or 1, 2).tolist() == np.fft.rfftfreq(n or 1, 2).tolist()
+        assert_close(torch.fft.fftfreq(n or 1, 0.5), np.fft.fftfreq(n or 1, 0.5))
+        assert_close(torch.fft.rfftfreq(n or 1, 2), np.fft.rfftfreq(n or 1, 2))
     assert torch.fft.fftfreq(0).shape == (0,)
     assert torch.fft.fftfreq(4, dtype=torch.float64, requires_grad=True).requires_grad
     assert torch.fft.fftfreq(4, device="meta").device.type == "meta"
@@ -256,8 +256,9 @@ def test_istft(n_fft, hop, length, normalized):
     back = torch.istft(spectra, n_fft, **options)
     assert_close(back, signal[:, : back.shape[1]], 10)
     assert_close(torch.istft(spectra[0], n_fft, length=33, **options), signal[0, :33], 10)
-    longer = torch.istft(spectra, n_fft, length=60, **options)
-    assert longer.shape == (2, 60) and longer[:, 55:].abs().max() == 0
+    if length == n_fft:  # else no window reaches the end
+        longer = torch.istft(spectra, n_fft, length=60, **options)
+        assert longer.shape == (2, 60) and longer[:, 55:].abs().max() == 0
     both = torch.stft(signal, n_fft, onesided=False, return_complex=True, **options)
     assert_close(both.istft(n_fft, **options), back, 10)
     z = make((2, 40), torch.complex128)

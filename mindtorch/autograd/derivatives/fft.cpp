@@ -5,13 +5,19 @@
 namespace mindtorch::autograd {
 namespace {
 
+// Gradients of complex results may be real.
+Tensor complex_grad(const Backward& b) {
+  const Tensor& grad = b.grad();
+  return is_complex(grad.dtype()) ? grad : _to_copy(grad, complex_dtype(grad.dtype()));
+}
+
 void c2c(Backward& b, const TensorMeta&, IntList dim, int64_t normalization, bool forward) {
-  b.set(0, _fft_c2c(b.grad(), dim, normalization, !forward));
+  b.set(0, _fft_c2c(complex_grad(b), dim, normalization, !forward));
 }
 
 // As the transform of complex numbers without imaginary parts, of which only half is kept.
 void r2c(Backward& b, const TensorMeta& self, IntList dim, int64_t normalization, bool) {
-  Tensor grad = b.grad();
+  Tensor grad = complex_grad(b);
   const auto ndim = static_cast<int64_t>(self.sizes.size());
   const int64_t last = wrap_dim(dim.back(), ndim);
   const int64_t dropped = self.sizes[static_cast<size_t>(last)] - grad.size(last);

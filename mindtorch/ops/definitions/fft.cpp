@@ -94,79 +94,97 @@ void define_fft(Registry& ops) {
          "_fft_c2r(Tensor self, int[] dim, int normalization, int last_dim_size) -> Tensor")
       .variants(kOutVariant)
       .function_only();
-  for (const std::string_view name : {"_fft_c2c", "_fft_c2r"}) {
-    ops.more_dtypes(name, kComplexTypes, 0);
-  }
+  ops.more_dtypes("_fft_c2c", kComplexTypes, 0);
+  ops.more_dtypes("_fft_c2r", kComplexTypes, 0);
+  ops.more_dtypes("_fft_r2c", kComplexTypes, kComplexTypes);
   ops.define("fft_fft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kCast, "fft expects a complex output tensor, but got $O")
       .function_only()
       .doc("The discrete Fourier transform of each line along `dim`, cut or filled with zeros to `n` elements.", ">>> torch.fft.fft(torch.tensor([1., 0., 0.]))\ntensor([1.+0.j, 1.+0.j, 1.+0.j])");
   ops.define("fft_ifft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kCast, "ifft expects a complex output tensor, but got $O")
       .function_only()
       .doc("The inverse of torch.fft.fft.", ">>> torch.fft.ifft(torch.ones(3)).real\ntensor([1., 0., 0.])");
   ops.define("fft_rfft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kCast, "rfft expects a complex output tensor, but got $O")
       .function_only()
       .doc("The first half of torch.fft.fft of real lines: the other half mirrors it.", ">>> torch.fft.rfft(torch.ones(4))\ntensor([4.+0.j, 0.+0.j, 0.+0.j])");
   ops.define("fft_irfft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kCast, "irfft expects a floating point output tensor, but got $O")
       .function_only()
       .doc("The inverse of torch.fft.rfft: real lines of `n` elements.", ">>> torch.fft.irfft(torch.tensor([4., 0, 0]))\ntensor([1., 1., 1., 1.])");
   ops.define("fft_hfft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kCast, "hfft expects a floating point output tensor, but got $O")
       .function_only()
       .doc("The transform of lines that mirror themselves, given by their first half: real.", ">>> torch.fft.hfft(torch.tensor([1., 0, 0]))\ntensor([1., 1., 1., 1.])");
   ops.define("fft_ihfft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kCast, "ihfft expects a complex output tensor, but got $O")
       .function_only()
       .doc("The inverse of torch.fft.hfft.", ">>> torch.fft.ihfft(torch.ones(4)).real\ntensor([1., 0., 0.])");
   ops.define("fft_fft2(Tensor self, int[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kCast, "fftn expects a complex output tensor, but got $O")
       .function_only()
       .doc("torch.fft.fft of two dims, the last two unless `dim` says otherwise.", ">>> torch.fft.fft2(torch.eye(2)).real\ntensor([[2., 0.],\n        [0., 2.]])");
   ops.define("fft_fftn(Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kCast, "fftn expects a complex output tensor, but got $O")
       .function_only()
       .doc("torch.fft.fft of several dims, all unless `dim` or the length of `s` says otherwise.", ">>> torch.fft.fftn(torch.eye(2)).real\ntensor([[2., 0.],\n        [0., 2.]])");
   ops.define("fft_ifft2(Tensor self, int[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kCast, "ifftn expects a complex output tensor, but got $O")
       .function_only()
       .doc("torch.fft.ifft of two dims, the last two unless `dim` says otherwise.", ">>> torch.fft.ifft2(torch.eye(2)).real\ntensor([[0.5000, 0.0000],\n        [0.0000, 0.5000]])");
   ops.define("fft_ifftn(Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kCast, "ifftn expects a complex output tensor, but got $O")
       .function_only()
       .doc("torch.fft.ifft of several dims, all unless `dim` or the length of `s` says otherwise.", ">>> torch.fft.ifftn(torch.eye(2)).real\ntensor([[0.5000, 0.0000],\n        [0.0000, 0.5000]])");
   ops.define("fft_rfft2(Tensor self, int[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kCast, "rfftn expects a complex output tensor, but got $O")
       .function_only()
       .doc("torch.fft.rfft of the last of two dims, and the complex transform of the other.", ">>> torch.fft.rfft2(torch.ones(2, 2)).real\ntensor([[4., 0.],\n        [0., 0.]])");
   ops.define("fft_rfftn(Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kCast, "rfftn expects a complex output tensor, but got $O")
       .function_only()
       .doc("torch.fft.rfft of the last of several dims, and the complex transforms of the others.", ">>> torch.fft.rfftn(torch.ones(2, 2)).real\ntensor([[4., 0.],\n        [0., 0.]])");
   ops.define("fft_irfft2(Tensor self, int[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kCast, "irfftn expects a floating point output tensor, but got $O")
       .function_only()
       .doc("torch.fft.irfft of the last of two dims, and the complex transform of the other.", ">>> torch.fft.irfft2(torch.tensor([[4., 0.], [0., 0.]]))\ntensor([[1., 1.],\n        [1., 1.]])");
   ops.define("fft_irfftn(Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kCast, "irfftn expects a floating point output tensor, but got $O")
       .function_only()
       .doc("torch.fft.irfft of the last of several dims, and the complex transforms of the others.", ">>> torch.fft.irfftn(torch.tensor([[4., 0.], [0., 0.]]))\ntensor([[1., 1.],\n        [1., 1.]])");
   ops.define("fft_hfft2(Tensor self, int[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kCast, "hfftn expects a floating point output tensor, but got $O")
       .function_only()
       .doc("torch.fft.hfft of the last of two dims, and the complex transform of the other.", ">>> torch.fft.hfft2(torch.tensor([[1., 0.], [0., 0.]]))\ntensor([[1., 1.],\n        [1., 1.]])");
   ops.define("fft_hfftn(Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kCast, "hfftn expects a floating point output tensor, but got $O")
       .function_only()
       .doc("torch.fft.hfft of the last of several dims, and the complex transforms of the others.", ">>> torch.fft.hfftn(torch.tensor([[1., 0.], [0., 0.]]))\ntensor([[1., 1.],\n        [1., 1.]])");
   ops.define("fft_ihfft2(Tensor self, int[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kCast, "ihfftn expects a complex output tensor, but got $O")
       .function_only()
       .doc("torch.fft.ihfft of the last of two dims, and the complex transform of the other.", ">>> torch.fft.ihfft2(torch.ones(2, 2)).real\ntensor([[1., 0.],\n        [0., 0.]])");
   ops.define("fft_ihfftn(Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor")
       .variants(kOutVariant)
+      .out_dtype(TargetDType::kCast, "ihfftn expects a complex output tensor, but got $O")
       .function_only()
       .doc("torch.fft.ihfft of the last of several dims, and the complex transforms of the others.", ">>> torch.fft.ihfftn(torch.ones(2, 2)).real\ntensor([[1., 0.],\n        [0., 0.]])");
   ops.define("fft_fftfreq(int n, float d=1.0, *, ScalarType? dtype=None, Device? device=None) -> Tensor")

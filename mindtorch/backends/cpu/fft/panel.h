@@ -31,7 +31,7 @@ struct PanelPlan {
 };
 
 // The largest prime factor of lines in panels: its cost is that of a product with its matrix.
-inline constexpr int64_t kMostRadix = 127;
+inline constexpr int64_t kMostRadix = 257;
 bool fits_panel(int64_t length);
 // Vector operations for a panel.
 double panel_cost(int64_t length);

@@ -1,6 +1,7 @@
-// Real lines. Those of even length are complex ones of half the length, as they lie; two of odd
-// length are the parts of a complex one.
+// Real lines. Long ones of even length are complex ones of half the length, as they lie; two short
+// ones, or two of odd length, are the parts of a complex one.
 #include <algorithm>
+#include <memory>
 
 #include "mindtorch/backends/cpu/fft/lines.h"
 #include "mindtorch/backends/cpu/fft/spectrum.h"
@@ -87,10 +88,69 @@ void half_to_odd(int64_t length, int64_t count, Lines<const T> from, Lines<T> to
   }
 }
 
+// Many short lines: two in each lane of a panel. A row of the numbers of 2 * panel_lines() lines is
+// one of complex numbers. Null: not by panels.
+template <typename T>
+std::shared_ptr<const LinePlan<T>> plan_of_pairs(int64_t length, int64_t count) {
+  constexpr int64_t kMostElements = 256;
+  if (length > kMostElements || count < panel_lines<T>() / 2) return nullptr;
+  auto plan = line_plan<T>(length);
+  return plan->panel == nullptr ? nullptr : plan;
+}
+
+// Calls body(first, some, panel, row, work, pairs) for `row` lines at a time: with memory for a panel
+// of rows of `row` numbers, for its transform, and for pairs of spectra, whose rows are twice as long.
+template <typename T, typename Body>
+void for_pairs_of_lines(const LinePlan<T>& plan, int64_t count, const Body& body) {
+  const int64_t at_once = 2 * panel_lines<T>();
+  const int64_t panels = (count + at_once - 1) / at_once;
+  constexpr double kOperationsPerThread = 1 << 14;
+  const auto grain = std::max<int64_t>(
+      1, static_cast<int64_t>(kOperationsPerThread / std::max(plan.cost_of_panel, 1.0)));
+  parallel_for(0, panels, grain, [&](int64_t begin, int64_t end) {
+    const int64_t size = at_once * plan.length;
+    const Scratch<T> work(3 * size + 2 * at_once * (plan.length / 2 + 1));
+    for (int64_t panel = begin; panel < end; ++panel) {
+      const int64_t first = panel * at_once;
+      body(first, std::min(at_once, count - first), work.get(), at_once, work.get() + size,
+           work.get() + 3 * size);
+    }
+  });
+}
+
+template <typename T>
+void pairs_to_half(
+    const LinePlan<T>& plan, int64_t count, Lines<const T> from, Lines<T> to, T scale) {
+  const auto run = [&](int64_t first, int64_t some, T* panel, int64_t row, T* work, T* pairs) {
+    if (some < row) std::fill_n(panel, row * plan.length, T(0));
+    copy_lines<T>(plan.length, some, 1, from.from_line(first), {panel, row, 1});
+    transform_panel<T>(*plan.panel, {panel, row, 1}, {panel, row, scale, scale, nullptr}, work);
+    spectrum_functions<T>().separate_panel(plan.length, panel, pairs);
+    copy_lines<T>(plan.length / 2 + 1, some, 2, {pairs, 2 * row, 2}, to.from_line(first));
+  };
+  for_pairs_of_lines(plan, count, run);
+}
+
+template <typename T>
+void half_to_pairs(
+    const LinePlan<T>& plan, int64_t count, Lines<const T> from, Lines<T> to, T scale) {
+  const auto run = [&](int64_t first, int64_t some, T* panel, int64_t row, T* work, T* pairs) {
+    if (some < row) std::fill_n(pairs, 2 * row * (plan.length / 2 + 1), T(0));
+    copy_lines<T>(plan.length / 2 + 1, some, 2, from.from_line(first), {pairs, 2 * row, 2});
+    spectrum_functions<T>().join_panel(plan.length, pairs, panel);
+    transform_panel<T>(*plan.panel, {panel, row, -1}, {panel, row, scale, -scale, nullptr}, work);
+    copy_lines<T>(plan.length, some, 1, {panel, row, 1}, to.from_line(first));
+  };
+  for_pairs_of_lines(plan, count, run);
+}
+
 }  // namespace
 
 template <typename T>
 void real_to_half(int64_t length, int64_t count, Lines<const T> from, Lines<T> to, T scale) {
+  if (const auto plan = plan_of_pairs<T>(length, count)) {
+    return pairs_to_half(*plan, count, from, to, scale);
+  }
   const int64_t half = length / 2;
   const auto turns = length % 2 == 0 ? half_turns<T>(half) : nullptr;
   for_blocks<T>(length, count, [&](int64_t first, int64_t some) {
@@ -111,6 +171,9 @@ void real_to_half(int64_t length, int64_t count, Lines<const T> from, Lines<T> t
 
 template <typename T>
 void half_to_real(int64_t length, int64_t count, Lines<const T> from, Lines<T> to, T scale) {
+  if (const auto plan = plan_of_pairs<T>(length, count)) {
+    return half_to_pairs(*plan, count, from, to, scale);
+  }
   const int64_t half = length / 2;
   const auto turns = length % 2 == 0 ? half_turns<T>(half) : nullptr;
   for_blocks<T>(length, count, [&](int64_t first, int64_t some) {

@@ -160,8 +160,36 @@ void join(int64_t length, const T* a, const T* b, T* z) {
 }
 
 template <typename T>
-constexpr SpectrumFunctions<T> kFunctions = {multiply<T>, untangle<T>, tangle<T>, separate<T>,
-                                             join<T>};
+void separate_panel(int64_t length, const T* z, T* pairs) {
+  const int64_t row = 2 * lanes<T>();
+  for (int64_t k = 0; 2 * k <= length; ++k) {
+    const Complex<T> x = load(z + k * row);
+    const Complex<T> other = conjugate(load(z + (k == 0 ? 0 : length - k) * row));
+    const Complex<T> a = (x + other) * half_of_one<T>();
+    const Complex<T> b = times_minus_i((x - other) * half_of_one<T>());
+    hn::StoreInterleaved4(a.re, a.im, b.re, b.im, hn::ScalableTag<T>(), pairs + 2 * k * row);
+  }
+}
+
+// What real lines do not have, imaginary parts of the first and of the middle element, is ignored.
+template <typename T>
+void join_panel(int64_t length, const T* pairs, T* z) {
+  const int64_t row = 2 * lanes<T>();
+  for (int64_t k = 0; 2 * k <= length; ++k) {
+    Complex<T> a, b;
+    hn::LoadInterleaved4(hn::ScalableTag<T>(), pairs + 2 * k * row, a.re, a.im, b.re, b.im);
+    if (k == 0 || 2 * k == length) {
+      store(Complex<T>{a.re, b.re}, z + k * row);
+    } else {
+      store(plus_i(a, b), z + k * row);
+      store(plus_i(conjugate(a), conjugate(b)), z + (length - k) * row);
+    }
+  }
+}
+
+template <typename T>
+constexpr SpectrumFunctions<T> kFunctions = {multiply<T>, untangle<T>,       tangle<T>,    separate<T>,
+                                             join<T>,     separate_panel<T>, join_panel<T>};
 
 const SpectrumFunctions<float>* float32_functions() { return &kFunctions<float>; }
 const SpectrumFunctions<double>* float64_functions() { return &kFunctions<double>; }

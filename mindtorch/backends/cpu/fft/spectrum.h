@@ -22,6 +22,9 @@ struct SpectrumFunctions {
   // second line is zero.
   void (*separate)(int64_t length, const T* z, T* a, T* b);
   void (*join)(int64_t length, const T* a, const T* b, T* z);
+  // The same of panels, whose lanes are the pairs: rows of a and b in turn, panel_lines() of each.
+  void (*separate_panel)(int64_t length, const T* z, T* pairs);
+  void (*join_panel)(int64_t length, const T* pairs, T* z);
 };
 
 template <typename T>
