@@ -132,9 +132,7 @@ PyObject* device_compare(PyObject* a, PyObject* b, int operation) {
   if ((operation != Py_EQ && operation != Py_NE) || !is_device(b)) Py_RETURN_NOTIMPLEMENTED;
   return PyBool_FromLong((device_of(a) == device_of(b)) == (operation == Py_EQ));
 }
-PyObject* device_type(PyObject* self, void*) {
-  return text(std::string(kind_of(device_of(self))));
-}
+PyObject* device_type(PyObject* self, void*) { return text(std::string(kind_of(device_of(self)))); }
 PyObject* device_index(PyObject* self, void*) {
   const Device device = device_of(self);
   if (!device.has_index()) Py_RETURN_NONE;

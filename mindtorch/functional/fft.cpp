@@ -69,8 +69,13 @@ Tensor to_real(Tensor self, MaybeInt n, int64_t dim, Norm norm, bool forward) {
   return _fft_c2r(forward ? conj(self) : self, {dim}, mode, length);
 }
 
-Tensor from_real(
-    const char* name, Tensor self, MaybeInt n, int64_t dim, Norm norm, bool forward, bool onesided) {
+Tensor from_real(const char* name,
+                 Tensor self,
+                 MaybeInt n,
+                 int64_t dim,
+                 Norm norm,
+                 bool forward,
+                 bool onesided) {
   check_real(name, "real", self);
   self = promoted(self, false);
   dim = wrapped(dim, self);

@@ -37,9 +37,8 @@ Tensor centered(const Tensor& window, int64_t length, int64_t n_fft) {
 
 void check_same_device(const char* name, const Tensor& self, const Tensor& window) {
   MT_CHECK(!window.defined() || window.device() == self.device(), RuntimeError, name,
-           " input and window must be on the same device but got self on ",
-           self.device().str(), " and window on ",
-           window.defined() ? window.device().str() : "");
+           " input and window must be on the same device but got self on ", self.device().str(),
+           " and window on ", window.defined() ? window.device().str() : "");
 }
 
 Tensor stft(const Tensor& self,
@@ -66,14 +65,16 @@ Tensor stft(const Tensor& self,
   const bool of_complex =
       is_complex(self.dtype()) || (window.defined() && is_complex(window.dtype()));
   if (!return_complex.value_or(of_complex)) {
-    MT_CHECK(return_complex.has_value(), RuntimeError,
-             "stft requires the return_complex parameter be given for real inputs, and will further "
-             "require that return_complex=True in a future PyTorch release.");
-    warn_once(as_real,
-              "stft with return_complex=False is deprecated. In a future pytorch release, stft will "
-              "return complex tensors for all inputs, and return_complex=False will raise an "
-              "error.\nNote: you can still call torch.view_as_real on the complex output to recover "
-              "the old return format.");
+    MT_CHECK(
+        return_complex.has_value(), RuntimeError,
+        "stft requires the return_complex parameter be given for real inputs, and will further "
+        "require that return_complex=True in a future PyTorch release.");
+    warn_once(
+        as_real,
+        "stft with return_complex=False is deprecated. In a future pytorch release, stft will "
+        "return complex tensors for all inputs, and return_complex=False will raise an "
+        "error.\nNote: you can still call torch.view_as_real on the complex output to recover "
+        "the old return format.");
   }
   const auto call = [&] {
     std::ostringstream text;
@@ -131,7 +132,8 @@ Tensor overlapped(const Tensor& frames, int64_t hop) {
   const Tensor blocks = reshape(whole, {channels, count, parts, hop});
   Tensor sum;
   for (int64_t i = 0; i < parts; ++i) {
-    const Tensor placed = constant_pad_nd(select(blocks, 2, i), {0, 0, i, parts - 1 - i}, Scalar(0));
+    const Tensor placed =
+        constant_pad_nd(select(blocks, 2, i), {0, 0, i, parts - 1 - i}, Scalar(0));
     sum = sum.defined() ? add(sum, placed) : placed;
   }
   const Tensor flat = reshape(sum, {channels, (count + parts - 1) * hop});
@@ -186,9 +188,10 @@ Tensor istft(const Tensor& self,
   MT_CHECK(self.dim() <= 3, RuntimeError, call(),
            ": expected a tensor with 3 or 4 dimensions, but got ", self.dim() + 1);
   const bool half = onesided.value_or(size != n_fft);
-  MT_CHECK(size == (half ? n_fft / 2 + 1 : n_fft), RuntimeError, call(),
-           ": expected the frequency dimension (3rd to the last) of the input tensor to match n_fft",
-           half ? " / 2 + 1" : "", " when onesided=", half ? "True" : "False", ", but got ", size);
+  MT_CHECK(
+      size == (half ? n_fft / 2 + 1 : n_fft), RuntimeError, call(),
+      ": expected the frequency dimension (3rd to the last) of the input tensor to match n_fft",
+      half ? " / 2 + 1" : "", " when onesided=", half ? "True" : "False", ", but got ", size);
   MT_CHECK(hop > 0 && hop <= win, RuntimeError, call(), ": expected 0 < hop_length <= win_length");
   MT_CHECK(win > 0 && win <= n_fft, RuntimeError, call(), ": expected 0 < win_length <= n_fft");
   MT_CHECK(!window.defined() || (window.dim() == 1 && window.size(0) == win), RuntimeError, call(),
@@ -209,8 +212,7 @@ Tensor istft(const Tensor& self,
     frames = _fft_c2r(half ? spectra : narrow(spectra, 2, 0, n_fft / 2 + 1), {2}, mode, n_fft);
   }
   const Tensor sums = overlapped(mul(frames, factors), hop);
-  const Tensor weights =
-      overlapped(expand(mul(factors, factors), {int64_t{1}, count, n_fft}), hop);
+  const Tensor weights = overlapped(expand(mul(factors, factors), {int64_t{1}, count, n_fft}), hop);
 
   const int64_t whole = n_fft + hop * (count - 1);
   const int64_t begin = center ? n_fft / 2 : 0;

@@ -311,7 +311,10 @@ def test_gradients_of_stft():
         (lambda x, z, w: torch.stft(x + 0j, 8, window=w, onesided=True), "Cannot have onesided"),
         (lambda x, z, w: torch.stft(x[None], 8, window=w, return_complex=True), "a 1D or 2D"),
         (lambda x, z, w: torch.istft(x, 8, window=w), "istft requires a complex-valued input"),
-        (lambda x, z, w: torch.istft(z, 10), r"to match n_fft / 2 \+ 1 when onesided=True, but got"),
+        (
+            lambda x, z, w: torch.istft(z, 10),
+            r"to match n_fft / 2 \+ 1 when onesided=True, but got",
+        ),
         (lambda x, z, w: torch.istft(z, 8, 9, window=w), "expected 0 < hop_length <= win_length"),
         (lambda x, z, w: torch.istft(z[:0], 8, window=w), "input tensor cannot be empty"),
         (

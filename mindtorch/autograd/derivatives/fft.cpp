@@ -37,8 +37,7 @@ void c2r(Backward& b, const TensorMeta& self, IntList dim, int64_t normalization
   const int64_t twice = length - half.size(last);
   Tensor grad = half;
   if (twice > 0) {
-    const Tensor parts[] = {narrow(half, last, 0, 1),
-                            mul(narrow(half, last, 1, twice), Scalar(2)),
+    const Tensor parts[] = {narrow(half, last, 0, 1), mul(narrow(half, last, 1, twice), Scalar(2)),
                             narrow(half, last, 1 + twice, half.size(last) - 1 - twice)};
     grad = cat(parts, last);
   }

@@ -100,6 +100,7 @@ CASES = {
     "_scaled_dot_product_flash_attention_backward": "grad(F.scaled_dot_product_attention(heads, "
     "heads, heads, is_causal=True).sum(), heads)",
     "_softmax_backward_data": "grad(image.softmax(-1).square().sum(), image)",
+    "_stft": "torch.stft(x[0], 2, 1, window=torch.ones(2), return_complex=True)",
     "_tensordot": "torch.tensordot(x, x, dims=([1], [1]))",
     "_to_copy": "x.to(torch.float16)",
     "_unique2": "i.unique(return_inverse=True, return_counts=True)",

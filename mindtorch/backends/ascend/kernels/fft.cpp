@@ -21,8 +21,8 @@ void r2c(ops::Launch& on,
   const int64_t length = self.size(dim[0]);
   if (length > kMostElements) refuse_for("CANN's op takes lines of up to 262144 elements");
   if (out.numel() == 0) return;
-  call(on, MT_ACLNN(aclRfft1D), self, length, dim[0],
-       kNorms[static_cast<size_t>(normalization)], parts_of(out));
+  call(on, MT_ACLNN(aclRfft1D), self, length, dim[0], kNorms[static_cast<size_t>(normalization)],
+       parts_of(out));
 }
 
 }  // namespace

@@ -147,17 +147,13 @@ void transform_line(const LinePlan<T>& plan, const T* from, T* to, bool inverse,
 }
 
 template <typename T>
-void transform_lines(int64_t length,
-                     int64_t count,
-                     Lines<const T> from,
-                     Lines<T> to,
-                     bool inverse,
-                     T scale) {
+void transform_lines(
+    int64_t length, int64_t count, Lines<const T> from, Lines<T> to, bool inverse, T scale) {
   const auto plan = line_plan<T>(length);
   const int64_t lines = panel_lines<T>();
   const int64_t panels = (count + lines - 1) / lines;
-  if (plan->panel != nullptr &&
-      static_cast<double>(panels) * plan->cost_of_panel <= static_cast<double>(count) * plan->cost) {
+  if (plan->panel != nullptr && static_cast<double>(panels) * plan->cost_of_panel <=
+                                    static_cast<double>(count) * plan->cost) {
     parallel_for(0, panels, grain_of(plan->cost_of_panel), [&](int64_t begin, int64_t end) {
       const Scratch<T> work(6 * lines * length);
       for (int64_t panel = begin; panel < end; ++panel) {

@@ -29,12 +29,8 @@ void transform_line(const LinePlan<T>& plan, const T* from, T* to, bool inverse,
 
 // The same of many lines that lie anyhow. Lines of `to` may be those of `from`.
 template <typename T>
-void transform_lines(int64_t length,
-                     int64_t count,
-                     Lines<const T> from,
-                     Lines<T> to,
-                     bool inverse,
-                     T scale);
+void transform_lines(
+    int64_t length, int64_t count, Lines<const T> from, Lines<T> to, bool inverse, T scale);
 
 // Lines of `length` real elements to the first half of their spectra, length / 2 + 1 elements.
 template <typename T>

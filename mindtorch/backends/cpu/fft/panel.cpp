@@ -292,16 +292,16 @@ int64_t lanes() {
 // One set of functions for each type and instruction set.
 int64_t lanes_float32() { return lanes<float>(); }
 void run_float32(const PanelPlan<float>& plan,
-             const PanelInput<float>& from,
-             const PanelOutput<float>& to,
-             float* work) {
+                 const PanelInput<float>& from,
+                 const PanelOutput<float>& to,
+                 float* work) {
   run<float>(plan, from, to, work);
 }
 int64_t lanes_float64() { return lanes<double>(); }
 void run_float64(const PanelPlan<double>& plan,
-             const PanelInput<double>& from,
-             const PanelOutput<double>& to,
-             double* work) {
+                 const PanelInput<double>& from,
+                 const PanelOutput<double>& to,
+                 double* work) {
   run<double>(plan, from, to, work);
 }
 

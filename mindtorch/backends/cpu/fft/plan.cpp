@@ -22,7 +22,8 @@ std::pair<double, double> root_of_one(int64_t k, int64_t n) {
   if (left) eighths = 4 * n - eighths;
   const bool steep = eighths > n;
   if (steep) eighths = 2 * n - eighths;
-  const double angle = std::numbers::pi / 4 * (static_cast<double>(eighths) / static_cast<double>(n));
+  const double angle =
+      std::numbers::pi / 4 * (static_cast<double>(eighths) / static_cast<double>(n));
   double c = std::cos(angle);
   double s = std::sin(angle);
   if (steep) std::swap(c, s);
@@ -165,9 +166,9 @@ void plan_chirp(LinePlan<T>& plan, int64_t size) {
   plan.convolution = line_plan<T>(size);
   std::vector<T> filter(static_cast<size_t>(2 * size));
   for (int64_t k = 0; k < n; ++k) {
-    const auto square = static_cast<int64_t>(static_cast<unsigned __int128>(k) *
-                                             static_cast<unsigned __int128>(k) %
-                                             static_cast<unsigned __int128>(2 * n));
+    const auto square =
+        static_cast<int64_t>(static_cast<unsigned __int128>(k) * static_cast<unsigned __int128>(k) %
+                             static_cast<unsigned __int128>(2 * n));
     push_root(plan.chirp, square, 2 * n);
     const T re = plan.chirp[static_cast<size_t>(2 * k)];
     const T im = -plan.chirp[static_cast<size_t>(2 * k + 1)];

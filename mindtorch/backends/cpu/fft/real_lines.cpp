@@ -98,8 +98,9 @@ std::shared_ptr<const LinePlan<T>> plan_of_pairs(int64_t length, int64_t count) 
   return plan->panel == nullptr ? nullptr : plan;
 }
 
-// Calls body(first, some, panel, row, work, pairs) for `row` lines at a time: with memory for a panel
-// of rows of `row` numbers, for its transform, and for pairs of spectra, whose rows are twice as long.
+// Calls body(first, some, panel, row, work, pairs) for `row` lines at a time: with memory for a
+// panel of rows of `row` numbers, for its transform, and for pairs of spectra, whose rows are twice
+// as long.
 template <typename T, typename Body>
 void for_pairs_of_lines(const LinePlan<T>& plan, int64_t count, const Body& body) {
   const int64_t at_once = 2 * panel_lines<T>();

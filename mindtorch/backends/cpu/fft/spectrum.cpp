@@ -188,8 +188,8 @@ void join_panel(int64_t length, const T* pairs, T* z) {
 }
 
 template <typename T>
-constexpr SpectrumFunctions<T> kFunctions = {multiply<T>, untangle<T>,       tangle<T>,    separate<T>,
-                                             join<T>,     separate_panel<T>, join_panel<T>};
+constexpr SpectrumFunctions<T> kFunctions = {
+    multiply<T>, untangle<T>, tangle<T>, separate<T>, join<T>, separate_panel<T>, join_panel<T>};
 
 const SpectrumFunctions<float>* float32_functions() { return &kFunctions<float>; }
 const SpectrumFunctions<double>* float64_functions() { return &kFunctions<double>; }

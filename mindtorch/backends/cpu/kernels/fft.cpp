@@ -49,8 +49,7 @@ std::vector<Loop> loops_of(const Tensor& from, const Tensor& to, int64_t dim) {
   constexpr int64_t kEnough = 16;
   if (!merged.empty() && merged.back().size < kEnough) {
     const auto most = std::max_element(
-        merged.begin(), merged.end(),
-        [](const Loop& a, const Loop& b) { return a.size < b.size; });
+        merged.begin(), merged.end(), [](const Loop& a, const Loop& b) { return a.size < b.size; });
     std::swap(*most, merged.back());
   }
   return merged;
@@ -130,8 +129,12 @@ void visit_part(DType dtype, const Body& body) {
   body.template operator()<double>();
 }
 
-void c2c(
-    ops::Launch&, const Tensor& self, IntList dim, int64_t normalization, bool forward, Tensor& out) {
+void c2c(ops::Launch&,
+         const Tensor& self,
+         IntList dim,
+         int64_t normalization,
+         bool forward,
+         Tensor& out) {
   if (out.numel() == 0) return;
   if (dim.empty()) return copy(self, out);
   const Shape dims = ops::sorted_fft_dims(self, dim, false);
