@@ -154,9 +154,9 @@ _LAZY = {
 }
 _SUBMODULES = frozenset(
     "_dynamo accelerator amp autograd backends compiler cpu cuda distributed distributions fft "
-    "func functional hub jit library linalg memory multiprocessing nn npu ops optim options overrides "
-    "profiler random return_types serialization special storage testing torch_npu torch_version "
-    "types utils version xpu".split()
+    "func functional hub jit library linalg memory multiprocessing nn npu ops optim options "
+    "overrides profiler random return_types serialization special storage testing torch_npu "
+    "torch_version types utils version xpu".split()
 )
 _CLASS_PREFIXES = "Float Double Half BFloat16 Char Short Int Long Byte Bool".split()
 

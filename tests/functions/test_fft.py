@@ -1,4 +1,4 @@
-"""torch.fft, torch.stft and torch.istft: lengths and layouts, gradients, errors, meta, pipelines."""
+"""torch.fft, torch.stft, torch.istft: lengths, layouts, gradients, errors, meta, pipelines."""
 
 import importlib
 

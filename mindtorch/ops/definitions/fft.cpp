@@ -104,7 +104,7 @@ void define_fft(Registry& ops) {
       .doc(
           "The discrete Fourier transform of each line along `dim`, cut or filled with zeros to "
           "`n` elements.",
-          ">>> torch.fft.fft(torch.tensor([1., 0., 0.]))\ntensor([1.+0.j, 1.+0.j, 1.+0.j])");
+          ">>> torch.fft.fft(torch.ones(2))\ntensor([2.+0.j, 0.+0.j])");
   ops.define("fft_ifft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor")
       .variants(kOutVariant)
       .out_dtype(TargetDType::kCast, "ifft expects a complex output tensor, but got $O")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tests.ops.case import ALL, COMPLEX, INTS_AND_BOOL, OpCase, Sample, S, T, V, bad
+from tests.ops.case import ALL, COMPLEX, INTS_AND_BOOL, OpCase, S, Sample, T, V, bad
 
 REAL = ("float32", "float64")
 NEAR = {
