@@ -2,7 +2,8 @@
 
     nice -n -10 .venv/bin/python benchmarks/fft.py [--quick] [--filter rfft]
 
-Both run in turns, several rounds, and the best of each counts.
+Both run in turns, several rounds, and the best of each counts: time of the processor, which other
+programs on the machine disturb less.
 """
 
 import argparse
@@ -21,10 +22,10 @@ DTYPES = ("complex64", "complex128")
 
 
 def seconds(call, repeats):
-    start = time.perf_counter()
+    start = time.process_time()
     for _ in range(repeats):
         call()
-    return (time.perf_counter() - start) / repeats
+    return (time.process_time() - start) / repeats
 
 
 def best_of(calls, rounds):
