@@ -34,6 +34,7 @@ const Registry& registry() {
     define_creation(ops);
     define_ctc(ops);
     define_embedding(ops);
+    define_fft(ops);
     define_foreach(ops);
     define_functions(ops);
     define_indexing(ops);

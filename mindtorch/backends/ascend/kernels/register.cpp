@@ -15,6 +15,7 @@ void register_ascend(ops::Registry& registry) {
   register_creation(registry);
   register_ctc(registry);
   register_embedding(registry);
+  register_fft(registry);
   register_foreach(registry);
   register_indexing(registry);
   register_linalg(registry);
