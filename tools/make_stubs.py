@@ -219,7 +219,11 @@ def native_stub(ops):
 
 
 def package_stub(ops):
-    functions = forms_by_name(ops, "function")
+    functions = {
+        name: forms
+        for name, forms in forms_by_name(ops, "function").items()
+        if not name.startswith(("linalg_", "special_"))  # in submodules
+    }
     skip = set(re.findall(r"\b(\w+) as \1\b", stub_texts.PACKAGE_HEAD + stub_texts.PACKAGE_TAIL))
     names = write_functions(functions, skip=skip)
     return stub_texts.PACKAGE_HEAD + names + stub_texts.PACKAGE_TAIL
@@ -255,7 +259,8 @@ def _python_parameters(function):
             yield f"{name}: {kind}"
         else:
             optional = " | None" if param.default is None else ""
-            yield f"{name}: {kind}{optional} = {param.default!r}"
+            default = "..." if "torch." in repr(param.default) else repr(param.default)
+            yield f"{name}: {kind}{optional} = {default}"
 
 
 def device_module_stub(kind):

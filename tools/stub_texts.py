@@ -57,6 +57,9 @@ _memory_format: TypeAlias = memory_format
 _DeviceLike: TypeAlias = device | str | builtins.int
 
 class LinAlgError(RuntimeError): ...
+class AcceleratorError(RuntimeError):
+    error_code: int
+
 class OutOfMemoryError(RuntimeError): ...
 
 class UntypedStorage:
@@ -255,6 +258,7 @@ from typing import Any, TypeAlias, overload
         f"from mindtorch_v2 import {name} as {name}\n" for name in sorted(mindtorch_v2._SUBMODULES)
     )
     + _package_exports(
+        "AcceleratorError "
         "Generator OutOfMemoryError Size Tensor UntypedStorage as_tensor asarray bfloat16 bool "
         "can_cast channels_last channels_last_3d complex128 complex32 complex64 "
         "contiguous_format device dtype float8_e4m3fn float8_e4m3fnuz float8_e5m2 "
@@ -293,7 +297,12 @@ PACKAGE_TAIL = "\n" + "".join(
     for prefix in _PREFIXES
 )
 
-FUNCTIONAL_HEAD = _HEAD.replace("import Sequence", "import Callable, Sequence")
+FUNCTIONAL_HEAD = _HEAD.replace("import Sequence", "import Callable, Sequence").replace(
+    "from mindtorch_v2._C import memory_format as _memory_format\n",
+    "from mindtorch_v2._C import memory_format as _memory_format\n"
+    "from mindtorch_v2.nn._scaled_products import ScalingType as ScalingType\n"
+    "from mindtorch_v2.nn._scaled_products import SwizzleType as SwizzleType\n",
+)
 SPECIAL_HEAD = _HEAD
 LINALG_HEAD = (
     _HEAD.replace(
@@ -313,6 +322,15 @@ from mindtorch_v2._C import Tensor
 
 # Parameters of the functions in nn/functional.py that are written in Python.
 PARAMETERS = {
+    "scale_a": "Tensor | list[Tensor]",
+    "scale_b": "Tensor | list[Tensor]",
+    "scale_recipe_a": "ScalingType | list[ScalingType]",
+    "scale_recipe_b": "ScalingType | list[ScalingType]",
+    "swizzle_a": "SwizzleType | list[SwizzleType]",
+    "swizzle_b": "SwizzleType | list[SwizzleType]",
+    "output_dtype": "_dtype | None",
+    "contraction_dim": "Sequence[_int]",
+    "use_fast_accum": "_bool",
     "out_dtype": "_dtype | None",
     "offs": "Tensor | None",
     "mat_b": "Tensor",

@@ -6,6 +6,7 @@
 
 #include "bindings/interpreter/python_ref.h"
 #include "mindtorch/base/warning.h"
+#include "mindtorch/driver/driver.h"
 #include "mindtorch/ops/linalg_error.h"
 
 namespace mindtorch::python {
@@ -13,6 +14,7 @@ namespace {
 
 PyObject* g_out_of_memory = nullptr;
 PyObject* g_linalg_error = nullptr;
+PyObject* g_accelerator_error = nullptr;
 
 void python_warning(const std::string& text) {
   const GilHold gil;
@@ -42,6 +44,17 @@ void raise_exception(PyObject* exception) {
   PyErr_Restore(Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(exception))), Py_NewRef(exception),
                 PyException_GetTraceback(exception));
 #endif
+}
+
+// AcceleratorError(text), with the vendor's code as its error_code.
+void raise_accelerator_error(const driver::DriverError& error) {
+  const PyRef text = PyRef::maybe(PyUnicode_FromString(error.what()));
+  if (!text) return;
+  const PyRef raised = PyRef::maybe(PyObject_CallOneArg(g_accelerator_error, text.get()));
+  const PyRef code = PyRef::maybe(PyLong_FromLongLong(error.code()));
+  if (!raised || !code) return;
+  if (PyObject_SetAttrString(raised.get(), "error_code", code.get()) < 0) return;
+  PyErr_SetObject(g_accelerator_error, raised.get());
 }
 
 }  // namespace
@@ -91,6 +104,8 @@ void set_python_error() noexcept {
     PyErr_SetString(PyExc_BufferError, error.what());
   } catch (const OutOfMemoryError& error) {
     PyErr_SetString(g_out_of_memory, error.what());
+  } catch (const driver::DriverError& error) {
+    raise_accelerator_error(error);
   } catch (const LinAlgError& error) {
     PyErr_SetString(g_linalg_error, error.what());
   } catch (const std::bad_alloc&) {
@@ -113,9 +128,16 @@ int add_errors(PyObject* module) {
       "The numbers in a matrix do not allow what was asked of torch.linalg: it is singular, not "
       "positive-definite, or an algorithm does not converge.",
       PyExc_RuntimeError, nullptr);
-  if (g_out_of_memory == nullptr || g_linalg_error == nullptr) return -1;
+  g_accelerator_error = PyErr_NewExceptionWithDoc(
+      "mindtorch_v2.AcceleratorError",
+      "A call to a device's own library failed; error_code is what it returned.",
+      PyExc_RuntimeError, nullptr);
+  if (g_out_of_memory == nullptr || g_linalg_error == nullptr || g_accelerator_error == nullptr) {
+    return -1;
+  }
   set_warning_handler(&python_warning);
   if (PyModule_AddObjectRef(module, "OutOfMemoryError", g_out_of_memory) < 0) return -1;
+  if (PyModule_AddObjectRef(module, "AcceleratorError", g_accelerator_error) < 0) return -1;
   return PyModule_AddObjectRef(module, "LinAlgError", g_linalg_error);
 }
 

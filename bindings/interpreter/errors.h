@@ -56,7 +56,7 @@ inline bool is_true(PyObject* flag) {
   return truth == 1;
 }
 
-// Makes OutOfMemoryError and sends warnings of the library to Python's.
+// Makes the exceptions that Python lacks and sends warnings of the library to Python's.
 int add_errors(PyObject* module);
 
 // Runs `body`; a C++ exception becomes a Python one and the result null. A thread that CPython ends

@@ -43,6 +43,10 @@ _memory_format: TypeAlias = memory_format
 _DeviceLike: TypeAlias = device | str | builtins.int
 
 class LinAlgError(RuntimeError): ...
+
+class AcceleratorError(RuntimeError):
+    error_code: int
+
 class OutOfMemoryError(RuntimeError): ...
 
 class UntypedStorage:

@@ -10,6 +10,7 @@ import itself is quick.
 
 from mindtorch_v2 import _C, _storage, _tensor
 from mindtorch_v2._C import (
+    AcceleratorError,
     Generator,
     OutOfMemoryError,
     Size,
@@ -66,12 +67,14 @@ _LAZY = {
     name: module
     for module, names in {
         "_array_functions": (
-            "frexp index_reduce ldexp ldexp_ mvlgamma nonzero_static renorm unravel_index"
+            "conj_physical_ detach_ frexp index_reduce ldexp ldexp_ mvlgamma nonzero_static renorm "
+            "resize_as_ segment_reduce unravel_index"
         ),
         "_checks": (
             "_assert _check _check_index _check_is_size _check_not_implemented _check_type "
             "_check_value"
         ),
+        "_control_flow": "cond while_loop",
         "_device_context": "get_default_device set_default_device",
         "_grad_mode": (
             "enable_grad inference_mode is_grad_enabled is_inference_mode_enabled no_grad "
@@ -92,6 +95,7 @@ _LAZY = {
             "feature_dropout_ group_norm hinge_embedding_loss instance_norm kl_div "
             "margin_ranking_loss poisson_nll_loss triplet_margin_loss"
         ),
+        "_lobpcg": "lobpcg",
         "_lowrank": "lu pca_lowrank svd_lowrank",
         "_pipeline": (
             "current_pipeline get_pipeline_config pipeline pipeline_config pipeline_context"
@@ -127,6 +131,8 @@ _LAZY = {
             "set_autocast_gpu_dtype"
         ),
         "amp.autocast_mode": "autocast",
+        "amp.grad_scaler": "GradScaler",
+        "nn._scaled_products": "_scaled_mm",
         "autograd.anomaly_mode": (
             "is_anomaly_check_nan_enabled is_anomaly_enabled set_anomaly_enabled"
         ),
@@ -183,7 +189,11 @@ def __dir__():
 _C._warn_about_options()
 
 # From here on builtins such as float, int, bool, abs, all and sum are torch's: no code below.
-globals().update(item for item in _C._functions.items() if item[0] not in _LAZY)
+globals().update(
+    item
+    for item in _C._functions.items()
+    if item[0] not in _LAZY and not item[0].startswith(("linalg_", "special_"))
+)
 from mindtorch_v2._C import bool as bool  # noqa: E402 - torch.bool is a dtype
 
 half, float, double = float16, float32, float64

@@ -187,4 +187,108 @@ def index_reduce(input, dim, index, source, reduce, *, include_self=True):
     return input.scatter_reduce(dim, expanded, source, reduce, include_self=include_self)
 
 
+def conj_physical_(input):
+    """The tensor's elements become their conjugates.
+
+    >>> torch.conj_physical_(torch.tensor([1 + 2j]))
+    tensor([1.-2.j])
+    """
+    return input.conj_physical_()
+
+
+def detach_(input):
+    """Takes the tensor out of the graph that made it: it becomes a leaf.
+
+    >>> torch.detach_(torch.ones(1, requires_grad=True) * 2).requires_grad
+    False
+    """
+    return input.detach_()
+
+
+def resize_as_(input, the_template, *, memory_format=None):
+    """Changes the tensor's size to that of another; see Tensor.resize_.
+
+    >>> torch.resize_as_(torch.ones(4), torch.ones(2, 2)).shape
+    torch.Size([2, 2])
+    """
+    return input.resize_(the_template.shape, memory_format=memory_format)
+
+
+# What the name says, for empty segments without `initial`, and scatter_reduce's name.
+_SEGMENT_REDUCTIONS = {
+    "sum": (0.0, "sum"),
+    "mean": (math.nan, "mean"),
+    "prod": (1.0, "prod"),
+    "max": (-math.inf, "amax"),
+    "amax": (-math.inf, "amax"),
+    "min": (math.inf, "amin"),
+    "amin": (math.inf, "amin"),
+}
+
+
+def segment_reduce(
+    data, reduce, *, lengths=None, indices=None, offsets=None, axis=0, unsafe=False, initial=None
+):
+    """Reduces neighbouring entries along `axis`: each segment has one of `lengths`, or goes from
+    one of `offsets` to the next.
+
+    >>> torch.segment_reduce(torch.arange(4.0), "sum", lengths=torch.tensor([1, 3]))
+    tensor([0., 6.])
+    """
+    if indices is not None:
+        raise RuntimeError("segment_reduce(): indices based reduction is not supported yet.")
+    if lengths is None and offsets is None:
+        raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined.")
+    if reduce not in _SEGMENT_REDUCTIONS:
+        raise RuntimeError(
+            f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
+        )
+    name = "offsets" if lengths is None else "lengths"
+    given = offsets if lengths is None else lengths
+    axis = axis + data.dim() if axis < 0 else axis
+    if axis != given.dim() - 1 or given.dim() > data.dim():
+        raise RuntimeError(
+            f"segment_reduce(): Expected axis to be the last dimension of {name} but got {axis}."
+        )
+    if not data.is_floating_point():
+        raise NotImplementedError(f"segment_reduce is not implemented for {data.dtype}")
+    if given.dtype not in (torch.int32, torch.int64):
+        raise NotImplementedError(f"segment_reduce takes {name} of integers, not {given.dtype}")
+    if lengths is None:
+        lengths = offsets.diff()
+        starts = offsets[..., :1]
+    else:
+        starts = None
+    if not unsafe:
+        if bool((lengths < 0).any()):
+            raise RuntimeError("lengths contains negative value!")
+        if starts is None and not bool((lengths.sum(-1) == data.size(axis)).all()):
+            raise RuntimeError(
+                "segment_reduce(): Expected all rows of lengths along axis to sum to "
+                "data.size(lengths.dim()-1) when !unsafe."
+            )
+    # The segment of each entry: how many segments have ended before it.
+    count = lengths.size(-1)
+    ends = lengths.cumsum(-1) if starts is None else offsets[..., 1:].contiguous()
+    places = torch.arange(data.size(axis), device=data.device, dtype=ends.dtype)
+    places = places.expand(*lengths.shape[:-1], data.size(axis)).contiguous()
+    segment = torch.searchsorted(ends, places, right=True)
+    if starts is not None:  # what is before the first offset or after the last is left out
+        segment = segment.masked_fill(places < starts, count)
+    empty, kind = _SEGMENT_REDUCTIONS[reduce]
+    shape = list(data.shape)
+    shape[axis] = count + 1
+    trailing = (1,) * (data.dim() - given.dim())
+    index = segment.reshape(*segment.shape, *trailing).expand(data.shape)
+    start = empty if initial is None else initial
+    if reduce != "mean":
+        base = data.new_full(shape, start)
+        result = base.scatter_reduce(axis, index, data, kind, include_self=True)
+        return result.narrow(axis, 0, count)
+    total = data.new_full(shape, 0.0 if initial is None else initial)
+    total = total.scatter_add(axis, index, data).narrow(axis, 0, count)
+    sizes = lengths.reshape(*lengths.shape, *trailing)
+    return torch.where(sizes > 0, total / sizes.clamp(min=1), start)
+
+
 _make_overridable(globals())

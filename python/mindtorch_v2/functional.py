@@ -129,7 +129,7 @@ def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
     order = 2.0 if p is None or p == "fro" else p
     if isinstance(order, str):
         raise RuntimeError(f"only valid string values are 'fro' and 'nuc', got {p!r}")
-    return torch.linalg_vector_norm(input, order, dim, keepdim, dtype=dtype, out=out)
+    return torch.linalg.vector_norm(input, order, dim, keepdim, dtype=dtype, out=out)
 
 
 def prelu(input, weight):

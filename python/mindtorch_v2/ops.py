@@ -6,7 +6,8 @@ itself becomes an attribute here, with a function for each of its ops:
     torch.ops.load_library("libgated.so")
     torch.ops.gated.swiglu(x, gate)
 
-What Python code defines with torch.library is found here, too: torch.ops.<library>.<op>.
+What Python code defines with torch.library is found here, too: torch.ops.<library>.<op>. Torch's
+own operators are in torch.ops.aten.
 """
 
 import ctypes
@@ -38,4 +39,9 @@ def load_library(path: str | os.PathLike[str]) -> None:
 
 
 def __getattr__(name: str):
+    if name == "aten":
+        from mindtorch_v2._library.aten import aten
+
+        globals()[name] = aten
+        return aten
     raise AttributeError(f"no library {name!r} of ops is loaded; load_library(path) loads one")

@@ -101,8 +101,11 @@ def test_errors_name_op_shapes_dtypes_code_and_text(torch, simulator):
     x, y = torch.ones(2, 3, device="npu"), torch.ones(3, 4, device="npu")
     with (
         simulator.faults("call:aclnnMatmul:1:561003 call:aclnnMm:1:561003"),
-        pytest.raises(RuntimeError, match="561003.*ACLNN_ERR_INNER_FIND_KERNEL_ERROR") as error,
+        pytest.raises(
+            torch.AcceleratorError, match="561003.*ACLNN_ERR_INNER_FIND_KERNEL_ERROR"
+        ) as error,
     ):
         x @ y
+    assert isinstance(error.value, RuntimeError) and error.value.error_code == 561003
     assert "float32[2, 3], float32[3, 4]" in str(error.value)
     assert "a fault was set" in str(error.value)

@@ -99,6 +99,7 @@ from mindtorch_v2.nn._regression_losses import (
     triplet_margin_with_distance_loss,
 )
 from mindtorch_v2.nn._sampling import affine_grid, grid_sample
+from mindtorch_v2.nn._scaled_products import ScalingType, SwizzleType, scaled_mm
 from mindtorch_v2.nn._windows import fold, unfold
 
 # Ops that are torch's functions as they stand: gelu, softplus, logsigmoid, linear and so on.

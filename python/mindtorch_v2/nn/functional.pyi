@@ -11,6 +11,8 @@ from mindtorch_v2._C import device as _device
 from mindtorch_v2._C import dtype as _dtype
 from mindtorch_v2._C import layout as _layout
 from mindtorch_v2._C import memory_format as _memory_format
+from mindtorch_v2.nn._scaled_products import ScalingType as ScalingType
+from mindtorch_v2.nn._scaled_products import SwizzleType as SwizzleType
 
 _int: TypeAlias = builtins.int
 _float: TypeAlias = builtins.float
@@ -682,6 +684,20 @@ def rrelu_(
     lower: _float = 0.125,
     upper: _float = 0.3333333333333333,
     training: _bool = False,
+) -> Tensor: ...
+def scaled_mm(
+    mat_a: Tensor,
+    mat_b: Tensor,
+    scale_a: Tensor | list[Tensor],
+    scale_recipe_a: ScalingType | list[ScalingType],
+    scale_b: Tensor | list[Tensor],
+    scale_recipe_b: ScalingType | list[ScalingType],
+    swizzle_a: SwizzleType | list[SwizzleType] | None = None,
+    swizzle_b: SwizzleType | list[SwizzleType] | None = None,
+    bias: Tensor | None = None,
+    output_dtype: _dtype | None = ...,
+    contraction_dim: Sequence[_int] = (),
+    use_fast_accum: _bool = False,
 ) -> Tensor: ...
 def selu(input: Tensor, inplace: _bool = False) -> Tensor: ...
 def silu(input: Tensor, inplace: _bool = False) -> Tensor: ...

@@ -299,7 +299,7 @@ def faults(text: str) -> Iterator[None]:
     ...     x = torch.ones(3, device="npu")
     ...     torch.npu.synchronize()
     Traceback (most recent call last):
-    RuntimeError: ...
+    mindtorch_v2.AcceleratorError: ...
     """
     add_faults(text)
     try:
