@@ -9,6 +9,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "bindings/interpreter/frames.h"
+#include "bindings/interpreter/gil.h"
+#include "bindings/interpreter/interpreter_end.h"
 #include "bindings/interpreter/python_context.h"
 #include "mindtorch/dispatch/op_arguments.h"
 #include "mindtorch/profiler/recorder.h"
@@ -22,7 +25,37 @@ using dispatch::OpArgument;
 using dispatch::TensorArgument;
 using ops::ValueKind;
 
-std::shared_ptr<const void> take_stack() { return take_python_context(); }
+// The calling thread is where it was then.
+bool is_at(const std::vector<CodeSite>& sites) {
+  PyFrameObject* frame = PyThreadState_GetFrame(PyThreadState_Get());
+  bool is_same = true;
+  for (const CodeSite& site : sites) {
+    if (frame == nullptr) return false;
+    PyCodeObject* const code = PyFrame_GetCode(frame);
+    is_same =
+        reinterpret_cast<PyObject*>(code) == site.code && instruction_of(frame) == site.instruction;
+    Py_DECREF(code);
+    PyFrameObject* const outer = is_same ? PyFrame_GetBack(frame) : nullptr;
+    Py_DECREF(frame);
+    frame = outer;
+    if (!is_same) break;
+  }
+  const bool is_deeper = frame != nullptr;
+  Py_XDECREF(frame);
+  return is_same && !is_deeper;
+}
+
+// Ops of a loop come from the same place again and again, and share what is kept of it.
+std::shared_ptr<const void> take_stack() {
+  if (interpreter_ends() || PyGILState_GetThisThreadState() == nullptr) return nullptr;
+  const GilHold gil;
+  static thread_local std::weak_ptr<const runtime::CallContext> last;
+  const std::shared_ptr<const runtime::CallContext> known = last.lock();
+  if (known != nullptr && is_at(static_cast<const PythonContext&>(*known).sites())) return known;
+  const std::shared_ptr<const runtime::CallContext> taken = take_python_context();
+  last = taken;
+  return taken;
+}
 
 nb::object integer(int64_t number) { return nb::steal(PyLong_FromLongLong(number)); }
 

@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <limits>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <unordered_map>
@@ -30,9 +31,13 @@ struct TimedLaunch {
 // The events of one device. An event whose time on the host's clock is known dates the others: a
 // device tells differences only, in few digits, and none below 0.
 struct Timeline {
-  DeviceRuntime* runtime = nullptr;
+  explicit Timeline(DeviceRuntime& runtime) : runtime(&runtime) {}
+
+  DeviceRuntime* const runtime;
   std::mutex mutex;
+  bool is_closed = false;           // its session is over
   std::deque<TimedLaunch> pending;  // as launched
+  std::vector<EventHandle> all;     // events that were made
   std::vector<EventHandle> idle;
   EventHandle anchor = nullptr;
   int64_t anchor_ns = 0;
@@ -41,7 +46,8 @@ struct Timeline {
 
   EventHandle take() {
     if (idle.empty()) {
-      return driver().create_event(runtime->device(), driver::EventFlags::kTiming);
+      all.push_back(nullptr);  // first, so that none is lost
+      return all.back() = driver().create_event(runtime->device(), driver::EventFlags::kTiming);
     }
     const EventHandle event = idle.back();
     idle.pop_back();
@@ -90,17 +96,19 @@ struct Timeline {
     try {
       while (!pending.empty()) finish_oldest();
     } catch (...) {  // the device has an error, which its next user gets
-      pending.clear();
     }
-    if (anchor != nullptr) idle.push_back(std::exchange(anchor, nullptr));
-    for (const EventHandle event : idle) driver().destroy_event(event);
-    idle.clear();
+    pending.clear();
+    for (const EventHandle event : all) {
+      if (event != nullptr) driver().destroy_event(event);
+    }
+    is_closed = true;
   }
 };
 
+// Of the devices that were used since a profiler stopped last.
 struct Timelines {
   std::mutex mutex;
-  std::unordered_map<const DeviceRuntime*, Timeline> by_device;  // keeps their addresses
+  std::unordered_map<const DeviceRuntime*, std::shared_ptr<Timeline>> by_device;
 };
 
 Timelines& timelines() {
@@ -108,21 +116,24 @@ Timelines& timelines() {
   return *all;
 }
 
-Timeline& timeline_of(DeviceRuntime& runtime) {
+std::shared_ptr<Timeline> timeline_of(DeviceRuntime& runtime) {
   Timelines& all = timelines();
   const std::scoped_lock lock(all.mutex);
-  Timeline& timeline = all.by_device[&runtime];
-  timeline.runtime = &runtime;
+  std::shared_ptr<Timeline>& timeline = all.by_device[&runtime];
+  if (timeline == nullptr) timeline = std::make_shared<Timeline>(runtime);
   return timeline;
 }
 
 void finish_all() {
   const HostWait waiting;
-  Timelines& all = timelines();
-  const std::scoped_lock lock(all.mutex);
-  for (auto& [runtime, timeline] : all.by_device) {
-    const std::scoped_lock timeline_lock(timeline.mutex);
-    if (!runtime->forked()) timeline.finish();
+  decltype(Timelines::by_device) ended;
+  {
+    const std::scoped_lock lock(timelines().mutex);
+    ended.swap(timelines().by_device);
+  }
+  for (const auto& [runtime, timeline] : ended) {
+    const std::scoped_lock lock(timeline->mutex);
+    if (!runtime->forked()) timeline->finish();
   }
 }
 
@@ -133,13 +144,16 @@ void install_device_timeline() { profiler::hooks().finish_devices = &finish_all;
 void LaunchSpan::begin(Stream stream, const char* name, size_t bytes) noexcept {
   try {
     if (stream.is_capturing()) return;
-    Timeline& timeline = timeline_of(stream.runtime());
+    const std::shared_ptr<Timeline> found = timeline_of(stream.runtime());
+    Timeline& timeline = *found;
     const std::scoped_lock lock(timeline.mutex);
+    if (timeline.is_closed) return;
     if (timeline.anchor == nullptr) timeline.read_clock(stream);
     launch_ns_ = profiler::now_ns();
     const EventHandle start = timeline.take();
     timeline.driver().record_event(start, stream.device(), stream.handle());
     start_ = start;
+    timeline_ = found;
     stream_ = stream;
     name_ = name;
     bytes_ = bytes;
@@ -150,8 +164,9 @@ void LaunchSpan::begin(Stream stream, const char* name, size_t bytes) noexcept {
 void LaunchSpan::end() noexcept {
   try {
     DeviceRuntime& runtime = stream_.runtime();
-    Timeline& timeline = timeline_of(runtime);
+    Timeline& timeline = *static_cast<Timeline*>(timeline_.get());
     const std::scoped_lock lock(timeline.mutex);
+    if (timeline.is_closed) return;
     const EventHandle end = timeline.take();
     timeline.driver().record_event(end, stream_.device(), stream_.handle());
     profiler::DeviceEvent event;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "mindtorch/base/macros.h"
 #include "mindtorch/driver/driver.h"
@@ -30,6 +31,7 @@ class MT_API LaunchSpan {
   void end() noexcept;
 
   driver::EventHandle start_ = nullptr;
+  std::shared_ptr<void> timeline_;
   Stream stream_;
   const char* name_ = nullptr;
   size_t bytes_ = 0;
