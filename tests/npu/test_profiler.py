@@ -1,4 +1,4 @@
-"""Profiles of NPUs: the lanes of streams, times by events of the device, memory of the allocator."""
+"""Profiles of NPUs: lanes of streams, times by events of the device, memory of the allocator."""
 
 import json
 
@@ -40,7 +40,7 @@ def test_launches_are_kernels_of_the_ops_that_made_them(torch, profiled):
     total = sum(event.self_device_time_total for event in prof.events() if event.kernels)
     sums = prof.key_averages()
     assert f"Self NPU time total: {total:.3f}us" in sums.table(time_unit="us")
-    assert all(f"{part} NPU" in sums.table(sort_by="self_npu_time_total") for part in ("Self",))
+    assert "NPU time avg" in sums.table(sort_by="self_npu_time_total")
     [add, relu] = found["kernel"]
     assert (add["name"], relu["name"]) == ("aclnnAdd", "aclnnRelu")
     assert add["args"]["stream"] == add["tid"] and add["args"]["device"] == add["pid"] == 0
