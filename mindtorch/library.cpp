@@ -10,10 +10,14 @@
 #include "mindtorch/ops/definitions/definitions.h"
 #include "mindtorch/ops/registry.h"
 #include "mindtorch/runtime/accelerator.h"
+#include "mindtorch/runtime/device_timeline.h"
 
 namespace mindtorch::runtime {
 
-void install_drivers() { register_driver(ascend::make_driver()); }
+void install_drivers() {
+  register_driver(ascend::make_driver());
+  install_device_timeline();
+}
 
 }  // namespace mindtorch::runtime
 

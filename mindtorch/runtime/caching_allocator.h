@@ -116,6 +116,8 @@ class MT_API CachingAllocator {
   [[gnu::noinline]] Block* allocate_uncached(Arena& arena, size_t size, size_t bytes);
   [[gnu::noinline]] void release_instrumented(Block* block) noexcept;
   void finish_pending(Block* block);
+  // Memory was taken or, with bytes below 0, given back.
+  void tell_profiler(const void* data, int64_t bytes) noexcept;
 
   SlowPathFlags slow_path_;
   AllocatorState state_;  // driver, settings, arenas, statistics, limit, history

@@ -15,6 +15,7 @@
 #include "mindtorch/backends/cpu/openblas.h"
 #include "mindtorch/base/error.h"
 #include "mindtorch/base/options.h"
+#include "mindtorch/profiler/recorder.h"
 
 namespace mindtorch::cpu {
 namespace {
@@ -122,6 +123,7 @@ void detail::run_parallel(
   this_thread.has_pool = true;
   std::atomic<bool> failed = false;
   std::exception_ptr failure;
+  const bool is_profiled = profiler::wants(profiler::kHost) && profiler::is_thread_recorded();
 #pragma omp parallel num_threads(wanted)
   {
     // OpenMP may grant fewer threads than asked for.
@@ -130,6 +132,11 @@ void detail::run_parallel(
     if (from < end) {
       try {
         InsideScope inside;
+        profiler::Span span;
+        if (MT_UNLIKELY(is_profiled && omp_get_thread_num() != 0)) {
+          span = profiler::Span(
+              {.kind = profiler::Kind::kPool, .name = "parallel_for", .is_on_any_thread = true});
+        }
         call(body, from, std::min(end, from + chunk));
       } catch (...) {
         if (!failed.exchange(true)) failure = std::current_exception();

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "mindtorch/dispatch/execute/launch.h"
+#include "mindtorch/profiler/recorder.h"
 #include "mindtorch/runtime/address_hint.h"
 #include "mindtorch/runtime/workspace.h"
 
@@ -303,25 +304,45 @@ void PlanRunner::launch(Storages storages, size_t& done) {
   for (const uint32_t storage : external_) rebind(storage, storage);
   for (size_t i = 0; i < steps_.size(); ++i) {
     const PlanStep& plan = plan_.steps[i];
-    Step& step = steps_[i];
     done = plan.first_op;
     for (const uint32_t storage : plan.allocates) {
       storages[storage]->allocate_now();
       rebind(storage, storage);
     }
     for (const uint32_t storage : plan.donated) rebind(storage, plan_.buffer_of[storage]);
-    if (step.program != nullptr) {
-      launch_fused(step, plan, storages);
-    } else if (step.pattern != nullptr) {
-      ops::Launch launch = make_launch(step.device);
-      step.pattern->launch(launch, step.match);
-    } else if (step.call != nullptr) {
-      launch_pointwise(step.engine, *step.call, step.device, step.outputs[0]);
+    if (MT_UNLIKELY(profiler::wants(profiler::kHost))) {
+      const profiler::Span span(
+          {.kind = profiler::Kind::kPipeline, .name = name_of(plan), .is_on_any_thread = true});
+      launch_step(i, storages);
     } else {
-      launch_kernel(*step.op, step.device, step.args, step.outputs);
+      launch_step(i, storages);
     }
     for (const uint32_t storage : plan.releases) storages[storage]->release_bytes();
   }
+}
+
+void PlanRunner::launch_step(size_t index, Storages storages) {
+  Step& step = steps_[index];
+  if (step.program != nullptr) {
+    launch_fused(step, plan_.steps[index], storages);
+  } else if (step.pattern != nullptr) {
+    ops::Launch launch = make_launch(step.device);
+    step.pattern->launch(launch, step.match);
+  } else if (step.call != nullptr) {
+    launch_pointwise(step.engine, *step.call, step.device, step.outputs[0]);
+  } else {
+    launch_kernel(*step.op, step.device, step.args, step.outputs);
+  }
+}
+
+std::string PlanRunner::name_of(const PlanStep& step) const {
+  if (step.match) return std::string(step.match->pattern->name);
+  if (!step.is_fused) return trace_.ops[step.first_op].op->schema.name;
+  std::string names;
+  for (const uint32_t member : step.members) {
+    names += (names.empty() ? "" : ", ") + trace_.ops[member].op->schema.name;
+  }
+  return "fused(" + names + ")";
 }
 
 void PlanRunner::launch_fused(const Step& step, const PlanStep& plan, Storages storages) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "mindtorch/dispatch/execute/plan_graphs.h"
@@ -56,7 +57,10 @@ class PlanRunner {
   void take_params(const Trace& recorded);
   void take_numbers(Step& step, const OpRecord& op);
   void launch(Storages storages, size_t& done);
+  void launch_step(size_t index, Storages storages);
   void launch_fused(const Step& step, const PlanStep& plan, Storages storages);
+  // For people: its op, or "fused(add, relu)".
+  std::string name_of(const PlanStep& step) const;
   // Queues the work as a graph of the device. False: it must be launched.
   bool replay(Storages storages);
   // Gives outputs memory, where there is a graph for it if that is free.

@@ -23,6 +23,7 @@ struct PlanStep {
   bool is_fused = false;
   ops::FusedGroup group;                 // of a fused step,
   std::vector<TensorAddress> addresses;  // with the address of each input, then of each store
+  std::vector<uint32_t> members;         // and its ops
   std::optional<PatternMatch> match;
   std::vector<uint32_t> allocates;       // storages that get memory before the step
   std::vector<uint32_t> donated;         // storages that take over an operand's: Plan::buffer_of

@@ -197,11 +197,12 @@ bool Planner::add_group(size_t first, const ops::FusionEngine& engine) {
     }
   }
   if (builder.size() < 2 || !builder.is_worth_it()) return false;
+  PlanStep& step = plan_.steps.emplace_back();
   for (const size_t i : members) {
     is_planned_[i] = 1;
+    step.members.push_back(static_cast<uint32_t>(i));
     if (trace_.ops[i].is_pointwise != 0) plan_.fused_ops.push_back(static_cast<uint32_t>(i));
   }
-  PlanStep& step = plan_.steps.emplace_back();
   step.first_op = static_cast<uint32_t>(first);
   step.is_fused = true;
   step.group = builder.finish(is_planned_, step.addresses);
