@@ -1,4 +1,5 @@
 // Short-time Fourier transforms: windows of a signal, and the signal back from their spectra.
+#include <algorithm>
 #include <atomic>
 #include <sstream>
 

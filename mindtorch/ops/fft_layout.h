@@ -1,7 +1,7 @@
 #pragma once
 
 #include <algorithm>
-#include <numeric>
+#include <span>
 
 #include "mindtorch/tensor/tensor.h"
 

@@ -1,5 +1,7 @@
 // Fourier transforms of tensors, dim by dim.
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "mindtorch/backends/cpu/fft/lines.h"
 #include "mindtorch/backends/cpu/kernels/kernels.h"
