@@ -10,14 +10,14 @@ namespace mindtorch::cpu {
 // AVX512_BF16 and AMX add products of pairs of neighbouring terms to float sums. Both take b packed
 // the same way: by panels of kPanelCols columns, a line for each pair of terms, a 32-bit word for
 // each column, with the earlier term in its low half. Terms are padded with zeros to whole steps
-// and columns to whole panels. How rows of a are packed is each instruction set's own matter: the
-// sums of one tile stay in registers while both packed operands are read in order.
+// of an instruction, and columns to whole panels. How rows of a are packed is each instruction
+// set's own matter: the sums of one tile stay in registers while both packed operands are read in
+// order.
 inline constexpr int64_t kPanelCols = 32;
-inline constexpr int64_t kStepTerms = 32;
-inline constexpr int64_t kStepWords = kStepTerms / 2 * kPanelCols;  // of a panel
 
 struct BFloat16Tiles {
-  int64_t rows;  // of a strip: of a that are multiplied at a time
+  int64_t rows;        // of a strip: of a that are multiplied at a time
+  int64_t step_terms;  // that an instruction adds
   // Packs rows x terms of a: rows are at most those of a strip, and are padded to them.
   void (*pack_strip)(ConstMatrix a, int64_t rows, int64_t terms, uint16_t* packed);
   // sums[r * stride + c] (+)= strip @ panel, for every row of a strip and every column of `panels`
@@ -26,7 +26,7 @@ struct BFloat16Tiles {
                          const uint32_t* panel,
                          int64_t panel_words,
                          int64_t panels,
-                         int64_t steps,
+                         int64_t terms,
                          float* sums,
                          int64_t stride,
                          bool add);
@@ -43,8 +43,9 @@ inline const BFloat16Tiles* bfloat16_tiles() {
   return found;
 }
 
-// Packs columns of b, at most kPanelCols of them, into a panel.
-void pack_bfloat16_panel(ConstMatrix b, int64_t cols, int64_t terms, uint32_t* panel);
+// Packs columns of b, at most kPanelCols of them, into a panel of `padded_terms`.
+void pack_bfloat16_panel(
+    ConstMatrix b, int64_t cols, int64_t terms, int64_t padded_terms, uint32_t* panel);
 
 // out[j * rows + i] = the sum of w[j * w_stride + t] * x[i * x_stride + t] over t < k, for j < n
 // and i < rows <= kMostDotRows. Rows of `x` are padded with zeros to a multiple of kDotPadding.

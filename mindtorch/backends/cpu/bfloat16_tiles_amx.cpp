@@ -20,6 +20,8 @@ namespace mindtorch::cpu {
 namespace {
 
 constexpr int64_t kTileRows = 16;
+constexpr int64_t kStepTerms = 32;
+constexpr int64_t kStepWords = kStepTerms / 2 * kPanelCols;  // of a panel
 constexpr int64_t kRows = 2 * kTileRows;
 constexpr int64_t kTileElements = kTileRows * kStepTerms;
 constexpr int64_t kTileRowBytes = 64;
@@ -118,10 +120,11 @@ MT_AMX_TARGET void multiply_strip(const uint16_t* strip,
                                   const uint32_t* panel,
                                   int64_t panel_words,
                                   int64_t panels,
-                                  int64_t steps,
+                                  int64_t terms,
                                   float* sums,
                                   int64_t stride,
                                   bool add) {
+  const int64_t steps = (terms + kStepTerms - 1) / kStepTerms;
   _tile_loadconfig(&kWholeTiles);
   for (int64_t i = 0; i < panels; ++i) {
     multiply_tile(strip, panel + i * panel_words, steps, sums + i * kPanelCols, stride, add);
@@ -133,7 +136,7 @@ MT_AMX_TARGET void multiply_strip(const uint16_t* strip,
 
 const BFloat16Tiles* amx_bfloat16_tiles() {
   static const bool has = avx512_bfloat16_tiles() != nullptr && ask_for_tiles();
-  static constexpr BFloat16Tiles kTiles = {kRows, &pack_strip, &multiply_strip};
+  static constexpr BFloat16Tiles kTiles = {kRows, kStepTerms, &pack_strip, &multiply_strip};
   return has ? &kTiles : nullptr;
 }
 

@@ -87,13 +87,6 @@ void pack(const Lines& lines, int64_t terms, int64_t width, uint32_t* packed) {
   pack_plainly(lines, 0, terms, width, packed);
 }
 
-// Lines, and those that fill up the last step.
-void pack_steps(const Lines& lines, int64_t terms, int64_t width, uint32_t* packed) {
-  pack(lines, terms, width, packed);
-  const int64_t padded = ceil_div(terms, kStepTerms) * kStepTerms;
-  std::fill(packed + ceil_div(terms, 2) * width, packed + padded / 2 * width, 0u);
-}
-
 template <bool kAdd>
 MT_BF16_TARGET void multiply_tile(
     const uint32_t* a, const uint32_t* b, int64_t pairs, float* sums, int64_t stride) {
@@ -160,20 +153,20 @@ MT_BF16_TARGET void dots(int64_t n,
 }
 
 void pack_strip(ConstMatrix a, int64_t rows, int64_t terms, uint16_t* packed) {
-  pack_steps({static_cast<const uint16_t*>(a.data), a.row_stride, a.col_stride, rows}, terms, kRows,
-             reinterpret_cast<uint32_t*>(packed));
+  pack({static_cast<const uint16_t*>(a.data), a.row_stride, a.col_stride, rows}, terms, kRows,
+       reinterpret_cast<uint32_t*>(packed));
 }
 
 void multiply_strip(const uint16_t* strip,
                     const uint32_t* panel,
                     int64_t panel_words,
                     int64_t panels,
-                    int64_t steps,
+                    int64_t terms,
                     float* sums,
                     int64_t stride,
                     bool add) {
   const auto* a = reinterpret_cast<const uint32_t*>(strip);
-  const int64_t pairs = steps * (kStepTerms / 2);
+  const int64_t pairs = ceil_div(terms, 2);
   for (int64_t i = 0; i < panels; ++i) {
     const uint32_t* b = panel + i * panel_words;
     if (add) {
@@ -186,15 +179,17 @@ void multiply_strip(const uint16_t* strip,
 
 }  // namespace
 
-void pack_bfloat16_panel(ConstMatrix b, int64_t cols, int64_t terms, uint32_t* panel) {
-  pack_steps({static_cast<const uint16_t*>(b.data), b.col_stride, b.row_stride, cols}, terms, kCols,
-             panel);
+void pack_bfloat16_panel(
+    ConstMatrix b, int64_t cols, int64_t terms, int64_t padded_terms, uint32_t* panel) {
+  pack({static_cast<const uint16_t*>(b.data), b.col_stride, b.row_stride, cols}, terms, kCols,
+       panel);
+  std::fill(panel + ceil_div(terms, 2) * kCols, panel + padded_terms / 2 * kCols, 0u);
 }
 
 const BFloat16Tiles* avx512_bfloat16_tiles() {
   static const bool has = __builtin_cpu_supports("avx512bf16") &&
                           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
-  static constexpr BFloat16Tiles kTiles = {kRows, &pack_strip, &multiply_strip};
+  static constexpr BFloat16Tiles kTiles = {kRows, 2, &pack_strip, &multiply_strip};
   return has ? &kTiles : nullptr;
 }
 
@@ -232,7 +227,7 @@ void bfloat16_dots(int64_t n,
 
 namespace mindtorch::cpu {
 
-void pack_bfloat16_panel(ConstMatrix, int64_t, int64_t, uint32_t*) {
+void pack_bfloat16_panel(ConstMatrix, int64_t, int64_t, int64_t, uint32_t*) {
   MT_ASSERT(bfloat16_tiles() != nullptr);
 }
 

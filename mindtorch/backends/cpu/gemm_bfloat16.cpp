@@ -15,6 +15,7 @@ constexpr int64_t kStripTerms = 1024;              // of a that are packed at a 
 constexpr int64_t kPackGrain = int64_t{1} << 15;   // elements
 constexpr int64_t kWorkGrain = int64_t{1} << 20;   // multiplications
 constexpr int64_t kLeastPartPanels = 2;
+constexpr int64_t kStoredPanels = 8;
 
 struct Product {
   const BFloat16Tiles& tiles;
@@ -45,22 +46,50 @@ struct StripScratch {
   Scratch<float> sums;
 };
 
-// c of one strip of rows and some panels.
-void multiply_strip(const Product& p, const Panels& b, int64_t row, StripScratch& scratch) {
-  const int64_t rows = std::min(p.tiles.rows, p.m - row);
-  const int64_t panels = ceil_div(b.cols, kPanelCols);
-  for (int64_t term = 0; term < p.k; term += kStripTerms) {
-    const int64_t terms = std::min(kStripTerms, p.k - term);
-    p.tiles.pack_strip(offset<uint16_t>(p.a, row, term), rows, terms, scratch.packed.get());
-    p.tiles.multiply_strip(scratch.packed.get(), b.data + term / 2 * kPanelCols, b.words, panels,
-                           ceil_div(terms, kStepTerms), scratch.sums.get(), scratch.stride,
-                           term > 0);
-  }
-  for (int64_t r = 0; r < rows; ++r) {
+// Sums of `panels` panels and the terms of k that are in the strip.
+void multiply_terms(
+    const Product& p, const Panels& b, int64_t term, int64_t panels, StripScratch& scratch) {
+  p.tiles.multiply_strip(scratch.packed.get(), b.data + term / 2 * kPanelCols, b.words, panels,
+                         std::min(kStripTerms, p.k - term), scratch.sums.get(), scratch.stride,
+                         term > 0);
+}
+
+void pack_terms(const Product& p, int64_t row, int64_t term, StripScratch& scratch) {
+  p.tiles.pack_strip(offset<uint16_t>(p.a, row, term), std::min(p.tiles.rows, p.m - row),
+                     std::min(kStripTerms, p.k - term), scratch.packed.get());
+}
+
+void store_strip(const Product& p, const Panels& b, int64_t row, StripScratch& scratch) {
+  for (int64_t r = 0; r < std::min(p.tiles.rows, p.m - row); ++r) {
     auto* const out = static_cast<uint16_t*>(offset<uint16_t>(p.c, row + r, b.first_col).data);
     store_halves(p.convert, b.cols, scratch.sums.get() + r * scratch.stride, out, p.c.col_stride,
                  p.alpha, p.beta);
   }
+}
+
+// `panels` panels of b from `first` on.
+Panels part_of(const Panels& b, int64_t first, int64_t panels) {
+  return {b.data + first * b.words, b.words, b.first_col + first * kPanelCols,
+          std::min(panels * kPanelCols, b.cols - first * kPanelCols)};
+}
+
+// c of one strip of rows and some panels.
+void multiply_strip(const Product& p, const Panels& b, int64_t row, StripScratch& scratch) {
+  const int64_t panels = ceil_div(b.cols, kPanelCols);
+  if (p.k <= kStripTerms) {  // sums are complete while they are in the first cache
+    pack_terms(p, row, 0, scratch);
+    for (int64_t i = 0; i < panels; i += kStoredPanels) {
+      const Panels part = part_of(b, i, kStoredPanels);
+      multiply_terms(p, part, 0, std::min(kStoredPanels, panels - i), scratch);
+      store_strip(p, part, row, scratch);
+    }
+    return;
+  }
+  for (int64_t term = 0; term < p.k; term += kStripTerms) {
+    pack_terms(p, row, term, scratch);
+    multiply_terms(p, b, term, panels, scratch);
+  }
+  store_strip(p, b, row, scratch);
 }
 
 // c of all rows and the packed panels. Where there are fewer strips than threads, the panels of a
@@ -77,8 +106,7 @@ void multiply_panels(const Product& p, const Panels& b) {
     StripScratch scratch(p, part * kPanelCols);
     for (int64_t i = begin; i < end; ++i) {
       const int64_t first = i % parts * part;
-      const Panels own = {b.data + first * b.words, b.words, b.first_col + first * kPanelCols,
-                          std::min(part * kPanelCols, b.cols - first * kPanelCols)};
+      const Panels own = part_of(b, first, part);
       multiply_strip(p, own, i / parts * p.tiles.rows, scratch);
     }
   });
@@ -96,7 +124,9 @@ void gemm_bfloat16(int64_t m,
                    float beta) {
   const HalfConversion convert(DType::kBFloat16);
   const Product product = {*bfloat16_tiles(), m, n, k, a, c, alpha, beta, convert};
-  const int64_t words = ceil_div(k, kStepTerms) * kStepWords;
+  const int64_t step = product.tiles.step_terms;
+  const int64_t padded = ceil_div(k, step) * step;
+  const int64_t words = padded / 2 * kPanelCols;
   const int64_t panels = ceil_div(n, kPanelCols);
   const int64_t most = std::clamp<int64_t>(
       kPanelBytes / (words * static_cast<int64_t>(sizeof(uint32_t))), 1, panels);
@@ -107,7 +137,7 @@ void gemm_bfloat16(int64_t m,
     parallel_for(0, count, ceil_div(kPackGrain, k * kPanelCols), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t col = first_col + i * kPanelCols;
-        pack_bfloat16_panel(offset<uint16_t>(b, 0, col), std::min(kPanelCols, n - col), k,
+        pack_bfloat16_panel(offset<uint16_t>(b, 0, col), std::min(kPanelCols, n - col), k, padded,
                             packed.get() + i * words);
       }
     });
