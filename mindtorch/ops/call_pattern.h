@@ -35,9 +35,9 @@ class MT_API PatternCall {
 //   square = mul(x, x); out = rsqrt(add~(mean(square, dim=-1, keepdim=true), $eps))
 //
 //   name(...)      a call of the pointwise function, or of the op, of that name; its operands in
-//                  order, then the arguments that are not tensors. An argument that is not mentioned
-//                  has its default; dim=-1 is also the dim that this counts to; argument=$x keeps
-//                  its value as a number, argument=* takes any.
+//                  order, then the arguments that are not tensors. An argument that is not
+//                  mentioned has its default; dim=-1 is also the dim that this counts to;
+//                  argument=$x keeps its value as a number, argument=* takes any.
 //   name~(a, b)    the operands in either order
 //   cast(x)        a copy of the same sizes, perhaps of another dtype or layout
 //   view(x)        x itself, or x in other sizes over the same contiguous memory

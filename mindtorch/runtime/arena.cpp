@@ -49,15 +49,13 @@ Block* Arena::take(PoolKind pool, size_t size, size_t requested) noexcept {
   return claim(block, size, requested);
 }
 
-Block* Arena::take_at(PoolKind pool,
-                      size_t size,
-                      size_t requested,
-                      const char* address) noexcept {
+Block* Arena::take_at(PoolKind pool, size_t size, size_t requested, const char* address) noexcept {
   ++searches_;
   coalesce();
   Segment* segment = segments_;
-  while (segment != nullptr && (segment->expandable || segment->pool != pool ||
-                                address < segment->data || address >= segment->data + segment->size)) {
+  while (segment != nullptr &&
+         (segment->expandable || segment->pool != pool || address < segment->data ||
+          address >= segment->data + segment->size)) {
     segment = segment->next;
   }
   if (segment == nullptr) return nullptr;
@@ -78,8 +76,7 @@ Block* Arena::cut_front(Block* block, size_t size) noexcept {
   const bool was_split = block->is_split();
   const auto bytes = static_cast<int64_t>(block->size);
   Block* const rest = split(block, size);
-  above_peak_ |=
-      stats_.add_split(block->segment->pool, was_split ? 1 : 2, was_split ? 0 : bytes);
+  above_peak_ |= stats_.add_split(block->segment->pool, was_split ? 1 : 2, was_split ? 0 : bytes);
   insert_free(block);
   return rest;
 }

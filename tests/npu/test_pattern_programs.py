@@ -180,7 +180,10 @@ print(any(call.function == "aclnnRmsNorm" for call in simulator.calls()))
     for value, expected in (("0", "False"), ("1", "True")):
         environment = {**os.environ, "MINDTORCH_NPU": "sim", "MINDTORCH_NPU_PATTERNS": value}
         result = subprocess.run(
-            [sys.executable, "-c", program], env=environment, capture_output=True, text=True,
+            [sys.executable, "-c", program],
+            env=environment,
+            capture_output=True,
+            text=True,
             check=True,
         )
         assert result.stdout.strip() == expected

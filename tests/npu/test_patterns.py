@@ -35,9 +35,14 @@ def fused(torch, simulator):
             assert ours.dtype == theirs.dtype and ours.shape == theirs.shape
             assert ours.stride() == theirs.stride()
             limit = TOLERANCE[str(theirs.dtype).removeprefix("torch.")]
-            scale = max(1.0, theirs.float().nan_to_num().abs().max().item() if theirs.numel() else 1)
+            scale = max(
+                1.0, theirs.float().nan_to_num().abs().max().item() if theirs.numel() else 1
+            )
             torch.testing.assert_close(
-                ours.float().cpu(), theirs.float().cpu(), rtol=limit, atol=limit * scale,
+                ours.float().cpu(),
+                theirs.float().cpu(),
+                rtol=limit,
+                atol=limit * scale,
                 equal_nan=True,
             )
         return [
@@ -80,7 +85,13 @@ def rotary(torch, x, cos, sin):
 def test_rms_norm(torch, fused, dtype, sizes):
     x, weight = make(torch, dtype, *sizes), make(torch, dtype, sizes[-1], seed=1)
     assert fused(lambda: rms_norm(torch, x, weight)) == ["RmsNorm"]
-    assert fused(lambda: rms_norm(torch, x.t() if x.dim() == 2 else x, make(torch, dtype, x.t().shape[-1] if x.dim() == 2 else sizes[-1]))) == ["RmsNorm"]
+    assert fused(
+        lambda: rms_norm(
+            torch,
+            x.t() if x.dim() == 2 else x,
+            make(torch, dtype, x.t().shape[-1] if x.dim() == 2 else sizes[-1]),
+        )
+    ) == ["RmsNorm"]
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
@@ -142,17 +153,31 @@ def test_add_layer_norm(torch, fused, dtype):
 
 
 NEAR_MISSES = {
-    "eps behind the root": lambda t, x, w: w * (x / (x.pow(2).mean(-1, keepdim=True).sqrt() + 1e-6)),
+    "eps behind the root": lambda t, x, w: (
+        w * (x / (x.pow(2).mean(-1, keepdim=True).sqrt() + 1e-6))
+    ),
     "another dim": lambda t, x, w: w * (x * t.rsqrt(x.pow(2).mean(0, keepdim=True) + 1e-6)),
     "a cube": lambda t, x, w: w * (x * t.rsqrt(x.pow(3).abs().mean(-1, keepdim=True) + 1e-6)),
-    "another tensor": lambda t, x, w: w * (x * t.rsqrt((x + 1).pow(2).mean(-1, keepdim=True) + 1e-6)),
+    "another tensor": lambda t, x, w: (
+        w * (x * t.rsqrt((x + 1).pow(2).mean(-1, keepdim=True) + 1e-6))
+    ),
     "a sum": lambda t, x, w: w * (x * t.rsqrt(x.pow(2).sum(-1, keepdim=True) + 1e-6)),
-    "alpha": lambda t, x, w: w * (x * t.rsqrt(t.add(x.pow(2).mean(-1, keepdim=True), 1e-6, alpha=2))),
-    "a weight for each element": lambda t, x, w: w.expand(5, 32).contiguous() * (x * t.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)),
-    "a weight of another dtype": lambda t, x, w: w.half() * (x * t.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)),
-    "float16 squares": lambda t, x, w: w.half() * (x.half() * t.rsqrt(x.half().pow(2).mean(-1, keepdim=True) + 1e-3)),
+    "alpha": lambda t, x, w: (
+        w * (x * t.rsqrt(t.add(x.pow(2).mean(-1, keepdim=True), 1e-6, alpha=2)))
+    ),
+    "a weight for each element": lambda t, x, w: (
+        w.expand(5, 32).contiguous() * (x * t.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6))
+    ),
+    "a weight of another dtype": lambda t, x, w: (
+        w.half() * (x * t.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6))
+    ),
+    "float16 squares": lambda t, x, w: (
+        w.half() * (x.half() * t.rsqrt(x.half().pow(2).mean(-1, keepdim=True) + 1e-3))
+    ),
     "a tensor eps": lambda t, x, w: w * (x * t.rsqrt(x.pow(2).mean(-1, keepdim=True) + w[0].abs())),
-    "an empty tensor": lambda t, x, w: w * (x[:0] * t.rsqrt(x[:0].pow(2).mean(-1, keepdim=True) + 1e-6)),
+    "an empty tensor": lambda t, x, w: (
+        w * (x[:0] * t.rsqrt(x[:0].pow(2).mean(-1, keepdim=True) + 1e-6))
+    ),
 }
 
 
@@ -264,7 +289,9 @@ def test_rotary(torch, fused, dtype, batch):
     q = make(torch, dtype, batch, length, heads * size).view(batch, length, heads, size)
     for x in (q.transpose(1, 2), q.transpose(1, 2).contiguous()):
         assert fused(lambda x=x: rotary(torch, x, cos, sin)) == ["RotaryPositionEmbedding"]
-        assert fused(lambda x=x: sin * rotate_half(torch, x) + cos * x) == ["RotaryPositionEmbedding"]
+        assert fused(lambda x=x: sin * rotate_half(torch, x) + cos * x) == [
+            "RotaryPositionEmbedding"
+        ]
     flat = cos.squeeze(1).unsqueeze(2), sin.squeeze(1).unsqueeze(2)
     assert fused(lambda: rotary(torch, q, *flat)) == ["RotaryPositionEmbedding"]
 
@@ -316,10 +343,13 @@ def test_written_attention(torch, fused, dtype, batch, queries, is_masked):
     q = make(torch, dtype, batch, queries, 4, 16).transpose(1, 2)
     k, v = (make(torch, dtype, batch, 2, 7, 16, seed=i) for i in (1, 2))
     mask = make(torch, dtype, batch, 1, queries, 7) if is_masked else None
-    expected = "FlashAttentionScoreV2" if is_masked or dtype == "float32" else (
-        "IncreFlashAttention" if queries == 1 else "PromptFlashAttentionV3"
+    expected = (
+        "FlashAttentionScoreV2"
+        if is_masked or dtype == "float32"
+        else ("IncreFlashAttention" if queries == 1 else "PromptFlashAttentionV3")
     )
     for divides in (False, True):
+
         def heads(divides=divides):
             return written_attention(torch, q, repeat(k, 2), repeat(v, 2), 0.25, mask, divides)
 

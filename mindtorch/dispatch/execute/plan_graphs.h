@@ -36,8 +36,8 @@ class PlanGraphs {
   runtime::Stream stream();
   // `key`: all that the work depends on, but for the stream.
   using Key = std::span<const uint64_t>;
-  // Keys that begin like this one and came before, the last one first. They are valid until the next
-  // call.
+  // Keys that begin like this one and came before, the last one first. They are valid until the
+  // next call.
   std::vector<Key> known(Key beginning, runtime::Stream stream) const;
   enum class Found : uint8_t { kQueued, kNothing, kWorthCapturing };
   Found replay(Key key, runtime::Stream stream);

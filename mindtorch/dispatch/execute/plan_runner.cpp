@@ -19,8 +19,8 @@ constexpr size_t kMaxGraphBytes = size_t{64} << 20;
 
 }  // namespace
 
-// What launching a step needs: a prepared group, a pointwise call, a pattern's tensors, or a kernel's
-// arguments.
+// What launching a step needs: a prepared group, a pointwise call, a pattern's tensors, or a
+// kernel's arguments.
 struct PlanRunner::Step {
   std::unique_ptr<ops::FusedProgram> program;
   std::unique_ptr<ops::PointwiseCall> call;

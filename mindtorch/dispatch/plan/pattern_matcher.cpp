@@ -147,8 +147,7 @@ bool PatternMatcher::match(
     case PatternNode::Kind::kAlias:
       if (binding.tensors[node] != kUnbound) return is_same(binding.tensors[node], tensor);
       binding.tensors[node] = tensor;
-      return tensor != kNoTensor &&
-             match(binding, wanted.operands[0], tensor, reader, Look::kAny);
+      return tensor != kNoTensor && match(binding, wanted.operands[0], tensor, reader, Look::kAny);
     case PatternNode::Kind::kCast:
     case PatternNode::Kind::kCall:
       break;
@@ -416,8 +415,8 @@ PatternMatch PatternMatcher::result(const Binding& binding, const ops::PatternCa
     const uint32_t id = binding.tensors[i];
     if (binding.ops[i] != kUnbound) match.ops.push_back(binding.ops[i]);
     if (node.name.empty() || id == kNoTensor || id == kUnbound) continue;
-    const bool is_kept = node.kind == PatternNode::Kind::kTensor || node.is_result ||
-                         i == binding.pattern.root;
+    const bool is_kept =
+        node.kind == PatternNode::Kind::kTensor || node.is_result || i == binding.pattern.root;
     if (is_kept) match.tensors.emplace_back(node.name, id);
   }
   std::ranges::sort(match.ops);

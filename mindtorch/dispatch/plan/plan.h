@@ -25,9 +25,9 @@ struct PlanStep {
   std::vector<TensorAddress> addresses;  // with the address of each input, then of each store
   std::vector<uint32_t> members;         // and its ops
   std::optional<PatternMatch> match;
-  std::vector<uint32_t> allocates;       // storages that get memory before the step
-  std::vector<uint32_t> donated;         // storages that take over an operand's: Plan::buffer_of
-  std::vector<uint32_t> releases;        // storages whose last use it is
+  std::vector<uint32_t> allocates;  // storages that get memory before the step
+  std::vector<uint32_t> donated;    // storages that take over an operand's: Plan::buffer_of
+  std::vector<uint32_t> releases;   // storages whose last use it is
 };
 
 // A number of the trace that a pattern was found for: with another value the plan does not hold.

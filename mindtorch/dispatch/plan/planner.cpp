@@ -188,8 +188,9 @@ bool Planner::add_group(size_t first, const ops::FusionEngine& engine) {
   for (size_t i = first + 1; i < trace_.ops.size() && skipped.count() <= kMaxSkipped; ++i) {
     if (is_planned_[i] != 0 || !is_live(i)) continue;
     const OpRecord& op = trace_.ops[i];
-    const bool may_join = !varies(i) && !is_in_pattern(i) && (skipped.count() == 0 ||
-                                         (skipped.can_be_passed_by(op) && builder.touches(op)));
+    const bool may_join =
+        !varies(i) && !is_in_pattern(i) &&
+        (skipped.count() == 0 || (skipped.can_be_passed_by(op) && builder.touches(op)));
     if (may_join && builder.add(op)) {
       members.push_back(i);
     } else {

@@ -191,8 +191,8 @@ void attend_backward_in_one(ops::Launch& on,
        in_four_dims(value), in_four_dims(grad_out), none, none, none, fused.hidden.mask,
        part_of(row_stats, 0), part_of(row_stats, 1), none, in_four_dims(out), nullptr, s.scale,
        fused.kKeepAll, fused.kFar, fused.kFar, fused.heads, &fused.layout[0], fused.precision,
-       fused.hidden.sparse, in_four_dims(grad_query), in_four_dims(grad_key), in_four_dims(grad_value),
-       unused);
+       fused.hidden.sparse, in_four_dims(grad_query), in_four_dims(grad_key),
+       in_four_dims(grad_value), unused);
 }
 
 // --- step by step, in float32 ---

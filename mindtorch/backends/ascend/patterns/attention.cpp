@@ -71,8 +71,8 @@ void attend(ops::Launch& on, const Attention& a) {
   constexpr double kKeepAll = 1.0;
   constexpr int64_t kScaleFirst = 0;  // pseType: then the shift is added
   constexpr int64_t kHighPrecision = 0;
-  const Tensor stats = make_like(on, {2, a.query.size(0), heads, a.query.size(2), 8},
-                                 DType::kFloat32);
+  const Tensor stats =
+      make_like(on, {2, a.query.size(0), heads, a.query.size(2), 8}, DType::kFloat32);
   const auto part = [&](int64_t index) {
     return stats.alias(Shape(IntList(stats.sizes()).subspan(1)),
                        Shape(IntList(stats.strides()).subspan(1)), index * stats.stride(0));
@@ -180,10 +180,10 @@ std::optional<bool> is_swapped(const Tensor& source, const Tensor& used) {
 Tensor with_heads(const Tensor& source, int64_t batch, int64_t heads, bool swaps) {
   Tensor made;
   if (source.dim() == 3 && source.size(0) == batch * heads) {
-    made = source.alias({batch, heads, source.size(1), source.size(2)},
-                        {source.stride(0) * heads, source.stride(0), source.stride(1),
-                         source.stride(2)},
-                        source.storage_offset());
+    made = source.alias(
+        {batch, heads, source.size(1), source.size(2)},
+        {source.stride(0) * heads, source.stride(0), source.stride(1), source.stride(2)},
+        source.storage_offset());
   } else if (source.dim() == 4 && source.size(0) == batch && source.size(1) == heads) {
     made = source;
   } else if (is_repeated(source) && source.size(0) == batch &&
@@ -216,7 +216,8 @@ bool is_copy_of_heads(const PatternCall& call, int64_t batch, int64_t heads) {
   const Tensor& product = call["product"];
   const Tensor& seen = call["seen"];
   const Tensor expected = with_heads(product, batch, heads, false);
-  if (!expected.defined() || !product.is_contiguous() || !have_sizes(seen.sizes(), {&call["out"]})) {
+  if (!expected.defined() || !product.is_contiguous() ||
+      !have_sizes(seen.sizes(), {&call["out"]})) {
     return false;
   }
   const Tensor turned = swapped(expected, 1, 2);

@@ -21,13 +21,12 @@ Tensor whole_of(const Tensor& first, const Tensor& second) {
 
 // Both operands are halves of one tensor, of which the activation takes the first.
 bool accepts_halves(PatternCall& call) {
-  return have_one_float_dtype({&call["a"], &call["b"], &call["out"]}) &&
-         call["out"].numel() != 0 && whole_of(call["a"], call["b"]).defined();
+  return have_one_float_dtype({&call["a"], &call["b"], &call["out"]}) && call["out"].numel() != 0 &&
+         whole_of(call["a"], call["b"]).defined();
 }
 
 void launch_swiglu(ops::Launch& on, const PatternCall& call) {
-  ascend::call(on, MT_ACLNN(aclnnSwiGlu), whole_of(call["a"], call["b"]), int64_t{-1},
-               call["out"]);
+  ascend::call(on, MT_ACLNN(aclnnSwiGlu), whole_of(call["a"], call["b"]), int64_t{-1}, call["out"]);
 }
 
 template <bool kTanh>
@@ -43,8 +42,8 @@ bool accepts_products(PatternCall& call) {
   const Tensor& weight = call["weight_a"];
   const Tensor& out = call["out"];
   return have_one_float_dtype({&x, &weight, &call["weight_b"], &out}) &&
-         have_sizes(weight.sizes(), {&call["weight_b"]}) && out.is_contiguous() &&
-         x.numel() != 0 && out.numel() == x.size(0) * weight.size(1) && out.numel() != 0;
+         have_sizes(weight.sizes(), {&call["weight_b"]}) && out.is_contiguous() && x.numel() != 0 &&
+         out.numel() == x.size(0) * weight.size(1) && out.numel() != 0;
 }
 
 // The products lie behind each other, as CANN's op wants its halves.

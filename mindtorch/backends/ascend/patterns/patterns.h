@@ -3,8 +3,8 @@
 #include "mindtorch/ops/call_pattern.h"
 
 // Recorded calls that become one of CANN's fused ops: Note [Call patterns] in
-// mindtorch/ops/call_pattern.h. table.cpp lists them; the other files hold the contract and the launch
-// of each, by family.
+// mindtorch/ops/call_pattern.h. table.cpp lists them; the other files hold the contract and the
+// launch of each, by family.
 namespace mindtorch::ascend {
 
 // Those that the loaded CANN has. None with MINDTORCH_NPU_PATTERNS=0.

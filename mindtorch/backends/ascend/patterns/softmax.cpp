@@ -23,9 +23,9 @@ bool accepts_softmax(PatternCall& call) {
   const Tensor& x = call["x"];
   const Tensor& mask = call["mask"];
   const Tensor& out = call["out"];
-  return have_one_float_dtype({&x, &mask, &out}) && have_sizes(x.sizes(), {&out}) &&
-         x.dim() >= 2 && x.numel() != 0 && x.size(-1) <= kLongestRow && is_mask_of(mask, x) &&
-         x.is_contiguous() && mask.is_contiguous() && out.is_contiguous();
+  return have_one_float_dtype({&x, &mask, &out}) && have_sizes(x.sizes(), {&out}) && x.dim() >= 2 &&
+         x.numel() != 0 && x.size(-1) <= kLongestRow && is_mask_of(mask, x) && x.is_contiguous() &&
+         mask.is_contiguous() && out.is_contiguous();
 }
 
 template <bool kIsScaled>

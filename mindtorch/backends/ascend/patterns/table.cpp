@@ -12,10 +12,12 @@ namespace {
 // What transformers and others write for x / sqrt(mean(x * x) + eps).
 #define MT_ROOT_MEAN_SQUARE(x) "rsqrt(add~(mean(square(" x "), dim=-1, keepdim=true), $eps))"
 
-// Weights of attention, written out; then products with values, which may be copied to other layouts.
-#define MT_ATTENTION_WEIGHTS(scaled)                                                           \
-  "query_used = alias(cast?(query)); key_used = alias(cast?(key)); "                           \
-  "value_used = alias(cast?(value)); weights = softmax(add~?(" scaled "(view(bmm(query_used, " \
+// Weights of attention, written out; then products with values, which may be copied to other
+// layouts.
+#define MT_ATTENTION_WEIGHTS(scaled)                                  \
+  "query_used = alias(cast?(query)); key_used = alias(cast?(key)); "  \
+  "value_used = alias(cast?(value)); weights = softmax(add~?(" scaled \
+  "(view(bmm(query_used, "                                            \
   "key_used)), $scale), mask), dim=-1, dtype=*); "
 #define MT_ATTENTION "bmm(view(cast?(weights)), value_used)"
 #define MT_COPIED_ATTENTION "product = " MT_ATTENTION "; seen = alias(product); out = cast(seen)"
@@ -64,8 +66,8 @@ const Row kTable[] = {
 std::vector<ops::CallPattern> make_patterns() {
   std::vector<ops::CallPattern> patterns;
   for (const Row& row : kTable) {
-    patterns.push_back({row.name, row.expression, row.fused.accepts, row.fused.launch, row.calls,
-                        row.proof});
+    patterns.push_back(
+        {row.name, row.expression, row.fused.accepts, row.fused.launch, row.calls, row.proof});
   }
   return patterns;
 }
