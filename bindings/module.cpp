@@ -27,6 +27,7 @@ void bind_npu_library(nb::module_& module);
 void bind_overrides(nb::module_& module);
 void bind_pinning(nb::module_& module);
 void bind_pipeline(nb::module_& module);
+void bind_profiler(nb::module_& module);
 void bind_replay(nb::module_& module);
 void bind_registry_queries(nb::module_& module);
 void bind_settings(nb::module_& module);
@@ -103,6 +104,7 @@ NB_MODULE(_C_bindings, module) {
   bind_file_mapping(module);
   bind_pinning(module);
   bind_pipeline(module);
+  bind_profiler(module);
   bind_replay(module);
   bind_sparse(module);
   bind_vmap(module);

@@ -10,10 +10,14 @@
 #include "mindtorch/ops/definitions/definitions.h"
 #include "mindtorch/ops/registry.h"
 #include "mindtorch/runtime/accelerator.h"
+#include "mindtorch/runtime/device_timeline.h"
 
 namespace mindtorch::runtime {
 
-void install_drivers() { register_driver(ascend::make_driver()); }
+void install_drivers() {
+  register_driver(ascend::make_driver());
+  install_device_timeline();
+}
 
 }  // namespace mindtorch::runtime
 
@@ -34,6 +38,7 @@ const Registry& registry() {
     define_creation(ops);
     define_ctc(ops);
     define_embedding(ops);
+    define_fft(ops);
     define_foreach(ops);
     define_functions(ops);
     define_indexing(ops);

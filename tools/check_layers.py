@@ -17,6 +17,7 @@ from pathlib import Path
 RANKS = {
     "mindtorch/base": 0,
     "mindtorch/driver": 1,
+    "mindtorch/profiler": 1,
     "mindtorch/runtime": 2,
     "mindtorch/tensor": 3,
     "mindtorch/ops": 4,

@@ -5,7 +5,7 @@ usage: make_stubs.py
     python/mindtorch_v2/_C.pyi              the native module: class Tensor with every method
     python/mindtorch_v2/__init__.pyi        the functions, as torch.add
     python/mindtorch_v2/nn/functional.pyi   torch.nn.functional
-    python/mindtorch_v2/special.pyi         torch.special
+    python/mindtorch_v2/special.pyi         torch.special; linalg.pyi and fft.pyi likewise
     python/mindtorch_v2/return_types.pyi    the named tuples
     python/mindtorch_v2/npu/__init__.pyi    torch.npu, and torch.cuda likewise
     docs/ops.md                             one row per op
@@ -302,6 +302,11 @@ def linalg_stub(ops):
     return stub_texts.LINALG_HEAD + write_functions(dict(sorted(names.items())))
 
 
+def fft_stub(ops):
+    names = named(forms_by_name(ops, "function"), "fft_")
+    return stub_texts.FFT_HEAD + write_functions(dict(sorted(names.items())))
+
+
 def special_stub(ops):
     functions = forms_by_name(ops, "function")
     names = named(functions, "special_")
@@ -431,6 +436,7 @@ def main():
         PACKAGE / "__init__.pyi": package_stub(ops),
         PACKAGE / "nn" / "functional.pyi": nn_functional_stub(ops),
         PACKAGE / "linalg.pyi": linalg_stub(ops),
+        PACKAGE / "fft.pyi": fft_stub(ops),
         PACKAGE / "special.pyi": special_stub(ops),
         PACKAGE / "return_types.pyi": return_types_stub(ops),
         PACKAGE / "npu" / "__init__.pyi": device_module_stub("npu"),

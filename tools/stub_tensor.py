@@ -221,6 +221,19 @@ TENSOR_CLASS = (
         keepdim: _bool = False,
         dtype: _dtype | None = None,
     ) -> Tensor: ...
+    def stft(
+        self,
+        n_fft: _int,
+        hop_length: _int | None = None,
+        win_length: _int | None = None,
+        window: Tensor | None = None,
+        center: _bool = True,
+        pad_mode: str = "reflect",
+        normalized: _bool = False,
+        onesided: _bool | None = None,
+        return_complex: _bool | None = None,
+        align_to_window: _bool | None = None,
+    ) -> Tensor: ...
     def detach_(self) -> Tensor: ...
     def is_conj(self) -> _bool: ...
     def frexp(self) -> tuple[Tensor, Tensor]: ...

@@ -309,6 +309,7 @@ FUNCTIONAL_HEAD = _HEAD.replace("import Sequence", "import Callable, Sequence").
     "from mindtorch_v2.nn._scaled_products import SwizzleType as SwizzleType\n",
 )
 SPECIAL_HEAD = _HEAD
+FFT_HEAD = _HEAD
 LINALG_HEAD = (
     _HEAD.replace(
         "from mindtorch_v2._C import Tensor as Tensor",

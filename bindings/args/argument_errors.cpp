@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <ranges>
 #include <unordered_map>
 #include <utility>
 
@@ -137,7 +138,8 @@ class Attempt {
       positional_ += param.keyword_only ? 0 : 1;
       required_ += param.has_default ? 0 : 1;
     }
-    takes_loose_ints_ = positional_ == 1 && params[0].type == ArgType::kIntList;
+    takes_loose_ints_ = positional_ == 1 && params[0].type == ArgType::kIntList &&
+                        (given.nargs == 0 || !is_sequence(given.args[0]));
     takes_loose_tensors_ = std::ranges::any_of(params, &is_loose);
   }
 
@@ -328,26 +330,48 @@ std::string describe_entries(PyObject* list) {
   return text + (!is_tuple ? "]" : size == 1 ? ",)" : ")");
 }
 
-// The same for as many arguments as the only signature has words, the star among them: those that
-// do not fit the word at their place stand between exclamation marks.
-std::string describe_misfits(const std::vector<Param>& params, const GivenArguments& given) {
+// The words that torch reads out of a signature it shows: parameters, and the star as nullptr. An
+// empty signature has one word, too.
+std::vector<const Param*> words_of(const std::vector<Param>& params) {
   std::vector<const Param*> words;
   bool keyword_only = false;
   for (const Param& param : params) {
     if (param.keyword_only && !std::exchange(keyword_only, true)) words.push_back(nullptr);
     words.push_back(&param);
   }
-  if (std::ssize(words) != given.nargs || given.keywords() > 0) return {};
-  std::string text;
+  if (words.empty()) words.push_back(nullptr);
+  return words;
+}
+
+// It takes the last word of each for its name, so that those with a default have another one.
+std::string name_of(const Param* word) {
+  if (word == nullptr) return "*";
+  return word->has_default ? word->default_text : shown_name(*word);
+}
+
+// Torch compares the names of types. Those of parameters with a default never fit.
+bool is_right_word(const Param* word, PyObject* object) {
+  if (word == nullptr || word->has_default) return false;
+  const std::string expected = type_text(*word);
+  const std::string found = is_tensor(object) ? "Tensor" : type_of(object);
+  return found == expected || (expected == "float" && found == "int");
+}
+
+// "(Tensor, int, dim=str)" for as many arguments as a signature has words: those that do not fit
+// the word at their place stand between exclamation marks.
+std::string describe_misfits(const std::vector<const Param*>& words,
+                             const GivenArguments& given,
+                             const Keywords& keywords) {
+  std::string text = "(";
   for (size_t i = 0; i < words.size(); ++i) {
-    PyObject* const object = given.args[i];
-    int64_t ignored = 0;
-    const bool is_required = words[i] != nullptr && !words[i]->has_default;
-    const bool is_right = is_required && fits(*words[i], object, ignored) &&
-                          (words[i]->type != ArgType::kOperand || is_tensor(object));
-    const std::string what = is_sequence(object) ? describe_entries(object) : type_of(object);
-    text += (i == 0 ? "(" : ", ") + (is_right ? what : "!" + what + "!");
+    const bool by_name = std::cmp_greater_equal(i, given.nargs);
+    const std::string name = by_name ? name_of(words[i]) : "";
+    PyObject* const object = by_name ? keywords.at(name) : given.args[i];
+    std::string what = is_sequence(object) ? describe_entries(object) : type_of(object);
+    if (by_name) what = name + "=" + what;
+    text += (is_right_word(words[i], object) ? what : "!" + what + "!") + ", ";
   }
+  if (given.nargs > 0) text.erase(text.size() - 2);
   return text + ")";
 }
 
@@ -359,23 +383,29 @@ std::string describe_given(const GivenArguments& given, const Keywords& keywords
   return text + ")";
 }
 
-// Keywords that torch does not find at the end of the only signature it shows. It takes the last
-// word of each parameter for its name, so those with a default are never found.
-std::string unmatched_keywords(const std::vector<Param>& params, const Keywords& keywords) {
-  std::vector<std::string> words;
-  bool keyword_only = false;
-  for (const Param& param : params) {
-    if (param.keyword_only && !std::exchange(keyword_only, true)) words.emplace_back("*");
-    words.push_back(param.has_default ? param.default_text : shown_name(param));
-  }
+// Keywords that torch does not find at the end of a signature.
+std::string unmatched_keywords(const std::vector<const Param*>& words, const Keywords& keywords) {
   const size_t start = words.size() - std::min(words.size(), keywords.size());
   std::string text;
   for (const auto& entry : keywords) {
-    const auto first = words.begin() + static_cast<std::ptrdiff_t>(start);
-    if (std::find(first, words.end(), entry.first) != words.end()) continue;
+    const auto last_words = words | std::views::drop(start) | std::views::transform(&name_of);
+    if (std::ranges::find(last_words, entry.first) != last_words.end()) continue;
     text += (text.empty() ? "" : ", ") + entry.first;
   }
   return text;
+}
+
+// Why one of several signatures was not taken; "" where the number of arguments says it.
+std::string describe_mismatch(const std::vector<Param>& params,
+                              const GivenArguments& given,
+                              const Keywords& keywords) {
+  const std::vector<const Param*> words = words_of(params);
+  if (std::ssize(words) != given.nargs + given.keywords()) return {};
+  const std::string begin = "      didn't match because some of the ";
+  if (const std::string names = unmatched_keywords(words, keywords); !names.empty()) {
+    return begin + "keywords were incorrect: " + names + "\n";
+  }
+  return begin + "arguments have invalid types: " + describe_misfits(words, given, keywords) + "\n";
 }
 
 }  // namespace
@@ -417,16 +447,21 @@ std::string explain_arguments(const std::string& name,
   const Keywords keywords = keywords_of(given);
   std::string text = name + "() received an invalid combination of arguments - got ";
   if (known.shown.size() == 1) {
-    const std::vector<Param>& params = known.shown[0].params;
-    if (const std::string unmatched = unmatched_keywords(params, keywords); !unmatched.empty()) {
+    const std::vector<const Param*> words = words_of(known.shown[0].params);
+    if (const std::string unmatched = unmatched_keywords(words, keywords); !unmatched.empty()) {
       return text + "unrecognized keyword arguments: " + unmatched;
     }
-    const std::string misfits = describe_misfits(params, given);
-    return text + (misfits.empty() ? describe_given(given, keywords) : misfits) +
-           ", but expected " + describe(params);
+    const bool same_count = std::ssize(words) == given.nargs + given.keywords();
+    return text +
+           (same_count ? describe_misfits(words, given, keywords)
+                       : describe_given(given, keywords)) +
+           ", but expected " + describe(known.shown[0].params);
   }
   text += describe_given(given, keywords) + ", but expected one of:\n";
-  for (const ops::Schema& schema : known.shown) text += " * " + describe(schema.params) + "\n";
+  for (const ops::Schema& schema : known.shown) {
+    text +=
+        " * " + describe(schema.params) + "\n" + describe_mismatch(schema.params, given, keywords);
+  }
   return text;
 }
 
@@ -437,7 +472,10 @@ std::string describe(const std::vector<Param>& params) {
     if (text.size() > 1) text += ", ";
     if (param.keyword_only && !std::exchange(keyword_only, true)) text += "*, ";
     text += std::string(type_text(param)) + " " + shown_name(param);
-    if (param.has_default) text += " = " + param.default_text;
+    if (!param.has_default) continue;
+    std::string value = param.default_text;
+    std::ranges::replace(value, '\'', '"');  // torch shows strings so
+    text += " = " + value;
   }
   return text + ")";
 }

@@ -318,15 +318,18 @@ std::vector<ops::Schema> read_all(std::span<const Row> rows,
 
 // Also layout=, pin_memory= and requires_grad=, which our schemas leave out.
 void add_options(ops::Schema& schema) {
-  const auto takes = [&](ops::ArgType type) {
-    return std::ranges::any_of(schema.params, [&](const ops::Param& param) {
+  const auto find = [&](ops::ArgType type) {
+    return std::ranges::find_if(schema.params, [&](const ops::Param& param) {
       return param.keyword_only && param.type == type;
     });
   };
-  if (!takes(ops::ArgType::kDType) || !takes(ops::ArgType::kDevice)) return;
-  static const ops::Schema kOptions = ops::Schema::parse(
-      "f(*, Device? layout=None, bool? pin_memory=False, bool? requires_grad=False) -> Tensor");
-  schema.params.insert(schema.params.end(), kOptions.params.begin(), kOptions.params.end());
+  const auto device = find(ops::ArgType::kDevice);
+  if (find(ops::ArgType::kDType) == schema.params.end() || device == schema.params.end()) return;
+  static const ops::Schema kLayout = ops::Schema::parse("f(*, Device? layout=None) -> Tensor");
+  static const ops::Schema kOthers =
+      ops::Schema::parse("f(*, bool? pin_memory=False, bool? requires_grad=False) -> Tensor");
+  schema.params.insert(device, kLayout.params[0]);
+  schema.params.insert(schema.params.end(), kOthers.params.begin(), kOthers.params.end());
 }
 
 }  // namespace

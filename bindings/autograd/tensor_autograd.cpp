@@ -144,7 +144,11 @@ PyObject* requires_grad_(PyObject* self,
     static const CallArguments names("requires_grad_", {"requires_grad"}, 1);
     PyObject* value = Py_None;
     names.read(args, nargs, kwnames, &value);
-    const bool wanted = value == Py_None || is_true(value);
+    const bool is_given = nargs > 0 || kwnames != nullptr;
+    MT_CHECK(!is_given || PyBool_Check(value), TypeError,
+             "requires_grad_(): argument 'requires_grad' ", nargs > 0 ? "(position 1) " : "",
+             "must be bool, not ", Py_TYPE(value)->tp_name);
+    const bool wanted = !is_given || value == Py_True;
     MT_CHECK(!wanted || is_differentiable(unwrap(self).dtype()), RuntimeError,
              "only Tensors of floating point dtype can require gradients");
     autograd::set_requires_grad(unwrap(self), wanted);

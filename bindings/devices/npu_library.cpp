@@ -7,6 +7,7 @@
 #include "bindings/interpreter/python_line.h"
 #include "bindings/interpreter/python_ref.h"
 #include "mindtorch/backends/ascend/acl_api.h"
+#include "mindtorch/backends/ascend/patterns/patterns.h"
 #include "mindtorch/backends/ascend/used_ops.h"
 #include "mindtorch/base/error.h"
 #include "mindtorch/runtime/hooks.h"
@@ -82,6 +83,18 @@ void bind_npu_library(nb::module_& module) {
       "Whether the library has every ACLNN op that is used.");
   module.def("_npu_missing_ops", &ascend::missing_ops);
   module.def("_npu_used_ops", [] { return ascend::used_ops(); });
+  module.def(
+      "_npu_call_patterns",
+      [] {
+        nb::list rows;
+        for (const ops::CallPattern& each : ascend::all_call_patterns()) {
+          const auto text = [](std::string_view part) { return nb::str(part.data(), part.size()); };
+          rows.append(nb::make_tuple(text(each.name), text(each.expression), text(each.calls),
+                                     text(each.proof)));
+        }
+        return rows;
+      },
+      "Patterns of recorded ops that run as CANN's fused ops: name, expression, ops, test.");
   module.def("_npu_versions", [] {
     nb::dict versions;
     for (const auto& [package, version] : ascend::cann_versions()) {

@@ -2,10 +2,16 @@
 
 #include <atomic>
 
+#include "mindtorch/base/error.h"
+
 namespace mindtorch::python {
 namespace {
 
 std::atomic<bool> g_cuda_is_npu{false};
+
+constexpr std::string_view kWithoutBackend[] = {
+    "ipu",  "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip",  "ve",           "fpga",
+    "maia", "xla", "lazy",   "vulkan", "mps",    "hpu",   "mtia", "privateuseone"};
 
 }  // namespace
 
@@ -18,6 +24,34 @@ Device parse_device(std::string_view text) {
   Device device = Device::parse(text);
   device.type = meant_type(device.type);
   return device;
+}
+
+Device named_device(std::string_view text) {
+  const size_t colon = text.find(':');
+  int type = kDeviceTypeCount;
+  for (const std::string_view kind : kWithoutBackend) {
+    if (text.substr(0, colon) == kind) {
+      try {  // the index is written as that of any device
+        const std::string_view index = colon == std::string_view::npos ? "" : text.substr(colon);
+        return {static_cast<DeviceType>(type), Device::parse("npu" + std::string(index)).index};
+      } catch (const RuntimeError&) {
+        MT_THROW(RuntimeError, "Invalid device string: '", text, "'");
+      }
+    }
+    ++type;
+  }
+  return parse_device(text);
+}
+
+std::string_view kind_of(Device device) {
+  if (has_backend(device.type)) return name(device.type);
+  return kWithoutBackend[static_cast<int>(device.type) - kDeviceTypeCount];
+}
+
+std::string text_of(Device device) {
+  std::string text(kind_of(device));
+  if (device.has_index()) text.append(1, ':').append(std::to_string(device.index));
+  return text;
 }
 
 bool send_cuda_to_npu() { return !g_cuda_is_npu.exchange(true); }

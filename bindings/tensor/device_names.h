@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "mindtorch/tensor/device.h"
@@ -13,5 +14,14 @@ DeviceType meant_type(DeviceType type);
 Device parse_device(std::string_view text);
 // False: it was called before.
 bool send_cuda_to_npu();
+
+// torch names more kinds of devices than have a backend here, such as "mps". Objects of these exist
+// and can be compared; only what uses one raises. Their types follow the last DeviceType, and never
+// leave the objects: to_device refuses them.
+Device named_device(std::string_view text);
+constexpr bool has_backend(DeviceType type) { return static_cast<int>(type) < kDeviceTypeCount; }
+std::string_view kind_of(Device device);
+// Device::str() of all kinds.
+std::string text_of(Device device);
 
 }  // namespace mindtorch::python

@@ -14,6 +14,7 @@
 #include "mindtorch/dispatch/eager/eager.h"
 #include "mindtorch/functional/functions.h"
 #include "mindtorch/ops/dtype_limits.h"
+#include "mindtorch/profiler/recorder.h"
 #include "mindtorch/tensor/element.h"
 #include "mindtorch/tensor/overlap.h"
 
@@ -41,7 +42,8 @@ struct View {
   std::vector<Tensor> indices;  // one per dim of the view so far; undefined: whole dim
   bool advanced = false;
   bool ran_python = false;  // code of an entry, which may have given the tensor another storage
-  // What runs instead of the view as a whole where autograd records it or the tensor is batched.
+  // What runs instead of the view as a whole where autograd or a profiler records it, or the tensor
+  // is batched.
   struct Step {
     enum class Kind : uint8_t { kSelect, kSlice, kUnsqueeze } kind;
     int64_t dim;
@@ -56,7 +58,7 @@ struct View {
       : sizes(self.sizes()),
         strides(self.strides()),
         offset(self.storage_offset()),
-        records(batching::is_batched(self) ||
+        records(batching::is_batched(self) || profiler::is_recording() ||
                 (autograd::is_grad_enabled() && autograd::requires_grad(self))) {}
   void note(Step step) {
     if (records) steps.push_back(step);

@@ -84,6 +84,9 @@ PyType_Spec g_dtype_spec = {"mindtorch_v2.dtype", sizeof(PyDType), 0,
 
 Device device_of(PyObject* self) { return reinterpret_cast<PyDevice*>(self)->device; }
 
+// As to_device, and of a kind without a backend, too.
+Device any_device(PyObject* object);
+
 PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     static const char* keywords[] = {"device", "index", nullptr};
@@ -99,11 +102,11 @@ PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
     MT_CHECK(is_device(kind) || PyUnicode_Check(kind) || PyLong_Check(kind), TypeError,
              "device(): argument 'device' must be torch.device, str or int, not ",
              Py_TYPE(kind)->tp_name);
-    Device device = to_device(kind);
+    Device device = any_device(kind);
     if (index != nullptr && index != Py_None) {
       MT_CHECK(!device.has_index(), RuntimeError,
                "type (string) must not include an index because index was passed explicitly: ",
-               device.str());
+               text_of(device));
       const long long number = PyLong_AsLongLong(index);
       if (number == -1 && PyErr_Occurred() != nullptr) return nullptr;
       MT_CHECK(number >= 0, RuntimeError, "Device index must not be negative");
@@ -116,11 +119,11 @@ PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
 
 PyObject* device_repr(PyObject* self) {
   const Device device = device_of(self);
-  std::string result = "device(type='" + std::string(name(device.type)) + "'";
+  std::string result = "device(type='" + std::string(kind_of(device)) + "'";
   if (device.has_index()) result += ", index=" + std::to_string(device.index);
   return text(result + ")");
 }
-PyObject* device_str(PyObject* self) { return text(device_of(self).str()); }
+PyObject* device_str(PyObject* self) { return text(text_of(device_of(self))); }
 Py_hash_t device_hash(PyObject* self) {
   const Device device = device_of(self);
   return static_cast<Py_hash_t>(device.type) * 1024 + device.index + 2;
@@ -129,9 +132,7 @@ PyObject* device_compare(PyObject* a, PyObject* b, int operation) {
   if ((operation != Py_EQ && operation != Py_NE) || !is_device(b)) Py_RETURN_NOTIMPLEMENTED;
   return PyBool_FromLong((device_of(a) == device_of(b)) == (operation == Py_EQ));
 }
-PyObject* device_type(PyObject* self, void*) {
-  return text(std::string(name(device_of(self).type)));
-}
+PyObject* device_type(PyObject* self, void*) { return text(std::string(kind_of(device_of(self)))); }
 PyObject* device_index(PyObject* self, void*) {
   const Device device = device_of(self);
   if (!device.has_index()) Py_RETURN_NONE;
@@ -140,7 +141,7 @@ PyObject* device_index(PyObject* self, void*) {
 PyObject* device_reduce(PyObject* self, PyObject*) {
   const Device device = device_of(self);
   PyObject* type = reinterpret_cast<PyObject*>(g_device_type);
-  const std::string kind(name(device.type));
+  const std::string kind(kind_of(device));
   return device.has_index() ? Py_BuildValue("O(si)", type, kind.c_str(), int{device.index})
                             : Py_BuildValue("O(s)", type, kind.c_str());
 }
@@ -340,6 +341,22 @@ PyTypeObject* add_type(PyObject* module,
   return type;
 }
 
+Device any_device(PyObject* object) {
+  if (is_device(object)) return device_of(object);
+  if (PyUnicode_Check(object)) {
+    Py_ssize_t size = 0;
+    const char* data = PyUnicode_AsUTF8AndSize(object, &size);
+    if (data == nullptr) throw PythonError();
+    MT_CHECK(size > 0, RuntimeError, "Device string must not be empty");
+    return named_device({data, static_cast<size_t>(size)});
+  }
+  const long long index = PyLong_AsLongLong(object);
+  if (index == -1 && PyErr_Occurred() != nullptr) throw PythonError();
+  MT_CHECK(index >= 0, RuntimeError, "Device index must not be negative");
+  MT_CHECK(index <= 127, RuntimeError, "Device index must be at most 127, got ", index);
+  return Device(DeviceType::kNpu, static_cast<int>(index));
+}
+
 }  // namespace
 
 bool is_dtype(PyObject* object) { return Py_TYPE(object) == g_dtype_type; }
@@ -348,19 +365,10 @@ PyObject* dtype_object(DType dtype) { return g_dtypes[static_cast<int>(dtype)]; 
 
 bool is_device(PyObject* object) { return Py_TYPE(object) == g_device_type; }
 Device to_device(PyObject* object) {
-  if (is_device(object)) return device_of(object);
-  if (PyUnicode_Check(object)) {
-    Py_ssize_t size = 0;
-    const char* data = PyUnicode_AsUTF8AndSize(object, &size);
-    if (data == nullptr) throw PythonError();
-    MT_CHECK(size > 0, RuntimeError, "Device string must not be empty");
-    return parse_device({data, static_cast<size_t>(size)});
-  }
-  const long long index = PyLong_AsLongLong(object);
-  if (index == -1 && PyErr_Occurred() != nullptr) throw PythonError();
-  MT_CHECK(index >= 0, RuntimeError, "Device index must not be negative");
-  MT_CHECK(index <= 127, RuntimeError, "Device index must be at most 127, got ", index);
-  return Device(DeviceType::kNpu, static_cast<int>(index));
+  const Device device = any_device(object);
+  MT_CHECK(has_backend(device.type), RuntimeError, "Cannot use device ", text_of(device),
+           ": this build of mindtorch has no backend for it. Use device='cpu'.");
+  return device;
 }
 PyObject* wrap_device(Device device) {
   static PyObject* cpu = nullptr;  // nearly every tensor's device

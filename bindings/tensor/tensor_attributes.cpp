@@ -153,25 +153,32 @@ PyObject* one_or_all(const Shape& list,
                      Py_ssize_t nargs,
                      PyObject* kwnames,
                      const char* name,
+                     const CallArguments& names,
                      bool as_size) {
   return guarded([&]() -> PyObject* {
-    const Py_ssize_t given = nargs + (kwnames == nullptr ? 0 : PyTuple_GET_SIZE(kwnames));
-    if (given == 0 || (given == 1 && args[0] == Py_None)) {
-      return as_size ? wrap_size(list) : wrap_tuple(list);
+    PyObject* given = nargs == 1 && kwnames == nullptr ? args[0] : Py_None;
+    if (nargs > 1 || kwnames != nullptr) {
+      MT_CHECK(nargs <= 1, TypeError, name, "() takes from 0 to 1 positional arguments but ", nargs,
+               " were given");
+      names.read(args, nargs, kwnames, &given);
     }
+    if (given == Py_None) return as_size ? wrap_size(list) : wrap_tuple(list);
     int64_t dim = 0;
-    MT_CHECK(given == 1 && to_int(args[0], dim), TypeError, name,
-             "(): argument 'dim' must be int, not ", Py_TYPE(args[0])->tp_name);
+    MT_CHECK(to_int(given, dim), TypeError, name, "(): argument 'dim' ",
+             nargs == 1 ? "(position 1) " : "", "must be int, not ", Py_TYPE(given)->tp_name);
     MT_CHECK(tensor.dim() > 0, IndexError, "Dimension specified as ", dim,
              " but tensor has no dimensions");
     return PyLong_FromLongLong(list[static_cast<size_t>(wrap_dim(dim, tensor.dim()))]);
   });
 }
 PyObject* size(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  return one_or_all(unwrap(self).sizes(), unwrap(self), args, nargs, kwnames, "size", true);
+  static const CallArguments names("size", {"dim"}, 1);
+  return one_or_all(unwrap(self).sizes(), unwrap(self), args, nargs, kwnames, "size", names, true);
 }
 PyObject* stride(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  return one_or_all(unwrap(self).strides(), unwrap(self), args, nargs, kwnames, "stride", false);
+  static const CallArguments names("stride", {"dim"}, 1);
+  return one_or_all(unwrap(self).strides(), unwrap(self), args, nargs, kwnames, "stride", names,
+                    false);
 }
 
 PyObject* is_contiguous(PyObject* self,

@@ -3,10 +3,12 @@
 #include "mindtorch/autograd/autograd_meta.h"
 #include "mindtorch/autograd/copy_slices.h"
 #include "mindtorch/autograd/derivatives/derivatives.h"
+#include "mindtorch/autograd/engine.h"
 #include "mindtorch/autograd/pointwise_node.h"
 #include "mindtorch/autograd/rule_node.h"
 #include "mindtorch/dispatch/dispatcher.h"
 #include "mindtorch/functional/functions.h"
+#include "mindtorch/profiler/recorder.h"
 #include "mindtorch/runtime/accelerator.h"
 
 namespace mindtorch::autograd {
@@ -218,6 +220,7 @@ void install(ops::Registry& registry) {
   Derivatives derivatives(registry);
   define_derivatives(derivatives);
   dispatch::install_layer(Layer::kAutograd, &run_autograd);
+  profiler::hooks().next_sequence = &coming_sequence;
 }
 
 }  // namespace mindtorch::autograd

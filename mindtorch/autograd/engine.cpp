@@ -5,7 +5,9 @@
 
 #include "mindtorch/autograd/accumulate_grad.h"
 #include "mindtorch/autograd/autograd_meta.h"
+#include "mindtorch/dispatch/op_arguments.h"
 #include "mindtorch/functional/functions.h"
+#include "mindtorch/profiler/recorder.h"
 
 namespace mindtorch::autograd {
 namespace {
@@ -124,6 +126,25 @@ void add_gradient(Tensor& sum, Tensor&& grad) {
   }
 }
 
+// The number that the op which made the node has as a profiler's event.
+int64_t event_sequence(const Node& node) {
+  return node.sequence == Node::kRunFirst ? -1 : static_cast<int64_t>(node.sequence);
+}
+
+// The node as an event, with the gradients it gets as its arguments.
+void apply_profiled(Node& node, Gradients& grads, Gradients& results) {
+  dispatch::EncodedArguments arguments;
+  if (profiler::wants(profiler::kArguments) && profiler::is_thread_recorded()) {
+    SmallVector<ops::Value, 2> values(grads.begin(), grads.end());
+    dispatch::encode_arguments({values.data(), values.size()}, arguments);
+  }
+  const profiler::Span span({.kind = profiler::Kind::kNode,
+                             .name = node.name(),
+                             .sequence = event_sequence(node),
+                             .arguments = {arguments.data(), arguments.size()}});
+  node.apply(grads, results);
+}
+
 class BackwardPass;
 thread_local BackwardPass* t_pass = nullptr;
 
@@ -143,6 +164,7 @@ class BackwardPass {
   void count_dependencies(std::span<const Edge> roots);
   void find_needed();
   void run_node(uint32_t place);
+  void run_profiled(uint32_t place);
   void send(const Node& from, size_t index, Tensor&& grad);
   void push_if_ready(uint32_t place);
   void check_nan(const Node& node, const Gradients& results) const;
@@ -288,7 +310,11 @@ void BackwardPass::run_node(uint32_t place) {
     Gradients seen;
     if (keeps_grads) seen = grads;
     try {
-      node->apply(grads, results);
+      if (MT_UNLIKELY(profiler::wants(profiler::kHost))) {
+        apply_profiled(*node, grads, results);
+      } else {
+        node->apply(grads, results);
+      }
       if (AnomalyMode::enabled() && AnomalyMode::checks_nan()) check_nan(*node, results);
     } catch (...) {
       if (AnomalyMode::enabled() && AnomalyMode::report != nullptr) AnomalyMode::report(*node);
@@ -308,6 +334,13 @@ void BackwardPass::run_node(uint32_t place) {
   for (size_t i = 0; i < results.size(); ++i) {
     if (node->next[i]) send(*node, i, std::move(results[i]));
   }
+}
+
+void BackwardPass::run_profiled(uint32_t place) {
+  const Node& node = *table_[place].node;
+  const profiler::Span span(
+      {.kind = profiler::Kind::kEngine, .name = node.name(), .sequence = event_sequence(node)});
+  run_node(place);
 }
 
 std::vector<Tensor> BackwardPass::run(std::span<const Edge> roots, std::vector<Tensor> grads) {
@@ -335,7 +368,11 @@ std::vector<Tensor> BackwardPass::run(std::span<const Edge> roots, std::vector<T
                   [&](uint32_t a, uint32_t b) { return runs_later(a, b); });
     const uint32_t place = ready_.back();
     ready_.pop_back();
-    run_node(place);
+    if (MT_UNLIKELY(profiler::wants(profiler::kHost))) {
+      run_profiled(place);
+    } else {
+      run_node(place);
+    }
   }
   for (size_t i = 0; i < callbacks_.size(); ++i) callbacks_[i]();
   return std::move(captured_);

@@ -23,6 +23,8 @@ MT_API std::vector<Tensor> run_backward(std::span<const Edge> roots,
                                         std::vector<Tensor> grads,
                                         const BackwardOptions& options);
 
+// The sequence of the node that this thread makes next.
+int64_t coming_sequence() noexcept;
 // This thread is inside run_backward().
 MT_API bool is_running_backward() noexcept;
 // Runs at the end of the backward pass that this thread is in.

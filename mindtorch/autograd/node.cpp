@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "mindtorch/autograd/engine.h"
 #include "mindtorch/runtime/host_allocator.h"
 
 namespace mindtorch::autograd {
@@ -10,12 +11,13 @@ namespace {
 std::atomic<bool> g_anomaly{false};
 std::atomic<bool> g_check_nan{true};
 
+// Of the node that this thread makes next.
+constinit thread_local uint64_t t_next_sequence = 0;
+
 }  // namespace
 
-uint64_t Node::next_sequence() noexcept {
-  constinit thread_local uint64_t next = 0;
-  return next++;
-}
+uint64_t Node::next_sequence() noexcept { return t_next_sequence++; }
+int64_t coming_sequence() noexcept { return static_cast<int64_t>(t_next_sequence); }
 
 // Note [Long graphs]
 // A node owns those it points to, directly and through what it saved. Freed one inside the other, a

@@ -20,6 +20,7 @@ constexpr const Option* kAll[] = {
     &options::kTorchAllocConf,
     &options::kNpuPlanCache,
     &options::kNpuPipelineGraphs,
+    &options::kNpuPatterns,
     &options::kAclLaunchBlocking,
     &options::kAscendLaunchBlocking,
     &options::kAscendHomePath,

@@ -96,6 +96,9 @@ inline constexpr NumberOption kNpuPlanCache{
 inline constexpr FlagOption kNpuPipelineGraphs{
     "MINDTORCH_NPU_PIPELINE_GRAPHS", true,
     "Capture traces of pipelines that repeat as graphs of the device."};
+inline constexpr FlagOption kNpuPatterns{
+    "MINDTORCH_NPU_PATTERNS", true,
+    "Run patterns of recorded ops as CANN's fused ops; see `docs/pipeline.md`."};
 inline constexpr FlagOption kAclLaunchBlocking{
     "ACL_LAUNCH_BLOCKING", false, "Wait after every op, so that errors show where they happen."};
 inline constexpr FlagOption kAscendLaunchBlocking{

@@ -13,6 +13,7 @@ void compose_copy(ops::Registry& registry);
 void compose_creation(ops::Registry& registry);
 void compose_ctc(ops::Registry& registry);
 void compose_einsum(ops::Registry& registry);
+void compose_fft(ops::Registry& registry);
 void compose_foreach(ops::Registry& registry);
 void compose_indexing(ops::Registry& registry);
 void compose_inplace_views(ops::Registry& registry);
@@ -31,6 +32,7 @@ void compose_reduce(ops::Registry& registry);
 void compose_sampling(ops::Registry& registry);
 void compose_shape(ops::Registry& registry);
 void compose_sort(ops::Registry& registry);
+void compose_stft(ops::Registry& registry);
 void compose_views(ops::Registry& registry);
 
 void register_composites(ops::Registry& registry);

@@ -11,6 +11,7 @@ void register_composites(ops::Registry& registry) {
   compose_creation(registry);
   compose_ctc(registry);
   compose_einsum(registry);
+  compose_fft(registry);
   compose_foreach(registry);
   compose_indexing(registry);
   compose_inplace_views(registry);
@@ -29,6 +30,7 @@ void register_composites(ops::Registry& registry) {
   compose_sampling(registry);
   compose_shape(registry);
   compose_sort(registry);
+  compose_stft(registry);
   compose_views(registry);
 }
 

@@ -49,6 +49,38 @@ Block* Arena::take(PoolKind pool, size_t size, size_t requested) noexcept {
   return claim(block, size, requested);
 }
 
+Block* Arena::take_at(PoolKind pool, size_t size, size_t requested, const char* address) noexcept {
+  ++searches_;
+  coalesce();
+  Segment* segment = segments_;
+  while (segment != nullptr &&
+         (segment->expandable || segment->pool != pool || address < segment->data ||
+          address >= segment->data + segment->size)) {
+    segment = segment->next;
+  }
+  if (segment == nullptr) return nullptr;
+  Block* block = segment->first;
+  while (block != nullptr && block->data + block->size <= address) block = block->next;
+  if (block == nullptr || block->state != BlockState::kFree ||
+      address + size > block->data + block->size || !may_serve(*block, size, rules_)) {
+    return nullptr;
+  }
+  remove_free(block);
+  return claim(cut_front(block, static_cast<size_t>(address - block->data)), size, requested);
+}
+
+// Makes the first `size` bytes of a free block, which is in no index, a free block of their own.
+// What is left is in no index either.
+Block* Arena::cut_front(Block* block, size_t size) noexcept {
+  if (size == 0) return block;
+  const bool was_split = block->is_split();
+  const auto bytes = static_cast<int64_t>(block->size);
+  Block* const rest = split(block, size);
+  above_peak_ |= stats_.add_split(block->segment->pool, was_split ? 1 : 2, was_split ? 0 : bytes);
+  insert_free(block);
+  return rest;
+}
+
 Block* Arena::claim(Block* block, size_t size, size_t requested) noexcept {
   const Segment& segment = *block->segment;
   const size_t rest_size = block->size - size;

@@ -48,6 +48,9 @@ class Arena {
   // The best fitting free block, cut to size and marked as allocated; null when none fits.
   // above_peak() says afterwards whether the statistics passed the arena's allowance.
   Block* take(PoolKind pool, size_t size, size_t requested) noexcept;
+  // The same at `address`, where a block of that size was before; null when it is not free, and for
+  // expandable segments. Walks the blocks of a segment.
+  Block* take_at(PoolKind pool, size_t size, size_t requested, const char* address) noexcept;
   // Marks a free block (not in the index any more) as allocated, cut to `size` where that pays.
   Block* claim(Block* block, size_t size, size_t requested) noexcept;
   // Merges the block freed last into its neighbours. See Note [The block freed last].
@@ -108,6 +111,7 @@ class Arena {
 
  private:
   Block* hand_out(Block* block, size_t requested) noexcept;
+  Block* cut_front(Block* block, size_t size) noexcept;
   void merge_and_insert(Block* block) noexcept;
   void insert_free(Block* block);
   void remove_free(Block* block) noexcept;

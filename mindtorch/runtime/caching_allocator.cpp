@@ -2,6 +2,7 @@
 
 #include <mutex>
 
+#include "mindtorch/profiler/recorder.h"
 #include "mindtorch/runtime/hooks.h"
 #include "mindtorch/runtime/out_of_memory.h"
 
@@ -57,7 +58,8 @@ void CachingAllocator::set_conf(const AllocConf& conf) {
 }
 
 Block* CachingAllocator::allocate(size_t bytes, driver::StreamHandle stream) {
-  if (MT_UNLIKELY(slow_path_.any() || !pending_.empty() || bytes - 1 >= kBeyondAnyDevice - 1)) {
+  if (MT_UNLIKELY(slow_path_.any() || !pending_.empty() || bytes - 1 >= kBeyondAnyDevice - 1 ||
+                  profiler::wants(profiler::kMemory))) {
     return allocate_instrumented(bytes, stream);
   }
   const size_t size = (bytes + kMinBlock - 1) / kMinBlock * kMinBlock;
@@ -69,6 +71,16 @@ Block* CachingAllocator::allocate(size_t bytes, driver::StreamHandle stream) {
   }
   if (MT_LIKELY(block != nullptr)) return block;
   return allocate_uncached(arena, size, bytes);
+}
+
+Block* CachingAllocator::allocate_at(const void* address,
+                                     size_t bytes,
+                                     driver::StreamHandle stream) {
+  if (slow_path_.any() || !pending_.empty() || bytes - 1 >= kBeyondAnyDevice - 1) return nullptr;
+  const size_t size = (bytes + kMinBlock - 1) / kMinBlock * kMinBlock;
+  Arena& arena = state_.arenas.of_stream(stream);
+  const ArenaLock lock(state_.arenas, arena);
+  return arena.take_at(pool_for(size), size, bytes, static_cast<const char*>(address));
 }
 
 Block* CachingAllocator::allocate_uncached(Arena& arena, size_t size, size_t bytes) {
@@ -92,12 +104,32 @@ Block* CachingAllocator::allocate_instrumented(size_t bytes, driver::StreamHandl
   request.arena = slow_path_.has(SlowPathFlags::kPoolScopes) ? &pools_.route(stream)
                                                              : &state_.arenas.of_stream(stream);
   Block* block = state_.take_cached(request);
-  return block != nullptr ? block : oom_policy_.allocate(std::move(request));
+  if (block == nullptr) block = oom_policy_.allocate(std::move(request));
+  if (profiler::wants(profiler::kMemory)) {
+    tell_profiler(block->data, static_cast<int64_t>(block->size));
+  }
+  return block;
+}
+
+void CachingAllocator::tell_profiler(const void* data, int64_t bytes) noexcept {
+  if (!profiler::is_thread_recorded()) return;
+  try {
+    const MemoryStats now = stats();
+    profiler::note_memory({.address = data,
+                           .bytes = bytes,
+                           .allocated_bytes = now.all(Metric::kAllocatedBytes).current,
+                           .reserved_bytes = now.all(Metric::kReservedBytes).current,
+                           .device_kind = state_.driver.kind(),
+                           .device_index = state_.device});
+  } catch (...) {  // no memory: the event is lost
+  }
 }
 
 void CachingAllocator::release(Block* block) noexcept {
   if (block == nullptr) return;
-  if (MT_UNLIKELY(slow_path_.has(SlowPathFlags::kHistory))) return release_instrumented(block);
+  if (MT_UNLIKELY(slow_path_.has(SlowPathFlags::kHistory) || profiler::wants(profiler::kMemory))) {
+    return release_instrumented(block);
+  }
   Arena& arena = *block->segment->arena;
   bool pending = false;
   {
@@ -109,6 +141,8 @@ void CachingAllocator::release(Block* block) noexcept {
 
 void CachingAllocator::release_instrumented(Block* block) noexcept {
   const auto context = state_.history.try_context(ContextLevel::kAll);
+  const void* const data = block->data;
+  const auto bytes = static_cast<int64_t>(block->size);
   Arena& arena = *block->segment->arena;
   bool pending = false;
   {
@@ -117,6 +151,7 @@ void CachingAllocator::release_instrumented(Block* block) noexcept {
     pending = arena.give_back(block);
   }
   if (pending) pending_.add(block);
+  if (profiler::wants(profiler::kMemory)) tell_profiler(data, -bytes);
 }
 
 void CachingAllocator::finish_pending(Block* block) {

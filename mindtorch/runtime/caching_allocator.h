@@ -49,6 +49,8 @@ class MT_API CachingAllocator {
   // Memory for work on `stream`. Null for 0 bytes. Throws OutOfMemoryError, or what the driver
   // throws.
   Block* allocate(size_t bytes, driver::StreamHandle stream);
+  // The same memory as before: null if it is in use, or if it takes more than a look at the cache.
+  Block* allocate_at(const void* address, size_t bytes, driver::StreamHandle stream);
   // Null is allowed.
   void release(Block* block) noexcept;
   // Work queued on `stream` uses the block too.
@@ -114,6 +116,8 @@ class MT_API CachingAllocator {
   [[gnu::noinline]] Block* allocate_uncached(Arena& arena, size_t size, size_t bytes);
   [[gnu::noinline]] void release_instrumented(Block* block) noexcept;
   void finish_pending(Block* block);
+  // Memory was taken or, with bytes below 0, given back.
+  void tell_profiler(const void* data, int64_t bytes) noexcept;
 
   SlowPathFlags slow_path_;
   AllocatorState state_;  // driver, settings, arenas, statistics, limit, history

@@ -7,6 +7,7 @@
 #include "mindtorch/base/error.h"
 #include "mindtorch/runtime/accelerator.h"
 #include "mindtorch/runtime/device_runtime.h"
+#include "mindtorch/runtime/device_timeline.h"
 #include "mindtorch/runtime/host_wait.h"
 #include "mindtorch/runtime/pinned_pool.h"
 
@@ -15,7 +16,20 @@ namespace {
 
 using driver::CopyKind;
 
+const char* name_of(CopyKind kind) {
+  switch (kind) {
+    case CopyKind::kHostToDevice:
+      return "Memcpy HtoD";
+    case CopyKind::kDeviceToHost:
+      return "Memcpy DtoH";
+    case CopyKind::kDeviceToDevice:
+      break;
+  }
+  return "Memcpy DtoD";
+}
+
 void queue_copy(Stream stream, void* to, const void* from, size_t bytes, CopyKind kind) {
+  const LaunchSpan timed(stream, name_of(kind), bytes);
   stream.runtime().driver().copy_async(to, from, bytes, kind, stream.device(), stream.handle());
 }
 

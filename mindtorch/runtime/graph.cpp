@@ -9,6 +9,7 @@
 #include "mindtorch/base/error.h"
 #include "mindtorch/runtime/accelerator.h"
 #include "mindtorch/runtime/device_runtime.h"
+#include "mindtorch/runtime/device_timeline.h"
 #include "mindtorch/runtime/hooks.h"
 
 namespace mindtorch::runtime {
@@ -110,6 +111,7 @@ void Graph::replay(Stream stream) {
            runtime_->name(), " and cannot run on ", stream.runtime().name());
   runtime_->check_usable();
   hooks().before_sync(SyncPoint::kRecordEvent);
+  const LaunchSpan timed(stream, "Graph replay");
   capture_of(*runtime_).replay(handle_, stream.device(), stream.handle());
   last_replay_ = stream;
 }

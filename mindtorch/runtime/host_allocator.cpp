@@ -16,6 +16,7 @@
 
 #include "mindtorch/base/error.h"
 #include "mindtorch/base/options.h"
+#include "mindtorch/profiler/recorder.h"
 
 namespace mindtorch::runtime {
 namespace {
@@ -288,12 +289,20 @@ void release_small(void* data, size_t bytes) noexcept {
 
 Allocation HostAllocator::allocate(size_t bytes) {
   if (bytes == 0) return {};
-  if (bytes <= kSmallLimit) return {allocate_small(bytes), class_bytes(size_class(bytes))};
-  return large_cache().take(bytes);
+  Allocation taken = bytes <= kSmallLimit
+                         ? Allocation{allocate_small(bytes), class_bytes(size_class(bytes))}
+                         : large_cache().take(bytes);
+  if (MT_UNLIKELY(profiler::wants(profiler::kMemory))) {
+    profiler::note_host_allocation(taken.data, bytes);
+  }
+  return taken;
 }
 
 void HostAllocator::release(Allocation allocation) noexcept {
   if (allocation.data == nullptr) return;
+  if (MT_UNLIKELY(profiler::wants(profiler::kMemory))) {
+    profiler::note_host_release(allocation.data);
+  }
   if (allocation.capacity_bytes <= kSmallLimit) {
     release_small(allocation.data, allocation.capacity_bytes);
   } else {

@@ -36,8 +36,12 @@ Device Device::parse(std::string_view text) {
     MT_CHECK(kind != name(static_cast<DeviceType>(i)), RuntimeError, "Invalid device string: '",
              text, "'");
   }
-  MT_THROW(RuntimeError,
-           "Expected one of cpu, meta, npu, cuda device type at start of device string: ", kind);
+  MT_THROW(
+      RuntimeError,
+      "Expected one of cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, "
+      "xla, lazy, vulkan, mps, meta, hpu, mtia, privateuseone, npu device type at start of "
+      "device string: ",
+      kind);
 }
 
 Device resolve(Device device) {

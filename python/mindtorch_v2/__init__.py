@@ -148,7 +148,8 @@ _LAZY = {
         "compiler": "compile",
         "func._vmap": "vmap",
         "functional": (
-            "broadcast_shapes cdist einsum nonzero norm prelu tensordot unique unique_consecutive"
+            "broadcast_shapes cdist einsum nonzero norm prelu stft tensordot unique "
+            "unique_consecutive"
         ),
         "nn.functional": (
             "bilinear channel_shuffle cosine_similarity pairwise_distance pdist pixel_shuffle "
@@ -161,9 +162,10 @@ _LAZY = {
     for name in names.split()
 }
 _SUBMODULES = frozenset(
-    "_dynamo accelerator amp autograd backends compiler cpu cuda distributed distributions func "
-    "functional hub jit library linalg memory multiprocessing nn npu ops optim options overrides "
-    "profiler random return_types serialization sparse special storage testing torch_npu "
+    "_dynamo accelerator amp autograd backends compiler cpu cuda distributed distributions fft "
+    "func functional hub jit library linalg memory multiprocessing nn npu ops optim options "
+    "overrides profiler random return_types serialization sparse special storage testing "
+    "torch_npu "
     "torch_version types utils version xpu".split()
 )
 _CLASS_PREFIXES = "Float Double Half BFloat16 Char Short Int Long Byte Bool".split()

@@ -18,6 +18,7 @@ from mindtorch_v2 import cpu as cpu
 from mindtorch_v2 import cuda as cuda
 from mindtorch_v2 import distributed as distributed
 from mindtorch_v2 import distributions as distributions
+from mindtorch_v2 import fft as fft
 from mindtorch_v2 import func as func
 from mindtorch_v2 import functional as functional
 from mindtorch_v2 import hub as hub
@@ -264,6 +265,7 @@ from mindtorch_v2.functional import cdist as cdist
 from mindtorch_v2.functional import nonzero as nonzero
 from mindtorch_v2.functional import norm as norm
 from mindtorch_v2.functional import prelu as prelu
+from mindtorch_v2.functional import stft as stft
 from mindtorch_v2.functional import tensordot as tensordot
 from mindtorch_v2.functional import unique as unique
 from mindtorch_v2.functional import unique_consecutive as unique_consecutive
@@ -329,6 +331,30 @@ def _amp_update_scale_(
     growth_interval: _int,
 ) -> Tensor: ...
 def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor: ...
+def _fft_c2c(
+    input: Tensor,
+    dim: Sequence[_int],
+    normalization: _int,
+    forward: _bool,
+    *,
+    out: Tensor | None = None,
+) -> Tensor: ...
+def _fft_c2r(
+    input: Tensor,
+    dim: Sequence[_int],
+    normalization: _int,
+    last_dim_size: _int,
+    *,
+    out: Tensor | None = None,
+) -> Tensor: ...
+def _fft_r2c(
+    input: Tensor,
+    dim: Sequence[_int],
+    normalization: _int,
+    onesided: _bool,
+    *,
+    out: Tensor | None = None,
+) -> Tensor: ...
 def _foreach_abs(self: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
 def _foreach_abs_(self: Sequence[Tensor]) -> Sequence[Tensor]: ...
 def _foreach_acos(self: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
@@ -1475,6 +1501,174 @@ def eye(
     pin_memory: _bool | None = False,
     requires_grad: _bool | None = False,
 ) -> Tensor: ...
+def fft_fft(
+    input: Tensor,
+    n: _int | None = None,
+    dim: _int = -1,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor: ...
+def fft_fft2(
+    input: Tensor,
+    s: _int | Sequence[_int] | None = None,
+    dim: _int | Sequence[_int] = ...,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor: ...
+def fft_fftfreq(
+    n: _int,
+    d: _float = 1.0,
+    *,
+    dtype: _dtype | None = None,
+    device: _DeviceLike | None = None,
+    out: Tensor | None = None,
+    layout: _layout | None = None,
+    pin_memory: _bool | None = False,
+    requires_grad: _bool | None = False,
+) -> Tensor: ...
+def fft_fftn(
+    input: Tensor,
+    s: _int | Sequence[_int] | None = None,
+    dim: _int | Sequence[_int] | None = None,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor: ...
+def fft_fftshift(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor: ...
+def fft_hfft(
+    input: Tensor,
+    n: _int | None = None,
+    dim: _int = -1,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor: ...
+def fft_hfft2(
+    input: Tensor,
+    s: _int | Sequence[_int] | None = None,
+    dim: _int | Sequence[_int] = ...,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor: ...
+def fft_hfftn(
+    input: Tensor,
+    s: _int | Sequence[_int] | None = None,
+    dim: _int | Sequence[_int] | None = None,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor: ...
+def fft_ifft(
+    input: Tensor,
+    n: _int | None = None,
+    dim: _int = -1,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor: ...
+def fft_ifft2(
+    input: Tensor,
+    s: _int | Sequence[_int] | None = None,
+    dim: _int | Sequence[_int] = ...,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor: ...
+def fft_ifftn(
+    input: Tensor,
+    s: _int | Sequence[_int] | None = None,
+    dim: _int | Sequence[_int] | None = None,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor: ...
+def fft_ifftshift(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor: ...
+def fft_ihfft(
+    input: Tensor,
+    n: _int | None = None,
+    dim: _int = -1,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor: ...
+def fft_ihfft2(
+    input: Tensor,
+    s: _int | Sequence[_int] | None = None,
+    dim: _int | Sequence[_int] = ...,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor: ...
+def fft_ihfftn(
+    input: Tensor,
+    s: _int | Sequence[_int] | None = None,
+    dim: _int | Sequence[_int] | None = None,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor: ...
+def fft_irfft(
+    input: Tensor,
+    n: _int | None = None,
+    dim: _int = -1,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor: ...
+def fft_irfft2(
+    input: Tensor,
+    s: _int | Sequence[_int] | None = None,
+    dim: _int | Sequence[_int] = ...,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor: ...
+def fft_irfftn(
+    input: Tensor,
+    s: _int | Sequence[_int] | None = None,
+    dim: _int | Sequence[_int] | None = None,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor: ...
+def fft_rfft(
+    input: Tensor,
+    n: _int | None = None,
+    dim: _int = -1,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor: ...
+def fft_rfft2(
+    input: Tensor,
+    s: _int | Sequence[_int] | None = None,
+    dim: _int | Sequence[_int] = ...,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor: ...
+def fft_rfftfreq(
+    n: _int,
+    d: _float = 1.0,
+    *,
+    dtype: _dtype | None = None,
+    device: _DeviceLike | None = None,
+    out: Tensor | None = None,
+    layout: _layout | None = None,
+    pin_memory: _bool | None = False,
+    requires_grad: _bool | None = False,
+) -> Tensor: ...
+def fft_rfftn(
+    input: Tensor,
+    s: _int | Sequence[_int] | None = None,
+    dim: _int | Sequence[_int] | None = None,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor: ...
 @overload
 def fill(input: Tensor, value: Tensor) -> Tensor: ...
 @overload
@@ -1661,6 +1855,18 @@ def isnan(input: Tensor) -> Tensor: ...
 def isneginf(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def isposinf(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def isreal(input: Tensor) -> Tensor: ...
+def istft(
+    input: Tensor,
+    n_fft: _int,
+    hop_length: _int | None = None,
+    win_length: _int | None = None,
+    window: Tensor | None = None,
+    center: _bool = True,
+    normalized: _bool = False,
+    onesided: _bool | None = None,
+    length: _int | None = None,
+    return_complex: _bool = False,
+) -> Tensor: ...
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def kthvalue(
     input: Tensor,

@@ -108,6 +108,8 @@ def parse_type(kind):
         return builtin[kind], None
     if isinstance(kind, _TypedClass):
         return kind.dtype, _C.device(kind._device)
+    if not isinstance(kind, (str, type)):
+        raise TypeError("dtype must be a type, str, or dtype object")
     name = str(kind)
     module, _, short = name.rpartition(".")
     if module == "torch" or module.startswith("torch."):

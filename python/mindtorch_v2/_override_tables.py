@@ -11,12 +11,14 @@ from mindtorch_v2._overridable import NOT_HANDLED
 
 # torch.<name>: functions of tensors. Modes handle factories, too.
 _NAMESPACES = ("functional", "", "nn.functional", "nn.init", "linalg", "fft", "special")
+# Ops of the last three are torch.<prefix>name, too: our own names for them.
+_PREFIXES = ("linalg_", "fft_", "special_")
 _OpFunction = type(_C._functions["add"])
 _FACTORIES = frozenset(
     "arange as_tensor asarray bartlett_window blackman_window empty empty_permuted empty_strided "
-    "eye from_dlpack from_numpy frombuffer full hamming_window hann_window kaiser_window linspace "
-    "logspace normal ones rand rand_like randint randint_like randn randn_like randperm range "
-    "scalar_tensor tensor tril_indices triu_indices vander zeros".split()
+    "eye fftfreq from_dlpack from_numpy frombuffer full hamming_window hann_window kaiser_window "
+    "linspace logspace normal ones rand rand_like randint randint_like randn randn_like randperm "
+    "range rfftfreq scalar_tensor tensor tril_indices triu_indices vander zeros".split()
 )
 
 
@@ -46,6 +48,8 @@ def _tables():
         for name in sorted(set(dir(module))):
             value = getattr(module, name, None)
             if name.startswith("_") or not callable(value) or isinstance(value, type):
+                continue
+            if not namespace and name.startswith(_PREFIXES):
                 continue
             if getattr(value, "__module__", "").startswith("mindtorch_v2") or value in names:
                 names.setdefault(value, prefix + name)

@@ -235,6 +235,41 @@ def _norm(self, p="fro", dim=None, keepdim=False, dtype=None):
     return norm(self, p, dim, keepdim, dtype=dtype)
 
 
+def _stft(
+    self,
+    n_fft,
+    hop_length=None,
+    win_length=None,
+    window=None,
+    center=True,
+    pad_mode="reflect",
+    normalized=False,
+    onesided=None,
+    return_complex=None,
+    align_to_window=None,
+):
+    """The spectra of windows of a signal: torch.stft.
+
+    >>> torch.ones(4).stft(2, 2, window=torch.ones(2), return_complex=True).shape
+    torch.Size([2, 3])
+    """
+    from mindtorch_v2.functional import stft
+
+    return stft(
+        self,
+        n_fft,
+        hop_length,
+        win_length,
+        window,
+        center,
+        pad_mode,
+        normalized,
+        onesided,
+        return_complex,
+        align_to_window,
+    )
+
+
 def _where(self, condition, other):
     """Elements of the tensor where `condition` is true, of `other` elsewhere.
 
@@ -395,6 +430,7 @@ Tensor.norm = _norm
 Tensor.nonzero = _nonzero
 Tensor.unique = _unique
 Tensor.unique_consecutive = _unique_consecutive
+Tensor.stft = _stft
 Tensor.where = _where
 Tensor.polygamma = _polygamma
 Tensor.polygamma_ = _polygamma_

@@ -11,6 +11,7 @@ __all__ = [
     "nonzero",
     "norm",
     "prelu",
+    "stft",
     "tensordot",
     "unique",
     "unique_consecutive",
@@ -174,6 +175,48 @@ def nonzero(input, *, out=None, as_tuple=False):
     if out is not None:
         raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
     return torch.where(input)
+
+
+def stft(
+    input,
+    n_fft,
+    hop_length=None,
+    win_length=None,
+    window=None,
+    center=True,
+    pad_mode="reflect",
+    normalized=False,
+    onesided=None,
+    return_complex=None,
+    align_to_window=None,
+):
+    """The spectra of windows of a signal, `hop_length` apart: one column each. With `center` the
+    signal is continued at both ends, so that windows have its elements in their middle.
+
+    >>> torch.stft(torch.ones(4), 2, 2, window=torch.ones(2), return_complex=True).real
+    tensor([[2., 2., 2.],
+            [0., 0., 0.]])
+    """
+    if center:
+        if align_to_window is not None:
+            raise RuntimeError("stft align_to_window should only be set when center = false")
+        from mindtorch_v2.nn.functional import pad
+
+        size = input.shape
+        reach = int(n_fft // 2)
+        padded = pad(input.view([1] * (3 - len(size)) + list(size)), [reach, reach], pad_mode)
+        input = padded.view(padded.shape[-len(size) :])
+    return _C._internal_functions["_stft"](
+        input,
+        n_fft,
+        hop_length,
+        win_length,
+        window,
+        normalized,
+        onesided,
+        return_complex,
+        align_to_window,
+    )
 
 
 def tensordot(a, b, dims=2, out=None):

@@ -46,6 +46,28 @@ def gradients(torch):
     return result
 
 
+@scenario([["torch.bfloat16", "torch.bfloat16"]] * 2)
+def autocast(torch):
+    """The second run, in a backward outside of the block, computes in the same dtype."""
+    result = []
+    for reentrant in (True, False):
+        weight, dtypes = leaf(torch, [1.0, 2.0], [3.0, 4.0]), []
+
+        def f(x, weight=weight, dtypes=dtypes):
+            y = x @ weight
+            dtypes.append(str(y.dtype).replace("mindtorch_v2", "torch"))
+            return y * y  # the second run ends when all is saved: not before this
+
+        x = leaf(torch, [1.0, 2.0])
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            y = checkpoint(torch).checkpoint(f, x, use_reentrant=reentrant)
+        y.float().sum().backward()
+        assert weight.grad.tolist() == [[14.0, 20.0], [28.0, 40.0]]
+        assert not torch.is_autocast_enabled("cpu")
+        result.append(dtypes)
+    return result
+
+
 @scenario([[[8.0], [4.0], 6.0], [[8.0], [4.0], 6.0]])
 def many_arguments(torch):
     def f(x, n, w, flag):

@@ -33,7 +33,7 @@ CALLS = {
     "an array": "torch.as_tensor(slow)",
     "a capsule": "torch.from_dlpack(slow)",
     "a number": "x[slow]",
-    "a truth": "x.requires_grad_(slow)",
+    "a truth": "x.numpy(force=slow)",
     "a list of numbers": "torch.tensor([slow])",
     "a warning": "warnings.showwarning = slow.wait; torch.tensor(x)",
 }

@@ -56,7 +56,8 @@ def test_trainer_checkpoints_and_resumes(tmp_path):
 
 
 def test_lora(tmp_path):
-    peft = pytest.importorskip("peft", reason="peft is not installed")
+    import peft
+
     losses, model = models.train_lora(fresh("llama"))
     assert largest_difference(losses, expected("llama")["lora_losses"]) < 1e-4
     trained = [name for name, p in model.named_parameters() if p.requires_grad]
@@ -68,11 +69,13 @@ def test_lora(tmp_path):
     again = peft.get_peft_model(fresh("llama"), peft.PeftConfig.from_pretrained(tmp_path))
     weights = safetensors.torch.load_file(tmp_path / "adapter_model.safetensors")
     peft.set_peft_model_state_dict(again, weights)
+    loaded = peft.PeftModel.from_pretrained(fresh("llama"), tmp_path)
     merged = again.eval().merge_and_unload()
     given = models.inputs("llama")
     with torch.no_grad():
         wanted = model.eval()(**given).logits
         assert torch.allclose(merged(**given).logits, wanted, atol=1e-4)
+        assert torch.equal(loaded.eval()(**given).logits, wanted)
 
 
 def test_accelerate():

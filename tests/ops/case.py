@@ -147,8 +147,8 @@ class OpCase:
     dtypes: Sequence[str] = ALL
     # dtype of the result: "same" as the case's dtype, "float" (integers become the default
     # float), "sum" (integers become int64), "number" (bool becomes int64), "truth" (bool, but
-    # uint8 stays), "part" (of a complex number), a dtype name, or a tuple of these for several
-    # results
+    # uint8 stays), "part" (of a complex number), "complex" (the one with such parts), a dtype
+    # name, or a tuple of these for several results
     result: Any = "same"
     tolerance: dict = field(default_factory=lambda: CLOSE)
     variant: str = ""
@@ -200,6 +200,8 @@ def result_dtype(rule: Any, dtype: str) -> str:
         return "int64" if dtype == "bool" else dtype
     if rule == "part":
         return PARTS[dtype]
+    if rule == "complex":
+        return {part: whole for whole, part in PARTS.items()}.get(dtype, dtype)
     return rule
 
 

@@ -16,13 +16,18 @@ TRAINING = TOUR.with_name("train_gpt.py")
 SHORT = {TRAINING: ("--steps", "4", "--write", "20")}  # arguments, where a whole run takes long
 
 
+def command(path):
+    """Programs that say `import torch` need the launcher, and run for a few steps only."""
+    if re.search(r"^(import|from) torch\b", path.read_text(), re.MULTILINE):
+        return [sys.executable, "-m", "mindtorch_v2", path, "--steps", "2"]
+    return [sys.executable, path, *SHORT.get(path, ())]
+
+
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example(path, tmp_path):
-    done = subprocess.run(
-        [sys.executable, path, *SHORT.get(path, ())], cwd=tmp_path, capture_output=True, text=True
-    )
+    done = subprocess.run(command(path), cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert done.stdout
+    assert done.stdout or done.stderr  # loggers write to the latter
 
 
 NPU = {

@@ -18,6 +18,9 @@ import pytest
         (("cuda",), "cuda", None, "device(type='cuda')"),
         (("cuda:1",), "cuda", 1, "device(type='cuda', index=1)"),
         (("cuda", 0), "cuda", 0, "device(type='cuda', index=0)"),
+        (("mps",), "mps", None, "device(type='mps')"),
+        (("xpu:2",), "xpu", 2, "device(type='xpu', index=2)"),
+        (("privateuseone", 1), "privateuseone", 1, "device(type='privateuseone', index=1)"),
     ],
 )
 def test_parse(torch, args, kind, index, text):
@@ -43,6 +46,25 @@ def test_compare_and_hash(torch):
         device("cpu") < device("npu")  # noqa: B015
 
 
+def test_kinds_without_a_backend(torch):
+    mps = torch.device("mps")
+    assert mps == torch.device(mps) and mps != torch.device("mps:0") and mps != torch.device("xpu")
+    assert torch.zeros(1).device != mps
+    for use in (
+        lambda: torch.zeros(1, device=mps),
+        lambda: torch.zeros(1, device="mps:0"),
+        lambda: torch.zeros(1).to("mps"),
+        lambda: torch.zeros(1).to(device=mps),
+        lambda: torch.tensor([1.0], device=mps),
+        lambda: torch.empty_like(torch.zeros(1), device="xpu"),
+        lambda: torch.nn.Linear(2, 2).to(mps),
+        lambda: torch.Generator("mps"),
+        lambda: torch.UntypedStorage(4, device="mps"),
+    ):
+        with pytest.raises(RuntimeError, match="Cannot use device (mps|xpu)"):
+            use()
+
+
 @pytest.mark.parametrize(
     "args, exception, text",
     [
@@ -57,6 +79,7 @@ def test_compare_and_hash(torch):
         (("cpu:1:2",), RuntimeError, "Invalid device string: 'cpu:1:2'"),
         (("cuda:01",), RuntimeError, "Invalid device string: 'cuda:01'"),
         (("cuda:",), RuntimeError, "Invalid device string: 'cuda:'"),
+        (("mps:x",), RuntimeError, "Invalid device string: 'mps:x'"),
         (("",), RuntimeError, "Device string must not be empty"),
         (("cuda", -1), RuntimeError, "Device index must not be negative"),
         ((1.5,), TypeError, None),
@@ -144,3 +167,15 @@ def test_no_silent_fallback(torch):
     for call in (lambda: x.nonzero(), lambda: x[x > 0], lambda: x.unique(), lambda: x.tolist()):
         with pytest.raises((NotImplementedError, RuntimeError)):
             call()
+
+
+def test_index_select_on_meta_looks_at_the_size_of_the_index_only(torch):
+    """As torch does; programs shape their models on the meta device with what is at hand."""
+    x = torch.empty(3, 4, device="meta")
+    for index in (
+        torch.empty(2, 2, dtype=torch.int64, device="meta"),
+        torch.ones(4, device="meta"),
+    ):
+        assert torch.index_select(x, 0, index).shape == (4, 4)
+        assert torch.index_select(x, 1, index).shape == (3, 4)
+        assert torch.index_select(torch.empty((), device="meta"), 0, index).shape == ()

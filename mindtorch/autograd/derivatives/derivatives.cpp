@@ -8,6 +8,7 @@ void define_derivatives(Derivatives& derivatives) {
   define_convolution(derivatives);
   define_copy(derivatives);
   define_ctc(derivatives);
+  define_fft(derivatives);
   define_indexing(derivatives);
   define_linalg_decompose(derivatives);
   define_linalg_solve(derivatives);

@@ -9,6 +9,7 @@ void define_channel_norm(Derivatives& derivatives);
 void define_convolution(Derivatives& derivatives);
 void define_copy(Derivatives& derivatives);
 void define_ctc(Derivatives& derivatives);
+void define_fft(Derivatives& derivatives);
 void define_indexing(Derivatives& derivatives);
 void define_linalg_decompose(Derivatives& derivatives);
 void define_linalg_solve(Derivatives& derivatives);

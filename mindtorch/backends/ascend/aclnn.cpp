@@ -6,6 +6,7 @@
 #include "mindtorch/backends/ascend/driver.h"
 #include "mindtorch/base/options.h"
 #include "mindtorch/runtime/accelerator.h"
+#include "mindtorch/runtime/device_timeline.h"
 #include "mindtorch/runtime/stream.h"
 #include "mindtorch/runtime/workspace.h"
 
@@ -285,10 +286,12 @@ void Executor::make_repeatable() {
 }
 
 aclnnStatus execute(runtime::Stream stream,
+                    const char* name,
                     Execute function,
                     uint64_t workspace_bytes,
                     Executor& executor) {
   const runtime::Workspace workspace(stream, workspace_bytes);
+  const runtime::LaunchSpan timed(stream, name);
   const aclnnStatus code = function(workspace.data(), workspace_bytes, executor.use(),
                                     reinterpret_cast<aclrtStream>(stream.handle()));
   if (code == 0 && MT_UNLIKELY(launches_block())) stream.synchronize();

@@ -259,6 +259,7 @@ runtime::DeviceRuntime& runtime_of(const ops::Launch& on);
 runtime::Stream stream_of(const ops::Launch& on);
 // Phase two, with a workspace; synchronises when launches are blocking.
 aclnnStatus execute(runtime::Stream stream,
+                    const char* name,
                     Execute function,
                     uint64_t workspace_bytes,
                     Executor& executor);
@@ -292,7 +293,8 @@ void call(ops::Launch& on, const OpFunctions<Plan>& op, const Args&... args) {
     if (code == 0 && lease.wanted()) prepared->executor().make_repeatable();
   }
   if (code == 0) {
-    code = detail::execute(stream, op.execute, prepared->workspace_bytes(), prepared->executor());
+    code = detail::execute(stream, op.name, op.execute, prepared->workspace_bytes(),
+                           prepared->executor());
   }
   if (MT_UNLIKELY(code != 0)) detail::raise_op(op.name, code, {detail::describe(args)...});
   if (prepared->executor().get() != nullptr) lease.keep();
@@ -308,7 +310,7 @@ void run(runtime::Stream stream,
          const Args&... args) {
   aclnnStatus code = prepared.plan(op);
   if (code == 0)
-    code = execute(stream, op.execute, prepared.workspace_bytes(), prepared.executor());
+    code = execute(stream, op.name, op.execute, prepared.workspace_bytes(), prepared.executor());
   if (MT_UNLIKELY(code != 0)) raise_op(op.name, code, {describe(args)...});
 }
 

@@ -1,252 +1,149 @@
-#include "mindtorch/backends/cpu/gemm_bfloat16.h"
-
 #include <algorithm>
-#include <cstring>
 
+#include "mindtorch/backends/cpu/bfloat16_tiles.h"
 #include "mindtorch/backends/cpu/gemm_impl.h"
-#include "mindtorch/backends/cpu/transpose.h"
-#include "mindtorch/base/error.h"
+#include "mindtorch/backends/cpu/half_conversion.h"
+#include "mindtorch/backends/cpu/parallel.h"
 
-// AVX512_BF16 adds two products to each of 16 float sums at once, twice the rate of float32. It
-// takes the two factors of a sum as neighbours, so a and b are packed by pairs of terms. For the
-// rest this is Note [Integer products]: the sums of one tile stay in registers while the packed
-// panels of a and b are read in order. Highway knows these instructions only as part of newer sets.
-#if defined(__x86_64__) && defined(__GNUC__)
-// GCC 12 takes the undefined inputs of its own intrinsics for ours.
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#include <immintrin.h>
-#define MT_BF16_TARGET [[gnu::target("avx512f,avx512bw,avx512vl,avx512dq,avx512bf16")]]
-
+// Products where the machine multiplies bfloat16: Note [Products of bfloat16]. Panels of b are
+// packed once, by all threads, and shared; each thread then packs and multiplies strips of a.
 namespace mindtorch::cpu {
 namespace {
 
-constexpr int64_t kRows = kBFloat16TileRows;
-constexpr int64_t kCols = kBFloat16TileCols;
-constexpr int64_t kTerms = 1024;  // of one packed panel: even, and small enough for the caches
-constexpr int64_t kPairs = kTerms / 2;
+constexpr int64_t kPanelBytes = int64_t{2} << 20;  // packed at a time: they stay in the caches
+constexpr int64_t kStripTerms = 1024;              // of a that are packed at a time
+constexpr int64_t kPackGrain = int64_t{1} << 15;   // elements
+constexpr int64_t kWorkGrain = int64_t{1} << 20;   // multiplications
+constexpr int64_t kLeastPartPanels = 2;
+constexpr int64_t kStoredPanels = 8;
 
-// Pairs are packed as one 32-bit word, the earlier term in the low half. A line is the words of one
-// pair of terms for every row of a, or every column of b, of a panel.
-struct Lines {
-  const uint16_t*
-      from;  // element (line entry i, term t) lies at from[i * stride + t * term_stride]
-  int64_t stride;
-  int64_t term_stride;
-  int64_t count;  // entries in use; the others of the panel are 0
+struct Product {
+  const BFloat16Tiles& tiles;
+  int64_t m;
+  int64_t n;
+  int64_t k;
+  ConstMatrix a;
+  Matrix c;
+  float alpha;
+  float beta;
+  const HalfConversion& convert;
 };
 
-uint32_t pair_at(const Lines& lines, int64_t i, int64_t term, int64_t terms) {
-  const uint16_t* low = lines.from + i * lines.stride + term * lines.term_stride;
-  const uint32_t high = term + 1 < terms ? low[lines.term_stride] : 0u;
-  return *low | high << 16;
+// The panels of b that are packed: columns [first_col, first_col + cols) of the product.
+struct Panels {
+  const uint32_t* data;
+  int64_t words;  // of one
+  int64_t first_col;
+  int64_t cols;
+};
+
+// Rows and terms of one strip, and its sums.
+struct StripScratch {
+  StripScratch(const Product& p, int64_t cols)
+      : stride(cols), packed(p.tiles.rows * kStripTerms), sums(p.tiles.rows * cols) {}
+  int64_t stride;
+  Scratch<uint16_t> packed;
+  Scratch<float> sums;
+};
+
+// Sums of `panels` panels and the terms of k that are in the strip.
+void multiply_terms(
+    const Product& p, const Panels& b, int64_t term, int64_t panels, StripScratch& scratch) {
+  p.tiles.multiply_strip(scratch.packed.get(), b.data + term / 2 * kPanelCols, b.words, panels,
+                         std::min(kStripTerms, p.k - term), scratch.sums.get(), scratch.stride,
+                         term > 0);
 }
 
-void pack_plainly(
-    const Lines& lines, int64_t begin, int64_t terms, int64_t width, uint32_t* packed) {
-  for (int64_t term = begin; term < terms; term += 2) {
-    uint32_t* line = packed + term / 2 * width;
-    for (int64_t i = 0; i < width; ++i) {
-      line[i] = i < lines.count ? pair_at(lines, i, term, terms) : 0u;
+void pack_terms(const Product& p, int64_t row, int64_t term, StripScratch& scratch) {
+  p.tiles.pack_strip(offset<uint16_t>(p.a, row, term), std::min(p.tiles.rows, p.m - row),
+                     std::min(kStripTerms, p.k - term), scratch.packed.get());
+}
+
+void store_strip(const Product& p, const Panels& b, int64_t row, StripScratch& scratch) {
+  for (int64_t r = 0; r < std::min(p.tiles.rows, p.m - row); ++r) {
+    auto* const out = static_cast<uint16_t*>(offset<uint16_t>(p.c, row + r, b.first_col).data);
+    store_halves(p.convert, b.cols, scratch.sums.get() + r * scratch.stride, out, p.c.col_stride,
+                 p.alpha, p.beta);
+  }
+}
+
+// `panels` panels of b from `first` on.
+Panels part_of(const Panels& b, int64_t first, int64_t panels) {
+  return {b.data + first * b.words, b.words, b.first_col + first * kPanelCols,
+          std::min(panels * kPanelCols, b.cols - first * kPanelCols)};
+}
+
+// c of one strip of rows and some panels.
+void multiply_strip(const Product& p, const Panels& b, int64_t row, StripScratch& scratch) {
+  const int64_t panels = ceil_div(b.cols, kPanelCols);
+  if (p.k <= kStripTerms) {  // sums are complete while they are in the first cache
+    pack_terms(p, row, 0, scratch);
+    for (int64_t i = 0; i < panels; i += kStoredPanels) {
+      const Panels part = part_of(b, i, kStoredPanels);
+      multiply_terms(p, part, 0, std::min(kStoredPanels, panels - i), scratch);
+      store_strip(p, part, row, scratch);
     }
+    return;
   }
+  for (int64_t term = 0; term < p.k; term += kStripTerms) {
+    pack_terms(p, row, term, scratch);
+    multiply_terms(p, b, term, panels, scratch);
+  }
+  store_strip(p, b, row, scratch);
 }
 
-// Entries contiguous: interleaves the rows of two terms.
-MT_BF16_TARGET void pack_interleaved(const Lines& lines,
-                                     int64_t terms,
-                                     int64_t width,
-                                     uint32_t* packed) {
-  const int64_t whole = terms / 2 * 2;
-  for (int64_t begin = 0; begin < width; begin += 16) {
-    const int64_t room = std::min<int64_t>(16, width - begin);
-    const int64_t used = std::clamp<int64_t>(lines.count - begin, 0, room);
-    const auto load = static_cast<__mmask16>((1u << used) - 1);
-    const auto store = static_cast<__mmask16>((1u << room) - 1);
-    for (int64_t term = 0; term < whole; term += 2) {
-      const uint16_t* row = lines.from + begin + term * lines.term_stride;
-      const __m512i low = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(load, row));
-      const __m512i high =
-          _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(load, row + lines.term_stride));
-      const __m512i pairs = _mm512_or_si512(low, _mm512_slli_epi32(high, 16));
-      _mm512_mask_storeu_epi32(packed + term / 2 * width + begin, store, pairs);
+// c of all rows and the packed panels. Where there are fewer strips than threads, the panels of a
+// strip are divided, too.
+void multiply_panels(const Product& p, const Panels& b) {
+  const int64_t strips = ceil_div(p.m, p.tiles.rows);
+  const int64_t panels = ceil_div(b.cols, kPanelCols);
+  const int64_t threads = in_parallel_region() ? 1 : num_threads();
+  const int64_t wanted = threads == 1 ? 1 : ceil_div(2 * threads, strips);
+  const int64_t part = std::max(ceil_div(panels, wanted), std::min(panels, kLeastPartPanels));
+  const int64_t parts = ceil_div(panels, part);
+  const int64_t work = p.tiles.rows * part * kPanelCols * p.k;
+  parallel_for(0, strips * parts, ceil_div(kWorkGrain, work), [&](int64_t begin, int64_t end) {
+    StripScratch scratch(p, part * kPanelCols);
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t first = i % parts * part;
+      const Panels own = part_of(b, first, part);
+      multiply_strip(p, own, i / parts * p.tiles.rows, scratch);
     }
-  }
-  pack_plainly(lines, whole, terms, width, packed);
-}
-
-// Terms contiguous: pairs are words already and only have to be transposed.
-void pack_transposed(const Lines& lines, int64_t terms, int64_t width, uint32_t* packed) {
-  const int64_t pairs = terms / 2;
-  const int64_t shape[] = {pairs, lines.count};
-  const int64_t from_strides[] = {4, 2 * lines.stride};
-  const int64_t to_strides[] = {4 * width, 4};
-  copy_strided(4, shape, 2, lines.from, from_strides, packed, to_strides);
-  for (int64_t p = 0; p < pairs && lines.count < width; ++p) {
-    std::fill(packed + p * width + lines.count, packed + (p + 1) * width, 0u);
-  }
-  pack_plainly(lines, 2 * pairs, terms, width, packed);
-}
-
-void pack(const Lines& lines, int64_t terms, int64_t width, uint32_t* packed) {
-  if (lines.term_stride == 1) return pack_transposed(lines, terms, width, packed);
-  if (lines.stride == 1) return pack_interleaved(lines, terms, width, packed);
-  pack_plainly(lines, 0, terms, width, packed);
-}
-
-template <bool kFirst>
-MT_BF16_TARGET void multiply_tile(
-    const uint32_t* a, const uint32_t* b, int64_t pairs, float* sums, int64_t stride) {
-  __m512 low[kRows];
-  __m512 high[kRows];
-#pragma GCC unroll 14
-  for (int64_t r = 0; r < kRows; ++r) {
-    low[r] = kFirst ? _mm512_setzero_ps() : _mm512_loadu_ps(sums + r * stride);
-    high[r] = kFirst ? _mm512_setzero_ps() : _mm512_loadu_ps(sums + r * stride + 16);
-  }
-  for (int64_t p = 0; p < pairs; ++p) {
-    const auto b_low = reinterpret_cast<__m512bh>(_mm512_loadu_si512(b + p * kCols));
-    const auto b_high = reinterpret_cast<__m512bh>(_mm512_loadu_si512(b + p * kCols + 16));
-#pragma GCC unroll 14
-    for (int64_t r = 0; r < kRows; ++r) {
-      const auto factor =
-          reinterpret_cast<__m512bh>(_mm512_set1_epi32(static_cast<int>(a[p * kRows + r])));
-      low[r] = _mm512_dpbf16_ps(low[r], factor, b_low);
-      high[r] = _mm512_dpbf16_ps(high[r], factor, b_high);
-    }
-  }
-#pragma GCC unroll 14
-  for (int64_t r = 0; r < kRows; ++r) {
-    _mm512_storeu_ps(sums + r * stride, low[r]);
-    _mm512_storeu_ps(sums + r * stride + 16, high[r]);
-  }
-}
-
-MT_BF16_TARGET inline __m512bh load_pairs(const uint16_t* from, __mmask32 mask) {
-  return reinterpret_cast<__m512bh>(_mm512_maskz_loadu_epi16(mask, from));
-}
-
-template <int64_t kX>
-MT_BF16_TARGET void dots(int64_t n,
-                         const uint16_t* w,
-                         int64_t w_stride,
-                         const uint16_t* x,
-                         int64_t x_stride,
-                         int64_t k,
-                         float* out) {
-  for (int64_t j = 0; j < n; j += 2) {
-    const uint16_t* first = w + j * w_stride;
-    const uint16_t* second = j + 1 < n ? first + w_stride : first;
-    __m512 sums[2 * kX];
-#pragma GCC unroll 16
-    for (int64_t i = 0; i < 2 * kX; ++i) sums[i] = _mm512_setzero_ps();
-    for (int64_t t = 0; t < k; t += 32) {
-      const auto mask = k - t >= 32 ? ~__mmask32{0} : static_cast<__mmask32>((1u << (k - t)) - 1);
-      const __m512bh a = load_pairs(first + t, mask);
-      const __m512bh b = load_pairs(second + t, mask);
-#pragma GCC unroll 8
-      for (int64_t i = 0; i < kX; ++i) {
-        const auto factor = reinterpret_cast<__m512bh>(_mm512_loadu_si512(x + i * x_stride + t));
-        sums[2 * i] = _mm512_dpbf16_ps(sums[2 * i], a, factor);
-        sums[2 * i + 1] = _mm512_dpbf16_ps(sums[2 * i + 1], b, factor);
-      }
-    }
-#pragma GCC unroll 8
-    for (int64_t i = 0; i < kX; ++i) {
-      out[j * kX + i] = _mm512_reduce_add_ps(sums[2 * i]);
-      if (j + 1 < n) out[(j + 1) * kX + i] = _mm512_reduce_add_ps(sums[2 * i + 1]);
-    }
-  }
+  });
 }
 
 }  // namespace
 
-bool has_bfloat16_multiply() {
-  static const bool has = __builtin_cpu_supports("avx512bf16") &&
-                          __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
-  return has;
-}
-
-void multiply_bfloat16(int64_t rows,
-                       int64_t cols,
-                       int64_t terms,
-                       ConstMatrix a,
-                       ConstMatrix b,
-                       float* sums,
-                       int64_t stride) {
-  const int64_t panels = ceil_div(cols, kCols);
-  const int64_t most_pairs = std::min(kPairs, ceil_div(terms, 2));
-  const Scratch<uint32_t> packed_a(most_pairs * kRows);
-  const Scratch<uint32_t> packed_b(most_pairs * kCols * panels);
-  for (int64_t term = 0; term < terms; term += kTerms) {
-    const int64_t depth = std::min(kTerms, terms - term);
-    const int64_t pairs = ceil_div(depth, 2);
-    for (int64_t panel = 0; panel < panels; ++panel) {
-      const int64_t col = panel * kCols;
-      const auto* from = static_cast<const uint16_t*>(offset<uint16_t>(b, term, col).data);
-      pack({from, b.col_stride, b.row_stride, std::min(kCols, cols - col)}, depth, kCols,
-           packed_b.get() + panel * pairs * kCols);
-    }
-    for (int64_t row = 0; row < rows; row += kRows) {
-      const auto* from = static_cast<const uint16_t*>(offset<uint16_t>(a, row, term).data);
-      pack({from, a.row_stride, a.col_stride, std::min(kRows, rows - row)}, depth, kRows,
-           packed_a.get());
-      for (int64_t panel = 0; panel < panels; ++panel) {
-        const uint32_t* right = packed_b.get() + panel * pairs * kCols;
-        float* tile = sums + row * stride + panel * kCols;
-        if (term == 0) {
-          multiply_tile<true>(packed_a.get(), right, pairs, tile, stride);
-        } else {
-          multiply_tile<false>(packed_a.get(), right, pairs, tile, stride);
-        }
-      }
-    }
-  }
-}
-
-void bfloat16_dots(int64_t n,
-                   const uint16_t* w,
-                   int64_t w_stride,
-                   int64_t rows,
-                   const uint16_t* x,
-                   int64_t x_stride,
+void gemm_bfloat16(int64_t m,
+                   int64_t n,
                    int64_t k,
-                   float* out) {
-  switch (rows) {
-    case 1:
-      return dots<1>(n, w, w_stride, x, x_stride, k, out);
-    case 2:
-      return dots<2>(n, w, w_stride, x, x_stride, k, out);
-    case 3:
-      return dots<3>(n, w, w_stride, x, x_stride, k, out);
-    case 4:
-      return dots<4>(n, w, w_stride, x, x_stride, k, out);
-    case 5:
-      return dots<5>(n, w, w_stride, x, x_stride, k, out);
-    case 6:
-      return dots<6>(n, w, w_stride, x, x_stride, k, out);
-    case 7:
-      return dots<7>(n, w, w_stride, x, x_stride, k, out);
-    default:
-      return dots<8>(n, w, w_stride, x, x_stride, k, out);
+                   ConstMatrix a,
+                   ConstMatrix b,
+                   Matrix c,
+                   float alpha,
+                   float beta) {
+  const HalfConversion convert(DType::kBFloat16);
+  const Product product = {*bfloat16_tiles(), m, n, k, a, c, alpha, beta, convert};
+  const int64_t step = product.tiles.step_terms;
+  const int64_t padded = ceil_div(k, step) * step;
+  const int64_t words = padded / 2 * kPanelCols;
+  const int64_t panels = ceil_div(n, kPanelCols);
+  const int64_t most = std::clamp<int64_t>(
+      kPanelBytes / (words * static_cast<int64_t>(sizeof(uint32_t))), 1, panels);
+  const Scratch<uint32_t> packed(most * words);
+  for (int64_t first = 0; first < panels; first += most) {
+    const int64_t count = std::min(most, panels - first);
+    const int64_t first_col = first * kPanelCols;
+    parallel_for(0, count, ceil_div(kPackGrain, k * kPanelCols), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t col = first_col + i * kPanelCols;
+        pack_bfloat16_panel(offset<uint16_t>(b, 0, col), std::min(kPanelCols, n - col), k, padded,
+                            packed.get() + i * words);
+      }
+    });
+    multiply_panels(product,
+                    {packed.get(), words, first_col, std::min(count * kPanelCols, n - first_col)});
   }
 }
 
 }  // namespace mindtorch::cpu
-
-#else  // no x86
-
-namespace mindtorch::cpu {
-
-bool has_bfloat16_multiply() { return false; }
-
-void multiply_bfloat16(int64_t, int64_t, int64_t, ConstMatrix, ConstMatrix, float*, int64_t) {
-  MT_ASSERT(has_bfloat16_multiply());
-}
-
-void bfloat16_dots(
-    int64_t, const uint16_t*, int64_t, int64_t, const uint16_t*, int64_t, int64_t, float*) {
-  MT_ASSERT(has_bfloat16_multiply());
-}
-
-}  // namespace mindtorch::cpu
-#endif

@@ -1,20 +1,19 @@
 #include <algorithm>
 
-#include "mindtorch/backends/cpu/gemm_bfloat16.h"
+#include "mindtorch/backends/cpu/bfloat16_tiles.h"
 #include "mindtorch/backends/cpu/gemm_impl.h"
+#include "mindtorch/backends/cpu/half_conversion.h"
 #include "mindtorch/backends/cpu/half_dots.h"
 #include "mindtorch/backends/cpu/parallel.h"
-#include "mindtorch/backends/cpu/tile.h"
 #include "mindtorch/backends/cpu/transpose.h"
 
 // float16 and bfloat16: blocks of a and b are widened to float32, multiplied by OpenBLAS into a
 // block of float32 sums, and rounded once when the block is complete. Machines that multiply
-// bfloat16 themselves save the widening.
+// bfloat16 themselves save the widening: gemm_bfloat16.cpp.
 namespace mindtorch::cpu {
 namespace {
 
 constexpr int64_t kBlockRows = 512;
-constexpr int64_t kNativeBlockRows = 1024;
 constexpr int64_t kBlockCols = 512;
 constexpr int64_t kBlockTerms = 512;
 constexpr int64_t kProductGrain = int64_t{1} << 19;
@@ -23,15 +22,7 @@ constexpr int64_t kMostNativeDotRows = 32;
 constexpr int64_t kDotGrain = int64_t{1} << 16;
 
 bool multiplies_natively(DType dtype) {
-  return dtype == DType::kBFloat16 && has_bfloat16_multiply();
-}
-
-struct Conversion {
-  CastFn widen;
-  CastFn narrow;
-};
-Conversion conversion(DType dtype) {
-  return {find_cast(dtype, DType::kFloat32), find_cast(DType::kFloat32, dtype)};
+  return dtype == DType::kBFloat16 && bfloat16_tiles() != nullptr;
 }
 
 // Widens a block to `wide`, along whichever of its dimensions is contiguous; returns it as float32.
@@ -60,48 +51,19 @@ ConstMatrix widen(
   return by_rows ? ConstMatrix{wide, length, 1} : ConstMatrix{wide, 1, length};
 }
 
-// out = round(alpha * sums + beta * out); spoils the sums.
-void store(const Conversion& convert,
-           int64_t n,
-           float* sums,
-           uint16_t* out,
-           int64_t stride,
-           float alpha,
-           float beta) {
-  constexpr int64_t kPiece = 512;
-  uint16_t gathered[kPiece];
-  float before[kPiece];
-  for (int64_t i = 0; i < n; i += kPiece) {
-    const int64_t count = std::min(kPiece, n - i);
-    uint16_t* narrow = stride == 1 ? out + i : gathered;
-    for (int64_t j = 0; j < count && alpha != 1; ++j) sums[i + j] *= alpha;
-    if (beta != 0) {
-      for (int64_t j = 0; j < count && stride != 1; ++j) narrow[j] = out[(i + j) * stride];
-      convert.widen(narrow, before, count);
-      for (int64_t j = 0; j < count; ++j) sums[i + j] += beta * before[j];
-    }
-    convert.narrow(sums + i, narrow, count);
-    for (int64_t j = 0; j < count && stride != 1; ++j) out[(i + j) * stride] = narrow[j];
-  }
-}
-
 // Computes one block of c as float sums, whose rows lie sums_stride apart.
 class BlockMultiplier {
  public:
-  BlockMultiplier(DType dtype, int64_t rows, int64_t cols, int64_t k, bool natively)
-      : convert_(conversion(dtype)),
-        natively_(natively),
+  BlockMultiplier(DType dtype, int64_t rows, int64_t cols, int64_t k)
+      : convert_(dtype),
         terms_(std::min(k, kBlockTerms)),
-        stride_(ceil_div(cols, kBFloat16TileCols) * kBFloat16TileCols),
-        sums_(ceil_div(rows, kBFloat16TileRows) * kBFloat16TileRows * stride_) {
-    if (natively) return;
-    wide_a_.allocate(rows * terms_);
-    wide_b_.allocate(terms_ * cols);
-    gathered_.allocate(std::max(rows, cols) * terms_);
-  }
+        stride_(cols),
+        sums_(rows * cols),
+        wide_a_(rows * terms_),
+        wide_b_(terms_ * cols),
+        gathered_(std::max(rows, cols) * terms_) {}
 
   void multiply(int64_t rows, int64_t cols, int64_t k, ConstMatrix a, ConstMatrix b) {
-    if (natively_) return multiply_bfloat16(rows, cols, k, a, b, sums_.get(), stride_);
     for (int64_t term = 0; term < k; term += terms_) {
       const int64_t depth = std::min(terms_, k - term);
       const ConstMatrix left = widen(convert_.widen, rows, depth, offset<uint16_t>(a, 0, term),
@@ -116,13 +78,12 @@ class BlockMultiplier {
   void store_to(Matrix c, int64_t rows, int64_t cols, float alpha, float beta) {
     for (int64_t r = 0; r < rows; ++r) {
       auto* out = static_cast<uint16_t*>(c.data) + r * c.row_stride;
-      store(convert_, cols, sums_.get() + r * stride_, out, c.col_stride, alpha, beta);
+      store_halves(convert_, cols, sums_.get() + r * stride_, out, c.col_stride, alpha, beta);
     }
   }
 
  private:
-  Conversion convert_;
-  bool natively_;
+  HalfConversion convert_;
   int64_t terms_;
   int64_t stride_;
   Scratch<float> sums_;
@@ -148,7 +109,7 @@ class DotRows {
     }
     if (multiplies_natively(dtype)) return;
     wide_.allocate(m * stride_);
-    conversion(dtype).widen(narrow_.get(), wide_.get(), m * stride_);
+    HalfConversion(dtype).widen(narrow_.get(), wide_.get(), m * stride_);
   }
 
   // sums[j * rows + i] = row `row + i` times column j of n columns.
@@ -185,7 +146,7 @@ void multiply_by_dots(DType dtype,
                       Matrix c,
                       float alpha,
                       float beta) {
-  const Conversion convert = conversion(dtype);
+  const HalfConversion convert(dtype);
   const DotRows x(dtype, m, k, a);
   parallel_for(0, n, ceil_div(kDotGrain, k * m), [&](int64_t begin, int64_t end) {
     constexpr int64_t kPiece = 64;
@@ -200,7 +161,7 @@ void multiply_by_dots(DType dtype,
           float line[kPiece];
           for (int64_t j = 0; j < cols; ++j) line[j] = sums[j * rows + i];
           auto* out = static_cast<uint16_t*>(offset<uint16_t>(c, row + i, col).data);
-          store(convert, cols, line, out, c.col_stride, alpha, beta);
+          store_halves(convert, cols, line, out, c.col_stride, alpha, beta);
         }
       }
     }
@@ -232,17 +193,18 @@ void gemm_half(DType dtype,
     return multiply_by_dots(dtype, m, n, k, a, b, c, alpha, beta);
   }
   const int64_t work = m * n * k;
-  const bool natively = multiplies_natively(dtype) && work >= kNativeWork;
+  if (multiplies_natively(dtype) && work >= kNativeWork) {
+    return gemm_bfloat16(m, n, k, a, b, c, alpha, beta);
+  }
   const bool divides = work >= 2 * kProductGrain && !in_parallel_region() && num_threads() > 1;
-  const int64_t rows =
-      block_size(m, natively ? kNativeBlockRows : kBlockRows, divides ? num_threads() : 1);
+  const int64_t rows = block_size(m, kBlockRows, divides ? num_threads() : 1);
   const int64_t cols = block_size(n, kBlockCols, 1);
   const int64_t row_blocks = ceil_div(m, rows);
   const int64_t col_blocks = ceil_div(n, cols);
 
   const int64_t grain = divides ? 1 : row_blocks * col_blocks;
   parallel_for(0, row_blocks * col_blocks, grain, [&](int64_t begin, int64_t end) {
-    BlockMultiplier multiplier(dtype, rows, cols, k, natively);
+    BlockMultiplier multiplier(dtype, rows, cols, k);
     for (int64_t i = begin; i < end; ++i) {
       const int64_t row = i / col_blocks * rows;
       const int64_t col = i % col_blocks * cols;
@@ -269,7 +231,7 @@ void gemv_half(DType dtype,
     return multiply_by_dots(dtype, 1, m, k, {x, 0, x_stride}, transposed(a), {y, 0, y_stride},
                             alpha, beta);
   }
-  const Conversion convert = conversion(dtype);
+  const HalfConversion convert(dtype);
   const Scratch<float> vector(k);
   const Scratch<uint16_t> gathered_x(k);
   widen(convert.widen, k, 1, {x, x_stride, 1}, gathered_x.get(), vector.get());
@@ -292,7 +254,7 @@ void gemv_half(DType dtype,
              kOneFactor, term == 0 ? kZeroFactor : kOneFactor);
       }
       auto* out = static_cast<uint16_t*>(y) + row * y_stride;
-      store(convert, height, sums.get(), out, y_stride, alpha, beta);
+      store_halves(convert, height, sums.get(), out, y_stride, alpha, beta);
     }
   });
 }
@@ -303,7 +265,7 @@ float dot_half(
     return half_dot(dtype, n, static_cast<const uint16_t*>(x), static_cast<const uint16_t*>(y));
   }
   constexpr int64_t kBlock = 2048;
-  const Conversion convert = conversion(dtype);
+  const HalfConversion convert(dtype);
   float wide_x[kBlock];
   float wide_y[kBlock];
   uint16_t gathered[kBlock];

@@ -47,6 +47,15 @@ void gemm_half(DType dtype,
                Matrix c,
                float alpha,
                float beta);
+// Only where bfloat16_tiles() are.
+void gemm_bfloat16(int64_t m,
+                   int64_t n,
+                   int64_t k,
+                   ConstMatrix a,
+                   ConstMatrix b,
+                   Matrix c,
+                   float alpha,
+                   float beta);
 void gemv_half(DType dtype,
                int64_t m,
                int64_t k,

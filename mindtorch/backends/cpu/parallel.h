@@ -6,16 +6,15 @@
 
 // Note [One thread pool]
 // Every loop of the CPU backend that uses more than one thread goes through parallel_for, and so
-// through OpenMP's pool. OpenBLAS would bring a second pool of its own; it is kept at one thread,
-// and gemm.cpp divides a product into blocks instead. The two never compete for the same cores.
+// through the pool of thread_pool.h. OpenBLAS would bring a second pool of its own; it is kept at
+// one thread, and gemm.cpp divides a product into blocks instead. The two never compete for the
+// same cores.
 namespace mindtorch::cpu {
 
 // How many threads parallel_for may use, the caller included. Process-wide, like torch's. Before
 // set_num_threads: MINDTORCH_NUM_THREADS, else OMP_NUM_THREADS, else the physical cores this
-// process may run on, within the CPU quota of its control group.
-//
-// In a child forked by a thread that had used the pool this is 1 on that thread, whatever was set:
-// the pool's workers stayed with the parent. Threads started by the child have pools of their own.
+// process may run on, within the CPU quota of its control group. A forked child has a pool of its
+// own.
 MT_API int num_threads();
 
 // Throws RuntimeError unless count >= 1.
@@ -24,7 +23,8 @@ MT_API void set_num_threads(int count);
 // True while the calling thread runs the body of a parallel_for.
 MT_API bool in_parallel_region();
 
-// Which thread of the running parallel_for this is: 0 .. num_threads() - 1, and 0 outside.
+// Which range of the running parallel_for this is: 0 .. num_threads() - 1, and 0 outside. No two
+// run at once with the same number.
 MT_API int thread_index();
 
 namespace detail {

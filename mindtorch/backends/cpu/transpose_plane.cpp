@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "mindtorch/backends/cpu/memory_unit.h"
@@ -69,13 +70,13 @@ namespace hn = hwy::HWY_NAMESPACE;
 // are limited to 32 bytes, to have registers for all of them.
 template <size_t kSize>
 struct WideSquare {
-  using Lane = typename UnitOf<kSize>::type;
+  using Lane = std::conditional_t<kSize == 16, uint64_t, typename UnitOf<kSize>::type>;
   static constexpr size_t kBytes = kSize == 2 ? 32 : HWY_MAX_BYTES;
   static constexpr size_t kGroup = 16 / kSize;
   static constexpr size_t kBlocks = kBytes / 16;
   static constexpr int64_t kSide = kBytes / kSize;
-  static constexpr hn::FixedTag<Lane, kBytes / kSize> kTag{};
-  using Vector = hn::Vec<hn::FixedTag<Lane, kBytes / kSize>>;
+  static constexpr hn::FixedTag<Lane, kBytes / sizeof(Lane)> kTag{};
+  using Vector = hn::Vec<hn::FixedTag<Lane, kBytes / sizeof(Lane)>>;
 
   static HWY_INLINE void transpose(const Plane& plane) {
     Vector groups[kBlocks][kGroup];
@@ -148,10 +149,6 @@ struct SquareOf {
 template <>
 struct SquareOf<1> {
   using type = NarrowSquare<1>;  // a wide one would need 32 registers and more
-};
-template <>
-struct SquareOf<16> {
-  using type = NarrowSquare<16>;
 };
 #else
 template <size_t kSize>

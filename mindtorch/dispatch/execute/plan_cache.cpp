@@ -16,10 +16,11 @@ PlanRunner& PlanCache::use(Entry& entry) {
   return *(last_ = entry.runner.get());
 }
 
-PlanRunner* PlanCache::find_predicted(std::span<const uint8_t> visible,
-                                      std::span<const ops::PointwiseParams> params) {
+PlanRunner* PlanCache::find_predicted(std::span<const uint8_t> visible, const Trace& recorded) {
   PlanRunner* const runner = last_->successor;
-  if (!runner->has_visible(visible) || !runner->has_params(params)) return nullptr;
+  if (!runner->has_visible(visible) || !runner->has_params(recorded.params, recorded.numbers)) {
+    return nullptr;
+  }
   return &use(
       *std::ranges::find(entries_, runner, [](const Entry& entry) { return entry.runner.get(); }));
 }
@@ -33,8 +34,8 @@ PlanRunner& PlanCache::get(const Trace& trace, std::span<const uint8_t> visible)
         entry.runner->trace() != trace) {
       continue;
     }
-    if (entry.runner->has_params(trace.params)) return use(entry);
-    entry.runner->mark_other_params(trace.params, varying);
+    if (entry.runner->has_params(trace.params, trace.numbers)) return use(entry);
+    entry.runner->mark_other_params(trace, varying);
     ++others;
   }
   const bool are_fixed = others < kFewParams;

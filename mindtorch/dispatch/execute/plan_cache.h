@@ -15,10 +15,9 @@ class PlanCache {
   // A plan for the trace, made where there is none. `visible`: of each storage, whether something
   // outside the trace can see it.
   PlanRunner& get(const Trace& trace, std::span<const uint8_t> visible);
-  // The same for the trace predicted(), if it is there already; or null. `params`: of its first
-  // ops; those of the others are as predicted.
-  PlanRunner* find_predicted(std::span<const uint8_t> visible,
-                             std::span<const ops::PointwiseParams> params);
+  // The same for the trace predicted(), if it is there already; or null. `recorded`: with all
+  // numbers, and the params of its first ops; those of the others are as predicted.
+  PlanRunner* find_predicted(std::span<const uint8_t> visible, const Trace& recorded);
   // What is recorded next, if the program repeats itself; or null.
   const Trace* predicted() const;
   uint64_t made() const { return made_; }

@@ -1,6 +1,7 @@
 #include "mindtorch/dispatch/execute/plan_graphs.h"
 
 #include <algorithm>
+#include <functional>
 #include <mutex>
 #include <unordered_map>
 
@@ -12,7 +13,8 @@
 namespace mindtorch::dispatch {
 namespace {
 
-constexpr size_t kGraphs = 4;
+// The layers of a model share a plan, and each has addresses of its own.
+constexpr size_t kGraphs = 64;
 constexpr int kTimesBefore = 2;  // seen, before it is captured
 // Addresses that never come again: so many runs without a graph, then so many without a look.
 constexpr int kPatience = 32;
@@ -101,6 +103,21 @@ PlanGraphs::Entry* PlanGraphs::find(Key key, runtime::Stream stream) {
     if (entry.stream == stream && std::ranges::equal(entry.key, key)) return &entry;
   }
   return nullptr;
+}
+
+std::vector<PlanGraphs::Key> PlanGraphs::known(Key beginning, runtime::Stream stream) const {
+  const std::scoped_lock lock(shared().mutex);
+  std::vector<const Entry*> found;
+  for (const Entry& entry : entries_) {
+    if (entry.stream == stream && entry.key.size() >= beginning.size() &&
+        std::ranges::equal(Key(entry.key).first(beginning.size()), beginning)) {
+      found.push_back(&entry);
+    }
+  }
+  std::ranges::sort(found, std::ranges::greater(), &Entry::last_use);
+  std::vector<Key> keys;
+  for (const Entry* const entry : found) keys.emplace_back(entry->key);
+  return keys;
 }
 
 PlanGraphs::Found PlanGraphs::replay(Key key, runtime::Stream stream) {

@@ -36,6 +36,9 @@ class PlanGraphs {
   runtime::Stream stream();
   // `key`: all that the work depends on, but for the stream.
   using Key = std::span<const uint64_t>;
+  // Keys that begin like this one and came before, the last one first. They are valid until the
+  // next call.
+  std::vector<Key> known(Key beginning, runtime::Stream stream) const;
   enum class Found : uint8_t { kQueued, kNothing, kWorthCapturing };
   Found replay(Key key, runtime::Stream stream);
   // Captures what `launch` gives the current stream, and queues it. False: launch it.

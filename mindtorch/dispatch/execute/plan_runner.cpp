@@ -5,6 +5,8 @@
 #include <string_view>
 
 #include "mindtorch/dispatch/execute/launch.h"
+#include "mindtorch/profiler/recorder.h"
+#include "mindtorch/runtime/address_hint.h"
 #include "mindtorch/runtime/workspace.h"
 
 namespace mindtorch::dispatch {
@@ -17,7 +19,8 @@ constexpr size_t kMaxGraphBytes = size_t{64} << 20;
 
 }  // namespace
 
-// What launching a step needs: a prepared group, a pointwise call, or a kernel's arguments.
+// What launching a step needs: a prepared group, a pointwise call, a pattern's tensors, or a
+// kernel's arguments.
 struct PlanRunner::Step {
   std::unique_ptr<ops::FusedProgram> program;
   std::unique_ptr<ops::PointwiseCall> call;
@@ -27,6 +30,8 @@ struct PlanRunner::Step {
   std::vector<ops::Value> args;
   std::vector<std::vector<Tensor>> lists;  // that args point into
   std::vector<Tensor> outputs;
+  const ops::CallPattern* pattern = nullptr;
+  ops::PatternCall match;  // that it runs on
 };
 
 PlanRunner::PlanRunner(const Trace& trace,
@@ -54,9 +59,17 @@ void PlanRunner::prepare(Step& step, size_t index) {
   step.device = op.device;
   if (plan.is_fused) {
     step.program = ops::registry().fusion_engine(op.device.type).prepare(plan.group);
+  } else if (plan.match) {
+    prepare_pattern(step, *plan.match);
   } else {
     prepare_single(step, op);
   }
+}
+
+void PlanRunner::prepare_pattern(Step& step, const PatternMatch& match) {
+  step.pattern = match.pattern;
+  for (const auto& [name, id] : match.tensors) step.match.add(name, tensor(id));
+  for (const auto& [name, number] : match.values) step.match.add(name, number);
 }
 
 void PlanRunner::prepare_single(Step& step, const OpRecord& op) {
@@ -159,17 +172,32 @@ bool PlanRunner::can_be_captured() const {
   return bytes <= kMaxGraphBytes;
 }
 
-bool PlanRunner::has_params(std::span<const ops::PointwiseParams> params) const {
-  return std::ranges::all_of(plan_.fused_ops, [&](uint32_t op) {
-    return op >= params.size() ||
-           std::memcmp(&params[op], &trace_.params[op], sizeof(ops::PointwiseParams)) == 0;
+bool PlanRunner::has_params(std::span<const ops::PointwiseParams> params,
+                            std::span<const uint64_t> numbers) const {
+  const bool has_numbers = std::ranges::all_of(plan_.fixed_numbers, [&](const FixedNumber& fixed) {
+    return numbers[fixed.index] == fixed.bits;
   });
+  return has_numbers && std::ranges::all_of(plan_.fused_ops, [&](uint32_t op) {
+           return op >= params.size() ||
+                  std::memcmp(&params[op], &trace_.params[op], sizeof(ops::PointwiseParams)) == 0;
+         });
 }
 
-void PlanRunner::mark_other_params(std::span<const ops::PointwiseParams> params,
-                                   std::vector<uint8_t>& ops) const {
-  for (size_t i = 0; i < params.size(); ++i) {
-    if (std::memcmp(&params[i], &trace_.params[i], sizeof(ops::PointwiseParams)) != 0) ops[i] = 1;
+void PlanRunner::mark_other_params(const Trace& other, std::vector<uint8_t>& ops) const {
+  for (size_t i = 0; i < other.params.size(); ++i) {
+    const bool is_same =
+        std::memcmp(&other.params[i], &trace_.params[i], sizeof(ops::PointwiseParams)) == 0;
+    if (!is_same) ops[i] = 1;
+  }
+  for (const FixedNumber& fixed : plan_.fixed_numbers) {
+    if (other.numbers[fixed.index] == fixed.bits) continue;
+    for (size_t i = 0; i < trace_.ops.size(); ++i) {
+      const bool reads = std::ranges::any_of(trace_.operands(trace_.ops[i]), [&](uint32_t id) {
+        return id != kNoTensor && trace_.tensors[id].storage == kNumberStorage &&
+               trace_.tensors[id].offset == fixed.index;
+      });
+      if (reads) ops[i] = 1;
+    }
   }
 }
 
@@ -204,20 +232,20 @@ void PlanRunner::run(Storages storages, const Trace& recorded, size_t& done) {
 bool PlanRunner::replay(Storages storages) {
   const runtime::Stream stream = graphs_->stream();
   if (!stream) return false;
-  try {
-    for (const uint32_t storage : plan_.outputs) storages[storage]->allocate_now();
-  } catch (...) {  // launching needs less at once, and its error names the op
-    for (const uint32_t storage : plan_.outputs) storages[storage]->release_bytes();
-    return false;
-  }
   graph_key_.clear();
   const auto add_address = [&](uint32_t storage) {
     graph_key_.push_back(reinterpret_cast<uintptr_t>(storages[storage]->raw_data()));
   };
   std::ranges::for_each(external_, add_address);
-  std::ranges::for_each(plan_.outputs, add_address);
   graph_key_.insert(graph_key_.end(), numbers_.begin(), numbers_.end());
   graph_key_.push_back(params_hash_);
+  try {
+    allocate_outputs(storages, stream);
+  } catch (...) {  // launching needs less at once, and its error names the op
+    release_outputs(storages);
+    return false;
+  }
+  std::ranges::for_each(plan_.outputs, add_address);
   switch (graphs_->replay(graph_key_, stream)) {
     case PlanGraphs::Found::kQueued:
       return true;
@@ -237,6 +265,31 @@ bool PlanRunner::replay(Storages storages) {
   });
 }
 
+void PlanRunner::allocate_outputs(Storages storages, runtime::Stream stream) {
+  for (const PlanGraphs::Key key : graphs_->known(graph_key_, stream)) {
+    if (allocate_outputs_at(storages, key.subspan(graph_key_.size()))) return;
+  }
+  for (const uint32_t storage : plan_.outputs) storages[storage]->allocate_now();
+}
+
+// False: some are in use.
+bool PlanRunner::allocate_outputs_at(Storages storages, std::span<const uint64_t> addresses) {
+  for (size_t i = 0; i < plan_.outputs.size(); ++i) {
+    StorageImpl& storage = *storages[plan_.outputs[i]];
+    const auto* const address = reinterpret_cast<const void*>(addresses[i]);
+    const runtime::AddressHint hint(address);
+    storage.allocate_now();
+    if (storage.raw_data() == address) continue;
+    release_outputs(storages);
+    return false;
+  }
+  return true;
+}
+
+void PlanRunner::release_outputs(Storages storages) {
+  for (const uint32_t storage : plan_.outputs) storages[storage]->release_bytes();
+}
+
 void PlanRunner::release_intermediates(Storages storages) {
   for (const PlanStep& step : plan_.steps) {
     for (const uint32_t storage : step.releases) storages[storage]->release_bytes();
@@ -251,22 +304,45 @@ void PlanRunner::launch(Storages storages, size_t& done) {
   for (const uint32_t storage : external_) rebind(storage, storage);
   for (size_t i = 0; i < steps_.size(); ++i) {
     const PlanStep& plan = plan_.steps[i];
-    Step& step = steps_[i];
     done = plan.first_op;
     for (const uint32_t storage : plan.allocates) {
       storages[storage]->allocate_now();
       rebind(storage, storage);
     }
     for (const uint32_t storage : plan.donated) rebind(storage, plan_.buffer_of[storage]);
-    if (step.program != nullptr) {
-      launch_fused(step, plan, storages);
-    } else if (step.call != nullptr) {
-      launch_pointwise(step.engine, *step.call, step.device, step.outputs[0]);
+    if (MT_UNLIKELY(profiler::wants(profiler::kHost))) {
+      const profiler::Span span(
+          {.kind = profiler::Kind::kPipeline, .name = name_of(plan), .is_on_any_thread = true});
+      launch_step(i, storages);
     } else {
-      launch_kernel(*step.op, step.device, step.args, step.outputs);
+      launch_step(i, storages);
     }
     for (const uint32_t storage : plan.releases) storages[storage]->release_bytes();
   }
+}
+
+void PlanRunner::launch_step(size_t index, Storages storages) {
+  Step& step = steps_[index];
+  if (step.program != nullptr) {
+    launch_fused(step, plan_.steps[index], storages);
+  } else if (step.pattern != nullptr) {
+    ops::Launch launch = make_launch(step.device);
+    step.pattern->launch(launch, step.match);
+  } else if (step.call != nullptr) {
+    launch_pointwise(step.engine, *step.call, step.device, step.outputs[0]);
+  } else {
+    launch_kernel(*step.op, step.device, step.args, step.outputs);
+  }
+}
+
+std::string PlanRunner::name_of(const PlanStep& step) const {
+  if (step.match) return std::string(step.match->pattern->name);
+  if (!step.is_fused) return trace_.ops[step.first_op].op->schema.name;
+  std::string names;
+  for (const uint32_t member : step.members) {
+    names += (names.empty() ? "" : ", ") + trace_.ops[member].op->schema.name;
+  }
+  return "fused(" + names + ")";
 }
 
 void PlanRunner::launch_fused(const Step& step, const PlanStep& plan, Storages storages) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "mindtorch/dispatch/execute/plan_graphs.h"
@@ -30,11 +31,12 @@ class PlanRunner {
   bool has_visible(std::span<const uint8_t> visible) const {
     return std::ranges::equal(visible, visible_);
   }
-  // Fused ops have these params. `params`: of the first ops; the others' are known to be the same.
-  bool has_params(std::span<const ops::PointwiseParams> params) const;
+  // Fused ops have these params and numbers. `params`: of the first ops; the others' are known to
+  // be the same.
+  bool has_params(std::span<const ops::PointwiseParams> params,
+                  std::span<const uint64_t> numbers) const;
   // Marks the ops of the trace that have others.
-  void mark_other_params(std::span<const ops::PointwiseParams> params,
-                         std::vector<uint8_t>& ops) const;
+  void mark_other_params(const Trace& other, std::vector<uint8_t>& ops) const;
   using Storages = std::span<StorageImpl* const>;
   // `recorded`: with all numbers; its other lists may be shorter than trace()'s, and then the same.
   // `done`: the index of the op that failed, if this throws.
@@ -49,14 +51,22 @@ class PlanRunner {
 
   void prepare(Step& step, size_t index);
   void prepare_single(Step& step, const OpRecord& op);
+  void prepare_pattern(Step& step, const PatternMatch& match);
   void find_used();
   bool can_be_captured() const;
   void take_params(const Trace& recorded);
   void take_numbers(Step& step, const OpRecord& op);
   void launch(Storages storages, size_t& done);
+  void launch_step(size_t index, Storages storages);
   void launch_fused(const Step& step, const PlanStep& plan, Storages storages);
+  // For people: its op, or "fused(add, relu)".
+  std::string name_of(const PlanStep& step) const;
   // Queues the work as a graph of the device. False: it must be launched.
   bool replay(Storages storages);
+  // Gives outputs memory, where there is a graph for it if that is free.
+  void allocate_outputs(Storages storages, runtime::Stream stream);
+  bool allocate_outputs_at(Storages storages, std::span<const uint64_t> addresses);
+  void release_outputs(Storages storages);
   void release_intermediates(Storages storages);
   const Tensor& tensor(uint32_t id);
   ops::Value value(const Argument& argument, Step& step);

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "mindtorch/dispatch/plan/pattern_matcher.h"
 #include "mindtorch/dispatch/trace/trace.h"
 #include "mindtorch/ops/fusion.h"
 
@@ -15,15 +17,23 @@ struct TensorAddress {
   int64_t offset_bytes;
 };
 
-// One step of a plan: a fused group, or the op `first_op` by itself.
+// One step of a plan: a fused group, a pattern of the device, or the op `first_op` by itself.
 struct PlanStep {
-  uint32_t first_op = 0;
+  uint32_t first_op = 0;  // of a pattern, in whose place it runs: the last
   bool is_fused = false;
   ops::FusedGroup group;                 // of a fused step,
   std::vector<TensorAddress> addresses;  // with the address of each input, then of each store
-  std::vector<uint32_t> allocates;       // storages that get memory before the step
-  std::vector<uint32_t> donated;         // storages that take over an operand's: Plan::buffer_of
-  std::vector<uint32_t> releases;        // storages whose last use it is
+  std::vector<uint32_t> members;         // and its ops
+  std::optional<PatternMatch> match;
+  std::vector<uint32_t> allocates;  // storages that get memory before the step
+  std::vector<uint32_t> donated;    // storages that take over an operand's: Plan::buffer_of
+  std::vector<uint32_t> releases;   // storages whose last use it is
+};
+
+// A number of the trace that a pattern was found for: with another value the plan does not hold.
+struct FixedNumber {
+  uint32_t index;
+  uint64_t bits;
 };
 
 // How to run a trace. Plain data: it names no device's code and holds no memory, so that it can be
@@ -31,7 +41,8 @@ struct PlanStep {
 // are fused; memory comes with the first write and goes after the last use.
 struct Plan {
   std::vector<PlanStep> steps;
-  std::vector<uint32_t> fused_ops;  // pointwise ops whose params are part of a group
+  std::vector<uint32_t> fused_ops;  // pointwise ops whose params are part of a group or pattern
+  std::vector<FixedNumber> fixed_numbers;
   std::vector<uint64_t> constants;  // behind the trace's numbers: what fused fills write
   std::vector<uint32_t> buffer_of;  // by storage: the one whose memory it has
   std::vector<uint32_t> unwritten;  // visible storages that no op writes

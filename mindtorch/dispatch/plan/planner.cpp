@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -85,8 +86,13 @@ class Planner {
 
   Plan run() {
     find_fills();
+    find_patterns();
     for (size_t i = 0; i < trace_.ops.size(); ++i) {
       if (is_planned_[i] != 0 || !is_live(i)) continue;
+      if (is_in_pattern(i)) {
+        add_pattern(i);
+        continue;
+      }
       const ops::FusionEngine& engine = ops::registry().fusion_engine(trace_.ops[i].device.type);
       if (engine.prepare == nullptr || !add_group(i, engine)) add_single(i);
     }
@@ -99,7 +105,10 @@ class Planner {
   bool is_live(size_t op) const {
     return liveness_.is_dead[op] == 0 && !makes_nothing(trace_.ops[op]);
   }
+  bool is_in_pattern(size_t op) const { return !match_of_.empty() && match_of_[op] != kNoMatch; }
   void find_fills();
+  void find_patterns();
+  void add_pattern(size_t op);
   bool add_group(size_t first, const ops::FusionEngine& engine);
   void add_single(size_t op);
   void place_memory();
@@ -114,6 +123,9 @@ class Planner {
   std::vector<uint8_t> is_planned_;  // by op
   const size_t first_constant_;      // behind the numbers of the trace
   std::vector<uint32_t> fills_;      // by op: the index of the number it fills with
+  static constexpr uint32_t kNoMatch = UINT32_MAX;
+  std::vector<PatternMatch> matches_;
+  std::vector<uint32_t> match_of_;  // by op; empty: there are none
   Plan plan_;
 };
 
@@ -135,6 +147,37 @@ void Planner::find_fills() {
   }
 }
 
+void Planner::find_patterns() {
+  bool is_seen[kDeviceTypeCount] = {};
+  for (const OpRecord& op : trace_.ops) {
+    if (std::exchange(is_seen[static_cast<int>(op.device.type)], true)) continue;
+    const std::vector<ParsedPattern>& patterns = patterns_of(op.device.type);
+    if (patterns.empty()) continue;
+    PatternMatcher matcher(trace_, liveness_, varying_);
+    std::ranges::move(matcher.find(patterns, op.device.type), std::back_inserter(matches_));
+  }
+  if (!matches_.empty()) match_of_.resize(trace_.ops.size(), kNoMatch);
+  for (uint32_t i = 0; i < matches_.size(); ++i) {
+    for (const uint32_t op : matches_[i].ops) match_of_[op] = i;
+  }
+}
+
+// In the place of its last op; the others are left out.
+void Planner::add_pattern(size_t index) {
+  is_planned_[index] = 1;
+  PatternMatch& match = matches_[match_of_[index]];
+  if (match.ops.back() != index) return;
+  for (const uint32_t op : match.ops) {
+    if (trace_.ops[op].is_pointwise != 0) plan_.fused_ops.push_back(op);
+  }
+  for (const uint32_t number : match.numbers) {
+    plan_.fixed_numbers.push_back({number, trace_.numbers[number]});
+  }
+  PlanStep& step = plan_.steps.emplace_back();
+  step.first_op = static_cast<uint32_t>(index);
+  step.match = std::move(match);
+}
+
 // Collects ops from `first` on. Ops in between that cannot be members run after the group; what
 // comes behind them joins if it may run before them. False: not worth fusing.
 bool Planner::add_group(size_t first, const ops::FusionEngine& engine) {
@@ -145,8 +188,9 @@ bool Planner::add_group(size_t first, const ops::FusionEngine& engine) {
   for (size_t i = first + 1; i < trace_.ops.size() && skipped.count() <= kMaxSkipped; ++i) {
     if (is_planned_[i] != 0 || !is_live(i)) continue;
     const OpRecord& op = trace_.ops[i];
-    const bool may_join = !varies(i) && (skipped.count() == 0 ||
-                                         (skipped.can_be_passed_by(op) && builder.touches(op)));
+    const bool may_join =
+        !varies(i) && !is_in_pattern(i) &&
+        (skipped.count() == 0 || (skipped.can_be_passed_by(op) && builder.touches(op)));
     if (may_join && builder.add(op)) {
       members.push_back(i);
     } else {
@@ -154,11 +198,12 @@ bool Planner::add_group(size_t first, const ops::FusionEngine& engine) {
     }
   }
   if (builder.size() < 2 || !builder.is_worth_it()) return false;
+  PlanStep& step = plan_.steps.emplace_back();
   for (const size_t i : members) {
     is_planned_[i] = 1;
+    step.members.push_back(static_cast<uint32_t>(i));
     if (trace_.ops[i].is_pointwise != 0) plan_.fused_ops.push_back(static_cast<uint32_t>(i));
   }
-  PlanStep& step = plan_.steps.emplace_back();
   step.first_op = static_cast<uint32_t>(first);
   step.is_fused = true;
   step.group = builder.finish(is_planned_, step.addresses);
@@ -197,6 +242,10 @@ void Planner::place_memory() {
       for (const TensorAddress& address : step.addresses) touch(address.storage);
       continue;
     }
+    if (step.match) {
+      for (const auto& [name, id] : step.match->tensors) touch(trace_.tensors[id].storage);
+      continue;
+    }
     const OpRecord& op = trace_.ops[step.first_op];
     for (size_t k = 0; k < size_t{op.operand_count} + op.output_count; ++k) {
       const uint32_t id = trace_.tensor_ids[op.first_id + k];
@@ -229,7 +278,7 @@ void Planner::donate_buffers(std::span<const uint32_t> first, std::span<uint32_t
   for (uint32_t i = 0; i < plan_.steps.size(); ++i) {
     PlanStep& step = plan_.steps[i];
     const OpRecord& op = trace_.ops[step.first_op];
-    if (step.is_fused || op.is_pointwise == 0) continue;
+    if (step.is_fused || step.match || op.is_pointwise == 0) continue;
     const uint32_t out = trace_.tensors[trace_.outputs(op)[0]].storage;
     const uint32_t donor = first[out] == i ? find_donor(op, i, last) : kNumberStorage;
     if (donor == kNumberStorage) continue;

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "mindtorch/dispatch/record/wait_during_finalization.h"
+#include "mindtorch/profiler/recorder.h"
 #include "mindtorch/runtime/accelerator.h"
 
 namespace mindtorch::dispatch {
@@ -48,6 +49,7 @@ void OpQueue::detach() noexcept {
   if (recorder_.size() != 0) return;
   generation_.store(generation() + 1, std::memory_order_relaxed);
   recording_thread_ = std::this_thread::get_id();
+  opened_ns_ = MT_UNLIKELY(profiler::wants(profiler::kHost)) ? profiler::now_ns() : 0;
   recorder_.begin(plans_.predicted());
 }
 
@@ -121,7 +123,11 @@ OpQueue::Flushed OpQueue::flush(std::string_view reason, const Owner* of, bool w
   std::unique_ptr<FlushFailure> failure;
   try {
     const NoRecordGuard no_record;
-    execute(done, is_plan);
+    if (MT_UNLIKELY(profiler::wants(profiler::kHost))) {
+      execute_profiled(reason, done, is_plan);
+    } else {
+      execute(done, is_plan);
+    }
   } catch (...) {
     failure = std::make_unique<FlushFailure>(std::current_exception(), done, is_plan);
   }
@@ -137,6 +143,26 @@ void OpQueue::execute(size_t& done, bool& is_plan) {
   is_plan = true;
   PlanRunner& plan = find_plan();
   is_plan = false;
+  run(plan, done);
+}
+
+void OpQueue::execute_profiled(std::string_view reason, size_t& done, bool& is_plan) {
+  using profiler::Kind;
+  using profiler::Span;
+  if (opened_ns_ != 0) profiler::note_range(Kind::kPipeline, "record", reason, opened_ns_);
+  const Span flush(
+      {.kind = Kind::kPipeline, .name = "flush", .detail = reason, .is_on_any_thread = true});
+  recorder_.list_storages(storages_, visible_);
+  is_plan = true;
+  Span planning({.kind = Kind::kPipeline, .name = "plan", .is_on_any_thread = true});
+  PlanRunner& plan = find_plan();
+  planning.end();
+  is_plan = false;
+  const Span executing({.kind = Kind::kPipeline, .name = "execute", .is_on_any_thread = true});
+  run(plan, done);
+}
+
+void OpQueue::run(PlanRunner& plan, size_t& done) {
   last_launches_ = plan.launches();
   // Another thread than the recording one may have other streams.
   std::vector<std::unique_ptr<runtime::StreamGuard>> guards;
@@ -152,7 +178,7 @@ void OpQueue::execute(size_t& done, bool& is_plan) {
 
 PlanRunner& OpQueue::find_plan() {
   if (recorder_.is_predicted()) {
-    if (PlanRunner* const plan = plans_.find_predicted(visible_, recorder_.recorded().params)) {
+    if (PlanRunner* const plan = plans_.find_predicted(visible_, recorder_.recorded())) {
       if (MT_LIKELY(plans_.was_recent())) {
         churn_.note_reuse();
       } else {

@@ -123,6 +123,9 @@ class OpQueue final : public PendingWork {
   void note_stream(Device device);
   PlanRunner& find_plan();
   void execute(size_t& done, bool& is_plan);
+  // The same, each part told to a profiler.
+  void execute_profiled(std::string_view reason, size_t& done, bool& is_plan);
+  void run(PlanRunner& plan, size_t& done);
   void clear(size_t done, const std::exception_ptr& error) noexcept;
 
   QuickMutex mutex_;
@@ -133,6 +136,7 @@ class OpQueue final : public PendingWork {
   std::atomic<uint64_t> generation_{0};
   TraceRecorder recorder_{*this};
   std::thread::id recording_thread_;
+  int64_t opened_ns_ = 0;                 // when recording began; 0: no profiler wanted to know
   std::vector<runtime::Stream> streams_;  // of the recording thread, one for each device
   std::vector<CallSite> sites_;           // by op
   std::vector<void*> codes_;              // that sites_ name, retained

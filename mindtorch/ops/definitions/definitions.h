@@ -16,6 +16,7 @@ void define_copy(Registry& ops);
 void define_creation(Registry& ops);
 void define_ctc(Registry& ops);
 void define_embedding(Registry& ops);
+void define_fft(Registry& ops);
 void define_foreach(Registry& ops);
 void define_functions(Registry& ops);
 void define_indexing(Registry& ops);

@@ -171,8 +171,11 @@ from mindtorch_v2.autograd.gradcheck import gradcheck, gradgradcheck  # noqa: E4
 
 
 def __getattr__(name):
-    if name == "forward_ad":  # needs much of the library
-        import importlib
+    import importlib
 
+    if name in ("forward_ad", "profiler", "profiler_util"):  # they need much of the library
         return importlib.import_module(f"{__name__}.{name}")
+    if name in ("DeviceType", "ProfilerActivity", "kineto_available", "_supported_activities"):
+        settings = importlib.import_module(f"{__name__}._profiler_settings")
+        return getattr(settings, name.removeprefix("_"))
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -37,6 +37,9 @@ CASES = {
     "_fused_adam_.tensor_lr": "torch._fused_adam_([x], [x + 1], [x / 2], [x * x], [], "
     "[torch.tensor(2.0)], lr=torch.tensor(0.1), beta1=0.9, beta2=0.99, weight_decay=0.1, "
     "eps=1e-8, amsgrad=False, maximize=False)",
+    "_fft_c2c": "torch.fft.fft(x + 0j)",
+    "_fft_c2r": "torch.fft.irfft(x + 0j)",
+    "_fft_r2c": "torch.fft.rfft(x)",
     "_fused_adamw_": "torch._fused_adamw_([x], [x + 1], [x / 2], [x * x], [], [torch.tensor("
     "2.0)], lr=0.1, beta1=0.9, beta2=0.99, weight_decay=0.1, eps=1e-8, amsgrad=False, "
     "maximize=False)",
@@ -97,6 +100,7 @@ CASES = {
     "_scaled_dot_product_flash_attention_backward": "grad(F.scaled_dot_product_attention(heads, "
     "heads, heads, is_causal=True).sum(), heads)",
     "_softmax_backward_data": "grad(image.softmax(-1).square().sum(), image)",
+    "_stft": "torch.stft(x[0], 2, 1, window=torch.ones(2), return_complex=True)",
     "_tensordot": "torch.tensordot(x, x, dims=([1], [1]))",
     "_to_copy": "x.to(torch.float16)",
     "_unique2": "i.unique(return_inverse=True, return_counts=True)",

@@ -13,6 +13,7 @@ from copy import deepcopy
 from itertools import chain
 
 import mindtorch_v2 as torch
+from mindtorch_v2 import _C
 from mindtorch_v2._C import Tensor
 from mindtorch_v2.utils.hooks import RemovableHandle
 
@@ -62,24 +63,36 @@ def register_optimizer_step_post_hook(hook):
     return _add(_global_post_hooks, hook)
 
 
+def _begin_range(optimizer, method):
+    """A range of the profiler; None if this thread is not recorded."""
+    return _C._profiler_range(f"Optimizer.{method}#{type(optimizer).__name__}.{method}")
+
+
 def _with_hooks(step):
     """step of a class, with the hooks around it."""
 
     @functools.wraps(step)
     def hooked(self, *args, **kwargs):
-        for hook in chain(_global_pre_hooks.values(), self._optimizer_step_pre_hooks.values()):
-            result = hook(self, args, kwargs)
-            if result is not None:
-                if not (isinstance(result, tuple) and len(result) == 2):
-                    raise RuntimeError(
-                        f"{hook} must return None or a tuple of (new_args, new_kwargs), "
-                        f"but got {result}."
-                    )
-                args, kwargs = result
-        result = step(self, *args, **kwargs)
-        for hook in chain(self._optimizer_step_post_hooks.values(), _global_post_hooks.values()):
-            hook(self, args, kwargs)
-        return result
+        profiled = _begin_range(self, "step") if _C._profiler_is_recording() else None
+        try:
+            for hook in chain(_global_pre_hooks.values(), self._optimizer_step_pre_hooks.values()):
+                result = hook(self, args, kwargs)
+                if result is not None:
+                    if not (isinstance(result, tuple) and len(result) == 2):
+                        raise RuntimeError(
+                            f"{hook} must return None or a tuple of (new_args, new_kwargs), "
+                            f"but got {result}."
+                        )
+                    args, kwargs = result
+            result = step(self, *args, **kwargs)
+            for hook in chain(
+                self._optimizer_step_post_hooks.values(), _global_post_hooks.values()
+            ):
+                hook(self, args, kwargs)
+            return result
+        finally:
+            if profiled is not None:
+                profiled.end()
 
     hooked.hooked = True
     return hooked
@@ -152,6 +165,7 @@ class Optimizer:
 
     def zero_grad(self, set_to_none=True):
         """Drops the gradients of all parameters, or sets them to 0."""
+        profiled = _begin_range(self, "zero_grad") if _C._profiler_is_recording() else None
         for group in self.param_groups:
             for parameter in group["params"]:
                 if parameter.grad is None:
@@ -160,6 +174,8 @@ class Optimizer:
                     parameter.grad = None
                 else:
                     parameter.grad = parameter.grad.detach().zero_()
+        if profiled is not None:
+            profiled.end()
 
     # --- groups -------------------------------------------------------------------------------
 

@@ -26,6 +26,6 @@ __version__ = version.torch_version_with_ours
 
 
 def __getattr__(name):
-    if name in ("contrib", "optim"):
+    if name in ("contrib", "optim", "profiler"):
         return importlib.import_module(f"mindtorch_v2.torch_npu.{name}")
     raise AttributeError(f"module 'torch_npu' has no attribute {name!r}")

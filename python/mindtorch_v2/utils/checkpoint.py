@@ -13,6 +13,7 @@ import weakref
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
+from mindtorch_v2.amp._state import DEVICE_TYPES as AUTOCAST_DEVICE_TYPES
 from mindtorch_v2.autograd import _engine
 from mindtorch_v2.autograd.graph import saved_tensors_hooks
 
@@ -153,6 +154,29 @@ class _RandomNumbers:
             _C._default_generator(device).set_state(state)
 
 
+class _Surroundings:
+    """What the function depends on besides its arguments: how autocast is set, and the random
+    numbers unless they need not be the same."""
+
+    def __init__(self, args, preserve_rng_state):
+        self._numbers = _RandomNumbers(args) if preserve_rng_state else None
+        self._cache_enabled = torch.is_autocast_cache_enabled()
+        self._autocast = [
+            (kind, torch.get_autocast_dtype(kind), torch.is_autocast_enabled(kind))
+            for kind in AUTOCAST_DEVICE_TYPES
+        ]
+
+    @contextlib.contextmanager
+    def again(self):
+        """A with-block in which they are as they were."""
+        with contextlib.ExitStack() as stack:
+            if self._numbers:
+                stack.enter_context(self._numbers.again())
+            for kind, dtype, enabled in self._autocast:
+                stack.enter_context(torch.autocast(kind, dtype, enabled, self._cache_enabled))
+            yield
+
+
 # --- use_reentrant=True ---------------------------------------------------------------------------
 
 
@@ -184,7 +208,7 @@ class CheckpointFunction(torch.autograd.Function):
     def forward(ctx, run_function, preserve_rng_state, *args):
         check_backward_validity(args)
         ctx.run_function = run_function
-        ctx.random_numbers = _RandomNumbers(args) if preserve_rng_state else None
+        ctx.surroundings = _Surroundings(args, preserve_rng_state)
         ctx.others = [None if isinstance(x, torch.Tensor) else x for x in args]
         ctx.places = [i for i, x in enumerate(args) if isinstance(x, torch.Tensor)]
         ctx.save_for_backward(*(args[i] for i in ctx.places))
@@ -204,8 +228,7 @@ class CheckpointFunction(torch.autograd.Function):
         for i, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
             args[i] = tensor
         args = detach_variable(tuple(args))
-        numbers = ctx.random_numbers
-        with numbers.again() if numbers else contextlib.nullcontext(), torch.enable_grad():
+        with ctx.surroundings.again(), torch.enable_grad():
             outputs = ctx.run_function(*args)
         if isinstance(outputs, torch.Tensor):
             outputs = (outputs,)
@@ -377,7 +400,7 @@ def _stack():
 
 def _checkpoint_saved(function, preserve, context_fn, compare, debug, early_stop, args, kwargs):
     first, again = context_fn()
-    numbers = _RandomNumbers((args, kwargs)) if preserve else None
+    surroundings = _Surroundings((args, kwargs), preserve)
     if not torch.is_grad_enabled():
         with first:
             return function(*args, **kwargs)
@@ -388,7 +411,7 @@ def _checkpoint_saved(function, preserve, context_fn, compare, debug, early_stop
     def run_again():
         values = arguments.get()
         named = dict(zip(names, values[count:], strict=True))
-        with numbers.again() if numbers else contextlib.nullcontext(), again:
+        with surroundings.again(), again:
             function(*values[:count], **named)
 
     saved = _Saved(run_again, early_stop, compare, debug)
@@ -420,7 +443,8 @@ def checkpoint(
     **kwargs,
 ):
     """function(*args, **kwargs), with a graph that keeps no activations: they are computed again
-    in backward, with the same random numbers unless preserve_rng_state=False.
+    in backward, under the same autocast and with the same random numbers unless
+    preserve_rng_state=False.
 
     >>> x = torch.ones(2, requires_grad=True)
     >>> y = torch.utils.checkpoint.checkpoint(lambda x: x.exp().sin(), x, use_reentrant=False)

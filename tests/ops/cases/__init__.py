@@ -20,6 +20,7 @@ FAMILIES = (
     "norm",
     "matmul",
     "linalg",
+    "fft",
     "attention",
     "convolution",
     "pooling",

@@ -165,6 +165,9 @@ CASES = [
         bad=(
             bad_on_cpu(IndexError, "index out of range in self", T((3, 4)), 0, V((3,), LONG)),
             bad_on_cpu(IndexError, "index out of range in self", T((3, 4)), 0, V((-1,), LONG)),
+            bad_on_cpu(
+                RuntimeError, "INDICES element is out of DATA bounds", T((3, 4)), 1, V((4,), LONG)
+            ),
             bad(IndexError, DIM, T((3, 4)), 2, V((0,), LONG)),
             bad(IndexError, "Index is supposed to be a vector", T((3,)), 0, V(((0, 1),), LONG)),
             bad(RuntimeError, "Expected dtype int32 or int64 for index", T((3,)), 0, T((1,))),

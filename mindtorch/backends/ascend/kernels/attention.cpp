@@ -3,6 +3,7 @@
 #include <memory>
 #include <mutex>
 
+#include "mindtorch/backends/ascend/kernels/attention.h"
 #include "mindtorch/backends/ascend/kernels/compose.h"
 #include "mindtorch/backends/ascend/kernels/dtypes.h"
 
@@ -41,24 +42,9 @@ Tensor later_keys(ops::Launch& on, int64_t queries, int64_t keys) {
 
 // Whether CANN's op is documented to take a call. It adds masks of numbers in ways of its own.
 bool is_fused(const Tensor& query, const Tensor& key, const Tensor& value, const Settings& s) {
-  constexpr int64_t kMostBatch = 2048;
-  constexpr int64_t kMostHeads = 256;
-  constexpr int64_t kMostLength = 512 * 1024;
-  constexpr int64_t kMostSize = 512;
   const bool masked = s.attn_mask.defined();
   if (masked && (s.is_causal || s.attn_mask.dtype() != DType::kBool)) return false;
-  if (query.dim() > 4 || query.numel() == 0 || key.numel() == 0) return false;
-  if (query.dim() == 4 && query.size(0) > kMostBatch) return false;
-  if (query.dim() >= 3 && query.size(-3) > kMostHeads) return false;
-  const int64_t size = query.size(-1);
-  return size % 16 == 0 && size <= kMostSize && value.size(-1) == size &&
-         query.size(-2) <= kMostLength && key.size(-2) <= kMostLength;
-}
-
-// With leading dims of length 1, up to four.
-Tensor in_four_dims(Tensor self) {
-  while (self.dim() < 4) self = unsqueezed(self, 0);
-  return self;
+  return fits_fused_attention(query, key, value);
 }
 
 // Memory beside the caching allocator, of which a tensor that stays would keep a whole segment. It
@@ -103,36 +89,61 @@ Tensor kept_causal_mask(ops::Launch& on) {
   return kept.try_emplace(&stream.state(), made).first->second;
 }
 
+}  // namespace
+
+Tensor in_four_dims(Tensor self) {
+  while (self.dim() < 4) self = unsqueezed(self, 0);
+  return self;
+}
+
+HiddenKeys hide_later_keys(ops::Launch& on, int64_t queries, int64_t keys) {
+  constexpr int64_t kCausal = 2;  // sparseMode
+  const Tensor kept = kept_causal_mask(on);
+  if (kept.defined()) return {kept, kCausal};
+  return {later_keys(on, queries, keys)};
+}
+
+// Rows and columns must be whole; one sequence or head may stand for all.
+HiddenKeys hide_unseen_keys(ops::Launch& on, const Tensor& seen, int64_t queries, int64_t keys) {
+  const Tensor given = in_four_dims(seen);
+  return {computed(on, ops::Pointwise::kLogicalNot,
+                   expanded(given, {given.size(0), given.size(1), queries, keys}))};
+}
+
+bool fits_fused_attention(const Tensor& query, const Tensor& key, const Tensor& value) {
+  constexpr int64_t kMostBatch = 2048;
+  constexpr int64_t kMostHeads = 256;
+  constexpr int64_t kMostLength = 512 * 1024;
+  constexpr int64_t kMostSize = 512;
+  if (query.dim() > 4 || query.numel() == 0 || key.numel() == 0) return false;
+  if (query.dim() == 4 && query.size(0) > kMostBatch) return false;
+  if (query.dim() >= 3 && query.size(-3) > kMostHeads) return false;
+  const int64_t size = query.size(-1);
+  return size % 16 == 0 && size <= kMostSize && value.size(-1) == size &&
+         query.size(-2) <= kMostLength && key.size(-2) <= kMostLength;
+}
+
+namespace {
+
 // What both directions give to CANN beside the operands.
 struct FusedCall {
   FusedCall(ops::Launch& on, const Tensor& query, const Tensor& key, const Settings& s) {
     heads = query.dim() < 3 ? 1 : query.size(-3);
     if (s.is_causal) {
-      mask = kept_causal_mask(on);
-      sparse = kCausal;
-      if (mask.defined()) return;
-      mask = later_keys(on, query.size(-2), key.size(-2));
-      sparse = kMaskAsGiven;
+      hidden = hide_later_keys(on, query.size(-2), key.size(-2));
     } else if (s.attn_mask.defined()) {
-      // Rows and columns must be whole; one sequence or head may stand for all.
-      const Tensor given = in_four_dims(s.attn_mask);
-      mask =
-          computed(on, ops::Pointwise::kLogicalNot,
-                   expanded(given, {given.size(0), given.size(1), query.size(-2), key.size(-2)}));
+      hidden = hide_unseen_keys(on, s.attn_mask, query.size(-2), key.size(-2));
       precision = kEmptyRows;
     }
   }
 
   static constexpr int64_t kEmptyRows = 2;  // innerPrecise: rows may be masked as a whole
   static constexpr int64_t kFar = std::numeric_limits<int32_t>::max();
-  static constexpr int64_t kMaskAsGiven = 0;  // sparseMode
-  static constexpr int64_t kCausal = 2;
   static constexpr double kKeepAll = 1.0;
   static inline char layout[] = "BNSD";
 
-  Tensor mask;  // true: not seen
+  HiddenKeys hidden;
   int64_t heads;
-  int64_t sparse = kMaskAsGiven;
   int64_t precision = 0;
 };
 
@@ -157,8 +168,8 @@ void attend_in_one(ops::Launch& on,
   const Tensor none;
   const Tensor unused = make_like(on, {0}, query.dtype());  // CANN wants it, and leaves it empty
   call(on, MT_ACLNN(aclnnFlashAttentionScore), in_four_dims(query), in_four_dims(key),
-       in_four_dims(value), none, none, none, fused.mask, nullptr, s.scale, fused.kKeepAll,
-       fused.kFar, fused.kFar, fused.heads, &fused.layout[0], fused.precision, fused.sparse,
+       in_four_dims(value), none, none, none, fused.hidden.mask, nullptr, s.scale, fused.kKeepAll,
+       fused.kFar, fused.kFar, fused.heads, &fused.layout[0], fused.precision, fused.hidden.sparse,
        part_of(row_stats, 0), part_of(row_stats, 1), unused, in_four_dims(out));
 }
 
@@ -177,11 +188,11 @@ void attend_backward_in_one(ops::Launch& on,
   const Tensor none;
   const Tensor unused = make_like(on, {0}, query.dtype());
   call(on, MT_ACLNN(aclnnFlashAttentionScoreGrad), in_four_dims(query), in_four_dims(key),
-       in_four_dims(value), in_four_dims(grad_out), none, none, none, fused.mask,
+       in_four_dims(value), in_four_dims(grad_out), none, none, none, fused.hidden.mask,
        part_of(row_stats, 0), part_of(row_stats, 1), none, in_four_dims(out), nullptr, s.scale,
        fused.kKeepAll, fused.kFar, fused.kFar, fused.heads, &fused.layout[0], fused.precision,
-       fused.sparse, in_four_dims(grad_query), in_four_dims(grad_key), in_four_dims(grad_value),
-       unused);
+       fused.hidden.sparse, in_four_dims(grad_query), in_four_dims(grad_key),
+       in_four_dims(grad_value), unused);
 }
 
 // --- step by step, in float32 ---

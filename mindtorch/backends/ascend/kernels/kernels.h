@@ -13,6 +13,7 @@ void register_copy(ops::Registry& registry);
 void register_creation(ops::Registry& registry);
 void register_ctc(ops::Registry& registry);
 void register_embedding(ops::Registry& registry);
+void register_fft(ops::Registry& registry);
 void register_foreach(ops::Registry& registry);
 void register_indexing(ops::Registry& registry);
 void register_linalg(ops::Registry& registry);

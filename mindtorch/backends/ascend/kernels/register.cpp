@@ -1,11 +1,13 @@
 #include "mindtorch/backends/ascend/kernels/kernels.h"
 #include "mindtorch/backends/ascend/kernels/pointwise.h"
+#include "mindtorch/backends/ascend/patterns/patterns.h"
 
 namespace mindtorch::ascend {
 
 void register_ascend(ops::Registry& registry) {
   registry.pointwise_engine(DeviceType::kNpu, &run_pointwise);
   registry.fusion_engine(DeviceType::kNpu, {.check = &check_pointwise});
+  ops::set_call_patterns(DeviceType::kNpu, &call_patterns);
   register_attention(registry);
   register_channel_norm(registry);
   register_convolution(registry);
@@ -13,6 +15,7 @@ void register_ascend(ops::Registry& registry) {
   register_creation(registry);
   register_ctc(registry);
   register_embedding(registry);
+  register_fft(registry);
   register_foreach(registry);
   register_indexing(registry);
   register_linalg(registry);

@@ -186,12 +186,21 @@ Slices slices_of(const Tensor& self, int64_t dim) {
   return slices;
 }
 
+// Unlike a[idx], index_select takes no negative index. Torch has another function for dimension 1.
+void check_selected(const Tensor& self, int64_t dim, const Tensor& places, int64_t length) {
+  const auto* at = places.data<int64_t>();
+  const int64_t bad = check_positive_indices(at, places.numel(), length);
+  if (bad < 0) return;
+  MT_CHECK(self.dim() > 1 && (line_dim(self, dim) == 1 || self.numel() == 0), IndexError,
+           "index out of range in self");
+  MT_THROW(RuntimeError, "INDICES element is out of DATA bounds, id=", at[bad],
+           " axis_dim=", length);
+}
+
 void index_select(ops::Launch&, const Tensor& self, int64_t dim, const Tensor& index, Tensor& out) {
   const Tensor places = as_index(index);
   const Slices slices = slices_of(self, dim);
-  // Unlike a[idx], index_select takes no negative index.
-  MT_CHECK(check_positive_indices(places.data<int64_t>(), places.numel(), slices.length) < 0,
-           IndexError, "index out of range in self");
+  check_selected(self, dim, places, slices.length);
   if (out.numel() == 0) return;
   const int64_t row = slices.block * self.element_size();
   if (slices.block == 1) return gather_indexed(Indexed(self, dim, places, out));

@@ -14,6 +14,7 @@ void register_cpu(ops::Registry& registry) {
   register_creation(registry);
   register_ctc(registry);
   register_embedding(registry);
+  register_fft(registry);
   register_foreach(registry);
   register_indexing(registry);
   register_linalg_decompose(registry);

@@ -368,6 +368,11 @@ TEST_P(Gemm, Dots) {
   });
 }
 
+TEST(GemmCases, MoreColumnsThanArePackedAtATime) {
+  check<BFloat16>(40, 1100, 1100, Layout::kRows, Layout::kRows, Layout::kRows, {1, 1}, {0, 0});
+  check<BFloat16>(33, 1100, 1090, Layout::kCols, Layout::kCols, Layout::kCols, {2, 2}, {1, 1});
+}
+
 TEST(GemmCases, SixteenBitSumsAreRoundedOnce) {
   // 1 + 2048 * 2^-12: every partial sum rounded to bfloat16 would stay 1.
   const int64_t k = 2049;

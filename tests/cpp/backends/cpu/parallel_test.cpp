@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
-#include <cstdlib>
 #include <mutex>
 #include <stdexcept>
 #include <thread>
@@ -98,7 +98,6 @@ TEST(Parallel, OneThreadRunsInline) {
 }
 
 TEST(Parallel, UsesAsManyThreadsAsAsked) {
-  if (std::getenv("OMP_THREAD_LIMIT") != nullptr) GTEST_SKIP() << "OpenMP may not start threads";
   const Threads threads(3);
   std::atomic<int> seen = 0;
   parallel_for(0, 3, 1, [&](int64_t begin, int64_t end) {
@@ -170,15 +169,61 @@ TEST(Parallel, CallersOnSeveralThreadsAtOnce) {
   EXPECT_EQ(total, 4 * 20 * 4950);
 }
 
+// Of each range: the thread that ran it.
+std::vector<std::thread::id> threads_of_ranges(int count) {
+  std::vector<std::thread::id> threads(static_cast<size_t>(count));
+  std::atomic<int> begun = 0;
+  parallel_for(0, count, 1, [&](int64_t begin, int64_t) {
+    threads[static_cast<size_t>(begin)] = std::this_thread::get_id();
+    for (++begun; begun < count;) std::this_thread::yield();  // none is left to another thread
+  });
+  return threads;
+}
+
+TEST(Parallel, RangesStayOnTheirThreads) {
+  const Threads threads(4);
+  const auto first = threads_of_ranges(4);
+  EXPECT_EQ(first[0], std::this_thread::get_id());
+  for (int repeat = 0; repeat < 20; ++repeat) EXPECT_EQ(threads_of_ranges(4), first);
+  // Fewer threads, and then more again, are the same ones.
+  EXPECT_EQ(threads_of_ranges(2), std::vector(first.begin(), first.begin() + 2));
+  EXPECT_EQ(threads_of_ranges(4), first);
+}
+
+TEST(Parallel, RangesOfBusyThreadsAreRunByOthers) {
+  const Threads threads(3);
+  std::atomic<bool> is_busy = false;
+  std::atomic<bool> may_end = false;
+  std::thread other([&] {
+    parallel_for(0, 3, 1, [&](int64_t, int64_t) {
+      is_busy = true;
+      while (!may_end) std::this_thread::yield();
+    });
+  });
+  while (!is_busy) std::this_thread::yield();
+  for (int repeat = 0; repeat < 50; ++repeat) EXPECT_EQ(sum_in_parallel(1000), 499500);
+  may_end = true;
+  other.join();
+}
+
+TEST(Parallel, ManyShortLoops) {
+  const Threads threads(8);
+  for (int repeat = 0; repeat < 3000; ++repeat) {
+    set_num_threads(1 + repeat % 8);
+    ASSERT_EQ(sum_in_parallel(16), 120);
+  }
+  for (int repeat = 0; repeat < 20; ++repeat) {  // workers have gone to sleep meanwhile
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    ASSERT_EQ(sum_in_parallel(16), 120);
+  }
+}
+
 #ifndef __SANITIZE_THREAD__
 TEST(Parallel, WorksInAChildForkedAfterUse) {
   const Threads threads(2);
   ASSERT_EQ(sum_in_parallel(1000), 499500);
   EXPECT_TRUE(in_child([] {
-    if (num_threads() != 1 || sum_in_parallel(1000) != 499500) return false;
-    set_num_threads(2);
-    if (num_threads() != 1 || sum_in_parallel(1000) != 499500) return false;
-    // A thread of the child's own may have a pool.
+    if (num_threads() != 2 || sum_in_parallel(1000) != 499500) return false;
     bool right = false;
     std::thread([&] { right = num_threads() == 2 && sum_in_parallel(1000) == 499500; }).join();
     return right;

@@ -5,6 +5,7 @@ import queue
 import warnings
 
 import mindtorch_v2 as torch
+from mindtorch_v2 import _C
 from mindtorch_v2._utils import ExceptionWrapper
 
 from .fetch import IterableFetcher
@@ -38,7 +39,15 @@ class _Iterator:
         return len(self._index_sampler)
 
     def __next__(self):
-        batch = self._next_batch()
+        if _C._profiler_is_recording():
+            profiled = _C._profiler_range(f"enumerate(DataLoader)#{self._torch_name}.__next__")
+        else:
+            profiled = None
+        try:
+            batch = self._next_batch()
+        finally:
+            if profiled is not None:
+                profiled.end()
         self._num_yielded += 1
         if (
             self._fetcher_class is IterableFetcher
@@ -87,6 +96,8 @@ def _can_pin(loader):
 class SingleProcessIterator(_Iterator):
     """Makes each batch when it is asked for."""
 
+    _torch_name = "_SingleProcessDataLoaderIter"  # in profiles
+
     def __init__(self, loader):
         super().__init__(loader)
         if loader.timeout != 0:
@@ -105,6 +116,8 @@ class WorkersIterator(_Iterator):
 
     Tasks are numbered from 0 in each epoch, and go to the workers in turn.
     """
+
+    _torch_name = "_MultiProcessingDataLoaderIter"
 
     def __init__(self, loader):
         super().__init__(loader)

@@ -1,0 +1,305 @@
+#include "mindtorch/backends/cpu/fft/plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <list>
+#include <mutex>
+#include <numbers>
+#include <utility>
+
+#include "mindtorch/backends/cpu/fft/lines.h"
+
+namespace mindtorch::cpu::fft {
+namespace {
+
+// exp(-2 pi i k / n), the angle brought into the first eighth of the circle to be exact.
+std::pair<double, double> root_of_one(int64_t k, int64_t n) {
+  k %= n;
+  int64_t eighths = 8 * k;
+  const bool lower = eighths > 4 * n;  // beyond half of the circle
+  if (lower) eighths = 8 * n - eighths;
+  const bool left = eighths > 2 * n;
+  if (left) eighths = 4 * n - eighths;
+  const bool steep = eighths > n;
+  if (steep) eighths = 2 * n - eighths;
+  const double angle =
+      std::numbers::pi / 4 * (static_cast<double>(eighths) / static_cast<double>(n));
+  double c = std::cos(angle);
+  double s = std::sin(angle);
+  if (steep) std::swap(c, s);
+  return {left ? -c : c, lower ? s : -s};
+}
+
+template <typename T>
+void push_root(std::vector<T>& to, int64_t k, int64_t n) {
+  const auto [re, im] = root_of_one(k, n);
+  to.push_back(static_cast<T>(re));
+  to.push_back(static_cast<T>(im));
+}
+
+// Radices in the order of the passes; empty if a prime factor is too large.
+std::vector<int64_t> radices_of(int64_t length) {
+  std::vector<int64_t> radices;
+  int64_t rest = length;
+  for (int64_t p = 3; p <= kMostRadix && p <= rest; p += 2) {
+    for (; rest % p == 0; rest /= p) radices.push_back(p);
+  }
+  int64_t twos = 0;
+  for (; rest % 2 == 0; rest /= 2) ++twos;
+  if (rest > 1) return {};
+  for (; twos > 4 || twos == 3; twos -= 3) radices.push_back(8);
+  for (; twos >= 2; twos -= 2) radices.push_back(4);
+  if (twos == 1) radices.push_back(2);
+  if (radices.empty()) radices.push_back(1);
+  return radices;
+}
+
+// Vector operations for an element in a pass.
+double pass_cost(int64_t radix) {
+  switch (radix) {
+    case 1:
+    case 2:
+      return 6;
+    case 3:
+      return 10;
+    case 4:
+      return 9;
+    case 5:
+      return 12;
+    case 7:
+      return 14;
+    case 8:
+      return 14;
+    default:
+      return 12 + static_cast<double>(radix);
+  }
+}
+
+template <typename T>
+double working_set_penalty(int64_t length) {
+  const double bytes = 4.0 * static_cast<double>(length * panel_lines<T>()) * sizeof(T);
+  return bytes > (1 << 20) ? 3 : bytes > (1 << 18) ? 1.5 : 1;
+}
+
+constexpr double kMove = 10;  // vector operations to load, transpose and store an element
+
+template <typename T>
+double panel_cost_of(int64_t length) {
+  return panel_cost(length) * working_set_penalty<T>(length);
+}
+
+template <typename T>
+double matrix_cost(int64_t rows, int64_t columns) {
+  const auto panels = [](int64_t count) {
+    return static_cast<double>((count + panel_lines<T>() - 1) / panel_lines<T>());
+  };
+  return panels(columns) * panel_cost_of<T>(rows) + panels(rows) * panel_cost_of<T>(columns);
+}
+
+struct Split {
+  int64_t rows = 0;
+  double cost = 0;
+};
+
+// The best matrix with at least one panel of rows and of columns; rows = 0 if there is none.
+template <typename T>
+Split best_split(int64_t length) {
+  Split best;
+  if (!fits_panel(length)) return best;
+  for (int64_t d = panel_lines<T>(); d * d <= length; ++d) {
+    if (length % d != 0) continue;
+    for (const int64_t rows : {d, length / d}) {
+      const double cost = matrix_cost<T>(rows, length / rows);
+      if (best.rows == 0 || cost < best.cost) best = {rows, cost};
+    }
+  }
+  return best;
+}
+
+// A length for the convolution of a chirp, of which twice as many elements are needed.
+template <typename T>
+std::pair<int64_t, double> best_convolution(int64_t length) {
+  const int64_t least = std::max(2 * length - 1, panel_lines<T>() * panel_lines<T>());
+  int64_t best = 0;
+  double best_cost = 0;
+  for (int64_t three = 1; three <= 81; three *= 3) {
+    for (int64_t five = three; five <= 25 * three; five *= 5) {
+      int64_t candidate = five;
+      while (candidate < least) candidate *= 2;
+      if (candidate > 2 * least) continue;
+      const double cost = best_split<T>(candidate).cost;
+      if (cost > 0 && (best == 0 || cost < best_cost)) {
+        best = candidate;
+        best_cost = cost;
+      }
+    }
+  }
+  const double around = 30.0 * static_cast<double>(best) / static_cast<double>(panel_lines<T>());
+  return {best, 2 * best_cost + around};
+}
+
+template <typename T>
+void plan_matrix(LinePlan<T>& plan, int64_t rows) {
+  const int64_t columns = plan.length / rows;
+  const int64_t lines = panel_lines<T>();
+  plan.of_columns = std::make_shared<PanelPlan<T>>(rows);
+  plan.of_rows = std::make_shared<PanelPlan<T>>(columns);
+  const int64_t panels = (columns + lines - 1) / lines;
+  plan.turns.reserve(static_cast<size_t>(panels * rows * lines * 2));
+  for (int64_t panel = 0; panel < panels; ++panel) {
+    const int64_t first = std::min(panel * lines, columns - lines);
+    for (int64_t row = 0; row < rows; ++row) {
+      const size_t at = plan.turns.size();
+      plan.turns.resize(at + static_cast<size_t>(2 * lines));
+      for (int64_t i = 0; i < lines; ++i) {
+        const auto [re, im] = root_of_one(row * (first + i), plan.length);
+        plan.turns[at + static_cast<size_t>(i)] = static_cast<T>(re);
+        plan.turns[at + static_cast<size_t>(lines + i)] = static_cast<T>(im);
+      }
+    }
+  }
+}
+
+template <typename T>
+void plan_chirp(LinePlan<T>& plan, int64_t size) {
+  const int64_t n = plan.length;
+  plan.convolution = line_plan<T>(size);
+  std::vector<T> filter(static_cast<size_t>(2 * size));
+  for (int64_t k = 0; k < n; ++k) {
+    const auto square =
+        static_cast<int64_t>(static_cast<unsigned __int128>(k) * static_cast<unsigned __int128>(k) %
+                             static_cast<unsigned __int128>(2 * n));
+    push_root(plan.chirp, square, 2 * n);
+    const T re = plan.chirp[static_cast<size_t>(2 * k)];
+    const T im = -plan.chirp[static_cast<size_t>(2 * k + 1)];
+    plan.conjugate.push_back(re);
+    plan.conjugate.push_back(im);
+    for (const int64_t at : {k, (size - k) % size}) {
+      filter[static_cast<size_t>(2 * at)] = re;
+      filter[static_cast<size_t>(2 * at + 1)] = im;
+    }
+  }
+  plan.filter.resize(filter.size());
+  transform_line<T>(*plan.convolution, filter.data(), plan.filter.data(), false,
+                    T(1) / static_cast<T>(size));
+}
+
+template <typename T>
+LinePlan<T> make_plan(int64_t length) {
+  LinePlan<T> plan{};
+  plan.length = length;
+  plan.method = Method::kChirp;
+  int64_t rows = 0;
+  if (fits_panel(length)) {
+    plan.panel = std::make_shared<PanelPlan<T>>(length);
+    plan.cost_of_panel = panel_cost_of<T>(length);
+    plan.method = Method::kPanel;
+    plan.cost = plan.cost_of_panel;
+    const Split split = best_split<T>(length);
+    if (split.rows > 0 && split.cost < plan.cost) {
+      plan.method = Method::kMatrix;
+      plan.cost = split.cost;
+      rows = split.rows;
+    }
+  }
+  const auto [size, chirp_cost] = best_convolution<T>(length);
+  if (plan.method == Method::kChirp || chirp_cost < plan.cost) {
+    plan.method = Method::kChirp;
+    plan.cost = chirp_cost;
+    plan_chirp(plan, size);
+  } else if (plan.method == Method::kMatrix) {
+    plan_matrix(plan, rows);
+  }
+  return plan;
+}
+
+// The most recently used values by number, up to some memory.
+template <typename Value>
+class Cache {
+ public:
+  using Pointer = std::shared_ptr<const Value>;
+
+  template <typename Make>
+  Pointer get(int64_t key, const Make& make) {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (Pointer found = find(key)) return found;
+    }
+    auto made = std::make_shared<const Value>(make(key));
+    const std::scoped_lock lock(mutex_);
+    if (Pointer found = find(key)) return found;
+    entries_.push_front({key, made});
+    elements_ += key;
+    while (elements_ > kMostElements && entries_.size() > 1) {
+      elements_ -= entries_.back().first;
+      entries_.pop_back();
+    }
+    return made;
+  }
+
+ private:
+  static constexpr int64_t kMostElements = 1 << 22;
+
+  Pointer find(int64_t key) {
+    const auto at = std::find_if(entries_.begin(), entries_.end(),
+                                 [&](const auto& entry) { return entry.first == key; });
+    if (at == entries_.end()) return nullptr;
+    entries_.splice(entries_.begin(), entries_, at);
+    return entries_.front().second;
+  }
+
+  std::mutex mutex_;
+  std::list<std::pair<int64_t, Pointer>> entries_;
+  int64_t elements_ = 0;
+};
+
+}  // namespace
+
+bool fits_panel(int64_t length) { return !radices_of(length).empty(); }
+
+double panel_cost(int64_t length) {
+  double cost = kMove;
+  for (const int64_t radix : radices_of(length)) cost += pass_cost(radix);
+  return cost * static_cast<double>(length);
+}
+
+template <typename T>
+PanelPlan<T>::PanelPlan(int64_t length) : length(length) {
+  int64_t stride = 1;
+  for (const int64_t radix : radices_of(length)) {
+    Pass<T> pass{radix, length / stride / radix, stride, {}, {}};
+    for (int64_t p = 0; p < pass.groups; ++p) {
+      for (int64_t k = 1; k < radix; ++k) push_root(pass.twiddles, p * k, radix * pass.groups);
+    }
+    for (int64_t k = 0; k < radix && radix % 2 == 1; ++k) {
+      push_root(pass.roots, radix - k, radix);  // cosine and sine, without its sign
+    }
+    passes.push_back(std::move(pass));
+    stride *= radix;
+  }
+}
+
+template <typename T>
+std::shared_ptr<const LinePlan<T>> line_plan(int64_t length) {
+  static Cache<LinePlan<T>> cache;
+  return cache.get(length, make_plan<T>);
+}
+
+template <typename T>
+std::shared_ptr<const std::vector<T>> half_turns(int64_t half) {
+  static Cache<std::vector<T>> cache;
+  return cache.get(half, [](int64_t size) {
+    std::vector<T> turns;
+    for (int64_t k = 0; k <= size / 2; ++k) push_root(turns, k, 2 * size);
+    return turns;
+  });
+}
+
+template struct PanelPlan<float>;
+template struct PanelPlan<double>;
+template std::shared_ptr<const LinePlan<float>> line_plan(int64_t);
+template std::shared_ptr<const LinePlan<double>> line_plan(int64_t);
+template std::shared_ptr<const std::vector<float>> half_turns(int64_t);
+template std::shared_ptr<const std::vector<double>> half_turns(int64_t);
+
+}  // namespace mindtorch::cpu::fft
