@@ -270,7 +270,8 @@ from typing import Any, TypeAlias, overload
         "float8_e5m2fnuz float8_e8m0fnu float16 float32 float64 from_dlpack from_numpy "
         "frombuffer get_default_dtype get_num_threads int8 int16 int32 int64 layout "
         "memory_format preserve_format promote_types result_type set_default_dtype "
-        "set_num_threads sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr strided tensor to_dlpack uint16 uint32 uint64 uint8"
+        "set_num_threads sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr strided tensor "
+        "to_dlpack uint16 uint32 uint64 uint8"
     )
     + _ALIASES
     + """
