@@ -116,6 +116,7 @@ class Tensor(metaclass=_TensorMeta):
     is_npu: _bool
     is_meta: _bool
     is_sparse: _bool
+    is_sparse_csr: _bool
     is_nested: _bool
     is_quantized: _bool
     storage: TypedStorage
@@ -1400,6 +1401,11 @@ float8_e4m3fnuz: dtype
 float8_e5m2fnuz: dtype
 float8_e8m0fnu: dtype
 strided: layout
+sparse_coo: layout
+sparse_csr: layout
+sparse_csc: layout
+sparse_bsr: layout
+sparse_bsc: layout
 
 def _disabled_torch_function_impl(
     func: Any, types: Any, args: Any = ..., kwargs: Any = ..., /

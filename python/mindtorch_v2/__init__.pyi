@@ -107,6 +107,11 @@ from mindtorch_v2._C import result_type as result_type
 from mindtorch_v2._C import set_autocast_cache_enabled as set_autocast_cache_enabled
 from mindtorch_v2._C import set_default_dtype as set_default_dtype
 from mindtorch_v2._C import set_num_threads as set_num_threads
+from mindtorch_v2._C import sparse_bsc as sparse_bsc
+from mindtorch_v2._C import sparse_bsr as sparse_bsr
+from mindtorch_v2._C import sparse_coo as sparse_coo
+from mindtorch_v2._C import sparse_csc as sparse_csc
+from mindtorch_v2._C import sparse_csr as sparse_csr
 from mindtorch_v2._C import strided as strided
 from mindtorch_v2._C import tensor as tensor
 from mindtorch_v2._C import to_dlpack as to_dlpack
