@@ -132,6 +132,8 @@ void run_sparse(const Op& op, ops::Args args, ops::Outputs& outputs) {
 }
 
 nb::object make_sparse(nb::type_object type, nb::handle size, nb::handle dtype, nb::handle device) {
+  auto* const cls = reinterpret_cast<PyTypeObject*>(type.ptr());
+  MT_CHECK(PyType_IsSubtype(cls, g_tensor_type) != 0, TypeError, "expected a class of tensors");
   Shape sizes;
   MT_CHECK(to_int_list(size.ptr(), sizes), TypeError, "expected a size");
   Storage storage = StorageImpl::unallocated(0, to_device(device.ptr()));
@@ -140,12 +142,15 @@ nb::object make_sparse(nb::type_object type, nb::handle size, nb::handle dtype, 
   Tensor made(IntrusivePtr<TensorImpl>::adopt(new TensorImpl(
       std::move(storage), to_dtype(dtype.ptr()), std::move(sizes), std::move(strides), 0)));
   made.impl()->layers = dispatch::bit(Layer::kSparse);
-  return nb::steal(wrap_as(reinterpret_cast<PyTypeObject*>(type.ptr()), std::move(made)));
+  return nb::steal(wrap_as(cls, std::move(made)));
 }
 
 void resize_sparse(nb::handle object, nb::handle size) {
   Shape sizes;
   MT_CHECK(to_int_list(size.ptr(), sizes), TypeError, "expected a size");
+  const bool is_sparse = is_tensor(object.ptr()) &&
+                         (unwrap(object.ptr()).impl()->layers & dispatch::bit(Layer::kSparse)) != 0;
+  MT_CHECK(is_sparse, TypeError, "expected a sparse tensor");
   Shape strides = contiguous_strides(sizes);
   unwrap(object.ptr()).impl()->set_sizes_and_strides(std::move(sizes), std::move(strides));
 }
