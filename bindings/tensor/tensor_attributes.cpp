@@ -249,6 +249,15 @@ PyGetSetDef g_tensor_attributes[] = {
     {"is_nested", &get_false, nullptr, nullptr, nullptr},
     {"_pending", &get_pending, nullptr, "Whether the values wait to be computed.", nullptr},
     {"is_quantized", &get_false, nullptr, nullptr, nullptr},
+    // Devices and layouts of torch that have no backend here: libraries ask.
+    {"is_ipu", &get_false, nullptr, nullptr, nullptr},
+    {"is_maia", &get_false, nullptr, nullptr, nullptr},
+    {"is_mkldnn", &get_false, nullptr, nullptr, nullptr},
+    {"is_mps", &get_false, nullptr, nullptr, nullptr},
+    {"is_mtia", &get_false, nullptr, nullptr, nullptr},
+    {"is_vulkan", &get_false, nullptr, nullptr, nullptr},
+    {"is_xla", &get_false, nullptr, nullptr, nullptr},
+    {"is_xpu", &get_false, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 

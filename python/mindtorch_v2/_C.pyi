@@ -117,6 +117,14 @@ class Tensor(metaclass=_TensorMeta):
     is_meta: _bool
     is_sparse: _bool
     is_sparse_csr: _bool
+    is_ipu: _bool
+    is_maia: _bool
+    is_mkldnn: _bool
+    is_mps: _bool
+    is_mtia: _bool
+    is_vulkan: _bool
+    is_xla: _bool
+    is_xpu: _bool
     is_nested: _bool
     is_quantized: _bool
     storage: TypedStorage

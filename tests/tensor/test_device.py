@@ -179,3 +179,8 @@ def test_index_select_on_meta_looks_at_the_size_of_the_index_only(torch):
         assert torch.index_select(x, 0, index).shape == (4, 4)
         assert torch.index_select(x, 1, index).shape == (3, 4)
         assert torch.index_select(torch.empty((), device="meta"), 0, index).shape == ()
+
+
+def test_tensors_are_on_no_device_without_a_backend(torch):
+    for name in "ipu maia mkldnn mps mtia vulkan xla xpu".split():
+        assert getattr(torch.ones(1), f"is_{name}") is False
