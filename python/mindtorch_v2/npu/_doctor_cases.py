@@ -57,6 +57,8 @@ CASES = {
     "False, False, False)",
     "_gru_layer_backward": "grad(torch.gru(x[:, None], state, [gates[:6], gates[:6, :2]], False, "
     "1, 0.0, False, False, False)[0].sum(), gates)",
+    "_coo_dot": "torch.sparse.sampled_addmm(torch.eye(2).to_sparse_csr(), x, x.T)",
+    "_coo_mm": "torch.sparse.mm(x.to_sparse(), x.T)",
     "_index": "x[rows]",
     "_index_put_": "x.index_put((rows,), torch.tensor(5.0))",
     "_linalg_cholesky": "torch.linalg.cholesky(x @ x.T)",
