@@ -9,6 +9,7 @@
 #include "bindings/tensor/py_types.h"
 #include "mindtorch/base/warning.h"
 #include "mindtorch/batching/batched.h"
+#include "mindtorch/dispatch/dispatcher.h"
 #include "mindtorch/functional/functions.h"
 
 namespace mindtorch::python {
@@ -71,6 +72,10 @@ int set_data(PyObject* self, PyObject* value, void*) {
              Py_TYPE(value)->tp_name);
     TensorImpl& target = *unwrap(self).impl();
     const TensorImpl& source = *unwrap(value).impl();
+    constexpr uint8_t kSparse = dispatch::bit(dispatch::Layer::kSparse);
+    MT_CHECK(((target.layers | source.layers) & kSparse) == 0, RuntimeError,
+             "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have "
+             "incompatible tensor type.");
     // The count of versions goes on, whatever memory the tensor has.
     target.own_version = unwrap(self).version();
     target.has_own_version = true;

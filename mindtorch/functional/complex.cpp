@@ -8,7 +8,7 @@ Tensor conj(const Tensor& self) {
   return is_complex(self.dtype()) ? mindtorch::_conj_physical(self) : self;
 }
 Tensor conj_physical(const Tensor& self) {
-  return is_complex(self.dtype()) ? mindtorch::_conj_physical(self) : clone(self);
+  return is_complex(self.dtype()) ? mindtorch::_conj_physical(self) : self;
 }
 Tensor conj_physical_(const Tensor& self) {
   return is_complex(self.dtype()) ? mindtorch::_conj_physical_(self) : self;

@@ -156,9 +156,7 @@ Tensor masked_scatter_(const Tensor& self, const Tensor& mask, const Tensor& sou
   if (self.device().is_meta()) return self;
   const int64_t count = item(mindtorch::sum(where)).to_int();
   MT_CHECK(count <= source.numel(), RuntimeError,
-           "masked_scatter_: expected self and source to have number of elements >= number of ones "
-           "in mask: ",
-           source.numel(), " < ", count);
+           "Number of elements of source < number of ones in mask");
   const std::vector<Tensor> indices = unbind(nonzero(where), 1);
   const Tensor values = narrow(reshape(source, {source.numel()}), 0, 0, count);
   if (self.dim() == 0) return count == 0 ? self : copy_(self, select(values, 0, 0));

@@ -37,6 +37,7 @@ from mindtorch_v2 import profiler as profiler
 from mindtorch_v2 import random as random
 from mindtorch_v2 import return_types as return_types
 from mindtorch_v2 import serialization as serialization
+from mindtorch_v2 import signal as signal
 from mindtorch_v2 import sparse as sparse
 from mindtorch_v2 import special as special
 from mindtorch_v2 import storage as storage

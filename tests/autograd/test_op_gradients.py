@@ -42,9 +42,9 @@ def float_arrays(arrays):
 
 def loss(torch, runtime, case, args, kwargs):
     results = [r for r in as_tuple(runtime.call(case, args, kwargs)) if runtime.is_tensor(r)]
-    results = [r for r in results if r.is_floating_point()]
+    results = [r for r in results if r.is_floating_point() or r.is_complex()]
     return sum(
-        float((runtime.to_array(r) * cotangent(tuple(r.shape), i)).sum())
+        float((runtime.to_array(r).real * cotangent(tuple(r.shape), i)).sum())
         for i, r in enumerate(results)
     )
 

@@ -13,6 +13,8 @@ IN_PYTHON = Path(__file__).with_name("python_functions.txt")
 UNDEFINED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty"}
 UNDEFINED |= {"new_empty_strided", "resize_", "resize_as_"}
 RANDOM = {
+    "binomial",
+    "poisson",
     "bernoulli", "cauchy", "dropout", "exponential", "geometric", "log_normal", "multinomial",
     "normal", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "random",
     "randperm", "uniform", "alpha_dropout", "rrelu", "randn_", "feature_dropout",

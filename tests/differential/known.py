@@ -50,6 +50,16 @@ KNOWN = (
         "",
     ),
     Known(
+        "polynomials",
+        ".*polynomial.*",
+        ("value", "nan"),
+        "Torch's recurrences of high degrees, and of degrees that are no integers, overflow and "
+        "lose digits in other places.",
+        "r = torch.special.chebyshev_polynomial_w(torch.tensor([2, 4]), 2**63 - 1)",
+        "special.chebyshev_polynomial_w",
+        "",
+    ),
+    Known(
         "memory",
         ".*",
         ("class", "text"),

@@ -33,7 +33,7 @@ LINEAR = [
     ("nn.Embedding(10, 3)", "i(10, 4, 2)"),
     ("nn.Embedding(10, 3, padding_idx=2)", "i(10, 4, 2)"),
     ("nn.Embedding(10, 3, padding_idx=-1, max_norm=1.0, norm_type=1.0)", "i(10, 4, 2)"),
-    ("nn.Embedding(10, 3, scale_grad_by_freq=True, sparse=True)", "i(10, 4)"),
+    ("nn.Embedding(10, 3, scale_grad_by_freq=True)", "i(10, 4)"),
     ("nn.EmbeddingBag(10, 3)", "i(10, 4, 5)"),
     ("nn.EmbeddingBag(10, 3, mode='sum', padding_idx=1)", "i(10, 4, 5)"),
     ("nn.EmbeddingBag(10, 3, mode='max')", "i(10, 12), torch.tensor([0, 3, 3, 7])"),

@@ -9,12 +9,7 @@ from tests.nn import layers
 from tests.nn.compare import World, assert_same
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-CASES = [
-    case
-    for case in layers.ALL
-    # torch has no gradient of the last.
-    if case[1] is not None and "scale_grad_by_freq=True, sparse=True" not in case[0]
-]
+CASES = [case for case in layers.ALL if case[1] is not None]
 
 
 def tensors(value):

@@ -117,13 +117,14 @@ class Generator:
         shape, dtype = self.shape(), self.random.choice(DTYPES)
         self.mixed = self.random.random() < 0.5
         args, named = [], {}
-        for number, parameter in enumerate(op["params"]):
+        for parameter in op["params"]:
             free = parameter["optional"] or parameter["default"] is not None
             if free and self.random.random() < 0.4:
                 break
-            value = self.argument(parameter, shape, dtype, first=number == 0)
-            if number and isinstance(value, Operand) and self.random.random() < 0.1:
-                value = args[0]
+            before = [value for value in args if isinstance(value, Operand)]
+            value = self.argument(parameter, shape, dtype, first=not before)
+            if before and isinstance(value, Operand) and self.random.random() < 0.1:
+                value = before[0]
             if parameter["keyword_only"]:
                 named[parameter["name"]] = value
             else:

@@ -1,4 +1,4 @@
-"""A Llama layer, and decoding with a cache in a static buffer, in a pipeline: launches and graphs."""
+"""A Llama layer, and decoding with a cache in a static buffer: launches and graphs of pipelines."""
 
 import os
 import subprocess
@@ -100,7 +100,6 @@ class Decoder:
         self.places = torch.arange(LENGTH).npu()
 
     def step(self, after_layer=lambda index: None):
-        torch = self.torch
         x = self.embedding[self.token]
         angles = self.angles.index_select(0, self.place)[None, None]
         cos, sin = angles.cos(), angles.sin()

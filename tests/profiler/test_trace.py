@@ -99,14 +99,18 @@ def test_threads_of_the_pool_have_lanes(torch, profiled, trace_of):
     torch.set_num_threads(2)
     try:
         x = torch.ones(1 << 20)
-        x.exp()
-        found = by_category(trace_of(profiled(lambda: x.exp())))
+        # A busy machine may not run the second thread in time; then the first does all.
+        for _ in range(100):
+            found = by_category(trace_of(profiled(lambda: x.exp())))
+            [op] = found["cpu_op"]
+            if any(event["tid"] != op["tid"] for event in found["thread_pool"]):
+                break
+        else:
+            pytest.fail("one thread did all")
     finally:
         torch.set_num_threads(threads)
-    [op] = found["cpu_op"]
-    assert found["thread_pool"], "one thread did all"
     for event in found["thread_pool"]:
-        assert event["name"] == "parallel_for" and event["tid"] != op["tid"]
+        assert event["name"] == "parallel_for"
         assert op["ts"] <= event["ts"] and event["ts"] + event["dur"] <= op["ts"] + op["dur"]
 
 

@@ -177,3 +177,16 @@ def test_written_rows_are_read_again(torch):
     assert (csr @ torch.eye(2)).tolist() == [[5.0, 0.0], [0.0, 0.0]]
     csr.crow_indices().copy_(torch.tensor([0, 0, 1]))
     assert (csr @ torch.eye(2)).tolist() == [[0.0, 0.0], [5.0, 0.0]]
+
+
+def test_dense_tensors_do_not_become_sparse_in_place(torch):
+    dense, sparse = torch.eye(2), torch.ones(2, 2).to_sparse()
+    with pytest.raises(RuntimeError, match="incompatible tensor type"):
+        dense.data = sparse
+    with pytest.raises(RuntimeError, match="incompatible tensor type"):
+        sparse.data = dense
+    assert dense.sum().item() == 2 and sparse.to_dense().sum().item() == 4
+    with pytest.raises(NotImplementedError, match="layout torch.sparse_coo cannot be a Parameter"):
+        torch.nn.Parameter(sparse)
+    with pytest.raises(NotImplementedError, match="layout torch.sparse_csr cannot be a Parameter"):
+        torch.nn.Parameter(dense.to_sparse_csr())

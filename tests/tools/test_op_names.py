@@ -6,8 +6,13 @@ import re
 from mindtorch_v2 import _C
 
 DISPATCH = pathlib.Path(__file__).parents[2] / "mindtorch" / "dispatch"
-# The two ops that preparing a call uses as tools.
-ALLOWED = {("eager/copy.cpp", "copy_"), ("eager/copy.cpp", "clone")}
+# The two ops that preparing a call uses as tools; and words of the language of patterns.
+ALLOWED = {
+    ("eager/copy.cpp", "copy_"),
+    ("eager/copy.cpp", "clone"),
+    ("plan/pattern.cpp", "view"),
+    ("plan/pattern.cpp", "alias"),
+}
 
 
 def test_no_op_name_in_dispatch():

@@ -43,7 +43,8 @@ const ops::Registry& test_ops() {
 
 template <Layer kLayer>
 void log_and_go_on(const Op& op, Args args, Outputs& outputs) {
-  g_log.push_back(std::to_string(static_cast<int>(kLayer)) + " " + op.schema.name);
+  const char* const layer = kLayer == Layer::kAutograd ? "autograd " : "autocast ";
+  g_log.push_back(layer + op.schema.name);
   call_below(kLayer, op, args, outputs);
 }
 // Answers itself, so that nothing below sees the call.
@@ -96,7 +97,7 @@ TEST_F(DispatcherTest, EachLayerSeesTheCallOnceFromTheOutside) {
   install_layer(Layer::kAutocast, &log_and_go_on<Layer::kAutocast>);
   thread_layers().enabled = bit(Layer::kAutocast) | bit(Layer::kAutograd);
   EXPECT_EQ(*twice().data<float>(), 6);
-  EXPECT_EQ(g_log, (Log{"0 twice", "2 twice", "kernel"}));
+  EXPECT_EQ(g_log, (Log{"autocast twice", "autograd twice", "kernel"}));
 }
 
 TEST_F(DispatcherTest, AnInstalledLayerSleepsUntilSwitchedOn) {
@@ -109,7 +110,7 @@ TEST_F(DispatcherTest, ATensorSwitchesItsLayerOn) {
   install_layer(Layer::kAutograd, &log_and_go_on<Layer::kAutograd>);
   input_.impl()->layers = bit(Layer::kAutograd);
   twice();
-  EXPECT_EQ(g_log, (Log{"2 twice", "kernel"}));
+  EXPECT_EQ(g_log, (Log{"autograd twice", "kernel"}));
 
   // In a list, too, where None may be an entry.
   g_log.clear();
@@ -117,7 +118,7 @@ TEST_F(DispatcherTest, ATensorSwitchesItsLayerOn) {
   const Value args[] = {TensorList(list)};
   Outputs outputs;
   call(test_ops().at("first"), Args(args), outputs);
-  EXPECT_EQ(g_log, (Log{"2 first", "kernel"}));
+  EXPECT_EQ(g_log, (Log{"autograd first", "kernel"}));
 }
 
 TEST_F(DispatcherTest, ALayerMayAnswerItself) {
@@ -133,7 +134,7 @@ TEST_F(DispatcherTest, ASkippedLayerDoesNotSeeCallsFromInsideItself) {
   install_layer(Layer::kAutocast, &log_and_go_on<Layer::kAutocast>);
   thread_layers().enabled = bit(Layer::kAutograd) | bit(Layer::kAutocast);
   twice();
-  EXPECT_EQ(g_log, (Log{"0 twice", "again", "0 twice", "kernel"}));
+  EXPECT_EQ(g_log, (Log{"autocast twice", "again", "autocast twice", "kernel"}));
 }
 
 TEST_F(DispatcherTest, LayersAreSwitchedOnForOneThread) {
@@ -149,7 +150,7 @@ TEST_F(DispatcherTest, RemovedLayersAreGone) {
   thread_layers().enabled = bit(Layer::kAutograd) | bit(Layer::kAutocast);
   install_layer(Layer::kAutocast, nullptr);
   twice();
-  EXPECT_EQ(g_log, (Log{"2 twice", "kernel"}));
+  EXPECT_EQ(g_log, (Log{"autograd twice", "kernel"}));
 }
 
 TEST_F(DispatcherTest, TheBackendLayerStays) {
@@ -164,7 +165,7 @@ TEST_F(DispatcherTest, ErrorsPassThroughLayers) {
   const Value args[] = {TensorList(list)};
   Outputs outputs;
   EXPECT_THROW(call(test_ops().at("first"), Args(args), outputs), RuntimeError);
-  EXPECT_EQ(g_log, Log{"2 first"});
+  EXPECT_EQ(g_log, Log{"autograd first"});
   EXPECT_EQ(*twice().data<float>(), 6);
 }
 
