@@ -248,6 +248,11 @@ HANDLERS["data.__get__"] = detach
 
 @handles("data.__set__")
 def set_data(self, value):
+    if type(value) is not type(self):
+        raise RuntimeError(
+            "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have "
+            "incompatible tensor type."
+        )
     replace(self, detach(value))
 
 
