@@ -220,8 +220,9 @@ uint64_t grad_state() {
 }
 void restore_grad_state(uint64_t state) {
   dispatch::ThreadLayers& layers = dispatch::thread_layers();
-  // Autocast and vmap are switched by themselves.
-  const auto others = static_cast<uint8_t>(dispatch::bit(dispatch::Layer::kAutocast) |
+  // Autocast and vmap are switched by themselves, sparse tensors bring their layer along.
+  const auto others = static_cast<uint8_t>(dispatch::bit(dispatch::Layer::kSparse) |
+                                           dispatch::bit(dispatch::Layer::kAutocast) |
                                            dispatch::bit(dispatch::Layer::kBatching));
   layers.enabled = static_cast<uint8_t>((layers.enabled & others) | (state & ~uint64_t{others}));
   layers.skipped = static_cast<uint8_t>(state >> 8);

@@ -23,10 +23,6 @@ using ops::Op;
 using ops::Value;
 using ops::ValueKind;
 
-// handler(op, is_composite, args, kwargs): its result; NotImplemented where it has no form for
-// sparse tensors and is made of other ops. Guarded by the GIL.
-PyObject* g_handler = nullptr;
-
 class NoBytes final : public PendingWork {
  public:
   void materialize(StorageImpl&) override {
@@ -100,7 +96,10 @@ void add_output(PyObject* result, ops::Outputs& outputs) {
 bool call_handler(const Op& op, ops::Args args, ops::Outputs& outputs) {
   const GilHold gil;
   try {
-    MT_CHECK(g_handler != nullptr, RuntimeError, "mindtorch_v2.sparse is not imported");
+    // run_op(op, is_composite, args, kwargs): its result; NotImplemented where it has no form for
+    // sparse tensors and is made of other ops.
+    static PyObject* run_op = nullptr;
+    imported(run_op, "mindtorch_v2.sparse._tensor", "run_op");
     PyRef positional(PyList_New(0));
     PyRef keywords(PyDict_New());
     for (size_t i = 0; i < args.size(); ++i) {
@@ -116,7 +115,7 @@ bool call_handler(const Op& op, ops::Args args, ops::Outputs& outputs) {
     const bool is_composite = op.kind == ops::OpKind::kComposite ||
                               (op.base != nullptr && op.base->kind == ops::OpKind::kComposite);
     const PyRef name(PyUnicode_FromString(op.schema.full_name().c_str()));
-    const PyRef result(PyObject_CallFunctionObjArgs(g_handler, name.get(),
+    const PyRef result(PyObject_CallFunctionObjArgs(run_op, name.get(),
                                                     is_composite ? Py_True : Py_False,
                                                     positional.get(), keywords.get(), nullptr));
     if (result.get() == Py_NotImplemented) return false;
@@ -133,7 +132,9 @@ void run_sparse(const Op& op, ops::Args args, ops::Outputs& outputs) {
 
 nb::object make_sparse(nb::type_object type, nb::handle size, nb::handle dtype, nb::handle device) {
   auto* const cls = reinterpret_cast<PyTypeObject*>(type.ptr());
-  MT_CHECK(PyType_IsSubtype(cls, g_tensor_type) != 0, TypeError, "expected a class of tensors");
+  MT_CHECK(cls != g_tensor_type && PyType_IsSubtype(cls, g_tensor_type) != 0, TypeError,
+           "expected a subclass of Tensor, not ", cls->tp_name);
+  MT_CHECK(is_dtype(dtype.ptr()), TypeError, "expected a dtype");
   Shape sizes;
   MT_CHECK(to_int_list(size.ptr(), sizes), TypeError, "expected a size");
   Storage storage = StorageImpl::unallocated(0, to_device(device.ptr()));
@@ -146,13 +147,13 @@ nb::object make_sparse(nb::type_object type, nb::handle size, nb::handle dtype, 
 }
 
 void resize_sparse(nb::handle object, nb::handle size) {
+  const Tensor& tensor = tensor_argument(object.ptr(), "_resize_sparse", "tensor");
+  MT_CHECK((tensor.impl()->layers & dispatch::bit(Layer::kSparse)) != 0, TypeError,
+           "expected a sparse tensor");
   Shape sizes;
   MT_CHECK(to_int_list(size.ptr(), sizes), TypeError, "expected a size");
-  const bool is_sparse = is_tensor(object.ptr()) &&
-                         (unwrap(object.ptr()).impl()->layers & dispatch::bit(Layer::kSparse)) != 0;
-  MT_CHECK(is_sparse, TypeError, "expected a sparse tensor");
   Shape strides = contiguous_strides(sizes);
-  unwrap(object.ptr()).impl()->set_sizes_and_strides(std::move(sizes), std::move(strides));
+  tensor.impl()->set_sizes_and_strides(std::move(sizes), std::move(strides));
 }
 
 }  // namespace
@@ -161,14 +162,7 @@ void bind_sparse(nb::module_& module) {
   module.def("_make_sparse", &make_sparse, nb::arg("cls"), nb::arg("size"), nb::arg("dtype"),
              nb::arg("device"), "A tensor without bytes, as an instance of `cls`.");
   module.def("_resize_sparse", &resize_sparse, nb::arg("tensor"), nb::arg("size"));
-  module.def(
-      "_set_sparse_handler",
-      [](nb::object handler) {
-        Py_XSETREF(g_handler, handler.release().ptr());
-        dispatch::install_layer(Layer::kSparse, &run_sparse);
-      },
-      nb::arg("handler"),
-      "handler(op, is_composite, args, kwargs) runs the ops on sparse tensors that C++ calls.");
+  dispatch::install_layer(Layer::kSparse, &run_sparse);
 }
 
 }  // namespace mindtorch::python

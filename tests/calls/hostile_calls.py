@@ -26,7 +26,6 @@ EXCLUDED = {
     "TransformerDecoder", "TransformerEncoder",  # as many layers as they are told
     "pca_lowrank", "svd_lowrank",  # as many iterations
     "_torch_function",  # calls what it is given, itself, too
-    "_set_sparse_handler",  # of all calls that follow
 }  # fmt: skip
 
 

@@ -103,7 +103,7 @@ def _handler_of(func):
     return handler
 
 
-def _run_op(name, is_composite, args, kwargs):
+def run_op(name, is_composite, args, kwargs):
     """What the ops do that C++ calls on sparse tensors."""
     handler = HANDLERS.get(name.partition(".")[0])
     if handler is not None:
@@ -120,9 +120,6 @@ def _flat(args):
             yield from each
         else:
             yield each
-
-
-_C._set_sparse_handler(_run_op)
 
 
 def no_kernel(name, tensor):
