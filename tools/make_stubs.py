@@ -219,10 +219,12 @@ def native_stub(ops):
 
 
 def package_stub(ops):
+    from mindtorch_v2 import _SUBMODULE_PREFIXES
+
     functions = {
         name: forms
         for name, forms in forms_by_name(ops, "function").items()
-        if not name.startswith(("linalg_", "special_"))  # in submodules
+        if not name.startswith(_SUBMODULE_PREFIXES)
     }
     skip = set(re.findall(r"\b(\w+) as \1\b", stub_texts.PACKAGE_HEAD + stub_texts.PACKAGE_TAIL))
     names = write_functions(functions, skip=skip)

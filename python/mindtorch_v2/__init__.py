@@ -168,6 +168,7 @@ _SUBMODULES = frozenset(
     "torch_npu "
     "torch_version types utils version xpu".split()
 )
+_SUBMODULE_PREFIXES = ("fft_", "linalg_", "special_")  # ops that are functions of a submodule
 _CLASS_PREFIXES = "Float Double Half BFloat16 Char Short Int Long Byte Bool".split()
 
 
@@ -203,7 +204,7 @@ _C._warn_about_options()
 globals().update(
     item
     for item in _C._functions.items()
-    if item[0] not in _LAZY and not item[0].startswith(("linalg_", "special_"))
+    if item[0] not in _LAZY and not item[0].startswith(_SUBMODULE_PREFIXES)
 )
 from mindtorch_v2._C import bool as bool  # noqa: E402 - torch.bool is a dtype
 

@@ -30,7 +30,7 @@ def test_libraries_of_other_devices_are_not_there():
     backends = torch.backends
     for library in ("cudnn", "mkl", "mkldnn", "mps", "opt_einsum"):
         assert getattr(backends, library).is_available() is False
-    assert backends.openmp.is_available() and not backends.cuda.is_built()
+    assert not backends.openmp.is_available() and not backends.cuda.is_built()
     assert backends.cudnn.version() is None and not backends.mps.is_macos_or_newer(13, 0)
     with pytest.raises(AttributeError):
         backends.no_such  # noqa: B018

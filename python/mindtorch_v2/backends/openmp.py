@@ -2,9 +2,9 @@
 
 
 def is_available():
-    """True: torch.set_num_threads() says how many threads ops use.
+    """False: ops run on threads of their own; torch.set_num_threads() says how many.
 
     >>> torch.backends.openmp.is_available()
-    True
+    False
     """
-    return True
+    return False
