@@ -214,7 +214,7 @@ def resize_as_(input, the_template, *, memory_format=None):
     return input.resize_(the_template.shape, memory_format=memory_format)
 
 
-# What the name says, for empty segments without `initial`, and scatter_reduce's name.
+# Of each reduction: the value of an empty segment without `initial`, and scatter_reduce's name.
 _SEGMENT_REDUCTIONS = {
     "sum": (0.0, "sum"),
     "mean": (math.nan, "mean"),

@@ -112,7 +112,7 @@ def _rayleigh_ritz(A, B, basis, count, largest):
 
 
 def _with_gradient(A, B, vectors):
-    """Eigenpairs that know their gradients: one exact step from the pairs that were found."""
+    """The pairs that were found, taken from the whole decomposition, which has gradients."""
     if B is not None:
         raise NotImplementedError(
             "lobpcg: gradients need B to be None; torch.linalg.eigh with a Cholesky factor has them"
