@@ -14,7 +14,6 @@ else()
 endif()
 
 find_package(Threads REQUIRED)
-find_package(OpenMP REQUIRED COMPONENTS CXX)
 
 find_package(hwy CONFIG QUIET)
 if(NOT hwy_FOUND)
@@ -53,8 +52,8 @@ set_target_properties(
 # What the sources of the library need; tests that reach inside link it too.
 add_library(mindtorch_backend_libraries INTERFACE)
 target_link_libraries(
-  mindtorch_backend_libraries INTERFACE openblas::openblas hwy::hwy OpenMP::OpenMP_CXX
-                                        Threads::Threads ${CMAKE_DL_LIBS})
+  mindtorch_backend_libraries INTERFACE openblas::openblas hwy::hwy Threads::Threads
+                                        ${CMAKE_DL_LIBS})
 # Three SIMD targets on x86-64: the baseline, AVX2 and AVX-512; NEON on aarch64. Each one more costs
 # compile time and size.
 set(disabled_simd "HWY_SSSE3|HWY_SSE4|HWY_AVX3_DL")
@@ -71,13 +70,11 @@ target_compile_definitions(mindtorch_backend_libraries
 # lists of name=file.
 function(mindtorch_find_bundled)
   get_target_property(hwy_file hwy::hwy LOCATION)
-  execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libgomp.so.1
-                  OUTPUT_VARIABLE gomp_file OUTPUT_STRIP_TRAILING_WHITESPACE)
-  set(libraries "libhwy.so.1=${hwy_file}" "libgomp.so.1=${gomp_file}"
+  set(libraries "libhwy.so.1=${hwy_file}"
                 "libscipy_openblas.so=${openblas_lib_dir}/libscipy_openblas.so")
   file(GLOB openblas_licence ${openblas_lib_dir}/../../scipy_openblas32-*/licenses/LICENSE.txt)
   set(licences)
-  foreach(entry "libhwy=/usr/share/doc/libhwy1/copyright" "libgomp=/usr/share/doc/libgomp1/copyright"
+  foreach(entry "libhwy=/usr/share/doc/libhwy1/copyright"
                 "xbyak=/usr/share/doc/libxbyak-dev/copyright" "openblas=${openblas_licence}")
     string(REGEX REPLACE "^[^=]*=" "" file "${entry}")
     if(file AND EXISTS "${file}")

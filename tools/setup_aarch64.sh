@@ -29,7 +29,7 @@ options=(-qq -o APT::Architectures=amd64,arm64 -o APT::Install-Recommends=0 -o A
   -o Acquire::Retries=3)
 apt-get "${options[@]}" update
 apt-get "${options[@]}" --download-only -y install g++-aarch64-linux-gnu qemu-user-static \
-  {libhwy-dev,libgtest-dev,libpython3-dev,libgomp1,python3-minimal}:arm64 >/dev/null
+  {libhwy-dev,libgtest-dev,libpython3-dev,python3-minimal}:arm64 >/dev/null
 for file in "$cross"/apt/archives/*.deb; do
   case ${file##*/} in
   libc6_*_amd64.deb) ;; # the machine's own
