@@ -156,12 +156,9 @@ std::vector<Moments> batch_moments(const Tensor& x, const Layout& at) {
   const int64_t bytes = x.element_size();
   const char* const data = x.data<char>();
   if (!at.channels_last) {
-    const RowFn moments = find_row(Row::kMoments, x.dtype());
-    return Parts(at).sums<Moments>([&](const Part& part) {
-      Moments own;
-      moments(data + part.first * bytes, &own, part.count);
-      return own;
-    });
+    const PartMoments moments(x.dtype());
+    return Parts(at).sums<Moments>(
+        [&](const Part& part) { return moments.of<W>(data + part.first * bytes, part.count); });
   }
   const int64_t rows = at.per_channel();
   const int64_t row_bytes = at.channels * bytes;

@@ -16,6 +16,29 @@ inline constexpr int64_t kPlanePart = 32 * 1024;
 
 inline int64_t parts_of(int64_t elements) { return (elements + kPlanePart - 1) / kPlanePart; }
 
+// The moments of a part, in two passes: of the dtype that sums have, a block at a time.
+// Row::kMoments is exact to double and takes twice as long.
+class PartMoments {
+ public:
+  explicit PartMoments(DType dtype)
+      : sum_(find_row(Row::kSum, dtype)),
+        squares_(find_channels(ChannelsOfRow::kOne, dtype).squares) {}
+
+  template <typename W>
+  Moments of(const void* data, int64_t count) const {
+    W sum{0};
+    sum_(data, &sum, count);
+    const W center = static_cast<W>(static_cast<double>(sum) / static_cast<double>(count));
+    W squares{0};
+    squares_(data, count, &center, &squares);
+    return {static_cast<double>(center), static_cast<double>(squares), count};
+  }
+
+ private:
+  RowFn sum_;
+  void (*squares_)(const void* in, int64_t n, const void* center, void* squares);
+};
+
 // Contiguous, in the dtype that statistics have; where undefined, `otherwise` for each channel.
 template <typename W>
 std::vector<W> numbers(const Tensor& param, int64_t count, W otherwise) {

@@ -40,16 +40,17 @@ struct Groups {
 };
 
 // The moments of all groups, if those are few.
+template <typename W>
 std::vector<Moments> moments_of_few(const Tensor& x, const Groups& at) {
   const int64_t parts = parts_of(at.width());
-  const RowFn moments = find_row(Row::kMoments, x.dtype());
+  const PartMoments moments(x.dtype());
   std::vector<Moments> found(static_cast<size_t>(at.count() * parts));
   parallel_for(0, at.count() * parts, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t from = i % parts * kPlanePart;
       const int64_t first = i / parts * at.width() + from;
-      moments(x.data<char>() + first * x.element_size(), &found[static_cast<size_t>(i)],
-              std::min(kPlanePart, at.width() - from));
+      found[static_cast<size_t>(i)] = moments.of<W>(x.data<char>() + first * x.element_size(),
+                                                    std::min(kPlanePart, at.width() - from));
     }
   });
   std::vector<Moments> result(static_cast<size_t>(at.count()));
@@ -74,21 +75,18 @@ void group_norm(ops::Launch&,
   const Tensor result = out.is_contiguous() ? out : Tensor::make(out.sizes(), out.dtype());
   const int64_t bytes = x.element_size();
   const Groups at = {n, groups, channels / groups, inner};
-  const RowFn moments = find_row(Row::kMoments, x.dtype());
+  const PartMoments moments(x.dtype());
   const ChannelFns& tiles =
       find_channels(inner == 1 ? ChannelsOfRow::kEach : ChannelsOfRow::kOne, x.dtype());
   visit_wide(input.dtype(), [&]<typename W>() {
     const std::vector<W> weights = numbers<W>(weight, channels, 1);
     const std::vector<W> biases = numbers<W>(bias, channels, 0);
     const std::vector<Moments> known =
-        at.are_many() ? std::vector<Moments>() : moments_of_few(x, at);
+        at.are_many() ? std::vector<Moments>() : moments_of_few<W>(x, at);
     at.each(at.are_many(), [&](int64_t group, int64_t first, int64_t last) {
-      Moments found;
-      if (known.empty()) {
-        moments(x.data<char>() + group * at.width() * bytes, &found, at.width());
-      } else {
-        found = known[static_cast<size_t>(group)];
-      }
+      const Moments found =
+          known.empty() ? moments.of<W>(x.data<char>() + group * at.width() * bytes, at.width())
+                        : known[static_cast<size_t>(group)];
       const auto factor =
           static_cast<W>(1 / std::sqrt(found.m2 / static_cast<double>(at.width()) + eps));
       const auto center = static_cast<W>(found.mean);
@@ -100,11 +98,12 @@ void group_norm(ops::Launch&,
       const char* from = x.data<char>() + start;
       char* to = result.data<char>() + start;
       if (inner == 1) {
-        std::vector<W> scale;
-        std::vector<W> shift;
-        for (auto c = static_cast<size_t>(first); c < static_cast<size_t>(last); ++c) {
-          scale.push_back(weights[c] * factor);
-          shift.push_back(biases[c] - center * scale.back());
+        std::vector<W> scale(static_cast<size_t>(last - first));
+        std::vector<W> shift(scale.size());
+        for (size_t k = 0; k < scale.size(); ++k) {
+          const size_t c = static_cast<size_t>(first) + k;
+          scale[k] = weights[c] * factor;
+          shift[k] = biases[c] - center * scale[k];
         }
         return tiles.scale(from, to, last - first, scale.data(), shift.data());
       }
