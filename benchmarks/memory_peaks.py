@@ -48,6 +48,8 @@ class Meter:
         self.libc.prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0)
         self.torch = importlib.import_module(name)
         self.torch.set_num_threads(threads)
+        gc.collect()
+        gc.freeze()  # the library's own objects
         self.empty_cache = getattr(self.torch.cpu, "empty_cache", lambda: None)
 
     def _settle(self) -> None:
