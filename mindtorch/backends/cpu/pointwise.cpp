@@ -4,6 +4,7 @@
 
 #include "mindtorch/backends/cpu/memory_unit.h"
 #include "mindtorch/backends/cpu/parallel.h"
+#include "mindtorch/backends/cpu/runs.h"
 #include "mindtorch/backends/cpu/strided_loop.h"
 #include "mindtorch/backends/cpu/tile.h"
 #include "mindtorch/backends/cpu/tiles/half_arithmetic.h"
@@ -362,12 +363,7 @@ void copy(const Tensor& from, const Tensor& to) {
   if (to.numel() == 0) return;
   if (from.dtype() == to.dtype()) {
     if (from.is_contiguous() && to.is_contiguous() && from.numel() == to.numel()) {
-      const int64_t bytes = to.numel() * to.element_size();
-      parallel_for(0, bytes, int64_t{1} << 20, [&](int64_t begin, int64_t end) {
-        std::memcpy(to.data<char>() + begin, from.data<char>() + begin,
-                    static_cast<size_t>(end - begin));
-      });
-      return;
+      return copy_bytes(from.data_ptr(), to.data_ptr(), to.numel() * to.element_size());
     }
     Shape from_strides = broadcast_strides(from.sizes(), from.strides(), to.sizes());
     Shape to_strides = to.strides();

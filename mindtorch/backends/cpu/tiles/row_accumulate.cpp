@@ -80,18 +80,73 @@ void step_truth(const void* from, void* to, int64_t n) {
   }
 }
 
+// NaN beats all but an earlier NaN; of equals the earlier stays.
+template <bool kLargest, class V>
+HWY_INLINE auto beats(V challenger, V best) {
+  const auto wins = kLargest ? hn::Gt(challenger, best) : hn::Lt(challenger, best);
+  if constexpr (hwy::IsFloat<hn::TFromV<V>>()) {
+    const auto is_new = hn::AndNot(hn::IsNaN(best), hn::IsNaN(challenger));
+    return hn::Or(wins, is_new);
+  } else {
+    return wins;
+  }
+}
+
+// One vector of columns through at most kArgRows rows. The rows that won are counted in lanes as
+// wide as the elements, and become int64 where there are any.
+constexpr int64_t kArgRows = 64;
+template <bool kLargest, class D, class V, class Load>
+HWY_INLINE V step_arg_lanes(
+    D, V best, int64_t rows, int64_t first_row, int64_t* index, size_t count, const Load& load) {
+  const hn::RebindToUnsigned<D> du;
+  using U = hn::TFromD<decltype(du)>;
+  constexpr U kNone = static_cast<U>(kArgRows);
+  auto winner = hn::Set(du, kNone);
+  for (int64_t row = 0; row < rows; ++row) {
+    const auto v = load(row);
+    const auto wins = beats<kLargest>(v, best);
+    best = hn::IfThenElse(wins, v, best);
+    winner = hn::IfThenElse(hn::RebindMask(du, wins), hn::Set(du, static_cast<U>(row)), winner);
+  }
+  if (hn::AllTrue(du, hn::Eq(winner, hn::Set(du, kNone)))) return best;
+  HWY_ALIGN U rows_of[hn::MaxLanes(du)];
+  hn::Store(winner, du, rows_of);
+  for (size_t i = 0; i < count; ++i) {
+    index[i] = rows_of[i] == kNone ? index[i] : first_row + rows_of[i];
+  }
+  return best;
+}
+
 template <bool kLargest, class T>
-void step_arg(const void* from, void* to, int64_t* index, int64_t row, int64_t n) {
+void step_arg(const ArgRows& from, void* to, int64_t* index, int64_t size) {
   using H = Held<T>;
-  const H* HWY_RESTRICT in = static_cast<const H*>(from);
-  H* HWY_RESTRICT best = static_cast<H*>(to);
-  for (int64_t i = 0; i < n; ++i) {
-    const auto a = static_cast<Wide<H>>(in[i]);
-    const auto b = static_cast<Wide<H>>(best[i]);
-    // NaN beats all but an earlier NaN; of equals the earlier stays.
-    const bool wins = (kLargest ? !(a <= b) : !(a >= b)) & (b == b);
-    best[i] = wins ? in[i] : best[i];
-    index[i] = wins ? row : index[i];
+  const hn::ScalableTag<Wide<H>> d;
+  constexpr size_t kLanes = hn::MaxLanes(decltype(d)());
+  const size_t n = static_cast<size_t>(size);
+  H* value = static_cast<H*>(to);
+  for (int64_t row = 0; row < from.rows; row += kArgRows) {
+    const int64_t rows = std::min(kArgRows, from.rows - row);
+    const auto* block = static_cast<const char*>(from.in) + row * from.row_stride_bytes;
+    const auto elements = [&](int64_t i, size_t at) HWY_ATTR {
+      return reinterpret_cast<const H*>(block + i * from.row_stride_bytes) + at;
+    };
+    size_t at = 0;
+    for (; at + kLanes <= n; at += kLanes) {
+      const auto load = [&](int64_t i) HWY_ATTR { return load_wide(d, elements(i, at)); };
+      const auto best = step_arg_lanes<kLargest>(d, load_wide(d, value + at), rows,
+                                                    from.first_row + row, index + at, kLanes, load);
+      store_wide(d, best, value + at);
+    }
+    if (at < n) {
+      const size_t count = n - at;
+      const auto load = [&](int64_t i) HWY_ATTR {
+        return load_wide_first(d, elements(i, at), count, H());
+      };
+      const auto best =
+          step_arg_lanes<kLargest>(d, load_wide_first(d, value + at, count, H()), rows,
+                                      from.first_row + row, index + at, count, load);
+      store_wide_first(d, best, value + at, count);
+    }
   }
 }
 
