@@ -149,7 +149,7 @@ void accumulate_columns(Row function,
   const DType acc_dtype = output_dtype(function, dtype);
   const int64_t element = size_bytes(acc_dtype);
   const bool in_blocks = is_sum(function) && rows > 2 * kRowBlock;
-  const AccumulateFn carry = in_blocks ? find_accumulate(Row::kSum, acc_dtype) : nullptr;
+  const AccumulateFn carry = find_accumulate(Row::kSum, acc_dtype);
   alignas(64) char block[kColumnBlock * 8];
   for (int64_t start = 0; start < columns; start += kColumnBlock) {
     const int64_t n = std::min(kColumnBlock, columns - start);
@@ -163,13 +163,13 @@ void accumulate_columns(Row function,
       fill_identity(function, dtype, acc, n, element);
     }
     if (!in_blocks) {
-      for (; row < rows; ++row) accumulate(from + row * row_stride, acc, n);
+      accumulate.rows(from + row * row_stride, row_stride, rows - row, acc, n);
       continue;
     }
-    while (row < rows) {
-      const int64_t stop = std::min(rows, row + kRowBlock);
+    for (; row < rows; row += kRowBlock) {
       fill_identity(function, dtype, block, n, element);
-      for (; row < stop; ++row) accumulate(from + row * row_stride, block, n);
+      accumulate.rows(from + row * row_stride, row_stride, std::min(kRowBlock, rows - row), block,
+                      n);
       carry(block, acc, n);
     }
   }
@@ -392,7 +392,7 @@ void reduce_rows(Row function, const Tensor& self, uint64_t mask, void* out) {
     reduce_one(function, dtype, whole.data<char>(), split.reduced, to);
     return;
   }
-  if (find_accumulate(function, dtype) != nullptr) {
+  if (find_accumulate(function, dtype)) {
     Middle middle;
     int64_t row_stride = 0;
     if (kept_is_inner(split, row_stride)) middle = {1, 0, split.kept, row_stride, split.reduced};
@@ -402,16 +402,19 @@ void reduce_rows(Row function, const Tensor& self, uint64_t mask, void* out) {
   }
   const Tensor rows = packed(self, split);
   const auto* from = rows.data<char>();
-  const auto reduce_row = [&](int64_t i) {
-    reduce_one(function, dtype, from + i * split.reduced * size, split.reduced, to + i * element);
+  const int64_t row_bytes = split.reduced * size;
+  const bool is_long = split.reduced >= 2 * kGrain;
+  const RowFn row = find_row(function, dtype);
+  const auto reduce_some = [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end && is_long; ++i) {
+      reduce_one(function, dtype, from + i * row_bytes, split.reduced, to + i * element);
+    }
+    for (int64_t i = begin; i < end && !is_long; ++i) {
+      row(from + i * row_bytes, to + i * element, split.reduced);
+    }
   };
-  if (split.kept < num_threads() && split.reduced >= 2 * kGrain) {
-    for (int64_t i = 0; i < split.kept; ++i) reduce_row(i);
-    return;
-  }
-  parallel_for(0, split.kept, ceil_div(kGrain, split.reduced), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) reduce_row(i);
-  });
+  if (is_long && split.kept < num_threads()) return reduce_some(0, split.kept);
+  parallel_for(0, split.kept, ceil_div(kGrain, split.reduced), reduce_some);
 }
 
 void reduce_arg(Row function, const Tensor& self, uint64_t mask, void* values, int64_t* indices) {

@@ -24,41 +24,74 @@ struct AddMagnitude {
   }
 };
 
+// Calls step(first row, rows) for a few rows at a time: accumulators stay in registers for as many,
+// and each row is still read in order.
+template <class Step>
+HWY_INLINE void for_row_groups(
+    const void* in, int64_t stride_bytes, int64_t rows, const Step& step) {
+  constexpr int64_t kRows = 8;
+  for (int64_t row = 0; row < rows; row += kRows) {
+    step(static_cast<const char*>(in) + row * stride_bytes, std::min(kRows, rows - row));
+  }
+}
+
 // acc[i] = op(acc[i], in[i]), where acc holds A: T itself, or the wider type in which it is summed.
 template <class Op, class T, class A>
-void step(const void* from, void* to, int64_t size) {
+void step(const void* from, int64_t stride_bytes, int64_t all_rows, void* to, int64_t size) {
   const hn::ScalableTag<Wide<T>> d;
   constexpr size_t kLanes = hn::MaxLanes(decltype(d)());
-  const T* in = static_cast<const T*>(from);
   A* acc = static_cast<A*>(to);
   const size_t n = static_cast<size_t>(size);
   const Op op;
-  size_t at = 0;
-  for (; at + 2 * kLanes <= n; at += 2 * kLanes) {
-    const auto v0 = op(d, load_wide(d, acc + at), load_wide(d, in + at));
-    const auto v1 = op(d, load_wide(d, acc + at + kLanes), load_wide(d, in + at + kLanes));
-    store_wide(d, v0, acc + at);
-    store_wide(d, v1, acc + at + kLanes);
-  }
-  for (; at + kLanes <= n; at += kLanes) {
-    store_wide(d, op(d, load_wide(d, acc + at), load_wide(d, in + at)), acc + at);
-  }
-  if (at < n) {
-    const size_t count = n - at;
-    const auto a = load_wide_first(d, acc + at, count, A());
-    const auto b = load_wide_first(d, in + at, count, T());
-    store_wide_first(d, op(d, a, b), acc + at, count);
-  }
+  for_row_groups(from, stride_bytes, all_rows, [&](const char* block, int64_t rows) HWY_ATTR {
+    const auto row = [&](int64_t i) HWY_ATTR {
+      return reinterpret_cast<const T*>(block + i * stride_bytes);
+    };
+    size_t at = 0;
+    for (; at + 4 * kLanes <= n; at += 4 * kLanes) {
+      auto v0 = load_wide(d, acc + at);
+      auto v1 = load_wide(d, acc + at + kLanes);
+      auto v2 = load_wide(d, acc + at + 2 * kLanes);
+      auto v3 = load_wide(d, acc + at + 3 * kLanes);
+      for (int64_t i = 0; i < rows; ++i) {
+        const T* in = row(i) + at;
+        v0 = op(d, v0, load_wide(d, in));
+        v1 = op(d, v1, load_wide(d, in + kLanes));
+        v2 = op(d, v2, load_wide(d, in + 2 * kLanes));
+        v3 = op(d, v3, load_wide(d, in + 3 * kLanes));
+      }
+      store_wide(d, v0, acc + at);
+      store_wide(d, v1, acc + at + kLanes);
+      store_wide(d, v2, acc + at + 2 * kLanes);
+      store_wide(d, v3, acc + at + 3 * kLanes);
+    }
+    for (; at + kLanes <= n; at += kLanes) {
+      auto v = load_wide(d, acc + at);
+      for (int64_t i = 0; i < rows; ++i) v = op(d, v, load_wide(d, row(i) + at));
+      store_wide(d, v, acc + at);
+    }
+    if (at < n) {
+      const size_t count = n - at;
+      auto v = load_wide_first(d, acc + at, count, A());
+      for (int64_t i = 0; i < rows; ++i) {
+        v = op(d, v, load_wide_first(d, row(i) + at, count, T()));
+      }
+      store_wide_first(d, v, acc + at, count);
+    }
+  });
 }
 
 // Integers are summed and multiplied in int64, and wrap.
 template <bool kProduct, class T>
-void step_int(const void* from, void* to, int64_t n) {
-  const auto* HWY_RESTRICT in = static_cast<const Held<T>*>(from);
+void step_int(const void* from, int64_t stride_bytes, int64_t rows, void* to, int64_t n) {
   auto* HWY_RESTRICT acc = static_cast<uint64_t*>(to);
-  for (int64_t i = 0; i < n; ++i) {
-    const auto value = static_cast<uint64_t>(static_cast<int64_t>(in[i]));
-    acc[i] = kProduct ? acc[i] * value : acc[i] + value;
+  for (int64_t row = 0; row < rows; ++row) {
+    const auto* HWY_RESTRICT in = reinterpret_cast<const Held<T>*>(static_cast<const char*>(from) +
+                                                                   row * stride_bytes);
+    for (int64_t i = 0; i < n; ++i) {
+      const auto value = static_cast<uint64_t>(static_cast<int64_t>(in[i]));
+      acc[i] = kProduct ? acc[i] * value : acc[i] + value;
+    }
   }
 }
 
@@ -71,12 +104,15 @@ HWY_INLINE bool is_true(T value) {
   }
 }
 template <bool kAny, class T>
-void step_truth(const void* from, void* to, int64_t n) {
-  const auto* HWY_RESTRICT in = static_cast<const Held<T>*>(from);
+void step_truth(const void* from, int64_t stride_bytes, int64_t rows, void* to, int64_t n) {
   auto* HWY_RESTRICT acc = static_cast<uint8_t*>(to);
-  for (int64_t i = 0; i < n; ++i) {
-    const uint8_t value = is_true(in[i]) ? 1 : 0;
-    acc[i] = kAny ? static_cast<uint8_t>(acc[i] | value) : static_cast<uint8_t>(acc[i] & value);
+  for (int64_t row = 0; row < rows; ++row) {
+    const auto* HWY_RESTRICT in = reinterpret_cast<const Held<T>*>(static_cast<const char*>(from) +
+                                                                   row * stride_bytes);
+    for (int64_t i = 0; i < n; ++i) {
+      const uint8_t value = is_true(in[i]) ? 1 : 0;
+      acc[i] = kAny ? static_cast<uint8_t>(acc[i] | value) : static_cast<uint8_t>(acc[i] & value);
+    }
   }
 }
 
