@@ -16,6 +16,25 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
+#ifndef MT_INDEXING_BIT_PLACES_
+#define MT_INDEXING_BIT_PLACES_
+namespace mindtorch::cpu {
+// The places of the bits that are set in each byte, lowest first.
+struct BitPlaces {
+  alignas(64) uint8_t of[256][8] = {};
+  constexpr BitPlaces() {
+    for (int byte = 0; byte < 256; ++byte) {
+      int count = 0;
+      for (uint8_t bit = 0; bit < 8; ++bit) {
+        if ((byte >> bit & 1) != 0) of[byte][count++] = bit;
+      }
+    }
+  }
+};
+inline constexpr BitPlaces kBitPlaces;
+}  // namespace mindtorch::cpu
+#endif
+
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu {
 namespace HWY_NAMESPACE {
@@ -86,30 +105,22 @@ int64_t CountNonzero(DType dtype, const void* in, int64_t n) {
 // Positions are found for so many elements at a time.
 constexpr int64_t kPositions = 1024;
 
-// begin + i for every bit i of the word. Up to 64 numbers are written, of which as many as there
-// are bits count.
+// begin + i for every bit i of the word. Up to 8 more numbers are written than there are bits.
 HWY_INLINE uint64_t* write_positions(uint64_t word, uint64_t begin, uint64_t* to) {
-  const hn::ScalableTag<uint64_t> d;
-  constexpr size_t kLanes = hn::MaxLanes(d);
   if (word == ~uint64_t{0}) {
     for (uint64_t i = 0; i < kWord; ++i) to[i] = begin + i;
     return to + kWord;
   }
-  if constexpr (kLanes >= 8) {
-    if (std::popcount(word) > 8) {
-      auto positions = hn::Add(hn::Set(d, begin), hn::Iota(d, 0));
-      for (size_t i = 0; i < kWord; i += kLanes) {
-        const uint64_t bits = (word >> i) & ((uint64_t{1} << kLanes) - 1);
-        const auto mask = hn::LoadMaskBits(d, reinterpret_cast<const uint8_t*>(&bits));
-        hn::StoreU(hn::Compress(positions, mask), d, to);
-        to += std::popcount(bits);
-        positions = hn::Add(positions, hn::Set(d, kLanes));
-      }
-      return to;
+  if (std::popcount(word) <= 8) {
+    for (; word != 0; word &= word - 1) {
+      *to++ = begin + static_cast<uint64_t>(std::countr_zero(word));
     }
+    return to;
   }
-  for (; word != 0; word &= word - 1) {
-    *to++ = begin + static_cast<uint64_t>(std::countr_zero(word));
+  for (; word != 0; word >>= 8, begin += 8) {
+    const uint8_t* places = kBitPlaces.of[word & 0xff];
+    for (size_t i = 0; i < 8; ++i) to[i] = begin + places[i];
+    to += std::popcount(word & 0xff);
   }
   return to;
 }

@@ -19,8 +19,8 @@ struct Runs {
 // permuted arrays are made of.
 void copy_runs(const Runs& runs, int64_t bytes);
 
-// Copies one piece of any length, on several threads where that pays; past the caches where it would
-// not stay in them. The two do not overlap.
+// Copies one piece of any length, on several threads where that pays; past the caches where it
+// would not stay in them. The two do not overlap.
 void copy_bytes(const void* from, void* to, int64_t bytes);
 
 // Below so many bytes a second thread costs more than it saves.

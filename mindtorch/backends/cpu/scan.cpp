@@ -420,13 +420,8 @@ void ScanLines(DType dtype,
   });
 }
 
-void ScanRows(DType dtype,
-              ScanOp op,
-              const void* in,
-              int64_t n,
-              void* out,
-              int64_t* indices,
-              int64_t lines) {
+void ScanRows(
+    DType dtype, ScanOp op, const void* in, int64_t n, void* out, int64_t* indices, int64_t lines) {
   visit_dtype(dtype, [&]<typename T>() HWY_ATTR {
     const T* from = static_cast<const T*>(in);
     T* to = static_cast<T*>(out);
@@ -439,8 +434,8 @@ void ScanRows(DType dtype,
       }
     }
     for (; line < lines; ++line) {
-      scan<T>(op, {from + line * n, n, 1, to + line * n, 1,
-                   indices ? indices + line * n : nullptr, 1, 1});
+      scan<T>(op, {from + line * n, n, 1, to + line * n, 1, indices ? indices + line * n : nullptr,
+                   1, 1});
     }
   });
 }

@@ -128,8 +128,8 @@ int64_t count(const Dimensions& dims) {
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Calls body(runs, elements in each of them) so that together they cover every element of `dims` and
-// `last`, which runs along the elements of each. On several threads where that pays.
+// Calls body(runs, elements in each of them) so that together they cover every element of `dims`
+// and `last`, which runs along the elements of each. On several threads where that pays.
 template <typename Body>
 void for_each_run(Dimensions dims,
                   const Dimension& last,

@@ -117,17 +117,16 @@ void index(ops::Launch& launch, const Tensor& self, TensorList indices, Tensor& 
   const int64_t row = places.block * element;
   const int64_t count = offset_of.numel();
   const auto* offsets = offset_of.data<int64_t>();
-  parallel_for(0, places.outer * count, row_grain(row),
-               [&](int64_t begin, int64_t end) {
-                 while (begin < end) {
-                   const int64_t outer = begin / count;
-                   const int64_t at = begin % count;
-                   const int64_t n = std::min(end - begin, count - at);
-                   gather_rows(source.data<char>() + outer * places.outer_stride * element, row,
-                               offsets + at, n, INT64_MAX, element, out.data<char>() + begin * row);
-                   begin += n;
-                 }
-               });
+  parallel_for(0, places.outer * count, row_grain(row), [&](int64_t begin, int64_t end) {
+    while (begin < end) {
+      const int64_t outer = begin / count;
+      const int64_t at = begin % count;
+      const int64_t n = std::min(end - begin, count - at);
+      gather_rows(source.data<char>() + outer * places.outer_stride * element, row, offsets + at, n,
+                  INT64_MAX, element, out.data<char>() + begin * row);
+      begin += n;
+    }
+  });
 }
 
 void index_put(
@@ -214,18 +213,17 @@ void index_select(ops::Launch&, const Tensor& self, int64_t dim, const Tensor& i
   if (slices.block == 1) return gather_indexed(Indexed(self, dim, places, out));
   const Tensor source = as_contiguous(self);
   const int64_t count = places.numel();
-  parallel_for(0, slices.outer * count, row_grain(row),
-               [&](int64_t begin, int64_t end) {
-                 while (begin < end) {
-                   const int64_t outer = begin / count;
-                   const int64_t at = begin % count;
-                   const int64_t n = std::min(end - begin, count - at);
-                   gather_rows(source.data<char>() + outer * slices.length * row, row,
-                               places.data<int64_t>() + at, n, slices.length, row,
-                               out.data<char>() + begin * row);
-                   begin += n;
-                 }
-               });
+  parallel_for(0, slices.outer * count, row_grain(row), [&](int64_t begin, int64_t end) {
+    while (begin < end) {
+      const int64_t outer = begin / count;
+      const int64_t at = begin % count;
+      const int64_t n = std::min(end - begin, count - at);
+      gather_rows(source.data<char>() + outer * slices.length * row, row,
+                  places.data<int64_t>() + at, n, slices.length, row,
+                  out.data<char>() + begin * row);
+      begin += n;
+    }
+  });
 }
 
 Tensor checked_index(const Tensor& self, int64_t dim, const Tensor& index) {

@@ -75,8 +75,8 @@ void copy_rows(Pieces pieces, int64_t rows, int64_t out_row_bytes, uint8_t* out)
         const Runs runs = {piece.data + row * piece.row_bytes, piece.row_bytes,
                            out + row * out_row_bytes + piece.offset_bytes, out_row_bytes,
                            std::min(block, end - row)};
-        streams && piece.row_bytes >= 1024 ? stream_runs(runs, piece.row_bytes)
-                                           : copy_runs(runs, piece.row_bytes);
+        streams&& piece.row_bytes >= 1024 ? stream_runs(runs, piece.row_bytes)
+                                          : copy_runs(runs, piece.row_bytes);
       }
     }
   });

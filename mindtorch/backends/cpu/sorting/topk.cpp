@@ -56,8 +56,8 @@ struct WideCandidate {
 };
 
 // Walks the row once, keeping what may still be among the best k. The bound only ever falls, so on
-// most rows nearly every block is passed over after one vector minimum; the first are short, to have
-// a bound early.
+// most rows nearly every block is passed over after one vector minimum; the first are short, to
+// have a bound early.
 template <typename T, typename Candidate>
 void select_by_bound(const Selection& s) {
   using Key = WideKey<T>;

@@ -27,8 +27,10 @@ struct AddMagnitude {
 // Calls step(first row, rows) for a few rows at a time: accumulators stay in registers for as many,
 // and each row is still read in order.
 template <class Step>
-HWY_INLINE void for_row_groups(
-    const void* in, int64_t stride_bytes, int64_t rows, const Step& step) {
+HWY_INLINE void for_row_groups(const void* in,
+                               int64_t stride_bytes,
+                               int64_t rows,
+                               const Step& step) {
   constexpr int64_t kRows = 8;
   for (int64_t row = 0; row < rows; row += kRows) {
     step(static_cast<const char*>(in) + row * stride_bytes, std::min(kRows, rows - row));
@@ -44,9 +46,8 @@ void step(const void* from, int64_t stride_bytes, int64_t all_rows, void* to, in
   const size_t n = static_cast<size_t>(size);
   const Op op;
   for_row_groups(from, stride_bytes, all_rows, [&](const char* block, int64_t rows) HWY_ATTR {
-    const auto row = [&](int64_t i) HWY_ATTR {
-      return reinterpret_cast<const T*>(block + i * stride_bytes);
-    };
+    const auto row = [&](int64_t i)
+                         HWY_ATTR { return reinterpret_cast<const T*>(block + i * stride_bytes); };
     size_t at = 0;
     for (; at + 4 * kLanes <= n; at += 4 * kLanes) {
       auto v0 = load_wide(d, acc + at);
@@ -86,8 +87,8 @@ template <bool kProduct, class T>
 void step_int(const void* from, int64_t stride_bytes, int64_t rows, void* to, int64_t n) {
   auto* HWY_RESTRICT acc = static_cast<uint64_t*>(to);
   for (int64_t row = 0; row < rows; ++row) {
-    const auto* HWY_RESTRICT in = reinterpret_cast<const Held<T>*>(static_cast<const char*>(from) +
-                                                                   row * stride_bytes);
+    const auto* HWY_RESTRICT in =
+        reinterpret_cast<const Held<T>*>(static_cast<const char*>(from) + row * stride_bytes);
     for (int64_t i = 0; i < n; ++i) {
       const auto value = static_cast<uint64_t>(static_cast<int64_t>(in[i]));
       acc[i] = kProduct ? acc[i] * value : acc[i] + value;
@@ -107,8 +108,8 @@ template <bool kAny, class T>
 void step_truth(const void* from, int64_t stride_bytes, int64_t rows, void* to, int64_t n) {
   auto* HWY_RESTRICT acc = static_cast<uint8_t*>(to);
   for (int64_t row = 0; row < rows; ++row) {
-    const auto* HWY_RESTRICT in = reinterpret_cast<const Held<T>*>(static_cast<const char*>(from) +
-                                                                   row * stride_bytes);
+    const auto* HWY_RESTRICT in =
+        reinterpret_cast<const Held<T>*>(static_cast<const char*>(from) + row * stride_bytes);
     for (int64_t i = 0; i < n; ++i) {
       const uint8_t value = is_true(in[i]) ? 1 : 0;
       acc[i] = kAny ? static_cast<uint8_t>(acc[i] | value) : static_cast<uint8_t>(acc[i] & value);
@@ -170,17 +171,16 @@ void step_arg(const ArgRows& from, void* to, int64_t* index, int64_t size) {
     for (; at + kLanes <= n; at += kLanes) {
       const auto load = [&](int64_t i) HWY_ATTR { return load_wide(d, elements(i, at)); };
       const auto best = step_arg_lanes<kLargest>(d, load_wide(d, value + at), rows,
-                                                    from.first_row + row, index + at, kLanes, load);
+                                                 from.first_row + row, index + at, kLanes, load);
       store_wide(d, best, value + at);
     }
     if (at < n) {
       const size_t count = n - at;
-      const auto load = [&](int64_t i) HWY_ATTR {
-        return load_wide_first(d, elements(i, at), count, H());
-      };
+      const auto load = [&](int64_t i)
+                            HWY_ATTR { return load_wide_first(d, elements(i, at), count, H()); };
       const auto best =
           step_arg_lanes<kLargest>(d, load_wide_first(d, value + at, count, H()), rows,
-                                      from.first_row + row, index + at, count, load);
+                                   from.first_row + row, index + at, count, load);
       store_wide_first(d, best, value + at, count);
     }
   }
