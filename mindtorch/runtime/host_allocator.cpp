@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <list>
 #include <map>
 #include <mutex>
@@ -122,6 +123,8 @@ class LargeCache {
       auto found = by_size_.lower_bound(rounded);
       // A block with a quarter to spare is taken; a much larger one would waste memory.
       if (found != by_size_.end() && found->first <= rounded + rounded / 4) {
+        // Of several that fit, the last one given back: caches may still hold it.
+        found = std::prev(by_size_.upper_bound(found->first));
         const Allocation block = *found->second;
         by_age_.erase(found->second);
         by_size_.erase(found);

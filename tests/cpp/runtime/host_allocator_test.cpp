@@ -57,6 +57,15 @@ TEST_F(HostAllocatorTest, BlocksAreAlignedWritableAndBigEnough) {
   }
 }
 
+TEST_F(HostAllocatorTest, TheLastBlockGivenBackIsTheNextOne) {
+  if (!pooled()) return;
+  Allocation blocks[3];
+  for (Allocation& block : blocks) block = allocator_.allocate(kLarge);
+  for (const Allocation& block : blocks) allocator_.release(block);
+  for (int i = 2; i >= 0; --i) EXPECT_EQ(allocator_.allocate(kLarge).data, blocks[i].data);
+  for (const Allocation& block : blocks) allocator_.release(block);
+}
+
 TEST_F(HostAllocatorTest, SizeClassesWasteAtMostAQuarter) {
   size_t last = 0;
   std::set<size_t> classes;
