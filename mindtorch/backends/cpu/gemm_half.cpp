@@ -17,12 +17,18 @@ constexpr int64_t kBlockRows = 512;
 constexpr int64_t kBlockCols = 512;
 constexpr int64_t kBlockTerms = 512;
 constexpr int64_t kProductGrain = int64_t{1} << 19;
-constexpr int64_t kNativeWork = int64_t{1} << 15;
-constexpr int64_t kMostNativeDotRows = 32;
-constexpr int64_t kDotGrain = int64_t{1} << 16;
+// Rows up to which dots are faster than packing.
+constexpr int64_t kMostBFloat16DotRows = 32;
+constexpr int64_t kMostAmxDotRows = 4;
+constexpr int64_t kDotGrain = int64_t{1} << 15;  // elements that are read
 
 bool multiplies_natively(DType dtype) {
   return dtype == DType::kBFloat16 && bfloat16_tiles() != nullptr;
+}
+
+int64_t most_dot_rows(DType dtype) {
+  if (!multiplies_natively(dtype)) return kMostDotRows;
+  return amx_bfloat16_tiles() != nullptr ? kMostAmxDotRows : kMostBFloat16DotRows;
 }
 
 // Widens a block to `wide`, along whichever of its dimensions is contiguous; returns it as float32.
@@ -148,7 +154,8 @@ void multiply_by_dots(DType dtype,
                       float beta) {
   const HalfConversion convert(dtype);
   const DotRows x(dtype, m, k, a);
-  parallel_for(0, n, ceil_div(kDotGrain, k * m), [&](int64_t begin, int64_t end) {
+  const int64_t passes = ceil_div(m, kMostDotRows);
+  parallel_for(0, n, ceil_div(kDotGrain, k * passes), [&](int64_t begin, int64_t end) {
     constexpr int64_t kPiece = 64;
     float sums[kPiece * kMostDotRows];
     for (int64_t col = begin; col < end; col += kPiece) {
@@ -188,14 +195,19 @@ void gemm_half(DType dtype,
   if (c.col_stride != 1 && c.row_stride == 1) {
     return gemm_half(dtype, n, m, k, transposed(b), transposed(a), transposed(c), alpha, beta);
   }
-  const int64_t most_dot_rows = multiplies_natively(dtype) ? kMostNativeDotRows : kMostDotRows;
-  if (m <= most_dot_rows && k >= 32 && b.row_stride == 1) {
+  const bool reads_columns = k >= 32 && b.row_stride == 1;
+  if (reads_columns && m <= most_dot_rows(dtype)) {
     return multiply_by_dots(dtype, m, n, k, a, b, c, alpha, beta);
   }
-  const int64_t work = m * n * k;
-  if (multiplies_natively(dtype) && work >= kNativeWork) {
-    return gemm_bfloat16(m, n, k, a, b, c, alpha, beta);
+  if (multiplies_natively(dtype)) {
+    // Columns of b, which are many, are rows of its transpose: they need not be packed.
+    if (reads_columns && m <= kMostBFloat16DotRows && amx_bfloat16_tiles() != nullptr) {
+      return gemm_bfloat16(n, m, k, transposed(b), transposed(a), transposed(c), alpha, beta,
+                           as_const(transposed(c)));
+    }
+    return gemm_bfloat16(m, n, k, a, b, c, alpha, beta, as_const(c));
   }
+  const int64_t work = m * n * k;
   const bool divides = work >= 2 * kProductGrain && !in_parallel_region() && num_threads() > 1;
   const int64_t rows = block_size(m, kBlockRows, divides ? num_threads() : 1);
   const int64_t cols = block_size(n, kBlockCols, 1);
@@ -217,6 +229,20 @@ void gemm_half(DType dtype,
   });
 }
 
+bool gemm_with_addend(DType dtype,
+                      int64_t m,
+                      int64_t n,
+                      int64_t k,
+                      ConstMatrix a,
+                      ConstMatrix b,
+                      ConstMatrix addend,
+                      Matrix c) {
+  if (!multiplies_natively(dtype) || m <= kMostBFloat16DotRows || n == 0 || k == 0) return false;
+  if (c.col_stride != 1 || addend.col_stride != 1) return false;
+  gemm_bfloat16(m, n, k, a, b, c, 1, 1, addend);
+  return true;
+}
+
 void gemv_half(DType dtype,
                int64_t m,
                int64_t k,
@@ -230,6 +256,10 @@ void gemv_half(DType dtype,
   if (a.col_stride == 1) {  // rows of a are columns of its transpose
     return multiply_by_dots(dtype, 1, m, k, {x, 0, x_stride}, transposed(a), {y, 0, y_stride},
                             alpha, beta);
+  }
+  if (multiplies_natively(dtype)) {
+    return gemm_bfloat16(1, m, k, {x, 0, x_stride}, transposed(a), {y, 0, y_stride}, alpha, beta,
+                         {y, 0, y_stride});
   }
   const HalfConversion convert(dtype);
   const Scratch<float> vector(k);
