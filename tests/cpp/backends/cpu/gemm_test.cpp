@@ -411,7 +411,7 @@ TEST(GemmCases, BoolIsRefused) {
 
 // A bias row, and c itself, in products that one thread computes, that many divide by blocks of c,
 // and that many divide by terms.
-TEST(GemmTest, AddsAnotherMatrix) {
+TEST(GemmCases, AddsAnotherMatrix) {
   std::mt19937 random(5);
   const int threads = num_threads();
   for (const auto& [m, n, k, count] : {std::tuple{40, 70, 33, 1}, std::tuple{70, 2000, 40, 8},
