@@ -13,23 +13,34 @@ bool reads_one_for_one(const Axis& axis) {
          axis.taps[0].offset == 0 && axis.step == 1 && axis.size == axis.out;
 }
 
-// to[i] = from[2 * i]
+// Every other of 2 * kLanes elements: the first, or the second of each two.
+template <bool kSecond, typename T>
+void copy_half(const T* from, T* to) {
+  constexpr size_t kLanes = 16 / sizeof(T);
+  using Vector [[gnu::vector_size(16), gnu::aligned(1), gnu::may_alias]] = T;
+  const Vector a = *reinterpret_cast<const Vector*>(from);
+  const Vector b = *reinterpret_cast<const Vector*>(from + kLanes);
+  constexpr int kAt = kSecond ? 1 : 0;
+  auto& out = *reinterpret_cast<Vector*>(to);
+  if constexpr (kLanes == 8) {
+    out = __builtin_shufflevector(a, b, kAt, kAt + 2, kAt + 4, kAt + 6, kAt + 8, kAt + 10, kAt + 12,
+                                  kAt + 14);
+  } else if constexpr (kLanes == 4) {
+    out = __builtin_shufflevector(a, b, kAt, kAt + 2, kAt + 4, kAt + 6);
+  } else {
+    out = __builtin_shufflevector(a, b, kAt, kAt + 2);
+  }
+}
+
+// to[i] = from[2 * i]. Reads nothing behind the last of them.
 template <typename T>
 void copy_every_other(const T* from, int64_t count, T* to) {
   constexpr auto kLanes = static_cast<int64_t>(16 / sizeof(T));
-  using Vector [[gnu::vector_size(16), gnu::aligned(1), gnu::may_alias]] = T;
   int64_t i = 0;
-  for (; i + kLanes < count; i += kLanes) {  // the last element of a line may have no other
-    const Vector a = *reinterpret_cast<const Vector*>(from + 2 * i);
-    const Vector b = *reinterpret_cast<const Vector*>(from + 2 * i + kLanes);
-    auto& out = *reinterpret_cast<Vector*>(to + i);
-    if constexpr (kLanes == 8) {
-      out = __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14);
-    } else if constexpr (kLanes == 4) {
-      out = __builtin_shufflevector(a, b, 0, 2, 4, 6);
-    } else {
-      out = __builtin_shufflevector(a, b, 0, 2);
-    }
+  for (; i + kLanes < count; i += kLanes) copy_half<false>(from + 2 * i, to + i);
+  if (i > 0) {
+    i = count - kLanes;
+    return copy_half<true>(from + 2 * i - 1, to + i);
   }
   for (; i < count; ++i) to[i] = from[2 * i];
 }
