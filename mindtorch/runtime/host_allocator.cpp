@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <list>
 #include <map>
 #include <mutex>
@@ -181,6 +182,8 @@ class LargeCache {
     auto found = by_size_.lower_bound(rounded);
     Allocation block{};
     if (found != by_size_.end() && found->first <= rounded + rounded / 4) {
+      // Of several that fit, the last one given back: caches may still hold it.
+      found = std::prev(by_size_.upper_bound(found->first));
       block = found->second->block;
       by_age_.erase(found->second);
       by_size_.erase(found);

@@ -58,6 +58,15 @@ TEST_F(HostAllocatorTest, BlocksAreAlignedWritableAndBigEnough) {
   }
 }
 
+TEST_F(HostAllocatorTest, TheLastBlockGivenBackIsTheNextOne) {
+  if (!pooled()) return;
+  Allocation blocks[3];
+  for (Allocation& block : blocks) block = allocator_.allocate(kLarge);
+  for (const Allocation& block : blocks) allocator_.release(block);
+  for (int i = 2; i >= 0; --i) EXPECT_EQ(allocator_.allocate(kLarge).data, blocks[i].data);
+  for (const Allocation& block : blocks) allocator_.release(block);
+}
+
 TEST_F(HostAllocatorTest, BlocksThatNobodyWantsGoBackAfterAWhile) {
   if (!pooled()) GTEST_SKIP() << "nothing is cached under a sanitizer";
   const Allocation old = allocator_.allocate(8 * kLarge);
