@@ -62,6 +62,8 @@ CASES = {
     "1, 0.0, False, False, False)[0].sum(), gates)",
     "_index": "x[rows]",
     "_index_put_": "x.index_put((rows,), torch.tensor(5.0))",
+    "_interpolate": "F.interpolate(image, 8, mode='bilinear')",
+    "_interpolate_backward": "grad(F.interpolate(image, 8, mode='bilinear').sum(), image)",
     "_linalg_cholesky": "torch.linalg.cholesky(x @ x.T)",
     "_linalg_det": "torch.linalg.det(x[:, :2])",
     "_linalg_eig": "torch.linalg.eig(x[:, :2])",
@@ -102,6 +104,7 @@ CASES = {
     "_scaled_dot_product_flash_attention": "F.scaled_dot_product_attention(heads, heads, heads)",
     "_scaled_dot_product_flash_attention_backward": "grad(F.scaled_dot_product_attention(heads, "
     "heads, heads, is_causal=True).sum(), heads)",
+    "_smooth_l1": "F.smooth_l1_loss(x, x + 1)",
     "_softmax_backward_data": "grad(image.softmax(-1).square().sum(), image)",
     "_stft": "torch.stft(x[0], 2, 1, window=torch.ones(2), return_complex=True)",
     "_tensordot": "torch.tensordot(x, x, dims=([1], [1]))",
