@@ -42,6 +42,10 @@ def _run_sparse(outputs, grads, retain_graph, create_graph, inputs, allow_unused
     """The same for sparse tensors among `outputs` and `inputs`."""
     from mindtorch_v2.sparse import _autograd
 
+    if accumulate:
+        outputs, grads = _autograd.accumulate_in_leaves(outputs, grads, inputs)
+        if not outputs:
+            return None
     found = run(
         _autograd.values_of(outputs),
         _autograd.seeds_of(outputs, grads),
