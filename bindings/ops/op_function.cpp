@@ -17,6 +17,7 @@
 #include "bindings/memory/pinning.h"
 #include "bindings/overrides/torch_function.h"
 #include "bindings/tensor/py_tensor.h"
+#include "bindings/tensor/py_types.h"
 #include "mindtorch/autograd/autograd_meta.h"
 #include "mindtorch/base/warning.h"
 #include "mindtorch/dispatch/dispatcher.h"

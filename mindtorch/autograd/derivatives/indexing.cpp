@@ -71,8 +71,8 @@ void gather_at(
     const Tensor places = _to_copy(gathered_places(dim, index), DType::kInt64);
     // A number has no coordinates, and gather() takes it as if it had one.
     const int64_t used = self.sizes.empty() ? 0 : places.size(0);
-    return b.set(0, sparse_coo_tensor(narrow(places, 0, 0, used), reshape(b.grad(), {-1}),
-                                      self.sizes));
+    return b.set(
+        0, sparse_coo_tensor(narrow(places, 0, 0, used), reshape(b.grad(), {-1}), self.sizes));
   }
   const Tensor whole = zeros(self.sizes, b.grad().dtype(), b.grad().device());
   b.set(0, scatter_add(whole, dim, index, b.grad()));

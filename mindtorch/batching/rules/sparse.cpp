@@ -26,9 +26,8 @@ void coo_mm(Call& call) {
     const Tensor made = _coo_mm(row, col, values, beside, rows);
     return call.give(movedim(unflatten(made, 1, {call.size(), dense.size(1)}), 1, 0));
   }
-  const Tensor made =
-      _coo_mm(in_blocks(call, 0, rows), in_blocks(call, 1, dense.size(0)), stacked(call, 2),
-              stacked(call, 3), rows * call.size());
+  const Tensor made = _coo_mm(in_blocks(call, 0, rows), in_blocks(call, 1, dense.size(0)),
+                              stacked(call, 2), stacked(call, 3), rows * call.size());
   call.give(unflatten(made, 0, {call.size(), rows}));
 }
 

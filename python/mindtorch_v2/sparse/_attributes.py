@@ -212,7 +212,7 @@ def to(self, *args, **kwargs):
 
 
 @handles("_to_copy")
-def _to_copy(self, *, dtype=None, device=None, **options):
+def _to_copy(self, dtype=None, device=None, *rest, **options):
     return clone(_moved(self, self.parts.values.to(device=device, dtype=dtype)))
 
 

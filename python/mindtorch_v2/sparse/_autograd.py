@@ -9,6 +9,7 @@ from mindtorch_v2.sparse._tensor import (
     handles,
     is_coo,
     is_sparse,
+    layout_name,
     make_coo,
     replace,
     with_values,
@@ -59,9 +60,6 @@ def gradient_from(self, values):
 
 @handles("grad.__set__", "_grad.__set__")
 def set_grad(self, value):
-    if not is_sparse(self):
-        # A dense tensor that gets a sparse gradient, or the other way round.
-        return _set_grad_of_dense(self, value)
     if value is not None:
         if not isinstance(value, Tensor):
             raise TypeError(f"assigned grad expected to be a Tensor or None but got {type(value)}")
@@ -77,15 +75,6 @@ def set_grad(self, value):
             )
     self.parts.values.grad = None
     self.own_grad = value
-
-
-def _set_grad_of_dense(self, value):
-    if not is_coo(value):
-        raise RuntimeError(
-            "attempting to assign a gradient to a tensor that has data of a different type"
-        )
-    with _C.DisableTorchFunctionSubclass():
-        self.grad = value
 
 
 @handles("grad.__delete__")
@@ -169,6 +158,21 @@ def accumulate_in_leaves(tensors, grads, inputs):
         else:
             accumulate(tensor, grad.detach().clone())
     return tuple(zip(*kept, strict=True)) or ((), ())
+
+
+def seeds_like(tensors, grads):
+    """Sparse gradients in the dtypes of the strided tensors they are given for."""
+    made = []
+    for at, (tensor, grad) in enumerate(zip(tensors, grads, strict=True)):
+        if is_sparse(grad) and isinstance(tensor, Tensor) and not is_sparse(tensor):
+            if not is_coo(grad):
+                raise RuntimeError(
+                    f"invalid gradient at index {at} - expected layout Strided but got "
+                    f"{layout_name(grad)}"
+                )
+            grad = HANDLERS["to"](grad, tensor.dtype)
+        made.append(grad)
+    return tuple(made)
 
 
 def seeds_of(tensors, grads):

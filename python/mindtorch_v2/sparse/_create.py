@@ -61,6 +61,8 @@ class check_sparse_tensor_invariants(contextlib.ContextDecorator):
 
 def _values(values, dtype, device):
     if isinstance(values, torch.Tensor):
+        if dtype is None and device is None:
+            return values
         return values.to(device=device or values.device, dtype=dtype or values.dtype)
     return torch.tensor(values, dtype=dtype, device=device)
 
