@@ -77,7 +77,7 @@ def _own(values, requires_grad):
     """The values as a tensor's own: a history goes on, but a leaf stays the user's."""
     if requires_grad:
         return values.detach().requires_grad_()
-    return values.view_as(values) if values.requires_grad else values.detach()
+    return values.view_as(values)  # batched values do not say that they have a history
 
 
 def sparse_coo_tensor(
