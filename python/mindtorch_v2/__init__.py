@@ -107,9 +107,10 @@ _LAZY = {
         ),
         "_serialization": "load save",
         "sparse._create": (
-            "sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor"
+            "sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor "
+            "sparse_csc_tensor sparse_csr_tensor"
         ),
-        "sparse._products": "hspmm smm sspaddmm",
+        "sparse._products": "dsmm hsmm hspmm saddmm smm spmm sspaddmm",
         "_statistics": "corrcoef cov histogram histogramdd nanquantile quantile",
         "_symbolic": (
             "SymBool SymFloat SymInt sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt "
