@@ -22,7 +22,7 @@ def operator_name(case):
 
 
 def calls(module, family):
-    """(case, its sample's number, arguments) of the first samples, in float32 where there is one."""
+    """(case, its sample's number, arguments) of the first samples, in float32 if there is one."""
     runtime = Runtime(module)
     for case in one_call_each(family):
         dtype = "float32" if "float32" in case.dtypes else case.dtypes[0]

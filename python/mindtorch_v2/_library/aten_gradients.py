@@ -138,11 +138,6 @@ def _batch_norm_backward(
     return _gradients(run, [input, weight, bias], grad_out, output_mask)
 
 
-def _linear_backward(self, grad_output, weight, output_mask):
-    bias = self.new_zeros(weight.size(0))
-    return _gradients(_F.linear, [self, weight, bias], grad_output, output_mask)
-
-
 def _attention_backward(grad, query, key, value, is_causal, scale, attn_mask=None, mask=None):
     def run(q, k, v, *bias):
         return _F.scaled_dot_product_attention(
@@ -276,10 +271,6 @@ FUNCTIONS = {
     "_scaled_dot_product_flash_attention_backward": _flash_attention_backward,
     "_scaled_dot_product_flash_attention_for_cpu_backward": _flash_attention_for_cpu_backward,
     "convolution_backward": _convolution_backward,
-    "linear_backward": _linear_backward,
-    "matmul_backward": lambda grad, self, other, mask: _gradients(
-        torch.matmul, [self, other], grad, mask
-    ),
     "native_batch_norm_backward": _batch_norm_backward,
     "native_group_norm_backward": _group_norm_backward,
     "native_layer_norm_backward": _layer_norm_backward,
