@@ -96,10 +96,11 @@ _LAZY = {
         ),
         "_nn_ops": (
             "alpha_dropout alpha_dropout_ batch_norm binary_cross_entropy_with_logits "
-            "cosine_embedding_loss feature_alpha_dropout feature_alpha_dropout_ feature_dropout "
-            "feature_dropout_ group_norm hinge_embedding_loss instance_norm kl_div "
+            "cosine_embedding_loss embedding_bag feature_alpha_dropout feature_alpha_dropout_ "
+            "feature_dropout feature_dropout_ group_norm hinge_embedding_loss instance_norm kl_div "
             "margin_ranking_loss poisson_nll_loss triplet_margin_loss"
         ),
+        "_library.tags": "Tag",
         "_lobpcg": "lobpcg",
         "_lowrank": "lu pca_lowrank svd_lowrank",
         "_pipeline": (
