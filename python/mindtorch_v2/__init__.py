@@ -163,7 +163,7 @@ _LAZY = {
 }
 _SUBMODULES = frozenset(
     "_dynamo accelerator amp autograd backends compiler cpu cuda distributed distributions fft "
-    "func functional hub jit library linalg memory multiprocessing nn npu ops optim options "
+    "func functional fx hub jit library linalg memory multiprocessing nn npu ops optim options "
     "overrides profiler random return_types serialization sparse special signal storage testing "
     "torch_npu "
     "torch_version types utils version xpu".split()
