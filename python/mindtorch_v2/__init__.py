@@ -198,6 +198,15 @@ def __dir__():
     return [*globals(), *_LAZY, *_SUBMODULES, *classes]
 
 
+def _name_of_c(name):
+    from mindtorch_v2 import _c_names
+
+    if name in _c_names.NAMES:
+        return getattr(_c_names, name)
+    raise AttributeError(f"module {_C.__name__!r} has no attribute {name!r}")
+
+
+_C.__getattr__ = _name_of_c
 _C._warn_about_options()
 
 # From here on builtins such as float, int, bool, abs, all and sum are torch's: no code below.
