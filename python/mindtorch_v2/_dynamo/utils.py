@@ -5,7 +5,7 @@ def is_compile_supported(device_type):
     """Whether torch.compile makes anything of a function on this kind of device. It runs it as
     it is: False.
 
-    >>> from torch._dynamo.utils import is_compile_supported
+    >>> from mindtorch_v2._dynamo.utils import is_compile_supported
     >>> is_compile_supported("cpu")
     False
     """

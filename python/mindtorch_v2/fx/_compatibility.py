@@ -9,7 +9,7 @@ _MARKED_WITH_COMPATIBILITY = {}
 def compatibility(is_backward_compatible):
     """A decorator that notes in the docstring whether a name is to stay as it is.
 
-    >>> from torch.fx._compatibility import compatibility
+    >>> from mindtorch_v2.fx._compatibility import compatibility
     >>> @compatibility(is_backward_compatible=True)
     ... def double(x):
     ...     return 2 * x

@@ -52,7 +52,7 @@ def _torch_module(name):
 def _get_qualified_name(func):
     """The dotted name of a function or class, with torch's name for what is torch's.
 
-    >>> from torch.fx.node import _get_qualified_name
+    >>> from mindtorch_v2.fx.node import _get_qualified_name
     >>> _get_qualified_name(torch.nn.functional.relu), _get_qualified_name(len)
     ('torch.nn.functional.relu', 'len')
     """
@@ -166,7 +166,7 @@ _COUNTED = re.compile(r"(.+)_([1-9][0-9]*)")
 class _Namespace:
     """The names of one graph: no two objects have the same.
 
-    >>> from torch.fx.graph import _Namespace
+    >>> from mindtorch_v2.fx.graph import _Namespace
     >>> names = _Namespace()
     >>> names.create_name("relu", None), names.create_name("relu", None)
     ('relu', 'relu_1')

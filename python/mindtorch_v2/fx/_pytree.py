@@ -27,7 +27,7 @@ def _deregister_pytree_flatten_spec(cls):
 def tree_flatten_spec(pytree, spec):
     """The leaves of `pytree` along `spec`. More entries than the structure has are left out.
 
-    >>> import torch.utils._pytree as pytree
+    >>> import mindtorch_v2.utils._pytree as pytree
     >>> _, spec = pytree.tree_flatten([0, {"a": 0}])
     >>> torch.fx._pytree.tree_flatten_spec([1, {"a": 2}], spec)
     [1, 2]

@@ -57,7 +57,7 @@ def replace_pattern_with_filters(
     accept. With `ignore_literals` numbers and strings need not agree;
     replacement_callback(match, original graph, pattern graph) gives a graph for each place.
 
-    >>> from torch.fx.subgraph_rewriter import replace_pattern_with_filters
+    >>> from mindtorch_v2.fx.subgraph_rewriter import replace_pattern_with_filters
     >>> traced = torch.fx.symbolic_trace(lambda x: (x + 1) * 2)
     >>> places = replace_pattern_with_filters(
     ...     traced, lambda a: a + 7, lambda a: a - 7, ignore_literals=True)

@@ -44,7 +44,7 @@ class ShapeProp(Interpreter):
     """Runs a GraphModule and notes in each node meta["tensor_meta"], for each tensor of its
     value, and meta["type"].
 
-    >>> from torch.fx.passes.shape_prop import ShapeProp
+    >>> from mindtorch_v2.fx.passes.shape_prop import ShapeProp
     >>> traced = torch.fx.symbolic_trace(lambda x: x.sum(0))
     >>> _ = ShapeProp(traced).propagate(torch.ones(2, 3))
     >>> [tuple(node.meta["tensor_meta"].shape) for node in traced.graph.nodes]

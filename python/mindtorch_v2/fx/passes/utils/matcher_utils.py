@@ -33,7 +33,7 @@ class SubgraphMatcher:
     """Finds a pattern in graphs. A match must be closed: nothing outside uses a node inside but
     its results.
 
-    >>> from torch.fx.passes.utils.matcher_utils import SubgraphMatcher
+    >>> from mindtorch_v2.fx.passes.utils.matcher_utils import SubgraphMatcher
     >>> pattern = torch.fx.symbolic_trace(lambda a: torch.relu(a)).graph
     >>> graph = torch.fx.symbolic_trace(lambda x: torch.relu(x + 1) * 2).graph
     >>> [match.anchors for match in SubgraphMatcher(pattern).match(graph)]
