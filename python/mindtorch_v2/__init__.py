@@ -165,7 +165,7 @@ _LAZY = {
 }
 _SUBMODULES = frozenset(
     "_dynamo accelerator amp autograd backends compiler cpu cuda distributed distributions fft "
-    "func functional hub jit library linalg memory multiprocessing nn npu ops optim options "
+    "func functional fx hub jit library linalg memory multiprocessing nn npu ops optim options "
     "overrides profiler random return_types serialization sparse special signal storage testing "
     "torch_npu "
     "torch_version types utils version xpu".split()
@@ -200,6 +200,15 @@ def __dir__():
     return [*globals(), *_LAZY, *_SUBMODULES, *classes]
 
 
+def _name_of_c(name):
+    from mindtorch_v2 import _c_names
+
+    if name in _c_names.NAMES:
+        return getattr(_c_names, name)
+    raise AttributeError(f"module {_C.__name__!r} has no attribute {name!r}")
+
+
+_C.__getattr__ = _name_of_c
 _C._warn_about_options()
 
 # From here on builtins such as float, int, bool, abs, all and sum are torch's: no code below.

@@ -21,6 +21,7 @@ from mindtorch_v2 import distributions as distributions
 from mindtorch_v2 import fft as fft
 from mindtorch_v2 import func as func
 from mindtorch_v2 import functional as functional
+from mindtorch_v2 import fx as fx
 from mindtorch_v2 import hub as hub
 from mindtorch_v2 import jit as jit
 from mindtorch_v2 import library as library
