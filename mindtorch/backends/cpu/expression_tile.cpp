@@ -187,13 +187,22 @@ const TileSequence& sequence(int number, size_t which) {
   return *expected;
 }
 
+template <size_t kWhich>
+[[gnu::noinline]] void run_number(int number,
+                            const void* const* inputs,
+                            void* out,
+                            int64_t n,
+                            const PointwiseParams& params) {
+  using T = typename CppType<kComputed[kWhich]>::type;
+  sequence(number, kWhich).run<T>(inputs, out, n, params);
+}
+
 template <int kNumber, size_t kWhich>
 void run_registered(const void* const* inputs,
                     void* out,
                     int64_t n,
                     const PointwiseParams& params) {
-  using T = typename CppType<kComputed[kWhich]>::type;
-  sequence(kNumber, kWhich).run<T>(inputs, out, n, params);
+  run_number<kWhich>(kNumber, inputs, out, n, params);
 }
 
 template <int... kNumbers>

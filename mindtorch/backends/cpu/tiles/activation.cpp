@@ -128,6 +128,30 @@ struct Gelu {
   }
 };
 
+// The same to the accuracy of 16-bit floats: the base 2 logarithm of Phi(-t) is a polynomial.
+struct HalfGelu {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    static constexpr float kLogarithm[] = {
+        -0x1.00013ep0f, -0x1.26b056p0f, -0x1.d5811ap-2f, -0x1.bbce86p-5f,
+        0x1.1ea33cp-7f, -0x1.0fdac4p-10f, 0x1.66786ap-14f, -0x1.334038p-18f,
+        0x1.316c2p-23f, -0x1.09df0ep-29f};
+    static constexpr float kPower[] = {1.0f, 0x1.62e0c2p-1f, 0x1.ebfa4cp-3f, 0x1.ca1ce2p-5f,
+                                       0x1.3cbf6p-7f};  // 2^r for |r| <= 1/2
+    const V t = min_or_second(d, hn::Set(d, 14.0f), hn::Abs(a));
+    const V magic = math::round_magic(d);
+    const V exponent = math::polynomial(d, t, kLogarithm);
+    const V shifted = hn::Add(exponent, magic);
+    math::Reduced<D> n;
+    n.whole = hn::Sub(shifted, magic);
+    n.bits = hn::BitCast(hn::RebindToSigned<D>(), shifted);
+    n.rest = hn::Sub(exponent, n.whole);
+    const V power = math::polynomial(d, n.rest, kPower);
+    const V q = math::scale_by_power(d, hn::Mul(power, t), n);
+    return nan_at_minus_infinity(d, a, hn::Sub(max_or_second(d, hn::SignBit(d), a), q));
+  }
+};
+
 #endif
 
 // x tanh(log(1 + e^x)) = x u / (u + 2) with u = w (w + 2), w = e^x.
@@ -199,7 +223,11 @@ void activation(TileTable& table) {
 
 void half_activation(HalfTable& table) {
   enter_half<Elu>(table, Pointwise::kElu);
+#if HWY_TARGET == HWY_SCALAR
   enter_half<Gelu>(table, Pointwise::kGelu);
+#else
+  enter_half<HalfGelu>(table, Pointwise::kGelu);
+#endif
 }
 
 }  // namespace mindtorch::cpu::HWY_NAMESPACE
