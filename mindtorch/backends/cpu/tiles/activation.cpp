@@ -140,7 +140,16 @@ struct HalfGelu {
                                        0x1.3cbf6p-7f};  // 2^r for |r| <= 1/2
     const V t = min_or_second(d, hn::Set(d, 14.0f), hn::Abs(a));
     const V magic = math::round_magic(d);
-    const V exponent = math::polynomial(d, t, kLogarithm);
+    // In pairs, so that few operations wait for each other.
+    const V t2 = hn::Mul(t, t);
+    const V t4 = hn::Mul(t2, t2);
+    V pairs[5];
+    for (size_t i = 0; i < 5; ++i) {
+      pairs[i] = hn::MulAdd(t, hn::Set(d, kLogarithm[2 * i + 1]), hn::Set(d, kLogarithm[2 * i]));
+    }
+    const V low = hn::MulAdd(pairs[1], t2, pairs[0]);
+    const V middle = hn::MulAdd(pairs[3], t2, pairs[2]);
+    const V exponent = hn::MulAdd(hn::MulAdd(pairs[4], t4, middle), t4, low);
     const V shifted = hn::Add(exponent, magic);
     math::Reduced<D> n;
     n.whole = hn::Sub(shifted, magic);
