@@ -10,26 +10,47 @@ namespace mindtorch::cpu {
 // AVX512_BF16 and AMX add products of pairs of neighbouring terms to float sums. Both take b packed
 // the same way: by panels of kPanelCols columns, a line for each pair of terms, a 32-bit word for
 // each column, with the earlier term in its low half. Terms are padded with zeros to whole steps
-// of an instruction, and columns to whole panels. How rows of a are packed is each instruction
-// set's own matter: the sums of one tile stay in registers while both packed operands are read in
-// order.
+// of an instruction, and columns to whole panels. Rows of a are read where they lie, if they lie
+// close together, or are packed in a way that is each instruction set's own matter: the sums of one
+// tile stay in registers while both operands are read in order, and are rounded from there.
 inline constexpr int64_t kPanelCols = 32;
 
+// Some rows of a, as pack_strip leaves them for multiply_strip.
+struct BFloat16Rows {
+  const uint16_t* data;
+  int64_t row_stride;
+  int64_t step_stride;  // from the terms of one step to those of the next
+};
+
+// A product of some rows of a with columns of b. Sums over earlier terms are in `sums` if `add`,
+// and so are the results if there is no `out`.
+struct BFloat16Strip {
+  BFloat16Rows a;
+  int64_t rows;
+  int64_t terms;
+  const uint32_t* panels;
+  int64_t panel_words;  // from one panel to the next
+  int64_t cols;
+  float* sums;  // of whole panels
+  int64_t sums_stride;
+  bool add;
+  uint16_t* out;  // by rows; `addend`, if there is one, is added before sums are rounded
+  int64_t out_stride;
+  const uint16_t* addend;
+  int64_t addend_stride;
+};
+
 struct BFloat16Tiles {
-  int64_t rows;        // of a strip: of a that are multiplied at a time
-  int64_t step_terms;  // that an instruction adds
-  // Packs rows x terms of a: rows are at most those of a strip, and are padded to them.
-  void (*pack_strip)(ConstMatrix a, int64_t rows, int64_t terms, uint16_t* packed);
-  // sums[r * stride + c] (+)= strip @ panel, for every row of a strip and every column of `panels`
-  // panels, which lie panel_words apart.
-  void (*multiply_strip)(const uint16_t* strip,
-                         const uint32_t* panel,
-                         int64_t panel_words,
-                         int64_t panels,
-                         int64_t terms,
-                         float* sums,
-                         int64_t stride,
-                         bool add);
+  int64_t rows;           // of a strip, at most; so many of each strip's sums are written
+  int64_t row_unit;       // it makes no difference how many rows fill it
+  int64_t step_terms;     // that an instruction adds
+  int64_t strip_terms;    // of a strip that stays in the first cache
+  int64_t unpacked_rows;  // the most with which it is not worth packing b
+  // Rows and terms of a, with which `panels` of b will be multiplied; `packed` has room for whole
+  // strips and steps.
+  BFloat16Rows (*pack_strip)(
+      ConstMatrix a, int64_t rows, int64_t terms, int64_t panels, uint16_t* packed);
+  void (*multiply_strip)(const BFloat16Strip& strip);
 };
 
 // Null where the machine has no such instructions.
@@ -43,13 +64,29 @@ inline const BFloat16Tiles* bfloat16_tiles() {
   return found;
 }
 
+// The functions below need AVX512_BF16, which machines with AMX have, too.
+
 // Packs columns of b, at most kPanelCols of them, into a panel of `padded_terms`.
 void pack_bfloat16_panel(
     ConstMatrix b, int64_t cols, int64_t terms, int64_t padded_terms, uint32_t* panel);
 
+// The most rows of a that multiply_unpacked takes.
+inline constexpr int64_t kMostUnpackedRows = 14;
+// multiply_strip of AVX512_BF16 for b as it lies by rows: strip.panels and panel_words count for
+// nothing.
+void multiply_unpacked(const BFloat16Strip& strip, const uint16_t* b, int64_t b_stride);
+
+// out[c * stride + r] = the sum in row r and column c, rounded.
+void store_transposed(const float* sums,
+                      int64_t sums_stride,
+                      int64_t rows,
+                      int64_t cols,
+                      uint16_t* out,
+                      int64_t stride);
+
 // out[j * rows + i] = the sum of w[j * w_stride + t] * x[i * x_stride + t] over t < k, for j < n
 // and i < rows <= kMostDotRows. Rows of `x` are padded with zeros to a multiple of kDotPadding.
-// Packs nothing: for few rows, where reading w once is most of the work. Needs AVX512_BF16.
+// Packs nothing: for few rows, where reading w once is most of the work.
 void bfloat16_dots(int64_t n,
                    const uint16_t* w,
                    int64_t w_stride,

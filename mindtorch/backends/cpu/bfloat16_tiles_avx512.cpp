@@ -1,117 +1,256 @@
 #include "mindtorch/backends/cpu/bfloat16_tiles.h"
 
 #include <algorithm>
-#include <cstring>
+#include <array>
+#include <utility>
 
+#include "mindtorch/backends/cpu/bfloat16_words.h"
 #include "mindtorch/backends/cpu/gemm_impl.h"
-#include "mindtorch/backends/cpu/transpose.h"
 #include "mindtorch/base/error.h"
 
 // See Note [Products of bfloat16]. Highway knows these instructions only as part of newer sets.
 #if defined(__x86_64__) && defined(__GNUC__)
-// GCC 12 takes the undefined inputs of its own intrinsics for ours.
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#include <immintrin.h>
 #define MT_BF16_TARGET [[gnu::target("avx512f,avx512bw,avx512vl,avx512dq,avx512bf16")]]
+#define MT_BF16_LAMBDA \
+  __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512bf16"), always_inline))
 
 namespace mindtorch::cpu {
 namespace {
 
-constexpr int64_t kRows = 14;
+constexpr int64_t kRows = kMostUnpackedRows;
 constexpr int64_t kCols = kPanelCols;
+constexpr int64_t kStripTerms = 1024;
+// Rows at most this far apart can be read together: they do not fall into the same sets of the
+// first cache.
+constexpr int64_t kClose = 512;
 
-// A line is the words of one pair of terms for every row of a strip, or every column of a panel.
+// Entries are the rows of a strip or the columns of a panel: element (entry i, term t) lies at
+// from[i * stride + t * term_stride]. Lines hold the words of one pair of terms for all entries.
 struct Lines {
-  const uint16_t*
-      from;  // element (line entry i, term t) lies at from[i * stride + t * term_stride]
+  const uint16_t* from;
   int64_t stride;
   int64_t term_stride;
-  int64_t count;  // entries in use; the others of the panel are 0
+  int64_t count;  // entries in use; the others of a line are 0
+  int64_t terms;
+  int64_t width;  // of a line
+  int64_t pairs;  // lines, of which those behind the last term are 0
+
+  uint32_t pair_at(int64_t i, int64_t term) const {
+    if (i >= count || term >= terms) return 0;
+    const uint16_t* const low = from + i * stride + term * term_stride;
+    const uint32_t high = term + 1 < terms ? low[term_stride] : 0u;
+    return *low | high << 16;
+  }
 };
 
-uint32_t pair_at(const Lines& lines, int64_t i, int64_t term, int64_t terms) {
-  const uint16_t* low = lines.from + i * lines.stride + term * lines.term_stride;
-  const uint32_t high = term + 1 < terms ? low[lines.term_stride] : 0u;
-  return *low | high << 16;
+void pack_plainly(const Lines& lines, int64_t first_pair, uint32_t* packed) {
+  for (int64_t p = first_pair; p < lines.pairs; ++p) {
+    for (int64_t i = 0; i < lines.width; ++i) packed[p * lines.width + i] = lines.pair_at(i, 2 * p);
+  }
 }
 
-void pack_plainly(
-    const Lines& lines, int64_t begin, int64_t terms, int64_t width, uint32_t* packed) {
-  for (int64_t term = begin; term < terms; term += 2) {
-    uint32_t* line = packed + term / 2 * width;
-    for (int64_t i = 0; i < width; ++i) {
-      line[i] = i < lines.count ? pair_at(lines, i, term, terms) : 0u;
-    }
-  }
+// Two lines, which may be far apart, of which the next entries will soon be read.
+MT_BF16_TARGET inline void prefetch(const uint16_t* line, int64_t stride, int64_t next) {
+  _mm_prefetch(reinterpret_cast<const char*>(line + next), _MM_HINT_T0);
+  _mm_prefetch(reinterpret_cast<const char*>(line + stride + next), _MM_HINT_T0);
 }
 
 // Entries contiguous: interleaves the rows of two terms.
-MT_BF16_TARGET void pack_interleaved(const Lines& lines,
-                                     int64_t terms,
-                                     int64_t width,
-                                     uint32_t* packed) {
-  const int64_t whole = terms / 2 * 2;
-  for (int64_t begin = 0; begin < width; begin += 16) {
-    const int64_t room = std::min<int64_t>(16, width - begin);
-    const int64_t used = std::clamp<int64_t>(lines.count - begin, 0, room);
-    const auto load = static_cast<__mmask16>((1u << used) - 1);
-    const auto store = static_cast<__mmask16>((1u << room) - 1);
-    for (int64_t term = 0; term < whole; term += 2) {
-      const uint16_t* row = lines.from + begin + term * lines.term_stride;
-      const __m512i low = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(load, row));
-      const __m512i high =
-          _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(load, row + lines.term_stride));
-      const __m512i pairs = _mm512_or_si512(low, _mm512_slli_epi32(high, 16));
-      _mm512_mask_storeu_epi32(packed + term / 2 * width + begin, store, pairs);
+MT_BF16_TARGET void pack_interleaved(const Lines& lines, uint32_t* packed) {
+  const int64_t whole = lines.terms / 2;
+  const __mmask32 used = first_32(lines.count);
+  if (lines.width == kCols) {
+    for (int64_t p = 0; p < whole; ++p) {
+      const uint16_t* const row = lines.from + 2 * p * lines.term_stride;
+      prefetch(row, lines.term_stride, kCols);
+      interleave(_mm512_maskz_loadu_epi16(used, row),
+                 _mm512_maskz_loadu_epi16(used, row + lines.term_stride), packed + p * kCols);
+    }
+  } else {
+    const auto load = static_cast<__mmask16>(used);
+    const __mmask16 store = first_16(lines.width);
+    for (int64_t p = 0; p < whole; ++p) {
+      const uint16_t* const row = lines.from + 2 * p * lines.term_stride;
+      prefetch(row, lines.term_stride, kCols);
+      _mm512_mask_storeu_epi32(packed + p * lines.width, store,
+                               interleave(_mm256_maskz_loadu_epi16(load, row),
+                                          _mm256_maskz_loadu_epi16(load, row + lines.term_stride)));
     }
   }
-  pack_plainly(lines, whole, terms, width, packed);
+  pack_plainly(lines, whole, packed);
 }
 
 // Terms contiguous: pairs are words already and only have to be transposed.
-void pack_transposed(const Lines& lines, int64_t terms, int64_t width, uint32_t* packed) {
-  const int64_t pairs = terms / 2;
-  const int64_t shape[] = {pairs, lines.count};
-  const int64_t from_strides[] = {4, 2 * lines.stride};
-  const int64_t to_strides[] = {4 * width, 4};
-  copy_strided(4, shape, 2, lines.from, from_strides, packed, to_strides);
-  for (int64_t p = 0; p < pairs && lines.count < width; ++p) {
-    std::fill(packed + p * width + lines.count, packed + (p + 1) * width, 0u);
-  }
-  pack_plainly(lines, 2 * pairs, terms, width, packed);
-}
-
-void pack(const Lines& lines, int64_t terms, int64_t width, uint32_t* packed) {
-  if (lines.term_stride == 1) return pack_transposed(lines, terms, width, packed);
-  if (lines.stride == 1) return pack_interleaved(lines, terms, width, packed);
-  pack_plainly(lines, 0, terms, width, packed);
-}
-
-template <bool kAdd>
-MT_BF16_TARGET void multiply_tile(
-    const uint32_t* a, const uint32_t* b, int64_t pairs, float* sums, int64_t stride) {
-  __m512 low[kRows];
-  __m512 high[kRows];
-#pragma GCC unroll 14
-  for (int64_t r = 0; r < kRows; ++r) {
-    low[r] = kAdd ? _mm512_loadu_ps(sums + r * stride) : _mm512_setzero_ps();
-    high[r] = kAdd ? _mm512_loadu_ps(sums + r * stride + 16) : _mm512_setzero_ps();
-  }
-  for (int64_t p = 0; p < pairs; ++p) {
-    const auto b_low = reinterpret_cast<__m512bh>(_mm512_loadu_si512(b + p * kCols));
-    const auto b_high = reinterpret_cast<__m512bh>(_mm512_loadu_si512(b + p * kCols + 16));
-#pragma GCC unroll 14
-    for (int64_t r = 0; r < kRows; ++r) {
-      const auto factor =
-          reinterpret_cast<__m512bh>(_mm512_set1_epi32(static_cast<int>(a[p * kRows + r])));
-      low[r] = _mm512_dpbf16_ps(low[r], factor, b_low);
-      high[r] = _mm512_dpbf16_ps(high[r], factor, b_high);
+MT_BF16_TARGET void pack_transposed(const Lines& lines, uint32_t* packed) {
+  for (int64_t begin = 0; begin < lines.width; begin += 16) {
+    const __mmask16 store = first_16(lines.width - begin);
+    const int64_t count = std::clamp<int64_t>(lines.count - begin, 0, 16);
+    for (int64_t p = 0; p < lines.pairs; p += 16) {
+      const __mmask32 load = first_32(std::max<int64_t>(lines.terms - 2 * p, 0));
+      const uint16_t* const from = lines.from + begin * lines.stride + 2 * p;
+      __m512i words[16];
+#pragma GCC unroll 16
+      for (int64_t i = 0; i < 16; ++i) {
+        words[i] = i < count ? _mm512_maskz_loadu_epi16(load, from + i * lines.stride)
+                             : _mm512_setzero_si512();
+      }
+      transpose_words(words);
+      uint32_t* const to = packed + p * lines.width + begin;
+      const int64_t left = lines.pairs - p;
+      if (left >= 16) {
+#pragma GCC unroll 16
+        for (int64_t i = 0; i < 16; ++i) {
+          _mm512_mask_storeu_epi32(to + i * lines.width, store, words[i]);
+        }
+      } else {
+        for (int64_t i = 0; i < left; ++i) {
+          _mm512_mask_storeu_epi32(to + i * lines.width, store, words[i]);
+        }
+      }
     }
   }
+}
+
+void pack(const Lines& lines, uint32_t* packed) {
+  if (lines.term_stride == 1) return pack_transposed(lines, packed);
+  if (lines.stride == 1) return pack_interleaved(lines, packed);
+  pack_plainly(lines, 0, packed);
+}
+
+// Two lines of b by columns as the product's instructions take them.
+struct PackedLines {
+  static constexpr bool kInOrder = true;
+  const uint32_t* at;
+
+  MT_BF16_TARGET void load(__mmask32, __m512i& low, __m512i& high) {
+    low = _mm512_loadu_si512(at);
+    high = _mm512_loadu_si512(at + 16);
+    at += kCols;
+  }
+};
+
+// Interleaved where they lie, in the order that takes the fewest instructions: quarters of `low`
+// and `high` alternate.
+struct UnpackedLines {
+  static constexpr bool kInOrder = false;
+  const uint16_t* at;
+  int64_t stride;
+  int64_t next;  // to the columns that are read next
+
+  MT_BF16_TARGET void load(__mmask32 columns, __m512i& low, __m512i& high) {
+    const __m512i first = _mm512_maskz_loadu_epi16(columns, at);
+    const __m512i second = _mm512_maskz_loadu_epi16(columns, at + stride);
+    prefetch(at, stride, next);
+    low = _mm512_unpacklo_epi16(first, second);
+    high = _mm512_unpackhi_epi16(first, second);
+    at += 2 * stride;
+  }
+  // The last line, where their number is odd.
+  MT_BF16_TARGET void load_last(__mmask32 columns, __m512i& low, __m512i& high) const {
+    const __m512i first = _mm512_maskz_loadu_epi16(columns, at);
+    low = _mm512_unpacklo_epi16(first, _mm512_setzero_si512());
+    high = _mm512_unpackhi_epi16(first, _mm512_setzero_si512());
+  }
+};
+
+MT_BF16_TARGET inline __m512bh pair_of(const uint16_t* a) {
+  int32_t word;
+  __builtin_memcpy(&word, a, sizeof(word));
+  return reinterpret_cast<__m512bh>(_mm512_set1_epi32(word));
+}
+
+// kR rows and the columns of one panel, from `col` on.
+template <int64_t kR, typename B>
+MT_BF16_TARGET void multiply_tile(const BFloat16Strip& strip, B b, int64_t col) {
+  const __m512i first_in_order = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
+  const __m512i second_in_order = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
+  const __m512i even_quarters = _mm512_setr_epi64(0, 1, 4, 5, 8, 9, 12, 13);
+  const __m512i odd_quarters = _mm512_setr_epi64(2, 3, 6, 7, 10, 11, 14, 15);
+  const auto reorder = [](__m512& low, __m512& high, __m512i to_low, __m512i to_high)
+                           MT_BF16_LAMBDA {
+                             const __m512d x = _mm512_castps_pd(low);
+                             const __m512d y = _mm512_castps_pd(high);
+                             low = _mm512_castpd_ps(_mm512_permutex2var_pd(x, to_low, y));
+                             high = _mm512_castpd_ps(_mm512_permutex2var_pd(x, to_high, y));
+                           };
+  __m512 low[kR];
+  __m512 high[kR];
+  float* const sums = strip.sums == nullptr ? nullptr : strip.sums + col;
 #pragma GCC unroll 14
-  for (int64_t r = 0; r < kRows; ++r) {
-    _mm512_storeu_ps(sums + r * stride, low[r]);
-    _mm512_storeu_ps(sums + r * stride + 16, high[r]);
+  for (int64_t r = 0; r < kR; ++r) {
+    low[r] = high[r] = _mm512_setzero_ps();
+    if (!strip.add) continue;
+    low[r] = _mm512_loadu_ps(sums + r * strip.sums_stride);
+    high[r] = _mm512_loadu_ps(sums + r * strip.sums_stride + 16);
+    if constexpr (!B::kInOrder) reorder(low[r], high[r], even_quarters, odd_quarters);
+  }
+  const __mmask32 columns = first_32(strip.cols - col);
+  const uint16_t* a = strip.a.data;
+  const int64_t row = strip.a.row_stride;
+  const auto add_line = [&](__m512i words_low, __m512i words_high) MT_BF16_LAMBDA {
+    const auto b_low = reinterpret_cast<__m512bh>(words_low);
+    const auto b_high = reinterpret_cast<__m512bh>(words_high);
+#pragma GCC unroll 14
+    for (int64_t r = 0; r < kR; ++r) {
+      const __m512bh factor = pair_of(a + r * row);
+      low[r] = _mm512_dpbf16_ps(low[r], b_low, factor);
+      high[r] = _mm512_dpbf16_ps(high[r], b_high, factor);
+    }
+  };
+  const int64_t pairs = B::kInOrder ? ceil_div(strip.terms, 2) : strip.terms / 2;
+  for (int64_t p = 0; p < pairs; ++p, a += strip.a.step_stride) {
+    __m512i words_low, words_high;
+    b.load(columns, words_low, words_high);
+    add_line(words_low, words_high);
+  }
+  if constexpr (!B::kInOrder) {
+    if (strip.terms % 2 != 0) {
+      __m512i words_low, words_high;
+      b.load_last(columns, words_low, words_high);
+      add_line(words_low, words_high);
+    }
+#pragma GCC unroll 14
+    for (int64_t r = 0; r < kR; ++r) reorder(low[r], high[r], first_in_order, second_in_order);
+  }
+  if (strip.out == nullptr) {
+#pragma GCC unroll 14
+    for (int64_t r = 0; r < kR; ++r) {
+      _mm512_storeu_ps(sums + r * strip.sums_stride, low[r]);
+      _mm512_storeu_ps(sums + r * strip.sums_stride + 16, high[r]);
+    }
+  } else {
+#pragma GCC unroll 14
+    for (int64_t r = 0; r < kR; ++r) {
+      const uint16_t* const addend =
+          strip.addend == nullptr ? nullptr : strip.addend + r * strip.addend_stride + col;
+      store_rounded(low[r], high[r], addend, strip.out + r * strip.out_stride + col, columns);
+    }
+  }
+}
+
+template <typename B>
+using TileFn = void (*)(const BFloat16Strip& strip, B b, int64_t col);
+
+// The functions for 1 .. kRows rows.
+template <typename B>
+constexpr std::array<TileFn<B>, kRows> kTileFns = []<size_t... kI>(std::index_sequence<kI...>) {
+  return std::array<TileFn<B>, kRows>{&multiply_tile<static_cast<int64_t>(kI) + 1, B>...};
+}(std::make_index_sequence<kRows>());
+
+BFloat16Rows pack_strip(ConstMatrix a, int64_t rows, int64_t terms, int64_t, uint16_t* packed) {
+  const auto* const from = static_cast<const uint16_t*>(a.data);
+  if (a.col_stride == 1 && a.row_stride <= kClose && terms % 2 == 0) return {from, a.row_stride, 2};
+  const int64_t pairs = ceil_div(terms, 2);
+  pack({from, a.row_stride, a.col_stride, rows, terms, rows, pairs},
+       reinterpret_cast<uint32_t*>(packed));
+  return {packed, 2, 2 * rows};
+}
+
+void multiply_strip(const BFloat16Strip& strip) {
+  const TileFn<PackedLines> multiply = kTileFns<PackedLines>[static_cast<size_t>(strip.rows) - 1];
+  const uint32_t* panel = strip.panels;
+  for (int64_t col = 0; col < strip.cols; col += kCols, panel += strip.panel_words) {
+    multiply(strip, {panel}, col);
   }
 }
 
@@ -152,44 +291,57 @@ MT_BF16_TARGET void dots(int64_t n,
   }
 }
 
-void pack_strip(ConstMatrix a, int64_t rows, int64_t terms, uint16_t* packed) {
-  pack({static_cast<const uint16_t*>(a.data), a.row_stride, a.col_stride, rows}, terms, kRows,
-       reinterpret_cast<uint32_t*>(packed));
-}
-
-void multiply_strip(const uint16_t* strip,
-                    const uint32_t* panel,
-                    int64_t panel_words,
-                    int64_t panels,
-                    int64_t terms,
-                    float* sums,
-                    int64_t stride,
-                    bool add) {
-  const auto* a = reinterpret_cast<const uint32_t*>(strip);
-  const int64_t pairs = ceil_div(terms, 2);
-  for (int64_t i = 0; i < panels; ++i) {
-    const uint32_t* b = panel + i * panel_words;
-    if (add) {
-      multiply_tile<true>(a, b, pairs, sums + i * kCols, stride);
-    } else {
-      multiply_tile<false>(a, b, pairs, sums + i * kCols, stride);
-    }
-  }
-}
-
 }  // namespace
 
 void pack_bfloat16_panel(
     ConstMatrix b, int64_t cols, int64_t terms, int64_t padded_terms, uint32_t* panel) {
-  pack({static_cast<const uint16_t*>(b.data), b.col_stride, b.row_stride, cols}, terms, kCols,
+  pack({static_cast<const uint16_t*>(b.data), b.col_stride, b.row_stride, cols, terms, kCols,
+        padded_terms / 2},
        panel);
-  std::fill(panel + ceil_div(terms, 2) * kCols, panel + padded_terms / 2 * kCols, 0u);
+}
+
+void multiply_unpacked(const BFloat16Strip& strip, const uint16_t* b, int64_t b_stride) {
+  const TileFn<UnpackedLines> multiply =
+      kTileFns<UnpackedLines>[static_cast<size_t>(strip.rows) - 1];
+  for (int64_t col = 0; col < strip.cols; col += kCols) {
+    multiply(strip, {b + col, b_stride, col + kCols < strip.cols ? kCols : 0}, col);
+  }
+}
+
+MT_BF16_TARGET void store_transposed(const float* sums,
+                                     int64_t sums_stride,
+                                     int64_t rows,
+                                     int64_t cols,
+                                     uint16_t* out,
+                                     int64_t stride) {
+  for (int64_t row = 0; row < rows; row += 16) {
+    const __mmask16 store = first_16(rows - row);
+    for (int64_t col = 0; col < cols; col += 16) {
+      const __mmask16 load = first_16(cols - col);
+      __m512i words[16];
+#pragma GCC unroll 16
+      for (int64_t i = 0; i < 16; ++i) {
+        words[i] = row + i < rows
+                       ? _mm512_maskz_loadu_epi32(load, sums + (row + i) * sums_stride + col)
+                       : _mm512_setzero_si512();
+      }
+      transpose_words(words);
+#pragma GCC unroll 16
+      for (int64_t i = 0; i < 16; ++i) {
+        if (col + i >= cols) break;
+        const __m256bh rounded = _mm512_cvtneps_pbh(_mm512_castsi512_ps(words[i]));
+        _mm256_mask_storeu_epi16(out + (col + i) * stride + row, store,
+                                 reinterpret_cast<__m256i>(rounded));
+      }
+    }
+  }
 }
 
 const BFloat16Tiles* avx512_bfloat16_tiles() {
   static const bool has = __builtin_cpu_supports("avx512bf16") &&
                           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
-  static constexpr BFloat16Tiles kTiles = {kRows, 2, &pack_strip, &multiply_strip};
+  static constexpr BFloat16Tiles kTiles = {
+      kRows, 1, 2, kStripTerms, kMostUnpackedRows, &pack_strip, &multiply_strip};
   return has ? &kTiles : nullptr;
 }
 
@@ -227,11 +379,19 @@ void bfloat16_dots(int64_t n,
 
 namespace mindtorch::cpu {
 
+const BFloat16Tiles* avx512_bfloat16_tiles() { return nullptr; }
+
 void pack_bfloat16_panel(ConstMatrix, int64_t, int64_t, int64_t, uint32_t*) {
   MT_ASSERT(bfloat16_tiles() != nullptr);
 }
 
-const BFloat16Tiles* avx512_bfloat16_tiles() { return nullptr; }
+void multiply_unpacked(const BFloat16Strip&, const uint16_t*, int64_t) {
+  MT_ASSERT(bfloat16_tiles() != nullptr);
+}
+
+void store_transposed(const float*, int64_t, int64_t, int64_t, uint16_t*, int64_t) {
+  MT_ASSERT(bfloat16_tiles() != nullptr);
+}
 
 void bfloat16_dots(
     int64_t, const uint16_t*, int64_t, int64_t, const uint16_t*, int64_t, int64_t, float*) {

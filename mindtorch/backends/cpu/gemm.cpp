@@ -1,7 +1,10 @@
 #include "mindtorch/backends/cpu/gemm.h"
 
+#include <algorithm>
+
 #include "mindtorch/backends/cpu/gemm_impl.h"
 #include "mindtorch/backends/cpu/parallel.h"
+#include "mindtorch/backends/cpu/product_grid.h"
 #include "mindtorch/base/error.h"
 #include "mindtorch/tensor/scalar.h"
 
@@ -11,6 +14,8 @@ namespace {
 // Products below this many multiplications are not worth dividing within.
 constexpr int64_t kLargeProduct = int64_t{1} << 20;
 constexpr int64_t kBatchGrain = int64_t{1} << 17;
+constexpr int64_t kSmallestPiece = 64;
+constexpr int64_t kPieceUnit = 32;
 
 [[noreturn]] void refuse(DType dtype, const char* kernel) {
   const bool is_bool = dtype == DType::kBool;
@@ -149,18 +154,37 @@ void batched_gemm(DType dtype,
     return gemm(dtype, batch * m, n, k, a, b, c, alpha, beta);
   }
 
-  const auto product = [&](int64_t i) {
-    gemm(dtype, m, n, k, {advance(a.data, dtype, i * a_batch_stride), a.row_stride, a.col_stride},
-         {advance(b.data, dtype, i * b_batch_stride), b.row_stride, b.col_stride},
-         {advance(c.data, dtype, i * c_batch_stride), c.row_stride, c.col_stride}, alpha, beta);
+  // Some rows and columns of product i.
+  const auto product = [&](int64_t i, int64_t row, int64_t rows, int64_t col, int64_t cols) {
+    gemm(dtype, rows, cols, k,
+         {advance(a.data, dtype, i * a_batch_stride + row * a.row_stride), a.row_stride,
+          a.col_stride},
+         {advance(b.data, dtype, i * b_batch_stride + col * b.col_stride), b.row_stride,
+          b.col_stride},
+         {advance(c.data, dtype, i * c_batch_stride + row * c.row_stride + col * c.col_stride),
+          c.row_stride, c.col_stride},
+         alpha, beta);
   };
+  // Where there are fewer products than threads, each is divided; very large ones within.
   const int64_t work = m * n * (k + 1);
-  if (work >= kLargeProduct && batch < 4 * num_threads()) {
-    for (int64_t i = 0; i < batch; ++i) product(i);
+  const int64_t threads = in_parallel_region() ? 1 : num_threads();
+  if (batch < threads && work >= threads * kLargeProduct) {
+    for (int64_t i = 0; i < batch; ++i) product(i, 0, m, 0, n);
     return;
   }
-  parallel_for(0, batch, ceil_div(kBatchGrain, work), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) product(i);
+  const bool by_rows = m >= n;
+  const int64_t size = by_rows ? m : n;
+  const int64_t pieces = std::clamp<int64_t>(
+      ceil_div(threads, batch), 1,
+      std::max<int64_t>(1, std::min(size / kSmallestPiece, work / kLargeProduct)));
+  const int64_t grain = ceil_div(kBatchGrain * pieces, work);
+  parallel_for(0, batch * pieces, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t first = piece_begin(size, pieces, i % pieces, kPieceUnit);
+      const int64_t count = piece_begin(size, pieces, i % pieces + 1, kPieceUnit) - first;
+      product(i / pieces, by_rows ? first : 0, by_rows ? count : m, by_rows ? 0 : first,
+              by_rows ? n : count);
+    }
   });
 }
 

@@ -9,7 +9,7 @@
 // Those of inputs may have any value that stays in bounds, 0 included; the elements of an output
 // must be distinct and overlap no input. The dtype decides how a product is computed:
 //   float32, float64, complex by OpenBLAS
-//   float16, bfloat16         in float32, rounded once at the end; subnormal bfloat16 inputs may
+//   float16, bfloat16         in float32, rounded once at the end; subnormal bfloat16 numbers may
 //                             count as 0, as AVX512_BF16 has it
 //   integers                  in wrapping arithmetic of the dtype itself
 // bool has no products in torch either: NotImplementedError. Large products use parallel_for.
@@ -49,8 +49,20 @@ MT_API void gemm(DType dtype,
                  Factor alpha = kOneFactor,
                  Factor beta = kZeroFactor);
 
-// The same for `batch` products whose matrices lie `*_batch_stride` elements apart; 0 gives every
-// product the same a or b. Small products are divided among threads, large ones one by one within.
+// c = a @ b + addend, where `addend` is as large as c and may be c. False, and nothing is computed,
+// where that is no faster than a copy of `addend` and gemm().
+MT_API bool gemm_with_addend(DType dtype,
+                             int64_t m,
+                             int64_t n,
+                             int64_t k,
+                             ConstMatrix a,
+                             ConstMatrix b,
+                             ConstMatrix addend,
+                             Matrix c);
+
+// The same as gemm() for `batch` products whose matrices lie `*_batch_stride` elements apart; 0
+// gives every product the same a or b. Small products are divided among threads, large ones one by
+// one within.
 MT_API void batched_gemm(DType dtype,
                          int64_t batch,
                          int64_t m,

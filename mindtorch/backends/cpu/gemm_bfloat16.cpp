@@ -4,18 +4,20 @@
 #include "mindtorch/backends/cpu/gemm_impl.h"
 #include "mindtorch/backends/cpu/half_conversion.h"
 #include "mindtorch/backends/cpu/parallel.h"
+#include "mindtorch/backends/cpu/product_grid.h"
 
-// Products where the machine multiplies bfloat16: Note [Products of bfloat16]. Panels of b are
-// packed once, by all threads, and shared; each thread then packs and multiplies strips of a.
+// Products where the machine multiplies bfloat16: Note [Products of bfloat16]. A thread computes a
+// block of c by itself: what two threads both need they both pack, which costs less than reading
+// from another core's cache.
 namespace mindtorch::cpu {
 namespace {
 
-constexpr int64_t kPanelBytes = int64_t{2} << 20;  // packed at a time: they stay in the caches
-constexpr int64_t kStripTerms = 1024;              // of a that are packed at a time
-constexpr int64_t kPackGrain = int64_t{1} << 15;   // elements
-constexpr int64_t kWorkGrain = int64_t{1} << 20;   // multiplications
-constexpr int64_t kLeastPartPanels = 2;
-constexpr int64_t kStoredPanels = 8;
+constexpr int64_t kPanelBytes = int64_t{1} << 20;  // packed at a time: they stay in the caches
+constexpr int64_t kBlockRows = 128;                // whose sums are kept from term to term
+constexpr GridLimits kGridLimits = {int64_t{1} << 19, 32, 512};
+// Of a product whose b is not packed: sums and lines of b that stay in the caches.
+constexpr int64_t kUnpackedCols = 1024;
+constexpr int64_t kUnpackedTerms = 256;
 
 struct Product {
   const BFloat16Tiles& tiles;
@@ -23,93 +25,210 @@ struct Product {
   int64_t n;
   int64_t k;
   ConstMatrix a;
+  ConstMatrix b;
   Matrix c;
   float alpha;
   float beta;
-  const HalfConversion& convert;
+  ConstMatrix addend;
+
+  // Sums can be rounded to c from the registers.
+  bool is_direct() const {
+    return c.col_stride == 1 && alpha == 1 && (beta == 0 || (beta == 1 && addend.col_stride == 1));
+  }
 };
 
-// The panels of b that are packed: columns [first_col, first_col + cols) of the product.
-struct Panels {
-  const uint32_t* data;
-  int64_t words;  // of one
-  int64_t first_col;
+// Part of a product that is computed by one call.
+struct Block {
+  int64_t row;
+  int64_t rows;
+  int64_t col;
   int64_t cols;
 };
 
-// Rows and terms of one strip, and its sums.
-struct StripScratch {
-  StripScratch(const Product& p, int64_t cols)
-      : stride(cols), packed(p.tiles.rows * kStripTerms), sums(p.tiles.rows * cols) {}
+// Sums of rows and columns in float, whose rows lie `stride` apart.
+struct Sums {
+  float* data;
   int64_t stride;
-  Scratch<uint16_t> packed;
-  Scratch<float> sums;
 };
 
-// Sums of `panels` panels and the terms of k that are in the strip.
-void multiply_terms(
-    const Product& p, const Panels& b, int64_t term, int64_t panels, StripScratch& scratch) {
-  p.tiles.multiply_strip(scratch.packed.get(), b.data + term / 2 * kPanelCols, b.words, panels,
-                         std::min(kStripTerms, p.k - term), scratch.sums.get(), scratch.stride,
-                         term > 0);
+int64_t padded_cols(int64_t cols) { return ceil_div(cols, kPanelCols) * kPanelCols; }
+
+// The rows of a strip where there are m: equal ones, as far as the tiles allow.
+int64_t strip_rows(const BFloat16Tiles& tiles, int64_t m) {
+  const int64_t even = ceil_div(m, ceil_div(m, tiles.rows));
+  return std::min(tiles.rows, ceil_div(even, tiles.row_unit) * tiles.row_unit);
 }
 
-void pack_terms(const Product& p, int64_t row, int64_t term, StripScratch& scratch) {
-  p.tiles.pack_strip(offset<uint16_t>(p.a, row, term), std::min(p.tiles.rows, p.m - row),
-                     std::min(kStripTerms, p.k - term), scratch.packed.get());
-}
-
-void store_strip(const Product& p, const Panels& b, int64_t row, StripScratch& scratch) {
-  for (int64_t r = 0; r < std::min(p.tiles.rows, p.m - row); ++r) {
-    auto* const out = static_cast<uint16_t*>(offset<uint16_t>(p.c, row + r, b.first_col).data);
-    store_halves(p.convert, b.cols, scratch.sums.get() + r * scratch.stride, out, p.c.col_stride,
-                 p.alpha, p.beta);
+// c of a block, from its sums.
+void store_block(const Product& p, const Block& block, Sums sums) {
+  const Matrix c = offset<uint16_t>(p.c, block.row, block.col);
+  if (c.row_stride == 1 && p.alpha == 1 && p.beta == 0) {
+    return store_transposed(sums.data, sums.stride, block.rows, block.cols,
+                            static_cast<uint16_t*>(c.data), c.col_stride);
   }
-}
-
-// `panels` panels of b from `first` on.
-Panels part_of(const Panels& b, int64_t first, int64_t panels) {
-  return {b.data + first * b.words, b.words, b.first_col + first * kPanelCols,
-          std::min(panels * kPanelCols, b.cols - first * kPanelCols)};
-}
-
-// c of one strip of rows and some panels.
-void multiply_strip(const Product& p, const Panels& b, int64_t row, StripScratch& scratch) {
-  const int64_t panels = ceil_div(b.cols, kPanelCols);
-  if (p.k <= kStripTerms) {  // sums are complete while they are in the first cache
-    pack_terms(p, row, 0, scratch);
-    for (int64_t i = 0; i < panels; i += kStoredPanels) {
-      const Panels part = part_of(b, i, kStoredPanels);
-      multiply_terms(p, part, 0, std::min(kStoredPanels, panels - i), scratch);
-      store_strip(p, part, row, scratch);
+  const HalfConversion convert(DType::kBFloat16);
+  const bool adds_other = p.beta != 0 && p.addend.data != p.c.data;
+  const Scratch<float> other(adds_other ? block.cols : 0);
+  for (int64_t r = 0; r < block.rows; ++r) {
+    float* const line = sums.data + r * sums.stride;
+    if (adds_other) {
+      convert.widen(offset<uint16_t>(p.addend, block.row + r, block.col).data, other.get(),
+                    block.cols);
+      for (int64_t i = 0; i < block.cols; ++i) line[i] += other.get()[i];
     }
-    return;
+    auto* const out = static_cast<uint16_t*>(c.data) + r * c.row_stride;
+    store_halves(convert, block.cols, line, out, c.col_stride, p.alpha, adds_other ? 0 : p.beta);
   }
-  for (int64_t term = 0; term < p.k; term += kStripTerms) {
-    pack_terms(p, row, term, scratch);
-    multiply_terms(p, b, term, panels, scratch);
-  }
-  store_strip(p, b, row, scratch);
 }
 
-// c of all rows and the packed panels. Where there are fewer strips than threads, the panels of a
-// strip are divided, too.
-void multiply_panels(const Product& p, const Panels& b) {
-  const int64_t strips = ceil_div(p.m, p.tiles.rows);
-  const int64_t panels = ceil_div(b.cols, kPanelCols);
-  const int64_t threads = in_parallel_region() ? 1 : num_threads();
-  const int64_t wanted = threads == 1 ? 1 : ceil_div(2 * threads, strips);
-  const int64_t part = std::max(ceil_div(panels, wanted), std::min(panels, kLeastPartPanels));
-  const int64_t parts = ceil_div(panels, part);
-  const int64_t work = p.tiles.rows * part * kPanelCols * p.k;
-  parallel_for(0, strips * parts, ceil_div(kWorkGrain, work), [&](int64_t begin, int64_t end) {
-    StripScratch scratch(p, part * kPanelCols);
+// A strip of `block` without its operands. Where its sums are complete, they are rounded to c.
+BFloat16Strip make_strip(
+    const Product& p, const Block& block, int64_t term, int64_t terms, Sums sums, bool rounds) {
+  BFloat16Strip strip = {};
+  strip.rows = block.rows;
+  strip.terms = terms;
+  strip.cols = block.cols;
+  strip.sums = sums.data;
+  strip.sums_stride = sums.stride;
+  strip.add = term > 0;
+  if (!rounds || term + terms < p.k) return strip;
+  strip.out = static_cast<uint16_t*>(offset<uint16_t>(p.c, block.row, block.col).data);
+  strip.out_stride = p.c.row_stride;
+  if (p.beta == 0) return strip;
+  strip.addend =
+      static_cast<const uint16_t*>(offset<uint16_t>(p.addend, block.row, block.col).data);
+  strip.addend_stride = p.addend.row_stride;
+  return strip;
+}
+
+// Few rows: b is read once, as it lies. `kept` as below.
+void multiply_few_rows(const Product& p, Sums kept) {
+  const BFloat16Tiles& tiles = *avx512_bfloat16_tiles();
+  const int64_t cols = std::min(p.n, kUnpackedCols);
+  const bool rounds = kept.data == nullptr && p.is_direct();
+  const Scratch<uint16_t> packed(p.m * kUnpackedTerms);
+  const Scratch<float> scratch(kept.data == nullptr ? p.m * padded_cols(cols) : 0);
+  for (int64_t col = 0; col < p.n; col += cols) {
+    const Block block = {0, p.m, col, std::min(cols, p.n - col)};
+    const Sums sums = kept.data == nullptr ? Sums{scratch.get(), padded_cols(cols)}
+                                           : Sums{kept.data + col, kept.stride};
+    for (int64_t term = 0; term < p.k; term += kUnpackedTerms) {
+      const int64_t terms = std::min(kUnpackedTerms, p.k - term);
+      BFloat16Strip strip = make_strip(p, block, term, terms, sums, rounds);
+      strip.a = tiles.pack_strip(offset<uint16_t>(p.a, 0, term), p.m, terms, 0, packed.get());
+      multiply_unpacked(strip, static_cast<const uint16_t*>(offset<uint16_t>(p.b, term, col).data),
+                        p.b.row_stride);
+    }
+    if (!rounds && kept.data == nullptr) store_block(p, block, sums);
+  }
+}
+
+// All of p on this thread. Its sums stay in `kept`, if there is any, which has room for whole
+// strips and panels.
+void multiply(const Product& p, Sums kept) {
+  if (p.m <= p.tiles.unpacked_rows && p.b.col_stride == 1) return multiply_few_rows(p, kept);
+  const BFloat16Tiles& tiles = p.tiles;
+  const int64_t padded = ceil_div(p.k, tiles.step_terms) * tiles.step_terms;
+  const int64_t words = padded / 2 * kPanelCols;
+  const int64_t panels = ceil_div(p.n, kPanelCols);
+  const int64_t most = std::clamp<int64_t>(
+      kPanelBytes / (words * static_cast<int64_t>(sizeof(uint32_t))), 1, panels);
+  const bool rounds = kept.data == nullptr && p.is_direct();
+  const bool in_one = p.k <= tiles.strip_terms;
+  const int64_t height = strip_rows(tiles, p.m);
+  const int64_t block_rows =
+      in_one || p.m <= height ? height : std::max(kBlockRows / height, int64_t{1}) * height;
+  const bool needs_sums = kept.data == nullptr && !(rounds && in_one);
+
+  const Scratch<uint32_t> packed_b(most * words);
+  const Scratch<uint16_t> packed_a(tiles.rows * std::min(padded, tiles.strip_terms));
+  const Scratch<float> scratch(needs_sums ? (block_rows + tiles.rows) * most * kPanelCols
+                                          : int64_t{0});
+  for (int64_t first = 0; first < panels; first += most) {
+    const int64_t count = std::min(most, panels - first);
+    const int64_t col = first * kPanelCols;
+    const int64_t cols = std::min(count * kPanelCols, p.n - col);
+    for (int64_t i = 0; i < count; ++i) {
+      pack_bfloat16_panel(offset<uint16_t>(p.b, 0, col + i * kPanelCols),
+                          std::min(kPanelCols, cols - i * kPanelCols), p.k, padded,
+                          packed_b.get() + i * words);
+    }
+    for (int64_t row = 0; row < p.m; row += block_rows) {
+      const Block block = {row, std::min(block_rows, p.m - row), col, cols};
+      const Sums sums = kept.data != nullptr
+                            ? Sums{kept.data + row * kept.stride + col, kept.stride}
+                        : needs_sums ? Sums{scratch.get(), most * kPanelCols}
+                                     : Sums{nullptr, 0};
+      for (int64_t term = 0; term < p.k; term += tiles.strip_terms) {
+        const int64_t terms = std::min(tiles.strip_terms, p.k - term);
+        for (int64_t r = 0; r < block.rows; r += height) {
+          const Block part = {row + r, std::min(height, block.rows - r), col, cols};
+          const Sums own = {sums.data == nullptr ? nullptr : sums.data + r * sums.stride,
+                            sums.stride};
+          BFloat16Strip strip = make_strip(p, part, term, terms, own, rounds);
+          strip.a = tiles.pack_strip(offset<uint16_t>(p.a, part.row, term), part.rows, terms, count,
+                                     packed_a.get());
+          strip.panels = packed_b.get() + term / 2 * kPanelCols;
+          strip.panel_words = words;
+          tiles.multiply_strip(strip);
+        }
+      }
+      if (!rounds && kept.data == nullptr) store_block(p, block, sums);
+    }
+  }
+}
+
+// Rows and columns of p.
+Product part_of(const Product& p, const Block& block) {
+  Product part = p;
+  part.m = block.rows;
+  part.n = block.cols;
+  part.a = offset<uint16_t>(p.a, block.row, 0);
+  part.b = offset<uint16_t>(p.b, 0, block.col);
+  part.c = offset<uint16_t>(p.c, block.row, block.col);
+  part.addend = offset<uint16_t>(p.addend, block.row, block.col);
+  return part;
+}
+
+Block block_of(const Product& p, const ProductGrid& grid, int64_t i) {
+  const int64_t row = i / grid.cols;
+  const int64_t col = i % grid.cols;
+  Block block = {};
+  block.row = piece_begin(p.m, grid.rows, row, p.tiles.row_unit);
+  block.rows = piece_begin(p.m, grid.rows, row + 1, p.tiles.row_unit) - block.row;
+  block.col = piece_begin(p.n, grid.cols, col, kPanelCols);
+  block.cols = piece_begin(p.n, grid.cols, col + 1, kPanelCols) - block.col;
+  return block;
+}
+
+// Blocks of c and of terms; the sums over each block of terms are added at the end.
+void multiply_terms_apart(const Product& p, const ProductGrid& grid) {
+  const int64_t blocks = grid.rows * grid.cols;
+  const int64_t stride = padded_cols(ceil_div(p.n, grid.cols) + kPanelCols);
+  const int64_t size = (ceil_div(p.m, grid.rows) + p.tiles.row_unit + p.tiles.rows) * stride;
+  const Scratch<float> sums(blocks * grid.terms * size);
+  parallel_for(0, blocks * grid.terms, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t first = i % parts * part;
-      const Panels own = part_of(b, first, part);
-      multiply_strip(p, own, i / parts * p.tiles.rows, scratch);
+      Product part = part_of(p, block_of(p, grid, i / grid.terms));
+      const int64_t term = piece_begin(p.k, grid.terms, i % grid.terms, p.tiles.step_terms);
+      const int64_t next = piece_begin(p.k, grid.terms, i % grid.terms + 1, p.tiles.step_terms);
+      part.k = next - term;
+      part.a = offset<uint16_t>(part.a, 0, term);
+      part.b = offset<uint16_t>(part.b, term, 0);
+      multiply(part, {sums.get() + i * size, stride});
     }
   });
+  for (int64_t i = 0; i < blocks; ++i) {
+    const Block block = block_of(p, grid, i);
+    float* const total = sums.get() + i * grid.terms * size;
+    for (int64_t j = size; j < grid.terms * size; j += size) {
+      for (int64_t r = 0; r < block.rows; ++r) {
+        float* const line = total + r * stride;
+        for (int64_t c = 0; c < block.cols; ++c) line[c] += line[j + c];
+      }
+    }
+    store_block(p, block, {total, stride});
+  }
 }
 
 }  // namespace
@@ -121,29 +240,19 @@ void gemm_bfloat16(int64_t m,
                    ConstMatrix b,
                    Matrix c,
                    float alpha,
-                   float beta) {
-  const HalfConversion convert(DType::kBFloat16);
-  const Product product = {*bfloat16_tiles(), m, n, k, a, c, alpha, beta, convert};
-  const int64_t step = product.tiles.step_terms;
-  const int64_t padded = ceil_div(k, step) * step;
-  const int64_t words = padded / 2 * kPanelCols;
-  const int64_t panels = ceil_div(n, kPanelCols);
-  const int64_t most = std::clamp<int64_t>(
-      kPanelBytes / (words * static_cast<int64_t>(sizeof(uint32_t))), 1, panels);
-  const Scratch<uint32_t> packed(most * words);
-  for (int64_t first = 0; first < panels; first += most) {
-    const int64_t count = std::min(most, panels - first);
-    const int64_t first_col = first * kPanelCols;
-    parallel_for(0, count, ceil_div(kPackGrain, k * kPanelCols), [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t col = first_col + i * kPanelCols;
-        pack_bfloat16_panel(offset<uint16_t>(b, 0, col), std::min(kPanelCols, n - col), k, padded,
-                            packed.get() + i * words);
-      }
-    });
-    multiply_panels(product,
-                    {packed.get(), words, first_col, std::min(count * kPanelCols, n - first_col)});
-  }
+                   float beta,
+                   ConstMatrix addend) {
+  const Product p = {*bfloat16_tiles(), m, n, k, a, b, c, alpha, beta, addend};
+  // Few rows wait for b: the time of a block is that of more rows.
+  const ProductGrid grid = choose_grid(std::max(m, kMostUnpackedRows), n, k, kGridLimits);
+  if (grid.blocks() == 1) return multiply(p, {nullptr, 0});
+  if (grid.terms > 1) return multiply_terms_apart(p, grid);
+  parallel_for(0, grid.blocks(), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const Block block = block_of(p, grid, i);
+      if (block.rows > 0 && block.cols > 0) multiply(part_of(p, block), {nullptr, 0});
+    }
+  });
 }
 
 }  // namespace mindtorch::cpu

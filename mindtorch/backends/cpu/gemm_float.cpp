@@ -4,17 +4,18 @@
 #include "mindtorch/backends/cpu/blas_operand.h"
 #include "mindtorch/backends/cpu/gemm_impl.h"
 #include "mindtorch/backends/cpu/parallel.h"
+#include "mindtorch/backends/cpu/product_grid.h"
 
 namespace mindtorch::cpu {
 namespace {
 
-// A thread should have this many multiplications to do: about 5 microseconds.
-constexpr int64_t kProductGrain = int64_t{1} << 18;
+// A thread should have about 5 microseconds to do. Blocks of c no smaller than these keep
+// OpenBLAS's kernels busy.
+constexpr GridLimits kGridLimits = {int64_t{1} << 18, 48, 512};
+constexpr int64_t kGridUnit = 16;
 constexpr int64_t kNarrow = 96;
 constexpr int64_t kCachedElements = int64_t{1} << 16;
 constexpr int64_t kUncachedElements = int64_t{1} << 23;
-// Blocks of c no smaller than this keep OpenBLAS's kernels busy.
-constexpr int64_t kSmallestBlock = 48;
 
 // Note [Tiny products]
 // On AVX-512 machines OpenBLAS has kernels for tiny products that pack nothing. They are a tenth
@@ -136,44 +137,8 @@ void multiply(const Product<T>& p, const Block& block, T* c, int64_t ldc, T beta
   }
 }
 
-// How a product is divided among threads: a grid over c, and where c is small, over the terms too.
-struct Grid {
-  int64_t rows = 1;
-  int64_t cols = 1;
-  int64_t terms = 1;
-};
-
-Grid choose_grid(int64_t m, int64_t n, int64_t k) {
-  const int64_t work = m * n * k;
-  if (work < 2 * kProductGrain || in_parallel_region()) return {};
-  const int64_t threads = std::min<int64_t>(num_threads(), work / kProductGrain);
-  Grid best;
-  double least = 0;
-  for (int64_t rows = 1; rows <= threads; ++rows) {
-    const int64_t cols = threads / rows;
-    if (rows > 1 && m / rows < kSmallestBlock) break;
-    const int64_t fitting = std::clamp<int64_t>(n / kSmallestBlock, 1, cols);
-    // Time of the slowest block, and the reading of its two panels.
-    const auto height = static_cast<double>(ceil_div(m, rows));
-    const auto width = static_cast<double>(ceil_div(n, fitting));
-    const double cost = height * width + 16 * (height + width);
-    if (least == 0 || cost < least) {
-      least = cost;
-      best = {rows, fitting, 1};
-    }
-  }
-  const int64_t idle = threads / (best.rows * best.cols);
-  if (idle > 1 && k / idle >= 512) best.terms = idle;
-  return best;
-}
-
-// The i-th of `count` nearly equal pieces of `size` begins here, at a multiple of 16.
-int64_t piece_begin(int64_t size, int64_t count, int64_t i) {
-  return i == count ? size : size * i / count / 16 * 16;
-}
-
 template <typename T>
-void multiply_in_parallel(const Product<T>& p, const Grid& grid, T beta) {
+void multiply_in_parallel(const Product<T>& p, const ProductGrid& grid, T beta) {
   const int64_t blocks = grid.rows * grid.cols;
   // Sums over the later terms are kept apart and added at the end.
   Scratch<T> partial;
@@ -184,12 +149,12 @@ void multiply_in_parallel(const Product<T>& p, const Grid& grid, T beta) {
       const int64_t row = i % blocks / grid.cols;
       const int64_t col = i % grid.cols;
       Block block = {};
-      block.row = piece_begin(p.m, grid.rows, row);
-      block.rows = piece_begin(p.m, grid.rows, row + 1) - block.row;
-      block.col = piece_begin(p.n, grid.cols, col);
-      block.cols = piece_begin(p.n, grid.cols, col + 1) - block.col;
-      block.term = piece_begin(p.k, grid.terms, term);
-      block.terms = piece_begin(p.k, grid.terms, term + 1) - block.term;
+      block.row = piece_begin(p.m, grid.rows, row, kGridUnit);
+      block.rows = piece_begin(p.m, grid.rows, row + 1, kGridUnit) - block.row;
+      block.col = piece_begin(p.n, grid.cols, col, kGridUnit);
+      block.cols = piece_begin(p.n, grid.cols, col + 1, kGridUnit) - block.col;
+      block.term = piece_begin(p.k, grid.terms, term, kGridUnit);
+      block.terms = piece_begin(p.k, grid.terms, term + 1, kGridUnit) - block.term;
       if (term == 0) {
         multiply(p, block, p.c + block.row * p.ldc + block.col, p.ldc, beta);
       } else {
@@ -306,8 +271,8 @@ void gemm_float(
     copy_matrix<T>(k, n, {product.b.data, 1, product.b.ld}, {rows_of_b.get(), n, 1});
     product.b = {rows_of_b.get(), false, n};
   }
-  const Grid grid = choose_grid(m, n, k);
-  if (grid.rows * grid.cols * grid.terms == 1) {
+  const ProductGrid grid = choose_grid(m, n, k, kGridLimits);
+  if (grid.blocks() == 1) {
     multiply(product, {0, m, 0, n, 0, k}, product.c, product.ldc, beta);
   } else {
     multiply_in_parallel(product, grid, beta);

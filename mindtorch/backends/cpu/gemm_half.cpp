@@ -5,6 +5,7 @@
 #include "mindtorch/backends/cpu/half_conversion.h"
 #include "mindtorch/backends/cpu/half_dots.h"
 #include "mindtorch/backends/cpu/parallel.h"
+#include "mindtorch/backends/cpu/product_grid.h"
 #include "mindtorch/backends/cpu/transpose.h"
 
 // float16 and bfloat16: blocks of a and b are widened to float32, multiplied by OpenBLAS into a
@@ -16,13 +17,20 @@ namespace {
 constexpr int64_t kBlockRows = 512;
 constexpr int64_t kBlockCols = 512;
 constexpr int64_t kBlockTerms = 512;
-constexpr int64_t kProductGrain = int64_t{1} << 19;
-constexpr int64_t kNativeWork = int64_t{1} << 15;
-constexpr int64_t kMostNativeDotRows = 32;
-constexpr int64_t kDotGrain = int64_t{1} << 16;
+constexpr GridLimits kGridLimits = {int64_t{1} << 18, 64, 512};
+constexpr int64_t kGridUnit = 16;
+// Rows up to which dots are faster than packing.
+constexpr int64_t kMostBFloat16DotRows = 32;
+constexpr int64_t kMostAmxDotRows = 4;
+constexpr int64_t kDotGrain = int64_t{1} << 15;  // elements that are read
 
 bool multiplies_natively(DType dtype) {
   return dtype == DType::kBFloat16 && bfloat16_tiles() != nullptr;
+}
+
+int64_t most_dot_rows(DType dtype) {
+  if (!multiplies_natively(dtype)) return kMostDotRows;
+  return amx_bfloat16_tiles() != nullptr ? kMostAmxDotRows : kMostBFloat16DotRows;
 }
 
 // Widens a block to `wide`, along whichever of its dimensions is contiguous; returns it as float32.
@@ -148,7 +156,8 @@ void multiply_by_dots(DType dtype,
                       float beta) {
   const HalfConversion convert(dtype);
   const DotRows x(dtype, m, k, a);
-  parallel_for(0, n, ceil_div(kDotGrain, k * m), [&](int64_t begin, int64_t end) {
+  const int64_t passes = ceil_div(m, kMostDotRows);
+  parallel_for(0, n, ceil_div(kDotGrain, k * passes), [&](int64_t begin, int64_t end) {
     constexpr int64_t kPiece = 64;
     float sums[kPiece * kMostDotRows];
     for (int64_t col = begin; col < end; col += kPiece) {
@@ -168,10 +177,72 @@ void multiply_by_dots(DType dtype,
   });
 }
 
-// The length of blocks of at most `limit`, shorter when there must be `pieces` of them.
-int64_t block_size(int64_t size, int64_t limit, int64_t pieces) {
-  const int64_t count = std::max(ceil_div(size, limit), std::min(pieces, ceil_div(size, 64)));
-  return std::min(size, ceil_div(ceil_div(size, count), 16) * 16);
+// The length of equal blocks of at most `most`.
+int64_t block_size(int64_t size, int64_t most) {
+  return std::min(size, ceil_div(ceil_div(size, ceil_div(size, most)), kGridUnit) * kGridUnit);
+}
+
+// All of a product on this thread.
+void multiply_widened(DType dtype,
+                      int64_t m,
+                      int64_t n,
+                      int64_t k,
+                      ConstMatrix a,
+                      ConstMatrix b,
+                      Matrix c,
+                      float alpha,
+                      float beta) {
+  const int64_t rows = block_size(m, kBlockRows);
+  const int64_t cols = block_size(n, kBlockCols);
+  BlockMultiplier multiplier(dtype, rows, cols, k);
+  for (int64_t row = 0; row < m; row += rows) {
+    for (int64_t col = 0; col < n; col += cols) {
+      const int64_t height = std::min(rows, m - row);
+      const int64_t width = std::min(cols, n - col);
+      multiplier.multiply(height, width, k, offset<uint16_t>(a, row, 0),
+                          offset<uint16_t>(b, 0, col));
+      multiplier.store_to(offset<uint16_t>(c, row, col), height, width, alpha, beta);
+    }
+  }
+}
+
+// y for contiguous columns of a: columns times elements of x are added up. The sums of kPartTerms
+// columns are apart, on any number of threads, so that the result does not depend on it.
+void add_columns(DType dtype,
+                 int64_t m,
+                 int64_t k,
+                 ConstMatrix a,
+                 const void* x,
+                 int64_t x_stride,
+                 void* y,
+                 int64_t y_stride,
+                 float alpha,
+                 float beta) {
+  constexpr int64_t kPartTerms = 1024;
+  constexpr int64_t kLeastRows = 64;
+  const HalfConversion convert(dtype);
+  const Scratch<float> vector(k);
+  const Scratch<uint16_t> gathered(k);
+  widen(convert.widen, k, 1, {x, x_stride, 1}, gathered.get(), vector.get());
+  const int64_t parts = ceil_div(k, kPartTerms);
+  const Scratch<float> sums(parts * m);
+  const int64_t wanted = ceil_div(num_threads(), parts);
+  const int64_t rows = std::max(ceil_div(ceil_div(m, wanted), kLeastRows) * kLeastRows, kLeastRows);
+  const int64_t pieces = ceil_div(m, rows);
+  const int64_t grain = ceil_div(kDotGrain, rows * std::min(k, kPartTerms));
+  parallel_for(0, parts * pieces, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t term = i / pieces * kPartTerms;
+      const int64_t row = i % pieces * rows;
+      half_columns(dtype, std::min(rows, m - row), std::min(kPartTerms, k - term),
+                   static_cast<const uint16_t*>(offset<uint16_t>(a, row, term).data), a.col_stride,
+                   vector.get() + term, sums.get() + i / pieces * m + row);
+    }
+  });
+  for (int64_t part = 1; part < parts; ++part) {
+    for (int64_t i = 0; i < m; ++i) sums.get()[i] += sums.get()[part * m + i];
+  }
+  store_halves(convert, m, sums.get(), static_cast<uint16_t*>(y), y_stride, alpha, beta);
 }
 
 }  // namespace
@@ -188,33 +259,43 @@ void gemm_half(DType dtype,
   if (c.col_stride != 1 && c.row_stride == 1) {
     return gemm_half(dtype, n, m, k, transposed(b), transposed(a), transposed(c), alpha, beta);
   }
-  const int64_t most_dot_rows = multiplies_natively(dtype) ? kMostNativeDotRows : kMostDotRows;
-  if (m <= most_dot_rows && k >= 32 && b.row_stride == 1) {
+  const bool reads_columns = k >= 32 && b.row_stride == 1;
+  if (reads_columns && m <= most_dot_rows(dtype)) {
     return multiply_by_dots(dtype, m, n, k, a, b, c, alpha, beta);
   }
-  const int64_t work = m * n * k;
-  if (multiplies_natively(dtype) && work >= kNativeWork) {
-    return gemm_bfloat16(m, n, k, a, b, c, alpha, beta);
+  if (multiplies_natively(dtype)) {
+    // Columns of b, which are many, are rows of its transpose: they need not be packed.
+    if (reads_columns && m <= kMostBFloat16DotRows && amx_bfloat16_tiles() != nullptr) {
+      return gemm_bfloat16(n, m, k, transposed(b), transposed(a), transposed(c), alpha, beta,
+                           as_const(transposed(c)));
+    }
+    return gemm_bfloat16(m, n, k, a, b, c, alpha, beta, as_const(c));
   }
-  const bool divides = work >= 2 * kProductGrain && !in_parallel_region() && num_threads() > 1;
-  const int64_t rows = block_size(m, kBlockRows, divides ? num_threads() : 1);
-  const int64_t cols = block_size(n, kBlockCols, 1);
-  const int64_t row_blocks = ceil_div(m, rows);
-  const int64_t col_blocks = ceil_div(n, cols);
-
-  const int64_t grain = divides ? 1 : row_blocks * col_blocks;
-  parallel_for(0, row_blocks * col_blocks, grain, [&](int64_t begin, int64_t end) {
-    BlockMultiplier multiplier(dtype, rows, cols, k);
+  const ProductGrid grid = choose_grid(m, n, k, kGridLimits);
+  parallel_for(0, grid.rows * grid.cols, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t row = i / col_blocks * rows;
-      const int64_t col = i % col_blocks * cols;
-      const int64_t height = std::min(rows, m - row);
-      const int64_t width = std::min(cols, n - col);
-      multiplier.multiply(height, width, k, offset<uint16_t>(a, row, 0),
-                          offset<uint16_t>(b, 0, col));
-      multiplier.store_to(offset<uint16_t>(c, row, col), height, width, alpha, beta);
+      const int64_t row = piece_begin(m, grid.rows, i / grid.cols, kGridUnit);
+      const int64_t rows = piece_begin(m, grid.rows, i / grid.cols + 1, kGridUnit) - row;
+      const int64_t col = piece_begin(n, grid.cols, i % grid.cols, kGridUnit);
+      const int64_t cols = piece_begin(n, grid.cols, i % grid.cols + 1, kGridUnit) - col;
+      multiply_widened(dtype, rows, cols, k, offset<uint16_t>(a, row, 0),
+                       offset<uint16_t>(b, 0, col), offset<uint16_t>(c, row, col), alpha, beta);
     }
   });
+}
+
+bool gemm_with_addend(DType dtype,
+                      int64_t m,
+                      int64_t n,
+                      int64_t k,
+                      ConstMatrix a,
+                      ConstMatrix b,
+                      ConstMatrix addend,
+                      Matrix c) {
+  if (!multiplies_natively(dtype) || m <= kMostBFloat16DotRows || n == 0 || k == 0) return false;
+  if (c.col_stride != 1 || addend.col_stride != 1) return false;
+  gemm_bfloat16(m, n, k, a, b, c, 1, 1, addend);
+  return true;
 }
 
 void gemv_half(DType dtype,
@@ -231,32 +312,19 @@ void gemv_half(DType dtype,
     return multiply_by_dots(dtype, 1, m, k, {x, 0, x_stride}, transposed(a), {y, 0, y_stride},
                             alpha, beta);
   }
-  const HalfConversion convert(dtype);
-  const Scratch<float> vector(k);
-  const Scratch<uint16_t> gathered_x(k);
-  widen(convert.widen, k, 1, {x, x_stride, 1}, gathered_x.get(), vector.get());
-
-  // Blocks of a that stay in the second-level cache between widening and multiplying.
-  constexpr int64_t kBlockElements = int64_t{1} << 15;
-  const int64_t terms = std::min<int64_t>(k, a.row_stride == 1 ? 64 : 4096);
-  const int64_t rows = std::clamp<int64_t>(kBlockElements / terms, 1, m);
-  parallel_for(0, ceil_div(m, rows), 2, [&](int64_t begin, int64_t end) {
-    const Scratch<float> wide(rows * terms);
-    const Scratch<uint16_t> gathered(rows * terms);
-    const Scratch<float> sums(rows);
-    for (int64_t row = begin * rows; row < std::min(m, end * rows); row += rows) {
-      const int64_t height = std::min(rows, m - row);
-      for (int64_t term = 0; term < k; term += terms) {
-        const int64_t depth = std::min(terms, k - term);
-        const ConstMatrix block = widen(convert.widen, height, depth,
-                                        offset<uint16_t>(a, row, term), gathered.get(), wide.get());
-        gemv(DType::kFloat32, height, depth, block, vector.get() + term, 1, sums.get(), 1,
-             kOneFactor, term == 0 ? kZeroFactor : kOneFactor);
-      }
-      auto* out = static_cast<uint16_t*>(y) + row * y_stride;
-      store_halves(convert, height, sums.get(), out, y_stride, alpha, beta);
-    }
-  });
+  if (multiplies_natively(dtype)) {
+    return gemm_bfloat16(1, m, k, {x, 0, x_stride}, transposed(a), {y, 0, y_stride}, alpha, beta,
+                         {y, 0, y_stride});
+  }
+  if (a.row_stride != 1) {  // neither rows nor columns are contiguous
+    const Scratch<uint16_t> rows(m * k);
+    const int64_t shape[] = {m, k};
+    const int64_t from_strides[] = {2 * a.row_stride, 2 * a.col_stride};
+    const int64_t to_strides[] = {2 * k, 2};
+    copy_strided(2, shape, 2, a.data, from_strides, rows.get(), to_strides);
+    return gemv_half(dtype, m, k, {rows.get(), k, 1}, x, x_stride, y, y_stride, alpha, beta);
+  }
+  add_columns(dtype, m, k, a, x, x_stride, y, y_stride, alpha, beta);
 }
 
 float dot_half(

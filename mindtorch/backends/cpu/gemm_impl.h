@@ -47,7 +47,8 @@ void gemm_half(DType dtype,
                Matrix c,
                float alpha,
                float beta);
-// Only where bfloat16_tiles() are.
+// Only where bfloat16_tiles() are. `addend` is what beta counts for: c, or a matrix of its size if
+// c has contiguous rows and both factors are 1.
 void gemm_bfloat16(int64_t m,
                    int64_t n,
                    int64_t k,
@@ -55,7 +56,8 @@ void gemm_bfloat16(int64_t m,
                    ConstMatrix b,
                    Matrix c,
                    float alpha,
-                   float beta);
+                   float beta,
+                   ConstMatrix addend);
 void gemv_half(DType dtype,
                int64_t m,
                int64_t k,
@@ -82,6 +84,7 @@ int64_t dot_integer(
     DType dtype, int64_t n, const void* x, int64_t x_stride, const void* y, int64_t y_stride);
 
 inline ConstMatrix transposed(ConstMatrix a) { return {a.data, a.col_stride, a.row_stride}; }
+inline ConstMatrix as_const(Matrix c) { return {c.data, c.row_stride, c.col_stride}; }
 inline Matrix transposed(Matrix c) { return {c.data, c.col_stride, c.row_stride}; }
 
 template <typename T>

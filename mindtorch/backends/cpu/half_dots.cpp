@@ -119,6 +119,63 @@ float dot_of(int64_t n, const uint16_t* x, const uint16_t* y) {
   return total(hn::Add(hn::Add(sums[0], sums[1]), hn::Add(sums[2], sums[3])));
 }
 
+// kLines lines of w at a time: each sum is loaded and stored once for all of them.
+template <typename Element, int64_t kLines>
+void add_lines(int64_t n,
+               const uint16_t* HWY_RESTRICT w,
+               int64_t w_stride,
+               const float* x,
+               float* HWY_RESTRICT sums,
+               bool add) {
+  const auto lanes = static_cast<int64_t>(hn::Lanes(kFloats));
+  Floats factors[kLines];
+  for (int64_t t = 0; t < kLines; ++t) factors[t] = hn::Set(kFloats, x[t]);
+  int64_t j = 0;
+  for (; j + lanes <= n; j += lanes) {
+    Floats sum = add ? hn::LoadU(kFloats, sums + j) : hn::Zero(kFloats);
+    HWY_UNROLL(8)
+    for (int64_t t = 0; t < kLines; ++t) {
+      sum = hn::MulAdd(widen<Element>(w + t * w_stride + j), factors[t], sum);
+    }
+    hn::StoreU(sum, kFloats, sums + j);
+  }
+  if (j == n) return;
+  float rest[HWY_MAX_BYTES / sizeof(float)] = {};
+  const size_t bytes = static_cast<size_t>(n - j) * sizeof(float);
+  if (add) std::memcpy(rest, sums + j, bytes);
+  Floats sum = hn::LoadU(kFloats, rest);
+  for (int64_t t = 0; t < kLines; ++t) {
+    sum = hn::MulAdd(widen_some<Element>(w + t * w_stride + j, n - j), factors[t], sum);
+  }
+  hn::StoreU(sum, kFloats, rest);
+  std::memcpy(sums + j, rest, bytes);
+}
+
+template <typename Element>
+void columns_of(
+    int64_t n, int64_t k, const uint16_t* w, int64_t w_stride, const float* x, float* sums) {
+  constexpr int64_t kLines = 8;
+  constexpr int64_t kPiece = 4096;  // sums that stay in the first cache
+  for (int64_t j = 0; j < n; j += kPiece) {
+    const int64_t count = std::min(kPiece, n - j);
+    int64_t t = 0;
+    for (; t + kLines <= k; t += kLines) {
+      add_lines<Element, kLines>(count, w + t * w_stride + j, w_stride, x + t, sums + j, t > 0);
+    }
+    for (; t < k; ++t) {
+      add_lines<Element, 1>(count, w + t * w_stride + j, w_stride, x + t, sums + j, t > 0);
+    }
+  }
+}
+
+void float16_columns(
+    int64_t n, int64_t k, const uint16_t* w, int64_t w_stride, const float* x, float* sums) {
+  columns_of<hwy::float16_t>(n, k, w, w_stride, x, sums);
+}
+void bfloat16_columns(
+    int64_t n, int64_t k, const uint16_t* w, int64_t w_stride, const float* x, float* sums) {
+  columns_of<hwy::bfloat16_t>(n, k, w, w_stride, x, sums);
+}
 void float16_dots(int64_t n,
                   const uint16_t* w,
                   int64_t w_stride,
@@ -155,6 +212,8 @@ namespace mindtorch::cpu {
 
 HWY_EXPORT(float16_dots);
 HWY_EXPORT(bfloat16_dots);
+HWY_EXPORT(float16_columns);
+HWY_EXPORT(bfloat16_columns);
 HWY_EXPORT(float16_dot);
 HWY_EXPORT(bfloat16_dot);
 
@@ -171,6 +230,20 @@ void half_dots(DType dtype,
     HWY_DYNAMIC_DISPATCH(float16_dots)(n, w, w_stride, rows, x, x_stride, k, out);
   } else {
     HWY_DYNAMIC_DISPATCH(bfloat16_dots)(n, w, w_stride, rows, x, x_stride, k, out);
+  }
+}
+
+void half_columns(DType dtype,
+                  int64_t n,
+                  int64_t k,
+                  const uint16_t* w,
+                  int64_t w_stride,
+                  const float* x,
+                  float* sums) {
+  if (dtype == DType::kFloat16) {
+    HWY_DYNAMIC_DISPATCH(float16_columns)(n, k, w, w_stride, x, sums);
+  } else {
+    HWY_DYNAMIC_DISPATCH(bfloat16_columns)(n, k, w, w_stride, x, sums);
   }
 }
 

@@ -24,6 +24,15 @@ void half_dots(DType dtype,
                int64_t k,
                float* out);
 
+// sums[j] = the sum of w[t * w_stride + j] * x[t] over t < k, for j < n.
+void half_columns(DType dtype,
+                  int64_t n,
+                  int64_t k,
+                  const uint16_t* w,
+                  int64_t w_stride,
+                  const float* x,
+                  float* sums);
+
 // The sum of x[t] * y[t] over t < n.
 float half_dot(DType dtype, int64_t n, const uint16_t* x, const uint16_t* y);
 

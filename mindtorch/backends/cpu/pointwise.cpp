@@ -4,6 +4,7 @@
 
 #include "mindtorch/backends/cpu/parallel.h"
 #include "mindtorch/backends/cpu/pointwise_loop.h"
+#include "mindtorch/backends/cpu/runs.h"
 #include "mindtorch/backends/cpu/tiles/half_arithmetic.h"
 #include "mindtorch/backends/cpu/tiles/scalar_operand.h"
 #include "mindtorch/backends/cpu/transpose.h"
@@ -165,12 +166,7 @@ void copy(const Tensor& from, const Tensor& to) {
                        lies_like(from, to);
   if (from.dtype() == to.dtype()) {
     if (is_flat) {
-      const int64_t bytes = to.numel() * to.element_size();
-      parallel_for(0, bytes, kGrainBytes, [&](int64_t begin, int64_t end) {
-        std::memcpy(to.data<char>() + begin, from.data<char>() + begin,
-                    static_cast<size_t>(end - begin));
-      });
-      return;
+      return copy_bytes(from.data_ptr(), to.data_ptr(), to.numel() * to.element_size());
     }
     Shape from_strides = broadcast_strides(from.sizes(), from.strides(), to.sizes());
     Shape to_strides = to.strides();

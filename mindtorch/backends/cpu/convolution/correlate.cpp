@@ -109,21 +109,6 @@ void multiply_in_place(const Job<T>& job) {
   });
 }
 
-// Rows of `from`, `pitch` apart, to their places in a channel of the result.
-template <typename T>
-void place(const Correlation& c, int64_t row, int64_t rows, const T* from, int64_t pitch, T* to) {
-  const Axis& h = c.axes[1];
-  const Axis& w = c.axes[2];
-  for (int64_t i = 0; i < rows; ++i, from += pitch) {
-    T* const line = to + (h.first + (row + i) * h.step) * w.size + w.first;
-    if (w.step == 1) {
-      std::memcpy(line, from, static_cast<size_t>(w.out) * sizeof(T));
-    } else {
-      for (int64_t j = 0; j < w.out; ++j) line[j * w.step] = from[j];
-    }
-  }
-}
-
 template <typename T>
 void multiply_patches(const Job<T>& job) {
   const Correlation& c = job.c;

@@ -66,4 +66,18 @@ void correlate(const Correlation& c,
 template <typename T>
 void correlate_gradient(const Correlation& c, const T* input, const T* grad, T* grad_filters);
 
+// The same for bfloat16, where the machine has its products and they are worth while: with few
+// filters or terms they are not.
+bool multiplies_bfloat16(int64_t filters, int64_t terms);
+void correlate_bfloat16(const Correlation& c,
+                        const uint16_t* input,
+                        const uint16_t* filters,
+                        const FilterStrides& strides,
+                        const uint16_t* bias,
+                        uint16_t* result);
+void correlate_gradient_bfloat16(const Correlation& c,
+                                 const uint16_t* input,
+                                 const uint16_t* grad,
+                                 uint16_t* grad_filters);
+
 }  // namespace mindtorch::cpu::convolution

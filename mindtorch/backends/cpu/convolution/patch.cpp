@@ -13,20 +13,67 @@ bool reads_one_for_one(const Axis& axis) {
          axis.taps[0].offset == 0 && axis.step == 1 && axis.size == axis.out;
 }
 
-// `count` elements of a line of `size`, from `first` on and `step` apart; 0 where there is none.
-template <typename T>
-void copy_line(const T* line, int64_t size, int64_t first, int64_t step, int64_t count, T* to) {
-  const int64_t begin = std::clamp<int64_t>(-floor_div(first, step), 0, count);
-  const int64_t end = std::clamp<int64_t>(floor_div(size - 1 - first, step) + 1, begin, count);
-  std::fill(to, to + begin, T{0});
-  if (step == 1) {
-    std::memcpy(to + begin, line + first + begin, static_cast<size_t>(end - begin) * sizeof(T));
+// Every other of 2 * kLanes elements: the first, or the second of each two.
+template <bool kSecond, typename T>
+void copy_half(const T* from, T* to) {
+  constexpr size_t kLanes = 16 / sizeof(T);
+  using Vector [[gnu::vector_size(16), gnu::aligned(1), gnu::may_alias]] = T;
+  const Vector a = *reinterpret_cast<const Vector*>(from);
+  const Vector b = *reinterpret_cast<const Vector*>(from + kLanes);
+  constexpr int kAt = kSecond ? 1 : 0;
+  auto& out = *reinterpret_cast<Vector*>(to);
+  if constexpr (kLanes == 8) {
+    out = __builtin_shufflevector(a, b, kAt, kAt + 2, kAt + 4, kAt + 6, kAt + 8, kAt + 10, kAt + 12,
+                                  kAt + 14);
+  } else if constexpr (kLanes == 4) {
+    out = __builtin_shufflevector(a, b, kAt, kAt + 2, kAt + 4, kAt + 6);
   } else {
-    const T* const from = line + first;
-    for (int64_t i = begin; i < end; ++i) to[i] = from[i * step];
+    out = __builtin_shufflevector(a, b, kAt, kAt + 2);
   }
-  std::fill(to + end, to + count, T{0});
 }
+
+// to[i] = from[2 * i]. Reads nothing behind the last of them.
+template <typename T>
+void copy_every_other(const T* from, int64_t count, T* to) {
+  constexpr auto kLanes = static_cast<int64_t>(16 / sizeof(T));
+  int64_t i = 0;
+  for (; i + kLanes < count; i += kLanes) copy_half<false>(from + 2 * i, to + i);
+  if (i > 0) {
+    i = count - kLanes;
+    return copy_half<true>(from + 2 * i - 1, to + i);
+  }
+  for (; i < count; ++i) to[i] = from[2 * i];
+}
+
+// Elements of a line, from `first` on and `step` apart; 0 where there is none.
+struct LineCopy {
+  int64_t first;
+  int64_t step;
+  int64_t count;
+  int64_t begin;  // [begin, end) are there
+  int64_t end;
+
+  LineCopy(int64_t first_element, int64_t distance, int64_t elements, int64_t size)
+      : first(first_element),
+        step(distance),
+        count(elements),
+        begin(std::clamp<int64_t>(-floor_div(first, step), 0, count)),
+        end(std::clamp<int64_t>(floor_div(size - 1 - first, step) + 1, begin, count)) {}
+
+  template <typename T>
+  void run(const T* line, T* to) const {
+    std::fill(to, to + begin, T{0});
+    const T* const from = line + first + begin * step;
+    if (step == 1) {
+      std::memcpy(to + begin, from, static_cast<size_t>(end - begin) * sizeof(T));
+    } else if (step == 2) {
+      copy_every_other(from, end - begin, to + begin);
+    } else {
+      for (int64_t i = begin; i < end; ++i) to[i] = from[(i - begin) * step];
+    }
+    std::fill(to + end, to + count, T{0});
+  }
+};
 
 }  // namespace
 
@@ -89,19 +136,21 @@ void PatchLayout::fill(
   const int64_t height = h_.axis->in;
   const int64_t width = w_.axis->in;
   const int64_t lines = h_.length(rows);
+  std::vector<LineCopy> copies;
+  for (const int64_t w : w_.classes) {
+    copies.emplace_back(w_.least * w_.axis->stride + w, w_.axis->stride, pitch_, width);
+  }
   for (int64_t channel = 0; channel < channels; ++channel, input += d.in * height * width) {
     for (const Tap& tap : d.taps) {
       const int64_t z = depth * d.stride + tap.offset;
       for (const int64_t h : h_.classes) {
-        for (const int64_t w : w_.classes) {
-          const int64_t first = w_.least * w_.axis->stride + w;
+        for (const LineCopy& copy : copies) {
           for (int64_t line = 0; line < lines; ++line, patch += pitch_) {
             const int64_t y = (row + line + h_.least) * h_.axis->stride + h;
             if (z < 0 || z >= d.in || y < 0 || y >= height) {
               std::fill(patch, patch + pitch_, T{0});
             } else {
-              copy_line(input + (z * height + y) * width, width, first, w_.axis->stride, pitch_,
-                        patch);
+              copy.run(input + (z * height + y) * width, patch);
             }
           }
         }
@@ -112,5 +161,7 @@ void PatchLayout::fill(
 
 template void PatchLayout::fill(const float*, int64_t, int64_t, int64_t, int64_t, float*) const;
 template void PatchLayout::fill(const double*, int64_t, int64_t, int64_t, int64_t, double*) const;
+template void PatchLayout::fill(
+    const uint16_t*, int64_t, int64_t, int64_t, int64_t, uint16_t*) const;
 
 }  // namespace mindtorch::cpu::convolution

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "mindtorch/backends/cpu/convolution/correlation.h"
@@ -67,5 +68,20 @@ class PatchLayout {
   int64_t pitch_;
   bool is_input_;
 };
+
+// Rows of `from`, `pitch` apart, to their places in a channel of the result.
+template <typename T>
+void place(const Correlation& c, int64_t row, int64_t rows, const T* from, int64_t pitch, T* to) {
+  const Axis& h = c.axes[1];
+  const Axis& w = c.axes[2];
+  for (int64_t i = 0; i < rows; ++i, from += pitch) {
+    T* const line = to + (h.first + (row + i) * h.step) * w.size + w.first;
+    if (w.step == 1) {
+      std::memcpy(line, from, static_cast<size_t>(w.out) * sizeof(T));
+    } else {
+      for (int64_t j = 0; j < w.out; ++j) line[j * w.step] = from[j];
+    }
+  }
+}
 
 }  // namespace mindtorch::cpu::convolution

@@ -53,6 +53,16 @@ struct Geometry {
 
   int64_t window() const { return kernel[0] * kernel[1] * kernel[2]; }
 
+  // Whether correlations are computed in bfloat16 itself: from large to small, or back.
+  bool is_bfloat16_to_small(DType dtype) const {
+    return dtype == DType::kBFloat16 &&
+           convolution::multiplies_bfloat16(small_channels, large_channels * window());
+  }
+  bool is_bfloat16_to_large(DType dtype) const {
+    return dtype == DType::kBFloat16 &&
+           convolution::multiplies_bfloat16(large_channels, small_channels * window());
+  }
+
   // Small from large: the window moves over the large side.
   Correlation to_small() const {
     Correlation c;
@@ -143,6 +153,47 @@ void to_large(const Geometry& g,
   });
 }
 
+// The elements of a tensor of bfloat16, contiguous.
+Tensor contiguous(const Tensor& self) {
+  if (self.is_contiguous()) return self;
+  const Tensor result = Tensor::make(self.sizes(), self.dtype());
+  copy(self, result);
+  return result;
+}
+uint16_t* bits(const Tensor& self) { return static_cast<uint16_t*>(self.data_ptr()); }
+
+// `fill` writes a contiguous tensor of bfloat16: `out` itself where it is one.
+template <typename Fill>
+void fill_contiguous(const Tensor& out, const Fill& fill) {
+  if (out.is_contiguous()) return fill(out);
+  const Tensor result = Tensor::make(out.sizes(), out.dtype());
+  fill(result);
+  copy(result, out);
+}
+
+// to_small or to_large in bfloat16.
+void convolve_bfloat16(const Geometry& g,
+                       bool is_to_large,
+                       const Tensor& from,
+                       const Tensor& weight,
+                       const Tensor& bias,
+                       const Tensor& out) {
+  const Tensor input = contiguous(from);
+  const Tensor filters = contiguous(weight);
+  const Tensor shift = bias.defined() ? contiguous(bias) : bias;
+  const uint16_t* const added = shift.defined() ? bits(shift) : nullptr;
+  fill_contiguous(out, [&](const Tensor& to) {
+    if (is_to_large) {
+      g.each_to_large([&](const Correlation& c) {
+        correlate_bfloat16(c, bits(input), bits(filters), g.to_large_filters(), added, bits(to));
+      });
+    } else {
+      correlate_bfloat16(g.to_small(), bits(input), bits(filters), g.to_small_filters(), added,
+                         bits(to));
+    }
+  });
+}
+
 void convolve(ops::Launch&,
               const Tensor& input,
               const Tensor& weight,
@@ -157,6 +208,9 @@ void convolve(ops::Launch&,
   if (out.numel() == 0) return;
   const Geometry g(weight, transposed ? input.sizes() : out.sizes(),
                    transposed ? out.sizes() : input.sizes(), stride, padding, dilation, groups);
+  if (transposed ? g.is_bfloat16_to_large(out.dtype()) : g.is_bfloat16_to_small(out.dtype())) {
+    return convolve_bfloat16(g, transposed, input, weight, bias, out);
+  }
   const Tensor from = as_wide(input);
   const Tensor filters = as_wide(weight);
   const Tensor shift = bias.defined() ? as_wide(bias) : bias;
@@ -206,8 +260,23 @@ void convolve_backward(ops::Launch&,
   const Geometry g(weight, transposed ? input.sizes() : grad_output.sizes(),
                    transposed ? grad_output.sizes() : input.sizes(), stride, padding, dilation,
                    groups);
+  const DType dtype = input.dtype();
+  if (needs_input && grad_input.numel() != 0 &&
+      (transposed ? g.is_bfloat16_to_small(dtype) : g.is_bfloat16_to_large(dtype))) {
+    convolve_bfloat16(g, !transposed, grad_output, weight, {}, grad_input);
+    needs_input = false;
+  }
+  if (needs_weight && grad_weight.numel() != 0 && g.is_bfloat16_to_small(dtype)) {
+    const Tensor small = contiguous(transposed ? input : grad_output);
+    const Tensor large = contiguous(transposed ? grad_output : input);
+    fill_contiguous(grad_weight, [&](const Tensor& to) {
+      correlate_gradient_bfloat16(g.to_small(), bits(large), bits(small), bits(to));
+    });
+    needs_weight = false;
+  }
+  if (!needs_input && !needs_weight && !needs_bias) return;
   const Tensor grad = as_wide(grad_output);
-  in_wide_dtype(input.dtype(), [&]<typename T>(T) {
+  in_wide_dtype(dtype, [&]<typename T>(T) {
     if (needs_input && grad_input.numel() != 0) {
       const Tensor filters = as_wide(weight);
       fill_wide(grad_input, [&](const Tensor& to) {

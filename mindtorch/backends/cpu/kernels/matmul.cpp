@@ -72,6 +72,23 @@ void add_product(ops::Launch&,
   kMultiply(a, b, out, factor(alpha), factor(beta));
 }
 
+void add_matrix_product(ops::Launch& launch,
+                        const Tensor& self,
+                        const Tensor& a,
+                        const Tensor& b,
+                        const Scalar& beta,
+                        const Scalar& alpha,
+                        Tensor& out) {
+  if (self.dtype() == out.dtype() && alpha.to_complex() == 1.0 && beta.to_complex() == 1.0) {
+    const Shape strides = broadcast_strides(self.sizes(), self.strides(), out.sizes());
+    if (gemm_with_addend(out.dtype(), out.size(0), out.size(1), a.size(1), matrix(a), matrix(b),
+                         {self.data_ptr(), strides[0], strides[1]}, output(out))) {
+      return;
+    }
+  }
+  add_product<multiply>(launch, self, a, b, beta, alpha, out);
+}
+
 }  // namespace
 
 void register_matmul(ops::Registry& registry) {
@@ -81,7 +98,7 @@ void register_matmul(ops::Registry& registry) {
   registry.kernel<mv>(kCpu, "mv");
   registry.kernel<inner_product>(kCpu, "dot");
   registry.kernel<conjugate_product>(kCpu, "vdot");
-  registry.kernel<add_product<multiply>>(kCpu, "addmm");
+  registry.kernel<add_matrix_product>(kCpu, "addmm");
   registry.kernel<add_product<multiply_vector>>(kCpu, "addmv");
   registry.kernel<add_product<multiply_batch>>(kCpu, "baddbmm");
 }

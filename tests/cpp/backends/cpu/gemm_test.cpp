@@ -409,5 +409,34 @@ TEST(GemmCases, BoolIsRefused) {
                NotImplementedError);
 }
 
+// A bias row, and c itself, in products that one thread computes, that many divide by blocks of c,
+// and that many divide by terms.
+TEST(GemmCases, AddsAnotherMatrix) {
+  std::mt19937 random(5);
+  const int threads = num_threads();
+  for (const auto& [m, n, k, count] : {std::tuple{40, 70, 33, 1}, std::tuple{70, 2000, 40, 8},
+                                       std::tuple{64, 64, 4100, 8}, std::tuple{600, 40, 1100, 3}}) {
+    set_num_threads(count);
+    for (const bool is_row : {true, false}) {
+      auto a = make<BFloat16>(m, k, Layout::kRows, random);
+      auto b = make<BFloat16>(k, n, Layout::kCols, random);
+      auto c = make<BFloat16>(m, n, Layout::kRows, random);
+      auto bias = make<BFloat16>(m, n, Layout::kRowRepeated, random);
+      auto before = is_row ? bias : c;
+      if (!gemm_with_addend(DType::kBFloat16, m, n, k, a.in(), b.in(), is_row ? bias.in() : c.in(),
+                            c.out())) {
+        continue;  // a machine without products of bfloat16
+      }
+      for (int64_t i = 0; i < m; ++i) {
+        for (int64_t j = 0; j < n; ++j) {
+          expect_element(a, b, before.at(i, j), c.at(i, j), i, j, kOneFactor, kOneFactor,
+                         is_row ? "row" : "c");
+        }
+      }
+    }
+  }
+  set_num_threads(threads);
+}
+
 }  // namespace
 }  // namespace mindtorch::cpu
