@@ -6,9 +6,11 @@
 
 #include <limits>
 
+#include "mindtorch/backends/cpu/tiles/derivative.h"
 #include "mindtorch/backends/cpu/tiles/erf-inl.h"
 #include "mindtorch/backends/cpu/tiles/half-inl.h"
 #include "mindtorch/backends/cpu/tiles/sigmoid-inl.h"
+#include "mindtorch/ops/functions.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
@@ -128,14 +130,31 @@ struct Gelu {
   }
 };
 
-// The same to the accuracy of 16-bit floats: the base 2 logarithm of Phi(-t) is a polynomial.
+// Its derivative times `grad`: Phi(x) + x phi(x), with one exponential for both.
+struct GeluBackward {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a, V grad) const {
+    const V t = min_or_second(d, hn::Set(d, 14.5f), hn::Abs(a));
+    const V minus_half = hn::Set(d, -0.5f);
+    const V square = hn::Mul(t, t);
+    auto n = math::reduce_exp(d, hn::Mul(square, minus_half));
+    n.rest = hn::MulAdd(hn::MulSub(t, t, square), minus_half, n.rest);
+    const V fall = math::scale_by_power(d, math::exp_of_rest(d, n.rest), n);
+    const V top = hn::Mul(math::polynomial(d, t, polynomials::kGeluTop), fall);
+    const V tail = hn::Div(top, math::polynomial(d, t, polynomials::kGeluBottom));
+    const V below = hn::IfThenElse(hn::Lt(a, hn::Zero(d)), tail, hn::Sub(hn::Set(d, 1.0f), tail));
+    const V density = hn::Mul(fall, hn::Set(d, 0x1.988454p-2f));  // 1 / sqrt(2 pi)
+    return hn::Mul(grad, hn::MulAdd(a, density, below));
+  }
+};
+
+// Gelu to the accuracy of 16-bit floats: the base 2 logarithm of Phi(-t) is a polynomial.
 struct HalfGelu {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V a) const {
     static constexpr float kLogarithm[] = {
-        -0x1.00013ep0f, -0x1.26b056p0f, -0x1.d5811ap-2f, -0x1.bbce86p-5f,
-        0x1.1ea33cp-7f, -0x1.0fdac4p-10f, 0x1.66786ap-14f, -0x1.334038p-18f,
-        0x1.316c2p-23f, -0x1.09df0ep-29f};
+        -0x1.00013ep0f,   -0x1.26b056p0f,  -0x1.d5811ap-2f,  -0x1.bbce86p-5f, 0x1.1ea33cp-7f,
+        -0x1.0fdac4p-10f, 0x1.66786ap-14f, -0x1.334038p-18f, 0x1.316c2p-23f,  -0x1.09df0ep-29f};
     static constexpr float kPower[] = {1.0f, 0x1.62e0c2p-1f, 0x1.ebfa4cp-3f, 0x1.ca1ce2p-5f,
                                        0x1.3cbf6p-7f};  // 2^r for |r| <= 1/2
     const V t = min_or_second(d, hn::Set(d, 14.0f), hn::Abs(a));
@@ -230,6 +249,14 @@ void activation(TileTable& table) {
   enter<double, 2>(table);
 }
 
+TileFn gelu_backward() {
+#if HWY_TARGET == HWY_SCALAR
+  return nullptr;
+#else
+  return &map_tile<GeluBackward, float, 2>;
+#endif
+}
+
 void half_activation(HalfTable& table) {
   enter_half<Elu>(table, Pointwise::kElu);
 #if HWY_TARGET == HWY_SCALAR
@@ -245,8 +272,13 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mindtorch::cpu {
 HWY_EXPORT(activation);
+HWY_EXPORT(gelu_backward);
 HWY_EXPORT(half_activation);
 void add_activation(TileTable& table) { HWY_DYNAMIC_DISPATCH(activation)(table); }
+TileFn find_derivative_tile(ops::Pointwise function, DType compute) {
+  if (function != ops::function_info(ops::Pointwise::kGelu).derivatives[0].function) return nullptr;
+  return compute == DType::kFloat32 ? HWY_DYNAMIC_DISPATCH(gelu_backward)() : nullptr;
+}
 void add_half_activation(HalfTable& table) { HWY_DYNAMIC_DISPATCH(half_activation)(table); }
 }  // namespace mindtorch::cpu
 #endif

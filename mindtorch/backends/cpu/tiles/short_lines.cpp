@@ -96,9 +96,8 @@ void half_lines(const LineRun& run) {
       store_wide(d, apply([&](const T* in) HWY_ATTR { return load_wide(d, in + at); }), out + at);
     }
     if (at == n) continue;
-    const auto load_rest = [&](const T* in) HWY_ATTR {
-      return load_wide_first(d, in + at, n - at, T(1.0f));
-    };
+    const auto load_rest = [&](const T* in)
+                               HWY_ATTR { return load_wide_first(d, in + at, n - at, T(1.0f)); };
     store_wide_first(d, apply(load_rest), out + at, n - at);
   }
 }

@@ -11,10 +11,10 @@ namespace {
 
 using ops::Pointwise;
 
-constexpr Pointwise kFunctions[] = {
-    Pointwise::kAdd, Pointwise::kSub, Pointwise::kMul, Pointwise::kDiv, Pointwise::kMaximum,
-    Pointwise::kEq,  Pointwise::kNe,  Pointwise::kLt,  Pointwise::kLe,  Pointwise::kMinimum,
-    Pointwise::kGt,  Pointwise::kGe};
+constexpr Pointwise kFunctions[] = {Pointwise::kAdd,     Pointwise::kSub,     Pointwise::kMul,
+                                    Pointwise::kDiv,     Pointwise::kMaximum, Pointwise::kEq,
+                                    Pointwise::kNe,      Pointwise::kLt,      Pointwise::kLe,
+                                    Pointwise::kMinimum, Pointwise::kGt,      Pointwise::kGe};
 
 template <typename T>
 std::vector<T> numbers(int64_t n) {
