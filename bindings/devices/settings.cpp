@@ -9,6 +9,7 @@
 #include "bindings/tensor/device_names.h"
 #include "bindings/tensor/py_tensor.h"
 #include "bindings/tensor/py_types.h"
+#include "mindtorch/backends/cpu/capability.h"
 #include "mindtorch/backends/cpu/parallel.h"
 #include "mindtorch/base/options.h"
 #include "mindtorch/runtime/accelerator.h"
@@ -58,6 +59,7 @@ nb::list describe_options() {
 void bind_settings(nb::module_& module) {
   module.def("_options", &describe_options, "The environment variables of this library.");
   module.def("_warn_about_options", &warn_about_options);
+  module.def("_cpu_capability", &cpu::capability);
   module.def("_cpu_empty_cache", [] { runtime::host_allocator().empty_cache(); });
   module.def("_cpu_memory_stats", [] {
     const auto stats = runtime::host_allocator().stats();

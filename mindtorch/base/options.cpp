@@ -29,6 +29,7 @@ constexpr const Option* kAll[] = {
     &options::kNumThreads,
     &options::kOmpNumThreads,
     &options::kCpuCacheMb,
+    &options::kCpuCapability,
     &options::kCpuJit,
 };
 

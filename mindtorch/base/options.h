@@ -122,6 +122,9 @@ inline constexpr NumberOption kCpuCacheMb{"MINDTORCH_CPU_CACHE_MB",
                                           "a quarter of the machine's memory",
                                           {0, uint64_t{1} << 40},
                                           "MiB of freed CPU memory that are kept for reuse."};
+inline constexpr TextOption kCpuCapability{
+    "MINDTORCH_CPU_CAPABILITY", "auto",
+    "The best instructions that CPU ops may use: `auto` (the machine's), `avx2`, `default`."};
 inline constexpr FlagOption kCpuJit{"MINDTORCH_CPU_JIT", true,
                                     "Generate machine code for fused CPU ops."};
 

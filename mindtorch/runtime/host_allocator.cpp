@@ -4,8 +4,9 @@
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
-#include <array>
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <cstdio>
@@ -25,6 +26,7 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 constexpr size_t kHugePage = size_t{2} << 20;
+constexpr size_t kAlwaysCached = size_t{64} << 20;
 
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool kPooled = false;  // so that the sanitizer sees every use after free
@@ -139,7 +141,8 @@ class LargeCache {
       std::lock_guard lock(mutex_);
       allocated_bytes_ -= block.capacity_bytes;
       kept = keep(block);
-      while (cached_bytes_ > limit_bytes_) drop_oldest(dropped);
+      const size_t most = most_cached();
+      while (cached_bytes_ > most) drop_oldest(dropped);
       drop_expired(dropped);
     }
     if (!kept) unmap(block);
@@ -185,7 +188,7 @@ class LargeCache {
       by_age_.erase(found->second);
       by_size_.erase(found);
       cached_bytes_ -= block.capacity_bytes;
-      allocated_bytes_ += block.capacity_bytes;
+      add_allocated(block.capacity_bytes);
     }
     drop_expired(expired);
     return block;
@@ -213,7 +216,7 @@ class LargeCache {
              "DefaultCPUAllocator: can't allocate memory: you tried to allocate ", asked,
              " bytes.");
     std::lock_guard lock(mutex_);
-    allocated_bytes_ += rounded;
+    add_allocated(rounded);
     return block;
   }
 
@@ -268,6 +271,25 @@ class LargeCache {
     dropped.splice(dropped.end(), by_age_, oldest);
   }
 
+  // The most that was in use at once is known for the last keep time, and up to another one.
+  void add_allocated(size_t bytes) {
+    allocated_bytes_ += bytes;
+    if (allocated_bytes_ > peak_bytes_) peak_bytes_ = allocated_bytes_;
+    const int64_t now = now_ms();
+    if (now - peak_since_ms_ < keep_ms_) return;
+    last_peak_bytes_ = peak_bytes_;
+    peak_bytes_ = allocated_bytes_;
+    peak_since_ms_ = now;
+  }
+
+  // Blocks of ever new sizes would fill the cache and never be wanted again: with those in use they
+  // may take half more than was lately in use at once.
+  size_t most_cached() const {
+    const size_t peak = std::max(peak_bytes_, last_peak_bytes_);
+    const size_t spare = peak + peak / 2 - std::min(peak, allocated_bytes_);
+    return std::min(limit_bytes_, std::max(spare, kAlwaysCached));
+  }
+
   // A few at a time: giving memory back takes its time too.
   void drop_expired(std::list<Cached>& dropped) {
     if (by_age_.empty()) return;
@@ -286,6 +308,9 @@ class LargeCache {
   mutable std::mutex mutex_;
   std::list<Cached> by_age_;  // oldest first
   std::multimap<size_t, std::list<Cached>::iterator> by_size_;
+  size_t peak_bytes_ = 0;
+  size_t last_peak_bytes_ = 0;
+  int64_t peak_since_ms_ = now_ms();
   int64_t keep_ms_ = HostAllocator::kKeepSeconds * 1000;
   size_t allocated_bytes_ = 0;
   size_t cached_bytes_ = 0;

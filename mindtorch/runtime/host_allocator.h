@@ -12,8 +12,9 @@ namespace mindtorch::runtime {
 // the arithmetic done on it.
 //  - Up to kSmallLimit: one free list per size class and thread, no lock.
 //  - Above: one process-wide best-fit cache, bounded (a quarter of the machine's memory, or
-//    MINDTORCH_CPU_CACHE_MB), oldest blocks dropped first, given back whole when an allocation
-//    fails or the machine runs low on memory. A block that nobody wanted for kKeepSeconds goes back
+//    MINDTORCH_CPU_CACHE_MB, and half more than was lately in use at once, from 64 MiB on), oldest
+//    blocks dropped first, given back whole when an allocation fails or the machine runs low on
+//    memory. A block that nobody wanted for kKeepSeconds goes back
 //    to the system at the next allocation or release of a large one: there is no thread that waits
 //    for it, so that a process that does nothing at all keeps what it has until empty_cache().
 // Blocks are aligned to 64 bytes, from 2 MiB on to huge pages. Any thread may release any block.

@@ -1,4 +1,5 @@
 #include "mindtorch/backends/cpu/bfloat16_tiles.h"
+#include "mindtorch/backends/cpu/capability.h"
 
 // AMX multiplies tiles of 16 x 32 and 32 x 16 elements in one instruction. A strip is two tiles
 // high, so that four tiles of sums, two of a and two of b fill the eight registers. What is read
@@ -56,6 +57,7 @@ bool ask_for_tiles() {
   constexpr unsigned kAmxBf16 = 1u << 22;
   constexpr unsigned kAmxTile = 1u << 24;
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  if (!allows_avx512()) return false;
   if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0) return false;
   if ((edx & kAmxBf16) == 0 || (edx & kAmxTile) == 0) return false;
   constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM

@@ -1,4 +1,5 @@
 #include "mindtorch/backends/cpu/bfloat16_tiles.h"
+#include "mindtorch/backends/cpu/capability.h"
 
 #include <algorithm>
 #include <array>
@@ -338,7 +339,7 @@ MT_BF16_TARGET void store_transposed(const float* sums,
 }
 
 const BFloat16Tiles* avx512_bfloat16_tiles() {
-  static const bool has = __builtin_cpu_supports("avx512bf16") &&
+  static const bool has = allows_avx512() && __builtin_cpu_supports("avx512bf16") &&
                           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
   static constexpr BFloat16Tiles kTiles = {
       kRows, 1, 2, kStripTerms, kMostUnpackedRows, &pack_strip, &multiply_strip};

@@ -1,16 +1,10 @@
 #include "mindtorch/backends/cpu/parallel.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
-#include <fstream>
-#include <set>
-#include <string>
-#include <thread>
 
 #include "mindtorch/backends/cpu/openblas.h"
+#include "mindtorch/backends/cpu/processors.h"
 #include "mindtorch/backends/cpu/thread_pool.h"
 #include "mindtorch/base/error.h"
 #include "mindtorch/base/options.h"
@@ -20,41 +14,6 @@ namespace mindtorch::cpu {
 namespace {
 
 thread_local int this_piece = -1;  // that runs on this thread
-
-// Distinct cores among the processors this process may run on; hyperthreads of a core count once.
-int available_cores() {
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) {
-    return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  }
-  std::set<std::string> cores;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (!CPU_ISSET(cpu, &allowed)) continue;
-    std::ifstream file("/sys/devices/system/cpu/cpu" + std::to_string(cpu) +
-                       "/topology/thread_siblings_list");
-    std::string siblings;
-    if (!std::getline(file, siblings)) siblings = "cpu" + std::to_string(cpu);
-    cores.insert(siblings);
-  }
-  return std::max(1, static_cast<int>(cores.size()));
-}
-
-// The CPU time of this process's control group as a number of cores, rounded up; 0 when unlimited.
-int control_group_quota() {
-  double quota = 0;
-  double period = 0;
-  if (std::ifstream file("/sys/fs/cgroup/cpu.max"); file) {
-    std::string text;
-    file >> text >> period;
-    quota = std::strtod(text.c_str(), nullptr);  // "max" reads as 0
-  } else {
-    std::ifstream("/sys/fs/cgroup/cpu/cpu.cfs_quota_us") >> quota;
-    std::ifstream("/sys/fs/cgroup/cpu/cpu.cfs_period_us") >> period;
-  }
-  if (quota <= 0 || period <= 0) return 0;
-  return std::max(1, static_cast<int>((quota + period - 1) / period));
-}
 
 int default_num_threads() {
   for (const NumberOption* option : {&options::kNumThreads, &options::kOmpNumThreads}) {

@@ -50,7 +50,7 @@ def add_rows(count, places, values):
     if values.dtype == torch.bool:
         return add_rows(count, places, values.to(torch.int64)) != 0
     rows = torch.zeros((count, *values.shape[1:]), dtype=values.dtype, device=values.device)
-    return rows.index_add(0, places, values)
+    return rows.index_add_(0, places, values)
 
 
 @handles("coalesce")

@@ -86,6 +86,21 @@ TEST_F(HostAllocatorTest, BlocksThatNobodyWantsGoBackAfterAWhile) {
   allocator_.set_keep_time(std::chrono::seconds(HostAllocator::kKeepSeconds));
 }
 
+TEST_F(HostAllocatorTest, BlocksOfEverNewSizesDoNotPileUp) {
+  if (!pooled()) GTEST_SKIP() << "nothing is cached under a sanitizer";
+  allocator_.set_keep_time(std::chrono::milliseconds(0));  // forgets what tests before this used
+  allocator_.release(allocator_.allocate(kLarge));
+  allocator_.release(allocator_.allocate(kLarge));
+  allocator_.set_keep_time(std::chrono::hours(1));
+  for (size_t megabytes = 100; megabytes < 1000; megabytes += megabytes / 3) {
+    const Allocation block = allocator_.allocate(megabytes * kLarge);
+    allocator_.release(block);
+    EXPECT_LE(allocator_.stats().cached_bytes, block.capacity_bytes + block.capacity_bytes / 2);
+    EXPECT_GE(allocator_.stats().cached_bytes, block.capacity_bytes);
+  }
+  allocator_.set_keep_time(std::chrono::seconds(HostAllocator::kKeepSeconds));
+}
+
 TEST_F(HostAllocatorTest, SizeClassesWasteAtMostAQuarter) {
   size_t last = 0;
   std::set<size_t> classes;

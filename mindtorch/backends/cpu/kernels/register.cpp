@@ -1,3 +1,4 @@
+#include "mindtorch/backends/cpu/capability.h"
 #include "mindtorch/backends/cpu/fusion.h"
 #include "mindtorch/backends/cpu/kernels/kernels.h"
 #include "mindtorch/backends/cpu/pointwise.h"
@@ -5,6 +6,7 @@
 namespace mindtorch::cpu {
 
 void register_cpu(ops::Registry& registry) {
+  apply_capability_option();
   registry.pointwise_engine(DeviceType::kCpu, &run_pointwise);
   registry.fusion_engine(DeviceType::kCpu, fusion_engine());
   register_attention(registry);

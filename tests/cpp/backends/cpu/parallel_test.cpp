@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <mutex>
+#include <set>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -167,6 +168,30 @@ TEST(Parallel, CallersOnSeveralThreadsAtOnce) {
   }
   for (std::thread& caller : callers) caller.join();
   EXPECT_EQ(total, 4 * 20 * 4950);
+}
+
+TEST(Parallel, SeveralCallersShareTheWorkers) {
+  constexpr int kThreads = 4;
+  constexpr int kCallers = 5;
+  const Threads threads(kThreads);
+  const auto runs_on_few = [&] {
+    std::mutex mutex;
+    std::set<std::thread::id> seen;
+    std::vector<std::thread> callers;
+    for (int i = 0; i < kCallers; ++i) {
+      callers.emplace_back([&] {
+        for (int repeat = 0; repeat < 50; ++repeat) {
+          parallel_for(0, kThreads, 1, [&](int64_t, int64_t) {
+            const std::lock_guard lock(mutex);
+            seen.insert(std::this_thread::get_id());
+          });
+        }
+      });
+    }
+    for (std::thread& caller : callers) caller.join();
+    return seen.size() >= kCallers && seen.size() <= kCallers + kThreads - 1;
+  };
+  EXPECT_TRUE(in_child(runs_on_few));  // has workers of its own: as many as one caller wants
 }
 
 // Of each range: the thread that ran it.
