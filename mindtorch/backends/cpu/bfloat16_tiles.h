@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "mindtorch/backends/cpu/gemm.h"
@@ -41,7 +42,7 @@ struct BFloat16Strip {
 };
 
 struct BFloat16Tiles {
-  int64_t rows;           // of a strip, at most; so many of each strip's sums are written
+  int64_t rows;           // of a strip, at most
   int64_t row_unit;       // it makes no difference how many rows fill it
   int64_t step_terms;     // that an instruction adds
   int64_t strip_terms;    // of a strip that stays in the first cache
@@ -62,6 +63,13 @@ inline const BFloat16Tiles* bfloat16_tiles() {
   static const BFloat16Tiles* const found =
       amx_bfloat16_tiles() != nullptr ? amx_bfloat16_tiles() : avx512_bfloat16_tiles();
   return found;
+}
+
+// The rows of a strip where there are m: equal ones, as far as the tiles allow.
+inline int64_t strip_rows(const BFloat16Tiles& tiles, int64_t m) {
+  const int64_t strips = (m + tiles.rows - 1) / tiles.rows;
+  const int64_t even = (m + strips - 1) / strips;
+  return std::min(tiles.rows, (even + tiles.row_unit - 1) / tiles.row_unit * tiles.row_unit);
 }
 
 // The functions below need AVX512_BF16, which machines with AMX have, too.

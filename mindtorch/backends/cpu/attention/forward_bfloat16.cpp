@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "mindtorch/backends/cpu/attention/block.h"
+#include "mindtorch/backends/cpu/bfloat16_product.h"
 #include "mindtorch/backends/cpu/bfloat16_tiles.h"
 #include "mindtorch/backends/cpu/half_conversion.h"
 #include "mindtorch/backends/cpu/parallel.h"
@@ -17,69 +18,6 @@ constexpr int64_t kKeys = 256;    // of a block
 constexpr int64_t kGrain = int64_t{1} << 19;
 
 int64_t in_panels(int64_t columns) { return padded(columns, kPanelCols); }
-
-// Columns of b as panels, with all terms.
-class Panels {
- public:
-  Panels(int64_t columns, int64_t terms)
-      : terms_(padded(terms, bfloat16_tiles()->step_terms)),
-        words_(in_panels(columns) / kPanelCols * words_of_panel()) {}
-
-  void read(ConstMatrix b, int64_t columns, int64_t terms) {
-    for (int64_t j = 0; j < columns; j += kPanelCols) {
-      pack_bfloat16_panel(offset<uint16_t>(b, 0, j), std::min(kPanelCols, columns - j), terms,
-                          terms_, words_.get() + j / kPanelCols * words_of_panel());
-    }
-  }
-  int64_t words_of_panel() const { return terms_ / 2 * kPanelCols; }
-  const uint32_t* panel(int64_t column) const {
-    return words_.get() + column / kPanelCols * words_of_panel();
-  }
-
- private:
-  int64_t terms_;
-  Scratch<uint32_t> words_;
-};
-
-// sums = a @ b, or sums += a @ b, for whole panels of columns.
-class StripProduct {
- public:
-  explicit StripProduct(int64_t terms)
-      : packed_(tiles_.rows * padded(std::min(terms, tiles_.strip_terms), tiles_.step_terms)) {}
-
-  void operator()(ConstMatrix a,
-                  int64_t rows,
-                  int64_t terms,
-                  const uint32_t* panels,
-                  int64_t panel_words,
-                  int64_t columns,
-                  float* sums,
-                  int64_t stride,
-                  bool add) const {
-    const int64_t even = ceil_div(rows, ceil_div(rows, tiles_.rows));
-    const int64_t height = std::min(tiles_.rows, padded(even, tiles_.row_unit));
-    BFloat16Strip strip = {};
-    strip.panel_words = panel_words;
-    strip.cols = columns;
-    strip.sums_stride = stride;
-    for (int64_t row = 0; row < rows; row += height) {
-      strip.rows = std::min(height, rows - row);
-      strip.sums = sums + row * stride;
-      for (int64_t term = 0; term < terms; term += tiles_.strip_terms) {
-        strip.terms = std::min(tiles_.strip_terms, terms - term);
-        strip.a = tiles_.pack_strip(offset<uint16_t>(a, row, term), strip.rows, strip.terms,
-                                    ceil_div(columns, kPanelCols), packed_.get());
-        strip.panels = panels + term / 2 * kPanelCols;
-        strip.add = add || term > 0;
-        tiles_.multiply_strip(strip);
-      }
-    }
-  }
-
- private:
-  const BFloat16Tiles& tiles_ = *bfloat16_tiles();
-  Scratch<uint16_t> packed_;
-};
 
 // The attention of blocks of queries, one after the other, on one thread.
 class Forward {
@@ -98,15 +36,14 @@ class Forward {
         out_(out),
         logsumexp_(logsumexp),
         width_(in_panels(value.size(-1))),
-        keys_(key.size(-2), key.size(-1)),
-        product_(std::max(query.size(-1), kKeys)),
-        scores_((height + bfloat16_tiles()->rows) * kKeys),
+        keys_(key.size(-1), key.size(-2)),
+        scores_(height * kKeys),
         weights_(height * kKeys),
-        result_((height + bfloat16_tiles()->rows) * width_),
+        result_(height * width_),
         largest_(static_cast<size_t>(height)),
         sums_(static_cast<size_t>(height)) {
     for (int64_t at = 0; at < key.size(-2); at += kKeys) {
-      values_.emplace_back(value.size(-1), std::min(kKeys, key.size(-2) - at));
+      values_.emplace_back(std::min(kKeys, key.size(-2) - at), value.size(-1));
     }
   }
 
@@ -122,17 +59,17 @@ class Forward {
     for (int64_t at = 0; at < seen; at += kKeys) {
       Block block = {first, count, at, std::min(kKeys, seen - at), 0};
       block.width = in_panels(block.keys);
-      product_(queries.matrix(first), count, query_.size(-1), keys_.panel(at),
-               keys_.words_of_panel(), block.keys, scores_.get(), block.width, false);
+      keys_.multiply(queries.matrix(first), count, query_.size(-1), at, block.keys, scores_.get(),
+                     block.width, false);
       const auto scale = static_cast<float>(settings_.scale);
       for (int64_t i = 0; i < count * block.width && scale != 1; ++i) scores_.get()[i] *= scale;
       mask(settings_, number, block, scores_.get());
       tiles_.soften(scores_.get(), count, block.width, largest_.data(), sums_.data(), result_.get(),
                     width_);
       convert_.narrow(scores_.get(), weights_.get(), count * block.width);
-      const Panels& values = values_[static_cast<size_t>(at / kKeys)];
-      product_({weights_.get(), block.width, 1}, count, block.keys, values.panel(0),
-               values.words_of_panel(), value_.size(-1), result_.get(), width_, true);
+      values_[static_cast<size_t>(at / kKeys)].multiply({weights_.get(), block.width, 1}, count,
+                                                        block.keys, 0, value_.size(-1),
+                                                        result_.get(), width_, true);
     }
     finish(number, first, count);
   }
@@ -140,10 +77,10 @@ class Forward {
  private:
   void pack(int64_t shared) {
     const Rows keys(key_, shared), values(value_, shared);
-    keys_.read(transposed(keys.matrix(0)), keys.count, keys.width);
+    keys_.read(transposed(keys.matrix(0)), keys.width, keys.count);
     for (int64_t at = 0; at < keys.count; at += kKeys) {
-      values_[static_cast<size_t>(at / kKeys)].read(values.matrix(at), values.width,
-                                                    std::min(kKeys, keys.count - at));
+      values_[static_cast<size_t>(at / kKeys)].read(values.matrix(at),
+                                                    std::min(kKeys, keys.count - at), values.width);
     }
     packed_ = shared;
   }
@@ -170,9 +107,8 @@ class Forward {
   const HalfConversion convert_{DType::kBFloat16};
   int64_t width_;        // of a row of the result
   int64_t packed_ = -1;  // the matrix of key and value that is ready
-  Panels keys_;
-  std::vector<Panels> values_;  // of each block of keys
-  StripProduct product_;
+  PackedBFloat16 keys_;
+  std::vector<PackedBFloat16> values_;  // of each block of keys
   Scratch<float> scores_;
   Scratch<uint16_t> weights_;
   Scratch<float> result_;
