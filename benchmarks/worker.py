@@ -22,6 +22,8 @@ class Worker:
     def __init__(self, module_name: str, threads: int) -> None:
         self.module = importlib.import_module(module_name)
         self.module.set_num_threads(threads)
+        gc.collect()
+        gc.freeze()  # collecting the library's own objects again took longer than most cases
         self.timers: list[timeit.Timer] = []
         self.number = 1
         self.is_short = True  # so short that cold caches count

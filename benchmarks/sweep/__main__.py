@@ -32,7 +32,8 @@ from sweep.picture import write_picture  # noqa: E402
 
 SAMPLE_NS = 2_000_000
 HEAD = "import importlib; F = importlib.import_module(torch.__name__ + '.nn.functional')\n"
-COLUMNS = ["family", "case", "dtype", "layout", "elements", "threads", "ours_ns", "torch_ns"]
+CASE_COLUMNS = ["family", "case", "dtype", "layout", "elements"]
+COLUMNS = [*CASE_COLUMNS, "threads", "ours_ns", "torch_ns"]
 MEAN_AT_MOST, SHARE_ABOVE, LIMIT, CEILING = 0.30, 0.01, 1.1, 1.5
 
 Row = dict[str, str]
@@ -41,6 +42,10 @@ Row = dict[str, str]
 def all_cases() -> list[SweepCase]:
     found = [*pointwise.cases(), *arrays.cases(), *products.cases(), *layers.cases()]
     return list({case.title + case.setup: case for case in found}.values())
+
+
+def columns_of(case: SweepCase) -> tuple[str, ...]:
+    return case.family, case.name, case.dtype, case.layout, str(case.elements)
 
 
 def best_of(case: SweepCase, libraries: list[LibraryProcess], rounds: int) -> list[float | None]:
@@ -90,12 +95,17 @@ def measure(cases: list[SweepCase], threads: int, rounds: int, seconds: float) -
             continue
         if ours is None or torchs is None:
             continue
-        measured = [case.family, case.name, case.dtype, case.layout, case.elements, threads]
-        rows.append(dict(zip(COLUMNS, map(str, [*measured, ours, torchs]), strict=True)))
+        measured = [*columns_of(case), *map(str, (threads, ours, torchs))]
+        rows.append(dict(zip(COLUMNS, measured, strict=True)))
     progress.finish()
     for library in libraries:
         library.close()
     return rows
+
+
+def read_rows(path: Path) -> list[Row]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def ratio(row: Row) -> float:
@@ -137,6 +147,7 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=2, help="turns of each library")
     parser.add_argument("--filter", default="", help="regular expression for 'family case, dtype'")
+    parser.add_argument("--again", type=Path, help="only what is slower than torch in this --csv")
     parser.add_argument("--part", default="1/1", help="2/3: the second third of the cases")
     parser.add_argument("--seconds", type=float, default=math.inf, help="stop after this time")
     parser.add_argument("--csv", type=Path, help="write every case to this file")
@@ -148,12 +159,15 @@ def main() -> int:
     rows: list[Row] = []
     if options.read:
         for path in options.read:
-            with path.open(newline="") as file:
-                rows += csv.DictReader(file)
+            rows += read_rows(path)
     else:
         os.environ.setdefault("OMP_NUM_THREADS", str(options.threads))
         wanted = re.compile(options.filter)
         cases = [case for case in all_cases() if wanted.search(f"{case.family} {case.title}")]
+        if options.again:
+            slow = [row for row in read_rows(options.again) if ratio(row) > 1]
+            again = {tuple(row[column] for column in CASE_COLUMNS) for row in slow}
+            cases = [case for case in cases if columns_of(case) in again]
         part, parts = map(int, options.part.split("/"))
         rows = measure(cases[part - 1 :: parts], options.threads, options.rounds, options.seconds)
     if not rows:

@@ -2,6 +2,7 @@
 
 #include <malloc.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 #include <array>
 
@@ -9,6 +10,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <list>
 #include <map>
 #include <mutex>
@@ -112,49 +114,52 @@ void* system_small(size_t bytes) {
   return data;
 }
 
+// Milliseconds of a clock that is read without a system call.
+int64_t now_ms() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+}
+
 // The shared cache of large blocks.
 class LargeCache {
  public:
   Allocation take(size_t bytes) {
     const size_t rounded = round_up(bytes);
-    {
-      std::lock_guard lock(mutex_);
-      auto found = by_size_.lower_bound(rounded);
-      // A block with a quarter to spare is taken; a much larger one would waste memory.
-      if (found != by_size_.end() && found->first <= rounded + rounded / 4) {
-        const Allocation block = *found->second;
-        by_age_.erase(found->second);
-        by_size_.erase(found);
-        cached_bytes_ -= block.capacity_bytes;
-        allocated_bytes_ += block.capacity_bytes;
-        return block;
-      }
-    }
-    return grow(rounded, bytes);
+    std::list<Cached> expired;
+    const Allocation block = find(rounded, expired);
+    for (const Cached& old : expired) unmap(old.block);
+    return block.data != nullptr ? block : grow(rounded, bytes);
   }
 
   void give(Allocation block) noexcept {
-    std::list<Allocation> dropped;
+    std::list<Cached> dropped;
     bool kept = false;
     {
       std::lock_guard lock(mutex_);
       allocated_bytes_ -= block.capacity_bytes;
       kept = keep(block);
       while (cached_bytes_ > limit_bytes_) drop_oldest(dropped);
+      drop_expired(dropped);
     }
     if (!kept) unmap(block);
-    for (const Allocation& old : dropped) unmap(old);
+    for (const Cached& old : dropped) unmap(old.block);
   }
 
   void clear() noexcept {
-    std::list<Allocation> dropped;
+    std::list<Cached> dropped;
     {
       std::lock_guard lock(mutex_);
       dropped.swap(by_age_);
       by_size_.clear();
       cached_bytes_ = 0;
     }
-    for (const Allocation& old : dropped) unmap(old);
+    for (const Cached& old : dropped) unmap(old.block);
+  }
+
+  void set_keep_time(int64_t milliseconds) noexcept {
+    std::lock_guard lock(mutex_);
+    keep_ms_ = milliseconds;
   }
 
   HostAllocator::Stats stats() const {
@@ -163,6 +168,29 @@ class LargeCache {
   }
 
  private:
+  struct Cached {
+    Allocation block;
+    int64_t since_ms;
+  };
+
+  // A block with a quarter to spare is taken; a much larger one would waste memory. None: no data.
+  Allocation find(size_t rounded, std::list<Cached>& expired) {
+    std::lock_guard lock(mutex_);
+    auto found = by_size_.lower_bound(rounded);
+    Allocation block{};
+    if (found != by_size_.end() && found->first <= rounded + rounded / 4) {
+      // Of several that fit, the last one given back: caches may still hold it.
+      found = std::prev(by_size_.upper_bound(found->first));
+      block = found->second->block;
+      by_age_.erase(found->second);
+      by_size_.erase(found);
+      cached_bytes_ -= block.capacity_bytes;
+      allocated_bytes_ += block.capacity_bytes;
+    }
+    drop_expired(expired);
+    return block;
+  }
+
   // Pages below 1 MiB, then eighths of a power of two, so that nearly equal sizes share blocks.
   static size_t round_up(size_t bytes) {
     MT_CHECK(bytes <= (size_t{1} << 62), RuntimeError,
@@ -221,7 +249,7 @@ class LargeCache {
   // False, and nothing changed, when there is no memory for the entries.
   bool keep(Allocation block) noexcept {
     try {
-      std::list<Allocation> entry(1, block);
+      std::list<Cached> entry(1, Cached{block, now_ms()});
       by_size_.emplace(block.capacity_bytes, entry.begin());
       by_age_.splice(by_age_.end(), entry);
     } catch (const std::bad_alloc&) {
@@ -231,13 +259,22 @@ class LargeCache {
     return true;
   }
 
-  void drop_oldest(std::list<Allocation>& dropped) {
+  void drop_oldest(std::list<Cached>& dropped) {
     const auto oldest = by_age_.begin();
-    auto [first, last] = by_size_.equal_range(oldest->capacity_bytes);
+    auto [first, last] = by_size_.equal_range(oldest->block.capacity_bytes);
     while (first->second != oldest) ++first;
     by_size_.erase(first);
-    cached_bytes_ -= oldest->capacity_bytes;
+    cached_bytes_ -= oldest->block.capacity_bytes;
     dropped.splice(dropped.end(), by_age_, oldest);
+  }
+
+  // A few at a time: giving memory back takes its time too.
+  void drop_expired(std::list<Cached>& dropped) {
+    if (by_age_.empty()) return;
+    const int64_t limit = now_ms() - keep_ms_;
+    for (int i = 0; i < 8 && !by_age_.empty() && by_age_.front().since_ms < limit; ++i) {
+      drop_oldest(dropped);
+    }
   }
 
   static size_t default_limit() {
@@ -247,8 +284,9 @@ class LargeCache {
   }
 
   mutable std::mutex mutex_;
-  std::list<Allocation> by_age_;  // oldest first
-  std::multimap<size_t, std::list<Allocation>::iterator> by_size_;
+  std::list<Cached> by_age_;  // oldest first
+  std::multimap<size_t, std::list<Cached>::iterator> by_size_;
+  int64_t keep_ms_ = HostAllocator::kKeepSeconds * 1000;
   size_t allocated_bytes_ = 0;
   size_t cached_bytes_ = 0;
   const size_t limit_bytes_ = kPooled ? default_limit() : 0;
@@ -316,6 +354,10 @@ void HostAllocator::empty_cache() noexcept {
 #ifdef __GLIBC__
   malloc_trim(0);  // what malloc took from its heap, it keeps otherwise
 #endif
+}
+
+void HostAllocator::set_keep_time(std::chrono::milliseconds time) noexcept {
+  large_cache().set_keep_time(time.count());
 }
 
 HostAllocator::Stats HostAllocator::stats() const { return large_cache().stats(); }

@@ -26,11 +26,32 @@ void grid_sampler(Backward& b,
   if (b.needs(1)) b.set(1, grad_grid);
 }
 
+void interpolate(Backward& b,
+                 const TensorMeta& self,
+                 IntList,
+                 std::span<const double> scales,
+                 int64_t mode,
+                 bool align_corners) {
+  b.set(0, _interpolate_backward(b.grad(), IntList(self.sizes).subspan(2), scales, mode,
+                                 align_corners));
+}
+void interpolate_backward(Backward& b,
+                          const TensorMeta& grad_output,
+                          IntList,
+                          std::span<const double> scales,
+                          int64_t mode,
+                          bool align_corners) {
+  b.set(0,
+        _interpolate(b.grad(), IntList(grad_output.sizes).subspan(2), scales, mode, align_corners));
+}
+
 }  // namespace
 
 void define_sampling(Derivatives& derivatives) {
   derivatives.define<grid_sampler<2>>("grid_sampler_2d");
   derivatives.define<grid_sampler<3>>("grid_sampler_3d");
+  derivatives.define<interpolate>("_interpolate");
+  derivatives.define<interpolate_backward>("_interpolate_backward");
 }
 
 }  // namespace mindtorch::autograd

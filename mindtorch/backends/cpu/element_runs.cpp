@@ -64,6 +64,48 @@ void reverse32(const void* from, void* to, int64_t n) { reverse<uint32_t>(from, 
 void reverse64(const void* from, void* to, int64_t n) { reverse<uint64_t>(from, to, n); }
 
 template <typename T>
+void interleave(const void* const* arrays, int64_t count, void* out, int64_t n) {
+  const T* from[4] = {};
+  for (int64_t j = 0; j < count; ++j) from[j] = static_cast<const T*>(arrays[j]);
+  T* to = static_cast<T*>(out);
+  int64_t i = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  for (; i + lanes <= n; i += lanes) {
+    const auto a = hn::LoadU(d, from[0] + i);
+    const auto b = hn::LoadU(d, from[1] + i);
+    if (count == 2) {
+      hn::StoreInterleaved2(a, b, d, to + 2 * i);
+      continue;
+    }
+    const auto c = hn::LoadU(d, from[2] + i);
+    if (count == 3) {
+      hn::StoreInterleaved3(a, b, c, d, to + 3 * i);
+    } else {
+      hn::StoreInterleaved4(a, b, c, hn::LoadU(d, from[3] + i), d, to + 4 * i);
+    }
+  }
+#endif
+  for (; i < n; ++i) {
+    for (int64_t j = 0; j < count; ++j) std::memcpy(to + i * count + j, from[j] + i, sizeof(T));
+  }
+}
+
+void interleave8(const void* const* from, int64_t count, void* to, int64_t n) {
+  interleave<uint8_t>(from, count, to, n);
+}
+void interleave16(const void* const* from, int64_t count, void* to, int64_t n) {
+  interleave<uint16_t>(from, count, to, n);
+}
+void interleave32(const void* const* from, int64_t count, void* to, int64_t n) {
+  interleave<uint32_t>(from, count, to, n);
+}
+void interleave64(const void* const* from, int64_t count, void* to, int64_t n) {
+  interleave<uint64_t>(from, count, to, n);
+}
+
+template <typename T>
 void space(double base, double step, int64_t first, int64_t turn, T* to, int64_t n) {
   const hn::ScalableTag<double> d;
   const hn::Rebind<T, decltype(d)> narrow;
@@ -103,6 +145,10 @@ HWY_EXPORT(reverse8);
 HWY_EXPORT(reverse16);
 HWY_EXPORT(reverse32);
 HWY_EXPORT(reverse64);
+HWY_EXPORT(interleave8);
+HWY_EXPORT(interleave16);
+HWY_EXPORT(interleave32);
+HWY_EXPORT(interleave64);
 HWY_EXPORT(space_floats);
 HWY_EXPORT(space_doubles);
 
@@ -176,6 +222,20 @@ void reverse_elements(int64_t element_size, const void* from, void* to, int64_t 
         copy_unit<16>(static_cast<const uint8_t*>(from) + (n - 1 - i) * 16,
                       static_cast<uint8_t*>(to) + i * 16);
       }
+  }
+}
+
+void interleave_elements(
+    int64_t element_size, const void* const* from, int64_t count, void* to, int64_t n) {
+  switch (element_size) {
+    case 1:
+      return HWY_DYNAMIC_DISPATCH(interleave8)(from, count, to, n);
+    case 2:
+      return HWY_DYNAMIC_DISPATCH(interleave16)(from, count, to, n);
+    case 4:
+      return HWY_DYNAMIC_DISPATCH(interleave32)(from, count, to, n);
+    default:
+      return HWY_DYNAMIC_DISPATCH(interleave64)(from, count, to, n);
   }
 }
 

@@ -16,6 +16,10 @@ void reverse_elements(int64_t element_size, const void* from, void* to, int64_t 
 // to[i * count + j] = from[i] for all j < count.
 void repeat_elements(int64_t element_size, const void* from, void* to, int64_t n, int64_t count);
 
+// to[i * count + j] = from[j][i] for two to four arrays, of elements of 1, 2, 4 or 8 bytes.
+void interleave_elements(
+    int64_t element_size, const void* const* from, int64_t count, void* to, int64_t n);
+
 // to[i] = base + step * (first + i * turn), in double precision; turn is 1 or -1, for counting up
 // or down.
 void space_numbers(double base, double step, int64_t first, int64_t turn, float* to, int64_t n);

@@ -1,10 +1,13 @@
 #include "mindtorch/backends/cpu/indexing.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstring>
+#include <limits>
 
+#include "mindtorch/backends/cpu/parallel.h"
 #include "mindtorch/backends/cpu/sorting/keys.h"
 
 // This file is compiled once per instruction set; plain loops below are vectorised for each.
@@ -12,6 +15,25 @@
 #define HWY_TARGET_INCLUDE "mindtorch/backends/cpu/indexing.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+
+#ifndef MT_INDEXING_BIT_PLACES_
+#define MT_INDEXING_BIT_PLACES_
+namespace mindtorch::cpu {
+// The places of the bits that are set in each byte, lowest first.
+struct BitPlaces {
+  alignas(64) uint8_t of[256][8] = {};
+  constexpr BitPlaces() {
+    for (int byte = 0; byte < 256; ++byte) {
+      int count = 0;
+      for (uint8_t bit = 0; bit < 8; ++bit) {
+        if ((byte >> bit & 1) != 0) of[byte][count++] = bit;
+      }
+    }
+  }
+};
+inline constexpr BitPlaces kBitPlaces;
+}  // namespace mindtorch::cpu
+#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu {
@@ -80,17 +102,72 @@ int64_t CountNonzero(DType dtype, const void* in, int64_t n) {
   });
 }
 
-void NonzeroFlat(DType dtype, const void* in, int64_t n, int64_t* out) {
-  visit_dtype(dtype, [&]<typename T>() HWY_ATTR {
-    int64_t* to = out;
-    for_each_word<T>(in, n, [&](uint64_t word, int64_t begin) HWY_ATTR {
-      if (word == ~uint64_t{0}) {
-        for (int64_t i = 0; i < kWord; ++i) to[i] = begin + i;
-        to += kWord;
-        return;
+// Positions are found for so many elements at a time.
+constexpr int64_t kPositions = 1024;
+
+// begin + i for every bit i of the word. Up to 8 more numbers are written than there are bits.
+HWY_INLINE uint64_t* write_positions(uint64_t word, uint64_t begin, uint64_t* to) {
+  if (word == ~uint64_t{0}) {
+    for (uint64_t i = 0; i < kWord; ++i) to[i] = begin + i;
+    return to + kWord;
+  }
+  if (std::popcount(word) <= 8) {
+    for (; word != 0; word &= word - 1) {
+      *to++ = begin + static_cast<uint64_t>(std::countr_zero(word));
+    }
+    return to;
+  }
+  for (; word != 0; word >>= 8, begin += 8) {
+    const uint8_t* places = kBitPlaces.of[word & 0xff];
+    for (size_t i = 0; i < 8; ++i) to[i] = begin + places[i];
+    to += std::popcount(word & 0xff);
+  }
+  return to;
+}
+
+// rest[i] = rest[i] / size, and remainder[i] what is left.
+void divide(uint64_t* rest, int64_t n, int64_t size, bool is_short, int64_t* remainder) {
+  const auto divisor = static_cast<uint64_t>(size);
+  if (!is_short) {
+    for (int64_t i = 0; i < n; ++i) {
+      const uint64_t quotient = rest[i] / divisor;
+      remainder[i] = static_cast<int64_t>(rest[i] - quotient * divisor);
+      rest[i] = quotient;
+    }
+    return;
+  }
+  // Exact for numbers below 2^31: the rounded inverse is off by less than 2^-31 of itself.
+  const int shift = 31 + 64 - std::countl_zero(divisor - 1);
+  const auto inverse = static_cast<uint32_t>(((uint64_t{1} << shift) - 1) / divisor + 1);
+  for (int64_t i = 0; i < n; ++i) {
+    const uint64_t quotient = uint64_t{static_cast<uint32_t>(rest[i])} * inverse >> shift;
+    remainder[i] = static_cast<int64_t>(rest[i] - quotient * divisor);
+    rest[i] = quotient;
+  }
+}
+
+void FindNonzero(const ArrayPart& part, int64_t* out, int64_t step) {
+  const bool is_short = part.end <= std::numeric_limits<int32_t>::max();
+  uint64_t positions[kPositions + kWord];
+  visit_dtype(part.dtype, [&]<typename T>() HWY_ATTR {
+    const auto* bits = static_cast<const KeyOf<T>*>(part.data);
+    for (int64_t begin = part.begin; begin < part.end; begin += kPositions) {
+      uint64_t* to = positions;
+      for_each_word<T>(bits + begin, std::min(kPositions, part.end - begin),
+                       [&](uint64_t word, int64_t at) HWY_ATTR {
+                         to = write_positions(word, static_cast<uint64_t>(begin + at), to);
+                       });
+      const int64_t count = to - positions;
+      for (int64_t d = part.dims - 1; d > 0; --d) {
+        if (part.sizes[d] == 1) {
+          std::fill_n(out + d * step, count, 0);
+        } else {
+          divide(positions, count, part.sizes[d], is_short, out + d * step);
+        }
       }
-      for (; word != 0; word &= word - 1) *to++ = begin + std::countr_zero(word);
-    });
+      std::copy_n(positions, count, out);
+      out += count;
+    }
   });
 }
 
@@ -264,7 +341,7 @@ HWY_AFTER_NAMESPACE();
 namespace mindtorch::cpu {
 
 HWY_EXPORT(CountNonzero);
-HWY_EXPORT(NonzeroFlat);
+HWY_EXPORT(FindNonzero);
 HWY_EXPORT(MaskedSelect);
 HWY_EXPORT(CheckIndices);
 HWY_EXPORT(GatherRows);
@@ -272,18 +349,34 @@ HWY_EXPORT(GatherRows);
 int64_t count_nonzero(DType dtype, const void* in, int64_t n) {
   return HWY_DYNAMIC_DISPATCH(CountNonzero)(dtype, in, n);
 }
-void nonzero_flat(DType dtype, const void* in, int64_t n, int64_t* out) {
-  HWY_DYNAMIC_DISPATCH(NonzeroFlat)(dtype, in, n, out);
+void find_nonzero(const ArrayPart& part, int64_t* out, int64_t step) {
+  HWY_DYNAMIC_DISPATCH(FindNonzero)(part, out, step);
 }
 int64_t masked_select_contiguous(
     int64_t element_size_bytes, const void* in, const uint8_t* mask, int64_t n, void* out) {
   return HWY_DYNAMIC_DISPATCH(MaskedSelect)(element_size_bytes, in, mask, n, out);
 }
+namespace {
+int64_t find_bad_index(const int64_t* index, int64_t n, int64_t lowest, int64_t size) {
+  constexpr int64_t kGrain = 32 * 1024;
+  std::atomic<int64_t> first = n;
+  parallel_for(0, n, kGrain, [&](int64_t begin, int64_t end) {
+    const int64_t bad =
+        HWY_DYNAMIC_DISPATCH(CheckIndices)(index + begin, end - begin, lowest, size);
+    if (bad < 0) return;
+    int64_t seen = first;
+    while (begin + bad < seen && !first.compare_exchange_weak(seen, begin + bad)) {
+    }
+  });
+  return first == n ? -1 : first.load();
+}
+}  // namespace
+
 int64_t check_indices(const int64_t* index, int64_t n, int64_t size) {
-  return HWY_DYNAMIC_DISPATCH(CheckIndices)(index, n, -size, size);
+  return find_bad_index(index, n, -size, size);
 }
 int64_t check_positive_indices(const int64_t* index, int64_t n, int64_t size) {
-  return HWY_DYNAMIC_DISPATCH(CheckIndices)(index, n, 0, size);
+  return find_bad_index(index, n, 0, size);
 }
 void gather_rows(const void* src,
                  int64_t row_bytes,

@@ -2,23 +2,19 @@
 
 #include <cstring>
 
-#include "mindtorch/backends/cpu/memory_unit.h"
 #include "mindtorch/backends/cpu/parallel.h"
-#include "mindtorch/backends/cpu/strided_loop.h"
-#include "mindtorch/backends/cpu/tile.h"
+#include "mindtorch/backends/cpu/pointwise_loop.h"
+#include "mindtorch/backends/cpu/runs.h"
 #include "mindtorch/backends/cpu/tiles/half_arithmetic.h"
 #include "mindtorch/backends/cpu/tiles/scalar_operand.h"
-#include "mindtorch/backends/cpu/tiles/short_lines.h"
 #include "mindtorch/backends/cpu/transpose.h"
 
 namespace mindtorch::cpu {
 namespace {
 
-constexpr int64_t kTile = 1024;        // elements; four buffers of floats fit the L1 cache
-constexpr int64_t kGrain = 32 * 1024;  // elements a thread should get at least
-
-// Elements of a line below which a call for each costs too much.
-constexpr int64_t kShortLine = 4096;
+// What a thread should get at least where memory is all that is waited for.
+constexpr int64_t kGrain = 32 * 1024;  // elements
+constexpr int64_t kGrainBytes = 64 * 1024;
 
 // 16-bit floats compute in float32, but for the few functions that ask for their own bits.
 DType tile_dtype(ops::Pointwise function, DType dtype) {
@@ -30,6 +26,41 @@ DType tile_dtype(ops::Pointwise function, DType dtype) {
   return is_float8(dtype) ? DType::kFloat32 : DType::kInt64;
 }
 
+// Elements that take a thread a few microseconds. What computes for long is worth more threads.
+int64_t grain_of(ops::Pointwise function, DType compute) {
+  using P = ops::Pointwise;
+  constexpr int64_t kLong = 2 * 1024;
+  constexpr int64_t kByNumber = 256;  // in float64, one after the other
+  const int64_t curve = compute == DType::kFloat64 ? 4 * 1024 : 8 * 1024;
+  const auto in = [&](P first, P last) { return function >= first && function <= last; };
+  if (MT_UNLIKELY(!ops::is_built_in(function))) return curve;
+  switch (function) {
+    case P::kErf:
+    case P::kErfc:
+    case P::kErfinv:
+    case P::kLgamma:
+    case P::kDigamma:
+    case P::kTrigamma:
+    case P::kPow:
+    case P::kPowScalar:
+    case P::kAsinh:
+    case P::kAcosh:
+      return kLong;
+    case P::kDeg2rad:
+    case P::kRad2deg:
+    case P::kRelu:
+      return kGrain;
+    default:
+      break;
+  }
+  if (in(P::kErfcx, P::kLegendreP)) return kByNumber;
+  const bool is_curve = in(P::kFloorDivide, P::kFmod) || in(P::kAtan2, P::kHypot) ||
+                        in(P::kLogaddexp, P::kXlogy) || in(P::kSqrt, P::kSinc) ||
+                        in(P::kSin, P::kElu) || function == P::kSoftplus ||
+                        function == P::kLogSigmoid;
+  return is_curve ? curve : kGrain;
+}
+
 // What a tile writes.
 DType native_dtype(ops::Pointwise function, DType compute) {
   if (gives_bool(function)) return DType::kBool;
@@ -37,276 +68,46 @@ DType native_dtype(ops::Pointwise function, DType compute) {
                                                                        : compute;
 }
 
-void fill_elements(void* to, const void* value, int64_t element_size, int64_t n) {
-  const auto fill = [&]<typename T>(T) {
-    T element;
-    std::memcpy(&element, value, sizeof(T));
-    std::fill_n(static_cast<T*>(to), n, element);  // in a buffer, which is aligned
-  };
-  switch (element_size) {
-    case 1:
-      return fill(uint8_t{});
-    case 2:
-      return fill(uint16_t{});
-    case 4:
-      return fill(uint32_t{});
-    case 8:
-      return fill(uint64_t{});
-    default:
-      return fill(Bytes16{});
-  }
+// The elements of both lie in the same order, without gaps.
+bool lies_like(const Tensor& operand, const Tensor& out) {
+  if (operand.sizes() != out.sizes()) return false;
+  if (out.is_contiguous()) return operand.is_contiguous();
+  return operand.strides() == out.strides() && is_dense(out.sizes(), out.strides());
 }
 
-// All operands look like the output, which is contiguous.
-bool is_uniform(const ops::PointwiseCall& call, const Tensor& out) {
-  if (!out.is_contiguous()) return false;
+bool has_only(const ops::PointwiseCall& call, DType dtype) {
   for (int i = 0; i < call.count; ++i) {
-    const Tensor& operand = *call.operands[i];
-    if (operand.dtype() != out.dtype() || !operand.is_contiguous() ||
-        operand.sizes() != out.sizes()) {
-      return false;
-    }
+    if (call.operands[i]->dtype() != dtype) return false;
   }
   return true;
 }
 
-// Brings one operand of a tile into the dtype and layout the tile wants.
-struct Loader {
-  int64_t stride_bytes;
-  int64_t from_size;
-  int64_t to_size;
-  CastFn round = nullptr;  // to float16 or bfloat16, before the tile's float32
-  CastFn cast;             // null: same dtype
-  GatherFn gather;         // null: contiguous or broadcast
-
-  Loader(DType from, DType to, int64_t stride_bytes)
-      : stride_bytes(stride_bytes),
-        from_size(size_bytes(from)),
-        to_size(size_bytes(to)),
-        cast(from == to ? nullptr : find_cast(from, to)),
-        gather(stride_bytes == from_size || stride_bytes == 0 ? nullptr : find_gather(from_size)) {}
-  // An operand of `call` for a tile of `to`.
-  Loader(const ops::PointwiseCall& call, int index, DType to, int64_t stride_bytes)
-      : Loader(call.operands[index]->dtype(), to, stride_bytes) {
-    if (MT_LIKELY(!call.rounds(index))) return;
-    round = find_cast(call.operands[index]->dtype(), call.compute);
-    cast = call.compute == to ? nullptr : find_cast(call.compute, to);
-  }
-
-  bool converts() const { return cast != nullptr || round != nullptr; }
-  bool direct() const { return !converts() && stride_bytes == from_size; }
-  bool broadcast() const { return stride_bytes == 0; }
-
-  void load_one(const char* from, char* to) const {
-    alignas(8) char half[2];
-    if (round != nullptr) {
-      round(from, cast == nullptr ? to : half, 1);
-      from = half;
-    }
-    if (cast != nullptr) {
-      cast(from, to, 1);
-    } else if (round == nullptr) {
-      std::memcpy(to, from, static_cast<size_t>(from_size));
-    }
-  }
-
-  const void* load(const char* from, int64_t n, char* buffer, char* scratch) const {
-    if (direct()) return from;
-    if (broadcast()) {
-      alignas(16) char value[16];
-      load_one(from, value);
-      fill_elements(buffer, value, to_size, n);
-      return buffer;
-    }
-    // From one buffer into the other, so that the last step ends in `buffer`.
-    const void* at = from;
-    const bool is_odd = (round != nullptr) != (cast != nullptr);
-    if (gather != nullptr) {
-      char* const to = is_odd ? scratch : buffer;
-      gather(from, stride_bytes, to, n);
-      at = to;
-    }
-    if (round != nullptr) {
-      char* const to = cast != nullptr ? scratch : buffer;
-      round(at, to, n);
-      at = to;
-    }
-    if (cast != nullptr) cast(at, buffer, n);
-    return buffer;
-  }
-};
-
-// Takes a tile's result to its place in the output.
-struct Storer {
-  int64_t stride_bytes;
-  CastFn cast;
-  ScatterFn scatter;
-
-  Storer(DType from, DType to, int64_t stride_bytes)
-      : stride_bytes(stride_bytes),
-        cast(from == to ? nullptr : find_cast(from, to)),
-        scatter(stride_bytes == size_bytes(to) ? nullptr : find_scatter(size_bytes(to))) {}
-
-  bool direct() const { return cast == nullptr && scatter == nullptr; }
-
-  void store(const void* from, char* to, int64_t n, char* scratch) const {
-    if (cast != nullptr && scatter != nullptr) {
-      cast(from, scratch, n);
-      scatter(scratch, to, stride_bytes, n);
-    } else if (cast != nullptr) {
-      cast(from, to, n);
-    } else {
-      scatter(from, to, stride_bytes, n);
-    }
-  }
-};
-
-struct Buffers {
-  alignas(64) char inputs[ops::kMaxOperands][kTile * 16];
-  alignas(64) char output[kTile * 16];
-  alignas(64) char scratch[kTile * 16];
-};
-
-void run_tiled(
-    TileFn tile, const ops::PointwiseCall& call, DType compute, DType native, const Tensor& out) {
-  StridedLoop<ops::kMaxOperands + 1> loop;
-  loop.add(out, out.sizes());
-  for (int i = 0; i < call.count; ++i) loop.add(*call.operands[i], out.sizes());
-  loop.prepare(out.sizes());
-
-  SmallVector<Loader, ops::kMaxOperands> loaders;
-  bool all_direct = true;
-  for (int i = 0; i < call.count; ++i) {
-    const bool condition = ops::takes_bool(call.function, i);
-    const int64_t stride_bytes = loop.strides_bytes[i + 1][0];
-    if (condition) {
-      loaders.emplace_back(call.operands[i]->dtype(), DType::kBool, stride_bytes);
-    } else {
-      loaders.emplace_back(call, i, compute, stride_bytes);
-    }
-    all_direct &= loaders.back().direct();
-  }
-  const Storer storer(native, out.dtype(), loop.strides_bytes[0][0]);
-  all_direct &= storer.direct();
-
-  // Short lines, and one operand that does not move along them, as in a + column.
-  int single = -1;
-  if (call.count == 2 && storer.direct()) {
-    for (int i = 0; i < 2; ++i) {
-      const auto at = static_cast<size_t>(i);
-      if (!loaders[at].broadcast() || loaders[at].converts() || !loaders[1 - at].direct()) {
-        continue;
-      }
-      if (const TileFn found = find_scalar_operand_tile(call.function, compute, i)) {
-        tile = found;
-        single = i;
-        all_direct = true;
-      }
-    }
-  }
-
-  const int64_t inner = loop.inner_size();
-  const LinesFn short_lines =
-      all_direct && call.count == 2 && inner <= kShortLine && loop.sizes.size() > 1
-          ? find_lines(call.function, compute, single)
-          : nullptr;
-  const int64_t block = all_direct ? kGrain : kTile;
-  const int64_t blocks = (inner + block - 1) / block;
-  const int64_t grain = std::max<int64_t>(1, kGrain / std::min(inner, block));
-  parallel_for(0, loop.outer_size() * blocks, grain, [&](int64_t begin, int64_t end) {
-    if (short_lines != nullptr) {
-      loop.for_line_runs(begin, end, [&](char* const* at, int64_t count) {
-        short_lines({{at[1], at[2]},
-                     {loop.strides_bytes[1][1], loop.strides_bytes[2][1]},
-                     at[0],
-                     loop.strides_bytes[0][1],
-                     count,
-                     inner});
-      });
-      return;
-    }
-    if (all_direct && blocks == 1) {
-      loop.for_lines(begin, end, [&](char* const* at) {
-        const void* inputs[ops::kMaxOperands];
-        for (int i = 0; i < call.count; ++i) inputs[i] = at[i + 1];
-        tile(inputs, at[0], inner, call.params);
-      });
-      return;
-    }
-    Buffers buffers;
-    int64_t unit = begin;
-    while (unit < end) {
-      // All blocks of this range that lie on one line.
-      const int64_t line = unit / blocks;
-      const int64_t line_end = std::min(end, (line + 1) * blocks);
-      const int64_t last_line = blocks == 1 ? end : line + 1;
-      loop.for_lines(line, last_line, [&](char* const* at) {
-        const int64_t first_block = blocks == 1 ? 0 : unit % blocks;
-        const int64_t end_block = blocks == 1 ? 1 : first_block + (line_end - unit);
-        bool filled[ops::kMaxOperands] = {};
-        for (int64_t b = first_block; b < end_block; ++b) {
-          const int64_t start = b * block;
-          const int64_t n = std::min(block, inner - start);
-          const void* inputs[ops::kMaxOperands];
-          for (int i = 0; i < call.count; ++i) {
-            const auto index = static_cast<size_t>(i);
-            const Loader& loader = loaders[index];
-            if (i == single) {
-              inputs[i] = at[i + 1];
-              continue;
-            }
-            if (loader.broadcast() && filled[i]) {
-              inputs[i] = buffers.inputs[i];
-              continue;
-            }
-            filled[i] = loader.broadcast() && n == std::min(block, inner);
-            inputs[i] = loader.load(at[i + 1] + start * loader.stride_bytes, n, buffers.inputs[i],
-                                    buffers.scratch);
-          }
-          char* to = at[0] + start * storer.stride_bytes;
-          if (storer.direct()) {
-            tile(inputs, to, n, call.params);
-          } else {
-            tile(inputs, buffers.output, n, call.params);
-            storer.store(buffers.output, to, n, buffers.scratch);
-          }
-        }
-      });
-      unit = blocks == 1 ? end : line_end;
-    }
-  });
-}
-
-// a * 2 and a > 0: a contiguous operand and a single element, whose dtype may be another. False
-// where the call is of no such kind.
-bool run_with_number(const ops::PointwiseCall& call,
-                     DType compute,
-                     DType native,
-                     const Tensor& out) {
-  const bool halves = ops::is_half(out.dtype()) && native == DType::kFloat32;
-  if (call.count != 2 || !out.is_contiguous() || (out.dtype() != native && !halves)) return false;
+// a * 2 and a > 0: an operand that lies like the output and a single element, whose dtype may be
+// another. False where the call is of no such kind.
+bool run_with_number(const ops::PointwiseCall& call, const ChosenTile& chosen, const Tensor& out) {
+  // Numbers of 16-bit floats keep their float32.
+  const bool halves = ops::is_half(out.dtype()) &&
+                      (chosen.native == DType::kFloat32 || chosen.native == out.dtype());
+  const DType compute = halves ? DType::kFloat32 : chosen.compute;
+  if (call.count != 2 || (out.dtype() != chosen.native && !halves)) return false;
   const int which = call.operands[1]->numel() == 1 ? 1 : 0;
   const Tensor& number = *call.operands[which];
   const Tensor& whole = *call.operands[1 - which];
   if (number.numel() != 1 || whole.dtype() != (halves ? out.dtype() : compute) ||
-      !whole.is_contiguous() || whole.sizes() != out.sizes()) {
+      !lies_like(whole, out)) {
     return false;
   }
   const TileFn tile = halves ? find_half_number_tile(call.function, out.dtype(), which)
                              : find_scalar_operand_tile(call.function, compute, which);
   if (tile == nullptr) return false;
   alignas(16) char value[16];
-  Loader(call, which, compute, 0).load_one(number.data<char>(), value);
+  OperandLoader(call, which, compute, 0).load_one(number.data<char>(), value);
   const auto run = [&](int64_t begin, int64_t end) {
     const void* inputs[2] = {value, value};
     inputs[1 - which] = whole.data<char>() + begin * whole.element_size();
     tile(inputs, out.data<char>() + begin * out.element_size(), end - begin, call.params);
   };
-  if (out.numel() <= kGrain) {
-    run(0, out.numel());
-  } else {
-    parallel_for(0, out.numel(), kGrain, run);
-  }
+  parallel_for(0, out.numel(), chosen.grain, run);
   return true;
 }
 
@@ -323,33 +124,34 @@ void run_pointwise(ops::Launch& launch, const ops::PointwiseCall& call, const Te
   DType compute = tile_dtype(call.function, call.compute);
   TileFn tile = find_tile(call.function, compute);
   MT_ASSERT(tile != nullptr);  // the dtype was checked
-  if (ops::is_half(out.dtype()) && is_uniform(call, out)) {
+  if (ops::is_half(out.dtype()) && has_only(call, out.dtype())) {
     if (const TileFn half = find_half_tile(call.function, out.dtype())) {
       tile = half;
       compute = out.dtype();
     }
   }
   const DType native = native_dtype(call.function, compute);
+  const ChosenTile chosen = {tile, compute, native, grain_of(call.function, compute)};
 
-  bool direct = out.dtype() == native && out.is_contiguous();
+  bool direct = out.dtype() == native;
   const void* inputs[ops::kMaxOperands];
   for (int i = 0; i < call.count && direct; ++i) {
     const Tensor& operand = *call.operands[i];
     const bool condition = ops::takes_bool(call.function, i);
-    direct = operand.dtype() == (condition ? DType::kBool : compute) && operand.is_contiguous() &&
-             operand.sizes() == out.sizes() && (condition || !call.rounds(i));
+    direct = operand.dtype() == (condition ? DType::kBool : compute) && lies_like(operand, out) &&
+             (condition || !call.rounds(i));
     inputs[i] = operand.data_ptr();
   }
   if (!direct) {
-    if (!run_with_number(call, compute, native, out)) run_tiled(tile, call, compute, native, out);
+    if (!run_with_number(call, chosen, out)) PointwiseLoop(call, chosen, out).run();
     return;
   }
   const int64_t n = out.numel();
-  if (n <= kGrain) {
+  if (n <= chosen.grain) {
     tile(inputs, out.data_ptr(), n, call.params);
     return;
   }
-  parallel_for(0, n, kGrain, [&](int64_t begin, int64_t end) {
+  parallel_for(0, n, chosen.grain, [&](int64_t begin, int64_t end) {
     const void* shifted[ops::kMaxOperands];
     for (int i = 0; i < call.count; ++i) {
       shifted[i] = static_cast<const char*>(inputs[i]) + begin * call.operands[i]->element_size();
@@ -360,14 +162,11 @@ void run_pointwise(ops::Launch& launch, const ops::PointwiseCall& call, const Te
 
 void copy(const Tensor& from, const Tensor& to) {
   if (to.numel() == 0) return;
+  const bool is_flat = (from.is_contiguous() && to.is_contiguous() && from.numel() == to.numel()) ||
+                       lies_like(from, to);
   if (from.dtype() == to.dtype()) {
-    if (from.is_contiguous() && to.is_contiguous() && from.numel() == to.numel()) {
-      const int64_t bytes = to.numel() * to.element_size();
-      parallel_for(0, bytes, int64_t{1} << 20, [&](int64_t begin, int64_t end) {
-        std::memcpy(to.data<char>() + begin, from.data<char>() + begin,
-                    static_cast<size_t>(end - begin));
-      });
-      return;
+    if (is_flat) {
+      return copy_bytes(from.data_ptr(), to.data_ptr(), to.numel() * to.element_size());
     }
     Shape from_strides = broadcast_strides(from.sizes(), from.strides(), to.sizes());
     Shape to_strides = to.strides();
@@ -378,7 +177,7 @@ void copy(const Tensor& from, const Tensor& to) {
     return;
   }
   const CastFn cast = find_cast(from.dtype(), to.dtype());
-  if (from.is_contiguous() && to.is_contiguous() && from.numel() == to.numel()) {
+  if (is_flat) {
     parallel_for(0, to.numel(), kGrain, [&](int64_t begin, int64_t end) {
       cast(from.data<char>() + begin * from.element_size(),
            to.data<char>() + begin * to.element_size(), end - begin);
@@ -389,12 +188,12 @@ void copy(const Tensor& from, const Tensor& to) {
   loop.add(to, to.sizes());
   loop.add(from, to.sizes());
   loop.prepare(to.sizes());
-  const Loader loader(from.dtype(), to.dtype(), loop.strides_bytes[1][0]);
-  const Storer storer(to.dtype(), to.dtype(), loop.strides_bytes[0][0]);
+  const OperandLoader loader(from.dtype(), to.dtype(), loop.strides_bytes[1][0]);
+  const ResultStorer storer(to.dtype(), to.dtype(), loop.strides_bytes[0][0]);
   const int64_t inner = loop.inner_size();
   parallel_for(0, loop.outer_size(), std::max<int64_t>(1, kGrain / inner),
                [&](int64_t begin, int64_t end) {
-                 Buffers buffers;
+                 TileBuffers buffers;
                  loop.for_lines(begin, end, [&](char* const* at) {
                    for (int64_t start = 0; start < inner; start += kTile) {
                      const int64_t n = std::min(kTile, inner - start);

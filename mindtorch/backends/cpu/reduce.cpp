@@ -10,9 +10,20 @@
 namespace mindtorch::cpu {
 namespace {
 
+// Note [Dividing a reduction]
+// Columns are independent of each other, so any number of them may go to a thread. Rows that are
+// divided, because there are few columns or none, give partial results which are then combined: how
+// they are divided depends on the shape alone, so that a sum does not depend on the number of
+// threads.
+
 constexpr int64_t kGrain = 32 * 1024;   // elements a thread should get at least
 constexpr int64_t kColumnBlock = 1024;  // accumulators that stay in the L1 cache
 constexpr int64_t kRowBlock = 128;      // rows added before a partial sum is carried over
+constexpr int64_t kNarrowBytes = 128;   // of each row a thread should read at least
+constexpr int64_t kFewColumns = 512;    // fewer than this are divided by rows
+constexpr int64_t kMostPieces = 64;     // into which a row, or rows, are divided
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // What one output element of a row function takes.
 int64_t output_size(Row function, DType dtype) {
@@ -90,35 +101,39 @@ void fill_identity(Row function, DType dtype, char* out, int64_t count, int64_t 
   }
 }
 
-// One long row: partial results of the threads are combined by the same function.
+// The function that makes one of several partial results.
+Row combining(Row function) { return is_sum(function) ? Row::kSum : function; }
+
+// One row. Long ones are divided, Note [Dividing a reduction].
 void reduce_one(Row function, DType dtype, const char* in, int64_t n, char* out) {
   const RowFn row = find_row(function, dtype);
+  const int64_t pieces = std::min(kMostPieces, n / kGrain);
+  if (pieces <= 1) return row(in, out, n);
+  const bool is_index = function == Row::kArgmax || function == Row::kArgmin;
+  if (is_index) function = function == Row::kArgmax ? Row::kMax : Row::kMin;
+  const int64_t size = size_bytes(dtype);
   const int64_t element = output_size(function, dtype);
-  const bool combines = function == Row::kSum || function == Row::kMax || function == Row::kMin ||
-                        function == Row::kProd || function == Row::kAny || function == Row::kAll ||
-                        function == Row::kSumSquares || function == Row::kSumAbs ||
-                        function == Row::kMoments;
-  const int64_t chunks = combines ? std::min<int64_t>(num_threads(), n / kGrain) : 1;
-  if (chunks <= 1 || in_parallel_region()) {
-    row(in, out, n);
-    return;
-  }
-  const int64_t step = (n + chunks - 1) / chunks;
-  const auto partial = std::make_unique<char[]>(static_cast<size_t>(chunks * element));
-  parallel_for(0, chunks, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t c = begin; c < end; ++c) {
-      row(in + c * step * size_bytes(dtype), partial.get() + c * element,
-          std::min(step, n - c * step));
+  const int64_t step = ceil_div(n, pieces);
+  const RowFn part = find_row(function, dtype);
+  alignas(64) char partial[kMostPieces * sizeof(Moments)];
+  parallel_for(0, pieces, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      part(in + i * step * size, partial + i * element, std::min(step, n - i * step));
     }
   });
-  if (function == Row::kMoments) {
+  if (is_index) {  // of the extreme in the first piece that has it
+    int64_t piece = 0;
+    row(partial, &piece, pieces);
+    int64_t index = 0;
+    row(in + piece * step * size, &index, std::min(step, n - piece * step));
+    *reinterpret_cast<int64_t*>(out) = piece * step + index;
+  } else if (function == Row::kMoments) {
     auto& total = *reinterpret_cast<Moments*>(out);
     total = {};
-    for (int64_t c = 0; c < chunks; ++c) total += reinterpret_cast<Moments*>(partial.get())[c];
-    return;
+    for (int64_t i = 0; i < pieces; ++i) total += reinterpret_cast<Moments*>(partial)[i];
+  } else {
+    find_row(combining(function), output_dtype(function, dtype))(partial, out, pieces);
   }
-  const Row combine = is_sum(function) ? Row::kSum : function;
-  find_row(combine, output_dtype(function, dtype))(partial.get(), out, chunks);
 }
 
 // Kept elements lie side by side: rows of them are accumulated. Sums of floats go through blocks of
@@ -134,7 +149,7 @@ void accumulate_columns(Row function,
   const DType acc_dtype = output_dtype(function, dtype);
   const int64_t element = size_bytes(acc_dtype);
   const bool in_blocks = is_sum(function) && rows > 2 * kRowBlock;
-  const AccumulateFn carry = in_blocks ? find_accumulate(Row::kSum, acc_dtype) : nullptr;
+  const AccumulateFn carry = find_accumulate(Row::kSum, acc_dtype);
   alignas(64) char block[kColumnBlock * 8];
   for (int64_t start = 0; start < columns; start += kColumnBlock) {
     const int64_t n = std::min(kColumnBlock, columns - start);
@@ -148,16 +163,44 @@ void accumulate_columns(Row function,
       fill_identity(function, dtype, acc, n, element);
     }
     if (!in_blocks) {
-      for (; row < rows; ++row) accumulate(from + row * row_stride, acc, n);
+      accumulate.rows(from + row * row_stride, row_stride, rows - row, acc, n);
       continue;
     }
-    while (row < rows) {
-      const int64_t stop = std::min(rows, row + kRowBlock);
+    for (; row < rows; row += kRowBlock) {
       fill_identity(function, dtype, block, n, element);
-      for (; row < stop; ++row) accumulate(from + row * row_stride, block, n);
+      accumulate.rows(from + row * row_stride, row_stride, std::min(kRowBlock, rows - row), block,
+                      n);
       carry(block, acc, n);
     }
   }
+}
+
+// The same. Rows of very few columns that lie side by side are taken several at a time.
+void reduce_columns(Row function,
+                    DType dtype,
+                    const char* in,
+                    int64_t rows,
+                    int64_t row_stride,
+                    int64_t columns,
+                    char* out) {
+  constexpr int64_t kNarrow = 64;
+  constexpr int64_t kWide = 512;
+  const int64_t together = kWide / columns;
+  if (columns > kNarrow || row_stride != columns * size_bytes(dtype) || rows < 4 * together) {
+    return accumulate_columns(function, dtype, in, rows, row_stride, columns, out);
+  }
+  const DType acc_dtype = output_dtype(function, dtype);
+  const int64_t width = columns * size_bytes(acc_dtype);
+  const AccumulateFn combine = find_accumulate(combining(function), acc_dtype);
+  alignas(64) char wide[kWide * 8];
+  const int64_t times = rows / together;
+  accumulate_columns(function, dtype, in, times, row_stride * together, columns * together, wide);
+  std::memcpy(out, wide, static_cast<size_t>(width));
+  for (int64_t i = 1; i < together; ++i) combine(wide + i * width, out, columns);
+  if (times * together == rows) return;
+  accumulate_columns(function, dtype, in + times * together * row_stride, rows - times * together,
+                     row_stride, columns, wide);
+  combine(wide, out, columns);
 }
 
 Tensor packed(const Tensor& self, const Split& split) {
@@ -196,6 +239,9 @@ struct Middle {
   int64_t outer_stride = 0;
   int64_t inner = 0;
   int64_t row_stride = 0;
+  int64_t rows = 0;
+
+  int64_t kept() const { return outer * inner; }
 };
 
 bool is_middle(const Tensor& self, uint64_t mask, Middle& middle) {
@@ -203,12 +249,123 @@ bool is_middle(const Tensor& self, uint64_t mask, Middle& middle) {
   const auto first = static_cast<size_t>(std::countr_zero(mask));
   const auto last = static_cast<size_t>(63 - std::countl_zero(mask));
   if (static_cast<size_t>(std::popcount(mask)) != last - first + 1) return false;
-  middle = {1, 1, 1, 1};
+  middle = {1, 1, 1, 1, 1};
   for (size_t i = 0; i < first; ++i) middle.outer *= self.sizes()[i];
   for (size_t i = first; i < self.sizes().size(); ++i) middle.outer_stride *= self.sizes()[i];
   for (size_t i = last + 1; i < self.sizes().size(); ++i) middle.inner *= self.sizes()[i];
+  for (size_t i = first; i <= last; ++i) middle.rows *= self.sizes()[i];
   middle.row_stride = middle.inner;
   return middle.inner >= 16;  // shorter rows are better copied together
+}
+
+// Into how many pieces the rows of few columns are divided.
+int64_t row_pieces(const Middle& middle) {
+  if (middle.kept() > kFewColumns) return 1;
+  return std::clamp<int64_t>(middle.kept() * middle.rows / kGrain, 1, kMostPieces);
+}
+
+// body(outer, first column, columns) for blocks of columns: as wide as the accumulators may be, or
+// narrower where threads would be idle.
+template <typename Body>
+void for_column_blocks(const Middle& middle, int64_t size, const Body& body) {
+  const int64_t work = middle.kept() * middle.rows;
+  const int64_t threads = std::clamp<int64_t>(work / kGrain, 1, num_threads());
+  const int64_t share = ceil_div(middle.inner, ceil_div(threads, middle.outer));
+  const int64_t narrow = kNarrowBytes / size;
+  const int64_t width = std::min(kColumnBlock, ceil_div(share, narrow) * narrow);
+  const int64_t blocks = ceil_div(middle.inner, width);
+  const int64_t grain = ceil_div(kGrain, middle.rows * std::min(width, middle.inner));
+  parallel_for(0, middle.outer * blocks, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t unit = begin; unit < end; ++unit) {
+      const int64_t first = unit % blocks * width;
+      body(unit / blocks, first, std::min(width, middle.inner - first));
+    }
+  });
+}
+
+// body(piece, first row, rows) for all pieces.
+template <typename Body>
+void for_row_pieces(const Middle& middle, int64_t pieces, const Body& body) {
+  const int64_t step = ceil_div(middle.rows, pieces);
+  parallel_for(0, pieces, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      body(i, i * step, std::min(step, middle.rows - i * step));
+    }
+  });
+}
+
+void reduce_middle(Row function, DType dtype, const char* data, const Middle& middle, char* out) {
+  const int64_t size = size_bytes(dtype);
+  const DType acc_dtype = output_dtype(function, dtype);
+  const int64_t element = size_bytes(acc_dtype);
+  const int64_t stride = middle.row_stride * size;
+  const int64_t pieces = row_pieces(middle);
+  if (pieces == 1) {
+    for_column_blocks(middle, size, [&](int64_t outer, int64_t first, int64_t columns) {
+      reduce_columns(function, dtype, data + (outer * middle.outer_stride + first) * size,
+                     middle.rows, stride, columns, out + (outer * middle.inner + first) * element);
+    });
+    return;
+  }
+  const int64_t width = middle.kept() * element;
+  const auto partial = std::make_unique_for_overwrite<char[]>(static_cast<size_t>(pieces * width));
+  for_row_pieces(middle, pieces, [&](int64_t piece, int64_t first, int64_t rows) {
+    for (int64_t outer = 0; outer < middle.outer; ++outer) {
+      reduce_columns(function, dtype, data + outer * middle.outer_stride * size + first * stride,
+                     rows, stride, middle.inner,
+                     partial.get() + piece * width + outer * middle.inner * element);
+    }
+  });
+  const AccumulateFn combine = find_accumulate(combining(function), acc_dtype);
+  std::memcpy(out, partial.get(), static_cast<size_t>(width));
+  for (int64_t i = 1; i < pieces; ++i) combine(partial.get() + i * width, out, middle.kept());
+}
+
+// One block of columns of reduce_arg.
+void find_extremes(AccumulateArgFn accumulate,
+                   ArgRows rows,
+                   int64_t size,
+                   int64_t columns,
+                   char* values,
+                   int64_t* indices) {
+  std::memcpy(values, rows.in, static_cast<size_t>(columns * size));
+  std::fill_n(indices, columns, rows.first_row);
+  rows.in = static_cast<const char*>(rows.in) + rows.row_stride_bytes;
+  --rows.rows;
+  ++rows.first_row;
+  accumulate(rows, values, indices, columns);
+}
+
+void reduce_arg_middle(
+    Row function, DType dtype, const char* data, const Middle& middle, char* values, int64_t* to) {
+  const int64_t size = size_bytes(dtype);
+  const int64_t stride = middle.row_stride * size;
+  const AccumulateArgFn accumulate = find_accumulate_arg(function, dtype);
+  const int64_t pieces = row_pieces(middle);
+  if (pieces == 1) {
+    for_column_blocks(middle, size, [&](int64_t outer, int64_t first, int64_t columns) {
+      const int64_t at = outer * middle.inner + first;
+      const char* from = data + (outer * middle.outer_stride + first) * size;
+      find_extremes(accumulate, {from, stride, middle.rows, 0}, size, columns, values + at * size,
+                    to + at);
+    });
+    return;
+  }
+  const int64_t kept = middle.kept();
+  const auto best =
+      std::make_unique_for_overwrite<char[]>(static_cast<size_t>(pieces * kept * size));
+  const auto where = std::make_unique_for_overwrite<int64_t[]>(static_cast<size_t>(pieces * kept));
+  for_row_pieces(middle, pieces, [&](int64_t piece, int64_t first, int64_t rows) {
+    for (int64_t outer = 0; outer < middle.outer; ++outer) {
+      const int64_t at = piece * kept + outer * middle.inner;
+      const char* from = data + outer * middle.outer_stride * size + first * stride;
+      find_extremes(accumulate, {from, stride, rows, first}, size, middle.inner,
+                    best.get() + at * size, where.get() + at);
+    }
+  });
+  // In which piece they are first, and then where in it.
+  find_extremes(accumulate, {best.get(), kept * size, pieces, 0}, size, kept, values, to);
+  for (int64_t i = 0; i < kept; ++i) to[i] = where[static_cast<size_t>(to[i] * kept + i)];
 }
 
 }  // namespace
@@ -235,39 +392,29 @@ void reduce_rows(Row function, const Tensor& self, uint64_t mask, void* out) {
     reduce_one(function, dtype, whole.data<char>(), split.reduced, to);
     return;
   }
-  if (find_accumulate(function, dtype) != nullptr) {
+  if (find_accumulate(function, dtype)) {
     Middle middle;
     int64_t row_stride = 0;
-    if (kept_is_inner(split, row_stride)) middle = {1, 0, split.kept, row_stride};
+    if (kept_is_inner(split, row_stride)) middle = {1, 0, split.kept, row_stride, split.reduced};
     if (middle.outer == 1 || is_middle(self, mask, middle)) {
-      // Units of one column block each.
-      const int64_t blocks = (middle.inner + kColumnBlock - 1) / kColumnBlock;
-      const int64_t per_unit = split.reduced * std::min(middle.inner, kColumnBlock);
-      const int64_t acc_size = size_bytes(output_dtype(function, dtype));
-      parallel_for(0, middle.outer * blocks, std::max<int64_t>(1, kGrain / per_unit),
-                   [&](int64_t begin, int64_t end) {
-                     for (int64_t unit = begin; unit < end; ++unit) {
-                       const int64_t outer = unit / blocks;
-                       const int64_t start = unit % blocks * kColumnBlock;
-                       accumulate_columns(function, dtype,
-                                          data + (outer * middle.outer_stride + start) * size,
-                                          split.reduced, middle.row_stride * size,
-                                          std::min(kColumnBlock, middle.inner - start),
-                                          to + (outer * middle.inner + start) * acc_size);
-                     }
-                   });
-      return;
+      return reduce_middle(function, dtype, data, middle, to);
     }
   }
   const Tensor rows = packed(self, split);
-  const RowFn row = find_row(function, dtype);
   const auto* from = rows.data<char>();
-  parallel_for(0, split.kept, std::max<int64_t>(1, kGrain / split.reduced),
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t i = begin; i < end; ++i) {
-                   row(from + i * split.reduced * size, to + i * element, split.reduced);
-                 }
-               });
+  const int64_t row_bytes = split.reduced * size;
+  const bool is_long = split.reduced >= 2 * kGrain;
+  const RowFn row = find_row(function, dtype);
+  const auto reduce_some = [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end && is_long; ++i) {
+      reduce_one(function, dtype, from + i * row_bytes, split.reduced, to + i * element);
+    }
+    for (int64_t i = begin; i < end && !is_long; ++i) {
+      row(from + i * row_bytes, to + i * element, split.reduced);
+    }
+  };
+  if (is_long && split.kept < num_threads()) return reduce_some(0, split.kept);
+  parallel_for(0, split.kept, ceil_div(kGrain, split.reduced), reduce_some);
 }
 
 void reduce_arg(Row function, const Tensor& self, uint64_t mask, void* values, int64_t* indices) {
@@ -278,34 +425,20 @@ void reduce_arg(Row function, const Tensor& self, uint64_t mask, void* values, i
   if (split.kept == 0) return;
   Middle middle;
   if (is_middle(self, mask, middle)) {
-    const AccumulateArgFn accumulate = find_accumulate_arg(function, dtype);
-    const auto* data = self.data<char>();
-    const int64_t blocks = (middle.inner + kColumnBlock - 1) / kColumnBlock;
-    const int64_t per_unit = split.reduced * std::min(middle.inner, kColumnBlock);
-    parallel_for(0, middle.outer * blocks, std::max<int64_t>(1, kGrain / per_unit),
-                 [&](int64_t begin, int64_t end) {
-                   for (int64_t unit = begin; unit < end; ++unit) {
-                     const int64_t outer = unit / blocks;
-                     const int64_t start = unit % blocks * kColumnBlock;
-                     const int64_t n = std::min(kColumnBlock, middle.inner - start);
-                     const char* from = data + (outer * middle.outer_stride + start) * size;
-                     char* value = to + (outer * middle.inner + start) * size;
-                     int64_t* index = indices + outer * middle.inner + start;
-                     std::memcpy(value, from, static_cast<size_t>(n * size));
-                     std::fill_n(index, n, 0);
-                     for (int64_t row = 1; row < split.reduced; ++row) {
-                       accumulate(from + row * middle.row_stride * size, value, index, row, n);
-                     }
-                   }
-                 });
-    return;
+    return reduce_arg_middle(function, dtype, self.data<char>(), middle, to, indices);
   }
-  reduce_rows(function, self, mask, indices);
   const Tensor rows = packed(self, split);
-  for (int64_t i = 0; i < split.kept; ++i) {
-    std::memcpy(to + i * size, rows.data<char>() + (i * split.reduced + indices[i]) * size,
-                static_cast<size_t>(size));
-  }
+  // The reduced dims are the last ones now.
+  const auto reduced = static_cast<int>(rows.sizes().size() - split.kept_dims);
+  const uint64_t last = reduced == 0 ? 0 : (~uint64_t{0} >> (64 - reduced)) << split.kept_dims;
+  reduce_rows(function, rows, last, indices);
+  const auto* from = rows.data<char>();
+  parallel_for(0, split.kept, kGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      std::memcpy(to + i * size, from + (i * split.reduced + indices[i]) * size,
+                  static_cast<size_t>(size));
+    }
+  });
 }
 
 }  // namespace mindtorch::cpu

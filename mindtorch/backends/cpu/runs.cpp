@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "mindtorch/backends/cpu/memory_unit.h"
+#include "mindtorch/backends/cpu/parallel.h"
 #include "mindtorch/backends/cpu/runs.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -42,7 +44,28 @@ inline void copy_short(const uint8_t* from, uint8_t* to, int64_t bytes) {
   for (int64_t i = 0; i < bytes; ++i) to[i] = from[i];
 }
 
+template <size_t kSize>
+void copy_units(const Runs& runs) {
+  for (int64_t i = 0; i < runs.count; ++i) {
+    copy_unit<kSize>(runs.from + i * runs.from_step, runs.to + i * runs.to_step);
+  }
+}
+
 void copy(const Runs& runs, int64_t bytes) {
+  switch (bytes) {
+    case 1:
+      return copy_units<1>(runs);
+    case 2:
+      return copy_units<2>(runs);
+    case 4:
+      return copy_units<4>(runs);
+    case 8:
+      return copy_units<8>(runs);
+    case 16:
+      return copy_units<16>(runs);
+    default:
+      break;
+  }
   const uint8_t* from = runs.from;
   uint8_t* to = runs.to;
   for (int64_t i = 0; i < runs.count; ++i, from += runs.from_step, to += runs.to_step) {
@@ -110,6 +133,15 @@ void copy_runs(const Runs& runs, int64_t bytes) {
     std::memcpy(runs.to + i * runs.to_step, runs.from + i * runs.from_step,
                 static_cast<size_t>(bytes));
   }
+}
+
+void copy_bytes(const void* from, void* to, int64_t bytes) {
+  const bool streams = bytes >= kStreamBytes;
+  parallel_for(0, bytes, kCopyGrainBytes, [&](int64_t begin, int64_t end) {
+    const Runs part = {static_cast<const uint8_t*>(from) + begin, 0,
+                       static_cast<uint8_t*>(to) + begin, 0, 1};
+    streams ? stream_runs(part, end - begin) : copy_runs(part, end - begin);
+  });
 }
 
 void fill_runs(const Runs& runs, int64_t element_size, int64_t bytes) {

@@ -19,6 +19,15 @@ struct Runs {
 // permuted arrays are made of.
 void copy_runs(const Runs& runs, int64_t bytes);
 
+// Copies one piece of any length, on several threads where that pays; past the caches where it
+// would not stay in them. The two do not overlap.
+void copy_bytes(const void* from, void* to, int64_t bytes);
+
+// Below so many bytes a second thread costs more than it saves.
+inline constexpr int64_t kCopyGrainBytes = 128 << 10;
+// Results this large do not stay in a cache.
+inline constexpr int64_t kStreamBytes = 16 << 20;
+
 // Fills `bytes` bytes of every piece with its one element of `element_size` bytes.
 void fill_runs(const Runs& runs, int64_t element_size, int64_t bytes);
 

@@ -131,6 +131,42 @@ void sum_float_line(const float* in, int64_t n, float* out) {
   for (; begin < n; ++begin) out[begin] = static_cast<float>(before += in[begin]);
 }
 
+// Four lines of neighbouring elements, one after the other: each addition waits for the one before
+// it in its own line only.
+constexpr int64_t kRows = 4;
+template <typename T, typename Op>
+void accumulate_rows(const T* in, int64_t n, T* out) {
+  auto s0 = Op::kStart, s1 = s0, s2 = s0, s3 = s0;
+  using Acc = typename Op::Acc;
+  if constexpr (kIsShortFloat<T>) {
+    const CastFn widen = find_cast(DTypeOf<T>::value, DType::kFloat32);
+    const CastFn round = find_cast(DType::kFloat32, DTypeOf<T>::value);
+    float wide[kRows][kBlock];
+    for (int64_t begin = 0; begin < n; begin += kBlock) {
+      const int64_t length = std::min(kBlock, n - begin);
+      for (int64_t row = 0; row < kRows; ++row) widen(in + row * n + begin, wide[row], length);
+      for (int64_t i = 0; i < length; ++i) {
+        wide[0][i] = s0 = Op::apply(s0, wide[0][i]);
+        wide[1][i] = s1 = Op::apply(s1, wide[1][i]);
+        wide[2][i] = s2 = Op::apply(s2, wide[2][i]);
+        wide[3][i] = s3 = Op::apply(s3, wide[3][i]);
+      }
+      for (int64_t row = 0; row < kRows; ++row) round(wide[row], out + row * n + begin, length);
+    }
+  } else {
+    for (int64_t i = 0; i < n; ++i) {
+      s0 = Op::apply(s0, static_cast<Acc>(in[i]));
+      s1 = Op::apply(s1, static_cast<Acc>(in[n + i]));
+      s2 = Op::apply(s2, static_cast<Acc>(in[2 * n + i]));
+      s3 = Op::apply(s3, static_cast<Acc>(in[3 * n + i]));
+      out[i] = static_cast<T>(s0);
+      out[n + i] = static_cast<T>(s1);
+      out[2 * n + i] = static_cast<T>(s2);
+      out[3 * n + i] = static_cast<T>(s3);
+    }
+  }
+}
+
 template <typename T, typename Op>
 void accumulate_lines(const Lines& l) {
   using Acc = typename Op::Acc;
@@ -384,6 +420,26 @@ void ScanLines(DType dtype,
   });
 }
 
+void ScanRows(
+    DType dtype, ScanOp op, const void* in, int64_t n, void* out, int64_t* indices, int64_t lines) {
+  visit_dtype(dtype, [&]<typename T>() HWY_ATTR {
+    const T* from = static_cast<const T*>(in);
+    T* to = static_cast<T*>(out);
+    int64_t line = 0;
+    // One line of float32 is already summed in several parts.
+    if (op == ScanOp::kProd || (op == ScanOp::kSum && !std::is_same_v<T, float>)) {
+      for (; line + kRows <= lines; line += kRows) {
+        op == ScanOp::kSum ? accumulate_rows<T, Sum<T>>(from + line * n, n, to + line * n)
+                           : accumulate_rows<T, Product<T>>(from + line * n, n, to + line * n);
+      }
+    }
+    for (; line < lines; ++line) {
+      scan<T>(op, {from + line * n, n, 1, to + line * n, 1, indices ? indices + line * n : nullptr,
+                   1, 1});
+    }
+  });
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace mindtorch::cpu
 HWY_AFTER_NAMESPACE();
@@ -392,6 +448,17 @@ HWY_AFTER_NAMESPACE();
 namespace mindtorch::cpu {
 
 HWY_EXPORT(ScanLines);
+HWY_EXPORT(ScanRows);
+
+void scan_rows(DType dtype,
+               ScanOp op,
+               const void* in,
+               int64_t n,
+               void* out,
+               int64_t* indices_out,
+               int64_t lines) {
+  HWY_DYNAMIC_DISPATCH(ScanRows)(dtype, op, in, n, out, indices_out, lines);
+}
 
 void scan_line(DType dtype,
                ScanOp op,

@@ -23,8 +23,8 @@
 namespace mindtorch::cpu {
 namespace {
 
-constexpr int64_t kGrainBytes = 128 << 10;  // below this a second thread costs more than it saves
-constexpr int64_t kStreamBytes = 16 << 20;  // outputs this large do not stay in a cache anyway
+constexpr int64_t kGrainBytes = 64 << 10;  // below this a second thread costs more than it saves
+constexpr int64_t kLongRunBytes = 1024;    // worth leaving by non-temporal stores
 constexpr int64_t kLineBytes = 64;
 constexpr int64_t kUnstagedBytes = 16 << 10;  // arrays this small fit into the first-level cache
 
@@ -128,11 +128,25 @@ int64_t count(const Dimensions& dims) {
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Calls body(runs) so that together they cover every element of `dims`, each of them one piece of
-// memory of `bytes_each` bytes in the destination. On several threads where that pays.
+// Calls body(runs, elements in each of them) so that together they cover every element of `dims`
+// and `last`, which runs along the elements of each. On several threads where that pays.
 template <typename Body>
-void for_each_run(
-    Dimensions dims, const uint8_t* from, uint8_t* to, int64_t bytes_each, const Body& body) {
+void for_each_run(Dimensions dims,
+                  const Dimension& last,
+                  int64_t element_size,
+                  const uint8_t* from,
+                  uint8_t* to,
+                  const Body& body) {
+  const int64_t bytes_each = last.size * element_size;
+  if (bytes_each >= 2 * kGrainBytes && count(dims) < num_threads()) {  // few, and long
+    Odometer at(dims, from, to, 0);
+    for (int64_t i = count(dims); i > 0; --i, at.next()) {
+      parallel_for(0, last.size, kGrainBytes / element_size, [&](int64_t begin, int64_t end) {
+        body(Runs{at.from() + begin * last.from, 0, at.to() + begin * last.to, 0, 1}, end - begin);
+      });
+    }
+    return;
+  }
   Dimension inner = {1, 0, 0};
   if (!dims.empty()) {
     inner = dims.back();
@@ -145,7 +159,8 @@ void for_each_run(
     while (begin < end) {
       const int64_t runs = std::min(inner.size - skipped, end - begin);
       body(Runs{at.from() + skipped * inner.from, inner.from, at.to() + skipped * inner.to,
-                inner.to, runs});
+                inner.to, runs},
+           last.size);
       begin += runs;
       skipped = 0;
       at.next();
@@ -252,10 +267,10 @@ void copy_elements(Dimensions& dims, const uint8_t* from, uint8_t* to) {
       return;
     }
   }
-  for_each_run(dims, from, to, last.size * kUnit, [&](const Runs& runs) {
+  for_each_run(dims, last, kUnit, from, to, [&](const Runs& runs, int64_t n) {
     for (int64_t i = 0; i < runs.count; ++i) {
       copy_row<kSize>(runs.from + i * runs.from_step, last.from, runs.to + i * runs.to_step,
-                      last.to, last.size);
+                      last.to, n);
     }
   });
 }
@@ -284,20 +299,18 @@ void copy_strided(int64_t element_size,
   const int64_t run_bytes = last.size * element_size;
   if (last.to == element_size && last.from == element_size) {
     dims.pop_back();
-    if (dims.empty()) {
-      parallel_for(0, run_bytes, kGrainBytes, [&](int64_t begin, int64_t end) {
-        std::memcpy(to + begin, from + begin, static_cast<size_t>(end - begin));
-      });
-    } else {
-      for_each_run(dims, from, to, run_bytes,
-                   [&](const Runs& runs) { copy_runs(runs, run_bytes); });
-    }
+    if (dims.empty()) return copy_bytes(from, to, run_bytes);
+    const bool streams = run_bytes >= kLongRunBytes && count(dims) * run_bytes >= kStreamBytes;
+    for_each_run(dims, last, element_size, from, to, [&](const Runs& runs, int64_t n) {
+      streams ? stream_runs(runs, n * element_size) : copy_runs(runs, n * element_size);
+    });
     return;
   }
   if (last.to == element_size && last.from == 0) {
     dims.pop_back();
-    for_each_run(dims, from, to, run_bytes,
-                 [&](const Runs& runs) { fill_runs(runs, element_size, run_bytes); });
+    for_each_run(dims, last, element_size, from, to, [&](const Runs& runs, int64_t n) {
+      fill_runs(runs, element_size, n * element_size);
+    });
     return;
   }
   switch (element_size) {
@@ -315,8 +328,8 @@ void copy_strided(int64_t element_size,
       break;
   }
   // Elements of an unusual size are runs of their own.
-  for_each_run(dims, from, to, element_size,
-               [&](const Runs& runs) { copy_runs(runs, element_size); });
+  for_each_run(dims, {1, 0, 0}, element_size, from, to,
+               [&](const Runs& runs, int64_t) { copy_runs(runs, element_size); });
 }
 
 }  // namespace mindtorch::cpu

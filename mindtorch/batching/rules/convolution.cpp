@@ -80,10 +80,12 @@ void convolution_backward(Call& call) {
   give(2, call.args[11].to_bool(), unfold_images);
 }
 
-// Pools and grids of `kSpatial` dims: each image by itself. A sample may be one image.
+// Pools and grids of `kSpatial` dims: each image by itself. A sample may be one image, unless
+// kSpatial is kAnyDims.
+constexpr int64_t kAnyDims = -1;
 template <int64_t kSpatial>
 void each_image(Call& call) {
-  const bool is_one = call.tensor(0).dim() == kSpatial + 1;
+  const bool is_one = kSpatial != kAnyDims && call.tensor(0).dim() == kSpatial + 1;
   NewArguments args(call.args);
   for (size_t i = 0; i < call.args.size(); ++i) {
     if (call.args[i].kind() != ValueKind::kTensor) continue;
@@ -188,6 +190,7 @@ void define_convolution(Rules& rules) {
                 "adaptive_max_pool3d", "adaptive_max_pool3d_backward", "grid_sampler_3d",
                 "grid_sampler_3d_backward"},
                &each_image<3>);
+  rules.define({"_interpolate", "_interpolate_backward"}, &each_image<kAnyDims>);
   rules.define(
       {"_scaled_dot_product_flash_attention", "_scaled_dot_product_flash_attention_backward"},
       &attention);

@@ -1,6 +1,7 @@
-// Losses that compare with classes.
+// Losses that compare with classes, or with values.
 #include "mindtorch/ops/definitions/definitions.h"
 #include "mindtorch/ops/definitions/rules.h"
+#include "mindtorch/ops/functions/declare.h"
 #include "mindtorch/ops/reduction.h"
 
 namespace mindtorch::ops {
@@ -64,6 +65,44 @@ TensorSpec nll_loss_backward(const Tensor&,
   return contiguous_spec(self.sizes(), self.dtype(), self.device());
 }
 
+// The distance between two numbers; below p0 a parabola that meets it smoothly.
+// p1 = 1 / p0
+Pointwise smooth_l1_function() {
+  static const Pointwise function = [] {
+    FunctionInfo info;
+    info.name = "smooth_l1";
+    info.torch_kernel = "smooth_l1_cpu";
+    info.arity = 2;
+    Declaration(info)
+        .in(kFloatTypes)
+        .is([](const Inputs& x) {
+          // gap * gap / 2 below p0, p0 * (gap - p0 / 2) above; both divided by p0
+          const Expr gap = abs(x.a - x.b);
+          const Expr curved = minimum(gap, x.p0);
+          return curved * (gap - 0.5 * curved) * x.p1;
+        })
+        .gradients(
+            [](const GradientInputs& x) {
+              const Expr gap = x.a - x.b;
+              return x.grad * minimum(maximum(gap * x.p1, -1), 1);
+            },
+            [](const GradientInputs& x) {
+              const Expr gap = x.a - x.b;
+              return -(x.grad * minimum(maximum(gap * x.p1, -1), 1));
+            });
+    return register_function(std::move(info));
+  }();
+  return function;
+}
+PointwiseCall smooth_l1(const Tensor& self, const Tensor& target, double beta) {
+  const DType dtype = result_type(self, target);
+  return PointwiseCall(smooth_l1_function(), dtype, dtype)
+      .on(self)
+      .on(target)
+      .param(0, beta)
+      .param(1, 1 / beta);
+}
+
 }  // namespace
 
 void define_loss(Registry& ops) {
@@ -93,6 +132,7 @@ void define_loss(Registry& ops) {
          "cross_entropy_loss(Tensor self, Tensor target, Tensor? weight, int reduction, "
          "int ignore_index, float label_smoothing) -> Tensor")
       .internal();
+  ops.define<smooth_l1>("_smooth_l1(Tensor self, Tensor target, float beta) -> Tensor").internal();
 }
 
 }  // namespace mindtorch::ops

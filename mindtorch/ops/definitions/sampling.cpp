@@ -1,8 +1,10 @@
-// Images sampled at the points of a grid.
+// Images sampled at the points of a grid, or of a size.
 #include <algorithm>
 
 #include "mindtorch/ops/definitions/definitions.h"
 #include "mindtorch/ops/definitions/rules.h"
+#include "mindtorch/ops/interpolation.h"
+#include "mindtorch/ops/memory_format.h"
 
 namespace mindtorch::ops {
 namespace {
@@ -67,6 +69,48 @@ SpecList grid_sampler_backward(const Tensor& grad_output,
   return {spec(input, needs_input), spec(grid, needs_grid)};
 }
 
+// Images [batch, channels, ...] of the last sizes `wanted`, in the layout they have.
+TensorSpec resized(const Tensor& self,
+                   IntList wanted,
+                   std::span<const double> scales,
+                   int64_t mode,
+                   bool is_backward) {
+  const auto dims = static_cast<size_t>(std::max<int64_t>(self.dim() - 2, 0));
+  MT_CHECK(dims >= 1 && dims <= 3 && wanted.size() == dims && scales.size() == dims, RuntimeError,
+           "interpolate(): expected images of 1 to 3 dimensions with a size and a scale for each, "
+           "but got sizes ",
+           to_string(self.sizes()), " and ", to_string(wanted));
+  const auto method = static_cast<Interpolation>(mode);
+  const bool is_copy =
+      !is_backward && (method == Interpolation::kNearest || method == Interpolation::kNearestExact);
+  MT_CHECK(is_copy || is_floating_point(self.dtype()), NotImplementedError,
+           "\"interpolate\" not implemented for '", legacy_name(self.dtype()), "'");
+  Shape sizes = self.sizes();
+  for (size_t i = 0; i < dims; ++i) {
+    MT_CHECK(wanted[i] > 0 && sizes[i + 2] > 0, RuntimeError,
+             "Input and output sizes should be greater than 0, but got input ",
+             to_string(self.sizes()), " and output ", to_string(wanted));
+    sizes[i + 2] = wanted[i];
+  }
+  TensorSpec spec = contiguous_spec(std::move(sizes), self.dtype(), self.device());
+  const MemoryFormat format = suggested_format(self);
+  if (format == MemoryFormat::kChannelsLast || format == MemoryFormat::kChannelsLast3d) {
+    spec.strides = strides_for(spec.sizes, format);
+  }
+  return spec;
+}
+TensorSpec interpolate(
+    const Tensor& self, IntList output_size, std::span<const double> scales, int64_t mode, bool) {
+  return resized(self, output_size, scales, mode, false);
+}
+TensorSpec interpolate_backward(const Tensor& grad_output,
+                                IntList input_size,
+                                std::span<const double> scales,
+                                int64_t mode,
+                                bool) {
+  return resized(grad_output, input_size, scales, mode, true);
+}
+
 }  // namespace
 
 void define_sampling(Registry& ops) {
@@ -100,6 +144,14 @@ void define_sampling(Registry& ops) {
            ">>> image = torch.tensor([[[[1.0, 2.0]]]])\n"
            ">>> torch.grid_sampler(image, torch.zeros(1, 1, 1, 2), 0, 0, True)\n"
            "tensor([[[[1.5000]]]])");
+  ops.define<interpolate>(
+         "_interpolate(Tensor self, int[] output_size, float[] scales, int mode, "
+         "bool align_corners) -> Tensor")
+      .internal();
+  ops.define<interpolate_backward>(
+         "_interpolate_backward(Tensor grad_output, int[] input_size, float[] scales, int mode, "
+         "bool align_corners) -> Tensor")
+      .internal();
 }
 
 }  // namespace mindtorch::ops

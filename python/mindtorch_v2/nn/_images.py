@@ -4,6 +4,7 @@ import math
 import warnings
 
 import mindtorch_v2 as torch
+from mindtorch_v2 import _C
 from mindtorch_v2._overridable import make_overridable as _make_overridable
 
 
@@ -86,6 +87,10 @@ def channel_shuffle(input, groups):
 
 native_channel_shuffle = channel_shuffle
 
+_interpolate = _C._internal_functions["_interpolate"]
+_METHODS = {"linear": 0, "bilinear": 0, "trilinear": 0, "nearest": 1, "bicubic": 2}
+_METHODS["nearest-exact"] = 3
+
 _MODES = {3: ("linear",), 4: ("bilinear", "bicubic"), 5: ("trilinear",)}
 
 
@@ -129,6 +134,8 @@ def interpolate(
             input = _filtered(input, dim, wanted, scale, bool(align_corners), mode)
         return input
     if mode in ("nearest", "nearest-exact") and spatial in (1, 2, 3):
+        if _has_kernel(input) and not input.is_complex():
+            return _resized(input, sizes, scales, mode, False)
         step = _nearest if mode == "nearest" else _nearest_exact
         for dim, (wanted, scale) in enumerate(zip(sizes, scales, strict=True), 2):
             input = step(input, dim, wanted, scale)
@@ -146,10 +153,21 @@ def interpolate(
         raise NotImplementedError(
             f"Got {input.dim()}D input, but {mode} mode needs {wanted}D input"
         )
+    if _has_kernel(input) and input.is_floating_point():
+        return _resized(input, sizes, scales, mode, bool(align_corners))
     step = _cubic if mode == "bicubic" else _linear
     for dim, (wanted, scale) in enumerate(zip(sizes, scales, strict=True), 2):
         input = step(input, dim, wanted, scale, bool(align_corners))
     return input
+
+
+def _has_kernel(input):
+    return input.device.type in ("cpu", "meta")
+
+
+def _resized(input, sizes, scales, mode, align_corners):
+    scales = [float(scale or 0) for scale in scales]
+    return _interpolate(input, sizes, scales, _METHODS[mode], align_corners)
 
 
 def _check_sizes(before, after):

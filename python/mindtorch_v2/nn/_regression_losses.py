@@ -4,9 +4,13 @@ import math
 import warnings
 
 import mindtorch_v2 as torch
+from mindtorch_v2 import _C
 from mindtorch_v2._overridable import make_overridable as _make_overridable
 from mindtorch_v2.nn import _reduction
 from mindtorch_v2.nn._reduction import reduced
+
+
+_smooth_l1 = _C._internal_functions["_smooth_l1"]
 
 
 def _paired(input, target):
@@ -64,10 +68,9 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
     input, target = _paired(input, target)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
-    gap = (input - target).abs()
     if beta == 0:
-        return reduced(gap, reduction)
-    return reduced(torch.where(gap < beta, 0.5 * gap * gap / beta, gap - 0.5 * beta), reduction)
+        return reduced((input - target).abs(), reduction)
+    return reduced(_smooth_l1(input, target, beta), reduction)
 
 
 def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
@@ -80,8 +83,9 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     input, target = _paired(input, target)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    gap = (input - target).abs()
-    loss = torch.where(gap <= delta, 0.5 * gap * gap, delta * (gap - 0.5 * delta))
+    loss = _smooth_l1(input, target, delta)
+    if delta != 1:
+        loss = loss * delta
     return _mean_or_sum(loss, weight, reduction)
 
 

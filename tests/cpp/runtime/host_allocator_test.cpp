@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <set>
@@ -55,6 +56,34 @@ TEST_F(HostAllocatorTest, BlocksAreAlignedWritableAndBigEnough) {
     std::memset(block.data, 0x5a, block.capacity_bytes);
     allocator_.release(block);
   }
+}
+
+TEST_F(HostAllocatorTest, TheLastBlockGivenBackIsTheNextOne) {
+  if (!pooled()) return;
+  Allocation blocks[3];
+  for (Allocation& block : blocks) block = allocator_.allocate(kLarge);
+  for (const Allocation& block : blocks) allocator_.release(block);
+  for (int i = 2; i >= 0; --i) EXPECT_EQ(allocator_.allocate(kLarge).data, blocks[i].data);
+  for (const Allocation& block : blocks) allocator_.release(block);
+}
+
+TEST_F(HostAllocatorTest, BlocksThatNobodyWantsGoBackAfterAWhile) {
+  if (!pooled()) GTEST_SKIP() << "nothing is cached under a sanitizer";
+  const Allocation old = allocator_.allocate(8 * kLarge);
+  allocator_.release(old);
+  const Allocation other = allocator_.allocate(kLarge);
+  EXPECT_EQ(allocator_.stats().cached_bytes, old.capacity_bytes);
+  allocator_.set_keep_time(std::chrono::milliseconds(20));
+  std::this_thread::sleep_for(std::chrono::milliseconds(60));
+  allocator_.release(other);
+  EXPECT_EQ(allocator_.stats().cached_bytes, other.capacity_bytes);
+  // One that is wanted in time is young again.
+  allocator_.set_keep_time(std::chrono::hours(1));
+  const Allocation again = allocator_.allocate(kLarge);
+  EXPECT_EQ(again.data, other.data);
+  allocator_.release(again);
+  EXPECT_EQ(allocator_.stats().cached_bytes, other.capacity_bytes);
+  allocator_.set_keep_time(std::chrono::seconds(HostAllocator::kKeepSeconds));
 }
 
 TEST_F(HostAllocatorTest, SizeClassesWasteAtMostAQuarter) {

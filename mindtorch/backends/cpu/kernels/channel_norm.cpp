@@ -1,11 +1,10 @@
-// Normalisation of channels: over a batch, or in groups of each sample.
+// Normalisation of channels over a batch.
 #include <cmath>
-#include <cstring>
 
+#include "mindtorch/backends/cpu/kernels/channel_norm.h"
 #include "mindtorch/backends/cpu/kernels/kernels.h"
 #include "mindtorch/backends/cpu/kernels/lines.h"
 #include "mindtorch/backends/cpu/parallel.h"
-#include "mindtorch/backends/cpu/tiles/norm.h"
 
 namespace mindtorch::cpu {
 namespace {
@@ -47,34 +46,6 @@ Tensor laid_out_like(const Tensor& self, const Tensor& like) {
   return result;
 }
 
-// Contiguous, in the dtype that statistics have; where undefined, `otherwise` for each channel.
-template <typename W>
-std::vector<W> numbers(const Tensor& param, int64_t count, W otherwise) {
-  std::vector<W> result(static_cast<size_t>(count), otherwise);
-  if (!param.defined()) return result;
-  const Tensor wide =
-      Tensor::make(param.sizes(), std::is_same_v<W, double> ? DType::kFloat64 : DType::kFloat32);
-  copy(param, wide);
-  std::memcpy(result.data(), wide.data_ptr(), result.size() * sizeof(W));
-  return result;
-}
-
-// Stores numbers in a tensor of any float dtype; an undefined one wants none.
-template <typename W>
-void store(const std::vector<W>& values, const Tensor& out) {
-  if (!out.defined()) return;
-  const Tensor wide =
-      Tensor::make(out.sizes(), std::is_same_v<W, double> ? DType::kFloat64 : DType::kFloat32);
-  std::memcpy(wide.data_ptr(), values.data(), values.size() * sizeof(W));
-  copy(wide, out);
-}
-
-template <typename Body>
-void visit_wide(DType dtype, const Body& body) {
-  if (accumulate_dtype(dtype) == DType::kFloat64) return body.template operator()<double>();
-  body.template operator()<float>();
-}
-
 // Sums over the rows of all channels: add(row, first, second) adds a row to two lines of numbers.
 // Blocks of rows are added in W and then in double, threads apart, always in the same order.
 template <typename W>
@@ -111,31 +82,83 @@ struct ColumnSums {
   }
 };
 
-// body(plane, channel) for planes of one channel at a time.
-template <typename Body>
-void for_planes(const Layout& at, const Body& body) {
-  const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, at.per_channel()));
-  parallel_for(0, at.channels, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t c = begin; c < end; ++c) {
-      for (int64_t n = 0; n < at.batch; ++n) body(n * at.channels + c, c);
+// A part of a plane.
+struct Part {
+  int64_t channel;
+  int64_t first;  // element of the tensor
+  int64_t count;
+};
+
+// The parts of all planes, in the order of memory.
+class Parts {
+ public:
+  explicit Parts(const Layout& at) : at_(at), per_plane_(parts_of(at.inner)) {}
+
+  int64_t count() const { return at_.batch * at_.channels * per_plane_; }
+  int64_t per_plane() const { return per_plane_; }
+  int64_t grain() const {
+    return std::max<int64_t>(1, kGrain / std::max<int64_t>(1, std::min(at_.inner, kPlanePart)));
+  }
+  Part get(int64_t i) const {
+    const int64_t plane = i / per_plane_;
+    const int64_t from = i % per_plane_ * kPlanePart;
+    return {plane % at_.channels, plane * at_.inner + from, std::min(kPlanePart, at_.inner - from)};
+  }
+
+  // body(part) for each, on all threads.
+  template <typename Body>
+  void each(const Body& body) const {
+    parallel_for(0, count(), grain(), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) body(get(i));
+    });
+  }
+
+  // The sum of compute(part) over the parts of each channel, in their order.
+  template <typename Sum, typename Compute>
+  std::vector<Sum> sums(const Compute& compute) const {
+    std::vector<Sum> result(static_cast<size_t>(at_.channels));
+    const auto add_channel = [&](int64_t c, const auto& value) {
+      for (int64_t n = 0; n < at_.batch; ++n) {
+        for (int64_t k = 0; k < per_plane_; ++k) {
+          result[static_cast<size_t>(c)] += value((n * at_.channels + c) * per_plane_ + k);
+        }
+      }
+    };
+    if (at_.channels >= num_threads() || count() * kPlanePart < kGrain) {
+      const int64_t work = std::max<int64_t>(1, at_.per_channel());
+      parallel_for(0, at_.channels, std::max<int64_t>(1, kGrain / work),
+                   [&](int64_t begin, int64_t end) {
+                     for (int64_t c = begin; c < end; ++c) {
+                       add_channel(c, [&](int64_t i) { return compute(get(i)); });
+                     }
+                   });
+      return result;
     }
-  });
-}
+    // Too few channels for the threads.
+    std::vector<Sum> found(static_cast<size_t>(count()));
+    parallel_for(0, count(), grain(), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) found[static_cast<size_t>(i)] = compute(get(i));
+    });
+    for (int64_t c = 0; c < at_.channels; ++c) {
+      add_channel(c, [&](int64_t i) { return found[static_cast<size_t>(i)]; });
+    }
+    return result;
+  }
+
+ private:
+  Layout at_;
+  int64_t per_plane_;
+};
 
 // The moments of each channel of a batch.
 template <typename W>
 std::vector<Moments> batch_moments(const Tensor& x, const Layout& at) {
-  std::vector<Moments> found(static_cast<size_t>(at.channels));
   const int64_t bytes = x.element_size();
   const char* const data = x.data<char>();
   if (!at.channels_last) {
-    const RowFn moments = find_row(Row::kMoments, x.dtype());
-    for_planes(at, [&](int64_t plane, int64_t c) {
-      Moments part;
-      moments(data + plane * at.inner * bytes, &part, at.inner);
-      found[static_cast<size_t>(c)] += part;
-    });
-    return found;
+    const PartMoments moments(x.dtype());
+    return Parts(at).sums<Moments>(
+        [&](const Part& part) { return moments.of<W>(data + part.first * bytes, part.count); });
   }
   const int64_t rows = at.per_channel();
   const int64_t row_bytes = at.channels * bytes;
@@ -143,6 +166,7 @@ std::vector<Moments> batch_moments(const Tensor& x, const Layout& at) {
   const ColumnSums<W> sums(rows, at.channels, [&](int64_t row, W* first, W*) {
     add(data + row * row_bytes, first, at.channels);
   });
+  std::vector<Moments> found(static_cast<size_t>(at.channels));
   std::vector<W> means(found.size());
   for (size_t c = 0; c < means.size(); ++c) {
     found[c].mean = sums.first[c] / static_cast<double>(rows);
@@ -214,22 +238,24 @@ void batch_norm(ops::Launch&,
       return;
     }
     const ChannelFns& one = find_channels(ChannelsOfRow::kOne, x.dtype());
-    for_planes(at, [&](int64_t plane, int64_t c) {
-      const int64_t offset = plane * at.inner * bytes;
-      one.scale(x.data<char>() + offset, out.data<char>() + offset, at.inner, &scale[size_t(c)],
-                &shift[size_t(c)]);
+    Parts(at).each([&](const Part& part) {
+      const auto c = static_cast<size_t>(part.channel);
+      const int64_t offset = part.first * bytes;
+      one.scale(x.data<char>() + offset, out.data<char>() + offset, part.count, &scale[c],
+                &shift[c]);
     });
   });
 }
 
-// The factors of ChannelFns::gradient, for each channel.
-template <typename W>
-struct Factors {
-  std::vector<W> by_grad;
-  std::vector<W> by_input;
-  std::vector<W> shift;
+struct SumAndDot {
+  double sum = 0;
+  double dot = 0;
 
-  explicit Factors(size_t count) : by_grad(count), by_input(count), shift(count) {}
+  SumAndDot& operator+=(const SumAndDot& other) {
+    sum += other.sum;
+    dot += other.dot;
+    return *this;
+  }
 };
 
 void batch_norm_backward(ops::Launch&,
@@ -274,16 +300,18 @@ void batch_norm_backward(ops::Launch&,
       sums = std::move(found.first);
       dots = std::move(found.second);
     } else {
-      for_planes(at, [&](int64_t plane, int64_t channel) {
-        const auto c = static_cast<size_t>(channel);
-        const int64_t offset = plane * at.inner * bytes;
+      const auto found = Parts(at).sums<SumAndDot>([&](const Part& part) {
+        const int64_t offset = part.first * bytes;
         W sum{0};
         W dot{0};
-        one.sums(grads.data<char>() + offset, x.data<char>() + offset, at.inner, &means[c], &sum,
-                 &dot);
-        sums[c] += static_cast<double>(sum);
-        dots[c] += static_cast<double>(dot);
+        one.sums(grads.data<char>() + offset, x.data<char>() + offset, part.count,
+                 &means[static_cast<size_t>(part.channel)], &sum, &dot);
+        return SumAndDot{static_cast<double>(sum), static_cast<double>(dot)};
       });
+      for (size_t c = 0; c < count; ++c) {
+        sums[c] = found[c].sum;
+        dots[c] = found[c].dot;
+      }
     }
     std::vector<W> of_weight(count);
     std::vector<W> of_bias(count);
@@ -313,167 +341,14 @@ void batch_norm_backward(ops::Launch&,
       });
       return;
     }
-    for_planes(at, [&](int64_t plane, int64_t channel) {
-      const auto c = static_cast<size_t>(channel);
-      const int64_t offset = plane * at.inner * bytes;
+    Parts(at).each([&](const Part& part) {
+      const auto c = static_cast<size_t>(part.channel);
+      const int64_t offset = part.first * bytes;
       one.gradient(grads.data<char>() + offset, x.data<char>() + offset,
-                   grad_input.data<char>() + offset, at.inner, &means[c], &factors.by_grad[c],
+                   grad_input.data<char>() + offset, part.count, &means[c], &factors.by_grad[c],
                    &factors.by_input[c], &factors.shift[c]);
     });
   });
-}
-
-// body(sample) for samples of `size` elements.
-template <typename Body>
-void for_samples(int64_t n, int64_t size, const Body& body) {
-  parallel_for(0, n, std::max<int64_t>(1, kGrain / size), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) body(i);
-  });
-}
-
-void group_norm(ops::Launch&,
-                const Tensor& input,
-                const Tensor& weight,
-                const Tensor& bias,
-                int64_t n,
-                int64_t channels,
-                int64_t inner,
-                int64_t groups,
-                double eps,
-                Tensor& out,
-                Tensor& mean,
-                Tensor& rstd) {
-  if (input.numel() == 0) return;
-  const Tensor x = as_contiguous(input);
-  const Tensor result = out.is_contiguous() ? out : Tensor::make(out.sizes(), out.dtype());
-  const int64_t bytes = x.element_size();
-  const int64_t members = channels / groups;
-  const int64_t width = members * inner;
-  const RowFn moments = find_row(Row::kMoments, x.dtype());
-  const ChannelFns& tiles =
-      find_channels(inner == 1 ? ChannelsOfRow::kEach : ChannelsOfRow::kOne, x.dtype());
-  visit_wide(input.dtype(), [&]<typename W>() {
-    const std::vector<W> weights = numbers<W>(weight, channels, 1);
-    const std::vector<W> biases = numbers<W>(bias, channels, 0);
-    for_samples(n, channels * inner, [&](int64_t sample) {
-      std::vector<W> scale(static_cast<size_t>(channels));
-      std::vector<W> shift(static_cast<size_t>(channels));
-      const char* const from = x.data<char>() + sample * channels * inner * bytes;
-      char* const to = result.data<char>() + sample * channels * inner * bytes;
-      for (int64_t g = 0; g < groups; ++g) {
-        Moments found;
-        moments(from + g * width * bytes, &found, width);
-        const double factor = 1 / std::sqrt(found.m2 / static_cast<double>(width) + eps);
-        mean.data<W>()[sample * groups + g] = static_cast<W>(found.mean);
-        rstd.data<W>()[sample * groups + g] = static_cast<W>(factor);
-        for (int64_t c = g * members; c < (g + 1) * members; ++c) {
-          const auto k = static_cast<size_t>(c);
-          scale[k] = weights[k] * static_cast<W>(factor);
-          shift[k] = biases[k] - static_cast<W>(found.mean) * scale[k];
-        }
-      }
-      if (inner == 1) return tiles.scale(from, to, channels, scale.data(), shift.data());
-      for (int64_t c = 0; c < channels; ++c) {
-        const int64_t offset = c * inner * bytes;
-        tiles.scale(from + offset, to + offset, inner, &scale[static_cast<size_t>(c)],
-                    &shift[static_cast<size_t>(c)]);
-      }
-    });
-  });
-  if (!result.is_same(out)) copy(result, out);
-}
-
-void group_norm_backward(ops::Launch&,
-                         const Tensor& grad_out,
-                         const Tensor& input,
-                         const Tensor& mean,
-                         const Tensor& rstd,
-                         const Tensor& weight,
-                         int64_t n,
-                         int64_t channels,
-                         int64_t inner,
-                         int64_t groups,
-                         bool needs_input,
-                         bool needs_weight,
-                         bool needs_bias,
-                         Tensor& grad_input,
-                         Tensor& grad_weight,
-                         Tensor& grad_bias) {
-  const Tensor x = as_contiguous(input);
-  const Tensor grads = as_contiguous(grad_out);
-  const bool in_place = !needs_input || grad_input.is_contiguous();
-  const Tensor result = in_place ? grad_input : Tensor::make(input.sizes(), input.dtype());
-  const int64_t bytes = x.element_size();
-  const int64_t members = channels / groups;
-  const auto count = static_cast<size_t>(channels);
-  const ChannelFns& tiles =
-      find_channels(inner == 1 ? ChannelsOfRow::kEach : ChannelsOfRow::kOne, x.dtype());
-  visit_wide(input.dtype(), [&]<typename W>() {
-    const std::vector<W> weights = numbers<W>(weight, channels, 1);
-    const std::vector<W> means = numbers<W>(mean, n * groups, 0);
-    const std::vector<W> rstds = numbers<W>(rstd, n * groups, 0);
-    // Of each channel of each sample: added up in the order of the samples.
-    std::vector<W> sums(static_cast<size_t>(n) * count);
-    std::vector<W> dots(sums.size());
-    for_samples(input.numel() == 0 ? 0 : n, channels * inner, [&](int64_t sample) {
-      const int64_t start = sample * channels * inner * bytes;
-      const char* const grad = grads.data<char>() + start;
-      const char* const from = x.data<char>() + start;
-      W* const sum = sums.data() + sample * channels;
-      W* const dot = dots.data() + sample * channels;
-      std::vector<W> center(count);
-      Factors<W> factors(count);
-      for (size_t c = 0; c < count; ++c) {
-        center[c] = means[static_cast<size_t>(sample * groups) + c / static_cast<size_t>(members)];
-      }
-      if (inner == 1) {
-        tiles.sums(grad, from, channels, center.data(), sum, dot);
-      } else {
-        for (int64_t c = 0; c < channels; ++c) {
-          const int64_t offset = c * inner * bytes;
-          tiles.sums(grad + offset, from + offset, inner, &center[static_cast<size_t>(c)], sum + c,
-                     dot + c);
-        }
-      }
-      for (int64_t g = 0; g < groups; ++g) {
-        const auto scale = static_cast<double>(rstds[static_cast<size_t>(sample * groups + g)]);
-        double sum_of_group = 0;
-        double dot_of_group = 0;
-        for (int64_t c = g * members; c < (g + 1) * members; ++c) {
-          const auto factor = static_cast<double>(weights[static_cast<size_t>(c)]);
-          sum_of_group += factor * static_cast<double>(sum[c]);
-          dot_of_group += factor * static_cast<double>(dot[c]);
-          dot[c] *= static_cast<W>(scale);
-        }
-        const double share = scale / static_cast<double>(members * inner);
-        for (int64_t c = g * members; c < (g + 1) * members; ++c) {
-          const auto k = static_cast<size_t>(c);
-          factors.by_grad[k] = weights[k] * static_cast<W>(scale);
-          factors.by_input[k] = static_cast<W>(-scale * scale * dot_of_group * share);
-          factors.shift[k] = static_cast<W>(-sum_of_group * share);
-        }
-      }
-      if (!needs_input) return;
-      char* const to = result.data<char>() + start;
-      if (inner == 1) {
-        return tiles.gradient(grad, from, to, channels, center.data(), factors.by_grad.data(),
-                              factors.by_input.data(), factors.shift.data());
-      }
-      for (size_t c = 0; c < count; ++c) {
-        const int64_t offset = static_cast<int64_t>(c) * inner * bytes;
-        tiles.gradient(grad + offset, from + offset, to + offset, inner, &center[c],
-                       &factors.by_grad[c], &factors.by_input[c], &factors.shift[c]);
-      }
-    });
-    const auto total = [&](const std::vector<W>& parts) {
-      std::vector<double> found(count);
-      for (size_t i = 0; i < parts.size(); ++i) found[i % count] += static_cast<double>(parts[i]);
-      return std::vector<W>(found.begin(), found.end());
-    };
-    if (needs_weight) store(total(dots), grad_weight);
-    if (needs_bias) store(total(sums), grad_bias);
-  });
-  if (!in_place) copy(result, grad_input);
 }
 
 }  // namespace
@@ -482,8 +357,6 @@ void register_channel_norm(ops::Registry& registry) {
   constexpr auto kCpu = DeviceType::kCpu;
   registry.kernel<batch_norm>(kCpu, "_batch_norm");
   registry.kernel<batch_norm_backward>(kCpu, "_batch_norm_backward");
-  registry.kernel<group_norm>(kCpu, "native_group_norm");
-  registry.kernel<group_norm_backward>(kCpu, "native_group_norm_backward");
 }
 
 }  // namespace mindtorch::cpu

@@ -1,10 +1,13 @@
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 
 #include "mindtorch/backends/cpu/element_runs.h"
 #include "mindtorch/backends/cpu/kernels/kernels.h"
 #include "mindtorch/backends/cpu/parallel.h"
 #include "mindtorch/backends/cpu/pointwise.h"
+#include "mindtorch/backends/cpu/tile.h"
 #include "mindtorch/tensor/element.h"
 
 namespace mindtorch::cpu {
@@ -14,7 +17,7 @@ using OptionalDType = std::optional<DType>;
 using OptionalDevice = std::optional<Device>;
 
 constexpr int64_t kGrain = 64 * 1024;  // elements
-constexpr int64_t kGrainBytes = int64_t{1} << 18;
+constexpr int64_t kGrainBytes = 64 * 1024;
 
 void empty(
     ops::Launch&, IntList, OptionalDType, OptionalDevice, std::optional<MemoryFormat>, Tensor&) {}
@@ -35,6 +38,14 @@ Tensor without_repeats(const Tensor& self) {
   return self.alias(std::move(sizes), self.strides(), self.storage_offset());
 }
 
+// `value` is one element.
+void fill_dense(const Tensor& self, const void* value) {
+  const int64_t element = self.element_size();
+  parallel_for(0, self.numel(), kGrainBytes / element, [&](int64_t begin, int64_t end) {
+    fill_elements(element, value, self.data<char>() + begin * element, end - begin);
+  });
+}
+
 void fill_from(ops::Launch&, const Tensor& self, const Tensor& value) {
   if (self.numel() == 0) return;
   const Tensor one = Tensor::make({}, self.dtype());
@@ -43,18 +54,15 @@ void fill_from(ops::Launch&, const Tensor& self, const Tensor& value) {
     copy(one, without_repeats(self));
     return;
   }
-  const int64_t element = self.element_size();
-  parallel_for(0, self.numel(), kGrain, [&](int64_t begin, int64_t end) {
-    fill_elements(element, one.data_ptr(), self.data<char>() + begin * element, end - begin);
-  });
+  fill_dense(self, one.data_ptr());
 }
 
 void fill(ops::Launch& launch, const Tensor& self, const Scalar& value) {
   if (self.numel() == 0) return;
-  if (self.is_contiguous() && self.numel() <= kGrain) {
-    visit_any_dtype(self.dtype(), [&]<typename T>() {
-      std::fill_n(self.data<T>(), self.numel(), value.to<T>());
-    });
+  if (self.is_contiguous()) {
+    alignas(16) char one[16];
+    write_element(one, self.dtype(), value);
+    fill_dense(self, one);
     return;
   }
   const Tensor one = Tensor::make({}, self.dtype());
@@ -107,6 +115,23 @@ using Compute = std::conditional_t<std::is_integral_v<T>,
                                    int64_t,
                                    std::conditional_t<sizeof(T) == 2, float, double>>;
 
+// from + by * i in float32, for elements [begin, end) of 16-bit floats.
+void round_range(float from, float by, int64_t begin, int64_t end, const Tensor& out) {
+  constexpr int64_t kBlock = 1024;
+  alignas(64) float block[kBlock];
+  const CastFn round = find_cast(DType::kFloat32, out.dtype());
+  for (int64_t at = begin; at < end; at += kBlock) {
+    const int64_t n = std::min(kBlock, end - at);
+    if (at + n <= INT32_MAX) {  // vectors convert these
+      const auto first = static_cast<int32_t>(at);
+      for (int32_t i = 0; i < n; ++i) block[i] = from + by * static_cast<float>(first + i);
+    } else {
+      for (int64_t i = 0; i < n; ++i) block[i] = from + by * static_cast<float>(at + i);
+    }
+    round(block, out.data<char>() + at * 2, n);
+  }
+}
+
 void arange_step(ops::Launch&,
                  const Scalar& start,
                  const Scalar&,
@@ -127,9 +152,7 @@ void arange_step(ops::Launch&,
           data[i] = static_cast<T>(value);
         }
       } else if constexpr (sizeof(T) == 2) {
-        for (int64_t i = begin; i < end; ++i) {
-          data[i] = static_cast<T>(from + by * static_cast<C>(i));
-        }
+        round_range(from, by, begin, end, out);
       } else {
         space_numbers(from, by, begin, 1, data + begin, end - begin);
       }

@@ -1,6 +1,5 @@
 #include "mindtorch/backends/cpu/kernels/indexed.h"
 
-#include <atomic>
 #include <cstdlib>
 #include <cstring>
 
@@ -215,15 +214,9 @@ Tensor checked_places(const Tensor& self, int64_t dim, const Tensor& index) {
       as_index(places.alias(std::move(sizes), places.strides(), places.storage_offset()));
   const auto* at = once.data<int64_t>();
   const int64_t size = line_length(self, dim);
-  std::atomic<bool> failed = false;
-  parallel_for(0, once.numel(), 2 * kGrain, [&](int64_t begin, int64_t end) {
-    if (check_positive_indices(at + begin, end - begin, size) >= 0) failed = true;
-  });
-  if (failed) {
-    const int64_t bad = check_positive_indices(at, once.numel(), size);
-    MT_THROW(RuntimeError, "index ", at[bad], " is out of bounds for dimension ",
-             line_dim(self, dim), " with size ", size);
-  }
+  const int64_t bad = check_positive_indices(at, once.numel(), size);
+  MT_CHECK(bad < 0, RuntimeError, "index ", at[bad], " is out of bounds for dimension ",
+           line_dim(self, dim), " with size ", size);
   return places;
 }
 

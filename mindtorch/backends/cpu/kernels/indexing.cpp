@@ -12,7 +12,13 @@
 namespace mindtorch::cpu {
 namespace {
 
-constexpr int64_t kGrainBytes = 128 * 1024;
+// Rows of so many bytes a thread should copy at least.
+int64_t row_grain(int64_t row_bytes) {
+  constexpr int64_t kGrainBytes = 64 * 1024;
+  constexpr int64_t kRowCost = 8;  // as copying so many bytes
+  return std::max<int64_t>(1, kGrainBytes / (row_bytes + kRowCost));
+}
+constexpr int64_t kGrain = 16 * 1024;  // indices
 
 void check_bounds(const Tensor& index, int64_t size, int64_t dim) {
   const int64_t bad = check_indices(index.data<int64_t>(), index.numel(), size);
@@ -26,15 +32,17 @@ Tensor find_offsets(const Tensor& self, std::span<const Tensor> indices, size_t 
   const int64_t count = indices[0].numel();
   Tensor result = Tensor::make({count}, DType::kInt64);
   auto* offsets = result.data<int64_t>();
-  std::fill_n(offsets, count, 0);
-  for (size_t i = 0; i < indices.size(); ++i) {
-    const int64_t size = self.sizes()[first + i];
-    const int64_t stride = self.strides()[first + i];
-    const auto* index = indices[i].data<int64_t>();
-    for (int64_t j = 0; j < count; ++j) {
-      offsets[j] += (index[j] < 0 ? index[j] + size : index[j]) * stride;
+  parallel_for(0, count, kGrain, [&](int64_t begin, int64_t end) {
+    std::fill(offsets + begin, offsets + end, 0);
+    for (size_t i = 0; i < indices.size(); ++i) {
+      const int64_t size = self.sizes()[first + i];
+      const int64_t stride = self.strides()[first + i];
+      const auto* index = indices[i].data<int64_t>();
+      for (int64_t j = begin; j < end; ++j) {
+        offsets[j] += (index[j] < 0 ? index[j] + size : index[j]) * stride;
+      }
     }
-  }
+  });
   return result;
 }
 
@@ -109,17 +117,16 @@ void index(ops::Launch& launch, const Tensor& self, TensorList indices, Tensor& 
   const int64_t row = places.block * element;
   const int64_t count = offset_of.numel();
   const auto* offsets = offset_of.data<int64_t>();
-  parallel_for(0, places.outer * count, std::max<int64_t>(1, kGrainBytes / row),
-               [&](int64_t begin, int64_t end) {
-                 while (begin < end) {
-                   const int64_t outer = begin / count;
-                   const int64_t at = begin % count;
-                   const int64_t n = std::min(end - begin, count - at);
-                   gather_rows(source.data<char>() + outer * places.outer_stride * element, row,
-                               offsets + at, n, INT64_MAX, element, out.data<char>() + begin * row);
-                   begin += n;
-                 }
-               });
+  parallel_for(0, places.outer * count, row_grain(row), [&](int64_t begin, int64_t end) {
+    while (begin < end) {
+      const int64_t outer = begin / count;
+      const int64_t at = begin % count;
+      const int64_t n = std::min(end - begin, count - at);
+      gather_rows(source.data<char>() + outer * places.outer_stride * element, row, offsets + at, n,
+                  INT64_MAX, element, out.data<char>() + begin * row);
+      begin += n;
+    }
+  });
 }
 
 void index_put(
@@ -206,18 +213,17 @@ void index_select(ops::Launch&, const Tensor& self, int64_t dim, const Tensor& i
   if (slices.block == 1) return gather_indexed(Indexed(self, dim, places, out));
   const Tensor source = as_contiguous(self);
   const int64_t count = places.numel();
-  parallel_for(0, slices.outer * count, std::max<int64_t>(1, kGrainBytes / row),
-               [&](int64_t begin, int64_t end) {
-                 while (begin < end) {
-                   const int64_t outer = begin / count;
-                   const int64_t at = begin % count;
-                   const int64_t n = std::min(end - begin, count - at);
-                   gather_rows(source.data<char>() + outer * slices.length * row, row,
-                               places.data<int64_t>() + at, n, slices.length, row,
-                               out.data<char>() + begin * row);
-                   begin += n;
-                 }
-               });
+  parallel_for(0, slices.outer * count, row_grain(row), [&](int64_t begin, int64_t end) {
+    while (begin < end) {
+      const int64_t outer = begin / count;
+      const int64_t at = begin % count;
+      const int64_t n = std::min(end - begin, count - at);
+      gather_rows(source.data<char>() + outer * slices.length * row, row,
+                  places.data<int64_t>() + at, n, slices.length, row,
+                  out.data<char>() + begin * row);
+      begin += n;
+    }
+  });
 }
 
 Tensor checked_index(const Tensor& self, int64_t dim, const Tensor& index) {
@@ -286,14 +292,53 @@ void index_fill(
   scatter_indexed(Combine::kSet, Indexed(self, dim, places, one));
 }
 
+// The elements that are not zero are counted and then written, in pieces of the array.
+struct NonzeroPieces {
+  NonzeroPieces(DType dtype, const char* data, int64_t n)
+      : n(n), step(std::max<int64_t>(1, (n + pieces_of(n) - 1) / pieces_of(n))) {
+    starts.resize(static_cast<size_t>((n + step - 1) / step));
+    parallel_for(0, static_cast<int64_t>(starts.size()), 1, [&](int64_t first, int64_t last) {
+      for (int64_t i = first; i < last; ++i) {
+        starts[static_cast<size_t>(i)] =
+            count_nonzero(dtype, data + i * step * size_bytes(dtype), end(i) - i * step);
+      }
+    });
+    for (int64_t& start : starts) {
+      const int64_t here = start;
+      start = count;
+      count += here;
+    }
+  }
+  // body(begin, end, elements before that are not zero)
+  template <typename Body>
+  void for_each(const Body& body) const {
+    parallel_for(0, static_cast<int64_t>(starts.size()), 1, [&](int64_t first, int64_t last) {
+      for (int64_t i = first; i < last; ++i) {
+        body(i * step, end(i), starts[static_cast<size_t>(i)]);
+      }
+    });
+  }
+  int64_t end(int64_t piece) const { return std::min(n, (piece + 1) * step); }
+  static int64_t pieces_of(int64_t n) { return std::clamp<int64_t>(n / kGrain, 1, num_threads()); }
+
+  int64_t n;
+  int64_t step;
+  int64_t count = 0;
+  SmallVector<int64_t, 16> starts;
+};
+
 Tensor masked_select(ops::Launch&, const Tensor& self, const Tensor& mask) {
   MT_CHECK(self.is_contiguous() && mask.is_contiguous() && mask.element_size() == 1 &&
                self.sizes() == mask.sizes(),
            RuntimeError, "_masked_select: expected a contiguous mask of the same shape");
-  const int64_t count = count_nonzero(DType::kBool, mask.data_ptr(), mask.numel());
-  Tensor out = Tensor::make({count}, self.dtype());
-  masked_select_contiguous(self.element_size(), self.data_ptr(), mask.data<uint8_t>(), self.numel(),
-                           out.data_ptr());
+  const NonzeroPieces pieces(DType::kBool, mask.data<char>(), mask.numel());
+  Tensor out = Tensor::make({pieces.count}, self.dtype());
+  const int64_t element = self.element_size();
+  pieces.for_each([&](int64_t begin, int64_t end, int64_t before) {
+    masked_select_contiguous(element, self.data<char>() + begin * element,
+                             mask.data<uint8_t>() + begin, end - begin,
+                             out.data<char>() + before * element);
+  });
   return out;
 }
 
@@ -303,23 +348,16 @@ Tensor nonzero(ops::Launch&, const Tensor& self) {
     flat = Tensor::make(self.sizes(), DType::kBool);
     copy(self, flat);
   }
-  const int64_t count = count_nonzero(flat.dtype(), flat.data_ptr(), flat.numel());
+  const NonzeroPieces pieces(flat.dtype(), flat.data<char>(), flat.numel());
+  const int64_t count = pieces.count;
   // One line of indices per dim, and so the columns of the result.
   const Tensor lines = Tensor::make({self.dim(), count}, DType::kInt64);
   Tensor out = lines.alias({count, self.dim()}, {1, count}, 0);
   if (count == 0 || self.dim() == 0) return out;
-  const Tensor places = Tensor::make({count}, DType::kInt64);
-  nonzero_flat(flat.dtype(), flat.data_ptr(), flat.numel(), places.data<int64_t>());
-  auto* to = lines.data<int64_t>();
-  const int64_t dims = self.dim();
-  for (int64_t i = 0; i < count; ++i) {
-    int64_t rest = places.data<int64_t>()[i];
-    for (int64_t d = dims; d-- > 0;) {
-      const int64_t size = self.sizes()[static_cast<size_t>(d)];
-      to[d * count + i] = rest % size;
-      rest /= size;
-    }
-  }
+  pieces.for_each([&](int64_t begin, int64_t end, int64_t before) {
+    find_nonzero({flat.dtype(), flat.data_ptr(), self.sizes().data(), self.dim(), begin, end},
+                 lines.data<int64_t>() + before, count);
+  });
   return out;
 }
 
@@ -330,8 +368,11 @@ void take(ops::Launch&, const Tensor& self, const Tensor& index, Tensor& out) {
   MT_CHECK(bad < 0, IndexError, "out of range: tried to access index ",
            bad < 0 ? 0 : places.data<int64_t>()[bad], " on a tensor of ", self.numel(),
            " elements.");
-  gather_rows(source.data_ptr(), self.element_size(), places.data<int64_t>(), places.numel(),
-              self.numel(), self.element_size(), out.data_ptr());
+  const int64_t element = self.element_size();
+  parallel_for(0, places.numel(), kGrain, [&](int64_t begin, int64_t end) {
+    gather_rows(source.data_ptr(), element, places.data<int64_t>() + begin, end - begin,
+                self.numel(), element, out.data<char>() + begin * element);
+  });
 }
 
 }  // namespace

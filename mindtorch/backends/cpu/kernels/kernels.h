@@ -26,6 +26,8 @@ void register_pooling(ops::Registry& registry);
 void register_random(ops::Registry& registry);
 void register_recurrent(ops::Registry& registry);
 void register_reduce(ops::Registry& registry);
+void register_group_norm(ops::Registry& registry);
+void register_resize(ops::Registry& registry);
 void register_sampling(ops::Registry& registry);
 void register_scan(ops::Registry& registry);
 void register_scatter(ops::Registry& registry);

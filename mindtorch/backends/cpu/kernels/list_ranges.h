@@ -11,7 +11,7 @@ namespace mindtorch::cpu {
 // The elements of a list of tensors, one tensor after the other, divided among threads.
 class ListRanges {
  public:
-  static constexpr int64_t kGrain = 32 * 1024;  // elements a thread should get at least
+  static constexpr int64_t kGrain = 8 * 1024;  // elements a thread should get at least
 
   explicit ListRanges(TensorList list) {
     starts_.reserve(list.size() + 1);

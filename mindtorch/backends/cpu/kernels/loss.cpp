@@ -11,6 +11,7 @@ namespace {
 using ops::Reduction;
 
 constexpr int64_t kGrain = 4 * 1024;
+constexpr int64_t kFillBytes = 128 * 1024;
 
 // Where the class that a target names is in a contiguous input of [batch, classes, inner].
 class Classes {
@@ -128,7 +129,9 @@ void nll_loss_backward(ops::Launch&,
   const Tensor grads = as_contiguous(grad_output);
   const Tensor weights = weight.defined() ? as_contiguous(weight) : weight;
   const Classes classes(self, target, ignore_index);
-  std::memset(out.data_ptr(), 0, static_cast<size_t>(out.numel() * out.element_size()));
+  parallel_for(0, out.numel() * out.element_size(), kFillBytes, [&](int64_t begin, int64_t end) {
+    std::memset(out.data<char>() + begin, 0, static_cast<size_t>(end - begin));
+  });
   visit_float(self.dtype(), [&]<typename T, typename W>() {
     const T* const grad = grads.data<T>();
     const T* const w = data_or_null<T>(weights);

@@ -1,232 +1,259 @@
 #include <array>
-#include <limits>
+#include <cmath>
 
 #include "mindtorch/backends/cpu/kernels/kernels.h"
+#include "mindtorch/backends/cpu/kernels/lines.h"
 #include "mindtorch/backends/cpu/kernels/wide.h"
 #include "mindtorch/backends/cpu/parallel.h"
+#include "mindtorch/backends/cpu/pooling/plane.h"
+#include "mindtorch/backends/cpu/pooling/windows.h"
 
 namespace mindtorch::cpu {
 namespace {
 
+using pooling::Divisor;
+using pooling::Plane;
+using pooling::Run;
+using pooling::WindowRows;
+using pooling::Windows;
+
 constexpr int64_t kGrain = int64_t{1} << 14;  // elements that are worth a thread
 
-// The windows along one dimension: [begin, end) in steps, all inside the input.
-struct Windows {
-  int64_t in = 1;
-  int64_t step = 1;
-  std::vector<int64_t> begin = {0};
-  std::vector<int64_t> end = {1};
-  std::vector<int64_t> size = {1};  // padding included
+// What T is added up in.
+template <typename T>
+using WideOf = std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
 
-  int64_t out() const { return static_cast<int64_t>(begin.size()); }
-  int64_t inside(size_t i) const { return std::max<int64_t>(end[i] - begin[i], 0); }
-};
-
-struct Plane {
-  std::array<Windows, 3> axes;  // depth, height, width
-  int64_t count;                // of planes
-
-  int64_t in() const { return axes[0].in * axes[1].in * axes[2].in; }
-  int64_t out() const { return axes[0].out() * axes[1].out() * axes[2].out(); }
-};
-
-template <typename Fill>
-Plane make_plane(IntList in, IntList out, size_t n, const Fill& fill) {
-  Plane plane;
-  plane.count = numel(in.first(in.size() - n));
-  for (size_t i = 0; i < n; ++i) {
-    Windows& w = plane.axes[3 - n + i];
-    w = {in[in.size() - n + i], 1, {}, {}, {}};
-    const int64_t count = out[out.size() - n + i];
-    for (int64_t o = 0; o < count; ++o) fill(w, i, o, count);
-  }
-  return plane;
-}
-
-int64_t entry(IntList list, size_t i) { return list[list.size() == 1 ? 0 : i]; }
-
-Plane max_windows(IntList in,
-                  IntList out,
-                  size_t n,
-                  IntList kernel,
-                  IntList stride,
-                  IntList padding,
-                  IntList dilation) {
-  return make_plane(in, out, n, [&](Windows& w, size_t i, int64_t o, int64_t) {
-    w.step = entry(dilation, i);
-    const int64_t first = o * entry(stride.empty() ? kernel : stride, i) - entry(padding, i);
-    const int64_t end = std::min(first + (entry(kernel, i) - 1) * w.step + 1, w.in);
-    w.begin.push_back(first >= 0 ? first : first + (-first + w.step - 1) / w.step * w.step);
-    w.end.push_back(end);
-    w.size.push_back(0);
-  });
-}
-
-Plane avg_windows(
-    IntList in, IntList out, size_t n, IntList kernel, IntList stride, IntList padding) {
-  return make_plane(in, out, n, [&](Windows& w, size_t i, int64_t o, int64_t) {
-    const int64_t pad = entry(padding, i);
-    const int64_t first = o * entry(stride.empty() ? kernel : stride, i) - pad;
-    const int64_t end = std::min(first + entry(kernel, i), w.in + pad);
-    w.begin.push_back(std::max<int64_t>(first, 0));
-    w.end.push_back(std::min(end, w.in));
-    w.size.push_back(end - first);
-  });
-}
-
-Plane adaptive_windows(IntList in, IntList out, size_t n) {
-  return make_plane(in, out, n, [](Windows& w, size_t, int64_t o, int64_t count) {
-    w.begin.push_back(o * w.in / count);
-    w.end.push_back(((o + 1) * w.in + count - 1) / count);
-    w.size.push_back(w.end.back() - w.begin.back());
-  });
-}
-
-// Calls visit(plane, first output, d, h) for each row of windows.
+// Calls visit(plane, row, first output) for each row of windows of all planes.
 template <typename Visit>
 void each_row(const Plane& plane, const Visit& visit) {
-  const int64_t out = plane.out();
-  const int64_t work = std::max<int64_t>({out, plane.in(), 1});
-  parallel_for(0, plane.count, (kGrain + work - 1) / work, [&](int64_t from, int64_t to) {
-    for (int64_t p = from; p < to; ++p) {
-      int64_t at = p * out;
-      for (size_t d = 0; d < plane.axes[0].begin.size(); ++d) {
-        for (size_t h = 0; h < plane.axes[1].begin.size(); ++h, at += plane.axes[2].out()) {
-          visit(p, at, d, h);
-        }
-      }
+  const int64_t rows = plane.axes[0].out() * plane.axes[1].out();
+  const int64_t work = std::max<int64_t>({plane.out(), plane.in(), 1}) / std::max<int64_t>(rows, 1);
+  parallel_for(0, plane.count * rows, kGrain / (work + 1) + 1, [&](int64_t from, int64_t to) {
+    int64_t p = from / rows;
+    int64_t row = from % rows;
+    for (int64_t i = from; i < to; ++i) {
+      visit(p, row, i * plane.axes[2].out());
+      if (++row == rows) row = 0, ++p;
+    }
+  });
+}
+
+// The largest element of a plane that is one window, and where it is.
+template <typename T>
+void max_of_plane(RowFn argmax, const T* from, int64_t n, T* value, int64_t* place) {
+  argmax(from, place, n);
+  *value = from[*place];
+  if constexpr (!std::is_integral_v<T>) {
+    if (!std::isnan(static_cast<double>(*value))) return;
+    for (int64_t i = n - 1; i > *place; --i) {  // the last NaN is the one that counts
+      if (std::isnan(static_cast<double>(from[i]))) *place = i;
+    }
+  }
+}
+
+template <typename T>
+void max_pool(Plane plane, const T* input, T* values, int64_t* indices) {
+  pooling::merge_whole(plane);
+  const RowFn argmax = find_row(Row::kArgmax, DTypeOf<T>::value);
+  const bool is_whole = plane.out() == 1 && plane.axes[2].inside(0) == plane.in();
+  const pooling::PoolingTiles& tiles = pooling::pooling_tiles(DTypeOf<T>::value);
+  const WindowRows windows(plane, {});
+  const int64_t in = plane.in();
+  each_row(plane, [&](int64_t p, int64_t row, int64_t at) {
+    const T* const from = input + p * in;
+    if (is_whole) return max_of_plane(argmax, from, in, values + at, indices + at);
+    const pooling::PlaneData data = {from, (plane.count - p) * in};
+    for (const Run& run : windows.runs(row)) {
+      tiles.max(data, run.windows, values + at + run.first, indices + at + run.first);
     }
   });
 }
 
 template <typename T>
-void max_pool(const Plane& plane, const T* input, T* values, int64_t* indices) {
+T quotient(WideOf<T> sum, int64_t divisor) {
+  return divisor == 0
+             ? T{}
+             : static_cast<T>(static_cast<WideOf<T>>(sum / static_cast<WideOf<T>>(divisor)));
+}
+
+// The means of whole planes.
+template <typename T>
+void mean_of_planes(int64_t planes, int64_t n, int64_t divisor, const T* input, T* values) {
+  const RowFn sum = find_row(Row::kSum, DTypeOf<T>::value);
+  parallel_for(0, planes, kGrain / (n + 1) + 1, [&](int64_t from, int64_t to) {
+    constexpr int64_t kChunk = 64;
+    WideOf<T> sums[kChunk];
+    for (int64_t first = from; first < to; first += kChunk) {
+      const int64_t count = std::min(kChunk, to - first);
+      for (int64_t i = 0; i < count; ++i) sum(input + (first + i) * n, sums + i, n);
+      for (int64_t i = 0; i < count; ++i) values[first + i] = quotient<T>(sums[i], divisor);
+    }
+  });
+}
+
+template <typename T>
+void avg_pool(Plane plane, const Divisor& divisor, const T* input, T* values) {
+  pooling::merge_whole(plane);
+  const DType dtype = DTypeOf<T>::value;
+  if (plane.out() == 1 && plane.axes[2].inside(0) == plane.in()) {
+    return mean_of_planes(plane.count, plane.in(), divisor.of(plane, 0, 0, 0), input, values);
+  }
+  const pooling::PoolingTiles& tiles = pooling::pooling_tiles(dtype);
+  const WindowRows windows(plane, divisor);
+  const int64_t in = plane.in();
+  const int64_t width = plane.axes[2].in;
+  each_row(plane, [&](int64_t p, int64_t row, int64_t at) {
+    const T* const from = input + p * in;
+    const std::span<const Run> runs = windows.runs(row);
+    if (windows.is_irregular()) {
+      // The rows first, together, and then the windows of their sum.
+      thread_local std::vector<WideOf<T>> sums;
+      sums.resize(static_cast<size_t>(width + pooling::kPadding));
+      tiles.add_rows(from, runs[0].windows, width, sums.data());
+      for (const Run& run : runs) {
+        for (int64_t w = 0; w < run.windows.count; ++w) {
+          const WideOf<T>* const first = sums.data() + run.windows.first + w * run.windows.stride;
+          WideOf<T> total{0};
+          for (int64_t k = 0; k < run.windows.taps; ++k) total += first[k];
+          values[at + static_cast<int64_t>(run.first) + w] = quotient<T>(total, run.divisor);
+        }
+      }
+      return;
+    }
+    const pooling::PlaneData data = {from, (plane.count - p) * in};
+    for (const Run& run : runs) {
+      T* const to = values + at + run.first;
+      if (run.divisor == 0) {
+        std::fill_n(to, run.windows.count, T{});
+      } else {
+        tiles.mean(data, run.windows, run.divisor, to);
+      }
+    }
+  });
+}
+
+// The windows of a dimension that cover each of its elements: from first to last - 1.
+struct Cover {
+  std::vector<size_t> first;
+  std::vector<size_t> last;
+
+  explicit Cover(const Windows& w) {
+    size_t from = 0;
+    size_t to = 0;
+    for (int64_t x = 0; x < w.in; ++x) {
+      while (from < w.end.size() && w.end[from] <= x) ++from;
+      while (to < w.begin.size() && w.begin[to] <= x) ++to;
+      first.push_back(std::min(from, to));
+      last.push_back(to);
+    }
+  }
+  bool is_same(size_t a, size_t b) const { return first[a] == first[b] && last[a] == last[b]; }
+};
+
+// Each row of the result is one thread's: the shares of the windows that cover it are added to it.
+template <typename T>
+void avg_pool_backward(Plane plane, const Divisor& divisor, const T* grad, T* out) {
+  pooling::merge_whole(plane);
   const auto& [depth, height, width] = plane.axes;
-  const T lowest = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
-                                                        : std::numeric_limits<T>::lowest();
-  each_row(plane, [&](int64_t p, int64_t at, size_t d, size_t h) {
-    const T* const from = input + p * plane.in();
-    const int64_t first = (depth.begin[d] * height.in + height.begin[h]) * width.in;
-    for (size_t w = 0; w < width.begin.size(); ++w, ++at) {
-      T best = lowest;
-      int64_t where = first + width.begin[w];
-      for (int64_t z = depth.begin[d]; z < depth.end[d]; z += depth.step) {
-        for (int64_t y = height.begin[h]; y < height.end[h]; y += height.step) {
-          const int64_t row = (z * height.in + y) * width.in;
-          for (int64_t x = width.begin[w]; x < width.end[w]; x += width.step) {
-            const T value = from[row + x];
-            const bool better = (value > best) | (value != value);  // NaN wins
-            best = better ? value : best;
-            where = better ? row + x : where;
+  const pooling::PoolingTiles& tiles = pooling::pooling_tiles(DTypeOf<T>::value);
+  const WindowRows windows(plane, divisor);
+  const Cover depths(depth);
+  const Cover heights(height);
+  const int64_t rows = depth.in * height.in;
+  parallel_for(0, plane.count * rows, kGrain / (width.in + 1) + 1, [&](int64_t from, int64_t to) {
+    std::vector<WideOf<T>> line(static_cast<size_t>(width.in));
+    std::vector<WideOf<T>> shares(static_cast<size_t>(width.out()));
+    for (int64_t i = from; i < to; ++i) {
+      const auto z = static_cast<size_t>(i % rows / height.in);
+      const auto y = static_cast<size_t>(i % height.in);
+      // Neighbours often lie in the same windows.
+      if (i == from || y == 0 || !heights.is_same(y, y - 1)) {
+        std::fill(line.begin(), line.end(), WideOf<T>{0});
+        for (size_t d = depths.first[z]; d < depths.last[z]; ++d) {
+          for (size_t h = heights.first[y]; h < heights.last[y]; ++h) {
+            const int64_t own = static_cast<int64_t>(d) * height.out() + static_cast<int64_t>(h);
+            const T* const grads = grad + i / rows * plane.out() + own * width.out();
+            for (const Run& run : windows.runs(own)) {
+              if (run.divisor == 0) continue;
+              tiles.spread(grads + run.first, run.windows, run.divisor, shares.data(), line.data());
+            }
           }
         }
       }
-      values[at] = best;
-      indices[at] = where;
+      tiles.store(line.data(), width.in, out + i * width.in);
     }
   });
 }
 
-// What the sums of a row of windows are divided by.
-class Divisor {
- public:
-  Divisor(bool include_pad, std::optional<int64_t> fixed)
-      : include_pad_(include_pad), fixed_(fixed) {}
-
-  void start_row(const Plane& plane, size_t d, size_t h) {
-    const auto& [depth, height, width] = plane.axes;
-    inside_ = depth.inside(d) * height.inside(h);
-    all_ = depth.size[d] * height.size[h];
-  }
-  // 0: the window is empty.
-  int64_t of(const Windows& width, size_t w) const {
-    const int64_t inside = inside_ * width.inside(w);
-    if (inside == 0 || fixed_) return inside == 0 ? 0 : *fixed_;
-    return include_pad_ ? all_ * width.size[w] : inside;
-  }
-
- private:
-  bool include_pad_;
-  std::optional<int64_t> fixed_;
-  int64_t inside_ = 0;
-  int64_t all_ = 0;
-};
-
-// Adds up the rows of a window, or all of it at once where it is the whole plane.
-template <typename T>
-T sum_window(const Plane& plane, const T* from, size_t d, size_t h, size_t w) {
-  const auto& [depth, height, width] = plane.axes;
-  T sum{0};
-  if (plane.out() == 1 && depth.inside(0) * height.inside(0) * width.inside(0) == plane.in()) {
-    sum_row(DTypeOf<T>::value, from, &sum, plane.in());
-    return sum;
-  }
-  for (int64_t z = depth.begin[d]; z < depth.end[d]; ++z) {
-    for (int64_t y = height.begin[h]; y < height.end[h]; ++y) {
-      const T* const row = from + (z * height.in + y) * width.in;
-      for (int64_t x = width.begin[w]; x < width.end[w]; ++x) sum += row[x];
-    }
-  }
-  return sum;
-}
-
-template <typename T>
-void avg_pool(const Plane& plane, const Divisor& divisor, const T* input, T* values) {
-  const Windows& width = plane.axes[2];
-  each_row(plane, [&](int64_t p, int64_t at, size_t d, size_t h) {
-    Divisor of_row = divisor;
-    of_row.start_row(plane, d, h);
-    for (size_t w = 0; w < width.begin.size(); ++w, ++at) {
-      const int64_t count = of_row.of(width, w);
-      const T sum = sum_window(plane, input + p * plane.in(), d, h, w);
-      values[at] = count == 0 ? T{0} : static_cast<T>(sum / static_cast<T>(count));
-    }
-  });
-}
-
-// Windows may overlap: the planes are divided among threads, each is one thread's.
-template <typename T>
-void avg_pool_backward(const Plane& plane, const Divisor& divisor, const T* grad, T* out) {
-  const auto& [depth, height, width] = plane.axes;
-  each_row(plane, [&](int64_t p, int64_t at, size_t d, size_t h) {
-    T* const to = out + p * plane.in();
-    if (d == 0 && h == 0) std::fill_n(to, plane.in(), T{0});
-    Divisor of_row = divisor;
-    of_row.start_row(plane, d, h);
-    for (size_t w = 0; w < width.begin.size(); ++w, ++at) {
-      const int64_t count = of_row.of(width, w);
-      if (count == 0) continue;
-      const T share = static_cast<T>(grad[at] / static_cast<T>(count));
-      for (int64_t z = depth.begin[d]; z < depth.end[d]; ++z) {
-        for (int64_t y = height.begin[h]; y < height.end[h]; ++y) {
-          T* const row = to + (z * height.in + y) * width.in;
-          for (int64_t x = width.begin[w]; x < width.end[w]; ++x) row[x] += share;
-        }
-      }
-    }
-  });
-}
-
+// Halves are added up in float32, a plane at a time.
 template <typename T>
 void add_at(int64_t planes, int64_t in, int64_t out, const T* grad, const int64_t* indices, T* to) {
-  parallel_for(0, planes, (kGrain + in) / (in + 1), [&](int64_t from, int64_t end) {
-    std::fill(to + from * in, to + end * in, T{0});
-    for (int64_t p = from; p < end; ++p) {
-      for (int64_t i = p * out; i < (p + 1) * out; ++i) {
-        const int64_t at = indices[i];
-        MT_CHECK(at >= 0 && at < in, RuntimeError, "Found an invalid max index: ", at,
-                 " (input planes have ", in, " elements)");
-        to[p * in + at] += grad[i];
-      }
+  constexpr bool kIsRounded = !std::is_same_v<T, WideOf<T>>;
+  const auto add = [&](int64_t p, int64_t begin, int64_t end, WideOf<T>* sums) {
+    std::fill_n(sums, end - begin, WideOf<T>{0});
+    for (int64_t i = p * out; i < (p + 1) * out; ++i) {
+      const int64_t at = indices[i];
+      MT_CHECK(at >= 0 && at < in, RuntimeError, "Found an invalid max index: ", at,
+               " (input planes have ", in, " elements)");
+      if (at >= begin && at < end) sums[at - begin] += static_cast<WideOf<T>>(grad[i]);
     }
+  };
+  const auto fill = [&](int64_t p, int64_t begin, int64_t end) {
+    T* const target = to + p * in + begin;
+    if constexpr (kIsRounded) {
+      std::vector<WideOf<T>> sums(static_cast<size_t>(end - begin));
+      add(p, begin, end, sums.data());
+      pooling::pooling_tiles(DTypeOf<T>::value).store(sums.data(), end - begin, target);
+    } else {
+      add(p, begin, end, target);
+    }
+  };
+  if (planes < num_threads() && out < in) {
+    // Too few planes: each thread has a part of every one, and reads all indices.
+    for (int64_t p = 0; p < planes; ++p) {
+      parallel_for(0, in, kGrain, [&](int64_t begin, int64_t end) { fill(p, begin, end); });
+    }
+    return;
+  }
+  parallel_for(0, planes, (kGrain + in) / (in + 1), [&](int64_t from, int64_t end) {
+    for (int64_t p = from; p < end; ++p) fill(p, 0, in);
   });
+}
+
+// Calls compute(T{}) with the dtype's own type: halves too, which the tiles widen themselves. Other
+// integers are computed in int64.
+template <typename Compute>
+void in_pooled_dtype(DType dtype, const Compute& compute) {
+  switch (dtype) {
+    case DType::kFloat64:
+      return compute(double{});
+    case DType::kFloat32:
+      return compute(float{});
+    case DType::kFloat16:
+      return compute(Half{});
+    case DType::kBFloat16:
+      return compute(BFloat16{});
+    default:
+      return compute(int64_t{});
+  }
+}
+Tensor as_pooled(const Tensor& self) {
+  return is_floating_point(self.dtype()) ? as_contiguous(self) : as_wide(self);
+}
+template <typename Fill>
+void fill_pooled(const Tensor& out, const Fill& fill) {
+  if (!is_floating_point(out.dtype())) return fill_wide(out, fill);
+  if (out.is_contiguous()) return fill(out);
+  const Tensor result = Tensor::make(out.sizes(), out.dtype());
+  fill(result);
+  copy(result, out);
 }
 
 void run_max_pool(const Plane& plane, const Tensor& self, Tensor& values, Tensor& indices) {
   if (values.numel() == 0) return;
-  const Tensor input = as_wide(self);
-  in_wide_dtype(self.dtype(), [&]<typename T>(T) {
-    fill_wide(values, [&](const Tensor& to) {
+  const Tensor input = as_pooled(self);
+  in_pooled_dtype(self.dtype(), [&]<typename T>(T) {
+    fill_pooled(values, [&](const Tensor& to) {
       fill_wide(indices, [&](const Tensor& where) {
         max_pool(plane, input.data<T>(), to.data<T>(), where.data<int64_t>());
       });
@@ -235,10 +262,10 @@ void run_max_pool(const Plane& plane, const Tensor& self, Tensor& values, Tensor
 }
 void run_avg_pool(const Plane& plane, const Divisor& divisor, const Tensor& self, Tensor& out) {
   if (out.numel() == 0) return;
-  const Tensor input = as_wide(self);
-  in_wide_dtype(self.dtype(), [&]<typename T>(T) {
-    fill_wide(out,
-              [&](const Tensor& to) { avg_pool(plane, divisor, input.data<T>(), to.data<T>()); });
+  const Tensor input = as_pooled(self);
+  in_pooled_dtype(self.dtype(), [&]<typename T>(T) {
+    fill_pooled(out,
+                [&](const Tensor& to) { avg_pool(plane, divisor, input.data<T>(), to.data<T>()); });
   });
 }
 void run_avg_pool_backward(const Plane& plane,
@@ -246,10 +273,9 @@ void run_avg_pool_backward(const Plane& plane,
                            const Tensor& grad_output,
                            Tensor& out) {
   if (out.numel() == 0) return;
-  const Tensor grad = as_wide(grad_output);
-  in_wide_dtype(grad.dtype(), [&]<typename T>(T) {
-    fill_wide(out, [&](const Tensor& to) {
-      if (grad.numel() == 0) std::fill_n(to.data<T>(), to.numel(), T{0});
+  const Tensor grad = as_pooled(grad_output);
+  in_pooled_dtype(grad.dtype(), [&]<typename T>(T) {
+    fill_pooled(out, [&](const Tensor& to) {
       avg_pool_backward(plane, divisor, grad.data<T>(), to.data<T>());
     });
   });
@@ -257,12 +283,12 @@ void run_avg_pool_backward(const Plane& plane,
 template <size_t kN>
 void run_max_pool_backward(const Tensor& grad_output, const Tensor& indices, Tensor& out) {
   if (out.numel() == 0) return;
-  const Tensor grad = as_wide(grad_output);
+  const Tensor grad = as_pooled(grad_output);
   const Tensor where = as_wide(indices);
   const int64_t in = numel(IntList(out.sizes()).last(kN));
   const int64_t planes = out.numel() / in;
-  in_wide_dtype(grad.dtype(), [&]<typename T>(T) {
-    fill_wide(out, [&](const Tensor& to) {
+  in_pooled_dtype(grad.dtype(), [&]<typename T>(T) {
+    fill_pooled(out, [&](const Tensor& to) {
       add_at(planes, in, grad.numel() / planes, grad.data<T>(), where.data<int64_t>(),
              to.data<T>());
     });
@@ -279,8 +305,9 @@ void max_pool_op(ops::Launch&,
                  bool,
                  Tensor& values,
                  Tensor& indices) {
-  run_max_pool(max_windows(self.sizes(), values.sizes(), kN, kernel, stride, padding, dilation),
-               self, values, indices);
+  run_max_pool(
+      pooling::max_windows(self.sizes(), values.sizes(), kN, kernel, stride, padding, dilation),
+      self, values, indices);
 }
 template <size_t kN>
 void max_pool_backward_op(ops::Launch&,
@@ -305,7 +332,7 @@ void avg_pool_op(ops::Launch&,
                  bool count_include_pad,
                  std::optional<int64_t> divisor,
                  Tensor& out) {
-  run_avg_pool(avg_windows(self.sizes(), out.sizes(), kN, kernel, stride, padding),
+  run_avg_pool(pooling::avg_windows(self.sizes(), out.sizes(), kN, kernel, stride, padding),
                {count_include_pad, divisor}, self, out);
 }
 template <size_t kN>
@@ -319,25 +346,26 @@ void avg_pool_backward_op(ops::Launch&,
                           bool count_include_pad,
                           std::optional<int64_t> divisor,
                           Tensor& out) {
-  run_avg_pool_backward(avg_windows(self.sizes(), grad_output.sizes(), kN, kernel, stride, padding),
-                        {count_include_pad, divisor}, grad_output, out);
+  run_avg_pool_backward(
+      pooling::avg_windows(self.sizes(), grad_output.sizes(), kN, kernel, stride, padding),
+      {count_include_pad, divisor}, grad_output, out);
 }
 template <size_t kN>
 void adaptive_avg_pool_op(ops::Launch&, const Tensor& self, IntList, Tensor& out) {
-  run_avg_pool(adaptive_windows(self.sizes(), out.sizes(), kN), {false, {}}, self, out);
+  run_avg_pool(pooling::adaptive_windows(self.sizes(), out.sizes(), kN), {false, {}}, self, out);
 }
 template <size_t kN>
 void adaptive_avg_pool_backward_op(ops::Launch&,
                                    const Tensor& grad_output,
                                    const Tensor& self,
                                    Tensor& out) {
-  run_avg_pool_backward(adaptive_windows(self.sizes(), grad_output.sizes(), kN), {false, {}},
-                        grad_output, out);
+  run_avg_pool_backward(pooling::adaptive_windows(self.sizes(), grad_output.sizes(), kN),
+                        {false, {}}, grad_output, out);
 }
 template <size_t kN>
 void adaptive_max_pool_op(
     ops::Launch&, const Tensor& self, IntList, Tensor& values, Tensor& indices) {
-  run_max_pool(adaptive_windows(self.sizes(), values.sizes(), kN), self, values, indices);
+  run_max_pool(pooling::adaptive_windows(self.sizes(), values.sizes(), kN), self, values, indices);
 }
 template <size_t kN>
 void adaptive_max_pool_backward_op(

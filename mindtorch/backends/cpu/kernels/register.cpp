@@ -28,6 +28,8 @@ void register_cpu(ops::Registry& registry) {
   register_random(registry);
   register_recurrent(registry);
   register_reduce(registry);
+  register_group_norm(registry);
+  register_resize(registry);
   register_sampling(registry);
   register_scan(registry);
   register_scatter(registry);

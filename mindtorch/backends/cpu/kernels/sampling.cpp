@@ -115,7 +115,110 @@ void sample(const Tensor& images, const Tensor& grid, const Settings& settings, 
   });
 }
 
-// Undefined gradients are not wanted. Images do not share memory, so that each is one thread's.
+// What a thread computes of a gradient: neither images nor blocks of points share memory.
+struct GradientPart {
+  int64_t image;
+  int64_t first_block;
+  int64_t last_block;
+  int64_t first_channel;
+  int64_t last_channel;
+};
+
+// Undefined gradients are not wanted. That of the images is made of all blocks of the points, that
+// of the grid of all channels.
+template <typename T>
+class SampleBackward {
+ public:
+  SampleBackward(const Tensor& grad,
+                 const Tensor& images,
+                 const Tensor& grid,
+                 const Settings& settings)
+      : sampler_(images, grid, settings),
+        grad_(grad.data<T>()),
+        images_(images.data<T>()),
+        channels_(images.size(1)) {}
+
+  void run(const GradientPart& part, const Tensor& grad_images, const Tensor& grad_grid) const {
+    const int64_t dims = sampler_.dims();
+    const auto axes = std::make_unique<AxisTaps<T>[]>(3);
+    const auto taps = std::make_unique<Taps<T>[]>(4);
+    alignas(64) T found[kBlock];
+    alignas(64) T sums[3][kBlock];
+    for (int64_t block = part.first_block; block < part.last_block; ++block) {
+      const int count = sampler_.count(block);
+      sampler_.locate(part.image, block, axes.get());
+      if (grad_images.defined()) sampler_.combine(axes.get(), -1, taps[3]);
+      for (int64_t i = 0; i < dims && grad_grid.defined(); ++i) {
+        sampler_.combine(axes.get(), i, taps[i]);
+        std::fill_n(sums[i], kBlock, T(0));
+      }
+      for (int64_t c = part.first_channel; c < part.last_channel; ++c) {
+        const int64_t plane = part.image * channels_ + c;
+        const T* const from = grad_ + plane * sampler_.points() + block * kBlock;
+        if (grad_images.defined()) {
+          T* const to = grad_images.data<T>() + plane * sampler_.elements();
+          for (int tap = 0; tap < taps[3].count; ++tap) {
+            for (int p = 0; p < count; ++p) {
+              to[taps[3].offsets[tap][p]] += taps[3].weights[tap][p] * from[p];
+            }
+          }
+        }
+        for (int64_t i = 0; i < dims && grad_grid.defined(); ++i) {
+          sampling::sampling_tiles<T>().sample(taps[i], images_ + plane * sampler_.elements(),
+                                               found);
+          for (int p = 0; p < count; ++p) sums[i][p] += found[p] * from[p];
+        }
+      }
+      if (!grad_grid.defined()) continue;
+      T* const to = grad_grid.data<T>() + (part.image * sampler_.points() + block * kBlock) * dims;
+      for (int p = 0; p < count; ++p) {
+        for (int64_t i = 0; i < dims; ++i) to[p * dims + (dims - 1 - i)] = sums[i][p];
+      }
+    }
+  }
+
+  void run_all(int64_t images, const Tensor& grad_images, const Tensor& grad_grid) const {
+    const int64_t blocks = sampler_.blocks();
+    if (images >= num_threads()) {
+      parallel_for(0, images, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          run({i, 0, blocks, 0, channels_}, grad_images, grad_grid);
+        }
+      });
+      return;
+    }
+    // Too few images: their channels apart for one gradient, their points for the other.
+    if (grad_images.defined()) {
+      parallel_for(0, images * channels_, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end;) {
+          const int64_t image = i / channels_;
+          const int64_t last = std::min(end, (image + 1) * channels_);
+          const int64_t first = i - image * channels_;
+          run({image, 0, blocks, first, last - image * channels_}, grad_images, {});
+          i = last;
+        }
+      });
+    }
+    if (grad_grid.defined()) {
+      parallel_for(0, images * blocks, 4, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end;) {
+          const int64_t image = i / blocks;
+          const int64_t last = std::min(end, (image + 1) * blocks);
+          const int64_t first = i - image * blocks;
+          run({image, first, last - image * blocks, 0, channels_}, {}, grad_grid);
+          i = last;
+        }
+      });
+    }
+  }
+
+ private:
+  Sampler<T> sampler_;
+  const T* grad_;
+  const T* images_;
+  int64_t channels_;
+};
+
 template <typename T>
 void sample_backward(const Tensor& grad,
                      const Tensor& images,
@@ -123,49 +226,8 @@ void sample_backward(const Tensor& grad,
                      const Settings& settings,
                      const Tensor& grad_images,
                      const Tensor& grad_grid) {
-  const Sampler<T> sampler(images, grid, settings);
-  const int64_t channels = images.size(1);
-  const int64_t dims = sampler.dims();
   if (grad_images.defined()) std::fill_n(grad_images.data<T>(), grad_images.numel(), T(0));
-  parallel_for(0, images.size(0), 1, [&](int64_t begin, int64_t end) {
-    const auto axes = std::make_unique<AxisTaps<T>[]>(3);
-    const auto taps = std::make_unique<Taps<T>[]>(4);
-    alignas(64) T found[kBlock];
-    alignas(64) T sums[3][kBlock];
-    for (int64_t image = begin; image < end; ++image) {
-      for (int64_t block = 0; block < sampler.blocks(); ++block) {
-        const int count = sampler.count(block);
-        sampler.locate(image, block, axes.get());
-        sampler.combine(axes.get(), -1, taps[3]);
-        for (int64_t i = 0; i < dims && grad_grid.defined(); ++i) {
-          sampler.combine(axes.get(), i, taps[i]);
-          std::fill_n(sums[i], kBlock, T(0));
-        }
-        for (int64_t c = 0; c < channels; ++c) {
-          const int64_t plane = image * channels + c;
-          const T* const from = grad.data<T>() + plane * sampler.points() + block * kBlock;
-          if (grad_images.defined()) {
-            T* const to = grad_images.data<T>() + plane * sampler.elements();
-            for (int tap = 0; tap < taps[3].count; ++tap) {
-              for (int p = 0; p < count; ++p) {
-                to[taps[3].offsets[tap][p]] += taps[3].weights[tap][p] * from[p];
-              }
-            }
-          }
-          for (int64_t i = 0; i < dims && grad_grid.defined(); ++i) {
-            sampling::sampling_tiles<T>().sample(
-                taps[i], images.data<T>() + plane * sampler.elements(), found);
-            for (int p = 0; p < count; ++p) sums[i][p] += found[p] * from[p];
-          }
-        }
-        if (!grad_grid.defined()) continue;
-        T* const to = grad_grid.data<T>() + (image * sampler.points() + block * kBlock) * dims;
-        for (int p = 0; p < count; ++p) {
-          for (int64_t i = 0; i < dims; ++i) to[p * dims + (dims - 1 - i)] = sums[i][p];
-        }
-      }
-    }
-  });
+  SampleBackward<T>(grad, images, grid, settings).run_all(images.size(0), grad_images, grad_grid);
 }
 
 void grid_sampler(ops::Launch&,

@@ -1,42 +1,82 @@
+#include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "mindtorch/backends/cpu/element_runs.h"
 #include "mindtorch/backends/cpu/kernels/kernels.h"
 #include "mindtorch/backends/cpu/parallel.h"
 #include "mindtorch/backends/cpu/pointwise.h"
+#include "mindtorch/backends/cpu/runs.h"
 #include "mindtorch/backends/cpu/strided_loop.h"
 #include "mindtorch/backends/cpu/transpose.h"
 
 namespace mindtorch::cpu {
 namespace {
 
-constexpr int64_t kGrainBytes = int64_t{1} << 18;
-// Pieces shorter than this are not worth a call of memcpy each.
-constexpr int64_t kShortBytes = 64;
+constexpr int64_t kGrainBytes = int64_t{1} << 16;
 
 // One input of cat whose rows are copied as they are.
 struct Piece {
-  const char* data;
+  const uint8_t* data;
   int64_t row_bytes;
   int64_t offset_bytes;  // within a row of the output
 };
+using Pieces = std::span<const Piece>;
 
-void copy_rows(std::span<const Piece> pieces, int64_t rows, int64_t out_row_bytes, char* out) {
-  if (rows == 1) {
-    for (const Piece& piece : pieces) {
-      parallel_for(0, piece.row_bytes, kGrainBytes, [&](int64_t begin, int64_t end) {
-        std::memcpy(out + piece.offset_bytes + begin, piece.data + begin,
-                    static_cast<size_t>(end - begin));
+// Bytes [begin, end) of a row of the output.
+void copy_part(Pieces pieces, int64_t row, uint8_t* out, int64_t begin, int64_t end, bool streams) {
+  for (const Piece& piece : pieces) {
+    const int64_t first = std::max(begin, piece.offset_bytes);
+    const int64_t last = std::min(end, piece.offset_bytes + piece.row_bytes);
+    if (first >= last) continue;
+    const uint8_t* from = piece.data + row * piece.row_bytes + first - piece.offset_bytes;
+    const Runs part = {from, 0, out + first, 0, 1};
+    streams ? stream_runs(part, last - first) : copy_runs(part, last - first);
+  }
+}
+
+// The elements of two to four inputs of a row each, side by side.
+bool can_interleave(Pieces pieces, int64_t out_row_bytes) {
+  const int64_t size = pieces[0].row_bytes;
+  const bool is_element = size == 1 || size == 2 || size == 4 || size == 8;
+  return is_element && pieces.size() >= 2 && pieces.size() <= 4 &&
+         out_row_bytes == size * static_cast<int64_t>(pieces.size()) &&
+         std::all_of(pieces.begin(), pieces.end(),
+                     [&](const Piece& piece) { return piece.row_bytes == size; });
+}
+
+void interleave_rows(Pieces pieces, int64_t begin, int64_t end, uint8_t* out) {
+  const int64_t size = pieces[0].row_bytes;
+  const void* from[4];
+  for (size_t i = 0; i < pieces.size(); ++i) from[i] = pieces[i].data + begin * size;
+  const auto count = static_cast<int64_t>(pieces.size());
+  interleave_elements(size, from, count, out + begin * size * count, end - begin);
+}
+
+void copy_rows(Pieces pieces, int64_t rows, int64_t out_row_bytes, uint8_t* out) {
+  if (pieces.empty()) return;
+  const bool streams = rows * out_row_bytes >= kStreamBytes;
+  if (rows < num_threads() && out_row_bytes >= 2 * kGrainBytes) {  // few, and long
+    for (int64_t row = 0; row < rows; ++row) {
+      parallel_for(0, out_row_bytes, kCopyGrainBytes, [&](int64_t begin, int64_t end) {
+        copy_part(pieces, row, out + row * out_row_bytes, begin, end, streams);
       });
     }
     return;
   }
-  const int64_t grain = std::max<int64_t>(1, kGrainBytes / std::max<int64_t>(out_row_bytes, 1));
+  const bool interleaves = can_interleave(pieces, out_row_bytes);
+  // Rows of all pieces that the first-level cache holds.
+  const int64_t block = std::max<int64_t>(1, (8 << 10) / out_row_bytes);
+  const int64_t grain = std::max<int64_t>(1, kGrainBytes / out_row_bytes);
   parallel_for(0, rows, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
+    if (interleaves) return interleave_rows(pieces, begin, end, out);
+    for (int64_t row = begin; row < end; row += block) {
       for (const Piece& piece : pieces) {
-        std::memcpy(out + row * out_row_bytes + piece.offset_bytes,
-                    piece.data + row * piece.row_bytes, static_cast<size_t>(piece.row_bytes));
+        const Runs runs = {piece.data + row * piece.row_bytes, piece.row_bytes,
+                           out + row * out_row_bytes + piece.offset_bytes, out_row_bytes,
+                           std::min(block, end - row)};
+        streams&& piece.row_bytes >= 1024 ? stream_runs(runs, piece.row_bytes)
+                                          : copy_runs(runs, piece.row_bytes);
       }
     }
   });
@@ -45,9 +85,8 @@ void copy_rows(std::span<const Piece> pieces, int64_t rows, int64_t out_row_byte
 void cat(ops::Launch&, TensorList tensors, int64_t dim, Tensor& out) {
   if (out.numel() == 0) return;
   const auto d = static_cast<size_t>(wrap_dim(dim, out.dim()));
-  const int64_t element = out.element_size();
   int64_t rows = 1;
-  int64_t slice_bytes = element;
+  int64_t slice_bytes = out.element_size();
   for (size_t i = 0; i < out.sizes().size(); ++i) {
     if (i < d) rows *= out.sizes()[i];
     if (i > d) slice_bytes *= out.sizes()[i];
@@ -57,18 +96,15 @@ void cat(ops::Launch&, TensorList tensors, int64_t dim, Tensor& out) {
   for (const Tensor& tensor : tensors) {
     if (tensor.numel() == 0) continue;
     const int64_t length = tensor.sizes()[d];
-    const bool plain = out.is_contiguous() && tensor.is_contiguous() &&
-                       tensor.dtype() == out.dtype() &&
-                       (rows == 1 || length * slice_bytes >= kShortBytes);
-    if (plain) {
-      pieces.push_back({tensor.data<char>(), length * slice_bytes, start * slice_bytes});
+    if (out.is_contiguous() && tensor.is_contiguous() && tensor.dtype() == out.dtype()) {
+      pieces.push_back({tensor.data<uint8_t>(), length * slice_bytes, start * slice_bytes});
     } else {
       copy(tensor, out.alias(tensor.sizes(), out.strides(),
                              out.storage_offset() + start * out.strides()[d]));
     }
     start += length;
   }
-  copy_rows({pieces.data(), pieces.size()}, rows, start * slice_bytes, out.data<char>());
+  copy_rows({pieces.data(), pieces.size()}, rows, start * slice_bytes, out.data<uint8_t>());
 }
 
 // Reverses the lines of a loop whose innermost dims are contiguous in both tensors.

@@ -56,10 +56,12 @@ struct WideCandidate {
 };
 
 // Walks the row once, keeping what may still be among the best k. The bound only ever falls, so on
-// most rows nearly every block is passed over after one vector minimum.
+// most rows nearly every block is passed over after one vector minimum; the first are short, to
+// have a bound early.
 template <typename T, typename Candidate>
 void select_by_bound(const Selection& s) {
   using Key = WideKey<T>;
+  constexpr int64_t kFirstBlock = 64;
   constexpr int64_t kBlock = 512;
   Scratch scratch(Scratch::room<Candidate>(2 * s.k + kBlock));
   auto* candidates = scratch.take<Candidate>(2 * s.k + kBlock);
@@ -73,8 +75,8 @@ void select_by_bound(const Selection& s) {
     bound = static_cast<Key>(candidates[s.k - 1].key());
   };
   const auto* in = static_cast<const KeyOf<T>*>(s.in);
-  for (int64_t begin = 0; begin < s.n; begin += kBlock) {
-    const int64_t length = std::min(kBlock, s.n - begin);
+  for (int64_t begin = 0, length = 0; begin < s.n; begin += length) {
+    length = std::min(bounded ? kBlock : kFirstBlock, s.n - begin);
     Key keys[kBlock];
     const uint64_t smallest = encode_block(s.dtype, in + begin, length, s.largest, keys);
     // An equal key has a higher index than the one that set the bound, and loses.
@@ -83,7 +85,7 @@ void select_by_bound(const Selection& s) {
       candidates[count] = Candidate::make(keys[i], begin + i);
       count += !bounded || keys[i] < bound;
     }
-    if (count > 2 * s.k) keep_best();
+    if (count > (bounded ? 2 * s.k : s.k)) keep_best();
   }
   if (count > s.k) keep_best();
   if (s.sorted) std::sort(candidates, candidates + s.k);
@@ -93,10 +95,10 @@ void select_by_bound(const Selection& s) {
 template <typename T>
 void select_by_rank(const Selection& s) {
   uint32_t ranks[kMostRanked];
+  uint8_t order[kMostRanked];
   rank_row(s.dtype, s.in, s.n, s.largest, ranks);
-  for (int64_t i = 0; i < s.n; ++i) {
-    if (ranks[i] < s.k) emit<KeyOf<T>>(s, ranks[i], i);
-  }
+  for (int64_t i = 0; i < s.n; ++i) order[ranks[i]] = static_cast<uint8_t>(i);
+  for (int64_t i = 0; i < s.k; ++i) emit<KeyOf<T>>(s, i, order[i]);
 }
 
 template <typename T>

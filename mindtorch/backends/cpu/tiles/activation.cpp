@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "mindtorch/backends/cpu/tiles/erf-inl.h"
+#include "mindtorch/backends/cpu/tiles/half-inl.h"
 #include "mindtorch/backends/cpu/tiles/sigmoid-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -147,8 +148,11 @@ struct Elu {
     const V alpha = math::constant(d, params.f[0] * params.f[1]);
     const V scale = math::constant(d, params.f[1]);
     const V input_scale = math::constant(d, params.f[2]);
+    const auto is_negative = hn::Lt(a, hn::Zero(d));
+    // NaN comes out of the product as well.
+    if (hn::AllFalse(d, is_negative)) return hn::Mul(a, scale);
     const V below = hn::Mul(alpha, math::expm1(d, hn::Mul(a, input_scale)));
-    return hn::IfThenElse(hn::Lt(a, hn::Zero(d)), below, hn::Mul(a, scale));
+    return hn::IfThenElse(is_negative, below, hn::Mul(a, scale));
   }
   PointwiseParams params;
 };
@@ -193,12 +197,19 @@ void activation(TileTable& table) {
   enter<double, 2>(table);
 }
 
+void half_activation(HalfTable& table) {
+  enter_half<Elu>(table, Pointwise::kElu);
+  enter_half<Gelu>(table, Pointwise::kGelu);
+}
+
 }  // namespace mindtorch::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace mindtorch::cpu {
 HWY_EXPORT(activation);
+HWY_EXPORT(half_activation);
 void add_activation(TileTable& table) { HWY_DYNAMIC_DISPATCH(activation)(table); }
+void add_half_activation(HalfTable& table) { HWY_DYNAMIC_DISPATCH(half_activation)(table); }
 }  // namespace mindtorch::cpu
 #endif

@@ -121,8 +121,10 @@ HWY_INLINE V erfinv_guess(D d, V y, const double (&ends)[kEndTerms]) {
   const V one = hn::Set(d, 1.0);
   const V w = hn::Neg(math::log(d, hn::Mul(hn::Sub(one, y), hn::Add(one, y))));
   const V inner = math::polynomial(d, hn::Sub(w, hn::Set(d, 2.5)), kMiddle);
+  const auto is_inner = hn::Lt(w, hn::Set(d, 5.0));
+  if (hn::AllTrue(d, is_inner)) return hn::Mul(y, inner);
   const V outer = math::polynomial(d, hn::Sub(hn::Sqrt(w), hn::Set(d, 3.0)), ends);
-  return hn::Mul(y, hn::IfThenElse(hn::Lt(w, hn::Set(d, 5.0)), inner, outer));
+  return hn::Mul(y, hn::IfThenElse(is_inner, inner, outer));
 }
 
 struct ErfinvInDouble {

@@ -4,7 +4,8 @@
 #define HWY_TARGET_INCLUDE "mindtorch/backends/cpu/tiles/half_arithmetic.cpp"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "mindtorch/backends/cpu/tiles/arithmetic-inl.h"
-#include "mindtorch/backends/cpu/tiles/row-inl.h"
+#include "mindtorch/backends/cpu/tiles/half-inl.h"
+#include "mindtorch/backends/cpu/tiles/rounding-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
@@ -31,6 +32,14 @@ struct ClearSign {
   }
 };
 
+struct CopySign {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a, V b) const {
+    const V sign = hn::Set(d, uint16_t{0x8000});
+    return hn::Or(hn::And(sign, b), hn::AndNot(sign, a));
+  }
+};
+
 template <class Op, class T, int kWhich>
 void number_tile(const void* const* inputs, void* to, int64_t size, const PointwiseParams&) {
   const hn::ScalableTag<float> d;
@@ -53,46 +62,9 @@ void number_tile(const void* const* inputs, void* to, int64_t size, const Pointw
   store_wide_first(d, apply(load_wide_first(d, in + at, n - at, T(1.0f))), out + at, n - at);
 }
 
-template <class Op, class T>
-void half_tile(const void* const* inputs, void* to, int64_t size, const PointwiseParams&) {
-  const hn::ScalableTag<float> d;
-  using D = decltype(d);
-  constexpr size_t kLanes = hn::MaxLanes(D());
-  constexpr bool kBinary = Arity<Op, D>::value == 2;
-  const Op op;
-  const auto* a = static_cast<const T*>(inputs[0]);
-  const T* b = nullptr;
-  if constexpr (kBinary) b = static_cast<const T*>(inputs[1]);
-  auto* out = static_cast<T*>(to);
-  const auto n = static_cast<size_t>(size);
-  size_t at = 0;
-  for (; at + kLanes <= n; at += kLanes) {
-    if constexpr (kBinary) {
-      store_wide(d, op(d, load_wide(d, a + at), load_wide(d, b + at)), out + at);
-    } else {
-      store_wide(d, op(d, load_wide(d, a + at)), out + at);
-    }
-  }
-  if (at == n) return;
-  const size_t count = n - at;
-  const auto first = load_wide_first(d, a + at, count, T(1.0f));
-  if constexpr (kBinary) {
-    const auto second = load_wide_first(d, b + at, count, T(1.0f));
-    store_wide_first(d, op(d, first, second), out + at, count);
-  } else {
-    store_wide_first(d, op(d, first), out + at, count);
-  }
-}
-
-template <class Op>
-void enter(HalfTable& table, Pointwise function) {
-  table.tiles[static_cast<int>(function)][0] = &half_tile<Op, Half>;
-  table.tiles[static_cast<int>(function)][1] = &half_tile<Op, BFloat16>;
-}
-
 template <class Op>
 void enter_binary(HalfTable& table, Pointwise function) {
-  enter<Op>(table, function);
+  enter_half<Op>(table, function);
   auto& numbers = table.numbers[static_cast<int>(function)];
   numbers[0][0] = &number_tile<Op, Half, 0>;
   numbers[0][1] = &number_tile<Op, Half, 1>;
@@ -113,13 +85,21 @@ void half_arithmetic(HalfTable& table) {
   enter_binary<Sub>(table, Pointwise::kSub);
   enter_binary<Mul>(table, Pointwise::kMul);
   enter_binary<HalfQuotient>(table, Pointwise::kDiv);
-  enter<Square>(table, Pointwise::kSquare);
-  enter<Reciprocal>(table, Pointwise::kReciprocal);
-  enter<Sqrt>(table, Pointwise::kSqrt);
-  enter<Rsqrt>(table, Pointwise::kRsqrt);
-  enter<Relu>(table, Pointwise::kRelu);
+  enter_binary<Maximum>(table, Pointwise::kMaximum);
+  enter_binary<Minimum>(table, Pointwise::kMinimum);
+  enter_half<Addcmul>(table, Pointwise::kAddcmul);
+  enter_half<Ceil>(table, Pointwise::kCeil);
+  enter_half<Floor>(table, Pointwise::kFloor);
+  enter_half<Round>(table, Pointwise::kRound);
+  enter_half<Trunc>(table, Pointwise::kTrunc);
+  enter_half<Square>(table, Pointwise::kSquare);
+  enter_half<Reciprocal>(table, Pointwise::kReciprocal);
+  enter_half<Sqrt>(table, Pointwise::kSqrt);
+  enter_half<Rsqrt>(table, Pointwise::kRsqrt);
+  enter_half<Relu>(table, Pointwise::kRelu);
   enter_bits<FlipSign>(table, Pointwise::kNeg);
   enter_bits<ClearSign>(table, Pointwise::kAbs);
+  enter_bits<CopySign>(table, Pointwise::kCopysign);
 }
 
 }  // namespace mindtorch::cpu::HWY_NAMESPACE
@@ -132,6 +112,7 @@ HWY_EXPORT(half_arithmetic);
 HalfTable build_half_table() {
   HalfTable table;
   HWY_DYNAMIC_DISPATCH(half_arithmetic)(table);
+  add_half_activation(table);
   return table;
 }
 

@@ -15,6 +15,7 @@ struct HalfTable {
   TileFn tiles[ops::kPointwiseCount][2] = {};
   TileFn numbers[ops::kPointwiseCount][2][2] = {};  // by place of the number
 };
+void add_half_activation(HalfTable& table);
 HalfTable build_half_table();
 
 }  // namespace mindtorch::cpu

@@ -143,8 +143,8 @@ void enter_row(TileTable& table, Row function, RowFn row) {
   table.rows[static_cast<int>(function)][static_cast<int>(DTypeOf<T>::value)] = row;
 }
 template <class T>
-void enter_accumulate(TileTable& table, Row function, AccumulateFn step) {
-  table.accumulates[static_cast<int>(function)][static_cast<int>(DTypeOf<T>::value)] = step;
+void enter_accumulate(TileTable& table, Row function, AccumulateFn::RowsFn step) {
+  table.accumulates[static_cast<int>(function)][static_cast<int>(DTypeOf<T>::value)] = {step};
 }
 
 }  // namespace mindtorch::cpu::HWY_NAMESPACE

@@ -69,13 +69,26 @@ struct Moments {
 // accumulate_dtype(in) for kSum, kProd, kSumSquares and kSumAbs, the row's dtype for kMax and kMin,
 // bool for kAny and kAll; other functions have no such step. The caller fills `acc` first and,
 // where it adds very many float rows, adds them in blocks to keep the error low.
-using AccumulateFn = void (*)(const void* in, void* acc, int64_t n);
+struct AccumulateFn {
+  using RowsFn =
+      void (*)(const void* in, int64_t row_stride_bytes, int64_t rows, void* acc, int64_t n);
+  RowsFn rows = nullptr;  // one row after the other, `row_stride_bytes` apart
+
+  void operator()(const void* in, void* acc, int64_t n) const { rows(in, 0, 1, acc, n); }
+  explicit operator bool() const { return rows != nullptr; }
+};
 AccumulateFn find_accumulate(Row function, DType dtype);
 
-// For kArgmax and kArgmin: where in[i] beats value[i] (or is the first NaN), value[i] = in[i] and
-// index[i] = row. Rows come in ascending order, so that the first of equals stays.
-using AccumulateArgFn =
-    void (*)(const void* in, void* value, int64_t* index, int64_t row, int64_t n);
+// For kArgmax and kArgmin, and rows that lie `row_stride_bytes` apart: where an element of row r
+// beats value[i] (or is the first NaN), value[i] becomes it and index[i] = first_row + r. Rows come
+// in ascending order, so that the first of equals stays.
+struct ArgRows {
+  const void* in;
+  int64_t row_stride_bytes;
+  int64_t rows;
+  int64_t first_row;
+};
+using AccumulateArgFn = void (*)(const ArgRows& from, void* value, int64_t* index, int64_t n);
 AccumulateArgFn find_accumulate_arg(Row function, DType dtype);
 
 inline void softmax_row(DType dtype, const void* in, void* out, int64_t n) {

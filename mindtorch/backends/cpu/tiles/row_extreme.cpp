@@ -44,6 +44,24 @@ HWY_INLINE Wide<T> extreme_of(const T* in, size_t n) {
   return result;
 }
 #else
+// Not inlined: GCC 12 would keep the vector in memory all the time.
+template <bool kLargest, class D>
+HWY_NOINLINE hn::TFromD<D> extreme_lane(D d, hn::Vec<D> v) {
+  if constexpr (sizeof(v) > 16) {
+    const hn::Half<D> dh;
+    return extreme_lane<kLargest>(
+        dh, Extreme<kLargest>()(dh, hn::LowerHalf(dh, v), hn::UpperHalf(dh, v)));
+  }
+  HWY_ALIGN hn::TFromD<D> lanes[hn::MaxLanes(D())];
+  hn::Store(v, d, lanes);
+  for (size_t half = hn::MaxLanes(D()) / 2; half > 0; half /= 2) {
+    for (size_t i = 0; i < half; ++i) {
+      lanes[i] = beats<kLargest>(lanes[i + half], lanes[i]) ? lanes[i + half] : lanes[i];
+    }
+  }
+  return lanes[0];
+}
+
 template <bool kLargest, class T>
 HWY_INLINE Wide<T> extreme_of(const T* in, size_t n) {
   using W = Wide<T>;
@@ -64,13 +82,14 @@ HWY_INLINE Wide<T> extreme_of(const T* in, size_t n) {
     if (at < n) m1 = best(d, m1, load_wide(d, in + n - kLanes));  // seeing an element twice is fine
     m0 = best(d, best(d, m0, m1), best(d, m2, m3));
   }
-  HWY_ALIGN W lanes[kLanes];
-  hn::Store(m0, d, lanes);
-  W result = lanes[0];
-  for (size_t i = 1; i < kLanes; ++i) {
-    if (beats<kLargest>(lanes[i], result)) result = lanes[i];
+  if constexpr (hwy::IsFloat<W>()) {
+    if (!hn::AllFalse(d, hn::IsNaN(m0))) return std::numeric_limits<W>::quiet_NaN();
   }
-  return result;
+  if constexpr (sizeof(W) >= 4) {
+    return hn::GetLane(kLargest ? hn::MaxOfLanes(d, m0) : hn::MinOfLanes(d, m0));
+  } else {
+    return extreme_lane<kLargest>(d, m0);
+  }
 }
 #endif
 

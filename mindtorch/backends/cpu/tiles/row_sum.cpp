@@ -127,9 +127,10 @@ void product_float(const void* from, void* to, int64_t size) {
   if (at < n) p1 = hn::Mul(p1, load_wide_first(d, in + at, n - at, T(1.0f)));
   HWY_ALIGN W lanes[kLanes];
   hn::Store(hn::Mul(hn::Mul(p0, p1), hn::Mul(p2, p3)), d, lanes);
-  W product = lanes[0];
-  for (size_t i = 1; i < kLanes; ++i) product *= lanes[i];
-  *static_cast<W*>(to) = product;
+  for (size_t half = kLanes / 2; half > 0; half /= 2) {
+    for (size_t i = 0; i < half; ++i) lanes[i] *= lanes[i + half];
+  }
+  *static_cast<W*>(to) = lanes[0];
 }
 
 template <class T>

@@ -74,6 +74,8 @@ void enter_all(ScalarOperandTable& table) {
   enter<Add, T, false>(table, Pointwise::kAdd, Pointwise::kAdd);
   enter<Mul, T, false>(table, Pointwise::kMul, Pointwise::kMul);
   enter_both<Sub, T>(table, Pointwise::kSub);
+  enter_both<Maximum, T>(table, Pointwise::kMaximum);
+  enter_both<Minimum, T>(table, Pointwise::kMinimum);
   if constexpr (std::is_floating_point_v<T>) enter_both<Quotient, T>(table, Pointwise::kDiv);
   enter<Eq, T, true>(table, Pointwise::kEq, Pointwise::kEq);
   enter<Ne, T, true>(table, Pointwise::kNe, Pointwise::kNe);
@@ -103,7 +105,7 @@ void enter_types(ScalarOperandTable& table) {
 }  // namespace
 
 void scalar_operand(ScalarOperandTable& table) {
-  enter_types<float, double, int32_t, int64_t>(table);
+  enter_types<float, double, int32_t, int64_t, uint8_t>(table);
 }
 
 }  // namespace mindtorch::cpu::HWY_NAMESPACE

@@ -72,20 +72,6 @@ struct LerpScalar {
   PointwiseParams params;
 };
 
-struct Addcmul {
-  explicit Addcmul(const PointwiseParams& p) : params(p) {}
-  template <class D, class V>
-  HWY_INLINE V operator()(D d, V a, V b, V c) const {
-    using T = hn::TFromD<D>;
-    const V scaled = multiply(d, hn::Set(d, param<T>(params, 0)), b);
-    if constexpr (hwy::IsFloat<T>()) {
-      return hn::MulAdd(scaled, c, a);
-    } else {
-      return hn::Add(a, multiply(d, scaled, c));
-    }
-  }
-  PointwiseParams params;
-};
 struct Addcdiv {
   explicit Addcdiv(const PointwiseParams& p) : params(p) {}
   template <class D, class V>

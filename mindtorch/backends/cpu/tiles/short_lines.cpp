@@ -29,7 +29,6 @@ HWY_INLINE hn::Vec<D> load(D d, const T* line, size_t at) {
 template <class Op, class T, int kSingle>
 void lines(const LineRun& run) {
   const LightTag<T> d;
-  const hn::CappedTag<T, 1> d1;
   constexpr size_t kLanes = hn::MaxLanes(LightTag<T>());
   const Op op;
   const auto n = static_cast<size_t>(run.n);
@@ -56,11 +55,17 @@ void lines(const LineRun& run) {
       hn::BlendedStore(op(d, left, right), first, d, out + at);
     }
 #else
-    for (; at < n; ++at) {
-      hn::StoreU(op(d1, load<0, kSingle>(d1, a, at), load<1, kSingle>(d1, b, at)), d1, out + at);
+    if constexpr (sizeof(T) > 1) {
+      const hn::CappedTag<T, 1> d1;
+      for (; at < n; ++at) {
+        hn::StoreU(op(d1, load<0, kSingle>(d1, a, at), load<1, kSingle>(d1, b, at)), d1, out + at);
+      }
+    } else if (at < n) {  // of bytes there are too many left
+      const auto left = kSingle == 0 ? hn::Set(d, *a) : load_first(d, a + at, n - at);
+      const auto right = kSingle == 1 ? hn::Set(d, *b) : load_first(d, b + at, n - at);
+      store_first(d, op(d, left, right), out + at, n - at);
     }
 #endif
-    static_cast<void>(d1);
   }
 }
 
@@ -77,6 +82,8 @@ void enter_all(LinesTable& table) {
   enter<Add, T>(table, Pointwise::kAdd);
   enter<Sub, T>(table, Pointwise::kSub);
   enter<Mul, T>(table, Pointwise::kMul);
+  enter<Maximum, T>(table, Pointwise::kMaximum);
+  enter<Minimum, T>(table, Pointwise::kMinimum);
   if constexpr (std::is_floating_point_v<T>) enter<Quotient, T>(table, Pointwise::kDiv);
 }
 
@@ -87,6 +94,7 @@ void short_lines(LinesTable& table) {
   enter_all<double>(table);
   enter_all<int32_t>(table);
   enter_all<int64_t>(table);
+  enter_all<uint8_t>(table);
 }
 
 }  // namespace mindtorch::cpu::HWY_NAMESPACE

@@ -1,31 +1,50 @@
-// Gamma functions and logit.
+// Gamma and Bessel functions and logit.
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "mindtorch/backends/cpu/tiles/special.cpp"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 
-#include <math.h>  // lgamma_r
-
-#include "mindtorch/backends/cpu/tiles/math-inl.h"
-#include "mindtorch/ops/functions/special_functions.h"
+#include "mindtorch/backends/cpu/tiles/bessel-inl.h"
+#include "mindtorch/backends/cpu/tiles/gamma-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
 namespace {
 
-// std::lgamma writes the sign to a global variable, which threads must not share.
-struct Lgamma {
-  double operator()(double x) const {
-    int sign = 0;
-    return ::lgamma_r(x, &sign);
+// float32 is computed in float64 and rounded once.
+template <class F>
+struct InDouble {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    if constexpr (math::kIsFloat32<D>) {
+      return math::through_double(F(), d, a);
+    } else {
+      return F()(d, a);
+    }
   }
-  float operator()(float x) const { return static_cast<float>((*this)(static_cast<double>(x))); }
 };
 
-struct Digamma {
-  double operator()(double x) const { return ops::special::digamma(x); }
-  float operator()(float x) const { return static_cast<float>((*this)(static_cast<double>(x))); }
+struct Lgamma {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    return math::lgamma(d, a);
+  }
 };
+struct Digamma {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    return math::digamma(d, a);
+  }
+};
+#if HWY_TARGET != HWY_SCALAR
+template <int kOrder, bool kScaled>
+struct BesselI {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    return math::bessel_i<kOrder, kScaled>(d, a);
+  }
+};
+#endif
 
 // The derivative of digamma: reflection, recurrence up to 10, then the asymptotic series.
 struct Trigamma {
@@ -72,9 +91,15 @@ struct Logit {
 template <class T>
 void enter(TileTable& table) {
   constexpr DType kDType = DTypeOf<T>::value;
-  table.add(Pointwise::kLgamma, kDType, &scalar_tile<Lgamma, T, 1>);
-  table.add(Pointwise::kDigamma, kDType, &scalar_tile<Digamma, T, 1>);
+  table.add(Pointwise::kLgamma, kDType, &map_tile<InDouble<Lgamma>, T, 1>);
+  table.add(Pointwise::kDigamma, kDType, &map_tile<InDouble<Digamma>, T, 1>);
   table.add(Pointwise::kTrigamma, kDType, &scalar_tile<Trigamma, T, 1>);
+#if HWY_TARGET != HWY_SCALAR
+  table.add(Pointwise::kBesselI0, kDType, &map_tile<InDouble<BesselI<0, false>>, T, 1>);
+  table.add(Pointwise::kBesselI0e, kDType, &map_tile<InDouble<BesselI<0, true>>, T, 1>);
+  table.add(Pointwise::kBesselI1, kDType, &map_tile<InDouble<BesselI<1, false>>, T, 1>);
+  table.add(Pointwise::kBesselI1e, kDType, &map_tile<InDouble<BesselI<1, true>>, T, 1>);
+#endif
 }
 
 }  // namespace

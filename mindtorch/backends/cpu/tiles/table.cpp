@@ -22,8 +22,8 @@ TileTable build_tables() {
   add_trigonometry(table);
   add_hyperbolic(table);
   add_error_function(table);
-  add_special(table);
   add_number_functions(table);
+  add_special(table);  // vectors take the place of some functions of numbers
   add_activation(table);
   add_complex(table);
   add_complex_functions(table);

@@ -33,12 +33,42 @@ TEST(Nonzero, FindsWhatIsNotZero) {
           ASSERT_EQ(count, static_cast<int64_t>(expected.size()));
           // One more, which must stay as it is.
           std::vector<int64_t> out(expected.size() + 1, -1);
-          nonzero_flat(dtype, row.data(), n, out.data());
+          find_nonzero({dtype, row.data(), &n, 1, 0, n}, out.data(), 0);
           expected.push_back(-1);
           ASSERT_EQ(out, expected);
         }
       }
     });
+  }
+}
+
+TEST(Nonzero, GivesCoordinatesOfEveryDim) {
+  std::mt19937 random(5);
+  const std::vector<int64_t> sizes = {7, 1, 13, 64, 3};
+  const int64_t n = 7 * 13 * 64 * 3;
+  for (const unsigned one_in : {1u, 2u, 40u}) {
+    std::vector<uint8_t> in(static_cast<size_t>(n));
+    for (uint8_t& byte : in) byte = random() % one_in == 0 ? 1 : 0;
+    for (const int64_t begin : {int64_t{0}, int64_t{64 * 3 * 5 + 17}}) {
+      std::vector<std::vector<int64_t>> expected(sizes.size());
+      for (int64_t i = begin; i < n; ++i) {
+        if (in[static_cast<size_t>(i)] == 0) continue;
+        int64_t rest = i;
+        for (size_t d = sizes.size(); d-- > 0; rest /= sizes[d]) {
+          expected[d].push_back(rest % sizes[d]);
+        }
+      }
+      const int64_t step = static_cast<int64_t>(expected[0].size()) + 1;
+      std::vector<int64_t> out(static_cast<size_t>(step) * sizes.size(), -1);
+      find_nonzero({DType::kUInt8, in.data(), sizes.data(), static_cast<int64_t>(sizes.size()),
+                    begin, n},
+                   out.data(), step);
+      for (size_t d = 0; d < sizes.size(); ++d) {
+        expected[d].push_back(-1);
+        const auto line = out.begin() + static_cast<int64_t>(d) * step;
+        ASSERT_EQ(std::vector<int64_t>(line, line + step), expected[d]);
+      }
+    }
   }
 }
 

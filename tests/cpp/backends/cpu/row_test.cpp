@@ -101,6 +101,8 @@ class RowTest : public testing::TestWithParam<size_t> {
   void check_softmax();
   template <class T>
   void check_steps();
+  template <class T>
+  void check_row_steps();
 };
 
 template <class T>
@@ -275,6 +277,40 @@ void RowTest::check_softmax() {
   EXPECT_TRUE(std::isnan(static_cast<float>(pair[0])) && std::isnan(static_cast<float>(pair[1])));
 }
 
+// Many rows at once give what one after the other gives.
+template <class T>
+void RowTest::check_row_steps() {
+  using A = Accumulator<T>;
+  for (const size_t n : {1u, 5u, 16u, 67u, 130u}) {
+    for (const size_t rows : {0u, 1u, 7u, 8u, 9u, 64u, 65u, 200u}) {
+      SCOPED_TRACE(std::string(name(DTypeOf<T>::value)) + " n = " + std::to_string(n) +
+                   " rows = " + std::to_string(rows));
+      const size_t stride = n + 3;
+      const auto in = sample<T>(stride * rows, 4);
+      const auto count = static_cast<int64_t>(n);
+      const auto stride_bytes = static_cast<int64_t>(stride * sizeof(in[0]));
+      const auto row = [&](size_t i) { return in.data() + i * stride; };
+      std::vector<A> together(n, A{1}), single(n, A{1});
+      step<T>(Row::kSum).rows(in.data(), stride_bytes, static_cast<int64_t>(rows), together.data(),
+                              count);
+      for (size_t i = 0; i < rows; ++i) step<T>(Row::kSum)(row(i), single.data(), count);
+      EXPECT_EQ(std::memcmp(together.data(), single.data(), n * sizeof(A)), 0);
+
+      auto best = sample<T>(n, 5), best_one = best;
+      std::vector<int64_t> index(n, -1), index_one(n, -1);
+      const AccumulateArgFn arg = target().table.accumulate_args[static_cast<int>(
+          Row::kArgmax)][static_cast<int>(DTypeOf<T>::value)];
+      arg({in.data(), stride_bytes, static_cast<int64_t>(rows), 3}, best.data(), index.data(),
+          count);
+      for (size_t i = 0; i < rows; ++i) {
+        arg({row(i), 0, 1, static_cast<int64_t>(i) + 3}, best_one.data(), index_one.data(), count);
+      }
+      EXPECT_EQ(std::memcmp(best.data(), best_one.data(), n * sizeof(best[0])), 0);
+      EXPECT_EQ(index, index_one);
+    }
+  }
+}
+
 template <class T>
 void RowTest::check_steps() {
   using A = Accumulator<T>;
@@ -312,10 +348,9 @@ void RowTest::check_steps() {
     step<T>(Row::kMin)(in.data(), low.data(), count);
     const auto& args = target().table.accumulate_args;
     const int dtype = static_cast<int>(DTypeOf<T>::value);
-    args[static_cast<int>(Row::kArgmax)][dtype](in.data(), best.data(), best_index.data(), 9,
-                                                count);
-    args[static_cast<int>(Row::kArgmin)][dtype](in.data(), worst.data(), worst_index.data(), 9,
-                                                count);
+    const ArgRows ninth = {in.data(), 0, 1, 9};
+    args[static_cast<int>(Row::kArgmax)][dtype](ninth, best.data(), best_index.data(), count);
+    args[static_cast<int>(Row::kArgmin)][dtype](ninth, worst.data(), worst_index.data(), count);
     std::vector<uint8_t> any(n, 0), all(n, 1);
     step<T>(Row::kAny)(in.data(), any.data(), count);
     step<T>(Row::kAll)(in.data(), all.data(), count);
@@ -404,6 +439,19 @@ TEST_P(RowTest, StepsOverAnOuterDimension) {
   check_steps<BFloat16>();
   check_steps<float>();
   check_steps<double>();
+}
+
+TEST_P(RowTest, StepsOfManyRows) {
+  check_row_steps<bool>();
+  check_row_steps<uint8_t>();
+  check_row_steps<int8_t>();
+  check_row_steps<int16_t>();
+  check_row_steps<int32_t>();
+  check_row_steps<int64_t>();
+  check_row_steps<Half>();
+  check_row_steps<BFloat16>();
+  check_row_steps<float>();
+  check_row_steps<double>();
 }
 
 // A million equal terms: adding them one by one in float32 would be off in the third digit.

@@ -111,6 +111,31 @@ TEST(ScanLine, MaximaAndMinima) {
   }
 }
 
+TEST(ScanRows, AgreeWithSingleLines) {
+  constexpr int64_t kLines = 7;
+  for (const DType dtype : kAllDTypes) {
+    visit_dtype(dtype, [&]<typename T>() {
+      for (const int64_t n : {1, 5, 255, 257, 700}) {
+        for (const ScanOp op : {ScanOp::kSum, ScanOp::kProd, ScanOp::kMax, ScanOp::kMin}) {
+          SCOPED_TRACE(describe(dtype, Sample::kRandom, n));
+          const Row<T> rows = make_row<T>(Sample::kRandom, n * kLines);
+          Row<T> out(n * kLines);
+          std::vector<int64_t> indices(static_cast<size_t>(n * kLines));
+          Row<T> expected(n * kLines);
+          std::vector<int64_t> places(static_cast<size_t>(n * kLines));
+          scan_rows(dtype, op, rows.data(), n, out.data(), indices.data(), kLines);
+          for (int64_t at = 0; at < n * kLines; at += n) {
+            scan_line(dtype, op, rows.data() + at, n, 1, expected.data() + at, 1,
+                      places.data() + at, 1);
+          }
+          expect_equal_rows(out, expected);
+          ASSERT_EQ(indices, places);
+        }
+      }
+    });
+  }
+}
+
 // Strided lines, and many lines at once, give what single contiguous lines give.
 TEST(ScanLines, AgreeWithSingleLines) {
   constexpr int64_t kN = 300;
