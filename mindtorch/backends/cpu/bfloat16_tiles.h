@@ -84,13 +84,14 @@ inline constexpr int64_t kMostUnpackedRows = 14;
 // nothing.
 void multiply_unpacked(const BFloat16Strip& strip, const uint16_t* b, int64_t b_stride);
 
-// out[c * stride + r] = the sum in row r and column c, rounded.
+// out[c * stride + r] = the sum in row r and column c, rounded; with `add`, plus what was there.
 void store_transposed(const float* sums,
                       int64_t sums_stride,
                       int64_t rows,
                       int64_t cols,
                       uint16_t* out,
-                      int64_t stride);
+                      int64_t stride,
+                      bool add);
 
 // out[j * rows + i] = the sum of w[j * w_stride + t] * x[i * x_stride + t] over t < k, for j < n
 // and i < rows <= kMostDotRows. Rows of `x` are padded with zeros to a multiple of kDotPadding.

@@ -56,12 +56,12 @@ int64_t padded_cols(int64_t cols) { return ceil_div(cols, kPanelCols) * kPanelCo
 // c of a block, from its sums.
 void store_block(const Product& p, const Block& block, Sums sums) {
   const Matrix c = offset<uint16_t>(p.c, block.row, block.col);
-  if (c.row_stride == 1 && p.alpha == 1 && p.beta == 0) {
+  const bool adds_other = p.beta != 0 && p.addend.data != p.c.data;
+  if (c.row_stride == 1 && p.alpha == 1 && (p.beta == 0 || p.beta == 1) && !adds_other) {
     return store_transposed(sums.data, sums.stride, block.rows, block.cols,
-                            static_cast<uint16_t*>(c.data), c.col_stride);
+                            static_cast<uint16_t*>(c.data), c.col_stride, p.beta == 1);
   }
   const HalfConversion convert(DType::kBFloat16);
-  const bool adds_other = p.beta != 0 && p.addend.data != p.c.data;
   const Scratch<float> other(adds_other ? block.cols : 0);
   for (int64_t r = 0; r < block.rows; ++r) {
     float* const line = sums.data + r * sums.stride;
