@@ -60,9 +60,7 @@ def test_values_and_gradients(dims, dtype):
         for source in SIZES[dims]:
             for wanted in ((6, 7, 3)[:dims], tuple(2 * n for n in source), (1, 20, 11)[-dims:]):
                 for corners in (None,) if mode.startswith("nearest") else (False, True):
-                    x = torch.tensor(rng.standard_normal((2, 3, *source))).to(
-                        getattr(torch, dtype)
-                    )
+                    x = torch.tensor(rng.standard_normal((2, 3, *source))).to(getattr(torch, dtype))
                     x.requires_grad_()
                     result = F.interpolate(x, wanted, mode=mode, align_corners=corners)
                     matrices = [
@@ -95,9 +93,7 @@ def test_layout_scales_and_integers():
     for mode in ("nearest", "bilinear"):
         wide = F.interpolate(x, scale_factor=2, mode=mode)
         assert wide.is_contiguous(memory_format=torch.channels_last)
-        torch.testing.assert_close(
-            wide, F.interpolate(x.contiguous(), scale_factor=2, mode=mode)
-        )
+        torch.testing.assert_close(wide, F.interpolate(x.contiguous(), scale_factor=2, mode=mode))
     # The scale decides where elements are, not the sizes: 5 * 1.7 is 8.5.
     line = torch.arange(5.0).view(1, 1, 5)
     given = F.interpolate(line, scale_factor=1.7, mode="linear")

@@ -51,8 +51,7 @@ void PointwiseLoop::find_planes() {
 void PointwiseLoop::make_loaders() {
   for (int i = 0; i < call_.count; ++i) {
     const Tensor& operand = *call_.operands[i];
-    const int64_t stride =
-        is_plane_[i] ? operand.element_size() : loop_.strides_bytes[i + 1][0];
+    const int64_t stride = is_plane_[i] ? operand.element_size() : loop_.strides_bytes[i + 1][0];
     if (ops::takes_bool(call_.function, i)) {
       loaders_.emplace_back(operand.dtype(), DType::kBool, stride);
     } else {
@@ -70,9 +69,8 @@ void PointwiseLoop::find_single() {
   for (int i = 0; i < 2 && single_ < 0; ++i) {
     const auto at = static_cast<size_t>(i);
     if (!loaders_[at].broadcast() || loaders_[at].converts()) continue;
-    const TileFn found = is_half
-                             ? find_half_number_tile(call_.function, chosen_.compute, i)
-                             : find_scalar_operand_tile(call_.function, chosen_.compute, i);
+    const TileFn found = is_half ? find_half_number_tile(call_.function, chosen_.compute, i)
+                                 : find_scalar_operand_tile(call_.function, chosen_.compute, i);
     if (found == nullptr) continue;
     tile_ = found;
     single_ = i;

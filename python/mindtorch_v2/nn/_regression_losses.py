@@ -9,7 +9,6 @@ from mindtorch_v2._overridable import make_overridable as _make_overridable
 from mindtorch_v2.nn import _reduction
 from mindtorch_v2.nn._reduction import reduced
 
-
 _smooth_l1 = _C._internal_functions["_smooth_l1"]
 
 

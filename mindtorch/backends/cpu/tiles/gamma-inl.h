@@ -48,14 +48,14 @@ HWY_NOINLINE V lgamma_of_positive(D d, V x) {
       -0x1.db7126487ed80p-7, 0x1.b4fc9a43dac9fp-7,  -0x1.28eb1f4f52ce4p-3, 0x1.1ef5d11df4a3dp-3,
       0x1.3914b3aa0e424p-3,  -0x1.3046d605c1822p-3, -0x1.cc35b376ce280p-3, 0x1.bdb3d7629dd5ep-3};
   static constexpr double kAtTwo[] = {
-      0x1.b0ee6072093cep-2,   0x1.4a34cc4a60fa7p-2,   -0x1.13e001a557607p-4, 0x1.51322ac7d7fd2p-6,
-      -0x1.e404fc218ecffp-8,  0x1.7add6eae5b8fdp-9,   -0x1.38ac5c2c96006p-10, 0x1.0b36af3424c50p-11,
-      -0x1.d3fd4bda4f97bp-13, 0x1.a127dd231f4b2p-14,  -0x1.78de85fa0bf74p-15, 0x1.5806d7786fbc2p-16,
-      -0x1.3cb5f201754a6p-17, 0x1.2640a5e8ab73ep-18,  -0x1.125408d7ee6ebp-19, 0x1.edf317afe0c72p-21,
-      -0x1.d06b46182e294p-22, 0x1.2b4bb069ee6a9p-22,  -0x1.1be56b7e101c6p-23};
+      0x1.b0ee6072093cep-2,   0x1.4a34cc4a60fa7p-2,  -0x1.13e001a557607p-4,  0x1.51322ac7d7fd2p-6,
+      -0x1.e404fc218ecffp-8,  0x1.7add6eae5b8fdp-9,  -0x1.38ac5c2c96006p-10, 0x1.0b36af3424c50p-11,
+      -0x1.d3fd4bda4f97bp-13, 0x1.a127dd231f4b2p-14, -0x1.78de85fa0bf74p-15, 0x1.5806d7786fbc2p-16,
+      -0x1.3cb5f201754a6p-17, 0x1.2640a5e8ab73ep-18, -0x1.125408d7ee6ebp-19, 0x1.edf317afe0c72p-21,
+      -0x1.d06b46182e294p-22, 0x1.2b4bb069ee6a9p-22, -0x1.1be56b7e101c6p-23};
   // Bernoulli numbers: B(2k) / (2k (2k - 1)).
-  static constexpr double kSeries[] = {1.0 / 12,   -1.0 / 360,        1.0 / 1260,
-                                       -1.0 / 1680, 1.0 / 1188,        -691.0 / 360360,
+  static constexpr double kSeries[] = {1.0 / 12,    -1.0 / 360,       1.0 / 1260,
+                                       -1.0 / 1680, 1.0 / 1188,       -691.0 / 360360,
                                        1.0 / 156,   -3617.0 / 122400, 43867.0 / 244188};
   const V one = hn::Set(d, 1.0);
   const auto is_small = hn::Lt(x, hn::Set(d, 0.5));
@@ -88,7 +88,7 @@ HWY_NOINLINE V lgamma_of_positive(D d, V x) {
 template <class D, class V = hn::Vec<D>>
 HWY_NOINLINE V digamma_of_positive(D d, V x) {
   // Bernoulli numbers over their index: B(2k) / 2k.
-  static constexpr double kSeries[] = {1.0 / 12,  -1.0 / 120,      1.0 / 252, -1.0 / 240,
+  static constexpr double kSeries[] = {1.0 / 12,  -1.0 / 120,     1.0 / 252, -1.0 / 240,
                                        1.0 / 132, -691.0 / 32760, 1.0 / 12};
   const V one = hn::Set(d, 1.0);
   const V ten = hn::Set(d, 10.0);
@@ -102,8 +102,8 @@ HWY_NOINLINE V digamma_of_positive(D d, V x) {
   }
   const V inverse = hn::Div(one, x);
   const V square = hn::Mul(inverse, inverse);
-  const V series = hn::MulAdd(polynomial(d, square, kSeries), square,
-                              hn::Mul(inverse, hn::Set(d, 0.5)));
+  const V series =
+      hn::MulAdd(polynomial(d, square, kSeries), square, hn::Mul(inverse, hn::Set(d, 0.5)));
   return hn::Sub(hn::Sub(log(d, x), series), hn::Div(top, bottom));
 }
 

@@ -38,9 +38,8 @@ void half_tile(const void* const* inputs, void* to, int64_t size, const Pointwis
     store_wide(d, apply([&](const T* in) HWY_ATTR { return load_wide(d, in + at); }), out + at);
   }
   if (at == n) return;
-  const auto load_rest = [&](const T* in) HWY_ATTR {
-    return load_wide_first(d, in + at, n - at, T(1.0f));
-  };
+  const auto load_rest = [&](const T* in)
+                             HWY_ATTR { return load_wide_first(d, in + at, n - at, T(1.0f)); };
   store_wide_first(d, apply(load_rest), out + at, n - at);
 }
 

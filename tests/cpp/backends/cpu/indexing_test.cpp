@@ -60,9 +60,9 @@ TEST(Nonzero, GivesCoordinatesOfEveryDim) {
       }
       const int64_t step = static_cast<int64_t>(expected[0].size()) + 1;
       std::vector<int64_t> out(static_cast<size_t>(step) * sizes.size(), -1);
-      find_nonzero({DType::kUInt8, in.data(), sizes.data(), static_cast<int64_t>(sizes.size()),
-                    begin, n},
-                   out.data(), step);
+      find_nonzero(
+          {DType::kUInt8, in.data(), sizes.data(), static_cast<int64_t>(sizes.size()), begin, n},
+          out.data(), step);
       for (size_t d = 0; d < sizes.size(); ++d) {
         expected[d].push_back(-1);
         const auto line = out.begin() + static_cast<int64_t>(d) * step;

@@ -298,8 +298,9 @@ void RowTest::check_row_steps() {
 
       auto best = sample<T>(n, 5), best_one = best;
       std::vector<int64_t> index(n, -1), index_one(n, -1);
-      const AccumulateArgFn arg = target().table.accumulate_args[static_cast<int>(
-          Row::kArgmax)][static_cast<int>(DTypeOf<T>::value)];
+      const AccumulateArgFn arg =
+          target().table.accumulate_args[static_cast<int>(Row::kArgmax)]
+                                        [static_cast<int>(DTypeOf<T>::value)];
       arg({in.data(), stride_bytes, static_cast<int64_t>(rows), 3}, best.data(), index.data(),
           count);
       for (size_t i = 0; i < rows; ++i) {
