@@ -160,6 +160,7 @@ from mindtorch_v2._introspection import numel as numel
 from mindtorch_v2._introspection import set_flush_denormal as set_flush_denormal
 from mindtorch_v2._introspection import set_num_interop_threads as set_num_interop_threads
 from mindtorch_v2._introspection import typename as typename
+from mindtorch_v2._library.tags import Tag as Tag
 from mindtorch_v2._lobpcg import lobpcg as lobpcg
 from mindtorch_v2._lowrank import lu as lu
 from mindtorch_v2._lowrank import pca_lowrank as pca_lowrank
@@ -182,6 +183,7 @@ from mindtorch_v2._nn_ops import (
     binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
 )
 from mindtorch_v2._nn_ops import cosine_embedding_loss as cosine_embedding_loss
+from mindtorch_v2._nn_ops import embedding_bag as embedding_bag
 from mindtorch_v2._nn_ops import feature_alpha_dropout as feature_alpha_dropout
 from mindtorch_v2._nn_ops import feature_alpha_dropout_ as feature_alpha_dropout_
 from mindtorch_v2._nn_ops import feature_dropout as feature_dropout
