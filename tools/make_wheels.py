@@ -108,8 +108,8 @@ def build(python: str) -> Path:
         old.unlink()
     # The libraries are in the wheel already: this looks at the symbols that they need, and sets the
     # tag of the oldest system that has them all.
-    repair = [sys.executable, "-m", "auditwheel", "repair", "--plat", "auto", "-w", DIST, untagged]
-    run(*repair, env=environment)
+    repair = [sys.executable, "-m", "auditwheel", "repair", "--plat", "auto", "-w", DIST]
+    run(*repair, "--strip", "--zip-compression-level", "9", untagged, env=environment)
     (wheel,) = DIST.glob(f"{name}-*.whl")
     size = wheel.stat().st_size / 1e6
     print(

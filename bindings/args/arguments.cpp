@@ -352,9 +352,7 @@ bool accept_option(PyObject* name, PyObject* value, ParsedArgs& parsed) {
     return true;
   }
   if (PyUnicode_CompareWithASCIIString(name, "layout") == 0) {
-    MT_CHECK(!is_layout(value) || is_strided_layout(value), NotImplementedError,
-             "this function makes tensors of layout torch.strided only");
-    return value == Py_None || is_layout(value);
+    return value == Py_None || is_strided_layout(value);
   }
   if (PyUnicode_CompareWithASCIIString(name, "pin_memory") == 0) {
     parsed.pin_memory = value == Py_True;

@@ -4,6 +4,7 @@
 #include "bindings/interpreter/gil.h"
 #include "bindings/interpreter/python_ref.h"
 #include "bindings/tensor/py_tensor.h"
+#include "mindtorch/dispatch/eager/layers.h"
 
 namespace mindtorch::python {
 namespace {
@@ -42,8 +43,10 @@ void check_same_look(const Tensor& before, const Tensor& after, PyObject* hook) 
   const char* text = name ? PyUnicode_AsUTF8(name.get()) : "hook";
   MT_CHECK(before.sizes() == after.sizes(), RuntimeError, "hook '", text,
            "' has changed the size of value");
-  MT_CHECK(before.device() == after.device() && before.dtype() == after.dtype(), RuntimeError,
-           "hook '", text, "' has changed the type of value");
+  constexpr uint8_t kSparse = dispatch::bit(dispatch::Layer::kSparse);
+  const bool is_same_kind = ((before.impl()->layers ^ after.impl()->layers) & kSparse) == 0;
+  MT_CHECK(before.device() == after.device() && before.dtype() == after.dtype() && is_same_kind,
+           RuntimeError, "hook '", text, "' has changed the type of value");
 }
 
 template <typename Body>

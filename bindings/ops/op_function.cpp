@@ -17,6 +17,7 @@
 #include "bindings/memory/pinning.h"
 #include "bindings/overrides/torch_function.h"
 #include "bindings/tensor/py_tensor.h"
+#include "bindings/tensor/py_types.h"
 #include "mindtorch/autograd/autograd_meta.h"
 #include "mindtorch/base/warning.h"
 #include "mindtorch/dispatch/dispatcher.h"
@@ -297,6 +298,34 @@ PyObject* call_deprecated(const Overloads& overloads,
   return result;
 }
 
+// zeros(2, layout=torch.sparse_coo) and its like. False where no such layout is wanted.
+bool call_for_layout(const Overloads& overloads,
+                     PyObject* const* args,
+                     Py_ssize_t nargs,
+                     PyObject* kwnames,
+                     PyRef& result) {
+  const Py_ssize_t keywords = kwnames == nullptr ? 0 : PyTuple_GET_SIZE(kwnames);
+  bool is_wanted = false;
+  const PyRef named(PyDict_New());
+  for (Py_ssize_t k = 0; k < keywords; ++k) {
+    PyObject* const name = PyTuple_GET_ITEM(kwnames, k);
+    PyObject* const value = args[nargs + k];
+    is_wanted |= is_layout(value) && !is_strided_layout(value) &&
+                 PyUnicode_CompareWithASCIIString(name, "layout") == 0;
+    if (PyDict_SetItem(named.get(), name, value) < 0) throw PythonError();
+  }
+  if (!is_wanted) return false;
+  // create(function, is_method, args, kwargs): a sparse tensor.
+  static PyObject* create = nullptr;
+  imported(create, "mindtorch_v2.sparse._factories", "create");
+  const PyRef positional = tuple_of({args, args + nargs});
+  const PyRef name(PyUnicode_FromString(overloads.name.c_str()));
+  result = PyRef(PyObject_CallFunctionObjArgs(create, name.get(),
+                                              overloads.is_method ? Py_True : Py_False,
+                                              positional.get(), named.get(), nullptr));
+  return true;
+}
+
 // No signature takes the arguments as they are.
 [[gnu::noinline]] PyObject* call_otherwise(PyObject* callable,
                                            PyObject* const* args,
@@ -306,6 +335,9 @@ PyObject* call_deprecated(const Overloads& overloads,
     return result;  // null where the handler raised
   }
   const Overloads& overloads = *reinterpret_cast<OpFunction*>(callable)->overloads;
+  if (PyRef made; call_for_layout(overloads, args, nargs, kwnames, made)) {
+    return Py_NewRef(made.get());
+  }
   const TorchSignatures signatures = signatures_of(overloads);
   for (const ops::Schema& old : signatures.deprecated) {
     PyObject* const result = call_deprecated(overloads, old, args, nargs, kwnames);

@@ -12,6 +12,7 @@
 #include "bindings/tensor/py_tensor.h"
 #include "bindings/tensor/py_types.h"
 #include "mindtorch/dispatch/dispatcher.h"
+#include "mindtorch/functional/sparse.h"
 
 namespace nb = nanobind;
 
@@ -130,6 +131,23 @@ void run_sparse(const Op& op, ops::Args args, ops::Outputs& outputs) {
   if (!call_handler(op, args, outputs)) dispatch::call_below(Layer::kSparse, op, args, outputs);
 }
 
+// mindtorch::sparse_coo_tensor.
+Tensor make_coo(const Tensor& indices, const Tensor& values, IntList sizes) {
+  const GilHold gil;
+  try {
+    static PyObject* make = nullptr;
+    imported(make, "mindtorch_v2.sparse._tensor", "make_coo");
+    const PyRef places(wrap(indices));
+    const PyRef entries(wrap(values));
+    const PyRef size(wrap_tuple(sizes));
+    const PyRef made(
+        PyObject_CallFunctionObjArgs(make, places.get(), entries.get(), size.get(), nullptr));
+    return unwrap(made.get());
+  } catch (const PythonError&) {
+    throw CarriedError::take();
+  }
+}
+
 nb::object make_sparse(nb::type_object type, nb::handle size, nb::handle dtype, nb::handle device) {
   auto* const cls = reinterpret_cast<PyTypeObject*>(type.ptr());
   MT_CHECK(cls != g_tensor_type && PyType_IsSubtype(cls, g_tensor_type) != 0, TypeError,
@@ -163,6 +181,7 @@ void bind_sparse(nb::module_& module) {
              nb::arg("device"), "A tensor without bytes, as an instance of `cls`.");
   module.def("_resize_sparse", &resize_sparse, nb::arg("tensor"), nb::arg("size"));
   dispatch::install_layer(Layer::kSparse, &run_sparse);
+  install_coo_maker(&make_coo);
 }
 
 }  // namespace mindtorch::python

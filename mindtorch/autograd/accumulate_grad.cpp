@@ -75,15 +75,16 @@ void AccumulateGrad::accumulate(const Tensor& variable, Tensor grad) {
   AutogradMeta& meta = make_meta(variable);
   if (!meta.grad.defined()) {
     if (is_sparse(grad)) {
-      meta.grad = detach(grad);
+      // What others see must not change when more is added.
+      meta.grad = grad.impl()->use_count() == 1 ? detach(grad) : detach(clone(grad));
     } else if (!is_grad_enabled() && has_one_owner(grad) && has_layout_of(grad, variable)) {
       detach_(grad);
       meta.grad = std::move(grad);
     } else {
       meta.grad = clone_like(grad, variable);
     }
-  } else if (is_sparse(meta.grad)) {
-    meta.grad = add(grad, meta.grad);
+  } else if (is_sparse(meta.grad) && !is_sparse(grad)) {
+    meta.grad = add(grad, meta.grad);  // only a dense tensor can hold the sum
   } else if (!is_grad_enabled()) {
     add_(meta.grad, grad);
   } else {

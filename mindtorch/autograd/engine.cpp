@@ -121,6 +121,8 @@ void add_gradient(Tensor& sum, Tensor&& grad) {
                        sum.is_contiguous() && !sum.impl()->view_base && !may_share;
   if (!is_grad_enabled() && is_ours) {
     add_(sum, grad);
+  } else if ((sum.impl()->layers & dispatch::bit(dispatch::Layer::kSparse)) != 0) {
+    sum = add(grad, sum);  // dense ones come first: only they can hold the sum
   } else {
     sum = add(sum, grad);
   }

@@ -199,6 +199,7 @@ void install(ops::Registry& registry) {
   define_creation(rules);
   define_random(rules);
   define_matmul(rules);
+  define_sparse(rules);
   define_indexing(rules);
   define_convolution(rules);
   define_norms(rules);

@@ -102,6 +102,7 @@ void define_convolution(Rules& rules);
 void define_norms(Rules& rules);
 void define_losses(Rules& rules);
 void define_linalg(Rules& rules);
+void define_sparse(Rules& rules);
 
 // --- Rules that several families use ---
 

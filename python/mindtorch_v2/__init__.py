@@ -96,10 +96,11 @@ _LAZY = {
         ),
         "_nn_ops": (
             "alpha_dropout alpha_dropout_ batch_norm binary_cross_entropy_with_logits "
-            "cosine_embedding_loss feature_alpha_dropout feature_alpha_dropout_ feature_dropout "
-            "feature_dropout_ group_norm hinge_embedding_loss instance_norm kl_div "
+            "cosine_embedding_loss embedding_bag feature_alpha_dropout feature_alpha_dropout_ "
+            "feature_dropout feature_dropout_ group_norm hinge_embedding_loss instance_norm kl_div "
             "margin_ranking_loss poisson_nll_loss triplet_margin_loss"
         ),
+        "_library.tags": "Tag",
         "_lobpcg": "lobpcg",
         "_lowrank": "lu pca_lowrank svd_lowrank",
         "_pipeline": (
@@ -107,9 +108,10 @@ _LAZY = {
         ),
         "_serialization": "load save",
         "sparse._create": (
-            "sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor"
+            "sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor "
+            "sparse_csc_tensor sparse_csr_tensor"
         ),
-        "sparse._products": "hspmm smm sspaddmm",
+        "sparse._products": "dsmm hsmm hspmm saddmm smm spmm sspaddmm",
         "_statistics": "corrcoef cov histogram histogramdd nanquantile quantile",
         "_symbolic": (
             "SymBool SymFloat SymInt sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt "
@@ -163,7 +165,7 @@ _LAZY = {
 }
 _SUBMODULES = frozenset(
     "_dynamo accelerator amp autograd backends compiler cpu cuda distributed distributions fft "
-    "func functional hub jit library linalg memory multiprocessing nn npu ops optim options "
+    "func functional fx hub jit library linalg memory multiprocessing nn npu ops optim options "
     "overrides profiler random return_types serialization sparse special signal storage testing "
     "torch_npu "
     "torch_version types utils version xpu".split()
@@ -198,6 +200,15 @@ def __dir__():
     return [*globals(), *_LAZY, *_SUBMODULES, *classes]
 
 
+def _name_of_c(name):
+    from mindtorch_v2 import _c_names
+
+    if name in _c_names.NAMES:
+        return getattr(_c_names, name)
+    raise AttributeError(f"module {_C.__name__!r} has no attribute {name!r}")
+
+
+_C.__getattr__ = _name_of_c
 _C._warn_about_options()
 
 # From here on builtins such as float, int, bool, abs, all and sum are torch's: no code below.

@@ -21,6 +21,7 @@ from mindtorch_v2 import distributions as distributions
 from mindtorch_v2 import fft as fft
 from mindtorch_v2 import func as func
 from mindtorch_v2 import functional as functional
+from mindtorch_v2 import fx as fx
 from mindtorch_v2 import hub as hub
 from mindtorch_v2 import jit as jit
 from mindtorch_v2 import library as library
@@ -159,6 +160,7 @@ from mindtorch_v2._introspection import numel as numel
 from mindtorch_v2._introspection import set_flush_denormal as set_flush_denormal
 from mindtorch_v2._introspection import set_num_interop_threads as set_num_interop_threads
 from mindtorch_v2._introspection import typename as typename
+from mindtorch_v2._library.tags import Tag as Tag
 from mindtorch_v2._lobpcg import lobpcg as lobpcg
 from mindtorch_v2._lowrank import lu as lu
 from mindtorch_v2._lowrank import pca_lowrank as pca_lowrank
@@ -181,6 +183,7 @@ from mindtorch_v2._nn_ops import (
     binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
 )
 from mindtorch_v2._nn_ops import cosine_embedding_loss as cosine_embedding_loss
+from mindtorch_v2._nn_ops import embedding_bag as embedding_bag
 from mindtorch_v2._nn_ops import feature_alpha_dropout as feature_alpha_dropout
 from mindtorch_v2._nn_ops import feature_alpha_dropout_ as feature_alpha_dropout_
 from mindtorch_v2._nn_ops import feature_dropout as feature_dropout
@@ -291,12 +294,18 @@ from mindtorch_v2.random import initial_seed as initial_seed
 from mindtorch_v2.random import manual_seed as manual_seed
 from mindtorch_v2.random import seed as seed
 from mindtorch_v2.random import set_rng_state as set_rng_state
+from mindtorch_v2.sparse._create import sparse_bsc_tensor as sparse_bsc_tensor
+from mindtorch_v2.sparse._create import sparse_bsr_tensor as sparse_bsr_tensor
 from mindtorch_v2.sparse._create import sparse_compressed_tensor as sparse_compressed_tensor
 from mindtorch_v2.sparse._create import sparse_coo_tensor as sparse_coo_tensor
 from mindtorch_v2.sparse._create import sparse_csc_tensor as sparse_csc_tensor
 from mindtorch_v2.sparse._create import sparse_csr_tensor as sparse_csr_tensor
+from mindtorch_v2.sparse._products import dsmm as dsmm
+from mindtorch_v2.sparse._products import hsmm as hsmm
 from mindtorch_v2.sparse._products import hspmm as hspmm
+from mindtorch_v2.sparse._products import saddmm as saddmm
 from mindtorch_v2.sparse._products import smm as smm
+from mindtorch_v2.sparse._products import spmm as spmm
 from mindtorch_v2.sparse._products import sspaddmm as sspaddmm
 from mindtorch_v2.storage import TypedStorage as TypedStorage
 from mindtorch_v2.version import __version__ as __version__

@@ -1,10 +1,13 @@
 """torch._check and its like: what programs that torch traces say instead of assert."""
 
 import mindtorch_v2 as torch
+from mindtorch_v2.overrides import handle_torch_function, has_torch_function_unary
 
 
 def _assert(condition, message):
     """assert condition, message."""
+    if has_torch_function_unary(condition):
+        return handle_torch_function(_assert, (condition,), condition, message)
     assert condition, message
 
 

@@ -3,9 +3,26 @@
 import mindtorch_v2 as torch
 
 
+class _Difference:
+    """A - M by its products, so that A may stay sparse."""
+
+    def __init__(self, A, M):
+        self.A, self.M, self.shape, self.dtype, self.device = A, M, A.shape, A.dtype, A.device
+
+    @property
+    def mH(self):
+        return _Difference(self.A.mH, self.M.mH)
+
+    def to(self, dtype):
+        return _Difference(self.A.to(dtype), self.M.to(dtype))
+
+    def __matmul__(self, X):
+        return self.A @ X - self.M @ X
+
+
 def _range_of(A, q, niter):
     """Orthonormal columns that span nearly all that A maps to."""
-    dtype = A.dtype if A.is_floating_point() or A.is_complex() else torch.float32
+    dtype = A.dtype if A.dtype.is_floating_point or A.dtype.is_complex else torch.float32
     A = A.to(dtype)
     seen = A @ torch.randn(A.shape[-1], q, dtype=dtype, device=A.device)
     basis = torch.linalg.qr(seen).Q
@@ -22,11 +39,12 @@ def svd_lowrank(A, q=6, niter=2, M=None):
     tensor([4.4720])
     """
     if M is not None:
-        A = A - M.broadcast_to(A.shape)
+        M = M.broadcast_to(A.shape)
+        A = A - M if A.layout is torch.strided else _Difference(A, M)
     is_wide = A.shape[-2] < A.shape[-1]
     A = A.mH if is_wide else A
     basis = _range_of(A, 6 if q is None else q, niter)
-    U, S, Vh = torch.linalg.svd(basis.mH @ A.to(basis.dtype), full_matrices=False)
+    U, S, Vh = torch.linalg.svd((A.to(basis.dtype).mH @ basis).mH, full_matrices=False)
     U, V = basis @ U, Vh.mH
     return (V, S, U) if is_wide else (U, S, V)
 
@@ -47,6 +65,10 @@ def pca_lowrank(A, q=None, center=True, niter=2):
         )
     if not niter >= 0:
         raise ValueError(f"niter(={niter}) must be non-negative integer")
+    if center and A.layout is not torch.strided:
+        # The matrix stays sparse: its mean is taken from the products.
+        mean = torch.sparse.sum(A.to_sparse(), -2).to_dense() / rows
+        return svd_lowrank(A, q, niter, mean.unsqueeze(-2).expand(A.shape))
     if center:
         A = A - A.mean(dim=-2, keepdim=True)
     return svd_lowrank(A, q, niter)

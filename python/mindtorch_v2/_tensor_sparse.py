@@ -25,6 +25,8 @@ _METHODS = {
     "sparse_resize_and_clear_": "Other sizes of a COO tensor, in place, without entries.",
     "sspaddmm": "torch.sspaddmm.",
     "to_sparse": "The tensor in a sparse layout, COO where none is named.",
+    "to_sparse_bsc": "The matrix by its columns of blocks.",
+    "to_sparse_bsr": "The matrix by its rows of blocks.",
     "to_sparse_coo": "The tensor by the coordinates of what is not zero.",
     "to_sparse_csc": "The matrix by its columns.",
     "to_sparse_csr": "The matrix by its rows.",

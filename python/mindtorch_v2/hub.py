@@ -25,13 +25,15 @@ _CONFIG = "hubconf.py"
 _folder = None
 
 
+def _get_torch_home():
+    """The folder of torch's files: $TORCH_HOME, or ~/.cache/torch."""
+    cache = os.environ.get("XDG_CACHE_HOME", "~/.cache")
+    return os.path.expanduser(os.environ.get("TORCH_HOME", os.path.join(cache, "torch")))
+
+
 def get_dir():
     """The folder of downloads: set_dir's, or hub in $TORCH_HOME, or in ~/.cache/torch."""
-    if _folder is not None:
-        return _folder
-    cache = os.environ.get("XDG_CACHE_HOME", "~/.cache")
-    home = os.environ.get("TORCH_HOME", os.path.join(cache, "torch"))
-    return os.path.join(os.path.expanduser(home), "hub")
+    return os.path.join(_get_torch_home(), "hub") if _folder is None else _folder
 
 
 def set_dir(d):

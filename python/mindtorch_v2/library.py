@@ -21,7 +21,6 @@ from mindtorch_v2._library.custom_op import (
     checked_device,
     custom_op,
     refuse_torch_dispatch,
-    refuse_vmap,
 )
 from mindtorch_v2._library.opcheck import opcheck
 from mindtorch_v2._library.schema import infer_schema, parse_schema
@@ -333,8 +332,25 @@ def register_autocast(op, device_type, cast_inputs, /, *, lib=None):
 
 
 def register_vmap(op, func=None, /, *, lib=None):
-    """Not supported: custom ops have no batching rules."""
-    refuse_vmap()
+    """A rule for vmap: func(info, in_dims, *args) gets all samples at once and returns the result
+    and where its samples lie; without `func` a decorator.
+
+    >>> torch.library.define("doc_ops::halved", "(Tensor x) -> Tensor")
+    >>> torch.library.impl("doc_ops::halved", "cpu", lambda x: x / 2)
+    >>> rule = lambda info, in_dims, x: (torch.ops.doc_ops.halved(x), in_dims[0])
+    >>> torch.library.register_vmap("doc_ops::halved", rule)
+    >>> torch.vmap(torch.ops.doc_ops.halved)(torch.ones(2))
+    tensor([0.5000, 0.5000])
+    """
+
+    def register(rule):
+        _named(op)[1].vmap = rule
+        return rule
+
+    if func is None:
+        return register
+    register(func)
+    return None
 
 
 def register_torch_dispatch(op, torch_dispatch_class, func=None, /, *, lib=None):

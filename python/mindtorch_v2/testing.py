@@ -257,8 +257,10 @@ _COMPONENTS = {
     torch.sparse_coo: ("_nnz", "_indices", "_values"),
     torch.sparse_csr: ("_nnz", "crow_indices", "col_indices", "values"),
     torch.sparse_csc: ("_nnz", "ccol_indices", "row_indices", "values"),
+    torch.sparse_bsr: ("_nnz", "crow_indices", "col_indices", "values"),
+    torch.sparse_bsc: ("_nnz", "ccol_indices", "row_indices", "values"),
 }
-_LAYOUT_NAMES = {torch.sparse_coo: "COO", torch.sparse_csr: "CSR", torch.sparse_csc: "CSC"}
+_LAYOUT_NAMES = {each: str(each)[-3:].upper() for each in _COMPONENTS}
 
 
 def _compare_sparse(actual, expected, path, options):

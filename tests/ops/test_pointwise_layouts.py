@@ -3,6 +3,8 @@
 The shapes are large enough that lines, pieces and transposed planes all occur, with rests.
 """
 
+import math
+
 import pytest
 
 FLOATS = ("float32", "float64", "float16", "bfloat16")
@@ -116,3 +118,24 @@ def test_ranges_of_halves(torch, dtype):
         made = torch.arange(start, start + step * count, step, dtype=dtype)
         expected = [start + step * i for i in range(count)]  # exact in float32
         assert torch.equal(made, torch.tensor(expected).to(dtype))
+
+
+@pytest.mark.parametrize("dtype", ("float32", "float16", "bfloat16"))
+def test_gelu_and_its_gradient(torch, dtype):
+    dtype = getattr(torch, dtype)
+    x = torch.linspace(-16, 16, 4001).to(dtype).requires_grad_()
+    result = torch.nn.functional.gelu(x)
+    result.backward(torch.full_like(result, 0.75))
+    wide = x.detach().double()
+    below = torch.special.erfc(-wide * 0.5**0.5) / 2
+    density = (-wide * wide / 2).exp() * (2 * math.pi) ** -0.5
+    info = torch.finfo(dtype)
+    units = 6 if dtype == torch.float32 else 1
+    for got, expected in (
+        (result.detach(), wide * below),
+        (x.grad, 0.75 * (below + wide * density)),
+    ):
+        # Units of the last place; absolute where numbers are subnormal, and at the gradient's root.
+        bound = units * info.eps * (expected.abs() + 2 * info.tiny)
+        bound += 2.0**-22 * ((wide + 0.75).abs() < 0.1)
+        assert ((got.double() - expected).abs() <= bound).all()

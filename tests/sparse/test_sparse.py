@@ -145,8 +145,6 @@ def test_no_silent_conversion(torch, matrix):
     for name in ("cos", "exp", "cumsum", "argmax", "flip"):
         with pytest.raises(NotImplementedError, match=f"aten::{name}.*SparseCPU"):
             getattr(matrix, name)(*[0] * (name in ("cumsum", "flip")))
-    with pytest.raises(NotImplementedError, match="torch.strided"):
-        torch.ones(2, layout=torch.sparse_coo)
     with pytest.raises(RuntimeError, match="doesn't have storage"):
         matrix.data_ptr()
 
@@ -172,6 +170,22 @@ def test_vmap(torch, matrix):
     assert torch.equal(found, torch.tensor(DENSE) @ batch)
 
 
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr"])
+def test_low_rank_decompositions(torch, matrix, layout):
+    given = matrix.to_sparse(layout=getattr(torch, layout))
+    dense = torch.tensor(DENSE)
+    torch.testing.assert_close(torch.svd_lowrank(given, 3)[1], torch.linalg.svdvals(dense))
+    centred = torch.linalg.svdvals(dense - dense.mean(0))[:2]
+    torch.testing.assert_close(torch.pca_lowrank(given, 3)[1][:2], centred)
+
+
+def test_checked_gradients(torch, matrix):
+    check = torch.sparse.as_sparse_gradcheck(torch.autograd.gradcheck)
+    for given in (matrix.double(), matrix.double().to_sparse_csr()):
+        leaf = given.requires_grad_()
+        assert check(lambda a: torch.sparse.mm(a, torch.eye(3, dtype=a.dtype)), leaf, masked=True)
+
+
 def test_written_rows_are_read_again(torch):
     csr = torch.sparse_csr_tensor([0, 1, 1], [0], [5.0], (2, 2))
     assert (csr @ torch.eye(2)).tolist() == [[5.0, 0.0], [0.0, 0.0]]
@@ -186,7 +200,3 @@ def test_dense_tensors_do_not_become_sparse_in_place(torch):
     with pytest.raises(RuntimeError, match="incompatible tensor type"):
         sparse.data = dense
     assert dense.sum().item() == 2 and sparse.to_dense().sum().item() == 4
-    with pytest.raises(NotImplementedError, match="layout torch.sparse_coo cannot be a Parameter"):
-        torch.nn.Parameter(sparse)
-    with pytest.raises(NotImplementedError, match="layout torch.sparse_csr cannot be a Parameter"):
-        torch.nn.Parameter(dense.to_sparse_csr())

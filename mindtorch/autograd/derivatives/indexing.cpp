@@ -1,5 +1,6 @@
 #include "mindtorch/autograd/derivatives/derivatives.h"
 #include "mindtorch/autograd/derivatives/helpers.h"
+#include "mindtorch/functional/sparse.h"
 
 namespace mindtorch::autograd {
 namespace {
@@ -46,7 +47,33 @@ void index_fill_at(
   if (b.needs(3)) b.set(3, sum(index_select(b.grad(), dim, index)));
 }
 
-void gather_at(Backward& b, const TensorMeta& self, int64_t dim, const Tensor& index, bool) {
+// The coordinates of the elements that gather() takes, one column for each.
+Tensor gathered_places(int64_t dim, const Tensor& index) {
+  const int64_t rank = index.dim();
+  if (rank == 0) return reshape(index, {1, 1});
+  const int64_t along = dim < 0 ? dim + rank : dim;
+  std::vector<Tensor> rows;
+  for (int64_t d = 0; d < rank; ++d) {
+    Tensor row = index;
+    if (d != along) {
+      Shape sizes(static_cast<size_t>(rank), 1);
+      sizes[static_cast<size_t>(d)] = index.size(d);
+      row = view(arange(Scalar(index.size(d)), DType::kInt64, index.device()), IntList(sizes));
+      row = expand(row, index.sizes());
+    }
+    rows.push_back(reshape(row, {-1}));
+  }
+  return stack(rows);
+}
+void gather_at(
+    Backward& b, const TensorMeta& self, int64_t dim, const Tensor& index, bool sparse_grad) {
+  if (sparse_grad) {
+    const Tensor places = _to_copy(gathered_places(dim, index), DType::kInt64);
+    // A number has no coordinates, and gather() takes it as if it had one.
+    const int64_t used = self.sizes.empty() ? 0 : places.size(0);
+    return b.set(
+        0, sparse_coo_tensor(narrow(places, 0, 0, used), reshape(b.grad(), {-1}), self.sizes));
+  }
   const Tensor whole = zeros(self.sizes, b.grad().dtype(), b.grad().device());
   b.set(0, scatter_add(whole, dim, index, b.grad()));
 }
@@ -127,13 +154,33 @@ void masked_select_at(Backward& b, const TensorMeta& self, const Tensor& mask) {
   b.set(0, masked_scatter(whole, mask, b.grad()));
 }
 
+// A sparse gradient: the rows that were looked up, each as often as it was.
+Tensor looked_up_rows(const Tensor& grad,
+                      const TensorMeta& weight,
+                      const Tensor& indices,
+                      int64_t padding_idx) {
+  Tensor places = reshape(indices, {-1});
+  Tensor rows = reshape(grad, {places.numel(), weight.sizes[1]});
+  if (padding_idx >= 0) {
+    const Tensor kept = squeeze(nonzero(ne(places, Scalar(padding_idx))), 1);
+    places = index_select(places, 0, kept);
+    rows = index_select(rows, 0, kept);
+  }
+  if (places.dtype() != DType::kInt64) places = _to_copy(places, DType::kInt64);
+  return sparse_coo_tensor(unsqueeze(places, 0), rows, weight.sizes);
+}
 // Rows that several indices name get the sum; padding_idx gets nothing.
 void embedding_rows(Backward& b,
                     const TensorMeta& weight,
                     const Tensor& indices,
                     int64_t padding_idx,
                     bool scale_grad_by_freq,
-                    bool) {
+                    bool sparse) {
+  if (sparse) {
+    MT_CHECK(!scale_grad_by_freq, RuntimeError,
+             "embedding_backward: scale_grad_by_freq not supported with sparse gradients");
+    return b.set(0, looked_up_rows(b.grad(), weight, indices, padding_idx));
+  }
   if (!is_grad_enabled()) {
     return b.set(0, embedding_dense_backward(b.grad(), indices, weight.sizes[0], padding_idx,
                                              scale_grad_by_freq));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "mindtorch/backends/cpu/gemm.h"
@@ -41,7 +42,7 @@ struct BFloat16Strip {
 };
 
 struct BFloat16Tiles {
-  int64_t rows;           // of a strip, at most; so many of each strip's sums are written
+  int64_t rows;           // of a strip, at most
   int64_t row_unit;       // it makes no difference how many rows fill it
   int64_t step_terms;     // that an instruction adds
   int64_t strip_terms;    // of a strip that stays in the first cache
@@ -64,6 +65,13 @@ inline const BFloat16Tiles* bfloat16_tiles() {
   return found;
 }
 
+// The rows of a strip where there are m: equal ones, as far as the tiles allow.
+inline int64_t strip_rows(const BFloat16Tiles& tiles, int64_t m) {
+  const int64_t strips = (m + tiles.rows - 1) / tiles.rows;
+  const int64_t even = (m + strips - 1) / strips;
+  return std::min(tiles.rows, (even + tiles.row_unit - 1) / tiles.row_unit * tiles.row_unit);
+}
+
 // The functions below need AVX512_BF16, which machines with AMX have, too.
 
 // Packs columns of b, at most kPanelCols of them, into a panel of `padded_terms`.
@@ -76,13 +84,14 @@ inline constexpr int64_t kMostUnpackedRows = 14;
 // nothing.
 void multiply_unpacked(const BFloat16Strip& strip, const uint16_t* b, int64_t b_stride);
 
-// out[c * stride + r] = the sum in row r and column c, rounded.
+// out[c * stride + r] = the sum in row r and column c, rounded; with `add`, plus what was there.
 void store_transposed(const float* sums,
                       int64_t sums_stride,
                       int64_t rows,
                       int64_t cols,
                       uint16_t* out,
-                      int64_t stride);
+                      int64_t stride,
+                      bool add);
 
 // out[j * rows + i] = the sum of w[j * w_stride + t] * x[i * x_stride + t] over t < k, for j < n
 // and i < rows <= kMostDotRows. Rows of `x` are padded with zeros to a multiple of kDotPadding.

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "mindtorch/backends/cpu/bfloat16_words.h"
 
@@ -205,20 +206,43 @@ MT_AMX_TARGET void round_sums(
   }
 }
 
+void copy_rows(const float* from,
+               int64_t from_stride,
+               int64_t rows,
+               int64_t cols,
+               float* to,
+               int64_t to_stride) {
+  for (int64_t r = 0; r < rows; ++r) {
+    std::memcpy(to + r * to_stride, from + r * from_stride,
+                static_cast<size_t>(cols) * sizeof(float));
+  }
+}
+
 MT_AMX_TARGET void multiply_strip(const BFloat16Strip& strip) {
   constexpr int64_t kLocalStride = kTogether * kPanelCols;
   alignas(64) float local[kRows * kLocalStride];
-  const bool is_local = strip.out != nullptr && !strip.add;
+  // Tiles are written whole, so that sums of fewer rows are, too.
+  const bool has_whole_tiles = strip.rows % kTileRows == 0;
+  const bool is_local = (strip.out != nullptr && !strip.add) || !has_whole_tiles;
   _tile_loadconfig(&kWholeTiles);
   for (int64_t col = 0; col < strip.cols; col += kLocalStride) {
-    float* const sums = is_local ? local : strip.sums + col;
+    float* const given = strip.sums == nullptr ? nullptr : strip.sums + col;
+    float* const sums = is_local ? local : given;
     const int64_t stride = is_local ? kLocalStride : strip.sums_stride;
     const int64_t cols = std::min(kLocalStride, strip.cols - col);
+    const int64_t panel_cols = (cols + kPanelCols - 1) / kPanelCols * kPanelCols;
+    if (is_local && strip.add) {
+      copy_rows(given, strip.sums_stride, strip.rows, panel_cols, local, kLocalStride);
+    }
     for (int64_t c = 0; c < cols; c += kPanelCols) {
       multiply_panel(strip, strip.panels + (col + c) / kPanelCols * strip.panel_words, cols - c,
                      sums + c, stride);
     }
-    if (strip.out != nullptr) round_sums(strip, col, cols, sums, stride);
+    if (strip.out != nullptr) {
+      round_sums(strip, col, cols, sums, stride);
+    } else if (is_local) {
+      copy_rows(local, kLocalStride, strip.rows, panel_cols, given, strip.sums_stride);
+    }
   }
   _tile_release();  // a thread without tiles in use is cheaper to switch to
 }

@@ -314,7 +314,8 @@ MT_BF16_TARGET void store_transposed(const float* sums,
                                      int64_t rows,
                                      int64_t cols,
                                      uint16_t* out,
-                                     int64_t stride) {
+                                     int64_t stride,
+                                     bool add) {
   for (int64_t row = 0; row < rows; row += 16) {
     const __mmask16 store = first_16(rows - row);
     for (int64_t col = 0; col < cols; col += 16) {
@@ -330,9 +331,10 @@ MT_BF16_TARGET void store_transposed(const float* sums,
 #pragma GCC unroll 16
       for (int64_t i = 0; i < 16; ++i) {
         if (col + i >= cols) break;
-        const __m256bh rounded = _mm512_cvtneps_pbh(_mm512_castsi512_ps(words[i]));
-        _mm256_mask_storeu_epi16(out + (col + i) * stride + row, store,
-                                 reinterpret_cast<__m256i>(rounded));
+        uint16_t* const to = out + (col + i) * stride + row;
+        __m512 line = _mm512_castsi512_ps(words[i]);
+        if (add) line = _mm512_add_ps(line, widen(_mm256_maskz_loadu_epi16(store, to)));
+        _mm256_mask_storeu_epi16(to, store, reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(line)));
       }
     }
   }
@@ -390,7 +392,7 @@ void multiply_unpacked(const BFloat16Strip&, const uint16_t*, int64_t) {
   MT_ASSERT(bfloat16_tiles() != nullptr);
 }
 
-void store_transposed(const float*, int64_t, int64_t, int64_t, uint16_t*, int64_t) {
+void store_transposed(const float*, int64_t, int64_t, int64_t, uint16_t*, int64_t, bool) {
   MT_ASSERT(bfloat16_tiles() != nullptr);
 }
 

@@ -105,6 +105,29 @@ void interleave64(const void* const* from, int64_t count, void* to, int64_t n) {
   interleave<uint64_t>(from, count, to, n);
 }
 
+// The last element has none behind it that might be read.
+template <typename T>
+void take_even(const void* from, void* to, int64_t n) {
+  const T* in = static_cast<const T*>(from);
+  T* out = static_cast<T*>(to);
+  int64_t i = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  for (; i + lanes < n; i += lanes) {
+    const auto first = hn::LoadU(d, in + 2 * i);
+    const auto second = hn::LoadU(d, in + 2 * i + lanes);
+    hn::StoreU(hn::ConcatEven(d, second, first), d, out + i);
+  }
+#endif
+  for (; i < n; ++i) std::memcpy(out + i, in + 2 * i, sizeof(T));
+}
+
+void take_even8(const void* from, void* to, int64_t n) { take_even<uint8_t>(from, to, n); }
+void take_even16(const void* from, void* to, int64_t n) { take_even<uint16_t>(from, to, n); }
+void take_even32(const void* from, void* to, int64_t n) { take_even<uint32_t>(from, to, n); }
+void take_even64(const void* from, void* to, int64_t n) { take_even<uint64_t>(from, to, n); }
+
 template <typename T>
 void space(double base, double step, int64_t first, int64_t turn, T* to, int64_t n) {
   const hn::ScalableTag<double> d;
@@ -149,6 +172,10 @@ HWY_EXPORT(interleave8);
 HWY_EXPORT(interleave16);
 HWY_EXPORT(interleave32);
 HWY_EXPORT(interleave64);
+HWY_EXPORT(take_even8);
+HWY_EXPORT(take_even16);
+HWY_EXPORT(take_even32);
+HWY_EXPORT(take_even64);
 HWY_EXPORT(space_floats);
 HWY_EXPORT(space_doubles);
 
@@ -236,6 +263,19 @@ void interleave_elements(
       return HWY_DYNAMIC_DISPATCH(interleave32)(from, count, to, n);
     default:
       return HWY_DYNAMIC_DISPATCH(interleave64)(from, count, to, n);
+  }
+}
+
+void take_every_other(int64_t element_size, const void* from, void* to, int64_t n) {
+  switch (element_size) {
+    case 1:
+      return HWY_DYNAMIC_DISPATCH(take_even8)(from, to, n);
+    case 2:
+      return HWY_DYNAMIC_DISPATCH(take_even16)(from, to, n);
+    case 4:
+      return HWY_DYNAMIC_DISPATCH(take_even32)(from, to, n);
+    default:
+      return HWY_DYNAMIC_DISPATCH(take_even64)(from, to, n);
   }
 }
 

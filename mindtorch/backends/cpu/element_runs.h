@@ -13,6 +13,9 @@ void fill_elements(int64_t element_size, const void* value, void* to, int64_t n)
 // to[i] = from[n - 1 - i].
 void reverse_elements(int64_t element_size, const void* from, void* to, int64_t n);
 
+// to[i] = from[2 * i], for elements of 1, 2, 4 or 8 bytes.
+void take_every_other(int64_t element_size, const void* from, void* to, int64_t n);
+
 // to[i * count + j] = from[i] for all j < count.
 void repeat_elements(int64_t element_size, const void* from, void* to, int64_t n, int64_t count);
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "mindtorch/backends/cpu/tiles/derivative.h"
 #include "mindtorch/backends/cpu/tiles/scalar_operand.h"
 #include "mindtorch/ops/functions.h"
 #include "mindtorch/tensor/scalar.h"
@@ -27,9 +28,12 @@ class TileSequence {
  public:
   // The tile of a step, or none.
   bool is_complete() const { return is_complete_; }
+  // One that does all of it; null: run() does.
+  TileFn whole() const { return whole_; }
 
-  TileSequence(const ops::Expression& value, DType compute) : compute_(compute) {
-    const auto nodes = value.nodes();
+  TileSequence(Pointwise function, DType compute)
+      : compute_(compute), whole_(find_derivative_tile(function, compute)) {
+    const auto nodes = ops::function_info(function).value.nodes();
     std::vector<size_t> last_use(nodes.size());
     for (size_t i = 0; i < nodes.size(); ++i) {
       for (int k = 0; k < nodes[i].count; ++k) last_use[nodes[i].arguments[k]] = i;
@@ -163,6 +167,7 @@ class TileSequence {
   }
 
   const DType compute_;
+  const TileFn whole_;
   std::vector<Step> steps_;
   std::vector<Number> numbers_;
   uint8_t buffers_ = 0;
@@ -179,7 +184,7 @@ const TileSequence& sequence(int number, size_t which) {
   std::atomic<const TileSequence*>& slot = g_sequences[number][which];
   if (const TileSequence* known = slot.load(std::memory_order_acquire)) return *known;
   const auto function = static_cast<Pointwise>(ops::kPointwiseCount + number);
-  auto made = std::make_unique<TileSequence>(ops::function_info(function).value, kComputed[which]);
+  auto made = std::make_unique<TileSequence>(function, kComputed[which]);
   const TileSequence* expected = nullptr;
   if (slot.compare_exchange_strong(expected, made.get(), std::memory_order_acq_rel)) {
     return *made.release();
@@ -187,13 +192,19 @@ const TileSequence& sequence(int number, size_t which) {
   return *expected;
 }
 
+template <size_t kWhich>
+[[gnu::noinline]] void run_number(
+    int number, const void* const* inputs, void* out, int64_t n, const PointwiseParams& params) {
+  using T = typename CppType<kComputed[kWhich]>::type;
+  sequence(number, kWhich).run<T>(inputs, out, n, params);
+}
+
 template <int kNumber, size_t kWhich>
 void run_registered(const void* const* inputs,
                     void* out,
                     int64_t n,
                     const PointwiseParams& params) {
-  using T = typename CppType<kComputed[kWhich]>::type;
-  sequence(kNumber, kWhich).run<T>(inputs, out, n, params);
+  run_number<kWhich>(kNumber, inputs, out, n, params);
 }
 
 template <int... kNumbers>
@@ -212,8 +223,9 @@ TileFn find_expression_tile(Pointwise function, DType compute) {
   const auto* const found = std::ranges::find(kComputed, compute);
   if (found == std::end(kComputed)) return nullptr;
   const auto which = static_cast<size_t>(found - std::begin(kComputed));
-  return sequence(number, which).is_complete() ? kTiles[static_cast<size_t>(number)][which]
-                                               : nullptr;
+  const TileSequence& found_sequence = sequence(number, which);
+  if (found_sequence.whole() != nullptr) return found_sequence.whole();
+  return found_sequence.is_complete() ? kTiles[static_cast<size_t>(number)][which] : nullptr;
 }
 
 }  // namespace mindtorch::cpu

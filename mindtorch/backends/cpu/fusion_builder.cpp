@@ -146,8 +146,12 @@ void FusionBuilder::add_step(const FusedStep& step, uint16_t value) {
       loop().rows_of_tile() > 1) {
     action.run = &run_tile_rows;
     action.single = static_cast<int8_t>(choice.single);
+    // Among 16-bit floats the single element is a float32.
     const DType compute = choice.wanted[1 - choice.single];
-    if (const LinesFn lines = find_lines(step.function, compute, choice.single)) {
+    const LinesFn lines = choice.wanted[choice.single] == compute
+                              ? find_lines(step.function, compute, choice.single)
+                              : nullptr;
+    if (lines != nullptr) {
       action.run = &run_lines;
       action.lines = lines;
     }

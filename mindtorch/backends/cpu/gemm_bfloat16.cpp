@@ -53,21 +53,15 @@ struct Sums {
 
 int64_t padded_cols(int64_t cols) { return ceil_div(cols, kPanelCols) * kPanelCols; }
 
-// The rows of a strip where there are m: equal ones, as far as the tiles allow.
-int64_t strip_rows(const BFloat16Tiles& tiles, int64_t m) {
-  const int64_t even = ceil_div(m, ceil_div(m, tiles.rows));
-  return std::min(tiles.rows, ceil_div(even, tiles.row_unit) * tiles.row_unit);
-}
-
 // c of a block, from its sums.
 void store_block(const Product& p, const Block& block, Sums sums) {
   const Matrix c = offset<uint16_t>(p.c, block.row, block.col);
-  if (c.row_stride == 1 && p.alpha == 1 && p.beta == 0) {
+  const bool adds_other = p.beta != 0 && p.addend.data != p.c.data;
+  if (c.row_stride == 1 && p.alpha == 1 && (p.beta == 0 || p.beta == 1) && !adds_other) {
     return store_transposed(sums.data, sums.stride, block.rows, block.cols,
-                            static_cast<uint16_t*>(c.data), c.col_stride);
+                            static_cast<uint16_t*>(c.data), c.col_stride, p.beta == 1);
   }
   const HalfConversion convert(DType::kBFloat16);
-  const bool adds_other = p.beta != 0 && p.addend.data != p.c.data;
   const Scratch<float> other(adds_other ? block.cols : 0);
   for (int64_t r = 0; r < block.rows; ++r) {
     float* const line = sums.data + r * sums.stride;
@@ -124,7 +118,7 @@ void multiply_few_rows(const Product& p, Sums kept) {
 }
 
 // All of p on this thread. Its sums stay in `kept`, if there is any, which has room for whole
-// strips and panels.
+// panels.
 void multiply(const Product& p, Sums kept) {
   if (p.m <= p.tiles.unpacked_rows && p.b.col_stride == 1) return multiply_few_rows(p, kept);
   const BFloat16Tiles& tiles = p.tiles;
@@ -205,7 +199,7 @@ Block block_of(const Product& p, const ProductGrid& grid, int64_t i) {
 void multiply_terms_apart(const Product& p, const ProductGrid& grid) {
   const int64_t blocks = grid.rows * grid.cols;
   const int64_t stride = padded_cols(ceil_div(p.n, grid.cols) + kPanelCols);
-  const int64_t size = (ceil_div(p.m, grid.rows) + p.tiles.row_unit + p.tiles.rows) * stride;
+  const int64_t size = (ceil_div(p.m, grid.rows) + p.tiles.row_unit) * stride;
   const Scratch<float> sums(blocks * grid.terms * size);
   parallel_for(0, blocks * grid.terms, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <new>
 
+#include "mindtorch/backends/cpu/element_runs.h"
 #include "mindtorch/backends/cpu/memory_unit.h"
 #include "mindtorch/backends/cpu/parallel.h"
 #include "mindtorch/backends/cpu/runs.h"
@@ -48,7 +49,9 @@ using Dimensions = SmallVector<Dimension, 8>;
 template <size_t kSize>
 void copy_row(const uint8_t* from, int64_t from_stride, uint8_t* to, int64_t to_stride, int64_t n) {
   constexpr auto kUnit = static_cast<int64_t>(kSize);
-  if (to_stride == kUnit) {
+  if (to_stride == kUnit && from_stride == 2 * kUnit && kSize <= 8) {
+    take_every_other(kUnit, from, to, n);
+  } else if (to_stride == kUnit) {
     for (int64_t i = 0; i < n; ++i) copy_unit<kSize>(from + i * from_stride, to + i * kUnit);
   } else if (from_stride == kUnit) {
     for (int64_t i = 0; i < n; ++i) copy_unit<kSize>(from + i * kUnit, to + i * to_stride);

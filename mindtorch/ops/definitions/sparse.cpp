@@ -16,6 +16,12 @@ void check_coordinates(const char* op, const Tensor& row, const Tensor& col) {
   }
 }
 
+void check_list(const char* op, const Tensor& places) {
+  MT_CHECK(places.dim() == 1 && places.dtype() == DType::kInt64, RuntimeError, op,
+           ": expected a list of int64, but got ", legacy_name(places.dtype()), " of shape ",
+           to_string(places.sizes()));
+}
+
 TensorSpec coo_mm(
     const Tensor& row, const Tensor& col, const Tensor& values, const Tensor& dense, int64_t rows) {
   check_coordinates("_coo_mm", row, col);
@@ -40,6 +46,12 @@ TensorSpec coo_dot(const Tensor& row, const Tensor& col, const Tensor& left, con
   return contiguous_spec({row.size(0)}, left.dtype(), left.device());
 }
 
+TensorSpec coo_merge(const Tensor& left, const Tensor& right) {
+  check_list("_coo_merge", left);
+  check_list("_coo_merge", right);
+  return contiguous_spec({left.size(0) + right.size(0)}, DType::kInt64, left.device());
+}
+
 }  // namespace
 
 void define_sparse(Registry& ops) {
@@ -54,6 +66,12 @@ void define_sparse(Registry& ops) {
       .internal()
       .checks_values()
       .doc("Entries of left @ right.T: those at row[e], col[e].");
+  ops.define<coo_merge>("_coo_merge(Tensor left, Tensor right) -> Tensor")
+      .internal()
+      .doc(
+          "Where the entries of two tensors go in their sum, those of `left` first, by the place "
+          "of each. The lists are merged from their fronts: the smaller place is next, equal ones "
+          "share an entry.");
 }
 
 }  // namespace mindtorch::ops

@@ -145,8 +145,24 @@ class CustomOpDef:
         self._opoverload.autocast[checked_device(device_type)] = cast_inputs
 
     def register_vmap(self, func=None, /):
-        """Not supported yet."""
-        refuse_vmap()
+        """Gives it a rule for vmap: func(info, in_dims, *args) gets all samples at once and
+        returns the result and where its samples lie.
+
+        >>> @torch.library.custom_op("doc_ops::plus_one", mutates_args=())
+        ... def plus_one(x: torch.Tensor) -> torch.Tensor:
+        ...     return x + 1
+        >>> @plus_one.register_vmap
+        ... def _(info, in_dims, x):
+        ...     return plus_one(x), in_dims[0]
+        >>> torch.vmap(plus_one)(torch.zeros(2))
+        tensor([1., 1.])
+        """
+
+        def register(rule):
+            self._opoverload.vmap = rule
+            return rule
+
+        return register if func is None else register(func)
 
     def register_torch_dispatch(self, torch_dispatch_class, fn=None, /):
         """Not supported: there is no __torch_dispatch__."""
@@ -168,10 +184,6 @@ def checked_device(name):
     if name != "default" and name not in operators.KERNEL_KEYS.values():
         raise ValueError(f"there is no kind of device {name!r}")
     return name
-
-
-def refuse_vmap():
-    raise NotImplementedError("rules for vmap cannot be registered: custom ops have no batching")
 
 
 def refuse_torch_dispatch():

@@ -21,7 +21,7 @@ def call_with_gradient(overload, device, args, kwargs):
     if overload.gradient is None:
         overload.gradient = _function_of(overload)
     # Tensors in lists are arguments of the node, too.
-    has_lists = any(argument.is_tensor_list for argument in overload._schema.arguments)
+    has_lists = any(argument.type.is_tensor_list for argument in overload._schema.arguments)
     leaves, spec = _pytree.tree_flatten(args) if has_lists else (args, None)
     call = _Call(device, spec, kwargs)
     stack = _state.__dict__.setdefault("calls", [])
@@ -61,7 +61,7 @@ def _function_of(overload, backward=None, setup_context=None):
                 "Please use register_autograd to add one."
             )
         returns = overload._schema.returns
-        if len(returns) == 1 and returns[0].type.startswith("Tensor["):
+        if len(returns) == 1 and returns[0].type.is_tensor_list:
             grads = (list(grads),)
         found = backward(ctx, *grads)
         found = found if isinstance(found, tuple) else (found,)

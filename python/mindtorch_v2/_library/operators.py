@@ -66,6 +66,7 @@ class OpOverload:
         self.autograd_kernel = None
         self.gradient = None  # what _autograd.function_of made
         self.refuses_backward = False  # where there is no rule for gradients
+        self.vmap = None  # a rule (info, in_dims, *args, **kwargs) -> (result, out_dims)
         self.autocast = {}  # device: dtype
         self.checks_aliases = False
         self.label = None  # in messages
@@ -82,6 +83,20 @@ class OpOverload:
     def _resolved_name(self):
         return str(self)
 
+    @property
+    def _opname(self):
+        return self._overloadpacket.__name__
+
+    @property
+    def _name(self):
+        return self.name()
+
+    @property
+    def is_view(self):
+        """Whether its results are views of an argument."""
+        returned = [r.alias_info for r in self._schema.returns]
+        return not self._schema.is_mutable and any(info is not None for info in returned)
+
     def name(self):
         """ "ns::name", with the overload's name behind a dot if it has one."""
         overload = self._schema.overload_name
@@ -92,10 +107,16 @@ class OpOverload:
         return KERNEL_KEYS.get(str(key).rpartition(".")[2]) in self.kernels
 
     def __call__(self, /, *args, **kwargs):
-        args, kwargs = self._schema.bind(args, kwargs)
         tensors = tensors_in((*args, *kwargs.values()))
         if _C._has_torch_function(tensors):
             return torch.overrides.handle_torch_function(self, tensors, *args, **kwargs)
+        args, kwargs = self._schema.bind(args, kwargs)
+        if self.vmap is not None and _C._vmap_level() > 0:
+            from mindtorch_v2.autograd import _function_vmap
+
+            level = _function_vmap.level_of(args)
+            if level > 0:
+                return _function_vmap.apply_rule(self.vmap, str(self), args, kwargs, level)
         device = device_of(tensors, kwargs)
         if device in self.autocast and torch.is_autocast_enabled(device):
             return self._call_autocast(device, args, kwargs)
@@ -211,14 +232,24 @@ class OpOverloadPacket:
         return list(self._overloads)
 
     def __call__(self, /, *args, **kwargs):
-        candidates = list(self._overloads.values())
-        for overload in candidates[:-1]:
+        tensors = tensors_in((*args, *kwargs.values()))
+        if _C._has_torch_function(tensors):
+            return torch.overrides.handle_torch_function(self, tensors, *args, **kwargs)
+        candidates = [getattr(self, name) for name in self.overloads()]
+        if len(candidates) == 1:
+            return candidates[0](*args, **kwargs)
+        problems = []
+        for overload in candidates:
             try:
                 overload._schema.bind(args, kwargs)
-            except RuntimeError:
-                continue
-            return overload(*args, **kwargs)
-        return candidates[-1](*args, **kwargs)
+            except RuntimeError as error:
+                problems.append(f"{error}\n\n")
+            else:
+                return overload(*args, **kwargs)
+        raise RuntimeError(
+            "Overloaded torch operator invoked from Python failed to match any schema:\n"
+            + "".join(problems)
+        )
 
     def __getattr__(self, name):
         overloads = self.__dict__.get("_overloads", {})

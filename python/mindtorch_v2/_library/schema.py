@@ -9,8 +9,23 @@ import typing
 from typing import Any
 
 import mindtorch_v2 as torch
+from mindtorch_v2._library.schema_types import KINDS, SchemaType, is_number
 
 _REQUIRED = object()
+
+
+@dataclasses.dataclass(frozen=True)
+class AliasInfo:
+    """Which other arguments and results may share memory with one, and whether it is written to."""
+
+    before_set: frozenset[str]
+    after_set: frozenset[str]
+    is_write: bool
+
+    def __str__(self):
+        before, after = ("|".join(sorted(names)) for names in (self.before_set, self.after_set))
+        write = "!" if self.is_write else ""
+        return before + write if before == after else f"{before}{write} -> {after}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,10 +33,10 @@ class Argument:
     """One parameter of an operator."""
 
     name: str
-    type: str
+    type: SchemaType
     default: Any = _REQUIRED
     kwarg_only: bool = False
-    alias: str | None = None
+    alias_info: AliasInfo | None = None
 
     @property
     def default_value(self):
@@ -31,20 +46,23 @@ class Argument:
         return self.default is not _REQUIRED
 
     @property
-    def alias_info(self):
-        return self.alias
+    def real_type(self):
+        return self.type
+
+    @property
+    def N(self):
+        return self.type.list_size
 
     @property
     def is_write(self):
-        return self.alias is not None and self.alias.endswith("!")
+        return self.alias_info is not None and self.alias_info.is_write
 
     @property
-    def is_tensor_list(self):
-        return self.type.startswith("Tensor") and "[" in self.type
+    def is_out(self):
+        return self.kwarg_only and self.is_write
 
     def __str__(self):
-        alias = f"({self.alias})" if self.alias else ""
-        text = f"{self.type.replace('Tensor', 'Tensor' + alias, 1)} {self.name}"
+        text = f"{self.type.declared(self.alias_info)} {self.name}"
         return text if self.default is _REQUIRED else f"{text}={_default_text(self.default)}"
 
 
@@ -53,11 +71,15 @@ class Return:
     """One result of an operator."""
 
     name: str
-    type: str
-    alias_info: str | None = None
+    type: SchemaType
+    alias_info: AliasInfo | None = None
+
+    def __str__(self):
+        text = self.type.declared(self.alias_info)
+        return f"{text} {self.name}" if self.name else text
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class FunctionSchema:
     """The name, parameters and results of an operator."""
 
@@ -65,6 +87,7 @@ class FunctionSchema:
     overload_name: str
     arguments: list[Argument]
     returns: list[Return]
+    takes_numbers: bool = False  # where a tensor is expected
 
     @property
     def is_mutable(self):
@@ -75,11 +98,7 @@ class FunctionSchema:
         that only have a name. Refuses what does not fit.
         """
         positional = [argument for argument in self.arguments if not argument.kwarg_only]
-        if len(args) > len(positional):
-            raise RuntimeError(
-                f"{self.name}() expected at most {len(positional)} argument(s) but received "
-                f"{len(args)} argument(s). Declaration: {self}"
-            )
+        self._check_count(len(args), len(kwargs), len(positional))
         given, kwargs = list(args), dict(kwargs)
         for argument in positional[len(given) :]:
             if argument.name not in kwargs and any(a.name in kwargs for a in positional):
@@ -89,17 +108,20 @@ class FunctionSchema:
                 given.append(kwargs.pop(argument.name))
             else:
                 self._check_default(argument)
-        for argument in self.arguments:
-            if argument.kwarg_only and argument.name not in kwargs:
+        named = {argument.name: argument for argument in self.arguments if argument.kwarg_only}
+        for argument in named.values():
+            if argument.name not in kwargs:
                 self._check_default(argument)
-        known = {argument.name for argument in self.arguments if argument.kwarg_only}
-        for name in kwargs:
-            if name not in known:
+        for name, value in kwargs.items():
+            if name not in named:
                 raise RuntimeError(
                     f"Unknown keyword argument '{name}' for operator '{self.name}'. Schema: {self}"
                 )
+            self._check_value(named[name], value, None)
         for i, (argument, value) in enumerate(zip(positional, given, strict=False)):
-            self._check_tensor(argument, value, i)
+            self._check_value(argument, value, i)
+            if argument.type == "bool":
+                given[i] = bool(value)  # or 1 would be taken for a dimension
         return tuple(given), kwargs
 
     def with_defaults(self, args, kwargs):
@@ -118,6 +140,18 @@ class FunctionSchema:
                 found += value if isinstance(value, (list, tuple)) else [value]
         return [tensor for tensor in found if isinstance(tensor, torch.Tensor)]
 
+    def _check_count(self, by_position, by_name, positional):
+        if by_position > positional and positional < len(self.arguments):
+            raise RuntimeError(
+                f"{self.name}() takes {positional} positional argument(s) but {by_position} "
+                f"was/were given.  Declaration: {self}"
+            )
+        if by_position + by_name > len(self.arguments):
+            raise RuntimeError(
+                f"{self.name}() expected at most {len(self.arguments)} argument(s) but received "
+                f"{by_position + by_name} argument(s). Declaration: {self}"
+            )
+
     def _check_default(self, argument):
         if argument.default is _REQUIRED:
             raise RuntimeError(
@@ -125,13 +159,16 @@ class FunctionSchema:
                 f"{self}"
             )
 
-    def _check_tensor(self, argument, value, position):
-        if argument.type != "Tensor" or torch.overrides.is_tensor_like(value):
+    def _check_value(self, argument, value, position):
+        if argument.type.accepts(value) or value is argument.default:
             return
+        if self.takes_numbers and argument.type == "Tensor" and is_number(value):
+            return
+        where = "" if position is None else f"Position: {position}\n"
         raise RuntimeError(
-            f"{self.name}() Expected a value of type 'Tensor' for argument '{argument.name}' but "
-            f"instead found type '{type(value).__name__}'.\nPosition: {position}\nValue: {value!r}"
-            f"\nDeclaration: {self}"
+            f"{self.name}() Expected a value of type '{argument.type}' for argument "
+            f"'{argument.name}' but instead found type '{type(value).__name__}'.\n{where}"
+            f"Value: {value!r}\nDeclaration: {self}"
         )
 
     def __str__(self):
@@ -141,21 +178,18 @@ class FunctionSchema:
                 parts.append("*")
                 is_named = True
             parts.append(str(argument))
-        results = [
-            (r.type.replace("Tensor", f"Tensor({r.alias_info})", 1) if r.alias_info else r.type)
-            + (f" {r.name}" if r.name else "")
-            for r in self.returns
-        ]
+        results = [str(result) for result in self.returns]
         result = results[0] if len(results) == 1 else f"({', '.join(results)})"
         name = f"{self.name}.{self.overload_name}" if self.overload_name else self.name
         return f"{name}({', '.join(parts)}) -> {result}"
 
+    __repr__ = __str__
+
 
 # --- from text --------------------------------------------------------------------------------
 
-_TYPES = "Tensor SymInt int float bool str Scalar ScalarType Device Layout MemoryFormat Generator"
 _ARGUMENT = re.compile(
-    rf"(?P<type>{'|'.join(sorted(_TYPES.split(), key=len, reverse=True))})"
+    rf"(?P<type>{'|'.join(sorted(KINDS, key=len, reverse=True))})"
     r"(?:\((?P<alias>[^)]*)\))?(?P<tail>(?:\?|\[\d*\])*)\s*(?P<name>\w*)\s*(?:=\s*(?P<default>.+))?"
 )
 
@@ -180,7 +214,21 @@ def _split(text):
 
 
 def _default_text(value):
-    return f'"{value}"' if isinstance(value, str) else str(value)
+    if isinstance(value, str):
+        return f'"{value}"'
+    if isinstance(value, float):  # 17 digits, and a point where nothing else says it is no int
+        text = f"{value:.17g}"
+        return text if set(text) & set(".en") else text + "."
+    return str(value)
+
+
+def _read_alias(text):
+    if text is None:
+        return None
+    before, _, after = (part.strip() for part in text.partition("->"))
+    is_write = before.endswith("!")
+    before = frozenset(before.removesuffix("!").split("|"))
+    return AliasInfo(before, frozenset(after.split("|")) if after else before, is_write)
 
 
 def _read_default(text):
@@ -197,19 +245,19 @@ def _read_argument(text, kwarg_only, schema):
     if match is None or not match["name"]:
         raise RuntimeError(f"cannot read the argument {text!r} of the schema {schema!r}")
     default = _REQUIRED if match["default"] is None else _read_default(match["default"].strip())
-    return Argument(
-        match["name"], match["type"] + match["tail"], default, kwarg_only, match["alias"]
-    )
+    kind = SchemaType.of(match["type"] + match["tail"])
+    return Argument(match["name"], kind, default, kwarg_only, _read_alias(match["alias"]))
 
 
 def _read_return(text, schema):
     match = _ARGUMENT.fullmatch(text)
     if match is None:
         raise RuntimeError(f"cannot read the result {text!r} of the schema {schema!r}")
-    return Return(match["name"], match["type"] + match["tail"], match["alias"])
+    kind = SchemaType.of(match["type"] + match["tail"])
+    return Return(match["name"], kind, _read_alias(match["alias"]))
 
 
-def parse_schema(text):
+def parse_schema(text, takes_numbers=False):
     """The schema that a text such as "ns::name.overload(Tensor x, int n=2) -> Tensor" means."""
     match = re.fullmatch(r"\s*([\w:]+)(?:\.(\w+))?\s*\((.*)\)\s*->\s*(.+?)\s*", text, re.DOTALL)
     if match is None:
@@ -225,7 +273,7 @@ def parse_schema(text):
             read.append(_read_argument(part, kwarg_only, text))
     results = results[1:-1] if results.startswith("(") and results.endswith(")") else results
     returns = [_read_return(part, text) for part in _split(results)]
-    return FunctionSchema(name, overload or "", read, returns)
+    return FunctionSchema(name, overload or "", read, returns, takes_numbers)
 
 
 # --- from annotations -------------------------------------------------------------------------

@@ -20,6 +20,10 @@ def run(outputs, grads, retain_graph, create_graph, inputs, allow_unused, accumu
         retain_graph = create_graph
     if create_graph and accumulate:
         warn_about_cycle()
+    if any(_is_sparse(each) for each in grads):
+        from mindtorch_v2.sparse import _autograd
+
+        grads = _autograd.seeds_like(outputs, grads)
     if any(_is_sparse(each) for each in (*outputs, *inputs)):
         return _run_sparse(
             outputs, grads, retain_graph, create_graph, inputs, allow_unused, accumulate
@@ -42,6 +46,10 @@ def _run_sparse(outputs, grads, retain_graph, create_graph, inputs, allow_unused
     """The same for sparse tensors among `outputs` and `inputs`."""
     from mindtorch_v2.sparse import _autograd
 
+    if accumulate:
+        outputs, grads = _autograd.accumulate_in_leaves(outputs, grads, inputs)
+        if not outputs:
+            return None
     found = run(
         _autograd.values_of(outputs),
         _autograd.seeds_of(outputs, grads),

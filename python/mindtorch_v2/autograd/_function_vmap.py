@@ -39,7 +39,7 @@ def apply(function, args, level, has_own_rule, has_setup):
             f"{_HELP}"
         )
     if has_own_rule:
-        return _apply_own(function, args, level)
+        return apply_rule(function.vmap, function.__name__, args, {}, level)
     return _apply_generated(function, args, level, has_setup)
 
 
@@ -53,17 +53,19 @@ def _size(values, dims):
     return next(v.size(d) for v, d in zip(values, dims, strict=True) if d is not None)
 
 
-def _apply_own(function, args, level):
+def apply_rule(rule, name, args, kwargs, level):
+    """What a rule, called with (info, in_dims, *args, **kwargs), makes of arguments of which some
+    are batched at `level`.
+    """
     leaves, spec = pytree.tree_flatten(args)
     values, dims = zip(*(_unwrap(x, level) for x in leaves), strict=True)
     info = VmapInfo(_size(values, dims), _C._vmap_randomness(level))
-    result = function.vmap(
-        info, pytree.tree_unflatten(dims, spec), *pytree.tree_unflatten(values, spec)
-    )
+    in_dims = pytree.tree_unflatten(dims, spec)
+    result = rule(info, in_dims, *pytree.tree_unflatten(values, spec), **kwargs)
     if not (isinstance(result, tuple) and len(result) == 2):
         found = f"{len(result)} returns" if isinstance(result, tuple) else f"a {type(result)}"
         raise RuntimeError(
-            f"Expected the vmap staticmethod of {function.__name__} to return a tuple of "
+            f"Expected the vmap staticmethod of {name} to return a tuple of "
             f"(output, out_dims). Got {found} instead"
         )
     outputs, out_spec = pytree.tree_flatten(result[0])

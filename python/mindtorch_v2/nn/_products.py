@@ -142,12 +142,7 @@ def embedding_bag(
     if max_norm is not None:
         with torch.no_grad():
             torch.embedding_renorm_(weight, input.contiguous(), max_norm, norm_type)
-    if sparse and weight.requires_grad and torch.is_grad_enabled():
-        from mindtorch_v2.sparse._embedding import embedding
-
-        rows = embedding(weight, input, -1, scale_grad_by_freq)
-    else:
-        rows = torch.embedding(weight, input, -1, scale_grad_by_freq)
+    rows = torch.embedding(weight, input, -1, scale_grad_by_freq, sparse)
     if padding_idx is not None:
         if not -weight.size(0) <= padding_idx < weight.size(0):
             raise AssertionError("padding_idx must be within the number of embeddings")

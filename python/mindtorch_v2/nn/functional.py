@@ -382,10 +382,6 @@ def embedding(
         input = input.contiguous()
         with torch.no_grad():
             torch.embedding_renorm_(weight, input, max_norm, norm_type)
-    if sparse and weight.requires_grad and torch.is_grad_enabled():
-        from mindtorch_v2.sparse._embedding import embedding as with_sparse_gradient
-
-        return with_sparse_gradient(weight, input, padding_idx, scale_grad_by_freq)
     return torch.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
 
 

@@ -40,12 +40,14 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
             data = _empty(0)
         if not isinstance(data, Tensor):
             raise TypeError(f"Parameter data must be a tensor, not {type(data).__name__}")
-        if data.is_sparse or data.is_sparse_csr:
-            raise NotImplementedError(f"a tensor of layout {data.layout} cannot be a Parameter")
         if requires_grad and not (data.is_floating_point() or data.is_complex()):
             raise RuntimeError(
                 "Only Tensors of floating point and complex dtype can require gradients"
             )
+        if data.layout is not _C.strided:
+            from mindtorch_v2.sparse._parameter import make_parameter
+
+            return make_parameter(data, requires_grad)
         return Tensor._make_subclass(cls, data, requires_grad)
 
     def __deepcopy__(self, memo):

@@ -26,6 +26,7 @@ CASES = {
     "_conj_physical": "torch.tensor([1 + 2j]).conj()",
     "_coo_dot": "grad((torch.sparse_coo_tensor(torch.stack([rows, rows]), gates[0, :2]) @ x).sum(),"
     " gates)",
+    "_coo_merge": "torch.eye(2).to_sparse() + torch.ones(2, 2).to_sparse()",
     "_coo_mm": "torch.sparse_coo_tensor(torch.stack([rows, rows]), x[0, :2]) @ x",
     "_copy_list_": "torch._foreach_copy_([x], [x + 1])",
     "_ctc_loss": "F.ctc_loss(image[0].log_softmax(2), rows[:1], [1] * 4, [1, 0, 0, 0])",

@@ -446,7 +446,7 @@ class ListOptimizer(Optimizer):
             raise AssertionError("_foreach ops don't support autograd")
         grads = [p.grad for p in params]
         states = [self._state(p, group) for p in params]
-        if any(grad.is_sparse for grad in grads):
+        if any(grad.layout is not torch.strided for grad in grads):
             params, grads, states = self._step_sparse(group, params, grads, states)
             if not params:
                 return
@@ -465,7 +465,7 @@ class ListOptimizer(Optimizer):
         """Steps those that have sparse gradients; gives the others."""
         dense = []
         for parameter, grad, state in zip(params, grads, states, strict=True):
-            if not grad.is_sparse:
+            if grad.layout is torch.strided:
                 dense.append((parameter, grad, state))
                 continue
             if group.get("maximize"):

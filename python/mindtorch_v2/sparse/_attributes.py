@@ -3,10 +3,13 @@
 import copy
 
 import mindtorch_v2 as torch
+from mindtorch_v2 import _C
 from mindtorch_v2._C import Tensor
-from mindtorch_v2.sparse._convert import coordinates, flat_places, sparse_sizes, to_coo
+from mindtorch_v2.sparse import _factories
+from mindtorch_v2.sparse._convert import to_coo
 from mindtorch_v2.sparse._tensor import (
     HANDLERS,
+    LAYOUT_NAMES,
     Coo,
     from_parts,
     handles,
@@ -48,11 +51,12 @@ def _of_coalesced(name):
 
 _ROWS, _COLUMNS = "sparse row compressed", "sparse column compressed"
 _component("indices", ("Sparse",), "sparse coordinate", _of_coalesced("indices"))
-_component("values", ("Sparse", "SparseCsr", "SparseCsc"), "sparse", _of_coalesced("values"))
-_component("crow_indices", ("SparseCsr",), _ROWS, lambda self: self.parts.begins)
-_component("col_indices", ("SparseCsr",), _ROWS, lambda self: self.parts.others)
-_component("ccol_indices", ("SparseCsc",), _COLUMNS, lambda self: self.parts.begins)
-_component("row_indices", ("SparseCsc",), _COLUMNS, lambda self: self.parts.others)
+_component("values", tuple(LAYOUT_NAMES.values())[1:], "sparse", _of_coalesced("values"))
+_BY_ROWS, _BY_COLUMNS = ("SparseCsr", "SparseBsr"), ("SparseCsc", "SparseBsc")
+_component("crow_indices", _BY_ROWS, _ROWS, lambda self: self.parts.begins)
+_component("col_indices", _BY_ROWS, _ROWS, lambda self: self.parts.others)
+_component("ccol_indices", _BY_COLUMNS, _COLUMNS, lambda self: self.parts.begins)
+_component("row_indices", _BY_COLUMNS, _COLUMNS, lambda self: self.parts.others)
 _component("is_coalesced", ("Sparse",), "sparse coordinate", lambda self: self.parts.is_coalesced)
 
 
@@ -94,8 +98,9 @@ def sparse_dim(self):
 def dense_dim(self):
     if not is_sparse(self):
         return self.dim()
-    first = 1 if is_coo(self) else self.parts.others.dim()
-    return self.parts.values.dim() - first
+    parts = self.parts
+    first = 1 if is_coo(self) else parts.others.dim() + 2 * parts.has_blocks
+    return parts.values.dim() - first
 
 
 HANDLERS["_dimI"], HANDLERS["_dimV"] = sparse_dim, dense_dim
@@ -105,13 +110,19 @@ HANDLERS["is_sparse_csr.__get__"] = lambda self: self.parts.layout is torch.spar
 @handles("stride")
 def stride(self, dim=None):
     if not is_coo(self):
-        raise RuntimeError("Sparse CSR tensors do not have strides")
+        raise RuntimeError(f"Sparse {_kind(self)} tensors do not have strides")
     return (0,) * self.dim() if dim is None else 0
 
 
 @handles("is_contiguous")
 def is_contiguous(self, memory_format=None):
+    if not is_coo(self) and self.layout is not torch.sparse_csr:
+        raise RuntimeError(f"Sparse {_kind(self)} tensors do not have is_contiguous")
     return False
+
+
+def _kind(self):
+    return str(self.layout)[-3:].upper()
 
 
 @handles("contiguous")
@@ -161,107 +172,6 @@ def to_bool(self):
     return bool(item(self))
 
 
-# --- history: that of the values ------------------------------------------------------------------
-
-HANDLERS["requires_grad.__get__"] = lambda self: self.parts.values.requires_grad
-HANDLERS["is_leaf.__get__"] = lambda self: self.parts.values.is_leaf
-HANDLERS["grad_fn.__get__"] = lambda self: self.parts.values.grad_fn
-HANDLERS["retains_grad.__get__"] = lambda self: self.parts.values.retains_grad
-HANDLERS["output_nr.__get__"] = lambda self: self.parts.values.output_nr
-HANDLERS["_version.__get__"] = lambda self: self.parts.values._version
-HANDLERS["retain_grad"] = lambda self: self.parts.values.retain_grad()
-
-
-@handles("grad.__get__", "_grad.__get__")
-def grad(self):
-    values = self.parts.values.grad
-    return None if values is None else gradient_from(self, values)
-
-
-def gradient_from(self, values):
-    """The gradient of a tensor, from that of its values. Entries at one place add up, so that each
-    has the gradient of the place: it counts once."""
-    if not is_coo(self) or self.parts.is_coalesced:
-        return with_values(self, values)
-    sizes = sparse_sizes(self)
-    flat, inverse = torch.unique(flat_places(self.parts.indices, sizes), return_inverse=True)
-    once = values.new_zeros((flat.shape[0], *values.shape[1:])).index_copy(0, inverse, values)
-    return make_coo(coordinates(flat, sizes), once, self.shape)
-
-
-@handles("grad.__set__", "_grad.__set__")
-def set_grad(self, value):
-    self.parts.values.grad = value if value is None else gradient_values(self, value)
-
-
-@handles("grad.__delete__")
-def delete_grad(self):
-    self.parts.values.grad = None
-
-
-@handles("requires_grad_")
-def requires_grad_(self, requires_grad=True):
-    self.parts.values.requires_grad_(requires_grad)
-    return self
-
-
-@handles("requires_grad.__set__")
-def set_requires_grad(self, value):
-    self.parts.values.requires_grad = value
-
-
-def gradient_values(self, gradient):
-    """The values of a gradient at the places of a tensor."""
-    from mindtorch_v2.sparse._convert import sparse_mask
-
-    if is_coo(gradient) and is_coo(self):
-        own, given = self.parts.indices, gradient.parts.indices
-        if given is own or (given.shape == own.shape and torch.equal(given, own)):
-            return gradient.parts.values
-    return sparse_mask(gradient, self).parts.values
-
-
-@handles("backward")
-def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
-    if gradient is None:
-        raise RuntimeError("grad can be implicitly created only for scalar outputs")
-    values = gradient_values(self, gradient) if isinstance(gradient, Tensor) else gradient
-    self.parts.values.backward(values, retain_graph, create_graph, inputs=inputs)
-
-
-@handles("register_hook")
-def register_hook(self, hook):
-    def on_values(values):
-        made = hook(gradient_from(self, values))
-        return None if made is None else gradient_values(self, made)
-
-    return self.parts.values.register_hook(on_values)
-
-
-@handles("detach", "alias")
-def detach(self):
-    return with_values(self, self.parts.values.detach())
-
-
-HANDLERS["data.__get__"] = detach
-
-
-@handles("data.__set__")
-def set_data(self, value):
-    if type(value) is not type(self):
-        raise RuntimeError(
-            "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have "
-            "incompatible tensor type."
-        )
-    replace(self, detach(value))
-
-
-@handles("detach_")
-def detach_(self):
-    self.parts.values.detach_()
-    return self
-
-
 # --- copies ---------------------------------------------------------------------------------------
 
 
@@ -302,7 +212,7 @@ def to(self, *args, **kwargs):
 
 
 @handles("_to_copy")
-def _to_copy(self, *, dtype=None, device=None, **options):
+def _to_copy(self, dtype=None, device=None, *rest, **options):
     return clone(_moved(self, self.parts.values.to(device=device, dtype=dtype)))
 
 
@@ -329,7 +239,7 @@ def type_as(self, other):
 @handles("type")
 def type_(self, dtype=None, non_blocking=False, **kwargs):
     if not is_coo(self):
-        raise RuntimeError(f"Unimplemented backend {layout_name(self)}CPU")
+        raise RuntimeError("Unimplemented backend SparseCsrCPU")
     if dtype is not None:
         return to(self, dtype if isinstance(dtype, torch.dtype) else self.parts.values.type(dtype))
     return self.parts.values.type().replace("torch.", "torch.sparse.", 1)
@@ -357,38 +267,44 @@ def _type_name(tensor):
 @handles("zero_")
 def zero_(self):
     if not is_coo(self):
-        return replace(self, with_values(self, torch.zeros_like(self.parts.values)))
+        return replace(self, torch.zeros_like(self.detach()))
     parts = self.parts
     indices, values = parts.indices[:, :0], parts.values.detach()[:0]
     return replace(self, make_coo(indices, values, self.shape, True))
 
 
-@handles("zeros_like", "empty_like")
+@handles("zeros_like")
 def zeros_like(self, *, dtype=None, layout=None, device=None, requires_grad=False, **options):
-    options = {"dtype": dtype or self.dtype, "device": device or self.device}
-    if layout is torch.strided:
-        return torch.zeros(self.shape, requires_grad=requires_grad, **options)
-    if layout not in (None, self.parts.layout):
-        raise RuntimeError(f"{layout} of a tensor of layout {self.parts.layout} is not there")
-    parts = self.parts
-    if type(parts) is Coo:
-        values = torch.zeros((0, *parts.values.shape[1:]), requires_grad=requires_grad, **options)
-        return make_coo(parts.indices[:, :0].to(options["device"]), values, self.shape, True)
-    values = torch.zeros(parts.values.shape, requires_grad=requires_grad, **options)
-    return make_compressed(parts.layout, parts.begins, parts.others, values, self.shape)
+    return _factories.like("zeros_like", self, dtype, layout, device, requires_grad)
+
+
+@handles("empty_like")
+def empty_like(self, *, dtype=None, layout=None, device=None, requires_grad=False, **options):
+    return _factories.like("empty_like", self, dtype, layout, device, requires_grad)
+
+
+@handles("ones_like")
+def ones_like(self, *, dtype=None, layout=None, device=None, requires_grad=False, **options):
+    made = empty_like(self, dtype=dtype, layout=layout, device=device)
+    if is_coo(made):
+        raise NotImplementedError(no_kernel("fill_.Scalar", self))
+    made = (
+        torch.ones_like(made)
+        if not is_sparse(made)
+        else with_values(made, torch.ones_like(made.parts.values))
+    )
+    return made.requires_grad_(requires_grad)
 
 
 @handles("new_zeros", "new_empty")
-def new_zeros(self, *size, dtype=None, device=None, requires_grad=False, **options):
-    from mindtorch_v2.sparse._create import sparse_coo_tensor
-
+def new_zeros(self, *size, dtype=None, device=None, layout=None, requires_grad=False, **options):
     size = size[0] if len(size) == 1 and not isinstance(size[0], int) else size
-    return sparse_coo_tensor(
-        size=size,
-        dtype=dtype or self.dtype,
-        device=device or self.device,
-        requires_grad=requires_grad,
-    )
+    size = options.get("size", size)
+    dtype, device = dtype or self.dtype, device or self.device
+    layout = self.parts.layout if layout is None else layout
+    if layout is torch.strided:
+        return torch.zeros(size, dtype=dtype, device=device, requires_grad=requires_grad)
+    return _factories.without_entries(size, layout, dtype, device, requires_grad, "empty")
 
 
 @handles("__deepcopy__")
@@ -429,7 +345,7 @@ def to_text(self, *, tensor_contents=None):
     parts = self.parts
     if type(parts) is Coo:
         components = {"indices": parts.indices}
-    elif parts.layout is torch.sparse_csr:
+    elif not parts.by_columns:
         components = {"crow_indices": parts.begins, "col_indices": parts.others}
     else:
         components = {"ccol_indices": parts.begins, "row_indices": parts.others}

@@ -4,6 +4,7 @@ import math
 
 import mindtorch_v2 as torch
 from mindtorch_v2.sparse._tensor import (
+    LAYOUT_NAMES,
     Coo,
     handles,
     is_coo,
@@ -98,9 +99,25 @@ def entries(matrix):
     if type(parts) is Coo:
         return parts.indices[0], parts.indices[1], parts.values
     row, col = parts.expanded(expand_begins), parts.others
-    if parts.layout is torch.sparse_csc:
+    if parts.by_columns:
         row, col = col, row
-    return row, col, parts.values
+    return _elements(row, col, parts) if parts.has_blocks else (row, col, parts.values)
+
+
+def _elements(row, col, parts):
+    """(row, col, values) of the elements of blocks, block after block."""
+    height, width = parts.block
+    down = torch.arange(height, device=row.device, dtype=row.dtype).unsqueeze(1)
+    across = torch.arange(width, device=row.device, dtype=row.dtype)
+    sizes = (row.shape[0], height, width)
+    rows = (row.reshape(-1, 1, 1) * height + down).expand(sizes)
+    cols = (col.reshape(-1, 1, 1) * width + across).expand(sizes)
+    return rows.reshape(-1), cols.reshape(-1), parts.values.flatten(0, 2)
+
+
+def of_elements(parts, values):
+    """Values for a tensor of these places from values of its elements, as entries() gives them."""
+    return values.reshape(parts.values.shape) if parts.has_blocks else values
 
 
 def _batches(tensor):
@@ -135,29 +152,52 @@ def to_coo(tensor):
     return make_coo(torch.stack([row, col]).to(torch.int64), values, tensor.shape, in_order)
 
 
-def to_compressed(tensor, layout):
-    """A CSR or CSC tensor of a sparse or strided matrix."""
-    if is_sparse(tensor) and tensor.parts.layout is layout:
-        return tensor
-    if tensor.dim() > 2 and not is_sparse(tensor):
-        return _stack_compressed(tensor, layout)
-    coo = coalesce(to_coo(tensor)) if is_sparse(tensor) else from_dense(tensor, 2)
+def to_compressed(tensor, layout, block=(1, 1), dense_dim=0):
+    """A CSR, CSC, BSR or BSC tensor of a sparse or strided matrix."""
+    if is_sparse(tensor):
+        is_same = tensor.parts.layout is layout and tensor.parts.block == tuple(block)
+        if is_same:
+            return tensor
+        coo = coalesce(to_coo(tensor))
+    elif tensor.dim() > 2 + dense_dim:
+        return _stack_compressed(tensor, layout, block, dense_dim)
+    else:
+        coo = from_dense(tensor, 2)
     if coo.parts.indices.shape[0] != 2:
         raise RuntimeError(
             f"to_sparse_{str(layout)[-3:]}: only 2-D tensors can be compressed, but got "
             f"{coo.parts.indices.shape[0]} sparse dims"
         )
     row, col = coo.parts.indices.unbind(0)
-    values, rows = coo.parts.values, coo.shape[0]
-    if layout is torch.sparse_csc:
+    values, (rows, cols) = coo.parts.values, coo.shape[:2]
+    by_columns = layout in (torch.sparse_csc, torch.sparse_bsc)
+    if layout in (torch.sparse_bsr, torch.sparse_bsc):
+        rows, cols = rows // block[0], cols // block[1]
+        row, col, values = _blocks(row, col, values, block, cols)
+    if by_columns:
         order = torch.argsort(col, stable=True)
-        row, col, values, rows = col[order], row[order], values[order], coo.shape[1]
+        row, col, values, rows = col[order], row[order], values[order], cols
     return make_compressed(layout, compress_rows(row, rows), col, values, coo.shape)
 
 
-def _stack_compressed(tensor, layout):
-    batch = tensor.shape[:-2]
-    each = [to_compressed(one, layout).parts for one in tensor.reshape(-1, *tensor.shape[-2:])]
+def _blocks(row, col, values, block, cols):
+    """(row, col, values) of the blocks that have elements, row after row."""
+    height, width = block
+    flat = (row // height) * cols + col // width
+    found, owner = torch.unique(flat, return_inverse=True)
+    places = (owner * height + row % height) * width + col % width
+    made = add_rows(found.shape[0] * height * width, places, values)
+    made = made.reshape(found.shape[0], height, width, *values.shape[1:])
+    return found // max(cols, 1), found % max(cols, 1), made
+
+
+def _stack_compressed(tensor, layout, block, dense_dim):
+    matrix = tensor.dim() - 2 - dense_dim
+    batch = tensor.shape[:matrix]
+    each = [
+        to_compressed(one, layout, block, dense_dim).parts
+        for one in tensor.reshape(-1, *tensor.shape[matrix:])
+    ]
     if len({one.others.shape[0] for one in each}) > 1:
         raise RuntimeError(
             "Expect the same number of specified elements per batch when converting to "
@@ -237,17 +277,24 @@ def sparse_mask(tensor, mask):
         return make_coo(mask.parts.indices, values, tensor.shape, mask.parts.is_coalesced)
     row, col, _ = entries(mask)
     parts = mask.parts
-    values = gather(tensor, torch.stack([row, col]))
+    values = of_elements(parts, gather(tensor, torch.stack([row, col])))
     return make_compressed(parts.layout, parts.begins, parts.others, values, tensor.shape)
 
 
 @handles("to_sparse", "to_sparse_coo")
 def to_sparse(tensor, sparse_dim=None, *, layout=None, blocksize=None, dense_dim=None):
     """A tensor in a sparse layout, COO where none is named."""
-    if blocksize is not None or layout in (torch.sparse_bsr, torch.sparse_bsc):
-        raise NotImplementedError("to_sparse: layouts of blocks (torch.sparse_bsr) are not there")
+    has_blocks = layout in (torch.sparse_bsr, torch.sparse_bsc)
+    if has_blocks != (blocksize is not None):
+        raise RuntimeError(
+            f"{'' if is_sparse(tensor) else 'dense_'}to_sparse: conversion from "
+            f"{layout_name(tensor)} to {LAYOUT_NAMES[layout or torch.sparse_coo]} "
+            f"{'without' if has_blocks else 'with'} blocksize argument given is not supported"
+        )
     if layout in (torch.sparse_csr, torch.sparse_csc):
-        return to_compressed(tensor, layout)
+        return _compress("to_sparse", tensor, layout, dense_dim)
+    if has_blocks:
+        return _compress("to_sparse", tensor, layout, dense_dim, blocksize)
     if layout not in (None, torch.sparse_coo):
         raise RuntimeError(f"to_sparse: layout {layout} is none of a sparse tensor")
     if is_sparse(tensor):
@@ -273,12 +320,69 @@ def to_sparse_csc(tensor, dense_dim=None):
     return _compress("to_sparse_csc", tensor, torch.sparse_csc, dense_dim)
 
 
-def _compress(name, tensor, layout, dense_dim):
-    if dense_dim:
-        raise NotImplementedError(f"{name}: dense dims are not there")
-    if tensor.dim() < 2:
-        raise RuntimeError(f"{name}: expected a tensor of at least 2 dims, but got {tensor.dim()}")
-    return to_compressed(tensor, layout)
+@handles("to_sparse_bsr")
+def to_sparse_bsr(tensor, blocksize, dense_dim=None):
+    """A matrix by its rows of blocks."""
+    return _compress("to_sparse_bsr", tensor, torch.sparse_bsr, dense_dim, blocksize)
+
+
+@handles("to_sparse_bsc")
+def to_sparse_bsc(tensor, blocksize, dense_dim=None):
+    """A matrix by its columns of blocks."""
+    return _compress("to_sparse_bsc", tensor, torch.sparse_bsc, dense_dim, blocksize)
+
+
+def _compress(name, tensor, layout, dense_dim, blocksize=None):
+    if is_sparse(tensor) and dense_dim:
+        raise RuntimeError(
+            f"{name}: conversion from {layout_name(tensor)} to {LAYOUT_NAMES[layout]} with "
+            "dense_dim argument given is not supported"
+        )
+    dense_dim = dense_dim or 0
+    if blocksize is None:
+        if tensor.dim() < 2:
+            raise RuntimeError(
+                f"{name}: expected a tensor of at least 2 dims, but got {tensor.dim()}"
+            )
+        if is_sparse(tensor) and not is_coo(tensor) and tensor.parts.has_blocks:
+            raise RuntimeError(
+                f"sparse_compressed_to_sparse_{str(layout)[-3:]}: expected SparseCsr or SparseCsc "
+                f"layout but got {layout_name(tensor)}"
+            )
+        return to_compressed(tensor, layout, (1, 1), dense_dim)
+    block = (blocksize, blocksize) if isinstance(blocksize, int) else tuple(blocksize)
+    _check_block(tensor, layout, block, dense_dim)
+    return to_compressed(tensor, layout, block, dense_dim)
+
+
+def _check_block(tensor, layout, block, dense_dim):
+    kind = str(layout)[-3:]
+    source = "" if is_sparse(tensor) else "dense_"
+    if len(block) != 2:
+        raise RuntimeError(
+            f"{source}to_sparse_{kind}: blocksize needs to be a tuple of size 2, but got "
+            f"{len(block)}"
+        )
+    first = tensor.dim() - 2 - dense_dim
+    if first < 0:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [-{tensor.dim()}, "
+            f"{tensor.dim() - 1}], but got -2)"
+        )
+    rows, cols = tensor.shape[first : first + 2]
+    if min(block) < 1 or rows % block[0] or cols % block[1]:
+        raise RuntimeError(
+            f"{source}to_sparse_{kind}: tensor sparse size ({rows},{cols}) must be divisible by "
+            f"given blocksize ({block[0]},{block[1]})"
+        )
+    if is_sparse(tensor) and not is_coo(tensor) and tensor.parts.has_blocks:
+        own = tensor.parts.block
+        if own != block:
+            raise RuntimeError(
+                f"to_sparse_{kind}: conversion from {layout_name(tensor)} to "
+                f"{LAYOUT_NAMES[layout]} with blocksize changed from {list(own)} to {list(block)} "
+                "is not supported"
+            )
 
 
 @handles("sparse_resize_")

@@ -61,6 +61,8 @@ class check_sparse_tensor_invariants(contextlib.ContextDecorator):
 
 def _values(values, dtype, device):
     if isinstance(values, torch.Tensor):
+        if dtype is None and device is None:
+            return values
         return values.to(device=device or values.device, dtype=dtype or values.dtype)
     return torch.tensor(values, dtype=dtype, device=device)
 
@@ -75,7 +77,7 @@ def _own(values, requires_grad):
     """The values as a tensor's own: a history goes on, but a leaf stays the user's."""
     if requires_grad:
         return values.detach().requires_grad_()
-    return values.view_as(values) if values.requires_grad else values.detach()
+    return values.view_as(values)  # batched values do not say that they have a history
 
 
 def sparse_coo_tensor(
@@ -183,6 +185,7 @@ _NAMES = {
     "csr": ("crow_indices", "col_indices", "nrows", "ncols"),
     "csc": ("ccol_indices", "row_indices", "ncols", "nrows"),
 }
+_NAMES["bsr"], _NAMES["bsc"] = _NAMES["csr"], _NAMES["csc"]
 
 
 def _make_compressed(
@@ -200,12 +203,21 @@ def _make_compressed(
             f"the indices must have the same number of dims, at least 1, but got {begins.dim()} "
             f"and {others.dim()}"
         )
+    first = others.dim()
+    has_blocks = kind[0] == "b"
+    if has_blocks and values.dim() < first + 2:
+        raise RuntimeError(
+            "values must have dimensionality > sum of batch and block dimensionalities "
+            f"(={first - 1} + 2) but got {values.dim()}"
+        )
+    height, width = values.shape[first : first + 2] if has_blocks else (1, 1)
     if size is None:
         count = int(others.max()) + 1 if others.numel() else 0
         matrix = [begins.shape[-1] - 1, count]
-        if kind == "csc":
+        if kind[-1] == "c":
             matrix.reverse()
-        size = (*begins.shape[:-1], *matrix, *values.shape[others.dim() :])
+        matrix = [matrix[0] * height, matrix[1] * width]
+        size = (*begins.shape[:-1], *matrix, *values.shape[first + 2 * has_blocks :])
     if _checks_invariants if check_invariants is None else check_invariants:
         _check_compressed(kind, begins, others, values, tuple(size))
     return make_compressed(layout, begins, others, _own(values, requires_grad), tuple(size))
@@ -215,7 +227,15 @@ def _check_compressed(kind, begins, others, values, size):
     begin_name, other_name, count_name, limit_name = _NAMES[kind]
     batch = begins.dim() - 1
     rows, cols = size[batch], size[batch + 1]
-    count, limit = (rows, cols) if kind == "csr" else (cols, rows)
+    if kind[0] == "b":
+        for at, each in enumerate(values.shape[batch + 1 : batch + 3]):
+            if size[batch + at] % each:
+                raise RuntimeError(
+                    f"tensor shape[{batch + at}] (={size[batch + at]}) must be divisible with "
+                    f"blocksize[{at}] (={each}) as defined by values shape"
+                )
+        rows, cols = rows // values.shape[batch + 1], cols // values.shape[batch + 2]
+    count, limit = (rows, cols) if kind[-1] == "r" else (cols, rows)
     nnz = others.shape[-1]
 
     def demand(truth, text):
@@ -304,6 +324,67 @@ def sparse_csc_tensor(
     )
 
 
+def sparse_bsr_tensor(
+    crow_indices,
+    col_indices,
+    values,
+    size=None,
+    *,
+    dtype=None,
+    device=None,
+    pin_memory=False,
+    requires_grad=False,
+    check_invariants=None,
+):
+    """A matrix by its rows of blocks, which are the values.
+
+    >>> torch.sparse_bsr_tensor([0, 1], [1], [[[3., 4.]]]).to_dense()
+    tensor([[0., 0., 3., 4.]])
+    """
+    return _make_compressed(
+        "bsr",
+        crow_indices,
+        col_indices,
+        values,
+        size,
+        dtype,
+        device,
+        requires_grad,
+        check_invariants,
+    )
+
+
+def sparse_bsc_tensor(
+    ccol_indices,
+    row_indices,
+    values,
+    size=None,
+    *,
+    dtype=None,
+    device=None,
+    pin_memory=False,
+    requires_grad=False,
+    check_invariants=None,
+):
+    """A matrix by its columns of blocks, which are the values.
+
+    >>> torch.sparse_bsc_tensor([0, 1], [1], [[[3., 4.]]]).to_dense()
+    tensor([[0., 0.],
+            [3., 4.]])
+    """
+    return _make_compressed(
+        "bsc",
+        ccol_indices,
+        row_indices,
+        values,
+        size,
+        dtype,
+        device,
+        requires_grad,
+        check_invariants,
+    )
+
+
 def sparse_compressed_tensor(
     compressed_indices,
     plain_indices,
@@ -324,9 +405,7 @@ def sparse_compressed_tensor(
     tensor([[0., 3.],
             [4., 0.]])
     """
-    if layout not in (torch.sparse_csr, torch.sparse_csc):
-        if layout in (torch.sparse_bsr, torch.sparse_bsc):
-            raise NotImplementedError(f"sparse_compressed_tensor: {layout} is not there")
+    if layout in (None, torch.strided, torch.sparse_coo):
         raise RuntimeError(
             "sparse_compressed_tensor expected sparse compressed tensor layout but got "
             f"{'none' if layout is None else layout}"

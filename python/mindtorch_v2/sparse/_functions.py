@@ -1,9 +1,11 @@
 """torch.sparse.mm and its like: functions of sparse tensors that have names of their own."""
 
+import functools
+
 import mindtorch_v2 as torch
 from mindtorch_v2.sparse import _products, _reduce
-from mindtorch_v2.sparse._convert import to_compressed
-from mindtorch_v2.sparse._tensor import is_sparse, make_coo
+from mindtorch_v2.sparse._convert import coalesce, to_compressed
+from mindtorch_v2.sparse._tensor import is_coo, is_sparse, make_coo, no_kernel, with_values
 
 
 def mm(mat1, mat2, reduce=None):
@@ -54,6 +56,54 @@ def sum(input, dim=None, dtype=None):
     if not is_sparse(input):
         raise RuntimeError("torch.sparse.sum: expected a sparse tensor, but got a dense one")
     return _reduce.sum(input, dim, dtype=dtype)
+
+
+def spsolve(input, other, *, left=True):
+    """The solution of a system of equations with a CSR matrix: torch solves it on CUDA only.
+
+    >>> torch.sparse.spsolve(torch.eye(2).to_sparse_csr(), torch.ones(2))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    NotImplementedError: Could not run 'aten::_spsolve' ...
+    """
+    raise NotImplementedError(no_kernel("_spsolve", input))
+
+
+def as_sparse_gradcheck(gradcheck):
+    """gradcheck for functions of sparse tensors: it varies their values, at the places they have.
+
+    >>> check = torch.sparse.as_sparse_gradcheck(torch.autograd.gradcheck)
+    >>> x = torch.eye(2, dtype=torch.float64).to_sparse().requires_grad_()
+    >>> check(lambda x: x.to_dense(), x, masked=True)
+    True
+    """
+
+    @functools.wraps(gradcheck)
+    def check(function, inputs, **options):
+        options.pop("masked", None)
+        inputs = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
+        inputs = [coalesce(each) if is_coo(each) else each for each in inputs]
+        values = tuple(
+            each.parts.values.detach().requires_grad_(each.requires_grad)
+            if is_sparse(each)
+            else each
+            for each in inputs
+        )
+
+        def of_values(*values):
+            rebuilt = [
+                with_values(each, value) if is_sparse(each) else value
+                for each, value in zip(inputs, values, strict=True)
+            ]
+            made = function(*rebuilt)
+            several = isinstance(made, (tuple, list))
+            made = tuple(
+                one.parts.values if is_sparse(one) else one for one in (made if several else [made])
+            )
+            return made if several else made[0]
+
+        return gradcheck(of_values, values, **options)
+
+    return check
 
 
 def spdiags(diagonals, offsets, shape, layout=None):

@@ -2,12 +2,14 @@
 values."""
 
 import mindtorch_v2 as torch
+from mindtorch_v2 import _C
 from mindtorch_v2._C import Tensor
 from mindtorch_v2.sparse._convert import (
     coalesce,
     entries,
     flat_places,
     gather,
+    of_elements,
     sparse_sizes,
     to_compressed,
     to_coo,
@@ -24,6 +26,7 @@ from mindtorch_v2.sparse._tensor import (
     with_values,
 )
 
+_coo_merge = _C._internal_functions["_coo_merge"]
 _ZERO_AT_ZERO = (
     "abs absolute sign sgn sqrt sin sinh tan tanh asin arcsin asinh arcsinh atan arctan atanh "
     "arctanh floor ceil round trunc fix frac expm1 log1p erf erfinv relu deg2rad rad2deg isnan "
@@ -98,11 +101,62 @@ def add(self, other, *, alpha=1, out=None):
             f"{a.parts.indices.shape[0]} != {b.parts.indices.shape[0]}"
         )
     scaled = b.parts.values if alpha == 1 else b.parts.values * alpha
-    values = torch.cat([a.parts.values.to(dtype), scaled.to(dtype)])
-    made = make_coo(torch.cat([a.parts.indices, b.parts.indices], 1), values, self.shape)
-    if a.parts.is_coalesced and b.parts.is_coalesced:
-        made = coalesce(made)
-    return made if is_coo(self) or is_coo(other) else to_compressed(made, self.parts.layout)
+    made = _sum(a, b, a.parts.values.to(dtype), scaled.to(dtype))
+    return made if is_coo(self) or is_coo(other) else _like(self, made)
+
+
+def _like(self, made):
+    """A COO tensor in the layout of another."""
+    return to_compressed(made, self.parts.layout, self.parts.block)
+
+
+def _sum(a, b, values, more):
+    """The sum of two COO tensors, with these values. Entries that meet become one."""
+    sizes, in_order = sparse_sizes(a), a.parts.is_coalesced and b.parts.is_coalesced
+    if more.shape[0] == 0:
+        return make_coo(a.parts.indices, values, a.shape, a.parts.is_coalesced)
+    if values.shape[0] == 0:
+        return make_coo(b.parts.indices, more, a.shape, b.parts.is_coalesced)
+    may_merge = values.is_contiguous() and more.is_contiguous() and sizes
+    if not may_merge or values.device.type != "cpu":
+        made = make_coo(
+            torch.cat([a.parts.indices, b.parts.indices], 1), torch.cat([values, more]), a.shape
+        )
+        is_long = made.parts.indices.shape[1] > made.numel()
+        return coalesce(made) if is_long or (may_merge and in_order) else made
+    places = _coo_merge(
+        flat_places(a.parts.indices, sizes).contiguous(),
+        flat_places(b.parts.indices, sizes).contiguous(),
+    )
+    of_a, of_b = places.split([values.shape[0], more.shape[0]])
+    count = int(torch.maximum(of_a[-1], of_b[-1])) + 1
+    indices = torch.empty((len(sizes), count), dtype=torch.int64)
+    indices.index_copy_(1, of_a, a.parts.indices).index_copy_(1, of_b, b.parts.indices)
+    made = torch.zeros((count, *values.shape[1:]), dtype=values.dtype)
+    made = made.index_add(0, of_a, values).index_add(0, of_b, more)
+    return make_coo(indices, made, a.shape, in_order)
+
+
+_internal = _C._internal_functions["_pointwise"]
+
+
+@handles("_pointwise")
+def derivative(operands, *options):
+    """A derivative of a function of each element, with a sparse gradient among its operands, of
+    which it is a multiple: the same of the values."""
+    gradient = next(each for each in operands if is_sparse(each))
+    if not is_coo(gradient):
+        raise NotImplementedError(no_kernel("mul.Tensor", gradient))
+    given = [_at(each, gradient) for each in operands]
+    return with_values(gradient, _internal(given, *options))
+
+
+def _at(operand, gradient):
+    if is_sparse(operand):
+        return operand.parts.values
+    if operand.dim() == 0:
+        return operand
+    return gather(operand.expand(gradient.shape), gradient.parts.indices)
 
 
 def _add_to_dense(dense, sparse, alpha):
@@ -183,7 +237,7 @@ def mul(self, other, *, out=None):
         return with_values(self, self.parts.values * gather(given, self.parts.indices))
     row, col, values = entries(self)
     given = gather(other.expand(self.shape), torch.stack([row, col]))
-    return with_values(self, values * given)
+    return with_values(self, of_elements(self.parts, values * given))
 
 
 def _mul_sparse(self, other):
@@ -204,14 +258,18 @@ def _mul_sparse(self, other):
         at = at[kept]
     values = a.parts.values.index_select(0, kept) * b.parts.values.index_select(0, at)
     made = make_coo(a.parts.indices.index_select(1, kept), values, self.shape, True)
-    return made if is_coo(self) or is_coo(other) else to_compressed(made, self.parts.layout)
+    return made if is_coo(self) or is_coo(other) else _like(self, made)
 
 
 @handles("mul_", "multiply_", "__imul__")
 def mul_(self, other):
     if not is_sparse(self):
         return self.mul_(to_dense(other))
-    return replace(self, _same_dtype(self, mul(self, other)))
+    made = _same_dtype(self, mul(self, other))
+    if is_coo(made) and _is_number(other):
+        # Torch no longer says that it is coalesced.
+        made = make_coo(made.parts.indices, made.parts.values, made.shape)
+    return replace(self, made)
 
 
 @handles("div", "divide", "true_divide", "__truediv__")

@@ -184,7 +184,10 @@ def sspaddmm(input, mat1, mat2, *, beta=1, alpha=1):
             [0., 2.]])
     """
     product = smm(mat1, mat2)
-    return (input if beta == 1 else input * beta) + (product if alpha == 1 else product * alpha)
+    input = input if beta == 1 else input * beta
+    product = product if alpha == 1 else product * alpha
+    indices = torch.cat([input.parts.indices, product.parts.indices], 1)
+    return make_coo(indices, torch.cat([input.parts.values, product.parts.values]), input.shape)
 
 
 @handles("addmm_")
@@ -245,3 +248,8 @@ def sampled_addmm(input, mat1, mat2, *, beta=1.0, alpha=1.0):
     if beta != 0:
         made = made + (values if beta == 1 else values * beta)
     return with_values(input, made)
+
+
+# Older names.
+dsmm = spmm = _C._functions["mm"]
+hsmm, saddmm = hspmm, sspaddmm

@@ -12,6 +12,13 @@ from mindtorch_v2.sparse._tensor import (
     replace,
 )
 
+_TURNED = {
+    torch.sparse_csr: torch.sparse_csc,
+    torch.sparse_csc: torch.sparse_csr,
+    torch.sparse_bsr: torch.sparse_bsc,
+    torch.sparse_bsc: torch.sparse_bsr,
+}
+
 
 def _dim(dim, count):
     if not -max(count, 1) <= dim < max(count, 1):
@@ -66,8 +73,9 @@ def transpose(self, dim0, dim1):
     parts = self.parts
     if parts.begins.dim() > 1 or {a, b} != {0, 1}:
         raise NotImplementedError(no_kernel("transpose", self))
-    layout = torch.sparse_csc if parts.layout is torch.sparse_csr else torch.sparse_csr
-    return make_compressed(layout, parts.begins, parts.others, parts.values, self.shape[::-1])
+    values = parts.values.transpose(1, 2) if parts.has_blocks else parts.values
+    size = (self.shape[1], self.shape[0], *self.shape[2:])
+    return make_compressed(_TURNED[parts.layout], parts.begins, parts.others, values, size)
 
 
 @handles("transpose_", "swapaxes_", "swapdims_")

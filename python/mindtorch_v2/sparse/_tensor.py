@@ -5,6 +5,7 @@ ordinary tensors. Its history is that of its values: a function of a sparse tens
 the values, and so is its gradient.
 """
 
+import mindtorch_v2 as torch
 from mindtorch_v2 import _C
 from mindtorch_v2._C import Tensor
 
@@ -38,13 +39,28 @@ class Coo:
 
 
 class Compressed:
-    """Rows (CSR) or columns (CSC) by where they begin, the other coordinate, and the values."""
+    """Rows (CSR) or columns (CSC) by where they begin, the other coordinate, and the values. Those
+    of BSR and BSC are blocks."""
 
     __slots__ = ("_expanded", "begins", "layout", "others", "values")
 
     def __init__(self, layout, begins, others, values):
         self.layout, self.begins, self.others, self.values = layout, begins, others, values
         self._expanded = None, None
+
+    @property
+    def by_columns(self):
+        return self.layout in (_C.sparse_csc, _C.sparse_bsc)
+
+    @property
+    def has_blocks(self):
+        return self.layout in (_C.sparse_bsr, _C.sparse_bsc)
+
+    @property
+    def block(self):
+        """The sizes of a block; those of CSR and CSC are of one element."""
+        first = self.others.dim()
+        return tuple(self.values.shape[first : first + 2]) if self.has_blocks else (1, 1)
 
     def with_values(self, values):
         made = Compressed(self.layout, self.begins, self.others, values)
@@ -74,6 +90,8 @@ class SparseTensor(Tensor):
     layout = property(lambda self: self.parts.layout)
     ndim = property(lambda self: len(self._size))
     is_sparse = property(lambda self: type(self.parts) is Coo)
+    # The gradient, but for what the engine has left in that of the values since.
+    own_grad = None
 
     def dim(self):
         return len(self._size)
@@ -124,17 +142,17 @@ def _flat(args):
 
 def no_kernel(name, tensor):
     """Torch's words for an op that a layout does not have."""
-    kind = "" if not is_sparse(tensor) else "Sparse" if is_coo(tensor) else "SparseCsr"
+    return no_kernel_for(name, tensor.layout, tensor.device.type)
+
+
+def no_kernel_for(name, layout, device="cpu"):
+    kind = {_C.strided: "", _C.sparse_coo: "Sparse"}.get(layout, "SparseCsr")
+    backend = {"cpu": "CPU", "npu": "NPU", "meta": "Meta"}.get(device, "CUDA")
     return (
-        f"Could not run 'aten::{name}' with arguments from the "
-        f"'{kind}{_backend(tensor)}' backend. This could be because the operator doesn't exist "
-        "for this backend, or was omitted during the selective/custom build process (if using "
-        "custom build)."
+        f"Could not run 'aten::{name}' with arguments from the '{kind}{backend}' backend. This "
+        "could be because the operator doesn't exist for this backend, or was omitted during the "
+        "selective/custom build process (if using custom build)."
     )
-
-
-def _backend(tensor):
-    return {"cpu": "CPU", "npu": "NPU", "meta": "Meta"}.get(tensor.device.type, "CUDA")
 
 
 def is_sparse(value):
@@ -145,16 +163,24 @@ def is_coo(value):
     return isinstance(value, SparseTensor) and type(value.parts) is Coo
 
 
+# As torch's errors say it.
+LAYOUT_NAMES = {
+    _C.strided: "Strided",
+    _C.sparse_coo: "Sparse",
+    _C.sparse_csr: "SparseCsr",
+    _C.sparse_csc: "SparseCsc",
+    _C.sparse_bsr: "SparseBsr",
+    _C.sparse_bsc: "SparseBsc",
+}
+
+
 def layout_name(tensor):
-    """As torch's errors say it: Strided, Sparse, SparseCsr."""
-    if not is_sparse(tensor):
-        return "Strided"
-    name = str(tensor.parts.layout).removeprefix("torch.sparse_")
-    return "Sparse" if name == "coo" else "Sparse" + name.capitalize()
+    """The name that torch's errors give its layout."""
+    return LAYOUT_NAMES[tensor.layout]
 
 
-def from_parts(parts, size):
-    made = _C._make_sparse(SparseTensor, size, parts.values.dtype, parts.values.device)
+def from_parts(parts, size, cls=SparseTensor):
+    made = _C._make_sparse(cls, size, parts.values.dtype, parts.values.device)
     made.parts = parts
     made._size = size if type(size) is _C.Size else _C.Size(size)
     return made
@@ -175,7 +201,15 @@ def with_values(tensor, values):
 
 def replace(tensor, other):
     """Gives a sparse tensor the components of another, in place."""
-    tensor.parts = other.parts
+    own, parts = tensor.parts.values, other.parts
+    if own.requires_grad and own.is_leaf:
+        if torch.is_grad_enabled():
+            raise RuntimeError(
+                "a leaf Variable that requires grad is being used in an in-place operation."
+            )
+        HANDLERS["grad.__get__"](tensor)  # it must not be lost with the values
+        parts = parts.with_values(parts.values.detach().requires_grad_())
+    tensor.parts = parts
     if tensor.shape != other.shape:
         _C._resize_sparse(tensor, other.shape)
         tensor._size = other.shape

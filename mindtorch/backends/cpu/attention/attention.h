@@ -29,6 +29,14 @@ void forward(const Tensor& query,
              const Tensor& out,
              const Tensor& logsumexp);
 
+// The same where all tensors are of bfloat16 and the machine has its products: bfloat16_tiles().
+void forward_bfloat16(const Tensor& query,
+                      const Tensor& key,
+                      const Tensor& value,
+                      const Settings& settings,
+                      const Tensor& out,
+                      const Tensor& logsumexp);
+
 template <typename T>
 void backward(const Tensor& grad_out,
               const Tensor& query,

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "mindtorch/backends/cpu/attention/block.h"
+#include "mindtorch/backends/cpu/bfloat16_tiles.h"
 #include "mindtorch/backends/cpu/parallel.h"
 
 namespace mindtorch::cpu::attention {
@@ -133,6 +134,12 @@ void forward(const Tensor& query,
              const Tensor& out,
              const Tensor& logsumexp) {
   const int64_t rows = query.size(-2);
+  if (query.dtype() == DType::kBFloat16 && key.dtype() == DType::kBFloat16 &&
+      value.dtype() == DType::kBFloat16 && bfloat16_tiles() != nullptr && rows > kFewQueries) {
+    if constexpr (std::is_same_v<T, float>) {
+      return forward_bfloat16(query, key, value, settings, out, logsumexp);
+    }
+  }
   const int64_t blocks = ceil_div(rows, kQueries);
   const int64_t height = ceil_div(rows, blocks);
   const int64_t work = height * key.size(-2) * (query.size(-1) + value.size(-1)) + 1;

@@ -33,7 +33,28 @@ MT_WORDS_INLINE __m512i load_line(const uint16_t* term, std::span<const Run> lin
   return elements;
 }
 
+// Elements [at, at + 32) of a line of `size`, 0 where there are none.
+MT_WORDS_INLINE __m512i load_inside(const uint16_t* line, int64_t size, int64_t at) {
+  const __mmask32 before = first_32(std::clamp<int64_t>(-at, 0, 32));
+  const __mmask32 inside = first_32(std::clamp<int64_t>(size - at, 0, 32)) & ~before;
+  return _mm512_maskz_loadu_epi16(inside, line + at);
+}
+
 }  // namespace
+
+[[gnu::target("avx512f,avx512bw,avx512vl,avx512dq")]] void copy_line(
+    const uint16_t* line, int64_t size, int64_t first, int64_t step, int64_t count, uint16_t* to) {
+  for (int64_t i = 0; i < count; i += 32) {
+    const int64_t at = first + i * step;
+    __m512i elements = load_inside(line, size, at);
+    if (step == 2) {  // the low halves of words
+      const __m256i low = _mm512_cvtepi32_epi16(elements);
+      const __m256i high = _mm512_cvtepi32_epi16(load_inside(line, size, at + 32));
+      elements = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+    }
+    _mm512_mask_storeu_epi16(to + i, first_32(count - i), elements);
+  }
+}
 
 [[gnu::target("avx512f,avx512bw,avx512vl,avx512dq")]] void pack_outputs(
     const uint16_t* patch,
@@ -88,6 +109,10 @@ MT_WORDS_INLINE __m512i load_line(const uint16_t* term, std::span<const Run> lin
 }
 
 #else  // no x86
+
+void copy_line(const uint16_t*, int64_t, int64_t, int64_t, int64_t, uint16_t*) {
+  MT_ASSERT(bfloat16_tiles() != nullptr);
+}
 
 void pack_outputs(
     const uint16_t*, std::span<const int64_t>, bool, int64_t, std::span<const Run>, uint32_t*) {

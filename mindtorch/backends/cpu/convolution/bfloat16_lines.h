@@ -29,6 +29,11 @@ class OutputLines {
   std::vector<size_t> first_ = {0};
 };
 
+// to[i] = line[first + i * step] for i < count, or 0 where a line of `size` elements has none. The
+// step is 1 or 2.
+void copy_line(
+    const uint16_t* line, int64_t size, int64_t first, int64_t step, int64_t count, uint16_t* to);
+
 // The panel whose columns are the outputs of one line. Term t begins at patch[offsets[t]]; with
 // `has_ones`, the term behind them is 1 everywhere. Terms are filled up with zeros to
 // `padded_terms`.

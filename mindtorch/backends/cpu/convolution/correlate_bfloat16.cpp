@@ -284,9 +284,8 @@ class FilterGradient {
     channels_ = ceil_div(c.channels, std::min(channel_parts_, c.channels));
     channel_parts_ = ceil_div(c.channels, channels_);
     stride_ = padded_to(channels_ * taps, kPanelCols);
-    height_ = std::min(tiles_.rows, padded_to(ceil_div(c.filters, ceil_div(c.filters, tiles_.rows)),
-                                              tiles_.row_unit));
-    size_ = (padded_to(c.filters, height_) + tiles_.rows) * stride_;
+    height_ = strip_rows(tiles_, c.filters);
+    size_ = c.filters * stride_;
     const int64_t others = c.groups * channel_parts_;
     slice_parts_ = std::clamp<int64_t>(
         ceil_div(wanted, channel_parts_), 1,

@@ -1,6 +1,9 @@
 #include "mindtorch/backends/cpu/convolution/patch.h"
 
 #include <cstring>
+#include <type_traits>
+
+#include "mindtorch/backends/cpu/convolution/bfloat16_lines.h"
 
 namespace mindtorch::cpu::convolution {
 namespace {
@@ -47,14 +50,16 @@ void copy_every_other(const T* from, int64_t count, T* to) {
 
 // Elements of a line, from `first` on and `step` apart; 0 where there is none.
 struct LineCopy {
+  int64_t size;
   int64_t first;
   int64_t step;
   int64_t count;
   int64_t begin;  // [begin, end) are there
   int64_t end;
 
-  LineCopy(int64_t first_element, int64_t distance, int64_t elements, int64_t size)
-      : first(first_element),
+  LineCopy(int64_t line_size, int64_t first_element, int64_t distance, int64_t elements)
+      : size(line_size),
+        first(first_element),
         step(distance),
         count(elements),
         begin(std::clamp<int64_t>(-floor_div(first, step), 0, count)),
@@ -62,6 +67,9 @@ struct LineCopy {
 
   template <typename T>
   void run(const T* line, T* to) const {
+    if constexpr (std::is_same_v<T, uint16_t>) {
+      if (step <= 2) return copy_line(line, size, first, step, count, to);
+    }
     std::fill(to, to + begin, T{0});
     const T* const from = line + first + begin * step;
     if (step == 1) {
@@ -138,7 +146,7 @@ void PatchLayout::fill(
   const int64_t lines = h_.length(rows);
   std::vector<LineCopy> copies;
   for (const int64_t w : w_.classes) {
-    copies.emplace_back(w_.least * w_.axis->stride + w, w_.axis->stride, pitch_, width);
+    copies.emplace_back(width, w_.least * w_.axis->stride + w, w_.axis->stride, pitch_);
   }
   for (int64_t channel = 0; channel < channels; ++channel, input += d.in * height * width) {
     for (const Tap& tap : d.taps) {

@@ -39,7 +39,7 @@ class PatchLayout {
   void outputs(int64_t rows, std::vector<int64_t>& into) const;
 
   // Fills the patch of `channels` channels for output rows [row, row + rows) at `depth`. `input` is
-  // the first of these channels.
+  // the first of these channels. T is float, double or, where bfloat16_tiles() are, uint16_t.
   template <typename T>
   void fill(
       const T* input, int64_t channels, int64_t depth, int64_t row, int64_t rows, T* patch) const;

@@ -9,6 +9,7 @@
 
 #include "mindtorch/backends/cpu/jit/functions.h"
 #include "mindtorch/backends/cpu/tile.h"
+#include "mindtorch/backends/cpu/tiles/derivative.h"
 #include "mindtorch/base/options.h"
 
 namespace mindtorch::cpu::jit {
@@ -222,6 +223,13 @@ bool can_generate(const FusedStep& step, std::span<const DType> operands, Target
   if (target == Target::kNone) return false;
   // All code computes in float32 at least; a few tiles round 16-bit floats on the way.
   if (size_bytes(step.compute) == 2 && find_tile(step.function, step.compute) != nullptr) {
+    return false;
+  }
+  // Nor what a tile computes in another way: results do not depend on how they are run.
+  const bool is_half = size_bytes(step.compute) == 2;
+  if (is_half && step.function == Pointwise::kGelu) return false;
+  const DType computed = is_half ? DType::kFloat32 : step.compute;
+  if (!is_built_in(step.function) && find_derivative_tile(step.function, computed) != nullptr) {
     return false;
   }
   const auto can_hold = [&](DType dtype) {

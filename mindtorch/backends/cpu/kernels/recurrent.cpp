@@ -3,7 +3,10 @@
 #include <optional>
 #include <vector>
 
+#include "mindtorch/backends/cpu/bfloat16_product.h"
+#include "mindtorch/backends/cpu/bfloat16_tiles.h"
 #include "mindtorch/backends/cpu/gemm.h"
+#include "mindtorch/backends/cpu/half_conversion.h"
 #include "mindtorch/backends/cpu/kernels/kernels.h"
 #include "mindtorch/backends/cpu/packed_product.h"
 #include "mindtorch/backends/cpu/parallel.h"
@@ -13,11 +16,11 @@
 
 // Note [Recurrent layers]
 // The input's part of the gates is one product over all steps. What is left of a step is a small
-// product with the weight that all steps share, packed once, and one pass over the gates. Sequences
-// do not meet in a layer, so that a thread takes its share of them through all steps, and waits for
-// no other.
-// The states that run along are those of the result: a sequence that ends keeps its last state, and
-// backwards one that has not begun its first.
+// product with the weight that all steps share, packed once, and one pass over the gates. (With a
+// weight of bfloat16, states are rounded to bfloat16 for the product, as they are in the output.)
+// Sequences do not meet in a layer, so that a thread takes its share of them through all steps, and
+// waits for no other. The states that run along are those of the result: a sequence that ends keeps
+// its last state, and backwards one that has not begun its first.
 namespace mindtorch::cpu {
 namespace {
 
@@ -71,23 +74,46 @@ class Steps {
   std::vector<int64_t> begins_;
 };
 
-// The product of the rows of every step with one weight: rows of k by k x n.
+// Whether products with a weight of bfloat16, of n columns, are computed in bfloat16.
+template <typename T>
+bool multiplies_bfloat16(const Tensor& weight, int64_t n) {
+  return std::is_same_v<T, float> && weight.dtype() == DType::kBFloat16 &&
+         bfloat16_tiles() != nullptr && n % kPanelCols == 0;
+}
+
+// A weight, or its transpose, as a matrix.
+ConstMatrix matrix_of(const Tensor& weight, bool is_transposed) {
+  const ConstMatrix plain = {weight.data_ptr(), weight.strides()[0], weight.strides()[1]};
+  return is_transposed ? transposed(plain) : plain;
+}
+
+// The product of the rows of every step with one weight, or with its transpose.
 template <typename T>
 class StepProduct {
  public:
-  StepProduct(const T* weight,
-              int64_t k,
-              int64_t n,
-              int64_t row_stride,
-              int64_t col_stride,
-              const Steps& steps)
-      : weight_{weight, row_stride, col_stride}, k_(k), n_(n) {
-    if (steps.batch() >= kLeastRows && steps.count() >= kLeastSteps) {
-      packed_.emplace(weight, k, n, row_stride, col_stride);
+  // `values` are those of `weight` as T, contiguous.
+  StepProduct(const Tensor& weight, const Tensor& values, bool is_transposed, const Steps& steps)
+      : weight_(matrix_of(values, is_transposed)),
+        k_(values.size(is_transposed ? 1 : 0)),
+        n_(values.size(is_transposed ? 0 : 1)) {
+    if (steps.batch() < kLeastRows || steps.count() < kLeastSteps) return;
+    if (multiplies_bfloat16<T>(weight, n_)) {
+      narrow_.emplace(k_, n_);
+      narrow_->read(matrix_of(weight, is_transposed), k_, n_);
+    } else {
+      packed_.emplace(static_cast<const T*>(weight_.data), k_, n_, weight_.row_stride,
+                      weight_.col_stride);
     }
   }
   void operator()(const T* a, int64_t rows, T* c, bool add = false) const {
     if (packed_) return packed_->multiply(a, k_, rows, c, n_, add);
+    if constexpr (std::is_same_v<T, float>) {
+      if (narrow_) {
+        const Scratch<uint16_t> rounded(rows * k_);
+        HalfConversion(DType::kBFloat16).narrow(a, rounded.get(), rows * k_);
+        return narrow_->multiply({rounded.get(), k_, 1}, rows, k_, 0, n_, c, n_, add);
+      }
+    }
     gemm(DTypeOf<T>::value, rows, n_, k_, {a, k_, 1}, weight_, {c, n_, 1}, kOneFactor,
          add ? kOneFactor : kZeroFactor);
   }
@@ -97,6 +123,7 @@ class StepProduct {
   int64_t k_;
   int64_t n_;
   std::optional<PackedMatrix<T>> packed_;
+  std::optional<PackedBFloat16> narrow_;
 };
 
 // body(first, last) on shares of the sequences.
@@ -155,10 +182,24 @@ void compute_wide(const std::array<Tensor*, kCount>& outs, const Compute& comput
 // The input's part of all gates: the first columns of rows of `stride`.
 template <typename T>
 void multiply_input(const Tensor& input, const Tensor& w_ih, T* gates, int64_t stride) {
+  const int64_t rows = input.size(0);
+  const int64_t k = input.size(1);
+  const int64_t n = w_ih.size(0);
+  if constexpr (std::is_same_v<T, float>) {
+    if (multiplies_bfloat16<T>(w_ih, n) && input.dtype() == DType::kBFloat16 && k > 0) {
+      PackedBFloat16 weight(k, n);
+      weight.read(matrix_of(w_ih, true), k, n);
+      const ConstMatrix x = matrix_of(input, false);
+      parallel_for(0, rows, ceil_div(kGrain, k * n), [&](int64_t begin, int64_t end) {
+        weight.multiply(offset<uint16_t>(x, begin, 0), end - begin, k, 0, n, gates + begin * stride,
+                        stride, false);
+      });
+      return;
+    }
+  }
   const Tensor x = values<T>(input);
   const Tensor w = values<T>(w_ih);
-  gemm(DTypeOf<T>::value, x.size(0), w.size(0), x.size(1), {x.data<T>(), x.size(1), 1},
-       {w.data<T>(), 1, w.size(1)}, {gates, stride, 1});
+  gemm(DTypeOf<T>::value, rows, n, k, {x.data<T>(), k, 1}, {w.data<T>(), 1, k}, {gates, stride, 1});
 }
 
 template <typename T>
@@ -202,10 +243,10 @@ void lstm_layer(ops::Launch&,
     multiply_input<T>(input, w_ih, gate, 4 * n);
     const std::vector<T> bias = sum_of<T>(b_ih, b_hh, 4 * n);
     const Tensor weight = values<T>(w_hh);
-    const StepProduct<T> product(weight.data<T>(), shown, 4 * n, 1, shown, steps);
+    const StepProduct<T> product(w_hh, weight, true, steps);
     const Tensor shape = w_hr.defined() ? values<T>(w_hr) : Tensor();
     std::optional<StepProduct<T>> project;
-    if (w_hr.defined()) project.emplace(shape.data<T>(), n, shown, 1, n, steps);
+    if (w_hr.defined()) project.emplace(w_hr, shape, true, steps);
     const auto step = recurrent::cells<T>().lstm;
     share(steps, 4 * n * shown, [&](int64_t first, int64_t last) {
       const Scratch<T> from_hidden((last - first) * 4 * n);
@@ -256,10 +297,10 @@ void lstm_layer_backward(ops::Launch&,
         const Tensor first_cells = values<T>(c0), all_gates = values<T>(gates),
                      all_cells = values<T>(cells), weight = values<T>(w_hh);
         const Tensor of_output = grad_output.defined() ? values<T>(grad_output) : Tensor();
-        const StepProduct<T> product(weight.data<T>(), 4 * n, shown, shown, 1, steps);
+        const StepProduct<T> product(w_hh, weight, false, steps);
         const Tensor shape = w_hr.defined() ? values<T>(w_hr) : Tensor();
         std::optional<StepProduct<T>> project;
-        if (w_hr.defined()) project.emplace(shape.data<T>(), shown, n, n, 1, steps);
+        if (w_hr.defined()) project.emplace(w_hr, shape, false, steps);
         const auto step = recurrent::cells<T>().lstm_backward;
         share(steps, 4 * n * shown, [&](int64_t first, int64_t last) {
           const Scratch<T> unprojected(project ? (last - first) * n : 0);
@@ -312,7 +353,7 @@ void gru_layer(ops::Launch&,
     const std::vector<T> bias_ih = sum_of<T>(b_ih, {}, 3 * n);
     const std::vector<T> bias_hh = sum_of<T>(b_hh, {}, 3 * n);
     const Tensor weight = values<T>(w_hh);
-    const StepProduct<T> product(weight.data<T>(), n, 3 * n, 1, n, steps);
+    const StepProduct<T> product(w_hh, weight, true, steps);
     const auto step = recurrent::cells<T>().gru;
     share(steps, 3 * n * n, [&](int64_t first, int64_t last) {
       const Scratch<T> from_hidden((last - first) * 3 * n);
@@ -352,7 +393,7 @@ void gru_layer_backward(ops::Launch&,
         const Tensor first_hidden = values<T>(h0), all_hidden = values<T>(output),
                      all_gates = values<T>(gates), weight = values<T>(w_hh);
         const Tensor of_output = grad_output.defined() ? values<T>(grad_output) : Tensor();
-        const StepProduct<T> product(weight.data<T>(), 3 * n, n, n, 1, steps);
+        const StepProduct<T> product(w_hh, weight, false, steps);
         const auto step = recurrent::cells<T>().gru_backward;
         share(steps, 3 * n * n, [&](int64_t first, int64_t last) {
           T* const h = grad_h + first * n;
@@ -394,7 +435,7 @@ void rnn_layer(ops::Launch&,
     multiply_input<T>(input, w_ih, out, n);
     const std::vector<T> bias = sum_of<T>(b_ih, b_hh, n);
     const Tensor weight = values<T>(w_hh);
-    const StepProduct<T> product(weight.data<T>(), n, n, 1, n, steps);
+    const StepProduct<T> product(w_hh, weight, true, steps);
     const auto step = relu ? recurrent::cells<T>().rnn_relu : recurrent::cells<T>().rnn_tanh;
     share(steps, n * n, [&](int64_t first, int64_t last) {
       const Scratch<T> from_hidden((last - first) * n);
@@ -429,7 +470,7 @@ void rnn_layer_backward(ops::Launch&,
     copy(values_or_zeros<T>(grad_h_n, grad_h0.sizes()), results[1]);
     const Tensor all_hidden = values<T>(output), weight = values<T>(w_hh);
     const Tensor of_output = grad_output.defined() ? values<T>(grad_output) : Tensor();
-    const StepProduct<T> product(weight.data<T>(), n, n, n, 1, steps);
+    const StepProduct<T> product(w_hh, weight, false, steps);
     const auto& cells = recurrent::cells<T>();
     const auto step = relu ? cells.rnn_relu_backward : cells.rnn_tanh_backward;
     share(steps, n * n, [&](int64_t first, int64_t last) {

@@ -12,6 +12,8 @@
 namespace mindtorch::cpu {
 namespace {
 
+constexpr int64_t kGrain = 16 * 1024;  // results a thread should finish at least
+
 using Dims = std::optional<IntList>;
 using OneDim = std::optional<int64_t>;
 
@@ -41,15 +43,15 @@ template <typename Finish>
 void accumulate(
     Row function, const Tensor& self, uint64_t mask, const Tensor& out, const Finish& finish) {
   const DType acc = accumulate_dtype(self.dtype());
-  if (acc == out.dtype()) {
-    reduce_rows(function, self, mask, out.data_ptr());
-    finish(out.data_ptr(), out.numel());
-    return;
-  }
-  const Tensor sums = Tensor::make(out.sizes(), acc);
+  const bool is_direct = acc == out.dtype();
+  const Tensor sums = is_direct ? out : Tensor::make(out.sizes(), acc);
   reduce_rows(function, self, mask, sums.data_ptr());
-  finish(sums.data_ptr(), sums.numel());
-  find_cast(acc, out.dtype())(sums.data_ptr(), out.data_ptr(), out.numel());
+  parallel_for(0, out.numel(), kGrain, [&](int64_t begin, int64_t end) {
+    char* part = sums.data<char>() + begin * sums.element_size();
+    finish(part, end - begin);
+    if (is_direct) return;
+    find_cast(acc, out.dtype())(part, out.data<char>() + begin * out.element_size(), end - begin);
+  });
 }
 
 constexpr auto kNothing = [](void*, int64_t) {};
@@ -196,14 +198,15 @@ void moments(const Tensor& self,
   reduce_rows(Row::kMoments, is_complex ? parts_of(self) : self, mask, found.get());
   const double less = correction ? correction->to_double() : 1.0;
   const auto store = [&](const Tensor& to, const auto& value_of) {
-    const auto n = static_cast<size_t>(to.numel());
     visit_dtype(to.dtype(), [&]<typename T>() {
-      if constexpr (std::is_same_v<T, double>) {
-        for (size_t i = 0; i < n; ++i) to.data<T>()[i] = value_of(found[i]);
-      } else if constexpr (!std::is_integral_v<T>) {
-        for (size_t i = 0; i < n; ++i) {
-          to.data<T>()[i] = static_cast<T>(static_cast<float>(value_of(found[i])));
-        }
+      if constexpr (!std::is_integral_v<T>) {
+        using Rounded = std::conditional_t<std::is_same_v<T, double>, double, float>;
+        T* const values = to.data<T>();
+        parallel_for(0, to.numel(), kGrain / 4, [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) {
+            values[i] = T(static_cast<Rounded>(value_of(found[static_cast<size_t>(i)])));
+          }
+        });
       }
     });
   };

@@ -18,8 +18,11 @@ constexpr int64_t kGrainBytes = int64_t{1} << 16;
 // One input of cat whose rows are copied as they are.
 struct Piece {
   const uint8_t* data;
+  int64_t row_stride_bytes;
   int64_t row_bytes;
   int64_t offset_bytes;  // within a row of the output
+
+  bool is_contiguous() const { return row_stride_bytes == row_bytes; }
 };
 using Pieces = std::span<const Piece>;
 
@@ -29,7 +32,7 @@ void copy_part(Pieces pieces, int64_t row, uint8_t* out, int64_t begin, int64_t 
     const int64_t first = std::max(begin, piece.offset_bytes);
     const int64_t last = std::min(end, piece.offset_bytes + piece.row_bytes);
     if (first >= last) continue;
-    const uint8_t* from = piece.data + row * piece.row_bytes + first - piece.offset_bytes;
+    const uint8_t* from = piece.data + row * piece.row_stride_bytes + first - piece.offset_bytes;
     const Runs part = {from, 0, out + first, 0, 1};
     streams ? stream_runs(part, last - first) : copy_runs(part, last - first);
   }
@@ -41,8 +44,9 @@ bool can_interleave(Pieces pieces, int64_t out_row_bytes) {
   const bool is_element = size == 1 || size == 2 || size == 4 || size == 8;
   return is_element && pieces.size() >= 2 && pieces.size() <= 4 &&
          out_row_bytes == size * static_cast<int64_t>(pieces.size()) &&
-         std::all_of(pieces.begin(), pieces.end(),
-                     [&](const Piece& piece) { return piece.row_bytes == size; });
+         std::all_of(pieces.begin(), pieces.end(), [&](const Piece& piece) {
+           return piece.row_bytes == size && piece.is_contiguous();
+         });
 }
 
 void interleave_rows(Pieces pieces, int64_t begin, int64_t end, uint8_t* out) {
@@ -65,14 +69,16 @@ void copy_rows(Pieces pieces, int64_t rows, int64_t out_row_bytes, uint8_t* out)
     return;
   }
   const bool interleaves = can_interleave(pieces, out_row_bytes);
-  // Rows of all pieces that the first-level cache holds.
-  const int64_t block = std::max<int64_t>(1, (8 << 10) / out_row_bytes);
+  // Of short pieces, as many rows as the first-level cache holds: they share its lines.
+  const bool are_long = std::all_of(pieces.begin(), pieces.end(),
+                                    [](const Piece& piece) { return piece.row_bytes >= 512; });
+  const int64_t block = std::max<int64_t>(1, (are_long ? 64 << 10 : 8 << 10) / out_row_bytes);
   const int64_t grain = std::max<int64_t>(1, kGrainBytes / out_row_bytes);
   parallel_for(0, rows, grain, [&](int64_t begin, int64_t end) {
     if (interleaves) return interleave_rows(pieces, begin, end, out);
     for (int64_t row = begin; row < end; row += block) {
       for (const Piece& piece : pieces) {
-        const Runs runs = {piece.data + row * piece.row_bytes, piece.row_bytes,
+        const Runs runs = {piece.data + row * piece.row_stride_bytes, piece.row_stride_bytes,
                            out + row * out_row_bytes + piece.offset_bytes, out_row_bytes,
                            std::min(block, end - row)};
         streams&& piece.row_bytes >= 1024 ? stream_runs(runs, piece.row_bytes)
@@ -80,6 +86,25 @@ void copy_rows(Pieces pieces, int64_t rows, int64_t out_row_bytes, uint8_t* out)
       }
     }
   });
+}
+
+// Whether dims [first, ...) are contiguous and those before them one line of rows, `stride`
+// elements apart: so are whole tensors and slices of them along that dim.
+bool has_rows(const Tensor& tensor, size_t first, int64_t& stride) {
+  const IntList sizes = tensor.sizes();
+  const IntList strides = tensor.strides();
+  if (!is_contiguous(sizes.subspan(first), strides.subspan(first))) return false;
+  int64_t rows = 1;
+  for (size_t i = first; i-- > 0;) {
+    if (sizes[i] == 1) continue;
+    if (rows == 1) {
+      stride = strides[i];
+    } else if (strides[i] != stride * rows) {
+      return false;
+    }
+    rows *= sizes[i];
+  }
+  return true;
 }
 
 void cat(ops::Launch&, TensorList tensors, int64_t dim, Tensor& out) {
@@ -96,8 +121,10 @@ void cat(ops::Launch&, TensorList tensors, int64_t dim, Tensor& out) {
   for (const Tensor& tensor : tensors) {
     if (tensor.numel() == 0) continue;
     const int64_t length = tensor.sizes()[d];
-    if (out.is_contiguous() && tensor.is_contiguous() && tensor.dtype() == out.dtype()) {
-      pieces.push_back({tensor.data<uint8_t>(), length * slice_bytes, start * slice_bytes});
+    int64_t stride = 0;
+    if (out.is_contiguous() && tensor.dtype() == out.dtype() && has_rows(tensor, d, stride)) {
+      pieces.push_back({tensor.data<uint8_t>(), stride * out.element_size(), length * slice_bytes,
+                        start * slice_bytes});
     } else {
       copy(tensor, out.alias(tensor.sizes(), out.strides(),
                              out.storage_offset() + start * out.strides()[d]));

@@ -6,7 +6,7 @@
 namespace mindtorch::cpu {
 namespace {
 
-// Columns longer than this are transposed first: their elements lie in too many pages.
+// Gradients of longer columns are transposed first: their elements lie in too many pages.
 constexpr int64_t kLongestColumn = 256;
 constexpr int64_t kGrain = 8 * 1024;
 
@@ -24,7 +24,7 @@ struct Lines {
     outer = numel(sizes.first(d));
     inner = numel(sizes.subspan(d + 1));
   }
-  bool are_columns() const { return inner > 1 && n <= kLongestColumn; }
+  bool are_columns(int64_t longest) const { return inner > 1 && n <= longest; }
 };
 
 // body(offset, width) for blocks of neighbouring columns.
@@ -63,7 +63,7 @@ void softmax(ops::Launch&, const Tensor& self, int64_t dim, std::optional<DType>
   const Tensor input = converted(self, out.dtype());
   const Lines lines(self, dim);
   const int64_t bytes = out.element_size();
-  if (lines.are_columns() && input.is_contiguous() && out.is_contiguous()) {
+  if (lines.are_columns(kLongestSoftmaxColumn) && input.is_contiguous() && out.is_contiguous()) {
     const ColumnsFn columns = find_softmax_columns(kSoftmax, out.dtype());
     return for_columns(lines, [&](int64_t at, int64_t width) {
       columns(input.data<char>() + at * bytes, out.data<char>() + at * bytes, lines.n, width,
@@ -93,7 +93,7 @@ void softmax_backward(ops::Launch&,
   const int64_t bytes = output.element_size();
   // In the dtype of the output, which is then rounded to that of the input.
   const Tensor found = out.dtype() == dtype ? out : Tensor::make(out.sizes(), dtype);
-  if (lines.are_columns() && grad_output.is_contiguous() && output.is_contiguous() &&
+  if (lines.are_columns(kLongestColumn) && grad_output.is_contiguous() && output.is_contiguous() &&
       found.is_contiguous()) {
     const ColumnsGradientFn columns = find_softmax_columns_gradient(kSoftmax, dtype);
     for_columns(lines, [&](int64_t at, int64_t width) {

@@ -164,16 +164,18 @@ void searchsorted(ops::Launch&,
   }
   const bool shared = sequence.dim() == 1;
   const int64_t m = shared ? self.numel() : self.sizes().back();
-  for (int64_t i = 0; i < self.numel() / m; ++i) {
-    const int64_t row = shared ? 0 : i;
-    const auto* bounds = sequence.data<char>() + row * n * sequence.element_size();
-    const int64_t* sorter_row = order.defined() ? order.data<int64_t>() + row * n : nullptr;
-    parallel_for(0, m, kGrain, [&](int64_t begin, int64_t end) {
-      searchsorted_row(sequence.dtype(), bounds, n,
-                       converted.data<char>() + (i * m + begin) * converted.element_size(),
-                       end - begin, from_right, sorter_row, found.data<int64_t>() + i * m + begin);
-    });
-  }
+  parallel_for(0, self.numel(), kGrain, [&](int64_t begin, int64_t end) {
+    while (begin < end) {
+      const int64_t i = begin / m;
+      const int64_t count = std::min(end, (i + 1) * m) - begin;
+      const int64_t row = shared ? 0 : i;
+      searchsorted_row(sequence.dtype(), sequence.data<char>() + row * n * sequence.element_size(),
+                       n, converted.data<char>() + begin * converted.element_size(), count,
+                       from_right, order.defined() ? order.data<int64_t>() + row * n : nullptr,
+                       found.data<int64_t>() + begin);
+      begin += count;
+    }
+  });
   if (!found.is_same(out)) copy(found, out);
 }
 

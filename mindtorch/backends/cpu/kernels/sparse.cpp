@@ -1,6 +1,7 @@
 // Products with a sparse matrix, given by the coordinates of its entries.
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -158,11 +159,29 @@ void coo_dot(ops::Launch&,
   });
 }
 
+void coo_merge(ops::Launch&, const Tensor& left, const Tensor& right, Tensor& out) {
+  const Tensor first = as_contiguous(left);
+  const Tensor second = as_contiguous(right);
+  const std::span a(first.data<int64_t>(), static_cast<size_t>(left.numel()));
+  const std::span b(second.data<int64_t>(), static_cast<size_t>(right.numel()));
+  auto* const of_a = out.data<int64_t>();
+  auto* const of_b = of_a + a.size();
+  size_t i = 0;
+  size_t j = 0;
+  for (int64_t entry = 0; i < a.size() || j < b.size(); ++entry) {
+    const bool takes_a = j == b.size() || (i < a.size() && a[i] <= b[j]);
+    const bool takes_b = i == a.size() || (j < b.size() && b[j] <= a[i]);
+    if (takes_a) of_a[i++] = entry;
+    if (takes_b) of_b[j++] = entry;
+  }
+}
+
 }  // namespace
 
 void register_sparse(ops::Registry& registry) {
   registry.kernel<coo_mm>(DeviceType::kCpu, "_coo_mm");
   registry.kernel<coo_dot>(DeviceType::kCpu, "_coo_dot");
+  registry.kernel<coo_merge>(DeviceType::kCpu, "_coo_merge");
 }
 
 }  // namespace mindtorch::cpu

@@ -6,9 +6,11 @@
 
 #include <limits>
 
+#include "mindtorch/backends/cpu/tiles/derivative.h"
 #include "mindtorch/backends/cpu/tiles/erf-inl.h"
 #include "mindtorch/backends/cpu/tiles/half-inl.h"
 #include "mindtorch/backends/cpu/tiles/sigmoid-inl.h"
+#include "mindtorch/ops/functions.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
@@ -128,6 +130,56 @@ struct Gelu {
   }
 };
 
+// Its derivative times `grad`: Phi(x) + x phi(x), with one exponential for both.
+struct GeluBackward {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a, V grad) const {
+    const V t = min_or_second(d, hn::Set(d, 14.5f), hn::Abs(a));
+    const V minus_half = hn::Set(d, -0.5f);
+    const V square = hn::Mul(t, t);
+    auto n = math::reduce_exp(d, hn::Mul(square, minus_half));
+    n.rest = hn::MulAdd(hn::MulSub(t, t, square), minus_half, n.rest);
+    const V fall = math::scale_by_power(d, math::exp_of_rest(d, n.rest), n);
+    const V top = hn::Mul(math::polynomial(d, t, polynomials::kGeluTop), fall);
+    const V tail = hn::Div(top, math::polynomial(d, t, polynomials::kGeluBottom));
+    const V below = hn::IfThenElse(hn::Lt(a, hn::Zero(d)), tail, hn::Sub(hn::Set(d, 1.0f), tail));
+    const V density = hn::Mul(fall, hn::Set(d, 0x1.988454p-2f));  // 1 / sqrt(2 pi)
+    return hn::Mul(grad, hn::MulAdd(a, density, below));
+  }
+};
+
+// Gelu to the accuracy of 16-bit floats: the base 2 logarithm of Phi(-t) is a polynomial.
+struct HalfGelu {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    static constexpr float kLogarithm[] = {
+        -0x1.00013ep0f,   -0x1.26b056p0f,  -0x1.d5811ap-2f,  -0x1.bbce86p-5f, 0x1.1ea33cp-7f,
+        -0x1.0fdac4p-10f, 0x1.66786ap-14f, -0x1.334038p-18f, 0x1.316c2p-23f,  -0x1.09df0ep-29f};
+    static constexpr float kPower[] = {1.0f, 0x1.62e0c2p-1f, 0x1.ebfa4cp-3f, 0x1.ca1ce2p-5f,
+                                       0x1.3cbf6p-7f};  // 2^r for |r| <= 1/2
+    const V t = min_or_second(d, hn::Set(d, 14.0f), hn::Abs(a));
+    const V magic = math::round_magic(d);
+    // In pairs, so that few operations wait for each other.
+    const V t2 = hn::Mul(t, t);
+    const V t4 = hn::Mul(t2, t2);
+    V pairs[5];
+    for (size_t i = 0; i < 5; ++i) {
+      pairs[i] = hn::MulAdd(t, hn::Set(d, kLogarithm[2 * i + 1]), hn::Set(d, kLogarithm[2 * i]));
+    }
+    const V low = hn::MulAdd(pairs[1], t2, pairs[0]);
+    const V middle = hn::MulAdd(pairs[3], t2, pairs[2]);
+    const V exponent = hn::MulAdd(hn::MulAdd(pairs[4], t4, middle), t4, low);
+    const V shifted = hn::Add(exponent, magic);
+    math::Reduced<D> n;
+    n.whole = hn::Sub(shifted, magic);
+    n.bits = hn::BitCast(hn::RebindToSigned<D>(), shifted);
+    n.rest = hn::Sub(exponent, n.whole);
+    const V power = math::polynomial(d, n.rest, kPower);
+    const V q = math::scale_by_power(d, hn::Mul(power, t), n);
+    return nan_at_minus_infinity(d, a, hn::Sub(max_or_second(d, hn::SignBit(d), a), q));
+  }
+};
+
 #endif
 
 // x tanh(log(1 + e^x)) = x u / (u + 2) with u = w (w + 2), w = e^x.
@@ -197,9 +249,21 @@ void activation(TileTable& table) {
   enter<double, 2>(table);
 }
 
+TileFn gelu_backward() {
+#if HWY_TARGET == HWY_SCALAR
+  return nullptr;
+#else
+  return &map_tile<GeluBackward, float, 2>;
+#endif
+}
+
 void half_activation(HalfTable& table) {
   enter_half<Elu>(table, Pointwise::kElu);
+#if HWY_TARGET == HWY_SCALAR
   enter_half<Gelu>(table, Pointwise::kGelu);
+#else
+  enter_half<HalfGelu>(table, Pointwise::kGelu);
+#endif
 }
 
 }  // namespace mindtorch::cpu::HWY_NAMESPACE
@@ -208,8 +272,13 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mindtorch::cpu {
 HWY_EXPORT(activation);
+HWY_EXPORT(gelu_backward);
 HWY_EXPORT(half_activation);
 void add_activation(TileTable& table) { HWY_DYNAMIC_DISPATCH(activation)(table); }
+TileFn find_derivative_tile(ops::Pointwise function, DType compute) {
+  if (function != ops::function_info(ops::Pointwise::kGelu).derivatives[0].function) return nullptr;
+  return compute == DType::kFloat32 ? HWY_DYNAMIC_DISPATCH(gelu_backward)() : nullptr;
+}
 void add_half_activation(HalfTable& table) { HWY_DYNAMIC_DISPATCH(half_activation)(table); }
 }  // namespace mindtorch::cpu
 #endif

@@ -1,6 +1,6 @@
 // Conversions between dtypes. The loops are plain: the compiler vectorises them for each target.
-// Those of float16 are written out, since the language has no such type. The other 16-bit
-// conversions go through float32 in blocks, which is also how torch rounds them.
+// Those of float16 are written out, since the language has no such type. 16-bit floats are
+// converted through float32, which is also how torch rounds them; most of them in blocks.
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "mindtorch/backends/cpu/tiles/cast.cpp"
@@ -77,23 +77,28 @@ HWY_NOINLINE void cast_to_uint8(const void* from, void* to, int64_t n) {
   }
 }
 
-HWY_NOINLINE void widen_bfloat16(const void* from, void* to, int64_t n) {
-  const auto* HWY_RESTRICT in = static_cast<const uint16_t*>(from);
-  auto* HWY_RESTRICT out = static_cast<float*>(to);
-  for (int64_t i = 0; i < n; ++i) {
-    out[i] = std::bit_cast<float>(static_cast<uint32_t>(in[i]) << 16);
-  }
+HWY_INLINE float widen_bits(uint16_t bits) {
+  return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+}
+HWY_INLINE uint16_t round_bits(float value) {
+  const uint32_t word = std::bit_cast<uint32_t>(value);
+  const uint32_t rounded = (word + 0x7fffu + ((word >> 16) & 1u)) >> 16;
+  const bool is_nan = (word & 0x7fffffffu) > 0x7f800000u;
+  return static_cast<uint16_t>(is_nan ? 0x7fc0u : rounded);
 }
 
+// To and from numbers of 4 or 8 bytes.
+template <class To>
+HWY_NOINLINE void widen_bfloat16(const void* from, void* to, int64_t n) {
+  const auto* HWY_RESTRICT in = static_cast<const uint16_t*>(from);
+  auto* HWY_RESTRICT out = static_cast<To*>(to);
+  for (int64_t i = 0; i < n; ++i) out[i] = convert<float, To>(widen_bits(in[i]));
+}
+template <class From>
 HWY_NOINLINE void round_bfloat16(const void* from, void* to, int64_t n) {
-  const auto* HWY_RESTRICT in = static_cast<const float*>(from);
+  const auto* HWY_RESTRICT in = static_cast<const From*>(from);
   auto* HWY_RESTRICT out = static_cast<uint16_t*>(to);
-  for (int64_t i = 0; i < n; ++i) {
-    const uint32_t word = std::bit_cast<uint32_t>(in[i]);
-    const uint32_t rounded = (word + 0x7fffu + ((word >> 16) & 1u)) >> 16;
-    const bool is_nan = (word & 0x7fffffffu) > 0x7f800000u;
-    out[i] = static_cast<uint16_t>(is_nan ? 0x7fc0u : rounded);
-  }
+  for (int64_t i = 0; i < n; ++i) out[i] = round_bits(convert<From, float>(in[i]));
 }
 
 HWY_NOINLINE void widen_float16(const void* from, void* to, int64_t size) {
@@ -164,10 +169,10 @@ void copy(const void* from, void* to, int64_t n) {
 }
 
 constexpr CastFn widen(DType dtype) {
-  return dtype == DType::kFloat16 ? &widen_float16 : &widen_bfloat16;
+  return dtype == DType::kFloat16 ? &widen_float16 : &widen_bfloat16<float>;
 }
 constexpr CastFn round(DType dtype) {
-  return dtype == DType::kFloat16 ? &round_float16 : &round_bfloat16;
+  return dtype == DType::kFloat16 ? &round_float16 : &round_bfloat16<float>;
 }
 
 template <class From, class To>
@@ -195,6 +200,9 @@ void enter_half(TileTable& table) {
   if constexpr (std::is_same_v<T, float>) {
     table.casts[kIndex][kOther] = widen(kHalf);
     table.casts[kOther][kIndex] = round(kHalf);
+  } else if constexpr (kHalf == DType::kBFloat16 && sizeof(T) >= 4) {
+    table.casts[kIndex][kOther] = &widen_bfloat16<T>;
+    table.casts[kOther][kIndex] = &round_bfloat16<T>;
   } else {
     table.casts[kIndex][kOther] =
         &cast_through_float<widen(kHalf), choose_cast<float, T>(), 2, sizeof(T)>;
@@ -232,8 +240,8 @@ void casts(TileTable& table) {
   constexpr int kBrain = static_cast<int>(DType::kBFloat16);
   table.casts[kHalf][kHalf] = &copy<2>;
   table.casts[kBrain][kBrain] = &copy<2>;
-  table.casts[kHalf][kBrain] = &cast_through_float<&widen_float16, &round_bfloat16, 2, 2>;
-  table.casts[kBrain][kHalf] = &cast_through_float<&widen_bfloat16, &round_float16, 2, 2>;
+  table.casts[kHalf][kBrain] = &cast_through_float<&widen_float16, &round_bfloat16<float>, 2, 2>;
+  table.casts[kBrain][kHalf] = &cast_through_float<&widen_bfloat16<float>, &round_float16, 2, 2>;
 }
 
 }  // namespace mindtorch::cpu::HWY_NAMESPACE

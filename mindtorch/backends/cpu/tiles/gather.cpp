@@ -1,9 +1,10 @@
 // Strided gather and scatter. The elements come from far apart, so the loads are scalar; what
-// counts is that four of them are under way at a time. Strides of 0 and of one element are common
-// enough to be worth their own loops.
+// counts is that four of them are under way at a time. Strides of 0, of one and of two elements are
+// common enough to be worth their own loops.
 
 #include <cstring>
 
+#include "mindtorch/backends/cpu/element_runs.h"
 #include "mindtorch/backends/cpu/memory_unit.h"
 #include "mindtorch/backends/cpu/tiles/table.h"
 
@@ -29,6 +30,10 @@ void gather(const void* from, int64_t stride_bytes, void* to, int64_t n) {
   if (stride_bytes == 0) {
     const T value = load<T>(in);
     for (int64_t i = 0; i < n; ++i) out[i] = value;
+    return;
+  }
+  if (sizeof(T) <= 8 && stride_bytes == 2 * static_cast<int64_t>(sizeof(T))) {
+    take_every_other(sizeof(T), from, to, n);
     return;
   }
   int64_t i = 0;

@@ -49,7 +49,9 @@ using RowGradientFn = void (*)(const void* grad, const void* result, void* out, 
 RowGradientFn find_softmax_gradient(Softmax softmax, DType dtype);
 
 // The softmax of `width` neighbouring columns of `n` elements that lie `stride` elements apart, and
-// its gradient. All operands lie alike; `out` may be `in` or `grad`.
+// its gradient. All operands lie alike; `out` may be `in` or `grad`. For the softmax itself, n is
+// at most kLongestSoftmaxColumn.
+inline constexpr int64_t kLongestSoftmaxColumn = 1024;
 using ColumnsFn = void (*)(const void* in, void* out, int64_t n, int64_t width, int64_t stride);
 using ColumnsGradientFn = void (*)(
     const void* grad, const void* result, void* out, int64_t n, int64_t width, int64_t stride);

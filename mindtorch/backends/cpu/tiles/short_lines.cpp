@@ -4,6 +4,7 @@
 #define HWY_TARGET_INCLUDE "mindtorch/backends/cpu/tiles/short_lines.cpp"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "mindtorch/backends/cpu/tiles/arithmetic-inl.h"
+#include "mindtorch/backends/cpu/tiles/row-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
@@ -69,12 +70,50 @@ void lines(const LineRun& run) {
   }
 }
 
+// The same of 16-bit floats, in float32.
+template <class Op, class T, int kSingle>
+void half_lines(const LineRun& run) {
+  const hn::ScalableTag<float> d;
+  constexpr size_t kLanes = hn::MaxLanes(decltype(d)());
+  const Op op;
+  const auto n = static_cast<size_t>(run.n);
+  for (int64_t line = 0; line < run.lines; ++line) {
+    const T* a = reinterpret_cast<const T*>(run.inputs[0] + line * run.input_strides[0]);
+    const T* b = reinterpret_cast<const T*>(run.inputs[1] + line * run.input_strides[1]);
+    T* out = reinterpret_cast<T*>(run.out + line * run.out_stride);
+    const auto single = hn::Set(d, static_cast<float>(kSingle == 0 ? *a : *b));
+    const auto apply = [&](const auto& load) HWY_ATTR {
+      if constexpr (kSingle == 0) {
+        return op(d, single, load(b));
+      } else if constexpr (kSingle == 1) {
+        return op(d, load(a), single);
+      } else {
+        return op(d, load(a), load(b));
+      }
+    };
+    size_t at = 0;
+    for (; at + kLanes <= n; at += kLanes) {
+      store_wide(d, apply([&](const T* in) HWY_ATTR { return load_wide(d, in + at); }), out + at);
+    }
+    if (at == n) continue;
+    const auto load_rest = [&](const T* in)
+                               HWY_ATTR { return load_wide_first(d, in + at, n - at, T(1.0f)); };
+    store_wide_first(d, apply(load_rest), out + at, n - at);
+  }
+}
+
 template <class Op, class T>
 void enter(LinesTable& table, Pointwise function) {
   auto& entry = table.lines[static_cast<int>(function)][static_cast<int>(DTypeOf<T>::value)];
-  entry[0] = &lines<Op, T, -1>;
-  entry[1] = &lines<Op, T, 0>;
-  entry[2] = &lines<Op, T, 1>;
+  if constexpr (kIsHalf<T>) {
+    entry[0] = &half_lines<Op, T, -1>;
+    entry[1] = &half_lines<Op, T, 0>;
+    entry[2] = &half_lines<Op, T, 1>;
+  } else {
+    entry[0] = &lines<Op, T, -1>;
+    entry[1] = &lines<Op, T, 0>;
+    entry[2] = &lines<Op, T, 1>;
+  }
 }
 
 template <class T>
@@ -84,7 +123,7 @@ void enter_all(LinesTable& table) {
   enter<Mul, T>(table, Pointwise::kMul);
   enter<Maximum, T>(table, Pointwise::kMaximum);
   enter<Minimum, T>(table, Pointwise::kMinimum);
-  if constexpr (std::is_floating_point_v<T>) enter<Quotient, T>(table, Pointwise::kDiv);
+  if constexpr (!std::is_integral_v<T>) enter<Quotient, T>(table, Pointwise::kDiv);
 }
 
 }  // namespace
@@ -95,6 +134,8 @@ void short_lines(LinesTable& table) {
   enter_all<int32_t>(table);
   enter_all<int64_t>(table);
   enter_all<uint8_t>(table);
+  enter_all<Half>(table);
+  enter_all<BFloat16>(table);
 }
 
 }  // namespace mindtorch::cpu::HWY_NAMESPACE

@@ -44,35 +44,30 @@ HWY_INLINE hn::Vec<D> sum_rows(D d, size_t n, const Term& term) {
   return total;
 }
 
+// The columns are widened into `terms`, n vectors, so that memory is read and written once, and
+// rounded once.
 template <bool kLog, bool kAll, class T, class D>
-HWY_INLINE void softmax(const Lanes<kAll, D>& lanes, const T* in, T* out, size_t n, size_t stride) {
+HWY_INLINE void softmax(
+    const Lanes<kAll, D>& lanes, const T* in, T* out, size_t n, size_t stride, Wide<T>* terms) {
   const D d = lanes.d;
+  constexpr size_t kLanes = hn::MaxLanes(D());
   const Maximum best;
   auto largest = hn::Neg(math::infinity(d));
-  for (size_t i = 0; i < n; ++i) largest = best(d, largest, lanes.load(in + i * stride));
-  const auto exponential = [&](size_t i) HWY_ATTR {
-    return math::exp_negative(d, hn::Sub(lanes.load(in + i * stride), largest));
-  };
-  if constexpr (kLog) {
-    const auto shift = math::log(d, sum_rows(d, n, exponential));
-    for (size_t i = 0; i < n; ++i) {
-      const auto x = hn::Sub(lanes.load(in + i * stride), largest);
-      lanes.store(hn::Sub(x, shift), out + i * stride);
-    }
-  } else if constexpr (kIsHalf<T>) {
-    // The output cannot hold the terms without rounding them, so they are computed twice.
-    const auto factor = hn::Div(hn::Set(d, 1), sum_rows(d, n, exponential));
-    for (size_t i = 0; i < n; ++i) lanes.store(hn::Mul(exponential(i), factor), out + i * stride);
-  } else {
-    const auto sum = sum_rows(d, n, [&](size_t i) HWY_ATTR {
-      const auto e = exponential(i);
-      lanes.store(e, out + i * stride);
-      return e;
-    });
-    const auto factor = hn::Div(hn::Set(d, 1), sum);
-    for (size_t i = 0; i < n; ++i) {
-      lanes.store(hn::Mul(lanes.load(out + i * stride), factor), out + i * stride);
-    }
+  for (size_t i = 0; i < n; ++i) {
+    const auto x = lanes.load(in + i * stride);
+    largest = best(d, largest, x);
+    hn::Store(x, d, terms + i * kLanes);
+  }
+  const auto sum = sum_rows(d, n, [&](size_t i) HWY_ATTR {
+    const auto x = hn::Sub(hn::Load(d, terms + i * kLanes), largest);
+    const auto e = math::exp_negative(d, x);
+    hn::Store(kLog ? x : e, d, terms + i * kLanes);
+    return e;
+  });
+  const auto last = kLog ? math::log(d, sum) : hn::Div(hn::Set(d, 1), sum);
+  for (size_t i = 0; i < n; ++i) {
+    const auto x = hn::Load(d, terms + i * kLanes);
+    lanes.store(kLog ? hn::Sub(x, last) : hn::Mul(x, last), out + i * stride);
   }
 }
 
@@ -109,11 +104,12 @@ template <bool kLog, class T>
 void columns_softmax(const void* from, void* to, int64_t n, int64_t width, int64_t stride) {
   const T* in = static_cast<const T*>(from);
   T* out = static_cast<T*>(to);
-  for_columns(hn::ScalableTag<Wide<T>>(), static_cast<size_t>(width),
-              [&](const auto& lanes, size_t at) HWY_ATTR {
-                softmax<kLog>(lanes, in + at, out + at, static_cast<size_t>(n),
-                              static_cast<size_t>(stride));
-              });
+  const hn::ScalableTag<Wide<T>> d;
+  HWY_ALIGN Wide<T> terms[kLongestSoftmaxColumn * hn::MaxLanes(d)];
+  for_columns(d, static_cast<size_t>(width), [&](const auto& lanes, size_t at) HWY_ATTR {
+    softmax<kLog>(lanes, in + at, out + at, static_cast<size_t>(n), static_cast<size_t>(stride),
+                  terms);
+  });
 }
 template <bool kLog, class T>
 void columns_gradient(

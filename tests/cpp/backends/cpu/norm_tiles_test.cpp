@@ -49,7 +49,8 @@ void expect_near(T got, Real want, Real size = 1) {
   EXPECT_LE(std::fabs(real(got) - want), bound) << "got " << real(got) << ", want " << want;
 }
 
-const size_t kLengths[] = {1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 65, 128, 300, 2049};
+const size_t kLengths[] = {1,  2,  3,  4,  7,  8,   9,   15,   16,  17,
+                           31, 32, 33, 63, 65, 128, 300, 1024, 2049};
 
 class NormTilesTest : public testing::TestWithParam<size_t> {
  protected:
@@ -147,6 +148,7 @@ void NormTilesTest::check_softmax() {
       for (size_t i = 0; i < n; ++i) expect_near(out[i], want(i), std::fabs(sum) + 1);
       EXPECT_EQ(real(out[n]), 7);
 
+      if (n > static_cast<size_t>(kLongestSoftmaxColumn)) continue;
       // The same row in each of 19 columns, of a matrix of 20.
       const auto spread = [&](const std::vector<T>& row) {
         std::vector<T> matrix;

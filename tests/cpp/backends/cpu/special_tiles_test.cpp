@@ -11,15 +11,33 @@ namespace {
 
 using ops::Pointwise;
 
-constexpr Pointwise kFunctions[] = {
-    Pointwise::kAdd, Pointwise::kSub, Pointwise::kMul, Pointwise::kDiv, Pointwise::kEq,
-    Pointwise::kNe,  Pointwise::kLt,  Pointwise::kLe,  Pointwise::kGt,  Pointwise::kGe};
+constexpr Pointwise kFunctions[] = {Pointwise::kAdd,     Pointwise::kSub,     Pointwise::kMul,
+                                    Pointwise::kDiv,     Pointwise::kMaximum, Pointwise::kEq,
+                                    Pointwise::kNe,      Pointwise::kLt,      Pointwise::kLe,
+                                    Pointwise::kMinimum, Pointwise::kGt,      Pointwise::kGe};
 
 template <typename T>
 std::vector<T> numbers(int64_t n) {
   std::vector<T> result;
-  for (int64_t i = 0; i < n; ++i) result.push_back(static_cast<T>(i * 7 % 11 - 3));
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t number = i * 7 % 11 - 3;
+    if constexpr (std::is_arithmetic_v<T>) {
+      result.push_back(static_cast<T>(number));
+    } else {
+      result.push_back(T(static_cast<float>(number)));
+    }
+  }
   return result;
+}
+
+// The tile of contiguous operands.
+template <typename T>
+TileFn plain_tile(const TargetTable& target, Pointwise function) {
+  if constexpr (std::is_arithmetic_v<T>) {
+    return target.table.tiles[static_cast<int>(function)][static_cast<int>(DTypeOf<T>::value)];
+  } else {
+    return target.halves.tiles[static_cast<int>(function)][std::is_same_v<T, BFloat16>];
+  }
 }
 
 template <typename T>
@@ -52,7 +70,7 @@ void check_single_elements(const TargetTable& target, Pointwise function) {
 template <typename T>
 void check_lines(const TargetTable& target, Pointwise function) {
   const auto dtype = static_cast<int>(DTypeOf<T>::value);
-  const TileFn plain = target.table.tiles[static_cast<int>(function)][dtype];
+  const TileFn plain = plain_tile<T>(target, function);
   constexpr int64_t kLines = 3;
   for (const int64_t n : {1, 3, 8, 16, 19, 33}) {
     const std::vector<T> a = numbers<T>(kLines * n);
@@ -98,6 +116,7 @@ TEST(BroadcastTiles, EqualThePlainTiles) {
   check_all<double>();
   check_all<int32_t>();
   check_all<int64_t>();
+  check_all<uint8_t>();
 }
 
 // Widening, the float tile and one rounding must give the same bits.
@@ -153,9 +172,15 @@ TEST(HalfTiles, EqualTheFloatTilesRoundedOnce) {
   for (const TargetTable& target : all_targets()) {
     for (const Pointwise function :
          {Pointwise::kAdd, Pointwise::kSub, Pointwise::kMul, Pointwise::kDiv, Pointwise::kNeg,
-          Pointwise::kRelu, Pointwise::kAbs}) {
+          Pointwise::kRelu, Pointwise::kAbs, Pointwise::kMaximum, Pointwise::kMinimum,
+          Pointwise::kCopysign, Pointwise::kCeil, Pointwise::kFloor, Pointwise::kRound,
+          Pointwise::kTrunc, Pointwise::kElu}) {
       check_halves<Half>(target, function);
       check_halves<BFloat16>(target, function);
+    }
+    for (const Pointwise function : kFunctions) {
+      check_lines<Half>(target, function);
+      check_lines<BFloat16>(target, function);
     }
   }
 }

@@ -107,6 +107,8 @@ class _BatchPickler(ForkingPickler):
 
     def reducer_override(self, obj):
         if isinstance(obj, _C.Tensor):
+            if obj.layout is not _C.strided:
+                return NotImplemented  # its components are strided
             storage = obj.untyped_storage()
             if storage.nbytes() == obj.numel() * obj.element_size():
                 self.kept.append(storage)

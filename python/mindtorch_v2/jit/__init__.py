@@ -135,6 +135,14 @@ def script_if_tracing(fn):
     return fn
 
 
+_script_if_tracing = script_if_tracing  # the name that libraries use
+
+
+def _overload_method(fn):
+    """The method itself: what tells TorchScript of another signature."""
+    return fn
+
+
 def script_method(fn):
     """The method itself."""
     return fn

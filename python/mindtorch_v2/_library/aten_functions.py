@@ -1,0 +1,366 @@
+"""What runs behind those operators of torch.ops.aten that are no function or method of torch, or
+have other arguments there. Each takes the arguments of torch's schema.
+
+FUNCTIONS has them by "name" (all overloads) or "name.overload".
+"""
+
+import math
+
+import mindtorch_v2 as torch
+from mindtorch_v2 import _C
+from mindtorch_v2._library import aten_gradients
+
+_F = torch.nn.functional
+_internal = _C._internal_functions
+_REDUCTIONS = ("none", "mean", "sum")  # torch's numbers for them
+
+
+def _loss(function):
+    """A loss of nn.functional, with the number of its reduction."""
+
+    def call(*args, reduction=1, **kwargs):
+        return function(*args, reduction=_REDUCTIONS[reduction], **kwargs)
+
+    return call
+
+
+# --- softmax, dropout, attention --------------------------------------------------------------
+
+
+def _softmax(function):
+    def call(self, dim, half_to_float):
+        if half_to_float and self.dtype != torch.float16:
+            raise RuntimeError("conversion is supported for Half type only")
+        return function(self, dim, dtype=torch.float32 if half_to_float else None)
+
+    return call
+
+
+def _safe_softmax(self, dim, dtype=None):
+    result = torch.softmax(self, dim, dtype=dtype)
+    return result.masked_fill((self == -math.inf).all(dim, keepdim=True), 0)
+
+
+def _native_dropout(input, p, train):
+    if train is False or p == 0:
+        return input.clone(), torch.ones_like(input, dtype=torch.bool)
+    mask = torch.rand_like(input, dtype=torch.float32) >= p
+    return input * mask * (0.0 if p == 1 else 1 / (1 - p)), mask
+
+
+def _attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
+    """(the result, the logarithm of each row's sum of exponentials)."""
+    if dropout_p:
+        raise NotImplementedError("attention with dropout that gives its mask is not supported")
+    options = {"attn_mask": attn_mask, "is_causal": is_causal, "scale": scale}
+    result = _F.scaled_dot_product_attention(query, key, value, **options)
+    wide = (t.detach().to(torch.float32) for t in (query, key))
+    scores = _scores(*wide, attn_mask, is_causal, scale)
+    return result, torch.logsumexp(scores, -1)
+
+
+def _scores(query, key, attn_mask, is_causal, scale):
+    scale = 1 / math.sqrt(query.size(-1)) if scale is None else scale
+    scores = (query @ key.transpose(-2, -1)) * scale
+    if is_causal:
+        allowed = torch.ones(scores.shape[-2:], dtype=torch.bool, device=query.device).tril()
+        scores = scores.masked_fill(~allowed, -math.inf)
+    if attn_mask is not None and attn_mask.dtype == torch.bool:
+        return scores.masked_fill(~attn_mask, -math.inf)
+    return scores if attn_mask is None else scores + attn_mask
+
+
+def _attention_math(
+    query,
+    key,
+    value,
+    attn_mask=None,
+    dropout_p=0.0,
+    is_causal=False,
+    dropout_mask=None,
+    *,
+    scale=None,
+    enable_gqa=False,
+):
+    if enable_gqa:
+        groups = query.size(-3) // key.size(-3)
+        key, value = (t.repeat_interleave(groups, -3) for t in (key, value))
+    weights = _safe_softmax(_scores(query, key, attn_mask, is_causal, scale), -1)
+    used = weights if dropout_mask is None else weights.masked_fill(dropout_mask, 0)
+    if dropout_mask is not None:
+        used = used / (1 - dropout_p)
+    elif dropout_p:
+        used = torch.dropout(weights, dropout_p, True)
+    return used @ value, weights
+
+
+def _flash_attention(
+    query, key, value, dropout_p=0.0, is_causal=False, return_debug_mask=False, *, scale=None
+):
+    result, logsumexp = _attention(query, key, value, None, dropout_p, is_causal, scale)
+    none = torch.empty(0, dtype=torch.int64, device=query.device)
+    rest = torch.empty(0, dtype=query.dtype, device=query.device)
+    sizes = query.size(-2), key.size(-2)
+    return result, logsumexp, none, none, *sizes, none, none, rest
+
+
+def _efficient_attention(
+    query, key, value, attn_bias, compute_log_sumexp, dropout_p=0.0, is_causal=False, *, scale=None
+):
+    result, logsumexp = _attention(query, key, value, attn_bias, dropout_p, is_causal, scale)
+    if not compute_log_sumexp:
+        logsumexp = logsumexp.new_empty((*logsumexp.shape[:-1], 0))
+    none = torch.empty((), dtype=torch.int64, device=query.device)
+    return result, logsumexp, none, none
+
+
+# --- normalisation ----------------------------------------------------------------------------
+
+
+def _native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps):
+    if training:
+        dims = [d for d in range(input.dim()) if d != 1]
+        wide = input.detach().to(torch.promote_types(input.dtype, torch.float32))
+        variance, mean = torch.var_mean(wide, dims, correction=0)
+        saved = mean, torch.rsqrt(variance + eps)
+    else:
+        saved = input.new_empty(0), input.new_empty(0)
+    result = _F.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+    return result, *saved
+
+
+def _native_batch_norm_functional(input, weight, bias, mean, var, training, momentum, eps):
+    mean, var = mean.clone(), var.clone()
+    results = _native_batch_norm(input, weight, bias, mean, var, training, momentum, eps)
+    return *results, mean, var
+
+
+def _embedding_bag(*args):
+    *args, padding_idx = args if len(args) == 9 else (*args, -1)
+    named = {} if padding_idx < 0 else {"padding_idx": padding_idx}
+    return torch.embedding_bag(*args, **named)
+
+
+# --- sizes, views, copies ---------------------------------------------------------------------
+
+
+def _to_copy(self, *, layout=None, pin_memory=None, **options):
+    return self.to(**options, copy=True) if options else self.clone()
+
+
+def _index_put_(self, indices, values, accumulate=False, unsafe=False):
+    return torch.Tensor.index_put_(self, indices, values, accumulate)
+
+
+def _unsafe_masked_index(self, mask, indices, fill):
+    inside = [None if i is None else i.clamp(0, n - 1) for i, n in zip(indices, self.shape)]  # noqa: B905
+    return torch.where(mask, _internal["index"](self, inside), fill)
+
+
+def _unique_consecutive(self, return_inverse=False, return_counts=False, dim=None):
+    values, inverse, counts = torch.unique_consecutive(self, True, True, dim)
+    none = inverse.new_empty(0)
+    return values, inverse if return_inverse else none, counts if return_counts else none
+
+
+# --- images -----------------------------------------------------------------------------------
+
+
+def _resize(mode, has_corners, antialias=False):
+    """An upsampling: by the size and a scale for each dimension, which only decides where the
+    points lie.
+    """
+    options = {"mode": mode, **({"antialias": True} if antialias else {})}
+
+    def call(self, output_size, *rest, **kwargs):
+        if has_corners:
+            corners, scales = (kwargs.pop("align_corners", None), rest)
+            if corners is None:
+                corners, scales = rest[0], rest[1:]
+            return _sized(self, output_size, (*scales, *kwargs.values()), corners)
+        return _sized(self, output_size, (*rest, *kwargs.values()), None)
+
+    def _sized(self, output_size, scales, corners):
+        given = dict(options) if corners is None else {**options, "align_corners": corners}
+        scales = [scale for scale in scales if scale is not None]
+        sizes = self.shape[2:]
+        whole = [math.floor(n * s) for n, s in zip(sizes, scales, strict=False)]
+        if len(scales) == len(sizes) and whole == list(output_size):
+            return _F.interpolate(self, scale_factor=scales, recompute_scale_factor=False, **given)
+        return _F.interpolate(self, size=list(output_size), **given)
+
+    def by_factors(input, output_size, *rest):
+        corners, factors = (rest[0], rest[1]) if has_corners else (None, rest[0])
+        given = dict(options) if corners is None else {**options, "align_corners": corners}
+        return _F.interpolate(input, size=output_size, scale_factor=factors, **given)
+
+    return call, by_factors
+
+
+_RESIZES = {
+    "upsample_nearest1d": _resize("nearest", False),
+    "upsample_nearest2d": _resize("nearest", False),
+    "upsample_nearest3d": _resize("nearest", False),
+    "_upsample_nearest_exact1d": _resize("nearest-exact", False),
+    "_upsample_nearest_exact2d": _resize("nearest-exact", False),
+    "_upsample_nearest_exact3d": _resize("nearest-exact", False),
+    "upsample_linear1d": _resize("linear", True),
+    "upsample_bilinear2d": _resize("bilinear", True),
+    "upsample_bicubic2d": _resize("bicubic", True),
+    "upsample_trilinear3d": _resize("trilinear", True),
+    "_upsample_bilinear2d_aa": _resize("bilinear", True, antialias=True),
+    "_upsample_bicubic2d_aa": _resize("bicubic", True, antialias=True),
+}
+
+
+def _max_unpool(self, indices, output_size, *_):
+    flat = self.new_zeros((*self.shape[: self.dim() - len(output_size)], math.prod(output_size)))
+    start = self.dim() - len(output_size)
+    filled = flat.scatter(-1, indices.flatten(start), self.flatten(start))
+    return filled.unflatten(-1, tuple(output_size))
+
+
+def _pad(mode):
+    return lambda self, padding: _F.pad(self, list(padding), mode=mode)
+
+
+# --- the table --------------------------------------------------------------------------------
+
+FUNCTIONS = {
+    # sizes, views, copies
+    "_local_scalar_dense": lambda self: self.item(),
+    "_reshape_alias": lambda self, size, stride: self.as_strided(size, stride),
+    "_reshape_copy": lambda self, size: self.reshape(size).clone(),
+    "_to_copy": _to_copy,
+    "_unsafe_view": lambda self, size: self.view(size),
+    "_conj": lambda self: self.conj(),
+    "_neg_view": lambda self: self.neg(),
+    "_version": lambda self: self._version,
+    "conj": lambda self: self.conj(),
+    "copy": lambda self, src, non_blocking=False: self.clone().copy_(src, non_blocking),
+    "data": lambda self: self.data,
+    "expand": lambda self, size, *, implicit=False: self.expand(size),
+    "is_leaf": lambda self: self.is_leaf,
+    "lift": lambda self: self,
+    "lift_fresh": lambda self: self,
+    "lift_fresh_copy": lambda self: self.clone(),
+    "mH": lambda self: self.mH,
+    "mT": lambda self: self.mT,
+    "numpy_T": lambda self: self.T,
+    "matrix_H": lambda self: self.H,
+    "output_nr": lambda self: self.output_nr,
+    "random_.from": lambda self, first, last, *, generator=None: self.random_(
+        first, last, generator=generator
+    ),
+    "size": lambda self: list(self.shape),
+    "size.int": lambda self, dim: self.size(dim),
+    "stride": lambda self: list(self.stride()),
+    "stride.int": lambda self, dim: self.stride(dim),
+    "sym_is_contiguous": lambda self, memory_format=torch.contiguous_format: self.is_contiguous(
+        memory_format=memory_format
+    ),
+    "sym_numel": lambda self: self.numel(),
+    "sym_size": lambda self: list(self.shape),
+    "sym_size.int": lambda self, dim: self.size(dim),
+    "sym_storage_offset": lambda self: self.storage_offset(),
+    "sym_stride": lambda self: list(self.stride()),
+    "sym_stride.int": lambda self, dim: self.stride(dim),
+    "to.dtype_layout": lambda self, *, layout=None, pin_memory=None, **options: self.to(**options),
+    "unfold": lambda self, dimension, size, step: self.unfold(dimension, size, step),
+    # indices
+    "_index_put_impl_": _index_put_,
+    "_unsafe_index": _internal["index"],
+    "_unsafe_index_put": lambda self, indices, values, accumulate=False: torch.index_put(
+        self, indices, values, accumulate
+    ),
+    "_unsafe_masked_index": _unsafe_masked_index,
+    "one_hot": _F.one_hot,
+    # softmax, dropout, attention
+    "_log_softmax": _softmax(torch.log_softmax),
+    "_safe_softmax": _safe_softmax,
+    "_softmax": _softmax(torch.softmax),
+    "native_dropout": _native_dropout,
+    "native_dropout_backward": lambda grad_output, mask, scale: grad_output * mask * scale,
+    "_scaled_dot_product_attention_math": _attention_math,
+    "_scaled_dot_product_efficient_attention": _efficient_attention,
+    "_scaled_dot_product_flash_attention": _flash_attention,
+    "_scaled_dot_product_flash_attention_for_cpu": _attention,
+    # normalisation
+    "_native_batch_norm_legit": _native_batch_norm,
+    "_native_batch_norm_legit.no_stats": lambda input, weight, bias, *rest: _native_batch_norm(
+        input, weight, bias, None, None, *rest
+    ),
+    "_native_batch_norm_legit_functional": _native_batch_norm_functional,
+    "_native_batch_norm_legit_no_training": lambda input, weight, bias, mean, var, momentum, eps: (
+        _native_batch_norm(input, weight, bias, mean, var, False, momentum, eps)
+    ),
+    "native_batch_norm": _native_batch_norm,
+    # convolutions, pooling, images
+    "_convolution": lambda *args: torch.convolution(*args[:9]),
+    "adaptive_avg_pool2d": _F.adaptive_avg_pool2d,
+    "adaptive_avg_pool3d": _F.adaptive_avg_pool3d,
+    "affine_grid_generator": lambda theta, size, align_corners: _F.affine_grid(
+        theta, size, align_corners=align_corners
+    ),
+    "col2im": _F.fold,
+    "glu": _F.glu,
+    "im2col": _F.unfold,
+    "max_unpool2d": _max_unpool,
+    "max_unpool3d": _max_unpool,
+    "pad": _F.pad,
+    "_cdist_forward": lambda x1, x2, p, compute_mode: torch.cdist(x1, x2, p),
+    "_euclidean_dist": lambda x1, x2: torch.cdist(x1, x2),
+    "_pdist_forward": lambda self, p=2.0: torch.pdist(self, p),
+    "_embedding_bag": _embedding_bag,
+    **{f"reflection_pad{n}d": _pad("reflect") for n in (1, 2, 3)},
+    **{f"replication_pad{n}d": _pad("replicate") for n in (1, 2, 3)},
+    **{name: call for name, (call, _) in _RESIZES.items()},
+    **{f"{name}.vec": by_factors for name, (_, by_factors) in _RESIZES.items()},
+    # losses
+    "l1_loss": lambda self, target, reduction=1: _loss(_F.l1_loss)(
+        self, target, reduction=reduction
+    ),
+    "mse_loss": lambda self, target, reduction=1: _loss(_F.mse_loss)(
+        self, target, reduction=reduction
+    ),
+    "soft_margin_loss": lambda self, target, reduction=1: _loss(_F.soft_margin_loss)(
+        self, target, reduction=reduction
+    ),
+    "smooth_l1_loss": lambda self, target, reduction=1, beta=1.0: _loss(_F.smooth_l1_loss)(
+        self, target, reduction=reduction, beta=beta
+    ),
+    "huber_loss": lambda self, target, reduction=1, delta=1.0: _loss(_F.huber_loss)(
+        self, target, reduction=reduction, delta=delta
+    ),
+    "binary_cross_entropy": lambda self, target, weight=None, reduction=1: _loss(
+        _F.binary_cross_entropy
+    )(self, target, weight, reduction=reduction),
+    "multilabel_margin_loss": lambda self, target, reduction=1: _loss(_F.multilabel_margin_loss)(
+        self, target, reduction=reduction
+    ),
+    "multi_margin_loss": lambda self, target, p=1, margin=1, weight=None, reduction=1: _loss(
+        _F.multi_margin_loss
+    )(self, target, p, margin, weight, reduction=reduction),
+    "nll_loss": _internal["nll_loss_nd"],
+    "nll_loss2d": _internal["nll_loss_nd"],
+    # others
+    "_aminmax": lambda self, dim=None, keepdim=False: torch.aminmax(self, dim=dim, keepdim=keepdim),
+    "_is_all_true": lambda self: self.all(),
+    "_is_any_true": lambda self: self.any(),
+    "_stack": torch.stack,
+    "einsum": lambda equation, tensors, *, path=None: torch.einsum(equation, *tensors),
+    "frobenius_norm": lambda self, dim, keepdim=False: torch.norm(self, "fro", dim, keepdim),
+    "linalg_diagonal": lambda A, *, offset=0, dim1=-2, dim2=-1: A.diagonal(offset, dim1, dim2),
+    "log_sigmoid_forward": lambda self: (_F.logsigmoid(self), self.new_empty(0)),
+    "normal_functional": lambda self, mean=0.0, std=1.0, *, generator=None: self.clone().normal_(
+        mean, std, generator=generator
+    ),
+    "special_log_softmax": torch.log_softmax,
+    "special_psi": torch.digamma,
+    "special_softmax": lambda self, dim, dtype=None: torch.softmax(self, dim, dtype=dtype),
+    "unique_consecutive": _unique_consecutive,
+    "tensordot": lambda self, other, dims_self, dims_other: torch.tensordot(
+        self, other, dims=(list(dims_self), list(dims_other))
+    ),
+    **aten_gradients.FUNCTIONS,
+}

@@ -1,0 +1,5 @@
+"""Passes over graphs."""
+
+from mindtorch_v2.fx.passes import shape_prop, utils
+
+__all__ = ["shape_prop", "utils"]

@@ -1,0 +1,15 @@
+"""Annotations that TorchScript reads; to Python they are lists."""
+
+__all__ = [f"BroadcastingList{count}" for count in range(1, 7)]
+
+
+class _BroadcastingList:
+    """A number that stands for itself several times, or a list: BroadcastingList2[int]."""
+
+    def __getitem__(self, types):
+        return types | list[types]
+
+
+BroadcastingList1 = _BroadcastingList()
+BroadcastingList2 = BroadcastingList3 = BroadcastingList4 = BroadcastingList1
+BroadcastingList5 = BroadcastingList6 = BroadcastingList1
