@@ -14,7 +14,7 @@
 namespace mindtorch::cpu {
 
 constexpr __mmask16 first_16(int64_t count) {
-  return count >= 16 ? 0xFFFFu : static_cast<__mmask16>((1u << count) - 1);
+  return static_cast<__mmask16>(count >= 16 ? 0xFFFFu : (1u << count) - 1);
 }
 constexpr __mmask32 first_32(int64_t count) {
   return count >= 32 ? ~__mmask32{0} : static_cast<__mmask32>((1u << count) - 1);
