@@ -190,7 +190,8 @@ TEST(Parallel, SeveralCallersShareTheWorkers) {
       });
     }
     for (std::thread& caller : callers) caller.join();
-    return seen.size() >= kCallers && seen.size() <= kCallers + kThreads - 1;
+    // The id of a caller that has ended may come again: no lower bound but one.
+    return !seen.empty() && seen.size() <= kCallers + kThreads - 1;
   };
   EXPECT_TRUE(in_child(runs_on_few));  // has workers of its own: as many as one caller wants
 }
