@@ -15,6 +15,7 @@ import numpy as np
 
 # Powers of two, products of small primes, primes, and products with large primes.
 LENGTHS = (8, 64, 256, 1024, 4096, 65536, 1 << 20, 60, 360, 1000, 1200, 7200, 100000)
+LENGTHS += (9, 12, 13, 16, 24, 32)
 LENGTHS += (7, 31, 97, 251, 1009, 10007, 2042, 5 * 211)
 IMAGES = ((32, 32), (128, 128), (512, 512), (1024, 1024), (480, 640), (97, 101))
 ELEMENTS = 1 << 16  # of a batch, about

@@ -328,3 +328,39 @@ def test_refusals_of_stft(call, text):
     spectra = torch.stft(x, 8, window=window, return_complex=True)
     with pytest.raises(RuntimeError, match=text):
         call(x, spectra, window)
+
+
+@pytest.mark.parametrize("dtype", COMPLEX)
+@pytest.mark.parametrize("length", (*range(2, 36), 64, 255, 300, 301))
+def test_lines_that_lie_apart(length, dtype):
+    """Several are transformed at once: none may see another, or what lies between them."""
+    whole = make((53, length + 3), dtype, length)
+    whole[:, length:] = float("nan")
+    whole[7] = float("inf")
+    x = whole[:, :length]
+    rows = [i for i in range(53) if i != 7]
+    wanted = np.fft.fft(x.numpy()[rows].astype(np.complex128))
+    found = torch.fft.fft(x)
+    assert_close(found[rows], wanted)
+    assert not torch.isfinite(torch.view_as_real(found[7])).all()
+    assert_close(torch.fft.ifft(found[rows]), x[rows])
+    real = x.real.contiguous()
+    assert_close(torch.fft.rfft(real)[rows], np.fft.rfft(real.numpy()[rows].astype(np.float64)))
+    back = torch.fft.irfft(torch.fft.rfft(real), length)
+    assert_close(back[rows], real[rows])
+    # A result that has to be written between other elements.
+    out = torch.zeros(53, length + 5, dtype=dtype)
+    torch.fft.fft(x, out=out[:, :length])
+    assert_close(out[rows, :length], wanted)
+    assert not out[:, length:].any()
+
+
+@pytest.mark.parametrize("dtype", COMPLEX)
+@pytest.mark.parametrize("length", (2, 5, 6, 8, 16, 31, 32, 40))
+def test_irfft_ignores_what_real_lines_do_not_have(length, dtype):
+    half = make((20, length // 2 + 1), dtype)
+    wanted = torch.fft.irfft(half, length)
+    half.imag[:, 0] = float("inf")
+    if length % 2 == 0:
+        half.imag[:, -1] = float("nan")
+    assert_close(torch.fft.irfft(half, length), wanted)

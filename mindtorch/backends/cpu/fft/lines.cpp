@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "mindtorch/backends/cpu/fft/folded_lines.h"
+#include "mindtorch/backends/cpu/fft/register_lines.h"
+#include "mindtorch/backends/cpu/fft/short_lines.h"
 #include "mindtorch/backends/cpu/fft/spectrum.h"
 #include "mindtorch/backends/cpu/gemm_impl.h"
 #include "mindtorch/backends/cpu/parallel.h"
@@ -149,6 +152,10 @@ void transform_line(const LinePlan<T>& plan, const T* from, T* to, bool inverse,
 template <typename T>
 void transform_lines(
     int64_t length, int64_t count, Lines<const T> from, Lines<T> to, bool inverse, T scale) {
+  if (transform_register_lines(inverse, length, count, from, to, scale)) return;
+  const Transform kind = inverse ? Transform::kInverse : Transform::kForward;
+  if (transform_folded_lines(kind, length, count, from, to, scale)) return;
+  if (transform_short_lines(kind, length, count, from, to, scale)) return;
   const auto plan = line_plan<T>(length);
   const int64_t lines = panel_lines<T>();
   const int64_t panels = (count + lines - 1) / lines;

@@ -213,6 +213,77 @@ LinePlan<T> make_plan(int64_t length) {
   return plan;
 }
 
+// Element j of the result is the sum of element k times exp(+-2 pi i j k / length).
+template <typename T>
+TransformTable<T> make_matrix(Transform kind, int64_t length) {
+  const bool reads_real = kind == Transform::kRealToHalf;
+  const bool writes_real = kind == Transform::kHalfToReal;
+  const bool is_inverse = kind == Transform::kInverse || writes_real;
+  const int64_t rows = input_width(kind, length);
+  const int64_t columns = output_width(kind, length);
+  TransformTable<T> matrix(rows, columns);
+  for (int64_t row = 0; row < rows; ++row) {
+    const int64_t k = reads_real ? row : row / 2;
+    const bool is_imaginary = !reads_real && row % 2 == 1;
+    // An element of half a spectrum stands for its mirror, too.
+    const double times = writes_real && k != 0 && 2 * k != length ? 2 : 1;
+    for (int64_t column = 0; column < columns; ++column) {
+      const int64_t j = writes_real ? column : column / 2;
+      auto [re, im] = root_of_one(j * k, length);
+      if (is_inverse) im = -im;
+      const bool to_imaginary = !writes_real && column % 2 == 1;
+      const double factor = is_imaginary == to_imaginary ? re : to_imaginary ? im : -im;
+      matrix.row_at(row)[column] = static_cast<T>(times * factor);
+    }
+  }
+  return matrix;
+}
+
+template <typename T>
+TransformTable<T> make_folded_table(Transform kind, int64_t length) {
+  const int64_t half = length / 2;
+  const bool is_real = kind == Transform::kRealToHalf;
+  TransformTable<T> table((is_real ? 1 : 2) * (half + 1), 2 * (half + 1));
+  for (int64_t k = 0; k <= half; ++k) {
+    // The middle element is its own other, and so counted twice.
+    const double times = 2 * k == length ? 0.5 : 1;
+    T* const row = table.row_at(k);
+    for (int64_t j = 0; j <= half; ++j) {
+      const auto [re, im] = root_of_one(j * k, length);
+      const auto sine = static_cast<T>(kind == Transform::kInverse ? -im : im);
+      row[2 * j] = static_cast<T>(times * re);
+      row[2 * j + 1] = is_real ? sine : row[2 * j];
+      if (is_real) continue;
+      // Minus i times a sum: its parts are exchanged after they have been added up.
+      T* const sines = table.row_at(half + 1 + k);
+      sines[2 * j] = sine;
+      sines[2 * j + 1] = -sine;
+    }
+  }
+  return table;
+}
+
+// Row by row of a matrix whose rows are 32 bytes long, as factors of a register of two such rows
+// and of one with its parts exchanged. Element j of row i is turned by root_of_one(power(i, j),
+// length).
+template <typename T, typename Power>
+TransformTable<T> make_register_turns(bool inverse,
+                                      int64_t rows,
+                                      int64_t length,
+                                      const Power& power) {
+  constexpr auto kNumbers = static_cast<int64_t>(64 / sizeof(T));
+  constexpr int64_t kColumns = kNumbers / 4;
+  TransformTable<T> table(rows, 2 * kNumbers);
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t i = 0; i < kNumbers; ++i) {
+      const auto [re, im] = root_of_one(power(row, i / 2 % kColumns), length);
+      table.row_at(row)[i] = static_cast<T>(re);
+      table.row_at(row)[kNumbers + i] = static_cast<T>((i % 2 == 0) == inverse ? im : -im);
+    }
+  }
+  return table;
+}
+
 // The most recently used values by number, up to some memory.
 template <typename Value>
 class Cache {
@@ -255,6 +326,15 @@ class Cache {
 
 }  // namespace
 
+int64_t input_width(Transform kind, int64_t length) {
+  if (kind == Transform::kRealToHalf) return length;
+  return 2 * (kind == Transform::kHalfToReal ? length / 2 + 1 : length);
+}
+int64_t output_width(Transform kind, int64_t length) {
+  if (kind == Transform::kHalfToReal) return length;
+  return 2 * (kind == Transform::kRealToHalf ? length / 2 + 1 : length);
+}
+
 bool fits_panel(int64_t length) { return !radices_of(length).empty(); }
 
 double panel_cost(int64_t length) {
@@ -286,6 +366,49 @@ std::shared_ptr<const LinePlan<T>> line_plan(int64_t length) {
 }
 
 template <typename T>
+TransformTable<T>::TransformTable(int64_t rows, int64_t columns)
+    : stride(ceil_div(columns, kLineNumbers) * kLineNumbers), numbers(rows * stride) {
+  std::fill_n(numbers.get(), rows * stride, T(0));
+}
+
+template <typename T>
+std::shared_ptr<const TransformTable<T>> transform_matrix(Transform kind, int64_t length) {
+  static Cache<TransformTable<T>> caches[4];
+  return caches[static_cast<size_t>(kind)].get(
+      length, [&](int64_t size) { return make_matrix<T>(kind, size); });
+}
+
+template <typename T>
+std::shared_ptr<const TransformTable<T>> folded_table(Transform kind, int64_t length) {
+  static Cache<TransformTable<T>> caches[4];
+  return caches[static_cast<size_t>(kind)].get(
+      length, [&](int64_t size) { return make_folded_table<T>(kind, size); });
+}
+
+template <typename T>
+std::shared_ptr<const TransformTable<T>> register_turns(bool inverse, int64_t length) {
+  static Cache<TransformTable<T>> caches[2];
+  constexpr auto kColumns = static_cast<int64_t>(16 / sizeof(T));
+  return caches[inverse ? 1 : 0].get(length, [&](int64_t size) {
+    const auto power = [](int64_t row, int64_t column) { return row * column; };
+    return make_register_turns<T>(inverse, size / kColumns, size, power);
+  });
+}
+
+template <typename T>
+std::shared_ptr<const TransformTable<T>> register_half_turns(bool inverse, int64_t length) {
+  static Cache<TransformTable<T>> caches[2];
+  constexpr auto kColumns = static_cast<int64_t>(16 / sizeof(T));
+  return caches[inverse ? 1 : 0].get(length, [&](int64_t size) {
+    const int64_t rows = size / 2 / kColumns;
+    const auto power = [&](int64_t row, int64_t column) {
+      return row / kColumns * kColumns + rows * (row % kColumns) + column;
+    };
+    return make_register_turns<T>(inverse, rows, size, power);
+  });
+}
+
+template <typename T>
 std::shared_ptr<const std::vector<T>> half_turns(int64_t half) {
   static Cache<std::vector<T>> cache;
   return cache.get(half, [](int64_t size) {
@@ -299,6 +422,14 @@ template struct PanelPlan<float>;
 template struct PanelPlan<double>;
 template std::shared_ptr<const LinePlan<float>> line_plan(int64_t);
 template std::shared_ptr<const LinePlan<double>> line_plan(int64_t);
+template std::shared_ptr<const TransformTable<float>> transform_matrix(Transform, int64_t);
+template std::shared_ptr<const TransformTable<double>> transform_matrix(Transform, int64_t);
+template std::shared_ptr<const TransformTable<float>> folded_table(Transform, int64_t);
+template std::shared_ptr<const TransformTable<double>> folded_table(Transform, int64_t);
+template std::shared_ptr<const TransformTable<float>> register_turns(bool, int64_t);
+template std::shared_ptr<const TransformTable<double>> register_turns(bool, int64_t);
+template std::shared_ptr<const TransformTable<float>> register_half_turns(bool, int64_t);
+template std::shared_ptr<const TransformTable<double>> register_half_turns(bool, int64_t);
 template std::shared_ptr<const std::vector<float>> half_turns(int64_t);
 template std::shared_ptr<const std::vector<double>> half_turns(int64_t);
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <memory>
 
+#include "mindtorch/backends/cpu/fft/folded_lines.h"
 #include "mindtorch/backends/cpu/fft/lines.h"
+#include "mindtorch/backends/cpu/fft/short_lines.h"
 #include "mindtorch/backends/cpu/fft/spectrum.h"
 #include "mindtorch/backends/cpu/gemm_impl.h"
 #include "mindtorch/backends/cpu/parallel.h"
@@ -62,6 +64,12 @@ void odd_to_half(int64_t length, int64_t count, Lines<const T> from, Lines<T> to
     T* const z = joined.get() + 2 * length * (j / 2) + j % 2;
     for (int64_t i = 0; i < length; ++i) z[2 * i] = line[i];
   }
+  if (count > 1 && !spectrum_functions<T>().is_finite(2 * length * pairs, joined.get())) {
+    for (int64_t j = 0; j < count; ++j) {
+      odd_to_half(length, 1, from.from_line(j), to.from_line(j), scale);
+    }
+    return;
+  }
   const Lines<T> lines = {joined.get(), 2, 2 * length};
   transform_lines(length, pairs, lines.as_source(), lines, false, scale);
   for (int64_t j = 0; j < count; j += 2) {
@@ -79,6 +87,12 @@ void half_to_odd(int64_t length, int64_t count, Lines<const T> from, Lines<T> to
     spectrum_functions<T>().join(length, from.from_line(j).data,
                                  j + 1 < count ? from.from_line(j + 1).data : nullptr,
                                  lines.from_line(j / 2).data);
+  }
+  if (count > 1 && !spectrum_functions<T>().is_finite(2 * length * pairs, joined.get())) {
+    for (int64_t j = 0; j < count; ++j) {
+      half_to_odd(length, 1, from.from_line(j), to.from_line(j), scale);
+    }
+    return;
   }
   transform_lines(length, pairs, lines.as_source(), lines, true, scale);
   for (int64_t j = 0; j < count; ++j) {
@@ -98,9 +112,26 @@ std::shared_ptr<const LinePlan<T>> plan_of_pairs(int64_t length, int64_t count) 
   return plan->panel == nullptr ? nullptr : plan;
 }
 
-// Calls body(first, some, panel, row, work, pairs) for `row` lines at a time: with memory for a
-// panel of rows of `row` numbers, for its transform, and for pairs of spectra, whose rows are twice
-// as long.
+// Memory for a panel of pairs: its rows of `row` numbers, its transform, and pairs of spectra,
+// whose rows are twice as long.
+template <typename T>
+struct PairsMemory {
+  explicit PairsMemory(int64_t length)
+      : row(2 * panel_lines<T>()),
+        size(row * length),
+        pairs_size(2 * row * (length / 2 + 1)),
+        memory(3 * size + pairs_size) {}
+
+  int64_t row;
+  int64_t size;
+  int64_t pairs_size;
+  Scratch<T> memory;
+  T* const panel = memory.get();
+  T* const work = panel + size;
+  T* const pairs = work + 2 * size;
+};
+
+// Calls body(first, some, memory) for as many lines at a time as a panel has.
 template <typename T, typename Body>
 void for_pairs_of_lines(const LinePlan<T>& plan, int64_t count, const Body& body) {
   const int64_t at_once = 2 * panel_lines<T>();
@@ -109,48 +140,71 @@ void for_pairs_of_lines(const LinePlan<T>& plan, int64_t count, const Body& body
   const auto grain = std::max<int64_t>(
       1, static_cast<int64_t>(kOperationsPerThread / std::max(plan.cost_of_panel, 1.0)));
   parallel_for(0, panels, grain, [&](int64_t begin, int64_t end) {
-    const int64_t size = at_once * plan.length;
-    const Scratch<T> work(3 * size + 2 * at_once * (plan.length / 2 + 1));
+    const PairsMemory<T> memory(plan.length);
     for (int64_t panel = begin; panel < end; ++panel) {
       const int64_t first = panel * at_once;
-      body(first, std::min(at_once, count - first), work.get(), at_once, work.get() + size,
-           work.get() + 3 * size);
+      body(first, std::min(at_once, count - first), memory);
     }
   });
 }
 
 template <typename T>
-void pairs_to_half(
-    const LinePlan<T>& plan, int64_t count, Lines<const T> from, Lines<T> to, T scale) {
-  const auto run = [&](int64_t first, int64_t some, T* panel, int64_t row, T* work, T* pairs) {
-    if (some < row) std::fill_n(panel, row * plan.length, T(0));
-    copy_lines<T>(plan.length, some, 1, from.from_line(first), {panel, row, 1});
-    transform_panel<T>(*plan.panel, {panel, row, 1}, {panel, row, scale, scale, nullptr}, work);
-    spectrum_functions<T>().separate_panel(plan.length, panel, pairs);
-    copy_lines<T>(plan.length / 2 + 1, some, 2, {pairs, 2 * row, 2}, to.from_line(first));
-  };
-  for_pairs_of_lines(plan, count, run);
+void panel_to_half(const LinePlan<T>& plan,
+                   int64_t count,
+                   Lines<const T> from,
+                   Lines<T> to,
+                   T scale,
+                   const PairsMemory<T>& memory) {
+  T* const panel = memory.panel;
+  const int64_t row = memory.row;
+  if (count < row) std::fill_n(panel, memory.size, T(0));
+  copy_lines<T>(plan.length, count, 1, from, {panel, row, 1});
+  if (count > 1 && !spectrum_functions<T>().is_finite(memory.size, panel)) {
+    for (int64_t j = 0; j < count; ++j) {
+      panel_to_half(plan, 1, from.from_line(j), to.from_line(j), scale, memory);
+    }
+    return;
+  }
+  transform_panel<T>(*plan.panel, {panel, row, 1}, {panel, row, scale, scale, nullptr},
+                     memory.work);
+  spectrum_functions<T>().separate_panel(plan.length, panel, memory.pairs);
+  copy_lines<T>(plan.length / 2 + 1, count, 2, {memory.pairs, 2 * row, 2}, to);
 }
 
 template <typename T>
-void half_to_pairs(
-    const LinePlan<T>& plan, int64_t count, Lines<const T> from, Lines<T> to, T scale) {
-  const auto run = [&](int64_t first, int64_t some, T* panel, int64_t row, T* work, T* pairs) {
-    if (some < row) std::fill_n(pairs, 2 * row * (plan.length / 2 + 1), T(0));
-    copy_lines<T>(plan.length / 2 + 1, some, 2, from.from_line(first), {pairs, 2 * row, 2});
-    spectrum_functions<T>().join_panel(plan.length, pairs, panel);
-    transform_panel<T>(*plan.panel, {panel, row, -1}, {panel, row, scale, -scale, nullptr}, work);
-    copy_lines<T>(plan.length, some, 1, {panel, row, 1}, to.from_line(first));
-  };
-  for_pairs_of_lines(plan, count, run);
+void half_to_panel(const LinePlan<T>& plan,
+                   int64_t count,
+                   Lines<const T> from,
+                   Lines<T> to,
+                   T scale,
+                   const PairsMemory<T>& memory) {
+  T* const panel = memory.panel;
+  const int64_t row = memory.row;
+  if (count < row) std::fill_n(memory.pairs, memory.pairs_size, T(0));
+  copy_lines<T>(plan.length / 2 + 1, count, 2, from, {memory.pairs, 2 * row, 2});
+  spectrum_functions<T>().join_panel(plan.length, memory.pairs, panel);
+  if (count > 1 && !spectrum_functions<T>().is_finite(memory.size, panel)) {
+    for (int64_t j = 0; j < count; ++j) {
+      half_to_panel(plan, 1, from.from_line(j), to.from_line(j), scale, memory);
+    }
+    return;
+  }
+  transform_panel<T>(*plan.panel, {panel, row, -1}, {panel, row, scale, -scale, nullptr},
+                     memory.work);
+  copy_lines<T>(plan.length, count, 1, {panel, row, 1}, to);
 }
 
 }  // namespace
 
 template <typename T>
 void real_to_half(int64_t length, int64_t count, Lines<const T> from, Lines<T> to, T scale) {
+  if (transform_folded_lines(Transform::kRealToHalf, length, count, from, to, scale)) return;
+  if (transform_short_lines(Transform::kRealToHalf, length, count, from, to, scale)) return;
   if (const auto plan = plan_of_pairs<T>(length, count)) {
-    return pairs_to_half(*plan, count, from, to, scale);
+    const auto run = [&](int64_t first, int64_t some, const PairsMemory<T>& memory) {
+      panel_to_half(*plan, some, from.from_line(first), to.from_line(first), scale, memory);
+    };
+    return for_pairs_of_lines(*plan, count, run);
   }
   const int64_t half = length / 2;
   const auto turns = length % 2 == 0 ? half_turns<T>(half) : nullptr;
@@ -172,8 +226,12 @@ void real_to_half(int64_t length, int64_t count, Lines<const T> from, Lines<T> t
 
 template <typename T>
 void half_to_real(int64_t length, int64_t count, Lines<const T> from, Lines<T> to, T scale) {
+  if (transform_short_lines(Transform::kHalfToReal, length, count, from, to, scale)) return;
   if (const auto plan = plan_of_pairs<T>(length, count)) {
-    return half_to_pairs(*plan, count, from, to, scale);
+    const auto run = [&](int64_t first, int64_t some, const PairsMemory<T>& memory) {
+      half_to_panel(*plan, some, from.from_line(first), to.from_line(first), scale, memory);
+    };
+    return for_pairs_of_lines(*plan, count, run);
   }
   const int64_t half = length / 2;
   const auto turns = length % 2 == 0 ? half_turns<T>(half) : nullptr;

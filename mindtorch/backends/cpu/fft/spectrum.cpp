@@ -188,8 +188,23 @@ void join_panel(int64_t length, const T* pairs, T* z) {
 }
 
 template <typename T>
-constexpr SpectrumFunctions<T> kFunctions = {
-    multiply<T>, untangle<T>, tangle<T>, separate<T>, join<T>, separate_panel<T>, join_panel<T>};
+bool is_finite(int64_t count, const T* numbers) {
+  const hn::ScalableTag<T> d;
+  const auto zero = hn::Zero(d);
+  auto found = zero;  // NaN where a number is not finite
+  int64_t i = 0;
+  for (; i + lanes<T>() <= count; i += lanes<T>()) {
+    found = hn::MulAdd(hn::LoadU(d, numbers + i), zero, found);
+  }
+  T rest = 0;
+  for (; i < count; ++i) rest += numbers[i] * T(0);
+  return rest == 0 && hn::AllTrue(d, hn::Eq(found, zero));
+}
+
+template <typename T>
+constexpr SpectrumFunctions<T> kFunctions = {multiply<T>,   untangle<T>, tangle<T>,
+                                             separate<T>,   join<T>,     separate_panel<T>,
+                                             join_panel<T>, is_finite<T>};
 
 const SpectrumFunctions<float>* float32_functions() { return &kFunctions<float>; }
 const SpectrumFunctions<double>* float64_functions() { return &kFunctions<double>; }

@@ -25,6 +25,9 @@ struct SpectrumFunctions {
   // The same of panels, whose lanes are the pairs: rows of a and b in turn, panel_lines() of each.
   void (*separate_panel)(int64_t length, const T* z, T* pairs);
   void (*join_panel)(int64_t length, const T* pairs, T* z);
+  // Two lines may be transformed as one only if they are finite: an infinity or a NaN would reach
+  // the other.
+  bool (*is_finite)(int64_t count, const T* numbers);
 };
 
 template <typename T>
