@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "mindtorch/backends/cpu/half_dots.h"
+#include "mindtorch/backends/cpu/tiles/row-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
@@ -18,10 +19,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr hn::ScalableTag<float> kFloats;
 using Floats = hn::Vec<decltype(kFloats)>;
 
-template <typename Element>  // hwy::float16_t, hwy::bfloat16_t
+template <typename Element>  // Half, BFloat16
 HWY_INLINE Floats widen(const uint16_t* from) {
-  const hn::Rebind<Element, decltype(kFloats)> d;
-  return hn::PromoteTo(kFloats, hn::LoadU(d, reinterpret_cast<const Element*>(from)));
+  return load_wide(kFloats, reinterpret_cast<const Element*>(from));
 }
 
 // Less than a vector, followed by zeros.
@@ -170,11 +170,11 @@ void columns_of(
 
 void float16_columns(
     int64_t n, int64_t k, const uint16_t* w, int64_t w_stride, const float* x, float* sums) {
-  columns_of<hwy::float16_t>(n, k, w, w_stride, x, sums);
+  columns_of<Half>(n, k, w, w_stride, x, sums);
 }
 void bfloat16_columns(
     int64_t n, int64_t k, const uint16_t* w, int64_t w_stride, const float* x, float* sums) {
-  columns_of<hwy::bfloat16_t>(n, k, w, w_stride, x, sums);
+  columns_of<BFloat16>(n, k, w, w_stride, x, sums);
 }
 void float16_dots(int64_t n,
                   const uint16_t* w,
@@ -184,7 +184,7 @@ void float16_dots(int64_t n,
                   int64_t x_stride,
                   int64_t k,
                   float* out) {
-  dots_of<hwy::float16_t>(n, w, w_stride, rows, x, x_stride, k, out);
+  dots_of<Half>(n, w, w_stride, rows, x, x_stride, k, out);
 }
 void bfloat16_dots(int64_t n,
                    const uint16_t* w,
@@ -194,13 +194,11 @@ void bfloat16_dots(int64_t n,
                    int64_t x_stride,
                    int64_t k,
                    float* out) {
-  dots_of<hwy::bfloat16_t>(n, w, w_stride, rows, x, x_stride, k, out);
+  dots_of<BFloat16>(n, w, w_stride, rows, x, x_stride, k, out);
 }
-float float16_dot(int64_t n, const uint16_t* x, const uint16_t* y) {
-  return dot_of<hwy::float16_t>(n, x, y);
-}
+float float16_dot(int64_t n, const uint16_t* x, const uint16_t* y) { return dot_of<Half>(n, x, y); }
 float bfloat16_dot(int64_t n, const uint16_t* x, const uint16_t* y) {
-  return dot_of<hwy::bfloat16_t>(n, x, y);
+  return dot_of<BFloat16>(n, x, y);
 }
 
 }  // namespace
