@@ -47,6 +47,15 @@ struct Gelu {
     return V(static_cast<hn::TFromD<D>>(x * 0.5 * (std::erfc(scaled) - lost * slope)));
   }
 };
+struct GeluBackward {
+  template <class D, class V>
+  HWY_INLINE V operator()(D, V a, V grad) const {
+    const double x = a.raw;
+    const double below = 0.5 * std::erfc(x * -0x1.6a09e667f3bcdp-1);
+    const double density = 0x1.9884533d43651p-2 * std::exp(-0.5 * x * x);  // 1 / sqrt(2 pi)
+    return V(static_cast<hn::TFromD<D>>(grad.raw * (below + x * density)));
+  }
+};
 
 #else
 
@@ -249,13 +258,7 @@ void activation(TileTable& table) {
   enter<double, 2>(table);
 }
 
-TileFn gelu_backward() {
-#if HWY_TARGET == HWY_SCALAR
-  return nullptr;
-#else
-  return &map_tile<GeluBackward, float, 2>;
-#endif
-}
+TileFn gelu_backward() { return &map_tile<GeluBackward, float, 2>; }
 
 void half_activation(HalfTable& table) {
   enter_half<Elu>(table, Pointwise::kElu);

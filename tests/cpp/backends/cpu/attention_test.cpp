@@ -131,26 +131,20 @@ void check(const Sizes& s) {
 }
 
 TEST(Attention, IsTheSameOnEveryInstructionSet) {
-  const std::vector<int64_t> runnable = runnable_targets();
-  const int64_t supported = hwy::SupportedTargets();
   const Sizes all[] = {
       {2, 2, 70, 300, 20, 36, false, false}, {2, 1, 110, 70, 64, 64, true, false},
       {4, 2, 9, 280, 3, 17, false, true},    {1, 1, 3, 40, 32, 50, true, true},
       {1, 1, 1, 1, 1, 1, false, false},      {2, 1, 13, 21, 96, 130, true, false},
   };
-  for (const int64_t target : runnable) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(target);
+  on_every_target([&] {
     for (const Sizes& sizes : all) {
-      SCOPED_TRACE(::testing::Message() << hwy::TargetName(target) << ": " << sizes.queries
-                                        << " queries, " << sizes.keys << " keys of " << sizes.size);
+      SCOPED_TRACE(::testing::Message()
+                   << sizes.queries << " queries, " << sizes.keys << " keys of " << sizes.size);
       check<float>(sizes);
       check<double>(sizes);
       if (HasFatalFailure()) break;
     }
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(supported);
+  });
 }
 
 }  // namespace

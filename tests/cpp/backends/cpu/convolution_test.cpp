@@ -91,23 +91,16 @@ void check(const Correlation& c) {
 }
 
 TEST(Convolution, IsTheSameOnEveryInstructionSet) {
-  const std::vector<int64_t> runnable = runnable_targets();
-  const int64_t supported = hwy::SupportedTargets();
-  for (const int64_t target : runnable) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(target);
+  on_every_target([] {
     for (const Correlation& c : geometries()) {
       SCOPED_TRACE(::testing::Message()
-                   << hwy::TargetName(target) << ": " << c.channels << " channels, " << c.filters
-                   << " filters, width " << c.axes[2].in << ", kernel " << c.axes[1].taps.size()
-                   << ", stride " << c.axes[1].stride);
+                   << c.channels << " channels, " << c.filters << " filters, width " << c.axes[2].in
+                   << ", kernel " << c.axes[1].taps.size() << ", stride " << c.axes[1].stride);
       check<float>(c);
       check<double>(c);
       if (HasFatalFailure()) break;
     }
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(supported);
+  });
 }
 
 }  // namespace

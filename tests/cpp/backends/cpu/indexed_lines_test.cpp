@@ -16,21 +16,6 @@ namespace {
 constexpr Combine kAll[] = {Combine::kSet, Combine::kAdd, Combine::kMultiply, Combine::kMax,
                             Combine::kMin};
 
-// Runs `body` with the lines of every instruction set that this machine has.
-template <typename Body>
-void on_every_target(const Body& body) {
-  const std::vector<int64_t> runnable = runnable_targets();
-  const int64_t supported = hwy::SupportedTargets();
-  for (const int64_t target : runnable) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(target);
-    SCOPED_TRACE(hwy::TargetName(target));
-    body();
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(supported);
-}
-
 template <typename T>
 inline constexpr bool kIsHalf = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
 

@@ -1,9 +1,15 @@
-// The tiles for single elements, short lines and 16-bit floats, against the plain tiles.
+// The tiles for single elements, short lines and 16-bit floats, against the plain tiles; the tile
+// for the gradient of gelu.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
+#include <limits>
+#include <numbers>
 #include <vector>
 
+#include "mindtorch/backends/cpu/tiles/derivative.h"
+#include "mindtorch/ops/functions.h"
 #include "tests/cpp/backends/cpu/tile_targets.h"
 
 namespace mindtorch::cpu {
@@ -183,6 +189,27 @@ TEST(HalfTiles, EqualTheFloatTilesRoundedOnce) {
       check_lines<BFloat16>(target, function);
     }
   }
+}
+
+TEST(SpecialTiles, GradientOfGeluIsExactFarBelowZero) {
+  std::vector<float> x;
+  for (int i = -120; i <= -20; ++i) x.push_back(static_cast<float>(i) / 10);
+  const std::vector<float> grad(x.size(), 0.75f);
+  const Pointwise function = ops::function_info(Pointwise::kGelu).derivatives[0].function;
+  on_every_target([&] {
+    const TileFn tile = find_derivative_tile(function, DType::kFloat32);
+    ASSERT_NE(tile, nullptr);
+    std::vector<float> result(x.size());
+    const void* both[2] = {x.data(), grad.data()};
+    tile(both, result.data(), static_cast<int64_t>(x.size()), {});
+    for (size_t i = 0; i < x.size(); ++i) {
+      const double at = x[i];
+      const double density = std::exp(-at * at / 2) / std::sqrt(2 * std::numbers::pi);
+      const double exact = 0.75 * (std::erfc(-at / std::numbers::sqrt2) / 2 + at * density);
+      EXPECT_NEAR(result[i], exact, 6 * std::numeric_limits<float>::epsilon() * std::abs(exact))
+          << at;
+    }
+  });
 }
 
 }  // namespace

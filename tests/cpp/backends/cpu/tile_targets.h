@@ -1,10 +1,12 @@
 #pragma once
 
+#include <gtest/gtest.h>
 #include <hwy/targets.h>
 
 #include <string>
 #include <vector>
 
+#include "mindtorch/backends/cpu/capability.h"
 #include "mindtorch/backends/cpu/tiles/half_arithmetic.h"
 #include "mindtorch/backends/cpu/tiles/norm.h"
 #include "mindtorch/backends/cpu/tiles/scalar_operand.h"
@@ -13,10 +15,9 @@
 
 namespace mindtorch::cpu {
 
-// The instruction sets that are compiled in and that this machine can run.
+// The instruction sets that are compiled in and that this machine can and may run.
 inline std::vector<int64_t> runnable_targets() {
-  hwy::SetSupportedTargetsForTest(0);
-  const int64_t runnable = hwy::SupportedTargets() | HWY_STATIC_TARGET;
+  const int64_t runnable = allowed_targets() | HWY_STATIC_TARGET;
   std::vector<int64_t> targets;
   for (const int64_t target : {HWY_SCALAR, HWY_AVX2, HWY_AVX3, HWY_NEON}) {
     if ((HWY_TARGETS & runnable & target) != 0) targets.push_back(target);
@@ -24,7 +25,18 @@ inline std::vector<int64_t> runnable_targets() {
   return targets;
 }
 
-// The tiles of every instruction set that is compiled in and that this machine can run.
+// Runs `body` with the kernels of every one of them that are not chosen once and for all.
+template <typename Body>
+void on_every_target(const Body& body) {
+  for (const int64_t target : runnable_targets()) {
+    hwy::GetChosenTarget().Update(target);
+    SCOPED_TRACE(hwy::TargetName(target));
+    body();
+  }
+  hwy::GetChosenTarget().Update(allowed_targets());
+}
+
+// The tiles of every one of them.
 struct TargetTable {
   std::string name;
   TileTable table;
@@ -37,16 +49,12 @@ struct TargetTable {
 inline const std::vector<TargetTable>& all_targets() {
   static const std::vector<TargetTable> targets = [] {
     std::vector<TargetTable> result;
-    const std::vector<int64_t> runnable = runnable_targets();
-    const int64_t supported = hwy::SupportedTargets();
-    for (const int64_t target : runnable) {
-      hwy::SetSupportedTargetsForTest(target);
+    for (const int64_t target : runnable_targets()) {
       hwy::GetChosenTarget().Update(target);
       result.push_back({hwy::TargetName(target), build_tables(), build_scalar_operand_table(),
                         build_lines_table(), build_half_table(), build_norm_table()});
     }
-    hwy::SetSupportedTargetsForTest(0);
-    hwy::GetChosenTarget().Update(supported);
+    hwy::GetChosenTarget().Update(allowed_targets());
     return result;
   }();
   return targets;
