@@ -28,6 +28,7 @@ constexpr const Option* kAll[] = {
     &options::kSimLibraryDir,
     &options::kNumThreads,
     &options::kOmpNumThreads,
+    &options::kOmpProcBind,
     &options::kCpuCacheMb,
     &options::kCpuCapability,
     &options::kCpuJit,
