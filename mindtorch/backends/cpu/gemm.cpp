@@ -4,6 +4,7 @@
 
 #include "mindtorch/backends/cpu/gemm_impl.h"
 #include "mindtorch/backends/cpu/parallel.h"
+#include "mindtorch/backends/cpu/product/product.h"
 #include "mindtorch/backends/cpu/product_grid.h"
 #include "mindtorch/base/error.h"
 #include "mindtorch/tensor/scalar.h"
@@ -58,6 +59,29 @@ void scale(DType dtype, int64_t m, int64_t n, Matrix c, Factor beta) {
       }
     }
   });
+}
+
+// A batch of floating products with more than vectors.
+bool multiply_batch_by_tiles(DType dtype, product::Problem problem) {
+  if (problem.m == 1 || problem.n == 1 || problem.k <= 1 || problem.alpha == 0) return false;
+  if (problem.beta == 0) problem.addend = {nullptr, 0, 0};
+  switch (dtype) {
+    case DType::kFloat32:
+      product::multiply<float>(problem);
+      return true;
+    case DType::kFloat64:
+      product::multiply<double>(problem);
+      return true;
+    case DType::kFloat16:
+      product::multiply<Half>(problem);
+      return true;
+    case DType::kBFloat16:
+      if (!multiplies_halves_by_tiles(dtype)) return false;
+      product::multiply<BFloat16>(problem);
+      return true;
+    default:
+      return false;
+  }
 }
 
 const void* advance(const void* data, DType dtype, int64_t elements) {
@@ -132,6 +156,33 @@ void gemm(DType dtype,
   }
 }
 
+bool gemm_with_addend(DType dtype,
+                      int64_t m,
+                      int64_t n,
+                      int64_t k,
+                      ConstMatrix a,
+                      ConstMatrix b,
+                      ConstMatrix addend,
+                      Matrix c) {
+  if (m <= 1 || n <= 1 || k == 0) return false;
+  const auto multiply = [&]<typename T>() {
+    const bool is_simple = c.col_stride == 1 && addend.col_stride == 1;
+    if (is_simple) product::multiply<T>({1, m, n, k, a, 0, b, 0, c, 0, addend, 0, 1, 1});
+    return is_simple;
+  };
+  switch (dtype) {
+    case DType::kFloat32:
+      return multiply.template operator()<float>();
+    case DType::kFloat64:
+      return multiply.template operator()<double>();
+    case DType::kFloat16:
+    case DType::kBFloat16:
+      return gemm_half_with_addend(dtype, m, n, k, a, b, addend, c);
+    default:
+      return false;
+  }
+}
+
 void batched_gemm(DType dtype,
                   int64_t batch,
                   int64_t m,
@@ -152,6 +203,12 @@ void batched_gemm(DType dtype,
   if (b_batch_stride == 0 && a_batch_stride == m * a.row_stride &&
       c_batch_stride == m * c.row_stride) {
     return gemm(dtype, batch * m, n, k, a, b, c, alpha, beta);
+  }
+
+  if (multiply_batch_by_tiles(
+          dtype, {batch, m, n, k, a, a_batch_stride, b, b_batch_stride, c, c_batch_stride,
+                  as_const(c), c_batch_stride, alpha.f, beta.f})) {
+    return;
   }
 
   // Some rows and columns of product i.

@@ -5,20 +5,14 @@
 #include "mindtorch/backends/cpu/half_conversion.h"
 #include "mindtorch/backends/cpu/half_dots.h"
 #include "mindtorch/backends/cpu/parallel.h"
-#include "mindtorch/backends/cpu/product_grid.h"
+#include "mindtorch/backends/cpu/product/product.h"
 #include "mindtorch/backends/cpu/transpose.h"
 
-// float16 and bfloat16: blocks of a and b are widened to float32, multiplied by OpenBLAS into a
-// block of float32 sums, and rounded once when the block is complete. Machines that multiply
-// bfloat16 themselves save the widening: gemm_bfloat16.cpp.
+// float16 and bfloat16 are widened to float32 where they are read, and sums are rounded once.
+// Machines that multiply bfloat16 themselves save the widening: gemm_bfloat16.cpp.
 namespace mindtorch::cpu {
 namespace {
 
-constexpr int64_t kBlockRows = 512;
-constexpr int64_t kBlockCols = 512;
-constexpr int64_t kBlockTerms = 512;
-constexpr GridLimits kGridLimits = {int64_t{1} << 18, 64, 512};
-constexpr int64_t kGridUnit = 16;
 // Rows up to which dots are faster than packing.
 constexpr int64_t kMostBFloat16DotRows = 32;
 constexpr int64_t kMostAmxDotRows = 4;
@@ -58,47 +52,6 @@ ConstMatrix widen(
   }
   return by_rows ? ConstMatrix{wide, length, 1} : ConstMatrix{wide, 1, length};
 }
-
-// Computes one block of c as float sums, whose rows lie sums_stride apart.
-class BlockMultiplier {
- public:
-  BlockMultiplier(DType dtype, int64_t rows, int64_t cols, int64_t k)
-      : convert_(dtype),
-        terms_(std::min(k, kBlockTerms)),
-        stride_(cols),
-        sums_(rows * cols),
-        wide_a_(rows * terms_),
-        wide_b_(terms_ * cols),
-        gathered_(std::max(rows, cols) * terms_) {}
-
-  void multiply(int64_t rows, int64_t cols, int64_t k, ConstMatrix a, ConstMatrix b) {
-    for (int64_t term = 0; term < k; term += terms_) {
-      const int64_t depth = std::min(terms_, k - term);
-      const ConstMatrix left = widen(convert_.widen, rows, depth, offset<uint16_t>(a, 0, term),
-                                     gathered_.get(), wide_a_.get());
-      const ConstMatrix right = widen(convert_.widen, depth, cols, offset<uint16_t>(b, term, 0),
-                                      gathered_.get(), wide_b_.get());
-      gemm(DType::kFloat32, rows, cols, depth, left, right, {sums_.get(), stride_, 1}, kOneFactor,
-           term == 0 ? kZeroFactor : kOneFactor);
-    }
-  }
-
-  void store_to(Matrix c, int64_t rows, int64_t cols, float alpha, float beta) {
-    for (int64_t r = 0; r < rows; ++r) {
-      auto* out = static_cast<uint16_t*>(c.data) + r * c.row_stride;
-      store_halves(convert_, cols, sums_.get() + r * stride_, out, c.col_stride, alpha, beta);
-    }
-  }
-
- private:
-  HalfConversion convert_;
-  int64_t terms_;
-  int64_t stride_;
-  Scratch<float> sums_;
-  Scratch<float> wide_a_;
-  Scratch<float> wide_b_;
-  Scratch<uint16_t> gathered_;
-};
 
 // Rows of a, widened unless the machine multiplies bfloat16 itself, and padded for the dots.
 class DotRows {
@@ -177,35 +130,6 @@ void multiply_by_dots(DType dtype,
   });
 }
 
-// The length of equal blocks of at most `most`.
-int64_t block_size(int64_t size, int64_t most) {
-  return std::min(size, ceil_div(ceil_div(size, ceil_div(size, most)), kGridUnit) * kGridUnit);
-}
-
-// All of a product on this thread.
-void multiply_widened(DType dtype,
-                      int64_t m,
-                      int64_t n,
-                      int64_t k,
-                      ConstMatrix a,
-                      ConstMatrix b,
-                      Matrix c,
-                      float alpha,
-                      float beta) {
-  const int64_t rows = block_size(m, kBlockRows);
-  const int64_t cols = block_size(n, kBlockCols);
-  BlockMultiplier multiplier(dtype, rows, cols, k);
-  for (int64_t row = 0; row < m; row += rows) {
-    for (int64_t col = 0; col < n; col += cols) {
-      const int64_t height = std::min(rows, m - row);
-      const int64_t width = std::min(cols, n - col);
-      multiplier.multiply(height, width, k, offset<uint16_t>(a, row, 0),
-                          offset<uint16_t>(b, 0, col));
-      multiplier.store_to(offset<uint16_t>(c, row, col), height, width, alpha, beta);
-    }
-  }
-}
-
 // y for contiguous columns of a: columns times elements of x are added up. The sums of kPartTerms
 // columns are apart, on any number of threads, so that the result does not depend on it.
 void add_columns(DType dtype,
@@ -271,30 +195,35 @@ void gemm_half(DType dtype,
     }
     return gemm_bfloat16(m, n, k, a, b, c, alpha, beta, as_const(c));
   }
-  const ProductGrid grid = choose_grid(m, n, k, kGridLimits);
-  parallel_for(0, grid.rows * grid.cols, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t row = piece_begin(m, grid.rows, i / grid.cols, kGridUnit);
-      const int64_t rows = piece_begin(m, grid.rows, i / grid.cols + 1, kGridUnit) - row;
-      const int64_t col = piece_begin(n, grid.cols, i % grid.cols, kGridUnit);
-      const int64_t cols = piece_begin(n, grid.cols, i % grid.cols + 1, kGridUnit) - col;
-      multiply_widened(dtype, rows, cols, k, offset<uint16_t>(a, row, 0),
-                       offset<uint16_t>(b, 0, col), offset<uint16_t>(c, row, col), alpha, beta);
-    }
-  });
+  const ConstMatrix addend = beta == 0 ? ConstMatrix{nullptr, 0, 0} : as_const(c);
+  const product::Problem problem = {1, m, n, k, a, 0, b, 0, c, 0, addend, 0, alpha, beta};
+  if (dtype == DType::kFloat16) return product::multiply<Half>(problem);
+  product::multiply<BFloat16>(problem);
 }
 
-bool gemm_with_addend(DType dtype,
-                      int64_t m,
-                      int64_t n,
-                      int64_t k,
-                      ConstMatrix a,
-                      ConstMatrix b,
-                      ConstMatrix addend,
-                      Matrix c) {
-  if (!multiplies_natively(dtype) || m <= kMostBFloat16DotRows || n == 0 || k == 0) return false;
+bool multiplies_halves_by_tiles(DType dtype) { return !multiplies_natively(dtype); }
+
+bool gemm_half_with_addend(DType dtype,
+                           int64_t m,
+                           int64_t n,
+                           int64_t k,
+                           ConstMatrix a,
+                           ConstMatrix b,
+                           ConstMatrix addend,
+                           Matrix c) {
   if (c.col_stride != 1 || addend.col_stride != 1) return false;
-  gemm_bfloat16(m, n, k, a, b, c, 1, 1, addend);
+  if (multiplies_natively(dtype)) {
+    if (m <= kMostBFloat16DotRows) return false;
+    gemm_bfloat16(m, n, k, a, b, c, 1, 1, addend);
+    return true;
+  }
+  if (m <= kMostDotRows) return false;
+  const product::Problem problem = {1, m, n, k, a, 0, b, 0, c, 0, addend, 0, 1, 1};
+  if (dtype == DType::kFloat16) {
+    product::multiply<Half>(problem);
+  } else {
+    product::multiply<BFloat16>(problem);
+  }
   return true;
 }
 

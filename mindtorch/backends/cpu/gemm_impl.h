@@ -58,6 +58,17 @@ void gemm_bfloat16(int64_t m,
                    float alpha,
                    float beta,
                    ConstMatrix addend);
+// gemm_with_addend() of 16-bit floats.
+bool gemm_half_with_addend(DType dtype,
+                           int64_t m,
+                           int64_t n,
+                           int64_t k,
+                           ConstMatrix a,
+                           ConstMatrix b,
+                           ConstMatrix addend,
+                           Matrix c);
+// Whether product/ computes them, and not gemm_bfloat16().
+bool multiplies_halves_by_tiles(DType dtype);
 void gemv_half(DType dtype,
                int64_t m,
                int64_t k,
