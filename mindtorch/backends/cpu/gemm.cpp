@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "mindtorch/backends/cpu/bfloat16_tiles.h"
 #include "mindtorch/backends/cpu/gemm_impl.h"
 #include "mindtorch/backends/cpu/parallel.h"
+#include "mindtorch/backends/cpu/product/few_rows.h"
 #include "mindtorch/backends/cpu/product/product.h"
 #include "mindtorch/backends/cpu/product_grid.h"
 #include "mindtorch/base/error.h"
@@ -61,26 +63,25 @@ void scale(DType dtype, int64_t m, int64_t n, Matrix c, Factor beta) {
   });
 }
 
-// A batch of floating products with more than vectors.
-bool multiply_batch_by_tiles(DType dtype, product::Problem problem) {
-  if (problem.m == 1 || problem.n == 1 || problem.k <= 1 || problem.alpha == 0) return false;
+// Whether product/ has it.
+bool has_tiles(DType dtype) { return is_floating_point(dtype) && !is_float8(dtype); }
+
+bool multiplies_natively(DType dtype) {
+  return dtype == DType::kBFloat16 && bfloat16_tiles() != nullptr;
+}
+
+// Products of floating dtypes. With beta 0 the addend is not read.
+void multiply_floats(DType dtype, product::Problem problem) {
   if (problem.beta == 0) problem.addend = {nullptr, 0, 0};
   switch (dtype) {
     case DType::kFloat32:
-      product::multiply<float>(problem);
-      return true;
+      return product::multiply<float>(problem);
     case DType::kFloat64:
-      product::multiply<double>(problem);
-      return true;
+      return product::multiply<double>(problem);
     case DType::kFloat16:
-      product::multiply<Half>(problem);
-      return true;
-    case DType::kBFloat16:
-      if (!multiplies_halves_by_tiles(dtype)) return false;
-      product::multiply<BFloat16>(problem);
-      return true;
+      return product::multiply<Half>(problem);
     default:
-      return false;
+      return product::multiply<BFloat16>(problem);
   }
 }
 
@@ -91,9 +92,21 @@ void* advance(void* data, DType dtype, int64_t elements) {
   return static_cast<char*>(data) + elements * size_bytes(dtype);
 }
 
-}  // namespace
-
-namespace {
+void dot_floats(DType dtype,
+                int64_t n,
+                const void* x,
+                int64_t x_stride,
+                const void* y,
+                int64_t y_stride,
+                void* out) {
+  visit_dtype(dtype, [&]<typename T>() {
+    if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double> ||
+                  std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+      *static_cast<T*>(out) = T(product::sum_of_products(n, static_cast<const T*>(x), x_stride,
+                                                         static_cast<const T*>(y), y_stride));
+    }
+  });
+}
 
 template <typename T>
 std::complex<T> complex_factor(Factor factor) {
@@ -134,26 +147,12 @@ void gemm(DType dtype,
     return gemm_complex<double>(m, n, k, a, b, c, complex_factor<double>(alpha),
                                 complex_factor<double>(beta));
   }
-  if (n == 1) {
-    return gemv(dtype, m, k, a, b.data, b.row_stride, c.data, c.row_stride, alpha, beta);
+  if (multiplies_natively(dtype)) {
+    return multiply_bfloat16(m, n, k, a, b, c, static_cast<float>(alpha.f),
+                             static_cast<float>(beta.f));
   }
-  if (m == 1) {
-    return gemv(dtype, n, k, transposed(b), a.data, a.col_stride, c.data, c.col_stride, alpha,
-                beta);
-  }
-  switch (dtype) {
-    case DType::kFloat32:
-      return gemm_float<float>(m, n, k, a, b, c, static_cast<float>(alpha.f),
-                               static_cast<float>(beta.f));
-    case DType::kFloat64:
-      return gemm_float<double>(m, n, k, a, b, c, alpha.f, beta.f);
-    case DType::kFloat16:
-    case DType::kBFloat16:
-      return gemm_half(dtype, m, n, k, a, b, c, static_cast<float>(alpha.f),
-                       static_cast<float>(beta.f));
-    default:
-      return gemm_integer(dtype, m, n, k, a, b, c, alpha.i, beta.i);
-  }
+  if (!has_tiles(dtype)) return gemm_integer(dtype, m, n, k, a, b, c, alpha.i, beta.i);
+  multiply_floats(dtype, {1, m, n, k, a, 0, b, 0, c, 0, as_const(c), 0, alpha.f, beta.f});
 }
 
 bool gemm_with_addend(DType dtype,
@@ -164,23 +163,11 @@ bool gemm_with_addend(DType dtype,
                       ConstMatrix b,
                       ConstMatrix addend,
                       Matrix c) {
-  if (m <= 1 || n <= 1 || k == 0) return false;
-  const auto multiply = [&]<typename T>() {
-    const bool is_simple = c.col_stride == 1 && addend.col_stride == 1;
-    if (is_simple) product::multiply<T>({1, m, n, k, a, 0, b, 0, c, 0, addend, 0, 1, 1});
-    return is_simple;
-  };
-  switch (dtype) {
-    case DType::kFloat32:
-      return multiply.template operator()<float>();
-    case DType::kFloat64:
-      return multiply.template operator()<double>();
-    case DType::kFloat16:
-    case DType::kBFloat16:
-      return gemm_half_with_addend(dtype, m, n, k, a, b, addend, c);
-    default:
-      return false;
-  }
+  if (m == 0 || n == 0 || k == 0) return false;
+  if (multiplies_natively(dtype)) return multiply_bfloat16_with_addend(m, n, k, a, b, addend, c);
+  if (!has_tiles(dtype) || addend.col_stride != 1) return false;
+  multiply_floats(dtype, {1, m, n, k, a, 0, b, 0, c, 0, addend, 0, 1, 1});
+  return true;
 }
 
 void batched_gemm(DType dtype,
@@ -205,10 +192,9 @@ void batched_gemm(DType dtype,
     return gemm(dtype, batch * m, n, k, a, b, c, alpha, beta);
   }
 
-  if (multiply_batch_by_tiles(
-          dtype, {batch, m, n, k, a, a_batch_stride, b, b_batch_stride, c, c_batch_stride,
-                  as_const(c), c_batch_stride, alpha.f, beta.f})) {
-    return;
+  if (has_tiles(dtype) && !multiplies_natively(dtype) && k != 0 && !leaves_out(dtype, alpha)) {
+    return multiply_floats(dtype, {batch, m, n, k, a, a_batch_stride, b, b_batch_stride, c,
+                                   c_batch_stride, as_const(c), c_batch_stride, alpha.f, beta.f});
   }
 
   // Some rows and columns of product i.
@@ -258,23 +244,7 @@ void gemv(DType dtype,
   if (dtype == DType::kBool && k != 0) refuse(dtype, "addmv_impl_cpu");
   if (m == 0) return;
   if (k == 0 || leaves_out(dtype, alpha)) return scale(dtype, m, 1, {y, y_stride, 1}, beta);
-  if (is_complex(dtype)) {
-    return gemm(dtype, m, 1, k, a, {x, x_stride, 1}, {y, y_stride, 1}, alpha, beta);
-  }
-  switch (dtype) {
-    case DType::kFloat32:
-      return gemv_float(m, k, a, static_cast<const float*>(x), x_stride, static_cast<float*>(y),
-                        y_stride, static_cast<float>(alpha.f), static_cast<float>(beta.f));
-    case DType::kFloat64:
-      return gemv_float(m, k, a, static_cast<const double*>(x), x_stride, static_cast<double*>(y),
-                        y_stride, alpha.f, beta.f);
-    case DType::kFloat16:
-    case DType::kBFloat16:
-      return gemv_half(dtype, m, k, a, x, x_stride, y, y_stride, static_cast<float>(alpha.f),
-                       static_cast<float>(beta.f));
-    default:
-      return gemm_integer(dtype, m, 1, k, a, {x, x_stride, 1}, {y, y_stride, 1}, alpha.i, beta.i);
-  }
+  gemm(dtype, m, 1, k, a, {x, x_stride, 1}, {y, y_stride, 1}, alpha, beta);
 }
 
 void dot(DType dtype,
@@ -284,27 +254,14 @@ void dot(DType dtype,
          const void* y,
          int64_t y_stride,
          void* out) {
+  if (has_tiles(dtype)) return dot_floats(dtype, n, x, x_stride, y, y_stride, out);
   switch (dtype) {
     case DType::kBool:
       refuse(dtype, "dot");
-    case DType::kFloat32:
-      *static_cast<float*>(out) = dot_float(n, static_cast<const float*>(x), x_stride,
-                                            static_cast<const float*>(y), y_stride);
-      return;
-    case DType::kFloat64:
-      *static_cast<double*>(out) = dot_float(n, static_cast<const double*>(x), x_stride,
-                                             static_cast<const double*>(y), y_stride);
-      return;
     case DType::kComplex64:
       return dot_complex<float>(n, x, x_stride, y, y_stride, out);
     case DType::kComplex128:
       return dot_complex<double>(n, x, x_stride, y, y_stride, out);
-    case DType::kFloat16:
-      *static_cast<Half*>(out) = Half(dot_half(dtype, n, x, x_stride, y, y_stride));
-      return;
-    case DType::kBFloat16:
-      *static_cast<BFloat16*>(out) = BFloat16(dot_half(dtype, n, x, x_stride, y, y_stride));
-      return;
     default:
       break;
   }

@@ -4,55 +4,14 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 
 #include <algorithm>
-#include <type_traits>
 
 #include "mindtorch/backends/cpu/gemm_impl.h"
+#include "mindtorch/backends/cpu/product/load-inl.h"
 #include "mindtorch/backends/cpu/product/tiles.h"
-#include "mindtorch/backends/cpu/tiles/tile-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
 namespace {
-
-template <typename S>
-using Sum = typename product::SumOf<S>::type;
-template <typename S>
-using Tag = hn::ScalableTag<Sum<S>>;
-template <typename S>
-using Vector = hn::Vec<Tag<S>>;
-template <typename S>
-constexpr auto kLanesOf = static_cast<int64_t>(hn::MaxLanes(Tag<S>()));
-
-template <typename S>
-HWY_INLINE Vector<S> widen(hn::Vec<hn::Rebind<uint16_t, Tag<S>>> bits) {
-  using Element = std::conditional_t<std::is_same_v<S, Half>, hwy::float16_t, hwy::bfloat16_t>;
-  return hn::PromoteTo(Tag<S>(), hn::BitCast(hn::Rebind<Element, Tag<S>>(), bits));
-}
-
-// A vector of sums' type from elements of type S.
-template <typename S>
-HWY_INLINE Vector<S> load(const S* from) {
-  if constexpr (std::is_same_v<S, Sum<S>>) {
-    return hn::LoadU(Tag<S>(), from);
-  } else {
-    const hn::Rebind<uint16_t, Tag<S>> d;
-    return widen<S>(hn::LoadU(d, reinterpret_cast<const uint16_t*>(from)));
-  }
-}
-
-// The first `count` elements, followed by zeros.
-template <typename S>
-HWY_INLINE Vector<S> load_some(const S* from, int64_t count) {
-  if (count >= kLanesOf<S>) return load(from);
-  if (count <= 0) return hn::Zero(Tag<S>());
-  if constexpr (std::is_same_v<S, Sum<S>>) {
-    return load_first(Tag<S>(), from, static_cast<size_t>(count));
-  } else {
-    const hn::Rebind<uint16_t, Tag<S>> d;
-    return widen<S>(
-        load_first(d, reinterpret_cast<const uint16_t*>(from), static_cast<size_t>(count)));
-  }
-}
 
 template <typename S>
 HWY_INLINE Sum<S> value(S element) {
@@ -204,13 +163,14 @@ void pack_columns(ConstMatrix a, int64_t rows, int64_t readable, int64_t terms, 
 }
 
 template <typename S>
-product::Packing<S> make_packing() {
-  return {&pack_panel<S>, &pack_rows<S>, &pack_columns<S>};
+const product::Packing<S>* make_packing() {
+  static constexpr product::Packing<S> kTable = {&pack_panel<S>, &pack_rows<S>, &pack_columns<S>};
+  return &kTable;
 }
-product::Packing<float> pack_floats() { return make_packing<float>(); }
-product::Packing<double> pack_doubles() { return make_packing<double>(); }
-product::Packing<Half> pack_halves() { return make_packing<Half>(); }
-product::Packing<BFloat16> pack_bfloats() { return make_packing<BFloat16>(); }
+const product::Packing<float>* pack_floats() { return make_packing<float>(); }
+const product::Packing<double>* pack_doubles() { return make_packing<double>(); }
+const product::Packing<Half>* pack_halves() { return make_packing<Half>(); }
+const product::Packing<BFloat16>* pack_bfloats() { return make_packing<BFloat16>(); }
 
 }  // namespace
 }  // namespace mindtorch::cpu::HWY_NAMESPACE
@@ -227,23 +187,19 @@ HWY_EXPORT(pack_bfloats);
 
 template <>
 const product::Packing<float>& product::packing<float>() {
-  static const Packing<float> found = HWY_DYNAMIC_DISPATCH(pack_floats)();
-  return found;
+  return *HWY_DYNAMIC_DISPATCH(pack_floats)();
 }
 template <>
 const product::Packing<double>& product::packing<double>() {
-  static const Packing<double> found = HWY_DYNAMIC_DISPATCH(pack_doubles)();
-  return found;
+  return *HWY_DYNAMIC_DISPATCH(pack_doubles)();
 }
 template <>
 const product::Packing<Half>& product::packing<Half>() {
-  static const Packing<Half> found = HWY_DYNAMIC_DISPATCH(pack_halves)();
-  return found;
+  return *HWY_DYNAMIC_DISPATCH(pack_halves)();
 }
 template <>
 const product::Packing<BFloat16>& product::packing<BFloat16>() {
-  static const Packing<BFloat16> found = HWY_DYNAMIC_DISPATCH(pack_bfloats)();
-  return found;
+  return *HWY_DYNAMIC_DISPATCH(pack_bfloats)();
 }
 
 }  // namespace mindtorch::cpu

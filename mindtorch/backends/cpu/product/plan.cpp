@@ -11,7 +11,7 @@ namespace {
 // Multiplications of float that are worth a thread: some 3 microseconds.
 constexpr int64_t kThreadWork = int64_t{1} << 18;
 // Bytes of packed b that stay in the second cache, and of a row of a in the first.
-constexpr int64_t kBlockBytes = int64_t{512} << 10;
+constexpr int64_t kBlockBytes = int64_t{768} << 10;
 constexpr int64_t kRowBytes = 1536;
 constexpr int64_t kShortRowBytes = 1024;
 constexpr int64_t kSmallC = int64_t{1} << 14;

@@ -8,6 +8,7 @@
 
 #include "mindtorch/backends/cpu/gemm_impl.h"
 #include "mindtorch/backends/cpu/parallel.h"
+#include "mindtorch/backends/cpu/product/few_rows.h"
 #include "mindtorch/backends/cpu/product/plan.h"
 #include "mindtorch/backends/cpu/product/sums.h"
 #include "mindtorch/backends/cpu/product/tiles.h"
@@ -28,9 +29,20 @@ constexpr int64_t kWorthCopying = 4;
 // Packed b that threads share at a time.
 constexpr int64_t kSharedBytes = int64_t{48} << 20;
 
+// b of so many bytes is not expected in the second cache.
+constexpr int64_t kFarBytes = int64_t{1} << 20;
+
 enum PanelState : uint8_t { kMissing, kBeingPacked, kPacked };
 
 int64_t aligned(int64_t bytes) { return ceil_div(bytes, 64) * 64; }
+
+template <typename S>
+void prefetch_lines(const S* from, int64_t count, int64_t stride, int64_t length) {
+  constexpr auto kLine = static_cast<int64_t>(64 / sizeof(S));
+  for (int64_t i = 0; i < count; ++i, from += stride) {
+    for (int64_t j = 0; j < length; j += kLine) __builtin_prefetch(from + j, 0, 2);
+  }
+}
 
 // One product, or as many of a batch as share a workspace.
 template <typename S>
@@ -217,7 +229,6 @@ class Multiplier {
     const int64_t term = term_block * plan_.depth;
     const int64_t terms = std::min(plan_.depth, p_.k - term);
     T* const own_panels = reinterpret_cast<T*>(area + area_.panels);
-    if (!shared_) pack_own(block, term, terms, own_panels);
 
     Tile<T> tile = {};
     tile.terms = terms;
@@ -242,6 +253,8 @@ class Multiplier {
       tile.a = strip.data;
       tile.a_row = strip.row_stride;
       tile.a_term = strip.term_stride;
+      const int64_t next = block.rows * (s + 1) / strips;
+      const int64_t next_rows = s + 1 == strips ? 0 : block.rows * (s + 2) / strips - next;
       const auto& kernels = strip.term_stride == 1 ? tiles_.by_rows : tiles_.by_columns;
       for (int64_t j = 0; j < block.count; ++j) {
         const int64_t at = j + block.first_panel;
@@ -253,19 +266,29 @@ class Multiplier {
         tile.b_term = padded;
         if (shared_) {
           tile.b = shared_panel(block, panel, term_block, term, terms);
-        } else if (!reads_b_) {
-          tile.b = own_panels + index * panel_size_;
-        } else if (tile.columns < padded) {
-          tile.b = own_panels;
-        } else {
+        } else if (reads_b_ && tile.columns == padded) {
           tile.b = static_cast<const T*>(b_of(block, panel, term).data);
           tile.b_term = p_.b.row_stride;
+        } else {
+          T* const own = reads_b_ ? own_panels : own_panels + index * panel_size_;
+          if (s == 0) pack(block, panel, term, terms, own);
+          tile.b = own;
         }
         tile.c = sums.data + row * sums.stride + column;
         tile.addend = addend == nullptr ? nullptr : addend + row * tile.addend_row + column;
+        prefetch_rows(block, next + next_rows * j / block.count,
+                      next_rows * (j + 1) / block.count - next_rows * j / block.count, term, terms);
         kernels[padded / tiles_.lanes - 1][rows - 1](tile);
       }
     }
+  }
+
+  // Brings rows of a that come next near, while the present ones are multiplied.
+  void prefetch_rows(
+      const Block& block, int64_t row, int64_t rows, int64_t term, int64_t terms) const {
+    const S* from = static_cast<const S*>(offset<S>(p_.a, block.row + row, term).data) +
+                    (first_item_ + block.item) * p_.a_batch;
+    if (p_.a.col_stride == 1) prefetch_lines(from, rows, p_.a.row_stride, terms);
   }
 
   Strip read_strip(const Block& block,
@@ -297,19 +320,19 @@ class Multiplier {
   void pack(const Block& block, int64_t panel, int64_t term, int64_t terms, T* to) const {
     const int64_t columns = std::min(width_, p_.n - panel * width_);
     packing_.pack_panel(b_of(block, panel, term), terms, columns, tiles_.padded(columns), to);
-  }
-
-  // The panels of a block, or where b is read as it lies, the one that does not fill its vectors.
-  void pack_own(const Block& block, int64_t term, int64_t terms, T* to) const {
-    if (!reads_b_) {
-      for (int64_t j = 0; j < block.count; ++j) {
-        pack(block, block.panel + j, term, terms, to + j * panel_size_);
-      }
-      return;
+    const bool is_far = p_.k * p_.n * kSize >= kFarBytes;
+    if (is_far && panel + 1 < block.panel + block.count) {
+      prefetch_panel(block, panel + 1, term, terms);
     }
-    const int64_t last = block.panel + block.count - 1;
-    const int64_t columns = std::min(width_, p_.n - last * width_);
-    if (columns < tiles_.padded(columns)) pack(block, last, term, terms, to);
+  }
+  void prefetch_panel(const Block& block, int64_t panel, int64_t term, int64_t terms) const {
+    const ConstMatrix b = b_of(block, panel, term);
+    const int64_t columns = std::min(width_, p_.n - panel * width_);
+    if (b.col_stride == 1) {
+      prefetch_lines(static_cast<const S*>(b.data), terms, b.row_stride, columns);
+    } else if (b.row_stride == 1) {
+      prefetch_lines(static_cast<const S*>(b.data), columns, b.col_stride, terms);
+    }
   }
 
   // A panel that others need too; packed here, if nobody has begun to.
@@ -351,22 +374,33 @@ class Multiplier {
   std::byte* areas_ = nullptr;
 };
 
+// The transposed products, of the transposed matrices.
+Problem swapped(const Problem& p) {
+  return {p.batch,
+          p.n,
+          p.m,
+          p.k,
+          transposed(p.b),
+          p.b_batch,
+          transposed(p.a),
+          p.a_batch,
+          transposed(p.c),
+          p.c_batch,
+          transposed(p.addend),
+          p.addend_batch,
+          p.alpha,
+          p.beta};
+}
+
 }  // namespace
 
 template <typename S>
 void multiply(const Problem& problem) {
-  if (problem.c.col_stride != 1 && problem.c.row_stride == 1) {
-    Problem swapped = problem;
-    std::swap(swapped.m, swapped.n);
-    swapped.a = transposed(problem.b);
-    swapped.a_batch = problem.b_batch;
-    swapped.b = transposed(problem.a);
-    swapped.b_batch = problem.a_batch;
-    swapped.c = transposed(problem.c);
-    swapped.addend = transposed(problem.addend);
-    return Multiplier<S>(swapped).run();
-  }
-  Multiplier<S>(problem).run();
+  if (has_few_rows(problem)) return multiply_few_rows<S>(problem);
+  const Problem other = swapped(problem);
+  if (has_few_rows(other)) return multiply_few_rows<S>(other);
+  const bool has_columns = problem.c.col_stride != 1 && problem.c.row_stride == 1;
+  Multiplier<S>(has_columns ? other : problem).run();
 }
 
 template void multiply<float>(const Problem&);

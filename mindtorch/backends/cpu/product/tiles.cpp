@@ -35,6 +35,12 @@ HWY_NOINLINE void multiply_tile(const product::Tile<T>& tile) {
   const int64_t a_row = tile.a_row;
   const int64_t a_term = tile.a_term;
   const int64_t b_term = tile.b_term;
+  // By the time the sums are complete, the lines that they go to are here.
+  HWY_UNROLL(14)
+  for (int i = 0; i < kR; ++i) {
+    HWY_UNROLL(2)
+    for (int j = 0; j < kV; ++j) __builtin_prefetch(tile.c + i * tile.c_row + j * kLanes, 1);
+  }
   for (int64_t t = tile.terms; t > 0; --t) {
     V y[kV];
     HWY_UNROLL(2)
@@ -95,7 +101,7 @@ void fill(product::Tiles<T>& tiles, std::integer_sequence<int, kIndex...>) {
 }
 
 template <typename T>
-product::Tiles<T> make_tiles() {
+product::Tiles<T> fill_tiles() {
   product::Tiles<T> tiles = {};
   tiles.lanes = static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<T>()));
   tiles.rows = kRows;
@@ -103,8 +109,13 @@ product::Tiles<T> make_tiles() {
   fill<T, 2>(tiles, std::make_integer_sequence<int, kRows>());
   return tiles;
 }
-product::Tiles<float> float_tiles() { return make_tiles<float>(); }
-product::Tiles<double> double_tiles() { return make_tiles<double>(); }
+template <typename T>
+const product::Tiles<T>* make_tiles() {
+  static const product::Tiles<T> table = fill_tiles<T>();
+  return &table;
+}
+const product::Tiles<float>* float_tiles() { return make_tiles<float>(); }
+const product::Tiles<double>* double_tiles() { return make_tiles<double>(); }
 
 }  // namespace
 }  // namespace mindtorch::cpu::HWY_NAMESPACE
@@ -119,13 +130,11 @@ HWY_EXPORT(double_tiles);
 
 template <>
 const product::Tiles<float>& product::tiles<float>() {
-  static const Tiles<float> found = HWY_DYNAMIC_DISPATCH(float_tiles)();
-  return found;
+  return *HWY_DYNAMIC_DISPATCH(float_tiles)();
 }
 template <>
 const product::Tiles<double>& product::tiles<double>() {
-  static const Tiles<double> found = HWY_DYNAMIC_DISPATCH(double_tiles)();
-  return found;
+  return *HWY_DYNAMIC_DISPATCH(double_tiles)();
 }
 
 }  // namespace mindtorch::cpu
