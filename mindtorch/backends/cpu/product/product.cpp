@@ -29,6 +29,8 @@ constexpr int64_t kWorthCopying = 4;
 // Packed b that threads share at a time.
 constexpr int64_t kSharedBytes = int64_t{48} << 20;
 
+// While so many panels are multiplied, the next rows of a are brought near.
+constexpr int64_t kPrefetchPanels = 4;
 // b of so many bytes is not expected in the second cache.
 constexpr int64_t kFarBytes = int64_t{1} << 20;
 
@@ -276,8 +278,13 @@ class Multiplier {
         }
         tile.c = sums.data + row * sums.stride + column;
         tile.addend = addend == nullptr ? nullptr : addend + row * tile.addend_row + column;
-        prefetch_rows(block, next + next_rows * j / block.count,
-                      next_rows * (j + 1) / block.count - next_rows * j / block.count, term, terms);
+        const int64_t left = block.count - j;
+        if (left <= kPrefetchPanels) {
+          const int64_t steps = std::min(block.count, kPrefetchPanels);
+          const int64_t from = next_rows * (steps - left) / steps;
+          const int64_t to = next_rows * (steps - left + 1) / steps;
+          prefetch_rows(block, next + from, to - from, term, terms);
+        }
         kernels[padded / tiles_.lanes - 1][rows - 1](tile);
       }
     }
