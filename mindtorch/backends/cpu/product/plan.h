@@ -22,16 +22,18 @@ struct Traits {
 };
 
 // Note [Division of products]
-// Every product of a batch is divided into row_pieces x col_pieces blocks of c. A unit is one such
-// block, or where c is small one block of terms of it (splits_terms). Terms are always added up by
-// blocks of the same `depth`, one block after the other, however a product is divided, so that the
-// result does not depend on the number of threads.
+// Every product of a batch is divided into row_pieces x col_pieces blocks of c. Terms are added up
+// by blocks of the same `depth`, one after the other; where c is small and there are many terms,
+// part_blocks of them make a part whose sums are kept apart, and the parts are added at the end, in
+// their order. Blocks and parts of terms depend on the sizes alone, so that the result does not
+// depend on the number of threads. A unit is one part of one block of c.
 struct Plan {
   int64_t row_pieces = 1;
   int64_t col_pieces = 1;
   int64_t depth = 0;   // terms of a block
   int64_t blocks = 1;  // of terms
-  bool splits_terms = false;
+  int64_t part_blocks = 1;
+  int64_t parts = 1;
   int64_t threads = 1;
 
   int64_t tiles() const { return row_pieces * col_pieces; }

@@ -27,7 +27,8 @@ constexpr int64_t kSmallBytes = int64_t{32} << 10;
 // Panels for which it is worth copying rows of a.
 constexpr int64_t kWorthCopying = 4;
 // Packed b that threads share at a time.
-constexpr int64_t kSharedBytes = int64_t{48} << 20;
+constexpr int64_t kSharedBytes = int64_t{32} << 20;
+constexpr int64_t kLeastShared = 512;  // columns
 
 // While so many panels are multiplied, the next rows of a are brought near.
 constexpr int64_t kPrefetchPanels = 4;
@@ -80,7 +81,7 @@ class Multiplier {
         shared_ ? std::clamp<int64_t>(kSharedBytes / item_bytes, 1, p_.batch) : p_.batch;
     const int64_t states_bytes = shared_ ? aligned(items * item_panels) : 0;
     const int64_t shared_bytes = shared_ ? items * item_bytes : 0;
-    const int64_t parts = plan_.splits_terms ? plan_.blocks : 0;
+    const int64_t parts = plan_.parts > 1 ? plan_.parts : 0;
     const int64_t parts_bytes = aligned(parts * p_.m * p_.n * kSize);
     const int64_t counts_bytes = parts == 0 ? 0 : aligned(plan_.tiles() * int64_t{4});
     area_ = make_area();
@@ -96,8 +97,7 @@ class Multiplier {
     if (parts != 0) std::memset(static_cast<void*>(counts_), 0, static_cast<size_t>(counts_bytes));
     for (first_item_ = 0; first_item_ < p_.batch; first_item_ += items) {
       if (shared_) std::memset(data, 0, static_cast<size_t>(states_bytes));
-      run_units(std::min(items, p_.batch - first_item_) * plan_.tiles() *
-                (plan_.splits_terms ? plan_.blocks : 1));
+      run_units(std::min(items, p_.batch - first_item_) * plan_.tiles() * plan_.parts);
     }
   }
 
@@ -139,7 +139,7 @@ class Multiplier {
     area.sums = area.panels + own * panel_size_ * kSize;
     const int64_t columns = ceil_div(panels_, plan_.col_pieces) * width_;
     area.bytes = area.sums;
-    if (!direct_ && !plan_.splits_terms) {
+    if (!direct_ && plan_.parts == 1) {
       area.bytes += ceil_div(p_.m, plan_.row_pieces) * columns * kSize;
     }
     return area;
@@ -164,8 +164,8 @@ class Multiplier {
   void run_unit(int64_t unit, std::byte* area) {
     const int64_t row_piece = unit % plan_.row_pieces;
     unit /= plan_.row_pieces;
-    const int64_t term_block = plan_.splits_terms ? unit % plan_.blocks : 0;
-    if (plan_.splits_terms) unit /= plan_.blocks;
+    const int64_t part = unit % plan_.parts;
+    unit /= plan_.parts;
     const int64_t col_piece = unit % plan_.col_pieces;
     Block block = {};
     block.item = unit / plan_.col_pieces;
@@ -174,16 +174,17 @@ class Multiplier {
     block.panel = panels_ * col_piece / plan_.col_pieces;
     block.count = panels_ * (col_piece + 1) / plan_.col_pieces - block.panel;
     block.first_panel = shared_ ? block.count * row_piece / plan_.row_pieces : 0;
-    if (plan_.splits_terms) {
-      multiply_terms(block, term_block, part_of(block, term_block), area);
+    const Sums<T> sums = plan_.parts > 1 ? part_of(block, part) : sums_of(block, area);
+    const int64_t first = part * plan_.part_blocks;
+    const int64_t end = std::min(first + plan_.part_blocks, plan_.blocks);
+    for (int64_t i = first; i < end; ++i) multiply_terms(block, i, i > first, sums, area);
+    if (plan_.parts > 1) {
       const int64_t tile = row_piece * plan_.col_pieces + col_piece;
       const int32_t before = counts_[tile].fetch_add(1, std::memory_order_acq_rel);
-      if (before + 1 == plan_.blocks) add_parts(block);
-      return;
+      if (before + 1 == plan_.parts) add_parts(block);
+    } else if (!direct_) {
+      store(block, sums);
     }
-    const Sums<T> sums = sums_of(block, area);
-    for (int64_t i = 0; i < plan_.blocks; ++i) multiply_terms(block, i, sums, area);
-    if (!direct_) store(block, sums);
   }
 
   // Where the sums of a block are collected.
@@ -194,9 +195,9 @@ class Multiplier {
     }
     return {reinterpret_cast<T*>(area + area_.sums), block.count * width_};
   }
-  Sums<T> part_of(const Block& block, int64_t term_block) const {
-    if (direct_ && term_block == 0) return sums_of(block, nullptr);
-    return {parts_ + term_block * p_.m * p_.n + block.row * p_.n + block.panel * width_, p_.n};
+  Sums<T> part_of(const Block& block, int64_t part) const {
+    if (direct_ && part == 0) return sums_of(block, nullptr);
+    return {parts_ + part * p_.m * p_.n + block.row * p_.n + block.panel * width_, p_.n};
   }
   Matrix result_of(const Block& block) const {
     const Matrix c = offset<S>(p_.c, block.row, block.panel * width_);
@@ -213,10 +214,10 @@ class Multiplier {
     return std::min(block.count * width_, p_.n - block.panel * width_);
   }
 
-  // The sums of later blocks of terms are added to those of the first, in their order.
+  // The sums of later parts are added to those of the first, in their order.
   void add_parts(const Block& block) {
     const Sums<T> total = part_of(block, 0);
-    for (int64_t i = 1; i < plan_.blocks; ++i) {
+    for (int64_t i = 1; i < plan_.parts; ++i) {
       add_sums(block.rows, columns_of(block), part_of(block, i), total);
     }
     if (!direct_) store(block, total);
@@ -226,8 +227,9 @@ class Multiplier {
                   static_cast<T>(p_.alpha), static_cast<T>(p_.beta));
   }
 
-  // Adds the products of one block of terms to sums; the first block begins them.
-  void multiply_terms(const Block& block, int64_t term_block, Sums<T> sums, std::byte* area) {
+  // The products of one block of terms begin sums, or are added to them.
+  void multiply_terms(
+      const Block& block, int64_t term_block, bool adds, Sums<T> sums, std::byte* area) {
     const int64_t term = term_block * plan_.depth;
     const int64_t terms = std::min(plan_.depth, p_.k - term);
     T* const own_panels = reinterpret_cast<T*>(area + area_.panels);
@@ -238,7 +240,7 @@ class Multiplier {
     tile.alpha = direct_ ? static_cast<T>(p_.alpha) : T{1};
     tile.beta = 1;
     const T* addend = nullptr;
-    if (term_block > 0 && !plan_.splits_terms) {
+    if (adds) {
       addend = sums.data;
       tile.addend_row = sums.stride;
     } else if (term_block == 0 && direct_ && p_.addend.data != nullptr) {
@@ -404,10 +406,23 @@ Problem swapped(const Problem& p) {
 template <typename S>
 void multiply(const Problem& problem) {
   if (has_few_rows(problem)) return multiply_few_rows<S>(problem);
-  const Problem other = swapped(problem);
-  if (has_few_rows(other)) return multiply_few_rows<S>(other);
-  const bool has_columns = problem.c.col_stride != 1 && problem.c.row_stride == 1;
-  Multiplier<S>(has_columns ? other : problem).run();
+  Problem p = swapped(problem);
+  if (has_few_rows(p)) return multiply_few_rows<S>(p);
+  if (problem.c.col_stride == 1 || problem.c.row_stride != 1) p = problem;
+
+  // So many columns at a time that packed b does not take more than kSharedBytes, if it is shared.
+  using T = typename SumOf<S>::type;
+  const int64_t most =
+      std::max(kSharedBytes / (p.k * static_cast<int64_t>(sizeof(T))), kLeastShared);
+  const int64_t columns = p.n;
+  for (int64_t column = 0; column < columns; column += most) {
+    Problem part = p;
+    part.n = std::min(most, columns - column);
+    part.b = offset<S>(p.b, 0, column);
+    part.c = offset<S>(p.c, 0, column);
+    if (p.addend.data != nullptr) part.addend = offset<S>(p.addend, 0, column);
+    Multiplier<S>(part).run();
+  }
 }
 
 template void multiply<float>(const Problem&);
