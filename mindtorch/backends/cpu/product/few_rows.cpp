@@ -5,7 +5,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "mindtorch/backends/cpu/blas_operand.h"
+#include "mindtorch/backends/cpu/copy_matrix.h"
 #include "mindtorch/backends/cpu/gemm_impl.h"
 #include "mindtorch/backends/cpu/parallel.h"
 #include "mindtorch/backends/cpu/product/sums.h"
