@@ -27,8 +27,10 @@ HWY_NOINLINE void multiply_tile(const product::Tile<T>& tile) {
   using V = hn::Vec<decltype(d)>;
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(decltype(d)()));
   V sums[kR][kV];
-  for (auto& row : sums) {
-    for (V& sum : row) sum = hn::Zero(d);
+  HWY_UNROLL(14)
+  for (int i = 0; i < kR; ++i) {
+    HWY_UNROLL(2)
+    for (int j = 0; j < kV; ++j) sums[i][j] = hn::Zero(d);
   }
   const T* HWY_RESTRICT a = tile.a;
   const T* HWY_RESTRICT b = tile.b;
@@ -56,8 +58,10 @@ HWY_NOINLINE void multiply_tile(const product::Tile<T>& tile) {
   }
   if (tile.alpha != 1) {
     const V alpha = hn::Set(d, tile.alpha);
-    for (auto& row : sums) {
-      for (V& sum : row) sum = hn::Mul(sum, alpha);
+    HWY_UNROLL(14)
+    for (int i = 0; i < kR; ++i) {
+      HWY_UNROLL(2)
+      for (int j = 0; j < kV; ++j) sums[i][j] = hn::Mul(sums[i][j], alpha);
     }
   }
   const V beta = hn::Set(d, tile.beta);
