@@ -24,6 +24,9 @@ constexpr int64_t kColumnTerms = 512;
 // Columns of b that a thread takes are multiples of these.
 constexpr int64_t kDotUnit = 8;
 constexpr int64_t kColumnUnit = 64;
+// Rows at such distances compete for the same lines of the first cache.
+constexpr int64_t kCompetingElements = 256;
+constexpr int64_t kRowPadding = 16;
 // Shorter dot products are slower than tiles.
 constexpr int64_t kLeastDotTerms = 64;
 
@@ -50,8 +53,9 @@ class FewRows {
   }
 
   void run() {
-    const bool copies_a = !std::is_same_v<S, T> || p_.a.col_stride != 1;
-    const int64_t x_size = copies_a ? p_.batch * p_.m * p_.k : 0;
+    const bool competes = p_.m > 1 && p_.a.row_stride % kCompetingElements == 0;
+    const bool copies_a = !std::is_same_v<S, T> || p_.a.col_stride != 1 || competes;
+    const int64_t x_size = copies_a ? p_.batch * p_.m * copied_row() : 0;
     const int64_t sums_size = p_.batch * parts_ * p_.m * p_.n;
     const int64_t counts_bytes =
         parts_ == 1 ? 0 : p_.batch * pieces_ * static_cast<int64_t>(sizeof(int32_t));
@@ -70,6 +74,10 @@ class FewRows {
   }
 
  private:
+  int64_t copied_row() const {
+    return p_.k + (p_.m > 1 && p_.k % kCompetingElements == 0 ? kRowPadding : 0);
+  }
+
   // Rows of a as sums are: copied, if there is a place for the copies.
   void read_rows(T* copied) {
     if constexpr (std::is_same_v<S, T>) {
@@ -83,7 +91,7 @@ class FewRows {
     for (int64_t i = 0; i < p_.batch * p_.m; ++i) {
       const S* from =
           static_cast<const S*>(p_.a.data) + i / p_.m * p_.a_batch + i % p_.m * p_.a.row_stride;
-      T* const to = copied + i * p_.k;
+      T* const to = copied + i * copied_row();
       if (p_.a.col_stride == 1) {
         packing<S>().pack_rows({from, 0, 1}, 1, p_.k, to, 0);
       } else {
@@ -91,8 +99,8 @@ class FewRows {
       }
     }
     x_ = copied;
-    x_row_ = p_.k;
-    x_item_ = p_.m * p_.k;
+    x_row_ = copied_row();
+    x_item_ = p_.m * copied_row();
   }
 
   void run_unit(int64_t unit) {
@@ -170,6 +178,23 @@ class FewRows {
   std::atomic<int32_t>* counts_ = nullptr;  // of the parts that are done, for each piece
 };
 
+// A column times a row: bound by writing c, row by row.
+template <typename S>
+void multiply_outer(const Problem& p) {
+  constexpr int64_t kGrain = int64_t{1} << 16;  // elements that are worth a thread
+  parallel_for(0, p.batch * p.m, ceil_div(kGrain, p.n), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t item = i / p.m;
+      const int64_t row = i % p.m;
+      const S* const a = static_cast<const S*>(p.a.data) + item * p.a_batch;
+      const S* const b = static_cast<const S*>(p.b.data) + item * p.b_batch;
+      S* const c = static_cast<S*>(p.c.data) + item * p.c_batch + row * p.c.row_stride;
+      const S factor = static_cast<S>(p.alpha) * a[row * p.a.row_stride];
+      vectors<S>().columns(p.n, 1, b, 0, &factor, c);
+    }
+  });
+}
+
 // b with contiguous columns, for products of one row with a matrix that has neither.
 template <typename S>
 void multiply_copied(const Problem& problem) {
@@ -204,6 +229,17 @@ void multiply_few_rows(const Problem& problem) {
   } else {
     multiply_copied<S>(problem);
   }
+}
+
+template <typename S>
+bool multiply_if_outer(const Problem& p) {
+  if constexpr (std::is_same_v<S, typename SumOf<S>::type>) {
+    if (p.k == 1 && p.c.col_stride == 1 && p.b.col_stride == 1 && p.addend.data == nullptr) {
+      multiply_outer<S>(p);
+      return true;
+    }
+  }
+  return false;
 }
 
 template <typename S>
@@ -245,6 +281,10 @@ template void multiply_few_rows<float>(const Problem&);
 template void multiply_few_rows<double>(const Problem&);
 template void multiply_few_rows<Half>(const Problem&);
 template void multiply_few_rows<BFloat16>(const Problem&);
+template bool multiply_if_outer<float>(const Problem&);
+template bool multiply_if_outer<double>(const Problem&);
+template bool multiply_if_outer<Half>(const Problem&);
+template bool multiply_if_outer<BFloat16>(const Problem&);
 template float sum_of_products(int64_t, const float*, int64_t, const float*, int64_t);
 template double sum_of_products(int64_t, const double*, int64_t, const double*, int64_t);
 template float sum_of_products(int64_t, const Half*, int64_t, const Half*, int64_t);

@@ -20,6 +20,11 @@ bool has_few_rows(const Problem& problem);
 template <typename S>  // float, double, Half, BFloat16
 void multiply_few_rows(const Problem& problem);
 
+// Columns times rows, without anything added, whose rows are contiguous. False, and nothing is
+// computed, for other products.
+template <typename S>
+bool multiply_if_outer(const Problem& problem);
+
 // The sum of x[t * x_stride] * y[t * y_stride] over t < n.
 template <typename S>
 typename SumOf<S>::type sum_of_products(

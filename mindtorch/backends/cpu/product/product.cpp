@@ -409,6 +409,7 @@ void multiply(const Problem& problem) {
   Problem p = swapped(problem);
   if (has_few_rows(p)) return multiply_few_rows<S>(p);
   if (problem.c.col_stride == 1 || problem.c.row_stride != 1) p = problem;
+  if (multiply_if_outer<S>(p)) return;
 
   // So many columns at a time that packed b does not take more than kSharedBytes, if it is shared.
   using T = typename SumOf<S>::type;
