@@ -17,7 +17,7 @@ namespace {
 using OptionalDType = std::optional<DType>;
 using OptionalDevice = std::optional<Device>;
 
-constexpr int64_t kGrain = 64 * 1024;  // elements
+constexpr int64_t kGrain = 16 * 1024;  // elements
 constexpr int64_t kGrainBytes = 64 * 1024;
 
 void empty(
