@@ -1,13 +1,16 @@
 #pragma once
 
+#include <cstdint>
+
 #include "mindtorch/base/macros.h"
 
 // Which instructions kernels may use: the best of this machine, or less if MINDTORCH_CPU_CAPABILITY
 // says so.
 namespace mindtorch::cpu {
 
-// Before the first kernel is chosen.
-void apply_capability_option();
+// Highway's bits of the instruction sets that kernels may use. The first call comes before the
+// first kernel is chosen: it makes Highway choose among these.
+int64_t allowed_targets();
 
 // "AVX512", "AVX2", "NEON" or "DEFAULT".
 MT_API const char* capability();

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <vector>
 
+#include "mindtorch/backends/cpu/capability.h"
 #include "mindtorch/backends/cpu/jit/functions.h"
 #include "mindtorch/backends/cpu/tile.h"
 #include "mindtorch/backends/cpu/tiles/derivative.h"
@@ -212,7 +213,7 @@ Target best_target() {
   static const Target target = [] {
     if (!options::kCpuJit.get()) return Target::kNone;
     // As Highway chooses the tiles.
-    const int64_t supported = hwy::SupportedTargets();
+    const int64_t supported = allowed_targets();
     if ((supported & HWY_AVX3) != 0) return Target::kAvx512;
     return (supported & HWY_AVX2) != 0 ? Target::kAvx2 : Target::kNone;
   }();

@@ -6,7 +6,7 @@
 namespace mindtorch::cpu {
 
 void register_cpu(ops::Registry& registry) {
-  apply_capability_option();
+  allowed_targets();  // before kernels are chosen
   registry.pointwise_engine(DeviceType::kCpu, &run_pointwise);
   registry.fusion_engine(DeviceType::kCpu, fusion_engine());
   register_attention(registry);

@@ -6,9 +6,10 @@
 #include <cmath>
 #include <numeric>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "hwy/targets.h"
+#include "mindtorch/backends/cpu/capability.h"
 #include "mindtorch/base/error.h"
 
 // Every expected number here was given by torch 2.13 for the same seed and the same calls before.
@@ -22,7 +23,7 @@ constexpr DType kAllDTypes[] = {DType::kBool,    DType::kUInt8,  DType::kInt8,  
 
 // torch and we fuse products and sums on machines that can; elsewhere last bits differ from these
 // tables.
-bool machine_fuses() { return (hwy::SupportedTargets() & (HWY_AVX2 | HWY_AVX3 | HWY_NEON)) != 0; }
+bool machine_fuses() { return std::string_view(capability()) != "DEFAULT"; }
 
 // FNV-1a, to compare many bytes with what torch gave.
 uint64_t digest(const std::vector<uint8_t>& bytes) {
