@@ -66,6 +66,23 @@ void correlate(const Correlation& c,
 template <typename T>
 void correlate_gradient(const Correlation& c, const T* input, const T* grad, T* grad_filters);
 
+// The same for few terms and filters of a group, as in depthwise convolutions, if windows have more
+// than one element. T is float, double, Half or BFloat16; W is what it is computed in. All of
+// `grad_filters` is written.
+bool has_few_terms(int64_t filters, int64_t terms);
+template <typename T, typename W>
+void correlate_planes(const Correlation& c,
+                      const T* input,
+                      const W* filters,
+                      const FilterStrides& strides,
+                      const W* bias,
+                      T* result);
+template <typename T, typename W>
+void correlate_planes_gradient(const Correlation& c,
+                               const T* input,
+                               const T* grad,
+                               W* grad_filters);
+
 // The same for bfloat16, where the machine has its products and they are worth while: with few
 // filters or terms they are not.
 bool multiplies_bfloat16(int64_t filters, int64_t terms);

@@ -53,6 +53,14 @@ struct Geometry {
 
   int64_t window() const { return kernel[0] * kernel[1] * kernel[2]; }
 
+  // Whether correlations are computed plane by plane: from large to small, or back.
+  bool has_few_terms_to_small() const {
+    return window() > 1 && convolution::has_few_terms(small_channels, large_channels * window());
+  }
+  bool has_few_terms_to_large() const {
+    return window() > 1 && convolution::has_few_terms(large_channels, small_channels * window());
+  }
+
   // Whether correlations are computed in bfloat16 itself: from large to small, or back.
   bool is_bfloat16_to_small(DType dtype) const {
     return dtype == DType::kBFloat16 &&
@@ -153,7 +161,7 @@ void to_large(const Geometry& g,
   });
 }
 
-// The elements of a tensor of bfloat16, contiguous.
+// The elements of a tensor, contiguous.
 Tensor contiguous(const Tensor& self) {
   if (self.is_contiguous()) return self;
   const Tensor result = Tensor::make(self.sizes(), self.dtype());
@@ -162,7 +170,7 @@ Tensor contiguous(const Tensor& self) {
 }
 uint16_t* bits(const Tensor& self) { return static_cast<uint16_t*>(self.data_ptr()); }
 
-// `fill` writes a contiguous tensor of bfloat16: `out` itself where it is one.
+// `fill` writes a contiguous tensor: `out` itself where it is one.
 template <typename Fill>
 void fill_contiguous(const Tensor& out, const Fill& fill) {
   if (out.is_contiguous()) return fill(out);
@@ -194,6 +202,43 @@ void convolve_bfloat16(const Geometry& g,
   });
 }
 
+// Calls compute(T{}, W{}) with a dtype's own type and the one it is computed in.
+template <typename Compute>
+void in_float_dtype(DType dtype, const Compute& compute) {
+  switch (dtype) {
+    case DType::kFloat64:
+      return compute(double{}, double{});
+    case DType::kFloat16:
+      return compute(Half{}, float{});
+    case DType::kBFloat16:
+      return compute(BFloat16{}, float{});
+    default:
+      return compute(float{}, float{});
+  }
+}
+
+// to_small or to_large with few terms.
+void convolve_planes(const Geometry& g,
+                     bool is_to_large,
+                     const Tensor& from,
+                     const Tensor& weight,
+                     const Tensor& bias,
+                     const Tensor& out) {
+  const Tensor input = contiguous(from);
+  const Tensor filters = as_wide(weight);
+  const Tensor shift = bias.defined() ? as_wide(bias) : bias;
+  fill_contiguous(out, [&](const Tensor& to) {
+    in_float_dtype(out.dtype(), [&]<typename T, typename W>(T, W) {
+      const auto run = [&](const Correlation& c) {
+        correlate_planes(c, input.data<T>(), filters.data<W>(),
+                         is_to_large ? g.to_large_filters() : g.to_small_filters(),
+                         shift.defined() ? shift.data<W>() : nullptr, to.data<T>());
+      };
+      is_to_large ? g.each_to_large(run) : run(g.to_small());
+    });
+  });
+}
+
 void convolve(ops::Launch&,
               const Tensor& input,
               const Tensor& weight,
@@ -208,6 +253,10 @@ void convolve(ops::Launch&,
   if (out.numel() == 0) return;
   const Geometry g(weight, transposed ? input.sizes() : out.sizes(),
                    transposed ? out.sizes() : input.sizes(), stride, padding, dilation, groups);
+  if (is_floating_point(out.dtype()) &&
+      (transposed ? g.has_few_terms_to_large() : g.has_few_terms_to_small())) {
+    return convolve_planes(g, transposed, input, weight, bias, out);
+  }
   if (transposed ? g.is_bfloat16_to_large(out.dtype()) : g.is_bfloat16_to_small(out.dtype())) {
     return convolve_bfloat16(g, transposed, input, weight, bias, out);
   }
@@ -221,24 +270,32 @@ void convolve(ops::Launch&,
   });
 }
 
-// Sums over batch and places.
-template <typename T>
+// Sums over batch and places, of a contiguous gradient. Planes are summed in pieces of one size for
+// any number of threads.
+template <typename W>
 void sum_channels(const Tensor& grad, const Tensor& out) {
+  constexpr int64_t kLength = 1 << 14;
   const int64_t channels = out.numel();
   const int64_t batch = grad.size(0);
   const int64_t size = batch == 0 ? 0 : grad.numel() / (batch * channels);
-  parallel_for(0, channels, 1 + (1 << 15) / (batch * size + 1), [&](int64_t begin, int64_t end) {
-    for (int64_t channel = begin; channel < end; ++channel) {
-      T total{0};
-      for (int64_t image = 0; image < batch; ++image) {
-        T part{0};
-        sum_row(DTypeOf<T>::value, grad.data<T>() + (image * channels + channel) * size, &part,
-                size);
-        total += part;
-      }
-      out.data<T>()[channel] = total;
+  const int64_t pieces = (size + kLength - 1) / kLength;
+  std::vector<W> sums(static_cast<size_t>(batch * channels * pieces));
+  const RowFn sum = find_row(Row::kSum, grad.dtype());
+  const auto* const first = static_cast<const std::byte*>(grad.data_ptr());
+  const auto element = size_bytes(grad.dtype());
+  const int64_t grain = 2 * kLength / (std::min(size, kLength) + 1);
+  parallel_for(0, batch * channels * pieces, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t at = i % pieces * kLength;
+      sum(first + (i / pieces * size + at) * element, sums.data() + i,
+          std::min(kLength, size - at));
     }
   });
+  W* const totals = out.data<W>();
+  std::fill_n(totals, channels, W{0});
+  for (int64_t i = 0; i < batch * channels * pieces; ++i) {
+    totals[i / pieces % channels] += sums[static_cast<size_t>(i)];
+  }
 }
 
 void convolve_backward(ops::Launch&,
@@ -261,6 +318,22 @@ void convolve_backward(ops::Launch&,
                    transposed ? grad_output.sizes() : input.sizes(), stride, padding, dilation,
                    groups);
   const DType dtype = input.dtype();
+  const bool is_float = is_floating_point(dtype);
+  if (is_float && needs_input && grad_input.numel() != 0 &&
+      (transposed ? g.has_few_terms_to_small() : g.has_few_terms_to_large())) {
+    convolve_planes(g, !transposed, grad_output, weight, {}, grad_input);
+    needs_input = false;
+  }
+  if (is_float && needs_weight && grad_weight.numel() != 0 && g.has_few_terms_to_small()) {
+    const Tensor small = contiguous(transposed ? input : grad_output);
+    const Tensor large = contiguous(transposed ? grad_output : input);
+    fill_wide(grad_weight, [&](const Tensor& to) {
+      in_float_dtype(dtype, [&]<typename T, typename W>(T, W) {
+        correlate_planes_gradient(g.to_small(), large.data<T>(), small.data<T>(), to.data<W>());
+      });
+    });
+    needs_weight = false;
+  }
   if (needs_input && grad_input.numel() != 0 &&
       (transposed ? g.is_bfloat16_to_small(dtype) : g.is_bfloat16_to_large(dtype))) {
     convolve_bfloat16(g, !transposed, grad_output, weight, {}, grad_input);
@@ -274,7 +347,13 @@ void convolve_backward(ops::Launch&,
     });
     needs_weight = false;
   }
-  if (!needs_input && !needs_weight && !needs_bias) return;
+  if (needs_bias && grad_bias.numel() != 0) {
+    const Tensor grad = is_float ? contiguous(grad_output) : as_wide(grad_output);
+    in_wide_dtype(dtype, [&]<typename W>(W) {
+      fill_wide(grad_bias, [&](const Tensor& to) { sum_channels<W>(grad, to); });
+    });
+  }
+  if (!needs_input && !needs_weight) return;
   const Tensor grad = as_wide(grad_output);
   in_wide_dtype(dtype, [&]<typename T>(T) {
     if (needs_input && grad_input.numel() != 0) {
@@ -290,9 +369,6 @@ void convolve_backward(ops::Launch&,
       fill_wide(grad_weight, [&](const Tensor& to) {
         correlate_gradient(g.to_small(), large.data<T>(), small.data<T>(), to.data<T>());
       });
-    }
-    if (needs_bias && grad_bias.numel() != 0) {
-      fill_wide(grad_bias, [&](const Tensor& to) { sum_channels<T>(grad, to); });
     }
   });
 }

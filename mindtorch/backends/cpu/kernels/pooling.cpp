@@ -132,6 +132,16 @@ void avg_pool(Plane plane, const Divisor& divisor, const T* input, T* values) {
   });
 }
 
+// Their gradients: each element of a plane gets the same share.
+template <typename T>
+void share_of_planes(int64_t planes, int64_t n, int64_t divisor, const T* grad, T* out) {
+  parallel_for(0, planes, kGrain / (n + 1) + 1, [&](int64_t from, int64_t to) {
+    for (int64_t i = from; i < to; ++i) {
+      std::fill_n(out + i * n, n, quotient<T>(static_cast<WideOf<T>>(grad[i]), divisor));
+    }
+  });
+}
+
 // The windows of a dimension that cover each of its elements: from first to last - 1.
 struct Cover {
   std::vector<size_t> first;
@@ -154,6 +164,9 @@ struct Cover {
 template <typename T>
 void avg_pool_backward(Plane plane, const Divisor& divisor, const T* grad, T* out) {
   pooling::merge_whole(plane);
+  if (plane.out() == 1 && plane.axes[2].inside(0) == plane.in()) {
+    return share_of_planes(plane.count, plane.in(), divisor.of(plane, 0, 0, 0), grad, out);
+  }
   const auto& [depth, height, width] = plane.axes;
   const pooling::PoolingTiles& tiles = pooling::pooling_tiles(DTypeOf<T>::value);
   const WindowRows windows(plane, divisor);
