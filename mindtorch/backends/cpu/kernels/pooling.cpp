@@ -5,6 +5,7 @@
 #include "mindtorch/backends/cpu/kernels/lines.h"
 #include "mindtorch/backends/cpu/kernels/wide.h"
 #include "mindtorch/backends/cpu/parallel.h"
+#include "mindtorch/backends/cpu/pooling/pixels.h"
 #include "mindtorch/backends/cpu/pooling/plane.h"
 #include "mindtorch/backends/cpu/pooling/windows.h"
 
@@ -262,8 +263,37 @@ void fill_pooled(const Tensor& out, const Fill& fill) {
   copy(result, out);
 }
 
+// How many channels lie beside each other in the pixels of all of these tensors, which have so many
+// planes; 0: none, or not in all.
+int64_t channels_beside(int64_t planes, std::initializer_list<const Tensor*> tensors) {
+  const Tensor& first = **tensors.begin();
+  constexpr int64_t kLeast = 4;  // fewer do not fill a vector
+  if (first.is_contiguous() || first.dim() < 4 || first.size(1) < kLeast ||
+      planes != first.size(0) * first.size(1) || !is_floating_point(first.dtype())) {
+    return 0;
+  }
+  const auto is_so = [](const Tensor* tensor) {
+    return is_channels_last(tensor->sizes(), tensor->strides());
+  };
+  return std::all_of(tensors.begin(), tensors.end(), is_so) ? first.size(1) : 0;
+}
+
+// in_pooled_dtype() for floats.
+template <typename Compute>
+void in_pooled_float(DType dtype, const Compute& compute) {
+  in_pooled_dtype(dtype, [&]<typename T>(T number) {
+    if constexpr (!std::is_integral_v<T>) compute(number);
+  });
+}
+
 void run_max_pool(const Plane& plane, const Tensor& self, Tensor& values, Tensor& indices) {
   if (values.numel() == 0) return;
+  if (const int64_t channels = channels_beside(plane.count, {&self, &values, &indices})) {
+    return in_pooled_float(self.dtype(), [&]<typename T>(T) {
+      pooling::max_pixels(plane, channels, self.data<T>(), values.data<T>(),
+                          indices.data<int64_t>());
+    });
+  }
   const Tensor input = as_pooled(self);
   in_pooled_dtype(self.dtype(), [&]<typename T>(T) {
     fill_pooled(values, [&](const Tensor& to) {
@@ -275,6 +305,11 @@ void run_max_pool(const Plane& plane, const Tensor& self, Tensor& values, Tensor
 }
 void run_avg_pool(const Plane& plane, const Divisor& divisor, const Tensor& self, Tensor& out) {
   if (out.numel() == 0) return;
+  if (const int64_t channels = channels_beside(plane.count, {&self, &out})) {
+    return in_pooled_float(self.dtype(), [&]<typename T>(T) {
+      pooling::mean_pixels(plane, divisor, channels, self.data<T>(), out.data<T>());
+    });
+  }
   const Tensor input = as_pooled(self);
   in_pooled_dtype(self.dtype(), [&]<typename T>(T) {
     fill_pooled(out,
@@ -296,10 +331,16 @@ void run_avg_pool_backward(const Plane& plane,
 template <size_t kN>
 void run_max_pool_backward(const Tensor& grad_output, const Tensor& indices, Tensor& out) {
   if (out.numel() == 0) return;
-  const Tensor grad = as_pooled(grad_output);
-  const Tensor where = as_wide(indices);
   const int64_t in = numel(IntList(out.sizes()).last(kN));
   const int64_t planes = out.numel() / in;
+  if (const int64_t channels = channels_beside(planes, {&out, &grad_output, &indices})) {
+    return in_pooled_float(out.dtype(), [&]<typename T>(T) {
+      pooling::max_pixels_backward(planes / channels, in, grad_output.numel() / planes, channels,
+                                   grad_output.data<T>(), indices.data<int64_t>(), out.data<T>());
+    });
+  }
+  const Tensor grad = as_pooled(grad_output);
+  const Tensor where = as_wide(indices);
   in_pooled_dtype(grad.dtype(), [&]<typename T>(T) {
     fill_pooled(out, [&](const Tensor& to) {
       add_at(planes, in, grad.numel() / planes, grad.data<T>(), where.data<int64_t>(),
