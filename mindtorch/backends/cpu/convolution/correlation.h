@@ -83,6 +83,21 @@ void correlate_planes_gradient(const Correlation& c,
                                const T* grad,
                                W* grad_filters);
 
+// The same for one filter and one channel in each group, where the channels of input and result lie
+// beside each other: depth, height and width come first.
+template <typename T, typename W>
+void correlate_pixels(const Correlation& c,
+                      const T* input,
+                      const W* filters,
+                      const FilterStrides& strides,
+                      const W* bias,
+                      T* result);
+template <typename T, typename W>
+void correlate_pixels_gradient(const Correlation& c,
+                               const T* input,
+                               const T* grad,
+                               W* grad_filters);
+
 // The same for bfloat16, where the machine has its products and they are worth while: with few
 // filters or terms they are not.
 bool multiplies_bfloat16(int64_t filters, int64_t terms);
