@@ -68,3 +68,27 @@ def test_infinite_pixels_stay_where_they_are(dtype, threads):
     layer(x)[0, 0].sum().backward()
     assert layer.weight.grad[0].isfinite().all() and layer.weight.grad[2].isfinite().all()
     assert layer(x)[0, 1, :, 2:].isfinite().all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+@pytest.mark.parametrize("sizes", [(70, 7, 7), (200, 3, 3), (33, 1, 40)])
+@pytest.mark.parametrize("groups", [1, 2])
+def test_many_filters_of_one_small_image(sizes, groups, dtype):
+    """Filters are divided among threads where there are not enough rows."""
+    torch.manual_seed(0)
+    filters, *size = sizes
+    layer = nn.Conv2d(64, filters * groups, 3, padding=1, groups=groups).to(getattr(torch, dtype))
+    x = torch.randn(1, 64, *size).to(getattr(torch, dtype))
+    before = torch.get_num_threads()
+    results = []
+    for threads in (1, 2, 16):
+        torch.set_num_threads(threads)
+        results.append(layer(x).detach())
+    torch.set_num_threads(before)
+    assert torch.equal(results[0], results[1]) and torch.equal(results[0], results[2])
+    wide = nn.Conv2d(64, filters * groups, 3, padding=1, groups=groups).double()
+    wide.load_state_dict(layer.double().state_dict())
+    close = 0.02 if dtype == "bfloat16" else 1e-4
+    np.testing.assert_allclose(
+        results[0].double().numpy(), wide(x.double()).detach().numpy(), rtol=close, atol=close
+    )

@@ -19,9 +19,14 @@ constexpr int64_t kGrainProducts = 32 * 1024;
 constexpr int64_t kGrainEntries = 16 * 1024;
 
 void check_coordinates(const Tensor& index, int64_t size) {
-  const int64_t bad = check_positive_indices(index.data<int64_t>(), index.numel(), size);
-  MT_CHECK(bad < 0, IndexError, "index ", index.data<int64_t>()[bad],
-           " is out of bounds for a dimension of size ", size);
+  const auto* const places = index.data<int64_t>();
+  std::atomic<int64_t> bad = -1;
+  parallel_for(0, index.numel(), kGrainEntries, [&](int64_t from, int64_t to) {
+    const int64_t found = check_positive_indices(places + from, to - from, size);
+    if (found >= 0) bad.store(from + found, std::memory_order_relaxed);
+  });
+  MT_CHECK(bad < 0, IndexError, "index ", places[bad], " is out of bounds for a dimension of size ",
+           size);
 }
 
 // Where the entries of each row are: see SparseRows. Entries of one row keep their order.
