@@ -26,17 +26,32 @@ int64_t padded_filters(int64_t filters) {
   return ceil_div(filters, lanes) * lanes;
 }
 
-// Rows [row, row + rows) of the filters of a group, column by column.
+// The terms of `count` filters one after the other: `pitch` elements for each, one of each filter.
 template <typename T>
-void pack_panel(
-    const Correlation& c, const T* panel, const FilterStrides& strides, int64_t rows, T* packed) {
+void pack_terms(const Correlation& c,
+                const T* filters,
+                const FilterStrides& strides,
+                int64_t count,
+                int64_t pitch,
+                T* to) {
+  if (has_taps_in_order(c, strides)) {
+    const int64_t window = c.terms() / c.channels;
+    const bool is_matrix = strides.channel == window;
+    const int64_t terms = is_matrix ? c.terms() : window;
+    for (int64_t channel = 0; channel < (is_matrix ? 1 : c.channels); ++channel) {
+      copy_matrix<T>(terms, count, {filters + channel * strides.channel, 1, strides.filter},
+                     {to + channel * terms * pitch, pitch, 1});
+    }
+    return;
+  }
   for (int64_t channel = 0; channel < c.channels; ++channel) {
     for (const Tap& d : c.axes[0].taps) {
       for (const Tap& h : c.axes[1].taps) {
         for (const Tap& w : c.axes[2].taps) {
-          const T* const from = panel + channel * strides.channel + d.index * strides.taps[0] +
+          const T* const from = filters + channel * strides.channel + d.index * strides.taps[0] +
                                 h.index * strides.taps[1] + w.index * strides.taps[2];
-          for (int64_t i = 0; i < rows; ++i) *packed++ = from[i * strides.filter];
+          for (int64_t i = 0; i < count; ++i) to[i] = from[i * strides.filter];
+          to += pitch;
         }
       }
     }
@@ -56,7 +71,7 @@ void pack(const Correlation& c, const T* filters, const FilterStrides& strides, 
       int64_t rows = most;
       for (int64_t row = i % panels * most; row < last; row += rows) {
         while (rows > last - row) rows /= 2;
-        pack_panel(c, filters + group * strides.group + row * strides.filter, strides, rows,
+        pack_terms(c, filters + group * strides.group + row * strides.filter, strides, rows, rows,
                    packed + (group * c.filters + row) * c.terms());
       }
     }
@@ -225,19 +240,9 @@ class FilterPanels {
  private:
   void fill(const T* filters, const FilterStrides& strides, int64_t begin, int64_t columns, T* to) {
     const int64_t real = std::min(columns, c_.filters - begin);
-    const T* const panel = filters + begin * strides.filter;
-    for (int64_t channel = 0; channel < c_.channels; ++channel) {
-      for (const Tap& d : c_.axes[0].taps) {
-        for (const Tap& h : c_.axes[1].taps) {
-          for (const Tap& w : c_.axes[2].taps) {
-            const T* const from = panel + channel * strides.channel + d.index * strides.taps[0] +
-                                  h.index * strides.taps[1] + w.index * strides.taps[2];
-            for (int64_t i = 0; i < real; ++i) to[i] = from[i * strides.filter];
-            std::fill(to + real, to + columns, T{0});
-            to += columns;
-          }
-        }
-      }
+    pack_terms(c_, filters + begin * strides.filter, strides, real, columns, to);
+    for (int64_t term = 0; term < c_.terms() && real < columns; ++term) {
+      std::fill(to + term * columns + real, to + (term + 1) * columns, T{0});
     }
   }
 

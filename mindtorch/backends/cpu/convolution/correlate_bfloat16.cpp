@@ -198,6 +198,14 @@ class FilterStrips {
                             const uint16_t* filter,
                             const FilterStrides& strides,
                             uint16_t* to) {
+    if (has_taps_in_order(c, strides)) {
+      const int64_t window = c.terms() / c.channels;
+      if (strides.channel == window) return std::copy_n(filter, c.terms(), to);
+      for (int64_t channel = 0; channel < c.channels; ++channel) {
+        to = std::copy_n(filter + channel * strides.channel, window, to);
+      }
+      return to;
+    }
     for (int64_t channel = 0; channel < c.channels; ++channel) {
       for (const Tap& d : c.axes[0].taps) {
         for (const Tap& h : c.axes[1].taps) {

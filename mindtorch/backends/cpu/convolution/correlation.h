@@ -51,6 +51,21 @@ struct FilterStrides {
   std::array<int64_t, 3> taps;
 };
 
+// Whether the elements of a filter that belong to one channel lie beside each other, in the order
+// in which the axes list their taps.
+inline bool has_taps_in_order(const Correlation& c, const FilterStrides& strides) {
+  int64_t expected = 1;
+  for (size_t axis = 3; axis-- > 0;) {
+    const std::vector<Tap>& taps = c.axes[axis].taps;
+    for (size_t i = 0; i < taps.size(); ++i) {
+      if (taps[i].index != static_cast<int64_t>(i)) return false;
+    }
+    if (taps.size() > 1 && strides.taps[axis] != expected) return false;
+    expected *= static_cast<int64_t>(taps.size());
+  }
+  return true;
+}
+
 // `bias` has an element for each filter of each group, or is null.
 template <typename T>
 void correlate(const Correlation& c,
