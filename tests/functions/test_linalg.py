@@ -133,6 +133,18 @@ class TestLargeMatrices:
                 assert_close(vh @ vh.mT, torch.eye(vh.shape[0], dtype=dtype))
                 assert (s[1:] <= s[:-1]).all()
 
+    def test_least_squares(self, n, dtype, threads):
+        a, x = make((n, n - 60), dtype), make((n - 60, 40), dtype, 1)
+        found = torch.linalg.lstsq(a, a @ x)
+        assert_close(found.solution, x)
+        assert found.rank == n - 60
+        b = make((n, 40), dtype, 2)
+        assert_close(a.mT @ (a @ torch.linalg.lstsq(a, b).solution - b), torch.zeros(n - 60, 40))
+        a[:, 3] = a[:, 5]
+        found = torch.linalg.lstsq(a, a @ x)
+        assert found.rank == n - 61
+        assert_close(a @ found.solution, a @ x)
+
     def test_several_at_once(self, n, dtype, threads):
         a = torch.stack([well_conditioned((n, n), dtype, seed) for seed in range(3)])
         assert_close(torch.linalg.inv(a) @ a, torch.eye(n, dtype=dtype).expand(a.shape))
