@@ -12,6 +12,7 @@
 namespace mindtorch::cpu {
 namespace {
 
+using pooling::Cover;
 using pooling::Divisor;
 using pooling::Plane;
 using pooling::Run;
@@ -142,24 +143,6 @@ void share_of_planes(int64_t planes, int64_t n, int64_t divisor, const T* grad, 
     }
   });
 }
-
-// The windows of a dimension that cover each of its elements: from first to last - 1.
-struct Cover {
-  std::vector<size_t> first;
-  std::vector<size_t> last;
-
-  explicit Cover(const Windows& w) {
-    size_t from = 0;
-    size_t to = 0;
-    for (int64_t x = 0; x < w.in; ++x) {
-      while (from < w.end.size() && w.end[from] <= x) ++from;
-      while (to < w.begin.size() && w.begin[to] <= x) ++to;
-      first.push_back(std::min(from, to));
-      last.push_back(to);
-    }
-  }
-  bool is_same(size_t a, size_t b) const { return first[a] == first[b] && last[a] == last[b]; }
-};
 
 // Each row of the result is one thread's: the shares of the windows that cover it are added to it.
 template <typename T>
@@ -321,6 +304,11 @@ void run_avg_pool_backward(const Plane& plane,
                            const Tensor& grad_output,
                            Tensor& out) {
   if (out.numel() == 0) return;
+  if (const int64_t channels = channels_beside(plane.count, {&out, &grad_output})) {
+    return in_pooled_float(out.dtype(), [&]<typename T>(T) {
+      pooling::mean_pixels_backward(plane, divisor, channels, grad_output.data<T>(), out.data<T>());
+    });
+  }
   const Tensor grad = as_pooled(grad_output);
   in_pooled_dtype(grad.dtype(), [&]<typename T>(T) {
     fill_pooled(out, [&](const Tensor& to) {

@@ -85,7 +85,8 @@ template <typename T>
 int factor_lu(int m, int n, T* a, int ld, int* pivots) {
   const int64_t both = std::min(m, n);
   if constexpr (kIsReal<T>) {
-    if (both >= kPanelColumns) {
+    constexpr int64_t kLeast = 8;  // LAPACK has less to do before it begins
+    if (both >= kLeast) {
       const int64_t stride = ld;
       const int64_t most = panel_width(both);
       int failed = 0;

@@ -86,6 +86,53 @@ void mean_pixels(
               });
 }
 
+// Each pixel is one thread's: the shares of the windows that cover it are added to it.
+template <typename T>
+void mean_pixels_backward(
+    const Plane& plane, const Divisor& divisor, int64_t channels, const T* grad, T* out) {
+  constexpr bool kIsHalf = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+  using Sum = std::conditional_t<kIsHalf, float, T>;
+  const auto& [depth, height, width] = plane.axes;
+  const Cover depths(depth), heights(height), widths(width);
+  const PoolingTiles& tiles = pooling_tiles(DTypeOf<T>::value);
+  const int64_t rows = depth.in * height.in;
+  const int64_t images = plane.count / channels;
+  const int64_t grain = ceil_div(kGrain, width.in * channels);
+  parallel_for(0, images * rows, grain, [&](int64_t from, int64_t to) {
+    const Scratch<Sum> sums(channels);
+    const Scratch<Sum> shares(channels);
+    const int64_t none = 0;
+    for (int64_t i = from; i < to; ++i) {
+      const auto z = static_cast<size_t>(i % rows / height.in);
+      const auto y = static_cast<size_t>(i % height.in);
+      const T* const grads = grad + i / rows * plane.out() * channels;
+      for (int64_t pixel = 0; pixel < width.in; ++pixel) {
+        const auto x = static_cast<size_t>(pixel);
+        T* const target = out + (i * width.in + pixel) * channels;
+        if (x > 0 && widths.is_same(x, x - 1)) {  // neighbours often lie in the same windows
+          std::copy_n(target - channels, channels, target);
+          continue;
+        }
+        std::fill_n(sums.get(), channels, Sum{0});
+        for (size_t d = depths.first[z]; d < depths.last[z]; ++d) {
+          for (size_t h = heights.first[y]; h < heights.last[y]; ++h) {
+            for (size_t w = widths.first[x]; w < widths.last[x]; ++w) {
+              const int64_t by = divisor.of(plane, d, h, w);
+              if (by == 0) continue;
+              const auto window = static_cast<int64_t>((d * static_cast<size_t>(height.out()) + h) *
+                                                           static_cast<size_t>(width.out()) +
+                                                       w);
+              tiles.spread(grads + window * channels, {&none, 1, 0, 1, 1, 1, channels}, by,
+                           shares.get(), sums.get());
+            }
+          }
+        }
+        tiles.store(sums.get(), channels, target);
+      }
+    }
+  });
+}
+
 // Channels are divided, as windows may overlap. Halves are added up in float32.
 template <typename T>
 void max_pixels_backward(int64_t images,
@@ -138,6 +185,7 @@ void max_pixels_backward(int64_t images,
 #define MT_INSTANTIATE(T)                                                                         \
   template void max_pixels(const Plane&, int64_t, const T*, T*, int64_t*);                        \
   template void mean_pixels(const Plane&, const Divisor&, int64_t, const T*, T*);                 \
+  template void mean_pixels_backward(const Plane&, const Divisor&, int64_t, const T*, T*);      \
   template void max_pixels_backward(int64_t, int64_t, int64_t, int64_t, const T*, const int64_t*, \
                                     T*);
 MT_INSTANTIATE(float)

@@ -24,4 +24,8 @@ template <typename T>
 void mean_pixels(
     const Plane& plane, const Divisor& divisor, int64_t channels, const T* input, T* values);
 
+template <typename T>
+void mean_pixels_backward(
+    const Plane& plane, const Divisor& divisor, int64_t channels, const T* grad, T* out);
+
 }  // namespace mindtorch::cpu::pooling
