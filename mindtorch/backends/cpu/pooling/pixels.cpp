@@ -185,7 +185,7 @@ void max_pixels_backward(int64_t images,
 #define MT_INSTANTIATE(T)                                                                         \
   template void max_pixels(const Plane&, int64_t, const T*, T*, int64_t*);                        \
   template void mean_pixels(const Plane&, const Divisor&, int64_t, const T*, T*);                 \
-  template void mean_pixels_backward(const Plane&, const Divisor&, int64_t, const T*, T*);      \
+  template void mean_pixels_backward(const Plane&, const Divisor&, int64_t, const T*, T*);        \
   template void max_pixels_backward(int64_t, int64_t, int64_t, int64_t, const T*, const int64_t*, \
                                     T*);
 MT_INSTANTIATE(float)
