@@ -14,7 +14,13 @@
 namespace mindtorch::cpu::fft {
 namespace {
 
-constexpr double kOperationsPerThread = 1 << 14;  // vector operations that pay for a thread
+constexpr double kOperationsPerThread = 1 << 13;  // vector operations that pay for a thread
+// Fewer panels leave threads without work. How many threads there are must not count: the ways of a
+// transform round differently.
+constexpr int64_t kEnoughPanels = 16;
+constexpr int64_t kLeastLength = 512;     // of lines that are better off alone then,
+constexpr double kGainOfFewPanels = 1.7;  // unless panels gain as much
+constexpr double kLongLine = 1 << 18;     // vector operations that are worth all threads
 
 int64_t grain_of(double cost) {
   return std::max<int64_t>(1, static_cast<int64_t>(kOperationsPerThread / std::max(cost, 1.0)));
@@ -159,7 +165,9 @@ void transform_lines(
   const auto plan = line_plan<T>(length);
   const int64_t lines = panel_lines<T>();
   const int64_t panels = (count + lines - 1) / lines;
-  if (plan->panel != nullptr && static_cast<double>(panels) * plan->cost_of_panel <=
+  const bool are_enough = panels >= kEnoughPanels || length < kLeastLength || count == 1;
+  const double gain = are_enough ? 1 : kGainOfFewPanels;
+  if (plan->panel != nullptr && gain * static_cast<double>(panels) * plan->cost_of_panel <=
                                     static_cast<double>(count) * plan->cost) {
     parallel_for(0, panels, grain_of(plan->cost_of_panel), [&](int64_t begin, int64_t end) {
       const Scratch<T> work(6 * lines * length);
@@ -193,7 +201,7 @@ void transform_lines(
     }
   };
   // A few long lines are divided among the threads themselves.
-  if (blocks < num_threads()) return run(0, blocks);
+  if (blocks < num_threads() && plan->cost >= kLongLine) return run(0, blocks);
   parallel_for(0, blocks, grain_of(plan->cost * static_cast<double>(block)), run);
 }
 

@@ -1,5 +1,6 @@
 // Products with a sparse matrix, given by the coordinates of its entries.
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <span>
 #include <type_traits>
@@ -15,11 +16,17 @@ namespace mindtorch::cpu {
 namespace {
 
 constexpr int64_t kGrainProducts = 32 * 1024;
+constexpr int64_t kGrainEntries = 16 * 1024;
 
 void check_coordinates(const Tensor& index, int64_t size) {
-  const int64_t bad = check_positive_indices(index.data<int64_t>(), index.numel(), size);
-  MT_CHECK(bad < 0, IndexError, "index ", index.data<int64_t>()[bad],
-           " is out of bounds for a dimension of size ", size);
+  const auto* const places = index.data<int64_t>();
+  std::atomic<int64_t> bad = -1;
+  parallel_for(0, index.numel(), kGrainEntries, [&](int64_t from, int64_t to) {
+    const int64_t found = check_positive_indices(places + from, to - from, size);
+    if (found >= 0) bad.store(from + found, std::memory_order_relaxed);
+  });
+  MT_CHECK(bad < 0, IndexError, "index ", places[bad], " is out of bounds for a dimension of size ",
+           size);
 }
 
 // Where the entries of each row are: see SparseRows. Entries of one row keep their order.
@@ -27,20 +34,45 @@ class RowOrder {
  public:
   RowOrder(const int64_t* row, int64_t count, int64_t rows)
       : begins_(static_cast<size_t>(rows) + 1) {
-    for (int64_t e = 0; e < count; ++e) ++begins_[static_cast<size_t>(row[e]) + 1];
-    for (size_t r = 1; r < begins_.size(); ++r) begins_[r] += begins_[r - 1];
-    if (std::is_sorted(row, row + count)) return;
-    order_.resize(static_cast<size_t>(count));
-    std::vector<int64_t> next(begins_.begin(), begins_.end() - 1);
-    for (int64_t e = 0; e < count; ++e) {
-      order_[static_cast<size_t>(next[static_cast<size_t>(row[e])]++)] = e;
-    }
+    if (count == 0) return;
+    ascends(row, count) ? find_begins(row, count, rows) : sort(row, count);
   }
   SparseRows with(const int64_t* columns) const {
     return {begins_.data(), order_.empty() ? nullptr : order_.data(), columns};
   }
 
  private:
+  static bool ascends(const int64_t* row, int64_t count) {
+    std::atomic<bool> answer = true;
+    parallel_for(1, count, kGrainEntries, [&](int64_t from, int64_t to) {
+      bool descends = false;
+      for (int64_t e = from; e < to; ++e) descends |= row[e] < row[e - 1];
+      if (descends) answer.store(false, std::memory_order_relaxed);
+    });
+    return answer;
+  }
+
+  // Of entries whose rows ascend: each thread writes the rows that begin in its part.
+  void find_begins(const int64_t* row, int64_t count, int64_t rows) {
+    parallel_for(0, count, kGrainEntries, [&](int64_t from, int64_t to) {
+      int64_t last = from == 0 ? -1 : row[from - 1];
+      for (int64_t e = from; e < to; ++e) {
+        while (last < row[e]) begins_[static_cast<size_t>(++last)] = e;
+      }
+    });
+    std::fill(begins_.begin() + row[count - 1] + 1, begins_.begin() + rows + 1, count);
+  }
+
+  void sort(const int64_t* row, int64_t count) {
+    for (int64_t e = 0; e < count; ++e) ++begins_[static_cast<size_t>(row[e]) + 1];
+    for (size_t r = 1; r < begins_.size(); ++r) begins_[r] += begins_[r - 1];
+    order_.resize(static_cast<size_t>(count));
+    std::vector<int64_t> next(begins_.begin(), begins_.end() - 1);
+    for (int64_t e = 0; e < count; ++e) {
+      order_[static_cast<size_t>(next[static_cast<size_t>(row[e])]++)] = e;
+    }
+  }
+
   std::vector<int64_t> begins_;
   std::vector<int64_t> order_;
 };
