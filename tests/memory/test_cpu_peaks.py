@@ -85,3 +85,24 @@ def test_one_index_of_each_dim_makes_no_offsets(torch, spare):
     a = torch.rand(2048, 2048)
     i = torch.randint(2048, (1 << 22,))
     assert spare(lambda: a[i, i]) < SPARE_BYTES
+
+
+@pytest.mark.parametrize("name", ["RMSprop", "Adadelta", "Rprop", "ASGD", "NAdam", "RAdam"])
+def test_an_optimizer_has_temporaries_of_few_parameters_at_a_time(torch, spare, name):
+    params = [torch.nn.Parameter(torch.randn(256, 256)) for _ in range(64)]  # 16 MiB
+    for p in params:
+        p.grad = torch.randn_like(p)
+    optimizer = getattr(torch.optim, name)(params)
+    assert spare(optimizer.step) < 3 * SPARE_BYTES
+
+
+def test_many_small_parameters_are_stepped_as_one_would_be(torch):
+    params = [torch.nn.Parameter(torch.full((40, 40), float(i))) for i in range(30)]
+    for p in params:
+        p.grad = p.detach() + 1
+    alone = torch.nn.Parameter(torch.full((40, 40), 17.0))
+    alone.grad = torch.full((40, 40), 18.0)
+    for _ in range(3):
+        torch.optim.RMSprop(params).step()
+        torch.optim.RMSprop([alone]).step()
+    assert torch.equal(params[17], alone)

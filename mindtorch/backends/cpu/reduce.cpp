@@ -434,8 +434,7 @@ void reduce_rows(Row function, const Tensor& self, uint64_t mask, void* out) {
     reduce_one(function, dtype, whole.data<char>(), split.reduced, to);
     return;
   }
-  if (find_accumulate(function, dtype) || function == Row::kMoments ||
-      function == Row::kLogsumexp) {
+  if (find_accumulate(function, dtype) || function == Row::kMoments) {
     Middle middle;
     int64_t row_stride = 0;
     if (kept_is_inner(split, row_stride)) middle = {1, 0, split.kept, row_stride, split.reduced};
