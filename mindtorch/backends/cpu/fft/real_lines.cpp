@@ -7,6 +7,7 @@
 #include "mindtorch/backends/cpu/fft/spectrum.h"
 #include "mindtorch/backends/cpu/gemm_impl.h"
 #include "mindtorch/backends/cpu/parallel.h"
+#include "mindtorch/backends/cpu/sorting/scratch.h"
 
 namespace mindtorch::cpu::fft {
 namespace {
@@ -55,7 +56,7 @@ Lines<T> rows_to_write(
 template <typename T>
 void odd_to_half(int64_t length, int64_t count, Lines<const T> from, Lines<T> to, T scale) {
   const int64_t pairs = (count + 1) / 2;
-  const Scratch<T> joined(2 * length * pairs);
+  const sorting::ScratchArray<T> joined(2 * length * pairs);
   if (count % 2 != 0) std::fill_n(joined.get() + 2 * length * (pairs - 1), 2 * length, T(0));
   for (int64_t j = 0; j < count; ++j) {
     const T* const line = from.from_line(j).data;
@@ -73,7 +74,7 @@ void odd_to_half(int64_t length, int64_t count, Lines<const T> from, Lines<T> to
 template <typename T>
 void half_to_odd(int64_t length, int64_t count, Lines<const T> from, Lines<T> to, T scale) {
   const int64_t pairs = (count + 1) / 2;
-  const Scratch<T> joined(2 * length * pairs);
+  const sorting::ScratchArray<T> joined(2 * length * pairs);
   const Lines<T> lines = {joined.get(), 2, 2 * length};
   for (int64_t j = 0; j < count; j += 2) {
     spectrum_functions<T>().join(length, from.from_line(j).data,
@@ -110,7 +111,7 @@ void for_pairs_of_lines(const LinePlan<T>& plan, int64_t count, const Body& body
       1, static_cast<int64_t>(kOperationsPerThread / std::max(plan.cost_of_panel, 1.0)));
   parallel_for(0, panels, grain, [&](int64_t begin, int64_t end) {
     const int64_t size = at_once * plan.length;
-    const Scratch<T> work(3 * size + 2 * at_once * (plan.length / 2 + 1));
+    const sorting::ScratchArray<T> work(3 * size + 2 * at_once * (plan.length / 2 + 1));
     for (int64_t panel = begin; panel < end; ++panel) {
       const int64_t first = panel * at_once;
       body(first, std::min(at_once, count - first), work.get(), at_once, work.get() + size,
@@ -184,7 +185,7 @@ void half_to_real(int64_t length, int64_t count, Lines<const T> from, Lines<T> t
     if (turns == nullptr) {
       half_to_odd(length, some, source, target, scale);
     } else {
-      const Scratch<T> tangled(length * some);
+      const sorting::ScratchArray<T> tangled(length * some);
       const Lines<T> lines = {tangled.get(), 2, length};
       for (int64_t j = 0; j < some; ++j) {
         spectrum_functions<T>().tangle(half, turns->data(), source.from_line(j).data,

@@ -41,4 +41,17 @@ class Scratch {
   bool from_thread_ = false;  // else from the system
 };
 
+// The same for one array.
+template <typename T>
+class ScratchArray {
+ public:
+  explicit ScratchArray(int64_t count)
+      : scratch_(Scratch::room<T>(count)), data_(scratch_.take<T>(count)) {}
+  [[nodiscard]] T* get() const { return data_; }
+
+ private:
+  Scratch scratch_;
+  T* data_;
+};
+
 }  // namespace mindtorch::cpu::sorting
