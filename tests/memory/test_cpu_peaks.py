@@ -106,3 +106,41 @@ def test_many_small_parameters_are_stepped_as_one_would_be(torch):
         torch.optim.RMSprop(params).step()
         torch.optim.RMSprop([alone]).step()
     assert torch.equal(params[17], alone)
+
+
+def test_a_sum_of_sparse_tensors_makes_the_sum_only(torch, spare):
+    n, count = 10_000, 1 << 19
+    a, b = (
+        torch.sparse_coo_tensor(torch.randint(n, (2, count)), torch.rand(count), (n, n)).coalesce()
+        for _ in range(2)
+    )
+
+    def add():
+        made = a + b
+        return made.indices(), made.values()
+
+    assert spare(add) < SPARE_BYTES
+
+
+def test_a_sparse_tensor_becomes_dense_entry_by_entry(torch, spare):
+    count = 1 << 20
+    a = torch.sparse_coo_tensor(torch.randint(1000, (2, count)), torch.rand(count), (1000, 1000))
+    assert spare(a.to_dense) < SPARE_BYTES
+
+
+@pytest.mark.parametrize("op", ["fft", "ifft", "rfft"])
+def test_transforms_work_in_what_their_thread_keeps(torch, spare, op):
+    a = torch.randn(4096, 1000)
+    lines = a if op == "rfft" else torch.complex(a, a)
+    assert spare(lambda: getattr(torch.fft, op)(lines)) < SPARE_BYTES // 4
+
+
+def test_mse_loss_keeps_its_operands_only(torch, spare):
+    x, y = torch.randn(2048, 2048, requires_grad=True), torch.randn(2048, 2048)
+
+    def step():
+        torch.nn.functional.mse_loss(x, y).backward()
+
+    assert spare(lambda: torch.nn.functional.mse_loss(x, y).detach()) < (16 << 20) + SPARE_BYTES
+    step()  # x.grad is there
+    assert spare(lambda: step() or x.new_empty(0)) < 2 * (16 << 20) + SPARE_BYTES
