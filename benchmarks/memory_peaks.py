@@ -9,8 +9,9 @@ peak: results, gradients and temporaries, whoever allocated them. Huge pages are
 count memory that nobody touched. Lists the cases whose peak is above torch's by more than 64 KiB,
 and says of how many cases a library could not run.
 
-What is between calls in buffers that no cache gives back is not counted: OpenBLAS's packing buffer
-with us, oneDNN's scratchpads in torch. MKL's buffers are released like every other cache.
+What is kept between calls in buffers that no cache gives back is not counted: with us OpenBLAS's
+packing buffer and the working memory of a thread (sorting/scratch.h), in torch oneDNN's
+scratchpads. MKL's buffers are released like every other cache.
 
 The kernel counts a process's pages per processor and adds them up when there are 32, so that its
 mark may be off by 31 pages. The process therefore stays on one processor if it is to use one
