@@ -368,6 +368,7 @@ def _cast_state(value, parameter, group, key=None):
     return value
 
 
+_PART_BYTES = 48 * 1024  # of parameters that are stepped together, where there are temporaries
 _CAPTURING = ("npu", "cuda")  # devices whose work can be captured in a graph
 
 
@@ -399,6 +400,9 @@ class ListOptimizer(Optimizer):
             if defaults.get("foreach"):
                 raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
         super().__init__(params, defaults)
+
+    # Whether a step computes through temporaries of the parameters' size.
+    _has_temporaries = True
 
     # Whether foreach=True is refused where a graph of the step is wanted.
     _foreach_needs_no_graph = True
@@ -432,8 +436,23 @@ class ListOptimizer(Optimizer):
                 params = [p for p in group["params"] if p.grad is not None]
                 if params:
                     for alike in _alike(params):
-                        self._step_alike(group, alike)
+                        for part in self._parts(alike):
+                            self._step_alike(group, part)
         return loss
+
+    def _parts(self, params):
+        """Lists whose temporaries stay in the cache, where there are any: they are as large as the
+        parameters. Elsewhere than on a CPU one launch for all matters more."""
+        if not self._has_temporaries or params[0].device.type != "cpu":
+            return (params,)
+        parts, part, part_bytes = [], [], 0
+        for p in params:
+            if part and part_bytes + p.nbytes > _PART_BYTES:
+                parts.append(part)
+                part, part_bytes = [], 0
+            part.append(p)
+            part_bytes += p.nbytes
+        return (*parts, part)
 
     def _step_alike(self, group, params):
         """A step of parameters of one device and dtype."""

@@ -9,11 +9,14 @@
 #include "mindtorch/backends/cpu/gemm_impl.h"
 #include "mindtorch/backends/cpu/half_conversion.h"
 #include "mindtorch/backends/cpu/parallel.h"
+#include "mindtorch/backends/cpu/sorting/scratch.h"
 
 // Correlations as products of bfloat16: of filters, by rows, with panels of outputs; and of
 // gradients, by rows, with panels of terms. Panels are packed from a patch: Note [Patches].
 namespace mindtorch::cpu::convolution {
 namespace {
+
+using sorting::ScratchArray;  // for what is bounded, and the same for every slice
 
 constexpr int64_t kPanelBytes = int64_t{256} << 10;  // packed at a time
 constexpr int64_t kGrain = int64_t{1} << 18;         // multiplications that are worth a thread
@@ -104,7 +107,7 @@ class Patch {
   const PatchLayout& layout_;
   int64_t channels_;
   int64_t rows_ = 0;
-  Scratch<uint16_t> room_;
+  ScratchArray<uint16_t> room_;
   const uint16_t* data_ = nullptr;
   std::vector<int64_t> offsets_, outputs_;
   OutputLines lines_;
@@ -266,9 +269,9 @@ void correlate_bfloat16(const Correlation& c,
   parallel_for(0, slices.count() * parts, grain, [&](int64_t begin, int64_t end) {
     const int64_t rows = bfloat16_tiles()->rows;
     Patch patch(c, layout, c.channels, slices.height());
-    const Scratch<uint32_t> panels(most / kPanelCols * words);
-    const Scratch<float> sums(rows * most);
-    const Scratch<uint16_t> scattered(whole ? 0 : rows * most);
+    const ScratchArray<uint32_t> panels(most / kPanelCols * words);
+    const ScratchArray<float> sums(rows * most);
+    const ScratchArray<uint16_t> scattered(whole ? 0 : rows * most);
     for (int64_t i = begin; i < end; ++i) {
       const Slice slice = slices.at(i / parts);
       const int64_t part = i % parts;
@@ -362,8 +365,8 @@ class FilterGradient {
     const int64_t panels = ceil_div(terms, kPanelCols);
     const int64_t words = most / 2 * kPanelCols;
     Patch patch(c_, layout_, channels, slices_.height());
-    const Scratch<uint32_t> packed_b(panels * words);
-    const Scratch<uint16_t> packed_a(tiles_.rows * std::min(most, tiles_.strip_terms));
+    const ScratchArray<uint32_t> packed_b(panels * words);
+    const ScratchArray<uint16_t> packed_a(tiles_.rows * std::min(most, tiles_.strip_terms));
     const int64_t begin = slices_.of_group() * part / slice_parts_;
     const int64_t end = slices_.of_group() * (part + 1) / slice_parts_;
     for (int64_t i = begin; i < end; ++i) {
