@@ -159,16 +159,16 @@ _LAZY = {
         ),
         "random": "default_generator get_rng_state initial_seed manual_seed seed set_rng_state",
         "_streams": "Event Stream",
+        "futures": "Future",
         "storage": "TypedStorage",
     }.items()
     for name in names.split()
 }
 _SUBMODULES = frozenset(
-    "_dynamo accelerator amp autograd backends compiler cpu cuda distributed distributions fft "
-    "func functional fx hub jit library linalg memory multiprocessing nn npu ops optim options "
-    "overrides profiler random return_types serialization sparse special signal storage testing "
-    "torch_npu "
-    "torch_version types utils version xpu".split()
+    "_dynamo accelerator amp ao autograd backends compiler cpu cuda distributed distributions fft "
+    "func functional futures fx hub jit library linalg memory multiprocessing nn npu onnx ops "
+    "optim options overrides profiler quasirandom random return_types serialization sparse special "
+    "signal storage testing torch_npu torch_version types utils version xpu".split()
 )
 _SUBMODULE_PREFIXES = ("fft_", "linalg_", "special_")  # ops that are functions of a submodule
 _CLASS_PREFIXES = "Float Double Half BFloat16 Char Short Int Long Byte Bool".split()

@@ -9,7 +9,7 @@ import mindtorch_v2 as torch
 
 from ._utils.collate import default_collate, default_convert
 from ._utils.fetch import IterableFetcher, MapFetcher
-from ._utils.iterators import SingleProcessIterator, WorkersIterator
+from ._utils.iterators import _MultiProcessingDataLoaderIter, _SingleProcessDataLoaderIter
 from ._utils.worker import get_worker_info
 from .datapipes.datapipe import IterDataPipe
 from .dataset import Dataset, IterableDataset
@@ -155,9 +155,9 @@ class DataLoader(Generic[_T_co]):
 
     def _get_iterator(self):
         if self.num_workers == 0:
-            return SingleProcessIterator(self)
+            return _SingleProcessDataLoaderIter(self)
         self.check_worker_number_rationality()
-        return WorkersIterator(self)
+        return _MultiProcessingDataLoaderIter(self)
 
     @property
     def _auto_collation(self):
