@@ -18,3 +18,7 @@ class _BroadcastingList:
 BroadcastingList1 = _BroadcastingList()
 BroadcastingList2 = BroadcastingList3 = BroadcastingList4 = BroadcastingList1
 BroadcastingList5 = BroadcastingList6 = BroadcastingList1
+
+
+class TensorType:
+    """The type of tensors in TorchScript, for annotations; it describes no tensor here."""

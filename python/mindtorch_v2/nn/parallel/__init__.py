@@ -1,10 +1,10 @@
 """torch.nn.parallel: the wrappers of models that train on several devices."""
 
 from mindtorch_v2.nn.modules.module import Module
-from mindtorch_v2.nn.parallel import distributed
+from mindtorch_v2.nn.parallel import distributed, scatter_gather
 from mindtorch_v2.nn.parallel.distributed import DistributedDataParallel
 
-__all__ = ["DataParallel", "DistributedDataParallel", "distributed"]
+__all__ = ["DataParallel", "DistributedDataParallel", "distributed", "scatter_gather"]
 
 
 class DataParallel(Module):
