@@ -195,10 +195,19 @@ def __getattr__(name):
         from mindtorch_v2.storage import storage_class
 
         value = storage_class(name)
+    elif name.startswith("_") and not name.startswith("__"):
+        # torch's private functions are those of its operators that begin with "_".
+        value = getattr(importlib.import_module(f"{__name__}._library.aten").aten, name, None)
+        if value is None or not hasattr(value, "overloads"):
+            _no_attribute(name)
     else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        _no_attribute(name)
     globals()[name] = value
     return value
+
+
+def _no_attribute(name):
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__():

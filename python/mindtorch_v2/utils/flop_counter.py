@@ -20,16 +20,12 @@ def _product(left, right):
 def _convolution(shapes, values):
     image, weight = shapes[:2]
     stride, padding, dilation, transposed = values[3:7]
-    positions = (
-        image[2:]
-        if transposed
-        else [
-            (size + 2 * pad - spread * (kernel - 1) - 1) // step + 1
-            for size, kernel, step, pad, spread in zip(
-                image[2:], weight[2:], *(_each(v, image) for v in (stride, padding, dilation))
-            )
-        ]
-    )
+    settings = (_each(value, image) for value in (stride, padding, dilation))
+    positions = [
+        (size + 2 * pad - spread * (kernel - 1) - 1) // step + 1
+        for size, kernel, step, pad, spread in zip(image[2:], weight[2:], *settings, strict=True)
+    ]
+    positions = image[2:] if transposed else positions
     return 2 * image[0] * math.prod(positions) * math.prod(weight)
 
 
