@@ -168,11 +168,11 @@ _LAZY = {
     for name in names.split()
 }
 _SUBMODULES = frozenset(
-    "__config__ _dynamo _subclasses accelerator amp ao autograd backends compiler cpu cuda "
-    "distributed distributions fft func functional futures fx hub jit library linalg memory "
-    "multiprocessing nn npu onnx ops optim options overrides profiler quasirandom random "
-    "return_types serialization sparse special signal storage testing torch_npu torch_version "
-    "types utils version xpu".split()
+    "__config__ _dynamo _higher_order_ops _subclasses accelerator amp ao autograd backends "
+    "compiler cpu cuda distributed distributions fft func functional futures fx hub jit library "
+    "linalg memory multiprocessing nn npu onnx ops optim options overrides profiler quasirandom "
+    "random return_types serialization sparse special signal storage testing torch_npu "
+    "torch_version types utils version xpu".split()
 )
 _SUBMODULE_PREFIXES = ("fft_", "linalg_", "special_")  # ops that are functions of a submodule
 _CLASS_PREFIXES = "Float Double Half BFloat16 Char Short Int Long Byte Bool".split()
