@@ -143,7 +143,7 @@ def _sparse_mm_reduce(self, other, reduce):
 
 
 def _assert_async(self, assert_msg="Expected Tensor with single nonzero value, but got zero"):
-    torch._check(bool(self), assert_msg)
+    torch._check(bool(self), lambda: assert_msg)
 
 
 def _rows_to_bounds(self, size, *, out_int32=False):
@@ -419,7 +419,7 @@ FUNCTIONS = {
     "_convert_indices_from_csr_to_coo": _bounds_to_rows,
     "_shape_as_tensor": lambda self: torch.tensor(self.shape, dtype=torch.int64),
     "_assert_async": _assert_async,
-    "_assert_scalar": lambda self, assert_msg: torch._check(bool(self), assert_msg),
+    "_assert_scalar": lambda self, assert_msg: torch._check(bool(self), lambda: assert_msg),
     "_histogramdd_bin_edges": lambda self, bins, **options: (
         torch.histogramdd(self, bins, **options).bin_edges
     ),

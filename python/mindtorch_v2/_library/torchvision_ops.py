@@ -53,7 +53,8 @@ def _overlaps(boxes, others):
 
 
 def _check_regions(input, rois):
-    torch._check(rois.dim() == 2 and rois.size(1) == 5, "rois must have shape as Tensor[K, 5]")
+    is_list = rois.dim() == 2 and rois.size(1) == 5
+    torch._check(is_list, lambda: "rois must have shape as Tensor[K, 5]")
     torch._check(
         input.dtype == rois.dtype,
         lambda: (
@@ -122,7 +123,7 @@ def ps_roi_align(input, rois, spatial_scale, pooled_height, pooled_width, sampli
     parts = pooled_height * pooled_width
     torch._check(
         channels % parts == 0,
-        "input channels must be a multiple of pooling height * pooling width",
+        lambda: "input channels must be a multiple of pooling height * pooling width",
     )
     corners = rois[:, 1:] * spatial_scale - 0.5
     extent = corners[:, 2:] - corners[:, :2]

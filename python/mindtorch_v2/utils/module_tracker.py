@@ -20,7 +20,8 @@ class ModuleTracker:
     >>> from mindtorch_v2.utils.module_tracker import ModuleTracker
     >>> model = torch.nn.Sequential(torch.nn.ReLU())
     >>> with ModuleTracker() as tracker:
-    ...     handle = model[0].register_forward_hook(lambda *args: print(sorted(tracker.parents)))
+    ...     show = lambda *args: print(sorted(tracker.parents))
+    ...     handle = model[0].register_forward_pre_hook(show)
     ...     _ = model(torch.ones(1))
     ['Global', 'Sequential', 'Sequential.0']
     """
