@@ -19,6 +19,7 @@ from mindtorch_v2.distributions._transform import (
     ComposeTransform,
     IndependentTransform,
     Transform,
+    _InverseTransform,
     identity_transform,
 )
 from mindtorch_v2.distributions._value_transforms import (

@@ -15,12 +15,15 @@ from itertools import chain
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
 from mindtorch_v2._C import Tensor
+from mindtorch_v2.optim import _subclass_helpers
+from mindtorch_v2.optim._subclass_helpers import *
 from mindtorch_v2.utils.hooks import RemovableHandle
 
 __all__ = [
     "Optimizer",
     "register_optimizer_step_post_hook",
     "register_optimizer_step_pre_hook",
+    *_subclass_helpers.__all__,
 ]
 
 _global_pre_hooks = OrderedDict()
@@ -158,6 +161,11 @@ class Optimizer:
             lines = [f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params"]
             texts.append(f"\nParameter Group {i}\n" + "".join(lines))
         return f"{type(self).__name__} ({''.join(texts)})"
+
+    @staticmethod
+    def _group_tensors_by_device_and_dtype(tensorlistlist, with_indices=False):
+        """{(device, dtype): (lists, indices)}, by the tensors of the first list."""
+        return _subclass_helpers.group_tensors(tensorlistlist, with_indices)
 
     def step(self, closure=None):
         """Changes the parameters by their gradients; every optimizer defines its own."""
