@@ -622,3 +622,18 @@ def test_orthogonal_init(sizes):
 
 def test_nuclear_norm():
     assert_close(torch.norm(torch.diag(torch.tensor([3.0, -4.0])), "nuc"), torch.tensor(7.0))
+
+
+@pytest.mark.parametrize("name", ["inv", "qr", "svd", "eigh", "cholesky", "lu_factor"])
+def test_threads_do_not_change_results(name):
+    a = well_conditioned((200, 200), torch.float32)
+    a = a @ a.mT
+    before = torch.get_num_threads()
+    results = []
+    for threads in (1, 2, 7, 16):
+        torch.set_num_threads(threads)
+        results.append(getattr(torch.linalg, name)(a))
+    torch.set_num_threads(before)
+    for other in results[1:]:
+        for x, y in zip(results[0], other, strict=True):
+            assert torch.equal(x, y)

@@ -133,8 +133,7 @@ void invert_lu(int n, const T* lu, const int* pivots, T* inverse) {
   for (int64_t i = 0; i < size; ++i) {
     std::swap(order[static_cast<size_t>(i)], order[static_cast<size_t>(pivots[i] - 1)]);
   }
-  constexpr int64_t kMost = 64;  // few enough to gain from the zeros above each piece
-  const Pieces pieces = {size, 1.0 * n * n, true, kMost};
+  const Pieces pieces = {size, 1.0 * n * n, true};
   pieces.run([&](int64_t first, int64_t count) {
     const Scratch<T> columns(size * count);
     std::fill_n(columns.get(), size * count, T{});
@@ -183,8 +182,7 @@ int factor_cholesky(Triangle triangle, int n, T* a, int ld) {
                          some, head, ld, panel + i * stride, ld);
           }
         });
-        constexpr int64_t kMost = 64;  // columns, half of whose products beside the diagonal count
-        const Pieces updated = {rest, static_cast<double>(width * rest) / 2, true, kMost};
+        const Pieces updated = {rest, static_cast<double>(width * rest) / 2, true};
         updated.run([&](int64_t i, int64_t count) {
           T* const to = behind + i * stride;
           if (is_lower) {

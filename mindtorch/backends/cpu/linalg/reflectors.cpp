@@ -87,7 +87,7 @@ void Reflectors<T>::apply(bool transposed, Matrix c, int64_t columns) const {
 
 template <typename T>
 void Reflectors<T>::make(Matrix q, int64_t columns) const {
-  const Pieces pieces = {columns, static_cast<double>(m_ * k_), true, 2 * kB};
+  const Pieces pieces = {columns, static_cast<double>(m_ * k_), true};
   pieces.run([&](int64_t first, int64_t count) {
     const Scratch<T> work(2 * kB * count);
     const Matrix own = offset<T>(q, 0, first);
