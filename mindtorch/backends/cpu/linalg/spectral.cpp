@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "mindtorch/backends/cpu/blas_operand.h"
+#include "mindtorch/backends/cpu/copy_matrix.h"
 #include "mindtorch/backends/cpu/lapack.h"
 #include "mindtorch/backends/cpu/linalg/reflectors.h"
 
