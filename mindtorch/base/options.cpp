@@ -28,7 +28,6 @@ constexpr const Option* kAll[] = {
     &options::kSimLibraryDir,
     &options::kNumThreads,
     &options::kOmpNumThreads,
-    &options::kOmpProcBind,
     &options::kCpuCacheMb,
     &options::kCpuCapability,
     &options::kCpuJit,

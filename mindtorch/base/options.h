@@ -118,11 +118,6 @@ inline constexpr NumberOption kOmpNumThreads{
     {1, 4096},
     "Read as `MINDTORCH_NUM_THREADS` where that is not set; of a list, the first.",
     true};
-inline constexpr TextOption kOmpProcBind{
-    "OMP_PROC_BIND", "false",
-    "`true`, `close`, `spread`: each worker thread stays on a core; "
-    "the threads of the program are not "
-    "moved."};
 inline constexpr NumberOption kCpuCacheMb{"MINDTORCH_CPU_CACHE_MB",
                                           "a quarter of the machine's memory",
                                           {0, uint64_t{1} << 40},

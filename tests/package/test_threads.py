@@ -25,20 +25,6 @@ if __name__ == "__main__":
 """
 
 
-PLACES = """
-import os, pathlib
-before = os.sched_getaffinity(0)
-import mindtorch_v2 as torch
-torch.set_num_threads(3)
-threads = {task.name for task in pathlib.Path("/proc/self/task").iterdir()}
-torch.ones(1 << 20).sum()
-workers = {task.name for task in pathlib.Path("/proc/self/task").iterdir()} - threads
-assert len(workers) == 2
-assert os.sched_getaffinity(0) == before
-print(max(len(os.sched_getaffinity(int(worker))) for worker in workers), len(before))
-"""
-
-
 def run(program, before=None, **environment):
     clean = {k: v for k, v in os.environ.items() if not k.endswith("_NUM_THREADS")}
     done = subprocess.run(
@@ -79,13 +65,3 @@ def test_no_more_than_the_affinity_allows():
 
 def test_workers_of_a_data_loader_have_one_thread_each():
     assert run(WORKER) == ["1", "3"]
-
-
-@pytest.mark.parametrize("bind", ("true", "close", "spread"))
-def test_workers_stay_on_a_core_if_asked_to(bind):
-    assert run(PLACES, OMP_PROC_BIND=bind)[0] == "1"
-
-
-def test_workers_run_anywhere_by_default():
-    most, allowed = run(PLACES, OMP_PROC_BIND="false")
-    assert most == allowed

@@ -4,9 +4,8 @@
 
 #include <algorithm>
 #include <fstream>
-#include <map>
+#include <set>
 #include <thread>
-#include <utility>
 
 namespace mindtorch::cpu {
 namespace {
@@ -49,39 +48,24 @@ bool names_cpu(const std::string& controllers) {
   return ("," + controllers + ",").find(",cpu,") != std::string::npos;
 }
 
-// The allowed processors, each with its number among the hyperthreads of its core; in this order.
-std::vector<std::pair<int, int>> ranked_processors(const std::string& root) {
+}  // namespace
+
+int available_cores(const std::string& root) {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
-  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return {};
-  std::map<std::string, int> of_core;
-  std::vector<std::pair<int, int>> found;
+  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) {
+    return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  }
+  std::set<std::string> cores;
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
     if (!CPU_ISSET(cpu, &allowed)) continue;
     std::ifstream file(root + "/sys/devices/system/cpu/cpu" + std::to_string(cpu) +
                        "/topology/thread_siblings_list");
     std::string siblings;
     if (!std::getline(file, siblings)) siblings = "cpu" + std::to_string(cpu);
-    found.emplace_back(of_core[siblings]++, cpu);
+    cores.insert(siblings);
   }
-  std::sort(found.begin(), found.end());
-  return found;
-}
-
-}  // namespace
-
-std::vector<int> processors_by_core(const std::string& root) {
-  std::vector<int> found;
-  for (const auto& [number, processor] : ranked_processors(root)) found.push_back(processor);
-  return found;
-}
-
-int available_cores(const std::string& root) {
-  const auto processors = ranked_processors(root);
-  const auto is_first = [](const auto& ranked) { return ranked.first == 0; };
-  const auto cores = std::count_if(processors.begin(), processors.end(), is_first);
-  if (cores > 0) return static_cast<int>(cores);
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  return std::max(1, static_cast<int>(cores.size()));
 }
 
 int control_group_quota(const std::string& root) {

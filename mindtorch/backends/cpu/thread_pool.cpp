@@ -1,20 +1,14 @@
 #include "mindtorch/backends/cpu/thread_pool.h"
 
 #include <pthread.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
 #include <exception>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <system_error>
 #include <thread>
-#include <vector>
-
-#include "mindtorch/backends/cpu/processors.h"
-#include "mindtorch/base/options.h"
 
 namespace mindtorch::cpu {
 namespace {
@@ -137,13 +131,6 @@ struct alignas(128) Worker {
   }
 };
 
-// One for each worker, if the user wants them to stay where they are.
-std::vector<int> bound_places() {
-  const std::string bind = options::kOmpProcBind.get();
-  const bool is_bound = bind == "true" || bind == "close" || bind == "spread";
-  return is_bound ? processors_by_core() : std::vector<int>();
-}
-
 // The workers of this process.
 class Workers {
  public:
@@ -172,9 +159,7 @@ class Workers {
     for (int i = size_.load(std::memory_order_relaxed); i < std::min(count, kMostWorkers); ++i) {
       workers_[i] = std::make_unique<Worker>();
       try {
-        std::thread thread(&Worker::work, workers_[i].get());
-        bind(thread, i);
-        thread.detach();
+        std::thread(&Worker::work, workers_[i].get()).detach();
       } catch (const std::system_error&) {
         return;  // as many as the system allows
       }
@@ -182,16 +167,6 @@ class Workers {
     }
   }
 
-  // Callers take the first place.
-  void bind(std::thread& thread, int worker) const {
-    if (places_.empty()) return;
-    cpu_set_t place;
-    CPU_ZERO(&place);
-    CPU_SET(places_[static_cast<size_t>(worker + 1) % places_.size()], &place);
-    pthread_setaffinity_np(thread.native_handle(), sizeof(place), &place);
-  }
-
-  const std::vector<int> places_ = bound_places();  // empty: workers run anywhere
   std::mutex mutex_;
   std::atomic<int> size_ = 0;
   std::unique_ptr<Worker> workers_[kMostWorkers];

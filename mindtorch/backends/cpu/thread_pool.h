@@ -15,13 +15,12 @@ namespace mindtorch::cpu {
 // changes, which costs more than most loops, and does not survive a fork.
 //
 // Note [Threads and memory]
-// No thread is pinned unless OMP_PROC_BIND asks for it: the threads of a user's program are not
-// ours to move, workers that are pinned wait for a core that another program uses while others are
-// free, and whoever wants places starts the process with them (taskset, numactl, a container's
-// cpuset), which num_threads() follows. Fresh memory is not touched by the allocator, so that its
-// pages lie on the node of the thread that first writes them; a range is divided the same way on
-// every call and its pieces go to the same workers, so that later loops over a large tensor find
-// most of it on their own node.
+// No thread is pinned: the threads of a user's program are not ours to move, workers that are
+// pinned wait for a core that another program uses while others are free, and whoever wants places
+// starts the process with them (taskset, numactl, a container's cpuset), which num_threads()
+// follows. Fresh memory is not touched by the allocator, so that its pages lie on the node of the
+// thread that first writes them; a range is divided the same way on every call and its pieces go to
+// the same workers, so that later loops over a large tensor find most of it on their own node.
 class ThreadPool {
  public:
   using PieceFn = void (*)(const void* body, int piece);

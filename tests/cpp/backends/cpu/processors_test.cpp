@@ -3,12 +3,10 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <thread>
-#include <vector>
 
 namespace mindtorch::cpu {
 namespace {
@@ -79,21 +77,6 @@ TEST_F(ProcessorsTest, HyperthreadsOfACoreCountOnce) {
           "0-1023\n");
   }
   EXPECT_EQ(available_cores(root_.string()), 1);
-}
-
-TEST_F(ProcessorsTest, OneProcessorOfEveryCoreComesFirst) {
-  const std::vector<int> allowed = processors_by_core(root_.string());  // nothing is known of them
-  if (allowed.size() < 2) GTEST_SKIP() << "needs two processors";
-  EXPECT_TRUE(std::is_sorted(allowed.begin(), allowed.end()));
-  // The first two share a core.
-  for (const int cpu : {allowed[0], allowed[1]}) {
-    write("sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/thread_siblings_list",
-          "0-1\n");
-  }
-  const std::vector<int> found = processors_by_core(root_.string());
-  EXPECT_EQ(found.size(), allowed.size());
-  EXPECT_EQ(found.front(), allowed[0]);
-  EXPECT_EQ(found.back(), allowed[1]);
 }
 
 TEST_F(ProcessorsTest, AffinityIsFollowed) {
