@@ -115,10 +115,9 @@ class Multiplier {
     int64_t item;
     int64_t row;
     int64_t rows;
-    int64_t panel;
-    int64_t count;  // of panels
-    int64_t first_panel;
-    int64_t column() const { return panel; }
+    int64_t panel;        // the first
+    int64_t count;        // of panels
+    int64_t first_panel;  // with which it begins
   };
   // A few rows of a, as a tile takes them.
   struct Strip {
