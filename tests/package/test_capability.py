@@ -26,6 +26,19 @@ a = torch.ones(64, 64, dtype=torch.bfloat16)
 a @ a
 assert torch.equal(torch.fft.rfft(x), first)
 """
+HALF_PROGRAM = """
+import mindtorch_v2 as torch
+for dtype in (torch.float16, torch.bfloat16):
+    for x in (float("inf"), -float("inf"), float("nan"), 1e-7):
+        a = torch.full((40, 40), x, dtype=dtype)
+        for k in (1, 40):
+            wanted = torch.full((40, 1), x).to(dtype) * k
+            b = torch.ones(k, 1, dtype=dtype)
+            torch.testing.assert_close(a[:, :k] @ b, wanted, equal_nan=True)
+            torch.testing.assert_close(a[:, :k] @ b[:, 0], wanted[:, 0], equal_nan=True)
+            torch.testing.assert_close(a[:k].T @ b, wanted, equal_nan=True)
+            torch.testing.assert_close(a[0, :k] @ b[:, 0], wanted[0, 0], equal_nan=True)
+"""
 BETTER = {"AVX512": ["AVX512", "AVX2", "DEFAULT"], "AVX2": ["AVX2", "DEFAULT"]}
 
 
@@ -55,3 +68,8 @@ def test_no_more_than_asked_for(wanted):
 @pytest.mark.parametrize("wanted", ["auto", "avx2", "default"])
 def test_the_same_instructions_all_along(wanted):
     run(SAME_PROGRAM, wanted)
+
+
+@pytest.mark.parametrize("wanted", ["auto", "avx2", "default"])
+def test_products_of_16_bit_floats_keep_special_numbers(wanted):
+    run(HALF_PROGRAM, wanted)
