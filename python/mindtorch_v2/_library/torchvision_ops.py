@@ -99,7 +99,7 @@ def _pool_average(rows, first_row, y_samples, x_samples, width):
         mode="sum",
         per_sample_weights=weights.flatten(3).flatten(0, 2),
     )
-    return pooled.view(regions, height, width, -1).permute(0, 3, 1, 2).contiguous()
+    return pooled.view(regions, height, width, rows.size(1)).permute(0, 3, 1, 2).contiguous()
 
 
 def roi_align(input, rois, spatial_scale, pooled_height, pooled_width, sampling_ratio, aligned):
