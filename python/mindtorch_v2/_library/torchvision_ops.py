@@ -358,11 +358,13 @@ _NOT_COMPUTED = (
 )
 
 
-def _refuse(name):
-    def refuse(*args, **kwargs):
-        raise NotImplementedError(f"torchvision::{name} is not computed by mindtorch")
+def refuse(name):
+    """What stands for an operator that is not computed."""
 
-    return refuse
+    def call(*args, **kwargs):
+        raise NotImplementedError(f"{name} is not computed by mindtorch")
+
+    return call
 
 
 def define():
@@ -372,5 +374,5 @@ def define():
         library.impl(library.define(schema), function, "CompositeImplicitAutograd")
     for schema in _NOT_COMPUTED:
         name = library.define(schema)
-        library.impl(name, _refuse(name), "CompositeImplicitAutograd")
+        library.impl(name, refuse(f"torchvision::{name}"), "CompositeImplicitAutograd")
     return library
