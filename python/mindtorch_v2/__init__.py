@@ -161,7 +161,7 @@ _LAZY = {
         "_streams": "Event Stream",
         "futures": "Future",
         "jit": "ScriptFunction ScriptModule",
-        "jit.annotations": "TensorType",
+        "jit.annotations": "DeviceObjType TensorType",
         "_file_reader": "PyTorchFileReader",
         "storage": "TypedStorage",
     }.items()

@@ -289,6 +289,7 @@ from mindtorch_v2.functional import unique_consecutive as unique_consecutive
 from mindtorch_v2.futures import Future as Future
 from mindtorch_v2.jit import ScriptFunction as ScriptFunction
 from mindtorch_v2.jit import ScriptModule as ScriptModule
+from mindtorch_v2.jit.annotations import DeviceObjType as DeviceObjType
 from mindtorch_v2.jit.annotations import TensorType as TensorType
 from mindtorch_v2.nn._scaled_products import _scaled_mm as _scaled_mm
 from mindtorch_v2.nn.functional import bilinear as bilinear

@@ -199,3 +199,11 @@ def _unpacked(path):
 
                 return io.BytesIO(archive.read(members[0]))
     return open(path, "rb")
+
+
+def __getattr__(name):
+    if name == "tqdm":
+        from mindtorch_v2.utils.model_zoo import tqdm
+
+        return tqdm
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

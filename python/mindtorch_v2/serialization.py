@@ -56,6 +56,7 @@ __all__ = [
 ]
 
 
+DEFAULT_PROTOCOL = 2  # of pickle
 # What `map_location` of load() may be; for annotations.
 MAP_LOCATION = Union[  # noqa: UP007 - used at run time on Python 3.10
     Callable[[UntypedStorage, str], UntypedStorage], device, str, dict[str, str], None

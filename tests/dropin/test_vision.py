@@ -180,6 +180,16 @@ def test_roi_align(ratio, aligned, place):
         )
 
 
+def test_no_regions():
+    none = regions()[:0]
+    x = features().requires_grad_()
+    found = torchvision.ops.roi_align(x, none, (2, 3))
+    assert found.shape == (0, 8, 2, 3)
+    found.sum().backward()
+    assert x.grad.abs().sum() == 0
+    assert torchvision.ops.roi_pool(x, none, 2).shape == (0, 8, 2, 2)
+
+
 def test_ps_roi_align_reads_channels_of_its_own():
     found = torchvision.ops.ps_roi_align(features(), regions(), (2, 2), 0.5, 2)
     assert found.shape == (4, 2, 2, 2)

@@ -449,3 +449,20 @@ def test_fakes_of_shapes_that_depend_on_values(torch):
         torch.ops.size_ops.some(torch.empty(2, device="meta"))
     assert torch.library.get_ctx() is None
     library._destroy()
+
+
+def test_operators_of_torchaudio(tmp_path):
+    folder = tmp_path / "torchaudio" / "lib"
+    folder.mkdir(parents=True)
+    (folder / "_torchaudio.abi3.so").write_bytes(b"made for another torch")
+    mindtorch_v2.ops.load_library(folder / "_torchaudio.abi3.so")
+    assert not mindtorch_v2.ops._torchaudio.is_align_available()
+    # y[n] = x[n] - 0.5 y[n - 1]
+    x = mindtorch_v2.tensor([[[1.0, 1.0, 1.0]]])
+    padded = mindtorch_v2.zeros(1, 1, 4)
+    mindtorch_v2.ops.torchaudio._lfilter_core_loop(x, mindtorch_v2.tensor([[0.5, 1.0]]), padded)
+    assert padded.tolist() == [[[0.0, 1.0, 0.5, 0.75]]]
+    with pytest.raises(NotImplementedError, match="forced_align"):
+        mindtorch_v2.ops.torchaudio.forced_align(x, x, x, x, 0)
+    with pytest.raises(OSError, match="Could not load"):
+        mindtorch_v2.ops.load_library(folder / "other.so")

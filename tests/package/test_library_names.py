@@ -121,6 +121,14 @@ def test_classes_of_data_loaders():
     assert loader._dataset_kind == dataloader._DatasetKind.Map
 
 
+def test_nothing_is_compiled():
+    from mindtorch_v2.utils import cpp_extension
+
+    assert cpp_extension.CUDA_HOME is None
+    with pytest.raises(RuntimeError, match="torch.ops.load_library"):
+        cpp_extension.load("mine", ["mine.cpp"])
+
+
 def test_settings_of_the_build():
     assert "CPU capability usage: " in torch.__config__.show()
     assert torch.torch is torch and torch._C._nn._parse_to("cpu")[0] == torch.device("cpu")

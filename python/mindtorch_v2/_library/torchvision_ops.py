@@ -99,7 +99,7 @@ def _pool_average(rows, first_row, y_samples, x_samples, width):
         mode="sum",
         per_sample_weights=weights.flatten(3).flatten(0, 2),
     )
-    return pooled.view(regions, height, width, -1).permute(0, 3, 1, 2).contiguous()
+    return pooled.view(regions, height, width, rows.size(1)).permute(0, 3, 1, 2).contiguous()
 
 
 def roi_align(input, rois, spatial_scale, pooled_height, pooled_width, sampling_ratio, aligned):
@@ -358,11 +358,13 @@ _NOT_COMPUTED = (
 )
 
 
-def _refuse(name):
-    def refuse(*args, **kwargs):
-        raise NotImplementedError(f"torchvision::{name} is not computed by mindtorch")
+def refuse(name):
+    """What stands for an operator that is not computed."""
 
-    return refuse
+    def call(*args, **kwargs):
+        raise NotImplementedError(f"{name} is not computed by mindtorch")
+
+    return call
 
 
 def define():
@@ -372,5 +374,5 @@ def define():
         library.impl(library.define(schema), function, "CompositeImplicitAutograd")
     for schema in _NOT_COMPUTED:
         name = library.define(schema)
-        library.impl(name, _refuse(name), "CompositeImplicitAutograd")
+        library.impl(name, refuse(f"torchvision::{name}"), "CompositeImplicitAutograd")
     return library

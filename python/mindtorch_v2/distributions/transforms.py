@@ -32,6 +32,7 @@ from mindtorch_v2.distributions._value_transforms import (
     SoftplusTransform,
     StickBreakingTransform,
     TanhTransform,
+    _clipped_sigmoid,
 )
 
 __all__ = [

@@ -22,3 +22,7 @@ BroadcastingList5 = BroadcastingList6 = BroadcastingList1
 
 class TensorType:
     """The type of tensors in TorchScript, for annotations; it describes no tensor here."""
+
+
+class DeviceObjType:
+    """The type of devices in TorchScript, for annotations."""

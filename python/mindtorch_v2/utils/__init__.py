@@ -8,6 +8,7 @@ _SUBMODULES = (
     "_python_dispatch",
     "_pytree",
     "checkpoint",
+    "cpp_extension",
     "data",
     "flop_counter",
     "model_zoo",
