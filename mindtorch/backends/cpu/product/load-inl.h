@@ -2,10 +2,9 @@
 // set.
 
 #include <cstdint>
-#include <type_traits>
 
 #include "mindtorch/backends/cpu/product/tiles.h"
-#include "mindtorch/backends/cpu/tiles/tile-inl.h"
+#include "mindtorch/backends/cpu/tiles/row-inl.h"
 
 #if defined(MT_PRODUCT_LOAD_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef MT_PRODUCT_LOAD_INL_H_
@@ -27,19 +26,8 @@ template <typename S>
 constexpr auto kLanesOf = static_cast<int64_t>(hn::MaxLanes(Tag<S>()));
 
 template <typename S>
-HWY_INLINE Vector<S> widen(hn::Vec<hn::Rebind<uint16_t, Tag<S>>> bits) {
-  using Element = std::conditional_t<std::is_same_v<S, Half>, hwy::float16_t, hwy::bfloat16_t>;
-  return hn::PromoteTo(Tag<S>(), hn::BitCast(hn::Rebind<Element, Tag<S>>(), bits));
-}
-
-template <typename S>
 HWY_INLINE Vector<S> load(const S* from) {
-  if constexpr (std::is_same_v<S, Sum<S>>) {
-    return hn::LoadU(Tag<S>(), from);
-  } else {
-    const hn::Rebind<uint16_t, Tag<S>> d;
-    return widen<S>(hn::LoadU(d, reinterpret_cast<const uint16_t*>(from)));
-  }
+  return load_wide(Tag<S>(), from);
 }
 
 // The first `count` elements, followed by zeros.
@@ -47,13 +35,7 @@ template <typename S>
 HWY_INLINE Vector<S> load_some(const S* from, int64_t count) {
   if (count >= kLanesOf<S>) return load(from);
   if (count <= 0) return hn::Zero(Tag<S>());
-  if constexpr (std::is_same_v<S, Sum<S>>) {
-    return load_first(Tag<S>(), from, static_cast<size_t>(count));
-  } else {
-    const hn::Rebind<uint16_t, Tag<S>> d;
-    return widen<S>(
-        load_first(d, reinterpret_cast<const uint16_t*>(from), static_cast<size_t>(count)));
-  }
+  return load_wide_first(Tag<S>(), from, static_cast<size_t>(count), S(0));
 }
 
 }  // namespace mindtorch::cpu::HWY_NAMESPACE
