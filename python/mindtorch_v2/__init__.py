@@ -195,7 +195,7 @@ def __getattr__(name):
         from mindtorch_v2.storage import storage_class
 
         value = storage_class(name)
-    elif name.startswith("_") and not name.startswith("__"):
+    elif name.startswith("_") and not name.startswith("__") and not _is_file(name):
         # torch's private functions are those of its operators that begin with "_".
         value = getattr(importlib.import_module(f"{__name__}._library.aten").aten, name, None)
         if value is None or not hasattr(value, "overloads"):
@@ -204,6 +204,13 @@ def __getattr__(name):
         _no_attribute(name)
     globals()[name] = value
     return value
+
+
+def _is_file(name):
+    import os
+
+    path = os.path.join(__path__[0], name)  # of a module that is about to be imported
+    return os.path.exists(path) or os.path.exists(f"{path}.py")
 
 
 def _no_attribute(name):

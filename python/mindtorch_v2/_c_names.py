@@ -3,11 +3,6 @@
 import types
 
 from mindtorch_v2 import _C
-from mindtorch_v2._library.dispatch_keys import (
-    DispatchKey,
-    DispatchKeySet,
-    _ExcludeDispatchKeyGuard,
-)
 
 NAMES = (
     "DispatchKey",
@@ -38,8 +33,6 @@ class _Functions(types.ModuleType):
 
 _nn = _Functions("torch._C._nn")
 
-__all__ = ["DispatchKey", "DispatchKeySet", "_ExcludeDispatchKeyGuard"]
-
 
 def _are_functorch_transforms_active():
     """Whether vmap is at work: values of tensors cannot be read then."""
@@ -53,3 +46,11 @@ def _log_api_usage_once(*names):
 def _get_tracing_state():
     """None: torch.jit.trace does not trace."""
     return None
+
+
+def __getattr__(name):
+    if name not in NAMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from mindtorch_v2._library import dispatch_keys  # it needs much of the library
+
+    return getattr(dispatch_keys, name)
