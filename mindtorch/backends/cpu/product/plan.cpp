@@ -30,7 +30,7 @@ constexpr int64_t kManyUnitsWork = int64_t{1} << 24;
 // another thread has packed, and adding the sum of a part, which lies in another core's cache.
 constexpr int64_t kCopyCost = 6;
 constexpr int64_t kTransposeCost = 12;
-constexpr int64_t kSharedCost = 3;
+constexpr int64_t kSharedCost = 16;
 constexpr int64_t kPartCost = 64;
 constexpr int64_t kUnitCost = 4096;
 
@@ -47,14 +47,19 @@ class Search {
                                          : kCopyCost) {}
 
   void consider(int64_t row_pieces, int64_t col_pieces) {
+    consider(row_pieces, col_pieces, false);
+    if (row_pieces > 1 && traits_.packs_b) consider(row_pieces, col_pieces, true);
+  }
+
+  void consider(int64_t row_pieces, int64_t col_pieces, bool shared) {
     Plan plan = best_;
     plan.row_pieces = row_pieces;
     plan.col_pieces = col_pieces;
+    plan.shares_panels = shared;
     const int64_t rows = ceil_div(size_.m, row_pieces);
     const int64_t columns = std::min(ceil_div(panels_, col_pieces) * traits_.panel, size_.n);
     const int64_t terms = plan.parts > 1 ? plan.part_blocks * plan.depth : size_.k;
     const int64_t units = size_.batch * plan.tiles() * plan.parts;
-    const bool shared = row_pieces > 1 && traits_.packs_b;
     int64_t cost = terms * (rows * columns + kCopyCost * rows +
                             (shared ? kSharedCost : pack_cost_) * columns) +
                    kUnitCost;

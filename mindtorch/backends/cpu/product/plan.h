@@ -35,6 +35,7 @@ struct Plan {
   int64_t part_blocks = 1;
   int64_t parts = 1;
   int64_t threads = 1;
+  bool shares_panels = false;  // of packed b among threads; else each packs what it needs
 
   int64_t tiles() const { return row_pieces * col_pieces; }
 };

@@ -65,7 +65,7 @@ class Multiplier {
                  (p_.m <= 2 * tiles_.rows || p_.k * p_.n * kSize <= kSmallBytes)) {
     const Traits traits = {tiles_.rows, width_, kSize, p_.b.col_stride != 1, !reads_b_, !direct_};
     plan_ = make_plan({p_.batch, p_.m, p_.n, p_.k}, traits);
-    shared_ = plan_.row_pieces > 1 && !reads_b_;
+    shared_ = plan_.shares_panels;
     panel_size_ = plan_.depth * width_;
     const int64_t a_bytes = p_.a.row_stride * kSize;
     const bool few_panels = ceil_div(panels_, plan_.col_pieces) <= kWorthCopying;
