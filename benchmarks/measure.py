@@ -54,10 +54,6 @@ def worker_environment() -> dict[str, str]:
     environment = dict(os.environ)
     paths = [environment.get("PYTHONPATH", ""), str(HERE.parent / "python")]
     environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
-    # Each thread on a core of its own, for both libraries: where the kernel puts the two threads of
-    # a short region otherwise decides more than what they do there.
-    environment.setdefault("OMP_PROC_BIND", "spread")
-    environment.setdefault("OMP_PLACES", "cores")
     return environment
 
 

@@ -14,9 +14,14 @@ _LAYERS = [
     ("conv3x3", "m = nn.Conv2d(16, 32, 3, padding=1)", "{b}, 16, 32, 32"),
     ("conv3x3 stride 2", "m = nn.Conv2d(16, 32, 3, 2, 1)", "{b}, 16, 32, 32"),
     ("depthwise", "m = nn.Conv2d(32, 32, 3, padding=1, groups=32)", "{b}, 32, 16, 16"),
+    ("depthwise 7x7 stride 2", "m = nn.Conv2d(32, 32, 7, 2, 3, groups=32)", "{b}, 32, 28, 28"),
+    ("conv3x3 groups", "m = nn.Conv2d(64, 64, 3, padding=1, groups=8)", "{b}, 64, 14, 14"),
+    ("conv3x3 deep", "m = nn.Conv2d(256, 256, 3, padding=1)", "{b}, 256, 7, 7"),
     ("conv1d", "m = nn.Conv1d(32, 64, 5)", "{b}, 32, 128"),
+    ("conv3d", "m = nn.Conv3d(8, 16, 3, padding=1)", "{b}, 8, 4, 14, 14"),
     ("conv_transpose2d", "m = nn.ConvTranspose2d(16, 8, 4, 2, 1)", "{b}, 16, 16, 16"),
     ("max_pool2d", "m = nn.MaxPool2d(2)", "{b}, 16, 32, 32"),
+    ("max_pool2d padded", "m = nn.MaxPool2d(3, 2, 1, ceil_mode=True)", "{b}, 16, 27, 27"),
     ("avg_pool2d", "m = nn.AvgPool2d(2)", "{b}, 16, 32, 32"),
     ("adaptive_avg_pool2d", "m = nn.AdaptiveAvgPool2d(1)", "{b}, 64, 14, 14"),
     ("batch_norm", "m = nn.BatchNorm2d(16)", "{b}, 16, 32, 32"),
@@ -29,8 +34,22 @@ _LAYERS = [
     ("gelu", "m = nn.GELU()", "{b}, 32, 256"),
     ("softmax", "m = nn.Softmax(-1)", "{b}, 32, 256"),
     ("interpolate", "m = nn.Upsample(scale_factor=2, mode='bilinear')", "{b}, 8, 16, 16"),
+    ("bicubic", "m = nn.Upsample(scale_factor=2, mode='bicubic')", "{b}, 8, 16, 16"),
+    ("nearest", "m = nn.Upsample(scale_factor=2)", "{b}, 8, 16, 16"),
+    ("instance_norm", "m = nn.InstanceNorm2d(16, affine=True)", "{b}, 16, 16, 16"),
+    ("prelu", "m = nn.PReLU()", "{b}, 16, 32, 32"),
+    ("rnn", "m = First(nn.RNN(64, 64, batch_first=True))", "{b}, 16, 64"),
     ("lstm", "m = First(nn.LSTM(64, 64, batch_first=True))", "{b}, 16, 64"),
     ("gru", "m = First(nn.GRU(64, 64, batch_first=True))", "{b}, 16, 64"),
+]
+# The same, of images with their channels beside each other.
+_CHANNELS_LAST = [
+    ("conv1x1", "m = nn.Conv2d(64, 64, 1)", "{b}, 64, 14, 14"),
+    ("conv3x3", "m = nn.Conv2d(32, 32, 3, padding=1)", "{b}, 32, 14, 14"),
+    ("depthwise", "m = nn.Conv2d(64, 64, 3, padding=1, groups=64)", "{b}, 64, 14, 14"),
+    ("max_pool2d", "m = nn.MaxPool2d(3, 2, 1)", "{b}, 64, 28, 28"),
+    ("avg_pool2d", "m = nn.AvgPool2d(2)", "{b}, 64, 28, 28"),
+    ("batch_norm", "m = nn.BatchNorm2d(64)", "{b}, 64, 14, 14"),
 ]
 _FIRST = """
 class First(nn.Module):
@@ -68,18 +87,24 @@ def _layers() -> Iterator[SweepCase]:
             for name, module, shape in _LAYERS:
                 if name == "batch_norm" and batch == 1 and dtype == "bfloat16":
                     continue
-                made = f"{module}; m = m.to(torch.{dtype})"
-                setup = f"{_FIRST}\n{made}; x = torch.randn({shape.format(b=batch)})"
-                setup += f".to(torch.{dtype})"
-                elements = 1
-                for size in shape.format(b=batch).split(","):
-                    elements *= int(size)
-                forward = setup + "\ndef run():\n    with torch.no_grad():\n        return m(x)"
-                yield _case("layer", name, dtype, f"batch {batch}", elements, "run()", forward)
-                backward = setup + ".requires_grad_()\ng = torch.ones_like(m(x))\ndef run():\n"
-                backward += "    y = m(x)\n    y.backward(g)"
-                title = f"{name}, backward"
-                yield _case("layer", title, dtype, f"batch {batch}", elements, "run()", backward)
+                yield from _layer(name, module, shape.format(b=batch), dtype, f"batch {batch}")
+            for name, module, shape in _CHANNELS_LAST:
+                layout = f"batch {batch}, channels last"
+                yield from _layer(name, module, shape.format(b=batch), dtype, layout)
+
+
+def _layer(name, module, shape, dtype, layout) -> Iterator[SweepCase]:
+    last = ".to(memory_format=torch.channels_last)" if "channels last" in layout else ""
+    setup = f"{_FIRST}\n{module}; m = m.to(torch.{dtype}){last}; x = torch.randn({shape})"
+    setup += f".to(torch.{dtype}){last}"
+    elements = 1
+    for size in shape.split(","):
+        elements *= int(size)
+    forward = setup + "\ndef run():\n    with torch.no_grad():\n        return m(x)"
+    yield _case("layer", name, dtype, layout, elements, "run()", forward)
+    backward = setup + ".requires_grad_()\ng = torch.ones_like(m(x))\ndef run():\n"
+    backward += "    y = m(x)\n    y.backward(g)"
+    yield _case("layer", f"{name}, backward", dtype, layout, elements, "run()", backward)
 
 
 def _attention() -> Iterator[SweepCase]:
@@ -140,6 +165,12 @@ def _others() -> Iterator[SweepCase]:
             )
             for call in _LINALG:
                 yield _case("linalg", call, dtype, f"{n}x{n}", n * n, call, setup)
+        for batch, n in ((64, 16), (16, 64)):
+            setup = f"a = torch.randn({batch}, {n}, {n}, dtype=torch.{dtype})"
+            setup += f"; s = a @ a.mT + torch.eye({n})"
+            for call in _LINALG:
+                layout = f"{batch}x{n}x{n}"
+                yield _case("linalg", call, dtype, layout, batch * n * n, call, setup)
         for batch, n in ((1, 1024), (64, 1000), (64, 256), (8, 1009), (256, 256)):
             setup = f"a = torch.randn({batch}, {n}, dtype=torch.{dtype}); c = torch.complex(a, a)"
             for call in _FFT:
@@ -160,5 +191,8 @@ def cases() -> Iterator[SweepCase]:
     yield from _others()
     indices = "e = torch.randn(1000, 64); i = torch.randint(1000, ({b}, 32))"
     for batch in _BATCHES:
-        yield _case("layer", "embedding", "float32", f"batch {batch}", batch * 2048,
-                    "F.embedding(i, e)", indices.format(b=batch))  # fmt: skip
+        layout, setup, size = f"batch {batch}", indices.format(b=batch), batch * 2048
+        yield _case("layer", "embedding", "float32", layout, size, "F.embedding(i, e)", setup)
+        for mode in ("sum", "mean", "max"):
+            call = f"F.embedding_bag(i, e, mode='{mode}')"
+            yield _case("layer", f"embedding_bag {mode}", "float32", layout, size, call, setup)

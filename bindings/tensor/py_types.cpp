@@ -87,6 +87,34 @@ Device device_of(PyObject* self) { return reinterpret_cast<PyDevice*>(self)->dev
 // As to_device, and of a kind without a backend, too.
 Device any_device(PyObject* object);
 
+// The words of torch for arguments that no form of device() takes.
+[[noreturn]] void refuse_device(PyObject* args, PyObject* kwargs) {
+  std::string got;
+  const Py_ssize_t count = PyTuple_GET_SIZE(args);
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    got += (i > 0 ? ", " : "") + std::string(Py_TYPE(PyTuple_GET_ITEM(args, i))->tp_name);
+  }
+  std::string wrong_words;
+  PyObject* key = nullptr;
+  PyObject* value = nullptr;
+  for (Py_ssize_t place = 0; kwargs != nullptr && PyDict_Next(kwargs, &place, &key, &value) != 0;) {
+    const std::string word = PyUnicode_AsUTF8(key);
+    got += (count > 0 ? ", " : "") + word + "=" + Py_TYPE(value)->tp_name + ", ";
+    if (word != "device") wrong_words += (wrong_words.empty() ? "" : ", ") + word;
+  }
+  std::string reason;
+  if (!wrong_words.empty()) {
+    reason =
+        "      didn't match because some of the keywords were incorrect: " + wrong_words + "\n";
+  } else if (count == 1) {
+    reason =
+        "      didn't match because some of the arguments have invalid types: (!" + got + "!)\n";
+  }
+  throw TypeError("device() received an invalid combination of arguments - got (" + got +
+                  "), but expected one of:\n * (torch.device device)\n" + reason +
+                  " * (str type, int index = -1)\n");
+}
+
 PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     static const char* keywords[] = {"device", "index", nullptr};
@@ -97,11 +125,14 @@ PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
     if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:device",
                                     const_cast<char**>(by_type ? type_keywords : keywords), &kind,
                                     &index) == 0) {
-      return nullptr;
+      PyErr_Clear();
+      refuse_device(args, kwargs);
     }
-    MT_CHECK(is_device(kind) || PyUnicode_Check(kind) || PyLong_Check(kind), TypeError,
-             "device(): argument 'device' must be torch.device, str or int, not ",
-             Py_TYPE(kind)->tp_name);
+    if (!is_device(kind) && !PyUnicode_Check(kind) && !PyLong_Check(kind)) {
+      refuse_device(args, kwargs);
+    }
+    MT_CHECK(index == nullptr || index == Py_None || PyLong_Check(index), TypeError,
+             "device(): argument 'index' (position 2) must be int, not ", Py_TYPE(index)->tp_name);
     Device device = any_device(kind);
     if (index != nullptr && index != Py_None) {
       MT_CHECK(!device.has_index(), RuntimeError,

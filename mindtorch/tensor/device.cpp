@@ -30,7 +30,8 @@ Device Device::parse(std::string_view text) {
     return Device(type, index);
   }
   MT_CHECK(colon != 0 && !text.empty() &&
-               kind.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string_view::npos,
+               kind.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_") ==
+                   std::string_view::npos,
            RuntimeError, "Invalid device string: '", text, "'");
   for (int i = 0; i < kDeviceTypeCount; ++i) {
     MT_CHECK(kind != name(static_cast<DeviceType>(i)), RuntimeError, "Invalid device string: '",

@@ -159,15 +159,19 @@ _LAZY = {
         ),
         "random": "default_generator get_rng_state initial_seed manual_seed seed set_rng_state",
         "_streams": "Event Stream",
+        "futures": "Future",
+        "jit": "ScriptFunction ScriptModule",
+        "jit.annotations": "DeviceObjType TensorType",
+        "_file_reader": "PyTorchFileReader",
         "storage": "TypedStorage",
     }.items()
     for name in names.split()
 }
 _SUBMODULES = frozenset(
-    "_dynamo accelerator amp autograd backends compiler cpu cuda distributed distributions fft "
-    "func functional fx hub jit library linalg memory multiprocessing nn npu ops optim options "
-    "overrides profiler random return_types serialization sparse special signal storage testing "
-    "torch_npu "
+    "__config__ _dynamo _higher_order_ops _subclasses accelerator amp ao autograd backends "
+    "compiler cpu cuda distributed distributions fft func functional futures fx hub jit library "
+    "linalg memory multiprocessing nn npu onnx ops optim options overrides profiler quasirandom "
+    "random return_types serialization sparse special signal storage testing torch_npu "
     "torch_version types utils version xpu".split()
 )
 _SUBMODULE_PREFIXES = ("fft_", "linalg_", "special_")  # ops that are functions of a submodule
@@ -177,6 +181,8 @@ _CLASS_PREFIXES = "Float Double Half BFloat16 Char Short Int Long Byte Bool".spl
 def __getattr__(name):
     import importlib
 
+    if name == "torch":
+        return importlib.import_module(__name__)  # torch has itself as an attribute
     if name in _SUBMODULES:
         return importlib.import_module(f"{__name__}.{name}")
     if name in _LAZY:
@@ -189,10 +195,26 @@ def __getattr__(name):
         from mindtorch_v2.storage import storage_class
 
         value = storage_class(name)
+    elif name.startswith("_") and not name.startswith("__") and not _is_file(name):
+        # torch's private functions are those of its operators that begin with "_".
+        value = getattr(importlib.import_module(f"{__name__}._library.aten").aten, name, None)
+        if value is None or not hasattr(value, "overloads"):
+            _no_attribute(name)
     else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        _no_attribute(name)
     globals()[name] = value
     return value
+
+
+def _is_file(name):
+    import os
+
+    path = os.path.join(__path__[0], name)  # of a module that is about to be imported
+    return os.path.exists(path) or os.path.exists(f"{path}.py")
+
+
+def _no_attribute(name):
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__():

@@ -8,9 +8,13 @@ from math import nan as nan
 from math import pi as pi
 from typing import Any, TypeAlias, overload
 
+from mindtorch_v2 import __config__ as __config__
 from mindtorch_v2 import _dynamo as _dynamo
+from mindtorch_v2 import _higher_order_ops as _higher_order_ops
+from mindtorch_v2 import _subclasses as _subclasses
 from mindtorch_v2 import accelerator as accelerator
 from mindtorch_v2 import amp as amp
+from mindtorch_v2 import ao as ao
 from mindtorch_v2 import autograd as autograd
 from mindtorch_v2 import backends as backends
 from mindtorch_v2 import compiler as compiler
@@ -21,6 +25,7 @@ from mindtorch_v2 import distributions as distributions
 from mindtorch_v2 import fft as fft
 from mindtorch_v2 import func as func
 from mindtorch_v2 import functional as functional
+from mindtorch_v2 import futures as futures
 from mindtorch_v2 import fx as fx
 from mindtorch_v2 import hub as hub
 from mindtorch_v2 import jit as jit
@@ -30,11 +35,13 @@ from mindtorch_v2 import memory as memory
 from mindtorch_v2 import multiprocessing as multiprocessing
 from mindtorch_v2 import nn as nn
 from mindtorch_v2 import npu as npu
+from mindtorch_v2 import onnx as onnx
 from mindtorch_v2 import ops as ops
 from mindtorch_v2 import optim as optim
 from mindtorch_v2 import options as options
 from mindtorch_v2 import overrides as overrides
 from mindtorch_v2 import profiler as profiler
+from mindtorch_v2 import quasirandom as quasirandom
 from mindtorch_v2 import random as random
 from mindtorch_v2 import return_types as return_types
 from mindtorch_v2 import serialization as serialization
@@ -132,6 +139,7 @@ from mindtorch_v2._control_flow import cond as cond
 from mindtorch_v2._control_flow import while_loop as while_loop
 from mindtorch_v2._device_context import get_default_device as get_default_device
 from mindtorch_v2._device_context import set_default_device as set_default_device
+from mindtorch_v2._file_reader import PyTorchFileReader as PyTorchFileReader
 from mindtorch_v2._grad_mode import enable_grad as enable_grad
 from mindtorch_v2._grad_mode import inference_mode as inference_mode
 from mindtorch_v2._grad_mode import is_grad_enabled as is_grad_enabled
@@ -278,6 +286,11 @@ from mindtorch_v2.functional import stft as stft
 from mindtorch_v2.functional import tensordot as tensordot
 from mindtorch_v2.functional import unique as unique
 from mindtorch_v2.functional import unique_consecutive as unique_consecutive
+from mindtorch_v2.futures import Future as Future
+from mindtorch_v2.jit import ScriptFunction as ScriptFunction
+from mindtorch_v2.jit import ScriptModule as ScriptModule
+from mindtorch_v2.jit.annotations import DeviceObjType as DeviceObjType
+from mindtorch_v2.jit.annotations import TensorType as TensorType
 from mindtorch_v2.nn._scaled_products import _scaled_mm as _scaled_mm
 from mindtorch_v2.nn.functional import bilinear as bilinear
 from mindtorch_v2.nn.functional import channel_shuffle as channel_shuffle

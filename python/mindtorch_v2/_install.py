@@ -1,5 +1,6 @@
 """install_as_torch(): `import torch` and `import torch_npu` give mindtorch in this process."""
 
+import contextlib
 import importlib.machinery
 import importlib.util
 import os
@@ -96,6 +97,16 @@ def _name_as_torch(module):
     if module.__name__.split(".")[0] == _OURS:
         module.__name__ = _torch_name(module.__name__)
     sys.modules[module.__name__] = module
+    _name_classes_as_torch(module)
+
+
+def _name_classes_as_torch(module):
+    """<class 'torch.Tensor'>: libraries find out by this name whose class it is."""
+    for value in list(vars(module).values()):
+        name = value.__module__ if isinstance(value, type) else None
+        if isinstance(name, str) and name.split(".")[0] == _OURS:
+            with contextlib.suppress(TypeError):  # a class that cannot be changed
+                value.__module__ = _torch_name(name)
 
 
 class _SourceLoader(importlib.machinery.SourceFileLoader):

@@ -41,6 +41,11 @@ def _untyped_reduce(self):
     return load_storage, (save_storage(self),)
 
 
+def _untyped_sizeof(self):
+    """The bytes of the object and of what it holds, for sys.getsizeof."""
+    return object.__sizeof__(self) + self.nbytes()
+
+
 def _untyped_cpu(self):
     """The storage on the CPU."""
     if self.device.type == "cpu":
@@ -71,6 +76,7 @@ UntypedStorage.__repr__ = _untyped_repr
 UntypedStorage.__copy__ = lambda self: self.clone()
 UntypedStorage.__deepcopy__ = _untyped_deepcopy
 UntypedStorage.__reduce__ = _untyped_reduce
+UntypedStorage.__sizeof__ = _untyped_sizeof
 UntypedStorage.cpu = _untyped_cpu
 UntypedStorage.untyped = _untyped_self
 UntypedStorage.is_shared = _shared_memory.storage_is_shared

@@ -16,6 +16,14 @@ _PROFILES = {
 _options = {**_PROFILES["default"], "sci_mode": None}
 
 
+class _PrinterOptions:
+    """The options as attributes."""
+
+
+PRINT_OPTS = _PrinterOptions()
+PRINT_OPTS.__dict__ = _options
+
+
 def set_printoptions(
     precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None
 ):
@@ -261,3 +269,19 @@ def _component_text(name, t, indent):
 def parameter_repr(parameter):
     """What repr() of an nn.Parameter returns."""
     return "Parameter containing:\n" + _str(parameter)
+
+
+# torch's names of these, which classes of tensors print themselves by.
+
+
+def _tensor_str(self, indent):
+    """The values of a tensor as text."""
+    return _values_text(self.detach(), indent)
+
+
+def _add_suffixes(tensor_str, suffixes, indent, force_newline):
+    """The text with suffixes behind it, and the closing bracket."""
+    return _with_suffixes(tensor_str, suffixes, indent, force_newline)
+
+
+_str_intern = _str

@@ -108,6 +108,10 @@ def einsum(*args):
             "einsum(): must specify the equation string and at least one operand, or at least one "
             "operand and its subscripts list"
         )
+    if isinstance(args[0], str) and isinstance(args[1], (list, tuple)):
+        return einsum(args[0], *args[1])  # handlers see the operands one by one, as in torch
+    if _C._has_torch_function(args):
+        return torch.overrides.handle_torch_function(einsum, args, *args)
     if isinstance(args[0], torch.Tensor):
         equation = ",".join(_subscripts(labels) for labels in args[1::2])
         operands = args[:-1:2] if len(args) % 2 else args[::2]
@@ -280,4 +284,4 @@ globals().update(
     ).split()
     if name in _C._functions
 )
-_make_overridable(globals(), but={"broadcast_shapes"})
+_make_overridable(globals(), but={"broadcast_shapes", "einsum"})

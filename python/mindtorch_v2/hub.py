@@ -6,6 +6,7 @@ import re
 import sys
 import uuid
 import zipfile
+from urllib.parse import urlparse
 
 import mindtorch_v2 as torch
 
@@ -19,7 +20,7 @@ __all__ = [
     "set_dir",
 ]
 
-_HASH_IN_NAME = re.compile(r"-([a-f0-9]*)\.")
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
 _CHUNK_BYTES = 1 << 20
 _CONFIG = "hubconf.py"
 _folder = None
@@ -97,7 +98,7 @@ def load_state_dict_from_url(
     >>> torch.hub.load_state_dict_from_url(url, model_dir="kept", progress=False)
     {'weight': tensor([1., 1.])}
     """
-    from urllib.parse import unquote, urlparse
+    from urllib.parse import unquote
 
     if model_dir is None:
         model_dir = os.path.join(get_dir(), "checkpoints")
@@ -107,7 +108,7 @@ def load_state_dict_from_url(
     if not os.path.exists(kept):
         if progress:
             sys.stderr.write(f'Downloading: "{url}" to {kept}\n')
-        found = _HASH_IN_NAME.search(name) if check_hash else None
+        found = HASH_REGEX.search(name) if check_hash else None
         download_url_to_file(url, kept, found and found.group(1), progress)
     with _unpacked(kept) as file:
         return torch.load(file, map_location=map_location, weights_only=weights_only)
@@ -198,3 +199,11 @@ def _unpacked(path):
 
                 return io.BytesIO(archive.read(members[0]))
     return open(path, "rb")
+
+
+def __getattr__(name):
+    if name == "tqdm":
+        from mindtorch_v2.utils.model_zoo import tqdm
+
+        return tqdm
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

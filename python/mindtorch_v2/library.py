@@ -120,6 +120,11 @@ class Library:
             overload.autograd_kernel = None if fn is fallthrough_kernel else fn
             self._added.append(lambda: setattr(overload, "autograd_kernel", None))
             return
+        if key in operators.AUTOCAST_KEYS:
+            device = operators.AUTOCAST_KEYS[key]
+            overload.autocast_kernels[device] = fn
+            self._added.append(lambda: overload.autocast_kernels.pop(device, None))
+            return
         if key not in operators.KERNEL_KEYS:
             raise RuntimeError(f"could not parse dispatch key: {key}")
         if fn is fallthrough_kernel:
@@ -369,12 +374,23 @@ def wrap_triton(triton_kernel, /):
 
 
 def get_ctx():
-    """For fakes whose shapes depend on values, which are not supported.
+    """For fakes whose shapes depend on values: in one it raises, because the results of such an
+    operator have no shape on the meta device. None elsewhere.
 
     >>> torch.library.get_ctx() is None
     True
     """
-    return None
+    name = operators.running_fake()
+    if name is None:
+        return None
+    raise RuntimeError(
+        f"{name}: You're trying to run this operator with meta Tensors (as opposed to "
+        "FakeTensors), but this operator may return an output Tensor with data-dependent shape. "
+        "Meta Tensors don't support operators with outputs that have data-dependent shapes but "
+        "FakeTensors do. If your operator does not return an output with data-dependent shape, "
+        "make sure the FakeTensor and/or meta kernel does not call torch.library.get_ctx(). "
+        "Otherwise, please use FakeTensors."
+    )
 
 
 def get_kernel(op, dispatch_key):

@@ -11,6 +11,7 @@ own operators are in torch.ops.aten.
 """
 
 import ctypes
+import importlib
 import os
 
 from mindtorch_v2 import _C
@@ -18,13 +19,31 @@ from mindtorch_v2 import _C
 __all__ = ["load_library", "loaded_libraries"]
 
 loaded_libraries: set[str] = set()
+# Libraries that are made for torch's C++ and cannot be loaded, by their last folder and name: the
+# module of mindtorch_v2._library that defines their ops instead. None: another one does.
+_DEFINED_HERE = {
+    "torchvision/_C": "torchvision_ops",
+    "torchaudio/lib/_torchaudio": "torchaudio_ops",
+    "torchaudio/lib/libtorchaudio": None,
+}
+_kept: list[object] = []  # what holds the ops that are defined here
 
 
 def load_library(path: str | os.PathLike[str]) -> None:
-    """Loads a shared library and the ops it defines. Loading it again changes nothing."""
+    """Loads a shared library and the ops it defines. Loading it again changes nothing.
+
+    In the place of those of torchvision and torchaudio their ops are defined as computed here.
+    """
     path = os.path.realpath(path)
     if path in loaded_libraries:
         return
+    for place, ours in _DEFINED_HERE.items():
+        if f"{os.sep}{place}." in path and os.path.exists(path):
+            if ours is not None:
+                definitions = importlib.import_module(f"mindtorch_v2._library.{ours}")
+                _kept.append(definitions.define())
+            loaded_libraries.add(path)
+            return
     try:
         ctypes.CDLL(path)
     except OSError as error:

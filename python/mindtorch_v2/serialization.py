@@ -3,7 +3,10 @@ and settings."""
 
 import contextlib
 import enum
+from collections.abc import Callable
+from typing import Union
 
+from ._C import UntypedStorage, device
 from ._locations import (
     default_restore_location,
     location_tag,
@@ -50,6 +53,13 @@ __all__ = [
     "storage_to_tensor_type",
     "validate_cuda_device",
     "validate_hpu_device",
+]
+
+
+DEFAULT_PROTOCOL = 2  # of pickle
+# What `map_location` of load() may be; for annotations.
+MAP_LOCATION = Union[  # noqa: UP007 - used at run time on Python 3.10
+    Callable[[UntypedStorage, str], UntypedStorage], device, str, dict[str, str], None
 ]
 
 

@@ -74,6 +74,9 @@ class TypedStorage:
         """The same memory as bytes."""
         return self._untyped
 
+    def __sizeof__(self):
+        return super().__sizeof__() + self.nbytes()
+
     def nbytes(self):
         """The number of bytes."""
         return self._untyped.nbytes()

@@ -1,18 +1,19 @@
 """Writes expected/*.json: what the models of models.py give on torch.
 
 pip install torch accelerate peft -r tests/dropin/requirements.txt
+pip install --no-deps timm torchvision
 python -m tests.dropin.record
 """
 
+import importlib.metadata
 import json
 import pathlib
 import sys
 import tempfile
 
 import torch
-import transformers
 
-from tests.dropin import models
+from tests.dropin import models, vision
 from tests.dropin.trainer import trainer_losses
 
 FOLDER = pathlib.Path(__file__).parent / "expected"
@@ -20,6 +21,8 @@ FOLDER = pathlib.Path(__file__).parent / "expected"
 
 def short(value):
     """Numbers with nine digits, which float32 needs."""
+    if isinstance(value, dict):
+        return {key: short(item) for key, item in value.items()}
     if isinstance(value, list):
         return [short(item) for item in value]
     return float(f"{value:.9g}") if isinstance(value, float) else value
@@ -52,10 +55,13 @@ def main():
     if "mindtorch" in torch.__version__:
         sys.exit("this records what torch gives: run it without mindtorch in torch's place")
     FOLDER.mkdir(exist_ok=True)
-    versions = {"torch": torch.__version__, "transformers": transformers.__version__}
     torch.set_num_threads(1)
-    for name in sys.argv[1:] or models.BUILDERS:
-        text = json.dumps({"versions": versions, **record(name)}, separators=(",", ":"))
+    for name in sys.argv[1:] or (*models.BUILDERS, "vision"):
+        libraries = ("timm", "torchvision") if name == "vision" else ("transformers",)
+        versions = {library: importlib.metadata.version(library) for library in libraries}
+        versions["torch"] = torch.__version__
+        found = short(vision.record()) if name == "vision" else record(name)
+        text = json.dumps({"versions": versions, **found}, separators=(",", ":"))
         (FOLDER / f"{name}.json").write_text(text + "\n")
         print(name, len(text))
 

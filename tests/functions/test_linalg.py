@@ -17,6 +17,8 @@ SHAPES = (
     (2, 0, 0),
     (2, 3, 0),
     (70, 65),
+    (150, 40),
+    (40, 150),
 )
 
 
@@ -45,6 +47,109 @@ def assert_close(found, wanted):
 
 def identity_like(product):
     return torch.eye(product.shape[-1], dtype=product.dtype).expand(product.shape)
+
+
+@pytest.fixture(params=[1, 3])
+def threads(request):
+    before = torch.get_num_threads()
+    torch.set_num_threads(request.param)
+    yield request.param
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("dtype", REAL)
+@pytest.mark.parametrize("n", (131, 530))
+class TestLargeMatrices:
+    """Those that are divided among threads."""
+
+    def test_solutions(self, n, dtype, threads):
+        a = well_conditioned((n, n), dtype) + 60 * torch.eye(n, dtype=dtype).flip(0)
+        b = make((n, 40), dtype, 1)
+        assert_close(a @ torch.linalg.solve(a, b), b)
+        assert_close(torch.linalg.solve(a, b.mT, left=False) @ a, b.mT)
+        assert_close(torch.linalg.inv(a) @ a, torch.eye(n, dtype=dtype))
+        p, lower, upper = torch.linalg.lu(a[:, : n - 50])
+        assert_close(p @ lower @ upper, a[:, : n - 50])
+        p, lower, upper = torch.linalg.lu(a[: n - 50])
+        assert_close(p @ lower @ upper, a[: n - 50])
+        assert lower.abs().max() <= 1
+        x = torch.linalg.solve_triangular(upper[:, : n - 50], b[: n - 50], upper=True)
+        assert_close(upper[:, : n - 50] @ x, b[: n - 50])
+
+    def test_cholesky(self, n, dtype, threads):
+        a = hermitian((n, n), dtype)
+        lower = torch.linalg.cholesky(a)
+        assert_close(lower @ lower.mT, a)
+        assert_close(torch.linalg.cholesky(a, upper=True), lower.mT)
+        assert (lower.triu(1) == 0).all()
+        a[n - 3, n - 3] = -1
+        assert torch.linalg.cholesky_ex(a).info == n - 2
+
+    def test_a_column_of_zeros_is_found(self, n, dtype, threads):
+        a = well_conditioned((n, n), dtype)
+        a[:, 70] = 0
+        assert torch.linalg.lu_factor_ex(a).info == 71
+        with pytest.raises(torch.linalg.LinAlgError, match="singular"):
+            torch.linalg.inv(a)
+
+    def test_columns_without_a_pivot(self, n, dtype, threads):
+        a = well_conditioned((n, n), dtype)
+        a[100, 5] = float("nan")
+        assert torch.linalg.solve(a, torch.ones(n, 1, dtype=dtype)).isnan().any()
+
+    @pytest.mark.parametrize("scale", (1, 1e-30, 1e30))
+    def test_orthogonal_factors(self, n, dtype, scale, threads):
+        a = make((n, n - 60), dtype)
+        q, r = torch.linalg.qr(a * scale, mode="complete")
+        assert_close(q.mT @ q, torch.eye(n, dtype=dtype))
+        assert_close(q @ (r / scale), a)
+        h, tau = torch.geqrf(a)
+        assert_close(torch.linalg.householder_product(h, tau), torch.linalg.qr(a).Q)
+        b = make((n, 45), dtype, 1)
+        q, _ = torch.linalg.qr(a, mode="complete")
+        assert_close(torch.ormqr(h, tau, b), q @ b)
+        assert_close(torch.ormqr(h, tau, b, transpose=True), q.mT @ b)
+        assert_close(torch.ormqr(h, tau, b.mT, left=False), b.mT @ q)
+        assert_close(torch.ormqr(h, tau, b.mT, left=False, transpose=True), b.mT @ q.mT)
+
+    @pytest.mark.parametrize("scale", (1, 1e-30, 1e30))
+    def test_eigenvalues(self, n, dtype, scale, threads):
+        a = make((n, n), dtype)
+        a = a + a.mT
+        for triangle, given in (("L", a.tril()), ("U", a.triu())):
+            values, vectors = torch.linalg.eigh(given * scale, UPLO=triangle)
+            assert_close(vectors.mT @ vectors, torch.eye(n, dtype=dtype))
+            assert_close((vectors * (values / scale)) @ vectors.mT, a)
+
+    @pytest.mark.parametrize("scale", (1, 1e-30, 1e30))
+    @pytest.mark.parametrize("columns", (40, 100))
+    def test_singular_values(self, n, columns, dtype, scale, threads):
+        tall = make((n, columns), dtype)
+        for a in (tall, tall.mT):
+            for full in (False, True):
+                u, s, vh = torch.linalg.svd(a * scale, full_matrices=full)
+                assert_close((u[:, :columns] * (s / scale)) @ vh[:columns], a)
+                assert_close(u.mT @ u, torch.eye(u.shape[1], dtype=dtype))
+                assert_close(vh @ vh.mT, torch.eye(vh.shape[0], dtype=dtype))
+                assert (s[1:] <= s[:-1]).all()
+
+    def test_least_squares(self, n, dtype, threads):
+        a, x = make((n, n - 60), dtype), make((n - 60, 40), dtype, 1)
+        found = torch.linalg.lstsq(a, a @ x)
+        assert_close(found.solution, x)
+        assert found.rank == n - 60
+        b = make((n, 40), dtype, 2)
+        assert_close(a.mT @ (a @ torch.linalg.lstsq(a, b).solution - b), torch.zeros(n - 60, 40))
+        a[:, 3] = a[:, 5]
+        found = torch.linalg.lstsq(a, a @ x)
+        assert found.rank == n - 61
+        assert_close(a @ found.solution, a @ x)
+
+    def test_several_at_once(self, n, dtype, threads):
+        a = torch.stack([well_conditioned((n, n), dtype, seed) for seed in range(3)])
+        assert_close(torch.linalg.inv(a) @ a, torch.eye(n, dtype=dtype).expand(a.shape))
+        values, vectors = torch.linalg.eigh(a + a.mT)
+        assert_close((vectors * values.unsqueeze(-2)) @ vectors.mT, a + a.mT)
 
 
 @pytest.mark.parametrize("dtype", ALL)
@@ -517,3 +622,18 @@ def test_orthogonal_init(sizes):
 
 def test_nuclear_norm():
     assert_close(torch.norm(torch.diag(torch.tensor([3.0, -4.0])), "nuc"), torch.tensor(7.0))
+
+
+@pytest.mark.parametrize("name", ["inv", "qr", "svd", "eigh", "cholesky", "lu_factor"])
+def test_threads_do_not_change_results(name):
+    a = well_conditioned((200, 200), torch.float32)
+    a = a @ a.mT
+    before = torch.get_num_threads()
+    results = []
+    for threads in (1, 2, 7, 16):
+        torch.set_num_threads(threads)
+        results.append(getattr(torch.linalg, name)(a))
+    torch.set_num_threads(before)
+    for other in results[1:]:
+        for x, y in zip(results[0], other, strict=True):
+            assert torch.equal(x, y)

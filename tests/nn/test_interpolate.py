@@ -131,3 +131,65 @@ def test_threads_change_nothing():
         torch.set_num_threads(before)
     for one, four in zip(*results, strict=True):
         assert torch.equal(one, four)
+
+
+def filtered(mode, source, wanted):
+    """The weights of antialias=True: a filter as wide as what an element of the result covers."""
+    reach, function = {
+        "bilinear": (1, lambda x: max(1 - abs(x), 0.0)),
+        "bicubic": (2, lambda x: cubic_half(abs(x))),
+    }[mode]
+    stretch = max(source / wanted, 1.0)
+    result = np.zeros((wanted, source))
+    for i in range(wanted):
+        center = (i + 0.5) * source / wanted
+        first = max(int(center - reach * stretch + 0.5), 0)
+        for place in range(first, min(int(center + reach * stretch + 0.5), source)):
+            result[i, place] = function((place - center + 0.5) / stretch)
+    return result / result.sum(1, keepdims=True)
+
+
+def cubic_half(x):
+    if x < 1:
+        return (1.5 * x - 2.5) * x * x + 1
+    return ((-0.5 * x + 2.5) * x - 4) * x + 2 if x < 2 else 0.0
+
+
+def in_whole_numbers(image, weights):
+    """Along the width, then along the height, by weights of 16 bits, rounded to bytes each time."""
+    for dim in (3, 2):
+        matrix_ = weights[dim - 2]
+        bits = 0
+        while int(0.5 + matrix_.max() * 2 ** (bits + 1)) < 2**15:
+            bits += 1
+        whole = np.trunc(matrix_ * 2**bits + np.where(matrix_ < 0, -0.5, 0.5)).astype(np.int64)
+        sums = np.moveaxis(np.tensordot(whole, image.astype(np.int64), (1, dim)), 0, dim)
+        image = np.clip((sums + 2 ** (bits - 1)) >> bits, 0, 255)
+    return image.astype(np.uint8)
+
+
+@pytest.mark.parametrize("antialias", [True, False])
+@pytest.mark.parametrize("method", ["bilinear", "bicubic"])
+def test_bytes(method, antialias):
+    rng = np.random.default_rng(1)
+    for source, wanted in [((8, 9), (7, 10)), ((30, 5), (4, 21)), ((6, 6), (6, 3))]:
+        image = rng.integers(0, 256, (2, 3, *source), dtype=np.uint8)
+        make = filtered if antialias else functools.partial(matrix, corners=False)
+        weights = [make(method, s, w) for s, w in zip(source, wanted, strict=True)]
+        expected = in_whole_numbers(image, weights)
+        for form in (torch.contiguous_format, torch.channels_last):
+            x = torch.from_numpy(image).contiguous(memory_format=form)
+            y = F.interpolate(x, size=wanted, mode=method, antialias=antialias)
+            assert y.dtype == torch.uint8 and y.is_contiguous(memory_format=form)
+            np.testing.assert_array_equal(y.numpy(), expected)
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.int32, torch.int64, torch.bool])
+def test_whole_numbers_have_nothing_in_between(dtype):
+    for mode in ("bilinear", "bicubic"):
+        for antialias in (True, False):
+            with pytest.raises(NotImplementedError, match="not implemented for"):
+                x = torch.ones(1, 1, 3, 3).to(dtype)
+                F.interpolate(x, size=(2, 2), mode=mode, antialias=antialias)
+    with pytest.raises(NotImplementedError, match="compute_indices_weights_linear.*'Byte'"):
+        F.interpolate(torch.ones(1, 1, 3, dtype=torch.uint8), size=2, mode="linear")

@@ -121,3 +121,33 @@ def test_gradients_of_few_large_planes(threads):
     pooled.backward(torch.ones_like(pooled))
     expected = torch.zeros(128 * 300).index_fill_(0, where.flatten(), 1).view(1, 1, 128, 300)
     assert torch.equal(x.grad, expected)
+
+
+CHANNELS_LAST = [
+    lambda x: F.max_pool2d(x, 3, 2, 1),
+    lambda x: F.max_pool2d(x, 2, ceil_mode=True),
+    lambda x: F.max_pool2d(x, 3, 1, 1, 2),
+    lambda x: F.avg_pool2d(x, 3, 2, 1),
+    lambda x: F.avg_pool2d(x, 3, 1, 1, count_include_pad=False),
+    lambda x: F.adaptive_avg_pool2d(x, 3),
+    lambda x: F.adaptive_max_pool2d(x, (1, 4)),
+]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+@pytest.mark.parametrize("shape", [(2, 4, 7, 9), (1, 19, 8, 8), (3, 33, 6, 5)])
+@pytest.mark.parametrize("pool", CHANNELS_LAST)
+def test_channels_may_lie_beside_each_other(pool, shape, dtype):
+    rng = np.random.default_rng(0)
+    x = torch.tensor(rng.integers(-8, 8, shape)).to(getattr(torch, dtype))
+    x[0, 1, 2, 2] = float("nan")
+    results = []
+    for layout in (torch.contiguous_format, torch.channels_last):
+        given = x.clone(memory_format=layout).requires_grad_()
+        pooled = pool(given)
+        assert pooled.is_contiguous(memory_format=layout)
+        pooled.backward(torch.ones_like(pooled))
+        results.append((pooled.detach().double(), given.grad.double()))
+    (pooled, grad), (other, other_grad) = results
+    np.testing.assert_allclose(other.numpy(), pooled.numpy(), rtol=1e-2 if "16" in dtype else 1e-6)
+    np.testing.assert_allclose(other_grad.numpy(), grad.numpy(), atol=1e-2)

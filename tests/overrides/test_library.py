@@ -410,3 +410,59 @@ def test_names_of_torch():
         import torch
 
         assert set(torch.library.__all__) <= set(mindtorch_v2.library.__all__)
+
+
+def test_kernels_in_autocast(torch):
+    library = torch.library.Library("cast_ops", "DEF")
+    library.define("kind(Tensor x) -> Tensor")
+    library.impl("kind", lambda x: x.clone(), "CompositeExplicitAutograd")
+    keys = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCPU)
+
+    def wide(x):
+        with torch._C._ExcludeDispatchKeyGuard(keys):
+            assert not torch.is_autocast_enabled("cpu")
+            return torch.ops.cast_ops.kind(x.double())
+
+    library.impl("kind", wide, "AutocastCPU")
+    x = torch.ones(1)
+    with torch.autocast("cpu"):
+        assert torch.ops.cast_ops.kind(x).dtype == torch.float64
+    assert torch.ops.cast_ops.kind(x).dtype == torch.float32
+    library._destroy()
+
+
+def test_sets_of_dispatch_keys():
+    torch = mindtorch_v2  # torch keeps devices and what is done on them in separate bits
+    keys = torch._C.DispatchKey
+    both = torch._C.DispatchKeySet(keys.CPU) | torch._C.DispatchKeySet(keys.Meta)
+    assert both.has(keys.CPU) and not both.remove(keys.CPU).has(keys.CPU)
+    assert both - torch._C.DispatchKeySet(keys.Meta) == torch._C.DispatchKeySet(keys.CPU)
+    with pytest.raises(NotImplementedError, match="only autocast"):
+        torch._C._ExcludeDispatchKeyGuard(both)
+
+
+def test_fakes_of_shapes_that_depend_on_values(torch):
+    library = torch.library.Library("size_ops", "DEF")
+    library.define("some(Tensor x) -> Tensor")
+    library._register_fake("some", lambda x: x.new_empty(torch.library.get_ctx()))
+    with pytest.raises(RuntimeError, match="size_ops::some.*data-dependent shape"):
+        torch.ops.size_ops.some(torch.empty(2, device="meta"))
+    assert torch.library.get_ctx() is None
+    library._destroy()
+
+
+def test_operators_of_torchaudio(tmp_path):
+    folder = tmp_path / "torchaudio" / "lib"
+    folder.mkdir(parents=True)
+    (folder / "_torchaudio.abi3.so").write_bytes(b"made for another torch")
+    mindtorch_v2.ops.load_library(folder / "_torchaudio.abi3.so")
+    assert not mindtorch_v2.ops._torchaudio.is_align_available()
+    # y[n] = x[n] - 0.5 y[n - 1]
+    x = mindtorch_v2.tensor([[[1.0, 1.0, 1.0]]])
+    padded = mindtorch_v2.zeros(1, 1, 4)
+    mindtorch_v2.ops.torchaudio._lfilter_core_loop(x, mindtorch_v2.tensor([[0.5, 1.0]]), padded)
+    assert padded.tolist() == [[[0.0, 1.0, 0.5, 0.75]]]
+    with pytest.raises(NotImplementedError, match="forced_align"):
+        mindtorch_v2.ops.torchaudio.forced_align(x, x, x, x, 0)
+    with pytest.raises(OSError, match="Could not load"):
+        mindtorch_v2.ops.load_library(folder / "other.so")

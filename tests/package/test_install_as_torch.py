@@ -343,3 +343,21 @@ def test_without_it_cuda_stays_cuda():
     """)
         == "cuda False False\n"
     )
+
+
+def test_classes_have_torch_names():
+    text = run(
+        """
+        import io, pickle, torch
+        print(torch.Tensor, torch.nn.Linear, torch.dtype, torch.optim.SGD)
+        print(type(torch.ones(1)).__module__, torch.typename(torch.nn.Linear))
+        model = pickle.loads(pickle.dumps(torch.nn.Linear(2, 1)))
+        print(b"mindtorch" in pickle.dumps(torch.nn.Linear), model(torch.ones(1, 2)).shape)
+        """
+    )
+    assert text.splitlines() == [
+        "<class 'torch.Tensor'> <class 'torch.nn.modules.linear.Linear'> <class 'torch.dtype'> "
+        "<class 'torch.optim.sgd.SGD'>",
+        "torch torch.nn.modules.linear.Linear",
+        "False torch.Size([1, 1])",
+    ]

@@ -82,9 +82,12 @@ def test_kinds_without_a_backend(torch):
         (("mps:x",), RuntimeError, "Invalid device string: 'mps:x'"),
         (("",), RuntimeError, "Device string must not be empty"),
         (("cuda", -1), RuntimeError, "Device index must not be negative"),
-        ((1.5,), TypeError, None),
-        ((), TypeError, None),
-        ((None,), TypeError, None),
+        (("CPU",), RuntimeError, "Expected one of cpu, .* at start of device string: CPU"),
+        (("cuda", "x"), TypeError, r"argument 'index' \(position 2\) must be int, not str"),
+        ((1.5,), TypeError, r"got \(float\), but expected one of:\n \* \(torch.device device\)\n"),
+        ((), TypeError, r"device\(\) received an invalid combination of arguments - got \(\)"),
+        ((None,), TypeError, r"some of the arguments have invalid types: \(!NoneType!\)"),
+        (("cpu", 1, 2), TypeError, r"got \(str, int, int\).*\n.*\n \* \(str type, int index"),
     ],
 )
 def test_bad_devices(torch, args, exception, text):

@@ -93,6 +93,8 @@ void store_transposed(const float* sums,
                       int64_t stride,
                       bool add);
 
+inline constexpr int64_t kMostDotRows = 8;
+inline constexpr int64_t kDotPadding = 64;
 // out[j * rows + i] = the sum of w[j * w_stride + t] * x[i * x_stride + t] over t < k, for j < n
 // and i < rows <= kMostDotRows. Rows of `x` are padded with zeros to a multiple of kDotPadding.
 // Packs nothing: for few rows, where reading w once is most of the work.

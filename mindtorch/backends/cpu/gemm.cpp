@@ -2,8 +2,11 @@
 
 #include <algorithm>
 
+#include "mindtorch/backends/cpu/bfloat16_tiles.h"
 #include "mindtorch/backends/cpu/gemm_impl.h"
 #include "mindtorch/backends/cpu/parallel.h"
+#include "mindtorch/backends/cpu/product/few_rows.h"
+#include "mindtorch/backends/cpu/product/product.h"
 #include "mindtorch/backends/cpu/product_grid.h"
 #include "mindtorch/base/error.h"
 #include "mindtorch/tensor/scalar.h"
@@ -60,6 +63,28 @@ void scale(DType dtype, int64_t m, int64_t n, Matrix c, Factor beta) {
   });
 }
 
+// Whether product/ has it.
+bool has_tiles(DType dtype) { return is_floating_point(dtype) && !is_float8(dtype); }
+
+bool multiplies_natively(DType dtype) {
+  return dtype == DType::kBFloat16 && bfloat16_tiles() != nullptr;
+}
+
+// Products of floating dtypes. With beta 0 the addend is not read.
+void multiply_floats(DType dtype, product::Problem problem) {
+  if (problem.beta == 0) problem.addend = {nullptr, 0, 0};
+  switch (dtype) {
+    case DType::kFloat32:
+      return product::multiply<float>(problem);
+    case DType::kFloat64:
+      return product::multiply<double>(problem);
+    case DType::kFloat16:
+      return product::multiply<Half>(problem);
+    default:
+      return product::multiply<BFloat16>(problem);
+  }
+}
+
 const void* advance(const void* data, DType dtype, int64_t elements) {
   return static_cast<const char*>(data) + elements * size_bytes(dtype);
 }
@@ -67,9 +92,21 @@ void* advance(void* data, DType dtype, int64_t elements) {
   return static_cast<char*>(data) + elements * size_bytes(dtype);
 }
 
-}  // namespace
-
-namespace {
+void dot_floats(DType dtype,
+                int64_t n,
+                const void* x,
+                int64_t x_stride,
+                const void* y,
+                int64_t y_stride,
+                void* out) {
+  visit_dtype(dtype, [&]<typename T>() {
+    if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double> ||
+                  std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+      *static_cast<T*>(out) = T(product::sum_of_products(n, static_cast<const T*>(x), x_stride,
+                                                         static_cast<const T*>(y), y_stride));
+    }
+  });
+}
 
 template <typename T>
 std::complex<T> complex_factor(Factor factor) {
@@ -110,26 +147,27 @@ void gemm(DType dtype,
     return gemm_complex<double>(m, n, k, a, b, c, complex_factor<double>(alpha),
                                 complex_factor<double>(beta));
   }
-  if (n == 1) {
-    return gemv(dtype, m, k, a, b.data, b.row_stride, c.data, c.row_stride, alpha, beta);
+  if (multiplies_natively(dtype)) {
+    return multiply_bfloat16(m, n, k, a, b, c, static_cast<float>(alpha.f),
+                             static_cast<float>(beta.f));
   }
-  if (m == 1) {
-    return gemv(dtype, n, k, transposed(b), a.data, a.col_stride, c.data, c.col_stride, alpha,
-                beta);
-  }
-  switch (dtype) {
-    case DType::kFloat32:
-      return gemm_float<float>(m, n, k, a, b, c, static_cast<float>(alpha.f),
-                               static_cast<float>(beta.f));
-    case DType::kFloat64:
-      return gemm_float<double>(m, n, k, a, b, c, alpha.f, beta.f);
-    case DType::kFloat16:
-    case DType::kBFloat16:
-      return gemm_half(dtype, m, n, k, a, b, c, static_cast<float>(alpha.f),
-                       static_cast<float>(beta.f));
-    default:
-      return gemm_integer(dtype, m, n, k, a, b, c, alpha.i, beta.i);
-  }
+  if (!has_tiles(dtype)) return gemm_integer(dtype, m, n, k, a, b, c, alpha.i, beta.i);
+  multiply_floats(dtype, {1, m, n, k, a, 0, b, 0, c, 0, as_const(c), 0, alpha.f, beta.f});
+}
+
+bool gemm_with_addend(DType dtype,
+                      int64_t m,
+                      int64_t n,
+                      int64_t k,
+                      ConstMatrix a,
+                      ConstMatrix b,
+                      ConstMatrix addend,
+                      Matrix c) {
+  if (m == 0 || n == 0 || k == 0) return false;
+  if (multiplies_natively(dtype)) return multiply_bfloat16_with_addend(m, n, k, a, b, addend, c);
+  if (!has_tiles(dtype) || addend.col_stride != 1) return false;
+  multiply_floats(dtype, {1, m, n, k, a, 0, b, 0, c, 0, addend, 0, 1, 1});
+  return true;
 }
 
 void batched_gemm(DType dtype,
@@ -152,6 +190,11 @@ void batched_gemm(DType dtype,
   if (b_batch_stride == 0 && a_batch_stride == m * a.row_stride &&
       c_batch_stride == m * c.row_stride) {
     return gemm(dtype, batch * m, n, k, a, b, c, alpha, beta);
+  }
+
+  if (has_tiles(dtype) && !multiplies_natively(dtype) && k != 0 && !leaves_out(dtype, alpha)) {
+    return multiply_floats(dtype, {batch, m, n, k, a, a_batch_stride, b, b_batch_stride, c,
+                                   c_batch_stride, as_const(c), c_batch_stride, alpha.f, beta.f});
   }
 
   // Some rows and columns of product i.
@@ -201,23 +244,7 @@ void gemv(DType dtype,
   if (dtype == DType::kBool && k != 0) refuse(dtype, "addmv_impl_cpu");
   if (m == 0) return;
   if (k == 0 || leaves_out(dtype, alpha)) return scale(dtype, m, 1, {y, y_stride, 1}, beta);
-  if (is_complex(dtype)) {
-    return gemm(dtype, m, 1, k, a, {x, x_stride, 1}, {y, y_stride, 1}, alpha, beta);
-  }
-  switch (dtype) {
-    case DType::kFloat32:
-      return gemv_float(m, k, a, static_cast<const float*>(x), x_stride, static_cast<float*>(y),
-                        y_stride, static_cast<float>(alpha.f), static_cast<float>(beta.f));
-    case DType::kFloat64:
-      return gemv_float(m, k, a, static_cast<const double*>(x), x_stride, static_cast<double*>(y),
-                        y_stride, alpha.f, beta.f);
-    case DType::kFloat16:
-    case DType::kBFloat16:
-      return gemv_half(dtype, m, k, a, x, x_stride, y, y_stride, static_cast<float>(alpha.f),
-                       static_cast<float>(beta.f));
-    default:
-      return gemm_integer(dtype, m, 1, k, a, {x, x_stride, 1}, {y, y_stride, 1}, alpha.i, beta.i);
-  }
+  gemm(dtype, m, 1, k, a, {x, x_stride, 1}, {y, y_stride, 1}, alpha, beta);
 }
 
 void dot(DType dtype,
@@ -227,27 +254,14 @@ void dot(DType dtype,
          const void* y,
          int64_t y_stride,
          void* out) {
+  if (has_tiles(dtype)) return dot_floats(dtype, n, x, x_stride, y, y_stride, out);
   switch (dtype) {
     case DType::kBool:
       refuse(dtype, "dot");
-    case DType::kFloat32:
-      *static_cast<float*>(out) = dot_float(n, static_cast<const float*>(x), x_stride,
-                                            static_cast<const float*>(y), y_stride);
-      return;
-    case DType::kFloat64:
-      *static_cast<double*>(out) = dot_float(n, static_cast<const double*>(x), x_stride,
-                                             static_cast<const double*>(y), y_stride);
-      return;
     case DType::kComplex64:
       return dot_complex<float>(n, x, x_stride, y, y_stride, out);
     case DType::kComplex128:
       return dot_complex<double>(n, x, x_stride, y, y_stride, out);
-    case DType::kFloat16:
-      *static_cast<Half*>(out) = Half(dot_half(dtype, n, x, x_stride, y, y_stride));
-      return;
-    case DType::kBFloat16:
-      *static_cast<BFloat16*>(out) = BFloat16(dot_half(dtype, n, x, x_stride, y, y_stride));
-      return;
     default:
       break;
   }

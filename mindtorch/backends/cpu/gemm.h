@@ -8,10 +8,11 @@
 // Products of matrices and vectors on plain memory, for every dtype. All strides are in elements.
 // Those of inputs may have any value that stays in bounds, 0 included; the elements of an output
 // must be distinct and overlap no input. The dtype decides how a product is computed:
-//   float32, float64, complex by OpenBLAS
-//   float16, bfloat16         in float32, rounded once at the end; subnormal bfloat16 numbers may
-//                             count as 0, as AVX512_BF16 has it
-//   integers                  in wrapping arithmetic of the dtype itself
+//   float32, float64   by tiles: product/product.h
+//   float16, bfloat16  in float32, rounded once at the end; subnormal bfloat16 numbers may count as
+//                      0, as AVX512_BF16 has it
+//   complex            by OpenBLAS
+//   integers           in wrapping arithmetic of the dtype itself
 // bool has no products in torch either: NotImplementedError. Large products use parallel_for.
 namespace mindtorch::cpu {
 
@@ -61,8 +62,7 @@ MT_API bool gemm_with_addend(DType dtype,
                              Matrix c);
 
 // The same as gemm() for `batch` products whose matrices lie `*_batch_stride` elements apart; 0
-// gives every product the same a or b. Small products are divided among threads, large ones one by
-// one within.
+// gives every product the same a or b.
 MT_API void batched_gemm(DType dtype,
                          int64_t batch,
                          int64_t m,

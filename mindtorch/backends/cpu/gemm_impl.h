@@ -12,22 +12,6 @@
 // The ways of gemm.h's products. gemm.cpp has dealt with empty products and zero alphas.
 namespace mindtorch::cpu {
 
-template <typename T>  // float, double
-void gemm_float(
-    int64_t m, int64_t n, int64_t k, ConstMatrix a, ConstMatrix b, Matrix c, T alpha, T beta);
-template <typename T>
-void gemv_float(int64_t m,
-                int64_t k,
-                ConstMatrix a,
-                const T* x,
-                int64_t x_stride,
-                T* y,
-                int64_t y_stride,
-                T alpha,
-                T beta);
-template <typename T>
-T dot_float(int64_t n, const T* x, int64_t x_stride, const T* y, int64_t y_stride);
-
 template <typename T>  // float, double: of the parts
 void gemm_complex(int64_t m,
                   int64_t n,
@@ -38,17 +22,20 @@ void gemm_complex(int64_t m,
                   std::complex<T> alpha,
                   std::complex<T> beta);
 
-void gemm_half(DType dtype,
-               int64_t m,
-               int64_t n,
-               int64_t k,
-               ConstMatrix a,
-               ConstMatrix b,
-               Matrix c,
-               float alpha,
-               float beta);
-// Only where bfloat16_tiles() are. `addend` is what beta counts for: c, or a matrix of its size if
-// c has contiguous rows and both factors are 1.
+// The next three only where bfloat16_tiles() are.
+void multiply_bfloat16(int64_t m,
+                       int64_t n,
+                       int64_t k,
+                       ConstMatrix a,
+                       ConstMatrix b,
+                       Matrix c,
+                       float alpha,
+                       float beta);
+// gemm_with_addend().
+bool multiply_bfloat16_with_addend(
+    int64_t m, int64_t n, int64_t k, ConstMatrix a, ConstMatrix b, ConstMatrix addend, Matrix c);
+// `addend` is what beta counts for: c, or a matrix of its size if c has contiguous rows and both
+// factors are 1.
 void gemm_bfloat16(int64_t m,
                    int64_t n,
                    int64_t k,
@@ -58,19 +45,6 @@ void gemm_bfloat16(int64_t m,
                    float alpha,
                    float beta,
                    ConstMatrix addend);
-void gemv_half(DType dtype,
-               int64_t m,
-               int64_t k,
-               ConstMatrix a,
-               const void* x,
-               int64_t x_stride,
-               void* y,
-               int64_t y_stride,
-               float alpha,
-               float beta);
-float dot_half(
-    DType dtype, int64_t n, const void* x, int64_t x_stride, const void* y, int64_t y_stride);
-
 void gemm_integer(DType dtype,
                   int64_t m,
                   int64_t n,

@@ -12,10 +12,10 @@
 #include "mindtorch/backends/cpu/parallel.h"
 
 // Note [Integer products]
-// OpenBLAS has floats only. Here panels of a and b are packed so that the innermost loop reads both
-// in order: for every term, kRows elements of a and two vectors of b, whose products it adds to
-// sums held in registers. Arithmetic is modulo 2^bits, so 8-bit elements are multiplied in 16-bit
-// lanes and the low halves kept: sums modulo 2^16 are right modulo 2^8 as well.
+// Panels of a and b are packed so that the innermost loop reads both in order: for every term,
+// kRows elements of a and two vectors of b, whose products it adds to sums held in registers.
+// Arithmetic is modulo 2^bits, so 8-bit elements are multiplied in 16-bit lanes and the low halves
+// kept: sums modulo 2^16 are right modulo 2^8 as well.
 #ifndef MINDTORCH_GEMM_INTEGER_ONCE
 #define MINDTORCH_GEMM_INTEGER_ONCE
 namespace mindtorch::cpu {

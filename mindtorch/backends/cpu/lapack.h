@@ -40,6 +40,15 @@ MT_LAPACK_DECLARE(z, std::complex<double>, un)
                                     int*);                                                         \
   int scipy_LAPACKE_##X##gelss_work(int, int, int, int, T*, int, T*, int, T*, T, int*, T*, int);   \
   int scipy_LAPACKE_##X##gelsy_work(int, int, int, int, T*, int, T*, int, int*, T, int*, T*, int); \
+  int scipy_LAPACKE_##X##sytrd_work(int, char, int, T*, int, T*, T*, T*, T*, int);                 \
+  int scipy_LAPACKE_##X##stedc_work(int, char, int, T*, T*, T*, int, T*, int, int*, int);          \
+  int scipy_LAPACKE_##X##gebrd_work(int, int, int, T*, int, T*, T*, T*, T*, T*, int);              \
+  int scipy_LAPACKE_##X##bdsdc_work(int, char, char, int, T*, T*, T*, int, T*, int, T*, int*, T*,  \
+                                    int*);                                                         \
+  int scipy_LAPACKE_##X##larfg_work(int, T*, T*, int, T*);                                         \
+  int scipy_LAPACKE_##X##geqp3_work(int, int, int, T*, int, int*, T*, T*, int);                    \
+  void scipy_##X##laic1_(const int*, const int*, const T*, const T*, const T*, const T*, T*, T*,   \
+                         T*);                                                                      \
   void scipy_cblas_##X##trsm(int, int, int, int, int, int, int, T, const T*, int, T*, int);
 MT_LAPACK_DECLARE(s, float)
 MT_LAPACK_DECLARE(d, double)
@@ -164,6 +173,37 @@ MT_LAPACK_WRAP(z, std::complex<double>, un)
                    int* rank, T* work, int lwork, T*) {                                            \
     return scipy_LAPACKE_##X##gelsy_work(kColumnMajor, m, n, columns, a, ld, b, ldb, order, rcond, \
                                          rank, work, lwork);                                       \
+  }                                                                                                \
+  inline int sytrd(int n, T* a, int ld, T* diagonal, T* beside, T* tau, T* work, int lwork) {      \
+    return scipy_LAPACKE_##X##sytrd_work(kColumnMajor, 'L', n, a, ld, diagonal, beside, tau, work, \
+                                         lwork);                                                   \
+  }                                                                                                \
+  inline int stedc(int n, T* diagonal, T* beside, T* vectors, int ld, T* work, int lwork,          \
+                   int* int_work, int int_length) {                                                \
+    return scipy_LAPACKE_##X##stedc_work(kColumnMajor, 'I', n, diagonal, beside, vectors, ld,      \
+                                         work, lwork, int_work, int_length);                       \
+  }                                                                                                \
+  inline int gebrd(int m, int n, T* a, int ld, T* diagonal, T* beside, T* tau_q, T* tau_p,         \
+                   T* work, int lwork) {                                                           \
+    return scipy_LAPACKE_##X##gebrd_work(kColumnMajor, m, n, a, ld, diagonal, beside, tau_q,       \
+                                         tau_p, work, lwork);                                      \
+  }                                                                                                \
+  inline int bdsdc(int n, T* diagonal, T* beside, T* u, int ldu, T* vh, int ldvh, T* work,         \
+                   int* int_work) {                                                                \
+    return scipy_LAPACKE_##X##bdsdc_work(kColumnMajor, 'U', 'I', n, diagonal, beside, u, ldu, vh,  \
+                                         ldvh, nullptr, nullptr, work, int_work);                  \
+  }                                                                                                \
+  inline int geqp3(int m, int n, T* a, int ld, int* order, T* tau, T* work, int lwork) {           \
+    return scipy_LAPACKE_##X##geqp3_work(kColumnMajor, m, n, a, ld, order, tau, work, lwork);      \
+  }                                                                                                \
+  /* The largest or smallest singular value of a triangle with one more column (w, gamma). */      \
+  inline void laic1(bool smallest, int n, const T* x, T estimate, const T* w, T gamma,             \
+                    T* next_estimate, T* sine, T* cosine) {                                        \
+    const int job = smallest ? 2 : 1;                                                              \
+    scipy_##X##laic1_(&job, &n, x, &estimate, w, &gamma, next_estimate, sine, cosine);             \
+  }                                                                                                \
+  inline void larfg(int n, T* alpha, T* x, int step, T* tau) {                                     \
+    scipy_LAPACKE_##X##larfg_work(n, alpha, x, step, tau);                                         \
   }                                                                                                \
   inline int geev(bool vectors, int n, T* a, int ld, T* real_values, T* imaginary_values, T* vr,   \
                   int ldvr, T* work, int lwork) {                                                  \

@@ -7,8 +7,7 @@
 // Note [One thread pool]
 // Every loop of the CPU backend that uses more than one thread goes through parallel_for, and so
 // through the pool of thread_pool.h. OpenBLAS would bring a second pool of its own; it is kept at
-// one thread, and gemm.cpp divides a product into blocks instead. The two never compete for the
-// same cores.
+// one thread, so that the two never compete for the same cores.
 namespace mindtorch::cpu {
 
 // How many threads parallel_for may use, the caller included. Process-wide, like torch's. Before

@@ -6,6 +6,7 @@
 #include "mindtorch/backends/cpu/parallel.h"
 #include "mindtorch/backends/cpu/pointwise.h"
 #include "mindtorch/backends/cpu/tile.h"
+#include "mindtorch/backends/cpu/transpose.h"
 
 namespace mindtorch::cpu {
 namespace {
@@ -175,6 +176,44 @@ void accumulate_columns(Row function,
   }
 }
 
+// to[i] becomes the result for the elements behind it and those behind other[i].
+void combine_columns(Row function, DType dtype, const char* other, char* to, int64_t columns) {
+  const DType acc_dtype = output_dtype(function, dtype);
+  const AccumulateFn combine = find_accumulate(combining(function), acc_dtype);
+  if (combine) return combine(other, to, columns);
+  for (int64_t i = 0; i < columns; ++i) {
+    reinterpret_cast<Moments*>(to)[i] += reinterpret_cast<const Moments*>(other)[i];
+  }
+}
+
+// Moments have no step from row to row: columns become rows that fit in the cache.
+void find_moments(
+    DType dtype, const char* in, int64_t rows, int64_t row_stride, int64_t columns, Moments* out) {
+  constexpr int64_t kPanelBytes = 64 * 1024;
+  const int64_t size = size_bytes(dtype);
+  const int64_t width = std::min(columns, kNarrowBytes / size);
+  const int64_t most_rows = kPanelBytes / (width * size);
+  const RowFn row = find_row(Row::kMoments, dtype);
+  alignas(64) char panel[kPanelBytes];
+  for (int64_t start = 0; start < columns; start += width) {
+    const int64_t n = std::min(width, columns - start);
+    std::fill_n(out + start, n, Moments{});
+    for (int64_t at = 0; at < rows; at += most_rows) {
+      const int64_t length = std::min(most_rows, rows - at);
+      const int64_t shape[] = {n, length};
+      const int64_t from_strides[] = {size, row_stride};
+      const int64_t to_strides[] = {length * size, size};
+      copy_strided(size, shape, 2, in + start * size + at * row_stride, from_strides, panel,
+                   to_strides);
+      for (int64_t i = 0; i < n; ++i) {
+        Moments part;
+        row(panel + i * length * size, &part, length);
+        out[start + i] += part;
+      }
+    }
+  }
+}
+
 // The same. Rows of very few columns that lie side by side are taken several at a time.
 void reduce_columns(Row function,
                     DType dtype,
@@ -183,6 +222,9 @@ void reduce_columns(Row function,
                     int64_t row_stride,
                     int64_t columns,
                     char* out) {
+  if (function == Row::kMoments) {
+    return find_moments(dtype, in, rows, row_stride, columns, reinterpret_cast<Moments*>(out));
+  }
   constexpr int64_t kNarrow = 64;
   constexpr int64_t kWide = 512;
   const int64_t together = kWide / columns;
@@ -296,8 +338,7 @@ void for_row_pieces(const Middle& middle, int64_t pieces, const Body& body) {
 
 void reduce_middle(Row function, DType dtype, const char* data, const Middle& middle, char* out) {
   const int64_t size = size_bytes(dtype);
-  const DType acc_dtype = output_dtype(function, dtype);
-  const int64_t element = size_bytes(acc_dtype);
+  const int64_t element = output_size(function, dtype);
   const int64_t stride = middle.row_stride * size;
   const int64_t pieces = row_pieces(middle);
   if (pieces == 1) {
@@ -316,9 +357,10 @@ void reduce_middle(Row function, DType dtype, const char* data, const Middle& mi
                      partial.get() + piece * width + outer * middle.inner * element);
     }
   });
-  const AccumulateFn combine = find_accumulate(combining(function), acc_dtype);
   std::memcpy(out, partial.get(), static_cast<size_t>(width));
-  for (int64_t i = 1; i < pieces; ++i) combine(partial.get() + i * width, out, middle.kept());
+  for (int64_t i = 1; i < pieces; ++i) {
+    combine_columns(function, dtype, partial.get() + i * width, out, middle.kept());
+  }
 }
 
 // One block of columns of reduce_arg.
@@ -392,7 +434,7 @@ void reduce_rows(Row function, const Tensor& self, uint64_t mask, void* out) {
     reduce_one(function, dtype, whole.data<char>(), split.reduced, to);
     return;
   }
-  if (find_accumulate(function, dtype)) {
+  if (find_accumulate(function, dtype) || function == Row::kMoments) {
     Middle middle;
     int64_t row_stride = 0;
     if (kept_is_inner(split, row_stride)) middle = {1, 0, split.kept, row_stride, split.reduced};

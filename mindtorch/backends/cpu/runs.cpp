@@ -127,12 +127,22 @@ HWY_EXPORT(fill);
 HWY_EXPORT(stream);
 
 void copy_runs(const Runs& runs, int64_t bytes) {
-  // The C library knows best from where on a run is long.
-  if (bytes <= 8192) return HWY_DYNAMIC_DISPATCH(copy)(runs, bytes);
+  if (bytes <= kCachedBytes) return HWY_DYNAMIC_DISPATCH(copy)(runs, bytes);
   for (int64_t i = 0; i < runs.count; ++i) {
     std::memcpy(runs.to + i * runs.to_step, runs.from + i * runs.from_step,
                 static_cast<size_t>(bytes));
   }
+}
+
+void clear_run(void* to, int64_t bytes) {
+  constexpr uint64_t kZero[8] = {};
+  constexpr int64_t kShort = 32 << 10;
+  if (bytes < kShort || bytes > kCachedBytes) {
+    std::memset(to, 0, static_cast<size_t>(bytes));
+    return;
+  }
+  const Runs run = {reinterpret_cast<const uint8_t*>(kZero), 0, static_cast<uint8_t*>(to), 0, 1};
+  HWY_DYNAMIC_DISPATCH(fill)(run, 1, bytes);
 }
 
 void copy_bytes(const void* from, void* to, int64_t bytes) {

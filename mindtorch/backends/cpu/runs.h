@@ -19,9 +19,16 @@ struct Runs {
 // permuted arrays are made of.
 void copy_runs(const Runs& runs, int64_t bytes);
 
+// Copies and clears of up to so many bytes stay in the caches of a core: plain vector instructions
+// are faster there than the C library, which expects main memory and uses string instructions.
+inline constexpr int64_t kCachedBytes = 1 << 20;
+
 // Copies one piece of any length, on several threads where that pays; past the caches where it
 // would not stay in them. The two do not overlap.
 void copy_bytes(const void* from, void* to, int64_t bytes);
+
+// Sets memory to zero, on the calling thread.
+void clear_run(void* to, int64_t bytes);
 
 // Below so many bytes a second thread costs more than it saves.
 inline constexpr int64_t kCopyGrainBytes = 128 << 10;

@@ -94,6 +94,29 @@ Pointwise smooth_l1_function() {
   }();
   return function;
 }
+Pointwise squared_difference_function() {
+  static const Pointwise function = [] {
+    FunctionInfo info;
+    info.name = "squared_difference";
+    info.torch_kernel = "mse_cpu";
+    info.arity = 2;
+    Declaration(info)
+        .in(kFloatTypes)
+        .is([](const Inputs& x) {
+          const Expr gap = x.a - x.b;
+          return gap * gap;
+        })
+        .gradients([](const GradientInputs& x) { return x.grad * (2 * (x.a - x.b)); },
+                   [](const GradientInputs& x) { return x.grad * (2 * (x.b - x.a)); });
+    return register_function(std::move(info));
+  }();
+  return function;
+}
+PointwiseCall squared_difference(const Tensor& self, const Tensor& target) {
+  const DType dtype = result_type(self, target);
+  return PointwiseCall(squared_difference_function(), dtype, dtype).on(self).on(target);
+}
+
 PointwiseCall smooth_l1(const Tensor& self, const Tensor& target, double beta) {
   const DType dtype = result_type(self, target);
   return PointwiseCall(smooth_l1_function(), dtype, dtype)
@@ -131,6 +154,8 @@ void define_loss(Registry& ops) {
   ops.define(
          "cross_entropy_loss(Tensor self, Tensor target, Tensor? weight, int reduction, "
          "int ignore_index, float label_smoothing) -> Tensor")
+      .internal();
+  ops.define<squared_difference>("_squared_difference(Tensor self, Tensor target) -> Tensor")
       .internal();
   ops.define<smooth_l1>("_smooth_l1(Tensor self, Tensor target, float beta) -> Tensor").internal();
 }

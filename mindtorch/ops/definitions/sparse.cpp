@@ -72,6 +72,12 @@ void define_sparse(Registry& ops) {
           "Where the entries of two tensors go in their sum, those of `left` first, by the place "
           "of each. The lists are merged from their fronts: the smaller place is next, equal ones "
           "share an entry.");
+  ops.define(
+         "_coo_add(Tensor left_indices, Tensor left, Tensor right_indices, Tensor right) -> "
+         "(Tensor, Tensor)")
+      .dynamic()
+      .internal()
+      .doc("The places and values of the sum of two tensors, merged as _coo_merge says.");
 }
 
 }  // namespace mindtorch::ops

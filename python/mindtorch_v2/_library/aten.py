@@ -172,7 +172,7 @@ def _implementation(name, overload):
             return functions[name], *_parameters(name)
     for place in (torch, _C._internal_functions, torch.Tensor, torch.nn.functional):
         found = place.get(name) if isinstance(place, dict) else getattr(place, name, None)
-        if callable(found) and not isinstance(found, type):
+        if callable(found) and not isinstance(found, (type, OpOverloadPacket)):
             return found, *(_parameters(name) if isinstance(place, dict) else _signature(found))
     raise NotImplementedError(f"there is nothing behind torch.ops.aten.{name}")
 

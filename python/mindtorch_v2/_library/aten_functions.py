@@ -114,6 +114,67 @@ def _efficient_attention(
     return result, logsumexp, none, none
 
 
+# --- matrices ---------------------------------------------------------------------------------
+
+
+def _factors(A):
+    """(LU, pivots) of A, or of its transpose where that is the order of memory: the determinants
+    are the same.
+    """
+    return torch.linalg.lu_factor(A.mT if A.is_contiguous() else A)
+
+
+def _eigh(A, UPLO="L", compute_v=True):
+    if compute_v:
+        return torch.linalg.eigh(A, UPLO)
+    return torch.linalg.eigvalsh(A, UPLO), A.new_empty(0)
+
+
+def _svd(A, full_matrices=False, compute_uv=True, *, driver=None):
+    if compute_uv:
+        return torch.linalg.svd(A, full_matrices, driver=driver)
+    return A.new_empty(0), torch.linalg.svdvals(A, driver=driver), A.new_empty(0)
+
+
+def _sparse_mm_reduce(self, other, reduce):
+    if reduce not in ("sum", "mean"):
+        raise NotImplementedError("_sparse_mm_reduce_impl gives no places of extremes")
+    return torch.sparse.mm(self, other, reduce), other.new_empty(0, dtype=torch.int64)
+
+
+def _assert_async(self, assert_msg="Expected Tensor with single nonzero value, but got zero"):
+    torch._check(bool(self), lambda: assert_msg)
+
+
+def _rows_to_bounds(self, size, *, out_int32=False):
+    bounds = torch.zeros(size + 1, dtype=torch.int64, device=self.device)
+    bounds[1:] = torch.bincount(self, minlength=size).cumsum(0)
+    return bounds.to(torch.int32 if out_int32 else torch.int64)
+
+
+def _bounds_to_rows(crow_indices, col_indices, *, out_int32=False, transpose=False):
+    rows = torch.arange(crow_indices.size(-1) - 1, device=crow_indices.device)
+    rows = rows.repeat_interleave(crow_indices.diff())
+    pair = (col_indices, rows) if transpose else (rows, col_indices)
+    return torch.stack([p.to(torch.int32 if out_int32 else torch.int64) for p in pair])
+
+
+_CASTS = {
+    "Byte": torch.uint8,
+    "Char": torch.int8,
+    "Double": torch.float64,
+    "Float": torch.float32,
+    "Half": torch.float16,
+    "Int": torch.int32,
+    "Long": torch.int64,
+    "Short": torch.int16,
+}
+
+
+def _cast(dtype):
+    return lambda self, non_blocking=False: self.to(dtype, non_blocking=non_blocking)
+
+
 # --- normalisation ----------------------------------------------------------------------------
 
 
@@ -343,7 +404,30 @@ FUNCTIONS = {
     )(self, target, p, margin, weight, reduction=reduction),
     "nll_loss": _internal["nll_loss_nd"],
     "nll_loss2d": _internal["nll_loss_nd"],
+    # matrices
+    "_linalg_det": lambda A: (torch.linalg.det(A), *_factors(A)),
+    "_linalg_eigh": _eigh,
+    "_linalg_slogdet": lambda A: (*torch.linalg.slogdet(A), *_factors(A)),
+    "_linalg_svd": _svd,
+    "_sparse_addmm": lambda self, mat1, mat2, *, beta=1, alpha=1: torch.sparse.addmm(
+        self, mat1, mat2, beta=beta, alpha=alpha
+    ),
+    "_sparse_mm_reduce_impl": _sparse_mm_reduce,
     # others
+    **{f"_cast_{name}": _cast(dtype) for name, dtype in _CASTS.items()},
+    "_convert_indices_from_coo_to_csr": _rows_to_bounds,
+    "_convert_indices_from_csr_to_coo": _bounds_to_rows,
+    "_shape_as_tensor": lambda self: torch.tensor(self.shape, dtype=torch.int64),
+    "_assert_async": _assert_async,
+    "_assert_scalar": lambda self, assert_msg: torch._check(bool(self), lambda: assert_msg),
+    "_histogramdd_bin_edges": lambda self, bins, **options: (
+        torch.histogramdd(self, bins, **options).bin_edges
+    ),
+    "_pin_memory": lambda self, device=None: self.pin_memory(),
+    "histogramdd": lambda self, bins, range=None, weight=None, density=False: torch.histogramdd(
+        self, bins, range=range, weight=weight, density=density
+    ),
+    "special_multigammaln": lambda self, p: torch.special.multigammaln(self, p),
     "_aminmax": lambda self, dim=None, keepdim=False: torch.aminmax(self, dim=dim, keepdim=keepdim),
     "_is_all_true": lambda self: self.all(),
     "_is_any_true": lambda self: self.any(),

@@ -19,7 +19,21 @@ KERNEL_KEYS = {
     "CompositeImplicitAutograd": "default",
 }
 AUTOGRAD_KEYS = {"Autograd", "AutogradCPU", "AutogradCUDA", "AutogradPrivateUse1", "AutogradNPU"}
+# torch's dispatch keys of functions that run in place of an operator inside autocast.
+AUTOCAST_KEYS = {
+    "AutocastCPU": "cpu",
+    "AutocastCUDA": "cuda",
+    "AutocastPrivateUse1": "npu",
+    "AutocastMPS": "mps",
+    "AutocastXPU": "xpu",
+}
 _BACKENDS = {"cpu": "CPU", "cuda": "CUDA", "npu": "PrivateUse1", "meta": "Meta"}
+_fakes = threading.local()
+
+
+def running_fake():
+    """The name of the operator whose fake this thread runs, or None."""
+    return getattr(_fakes, "name", None)
 
 
 def tensors_in(values):
@@ -68,6 +82,7 @@ class OpOverload:
         self.refuses_backward = False  # where there is no rule for gradients
         self.vmap = None  # a rule (info, in_dims, *args, **kwargs) -> (result, out_dims)
         self.autocast = {}  # device: dtype
+        self.autocast_kernels = {}  # device: what runs in place of the operator
         self.checks_aliases = False
         self.label = None  # in messages
 
@@ -118,6 +133,8 @@ class OpOverload:
             if level > 0:
                 return _function_vmap.apply_rule(self.vmap, str(self), args, kwargs, level)
         device = device_of(tensors, kwargs)
+        if device in self.autocast_kernels and torch.is_autocast_enabled(device):
+            return self.autocast_kernels[device](*args, **kwargs)
         if device in self.autocast and torch.is_autocast_enabled(device):
             return self._call_autocast(device, args, kwargs)
         if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
@@ -145,7 +162,7 @@ class OpOverload:
 
     def _kernel(self, device):
         if device == "meta" and self.fake is not None:
-            return self.fake
+            return self._run_fake
         kernel = self.kernels.get(device)
         if kernel is None and not (device == "meta" and self.checks_aliases):
             kernel = self.kernels.get("default")
@@ -159,6 +176,13 @@ class OpOverload:
             "This could be because the operator doesn't exist for this backend. "
             f"'{self.name()}' is only available for these backends: [{', '.join(have)}]."
         )
+
+    def _run_fake(self, *args, **kwargs):
+        before, _fakes.name = running_fake(), self.name()
+        try:
+            return self.fake(*args, **kwargs)
+        finally:
+            _fakes.name = before
 
     def _refuse_meta(self):
         if self.label is not None:

@@ -6,6 +6,11 @@ from mindtorch_v2 import _C
 # What a call that names no device type means.
 _ACCELERATOR = "cuda"
 DEVICE_TYPES = ("cpu", "cuda", "npu")
+# Devices that torch's autocast knows and that are not there: the dtype it would cast to.
+_ABSENT = {
+    **dict.fromkeys(("xpu", "ipu", "mtia", "mps"), torch.float16),
+    **dict.fromkeys(("hpu", "xla", "maia"), torch.bfloat16),
+}
 
 
 def check_device_type(device_type):
@@ -27,6 +32,8 @@ def is_autocast_enabled(device_type=None):
     >>> torch.is_autocast_enabled("cpu")
     False
     """
+    if device_type in _ABSENT:
+        return False
     return _C._is_autocast_enabled(_known(device_type or _ACCELERATOR))
 
 
@@ -49,6 +56,8 @@ def get_autocast_dtype(device_type):
     >>> torch.get_autocast_dtype("cpu")
     torch.bfloat16
     """
+    if device_type in _ABSENT:
+        return _ABSENT[device_type]
     if not check_device_type(device_type):
         raise RuntimeError("unsupported scalarType")
     return _C._get_autocast_dtype(device_type)

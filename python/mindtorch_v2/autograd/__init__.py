@@ -170,6 +170,11 @@ from mindtorch_v2.autograd import functional  # noqa: E402 - uses grad and Funct
 from mindtorch_v2.autograd.gradcheck import gradcheck, gradgradcheck  # noqa: E402
 
 
+def _is_checkpoint_valid():
+    """Whether a checkpoint with use_reentrant may run backward: not for given inputs only."""
+    return not _engine.is_partial()
+
+
 def __getattr__(name):
     import importlib
 

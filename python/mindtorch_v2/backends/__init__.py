@@ -5,6 +5,14 @@ do not depend on it, because there is one way to compute each.
 (False, False)
 """
 
+import contextlib
+
 from mindtorch_v2.backends import cpu, cuda, cudnn, mha, mkl, mkldnn, mps, openmp, opt_einsum
 
 __all__ = ["cpu", "cuda", "cudnn", "mha", "mkl", "mkldnn", "mps", "openmp", "opt_einsum"]
+
+
+@contextlib.contextmanager
+def __allow_nonbracketed_mutation():
+    """A block in which settings may be set: they always may."""
+    yield

@@ -1,8 +1,8 @@
-"""torch.backends.mkl: Intel's library of matrices; OpenBLAS is in its place."""
+"""torch.backends.mkl: Intel's library of matrices, which is not used."""
 
 
 def is_available():
-    """False: OpenBLAS multiplies matrices.
+    """False: matrices are multiplied without it.
 
     >>> torch.backends.mkl.is_available()
     False

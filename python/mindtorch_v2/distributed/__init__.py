@@ -151,3 +151,15 @@ def _collective(name):
 
 for _name in _COLLECTIVES:
     globals()[_name] = _collective(_name)
+
+
+def __getattr__(name):
+    import importlib
+
+    if name in ("device_mesh", "distributed_c10d", "fsdp", "nn", "optim", "rpc", "tensor"):
+        return importlib.import_module(f"{__name__}.{name}")
+    if name in ("DeviceMesh", "init_device_mesh"):
+        return getattr(importlib.import_module(f"{__name__}.device_mesh"), name)
+    if name == "GroupMember":
+        return group
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -19,6 +19,7 @@ from mindtorch_v2.distributions._transform import (
     ComposeTransform,
     IndependentTransform,
     Transform,
+    _InverseTransform,
     identity_transform,
 )
 from mindtorch_v2.distributions._value_transforms import (
@@ -31,6 +32,7 @@ from mindtorch_v2.distributions._value_transforms import (
     SoftplusTransform,
     StickBreakingTransform,
     TanhTransform,
+    _clipped_sigmoid,
 )
 
 __all__ = [

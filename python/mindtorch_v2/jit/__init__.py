@@ -12,11 +12,13 @@ from mindtorch_v2.nn.modules.module import Module
 
 __all__ = [
     "Attribute",
+    "CompilationUnit",
     "Error",
     "Final",
     "RecursiveScriptModule",
     "ScriptFunction",
     "ScriptModule",
+    "TracerWarning",
     "annotate",
     "export",
     "fork",
@@ -45,6 +47,21 @@ _is_instance = isinstance
 
 class Error(RuntimeError):
     """An error of compiled code."""
+
+
+class TracerWarning(Warning):
+    """What torch warns of while it traces; nothing is traced."""
+
+    @staticmethod
+    def ignore_lib_warnings():
+        """Lets no such warnings of torch's own code appear: there are none."""
+
+
+class CompilationUnit:
+    """Compiled functions. There are none: ScriptFunction's error."""
+
+    def __init__(self, *args, **kwargs):
+        raise NotImplementedError("torch.jit.CompilationUnit: there is no TorchScript")
 
 
 class ScriptModule(Module):
@@ -141,6 +158,9 @@ _script_if_tracing = script_if_tracing  # the name that libraries use
 def _overload_method(fn):
     """The method itself: what tells TorchScript of another signature."""
     return fn
+
+
+_overload = _overload_method
 
 
 def script_method(fn):

@@ -38,8 +38,8 @@ def factory_kwargs(kwargs):
 
 
 def __getattr__(name):
-    if name == "attention":
+    if name in ("attention", "parallel", "quantized"):
         import importlib
 
-        return importlib.import_module("mindtorch_v2.nn.attention")
+        return importlib.import_module(f"mindtorch_v2.nn.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -154,9 +154,10 @@ def binary_cross_entropy_with_logits(
             f"Target size ({target.size()}) must be the same as input size ({input.size()})"
         )
     logs = torch.nn.functional.logsigmoid(input)
-    if pos_weight is not None:
-        logs = logs * ((pos_weight - 1) * target + 1)
-    loss = (1 - target) * input - logs
+    if pos_weight is None:
+        loss = ((1 - target) * input).sub_(logs)
+    else:
+        loss = (1 - target) * input - logs * ((pos_weight - 1) * target + 1)
     return reduced(loss if weight is None else loss * weight, reduction)
 
 

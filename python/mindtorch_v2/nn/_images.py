@@ -6,6 +6,8 @@ import warnings
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
 from mindtorch_v2._overridable import make_overridable as _make_overridable
+from mindtorch_v2.nn._byte_images import is_channels_last as _is_channels_last
+from mindtorch_v2.nn._byte_images import resize_bytes as _resize_bytes
 
 
 def pixel_shuffle(input, upscale_factor):
@@ -129,10 +131,21 @@ def interpolate(
     if mode != "area":
         _check_sizes(list(input.shape[2:]), sizes)
     scales = scales or [None] * spatial
+    if input.dtype == torch.uint8 and spatial == 2 and (antialias or smooth):
+        make = _filter_weights if antialias else _neighbour_weights
+        weights = [
+            None if wanted == source else make(source, wanted, scale, bool(align_corners), mode)
+            for source, wanted, scale in zip(input.shape[2:], sizes, scales, strict=True)
+        ]
+        return _resize_bytes(input, weights)
+    if antialias or smooth:
+        _check_floats(input, mode, antialias)
     if antialias:
-        for dim, (wanted, scale) in enumerate(zip(sizes, scales, strict=True), 2):
+        form = torch.channels_last if _is_channels_last(input) else torch.contiguous_format
+        for dim in (3, 2):
+            wanted, scale = sizes[dim - 2], scales[dim - 2]
             input = _filtered(input, dim, wanted, scale, bool(align_corners), mode)
-        return input
+        return input.contiguous(memory_format=form)
     if mode in ("nearest", "nearest-exact") and spatial in (1, 2, 3):
         if _has_kernel(input) and not input.is_complex():
             return _resized(input, sizes, scales, mode, False)
@@ -159,6 +172,16 @@ def interpolate(
     for dim, (wanted, scale) in enumerate(zip(sizes, scales, strict=True), 2):
         input = step(input, dim, wanted, scale, bool(align_corners))
     return input
+
+
+def _check_floats(input, mode, antialias):
+    if input.is_floating_point() or input.is_complex():
+        return
+    step = f"compute_indices_weights_{'cubic' if mode == 'bicubic' else 'linear'}"
+    step = "upsample_bilinear2d_channels_last" if mode == "bilinear" else step
+    step = "compute_index_ranges_weights" if antialias else step
+    kind = input.type().removeprefix("torch.").removesuffix("Tensor")
+    raise NotImplementedError(f"\"{step}\" not implemented for '{kind}'")
 
 
 def _has_kernel(input):
@@ -300,7 +323,15 @@ _FILTERS = {
 
 def _filtered(input, dim, wanted, scale, align_corners, mode):
     """Every element of the result is a mean over as much of the source as it stands for."""
-    source = input.size(dim)
+    weights = _filter_weights(
+        input.size(dim), wanted, scale, align_corners, mode, _compute_dtype(input)
+    )
+    weights = weights.to(input.device, input.dtype)
+    return torch.matmul(input.transpose(dim, -1), weights.t()).transpose(dim, -1)
+
+
+def _filter_weights(source, wanted, scale, align_corners, mode, dtype=torch.float64):
+    """(wanted, source): by how much each element of the source counts."""
     if align_corners:
         ratio = (source - 1) / (wanted - 1) if wanted > 1 else 0.0
     else:
@@ -308,15 +339,32 @@ def _filtered(input, dim, wanted, scale, align_corners, mode):
     function, reach = _FILTERS[mode]
     stretch = max(ratio, 1.0)
     support = reach * 0.5 * stretch
-    centers = ratio * (torch.arange(wanted, dtype=torch.float64).unsqueeze(1) + 0.5)
-    places = torch.arange(source, dtype=torch.float64)
+    centers = ratio * (torch.arange(wanted, dtype=dtype).unsqueeze(1) + 0.5)
+    places = torch.arange(source, dtype=dtype)
     first = (centers - support + 0.5).trunc().clamp_min(0)
     end = (centers + support + 0.5).trunc().clamp_max(source)
     weights = function((places - centers + 0.5) / stretch)
     weights = torch.where((places >= first) & (places < end), weights, 0.0)
-    weights = weights / weights.sum(1, keepdim=True)
-    weights = weights.to(input.device, input.dtype)
-    return torch.matmul(input.transpose(dim, -1), weights.t()).transpose(dim, -1)
+    return weights / weights.sum(1, keepdim=True)
+
+
+def _neighbour_weights(source, wanted, scale, align_corners, mode):
+    """The same for what _linear and _cubic do; what lies outside counts for the border."""
+    places = _places(source, wanted, scale, align_corners, torch.float64)
+    if mode == "bilinear":
+        places = places.clamp_min(0)
+    below = places.floor()
+    t = places - below
+    if mode == "bilinear":
+        parts = [(0, 1 - t), (1, t)]
+    else:
+        distances = ((-1, t + 1), (0, t), (1, 1 - t), (2, 2 - t))
+        parts = [(o, _cubic_weight(distance, inner=o in (0, 1))) for o, distance in distances]
+    weights = torch.zeros(wanted, source, dtype=torch.float64)
+    for offset, part in parts:
+        index = (below.long() + offset).clamp(0, source - 1).unsqueeze(1)
+        weights.scatter_add_(1, index, part.unsqueeze(1))
+    return weights
 
 
 def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):

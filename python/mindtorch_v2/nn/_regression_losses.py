@@ -10,6 +10,7 @@ from mindtorch_v2.nn import _reduction
 from mindtorch_v2.nn._reduction import reduced
 
 _smooth_l1 = _C._internal_functions["_smooth_l1"]
+_squared_difference = _C._internal_functions["_squared_difference"]
 
 
 def _paired(input, target):
@@ -42,6 +43,8 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
     """
     reduction = _reduction.chosen(reduction, size_average, reduce)
     input, target = _paired(input, target)
+    if input.is_floating_point():
+        return _mean_or_sum(_squared_difference(input, target), weight, reduction)
     difference = input - target
     return _mean_or_sum(difference * difference, weight, reduction)
 

@@ -24,9 +24,10 @@ CASES = {
     "_batch_norm_backward": "grad(F.batch_norm(image, None, None, training=True).square().sum(), "
     "image)",
     "_conj_physical": "torch.tensor([1 + 2j]).conj()",
+    "_coo_add": "torch.eye(2).to_sparse() + torch.ones(2, 2).to_sparse()",
     "_coo_dot": "grad((torch.sparse_coo_tensor(torch.stack([rows, rows]), gates[0, :2]) @ x).sum(),"
     " gates)",
-    "_coo_merge": "torch.eye(2).to_sparse() + torch.ones(2, 2).to_sparse()",
+    "_coo_merge": "torch.eye(2).to_sparse().requires_grad_() + torch.ones(2, 2).to_sparse()",
     "_coo_mm": "torch.sparse_coo_tensor(torch.stack([rows, rows]), x[0, :2]) @ x",
     "_copy_list_": "torch._foreach_copy_([x], [x + 1])",
     "_ctc_loss": "F.ctc_loss(image[0].log_softmax(2), rows[:1], [1] * 4, [1, 0, 0, 0])",
@@ -105,6 +106,7 @@ CASES = {
     "_scaled_dot_product_flash_attention": "F.scaled_dot_product_attention(heads, heads, heads)",
     "_scaled_dot_product_flash_attention_backward": "grad(F.scaled_dot_product_attention(heads, "
     "heads, heads, is_causal=True).sum(), heads)",
+    "_squared_difference": "F.mse_loss(x, x + 1)",
     "_smooth_l1": "F.smooth_l1_loss(x, x + 1)",
     "_softmax_backward_data": "grad(image.softmax(-1).square().sum(), image)",
     "_stft": "torch.stft(x[0], 2, 1, window=torch.ones(2), return_complex=True)",

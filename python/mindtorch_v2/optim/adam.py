@@ -79,6 +79,7 @@ class Adam(_AdamLike):
     """
 
     _maximizes = True
+    _has_temporaries = False
 
     def __init__(
         self,

@@ -49,6 +49,7 @@ class Adagrad(_Adaptive):
     """
 
     _maximizes = True
+    _has_temporaries = False
 
     def __init__(
         self,
@@ -255,7 +256,11 @@ class RMSprop(_Adaptive):
             means = of_each(states, "grad_avg")
             torch._foreach_lerp_(means, grads, 1 - alpha)
             squares = torch._foreach_addcmul(squares, means, means, -1)
-        sizes = torch._foreach_add(torch._foreach_sqrt(squares), group["eps"])
+        sizes = torch._foreach_sqrt(squares)
+        if group["differentiable"]:
+            sizes = torch._foreach_add(sizes, group["eps"])
+        else:
+            torch._foreach_add_(sizes, group["eps"])
         if momentum > 0:
             buffers = of_each(states, "momentum_buffer")
             torch._foreach_mul_(buffers, momentum)

@@ -15,12 +15,15 @@ from itertools import chain
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
 from mindtorch_v2._C import Tensor
+from mindtorch_v2.optim import _subclass_helpers
+from mindtorch_v2.optim._subclass_helpers import *
 from mindtorch_v2.utils.hooks import RemovableHandle
 
 __all__ = [
     "Optimizer",
     "register_optimizer_step_post_hook",
     "register_optimizer_step_pre_hook",
+    *_subclass_helpers.__all__,
 ]
 
 _global_pre_hooks = OrderedDict()
@@ -158,6 +161,11 @@ class Optimizer:
             lines = [f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params"]
             texts.append(f"\nParameter Group {i}\n" + "".join(lines))
         return f"{type(self).__name__} ({''.join(texts)})"
+
+    @staticmethod
+    def _group_tensors_by_device_and_dtype(tensorlistlist, with_indices=False):
+        """{(device, dtype): (lists, indices)}, by the tensors of the first list."""
+        return _subclass_helpers.group_tensors(tensorlistlist, with_indices)
 
     def step(self, closure=None):
         """Changes the parameters by their gradients; every optimizer defines its own."""
@@ -368,6 +376,7 @@ def _cast_state(value, parameter, group, key=None):
     return value
 
 
+_PART_BYTES = 48 * 1024  # of parameters that are stepped together, where there are temporaries
 _CAPTURING = ("npu", "cuda")  # devices whose work can be captured in a graph
 
 
@@ -399,6 +408,9 @@ class ListOptimizer(Optimizer):
             if defaults.get("foreach"):
                 raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
         super().__init__(params, defaults)
+
+    # Whether a step computes through temporaries of the parameters' size.
+    _has_temporaries = True
 
     # Whether foreach=True is refused where a graph of the step is wanted.
     _foreach_needs_no_graph = True
@@ -432,8 +444,23 @@ class ListOptimizer(Optimizer):
                 params = [p for p in group["params"] if p.grad is not None]
                 if params:
                     for alike in _alike(params):
-                        self._step_alike(group, alike)
+                        for part in self._parts(alike):
+                            self._step_alike(group, part)
         return loss
+
+    def _parts(self, params):
+        """Lists whose temporaries stay in the cache, where there are any: they are as large as the
+        parameters. Elsewhere than on a CPU one launch for all matters more."""
+        if not self._has_temporaries or params[0].device.type != "cpu":
+            return (params,)
+        parts, part, part_bytes = [], [], 0
+        for p in params:
+            if part and part_bytes + p.nbytes > _PART_BYTES:
+                parts.append(part)
+                part, part_bytes = [], 0
+            part.append(p)
+            part_bytes += p.nbytes
+        return (*parts, part)
 
     def _step_alike(self, group, params):
         """A step of parameters of one device and dtype."""

@@ -17,6 +17,7 @@ class SGD(ListOptimizer):
     """
 
     _maximizes = True
+    _has_temporaries = False
     _foreach_needs_no_graph = False
 
     def __init__(

@@ -28,9 +28,11 @@ def flat_places(indices, sizes):
     """One number for each column of `indices`: its place in a contiguous tensor of these sizes."""
     if len(sizes) == 1:
         return indices[0]
-    flat = torch.zeros(indices.shape[1], dtype=torch.int64, device=indices.device)
-    for row, size in zip(indices.unbind(0), sizes, strict=True):
-        flat = flat * size + row
+    if not sizes:
+        return torch.zeros(indices.shape[1], dtype=torch.int64, device=indices.device)
+    flat = indices[0].to(torch.int64, copy=True)
+    for row, size in zip(indices[1:].unbind(0), sizes[1:], strict=True):
+        flat.mul_(size).add_(row)
     return flat
 
 
@@ -43,6 +45,9 @@ def coordinates(flat, sizes):
     if not rows:
         return torch.empty((0, flat.shape[0]), dtype=torch.int64, device=flat.device)
     return torch.stack(rows[::-1])
+
+
+_PIECE = 4096  # entries at a time whose places are found, where nothing has to remember them
 
 
 def add_rows(count, places, values):
@@ -233,13 +238,14 @@ def to_dense(tensor, dtype=None, *, masked_grad=None):
     """The strided tensor."""
     coo = to_coo(tensor)
     sizes = sparse_sizes(coo)
-    values = coo.parts.values
-    flat = (
-        flat_places(coo.parts.indices, sizes)
-        if sizes
-        else coo.parts.indices.new_zeros(coo.parts.indices.shape[1])
-    )
-    rows = add_rows(math.prod(sizes), flat, values)
+    indices, values = coo.parts.indices, coo.parts.values
+    step = max(values.shape[0], 1)
+    if values.device.type == "cpu" and values.dtype != torch.bool and not values.requires_grad:
+        step = _PIECE
+    rows = add_rows(math.prod(sizes), flat_places(indices[:, :step], sizes), values[:step])
+    for begin in range(step, values.shape[0], step):
+        end = begin + step
+        rows.index_add_(0, flat_places(indices[:, begin:end], sizes), values[begin:end])
     made = rows.reshape(tensor.shape)
     return made if dtype is None else made.to(dtype)
 

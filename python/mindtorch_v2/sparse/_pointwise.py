@@ -26,6 +26,7 @@ from mindtorch_v2.sparse._tensor import (
     with_values,
 )
 
+_coo_add = _C._internal_functions["_coo_add"]
 _coo_merge = _C._internal_functions["_coo_merge"]
 _ZERO_AT_ZERO = (
     "abs absolute sign sgn sqrt sin sinh tan tanh asin arcsin asinh arcsinh atan arctan atanh "
@@ -124,6 +125,10 @@ def _sum(a, b, values, more):
         )
         is_long = made.parts.indices.shape[1] > made.numel()
         return coalesce(made) if is_long or (may_merge and in_order) else made
+    has_graph = torch.is_grad_enabled() and (values.requires_grad or more.requires_grad)
+    if not has_graph and values.dtype != torch.complex32:
+        indices, made = _coo_add(a.parts.indices, values, b.parts.indices, more)
+        return make_coo(indices, made, a.shape, in_order)
     places = _coo_merge(
         flat_places(a.parts.indices, sizes).contiguous(),
         flat_places(b.parts.indices, sizes).contiguous(),

@@ -16,6 +16,7 @@ from mindtorch_v2.torch_npu._functions import (
     npu_confusion_transpose,
     npu_fast_gelu,
     npu_format_cast,
+    npu_geglu,
     npu_rms_norm,
     npu_rotary_mul,
     npu_scaled_masked_softmax,

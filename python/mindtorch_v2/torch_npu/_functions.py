@@ -50,6 +50,21 @@ def npu_swiglu(self, dim=-1):
     return torch.nn.functional.silu(gate) * value
 
 
+def npu_geglu(self, dim=-1, approximate=1, activate_left=False):
+    """(one half times gelu of the other, which is the second unless activate_left; that gelu).
+    With approximate=1 gelu is the one by tanh.
+
+    >>> from mindtorch_v2 import torch_npu
+    >>> torch_npu.npu_geglu(torch.tensor([3.0, 0.0]))[0]
+    tensor([0.])
+    """
+    value, gate = self.chunk(2, dim)
+    if activate_left:
+        value, gate = gate, value
+    gate = torch.nn.functional.gelu(gate, approximate="tanh" if approximate == 1 else "none")
+    return value * gate, gate
+
+
 def npu_rotary_mul(self, r1, r2, rotary_mode="half"):
     """x * r1 + rotate(x) * r2, where rotate turns halves, or with "interleave" neighbours, by a
     quarter.

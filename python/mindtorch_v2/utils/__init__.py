@@ -3,16 +3,22 @@
 from mindtorch_v2.utils import dlpack, hooks
 
 _SUBMODULES = (
+    "_contextlib",
+    "_foreach_utils",
+    "_python_dispatch",
     "_pytree",
     "checkpoint",
+    "cpp_extension",
     "data",
+    "flop_counter",
     "model_zoo",
+    "module_tracker",
     "safetensors",
     "serialization",
     "tensorboard",
 )
 
-__all__ = [*_SUBMODULES[1:], "dlpack", "hooks"]
+__all__ = [*(name for name in _SUBMODULES if name[0] != "_"), "dlpack", "hooks"]
 
 
 def __getattr__(name):

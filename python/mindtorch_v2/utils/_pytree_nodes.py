@@ -137,7 +137,7 @@ def node_of(tree):
         return None
     if is_namedtuple_class(kind):
         return SUPPORTED_NODES[namedtuple]
-    if kind.__module__ == "mindtorch_v2.return_types":  # made when an op first returns one
+    if kind.__module__.partition(".")[2] == "return_types":  # made when an op first returns one
         make = lambda entries, _: kind(entries)  # noqa: E731
         node = SUPPORTED_NODES[kind] = NodeDef(kind, _flatten_tuple, make, _sequence_keys)
     return node

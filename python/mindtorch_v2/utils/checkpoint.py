@@ -16,14 +16,22 @@ from mindtorch_v2 import _C
 from mindtorch_v2.amp._state import DEVICE_TYPES as AUTOCAST_DEVICE_TYPES
 from mindtorch_v2.autograd import _engine
 from mindtorch_v2.autograd.graph import saved_tensors_hooks
+from mindtorch_v2.utils._checkpoint_policies import (
+    CheckpointPolicy,
+    SelectiveCheckpointContext,
+    create_selective_checkpoint_contexts,
+)
 
 __all__ = [
     "CheckpointError",
     "CheckpointFunction",
+    "CheckpointPolicy",
     "DefaultDeviceType",
+    "SelectiveCheckpointContext",
     "check_backward_validity",
     "checkpoint",
     "checkpoint_sequential",
+    "create_selective_checkpoint_contexts",
     "detach_variable",
     "get_device_states",
     "noop_context_fn",

@@ -2,6 +2,7 @@
 
 #include "mindtorch/backends/cpu/attention/block.h"
 #include "mindtorch/backends/cpu/parallel.h"
+#include "mindtorch/backends/cpu/product/vectors.h"
 
 namespace mindtorch::cpu::attention {
 namespace {
@@ -95,7 +96,7 @@ class BackwardPass {
     for (int64_t i = 0; i < count; ++i) {
       constexpr T kInfinity = std::numeric_limits<T>::infinity();
       shifts_[i] = logsumexp[i] == -kInfinity ? kInfinity : logsumexp[i];  // all weights are 0
-      dots_[i] = dot_float<T>(grads_.width(), grads_.row(i), 1, outs_.row(i), 1);
+      dots_[i] = product::dot<T>(grads_.width(), grads_.row(i), outs_.row(i));
     }
   }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "mindtorch/backends/cpu/blas_operand.h"
+#include "mindtorch/backends/cpu/copy_matrix.h"
 #include "mindtorch/backends/cpu/tile.h"
 
 namespace mindtorch::cpu::attention {

@@ -1,6 +1,6 @@
 #include <cstring>
 
-#include "mindtorch/backends/cpu/blas_operand.h"
+#include "mindtorch/backends/cpu/copy_matrix.h"
 #include "mindtorch/backends/cpu/convolution/patch.h"
 #include "mindtorch/backends/cpu/convolution/tiles.h"
 #include "mindtorch/backends/cpu/gemm_impl.h"
@@ -11,6 +11,8 @@ namespace {
 
 // Multiplications that are worth a thread.
 constexpr int64_t kGrain = int64_t{1} << 17;
+// Elements of filters that are worth a thread to be packed.
+constexpr int64_t kPackGrain = int64_t{1} << 15;
 // Bytes of a patch: it should stay in the second cache, beside the filters.
 constexpr int64_t kPatchBytes = int64_t{256} << 10;
 
@@ -24,28 +26,63 @@ int64_t padded_filters(int64_t filters) {
   return ceil_div(filters, lanes) * lanes;
 }
 
-// The filters of all groups, as tiles<T>().multiply() takes them.
+// The terms of `count` filters one after the other: `pitch` elements for each, one of each filter.
 template <typename T>
-void pack(const Correlation& c, const T* filters, const FilterStrides& strides, T* packed) {
-  for (int64_t group = 0; group < c.groups; ++group) {
-    int64_t rows = 0;
-    for (int64_t row = 0; row < c.filters; row += rows) {
-      rows = tiles<T>().panel_rows;
-      while (rows > c.filters - row) rows /= 2;
-      const T* const panel = filters + group * strides.group + row * strides.filter;
-      for (int64_t channel = 0; channel < c.channels; ++channel) {
-        for (const Tap& d : c.axes[0].taps) {
-          for (const Tap& h : c.axes[1].taps) {
-            for (const Tap& w : c.axes[2].taps) {
-              const T* const from = panel + channel * strides.channel + d.index * strides.taps[0] +
-                                    h.index * strides.taps[1] + w.index * strides.taps[2];
-              for (int64_t i = 0; i < rows; ++i) *packed++ = from[i * strides.filter];
-            }
-          }
+void pack_terms(const Correlation& c,
+                const T* filters,
+                const FilterStrides& strides,
+                int64_t count,
+                int64_t pitch,
+                T* to) {
+  if (has_taps_in_order(c, strides)) {
+    const int64_t window = c.terms() / c.channels;
+    const bool is_matrix = strides.channel == window;
+    const int64_t terms = is_matrix ? c.terms() : window;
+    for (int64_t channel = 0; channel < (is_matrix ? 1 : c.channels); ++channel) {
+      copy_matrix<T>(terms, count, {filters + channel * strides.channel, 1, strides.filter},
+                     {to + channel * terms * pitch, pitch, 1});
+    }
+    return;
+  }
+  for (int64_t channel = 0; channel < c.channels; ++channel) {
+    for (const Tap& d : c.axes[0].taps) {
+      for (const Tap& h : c.axes[1].taps) {
+        for (const Tap& w : c.axes[2].taps) {
+          const T* const from = filters + channel * strides.channel + d.index * strides.taps[0] +
+                                h.index * strides.taps[1] + w.index * strides.taps[2];
+          for (int64_t i = 0; i < count; ++i) to[i] = from[i * strides.filter];
+          to += pitch;
         }
       }
     }
   }
+}
+
+// The filters of all groups, as tiles<T>().multiply() takes them.
+template <typename T>
+void pack(const Correlation& c, const T* filters, const FilterStrides& strides, T* packed) {
+  const int64_t most = tiles<T>().panel_rows;
+  const int64_t panels = ceil_div(c.filters, most);
+  const int64_t grain = ceil_div(kPackGrain, most * c.terms() + 1);
+  parallel_for(0, c.groups * panels, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t group = i / panels;
+      const int64_t last = std::min(c.filters, (i % panels + 1) * most);
+      int64_t rows = most;
+      for (int64_t row = i % panels * most; row < last; row += rows) {
+        while (rows > last - row) rows /= 2;
+        pack_terms(c, filters + group * strides.group + row * strides.filter, strides, rows, rows,
+                   packed + (group * c.filters + row) * c.terms());
+      }
+    }
+  });
+}
+
+// How many parts the panels of filters are divided into, where there are fewer tasks than threads.
+int64_t choose_parts(int64_t tasks, int64_t panels, int64_t work) {
+  if (in_parallel_region()) return 1;
+  const int64_t threads = std::min<int64_t>(num_threads(), work / kGrain);
+  return std::clamp<int64_t>(threads / std::max<int64_t>(tasks, 1), 1, panels);
 }
 
 // Blocks of output rows: small enough for the cache, and enough of them for the threads.
@@ -120,12 +157,17 @@ void multiply_patches(const Job<T>& job) {
   const int64_t most = job.layout.positions(height);
   const int64_t panel = tiles<T>().panel_rows;
   const int64_t work = most * c.terms() * c.filters + 1;
-  parallel_for(0, tasks, ceil_div(kGrain, work), [&](int64_t begin, int64_t end) {
+  const int64_t panels = ceil_div(c.filters, panel);
+  const int64_t parts = choose_parts(tasks, panels, tasks * work);
+  const int64_t grain = ceil_div(kGrain, ceil_div(work, parts));
+  parallel_for(0, tasks * parts, grain, [&](int64_t begin, int64_t end) {
     const Scratch<T> patch(job.layout.channel_size(height) * c.channels);
     const Scratch<T> rows_of_result(panel * most);
     std::vector<int64_t> offsets;
     int64_t offsets_for = 0;
-    for (int64_t task = begin; task < end; ++task) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t task = i / parts;
+      const int64_t part = i % parts;
       const int64_t z = task / blocks % depth.out;
       const int64_t group = task / blocks / depth.out % c.groups;
       const int64_t image = task / blocks / depth.out / c.groups;
@@ -137,15 +179,16 @@ void multiply_patches(const Job<T>& job) {
       job.layout.fill(job.input_of(image, group), c.channels, z, row, rows, patch.get());
       const int64_t positions = job.layout.positions(rows);
       const T* const bias = job.bias_of(group);
-      for (int64_t m = 0; m < c.filters; m += panel) {
+      for (int64_t p = panels * part / parts; p < panels * (part + 1) / parts; ++p) {
+        const int64_t m = p * panel;
         const int64_t count = std::min(panel, c.filters - m);
         tiles<T>().multiply(
             job.packed_of(group) + m * c.terms(), count, patch.get(), offsets.data(), c.terms(),
             positions, bias == nullptr ? nullptr : bias + m, rows_of_result.get(), most, false);
         T* to = job.result_of(image, group) + m * job.result_channel() +
                 (depth.first + z * depth.step) * c.axes[1].size * c.axes[2].size;
-        for (int64_t i = 0; i < count; ++i, to += job.result_channel()) {
-          place(c, row, rows, rows_of_result.get() + i * most, pitch, to);
+        for (int64_t j = 0; j < count; ++j, to += job.result_channel()) {
+          place(c, row, rows, rows_of_result.get() + j * most, pitch, to);
         }
       }
     }
@@ -161,22 +204,29 @@ class FilterPanels {
         padded_(padded_filters<T>(c.filters)),
         y_(c.groups * padded_ * c.terms()),
         initial_(c.groups * padded_) {
-    for (int64_t group = 0; group < c.groups; ++group) {
-      T* const first = initial_.get() + group * padded_;
-      std::fill_n(first, padded_, T{0});
-      if (bias != nullptr) std::copy_n(bias + group * c.filters, c.filters, first);
-      each([&](int64_t begin, int64_t columns) {
-        fill(filters + group * strides.group, strides, begin, columns,
-             y_.get() + (group * padded_ + begin) * c.terms());
-      });
+    std::fill_n(initial_.get(), c.groups * padded_, T{0});
+    for (int64_t group = 0; group < c.groups && bias != nullptr; ++group) {
+      std::copy_n(bias + group * c.filters, c.filters, initial_.get() + group * padded_);
     }
+    const int64_t grain = ceil_div(kPackGrain, tiles<T>().panel_columns * c.terms() + 1);
+    parallel_for(0, c.groups * count(), grain, [&](int64_t first, int64_t last) {
+      for (int64_t i = first; i < last; ++i) {
+        const int64_t group = i / count();
+        each(i % count(), i % count() + 1, [&](int64_t begin, int64_t columns) {
+          fill(filters + group * strides.group, strides, begin, columns,
+               y_.get() + (group * padded_ + begin) * c.terms());
+        });
+      }
+    });
   }
 
-  // Calls visit(first filter, columns) for each panel.
+  // Of a group.
+  int64_t count() const { return ceil_div(padded_, tiles<T>().panel_columns); }
+  // Calls visit(first filter, columns) for panels [first, last).
   template <typename Visit>
-  void each(const Visit& visit) const {
+  void each(int64_t first, int64_t last, const Visit& visit) const {
     const int64_t most = tiles<T>().panel_columns;
-    for (int64_t begin = 0; begin < padded_; begin += most) {
+    for (int64_t begin = first * most; begin < std::min(last * most, padded_); begin += most) {
       visit(begin, std::min(most, padded_ - begin));
     }
   }
@@ -190,19 +240,9 @@ class FilterPanels {
  private:
   void fill(const T* filters, const FilterStrides& strides, int64_t begin, int64_t columns, T* to) {
     const int64_t real = std::min(columns, c_.filters - begin);
-    const T* const panel = filters + begin * strides.filter;
-    for (int64_t channel = 0; channel < c_.channels; ++channel) {
-      for (const Tap& d : c_.axes[0].taps) {
-        for (const Tap& h : c_.axes[1].taps) {
-          for (const Tap& w : c_.axes[2].taps) {
-            const T* const from = panel + channel * strides.channel + d.index * strides.taps[0] +
-                                  h.index * strides.taps[1] + w.index * strides.taps[2];
-            for (int64_t i = 0; i < real; ++i) to[i] = from[i * strides.filter];
-            std::fill(to + real, to + columns, T{0});
-            to += columns;
-          }
-        }
-      }
+    pack_terms(c_, filters + begin * strides.filter, strides, real, columns, to);
+    for (int64_t term = 0; term < c_.terms() && real < columns; ++term) {
+      std::fill(to + term * columns + real, to + (term + 1) * columns, T{0});
     }
   }
 
@@ -241,11 +281,15 @@ void multiply_by_filters(const Job<T>& job, const FilterPanels<T>& panels) {
   const int64_t pieces = ceil_div(slices, together);
   const int64_t tasks = pieces * c.groups * blocks;
   const int64_t work = together * height * width * c.terms() * c.filters + 1;
-  parallel_for(0, tasks, ceil_div(kGrain, work), [&](int64_t begin, int64_t end) {
+  const int64_t parts = choose_parts(tasks, panels.count(), tasks * work);
+  const int64_t grain = ceil_div(kGrain, ceil_div(work, parts));
+  parallel_for(0, tasks * parts, grain, [&](int64_t begin, int64_t end) {
     const Scratch<T> patches(together * job.layout.channel_size(height) * c.channels);
     const Scratch<T> sums(together * height * width * tiles<T>().panel_columns);
     std::vector<int64_t> offsets, outputs, places;
-    for (int64_t task = begin; task < end; ++task) {
+    for (int64_t number = begin; number < end; ++number) {
+      const int64_t task = number / parts;
+      const int64_t part = number % parts;
       const int64_t group = task / blocks % c.groups;
       const int64_t first = task / blocks / c.groups * together;
       const int64_t count = std::min(together, slices - first);
@@ -266,7 +310,8 @@ void multiply_by_filters(const Job<T>& job, const FilterPanels<T>& panels) {
         job.layout.fill(job.input_of((first + i) / depth.out, group), c.channels,
                         (first + i) % depth.out, row, rows, patches.get() + i * patch);
       }
-      panels.each([&](int64_t m, int64_t columns) {
+      const int64_t all = panels.count();
+      panels.each(all * part / parts, all * (part + 1) / parts, [&](int64_t m, int64_t columns) {
         tiles<T>().multiply_panel(patches.get(), places.data(), count * size, offsets.data(),
                                   c.terms(), panels.panel(group, m), columns,
                                   panels.initial(group, m), sums.get());

@@ -9,14 +9,18 @@
 #include "mindtorch/backends/cpu/gemm_impl.h"
 #include "mindtorch/backends/cpu/half_conversion.h"
 #include "mindtorch/backends/cpu/parallel.h"
+#include "mindtorch/backends/cpu/sorting/scratch.h"
 
 // Correlations as products of bfloat16: of filters, by rows, with panels of outputs; and of
 // gradients, by rows, with panels of terms. Panels are packed from a patch: Note [Patches].
 namespace mindtorch::cpu::convolution {
 namespace {
 
+using sorting::ScratchArray;  // for what is bounded, and the same for every slice
+
 constexpr int64_t kPanelBytes = int64_t{256} << 10;  // packed at a time
 constexpr int64_t kGrain = int64_t{1} << 18;         // multiplications that are worth a thread
+constexpr int64_t kPackGrain = int64_t{1} << 15;     // elements of filters that are worth one
 constexpr int64_t kLeastFilters = 4;
 constexpr int64_t kLeastTerms = 8;
 constexpr int64_t kMostSums = int64_t{1} << 22;  // that are kept apart, and added at the end
@@ -103,7 +107,7 @@ class Patch {
   const PatchLayout& layout_;
   int64_t channels_;
   int64_t rows_ = 0;
-  Scratch<uint16_t> room_;
+  ScratchArray<uint16_t> room_;
   const uint16_t* data_ = nullptr;
   std::vector<int64_t> offsets_, outputs_;
   OutputLines lines_;
@@ -128,23 +132,11 @@ class FilterStrips {
         blocks_(ceil_div(padded_, tiles_.strip_terms)),
         rows_(c.groups * c.filters * padded_),
         packed_(c.groups * strips_ * tiles_.rows * padded_) {
-    uint16_t* row = rows_.get();
-    for (int64_t i = 0; i < c.groups * c.filters; ++i, row += padded_) {
-      uint16_t* const end =
-          copy_row(c, filters + i / c.filters * strides.group + i % c.filters * strides.filter,
-                   strides, row);
-      std::fill(end, row + padded_, uint16_t{0});
-      if (has_bias_) *end = bias[i];
-    }
-    for (int64_t i = 0; i < c.groups * strips_; ++i) {
-      const int64_t filter = i / strips_ * filters_ + i % strips_ * height_;
-      for (int64_t term = 0; term < padded_; term += tiles_.strip_terms) {
-        const int64_t terms = std::min(tiles_.strip_terms, padded_ - term);
-        packs_.push_back(tiles_.pack_strip({rows_.get() + filter * padded_ + term, padded_, 1},
-                                           rows(i % strips_), terms, 1 << 20,
-                                           packed_.get() + (i * padded_ + term) * tiles_.rows));
-      }
-    }
+    const int64_t grain = ceil_div(kPackGrain, height_ * padded_);
+    packs_.resize(static_cast<size_t>(c.groups * strips_ * blocks_));
+    parallel_for(0, c.groups * strips_, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) pack(c, filters, strides, bias, i);
+    });
   }
 
   bool has_bias() const { return has_bias_; }
@@ -180,10 +172,43 @@ class FilterStrips {
   }
 
  private:
+  // Strip i of those of all groups.
+  void pack(const Correlation& c,
+            const uint16_t* filters,
+            const FilterStrides& strides,
+            const uint16_t* bias,
+            int64_t i) {
+    const int64_t group = i / strips_;
+    const int64_t count = rows(i % strips_);
+    const int64_t filter = first(i % strips_);
+    uint16_t* const own = rows_.get() + (group * filters_ + filter) * padded_;
+    for (int64_t j = 0; j < count; ++j) {
+      uint16_t* const row = own + j * padded_;
+      uint16_t* const end = copy_row(
+          c, filters + group * strides.group + (filter + j) * strides.filter, strides, row);
+      std::fill(end, row + padded_, uint16_t{0});
+      if (has_bias_) *end = bias[group * filters_ + filter + j];
+    }
+    for (int64_t block = 0; block < blocks_; ++block) {
+      const int64_t term = block * tiles_.strip_terms;
+      packs_[static_cast<size_t>(i * blocks_ + block)] = tiles_.pack_strip(
+          {own + term, padded_, 1}, count, std::min(tiles_.strip_terms, padded_ - term), 1 << 20,
+          packed_.get() + (i * padded_ + term) * tiles_.rows);
+    }
+  }
+
   static uint16_t* copy_row(const Correlation& c,
                             const uint16_t* filter,
                             const FilterStrides& strides,
                             uint16_t* to) {
+    if (has_taps_in_order(c, strides)) {
+      const int64_t window = c.terms() / c.channels;
+      if (strides.channel == window) return std::copy_n(filter, c.terms(), to);
+      for (int64_t channel = 0; channel < c.channels; ++channel) {
+        to = std::copy_n(filter + channel * strides.channel, window, to);
+      }
+      return to;
+    }
     for (int64_t channel = 0; channel < c.channels; ++channel) {
       for (const Tap& d : c.axes[0].taps) {
         for (const Tap& h : c.axes[1].taps) {
@@ -238,21 +263,26 @@ void correlate_bfloat16(const Correlation& c,
   const int64_t channel = c.axes[0].size * c.axes[1].size * c.axes[2].size;
   const bool whole = is_whole(c);
   const int64_t work = slices.height() * width * c.terms() * c.filters + 1;
-  parallel_for(0, slices.count(), ceil_div(kGrain, work), [&](int64_t begin, int64_t end) {
+  // Where slices are fewer than threads, strips are divided, too.
+  const int64_t parts = std::clamp<int64_t>(wanted_tasks(c) / slices.count(), 1, strips.strips());
+  const int64_t grain = ceil_div(kGrain, ceil_div(work, parts));
+  parallel_for(0, slices.count() * parts, grain, [&](int64_t begin, int64_t end) {
     const int64_t rows = bfloat16_tiles()->rows;
     Patch patch(c, layout, c.channels, slices.height());
-    const Scratch<uint32_t> panels(most / kPanelCols * words);
-    const Scratch<float> sums(rows * most);
-    const Scratch<uint16_t> scattered(whole ? 0 : rows * most);
+    const ScratchArray<uint32_t> panels(most / kPanelCols * words);
+    const ScratchArray<float> sums(rows * most);
+    const ScratchArray<uint16_t> scattered(whole ? 0 : rows * most);
     for (int64_t i = begin; i < end; ++i) {
-      const Slice slice = slices.at(i);
+      const Slice slice = slices.at(i / parts);
+      const int64_t part = i % parts;
       patch.read(input, slice, 0);
       for (int64_t line = 0; line < patch.lines().lines(); ++line) {
         pack_outputs(patch.data(), patch.offsets(), strips.has_bias(), padded,
                      patch.lines().line(line), panels.get() + line * words);
       }
       const int64_t cols = slice.rows * width;
-      for (int64_t strip = 0; strip < strips.strips(); ++strip) {
+      for (int64_t strip = strips.strips() * part / parts;
+           strip < strips.strips() * (part + 1) / parts; ++strip) {
         uint16_t* const to =
             result +
             ((slice.image * c.groups + slice.group) * c.filters + strips.first(strip)) * channel +
@@ -335,8 +365,8 @@ class FilterGradient {
     const int64_t panels = ceil_div(terms, kPanelCols);
     const int64_t words = most / 2 * kPanelCols;
     Patch patch(c_, layout_, channels, slices_.height());
-    const Scratch<uint32_t> packed_b(panels * words);
-    const Scratch<uint16_t> packed_a(tiles_.rows * std::min(most, tiles_.strip_terms));
+    const ScratchArray<uint32_t> packed_b(panels * words);
+    const ScratchArray<uint16_t> packed_a(tiles_.rows * std::min(most, tiles_.strip_terms));
     const int64_t begin = slices_.of_group() * part / slice_parts_;
     const int64_t end = slices_.of_group() * (part + 1) / slice_parts_;
     for (int64_t i = begin; i < end; ++i) {

@@ -1,6 +1,6 @@
 #include <cstring>
 
-#include "mindtorch/backends/cpu/blas_operand.h"
+#include "mindtorch/backends/cpu/copy_matrix.h"
 #include "mindtorch/backends/cpu/convolution/patch.h"
 #include "mindtorch/backends/cpu/convolution/tiles.h"
 #include "mindtorch/backends/cpu/gemm_impl.h"

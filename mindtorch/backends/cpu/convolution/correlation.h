@@ -51,6 +51,21 @@ struct FilterStrides {
   std::array<int64_t, 3> taps;
 };
 
+// Whether the elements of a filter that belong to one channel lie beside each other, in the order
+// in which the axes list their taps.
+inline bool has_taps_in_order(const Correlation& c, const FilterStrides& strides) {
+  int64_t expected = 1;
+  for (size_t axis = 3; axis-- > 0;) {
+    const std::vector<Tap>& taps = c.axes[axis].taps;
+    for (size_t i = 0; i < taps.size(); ++i) {
+      if (taps[i].index != static_cast<int64_t>(i)) return false;
+    }
+    if (taps.size() > 1 && strides.taps[axis] != expected) return false;
+    expected *= static_cast<int64_t>(taps.size());
+  }
+  return true;
+}
+
 // `bias` has an element for each filter of each group, or is null.
 template <typename T>
 void correlate(const Correlation& c,
@@ -65,6 +80,38 @@ void correlate(const Correlation& c,
 // taps in the order in which the axes list them. All outputs are computed: step is 1.
 template <typename T>
 void correlate_gradient(const Correlation& c, const T* input, const T* grad, T* grad_filters);
+
+// The same for few terms and filters of a group, as in depthwise convolutions, if windows have more
+// than one element. T is float, double, Half or BFloat16; W is what it is computed in. All of
+// `grad_filters` is written.
+bool has_few_terms(int64_t filters, int64_t terms);
+template <typename T, typename W>
+void correlate_planes(const Correlation& c,
+                      const T* input,
+                      const W* filters,
+                      const FilterStrides& strides,
+                      const W* bias,
+                      T* result);
+template <typename T, typename W>
+void correlate_planes_gradient(const Correlation& c,
+                               const T* input,
+                               const T* grad,
+                               W* grad_filters);
+
+// The same for one filter and one channel in each group, where the channels of input and result lie
+// beside each other: depth, height and width come first.
+template <typename T, typename W>
+void correlate_pixels(const Correlation& c,
+                      const T* input,
+                      const W* filters,
+                      const FilterStrides& strides,
+                      const W* bias,
+                      T* result);
+template <typename T, typename W>
+void correlate_pixels_gradient(const Correlation& c,
+                               const T* input,
+                               const T* grad,
+                               W* grad_filters);
 
 // The same for bfloat16, where the machine has its products and they are worth while: with few
 // filters or terms they are not.

@@ -18,33 +18,6 @@ namespace mindtorch::cpu::convolution {
 // tap of depth, and a tap is no more than an offset: Note [Rows by offset].
 class PatchLayout {
  public:
-  explicit PatchLayout(const Correlation& c);
-
-  // The input as it lies is a patch, and so is the result: windows of one element.
-  bool is_input() const { return is_input_; }
-  // Elements from one output row to the next.
-  int64_t pitch() const { return pitch_; }
-  // Outputs in `rows` rows, with the gaps between them.
-  int64_t positions(int64_t rows) const { return (rows - 1) * pitch_ + w_.axis->out; }
-  // Elements of a patch of one channel.
-  int64_t channel_size(int64_t rows) const {
-    return is_input_ ? c_.axes[0].in * h_.axis->in * w_.axis->in
-                     : static_cast<int64_t>(c_.axes[0].taps.size()) * h_.phases() * w_.phases() *
-                           plane_size(rows);
-  }
-  // Where the rows of the product begin, channel after channel, for patches of `rows` rows.
-  void offsets(int64_t rows, int64_t channels, std::vector<int64_t>& into) const;
-
-  // Where the outputs of `rows` rows are, from the first one: no gaps.
-  void outputs(int64_t rows, std::vector<int64_t>& into) const;
-
-  // Fills the patch of `channels` channels for output rows [row, row + rows) at `depth`. `input` is
-  // the first of these channels. T is float, double or, where bfloat16_tiles() are, uint16_t.
-  template <typename T>
-  void fill(
-      const T* input, int64_t channels, int64_t depth, int64_t row, int64_t rows, T* patch) const;
-
- private:
   // One dimension, sorted by place modulo the stride.
   struct Side {
     const Axis* axis;
@@ -60,8 +33,37 @@ class PatchLayout {
     int64_t shift(const Tap& tap) const;
   };
 
-  int64_t plane_size(int64_t rows) const { return h_.length(rows) * pitch_; }
+  explicit PatchLayout(const Correlation& c);
 
+  // The input as it lies is a patch, and so is the result: windows of one element.
+  bool is_input() const { return is_input_; }
+  const Side& height() const { return h_; }
+  const Side& width() const { return w_; }
+  // Elements from one output row to the next.
+  int64_t pitch() const { return pitch_; }
+  // Outputs in `rows` rows, with the gaps between them.
+  int64_t positions(int64_t rows) const { return (rows - 1) * pitch_ + w_.axis->out; }
+  // Elements of a patch of one channel.
+  int64_t channel_size(int64_t rows) const {
+    return is_input_ ? c_.axes[0].in * h_.axis->in * w_.axis->in
+                     : static_cast<int64_t>(c_.axes[0].taps.size()) * h_.phases() * w_.phases() *
+                           plane_size(rows);
+  }
+  // Elements of one class of one channel: the classes of both dimensions follow each other.
+  int64_t plane_size(int64_t rows) const { return h_.length(rows) * pitch_; }
+  // Where the rows of the product begin, channel after channel, for patches of `rows` rows.
+  void offsets(int64_t rows, int64_t channels, std::vector<int64_t>& into) const;
+
+  // Where the outputs of `rows` rows are, from the first one: no gaps.
+  void outputs(int64_t rows, std::vector<int64_t>& into) const;
+
+  // Fills the patch of `channels` channels for output rows [row, row + rows) at `depth`. `input` is
+  // the first of these channels. T is float, double or, where bfloat16_tiles() are, uint16_t.
+  template <typename T>
+  void fill(
+      const T* input, int64_t channels, int64_t depth, int64_t row, int64_t rows, T* patch) const;
+
+ private:
   const Correlation& c_;
   Side h_;
   Side w_;

@@ -9,12 +9,19 @@
 #include "mindtorch/backends/cpu/fft/spectrum.h"
 #include "mindtorch/backends/cpu/gemm_impl.h"
 #include "mindtorch/backends/cpu/parallel.h"
+#include "mindtorch/backends/cpu/sorting/scratch.h"
 #include "mindtorch/backends/cpu/transpose_plane.h"
 
 namespace mindtorch::cpu::fft {
 namespace {
 
-constexpr double kOperationsPerThread = 1 << 14;  // vector operations that pay for a thread
+constexpr double kOperationsPerThread = 1 << 13;  // vector operations that pay for a thread
+// Fewer panels leave threads without work. How many threads there are must not count: the ways of a
+// transform round differently.
+constexpr int64_t kEnoughPanels = 16;
+constexpr int64_t kLeastLength = 512;     // of lines that are better off alone then,
+constexpr double kGainOfFewPanels = 1.7;  // unless panels gain as much
+constexpr double kLongLine = 1 << 18;     // vector operations that are worth all threads
 
 int64_t grain_of(double cost) {
   return std::max<int64_t>(1, static_cast<int64_t>(kOperationsPerThread / std::max(cost, 1.0)));
@@ -27,11 +34,11 @@ void as_matrix(const LinePlan<T>& plan, const T* from, T* to, bool inverse, T sc
   const int64_t rows = plan.of_columns->length;
   const int64_t columns = plan.of_rows->length;
   const int64_t lines = panel_lines<T>();
-  const Scratch<T> middle(2 * plan.length);
+  const sorting::ScratchArray<T> middle(2 * plan.length);
   const auto panels = [&](int64_t of) { return (of + lines - 1) / lines; };
   // The last panel reaches back over lines that another one has, too.
   const auto transform_columns = [&](int64_t begin, int64_t end) {
-    const Scratch<T> work(4 * lines * rows);
+    const sorting::ScratchArray<T> work(4 * lines * rows);
     for (int64_t panel = begin; panel < end; ++panel) {
       const int64_t column = std::min(panel * lines, columns - lines);
       const PanelInput<T> input = {from + 2 * column, 2 * columns, inverse ? T(-1) : T(1)};
@@ -42,7 +49,7 @@ void as_matrix(const LinePlan<T>& plan, const T* from, T* to, bool inverse, T sc
   };
   parallel_for(0, panels(columns), grain_of(panel_cost(rows)), transform_columns);
   const auto transform_rows = [&](int64_t begin, int64_t end) {
-    const Scratch<T> work(6 * lines * columns);
+    const sorting::ScratchArray<T> work(6 * lines * columns);
     T* const turned = work.get() + 4 * lines * columns;
     for (int64_t panel = begin; panel < end; ++panel) {
       const int64_t row = std::min(panel * lines, rows - lines);
@@ -60,7 +67,7 @@ template <typename T>
 void by_chirp(const LinePlan<T>& plan, const T* from, T* to, bool inverse, T scale) {
   const int64_t n = plan.length;
   const int64_t size = plan.convolution->length;
-  const Scratch<T> line(2 * size);
+  const sorting::ScratchArray<T> line(2 * size);
   T* const x = line.get();
   const auto multiply = spectrum_functions<T>().multiply;
   multiply(n, from, (inverse ? plan.conjugate : plan.chirp).data(), x, inverse);
@@ -139,7 +146,7 @@ template <typename T>
 void transform_line(const LinePlan<T>& plan, const T* from, T* to, bool inverse, T scale) {
   switch (plan.method) {
     case Method::kPanel: {
-      const Scratch<T> work(6 * panel_lines<T>() * plan.length);
+      const sorting::ScratchArray<T> work(6 * panel_lines<T>() * plan.length);
       return as_panel<T>(*plan.panel, 1, {from, 2, 0}, {to, 2, 0}, inverse, scale, work.get());
     }
     case Method::kMatrix:
@@ -159,10 +166,12 @@ void transform_lines(
   const auto plan = line_plan<T>(length);
   const int64_t lines = panel_lines<T>();
   const int64_t panels = (count + lines - 1) / lines;
-  if (plan->panel != nullptr && static_cast<double>(panels) * plan->cost_of_panel <=
+  const bool are_enough = panels >= kEnoughPanels || length < kLeastLength || count == 1;
+  const double gain = are_enough ? 1 : kGainOfFewPanels;
+  if (plan->panel != nullptr && gain * static_cast<double>(panels) * plan->cost_of_panel <=
                                     static_cast<double>(count) * plan->cost) {
     parallel_for(0, panels, grain_of(plan->cost_of_panel), [&](int64_t begin, int64_t end) {
-      const Scratch<T> work(6 * lines * length);
+      const sorting::ScratchArray<T> work(6 * lines * length);
       for (int64_t panel = begin; panel < end; ++panel) {
         const int64_t line = panel * lines;
         as_panel(*plan->panel, std::min(lines, count - line), from.from_line(line),
@@ -178,7 +187,7 @@ void transform_lines(
   const int64_t block = reads && writes ? 1 : 8;
   const int64_t blocks = (count + block - 1) / block;
   const auto run = [&](int64_t begin, int64_t end) {
-    const Scratch<T> copied(reads && writes ? 0 : 2 * block * length);
+    const sorting::ScratchArray<T> copied(reads && writes ? 0 : 2 * block * length);
     const Lines<T> rows = {copied.get(), 2, 2 * length};
     for (int64_t first = begin * block; first < std::min(end * block, count); first += block) {
       const int64_t some = std::min(block, count - first);
@@ -193,7 +202,7 @@ void transform_lines(
     }
   };
   // A few long lines are divided among the threads themselves.
-  if (blocks < num_threads()) return run(0, blocks);
+  if (blocks < num_threads() && plan->cost >= kLongLine) return run(0, blocks);
   parallel_for(0, blocks, grain_of(plan->cost * static_cast<double>(block)), run);
 }
 

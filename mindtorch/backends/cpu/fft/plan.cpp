@@ -81,7 +81,8 @@ double working_set_penalty(int64_t length) {
   return bytes > (1 << 20) ? 3 : bytes > (1 << 18) ? 1.5 : 1;
 }
 
-constexpr double kMove = 10;  // vector operations to load, transpose and store an element
+constexpr double kMove = 10;   // vector operations to load, transpose and store an element
+constexpr double kLine = 700;  // to begin and end a line that is written as a matrix
 
 template <typename T>
 double panel_cost_of(int64_t length) {
@@ -93,7 +94,8 @@ double matrix_cost(int64_t rows, int64_t columns) {
   const auto panels = [](int64_t count) {
     return static_cast<double>((count + panel_lines<T>() - 1) / panel_lines<T>());
   };
-  return panels(columns) * panel_cost_of<T>(rows) + panels(rows) * panel_cost_of<T>(columns);
+  return kLine + panels(columns) * panel_cost_of<T>(rows) +
+         panels(rows) * panel_cost_of<T>(columns);
 }
 
 struct Split {

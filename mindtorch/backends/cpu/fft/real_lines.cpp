@@ -9,29 +9,37 @@
 #include "mindtorch/backends/cpu/fft/spectrum.h"
 #include "mindtorch/backends/cpu/gemm_impl.h"
 #include "mindtorch/backends/cpu/parallel.h"
+#include "mindtorch/backends/cpu/sorting/scratch.h"
 
 namespace mindtorch::cpu::fft {
 namespace {
 
-// Lines that are worked on together: enough for some panels, as many as caches hold. Even, as odd
-// lengths take two at once.
+// Lines that are worked on together: enough for a panel, as many as caches hold, and else few
+// enough for many threads, however many there are: transforms of other numbers of lines round
+// differently. Even, as odd lengths take two at once.
 template <typename T>
-int64_t lines_at_once(int64_t length) {
+int64_t lines_at_once(int64_t length, int64_t count) {
   constexpr int64_t kNumbers = 1 << 14;
-  return std::clamp(kNumbers / std::max<int64_t>(length, 1), int64_t{1}, 4 * panel_lines<T>()) * 2;
+  constexpr int64_t kBlocks = 16;
+  const int64_t most =
+      std::clamp(kNumbers / std::max<int64_t>(length, 1), int64_t{1}, 4 * panel_lines<T>());
+  const int64_t some = std::max(panel_lines<T>() / 2, (count + 2 * kBlocks - 1) / (2 * kBlocks));
+  return 2 * std::min(most, some);
 }
 
 // Calls body(first, some) for lines [first, first + some) that together are all.
 template <typename T, typename Body>
 void for_blocks(int64_t length, int64_t count, const Body& body) {
-  const int64_t block = lines_at_once<T>(length);
+  constexpr int64_t kNumbersPerThread = 1 << 12;
+  constexpr int64_t kLongLine = 1 << 16;
+  const int64_t block = lines_at_once<T>(length, count);
   const int64_t blocks = (count + block - 1) / block;
   const auto run = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) body(i * block, std::min(block, count - i * block));
   };
   // A few long lines are divided among the threads themselves.
-  if (blocks < num_threads()) return run(0, blocks);
-  parallel_for(0, blocks, 1, run);
+  if (blocks < num_threads() && length >= kLongLine) return run(0, blocks);
+  parallel_for(0, blocks, std::max<int64_t>(1, kNumbersPerThread / (block * length)), run);
 }
 
 // Rows of `width` numbers each, read where they lie if they are so, else copied to `copies`.
@@ -57,7 +65,7 @@ Lines<T> rows_to_write(
 template <typename T>
 void odd_to_half(int64_t length, int64_t count, Lines<const T> from, Lines<T> to, T scale) {
   const int64_t pairs = (count + 1) / 2;
-  const Scratch<T> joined(2 * length * pairs);
+  const sorting::ScratchArray<T> joined(2 * length * pairs);
   if (count % 2 != 0) std::fill_n(joined.get() + 2 * length * (pairs - 1), 2 * length, T(0));
   for (int64_t j = 0; j < count; ++j) {
     const T* const line = from.from_line(j).data;
@@ -81,7 +89,7 @@ void odd_to_half(int64_t length, int64_t count, Lines<const T> from, Lines<T> to
 template <typename T>
 void half_to_odd(int64_t length, int64_t count, Lines<const T> from, Lines<T> to, T scale) {
   const int64_t pairs = (count + 1) / 2;
-  const Scratch<T> joined(2 * length * pairs);
+  const sorting::ScratchArray<T> joined(2 * length * pairs);
   const Lines<T> lines = {joined.get(), 2, 2 * length};
   for (int64_t j = 0; j < count; j += 2) {
     spectrum_functions<T>().join(length, from.from_line(j).data,
@@ -125,7 +133,7 @@ struct PairsMemory {
   int64_t row;
   int64_t size;
   int64_t pairs_size;
-  Scratch<T> memory;
+  sorting::ScratchArray<T> memory;
   T* const panel = memory.get();
   T* const work = panel + size;
   T* const pairs = work + 2 * size;
@@ -136,7 +144,7 @@ template <typename T, typename Body>
 void for_pairs_of_lines(const LinePlan<T>& plan, int64_t count, const Body& body) {
   const int64_t at_once = 2 * panel_lines<T>();
   const int64_t panels = (count + at_once - 1) / at_once;
-  constexpr double kOperationsPerThread = 1 << 14;
+  constexpr double kOperationsPerThread = 1 << 13;
   const auto grain = std::max<int64_t>(
       1, static_cast<int64_t>(kOperationsPerThread / std::max(plan.cost_of_panel, 1.0)));
   parallel_for(0, panels, grain, [&](int64_t begin, int64_t end) {
@@ -242,7 +250,7 @@ void half_to_real(int64_t length, int64_t count, Lines<const T> from, Lines<T> t
     if (turns == nullptr) {
       half_to_odd(length, some, source, target, scale);
     } else {
-      const Scratch<T> tangled(length * some);
+      const sorting::ScratchArray<T> tangled(length * some);
       const Lines<T> lines = {tangled.get(), 2, length};
       for (int64_t j = 0; j < some; ++j) {
         spectrum_functions<T>().tangle(half, turns->data(), source.from_line(j).data,

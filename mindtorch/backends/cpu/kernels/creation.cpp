@@ -7,6 +7,7 @@
 #include "mindtorch/backends/cpu/kernels/kernels.h"
 #include "mindtorch/backends/cpu/parallel.h"
 #include "mindtorch/backends/cpu/pointwise.h"
+#include "mindtorch/backends/cpu/runs.h"
 #include "mindtorch/backends/cpu/tile.h"
 #include "mindtorch/tensor/element.h"
 
@@ -16,7 +17,7 @@ namespace {
 using OptionalDType = std::optional<DType>;
 using OptionalDevice = std::optional<Device>;
 
-constexpr int64_t kGrain = 64 * 1024;  // elements
+constexpr int64_t kGrain = 16 * 1024;  // elements
 constexpr int64_t kGrainBytes = 64 * 1024;
 
 void empty(
@@ -25,7 +26,7 @@ void empty_strided(ops::Launch&, IntList, IntList, OptionalDType, OptionalDevice
 
 void clear_bytes(void* data, int64_t bytes) {
   parallel_for(0, bytes, kGrainBytes, [=](int64_t begin, int64_t end) {
-    std::memset(static_cast<char*>(data) + begin, 0, static_cast<size_t>(end - begin));
+    clear_run(static_cast<char*>(data) + begin, end - begin);
   });
 }
 

@@ -103,6 +103,8 @@ void transform_dim(const Tensor& from, const Tensor& to, int64_t dim, bool forwa
 template <typename T>
 void transform_dims(Tensor from, const Tensor& to, IntList dims, bool forward, double scale) {
   for (size_t i = dims.size(); i-- > 0;) {
+    const bool is_done = from.is_same(to) && scale == 1;
+    if (from.size(dims[i]) == 1 && (i > 0 || is_done)) continue;  // a number is its own spectrum
     transform_dim<T>(from, to, dims[i], forward, scale);
     from = to;
     scale = 1;

@@ -26,22 +26,33 @@ void check_bounds(const Tensor& index, int64_t size, int64_t dim) {
            " is out of bounds for dimension ", dim, " with size ", size);
 }
 
-// For every index element the offset, in elements, of the slice it names. The indexed dims of
-// `self` are neighbours, at [first, first + n).
-Tensor find_offsets(const Tensor& self, std::span<const Tensor> indices, size_t first) {
-  const int64_t count = indices[0].numel();
-  Tensor result = Tensor::make({count}, DType::kInt64);
-  auto* offsets = result.data<int64_t>();
-  parallel_for(0, count, kGrain, [&](int64_t begin, int64_t end) {
-    std::fill(offsets + begin, offsets + end, 0);
-    for (size_t i = 0; i < indices.size(); ++i) {
-      const int64_t size = self.sizes()[first + i];
-      const int64_t stride = self.strides()[first + i];
-      const auto* index = indices[i].data<int64_t>();
-      for (int64_t j = begin; j < end; ++j) {
-        offsets[j] += (index[j] < 0 ? index[j] + size : index[j]) * stride;
-      }
+// For the index elements [begin, end) the offset, in elements, of the slice that each names. The
+// indexed dims of `self` are neighbours, at [first, first + n).
+void find_offsets(const Tensor& self,
+                  std::span<const Tensor> indices,
+                  size_t first,
+                  int64_t begin,
+                  int64_t end,
+                  int64_t* offsets) {
+  const int64_t n = end - begin;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    const int64_t size = self.sizes()[first + i];
+    const int64_t stride = self.strides()[first + i];
+    const auto* index = indices[i].data<int64_t>() + begin;
+    const auto offset = [&](int64_t j) { return (index[j] + (index[j] >> 63 & size)) * stride; };
+    if (i == 0) {
+      for (int64_t j = 0; j < n; ++j) offsets[j] = offset(j);
+    } else {
+      for (int64_t j = 0; j < n; ++j) offsets[j] += offset(j);
     }
+  }
+}
+
+Tensor find_all_offsets(const Tensor& self, std::span<const Tensor> indices, size_t first) {
+  Tensor result = Tensor::make({indices[0].numel()}, DType::kInt64);
+  auto* offsets = result.data<int64_t>();
+  parallel_for(0, result.numel(), kGrain, [&](int64_t begin, int64_t end) {
+    find_offsets(self, indices, first, begin, end, offsets + begin);
   });
   return result;
 }
@@ -111,11 +122,24 @@ void index(ops::Launch& launch, const Tensor& self, TensorList indices, Tensor& 
     return copy(picked, out);
   }
   const Tensor source = as_contiguous(selection.self);
-  const Tensor offset_of = find_offsets(source, selection.indices, selection.first);
   const Places places = find_places(source, selection.first, selection.indices.size());
   const int64_t element = self.element_size();
   const int64_t row = places.block * element;
-  const int64_t count = offset_of.numel();
+  const int64_t count = selection.indices[0].numel();
+  if (places.outer == 1) {  // each offset is used once
+    constexpr int64_t kBlock = 1024;
+    parallel_for(0, count, row_grain(row), [&](int64_t begin, int64_t end) {
+      int64_t offsets[kBlock];
+      for (int64_t at = begin; at < end; at += kBlock) {
+        const int64_t n = std::min(kBlock, end - at);
+        find_offsets(source, selection.indices, selection.first, at, at + n, offsets);
+        gather_rows(source.data_ptr(), row, offsets, n, INT64_MAX, element,
+                    out.data<char>() + at * row);
+      }
+    });
+    return;
+  }
+  const Tensor offset_of = find_all_offsets(source, selection.indices, selection.first);
   const auto* offsets = offset_of.data<int64_t>();
   parallel_for(0, places.outer * count, row_grain(row), [&](int64_t begin, int64_t end) {
     while (begin < end) {
@@ -155,7 +179,7 @@ void index_put(
     copy(values, spread);
   }
   // Straight into self, whatever its strides: offsets are places one element apart.
-  const Tensor offsets = find_offsets(selection.self, selection.indices, selection.first);
+  const Tensor offsets = find_all_offsets(selection.self, selection.indices, selection.first);
   const Shape steps = is_one ? Shape(sizes.size(), 0) : contiguous_strides(sizes);
   const size_t index_dims = selection.indices[0].sizes().size();
   Indexed indexed;

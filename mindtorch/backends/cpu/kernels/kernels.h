@@ -17,6 +17,7 @@ void register_foreach(ops::Registry& registry);
 void register_indexing(ops::Registry& registry);
 void register_linalg_decompose(ops::Registry& registry);
 void register_linalg_lstsq(ops::Registry& registry);
+void register_linalg_orthogonal(ops::Registry& registry);
 void register_linalg_solve(ops::Registry& registry);
 void register_loss(ops::Registry& registry);
 void register_matmul(ops::Registry& registry);

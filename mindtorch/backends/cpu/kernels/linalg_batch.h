@@ -101,6 +101,13 @@ void for_matrices(int64_t count, double operations, const Body& body) {
   const auto grain = static_cast<int64_t>(kGrain / std::max(operations, 1.0));
   parallel_for(0, count, std::max<int64_t>(grain, 1), body);
 }
+// The same of bodies that divide one matrix among threads: a few large ones come one by one.
+template <typename Body>
+void for_large_matrices(int64_t count, double operations, const Body& body) {
+  constexpr double kLarge = 1 << 22;
+  if (operations > kLarge && 2 * count <= num_threads()) return body(int64_t{0}, count);
+  for_matrices(count, operations, body);
+}
 inline double cube(double n) { return n * n * n; }
 
 // The length of the work array that LAPACK has answered in it.

@@ -1,135 +1,27 @@
-// Orthogonal factors, eigenvalues, singular values, and what is made of them.
+// Eigenvalues, singular values, and what is made of them.
 #include <cmath>
 #include <limits>
 
+#include "mindtorch/backends/cpu/copy_matrix.h"
 #include "mindtorch/backends/cpu/gemm_impl.h"
 #include "mindtorch/backends/cpu/kernels/kernels.h"
 #include "mindtorch/backends/cpu/kernels/linalg_batch.h"
+#include "mindtorch/backends/cpu/linalg/reflectors.h"
+#include "mindtorch/backends/cpu/linalg/spectral.h"
 #include "mindtorch/ops/linalg_error.h"
 
 namespace mindtorch::cpu {
 namespace {
 
-using lapack::Op;
-using lapack::Side;
 using lapack::Triangle;
 
-// --- orthogonal factors ---
-
-// R's triangle from the first rows of what geqrf leaves.
+// The lower triangle from the upper one.
 template <typename T>
-void take_upper(const T* factored, int64_t m, int64_t rows, int64_t n, T* r) {
-  for (int64_t column = 0; column < n; ++column) {
-    const int64_t filled = std::min(column + 1, rows);
-    std::copy_n(factored + column * m, filled, r + column * rows);
-    std::fill_n(r + column * rows + filled, rows - filled, T{});
+void mirror_upper(T* a, int64_t n) {
+  for (int64_t j = 0; j < n; ++j) {
+    for (int64_t i = j + 1; i < n; ++i) a[j * n + i] = a[i * n + j];
   }
 }
-
-void qr(ops::Launch&, const Tensor& A, std::string_view mode, Tensor& q, Tensor& r) {
-  const int m = rows_of(A);
-  const int n = columns_of(A);
-  const int k = std::min(m, n);
-  const bool makes_q = mode != "r";
-  const int q_columns = makes_q ? columns_of(q) : 0;
-  Tensor factored =
-      Tensor::make_strided(A.sizes(), ops::column_major_strides(A.sizes()), A.dtype());
-  copy(A, factored);
-  visit_lapack(A.dtype(), [&]<typename T>() {
-    T answers[2] = {};
-    lapack::geqrf(m, n, static_cast<T*>(nullptr), leading(m), nullptr, &answers[0], -1);
-    if (makes_q) {
-      lapack::orgqr(m, q_columns, k, static_cast<T*>(nullptr), leading(m), nullptr, &answers[1],
-                    -1);
-    }
-    const int length = std::max(work_length(answers[0]), work_length(answers[1]));
-    for_matrices(count_matrices(A), 2.0 * m * n * k, [&](int64_t begin, int64_t end) {
-      const Scratch<T> work(length);
-      const Scratch<T> tau(k);
-      for (int64_t i = begin; i < end; ++i) {
-        T* const a = matrix_at<T>(factored, i);
-        lapack::geqrf(m, n, a, leading(m), tau.get(), work.get(), length);
-        take_upper(a, m, r.size(-2), n, matrix_at<T>(r, i));
-        if (!makes_q) continue;
-        T* const factor = matrix_at<T>(q, i);
-        std::copy_n(a, int64_t{m} * k, factor);
-        std::fill_n(factor + int64_t{m} * k, int64_t{m} * (q_columns - k), T{});
-        lapack::orgqr(m, q_columns, k, factor, leading(m), tau.get(), work.get(), length);
-      }
-    });
-  });
-}
-
-void geqrf(ops::Launch&, const Tensor& self, Tensor& factored, Tensor& tau) {
-  copy(self, factored);
-  const int m = rows_of(factored);
-  const int n = columns_of(factored);
-  visit_lapack(factored.dtype(), [&]<typename T>() {
-    T answer{};
-    lapack::geqrf(m, n, static_cast<T*>(nullptr), leading(m), nullptr, &answer, -1);
-    const int length = work_length(answer);
-    for_matrices(count_matrices(factored), 1.0 * m * n * n, [&](int64_t begin, int64_t end) {
-      const Scratch<T> work(length);
-      for (int64_t i = begin; i < end; ++i) {
-        lapack::geqrf(m, n, matrix_at<T>(factored, i), leading(m), vector_at<T>(tau, i), work.get(),
-                      length);
-      }
-    });
-  });
-}
-
-void householder_product(ops::Launch&, const Tensor& input, const Tensor& tau, Tensor& out) {
-  copy(input, out);
-  const Tensor factors = row_major(tau);
-  const int m = rows_of(out);
-  const int n = columns_of(out);
-  const int k = columns_of(factors);
-  visit_lapack(out.dtype(), [&]<typename T>() {
-    T answer{};
-    lapack::orgqr(m, n, k, static_cast<T*>(nullptr), leading(m), nullptr, &answer, -1);
-    const int length = work_length(answer);
-    for_matrices(count_matrices(out), 1.0 * m * n * k, [&](int64_t begin, int64_t end) {
-      const Scratch<T> work(length);
-      for (int64_t i = begin; i < end; ++i) {
-        lapack::orgqr(m, n, k, matrix_at<T>(out, i), leading(m), vector_at<T>(factors, i),
-                      work.get(), length);
-      }
-    });
-  });
-}
-
-void ormqr(ops::Launch&,
-           const Tensor& self,
-           const Tensor& tau,
-           const Tensor& other,
-           bool left,
-           bool transpose,
-           Tensor& out) {
-  copy(other, out);
-  const Tensor reflectors = column_major(self);
-  const Tensor factors = row_major(tau);
-  const int m = rows_of(out);
-  const int n = columns_of(out);
-  const int k = columns_of(factors);
-  visit_lapack(out.dtype(), [&]<typename T>() {
-    const Side side = left ? Side::kLeft : Side::kRight;
-    const Op op = !transpose ? Op::kNone : kIsComplex<T> ? Op::kAdjoint : Op::kTranspose;
-    const int ld = leading(rows_of(reflectors));
-    T answer{};
-    lapack::ormqr(side, op, m, n, k, static_cast<const T*>(nullptr), ld, nullptr, nullptr,
-                  leading(m), &answer, -1);
-    const int length = work_length(answer);
-    for_matrices(count_matrices(out), 2.0 * m * n * k, [&](int64_t begin, int64_t end) {
-      const Scratch<T> work(length);
-      for (int64_t i = begin; i < end; ++i) {
-        lapack::ormqr(side, op, m, n, k, matrix_at<T>(reflectors, i), ld, vector_at<T>(factors, i),
-                      matrix_at<T>(out, i), leading(m), work.get(), length);
-      }
-    });
-  });
-}
-
-// --- eigenvalues and singular values ---
 
 // The matrices of `a` become eigenvectors, or are used up.
 template <typename T>
@@ -143,11 +35,21 @@ void decompose_hermitian(
                 &real_length, -1, &int_length, -1);
   const int work_size = work_length(length);
   const int real_size = work_length(real_length);
-  for_matrices(count_matrices(a), 8 * cube(n), [&](int64_t begin, int64_t end) {
+  for_large_matrices(count_matrices(a), 8 * cube(n), [&](int64_t begin, int64_t end) {
     const Scratch<T> work(work_size);
     const Scratch<Real<T>> real_work(kIsComplex<T> ? real_size : 1);
     const Scratch<int> int_work(int_length);
     for (int64_t i = begin; i < end; ++i) {
+      if constexpr (!kIsComplex<T>) {
+        if (vectors && linalg::has_blocks(n)) {
+          T* const matrix = matrix_at<T>(a, i);
+          if (triangle == Triangle::kUpper) mirror_upper(matrix, n);
+          if (linalg::is_in_range(matrix, int64_t{n} * n)) {
+            info[i] = linalg::decompose_symmetric(n, matrix, vector_at<T>(values, i));
+            continue;
+          }
+        }
+      }
       info[i] = lapack::heevd(vectors, triangle, n, matrix_at<T>(a, i), leading(n),
                               vector_at<Real<T>>(values, i), work.get(), work_size, real_work.get(),
                               real_size, int_work.get(), int_length);
@@ -249,6 +151,26 @@ void eig(ops::Launch&, const Tensor& A, bool compute_v, Tensor& values, Tensor& 
   check("torch.linalg.eig", A, info);
 }
 
+// U, S and Vh of one matrix, or false, and nothing is done: where LAPACK does it as well.
+template <typename T>
+bool decompose_by_blocks(
+    int m, int n, T* a, T* u, int u_columns, T* s, T* vh, int vh_rows, int32_t& info) {
+  if (!linalg::has_blocks(std::min(m, n)) || !linalg::is_in_range(a, int64_t{m} * n)) return false;
+  if (m >= n) {
+    info = linalg::decompose_singular(m, n, a, s, u, u_columns, vh);
+    return true;
+  }
+  // The transposes of U and Vh are those of the transpose, the other way round.
+  const Scratch<T> turned(int64_t{m} * n);
+  const Scratch<T> left(int64_t{n} * vh_rows);
+  const Scratch<T> right(int64_t{m} * m);
+  copy_matrix<T>(n, m, {a, m, 1}, {turned.get(), 1, n});
+  info = linalg::decompose_singular(n, m, turned.get(), s, left.get(), vh_rows, right.get());
+  copy_matrix<T>(m, m, {right.get(), m, 1}, {u, 1, m});
+  copy_matrix<T>(vh_rows, n, {left.get(), n, 1}, {vh, 1, vh_rows});
+  return true;
+}
+
 // The matrices of `a` are used up. `job` is LAPACK's: all of U and Vh, as much as S has values,
 // none.
 template <typename T>
@@ -269,11 +191,18 @@ void decompose_singular(
                      : (vectors ? std::max<int64_t>(5 * int64_t{k} * k + 5 * k,
                                                     2 * larger * k + 2 * int64_t{k} * k + k)
                                 : 7 * int64_t{k});
-  for_matrices(count_matrices(a), 10.0 * m * n * k, [&](int64_t begin, int64_t end) {
+  for_large_matrices(count_matrices(a), 10.0 * m * n * k, [&](int64_t begin, int64_t end) {
     const Scratch<T> work(length);
     const Scratch<Real<T>> real_work(std::max<int64_t>(real_length, 1));
     const Scratch<int> int_work(8 * std::max(k, 1));
     for (int64_t i = begin; i < end; ++i) {
+      if constexpr (!kIsComplex<T>) {
+        if (vectors &&
+            decompose_by_blocks(m, n, matrix_at<T>(a, i), matrix_at<T>(u, i), columns_of(u),
+                                vector_at<T>(s, i), matrix_at<T>(vh, i), vh_rows, info[i])) {
+          continue;
+        }
+      }
       info[i] = lapack::gesdd(job, m, n, matrix_at<T>(a, i), leading(m), vector_at<Real<T>>(s, i),
                               vectors ? matrix_at<T>(u, i) : nullptr, leading(m),
                               vectors ? matrix_at<T>(vh, i) : nullptr, vh_rows, work.get(), length,
@@ -413,10 +342,6 @@ void pinv(ops::Launch&,
 
 void register_linalg_decompose(ops::Registry& registry) {
   constexpr auto kCpu = DeviceType::kCpu;
-  registry.kernel<qr>(kCpu, "_linalg_qr");
-  registry.kernel<geqrf>(kCpu, "_linalg_geqrf");
-  registry.kernel<householder_product>(kCpu, "_linalg_householder_product");
-  registry.kernel<ormqr>(kCpu, "_linalg_ormqr");
   registry.kernel<eigh>(kCpu, "_linalg_eigh");
   registry.kernel<eig>(kCpu, "_linalg_eig");
   registry.kernel<svd>(kCpu, "_linalg_svd");

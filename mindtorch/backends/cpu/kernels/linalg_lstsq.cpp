@@ -4,6 +4,8 @@
 #include "mindtorch/backends/cpu/gemm_impl.h"
 #include "mindtorch/backends/cpu/kernels/kernels.h"
 #include "mindtorch/backends/cpu/kernels/linalg_batch.h"
+#include "mindtorch/backends/cpu/linalg/least_squares.h"
+#include "mindtorch/backends/cpu/linalg/reflectors.h"
 #include "mindtorch/ops/linalg_error.h"
 
 namespace mindtorch::cpu {
@@ -106,11 +108,22 @@ void lstsq(ops::Launch&,
   const bool has_values = driver == "gelsd" || driver == "gelss";
   visit_lapack(A.dtype(), [&]<typename T>() {
     const int columns = columns_of(B);
-    for_matrices(count, 2.0 * m * n * (n + columns), [&](int64_t begin, int64_t end) {
+    const bool is_ours =
+        driver == "gelsy" && m >= n && linalg::has_blocks(n) && linalg::has_blocks(columns);
+    for_large_matrices(count, 2.0 * m * n * (n + columns), [&](int64_t begin, int64_t end) {
       LeastSquares<T> solver{driver_of<T>(driver), m, n, columns, static_cast<Real<T>>(rcond)};
       solver.allocate();
       for (int64_t i = begin; i < end; ++i) {
         int found = 0;
+        if constexpr (!kIsComplex<T>) {
+          if (is_ours &&
+              linalg::solve_independent(m, n, columns, matrix_at<T>(a, i),
+                                        matrix_at<T>(solution, i), solver.ldb(), solver.rcond)) {
+            info.get()[i] = 0;
+            rank.data<int64_t>()[i] = n;
+            continue;
+          }
+        }
         info.get()[i] = solver.run(matrix_at<T>(a, i), matrix_at<T>(solution, i),
                                    has_values ? vector_at<Real<T>>(singular_values, i) : nullptr,
                                    &found, solver.work.get());

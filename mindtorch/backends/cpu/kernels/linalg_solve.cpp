@@ -4,6 +4,8 @@
 #include "mindtorch/backends/cpu/gemm_impl.h"
 #include "mindtorch/backends/cpu/kernels/kernels.h"
 #include "mindtorch/backends/cpu/kernels/linalg_batch.h"
+#include "mindtorch/backends/cpu/linalg/factor.h"
+#include "mindtorch/backends/cpu/linalg/pieces.h"
 #include "mindtorch/ops/linalg_error.h"
 
 namespace mindtorch::cpu {
@@ -25,10 +27,10 @@ template <typename T>
 void factor(const Tensor& lu, const Tensor& pivots, int32_t* info) {
   const int m = rows_of(lu);
   const int n = columns_of(lu);
-  for_matrices(count_matrices(lu), cube(std::min(m, n)), [&](int64_t begin, int64_t end) {
+  for_large_matrices(count_matrices(lu), cube(std::min(m, n)), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int failed =
-          lapack::getrf(m, n, matrix_at<T>(lu, i), leading(m), vector_at<int32_t>(pivots, i));
+          linalg::factor_lu(m, n, matrix_at<T>(lu, i), leading(m), vector_at<int32_t>(pivots, i));
       if (info != nullptr) info[i] = failed;
     }
   });
@@ -47,20 +49,16 @@ void inv(ops::Launch&, const Tensor& A, Name checked_as, Tensor& inverse, Tensor
   visit_lapack(inverse.dtype(), [&]<typename T>() {
     const auto invert = [&](int64_t begin, int64_t end) {
       const Scratch<int> pivots(n);
-      T answer{};
-      lapack::getri(n, static_cast<T*>(nullptr), leading(n), nullptr, &answer, -1);
-      const int length = work_length(answer);
-      const Scratch<T> work(length);
+      const Scratch<T> lu(int64_t{n} * n);
       for (int64_t i = begin; i < end; ++i) {
         T* const a = matrix_at<T>(inverse, i);
-        int failed = lapack::getrf(n, n, a, leading(n), pivots.get());
-        if (failed == 0) {
-          failed = lapack::getri(n, a, leading(n), pivots.get(), work.get(), length);
-        }
+        std::copy_n(a, int64_t{n} * n, lu.get());
+        const int failed = linalg::factor_lu(n, n, lu.get(), leading(n), pivots.get());
+        if (failed == 0) linalg::invert_lu(n, lu.get(), pivots.get(), a);
         info.data<int32_t>()[i] = failed;
       }
     };
-    for_matrices(count_matrices(inverse), 2 * cube(n), invert);
+    for_large_matrices(count_matrices(inverse), 2 * cube(n), invert);
   });
   check(info, checked_as);
 }
@@ -70,11 +68,11 @@ void cholesky(
   copy(self, factor);
   const int n = rows_of(factor);
   visit_lapack(factor.dtype(), [&]<typename T>() {
-    for_matrices(count_matrices(factor), cube(n) / 3, [&](int64_t begin, int64_t end) {
+    for_large_matrices(count_matrices(factor), cube(n) / 3, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         T* const a = matrix_at<T>(factor, i);
         info.data<int32_t>()[i] =
-            lapack::potrf(upper ? Triangle::kUpper : Triangle::kLower, n, a, leading(n));
+            linalg::factor_cholesky(upper ? Triangle::kUpper : Triangle::kLower, n, a, leading(n));
         for (int64_t column = 0; column < n; ++column) {
           T* const line = a + column * n;
           std::fill(upper ? line + column + 1 : line, upper ? line + n : line + column, T{});
@@ -119,15 +117,15 @@ void substitute(const Tensor& lu, const Tensor& pivots, bool left, bool adjoint,
   const Op op =
       left ? (adjoint ? Op::kAdjoint : Op::kNone) : (adjoint ? Op::kNone : Op::kTranspose);
   const bool conjugates = kIsComplex<T> && !left && adjoint;
-  for_matrices(count_matrices(x), 1.0 * n * n * count, [&](int64_t begin, int64_t end) {
+  for_large_matrices(count_matrices(x), 1.0 * n * n * count, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       T* const solved = matrix_at<T>(x, i);
       const auto flip = [&] {
         if (conjugates) std::transform(solved, solved + int64_t{n} * count, solved, conjugate<T>);
       };
       flip();
-      lapack::getrs(op, n, count, matrix_at<T>(lu, i), leading(n), vector_at<int32_t>(pivots, i),
-                    solved, leading(n));
+      linalg::solve_lu(op, n, count, matrix_at<T>(lu, i), leading(n), vector_at<int32_t>(pivots, i),
+                       solved, leading(n));
       flip();
     }
   });
@@ -236,13 +234,18 @@ void solve_triangular(ops::Launch&,
   const bool by_rows = A.is_contiguous() && !has_strides(A, ops::column_major_strides(A.sizes()));
   const Tensor a = by_rows ? A : column_major(A);
   visit_lapack(out.dtype(), [&]<typename T>() {
-    for_matrices(count_matrices(out), 0.5 * order * m * n, [&](int64_t begin, int64_t end) {
+    for_large_matrices(count_matrices(out), 0.5 * order * m * n, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        lapack::trsm(left ? Side::kLeft : Side::kRight,
-                     upper != by_rows ? Triangle::kUpper : Triangle::kLower,
-                     by_rows ? Op::kTranspose : Op::kNone,
-                     unitriangular ? Diagonal::kOnes : Diagonal::kStored, m, n, matrix_at<T>(a, i),
-                     leading(order), matrix_at<T>(out, i), leading(m));
+        const linalg::Pieces pieces = {left ? n : m, 0.5 * order * order};
+        pieces.run([&](int64_t first, int64_t count) {
+          const auto some = static_cast<int>(count);
+          lapack::trsm(left ? Side::kLeft : Side::kRight,
+                       upper != by_rows ? Triangle::kUpper : Triangle::kLower,
+                       by_rows ? Op::kTranspose : Op::kNone,
+                       unitriangular ? Diagonal::kOnes : Diagonal::kStored, left ? m : some,
+                       left ? some : n, matrix_at<T>(a, i), leading(order),
+                       matrix_at<T>(out, i) + (left ? first * m : first), leading(m));
+        });
       }
     });
   });

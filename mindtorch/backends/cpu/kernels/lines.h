@@ -1,5 +1,8 @@
 #pragma once
 
+#include <functional>
+#include <initializer_list>
+
 #include "mindtorch/backends/cpu/pointwise.h"
 #include "mindtorch/tensor/tensor.h"
 
@@ -25,31 +28,30 @@ inline Tensor with_dim_last(const Tensor& self, int64_t dim) {
   return self.alias(std::move(sizes), std::move(strides), self.storage_offset());
 }
 
-// Contiguous lines of `dim`: the tensor itself where it has them, else a copy.
-inline Tensor as_lines(const Tensor& self, int64_t dim) {
-  const Tensor moved = with_dim_last(self, dim);
-  if (moved.is_contiguous()) return moved;
-  const Tensor lines = Tensor::make(moved.sizes(), self.dtype());
-  copy(moved, lines);
-  return lines;
-}
+// Note [Lines by blocks]
+// Lines that are not contiguous are gathered into working memory of the thread, a few at a time,
+// and results scattered from it. No copy of a whole tensor is made; neighbouring lines share cache
+// lines, so that one at a time would read memory many times over.
 
-// Memory for result lines: `out` itself where its lines are contiguous, else a temporary that
-// finish() copies into place.
-class OutputLines {
- public:
-  OutputLines(const Tensor& out, int64_t dim) : target_(with_dim_last(out, dim)) {
-    lines_ = target_.is_contiguous() ? target_ : Tensor::make(target_.sizes(), out.dtype());
-  }
-  char* data() const { return lines_.data<char>(); }
-  void finish() const {
-    if (!lines_.is_same(target_)) copy(lines_, target_);
-  }
+// A tensor whose lines along `dim` are read, or written.
+struct LineOperand {
+  LineOperand(const Tensor& tensor, int64_t dim, bool is_output);
 
- private:
-  Tensor target_;
-  Tensor lines_;
+  Tensor lines;  // the dim last; undefined for an operand that is absent
+  int64_t line_bytes = 0;
+  bool is_output = false;
+  bool is_direct = true;  // lines lie one behind the other
 };
+inline LineOperand input_lines(const Tensor& tensor, int64_t dim) { return {tensor, dim, false}; }
+inline LineOperand output_lines(const Tensor& tensor, int64_t dim) { return {tensor, dim, true}; }
+
+// body(data, first, count): the lines [first, first + count) of every operand, contiguous, at
+// data[operand]; null for one that is absent. Runs in parallel. The operands' shapes differ along
+// `dim` only. `nested_bytes` is what the body takes of the thread's working memory (Scratch).
+using LineBody = std::function<void(char* const* data, int64_t first, int64_t count)>;
+void for_line_blocks(std::initializer_list<LineOperand> operands,
+                     size_t nested_bytes,
+                     const LineBody& body);
 
 inline Tensor as_contiguous(const Tensor& self) {
   if (self.is_contiguous()) return self;

@@ -5,12 +5,14 @@
 #include "mindtorch/backends/cpu/kernels/lines.h"
 #include "mindtorch/backends/cpu/kernels/wide.h"
 #include "mindtorch/backends/cpu/parallel.h"
+#include "mindtorch/backends/cpu/pooling/pixels.h"
 #include "mindtorch/backends/cpu/pooling/plane.h"
 #include "mindtorch/backends/cpu/pooling/windows.h"
 
 namespace mindtorch::cpu {
 namespace {
 
+using pooling::Cover;
 using pooling::Divisor;
 using pooling::Plane;
 using pooling::Run;
@@ -132,28 +134,23 @@ void avg_pool(Plane plane, const Divisor& divisor, const T* input, T* values) {
   });
 }
 
-// The windows of a dimension that cover each of its elements: from first to last - 1.
-struct Cover {
-  std::vector<size_t> first;
-  std::vector<size_t> last;
-
-  explicit Cover(const Windows& w) {
-    size_t from = 0;
-    size_t to = 0;
-    for (int64_t x = 0; x < w.in; ++x) {
-      while (from < w.end.size() && w.end[from] <= x) ++from;
-      while (to < w.begin.size() && w.begin[to] <= x) ++to;
-      first.push_back(std::min(from, to));
-      last.push_back(to);
+// Their gradients: each element of a plane gets the same share.
+template <typename T>
+void share_of_planes(int64_t planes, int64_t n, int64_t divisor, const T* grad, T* out) {
+  parallel_for(0, planes, kGrain / (n + 1) + 1, [&](int64_t from, int64_t to) {
+    for (int64_t i = from; i < to; ++i) {
+      std::fill_n(out + i * n, n, quotient<T>(static_cast<WideOf<T>>(grad[i]), divisor));
     }
-  }
-  bool is_same(size_t a, size_t b) const { return first[a] == first[b] && last[a] == last[b]; }
-};
+  });
+}
 
 // Each row of the result is one thread's: the shares of the windows that cover it are added to it.
 template <typename T>
 void avg_pool_backward(Plane plane, const Divisor& divisor, const T* grad, T* out) {
   pooling::merge_whole(plane);
+  if (plane.out() == 1 && plane.axes[2].inside(0) == plane.in()) {
+    return share_of_planes(plane.count, plane.in(), divisor.of(plane, 0, 0, 0), grad, out);
+  }
   const auto& [depth, height, width] = plane.axes;
   const pooling::PoolingTiles& tiles = pooling::pooling_tiles(DTypeOf<T>::value);
   const WindowRows windows(plane, divisor);
@@ -249,8 +246,37 @@ void fill_pooled(const Tensor& out, const Fill& fill) {
   copy(result, out);
 }
 
+// How many channels lie beside each other in the pixels of all of these tensors, which have so many
+// planes; 0: none, or not in all.
+int64_t channels_beside(int64_t planes, std::initializer_list<const Tensor*> tensors) {
+  const Tensor& first = **tensors.begin();
+  constexpr int64_t kLeast = 4;  // fewer do not fill a vector
+  if (first.is_contiguous() || first.dim() < 4 || first.size(1) < kLeast ||
+      planes != first.size(0) * first.size(1) || !is_floating_point(first.dtype())) {
+    return 0;
+  }
+  const auto is_so = [](const Tensor* tensor) {
+    return is_channels_last(tensor->sizes(), tensor->strides());
+  };
+  return std::all_of(tensors.begin(), tensors.end(), is_so) ? first.size(1) : 0;
+}
+
+// in_pooled_dtype() for floats.
+template <typename Compute>
+void in_pooled_float(DType dtype, const Compute& compute) {
+  in_pooled_dtype(dtype, [&]<typename T>(T number) {
+    if constexpr (!std::is_integral_v<T>) compute(number);
+  });
+}
+
 void run_max_pool(const Plane& plane, const Tensor& self, Tensor& values, Tensor& indices) {
   if (values.numel() == 0) return;
+  if (const int64_t channels = channels_beside(plane.count, {&self, &values, &indices})) {
+    return in_pooled_float(self.dtype(), [&]<typename T>(T) {
+      pooling::max_pixels(plane, channels, self.data<T>(), values.data<T>(),
+                          indices.data<int64_t>());
+    });
+  }
   const Tensor input = as_pooled(self);
   in_pooled_dtype(self.dtype(), [&]<typename T>(T) {
     fill_pooled(values, [&](const Tensor& to) {
@@ -262,6 +288,11 @@ void run_max_pool(const Plane& plane, const Tensor& self, Tensor& values, Tensor
 }
 void run_avg_pool(const Plane& plane, const Divisor& divisor, const Tensor& self, Tensor& out) {
   if (out.numel() == 0) return;
+  if (const int64_t channels = channels_beside(plane.count, {&self, &out})) {
+    return in_pooled_float(self.dtype(), [&]<typename T>(T) {
+      pooling::mean_pixels(plane, divisor, channels, self.data<T>(), out.data<T>());
+    });
+  }
   const Tensor input = as_pooled(self);
   in_pooled_dtype(self.dtype(), [&]<typename T>(T) {
     fill_pooled(out,
@@ -273,6 +304,11 @@ void run_avg_pool_backward(const Plane& plane,
                            const Tensor& grad_output,
                            Tensor& out) {
   if (out.numel() == 0) return;
+  if (const int64_t channels = channels_beside(plane.count, {&out, &grad_output})) {
+    return in_pooled_float(out.dtype(), [&]<typename T>(T) {
+      pooling::mean_pixels_backward(plane, divisor, channels, grad_output.data<T>(), out.data<T>());
+    });
+  }
   const Tensor grad = as_pooled(grad_output);
   in_pooled_dtype(grad.dtype(), [&]<typename T>(T) {
     fill_pooled(out, [&](const Tensor& to) {
@@ -283,10 +319,16 @@ void run_avg_pool_backward(const Plane& plane,
 template <size_t kN>
 void run_max_pool_backward(const Tensor& grad_output, const Tensor& indices, Tensor& out) {
   if (out.numel() == 0) return;
-  const Tensor grad = as_pooled(grad_output);
-  const Tensor where = as_wide(indices);
   const int64_t in = numel(IntList(out.sizes()).last(kN));
   const int64_t planes = out.numel() / in;
+  if (const int64_t channels = channels_beside(planes, {&out, &grad_output, &indices})) {
+    return in_pooled_float(out.dtype(), [&]<typename T>(T) {
+      pooling::max_pixels_backward(planes / channels, in, grad_output.numel() / planes, channels,
+                                   grad_output.data<T>(), indices.data<int64_t>(), out.data<T>());
+    });
+  }
+  const Tensor grad = as_pooled(grad_output);
+  const Tensor where = as_wide(indices);
   in_pooled_dtype(grad.dtype(), [&]<typename T>(T) {
     fill_pooled(out, [&](const Tensor& to) {
       add_at(planes, in, grad.numel() / planes, grad.data<T>(), where.data<int64_t>(),

@@ -130,7 +130,7 @@ class StepProduct {
 template <typename Body>
 void share(const Steps& steps, int64_t work_of_a_row, const Body& body) {
   const int64_t work = std::max<int64_t>(1, steps.count() * work_of_a_row);
-  parallel_for(0, steps.batch(), std::max<int64_t>(8, ceil_div(kGrain, work)), body);
+  parallel_for(0, steps.batch(), std::max<int64_t>(4, ceil_div(kGrain, work)), body);
 }
 
 // Contiguous elements of T.

@@ -21,6 +21,7 @@ void register_cpu(ops::Registry& registry) {
   register_indexing(registry);
   register_linalg_decompose(registry);
   register_linalg_lstsq(registry);
+  register_linalg_orthogonal(registry);
   register_linalg_solve(registry);
   register_loss(registry);
   register_matmul(registry);

@@ -42,14 +42,6 @@ void for_columns(const Lines& lines, const Body& body) {
   });
 }
 
-// body(offset) for each row of n elements.
-template <typename Body>
-void for_rows(int64_t count, int64_t n, const Body& body) {
-  parallel_for(0, count, std::max<int64_t>(1, kGrain / n), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) body(i * n);
-  });
-}
-
 Tensor converted(const Tensor& self, DType dtype) {
   if (self.dtype() == dtype) return self;
   const Tensor result = Tensor::make(self.sizes(), dtype);
@@ -70,14 +62,15 @@ void softmax(ops::Launch&, const Tensor& self, int64_t dim, std::optional<DType>
               lines.inner);
     });
   }
-  const Tensor rows = as_lines(input, dim);
-  const OutputLines results(out, dim);
   const RowFn row =
       find_row(kSoftmax == Softmax::kLog ? Row::kLogSoftmax : Row::kSoftmax, out.dtype());
-  for_rows(out.numel() / lines.n, lines.n, [&](int64_t at) {
-    row(rows.data<char>() + at * bytes, results.data() + at * bytes, lines.n);
-  });
-  results.finish();
+  const int64_t step = lines.n * bytes;
+  for_line_blocks({input_lines(input, dim), output_lines(out, dim)}, 0,
+                  [&](char* const* data, int64_t, int64_t count) {
+                    for (int64_t i = 0; i < count; ++i) {
+                      row(data[0] + i * step, data[1] + i * step, lines.n);
+                    }
+                  });
 }
 
 template <Softmax kSoftmax>
@@ -101,15 +94,15 @@ void softmax_backward(ops::Launch&,
               found.data<char>() + at * bytes, lines.n, width, lines.inner);
     });
   } else {
-    const Tensor grads = as_lines(grad_output, dim);
-    const Tensor values = as_lines(output, dim);
-    const OutputLines results(found, dim);
     const RowGradientFn row = find_softmax_gradient(kSoftmax, dtype);
-    for_rows(out.numel() / lines.n, lines.n, [&](int64_t at) {
-      row(grads.data<char>() + at * bytes, values.data<char>() + at * bytes,
-          results.data() + at * bytes, lines.n);
-    });
-    results.finish();
+    const int64_t step = lines.n * bytes;
+    for_line_blocks(
+        {input_lines(grad_output, dim), input_lines(output, dim), output_lines(found, dim)}, 0,
+        [&](char* const* data, int64_t, int64_t count) {
+          for (int64_t i = 0; i < count; ++i) {
+            row(data[0] + i * step, data[1] + i * step, data[2] + i * step, lines.n);
+          }
+        });
   }
   if (!found.is_same(out)) copy(found, out);
 }

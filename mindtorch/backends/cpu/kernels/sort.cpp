@@ -15,30 +15,23 @@ namespace {
 
 constexpr int64_t kGrain = 4096;  // elements
 
-template <typename Body>
-void for_each_line(int64_t lines, int64_t length, const Body& body) {
-  parallel_for(0, lines, std::max<int64_t>(1, kGrain / std::max<int64_t>(length, 1)),
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t i = begin; i < end; ++i) body(i);
-               });
-}
+// What the functions of sorting.h take of the thread's working memory for a row of n elements.
+size_t row_scratch_bytes(int64_t n) { return static_cast<size_t>(3 * n) * sizeof(uint64_t); }
 
 void sort_lines(
     const Tensor& self, int64_t dim, bool descending, const Tensor* values, const Tensor& indices) {
   if (self.numel() == 0) return;
   const int64_t n = line_length(self, dim);
-  const Tensor lines = as_lines(self, dim);
-  const OutputLines index_lines(indices, dim);
-  const std::optional<OutputLines> value_lines =
-      values == nullptr ? std::nullopt : std::optional<OutputLines>(std::in_place, *values, dim);
   const int64_t bytes = n * self.element_size();
-  for_each_line(self.numel() / n, n, [&](int64_t i) {
-    sort_row(self.dtype(), lines.data<char>() + i * bytes, n, descending, true,
-             value_lines ? value_lines->data() + i * bytes : nullptr,
-             reinterpret_cast<int64_t*>(index_lines.data()) + i * n);
-  });
-  index_lines.finish();
-  if (value_lines) value_lines->finish();
+  for_line_blocks({input_lines(self, dim), output_lines(values ? *values : Tensor(), dim),
+                   output_lines(indices, dim)},
+                  row_scratch_bytes(n), [&](char* const* data, int64_t, int64_t count) {
+                    for (int64_t i = 0; i < count; ++i) {
+                      sort_row(self.dtype(), data[0] + i * bytes, n, descending, true,
+                               data[1] == nullptr ? nullptr : data[1] + i * bytes,
+                               reinterpret_cast<int64_t*>(data[2]) + i * n);
+                    }
+                  });
 }
 
 void sort(ops::Launch&,
@@ -77,17 +70,15 @@ void topk(ops::Launch&,
   if (values.numel() == 0) return;
   if (self.dim() == 0) k = 1;  // a number has itself, also for k = 0
   const int64_t n = line_length(self, dim);
-  const Tensor lines = as_lines(self, dim);
-  const OutputLines value_lines(values, dim);
-  const OutputLines index_lines(indices, dim);
   const int64_t element = self.element_size();
-  for_each_line(self.numel() / n, n, [&](int64_t i) {
-    topk_row(self.dtype(), lines.data<char>() + i * n * element, n, k, largest, sorted,
-             value_lines.data() + i * k * element,
-             reinterpret_cast<int64_t*>(index_lines.data()) + i * k);
-  });
-  value_lines.finish();
-  index_lines.finish();
+  for_line_blocks({input_lines(self, dim), output_lines(values, dim), output_lines(indices, dim)},
+                  row_scratch_bytes(n), [&](char* const* data, int64_t, int64_t count) {
+                    for (int64_t i = 0; i < count; ++i) {
+                      topk_row(self.dtype(), data[0] + i * n * element, n, k, largest, sorted,
+                               data[1] + i * k * element,
+                               reinterpret_cast<int64_t*>(data[2]) + i * k);
+                    }
+                  });
 }
 
 // One value and one index per line; the outputs are contiguous over the lines in order.
@@ -96,12 +87,15 @@ void select_per_line(
     const Tensor& self, int64_t dim, Tensor& values, Tensor* indices, const Select& select) {
   if (values.numel() == 0) return;
   const int64_t n = line_length(self, dim);
-  const Tensor lines = as_lines(self, dim);
   const int64_t element = self.element_size();
-  for_each_line(self.numel() / n, n, [&](int64_t i) {
-    select(self.dtype(), lines.data<char>() + i * n * element, n, values.data<char>() + i * element,
-           indices == nullptr ? nullptr : indices->data<int64_t>() + i);
-  });
+  for_line_blocks({input_lines(self, dim)}, row_scratch_bytes(n),
+                  [&](char* const* data, int64_t first, int64_t count) {
+                    for (int64_t i = 0; i < count; ++i) {
+                      select(self.dtype(), data[0] + i * n * element, n,
+                             values.data<char>() + (first + i) * element,
+                             indices == nullptr ? nullptr : indices->data<int64_t>() + first + i);
+                    }
+                  });
 }
 
 void kthvalue(ops::Launch&,

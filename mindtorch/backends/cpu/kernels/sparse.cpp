@@ -1,7 +1,9 @@
 // Products with a sparse matrix, given by the coordinates of its entries.
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <span>
+#include <tuple>
 #include <type_traits>
 #include <vector>
 
@@ -15,11 +17,17 @@ namespace mindtorch::cpu {
 namespace {
 
 constexpr int64_t kGrainProducts = 32 * 1024;
+constexpr int64_t kGrainEntries = 16 * 1024;
 
 void check_coordinates(const Tensor& index, int64_t size) {
-  const int64_t bad = check_positive_indices(index.data<int64_t>(), index.numel(), size);
-  MT_CHECK(bad < 0, IndexError, "index ", index.data<int64_t>()[bad],
-           " is out of bounds for a dimension of size ", size);
+  const auto* const places = index.data<int64_t>();
+  std::atomic<int64_t> bad = -1;
+  parallel_for(0, index.numel(), kGrainEntries, [&](int64_t from, int64_t to) {
+    const int64_t found = check_positive_indices(places + from, to - from, size);
+    if (found >= 0) bad.store(from + found, std::memory_order_relaxed);
+  });
+  MT_CHECK(bad < 0, IndexError, "index ", places[bad], " is out of bounds for a dimension of size ",
+           size);
 }
 
 // Where the entries of each row are: see SparseRows. Entries of one row keep their order.
@@ -27,20 +35,45 @@ class RowOrder {
  public:
   RowOrder(const int64_t* row, int64_t count, int64_t rows)
       : begins_(static_cast<size_t>(rows) + 1) {
-    for (int64_t e = 0; e < count; ++e) ++begins_[static_cast<size_t>(row[e]) + 1];
-    for (size_t r = 1; r < begins_.size(); ++r) begins_[r] += begins_[r - 1];
-    if (std::is_sorted(row, row + count)) return;
-    order_.resize(static_cast<size_t>(count));
-    std::vector<int64_t> next(begins_.begin(), begins_.end() - 1);
-    for (int64_t e = 0; e < count; ++e) {
-      order_[static_cast<size_t>(next[static_cast<size_t>(row[e])]++)] = e;
-    }
+    if (count == 0) return;
+    ascends(row, count) ? find_begins(row, count, rows) : sort(row, count);
   }
   SparseRows with(const int64_t* columns) const {
     return {begins_.data(), order_.empty() ? nullptr : order_.data(), columns};
   }
 
  private:
+  static bool ascends(const int64_t* row, int64_t count) {
+    std::atomic<bool> answer = true;
+    parallel_for(1, count, kGrainEntries, [&](int64_t from, int64_t to) {
+      bool descends = false;
+      for (int64_t e = from; e < to; ++e) descends |= row[e] < row[e - 1];
+      if (descends) answer.store(false, std::memory_order_relaxed);
+    });
+    return answer;
+  }
+
+  // Of entries whose rows ascend: each thread writes the rows that begin in its part.
+  void find_begins(const int64_t* row, int64_t count, int64_t rows) {
+    parallel_for(0, count, kGrainEntries, [&](int64_t from, int64_t to) {
+      int64_t last = from == 0 ? -1 : row[from - 1];
+      for (int64_t e = from; e < to; ++e) {
+        while (last < row[e]) begins_[static_cast<size_t>(++last)] = e;
+      }
+    });
+    std::fill(begins_.begin() + row[count - 1] + 1, begins_.begin() + rows + 1, count);
+  }
+
+  void sort(const int64_t* row, int64_t count) {
+    for (int64_t e = 0; e < count; ++e) ++begins_[static_cast<size_t>(row[e]) + 1];
+    for (size_t r = 1; r < begins_.size(); ++r) begins_[r] += begins_[r - 1];
+    order_.resize(static_cast<size_t>(count));
+    std::vector<int64_t> next(begins_.begin(), begins_.end() - 1);
+    for (int64_t e = 0; e < count; ++e) {
+      order_[static_cast<size_t>(next[static_cast<size_t>(row[e])]++)] = e;
+    }
+  }
+
   std::vector<int64_t> begins_;
   std::vector<int64_t> order_;
 };
@@ -176,12 +209,95 @@ void coo_merge(ops::Launch&, const Tensor& left, const Tensor& right, Tensor& ou
   }
 }
 
+// Calls visit(i, j) for every entry of a sum, merged as _coo_merge does: the entries of either side
+// that it is made of, -1 where there is none.
+template <typename Visit>
+void merge_entries(const Tensor& left, const Tensor& right, Visit visit) {
+  const int64_t dims = left.size(0);
+  const int64_t a = left.size(1);
+  const int64_t b = right.size(1);
+  const auto* const of_a = left.data<int64_t>();
+  const auto* const of_b = right.data<int64_t>();
+  const auto compare = [=](int64_t i, int64_t j) {
+    for (int64_t d = 0; d < dims; ++d) {
+      const int64_t difference = of_a[d * a + i] - of_b[d * b + j];
+      if (difference != 0) return difference;
+    }
+    return int64_t{0};
+  };
+  int64_t i = 0;
+  int64_t j = 0;
+  while (i < a || j < b) {
+    const int64_t order = i == a ? 1 : j == b ? -1 : compare(i, j);
+    visit(order <= 0 ? i++ : -1, order >= 0 ? j++ : -1);
+  }
+}
+
+template <typename T>
+T sum_of(T a, T b) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return a || b;
+  } else if constexpr (std::is_same_v<T, ComplexHalf>) {
+    MT_THROW(NotImplementedError, "_coo_add is not implemented for 'ComplexHalf'");
+  } else {
+    return static_cast<T>(a + b);
+  }
+}
+
+std::tuple<Tensor, Tensor> coo_add(ops::Launch&,
+                                   const Tensor& left_indices,
+                                   const Tensor& left,
+                                   const Tensor& right_indices,
+                                   const Tensor& right) {
+  const Tensor a = as_index(left_indices);
+  const Tensor b = as_index(right_indices);
+  const Tensor of_a = as_contiguous(left);
+  const Tensor of_b = as_contiguous(right);
+  MT_CHECK(a.dim() == 2 && b.dim() == 2 && a.size(0) == b.size(0) && left.dim() > 0 &&
+               right.dim() > 0 && a.size(1) == left.size(0) && b.size(1) == right.size(0) &&
+               left.dtype() == right.dtype(),
+           RuntimeError, "_coo_add: expected the places and values of two tensors of one kind");
+  int64_t count = 0;
+  merge_entries(a, b, [&](int64_t, int64_t) { ++count; });
+  Shape sizes = left.sizes();
+  sizes[0] = count;
+  const Tensor indices = Tensor::make({a.size(0), count}, DType::kInt64);
+  const Tensor values = Tensor::make(sizes, left.dtype());
+  const int64_t n = numel(IntList(sizes).subspan(1));
+  const int64_t dims = a.size(0);
+  const int64_t na = a.size(1);
+  const int64_t nb = b.size(1);
+  const auto* const places_a = a.data<int64_t>();
+  const auto* const places_b = b.data<int64_t>();
+  visit_any_dtype(values.dtype(), [&]<typename T>() {
+    int64_t* place = indices.data<int64_t>();
+    T* to = values.data<T>();
+    const T* const from_a = of_a.data<T>();
+    const T* const from_b = of_b.data<T>();
+    merge_entries(a, b, [=](int64_t i, int64_t j) mutable {
+      for (int64_t d = 0; d < dims; ++d) {
+        place[d * count] = i >= 0 ? places_a[d * na + i] : places_b[d * nb + j];
+      }
+      const T* const one = i >= 0 ? from_a + i * n : from_b + j * n;
+      if (i >= 0 && j >= 0) {
+        for (int64_t k = 0; k < n; ++k) to[k] = sum_of<T>(one[k], from_b[j * n + k]);
+      } else {
+        std::copy_n(one, n, to);
+      }
+      ++place;
+      to += n;
+    });
+  });
+  return {indices, values};
+}
+
 }  // namespace
 
 void register_sparse(ops::Registry& registry) {
   registry.kernel<coo_mm>(DeviceType::kCpu, "_coo_mm");
   registry.kernel<coo_dot>(DeviceType::kCpu, "_coo_dot");
   registry.kernel<coo_merge>(DeviceType::kCpu, "_coo_merge");
+  registry.dynamic_kernel<coo_add>(DeviceType::kCpu, "_coo_add");
 }
 
 }  // namespace mindtorch::cpu

@@ -24,6 +24,24 @@ struct Windows {
   int64_t inside(size_t i) const { return std::max<int64_t>(end[i] - begin[i], 0); }
 };
 
+// The windows of a dimension that cover each of its elements: from first to last - 1.
+struct Cover {
+  std::vector<size_t> first;
+  std::vector<size_t> last;
+
+  explicit Cover(const Windows& w) {
+    size_t from = 0;
+    size_t to = 0;
+    for (int64_t x = 0; x < w.in; ++x) {
+      while (from < w.end.size() && w.end[from] <= x) ++from;
+      while (to < w.begin.size() && w.begin[to] <= x) ++to;
+      first.push_back(std::min(from, to));
+      last.push_back(to);
+    }
+  }
+  bool is_same(size_t a, size_t b) const { return first[a] == first[b] && last[a] == last[b]; }
+};
+
 struct Plane {
   std::array<Windows, 3> axes;  // depth, height, width
   int64_t count;                // of planes

@@ -186,6 +186,62 @@ void max_row(const PlaneData& in, const WindowRow& windows, void* out, int64_t* 
   }
 }
 
+#if HWY_TARGET != HWY_SCALAR
+template <class D, class T>
+HWY_INLINE void max_of_pixels(D d,
+                              const T* image,
+                              const int64_t* pixels,
+                              int64_t count,
+                              int64_t channels,
+                              T* values,
+                              int64_t* places) {
+  using I = hwy::MakeSigned<hn::TFromD<D>>;
+  const hn::RebindToSigned<D> di;
+  auto best = hn::Set(d, kLowest<hn::TFromD<D>>);
+  auto where = hn::Set(di, static_cast<I>(pixels[0]));
+  for (int64_t i = 0; i < count; ++i) {
+    const auto value = load_wide(d, image + pixels[i] * channels);
+    const auto better = hn::Or(hn::Gt(value, best), hn::IsNaN(value));
+    best = hn::IfThenElse(better, value, best);
+    where =
+        hn::IfThenElse(hn::RebindMask(di, better), hn::Set(di, static_cast<I>(pixels[i])), where);
+  }
+  store_wide(d, best, values);
+  store_places(di, where, places);
+}
+#endif
+
+template <class T>
+void max_pixels(const void* from,
+                const int64_t* pixels,
+                int64_t count,
+                int64_t channels,
+                void* out,
+                int64_t* places) {
+  const T* const image = static_cast<const T*>(from);
+  T* const values = static_cast<T*>(out);
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (!std::is_integral_v<T>) {
+    const auto some = [&](auto d, int64_t c) HWY_ATTR {
+      max_of_pixels(d, image + c, pixels, count, channels, values + c, places + c);
+    };
+    if (in_any_vectors<Wide<T>>(channels, some)) return;
+  }
+#endif
+  for (int64_t c = 0; c < channels; ++c) {
+    auto best = kLowest<Wide<T>>;
+    places[c] = pixels[0];
+    for (int64_t i = 0; i < count; ++i) {
+      const auto x = static_cast<Wide<T>>(image[pixels[i] * channels + c]);
+      if ((x > best) | (x != x)) {
+        best = x;
+        places[c] = pixels[i];
+      }
+    }
+    values[c] = static_cast<T>(best);
+  }
+}
+
 template <class T>
 void mean_row(const PlaneData& in, const WindowRow& windows, int64_t divisor, void* out) {
   const T* const plane = static_cast<const T*>(in.first);
@@ -292,7 +348,7 @@ void store_row(const void* line, int64_t n, void* out) {
 
 template <class T>
 PoolingTiles make() {
-  return {&max_row<T>, &mean_row<T>, &add_rows<T>, &spread_row<T>, &store_row<T>};
+  return {&max_row<T>, &max_pixels<T>, &mean_row<T>, &add_rows<T>, &spread_row<T>, &store_row<T>};
 }
 
 }  // namespace

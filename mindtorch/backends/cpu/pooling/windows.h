@@ -32,6 +32,14 @@ struct PoolingTiles {
   // The largest element of each window and its place in the plane: the first of equals, the last
   // NaN.
   void (*max)(const PlaneData& plane, const WindowRow& windows, void* values, int64_t* places);
+  // The same of one window, for each of the channels that lie beside each other in a pixel: places
+  // are numbers of pixels, of which there are at least one and fewer than 2^31 in an image.
+  void (*max_pixels)(const void* image,
+                     const int64_t* pixels,
+                     int64_t count,
+                     int64_t channels,
+                     void* values,
+                     int64_t* places);
   void (*mean)(const PlaneData& plane, const WindowRow& windows, int64_t divisor, void* out);
   // The sum of the rows that the windows cover, `width` numbers; `sums` has room for kPadding more.
   void (*add_rows)(const void* plane, const WindowRow& windows, int64_t width, void* sums);

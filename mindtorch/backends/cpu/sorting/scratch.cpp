@@ -34,7 +34,7 @@ void release(void* data, size_t size_bytes) noexcept {
 struct KeptBlock {
   void* data = nullptr;
   size_t size_bytes = 0;
-  bool in_use = false;
+  size_t used_bytes = 0;
 
   ~KeptBlock() { release(data, size_bytes); }
 };
@@ -43,27 +43,29 @@ thread_local KeptBlock kept;
 
 }  // namespace
 
-Scratch::Scratch(size_t size_bytes) : size_bytes_(size_bytes) {
-  from_thread_ = !kept.in_use && size_bytes <= kKeptBytes;
-  if (!from_thread_) {
-    data_ = static_cast<std::byte*>(allocate(size_bytes));
-    return;
-  }
-  if (size_bytes > kept.size_bytes) {
+Scratch::Scratch(size_t size_bytes, size_t nested_bytes)
+    : size_bytes_((size_bytes + kLine - 1) / kLine * kLine) {
+  const size_t wanted = size_bytes_ + nested_bytes;
+  if (kept.used_bytes == 0 && wanted > kept.size_bytes && wanted <= kKeptBytes) {
     // Doubling keeps rows that grow slowly from allocating at every call.
     const size_t grown =
-        std::min(std::max({size_bytes, 2 * kept.size_bytes, kSmallestBytes}), kKeptBytes);
+        std::min(std::max({wanted, 2 * kept.size_bytes, kSmallestBytes}), kKeptBytes);
     release(std::exchange(kept.data, nullptr), std::exchange(kept.size_bytes, size_t{0}));
     kept.data = allocate(grown);
     kept.size_bytes = grown;
   }
-  kept.in_use = true;
-  data_ = static_cast<std::byte*>(kept.data);
+  from_thread_ = size_bytes_ <= kept.size_bytes - kept.used_bytes;
+  if (!from_thread_) {
+    data_ = static_cast<std::byte*>(allocate(size_bytes_));
+    return;
+  }
+  data_ = static_cast<std::byte*>(kept.data) + kept.used_bytes;
+  kept.used_bytes += size_bytes_;
 }
 
 Scratch::~Scratch() {
   if (from_thread_) {
-    kept.in_use = false;
+    kept.used_bytes -= size_bytes_;
   } else {
     release(data_, size_bytes_);
   }

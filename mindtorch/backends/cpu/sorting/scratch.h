@@ -6,7 +6,8 @@
 namespace mindtorch::cpu::sorting {
 
 // Uninitialised working memory for the length of a scope. Each thread keeps one block for its next
-// scope, up to kKeptBytes; a nested or larger request is served by the system and goes back to it.
+// scope, up to kKeptBytes, and nested scopes share it; what does not fit is served by the system
+// and goes back to it.
 class Scratch {
  public:
   static constexpr size_t kKeptBytes = size_t{16} << 20;
@@ -17,7 +18,8 @@ class Scratch {
     return (static_cast<size_t>(count) * sizeof(T) + kLine - 1) / kLine * kLine;
   }
 
-  explicit Scratch(size_t size_bytes);
+  // `nested_bytes` are for scopes within this one.
+  explicit Scratch(size_t size_bytes, size_t nested_bytes = 0);
   ~Scratch();
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
@@ -37,6 +39,19 @@ class Scratch {
   size_t size_bytes_ = 0;
   size_t used_bytes_ = 0;
   bool from_thread_ = false;  // else from the system
+};
+
+// The same for one array.
+template <typename T>
+class ScratchArray {
+ public:
+  explicit ScratchArray(int64_t count)
+      : scratch_(Scratch::room<T>(count)), data_(scratch_.take<T>(count)) {}
+  [[nodiscard]] T* get() const { return data_; }
+
+ private:
+  Scratch scratch_;
+  T* data_;
 };
 
 }  // namespace mindtorch::cpu::sorting

@@ -50,8 +50,20 @@ HWY_INLINE hn::Vec<D> sum_block(D d, const T* in, size_t n) {
     s6 = term(s6, load_wide(d, in + at + 6 * kLanes));
     s7 = term(s7, load_wide(d, in + at + 7 * kLanes));
   }
-  for (; at + kLanes <= n; at += kLanes) s0 = term(s0, load_wide(d, in + at));
-  if (at < n) s1 = term(s1, load_wide_first(d, in + at, n - at, T()));
+  if (at + 4 * kLanes <= n) {
+    s0 = term(s0, load_wide(d, in + at));
+    s1 = term(s1, load_wide(d, in + at + kLanes));
+    s2 = term(s2, load_wide(d, in + at + 2 * kLanes));
+    s3 = term(s3, load_wide(d, in + at + 3 * kLanes));
+    at += 4 * kLanes;
+  }
+  for (; at + kLanes <= n; at += kLanes) s4 = term(s4, load_wide(d, in + at));
+  if (at < n && n >= kLanes) {  // the last vector, without what others have had
+    const auto had = hn::FirstN(d, kLanes - (n - at));
+    s5 = term(s5, hn::IfThenZeroElse(had, load_wide(d, in + n - kLanes)));
+  } else if (at < n) {
+    s5 = term(s5, load_wide_first(d, in + at, n - at, T()));
+  }
   return hn::Add(hn::Add(hn::Add(s0, s1), hn::Add(s2, s3)),
                  hn::Add(hn::Add(s4, s5), hn::Add(s6, s7)));
 }

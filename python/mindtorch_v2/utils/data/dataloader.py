@@ -9,17 +9,40 @@ import mindtorch_v2 as torch
 
 from ._utils.collate import default_collate, default_convert
 from ._utils.fetch import IterableFetcher, MapFetcher
-from ._utils.iterators import SingleProcessIterator, WorkersIterator
+from ._utils.iterators import (
+    _BaseDataLoaderIter,
+    _MultiProcessingDataLoaderIter,
+    _SingleProcessDataLoaderIter,
+)
 from ._utils.worker import get_worker_info
 from .datapipes.datapipe import IterDataPipe
 from .dataset import Dataset, IterableDataset
 from .graph_settings import apply_shuffle_settings
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
-__all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
+__all__ = [
+    "DataLoader",
+    "_BaseDataLoaderIter",
+    "_DatasetKind",
+    "default_collate",
+    "default_convert",
+    "get_worker_info",
+]
 
 _T_co = TypeVar("_T_co", covariant=True)
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
+
+
+class _DatasetKind:
+    """The two kinds of datasets, and what fetches samples of each."""
+
+    Map, Iterable = 0, 1
+
+    @staticmethod
+    def create_fetcher(kind, dataset, auto_collation, collate_fn, drop_last):
+        """What makes batches of a dataset of that kind."""
+        fetcher = MapFetcher if kind == _DatasetKind.Map else IterableFetcher
+        return fetcher(dataset, auto_collation, collate_fn, drop_last)
 
 
 class _InfiniteConstantSampler(Sampler):
@@ -155,9 +178,14 @@ class DataLoader(Generic[_T_co]):
 
     def _get_iterator(self):
         if self.num_workers == 0:
-            return SingleProcessIterator(self)
+            return _SingleProcessDataLoaderIter(self)
         self.check_worker_number_rationality()
-        return WorkersIterator(self)
+        return _MultiProcessingDataLoaderIter(self)
+
+    @property
+    def _dataset_kind(self):
+        is_iterable = isinstance(self.dataset, IterableDataset)
+        return _DatasetKind.Iterable if is_iterable else _DatasetKind.Map
 
     @property
     def _auto_collation(self):

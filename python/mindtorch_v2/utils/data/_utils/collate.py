@@ -1,5 +1,6 @@
 """default_collate and default_convert: how a loader makes a batch of samples."""
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -38,6 +39,7 @@ def default_convert(data):
     return data
 
 
+np_str_obj_array_pattern = re.compile(r"[SaUO]")  # of arrays that hold no numbers
 default_collate_err_msg_format = (
     "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
 )

@@ -15,7 +15,7 @@ from .worker import IterableEnd, ResumeIteration
 from .worker_pool import WorkerPool
 
 
-class _Iterator:
+class _BaseDataLoaderIter:
     """What both have in common."""
 
     def __init__(self, loader):
@@ -40,7 +40,7 @@ class _Iterator:
 
     def __next__(self):
         if _C._profiler_is_recording():
-            profiled = _C._profiler_range(f"enumerate(DataLoader)#{self._torch_name}.__next__")
+            profiled = _C._profiler_range(f"enumerate(DataLoader)#{type(self).__name__}.__next__")
         else:
             profiled = None
         try:
@@ -63,7 +63,7 @@ class _Iterator:
             f"{self._reported_length}(when accessing len(dataloader)), but {self._num_yielded} "
             "samples have been fetched. "
         )
-        if isinstance(self, WorkersIterator):
+        if isinstance(self, _MultiProcessingDataLoaderIter):
             text += (
                 "For multiprocessing data-loading, this could be caused by not properly "
                 "configuring the IterableDataset replica at each worker: see get_worker_info()."
@@ -93,10 +93,8 @@ def _can_pin(loader):
     return True
 
 
-class SingleProcessIterator(_Iterator):
+class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
     """Makes each batch when it is asked for."""
-
-    _torch_name = "_SingleProcessDataLoaderIter"  # in profiles
 
     def __init__(self, loader):
         super().__init__(loader)
@@ -111,13 +109,11 @@ class SingleProcessIterator(_Iterator):
         return pin_memory(batch) if self._pin_memory else batch
 
 
-class WorkersIterator(_Iterator):
+class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     """Lets workers make batches ahead, and gives them in the order of the sampler.
 
     Tasks are numbered from 0 in each epoch, and go to the workers in turn.
     """
-
-    _torch_name = "_MultiProcessingDataLoaderIter"
 
     def __init__(self, loader):
         super().__init__(loader)

@@ -1,8 +1,10 @@
 """torch.nn.parallel: the wrappers of models that train on several devices."""
 
 from mindtorch_v2.nn.modules.module import Module
+from mindtorch_v2.nn.parallel import distributed, scatter_gather
+from mindtorch_v2.nn.parallel.distributed import DistributedDataParallel
 
-__all__ = ["DataParallel", "DistributedDataParallel"]
+__all__ = ["DataParallel", "DistributedDataParallel", "distributed", "scatter_gather"]
 
 
 class DataParallel(Module):
@@ -23,15 +25,3 @@ class DataParallel(Module):
 
     def forward(self, *inputs, **kwargs):
         return self.module(*inputs, **kwargs)
-
-
-class DistributedDataParallel(Module):
-    """A model that several processes train. It needs a process group, and torch.distributed has
-    none: ValueError, as in torch before init_process_group().
-    """
-
-    def __init__(self, module, device_ids=None, output_device=None, **settings):
-        from mindtorch_v2 import distributed
-
-        super().__init__()
-        self.process_group = distributed.new_group()

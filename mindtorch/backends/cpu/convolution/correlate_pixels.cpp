@@ -1,0 +1,146 @@
+#include "mindtorch/backends/cpu/convolution/correlation.h"
+#include "mindtorch/backends/cpu/convolution/pixel_rows.h"
+#include "mindtorch/backends/cpu/gemm_impl.h"
+#include "mindtorch/backends/cpu/parallel.h"
+#include "mindtorch/tensor/float16.h"
+
+// Depthwise correlations of images whose channels lie beside each other: a vector holds channels.
+namespace mindtorch::cpu::convolution {
+namespace {
+
+constexpr int64_t kGrain = int64_t{1} << 16;  // multiplications that are worth a thread
+constexpr int64_t kMostPieces = 64;           // of a gradient's sum
+
+int64_t work_of_row(const Correlation& c) { return c.groups * c.axes[2].out * (c.terms() + 1); }
+
+// The taps that output row `row` at `depth` of an image can see, by lines of the input.
+template <typename T, typename W>
+void find_taps(const Correlation& c,
+               const T* image,
+               int64_t depth,
+               int64_t row,
+               W* weights,
+               std::vector<PixelTap<T, W>>& taps) {
+  const auto& [d, h, w] = c.axes;
+  taps.clear();
+  W* of_tap = weights;
+  for (const Tap& z : d.taps) {
+    const int64_t at_depth = depth * d.stride + z.offset;
+    for (const Tap& y : h.taps) {
+      const int64_t at_row = row * h.stride + y.offset;
+      const bool is_inside = at_depth >= 0 && at_depth < d.in && at_row >= 0 && at_row < h.in;
+      for (const Tap& x : w.taps) {
+        if (is_inside) {
+          taps.push_back({image + (at_depth * h.in + at_row) * w.in * c.groups, x.offset, of_tap});
+        }
+        of_tap += c.groups;
+      }
+    }
+  }
+}
+
+PixelRow row_of(const Correlation& c) {
+  return {c.groups, c.axes[2].in, c.axes[2].out, c.axes[2].stride};
+}
+
+}  // namespace
+
+template <typename T, typename W>
+void correlate_pixels(const Correlation& c,
+                      const T* input,
+                      const W* filters,
+                      const FilterStrides& strides,
+                      const W* bias,
+                      T* result) {
+  if (c.batch * c.groups * c.outputs() == 0) return;
+  const auto& [d, h, w] = c.axes;
+  const Scratch<W> weights(c.terms() * c.groups);
+  const Scratch<W> initial(c.groups);
+  W* to = weights.get();
+  for (const Tap& z : d.taps) {
+    for (const Tap& y : h.taps) {
+      for (const Tap& x : w.taps) {
+        const W* const from = filters + z.index * strides.taps[0] + y.index * strides.taps[1] +
+                              x.index * strides.taps[2];
+        for (int64_t group = 0; group < c.groups; ++group) *to++ = from[group * strides.group];
+      }
+    }
+  }
+  for (int64_t group = 0; group < c.groups; ++group) {
+    initial.get()[group] = bias == nullptr ? W{0} : bias[group];
+  }
+  const PixelRows<T, W> rows = pixel_rows<T, W>();
+  const int64_t lines = d.out * h.out;
+  const int64_t in = d.in * h.in * w.in * c.groups;
+  parallel_for(
+      0, c.batch * lines, ceil_div(kGrain, work_of_row(c)), [&](int64_t begin, int64_t end) {
+        std::vector<PixelTap<T, W>> taps;
+        for (int64_t i = begin; i < end; ++i) {
+          const int64_t depth = i % lines / h.out;
+          const int64_t row = i % h.out;
+          const int64_t image = i / lines;
+          find_taps(c, input + image * in, depth, row, weights.get(), taps);
+          T* const line =
+              result +
+              (((image * d.size + d.first + depth * d.step) * h.size + h.first + row * h.step) *
+                   w.size +
+               w.first) *
+                  c.groups;
+          rows.multiply(row_of(c), taps.data(), static_cast<int64_t>(taps.size()), initial.get(),
+                        line, w.step * c.groups);
+        }
+      });
+}
+
+template <typename T, typename W>
+void correlate_pixels_gradient(const Correlation& c,
+                               const T* input,
+                               const T* grad,
+                               W* grad_filters) {
+  std::fill_n(grad_filters, c.groups * c.terms(), W{0});
+  if (c.batch * c.groups * c.terms() * c.outputs() == 0) return;
+  const auto& [d, h, w] = c.axes;
+  // Pieces of the same size for any number of threads, as the sums of a piece are rounded.
+  const int64_t lines = d.out * h.out;
+  const int64_t count = c.batch * lines;
+  const int64_t wanted =
+      std::clamp<int64_t>(count * work_of_row(c) / kGrain, 1, std::min(kMostPieces, count));
+  const int64_t length = ceil_div(count, wanted);
+  const int64_t pieces = ceil_div(count, length);
+  const int64_t size = c.terms() * c.groups;
+  const Scratch<W> sums(pieces * size);
+  const PixelRows<T, W> rows = pixel_rows<T, W>();
+  const int64_t in = d.in * h.in * w.in * c.groups;
+  parallel_for(0, pieces, 1, [&](int64_t begin, int64_t end) {
+    std::vector<PixelTap<T, W>> taps;
+    for (int64_t piece = begin; piece < end; ++piece) {
+      W* const own = sums.get() + piece * size;
+      std::fill_n(own, size, W{0});
+      for (int64_t i = piece * length; i < std::min((piece + 1) * length, count); ++i) {
+        find_taps(c, input + i / lines * in, i % lines / h.out, i % h.out, own, taps);
+        rows.add_products(row_of(c), taps.data(), static_cast<int64_t>(taps.size()),
+                          grad + i * w.out * c.groups);
+      }
+    }
+  });
+  for (int64_t piece = 0; piece < pieces; ++piece) {
+    const W* from = sums.get() + piece * size;
+    for (int64_t term = 0; term < c.terms(); ++term) {
+      for (int64_t group = 0; group < c.groups; ++group) {
+        grad_filters[group * c.terms() + term] += *from++;
+      }
+    }
+  }
+}
+
+#define MT_INSTANTIATE(T, W)                                                                   \
+  template void correlate_pixels(const Correlation&, const T*, const W*, const FilterStrides&, \
+                                 const W*, T*);                                                \
+  template void correlate_pixels_gradient(const Correlation&, const T*, const T*, W*);
+MT_INSTANTIATE(float, float)
+MT_INSTANTIATE(double, double)
+MT_INSTANTIATE(Half, float)
+MT_INSTANTIATE(BFloat16, float)
+#undef MT_INSTANTIATE
+
+}  // namespace mindtorch::cpu::convolution

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+
+// The inner loops of correlations with few terms, such as depthwise ones, for one plane of an image
+// at a time, chosen for this machine's instruction set. T is float, double, Half or BFloat16; W is
+// what T is computed in: float or double.
+namespace mindtorch::cpu::convolution {
+
+// Elements behind a patch that may be read, as long as they are numbers.
+inline constexpr int64_t kPatchSlack = 64;
+
+template <typename T, typename W>
+struct PlaneRows {
+  // Elements of the sums of add_products() that belong to one term.
+  int64_t lanes;
+
+  // to[line * pitch + i] = from[line * from_pitch + i * step].
+  void (*copy)(const T* from,
+               int64_t from_pitch,
+               int64_t step,
+               int64_t lines,
+               int64_t count,
+               W* to,
+               int64_t pitch);
+
+  // out[line * width + i] = bias + the sum over t of
+  //     weights[t] * patch[offsets[t] + line * pitch + i].
+  void (*multiply)(const W* patch,
+                   int64_t pitch,
+                   const int64_t* offsets,
+                   const W* weights,
+                   int64_t terms,
+                   W bias,
+                   int64_t lines,
+                   int64_t width,
+                   T* out);
+
+  // The `lanes` elements of sums for each term t grow by products that together are the sum over
+  // lines and i of grad[line * width + i] * patch[offsets[t] + line * pitch + i].
+  void (*add_products)(const W* patch,
+                       int64_t pitch,
+                       const int64_t* offsets,
+                       int64_t terms,
+                       int64_t lines,
+                       int64_t width,
+                       const T* grad,
+                       W* sums);
+};
+
+template <typename T, typename W>
+PlaneRows<T, W> plane_rows();
+
+}  // namespace mindtorch::cpu::convolution

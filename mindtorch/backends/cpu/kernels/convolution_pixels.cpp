@@ -1,0 +1,136 @@
+#include "mindtorch/backends/cpu/gemm.h"
+#include "mindtorch/backends/cpu/gemm_impl.h"
+#include "mindtorch/backends/cpu/kernels/convolution.h"
+#include "mindtorch/backends/cpu/kernels/wide.h"
+#include "mindtorch/backends/cpu/parallel.h"
+
+namespace mindtorch::cpu {
+namespace {
+
+using convolution::Correlation;
+using Geometry = ConvolutionGeometry;
+
+bool has_pixels(const Tensor& tensor) {
+  return is_floating_point(tensor.dtype()) && is_channels_last(tensor.sizes(), tensor.strides());
+}
+// One of the two has no other reading.
+bool have_pixels(const Tensor& a, const Tensor& b) {
+  return has_pixels(a) && has_pixels(b) && !(a.is_contiguous() && b.is_contiguous());
+}
+
+// Windows of one element: a product of matrices, with a row for each pixel.
+bool is_product(const Geometry& g) {
+  const auto is = [](const std::array<int64_t, 3>& list, int64_t number) {
+    return std::all_of(list.begin(), list.end(), [&](int64_t each) { return each == number; });
+  };
+  return g.groups == 1 && g.window() == 1 && is(g.stride, 1) && is(g.padding, 0);
+}
+
+// One filter for each channel.
+bool is_depthwise(const Geometry& g) {
+  constexpr int64_t kLeast = 4;  // channels: fewer do not fill a vector
+  return g.groups >= kLeast && g.small_channels == 1 && g.large_channels == 1;
+}
+
+// The weight of windows of one element: a row for each channel of the small side.
+ConstMatrix matrix_of(const Tensor& weight) {
+  return {weight.data_ptr(), weight.strides()[0], weight.strides()[1]};
+}
+
+void multiply_pixels(const Tensor& from,
+                     ConstMatrix weight,
+                     const Tensor& bias,
+                     const Tensor& out) {
+  const int64_t k = from.size(1);
+  const int64_t n = out.size(1);
+  const int64_t pixels = out.numel() / n;
+  const ConstMatrix x = {from.data_ptr(), k, 1};
+  const Matrix to = {out.mutable_data_ptr(), n, 1};
+  if (!bias.defined()) return gemm(out.dtype(), pixels, n, k, x, weight, to);
+  const ConstMatrix added = {bias.data_ptr(), 0, bias.strides()[0]};
+  if (gemm_with_addend(out.dtype(), pixels, n, k, x, weight, added, to)) return;
+  Shape strides(out.sizes().size(), 0);
+  strides[1] = bias.strides()[0];
+  copy(bias.alias(out.sizes(), std::move(strides), bias.storage_offset()), out);
+  gemm(out.dtype(), pixels, n, k, x, weight, to, kOneFactor, kOneFactor);
+}
+
+}  // namespace
+
+bool convolve_pixels(const Geometry& g,
+                     bool is_to_large,
+                     const Tensor& from,
+                     const Tensor& weight,
+                     const Tensor& bias,
+                     const Tensor& out) {
+  if (!have_pixels(from, out)) return false;
+  if (is_product(g)) {
+    const ConstMatrix filters = matrix_of(weight);
+    multiply_pixels(from, is_to_large ? filters : transposed(filters), bias, out);
+    return true;
+  }
+  if (!is_depthwise(g)) return false;
+  const Tensor filters = as_wide(weight);
+  const Tensor shift = bias.defined() ? as_wide(bias) : bias;
+  in_float_dtype(out.dtype(), [&]<typename T, typename W>(T, W) {
+    const auto run = [&](const Correlation& c) {
+      correlate_pixels(c, from.data<T>(), filters.data<W>(),
+                       is_to_large ? g.to_large_filters() : g.to_small_filters(),
+                       shift.defined() ? shift.data<W>() : nullptr, out.data<T>());
+    };
+    is_to_large ? g.each_to_large(run) : run(g.to_small());
+  });
+  return true;
+}
+
+bool filter_gradient_of_pixels(const Geometry& g,
+                               const Tensor& large,
+                               const Tensor& small,
+                               const Tensor& grad_weight) {
+  if (!have_pixels(large, small)) return false;
+  if (is_product(g)) {
+    const int64_t m = small.size(1);
+    const int64_t n = large.size(1);
+    gemm(small.dtype(), m, n, small.numel() / m, {small.data_ptr(), 1, m}, {large.data_ptr(), n, 1},
+         {grad_weight.mutable_data_ptr(), grad_weight.strides()[0], grad_weight.strides()[1]});
+    return true;
+  }
+  if (!is_depthwise(g)) return false;
+  fill_wide(grad_weight, [&](const Tensor& to) {
+    in_float_dtype(large.dtype(), [&]<typename T, typename W>(T, W) {
+      correlate_pixels_gradient(g.to_small(), large.data<T>(), small.data<T>(), to.data<W>());
+    });
+  });
+  return true;
+}
+
+bool bias_gradient_of_pixels(const Tensor& grad, const Tensor& grad_bias) {
+  if (grad.is_contiguous() || !has_pixels(grad)) return false;
+  constexpr int64_t kPiece = 1 << 14;  // elements: as many for any number of threads
+  const int64_t channels = grad.size(1);
+  const int64_t pixels = grad.numel() / channels;
+  const int64_t length = std::max<int64_t>(kPiece / channels, 1);
+  const int64_t pieces = ceil_div(pixels, length);
+  const AccumulateFn add = find_accumulate(Row::kSum, grad.dtype());
+  const int64_t row = channels * size_bytes(grad.dtype());
+  const auto* const first = static_cast<const std::byte*>(grad.data_ptr());
+  fill_wide(grad_bias, [&](const Tensor& to) {
+    in_wide_dtype(grad.dtype(), [&]<typename W>(W) {
+      std::vector<W> sums(static_cast<size_t>(pieces * channels));
+      parallel_for(0, pieces, 2, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          add.rows(first + i * length * row, row, std::min(length, pixels - i * length),
+                   sums.data() + i * channels, channels);
+        }
+      });
+      W* const totals = to.data<W>();
+      std::fill_n(totals, channels, W{0});
+      for (size_t i = 0; i < sums.size(); ++i) {
+        totals[static_cast<int64_t>(i) % channels] += sums[i];
+      }
+    });
+  });
+  return true;
+}
+
+}  // namespace mindtorch::cpu

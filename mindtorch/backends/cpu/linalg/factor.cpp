@@ -1,0 +1,214 @@
+#include "mindtorch/backends/cpu/linalg/factor.h"
+
+#include <numeric>
+#include <type_traits>
+#include <vector>
+
+#include "mindtorch/backends/cpu/gemm.h"
+#include "mindtorch/backends/cpu/linalg/panel.h"
+#include "mindtorch/backends/cpu/linalg/pieces.h"
+
+namespace mindtorch::cpu::linalg {
+namespace {
+
+using lapack::Diagonal;
+using lapack::Op;
+using lapack::Side;
+using lapack::Triangle;
+
+template <typename T>
+inline constexpr bool kIsReal = std::is_floating_point_v<T>;
+
+// c -= a @ b, all of them column-major.
+template <typename T>
+void subtract_product(int64_t m,
+                      int64_t n,
+                      int64_t k,
+                      const T* a,
+                      int64_t lda,
+                      const T* b,
+                      int64_t ldb,
+                      T* c,
+                      int64_t ldc,
+                      bool b_is_transposed = false) {
+  if (m <= 0 || n <= 0) return;
+  const ConstMatrix right = b_is_transposed ? ConstMatrix{b, ldb, 1} : ConstMatrix{b, 1, ldb};
+  gemm(DTypeOf<T>::value, m, n, k, {a, 1, lda}, right, {c, 1, ldc}, {-1.0, -1}, kOneFactor);
+}
+
+// --- LU ---
+
+// Exchanges rows [from, to) of `columns` columns with their pivots.
+template <typename T>
+void swap_rows(int64_t columns, T* a, int64_t ld, const int* pivots, int64_t from, int64_t to) {
+  for (int64_t j = 0; j < columns; ++j, a += ld) {
+    for (int64_t k = from; k < to; ++k) std::swap(a[k], a[pivots[k] - 1]);
+  }
+}
+
+template <typename T>
+void solve_unit_lower(int64_t n, int64_t columns, const T* a, int64_t ld, T* b) {
+  lapack::trsm(Side::kLeft, Triangle::kLower, Op::kNone, Diagonal::kOnes, static_cast<int>(n),
+               static_cast<int>(columns), a, static_cast<int>(ld), b, static_cast<int>(ld));
+}
+
+// What the factored columns [0, width) do to `columns` others of the same m rows.
+template <typename T>
+void update(
+    int64_t m, int64_t width, int64_t columns, const T* a, int64_t ld, const int* pivots, T* b) {
+  swap_rows(columns, b, ld, pivots, 0, width);
+  solve_unit_lower(width, columns, a, ld, b);
+  subtract_product(m - width, columns, width, a + width, ld, b, ld, b + width, ld);
+}
+
+// A panel of any width, m >= n: its halves, one after the other.
+template <typename T>
+int factor_panel(int64_t m, int64_t n, T* a, int64_t ld, int* pivots) {
+  if (n <= kPanelColumns) return panel_factors<T>().lu(m, n, a, ld, pivots);
+  const int64_t left = ceil_div(n / 2, kPanelColumns) * kPanelColumns;
+  const int64_t right = n - left;
+  T* const others = a + left * ld;
+  int failed = factor_panel(m, left, a, ld, pivots);
+  update(m, left, right, a, ld, pivots, others);
+  const int found = factor_panel(m - left, right, others + left, ld, pivots + left);
+  if (failed == 0 && found != 0) failed = found + static_cast<int>(left);
+  for (int64_t k = left; k < n; ++k) pivots[k] += static_cast<int>(left);
+  swap_rows(left, a, ld, pivots, left, n);
+  return failed;
+}
+
+int64_t panel_width(int64_t n) { return n < 512 ? kPanelColumns : n < 2048 ? 64 : 128; }
+
+}  // namespace
+
+template <typename T>
+int factor_lu(int m, int n, T* a, int ld, int* pivots) {
+  const int64_t both = std::min(m, n);
+  if constexpr (kIsReal<T>) {
+    constexpr int64_t kLeast = 8;  // LAPACK has less to do before it begins
+    if (both >= kLeast) {
+      const int64_t stride = ld;
+      const int64_t most = panel_width(both);
+      int failed = 0;
+      for (int64_t at = 0; at < both; at += most) {
+        const int64_t width = std::min(most, both - at);
+        const int64_t rows = m - at;
+        T* const panel = a + at * stride + at;
+        const int found = factor_panel(rows, width, panel, stride, pivots + at);
+        if (failed == 0 && found != 0) failed = found + static_cast<int>(at);
+        const int64_t behind = n - at - width;
+        const Pieces pieces = {behind, static_cast<double>(width * rows)};
+        pieces.run([&](int64_t i, int64_t count) {
+          update(rows, width, count, panel, stride, pivots + at, panel + (width + i) * stride);
+        });
+        for (int64_t k = at; k < at + width; ++k) pivots[k] += static_cast<int>(at);
+      }
+      // Later exchanges of rows of what was factored before.
+      const Pieces factored = {both, static_cast<double>(both) / 2, true};
+      factored.run([&](int64_t first, int64_t count) {
+        for (int64_t j = first; j < first + count; ++j) {
+          swap_rows(1, a + j * stride, stride, pivots, std::min((j / most + 1) * most, both), both);
+        }
+      });
+      return failed;
+    }
+  }
+  return lapack::getrf(m, n, a, ld, pivots);
+}
+
+template <typename T>
+void solve_lu(Op op, int n, int columns, const T* lu, int ld, const int* pivots, T* b, int ldb) {
+  const Pieces pieces = {columns, 1.0 * n * n};
+  pieces.run([&](int64_t i, int64_t count) {
+    lapack::getrs(op, n, static_cast<int>(count), lu, ld, pivots, b + i * ldb, ldb);
+  });
+}
+
+template <typename T>
+void invert_lu(int n, const T* lu, const int* pivots, T* inverse) {
+  const int64_t size = n;
+  // Row i of P A is row order[i] of A, so that column i of inverse(P A) is that column of A's.
+  std::vector<int> order(static_cast<size_t>(n));
+  std::iota(order.begin(), order.end(), 0);
+  for (int64_t i = 0; i < size; ++i) {
+    std::swap(order[static_cast<size_t>(i)], order[static_cast<size_t>(pivots[i] - 1)]);
+  }
+  const Pieces pieces = {size, 1.0 * n * n, true};
+  pieces.run([&](int64_t first, int64_t count) {
+    const Scratch<T> columns(size * count);
+    std::fill_n(columns.get(), size * count, T{});
+    for (int64_t j = 0; j < count; ++j) columns.get()[j * size + first + j] = T{1};
+    const auto wide = static_cast<int>(count);
+    lapack::trsm(Side::kLeft, Triangle::kLower, Op::kNone, Diagonal::kOnes,
+                 static_cast<int>(size - first), wide, lu + first * size + first, n,
+                 columns.get() + first, n);
+    lapack::trsm(Side::kLeft, Triangle::kUpper, Op::kNone, Diagonal::kStored, n, wide, lu, n,
+                 columns.get(), n);
+    for (int64_t j = 0; j < count; ++j) {
+      std::copy_n(columns.get() + j * size, size,
+                  inverse + order[static_cast<size_t>(first + j)] * size);
+    }
+  });
+}
+
+// --- Cholesky ---
+
+template <typename T>
+int factor_cholesky(Triangle triangle, int n, T* a, int ld) {
+  constexpr int kLeast = 384;  // smaller ones are done before threads have met twice
+  constexpr int64_t kWidth = 128;
+  if constexpr (kIsReal<T>) {
+    if (n >= kLeast) {
+      const bool is_lower = triangle == Triangle::kLower;
+      const int64_t stride = ld;
+      for (int64_t at = 0; at < n; at += kWidth) {
+        const int64_t width = std::min<int64_t>(kWidth, n - at);
+        T* const head = a + at * stride + at;
+        const int failed = lapack::potrf(triangle, static_cast<int>(width), head, ld);
+        if (failed != 0) return failed + static_cast<int>(at);
+        const int64_t rest = n - at - width;
+        // The block below the head, or beside it, then what is behind both.
+        T* const panel = head + width * (is_lower ? 1 : stride);
+        T* const behind = head + width * (stride + 1);
+        const Pieces divided = {rest, static_cast<double>(width * width) / 2};
+        divided.run([&](int64_t i, int64_t count) {
+          const auto some = static_cast<int>(count);
+          const auto wide = static_cast<int>(width);
+          if (is_lower) {
+            lapack::trsm(Side::kRight, Triangle::kLower, Op::kTranspose, Diagonal::kStored, some,
+                         wide, head, ld, panel + i, ld);
+          } else {
+            lapack::trsm(Side::kLeft, Triangle::kUpper, Op::kTranspose, Diagonal::kStored, wide,
+                         some, head, ld, panel + i * stride, ld);
+          }
+        });
+        const Pieces updated = {rest, static_cast<double>(width * rest) / 2, true};
+        updated.run([&](int64_t i, int64_t count) {
+          T* const to = behind + i * stride;
+          if (is_lower) {
+            subtract_product(rest - i, count, width, panel + i, stride, panel + i, stride, to + i,
+                             stride, true);
+          } else {
+            gemm(DTypeOf<T>::value, i + count, count, width, {panel, stride, 1},
+                 {panel + i * stride, 1, stride}, {to, 1, stride}, {-1.0, -1}, kOneFactor);
+          }
+        });
+      }
+      return 0;
+    }
+  }
+  return lapack::potrf(triangle, n, a, ld);
+}
+
+#define MT_INSTANTIATE(T)                                                           \
+  template int factor_lu(int, int, T*, int, int*);                                  \
+  template void solve_lu(lapack::Op, int, int, const T*, int, const int*, T*, int); \
+  template void invert_lu(int, const T*, const int*, T*);                           \
+  template int factor_cholesky(lapack::Triangle, int, T*, int);
+MT_INSTANTIATE(float)
+MT_INSTANTIATE(double)
+MT_INSTANTIATE(std::complex<float>)
+MT_INSTANTIATE(std::complex<double>)
+#undef MT_INSTANTIATE
+
+}  // namespace mindtorch::cpu::linalg

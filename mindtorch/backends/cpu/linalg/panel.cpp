@@ -1,0 +1,233 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "mindtorch/backends/cpu/linalg/panel.cpp"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "mindtorch/backends/cpu/lapack.h"
+#include "mindtorch/backends/cpu/linalg/panel.h"
+#include "mindtorch/backends/cpu/tiles/row-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mindtorch::cpu::HWY_NAMESPACE {
+namespace {
+
+template <typename T>
+using Tag = hn::ScalableTag<T>;
+
+// Calls body(at, load, store) for vectors of n elements; the last one may be partial, with zeros.
+template <typename T, typename Body>
+HWY_INLINE void for_vectors(int64_t n, const Body& body) {
+  const Tag<T> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t at = 0;
+  for (; at + lanes <= n; at += lanes) {
+    body(
+        at, [&](const T* from) HWY_ATTR { return hn::LoadU(d, from + at); },
+        [&](auto v, T* to) HWY_ATTR { hn::StoreU(v, d, to + at); });
+  }
+  if (at == n) return;
+  const auto rest = static_cast<size_t>(n - at);
+  body(
+      at, [&](const T* from) HWY_ATTR { return load_wide_first(d, from + at, rest, T(0)); },
+      [&](auto v, T* to) HWY_ATTR { store_wide_first(d, v, to + at, rest); });
+}
+
+// --- LU ---
+
+// The first of the largest elements by magnitude.
+template <typename T>
+int64_t find_largest(const T* column, int64_t n) {
+  const Tag<T> d;
+  auto most = hn::Zero(d);
+  for_vectors<T>(n, [&](int64_t, const auto& load, const auto&)
+                        HWY_ATTR { most = hn::Max(most, hn::Abs(load(column))); });
+  const T largest = hn::GetLane(hn::MaxOfLanes(d, most));
+  for (int64_t i = 0; i < n; ++i) {
+    if (std::abs(column[i]) == largest) return i;
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    if (std::isnan(column[i])) return i;
+  }
+  return 0;
+}
+
+// y -= the sum over k of x_k * factors[k], of `n` elements; x_k are columns of `x`.
+template <int kCount, typename T>
+HWY_INLINE void subtract_columns(int64_t n, const T* x, int64_t ld, const T* factors, T* y) {
+  const Tag<T> d;
+  hn::Vec<Tag<T>> f[kCount];
+  HWY_UNROLL(8)
+  for (int k = 0; k < kCount; ++k) f[k] = hn::Set(d, factors[k]);
+  for_vectors<T>(n, [&](int64_t, const auto& load, const auto& store) HWY_ATTR {
+    auto sum = load(y);
+    HWY_UNROLL(8)
+    for (int k = 0; k < kCount; ++k) sum = hn::NegMulAdd(f[k], load(x + k * ld), sum);
+    store(sum, y);
+  });
+}
+
+constexpr int kLeaf = 8;  // columns that are updated one by one
+
+// Columns [first, first + count) of a panel of n columns; rows are exchanged in all of them.
+template <typename T>
+int factor_leaf(int64_t m, int64_t n, int64_t first, int64_t count, T* a, int64_t ld, int* pivots) {
+  int failed = 0;
+  for (int64_t k = first; k < first + count; ++k) {
+    T* const column = a + k * ld;
+    const int64_t pivot = k + find_largest(column + k, m - k);
+    pivots[k] = static_cast<int>(pivot + 1);
+    if (column[pivot] == T(0)) {
+      if (failed == 0) failed = static_cast<int>(k + 1);
+      continue;
+    }
+    if (pivot != k) {
+      for (int64_t j = 0; j < n; ++j) std::swap(a[j * ld + k], a[j * ld + pivot]);
+    }
+    const T head = column[k];
+    const bool is_safe = std::abs(head) >= std::numeric_limits<T>::min();
+    const Tag<T> d;
+    const auto factor = hn::Set(d, is_safe ? T(1) / head : head);
+    for_vectors<T>(m - k - 1, [&](int64_t, const auto& load, const auto& store) HWY_ATTR {
+      const auto x = load(column + k + 1);
+      store(is_safe ? hn::Mul(x, factor) : hn::Div(x, factor), column + k + 1);
+    });
+    for (int64_t j = k + 1; j < first + count; ++j) {
+      subtract_columns<1>(m - k - 1, column + k + 1, ld, a + j * ld + k, a + j * ld + k + 1);
+    }
+  }
+  return failed;
+}
+
+template <typename T>
+int lu(int64_t m, int64_t n, T* a, int64_t ld, int* pivots) {
+  int failed = 0;
+  for (int64_t first = 0; first < n; first += kLeaf) {
+    const int64_t count = std::min<int64_t>(kLeaf, n - first);
+    const int found = factor_leaf(m, n, first, count, a, ld, pivots);
+    if (failed == 0) failed = found;
+    const T* const leaf = a + first * ld;
+    const int64_t below = first + count;
+    for (int64_t j = below; j < n; ++j) {  // a last leaf of fewer columns has none behind it
+      T* const column = a + j * ld;
+      for (int64_t k = 0; k + 1 < count; ++k) {
+        for (int64_t i = k + 1; i < count; ++i) {
+          column[first + i] -= leaf[k * ld + first + i] * column[first + k];
+        }
+      }
+      subtract_columns<kLeaf>(m - below, leaf + below, ld, column + first, column + below);
+    }
+  }
+  return failed;
+}
+
+// --- QR ---
+
+template <typename T>
+T sum_of_squares(const T* x, int64_t n) {
+  const Tag<T> d;
+  auto sum = hn::Zero(d);
+  for_vectors<T>(n, [&](int64_t, const auto& load, const auto&) HWY_ATTR {
+    const auto v = load(x);
+    sum = hn::MulAdd(v, v, sum);
+  });
+  return hn::GetLane(hn::SumOfLanes(d, sum));
+}
+
+// The reflector that turns (alpha, x) into (beta, 0): alpha becomes beta, x the vector's elements
+// behind a 1.
+template <typename T>
+T make_reflector(T& alpha, T* x, int64_t n) {
+  const T squares = sum_of_squares(x, n);
+  if (squares == T(0) && alpha == alpha) {
+    bool is_zero = true;
+    for (int64_t i = 0; i < n; ++i) is_zero = is_zero && x[i] == T(0);
+    if (is_zero) return T(0);
+  }
+  const T all = squares + alpha * alpha;
+  constexpr T kEps = std::numeric_limits<T>::epsilon();
+  if (!(squares > std::numeric_limits<T>::min() / (kEps * kEps)) ||
+      !(all < std::numeric_limits<T>::max() * kEps)) {
+    T tau{};  // squares are out of range: LAPACK scales
+    lapack::larfg(static_cast<int>(n + 1), &alpha, x, 1, &tau);
+    return tau;
+  }
+  const T beta = -std::copysign(std::sqrt(all), alpha);
+  const Tag<T> d;
+  const auto factor = hn::Set(d, T(1) / (alpha - beta));
+  for_vectors<T>(n, [&](int64_t, const auto& load, const auto& store)
+                        HWY_ATTR { store(hn::Mul(load(x), factor), x); });
+  const T tau = (beta - alpha) / beta;
+  alpha = beta;
+  return tau;
+}
+
+// Applies a reflector of (1, v) to kCount columns; `heads` are their elements beside the 1.
+template <int kCount, typename T>
+HWY_INLINE void reflect(int64_t n, const T* v, T tau, T* heads, int64_t ld) {
+  const Tag<T> d;
+  hn::Vec<Tag<T>> sums[kCount];
+  HWY_UNROLL(4)
+  for (int j = 0; j < kCount; ++j) sums[j] = hn::Zero(d);
+  for_vectors<T>(n, [&](int64_t, const auto& load, const auto&) HWY_ATTR {
+    const auto x = load(v);
+    HWY_UNROLL(4)
+    for (int j = 0; j < kCount; ++j) {
+      sums[j] = hn::MulAdd(x, load(heads + j * ld + 1), sums[j]);
+    }
+  });
+  hn::Vec<Tag<T>> factors[kCount];
+  HWY_UNROLL(4)
+  for (int j = 0; j < kCount; ++j) {
+    const T factor = tau * (hn::GetLane(hn::SumOfLanes(d, sums[j])) + heads[j * ld]);
+    heads[j * ld] -= factor;
+    factors[j] = hn::Set(d, factor);
+  }
+  for_vectors<T>(n, [&](int64_t, const auto& load, const auto& store) HWY_ATTR {
+    const auto x = load(v);
+    HWY_UNROLL(4)
+    for (int j = 0; j < kCount; ++j) {
+      store(hn::NegMulAdd(factors[j], x, load(heads + j * ld + 1)), heads + j * ld + 1);
+    }
+  });
+}
+
+template <typename T>
+void qr(int64_t m, int64_t n, T* a, int64_t ld, T* tau) {
+  for (int64_t k = 0; k < n; ++k) {
+    T* const head = a + k * ld + k;
+    const int64_t below = m - k - 1;
+    tau[k] = make_reflector(*head, head + 1, below);
+    if (tau[k] == T(0)) continue;
+    int64_t j = k + 1;
+    for (; j + 4 <= n; j += 4) reflect<4>(below, head + 1, tau[k], a + j * ld + k, ld);
+    for (; j < n; ++j) reflect<1>(below, head + 1, tau[k], a + j * ld + k, ld);
+  }
+}
+
+linalg::PanelFactors<float> of_floats() { return {&lu<float>, &qr<float>}; }
+linalg::PanelFactors<double> of_doubles() { return {&lu<double>, &qr<double>}; }
+
+}  // namespace
+}  // namespace mindtorch::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mindtorch::cpu {
+
+HWY_EXPORT(of_floats);
+HWY_EXPORT(of_doubles);
+
+template <>
+linalg::PanelFactors<float> linalg::panel_factors() {
+  return HWY_DYNAMIC_DISPATCH(of_floats)();
+}
+template <>
+linalg::PanelFactors<double> linalg::panel_factors() {
+  return HWY_DYNAMIC_DISPATCH(of_doubles)();
+}
+
+}  // namespace mindtorch::cpu
+#endif

@@ -1,0 +1,197 @@
+#include "mindtorch/backends/cpu/pooling/pixels.h"
+
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+
+#include "mindtorch/backends/cpu/gemm_impl.h"
+#include "mindtorch/backends/cpu/parallel.h"
+#include "mindtorch/backends/cpu/pooling/windows.h"
+#include "mindtorch/base/error.h"
+#include "mindtorch/tensor/float16.h"
+
+namespace mindtorch::cpu::pooling {
+namespace {
+
+constexpr int64_t kGrain = int64_t{1} << 14;  // elements that are worth a thread
+
+// Calls visit(image, window, pixels of the window, place of the window on its axes) for each window
+// of all images.
+template <typename Visit>
+void each_window(const Plane& plane, int64_t channels, const Visit& visit) {
+  const auto& [depth, height, width] = plane.axes;
+  const int64_t images = plane.count / channels;
+  const int64_t rows = depth.out() * height.out();
+  const int64_t work =
+      channels * std::max(plane.in(), plane.out()) / std::max<int64_t>(rows, 1) + 1;
+  parallel_for(0, images * rows, ceil_div(kGrain, work), [&](int64_t from, int64_t to) {
+    std::vector<int64_t> pixels;
+    for (int64_t row = from; row < to; ++row) {
+      const auto d = static_cast<size_t>(row % rows / height.out());
+      const auto h = static_cast<size_t>(row % height.out());
+      for (size_t w = 0; w < width.begin.size(); ++w) {
+        pixels.clear();
+        for (int64_t z = depth.begin[d]; z < depth.end[d]; z += depth.step) {
+          for (int64_t y = height.begin[h]; y < height.end[h]; y += height.step) {
+            const int64_t line = (z * height.in + y) * width.in;
+            for (int64_t x = width.begin[w]; x < width.end[w]; x += width.step) {
+              pixels.push_back(line + x);
+            }
+          }
+        }
+        visit(row / rows, row * width.out() + static_cast<int64_t>(w), pixels,
+              std::array<size_t, 3>{d, h, w});
+      }
+    }
+  });
+}
+
+}  // namespace
+
+template <typename T>
+void max_pixels(const Plane& plane, int64_t channels, const T* input, T* values, int64_t* indices) {
+  const PoolingTiles& tiles = pooling_tiles(DTypeOf<T>::value);
+  each_window(plane, channels,
+              [&](int64_t image, int64_t window, const std::vector<int64_t>& pixels, const auto&) {
+                if (pixels.empty()) {
+                  std::fill_n(values + window * channels, channels,
+                              static_cast<T>(-std::numeric_limits<float>::infinity()));
+                  std::fill_n(indices + window * channels, channels, 0);
+                  return;
+                }
+                tiles.max_pixels(input + image * plane.in() * channels, pixels.data(),
+                                 static_cast<int64_t>(pixels.size()), channels,
+                                 values + window * channels, indices + window * channels);
+              });
+}
+
+template <typename T>
+void mean_pixels(
+    const Plane& plane, const Divisor& divisor, int64_t channels, const T* input, T* values) {
+  const PoolingTiles& tiles = pooling_tiles(DTypeOf<T>::value);
+  each_window(plane, channels,
+              [&](int64_t image, int64_t window, std::vector<int64_t>& pixels, const auto& place) {
+                const int64_t by = divisor.of(plane, place[0], place[1], place[2]);
+                if (by == 0) {
+                  std::fill_n(values + window * channels, channels, T{});
+                  return;
+                }
+                // A window for each channel: pixels are its rows, of one element.
+                for (int64_t& pixel : pixels) pixel *= channels;
+                const WindowRow row = {
+                    pixels.data(), static_cast<int64_t>(pixels.size()), 0, 1, 1, 1, channels};
+                const int64_t size = plane.in() * channels;
+                tiles.mean({input + image * size, (plane.count / channels - image) * size}, row, by,
+                           values + window * channels);
+              });
+}
+
+// Each pixel is one thread's: the shares of the windows that cover it are added to it.
+template <typename T>
+void mean_pixels_backward(
+    const Plane& plane, const Divisor& divisor, int64_t channels, const T* grad, T* out) {
+  constexpr bool kIsHalf = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+  using Sum = std::conditional_t<kIsHalf, float, T>;
+  const auto& [depth, height, width] = plane.axes;
+  const Cover depths(depth), heights(height), widths(width);
+  const PoolingTiles& tiles = pooling_tiles(DTypeOf<T>::value);
+  const int64_t rows = depth.in * height.in;
+  const int64_t images = plane.count / channels;
+  const int64_t grain = ceil_div(kGrain, width.in * channels);
+  parallel_for(0, images * rows, grain, [&](int64_t from, int64_t to) {
+    const Scratch<Sum> sums(channels);
+    const Scratch<Sum> shares(channels);
+    const int64_t none = 0;
+    for (int64_t i = from; i < to; ++i) {
+      const auto z = static_cast<size_t>(i % rows / height.in);
+      const auto y = static_cast<size_t>(i % height.in);
+      const T* const grads = grad + i / rows * plane.out() * channels;
+      for (int64_t pixel = 0; pixel < width.in; ++pixel) {
+        const auto x = static_cast<size_t>(pixel);
+        T* const target = out + (i * width.in + pixel) * channels;
+        if (x > 0 && widths.is_same(x, x - 1)) {  // neighbours often lie in the same windows
+          std::copy_n(target - channels, channels, target);
+          continue;
+        }
+        std::fill_n(sums.get(), channels, Sum{0});
+        for (size_t d = depths.first[z]; d < depths.last[z]; ++d) {
+          for (size_t h = heights.first[y]; h < heights.last[y]; ++h) {
+            for (size_t w = widths.first[x]; w < widths.last[x]; ++w) {
+              const int64_t by = divisor.of(plane, d, h, w);
+              if (by == 0) continue;
+              const auto window = static_cast<int64_t>((d * static_cast<size_t>(height.out()) + h) *
+                                                           static_cast<size_t>(width.out()) +
+                                                       w);
+              tiles.spread(grads + window * channels, {&none, 1, 0, 1, 1, 1, channels}, by,
+                           shares.get(), sums.get());
+            }
+          }
+        }
+        tiles.store(sums.get(), channels, target);
+      }
+    }
+  });
+}
+
+// Channels are divided, as windows may overlap. Halves are added up in float32.
+template <typename T>
+void max_pixels_backward(int64_t images,
+                         int64_t in,
+                         int64_t out,
+                         int64_t channels,
+                         const T* grad,
+                         const int64_t* indices,
+                         T* to) {
+  constexpr bool kIsHalf = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+  using Sum = std::conditional_t<kIsHalf, float, T>;
+  constexpr int64_t kLeast = 16;  // channels: a line of the cache
+  const int64_t wanted = std::max<int64_t>(1, ceil_div(num_threads(), images));
+  const int64_t length = std::max(kLeast, ceil_div(ceil_div(channels, wanted), kLeast) * kLeast);
+  const int64_t parts = ceil_div(channels, length);
+  const int64_t grain = ceil_div(kGrain, in * std::min(length, channels) + 1);
+  parallel_for(0, images * parts, grain, [&](int64_t from, int64_t end) {
+    const Scratch<Sum> room(kIsHalf ? in * length : 0);
+    for (int64_t task = from; task < end; ++task) {
+      const int64_t image = task / parts;
+      const int64_t first = task % parts * length;
+      const int64_t count = std::min(length, channels - first);
+      T* const target = to + image * in * channels + first;
+      Sum* sums = room.get();
+      int64_t stride = count;
+      if constexpr (!kIsHalf) {
+        sums = target;
+        stride = channels;
+      }
+      for (int64_t i = 0; i < in; ++i) std::fill_n(sums + i * stride, count, Sum{0});
+      for (int64_t o = 0; o < out; ++o) {
+        const int64_t at = (image * out + o) * channels + first;
+        for (int64_t c = 0; c < count; ++c) {
+          const int64_t pixel = indices[at + c];
+          MT_CHECK(pixel >= 0 && pixel < in, RuntimeError, "Found an invalid max index: ", pixel,
+                   " (input planes have ", in, " elements)");
+          sums[pixel * stride + c] += static_cast<Sum>(grad[at + c]);
+        }
+      }
+      if constexpr (kIsHalf) {
+        const PoolingTiles& tiles = pooling_tiles(DTypeOf<T>::value);
+        for (int64_t i = 0; i < in; ++i) {
+          tiles.store(sums + i * stride, count, target + i * channels);
+        }
+      }
+    }
+  });
+}
+
+#define MT_INSTANTIATE(T)                                                                         \
+  template void max_pixels(const Plane&, int64_t, const T*, T*, int64_t*);                        \
+  template void mean_pixels(const Plane&, const Divisor&, int64_t, const T*, T*);                 \
+  template void mean_pixels_backward(const Plane&, const Divisor&, int64_t, const T*, T*);        \
+  template void max_pixels_backward(int64_t, int64_t, int64_t, int64_t, const T*, const int64_t*, \
+                                    T*);
+MT_INSTANTIATE(float)
+MT_INSTANTIATE(double)
+MT_INSTANTIATE(Half)
+MT_INSTANTIATE(BFloat16)
+#undef MT_INSTANTIATE
+
+}  // namespace mindtorch::cpu::pooling
