@@ -66,7 +66,8 @@ HWY_INLINE void multiply_rows(const RowProduct<T>& p, int64_t row) {
     const V x = hn::Set(d, from[i * p.from_stride]);
     HWY_UNROLL(3)
     for (int j = 0; j < kVectors; ++j) {
-      sums[i][j] = hn::Mul(x, hn::LoadU(d, p.matrix + j * kLanes));
+      // Not a product alone: an imaginary part that is 0 is not to be -0.
+      sums[i][j] = hn::MulAdd(x, hn::LoadU(d, p.matrix + j * kLanes), hn::Zero(d));
     }
   }
   const T* matrix = p.matrix + p.second_term * p.matrix_stride;
