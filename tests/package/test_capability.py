@@ -57,7 +57,7 @@ def run(program, wanted):
 @pytest.mark.parametrize("wanted", ["auto", "avx2", "default"])
 def test_no_more_than_asked_for(wanted):
     found, total, most = run(PROGRAM, wanted).split()
-    machine = torch.backends.cpu.get_cpu_capability()
+    machine = run(PROGRAM, "auto").split()[0]  # this process may have been asked for less
     allowed = BETTER.get(machine, [machine])
     assert found == (wanted.upper() if wanted.upper() in allowed else allowed[0])
     assert float(most) == 1998.0
