@@ -20,6 +20,21 @@ constexpr int64_t kBatchGrain = int64_t{1} << 17;
 constexpr int64_t kSmallestPiece = 64;
 constexpr int64_t kPieceUnit = 32;
 
+// Expanded operands may have more elements than memory has bytes; what is counted here must not
+// overflow.
+void check_sizes(int64_t batch, int64_t m, int64_t n, int64_t k) {
+  constexpr int64_t kMostBytes = 64;  // of an element, and of what is kept beside it
+  int64_t rows = 0;
+  int64_t columns = 0;
+  int64_t all = 0;
+  const bool overflows = __builtin_mul_overflow(batch * kMostBytes, m, &rows) ||
+                         __builtin_mul_overflow(rows, k, &all) ||
+                         __builtin_mul_overflow(batch * kMostBytes, n, &columns) ||
+                         __builtin_mul_overflow(columns, k, &all) ||
+                         __builtin_mul_overflow(rows, n, &all);
+  MT_CHECK(!overflows, RuntimeError, "numel: integer multiplication overflow");
+}
+
 [[noreturn]] void refuse(DType dtype, const char* kernel) {
   const bool is_bool = dtype == DType::kBool;
   MT_CHECK(!is_bool, NotImplementedError, '"', kernel, "\" not implemented for 'Bool'");
@@ -137,6 +152,7 @@ void gemm(DType dtype,
           Factor alpha,
           Factor beta) {
   if (m == 0 || n == 0) return;
+  check_sizes(1, m, n, k);
   if (dtype == DType::kBool && k != 0) refuse(dtype, "addmm_impl_cpu_");
   if (k == 0 || leaves_out(dtype, alpha)) return scale(dtype, m, n, c, beta);
   if (dtype == DType::kComplex64) {
@@ -164,6 +180,7 @@ bool gemm_with_addend(DType dtype,
                       ConstMatrix addend,
                       Matrix c) {
   if (m == 0 || n == 0 || k == 0) return false;
+  check_sizes(1, m, n, k);
   if (multiplies_natively(dtype)) return multiply_bfloat16_with_addend(m, n, k, a, b, addend, c);
   if (!has_tiles(dtype) || addend.col_stride != 1) return false;
   multiply_floats(dtype, {1, m, n, k, a, 0, b, 0, c, 0, addend, 0, 1, 1});
@@ -185,6 +202,7 @@ void batched_gemm(DType dtype,
                   Factor beta) {
   if (dtype == DType::kBool && k != 0) refuse(dtype, "bmm");
   if (batch == 0 || m == 0 || n == 0) return;
+  check_sizes(batch, m, n, k);
 
   // Rows of all products against one b are one tall product.
   if (b_batch_stride == 0 && a_batch_stride == m * a.row_stride &&
@@ -208,10 +226,11 @@ void batched_gemm(DType dtype,
           c.row_stride, c.col_stride},
          alpha, beta);
   };
-  // Where there are fewer products than threads, each is divided; very large ones within.
+  // Where there are fewer products than threads, each is divided; very large ones within, unless
+  // all threads get the same number of pieces.
   const int64_t work = m * n * (k + 1);
   const int64_t threads = in_parallel_region() ? 1 : num_threads();
-  if (batch < threads && work >= threads * kLargeProduct) {
+  if (batch < threads && threads % batch != 0 && work >= threads * kLargeProduct) {
     for (int64_t i = 0; i < batch; ++i) product(i, 0, m, 0, n);
     return;
   }

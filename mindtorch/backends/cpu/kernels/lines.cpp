@@ -6,6 +6,7 @@
 #include "mindtorch/backends/cpu/parallel.h"
 #include "mindtorch/backends/cpu/sorting/scratch.h"
 #include "mindtorch/backends/cpu/transpose.h"
+#include "mindtorch/base/error.h"
 
 namespace mindtorch::cpu {
 namespace {
@@ -87,7 +88,9 @@ class Division {
 LineOperand::LineOperand(const Tensor& tensor, int64_t dim, bool is_output) : is_output(is_output) {
   if (!tensor.defined()) return;
   lines = with_dim_last(tensor, dim);
-  line_bytes = line_length(tensor, dim) * tensor.element_size();
+  // An expanded tensor may have more elements than memory has bytes.
+  MT_CHECK(!__builtin_mul_overflow(line_length(tensor, dim), tensor.element_size(), &line_bytes),
+           RuntimeError, "numel: integer multiplication overflow");
   is_direct = lines.is_contiguous();
 }
 
