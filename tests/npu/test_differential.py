@@ -198,7 +198,8 @@ def test_pointwise_calls(torch, seed):
         while count < 1500:
             name, args, named = generator.call()
             function = find(torch, name)
-            if function is None or name in ROUNDED_OTHERWISE:
+            # Kernels behind public functions take only what these give them.
+            if function is None or name.startswith("_") or name in ROUNDED_OTHERWISE:
                 continue
             count += 1
             inplace = getattr(torch.Tensor, name + "_", None)

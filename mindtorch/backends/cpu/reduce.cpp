@@ -17,12 +17,13 @@ namespace {
 // they are divided depends on the shape alone, so that a sum does not depend on the number of
 // threads.
 
-constexpr int64_t kGrain = 32 * 1024;   // elements a thread should get at least
-constexpr int64_t kColumnBlock = 1024;  // accumulators that stay in the L1 cache
-constexpr int64_t kRowBlock = 128;      // rows added before a partial sum is carried over
-constexpr int64_t kNarrowBytes = 128;   // of each row a thread should read at least
-constexpr int64_t kFewColumns = 512;    // fewer than this are divided by rows
-constexpr int64_t kMostPieces = 64;     // into which a row, or rows, are divided
+constexpr int64_t kGrain = 32 * 1024;  // elements a thread should get at least, and of a function
+constexpr int64_t kSlowGrain = 8 * 1024;  // that takes its time for each
+constexpr int64_t kColumnBlock = 1024;    // accumulators that stay in the L1 cache
+constexpr int64_t kRowBlock = 128;        // rows added before a partial sum is carried over
+constexpr int64_t kNarrowBytes = 128;     // of each row a thread should read at least
+constexpr int64_t kFewColumns = 512;      // fewer than this are divided by rows
+constexpr int64_t kMostPieces = 64;       // into which a row, or rows, are divided
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -70,6 +71,12 @@ bool is_sum(Row function) {
   return function == Row::kSum || function == Row::kSumSquares || function == Row::kSumAbs;
 }
 
+int64_t grain_of(Row function) {
+  const bool is_slow =
+      function == Row::kProd || function == Row::kMoments || function == Row::kLogsumexp;
+  return is_slow ? kSlowGrain : kGrain;
+}
+
 // The tensor as [kept..., reduced...], and how many elements each part has.
 struct Split {
   Shape sizes;
@@ -108,7 +115,7 @@ Row combining(Row function) { return is_sum(function) ? Row::kSum : function; }
 // One row. Long ones are divided, Note [Dividing a reduction].
 void reduce_one(Row function, DType dtype, const char* in, int64_t n, char* out) {
   const RowFn row = find_row(function, dtype);
-  const int64_t pieces = std::min(kMostPieces, n / kGrain);
+  const int64_t pieces = std::min(kMostPieces, n / grain_of(function));
   if (pieces <= 1) return row(in, out, n);
   const bool is_index = function == Row::kArgmax || function == Row::kArgmin;
   if (is_index) function = function == Row::kArgmax ? Row::kMax : Row::kMin;
@@ -301,9 +308,9 @@ bool is_middle(const Tensor& self, uint64_t mask, Middle& middle) {
 }
 
 // Into how many pieces the rows of few columns are divided.
-int64_t row_pieces(const Middle& middle) {
+int64_t row_pieces(Row function, const Middle& middle) {
   if (middle.kept() > kFewColumns) return 1;
-  return std::clamp<int64_t>(middle.kept() * middle.rows / kGrain, 1, kMostPieces);
+  return std::clamp<int64_t>(middle.kept() * middle.rows / grain_of(function), 1, kMostPieces);
 }
 
 // body(outer, first column, columns) for blocks of columns: as wide as the accumulators may be, or
@@ -340,7 +347,7 @@ void reduce_middle(Row function, DType dtype, const char* data, const Middle& mi
   const int64_t size = size_bytes(dtype);
   const int64_t element = output_size(function, dtype);
   const int64_t stride = middle.row_stride * size;
-  const int64_t pieces = row_pieces(middle);
+  const int64_t pieces = row_pieces(function, middle);
   if (pieces == 1) {
     for_column_blocks(middle, size, [&](int64_t outer, int64_t first, int64_t columns) {
       reduce_columns(function, dtype, data + (outer * middle.outer_stride + first) * size,
@@ -383,7 +390,7 @@ void reduce_arg_middle(
   const int64_t size = size_bytes(dtype);
   const int64_t stride = middle.row_stride * size;
   const AccumulateArgFn accumulate = find_accumulate_arg(function, dtype);
-  const int64_t pieces = row_pieces(middle);
+  const int64_t pieces = row_pieces(function, middle);
   if (pieces == 1) {
     for_column_blocks(middle, size, [&](int64_t outer, int64_t first, int64_t columns) {
       const int64_t at = outer * middle.inner + first;

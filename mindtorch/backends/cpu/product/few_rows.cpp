@@ -20,7 +20,7 @@ constexpr int64_t kThreadBytes = int64_t{128} << 10;
 constexpr int64_t kParallelBytes = 4 * kThreadBytes;
 // Terms of a part.
 constexpr int64_t kDotTerms = 16384;
-constexpr int64_t kColumnTerms = 512;
+constexpr int64_t kColumnTerms = 256;
 // Columns of b that a thread takes are multiples of these.
 constexpr int64_t kDotUnit = 8;
 constexpr int64_t kColumnUnit = 64;
