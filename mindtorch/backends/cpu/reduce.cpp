@@ -18,12 +18,12 @@ namespace {
 // threads.
 
 constexpr int64_t kGrain = 32 * 1024;  // elements a thread should get at least, and of a function
-constexpr int64_t kSlowGrain = 8 * 1024;  // that takes its time for each
-constexpr int64_t kColumnBlock = 1024;    // accumulators that stay in the L1 cache
-constexpr int64_t kRowBlock = 128;        // rows added before a partial sum is carried over
-constexpr int64_t kNarrowBytes = 128;     // of each row a thread should read at least
-constexpr int64_t kFewColumns = 512;      // fewer than this are divided by rows
-constexpr int64_t kMostPieces = 64;       // into which a row, or rows, are divided
+constexpr int64_t kSlowGrain = 16 * 1024;  // that takes its time for each
+constexpr int64_t kColumnBlock = 1024;     // accumulators that stay in the L1 cache
+constexpr int64_t kRowBlock = 128;         // rows added before a partial sum is carried over
+constexpr int64_t kNarrowBytes = 128;      // of each row a thread should read at least
+constexpr int64_t kFewColumns = 512;       // fewer than this are divided by rows
+constexpr int64_t kMostPieces = 64;        // into which a row, or rows, are divided
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "mindtorch/backends/cpu/convolution/correlation.h"
 #include "mindtorch/backends/cpu/convolution/pixel_rows.h"
 #include "mindtorch/backends/cpu/gemm_impl.h"
