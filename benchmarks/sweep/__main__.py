@@ -17,6 +17,7 @@ import math
 import os
 import re
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -27,7 +28,7 @@ sys.path.append(str(HERE.parent.parent / "python"))
 from measure import PAUSE_SECONDS, LibraryProcess, WorkerError  # noqa: E402
 from progress import Progress  # noqa: E402
 
-from sweep import arrays, layers, pointwise, products  # noqa: E402
+from sweep import arrays, intel, layers, pointwise, products  # noqa: E402
 from sweep.case import SweepCase  # noqa: E402
 from sweep.picture import write_picture  # noqa: E402
 
@@ -110,9 +111,11 @@ def measure_pass(
     return times
 
 
-def measure(cases: list[SweepCase], threads: int, rounds: int, seconds: float) -> list[Row]:
+def measure(
+    cases: list[SweepCase], threads: int, rounds: int, seconds: float, rival: dict[str, str]
+) -> list[Row]:
     """Every case, and those above the limit a second time: other load only ever adds time."""
-    libraries = [LibraryProcess(name, threads) for name in ("mindtorch_v2", "torch")]
+    libraries = [LibraryProcess("mindtorch_v2", threads), LibraryProcess("torch", threads, rival)]
     deadline = time.monotonic() + seconds
     times = measure_pass(cases, libraries, rounds, deadline)
     slow = [case for case, (ours, torchs) in times.items() if ours > LIMIT * torchs]
@@ -179,6 +182,7 @@ def main() -> int:
     parser.add_argument("--worst", type=int, default=60, help="how many cases are listed")
     parser.add_argument("--check", action="store_true", help="exit with 1 when a bar is missed")
     parser.add_argument("--avx2", action="store_true", help="both libraries without AVX-512")
+    parser.add_argument("--intel", action="store_true", help="torch's MKL as on Intel processors")
     options = parser.parse_args()
     if options.avx2:
         os.environ.update(AVX2_ONLY)
@@ -195,7 +199,11 @@ def main() -> int:
             again = {tuple(row[column] for column in CASE_COLUMNS) for row in slow}
             cases = [case for case in cases if columns_of(case) in again]
         part, parts = map(int, options.part.split("/"))
-        rows = measure(cases[part - 1 :: parts], options.threads, options.rounds, options.seconds)
+        with tempfile.TemporaryDirectory() as folder:
+            rival = intel.environment(Path(folder)) if options.intel else {}
+            rows = measure(
+                cases[part - 1 :: parts], options.threads, options.rounds, options.seconds, rival
+            )
     if not rows:
         sys.exit("no case was measured")
     if options.csv:
