@@ -60,7 +60,9 @@ def columns_of(case: SweepCase) -> tuple[str, ...]:
     return case.family, case.name, case.dtype, case.layout, str(case.elements)
 
 
-def best_of(case: SweepCase, libraries: list[LibraryProcess], rounds: int) -> list[float | None]:
+def best_of(
+    case: SweepCase, libraries: list[LibraryProcess], rounds: int, clock: str
+) -> list[float | None]:
     """The best time of each library, in ns; None for one that cannot run the case."""
     best: list[float | None] = []
     for library in libraries:
@@ -86,12 +88,16 @@ def best_of(case: SweepCase, libraries: list[LibraryProcess], rounds: int) -> li
                 time.sleep(PAUSE_SECONDS)
             for _ in range(2):
                 sample = libraries[which].ask("sample", which=0)
-                best[which] = min(best[which], sample["call_ns"])
+                best[which] = min(best[which], sample[clock])
     return best
 
 
 def measure_pass(
-    cases: list[SweepCase], libraries: list[LibraryProcess], rounds: int, deadline: float
+    cases: list[SweepCase],
+    libraries: list[LibraryProcess],
+    rounds: int,
+    clock: str,
+    deadline: float,
 ) -> dict[SweepCase, list[float]]:
     """The times of every case that both libraries can run, or of those that are done in time."""
     progress = Progress(len(cases))
@@ -101,7 +107,7 @@ def measure_pass(
             break
         progress.step(case.title)
         try:
-            best = best_of(case, libraries, rounds)
+            best = best_of(case, libraries, rounds, clock)
         except WorkerError as error:
             print(f"{case.title}: {error}", file=sys.stderr)
             continue
@@ -112,14 +118,16 @@ def measure_pass(
 
 
 def measure(
-    cases: list[SweepCase], threads: int, rounds: int, seconds: float, rival: dict[str, str]
+    cases: list[SweepCase], options: argparse.Namespace, rival: dict[str, str]
 ) -> list[Row]:
     """Every case, and those above the limit a second time: other load only ever adds time."""
+    threads = options.threads
     libraries = [LibraryProcess("mindtorch_v2", threads), LibraryProcess("torch", threads, rival)]
-    deadline = time.monotonic() + seconds
-    times = measure_pass(cases, libraries, rounds, deadline)
+    deadline = time.monotonic() + options.seconds
+    clock = "cpu_ns" if options.cpu_time else "call_ns"
+    times = measure_pass(cases, libraries, options.rounds, clock, deadline)
     slow = [case for case, (ours, torchs) in times.items() if ours > LIMIT * torchs]
-    for case, again in measure_pass(slow, libraries, AGAIN_ROUNDS, deadline).items():
+    for case, again in measure_pass(slow, libraries, AGAIN_ROUNDS, clock, deadline).items():
         times[case] = [min(pair) for pair in zip(times[case], again, strict=True)]
     for library in libraries:
         library.close()
@@ -176,6 +184,7 @@ def main() -> int:
     parser.add_argument("--again", type=Path, help="only what is slower than torch in this --csv")
     parser.add_argument("--part", default="1/1", help="2/3: the second third of the cases")
     parser.add_argument("--seconds", type=float, default=math.inf, help="stop after this time")
+    parser.add_argument("--cpu-time", action="store_true", help="of one thread, on a busy machine")
     parser.add_argument("--csv", type=Path, help="write every case to this file")
     parser.add_argument("--read", type=Path, nargs="*", help="files of --csv, instead of measuring")
     parser.add_argument("--picture", type=Path, help="write a picture of the ratios")
@@ -201,9 +210,7 @@ def main() -> int:
         part, parts = map(int, options.part.split("/"))
         with tempfile.TemporaryDirectory() as folder:
             rival = intel.environment(Path(folder)) if options.intel else {}
-            rows = measure(
-                cases[part - 1 :: parts], options.threads, options.rounds, options.seconds, rival
-            )
+            rows = measure(cases[part - 1 :: parts], options, rival)
     if not rows:
         sys.exit("no case was measured")
     if options.csv:
