@@ -8,6 +8,9 @@ What every program needs is here; the rest is imported when it is first asked fo
 import itself is quick.
 """
 
+from mindtorch_v2 import _load_library  # before all others
+
+# isort: split
 from mindtorch_v2 import _C, _storage, _tensor
 from mindtorch_v2._C import (
     AcceleratorError,

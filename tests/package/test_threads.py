@@ -65,3 +65,11 @@ def test_no_more_than_the_affinity_allows():
 
 def test_workers_of_a_data_loader_have_one_thread_each():
     assert run(WORKER) == ["1", "3"]
+
+
+def test_loading_the_library_starts_no_threads():
+    # OpenBLAS starts one for every processor unless it is told not to.
+    program = "import os, mindtorch_v2; print(len(os.listdir('/proc/self/task')))"
+    assert run(program) == ["1"]
+    keeps = "import os, mindtorch_v2; print(os.environ.get('OPENBLAS_NUM_THREADS'))"
+    assert run(keeps) == ["None"] and run(keeps, OPENBLAS_NUM_THREADS="2") == ["2"]

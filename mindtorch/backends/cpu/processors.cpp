@@ -91,4 +91,16 @@ int control_group_quota(const std::string& root) {
   return least;
 }
 
+int64_t last_level_cache_bytes(const std::string& root) {
+  int64_t largest = 0;
+  for (int index = 0;; ++index) {
+    std::ifstream file(root + "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) +
+                       "/size");
+    int64_t kibibytes = 0;  // "32768K"
+    if (!(file >> kibibytes)) break;
+    largest = std::max(largest, kibibytes << 10);
+  }
+  return largest > 0 ? largest : int64_t{32} << 20;
+}
+
 }  // namespace mindtorch::cpu

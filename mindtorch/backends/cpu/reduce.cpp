@@ -5,6 +5,7 @@
 
 #include "mindtorch/backends/cpu/parallel.h"
 #include "mindtorch/backends/cpu/pointwise.h"
+#include "mindtorch/backends/cpu/runs.h"
 #include "mindtorch/backends/cpu/tile.h"
 #include "mindtorch/backends/cpu/transpose.h"
 
@@ -104,9 +105,8 @@ void fill_identity(Row function, DType dtype, char* out, int64_t count, int64_t 
   // What the row function gives for no elements at all.
   char one[sizeof(Moments)] = {};
   find_row(function, dtype)(nullptr, one, 0);
-  for (int64_t i = 0; i < count; ++i) {
-    std::memcpy(out + i * element, one, static_cast<size_t>(element));
-  }
+  fill_runs({reinterpret_cast<const uint8_t*>(one), 0, reinterpret_cast<uint8_t*>(out), 0, 1},
+            element, count * element);
 }
 
 // The function that makes one of several partial results.

@@ -11,6 +11,7 @@
 
 #include "mindtorch/backends/cpu/memory_unit.h"
 #include "mindtorch/backends/cpu/parallel.h"
+#include "mindtorch/backends/cpu/processors.h"
 #include "mindtorch/backends/cpu/runs.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -126,6 +127,11 @@ HWY_EXPORT(copy);
 HWY_EXPORT(fill);
 HWY_EXPORT(stream);
 
+bool exceeds_caches(int64_t bytes) {
+  static const int64_t limit = last_level_cache_bytes() / 4 * 3;
+  return bytes > limit;
+}
+
 void copy_runs(const Runs& runs, int64_t bytes) {
   if (bytes <= kCachedBytes) return HWY_DYNAMIC_DISPATCH(copy)(runs, bytes);
   for (int64_t i = 0; i < runs.count; ++i) {
@@ -146,7 +152,7 @@ void clear_run(void* to, int64_t bytes) {
 }
 
 void copy_bytes(const void* from, void* to, int64_t bytes) {
-  const bool streams = bytes >= kStreamBytes;
+  const bool streams = exceeds_caches(2 * bytes);
   parallel_for(0, bytes, kCopyGrainBytes, [&](int64_t begin, int64_t end) {
     const Runs part = {static_cast<const uint8_t*>(from) + begin, 0,
                        static_cast<uint8_t*>(to) + begin, 0, 1};

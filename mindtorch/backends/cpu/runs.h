@@ -32,8 +32,9 @@ void clear_run(void* to, int64_t bytes);
 
 // Below so many bytes a second thread costs more than it saves.
 inline constexpr int64_t kCopyGrainBytes = 128 << 10;
-// Results this large do not stay in a cache.
-inline constexpr int64_t kStreamBytes = 16 << 20;
+// Whether an op that reads and writes so many bytes of memory finds nothing of it in the caches the
+// next time, so that its results should be streamed past them.
+bool exceeds_caches(int64_t bytes);
 
 // Fills `bytes` bytes of every piece with its one element of `element_size` bytes.
 void fill_runs(const Runs& runs, int64_t element_size, int64_t bytes);

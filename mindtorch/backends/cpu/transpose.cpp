@@ -129,6 +129,13 @@ int64_t count(const Dimensions& dims) {
   return product;
 }
 
+// Of the source: what is expanded is read again and again.
+int64_t distinct_count(const Dimensions& dims) {
+  int64_t product = 1;
+  for (const Dimension& dim : dims) product *= dim.from == 0 ? 1 : dim.size;
+  return product;
+}
+
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Calls body(runs, elements in each of them) so that together they cover every element of `dims`
@@ -181,7 +188,7 @@ void copy_planes(int64_t size,
   const int64_t planes = count(outer);
   const int64_t plane_bytes = rows.size * cols.size * size;
   const bool streams =
-      planes * plane_bytes >= kStreamBytes && rows.size * size >= kSmallStage.run_bytes;
+      exceeds_caches(2 * planes * plane_bytes) && rows.size * size >= kSmallStage.run_bytes;
   const bool staged = streams || (plane_bytes > kUnstagedBytes && rows.size * size >= kLineBytes);
   const Stage& stage = streams ? kLargeStage : kSmallStage;
   const int64_t block_rows = stage.run_bytes / size;
@@ -303,7 +310,8 @@ void copy_strided(int64_t element_size,
   if (last.to == element_size && last.from == element_size) {
     dims.pop_back();
     if (dims.empty()) return copy_bytes(from, to, run_bytes);
-    const bool streams = run_bytes >= kLongRunBytes && count(dims) * run_bytes >= kStreamBytes;
+    const bool streams = run_bytes >= kLongRunBytes &&
+                         exceeds_caches(run_bytes * (count(dims) + distinct_count(dims)));
     for_each_run(dims, last, element_size, from, to, [&](const Runs& runs, int64_t n) {
       streams ? stream_runs(runs, n * element_size) : copy_runs(runs, n * element_size);
     });

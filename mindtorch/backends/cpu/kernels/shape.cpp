@@ -59,7 +59,7 @@ void interleave_rows(Pieces pieces, int64_t begin, int64_t end, uint8_t* out) {
 
 void copy_rows(Pieces pieces, int64_t rows, int64_t out_row_bytes, uint8_t* out) {
   if (pieces.empty()) return;
-  const bool streams = rows * out_row_bytes >= kStreamBytes;
+  const bool streams = exceeds_caches(2 * rows * out_row_bytes);
   if (rows < num_threads() && out_row_bytes >= 2 * kGrainBytes) {  // few, and long
     for (int64_t row = 0; row < rows; ++row) {
       parallel_for(0, out_row_bytes, kCopyGrainBytes, [&](int64_t begin, int64_t end) {

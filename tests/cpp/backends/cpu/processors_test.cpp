@@ -79,6 +79,15 @@ TEST_F(ProcessorsTest, HyperthreadsOfACoreCountOnce) {
   EXPECT_EQ(available_cores(root_.string()), 1);
 }
 
+TEST_F(ProcessorsTest, TheLargestCache) {
+  EXPECT_EQ(last_level_cache_bytes(root_.string()), int64_t{32} << 20);  // nothing is known of them
+  write("sys/devices/system/cpu/cpu0/cache/index0/size", "48K\n");
+  write("sys/devices/system/cpu/cpu0/cache/index1/size", "2048K\n");
+  EXPECT_EQ(last_level_cache_bytes(root_.string()), int64_t{2} << 20);
+  write("sys/devices/system/cpu/cpu0/cache/index2/size", "107520K\n");
+  EXPECT_EQ(last_level_cache_bytes(root_.string()), int64_t{105} << 20);
+}
+
 TEST_F(ProcessorsTest, AffinityIsFollowed) {
   int found = 0;
   std::thread([&] {
