@@ -29,73 +29,75 @@ struct Magnitudes {
   }
 };
 
-// Eight sums side by side, then added in pairs. The loop is as long as a block: 32 additions in a
-// row are the most that any element goes through here.
-constexpr size_t kWays = 8;
+// Four sums side by side, then added in pairs. The loop is as long as a block: 32 additions in a
+// row are the most that any element goes through here. With more sums GCC does not read in order of
+// addresses, which halves what comes from the second-level cache.
+constexpr size_t kWays = 4;
 constexpr size_t kRounds = 32;
 
 template <class Term, class T, class D>
 HWY_INLINE hn::Vec<D> sum_block(D d, const T* in, size_t n) {
   constexpr size_t kLanes = hn::MaxLanes(D());
   const Term term;
-  auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, s6 = s0, s7 = s0;
+  auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
   size_t at = 0;
   for (; at + kWays * kLanes <= n; at += kWays * kLanes) {
     s0 = term(s0, load_wide(d, in + at));
     s1 = term(s1, load_wide(d, in + at + kLanes));
     s2 = term(s2, load_wide(d, in + at + 2 * kLanes));
     s3 = term(s3, load_wide(d, in + at + 3 * kLanes));
-    s4 = term(s4, load_wide(d, in + at + 4 * kLanes));
-    s5 = term(s5, load_wide(d, in + at + 5 * kLanes));
-    s6 = term(s6, load_wide(d, in + at + 6 * kLanes));
-    s7 = term(s7, load_wide(d, in + at + 7 * kLanes));
   }
-  if (at + 4 * kLanes <= n) {
-    s0 = term(s0, load_wide(d, in + at));
-    s1 = term(s1, load_wide(d, in + at + kLanes));
-    s2 = term(s2, load_wide(d, in + at + 2 * kLanes));
-    s3 = term(s3, load_wide(d, in + at + 3 * kLanes));
-    at += 4 * kLanes;
-  }
-  for (; at + kLanes <= n; at += kLanes) s4 = term(s4, load_wide(d, in + at));
+  for (; at + kLanes <= n; at += kLanes) s0 = term(s0, load_wide(d, in + at));
   if (at < n && n >= kLanes) {  // the last vector, without what others have had
     const auto had = hn::FirstN(d, kLanes - (n - at));
-    s5 = term(s5, hn::IfThenZeroElse(had, load_wide(d, in + n - kLanes)));
+    s1 = term(s1, hn::IfThenZeroElse(had, load_wide(d, in + n - kLanes)));
   } else if (at < n) {
-    s5 = term(s5, load_wide_first(d, in + at, n - at, T()));
+    s1 = term(s1, load_wide_first(d, in + at, n - at, T()));
   }
-  return hn::Add(hn::Add(hn::Add(s0, s1), hn::Add(s2, s3)),
-                 hn::Add(hn::Add(s4, s5), hn::Add(s6, s7)));
+  return hn::Add(hn::Add(s0, s1), hn::Add(s2, s3));
 }
 
-// Blocks are added like the digits of a binary counter: two sums of equal length make one of twice
-// the length. The error grows with the logarithm of n.
+// Adds neighbours, then neighbours of what that gives, until one is left.
+template <class D>
+HWY_INLINE hn::Vec<D> add_pairwise(D d, hn::TFromD<D> (*sums)[hn::MaxLanes(D())], size_t count) {
+  for (; count > 1; count = (count + 1) / 2) {
+    for (size_t i = 0; i < count / 2; ++i) {
+      hn::Store(hn::Add(hn::Load(d, sums[2 * i]), hn::Load(d, sums[2 * i + 1])), d, sums[i]);
+    }
+    if (count % 2 != 0) hn::Store(hn::Load(d, sums[count - 1]), d, sums[count / 2]);
+  }
+  return hn::Load(d, sums[0]);
+}
+
+// Sums of blocks, of a group of them, and of the groups of groups are added in pairs: the error
+// grows with the logarithm of n. A group at a time, so that no branch depends on how many blocks
+// there were before: a binary counter of them took as long as the additions.
 template <class Term, class T>
 void sum_float(const void* from, void* to, int64_t size) {
   using W = Wide<T>;
   const hn::ScalableTag<W> d;
   using D = decltype(d);
   constexpr size_t kBlock = kWays * kRounds * hn::MaxLanes(D());
+  constexpr size_t kGroup = 32;
+  constexpr int kLevels = 10;  // kBlock * kGroup^kLevels is more than can be addressed
   const T* in = static_cast<const T*>(from);
   const size_t n = static_cast<size_t>(size);
   if (HWY_LIKELY(n <= kBlock)) {
     *static_cast<W*>(to) = sum_lanes(d, sum_block<Term>(d, in, n));
     return;
   }
-  HWY_ALIGN W levels[48][hn::MaxLanes(D())];
-  size_t blocks = 0;
+  HWY_ALIGN W sums[kLevels][kGroup][hn::MaxLanes(D())];
+  size_t counts[kLevels] = {};
   for (size_t at = 0; at < n; at += kBlock) {
-    auto sum = sum_block<Term>(d, in + at, std::min(kBlock, n - at));
-    int level = 0;
-    for (size_t carry = blocks; (carry & 1) != 0; carry >>= 1) {
-      sum = hn::Add(hn::Load(d, levels[level++]), sum);
+    hn::Store(sum_block<Term>(d, in + at, std::min(kBlock, n - at)), d, sums[0][counts[0]++]);
+    for (int level = 0; counts[level] == kGroup; ++level) {
+      counts[level] = 0;
+      hn::Store(add_pairwise(d, sums[level], kGroup), d, sums[level + 1][counts[level + 1]++]);
     }
-    hn::Store(sum, d, levels[level]);
-    ++blocks;
   }
   auto total = hn::Zero(d);
-  for (int level = 0; (blocks >> level) != 0; ++level) {
-    if (((blocks >> level) & 1) != 0) total = hn::Add(total, hn::Load(d, levels[level]));
+  for (int level = 0; level < kLevels; ++level) {
+    if (counts[level] > 0) total = hn::Add(total, add_pairwise(d, sums[level], counts[level]));
   }
   *static_cast<W*>(to) = sum_lanes(d, total);
 }
@@ -113,6 +115,21 @@ void sum_int(const void* from, void* to, int64_t n) {
       for (int64_t i = begin; i < end; ++i) sum += in[i];
       total += static_cast<uint64_t>(static_cast<int64_t>(sum));
     }
+  } else if constexpr (sizeof(T) == 8) {
+    const hn::ScalableTag<int64_t> d;
+    constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(decltype(d)()));
+    auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
+    int64_t at = 0;
+    for (; at + 4 * kLanes <= n; at += 4 * kLanes) {
+      s0 = hn::Add(s0, hn::LoadU(d, in + at));
+      s1 = hn::Add(s1, hn::LoadU(d, in + at + kLanes));
+      s2 = hn::Add(s2, hn::LoadU(d, in + at + 2 * kLanes));
+      s3 = hn::Add(s3, hn::LoadU(d, in + at + 3 * kLanes));
+    }
+    HWY_ALIGN int64_t lanes[hn::MaxLanes(decltype(d)())];
+    hn::Store(hn::Add(hn::Add(s0, s1), hn::Add(s2, s3)), d, lanes);
+    for (const int64_t lane : lanes) total += static_cast<uint64_t>(lane);
+    for (; at < n; ++at) total += static_cast<uint64_t>(in[at]);
   } else {
     for (int64_t i = 0; i < n; ++i) total += static_cast<uint64_t>(static_cast<int64_t>(in[i]));
   }
