@@ -18,13 +18,15 @@ namespace {
 // they are divided depends on the shape alone, so that a sum does not depend on the number of
 // threads.
 
-constexpr int64_t kGrain = 32 * 1024;  // elements a thread should get at least, and of a function
-constexpr int64_t kSlowGrain = 16 * 1024;  // that takes its time for each
-constexpr int64_t kColumnBlock = 1024;     // accumulators that stay in the L1 cache
-constexpr int64_t kRowBlock = 128;         // rows added before a partial sum is carried over
-constexpr int64_t kNarrowBytes = 128;      // of each row a thread should read at least
-constexpr int64_t kFewColumns = 512;       // fewer than this are divided by rows
-constexpr int64_t kMostPieces = 64;        // into which a row, or rows, are divided
+constexpr int64_t kGrain = 32 * 1024;       // elements a thread should get at least, of functions
+constexpr int64_t kIndexGrain = 16 * 1024;  // that find where something is,
+constexpr int64_t kSlowGrain = 4 * 1024;    // and that take their time for each
+constexpr int64_t kColumnBlock = 1024;      // accumulators that stay in the L1 cache
+constexpr int64_t kRowBlock = 128;          // rows added before a partial sum is carried over
+constexpr int64_t kNarrowBytes = 128;       // of each row a thread should read at least
+constexpr int64_t kFewColumns = 512;        // up to this many are divided by rows,
+constexpr int64_t kFewMoments = 64;         // or this many where combining takes its time
+constexpr int64_t kMostPieces = 64;         // into which a row, or rows, are divided
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -73,9 +75,8 @@ bool is_sum(Row function) {
 }
 
 int64_t grain_of(Row function) {
-  const bool is_slow =
-      function == Row::kProd || function == Row::kMoments || function == Row::kLogsumexp;
-  return is_slow ? kSlowGrain : kGrain;
+  if (function == Row::kMoments || function == Row::kLogsumexp) return kSlowGrain;
+  return function == Row::kArgmax || function == Row::kArgmin ? kIndexGrain : kGrain;
 }
 
 // The tensor as [kept..., reduced...], and how many elements each part has.
@@ -309,21 +310,22 @@ bool is_middle(const Tensor& self, uint64_t mask, Middle& middle) {
 
 // Into how many pieces the rows of few columns are divided.
 int64_t row_pieces(Row function, const Middle& middle) {
-  if (middle.kept() > kFewColumns) return 1;
+  if (middle.kept() > (function == Row::kMoments ? kFewMoments : kFewColumns)) return 1;
   return std::clamp<int64_t>(middle.kept() * middle.rows / grain_of(function), 1, kMostPieces);
 }
 
 // body(outer, first column, columns) for blocks of columns: as wide as the accumulators may be, or
 // narrower where threads would be idle.
 template <typename Body>
-void for_column_blocks(const Middle& middle, int64_t size, const Body& body) {
+void for_column_blocks(Row function, const Middle& middle, int64_t size, const Body& body) {
   const int64_t work = middle.kept() * middle.rows;
-  const int64_t threads = std::clamp<int64_t>(work / kGrain, 1, num_threads());
+  const int64_t least = grain_of(function);
+  const int64_t threads = std::clamp<int64_t>(work / least, 1, num_threads());
   const int64_t share = ceil_div(middle.inner, ceil_div(threads, middle.outer));
   const int64_t narrow = kNarrowBytes / size;
   const int64_t width = std::min(kColumnBlock, ceil_div(share, narrow) * narrow);
   const int64_t blocks = ceil_div(middle.inner, width);
-  const int64_t grain = ceil_div(kGrain, middle.rows * std::min(width, middle.inner));
+  const int64_t grain = ceil_div(least, middle.rows * std::min(width, middle.inner));
   parallel_for(0, middle.outer * blocks, grain, [&](int64_t begin, int64_t end) {
     for (int64_t unit = begin; unit < end; ++unit) {
       const int64_t first = unit % blocks * width;
@@ -349,7 +351,7 @@ void reduce_middle(Row function, DType dtype, const char* data, const Middle& mi
   const int64_t stride = middle.row_stride * size;
   const int64_t pieces = row_pieces(function, middle);
   if (pieces == 1) {
-    for_column_blocks(middle, size, [&](int64_t outer, int64_t first, int64_t columns) {
+    for_column_blocks(function, middle, size, [&](int64_t outer, int64_t first, int64_t columns) {
       reduce_columns(function, dtype, data + (outer * middle.outer_stride + first) * size,
                      middle.rows, stride, columns, out + (outer * middle.inner + first) * element);
     });
@@ -392,7 +394,7 @@ void reduce_arg_middle(
   const AccumulateArgFn accumulate = find_accumulate_arg(function, dtype);
   const int64_t pieces = row_pieces(function, middle);
   if (pieces == 1) {
-    for_column_blocks(middle, size, [&](int64_t outer, int64_t first, int64_t columns) {
+    for_column_blocks(function, middle, size, [&](int64_t outer, int64_t first, int64_t columns) {
       const int64_t at = outer * middle.inner + first;
       const char* from = data + (outer * middle.outer_stride + first) * size;
       find_extremes(accumulate, {from, stride, middle.rows, 0}, size, columns, values + at * size,
@@ -452,7 +454,8 @@ void reduce_rows(Row function, const Tensor& self, uint64_t mask, void* out) {
   const Tensor rows = packed(self, split);
   const auto* from = rows.data<char>();
   const int64_t row_bytes = split.reduced * size;
-  const bool is_long = split.reduced >= 2 * kGrain;
+  const int64_t grain = grain_of(function);
+  const bool is_long = split.reduced >= 2 * grain;
   const RowFn row = find_row(function, dtype);
   const auto reduce_some = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end && is_long; ++i) {
@@ -463,7 +466,7 @@ void reduce_rows(Row function, const Tensor& self, uint64_t mask, void* out) {
     }
   };
   if (is_long && split.kept < num_threads()) return reduce_some(0, split.kept);
-  parallel_for(0, split.kept, ceil_div(kGrain, split.reduced), reduce_some);
+  parallel_for(0, split.kept, ceil_div(grain, split.reduced), reduce_some);
 }
 
 void reduce_arg(Row function, const Tensor& self, uint64_t mask, void* values, int64_t* indices) {

@@ -74,7 +74,7 @@ void enter_binary(HalfTable& table, Pointwise function) {
 template <class Op>
 void enter_bits(HalfTable& table, Pointwise function) {
   for (TileFn& tile : table.tiles[static_cast<int>(function)]) {
-    tile = &map_tile<Op, uint16_t, 2, LightTag<uint16_t>>;
+    tile = &map_tile<Op, uint16_t, 2>;
   }
 }
 

@@ -46,7 +46,7 @@ void tile(const void* const* inputs, void* to, int64_t n, const PointwiseParams&
   if constexpr (kTest) {
     test_tile<Fixed<Op, kWhich>, T>(rest, to, n, params);
   } else {
-    map_tile<Fixed<Op, kWhich>, T, 2, LightTag<T>>(rest, to, n, params);
+    map_tile<Fixed<Op, kWhich>, T, 2>(rest, to, n, params);
   }
 }
 

@@ -29,8 +29,8 @@ HWY_INLINE hn::Vec<D> load(D d, const T* line, size_t at) {
 
 template <class Op, class T, int kSingle>
 void lines(const LineRun& run) {
-  const LightTag<T> d;
-  constexpr size_t kLanes = hn::MaxLanes(LightTag<T>());
+  const hn::ScalableTag<T> d;
+  constexpr size_t kLanes = hn::MaxLanes(decltype(d)());
   const Op op;
   const auto n = static_cast<size_t>(run.n);
   for (int64_t line = 0; line < run.lines; ++line) {

@@ -136,16 +136,6 @@ struct Inputs {
   }
 };
 
-// The vector of functions that wait for memory more than they compute. 256 bits stream faster than
-// 512 (by 5% on Zen 4), and no function of a few instructions gains from more.
-#if HWY_TARGET <= HWY_AVX3
-template <class T>
-using LightTag = hn::ScalableTag<T, -1>;
-#else
-template <class T>
-using LightTag = hn::ScalableTag<T>;
-#endif
-
 // out[i] = op(in[i]...), elements of T throughout. kUnroll vectors are in flight: all of them are
 // computed before the first is stored, which is what lets the compiler interleave them.
 template <class Op, class T, int kUnroll = 4, class D = hn::ScalableTag<T>>
@@ -363,7 +353,7 @@ void test_tile(const void* const* inputs, void* to, int64_t size, const Pointwis
 // Enters `Op`, a function of a few instructions, for each of the listed element types.
 template <class Op, class... Ts>
 void add_map(TileTable& table, Pointwise function) {
-  (table.add(function, DTypeOf<Ts>::value, &map_tile<Op, Ts, 2, LightTag<Ts>>), ...);
+  (table.add(function, DTypeOf<Ts>::value, &map_tile<Op, Ts, 2>), ...);
 }
 template <class Op, class... Ts>
 void add_test(TileTable& table, Pointwise function) {
