@@ -8,7 +8,7 @@ namespace {
 
 // Gradients of longer columns are transposed first: their elements lie in too many pages.
 constexpr int64_t kLongestColumn = 256;
-constexpr int64_t kGrain = 8 * 1024;
+constexpr int64_t kGrain = 4 * 1024;
 
 // A contiguous tensor seen as [outer, n, inner], with the lines along n.
 struct Lines {
@@ -27,17 +27,21 @@ struct Lines {
   bool are_columns(int64_t longest) const { return inner > 1 && n <= longest; }
 };
 
-// body(offset, width) for blocks of neighbouring columns.
+// body(offset, width) for blocks of neighbouring columns: narrower where threads would be idle.
 template <typename Body>
-void for_columns(const Lines& lines, const Body& body) {
-  constexpr int64_t kWidth = 64;
-  const int64_t blocks = (lines.inner + kWidth - 1) / kWidth;
-  const int64_t width = std::min(kWidth, lines.inner);
-  const int64_t grain = std::max<int64_t>(1, kGrain / (lines.n * width));
+void for_columns(const Lines& lines, int64_t element_size, const Body& body) {
+  constexpr int64_t kWidest = 64;
+  const int64_t narrowest = std::min(kWidest, 64 / element_size);  // a cache line
+  const int64_t blocks_wanted = (num_threads() + lines.outer - 1) / lines.outer;
+  const int64_t share = (lines.inner + blocks_wanted - 1) / blocks_wanted;
+  const int64_t width =
+      std::clamp((share + narrowest - 1) / narrowest * narrowest, narrowest, kWidest);
+  const int64_t blocks = (lines.inner + width - 1) / width;
+  const int64_t grain = std::max<int64_t>(1, kGrain / (lines.n * std::min(width, lines.inner)));
   parallel_for(0, lines.outer * blocks, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t first = i % blocks * kWidth;
-      body(i / blocks * lines.n * lines.inner + first, std::min(kWidth, lines.inner - first));
+      const int64_t first = i % blocks * width;
+      body(i / blocks * lines.n * lines.inner + first, std::min(width, lines.inner - first));
     }
   });
 }
@@ -57,7 +61,7 @@ void softmax(ops::Launch&, const Tensor& self, int64_t dim, std::optional<DType>
   const int64_t bytes = out.element_size();
   if (lines.are_columns(kLongestSoftmaxColumn) && input.is_contiguous() && out.is_contiguous()) {
     const ColumnsFn columns = find_softmax_columns(kSoftmax, out.dtype());
-    return for_columns(lines, [&](int64_t at, int64_t width) {
+    return for_columns(lines, bytes, [&](int64_t at, int64_t width) {
       columns(input.data<char>() + at * bytes, out.data<char>() + at * bytes, lines.n, width,
               lines.inner);
     });
@@ -89,7 +93,7 @@ void softmax_backward(ops::Launch&,
   if (lines.are_columns(kLongestColumn) && grad_output.is_contiguous() && output.is_contiguous() &&
       found.is_contiguous()) {
     const ColumnsGradientFn columns = find_softmax_columns_gradient(kSoftmax, dtype);
-    for_columns(lines, [&](int64_t at, int64_t width) {
+    for_columns(lines, bytes, [&](int64_t at, int64_t width) {
       columns(grad_output.data<char>() + at * bytes, output.data<char>() + at * bytes,
               found.data<char>() + at * bytes, lines.n, width, lines.inner);
     });
