@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <iterator>
 
 #include "mindtorch/backends/cpu/memory_unit.h"
 #include "mindtorch/backends/cpu/parallel.h"
@@ -18,15 +19,41 @@ HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
 namespace {
 
-// As wide as one cache line; the compiler splits it where registers are narrower.
-using Line [[gnu::vector_size(64)]] = uint64_t;
-using QuarterLine [[gnu::vector_size(16)]] = uint64_t;
+// Any address will do. Read and written through pointers: GCC copies what memcpy gets of vectors
+// wider than 16 bytes through the stack.
+template <size_t kBytes>
+using VectorOf [[gnu::vector_size(kBytes), gnu::aligned(1), gnu::may_alias]] = uint8_t;
+#if HWY_TARGET <= HWY_AVX3
+constexpr size_t kVectorBytes = 64;
+#elif HWY_TARGET <= HWY_AVX2
+constexpr size_t kVectorBytes = 32;
+#else
+constexpr size_t kVectorBytes = 16;
+#endif
+constexpr int64_t kLineBytes = 64;
 
-template <typename Vector>
+struct Line {
+  VectorOf<kVectorBytes> parts[kLineBytes / kVectorBytes];
+};
+struct QuarterLine {
+  VectorOf<16> parts[1];
+};
+
+template <typename Vectors>
 inline void move(const uint8_t* from, uint8_t* to) {
-  Vector value;
-  std::memcpy(&value, from, sizeof(value));
-  std::memcpy(to, &value, sizeof(value));
+  const auto* const in = reinterpret_cast<const Vectors*>(from);
+  auto* const out = reinterpret_cast<Vectors*>(to);
+  Vectors value;
+  for (size_t i = 0; i < std::size(value.parts); ++i) value.parts[i] = in->parts[i];
+  for (size_t i = 0; i < std::size(value.parts); ++i) out->parts[i] = value.parts[i];
+}
+template <>
+inline void move<uint64_t>(const uint8_t* from, uint8_t* to) {
+  copy_unit<8>(from, to);
+}
+template <>
+inline void move<uint32_t>(const uint8_t* from, uint8_t* to) {
+  copy_unit<4>(from, to);
 }
 
 // Any length of at least one vector: the last one reaches back.
@@ -84,10 +111,13 @@ void fill(const Runs& runs, int64_t element_size, int64_t bytes) {
     }
     uint8_t pattern[64];
     for (int64_t at = 0; at < 64; at += element_size) copy_short(from, pattern + at, element_size);
-    Line line;
-    std::memcpy(&line, pattern, sizeof(line));
-    for (int64_t at = 0; at < bytes - 64; at += 64) std::memcpy(to + at, &line, sizeof(line));
-    std::memcpy(to + bytes - 64, &line, sizeof(line));  // begins at a whole element
+    const Line line = *reinterpret_cast<const Line*>(pattern);
+    const auto store = [&](uint8_t* at) HWY_ATTR {
+      auto* const out = reinterpret_cast<Line*>(at);
+      for (size_t k = 0; k < std::size(line.parts); ++k) out->parts[k] = line.parts[k];
+    };
+    for (int64_t at = 0; at < bytes - kLineBytes; at += kLineBytes) store(to + at);
+    store(to + bytes - kLineBytes);  // begins at a whole element
   }
 }
 

@@ -165,8 +165,18 @@ void product_float(const void* from, void* to, int64_t size) {
 template <class T>
 void product_int(const void* from, void* to, int64_t n) {
   const auto* in = static_cast<const Held<T>*>(from);
+  const auto wide = [](Held<T> x) { return static_cast<uint64_t>(static_cast<int64_t>(x)); };
+  // Side by side, because a product takes long.
+  constexpr int64_t kProducts = 32;
+  uint64_t products[kProducts];
+  std::fill_n(products, kProducts, uint64_t{1});
+  int64_t at = 0;
+  for (; at + kProducts <= n; at += kProducts) {
+    for (int64_t k = 0; k < kProducts; ++k) products[k] *= wide(in[at + k]);
+  }
+  for (; at < n; ++at) products[at % kProducts] *= wide(in[at]);
   uint64_t product = 1;
-  for (int64_t i = 0; i < n; ++i) product *= static_cast<uint64_t>(static_cast<int64_t>(in[i]));
+  for (const uint64_t part : products) product *= part;
   *static_cast<int64_t*>(to) = static_cast<int64_t>(product);
 }
 
