@@ -5,12 +5,15 @@
 #include "mindtorch/backends/cpu/half_conversion.h"
 #include "mindtorch/backends/cpu/parallel.h"
 #include "mindtorch/backends/cpu/product_grid.h"
+#include "mindtorch/backends/cpu/sorting/scratch.h"
 
 // Products where the machine multiplies bfloat16: Note [Products of bfloat16]. A thread computes a
 // block of c by itself: what two threads both need they both pack, which costs less than reading
 // from another core's cache.
 namespace mindtorch::cpu {
 namespace {
+
+using Kept = sorting::Scratch;  // the thread's own block
 
 constexpr int64_t kPanelBytes = int64_t{1} << 20;  // packed at a time: they stay in the caches
 constexpr int64_t kBlockRows = 128;                // whose sums are kept from term to term
@@ -100,16 +103,18 @@ void multiply_few_rows(const Product& p, Sums kept) {
   const BFloat16Tiles& tiles = *avx512_bfloat16_tiles();
   const int64_t cols = std::min(p.n, kUnpackedCols);
   const bool rounds = kept.data == nullptr && p.is_direct();
-  const Scratch<uint16_t> packed(p.m * kUnpackedTerms);
-  const Scratch<float> scratch(kept.data == nullptr ? p.m * padded_cols(cols) : 0);
+  const int64_t sums_count = kept.data == nullptr ? p.m * padded_cols(cols) : 0;
+  Kept kept_block(Kept::room<uint16_t>(p.m * kUnpackedTerms) + Kept::room<float>(sums_count));
+  auto* const packed = kept_block.take<uint16_t>(p.m * kUnpackedTerms);
+  auto* const own_sums = kept_block.take<float>(sums_count);
   for (int64_t col = 0; col < p.n; col += cols) {
     const Block block = {0, p.m, col, std::min(cols, p.n - col)};
-    const Sums sums = kept.data == nullptr ? Sums{scratch.get(), padded_cols(cols)}
+    const Sums sums = kept.data == nullptr ? Sums{own_sums, padded_cols(cols)}
                                            : Sums{kept.data + col, kept.stride};
     for (int64_t term = 0; term < p.k; term += kUnpackedTerms) {
       const int64_t terms = std::min(kUnpackedTerms, p.k - term);
       BFloat16Strip strip = make_strip(p, block, term, terms, sums, rounds);
-      strip.a = tiles.pack_strip(offset<uint16_t>(p.a, 0, term), p.m, terms, 0, packed.get());
+      strip.a = tiles.pack_strip(offset<uint16_t>(p.a, 0, term), p.m, terms, 0, packed);
       multiply_unpacked(strip, static_cast<const uint16_t*>(offset<uint16_t>(p.b, term, col).data),
                         p.b.row_stride);
     }
@@ -134,10 +139,13 @@ void multiply(const Product& p, Sums kept) {
       in_one || p.m <= height ? height : std::max(kBlockRows / height, int64_t{1}) * height;
   const bool needs_sums = kept.data == nullptr && !(rounds && in_one);
 
-  const Scratch<uint32_t> packed_b(most * words);
-  const Scratch<uint16_t> packed_a(tiles.rows * std::min(padded, tiles.strip_terms));
-  const Scratch<float> scratch(needs_sums ? (block_rows + tiles.rows) * most * kPanelCols
-                                          : int64_t{0});
+  const int64_t strip_count = tiles.rows * std::min(padded, tiles.strip_terms);
+  const int64_t sums_count = needs_sums ? (block_rows + tiles.rows) * most * kPanelCols : 0;
+  Kept kept_block(Kept::room<uint32_t>(most * words) + Kept::room<uint16_t>(strip_count) +
+                  Kept::room<float>(sums_count));
+  auto* const packed_b = kept_block.take<uint32_t>(most * words);
+  auto* const packed_a = kept_block.take<uint16_t>(strip_count);
+  auto* const own_sums = kept_block.take<float>(sums_count);
   for (int64_t first = 0; first < panels; first += most) {
     const int64_t count = std::min(most, panels - first);
     const int64_t col = first * kPanelCols;
@@ -145,13 +153,13 @@ void multiply(const Product& p, Sums kept) {
     for (int64_t i = 0; i < count; ++i) {
       pack_bfloat16_panel(offset<uint16_t>(p.b, 0, col + i * kPanelCols),
                           std::min(kPanelCols, cols - i * kPanelCols), p.k, padded,
-                          packed_b.get() + i * words);
+                          packed_b + i * words);
     }
     for (int64_t row = 0; row < p.m; row += block_rows) {
       const Block block = {row, std::min(block_rows, p.m - row), col, cols};
       const Sums sums = kept.data != nullptr
                             ? Sums{kept.data + row * kept.stride + col, kept.stride}
-                        : needs_sums ? Sums{scratch.get(), most * kPanelCols}
+                        : needs_sums ? Sums{own_sums, most * kPanelCols}
                                      : Sums{nullptr, 0};
       for (int64_t term = 0; term < p.k; term += tiles.strip_terms) {
         const int64_t terms = std::min(tiles.strip_terms, p.k - term);
@@ -161,8 +169,8 @@ void multiply(const Product& p, Sums kept) {
                             sums.stride};
           BFloat16Strip strip = make_strip(p, part, term, terms, own, rounds);
           strip.a = tiles.pack_strip(offset<uint16_t>(p.a, part.row, term), part.rows, terms, count,
-                                     packed_a.get());
-          strip.panels = packed_b.get() + term / 2 * kPanelCols;
+                                     packed_a);
+          strip.panels = packed_b + term / 2 * kPanelCols;
           strip.panel_words = words;
           tiles.multiply_strip(strip);
         }
