@@ -7,6 +7,7 @@
 #include "mindtorch/backends/cpu/fft/register_lines.h"
 #include "mindtorch/backends/cpu/fft/short_lines.h"
 #include "mindtorch/backends/cpu/fft/spectrum.h"
+#include "mindtorch/backends/cpu/fft/whole_lines.h"
 #include "mindtorch/backends/cpu/gemm_impl.h"
 #include "mindtorch/backends/cpu/parallel.h"
 #include "mindtorch/backends/cpu/sorting/scratch.h"
@@ -160,6 +161,7 @@ template <typename T>
 void transform_lines(
     int64_t length, int64_t count, Lines<const T> from, Lines<T> to, bool inverse, T scale) {
   if (transform_register_lines(inverse, length, count, from, to, scale)) return;
+  if (transform_whole_lines(inverse, length, count, from, to, scale)) return;
   const Transform kind = inverse ? Transform::kInverse : Transform::kForward;
   if (transform_folded_lines(kind, length, count, from, to, scale)) return;
   if (transform_short_lines(kind, length, count, from, to, scale)) return;

@@ -1,34 +1,14 @@
 #include "mindtorch/backends/cpu/fft/plan.h"
 
 #include <algorithm>
-#include <cmath>
-#include <list>
-#include <mutex>
-#include <numbers>
 #include <utility>
 
 #include "mindtorch/backends/cpu/fft/lines.h"
+#include "mindtorch/backends/cpu/fft/plan_cache.h"
+#include "mindtorch/backends/cpu/fft/roots.h"
 
 namespace mindtorch::cpu::fft {
 namespace {
-
-// exp(-2 pi i k / n), the angle brought into the first eighth of the circle to be exact.
-std::pair<double, double> root_of_one(int64_t k, int64_t n) {
-  k %= n;
-  int64_t eighths = 8 * k;
-  const bool lower = eighths > 4 * n;  // beyond half of the circle
-  if (lower) eighths = 8 * n - eighths;
-  const bool left = eighths > 2 * n;
-  if (left) eighths = 4 * n - eighths;
-  const bool steep = eighths > n;
-  if (steep) eighths = 2 * n - eighths;
-  const double angle =
-      std::numbers::pi / 4 * (static_cast<double>(eighths) / static_cast<double>(n));
-  double c = std::cos(angle);
-  double s = std::sin(angle);
-  if (steep) std::swap(c, s);
-  return {left ? -c : c, lower ? s : -s};
-}
 
 template <typename T>
 void push_root(std::vector<T>& to, int64_t k, int64_t n) {
@@ -285,46 +265,6 @@ TransformTable<T> make_register_turns(bool inverse,
   }
   return table;
 }
-
-// The most recently used values by number, up to some memory.
-template <typename Value>
-class Cache {
- public:
-  using Pointer = std::shared_ptr<const Value>;
-
-  template <typename Make>
-  Pointer get(int64_t key, const Make& make) {
-    {
-      const std::scoped_lock lock(mutex_);
-      if (Pointer found = find(key)) return found;
-    }
-    auto made = std::make_shared<const Value>(make(key));
-    const std::scoped_lock lock(mutex_);
-    if (Pointer found = find(key)) return found;
-    entries_.push_front({key, made});
-    elements_ += key;
-    while (elements_ > kMostElements && entries_.size() > 1) {
-      elements_ -= entries_.back().first;
-      entries_.pop_back();
-    }
-    return made;
-  }
-
- private:
-  static constexpr int64_t kMostElements = 1 << 22;
-
-  Pointer find(int64_t key) {
-    const auto at = std::find_if(entries_.begin(), entries_.end(),
-                                 [&](const auto& entry) { return entry.first == key; });
-    if (at == entries_.end()) return nullptr;
-    entries_.splice(entries_.begin(), entries_, at);
-    return entries_.front().second;
-  }
-
-  std::mutex mutex_;
-  std::list<std::pair<int64_t, Pointer>> entries_;
-  int64_t elements_ = 0;
-};
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 #include "mindtorch/backends/cpu/fft/lines.h"
 #include "mindtorch/backends/cpu/fft/short_lines.h"
 #include "mindtorch/backends/cpu/fft/spectrum.h"
+#include "mindtorch/backends/cpu/fft/whole_lines.h"
 #include "mindtorch/backends/cpu/gemm_impl.h"
 #include "mindtorch/backends/cpu/parallel.h"
 #include "mindtorch/backends/cpu/sorting/scratch.h"
@@ -116,6 +117,7 @@ template <typename T>
 std::shared_ptr<const LinePlan<T>> plan_of_pairs(int64_t length, int64_t count) {
   constexpr int64_t kMostElements = 256;
   if (length > kMostElements || count < panel_lines<T>() / 2) return nullptr;
+  if (length % 2 == 0 && are_whole_lines<T>(length / 2)) return nullptr;
   auto plan = line_plan<T>(length);
   return plan->panel == nullptr ? nullptr : plan;
 }

@@ -6,6 +6,7 @@
 //
 #include <algorithm>
 
+#include "mindtorch/backends/cpu/fft/interleaved-inl.h"
 #include "mindtorch/backends/cpu/fft/plan.h"
 #include "mindtorch/backends/cpu/fft/register_lines.h"
 #include "mindtorch/backends/cpu/parallel.h"
@@ -74,14 +75,6 @@ HWY_INLINE void store_rows(V<T> x, T* a, T* b) {
   }
 }
 
-// Of two registers: their even blocks of 16 bytes in turn, and their odd ones.
-template <class V>
-HWY_INLINE void exchange_blocks(V& a, V& b) {
-  const V even = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(b), a);
-  b = hn::OddEvenBlocks(b, hn::SwapAdjacentBlocks(a));
-  a = even;
-}
-
 // Complex numbers of as many registers as a row has: row i of each line becomes its column i.
 HWY_INLINE void transpose_rows(V<double>* x) { exchange_blocks(x[0], x[1]); }
 HWY_INLINE void transpose_rows(V<float>* x) {
@@ -111,52 +104,8 @@ HWY_INLINE void separate(V<float>& a, V<float>& b) {
   b = hn::BitCast(df, hn::InterleaveUpper(d, x, y));
 }
 
-// Columns of registers; `sign` is (1, -1) in turn, or (-1, 1) for the inverse.
 template <typename T>
-struct ColumnTransform {
-  V<T> sign;
-
-  // -i x, or i x.
-  HWY_INLINE V<T> turn(V<T> x) const {
-    return hn::Mul(hn::Reverse2(hn::ScalableTag<T>(), x), sign);
-  }
-
-  HWY_INLINE void of2(V<T>& a, V<T>& b) const {
-    const V<T> sum = hn::Add(a, b);
-    b = hn::Sub(a, b);
-    a = sum;
-  }
-  HWY_INLINE void of4(V<T>& a, V<T>& b, V<T>& c, V<T>& d) const {
-    of2(a, c);
-    of2(b, d);
-    const V<T> swapped = hn::Reverse2(hn::ScalableTag<T>(), d);
-    const V<T> odd = c;
-    of2(a, b);
-    c = b;
-    b = hn::MulAdd(swapped, sign, odd);
-    d = hn::NegMulAdd(swapped, sign, odd);
-  }
-  HWY_INLINE void of8(V<T>* x) const {
-    V<T> even[4] = {x[0], x[2], x[4], x[6]};
-    V<T> odd[4] = {x[1], x[3], x[5], x[7]};
-    of4(even[0], even[1], even[2], even[3]);
-    of4(odd[0], odd[1], odd[2], odd[3]);
-    const V<T> root = hn::Set(hn::ScalableTag<T>(), static_cast<T>(0.70710678118654752440));
-    odd[1] = hn::Mul(hn::Add(odd[1], turn(odd[1])), root);
-    odd[2] = turn(odd[2]);
-    odd[3] = hn::Mul(hn::Sub(turn(odd[3]), odd[3]), root);
-    for (int i = 0; i < 4; ++i) {
-      x[i] = hn::Add(even[i], odd[i]);
-      x[i + 4] = hn::Sub(even[i], odd[i]);
-    }
-  }
-  template <int kCount>
-  HWY_INLINE void of(V<T>* x) const {
-    if constexpr (kCount == 2) of2(x[0], x[1]);
-    if constexpr (kCount == 4) of4(x[0], x[1], x[2], x[3]);
-    if constexpr (kCount == 8) of8(x);
-  }
-};
+using Columns = ColumnTransform<hn::ScalableTag<T>>;
 
 // x times the elements of a row of turns.
 template <typename T>
@@ -170,7 +119,7 @@ HWY_INLINE V<T> turned(V<T> x, const T* turns) {
 // A matrix of kRows rows. Result k + kRows * j, of row k and column j, is left in row k / kColumns
 // * kColumns + j.
 template <int kRows, typename T>
-HWY_INLINE void transform_matrix(const ColumnTransform<T>& columns,
+HWY_INLINE void transform_matrix(const Columns<T>& columns,
                                  const TransformTable<T>& turns,
                                  V<T> (&x)[kRows]) {
   constexpr int kColumns = static_cast<int>(kRowNumbers<T> / 2);
@@ -194,10 +143,7 @@ constexpr int64_t result_of(int row) {
 // Calls run(a, b, to_a, to_b, columns) for two lines at a time, or for one in both places.
 template <typename T, typename Run>
 HWY_INLINE void for_lines(const RegisterLines<T>& p, int64_t begin, int64_t end, const Run& run) {
-  const hn::ScalableTag<T> d;
-  HWY_ALIGN T signs[hn::MaxLanes(d)];
-  for (size_t i = 0; i < hn::Lanes(d); ++i) signs[i] = (i % 2 == 1) == p.inverse ? T(1) : T(-1);
-  const ColumnTransform<T> columns = {hn::Load(d, signs)};
+  const Columns<T> columns = column_transform(hn::ScalableTag<T>(), p.inverse);
   for (int64_t line = begin; line < end; line += kTwoLines ? 2 : 1) {
     const int64_t other = std::min(line + 1, end - 1);
     run(p.from.from_line(line).data, p.from.from_line(other).data, p.to.from_line(line).data,
