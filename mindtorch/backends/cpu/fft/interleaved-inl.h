@@ -214,6 +214,12 @@ struct ColumnTransform {
   }
 };
 
+// x times complex numbers, given as factors of (re, im) and of (im, re).
+template <class D>
+HWY_INLINE hn::Vec<D> turn_elements(D d, hn::Vec<D> x, hn::Vec<D> same, hn::Vec<D> other) {
+  return hn::MulAdd(hn::Reverse2(d, x), other, hn::Mul(x, same));
+}
+
 // The transform, or its inverse.
 template <class D>
 HWY_INLINE ColumnTransform<D> column_transform(D d, bool inverse) {

@@ -117,7 +117,6 @@ template <typename T>
 std::shared_ptr<const LinePlan<T>> plan_of_pairs(int64_t length, int64_t count) {
   constexpr int64_t kMostElements = 256;
   if (length > kMostElements || count < panel_lines<T>() / 2) return nullptr;
-  if (length % 2 == 0 && are_whole_lines<T>(length / 2)) return nullptr;
   auto plan = line_plan<T>(length);
   return plan->panel == nullptr ? nullptr : plan;
 }
@@ -210,6 +209,7 @@ template <typename T>
 void real_to_half(int64_t length, int64_t count, Lines<const T> from, Lines<T> to, T scale) {
   if (transform_folded_lines(Transform::kRealToHalf, length, count, from, to, scale)) return;
   if (transform_short_lines(Transform::kRealToHalf, length, count, from, to, scale)) return;
+  if (transform_whole_lines(Transform::kRealToHalf, length, count, from, to, scale)) return;
   if (const auto plan = plan_of_pairs<T>(length, count)) {
     const auto run = [&](int64_t first, int64_t some, const PairsMemory<T>& memory) {
       panel_to_half(*plan, some, from.from_line(first), to.from_line(first), scale, memory);
@@ -237,6 +237,7 @@ void real_to_half(int64_t length, int64_t count, Lines<const T> from, Lines<T> t
 template <typename T>
 void half_to_real(int64_t length, int64_t count, Lines<const T> from, Lines<T> to, T scale) {
   if (transform_short_lines(Transform::kHalfToReal, length, count, from, to, scale)) return;
+  if (transform_whole_lines(Transform::kHalfToReal, length, count, from, to, scale)) return;
   if (const auto plan = plan_of_pairs<T>(length, count)) {
     const auto run = [&](int64_t first, int64_t some, const PairsMemory<T>& memory) {
       half_to_panel(*plan, some, from.from_line(first), to.from_line(first), scale, memory);

@@ -112,8 +112,7 @@ template <typename T>
 HWY_INLINE V<T> turned(V<T> x, const T* turns) {
   const hn::ScalableTag<T> d;
   constexpr auto kRegister = static_cast<int64_t>(64 / sizeof(T));
-  const V<T> swapped = hn::Reverse2(d, x);
-  return hn::MulAdd(swapped, hn::Load(d, turns + kRegister), hn::Mul(x, hn::Load(d, turns)));
+  return turn_elements(d, x, hn::Load(d, turns), hn::Load(d, turns + kRegister));
 }
 
 // A matrix of kRows rows. Result k + kRows * j, of row k and column j, is left in row k / kColumns

@@ -5,10 +5,8 @@
 #include "hwy/highway.h"
 //
 #include <algorithm>
-#include <cstring>
-#include <utility>
 
-#include "mindtorch/backends/cpu/fft/interleaved-inl.h"
+#include "mindtorch/backends/cpu/fft/whole_line-inl.h"
 #include "mindtorch/backends/cpu/fft/whole_lines.h"
 #include "mindtorch/backends/cpu/fft/whole_plan.h"
 #include "mindtorch/backends/cpu/parallel.h"
@@ -22,22 +20,28 @@ namespace {
 template <typename T>
 struct WholeLines {
   const WholePlan<T>* plan;
-  bool inverse;
   T scale;
   Lines<const T> from;
   Lines<T> to;
+  const T* half_turns;  // of real lines
 };
 
+// By registers of `lanes` complex numbers; null if there are none. `work` has room for three lines.
 template <typename T>
 struct WholeFunctions {
-  // `work` has room for two lines.
   using Transform = void (*)(const WholeLines<T>& lines, int64_t begin, int64_t end, T* work);
 
-  // By registers of so many complex numbers, the wider ones first. Null: none.
-  struct {
-    int64_t lanes;
-    Transform transform;
-  } of[2];
+  int64_t lanes;
+  Transform complex_lines;
+  // Real lines of twice the length, as half spectra, and the way back.
+  Transform to_half;
+  Transform from_half;
+};
+
+// The wider registers first; narrower ones are for lengths that are no multiple of many lanes.
+template <typename T>
+struct WholeFunctionsOfAll {
+  WholeFunctions<T> of[2];
 };
 
 }  // namespace
@@ -51,179 +55,105 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_MAX_BYTES >= 32 && HWY_TARGET != HWY_SCALAR && HWY_ARCH_X86
 
-// The same complex number, of which the parts are given, in every lane.
+// Complex numbers in the opposite order.
 template <class D>
-HWY_INLINE hn::Vec<D> broadcast(D d, const float* parts) {
-  double both;
-  std::memcpy(&both, parts, sizeof(both));
-  return hn::BitCast(d, hn::Set(hn::Repartition<double, D>(), both));
-}
-template <class D>
-HWY_INLINE hn::Vec<D> broadcast(D d, const double* parts) {
-  return hn::LoadDup128(d, parts);
+HWY_INLINE hn::Vec<D> reversed(D d, hn::Vec<D> x) {
+  if constexpr (std::is_same_v<hn::TFromD<D>, double>) {
+    return hn::ReverseBlocks(d, x);
+  } else {
+    const hn::Repartition<double, D> dd;
+    return hn::BitCast(d, hn::Reverse(dd, hn::BitCast(dd, x)));
+  }
 }
 
+// Z(k) = E + i O and conj(Z(half - k)) = E - i O, where E and O are the spectra of the even and the
+// odd elements of a real line of 2 * half elements. With w = exp(-i pi k / half), twice its
+// spectrum is X(k) = 2 E - i w * 2 i O, and X(half - k) = conj(2 E + i w * 2 i O). The way back is
+// the same with the conjugate of -i w. Elements 1 .. half - 1; those in the middle may be computed
+// twice, so `to` must not be `from`.
 template <class D>
-struct WholeLine {
-  using T = hn::TFromD<D>;
+HWY_NOINLINE void exchange_ends(
+    D d, int64_t half, const hn::TFromD<D>* turns, const hn::TFromD<D>* from, hn::TFromD<D>* to) {
   using V = hn::Vec<D>;
-  static constexpr auto kNumbers = static_cast<int64_t>(hn::MaxLanes(D()));
-  static constexpr int64_t kLanes = kNumbers / 2;
+  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(d)) / 2;
+  const V conjugate = column_transform(d, false).sign;
+  for (int64_t begin = 1; begin <= half / 2; begin += kLanes, turns += 4 * kLanes) {
+    const int64_t k = std::min(begin, half / 2 - kLanes + 1);
+    const int64_t mirror = half - k - kLanes + 1;
+    const V x = hn::LoadU(d, from + 2 * k);
+    const V mirrored = reversed(d, hn::LoadU(d, from + 2 * mirror));
+    const V even = hn::MulAdd(mirrored, conjugate, x);
+    const V odd = hn::NegMulAdd(mirrored, conjugate, x);
+    const V turned = turn_elements(d, odd, hn::Load(d, turns), hn::Load(d, turns + 2 * kLanes));
+    hn::StoreU(hn::Add(even, turned), d, to + 2 * k);
+    const V high = hn::Mul(hn::Sub(even, turned), conjugate);
+    hn::StoreU(reversed(d, high), d, to + 2 * mirror);
+  }
+}
 
-  ColumnTransform<D> columns;
-  const T* turns;
+template <class D, typename T = hn::TFromD<D>>
+void complex_lines(const WholeLines<T>& lines, int64_t begin, int64_t end, T* work) {
+  const WholeLine<D> line = {*lines.plan};
+  for (int64_t i = begin; i < end; ++i) {
+    line.transform(lines.from.from_line(i).data, lines.to.from_line(i).data, lines.scale, work);
+  }
+}
 
-  static HWY_INLINE V turned(V x, V re, V im) {
-    return hn::MulAdd(ColumnTransform<D>::swapped(x), im, hn::Mul(x, re));
+template <class D, typename T = hn::TFromD<D>>
+void to_half(const WholeLines<T>& lines, int64_t begin, int64_t end, T* work) {
+  const WholeLine<D> line = {*lines.plan};
+  const int64_t half = lines.plan->length;
+  T* const spectrum = work + 4 * half;
+  for (int64_t i = begin; i < end; ++i) {
+    T* const to = lines.to.from_line(i).data;
+    line.transform(lines.from.from_line(i).data, spectrum, lines.scale / 2, work);
+    exchange_ends(D(), half, lines.half_turns, spectrum, to);
+    to[0] = 2 * (spectrum[0] + spectrum[1]);
+    to[2 * half] = 2 * (spectrum[0] - spectrum[1]);
+    to[1] = to[2 * half + 1] = 0;
   }
+}
 
-  template <int R>
-  HWY_NOINLINE void first_pass(const WholePass& pass, const T* from, T* to) const {
-    const D d;
-    const T* turn = turns + pass.turns;
-    const int64_t step = 2 * pass.groups;
-    for (int64_t block = 0; block < pass.groups; block += kLanes) {
-      const int64_t group = std::min(block, pass.groups - kLanes);
-      V x[R];
-      HWY_UNROLL(16)
-      for (int k = 0; k < R; ++k) x[k] = hn::LoadU(d, from + 2 * group + k * step);
-      columns.template of<R>(x);
-      HWY_UNROLL(16)
-      for (int k = 1; k < R; ++k, turn += 2 * kNumbers) {
-        x[k] = turned(x[k], hn::Load(d, turn), hn::Load(d, turn + kNumbers));
-      }
-      HWY_UNROLL(8)
-      for (int first = 0; first < R; first += static_cast<int>(kLanes)) {
-        transpose(d, x + first);
-        T* const at = to + 2 * (R * group + first);
-        HWY_UNROLL(8)
-        for (int i = 0; i < static_cast<int>(kLanes); ++i)
-          hn::Store(x[first + i], d, at + 2 * R * i);
-      }
-    }
+template <class D, typename T = hn::TFromD<D>>
+void from_half(const WholeLines<T>& lines, int64_t begin, int64_t end, T* work) {
+  const WholeLine<D> line = {*lines.plan};
+  const int64_t half = lines.plan->length;
+  T* const spectrum = work + 4 * half;
+  for (int64_t i = begin; i < end; ++i) {
+    const T* const from = lines.from.from_line(i).data;
+    exchange_ends(D(), half, lines.half_turns, from, spectrum);
+    spectrum[0] = from[0] + from[2 * half];
+    spectrum[1] = from[0] - from[2 * half];
+    line.transform(spectrum, lines.to.from_line(i).data, lines.scale, work);
   }
-
-  template <int R>
-  HWY_NOINLINE void middle_pass(const WholePass& pass, const T* from, T* to) const {
-    const D d;
-    const T* turn = turns + pass.turns;
-    const int64_t row = 2 * pass.stride;
-    const int64_t step = row * pass.groups;
-    for (int64_t p = 0; p < pass.groups; ++p, turn += 4 * (R - 1)) {
-      const T* const source = from + p * row;
-      T* const target = to + p * R * row;
-      for (int64_t q = 0; q < row; q += kNumbers) {
-        V x[R];
-        HWY_UNROLL(16)
-        for (int k = 0; k < R; ++k) x[k] = hn::Load(d, source + q + k * step);
-        columns.template of<R>(x);
-        hn::Store(x[0], d, target + q);
-        HWY_UNROLL(16)
-        for (int k = 1; k < R; ++k) {
-          const T* const factors = turn + 4 * (k - 1);
-          const V result = turned(x[k], hn::Set(d, factors[0]), broadcast(d, factors + 2));
-          hn::Store(result, d, target + q + k * row);
-        }
-      }
-    }
-  }
-
-  template <int R>
-  HWY_NOINLINE void last_pass(const WholePass& pass, const T* from, T* to, T scale) const {
-    const D d;
-    const V factor = hn::Set(d, scale);
-    const int64_t row = 2 * pass.stride;
-    for (int64_t q = 0; q < row; q += kNumbers) {
-      V x[R];
-      HWY_UNROLL(16)
-      for (int k = 0; k < R; ++k) x[k] = hn::Load(d, from + q + k * row);
-      columns.template of<R>(x);
-      HWY_UNROLL(16)
-      for (int k = 0; k < R; ++k) hn::StoreU(hn::Mul(x[k], factor), d, to + q + k * row);
-    }
-  }
-
-  void run_first(const WholePass& pass, const T* from, T* to) const {
-    if (pass.radix == 16) return first_pass<16>(pass, from, to);
-    if (pass.radix == 8) return first_pass<8>(pass, from, to);
-    if constexpr (kLanes <= 4) first_pass<4>(pass, from, to);
-  }
-  void run_middle(const WholePass& pass, const T* from, T* to) const {
-    switch (pass.radix) {
-      case 3:
-        return middle_pass<3>(pass, from, to);
-      case 4:
-        return middle_pass<4>(pass, from, to);
-      case 5:
-        return middle_pass<5>(pass, from, to);
-      case 7:
-        return middle_pass<7>(pass, from, to);
-      case 8:
-        return middle_pass<8>(pass, from, to);
-      default:
-        return middle_pass<16>(pass, from, to);
-    }
-  }
-  void run_last(const WholePass& pass, const T* from, T* to, T scale) const {
-    switch (pass.radix) {
-      case 3:
-        return last_pass<3>(pass, from, to, scale);
-      case 4:
-        return last_pass<4>(pass, from, to, scale);
-      case 5:
-        return last_pass<5>(pass, from, to, scale);
-      case 7:
-        return last_pass<7>(pass, from, to, scale);
-      case 8:
-        return last_pass<8>(pass, from, to, scale);
-      default:
-        return last_pass<16>(pass, from, to, scale);
-    }
-  }
-};
+}
 
 template <class D>
-void transform(const WholeLines<hn::TFromD<D>>& lines,
-               int64_t begin,
-               int64_t end,
-               hn::TFromD<D>* work) {
-  using T = hn::TFromD<D>;
-  const WholePlan<T>& plan = *lines.plan;
-  const WholeLine<D> line = {column_transform(D(), lines.inverse), plan.turns.get()};
-  const size_t last = plan.passes.size() - 1;
-  T* const other = work + 2 * plan.length;
-  for (int64_t i = begin; i < end; ++i) {
-    T* from = work;
-    T* to = other;
-    line.run_first(plan.passes[0], lines.from.from_line(i).data, from);
-    for (size_t j = 1; j < last; ++j, std::swap(from, to)) {
-      line.run_middle(plan.passes[j], from, to);
-    }
-    line.run_last(plan.passes[last], from, lines.to.from_line(i).data, lines.scale);
-  }
+WholeFunctions<hn::TFromD<D>> functions_for(D d) {
+  return {static_cast<int64_t>(hn::MaxLanes(d) / 2), &complex_lines<D>, &to_half<D>, &from_half<D>};
 }
 
 template <typename T>
-WholeFunctions<T> make_functions() {
-  using Whole = hn::ScalableTag<T>;
-  using Half = hn::Half<Whole>;
-  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(Whole()) / 2);
-  // Registers of half the size are for lengths that are no multiple of many lanes.
-  if constexpr (kLanes > 4) return {{{kLanes, &transform<Whole>}, {kLanes / 2, &transform<Half>}}};
-  return {{{kLanes, &transform<Whole>}, {0, nullptr}}};
+WholeFunctionsOfAll<T> make_functions() {
+  const hn::ScalableTag<T> d;
+  if constexpr (hn::MaxLanes(d) > 8) {
+    return {{functions_for(d), functions_for(hn::Half<decltype(d)>())}};
+  } else {
+    return {{functions_for(d), {}}};
+  }
 }
 
 #else
 
 template <typename T>
-WholeFunctions<T> make_functions() {
-  return {{{0, nullptr}, {0, nullptr}}};
+WholeFunctionsOfAll<T> make_functions() {
+  return {};
 }
 
 #endif
 
-WholeFunctions<float> float32_functions() { return make_functions<float>(); }
-WholeFunctions<double> float64_functions() { return make_functions<double>(); }
+WholeFunctionsOfAll<float> float32_functions() { return make_functions<float>(); }
+WholeFunctionsOfAll<double> float64_functions() { return make_functions<double>(); }
 
 }  // namespace
 }  // namespace mindtorch::cpu::fft::HWY_NAMESPACE
@@ -236,55 +166,63 @@ namespace {
 HWY_EXPORT(float32_functions);
 HWY_EXPORT(float64_functions);
 
+// Null: lines of this length are transformed in other ways.
 template <typename T>
-const WholeFunctions<T>& whole_functions() {
-  static const WholeFunctions<T> found = [] {
+const WholeFunctions<T>* functions_of(int64_t length) {
+  static const WholeFunctionsOfAll<T> all = [] {
     if constexpr (std::is_same_v<T, float>) return HWY_DYNAMIC_DISPATCH(float32_functions)();
     if constexpr (std::is_same_v<T, double>) return HWY_DYNAMIC_DISPATCH(float64_functions)();
   }();
-  return found;
+  for (const WholeFunctions<T>& functions : all.of) {
+    if (functions.lanes > 0 && has_whole_plan(length, functions.lanes)) return &functions;
+  }
+  return nullptr;
 }
 
-// The functions for lines of this length, or null.
+// `length` is that of the complex lines.
 template <typename T>
-const auto* functions_of(int64_t length) {
-  for (const auto& functions : whole_functions<T>().of) {
-    if (functions.transform != nullptr && has_whole_plan(length, functions.lanes))
-      return &functions;
-  }
-  return static_cast<decltype(&whole_functions<T>().of[0])>(nullptr);
+void run(typename WholeFunctions<T>::Transform transform,
+         int64_t length,
+         int64_t count,
+         const WholeLines<T>& lines) {
+  constexpr int64_t kThreadElements = 8 * 1024;  // that pay for a thread
+  const int64_t grain = std::max<int64_t>(1, kThreadElements / length);
+  parallel_for(0, count, grain, [&](int64_t begin, int64_t end) {
+    const sorting::ScratchArray<T> work(6 * length);
+    transform(lines, begin, end, work.get());
+  });
 }
 
 }  // namespace
 
 template <typename T>
-bool are_whole_lines(int64_t length) {
-  return functions_of<T>(length) != nullptr;
-}
-
-template <typename T>
 bool transform_whole_lines(
-    bool inverse, int64_t length, int64_t count, Lines<const T> from, Lines<T> to, T scale) {
-  constexpr int64_t kThreadElements = 8 * 1024;  // that pay for a thread
-  if (from.step != 2 || to.step != 2) return false;
-  const auto* const functions = functions_of<T>(length);
+    Transform kind, int64_t length, int64_t count, Lines<const T> from, Lines<T> to, T scale) {
+  const bool reads_real = kind == Transform::kRealToHalf;
+  const bool writes_real = kind == Transform::kHalfToReal;
+  const bool is_real = reads_real || writes_real;
+  const bool inverse = kind == Transform::kInverse || writes_real;
+  if (from.step != (reads_real ? 1 : 2) || to.step != (writes_real ? 1 : 2)) return false;
+  if (is_real && length % 2 != 0) return false;
+  const int64_t elements = is_real ? length / 2 : length;
+  const WholeFunctions<T>* const functions = functions_of<T>(elements);
   if (functions == nullptr) return false;
-  const auto plan = whole_plan<T>(inverse, length, functions->lanes);
-  const WholeLines<T> lines = {plan.get(), inverse, scale, from, to};
-  const int64_t grain = std::max<int64_t>(1, kThreadElements / length);
-  parallel_for(0, count, grain, [&](int64_t begin, int64_t end) {
-    const sorting::ScratchArray<T> work(4 * length);
-    functions->transform(lines, begin, end, work.get());
-  });
+  const auto plan = whole_plan<T>(inverse, elements, functions->lanes);
+  WholeLines<T> lines = {plan.get(), scale, from, to, nullptr};
+  if (!is_real) {
+    run(functions->complex_lines, elements, count, lines);
+    return true;
+  }
+  const auto turns = whole_half_turns<T>(inverse, elements, functions->lanes);
+  lines.half_turns = turns->get();
+  run(reads_real ? functions->to_half : functions->from_half, elements, count, lines);
   return true;
 }
 
-template bool are_whole_lines<float>(int64_t);
-template bool are_whole_lines<double>(int64_t);
 template bool transform_whole_lines(
-    bool, int64_t, int64_t, Lines<const float>, Lines<float>, float);
+    Transform, int64_t, int64_t, Lines<const float>, Lines<float>, float);
 template bool transform_whole_lines(
-    bool, int64_t, int64_t, Lines<const double>, Lines<double>, double);
+    Transform, int64_t, int64_t, Lines<const double>, Lines<double>, double);
 
 }  // namespace mindtorch::cpu::fft
 #endif  // HWY_ONCE

@@ -11,14 +11,11 @@
 // as many elements as a register has, which later passes treat alike, lie beside each other.
 namespace mindtorch::cpu::fft {
 
-// Whether lines of this length are transformed so.
-template <typename T>
-bool are_whole_lines(int64_t length);
-
-// As transform_lines(). False, and nothing is done, for other lengths and for elements that do not
-// lie beside each other.
+// Transforms `count` lines of `length` elements, times `scale`; real lines of even length are
+// complex ones of half the length. False, and nothing is done, for other lengths and for elements
+// that do not lie beside each other. Complex lines of `to` may be those of `from`.
 template <typename T>
 bool transform_whole_lines(
-    bool inverse, int64_t length, int64_t count, Lines<const T> from, Lines<T> to, T scale);
+    Transform kind, int64_t length, int64_t count, Lines<const T> from, Lines<T> to, T scale);
 
 }  // namespace mindtorch::cpu::fft

@@ -45,7 +45,7 @@ void put_turn(bool inverse, int64_t power, int64_t length, T* re, T* im) {
 
 template <typename T>
 WholePlan<T> make_plan(bool inverse, int64_t length, int64_t lanes) {
-  WholePlan<T> plan = {length, {}, {}};
+  WholePlan<T> plan = {length, inverse, {}, {}};
   int64_t stride = 1;
   int64_t size = 0;
   const auto registers = [&](const WholePass& pass) { return ceil_div(pass.groups, lanes); };
@@ -102,6 +102,27 @@ std::shared_ptr<const WholePlan<T>> whole_plan(bool inverse, int64_t length, int
       length, [&](int64_t size) { return make_plan<T>(inverse, size, lanes); });
 }
 
+template <typename T>
+std::shared_ptr<const Scratch<T>> whole_half_turns(bool inverse, int64_t half, int64_t lanes) {
+  static Cache<Scratch<T>> caches[2];
+  return caches[inverse ? 1 : 0].get(half, [&](int64_t size) {
+    const int64_t registers = ceil_div(size / 2, lanes);
+    Scratch<T> turns(4 * lanes * registers);
+    for (int64_t i = 0; i < registers; ++i) {
+      const int64_t first = std::min(i * lanes, size / 2 - lanes) + 1;
+      T* const to = turns.get() + 4 * lanes * i;
+      for (int64_t lane = 0; lane < lanes; ++lane) {
+        // -i is a quarter of the circle.
+        put_turn(inverse, 2 * (first + lane) + size, 4 * size, to + 2 * lane,
+                 to + 2 * (lanes + lane));
+      }
+    }
+    return turns;
+  });
+}
+
+template std::shared_ptr<const Scratch<float>> whole_half_turns(bool, int64_t, int64_t);
+template std::shared_ptr<const Scratch<double>> whole_half_turns(bool, int64_t, int64_t);
 template std::shared_ptr<const WholePlan<float>> whole_plan(bool, int64_t, int64_t);
 template std::shared_ptr<const WholePlan<double>> whole_plan(bool, int64_t, int64_t);
 

@@ -27,6 +27,7 @@ struct WholePass {
 template <typename T>
 struct WholePlan {
   int64_t length;
+  bool inverse;
   std::vector<WholePass> passes;
   Scratch<T> turns;
 };
@@ -35,7 +36,12 @@ struct WholePlan {
 template <typename T>
 std::shared_ptr<const WholePlan<T>> whole_plan(bool inverse, int64_t length, int64_t lanes);
 
-// Whether there is one.
+// For real lines of 2 * half elements: exp(-i pi k / half) times -i, or its conjugate, for k from 1
+// to half / 2, a register of either factors at a time. The last ones may be in two registers.
+template <typename T>
+std::shared_ptr<const Scratch<T>> whole_half_turns(bool inverse, int64_t half, int64_t lanes);
+
+// Whether there is a plan.
 bool has_whole_plan(int64_t length, int64_t lanes);
 
 }  // namespace mindtorch::cpu::fft
