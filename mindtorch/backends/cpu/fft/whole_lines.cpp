@@ -26,7 +26,15 @@ struct WholeLines {
   const T* half_turns;  // of real lines
 };
 
-// By registers of `lanes` complex numbers; null if there are none. `work` has room for three lines.
+// Lines whose spectra are in working memory at once.
+template <typename T>
+int64_t lines_at_once(int64_t length) {
+  constexpr auto kElements = static_cast<int64_t>((4 << 10) / sizeof(T));
+  return std::max<int64_t>(1, kElements / length);
+}
+
+// By registers of `lanes` complex numbers; null if there are none. `work` has room for two lines
+// and lines_at_once() more.
 template <typename T>
 struct WholeFunctions {
   using Transform = void (*)(const WholeLines<T>& lines, int64_t begin, int64_t end, T* work);
@@ -99,18 +107,27 @@ void complex_lines(const WholeLines<T>& lines, int64_t begin, int64_t end, T* wo
   }
 }
 
+// Spectra of several lines lie in `work` at once: what was stored just now, by other registers, can
+// only be loaded once it is in the cache.
 template <class D, typename T = hn::TFromD<D>>
 void to_half(const WholeLines<T>& lines, int64_t begin, int64_t end, T* work) {
   const WholeLine<D> line = {*lines.plan};
   const int64_t half = lines.plan->length;
-  T* const spectrum = work + 4 * half;
-  for (int64_t i = begin; i < end; ++i) {
-    T* const to = lines.to.from_line(i).data;
-    line.transform(lines.from.from_line(i).data, spectrum, lines.scale / 2, work);
-    exchange_ends(D(), half, lines.half_turns, spectrum, to);
-    to[0] = 2 * (spectrum[0] + spectrum[1]);
-    to[2 * half] = 2 * (spectrum[0] - spectrum[1]);
-    to[1] = to[2 * half + 1] = 0;
+  const int64_t some = lines_at_once<T>(half);
+  for (int64_t first = begin; first < end; first += some) {
+    const int64_t last = std::min(first + some, end);
+    T* spectrum = work + 4 * half;
+    for (int64_t i = first; i < last; ++i, spectrum += 2 * half) {
+      line.transform(lines.from.from_line(i).data, spectrum, lines.scale / 2, work);
+    }
+    spectrum = work + 4 * half;
+    for (int64_t i = first; i < last; ++i, spectrum += 2 * half) {
+      T* const to = lines.to.from_line(i).data;
+      exchange_ends(D(), half, lines.half_turns, spectrum, to);
+      to[0] = 2 * (spectrum[0] + spectrum[1]);
+      to[2 * half] = 2 * (spectrum[0] - spectrum[1]);
+      to[1] = to[2 * half + 1] = 0;
+    }
   }
 }
 
@@ -118,13 +135,20 @@ template <class D, typename T = hn::TFromD<D>>
 void from_half(const WholeLines<T>& lines, int64_t begin, int64_t end, T* work) {
   const WholeLine<D> line = {*lines.plan};
   const int64_t half = lines.plan->length;
-  T* const spectrum = work + 4 * half;
-  for (int64_t i = begin; i < end; ++i) {
-    const T* const from = lines.from.from_line(i).data;
-    exchange_ends(D(), half, lines.half_turns, from, spectrum);
-    spectrum[0] = from[0] + from[2 * half];
-    spectrum[1] = from[0] - from[2 * half];
-    line.transform(spectrum, lines.to.from_line(i).data, lines.scale, work);
+  const int64_t some = lines_at_once<T>(half);
+  for (int64_t first = begin; first < end; first += some) {
+    const int64_t last = std::min(first + some, end);
+    T* spectrum = work + 4 * half;
+    for (int64_t i = first; i < last; ++i, spectrum += 2 * half) {
+      const T* const from = lines.from.from_line(i).data;
+      exchange_ends(D(), half, lines.half_turns, from, spectrum);
+      spectrum[0] = from[0] + from[2 * half];
+      spectrum[1] = from[0] - from[2 * half];
+    }
+    spectrum = work + 4 * half;
+    for (int64_t i = first; i < last; ++i, spectrum += 2 * half) {
+      line.transform(spectrum, lines.to.from_line(i).data, lines.scale, work);
+    }
   }
 }
 
@@ -188,7 +212,7 @@ void run(typename WholeFunctions<T>::Transform transform,
   constexpr int64_t kThreadElements = 8 * 1024;  // that pay for a thread
   const int64_t grain = std::max<int64_t>(1, kThreadElements / length);
   parallel_for(0, count, grain, [&](int64_t begin, int64_t end) {
-    const sorting::ScratchArray<T> work(6 * length);
+    const sorting::ScratchArray<T> work((4 + 2 * lines_at_once<T>(length)) * length);
     transform(lines, begin, end, work.get());
   });
 }
