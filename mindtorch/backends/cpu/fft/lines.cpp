@@ -145,6 +145,8 @@ void copy_lines(int64_t length, int64_t count, int64_t width, Lines<const T> fro
 
 template <typename T>
 void transform_line(const LinePlan<T>& plan, const T* from, T* to, bool inverse, T scale) {
+  const Transform kind = inverse ? Transform::kInverse : Transform::kForward;
+  if (transform_whole_lines<T>(kind, plan.length, 1, {from, 2, 0}, {to, 2, 0}, scale)) return;
   switch (plan.method) {
     case Method::kPanel: {
       const sorting::ScratchArray<T> work(6 * panel_lines<T>() * plan.length);

@@ -6,6 +6,7 @@
 #include "mindtorch/backends/cpu/fft/lines.h"
 #include "mindtorch/backends/cpu/fft/plan_cache.h"
 #include "mindtorch/backends/cpu/fft/roots.h"
+#include "mindtorch/backends/cpu/fft/whole_lines.h"
 
 namespace mindtorch::cpu::fft {
 namespace {
@@ -109,7 +110,8 @@ std::pair<int64_t, double> best_convolution(int64_t length) {
       int64_t candidate = five;
       while (candidate < least) candidate *= 2;
       if (candidate > 2 * least) continue;
-      const double cost = best_split<T>(candidate).cost;
+      const double whole_cost = whole_line_cost<T>(candidate);
+      const double cost = whole_cost > 0 ? whole_cost : best_split<T>(candidate).cost;
       if (cost > 0 && (best == 0 || cost < best_cost)) {
         best = candidate;
         best_cost = cost;

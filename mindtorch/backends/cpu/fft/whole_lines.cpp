@@ -190,17 +190,33 @@ namespace {
 HWY_EXPORT(float32_functions);
 HWY_EXPORT(float64_functions);
 
-// Null: lines of this length are transformed in other ways.
 template <typename T>
-const WholeFunctions<T>* functions_of(int64_t length) {
+const WholeFunctionsOfAll<T>& all_functions() {
   static const WholeFunctionsOfAll<T> all = [] {
     if constexpr (std::is_same_v<T, float>) return HWY_DYNAMIC_DISPATCH(float32_functions)();
     if constexpr (std::is_same_v<T, double>) return HWY_DYNAMIC_DISPATCH(float64_functions)();
   }();
-  for (const WholeFunctions<T>& functions : all.of) {
+  return all;
+}
+
+// For lines of this length; null if there are none.
+template <typename T>
+const WholeFunctions<T>* functions_of(int64_t length) {
+  for (const WholeFunctions<T>& functions : all_functions<T>().of) {
     if (functions.lanes > 0 && has_whole_plan(length, functions.lanes)) return &functions;
   }
   return nullptr;
+}
+
+// Whether lines are better off in panels, or divided among threads. How many threads there are must
+// not count: the ways of a transform round differently.
+template <typename T>
+bool has_better_way(int64_t length, int64_t count, int64_t lanes) {
+  constexpr int64_t kMany = 16;
+  constexpr int64_t kMostShared = 256;  // of lines in registers that are not the widest
+  constexpr int64_t kMostAlone = 8192;  // of a line that one thread has
+  if (count < kMany) return length > kMostAlone;
+  return lanes < all_functions<T>().of[0].lanes && length < kMostShared;
 }
 
 // `length` is that of the complex lines.
@@ -220,6 +236,15 @@ void run(typename WholeFunctions<T>::Transform transform,
 }  // namespace
 
 template <typename T>
+double whole_line_cost(int64_t length) {
+  constexpr double kElement = 10;  // in a pass
+  const WholeFunctions<T>* const functions = functions_of<T>(length);
+  if (functions == nullptr || has_better_way<T>(length, 1, functions->lanes)) return 0;
+  return kElement / static_cast<double>(2 * functions->lanes) *
+         static_cast<double>(length * whole_pass_count(length));
+}
+
+template <typename T>
 bool transform_whole_lines(
     Transform kind, int64_t length, int64_t count, Lines<const T> from, Lines<T> to, T scale) {
   const bool reads_real = kind == Transform::kRealToHalf;
@@ -230,7 +255,7 @@ bool transform_whole_lines(
   if (is_real && length % 2 != 0) return false;
   const int64_t elements = is_real ? length / 2 : length;
   const WholeFunctions<T>* const functions = functions_of<T>(elements);
-  if (functions == nullptr) return false;
+  if (functions == nullptr || has_better_way<T>(elements, count, functions->lanes)) return false;
   const auto plan = whole_plan<T>(inverse, elements, functions->lanes);
   WholeLines<T> lines = {plan.get(), scale, from, to, nullptr};
   if (!is_real) {
@@ -243,6 +268,8 @@ bool transform_whole_lines(
   return true;
 }
 
+template double whole_line_cost<float>(int64_t);
+template double whole_line_cost<double>(int64_t);
 template bool transform_whole_lines(
     Transform, int64_t, int64_t, Lines<const float>, Lines<float>, float);
 template bool transform_whole_lines(

@@ -9,8 +9,8 @@
 namespace mindtorch::cpu::fft {
 namespace {
 
-constexpr int64_t kMostLength = 8192;  // of lines that caches near the processor hold
-constexpr int64_t kMostTwos = 4;       // in one radix
+constexpr int64_t kMostLength = 32768;
+constexpr int64_t kMostTwos = 4;  // in one radix
 
 int64_t twos_of(int64_t length) { return std::countr_zero(static_cast<uint64_t>(length)); }
 
@@ -93,6 +93,8 @@ bool has_whole_plan(int64_t length, int64_t lanes) {
   }
   return rest == 1;
 }
+
+int64_t whole_pass_count(int64_t length) { return static_cast<int64_t>(radices_of(length).size()); }
 
 template <typename T>
 std::shared_ptr<const WholePlan<T>> whole_plan(bool inverse, int64_t length, int64_t lanes) {
