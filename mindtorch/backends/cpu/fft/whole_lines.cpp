@@ -208,15 +208,15 @@ const WholeFunctions<T>* functions_of(int64_t length) {
   return nullptr;
 }
 
-// Whether lines are better off in panels, or divided among threads. How many threads there are must
-// not count: the ways of a transform round differently.
+// Whether complex lines are better off in panels, or divided among threads. How many threads there
+// are must not count: the ways of a transform round differently.
 template <typename T>
-bool has_better_way(int64_t length, int64_t count, int64_t lanes) {
+bool has_better_way(bool is_real, int64_t length, int64_t count, int64_t lanes) {
   constexpr int64_t kMany = 16;
-  constexpr int64_t kMostShared = 256;  // of lines in registers that are not the widest
-  constexpr int64_t kMostAlone = 8192;  // of a line that one thread has
+  constexpr int64_t kMostInPanels = 255;  // else in registers that are not the widest
+  constexpr int64_t kMostAlone = 8192;    // of a line that one thread has
   if (count < kMany) return length > kMostAlone;
-  return lanes < all_functions<T>().of[0].lanes && length < kMostShared;
+  return !is_real && lanes < all_functions<T>().of[0].lanes && length <= kMostInPanels;
 }
 
 // `length` is that of the complex lines.
@@ -239,7 +239,7 @@ template <typename T>
 double whole_line_cost(int64_t length) {
   constexpr double kElement = 10;  // in a pass
   const WholeFunctions<T>* const functions = functions_of<T>(length);
-  if (functions == nullptr || has_better_way<T>(length, 1, functions->lanes)) return 0;
+  if (functions == nullptr || has_better_way<T>(false, length, 1, functions->lanes)) return 0;
   return kElement / static_cast<double>(2 * functions->lanes) *
          static_cast<double>(length * whole_pass_count(length));
 }
@@ -255,7 +255,8 @@ bool transform_whole_lines(
   if (is_real && length % 2 != 0) return false;
   const int64_t elements = is_real ? length / 2 : length;
   const WholeFunctions<T>* const functions = functions_of<T>(elements);
-  if (functions == nullptr || has_better_way<T>(elements, count, functions->lanes)) return false;
+  if (functions == nullptr || has_better_way<T>(is_real, elements, count, functions->lanes))
+    return false;
   const auto plan = whole_plan<T>(inverse, elements, functions->lanes);
   WholeLines<T> lines = {plan.get(), scale, from, to, nullptr};
   if (!is_real) {
