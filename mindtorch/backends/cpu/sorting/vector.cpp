@@ -1,6 +1,8 @@
 #include "mindtorch/backends/cpu/sorting/vector.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 #include <type_traits>
 
 #include "mindtorch/backends/cpu/sorting/keys.h"
@@ -136,6 +138,22 @@ HWY_INLINE void count_smaller(D d,
   if constexpr (kVectors > 2) hn::Store(c2, d, less + 2 * lanes);
 }
 
+// The same for `padded` keys, whole vectors of them.
+template <class D, typename Signed = hn::TFromD<D>>
+HWY_INLINE void count_all_smaller(
+    D d, const Signed* keys, int64_t n, int64_t padded, Signed* less) {
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t begin = 0;
+  for (; begin + 2 * lanes < padded; begin += 3 * lanes) {
+    count_smaller<3>(d, keys, n, keys + begin, less + begin);
+  }
+  if (begin + lanes < padded) {
+    count_smaller<2>(d, keys, n, keys + begin, less + begin);
+  } else if (begin < padded) {
+    count_smaller<1>(d, keys, n, keys + begin, less + begin);
+  }
+}
+
 // Sorting by counting for every key how many others are smaller: n^2 comparisons without a branch.
 template <typename T>
 void rank(const void* in, int64_t n, bool descending, uint32_t* HWY_RESTRICT ranks) {
@@ -154,15 +172,7 @@ void rank(const void* in, int64_t n, bool descending, uint32_t* HWY_RESTRICT ran
   }
   const int64_t padded = (n + lanes - 1) / lanes * lanes;
   for (int64_t i = n; i < padded; ++i) keys[i] = 0;
-  int64_t begin = 0;
-  for (; begin + 2 * lanes < padded; begin += 3 * lanes) {
-    count_smaller<3>(d, keys, n, keys + begin, less + begin);
-  }
-  if (begin + lanes < padded) {
-    count_smaller<2>(d, keys, n, keys + begin, less + begin);
-  } else if (begin < padded) {
-    count_smaller<1>(d, keys, n, keys + begin, less + begin);
-  }
+  count_all_smaller(d, keys, n, padded, less);
   // Equal keys counted the same; they take consecutive places in the order they come.
   uint8_t taken[kMostRanked];
   for (int64_t i = 0; i < n; ++i) taken[i] = 0;
@@ -174,6 +184,112 @@ void rank(const void* in, int64_t n, bool descending, uint32_t* HWY_RESTRICT ran
 
 void RankRow(DType dtype, const void* in, int64_t n, bool descending, uint32_t* ranks) {
   visit_dtype(dtype, [&]<typename T>() HWY_ATTR { rank<T>(in, n, descending, ranks); });
+}
+
+constexpr int64_t kGroup = 64;
+
+// The k-th smallest of kGroup keys.
+template <typename Key>
+Key select_of_group(const Key* keys, int64_t k) {
+  using Signed = std::make_signed_t<Key>;
+  const hn::ScalableTag<Signed> d;
+  alignas(64) Signed ordered[kGroup];
+  alignas(64) Signed less[kGroup];
+  for (int64_t i = 0; i < kGroup; ++i) ordered[i] = static_cast<Signed>(keys[i] ^ kSignBit<Key>);
+  count_all_smaller(d, ordered, kGroup, kGroup, less);
+  Key found = 0;
+  for (int64_t i = 0; i < kGroup; ++i) {
+    const Key key = less[i] < k ? keys[i] : Key{0};
+    found = key > found ? key : found;
+  }
+  return found;
+}
+
+// Bit i says that key i of kGroup is below the bound, or equal to it.
+struct GroupBits {
+  uint64_t below;
+  uint64_t equal;
+};
+template <typename Key>
+HWY_INLINE GroupBits compare_group(const Key* keys, Key bound) {
+  using Signed = std::make_signed_t<Key>;
+  const hn::ScalableTag<Signed> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto sign = hn::Set(d, static_cast<Signed>(kSignBit<Key>));
+  const auto limit = hn::Set(d, static_cast<Signed>(bound ^ kSignBit<Key>));
+  GroupBits bits = {0, 0};
+  const auto put = [&](auto mask, int64_t at, uint64_t& to) HWY_ATTR {
+    uint8_t bytes[8] = {};
+    hn::StoreMaskBits(d, mask, bytes);
+    uint64_t word;
+    std::memcpy(&word, bytes, sizeof(word));
+    to |= word << at;
+  };
+  for (int64_t i = 0; i < kGroup; i += lanes) {
+    const auto key = hn::Xor(hn::LoadU(d, reinterpret_cast<const Signed*>(keys + i)), sign);
+    put(hn::Lt(key, limit), i, bits.below);
+    put(hn::Eq(key, limit), i, bits.equal);
+  }
+  return bits;
+}
+
+// Key i belongs to set i % kGroup. The k-th smallest of the smallest keys of these sets is a bound:
+// k keys at least are not above it, and of all others that are, few are below it, too.
+template <typename T>
+CloseKeys close_keys(const void* in,
+                     int64_t n,
+                     int64_t k,
+                     bool descending,
+                     WideKey<T>* HWY_RESTRICT keys,
+                     uint32_t* HWY_RESTRICT indices) {
+  using Key = WideKey<T>;
+  const auto* HWY_RESTRICT bits = static_cast<const KeyOf<T>*>(in);
+  const KeyOf<T> mask = direction_mask<KeyOf<T>>(descending);
+  Key least[kGroup];
+  for (Key& key : least) key = static_cast<Key>(~Key{0});
+  const auto encode_some = [&](int64_t begin, int64_t count) HWY_ATTR {
+    for (int64_t i = 0; i < count; ++i) {
+      const Key key = static_cast<KeyOf<T>>(key_of_bits<T>(bits[begin + i]) ^ mask);
+      keys[begin + i] = key;
+      least[i] = key < least[i] ? key : least[i];
+    }
+  };
+  const int64_t whole = n / kGroup * kGroup;
+  for (int64_t begin = 0; begin < whole; begin += kGroup) encode_some(begin, kGroup);
+  encode_some(whole, n - whole);
+  const Key bound = select_of_group(least, k);
+
+  CloseKeys found = {0, 0};
+  uint32_t equal[kMostClose];
+  int64_t equal_count = 0;
+  for (int64_t begin = 0; begin < n; begin += kGroup) {
+    GroupBits group = compare_group(keys + begin, bound);
+    if (begin == whole) {
+      const uint64_t inside = (uint64_t{1} << (n - whole)) - 1;
+      group = {group.below & inside, group.equal & inside};
+    }
+    for (; group.below != 0; group.below &= group.below - 1) {
+      indices[found.below++] = static_cast<uint32_t>(begin + std::countr_zero(group.below));
+    }
+    for (; group.equal != 0 && equal_count < k; group.equal &= group.equal - 1) {
+      equal[equal_count++] = static_cast<uint32_t>(begin + std::countr_zero(group.equal));
+    }
+  }
+  found.count = found.below;
+  for (int64_t i = 0; found.count < k; ++i) indices[found.count++] = equal[i];
+  return found;
+}
+
+CloseKeys FindSmallest(DType dtype,
+                       const void* in,
+                       int64_t n,
+                       int64_t k,
+                       bool descending,
+                       void* keys,
+                       uint32_t* indices) {
+  return visit_dtype(dtype, [&]<typename T>() HWY_ATTR {
+    return close_keys<T>(in, n, k, descending, static_cast<WideKey<T>*>(keys), indices);
+  });
 }
 
 template <typename Key>
@@ -203,6 +319,7 @@ HWY_EXPORT(EncodeBlock);
 HWY_EXPORT(DecodeKeys);
 HWY_EXPORT(DecodeItems);
 HWY_EXPORT(RankRow);
+HWY_EXPORT(FindSmallest);
 HWY_EXPORT(Find32);
 HWY_EXPORT(Find64);
 
@@ -221,6 +338,15 @@ void decode_items(
 }
 void rank_row(DType dtype, const void* in, int64_t n, bool descending, uint32_t* ranks_out) {
   HWY_DYNAMIC_DISPATCH(RankRow)(dtype, in, n, descending, ranks_out);
+}
+CloseKeys find_smallest(DType dtype,
+                        const void* in,
+                        int64_t n,
+                        int64_t k,
+                        bool descending,
+                        void* keys,
+                        uint32_t* indices_out) {
+  return HWY_DYNAMIC_DISPATCH(FindSmallest)(dtype, in, n, k, descending, keys, indices_out);
 }
 int64_t find_key(const uint32_t* keys, int64_t n, uint32_t key) {
   return HWY_DYNAMIC_DISPATCH(Find32)(keys, n, key);
