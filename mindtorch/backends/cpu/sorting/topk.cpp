@@ -115,10 +115,8 @@ void select_close(const Selection& s) {
 
 template <typename T>
 void select_by_rank(const Selection& s) {
-  uint32_t ranks[kMostRanked];
   uint8_t order[kMostRanked];
-  rank_row(s.dtype, s.in, s.n, s.largest, ranks);
-  for (int64_t i = 0; i < s.n; ++i) order[ranks[i]] = static_cast<uint8_t>(i);
+  order_row(s.dtype, s.in, s.n, s.largest, order);
   for (int64_t i = 0; i < s.k; ++i) emit<KeyOf<T>>(s, i, order[i]);
 }
 
@@ -138,11 +136,14 @@ template <typename T>
 void select(const Selection& s) {
   constexpr int64_t kMostIndexed = std::numeric_limits<uint32_t>::max();
   constexpr int64_t kSortFrom = 16;  // sort everything when k is at least 1/16 of n
+  using Candidate = std::conditional_t<sizeof(T) == 8, WideCandidate, PackedCandidate>;
+  constexpr int64_t kLeastForBound = 96;
+  constexpr int64_t kMostInCache = 8192;
+  if (s.k <= kMostClose && s.n > kLeastForBound && s.n <= kMostInCache) {
+    return select_close<T, Candidate>(s);
+  }
   if (s.n <= most_ranked(s.dtype)) return select_by_rank<T>(s);
   if (s.n > kMostIndexed) return select_by_bound<T, WideCandidate>(s);
-  using Candidate = std::conditional_t<sizeof(T) == 8, WideCandidate, PackedCandidate>;
-  constexpr int64_t kMostInCache = 8192;
-  if (s.k <= kMostClose && s.n <= kMostInCache) return select_close<T, Candidate>(s);
   if (s.k > s.n / kSortFrom) return select_by_sort<T>(s);
   select_by_bound<T, Candidate>(s);
 }

@@ -115,6 +115,17 @@ void DecodeItems(
               [&]<typename T>() HWY_ATTR { split_items<T>(items, n, low, descending, out); });
 }
 
+// One more in the lanes of the mask.
+template <class D>
+HWY_INLINE hn::Vec<D> count_if(D d, hn::Vec<D> count, hn::Mask<D> mask) {
+#if HWY_TARGET <= HWY_AVX3
+  const auto more = hn::Add(count, hn::Set(d, hn::TFromD<D>{1}));
+  return hn::IfThenElse(mask, more, count);
+#else
+  return hn::Sub(count, hn::VecFromMask(d, mask));
+#endif
+}
+
 // less[i] = how many of the n keys are smaller than keys[i], for kVectors vectors of keys.
 template <int kVectors, class D, typename Signed = hn::TFromD<D>>
 HWY_INLINE void count_smaller(D d,
@@ -129,9 +140,9 @@ HWY_INLINE void count_smaller(D d,
   auto c0 = hn::Zero(d), c1 = hn::Zero(d), c2 = hn::Zero(d);
   for (int64_t j = 0; j < n; ++j) {
     const auto other = hn::Set(d, all[j]);
-    c0 = hn::Sub(c0, hn::VecFromMask(d, hn::Lt(other, k0)));
-    if constexpr (kVectors > 1) c1 = hn::Sub(c1, hn::VecFromMask(d, hn::Lt(other, k1)));
-    if constexpr (kVectors > 2) c2 = hn::Sub(c2, hn::VecFromMask(d, hn::Lt(other, k2)));
+    c0 = count_if(d, c0, hn::Lt(other, k0));
+    if constexpr (kVectors > 1) c1 = count_if(d, c1, hn::Lt(other, k1));
+    if constexpr (kVectors > 2) c2 = count_if(d, c2, hn::Lt(other, k2));
   }
   hn::Store(c0, d, less);
   if constexpr (kVectors > 1) hn::Store(c1, d, less + lanes);
@@ -155,8 +166,9 @@ HWY_INLINE void count_all_smaller(
 }
 
 // Sorting by counting for every key how many others are smaller: n^2 comparisons without a branch.
-template <typename T>
-void rank(const void* in, int64_t n, bool descending, uint32_t* HWY_RESTRICT ranks) {
+// Calls put(i, place) for every element.
+template <typename T, typename Put>
+HWY_INLINE void rank(const void* in, int64_t n, bool descending, const Put& put) {
   using Key = WideKey<T>;
   using Signed = std::make_signed_t<Key>;
   const hn::ScalableTag<Signed> d;
@@ -175,15 +187,24 @@ void rank(const void* in, int64_t n, bool descending, uint32_t* HWY_RESTRICT ran
   count_all_smaller(d, keys, n, padded, less);
   // Equal keys counted the same; they take consecutive places in the order they come.
   uint8_t taken[kMostRanked];
-  for (int64_t i = 0; i < n; ++i) taken[i] = 0;
+  std::memset(taken, 0, static_cast<size_t>(n));
   for (int64_t i = 0; i < n; ++i) {
     const auto smaller = static_cast<uint32_t>(less[i]);
-    ranks[i] = smaller + taken[smaller]++;
+    put(i, smaller + taken[smaller]++);
   }
 }
 
 void RankRow(DType dtype, const void* in, int64_t n, bool descending, uint32_t* ranks) {
-  visit_dtype(dtype, [&]<typename T>() HWY_ATTR { rank<T>(in, n, descending, ranks); });
+  visit_dtype(dtype, [&]<typename T>() HWY_ATTR {
+    rank<T>(in, n, descending, [ranks](int64_t i, uint32_t place) { ranks[i] = place; });
+  });
+}
+
+void OrderRow(DType dtype, const void* in, int64_t n, bool descending, uint8_t* order) {
+  visit_dtype(dtype, [&]<typename T>() HWY_ATTR {
+    rank<T>(in, n, descending,
+            [order](int64_t i, uint32_t place) { order[place] = static_cast<uint8_t>(i); });
+  });
 }
 
 constexpr int64_t kGroup = 64;
@@ -319,6 +340,7 @@ HWY_EXPORT(EncodeBlock);
 HWY_EXPORT(DecodeKeys);
 HWY_EXPORT(DecodeItems);
 HWY_EXPORT(RankRow);
+HWY_EXPORT(OrderRow);
 HWY_EXPORT(FindSmallest);
 HWY_EXPORT(Find32);
 HWY_EXPORT(Find64);
@@ -338,6 +360,9 @@ void decode_items(
 }
 void rank_row(DType dtype, const void* in, int64_t n, bool descending, uint32_t* ranks_out) {
   HWY_DYNAMIC_DISPATCH(RankRow)(dtype, in, n, descending, ranks_out);
+}
+void order_row(DType dtype, const void* in, int64_t n, bool descending, uint8_t* order_out) {
+  HWY_DYNAMIC_DISPATCH(OrderRow)(dtype, in, n, descending, order_out);
 }
 CloseKeys find_smallest(DType dtype,
                         const void* in,

@@ -36,6 +36,8 @@ inline constexpr int64_t kMostRanked = 192;
 
 // ranks_out[i] = the place of element i in the sorted row, equal elements in the order they come.
 void rank_row(DType dtype, const void* in, int64_t n, bool descending, uint32_t* ranks_out);
+// order_out[i] = the index of the element at place i.
+void order_row(DType dtype, const void* in, int64_t n, bool descending, uint8_t* order_out);
 
 // What may be among the k <= kMostClose smallest of n >= kMostClose keys: `below` indices of all
 // keys that are below some bound, and behind them those of the first keys that are equal to it, so
