@@ -13,6 +13,7 @@
 #include <cstring>
 #include <utility>
 
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "mindtorch/backends/cpu/fft/interleaved-inl.h"
 #include "mindtorch/backends/cpu/fft/whole_plan.h"
@@ -41,10 +42,14 @@ struct WholeLine {
   static constexpr auto kNumbers = static_cast<int64_t>(hn::MaxLanes(D()));
   static constexpr int64_t kLanes = kNumbers / 2;
 
+  // Of lines up to this many numbers the next one is asked for: caches have room for both.
+  static constexpr auto kMostPrefetched = static_cast<int64_t>(4096 / sizeof(T));
+
   const WholePlan<T>& plan;
+  int64_t next;  // numbers from this line to the next one, of which there need not be any
   ColumnTransform<D> columns = column_transform(D(), plan.inverse);
 
-  template <int R>
+  template <int R, bool kPrefetch>
   HWY_NOINLINE void first_pass(const WholePass& pass, const T* from, T* to) const {
     const D d;
     const T* turn = plan.turns.get() + pass.turns;
@@ -53,7 +58,11 @@ struct WholeLine {
       const int64_t group = std::min(block, pass.groups - kLanes);
       V x[R];
       HWY_UNROLL(16)
-      for (int k = 0; k < R; ++k) x[k] = hn::LoadU(d, from + 2 * group + k * step);
+      for (int k = 0; k < R; ++k) {
+        const T* const row = from + 2 * group + k * step;
+        x[k] = hn::LoadU(d, row);
+        if constexpr (kPrefetch) hwy::Prefetch(row + next);
+      }
       columns.template of<R>(x);
       HWY_UNROLL(16)
       for (int k = 1; k < R; ++k, turn += 2 * kNumbers) {
@@ -111,10 +120,15 @@ struct WholeLine {
     }
   }
 
+  template <int R>
   void run_first(const WholePass& pass, const T* from, T* to) const {
-    if (pass.radix == 16) return first_pass<16>(pass, from, to);
-    if (pass.radix == 8) return first_pass<8>(pass, from, to);
-    if constexpr (kLanes <= 4) first_pass<4>(pass, from, to);
+    if (2 * plan.length <= kMostPrefetched) return first_pass<R, true>(pass, from, to);
+    first_pass<R, false>(pass, from, to);
+  }
+  void run_first(const WholePass& pass, const T* from, T* to) const {
+    if (pass.radix == 16) return run_first<16>(pass, from, to);
+    if (pass.radix == 8) return run_first<8>(pass, from, to);
+    if constexpr (kLanes <= 4) run_first<4>(pass, from, to);
   }
   void run_middle(const WholePass& pass, const T* from, T* to) const {
     switch (pass.radix) {

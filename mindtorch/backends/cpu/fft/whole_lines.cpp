@@ -101,7 +101,7 @@ HWY_NOINLINE void exchange_ends(
 
 template <class D, typename T = hn::TFromD<D>>
 void complex_lines(const WholeLines<T>& lines, int64_t begin, int64_t end, T* work) {
-  const WholeLine<D> line = {*lines.plan};
+  const WholeLine<D> line = {*lines.plan, lines.from.next};
   for (int64_t i = begin; i < end; ++i) {
     line.transform(lines.from.from_line(i).data, lines.to.from_line(i).data, lines.scale, work);
   }
@@ -111,7 +111,7 @@ void complex_lines(const WholeLines<T>& lines, int64_t begin, int64_t end, T* wo
 // only be loaded once it is in the cache.
 template <class D, typename T = hn::TFromD<D>>
 void to_half(const WholeLines<T>& lines, int64_t begin, int64_t end, T* work) {
-  const WholeLine<D> line = {*lines.plan};
+  const WholeLine<D> line = {*lines.plan, lines.from.next};
   const int64_t half = lines.plan->length;
   const int64_t some = lines_at_once<T>(half);
   for (int64_t first = begin; first < end; first += some) {
@@ -133,7 +133,7 @@ void to_half(const WholeLines<T>& lines, int64_t begin, int64_t end, T* work) {
 
 template <class D, typename T = hn::TFromD<D>>
 void from_half(const WholeLines<T>& lines, int64_t begin, int64_t end, T* work) {
-  const WholeLine<D> line = {*lines.plan};
+  const WholeLine<D> line = {*lines.plan, 2 * lines.plan->length};
   const int64_t half = lines.plan->length;
   const int64_t some = lines_at_once<T>(half);
   for (int64_t first = begin; first < end; first += some) {
