@@ -225,8 +225,10 @@ void run(typename WholeFunctions<T>::Transform transform,
          int64_t length,
          int64_t count,
          const WholeLines<T>& lines) {
-  constexpr int64_t kThreadElements = 8 * 1024;  // that pay for a thread
-  const int64_t grain = std::max<int64_t>(1, kThreadElements / length);
+  // Numbers of all passes that pay for a thread.
+  constexpr auto kThreadNumbers = static_cast<int64_t>((128 << 10) / sizeof(T));
+  const auto passes = static_cast<int64_t>(lines.plan->passes.size());
+  const int64_t grain = std::max<int64_t>(1, kThreadNumbers / (2 * length * passes));
   parallel_for(0, count, grain, [&](int64_t begin, int64_t end) {
     const sorting::ScratchArray<T> work((4 + 2 * lines_at_once<T>(length)) * length);
     transform(lines, begin, end, work.get());
