@@ -79,6 +79,35 @@ struct WholeLine {
     }
   }
 
+  // A line of R * kLanes elements, of which the first pass leaves in registers what the second one
+  // takes.
+  template <int R>
+  HWY_NOINLINE void both_passes(const T* from, T* to, T scale) const {
+    const D d;
+    const T* turn = plan.turns.get();
+    V x[R];
+    HWY_UNROLL(16)
+    for (int k = 0; k < R; ++k) {
+      x[k] = hn::LoadU(d, from + k * kNumbers);
+      hwy::Prefetch(from + next + k * kNumbers);
+    }
+    columns.template of<R>(x);
+    HWY_UNROLL(16)
+    for (int k = 1; k < R; ++k, turn += 2 * kNumbers) {
+      x[k] = turn_elements(d, x[k], hn::Load(d, turn), hn::Load(d, turn + kNumbers));
+    }
+    const V factor = hn::Set(d, scale);
+    HWY_UNROLL(8)
+    for (int first = 0; first < R; first += static_cast<int>(kLanes)) {
+      transpose(d, x + first);
+      columns.template of<static_cast<int>(kLanes)>(x + first);
+      HWY_UNROLL(8)
+      for (int i = 0; i < static_cast<int>(kLanes); ++i) {
+        hn::StoreU(hn::Mul(x[first + i], factor), d, to + 2 * (first + R * i));
+      }
+    }
+  }
+
   template <int R>
   HWY_NOINLINE void middle_pass(const WholePass& pass, const T* from, T* to) const {
     const D d;
@@ -165,6 +194,8 @@ struct WholeLine {
 
   // `work` has room for two lines. The line is read before `to` is written.
   void transform(const T* from, T* to, T scale, T* work) const {
+    if (plan.length == 16 * kLanes) return both_passes<16>(from, to, scale);
+    if (plan.length == 8 * kLanes) return both_passes<8>(from, to, scale);
     const size_t last = plan.passes.size() - 1;
     T* other = work + 2 * plan.length;
     run_first(plan.passes[0], from, work);

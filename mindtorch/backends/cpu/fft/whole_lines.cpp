@@ -243,7 +243,7 @@ double whole_line_cost(int64_t length) {
   const WholeFunctions<T>* const functions = functions_of<T>(length);
   if (functions == nullptr || has_better_way<T>(false, length, 1, functions->lanes)) return 0;
   return kElement / static_cast<double>(2 * functions->lanes) *
-         static_cast<double>(length * whole_pass_count(length));
+         static_cast<double>(length * whole_pass_count(length, functions->lanes));
 }
 
 template <typename T>

@@ -14,16 +14,18 @@ constexpr int64_t kMostTwos = 4;  // in one radix
 
 int64_t twos_of(int64_t length) { return std::countr_zero(static_cast<uint64_t>(length)); }
 
-// The passes for the powers of two are as equal as can be, the larger ones first.
-int64_t first_radix(int64_t length) {
+// The passes for the powers of two are as equal as can be, the larger ones first; but the second
+// one has as many elements as a register where a line then fits in 16 of them.
+int64_t first_radix(int64_t length, int64_t lanes) {
+  if (length == 16 * lanes || length == 8 * lanes) return length / lanes;
   const int64_t twos = twos_of(length);
   const int64_t passes = ceil_div(twos, kMostTwos);
   return int64_t{1} << ceil_div(twos, std::max<int64_t>(passes, 1));
 }
 
-std::vector<int64_t> radices_of(int64_t length) {
-  std::vector<int64_t> radices;
-  for (int64_t twos = twos_of(length); twos > 0;) {
+std::vector<int64_t> radices_of(int64_t length, int64_t lanes) {
+  std::vector<int64_t> radices = {first_radix(length, lanes)};
+  for (int64_t twos = twos_of(length / radices[0]); twos > 0;) {
     const int64_t some = ceil_div(twos, ceil_div(twos, kMostTwos));
     radices.push_back(int64_t{1} << some);
     twos -= some;
@@ -49,7 +51,7 @@ WholePlan<T> make_plan(bool inverse, int64_t length, int64_t lanes) {
   int64_t stride = 1;
   int64_t size = 0;
   const auto registers = [&](const WholePass& pass) { return ceil_div(pass.groups, lanes); };
-  for (const int64_t radix : radices_of(length)) {
+  for (const int64_t radix : radices_of(length, lanes)) {
     const WholePass pass = {radix, length / stride / radix, stride, size};
     size += (radix - 1) * (stride == 1 ? 4 * lanes * registers(pass) : 4 * pass.groups);
     // Turns of a pass begin at a cache line.
@@ -85,7 +87,7 @@ WholePlan<T> make_plan(bool inverse, int64_t length, int64_t lanes) {
 
 bool has_whole_plan(int64_t length, int64_t lanes) {
   if (length > kMostLength || length < 1) return false;
-  const int64_t first = first_radix(length);
+  const int64_t first = first_radix(length, lanes);
   if (first < 4 || first % lanes != 0 || length / first < std::max<int64_t>(lanes, 2)) return false;
   int64_t rest = length >> twos_of(length);
   for (const int64_t p : {3, 5, 7}) {
@@ -94,7 +96,9 @@ bool has_whole_plan(int64_t length, int64_t lanes) {
   return rest == 1;
 }
 
-int64_t whole_pass_count(int64_t length) { return static_cast<int64_t>(radices_of(length).size()); }
+int64_t whole_pass_count(int64_t length, int64_t lanes) {
+  return static_cast<int64_t>(radices_of(length, lanes).size());
+}
 
 template <typename T>
 std::shared_ptr<const WholePlan<T>> whole_plan(bool inverse, int64_t length, int64_t lanes) {

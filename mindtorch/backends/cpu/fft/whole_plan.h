@@ -42,7 +42,7 @@ template <typename T>
 std::shared_ptr<const Scratch<T>> whole_half_turns(bool inverse, int64_t half, int64_t lanes);
 
 // Passes of a plan.
-int64_t whole_pass_count(int64_t length);
+int64_t whole_pass_count(int64_t length, int64_t lanes);
 
 // Whether there is a plan.
 bool has_whole_plan(int64_t length, int64_t lanes);
