@@ -162,9 +162,9 @@ void transform_line(const LinePlan<T>& plan, const T* from, T* to, bool inverse,
 template <typename T>
 void transform_lines(
     int64_t length, int64_t count, Lines<const T> from, Lines<T> to, bool inverse, T scale) {
-  if (transform_register_lines(inverse, length, count, from, to, scale)) return;
   const Transform kind = inverse ? Transform::kInverse : Transform::kForward;
   if (transform_whole_lines(kind, length, count, from, to, scale)) return;
+  if (transform_register_lines(inverse, length, count, from, to, scale)) return;
   if (transform_folded_lines(kind, length, count, from, to, scale)) return;
   if (transform_short_lines(kind, length, count, from, to, scale)) return;
   const auto plan = line_plan<T>(length);

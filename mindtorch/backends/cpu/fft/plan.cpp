@@ -248,19 +248,16 @@ TransformTable<T> make_folded_table(Transform kind, int64_t length) {
 }
 
 // Row by row of a matrix whose rows are 32 bytes long, as factors of a register of two such rows
-// and of one with its parts exchanged. Element j of row i is turned by root_of_one(power(i, j),
-// length).
-template <typename T, typename Power>
-TransformTable<T> make_register_turns(bool inverse,
-                                      int64_t rows,
-                                      int64_t length,
-                                      const Power& power) {
+// and of one with its parts exchanged.
+template <typename T>
+TransformTable<T> make_register_turns(bool inverse, int64_t length) {
   constexpr auto kNumbers = static_cast<int64_t>(64 / sizeof(T));
   constexpr int64_t kColumns = kNumbers / 4;
+  const int64_t rows = length / kColumns;
   TransformTable<T> table(rows, 2 * kNumbers);
   for (int64_t row = 0; row < rows; ++row) {
     for (int64_t i = 0; i < kNumbers; ++i) {
-      const auto [re, im] = root_of_one(power(row, i / 2 % kColumns), length);
+      const auto [re, im] = root_of_one(row * (i / 2 % kColumns), length);
       table.row_at(row)[i] = static_cast<T>(re);
       table.row_at(row)[kNumbers + i] = static_cast<T>((i % 2 == 0) == inverse ? im : -im);
     }
@@ -332,24 +329,8 @@ std::shared_ptr<const TransformTable<T>> folded_table(Transform kind, int64_t le
 template <typename T>
 std::shared_ptr<const TransformTable<T>> register_turns(bool inverse, int64_t length) {
   static Cache<TransformTable<T>> caches[2];
-  constexpr auto kColumns = static_cast<int64_t>(16 / sizeof(T));
-  return caches[inverse ? 1 : 0].get(length, [&](int64_t size) {
-    const auto power = [](int64_t row, int64_t column) { return row * column; };
-    return make_register_turns<T>(inverse, size / kColumns, size, power);
-  });
-}
-
-template <typename T>
-std::shared_ptr<const TransformTable<T>> register_half_turns(bool inverse, int64_t length) {
-  static Cache<TransformTable<T>> caches[2];
-  constexpr auto kColumns = static_cast<int64_t>(16 / sizeof(T));
-  return caches[inverse ? 1 : 0].get(length, [&](int64_t size) {
-    const int64_t rows = size / 2 / kColumns;
-    const auto power = [&](int64_t row, int64_t column) {
-      return row / kColumns * kColumns + rows * (row % kColumns) + column;
-    };
-    return make_register_turns<T>(inverse, rows, size, power);
-  });
+  return caches[inverse ? 1 : 0].get(
+      length, [&](int64_t size) { return make_register_turns<T>(inverse, size); });
 }
 
 template <typename T>
@@ -372,8 +353,6 @@ template std::shared_ptr<const TransformTable<float>> folded_table(Transform, in
 template std::shared_ptr<const TransformTable<double>> folded_table(Transform, int64_t);
 template std::shared_ptr<const TransformTable<float>> register_turns(bool, int64_t);
 template std::shared_ptr<const TransformTable<double>> register_turns(bool, int64_t);
-template std::shared_ptr<const TransformTable<float>> register_half_turns(bool, int64_t);
-template std::shared_ptr<const TransformTable<double>> register_half_turns(bool, int64_t);
 template std::shared_ptr<const std::vector<float>> half_turns(int64_t);
 template std::shared_ptr<const std::vector<double>> half_turns(int64_t);
 

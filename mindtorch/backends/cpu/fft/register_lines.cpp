@@ -18,8 +18,7 @@ namespace {
 
 template <typename T>
 struct RegisterLines {
-  const TransformTable<T>* turns;       // of the rows of a matrix, register_turns()
-  const TransformTable<T>* half_turns;  // of the results of the odd half of two
+  const TransformTable<T>* turns;  // of the rows of a matrix, register_turns()
   bool inverse;
   T scale;
   Lines<const T> from;
@@ -30,10 +29,9 @@ template <typename T>
 struct RegisterFunctions {
   using Transform = void (*)(const RegisterLines<T>& lines, int64_t begin, int64_t end);
 
-  // For matrices of 4, of 8 and of twice 8 rows of 32 bytes; null where registers are shorter.
+  // For matrices of 4 and of 8 rows of 32 bytes; null where registers are shorter.
   Transform transform4;
   Transform transform8;
-  Transform transform16;
 };
 
 }  // namespace
@@ -90,18 +88,6 @@ HWY_INLINE void transpose_rows(V<float>* x) {
   exchange_blocks(y[0], y[2]);
   exchange_blocks(y[1], y[3]);
   for (int i = 0; i < 4; ++i) x[i] = hn::BitCast(df, y[i]);
-}
-
-// Of two rows: elements with an even number, and those with an odd one.
-HWY_INLINE void separate(V<double>& a, V<double>& b) { exchange_blocks(a, b); }
-HWY_INLINE void separate(V<float>& a, V<float>& b) {
-  const hn::ScalableTag<double> d;
-  const hn::ScalableTag<float> df;
-  V<double> x = hn::BitCast(d, a);
-  V<double> y = hn::BitCast(d, b);
-  exchange_blocks(x, y);
-  a = hn::BitCast(df, hn::InterleaveLower(d, x, y));
-  b = hn::BitCast(df, hn::InterleaveUpper(d, x, y));
 }
 
 template <typename T>
@@ -169,44 +155,16 @@ void transform(const RegisterLines<T>& p, int64_t begin, int64_t end) {
   for_lines(p, begin, end, run);
 }
 
-// Twice as long: the elements with an even number, and those with an odd one.
-template <int kRows, typename T>
-void transform_both(const RegisterLines<T>& p, int64_t begin, int64_t end) {
-  const hn::ScalableTag<T> d;
-  const V<T> scale = hn::Set(d, p.scale);
-  const auto run = [&](const T* a, const T* b, T* to_a, T* to_b, auto columns) HWY_ATTR {
-    V<T> even[kRows], odd[kRows];
-    HWY_UNROLL(8)
-    for (int i = 0; i < kRows; ++i) {
-      even[i] = load_rows(a + 2 * i * kRowNumbers<T>, b + 2 * i * kRowNumbers<T>);
-      odd[i] = load_rows(a + (2 * i + 1) * kRowNumbers<T>, b + (2 * i + 1) * kRowNumbers<T>);
-      separate(even[i], odd[i]);
-    }
-    transform_matrix(columns, *p.turns, even);
-    transform_matrix(columns, *p.turns, odd);
-    HWY_UNROLL(8)
-    for (int i = 0; i < kRows; ++i) {
-      constexpr auto kAt = result_of<kRows, T>;
-      constexpr int64_t kHalf = kRows * kRowNumbers<T>;
-      const V<T> scaled = hn::Mul(even[i], scale);
-      const V<T> other = hn::Mul(turned(odd[i], p.half_turns->row_at(i)), scale);
-      store_rows(hn::Add(scaled, other), to_a + kAt(i), to_b + kAt(i));
-      store_rows(hn::Sub(scaled, other), to_a + kHalf + kAt(i), to_b + kHalf + kAt(i));
-    }
-  };
-  for_lines(p, begin, end, run);
-}
-
 template <typename T>
 RegisterFunctions<T> make_functions() {
-  return {&transform<4, T>, &transform<8, T>, &transform_both<8, T>};
+  return {&transform<4, T>, &transform<8, T>};
 }
 
 #else
 
 template <typename T>
 RegisterFunctions<T> make_functions() {
-  return {nullptr, nullptr, nullptr};
+  return {nullptr, nullptr};
 }
 
 #endif
@@ -242,15 +200,12 @@ bool transform_register_lines(
   constexpr int64_t kThreadElements = 8 * 1024;  // that pay for a thread
   constexpr auto kColumns = static_cast<int64_t>(16 / sizeof(T));
   const RegisterFunctions<T>& functions = register_functions<T>();
-  const auto transform = length == 4 * kColumns    ? functions.transform4
-                         : length == 8 * kColumns  ? functions.transform8
-                         : length == 16 * kColumns ? functions.transform16
-                                                   : nullptr;
+  const auto transform = length == 4 * kColumns   ? functions.transform4
+                         : length == 8 * kColumns ? functions.transform8
+                                                  : nullptr;
   if (from.step != 2 || to.step != 2 || transform == nullptr) return false;
-  const bool is_split = length == 16 * kColumns;
-  const auto turns = register_turns<T>(inverse, is_split ? length / 2 : length);
-  const auto half_turns = is_split ? register_half_turns<T>(inverse, length) : nullptr;
-  const RegisterLines<T> lines = {turns.get(), half_turns.get(), inverse, scale, from, to};
+  const auto turns = register_turns<T>(inverse, length);
+  const RegisterLines<T> lines = {turns.get(), inverse, scale, from, to};
   parallel_for(0, count, kThreadElements / length,
                [&](int64_t begin, int64_t end) { transform(lines, begin, end); });
   return true;
