@@ -12,7 +12,7 @@ COMPLEX = (torch.complex64, torch.complex128)
 NAMES = "fft ifft rfft irfft hfft ihfft".split()
 # Lengths that are computed in other ways: by every radix, as matrices, with large primes.
 LENGTHS = [*range(1, 70), 97, 101, 127, 128, 131, 225, 251, 256, 262, 343, 512, 625, 1000, 1009]
-LENGTHS += [1024, 1155, 2042, 4096, 10007, 16384, 30030, 65536, 100003]
+LENGTHS += [112, 300, 336, 500, 560, 2000, 2048, 1024, 1155, 2042, 4096, 10007, 16384, 30030, 65536, 100003]
 
 
 def make(shape, dtype, seed=0):
@@ -83,6 +83,15 @@ def test_layouts(dtype, layout):
         assert_close(torch.fft.rfftn(x.real, dim=dims), np.fft.rfftn(values.real, axes=dims))
         assert_close(torch.fft.irfftn(x, dim=dims), np.fft.irfftn(values, axes=dims))
     assert torch.equal(x, before)
+
+
+@pytest.mark.parametrize("dtype", COMPLEX)
+def test_many_long_lines(dtype):
+    z = make((20, 12000), dtype)
+    values = z.numpy().astype(np.complex128)
+    assert_close(torch.fft.fft(z), np.fft.fft(values))
+    assert_close(torch.fft.rfft(z.real.contiguous()), np.fft.rfft(values.real))
+    assert torch.equal(torch.fft.ifft(z, out=z.clone()), torch.fft.ifft(z))
 
 
 def test_several_dims_of_symmetric_input():

@@ -255,6 +255,24 @@ def test_bernoulli_rate(torch):
     assert torch.empty(100).bernoulli_(1.0).sum().item() == 100
 
 
+@pytest.mark.parametrize("dtype", ("float32", "float64", "bfloat16"))
+@pytest.mark.parametrize("samples", (3, 50))
+def test_multinomial_rows_are_sampled_one_after_the_other(torch, dtype, samples):
+    weights = torch.rand(11, 200).to(getattr(torch, dtype))
+    weights[:, 3:9] = 0
+    torch.manual_seed(5)
+    together = torch.multinomial(weights, samples, replacement=True)
+    torch.manual_seed(5)
+    rows = [torch.multinomial(row, samples, replacement=True) for row in weights]
+    assert torch.equal(together, torch.stack(rows))
+    assert not torch.isin(together, torch.arange(3, 9)).any()
+    for number, text in ((-1.0, "entry < 0"), (float("nan"), "entry"), (float("inf"), "infinity")):
+        bad = weights.clone()
+        bad[6, 100] = number
+        with pytest.raises(RuntimeError, match=text):
+            torch.multinomial(bad, samples, replacement=True)
+
+
 def test_multinomial_rate(torch):
     torch.manual_seed(1)
     weights = torch.tensor([1.0, 0.0, 3.0])

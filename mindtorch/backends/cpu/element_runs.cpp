@@ -155,6 +155,42 @@ void space_doubles(double base, double step, int64_t first, int64_t turn, double
   space(base, step, first, turn, to, n);
 }
 
+template <typename T>
+void count(uint64_t base, uint64_t step, void* out, int64_t n) {
+  T* const to = static_cast<T*>(out);
+  int64_t i = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  HWY_ALIGN T first[hn::MaxLanes(d)];
+  for (int64_t j = 0; j < lanes; ++j) {
+    first[j] = static_cast<T>(base + step * static_cast<uint64_t>(j));
+  }
+  auto numbers = hn::Load(d, first);
+  const auto by = hn::Set(d, static_cast<T>(step * static_cast<uint64_t>(lanes)));
+  for (; i + lanes <= n; i += lanes, numbers = hn::Add(numbers, by)) {
+    hn::StoreU(numbers, d, to + i);
+  }
+#endif
+  for (; i < n; ++i) {
+    const T number = static_cast<T>(base + step * static_cast<uint64_t>(i));
+    std::memcpy(to + i, &number, sizeof(T));
+  }
+}
+
+void count8(uint64_t base, uint64_t step, void* to, int64_t n) {
+  count<uint8_t>(base, step, to, n);
+}
+void count16(uint64_t base, uint64_t step, void* to, int64_t n) {
+  count<uint16_t>(base, step, to, n);
+}
+void count32(uint64_t base, uint64_t step, void* to, int64_t n) {
+  count<uint32_t>(base, step, to, n);
+}
+void count64(uint64_t base, uint64_t step, void* to, int64_t n) {
+  count<uint64_t>(base, step, to, n);
+}
+
 }  // namespace
 }  // namespace mindtorch::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -176,6 +212,10 @@ HWY_EXPORT(take_even8);
 HWY_EXPORT(take_even16);
 HWY_EXPORT(take_even32);
 HWY_EXPORT(take_even64);
+HWY_EXPORT(count8);
+HWY_EXPORT(count16);
+HWY_EXPORT(count32);
+HWY_EXPORT(count64);
 HWY_EXPORT(space_floats);
 HWY_EXPORT(space_doubles);
 
@@ -283,6 +323,19 @@ void repeat_elements(int64_t element_size, const void* from, void* to, int64_t n
   visit_size(element_size, [&]<typename T>(T) {
     repeat(static_cast<const T*>(from), static_cast<T*>(to), n, count);
   });
+}
+
+void count_elements(int64_t element_size, uint64_t base, uint64_t step, void* to, int64_t n) {
+  switch (element_size) {
+    case 1:
+      return HWY_DYNAMIC_DISPATCH(count8)(base, step, to, n);
+    case 2:
+      return HWY_DYNAMIC_DISPATCH(count16)(base, step, to, n);
+    case 4:
+      return HWY_DYNAMIC_DISPATCH(count32)(base, step, to, n);
+    default:
+      return HWY_DYNAMIC_DISPATCH(count64)(base, step, to, n);
+  }
 }
 
 void space_numbers(double base, double step, int64_t first, int64_t turn, float* to, int64_t n) {

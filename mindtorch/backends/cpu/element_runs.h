@@ -23,6 +23,9 @@ void repeat_elements(int64_t element_size, const void* from, void* to, int64_t n
 void interleave_elements(
     int64_t element_size, const void* const* from, int64_t count, void* to, int64_t n);
 
+// to[i] = base + step * i as an integer of 1, 2, 4 or 8 bytes, which wraps around.
+void count_elements(int64_t element_size, uint64_t base, uint64_t step, void* to, int64_t n);
+
 // to[i] = base + step * (first + i * turn), in double precision; turn is 1 or -1, for counting up
 // or down.
 void space_numbers(double base, double step, int64_t first, int64_t turn, float* to, int64_t n);

@@ -32,7 +32,7 @@ class TileSequence {
   TileFn whole() const { return whole_; }
 
   TileSequence(Pointwise function, DType compute)
-      : compute_(compute), whole_(find_derivative_tile(function, compute)) {
+      : compute_(compute), whole_(find_whole_tile(function, compute)) {
     const auto nodes = ops::function_info(function).value.nodes();
     std::vector<size_t> last_use(nodes.size());
     for (size_t i = 0; i < nodes.size(); ++i) {

@@ -18,8 +18,92 @@ constexpr const char* kNoWeight = "invalid multinomial distribution (sum of prob
 template <typename T>
 using Compute = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
+// The running sums of rows beside each other, each added up from the left as one alone is: several
+// sums wait for their last addition at the same time. False if a weight is refused.
+template <size_t kRows, typename T>
+bool add_rows(const T* weights, size_t row_size, Compute<T>* sums) {
+  using C = Compute<T>;
+  C sum[kRows] = {};
+  C least[kRows] = {};
+  for (size_t i = 0; i < row_size; ++i) {
+    for (size_t row = 0; row < kRows; ++row) {
+      const C weight = static_cast<C>(weights[row * row_size + i]);
+      least[row] = weight < least[row] ? weight : least[row];
+      sum[row] += weight;
+      sums[row * row_size + i] = sum[row];
+    }
+  }
+  bool accepted = true;
+  for (size_t row = 0; row < kRows; ++row) {
+    accepted &= least[row] >= 0 && std::isfinite(sum[row]) && sum[row] > 0;
+  }
+  return accepted;
+}
+
+// The same of one row, with torch's errors. A sum of finite weights may be infinite.
+template <typename T>
+void add_row(const T* weights, size_t row_size, Compute<T>* sums) {
+  using C = Compute<T>;
+  C sum = 0;
+  for (size_t i = 0; i < row_size; ++i) {
+    const C weight = static_cast<C>(weights[i]);
+    MT_CHECK(weight >= 0, RuntimeError,
+             "invalid multinomial distribution (encountering probability entry < 0)");
+    MT_CHECK(std::isfinite(weight), RuntimeError,
+             "invalid multinomial distribution (encountering probability entry = infinity or "
+             "NaN)");
+    sum += weight;
+    sums[i] = sum;
+  }
+  MT_CHECK(sum > 0, RuntimeError, kNoWeight);
+}
+
+// The first of `count` ascending numbers that is not below, or `count`. Without branches, of which
+// the processor would guess every other one wrong.
+template <typename C, typename IsBelow>
+int64_t first_not_below(const C* numbers, size_t count, const IsBelow& is_below) {
+  const C* first = numbers;
+  while (count > 0) {
+    const size_t half = (count + 1) / 2;
+    first += half & (size_t{0} - static_cast<size_t>(is_below(first[half - 1])));
+    count -= half;
+  }
+  return first - numbers;
+}
+
 // The first index whose share of the row, counted up to and including itself, reaches a number of
 // [0, 1).
+template <typename C>
+void sample_row(const CpuGenerator::Lock& source,
+                std::span<C> sums,
+                int64_t samples,
+                int64_t* out) {
+  const auto draw = [&] {
+    constexpr uint64_t kMask = (uint64_t{1} << 53) - 1;
+    return static_cast<double>(source->engine.next64() & kMask) * 0x1p-53;
+  };
+  constexpr int64_t kProbes = 16;  // of one search, about
+  const C total = sums.back();
+  const size_t others = sums.size() - 1;  // the last share is 1, which every number is below
+  if (samples * kProbes < static_cast<int64_t>(sums.size()) && std::isfinite(total)) {
+    for (int64_t i = 0; i < samples; ++i) {
+      const double number = draw();
+      out[i] = first_not_below(sums.data(), others,
+                               [=](C sum) { return static_cast<double>(sum / total) < number; });
+    }
+    return;
+  }
+  for (C& sum : sums) sum /= total;
+  sums.back() = 1;
+  for (int64_t i = 0; i < samples; ++i) {
+    const double number = draw();
+    // Shares of an infinite sum are not ascending: the steps of this search give torch's result.
+    out[i] = std::isfinite(total)
+                 ? first_not_below(sums.data(), others, [=](C share) { return share < number; })
+                 : std::lower_bound(sums.begin(), sums.end(), number) - sums.begin();
+  }
+}
+
 template <typename T>
 void sample_with_replacement(CpuGenerator& generator,
                              std::span<const T> weights,
@@ -27,30 +111,24 @@ void sample_with_replacement(CpuGenerator& generator,
                              int64_t samples,
                              int64_t* out) {
   using C = Compute<T>;
+  constexpr size_t kRows = 4;
+  constexpr size_t kMostNumbers = 8192;  // of several rows
   const CpuGenerator::Lock source(generator);
   const size_t row_size = static_cast<size_t>(categories);
-  std::vector<C> shares(row_size);
-  for (size_t begin = 0; begin < weights.size(); begin += row_size) {
-    C sum = 0;
-    for (size_t i = 0; i < row_size; ++i) {
-      const C weight = static_cast<C>(weights[begin + i]);
-      MT_CHECK(weight >= 0, RuntimeError,
-               "invalid multinomial distribution (encountering probability entry < 0)");
-      MT_CHECK(std::isfinite(weight), RuntimeError,
-               "invalid multinomial distribution (encountering probability entry = infinity or "
-               "NaN)");
-      sum += weight;
-      shares[i] = sum;
+  const bool is_short = kRows * row_size <= kMostNumbers;
+  std::vector<C> sums((is_short ? kRows : 1) * row_size);
+  for (size_t begin = 0; begin < weights.size();) {
+    size_t rows = 1;
+    if (is_short && begin + kRows * row_size <= weights.size() &&
+        add_rows<kRows>(weights.data() + begin, row_size, sums.data())) {
+      rows = kRows;
+    } else {
+      add_row(weights.data() + begin, row_size, sums.data());
     }
-    MT_CHECK(sum > 0, RuntimeError, kNoWeight);
-    for (C& share : shares) share /= sum;
-    shares.back() = 1;
-
-    for (int64_t i = 0; i < samples; ++i) {
-      constexpr uint64_t kMask = (uint64_t{1} << 53) - 1;
-      const double number = static_cast<double>(source->engine.next64() & kMask) * 0x1p-53;
-      *out++ = std::lower_bound(shares.begin(), shares.end(), number) - shares.begin();
+    for (size_t row = 0; row < rows; ++row, out += samples) {
+      sample_row<C>(source, std::span(sums).subspan(row * row_size, row_size), samples, out);
     }
+    begin += rows * row_size;
   }
 }
 

@@ -122,7 +122,7 @@ CASES = [
         ),
     ),
     made("arange", arange, [S(5.0), S(0.5, 3), S(1, 0, -0.25)], ("float32",), "float"),
-    *by_dtype("arange", arange, (5,), (1, 9, 2), dtypes=NUMBERS),
+    *by_dtype("arange", arange, (5,), (1, 9, 2), (100,), (90, -30, -1), dtypes=NUMBERS),
     *by_dtype(
         "linspace",
         linspace,

@@ -7,6 +7,7 @@
 #include "mindtorch/backends/cpu/fft/register_lines.h"
 #include "mindtorch/backends/cpu/fft/short_lines.h"
 #include "mindtorch/backends/cpu/fft/spectrum.h"
+#include "mindtorch/backends/cpu/fft/whole_lines.h"
 #include "mindtorch/backends/cpu/gemm_impl.h"
 #include "mindtorch/backends/cpu/parallel.h"
 #include "mindtorch/backends/cpu/sorting/scratch.h"
@@ -144,6 +145,8 @@ void copy_lines(int64_t length, int64_t count, int64_t width, Lines<const T> fro
 
 template <typename T>
 void transform_line(const LinePlan<T>& plan, const T* from, T* to, bool inverse, T scale) {
+  const Transform kind = inverse ? Transform::kInverse : Transform::kForward;
+  if (transform_whole_lines<T>(kind, plan.length, 1, {from, 2, 0}, {to, 2, 0}, scale)) return;
   switch (plan.method) {
     case Method::kPanel: {
       const sorting::ScratchArray<T> work(6 * panel_lines<T>() * plan.length);
@@ -159,8 +162,9 @@ void transform_line(const LinePlan<T>& plan, const T* from, T* to, bool inverse,
 template <typename T>
 void transform_lines(
     int64_t length, int64_t count, Lines<const T> from, Lines<T> to, bool inverse, T scale) {
-  if (transform_register_lines(inverse, length, count, from, to, scale)) return;
   const Transform kind = inverse ? Transform::kInverse : Transform::kForward;
+  if (transform_whole_lines(kind, length, count, from, to, scale)) return;
+  if (transform_register_lines(inverse, length, count, from, to, scale)) return;
   if (transform_folded_lines(kind, length, count, from, to, scale)) return;
   if (transform_short_lines(kind, length, count, from, to, scale)) return;
   const auto plan = line_plan<T>(length);

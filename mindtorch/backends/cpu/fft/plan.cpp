@@ -1,34 +1,15 @@
 #include "mindtorch/backends/cpu/fft/plan.h"
 
 #include <algorithm>
-#include <cmath>
-#include <list>
-#include <mutex>
-#include <numbers>
 #include <utility>
 
 #include "mindtorch/backends/cpu/fft/lines.h"
+#include "mindtorch/backends/cpu/fft/plan_cache.h"
+#include "mindtorch/backends/cpu/fft/roots.h"
+#include "mindtorch/backends/cpu/fft/whole_lines.h"
 
 namespace mindtorch::cpu::fft {
 namespace {
-
-// exp(-2 pi i k / n), the angle brought into the first eighth of the circle to be exact.
-std::pair<double, double> root_of_one(int64_t k, int64_t n) {
-  k %= n;
-  int64_t eighths = 8 * k;
-  const bool lower = eighths > 4 * n;  // beyond half of the circle
-  if (lower) eighths = 8 * n - eighths;
-  const bool left = eighths > 2 * n;
-  if (left) eighths = 4 * n - eighths;
-  const bool steep = eighths > n;
-  if (steep) eighths = 2 * n - eighths;
-  const double angle =
-      std::numbers::pi / 4 * (static_cast<double>(eighths) / static_cast<double>(n));
-  double c = std::cos(angle);
-  double s = std::sin(angle);
-  if (steep) std::swap(c, s);
-  return {left ? -c : c, lower ? s : -s};
-}
 
 template <typename T>
 void push_root(std::vector<T>& to, int64_t k, int64_t n) {
@@ -129,7 +110,8 @@ std::pair<int64_t, double> best_convolution(int64_t length) {
       int64_t candidate = five;
       while (candidate < least) candidate *= 2;
       if (candidate > 2 * least) continue;
-      const double cost = best_split<T>(candidate).cost;
+      const double whole_cost = whole_line_cost<T>(candidate);
+      const double cost = whole_cost > 0 ? whole_cost : best_split<T>(candidate).cost;
       if (cost > 0 && (best == 0 || cost < best_cost)) {
         best = candidate;
         best_cost = cost;
@@ -266,65 +248,22 @@ TransformTable<T> make_folded_table(Transform kind, int64_t length) {
 }
 
 // Row by row of a matrix whose rows are 32 bytes long, as factors of a register of two such rows
-// and of one with its parts exchanged. Element j of row i is turned by root_of_one(power(i, j),
-// length).
-template <typename T, typename Power>
-TransformTable<T> make_register_turns(bool inverse,
-                                      int64_t rows,
-                                      int64_t length,
-                                      const Power& power) {
+// and of one with its parts exchanged.
+template <typename T>
+TransformTable<T> make_register_turns(bool inverse, int64_t length) {
   constexpr auto kNumbers = static_cast<int64_t>(64 / sizeof(T));
   constexpr int64_t kColumns = kNumbers / 4;
+  const int64_t rows = length / kColumns;
   TransformTable<T> table(rows, 2 * kNumbers);
   for (int64_t row = 0; row < rows; ++row) {
     for (int64_t i = 0; i < kNumbers; ++i) {
-      const auto [re, im] = root_of_one(power(row, i / 2 % kColumns), length);
+      const auto [re, im] = root_of_one(row * (i / 2 % kColumns), length);
       table.row_at(row)[i] = static_cast<T>(re);
       table.row_at(row)[kNumbers + i] = static_cast<T>((i % 2 == 0) == inverse ? im : -im);
     }
   }
   return table;
 }
-
-// The most recently used values by number, up to some memory.
-template <typename Value>
-class Cache {
- public:
-  using Pointer = std::shared_ptr<const Value>;
-
-  template <typename Make>
-  Pointer get(int64_t key, const Make& make) {
-    {
-      const std::scoped_lock lock(mutex_);
-      if (Pointer found = find(key)) return found;
-    }
-    auto made = std::make_shared<const Value>(make(key));
-    const std::scoped_lock lock(mutex_);
-    if (Pointer found = find(key)) return found;
-    entries_.push_front({key, made});
-    elements_ += key;
-    while (elements_ > kMostElements && entries_.size() > 1) {
-      elements_ -= entries_.back().first;
-      entries_.pop_back();
-    }
-    return made;
-  }
-
- private:
-  static constexpr int64_t kMostElements = 1 << 22;
-
-  Pointer find(int64_t key) {
-    const auto at = std::find_if(entries_.begin(), entries_.end(),
-                                 [&](const auto& entry) { return entry.first == key; });
-    if (at == entries_.end()) return nullptr;
-    entries_.splice(entries_.begin(), entries_, at);
-    return entries_.front().second;
-  }
-
-  std::mutex mutex_;
-  std::list<std::pair<int64_t, Pointer>> entries_;
-  int64_t elements_ = 0;
-};
 
 }  // namespace
 
@@ -390,24 +329,8 @@ std::shared_ptr<const TransformTable<T>> folded_table(Transform kind, int64_t le
 template <typename T>
 std::shared_ptr<const TransformTable<T>> register_turns(bool inverse, int64_t length) {
   static Cache<TransformTable<T>> caches[2];
-  constexpr auto kColumns = static_cast<int64_t>(16 / sizeof(T));
-  return caches[inverse ? 1 : 0].get(length, [&](int64_t size) {
-    const auto power = [](int64_t row, int64_t column) { return row * column; };
-    return make_register_turns<T>(inverse, size / kColumns, size, power);
-  });
-}
-
-template <typename T>
-std::shared_ptr<const TransformTable<T>> register_half_turns(bool inverse, int64_t length) {
-  static Cache<TransformTable<T>> caches[2];
-  constexpr auto kColumns = static_cast<int64_t>(16 / sizeof(T));
-  return caches[inverse ? 1 : 0].get(length, [&](int64_t size) {
-    const int64_t rows = size / 2 / kColumns;
-    const auto power = [&](int64_t row, int64_t column) {
-      return row / kColumns * kColumns + rows * (row % kColumns) + column;
-    };
-    return make_register_turns<T>(inverse, rows, size, power);
-  });
+  return caches[inverse ? 1 : 0].get(
+      length, [&](int64_t size) { return make_register_turns<T>(inverse, size); });
 }
 
 template <typename T>
@@ -430,8 +353,6 @@ template std::shared_ptr<const TransformTable<float>> folded_table(Transform, in
 template std::shared_ptr<const TransformTable<double>> folded_table(Transform, int64_t);
 template std::shared_ptr<const TransformTable<float>> register_turns(bool, int64_t);
 template std::shared_ptr<const TransformTable<double>> register_turns(bool, int64_t);
-template std::shared_ptr<const TransformTable<float>> register_half_turns(bool, int64_t);
-template std::shared_ptr<const TransformTable<double>> register_half_turns(bool, int64_t);
 template std::shared_ptr<const std::vector<float>> half_turns(int64_t);
 template std::shared_ptr<const std::vector<double>> half_turns(int64_t);
 

@@ -84,11 +84,6 @@ std::shared_ptr<const TransformTable<T>> folded_table(Transform kind, int64_t le
 template <typename T>
 std::shared_ptr<const TransformTable<T>> register_turns(bool inverse, int64_t length);
 
-// For two such matrices, the elements of a line with an even number and those with an odd one: by
-// what the results of the second are turned, in the order in which they lie in registers.
-template <typename T>
-std::shared_ptr<const TransformTable<T>> register_half_turns(bool inverse, int64_t length);
-
 // exp(-i pi k / half), (re, im) for 0 <= k <= half / 2, of real lines of 2 * half numbers.
 template <typename T>
 std::shared_ptr<const std::vector<T>> half_turns(int64_t half);

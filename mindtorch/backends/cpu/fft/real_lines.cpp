@@ -7,6 +7,7 @@
 #include "mindtorch/backends/cpu/fft/lines.h"
 #include "mindtorch/backends/cpu/fft/short_lines.h"
 #include "mindtorch/backends/cpu/fft/spectrum.h"
+#include "mindtorch/backends/cpu/fft/whole_lines.h"
 #include "mindtorch/backends/cpu/gemm_impl.h"
 #include "mindtorch/backends/cpu/parallel.h"
 #include "mindtorch/backends/cpu/sorting/scratch.h"
@@ -208,6 +209,7 @@ template <typename T>
 void real_to_half(int64_t length, int64_t count, Lines<const T> from, Lines<T> to, T scale) {
   if (transform_folded_lines(Transform::kRealToHalf, length, count, from, to, scale)) return;
   if (transform_short_lines(Transform::kRealToHalf, length, count, from, to, scale)) return;
+  if (transform_whole_lines(Transform::kRealToHalf, length, count, from, to, scale)) return;
   if (const auto plan = plan_of_pairs<T>(length, count)) {
     const auto run = [&](int64_t first, int64_t some, const PairsMemory<T>& memory) {
       panel_to_half(*plan, some, from.from_line(first), to.from_line(first), scale, memory);
@@ -235,6 +237,7 @@ void real_to_half(int64_t length, int64_t count, Lines<const T> from, Lines<T> t
 template <typename T>
 void half_to_real(int64_t length, int64_t count, Lines<const T> from, Lines<T> to, T scale) {
   if (transform_short_lines(Transform::kHalfToReal, length, count, from, to, scale)) return;
+  if (transform_whole_lines(Transform::kHalfToReal, length, count, from, to, scale)) return;
   if (const auto plan = plan_of_pairs<T>(length, count)) {
     const auto run = [&](int64_t first, int64_t some, const PairsMemory<T>& memory) {
       half_to_panel(*plan, some, from.from_line(first), to.from_line(first), scale, memory);

@@ -6,6 +6,7 @@
 //
 #include <algorithm>
 
+#include "mindtorch/backends/cpu/fft/interleaved-inl.h"
 #include "mindtorch/backends/cpu/fft/plan.h"
 #include "mindtorch/backends/cpu/fft/register_lines.h"
 #include "mindtorch/backends/cpu/parallel.h"
@@ -17,8 +18,7 @@ namespace {
 
 template <typename T>
 struct RegisterLines {
-  const TransformTable<T>* turns;       // of the rows of a matrix, register_turns()
-  const TransformTable<T>* half_turns;  // of the results of the odd half of two
+  const TransformTable<T>* turns;  // of the rows of a matrix, register_turns()
   bool inverse;
   T scale;
   Lines<const T> from;
@@ -29,10 +29,9 @@ template <typename T>
 struct RegisterFunctions {
   using Transform = void (*)(const RegisterLines<T>& lines, int64_t begin, int64_t end);
 
-  // For matrices of 4, of 8 and of twice 8 rows of 32 bytes; null where registers are shorter.
+  // For matrices of 4 and of 8 rows of 32 bytes; null where registers are shorter.
   Transform transform4;
   Transform transform8;
-  Transform transform16;
 };
 
 }  // namespace
@@ -74,14 +73,6 @@ HWY_INLINE void store_rows(V<T> x, T* a, T* b) {
   }
 }
 
-// Of two registers: their even blocks of 16 bytes in turn, and their odd ones.
-template <class V>
-HWY_INLINE void exchange_blocks(V& a, V& b) {
-  const V even = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(b), a);
-  b = hn::OddEvenBlocks(b, hn::SwapAdjacentBlocks(a));
-  a = even;
-}
-
 // Complex numbers of as many registers as a row has: row i of each line becomes its column i.
 HWY_INLINE void transpose_rows(V<double>* x) { exchange_blocks(x[0], x[1]); }
 HWY_INLINE void transpose_rows(V<float>* x) {
@@ -99,78 +90,21 @@ HWY_INLINE void transpose_rows(V<float>* x) {
   for (int i = 0; i < 4; ++i) x[i] = hn::BitCast(df, y[i]);
 }
 
-// Of two rows: elements with an even number, and those with an odd one.
-HWY_INLINE void separate(V<double>& a, V<double>& b) { exchange_blocks(a, b); }
-HWY_INLINE void separate(V<float>& a, V<float>& b) {
-  const hn::ScalableTag<double> d;
-  const hn::ScalableTag<float> df;
-  V<double> x = hn::BitCast(d, a);
-  V<double> y = hn::BitCast(d, b);
-  exchange_blocks(x, y);
-  a = hn::BitCast(df, hn::InterleaveLower(d, x, y));
-  b = hn::BitCast(df, hn::InterleaveUpper(d, x, y));
-}
-
-// Columns of registers; `sign` is (1, -1) in turn, or (-1, 1) for the inverse.
 template <typename T>
-struct ColumnTransform {
-  V<T> sign;
-
-  // -i x, or i x.
-  HWY_INLINE V<T> turn(V<T> x) const {
-    return hn::Mul(hn::Reverse2(hn::ScalableTag<T>(), x), sign);
-  }
-
-  HWY_INLINE void of2(V<T>& a, V<T>& b) const {
-    const V<T> sum = hn::Add(a, b);
-    b = hn::Sub(a, b);
-    a = sum;
-  }
-  HWY_INLINE void of4(V<T>& a, V<T>& b, V<T>& c, V<T>& d) const {
-    of2(a, c);
-    of2(b, d);
-    const V<T> swapped = hn::Reverse2(hn::ScalableTag<T>(), d);
-    const V<T> odd = c;
-    of2(a, b);
-    c = b;
-    b = hn::MulAdd(swapped, sign, odd);
-    d = hn::NegMulAdd(swapped, sign, odd);
-  }
-  HWY_INLINE void of8(V<T>* x) const {
-    V<T> even[4] = {x[0], x[2], x[4], x[6]};
-    V<T> odd[4] = {x[1], x[3], x[5], x[7]};
-    of4(even[0], even[1], even[2], even[3]);
-    of4(odd[0], odd[1], odd[2], odd[3]);
-    const V<T> root = hn::Set(hn::ScalableTag<T>(), static_cast<T>(0.70710678118654752440));
-    odd[1] = hn::Mul(hn::Add(odd[1], turn(odd[1])), root);
-    odd[2] = turn(odd[2]);
-    odd[3] = hn::Mul(hn::Sub(turn(odd[3]), odd[3]), root);
-    for (int i = 0; i < 4; ++i) {
-      x[i] = hn::Add(even[i], odd[i]);
-      x[i + 4] = hn::Sub(even[i], odd[i]);
-    }
-  }
-  template <int kCount>
-  HWY_INLINE void of(V<T>* x) const {
-    if constexpr (kCount == 2) of2(x[0], x[1]);
-    if constexpr (kCount == 4) of4(x[0], x[1], x[2], x[3]);
-    if constexpr (kCount == 8) of8(x);
-  }
-};
+using Columns = ColumnTransform<hn::ScalableTag<T>>;
 
 // x times the elements of a row of turns.
 template <typename T>
 HWY_INLINE V<T> turned(V<T> x, const T* turns) {
   const hn::ScalableTag<T> d;
   constexpr auto kRegister = static_cast<int64_t>(64 / sizeof(T));
-  const V<T> swapped = hn::Reverse2(d, x);
-  return hn::MulAdd(swapped, hn::Load(d, turns + kRegister), hn::Mul(x, hn::Load(d, turns)));
+  return turn_elements(d, x, hn::Load(d, turns), hn::Load(d, turns + kRegister));
 }
 
 // A matrix of kRows rows. Result k + kRows * j, of row k and column j, is left in row k / kColumns
 // * kColumns + j.
 template <int kRows, typename T>
-HWY_INLINE void transform_matrix(const ColumnTransform<T>& columns,
+HWY_INLINE void transform_matrix(const Columns<T>& columns,
                                  const TransformTable<T>& turns,
                                  V<T> (&x)[kRows]) {
   constexpr int kColumns = static_cast<int>(kRowNumbers<T> / 2);
@@ -194,10 +128,7 @@ constexpr int64_t result_of(int row) {
 // Calls run(a, b, to_a, to_b, columns) for two lines at a time, or for one in both places.
 template <typename T, typename Run>
 HWY_INLINE void for_lines(const RegisterLines<T>& p, int64_t begin, int64_t end, const Run& run) {
-  const hn::ScalableTag<T> d;
-  HWY_ALIGN T signs[hn::MaxLanes(d)];
-  for (size_t i = 0; i < hn::Lanes(d); ++i) signs[i] = (i % 2 == 1) == p.inverse ? T(1) : T(-1);
-  const ColumnTransform<T> columns = {hn::Load(d, signs)};
+  const Columns<T> columns = column_transform(hn::ScalableTag<T>(), p.inverse);
   for (int64_t line = begin; line < end; line += kTwoLines ? 2 : 1) {
     const int64_t other = std::min(line + 1, end - 1);
     run(p.from.from_line(line).data, p.from.from_line(other).data, p.to.from_line(line).data,
@@ -224,44 +155,16 @@ void transform(const RegisterLines<T>& p, int64_t begin, int64_t end) {
   for_lines(p, begin, end, run);
 }
 
-// Twice as long: the elements with an even number, and those with an odd one.
-template <int kRows, typename T>
-void transform_both(const RegisterLines<T>& p, int64_t begin, int64_t end) {
-  const hn::ScalableTag<T> d;
-  const V<T> scale = hn::Set(d, p.scale);
-  const auto run = [&](const T* a, const T* b, T* to_a, T* to_b, auto columns) HWY_ATTR {
-    V<T> even[kRows], odd[kRows];
-    HWY_UNROLL(8)
-    for (int i = 0; i < kRows; ++i) {
-      even[i] = load_rows(a + 2 * i * kRowNumbers<T>, b + 2 * i * kRowNumbers<T>);
-      odd[i] = load_rows(a + (2 * i + 1) * kRowNumbers<T>, b + (2 * i + 1) * kRowNumbers<T>);
-      separate(even[i], odd[i]);
-    }
-    transform_matrix(columns, *p.turns, even);
-    transform_matrix(columns, *p.turns, odd);
-    HWY_UNROLL(8)
-    for (int i = 0; i < kRows; ++i) {
-      constexpr auto kAt = result_of<kRows, T>;
-      constexpr int64_t kHalf = kRows * kRowNumbers<T>;
-      const V<T> scaled = hn::Mul(even[i], scale);
-      const V<T> other = hn::Mul(turned(odd[i], p.half_turns->row_at(i)), scale);
-      store_rows(hn::Add(scaled, other), to_a + kAt(i), to_b + kAt(i));
-      store_rows(hn::Sub(scaled, other), to_a + kHalf + kAt(i), to_b + kHalf + kAt(i));
-    }
-  };
-  for_lines(p, begin, end, run);
-}
-
 template <typename T>
 RegisterFunctions<T> make_functions() {
-  return {&transform<4, T>, &transform<8, T>, &transform_both<8, T>};
+  return {&transform<4, T>, &transform<8, T>};
 }
 
 #else
 
 template <typename T>
 RegisterFunctions<T> make_functions() {
-  return {nullptr, nullptr, nullptr};
+  return {nullptr, nullptr};
 }
 
 #endif
@@ -297,15 +200,12 @@ bool transform_register_lines(
   constexpr int64_t kThreadElements = 8 * 1024;  // that pay for a thread
   constexpr auto kColumns = static_cast<int64_t>(16 / sizeof(T));
   const RegisterFunctions<T>& functions = register_functions<T>();
-  const auto transform = length == 4 * kColumns    ? functions.transform4
-                         : length == 8 * kColumns  ? functions.transform8
-                         : length == 16 * kColumns ? functions.transform16
-                                                   : nullptr;
+  const auto transform = length == 4 * kColumns   ? functions.transform4
+                         : length == 8 * kColumns ? functions.transform8
+                                                  : nullptr;
   if (from.step != 2 || to.step != 2 || transform == nullptr) return false;
-  const bool is_split = length == 16 * kColumns;
-  const auto turns = register_turns<T>(inverse, is_split ? length / 2 : length);
-  const auto half_turns = is_split ? register_half_turns<T>(inverse, length) : nullptr;
-  const RegisterLines<T> lines = {turns.get(), half_turns.get(), inverse, scale, from, to};
+  const auto turns = register_turns<T>(inverse, length);
+  const RegisterLines<T> lines = {turns.get(), inverse, scale, from, to};
   parallel_for(0, count, kThreadElements / length,
                [&](int64_t begin, int64_t end) { transform(lines, begin, end); });
   return true;

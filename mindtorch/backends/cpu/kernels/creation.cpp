@@ -136,21 +136,25 @@ void round_range(float from, float by, int64_t begin, int64_t end, const Tensor&
 void arange_step(ops::Launch&,
                  const Scalar& start,
                  const Scalar&,
-                 const Scalar& step,
+                 const Scalar& distance,
                  OptionalDType,
                  OptionalDevice,
                  Tensor& out) {
   visit_dtype(out.dtype(), [&]<typename T>() {
     using C = Compute<T>;
     const C from = start.to<C>();
-    const C by = step.to<C>();
+    const C by = distance.to<C>();
     T* data = out.data<T>();
     parallel_for(0, out.numel(), kGrain, [=](int64_t begin, int64_t end) {
       if constexpr (std::is_integral_v<T>) {
-        auto value =
-            static_cast<uint64_t>(from) + static_cast<uint64_t>(by) * static_cast<uint64_t>(begin);
-        for (int64_t i = begin; i < end; ++i, value += static_cast<uint64_t>(by)) {
-          data[i] = static_cast<T>(value);
+        const auto step = static_cast<uint64_t>(by);
+        const uint64_t first = static_cast<uint64_t>(from) + step * static_cast<uint64_t>(begin);
+        if constexpr (std::is_same_v<T, bool>) {
+          for (int64_t i = begin; i < end; ++i) {
+            data[i] = first + step * static_cast<uint64_t>(i - begin) != 0;
+          }
+        } else {
+          count_elements(sizeof(T), first, step, data + begin, end - begin);
         }
       } else if constexpr (sizeof(T) == 2) {
         round_range(from, by, begin, end, out);

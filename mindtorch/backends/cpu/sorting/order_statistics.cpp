@@ -84,6 +84,23 @@ void select_rank(const Wanted& wanted, ChooseRank choose_rank) {
   emit<T>(wanted, find_key(keys, n, key));
 }
 
+// Rows whose first elements in order topk finds faster.
+constexpr int64_t kLeastForFirst = 96;
+constexpr int64_t kMostForFirst = 8192;
+
+// The k-th smallest, k <= kMostClose: the first of those equal to it has the lowest index.
+template <typename T>
+void select_first(const Wanted& wanted, int64_t k) {
+  KeyOf<T> values[kMostClose];
+  int64_t indices[kMostClose];
+  topk_row(wanted.dtype, wanted.in, wanted.n, k, /*largest=*/false, /*sorted=*/true, values,
+           indices);
+  const auto key = [&](int64_t i) { return key_of_bits<T>(values[i]); };
+  int64_t first = k - 1;
+  while (first > 0 && key(first - 1) == key(k - 1)) --first;
+  emit<T>(wanted, indices[first]);
+}
+
 template <typename T>
 bool has_nan(const KeyRange& range) {
   return kIsFloat<T> && range.high == kNanKey<T>;
@@ -162,9 +179,11 @@ void mode(const Wanted& wanted) {
 
 void kthvalue_row(
     DType dtype, const void* in, int64_t n, int64_t k, void* value_out, int64_t* index_out) {
-  const Wanted wanted{dtype, in, n, value_out, index_out};
   visit_dtype(dtype, [&]<typename T>() {
-    select_rank<T>(wanted, [k](const WideKey<T>*, const KeyRange&) { return k - 1; });
+    const Wanted wanted{dtype, in, n, value_out, index_out};
+    if (k <= kMostClose && n > kLeastForFirst && n <= kMostForFirst)
+      return select_first<T>(wanted, k);
+    select_rank<T>(wanted, [&](const auto*, const KeyRange&) { return k - 1; });
   });
 }
 

@@ -92,12 +92,31 @@ void select_by_bound(const Selection& s) {
   for (int64_t i = 0; i < s.k; ++i) emit<KeyOf<T>>(s, i, candidates[i].index());
 }
 
+// Rows of some thousand elements: a bound that few are below, and then all of those.
+template <typename T, typename Candidate>
+void select_close(const Selection& s) {
+  using Key = WideKey<T>;
+  const int64_t padded = (s.n + 63) / 64 * 64;
+  const int64_t most = most_close_keys(s.n, s.k);
+  Scratch scratch(Scratch::room<Key>(padded) + Scratch::room<uint32_t>(most) +
+                  Scratch::room<Candidate>(most));
+  Key* keys = scratch.take<Key>(padded);
+  auto* indices = scratch.take<uint32_t>(most);
+  auto* candidates = scratch.take<Candidate>(most);
+  const CloseKeys close = find_smallest(s.dtype, s.in, s.n, s.k, s.largest, keys, indices);
+  for (int64_t i = 0; i < close.below; ++i) {
+    candidates[i] = Candidate::make(keys[indices[i]], indices[i]);
+  }
+  const int64_t below = std::min(close.below, s.k);
+  std::partial_sort(candidates, candidates + below, candidates + close.below);
+  for (int64_t i = 0; i < below; ++i) emit<KeyOf<T>>(s, i, candidates[i].index());
+  for (int64_t i = below; i < s.k; ++i) emit<KeyOf<T>>(s, i, indices[i]);
+}
+
 template <typename T>
 void select_by_rank(const Selection& s) {
-  uint32_t ranks[kMostRanked];
   uint8_t order[kMostRanked];
-  rank_row(s.dtype, s.in, s.n, s.largest, ranks);
-  for (int64_t i = 0; i < s.n; ++i) order[ranks[i]] = static_cast<uint8_t>(i);
+  order_row(s.dtype, s.in, s.n, s.largest, order);
   for (int64_t i = 0; i < s.k; ++i) emit<KeyOf<T>>(s, i, order[i]);
 }
 
@@ -117,14 +136,16 @@ template <typename T>
 void select(const Selection& s) {
   constexpr int64_t kMostIndexed = std::numeric_limits<uint32_t>::max();
   constexpr int64_t kSortFrom = 16;  // sort everything when k is at least 1/16 of n
+  using Candidate = std::conditional_t<sizeof(T) == 8, WideCandidate, PackedCandidate>;
+  constexpr int64_t kLeastForBound = 96;
+  constexpr int64_t kMostInCache = 8192;
+  if (s.k <= kMostClose && s.n > kLeastForBound && s.n <= kMostInCache) {
+    return select_close<T, Candidate>(s);
+  }
   if (s.n <= most_ranked(s.dtype)) return select_by_rank<T>(s);
   if (s.n > kMostIndexed) return select_by_bound<T, WideCandidate>(s);
   if (s.k > s.n / kSortFrom) return select_by_sort<T>(s);
-  if constexpr (sizeof(T) == 8) {
-    select_by_bound<T, WideCandidate>(s);
-  } else {
-    select_by_bound<T, PackedCandidate>(s);
-  }
+  select_by_bound<T, Candidate>(s);
 }
 
 }  // namespace

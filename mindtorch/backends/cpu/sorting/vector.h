@@ -36,6 +36,26 @@ inline constexpr int64_t kMostRanked = 192;
 
 // ranks_out[i] = the place of element i in the sorted row, equal elements in the order they come.
 void rank_row(DType dtype, const void* in, int64_t n, bool descending, uint32_t* ranks_out);
+// order_out[i] = the index of the element at place i.
+void order_row(DType dtype, const void* in, int64_t n, bool descending, uint8_t* order_out);
+
+// What may be among the k <= kMostClose smallest of n >= kMostClose keys: `below` indices of all
+// keys that are below some bound, and behind them those of the first keys that are equal to it, so
+// many that there are k in all. Either ascend. `keys` has room for n keys, rounded up to a multiple
+// of 64, and is left with all of them; `indices_out` for most_close_keys(n, k).
+inline constexpr int64_t kMostClose = 32;
+constexpr int64_t most_close_keys(int64_t n, int64_t k) { return (k - 1) * ((n + 63) / 64) + k; }
+struct CloseKeys {
+  int64_t below;
+  int64_t count;
+};
+CloseKeys find_smallest(DType dtype,
+                        const void* in,
+                        int64_t n,
+                        int64_t k,
+                        bool descending,
+                        void* keys,
+                        uint32_t* indices_out);
 
 // The first position that holds `key`, or n.
 int64_t find_key(const uint32_t* keys, int64_t n, uint32_t key);

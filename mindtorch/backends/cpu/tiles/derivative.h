@@ -8,4 +8,7 @@ namespace mindtorch::cpu {
 // its expression is all there is.
 TileFn find_derivative_tile(ops::Pointwise function, DType compute);
 
+// The same of any registered function, also where the tile gives the very numbers of its steps.
+TileFn find_whole_tile(ops::Pointwise function, DType compute);
+
 }  // namespace mindtorch::cpu

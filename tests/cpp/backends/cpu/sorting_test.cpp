@@ -116,7 +116,9 @@ TEST(TopkRow, TakesTheFirstOfTheSortedRow) {
     const int64_t n = row.size();
     for (const bool largest : {true, false}) {
       const auto order = sorted_order(row, largest);
-      for (const int64_t k : {int64_t{0}, std::min<int64_t>(1, n), n / 40, n / 10, n / 2, n}) {
+      const auto at_most = [n](int64_t k) { return std::min(k, n); };
+      for (const int64_t k :
+           {int64_t{0}, at_most(1), at_most(10), at_most(32), n / 40, n / 10, n / 2, n}) {
         Row<T> values(k);
         std::vector<int64_t> indices(static_cast<size_t>(k));
         topk_row(dtype, row.data(), n, k, largest, true, values.data(), indices.data());
@@ -147,7 +149,7 @@ TEST(KthvalueRow, AgreesWithTheSortedRow) {
     const int64_t n = row.size();
     if (n == 0) return;
     const auto order = sorted_order(row, false);
-    for (const int64_t k : {int64_t{1}, (n + 2) / 3, n / 2 + 1, n}) {
+    for (const int64_t k : {int64_t{1}, std::min<int64_t>(7, n), (n + 2) / 3, n / 2 + 1, n}) {
       T value;
       int64_t index = -1;
       kthvalue_row(dtype, row.data(), n, k, &value, &index);
