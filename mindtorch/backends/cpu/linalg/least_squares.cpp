@@ -7,6 +7,7 @@
 #include "mindtorch/backends/cpu/linalg/pieces.h"
 #include "mindtorch/backends/cpu/linalg/reflectors.h"
 #include "mindtorch/backends/cpu/linalg/spectral.h"
+#include "mindtorch/backends/cpu/linalg/triangle.h"
 
 namespace mindtorch::cpu::linalg {
 namespace {
@@ -64,12 +65,11 @@ bool solve_independent(int m, int n, int columns, const T* a, T* b, int ldb, T r
   if (!has_full_rank(n, factored.get(), rows, rcond)) return false;
   Reflectors<T>(rows, size, {factored.get(), 1, rows}, tau.get())
       .apply(true, {b, 1, stride}, columns);
+  const TriangularSolver<T> solver(size, {factored.get(), 1, rows}, false, false);
   const Pieces pieces = {columns, static_cast<double>(size * size) / 2};
   pieces.run([&](int64_t first, int64_t count) {
     T* const own = b + first * stride;
-    lapack::trsm(lapack::Side::kLeft, lapack::Triangle::kUpper, lapack::Op::kNone,
-                 lapack::Diagonal::kStored, n, static_cast<int>(count), factored.get(), m, own,
-                 ldb);
+    solver.solve({own, 1, stride}, count);
     const Scratch<T> moved(size);
     for (int64_t j = 0; j < count; ++j) {
       T* const x = own + j * stride;
