@@ -289,6 +289,27 @@ def test_least_squares(shape, driver, dtype):
         assert_close(found.singular_values, torch.linalg.svdvals(a))
 
 
+@pytest.mark.parametrize("dtype", REAL)
+@pytest.mark.parametrize("n", [1, 2, 5, 8, 16, 31, 64, 130])
+def test_small_least_squares(n, dtype):
+    for rows, columns in ((n, 1), (n + 3, 9), (2 * n + 1, 16), (n, 37)):
+        a, x = make((2, rows, n), dtype), make((2, n, columns), dtype, 1)
+        if rows == n:
+            a = a + 3 * torch.eye(n, dtype=dtype)
+        for scale in (1, 1e-30, 1e30):  # these may be out of the range of squares
+            found = torch.linalg.lstsq(a * scale, a @ x)
+            assert_close(found.solution * scale, x)
+            assert (found.rank == n).all()
+        b = make((2, rows, columns), dtype, 2)
+        rest = a.mT @ (a @ torch.linalg.lstsq(a, b).solution - b)
+        assert_close(rest, torch.zeros(2, n, columns))
+        if n > 2:
+            a[1, :, 1] = a[1, :, 0]
+            found = torch.linalg.lstsq(a, a @ x)
+            assert found.rank.tolist() == [n, n - 1]
+            assert_close(a @ found.solution, a @ x)
+
+
 def test_ranks_of_matrices_that_have_less():
     a = torch.diag(torch.tensor([3.0, 1e-3, 0.0]))
     assert torch.linalg.matrix_rank(a) == 2

@@ -125,25 +125,6 @@ void swap_panel_rows(T* panel, int64_t width, const int* pivots, int64_t n, bool
   }
 }
 
-// Two triangles of n rows: panels of so many rows stay near until both are solved.
-constexpr int64_t kMostPanelRows = 512;
-constexpr int64_t kMostPanelColumns = 32;
-
-// body(first, count, panel, width) for all panels of `columns` right-hand sides.
-template <typename T, typename Body>
-void for_panels(int64_t n, int64_t columns, const Body& body) {
-  constexpr int64_t kGrain = int64_t{1} << 17;  // multiplications that are worth a thread
-  const int64_t most = panel_columns<T>();
-  const int64_t grain = ceil_div(kGrain, n * n * most + 1);
-  parallel_for(0, ceil_div(columns, most), grain, [&](int64_t begin, int64_t end) {
-    const Scratch<T> panel(n * most);
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t count = std::min(most, columns - i * most);
-      body(i * most, count, panel.get(), padded_width<T>(count));
-    }
-  });
-}
-
 template <typename T>
 void solve_real_lu(
     bool transposed, int n, int columns, const T* lu, int ld, const int* pivots, T* b, int ldb) {
@@ -152,7 +133,7 @@ void solve_real_lu(
   const TriangularSolver<T> first(n, a, true, !transposed);
   const TriangularSolver<T> second(n, a, false, transposed);
   if (n <= kMostPanelRows) {
-    for_panels<T>(n, columns, [&](int64_t at, int64_t count, T* panel, int64_t width) {
+    for_panels<T>(n, columns, 1.0 * n * n, [&](int64_t at, int64_t count, T* panel, int64_t width) {
       T* to[kMostPanelColumns];
       for (int64_t j = 0; j < count; ++j) to[j] = b + (at + j) * stride;
       pack_columns(to[0], stride, n, count, panel, width);
@@ -224,7 +205,7 @@ void invert_lu(int n, const T* lu, const int* pivots, T* inverse) {
     const TriangularSolver<T> lower(n, {lu, 1, size}, true, true);
     const TriangularSolver<T> upper(n, {lu, 1, size}, false, false);
     if (n <= kMostPanelRows) {
-      for_panels<T>(n, n, [&](int64_t at, int64_t count, T* panel, int64_t width) {
+      for_panels<T>(n, n, 1.0 * n * n, [&](int64_t at, int64_t count, T* panel, int64_t width) {
         T* to[kMostPanelColumns];
         std::fill_n(panel, size * width, T{});
         for (int64_t j = 0; j < count; ++j) {

@@ -7,22 +7,17 @@
 
 #include "mindtorch/backends/cpu/copy_matrix.h"
 #include "mindtorch/backends/cpu/lapack.h"
+#include "mindtorch/backends/cpu/linalg/panel.h"
 #include "mindtorch/backends/cpu/linalg/reflectors.h"
 
 namespace mindtorch::cpu::linalg {
 
 template <typename T>
 bool is_in_range(const T* a, int64_t count) {
-  T largest = 0;
-  bool is_number = true;
-  for (int64_t i = 0; i < count; ++i) {
-    const T size = std::abs(a[i]);
-    is_number &= size == size;
-    largest = std::max(largest, size);
-  }
+  const T largest = panel_factors<T>().largest(a, count);
   constexpr T kEps = std::numeric_limits<T>::epsilon();
   const T least = std::sqrt(std::numeric_limits<T>::min()) / kEps;
-  return is_number && (largest == 0 || (largest >= least && largest <= 1 / least));
+  return largest == 0 || (largest >= least && largest <= 1 / least);  // not NaN
 }
 
 template <typename T>

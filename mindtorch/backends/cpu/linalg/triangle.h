@@ -1,9 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "mindtorch/backends/cpu/gemm.h"
 #include "mindtorch/backends/cpu/gemm_impl.h"
+#include "mindtorch/backends/cpu/parallel.h"
 
 namespace mindtorch::cpu::linalg {
 
@@ -53,5 +55,25 @@ template <typename T>
 void pack_columns(const T* b, int64_t ld, int64_t n, int64_t columns, T* panel, int64_t width);
 template <typename T>
 void unpack_columns(const T* panel, int64_t width, int64_t n, T* const* columns, int64_t count);
+
+// Panels of so many rows stay near while more than one thing is done to them.
+inline constexpr int64_t kMostPanelRows = 512;
+inline constexpr int64_t kMostPanelColumns = 32;
+
+// body(first, count, panel, width) for all panels of `columns` right-hand sides of n rows, each of
+// which takes `work` multiplications; divided among threads.
+template <typename T, typename Body>
+void for_panels(int64_t n, int64_t columns, double work, const Body& body) {
+  constexpr double kGrain = 1 << 17;  // multiplications that are worth a thread
+  const int64_t most = panel_columns<T>();
+  const auto grain = static_cast<int64_t>(kGrain / (work * static_cast<double>(most) + 1)) + 1;
+  parallel_for(0, ceil_div(columns, most), grain, [&](int64_t begin, int64_t end) {
+    const Scratch<T> panel(n * most);
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t count = std::min(most, columns - i * most);
+      body(i * most, count, panel.get(), padded_width<T>(count));
+    }
+  });
+}
 
 }  // namespace mindtorch::cpu::linalg
