@@ -289,6 +289,52 @@ def test_least_squares(shape, driver, dtype):
         assert_close(found.singular_values, torch.linalg.svdvals(a))
 
 
+def hard_symmetric(n, dtype):
+    """Symmetric matrices whose eigenvalues are equal, far apart, tiny, or easily lost."""
+    index = torch.arange(n, dtype=dtype)
+    ones = torch.ones(n, 1, dtype=dtype)
+    random = make((n, n), dtype)
+    random = random + random.mT
+    orthogonal = torch.linalg.qr(make((n, n), dtype, 1)).Q
+    beside = torch.ones(n - 1, dtype=dtype)
+    yield "zero", torch.zeros(n, n, dtype=dtype)
+    yield "identity", torch.eye(n, dtype=dtype)
+    yield "diagonal", torch.diag(n / 2 - index)
+    yield "rank 1", ones @ ones.mT
+    yield "reflection", torch.eye(n, dtype=dtype) - 2 * ones @ ones.mT / n
+    yield (
+        "Wilkinson",
+        (torch.diag((index - (n - 1) / 2).abs()) + torch.diag(beside, 1) + torch.diag(beside, -1)),
+    )
+    yield "no diagonal", torch.diag(beside, 1) + torch.diag(beside, -1)
+    graded = 10.0 ** -(index * 0.5)
+    yield "graded", random * graded[:, None] * graded
+    yield "graded upwards", random * graded.flip(0)[:, None] * graded.flip(0)
+    yield "clusters", (orthogonal * (1 + 1e-6 * (index % 3))) @ orthogonal.mT
+    yield "blocks", torch.block_diag(random[: n // 2, : n // 2], random[n // 2 :, n // 2 :])
+    for scale in (1e-36, 1e-15, 1e15, 1e36):
+        yield f"times {scale}", random * scale
+
+
+@pytest.mark.parametrize("dtype", REAL)
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 8, 16, 17, 33, 64, 80, 81])
+def test_small_eigenvalues(n, dtype):
+    eps = torch.finfo(dtype).eps
+    for name, a in hard_symmetric(n, dtype):
+        a = (a + a.mT) / 2
+        values, vectors = torch.linalg.eigh(a)
+        assert (values[1:] >= values[:-1]).all(), name
+        wide, turns = a.to(torch.float64), vectors.to(torch.float64)
+        size = wide.abs().max().clamp(min=1e-300)
+        wide, values = wide / size, values.to(torch.float64) / size
+        wrong = (turns.mT @ turns - torch.eye(n, dtype=torch.float64)).abs().max()
+        assert wrong <= 10 * eps * n**0.5, name
+        wrong = (wide @ turns - turns * values).abs().max()
+        assert wrong <= 10 * eps * n, name
+        expected = np.linalg.eigvalsh(wide.numpy())
+        assert np.abs(values.numpy() - expected).max() <= 10 * eps * n, name
+
+
 @pytest.mark.parametrize("dtype", REAL)
 @pytest.mark.parametrize("n", [1, 2, 5, 8, 16, 31, 64, 130])
 def test_small_least_squares(n, dtype):

@@ -41,7 +41,7 @@ void decompose_hermitian(
     const Scratch<int> int_work(int_length);
     for (int64_t i = begin; i < end; ++i) {
       if constexpr (!kIsComplex<T>) {
-        if (vectors && linalg::has_blocks(n)) {
+        if (vectors && n > 0) {
           T* const matrix = matrix_at<T>(a, i);
           if (triangle == Triangle::kUpper) mirror_upper(matrix, n);
           if (linalg::is_in_range(matrix, int64_t{n} * n)) {

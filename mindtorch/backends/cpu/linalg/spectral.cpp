@@ -9,6 +9,7 @@
 #include "mindtorch/backends/cpu/lapack.h"
 #include "mindtorch/backends/cpu/linalg/panel.h"
 #include "mindtorch/backends/cpu/linalg/reflectors.h"
+#include "mindtorch/backends/cpu/linalg/small_symmetric.h"
 
 namespace mindtorch::cpu::linalg {
 
@@ -23,6 +24,10 @@ bool is_in_range(const T* a, int64_t count) {
 template <typename T>
 int decompose_symmetric(int n, T* a, T* values) {
   const int64_t size = n;
+  if (size <= kMostTurned) {
+    const Scratch<T> numbers(small_symmetric<T>().work_size(size));
+    if (small_symmetric<T>().decompose(size, a, values, numbers.get())) return 0;
+  }
   T length{};
   lapack::sytrd(n, nullptr, n, nullptr, nullptr, nullptr, &length, -1);
   const int64_t room = std::max<int64_t>(static_cast<int64_t>(length), 1 + 4 * size + size * size);
