@@ -93,11 +93,11 @@ void pack_rows(ConstMatrix a, int64_t rows, int64_t terms, Sum<S>* packed, int64
 }
 
 template <typename S>
-void pack_columns(ConstMatrix a, int64_t rows, int64_t readable, int64_t terms, Sum<S>* packed) {
+void pack_columns(
+    ConstMatrix a, int64_t rows, int64_t readable, int64_t terms, Sum<S>* packed, int64_t stride) {
   constexpr int64_t kLanes = kLanesOf<S>;
   const Tag<S> d;
   const auto* from = static_cast<const S*>(a.data);
-  const int64_t stride = product::tiles<Sum<S>>().column_stride();
   if (a.row_stride != 1 && rows > 1) {
     for (int64_t t = 0; t < terms; ++t, from += a.col_stride, packed += stride) {
       for (int64_t i = 0; i < rows; ++i) packed[i] = value(from[i * a.row_stride]);
