@@ -29,6 +29,13 @@ int64_t padded_width(int64_t columns) {
 }
 
 template <typename T>
+int64_t divided_columns(int64_t columns) {
+  const int64_t whole = panel_columns<T>();
+  const int64_t threads = in_parallel_region() ? 1 : num_threads();
+  return ceil_div(columns, whole) < threads ? padded_width<T>(1) : whole;
+}
+
+template <typename T>
 void pack_columns(const T* b, int64_t ld, int64_t n, int64_t columns, T* panel, int64_t width) {
   product::packing<T>().pack_panel({b, 1, ld}, n, columns, width, panel);
 }
@@ -137,11 +144,12 @@ template <typename T>
 void solve_columns(const TriangularSolver<T>& triangle, Matrix b, int64_t columns) {
   constexpr int64_t kGrain = int64_t{1} << 17;  // multiplications that are worth a thread
   // Large triangles are read once for several panels.
-  const int64_t unit = panel_columns<T>() * (triangle.size() <= kMostRows ? 1 : 2);
+  const bool is_large = triangle.size() > kMostRows;
+  const int64_t unit = is_large ? 2 * panel_columns<T>() : divided_columns<T>(columns);
   const int64_t work = triangle.size() * triangle.size() / 2 * unit + 1;
   parallel_for(0, ceil_div(columns, unit), ceil_div(kGrain, work), [&](int64_t begin, int64_t end) {
     const int64_t last = std::min(end * unit, columns);
-    if (triangle.size() <= kMostRows) {
+    if (!is_large) {
       triangle.solve(offset<T>(b, 0, begin * unit), last - begin * unit);
       return;
     }
@@ -155,6 +163,7 @@ void solve_columns(const TriangularSolver<T>& triangle, Matrix b, int64_t column
   template class TriangularSolver<T>;                                           \
   template int64_t panel_columns<T>();                                          \
   template int64_t padded_width<T>(int64_t);                                    \
+  template int64_t divided_columns<T>(int64_t);                                 \
   template void solve_columns(const TriangularSolver<T>&, Matrix, int64_t);     \
   template void pack_columns(const T*, int64_t, int64_t, int64_t, T*, int64_t); \
   template void unpack_columns(const T*, int64_t, int64_t, T* const*, int64_t);

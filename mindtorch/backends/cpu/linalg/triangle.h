@@ -49,6 +49,9 @@ template <typename T>
 int64_t panel_columns();
 template <typename T>
 int64_t padded_width(int64_t columns);
+// As many of `columns` as one thread takes at a time.
+template <typename T>
+int64_t divided_columns(int64_t columns);
 
 // Columns of n numbers to a panel and back; columns that are not there are zeros.
 template <typename T>
@@ -61,11 +64,12 @@ inline constexpr int64_t kMostPanelRows = 512;
 inline constexpr int64_t kMostPanelColumns = 32;
 
 // body(first, count, panel, width) for all panels of `columns` right-hand sides of n rows, each of
-// which takes `work` multiplications; divided among threads.
+// which takes `work` multiplications; divided among threads. Where these are more than panels, they
+// get halves.
 template <typename T, typename Body>
 void for_panels(int64_t n, int64_t columns, double work, const Body& body) {
   constexpr double kGrain = 1 << 17;  // multiplications that are worth a thread
-  const int64_t most = panel_columns<T>();
+  const int64_t most = divided_columns<T>(columns);
   const auto grain = static_cast<int64_t>(kGrain / (work * static_cast<double>(most) + 1)) + 1;
   parallel_for(0, ceil_div(columns, most), grain, [&](int64_t begin, int64_t end) {
     const Scratch<T> panel(n * most);
