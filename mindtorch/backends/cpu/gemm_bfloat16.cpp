@@ -4,6 +4,7 @@
 #include "mindtorch/backends/cpu/gemm_impl.h"
 #include "mindtorch/backends/cpu/half_conversion.h"
 #include "mindtorch/backends/cpu/parallel.h"
+#include "mindtorch/backends/cpu/product/workspace.h"
 #include "mindtorch/backends/cpu/product_grid.h"
 
 // Products where the machine multiplies bfloat16: Note [Products of bfloat16]. A thread computes a
@@ -51,6 +52,7 @@ struct Sums {
   int64_t stride;
 };
 
+int64_t whole_lines(int64_t bytes) { return ceil_div(bytes, 64) * 64; }
 int64_t padded_cols(int64_t cols) { return ceil_div(cols, kPanelCols) * kPanelCols; }
 
 // c of a block, from its sums.
@@ -130,14 +132,20 @@ void multiply(const Product& p, Sums kept) {
   const bool rounds = kept.data == nullptr && p.is_direct();
   const bool in_one = p.k <= tiles.strip_terms;
   const int64_t height = strip_rows(tiles, p.m);
+  // Columns of a are short pieces of lines: those of more strips are read at once.
+  const int64_t at_once = p.a.row_stride == 1 ? tiles.packed_strips * height : height;
   const int64_t block_rows =
-      in_one || p.m <= height ? height : std::max(kBlockRows / height, int64_t{1}) * height;
+      in_one || p.m <= at_once ? at_once : std::max(kBlockRows / at_once, int64_t{1}) * at_once;
   const bool needs_sums = kept.data == nullptr && !(rounds && in_one);
 
-  const Scratch<uint32_t> packed_b(most * words);
-  const Scratch<uint16_t> packed_a(tiles.rows * std::min(padded, tiles.strip_terms));
-  const Scratch<float> scratch(needs_sums ? (block_rows + tiles.rows) * most * kPanelCols
-                                          : int64_t{0});
+  const int64_t a_bytes =
+      whole_lines(tiles.packed_strips * tiles.rows * std::min(padded, tiles.strip_terms) * 2);
+  const int64_t b_bytes = whole_lines(most * words * 4);
+  const int64_t sums_bytes = needs_sums ? (block_rows + tiles.rows) * most * kPanelCols * 4 : 0;
+  const product::Workspace workspace(b_bytes + a_bytes + sums_bytes);
+  auto* const packed_b = reinterpret_cast<uint32_t*>(workspace.data());
+  auto* const packed_a = reinterpret_cast<uint16_t*>(workspace.data() + b_bytes);
+  auto* const scratch = reinterpret_cast<float*>(workspace.data() + b_bytes + a_bytes);
   for (int64_t first = 0; first < panels; first += most) {
     const int64_t count = std::min(most, panels - first);
     const int64_t col = first * kPanelCols;
@@ -145,24 +153,29 @@ void multiply(const Product& p, Sums kept) {
     for (int64_t i = 0; i < count; ++i) {
       pack_bfloat16_panel(offset<uint16_t>(p.b, 0, col + i * kPanelCols),
                           std::min(kPanelCols, cols - i * kPanelCols), p.k, padded,
-                          packed_b.get() + i * words);
+                          packed_b + i * words);
     }
     for (int64_t row = 0; row < p.m; row += block_rows) {
       const Block block = {row, std::min(block_rows, p.m - row), col, cols};
       const Sums sums = kept.data != nullptr
                             ? Sums{kept.data + row * kept.stride + col, kept.stride}
-                        : needs_sums ? Sums{scratch.get(), most * kPanelCols}
+                        : needs_sums ? Sums{scratch, most * kPanelCols}
                                      : Sums{nullptr, 0};
       for (int64_t term = 0; term < p.k; term += tiles.strip_terms) {
         const int64_t terms = std::min(tiles.strip_terms, p.k - term);
+        BFloat16Rows packed = {};
         for (int64_t r = 0; r < block.rows; r += height) {
           const Block part = {row + r, std::min(height, block.rows - r), col, cols};
           const Sums own = {sums.data == nullptr ? nullptr : sums.data + r * sums.stride,
                             sums.stride};
           BFloat16Strip strip = make_strip(p, part, term, terms, own, rounds);
-          strip.a = tiles.pack_strip(offset<uint16_t>(p.a, part.row, term), part.rows, terms, count,
-                                     packed_a.get());
-          strip.panels = packed_b.get() + term / 2 * kPanelCols;
+          if (r % at_once == 0) {
+            packed = tiles.pack_strip(offset<uint16_t>(p.a, part.row, term),
+                                      std::min(at_once, block.rows - r), terms, count, packed_a);
+          }
+          strip.a = packed;
+          strip.a.data += r % at_once * packed.row_stride;
+          strip.panels = packed_b + term / 2 * kPanelCols;
           strip.panel_words = words;
           tiles.multiply_strip(strip);
         }
