@@ -47,6 +47,7 @@ struct BFloat16Tiles {
   int64_t step_terms;     // that an instruction adds
   int64_t strip_terms;    // of a strip that stays in the first cache
   int64_t unpacked_rows;  // the most with which it is not worth packing b
+  int64_t packed_strips;  // whose columns are packed at once, which are apart by row_stride then
   // Rows and terms of a, with which `panels` of b will be multiplied; `packed` has room for whole
   // strips and steps.
   BFloat16Rows (*pack_strip)(

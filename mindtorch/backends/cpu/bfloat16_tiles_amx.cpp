@@ -251,8 +251,8 @@ MT_AMX_TARGET void multiply_strip(const BFloat16Strip& strip) {
 
 const BFloat16Tiles* amx_bfloat16_tiles() {
   static const bool has = avx512_bfloat16_tiles() != nullptr && ask_for_tiles();
-  static constexpr BFloat16Tiles kTiles = {kRows,         kRows,       kStepTerms,     kStripTerms,
-                                           kMostUnpacked, &pack_strip, &multiply_strip};
+  static constexpr BFloat16Tiles kTiles = {kRows,         kRows, kStepTerms,  kStripTerms,
+                                           kMostUnpacked, 1,     &pack_strip, &multiply_strip};
   return has ? &kTiles : nullptr;
 }
 

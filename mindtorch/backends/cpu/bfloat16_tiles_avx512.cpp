@@ -67,6 +67,20 @@ MT_BF16_TARGET void pack_interleaved(const Lines& lines, uint32_t* packed) {
       interleave(_mm512_maskz_loadu_epi16(used, row),
                  _mm512_maskz_loadu_epi16(used, row + lines.term_stride), packed + p * kCols);
     }
+  } else if (lines.width > 16) {
+    const __mmask16 store = first_16(lines.width - 16);
+    for (int64_t p = 0; p < whole; ++p) {
+      const uint16_t* const row = lines.from + 2 * p * lines.term_stride;
+      prefetch(row, lines.term_stride, kCols);
+      uint32_t* const to = packed + p * lines.width;
+      const __m512i first = _mm512_maskz_loadu_epi16(used, row);
+      const __m512i second = _mm512_maskz_loadu_epi16(used, row + lines.term_stride);
+      _mm512_storeu_si512(
+          to, interleave(_mm512_castsi512_si256(first), _mm512_castsi512_si256(second)));
+      _mm512_mask_storeu_epi32(
+          to + 16, store,
+          interleave(_mm512_extracti64x4_epi64(first, 1), _mm512_extracti64x4_epi64(second, 1)));
+    }
   } else {
     const auto load = static_cast<__mmask16>(used);
     const __mmask16 store = first_16(lines.width);
@@ -344,7 +358,7 @@ const BFloat16Tiles* avx512_bfloat16_tiles() {
   static const bool has = allows_avx512() && __builtin_cpu_supports("avx512bf16") &&
                           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
   static constexpr BFloat16Tiles kTiles = {
-      kRows, 1, 2, kStripTerms, kMostUnpackedRows, &pack_strip, &multiply_strip};
+      kRows, 1, 2, kStripTerms, kMostUnpackedRows, 2, &pack_strip, &multiply_strip};
   return has ? &kTiles : nullptr;
 }
 

@@ -135,11 +135,14 @@ void multiply(const Product& p, Sums kept) {
   const bool rounds = kept.data == nullptr && p.is_direct();
   const bool in_one = p.k <= tiles.strip_terms;
   const int64_t height = strip_rows(tiles, p.m);
+  // Columns of a are short pieces of lines: those of more strips are read at once.
+  const int64_t at_once = p.a.row_stride == 1 ? tiles.packed_strips * height : height;
   const int64_t block_rows =
-      in_one || p.m <= height ? height : std::max(kBlockRows / height, int64_t{1}) * height;
+      in_one || p.m <= at_once ? at_once : std::max(kBlockRows / at_once, int64_t{1}) * at_once;
   const bool needs_sums = kept.data == nullptr && !(rounds && in_one);
 
-  const int64_t strip_count = tiles.rows * std::min(padded, tiles.strip_terms);
+  const int64_t strip_count =
+      tiles.packed_strips * tiles.rows * std::min(padded, tiles.strip_terms);
   const int64_t sums_count = needs_sums ? (block_rows + tiles.rows) * most * kPanelCols : 0;
   Kept kept_block(Kept::room<uint32_t>(most * words) + Kept::room<uint16_t>(strip_count) +
                   Kept::room<float>(sums_count));
@@ -163,13 +166,18 @@ void multiply(const Product& p, Sums kept) {
                                      : Sums{nullptr, 0};
       for (int64_t term = 0; term < p.k; term += tiles.strip_terms) {
         const int64_t terms = std::min(tiles.strip_terms, p.k - term);
+        BFloat16Rows packed = {};
         for (int64_t r = 0; r < block.rows; r += height) {
           const Block part = {row + r, std::min(height, block.rows - r), col, cols};
           const Sums own = {sums.data == nullptr ? nullptr : sums.data + r * sums.stride,
                             sums.stride};
           BFloat16Strip strip = make_strip(p, part, term, terms, own, rounds);
-          strip.a = tiles.pack_strip(offset<uint16_t>(p.a, part.row, term), part.rows, terms, count,
-                                     packed_a);
+          if (r % at_once == 0) {
+            packed = tiles.pack_strip(offset<uint16_t>(p.a, part.row, term),
+                                      std::min(at_once, block.rows - r), terms, count, packed_a);
+          }
+          strip.a = packed;
+          strip.a.data += r % at_once * packed.row_stride;
           strip.panels = packed_b + term / 2 * kPanelCols;
           strip.panel_words = words;
           tiles.multiply_strip(strip);

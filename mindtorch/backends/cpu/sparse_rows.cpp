@@ -136,6 +136,29 @@ HWY_INLINE T dot(const T* a, const T* b, int64_t n) {
   return sum;
 }
 
+// Entries are compared with those before them a vector at a time; most are of the same row.
+bool find_begins(const int64_t* row, int64_t from, int64_t to, int64_t* begins) {
+  const hn::ScalableTag<int64_t> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t last = from == 0 ? -1 : row[from - 1];
+  bool ascends = true;
+  const auto begin_rows = [&](int64_t e) {
+    ascends = ascends && last <= row[e];
+    while (last < row[e]) begins[++last] = e;
+  };
+  int64_t e = from;
+  if (e == 0) begin_rows(e++);
+  for (; e + lanes <= to; e += lanes) {
+    uint8_t changes[8] = {};
+    hn::StoreMaskBits(d, hn::Ne(hn::LoadU(d, row + e), hn::LoadU(d, row + e - 1)), changes);
+    for (unsigned bits = changes[0]; bits != 0; bits &= bits - 1) {
+      begin_rows(e + __builtin_ctz(bits));
+    }
+  }
+  for (; e < to; ++e) begin_rows(e);
+  return ascends;
+}
+
 void multiply_floats(const SparseRows& rows,
                      const float* values,
                      const float* dense,
@@ -168,6 +191,7 @@ namespace mindtorch::cpu {
 
 HWY_EXPORT(multiply_floats);
 HWY_EXPORT(multiply_doubles);
+HWY_EXPORT(find_begins);
 HWY_EXPORT(dot_floats);
 HWY_EXPORT(dot_doubles);
 
@@ -190,6 +214,9 @@ void multiply_rows(const SparseRows& rows,
                    int64_t from,
                    int64_t to) {
   HWY_DYNAMIC_DISPATCH(multiply_doubles)(rows, values, dense, stride, n, out, from, to);
+}
+bool find_rows(const int64_t* row, int64_t from, int64_t to, int64_t* begins) {
+  return HWY_DYNAMIC_DISPATCH(find_begins)(row, from, to, begins);
 }
 float dot_rows(const float* a, const float* b, int64_t n) {
   return HWY_DYNAMIC_DISPATCH(dot_floats)(a, b, n);

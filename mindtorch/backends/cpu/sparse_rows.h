@@ -30,6 +30,10 @@ void multiply_rows(const SparseRows& rows,
                    int64_t from,
                    int64_t to);
 
+// begins[r] = the first entry whose row is not before r, for rows after that of entry from - 1, or
+// all, up to that of entry to - 1. False, and begins may be anything, unless rows ascend.
+bool find_rows(const int64_t* row, int64_t from, int64_t to, int64_t* begins);
+
 // The sum of a[i] * b[i] over i < n.
 float dot_rows(const float* a, const float* b, int64_t n);
 double dot_rows(const double* a, const double* b, int64_t n);

@@ -97,8 +97,12 @@ T* vector_at(const Tensor& tensor, int64_t index) {
 // multiplications.
 template <typename Body>
 void for_matrices(int64_t count, double operations, const Body& body) {
-  constexpr double kGrain = 1 << 18;  // what pays for a thread
-  const auto grain = static_cast<int64_t>(kGrain / std::max(operations, 1.0));
+  // What pays for a thread, some 3 microseconds: small matrices take longer for each
+  // multiplication than large ones, of which one is enough, and the smallest have the time of a
+  // call.
+  constexpr double kGrain = 1 << 14;
+  constexpr double kCall = 1 << 9;
+  const auto grain = static_cast<int64_t>(kGrain / (operations + kCall));
   parallel_for(0, count, std::max<int64_t>(grain, 1), body);
 }
 // The same of bodies that divide one matrix among threads: a few large ones come one by one.

@@ -7,6 +7,7 @@
 #include "mindtorch/backends/cpu/kernels/kernels.h"
 #include "mindtorch/backends/cpu/kernels/linalg_batch.h"
 #include "mindtorch/backends/cpu/linalg/reflectors.h"
+#include "mindtorch/backends/cpu/linalg/small_singular.h"
 #include "mindtorch/backends/cpu/linalg/spectral.h"
 #include "mindtorch/ops/linalg_error.h"
 
@@ -41,7 +42,7 @@ void decompose_hermitian(
     const Scratch<int> int_work(int_length);
     for (int64_t i = begin; i < end; ++i) {
       if constexpr (!kIsComplex<T>) {
-        if (vectors && linalg::has_blocks(n)) {
+        if (vectors && n > 0) {
           T* const matrix = matrix_at<T>(a, i);
           if (triangle == Triangle::kUpper) mirror_upper(matrix, n);
           if (linalg::is_in_range(matrix, int64_t{n} * n)) {
@@ -153,9 +154,16 @@ void eig(ops::Launch&, const Tensor& A, bool compute_v, Tensor& values, Tensor& 
 
 // U, S and Vh of one matrix, or false, and nothing is done: where LAPACK does it as well.
 template <typename T>
-bool decompose_by_blocks(
+bool decompose_by_vectors(
     int m, int n, T* a, T* u, int u_columns, T* s, T* vh, int vh_rows, int32_t& info) {
-  if (!linalg::has_blocks(std::min(m, n)) || !linalg::is_in_range(a, int64_t{m} * n)) return false;
+  if (!linalg::is_in_range(a, int64_t{m} * n)) return false;
+  if (m >= n && u_columns == n && n <= linalg::kMostRotated && m <= linalg::kMostRotatedRows) {
+    const linalg::SmallSingular<T>& small = linalg::small_singular<T>();
+    const Scratch<T> work(small.work_size(m, n));
+    info = 0;
+    if (small.decompose(m, n, a, s, u, vh, work.get())) return true;
+  }
+  if (!linalg::has_blocks(std::min(m, n))) return false;
   if (m >= n) {
     info = linalg::decompose_singular(m, n, a, s, u, u_columns, vh);
     return true;
@@ -198,8 +206,8 @@ void decompose_singular(
     for (int64_t i = begin; i < end; ++i) {
       if constexpr (!kIsComplex<T>) {
         if (vectors &&
-            decompose_by_blocks(m, n, matrix_at<T>(a, i), matrix_at<T>(u, i), columns_of(u),
-                                vector_at<T>(s, i), matrix_at<T>(vh, i), vh_rows, info[i])) {
+            decompose_by_vectors(m, n, matrix_at<T>(a, i), matrix_at<T>(u, i), columns_of(u),
+                                 vector_at<T>(s, i), matrix_at<T>(vh, i), vh_rows, info[i])) {
           continue;
         }
       }

@@ -108,8 +108,7 @@ void lstsq(ops::Launch&,
   const bool has_values = driver == "gelsd" || driver == "gelss";
   visit_lapack(A.dtype(), [&]<typename T>() {
     const int columns = columns_of(B);
-    const bool is_ours =
-        driver == "gelsy" && m >= n && linalg::has_blocks(n) && linalg::has_blocks(columns);
+    const bool is_ours = driver == "gelsy" && linalg::has_fast_solution(m, n, columns);
     for_large_matrices(count, 2.0 * m * n * (n + columns), [&](int64_t begin, int64_t end) {
       LeastSquares<T> solver{driver_of<T>(driver), m, n, columns, static_cast<Real<T>>(rcond)};
       solver.allocate();

@@ -6,6 +6,7 @@
 #include "mindtorch/backends/cpu/kernels/linalg_batch.h"
 #include "mindtorch/backends/cpu/linalg/factor.h"
 #include "mindtorch/backends/cpu/linalg/pieces.h"
+#include "mindtorch/backends/cpu/linalg/triangle.h"
 #include "mindtorch/ops/linalg_error.h"
 
 namespace mindtorch::cpu {
@@ -236,16 +237,27 @@ void solve_triangular(ops::Launch&,
   visit_lapack(out.dtype(), [&]<typename T>() {
     for_large_matrices(count_matrices(out), 0.5 * order * m * n, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        const linalg::Pieces pieces = {left ? n : m, 0.5 * order * order};
-        pieces.run([&](int64_t first, int64_t count) {
-          const auto some = static_cast<int>(count);
-          lapack::trsm(left ? Side::kLeft : Side::kRight,
-                       upper != by_rows ? Triangle::kUpper : Triangle::kLower,
-                       by_rows ? Op::kTranspose : Op::kNone,
-                       unitriangular ? Diagonal::kOnes : Diagonal::kStored, left ? m : some,
-                       left ? some : n, matrix_at<T>(a, i), leading(order),
-                       matrix_at<T>(out, i) + (left ? first * m : first), leading(m));
-        });
+        const T* const triangle = matrix_at<T>(a, i);
+        T* const x = matrix_at<T>(out, i);
+        if constexpr (!kIsComplex<T>) {
+          const ConstMatrix seen =
+              by_rows ? ConstMatrix{triangle, order, 1} : ConstMatrix{triangle, 1, order};
+          // X A = B is A' X' = B'.
+          const linalg::TriangularSolver<T> solver(order, left ? seen : transposed(seen),
+                                                   upper != left, unitriangular);
+          linalg::solve_columns(solver, left ? Matrix{x, 1, m} : Matrix{x, m, 1}, left ? n : m);
+        } else {
+          const linalg::Pieces pieces = {left ? n : m, 0.5 * order * order};
+          pieces.run([&](int64_t first, int64_t count) {
+            const auto some = static_cast<int>(count);
+            lapack::trsm(left ? Side::kLeft : Side::kRight,
+                         upper != by_rows ? Triangle::kUpper : Triangle::kLower,
+                         by_rows ? Op::kTranspose : Op::kNone,
+                         unitriangular ? Diagonal::kOnes : Diagonal::kStored, left ? m : some,
+                         left ? some : n, triangle, leading(order), x + (left ? first * m : first),
+                         leading(m));
+          });
+        }
       }
     });
   });

@@ -36,35 +36,29 @@ class RowOrder {
   RowOrder(const int64_t* row, int64_t count, int64_t rows)
       : begins_(static_cast<size_t>(rows) + 1) {
     if (count == 0) return;
-    ascends(row, count) ? find_begins(row, count, rows) : sort(row, count);
+    if (!find_begins(row, count, rows)) sort(row, count);
   }
   SparseRows with(const int64_t* columns) const {
     return {begins_.data(), order_.empty() ? nullptr : order_.data(), columns};
   }
 
  private:
-  static bool ascends(const int64_t* row, int64_t count) {
-    std::atomic<bool> answer = true;
-    parallel_for(1, count, kGrainEntries, [&](int64_t from, int64_t to) {
-      bool descends = false;
-      for (int64_t e = from; e < to; ++e) descends |= row[e] < row[e - 1];
-      if (descends) answer.store(false, std::memory_order_relaxed);
-    });
-    return answer;
-  }
-
-  // Of entries whose rows ascend: each thread writes the rows that begin in its part.
-  void find_begins(const int64_t* row, int64_t count, int64_t rows) {
+  // Of entries whose rows ascend: each thread writes the rows that begin in its part. False if they
+  // do not.
+  bool find_begins(const int64_t* row, int64_t count, int64_t rows) {
+    std::atomic<bool> ascends = true;
     parallel_for(0, count, kGrainEntries, [&](int64_t from, int64_t to) {
-      int64_t last = from == 0 ? -1 : row[from - 1];
-      for (int64_t e = from; e < to; ++e) {
-        while (last < row[e]) begins_[static_cast<size_t>(++last)] = e;
+      if (!find_rows(row, from, to, begins_.data())) {
+        ascends.store(false, std::memory_order_relaxed);
       }
     });
+    if (!ascends) return false;
     std::fill(begins_.begin() + row[count - 1] + 1, begins_.begin() + rows + 1, count);
+    return true;
   }
 
   void sort(const int64_t* row, int64_t count) {
+    std::fill(begins_.begin(), begins_.end(), 0);
     for (int64_t e = 0; e < count; ++e) ++begins_[static_cast<size_t>(row[e]) + 1];
     for (size_t r = 1; r < begins_.size(); ++r) begins_[r] += begins_[r - 1];
     order_.resize(static_cast<size_t>(count));

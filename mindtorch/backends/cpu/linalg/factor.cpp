@@ -7,6 +7,7 @@
 #include "mindtorch/backends/cpu/gemm.h"
 #include "mindtorch/backends/cpu/linalg/panel.h"
 #include "mindtorch/backends/cpu/linalg/pieces.h"
+#include "mindtorch/backends/cpu/linalg/triangle.h"
 
 namespace mindtorch::cpu::linalg {
 namespace {
@@ -46,18 +47,12 @@ void swap_rows(int64_t columns, T* a, int64_t ld, const int* pivots, int64_t fro
   }
 }
 
-template <typename T>
-void solve_unit_lower(int64_t n, int64_t columns, const T* a, int64_t ld, T* b) {
-  lapack::trsm(Side::kLeft, Triangle::kLower, Op::kNone, Diagonal::kOnes, static_cast<int>(n),
-               static_cast<int>(columns), a, static_cast<int>(ld), b, static_cast<int>(ld));
-}
-
 // What the factored columns [0, width) do to `columns` others of the same m rows.
 template <typename T>
 void update(
     int64_t m, int64_t width, int64_t columns, const T* a, int64_t ld, const int* pivots, T* b) {
   swap_rows(columns, b, ld, pivots, 0, width);
-  solve_unit_lower(width, columns, a, ld, b);
+  TriangularSolver<T>(width, {a, 1, ld}, true, true).solve({b, 1, ld}, columns);
   subtract_product(m - width, columns, width, a + width, ld, b, ld, b + width, ld);
 }
 
@@ -116,16 +111,88 @@ int factor_lu(int m, int n, T* a, int ld, int* pivots) {
   return lapack::getrf(m, n, a, ld, pivots);
 }
 
+namespace {
+
+// Exchanges rows of a panel with their pivots, in their order or in the other.
 template <typename T>
-void solve_lu(Op op, int n, int columns, const T* lu, int ld, const int* pivots, T* b, int ldb) {
-  const Pieces pieces = {columns, 1.0 * n * n};
-  pieces.run([&](int64_t i, int64_t count) {
-    lapack::getrs(op, n, static_cast<int>(count), lu, ld, pivots, b + i * ldb, ldb);
-  });
+void swap_panel_rows(T* panel, int64_t width, const int* pivots, int64_t n, bool backwards) {
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t k = backwards ? n - 1 - i : i;
+    const int64_t other = pivots[k] - 1;
+    if (other != k) {
+      std::swap_ranges(panel + k * width, panel + (k + 1) * width, panel + other * width);
+    }
+  }
 }
 
 template <typename T>
+void solve_real_lu(
+    bool transposed, int n, int columns, const T* lu, int ld, const int* pivots, T* b, int ldb) {
+  const int64_t stride = ldb;
+  const ConstMatrix a = transposed ? ConstMatrix{lu, ld, 1} : ConstMatrix{lu, 1, ld};
+  const TriangularSolver<T> first(n, a, true, !transposed);
+  const TriangularSolver<T> second(n, a, false, transposed);
+  if (n <= kMostPanelRows) {
+    for_panels<T>(n, columns, 1.0 * n * n, [&](int64_t at, int64_t count, T* panel, int64_t width) {
+      T* to[kMostPanelColumns];
+      for (int64_t j = 0; j < count; ++j) to[j] = b + (at + j) * stride;
+      pack_columns(to[0], stride, n, count, panel, width);
+      if (!transposed) swap_panel_rows(panel, width, pivots, n, false);
+      first.solve_panel(panel, width);
+      second.solve_panel(panel, width);
+      if (transposed) swap_panel_rows(panel, width, pivots, n, true);
+      unpack_columns<T>(panel, width, n, to, count);
+    });
+    return;
+  }
+  const Pieces pieces = {columns, 1.0 * n};
+  const auto swap = [&] {
+    pieces.run([&](int64_t i, int64_t count) {
+      for (int64_t j = i; j < i + count; ++j) {
+        swap_panel_rows(b + j * stride, 1, pivots, n, transposed);
+      }
+    });
+  };
+  if (!transposed) swap();
+  solve_columns(first, {b, 1, stride}, columns);
+  solve_columns(second, {b, 1, stride}, columns);
+  if (transposed) swap();
+}
+
+}  // namespace
+
+template <typename T>
+void solve_lu(Op op, int n, int columns, const T* lu, int ld, const int* pivots, T* b, int ldb) {
+  if (n == 0 || columns == 0) return;
+  if constexpr (kIsReal<T>) {
+    solve_real_lu(op != Op::kNone, n, columns, lu, ld, pivots, b, ldb);
+  } else {
+    const Pieces pieces = {columns, 1.0 * n * n};
+    pieces.run([&](int64_t i, int64_t count) {
+      lapack::getrs(op, n, static_cast<int>(count), lu, ld, pivots, b + i * ldb, ldb);
+    });
+  }
+}
+
+namespace {
+
+// Columns [first, first + count) of inverse(L U), which are column-major.
+template <typename T>
+void invert_by_lapack(int64_t n, const T* lu, int64_t first, int64_t count, T* columns) {
+  const auto size = static_cast<int>(n);
+  const auto wide = static_cast<int>(count);
+  lapack::trsm(Side::kLeft, Triangle::kLower, Op::kNone, Diagonal::kOnes,
+               static_cast<int>(n - first), wide, lu + first * n + first, size, columns + first,
+               size);
+  lapack::trsm(Side::kLeft, Triangle::kUpper, Op::kNone, Diagonal::kStored, size, wide, lu, size,
+               columns, size);
+}
+
+}  // namespace
+
+template <typename T>
 void invert_lu(int n, const T* lu, const int* pivots, T* inverse) {
+  if (n == 0) return;
   const int64_t size = n;
   // Row i of P A is row order[i] of A, so that column i of inverse(P A) is that column of A's.
   std::vector<int> order(static_cast<size_t>(n));
@@ -133,20 +200,39 @@ void invert_lu(int n, const T* lu, const int* pivots, T* inverse) {
   for (int64_t i = 0; i < size; ++i) {
     std::swap(order[static_cast<size_t>(i)], order[static_cast<size_t>(pivots[i] - 1)]);
   }
+  const auto column = [&](int64_t i) { return inverse + order[static_cast<size_t>(i)] * size; };
+  if constexpr (kIsReal<T>) {
+    const TriangularSolver<T> lower(n, {lu, 1, size}, true, true);
+    const TriangularSolver<T> upper(n, {lu, 1, size}, false, false);
+    if (n <= kMostPanelRows) {
+      for_panels<T>(n, n, 1.0 * n * n, [&](int64_t at, int64_t count, T* panel, int64_t width) {
+        T* to[kMostPanelColumns];
+        std::fill_n(panel, size * width, T{});
+        for (int64_t j = 0; j < count; ++j) {
+          to[j] = column(at + j);
+          panel[(at + j) * width + j] = T{1};
+        }
+        lower.solve_panel(panel, width, at);
+        upper.solve_panel(panel, width);
+        unpack_columns<T>(panel, width, size, to, count);
+      });
+      return;
+    }
+  }
   const Pieces pieces = {size, 1.0 * n * n, true};
   pieces.run([&](int64_t first, int64_t count) {
     const Scratch<T> columns(size * count);
     std::fill_n(columns.get(), size * count, T{});
     for (int64_t j = 0; j < count; ++j) columns.get()[j * size + first + j] = T{1};
-    const auto wide = static_cast<int>(count);
-    lapack::trsm(Side::kLeft, Triangle::kLower, Op::kNone, Diagonal::kOnes,
-                 static_cast<int>(size - first), wide, lu + first * size + first, n,
-                 columns.get() + first, n);
-    lapack::trsm(Side::kLeft, Triangle::kUpper, Op::kNone, Diagonal::kStored, n, wide, lu, n,
-                 columns.get(), n);
+    if constexpr (kIsReal<T>) {
+      TriangularSolver<T>(size - first, {lu + first * size + first, 1, size}, true, true)
+          .solve({columns.get() + first, 1, size}, count);
+      TriangularSolver<T>(size, {lu, 1, size}, false, false).solve({columns.get(), 1, size}, count);
+    } else {
+      invert_by_lapack(size, lu, first, count, columns.get());
+    }
     for (int64_t j = 0; j < count; ++j) {
-      std::copy_n(columns.get() + j * size, size,
-                  inverse + order[static_cast<size_t>(first + j)] * size);
+      std::copy_n(columns.get() + j * size, size, column(first + j));
     }
   });
 }
@@ -170,18 +256,11 @@ int factor_cholesky(Triangle triangle, int n, T* a, int ld) {
         // The block below the head, or beside it, then what is behind both.
         T* const panel = head + width * (is_lower ? 1 : stride);
         T* const behind = head + width * (stride + 1);
-        const Pieces divided = {rest, static_cast<double>(width * width) / 2};
-        divided.run([&](int64_t i, int64_t count) {
-          const auto some = static_cast<int>(count);
-          const auto wide = static_cast<int>(width);
-          if (is_lower) {
-            lapack::trsm(Side::kRight, Triangle::kLower, Op::kTranspose, Diagonal::kStored, some,
-                         wide, head, ld, panel + i, ld);
-          } else {
-            lapack::trsm(Side::kLeft, Triangle::kUpper, Op::kTranspose, Diagonal::kStored, wide,
-                         some, head, ld, panel + i * stride, ld);
-          }
-        });
+        // A lower block is solved from the right: the transpose of what an upper one is.
+        const TriangularSolver<T> solver(
+            width, is_lower ? ConstMatrix{head, 1, stride} : ConstMatrix{head, stride, 1}, true,
+            false);
+        solve_columns(solver, is_lower ? Matrix{panel, stride, 1} : Matrix{panel, 1, stride}, rest);
         const Pieces updated = {rest, static_cast<double>(width * rest) / 2, true};
         updated.run([&](int64_t i, int64_t count) {
           T* const to = behind + i * stride;

@@ -1,43 +1,141 @@
 #include "mindtorch/backends/cpu/linalg/least_squares.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "mindtorch/backends/cpu/lapack.h"
 #include "mindtorch/backends/cpu/linalg/pieces.h"
+#include "mindtorch/backends/cpu/linalg/pivoted.h"
 #include "mindtorch/backends/cpu/linalg/reflectors.h"
 #include "mindtorch/backends/cpu/linalg/spectral.h"
+#include "mindtorch/backends/cpu/linalg/triangle.h"
 
 namespace mindtorch::cpu::linalg {
 namespace {
+
+// An estimate of the largest or smallest singular value of a triangle, with the vector that
+// attains it.
+template <typename T>
+struct Estimate {
+  bool is_smallest;
+  std::vector<T> vector;
+  T value;
+
+  // Adds a column w with diagonal element gamma, as LAPACK's laic1.
+  void add(int n, const T* w, T gamma) {
+    T product{};
+    for (int i = 0; i < n; ++i) product += vector[static_cast<size_t>(i)] * w[i];
+    constexpr T kEps = std::numeric_limits<T>::epsilon();
+    const T least = kEps * value;
+    const bool is_usual = std::abs(gamma) > least && std::abs(product) > least && value > T(0) &&
+                          value > kEps * std::abs(product) && value > kEps * std::abs(gamma);
+    T sine{}, cosine{}, next{};
+    if (is_usual) {
+      turn(product / value, gamma / value, &sine, &cosine, &next);
+    } else {
+      lapack::laic1(is_smallest, n, vector.data(), value, w, gamma, &next, &sine, &cosine);
+    }
+    for (int i = 0; i < n; ++i) vector[static_cast<size_t>(i)] *= sine;
+    vector[static_cast<size_t>(n)] = cosine;
+    value = next;
+  }
+
+ private:
+  // The extreme eigenvalue of diag(1, 0) + z z', z = (first, second), from its equation of the
+  // second degree without cancellation, and its vector.
+  void turn(T first, T second, T* sine, T* cosine, T* next) const {
+    constexpr T kEps = std::numeric_limits<T>::epsilon();
+    const T squares[] = {first * first, second * second};
+    T root{};
+    if (!is_smallest) {
+      const T half = (T(1) - squares[0] - squares[1]) / 2;
+      const T distance = std::sqrt(half * half + squares[0]);
+      const T t = half > 0 ? squares[0] / (half + distance) : distance - half;
+      *sine = -first / t;
+      *cosine = -second / (1 + t);
+      root = t + 1;
+    } else {
+      const T both = std::abs(first * second);
+      const T size = std::max(1 + squares[0] + both, both + squares[1]);
+      if (1 + 2 * (first - second) * (first + second) >= 0) {  // nearer to 0 than to 1
+        const T half = (squares[0] + squares[1] + 1) / 2;
+        const T t = squares[1] / (half + std::sqrt(std::abs(half * half - squares[1])));
+        *sine = first / (1 - t);
+        *cosine = -second / t;
+        root = t + 4 * kEps * kEps * size;
+      } else {
+        const T half = (squares[1] + squares[0] - 1) / 2;
+        const T distance = std::sqrt(half * half + squares[0]);
+        const T t = half >= 0 ? -squares[0] / (half + distance) : half - distance;
+        *sine = -first / t;
+        *cosine = -second / (1 + t);
+        root = 1 + t + 4 * kEps * kEps * size;
+      }
+    }
+    *next = std::sqrt(root) * value;
+    const T length = std::sqrt(*sine * *sine + *cosine * *cosine);
+    *sine /= length;
+    *cosine /= length;
+  }
+};
 
 // Whether no column of the triangle R is taken for a sum of others: the condition of its first
 // columns is estimated as columns are added, as gelsy does.
 template <typename T>
 bool has_full_rank(int n, const T* r, int64_t ld, T rcond) {
-  std::vector<T> least(static_cast<size_t>(n));
-  std::vector<T> most(static_cast<size_t>(n));
-  least[0] = most[0] = T{1};
-  T smallest = std::abs(r[0]);
-  T largest = smallest;
-  if (smallest == T{0}) return false;
+  const T first = std::abs(r[0]);
+  if (first == T{0}) return false;
+  const std::vector<T> start(static_cast<size_t>(n), T{1});
+  Estimate<T> least = {true, start, first};
+  Estimate<T> most = {false, start, first};
   for (int rank = 1; rank < n; ++rank) {
     const T* const column = r + rank * ld;
-    T next_smallest{}, next_largest{}, sine[2], cosine[2];
-    lapack::laic1(true, rank, least.data(), smallest, column, column[rank], &next_smallest,
-                  &sine[0], &cosine[0]);
-    lapack::laic1(false, rank, most.data(), largest, column, column[rank], &next_largest, &sine[1],
-                  &cosine[1]);
-    if (!(next_largest * rcond <= next_smallest)) return false;
-    for (size_t i = 0; i < static_cast<size_t>(rank); ++i) {
-      least[i] *= sine[0];
-      most[i] *= sine[1];
-    }
-    least[static_cast<size_t>(rank)] = cosine[0];
-    most[static_cast<size_t>(rank)] = cosine[1];
-    smallest = next_smallest;
-    largest = next_largest;
+    least.add(rank, column, column[rank]);
+    most.add(rank, column, column[rank]);
+    if (!(most.value * rcond <= least.value)) return false;
   }
+  return true;
+}
+
+// Of so few rows that all is done to some right-hand sides before the next.
+template <typename T>
+bool solve_by_panels(int m, int n, int columns, const T* a, T* b, int64_t ldb, T rcond) {
+  const PivotedFactors<T>& factors = pivoted_factors<T>();
+  const int64_t rows = m;
+  const int64_t size = n;
+  const int64_t blocks = ceil_div(size, kTurnedAtOnce);
+  const Scratch<T> numbers(rows * size + 3 * size +
+                           blocks * kTurnedAtOnce * (rows + kTurnedAtOnce));
+  T* const factored = numbers.get();
+  T* const tau = factored + rows * size;
+  T* const squares = tau + size;
+  T* const vectors = squares + 2 * size;
+  T* const triangles = vectors + blocks * kTurnedAtOnce * rows;
+  const Scratch<int> order(size);
+  std::copy_n(a, rows * size, factored);
+  factors.qr(rows, size, factored, rows, order.get(), tau, squares);
+  if (!has_full_rank(n, factored, rows, rcond)) return false;
+  factors.pack(rows, size, factored, rows, tau, vectors, triangles);
+  const TriangularSolver<T> solver(size, {factored, 1, rows}, false, false);
+  const double work = 2.0 * m * n + 0.5 * n * n;
+  for_panels<T>(2 * rows, columns, work, [&](int64_t at, int64_t count, T* panel, int64_t width) {
+    T* to[kMostPanelColumns];
+    for (int64_t j = 0; j < count; ++j) to[j] = b + (at + j) * ldb;
+    pack_columns(to[0], ldb, rows, count, panel, width);
+    factors.turn(rows, size, vectors, triangles, panel, width);
+    solver.solve_panel(panel, width);
+    T* const moved = panel + rows * width;
+    for (int64_t i = 0; i < size; ++i) {
+      std::copy_n(panel + i * width, width, moved + order.get()[i] * width);
+    }
+    unpack_columns<T>(moved, width, size, to, count);
+    // What is left of the right-hand sides of more rows than columns, as gelsy leaves it.
+    for (int64_t j = 0; j < count; ++j) {
+      for (int64_t i = size; i < rows; ++i) to[j][i] = panel[i * width + j];
+    }
+  });
   return true;
 }
 
@@ -52,6 +150,7 @@ bool solve_independent(int m, int n, int columns, const T* a, T* b, int ldb, T r
   for (int64_t j = 0; j < columns; ++j) {
     if (!is_in_range(b + j * stride, rows)) return false;
   }
+  if (m <= kMostPanelRows) return solve_by_panels(m, n, columns, a, b, stride, rcond);
   const Scratch<T> factored(rows * size);
   const Scratch<T> tau(size);
   std::copy_n(a, rows * size, factored.get());
@@ -64,12 +163,11 @@ bool solve_independent(int m, int n, int columns, const T* a, T* b, int ldb, T r
   if (!has_full_rank(n, factored.get(), rows, rcond)) return false;
   Reflectors<T>(rows, size, {factored.get(), 1, rows}, tau.get())
       .apply(true, {b, 1, stride}, columns);
+  const TriangularSolver<T> solver(size, {factored.get(), 1, rows}, false, false);
   const Pieces pieces = {columns, static_cast<double>(size * size) / 2};
   pieces.run([&](int64_t first, int64_t count) {
     T* const own = b + first * stride;
-    lapack::trsm(lapack::Side::kLeft, lapack::Triangle::kUpper, lapack::Op::kNone,
-                 lapack::Diagonal::kStored, n, static_cast<int>(count), factored.get(), m, own,
-                 ldb);
+    solver.solve({own, 1, stride}, count);
     const Scratch<T> moved(size);
     for (int64_t j = 0; j < count; ++j) {
       T* const x = own + j * stride;

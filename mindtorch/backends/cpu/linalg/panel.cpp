@@ -6,34 +6,12 @@
 #include <limits>
 #include <utility>
 
-#include "mindtorch/backends/cpu/lapack.h"
 #include "mindtorch/backends/cpu/linalg/panel.h"
-#include "mindtorch/backends/cpu/tiles/row-inl.h"
+#include "mindtorch/backends/cpu/linalg/reflect-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
 namespace {
-
-template <typename T>
-using Tag = hn::ScalableTag<T>;
-
-// Calls body(at, load, store) for vectors of n elements; the last one may be partial, with zeros.
-template <typename T, typename Body>
-HWY_INLINE void for_vectors(int64_t n, const Body& body) {
-  const Tag<T> d;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  int64_t at = 0;
-  for (; at + lanes <= n; at += lanes) {
-    body(
-        at, [&](const T* from) HWY_ATTR { return hn::LoadU(d, from + at); },
-        [&](auto v, T* to) HWY_ATTR { hn::StoreU(v, d, to + at); });
-  }
-  if (at == n) return;
-  const auto rest = static_cast<size_t>(n - at);
-  body(
-      at, [&](const T* from) HWY_ATTR { return load_wide_first(d, from + at, rest, T(0)); },
-      [&](auto v, T* to) HWY_ATTR { store_wide_first(d, v, to + at, rest); });
-}
 
 // --- LU ---
 
@@ -126,75 +104,6 @@ int lu(int64_t m, int64_t n, T* a, int64_t ld, int* pivots) {
 // --- QR ---
 
 template <typename T>
-T sum_of_squares(const T* x, int64_t n) {
-  const Tag<T> d;
-  auto sum = hn::Zero(d);
-  for_vectors<T>(n, [&](int64_t, const auto& load, const auto&) HWY_ATTR {
-    const auto v = load(x);
-    sum = hn::MulAdd(v, v, sum);
-  });
-  return hn::GetLane(hn::SumOfLanes(d, sum));
-}
-
-// The reflector that turns (alpha, x) into (beta, 0): alpha becomes beta, x the vector's elements
-// behind a 1.
-template <typename T>
-T make_reflector(T& alpha, T* x, int64_t n) {
-  const T squares = sum_of_squares(x, n);
-  if (squares == T(0) && alpha == alpha) {
-    bool is_zero = true;
-    for (int64_t i = 0; i < n; ++i) is_zero = is_zero && x[i] == T(0);
-    if (is_zero) return T(0);
-  }
-  const T all = squares + alpha * alpha;
-  constexpr T kEps = std::numeric_limits<T>::epsilon();
-  if (!(squares > std::numeric_limits<T>::min() / (kEps * kEps)) ||
-      !(all < std::numeric_limits<T>::max() * kEps)) {
-    T tau{};  // squares are out of range: LAPACK scales
-    lapack::larfg(static_cast<int>(n + 1), &alpha, x, 1, &tau);
-    return tau;
-  }
-  const T beta = -std::copysign(std::sqrt(all), alpha);
-  const Tag<T> d;
-  const auto factor = hn::Set(d, T(1) / (alpha - beta));
-  for_vectors<T>(n, [&](int64_t, const auto& load, const auto& store)
-                        HWY_ATTR { store(hn::Mul(load(x), factor), x); });
-  const T tau = (beta - alpha) / beta;
-  alpha = beta;
-  return tau;
-}
-
-// Applies a reflector of (1, v) to kCount columns; `heads` are their elements beside the 1.
-template <int kCount, typename T>
-HWY_INLINE void reflect(int64_t n, const T* v, T tau, T* heads, int64_t ld) {
-  const Tag<T> d;
-  hn::Vec<Tag<T>> sums[kCount];
-  HWY_UNROLL(4)
-  for (int j = 0; j < kCount; ++j) sums[j] = hn::Zero(d);
-  for_vectors<T>(n, [&](int64_t, const auto& load, const auto&) HWY_ATTR {
-    const auto x = load(v);
-    HWY_UNROLL(4)
-    for (int j = 0; j < kCount; ++j) {
-      sums[j] = hn::MulAdd(x, load(heads + j * ld + 1), sums[j]);
-    }
-  });
-  hn::Vec<Tag<T>> factors[kCount];
-  HWY_UNROLL(4)
-  for (int j = 0; j < kCount; ++j) {
-    const T factor = tau * (hn::GetLane(hn::SumOfLanes(d, sums[j])) + heads[j * ld]);
-    heads[j * ld] -= factor;
-    factors[j] = hn::Set(d, factor);
-  }
-  for_vectors<T>(n, [&](int64_t, const auto& load, const auto& store) HWY_ATTR {
-    const auto x = load(v);
-    HWY_UNROLL(4)
-    for (int j = 0; j < kCount; ++j) {
-      store(hn::NegMulAdd(factors[j], x, load(heads + j * ld + 1)), heads + j * ld + 1);
-    }
-  });
-}
-
-template <typename T>
 void qr(int64_t m, int64_t n, T* a, int64_t ld, T* tau) {
   for (int64_t k = 0; k < n; ++k) {
     T* const head = a + k * ld + k;
@@ -207,8 +116,24 @@ void qr(int64_t m, int64_t n, T* a, int64_t ld, T* tau) {
   }
 }
 
-linalg::PanelFactors<float> of_floats() { return {&lu<float>, &qr<float>}; }
-linalg::PanelFactors<double> of_doubles() { return {&lu<double>, &qr<double>}; }
+// --- sizes ---
+
+template <typename T>
+T largest(const T* x, int64_t n) {
+  const Tag<T> d;
+  auto most = hn::Zero(d);
+  auto all = hn::Zero(d);  // or NaN
+  for_vectors<T>(n, [&](int64_t, const auto& load, const auto&) HWY_ATTR {
+    const auto v = load(x);
+    most = hn::Max(most, hn::Abs(v));
+    all = hn::Add(all, hn::Sub(v, v));
+  });
+  const T sum = hn::GetLane(hn::SumOfLanes(d, all));
+  return std::isnan(sum) ? sum : hn::GetLane(hn::MaxOfLanes(d, most));
+}
+
+linalg::PanelFactors<float> of_floats() { return {&lu<float>, &qr<float>, &largest<float>}; }
+linalg::PanelFactors<double> of_doubles() { return {&lu<double>, &qr<double>, &largest<double>}; }
 
 }  // namespace
 }  // namespace mindtorch::cpu::HWY_NAMESPACE

@@ -17,6 +17,8 @@ struct PanelFactors {
   int (*lu)(int64_t m, int64_t n, T* a, int64_t ld, int* pivots);
   // A = Q R, as LAPACK's geqrf, of m >= n.
   void (*qr)(int64_t m, int64_t n, T* a, int64_t ld, T* tau);
+  // The largest magnitude of n numbers; NaN if they are not all finite.
+  T (*largest)(const T* x, int64_t n);
 };
 
 template <typename T>

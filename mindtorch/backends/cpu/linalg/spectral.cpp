@@ -7,27 +7,27 @@
 
 #include "mindtorch/backends/cpu/copy_matrix.h"
 #include "mindtorch/backends/cpu/lapack.h"
+#include "mindtorch/backends/cpu/linalg/panel.h"
 #include "mindtorch/backends/cpu/linalg/reflectors.h"
+#include "mindtorch/backends/cpu/linalg/small_symmetric.h"
 
 namespace mindtorch::cpu::linalg {
 
 template <typename T>
 bool is_in_range(const T* a, int64_t count) {
-  T largest = 0;
-  bool is_number = true;
-  for (int64_t i = 0; i < count; ++i) {
-    const T size = std::abs(a[i]);
-    is_number &= size == size;
-    largest = std::max(largest, size);
-  }
+  const T largest = panel_factors<T>().largest(a, count);
   constexpr T kEps = std::numeric_limits<T>::epsilon();
   const T least = std::sqrt(std::numeric_limits<T>::min()) / kEps;
-  return is_number && (largest == 0 || (largest >= least && largest <= 1 / least));
+  return largest == 0 || (largest >= least && largest <= 1 / least);  // not NaN
 }
 
 template <typename T>
 int decompose_symmetric(int n, T* a, T* values) {
   const int64_t size = n;
+  if (size <= kMostTurned) {
+    const Scratch<T> numbers(small_symmetric<T>().work_size(size));
+    if (small_symmetric<T>().decompose(size, a, values, numbers.get())) return 0;
+  }
   T length{};
   lapack::sytrd(n, nullptr, n, nullptr, nullptr, nullptr, &length, -1);
   const int64_t room = std::max<int64_t>(static_cast<int64_t>(length), 1 + 4 * size + size * size);

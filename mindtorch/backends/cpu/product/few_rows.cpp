@@ -56,7 +56,7 @@ class FewRows {
     const bool competes = p_.m > 1 && p_.a.row_stride % kCompetingElements == 0;
     const bool copies_a = !std::is_same_v<S, T> || p_.a.col_stride != 1 || competes;
     const int64_t x_size = copies_a ? p_.batch * p_.m * copied_row() : 0;
-    const int64_t sums_size = p_.batch * parts_ * p_.m * p_.n;
+    const int64_t sums_size = is_direct() ? 0 : p_.batch * parts_ * p_.m * p_.n;
     const int64_t counts_bytes =
         parts_ == 1 ? 0 : p_.batch * pieces_ * static_cast<int64_t>(sizeof(int32_t));
     constexpr auto kSize = static_cast<int64_t>(sizeof(T));
@@ -114,12 +114,13 @@ class FewRows {
     const S* const b =
         static_cast<const S*>(offset<S>(p_.b, term, column).data) + item * p_.b_batch;
     const T* const x = x_ + item * x_item_ + term;
-    const Sums<T> sums = sums_of(item, part, column);
+    const Sums<T> sums = is_direct() ? result_of(item, column) : sums_of(item, part, column);
     if (by_dots_) {
       add_dots(b, columns, x, terms, sums);
     } else {
       vectors<S>().columns(columns, terms, b, p_.b.row_stride, x, sums.data);
     }
+    if (is_direct()) return;
     if (parts_ > 1) {
       const int32_t before =
           counts_[item * pieces_ + piece].fetch_add(1, std::memory_order_acq_rel);
@@ -132,6 +133,14 @@ class FewRows {
     store(item, column, columns, all);
   }
 
+  // Sums of one row that are what c becomes need no place of their own.
+  bool is_direct() const {
+    return std::is_same_v<S, T> && parts_ == 1 && p_.m == 1 && p_.c.col_stride == 1 &&
+           p_.alpha == 1 && p_.addend.data == nullptr;
+  }
+  Sums<T> result_of(int64_t item, int64_t column) const {
+    return {static_cast<T*>(p_.c.data) + item * p_.c_batch + column, p_.n};
+  }
   Sums<T> sums_of(int64_t item, int64_t part, int64_t column) const {
     return {sums_ + (item * parts_ + part) * p_.m * p_.n + column, p_.n};
   }

@@ -8,6 +8,7 @@
 #include "mindtorch/backends/cpu/gemm_impl.h"
 #include "mindtorch/backends/cpu/product/load-inl.h"
 #include "mindtorch/backends/cpu/product/tiles.h"
+#include "mindtorch/backends/cpu/product/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
@@ -16,58 +17,6 @@ namespace {
 template <typename S>
 HWY_INLINE Sum<S> value(S element) {
   return static_cast<Sum<S>>(element);
-}
-
-// Each round interleaves row i with row i + half within blocks of 16 bytes; then the blocks change
-// places: see transpose_plane.cpp.
-template <typename S>
-HWY_INLINE void transpose_square(
-    [[maybe_unused]] Vector<S> (&rows)[static_cast<size_t>(kLanesOf<S>)]) {
-#if HWY_TARGET != HWY_SCALAR
-  const Tag<S> d;
-  using V = Vector<S>;
-  constexpr size_t kSide = static_cast<size_t>(kLanesOf<S>);
-  constexpr size_t kGroup = kSide < 16 / sizeof(Sum<S>) ? kSide : 16 / sizeof(Sum<S>);
-  constexpr size_t kBlocks = kSide / kGroup;
-  HWY_UNROLL(4)
-  for (size_t g = 0; g < kSide; g += kGroup) {
-    HWY_UNROLL(2)
-    for (size_t round = 1; round < kGroup; round *= 2) {
-      V next[kGroup];
-      HWY_UNROLL(2)
-      for (size_t i = 0; i < kGroup / 2; ++i) {
-        next[2 * i] = hn::InterleaveLower(d, rows[g + i], rows[g + i + kGroup / 2]);
-        next[2 * i + 1] = hn::InterleaveUpper(d, rows[g + i], rows[g + i + kGroup / 2]);
-      }
-      HWY_UNROLL(4)
-      for (size_t i = 0; i < kGroup; ++i) rows[g + i] = next[i];
-    }
-  }
-  if constexpr (kBlocks == 2) {
-    HWY_UNROLL(4)
-    for (size_t i = 0; i < kGroup; ++i) {
-      const V lower = hn::ConcatLowerLower(d, rows[kGroup + i], rows[i]);
-      rows[kGroup + i] = hn::ConcatUpperUpper(d, rows[kGroup + i], rows[i]);
-      rows[i] = lower;
-    }
-  } else if constexpr (kBlocks == 4) {
-    HWY_UNROLL(4)
-    for (size_t i = 0; i < kGroup; ++i) {
-      V even[2];  // blocks 0 and 2 of a pair of rows
-      V odd[2];
-      for (size_t j = 0; j < 2; ++j) {
-        const V first = rows[2 * j * kGroup + i];
-        const V second = rows[(2 * j + 1) * kGroup + i];
-        even[j] = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(second), first);
-        odd[j] = hn::OddEvenBlocks(second, hn::SwapAdjacentBlocks(first));
-      }
-      rows[i] = hn::ConcatLowerLower(d, even[1], even[0]);
-      rows[kGroup + i] = hn::ConcatLowerLower(d, odd[1], odd[0]);
-      rows[2 * kGroup + i] = hn::ConcatUpperUpper(d, even[1], even[0]);
-      rows[3 * kGroup + i] = hn::ConcatUpperUpper(d, odd[1], odd[0]);
-    }
-  }
-#endif
 }
 
 // Columns of b that lie one after another: rows of its transpose.
@@ -144,11 +93,11 @@ void pack_rows(ConstMatrix a, int64_t rows, int64_t terms, Sum<S>* packed, int64
 }
 
 template <typename S>
-void pack_columns(ConstMatrix a, int64_t rows, int64_t readable, int64_t terms, Sum<S>* packed) {
+void pack_columns(
+    ConstMatrix a, int64_t rows, int64_t readable, int64_t terms, Sum<S>* packed, int64_t stride) {
   constexpr int64_t kLanes = kLanesOf<S>;
   const Tag<S> d;
   const auto* from = static_cast<const S*>(a.data);
-  const int64_t stride = product::tiles<Sum<S>>().column_stride();
   if (a.row_stride != 1 && rows > 1) {
     for (int64_t t = 0; t < terms; ++t, from += a.col_stride, packed += stride) {
       for (int64_t i = 0; i < rows; ++i) packed[i] = value(from[i * a.row_stride]);

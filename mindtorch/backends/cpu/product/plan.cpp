@@ -16,6 +16,10 @@ constexpr int64_t kLeastShares = 4;
 constexpr int64_t kBlockBytes = int64_t{768} << 10;
 constexpr int64_t kRowBytes = 1536;
 constexpr int64_t kShortRowBytes = 1024;
+// b of so many bytes is not in the second cache; as it lies, it is read by blocks of fewer terms,
+// so that what is brought near beside them is still there when it is needed.
+constexpr int64_t kFarBytes = int64_t{1} << 20;
+constexpr int64_t kFarTerms = 128;
 // Elements of c so few that its blocks may not be enough for all threads, and terms of a part.
 constexpr int64_t kSmallC = int64_t{1} << 13;
 constexpr int64_t kPartTerms = 1024;
@@ -99,7 +103,11 @@ class Search {
 Plan make_plan(const Size& size, const Traits& traits) {
   Plan plan;
   const bool has_parts = size.batch == 1 && size.m * size.n <= kSmallC && size.k >= 2 * kPartTerms;
-  plan.blocks = ceil_div(size.k, (has_parts ? kShortRowBytes : kRowBytes) / traits.element_size);
+  const int64_t row_bytes = has_parts ? kShortRowBytes : kRowBytes;
+  int64_t most = row_bytes / traits.element_size;
+  const bool is_far = size.k * size.n * traits.element_size >= kFarBytes;
+  if (is_far && !traits.packs_b && size.m <= 2 * traits.rows) most = std::min(most, kFarTerms);
+  plan.blocks = ceil_div(size.k, most);
   plan.depth = ceil_div(ceil_div(size.k, plan.blocks), kDepthUnit) * kDepthUnit;
   plan.blocks = ceil_div(size.k, plan.depth);
   plan.part_blocks = has_parts ? ceil_div(kPartTerms, plan.depth) : plan.blocks;

@@ -24,6 +24,9 @@ constexpr int64_t kCopiedRowBytes = 1536 + 64;
 constexpr int64_t kCompetingBytes = 2048;
 // b of so many bytes stays in the first cache as it lies.
 constexpr int64_t kSmallBytes = int64_t{32} << 10;
+// So few rows of a need not have b packed if its rows lie close together.
+constexpr int64_t kFewRows = 128;
+constexpr int64_t kShortRowBytes = 1024;
 // Panels for which it is worth copying rows of a.
 constexpr int64_t kWorthCopying = 4;
 // Packed b that threads share at a time.
@@ -59,10 +62,10 @@ class Multiplier {
         packing_(packing<S>()),
         width_(tiles_.panel_columns()),
         panels_(ceil_div(p_.n, width_)),
+        column_stride_(ceil_div(std::min(tiles_.rows, p_.m), tiles_.lanes) * tiles_.lanes),
         direct_(std::is_same_v<S, T> && p_.c.col_stride == 1 &&
                 (p_.addend.data == nullptr || p_.addend.col_stride == 1)),
-        reads_b_(std::is_same_v<S, T> && p_.b.col_stride == 1 &&
-                 (p_.m <= 2 * tiles_.rows || p_.k * p_.n * kSize <= kSmallBytes)) {
+        reads_b_(std::is_same_v<S, T> && p_.b.col_stride == 1 && is_near_as_it_lies()) {
     const Traits traits = {tiles_.rows, width_, kSize, p_.b.col_stride != 1, !reads_b_, !direct_};
     plan_ = make_plan({p_.batch, p_.m, p_.n, p_.k}, traits);
     shared_ = plan_.shares_panels;
@@ -126,10 +129,16 @@ class Multiplier {
     int64_t term_stride;
   };
 
+  // Whether a packed b would not be used often enough, or not lie closer.
+  bool is_near_as_it_lies() const {
+    return p_.m <= 2 * tiles_.rows || p_.k * p_.n * kSize <= kSmallBytes ||
+           (p_.m <= kFewRows && p_.b.row_stride * kSize <= kShortRowBytes);
+  }
+
   Area make_area() const {
     Area area;
     if (!reads_a_) {
-      const int64_t columns = tiles_.column_stride() * plan_.depth * kSize;
+      const int64_t columns = column_stride_ * plan_.depth * kSize;
       area.panels = aligned(p_.a.col_stride == 1 ? tiles_.rows * kCopiedRowBytes : columns);
     }
     const int64_t own = shared_    ? 0
@@ -316,8 +325,8 @@ class Multiplier {
       packing_.pack_rows(a, rows, terms, packed, kStride);
       return {packed, kStride, 1};
     }
-    packing_.pack_columns(a, rows, p_.m - block.row - row, terms, packed);
-    return {packed, 1, tiles_.column_stride()};
+    packing_.pack_columns(a, rows, p_.m - block.row - row, terms, packed, column_stride_);
+    return {packed, 1, column_stride_};
   }
 
   ConstMatrix b_of(const Block& block, int64_t panel, int64_t term) const {
@@ -367,8 +376,9 @@ class Multiplier {
   const Packing<S>& packing_;
   const int64_t width_;  // of a panel
   const int64_t panels_;
-  const bool direct_;   // sums are collected in c itself
-  const bool reads_b_;  // as it lies
+  const int64_t column_stride_;  // from one term to the next of columns of a that are packed
+  const bool direct_;            // sums are collected in c itself
+  const bool reads_b_;           // as it lies
   bool reads_a_ = false;
   bool shared_ = false;  // panels
   Plan plan_;

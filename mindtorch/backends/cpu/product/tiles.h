@@ -51,8 +51,6 @@ struct Tiles {
   Multiply by_columns[kPanelVectors][kMostRows];  // a_row == 1
 
   int64_t panel_columns() const { return kPanelVectors * lanes; }
-  // From one term to the next of columns of a that are packed.
-  int64_t column_stride() const { return (rows + lanes - 1) / lanes * lanes; }
   // Columns with which the last `columns` of a matrix are padded.
   int64_t padded(int64_t columns) const { return columns <= lanes ? lanes : panel_columns(); }
 };
@@ -68,8 +66,10 @@ struct Packing {
   void (*pack_panel)(ConstMatrix b, int64_t terms, int64_t columns, int64_t width, T* panel);
   // packed[i * stride + t] = a(i, t) where columns of a are 1 apart.
   void (*pack_rows)(ConstMatrix a, int64_t rows, int64_t terms, T* packed, int64_t stride);
-  // packed[t * column_stride() + i] = a(i, t); a has `readable` rows, at least `rows`.
-  void (*pack_columns)(ConstMatrix a, int64_t rows, int64_t readable, int64_t terms, T* packed);
+  // packed[t * stride + i] = a(i, t); a has `readable` rows, at least `rows`. The stride has room
+  // for whole vectors.
+  void (*pack_columns)(
+      ConstMatrix a, int64_t rows, int64_t readable, int64_t terms, T* packed, int64_t stride);
 };
 
 template <typename S>  // float, double, Half, BFloat16
