@@ -76,6 +76,23 @@ void correlate(const Correlation& c,
                const T* bias,
                T* result);
 
+// How the elements of an image lie: depth, height and width last, or channels last.
+enum class Order { kChannelsFirst, kChannelsLast };
+
+// The same for input and result of either order, faster where filters fill vectors. Where channels
+// are first, all outputs are computed: step is 1.
+template <typename T>
+void correlate_lines(const Correlation& c,
+                     Order order,
+                     const T* input,
+                     const T* filters,
+                     const FilterStrides& strides,
+                     const T* bias,
+                     T* result);
+// How much of the vectors the filters of a group fill, of T.
+template <typename T>
+double filled_by_filters(const Correlation& c);
+
 // grad_filters[g, m, c, taps] = the sum over batch and outputs of grad[n, g, m, o] times the input
 // that the filter's element was multiplied with. `grad` is contiguous, and so is the result, with
 // taps in the order in which the axes list them. All outputs are computed: step is 1.

@@ -55,6 +55,46 @@ void multiply_pixels(const Tensor& from,
   gemm(out.dtype(), pixels, n, k, x, weight, to, kOneFactor, kOneFactor);
 }
 
+// By lines of outputs, where the filters of a group fill most of their vectors.
+template <typename T>
+bool convolve_lines_of(const Geometry& g,
+                       bool is_to_large,
+                       const Tensor& from,
+                       const Tensor& weight,
+                       const Tensor& bias,
+                       const Tensor& out) {
+  constexpr double kLeastFilled = 0.6;
+  const Correlation small = g.to_small();
+  Correlation large;
+  large.filters = g.large_channels;
+  if (convolution::filled_by_filters<T>(is_to_large ? large : small) < kLeastFilled) return false;
+  const Tensor filters = as_wide(weight);
+  const Tensor shift = bias.defined() ? as_wide(bias) : bias;
+  const auto run = [&](const Correlation& c) {
+    correlate_lines(c, convolution::Order::kChannelsLast, from.data<T>(), filters.data<T>(),
+                    is_to_large ? g.to_large_filters() : g.to_small_filters(),
+                    shift.defined() ? shift.data<T>() : nullptr, out.data<T>());
+  };
+  is_to_large ? g.each_to_large(run) : run(small);
+  return true;
+}
+
+bool convolve_lines(const Geometry& g,
+                    bool is_to_large,
+                    const Tensor& from,
+                    const Tensor& weight,
+                    const Tensor& bias,
+                    const Tensor& out) {
+  switch (out.dtype()) {
+    case DType::kFloat32:
+      return convolve_lines_of<float>(g, is_to_large, from, weight, bias, out);
+    case DType::kFloat64:
+      return convolve_lines_of<double>(g, is_to_large, from, weight, bias, out);
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 bool convolve_pixels(const Geometry& g,
@@ -69,7 +109,7 @@ bool convolve_pixels(const Geometry& g,
     multiply_pixels(from, is_to_large ? filters : transposed(filters), bias, out);
     return true;
   }
-  if (!is_depthwise(g)) return false;
+  if (!is_depthwise(g)) return convolve_lines(g, is_to_large, from, weight, bias, out);
   const Tensor filters = as_wide(weight);
   const Tensor shift = bias.defined() ? as_wide(bias) : bias;
   in_float_dtype(out.dtype(), [&]<typename T, typename W>(T, W) {
