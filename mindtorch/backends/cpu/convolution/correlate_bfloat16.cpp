@@ -3,15 +3,17 @@
 
 #include "mindtorch/backends/cpu/bfloat16_tiles.h"
 #include "mindtorch/backends/cpu/convolution/bfloat16_slices.h"
+#include "mindtorch/backends/cpu/convolution/lines.h"
+#include "mindtorch/backends/cpu/half_conversion.h"
 
 // Correlations as products of bfloat16: of filters, by rows, with panels of outputs; and of
 // gradients, by rows, with panels of terms. Panels are packed from a patch: Note [Patches].
 namespace mindtorch::cpu::convolution {
 namespace {
 
-constexpr int64_t kPanelBytes = int64_t{640} << 10;       // packed at a time
-constexpr int64_t kPatchesBytes = int64_t{640} << 10;     // of planes that are taken together
-constexpr int64_t kPackBFloat16Grain = int64_t{1} << 15;  // elements of filters that are worth one
+constexpr int64_t kPanelBytes = int64_t{640} << 10;    // packed at a time
+constexpr int64_t kPatchesBytes = int64_t{640} << 10;  // of planes that are taken together
+constexpr int64_t kPackGrain = int64_t{1} << 15;       // elements of filters that are worth one
 constexpr int64_t kLeastFilters = 4;
 constexpr int64_t kLeastTerms = 8;
 
@@ -34,7 +36,7 @@ class FilterStrips {
         blocks_(ceil_div(padded_, tiles_.strip_terms)),
         rows_(c.groups * c.filters * padded_),
         packed_(c.groups * strips_ * tiles_.rows * padded_) {
-    const int64_t grain = ceil_div(kPackBFloat16Grain, height_ * padded_);
+    const int64_t grain = ceil_div(kPackGrain, height_ * padded_);
     packs_.resize(static_cast<size_t>(c.groups * strips_ * blocks_));
     parallel_for(0, c.groups * strips_, grain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) pack(c, filters, strides, bias, i);
@@ -137,6 +139,11 @@ class FilterStrips {
   std::vector<BFloat16Rows> packs_;
 };
 
+bool is_whole(const Correlation& c) {
+  return std::all_of(c.axes.begin(), c.axes.end(),
+                     [](const Axis& axis) { return axis.step == 1 && axis.size == axis.out; });
+}
+
 // Where the outputs of slices go.
 class ResultPlaces {
  public:
@@ -196,6 +203,15 @@ class ResultPlaces {
   });
 };
 
+// Products by lines compute no more than they need where the filters fill vectors, and pack nothing
+// more than once.
+bool is_better_by_lines(const Correlation& c) {
+  constexpr double kLeastFilled = 0.6;
+  constexpr int64_t kLeastWidth = 4;
+  return has_bfloat16_lines() && is_whole(c) && c.axes[2].out >= kLeastWidth &&
+         filled_by_filters<uint16_t>(c) >= kLeastFilled;
+}
+
 }  // namespace
 
 bool multiplies_bfloat16(int64_t filters, int64_t terms) {
@@ -210,6 +226,14 @@ void correlate_bfloat16(const Correlation& c,
                         uint16_t* result) {
   if (c.batch * c.groups * c.filters * c.outputs() == 0) return;
   const PatchLayout layout(c);
+  if (!layout.is_input() && is_better_by_lines(c)) {
+    const Scratch<float> sums(bias == nullptr ? 0 : c.groups * c.filters);
+    if (bias != nullptr) {
+      HalfConversion(DType::kBFloat16).widen(bias, sums.get(), c.groups * c.filters);
+    }
+    return correlate_lines(c, Order::kChannelsFirst, input, filters, strides,
+                           bias == nullptr ? nullptr : sums.get(), result);
+  }
   const FilterStrips strips(c, filters, strides, bias);
   const int64_t padded = strips.padded_terms();
   const int64_t words = padded / 2 * kPanelCols;

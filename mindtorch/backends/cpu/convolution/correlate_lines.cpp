@@ -24,12 +24,22 @@ int64_t choose_rows(const Correlation& c, Order order, int64_t element, int64_t 
   return ceil_div(rows, std::clamp<int64_t>(wanted, ceil_div(rows, most), rows));
 }
 
+// With channels by words.
+template <typename T>
+Correlation words_of(Correlation c) {
+  c.channels = ceil_div(c.channels, LineTypes<T>::kChannels);
+  return c;
+}
+
 template <typename T>
 class LineCorrelation {
+  using Word = typename LineTypes<T>::Word;
+
  public:
   LineCorrelation(
       const Correlation& c, Order order, const T* input, const FilterPanels<T>& panels, T* result)
       : c_(c),
+        words_(words_of<T>(c)),
         order_(order),
         input_(input),
         panels_(panels),
@@ -38,9 +48,9 @@ class LineCorrelation {
         threads_(in_parallel_region()
                      ? 1
                      : std::clamp<int64_t>(c.batch * c.groups * work_ / kGrain, 1, num_threads())),
-        height_(choose_rows(c, order, sizeof(T), threads_)),
-        layout_(c, order, height_),
-        runs_(c, layout_) {}
+        height_(choose_rows(words_, order, sizeof(Word), threads_)),
+        layout_(words_, order, height_),
+        runs_(words_, layout_) {}
 
   void run() const {
     const int64_t blocks = ceil_div(c_.axes[1].out, height_);
@@ -54,8 +64,8 @@ class LineCorrelation {
     const int64_t parts = std::clamp<int64_t>(threads_ / tasks, 1, panels_.count());
     const int64_t work = ceil_div(work_ * together, blocks * parts);
     parallel_for(0, tasks * parts, ceil_div(kGrain, work), [&](int64_t begin, int64_t end) {
-      const Scratch<T> images(together * layout_.size());
-      std::fill_n(images.get(), together * layout_.size(), T{0});
+      const Scratch<Word> images(together * layout_.size());
+      std::fill_n(images.get(), together * layout_.size(), Word{0});
       const Scratch<T> sums(height_ * c_.axes[2].out * panels_.columns());
       int64_t filled = -1;
       for (int64_t i = begin; i < end; ++i) {
@@ -67,7 +77,7 @@ class LineCorrelation {
         const int64_t rows = std::min(height_, c_.axes[1].out - row);
         if (rows <= 0) continue;
         for (int64_t k = 0; k < count && task != filled; ++k) {
-          layout_.fill(input_of(first + k, group), row, rows, images.get() + k * layout_.size());
+          fill(first + k, group, row, rows, images.get() + k * layout_.size());
         }
         filled = task;
         const int64_t part = i % parts;
@@ -99,7 +109,19 @@ class LineCorrelation {
     return input_ + first + group * c_.channels * (order_ == Order::kChannelsLast ? 1 : channel);
   }
 
-  void multiply(const Piece& piece, const T* image, T* sums) const {
+  void fill(int64_t image, int64_t group, int64_t row, int64_t rows, Word* to) const {
+    const T* const from = input_of(image, group);
+    if constexpr (LineTypes<T>::kChannels == 2) {
+      if (order_ == Order::kChannelsFirst) {
+        return layout_.fill_pairs(from, c_.channels, row, rows, to);
+      }
+      layout_.fill(reinterpret_cast<const Word*>(from), row, rows, to);
+    } else {
+      layout_.fill(from, row, rows, to);
+    }
+  }
+
+  void multiply(const Piece& piece, const Word* image, T* sums) const {
     const auto& [d, h, w] = c_.axes;
     const int64_t all = c_.groups * c_.filters;
     const int64_t filter = piece.group * c_.filters + piece.first;
@@ -108,7 +130,7 @@ class LineCorrelation {
     const bool in_place = is_last && real == piece.columns;
     LineProduct<T> product = {};
     product.step = w.stride * layout_.pixel();
-    product.channels = c_.channels;
+    product.channels = words_.channels;
     product.channel_stride = layout_.channel();
     product.y = panels_.panel(piece.group, piece.first);
     product.channel_terms = c_.terms() / std::max<int64_t>(c_.channels, 1);
@@ -146,6 +168,7 @@ class LineCorrelation {
   }
 
   const Correlation& c_;
+  Correlation words_;
   Order order_;
   const T* input_;
   const FilterPanels<T>& panels_;
@@ -171,7 +194,7 @@ void correlate_lines(const Correlation& c,
                      const T* input,
                      const T* filters,
                      const FilterStrides& strides,
-                     const T* bias,
+                     const SumOf<T>* bias,
                      T* result) {
   if (c.batch * c.groups * c.filters * c.outputs() == 0) return;
   const FilterPanels<T> panels(c, filters, strides, bias);
@@ -179,6 +202,14 @@ void correlate_lines(const Correlation& c,
 }
 
 template double filled_by_filters<float>(const Correlation&);
+template double filled_by_filters<uint16_t>(const Correlation&);
+template void correlate_lines(const Correlation&,
+                              Order,
+                              const uint16_t*,
+                              const uint16_t*,
+                              const FilterStrides&,
+                              const float*,
+                              uint16_t*);
 template double filled_by_filters<double>(const Correlation&);
 template void correlate_lines(const Correlation&,
                               Order,

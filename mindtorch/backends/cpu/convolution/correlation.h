@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 // Convolution, its gradients and its transpose are all sums over a moving window, with the window
@@ -80,14 +81,17 @@ void correlate(const Correlation& c,
 enum class Order { kChannelsFirst, kChannelsLast };
 
 // The same for input and result of either order, faster where filters fill vectors. Where channels
-// are first, all outputs are computed: step is 1.
+// are first, all outputs are computed: step is 1. T is float, double or, for bfloat16 where
+// has_bfloat16_lines(), uint16_t: where channels are last, their number is even then.
+template <typename T>
+using SumOf = std::conditional_t<std::is_same_v<T, uint16_t>, float, T>;
 template <typename T>
 void correlate_lines(const Correlation& c,
                      Order order,
                      const T* input,
                      const T* filters,
                      const FilterStrides& strides,
-                     const T* bias,
+                     const SumOf<T>* bias,
                      T* result);
 // How much of the vectors the filters of a group fill, of T.
 template <typename T>

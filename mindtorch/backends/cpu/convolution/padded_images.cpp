@@ -102,15 +102,22 @@ PaddedLayout::PaddedLayout(const Correlation& c, Order order, int64_t rows) : c_
   size_ = c.channels * d.in * lines_ * columns_;
 }
 
+PaddedLayout::Part PaddedLayout::part_of(int64_t first, int64_t rows) const {
+  const Axis& h = c_.axes[1];
+  const int64_t lines = std::min(lines_, (rows - 1) * h.stride + span_of(h).length);
+  Part part = {};
+  part.top = first * h.stride + top_;
+  part.begin = std::clamp<int64_t>(-part.top, 0, lines);
+  part.end = std::clamp<int64_t>(h.in - part.top, part.begin, lines);
+  part.column = std::clamp<int64_t>(-left_, 0, columns_);
+  part.count = std::clamp<int64_t>(c_.axes[2].in - left_, part.column, columns_) - part.column;
+  return part;
+}
+
 template <typename T>
 void PaddedLayout::fill(const T* input, int64_t first, int64_t rows, T* to) const {
   const auto& [d, h, w] = c_.axes;
-  const int64_t lines = std::min(lines_, (rows - 1) * h.stride + span_of(h).length);
-  const int64_t top = first * h.stride + top_;
-  const int64_t begin = std::clamp<int64_t>(-top, 0, lines);
-  const int64_t end = std::clamp<int64_t>(h.in - top, begin, lines);
-  const int64_t column = std::clamp<int64_t>(-left_, 0, columns_);
-  const int64_t count = std::clamp<int64_t>(w.in - left_, column, columns_) - column;
+  const auto [top, begin, end, column, count] = part_of(first, rows);
   if (order_ == Order::kChannelsFirst) {
     for (int64_t plane = 0; plane < c_.channels * d.in; ++plane) {
       const T* from = input + (plane * h.in + top + begin) * w.in + left_ + column;
@@ -139,6 +146,25 @@ void PaddedLayout::fill(const T* input, int64_t first, int64_t rows, T* to) cons
 
 template void PaddedLayout::fill(const float*, int64_t, int64_t, float*) const;
 template void PaddedLayout::fill(const double*, int64_t, int64_t, double*) const;
+template void PaddedLayout::fill(const uint32_t*, int64_t, int64_t, uint32_t*) const;
+
+void PaddedLayout::fill_pairs(
+    const uint16_t* input, int64_t channels, int64_t first, int64_t rows, uint32_t* to) const {
+  const auto& [d, h, w] = c_.axes;
+  const auto [top, begin, end, column, count] = part_of(first, rows);
+  for (int64_t channel = 0; channel < channels; channel += 2) {
+    for (int64_t z = 0; z < d.in; ++z) {
+      const uint16_t* low =
+          input + ((channel * d.in + z) * h.in + top + begin) * w.in + left_ + column;
+      const uint16_t* high = channel + 1 < channels ? low + d.in * h.in * w.in : nullptr;
+      uint32_t* line = to + (channel / 2 * d.in + z) * depth_ + begin * row_ + column;
+      for (int64_t y = begin; y < end; ++y, low += w.in, line += row_) {
+        interleave_line(low, high, count, line);
+        if (high != nullptr) high += w.in;
+      }
+    }
+  }
+}
 
 LineRuns::LineRuns(const Correlation& c, const PaddedLayout& layout) {
   const auto& [d, h, w] = c.axes;

@@ -23,12 +23,27 @@ class PaddedLayout {
   int64_t pixel() const { return pixel_; }
   int64_t size() const { return size_; }
 
-  // Copies the channels of a group for `rows` output rows from `first` on. `input` is the first
-  // element of these channels, `to` holds zeros wherever nothing was copied.
+  // Copies the channels of a group, which are words of LineTypes, for `rows` output rows from
+  // `first` on. `input` is the first element of these channels, `to` holds zeros wherever nothing
+  // was copied.
   template <typename T>
   void fill(const T* input, int64_t first, int64_t rows, T* to) const;
+  // The same where `input` has the planes of `channels` channels of bfloat16, each two of which
+  // become one.
+  void fill_pairs(
+      const uint16_t* input, int64_t channels, int64_t first, int64_t rows, uint32_t* to) const;
 
  private:
+  // The lines and columns of an image that are copied.
+  struct Part {
+    int64_t top;  // of line 0
+    int64_t begin;
+    int64_t end;
+    int64_t column;
+    int64_t count;
+  };
+  Part part_of(int64_t first, int64_t rows) const;
+
   const Correlation& c_;
   Order order_;
   int64_t top_;      // of the lines that output row 0 reads

@@ -1,6 +1,8 @@
+#include "mindtorch/backends/cpu/convolution/lines.h"
 #include "mindtorch/backends/cpu/gemm.h"
 #include "mindtorch/backends/cpu/gemm_impl.h"
 #include "mindtorch/backends/cpu/kernels/convolution.h"
+#include "mindtorch/backends/cpu/kernels/lines.h"
 #include "mindtorch/backends/cpu/kernels/wide.h"
 #include "mindtorch/backends/cpu/parallel.h"
 
@@ -55,28 +57,38 @@ void multiply_pixels(const Tensor& from,
   gemm(out.dtype(), pixels, n, k, x, weight, to, kOneFactor, kOneFactor);
 }
 
-// By lines of outputs, where the filters of a group fill most of their vectors.
+// By lines of outputs, where the filters of a group fill most of their vectors. `filters` is
+// contiguous, `shift` too and in the dtype of sums.
 template <typename T>
 bool convolve_lines_of(const Geometry& g,
                        bool is_to_large,
                        const Tensor& from,
-                       const Tensor& weight,
-                       const Tensor& bias,
+                       const Tensor& filters,
+                       const Tensor& shift,
                        const Tensor& out) {
-  constexpr double kLeastFilled = 0.6;
-  const Correlation small = g.to_small();
-  Correlation large;
-  large.filters = g.large_channels;
-  if (convolution::filled_by_filters<T>(is_to_large ? large : small) < kLeastFilled) return false;
-  const Tensor filters = as_wide(weight);
-  const Tensor shift = bias.defined() ? as_wide(bias) : bias;
   const auto run = [&](const Correlation& c) {
-    correlate_lines(c, convolution::Order::kChannelsLast, from.data<T>(), filters.data<T>(),
-                    is_to_large ? g.to_large_filters() : g.to_small_filters(),
-                    shift.defined() ? shift.data<T>() : nullptr, out.data<T>());
+    const auto* const bias =
+        shift.defined() ? static_cast<const convolution::SumOf<T>*>(shift.data_ptr()) : nullptr;
+    correlate_lines(c, convolution::Order::kChannelsLast, static_cast<const T*>(from.data_ptr()),
+                    static_cast<const T*>(filters.data_ptr()),
+                    is_to_large ? g.to_large_filters() : g.to_small_filters(), bias,
+                    static_cast<T*>(out.mutable_data_ptr()));
   };
-  is_to_large ? g.each_to_large(run) : run(small);
+  is_to_large ? g.each_to_large(run) : run(g.to_small());
   return true;
+}
+
+template <typename T>
+bool has_full_vectors(int64_t filters) {
+  constexpr double kLeastFilled = 0.6;
+  Correlation c;
+  c.filters = filters;
+  return convolution::filled_by_filters<T>(c) >= kLeastFilled;
+}
+
+// Channels of bfloat16 are read by two.
+bool has_pairs(const Tensor& tensor, int64_t channels) {
+  return channels % 2 == 0 && reinterpret_cast<uintptr_t>(tensor.data_ptr()) % 4 == 0;
 }
 
 bool convolve_lines(const Geometry& g,
@@ -85,11 +97,20 @@ bool convolve_lines(const Geometry& g,
                     const Tensor& weight,
                     const Tensor& bias,
                     const Tensor& out) {
+  const int64_t filters = is_to_large ? g.large_channels : g.small_channels;
+  const int64_t channels = is_to_large ? g.small_channels : g.large_channels;
+  const Tensor shift = bias.defined() ? as_wide(bias) : bias;
   switch (out.dtype()) {
     case DType::kFloat32:
-      return convolve_lines_of<float>(g, is_to_large, from, weight, bias, out);
+      return has_full_vectors<float>(filters) &&
+             convolve_lines_of<float>(g, is_to_large, from, as_wide(weight), shift, out);
     case DType::kFloat64:
-      return convolve_lines_of<double>(g, is_to_large, from, weight, bias, out);
+      return has_full_vectors<double>(filters) &&
+             convolve_lines_of<double>(g, is_to_large, from, as_wide(weight), shift, out);
+    case DType::kBFloat16:
+      return convolution::has_bfloat16_lines() && has_full_vectors<uint16_t>(filters) &&
+             has_pairs(from, channels) &&
+             convolve_lines_of<uint16_t>(g, is_to_large, from, as_contiguous(weight), shift, out);
     default:
       return false;
   }
