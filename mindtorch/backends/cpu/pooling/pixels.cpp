@@ -15,8 +15,7 @@ namespace {
 
 constexpr int64_t kGrain = int64_t{1} << 14;  // elements that are worth a thread
 
-// Calls visit(image, window, pixels of the window, place of the window on its axes) for each window
-// of all images.
+// Calls visit(image, window, pixels of the window) for each window of all images.
 template <typename Visit>
 void each_window(const Plane& plane, int64_t channels, const Visit& visit) {
   const auto& [depth, height, width] = plane.axes;
@@ -39,8 +38,7 @@ void each_window(const Plane& plane, int64_t channels, const Visit& visit) {
             }
           }
         }
-        visit(row / rows, row * width.out() + static_cast<int64_t>(w), pixels,
-              std::array<size_t, 3>{d, h, w});
+        visit(row / rows, row * width.out() + static_cast<int64_t>(w), pixels);
       }
     }
   });
@@ -52,7 +50,7 @@ template <typename T>
 void max_pixels(const Plane& plane, int64_t channels, const T* input, T* values, int64_t* indices) {
   const PoolingTiles& tiles = pooling_tiles(DTypeOf<T>::value);
   each_window(plane, channels,
-              [&](int64_t image, int64_t window, const std::vector<int64_t>& pixels, const auto&) {
+              [&](int64_t image, int64_t window, const std::vector<int64_t>& pixels) {
                 if (pixels.empty()) {
                   std::fill_n(values + window * channels, channels,
                               static_cast<T>(-std::numeric_limits<float>::infinity()));
@@ -69,21 +67,25 @@ template <typename T>
 void mean_pixels(
     const Plane& plane, const Divisor& divisor, int64_t channels, const T* input, T* values) {
   const PoolingTiles& tiles = pooling_tiles(DTypeOf<T>::value);
-  each_window(plane, channels,
-              [&](int64_t image, int64_t window, std::vector<int64_t>& pixels, const auto& place) {
-                const int64_t by = divisor.of(plane, place[0], place[1], place[2]);
-                if (by == 0) {
-                  std::fill_n(values + window * channels, channels, T{});
-                  return;
-                }
-                // A window for each channel: pixels are its rows, of one element.
-                for (int64_t& pixel : pixels) pixel *= channels;
-                const WindowRow row = {
-                    pixels.data(), static_cast<int64_t>(pixels.size()), 0, 1, 1, 1, channels};
-                const int64_t size = plane.in() * channels;
-                tiles.mean({input + image * size, (plane.count / channels - image) * size}, row, by,
-                           values + window * channels);
-              });
+  const WindowRows windows(plane, divisor);
+  const int64_t rows = plane.axes[0].out() * plane.axes[1].out();
+  const int64_t width = plane.axes[2].out();
+  const int64_t work =
+      channels * std::max(plane.in(), plane.out()) / std::max<int64_t>(rows, 1) + 1;
+  const int64_t images = plane.count / channels;
+  parallel_for(0, images * rows, ceil_div(kGrain, work), [&](int64_t from, int64_t to) {
+    for (int64_t i = from; i < to; ++i) {
+      for (const Run& run : windows.runs(i % rows)) {
+        T* const means = values + (i * width + static_cast<int64_t>(run.first)) * channels;
+        if (run.divisor == 0) {
+          std::fill_n(means, run.windows.count * channels, T{});
+        } else {
+          tiles.mean_pixels(input + i / rows * plane.in() * channels, run.windows, channels,
+                            run.divisor, means);
+        }
+      }
+    }
+  });
 }
 
 // Each pixel is one thread's: the shares of the windows that cover it are added to it.

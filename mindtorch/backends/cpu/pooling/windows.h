@@ -41,6 +41,10 @@ struct PoolingTiles {
                      void* values,
                      int64_t* places);
   void (*mean)(const PlaneData& plane, const WindowRow& windows, int64_t divisor, void* out);
+  // The same for each of the channels that lie beside each other in a pixel: rows, distances and
+  // taps of the windows count pixels, and a window's means follow those of the one before.
+  void (*mean_pixels)(
+      const void* image, const WindowRow& windows, int64_t channels, int64_t divisor, void* out);
   // The sum of the rows that the windows cover, `width` numbers; `sums` has room for kPadding more.
   void (*add_rows)(const void* plane, const WindowRow& windows, int64_t width, void* sums);
   // Adds grad / divisor to every element of a line that a window covers. `shares` has room for as
