@@ -206,7 +206,7 @@ class ResultPlaces {
 // Products by lines compute no more than they need where the filters fill vectors, and pack nothing
 // more than once.
 bool is_better_by_lines(const Correlation& c) {
-  constexpr double kLeastFilled = 0.6;
+  constexpr double kLeastFilled = 0.5;
   constexpr int64_t kLeastWidth = 4;
   return has_bfloat16_lines() && is_whole(c) && c.axes[2].out >= kLeastWidth &&
          filled_by_filters<uint16_t>(c) >= kLeastFilled;
