@@ -18,23 +18,19 @@ constexpr int64_t kLanes = 16;
 template <int kR, int kV, int kN>
 MT_BF16_INLINE void add_run(
     const uint32_t* x, int64_t step, const uint32_t* y, int64_t y_step, __m512 (&sums)[kR][kV]) {
-  __m512bh factors[kN][kV];
-#pragma GCC unroll 4
-  for (int k = 0; k < kN; ++k) {
-#pragma GCC unroll 2
-    for (int j = 0; j < kV; ++j) {
-      factors[k][j] = reinterpret_cast<__m512bh>(_mm512_loadu_si512(y + k * y_step + j * kLanes));
-    }
-  }
+  __m512bh values[kR + kN - 1];
 #pragma GCC unroll 17
   for (int p = 0; p < kR + kN - 1; ++p, x += step) {
-    const auto value = reinterpret_cast<__m512bh>(_mm512_set1_epi32(static_cast<int>(*x)));
+    values[p] = reinterpret_cast<__m512bh>(_mm512_set1_epi32(static_cast<int>(*x)));
+  }
 #pragma GCC unroll 4
-    for (int k = 0; k < kN; ++k) {
-      const int i = p - k;
+  for (int k = 0; k < kN; ++k, y += y_step) {
 #pragma GCC unroll 2
-      for (int j = 0; j < kV; ++j) {
-        if (i >= 0 && i < kR) sums[i][j] = _mm512_dpbf16_ps(sums[i][j], value, factors[k][j]);
+    for (int j = 0; j < kV; ++j) {
+      const auto factors = reinterpret_cast<__m512bh>(_mm512_loadu_si512(y + j * kLanes));
+#pragma GCC unroll 14
+      for (int i = 0; i < kR; ++i) {
+        sums[i][j] = _mm512_dpbf16_ps(sums[i][j], values[i + k], factors);
       }
     }
   }
