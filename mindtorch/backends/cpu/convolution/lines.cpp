@@ -22,6 +22,21 @@ HWY_INLINE void add_run(D d,
                         int64_t y_step,
                         hn::Vec<D> (&sums)[kR][kV]) {
   using V = hn::Vec<D>;
+  if constexpr (kManyRegisters) {  // sums wait for each other the least
+    V values[kR + kN - 1];
+    HWY_UNROLL(17)
+    for (int p = 0; p < kR + kN - 1; ++p, x += step) values[p] = hn::Set(d, *x);
+    HWY_UNROLL(4)
+    for (int k = 0; k < kN; ++k, y += y_step) {
+      HWY_UNROLL(2)
+      for (int j = 0; j < kV; ++j) {
+        const V factor = hn::LoadU(d, y + j * static_cast<int64_t>(hn::Lanes(d)));
+        HWY_UNROLL(14)
+        for (int i = 0; i < kR; ++i) sums[i][j] = hn::MulAdd(values[i + k], factor, sums[i][j]);
+      }
+    }
+    return;
+  }
   V factors[kN][kV];
   HWY_UNROLL(4)
   for (int k = 0; k < kN; ++k) {
