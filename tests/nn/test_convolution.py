@@ -11,6 +11,10 @@ LAYERS = {
     "1x1, stride": lambda: nn.Conv2d(24, 20, 1, 2),
     "1x1, transposed": lambda: nn.ConvTranspose2d(24, 20, 1),
     "3x3": lambda: nn.Conv2d(24, 20, 3, padding=1),
+    "3x3, stride": lambda: nn.Conv2d(24, 16, 3, 2, 1),
+    "3x3, groups": lambda: nn.Conv2d(24, 64, 3, padding=1, groups=4),
+    "3x3, groups of odd channels": lambda: nn.Conv2d(24, 128, 3, padding=2, dilation=2, groups=8),
+    "5x4, transposed": lambda: nn.ConvTranspose2d(24, 32, (5, 4), 2, 1),
     "depthwise": lambda: nn.Conv2d(24, 24, 3, padding=1, groups=24),
     "depthwise, stride and dilation": lambda: nn.Conv2d(24, 24, (5, 3), 2, 4, 2, groups=24),
     "depthwise, transposed": lambda: nn.ConvTranspose2d(24, 24, 4, 2, 1, groups=24, bias=False),
@@ -92,3 +96,26 @@ def test_many_filters_of_one_small_image(sizes, groups, dtype):
     np.testing.assert_allclose(
         results[0].double().numpy(), wide(x.double()).detach().numpy(), rtol=close, atol=close
     )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+@pytest.mark.parametrize("channels", [5, 8])
+@pytest.mark.parametrize("filters", [5, 16, 40])
+def test_volumes_of_small_planes(filters, channels, dtype, threads):
+    """Planes are taken together, and taps beyond an edge are left out."""
+    torch.manual_seed(0)
+    layer = nn.Conv3d(channels, filters, (3, 3, 5), (1, 2, 1), (2, 1, 2)).double()
+    layer = layer.to(getattr(torch, dtype)).double()  # numbers of this dtype
+    x = torch.randn(11, channels, 3, 7, 7).to(getattr(torch, dtype)).double()
+    results = []
+    for each in (torch.float64, getattr(torch, dtype)):
+        given = x.to(each).clone().requires_grad_()
+        own = layer.to(each)
+        own.zero_grad()
+        result = own(given)
+        result.backward(torch.ones_like(result))
+        gradients = [given.grad, *(p.grad for p in own.parameters())]
+        results.append([each.detach().double().numpy() for each in (result, *gradients)])
+    for wanted, found in zip(*results, strict=True):
+        close = 0.01 if dtype == "bfloat16" else 1e-5
+        np.testing.assert_allclose(found, wanted, rtol=close, atol=close * abs(wanted).max())

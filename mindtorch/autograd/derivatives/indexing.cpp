@@ -169,6 +169,22 @@ Tensor looked_up_rows(const Tensor& grad,
   if (places.dtype() != DType::kInt64) places = _to_copy(places, DType::kInt64);
   return sparse_coo_tensor(unsqueeze(places, 0), rows, weight.sizes);
 }
+// Every row of a bag gets the bag's gradient, or its share of it.
+void embedding_bag_rows(Backward& b,
+                        const TensorMeta& weight,
+                        const Tensor& indices,
+                        bool is_mean) {
+  const int64_t bags = indices.size(0);
+  const int64_t length = indices.size(1);
+  const Tensor own = is_mean && length > 1 ? div(b.grad(), Scalar(length)) : b.grad();
+  const Tensor rows = expand(unsqueeze(own, 1), {bags, length, weight.sizes[1]});
+  if (!is_grad_enabled()) {
+    return b.set(0, embedding_dense_backward(rows, indices, weight.sizes[0], -1, false));
+  }
+  const Tensor whole = zeros(weight.sizes, rows.dtype(), rows.device());
+  b.set(0, index_add(whole, 0, _to_copy(reshape(indices, {-1}), DType::kInt64),
+                     reshape(rows, {bags * length, weight.sizes[1]})));
+}
 // Rows that several indices name get the sum; padding_idx gets nothing.
 void embedding_rows(Backward& b,
                     const TensorMeta& weight,
@@ -218,6 +234,7 @@ void define_indexing(Derivatives& derivatives) {
   derivatives.define<take_at>("take");
   derivatives.define<masked_select_at>("_masked_select").named("MaskedSelectBackward0");
   derivatives.define<embedding_rows>("embedding");
+  derivatives.define<embedding_bag_rows>("_embedding_bag").named("EmbeddingBagBackward0");
 }
 
 }  // namespace mindtorch::autograd

@@ -210,6 +210,19 @@ void embedding(Call& call) {
   call.give(result);
 }
 
+void embedding_bag(Call& call) {
+  Tensor places = call.expanded(1);
+  const int64_t bags = places.size(1);
+  Tensor weight = call.value(0);
+  if (call.is_batched(0)) {
+    const Tensor samples = sample_numbers(call, places.dim() - 1, places.device());
+    places = add(places, mul(samples, Scalar(weight.size(1))));
+    weight = flatten(weight, 0, 1);
+  }
+  const Tensor made = _embedding_bag(weight, flatten(places, 0, 1), call.args[2].to_bool());
+  call.give(unflatten(made, 0, {call.size(), bags}));
+}
+
 void embedding_dense_backward(Call& call) {
   if (call.args[4].to_bool()) return run_samples(call);
   const Tensor indices = call.expanded(1);
@@ -235,6 +248,7 @@ void define_indexing(Rules& rules) {
   rules.define("_index", &index);
   rules.define("_index_put_", &index_put);
   rules.define("embedding", &embedding);
+  rules.define("_embedding_bag", &embedding_bag);
   rules.define("embedding_dense_backward", &embedding_dense_backward);
   rules.define({"masked_fill", "index_put", "masked_scatter", "put", "select_scatter",
                 "slice_scatter", "diagonal_scatter", "block_diag"},

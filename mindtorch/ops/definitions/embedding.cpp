@@ -26,6 +26,16 @@ TensorSpec embedding(const Tensor& weight, const Tensor& indices, int64_t, bool,
   return contiguous_spec(std::move(sizes), weight.dtype(), weight.device());
 }
 
+TensorSpec embedding_bag(const Tensor& weight, const Tensor& indices, bool) {
+  MT_CHECK(weight.dim() == 2, RuntimeError, "'weight' must be 2-D");
+  MT_CHECK(indices.dim() == 2, RuntimeError, "'indices' must be 2-D");
+  MT_CHECK(is_floating_point(weight.dtype()) && !is_float8(weight.dtype()), RuntimeError,
+           "expected scalar type Half or BFloat16 or Float or Double but found ",
+           legacy_name(weight.dtype()));
+  check_indices("embedding_bag", 2, indices);
+  return contiguous_spec({indices.size(0), weight.size(1)}, weight.dtype(), weight.device());
+}
+
 TensorSpec embedding_dense_backward(
     const Tensor& grad_output, const Tensor&, int64_t num_weights, int64_t, bool) {
   return contiguous_spec({num_weights, grad_output.size(-1)}, grad_output.dtype(),
@@ -52,6 +62,9 @@ void define_embedding(Registry& ops) {
       .doc("The rows of weight that the indices name.",
            ">>> torch.embedding(torch.tensor([[1., 2.], [3., 4.]]), torch.tensor([1]))\n"
            "tensor([[3., 4.]])");
+  // The sum or mean of the rows of weight that each row of indices names.
+  ops.define<embedding_bag>("_embedding_bag(Tensor weight, Tensor indices, bool is_mean) -> Tensor")
+      .internal();
   ops.define<embedding_dense_backward>(
          "embedding_dense_backward(Tensor grad_output, Tensor indices, int num_weights, "
          "int padding_idx, bool scale_grad_by_freq) -> Tensor")

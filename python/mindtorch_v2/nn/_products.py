@@ -1,6 +1,7 @@
 """Functions of torch.nn.functional on pairs of vectors, and on rows of a table."""
 
 import mindtorch_v2 as torch
+from mindtorch_v2 import _C
 from mindtorch_v2._overridable import make_overridable as _make_overridable
 
 
@@ -90,6 +91,17 @@ def _grouped_product(a, b, offs):
     return torch.cat([*parts, a.new_zeros(a.size(1), b.size(1) - ends[-1])], dim=1)
 
 
+_embedding_bag = _C._internal_functions["_embedding_bag"]
+_BAGS = ("sum", "mean")
+
+
+def _has_bags(weight, scale_grad_by_freq, sparse, per_sample_weights, padding_idx):
+    """Whether bags of one length are the sums of one op."""
+    if scale_grad_by_freq or sparse or per_sample_weights is not None or padding_idx is not None:
+        return False
+    return weight.is_floating_point() and weight.device.type in ("cpu", "meta")
+
+
 def embedding_bag(
     input,
     weight,
@@ -120,6 +132,13 @@ def embedding_bag(
                 "if input is 2D, then offsets has to be None, as input is treated is a mini-batch"
                 f" of fixed length sequences. However, found offsets of type {type(offsets)}"
             )
+        if mode in _BAGS and _has_bags(
+            weight, scale_grad_by_freq, sparse, per_sample_weights, padding_idx
+        ):
+            if max_norm is not None:
+                with torch.no_grad():
+                    torch.embedding_renorm_(weight, input.contiguous(), max_norm, norm_type)
+            return _embedding_bag(weight, input, mode == "mean")
         bags, length = input.shape
         owner = torch.arange(bags, device=input.device).repeat_interleave(length)
         input = input.reshape(-1)

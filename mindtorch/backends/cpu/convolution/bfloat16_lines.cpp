@@ -56,6 +56,29 @@ MT_WORDS_INLINE __m512i load_inside(const uint16_t* line, int64_t size, int64_t 
   }
 }
 
+[[gnu::target("avx512f,avx512bw,avx512vl,avx512dq")]] void copy_lines(const uint16_t* from,
+                                                                      int64_t from_pitch,
+                                                                      int64_t lines,
+                                                                      int64_t size,
+                                                                      int64_t first,
+                                                                      int64_t step,
+                                                                      int64_t count,
+                                                                      uint16_t* to) {
+  if (step != 1 || count > 32) {
+    for (int64_t i = 0; i < lines; ++i) {
+      copy_line(from + i * from_pitch, size, first, step, count, to + i * count);
+    }
+    return;
+  }
+  const __mmask32 before = first_32(std::clamp<int64_t>(-first, 0, 32));
+  const __mmask32 inside = first_32(std::clamp<int64_t>(size - first, 0, 32)) & ~before;
+  const __mmask32 all = first_32(count);
+  for (int64_t i = 0; i < lines; ++i) {
+    const __m512i elements = _mm512_maskz_loadu_epi16(inside, from + i * from_pitch + first);
+    _mm512_mask_storeu_epi16(to + i * count, all, elements);
+  }
+}
+
 [[gnu::target("avx512f,avx512bw,avx512vl,avx512dq")]] void pack_outputs(
     const uint16_t* patch,
     std::span<const int64_t> offsets,
@@ -111,6 +134,10 @@ MT_WORDS_INLINE __m512i load_inside(const uint16_t* line, int64_t size, int64_t 
 #else  // no x86
 
 void copy_line(const uint16_t*, int64_t, int64_t, int64_t, int64_t, uint16_t*) {
+  MT_ASSERT(bfloat16_tiles() != nullptr);
+}
+
+void copy_lines(const uint16_t*, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, uint16_t*) {
   MT_ASSERT(bfloat16_tiles() != nullptr);
 }
 

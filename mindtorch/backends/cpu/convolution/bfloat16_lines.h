@@ -34,6 +34,16 @@ class OutputLines {
 void copy_line(
     const uint16_t* line, int64_t size, int64_t first, int64_t step, int64_t count, uint16_t* to);
 
+// The same for lines `from_pitch` apart, to lines that follow each other.
+void copy_lines(const uint16_t* from,
+                int64_t from_pitch,
+                int64_t lines,
+                int64_t size,
+                int64_t first,
+                int64_t step,
+                int64_t count,
+                uint16_t* to);
+
 // The panel whose columns are the outputs of one line. Term t begins at patch[offsets[t]]; with
 // `has_ones`, the term behind them is 1 everywhere. Terms are filled up with zeros to
 // `padded_terms`.

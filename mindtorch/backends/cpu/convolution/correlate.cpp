@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "mindtorch/backends/cpu/convolution/filter_panels.h"
 #include "mindtorch/backends/cpu/convolution/patch.h"
 #include "mindtorch/backends/cpu/convolution/tiles.h"
 #include "mindtorch/backends/cpu/copy_matrix.h"
@@ -11,52 +12,8 @@ namespace {
 
 // Multiplications that are worth a thread.
 constexpr int64_t kGrain = int64_t{1} << 17;
-// Elements of filters that are worth a thread to be packed.
-constexpr int64_t kPackGrain = int64_t{1} << 15;
 // Bytes of a patch: it should stay in the second cache, beside the filters.
 constexpr int64_t kPatchBytes = int64_t{256} << 10;
-
-// Outputs that are worth reading all filters for.
-constexpr int64_t kLeastOutputs = 192;
-
-// Filters of a group, with as many as fill up the last vector.
-template <typename T>
-int64_t padded_filters(int64_t filters) {
-  const int64_t lanes = tiles<T>().panel_columns / 2;
-  return ceil_div(filters, lanes) * lanes;
-}
-
-// The terms of `count` filters one after the other: `pitch` elements for each, one of each filter.
-template <typename T>
-void pack_terms(const Correlation& c,
-                const T* filters,
-                const FilterStrides& strides,
-                int64_t count,
-                int64_t pitch,
-                T* to) {
-  if (has_taps_in_order(c, strides)) {
-    const int64_t window = c.terms() / c.channels;
-    const bool is_matrix = strides.channel == window;
-    const int64_t terms = is_matrix ? c.terms() : window;
-    for (int64_t channel = 0; channel < (is_matrix ? 1 : c.channels); ++channel) {
-      copy_matrix<T>(terms, count, {filters + channel * strides.channel, 1, strides.filter},
-                     {to + channel * terms * pitch, pitch, 1});
-    }
-    return;
-  }
-  for (int64_t channel = 0; channel < c.channels; ++channel) {
-    for (const Tap& d : c.axes[0].taps) {
-      for (const Tap& h : c.axes[1].taps) {
-        for (const Tap& w : c.axes[2].taps) {
-          const T* const from = filters + channel * strides.channel + d.index * strides.taps[0] +
-                                h.index * strides.taps[1] + w.index * strides.taps[2];
-          for (int64_t i = 0; i < count; ++i) to[i] = from[i * strides.filter];
-          to += pitch;
-        }
-      }
-    }
-  }
-}
 
 // The filters of all groups, as tiles<T>().multiply() takes them.
 template <typename T>
@@ -195,63 +152,6 @@ void multiply_patches(const Job<T>& job) {
   });
 }
 
-// The filters of a group by panels of columns: of each panel row by row, each row a term.
-template <typename T>
-class FilterPanels {
- public:
-  FilterPanels(const Correlation& c, const T* filters, const FilterStrides& strides, const T* bias)
-      : c_(c),
-        padded_(padded_filters<T>(c.filters)),
-        y_(c.groups * padded_ * c.terms()),
-        initial_(c.groups * padded_) {
-    std::fill_n(initial_.get(), c.groups * padded_, T{0});
-    for (int64_t group = 0; group < c.groups && bias != nullptr; ++group) {
-      std::copy_n(bias + group * c.filters, c.filters, initial_.get() + group * padded_);
-    }
-    const int64_t grain = ceil_div(kPackGrain, tiles<T>().panel_columns * c.terms() + 1);
-    parallel_for(0, c.groups * count(), grain, [&](int64_t first, int64_t last) {
-      for (int64_t i = first; i < last; ++i) {
-        const int64_t group = i / count();
-        each(i % count(), i % count() + 1, [&](int64_t begin, int64_t columns) {
-          fill(filters + group * strides.group, strides, begin, columns,
-               y_.get() + (group * padded_ + begin) * c.terms());
-        });
-      }
-    });
-  }
-
-  // Of a group.
-  int64_t count() const { return ceil_div(padded_, tiles<T>().panel_columns); }
-  // Calls visit(first filter, columns) for panels [first, last).
-  template <typename Visit>
-  void each(int64_t first, int64_t last, const Visit& visit) const {
-    const int64_t most = tiles<T>().panel_columns;
-    for (int64_t begin = first * most; begin < std::min(last * most, padded_); begin += most) {
-      visit(begin, std::min(most, padded_ - begin));
-    }
-  }
-  const T* panel(int64_t group, int64_t begin) const {
-    return y_.get() + (group * padded_ + begin) * c_.terms();
-  }
-  const T* initial(int64_t group, int64_t begin) const {
-    return initial_.get() + group * padded_ + begin;
-  }
-
- private:
-  void fill(const T* filters, const FilterStrides& strides, int64_t begin, int64_t columns, T* to) {
-    const int64_t real = std::min(columns, c_.filters - begin);
-    pack_terms(c_, filters + begin * strides.filter, strides, real, columns, to);
-    for (int64_t term = 0; term < c_.terms() && real < columns; ++term) {
-      std::fill(to + term * columns + real, to + (term + 1) * columns, T{0});
-    }
-  }
-
-  const Correlation& c_;
-  int64_t padded_;
-  Scratch<T> y_;
-  Scratch<T> initial_;
-};
-
 // Note [Outputs or filters]
 // A vector holds the outputs of one filter or the filters of one output. The first takes images as
 // they lie, but computes the gaps between rows too; the second computes nothing in vain when the
@@ -260,70 +160,8 @@ template <typename T>
 bool is_better_by_filters(const Correlation& c, const PatchLayout& layout) {
   const double by_outputs =
       static_cast<double>(c.axes[2].out) / static_cast<double>(layout.pitch());
-  const double by_filters =
-      static_cast<double>(c.filters) / static_cast<double>(padded_filters<T>(c.filters));
   const double transposing = 1 + 8 / static_cast<double>(c.terms() + 1);
-  return by_filters > by_outputs * transposing;
-}
-
-template <typename T>
-void multiply_by_filters(const Job<T>& job, const FilterPanels<T>& panels) {
-  const Correlation& c = job.c;
-  const Axis& depth = c.axes[0];
-  const int64_t height = choose_rows(c, job.layout, sizeof(T));
-  const int64_t blocks = ceil_div(c.axes[1].out, height);
-  const int64_t width = c.axes[2].out;
-  // Small images come together, so that the filters are read less often.
-  const int64_t slices = c.batch * depth.out;
-  const int64_t wanted = ceil_div(kLeastOutputs, height * width);
-  const int64_t shared = ceil_div(slices * c.groups, num_threads());
-  const int64_t together = blocks > 1 ? 1 : std::clamp<int64_t>(shared, 1, wanted);
-  const int64_t pieces = ceil_div(slices, together);
-  const int64_t tasks = pieces * c.groups * blocks;
-  const int64_t work = together * height * width * c.terms() * c.filters + 1;
-  const int64_t parts = choose_parts(tasks, panels.count(), tasks * work);
-  const int64_t grain = ceil_div(kGrain, ceil_div(work, parts));
-  parallel_for(0, tasks * parts, grain, [&](int64_t begin, int64_t end) {
-    const Scratch<T> patches(together * job.layout.channel_size(height) * c.channels);
-    const Scratch<T> sums(together * height * width * tiles<T>().panel_columns);
-    std::vector<int64_t> offsets, outputs, places;
-    for (int64_t number = begin; number < end; ++number) {
-      const int64_t task = number / parts;
-      const int64_t part = number % parts;
-      const int64_t group = task / blocks % c.groups;
-      const int64_t first = task / blocks / c.groups * together;
-      const int64_t count = std::min(together, slices - first);
-      const int64_t row = task % blocks * height;
-      const int64_t rows = std::min(height, c.axes[1].out - row);
-      if (rows <= 0) continue;
-      const int64_t size = rows * width;
-      const int64_t patch = job.layout.channel_size(rows) * c.channels;
-      if (static_cast<int64_t>(outputs.size()) != size) {
-        job.layout.offsets(rows, c.channels, offsets);
-        job.layout.outputs(rows, outputs);
-        places.clear();
-        for (int64_t i = 0; i < together; ++i) {
-          for (const int64_t output : outputs) places.push_back(i * patch + output);
-        }
-      }
-      for (int64_t i = 0; i < count; ++i) {
-        job.layout.fill(job.input_of((first + i) / depth.out, group), c.channels,
-                        (first + i) % depth.out, row, rows, patches.get() + i * patch);
-      }
-      const int64_t all = panels.count();
-      panels.each(all * part / parts, all * (part + 1) / parts, [&](int64_t m, int64_t columns) {
-        tiles<T>().multiply_panel(patches.get(), places.data(), count * size, offsets.data(),
-                                  c.terms(), panels.panel(group, m), columns,
-                                  panels.initial(group, m), sums.get());
-        for (int64_t i = 0; i < count; ++i) {
-          T* const to = job.result_of((first + i) / depth.out, group) + m * c.outputs() +
-                        ((first + i) % depth.out * c.axes[1].out + row) * width;
-          copy_matrix<T>(std::min(columns, c.filters - m), size,
-                         {sums.get() + i * size * columns, 1, columns}, {to, c.outputs(), 1});
-        }
-      });
-    }
-  });
+  return filled_by_filters<T>(c) > by_outputs * transposing;
 }
 
 }  // namespace
@@ -340,7 +178,7 @@ void correlate(const Correlation& c,
   const auto is_whole = [](const Axis& axis) { return axis.step == 1 && axis.size == axis.out; };
   if (!job.layout.is_input() && std::all_of(c.axes.begin(), c.axes.end(), is_whole) &&
       is_better_by_filters<T>(c, job.layout)) {
-    return multiply_by_filters(job, FilterPanels<T>(c, filters, strides, bias));
+    return correlate_lines(c, Order::kChannelsFirst, input, filters, strides, bias, result);
   }
   const Scratch<T> packed(c.groups * c.filters * c.terms());
   pack(c, filters, strides, packed.get());

@@ -1,117 +1,21 @@
 #include <algorithm>
-#include <span>
 #include <vector>
 
 #include "mindtorch/backends/cpu/bfloat16_tiles.h"
-#include "mindtorch/backends/cpu/convolution/bfloat16_lines.h"
-#include "mindtorch/backends/cpu/convolution/correlation.h"
-#include "mindtorch/backends/cpu/convolution/patch.h"
-#include "mindtorch/backends/cpu/gemm_impl.h"
+#include "mindtorch/backends/cpu/convolution/bfloat16_slices.h"
+#include "mindtorch/backends/cpu/convolution/lines.h"
 #include "mindtorch/backends/cpu/half_conversion.h"
-#include "mindtorch/backends/cpu/parallel.h"
-#include "mindtorch/backends/cpu/sorting/scratch.h"
 
 // Correlations as products of bfloat16: of filters, by rows, with panels of outputs; and of
 // gradients, by rows, with panels of terms. Panels are packed from a patch: Note [Patches].
 namespace mindtorch::cpu::convolution {
 namespace {
 
-using sorting::ScratchArray;  // for what is bounded, and the same for every slice
-
-constexpr int64_t kPanelBytes = int64_t{256} << 10;  // packed at a time
-constexpr int64_t kGrain = int64_t{1} << 18;         // multiplications that are worth a thread
-constexpr int64_t kPackGrain = int64_t{1} << 15;     // elements of filters that are worth one
+constexpr int64_t kPanelBytes = int64_t{640} << 10;    // packed at a time
+constexpr int64_t kPatchesBytes = int64_t{640} << 10;  // of planes that are taken together
+constexpr int64_t kPackGrain = int64_t{1} << 15;       // elements of filters that are worth one
 constexpr int64_t kLeastFilters = 4;
 constexpr int64_t kLeastTerms = 8;
-constexpr int64_t kMostSums = int64_t{1} << 22;  // that are kept apart, and added at the end
-
-int64_t padded_to(int64_t size, int64_t unit) { return ceil_div(size, unit) * unit; }
-
-// Some output rows of one depth of one image, and one group.
-struct Slice {
-  int64_t image;
-  int64_t group;
-  int64_t depth;
-  int64_t row;
-  int64_t rows;
-};
-
-// The outputs of a correlation by slices of `height` rows.
-class Slices {
- public:
-  Slices(const Correlation& c, int64_t most_outputs, int64_t wanted) : c_(c) {
-    const int64_t all = c.axes[1].out;
-    const int64_t most_rows = std::max<int64_t>(most_outputs / c.axes[2].out, 1);
-    const int64_t others = c.batch * c.groups * c.axes[0].out;
-    blocks_ = std::min(all, std::max(ceil_div(all, most_rows), ceil_div(wanted, others)));
-    height_ = ceil_div(all, blocks_);
-    blocks_ = ceil_div(all, height_);
-  }
-  int64_t height() const { return height_; }
-  int64_t of_group() const { return c_.batch * c_.axes[0].out * blocks_; }
-  int64_t count() const { return of_group() * c_.groups; }
-  Slice at(int64_t i) const {
-    const int64_t depth = c_.axes[0].out;
-    Slice slice = {};
-    slice.row = i % blocks_ * height_;
-    slice.rows = std::min(height_, c_.axes[1].out - slice.row);
-    slice.depth = i / blocks_ % depth;
-    slice.image = i / blocks_ / depth % c_.batch;
-    slice.group = i / of_group();
-    return slice;
-  }
-
- private:
-  const Correlation& c_;
-  int64_t blocks_;
-  int64_t height_;
-};
-
-int64_t wanted_tasks(const Correlation& c) {
-  const int64_t work = c.batch * c.groups * c.outputs() * c.terms() * c.filters;
-  return in_parallel_region() ? 1 : std::clamp<int64_t>(work / kGrain, 1, num_threads());
-}
-
-// The patch of some channels of a slice, and how its product reads it.
-class Patch {
- public:
-  Patch(const Correlation& c, const PatchLayout& layout, int64_t channels, int64_t height)
-      : c_(c),
-        layout_(layout),
-        channels_(channels),
-        room_(layout.is_input() ? 0 : layout.channel_size(height) * channels) {}
-
-  void read(const uint16_t* input, const Slice& slice, int64_t first_channel) {
-    const int64_t channel = c_.axes[0].in * c_.axes[1].in * c_.axes[2].in;
-    const uint16_t* const from =
-        input + ((slice.image * c_.groups + slice.group) * c_.channels + first_channel) * channel;
-    if (slice.rows != rows_) {
-      rows_ = slice.rows;
-      layout_.offsets(layout_.is_input() ? c_.axes[1].out : rows_, channels_, offsets_);
-      layout_.outputs(rows_, outputs_);
-      lines_.set(outputs_);
-    }
-    if (layout_.is_input()) {
-      data_ = from + (slice.depth * c_.axes[1].out + slice.row) * c_.axes[2].out;
-    } else {
-      layout_.fill(from, channels_, slice.depth, slice.row, rows_, room_.get());
-      data_ = room_.get();
-    }
-  }
-  const uint16_t* data() const { return data_; }
-  std::span<const int64_t> offsets() const { return offsets_; }
-  const OutputLines& lines() const { return lines_; }
-
- private:
-  const Correlation& c_;
-  const PatchLayout& layout_;
-  int64_t channels_;
-  int64_t rows_ = 0;
-  ScratchArray<uint16_t> room_;
-  const uint16_t* data_ = nullptr;
-  std::vector<int64_t> offsets_, outputs_;
-  OutputLines lines_;
-};
 
 // The filters of all groups as strips of rows of terms; the bias is the last term.
 class FilterStrips {
@@ -240,6 +144,74 @@ bool is_whole(const Correlation& c) {
                      [](const Axis& axis) { return axis.step == 1 && axis.size == axis.out; });
 }
 
+// Where the outputs of slices go.
+class ResultPlaces {
+ public:
+  ResultPlaces(const Correlation& c, uint16_t* result) : c_(c), result_(result) {}
+
+  int64_t channel() const { return c_.axes[0].size * c_.axes[1].size * c_.axes[2].size; }
+
+  // Outputs [first, first + cols) of a slice for one filter, where they lie beside each other in
+  // the result; null otherwise.
+  uint16_t* in_place(const Slice& slice, int64_t filter, int64_t first, int64_t cols) const {
+    const int64_t outputs = slice.rows * c_.axes[2].out;
+    if (!is_whole_ || first / outputs != (first + cols - 1) / outputs) return nullptr;
+    return plane(slice, filter, first / outputs) + slice.row * c_.axes[2].out + first % outputs;
+  }
+
+  // The same for `count` filters, from rows of `from`.
+  void store(const Slice& slice,
+             int64_t filter,
+             int64_t count,
+             int64_t first,
+             int64_t cols,
+             const uint16_t* from,
+             int64_t stride) const {
+    const auto& [d, h, w] = c_.axes;
+    const int64_t outputs = slice.rows * w.out;
+    for (int64_t i = 0; i < count; ++i, from += stride) {
+      for (int64_t at = first; at < first + cols;) {
+        // To the end of the plane, or of the line.
+        const int64_t unit = is_whole_ ? outputs : w.out;
+        const int64_t size = std::min(unit - at % unit, first + cols - at);
+        uint16_t* const to = plane(slice, filter + i, at / outputs);
+        const uint16_t* const line = from + at - first;
+        if (is_whole_) {
+          std::copy_n(line, size, to + slice.row * w.out + at % outputs);
+        } else {
+          const int64_t row = slice.row + at % outputs / w.out;
+          uint16_t* const target = to + (h.first + row * h.step) * w.size + w.first;
+          for (int64_t k = 0; k < size; ++k) target[(at % w.out + k) * w.step] = line[k];
+        }
+        at += size;
+      }
+    }
+  }
+
+ private:
+  uint16_t* plane(const Slice& slice, int64_t filter, int64_t i) const {
+    const Axis& d = c_.axes[0];
+    const int64_t image = (slice.plane + i) / d.out * c_.groups + slice.group;
+    return result_ + (image * c_.filters + filter) * channel() +
+           (d.first + (slice.plane + i) % d.out * d.step) * c_.axes[1].size * c_.axes[2].size;
+  }
+
+  const Correlation& c_;
+  uint16_t* result_;
+  bool is_whole_ = std::all_of(c_.axes.begin(), c_.axes.end(), [](const Axis& axis) {
+    return axis.step == 1 && axis.size == axis.out;
+  });
+};
+
+// Products by lines compute no more than they need where the filters fill vectors, and pack nothing
+// more than once.
+bool is_better_by_lines(const Correlation& c) {
+  constexpr double kLeastFilled = 0.5;
+  constexpr int64_t kLeastWidth = 4;
+  return has_bfloat16_lines() && is_whole(c) && c.axes[2].out >= kLeastWidth &&
+         filled_by_filters<uint16_t>(c) >= kLeastFilled;
+}
+
 }  // namespace
 
 bool multiplies_bfloat16(int64_t filters, int64_t terms) {
@@ -254,181 +226,66 @@ void correlate_bfloat16(const Correlation& c,
                         uint16_t* result) {
   if (c.batch * c.groups * c.filters * c.outputs() == 0) return;
   const PatchLayout layout(c);
+  if (!layout.is_input() && is_better_by_lines(c)) {
+    const Scratch<float> sums(bias == nullptr ? 0 : c.groups * c.filters);
+    if (bias != nullptr) {
+      HalfConversion(DType::kBFloat16).widen(bias, sums.get(), c.groups * c.filters);
+    }
+    return correlate_lines(c, Order::kChannelsFirst, input, filters, strides,
+                           bias == nullptr ? nullptr : sums.get(), result);
+  }
   const FilterStrips strips(c, filters, strides, bias);
   const int64_t padded = strips.padded_terms();
   const int64_t words = padded / 2 * kPanelCols;
-  const Slices slices(c, kPanelBytes / (2 * padded), wanted_tasks(c));
+  const int64_t wanted = wanted_tasks(c);
+  const int64_t most_panels = std::max<int64_t>(kPanelBytes / (4 * words), 1);
+  Slices slices(c, most_panels * kPanelCols, wanted);
   const int64_t width = c.axes[2].out;
-  const int64_t most = padded_to(slices.height() * width, kPanelCols);
-  const int64_t channel = c.axes[0].size * c.axes[1].size * c.axes[2].size;
-  const bool whole = is_whole(c);
-  const int64_t work = slices.height() * width * c.terms() * c.filters + 1;
+  const int64_t patch_bytes = 2 * layout.channel_size(slices.height()) * c.channels;
+  if (!layout.is_input()) {
+    slices.join_planes(
+        std::min(kPatchesBytes / std::max<int64_t>(patch_bytes, 1), slices.count() / wanted));
+  }
+  const int64_t outputs = slices.together() * slices.height() * width;
+  const int64_t chunk = std::min(ceil_div(outputs, kPanelCols), most_panels) * kPanelCols;
+  const ResultPlaces places(c, result);
+  const int64_t work = outputs * c.terms() * c.filters + 1;
   // Where slices are fewer than threads, strips are divided, too.
-  const int64_t parts = std::clamp<int64_t>(wanted_tasks(c) / slices.count(), 1, strips.strips());
-  const int64_t grain = ceil_div(kGrain, ceil_div(work, parts));
+  const int64_t parts = std::clamp<int64_t>(wanted / slices.count(), 1, strips.strips());
+  const int64_t grain = ceil_div(kBFloat16Grain, ceil_div(work, parts));
   parallel_for(0, slices.count() * parts, grain, [&](int64_t begin, int64_t end) {
     const int64_t rows = bfloat16_tiles()->rows;
-    Patch patch(c, layout, c.channels, slices.height());
-    const ScratchArray<uint32_t> panels(most / kPanelCols * words);
-    const ScratchArray<float> sums(rows * most);
-    const ScratchArray<uint16_t> scattered(whole ? 0 : rows * most);
+    Patch patch(c, layout, c.channels, slices);
+    const ScratchArray<uint32_t> panels(chunk / kPanelCols * words);
+    const ScratchArray<float> sums(rows * chunk);
+    const ScratchArray<uint16_t> scattered(rows * chunk);
     for (int64_t i = begin; i < end; ++i) {
       const Slice slice = slices.at(i / parts);
       const int64_t part = i % parts;
+      const int64_t last = strips.strips() * (part + 1) / parts;
       patch.read(input, slice, 0);
-      for (int64_t line = 0; line < patch.lines().lines(); ++line) {
-        pack_outputs(patch.data(), patch.offsets(), strips.has_bias(), padded,
-                     patch.lines().line(line), panels.get() + line * words);
-      }
-      const int64_t cols = slice.rows * width;
-      for (int64_t strip = strips.strips() * part / parts;
-           strip < strips.strips() * (part + 1) / parts; ++strip) {
-        uint16_t* const to =
-            result +
-            ((slice.image * c.groups + slice.group) * c.filters + strips.first(strip)) * channel +
-            (c.axes[0].first + slice.depth * c.axes[0].step) * c.axes[1].size * c.axes[2].size;
-        if (whole) {
-          strips.multiply(slice.group, strip, panels.get(), cols, sums.get(),
-                          to + slice.row * width, channel);
-          continue;
+      const int64_t all = slice.planes * slice.rows * width;
+      for (int64_t first = 0; first < all; first += chunk) {
+        const int64_t cols = std::min(chunk, all - first);
+        for (int64_t col = 0; col < cols; col += kPanelCols) {
+          pack_outputs(patch.data(), patch.offsets(), strips.has_bias(), padded,
+                       patch.lines().line((first + col) / kPanelCols),
+                       panels.get() + col / kPanelCols * words);
         }
-        strips.multiply(slice.group, strip, panels.get(), cols, sums.get(), scattered.get(), most);
-        for (int64_t r = 0; r < strips.rows(strip); ++r) {
-          place(c, slice.row, slice.rows, scattered.get() + r * most, width, to + r * channel);
+        for (int64_t strip = strips.strips() * part / parts; strip < last; ++strip) {
+          const int64_t filter = strips.first(strip);
+          if (uint16_t* const to = places.in_place(slice, filter, first, cols)) {
+            strips.multiply(slice.group, strip, panels.get(), cols, sums.get(), to,
+                            places.channel());
+            continue;
+          }
+          strips.multiply(slice.group, strip, panels.get(), cols, sums.get(), scattered.get(),
+                          chunk);
+          places.store(slice, filter, strips.rows(strip), first, cols, scattered.get(), chunk);
         }
       }
     }
   });
-}
-
-namespace {
-
-// Gradients of the filters: some channels of one group, summed over some of the slices.
-class FilterGradient {
- public:
-  FilterGradient(const Correlation& c, const uint16_t* input, const uint16_t* grad)
-      : c_(c), layout_(c), input_(input), grad_(grad), slices_(c, tiles_.strip_terms, 1) {
-    const int64_t taps = c.terms() / c.channels;
-    const int64_t wanted = ceil_div(wanted_tasks(c), c.groups);
-    channel_parts_ = std::clamp<int64_t>(wanted, 1, std::max<int64_t>(c.terms() / kPanelCols, 1));
-    channels_ = ceil_div(c.channels, std::min(channel_parts_, c.channels));
-    channel_parts_ = ceil_div(c.channels, channels_);
-    stride_ = padded_to(channels_ * taps, kPanelCols);
-    height_ = strip_rows(tiles_, c.filters);
-    size_ = c.filters * stride_;
-    const int64_t others = c.groups * channel_parts_;
-    slice_parts_ = std::clamp<int64_t>(
-        ceil_div(wanted, channel_parts_), 1,
-        std::max<int64_t>(1, std::min(slices_.of_group(), kMostSums / (others * size_))));
-  }
-
-  void run(uint16_t* grad_filters) {
-    const int64_t parts = c_.groups * channel_parts_;
-    const Scratch<float> sums(parts * slice_parts_ * size_);
-    const int64_t work =
-        c_.batch * c_.outputs() * c_.terms() * c_.filters / channel_parts_ / slice_parts_ + 1;
-    parallel_for(0, parts * slice_parts_, ceil_div(kGrain, work), [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        add_up(i / slice_parts_, i % slice_parts_, sums.get() + i * size_);
-      }
-    });
-    const HalfConversion convert(DType::kBFloat16);
-    const int64_t taps = c_.terms() / c_.channels;
-    parallel_for(0, parts, ceil_div(kGrain, slice_parts_ * size_), [&](int64_t begin, int64_t end) {
-      for (int64_t part = begin; part < end; ++part) {
-        const int64_t first = part % channel_parts_ * channels_;
-        const int64_t count = std::min(channels_, c_.channels - first) * taps;
-        float* const total = sums.get() + part * slice_parts_ * size_;
-        for (int64_t m = 0; m < c_.filters; ++m) {
-          float* const row = total + m * stride_;
-          for (int64_t i = 1; i < slice_parts_; ++i) {
-            for (int64_t t = 0; t < count; ++t) row[t] += row[i * size_ + t];
-          }
-          convert.narrow(
-              row,
-              grad_filters + (part / channel_parts_ * c_.filters + m) * c_.terms() + first * taps,
-              count);
-        }
-      }
-    });
-  }
-
- private:
-  // Part `part` of the slices, for the channels and the group of `columns`.
-  void add_up(int64_t columns, int64_t part, float* sums) const {
-    const int64_t group = columns / channel_parts_;
-    const int64_t first = columns % channel_parts_ * channels_;
-    const int64_t channels = std::min(channels_, c_.channels - first);
-    const int64_t width = c_.axes[2].out;
-    const int64_t most = padded_to(slices_.height() * width, kPanelCols);
-    const int64_t terms = channels * (c_.terms() / c_.channels);
-    const int64_t panels = ceil_div(terms, kPanelCols);
-    const int64_t words = most / 2 * kPanelCols;
-    Patch patch(c_, layout_, channels, slices_.height());
-    const ScratchArray<uint32_t> packed_b(panels * words);
-    const ScratchArray<uint16_t> packed_a(tiles_.rows * std::min(most, tiles_.strip_terms));
-    const int64_t begin = slices_.of_group() * part / slice_parts_;
-    const int64_t end = slices_.of_group() * (part + 1) / slice_parts_;
-    for (int64_t i = begin; i < end; ++i) {
-      const Slice slice = slices_.at(group * slices_.of_group() + i);
-      patch.read(input_, slice, first);
-      for (int64_t panel = 0; panel < panels; ++panel) {
-        const auto at = static_cast<size_t>(panel * kPanelCols);
-        pack_terms(patch.data(),
-                   patch.offsets().subspan(
-                       at, std::min<size_t>(kPanelCols, static_cast<size_t>(terms) - at)),
-                   patch.lines(), packed_b.get() + panel * words);
-      }
-      const ConstMatrix rows = {grad_ +
-                                    (slice.image * c_.groups + group) * c_.filters * c_.outputs() +
-                                    (slice.depth * c_.axes[1].out + slice.row) * width,
-                                c_.outputs(), 1};
-      const int64_t outputs = slice.rows * width;
-      for (int64_t m = 0; m < c_.filters; m += height_) {
-        for (int64_t term = 0; term < outputs; term += tiles_.strip_terms) {
-          BFloat16Strip strip = {};
-          strip.rows = std::min(height_, c_.filters - m);
-          strip.terms = std::min(tiles_.strip_terms, outputs - term);
-          strip.a = tiles_.pack_strip(offset<uint16_t>(rows, m, term), strip.rows, strip.terms,
-                                      panels, packed_a.get());
-          strip.panels = packed_b.get() + term / 2 * kPanelCols;
-          strip.panel_words = words;
-          strip.cols = terms;
-          strip.sums = sums + m * stride_;
-          strip.sums_stride = stride_;
-          strip.add = i > begin || term > 0;
-          tiles_.multiply_strip(strip);
-        }
-      }
-    }
-  }
-
-  const BFloat16Tiles& tiles_ = *bfloat16_tiles();
-  const Correlation& c_;
-  PatchLayout layout_;
-  const uint16_t* input_;
-  const uint16_t* grad_;
-  Slices slices_;
-  int64_t channel_parts_;
-  int64_t channels_;  // of a part
-  int64_t slice_parts_;
-  int64_t height_;  // of a strip
-  int64_t stride_;
-  int64_t size_;  // of the sums of a part
-};
-
-}  // namespace
-
-void correlate_gradient_bfloat16(const Correlation& c,
-                                 const uint16_t* input,
-                                 const uint16_t* grad,
-                                 uint16_t* grad_filters) {
-  if (c.groups * c.filters * c.terms() == 0) return;
-  if (c.batch * c.outputs() == 0) {
-    std::fill_n(grad_filters, c.groups * c.filters * c.terms(), uint16_t{0});
-    return;
-  }
-  FilterGradient(c, input, grad).run(grad_filters);
 }
 
 }  // namespace mindtorch::cpu::convolution

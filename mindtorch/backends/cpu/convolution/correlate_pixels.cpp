@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "mindtorch/backends/cpu/convolution/correlation.h"
 #include "mindtorch/backends/cpu/convolution/pixel_rows.h"
@@ -41,6 +43,68 @@ void find_taps(const Correlation& c,
   }
 }
 
+// The taps of a line as runs; `weights` are those of the line's first tap, a row for each.
+template <typename T, typename W>
+std::vector<PixelRun<T, W>> runs_of(const Axis& axis, int64_t channels) {
+  std::vector<PixelRun<T, W>> runs;
+  for (size_t i = 0; i < axis.taps.size(); ++i) {
+    const int64_t offset = axis.taps[i].offset;
+    if (!runs.empty() && axis.stride == 1 && runs.back().count < kMostTapsOfPixels) {
+      PixelRun<T, W>& last = runs.back();
+      if (offset == last.offset + last.count && last.step >= 0) {
+        last.step = channels;
+        ++last.count;
+        continue;
+      }
+      if (offset == last.offset - 1 && (last.count == 1 || last.step < 0)) {
+        last.step = -channels;
+        --last.offset;
+        ++last.count;
+        continue;
+      }
+    }
+    runs.push_back({nullptr, offset, 1, nullptr, 0});
+  }
+  return runs;
+}
+
+// The runs that output row `row` at `depth` of an image can see.
+template <typename T, typename W>
+void find_runs(const Correlation& c,
+               const T* image,
+               int64_t depth,
+               int64_t row,
+               const W* weights,
+               const std::vector<PixelRun<T, W>>& line,
+               std::vector<PixelRun<T, W>>& runs) {
+  const auto& [d, h, w] = c.axes;
+  runs.clear();
+  for (const Tap& z : d.taps) {
+    const int64_t at_depth = depth * d.stride + z.offset;
+    for (const Tap& y : h.taps) {
+      const int64_t at_row = row * h.stride + y.offset;
+      const bool is_inside = at_depth >= 0 && at_depth < d.in && at_row >= 0 && at_row < h.in;
+      for (PixelRun<T, W> run : line) {
+        run.line = image + (at_depth * h.in + at_row) * w.in * c.groups;
+        run.weights = run.step < 0 ? weights - (run.count - 1) * run.step : weights;
+        weights += run.count * c.groups;
+        if (is_inside) runs.push_back(run);
+      }
+    }
+  }
+}
+
+// The outputs of a row whose windows do not look beyond a line.
+std::pair<int64_t, int64_t> inside_of(const Axis& axis) {
+  int64_t begin = 0;
+  int64_t end = axis.out;
+  for (const Tap& tap : axis.taps) {
+    while (begin < axis.out && begin * axis.stride + tap.offset < 0) ++begin;
+    while (end > begin && (end - 1) * axis.stride + tap.offset >= axis.in) --end;
+  }
+  return {begin, end};
+}
+
 PixelRow row_of(const Correlation& c) {
   return {c.groups, c.axes[2].in, c.axes[2].out, c.axes[2].stride};
 }
@@ -72,24 +136,26 @@ void correlate_pixels(const Correlation& c,
     initial.get()[group] = bias == nullptr ? W{0} : bias[group];
   }
   const PixelRows<T, W> rows = pixel_rows<T, W>();
+  const std::vector<PixelRun<T, W>> of_line = runs_of<T, W>(w, c.groups);
+  const std::pair<int64_t, int64_t> inside = inside_of(w);
   const int64_t lines = d.out * h.out;
   const int64_t in = d.in * h.in * w.in * c.groups;
   parallel_for(
       0, c.batch * lines, ceil_div(kGrain, work_of_row(c)), [&](int64_t begin, int64_t end) {
-        std::vector<PixelTap<T, W>> taps;
+        std::vector<PixelRun<T, W>> runs;
         for (int64_t i = begin; i < end; ++i) {
           const int64_t depth = i % lines / h.out;
           const int64_t row = i % h.out;
           const int64_t image = i / lines;
-          find_taps(c, input + image * in, depth, row, weights.get(), taps);
+          find_runs(c, input + image * in, depth, row, weights.get(), of_line, runs);
           T* const line =
               result +
               (((image * d.size + d.first + depth * d.step) * h.size + h.first + row * h.step) *
                    w.size +
                w.first) *
                   c.groups;
-          rows.multiply(row_of(c), taps.data(), static_cast<int64_t>(taps.size()), initial.get(),
-                        line, w.step * c.groups);
+          rows.multiply(row_of(c), runs.data(), static_cast<int64_t>(runs.size()), inside.first,
+                        inside.second, initial.get(), line, w.step * c.groups);
         }
       });
 }

@@ -1,3 +1,8 @@
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <vector>
+
 #include "mindtorch/backends/cpu/convolution/correlation.h"
 #include "mindtorch/backends/cpu/convolution/patch.h"
 #include "mindtorch/backends/cpu/convolution/plane_rows.h"
@@ -112,25 +117,70 @@ class PlanePatch {
   std::vector<Columns> columns_;
 };
 
-// The weights of each filter of each group, in the order of the terms.
+// The terms of a product as runs, and which term each place in the runs is.
+struct TermRuns {
+  std::vector<TermRun> runs;
+  std::vector<int64_t> order;
+
+  // Of terms that begin at `offsets` of patches whose planes have `plane` elements.
+  TermRuns(const std::vector<int64_t>& offsets, int64_t plane, int64_t pitch)
+      : order(offsets.size()) {
+    std::iota(order.begin(), order.end(), int64_t{0});
+    const auto place = [&](int64_t term) {
+      const int64_t offset = offsets[static_cast<size_t>(term)];
+      return std::array<int64_t, 3>{offset / plane, offset % pitch, offset};
+    };
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int64_t a, int64_t b) { return place(a) < place(b); });
+    size_t begin = 0;
+    while (begin < order.size()) {
+      size_t end = begin + 1;
+      const int64_t first = offsets[static_cast<size_t>(order[begin])];
+      while (end < order.size() && place(order[end])[0] == place(order[begin])[0] &&
+             offsets[static_cast<size_t>(order[end])] ==
+                 first + static_cast<int64_t>(end - begin) * pitch) {
+        ++end;
+      }
+      add(first, static_cast<int64_t>(end - begin), pitch);
+      begin = end;
+    }
+  }
+
+ private:
+  // Runs of about the same length.
+  void add(int64_t offset, int64_t count, int64_t pitch) {
+    for (int64_t pieces = ceil_div(count, kMostTermsOfRun); pieces > 0; --pieces) {
+      const int64_t own = ceil_div(count, pieces);
+      runs.push_back({offset, own});
+      offset += own * pitch;
+      count -= own;
+    }
+  }
+};
+
+// The weights of each filter of each group, in the given order of terms.
 template <typename W>
-Scratch<W> in_order(const Correlation& c, const W* filters, const FilterStrides& strides) {
+Scratch<W> in_order(const Correlation& c,
+                    const W* filters,
+                    const FilterStrides& strides,
+                    const std::vector<int64_t>& order) {
+  std::vector<int64_t> places;  // of the terms of a filter
+  for (int64_t channel = 0; channel < c.channels; ++channel) {
+    for (const Tap& d : c.axes[0].taps) {
+      for (const Tap& h : c.axes[1].taps) {
+        for (const Tap& w : c.axes[2].taps) {
+          places.push_back(channel * strides.channel + d.index * strides.taps[0] +
+                           h.index * strides.taps[1] + w.index * strides.taps[2]);
+        }
+      }
+    }
+  }
   Scratch<W> weights(c.groups * c.filters * c.terms());
   W* to = weights.get();
   for (int64_t group = 0; group < c.groups; ++group) {
     for (int64_t m = 0; m < c.filters; ++m) {
-      for (int64_t channel = 0; channel < c.channels; ++channel) {
-        const W* const from =
-            filters + group * strides.group + m * strides.filter + channel * strides.channel;
-        for (const Tap& d : c.axes[0].taps) {
-          for (const Tap& h : c.axes[1].taps) {
-            for (const Tap& w : c.axes[2].taps) {
-              *to++ = from[d.index * strides.taps[0] + h.index * strides.taps[1] +
-                           w.index * strides.taps[2]];
-            }
-          }
-        }
-      }
+      const W* const from = filters + group * strides.group + m * strides.filter;
+      for (const int64_t term : order) *to++ = from[places[static_cast<size_t>(term)]];
     }
   }
   return weights;
@@ -158,7 +208,10 @@ void correlate_planes(const Correlation& c,
   const int64_t blocks = ceil_div(tall.out, height);
   const bool is_whole = tall.step == 1 && wide.step == 1 && wide.out == wide.size;
   const int64_t in = c.channels * depth.in * tall.in * wide.in;
-  const Scratch<W> weights = in_order(c, filters, strides);
+  std::vector<int64_t> offsets;
+  layout.offsets(height, c.channels, offsets);
+  const TermRuns terms(offsets, layout.plane_size(height), layout.pitch());
+  const Scratch<W> weights = in_order(c, filters, strides, terms.order);
   const int64_t work = work_of(c) / (depth.out * blocks) + 1;
   const PlaneRows<T, W> rows = plane_rows<T, W>();
   const auto run = [&](int64_t begin, int64_t end) {
@@ -178,8 +231,8 @@ void correlate_planes(const Correlation& c,
             result + ((image * c.filters + m) * depth.size + depth.first + z * depth.step) *
                          tall.size * wide.size;
         T* const to = is_whole ? plane + (tall.first + row) * wide.size : lines.get();
-        rows.multiply(patch.data(), layout.pitch(), patch.offsets(),
-                      weights.get() + filter * c.terms(), c.terms(),
+        rows.multiply(patch.data(), layout.pitch(), terms.runs.data(),
+                      static_cast<int64_t>(terms.runs.size()), weights.get() + filter * c.terms(),
                       bias == nullptr ? W{0} : bias[filter], count, wide.out, to);
         if (!is_whole) place(c, row, count, lines.get(), wide.out, plane);
       }

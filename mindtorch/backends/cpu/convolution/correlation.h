@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 // Convolution, its gradients and its transpose are all sums over a moving window, with the window
@@ -75,6 +76,26 @@ void correlate(const Correlation& c,
                const FilterStrides& strides,
                const T* bias,
                T* result);
+
+// How the elements of an image lie: depth, height and width last, or channels last.
+enum class Order { kChannelsFirst, kChannelsLast };
+
+// The same for input and result of either order, faster where filters fill vectors. Where channels
+// are first, all outputs are computed: step is 1. T is float, double or, for bfloat16 where
+// has_bfloat16_lines(), uint16_t: where channels are last, their number is even then.
+template <typename T>
+using SumOf = std::conditional_t<std::is_same_v<T, uint16_t>, float, T>;
+template <typename T>
+void correlate_lines(const Correlation& c,
+                     Order order,
+                     const T* input,
+                     const T* filters,
+                     const FilterStrides& strides,
+                     const SumOf<T>* bias,
+                     T* result);
+// How much of the vectors the filters of a group fill, of T.
+template <typename T>
+double filled_by_filters(const Correlation& c);
 
 // grad_filters[g, m, c, taps] = the sum over batch and outputs of grad[n, g, m, o] times the input
 // that the filter's element was multiplied with. `grad` is contiguous, and so is the result, with

@@ -67,9 +67,6 @@ struct LineCopy {
 
   template <typename T>
   void run(const T* line, T* to) const {
-    if constexpr (std::is_same_v<T, uint16_t>) {
-      if (step <= 2) return copy_line(line, size, first, step, count, to);
-    }
     std::fill(to, to + begin, T{0});
     const T* const from = line + first + begin * step;
     if (step == 1) {
@@ -80,6 +77,15 @@ struct LineCopy {
       for (int64_t i = begin; i < end; ++i) to[i] = from[(i - begin) * step];
     }
     std::fill(to + end, to + count, T{0});
+  }
+
+  // Several lines, `pitch` apart, to lines that follow each other.
+  template <typename T>
+  void run(const T* line, int64_t pitch, int64_t lines, T* to) const {
+    if constexpr (std::is_same_v<T, uint16_t>) {
+      if (step <= 2) return copy_lines(line, pitch, lines, size, first, step, count, to);
+    }
+    for (int64_t i = 0; i < lines; ++i) run(line + i * pitch, to + i * count);
   }
 };
 
@@ -144,6 +150,7 @@ void PatchLayout::fill(
   const int64_t height = h_.axis->in;
   const int64_t width = w_.axis->in;
   const int64_t lines = h_.length(rows);
+  const int64_t stride = h_.axis->stride;
   std::vector<LineCopy> copies;
   for (const int64_t w : w_.classes) {
     copies.emplace_back(width, w_.least * w_.axis->stride + w, w_.axis->stride, pitch_);
@@ -151,16 +158,18 @@ void PatchLayout::fill(
   for (int64_t channel = 0; channel < channels; ++channel, input += d.in * height * width) {
     for (const Tap& tap : d.taps) {
       const int64_t z = depth * d.stride + tap.offset;
+      const bool is_inside = z >= 0 && z < d.in;
       for (const int64_t h : h_.classes) {
+        const int64_t top = (row + h_.least) * stride + h;  // the input line of the first one
+        const int64_t begin = std::clamp<int64_t>(-floor_div(top, stride), 0, lines);
+        const int64_t last = floor_div(height - 1 - top, stride) + 1;
+        const int64_t end = is_inside ? std::clamp<int64_t>(last, begin, lines) : begin;
         for (const LineCopy& copy : copies) {
-          for (int64_t line = 0; line < lines; ++line, patch += pitch_) {
-            const int64_t y = (row + line + h_.least) * h_.axis->stride + h;
-            if (z < 0 || z >= d.in || y < 0 || y >= height) {
-              std::fill(patch, patch + pitch_, T{0});
-            } else {
-              copy.run(input + (z * height + y) * width, patch);
-            }
-          }
+          std::fill(patch, patch + begin * pitch_, T{0});
+          copy.run(input + (z * height + top + begin * stride) * width, stride * width, end - begin,
+                   patch + begin * pitch_);
+          std::fill(patch + end * pitch_, patch + lines * pitch_, T{0});
+          patch += lines * pitch_;
         }
       }
     }

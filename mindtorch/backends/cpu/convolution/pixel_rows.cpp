@@ -10,6 +10,7 @@ namespace mindtorch::cpu::HWY_NAMESPACE {
 namespace {
 
 using convolution::PixelRow;
+using convolution::PixelRun;
 using convolution::PixelTap;
 
 // kV vectors of channels, all of them or the first `count` of one.
@@ -53,12 +54,52 @@ HWY_INLINE void find_inside(const PixelRow& row, int64_t offset, int64_t& first,
   last = std::min(std::max(at_least(row.in), first), row.out);
 }
 
-template <int kP, int kV, bool kPartial, typename T, typename W>
-HWY_INLINE void sum_taps(const Channels<kV, kPartial, W>& channels,
+constexpr bool kManyRegisters = HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM;
+
+// Which pixels of a tile may be beyond the line; those that are count for nothing.
+enum class Beyond { kNone, kEnds, kAny };  // kEnds: not those that all taps of a run read
+
+// The kN taps of a run, for kP outputs.
+template <int kN, Beyond kBeyond, int kP, int kV, bool kPartial, typename T, typename W, class V>
+HWY_INLINE void add_run(const Channels<kV, kPartial, W>& channels,
+                        const PixelRow& row,
+                        const PixelRun<T, W>& run,
+                        int64_t at,
+                        int64_t output,
+                        V (&sums)[kP][kV]) {
+  V weights[kN][kV];
+  HWY_UNROLL(4)
+  for (int k = 0; k < kN; ++k) {
+    HWY_UNROLL(2)
+    for (int j = 0; j < kV; ++j) weights[k][j] = channels.load(run.weights + k * run.step + at, j);
+  }
+  const int64_t first = output * row.stride + run.offset;
+  const int64_t step = row.stride * row.channels;
+  const T* from = run.line + first * row.channels + at;
+  HWY_UNROLL(11)
+  for (int p = 0; p < kP + kN - 1; ++p, from += step) {
+    const bool is_end = p < kN - 1 || p >= kP;
+    if (kBeyond == Beyond::kAny || (kBeyond == Beyond::kEnds && is_end)) {
+      const int64_t pixel = first + p * row.stride;
+      if (pixel < 0 || pixel >= row.in) continue;
+    }
+    HWY_UNROLL(2)
+    for (int j = 0; j < kV; ++j) {
+      const V x = channels.load(from, j);
+      HWY_UNROLL(4)
+      for (int k = 0; k < kN; ++k) {
+        const int i = p - k;
+        if (i >= 0 && i < kP) sums[i][j] = hn::MulAdd(weights[k][j], x, sums[i][j]);
+      }
+    }
+  }
+}
+
+template <int kP, Beyond kBeyond, int kV, bool kPartial, typename T, typename W>
+HWY_INLINE void sum_runs(const Channels<kV, kPartial, W>& channels,
                          const PixelRow& row,
-                         const PixelTap<T, W>* taps,
+                         const PixelRun<T, W>* runs,
                          int64_t count,
-                         bool is_inside,
                          const W* bias,
                          int64_t at,
                          int64_t output,
@@ -69,24 +110,22 @@ HWY_INLINE void sum_taps(const Channels<kV, kPartial, W>& channels,
   HWY_UNROLL(2)
   for (int j = 0; j < kV; ++j) {
     const V first = channels.load(bias + at, j);
-    HWY_UNROLL(4)
+    HWY_UNROLL(8)
     for (int i = 0; i < kP; ++i) sums[i][j] = first;
   }
-  for (int64_t t = 0; t < count; ++t) {
-    const int64_t pixel = output * row.stride + taps[t].offset;
-    if (!is_inside && (pixel < 0 || pixel >= row.in)) continue;
-    const T* const from = taps[t].line + pixel * row.channels + at;
-    HWY_UNROLL(2)
-    for (int j = 0; j < kV; ++j) {
-      const V weight = channels.load(taps[t].weights + at, j);
-      HWY_UNROLL(4)
-      for (int i = 0; i < kP; ++i) {
-        sums[i][j] =
-            hn::MulAdd(weight, channels.load(from + i * row.stride * row.channels, j), sums[i][j]);
-      }
+  for (int64_t r = 0; r < count; ++r) {
+    const PixelRun<T, W>& run = runs[r];
+    if (run.count == 3) {
+      add_run<3, kBeyond>(channels, row, run, at, output, sums);
+    } else if (run.count == 1) {
+      add_run<1, kBeyond>(channels, row, run, at, output, sums);
+    } else if (run.count == 2) {
+      add_run<2, kBeyond>(channels, row, run, at, output, sums);
+    } else {
+      add_run<4, kBeyond>(channels, row, run, at, output, sums);
     }
   }
-  HWY_UNROLL(4)
+  HWY_UNROLL(8)
   for (int i = 0; i < kP; ++i) {
     HWY_UNROLL(2)
     for (int j = 0; j < kV; ++j) channels.store(sums[i][j], result + (output + i) * step + at, j);
@@ -94,34 +133,71 @@ HWY_INLINE void sum_taps(const Channels<kV, kPartial, W>& channels,
 }
 
 template <typename T, typename W>
+HWY_INLINE Beyond beyond_of(const PixelRow& row,
+                            const PixelRun<T, W>* runs,
+                            int64_t count,
+                            int64_t first,
+                            int64_t outputs) {
+  for (int64_t r = 0; r < count; ++r) {
+    const int64_t least = first * row.stride + runs[r].offset;
+    const int64_t most = (first + outputs - 1) * row.stride + runs[r].offset + runs[r].count - 1;
+    const int64_t outside = std::max(-least, most - row.in + 1);
+    if (outside >= runs[r].count) return Beyond::kAny;
+  }
+  return Beyond::kEnds;
+}
+
+// Tiles of kP outputs; the last one may overlap the one before, as a tile of fewer takes no less
+// time. Outputs [begin, end) read no pixel beyond the line.
+template <int kP, class C, typename T, typename W>
+HWY_INLINE void tiles_of(const C& channels,
+                         const PixelRow& row,
+                         const PixelRun<T, W>* runs,
+                         int64_t count,
+                         int64_t begin,
+                         int64_t end,
+                         const W* bias,
+                         int64_t at,
+                         T* result,
+                         int64_t step) {
+  for (int64_t output = 0; output < row.out; output += kP) {
+    const int64_t first = std::min(output, row.out - kP);
+    if (first >= begin && first + kP <= end) {
+      sum_runs<kP, Beyond::kNone>(channels, row, runs, count, bias, at, first, result, step);
+    } else if (beyond_of(row, runs, count, first, kP) == Beyond::kEnds) {
+      sum_runs<kP, Beyond::kEnds>(channels, row, runs, count, bias, at, first, result, step);
+    } else {
+      sum_runs<kP, Beyond::kAny>(channels, row, runs, count, bias, at, first, result, step);
+    }
+  }
+}
+
+template <typename T, typename W>
 void multiply(const PixelRow& row,
-              const PixelTap<T, W>* taps,
+              const PixelRun<T, W>* runs,
               int64_t count,
+              int64_t begin,
+              int64_t end,
               const W* bias,
               T* result,
               int64_t step) {
-  int64_t first = 0;
-  int64_t last = row.out;
-  for (int64_t t = 0; t < count; ++t) {
-    int64_t begin = 0;
-    int64_t end = 0;
-    find_inside(row, taps[t].offset, begin, end);
-    first = std::max(first, begin);
-    last = std::min(last, end);
-  }
-  last = std::max(first, last);
-  for_channels<W>(row.channels, [&](const auto& channels, int64_t at) HWY_ATTR {
-    const auto one = [&](int64_t output, bool is_inside) HWY_ATTR {
-      sum_taps<1>(channels, row, taps, count, is_inside, bias, at, output, result, step);
+  const auto of_channels = [&](const auto& channels, int64_t at) HWY_ATTR {
+    const auto run = [&]<int kP>() HWY_ATTR {
+      tiles_of<kP>(channels, row, runs, count, begin, end, bias, at, result, step);
     };
-    int64_t output = 0;
-    for (; output < first; ++output) one(output, false);
-    for (; output + 4 <= last; output += 4) {
-      sum_taps<4>(channels, row, taps, count, true, bias, at, output, result, step);
-    }
-    for (; output < last; ++output) one(output, true);
-    for (; output < row.out; ++output) one(output, false);
-  });
+    if (row.out >= 7 && row.out <= (row.out + 7) / 8 * 7) return run.template operator()<7>();
+    if (row.out >= 8) return run.template operator()<8>();
+    if (row.out >= 4) return run.template operator()<4>();
+    if (row.out >= 2) return run.template operator()<2>();
+    run.template operator()<1>();
+  };
+  if constexpr (kManyRegisters) return for_channels<W>(row.channels, of_channels);
+  const auto lanes = static_cast<int64_t>(hn::Lanes(hn::ScalableTag<W>()));
+  int64_t at = 0;
+  for (; at + lanes <= row.channels; at += lanes) of_channels(Channels<1, false, W>{0}, at);
+  if (at < row.channels) {
+    of_channels(Channels<1, true, W>{static_cast<size_t>(row.channels - at)}, at);
+  }
 }
 
 // The outputs that all kT taps can see, then those of each tap alone.

@@ -16,6 +16,18 @@ struct PixelTap {
   W* weights;  // one for each channel
 };
 
+// Taps that read neighbouring pixels of one line: tap k the pixel behind that of tap k - 1. A pixel
+// is loaded once for all of them. Only without a stride; otherwise there is one tap.
+template <typename T, typename W>
+struct PixelRun {
+  const T* line;
+  int64_t offset;  // of tap 0
+  int64_t count;
+  const W* weights;  // of tap 0, one for each channel
+  int64_t step;      // from the weights of a tap to those of the next
+};
+inline constexpr int64_t kMostTapsOfPixels = 4;
+
 struct PixelRow {
   int64_t channels;
   int64_t in;      // pixels of a line of the input
@@ -26,10 +38,12 @@ struct PixelRow {
 template <typename T, typename W>
 struct PixelRows {
   // Output i, at result + i * step, becomes bias + the sum over taps of weights * pixels. `bias`
-  // has one number for each channel.
+  // has one number for each channel. Outputs [begin, end) read no pixel beyond their lines.
   void (*multiply)(const PixelRow& row,
-                   const PixelTap<T, W>* taps,
+                   const PixelRun<T, W>* runs,
                    int64_t count,
+                   int64_t begin,
+                   int64_t end,
                    const W* bias,
                    T* result,
                    int64_t step);

@@ -9,6 +9,8 @@ HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
 namespace {
 
+using convolution::TermRun;
+
 // --- copies into a patch ---
 
 // Vectors, the last of which may overlap the one before; shorter ones for what is too short.
@@ -30,6 +32,30 @@ HWY_INLINE void copy_line(const T* from, size_t count, W* to) {
   hn::StoreU(load_wide(d, from + count - lanes), d, to + count - lanes);
 }
 
+#if HWY_TARGET != HWY_SCALAR
+// The same for every other element; nothing behind the last of them is read.
+template <size_t kLanes, typename T, typename W>
+HWY_INLINE void copy_every_other(const T* from, size_t count, W* to) {
+  const hn::CappedTag<W, kLanes> d;
+  const size_t lanes = hn::Lanes(d);
+  if (count <= lanes) {
+    if constexpr (kLanes >= 8) {
+      copy_every_other<kLanes / 2>(from, count, to);
+    } else {
+      for (size_t i = 0; i < count; ++i) to[i] = static_cast<W>(from[2 * i]);
+    }
+    return;
+  }
+  for (size_t at = 0; at + lanes < count; at += lanes) {
+    const T* const both = from + 2 * at;
+    hn::StoreU(hn::ConcatEven(d, load_wide(d, both + lanes), load_wide(d, both)), d, to + at);
+  }
+  const T* const both = from + 2 * (count - lanes) - 1;
+  hn::StoreU(hn::ConcatOdd(d, load_wide(d, both + lanes), load_wide(d, both)), d,
+             to + count - lanes);
+}
+#endif
+
 template <typename T, typename W>
 void copy_lines(const T* from,
                 int64_t from_pitch,
@@ -41,8 +67,10 @@ void copy_lines(const T* from,
   for (int64_t line = 0; line < lines; ++line, from += from_pitch, to += pitch) {
     if (step == 1) {
       copy_line<hn::MaxLanes(hn::ScalableTag<W>())>(from, static_cast<size_t>(count), to);
+#if HWY_TARGET != HWY_SCALAR
     } else if (step == 2) {
-      for (int64_t i = 0; i < count; ++i) to[i] = static_cast<W>(from[2 * i]);
+      copy_every_other<hn::MaxLanes(hn::ScalableTag<W>())>(from, static_cast<size_t>(count), to);
+#endif
     } else {
       for (int64_t i = 0; i < count; ++i) to[i] = static_cast<W>(from[i * step]);
     }
@@ -55,13 +83,35 @@ template <typename T, typename W>
 struct Multiply {
   const W* patch;
   int64_t pitch;
-  const int64_t* offsets;
+  const TermRun* runs;
+  int64_t run_count;
   const W* weights;
-  int64_t terms;
   W bias;
   int64_t width;
   T* out;
 };
+
+// The kN terms of a run, for kR lines of kV vectors.
+template <int kR, int kV, int kN, class D, typename W>
+HWY_INLINE void add_run(
+    D d, const W* from, int64_t pitch, const W* HWY_RESTRICT weights, hn::Vec<D> (&sums)[kR][kV]) {
+  using V = hn::Vec<D>;
+  V factors[kN];
+  HWY_UNROLL(4)
+  for (int k = 0; k < kN; ++k) factors[k] = hn::Set(d, weights[k]);
+  HWY_UNROLL(11)
+  for (int line = 0; line < kR + kN - 1; ++line) {
+    HWY_UNROLL(2)
+    for (int j = 0; j < kV; ++j) {
+      const V x = hn::LoadU(d, from + line * pitch + j * static_cast<int64_t>(hn::Lanes(d)));
+      HWY_UNROLL(4)
+      for (int k = 0; k < kN; ++k) {
+        const int i = line - k;
+        if (i >= 0 && i < kR) sums[i][j] = hn::MulAdd(factors[k], x, sums[i][j]);
+      }
+    }
+  }
+}
 
 // kR lines of kV vectors from (line, column) on; `count` elements of the last vector are stored.
 template <int kR, int kV, class D, typename T, typename W>
@@ -75,16 +125,19 @@ HWY_INLINE void tile(D d, const Multiply<T, W>& m, int64_t line, int64_t column,
     for (int j = 0; j < kV; ++j) sums[i][j] = hn::Set(d, m.bias);
   }
   const W* const from = m.patch + line * m.pitch + column;
-  for (int64_t t = 0; t < m.terms; ++t) {
-    const V weight = hn::Set(d, m.weights[t]);
-    const W* const term = from + m.offsets[t];
-    HWY_UNROLL(8)
-    for (int i = 0; i < kR; ++i) {
-      HWY_UNROLL(2)
-      for (int j = 0; j < kV; ++j) {
-        sums[i][j] = hn::MulAdd(weight, hn::LoadU(d, term + i * m.pitch + j * lanes), sums[i][j]);
-      }
+  const W* weights = m.weights;
+  for (int64_t r = 0; r < m.run_count; ++r) {
+    const auto [offset, terms] = m.runs[r];
+    if (terms == 3) {
+      add_run<kR, kV, 3>(d, from + offset, m.pitch, weights, sums);
+    } else if (terms == 4) {
+      add_run<kR, kV, 4>(d, from + offset, m.pitch, weights, sums);
+    } else if (terms == 2) {
+      add_run<kR, kV, 2>(d, from + offset, m.pitch, weights, sums);
+    } else {
+      add_run<kR, kV, 1>(d, from + offset, m.pitch, weights, sums);
     }
+    weights += terms;
   }
   HWY_UNROLL(8)
   for (int i = 0; i < kR; ++i) {
@@ -100,26 +153,36 @@ HWY_INLINE void tile(D d, const Multiply<T, W>& m, int64_t line, int64_t column,
   }
 }
 
-// All lines of a column of vectors: as many sums side by side as the processor works on at once.
-template <int kV, class D, typename T, typename W>
-void tile_column(D d, const Multiply<T, W>& m, int64_t lines, int64_t column, int64_t count) {
-  constexpr int kR = 8 / kV;
-  const auto last = static_cast<size_t>(count) - (kV - 1) * hn::Lanes(d);
+// All lines of a column of vectors by tiles of kR; the last one may overlap the one before, as a
+// tile of fewer lines takes no less time.
+template <int kR, int kV, class D, typename T, typename W>
+HWY_INLINE void tiles_of(D d, const Multiply<T, W>& m, int64_t lines, int64_t column, size_t last) {
   int64_t line = 0;
   for (; line + kR <= lines; line += kR) tile<kR, kV>(d, m, line, column, last);
-  if (line + kR / 2 <= lines) {
-    tile<kR / 2, kV>(d, m, line, column, last);
-    line += kR / 2;
+  if (line < lines) tile<kR, kV>(d, m, lines - kR, column, last);
+}
+
+template <int kV, class D, typename T, typename W>
+void tile_column(D d, const Multiply<T, W>& m, int64_t lines, int64_t column, int64_t count) {
+  constexpr bool kManyRegisters = HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM;
+  const auto last = static_cast<size_t>(count) - (kV - 1) * hn::Lanes(d);
+  if constexpr (kV == 1 || kManyRegisters) {
+    if (lines >= 7 && lines <= (lines + 7) / 8 * 7) {
+      return tiles_of<7, kV>(d, m, lines, column, last);
+    }
+    if (lines >= 8) return tiles_of<8, kV>(d, m, lines, column, last);
   }
-  for (; line < lines; ++line) tile<1, kV>(d, m, line, column, last);
+  if (lines >= 4) return tiles_of<4, kV>(d, m, lines, column, last);
+  if (lines >= 2) return tiles_of<2, kV>(d, m, lines, column, last);
+  tile<1, kV>(d, m, 0, column, last);
 }
 
 template <typename T, typename W>
 void multiply(const W* patch,
               int64_t pitch,
-              const int64_t* offsets,
+              const TermRun* runs,
+              int64_t run_count,
               const W* weights,
-              int64_t terms,
               W bias,
               int64_t lines,
               int64_t width,
@@ -127,7 +190,7 @@ void multiply(const W* patch,
   const hn::ScalableTag<W> d;
   const hn::CappedTag<W, HWY_MAX(1, hn::MaxLanes(decltype(d)()) / 2)> half;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  const Multiply<T, W> m = {patch, pitch, offsets, weights, terms, bias, width, out};
+  const Multiply<T, W> m = {patch, pitch, runs, run_count, weights, bias, width, out};
   for (int64_t column = 0, count = 0; column < width; column += count) {
     count = std::min(width - column, 2 * lanes);
     if (count > lanes) {

@@ -10,6 +10,14 @@ namespace mindtorch::cpu::convolution {
 // Elements behind a patch that may be read, as long as they are numbers.
 inline constexpr int64_t kPatchSlack = 64;
 
+// Terms below each other: term k of `count` begins at `offset` + k * pitch of a patch. Their sums
+// read a line once for all of them.
+struct TermRun {
+  int64_t offset;
+  int64_t count;
+};
+inline constexpr int64_t kMostTermsOfRun = 4;
+
 template <typename T, typename W>
 struct PlaneRows {
   // Elements of the sums of add_products() that belong to one term.
@@ -24,13 +32,13 @@ struct PlaneRows {
                W* to,
                int64_t pitch);
 
-  // out[line * width + i] = bias + the sum over t of
-  //     weights[t] * patch[offsets[t] + line * pitch + i].
+  // out[line * width + i] = bias + the sum over the terms t of all runs of
+  //     weights[t] * patch[offset of t + line * pitch + i].
   void (*multiply)(const W* patch,
                    int64_t pitch,
-                   const int64_t* offsets,
+                   const TermRun* runs,
+                   int64_t run_count,
                    const W* weights,
-                   int64_t terms,
                    W bias,
                    int64_t lines,
                    int64_t width,

@@ -1,6 +1,8 @@
+#include "mindtorch/backends/cpu/convolution/lines.h"
 #include "mindtorch/backends/cpu/gemm.h"
 #include "mindtorch/backends/cpu/gemm_impl.h"
 #include "mindtorch/backends/cpu/kernels/convolution.h"
+#include "mindtorch/backends/cpu/kernels/lines.h"
 #include "mindtorch/backends/cpu/kernels/wide.h"
 #include "mindtorch/backends/cpu/parallel.h"
 
@@ -55,6 +57,65 @@ void multiply_pixels(const Tensor& from,
   gemm(out.dtype(), pixels, n, k, x, weight, to, kOneFactor, kOneFactor);
 }
 
+// By lines of outputs, where the filters of a group fill most of their vectors. `filters` is
+// contiguous, `shift` too and in the dtype of sums.
+template <typename T>
+bool convolve_lines_of(const Geometry& g,
+                       bool is_to_large,
+                       const Tensor& from,
+                       const Tensor& filters,
+                       const Tensor& shift,
+                       const Tensor& out) {
+  const auto run = [&](const Correlation& c) {
+    const auto* const bias =
+        shift.defined() ? static_cast<const convolution::SumOf<T>*>(shift.data_ptr()) : nullptr;
+    correlate_lines(c, convolution::Order::kChannelsLast, static_cast<const T*>(from.data_ptr()),
+                    static_cast<const T*>(filters.data_ptr()),
+                    is_to_large ? g.to_large_filters() : g.to_small_filters(), bias,
+                    static_cast<T*>(out.mutable_data_ptr()));
+  };
+  is_to_large ? g.each_to_large(run) : run(g.to_small());
+  return true;
+}
+
+template <typename T>
+bool has_full_vectors(int64_t filters) {
+  constexpr double kLeastFilled = 0.6;
+  Correlation c;
+  c.filters = filters;
+  return convolution::filled_by_filters<T>(c) >= kLeastFilled;
+}
+
+// Channels of bfloat16 are read by two.
+bool has_pairs(const Tensor& tensor, int64_t channels) {
+  return channels % 2 == 0 && reinterpret_cast<uintptr_t>(tensor.data_ptr()) % 4 == 0;
+}
+
+bool convolve_lines(const Geometry& g,
+                    bool is_to_large,
+                    const Tensor& from,
+                    const Tensor& weight,
+                    const Tensor& bias,
+                    const Tensor& out) {
+  const int64_t filters = is_to_large ? g.large_channels : g.small_channels;
+  const int64_t channels = is_to_large ? g.small_channels : g.large_channels;
+  const Tensor shift = bias.defined() ? as_wide(bias) : bias;
+  switch (out.dtype()) {
+    case DType::kFloat32:
+      return has_full_vectors<float>(filters) &&
+             convolve_lines_of<float>(g, is_to_large, from, as_wide(weight), shift, out);
+    case DType::kFloat64:
+      return has_full_vectors<double>(filters) &&
+             convolve_lines_of<double>(g, is_to_large, from, as_wide(weight), shift, out);
+    case DType::kBFloat16:
+      return convolution::has_bfloat16_lines() && has_full_vectors<uint16_t>(filters) &&
+             has_pairs(from, channels) &&
+             convolve_lines_of<uint16_t>(g, is_to_large, from, as_contiguous(weight), shift, out);
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 bool convolve_pixels(const Geometry& g,
@@ -69,7 +130,7 @@ bool convolve_pixels(const Geometry& g,
     multiply_pixels(from, is_to_large ? filters : transposed(filters), bias, out);
     return true;
   }
-  if (!is_depthwise(g)) return false;
+  if (!is_depthwise(g)) return convolve_lines(g, is_to_large, from, weight, bias, out);
   const Tensor filters = as_wide(weight);
   const Tensor shift = bias.defined() ? as_wide(bias) : bias;
   in_float_dtype(out.dtype(), [&]<typename T, typename W>(T, W) {

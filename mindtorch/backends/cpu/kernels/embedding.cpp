@@ -3,6 +3,8 @@
 #include <cstring>
 #include <limits>
 
+#include "mindtorch/backends/cpu/gathered_sum.h"
+#include "mindtorch/backends/cpu/gemm_impl.h"
 #include "mindtorch/backends/cpu/indexing.h"
 #include "mindtorch/backends/cpu/kernels/kernels.h"
 #include "mindtorch/backends/cpu/kernels/lines.h"
@@ -31,6 +33,27 @@ void embedding(
                  gather_rows(table.data_ptr(), row_bytes, place + begin, end - begin, rows,
                              stride_bytes, out.data<char>() + begin * row_bytes);
                });
+}
+
+void embedding_bag(
+    ops::Launch&, const Tensor& weight, const Tensor& indices, bool is_mean, Tensor& out) {
+  const Tensor places = as_index(indices);
+  const auto* const place = places.data<int64_t>();
+  MT_CHECK(check_positive_indices(place, places.numel(), weight.size(0)) < 0, IndexError,
+           "index out of range in self");
+  if (out.numel() == 0) return;
+  const bool has_rows = weight.strides()[1] == 1 || weight.size(1) == 1;
+  const Tensor table = has_rows ? weight : as_contiguous(weight);
+  const int64_t n = weight.size(1);
+  const int64_t length = indices.size(1);
+  const int64_t bag_bytes = std::max<int64_t>(length, 1) * n * weight.element_size();
+  const GatheredSumFn sum = find_gathered_sum(weight.dtype());
+  parallel_for(0, out.size(0), ceil_div(kGrainBytes, bag_bytes), [&](int64_t begin, int64_t end) {
+    for (int64_t bag = begin; bag < end; ++bag) {
+      sum(table.data_ptr(), table.strides()[0], place + bag * length, length, n, is_mean,
+          out.data<char>() + bag * n * out.element_size());
+    }
+  });
 }
 
 // A thread for each part of the table: rows that several indices name are added in their order.
@@ -134,6 +157,7 @@ void embedding_renorm(
 
 void register_embedding(ops::Registry& registry) {
   registry.kernel<embedding>(DeviceType::kCpu, "embedding");
+  registry.kernel<embedding_bag>(DeviceType::kCpu, "_embedding_bag");
   registry.kernel<embedding_dense_backward>(DeviceType::kCpu, "embedding_dense_backward");
   registry.kernel<embedding_renorm>(DeviceType::kCpu, "embedding_renorm_");
 }

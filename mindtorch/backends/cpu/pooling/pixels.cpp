@@ -15,32 +15,19 @@ namespace {
 
 constexpr int64_t kGrain = int64_t{1} << 14;  // elements that are worth a thread
 
-// Calls visit(image, window, pixels of the window, place of the window on its axes) for each window
-// of all images.
+// Calls visit(image, number of the first window, run) for each run of the windows of all images.
 template <typename Visit>
-void each_window(const Plane& plane, int64_t channels, const Visit& visit) {
-  const auto& [depth, height, width] = plane.axes;
-  const int64_t images = plane.count / channels;
-  const int64_t rows = depth.out() * height.out();
+void each_run(const Plane& plane, const Divisor& divisor, int64_t channels, const Visit& visit) {
+  const WindowRows windows(plane, divisor);
+  const int64_t rows = plane.axes[0].out() * plane.axes[1].out();
+  const int64_t width = plane.axes[2].out();
   const int64_t work =
       channels * std::max(plane.in(), plane.out()) / std::max<int64_t>(rows, 1) + 1;
+  const int64_t images = plane.count / channels;
   parallel_for(0, images * rows, ceil_div(kGrain, work), [&](int64_t from, int64_t to) {
-    std::vector<int64_t> pixels;
-    for (int64_t row = from; row < to; ++row) {
-      const auto d = static_cast<size_t>(row % rows / height.out());
-      const auto h = static_cast<size_t>(row % height.out());
-      for (size_t w = 0; w < width.begin.size(); ++w) {
-        pixels.clear();
-        for (int64_t z = depth.begin[d]; z < depth.end[d]; z += depth.step) {
-          for (int64_t y = height.begin[h]; y < height.end[h]; y += height.step) {
-            const int64_t line = (z * height.in + y) * width.in;
-            for (int64_t x = width.begin[w]; x < width.end[w]; x += width.step) {
-              pixels.push_back(line + x);
-            }
-          }
-        }
-        visit(row / rows, row * width.out() + static_cast<int64_t>(w), pixels,
-              std::array<size_t, 3>{d, h, w});
+    for (int64_t i = from; i < to; ++i) {
+      for (const Run& run : windows.runs(i % rows)) {
+        visit(i / rows, i * width + static_cast<int64_t>(run.first), run);
       }
     }
   });
@@ -51,39 +38,32 @@ void each_window(const Plane& plane, int64_t channels, const Visit& visit) {
 template <typename T>
 void max_pixels(const Plane& plane, int64_t channels, const T* input, T* values, int64_t* indices) {
   const PoolingTiles& tiles = pooling_tiles(DTypeOf<T>::value);
-  each_window(plane, channels,
-              [&](int64_t image, int64_t window, const std::vector<int64_t>& pixels, const auto&) {
-                if (pixels.empty()) {
-                  std::fill_n(values + window * channels, channels,
-                              static_cast<T>(-std::numeric_limits<float>::infinity()));
-                  std::fill_n(indices + window * channels, channels, 0);
-                  return;
-                }
-                tiles.max_pixels(input + image * plane.in() * channels, pixels.data(),
-                                 static_cast<int64_t>(pixels.size()), channels,
-                                 values + window * channels, indices + window * channels);
-              });
+  each_run(plane, {}, channels, [&](int64_t image, int64_t window, const Run& run) {
+    T* const largest = values + window * channels;
+    int64_t* const places = indices + window * channels;
+    if (run.windows.row_count == 0 || run.windows.taps <= 0) {
+      const int64_t count = run.windows.count * channels;
+      std::fill_n(largest, count, static_cast<T>(-std::numeric_limits<float>::infinity()));
+      std::fill_n(places, count, 0);
+      return;
+    }
+    tiles.max_pixels(input + image * plane.in() * channels, run.windows, channels, largest, places);
+  });
 }
 
 template <typename T>
 void mean_pixels(
     const Plane& plane, const Divisor& divisor, int64_t channels, const T* input, T* values) {
   const PoolingTiles& tiles = pooling_tiles(DTypeOf<T>::value);
-  each_window(plane, channels,
-              [&](int64_t image, int64_t window, std::vector<int64_t>& pixels, const auto& place) {
-                const int64_t by = divisor.of(plane, place[0], place[1], place[2]);
-                if (by == 0) {
-                  std::fill_n(values + window * channels, channels, T{});
-                  return;
-                }
-                // A window for each channel: pixels are its rows, of one element.
-                for (int64_t& pixel : pixels) pixel *= channels;
-                const WindowRow row = {
-                    pixels.data(), static_cast<int64_t>(pixels.size()), 0, 1, 1, 1, channels};
-                const int64_t size = plane.in() * channels;
-                tiles.mean({input + image * size, (plane.count / channels - image) * size}, row, by,
-                           values + window * channels);
-              });
+  each_run(plane, divisor, channels, [&](int64_t image, int64_t window, const Run& run) {
+    T* const means = values + window * channels;
+    if (run.divisor == 0) {
+      std::fill_n(means, run.windows.count * channels, T{});
+    } else {
+      tiles.mean_pixels(input + image * plane.in() * channels, run.windows, channels, run.divisor,
+                        means);
+    }
+  });
 }
 
 // Each pixel is one thread's: the shares of the windows that cover it are added to it.

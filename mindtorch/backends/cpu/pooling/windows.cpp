@@ -187,24 +187,27 @@ void max_row(const PlaneData& in, const WindowRow& windows, void* out, int64_t* 
 }
 
 #if HWY_TARGET != HWY_SCALAR
+// The channels of one vector of the window whose first pixel in each row is `first`.
 template <class D, class T>
 HWY_INLINE void max_of_pixels(D d,
                               const T* image,
-                              const int64_t* pixels,
-                              int64_t count,
+                              const WindowRow& windows,
+                              int64_t first,
                               int64_t channels,
                               T* values,
                               int64_t* places) {
   using I = hwy::MakeSigned<hn::TFromD<D>>;
   const hn::RebindToSigned<D> di;
   auto best = hn::Set(d, kLowest<hn::TFromD<D>>);
-  auto where = hn::Set(di, static_cast<I>(pixels[0]));
-  for (int64_t i = 0; i < count; ++i) {
-    const auto value = load_wide(d, image + pixels[i] * channels);
-    const auto better = hn::Or(hn::Gt(value, best), hn::IsNaN(value));
-    best = hn::IfThenElse(better, value, best);
-    where =
-        hn::IfThenElse(hn::RebindMask(di, better), hn::Set(di, static_cast<I>(pixels[i])), where);
+  auto where = hn::Set(di, static_cast<I>(windows.rows[0] + first));
+  for (int64_t r = 0; r < windows.row_count; ++r) {
+    int64_t pixel = windows.rows[r] + first;
+    for (int64_t k = 0; k < windows.taps; ++k, pixel += windows.step) {
+      const auto value = load_wide(d, image + pixel * channels);
+      const auto better = hn::Or(hn::Gt(value, best), hn::IsNaN(value));
+      best = hn::IfThenElse(better, value, best);
+      where = hn::IfThenElse(hn::RebindMask(di, better), hn::Set(di, static_cast<I>(pixel)), where);
+    }
   }
   store_wide(d, best, values);
   store_places(di, where, places);
@@ -212,33 +215,35 @@ HWY_INLINE void max_of_pixels(D d,
 #endif
 
 template <class T>
-void max_pixels(const void* from,
-                const int64_t* pixels,
-                int64_t count,
-                int64_t channels,
-                void* out,
-                int64_t* places) {
+void max_pixels(
+    const void* from, const WindowRow& windows, int64_t channels, void* out, int64_t* places) {
   const T* const image = static_cast<const T*>(from);
-  T* const values = static_cast<T*>(out);
+  T* values = static_cast<T*>(out);
+  for (int64_t w = 0; w < windows.count; ++w, values += channels, places += channels) {
+    const int64_t first = windows.first + w * windows.stride;
 #if HWY_TARGET != HWY_SCALAR
-  if constexpr (!std::is_integral_v<T>) {
-    const auto some = [&](auto d, int64_t c) HWY_ATTR {
-      max_of_pixels(d, image + c, pixels, count, channels, values + c, places + c);
-    };
-    if (in_any_vectors<Wide<T>>(channels, some)) return;
-  }
-#endif
-  for (int64_t c = 0; c < channels; ++c) {
-    auto best = kLowest<Wide<T>>;
-    places[c] = pixels[0];
-    for (int64_t i = 0; i < count; ++i) {
-      const auto x = static_cast<Wide<T>>(image[pixels[i] * channels + c]);
-      if ((x > best) | (x != x)) {
-        best = x;
-        places[c] = pixels[i];
-      }
+    if constexpr (!std::is_integral_v<T>) {
+      const auto some = [&](auto d, int64_t c) HWY_ATTR {
+        max_of_pixels(d, image + c, windows, first, channels, values + c, places + c);
+      };
+      if (in_any_vectors<Wide<T>>(channels, some)) continue;
     }
-    values[c] = static_cast<T>(best);
+#endif
+    for (int64_t c = 0; c < channels; ++c) {
+      auto best = kLowest<Wide<T>>;
+      places[c] = windows.rows[0] + first;
+      for (int64_t r = 0; r < windows.row_count; ++r) {
+        int64_t pixel = windows.rows[r] + first;
+        for (int64_t k = 0; k < windows.taps; ++k, pixel += windows.step) {
+          const auto x = static_cast<Wide<T>>(image[pixel * channels + c]);
+          if ((x > best) | (x != x)) {
+            best = x;
+            places[c] = pixel;
+          }
+        }
+      }
+      values[c] = static_cast<T>(best);
+    }
   }
 }
 
@@ -257,6 +262,74 @@ void mean_row(const PlaneData& in, const WindowRow& windows, int64_t divisor, vo
   }
 #endif
   for (int64_t w = 0; w < windows.count; ++w) mean_one(plane, windows, w, divisor, values + w);
+}
+
+#if HWY_TARGET != HWY_SCALAR
+// kV vectors of channels of the window whose first pixel in each row is `first`.
+template <int kV, class D, class T>
+HWY_INLINE void mean_of_pixels(D d,
+                               const T* image,
+                               const WindowRow& windows,
+                               int64_t first,
+                               int64_t channels,
+                               int64_t divisor,
+                               T* out) {
+  constexpr int64_t kLanes = hn::MaxLanes(D());
+  hn::Vec<D> sums[kV];
+  HWY_UNROLL(4)
+  for (int j = 0; j < kV; ++j) sums[j] = hn::Zero(d);
+  for (int64_t r = 0; r < windows.row_count; ++r) {
+    const T* pixel = image + (windows.rows[r] + first) * channels;
+    for (int64_t k = 0; k < windows.taps; ++k, pixel += windows.step * channels) {
+      HWY_UNROLL(4)
+      for (int j = 0; j < kV; ++j) {
+        sums[j] = hn::Add(sums[j], load_wide(d, pixel + j * kLanes));
+      }
+    }
+  }
+  const auto by = static_cast<hn::TFromD<D>>(divisor);
+  // 1 / by is exact for powers of 2.
+  const bool is_power = divisor > 0 && (divisor & (divisor - 1)) == 0;
+  const auto factor = hn::Set(d, is_power ? 1 / by : by);
+  HWY_UNROLL(4)
+  for (int j = 0; j < kV; ++j) {
+    store_wide(d, is_power ? hn::Mul(sums[j], factor) : hn::Div(sums[j], factor), out + j * kLanes);
+  }
+}
+#endif
+
+template <class T>
+void mean_pixels(
+    const void* from, const WindowRow& windows, int64_t channels, int64_t divisor, void* out) {
+  const T* const image = static_cast<const T*>(from);
+  T* to = static_cast<T*>(out);
+  for (int64_t w = 0; w < windows.count; ++w, to += channels) {
+    const int64_t first = windows.first + w * windows.stride;
+    int64_t c = 0;
+#if HWY_TARGET != HWY_SCALAR
+    if constexpr (!std::is_integral_v<T>) {
+      using D = hn::ScalableTag<Wide<T>>;
+      constexpr int64_t kMany = 4 * hn::MaxLanes(D());
+      for (; c + kMany <= channels; c += kMany) {
+        mean_of_pixels<4>(D(), image + c, windows, first, channels, divisor, to + c);
+      }
+      const auto some = [&](auto d, int64_t at) HWY_ATTR {
+        mean_of_pixels<1>(d, image + c + at, windows, first, channels, divisor, to + c + at);
+      };
+      if (c == channels || in_any_vectors<Wide<T>>(channels - c, some)) continue;
+    }
+#endif
+    for (; c < channels; ++c) {
+      Wide<T> sum{0};
+      for (int64_t r = 0; r < windows.row_count; ++r) {
+        const T* const row = image + (windows.rows[r] + first) * channels + c;
+        for (int64_t k = 0; k < windows.taps; ++k) {
+          sum += static_cast<Wide<T>>(row[k * windows.step * channels]);
+        }
+      }
+      to[c] = static_cast<T>(static_cast<Wide<T>>(sum / static_cast<Wide<T>>(divisor)));
+    }
+  }
 }
 
 // line[i] += value(d, i) for i < n.
@@ -348,7 +421,8 @@ void store_row(const void* line, int64_t n, void* out) {
 
 template <class T>
 PoolingTiles make() {
-  return {&max_row<T>, &max_pixels<T>, &mean_row<T>, &add_rows<T>, &spread_row<T>, &store_row<T>};
+  return {&max_row<T>,  &max_pixels<T>, &mean_row<T>, &mean_pixels<T>,
+          &add_rows<T>, &spread_row<T>, &store_row<T>};
 }
 
 }  // namespace

@@ -32,15 +32,15 @@ struct PoolingTiles {
   // The largest element of each window and its place in the plane: the first of equals, the last
   // NaN.
   void (*max)(const PlaneData& plane, const WindowRow& windows, void* values, int64_t* places);
-  // The same of one window, for each of the channels that lie beside each other in a pixel: places
-  // are numbers of pixels, of which there are at least one and fewer than 2^31 in an image.
-  void (*max_pixels)(const void* image,
-                     const int64_t* pixels,
-                     int64_t count,
-                     int64_t channels,
-                     void* values,
-                     int64_t* places);
+  // The same for each of the channels that lie beside each other in a pixel: rows, distances and
+  // taps of the windows count pixels, of which there are fewer than 2^31 in an image, and so do
+  // places. What is found of a window follows that of the one before. Windows are not empty.
+  void (*max_pixels)(
+      const void* image, const WindowRow& windows, int64_t channels, void* values, int64_t* places);
   void (*mean)(const PlaneData& plane, const WindowRow& windows, int64_t divisor, void* out);
+  // The same with pixels, as above.
+  void (*mean_pixels)(
+      const void* image, const WindowRow& windows, int64_t channels, int64_t divisor, void* out);
   // The sum of the rows that the windows cover, `width` numbers; `sums` has room for kPadding more.
   void (*add_rows)(const void* plane, const WindowRow& windows, int64_t width, void* sums);
   // Adds grad / divisor to every element of a line that a window covers. `shares` has room for as

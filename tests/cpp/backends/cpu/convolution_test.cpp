@@ -59,6 +59,40 @@ std::vector<Correlation> geometries() {
   return all;
 }
 
+// Windows of few terms, and of many lines, over outputs of many shapes.
+std::vector<Correlation> planes() {
+  std::vector<Correlation> all;
+  for (const int64_t height : {1, 2, 6, 7, 8, 13, 15}) {
+    for (const int64_t width : {3, 15, 21, 40}) {
+      for (const int64_t kernel : {2, 5, 7}) {
+        for (const int64_t stride : {1, 2, 3}) {
+          Correlation c;
+          c.groups = 2;
+          c.axes = {axis(1, 1, 1, 0, 1), axis(height, kernel, stride, kernel / 2, 1),
+                    axis(width, kernel, stride, kernel / 2, 1)};
+          all.push_back(c);
+        }
+      }
+    }
+  }
+  return all;
+}
+
+// Images of `channels` planes, with the channels beside each other.
+std::vector<int64_t> channels_last(const std::vector<int64_t>& from,
+                                   int64_t images,
+                                   int64_t channels) {
+  std::vector<int64_t> to(from.size());
+  const auto pixels = static_cast<int64_t>(from.size()) / (images * channels);
+  for (int64_t i = 0; i < static_cast<int64_t>(from.size()); ++i) {
+    const int64_t image = i / (channels * pixels);
+    const int64_t channel = i / pixels % channels;
+    to[static_cast<size_t>((image * pixels + i % pixels) * channels + channel)] =
+        from[static_cast<size_t>(i)];
+  }
+  return to;
+}
+
 template <typename T>
 void check(const Correlation& c) {
   Numbers numbers;
@@ -83,6 +117,19 @@ void check(const Correlation& c) {
             result.data());
   ASSERT_EQ(result, as<T>(expected));
 
+  correlate_lines(c, Order::kChannelsFirst, as<T>(input).data(), as<T>(filters).data(), strides,
+                  as<T>(bias).data(), result.data());
+  ASSERT_EQ(result, as<T>(expected));
+  const auto last = channels_last(input, c.batch, c.groups * c.channels);
+  correlate_lines(c, Order::kChannelsLast, as<T>(last).data(), as<T>(filters).data(), strides,
+                  as<T>(bias).data(), result.data());
+  ASSERT_EQ(result, as<T>(channels_last(expected, c.batch, c.groups * c.filters)));
+  if (window > 1 && has_few_terms(c.filters, c.terms())) {
+    correlate_planes<T, T>(c, as<T>(input).data(), as<T>(filters).data(), strides,
+                           as<T>(bias).data(), result.data());
+    ASSERT_EQ(result, as<T>(expected));
+  }
+
   std::vector<int64_t> expected_gradient(filters.size());
   correlate_gradient(c, input.data(), grad.data(), expected_gradient.data());
   std::vector<T> gradient(filters.size());
@@ -92,10 +139,13 @@ void check(const Correlation& c) {
 
 TEST(Convolution, IsTheSameOnEveryInstructionSet) {
   on_every_target([] {
-    for (const Correlation& c : geometries()) {
+    std::vector<Correlation> all = geometries();
+    for (const Correlation& c : planes()) all.push_back(c);
+    for (const Correlation& c : all) {
       SCOPED_TRACE(::testing::Message()
                    << c.channels << " channels, " << c.filters << " filters, width " << c.axes[2].in
-                   << ", kernel " << c.axes[1].taps.size() << ", stride " << c.axes[1].stride);
+                   << ", height " << c.axes[1].in << ", kernel " << c.axes[1].taps.size()
+                   << ", stride " << c.axes[1].stride);
       check<float>(c);
       check<double>(c);
       if (HasFatalFailure()) break;

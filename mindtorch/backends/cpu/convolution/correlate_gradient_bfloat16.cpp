@@ -1,0 +1,145 @@
+#include "mindtorch/backends/cpu/convolution/bfloat16_slices.h"
+#include "mindtorch/backends/cpu/half_conversion.h"
+
+// Gradients of filters as products of bfloat16: of gradients, by rows, with panels of terms, which
+// are packed from patches: Note [Patches].
+namespace mindtorch::cpu::convolution {
+namespace {
+
+constexpr int64_t kMostSums = int64_t{1} << 22;  // that are kept apart, and added at the end
+
+// Gradients of the filters: some channels of one group, summed over some of the slices.
+class FilterGradient {
+ public:
+  FilterGradient(const Correlation& c, const uint16_t* input, const uint16_t* grad)
+      : c_(c), layout_(c), input_(input), grad_(grad), slices_(c, tiles_.strip_terms, 1) {
+    const int64_t taps = c.terms() / c.channels;
+    const int64_t wanted = ceil_div(wanted_tasks(c), c.groups);
+    channel_parts_ = std::clamp<int64_t>(wanted, 1, std::max<int64_t>(c.terms() / kPanelCols, 1));
+    channels_ = ceil_div(c.channels, std::min(channel_parts_, c.channels));
+    channel_parts_ = ceil_div(c.channels, channels_);
+    stride_ = padded_to(channels_ * taps, kPanelCols);
+    height_ = strip_rows(tiles_, c.filters);
+    size_ = c.filters * stride_;
+    const int64_t others = c.groups * channel_parts_;
+    slice_parts_ = std::clamp<int64_t>(
+        ceil_div(wanted, channel_parts_), 1,
+        std::max<int64_t>(1, std::min(slices_.of_group(), kMostSums / (others * size_))));
+  }
+
+  void run(uint16_t* grad_filters) {
+    const int64_t parts = c_.groups * channel_parts_;
+    const Scratch<float> sums(parts * slice_parts_ * size_);
+    const int64_t work =
+        c_.batch * c_.outputs() * c_.terms() * c_.filters / channel_parts_ / slice_parts_ + 1;
+    parallel_for(0, parts * slice_parts_, ceil_div(kBFloat16Grain, work),
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t i = begin; i < end; ++i) {
+                     add_up(i / slice_parts_, i % slice_parts_, sums.get() + i * size_);
+                   }
+                 });
+    const HalfConversion convert(DType::kBFloat16);
+    const int64_t taps = c_.terms() / c_.channels;
+    parallel_for(
+        0, parts, ceil_div(kBFloat16Grain, slice_parts_ * size_), [&](int64_t begin, int64_t end) {
+          for (int64_t part = begin; part < end; ++part) {
+            const int64_t first = part % channel_parts_ * channels_;
+            const int64_t count = std::min(channels_, c_.channels - first) * taps;
+            float* const total = sums.get() + part * slice_parts_ * size_;
+            for (int64_t m = 0; m < c_.filters; ++m) {
+              float* const row = total + m * stride_;
+              for (int64_t i = 1; i < slice_parts_; ++i) {
+                for (int64_t t = 0; t < count; ++t) row[t] += row[i * size_ + t];
+              }
+              convert.narrow(row,
+                             grad_filters + (part / channel_parts_ * c_.filters + m) * c_.terms() +
+                                 first * taps,
+                             count);
+            }
+          }
+        });
+  }
+
+ private:
+  // Part `part` of the slices, for the channels and the group of `columns`.
+  void add_up(int64_t columns, int64_t part, float* sums) const {
+    const int64_t group = columns / channel_parts_;
+    const int64_t first = columns % channel_parts_ * channels_;
+    const int64_t channels = std::min(channels_, c_.channels - first);
+    const int64_t width = c_.axes[2].out;
+    const int64_t most = padded_to(slices_.height() * width, kPanelCols);
+    const int64_t terms = channels * (c_.terms() / c_.channels);
+    const int64_t panels = ceil_div(terms, kPanelCols);
+    const int64_t words = most / 2 * kPanelCols;
+    Patch patch(c_, layout_, channels, slices_);
+    const ScratchArray<uint32_t> packed_b(panels * words);
+    const ScratchArray<uint16_t> packed_a(tiles_.rows * std::min(most, tiles_.strip_terms));
+    const int64_t begin = slices_.of_group() * part / slice_parts_;
+    const int64_t end = slices_.of_group() * (part + 1) / slice_parts_;
+    for (int64_t i = begin; i < end; ++i) {
+      const Slice slice = slices_.at(group * slices_.of_group() + i);
+      patch.read(input_, slice, first);
+      for (int64_t panel = 0; panel < panels; ++panel) {
+        const auto at = static_cast<size_t>(panel * kPanelCols);
+        pack_terms(patch.data(),
+                   patch.offsets().subspan(
+                       at, std::min<size_t>(kPanelCols, static_cast<size_t>(terms) - at)),
+                   patch.lines(), packed_b.get() + panel * words);
+      }
+      const ConstMatrix rows = {grad_of(slice), c_.outputs(), 1};
+      const int64_t outputs = slice.rows * width;
+      for (int64_t m = 0; m < c_.filters; m += height_) {
+        for (int64_t term = 0; term < outputs; term += tiles_.strip_terms) {
+          BFloat16Strip strip = {};
+          strip.rows = std::min(height_, c_.filters - m);
+          strip.terms = std::min(tiles_.strip_terms, outputs - term);
+          strip.a = tiles_.pack_strip(offset<uint16_t>(rows, m, term), strip.rows, strip.terms,
+                                      panels, packed_a.get());
+          strip.panels = packed_b.get() + term / 2 * kPanelCols;
+          strip.panel_words = words;
+          strip.cols = terms;
+          strip.sums = sums + m * stride_;
+          strip.sums_stride = stride_;
+          strip.add = i > begin || term > 0;
+          tiles_.multiply_strip(strip);
+        }
+      }
+    }
+  }
+
+  const uint16_t* grad_of(const Slice& slice) const {
+    const int64_t depth = c_.axes[0].out;
+    const int64_t image = slice.plane / depth * c_.groups + slice.group;
+    return grad_ + image * c_.filters * c_.outputs() +
+           (slice.plane % depth * c_.axes[1].out + slice.row) * c_.axes[2].out;
+  }
+
+  const BFloat16Tiles& tiles_ = *bfloat16_tiles();
+  const Correlation& c_;
+  PatchLayout layout_;
+  const uint16_t* input_;
+  const uint16_t* grad_;
+  Slices slices_;
+  int64_t channel_parts_;
+  int64_t channels_;  // of a part
+  int64_t slice_parts_;
+  int64_t height_;  // of a strip
+  int64_t stride_;
+  int64_t size_;  // of the sums of a part
+};
+
+}  // namespace
+
+void correlate_gradient_bfloat16(const Correlation& c,
+                                 const uint16_t* input,
+                                 const uint16_t* grad,
+                                 uint16_t* grad_filters) {
+  if (c.groups * c.filters * c.terms() == 0) return;
+  if (c.batch * c.outputs() == 0) {
+    std::fill_n(grad_filters, c.groups * c.filters * c.terms(), uint16_t{0});
+    return;
+  }
+  FilterGradient(c, input, grad).run(grad_filters);
+}
+
+}  // namespace mindtorch::cpu::convolution

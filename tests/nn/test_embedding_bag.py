@@ -1,0 +1,81 @@
+"""Bags of one length: the rows of a 2-d input, summed by an op of its own."""
+
+import numpy as np
+import pytest
+
+SHAPES = [(64, 32, 64), (1, 1, 1), (3, 5, 7), (2, 9, 70), (4, 3, 16), (5, 0, 6), (0, 4, 6)]
+ROUNDING = {"float64": 1e-14, "float32": 2e-6, "float16": 1e-3, "bfloat16": 8e-3}
+
+
+def operands(torch, bags, length, columns, dtype="float32", rows=11):
+    generator = np.random.default_rng(0)
+    table = torch.tensor(generator.standard_normal((rows, columns))).to(getattr(torch, dtype))
+    return table, torch.tensor(generator.integers(0, rows, (bags, length)))
+
+
+def expected(table, places, kind):
+    rows = table.double().numpy()[places.numpy()]
+    total = rows.sum(1)
+    return total / max(places.shape[1], 1) if kind == "mean" else total
+
+
+@pytest.mark.parametrize("kind", ["sum", "mean"])
+@pytest.mark.parametrize("dtype", ROUNDING)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_bags_are_sums_of_rows(torch, shape, dtype, kind):
+    table, places = operands(torch, *shape, dtype)
+    result = torch.nn.functional.embedding_bag(places, table, mode=kind)
+    assert result.dtype == table.dtype
+    limit = ROUNDING[dtype]
+    wanted = expected(table, places, kind)
+    np.testing.assert_allclose(result.double().numpy(), wanted, rtol=limit, atol=8 * limit)
+    by_int = torch.nn.functional.embedding_bag(places.int(), table, mode=kind)
+    assert torch.equal(result, by_int)
+
+
+def test_tables_and_indices_with_strides(torch):
+    table, places = operands(torch, 6, 4, 5, "float64")
+    for view in (table.t().contiguous().t(), torch.stack([table, table], 2)[:, :, 0]):
+        result = torch.nn.functional.embedding_bag(places.t().contiguous().t(), view, mode="sum")
+        np.testing.assert_allclose(result.numpy(), expected(table, places, "sum"), rtol=1e-14)
+
+
+def test_infinite_and_missing_rows(torch):
+    table = torch.tensor([[float("inf"), 1.0], [float("nan"), -1.0], [0.0, 0.0]])
+    places = torch.tensor([[0, 2], [1, 2], [0, 0]])
+    result = torch.nn.functional.embedding_bag(places, table, mode="mean").numpy()
+    np.testing.assert_array_equal(result, [[np.inf, 0.5], [np.nan, -0.5], [np.inf, 1.0]])
+    for missing in (-1, 3):
+        with pytest.raises(IndexError):
+            torch.nn.functional.embedding_bag(torch.tensor([[0, missing]]), table)
+
+
+@pytest.mark.parametrize("kind", ["sum", "mean"])
+def test_gradients(torch, kind):
+    table, places = operands(torch, 5, 4, 3, "float64")
+    table.requires_grad_()
+
+    def bag(weight):
+        return torch.nn.functional.embedding_bag(places, weight, mode=kind)
+
+    assert torch.autograd.gradcheck(bag, (table,))
+    assert torch.autograd.gradgradcheck(bag, (table,))
+
+
+def test_per_sample(torch):
+    table, places = operands(torch, 3, 4, 5)
+    tables = torch.stack([table, 2 * table])
+
+    def bag(indices, weight):
+        return torch.nn.functional.embedding_bag(indices, weight, mode="mean")
+
+    both = torch.func.vmap(bag, in_dims=(None, 0))(places, tables)
+    assert torch.allclose(both, torch.stack([bag(places, each) for each in tables]))
+    each = torch.func.vmap(bag, in_dims=(0, None))(torch.stack([places, places.flip(0)]), table)
+    assert torch.allclose(each[1], bag(places.flip(0), table))
+
+
+def test_long_rows_are_scaled_down_first(torch):
+    table, places = operands(torch, 3, 4, 5)
+    torch.nn.functional.embedding_bag(places, table, mode="sum", max_norm=0.5)
+    assert bool((table[places.flatten()].norm(dim=1) < 0.5001).all())
