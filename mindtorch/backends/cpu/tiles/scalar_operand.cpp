@@ -46,7 +46,9 @@ void tile(const void* const* inputs, void* to, int64_t n, const PointwiseParams&
   if constexpr (kTest) {
     test_tile<Fixed<Op, kWhich>, T>(rest, to, n, params);
   } else {
-    map_tile<Fixed<Op, kWhich>, T, 2, LightTag<T>>(rest, to, n, params);
+    // A division takes long enough to gain from whole vectors.
+    using Tag = std::conditional_t<std::is_same_v<Op, Quotient>, hn::ScalableTag<T>, LightTag<T>>;
+    map_tile<Fixed<Op, kWhich>, T, 2, Tag>(rest, to, n, params);
   }
 }
 
