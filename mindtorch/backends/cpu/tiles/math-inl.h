@@ -103,6 +103,21 @@ HWY_INLINE V through_double(F function, D d, V x, V y) {
   return hn::Combine(d, hn::DemoteTo(dh, high), hn::DemoteTo(dh, low));
 }
 
+// a / b of float64 to 41 bits, which is more than a float32 needs; b is of moderate size. Products
+// take less time than a division.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V quick_quotient(D d, V a, V b) {
+#if HWY_TARGET <= HWY_AVX3
+  const V inverse = V{_mm512_rcp14_pd(b.raw)};
+  const V error = hn::NegMulAdd(b, inverse, hn::Set(d, 1.0));
+  const V correction = hn::MulAdd(error, error, hn::Add(error, hn::Set(d, 1.0)));
+  return hn::Mul(hn::Mul(a, inverse), correction);
+#else
+  (void)d;
+  return hn::Div(a, b);
+#endif
+}
+
 // c[0] + c[1] x + c[2] x^2 + ...
 template <class D, class V = hn::Vec<D>, class T, size_t kTerms>
 HWY_INLINE V polynomial(D d, V x, const T (&c)[kTerms]) {
