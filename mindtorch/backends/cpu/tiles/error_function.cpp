@@ -75,19 +75,30 @@ struct ErfDouble {
   }
 };
 
+// Up to 1 it is 1 - x - x times the series of erf: both differences keep their digits.
 struct ErfcDouble {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V a) const {
+    const V one = hn::Set(d, 1.0);
+    const V close = hn::NegMulAdd(a, math::erf_series(d, a), hn::Sub(one, a));
+    const auto is_close = hn::Le(hn::Abs(a), one);
+    if (hn::AllTrue(d, is_close)) return close;
     const V tail = math::erfc_of_positive(d, hn::Abs(a));
-    return hn::IfThenElse(hn::Lt(a, hn::Zero(d)), hn::Sub(hn::Set(d, 2.0), tail), tail);
+    const V far = hn::IfThenElse(hn::Lt(a, hn::Zero(d)), hn::Sub(hn::Set(d, 2.0), tail), tail);
+    return hn::IfThenElse(is_close, close, far);
   }
 };
 
-// The same in float64, to the accuracy that float32 needs: e^(-x^2) times a shorter quotient.
+// The far part in float64, to the accuracy that float32 needs: e^(-x^2) times a shorter quotient.
 struct ErfcFloat {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V a) const {
-    return math::through_double(InDouble(), d, a);
+    const V one = hn::Set(d, 1.0f);
+    const V series = math::polynomial(d, hn::Mul(a, a), polynomials::kErfNear);
+    const V close = hn::NegMulAdd(a, series, hn::Sub(one, a));
+    const auto is_close = hn::Le(hn::Abs(a), one);
+    if (hn::AllTrue(d, is_close)) return close;
+    return hn::IfThenElse(is_close, close, math::through_double(InDouble(), d, a));
   }
   struct InDouble {
     template <class D, class V>
@@ -108,7 +119,7 @@ struct ErfcFloat {
                                            0x1.ded95e92facadp-5,
                                            0x1.45b73fe328d6p-8};
       const V x = min_or_second(d, hn::Set(d, 12.0), hn::Abs(a));
-      const V fall = math::exp_negative(d, hn::Neg(hn::Mul(x, x)));
+      const V fall = math::short_exp(d, hn::Neg(hn::Mul(x, x)));
       const V top = hn::Mul(math::polynomial(d, x, kTop), fall);
       const V tail = hn::Div(top, math::polynomial(d, x, kBottom));
       return hn::IfThenElse(hn::Lt(a, hn::Zero(d)), hn::Sub(hn::Set(d, 2.0), tail), tail);
