@@ -51,11 +51,9 @@ HWY_INLINE Angle<D> reduce_angle(D d, V x, hn::Mask<D> is_small) {
   const V second = constant(d, -0x1.777a5cp-25f, 0x1.1a62633145c07p-54);
   const V third = constant(d, -0x1.ee59dap-50f, -0x1.f1976b7ed8fbcp-110);
   const V exact = hn::NegMulAdd(n, constant(d, 0x1.921fb6p0f, 0x1.921fb54442d18p0), x);
-  // Where the next difference cancels it is exact; elsewhere its rounding error is recovered.
-  const V product = hn::Mul(n, second);
-  const V rest = hn::Sub(exact, product);
-  const V lost = hn::Sub(hn::Sub(exact, rest), product);
-  const V low = hn::NegMulAdd(n, third, hn::Sub(lost, hn::MulSub(n, second, product)));
+  // Whether this difference cancels or not, what it took from `exact` is exact.
+  const V rest = hn::Sub(exact, hn::Mul(n, second));
+  const V low = hn::NegMulAdd(n, third, hn::NegMulAdd(n, second, hn::Sub(exact, rest)));
   return {rest, low, hn::BitCast(hn::RebindToSigned<D>(), shifted)};
 }
 
@@ -102,9 +100,9 @@ HWY_INLINE V cos_of_rest(D d, const Angle<D>& a) {
     p = polynomial(d, z, kTerms);
   }
   // 1 - z / 2 is rounded; what that rounding took comes back with the small terms.
-  const V half = hn::Mul(z, constant(d, 0.5));
-  const V main = hn::Sub(one, half);
-  const V lost = hn::Sub(hn::Sub(one, main), half);
+  const V half = constant(d, 0.5);
+  const V main = hn::NegMulAdd(z, half, one);
+  const V lost = hn::NegMulAdd(z, half, hn::Sub(one, main));
   const V small = hn::MulAdd(hn::Mul(z, z), p, hn::NegMulAdd(a.rest, a.low, lost));
   return hn::Add(main, small);
 }
