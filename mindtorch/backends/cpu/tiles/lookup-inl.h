@@ -22,71 +22,74 @@ HWY_INLINE V look_up(D d, const double (&table)[16], V index) {
                                   hn::Load(d, table + 8).raw)};
 }
 
-// e^x = 2^(n / 16) e^rest. `shifted` holds n in its low bits; what is returned lacks the power of
-// two that the other bits of n are.
+// e^x = 2^(n / 16) (1 + rest); `shifted` holds n in its low bits.
+template <class D>
+struct TableExpParts {
+  hn::Vec<D> rest, n;
+  hn::Vec<hn::RebindToSigned<D>> shifted;
+};
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE V exp_without_power(D d, V x, V& n, V& shifted) {
-  alignas(64) static constexpr double kPowers[16] = {1.0,
-                                                     0x1.0b5586cf9890fp+0,
-                                                     0x1.172b83c7d517bp+0,
-                                                     0x1.2387a6e756238p+0,
-                                                     0x1.306fe0a31b715p+0,
-                                                     0x1.3dea64c123422p+0,
-                                                     0x1.4bfdad5362a27p+0,
-                                                     0x1.5ab07dd485429p+0,
-                                                     0x1.6a09e667f3bcdp+0,
-                                                     0x1.7a11473eb0187p+0,
-                                                     0x1.8ace5422aa0dbp+0,
-                                                     0x1.9c49182a3f09p+0,
-                                                     0x1.ae89f995ad3adp+0,
-                                                     0x1.c199bdd85529cp+0,
-                                                     0x1.d5818dcfba487p+0,
-                                                     0x1.ea4afa2a490dap+0};
-  alignas(64) static constexpr double kPowersLow[16] = {0.0,
-                                                        0x1.8a62e4adc610bp-54,
-                                                        -0x1.19041b9d78a76p-55,
-                                                        0x1.9b07eb6c70573p-54,
-                                                        0x1.6f46ad23182e4p-55,
-                                                        0x1.ada0911f09ebcp-55,
-                                                        0x1.d4397afec42e2p-56,
-                                                        0x1.6324c054647adp-54,
-                                                        -0x1.bdd3413b26456p-54,
-                                                        -0x1.41577ee04992fp-55,
-                                                        0x1.6e9f156864b27p-54,
-                                                        0x1.c7c46b071f2bep-56,
-                                                        0x1.7a1cd345dcc81p-54,
-                                                        0x1.11065895048ddp-55,
-                                                        0x1.2ed02d75b3707p-55,
-                                                        -0x1.e9c23179c2893p-54};
+HWY_INLINE TableExpParts<D> table_exp_parts(D d, V x) {
+  // What rounding 2^(i / 16) left out, relative to it.
+  alignas(64) static constexpr double kLost[16] = {0.0,
+                                                   0x1.79aa65d837b6dp-54,
+                                                   -0x1.01b15eaa59348p-55,
+                                                   0x1.68efde3a8a894p-54,
+                                                   0x1.34d754db0abb6p-55,
+                                                   0x1.59f48a72a4c6dp-55,
+                                                   0x1.690cebb7aafbp-56,
+                                                   0x1.063e1e21c5409p-54,
+                                                   -0x1.3b3efbf5e2228p-54,
+                                                   -0x1.b32dcb94da51dp-56,
+                                                   0x1.db72fc1f0eab4p-55,
+                                                   0x1.1affc2b91ce27p-56,
+                                                   0x1.c1a7792cb3387p-55,
+                                                   0x1.36eae30af0cb3p-56,
+                                                   0x1.4a385a63d07a7p-56,
+                                                   -0x1.ff7128fd391fp-55};
   static constexpr double kTerms[] = {0x1.fffffffffffecp-2, 0x1.55555554dccd8p-3,
                                       0x1.55555557be617p-5, 0x1.11120b74626d7p-7,
                                       0x1.6c14fc56b15eep-10};  // (e^r - 1 - r) / r^2
   const V magic = round_magic(d);
-  shifted = hn::MulAdd(x, hn::Set(d, 0x1.71547652b82fep4), magic);
-  n = hn::Sub(shifted, magic);
-  V rest = hn::NegMulAdd(n, hn::Set(d, 0x1.62e42fefa39efp-5), x);
-  rest = hn::NegMulAdd(n, hn::Set(d, 0x1.abc9e3b39803fp-60), rest);
-  const V series = hn::MulAdd(hn::Mul(polynomial(d, rest, kTerms), rest), rest, rest);
-  const V power = look_up(d, kPowers, shifted);
-  return hn::Add(power, hn::MulAdd(power, series, look_up(d, kPowersLow, shifted)));
+  const V shifted = hn::MulAdd(x, hn::Set(d, 0x1.71547652b82fep4), magic);
+  const V n = hn::Sub(shifted, magic);
+  V r = hn::NegMulAdd(n, hn::Set(d, 0x1.62e42fefa39efp-5), x);
+  r = hn::NegMulAdd(n, hn::Set(d, 0x1.abc9e3b39803fp-60), r);
+  const V series = hn::MulAdd(hn::Mul(polynomial(d, r, kTerms), r), r, r);
+  return {hn::Add(series, look_up(d, kLost, shifted)), n,
+          hn::BitCast(hn::RebindToSigned<D>(), shifted)};
+}
+// 2^(n / 16), or that of its lowest four bits. The bits of 2^(i / 16) less i * 2^48, plus
+// n * 2^48, have the rest of n in the exponent.
+template <class D, class VI = hn::Vec<hn::RebindToSigned<D>>>
+HWY_INLINE hn::Vec<D> sixteenth_power(D d, VI index, VI n) {
+  alignas(64) static constexpr int64_t kBits[16] = {
+      0x3ff0000000000000, 0x3fefb5586cf9890f, 0x3fef72b83c7d517b, 0x3fef387a6e756238,
+      0x3fef06fe0a31b715, 0x3feedea64c123422, 0x3feebfdad5362a27, 0x3feeab07dd485429,
+      0x3feea09e667f3bcd, 0x3feea11473eb0187, 0x3feeace5422aa0db, 0x3feec49182a3f090,
+      0x3feee89f995ad3ad, 0x3fef199bdd85529c, 0x3fef5818dcfba487, 0x3fefa4afa2a490da};
+  const hn::RebindToSigned<D> di;
+  const VI power{
+      _mm512_permutex2var_epi64(hn::Load(di, kBits).raw, index.raw, hn::Load(di, kBits + 8).raw)};
+  return hn::BitCast(d, hn::Add(power, hn::ShiftLeft<48>(n)));
 }
 
 // Also where the result is subnormal or overflows.
 template <class D, class V = hn::Vec<D>>
 HWY_NOINLINE V exp_of_any(D d, V x) {
   const V below = min_or_second(d, hn::Set(d, 710.0), x);
-  V n, shifted;
-  const V v = exp_without_power(d, max_or_second(d, hn::Set(d, -746.0), below), n, shifted);
-  return V{_mm512_scalef_pd(v.raw, hn::Mul(n, hn::Set(d, 0.0625)).raw)};
+  const auto p = table_exp_parts(d, max_or_second(d, hn::Set(d, -746.0), below));
+  const auto lowest = hn::And(p.shifted, hn::Set(hn::RebindToSigned<D>(), 15));
+  const V power = sixteenth_power(d, p.shifted, lowest);
+  return V{
+      _mm512_scalef_pd(hn::MulAdd(power, p.rest, power).raw, hn::Mul(p.n, hn::Set(d, 0.0625)).raw)};
 }
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V exp_by_table(D d, V x) {
   if (HWY_UNLIKELY(!hn::AllTrue(d, hn::Le(hn::Abs(x), hn::Set(d, 700.0))))) return exp_of_any(d, x);
-  const hn::RebindToSigned<D> di;
-  V n, shifted;
-  const auto bits = hn::BitCast(di, exp_without_power(d, x, n, shifted));
-  const auto power = hn::ShiftLeft<52>(hn::ShiftRight<4>(hn::BitCast(di, shifted)));
-  return hn::BitCast(d, hn::Add(bits, power));
+  const auto p = table_exp_parts(d, x);
+  const V power = sixteenth_power(d, p.shifted, p.shifted);
+  return hn::MulAdd(power, p.rest, power);
 }
 
 // x = 2^exponent m, m = (1 + r) / c with 1 / c in the middle of one of 16 parts of [1, 2]. The
