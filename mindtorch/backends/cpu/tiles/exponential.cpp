@@ -62,6 +62,12 @@ struct TableExp {
     return math::exp_by_table(d, a);
   }
 };
+struct TableExp2 {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    return math::exp2_by_table(d, a);
+  }
+};
 struct TableLog2 {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V a) const {
@@ -96,6 +102,7 @@ void exponential(TileTable& table) {
   enter<double>(table);
 #if HWY_TARGET <= HWY_AVX3
   table.add(Pointwise::kExp, DType::kFloat64, &map_tile<TableExp, double, 2>);
+  table.add(Pointwise::kExp2, DType::kFloat64, &map_tile<TableExp2, double, 2>);
   table.add(Pointwise::kLog2, DType::kFloat64, &map_tile<TableLog2, double, 2>);
   table.add(Pointwise::kLog10, DType::kFloat64, &map_tile<TableLog10, double, 2>);
 #endif

@@ -22,15 +22,9 @@ HWY_INLINE V look_up(D d, const double (&table)[16], V index) {
                                   hn::Load(d, table + 8).raw)};
 }
 
-// e^x = 2^(n / 16) (1 + rest); `shifted` holds n in its low bits.
-template <class D>
-struct TableExpParts {
-  hn::Vec<D> rest, n;
-  hn::Vec<hn::RebindToSigned<D>> shifted;
-};
+// What rounding 2^(i / 16) leaves out, relative to it.
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE TableExpParts<D> table_exp_parts(D d, V x) {
-  // What rounding 2^(i / 16) left out, relative to it.
+HWY_INLINE V lost_of_power(D d, V index) {
   alignas(64) static constexpr double kLost[16] = {0.0,
                                                    0x1.79aa65d837b6dp-54,
                                                    -0x1.01b15eaa59348p-55,
@@ -47,6 +41,17 @@ HWY_INLINE TableExpParts<D> table_exp_parts(D d, V x) {
                                                    0x1.36eae30af0cb3p-56,
                                                    0x1.4a385a63d07a7p-56,
                                                    -0x1.ff7128fd391fp-55};
+  return look_up(d, kLost, index);
+}
+
+// e^x = 2^(n / 16) (1 + rest); `shifted` holds n in its low bits.
+template <class D>
+struct TableExpParts {
+  hn::Vec<D> rest, n;
+  hn::Vec<hn::RebindToSigned<D>> shifted;
+};
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE TableExpParts<D> table_exp_parts(D d, V x) {
   static constexpr double kTerms[] = {0x1.fffffffffffecp-2, 0x1.55555554dccd8p-3,
                                       0x1.55555557be617p-5, 0x1.11120b74626d7p-7,
                                       0x1.6c14fc56b15eep-10};  // (e^r - 1 - r) / r^2
@@ -56,7 +61,7 @@ HWY_INLINE TableExpParts<D> table_exp_parts(D d, V x) {
   V r = hn::NegMulAdd(n, hn::Set(d, 0x1.62e42fefa39efp-5), x);
   r = hn::NegMulAdd(n, hn::Set(d, 0x1.abc9e3b39803fp-60), r);
   const V series = hn::MulAdd(hn::Mul(polynomial(d, r, kTerms), r), r, r);
-  return {hn::Add(series, look_up(d, kLost, shifted)), n,
+  return {hn::Add(series, lost_of_power(d, shifted)), n,
           hn::BitCast(hn::RebindToSigned<D>(), shifted)};
 }
 // 2^(n / 16), or that of its lowest four bits. The bits of 2^(i / 16) less i * 2^48, plus
@@ -74,22 +79,54 @@ HWY_INLINE hn::Vec<D> sixteenth_power(D d, VI index, VI n) {
   return hn::BitCast(d, hn::Add(power, hn::ShiftLeft<48>(n)));
 }
 
-// Also where the result is subnormal or overflows.
+// The same for 2^x.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE TableExpParts<D> table_exp2_parts(D d, V x) {
+  static constexpr double kTerms[] = {
+      0x1.62e42fefa39f3p-1, 0x1.ebfbdff82c597p-3,  0x1.c6b08d6f2a288p-5,
+      0x1.3b2ab6fad6017p-7, 0x1.5d897e5262908p-10, 0x1.430a72bbee4a4p-13};  // (2^r - 1) / r
+  const V magic = round_magic(d);
+  const V shifted = hn::MulAdd(x, hn::Set(d, 16.0), magic);
+  const V n = hn::Sub(shifted, magic);
+  const V r = hn::NegMulAdd(n, hn::Set(d, 0.0625), x);
+  const V rest = hn::MulAdd(polynomial(d, r, kTerms), r, lost_of_power(d, shifted));
+  return {rest, n, hn::BitCast(hn::RebindToSigned<D>(), shifted)};
+}
+
+// 2^(n / 16) (1 + rest), where that is neither subnormal nor overflows, and where it may.
+template <class D>
+HWY_INLINE hn::Vec<D> ordinary_power(D d, const TableExpParts<D>& p) {
+  const auto power = sixteenth_power(d, p.shifted, p.shifted);
+  return hn::MulAdd(power, p.rest, power);
+}
+template <class D>
+HWY_INLINE hn::Vec<D> any_power(D d, const TableExpParts<D>& p) {
+  const auto lowest = hn::And(p.shifted, hn::Set(hn::RebindToSigned<D>(), 15));
+  const auto power = sixteenth_power(d, p.shifted, lowest);
+  return hn::Vec<D>{
+      _mm512_scalef_pd(hn::MulAdd(power, p.rest, power).raw, hn::Mul(p.n, hn::Set(d, 0.0625)).raw)};
+}
+
 template <class D, class V = hn::Vec<D>>
 HWY_NOINLINE V exp_of_any(D d, V x) {
   const V below = min_or_second(d, hn::Set(d, 710.0), x);
-  const auto p = table_exp_parts(d, max_or_second(d, hn::Set(d, -746.0), below));
-  const auto lowest = hn::And(p.shifted, hn::Set(hn::RebindToSigned<D>(), 15));
-  const V power = sixteenth_power(d, p.shifted, lowest);
-  return V{
-      _mm512_scalef_pd(hn::MulAdd(power, p.rest, power).raw, hn::Mul(p.n, hn::Set(d, 0.0625)).raw)};
+  return any_power(d, table_exp_parts(d, max_or_second(d, hn::Set(d, -746.0), below)));
 }
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V exp_by_table(D d, V x) {
   if (HWY_UNLIKELY(!hn::AllTrue(d, hn::Le(hn::Abs(x), hn::Set(d, 700.0))))) return exp_of_any(d, x);
-  const auto p = table_exp_parts(d, x);
-  const V power = sixteenth_power(d, p.shifted, p.shifted);
-  return hn::MulAdd(power, p.rest, power);
+  return ordinary_power(d, table_exp_parts(d, x));
+}
+template <class D, class V = hn::Vec<D>>
+HWY_NOINLINE V exp2_of_any(D d, V x) {
+  const V below = min_or_second(d, hn::Set(d, 1025.0), x);
+  return any_power(d, table_exp2_parts(d, max_or_second(d, hn::Set(d, -1076.0), below)));
+}
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V exp2_by_table(D d, V x) {
+  const auto ordinary = hn::Le(hn::Abs(x), hn::Set(d, 1000.0));
+  if (HWY_UNLIKELY(!hn::AllTrue(d, ordinary))) return exp2_of_any(d, x);
+  return ordinary_power(d, table_exp2_parts(d, x));
 }
 
 // x = 2^exponent m, m = (1 + r) / c with 1 / c in the middle of one of 16 parts of [1, 2]. The

@@ -85,6 +85,7 @@ TEST(ModerateTiles, AreAccurateAndDoNotDependOnTheirNeighbours) {
     check<float>(target, P::kErfinv, 0.985, 0.999f);
     check<double>(target, P::kErfinv, 0.98, 0.999);
     check<double>(target, P::kExp, 20, 705.0);
+    check<double>(target, P::kExp2, 20, 1010.0);
     check<double>(target, P::kLog2, 3, 1e300);
     check<double>(target, P::kLog10, 3, 1e300);
   }
