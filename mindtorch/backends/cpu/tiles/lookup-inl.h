@@ -52,17 +52,16 @@ struct TableExpParts {
 };
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE TableExpParts<D> table_exp_parts(D d, V x) {
-  static constexpr double kTerms[] = {0x1.fffffffffffecp-2, 0x1.55555554dccd8p-3,
-                                      0x1.55555557be617p-5, 0x1.11120b74626d7p-7,
-                                      0x1.6c14fc56b15eep-10};  // (e^r - 1 - r) / r^2
+  static constexpr double kTerms[] = {
+      0x1.0000000000003p0,  0x1.0000000000004p-1, 0x1.555555547c59ep-3,
+      0x1.55555554745c1p-5, 0x1.11123d8b7e3fbp-7, 0x1.6c184eaf0571ep-10};  // (e^r - 1) / r
   const V magic = round_magic(d);
   const V shifted = hn::MulAdd(x, hn::Set(d, 0x1.71547652b82fep4), magic);
   const V n = hn::Sub(shifted, magic);
   V r = hn::NegMulAdd(n, hn::Set(d, 0x1.62e42fefa39efp-5), x);
   r = hn::NegMulAdd(n, hn::Set(d, 0x1.abc9e3b39803fp-60), r);
-  const V series = hn::MulAdd(hn::Mul(polynomial(d, r, kTerms), r), r, r);
-  return {hn::Add(series, lost_of_power(d, shifted)), n,
-          hn::BitCast(hn::RebindToSigned<D>(), shifted)};
+  const V rest = hn::MulAdd(polynomial(d, r, kTerms), r, lost_of_power(d, shifted));
+  return {rest, n, hn::BitCast(hn::RebindToSigned<D>(), shifted)};
 }
 // 2^(n / 16), or that of its lowest four bits. The bits of 2^(i / 16) less i * 2^48, plus
 // n * 2^48, have the rest of n in the exponent.
