@@ -4,8 +4,8 @@
 
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <random>
+#include <type_traits>
 #include <vector>
 
 #include "tests/cpp/backends/cpu/tile_targets.h"
