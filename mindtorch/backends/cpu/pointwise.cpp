@@ -35,9 +35,6 @@ int64_t grain_of(ops::Pointwise function, DType compute) {
   const auto in = [&](P first, P last) { return function >= first && function <= last; };
   if (MT_UNLIKELY(!ops::is_built_in(function))) return curve;
   switch (function) {
-    case P::kErf:
-    case P::kErfc:
-    case P::kErfinv:
     case P::kLgamma:
     case P::kDigamma:
     case P::kTrigamma:

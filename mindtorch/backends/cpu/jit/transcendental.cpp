@@ -178,7 +178,7 @@ struct Math {
     const Value square = e.mul(x, x);
     Value small = e.mul(polynomial(square, polynomials::kTanh), square);
     small = e.mul_add(std::move(small), x, x);
-    const Value is_small = e.compare(Compare::kLt, x, constant(0.55f));
+    const Value is_small = e.compare(Compare::kLt, x, constant(1));
     return copysign(e.select(is_small, std::move(small), std::move(large)), std::move(a));
   }
   Value erf(Operand a) const {

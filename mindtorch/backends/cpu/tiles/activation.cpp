@@ -157,10 +157,24 @@ struct GeluBackward {
   }
 };
 
-// Gelu to the accuracy of 16-bit floats: the base 2 logarithm of Phi(-t) is a polynomial.
+// Gelu to the accuracy of 16-bit floats. Phi is 1/2 plus an odd polynomial in the middle; farther
+// out the base 2 logarithm of Phi(-t) is a polynomial.
 struct HalfGelu {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V a) const {
+    static constexpr float kMiddle[] = {0x1.9883cep-2f,   -0x1.104e04p-4f, 0x1.464936p-7f,
+                                        -0x1.33d28cp-10f, 0x1.cad50ep-14f, -0x1.0403b2p-17f,
+                                        0x1.8c3f84p-22f,  -0x1.28e9cep-27f};
+    const auto is_middle = hn::Le(hn::Abs(a), hn::Set(d, 2.5f));
+    const V phi = hn::MulAdd(a, math::polynomial(d, hn::Mul(a, a), kMiddle), hn::Set(d, 0.5f));
+    const V middle = hn::Mul(a, phi);
+    if (hn::AllTrue(d, is_middle)) return middle;
+    return hn::IfThenElse(is_middle, middle, outside(d, a));
+  }
+
+ private:
+  template <class D, class V>
+  static HWY_INLINE V outside(D d, V a) {
     static constexpr float kLogarithm[] = {
         -0x1.00013ep0f,   -0x1.26b056p0f,  -0x1.d5811ap-2f,  -0x1.bbce86p-5f, 0x1.1ea33cp-7f,
         -0x1.0fdac4p-10f, 0x1.66786ap-14f, -0x1.334038p-18f, 0x1.316c2p-23f,  -0x1.09df0ep-29f};

@@ -4,6 +4,7 @@
 #define HWY_TARGET_INCLUDE "mindtorch/backends/cpu/tiles/arithmetic.cpp"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "mindtorch/backends/cpu/tiles/arithmetic-inl.h"
+#include "mindtorch/backends/cpu/tiles/sqrt-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
@@ -45,7 +46,6 @@ void enter(TileTable& table) {
   add_map<Add, Ts...>(table, Pointwise::kAdd);
   add_map<Sub, Ts...>(table, Pointwise::kSub);
   add_map<Mul, Ts...>(table, Pointwise::kMul);
-  add_map<Div, Ts...>(table, Pointwise::kDiv);
   add_map<AddScaled, Ts...>(table, Pointwise::kAddScaled);
   add_map<Maximum, Ts...>(table, Pointwise::kMaximum);
   add_map<Minimum, Ts...>(table, Pointwise::kMinimum);
@@ -56,18 +56,28 @@ void enter(TileTable& table) {
   add_map<Sign, Ts...>(table, Pointwise::kSign);
   add_map<Square, Ts...>(table, Pointwise::kSquare);
   add_map<Cube, Ts...>(table, Pointwise::kCube);
-  add_map<Reciprocal, Ts...>(table, Pointwise::kReciprocal);
-  add_map<InverseSquare, Ts...>(table, Pointwise::kInverseSquare);
-  add_map<Sqrt, Ts...>(table, Pointwise::kSqrt);
-  // Long enough to gain from whole vectors.
-  (table.add(Pointwise::kRsqrt, DTypeOf<Ts>::value, &map_tile<Rsqrt, Ts, 2>), ...);
   add_map<Relu, Ts...>(table, Pointwise::kRelu);
   add_map<Copysign, Ts...>(table, Pointwise::kCopysign);
   add_map<Heaviside, Ts...>(table, Pointwise::kHeaviside);
 }
+
+// What divides takes long enough to gain from whole vectors.
+template <class T>
+void enter_division(TileTable& table) {
+  constexpr DType kDType = DTypeOf<T>::value;
+  table.add(Pointwise::kDiv, kDType, &map_tile<Div, T, 2>);
+  table.add(Pointwise::kReciprocal, kDType, &map_tile<Reciprocal, T, 2>);
+  table.add(Pointwise::kInverseSquare, kDType, &map_tile<InverseSquare, T, 2>);
+  table.add(Pointwise::kSqrt, kDType, &sqrt_tile<T>);
+  table.add(Pointwise::kRsqrt, kDType, &map_tile<Rsqrt, T, 2>);
+}
 }  // namespace
 
-void arithmetic(TileTable& table) { enter<float, double>(table); }
+void arithmetic(TileTable& table) {
+  enter<float, double>(table);
+  enter_division<float>(table);
+  enter_division<double>(table);
+}
 
 }  // namespace mindtorch::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -22,34 +22,39 @@ HWY_INLINE T wrapping_sub(T a, T b) {
 }
 
 // a / b towards zero; the smallest integer by -1 wraps to itself. The float quotient of integers
-// that it holds exactly lies too close to the true one to cross a whole number.
-template <class T>
+// that it holds exactly lies too close to the true one to cross a whole number. kNear: of int64,
+// both have at most kNearBits bits.
+constexpr int kNearBits = 52;
+template <bool kNear, class T>
 HWY_INLINE T quotient(T a, T b) {
   if constexpr (sizeof(T) <= 2) {
     return static_cast<T>(static_cast<int32_t>(static_cast<float>(a) / static_cast<float>(b)));
-  } else if constexpr (sizeof(T) == 4) {
+  } else if constexpr (sizeof(T) == 4 || kNear) {
     return static_cast<T>(static_cast<double>(a) / static_cast<double>(b));
   } else {
     return b == -1 ? wrapping_sub(T{0}, a) : static_cast<T>(a / b);
   }
 }
 
+template <bool kNear>
 struct TruncDivide {
   template <class T>
   HWY_INLINE T operator()(T a, T b) const {
-    return quotient(a, b);
+    return quotient<kNear>(a, b);
   }
 };
+template <bool kNear>
 struct Fmod {
   template <class T>
   HWY_INLINE T operator()(T a, T b) const {
-    return wrapping_sub(a, wrapping_mul(quotient(a, b), b));
+    return wrapping_sub(a, wrapping_mul(quotient<kNear>(a, b), b));
   }
 };
+template <bool kNear>
 struct FloorDivide {
   template <class T>
   HWY_INLINE T operator()(T a, T b) const {
-    const T q = quotient(a, b);
+    const T q = quotient<kNear>(a, b);
     if constexpr (std::is_signed_v<T>) {
       const T rest = wrapping_sub(a, wrapping_mul(q, b));
       const bool differ = (rest != 0) & ((rest ^ b) < 0);
@@ -59,10 +64,11 @@ struct FloorDivide {
     }
   }
 };
+template <bool kNear>
 struct Remainder {
   template <class T>
   HWY_INLINE T operator()(T a, T b) const {
-    const T rest = wrapping_sub(a, wrapping_mul(quotient(a, b), b));
+    const T rest = wrapping_sub(a, wrapping_mul(quotient<kNear>(a, b), b));
     if constexpr (std::is_signed_v<T>) {
       const bool differ = (rest != 0) & ((rest ^ b) < 0);
       return static_cast<T>(rest + (differ ? b : T{0}));
@@ -72,14 +78,43 @@ struct Remainder {
   }
 };
 
-// scalar_tile, after a look at the divisors: nothing is written when one of them is zero.
-template <class Op, class T>
+// scalar_tile for int64 in blocks: where all numbers of a block are near zero, the division is one
+// of float64, which is done on vectors.
+template <template <bool> class Op>
+void long_division_tile(const void* const* inputs,
+                        void* to,
+                        int64_t n,
+                        const PointwiseParams& params) {
+  constexpr int64_t kBlock = 512;
+  const auto* a = static_cast<const int64_t*>(inputs[0]);
+  const auto* b = static_cast<const int64_t*>(inputs[1]);
+  auto* out = static_cast<int64_t*>(to);
+  const auto bits_beyond = [](int64_t v) { return (v ^ v >> 63) >> kNearBits; };
+  for (int64_t begin = 0; begin < n; begin += kBlock) {
+    const int64_t count = std::min(kBlock, n - begin);
+    int64_t far = 0;
+    for (int64_t i = begin; i < begin + count; ++i) far |= bits_beyond(a[i]) | bits_beyond(b[i]);
+    const void* const block[] = {a + begin, b + begin};
+    if (far == 0) {
+      scalar_tile<Op<true>, int64_t, 2>(block, out + begin, count, params);
+    } else {
+      scalar_tile<Op<false>, int64_t, 2>(block, out + begin, count, params);
+    }
+  }
+}
+
+// The division, after a look at the divisors: nothing is written when one of them is zero.
+template <template <bool> class Op, class T>
 void division_tile(const void* const* inputs, void* to, int64_t n, const PointwiseParams& params) {
   const T* divisors = static_cast<const T*>(inputs[1]);
   int zeros = 0;
   for (int64_t i = 0; i < n; ++i) zeros |= divisors[i] == 0 ? 1 : 0;
   if (HWY_UNLIKELY(zeros != 0)) throw RuntimeError("ZeroDivisionError");
-  scalar_tile<Op, T, 2>(inputs, to, n, params);
+  if constexpr (sizeof(T) == 8) {
+    long_division_tile<Op>(inputs, to, n, params);
+  } else {
+    scalar_tile<Op<false>, T, 2>(inputs, to, n, params);
+  }
 }
 
 // Wraps on overflow. A negative exponent gives what the exact power truncates to; 0 gives 0.

@@ -66,15 +66,19 @@ HWY_INLINE V erfc_of_positive(D d, V x) {
   return gaussian_tail(d, t, one, t, one);
 }
 
-// erf(x) for x in [0, 1].
+// erf(x) / x - 1 for |x| <= 1.
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE V erf_of_small(D d, V x) {
+HWY_INLINE V erf_series(D d, V x) {
   static constexpr double kTerms[] = {
       0x1.06eba8214db69p-3,  -0x1.812746b037a25p-2,  0x1.ce2f21a0458dp-4,   -0x1.b82ce31354872p-6,
       0x1.565bcd2c53588p-8,  -0x1.c02db92f81b0fp-11, 0x1.f9a3b8d56d625p-14, -0x1.f4dce695f0a0cp-17,
       0x1.ba687d32ed1a5p-20, -0x1.638b706892fdcp-23, 0x1.1302e1c3a82f2p-26, -0x1.c3fec4950a141p-30,
       0x1.3aa392cbbe66bp-33};
-  return hn::MulAdd(polynomial(d, hn::Mul(x, x), kTerms), x, x);
+  return polynomial(d, hn::Mul(x, x), kTerms);
+}
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V erf_of_small(D d, V x) {
+  return hn::MulAdd(erf_series(d, x), x, x);
 }
 
 }  // namespace mindtorch::cpu::HWY_NAMESPACE::math

@@ -4,6 +4,7 @@
 #define HWY_TARGET_INCLUDE "mindtorch/backends/cpu/tiles/exponential.cpp"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 
+#include "mindtorch/backends/cpu/tiles/lookup-inl.h"
 #include "mindtorch/backends/cpu/tiles/math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -53,6 +54,35 @@ struct Log1p {
   }
 };
 
+#if HWY_TARGET <= HWY_AVX3
+
+struct TableExp {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    return math::exp_by_table(d, a);
+  }
+};
+struct TableExp2 {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    return math::exp2_by_table(d, a);
+  }
+};
+struct TableLog2 {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    return math::log2_by_table(d, a);
+  }
+};
+struct TableLog10 {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    return math::log10_by_table(d, a);
+  }
+};
+
+#endif
+
 template <class T>
 void enter(TileTable& table) {
   constexpr DType kDType = DTypeOf<T>::value;
@@ -70,6 +100,12 @@ void enter(TileTable& table) {
 void exponential(TileTable& table) {
   enter<float>(table);
   enter<double>(table);
+#if HWY_TARGET <= HWY_AVX3
+  table.add(Pointwise::kExp, DType::kFloat64, &map_tile<TableExp, double, 2>);
+  table.add(Pointwise::kExp2, DType::kFloat64, &map_tile<TableExp2, double, 2>);
+  table.add(Pointwise::kLog2, DType::kFloat64, &map_tile<TableLog2, double, 2>);
+  table.add(Pointwise::kLog10, DType::kFloat64, &map_tile<TableLog10, double, 2>);
+#endif
 }
 
 }  // namespace mindtorch::cpu::HWY_NAMESPACE

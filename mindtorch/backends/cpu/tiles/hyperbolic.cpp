@@ -58,6 +58,40 @@ struct Cosh {
   }
 };
 
+// Of float32: polynomials up to 1; beyond, float64 to the accuracy that float32 needs.
+template <int kSign>
+struct HalfSumOfPowers {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    const V x = min_or_second(d, hn::Set(d, 100.0), hn::Abs(a));
+    const V half = hn::Mul(math::short_exp(d, x), hn::Set(d, 0.5));
+    const V rest = hn::Div(hn::Set(d, 0.25), half);
+    return kSign < 0 ? hn::CopySign(hn::Sub(half, rest), a) : hn::Add(half, rest);
+  }
+};
+struct SinhFloat {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    static constexpr float kTerms[] = {0x1.555556p-3f, 0x1.11113p-7f, 0x1.a00094p-13f,
+                                       0x1.79d77cp-19f};
+    const V z = hn::Mul(a, a);
+    const V close = hn::MulAdd(hn::Mul(math::polynomial(d, z, kTerms), z), a, a);
+    const auto is_close = hn::Le(hn::Abs(a), hn::Set(d, 1.0f));
+    if (hn::AllTrue(d, is_close)) return close;
+    return hn::IfThenElse(is_close, close, math::through_double(HalfSumOfPowers<-1>(), d, a));
+  }
+};
+struct CoshFloat {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V a) const {
+    static constexpr float kTerms[] = {1.0f, 0.5f, 0x1.55558p-5f, 0x1.6bfc64p-10f, 0x1.a9fa8ep-16f};
+    const V close = math::polynomial(d, hn::Mul(a, a), kTerms);
+    const auto is_close = hn::Le(hn::Abs(a), hn::Set(d, 1.0f));
+    if (hn::AllTrue(d, is_close)) return close;
+    return hn::IfThenElse(is_close, close, math::through_double(HalfSumOfPowers<1>(), d, a));
+  }
+};
+
 // log(x + sqrt(x^2 + 1)) with the 1 of the logarithm taken out, so that small x keeps its digits;
 // log(2x) where the square would overflow.
 struct Asinh {
@@ -118,9 +152,9 @@ void hyperbolic(TileTable& table) {
 #if HWY_TARGET != HWY_SCALAR
   table.add(Pointwise::kTanh, DType::kFloat32, &map_tile<Tanh, float>);
   table.add(Pointwise::kTanh, DType::kFloat64, &map_tile<Tanh, double, 2>);
-  table.add(Pointwise::kSinh, DType::kFloat32, &map_tile<Widened<Sinh>, float, 1>);
+  table.add(Pointwise::kSinh, DType::kFloat32, &map_tile<SinhFloat, float, 2>);
   table.add(Pointwise::kSinh, DType::kFloat64, &map_tile<Sinh, double, 1>);
-  table.add(Pointwise::kCosh, DType::kFloat32, &map_tile<Widened<Cosh>, float, 1>);
+  table.add(Pointwise::kCosh, DType::kFloat32, &map_tile<CoshFloat, float, 2>);
   table.add(Pointwise::kCosh, DType::kFloat64, &map_tile<Cosh, double, 1>);
   table.add(Pointwise::kAsinh, DType::kFloat32, &map_tile<Widened<Asinh>, float, 1>);
   table.add(Pointwise::kAsinh, DType::kFloat64, &map_tile<Asinh, double, 1>);

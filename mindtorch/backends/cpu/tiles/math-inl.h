@@ -103,6 +103,21 @@ HWY_INLINE V through_double(F function, D d, V x, V y) {
   return hn::Combine(d, hn::DemoteTo(dh, high), hn::DemoteTo(dh, low));
 }
 
+// a / b of float64 to 41 bits, which is more than a float32 needs; b is of moderate size. Products
+// take less time than a division.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V quick_quotient(D d, V a, V b) {
+#if HWY_TARGET <= HWY_AVX3
+  const V inverse = V{_mm512_rcp14_pd(b.raw)};
+  const V error = hn::NegMulAdd(b, inverse, hn::Set(d, 1.0));
+  const V correction = hn::MulAdd(error, error, hn::Add(error, hn::Set(d, 1.0)));
+  return hn::Mul(hn::Mul(a, inverse), correction);
+#else
+  (void)d;
+  return hn::Div(a, b);
+#endif
+}
+
 // c[0] + c[1] x + c[2] x^2 + ...
 template <class D, class V = hn::Vec<D>, class T, size_t kTerms>
 HWY_INLINE V polynomial(D d, V x, const T (&c)[kTerms]) {
@@ -210,6 +225,26 @@ HWY_INLINE V expm1_of_rest(D d, V r) {
     p = polynomial(d, r, kTerms);
   }
   return hn::MulAdd(hn::Mul(p, r), r, r);
+}
+
+// e^x of float64 to 33 bits, which is more than a float32 needs, for |x| up to 700.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V short_exp(D d, V x) {
+  static constexpr double kTerms[] = {1.0,
+                                      0x1.000000004e98p0,
+                                      0x1.0000002724c09p-1,
+                                      0x1.555553f34b96ep-3,
+                                      0x1.5554af7df4077p-5,
+                                      0x1.1112cc2198f7bp-7,
+                                      0x1.6d732886e9315p-10,
+                                      0x1.9e8218b856c91p-13};
+  const hn::RebindToSigned<D> di;
+  const V magic = round_magic(d);
+  const V shifted = hn::MulAdd(x, hn::Set(d, 0x1.71547652b82fep0), magic);
+  const V n = hn::Sub(shifted, magic);
+  const V r = hn::NegMulAdd(n, hn::Set(d, 0x1.62e42fefa39efp-1), x);
+  const auto bits = hn::BitCast(di, polynomial(d, r, kTerms));
+  return hn::BitCast(d, hn::Add(bits, hn::ShiftLeft<52>(hn::BitCast(di, shifted))));
 }
 
 // exp for x that is negative or not much above zero: no overflow to look after.

@@ -10,8 +10,9 @@ inline constexpr float kExpm1[] = {0.5f,           0x1.55552cp-3f, 0x1.555502p-5
                                    0x1.115672p-7f, 0x1.6d2e9p-10f, 0x1.39288p-13f};
 inline constexpr float kLog[] = {0x1.5555a4p-2f, -0x1.000046p-2f, 0x1.996982p-3f, -0x1.54ee44p-3f,
                                  0x1.28831cp-3f, -0x1.0d957p-3f,  0x1.acce14p-4f, -0x1.71a3dep-5f};
-inline constexpr float kTanh[] = {-0x1.55554ap-2f, 0x1.110ceep-3f, -0x1.b91e7ep-5f, 0x1.58e516p-6f,
-                                  -0x1.99218ap-8f};
+inline constexpr float kTanh[] = {-0x1.555554p-2f,  0x1.1110bp-3f,   -0x1.ba051ep-5f,
+                                  0x1.652f16p-6f,   -0x1.1ab1b8p-7f, 0x1.9835bep-9f,
+                                  -0x1.c404b2p-11f, 0x1.095474p-13f};
 inline constexpr float kGeluTop[] = {0x1p-1f, 0x1.c1063ap-2f, 0x1.7793e8p-3f, 0x1.4d4ap-5f,
                                      0x1.0e44c6p-8f};
 inline constexpr float kGeluBottom[] = {1.0f,           0x1.acc54ep0f,  0x1.3400b4p0f,

@@ -52,16 +52,20 @@ struct Tanh {
     const V one = math::constant(d, 1);
     const V two = math::constant(d, 2);
     const V x = min_or_second(d, math::constant(d, 10.0f, 20.0), hn::Abs(a));
-    const auto n = math::reduce_exp(d, hn::Add(x, x));
-    const V scale = math::power_of_two(d, n.whole);
     if constexpr (math::kIsFloat32<D>) {
       const V square = hn::Mul(x, x);
       const V small =
           hn::MulAdd(hn::Mul(math::polynomial(d, square, polynomials::kTanh), square), x, x);
+      const auto is_small = hn::Lt(x, one);
+      if (hn::AllTrue(d, is_small)) return hn::CopySign(small, a);
+      const auto n = math::reduce_exp(d, hn::Add(x, x));
+      const V scale = math::power_of_two(d, n.whole);
       const V e = math::exp_of_rest(d, n.rest);
       const V large = hn::Sub(one, hn::Div(two, hn::MulAdd(e, scale, one)));
-      return hn::CopySign(hn::IfThenElse(hn::Lt(x, hn::Set(d, 0.55f)), small, large), a);
+      return hn::CopySign(hn::IfThenElse(is_small, small, large), a);
     } else {
+      const auto n = math::reduce_exp(d, hn::Add(x, x));
+      const V scale = math::power_of_two(d, n.whole);
       const V t = hn::MulAdd(scale, math::expm1_of_rest(d, n.rest), hn::Sub(scale, one));
       const V sum = hn::Add(t, two);
       const V lost = hn::Sub(t, hn::Sub(sum, two));

@@ -22,9 +22,11 @@ template <class D, class V> HWY_INLINE V tan(D, V x) { return V(std::tan(x.raw))
 
 #else
 
-// x minus a multiple of pi / 2, as rest + low. Exact enough up to kTrigLimit.
+// x minus a multiple of pi / 2, as rest + low. Exact enough up to kTrigLimit. Of numbers up to
+// kSmallAngle nothing is subtracted: a vector that has no others does not even ask.
 template <class D>
 inline constexpr double kTrigLimit = kIsFloat32<D> ? 0x1p17 : 0x1p20;
+inline constexpr double kSmallAngle = 1;
 
 template <class D>
 struct Angle {
@@ -33,63 +35,111 @@ struct Angle {
 };
 
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE Angle<D> reduce_angle(D d, V x) {
+HWY_INLINE hn::Mask<D> is_small_angle(D d, V x) {
+  return hn::Le(hn::Abs(x), constant(d, kSmallAngle));
+}
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE Angle<D> small_angle(D d, V x) {
+  return {x, hn::Zero(d), hn::Zero(hn::RebindToSigned<D>())};
+}
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE Angle<D> reduce_angle(D d, V x, hn::Mask<D> is_small) {
   const V magic = round_magic(d);
-  const V shifted = hn::MulAdd(x, constant(d, 0x1.45f306p-1f, 0x1.45f306dc9c883p-1), magic);
+  const V sum = hn::MulAdd(x, constant(d, 0x1.45f306p-1f, 0x1.45f306dc9c883p-1), magic);
+  const V shifted = hn::IfThenElse(is_small, magic, sum);
   const V n = hn::Sub(shifted, magic);
   const V second = constant(d, -0x1.777a5cp-25f, 0x1.1a62633145c07p-54);
   const V third = constant(d, -0x1.ee59dap-50f, -0x1.f1976b7ed8fbcp-110);
   const V exact = hn::NegMulAdd(n, constant(d, 0x1.921fb6p0f, 0x1.921fb54442d18p0), x);
-  // Where the next difference cancels it is exact; elsewhere its rounding error is recovered.
-  const V product = hn::Mul(n, second);
-  const V rest = hn::Sub(exact, product);
-  const V lost = hn::Sub(hn::Sub(exact, rest), product);
-  const V low = hn::NegMulAdd(n, third, hn::Sub(lost, hn::MulSub(n, second, product)));
+  // Whether this difference cancels or not, what it took from `exact` is exact.
+  const V rest = hn::Sub(exact, hn::Mul(n, second));
+  const V low = hn::NegMulAdd(n, third, hn::NegMulAdd(n, second, hn::Sub(exact, rest)));
   return {rest, low, hn::BitCast(hn::RebindToSigned<D>(), shifted)};
 }
 
-// `low` receives what the last sum rounded away.
+// The polynomials are for |rest| <= kSmallAngle. This one is sin(rest) / rest - 1.
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE V sin_of_rest(D d, const Angle<D>& a, V* low = nullptr) {
-  const V z = hn::Mul(a.rest, a.rest);
+HWY_INLINE V sin_series(D d, V rest) {
+  const V z = hn::Mul(rest, rest);
   V p;
   if constexpr (kIsFloat32<D>) {
-    static constexpr float kTerms[] = {-0x1.555546p-3f, 0x1.110776p-7f, -0x1.9953p-13f};
+    static constexpr float kTerms[] = {-0x1.555556p-3f, 0x1.1110fp-7f, -0x1.a0000cp-13f,
+                                       0x1.69e4d6p-19f};
     p = polynomial(d, z, kTerms);
   } else {
-    static constexpr double kTerms[] = {-0x1.5555555555548p-3,  0x1.111111110f73p-7,
-                                        -0x1.a01a019be91bfp-13, 0x1.71de3555217cap-19,
-                                        -0x1.ae5e4b789d729p-26, 0x1.5d8b5167e99d8p-33};
+    static constexpr double kTerms[] = {-0x1.5555555555555p-3,  0x1.11111111110cdp-7,
+                                        -0x1.a01a01a00ebb6p-13, 0x1.71de3a488fbd6p-19,
+                                        -0x1.ae644775b46c1p-26, 0x1.611aecee4ad9ep-33,
+                                        -0x1.a8686fc51dcebp-41};
     p = polynomial(d, z, kTerms);
   }
-  const V small = hn::MulAdd(hn::Mul(p, z), a.rest, a.low);
-  const V sum = hn::Add(a.rest, small);
-  if (low != nullptr) *low = hn::Sub(small, hn::Sub(sum, a.rest));
-  return sum;
+  return hn::Mul(p, z);
+}
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V sin_of_rest(const Angle<D>& a, V series) {
+  return hn::Add(a.rest, hn::MulAdd(series, a.rest, a.low));
+}
+// The same without a.low, and with one rounding less. Keeps the sign of zero.
+template <class V>
+HWY_INLINE V sin_of_small(V x, V series) {
+  return hn::CopySign(hn::MulAdd(series, x, x), x);
 }
 
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE V cos_of_rest(D d, const Angle<D>& a, V* low = nullptr) {
+HWY_INLINE V cos_of_rest(D d, const Angle<D>& a) {
   const V one = constant(d, 1);
   const V z = hn::Mul(a.rest, a.rest);
   V p;
   if constexpr (kIsFloat32<D>) {
-    static constexpr float kTerms[] = {0x1.55554ap-5f, -0x1.6c0c28p-10f, 0x1.99e82ap-16f};
+    static constexpr float kTerms[] = {0x1.555524p-5f, -0x1.6bfa66p-10f, 0x1.96002cp-16f};
     p = polynomial(d, z, kTerms);
   } else {
-    static constexpr double kTerms[] = {0x1.555555555554bp-5,  -0x1.6c16c16c1500dp-10,
-                                        0x1.a01a019c8dd33p-16, -0x1.27e4f7f0520ebp-22,
-                                        0x1.1ee9dacd61cdep-29, -0x1.8fa5edae9f4c5p-37};
+    static constexpr double kTerms[] = {0x1.5555555555512p-5,  -0x1.6c16c16c0b4f5p-10,
+                                        0x1.a01a018e49012p-16, -0x1.27e4ef0a85d89p-22,
+                                        0x1.1ee4ce0cd1054p-29, -0x1.8d7d001ced752p-37};
     p = polynomial(d, z, kTerms);
   }
   // 1 - z / 2 is rounded; what that rounding took comes back with the small terms.
-  const V half = hn::Mul(z, constant(d, 0.5));
-  const V main = hn::Sub(one, half);
-  const V lost = hn::Sub(hn::Sub(one, main), half);
+  const V half = constant(d, 0.5);
+  const V main = hn::NegMulAdd(z, half, one);
+  const V lost = hn::NegMulAdd(z, half, hn::Sub(one, main));
   const V small = hn::MulAdd(hn::Mul(z, z), p, hn::NegMulAdd(a.rest, a.low, lost));
-  const V sum = hn::Add(main, small);
-  if (low != nullptr) *low = hn::Sub(small, hn::Sub(sum, main));
-  return sum;
+  return hn::Add(main, small);
+}
+
+// The tangent is rest / bottom, bottom = 1 - rest^2 p(rest^2). `low` receives what bottom leaves
+// out; kReduced: a.low is not zero.
+template <bool kReduced, class D, class V = hn::Vec<D>>
+HWY_INLINE V tan_bottom(D d, const Angle<D>& a, V& low) {
+  const V one = constant(d, 1);
+  const V z = hn::Mul(a.rest, a.rest);
+  V p;
+  if constexpr (kIsFloat32<D>) {
+    static constexpr float kTerms[] = {0x1.555558p-2f, 0x1.6c1304p-6f, 0x1.15f972p-9f,
+                                       0x1.a94b1ep-13f, 0x1.e82578p-16f};
+    p = polynomial(d, z, kTerms);
+  } else {
+    static constexpr double kTerms[] = {
+        0x1.5555555555556p-2,  0x1.6c16c16c168dap-6,  0x1.1566abc03d79bp-9,  0x1.bbd779134271dp-13,
+        0x1.66a8f914142adp-16, 0x1.227f9b067c978p-19, 0x1.d6f90904652a9p-23, 0x1.7c253b40caf24p-26,
+        0x1.41cda077f76cdp-29, 0x1.75d700ac5ef53p-33, 0x1.7c0bab25154ddp-35};
+    p = polynomial(d, z, kTerms);
+  }
+  const V bottom = hn::NegMulAdd(z, p, one);
+  const V lost = hn::NegMulAdd(z, p, hn::Sub(one, bottom));
+  V z_low = hn::MulSub(a.rest, a.rest, z);
+  if constexpr (kReduced) z_low = hn::MulAdd(hn::Add(a.rest, a.rest), a.low, z_low);
+  low = hn::NegMulAdd(z_low, p, lost);
+  return bottom;
+}
+
+// top / bottom, corrected by the remainder and by what both have lost.
+template <class V>
+HWY_INLINE V careful_quotient(V top, V top_low, V bottom, V bottom_low, V inverse) {
+  const V quotient = hn::Mul(top, inverse);
+  const V rest =
+      hn::Add(hn::NegMulAdd(quotient, bottom, top), hn::NegMulAdd(quotient, bottom_low, top_low));
+  return hn::MulAdd(rest, inverse, quotient);
 }
 
 // Larger arguments are left to the C library, but only they: what a lane gives must not depend on
@@ -139,39 +189,46 @@ struct LibraryTan {
 
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V sin(D d, V x) {
-  const Angle<D> a = reduce_angle(d, x);
-  const V v = hn::IfThenElse(odd_quadrant(d, a), cos_of_rest(d, a), sin_of_rest(d, a));
-  const V result = hn::Xor(v, quadrant_sign(d, a.quadrant));
-  // Keeps the sign of zero.
-  return finish(LibrarySin(), d, x, hn::IfThenElse(hn::Eq(x, hn::Zero(d)), x, result));
+  const auto is_small = is_small_angle(d, x);
+  if (hn::AllTrue(d, is_small)) return sin_of_small(x, sin_series(d, x));
+  const Angle<D> a = reduce_angle(d, x, is_small);
+  const V series = sin_series(d, a.rest);
+  V v = hn::IfThenElse(is_small, sin_of_small(x, series), sin_of_rest(a, series));
+  v = hn::IfThenElse(odd_quadrant(d, a), cos_of_rest(d, a), v);
+  return finish(LibrarySin(), d, x, hn::Xor(v, quadrant_sign(d, a.quadrant)));
 }
 
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V cos(D d, V x) {
   const hn::RebindToSigned<D> di;
-  const Angle<D> a = reduce_angle(d, x);
-  const V v = hn::IfThenElse(odd_quadrant(d, a), sin_of_rest(d, a), cos_of_rest(d, a));
+  const auto is_small = is_small_angle(d, x);
+  if (hn::AllTrue(d, is_small)) return cos_of_rest(d, small_angle(d, x));
+  const Angle<D> a = reduce_angle(d, x, is_small);
+  const V sine = sin_of_rest(a, sin_series(d, a.rest));
+  const V v = hn::IfThenElse(odd_quadrant(d, a), sine, cos_of_rest(d, a));
   const V result = hn::Xor(v, quadrant_sign(d, hn::Add(a.quadrant, hn::Set(di, 1))));
   return finish(LibraryCos(), d, x, result);
 }
 
-// The quotient of sin and cos, corrected by its remainder and by what both had to round away.
+// In odd quadrants it is -1 / tan(rest).
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V tan(D d, V x) {
-  const Angle<D> a = reduce_angle(d, x);
-  V sin_low, cos_low;
-  const V s = sin_of_rest(d, a, &sin_low);
-  const V c = cos_of_rest(d, a, &cos_low);
+  const V one = constant(d, 1);
+  const auto is_small = is_small_angle(d, x);
+  V b_low;
+  if (hn::AllTrue(d, is_small)) {
+    const V b = tan_bottom<false>(d, small_angle(d, x), b_low);
+    const V result = careful_quotient(x, hn::Zero(d), b, b_low, hn::Div(one, b));
+    return hn::CopySign(result, x);
+  }
+  const Angle<D> a = reduce_angle(d, x, is_small);
+  const V b = tan_bottom<true>(d, a, b_low);
   const auto odd = odd_quadrant(d, a);
-  const V top = hn::IfThenElse(odd, hn::Neg(c), s);
-  const V top_low = hn::IfThenElse(odd, hn::Neg(cos_low), sin_low);
-  const V bottom = hn::IfThenElse(odd, s, c);
-  const V bottom_low = hn::IfThenElse(odd, sin_low, cos_low);
-  const V inverse = hn::Div(constant(d, 1), bottom);
-  const V quotient = hn::Mul(top, inverse);
-  const V rest =
-      hn::Add(hn::NegMulAdd(quotient, bottom, top), hn::NegMulAdd(quotient, bottom_low, top_low));
-  const V result = hn::MulAdd(rest, inverse, quotient);
+  const V top = hn::IfThenElse(odd, hn::Neg(b), a.rest);
+  const V top_low = hn::IfThenElse(odd, hn::Neg(b_low), a.low);
+  const V bottom = hn::IfThenElse(odd, a.rest, b);
+  const V bottom_low = hn::IfThenElse(odd, a.low, b_low);
+  const V result = careful_quotient(top, top_low, bottom, bottom_low, hn::Div(one, bottom));
   return finish(LibraryTan(), d, x, hn::IfThenElse(hn::Eq(x, hn::Zero(d)), x, result));
 }
 

@@ -153,13 +153,42 @@ HWY_INLINE V atan_of_ratio(D d, V top, V bottom) {
     return hn::Add(eighth, hn::Add(t, hn::Add(small, low)));
   }
 }
+// atan(x) of float64 for x up to 1, with a quotient of polynomials.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V atan_up_to_one(D d, V x) {
+  static constexpr double kTop[] = {-0x1.5555555555554p-2, -0x1.7fd8612ce30fdp-1,
+                                    -0x1.2e7b2c7387158p-1, -0x1.8cf3aa02db076p-3,
+                                    -0x1.8d6ca10e682ecp-6, -0x1.95aae44667c06p-11};
+  static constexpr double kBottom[] = {1.0,
+                                       0x1.6caf15ae770a7p1,
+                                       0x1.86d067087af43p1,
+                                       0x1.8694b7bda7c8p0,
+                                       0x1.6d31f0120a6bep-2,
+                                       0x1.15d9872968029p-5,
+                                       0x1.c1d4be1c8f77p-11};
+  const V z = hn::Mul(x, x);
+  const V top = hn::Mul(hn::Mul(x, z), math::polynomial(d, z, kTop));
+  return hn::Add(x, hn::Div(top, math::polynomial(d, z, kBottom)));
+}
 struct Atan {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V a) const {
     const V x = hn::Abs(a);
     const V one = math::constant(d, 1);
     const auto large = hn::Gt(x, one);
-    const V angle = atan_of_ratio(d, hn::IfThenElse(large, one, x), hn::IfThenElse(large, x, one));
+    if constexpr (math::kIsFloat32<D>) {
+      const V angle =
+          atan_of_ratio(d, hn::IfThenElse(large, one, x), hn::IfThenElse(large, x, one));
+      return fold(d, angle, large, a);
+    } else {
+      if (hn::AllFalse(d, large)) return hn::CopySign(atan_up_to_one(d, x), a);
+      return fold(d, atan_up_to_one(d, hn::IfThenElse(large, hn::Div(one, x), x)), large, a);
+    }
+  }
+
+ private:
+  template <class D, class V>
+  static HWY_INLINE V fold(D d, V angle, hn::Mask<D> large, V a) {
     const V folded = hn::Sub(half_pi(d), hn::Sub(angle, half_pi_low(d)));
     return hn::CopySign(hn::IfThenElse(large, folded, angle), a);
   }
