@@ -102,20 +102,6 @@ class Function:
             return RETURN_TYPES[self.returns[0]]
         return "std::tuple<" + ", ".join(RETURN_TYPES[r] for r in self.returns) + ">"
 
-    def unpack(self):
-        if len(self.returns) != 1:
-            parts = ", ".join(f"std::move(results.tensors[{i}])" for i in range(len(self.returns)))
-            return f"return {{{parts}}};"
-        return {
-            "Tensor": "return std::move(results.tensors[0]);",
-            "Tensor[]": "return {std::make_move_iterator(results.tensors.begin()), "
-            "std::make_move_iterator(results.tensors.end())};",
-            "Scalar": "return results.scalar;",
-            "int": "return results.scalar.to_int();",
-            "bool": "return results.scalar.to_bool();",
-            "float": "return results.scalar.to_double();",
-        }[self.returns[0]]
-
 
 def split_args(text):
     parts, depth, current = [], 0, ""
@@ -246,10 +232,9 @@ def generate(definitions, output):
         declarations.append(f"MT_API {result} {name}({signature(function, is_out, True)});")
         bodies.append(
             f"{result} {name}({signature(function, is_out, False)}) {{\n"
-            f'  static const ops::Op& op = ops::registry().at("{function.full_name}");\n'
+            f'  static constinit functional::LazyOp op("{function.full_name}");\n'
             f"  const ops::Value args[] = {{{', '.join(box(p) for p in function.params)}}};\n"
-            "  ops::Outputs results;\n  dispatch::call(op, args, results);\n"
-            f"  {function.unpack()}\n}}\n"
+            f"  return functional::call_op<{result}>(op, args);\n}}\n"
         )
         operand = scalar_overload(function)
         if operand is not None and not is_out:
@@ -289,8 +274,8 @@ def generate(definitions, output):
     )
     write(
         output / "mindtorch/functional/functions.cpp",
-        '#include "mindtorch/functional/functions.h"\n\n#include <iterator>\n\n'
-        '#include "mindtorch/dispatch/dispatcher.h"\n\nnamespace mindtorch {\n\n'
+        '#include "mindtorch/functional/functions.h"\n\n'
+        '#include "mindtorch/functional/call_op.h"\n\nnamespace mindtorch {\n\n'
         + "\n".join(bodies)
         + "\n}  // namespace mindtorch\n",
     )

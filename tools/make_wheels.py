@@ -109,8 +109,10 @@ def build(python: str) -> Path:
     # The libraries are in the wheel already: this looks at the symbols that they need, and sets the
     # tag of the oldest system that has them all.
     repair = [sys.executable, "-m", "auditwheel", "repair", "--plat", "auto", "-w", DIST]
-    run(*repair, "--strip", "--zip-compression-level", "9", untagged, env=environment)
+    # Compressed in haste here, and well below.
+    run(*repair, "--strip", "--zip-compression-level", "1", untagged, env=environment)
     (wheel,) = DIST.glob(f"{name}-*.whl")
+    run(sys.executable, ROOT / "tools" / "recompress_wheel.py", wheel)
     size = wheel.stat().st_size / 1e6
     print(
         f"{wheel.relative_to(ROOT)}: {size:.1f} MB in {time.monotonic() - start:.0f} s", flush=True

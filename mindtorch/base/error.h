@@ -1,9 +1,11 @@
 #pragma once
 
-#include <sstream>
+#include <initializer_list>
+#include <memory>
+#include <ostream>
 #include <stdexcept>
 #include <string>
-#include <utility>
+#include <type_traits>
 
 #include "mindtorch/base/macros.h"
 
@@ -52,11 +54,45 @@ class MT_API OutOfMemoryError : public RuntimeError {
 
 namespace detail {
 
+// A part of a text: anything that can be written to a stream. The compiler makes one function for
+// each type, not one for each list of types and each length of a literal: messages are written
+// rarely, and there are many.
+struct TextPart {
+  const void* value;
+  void (*write)(std::ostream& stream, const void* value);
+};
+
+MT_API void write_characters(std::ostream& stream, const void* characters);
+
+template <typename T>
+void write_value(std::ostream& stream, const void* value) {
+  stream << *static_cast<const T*>(value);
+}
+
+template <typename T>
+TextPart text_part(const T& part) {
+  if constexpr (std::is_same_v<std::remove_extent_t<T>, char> && std::is_array_v<T>) {
+    return {part, &write_characters};
+  } else {
+    return {std::addressof(part), &write_value<T>};
+  }
+}
+
+MT_API std::string join(std::initializer_list<TextPart> parts);
+
 template <typename... Parts>
 std::string concat(const Parts&... parts) {
-  std::ostringstream text;
-  (text << ... << parts);
-  return std::move(text).str();
+  return join({text_part(parts)...});
+}
+
+template <typename Class>
+[[noreturn, gnu::cold, gnu::noinline]] void throw_joined(std::initializer_list<TextPart> parts) {
+  throw Class(join(parts));
+}
+
+template <typename Class, typename... Parts>
+[[noreturn, gnu::always_inline]] inline void throw_error(const Parts&... parts) {
+  throw_joined<Class>({text_part(parts)...});
 }
 
 [[noreturn]] MT_API void assertion_failed(const char* condition, const char* file, int line);
@@ -64,7 +100,7 @@ std::string concat(const Parts&... parts) {
 }  // namespace detail
 
 // Throws `Class` with the parts joined into one text. Kept out of line of the caller's fast path.
-#define MT_THROW(Class, ...) throw ::mindtorch::Class(::mindtorch::detail::concat(__VA_ARGS__))
+#define MT_THROW(Class, ...) ::mindtorch::detail::throw_error<::mindtorch::Class>(__VA_ARGS__)
 
 // For what a user can cause.
 #define MT_CHECK(condition, Class, ...)                          \

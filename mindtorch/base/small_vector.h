@@ -73,14 +73,7 @@ class SmallVector {
   operator std::span<const T>() const noexcept { return {data_, size_}; }  // NOLINT
 
   void reserve(size_t capacity) {
-    if (capacity <= capacity_) return;
-    capacity = std::max(capacity, static_cast<size_t>(capacity_) * 2);
-    T* grown = static_cast<T*>(::operator new(capacity * sizeof(T)));
-    std::uninitialized_move(begin(), end(), grown);
-    std::destroy(begin(), end());
-    if (data_ != inline_data()) ::operator delete(data_);
-    data_ = grown;
-    capacity_ = static_cast<uint32_t>(capacity);
+    if (MT_UNLIKELY(capacity > capacity_)) grow(capacity);
   }
   void resize(size_t count) {
     reserve(count);
@@ -139,9 +132,19 @@ class SmallVector {
     reserve(size_ + static_cast<size_t>(std::distance(first, last)));
     for (; first != last; ++first, ++size_) new (data_ + size_) T(*first);
   }
-  T& grow_back(T value) {
-    reserve(static_cast<size_t>(size_) + 1);
+  // Out of line, as is growing: rarely needed, and a part of every function that adds an element.
+  [[gnu::noinline]] T& grow_back(T value) {
+    grow(static_cast<size_t>(size_) + 1);
     return *new (data_ + size_++) T(std::move(value));
+  }
+  [[gnu::noinline]] void grow(size_t capacity) {
+    capacity = std::max(capacity, static_cast<size_t>(capacity_) * 2);
+    T* grown = static_cast<T*>(::operator new(capacity * sizeof(T)));
+    std::uninitialized_move(begin(), end(), grown);
+    std::destroy(begin(), end());
+    if (data_ != inline_data()) ::operator delete(data_);
+    data_ = grown;
+    capacity_ = static_cast<uint32_t>(capacity);
   }
   T* inline_data() noexcept { return reinterpret_cast<T*>(inline_); }
 

@@ -12,6 +12,15 @@ Definition Registry::define(std::string_view schema, Location location) {
   return Definition(*this, add(std::move(op)));
 }
 
+Op& Registry::declare(std::string_view schema, OpKind kind, Signature rule, Location location) {
+  Op op;
+  op.schema = Schema::parse(schema);
+  op.kind = kind;
+  op.location = location;
+  check_signature(op.schema, rule, location);
+  return add(std::move(op));
+}
+
 Op& Registry::add(Op op) {
   const std::string& name = names_.emplace_back(op.schema.full_name());
   MT_CHECK(!by_name_.contains(name), RuntimeError, "op ", name, " is defined twice, at ",
@@ -36,6 +45,16 @@ const Op& Registry::at(std::string_view full_name) const {
 }
 
 Op& Registry::mutable_at(std::string_view full_name) { return const_cast<Op&>(at(full_name)); }
+
+void Registry::set_composite(std::string_view name,
+                             CompositeFn function,
+                             Signature signature,
+                             Location location) {
+  Op& op = mutable_at(name);
+  check_signature(op.schema, signature, location);
+  op.composite = function;
+  op.composite_location = location;
+}
 
 Kernel& Registry::kernel_slot(
     DeviceType device, std::string_view name, Signature inputs, size_t outputs, Location location) {
@@ -80,19 +99,26 @@ void Registry::check_signature(const Schema& schema, Signature signature, Locati
            " does not have the signature of ", schema.str());
 }
 
-Definition& Definition::doc(std::string sentence, std::string example) {
-  op_.doc = std::move(sentence);
-  op_.example = std::move(example);
+Definition::Definition(Registry& registry, Op& op) : registry_(registry), op_(op) {}
+
+Definition::Definition(const Definition& other) = default;
+
+Definition::~Definition() = default;
+
+Definition& Definition::doc(std::string_view sentence, std::string_view example) {
+  op_.doc = sentence;
+  op_.example = example;
   return *this;
 }
 
-Definition& Definition::also(std::vector<std::string> names) {
+Definition& Definition::also(std::initializer_list<std::string_view> names) {
   for (Op* form : derived_) {
-    for (const std::string& name : names) {
-      form->aliases.push_back(form->form == OpForm::kInplace ? name + "_" : name);
+    for (const std::string_view name : names) {
+      std::string& alias = form->aliases.emplace_back(name);
+      if (form->form == OpForm::kInplace) alias += '_';
     }
   }
-  op_.aliases = std::move(names);
+  op_.aliases.assign(names.begin(), names.end());
   return *this;
 }
 
@@ -133,13 +159,13 @@ Definition& Definition::dynamic() {
   return *this;
 }
 
-Definition& Definition::out_dtype(TargetDType accepts, std::string refusal) {
-  op_.out = {accepts, std::move(refusal)};
+Definition& Definition::out_dtype(TargetDType accepts, std::string_view refusal) {
+  op_.out = {accepts, std::string(refusal)};
   return *this;
 }
 
-Definition& Definition::inplace_dtype(TargetDType accepts, std::string refusal) {
-  op_.inplace = {accepts, std::move(refusal)};
+Definition& Definition::inplace_dtype(TargetDType accepts, std::string_view refusal) {
+  op_.inplace = {accepts, std::string(refusal)};
   return *this;
 }
 
@@ -164,8 +190,9 @@ Definition& Definition::broadcasts_with_out() {
   return *this;
 }
 
-Definition& Definition::draws_by(std::string inplace_op, SmallVector<Value, 4> (*arguments)(Args)) {
-  op_.draw = {std::move(inplace_op), arguments};
+Definition& Definition::draws_by(std::string_view inplace_op,
+                                 SmallVector<Value, 4> (*arguments)(Args)) {
+  op_.draw = {std::string(inplace_op), arguments};
   return *this;
 }
 

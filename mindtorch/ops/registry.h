@@ -22,13 +22,15 @@ class Registry;
 // Fills in one definition: ops.define<rule>("schema").variants(...).doc(...).
 class MT_API Definition {
  public:
-  Definition(Registry& registry, Op& op) : registry_(registry), op_(op) {}
+  Definition(Registry& registry, Op& op);
+  Definition(const Definition& other);
+  ~Definition();
 
   // Derives the other forms of the op.
   Definition& variants(int variants);
-  Definition& doc(std::string sentence, std::string example = "");
+  [[gnu::cold]] Definition& doc(std::string_view sentence, std::string_view example = "");
   // Other Python names for it; in-place forms get an underscore.
-  Definition& also(std::vector<std::string> names);
+  Definition& also(std::initializer_list<std::string_view> names);
   Definition& function_only() { return place(kFunction); }
   Definition& method_only() { return place(kMethod); }
   Definition& nn_function() { return place(kNnFunction); }
@@ -44,14 +46,14 @@ class MT_API Definition {
   // No gradient flows through it: creation, random numbers, indices, detach.
   Definition& not_differentiable();
   // --- what it writes into: out=, or self of the in-place form ---
-  Definition& out_dtype(TargetDType accepts, std::string refusal = "");
-  Definition& inplace_dtype(TargetDType accepts, std::string refusal = "");
+  Definition& out_dtype(TargetDType accepts, std::string_view refusal = "");
+  Definition& inplace_dtype(TargetDType accepts, std::string_view refusal = "");
   Definition& accumulates_in(AccumulateIn dtype);
   // Joins a list of tensors as torch.cat does.
   Definition& joins();
   Definition& fills_any_shape();
   Definition& broadcasts_with_out();
-  Definition& draws_by(std::string inplace_op, SmallVector<Value, 4> (*arguments)(Args));
+  Definition& draws_by(std::string_view inplace_op, SmallVector<Value, 4> (*arguments)(Args));
   // The arguments are given by name.
   Definition& copies_from(std::string_view source, std::string_view non_blocking);
   // --- traits that the planner reads ---
@@ -74,24 +76,29 @@ class MT_API Definition {
   std::vector<Op*> derived_;
 };
 
-// All ops. Filled by plain functions called from library.cpp, read-only afterwards.
+// All ops. Filled by plain functions called from library.cpp, read-only afterwards. What fills it
+// runs once for each op: it is marked cold, so that it and its callers are compiled for size.
 class MT_API Registry {
  public:
   // The rule's return type says what kind of op it is: TensorSpec or SpecList, ViewSpec,
   // PointwiseCall, or void for ops that change their first argument.
   template <auto Rule>
-  Definition define(std::string_view schema, Location location = Location::here());
+  [[gnu::cold]] Definition define(std::string_view schema, Location location = Location::here());
   // A composite, or dynamic() ops.
-  Definition define(std::string_view schema, Location location = Location::here());
+  [[gnu::cold]] Definition define(std::string_view schema, Location location = Location::here());
 
   // void(Launch&, schema arguments..., Tensor& outputs...)
   template <auto Function>
-  void kernel(DeviceType device, std::string_view op, Location location = Location::here());
+  [[gnu::cold]] void kernel(DeviceType device,
+                            std::string_view op,
+                            Location location = Location::here());
   // Result(Launch&, schema arguments...)
   template <auto Function>
-  void dynamic_kernel(DeviceType device, std::string_view op, Location location = Location::here());
+  [[gnu::cold]] void dynamic_kernel(DeviceType device,
+                                    std::string_view op,
+                                    Location location = Location::here());
   template <auto Function>
-  void composite(std::string_view op, Location location = Location::here());
+  [[gnu::cold]] void composite(std::string_view op, Location location = Location::here());
   // Of that form of the op only: torch casts nothing for out= and for ops in place.
   void autocast(std::string_view op, AutocastTrait trait);
   // Its kernels, in all forms, take these besides the common dtypes.
@@ -129,7 +136,13 @@ class MT_API Registry {
  private:
   friend class Definition;
   Op& add(Op op);
+  // Adds an op of one kind; its rule is set by the caller.
+  Op& declare(std::string_view schema, OpKind kind, Signature rule, Location location);
   Op& mutable_at(std::string_view full_name);
+  void set_composite(std::string_view op,
+                     CompositeFn function,
+                     Signature signature,
+                     Location location);
   Kernel& kernel_slot(
       DeviceType device, std::string_view op, Signature inputs, size_t outputs, Location location);
   static void check_signature(const Schema& schema, Signature signature, Location location);
@@ -145,28 +158,31 @@ class MT_API Registry {
 template <auto Rule>
 Definition Registry::define(std::string_view schema, Location location) {
   using Result = decltype(call_boxed<Rule>(Args{}));
-  Op op;
-  op.schema = Schema::parse(schema);
-  op.location = location;
-  check_signature(op.schema, signature(Rule), location);
+  const auto add_as = [&](OpKind kind) -> Op& {
+    return declare(schema, kind, signature(Rule), location);
+  };
   if constexpr (std::is_same_v<Result, TensorSpec>) {
-    op.kind = OpKind::kKernel;
+    Op& op = add_as(OpKind::kKernel);
     op.infer = [](Args args, SpecList& specs) { specs.push_back(call_boxed<Rule>(args)); };
+    return Definition(*this, op);
   } else if constexpr (std::is_same_v<Result, SpecList>) {
-    op.kind = OpKind::kKernel;
+    Op& op = add_as(OpKind::kKernel);
     op.infer = [](Args args, SpecList& specs) { specs = call_boxed<Rule>(args); };
+    return Definition(*this, op);
   } else if constexpr (std::is_same_v<Result, ViewSpec>) {
-    op.kind = OpKind::kView;
+    Op& op = add_as(OpKind::kView);
     op.view = [](Args args) { return call_boxed<Rule>(args); };
+    return Definition(*this, op);
   } else if constexpr (std::is_same_v<Result, PointwiseCall>) {
-    op.kind = OpKind::kPointwise;
+    Op& op = add_as(OpKind::kPointwise);
     op.resolve = [](Args args) { return call_boxed<Rule>(args); };
+    return Definition(*this, op);
   } else {
     static_assert(std::is_void_v<Result>, "a rule returns a spec, a PointwiseCall or nothing");
-    op.kind = OpKind::kMutation;
+    Op& op = add_as(OpKind::kMutation);
     op.check = [](Args args) { call_boxed<Rule>(args); };
+    return Definition(*this, op);
   }
-  return Definition(*this, add(std::move(op)));
 }
 
 template <auto Function>
@@ -182,12 +198,10 @@ void Registry::dynamic_kernel(DeviceType device, std::string_view op, Location l
 
 template <auto Function>
 void Registry::composite(std::string_view op, Location location) {
-  Op& entry = mutable_at(op);
-  check_signature(entry.schema, signature(Function), location);
-  entry.composite = [](Args args, Outputs& outputs) {
+  const CompositeFn boxed = [](Args args, Outputs& outputs) {
     detail::store(outputs, call_boxed<Function>(args));
   };
-  entry.composite_location = location;
+  set_composite(op, boxed, signature(Function), location);
 }
 
 // The registry of the library, filled on first use. Defined in library.cpp, the only file that

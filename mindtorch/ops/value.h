@@ -89,10 +89,7 @@ class Value {
   Generator* generator() const { return kind_ == ValueKind::kGenerator ? generator_ : nullptr; }
 
  private:
-  static const Tensor& undefined() {
-    static const Tensor none;
-    return none;
-  }
+  MT_API static const Tensor& undefined();
 
   struct List {
     const void* data;

@@ -115,3 +115,30 @@ def test_libraries_keep_what_the_tag_says(tmp_path):
     check_wheel.check_glibc(tmp_path, (99, 0))
     with pytest.raises(SystemExit, match="needs glibc"):
         check_wheel.check_glibc(tmp_path, (2, 2))
+
+
+def test_recompressed_wheel_holds_the_same(tmp_path):
+    pytest.importorskip("deflate")
+    recompress = load("recompress_wheel").recompress
+    texts = {
+        "a/": b"",
+        "a/text.py": b"x = 1\n" * 1000,
+        "a/empty.py": b"",
+        "a/noise": os.urandom(99),
+    }
+    wheel = tmp_path / "some.whl"
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for name, text in texts.items():
+            info = zipfile.ZipInfo(name, (2026, 2, 3, 4, 5, 6))
+            info.compress_type = zipfile.ZIP_DEFLATED
+            info.external_attr = 0o755 << 16
+            archive.writestr(info, text)
+    size = wheel.stat().st_size
+    recompress(wheel)
+    assert wheel.stat().st_size < size
+    assert list(tmp_path.iterdir()) == [wheel]
+    with zipfile.ZipFile(wheel) as archive:
+        assert {info.filename: archive.read(info) for info in archive.infolist()} == texts
+        for info in archive.infolist():
+            assert info.external_attr == 0o755 << 16
+            assert info.date_time == (2026, 2, 3, 4, 5, 6)

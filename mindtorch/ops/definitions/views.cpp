@@ -356,9 +356,9 @@ void define_views(Registry& ops) {
            ">>> torch.arange(4).as_strided((2, 2), (1, 2))\ntensor([[0, 2],\n        [1, 3]])");
 
   // Composites, written in functional/views.cpp.
-  const auto composite = [&](std::string_view schema, std::string doc, std::string example,
-                             Location location = Location::here()) {
-    return ops.define(schema, location).doc(std::move(doc), std::move(example));
+  const auto composite = [&](std::string_view schema, std::string_view doc,
+                             std::string_view example, Location location = Location::here()) {
+    return ops.define(schema, location).doc(doc, example);
   };
   composite("reshape(Tensor(a) self, int[] shape) -> Tensor(a)",
             "The same elements under another shape; a copy only where no view can do it.",
