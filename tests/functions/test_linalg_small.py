@@ -1,4 +1,4 @@
-"""Eigenvalues, singular values and least squares of small matrices, which have ways of their own."""
+"""Small matrices, which have ways of their own, and matrices with NaN."""
 
 import mindtorch_v2 as torch
 import numpy as np
@@ -105,3 +105,19 @@ def test_least_squares(n, dtype):
             found = torch.linalg.lstsq(a, a @ x)
             assert found.rank.tolist() == [n, n - 1]
             assert_close(a @ found.solution, a @ x)
+
+
+@pytest.mark.parametrize("dtype", REAL)
+@pytest.mark.parametrize("n", [3, 16, 100, 400])
+def test_nan(n, dtype):
+    a = 2 * torch.eye(n, dtype=dtype)
+    for bad in (torch.nan, torch.inf):
+        a[1, 1] = bad
+        with pytest.raises(torch.linalg.LinAlgError, match="leading minor of order 2"):
+            torch.linalg.cholesky(a)
+    a[1, 1] = torch.nan
+    assert torch.linalg.solve(a, torch.ones(n, dtype=dtype)).isnan().any()
+    assert torch.linalg.inv(a).isnan().any()
+    assert torch.linalg.eigh(a).eigenvalues.isnan().any()
+    with pytest.raises(torch.linalg.LinAlgError, match="failed to converge"):
+        torch.linalg.svd(a)

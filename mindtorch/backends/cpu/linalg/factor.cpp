@@ -1,5 +1,7 @@
 #include "mindtorch/backends/cpu/linalg/factor.h"
 
+#include <cmath>
+#include <complex>
 #include <numeric>
 #include <type_traits>
 #include <vector>
@@ -76,6 +78,30 @@ int64_t panel_width(int64_t n) { return n < 512 ? kPanelColumns : n < 2048 ? 64 
 
 }  // namespace
 
+namespace {
+
+// OpenBLAS takes a pivot that is NaN for zero; LAPACK's own getrf goes on with it.
+template <typename T>
+int first_zero_pivot(int count, const T* a, int64_t ld, int failed) {
+  const auto pivot = [&](int i) { return a[i * ld + i]; };
+  if (pivot(failed - 1) == pivot(failed - 1)) return failed;
+  for (int i = failed; i < count; ++i) {
+    if (pivot(i) == T{}) return i + 1;
+  }
+  return 0;
+}
+
+// OpenBLAS does not look for NaN in what it takes the root of, as LAPACK's own potrf does.
+template <typename T>
+int first_bad_root(int count, const T* a, int64_t ld) {
+  for (int i = 0; i < count; ++i) {
+    if (!std::isfinite(std::real(a[i * ld + i]))) return i + 1;
+  }
+  return 0;
+}
+
+}  // namespace
+
 template <typename T>
 int factor_lu(int m, int n, T* a, int ld, int* pivots) {
   const int64_t both = std::min(m, n);
@@ -108,7 +134,8 @@ int factor_lu(int m, int n, T* a, int ld, int* pivots) {
       return failed;
     }
   }
-  return lapack::getrf(m, n, a, ld, pivots);
+  const int failed = lapack::getrf(m, n, a, ld, pivots);
+  return failed > 0 ? first_zero_pivot(std::min(m, n), a, ld, failed) : failed;
 }
 
 namespace {
@@ -239,6 +266,14 @@ void invert_lu(int n, const T* lu, const int* pivots, T* inverse) {
 
 // --- Cholesky ---
 
+namespace {
+template <typename T>
+int factor_head(Triangle triangle, int n, T* a, int ld) {
+  const int failed = lapack::potrf(triangle, n, a, ld);
+  return failed == 0 ? first_bad_root(n, a, ld) : failed;
+}
+}  // namespace
+
 template <typename T>
 int factor_cholesky(Triangle triangle, int n, T* a, int ld) {
   constexpr int kLeast = 384;  // smaller ones are done before threads have met twice
@@ -250,7 +285,7 @@ int factor_cholesky(Triangle triangle, int n, T* a, int ld) {
       for (int64_t at = 0; at < n; at += kWidth) {
         const int64_t width = std::min<int64_t>(kWidth, n - at);
         T* const head = a + at * stride + at;
-        const int failed = lapack::potrf(triangle, static_cast<int>(width), head, ld);
+        const int failed = factor_head(triangle, static_cast<int>(width), head, ld);
         if (failed != 0) return failed + static_cast<int>(at);
         const int64_t rest = n - at - width;
         // The block below the head, or beside it, then what is behind both.
@@ -276,7 +311,7 @@ int factor_cholesky(Triangle triangle, int n, T* a, int ld) {
       return 0;
     }
   }
-  return lapack::potrf(triangle, n, a, ld);
+  return factor_head(triangle, n, a, ld);
 }
 
 #define MT_INSTANTIATE(T)                                                           \

@@ -55,7 +55,8 @@ int factor_leaf(int64_t m, int64_t n, int64_t first, int64_t count, T* a, int64_
   int failed = 0;
   for (int64_t k = first; k < first + count; ++k) {
     T* const column = a + k * ld;
-    const int64_t pivot = k + find_largest(column + k, m - k);
+    // NaN is larger than nothing and smaller than nothing: where it is, it stays.
+    const int64_t pivot = std::isnan(column[k]) ? k : k + find_largest(column + k, m - k);
     pivots[k] = static_cast<int>(pivot + 1);
     if (column[pivot] == T(0)) {
       if (failed == 0) failed = static_cast<int>(k + 1);
