@@ -28,7 +28,8 @@ class SweepCase:
 
 
 def values(dtype: str, shape: str) -> str:
-    """An expression for operands between 1 and 5: every function is defined there, or nearly."""
+    """An expression for floats between 0 and 1 and integers from 1 to 4: functions are defined
+    there, or nearly."""
     if dtype == "bool":
         return f"(torch.rand({shape}) < 0.5)"
     if dtype in FLOATS:

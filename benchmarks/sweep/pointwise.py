@@ -18,6 +18,9 @@ _UNARY = """abs neg exp log sqrt rsqrt sin cos tan tanh sigmoid relu erf erfc er
 _UNARY_INTEGERS = "abs neg square sign bitwise_not isnan sqrt exp".split()
 _ACTIVATIONS = """F.gelu(a) F.silu(a) F.softplus(a) F.elu(a) F.leaky_relu(a) F.hardswish(a)
     F.mish(a) F.logsigmoid(a) F.hardtanh(a) F.selu(a) F.relu6(a)""".split()
+# Functions with other ways for small and large arguments, which random data mixes.
+_CURVES = """exp sin cos tan tanh sigmoid erf erfc atan sinh cosh asinh expm1 exp2 sinc i0
+    lgamma digamma""".split()
 _BINARY = """a+b a-b a*b a/b torch.maximum(a,b) torch.minimum(a,b) a<b a==b torch.remainder(a,b)
     torch.fmod(a,b) torch.copysign(a,b)""".split()
 _BINARY_FLOATS = "torch.atan2(a,b) a**b torch.hypot(a,b) torch.logaddexp(a,b)".split()
@@ -55,6 +58,16 @@ def _unary() -> Iterator[SweepCase]:
                 for n in SIDES[1:]:
                     setup = f"a = {_laid_out(dtype, n, layout)}"
                     yield _case(statement, dtype, layout, n, setup)
+
+
+def _wide() -> Iterator[SweepCase]:
+    n = SIDES[1]
+    for dtype in FLOATS:
+        statements = [f"a.{name}()" for name in _CURVES]
+        statements += _ACTIVATIONS if dtype in ("float32", "bfloat16") else []
+        for statement in statements:
+            setup = f"a = (torch.randn({n}, {n}) * 3).to(torch.{dtype})"
+            yield _case(statement, dtype, "wide", n, setup)
 
 
 def _binary() -> Iterator[SweepCase]:
@@ -96,5 +109,6 @@ def _casts() -> Iterator[SweepCase]:
 
 def cases() -> Iterator[SweepCase]:
     yield from _unary()
+    yield from _wide()
     yield from _binary()
     yield from _casts()

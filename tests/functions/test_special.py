@@ -1,5 +1,7 @@
 """Derivatives of special functions by the one operand for which torch has them."""
 
+import math
+
 import pytest
 
 
@@ -33,3 +35,23 @@ def test_far_from_zero(torch):
     for name, (x, want) in known.items():
         got = getattr(torch.special, name)(torch.tensor(x, dtype=torch.float64))
         assert float(got) == pytest.approx(want, rel=1e-12), name
+
+
+@pytest.mark.parametrize("name", ("float32", "float64"))
+def test_lgamma_of_negative_numbers(torch, name):
+    dtype = getattr(torch, name)
+    x = -torch.cat([torch.linspace(0.01, 40.3, 5000, dtype=torch.float64), torch.tensor([1e-30])])
+    x = x.to(dtype)
+    found = torch.lgamma(x).to(torch.float64)
+    wanted = torch.tensor([math.lgamma(float(v)) for v in x], dtype=torch.float64)
+    spare = 4e-14 if name == "float64" else 0.6 * 2**-23
+    assert ((found - wanted).abs() <= spare * wanted.abs().clamp(min=1)).all()
+    poles = torch.tensor([0.0, -0.0, -1.0, -2.0, -40.0, -1e17, -torch.inf, torch.inf], dtype=dtype)
+    assert (torch.lgamma(poles) == torch.inf).all()
+    assert torch.lgamma(torch.tensor([torch.nan, -0.5], dtype=dtype)).isnan().tolist() == [1, 0]
+
+
+def test_lgamma_keeps_its_digits_beside_its_zeros(torch):
+    x = torch.tensor([-2.457, -2.75] * 8, dtype=torch.float64)
+    known = torch.tensor([3.749630595809979e-05, 0.004487897535955774] * 8, dtype=torch.float64)
+    assert torch.allclose(torch.lgamma(x), known, rtol=2e-15, atol=0)

@@ -2,7 +2,7 @@
 
 #include <math.h>  // lgamma_r
 
-#include "mindtorch/backends/cpu/tiles/math-inl.h"
+#include "mindtorch/backends/cpu/tiles/trig-inl.h"
 #include "mindtorch/ops/functions/special_functions.h"
 
 #if defined(MT_TILES_GAMMA_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -23,7 +23,7 @@ inline double lgamma_of_number(double x) {
 
 #if HWY_TARGET == HWY_SCALAR
 
-template <class D, class V = hn::Vec<D>>
+template <bool kRounded, class D, class V = hn::Vec<D>>
 HWY_INLINE V lgamma(D d, V x) {
   return hn::Set(d, lgamma_of_number(x.raw));
 }
@@ -122,12 +122,37 @@ HWY_NOINLINE V replace_lanes(D d, V result, M replaced, V x, double (*function)(
   return hn::Load(d, to);
 }
 
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V lgamma(D d, V x) {
-  const V result = lgamma_of_positive(d, x);
-  const auto others = hn::Not(hn::Gt(x, hn::Zero(d)));
-  if (HWY_LIKELY(hn::AllFalse(d, others))) return result;
+// Of negative lanes, from that of their magnitude: gamma(a) gamma(-a) is pi / (a sin(pi a)) but for
+// its sign. The difference of two logarithms loses digits where it is small, which matters unless
+// it is rounded to float32; those lanes, infinities, NaN and what is nearly zero are computed one
+// by one.
+template <bool kRounded, class D, class V = hn::Vec<D>>
+HWY_NOINLINE V reflect_lgamma(D d, V x, V of_magnitude) {
+  const V magnitude = hn::Abs(x);
+  const V angle =
+      hn::Mul(hn::Sub(magnitude, hn::Round(magnitude)), hn::Set(d, 0x1.921fb54442d18p1));
+  const V product = hn::Mul(magnitude, hn::Abs(sin(d, angle)));
+  const V reflected =
+      hn::Sub(log(d, hn::Div(hn::Set(d, 0x1.921fb54442d18p1), product)), of_magnitude);
+  const auto is_negative = hn::Lt(x, hn::Zero(d));
+  const V result = hn::IfThenElse(is_negative, reflected, of_magnitude);
+  const auto is_moderate =
+      hn::And(hn::Ge(magnitude, hn::Set(d, 1e-150)), hn::Lt(magnitude, hn::Set(d, 1e300)));
+  auto others = hn::Not(hn::Or(hn::Gt(x, hn::Zero(d)), is_moderate));
+  if constexpr (!kRounded) {
+    const V least = hn::Max(hn::Mul(hn::Abs(of_magnitude), hn::Set(d, 0.5)), hn::Set(d, 0.75));
+    others = hn::Or(others, hn::And(is_negative, hn::Lt(hn::Abs(reflected), least)));
+  }
+  if (hn::AllFalse(d, others)) return result;
   return replace_lanes(d, result, others, x, &lgamma_of_number);
+}
+
+// kRounded: the result becomes a float32.
+template <bool kRounded, class D, class V = hn::Vec<D>>
+HWY_INLINE V lgamma(D d, V x) {
+  const V result = lgamma_of_positive(d, hn::Abs(x));
+  if (HWY_LIKELY(hn::AllTrue(d, hn::Gt(x, hn::Zero(d))))) return result;
+  return reflect_lgamma<kRounded>(d, x, result);
 }
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V digamma(D d, V x) {

@@ -24,10 +24,11 @@ struct InDouble {
   }
 };
 
+template <bool kRounded>
 struct Lgamma {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V a) const {
-    return math::lgamma(d, a);
+    return math::lgamma<kRounded>(d, a);
   }
 };
 struct Digamma {
@@ -91,7 +92,8 @@ struct Logit {
 template <class T>
 void enter(TileTable& table) {
   constexpr DType kDType = DTypeOf<T>::value;
-  table.add(Pointwise::kLgamma, kDType, &map_tile<InDouble<Lgamma>, T, 1>);
+  constexpr bool kIsRounded = std::is_same_v<T, float>;
+  table.add(Pointwise::kLgamma, kDType, &map_tile<InDouble<Lgamma<kIsRounded>>, T, 1>);
   table.add(Pointwise::kDigamma, kDType, &map_tile<InDouble<Digamma>, T, 1>);
   table.add(Pointwise::kTrigamma, kDType, &scalar_tile<Trigamma, T, 1>);
 #if HWY_TARGET != HWY_SCALAR
