@@ -4,6 +4,8 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
 //
+#include <algorithm>
+
 #include "mindtorch/backends/cpu/convolution/lines.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -37,24 +39,20 @@ HWY_INLINE void add_run(D d,
     }
     return;
   }
-  V factors[kN][kV];
+  // Tap by tap, as a product of matrices: elements are read again, which costs less than sums that
+  // leave their registers.
   HWY_UNROLL(4)
-  for (int k = 0; k < kN; ++k) {
+  for (int k = 0; k < kN; ++k, y += y_step) {
+    V factors[kV];
     HWY_UNROLL(2)
     for (int j = 0; j < kV; ++j) {
-      factors[k][j] = hn::LoadU(d, y + k * y_step + j * static_cast<int64_t>(hn::Lanes(d)));
+      factors[j] = hn::LoadU(d, y + j * static_cast<int64_t>(hn::Lanes(d)));
     }
-  }
-  HWY_UNROLL(17)
-  for (int p = 0; p < kR + kN - 1; ++p, x += step) {
-    const V value = hn::Set(d, *x);
-    HWY_UNROLL(4)
-    for (int k = 0; k < kN; ++k) {
-      const int i = p - k;
+    HWY_UNROLL(8)
+    for (int i = 0; i < kR; ++i) {
+      const V value = hn::Set(d, x[(i + k) * step]);
       HWY_UNROLL(2)
-      for (int j = 0; j < kV; ++j) {
-        if (i >= 0 && i < kR) sums[i][j] = hn::MulAdd(value, factors[k][j], sums[i][j]);
-      }
+      for (int j = 0; j < kV; ++j) sums[i][j] = hn::MulAdd(value, factors[j], sums[i][j]);
     }
   }
 }
@@ -122,6 +120,14 @@ void line(const LineProduct<T>& m) {
   if constexpr (kV == 1 || kManyRegisters) {
     if (n >= 7 && (n < 8 || padded_to(n, 7) < padded_to(n, 8))) return tiles_of<7, kV>(m);
     if (n >= 8) return tiles_of<8, kV>(m);
+  } else {
+    // Twelve sums hide the time that each takes, and more leave the registers; fewer take a little
+    // longer for each, but may compute fewer outputs in vain.
+    const int64_t by_six = 100 * padded_to(n, 6);
+    const int64_t by_five = 103 * padded_to(n, 5);
+    const int64_t by_four = 114 * padded_to(n, 4);
+    if (n >= 6 && by_six <= std::min(by_five, by_four)) return tiles_of<6, kV>(m);
+    if (n >= 5 && by_five <= by_four) return tiles_of<5, kV>(m);
   }
   if (n >= 4) return tiles_of<4, kV>(m);
   if (n >= 2) return tiles_of<2, kV>(m);
