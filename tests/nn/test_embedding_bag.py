@@ -79,3 +79,12 @@ def test_long_rows_are_scaled_down_first(torch):
     table, places = operands(torch, 3, 4, 5)
     torch.nn.functional.embedding_bag(places, table, mode="sum", max_norm=0.5)
     assert bool((table[places.flatten()].norm(dim=1) < 0.5001).all())
+
+
+def test_each_sample_has_bounds_of_its_own():
+    tables = torch.arange(12.0).reshape(2, 3, 2)
+    for places in ([[[3]], [[0]]], [[[0]], [[-1]]]):
+        with pytest.raises((IndexError, RuntimeError)):
+            torch.func.vmap(lambda i, w: F.embedding_bag(i, w, mode="sum"))(
+                torch.tensor(places), tables
+            )

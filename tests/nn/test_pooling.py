@@ -151,3 +151,23 @@ def test_channels_may_lie_beside_each_other(pool, shape, dtype):
     (pooled, grad), (other, other_grad) = results
     np.testing.assert_allclose(other.numpy(), pooled.numpy(), rtol=1e-2 if "16" in dtype else 1e-6)
     np.testing.assert_allclose(other_grad.numpy(), grad.numpy(), atol=1e-2)
+
+
+@pytest.mark.parametrize("memory_format", [torch.contiguous_format, torch.channels_last])
+def test_dilated_windows_beside_the_plane(memory_format):
+    # One row, and windows of the rows above and below it.
+    x = torch.arange(20.0).reshape(1, 1, 1, 20).to(memory_format=memory_format)
+    values, places = F.max_pool2d(x, (2, 1), 1, (1, 0), (2, 1), return_indices=True)
+    assert (values == -torch.inf).all() and values.shape == (1, 1, 1, 20)
+    assert ((places >= 0) & (places < 20)).all()
+    alone = F.max_pool2d(x[..., :1], (2, 1), 1, (1, 0), (2, 1))
+    assert alone.item() == -torch.inf
+
+
+def test_a_dilated_window_as_wide_as_the_plane():
+    for row, kernel, padding, wanted in (([1.0, 9, 2], 4, 2, 2), ([0.0, 9, 1, 8, 2], 3, 0, 4)):
+        x = torch.tensor([[row]], requires_grad=True)
+        values, places = F.max_pool1d(x, kernel, 1, padding, 2, return_indices=True)
+        assert places.tolist() == [[[wanted]]] and values.item() == row[wanted]
+        values.sum().backward()
+        assert x.grad.nonzero().tolist() == [[0, 0, wanted]]

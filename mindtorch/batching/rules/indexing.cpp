@@ -211,16 +211,11 @@ void embedding(Call& call) {
 }
 
 void embedding_bag(Call& call) {
-  Tensor places = call.expanded(1);
-  const int64_t bags = places.size(1);
-  Tensor weight = call.value(0);
-  if (call.is_batched(0)) {
-    const Tensor samples = sample_numbers(call, places.dim() - 1, places.device());
-    places = add(places, mul(samples, Scalar(weight.size(1))));
-    weight = flatten(weight, 0, 1);
-  }
-  const Tensor made = _embedding_bag(weight, flatten(places, 0, 1), call.args[2].to_bool());
-  call.give(unflatten(made, 0, {call.size(), bags}));
+  // Each sample has bounds of its own for its indices.
+  if (call.is_batched(0)) return run_samples(call);
+  const Tensor places = call.expanded(1);
+  const Tensor made = _embedding_bag(call.value(0), flatten(places, 0, 1), call.args[2].to_bool());
+  call.give(unflatten(made, 0, {call.size(), places.size(1)}));
 }
 
 void embedding_dense_backward(Call& call) {

@@ -57,7 +57,9 @@ template <typename T>
 void max_pool(Plane plane, const T* input, T* values, int64_t* indices) {
   pooling::merge_whole(plane);
   const RowFn argmax = find_row(Row::kArgmax, DTypeOf<T>::value);
-  const bool is_whole = plane.out() == 1 && plane.axes[2].inside(0) == plane.in();
+  const auto& [depth, height, width] = plane.axes;
+  const bool is_whole = plane.out() == 1 && width.inside(0) == plane.in() && width.step == 1 &&
+                        depth.inside(0) == 1 && height.inside(0) == 1;
   const pooling::PoolingTiles& tiles = pooling::pooling_tiles(DTypeOf<T>::value);
   const WindowRows windows(plane, {});
   const int64_t in = plane.in();
@@ -66,7 +68,14 @@ void max_pool(Plane plane, const T* input, T* values, int64_t* indices) {
     if (is_whole) return max_of_plane(argmax, from, in, values + at, indices + at);
     const pooling::PlaneData data = {from, (plane.count - p) * in};
     for (const Run& run : windows.runs(row)) {
-      tiles.max(data, run.windows, values + at + run.first, indices + at + run.first);
+      T* const largest = values + at + run.first;
+      int64_t* const places = indices + at + run.first;
+      if (run.windows.row_count == 0 || run.windows.taps <= 0) {
+        std::fill_n(largest, run.windows.count, pooling::least_element<T>());
+        std::fill_n(places, run.windows.count, 0);
+      } else {
+        tiles.max(data, run.windows, largest, places);
+      }
     }
   });
 }

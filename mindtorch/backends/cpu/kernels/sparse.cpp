@@ -44,9 +44,17 @@ class RowOrder {
 
  private:
   // Of entries whose rows ascend: each thread writes the rows that begin in its part. False if they
-  // do not.
+  // do not, which several threads must know before they write.
   bool find_begins(const int64_t* row, int64_t count, int64_t rows) {
     std::atomic<bool> ascends = true;
+    if (count > kGrainEntries) {
+      parallel_for(0, count, kGrainEntries, [&](int64_t from, int64_t to) {
+        if (!std::is_sorted(row + std::max<int64_t>(from - 1, 0), row + to)) {
+          ascends.store(false, std::memory_order_relaxed);
+        }
+      });
+      if (!ascends) return false;
+    }
     parallel_for(0, count, kGrainEntries, [&](int64_t from, int64_t to) {
       if (!find_rows(row, from, to, begins_.data())) {
         ascends.store(false, std::memory_order_relaxed);

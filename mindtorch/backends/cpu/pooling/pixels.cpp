@@ -43,7 +43,7 @@ void max_pixels(const Plane& plane, int64_t channels, const T* input, T* values,
     int64_t* const places = indices + window * channels;
     if (run.windows.row_count == 0 || run.windows.taps <= 0) {
       const int64_t count = run.windows.count * channels;
-      std::fill_n(largest, count, static_cast<T>(-std::numeric_limits<float>::infinity()));
+      std::fill_n(largest, count, least_element<T>());
       std::fill_n(places, count, 0);
       return;
     }

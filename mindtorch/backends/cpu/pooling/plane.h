@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <optional>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "mindtorch/backends/cpu/pooling/windows.h"
@@ -49,6 +51,16 @@ struct Plane {
   int64_t in() const { return axes[0].in * axes[1].in * axes[2].in; }
   int64_t out() const { return axes[0].out() * axes[1].out() * axes[2].out(); }
 };
+
+// The largest element of a window that lies in the padding as a whole, as dilation allows.
+template <typename T>
+T least_element() {
+  if constexpr (std::is_integral_v<T>) {
+    return std::numeric_limits<T>::lowest();
+  } else {
+    return static_cast<T>(-std::numeric_limits<float>::infinity());
+  }
+}
 
 // Of the last `n` dimensions, for those of the input and of the result. A list of one number stands
 // for all dimensions; without a stride it is the kernel.
