@@ -81,10 +81,10 @@ def test_long_rows_are_scaled_down_first(torch):
     assert bool((table[places.flatten()].norm(dim=1) < 0.5001).all())
 
 
-def test_each_sample_has_bounds_of_its_own():
+def test_each_sample_has_bounds_of_its_own(torch):
     tables = torch.arange(12.0).reshape(2, 3, 2)
+    bag = torch.func.vmap(lambda i, w: torch.nn.functional.embedding_bag(i, w, mode="sum"))
+    assert bag(torch.tensor([[[2]], [[0]]]), tables).tolist() == [[[4.0, 5.0]], [[6.0, 7.0]]]
     for places in ([[[3]], [[0]]], [[[0]], [[-1]]]):
         with pytest.raises((IndexError, RuntimeError)):
-            torch.func.vmap(lambda i, w: F.embedding_bag(i, w, mode="sum"))(
-                torch.tensor(places), tables
-            )
+            bag(torch.tensor(places), tables)
