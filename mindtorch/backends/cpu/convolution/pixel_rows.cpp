@@ -18,6 +18,7 @@ template <int kV, bool kPartial, typename W>
 struct Channels {
   using D = hn::ScalableTag<W>;
   using V = hn::Vec<D>;
+  static constexpr bool kIsWhole = !kPartial;
   size_t count;
 
   template <typename T>
@@ -55,6 +56,14 @@ HWY_INLINE void find_inside(const PixelRow& row, int64_t offset, int64_t& first,
 }
 
 constexpr bool kManyRegisters = HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM;
+constexpr int kLargeTile = 7;
+
+// Whole vectors of the better instruction sets have code for every kind of tile: others get by with
+// the general one, which keeps the library small.
+template <class C>
+constexpr bool is_tuned() {
+  return C::kIsWhole && (kManyRegisters || HWY_TARGET == HWY_AVX2);
+}
 
 // Which pixels of a tile may be beyond the line; those that are count for nothing.
 enum class Beyond { kNone, kEnds, kAny };  // kEnds: not those that all taps of a run read
@@ -162,13 +171,19 @@ HWY_INLINE void tiles_of(const C& channels,
                          int64_t step) {
   for (int64_t output = 0; output < row.out; output += kP) {
     const int64_t first = std::min(output, row.out - kP);
-    if (first >= begin && first + kP <= end) {
-      sum_runs<kP, Beyond::kNone>(channels, row, runs, count, bias, at, first, result, step);
-    } else if (beyond_of(row, runs, count, first, kP) == Beyond::kEnds) {
-      sum_runs<kP, Beyond::kEnds>(channels, row, runs, count, bias, at, first, result, step);
-    } else {
-      sum_runs<kP, Beyond::kAny>(channels, row, runs, count, bias, at, first, result, step);
+    if constexpr (is_tuned<C>()) {
+      if (first >= begin && first + kP <= end) {
+        sum_runs<kP, Beyond::kNone>(channels, row, runs, count, bias, at, first, result, step);
+        continue;
+      }
     }
+    if constexpr (is_tuned<C>() && kP >= kLargeTile) {
+      if (beyond_of(row, runs, count, first, kP) == Beyond::kEnds) {
+        sum_runs<kP, Beyond::kEnds>(channels, row, runs, count, bias, at, first, result, step);
+        continue;
+      }
+    }
+    sum_runs<kP, Beyond::kAny>(channels, row, runs, count, bias, at, first, result, step);
   }
 }
 
@@ -185,10 +200,11 @@ void multiply(const PixelRow& row,
     const auto run = [&]<int kP>() HWY_ATTR {
       tiles_of<kP>(channels, row, runs, count, begin, end, bias, at, result, step);
     };
-    if (row.out >= 7 && row.out <= (row.out + 7) / 8 * 7) return run.template operator()<7>();
-    if (row.out >= 8) return run.template operator()<8>();
+    if constexpr (is_tuned<std::remove_cvref_t<decltype(channels)>>()) {
+      if (row.out >= 7 && row.out <= (row.out + 7) / 8 * 7) return run.template operator()<7>();
+      if (row.out >= 8) return run.template operator()<8>();
+    }
     if (row.out >= 4) return run.template operator()<4>();
-    if (row.out >= 2) return run.template operator()<2>();
     run.template operator()<1>();
   };
   if constexpr (kManyRegisters) return for_channels<W>(row.channels, of_channels);

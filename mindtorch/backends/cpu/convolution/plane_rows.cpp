@@ -165,16 +165,17 @@ HWY_INLINE void tiles_of(D d, const Multiply<T, W>& m, int64_t lines, int64_t co
 template <int kV, class D, typename T, typename W>
 void tile_column(D d, const Multiply<T, W>& m, int64_t lines, int64_t column, int64_t count) {
   constexpr bool kManyRegisters = HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM;
+  // The baseline has no code for large tiles, which keeps the library small.
+  constexpr bool kLargeTiles = kManyRegisters || (kV == 1 && HWY_TARGET == HWY_AVX2);
   const auto last = static_cast<size_t>(count) - (kV - 1) * hn::Lanes(d);
-  if constexpr (kV == 1 || kManyRegisters) {
+  if constexpr (kLargeTiles) {
     if (lines >= 7 && lines <= (lines + 7) / 8 * 7) {
       return tiles_of<7, kV>(d, m, lines, column, last);
     }
     if (lines >= 8) return tiles_of<8, kV>(d, m, lines, column, last);
   }
   if (lines >= 4) return tiles_of<4, kV>(d, m, lines, column, last);
-  if (lines >= 2) return tiles_of<2, kV>(d, m, lines, column, last);
-  tile<1, kV>(d, m, 0, column, last);
+  tiles_of<1, kV>(d, m, lines, column, last);
 }
 
 template <typename T, typename W>
