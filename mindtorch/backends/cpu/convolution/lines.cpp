@@ -117,10 +117,11 @@ void line(const LineProduct<T>& m) {
   if constexpr (kV == 1 && kManyRegisters) {
     if (n >= 14 && padded_to(n, 14) <= padded_to(n, 8)) return tiles_of<14, kV>(m);
   }
-  if constexpr (kV == 1 || kManyRegisters) {
+  // The baseline has code for small tiles only, which keeps the library small.
+  if constexpr (kManyRegisters || (kV == 1 && HWY_TARGET == HWY_AVX2)) {
     if (n >= 7 && (n < 8 || padded_to(n, 7) < padded_to(n, 8))) return tiles_of<7, kV>(m);
     if (n >= 8) return tiles_of<8, kV>(m);
-  } else {
+  } else if constexpr (HWY_TARGET == HWY_AVX2) {
     // Twelve sums hide the time that each takes, and more leave the registers; fewer take a little
     // longer for each, but may compute fewer outputs in vain.
     const int64_t by_six = 100 * padded_to(n, 6);
@@ -130,7 +131,6 @@ void line(const LineProduct<T>& m) {
     if (n >= 5 && by_five <= by_four) return tiles_of<5, kV>(m);
   }
   if (n >= 4) return tiles_of<4, kV>(m);
-  if (n >= 2) return tiles_of<2, kV>(m);
   tiles_of<1, kV>(m);
 }
 
