@@ -14,6 +14,9 @@ from tests.dropin import vision
 from tests.dropin.models import numbers
 
 TOLERANCE = {"cpu": 5e-5, "npu": 5e-4}
+# Norms over batches of two make a step's rounding 1000 times as large in the next one: with AVX2 and
+# with AVX-512 the third loss differs by 2e-8.
+LOSS_TOLERANCE = {"timm-efficientnet_b0": 1e-6}
 
 
 @functools.cache
@@ -31,7 +34,8 @@ def test_logits(name, place):
 @pytest.mark.parametrize("name", vision.BUILDERS)
 def test_losses_of_training(name):
     found = vision.train(vision.build(name))
-    numpy.testing.assert_allclose(found, expected(name)["losses"], rtol=1e-8)
+    tolerance = LOSS_TOLERANCE.get(name, 1e-8)
+    numpy.testing.assert_allclose(found, expected(name)["losses"], rtol=tolerance)
 
 
 @pytest.mark.parametrize("name", ["torchvision-resnet18", "timm-vit_tiny_patch16_224"])
