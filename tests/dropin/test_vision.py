@@ -14,8 +14,8 @@ from tests.dropin import vision
 from tests.dropin.models import numbers
 
 TOLERANCE = {"cpu": 5e-5, "npu": 5e-4}
-# Norms over batches of two make a step's rounding 1000 times as large in the next one: with AVX2 and
-# with AVX-512 the third loss differs by 2e-8.
+# Norms over batches of two make a step's rounding 1000 times as large in the next one: the third
+# loss differs by 2e-8 between AVX2 and AVX-512.
 LOSS_TOLERANCE = {"timm-efficientnet_b0": 1e-6}
 
 
