@@ -171,7 +171,7 @@ void CachingAllocator::record_stream(Block* block, driver::StreamHandle stream) 
 
 void CachingAllocator::empty_cache() {
   hooks().before_empty_cache();
-  if (!pools_.capturing()) oom_policy_.release_cache();
+  oom_policy_.release_cache();
 }
 
 void CachingAllocator::adopt(

@@ -31,7 +31,9 @@ DeviceRuntime::DeviceRuntime(Accelerator& accelerator, int device)
     check_usable();
     internal_capture_.await_end();
   };
-  memory_.set_callbacks({before_growth, [this] { wait_and_release(); }});
+  memory_.set_callbacks({.before_growth = before_growth,
+                         .wait_device = [this] { wait_and_release(); },
+                         .keep_captures_out = [this] { return internal_capture_.keep_out(); }});
 }
 
 DeviceRuntime::~DeviceRuntime() {

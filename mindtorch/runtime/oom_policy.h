@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <shared_mutex>
 
 #include "mindtorch/runtime/allocator_state.h"
 #include "mindtorch/runtime/device_segments.h"
@@ -16,11 +17,13 @@ namespace mindtorch::runtime {
 struct AllocatorCallbacks {
   std::function<void()> before_growth;  // before the driver is asked for memory; may throw
   std::function<void()> wait_device;    // when memory has run out; may release blocks
+  // Held while streams are asked and waited for: a stream that is captured allows neither.
+  std::function<std::shared_lock<std::shared_mutex>()> keep_captures_out;
 };
 
 // What happens when no cached block fits: a list of steps, tried in order until one has a block;
-// the list is at the top of oom_policy.cpp. Thread-safe; no lock is held while the driver or a hook
-// is called.
+// the list is at the top of oom_policy.cpp. Thread-safe; no lock is held while a hook is called,
+// and none but keep_captures_out while the driver is.
 class OomPolicy {
  public:
   OomPolicy(AllocatorState& state,
@@ -43,7 +46,8 @@ class OomPolicy {
 
   // Above garbage_collection_threshold: frees cached segments, oldest first.
   void collect_garbage();
-  // Gives back every unused segment and page; waits for the streams they belong to.
+  // Gives back every unused segment and page; waits for the streams they belong to. Nothing while
+  // the user captures a graph.
   void release_cache();
 
  private:
@@ -73,6 +77,10 @@ class OomPolicy {
   Block* relieve_pressure_and_search(Attempt&);
 
   Block* borrow(Arena& arena, const AllocationRequest& request);
+  std::shared_lock<std::shared_mutex> keep_captures_out() const {
+    if (!callbacks_.keep_captures_out) return {};
+    return callbacks_.keep_captures_out();
+  }
 
   AllocatorState& state_;
   DeviceSegments& segments_;

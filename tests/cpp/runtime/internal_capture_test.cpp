@@ -21,6 +21,14 @@ class InternalCaptureTest : public RuntimeTest {
   std::unique_ptr<Graph> capture(const std::function<void()>& work = [] {}) {
     return InternalCapture::capture(device(), Graph::make_pool_id(), work);
   }
+
+  void use_memory() {
+    const Stream stream = runtime::current_stream(device());
+    device().memory().release(device().memory().allocate(1000, stream.handle()));
+  }
+  int64_t reserved() {
+    return device().memory().stats().all(runtime::Metric::kReservedBytes).current;
+  }
 };
 
 TEST_F(InternalCaptureTest, TakesWhatTheCurrentStreamIsGiven) {
@@ -85,6 +93,30 @@ TEST_F(InternalCaptureTest, OthersWaitForTheDeviceAfterwards) {
   waiter.join();
   EXPECT_TRUE(waited);
   EXPECT_EQ(fake.count(Call::wait_device), 1);
+}
+
+TEST_F(InternalCaptureTest, OthersEmptyTheCacheAfterwards) {
+  use_memory();
+  ASSERT_GT(reserved(), 0);
+  std::thread other;
+  const auto graph = capture([&] {
+    other = std::thread([&] { device().memory().empty_cache(); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  });
+  other.join();
+  EXPECT_EQ(reserved(), 0);
+}
+
+// A captured stream can be neither asked nor waited for, and emptying the cache does both for the
+// stream of earlier captures, whose memory is in the cache.
+TEST_F(InternalCaptureTest, CapturesAndEmptyCachesOfTwoThreads) {
+  std::atomic<bool> stop{false};
+  std::thread other([&] {
+    while (!stop) EXPECT_NO_THROW(device().memory().empty_cache());
+  });
+  for (int i = 0; i < 400; ++i) EXPECT_NO_THROW((void)capture([&] { use_memory(); }));
+  stop = true;
+  other.join();
 }
 
 TEST_F(InternalCaptureTest, NoneBeginsWhileSomebodyWaits) {
