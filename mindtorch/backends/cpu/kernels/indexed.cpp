@@ -6,6 +6,7 @@
 #include "mindtorch/backends/cpu/indexing.h"
 #include "mindtorch/backends/cpu/kernels/lines.h"
 #include "mindtorch/backends/cpu/parallel.h"
+#include "mindtorch/backends/cpu/sorting/scratch.h"
 #include "mindtorch/backends/cpu/tile.h"
 #include "mindtorch/backends/cpu/tiles/half_arithmetic.h"
 
@@ -304,17 +305,110 @@ void scatter_nest(Combine how, const Indexed& indexed, const Nest& nest, bool ro
         }
       });
 }
+
+// Note [Stripes]
+// Rows are often as far apart as a power of two: all of a column then falls on a few sets of the
+// caches, and a load waits for earlier stores that only look like stores to its own place. Where
+// every place is met often enough, some columns at a time are copied side by side, scattered into
+// there, and copied back.
+class Stripes {
+ public:
+  // With elements of `dtype` while they are side by side.
+  Stripes(const Nest& nest, DType dtype)
+      : nest_(nest), dtype_(dtype), per_line_((nest.line.count + kColumns - 1) / kColumns) {}
+
+  bool are_worthwhile() const {
+    const IndexedLine& line = nest_.line;
+    const int64_t element = size_bytes(dtype_);
+    return element <= kMostElementBytes && line.size * kColumns * element <= kMostBlockBytes &&
+           line.self_step == 1 && line.index_step != 0 && nest_.along.size >= kFewestSteps &&
+           nest_.along.size * 4 >= line.size;
+  }
+
+  void scatter(Combine how, const Indexed& indexed) const {
+    const ScatterLineFn scatter_row = find_scatter_line(how, dtype_, indexed.other_dtype);
+    const int64_t unit = nest_.along.size * kColumns;
+    const int64_t grain = std::max<int64_t>(1, kGrain / unit);
+    parallel_for(0, count(nest_.outer) * per_line_, grain, [&](int64_t begin, int64_t end) {
+      const sorting::ScratchArray<char> block(nest_.line.size * kColumns * size_bytes(dtype_));
+      for (int64_t number = begin; number < end; ++number) {
+        const int64_t line = number / per_line_;
+        for_places(nest_.outer, line, line + 1, [&](const Offsets& at) {
+          scatter_stripe(scatter_row, indexed, at, number % per_line_ * kColumns, block.get());
+        });
+      }
+    });
+  }
+
+ private:
+  static constexpr int64_t kColumns = 64;
+  static constexpr int64_t kMostElementBytes = 4;  // copies of larger ones take too long
+  static constexpr int64_t kMostBlockBytes = 512 * 1024;
+  static constexpr int64_t kFewestSteps = 16;
+
+  void scatter_stripe(ScatterLineFn scatter_row,
+                      const Indexed& indexed,
+                      Offsets at,
+                      int64_t first,
+                      char* block) const {
+    IndexedLine row = nest_.line;
+    row.count = std::min(kColumns, row.count - first);
+    row.place_step = row.count;
+    at.self += first;
+    at.index += first * row.index_step;
+    at.other += first * row.other_step;
+    const int64_t element = size_bytes(indexed.dtype);
+    const int64_t place_bytes = nest_.line.place_step * element;
+    const int64_t row_bytes = row.count * size_bytes(dtype_);
+    char* const columns = static_cast<char*>(shifted(indexed.self, at.self, element));
+    for (int64_t place = 0; place < row.size; ++place) {
+      copy_row(indexed.dtype, columns + place * place_bytes, dtype_, block + place * row_bytes,
+               row.count);
+    }
+    for (int64_t i = 0; i < nest_.along.size; ++i) {
+      scatter_row(row, block, indexed.index + at.index,
+                  shifted<const void>(indexed.other, at.other, size_bytes(indexed.other_dtype)));
+      at.index += nest_.along.index;
+      at.other += nest_.along.other;
+    }
+    for (int64_t place = 0; place < row.size; ++place) {
+      copy_row(dtype_, block + place * row_bytes, indexed.dtype, columns + place * place_bytes,
+               row.count);
+    }
+  }
+
+  static void copy_row(DType from_dtype, const void* from, DType to_dtype, void* to, int64_t n) {
+    if (from_dtype == to_dtype) {
+      std::memcpy(to, from, static_cast<size_t>(n * size_bytes(to_dtype)));
+    } else {
+      find_cast(from_dtype, to_dtype)(from, to, n);
+    }
+  }
+
+  const Nest& nest_;
+  DType dtype_;
+  int64_t per_line_;  // how many
+};
 }  // namespace
 
 void scatter_indexed(Combine how, const Indexed& indexed) {
-  if (indexed.numel() != 0) scatter_nest(how, indexed, Nest(indexed), false);
+  if (indexed.numel() == 0) return;
+  const Nest nest(indexed);
+  const Stripes stripes(nest, indexed.dtype);
+  if (stripes.are_worthwhile()) return stripes.scatter(how, indexed);
+  scatter_nest(how, indexed, nest, false);
 }
 
 bool scatter_rounding_once(Combine how, const Indexed& indexed) {
   if (indexed.numel() == 0) return true;
   const Nest nest(indexed);
-  if (!nest.line.is_dense()) return false;
-  scatter_nest(how, indexed, nest, true);
+  if (nest.line.is_dense()) {
+    scatter_nest(how, indexed, nest, true);
+    return true;
+  }
+  const Stripes stripes(nest, DType::kFloat32);
+  if (!stripes.are_worthwhile()) return false;
+  stripes.scatter(how, indexed);
   return true;
 }
 

@@ -43,8 +43,8 @@ Tensor checked_places(const Tensor& self, int64_t dim, const Tensor& index);
 void gather_indexed(const Indexed& indexed);
 // self at the places, combined with other, in the index's order along the dim.
 void scatter_indexed(Combine how, const Indexed& indexed);
-// The same for 16-bit floats, each rounded once at the end. False, and nothing is done, where lines
-// are not short and dense.
+// The same for 16-bit floats, each rounded once at the end. False, and nothing is done, where that
+// would take memory for all of them as float32.
 bool scatter_rounding_once(Combine how, const Indexed& indexed);
 
 }  // namespace mindtorch::cpu
