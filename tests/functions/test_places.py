@@ -208,6 +208,8 @@ def test_sums_in_16_bits(torch):
     assert start.scatter_add(0, index, source).tolist() == [5.0]
     rows = source[:, None].expand(4096, 40)
     assert start.expand(1, 40).clone().index_add_(0, index, rows).tolist() == [[4.0] * 40]
+    each = index[:, None].repeat(1, 40)
+    assert start.expand(1, 40).clone().scatter_add_(0, each, rows).tolist() == [[5.0] * 40]
     nan = torch.tensor([float("nan"), 1.0, float("inf")], dtype=torch.float16)
     found = torch.zeros(3, dtype=torch.float16).scatter_reduce(
         0, torch.tensor([0, 1, 1]), nan, "amax"
