@@ -236,7 +236,7 @@ class Gradient {
     const int64_t panels = ceil_div(c_.filters, panel_);
     const int64_t grain = ceil_div(kCopyGrain, panel_ * c_.terms());
     parallel_for(0, c_.groups * panels, grain, [&](int64_t begin, int64_t end) {
-      const Scratch<T> copy(panel_ * c_.terms());
+      const ScratchArray<T> copy(panel_ * c_.terms());
       for (int64_t i = begin; i < end; ++i) {
         const int64_t filter = i % panels * panel_;
         const int64_t panel = std::min(panel_, columns_ - filter);

@@ -6,8 +6,9 @@
 namespace mindtorch::cpu::convolution {
 namespace {
 
-constexpr int64_t kMostSumBytes = int64_t{64} << 10;  // kept apart, and added at the end
-constexpr int64_t kMostParts = 16;                    // of the sums over all slices
+constexpr int64_t kMostParts = 16;                     // of the sums over all slices
+constexpr int64_t kMostPartBytes = int64_t{64} << 10;  // of those: kept apart, added at the end
+constexpr int64_t kMostSumBytes = int64_t{768} << 10;  // of the sums of some channels
 
 // Gradients of the filters: some filters and channels of one group, summed over some of the slices.
 // How filters and channels are divided depends on the number of threads; no sum does.
@@ -24,9 +25,10 @@ class FilterGradient {
     const int64_t sum_bytes = 4 * c.groups * c.filters * padded_to(c.terms(), kPanelCols);
     slice_parts_ = std::clamp<int64_t>(
         std::min({kMostParts / c.groups, work / kBFloat16Grain, slices_.of_group()}), 1,
-        std::max<int64_t>(kMostSumBytes / sum_bytes, 1));
+        std::max<int64_t>(kMostPartBytes / sum_bytes, 1));
     const int64_t wanted = ceil_div(wanted_tasks(c), c.groups * slice_parts_);
     channel_parts_ = std::clamp<int64_t>(wanted, 1, std::max<int64_t>(c.terms() / kPanelCols, 1));
+    channel_parts_ = std::max(channel_parts_, ceil_div(sum_bytes / c.groups, kMostSumBytes));
     channels_ = ceil_div(c.channels, std::min(channel_parts_, c.channels));
     channel_parts_ = ceil_div(c.channels, channels_);
     stride_ = padded_to(channels_ * (c.terms() / c.channels), kPanelCols);
@@ -38,39 +40,58 @@ class FilterGradient {
 
   void run(uint16_t* grad_filters) {
     const int64_t parts = c_.groups * channel_parts_;
-    const Scratch<float> sums(parts * slice_parts_ * size_);
     const int64_t tasks = slice_parts_ * filter_parts_;
     const int64_t work =
         c_.batch * c_.outputs() * c_.terms() * c_.filters / channel_parts_ / tasks + 1;
-    parallel_for(0, parts * tasks, ceil_div(kBFloat16Grain, work), [&](int64_t begin, int64_t end) {
+    const int64_t grain = ceil_div(kBFloat16Grain, work);
+    if (slice_parts_ == 1) {
+      parallel_for(0, parts * tasks, grain, [&](int64_t begin, int64_t end) {
+        const Scratch<float> sums(size_);
+        for (int64_t i = begin; i < end; ++i) {
+          add_up(i / tasks, 0, i % tasks, sums.get());
+          narrow(i / tasks, i % tasks, sums.get(), grad_filters);
+        }
+      });
+      return;
+    }
+    const Scratch<float> sums(parts * slice_parts_ * size_);
+    parallel_for(0, parts * tasks, grain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         add_up(i / tasks, i % slice_parts_, i % tasks / slice_parts_,
                sums.get() + (i / tasks * slice_parts_ + i % slice_parts_) * size_);
       }
     });
-    const HalfConversion convert(DType::kBFloat16);
-    const int64_t taps = c_.terms() / c_.channels;
-    parallel_for(
-        0, parts, ceil_div(kBFloat16Grain, slice_parts_ * size_), [&](int64_t begin, int64_t end) {
-          for (int64_t part = begin; part < end; ++part) {
-            const int64_t first = part % channel_parts_ * channels_;
-            const int64_t count = std::min(channels_, c_.channels - first) * taps;
-            float* const total = sums.get() + part * slice_parts_ * size_;
-            for (int64_t m = 0; m < c_.filters; ++m) {
-              float* const row = total + m * stride_;
-              for (int64_t i = 1; i < slice_parts_; ++i) {
-                for (int64_t t = 0; t < count; ++t) row[t] += row[i * size_ + t];
-              }
-              convert.narrow(row,
-                             grad_filters + (part / channel_parts_ * c_.filters + m) * c_.terms() +
-                                 first * taps,
-                             count);
-            }
-          }
-        });
+    const int64_t sum_grain = ceil_div(kBFloat16Grain, slice_parts_ * size_);
+    parallel_for(0, parts * filter_parts_, sum_grain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t part = i / filter_parts_;
+        narrow(part, i % filter_parts_, sums.get() + part * slice_parts_ * size_, grad_filters);
+      }
+    });
   }
 
  private:
+  int64_t first_filter(int64_t part) const {
+    return std::min(strips_ * part / filter_parts_ * height_, c_.filters);
+  }
+
+  // Adds up what the parts of the slices gave for some filters, and rounds it.
+  void narrow(int64_t columns, int64_t filters, float* sums, uint16_t* grad_filters) const {
+    const HalfConversion convert(DType::kBFloat16);
+    const int64_t taps = c_.terms() / c_.channels;
+    const int64_t first = columns % channel_parts_ * channels_;
+    const int64_t count = std::min(channels_, c_.channels - first) * taps;
+    const int64_t group = columns / channel_parts_;
+    for (int64_t m = first_filter(filters); m < first_filter(filters + 1); ++m) {
+      float* const row = sums + m * stride_;
+      for (int64_t i = 1; i < slice_parts_; ++i) {
+        for (int64_t t = 0; t < count; ++t) row[t] += row[i * size_ + t];
+      }
+      convert.narrow(row, grad_filters + (group * c_.filters + m) * c_.terms() + first * taps,
+                     count);
+    }
+  }
+
   // Part `part` of the slices and `strips` of the filters, for the channels and the group of
   // `columns`.
   void add_up(int64_t columns, int64_t part, int64_t strips, float* sums) const {
@@ -93,8 +114,6 @@ class FilterGradient {
     const ScratchArray<uint16_t> packed_a(row_room);
     const int64_t begin = slices_.of_group() * part / slice_parts_;
     const int64_t end = slices_.of_group() * (part + 1) / slice_parts_;
-    const int64_t last_filter =
-        std::min(strips_ * (strips + 1) / filter_parts_ * height_, c_.filters);
     for (int64_t i = begin; i < end; ++i) {
       const Slice slice = slices_.at(group * slices_.of_group() + i);
       patch.read(input_, slice, first);
@@ -107,7 +126,7 @@ class FilterGradient {
       }
       const ConstMatrix rows = grad_of(slice);
       const int64_t outputs = slice.rows * width;
-      for (int64_t m = strips_ * strips / filter_parts_ * height_; m < last_filter; m += height_) {
+      for (int64_t m = first_filter(strips); m < first_filter(strips + 1); m += height_) {
         for (int64_t term = 0; term < outputs; term += tiles_.strip_terms) {
           BFloat16Strip strip = {};
           strip.rows = std::min(height_, c_.filters - m);
