@@ -51,7 +51,7 @@ class LineCorrelation {
                      : std::clamp<int64_t>(c.batch * c.groups * work_ / kGrain, 1, num_threads())),
         height_(choose_rows(words_, order, sizeof(Word), threads_)),
         layout_(words_, order, height_),
-        runs_(words_, layout_) {}
+        runs_(words_, layout_, tiles_.has_equal_steps) {}
 
   void run() {
     const int64_t blocks = ceil_div(c_.axes[1].out, height_);
@@ -137,6 +137,7 @@ class LineCorrelation {
     const bool in_place = is_last && real == piece.columns;
     LineProduct<T> product = {};
     product.step = w.stride * layout_.pixel();
+    product.tap_step = layout_.pixel();
     product.channels = words_.channels;
     product.channel_stride = layout_.channel();
     product.y = y;
@@ -184,8 +185,8 @@ class LineCorrelation {
   int64_t threads_;
   int64_t height_;
   PaddedLayout layout_;
-  LineRuns runs_;
   LineTiles<T> tiles_ = line_tiles<T>();
+  LineRuns runs_;
 };
 
 }  // namespace
