@@ -165,21 +165,24 @@ class Gradient {
     const int64_t grad_room =
         block.slices * block.rows * width * ceil_div(part.filters, panel_) * panel_;
     const int64_t working = in_place ? 0 : layout_.working_size(part.channels, block.rows);
-    const sorting::Scratch together(0, block_bytes(room, grad_room, working));
+    const int64_t most_terms = block.slices * block.rows * width;
+    const sorting::Scratch together(
+        0, block_bytes(room, grad_room, working) + sorting::Scratch::room<int64_t>(most_terms));
+    const ScratchArray<int64_t> terms(most_terms);
     const ScratchArray<T> patches(room);
     const ScratchArray<T> grads(grad_room);
     each_panel(part, [&](int64_t m, int64_t panel) {
       std::fill_n(sums_of(part, m, panel), taps * panel, T{0});
     });
-    std::vector<int64_t> offsets, outputs, terms;
+    std::vector<int64_t> offsets, outputs;
     for (int64_t row = 0; row < all; row += block.rows) {
       const int64_t rows = std::min(block.rows, all - row);
       const int64_t patch = part.channels * layout_.channel_size(rows);
       layout_.offsets(rows, part.channels, offsets);
       layout_.outputs(rows, outputs);
-      terms.clear();
+      int64_t* term = terms.get();
       for (int64_t i = 0; i < block.slices; ++i) {
-        for (const int64_t output : outputs) terms.push_back(i * patch + output);
+        for (const int64_t output : outputs) *term++ = i * patch + output;
       }
       for (int64_t first = 0; first < slices; first += block.slices) {
         const int64_t count = std::min(block.slices, slices - first);
@@ -201,7 +204,7 @@ class Gradient {
           const T* const seen =
               in_place ? input_of(first / depth.out, part) + (first % depth.out * all + row) * width
                        : patches.get();
-          tiles<T>().multiply_panel(seen, offsets.data(), taps, terms.data(), size,
+          tiles<T>().multiply_panel(seen, offsets.data(), taps, terms.get(), size,
                                     grads.get() + m * size, panel, nullptr,
                                     sums_of(part, m, panel));
         });
