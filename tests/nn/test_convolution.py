@@ -119,3 +119,26 @@ def test_volumes_of_small_planes(filters, channels, dtype, threads):
     for wanted, found in zip(*results, strict=True):
         close = 0.01 if dtype == "bfloat16" else 1e-5
         np.testing.assert_allclose(found, wanted, rtol=close, atol=close * abs(wanted).max())
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+@pytest.mark.parametrize("sides", [1, 2, 3])
+@pytest.mark.parametrize("padding", [1, 2])
+def test_transposed_results_without_elements(padding, sides, dtype):
+    """As torch's own kernels say it: oneDNN, which it may use instead, gives an empty result."""
+    operands = (1, 3, *[1] * sides), (3, 4, *[2] * sides)
+    texts = []
+    for library in (torch, pytest.importorskip("torch")):
+        operation = getattr(library.nn.functional, f"conv_transpose{sides}d")
+        x, weight = (library.ones(sizes, dtype=getattr(library, dtype)) for sizes in operands)
+        with pytest.raises(RuntimeError, match="Output size is too small") as caught:
+            operation(x, weight, padding=padding)
+        texts.append(str(caught.value))
+    assert texts[0] == texts[1]
+
+
+def test_transposed_results_of_an_empty_batch():
+    result = torch.nn.functional.conv_transpose2d(
+        torch.ones(0, 3, 2, 1), torch.ones(3, 4, 2, 2), padding=1
+    )
+    assert result.shape == (0, 4, 1, 0)

@@ -152,6 +152,20 @@ Shape output_sizes(const Tensor& input, const Tensor& weight, const Settings& s)
   return sizes;
 }
 
+// A transposed convolution of a batch that is not empty has elements, as those of torch's own
+// kernels have. Lines are images of one row.
+void check_output(IntList input, IntList output, bool transposed) {
+  const int64_t least = transposed && input[0] != 0 ? 1 : 0;
+  if (!any_below(output.subspan(2), least)) return;
+  const auto places = [](IntList sizes) {
+    Shape all(sizes.begin() + 2, sizes.end());
+    if (all.size() == 1) all.insert(all.begin(), 1);
+    return times(all);
+  };
+  MT_THROW(RuntimeError, "Given input size per channel: ", places(input),
+           ". Calculated output size per channel: ", places(output), ". Output size is too small");
+}
+
 // Channels come last in the result where they do in one of the operands.
 TensorSpec laid_out(Shape sizes, const Tensor& first, const Tensor& second) {
   MemoryFormat format = suggested_format(first);
@@ -192,10 +206,7 @@ TensorSpec convolution(const Tensor& input,
            "Only zero batch or zero channel inputs are supported, but got input shape: ",
            to_string(input.sizes()));
   const Shape sizes = output_sizes(input, weight, s);
-  MT_CHECK(!any_below(sizes, 0), RuntimeError,
-           "Given input size per channel: ", times(IntList(input.sizes()).subspan(2)),
-           ". Calculated output size per channel: ", times(IntList(sizes).subspan(2)),
-           ". Output size is too small");
+  check_output(input.sizes(), sizes, transposed);
   return laid_out(sizes, input, weight);
 }
 

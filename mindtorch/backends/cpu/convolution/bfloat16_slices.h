@@ -89,17 +89,18 @@ inline int64_t wanted_tasks(const Correlation& c) {
 class Patch {
  public:
   Patch(const Correlation& c, const PatchLayout& layout, int64_t channels, const Slices& slices)
-      : c_(c),
-        layout_(layout),
-        channels_(channels),
-        room_(layout.is_input() ? 0 : slices.together() * size(slices.height())) {}
+      : c_(c), layout_(layout), channels_(channels), room_(room(layout, channels, slices)) {}
+
+  // Elements that it holds.
+  static int64_t room(const PatchLayout& layout, int64_t channels, const Slices& slices) {
+    if (layout.is_input()) return 0;
+    return slices.together() * layout.channel_size(slices.height()) * channels;
+  }
 
   void read(const uint16_t* input, const Slice& slice, int64_t first_channel) {
     const int64_t depth = c_.axes[0].out;
     const auto from = [&](int64_t plane) {
-      const int64_t image = plane / depth * c_.groups + slice.group;
-      return input +
-             (image * c_.channels + first_channel) * c_.axes[0].in * c_.axes[1].in * c_.axes[2].in;
+      return input + layout_.input_at(plane / depth, slice.group, first_channel);
     };
     if (slice.rows != rows_ || slice.planes != planes_) set(slice);
     if (layout_.is_input()) {

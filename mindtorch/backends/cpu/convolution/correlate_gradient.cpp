@@ -1,19 +1,23 @@
-#include <cstring>
+#include <cmath>
 
 #include "mindtorch/backends/cpu/convolution/patch.h"
 #include "mindtorch/backends/cpu/convolution/tiles.h"
 #include "mindtorch/backends/cpu/copy_matrix.h"
 #include "mindtorch/backends/cpu/gemm_impl.h"
 #include "mindtorch/backends/cpu/parallel.h"
+#include "mindtorch/backends/cpu/sorting/scratch.h"
 
 namespace mindtorch::cpu::convolution {
 namespace {
+
+using sorting::ScratchArray;  // for blocks: what is bounded, and the same for every block
 
 // Bytes of the rows that are multiplied with one another: they should stay in the second cache.
 constexpr int64_t kBlockBytes = int64_t{640} << 10;
 constexpr int64_t kPanelBytes = int64_t{320} << 10;
 constexpr int64_t kLeastFilters = 4;
-constexpr int64_t kLeastChannels = 48;  // fewer do not pay for a transposed gradient
+constexpr int64_t kLeastChannels = 48;            // fewer do not pay for a transposed gradient
+constexpr int64_t kCopyGrain = int64_t{1} << 15;  // elements of filters that are worth a thread
 
 // The part of the filters that one task computes.
 struct Part {
@@ -22,24 +26,43 @@ struct Part {
   int64_t channel, channels;
 };
 
+// Outputs that are multiplied at a time: rows of one slice (a depth of an image), or slices.
+struct Block {
+  int64_t rows;
+  int64_t slices;
+};
+
+// How parts are chosen depends on the number of threads. A sum is the same in any part, because
+// blocks and the way of adding them up are those of the whole shape.
 template <typename T>
 class Gradient {
  public:
-  Gradient(const Correlation& c, const T* input, const T* grad, T* grad_filters)
-      : c_(c), layout_(c), input_(input), grad_(grad), grad_filters_(grad_filters) {}
+  Gradient(const Correlation& c, Order order, const T* input, const T* grad, T* grad_filters)
+      : c_(c),
+        order_(order),
+        layout_(c, order),
+        input_(input),
+        grad_(grad),
+        grad_filters_(grad_filters),
+        taps_(c.terms() / c.channels),
+        columns_(ceil_div(c.filters, lanes()) * lanes()),
+        by_filters_(4 * c.filters >= 3 * columns_ &&
+                    !(layout_.is_input() && c.channels < kLeastChannels)) {}
 
   void run() {
     const int64_t work = c_.batch * c_.outputs() * c_.terms() * c_.filters;
     const int64_t wanted = std::max<int64_t>(1, std::min<int64_t>(num_threads(), work >> 18));
     const int64_t of_group = ceil_div(wanted, c_.groups);
     const int64_t by_channel = std::min(c_.channels, of_group);
-    const int64_t by_filter =
-        std::clamp<int64_t>(ceil_div(of_group, by_channel), 1, ceil_div(c_.filters, kLeastFilters));
+    const int64_t for_filters = ceil_div(of_group, by_channel);
+    panel_ = ceil_div(columns_, 2 * lanes()) < for_filters ? lanes() : 2 * lanes();
+    const int64_t unit = by_filters_ ? panel_ : kLeastFilters;
+    const int64_t by_filter = std::clamp<int64_t>(for_filters, 1, ceil_div(c_.filters, unit));
     const int64_t channels = ceil_div(c_.channels, by_channel);
-    const int64_t filters =
-        ceil_div(ceil_div(c_.filters, by_filter), kLeastFilters) * kLeastFilters;
+    const int64_t filters = ceil_div(ceil_div(c_.filters, by_filter), unit) * unit;
     const int64_t parts = by_channel * by_filter;
     const int64_t grain = wanted > 1 ? 1 : c_.groups * parts;
+    if (by_filters_ && columns_ > c_.filters) last_.allocate(c_.groups * panel_ * c_.terms());
     parallel_for(0, c_.groups * parts, grain, [&](int64_t begin, int64_t end) {
       for (int64_t task = begin; task < end; ++task) {
         Part part = {};
@@ -51,128 +74,192 @@ class Gradient {
         if (part.filters > 0 && part.channels > 0) compute(part);
       }
     });
+    if (by_filters_) order_sums();
   }
 
  private:
+  static int64_t lanes() { return tiles<T>().panel_columns / 2; }
+
   void compute(const Part& part) const {
-    const int64_t taps = c_.terms() / c_.channels;
-    T* const to = grad_filters_ +
-                  ((part.group * c_.filters + part.filter) * c_.channels + part.channel) * taps;
+    if (by_filters_) return multiply_by_filters(part);
+    const auto clear = [&] {
+      for (int64_t i = 0; i < part.filters; ++i) {
+        std::fill_n(row_of(part, i), part.channels * taps_, T{0});
+      }
+    };
+    clear();
+    if (layout_.is_input()) return multiply_in_place(part);
+    multiply_patches(part, false);
+    // Infinite and no numbers in the input may have come from the gaps between rows, where they
+    // were multiplied with 0.
     for (int64_t i = 0; i < part.filters; ++i) {
-      std::fill_n(to + i * c_.terms(), part.channels * taps, T{0});
-    }
-    const bool by_filters = 4 * part.filters >= 3 * padded(part.filters);
-    if (layout_.is_input() && (!by_filters || part.channels < kLeastChannels)) {
-      multiply_in_place(part, to);
-    } else if (by_filters) {
-      multiply_by_filters(part, to);
-    } else {
-      multiply_patches(part, to);
+      const T* const row = row_of(part, i);
+      const auto is_finite = [](T each) { return std::isfinite(each); };
+      if (std::all_of(row, row + part.channels * taps_, is_finite)) continue;
+      clear();
+      return multiply_patches(part, true);
     }
   }
 
+  T* row_of(const Part& part, int64_t i) const {
+    return grad_filters_ + (part.group * c_.filters + part.filter + i) * c_.terms() +
+           part.channel * taps_;
+  }
   const T* input_of(int64_t image, const Part& part) const {
-    const int64_t channel = c_.axes[0].in * c_.axes[1].in * c_.axes[2].in;
-    return input_ + ((image * c_.groups + part.group) * c_.channels + part.channel) * channel;
+    return input_ + layout_.input_at(image, part.group, part.channel);
   }
-  const T* grad_of(int64_t image, const Part& part) const {
-    return grad_ + ((image * c_.groups + part.group) * c_.filters + part.filter) * c_.outputs();
+  // From output `at` of an image on, for filter `filter` of a part.
+  ConstMatrix grad_of(int64_t image, const Part& part, int64_t filter, int64_t at) const {
+    const int64_t all = c_.groups * c_.filters;
+    const int64_t before = part.group * c_.filters + part.filter + filter;
+    if (order_ == Order::kChannelsLast) {
+      return {grad_ + (image * c_.outputs() + at) * all + before, 1, all};
+    }
+    return {grad_ + (image * all + before) * c_.outputs() + at, c_.outputs(), 1};
   }
 
-  void multiply_in_place(const Part& part, T* to) const {
+  // Elements of a patch that one more row takes.
+  int64_t row_size() const { return layout_.channel_size(2) - layout_.channel_size(1); }
+
+  Block block_of(int64_t most_rows) const {
+    const int64_t all = c_.axes[1].out;
+    const int64_t most = std::max<int64_t>(most_rows, 1);
+    return {ceil_div(all, ceil_div(all, most)),
+            std::clamp<int64_t>(most / all, 1, c_.batch * c_.axes[0].out)};
+  }
+
+  // Only where channels are first.
+  void multiply_in_place(const Part& part) const {
     const int64_t size = c_.outputs();
     std::vector<int64_t> offsets;
     layout_.offsets(c_.axes[1].out, part.channels, offsets);
-    const int64_t bytes = static_cast<int64_t>(sizeof(T)) * (part.filters + part.channels);
+    const int64_t bytes = static_cast<int64_t>(sizeof(T)) * (c_.filters + c_.channels);
     const int64_t length = std::max<int64_t>(kBlockBytes / bytes / 64 * 64, 64);
     const int64_t images = std::max<int64_t>(length / size, 1);
     for (int64_t image = 0; image < c_.batch; image += images) {
       for (int64_t at = 0; at < size; at += length) {
         const Pieces pieces = {std::min(images, c_.batch - image), std::min(length, size - at),
                                c_.groups * c_.filters * size, size, c_.groups * c_.channels * size};
-        tiles<T>().add_dots(grad_of(image, part) + at, part.filters, input_of(image, part) + at,
-                            offsets.data(), part.channels, pieces, to, c_.terms());
+        tiles<T>().add_dots(static_cast<const T*>(grad_of(image, part, 0, at).data), part.filters,
+                            input_of(image, part) + at, offsets.data(), part.channels, pieces,
+                            row_of(part, 0), c_.terms());
       }
     }
-  }
-
-  static int64_t padded(int64_t filters) {
-    const int64_t lanes = tiles<T>().panel_columns / 2;
-    return ceil_div(filters, lanes) * lanes;
   }
 
   // A vector holds filters, see Note [Outputs or filters]: the sums of a panel of filters are a
   // product of the input as its taps see it with the gradient, output by output.
-  void multiply_by_filters(const Part& part, T* to) const {
+  void multiply_by_filters(const Part& part) const {
     const Axis& depth = c_.axes[0];
     const int64_t all = c_.axes[1].out;
     const int64_t width = c_.axes[2].out;
-    const int64_t of_row =
-        layout_.is_input() ? width : layout_.channel_size(2) - layout_.channel_size(1);
-    const int64_t columns = padded(part.filters);
-    const int64_t bytes =
-        static_cast<int64_t>(sizeof(T)) * (columns * width + part.channels * of_row);
-    const int64_t most_rows = std::max<int64_t>(kPanelBytes / bytes, 1);
-    const int64_t height = ceil_div(all, ceil_div(all, most_rows));
+    const bool in_place = layout_.is_input();
+    const int64_t of_row = in_place ? width : row_size();
+    const auto bytes = static_cast<int64_t>(sizeof(T));
+    Block block = block_of(kPanelBytes / (bytes * (columns_ * width + c_.channels * of_row)));
+    if (in_place) block.slices = 1;
     const int64_t slices = c_.batch * depth.out;
-    const int64_t together =
-        layout_.is_input() ? 1 : std::clamp<int64_t>(most_rows / all, 1, slices);
-    const int64_t taps = part.channels * (c_.terms() / c_.channels);
-    const Scratch<T> patches(
-        layout_.is_input() ? 0 : together * layout_.channel_size(height) * part.channels);
-    const Scratch<T> grads(together * height * width * columns);
-    const Scratch<T> sums(taps * columns);
-    std::fill_n(sums.get(), taps * columns, T{0});
-    std::vector<int64_t> offsets, outputs, terms;
-    for (int64_t row = 0; row < all; row += height) {
-      const int64_t rows = std::min(height, all - row);
+    const int64_t taps = part.channels * taps_;
+    const int64_t room =
+        in_place ? 0 : block.slices * layout_.channel_size(block.rows) * part.channels;
+    const int64_t grad_room =
+        block.slices * block.rows * width * ceil_div(part.filters, panel_) * panel_;
+    const int64_t working = in_place ? 0 : layout_.working_size(part.channels, block.rows);
+    const int64_t most_terms = block.slices * block.rows * width;
+    const sorting::Scratch together(
+        0, block_bytes(room, grad_room, working) + sorting::Scratch::room<int64_t>(most_terms));
+    const ScratchArray<int64_t> terms(most_terms);
+    const ScratchArray<T> patches(room);
+    const ScratchArray<T> grads(grad_room);
+    each_panel(part, [&](int64_t m, int64_t panel) {
+      std::fill_n(sums_of(part, m, panel), taps * panel, T{0});
+    });
+    std::vector<int64_t> offsets, outputs;
+    for (int64_t row = 0; row < all; row += block.rows) {
+      const int64_t rows = std::min(block.rows, all - row);
       const int64_t patch = part.channels * layout_.channel_size(rows);
       layout_.offsets(rows, part.channels, offsets);
       layout_.outputs(rows, outputs);
-      terms.clear();
-      for (int64_t i = 0; i < together; ++i) {
-        for (const int64_t output : outputs) terms.push_back(i * patch + output);
+      int64_t* term = terms.get();
+      for (int64_t i = 0; i < block.slices; ++i) {
+        for (const int64_t output : outputs) *term++ = i * patch + output;
       }
-      for (int64_t first = 0; first < slices; first += together) {
-        const int64_t count = std::min(together, slices - first);
+      for (int64_t first = 0; first < slices; first += block.slices) {
+        const int64_t count = std::min(block.slices, slices - first);
         const int64_t size = count * rows * width;
         for (int64_t i = 0; i < count; ++i) {
           const int64_t image = (first + i) / depth.out;
           const int64_t z = (first + i) % depth.out;
-          if (!layout_.is_input()) {
+          if (!in_place) {
             layout_.fill(input_of(image, part), part.channels, z, row, rows,
                          patches.get() + i * patch);
           }
-          const T* const grad = grad_of(image, part) + (z * all + row) * width;
-          each_panel(columns, [&](int64_t m, int64_t panel) {
-            transpose_grad(grad + m * c_.outputs(), std::min(panel, part.filters - m), rows * width,
-                           grads.get() + m * size + i * rows * width * panel, panel);
+          each_panel(part, [&](int64_t m, int64_t panel) {
+            copy_grad(grad_of(image, part, m, (z * all + row) * width),
+                      std::min(panel, part.filters - m), rows * width,
+                      grads.get() + m * size + i * rows * width * panel, panel);
           });
         }
-        each_panel(columns, [&](int64_t m, int64_t panel) {
-          const T* const seen = layout_.is_input() ? input_of(first / depth.out, part) +
-                                                         (first % depth.out * all + row) * width
-                                                   : patches.get();
-          tiles<T>().multiply_panel(seen, offsets.data(), taps, terms.data(), size,
-                                    grads.get() + m * size, panel, nullptr, sums.get() + m * taps);
+        each_panel(part, [&](int64_t m, int64_t panel) {
+          const T* const seen =
+              in_place ? input_of(first / depth.out, part) + (first % depth.out * all + row) * width
+                       : patches.get();
+          tiles<T>().multiply_panel(seen, offsets.data(), taps, terms.get(), size,
+                                    grads.get() + m * size, panel, nullptr,
+                                    sums_of(part, m, panel));
         });
       }
     }
-    each_panel(columns, [&](int64_t m, int64_t panel) {
-      copy_matrix<T>(std::min(panel, part.filters - m), taps, {sums.get() + m * taps, 1, panel},
-                     {to + m * c_.terms(), c_.terms(), 1});
+  }
+
+  static size_t block_bytes(int64_t patches, int64_t grads, int64_t working) {
+    using Room = sorting::Scratch;
+    return Room::room<T>(patches) + Room::room<T>(grads) + Room::room<T>(working);
+  }
+
+  // Calls visit(first filter of the part, columns) for each panel.
+  template <typename Visit>
+  void each_panel(const Part& part, const Visit& visit) const {
+    for (int64_t m = 0; m < part.filters; m += panel_) {
+      visit(m, std::min(panel_, columns_ - part.filter - m));
+    }
+  }
+
+  // The sums of a panel lie where its filters will: a row for each term, of one sum for each
+  // column. A last panel with more columns than filters has a place of its own.
+  T* panel_of(int64_t group, int64_t filter, int64_t panel) const {
+    return filter + panel > c_.filters ? last_.get() + group * panel_ * c_.terms()
+                                       : grad_filters_ + (group * c_.filters + filter) * c_.terms();
+  }
+  T* sums_of(const Part& part, int64_t m, int64_t panel) const {
+    return panel_of(part.group, part.filter + m, panel) + part.channel * taps_ * panel;
+  }
+
+  void order_sums() const {
+    const int64_t panels = ceil_div(c_.filters, panel_);
+    const int64_t grain = ceil_div(kCopyGrain, panel_ * c_.terms());
+    parallel_for(0, c_.groups * panels, grain, [&](int64_t begin, int64_t end) {
+      const ScratchArray<T> copy(panel_ * c_.terms());
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t filter = i % panels * panel_;
+        const int64_t panel = std::min(panel_, columns_ - filter);
+        const int64_t count = std::min(panel, c_.filters - filter);
+        const T* from = panel_of(i / panels, filter, panel);
+        if (count == panel) {
+          std::copy_n(from, panel * c_.terms(), copy.get());
+          from = copy.get();
+        }
+        copy_matrix<T>(
+            count, c_.terms(), {from, 1, panel},
+            {grad_filters_ + (i / panels * c_.filters + filter) * c_.terms(), c_.terms(), 1});
+      }
     });
   }
 
-  template <typename Visit>
-  static void each_panel(int64_t columns, const Visit& visit) {
-    const int64_t most = tiles<T>().panel_columns;
-    for (int64_t m = 0; m < columns; m += most) visit(m, std::min(most, columns - m));
-  }
-
   // A panel of the gradient, output by output, with zeros behind the last filter.
-  void transpose_grad(const T* grad, int64_t filters, int64_t size, T* to, int64_t columns) const {
-    copy_matrix<T>(size, filters, {grad, 1, c_.outputs()}, {to, columns, 1});
+  static void copy_grad(
+      const ConstMatrix& grad, int64_t filters, int64_t size, T* to, int64_t columns) {
+    copy_matrix<T>(size, filters, {grad.data, grad.col_stride, grad.row_stride}, {to, columns, 1});
     if (filters == columns) return;
     for (int64_t i = 0; i < size; ++i) {
       std::fill(to + i * columns + filters, to + (i + 1) * columns, T{0});
@@ -184,40 +271,44 @@ class Gradient {
       int64_t image, int64_t z, int64_t row, int64_t rows, const Part& part, T* to) const {
     const int64_t width = c_.axes[2].out;
     const int64_t pitch = layout_.pitch();
-    const T* from = grad_of(image, part) + (z * c_.axes[1].out + row) * width;
-    for (int64_t i = 0; i < part.filters; ++i, from += c_.outputs()) {
-      for (int64_t line = 0; line < rows; ++line) {
-        std::memcpy(to, from + line * width, static_cast<size_t>(width) * sizeof(T));
-        to += width;
-        if (line + 1 == rows) break;
-        std::fill_n(to, pitch - width, T{0});
-        to += pitch - width;
+    const int64_t positions = layout_.positions(rows);
+    const ConstMatrix from = grad_of(image, part, 0, (z * c_.axes[1].out + row) * width);
+    constexpr auto kSize = static_cast<int64_t>(sizeof(T));
+    const int64_t shape[] = {part.filters, rows, width};
+    const int64_t from_strides[] = {from.row_stride * kSize, width * from.col_stride * kSize,
+                                    from.col_stride * kSize};
+    const int64_t to_strides[] = {positions * kSize, pitch * kSize, kSize};
+    copy_strided(kSize, shape, 3, from.data, from_strides, to, to_strides);
+    for (int64_t i = 0; i < part.filters; ++i, to += positions) {
+      for (int64_t line = 1; line < rows; ++line) {
+        std::fill(to + (line - 1) * pitch + width, to + line * pitch, T{0});
       }
     }
   }
 
-  // A block is some rows of one slice (a depth of an image), or several slices.
-  void multiply_patches(const Part& part, T* to) const {
+  // `by_rows`: without the gaps between rows, which takes longer.
+  void multiply_patches(const Part& part, bool by_rows) const {
     const Axis& depth = c_.axes[0];
     const int64_t all = c_.axes[1].out;
-    const int64_t of_row = layout_.channel_size(2) - layout_.channel_size(1);
-    const int64_t bytes =
-        static_cast<int64_t>(sizeof(T)) * (part.filters * layout_.pitch() + part.channels * of_row);
-    const int64_t most_rows = std::max<int64_t>(kBlockBytes / bytes, 1);
-    const int64_t height = ceil_div(all, ceil_div(all, most_rows));
+    const auto bytes = static_cast<int64_t>(sizeof(T));
+    const Block block =
+        block_of(kBlockBytes / (bytes * (c_.filters * layout_.pitch() + c_.channels * row_size())));
     const int64_t slices = c_.batch * depth.out;
-    const int64_t together = std::clamp<int64_t>(most_rows / all, 1, slices);
-    const Scratch<T> patches(together * layout_.channel_size(height) * part.channels);
-    const Scratch<T> grads(together * layout_.positions(height) * part.filters);
+    const int64_t room = block.slices * layout_.channel_size(block.rows) * part.channels;
+    const int64_t grad_room = block.slices * layout_.positions(block.rows) * part.filters;
+    const sorting::Scratch together(
+        0, block_bytes(room, grad_room, layout_.working_size(part.channels, block.rows)));
+    const ScratchArray<T> patches(room);
+    const ScratchArray<T> grads(grad_room);
     std::vector<int64_t> offsets;
-    for (int64_t row = 0; row < all; row += height) {
-      const int64_t rows = std::min(height, all - row);
+    for (int64_t row = 0; row < all; row += block.rows) {
+      const int64_t rows = std::min(block.rows, all - row);
       const int64_t positions = layout_.positions(rows);
       layout_.offsets(rows, part.channels, offsets);
       Pieces pieces = {0, positions, part.filters * positions, positions,
                        part.channels * layout_.channel_size(rows)};
-      for (int64_t first = 0; first < slices; first += together) {
-        pieces.count = std::min(together, slices - first);
+      for (int64_t first = 0; first < slices; first += block.slices) {
+        pieces.count = std::min(block.slices, slices - first);
         for (int64_t i = 0; i < pieces.count; ++i) {
           const int64_t image = (first + i) / depth.out;
           const int64_t z = (first + i) % depth.out;
@@ -225,32 +316,51 @@ class Gradient {
                        patches.get() + i * pieces.b_piece);
           fill_grad(image, z, row, rows, part, grads.get() + i * pieces.a_piece);
         }
-        tiles<T>().add_dots(grads.get(), part.filters, patches.get(), offsets.data(),
-                            static_cast<int64_t>(offsets.size()), pieces, to, c_.terms());
+        const auto add = [&](int64_t slice, const Pieces& of_slices) {
+          tiles<T>().add_dots(grads.get() + slice * pieces.a_piece, part.filters,
+                              patches.get() + slice * pieces.b_piece, offsets.data(),
+                              static_cast<int64_t>(offsets.size()), of_slices, row_of(part, 0),
+                              c_.terms());
+        };
+        if (!by_rows) {
+          add(0, pieces);
+          continue;
+        }
+        const int64_t pitch = layout_.pitch();
+        for (int64_t i = 0; i < pieces.count; ++i) {
+          add(i, {rows, c_.axes[2].out, pitch, positions, pitch});
+        }
       }
     }
   }
 
   const Correlation& c_;
+  Order order_;
   PatchLayout layout_;
   const T* input_;
   const T* grad_;
   T* grad_filters_;
+  int64_t taps_;     // of a channel
+  int64_t columns_;  // filters, with those that fill up the last vector
+  bool by_filters_;
+  int64_t panel_ = 0;  // most columns of one
+  Scratch<T> last_;
 };
 
 }  // namespace
 
 template <typename T>
-void correlate_gradient(const Correlation& c, const T* input, const T* grad, T* grad_filters) {
+void correlate_gradient(
+    const Correlation& c, Order order, const T* input, const T* grad, T* grad_filters) {
   if (c.groups * c.filters * c.terms() == 0) return;
   if (c.batch * c.outputs() == 0) {
     std::fill_n(grad_filters, c.groups * c.filters * c.terms(), T{0});
     return;
   }
-  Gradient<T>(c, input, grad, grad_filters).run();
+  Gradient<T>(c, order, input, grad, grad_filters).run();
 }
 
-template void correlate_gradient(const Correlation&, const float*, const float*, float*);
-template void correlate_gradient(const Correlation&, const double*, const double*, double*);
+template void correlate_gradient(const Correlation&, Order, const float*, const float*, float*);
+template void correlate_gradient(const Correlation&, Order, const double*, const double*, double*);
 
 }  // namespace mindtorch::cpu::convolution

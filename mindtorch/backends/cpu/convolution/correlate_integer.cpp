@@ -2,6 +2,7 @@
 
 #include "mindtorch/backends/cpu/convolution/correlation.h"
 #include "mindtorch/backends/cpu/parallel.h"
+#include "mindtorch/base/error.h"
 
 // Integers, as they are defined: nobody is in a hurry for them.
 namespace mindtorch::cpu::convolution {
@@ -75,9 +76,11 @@ void correlate(const Correlation& c,
 
 template <>
 void correlate_gradient(const Correlation& c,
+                        Order order,
                         const int64_t* input,
                         const int64_t* grad,
                         int64_t* grad_filters) {
+  MT_ASSERT(order == Order::kChannelsFirst);
   std::fill_n(grad_filters, c.groups * c.filters * c.terms(), int64_t{0});
   const auto height = c.axes[1].taps.size();
   const auto width = c.axes[2].taps.size();

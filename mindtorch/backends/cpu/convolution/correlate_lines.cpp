@@ -4,6 +4,7 @@
 #include "mindtorch/backends/cpu/convolution/padded_images.h"
 #include "mindtorch/backends/cpu/copy_matrix.h"
 #include "mindtorch/backends/cpu/parallel.h"
+#include "mindtorch/backends/cpu/sorting/scratch.h"
 
 // Correlations by lines of outputs, with the filters of an output in vectors: see Note [Outputs or
 // filters] and Note [Padded images].
@@ -37,7 +38,7 @@ class LineCorrelation {
 
  public:
   LineCorrelation(
-      const Correlation& c, Order order, const T* input, const FilterPanels<T>& panels, T* result)
+      const Correlation& c, Order order, const T* input, FilterPanels<T>& panels, T* result)
       : c_(c),
         words_(words_of<T>(c)),
         order_(order),
@@ -50,9 +51,9 @@ class LineCorrelation {
                      : std::clamp<int64_t>(c.batch * c.groups * work_ / kGrain, 1, num_threads())),
         height_(choose_rows(words_, order, sizeof(Word), threads_)),
         layout_(words_, order, height_),
-        runs_(words_, layout_) {}
+        runs_(words_, layout_, tiles_.has_equal_steps) {}
 
-  void run() const {
+  void run() {
     const int64_t blocks = ceil_div(c_.axes[1].out, height_);
     // Small images come together, so that the filters are read less often.
     const int64_t wanted = ceil_div(kLeastOutputs, c_.axes[0].out * height_ * c_.axes[2].out);
@@ -63,10 +64,14 @@ class LineCorrelation {
     // Where there are fewer tasks than threads, filters are divided, too.
     const int64_t parts = std::clamp<int64_t>(threads_ / tasks, 1, panels_.count());
     const int64_t work = ceil_div(work_ * together, blocks * parts);
+    // A panel that one task alone needs is packed by it, and no others beside it.
+    const bool is_packed = tasks > 1;
+    if (is_packed) panels_.pack_all();
     parallel_for(0, tasks * parts, ceil_div(kGrain, work), [&](int64_t begin, int64_t end) {
-      const Scratch<Word> images(together * layout_.size());
+      const sorting::ScratchArray<Word> images(together * layout_.size());
       std::fill_n(images.get(), together * layout_.size(), Word{0});
       const Scratch<T> sums(height_ * c_.axes[2].out * panels_.columns());
+      const Scratch<Word> own(is_packed ? 0 : panels_.panel_size());
       int64_t filled = -1;
       for (int64_t i = begin; i < end; ++i) {
         const int64_t task = i / parts;
@@ -83,9 +88,11 @@ class LineCorrelation {
         const int64_t part = i % parts;
         panels_.each(panels_.count() * part / parts, panels_.count() * (part + 1) / parts,
                      [&](int64_t m, int64_t columns) {
+                       if (!is_packed) panels_.pack(group, m, columns, own.get());
+                       const Word* const y = is_packed ? panels_.panel(group, m) : own.get();
                        for (int64_t k = 0; k < count; ++k) {
                          multiply({first + k, group, row, rows, m, columns},
-                                  images.get() + k * layout_.size(), sums.get());
+                                  images.get() + k * layout_.size(), y, sums.get());
                        }
                      });
       }
@@ -121,7 +128,7 @@ class LineCorrelation {
     }
   }
 
-  void multiply(const Piece& piece, const Word* image, T* sums) const {
+  void multiply(const Piece& piece, const Word* image, const Word* y, T* sums) const {
     const auto& [d, h, w] = c_.axes;
     const int64_t all = c_.groups * c_.filters;
     const int64_t filter = piece.group * c_.filters + piece.first;
@@ -130,26 +137,27 @@ class LineCorrelation {
     const bool in_place = is_last && real == piece.columns;
     LineProduct<T> product = {};
     product.step = w.stride * layout_.pixel();
+    product.tap_step = layout_.pixel();
     product.channels = words_.channels;
     product.channel_stride = layout_.channel();
-    product.y = panels_.panel(piece.group, piece.first);
+    product.y = y;
     product.channel_terms = c_.terms() / std::max<int64_t>(c_.channels, 1);
     product.columns = piece.columns;
     product.initial = panels_.initial(piece.group, piece.first);
     product.outputs = w.out;
     for (int64_t z = 0; z < d.out; ++z) {
-      for (int64_t y = 0; y < piece.rows; ++y) {
-        const std::vector<LineRun>& runs = runs_.at(z, piece.row + y);
-        product.x = image + z * d.stride * layout_.depth() + y * h.stride * layout_.row();
+      for (int64_t i = 0; i < piece.rows; ++i) {
+        const std::vector<LineRun>& runs = runs_.at(z, piece.row + i);
+        product.x = image + z * d.stride * layout_.depth() + i * h.stride * layout_.row();
         product.runs = runs.data();
         product.run_count = static_cast<int64_t>(runs.size());
-        T* const line = is_last ? pixel_of(piece.image, z, piece.row + y) + filter : nullptr;
-        product.c = in_place ? line : sums + y * w.out * piece.columns;
+        T* const line = is_last ? pixel_of(piece.image, z, piece.row + i) + filter : nullptr;
+        product.c = in_place ? line : sums + i * w.out * piece.columns;
         product.c_stride = in_place ? w.step * all : piece.columns;
         tiles_.multiply(product);
         if (!is_last || in_place) continue;
-        for (int64_t i = 0; i < w.out; ++i) {
-          std::copy_n(product.c + i * piece.columns, real, line + i * w.step * all);
+        for (int64_t x = 0; x < w.out; ++x) {
+          std::copy_n(product.c + x * piece.columns, real, line + x * w.step * all);
         }
       }
       if (is_last) continue;
@@ -171,14 +179,14 @@ class LineCorrelation {
   Correlation words_;
   Order order_;
   const T* input_;
-  const FilterPanels<T>& panels_;
+  FilterPanels<T>& panels_;
   T* result_;
   int64_t work_;  // of an image and a group
   int64_t threads_;
   int64_t height_;
   PaddedLayout layout_;
-  LineRuns runs_;
   LineTiles<T> tiles_ = line_tiles<T>();
+  LineRuns runs_;
 };
 
 }  // namespace
@@ -197,7 +205,7 @@ void correlate_lines(const Correlation& c,
                      const SumOf<T>* bias,
                      T* result) {
   if (c.batch * c.groups * c.filters * c.outputs() == 0) return;
-  const FilterPanels<T> panels(c, filters, strides, bias);
+  FilterPanels<T> panels(c, filters, strides, bias);
   LineCorrelation<T>(c, order, input, panels, result).run();
 }
 

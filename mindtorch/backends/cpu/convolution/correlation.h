@@ -68,6 +68,9 @@ inline bool has_taps_in_order(const Correlation& c, const FilterStrides& strides
   return true;
 }
 
+// How the elements of an image lie: depth, height and width last, or channels last.
+enum class Order { kChannelsFirst, kChannelsLast };
+
 // `bias` has an element for each filter of each group, or is null.
 template <typename T>
 void correlate(const Correlation& c,
@@ -76,9 +79,6 @@ void correlate(const Correlation& c,
                const FilterStrides& strides,
                const T* bias,
                T* result);
-
-// How the elements of an image lie: depth, height and width last, or channels last.
-enum class Order { kChannelsFirst, kChannelsLast };
 
 // The same for input and result of either order, faster where filters fill vectors. Where channels
 // are first, all outputs are computed: step is 1. T is float, double or, for bfloat16 where
@@ -98,10 +98,12 @@ template <typename T>
 double filled_by_filters(const Correlation& c);
 
 // grad_filters[g, m, c, taps] = the sum over batch and outputs of grad[n, g, m, o] times the input
-// that the filter's element was multiplied with. `grad` is contiguous, and so is the result, with
-// taps in the order in which the axes list them. All outputs are computed: step is 1.
+// that the filter's element was multiplied with. Input and gradient have the same order, of
+// integers kChannelsFirst; the result is contiguous, with taps in the order in which the axes list
+// them. All outputs are computed: step is 1.
 template <typename T>
-void correlate_gradient(const Correlation& c, const T* input, const T* grad, T* grad_filters);
+void correlate_gradient(
+    const Correlation& c, Order order, const T* input, const T* grad, T* grad_filters);
 
 // The same for few terms and filters of a group, as in depthwise convolutions, if windows have more
 // than one element. T is float, double, Half or BFloat16; W is what it is computed in. All of
@@ -145,6 +147,7 @@ void correlate_bfloat16(const Correlation& c,
                         const uint16_t* bias,
                         uint16_t* result);
 void correlate_gradient_bfloat16(const Correlation& c,
+                                 Order order,
                                  const uint16_t* input,
                                  const uint16_t* grad,
                                  uint16_t* grad_filters);

@@ -108,31 +108,24 @@ class FilterPanels {
                const FilterStrides& strides,
                const Sum* bias)
       : c_(c),
+        filters_(filters),
+        strides_(strides),
         terms_(ceil_div(c.terms(), std::max<int64_t>(c.channels, 1)) *
                ceil_div(c.channels, LineTypes<T>::kChannels)),
         padded_(padded_filters<T>(c.filters)),
-        y_(c.groups * padded_ * terms_),
         initial_(c.groups * padded_) {
     std::fill_n(initial_.get(), c.groups * padded_, Sum{0});
     for (int64_t group = 0; group < c.groups && bias != nullptr; ++group) {
       std::copy_n(bias + group * c.filters, c.filters, initial_.get() + group * padded_);
     }
-    const int64_t grain = ceil_div(kPackGrain, columns() * c.terms() + 1);
-    parallel_for(0, c.groups * count(), grain, [&](int64_t first, int64_t last) {
-      for (int64_t i = first; i < last; ++i) {
-        const int64_t group = i / count();
-        each(i % count(), i % count() + 1, [&](int64_t begin, int64_t columns) {
-          fill(filters + group * strides.group, strides, begin, columns,
-               y_.get() + (group * padded_ + begin) * terms_);
-        });
-      }
-    });
   }
 
   // Of a panel; a last one may have half of them.
   static int64_t columns() { return 2 * line_tiles<T>().lanes; }
   // Of a group.
   int64_t count() const { return ceil_div(padded_, columns()); }
+  // Words of the largest panel.
+  int64_t panel_size() const { return std::min(columns(), padded_) * terms_; }
   // Calls visit(first filter, columns) for panels [first, last).
   template <typename Visit>
   void each(int64_t first, int64_t last, const Visit& visit) const {
@@ -141,24 +134,40 @@ class FilterPanels {
       visit(begin, std::min(most, padded_ - begin));
     }
   }
+
+  // Packs all panels, for panel().
+  void pack_all() {
+    y_.allocate(c_.groups * padded_ * terms_);
+    const int64_t grain = ceil_div(kPackGrain, columns() * c_.terms() + 1);
+    parallel_for(0, c_.groups * count(), grain, [&](int64_t first, int64_t last) {
+      for (int64_t i = first; i < last; ++i) {
+        const int64_t group = i / count();
+        each(i % count(), i % count() + 1, [&](int64_t begin, int64_t columns) {
+          pack(group, begin, columns, y_.get() + (group * padded_ + begin) * terms_);
+        });
+      }
+    });
+  }
   const Word* panel(int64_t group, int64_t begin) const {
     return y_.get() + (group * padded_ + begin) * terms_;
+  }
+  // Packs one of them.
+  void pack(int64_t group, int64_t begin, int64_t columns, Word* to) const {
+    const int64_t real = std::min(columns, c_.filters - begin);
+    pack_terms(c_, filters_ + group * strides_.group + begin * strides_.filter, strides_, real,
+               columns, to);
+    for (int64_t term = 0; term < terms_ && real < columns; ++term) {
+      std::fill(to + term * columns + real, to + (term + 1) * columns, Word{0});
+    }
   }
   const Sum* initial(int64_t group, int64_t begin) const {
     return initial_.get() + group * padded_ + begin;
   }
 
  private:
-  void fill(
-      const T* filters, const FilterStrides& strides, int64_t begin, int64_t columns, Word* to) {
-    const int64_t real = std::min(columns, c_.filters - begin);
-    pack_terms(c_, filters + begin * strides.filter, strides, real, columns, to);
-    for (int64_t term = 0; term < terms_ && real < columns; ++term) {
-      std::fill(to + term * columns + real, to + (term + 1) * columns, Word{0});
-    }
-  }
-
   const Correlation& c_;
+  const T* filters_;
+  const FilterStrides& strides_;
   int64_t terms_;  // words of a filter
   int64_t padded_;
   Scratch<Word> y_;

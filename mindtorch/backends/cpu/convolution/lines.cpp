@@ -20,11 +20,12 @@ template <int kR, int kV, int kN, class D, typename T>
 HWY_INLINE void add_run(D d,
                         const T* x,
                         int64_t step,
+                        int64_t tap_step,
                         const T* HWY_RESTRICT y,
                         int64_t y_step,
                         hn::Vec<D> (&sums)[kR][kV]) {
   using V = hn::Vec<D>;
-  if constexpr (kManyRegisters) {  // sums wait for each other the least
+  if constexpr (kManyRegisters) {  // sums wait for each other the least; the steps are equal
     V values[kR + kN - 1];
     HWY_UNROLL(17)
     for (int p = 0; p < kR + kN - 1; ++p, x += step) values[p] = hn::Set(d, *x);
@@ -42,7 +43,7 @@ HWY_INLINE void add_run(D d,
   // Tap by tap, as a product of matrices: elements are read again, which costs less than sums that
   // leave their registers.
   HWY_UNROLL(4)
-  for (int k = 0; k < kN; ++k, y += y_step) {
+  for (int k = 0; k < kN; ++k, x += tap_step, y += y_step) {
     V factors[kV];
     HWY_UNROLL(2)
     for (int j = 0; j < kV; ++j) {
@@ -50,7 +51,7 @@ HWY_INLINE void add_run(D d,
     }
     HWY_UNROLL(8)
     for (int i = 0; i < kR; ++i) {
-      const V value = hn::Set(d, x[(i + k) * step]);
+      const V value = hn::Set(d, x[i * step]);
       HWY_UNROLL(2)
       for (int j = 0; j < kV; ++j) sums[i][j] = hn::MulAdd(value, factors[j], sums[i][j]);
     }
@@ -80,13 +81,13 @@ HWY_INLINE void tile(const LineProduct<T>& m, int64_t first) {
       const T* const factors = y + run.term * kV * lanes;
       const int64_t next = run.term_step * kV * lanes;
       if (run.count == 3) {
-        add_run<kR, kV, 3>(d, from, step, factors, next, sums);
+        add_run<kR, kV, 3>(d, from, step, m.tap_step, factors, next, sums);
       } else if (run.count == 1) {
-        add_run<kR, kV, 1>(d, from, step, factors, next, sums);
+        add_run<kR, kV, 1>(d, from, step, m.tap_step, factors, next, sums);
       } else if (run.count == 2) {
-        add_run<kR, kV, 2>(d, from, step, factors, next, sums);
+        add_run<kR, kV, 2>(d, from, step, m.tap_step, factors, next, sums);
       } else {
-        add_run<kR, kV, 4>(d, from, step, factors, next, sums);
+        add_run<kR, kV, 4>(d, from, step, m.tap_step, factors, next, sums);
       }
     }
     x += m.channel_stride;
@@ -141,7 +142,7 @@ void multiply(const LineProduct<T>& m) {
 
 template <typename T>
 LineTiles<T> make() {
-  return {static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>())), &multiply<T>};
+  return {static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>())), kManyRegisters, &multiply<T>};
 }
 LineTiles<float> float_lines() { return make<float>(); }
 LineTiles<double> double_lines() { return make<double>(); }

@@ -8,8 +8,8 @@
 namespace mindtorch::cpu::convolution {
 
 // Taps of one channel that read neighbouring elements: tap k of `count` reads, for output i, the
-// element at offset + (i + k) * step, and is multiplied with term `term` + k * term_step. An
-// element is read once for all of them.
+// element at offset + i * step + k * tap_step, and is multiplied with term `term` + k * term_step.
+// Where the steps are equal, an element is read once for all of them.
 struct LineRun {
   int64_t offset;
   int64_t count;
@@ -40,6 +40,7 @@ struct LineProduct {
   using Word = typename LineTypes<T>::Word;
   const Word* x;  // the element of output 0 at offset 0
   int64_t step;
+  int64_t tap_step;
   int64_t channels;        // words of a pixel
   int64_t channel_stride;  // of elements
   const LineRun* runs;     // of each channel
@@ -56,6 +57,7 @@ struct LineProduct {
 template <typename T>
 struct LineTiles {
   int64_t lanes;
+  bool has_equal_steps;  // runs of several taps are for these only
   void (*multiply)(const LineProduct<T>& product);
 };
 

@@ -112,7 +112,7 @@ bool has_bfloat16_lines() {
 
 template <>
 LineTiles<uint16_t> line_tiles() {
-  return {kLanes, &multiply};
+  return {kLanes, true, &multiply};
 }
 
 [[gnu::target("avx512f,avx512bw,avx512vl,avx512dq")]] void interleave_line(const uint16_t* low,

@@ -51,7 +51,7 @@ std::vector<int64_t> kinds_of(const Axis& axis, std::vector<std::vector<bool>>& 
 }
 
 // The taps of a line. Those that read neighbours for all outputs become runs.
-std::vector<LineRun> runs_of(const Axis& axis, int64_t pixel) {
+std::vector<LineRun> runs_of(const Axis& axis, int64_t pixel, bool has_equal_steps) {
   std::vector<int64_t> order;
   for (size_t i = 0; i < axis.taps.size(); ++i) order.push_back(static_cast<int64_t>(i));
   const auto offset = [&](int64_t i) { return axis.taps[static_cast<size_t>(i)].offset; };
@@ -61,7 +61,8 @@ std::vector<LineRun> runs_of(const Axis& axis, int64_t pixel) {
   std::vector<LineRun> whole;
   for (size_t i = 0; i < order.size(); ++i) {
     const int64_t term = order[i];
-    if (i > 0 && axis.stride == 1 && offset(term) == offset(order[i - 1]) + 1) {
+    if (i > 0 && (axis.stride == 1 || !has_equal_steps) &&
+        offset(term) == offset(order[i - 1]) + 1) {
       LineRun& last = whole.back();
       if (last.count == 1) last.term_step = term - last.term;
       if (term == last.term + last.count * last.term_step) {
@@ -166,13 +167,13 @@ void PaddedLayout::fill_pairs(
   }
 }
 
-LineRuns::LineRuns(const Correlation& c, const PaddedLayout& layout) {
+LineRuns::LineRuns(const Correlation& c, const PaddedLayout& layout, bool has_equal_steps) {
   const auto& [d, h, w] = c.axes;
   std::vector<std::vector<bool>> depths, rows;
   depth_kinds_ = kinds_of(d, depths);
   row_kinds_ = kinds_of(h, rows);
   row_kind_count_ = rows.size();
-  const std::vector<LineRun> line = runs_of(w, layout.pixel());
+  const std::vector<LineRun> line = runs_of(w, layout.pixel(), has_equal_steps);
   const int64_t top = span_of(h).least;
   for (const std::vector<bool>& in_depth : depths) {
     for (const std::vector<bool>& in_height : rows) {

@@ -56,7 +56,8 @@ class PaddedLayout {
 // The taps that outputs read, for each place near an edge.
 class LineRuns {
  public:
-  LineRuns(const Correlation& c, const PaddedLayout& layout);
+  // `has_equal_steps`: as LineTiles has it.
+  LineRuns(const Correlation& c, const PaddedLayout& layout, bool has_equal_steps);
 
   // For outputs of `row` at `depth`; offsets are from the line and depth that the first row's
   // window of offset 0 begins in.

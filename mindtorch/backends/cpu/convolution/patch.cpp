@@ -4,6 +4,8 @@
 #include <type_traits>
 
 #include "mindtorch/backends/cpu/convolution/bfloat16_lines.h"
+#include "mindtorch/backends/cpu/copy_matrix.h"
+#include "mindtorch/backends/cpu/sorting/scratch.h"
 
 namespace mindtorch::cpu::convolution {
 namespace {
@@ -113,9 +115,17 @@ int64_t PatchLayout::Side::shift(const Tap& tap) const {
   return floor_div(tap.offset, axis->stride) - least;
 }
 
-PatchLayout::PatchLayout(const Correlation& c) : c_(c), h_(c.axes[1]), w_(c.axes[2]) {
-  is_input_ = std::all_of(c.axes.begin(), c.axes.end(), reads_one_for_one);
+PatchLayout::PatchLayout(const Correlation& c, Order order)
+    : c_(c), order_(order), h_(c.axes[1]), w_(c.axes[2]) {
+  is_input_ = order == Order::kChannelsFirst &&
+              std::all_of(c.axes.begin(), c.axes.end(), reads_one_for_one);
   pitch_ = w_.length(w_.axis->out);
+  const std::vector<Tap>& depths = c.axes[0].taps;
+  const auto by_offset = [](const Tap& a, const Tap& b) { return a.offset < b.offset; };
+  if (depths.empty()) return;
+  first_depth_ = std::min_element(depths.begin(), depths.end(), by_offset)->offset;
+  const int64_t last = std::max_element(depths.begin(), depths.end(), by_offset)->offset;
+  depths_ = last - first_depth_ + 1;
 }
 
 void PatchLayout::offsets(int64_t rows, int64_t channels, std::vector<int64_t>& into) const {
@@ -143,9 +153,53 @@ void PatchLayout::outputs(int64_t rows, std::vector<int64_t>& into) const {
   }
 }
 
+int64_t PatchLayout::input_at(int64_t image, int64_t group, int64_t channel) const {
+  const int64_t plane = c_.axes[0].in * c_.axes[1].in * c_.axes[2].in;
+  const int64_t before = group * c_.channels + channel;
+  return image * c_.groups * c_.channels * plane +
+         (order_ == Order::kChannelsFirst ? before * plane : before);
+}
+
+int64_t PatchLayout::working_size(int64_t channels, int64_t rows) const {
+  if (order_ == Order::kChannelsFirst) return 0;
+  const int64_t height = h_.axis->in;
+  const int64_t lines = (std::min(depths_, c_.axes[0].in) - 1) * height +
+                        std::min(height, h_.length(rows) * h_.axis->stride);
+  return channels * lines * w_.axis->in;
+}
+
 template <typename T>
 void PatchLayout::fill(
     const T* input, int64_t channels, int64_t depth, int64_t row, int64_t rows, T* patch) const {
+  const Axis& d = c_.axes[0];
+  const int64_t height = h_.axis->in;
+  const int64_t width = w_.axis->in;
+  if (order_ == Order::kChannelsFirst) {
+    return fill_from<T>({input, d.in * height * width, 0}, channels, depth, row, rows, patch);
+  }
+  // From the first line that is read to the last.
+  const int64_t front = depth * d.stride + first_depth_;
+  const int64_t top = (row + h_.least) * h_.axis->stride;
+  const int64_t bottom = top + h_.length(rows) * h_.axis->stride;
+  const int64_t first =
+      std::clamp<int64_t>(front, 0, d.in - 1) * height + std::clamp<int64_t>(top, 0, height);
+  const int64_t last = std::clamp<int64_t>(front + depths_ - 1, 0, d.in - 1) * height +
+                       std::clamp<int64_t>(bottom, 0, height);
+  const int64_t size = std::max<int64_t>(last - first, 0) * width;
+  const int64_t pixel = c_.groups * c_.channels;
+  const sorting::ScratchArray<T> planes(channels * size);
+  copy_matrix<T>(channels, size, {input + first * width * pixel, 1, pixel},
+                 {planes.get(), size, 1});
+  fill_from<T>({planes.get(), size, first}, channels, depth, row, rows, patch);
+}
+
+template <typename T>
+void PatchLayout::fill_from(const Lines<T>& from,
+                            int64_t channels,
+                            int64_t depth,
+                            int64_t row,
+                            int64_t rows,
+                            T* patch) const {
   const Axis& d = c_.axes[0];
   const int64_t height = h_.axis->in;
   const int64_t width = w_.axis->in;
@@ -155,7 +209,8 @@ void PatchLayout::fill(
   for (const int64_t w : w_.classes) {
     copies.emplace_back(width, w_.least * w_.axis->stride + w, w_.axis->stride, pitch_);
   }
-  for (int64_t channel = 0; channel < channels; ++channel, input += d.in * height * width) {
+  const T* plane = from.data;
+  for (int64_t channel = 0; channel < channels; ++channel, plane += from.plane) {
     for (const Tap& tap : d.taps) {
       const int64_t z = depth * d.stride + tap.offset;
       const bool is_inside = z >= 0 && z < d.in;
@@ -166,8 +221,8 @@ void PatchLayout::fill(
         const int64_t end = is_inside ? std::clamp<int64_t>(last, begin, lines) : begin;
         for (const LineCopy& copy : copies) {
           std::fill(patch, patch + begin * pitch_, T{0});
-          copy.run(input + (z * height + top + begin * stride) * width, stride * width, end - begin,
-                   patch + begin * pitch_);
+          copy.run(plane + (z * height + top + begin * stride - from.first) * width, stride * width,
+                   end - begin, patch + begin * pitch_);
           std::fill(patch + end * pitch_, patch + lines * pitch_, T{0});
           patch += lines * pitch_;
         }

@@ -33,7 +33,8 @@ class PatchLayout {
     int64_t shift(const Tap& tap) const;
   };
 
-  explicit PatchLayout(const Correlation& c);
+  // `order` is that of the input.
+  explicit PatchLayout(const Correlation& c, Order order = Order::kChannelsFirst);
 
   // The input as it lies is a patch, and so is the result: windows of one element.
   bool is_input() const { return is_input_; }
@@ -57,14 +58,36 @@ class PatchLayout {
   // Where the outputs of `rows` rows are, from the first one: no gaps.
   void outputs(int64_t rows, std::vector<int64_t>& into) const;
 
+  // Where an image begins in the input, for the channels of a group from `channel` on.
+  int64_t input_at(int64_t image, int64_t group, int64_t channel) const;
+
   // Fills the patch of `channels` channels for output rows [row, row + rows) at `depth`. `input` is
   // the first of these channels. T is float, double or, where bfloat16_tiles() are, uint16_t.
   template <typename T>
   void fill(
       const T* input, int64_t channels, int64_t depth, int64_t row, int64_t rows, T* patch) const;
+  // Elements that it takes from the thread's working memory meanwhile.
+  int64_t working_size(int64_t channels, int64_t rows) const;
 
  private:
+  // Lines of some planes, from line `first` of each on. Those of all depths follow each other.
+  template <typename T>
+  struct Lines {
+    const T* data;
+    int64_t plane;  // from one to the next
+    int64_t first;
+  };
+  template <typename T>
+  void fill_from(const Lines<T>& lines,
+                 int64_t channels,
+                 int64_t depth,
+                 int64_t row,
+                 int64_t rows,
+                 T* patch) const;
   const Correlation& c_;
+  Order order_;
+  int64_t first_depth_ = 0;  // that windows read, for output 0
+  int64_t depths_ = 1;
   Side h_;
   Side w_;
   int64_t pitch_;

@@ -7,6 +7,7 @@ namespace mindtorch::cpu {
 namespace {
 
 using convolution::Correlation;
+using convolution::Order;
 
 template <typename T>
 void to_small(const ConvolutionGeometry& g,
@@ -210,7 +211,8 @@ void convolve_backward(ops::Launch&,
     const Tensor small = contiguous(transposed ? input : grad_output);
     const Tensor large = contiguous(transposed ? grad_output : input);
     fill_contiguous(grad_weight, [&](const Tensor& to) {
-      correlate_gradient_bfloat16(g.to_small(), bits(large), bits(small), bits(to));
+      correlate_gradient_bfloat16(g.to_small(), Order::kChannelsFirst, bits(large), bits(small),
+                                  bits(to));
     });
     needs_weight = false;
   }
@@ -234,7 +236,8 @@ void convolve_backward(ops::Launch&,
       const Tensor& small = transposed ? from : grad;
       const Tensor& large = transposed ? grad : from;
       fill_wide(grad_weight, [&](const Tensor& to) {
-        correlate_gradient(g.to_small(), large.data<T>(), small.data<T>(), to.data<T>());
+        correlate_gradient(g.to_small(), Order::kChannelsFirst, large.data<T>(), small.data<T>(),
+                           to.data<T>());
       });
     }
   });

@@ -10,6 +10,7 @@ namespace mindtorch::cpu {
 namespace {
 
 using convolution::Correlation;
+using convolution::Order;
 using Geometry = ConvolutionGeometry;
 
 bool has_pixels(const Tensor& tensor) {
@@ -69,7 +70,7 @@ bool convolve_lines_of(const Geometry& g,
   const auto run = [&](const Correlation& c) {
     const auto* const bias =
         shift.defined() ? static_cast<const convolution::SumOf<T>*>(shift.data_ptr()) : nullptr;
-    correlate_lines(c, convolution::Order::kChannelsLast, static_cast<const T*>(from.data_ptr()),
+    correlate_lines(c, Order::kChannelsLast, static_cast<const T*>(from.data_ptr()),
                     static_cast<const T*>(filters.data_ptr()),
                     is_to_large ? g.to_large_filters() : g.to_small_filters(), bias,
                     static_cast<T*>(out.mutable_data_ptr()));
@@ -116,6 +117,43 @@ bool convolve_lines(const Geometry& g,
   }
 }
 
+// Written in the order of a contiguous tensor, which `grad_weight` need not be.
+template <typename T>
+void filter_gradient_of(const Geometry& g,
+                        const Tensor& large,
+                        const Tensor& small,
+                        const Tensor& grad_weight) {
+  const bool in_place = grad_weight.is_contiguous();
+  const Tensor to = in_place ? grad_weight : Tensor::make(grad_weight.sizes(), small.dtype());
+  const auto* const input = static_cast<const T*>(large.data_ptr());
+  const auto* const grad = static_cast<const T*>(small.data_ptr());
+  auto* const filters = static_cast<T*>(to.mutable_data_ptr());
+  if constexpr (std::is_same_v<T, uint16_t>) {
+    correlate_gradient_bfloat16(g.to_small(), Order::kChannelsLast, input, grad, filters);
+  } else {
+    correlate_gradient(g.to_small(), Order::kChannelsLast, input, grad, filters);
+  }
+  if (!in_place) copy(to, grad_weight);
+}
+
+// Of windows of several elements and channels.
+bool filter_gradient_of_windows(const Geometry& g,
+                                const Tensor& large,
+                                const Tensor& small,
+                                const Tensor& grad_weight) {
+  if (g.has_few_terms_to_small()) return false;
+  if (small.dtype() == DType::kFloat32) {
+    filter_gradient_of<float>(g, large, small, grad_weight);
+  } else if (small.dtype() == DType::kFloat64) {
+    filter_gradient_of<double>(g, large, small, grad_weight);
+  } else if (g.is_bfloat16_to_small(small.dtype())) {
+    filter_gradient_of<uint16_t>(g, large, small, grad_weight);
+  } else {
+    return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool convolve_pixels(const Geometry& g,
@@ -156,7 +194,7 @@ bool filter_gradient_of_pixels(const Geometry& g,
          {grad_weight.mutable_data_ptr(), grad_weight.strides()[0], grad_weight.strides()[1]});
     return true;
   }
-  if (!is_depthwise(g)) return false;
+  if (!is_depthwise(g)) return filter_gradient_of_windows(g, large, small, grad_weight);
   fill_wide(grad_weight, [&](const Tensor& to) {
     in_float_dtype(large.dtype(), [&]<typename T, typename W>(T, W) {
       correlate_pixels_gradient(g.to_small(), large.data<T>(), small.data<T>(), to.data<W>());

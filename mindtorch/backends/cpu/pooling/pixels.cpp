@@ -7,6 +7,7 @@
 #include "mindtorch/backends/cpu/gemm_impl.h"
 #include "mindtorch/backends/cpu/parallel.h"
 #include "mindtorch/backends/cpu/pooling/windows.h"
+#include "mindtorch/backends/cpu/sorting/scratch.h"
 #include "mindtorch/base/error.h"
 #include "mindtorch/tensor/float16.h"
 
@@ -113,7 +114,8 @@ void mean_pixels_backward(
   });
 }
 
-// Channels are divided, as windows may overlap. Halves are added up in float32.
+// Channels are divided, as windows may overlap. Halves are added up in float32, of few channels at
+// a time.
 template <typename T>
 void max_pixels_backward(int64_t images,
                          int64_t in,
@@ -126,11 +128,13 @@ void max_pixels_backward(int64_t images,
   using Sum = std::conditional_t<kIsHalf, float, T>;
   constexpr int64_t kLeast = 16;  // channels: a line of the cache
   const int64_t wanted = std::max<int64_t>(1, ceil_div(num_threads(), images));
-  const int64_t length = std::max(kLeast, ceil_div(ceil_div(channels, wanted), kLeast) * kLeast);
+  constexpr int64_t kMost = kIsHalf ? 32 : std::numeric_limits<int64_t>::max();
+  const int64_t length =
+      std::clamp(ceil_div(ceil_div(channels, wanted), kLeast) * kLeast, kLeast, kMost);
   const int64_t parts = ceil_div(channels, length);
   const int64_t grain = ceil_div(kGrain, in * std::min(length, channels) + 1);
   parallel_for(0, images * parts, grain, [&](int64_t from, int64_t end) {
-    const Scratch<Sum> room(kIsHalf ? in * length : 0);
+    const sorting::ScratchArray<Sum> room(kIsHalf ? in * length : 0);
     for (int64_t task = from; task < end; ++task) {
       const int64_t image = task / parts;
       const int64_t first = task % parts * length;

@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 #include <hwy/targets.h>
 
+#include <bit>
+#include <limits>
 #include <random>
 
 #include "mindtorch/backends/cpu/convolution/correlation.h"
+#include "mindtorch/backends/cpu/parallel.h"
 #include "tests/cpp/backends/cpu/tile_targets.h"
 
 namespace mindtorch::cpu::convolution {
@@ -131,9 +134,15 @@ void check(const Correlation& c) {
   }
 
   std::vector<int64_t> expected_gradient(filters.size());
-  correlate_gradient(c, input.data(), grad.data(), expected_gradient.data());
+  correlate_gradient(c, Order::kChannelsFirst, input.data(), grad.data(), expected_gradient.data());
   std::vector<T> gradient(filters.size());
-  correlate_gradient(c, as<T>(input).data(), as<T>(grad).data(), gradient.data());
+  correlate_gradient(c, Order::kChannelsFirst, as<T>(input).data(), as<T>(grad).data(),
+                     gradient.data());
+  ASSERT_EQ(gradient, as<T>(expected_gradient));
+  std::fill(gradient.begin(), gradient.end(), T{-1});
+  correlate_gradient(c, Order::kChannelsLast, as<T>(last).data(),
+                     as<T>(channels_last(grad, c.batch, c.groups * c.filters)).data(),
+                     gradient.data());
   ASSERT_EQ(gradient, as<T>(expected_gradient));
 }
 
@@ -151,6 +160,92 @@ TEST(Convolution, IsTheSameOnEveryInstructionSet) {
       if (HasFatalFailure()) break;
     }
   });
+}
+
+// Windows of 3 x 3 with enough work for several threads: by filters, with a last panel that is full
+// or not, by patches, and with windows of one element.
+std::vector<Correlation> large_geometries() {
+  std::vector<Correlation> all;
+  for (const int64_t kernel : {1, 3}) {
+    for (const auto& [channels, filters] :
+         {std::pair<int64_t, int64_t>{64, 48}, {3, 70}, {24, 5}, {5, 32}}) {
+      Correlation c;
+      c.batch = 5;
+      c.groups = filters == 5 ? 2 : 1;
+      c.channels = channels;
+      c.filters = filters;
+      c.axes = {axis(1, 1, 1, 0, 1), axis(41, kernel, 1, kernel / 2, 1),
+                axis(43, kernel, 1, kernel / 2, 1)};
+      all.push_back(c);
+    }
+  }
+  return all;
+}
+
+// Numbers whose sums are rounded.
+std::vector<float> fractions(int64_t count) {
+  std::mt19937 random{11};
+  std::normal_distribution<float> normal;
+  std::vector<float> values(static_cast<size_t>(count));
+  for (float& value : values) value = normal(random);
+  return values;
+}
+
+std::vector<uint16_t> halves(const std::vector<float>& values) {
+  std::vector<uint16_t> upper;
+  for (const float value : values) {
+    upper.push_back(static_cast<uint16_t>(std::bit_cast<uint32_t>(value) >> 16));
+  }
+  return upper;
+}
+
+template <typename T, typename Run>
+void check_threads(const Correlation& c, const Run& run) {
+  const int before = num_threads();
+  const auto gradient = [&](int threads) {
+    set_num_threads(threads);
+    std::vector<T> result(static_cast<size_t>(c.groups * c.filters * c.terms()));
+    run(result.data());
+    return result;
+  };
+  const std::vector<T> alone = gradient(1);
+  for (const int threads : {2, 5, 16}) EXPECT_EQ(gradient(threads), alone) << threads << " threads";
+  set_num_threads(before);
+}
+
+TEST(Convolution, GradientsDoNotDependOnTheNumberOfThreads) {
+  for (const Correlation& c : large_geometries()) {
+    const auto input = fractions(c.batch * c.groups * c.channels * c.axes[1].in * c.axes[2].in);
+    const auto grad = fractions(c.batch * c.groups * c.filters * c.outputs());
+    for (const Order order : {Order::kChannelsFirst, Order::kChannelsLast}) {
+      SCOPED_TRACE(::testing::Message()
+                   << c.channels << " channels, " << c.filters << " filters, kernel "
+                   << c.axes[1].taps.size() << ", order " << static_cast<int>(order));
+      check_threads<float>(c, [&](float* result) {
+        correlate_gradient(c, order, input.data(), grad.data(), result);
+      });
+      if (!multiplies_bfloat16(c.filters, c.terms())) continue;
+      check_threads<uint16_t>(c, [&](uint16_t* result) {
+        correlate_gradient_bfloat16(c, order, halves(input).data(), halves(grad).data(), result);
+      });
+    }
+  }
+}
+
+// What lies in the gaps between the rows of a patch reaches no sum.
+TEST(Convolution, GradientsTakeNothingFromOtherRows) {
+  Correlation c;
+  c.filters = 2;
+  c.channels = 2;
+  c.axes = {axis(1, 1, 1, 0, 1), axis(6, 3, 1, 1, 1), axis(6, 3, 1, 1, 1)};
+  std::vector<float> input(72, 1), grad(72, 1), gradient(36);
+  input[12] = std::numeric_limits<float>::infinity();  // the first of a line: never under tap 2
+  correlate_gradient(c, Order::kChannelsFirst, input.data(), grad.data(), gradient.data());
+  for (size_t i = 0; i < gradient.size(); ++i) {
+    const bool sees = i % 18 < 9 && i % 3 != 2;
+    const auto side = [](size_t tap) { return tap == 1 ? 6.0F : 5.0F; };
+    EXPECT_EQ(gradient[i], sees ? input[12] : side(i % 3) * side(i / 3 % 3)) << i;
+  }
 }
 
 }  // namespace
