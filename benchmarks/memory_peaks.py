@@ -10,7 +10,7 @@ count memory that nobody touched. Lists the cases whose peak is above torch's by
 and says of how many cases a library could not run.
 
 What is kept between calls in buffers that no cache gives back is not counted: with us OpenBLAS's
-packing buffer and the working memory of a thread (sorting/scratch.h), in torch oneDNN's
+packing buffer and the working memory of a thread (scratch.h), in torch oneDNN's
 scratchpads. MKL's buffers are released like every other cache.
 
 The kernel counts a process's pages per processor and adds them up when there are 32, so that its

@@ -12,7 +12,7 @@ COMPLEX = (torch.complex64, torch.complex128)
 NAMES = "fft ifft rfft irfft hfft ihfft".split()
 # Lengths that are computed in other ways: by every radix, as matrices, with large primes.
 LENGTHS = [*range(1, 70), 97, 101, 127, 128, 131, 225, 251, 256, 262, 343, 512, 625, 1000, 1009]
-LENGTHS += [112, 300, 336, 500, 560, 1024, 1155, 2000, 2042, 2048, 4096, 10007, 16384, 30030]
+LENGTHS += [96, 112, 300, 336, 500, 560, 1024, 1155, 2000, 2042, 2048, 4096, 10007, 16384, 30030]
 LENGTHS += [65536, 100003]
 
 

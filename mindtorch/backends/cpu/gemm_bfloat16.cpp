@@ -5,15 +5,13 @@
 #include "mindtorch/backends/cpu/half_conversion.h"
 #include "mindtorch/backends/cpu/parallel.h"
 #include "mindtorch/backends/cpu/product_grid.h"
-#include "mindtorch/backends/cpu/sorting/scratch.h"
+#include "mindtorch/backends/cpu/scratch.h"
 
 // Products where the machine multiplies bfloat16: Note [Products of bfloat16]. A thread computes a
 // block of c by itself: what two threads both need they both pack, which costs less than reading
 // from another core's cache.
 namespace mindtorch::cpu {
 namespace {
-
-using Kept = sorting::Scratch;  // the thread's own block
 
 constexpr int64_t kPanelBytes = int64_t{1} << 20;  // packed at a time: they stay in the caches
 constexpr int64_t kBlockRows = 128;                // whose sums are kept from term to term
@@ -104,7 +102,8 @@ void multiply_few_rows(const Product& p, Sums kept) {
   const int64_t cols = std::min(p.n, kUnpackedCols);
   const bool rounds = kept.data == nullptr && p.is_direct();
   const int64_t sums_count = kept.data == nullptr ? p.m * padded_cols(cols) : 0;
-  Kept kept_block(Kept::room<uint16_t>(p.m * kUnpackedTerms) + Kept::room<float>(sums_count));
+  KeptScratch kept_block(KeptScratch::room<uint16_t>(p.m * kUnpackedTerms) +
+                         KeptScratch::room<float>(sums_count));
   auto* const packed = kept_block.take<uint16_t>(p.m * kUnpackedTerms);
   auto* const own_sums = kept_block.take<float>(sums_count);
   for (int64_t col = 0; col < p.n; col += cols) {
@@ -144,8 +143,9 @@ void multiply(const Product& p, Sums kept) {
   const int64_t strip_count =
       tiles.packed_strips * tiles.rows * std::min(padded, tiles.strip_terms);
   const int64_t sums_count = needs_sums ? (block_rows + tiles.rows) * most * kPanelCols : 0;
-  Kept kept_block(Kept::room<uint32_t>(most * words) + Kept::room<uint16_t>(strip_count) +
-                  Kept::room<float>(sums_count));
+  KeptScratch kept_block(KeptScratch::room<uint32_t>(most * words) +
+                         KeptScratch::room<uint16_t>(strip_count) +
+                         KeptScratch::room<float>(sums_count));
   auto* const packed_b = kept_block.take<uint32_t>(most * words);
   auto* const packed_a = kept_block.take<uint16_t>(strip_count);
   auto* const own_sums = kept_block.take<float>(sums_count);

@@ -3,11 +3,9 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
-#include <new>
 
 #include "mindtorch/backends/cpu/gemm.h"
+#include "mindtorch/backends/cpu/scratch.h"
 
 // The ways of gemm.h's products. gemm.cpp has dealt with empty products and zero alphas.
 namespace mindtorch::cpu {
@@ -73,25 +71,5 @@ Matrix offset(Matrix c, int64_t row, int64_t col) {
 }
 
 inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-// Uninitialised memory for one product, aligned to a cache line.
-template <typename T>
-class Scratch {
- public:
-  Scratch() = default;
-  explicit Scratch(int64_t count) { allocate(count); }
-  void allocate(int64_t count) {
-    const size_t bytes = (static_cast<size_t>(count) * sizeof(T) + 63) / 64 * 64;
-    memory_.reset(static_cast<T*>(std::aligned_alloc(64, bytes == 0 ? 64 : bytes)));
-    if (memory_ == nullptr) throw std::bad_alloc();
-  }
-  T* get() const { return memory_.get(); }
-
- private:
-  struct Free {
-    void operator()(T* memory) const { std::free(memory); }
-  };
-  std::unique_ptr<T, Free> memory_;
-};
 
 }  // namespace mindtorch::cpu

@@ -310,7 +310,8 @@ bool is_middle(const Tensor& self, uint64_t mask, Middle& middle) {
 
 // Into how many pieces the rows of few columns are divided.
 int64_t row_pieces(Row function, const Middle& middle) {
-  if (middle.kept() > (function == Row::kMoments ? kFewMoments : kFewColumns)) return 1;
+  const bool is_slow = function == Row::kMoments || function == Row::kLogsumexp;
+  if (middle.kept() > (is_slow ? kFewMoments : kFewColumns)) return 1;
   return std::clamp<int64_t>(middle.kept() * middle.rows / grain_of(function), 1, kMostPieces);
 }
 

@@ -10,7 +10,7 @@ namespace mindtorch::cpu {
 // Sorting, selection and unique on contiguous rows. All functions share one order: numbers
 // ascending, -0.0 equal to 0.0, NaN equal to NaN and larger than everything, false before true.
 // Inputs and outputs must not overlap. Every function is safe to call from many threads at once;
-// scratch memory is per thread and bounded (sorting/scratch.h).
+// scratch memory is per thread and bounded (scratch.h).
 
 // Sorts one row of n >= 0 elements. Equal elements keep their order, also when descending, whether
 // or not `stable` asks for it. A null `indices_out` sorts values only, a null `values_out` gives

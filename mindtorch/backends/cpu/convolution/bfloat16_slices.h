@@ -10,12 +10,10 @@
 #include "mindtorch/backends/cpu/convolution/patch.h"
 #include "mindtorch/backends/cpu/gemm_impl.h"
 #include "mindtorch/backends/cpu/parallel.h"
-#include "mindtorch/backends/cpu/sorting/scratch.h"
+#include "mindtorch/backends/cpu/scratch.h"
 
 // The outputs of a correlation of bfloat16 in the parts that are computed at a time.
 namespace mindtorch::cpu::convolution {
-
-using sorting::ScratchArray;  // for what is bounded, and the same for every slice
 
 inline constexpr int64_t kBFloat16Grain = int64_t{1}
                                           << 18;  // multiplications that are worth a thread

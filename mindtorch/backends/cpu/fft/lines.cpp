@@ -10,7 +10,7 @@
 #include "mindtorch/backends/cpu/fft/whole_lines.h"
 #include "mindtorch/backends/cpu/gemm_impl.h"
 #include "mindtorch/backends/cpu/parallel.h"
-#include "mindtorch/backends/cpu/sorting/scratch.h"
+#include "mindtorch/backends/cpu/scratch.h"
 #include "mindtorch/backends/cpu/transpose_plane.h"
 
 namespace mindtorch::cpu::fft {
@@ -35,11 +35,11 @@ void as_matrix(const LinePlan<T>& plan, const T* from, T* to, bool inverse, T sc
   const int64_t rows = plan.of_columns->length;
   const int64_t columns = plan.of_rows->length;
   const int64_t lines = panel_lines<T>();
-  const sorting::ScratchArray<T> middle(2 * plan.length);
+  const ScratchArray<T> middle(2 * plan.length);
   const auto panels = [&](int64_t of) { return (of + lines - 1) / lines; };
   // The last panel reaches back over lines that another one has, too.
   const auto transform_columns = [&](int64_t begin, int64_t end) {
-    const sorting::ScratchArray<T> work(4 * lines * rows);
+    const ScratchArray<T> work(4 * lines * rows);
     for (int64_t panel = begin; panel < end; ++panel) {
       const int64_t column = std::min(panel * lines, columns - lines);
       const PanelInput<T> input = {from + 2 * column, 2 * columns, inverse ? T(-1) : T(1)};
@@ -50,7 +50,7 @@ void as_matrix(const LinePlan<T>& plan, const T* from, T* to, bool inverse, T sc
   };
   parallel_for(0, panels(columns), grain_of(panel_cost(rows)), transform_columns);
   const auto transform_rows = [&](int64_t begin, int64_t end) {
-    const sorting::ScratchArray<T> work(6 * lines * columns);
+    const ScratchArray<T> work(6 * lines * columns);
     T* const turned = work.get() + 4 * lines * columns;
     for (int64_t panel = begin; panel < end; ++panel) {
       const int64_t row = std::min(panel * lines, rows - lines);
@@ -68,7 +68,7 @@ template <typename T>
 void by_chirp(const LinePlan<T>& plan, const T* from, T* to, bool inverse, T scale) {
   const int64_t n = plan.length;
   const int64_t size = plan.convolution->length;
-  const sorting::ScratchArray<T> line(2 * size);
+  const ScratchArray<T> line(2 * size);
   T* const x = line.get();
   const auto multiply = spectrum_functions<T>().multiply;
   multiply(n, from, (inverse ? plan.conjugate : plan.chirp).data(), x, inverse);
@@ -149,7 +149,7 @@ void transform_line(const LinePlan<T>& plan, const T* from, T* to, bool inverse,
   if (transform_whole_lines<T>(kind, plan.length, 1, {from, 2, 0}, {to, 2, 0}, scale)) return;
   switch (plan.method) {
     case Method::kPanel: {
-      const sorting::ScratchArray<T> work(6 * panel_lines<T>() * plan.length);
+      const ScratchArray<T> work(6 * panel_lines<T>() * plan.length);
       return as_panel<T>(*plan.panel, 1, {from, 2, 0}, {to, 2, 0}, inverse, scale, work.get());
     }
     case Method::kMatrix:
@@ -175,7 +175,7 @@ void transform_lines(
   if (plan->panel != nullptr && gain * static_cast<double>(panels) * plan->cost_of_panel <=
                                     static_cast<double>(count) * plan->cost) {
     parallel_for(0, panels, grain_of(plan->cost_of_panel), [&](int64_t begin, int64_t end) {
-      const sorting::ScratchArray<T> work(6 * lines * length);
+      const ScratchArray<T> work(6 * lines * length);
       for (int64_t panel = begin; panel < end; ++panel) {
         const int64_t line = panel * lines;
         as_panel(*plan->panel, std::min(lines, count - line), from.from_line(line),
@@ -191,7 +191,7 @@ void transform_lines(
   const int64_t block = reads && writes ? 1 : 8;
   const int64_t blocks = (count + block - 1) / block;
   const auto run = [&](int64_t begin, int64_t end) {
-    const sorting::ScratchArray<T> copied(reads && writes ? 0 : 2 * block * length);
+    const ScratchArray<T> copied(reads && writes ? 0 : 2 * block * length);
     const Lines<T> rows = {copied.get(), 2, 2 * length};
     for (int64_t first = begin * block; first < std::min(end * block, count); first += block) {
       const int64_t some = std::min(block, count - first);

@@ -10,7 +10,7 @@
 #include "mindtorch/backends/cpu/fft/whole_lines.h"
 #include "mindtorch/backends/cpu/gemm_impl.h"
 #include "mindtorch/backends/cpu/parallel.h"
-#include "mindtorch/backends/cpu/sorting/scratch.h"
+#include "mindtorch/backends/cpu/scratch.h"
 
 namespace mindtorch::cpu::fft {
 namespace {
@@ -66,7 +66,7 @@ Lines<T> rows_to_write(
 template <typename T>
 void odd_to_half(int64_t length, int64_t count, Lines<const T> from, Lines<T> to, T scale) {
   const int64_t pairs = (count + 1) / 2;
-  const sorting::ScratchArray<T> joined(2 * length * pairs);
+  const ScratchArray<T> joined(2 * length * pairs);
   if (count % 2 != 0) std::fill_n(joined.get() + 2 * length * (pairs - 1), 2 * length, T(0));
   for (int64_t j = 0; j < count; ++j) {
     const T* const line = from.from_line(j).data;
@@ -90,7 +90,7 @@ void odd_to_half(int64_t length, int64_t count, Lines<const T> from, Lines<T> to
 template <typename T>
 void half_to_odd(int64_t length, int64_t count, Lines<const T> from, Lines<T> to, T scale) {
   const int64_t pairs = (count + 1) / 2;
-  const sorting::ScratchArray<T> joined(2 * length * pairs);
+  const ScratchArray<T> joined(2 * length * pairs);
   const Lines<T> lines = {joined.get(), 2, 2 * length};
   for (int64_t j = 0; j < count; j += 2) {
     spectrum_functions<T>().join(length, from.from_line(j).data,
@@ -134,7 +134,7 @@ struct PairsMemory {
   int64_t row;
   int64_t size;
   int64_t pairs_size;
-  sorting::ScratchArray<T> memory;
+  ScratchArray<T> memory;
   T* const panel = memory.get();
   T* const work = panel + size;
   T* const pairs = work + 2 * size;
@@ -253,7 +253,7 @@ void half_to_real(int64_t length, int64_t count, Lines<const T> from, Lines<T> t
     if (turns == nullptr) {
       half_to_odd(length, some, source, target, scale);
     } else {
-      const sorting::ScratchArray<T> tangled(length * some);
+      const ScratchArray<T> tangled(length * some);
       const Lines<T> lines = {tangled.get(), 2, length};
       for (int64_t j = 0; j < some; ++j) {
         spectrum_functions<T>().tangle(half, turns->data(), source.from_line(j).data,

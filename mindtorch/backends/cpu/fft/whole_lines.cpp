@@ -10,7 +10,7 @@
 #include "mindtorch/backends/cpu/fft/whole_lines.h"
 #include "mindtorch/backends/cpu/fft/whole_plan.h"
 #include "mindtorch/backends/cpu/parallel.h"
-#include "mindtorch/backends/cpu/sorting/scratch.h"
+#include "mindtorch/backends/cpu/scratch.h"
 
 #ifndef MT_FFT_WHOLE_LINES_TYPES_
 #define MT_FFT_WHOLE_LINES_TYPES_
@@ -230,7 +230,7 @@ void run(typename WholeFunctions<T>::Transform transform,
   const auto passes = static_cast<int64_t>(lines.plan->passes.size());
   const int64_t grain = std::max<int64_t>(1, kThreadNumbers / (2 * length * passes));
   parallel_for(0, count, grain, [&](int64_t begin, int64_t end) {
-    const sorting::ScratchArray<T> work((4 + 2 * lines_at_once<T>(length)) * length);
+    const ScratchArray<T> work((4 + 2 * lines_at_once<T>(length)) * length);
     transform(lines, begin, end, work.get());
   });
 }

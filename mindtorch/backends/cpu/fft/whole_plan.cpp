@@ -20,7 +20,10 @@ int64_t first_radix(int64_t length, int64_t lanes) {
   if (length == 16 * lanes || length == 8 * lanes) return length / lanes;
   const int64_t twos = twos_of(length);
   const int64_t passes = ceil_div(twos, kMostTwos);
-  return int64_t{1} << ceil_div(twos, std::max<int64_t>(passes, 1));
+  const int64_t first = int64_t{1} << ceil_div(twos, std::max<int64_t>(passes, 1));
+  // The first pass has to have a register of groups: 48 elements are 4 * 4 * 3, not 16 * 3.
+  const bool has_few_groups = length / first < lanes && length > first;
+  return has_few_groups && first == 4 * lanes ? lanes : first;
 }
 
 std::vector<int64_t> radices_of(int64_t length, int64_t lanes) {

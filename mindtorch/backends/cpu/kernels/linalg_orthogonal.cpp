@@ -13,12 +13,12 @@ using lapack::Side;
 // Fewer columns are as fast in LAPACK.
 bool has_blocks(int64_t columns) { return columns >= 8; }
 
-// R's triangle from the first rows of what geqrf leaves.
+// R's triangle from the first rows of what geqrf leaves, which may lie in the same memory.
 template <typename T>
 void take_upper(const T* factored, int64_t m, int64_t rows, int64_t n, T* r) {
   for (int64_t column = 0; column < n; ++column) {
     const int64_t filled = std::min(column + 1, rows);
-    std::copy_n(factored + column * m, filled, r + column * rows);
+    if (r != factored) std::copy_n(factored + column * m, filled, r + column * rows);
     std::fill_n(r + column * rows + filled, rows - filled, T{});
   }
 }
@@ -86,9 +86,15 @@ void qr(ops::Launch&, const Tensor& A, std::string_view mode, Tensor& q, Tensor&
   const int k = std::min(m, n);
   const bool makes_q = mode != "r";
   const int q_columns = makes_q ? columns_of(q) : 0;
-  Tensor factored =
-      Tensor::make_strided(A.sizes(), ops::column_major_strides(A.sizes()), A.dtype());
-  copy(A, factored);
+  // A is factored where Q will be, or R, if one of them has room for it.
+  const bool in_q = makes_q && q_columns >= n;
+  const bool in_r = !in_q && rows_of(r) == m;
+  Tensor apart;
+  if (!in_q && !in_r) {
+    apart = Tensor::make_strided(A.sizes(), ops::column_major_strides(A.sizes()), A.dtype());
+  }
+  const Tensor& factored = in_q ? q : in_r ? r : apart;
+  copy(A, factored.alias(A.sizes(), factored.strides(), factored.storage_offset()));
   visit_lapack(A.dtype(), [&]<typename T>() {
     for_large_matrices(count_matrices(A), 2.0 * m * n * k, [&](int64_t begin, int64_t end) {
       const QrFactors<T> factors(m, n);
@@ -96,11 +102,11 @@ void qr(ops::Launch&, const Tensor& A, std::string_view mode, Tensor& q, Tensor&
       const Scratch<T> tau(k);
       for (int64_t i = begin; i < end; ++i) {
         T* const a = matrix_at<T>(factored, i);
+        T* const factor = makes_q ? matrix_at<T>(q, i) : nullptr;
         factors.run(a, tau.get());
+        if (makes_q && !in_q) std::copy_n(a, int64_t{m} * k, factor);
         take_upper(a, m, r.size(-2), n, matrix_at<T>(r, i));
         if (!makes_q) continue;
-        T* const factor = matrix_at<T>(q, i);
-        std::copy_n(a, int64_t{m} * k, factor);
         std::fill_n(factor + int64_t{m} * k, int64_t{m} * (q_columns - k), T{});
         columns.run(factor, tau.get());
       }

@@ -4,14 +4,12 @@
 #include <array>
 
 #include "mindtorch/backends/cpu/parallel.h"
-#include "mindtorch/backends/cpu/sorting/scratch.h"
+#include "mindtorch/backends/cpu/scratch.h"
 #include "mindtorch/backends/cpu/transpose.h"
 #include "mindtorch/base/error.h"
 
 namespace mindtorch::cpu {
 namespace {
-
-using sorting::Scratch;
 
 constexpr int64_t kGrain = 4096;             // elements a thread should get at least
 constexpr int64_t kPanelBytes = 512 * 1024;  // of the lines of a block
@@ -117,11 +115,11 @@ void for_line_blocks(std::initializer_list<LineOperand> operands,
   const int64_t lines = division.most_lines();
   size_t panel_bytes = 0;
   for (const LineOperand& operand : operands) {
-    if (!operand.is_direct) panel_bytes += Scratch::room<char>(lines * operand.line_bytes);
+    if (!operand.is_direct) panel_bytes += KeptScratch::room<char>(lines * operand.line_bytes);
   }
   const int64_t grain = std::max<int64_t>(1, kGrain / (lines * length));
   parallel_for(0, division.count(), grain, [&](int64_t begin, int64_t end) {
-    Scratch scratch(panel_bytes, nested_bytes);
+    KeptScratch scratch(panel_bytes, nested_bytes);
     std::array<char*, kMostOperands> panels{};
     std::array<char*, kMostOperands> data{};
     for (size_t k = 0; k < operands.size(); ++k) {

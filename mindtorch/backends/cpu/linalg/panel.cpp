@@ -17,11 +17,12 @@ namespace {
 
 // The first of the largest elements by magnitude.
 template <typename T>
-int64_t find_largest(const T* column, int64_t n) {
+int64_t find_largest(const T* column, int64_t n, int64_t before) {
   const Tag<T> d;
   auto most = hn::Zero(d);
-  for_vectors<T>(n, [&](int64_t, const auto& load, const auto&)
-                        HWY_ATTR { most = hn::Max(most, hn::Abs(load(column))); });
+  for_vectors<T>(n, before, [&](const auto& load, const auto&) HWY_ATTR {
+    most = hn::Max(most, hn::Abs(load(column)));
+  });
   const T largest = hn::GetLane(hn::MaxOfLanes(d, most));
   for (int64_t i = 0; i < n; ++i) {
     if (std::abs(column[i]) == largest) return i;
@@ -34,12 +35,13 @@ int64_t find_largest(const T* column, int64_t n) {
 
 // y -= the sum over k of x_k * factors[k], of `n` elements; x_k are columns of `x`.
 template <int kCount, typename T>
-HWY_INLINE void subtract_columns(int64_t n, const T* x, int64_t ld, const T* factors, T* y) {
+HWY_INLINE void subtract_columns(
+    int64_t n, int64_t before, const T* x, int64_t ld, const T* factors, T* y) {
   const Tag<T> d;
   hn::Vec<Tag<T>> f[kCount];
   HWY_UNROLL(8)
   for (int k = 0; k < kCount; ++k) f[k] = hn::Set(d, factors[k]);
-  for_vectors<T>(n, [&](int64_t, const auto& load, const auto& store) HWY_ATTR {
+  for_vectors<T>(n, before, [&](const auto& load, const auto& store) HWY_ATTR {
     auto sum = load(y);
     HWY_UNROLL(8)
     for (int k = 0; k < kCount; ++k) sum = hn::NegMulAdd(f[k], load(x + k * ld), sum);
@@ -56,7 +58,7 @@ int factor_leaf(int64_t m, int64_t n, int64_t first, int64_t count, T* a, int64_
   for (int64_t k = first; k < first + count; ++k) {
     T* const column = a + k * ld;
     // NaN is larger than nothing and smaller than nothing: where it is, it stays.
-    const int64_t pivot = std::isnan(column[k]) ? k : k + find_largest(column + k, m - k);
+    const int64_t pivot = std::isnan(column[k]) ? k : k + find_largest(column + k, m - k, k);
     pivots[k] = static_cast<int>(pivot + 1);
     if (column[pivot] == T(0)) {
       if (failed == 0) failed = static_cast<int>(k + 1);
@@ -69,12 +71,12 @@ int factor_leaf(int64_t m, int64_t n, int64_t first, int64_t count, T* a, int64_
     const bool is_safe = std::abs(head) >= std::numeric_limits<T>::min();
     const Tag<T> d;
     const auto factor = hn::Set(d, is_safe ? T(1) / head : head);
-    for_vectors<T>(m - k - 1, [&](int64_t, const auto& load, const auto& store) HWY_ATTR {
+    for_vectors<T>(m - k - 1, k + 1, [&](const auto& load, const auto& store) HWY_ATTR {
       const auto x = load(column + k + 1);
       store(is_safe ? hn::Mul(x, factor) : hn::Div(x, factor), column + k + 1);
     });
     for (int64_t j = k + 1; j < first + count; ++j) {
-      subtract_columns<1>(m - k - 1, column + k + 1, ld, a + j * ld + k, a + j * ld + k + 1);
+      subtract_columns<1>(m - k - 1, k + 1, column + k + 1, ld, a + j * ld + k, a + j * ld + k + 1);
     }
   }
   return failed;
@@ -96,7 +98,7 @@ int lu(int64_t m, int64_t n, T* a, int64_t ld, int* pivots) {
           column[first + i] -= leaf[k * ld + first + i] * column[first + k];
         }
       }
-      subtract_columns<kLeaf>(m - below, leaf + below, ld, column + first, column + below);
+      subtract_columns<kLeaf>(m - below, below, leaf + below, ld, column + first, column + below);
     }
   }
   return failed;
@@ -109,11 +111,9 @@ void qr(int64_t m, int64_t n, T* a, int64_t ld, T* tau) {
   for (int64_t k = 0; k < n; ++k) {
     T* const head = a + k * ld + k;
     const int64_t below = m - k - 1;
-    tau[k] = make_reflector(*head, head + 1, below);
+    tau[k] = make_reflector(*head, head + 1, below, k + 1);
     if (tau[k] == T(0)) continue;
-    int64_t j = k + 1;
-    for (; j + 4 <= n; j += 4) reflect<4>(below, head + 1, tau[k], a + j * ld + k, ld);
-    for (; j < n; ++j) reflect<1>(below, head + 1, tau[k], a + j * ld + k, ld);
+    reflect_columns(n - k - 1, below, k + 1, head + 1, tau[k], head + ld, ld);
   }
 }
 
@@ -124,7 +124,7 @@ T largest(const T* x, int64_t n) {
   const Tag<T> d;
   auto most = hn::Zero(d);
   auto all = hn::Zero(d);  // or NaN
-  for_vectors<T>(n, [&](int64_t, const auto& load, const auto&) HWY_ATTR {
+  for_vectors<T>(n, 0, [&](const auto& load, const auto&) HWY_ATTR {
     const auto v = load(x);
     most = hn::Max(most, hn::Abs(v));
     all = hn::Add(all, hn::Sub(v, v));

@@ -20,7 +20,7 @@ void qr(int64_t m, int64_t n, T* a, int64_t ld, int* order, T* tau, T* squares) 
   T* const computed = squares + n;  // the squares when they were last computed, not updated
   for (int64_t j = 0; j < n; ++j) {
     order[j] = static_cast<int>(j);
-    squares[j] = computed[j] = sum_of_squares(a + j * ld, m);
+    squares[j] = computed[j] = sum_of_squares(a + j * ld, m, 0);
   }
   const T trusted = std::sqrt(std::numeric_limits<T>::epsilon());
   for (int64_t k = 0; k < n; ++k) {
@@ -33,27 +33,26 @@ void qr(int64_t m, int64_t n, T* a, int64_t ld, int* order, T* tau, T* squares) 
     }
     T* const head = a + k * ld + k;
     const int64_t below = m - k - 1;
-    tau[k] = make_reflector(*head, head + 1, below);
+    tau[k] = make_reflector(*head, head + 1, below, k + 1);
     if (tau[k] != T(0)) {
-      int64_t j = k + 1;
-      for (; j + 4 <= n; j += 4) reflect<4>(below, head + 1, tau[k], a + j * ld + k, ld);
-      for (; j < n; ++j) reflect<1>(below, head + 1, tau[k], a + j * ld + k, ld);
+      reflect_columns(n - k - 1, below, k + 1, head + 1, tau[k], head + ld, ld);
     }
     for (int64_t j = k + 1; j < n; ++j) {
       const T gone = a[j * ld + k];
       squares[j] -= gone * gone;
       if (squares[j] > trusted * computed[j]) continue;
-      squares[j] = computed[j] = sum_of_squares(a + j * ld + k + 1, below);
+      squares[j] = computed[j] = sum_of_squares(a + j * ld + k + 1, below, k + 1);
     }
   }
 }
 
 template <typename T>
-T product_of(const T* x, const T* y, int64_t n) {
+T product_of(const T* x, const T* y, int64_t n, int64_t before) {
   const Tag<T> d;
   auto sum = hn::Zero(d);
-  for_vectors<T>(n, [&](int64_t, const auto& load, const auto&)
-                        HWY_ATTR { sum = hn::MulAdd(load(x), load(y), sum); });
+  for_vectors<T>(n, before, [&](const auto& load, const auto&) HWY_ATTR {
+    sum = hn::MulAdd(load(x), load(y), sum);
+  });
   return hn::GetLane(hn::SumOfLanes(d, sum));
 }
 
@@ -77,7 +76,7 @@ void pack(int64_t m, int64_t n, const T* a, int64_t ld, const T* tau, T* vectors
       const T* const v = a + (first + j) * ld + first + j;  // its first element stands for a 1
       for (int64_t k = 0; k < j; ++k) {
         const T* const other = a + (first + k) * ld + first + j;
-        const T product = other[0] + product_of(other + 1, v + 1, m - first - j - 1);
+        const T product = other[0] + product_of(other + 1, v + 1, m - first - j - 1, first + j + 1);
         for (int64_t i = 0; i <= k; ++i) {
           triangles[i * kK + j] -= tau[first + j] * product * triangles[i * kK + k];
         }

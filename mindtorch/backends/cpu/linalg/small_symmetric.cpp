@@ -63,7 +63,7 @@ class Reduction {
     for (int64_t k = 0; k + 1 < n_; ++k) {
       T* const column = s_ + k * ld_;
       diagonal_[k] = column[k];
-      tau_[k] = make_reflector(column[k + 1], column + k + 2, n_ - k - 2);
+      tau_[k] = make_reflector(column[k + 1], column + k + 2, n_ - k - 2, k + 2);
       beside_[k] = column[k + 1];
       column[k + 1] = T(1);
       if (tau_[k] == T(0)) continue;
@@ -123,10 +123,7 @@ class Reduction {
     for (int64_t k = n_ - 2; k >= 0; --k) {
       if (tau_[k] == T(0)) continue;
       const T* const v = s_ + k * ld_ + k + 2;
-      const int64_t below = n_ - k - 2;
-      int64_t j = k + 1;
-      for (; j + 4 <= n_; j += 4) reflect<4>(below, v, tau_[k], q_ + j * ld_ + k + 1, ld_);
-      for (; j < n_; ++j) reflect<1>(below, v, tau_[k], q_ + j * ld_ + k + 1, ld_);
+      reflect_columns(n_ - k - 1, n_ - k - 2, k + 2, v, tau_[k], q_ + (k + 1) * (ld_ + 1), ld_);
     }
   }
 

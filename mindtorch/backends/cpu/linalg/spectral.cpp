@@ -46,32 +46,40 @@ int decompose_symmetric(int n, T* a, T* values) {
 
 namespace {
 
-// Of m >= n without a look at their ratio.
+// The reflectors that make two diagonals of A, m >= n, and what makes the factors of those: U in
+// the first n rows of `u`, zero elsewhere, and Vh. LAPACK's work array is released with the scope,
+// for the sake of the peak of memory.
 template <typename T>
-int decompose_near_square(int m, int n, T* a, T* s, T* u, int u_columns, T* vh) {
-  const int64_t rows = m;
+int decompose_two_diagonals(int m, int n, T* a, T* s, T* tau_q, T* tau_p, T* u, T* vh) {
   const int64_t size = n;
   T length{};
   lapack::gebrd(m, n, nullptr, m, nullptr, nullptr, nullptr, nullptr, &length, -1);
   const int64_t room = std::max<int64_t>(static_cast<int64_t>(length), 3 * size * size + 4 * size);
   const Scratch<T> work(room);
   const Scratch<int> int_work(8 * size);
-  const Scratch<T> numbers(3 * size);
-  T* const beside = numbers.get();
-  T* const tau_q = beside + size;
-  T* const tau_p = tau_q + size;
-  lapack::gebrd(m, n, a, m, s, beside, tau_q, tau_p, work.get(), static_cast<int>(room));
-  const int64_t columns = u_columns;
-  for (int64_t j = 0; j < columns; ++j) {
-    std::fill_n(u + j * rows, rows, T{0});
-    if (j >= size) u[j * rows + j] = T{1};
-  }
-  const int info = lapack::bdsdc(n, s, beside, u, m, vh, n, work.get(), int_work.get());
+  const Scratch<T> beside(size);
+  lapack::gebrd(m, n, a, m, s, beside.get(), tau_q, tau_p, work.get(), static_cast<int>(room));
+  std::fill_n(u, int64_t{m} * size, T{0});
+  return lapack::bdsdc(n, s, beside.get(), u, m, vh, n, work.get(), int_work.get());
+}
+
+// Of m >= n without a look at their ratio.
+template <typename T>
+int decompose_near_square(int m, int n, T* a, T* s, T* u, int u_columns, T* vh) {
+  const int64_t rows = m;
+  const int64_t size = n;
+  const Scratch<T> tau_q(size);
+  const Scratch<T> tau_p(size);
+  const int info = decompose_two_diagonals(m, n, a, s, tau_q.get(), tau_p.get(), u, vh);
   if (info != 0) return info;
-  Reflectors<T>(rows, size, {a, 1, rows}, tau_q).apply(false, {u, 1, rows}, columns);
+  for (int64_t j = size; j < u_columns; ++j) {
+    std::fill_n(u + j * rows, rows, T{0});
+    u[j * rows + j] = T{1};
+  }
+  Reflectors<T>(rows, size, {a, 1, rows}, tau_q.get()).apply(false, {u, 1, rows}, u_columns);
   if (n == 1) return 0;
   // Vh P' is the transpose of P Vh', and the vectors of P are rows.
-  Reflectors<T>(size - 1, size - 1, {a + rows, rows, 1}, tau_p)
+  Reflectors<T>(size - 1, size - 1, {a + rows, rows, 1}, tau_p.get())
       .apply(false, {vh + size, size, 1}, size);
   return 0;
 }

@@ -281,6 +281,7 @@ class Multiplier {
         } else if (reads_b_ && tile.columns == padded) {
           tile.b = static_cast<const T*>(b_of(block, panel, term).data);
           tile.b_term = p_.b.row_stride;
+          if (s == 0) prefetch_next_panel(block, panel, term, terms);
         } else {
           T* const own = reads_b_ ? own_panels : own_panels + index * panel_size_;
           if (s == 0) pack(block, panel, term, terms, own);
@@ -337,12 +338,13 @@ class Multiplier {
   void pack(const Block& block, int64_t panel, int64_t term, int64_t terms, T* to) const {
     const int64_t columns = std::min(width_, p_.n - panel * width_);
     packing_.pack_panel(b_of(block, panel, term), terms, columns, tiles_.padded(columns), to);
-    const bool is_far = p_.k * p_.n * kSize >= kFarBytes;
-    if (is_far && panel + 1 < block.panel + block.count) {
-      prefetch_panel(block, panel + 1, term, terms);
-    }
+    prefetch_next_panel(block, panel, term, terms);
   }
-  void prefetch_panel(const Block& block, int64_t panel, int64_t term, int64_t terms) const {
+  // Rows of a panel lie in as many pages, across which the processor does not look ahead.
+  void prefetch_next_panel(const Block& block, int64_t before, int64_t term, int64_t terms) const {
+    const int64_t panel = before + 1;
+    const bool is_far = p_.k * p_.n * kSize >= kFarBytes;
+    if (!is_far || panel == block.panel + block.count) return;
     const ConstMatrix b = b_of(block, panel, term);
     const int64_t columns = std::min(width_, p_.n - panel * width_);
     if (b.col_stride == 1) {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "mindtorch/backends/cpu/sorting/scratch.h"
+#include "mindtorch/backends/cpu/scratch.h"
 #include "mindtorch/runtime/host_allocator.h"
 
 namespace mindtorch::cpu::product {
@@ -33,7 +33,7 @@ class Workspace {
  private:
   static constexpr int64_t kMostKeptBytes = int64_t{4} << 20;
 
-  std::optional<sorting::Scratch> kept_;
+  std::optional<KeptScratch> kept_;
   runtime::Allocation block_ = {};
   std::byte* data_ = nullptr;
 };

@@ -2,10 +2,10 @@
 #include <array>
 #include <bit>
 
+#include "mindtorch/backends/cpu/scratch.h"
 #include "mindtorch/backends/cpu/sorting.h"
 #include "mindtorch/backends/cpu/sorting/keys.h"
 #include "mindtorch/backends/cpu/sorting/radix.h"
-#include "mindtorch/backends/cpu/sorting/scratch.h"
 #include "mindtorch/backends/cpu/sorting/vector.h"
 
 namespace mindtorch::cpu {
@@ -75,7 +75,7 @@ template <typename T, typename ChooseRank>
 void select_rank(const Wanted& wanted, ChooseRank choose_rank) {
   using Key = WideKey<T>;
   const int64_t n = wanted.n;
-  Scratch scratch(2 * Scratch::room<Key>(n));
+  KeptScratch scratch(2 * KeptScratch::room<Key>(n));
   Key* keys = scratch.take<Key>(n);
   const KeyRange range = encode_keys(wanted.dtype, wanted.in, n, /*descending=*/false, keys);
   const int64_t rank = choose_rank(keys, range);
@@ -142,7 +142,7 @@ template <typename T>
 void mode(const Wanted& wanted) {
   using Key = WideKey<T>;
   const int64_t n = wanted.n;
-  Scratch scratch(3 * Scratch::room<Key>(n));
+  KeptScratch scratch(3 * KeptScratch::room<Key>(n));
   Key* keys = scratch.take<Key>(n);
   Key* sorted = scratch.take<Key>(n);
   const KeyRange range = encode_keys(wanted.dtype, wanted.in, n, /*descending=*/false, keys);

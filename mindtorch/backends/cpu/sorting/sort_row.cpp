@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "mindtorch/backends/cpu/scratch.h"
 #include "mindtorch/backends/cpu/sorting.h"
 #include "mindtorch/backends/cpu/sorting/keys.h"
 #include "mindtorch/backends/cpu/sorting/radix.h"
-#include "mindtorch/backends/cpu/sorting/scratch.h"
 #include "mindtorch/backends/cpu/sorting/vector.h"
 
 namespace mindtorch::cpu {
@@ -166,10 +166,10 @@ void sort_any(const Row& row) {
   if (row.n <= most_ranked(row.dtype)) return sort_short<T>(row);
   // Keys lie in values_out where they fit.
   const bool borrow = row.values_out != nullptr && sizeof(T) == sizeof(Key);
-  const size_t key_bytes = borrow ? 0 : Scratch::room<Key>(row.n);
+  const size_t key_bytes = borrow ? 0 : KeptScratch::room<Key>(row.n);
   const size_t spare_bytes =
-      row.indices_out ? Scratch::room<uint64_t>(row.n) : Scratch::room<Key>(row.n);
-  Scratch scratch(key_bytes + spare_bytes);
+      row.indices_out ? KeptScratch::room<uint64_t>(row.n) : KeptScratch::room<Key>(row.n);
+  KeptScratch scratch(key_bytes + spare_bytes);
   Key* keys = borrow ? static_cast<Key*>(row.values_out) : scratch.take<Key>(row.n);
   const KeyRange range = encode_keys(row.dtype, row.in, row.n, row.descending, keys);
   if (range.ascending) return emit_in_order(row);

@@ -3,10 +3,10 @@
 #include <limits>
 #include <type_traits>
 
+#include "mindtorch/backends/cpu/scratch.h"
 #include "mindtorch/backends/cpu/sorting.h"
 #include "mindtorch/backends/cpu/sorting/keys.h"
 #include "mindtorch/backends/cpu/sorting/radix.h"
-#include "mindtorch/backends/cpu/sorting/scratch.h"
 #include "mindtorch/backends/cpu/sorting/vector.h"
 
 namespace mindtorch::cpu {
@@ -63,7 +63,7 @@ void select_by_bound(const Selection& s) {
   using Key = WideKey<T>;
   constexpr int64_t kFirstBlock = 64;
   constexpr int64_t kBlock = 512;
-  Scratch scratch(Scratch::room<Candidate>(2 * s.k + kBlock));
+  KeptScratch scratch(KeptScratch::room<Candidate>(2 * s.k + kBlock));
   auto* candidates = scratch.take<Candidate>(2 * s.k + kBlock);
   int64_t count = 0;
   bool bounded = false;
@@ -98,8 +98,8 @@ void select_close(const Selection& s) {
   using Key = WideKey<T>;
   const int64_t padded = (s.n + 63) / 64 * 64;
   const int64_t most = most_close_keys(s.n, s.k);
-  Scratch scratch(Scratch::room<Key>(padded) + Scratch::room<uint32_t>(most) +
-                  Scratch::room<Candidate>(most));
+  KeptScratch scratch(KeptScratch::room<Key>(padded) + KeptScratch::room<uint32_t>(most) +
+                      KeptScratch::room<Candidate>(most));
   Key* keys = scratch.take<Key>(padded);
   auto* indices = scratch.take<uint32_t>(most);
   auto* candidates = scratch.take<Candidate>(most);
@@ -123,7 +123,7 @@ void select_by_rank(const Selection& s) {
 template <typename T>
 void select_by_sort(const Selection& s) {
   using Key = WideKey<T>;
-  Scratch scratch(Scratch::room<Key>(s.n) + 2 * Scratch::room<uint64_t>(s.n));
+  KeptScratch scratch(KeptScratch::room<Key>(s.n) + 2 * KeptScratch::room<uint64_t>(s.n));
   Key* keys = scratch.take<Key>(s.n);
   auto* items = scratch.take<uint64_t>(s.n);
   auto* spare = scratch.take<uint64_t>(s.n);

@@ -4,10 +4,10 @@
 #include <type_traits>
 #include <vector>
 
+#include "mindtorch/backends/cpu/scratch.h"
 #include "mindtorch/backends/cpu/sorting.h"
 #include "mindtorch/backends/cpu/sorting/keys.h"
 #include "mindtorch/backends/cpu/sorting/radix.h"
-#include "mindtorch/backends/cpu/sorting/scratch.h"
 #include "mindtorch/backends/cpu/sorting/vector.h"
 
 namespace mindtorch::cpu {
@@ -113,7 +113,7 @@ template <typename T>
 int64_t unique_with_inverse(const Distinct& job,
                             const WideKey<T>* keys,
                             const KeyRange& range,
-                            Scratch& scratch) {
+                            KeptScratch& scratch) {
   using Key = WideKey<T>;
   auto* items = scratch.take<uint64_t>(job.n);
   auto* spare = scratch.take<uint64_t>(job.n);
@@ -144,7 +144,7 @@ template <typename T>
 int64_t unique_values(const Distinct& job,
                       WideKey<T>* keys,
                       const KeyRange& range,
-                      Scratch& scratch) {
+                      KeptScratch& scratch) {
   using Key = WideKey<T>;
   using Bits = KeyOf<T>;
   const auto* in = static_cast<const Bits*>(job.in);
@@ -203,8 +203,8 @@ int64_t unique(const Distinct& job) {
   const int64_t n = job.n;
   MT_CHECK(n <= int64_t{std::numeric_limits<uint32_t>::max()}, NotImplementedError,
            "unique: not implemented for 2^32 or more elements, got ", n);
-  Scratch scratch(Scratch::room<Key>(n) +
-                  (job.inverse ? 2 * Scratch::room<uint64_t>(n) : Scratch::room<Key>(n)));
+  KeptScratch scratch(KeptScratch::room<Key>(n) + (job.inverse ? 2 * KeptScratch::room<uint64_t>(n)
+                                                               : KeptScratch::room<Key>(n)));
   Key* keys = scratch.take<Key>(n);
   const KeyRange range = encode_keys(job.dtype, job.in, n, /*descending=*/false, keys);
   if (range.ascending) {

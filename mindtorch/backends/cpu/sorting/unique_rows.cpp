@@ -5,10 +5,10 @@
 #include <type_traits>
 #include <vector>
 
+#include "mindtorch/backends/cpu/scratch.h"
 #include "mindtorch/backends/cpu/sorting.h"
 #include "mindtorch/backends/cpu/sorting/keys.h"
 #include "mindtorch/backends/cpu/sorting/radix.h"
-#include "mindtorch/backends/cpu/sorting/scratch.h"
 
 namespace mindtorch::cpu {
 namespace {
@@ -129,7 +129,7 @@ class RowStrings {
 
 // Radix sort by the first 8 bytes, then plain comparisons among rows that share them.
 void order_rows(const RowStrings& strings, int64_t rows, bool prefix_is_all, uint64_t* items) {
-  Scratch scratch(2 * Scratch::room<uint64_t>(rows));
+  KeptScratch scratch(2 * KeptScratch::room<uint64_t>(rows));
   auto* prefixes = scratch.take<uint64_t>(rows);
   uint64_t low = std::numeric_limits<uint64_t>::max();
   uint64_t high = 0;

@@ -66,9 +66,9 @@ struct Moments {
 };
 
 // acc[i] = op(acc[i], in[i]): the step of a reduction over an outer dimension. `acc` holds
-// accumulate_dtype(in) for kSum, kProd, kSumSquares and kSumAbs, the row's dtype for kMax and kMin,
-// bool for kAny and kAll; other functions have no such step. The caller fills `acc` first and,
-// where it adds very many float rows, adds them in blocks to keep the error low.
+// accumulate_dtype(in) for kSum, kProd, kSumSquares, kSumAbs and kLogsumexp, the row's dtype for
+// kMax and kMin, bool for kAny and kAll; other functions have no such step. The caller fills `acc`
+// first and, where it adds very many float rows, adds them in blocks to keep the error low.
 struct AccumulateFn {
   using RowsFn =
       void (*)(const void* in, int64_t row_stride_bytes, int64_t rows, void* acc, int64_t n);

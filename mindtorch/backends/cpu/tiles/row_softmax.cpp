@@ -1,4 +1,4 @@
-// softmax, log_softmax and logsumexp of a row.
+// softmax, log_softmax and logsumexp of a row, and the last of columns.
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "mindtorch/backends/cpu/tiles/row_softmax.cpp"
@@ -170,11 +170,108 @@ void logsumexp(const void* from, void* to, int64_t size) {
   *static_cast<W*>(to) = result;
 }
 
+// The sums of e^(element - largest) of columns, which are scaled when a larger element comes. Sums
+// of blocks are added up, so that rounding errors stay small.
+template <class W>
+class ColumnSums {
+ public:
+  using D = hn::ScalableTag<W>;
+  static constexpr size_t kLanes = hn::MaxLanes(D());
+  static constexpr size_t kMost = 1024;  // columns
+
+  // Begins with columns of one element each.
+  HWY_NOINLINE ColumnSums(const W* in, size_t count) {
+    const D d;
+    const auto least = hn::Neg(math::infinity(d));
+    std::memcpy(largest_, in, count * sizeof(W));
+    hn::StoreU(least, d, largest_ + count);
+    for (size_t at = 0; at < count; at += kLanes) {
+      const auto is_least = hn::Eq(hn::Load(d, largest_ + at), least);
+      hn::Store(hn::IfThenZeroElse(is_least, hn::Set(d, W(1))), d, totals_ + at);
+      hn::Store(hn::Zero(d), d, sums_ + at);
+    }
+  }
+
+  // Further elements of the columns from `at` on, a vector for each row.
+  HWY_NOINLINE void add(size_t at, const W* elements, int64_t rows, bool ends_block) {
+    const D d;
+    const auto before = hn::Load(d, largest_ + at);
+    auto most = before;
+    for (int64_t i = 0; i < rows; ++i) {
+      most = Maximum()(d, most, hn::Load(d, elements + static_cast<size_t>(i) * kLanes));
+    }
+    // Where no element was larger than -inf, e to that power is 0 without a shift.
+    const auto shift = hn::IfThenElse(hn::Eq(most, hn::Neg(math::infinity(d))), hn::Zero(d), most);
+    auto total = hn::Load(d, totals_ + at);
+    auto sum = hn::Load(d, sums_ + at);
+    if (!hn::AllTrue(d, hn::Eq(before, most))) {
+      const auto factor = math::exp_negative(d, hn::Sub(before, shift));
+      total = hn::Mul(total, factor);
+      sum = hn::Mul(sum, factor);
+      hn::Store(most, d, largest_ + at);
+    }
+    for (int64_t i = 0; i < rows; ++i) {
+      const auto x = hn::Load(d, elements + static_cast<size_t>(i) * kLanes);
+      sum = hn::Add(sum, math::exp_negative(d, hn::Sub(x, shift)));
+    }
+    hn::Store(ends_block ? hn::Add(total, sum) : total, d, totals_ + at);
+    hn::Store(ends_block ? hn::Zero(d) : sum, d, sums_ + at);
+  }
+
+  // Where all blocks have ended.
+  HWY_NOINLINE void store_logarithms(W* out, size_t count) const {
+    for (size_t i = 0; i < count; ++i) {
+      const W most = largest_[i];
+      const bool is_finite = std::fabs(most) < std::numeric_limits<W>::infinity();
+      const double sum = static_cast<double>(totals_[i]);
+      out[i] = is_finite ? static_cast<W>(static_cast<double>(most) + std::log(sum)) : most;
+    }
+  }
+
+ private:
+  HWY_ALIGN W largest_[kMost + kLanes];
+  HWY_ALIGN W totals_[kMost];  // of all blocks that have ended
+  HWY_ALIGN W sums_[kMost];    // of the present one
+};
+
+// The logsumexp of each column, over all rows and what `acc` holds.
+template <class T>
+void logsumexp_columns(const void* in, int64_t stride, int64_t rows, void* acc, int64_t n) {
+  using Sums = ColumnSums<Wide<T>>;
+  constexpr int64_t kStep = 8;  // rows at a time
+  constexpr int64_t kBlock = 32 * kStep;
+  constexpr size_t kLanes = Sums::kLanes;
+  const typename Sums::D d;
+  HWY_ALIGN Wide<T> elements[kStep * kLanes];
+  for (int64_t first = 0; first < n; first += Sums::kMost) {
+    const size_t count = std::min(Sums::kMost, static_cast<size_t>(n - first));
+    Wide<T>* const to = static_cast<Wide<T>*>(acc) + first;
+    Sums sums(to, count);
+    for (int64_t row = 0; row < rows; row += kStep) {
+      const int64_t some = std::min(kStep, rows - row);
+      const bool ends_block = (row + kStep) % kBlock == 0 || row + kStep >= rows;
+      const char* const line = static_cast<const char*>(in) + row * stride;
+      for (size_t at = 0; at < count; at += kLanes) {
+        const T* from = reinterpret_cast<const T*>(line) + first + at;
+        for (int64_t i = 0; i < some; ++i) {
+          const auto x =
+              count - at >= kLanes ? load_wide(d, from) : load_wide_first(d, from, count - at, T());
+          hn::Store(x, d, elements + static_cast<size_t>(i) * kLanes);
+          from = reinterpret_cast<const T*>(reinterpret_cast<const char*>(from) + stride);
+        }
+        sums.add(at, elements, some, ends_block);
+      }
+    }
+    sums.store_logarithms(to, count);
+  }
+}
+
 template <class... Ts>
 void enter(TileTable& table) {
   (enter_row<Ts>(table, Row::kSoftmax, &softmax<Ts>), ...);
   (enter_row<Ts>(table, Row::kLogSoftmax, &log_softmax<Ts>), ...);
   (enter_row<Ts>(table, Row::kLogsumexp, &logsumexp<Ts>), ...);
+  (enter_accumulate<Ts>(table, Row::kLogsumexp, &logsumexp_columns<Ts>), ...);
 }
 }  // namespace
 

@@ -13,21 +13,25 @@ HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
 namespace {
 
-// Access to `count` columns; kAll: as many as there are lanes.
+// Access to `count` neighbouring columns, a vector of them at a time; kAll: all vectors are full.
 template <bool kAll, class D>
-struct Lanes {
+struct Columns {
+  static constexpr size_t kLanes = hn::MaxLanes(D());
   D d;
   size_t count;
 
   template <class T>
-  HWY_INLINE hn::Vec<D> load(const T* from) const {
-    if constexpr (kAll) return load_wide(d, from);
-    return load_wide_first(d, from, count, T());
+  HWY_INLINE hn::Vec<D> load(const T* row, size_t vector = 0) const {
+    if constexpr (kAll) return load_wide(d, row + vector * kLanes);
+    return load_wide_first(d, row + vector * kLanes, count_of(vector), T());
   }
   template <class T>
-  HWY_INLINE void store(hn::Vec<D> v, T* to) const {
-    if constexpr (kAll) return store_wide(d, v, to);
-    store_wide_first(d, v, to, count);
+  HWY_INLINE void store(hn::Vec<D> v, T* row, size_t vector = 0) const {
+    if constexpr (kAll) return store_wide(d, v, row + vector * kLanes);
+    store_wide_first(d, v, row + vector * kLanes, count_of(vector));
+  }
+  HWY_INLINE size_t count_of(size_t vector) const {
+    return std::min(count - std::min(count, vector * kLanes), kLanes);
   }
 };
 
@@ -44,60 +48,82 @@ HWY_INLINE hn::Vec<D> sum_rows(D d, size_t n, const Term& term) {
   return total;
 }
 
-// The columns are widened into `terms`, n vectors, so that memory is read and written once, and
-// rounded once.
-template <bool kLog, bool kAll, class T, class D>
-HWY_INLINE void softmax(
-    const Lanes<kAll, D>& lanes, const T* in, T* out, size_t n, size_t stride, Wide<T>* terms) {
-  const D d = lanes.d;
+// Vectors of columns that are read together: half-precision ones would otherwise read half a cache
+// line, and the other half when it is no longer near.
+template <class T>
+constexpr size_t kVectors = kIsHalf<T> ? 2 : 1;
+
+// Of n vectors. They become what is only to be multiplied by the result, or kLog: to have it
+// subtracted.
+template <bool kLog, class D>
+HWY_NOINLINE hn::Vec<D> exponentiate(D d, size_t n, hn::Vec<D> largest, hn::TFromD<D>* terms) {
   constexpr size_t kLanes = hn::MaxLanes(D());
-  const Maximum best;
-  auto largest = hn::Neg(math::infinity(d));
-  for (size_t i = 0; i < n; ++i) {
-    const auto x = lanes.load(in + i * stride);
-    largest = best(d, largest, x);
-    hn::Store(x, d, terms + i * kLanes);
-  }
   const auto sum = sum_rows(d, n, [&](size_t i) HWY_ATTR {
     const auto x = hn::Sub(hn::Load(d, terms + i * kLanes), largest);
     const auto e = math::exp_negative(d, x);
     hn::Store(kLog ? x : e, d, terms + i * kLanes);
     return e;
   });
-  const auto last = kLog ? math::log(d, sum) : hn::Div(hn::Set(d, 1), sum);
-  for (size_t i = 0; i < n; ++i) {
-    const auto x = hn::Load(d, terms + i * kLanes);
-    lanes.store(kLog ? hn::Sub(x, last) : hn::Mul(x, last), out + i * stride);
-  }
+  return kLog ? math::log(d, sum) : hn::Div(hn::Set(d, 1), sum);
 }
 
-template <bool kLog, bool kAll, class T, class D>
-HWY_INLINE void gradient(
-    const Lanes<kAll, D>& lanes, const T* grad, const T* result, T* out, size_t n, size_t stride) {
-  const D d = lanes.d;
-  const auto sum = sum_rows(d, n, [&](size_t i) HWY_ATTR {
-    const auto g = lanes.load(grad + i * stride);
-    if constexpr (kLog) return g;
-    return hn::Mul(g, lanes.load(result + i * stride));
-  });
+// The columns are widened into `terms`, n vectors for each of kVectors, so that memory is read and
+// written once, and rounded once.
+template <bool kLog, class T, class Columns>
+HWY_INLINE void softmax(
+    const Columns& columns, const T* in, T* out, size_t n, size_t stride, Wide<T>* terms) {
+  const auto d = columns.d;
+  constexpr size_t kLanes = Columns::kLanes;
+  using V = decltype(hn::Zero(d));
+  V last[kVectors<T>];
+  for (V& v : last) v = hn::Neg(math::infinity(d));
   for (size_t i = 0; i < n; ++i) {
-    const auto g = lanes.load(grad + i * stride);
-    const auto y = lanes.load(result + i * stride);
-    if constexpr (kLog) {
-      lanes.store(hn::NegMulAdd(math::exp_negative(d, y), sum, g), out + i * stride);
-    } else {
-      lanes.store(hn::Mul(y, hn::Sub(g, sum)), out + i * stride);
+    HWY_UNROLL(2)
+    for (size_t v = 0; v < kVectors<T>; ++v) {
+      const auto x = columns.load(in + i * stride, v);
+      last[v] = Maximum()(d, last[v], x);
+      hn::Store(x, d, terms + (v * n + i) * kLanes);
+    }
+  }
+  for (size_t v = 0; v < kVectors<T>; ++v) {
+    last[v] = exponentiate<kLog>(d, n, last[v], terms + v * n * kLanes);
+  }
+  for (size_t i = 0; i < n; ++i) {
+    HWY_UNROLL(2)
+    for (size_t v = 0; v < kVectors<T>; ++v) {
+      const auto x = hn::Load(d, terms + (v * n + i) * kLanes);
+      columns.store(kLog ? hn::Sub(x, last[v]) : hn::Mul(x, last[v]), out + i * stride, v);
     }
   }
 }
 
-// body(lanes, first column) for all columns.
-template <class D, class Body>
+template <bool kLog, class T, class Columns>
+HWY_INLINE void gradient(
+    const Columns& columns, const T* grad, const T* result, T* out, size_t n, size_t stride) {
+  const auto d = columns.d;
+  const auto sum = sum_rows(d, n, [&](size_t i) HWY_ATTR {
+    const auto g = columns.load(grad + i * stride);
+    if constexpr (kLog) return g;
+    return hn::Mul(g, columns.load(result + i * stride));
+  });
+  for (size_t i = 0; i < n; ++i) {
+    const auto g = columns.load(grad + i * stride);
+    const auto y = columns.load(result + i * stride);
+    if constexpr (kLog) {
+      columns.store(hn::NegMulAdd(math::exp_negative(d, y), sum, g), out + i * stride);
+    } else {
+      columns.store(hn::Mul(y, hn::Sub(g, sum)), out + i * stride);
+    }
+  }
+}
+
+// body(columns, the first) for all columns, kV vectors of them at a time.
+template <size_t kV, class D, class Body>
 HWY_INLINE void for_columns(D d, size_t width, const Body& body) {
-  constexpr size_t kLanes = hn::MaxLanes(D());
+  constexpr size_t kAtOnce = kV * hn::MaxLanes(D());
   size_t at = 0;
-  for (; at + kLanes <= width; at += kLanes) body(Lanes<true, D>{d, kLanes}, at);
-  if (at < width) body(Lanes<false, D>{d, width - at}, at);
+  for (; at + kAtOnce <= width; at += kAtOnce) body(Columns<true, D>{d, kAtOnce}, at);
+  if (at < width) body(Columns<false, D>{d, width - at}, at);
 }
 
 template <bool kLog, class T>
@@ -105,11 +131,12 @@ void columns_softmax(const void* from, void* to, int64_t n, int64_t width, int64
   const T* in = static_cast<const T*>(from);
   T* out = static_cast<T*>(to);
   const hn::ScalableTag<Wide<T>> d;
-  HWY_ALIGN Wide<T> terms[kLongestSoftmaxColumn * hn::MaxLanes(d)];
-  for_columns(d, static_cast<size_t>(width), [&](const auto& lanes, size_t at) HWY_ATTR {
-    softmax<kLog>(lanes, in + at, out + at, static_cast<size_t>(n), static_cast<size_t>(stride),
-                  terms);
-  });
+  HWY_ALIGN Wide<T> terms[kLongestSoftmaxColumn * kVectors<T> * hn::MaxLanes(d)];
+  for_columns<kVectors<T>>(d, static_cast<size_t>(width),
+                           [&](const auto& columns, size_t at) HWY_ATTR {
+                             softmax<kLog>(columns, in + at, out + at, static_cast<size_t>(n),
+                                           static_cast<size_t>(stride), terms);
+                           });
 }
 template <bool kLog, class T>
 void columns_gradient(
@@ -117,11 +144,11 @@ void columns_gradient(
   const T* grad = static_cast<const T*>(grads);
   const T* result = static_cast<const T*>(results);
   T* out = static_cast<T*>(to);
-  for_columns(hn::ScalableTag<Wide<T>>(), static_cast<size_t>(width),
-              [&](const auto& lanes, size_t at) HWY_ATTR {
-                gradient<kLog>(lanes, grad + at, result + at, out + at, static_cast<size_t>(n),
-                               static_cast<size_t>(stride));
-              });
+  for_columns<1>(hn::ScalableTag<Wide<T>>(), static_cast<size_t>(width),
+                 [&](const auto& columns, size_t at) HWY_ATTR {
+                   gradient<kLog>(columns, grad + at, result + at, out + at, static_cast<size_t>(n),
+                                  static_cast<size_t>(stride));
+                 });
 }
 
 template <class T>

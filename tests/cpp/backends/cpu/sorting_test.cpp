@@ -6,7 +6,7 @@
 #include <numeric>
 #include <thread>
 
-#include "mindtorch/backends/cpu/sorting/scratch.h"
+#include "mindtorch/backends/cpu/scratch.h"
 #include "tests/cpp/backends/cpu/row_samples.h"
 
 namespace mindtorch::cpu {
@@ -373,16 +373,15 @@ TEST(SortRow, ManyThreads) {
 }
 
 TEST(Scratch, NestsAndGrows) {
-  using sorting::Scratch;
-  Scratch outer(Scratch::room<int>(10));
+  KeptScratch outer(KeptScratch::room<int>(10));
   int* first = outer.take<int>(10);
   {
-    Scratch inner(Scratch::room<int>(10));
+    KeptScratch inner(KeptScratch::room<int>(10));
     EXPECT_NE(inner.take<int>(10), first);
   }
-  Scratch large(2 * Scratch::kKeptBytes);
-  auto* bytes = large.take<unsigned char>(2 * Scratch::kKeptBytes);
-  bytes[0] = bytes[2 * Scratch::kKeptBytes - 1] = 1;
+  KeptScratch large(2 * KeptScratch::kKeptBytes);
+  auto* bytes = large.take<unsigned char>(2 * KeptScratch::kKeptBytes);
+  bytes[0] = bytes[2 * KeptScratch::kKeptBytes - 1] = 1;
   EXPECT_EQ(reinterpret_cast<uintptr_t>(bytes) % 64, 0u);
 }
 

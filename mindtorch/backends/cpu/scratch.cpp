@@ -1,4 +1,4 @@
-#include "mindtorch/backends/cpu/sorting/scratch.h"
+#include "mindtorch/backends/cpu/scratch.h"
 
 #include <sys/mman.h>
 
@@ -8,7 +8,7 @@
 
 #include "mindtorch/base/error.h"
 
-namespace mindtorch::cpu::sorting {
+namespace mindtorch::cpu {
 namespace {
 
 constexpr std::align_val_t kLineAlignment{64};
@@ -43,7 +43,7 @@ thread_local KeptBlock kept;
 
 }  // namespace
 
-Scratch::Scratch(size_t size_bytes, size_t nested_bytes)
+KeptScratch::KeptScratch(size_t size_bytes, size_t nested_bytes)
     : size_bytes_((size_bytes + kLine - 1) / kLine * kLine) {
   const size_t wanted = size_bytes_ + nested_bytes;
   if (kept.used_bytes == 0 && wanted > kept.size_bytes && wanted <= kKeptBytes) {
@@ -63,7 +63,7 @@ Scratch::Scratch(size_t size_bytes, size_t nested_bytes)
   kept.used_bytes += size_bytes_;
 }
 
-Scratch::~Scratch() {
+KeptScratch::~KeptScratch() {
   if (from_thread_) {
     kept.used_bytes -= size_bytes_;
   } else {
@@ -71,9 +71,9 @@ Scratch::~Scratch() {
   }
 }
 
-void* Scratch::take_bytes(size_t size_bytes) {
+void* KeptScratch::take_bytes(size_t size_bytes) {
   MT_ASSERT(size_bytes <= size_bytes_ - used_bytes_);
   return data_ + std::exchange(used_bytes_, used_bytes_ + size_bytes);
 }
 
-}  // namespace mindtorch::cpu::sorting
+}  // namespace mindtorch::cpu
