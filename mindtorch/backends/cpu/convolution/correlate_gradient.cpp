@@ -5,12 +5,10 @@
 #include "mindtorch/backends/cpu/copy_matrix.h"
 #include "mindtorch/backends/cpu/gemm_impl.h"
 #include "mindtorch/backends/cpu/parallel.h"
-#include "mindtorch/backends/cpu/sorting/scratch.h"
+#include "mindtorch/backends/cpu/scratch.h"
 
 namespace mindtorch::cpu::convolution {
 namespace {
-
-using sorting::ScratchArray;  // for blocks: what is bounded, and the same for every block
 
 // Bytes of the rows that are multiplied with one another: they should stay in the second cache.
 constexpr int64_t kBlockBytes = int64_t{640} << 10;
@@ -166,8 +164,8 @@ class Gradient {
         block.slices * block.rows * width * ceil_div(part.filters, panel_) * panel_;
     const int64_t working = in_place ? 0 : layout_.working_size(part.channels, block.rows);
     const int64_t most_terms = block.slices * block.rows * width;
-    const sorting::Scratch together(
-        0, block_bytes(room, grad_room, working) + sorting::Scratch::room<int64_t>(most_terms));
+    const KeptScratch together(
+        0, block_bytes(room, grad_room, working) + KeptScratch::room<int64_t>(most_terms));
     const ScratchArray<int64_t> terms(most_terms);
     const ScratchArray<T> patches(room);
     const ScratchArray<T> grads(grad_room);
@@ -213,7 +211,7 @@ class Gradient {
   }
 
   static size_t block_bytes(int64_t patches, int64_t grads, int64_t working) {
-    using Room = sorting::Scratch;
+    using Room = KeptScratch;
     return Room::room<T>(patches) + Room::room<T>(grads) + Room::room<T>(working);
   }
 
@@ -296,7 +294,7 @@ class Gradient {
     const int64_t slices = c_.batch * depth.out;
     const int64_t room = block.slices * layout_.channel_size(block.rows) * part.channels;
     const int64_t grad_room = block.slices * layout_.positions(block.rows) * part.filters;
-    const sorting::Scratch together(
+    const KeptScratch together(
         0, block_bytes(room, grad_room, layout_.working_size(part.channels, block.rows)));
     const ScratchArray<T> patches(room);
     const ScratchArray<T> grads(grad_room);

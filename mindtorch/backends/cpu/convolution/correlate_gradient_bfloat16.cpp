@@ -104,7 +104,7 @@ class FilterGradient {
     const int64_t panels = ceil_div(terms, kPanelCols);
     const int64_t words = most / 2 * kPanelCols;
     const int64_t row_room = tiles_.rows * std::min(most, tiles_.strip_terms);
-    using Room = sorting::Scratch;
+    using Room = KeptScratch;
     const Room together(0,
                         Room::room<uint16_t>(Patch::room(layout_, channels, slices_)) +
                             Room::room<uint32_t>(panels * words) + Room::room<uint16_t>(row_room) +

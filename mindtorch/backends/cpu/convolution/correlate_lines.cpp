@@ -4,7 +4,7 @@
 #include "mindtorch/backends/cpu/convolution/padded_images.h"
 #include "mindtorch/backends/cpu/copy_matrix.h"
 #include "mindtorch/backends/cpu/parallel.h"
-#include "mindtorch/backends/cpu/sorting/scratch.h"
+#include "mindtorch/backends/cpu/scratch.h"
 
 // Correlations by lines of outputs, with the filters of an output in vectors: see Note [Outputs or
 // filters] and Note [Padded images].
@@ -68,7 +68,7 @@ class LineCorrelation {
     const bool is_packed = tasks > 1;
     if (is_packed) panels_.pack_all();
     parallel_for(0, tasks * parts, ceil_div(kGrain, work), [&](int64_t begin, int64_t end) {
-      const sorting::ScratchArray<Word> images(together * layout_.size());
+      const ScratchArray<Word> images(together * layout_.size());
       std::fill_n(images.get(), together * layout_.size(), Word{0});
       const Scratch<T> sums(height_ * c_.axes[2].out * panels_.columns());
       const Scratch<Word> own(is_packed ? 0 : panels_.panel_size());

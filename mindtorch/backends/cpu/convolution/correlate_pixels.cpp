@@ -6,7 +6,7 @@
 #include "mindtorch/backends/cpu/convolution/pixel_rows.h"
 #include "mindtorch/backends/cpu/gemm_impl.h"
 #include "mindtorch/backends/cpu/parallel.h"
-#include "mindtorch/backends/cpu/sorting/scratch.h"
+#include "mindtorch/backends/cpu/scratch.h"
 #include "mindtorch/tensor/float16.h"
 
 // Depthwise correlations of images whose channels lie beside each other: a vector holds channels.
@@ -177,7 +177,7 @@ void correlate_pixels_gradient(const Correlation& c,
   const int64_t length = ceil_div(count, wanted);
   const int64_t pieces = ceil_div(count, length);
   const int64_t size = c.terms() * c.groups;
-  const sorting::ScratchArray<W> sums(pieces * size);
+  const ScratchArray<W> sums(pieces * size);
   const PixelRows<T, W> rows = pixel_rows<T, W>();
   const int64_t in = d.in * h.in * w.in * c.groups;
   parallel_for(0, pieces, 1, [&](int64_t begin, int64_t end) {

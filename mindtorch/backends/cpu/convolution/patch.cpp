@@ -5,7 +5,7 @@
 
 #include "mindtorch/backends/cpu/convolution/bfloat16_lines.h"
 #include "mindtorch/backends/cpu/copy_matrix.h"
-#include "mindtorch/backends/cpu/sorting/scratch.h"
+#include "mindtorch/backends/cpu/scratch.h"
 
 namespace mindtorch::cpu::convolution {
 namespace {
@@ -187,7 +187,7 @@ void PatchLayout::fill(
                        std::clamp<int64_t>(bottom, 0, height);
   const int64_t size = std::max<int64_t>(last - first, 0) * width;
   const int64_t pixel = c_.groups * c_.channels;
-  const sorting::ScratchArray<T> planes(channels * size);
+  const ScratchArray<T> planes(channels * size);
   copy_matrix<T>(channels, size, {input + first * width * pixel, 1, pixel},
                  {planes.get(), size, 1});
   fill_from<T>({planes.get(), size, first}, channels, depth, row, rows, patch);

@@ -6,7 +6,7 @@
 #include "mindtorch/backends/cpu/indexing.h"
 #include "mindtorch/backends/cpu/kernels/lines.h"
 #include "mindtorch/backends/cpu/parallel.h"
-#include "mindtorch/backends/cpu/sorting/scratch.h"
+#include "mindtorch/backends/cpu/scratch.h"
 #include "mindtorch/backends/cpu/tile.h"
 #include "mindtorch/backends/cpu/tiles/half_arithmetic.h"
 
@@ -330,7 +330,7 @@ class Stripes {
     const int64_t unit = nest_.along.size * kColumns;
     const int64_t grain = std::max<int64_t>(1, kGrain / unit);
     parallel_for(0, count(nest_.outer) * per_line_, grain, [&](int64_t begin, int64_t end) {
-      const sorting::ScratchArray<char> block(nest_.line.size * kColumns * size_bytes(dtype_));
+      const ScratchArray<char> block(nest_.line.size * kColumns * size_bytes(dtype_));
       for (int64_t number = begin; number < end; ++number) {
         const int64_t line = number / per_line_;
         for_places(nest_.outer, line, line + 1, [&](const Offsets& at) {

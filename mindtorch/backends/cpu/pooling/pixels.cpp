@@ -7,7 +7,7 @@
 #include "mindtorch/backends/cpu/gemm_impl.h"
 #include "mindtorch/backends/cpu/parallel.h"
 #include "mindtorch/backends/cpu/pooling/windows.h"
-#include "mindtorch/backends/cpu/sorting/scratch.h"
+#include "mindtorch/backends/cpu/scratch.h"
 #include "mindtorch/base/error.h"
 #include "mindtorch/tensor/float16.h"
 
@@ -134,7 +134,7 @@ void max_pixels_backward(int64_t images,
   const int64_t parts = ceil_div(channels, length);
   const int64_t grain = ceil_div(kGrain, in * std::min(length, channels) + 1);
   parallel_for(0, images * parts, grain, [&](int64_t from, int64_t end) {
-    const sorting::ScratchArray<Sum> room(kIsHalf ? in * length : 0);
+    const ScratchArray<Sum> room(kIsHalf ? in * length : 0);
     for (int64_t task = from; task < end; ++task) {
       const int64_t image = task / parts;
       const int64_t first = task % parts * length;
