@@ -38,7 +38,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
-sys.path.append(str(HERE.parent / "python"))
+sys.path.insert(1, str(HERE.parent / "python"))
 
 LIBRARIES = ("mindtorch_v2", "torch")
 SPARE_BYTES = 64 * 1024

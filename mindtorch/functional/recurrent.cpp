@@ -1,8 +1,10 @@
 // lstm to rnn_relu and their cells: torch's rules, and the loop over layers and directions.
 #include "mindtorch/functional/recurrent.h"
 
+#include <algorithm>
 #include <vector>
 
+#include "mindtorch/dispatch/dispatcher.h"
 #include "mindtorch/functional/composites.h"
 #include "mindtorch/functional/functions.h"
 
@@ -36,6 +38,18 @@ bool has_layer_ops(const Tensor& input) {
   return input.device().is_cpu() || input.device().is_meta();
 }
 
+// Whether the gradients of a layer may be asked for. Batches hide what autograd sees of them.
+bool may_record(const Tensor& input, const States& start, const Weights& w) {
+  if (!dispatch::thread_layers().grad_mode) return false;
+  constexpr uint8_t kLayers =
+      dispatch::bit(dispatch::Layer::kAutograd) | dispatch::bit(dispatch::Layer::kBatching);
+  const Tensor* const all[] = {&input,  &start.hidden, &start.cells, &w.w_ih,
+                               &w.w_hh, &w.b_ih,       &w.b_hh,      &w.w_hr};
+  return std::ranges::any_of(all, [](const Tensor* tensor) {
+    return tensor->defined() && (tensor->impl()->layers & kLayers) != 0;
+  });
+}
+
 // The outputs of all steps, and the last states.
 std::pair<Tensor, States> run_layer(Kind kind,
                                     const Tensor& input,
@@ -44,11 +58,13 @@ std::pair<Tensor, States> run_layer(Kind kind,
                                     bool reverse,
                                     IntList batch_sizes) {
   const bool fused = has_layer_ops(input);
+  const bool keep = fused && may_record(input, start, w);
   const Tensor& h = start.hidden;
   if (kind == Kind::kLstm) {
     if (fused) {
-      auto [output, hidden, cells, gates, all_cells] = _lstm_layer(
-          input, h, start.cells, w.w_ih, w.w_hh, w.b_ih, w.b_hh, w.w_hr, reverse, batch_sizes);
+      auto [output, hidden, cells, gates, all_cells] =
+          _lstm_layer(input, h, start.cells, w.w_ih, w.w_hh, w.b_ih, w.b_hh, w.w_hr, reverse,
+                      batch_sizes, keep);
       return {output, {hidden, cells}};
     }
     auto [output, hidden, cells] = composed_lstm_layer(
@@ -58,7 +74,7 @@ std::pair<Tensor, States> run_layer(Kind kind,
   if (kind == Kind::kGru) {
     if (fused) {
       auto [output, hidden, gates] =
-          _gru_layer(input, h, w.w_ih, w.w_hh, w.b_ih, w.b_hh, reverse, batch_sizes);
+          _gru_layer(input, h, w.w_ih, w.w_hh, w.b_ih, w.b_hh, reverse, batch_sizes, keep);
       return {output, {hidden, {}}};
     }
     auto [output, hidden] =

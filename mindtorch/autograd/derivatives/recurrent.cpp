@@ -56,6 +56,10 @@ void set_products(Backward& b,
   }
 }
 
+void check_kept(bool keep) {
+  MT_CHECK(keep, RuntimeError, "a recurrent layer that kept no gates cannot be differentiated");
+}
+
 void lstm_layer(Backward& b,
                 const Tensor& input,
                 const Tensor& h0,
@@ -67,6 +71,7 @@ void lstm_layer(Backward& b,
                 const Tensor& w_hr,
                 bool reverse,
                 IntList batch_sizes,
+                bool keep,
                 const Tensor& output,
                 const TensorMeta&,
                 const TensorMeta&,
@@ -79,6 +84,7 @@ void lstm_layer(Backward& b,
                                                  reverse, batch_sizes);
         });
   }
+  check_kept(keep);
   const auto [grad_gates, grad_h0, grad_c0, grad_hidden] = _lstm_layer_backward(
       b.grad(0), b.grad(1), b.grad(2), c0, w_hh, w_hr, gates, cells, reverse, batch_sizes);
   set_products(b, grad_gates, input, w_ih, 3, {5, 6});
@@ -103,6 +109,7 @@ void gru_layer(Backward& b,
                const Tensor& b_hh,
                bool reverse,
                IntList batch_sizes,
+               bool keep,
                const Tensor& output,
                const TensorMeta&,
                const Tensor& gates) {
@@ -112,6 +119,7 @@ void gru_layer(Backward& b,
                                             batch_sizes);
     });
   }
+  check_kept(keep);
   const auto [grad_from_input, grad_from_hidden, grad_h0] =
       _gru_layer_backward(b.grad(0), b.grad(1), h0, w_hh, output, gates, reverse, batch_sizes);
   set_products(b, grad_from_input, input, w_ih, 2, {4});

@@ -7,15 +7,15 @@
 namespace mindtorch::cpu {
 
 // A matrix of float or double that many products in a row share: it is packed once, by panels of
-// columns, for the registers of this machine.
+// columns, for the tiles of product/tiles.h.
 template <typename T>
 class PackedMatrix {
  public:
-  // k x n, element (r, c) at data[r * row_stride + c * col_stride].
-  PackedMatrix(const T* data, int64_t k, int64_t n, int64_t row_stride, int64_t col_stride);
+  // k x n, of elements of T, or of 16-bit floats for float.
+  PackedMatrix(DType dtype, ConstMatrix b, int64_t k, int64_t n);
 
   // c = a @ this, or c += a @ this. Of row-major a and c, the distance of rows. Runs on the calling
-  // thread.
+  // thread. A row's result does not depend on the other rows.
   void multiply(const T* a, int64_t a_stride, int64_t rows, T* c, int64_t c_stride, bool add) const;
 
  private:

@@ -86,7 +86,8 @@ SpecList lstm_layer(const Tensor& input,
                     const Tensor& b_hh,
                     const Tensor& w_hr,
                     bool,
-                    IntList batch_sizes) {
+                    IntList batch_sizes,
+                    bool keep) {
   check_layer(input, h0, w_ih, w_hh, b_ih, b_hh, batch_sizes, 4);
   const int64_t rows = input.size(0);
   const int64_t units = w_hh.size(0) / 4;
@@ -98,9 +99,10 @@ SpecList lstm_layer(const Tensor& input,
   MT_CHECK(h0.size(1) == shown && (!w_hr.defined() || (w_hr.dim() == 2 && w_hr.size(1) == units &&
                                                        w_hr.dtype() == h0.dtype())),
            RuntimeError, "Expected a hidden state of ", shown, " units, got ", h0.size(1));
+  const int64_t kept = keep ? rows : 0;
   return {like_rows(input, rows, shown), like_rows(input, h0.size(0), shown),
-          like_rows(input, h0.size(0), units), like_rows(input, rows, 4 * units),
-          like_rows(input, rows, units)};
+          like_rows(input, h0.size(0), units), like_rows(input, kept, 4 * units),
+          like_rows(input, kept, units)};
 }
 
 SpecList lstm_layer_backward(const Tensor&,
@@ -127,14 +129,15 @@ SpecList gru_layer(const Tensor& input,
                    const Tensor& b_ih,
                    const Tensor& b_hh,
                    bool,
-                   IntList batch_sizes) {
+                   IntList batch_sizes,
+                   bool keep) {
   check_layer(input, h0, w_ih, w_hh, b_ih, b_hh, batch_sizes, 3);
   const int64_t units = w_hh.size(0) / 3;
   MT_CHECK(h0.size(1) == units, RuntimeError, "Expected a hidden state of ", units, " units, got ",
            h0.size(1));
   const int64_t rows = input.size(0);
   return {like_rows(input, rows, units), like_rows(input, h0.size(0), units),
-          like_rows(input, rows, 4 * units)};
+          like_rows(input, keep ? rows : 0, 4 * units)};
 }
 
 SpecList gru_layer_backward(const Tensor&,
@@ -177,12 +180,13 @@ SpecList rnn_layer_backward(const Tensor&,
           like_rows(output, h0.size(0), h0.size(1))};
 }
 
-// One layer in one direction. Of gates and cells: what the gradients need.
+// One layer in one direction. `gates` and `cells` are what the gradients need of every step;
+// without `keep` they have no rows.
 void define_layers(Registry& ops) {
   ops.define<lstm_layer>(
          "_lstm_layer(Tensor input, Tensor h0, Tensor c0, Tensor w_ih, Tensor w_hh, Tensor? b_ih, "
-         "Tensor? b_hh, Tensor? w_hr, bool reverse, int[] batch_sizes) -> (Tensor output, "
-         "Tensor h_n, Tensor c_n, Tensor gates, Tensor cells)")
+         "Tensor? b_hh, Tensor? w_hr, bool reverse, int[] batch_sizes, bool keep) -> (Tensor "
+         "output, Tensor h_n, Tensor c_n, Tensor gates, Tensor cells)")
       .internal();
   ops.define<lstm_layer_backward>(
          "_lstm_layer_backward(Tensor? grad_output, Tensor? grad_h_n, Tensor? grad_c_n, Tensor c0, "
@@ -192,8 +196,8 @@ void define_layers(Registry& ops) {
       .not_differentiable();
   ops.define<gru_layer>(
          "_gru_layer(Tensor input, Tensor h0, Tensor w_ih, Tensor w_hh, Tensor? b_ih, "
-         "Tensor? b_hh, bool reverse, int[] batch_sizes) -> (Tensor output, Tensor h_n, "
-         "Tensor gates)")
+         "Tensor? b_hh, bool reverse, int[] batch_sizes, bool keep) -> (Tensor output, "
+         "Tensor h_n, Tensor gates)")
       .internal();
   ops.define<gru_layer_backward>(
          "_gru_layer_backward(Tensor? grad_output, Tensor? grad_h_n, Tensor h0, Tensor w_hh, "

@@ -4,7 +4,9 @@
 #include "mindtorch/backends/cpu/kernels/channel_norm.h"
 #include "mindtorch/backends/cpu/kernels/kernels.h"
 #include "mindtorch/backends/cpu/kernels/lines.h"
+#include "mindtorch/backends/cpu/kernels/row_sections.h"
 #include "mindtorch/backends/cpu/parallel.h"
+#include "mindtorch/backends/cpu/scratch.h"
 
 namespace mindtorch::cpu {
 namespace {
@@ -47,7 +49,7 @@ Tensor laid_out_like(const Tensor& self, const Tensor& like) {
 }
 
 // Sums over the rows of all channels: add(row, first, second) adds a row to two lines of numbers.
-// Blocks of rows are added in W and then in double, threads apart, always in the same order.
+// Blocks of rows are added in W and then in double, always in the same order.
 template <typename W>
 struct ColumnSums {
   std::vector<double> first;
@@ -57,28 +59,20 @@ struct ColumnSums {
   ColumnSums(int64_t rows, int64_t channels, const Add& add) {
     constexpr int64_t kBlock = 256;
     const auto n = static_cast<size_t>(channels);
-    const auto threads = static_cast<size_t>(num_threads());
-    std::vector<std::vector<double>> totals(threads);
-    parallel_for(0, rows, std::max<int64_t>(1, kGrain / channels), [&](int64_t begin, int64_t end) {
-      std::vector<double>& total = totals[static_cast<size_t>(thread_index())];
-      total.assign(2 * n, 0);
-      std::vector<W> block(2 * n);
-      for (int64_t i = begin; i < end;) {
-        std::fill(block.begin(), block.end(), W{0});
+    const ScratchArray<double> both(2 * channels);
+    const auto add_rows = [&](int64_t i, int64_t end, double* line) {
+      const ScratchArray<W> block(2 * channels);
+      while (i < end) {
+        std::fill_n(block.get(), 2 * n, W{0});
         for (const int64_t last = std::min(end, i + kBlock); i < last; ++i) {
-          add(i, block.data(), block.data() + n);
+          add(i, block.get(), block.get() + n);
         }
-        for (size_t k = 0; k < 2 * n; ++k) total[k] += static_cast<double>(block[k]);
+        for (size_t k = 0; k < 2 * n; ++k) line[k] += static_cast<double>(block.get()[k]);
       }
-    });
-    first.assign(n, 0);
-    second.assign(n, 0);
-    for (const std::vector<double>& total : totals) {
-      for (size_t k = 0; k < n && !total.empty(); ++k) {
-        first[k] += total[k];
-        second[k] += total[n + k];
-      }
-    }
+    };
+    RowSections(rows, channels).sum(2 * channels, both.get(), add_rows);
+    first.assign(both.get(), both.get() + n);
+    second.assign(both.get() + n, both.get() + 2 * n);
   }
 };
 

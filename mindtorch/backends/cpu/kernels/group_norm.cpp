@@ -39,6 +39,23 @@ struct Groups {
   }
 };
 
+// The moments of one group, added up by parts as those of few groups are.
+template <typename W>
+Moments moments_of_group(const PartMoments& moments,
+                         const Tensor& x,
+                         const Groups& at,
+                         int64_t group) {
+  if (at.width() <= kPlanePart) {
+    return moments.of<W>(x.data<char>() + group * at.width() * x.element_size(), at.width());
+  }
+  Moments result;
+  for (int64_t from = 0; from < at.width(); from += kPlanePart) {
+    result += moments.of<W>(x.data<char>() + (group * at.width() + from) * x.element_size(),
+                            std::min(kPlanePart, at.width() - from));
+  }
+  return result;
+}
+
 // The moments of all groups, if those are few.
 template <typename W>
 std::vector<Moments> moments_of_few(const Tensor& x, const Groups& at) {
@@ -84,9 +101,8 @@ void group_norm(ops::Launch&,
     const std::vector<Moments> known =
         at.are_many() ? std::vector<Moments>() : moments_of_few<W>(x, at);
     at.each(at.are_many(), [&](int64_t group, int64_t first, int64_t last) {
-      const Moments found =
-          known.empty() ? moments.of<W>(x.data<char>() + group * at.width() * bytes, at.width())
-                        : known[static_cast<size_t>(group)];
+      const Moments found = known.empty() ? moments_of_group<W>(moments, x, at, group)
+                                          : known[static_cast<size_t>(group)];
       const auto factor =
           static_cast<W>(1 / std::sqrt(found.m2 / static_cast<double>(at.width()) + eps));
       const auto center = static_cast<W>(found.mean);

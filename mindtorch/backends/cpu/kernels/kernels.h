@@ -26,6 +26,7 @@ void register_optimizer(ops::Registry& registry);
 void register_pooling(ops::Registry& registry);
 void register_random(ops::Registry& registry);
 void register_recurrent(ops::Registry& registry);
+void register_recurrent_backward(ops::Registry& registry);
 void register_reduce(ops::Registry& registry);
 void register_group_norm(ops::Registry& registry);
 void register_resize(ops::Registry& registry);

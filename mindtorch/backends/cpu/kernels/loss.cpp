@@ -91,20 +91,24 @@ void nll_loss(ops::Launch&,
       *total_weight.data<T>() = T(W{0});
       return;
     }
-    // One partial sum for each thread, so that the result is the same at each call.
+    // Partial sums of as many terms each, so that the number of threads does not change them.
     struct Sums {
       double loss = 0;
       double weight = 0;
     };
-    std::vector<Sums> parts(static_cast<size_t>(num_threads()));
-    parallel_for(0, classes.count(), kGrain, [&](int64_t begin, int64_t end) {
-      Sums sums;
-      classes.visit(begin, end, [&](int64_t, int64_t own, int64_t at) {
-        const auto by = static_cast<double>(weight_of(own));
-        sums.loss -= by * static_cast<double>(x[at]);
-        sums.weight += by;
-      });
-      parts[static_cast<size_t>(thread_index())] = sums;
+    std::vector<Sums> parts(static_cast<size_t>((classes.count() + kGrain - 1) / kGrain));
+    parallel_for(0, static_cast<int64_t>(parts.size()), 1, [&](int64_t begin, int64_t end) {
+      for (int64_t part = begin; part < end; ++part) {
+        Sums sums;
+        const int64_t first = part * kGrain;
+        const int64_t last = std::min(first + kGrain, classes.count());
+        classes.visit(first, last, [&](int64_t, int64_t own, int64_t at) {
+          const auto by = static_cast<double>(weight_of(own));
+          sums.loss -= by * static_cast<double>(x[at]);
+          sums.weight += by;
+        });
+        parts[static_cast<size_t>(part)] = sums;
+      }
     });
     Sums total;
     for (const Sums& part : parts) {

@@ -3,6 +3,7 @@
 
 #include "mindtorch/backends/cpu/kernels/kernels.h"
 #include "mindtorch/backends/cpu/kernels/lines.h"
+#include "mindtorch/backends/cpu/kernels/row_sections.h"
 #include "mindtorch/backends/cpu/parallel.h"
 #include "mindtorch/backends/cpu/tiles/norm.h"
 
@@ -96,7 +97,8 @@ struct NormGradients {
   Tensor bias;
 };
 
-// Each thread adds up rows of its own for weight and bias; the sums of all are added at the end.
+// Rows are added up for weight and bias by sections, or, where they are too few for that, by ranges
+// of columns that threads share: neither depends on the number of threads.
 void normalize_backward(Norm norm,
                         const Tensor& grad_out,
                         const Tensor& input,
@@ -116,36 +118,49 @@ void normalize_backward(Norm norm,
   const NormGradientFn row = find_norm_gradient(norm, input.dtype());
   const int64_t bytes = n * input.element_size();
   const bool has_sums = out.weight.defined() || out.bias.defined();
-  const int64_t threads = num_threads();
-  const int64_t wide_bytes = n * size_bytes(wide);
-  const Tensor sums = Tensor::make({has_sums ? threads : 0, 2, n}, wide);
-  std::memset(sums.data_ptr(), 0, static_cast<size_t>(sums.numel() * sums.element_size()));
-  const auto part = [&](int64_t thread, int64_t which) {
-    return sums.data<char>() + (2 * thread + which) * wide_bytes;
-  };
+  const int64_t count = input.numel() / n;
   visit_wide(wide, [&]<typename W>() {
-    parallel_for(0, input.numel() / n, row_grain(n), [&](int64_t begin, int64_t end) {
-      NormGradientParams params{data_or_null(scale), {}, nullptr, nullptr};
-      if (has_sums) {
-        params.weight_sums = part(thread_index(), 0);
-        params.bias_sums = part(thread_index(), 1);
-      }
-      for (int64_t i = begin; i < end; ++i) {
+    // Columns [from, from + width) of rows [first, last).
+    const auto run = [&](int64_t first, int64_t last, int64_t from, int64_t width, bool has_input,
+                         W* weight_sums, W* bias_sums) {
+      const W* const factors = scale.defined() ? scale.data<W>() + from : nullptr;
+      NormGradientParams params{factors, {}, weight_sums, bias_sums};
+      const int64_t start = from * input.element_size();
+      for (int64_t i = first; i < last; ++i) {
         const double centre = means.defined() ? static_cast<double>(means.data<W>()[i]) : 0;
         params.statistics = {centre, static_cast<double>(rstds.data<W>()[i])};
-        row(grads.data<char>() + i * bytes, rows.data<char>() + i * bytes,
-            out.input.defined() ? out.input.data<char>() + i * bytes : nullptr, n, params);
+        const int64_t offset = i * bytes + start;
+        row(grads.data<char>() + offset, rows.data<char>() + offset,
+            has_input ? out.input.data<char>() + offset : nullptr, width, params);
       }
-    });
+    };
+    const bool has_input = out.input.defined();
+    const auto run_rows = [&] {
+      parallel_for(0, count, row_grain(n), [&](int64_t begin, int64_t end) {
+        run(begin, end, 0, n, has_input, nullptr, nullptr);
+      });
+    };
+    if (!has_sums) return run_rows();
+    const Tensor sums = Tensor::make({2, n}, wide);
+    W* const total = sums.data<W>();
+    const RowSections sections(count, n);
+    if (sections.count() == 1 && num_threads() > 1 && input.numel() > 2 * row_grain(1)) {
+      if (has_input) run_rows();
+      std::fill_n(total, 2 * n, W{0});
+      parallel_for(0, n, row_grain(count), [&](int64_t begin, int64_t end) {
+        run(0, count, begin, end - begin, false, total + begin, total + n + begin);
+      });
+    } else {
+      sections.sum(2 * n, total, [&](int64_t first, int64_t last, W* line) {
+        run(first, last, 0, n, has_input, line, line + n);
+      });
+    }
+    for (const auto which : {0, 1}) {
+      const Tensor& target = which == 0 ? out.weight : out.bias;
+      if (!target.defined()) continue;
+      copy(sums.alias(target.sizes(), contiguous_strides(target.sizes()), which * n), target);
+    }
   });
-  if (!has_sums) return;
-  const AccumulateFn add = find_accumulate(Row::kSum, wide);
-  for (int64_t which = 0; which < 2; ++which) {
-    const Tensor& target = which == 0 ? out.weight : out.bias;
-    if (!target.defined()) continue;
-    for (int64_t i = 1; i < threads; ++i) add(part(i, which), part(0, which), n);
-    copy(sums.alias(target.sizes(), contiguous_strides(target.sizes()), which * n), target);
-  }
 }
 
 void layer_norm_backward(ops::Launch&,

@@ -30,6 +30,7 @@ void register_cpu(ops::Registry& registry) {
   register_pooling(registry);
   register_random(registry);
   register_recurrent(registry);
+  register_recurrent_backward(registry);
   register_reduce(registry);
   register_group_norm(registry);
   register_resize(registry);

@@ -60,12 +60,10 @@ HWY_INLINE V tanh_slope(V y) {
 }
 
 template <typename T>
-void lstm(T* gates, const T* from_hidden, const T* bias, int64_t n, T* cell, T* hidden) {
+void lstm(T* gates, const T* bias, int64_t n, T* cell, T* hidden) {
   for_units<T>(n, [&](auto units) HWY_ATTR {
     const auto gate = [&](int64_t number) HWY_ATTR {
-      const int64_t at = number * n;
-      return hn::Add(hn::Add(units.load(gates + at), units.load(from_hidden + at)),
-                     units.load(bias + at));
+      return hn::Add(units.load(gates + number * n), units.load(bias + number * n));
     };
     const Vec<T> take = sigmoid(gate(0));
     const Vec<T> keep = sigmoid(gate(1));
@@ -177,10 +175,9 @@ struct HyperbolicTangent {
 };
 
 template <typename Nonlinearity, typename T>
-void rnn(T* hidden, const T* from_hidden, const T* bias, int64_t n) {
+void rnn(const T* gates, const T* bias, int64_t n, T* hidden) {
   for_units<T>(n, [&](auto units) HWY_ATTR {
-    const Vec<T> sum =
-        hn::Add(hn::Add(units.load(hidden), units.load(from_hidden)), units.load(bias));
+    const Vec<T> sum = hn::Add(units.load(gates), units.load(bias));
     units.store(Nonlinearity().value(sum), hidden);
   });
 }

@@ -9,9 +9,9 @@ namespace mindtorch::cpu::recurrent {
 
 template <typename T>
 struct Cells {
-  // `gates` holds the input's part of the four gates and becomes their activations. `cell` is
-  // replaced.
-  void (*lstm)(T* gates, const T* from_hidden, const T* bias, int64_t n, T* cell, T* hidden);
+  // `gates` holds what the four gates get of input and hidden state, and becomes their activations.
+  // `cell` is replaced.
+  void (*lstm)(T* gates, const T* bias, int64_t n, T* cell, T* hidden);
   // `grad_cell` becomes that of the previous cell.
   void (*lstm_backward)(const T* gates,
                         const T* cell,
@@ -33,9 +33,9 @@ struct Cells {
                        T* grad_from_input,
                        T* grad_from_hidden);
 
-  // `hidden` holds the input's part and becomes the hidden state.
-  void (*rnn_tanh)(T* hidden, const T* from_hidden, const T* bias, int64_t n);
-  void (*rnn_relu)(T* hidden, const T* from_hidden, const T* bias, int64_t n);
+  // `gates` holds what the hidden units get of input and hidden state.
+  void (*rnn_tanh)(const T* gates, const T* bias, int64_t n, T* hidden);
+  void (*rnn_relu)(const T* gates, const T* bias, int64_t n, T* hidden);
   void (*rnn_tanh_backward)(const T* hidden, const T* grad_hidden, int64_t n, T* grad_gates);
   void (*rnn_relu_backward)(const T* hidden, const T* grad_hidden, int64_t n, T* grad_gates);
 };
