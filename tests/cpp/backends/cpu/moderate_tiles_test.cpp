@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numbers>
 #include <random>
 #include <stdexcept>
 #include <vector>
@@ -91,6 +92,34 @@ TEST(ModerateTiles, AreAccurateAndDoNotDependOnTheirNeighbours) {
     check<double>(target, P::kExp2, 20, 1010.0);
     check<double>(target, P::kLog2, 3, 1e300);
     check<double>(target, P::kLog10, 3, 1e300);
+  }
+}
+
+// Beside every multiple of pi / 16, where the reduction of the angle cancels, and in the middle.
+TEST(ModerateTiles, AnglesNearMultiples) {
+  std::vector<double> values;
+  for (int64_t k = 1; values.size() + 3 <= kCount; k = k < 1000 ? k + 1 : k + k / 200) {
+    const double multiple = static_cast<double>(k % 5000000) * (std::numbers::pi / 16);
+    values.push_back(multiple);
+    values.push_back(-std::nextafter(multiple, 0.0));
+    values.push_back(multiple + std::numbers::pi / 32);
+  }
+  values.resize(kCount, 0.5);
+  for (const TargetTable& target : all_targets()) {
+    for (const Pointwise function : {Pointwise::kSin, Pointwise::kCos}) {
+      SCOPED_TRACE(target.name + " " + std::string(ops::info(function).name));
+      const TileFn tile =
+          target.table.tiles[static_cast<int>(function)][static_cast<int>(DType::kFloat64)];
+      const std::vector<double> got = run(tile, values);
+      for (size_t i = 0; i < kCount; ++i) {
+        const long double exact[] = {values[i], 0, 0};
+        const long double want = ops::evaluate<long double>(function, exact, {});
+        int exponent = 0;
+        std::frexp(want, &exponent);
+        const long double ulp = std::ldexp(1.0L, exponent - std::numeric_limits<double>::digits);
+        ASSERT_LE(static_cast<double>(std::fabs(got[i] - want) / ulp), 0.9) << values[i];
+      }
+    }
   }
 }
 
