@@ -172,9 +172,12 @@ struct Math {
   }
   Value tanh(Operand a) const {
     const Value x = e.min(constant(10), abs(a));
-    Reduced n = reduce_exp(e.add(x, x));
-    const Value scale = power_of_two(std::move(n.whole));
-    const Value power = exp_of_rest(std::move(n.rest));
+    const Operand magic = constant(0x1.8p23f + 127);
+    const Value shifted = e.mul_add(x, constant(0x1.715476p1f), magic);
+    const Value whole = e.sub(shifted, magic);
+    const Value rest = e.neg_mul_add(whole, constant(0x1.62e43p-2f), x);
+    const Value scale = e.shift_left(shifted, 23);
+    const Value power = polynomial(rest, polynomials::kTanhExp);
     Value large = e.div(constant(2), e.mul_add(power, scale, constant(1)));
     large = e.sub(constant(1), std::move(large));
     const Value square = e.mul(x, x);

@@ -228,7 +228,7 @@ void enter(TileTable& table) {
   constexpr DType kDType = DTypeOf<T>::value;
   table.add(Pointwise::kSin, kDType, &map_tile<Sin, T, 2>);
   table.add(Pointwise::kCos, kDType, &map_tile<Cos, T, 2>);
-  table.add(Pointwise::kTan, kDType, &map_tile<Tan, T, 1>);
+  table.add(Pointwise::kTan, kDType, &map_tile<Tan, T, 2>);
   table.add(Pointwise::kDeg2rad, kDType, &map_tile<Deg2rad, T>);
   table.add(Pointwise::kRad2deg, kDType, &map_tile<Rad2deg, T>);
   table.add(Pointwise::kAsin, kDType, &scalar_tile<LibraryAsin, T, 1>);
