@@ -147,16 +147,18 @@ struct Math {
   }
   Value gelu(Operand a) const {
     const Value t = e.min(constant(14.5), abs(a));
-    Value square = e.mul(t, t);
-    Value lost = e.mul_sub(t, t, square);
-    Reduced n = reduce_exp(e.mul(std::move(square), constant(-0.5)));
-    n.rest = e.mul_add(std::move(lost), constant(-0.5), std::move(n.rest));
+    const Operand magic = constant(0x1.8p23f);
+    Value whole = e.mul_add(t, e.mul(t, constant(-0x1.715476p-1f)), magic);
+    whole = e.sub(std::move(whole), magic);
+    Value rest = e.mul_add(t, t, e.mul(whole, constant(0x1.62e4p0f)));
+    rest = e.mul_add(whole, constant(0x1.7f7d1cp-19f), std::move(rest));
     Value top = e.mul(polynomial(t, polynomials::kGeluTop), t);
-    top = e.mul(std::move(top), exp_of_rest(std::move(n.rest)));
+    top = e.mul(std::move(top), polynomial(rest, polynomials::kGeluExp));
     Value q = e.div(std::move(top), polynomial(t, polynomials::kGeluBottom));
-    q = e.scale(std::move(q), std::move(n.whole));
-    Value result = e.sub(e.max(constant(-0.0), a), std::move(q));
-    return nan_at_minus_infinity(std::move(a), std::move(result));
+    q = e.scale(std::move(q), std::move(whole));
+    const Value negative = is_negative(a);
+    Value is_above = e.select(negative, constant(0), constant(1));
+    return e.mul_sub(std::move(a), std::move(is_above), std::move(q));
   }
   Value mish(Operand a) const {
     const Value w = exp_negative(e.min(constant(20), a));
@@ -170,9 +172,12 @@ struct Math {
   }
   Value tanh(Operand a) const {
     const Value x = e.min(constant(10), abs(a));
-    Reduced n = reduce_exp(e.add(x, x));
-    const Value scale = power_of_two(std::move(n.whole));
-    const Value power = exp_of_rest(std::move(n.rest));
+    const Operand magic = constant(0x1.8p23f + 127);
+    const Value shifted = e.mul_add(x, constant(0x1.715476p1f), magic);
+    const Value whole = e.sub(shifted, magic);
+    const Value rest = e.neg_mul_add(whole, constant(0x1.62e43p-2f), x);
+    const Value scale = e.shift_left(shifted, 23);
+    const Value power = polynomial(rest, polynomials::kTanhExp);
     Value large = e.div(constant(2), e.mul_add(power, scale, constant(1)));
     large = e.sub(constant(1), std::move(large));
     const Value square = e.mul(x, x);

@@ -66,6 +66,16 @@ HWY_INLINE V nan_at_minus_infinity(D d, V a, V result) {
   return hn::IfThenElse(hn::Eq(a, hn::Set(d, -L::infinity())), hn::Set(d, L::quiet_NaN()), result);
 }
 
+template <class D, class V>
+HWY_INLINE V one_unless_negative(D d, V a) {
+  return hn::IfThenZeroElse(hn::Lt(a, hn::Zero(d)), math::constant(d, 1));
+}
+// max(a, 0) - q; NaN at minus infinity.
+template <class D, class V>
+HWY_INLINE V positive_part_less(D d, V a, V q) {
+  return hn::MulSub(a, one_unless_negative(d, a), q);
+}
+
 // Sigmoid times x. The product comes before the power of two, which may make it subnormal.
 struct Silu {
   template <class D, class V>
@@ -119,22 +129,24 @@ struct Gelu {
   HWY_INLINE V operator()(D d, V a) const {
     if constexpr (math::kIsFloat32<D>) {
       const V t = min_or_second(d, hn::Set(d, 14.5f), hn::Abs(a));
-      const V minus_half = hn::Set(d, -0.5f);
-      const V square = hn::Mul(t, t);
-      const V lost = hn::MulSub(t, t, square);
-      auto n = math::reduce_exp(d, hn::Mul(square, minus_half));
-      n.rest = hn::MulAdd(lost, minus_half, n.rest);
+      const V magic = math::round_magic(d);
+      // t^2 = rest - 2 ln(2) whole. The product with the first part of 2 ln(2) is exact.
+      const V scaled = hn::Mul(t, hn::Set(d, -0x1.715476p-1f));  // -1 / (2 ln 2)
+      const V shifted = hn::MulAdd(t, scaled, magic);
+      math::Reduced<D> n;
+      n.whole = hn::Sub(shifted, magic);
+      n.bits = hn::BitCast(hn::RebindToSigned<D>(), shifted);
+      n.rest = hn::MulAdd(t, t, hn::Mul(n.whole, hn::Set(d, 0x1.62e4p0f)));
+      n.rest = hn::MulAdd(n.whole, hn::Set(d, 0x1.7f7d1cp-19f), n.rest);
       const V above = hn::Mul(math::polynomial(d, t, polynomials::kGeluTop), t);
-      const V top = hn::Mul(above, math::exp_of_rest(d, n.rest));
+      const V top = hn::Mul(above, math::polynomial(d, n.rest, polynomials::kGeluExp));
       const V bottom = math::polynomial(d, t, polynomials::kGeluBottom);
-      const V q = math::scale_by_power(d, hn::Div(top, bottom), n);
-      return nan_at_minus_infinity(d, a, hn::Sub(max_or_second(d, hn::SignBit(d), a), q));
+      return positive_part_less(d, a, math::scale_by_power(d, hn::Div(top, bottom), n));
     } else {
       const V t = min_or_second(d, hn::Set(d, 38.6), hn::Abs(a));
       const V x = hn::Mul(t, hn::Set(d, 0x1.6a09e667f3bcdp-1));
       const V half = hn::Set(d, 0.5);
-      const V q = math::gaussian_tail(d, t, half, x, hn::Mul(t, half));
-      return nan_at_minus_infinity(d, a, hn::Sub(max_or_second(d, hn::SignBit(d), a), q));
+      return positive_part_less(d, a, math::gaussian_tail(d, t, half, x, hn::Mul(t, half)));
     }
   }
 };
@@ -158,48 +170,46 @@ struct GeluBackward {
 };
 
 // Gelu to the accuracy of 16-bit floats. Phi is 1/2 plus an odd polynomial in the middle; farther
-// out the base 2 logarithm of Phi(-t) is a polynomial.
+// out t Phi(-t) is e^(-t^2 / 2) times a polynomial in 1 / t^2.
 struct HalfGelu {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V a) const {
     static constexpr float kMiddle[] = {0x1.9883cep-2f,   -0x1.104e04p-4f, 0x1.464936p-7f,
                                         -0x1.33d28cp-10f, 0x1.cad50ep-14f, -0x1.0403b2p-17f,
                                         0x1.8c3f84p-22f,  -0x1.28e9cep-27f};
-    const auto is_middle = hn::Le(hn::Abs(a), hn::Set(d, 2.5f));
-    const V phi = hn::MulAdd(a, math::polynomial(d, hn::Mul(a, a), kMiddle), hn::Set(d, 0.5f));
-    const V middle = hn::Mul(a, phi);
-    if (hn::AllTrue(d, is_middle)) return middle;
-    return hn::IfThenElse(is_middle, middle, outside(d, a));
+    const V t = min_or_second(d, hn::Set(d, 14.0f), hn::Abs(a));
+    const V square = hn::Mul(t, t);
+    const auto is_middle = hn::Le(t, hn::Set(d, 2.5f));
+    const V phi = hn::MulAdd(a, math::polynomial(d, square, kMiddle), hn::Set(d, 0.5f));
+    if (hn::AllTrue(d, is_middle)) return hn::Mul(a, phi);
+    const V beyond = hn::IfThenZeroElse(is_middle, tail(d, square));
+    return hn::MulSub(a, hn::IfThenElse(is_middle, phi, one_unless_negative(d, a)), beyond);
   }
 
  private:
   template <class D, class V>
-  static HWY_INLINE V outside(D d, V a) {
-    static constexpr float kLogarithm[] = {
-        -0x1.00013ep0f,   -0x1.26b056p0f,  -0x1.d5811ap-2f,  -0x1.bbce86p-5f, 0x1.1ea33cp-7f,
-        -0x1.0fdac4p-10f, 0x1.66786ap-14f, -0x1.334038p-18f, 0x1.316c2p-23f,  -0x1.09df0ep-29f};
-    static constexpr float kPower[] = {1.0f, 0x1.62e0c2p-1f, 0x1.ebfa4cp-3f, 0x1.ca1ce2p-5f,
-                                       0x1.3cbf6p-7f};  // 2^r for |r| <= 1/2
-    const V t = min_or_second(d, hn::Set(d, 14.0f), hn::Abs(a));
-    const V magic = math::round_magic(d);
-    // In pairs, so that few operations wait for each other.
-    const V t2 = hn::Mul(t, t);
-    const V t4 = hn::Mul(t2, t2);
-    V pairs[5];
-    for (size_t i = 0; i < 5; ++i) {
-      pairs[i] = hn::MulAdd(t, hn::Set(d, kLogarithm[2 * i + 1]), hn::Set(d, kLogarithm[2 * i]));
-    }
-    const V low = hn::MulAdd(pairs[1], t2, pairs[0]);
-    const V middle = hn::MulAdd(pairs[3], t2, pairs[2]);
-    const V exponent = hn::MulAdd(hn::MulAdd(pairs[4], t4, middle), t4, low);
-    const V shifted = hn::Add(exponent, magic);
+  static HWY_INLINE V tail(D d, V square) {
+    static constexpr float kTerms[] = {0x1.9880b8p-2f, -0x1.95edd6p-2f, 0x1.11d4e4p0f,
+                                       -0x1.93858p1f, 0x1.480acap2f};
+    static constexpr float kPower[] = {0x1.00002cp0f, 0x1.62d166p-1f, 0x1.ee7998p-3f,
+                                       0x1.aa13a2p-5f, 0x1.bb7d66p-7f};  // 2^r for r in [0, 1)
+    const V exponent = hn::Mul(square, hn::Set(d, -0x1.715476p-1f));     // -1 / (2 ln 2)
     math::Reduced<D> n;
-    n.whole = hn::Sub(shifted, magic);
-    n.bits = hn::BitCast(hn::RebindToSigned<D>(), shifted);
+    n.whole = hn::Floor(exponent);
+    n.bits = hn::BitCast(hn::RebindToSigned<D>(), hn::Add(n.whole, math::round_magic(d)));
     n.rest = hn::Sub(exponent, n.whole);
-    const V power = math::polynomial(d, n.rest, kPower);
-    const V q = math::scale_by_power(d, hn::Mul(power, t), n);
-    return nan_at_minus_infinity(d, a, hn::Sub(max_or_second(d, hn::SignBit(d), a), q));
+    const V factor = math::polynomial(d, inverse(d, square), kTerms);
+    return math::scale_by_power(d, hn::Mul(math::polynomial(d, n.rest, kPower), factor), n);
+  }
+  // To 14 bits.
+  template <class D, class V>
+  static HWY_INLINE V inverse(D d, V a) {
+#if HWY_TARGET <= HWY_AVX3
+    (void)d;
+    return V{_mm512_rcp14_ps(a.raw)};
+#else
+    return hn::Div(hn::Set(d, 1.0f), a);
+#endif
   }
 };
 

@@ -64,14 +64,18 @@ struct ErfFloat {
 struct ErfDouble {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V a) const {
-    const V one = hn::Set(d, 1.0);
     const V x = hn::Abs(a);
+#if HWY_TARGET <= HWY_AVX3
+    return hn::CopySign(math::erf_by_table(d, x), a);
+#else
+    const V one = hn::Set(d, 1.0);
     const V close = math::erf_of_small(d, min_or_second(d, one, x));
     const auto is_close = hn::Le(x, one);
     if (hn::AllTrue(d, is_close)) return hn::CopySign(close, a);
     const V limited = min_or_second(d, hn::Set(d, 6.0), x);
     const V far = hn::Sub(one, math::erfc_of_positive(d, limited));
     return hn::CopySign(hn::IfThenElse(is_close, close, far), a);
+#endif
   }
 };
 

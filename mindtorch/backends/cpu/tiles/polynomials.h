@@ -13,6 +13,11 @@ inline constexpr float kLog[] = {0x1.5555a4p-2f, -0x1.000046p-2f, 0x1.996982p-3f
 inline constexpr float kTanh[] = {-0x1.555554p-2f,  0x1.1110bp-3f,   -0x1.ba051ep-5f,
                                   0x1.652f16p-6f,   -0x1.1ab1b8p-7f, 0x1.9835bep-9f,
                                   -0x1.c404b2p-11f, 0x1.095474p-13f};
+inline constexpr float kTanhExp[] = {1.0f,           2.0f,           0x1.fffffcp0f, 0x1.55548cp0f,
+                                     0x1.5558a6p-1f, 0x1.123ceep-2f, 0x1.6a4118p-4f};
+inline constexpr float kGeluExp[] = {
+    1.0f,           -0x1p-1f,         0x1.fffffcp-4f, -0x1.55548cp-6f,
+    0x1.5558a6p-9f, -0x1.123ceep-12f, 0x1.6a4118p-16f};
 inline constexpr float kGeluTop[] = {0x1p-1f, 0x1.c1063ap-2f, 0x1.7793e8p-3f, 0x1.4d4ap-5f,
                                      0x1.0e44c6p-8f};
 inline constexpr float kGeluBottom[] = {1.0f,           0x1.acc54ep0f,  0x1.3400b4p0f,

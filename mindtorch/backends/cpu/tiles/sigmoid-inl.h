@@ -58,9 +58,14 @@ struct Tanh {
           hn::MulAdd(hn::Mul(math::polynomial(d, square, polynomials::kTanh), square), x, x);
       const auto is_small = hn::Lt(x, one);
       if (hn::AllTrue(d, is_small)) return hn::CopySign(small, a);
-      const auto n = math::reduce_exp(d, hn::Add(x, x));
-      const V scale = math::power_of_two(d, n.whole);
-      const V e = math::exp_of_rest(d, n.rest);
+      // e^2x = 2^whole e^(2 rest); the low bits of the shifted number are those of 2^whole.
+      const V magic = hn::Set(d, 0x1.8p23f + 127);
+      const V shifted = hn::MulAdd(x, hn::Set(d, 0x1.715476p1f), magic);
+      const V whole = hn::Sub(shifted, magic);
+      const V rest = hn::NegMulAdd(whole, hn::Set(d, 0x1.62e43p-2f), x);
+      const hn::RebindToSigned<D> di;
+      const V scale = hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(di, shifted)));
+      const V e = math::polynomial(d, rest, polynomials::kTanhExp);
       const V large = hn::Sub(one, hn::Div(two, hn::MulAdd(e, scale, one)));
       return hn::CopySign(hn::IfThenElse(is_small, small, large), a);
     } else {

@@ -1,5 +1,6 @@
 // Sine, cosine and tangent on vectors of float32 and float64.
 
+#include "mindtorch/backends/cpu/tiles/lookup-inl.h"
 #include "mindtorch/backends/cpu/tiles/math-inl.h"
 
 #if defined(MT_TILES_TRIG_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -187,8 +188,107 @@ struct LibraryTan {
   }
 };
 
+#if HWY_TARGET <= HWY_AVX3
+
+// The sine of float64 is that of the nearest multiple of pi / 16, from a table, turned by the rest;
+// for the cosine 8 multiples are added. What the sum of the two largest terms loses is put back.
+template <bool kCosine, class D, class V = hn::Vec<D>>
+HWY_INLINE V sin_by_table(D d, V x) {
+  alignas(64) static constexpr double kSine[16] = {0.0,
+                                                   0x1.8f8b83c69a60bp-3,
+                                                   0x1.87de2a6aea963p-2,
+                                                   0x1.1c73b39ae68c8p-1,
+                                                   0x1.6a09e667f3bcdp-1,
+                                                   0x1.a9b66290ea1a3p-1,
+                                                   0x1.d906bcf328d46p-1,
+                                                   0x1.f6297cff75cbp-1,
+                                                   1.0,
+                                                   0x1.f6297cff75cbp-1,
+                                                   0x1.d906bcf328d46p-1,
+                                                   0x1.a9b66290ea1a3p-1,
+                                                   0x1.6a09e667f3bcdp-1,
+                                                   0x1.1c73b39ae68c8p-1,
+                                                   0x1.87de2a6aea963p-2,
+                                                   0x1.8f8b83c69a60bp-3};
+  alignas(64) static constexpr double kLow[16] = {0.0,
+                                                  -0x1.26d19b9ff8d82p-57,
+                                                  -0x1.72cedd3d5a61p-57,
+                                                  0x1.b25dd267f66p-55,
+                                                  -0x1.bdd3413b26456p-55,
+                                                  0x1.9f630e8b6dac8p-60,
+                                                  0x1.457e610231ac2p-56,
+                                                  0x1.562172a361fd3p-56,
+                                                  0.0,
+                                                  0x1.562172a361fd3p-56,
+                                                  0x1.457e610231ac2p-56,
+                                                  0x1.9f630e8b6dac8p-60,
+                                                  -0x1.bdd3413b26456p-55,
+                                                  0x1.b25dd267f66p-55,
+                                                  -0x1.72cedd3d5a61p-57,
+                                                  -0x1.26d19b9ff8d82p-57};
+  alignas(64) static constexpr double kCosineOf[16] = {1.0,
+                                                       0x1.f6297cff75cbp-1,
+                                                       0x1.d906bcf328d46p-1,
+                                                       0x1.a9b66290ea1a3p-1,
+                                                       0x1.6a09e667f3bcdp-1,
+                                                       0x1.1c73b39ae68c8p-1,
+                                                       0x1.87de2a6aea963p-2,
+                                                       0x1.8f8b83c69a60bp-3,
+                                                       0.0,
+                                                       -0x1.8f8b83c69a60bp-3,
+                                                       -0x1.87de2a6aea963p-2,
+                                                       -0x1.1c73b39ae68c8p-1,
+                                                       -0x1.6a09e667f3bcdp-1,
+                                                       -0x1.a9b66290ea1a3p-1,
+                                                       -0x1.d906bcf328d46p-1,
+                                                       -0x1.f6297cff75cbp-1};
+  static constexpr double kSinTerms[] = {-0x1.5555555555555p-3, 0x1.111111110ee9ep-7,
+                                         -0x1.a01a00f7c6b79p-13, 0x1.71c9f800aab23p-19};
+  static constexpr double kCosTerms[] = {-0x1.ffffffffffffdp-2, 0x1.555555554f699p-5,
+                                         -0x1.6c16c084a5b66p-10, 0x1.9ffe268d632a3p-16};
+  const hn::RebindToSigned<D> di;
+  const V magic = round_magic(d);
+  const V shifted = hn::MulAdd(x, hn::Set(d, 0x1.45f306dc9c883p2), magic);
+  const V n = hn::Sub(shifted, magic);
+  const V second = hn::Set(d, 0x1.1a62633145c07p-57);
+  const V third = hn::Set(d, -0x1.f1976b7ed8fbcp-113);
+  const V exact = hn::NegMulAdd(n, hn::Set(d, 0x1.921fb54442d18p-3), x);
+  const V rest = hn::Sub(exact, hn::Mul(n, second));  // as in reduce_angle
+  const V low = hn::NegMulAdd(n, third, hn::NegMulAdd(n, second, hn::Sub(exact, rest)));
+  auto multiple = hn::BitCast(di, shifted);
+  if constexpr (kCosine) multiple = hn::Add(multiple, hn::Set(di, 8));
+
+  const V index = hn::BitCast(d, multiple);
+  const V sine = look_up(d, kSine, index);
+  const V cosine = look_up(d, kCosineOf, index);
+  const V z = hn::Mul(rest, rest);
+  const V sin_rest = hn::MulAdd(hn::Mul(polynomial(d, z, kSinTerms), z), rest, low);
+  const V cos_rest = hn::Mul(polynomial(d, z, kCosTerms), z);
+  const V main = hn::MulAdd(cosine, rest, sine);
+  const V lost = hn::MulSub(cosine, rest, hn::Sub(main, sine));
+  const V small = hn::MulAdd(sine, cos_rest, hn::Add(lost, look_up(d, kLow, index)));
+  const V v = hn::Add(main, hn::MulAdd(cosine, sin_rest, small));
+  const V sign = hn::And(hn::BitCast(d, hn::ShiftLeft<59>(multiple)), hn::SignBit(d));
+  return hn::Xor(v, sign);
+}
+template <class D>
+inline constexpr bool kSinByTable = !kIsFloat32<D>;
+
+#else
+
+template <bool kCosine, class D, class V = hn::Vec<D>>
+V sin_by_table(D d, V x);
+template <class D>
+inline constexpr bool kSinByTable = false;
+
+#endif
+
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V sin(D d, V x) {
+  if constexpr (kSinByTable<D>) {
+    const V result = hn::IfThenElse(hn::Eq(x, hn::Zero(d)), x, sin_by_table<false>(d, x));
+    return finish(LibrarySin(), d, x, result);
+  }
   const auto is_small = is_small_angle(d, x);
   if (hn::AllTrue(d, is_small)) return sin_of_small(x, sin_series(d, x));
   const Angle<D> a = reduce_angle(d, x, is_small);
@@ -200,6 +300,7 @@ HWY_INLINE V sin(D d, V x) {
 
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V cos(D d, V x) {
+  if constexpr (kSinByTable<D>) return finish(LibraryCos(), d, x, sin_by_table<true>(d, x));
   const hn::RebindToSigned<D> di;
   const auto is_small = is_small_angle(d, x);
   if (hn::AllTrue(d, is_small)) return cos_of_rest(d, small_angle(d, x));

@@ -223,12 +223,12 @@ struct Atan2 {
 
 #endif
 
-template <class T>
+template <class T, int kTanUnroll>
 void enter(TileTable& table) {
   constexpr DType kDType = DTypeOf<T>::value;
   table.add(Pointwise::kSin, kDType, &map_tile<Sin, T, 2>);
   table.add(Pointwise::kCos, kDType, &map_tile<Cos, T, 2>);
-  table.add(Pointwise::kTan, kDType, &map_tile<Tan, T, 1>);
+  table.add(Pointwise::kTan, kDType, &map_tile<Tan, T, kTanUnroll>);
   table.add(Pointwise::kDeg2rad, kDType, &map_tile<Deg2rad, T>);
   table.add(Pointwise::kRad2deg, kDType, &map_tile<Rad2deg, T>);
   table.add(Pointwise::kAsin, kDType, &scalar_tile<LibraryAsin, T, 1>);
@@ -240,8 +240,8 @@ void enter(TileTable& table) {
 }  // namespace
 
 void trigonometry(TileTable& table) {
-  enter<float>(table);
-  enter<double>(table);
+  enter<float, 1>(table);
+  enter<double, 2>(table);
   table.add(Pointwise::kSinc, DType::kFloat32, &map_tile<Sinc, float, 1>);
   table.add(Pointwise::kSinc, DType::kFloat64, &map_tile<Sinc, double, 1>);
 #if HWY_TARGET != HWY_SCALAR

@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <numbers>
 #include <random>
 #include <stdexcept>
 #include <vector>
@@ -89,6 +92,80 @@ TEST(ModerateTiles, AreAccurateAndDoNotDependOnTheirNeighbours) {
     check<double>(target, P::kExp2, 20, 1010.0);
     check<double>(target, P::kLog2, 3, 1e300);
     check<double>(target, P::kLog10, 3, 1e300);
+  }
+}
+
+// Beside every multiple of pi / 16, where the reduction of the angle cancels, and in the middle.
+TEST(ModerateTiles, AnglesNearMultiples) {
+  std::vector<double> values;
+  for (int64_t k = 1; values.size() + 3 <= kCount; k = k < 1000 ? k + 1 : k + k / 200) {
+    const double multiple = static_cast<double>(k % 5000000) * (std::numbers::pi / 16);
+    values.push_back(multiple);
+    values.push_back(-std::nextafter(multiple, 0.0));
+    values.push_back(multiple + std::numbers::pi / 32);
+  }
+  values.resize(kCount, 0.5);
+  for (const TargetTable& target : all_targets()) {
+    for (const Pointwise function : {Pointwise::kSin, Pointwise::kCos}) {
+      SCOPED_TRACE(target.name + " " + std::string(ops::info(function).name));
+      const TileFn tile =
+          target.table.tiles[static_cast<int>(function)][static_cast<int>(DType::kFloat64)];
+      const std::vector<double> got = run(tile, values);
+      for (size_t i = 0; i < kCount; ++i) {
+        const long double exact[] = {values[i], 0, 0};
+        const long double want = ops::evaluate<long double>(function, exact, {});
+        int exponent = 0;
+        std::frexp(want, &exponent);
+        const long double ulp = std::ldexp(1.0L, exponent - std::numeric_limits<double>::digits);
+        ASSERT_LE(static_cast<double>(std::fabs(got[i] - want) / ulp), 0.9) << values[i];
+      }
+    }
+  }
+}
+
+// Numbers up to 8 and down to -8, where large terms cancel around the zeros between the poles.
+// Errors count against 0.1 where the result is smaller.
+template <class T>
+void check_lgamma(const TargetTable& target) {
+  SCOPED_TRACE(target.name);
+  const TileFn tile =
+      target.table.tiles[static_cast<int>(Pointwise::kLgamma)][static_cast<int>(DTypeOf<T>::value)];
+  std::mt19937_64 random(13);
+  std::uniform_real_distribution<double> uniform(-8, 8);
+  std::vector<T> values;
+  for (size_t i = 0; i < kCount; ++i) values.push_back(static_cast<T>(uniform(random)));
+  for (size_t i = 0; i < 64; ++i) {
+    const T whole = static_cast<T>(i / 4) - 8;
+    values[i] = i % 2 == 0 ? std::nextafter(whole, T{9}) : std::nextafter(whole, T{-9});
+  }
+  const std::vector<T> got = run(tile, values);
+  const double most = sizeof(T) == 4 ? 0.51 : 5;
+  for (size_t i = 0; i < kCount; ++i) {
+    const long double exact[] = {values[i], 0, 0};
+    const long double want = ops::evaluate<long double>(Pointwise::kLgamma, exact, {});
+    int exponent = 0;
+    std::frexp(std::max(std::fabs(want), 0.1L), &exponent);
+    const long double ulp = std::ldexp(1.0L, exponent - std::numeric_limits<T>::digits);
+    ASSERT_LE(static_cast<double>(std::fabs(got[i] - want) / ulp), most) << values[i];
+  }
+  expect_same_beside(tile, values, T{-30.5});
+  expect_same_beside(tile, values, T{0.75});
+  const T infinity = std::numeric_limits<T>::infinity();
+  const T least = std::numeric_limits<T>::denorm_min();
+  const std::vector<T> edges = run<T>(
+      tile, {T{0}, -T{0}, T{-1}, T{-2}, T{-7}, T{-8}, T{-9}, infinity, -infinity, T{1}, T{2}});
+  for (size_t i = 0; i < 9; ++i) EXPECT_EQ(edges[i], infinity) << i;
+  EXPECT_EQ(edges[9], T{0});
+  EXPECT_EQ(edges[10], T{0});
+  const T log_of_least = std::log(least);
+  for (const T value : run<T>(tile, {least, -least})) EXPECT_NEAR(value, -log_of_least, 1e-4);
+  EXPECT_TRUE(std::isnan(run<T>(tile, {std::numeric_limits<T>::quiet_NaN()})[0]));
+}
+
+TEST(ModerateTiles, LgammaOfBothSigns) {
+  for (const TargetTable& target : all_targets()) {
+    check_lgamma<float>(target);
+    check_lgamma<double>(target);
   }
 }
 
