@@ -1,10 +1,12 @@
-// Products with a sparse matrix, given by the coordinates of its entries.
+// Sparse tensors, given by the coordinates of their entries.
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "mindtorch/backends/cpu/indexing.h"
@@ -246,6 +248,87 @@ T sum_of(T a, T b) {
   }
 }
 
+// The places of entries in a contiguous tensor.
+struct Coordinates {
+  const int64_t* index;  // `count` for each dim
+  int64_t count;
+  IntList sizes;
+  bool ascend;  // whether those of the first dim do
+
+  Coordinates(const int64_t* index, int64_t count, IntList sizes)
+      : index(index), count(count), sizes(sizes) {
+    for (size_t d = 0; d < sizes.size(); ++d) {
+      const int64_t* const row = index + static_cast<int64_t>(d) * count;
+      const int64_t bad = check_positive_indices(row, count, sizes[d]);
+      MT_CHECK(bad < 0, IndexError, "index ", row[bad], " is out of bounds for dimension ", d,
+               " with size ", sizes[d]);
+    }
+    ascend = !sizes.empty() && std::is_sorted(index, index + count);
+  }
+
+  // A range of entries that holds all at places [begin, end); `all` is the number of places.
+  std::pair<int64_t, int64_t> near(int64_t begin, int64_t end, int64_t all) const {
+    if (!ascend) return {0, count};
+    const int64_t each = all / sizes[0];
+    const auto* const first = std::lower_bound(index, index + count, begin / each);
+    return {first - index, std::upper_bound(first, index + count, (end - 1) / each) - index};
+  }
+
+  // Those of the entries [first, first + n), n at most kBlock, that are at places [begin, end).
+  static constexpr int64_t kBlock = 256;
+  struct Found {
+    int64_t count = 0;
+    int64_t entries[kBlock];
+    int64_t places[kBlock];
+  };
+  void find(int64_t first, int64_t n, int64_t begin, int64_t end, Found& found) const {
+    int64_t places[kBlock] = {};
+    for (size_t d = 0; d < sizes.size(); ++d) {
+      const int64_t* const row = index + static_cast<int64_t>(d) * count + first;
+      for (int64_t i = 0; i < n; ++i) places[i] = places[i] * sizes[d] + row[i];
+    }
+    found.count = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      found.entries[found.count] = first + i;
+      found.places[found.count] = places[i];
+      found.count += places[i] >= begin && places[i] < end ? 1 : 0;
+    }
+  }
+};
+
+// Each thread clears and fills a part of the result, and adds in the order of entries. Where they
+// come in the order of rows, it does so in pieces that stay in its cache between the two.
+void coo_dense(
+    ops::Launch&, const Tensor& indices, const Tensor& values, IntList size, Tensor& out) {
+  constexpr int64_t kPieceBytes = 256 << 10;
+  const Tensor index = as_contiguous(indices);
+  const Tensor all_values = as_contiguous(values);
+  const Coordinates coordinates(index.data<int64_t>(), index.size(1), size);
+  const int64_t piece = kPieceBytes / out.element_size();
+  const auto add = visit_dtype(out.dtype(), []<typename T>() {
+    return +[](const Coordinates::Found& found, const void* from, void* to) {
+      for (int64_t i = 0; i < found.count; ++i) {
+        T& sum = static_cast<T*>(to)[found.places[i]];
+        sum = sum_of<T>(sum, static_cast<const T*>(from)[found.entries[i]]);
+      }
+    };
+  });
+  parallel_for(0, out.numel(), piece, [&](int64_t from, int64_t to) {
+    const int64_t step = coordinates.ascend ? piece : to - from;
+    Coordinates::Found found;
+    for (int64_t begin = from; begin < to; begin += step) {
+      const int64_t end = std::min(to, begin + step);
+      std::memset(out.data<char>() + begin * out.element_size(), 0,
+                  static_cast<size_t>((end - begin) * out.element_size()));
+      const auto [first, last] = coordinates.near(begin, end, out.numel());
+      for (int64_t i = first; i < last; i += Coordinates::kBlock) {
+        coordinates.find(i, std::min(Coordinates::kBlock, last - i), begin, end, found);
+        add(found, all_values.data_ptr(), out.data_ptr());
+      }
+    }
+  });
+}
+
 std::tuple<Tensor, Tensor> coo_add(ops::Launch&,
                                    const Tensor& left_indices,
                                    const Tensor& left,
@@ -298,6 +381,7 @@ std::tuple<Tensor, Tensor> coo_add(ops::Launch&,
 void register_sparse(ops::Registry& registry) {
   registry.kernel<coo_mm>(DeviceType::kCpu, "_coo_mm");
   registry.kernel<coo_dot>(DeviceType::kCpu, "_coo_dot");
+  registry.kernel<coo_dense>(DeviceType::kCpu, "_coo_dense");
   registry.kernel<coo_merge>(DeviceType::kCpu, "_coo_merge");
   registry.dynamic_kernel<coo_add>(DeviceType::kCpu, "_coo_add");
 }
