@@ -274,25 +274,28 @@ struct Coordinates {
     return {first - index, std::upper_bound(first, index + count, (end - 1) / each) - index};
   }
 
-  // Those of the entries [first, first + n), n at most kBlock, that are at places [begin, end).
-  static constexpr int64_t kBlock = 256;
-  struct Found {
-    int64_t count = 0;
-    int64_t entries[kBlock];
-    int64_t places[kBlock];
-  };
-  void find(int64_t first, int64_t n, int64_t begin, int64_t end, Found& found) const {
-    int64_t places[kBlock] = {};
-    for (size_t d = 0; d < sizes.size(); ++d) {
+  void find_places(int64_t first, int64_t n, int64_t* places) const {
+    if (sizes.empty()) {
+      std::fill_n(places, n, 0);
+    } else {
+      std::copy_n(index + first, n, places);
+    }
+    for (size_t d = 1; d < sizes.size(); ++d) {
       const int64_t* const row = index + static_cast<int64_t>(d) * count + first;
-      for (int64_t i = 0; i < n; ++i) places[i] = places[i] * sizes[d] + row[i];
+      const int64_t size = sizes[d];
+      for (int64_t i = 0; i < n; ++i) places[i] = places[i] * size + row[i];
     }
-    found.count = 0;
-    for (int64_t i = 0; i < n; ++i) {
-      found.entries[found.count] = first + i;
-      found.places[found.count] = places[i];
-      found.count += places[i] >= begin && places[i] < end ? 1 : 0;
-    }
+  }
+};
+
+// A part of the result, at places [begin, end).
+struct Part {
+  int64_t begin;
+  int64_t end;
+  void* out;
+
+  bool has(int64_t place) const {
+    return static_cast<uint64_t>(place - begin) < static_cast<uint64_t>(end - begin);
   }
 };
 
@@ -301,29 +304,33 @@ struct Coordinates {
 void coo_dense(
     ops::Launch&, const Tensor& indices, const Tensor& values, IntList size, Tensor& out) {
   constexpr int64_t kPieceBytes = 256 << 10;
+  constexpr int64_t kBlock = 256;  // entries
   const Tensor index = as_contiguous(indices);
   const Tensor all_values = as_contiguous(values);
   const Coordinates coordinates(index.data<int64_t>(), index.size(1), size);
-  const int64_t piece = kPieceBytes / out.element_size();
+  const int64_t element = out.element_size();
+  const int64_t piece = kPieceBytes / element;
   const auto add = visit_dtype(out.dtype(), []<typename T>() {
-    return +[](const Coordinates::Found& found, const void* from, void* to) {
-      for (int64_t i = 0; i < found.count; ++i) {
-        T& sum = static_cast<T*>(to)[found.places[i]];
-        sum = sum_of<T>(sum, static_cast<const T*>(from)[found.entries[i]]);
+    return +[](const Part& part, const int64_t* places, int64_t n, const char* from) {
+      for (int64_t i = 0; i < n; ++i) {
+        if (!part.has(places[i])) continue;
+        T& sum = static_cast<T*>(part.out)[places[i]];
+        sum = sum_of<T>(sum, reinterpret_cast<const T*>(from)[i]);
       }
     };
   });
   parallel_for(0, out.numel(), piece, [&](int64_t from, int64_t to) {
     const int64_t step = coordinates.ascend ? piece : to - from;
-    Coordinates::Found found;
+    int64_t places[kBlock];
     for (int64_t begin = from; begin < to; begin += step) {
-      const int64_t end = std::min(to, begin + step);
-      std::memset(out.data<char>() + begin * out.element_size(), 0,
-                  static_cast<size_t>((end - begin) * out.element_size()));
-      const auto [first, last] = coordinates.near(begin, end, out.numel());
-      for (int64_t i = first; i < last; i += Coordinates::kBlock) {
-        coordinates.find(i, std::min(Coordinates::kBlock, last - i), begin, end, found);
-        add(found, all_values.data_ptr(), out.data_ptr());
+      const Part part = {begin, std::min(to, begin + step), out.data_ptr()};
+      std::memset(out.data<char>() + begin * element, 0,
+                  static_cast<size_t>((part.end - begin) * element));
+      const auto [first, last] = coordinates.near(begin, part.end, out.numel());
+      for (int64_t i = first; i < last; i += kBlock) {
+        const int64_t n = std::min(kBlock, last - i);
+        coordinates.find_places(i, n, places);
+        add(part, places, n, all_values.data<char>() + i * element);
       }
     }
   });
