@@ -62,6 +62,17 @@ def test_bernoulli_and_multinomial_numbers(torch):
     assert drawn.tolist() == [1, 1, 0, 0, 0, 0, 1, 0, 0, 0]
 
 
+def test_multinomial_draws_in_the_order_of_memory(torch):
+    weights = torch.arange(1.0, 13.0).reshape(4, 3).t()
+    drawn = []
+    for each in (weights, weights.contiguous()):
+        torch.manual_seed(3)
+        drawn.append(torch.multinomial(each, 3).tolist())
+    by_columns = [[2, 0, 1], [3, 2, 0], [2, 3, 1]]
+    by_rows = [[3, 0, 1], [2, 3, 1], [2, 3, 0]]
+    assert drawn == [by_columns, by_rows]
+
+
 def test_in_place_numbers(torch):
     torch.manual_seed(0)
     found = torch.empty(3).uniform_(-1, 2).tolist()

@@ -1,4 +1,4 @@
-"""Bags of one length: the rows of a 2-d input, summed by an op of its own."""
+"""Bags of one length: the rows of a 2-d input, of which no copy is made."""
 
 import numpy as np
 import pytest
@@ -15,14 +15,16 @@ def operands(torch, bags, length, columns, dtype="float32", rows=11):
 
 def expected(table, places, kind):
     rows = table.double().numpy()[places.numpy()]
+    if kind == "max":
+        return rows.max(1) if places.shape[1] else np.zeros((len(rows), rows.shape[2]))
     total = rows.sum(1)
     return total / max(places.shape[1], 1) if kind == "mean" else total
 
 
-@pytest.mark.parametrize("kind", ["sum", "mean"])
+@pytest.mark.parametrize("kind", ["sum", "mean", "max"])
 @pytest.mark.parametrize("dtype", ROUNDING)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_bags_are_sums_of_rows(torch, shape, dtype, kind):
+def test_bags_are_made_of_rows(torch, shape, dtype, kind):
     table, places = operands(torch, *shape, dtype)
     result = torch.nn.functional.embedding_bag(places, table, mode=kind)
     assert result.dtype == table.dtype
@@ -50,7 +52,7 @@ def test_infinite_and_missing_rows(torch):
             torch.nn.functional.embedding_bag(torch.tensor([[0, missing]]), table)
 
 
-@pytest.mark.parametrize("kind", ["sum", "mean"])
+@pytest.mark.parametrize("kind", ["sum", "mean", "max"])
 def test_gradients(torch, kind):
     table, places = operands(torch, 5, 4, 3, "float64")
     table.requires_grad_()
@@ -62,12 +64,46 @@ def test_gradients(torch, kind):
     assert torch.autograd.gradgradcheck(bag, (table,))
 
 
-def test_per_sample(torch):
+@pytest.mark.parametrize("shape", [(0,), (0, 4), (3, 0)])
+@pytest.mark.parametrize("kind", ["sum", "mean", "max"])
+def test_results_without_indices_have_gradients(torch, shape, kind):
+    table = torch.ones(3, 2, requires_grad=True)
+    offsets = torch.zeros(0, dtype=torch.int64) if len(shape) == 1 else None
+    places = torch.zeros(shape, dtype=torch.int64)
+    result = torch.nn.functional.embedding_bag(places, table, offsets, mode=kind)
+    assert result.shape == (shape[0], 2) and result.requires_grad
+    result.sum().backward()
+    assert table.grad.tolist() == [[0.0, 0.0]] * 3
+
+
+def test_the_first_of_equal_rows_gets_the_gradient(torch):
+    table = torch.tensor([[1.0, 5.0], [1.0, 2.0], [0.0, 5.0]], requires_grad=True)
+    places = torch.tensor([[1, 0, 2], [2, 0, 1]])
+    torch.nn.functional.embedding_bag(places, table, mode="max").sum().backward()
+    assert table.grad.tolist() == [[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]]
+
+
+def test_mistakes(torch):
+    table, places = operands(torch, 3, 4, 5)
+    bag = torch.nn.functional.embedding_bag
+    text = "one of the following scalar types: Half, BFloat16, Float, Double; but got"
+    for dtype, name in ((torch.int64, "torch.LongTensor"), (torch.bool, "CPUBoolType")):
+        for mode in ("sum", "mean", "max"):
+            with pytest.raises(RuntimeError, match=f"{text} {name} instead"):
+                bag(places, table.to(dtype), mode=mode)
+    with pytest.raises(ValueError, match="max mode does not support sparse weights"):
+        bag(places, table, mode="max", sparse=True)
+    with pytest.raises(ValueError, match="max mode does not support scaling the gradient"):
+        bag(places, table, mode="max", scale_grad_by_freq=True)
+
+
+@pytest.mark.parametrize("kind", ["mean", "max"])
+def test_per_sample(torch, kind):
     table, places = operands(torch, 3, 4, 5)
     tables = torch.stack([table, 2 * table])
 
     def bag(indices, weight):
-        return torch.nn.functional.embedding_bag(indices, weight, mode="mean")
+        return torch.nn.functional.embedding_bag(indices, weight, mode=kind)
 
     both = torch.func.vmap(bag, in_dims=(None, 0))(places, tables)
     assert torch.allclose(both, torch.stack([bag(places, each) for each in tables]))

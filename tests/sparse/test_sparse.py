@@ -200,3 +200,35 @@ def test_dense_tensors_do_not_become_sparse_in_place(torch):
     with pytest.raises(RuntimeError, match="incompatible tensor type"):
         sparse.data = dense
     assert dense.sum().item() == 2 and sparse.to_dense().sum().item() == 4
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int64", "bool"])
+@pytest.mark.parametrize("order", ["of rows", "any"])
+def test_large_dense_tensor_on_threads(torch, dtype, order):
+    generator = torch.Generator().manual_seed(0)
+    rows, cols = 700, 900
+    row = torch.randint(rows, (3000,), generator=generator)
+    col = torch.randint(cols, (3000,), generator=generator)
+    if order == "of rows":
+        row = row.sort()[0]
+    values = torch.randint(-4, 5, (3000,), generator=generator).to(getattr(torch, dtype))
+    expected = [0] * (rows * cols)
+    for place, value in zip((row * cols + col).tolist(), values.tolist(), strict=True):
+        expected[place] = expected[place] + value if dtype != "bool" else expected[place] or value
+    matrix = torch.sparse_coo_tensor(torch.stack([row, col]), values, (rows, cols))
+    threads = torch.get_num_threads()
+    try:
+        for count in (1, 2, 5):
+            torch.set_num_threads(count)
+            dense = matrix.to_dense()
+            assert dense.dtype is values.dtype and dense.shape == (rows, cols)
+            assert dense.flatten().tolist() == expected
+    finally:
+        torch.set_num_threads(threads)
+
+
+def test_dense_tensors_check_coordinates(torch):
+    matrix = torch.sparse_coo_tensor([[0, 1], [0, 1]], [1.0, 2.0], (2, 3))
+    matrix._indices()[1, 1] = 3
+    with pytest.raises(IndexError):
+        matrix.to_dense()

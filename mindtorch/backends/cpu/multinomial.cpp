@@ -158,6 +158,7 @@ void sample_without_replacement(Generator& generator,
                                 std::span<const T> weights,
                                 int64_t categories,
                                 int64_t samples,
+                                bool by_columns,
                                 int64_t* out) {
   using C = Compute<T>;
   check_weights(weights, categories);
@@ -173,10 +174,12 @@ void sample_without_replacement(Generator& generator,
     return (std::isnan(a.speed) && !std::isnan(b.speed)) || a.speed > b.speed;
   };
   const size_t row_size = static_cast<size_t>(categories);
+  const size_t step = by_columns ? weights.size() / row_size : 1;
   std::vector<Runner> runners(row_size);
   for (size_t begin = 0; begin < weights.size(); begin += row_size) {
+    const T* const own = times.data() + (by_columns ? begin / row_size : begin);
     for (size_t i = 0; i < row_size; ++i) {
-      const C speed = static_cast<C>(weights[begin + i]) / static_cast<C>(times[begin + i]);
+      const C speed = static_cast<C>(weights[begin + i]) / static_cast<C>(own[i * step]);
       runners[i] = {static_cast<C>(static_cast<T>(speed)), static_cast<int64_t>(i)};
     }
     const auto first = runners.begin();
@@ -204,6 +207,7 @@ void sample_multinomial(Generator& generator,
                         int64_t categories,
                         int64_t samples,
                         bool replacement,
+                        bool by_columns,
                         int64_t* out) {
   CpuGenerator& source = CpuGenerator::from(generator);
   visit_dtype(dtype, [&]<typename T>() {
@@ -214,7 +218,7 @@ void sample_multinomial(Generator& generator,
       if (replacement && samples > 1) {
         sample_with_replacement(source, all, categories, samples, out);
       } else {
-        sample_without_replacement(source, all, categories, samples, out);
+        sample_without_replacement(source, all, categories, samples, by_columns, out);
       }
     } else {
       MT_THROW(RuntimeError, "multinomial only supports floating-point dtypes for input, got: ",

@@ -1,6 +1,9 @@
 #include "mindtorch/backends/cpu/processors.h"
 
 #include <sched.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include <algorithm>
 #include <fstream>
@@ -101,6 +104,22 @@ int64_t last_level_cache_bytes(const std::string& root) {
     largest = std::max(largest, kibibytes << 10);
   }
   return largest > 0 ? largest : int64_t{32} << 20;
+}
+
+bool has_fast_string_copies() {
+#if defined(__x86_64__)
+  unsigned eax = 0;
+  unsigned ebx = 0;
+  unsigned ecx = 0;
+  unsigned edx = 0;
+  if (__get_cpuid(0, &eax, &ebx, &ecx, &edx) == 0 || ebx != signature_AMD_ebx) return false;
+  constexpr unsigned kZen5 = 0x1a;
+  __cpuid(1, eax, ebx, ecx, edx);
+  const unsigned family = ((eax >> 8) & 0xf) + ((eax >> 20) & 0xff);
+  return family >= kZen5;
+#else
+  return false;
+#endif
 }
 
 }  // namespace mindtorch::cpu

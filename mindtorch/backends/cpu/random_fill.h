@@ -56,7 +56,8 @@ void fill_geometric(Generator& generator, DType dtype, void* out, int64_t n, dou
 // Draws `samples` indices for each of `rows` rows of `categories` weights (contiguous, a float
 // dtype) into out[rows][samples]. Without replacement, samples <= categories. Throws torch's
 // RuntimeError for weights that are no distribution; no number is drawn then, save with
-// replacement.
+// replacement. `by_columns`: the random numbers of a draw without it, one for each weight, come
+// column by column.
 void sample_multinomial(Generator& generator,
                         DType dtype,
                         const void* weights,
@@ -64,6 +65,7 @@ void sample_multinomial(Generator& generator,
                         int64_t categories,
                         int64_t samples,
                         bool replacement,
+                        bool by_columns,
                         int64_t* out);
 
 }  // namespace mindtorch::cpu

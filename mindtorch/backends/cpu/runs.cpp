@@ -162,7 +162,31 @@ bool exceeds_caches(int64_t bytes) {
   return bytes > limit;
 }
 
+namespace {
+
+// From so many bytes on the start of a string instruction does not matter.
+constexpr int64_t kStringBytes = 8 << 10;
+
+bool uses_strings(int64_t bytes) {
+  static const bool is_fast = has_fast_string_copies();
+  return bytes >= kStringBytes && is_fast;
+}
+
+void copy_by_strings(const Runs& runs, int64_t bytes) {
+#if defined(__x86_64__)
+  for (int64_t i = 0; i < runs.count; ++i) {
+    const uint8_t* from = runs.from + i * runs.from_step;
+    uint8_t* to = runs.to + i * runs.to_step;
+    int64_t left = bytes;
+    asm volatile("rep movsb" : "+S"(from), "+D"(to), "+c"(left) : : "memory");
+  }
+#endif
+}
+
+}  // namespace
+
 void copy_runs(const Runs& runs, int64_t bytes) {
+  if (uses_strings(bytes)) return copy_by_strings(runs, bytes);
   if (bytes <= kCachedBytes) return HWY_DYNAMIC_DISPATCH(copy)(runs, bytes);
   for (int64_t i = 0; i < runs.count; ++i) {
     std::memcpy(runs.to + i * runs.to_step, runs.from + i * runs.from_step,
@@ -194,7 +218,9 @@ void fill_runs(const Runs& runs, int64_t element_size, int64_t bytes) {
   HWY_DYNAMIC_DISPATCH(fill)(runs, element_size, bytes);
 }
 
-void stream_runs(const Runs& runs, int64_t bytes) { HWY_DYNAMIC_DISPATCH(stream)(runs, bytes); }
+void stream_runs(const Runs& runs, int64_t bytes) {
+  uses_strings(bytes) ? copy_by_strings(runs, bytes) : HWY_DYNAMIC_DISPATCH(stream)(runs, bytes);
+}
 
 }  // namespace mindtorch::cpu
 #endif  // HWY_ONCE

@@ -1,5 +1,5 @@
-// Products with a sparse matrix, given by the coordinates of its entries. The two are each other's
-// derivatives.
+// Sparse tensors, given by the coordinates of their entries: products with matrices, which are each
+// other's derivatives, sums, and what they are without gaps.
 #include "mindtorch/ops/definitions/definitions.h"
 #include "mindtorch/ops/definitions/rules.h"
 
@@ -46,6 +46,15 @@ TensorSpec coo_dot(const Tensor& row, const Tensor& col, const Tensor& left, con
   return contiguous_spec({row.size(0)}, left.dtype(), left.device());
 }
 
+TensorSpec coo_dense(const Tensor& indices, const Tensor& values, IntList size) {
+  MT_CHECK(indices.dim() == 2 && indices.dtype() == DType::kInt64 && values.dim() == 1 &&
+               indices.size(1) == values.size(0) &&
+               indices.size(0) == static_cast<int64_t>(size.size()),
+           RuntimeError, "_coo_dense: expected int64 coordinates of each value, but got ",
+           to_string(indices.sizes()), " for ", to_string(values.sizes()));
+  return contiguous_spec(Shape(size), values.dtype(), values.device());
+}
+
 TensorSpec coo_merge(const Tensor& left, const Tensor& right) {
   check_list("_coo_merge", left);
   check_list("_coo_merge", right);
@@ -66,6 +75,11 @@ void define_sparse(Registry& ops) {
       .internal()
       .checks_values()
       .doc("Entries of left @ right.T: those at row[e], col[e].");
+  ops.define<coo_dense>("_coo_dense(Tensor indices, Tensor values, int[] size) -> Tensor")
+      .internal()
+      .checks_values()
+      .not_differentiable()
+      .doc("The strided tensor that has values[e] at indices[:, e]. Entries at one place add up.");
   ops.define<coo_merge>("_coo_merge(Tensor left, Tensor right) -> Tensor")
       .internal()
       .doc(

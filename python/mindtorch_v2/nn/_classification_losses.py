@@ -153,11 +153,13 @@ def binary_cross_entropy_with_logits(
         raise ValueError(
             f"Target size ({target.size()}) must be the same as input size ({input.size()})"
         )
+    # What nothing has to remember is free before the logarithms are there.
+    loss = (1 - target) * input
     logs = torch.nn.functional.logsigmoid(input)
     if pos_weight is None:
-        loss = ((1 - target) * input).sub_(logs)
+        loss = loss.sub_(logs)
     else:
-        loss = (1 - target) * input - logs * ((pos_weight - 1) * target + 1)
+        loss = loss - logs * ((pos_weight - 1) * target + 1)
     return reduced(loss if weight is None else loss * weight, reduction)
 
 

@@ -92,14 +92,14 @@ def _grouped_product(a, b, offs):
 
 
 _embedding_bag = _C._internal_functions["_embedding_bag"]
-_BAGS = ("sum", "mean")
+_BAG_DTYPES = frozenset([torch.float16, torch.bfloat16, torch.float32, torch.float64])
 
 
 def _has_bags(weight, scale_grad_by_freq, sparse, per_sample_weights, padding_idx):
-    """Whether bags of one length are the sums of one op."""
+    """Whether bags of one length need none of their rows on their own."""
     if scale_grad_by_freq or sparse or per_sample_weights is not None or padding_idx is not None:
         return False
-    return weight.is_floating_point() and weight.device.type in ("cpu", "meta")
+    return weight.device.type in ("cpu", "meta")
 
 
 def embedding_bag(
@@ -132,18 +132,6 @@ def embedding_bag(
                 "if input is 2D, then offsets has to be None, as input is treated is a mini-batch"
                 f" of fixed length sequences. However, found offsets of type {type(offsets)}"
             )
-        if mode in _BAGS and _has_bags(
-            weight, scale_grad_by_freq, sparse, per_sample_weights, padding_idx
-        ):
-            if max_norm is not None:
-                with torch.no_grad():
-                    torch.embedding_renorm_(weight, input.contiguous(), max_norm, norm_type)
-            return _embedding_bag(weight, input, mode == "mean")
-        bags, length = input.shape
-        owner = torch.arange(bags, device=input.device).repeat_interleave(length)
-        input = input.reshape(-1)
-        if per_sample_weights is not None:
-            per_sample_weights = per_sample_weights.reshape(-1)
     elif input.dim() == 1:
         bags, owner = _owners(input, offsets, include_last_offset)
     else:
@@ -152,15 +140,37 @@ def embedding_bag(
         )
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum, mean or max")
+    if mode == "max" and scale_grad_by_freq:
+        raise ValueError("max mode does not support scaling the gradient by the frequency")
+    if mode == "max" and sparse:
+        raise ValueError("max mode does not support sparse weights")
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError(
             "embedding_bag: per_sample_weights was not None. "
             "per_sample_weights is only supported for mode='sum' "
             f"(got mode='{mode}'). Please open a feature request on GitHub."
         )
+    if weight.dtype not in _BAG_DTYPES:
+        name = "CPUBoolType" if weight.dtype is torch.bool else weight.type()
+        raise RuntimeError(
+            "Expected tensor for argument #1 'weight' to have one of the following scalar types: "
+            f"Half, BFloat16, Float, Double; but got {name} instead (while checking arguments for "
+            "embedding_bag)"
+        )
     if max_norm is not None:
         with torch.no_grad():
             torch.embedding_renorm_(weight, input.contiguous(), max_norm, norm_type)
+    if input.dim() == 2:
+        if _has_bags(weight, scale_grad_by_freq, sparse, per_sample_weights, padding_idx):
+            if mode == "max" and input.size(1) > 0:
+                return weight.gather(0, _largest(weight, input))
+            if mode != "max":
+                return _embedding_bag(weight, input, mode == "mean")
+        bags, length = input.shape
+        owner = torch.arange(bags, device=input.device).repeat_interleave(length)
+        input = input.reshape(-1)
+        if per_sample_weights is not None:
+            per_sample_weights = per_sample_weights.reshape(-1)
     rows = torch.embedding(weight, input, -1, scale_grad_by_freq, sparse)
     if padding_idx is not None:
         if not -weight.size(0) <= padding_idx < weight.size(0):
@@ -172,6 +182,22 @@ def embedding_bag(
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.unsqueeze(1)
     return _pooled(rows, owner, bags, mode)
+
+
+_PIECE_BYTES = 32 * 1024  # of rows that are looked at together
+
+
+@torch.no_grad()
+def _largest(weight, input):
+    """For every bag and column the index of the row of weight whose element is the largest."""
+    bags, length = input.shape
+    bag_bytes = max(1, length * weight.size(1) * weight.element_size())
+    step = max(1, _PIECE_BYTES // bag_bytes)
+    pieces = []
+    for begin in range(0, max(bags, 1), step):
+        own = input[begin : begin + step]
+        pieces.append(own.gather(1, torch.embedding(weight, own).max(1)[1]))
+    return torch.cat(pieces).to(torch.int64)
 
 
 def _owners(input, offsets, include_last_offset):
@@ -200,7 +226,7 @@ def _pooled(rows, owner, bags, mode):
     counts = torch.bincount(owner, minlength=bags)
     if mode == "max":
         if rows.size(0) == 0:
-            return zeros
+            return zeros.index_add(0, owner, rows)
         # Every bag as a row, filled up with -inf; the bags follow one another in `rows`.
         place = torch.arange(rows.size(0), device=rows.device) - (counts.cumsum(0) - counts)[owner]
         shape = (bags, int(counts.max()), rows.size(1))

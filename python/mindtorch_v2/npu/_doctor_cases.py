@@ -25,6 +25,7 @@ CASES = {
     "image)",
     "_conj_physical": "torch.tensor([1 + 2j]).conj()",
     "_coo_add": "torch.eye(2).to_sparse() + torch.ones(2, 2).to_sparse()",
+    "_coo_dense": "torch.eye(2).to_sparse().to_dense()",
     "_coo_dot": "grad((torch.sparse_coo_tensor(torch.stack([rows, rows]), gates[0, :2]) @ x).sum(),"
     " gates)",
     "_coo_merge": "torch.eye(2).to_sparse().requires_grad_() + torch.ones(2, 2).to_sparse()",

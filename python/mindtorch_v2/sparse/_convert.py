@@ -3,6 +3,7 @@
 import math
 
 import mindtorch_v2 as torch
+from mindtorch_v2 import _C
 from mindtorch_v2.sparse._tensor import (
     LAYOUT_NAMES,
     Coo,
@@ -14,6 +15,12 @@ from mindtorch_v2.sparse._tensor import (
     make_coo,
     no_kernel,
     replace,
+)
+
+_coo_dense = _C._internal_functions["_coo_dense"]
+_DENSE_DTYPES = frozenset(  # that _coo_dense adds
+    getattr(torch, name)
+    for name in "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64".split()
 )
 
 # --- coordinates ----------------------------------------------------------------------------------
@@ -237,10 +244,15 @@ def from_dense(tensor, sparse_dim):
 def to_dense(tensor, dtype=None, *, masked_grad=None):
     """The strided tensor."""
     coo = to_coo(tensor)
-    sizes = sparse_sizes(coo)
     indices, values = coo.parts.indices, coo.parts.values
+    remembers = values.requires_grad
+    on_cpu = values.device.type == "cpu"
+    if on_cpu and values.dim() == 1 and values.dtype in _DENSE_DTYPES and not remembers:
+        made = _coo_dense(indices, values, tensor.shape)
+        return made if dtype is None else made.to(dtype)
+    sizes = sparse_sizes(coo)
     step = max(values.shape[0], 1)
-    if values.device.type == "cpu" and values.dtype != torch.bool and not values.requires_grad:
+    if on_cpu and values.dtype != torch.bool and not remembers:
         step = _PIECE
     rows = add_rows(math.prod(sizes), flat_places(indices[:, :step], sizes), values[:step])
     for begin in range(step, values.shape[0], step):

@@ -435,7 +435,7 @@ for op, result in results.items():
     )
     layers = ("_lstm_layer", "_gru_layer", "_rnn_layer")  # CANN has none: made of other ops there
     known = {f"{layer}{way}" for layer in layers for way in ("", "_backward")}
-    known |= {"_coo_mm", "_coo_dot", "_coo_merge", "_coo_add"}  # likewise
+    known |= {"_coo_mm", "_coo_dot", "_coo_dense", "_coo_merge", "_coo_add"}  # likewise
     known |= {"_interpolate", "_interpolate_backward", "_embedding_bag"}  # likewise
     known |= {"dot", "inner"}  # CANN multiplies no matrices of integers
     known |= DECOMPOSITIONS

@@ -216,9 +216,12 @@ void multinomial(ops::Launch&,
     weights = Tensor::make(self.sizes(), self.dtype());
     copy(self, weights);
   }
+  // Torch draws into a tensor that lies in memory as the weights do.
+  const bool by_columns =
+      self.dim() == 2 && self.strides()[0] > 0 && self.strides()[0] < self.strides()[1];
   sample_multinomial(source(generator), self.dtype(), weights.data_ptr(),
                      self.dim() == 1 ? 1 : self.size(0), self.size(-1), num_samples, replacement,
-                     out.data<int64_t>());
+                     by_columns, out.data<int64_t>());
 }
 
 // The elements of `self`, as large as `like`, one after the other.

@@ -14,6 +14,7 @@ namespace mindtorch::cpu {
 namespace {
 
 constexpr int64_t kGrainBytes = int64_t{1} << 16;
+constexpr int64_t kStreamedBytes = 1024;  // of a row: shorter ones are not worth it
 
 // One input of cat whose rows are copied as they are.
 struct Piece {
@@ -69,10 +70,12 @@ void copy_rows(Pieces pieces, int64_t rows, int64_t out_row_bytes, uint8_t* out)
     return;
   }
   const bool interleaves = can_interleave(pieces, out_row_bytes);
-  // Of short pieces, as many rows as the first-level cache holds: they share its lines.
-  const bool are_long = std::all_of(pieces.begin(), pieces.end(),
-                                    [](const Piece& piece) { return piece.row_bytes >= 512; });
-  const int64_t block = std::max<int64_t>(1, (are_long ? 64 << 10 : 8 << 10) / out_row_bytes);
+  // As many rows as the first-level cache holds: short pieces share its lines. Streamed ones do not
+  // stay in it, and each call waits until they have left.
+  const bool are_streamed =
+      streams && std::all_of(pieces.begin(), pieces.end(),
+                             [](const Piece& piece) { return piece.row_bytes >= kStreamedBytes; });
+  const int64_t block = std::max<int64_t>(1, (are_streamed ? 64 << 10 : 8 << 10) / out_row_bytes);
   const int64_t grain = std::max<int64_t>(1, kGrainBytes / out_row_bytes);
   parallel_for(0, rows, grain, [&](int64_t begin, int64_t end) {
     if (interleaves) return interleave_rows(pieces, begin, end, out);
@@ -81,8 +84,8 @@ void copy_rows(Pieces pieces, int64_t rows, int64_t out_row_bytes, uint8_t* out)
         const Runs runs = {piece.data + row * piece.row_stride_bytes, piece.row_stride_bytes,
                            out + row * out_row_bytes + piece.offset_bytes, out_row_bytes,
                            std::min(block, end - row)};
-        streams&& piece.row_bytes >= 1024 ? stream_runs(runs, piece.row_bytes)
-                                          : copy_runs(runs, piece.row_bytes);
+        streams&& piece.row_bytes >= kStreamedBytes ? stream_runs(runs, piece.row_bytes)
+                                                    : copy_runs(runs, piece.row_bytes);
       }
     }
   });

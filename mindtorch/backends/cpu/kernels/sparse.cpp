@@ -1,10 +1,12 @@
-// Products with a sparse matrix, given by the coordinates of its entries.
+// Sparse tensors, given by the coordinates of their entries.
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "mindtorch/backends/cpu/indexing.h"
@@ -246,6 +248,94 @@ T sum_of(T a, T b) {
   }
 }
 
+// The places of entries in a contiguous tensor.
+struct Coordinates {
+  const int64_t* index;  // `count` for each dim
+  int64_t count;
+  IntList sizes;
+  bool ascend;  // whether those of the first dim do
+
+  Coordinates(const int64_t* index, int64_t count, IntList sizes)
+      : index(index), count(count), sizes(sizes) {
+    for (size_t d = 0; d < sizes.size(); ++d) {
+      const int64_t* const row = index + static_cast<int64_t>(d) * count;
+      const int64_t bad = check_positive_indices(row, count, sizes[d]);
+      MT_CHECK(bad < 0, IndexError, "index ", row[bad], " is out of bounds for dimension ", d,
+               " with size ", sizes[d]);
+    }
+    ascend = !sizes.empty() && std::is_sorted(index, index + count);
+  }
+
+  // A range of entries that holds all at places [begin, end); `all` is the number of places.
+  std::pair<int64_t, int64_t> near(int64_t begin, int64_t end, int64_t all) const {
+    if (!ascend) return {0, count};
+    const int64_t each = all / sizes[0];
+    const auto* const first = std::lower_bound(index, index + count, begin / each);
+    return {first - index, std::upper_bound(first, index + count, (end - 1) / each) - index};
+  }
+
+  void find_places(int64_t first, int64_t n, int64_t* places) const {
+    if (sizes.empty()) {
+      std::fill_n(places, n, 0);
+    } else {
+      std::copy_n(index + first, n, places);
+    }
+    for (size_t d = 1; d < sizes.size(); ++d) {
+      const int64_t* const row = index + static_cast<int64_t>(d) * count + first;
+      const int64_t size = sizes[d];
+      for (int64_t i = 0; i < n; ++i) places[i] = places[i] * size + row[i];
+    }
+  }
+};
+
+// A part of the result, at places [begin, end).
+struct Part {
+  int64_t begin;
+  int64_t end;
+  void* out;
+
+  bool has(int64_t place) const {
+    return static_cast<uint64_t>(place - begin) < static_cast<uint64_t>(end - begin);
+  }
+};
+
+// Each thread clears and fills a part of the result, and adds in the order of entries. Where they
+// come in the order of rows, it does so in pieces that stay in its cache between the two.
+void coo_dense(
+    ops::Launch&, const Tensor& indices, const Tensor& values, IntList size, Tensor& out) {
+  constexpr int64_t kPieceBytes = 256 << 10;
+  constexpr int64_t kBlock = 256;  // entries
+  const Tensor index = as_contiguous(indices);
+  const Tensor all_values = as_contiguous(values);
+  const Coordinates coordinates(index.data<int64_t>(), index.size(1), size);
+  const int64_t element = out.element_size();
+  const int64_t piece = kPieceBytes / element;
+  const auto add = visit_dtype(out.dtype(), []<typename T>() {
+    return +[](const Part& part, const int64_t* places, int64_t n, const char* from) {
+      for (int64_t i = 0; i < n; ++i) {
+        if (!part.has(places[i])) continue;
+        T& sum = static_cast<T*>(part.out)[places[i]];
+        sum = sum_of<T>(sum, reinterpret_cast<const T*>(from)[i]);
+      }
+    };
+  });
+  parallel_for(0, out.numel(), piece, [&](int64_t from, int64_t to) {
+    const int64_t step = coordinates.ascend ? piece : to - from;
+    int64_t places[kBlock];
+    for (int64_t begin = from; begin < to; begin += step) {
+      const Part part = {begin, std::min(to, begin + step), out.data_ptr()};
+      std::memset(out.data<char>() + begin * element, 0,
+                  static_cast<size_t>((part.end - begin) * element));
+      const auto [first, last] = coordinates.near(begin, part.end, out.numel());
+      for (int64_t i = first; i < last; i += kBlock) {
+        const int64_t n = std::min(kBlock, last - i);
+        coordinates.find_places(i, n, places);
+        add(part, places, n, all_values.data<char>() + i * element);
+      }
+    }
+  });
+}
+
 std::tuple<Tensor, Tensor> coo_add(ops::Launch&,
                                    const Tensor& left_indices,
                                    const Tensor& left,
@@ -298,6 +388,7 @@ std::tuple<Tensor, Tensor> coo_add(ops::Launch&,
 void register_sparse(ops::Registry& registry) {
   registry.kernel<coo_mm>(DeviceType::kCpu, "_coo_mm");
   registry.kernel<coo_dot>(DeviceType::kCpu, "_coo_dot");
+  registry.kernel<coo_dense>(DeviceType::kCpu, "_coo_dense");
   registry.kernel<coo_merge>(DeviceType::kCpu, "_coo_merge");
   registry.dynamic_kernel<coo_add>(DeviceType::kCpu, "_coo_add");
 }

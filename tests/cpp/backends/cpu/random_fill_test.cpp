@@ -253,7 +253,8 @@ std::vector<int64_t> multinomial(Generator& g, int64_t samples, bool replacement
     weights.push_back(static_cast<T>(weight));
   }
   std::vector<int64_t> out(static_cast<size_t>(2 * samples));
-  sample_multinomial(g, DTypeOf<T>::value, weights.data(), 2, 5, samples, replacement, out.data());
+  sample_multinomial(g, DTypeOf<T>::value, weights.data(), 2, 5, samples, replacement, false,
+                     out.data());
   return out;
 }
 
@@ -280,7 +281,7 @@ TEST(RandomFill, MultinomialGivesTorchsIndices) {
   std::vector<float> weights(200);
   for (size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(i % 7);
   Indices few(3);
-  sample_multinomial(g, DType::kFloat32, weights.data(), 1, 200, 3, false, few.data());
+  sample_multinomial(g, DType::kFloat32, weights.data(), 1, 200, 3, false, false, few.data());
   EXPECT_EQ(few, (Indices{73, 86, 166}));
   EXPECT_EQ(digest(g.get_state()), 0xdb69c762bc089a94u);
 }
@@ -292,7 +293,7 @@ TEST(RandomFill, MultinomialRefusesWhatIsNoDistribution) {
   const auto sample = [&](float a, float b, bool replacement) {
     const float weights[] = {a, b};
     return error_of<RuntimeError>(
-        [&] { sample_multinomial(g, DType::kFloat32, weights, 1, 2, 2, replacement, out); });
+        [&] { sample_multinomial(g, DType::kFloat32, weights, 1, 2, 2, replacement, false, out); });
   };
   const char* kNotProbability = "probability tensor contains either `inf`, `nan` or element < 0";
   const char* kNoSum = "invalid multinomial distribution (sum of probabilities <= 0)";

@@ -12,7 +12,8 @@ namespace {
 void check(void (*copy)(const Runs&, int64_t)) {
   constexpr int64_t kPieces = 3;
   constexpr uint8_t kAround = 0xee;
-  for (const int64_t bytes : {0, 1, 2, 3, 4, 7, 8, 15, 16, 17, 63, 64, 65, 127, 128, 200, 1000}) {
+  for (const int64_t bytes :
+       {0, 1, 2, 3, 4, 7, 8, 15, 16, 17, 63, 64, 65, 127, 128, 200, 1000, 8192, 20001}) {
     for (const int64_t shift : {0, 1, 8, 63}) {
       const int64_t from_step = bytes + 5;
       const int64_t to_step = bytes + 9;
