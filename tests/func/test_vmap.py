@@ -288,3 +288,14 @@ def test_batch_norm_cannot_move_common_statistics(torch):
     x = torch.randn(3, 4, 2)
     got = torch.vmap(norm)(x)
     torch.testing.assert_close(got, torch.stack([norm(a) for a in x]))
+
+
+def test_losses_of_many_targets(torch):
+    """The arguments alone say whether a step may reuse memory."""
+    loss = torch.nn.functional.binary_cross_entropy_with_logits
+    x, targets = torch.randn(5), torch.rand(3, 5)
+    weights = torch.rand(5)
+    for options in ({}, {"weight": weights}, {"pos_weight": weights}):
+        found = torch.func.vmap(lambda target, kw=options: loss(x, target, **kw))(targets)
+        expected = torch.stack([loss(x, target, **options) for target in targets])
+        torch.testing.assert_close(found, expected)

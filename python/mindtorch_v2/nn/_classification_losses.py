@@ -153,13 +153,14 @@ def binary_cross_entropy_with_logits(
         raise ValueError(
             f"Target size ({target.size()}) must be the same as input size ({input.size()})"
         )
-    # What nothing has to remember is free before the logarithms are there.
-    loss = (1 - target) * input
-    logs = torch.nn.functional.logsigmoid(input)
-    if pos_weight is None:
-        loss = loss.sub_(logs)
+    loss = torch.nn.functional.logsigmoid(input).neg_()
+    if pos_weight is not None:
+        loss = loss * ((pos_weight - 1) * target + 1)
+    # In place, where the result is of the same kind: no backward pass needs the logarithms.
+    if loss.dtype == input.dtype == target.dtype and _C._vmap_level() == 0:
+        loss = loss.addcmul_(1 - target, input)
     else:
-        loss = loss - logs * ((pos_weight - 1) * target + 1)
+        loss = loss + (1 - target) * input
     return reduced(loss if weight is None else loss * weight, reduction)
 
 
