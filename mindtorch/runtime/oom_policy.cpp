@@ -94,7 +94,7 @@ void OomPolicy::collect_garbage() {
   }
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.age > b.age; });
-  const auto none = keep_captures_out();
+  const auto kept_out = keep_captures_out();
   for (const Candidate& candidate : candidates) {
     const size_t freed = segments_.release_free(
         *candidate.arena, {.min_age = candidate.age, .enough = candidate.bytes});
@@ -110,7 +110,7 @@ Block* OomPolicy::release_outgrown_segments(Attempt& attempt) {
   const uint64_t min_age = state_.conf.get()->outgrown_segment_age;
   if (min_age == 0 || request.pool == PoolKind::kSmall) return nullptr;
   if (request.arena->owner() != nullptr) return nullptr;
-  const auto none = keep_captures_out();
+  const auto kept_out = keep_captures_out();
   segments_.release_free(
       *request.arena,
       {.min_age = min_age, .smaller_than = request.segment_size, .enough = request.segment_size});
@@ -144,7 +144,7 @@ Block* OomPolicy::take_from_pools_for_oom(Attempt& attempt) {
 }
 
 Block* OomPolicy::release_oversize_segments_and_grow(Attempt& attempt) {
-  const auto none = keep_captures_out();
+  const auto kept_out = keep_captures_out();
   return segments_.release_oversize(attempt.request) ? grow(attempt) : nullptr;
 }
 
@@ -168,7 +168,7 @@ Block* OomPolicy::release_cache_and_grow(Attempt& attempt) {
 }
 
 void OomPolicy::release_cache() {
-  const auto none = keep_captures_out();
+  const auto kept_out = keep_captures_out();
   if (pools_.capturing()) return;
   state_.stats.count_sync_all_streams();
   pending_.wait_all();
@@ -191,7 +191,7 @@ Block* OomPolicy::borrow_from_idle_streams(Attempt& attempt) {
     return &arena != &own && arena.owner() == own.owner();
   };
   const ArenaSet::Selection lenders = state_.arenas.select(same_pool);
-  const auto none = keep_captures_out();
+  const auto kept_out = keep_captures_out();
   for (Arena* arena : lenders) {
     if (Block* block = borrow(*arena, attempt.request)) return block;
   }

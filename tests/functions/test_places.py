@@ -233,3 +233,28 @@ def test_wrong_indices_change_nothing(torch, threads):
             with pytest.raises(RuntimeError, match=f"index {wrong} is out of bounds for dimension"):
                 call()
             assert not x.any()
+
+
+def test_self_may_overlap_itself(torch):
+    """Places that share memory are all added to it."""
+    rows = torch.zeros(200).as_strided((64, 64), (2, 1))
+    index = torch.arange(64).view(64, 1).repeat(1, 64)
+    rows.scatter_add_(0, index, torch.ones(64, 64))
+    assert rows[0, 0] == 1 and rows[10, 10] == 16 and rows[40, 0] == 32
+
+
+def test_means_of_more_than_a_dtype_can_count(torch):
+    """Sum and count wrap, as in torch."""
+    index = torch.zeros(150, dtype=torch.int64)
+    ones = torch.ones(150, dtype=torch.int8)
+    found = torch.zeros(1, dtype=torch.int8).scatter_reduce(
+        0, index, ones, "mean", include_self=False
+    )
+    found_two = torch.zeros(1, dtype=torch.int8).scatter_reduce(
+        0,
+        index[:3],
+        -ones[:3] * torch.tensor([1, 1, 2], dtype=torch.int8),
+        "mean",
+        include_self=False,
+    )
+    assert found.tolist() == [1] and found_two.tolist() == [-2]

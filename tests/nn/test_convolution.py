@@ -10,6 +10,9 @@ LAYERS = {
     "1x1 without a bias": lambda: nn.Conv2d(24, 20, 1, bias=False),
     "1x1, stride": lambda: nn.Conv2d(24, 20, 1, 2),
     "1x1, transposed": lambda: nn.ConvTranspose2d(24, 20, 1),
+    "1x1, transposed and larger": lambda: nn.ConvTranspose2d(
+        24, 20, 1, output_padding=1, dilation=2
+    ),
     "3x3": lambda: nn.Conv2d(24, 20, 3, padding=1),
     "3x3, stride": lambda: nn.Conv2d(24, 16, 3, 2, 1),
     "3x3, groups": lambda: nn.Conv2d(24, 64, 3, padding=1, groups=4),

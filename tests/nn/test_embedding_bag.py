@@ -81,6 +81,19 @@ def test_the_first_of_equal_rows_gets_the_gradient(torch):
     places = torch.tensor([[1, 0, 2], [2, 0, 1]])
     torch.nn.functional.embedding_bag(places, table, mode="max").sum().backward()
     assert table.grad.tolist() == [[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]]
+    table.grad = None
+    offsets = torch.tensor([0, 3])
+    torch.nn.functional.embedding_bag(places.view(-1), table, offsets, mode="max").sum().backward()
+    assert table.grad.tolist() == [[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]]
+
+
+@pytest.mark.parametrize("kind", ["sum", "mean"])
+def test_long_bags_of_short_floats_are_rounded_once(torch, kind):
+    table = torch.randn(3, 4).to(torch.bfloat16)
+    places = torch.arange(300).view(1, 300) % 3
+    found = torch.nn.functional.embedding_bag(places, table, mode=kind, padding_idx=2)
+    exact = table[:2].double().sum(0, keepdim=True) * 100 / (1 if kind == "sum" else 200)
+    torch.testing.assert_close(found.double(), exact, rtol=2**-8, atol=0)
 
 
 def test_mistakes(torch):

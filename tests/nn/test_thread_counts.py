@@ -61,3 +61,26 @@ def test_bits_do_not_depend_on_threads(function, size, dim, dtype):
                 assert torch.equal(value, first), count
     finally:
         torch.set_num_threads(threads)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_missing_pixel_changes_no_other_sums(dtype):
+    """Gradients of filters that such a pixel does not reach are those of a whole image."""
+    torch.manual_seed(0)
+    x = torch.randn(3, 17, 14, 14, dtype=dtype)
+    weight = torch.randn(8, 17, 5, 3, dtype=dtype, requires_grad=True)
+    grad = torch.randn(3, 8, 16, 14, dtype=dtype)
+    threads = torch.get_num_threads()
+    found = []
+    try:
+        for count in (1, 2, 5):
+            torch.set_num_threads(count)
+            for pixel in (0.0, float("nan")):
+                x[1, 3, 5, 5] = pixel
+                output = F.conv2d(x, weight, padding=3, dilation=(1, 3))
+                found.append(torch.autograd.grad(output, weight, grad)[0])
+    finally:
+        torch.set_num_threads(threads)
+    for index in range(2, 6):
+        assert torch.equal(found[index].nan_to_num(), found[index % 2].nan_to_num())
+    assert torch.equal(found[1].isnan().any(0).any(-1).any(-1).nonzero(), torch.tensor([[3]]))

@@ -172,7 +172,7 @@ bool uses_strings(int64_t bytes) {
   return bytes >= kStringBytes && is_fast;
 }
 
-void copy_by_strings(const Runs& runs, int64_t bytes) {
+void copy_by_strings([[maybe_unused]] const Runs& runs, [[maybe_unused]] int64_t bytes) {
 #if defined(__x86_64__)
   for (int64_t i = 0; i < runs.count; ++i) {
     const uint8_t* from = runs.from + i * runs.from_step;

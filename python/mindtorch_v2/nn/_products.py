@@ -96,7 +96,7 @@ _BAG_DTYPES = frozenset([torch.float16, torch.bfloat16, torch.float32, torch.flo
 
 
 def _has_bags(weight, scale_grad_by_freq, sparse, per_sample_weights, padding_idx):
-    """Whether bags of one length need none of their rows on their own."""
+    """Whether bags of one length are one op: no row has to be weighted, left out or counted."""
     if scale_grad_by_freq or sparse or per_sample_weights is not None or padding_idx is not None:
         return False
     return weight.device.type in ("cpu", "meta")
@@ -226,16 +226,19 @@ def _pooled(rows, owner, bags, mode):
     counts = torch.bincount(owner, minlength=bags)
     if mode == "max":
         if rows.size(0) == 0:
-            return zeros.index_add(0, owner, rows)
+            return zeros.index_add(0, owner, rows)  # zeros, with a gradient
         # Every bag as a row, filled up with -inf; the bags follow one another in `rows`.
         place = torch.arange(rows.size(0), device=rows.device) - (counts.cumsum(0) - counts)[owner]
         shape = (bags, int(counts.max()), rows.size(1))
         padded = rows.new_full(shape, float("-inf")).index_put((owner, place), rows)
-        return padded.amax(1).masked_fill((counts == 0).unsqueeze(1), 0)
-    total = zeros.index_add(0, owner, rows)
-    if mode == "sum":
-        return total
-    return total / counts.clamp_min(1).to(rows.dtype).unsqueeze(1)
+        # Not amax: of equal rows the first one gets the gradient.
+        return padded.max(1)[0].masked_fill((counts == 0).unsqueeze(1), 0)
+    # 16-bit floats are rounded once, at the end.
+    wide = torch.promote_types(rows.dtype, torch.float32)
+    total = zeros.to(wide).index_add(0, owner, rows.to(wide))
+    if mode == "mean":
+        total = total / counts.clamp_min(1).to(wide).unsqueeze(1)
+    return total.to(rows.dtype)
 
 
 _make_overridable(globals())

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <vector>
 
 #include "mindtorch/backends/cpu/convolution/patch.h"
 #include "mindtorch/backends/cpu/convolution/tiles.h"
@@ -80,22 +81,44 @@ class Gradient {
 
   void compute(const Part& part) const {
     if (by_filters_) return multiply_by_filters(part);
-    const auto clear = [&] {
-      for (int64_t i = 0; i < part.filters; ++i) {
-        std::fill_n(row_of(part, i), part.channels * taps_, T{0});
-      }
-    };
-    clear();
+    clear(part);
     if (layout_.is_input()) return multiply_in_place(part);
     multiply_patches(part, false);
-    // Infinite and no numbers in the input may have come from the gaps between rows, where they
-    // were multiplied with 0.
+    if (!is_finite(part)) replace_infinite(part);
+  }
+
+  void clear(const Part& part) const {
+    for (int64_t i = 0; i < part.filters; ++i) {
+      std::fill_n(row_of(part, i), part.channels * taps_, T{0});
+    }
+  }
+  bool is_finite(const Part& part) const {
     for (int64_t i = 0; i < part.filters; ++i) {
       const T* const row = row_of(part, i);
-      const auto is_finite = [](T each) { return std::isfinite(each); };
-      if (std::all_of(row, row + part.channels * taps_, is_finite)) continue;
-      clear();
-      return multiply_patches(part, true);
+      if (!std::all_of(row, row + part.channels * taps_, [](T x) { return std::isfinite(x); })) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // Infinite and no numbers may have come from the gaps between rows, where input was multiplied
+  // with 0. The other sums stay as they are: row by row they would add up in another order, and
+  // which of them share a part depends on the number of threads.
+  void replace_infinite(const Part& part) const {
+    const int64_t size = part.channels * taps_;
+    std::vector<T> before(static_cast<size_t>(part.filters * size));
+    for (int64_t i = 0; i < part.filters; ++i) {
+      std::copy_n(row_of(part, i), size, before.data() + i * size);
+    }
+    clear(part);
+    multiply_patches(part, true);
+    for (int64_t i = 0; i < part.filters; ++i) {
+      T* const row = row_of(part, i);
+      const T* const old = before.data() + i * size;
+      for (int64_t j = 0; j < size; ++j) {
+        if (std::isfinite(old[j])) row[j] = old[j];
+      }
     }
   }
 

@@ -21,12 +21,14 @@ bool have_pixels(const Tensor& a, const Tensor& b) {
   return has_pixels(a) && has_pixels(b) && !(a.is_contiguous() && b.is_contiguous());
 }
 
-// Windows of one element: a product of matrices, with a row for each pixel.
+// Windows of one element, and none outside (output_padding): a product of matrices, with a row for
+// each pixel.
 bool is_product(const Geometry& g) {
   const auto is = [](const std::array<int64_t, 3>& list, int64_t number) {
     return std::all_of(list.begin(), list.end(), [&](int64_t each) { return each == number; });
   };
-  return g.groups == 1 && g.window() == 1 && is(g.stride, 1) && is(g.padding, 0);
+  return g.groups == 1 && g.window() == 1 && g.small == g.large && is(g.stride, 1) &&
+         is(g.padding, 0);
 }
 
 // One filter for each channel.

@@ -321,8 +321,8 @@ class Stripes {
     const IndexedLine& line = nest_.line;
     const int64_t element = size_bytes(dtype_);
     return element <= kMostElementBytes && line.size * kColumns * element <= kMostBlockBytes &&
-           line.self_step == 1 && line.index_step != 0 && nest_.along.size >= kFewestSteps &&
-           nest_.along.size * 4 >= line.size;
+           line.self_step == 1 && line.place_step >= line.count && line.index_step != 0 &&
+           nest_.along.size >= kFewestSteps && nest_.along.size * 4 >= line.size;
   }
 
   void scatter(Combine how, const Indexed& indexed) const {
@@ -387,7 +387,7 @@ class Stripes {
 
   const Nest& nest_;
   DType dtype_;
-  int64_t per_line_;  // how many
+  int64_t per_line_;  // stripes of a line
 };
 }  // namespace
 

@@ -127,9 +127,10 @@ void scatter_reduce(ops::Launch&,
       } else if constexpr (std::is_floating_point_v<T>) {
         value /= std::max(T(1), count);
       } else if constexpr (!std::is_same_v<T, bool>) {
-        const T divisor = std::max(T(1), count);
+        const T divisor = count == 0 ? T(1) : count;  // below 0 where it wrapped, as the sum did
         const auto quotient = static_cast<T>(value / divisor);
-        value = static_cast<T>(value % divisor != 0 && value < 0 ? quotient - 1 : quotient);
+        const bool rounds_down = value % divisor != 0 && (value < 0) != (divisor < 0);
+        value = static_cast<T>(rounds_down ? quotient - 1 : quotient);
       }
     }
   });
