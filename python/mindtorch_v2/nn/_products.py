@@ -126,6 +126,7 @@ def embedding_bag(
             f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, "
             f"then it must have the same shape as the input ({input.shape})"
         )
+    bags_of_input = None
     if input.dim() == 2:
         if offsets is not None:
             raise ValueError(
@@ -133,7 +134,7 @@ def embedding_bag(
                 f" of fixed length sequences. However, found offsets of type {type(offsets)}"
             )
     elif input.dim() == 1:
-        bags, owner = _owners(input, offsets, include_last_offset)
+        bags_of_input = _owners(input, offsets, include_last_offset)
     else:
         raise ValueError(
             f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}"
@@ -160,6 +161,33 @@ def embedding_bag(
     if max_norm is not None:
         with torch.no_grad():
             torch.embedding_renorm_(weight, input.contiguous(), max_norm, norm_type)
+    try:
+        return _reduce_bags(
+            input,
+            weight,
+            bags_of_input,
+            mode,
+            scale_grad_by_freq,
+            sparse,
+            per_sample_weights,
+            padding_idx,
+        )
+    except IndexError:
+        if _C._vmap_level() > 0:  # which one it is differs between samples
+            raise
+        raise _wrong_index(input, weight, mode) from None
+
+
+def _reduce_bags(
+    input,
+    weight,
+    bags_of_input,
+    mode,
+    scale_grad_by_freq,
+    sparse,
+    per_sample_weights,
+    padding_idx,
+):
     if input.dim() == 2:
         if _has_bags(weight, scale_grad_by_freq, sparse, per_sample_weights, padding_idx):
             if mode == "max" and input.size(1) > 0:
@@ -171,6 +199,8 @@ def embedding_bag(
         input = input.reshape(-1)
         if per_sample_weights is not None:
             per_sample_weights = per_sample_weights.reshape(-1)
+    else:
+        bags, owner = bags_of_input
     rows = torch.embedding(weight, input, -1, scale_grad_by_freq, sparse)
     if padding_idx is not None:
         if not -weight.size(0) <= padding_idx < weight.size(0):
@@ -182,6 +212,21 @@ def embedding_bag(
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.unsqueeze(1)
     return _pooled(rows, owner, bags, mode)
+
+
+def _wrong_index(input, weight, mode):
+    """The error for the first index that names no row."""
+    count = weight.size(0)
+    flat = input.reshape(-1)
+    place = int(((flat < 0) | (flat >= count)).nonzero()[0])
+    value = int(flat[place])
+    if mode == "max":
+        return RuntimeError(
+            f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be {value}"
+        )
+    return RuntimeError(
+        f"Index {place} of input takes value {value} which is not in the valid range [0, {count})"
+    )
 
 
 _PIECE_BYTES = 32 * 1024  # of rows that are looked at together
