@@ -21,6 +21,7 @@ namespace {
 constexpr int64_t kGrain = 32 * 1024;       // elements a thread should get at least, of functions
 constexpr int64_t kIndexGrain = 16 * 1024;  // that find where something is,
 constexpr int64_t kSlowGrain = 4 * 1024;    // and that take their time for each
+constexpr int64_t kWholeRow = 16 * 1024;    // fused loops divide none, and give the same bits
 constexpr int64_t kColumnBlock = 1024;      // accumulators that stay in the L1 cache
 constexpr int64_t kRowBlock = 128;          // rows added before a partial sum is carried over
 constexpr int64_t kNarrowBytes = 128;       // of each row a thread should read at least
@@ -117,7 +118,7 @@ Row combining(Row function) { return is_sum(function) ? Row::kSum : function; }
 void reduce_one(Row function, DType dtype, const char* in, int64_t n, char* out) {
   const RowFn row = find_row(function, dtype);
   const int64_t pieces = std::min(kMostPieces, n / grain_of(function));
-  if (pieces <= 1) return row(in, out, n);
+  if (pieces <= 1 || n <= kWholeRow) return row(in, out, n);
   const bool is_index = function == Row::kArgmax || function == Row::kArgmin;
   if (is_index) function = function == Row::kArgmax ? Row::kMax : Row::kMin;
   const int64_t size = size_bytes(dtype);
