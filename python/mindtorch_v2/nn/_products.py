@@ -126,7 +126,6 @@ def embedding_bag(
             f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, "
             f"then it must have the same shape as the input ({input.shape})"
         )
-    bags_of_input = None
     if input.dim() == 2:
         if offsets is not None:
             raise ValueError(
@@ -134,7 +133,7 @@ def embedding_bag(
                 f" of fixed length sequences. However, found offsets of type {type(offsets)}"
             )
     elif input.dim() == 1:
-        bags_of_input = _owners(input, offsets, include_last_offset)
+        bags, owner = _owners(input, offsets, include_last_offset)
     else:
         raise ValueError(
             f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}"
@@ -161,47 +160,28 @@ def embedding_bag(
     if max_norm is not None:
         with torch.no_grad():
             torch.embedding_renorm_(weight, input.contiguous(), max_norm, norm_type)
-    try:
-        return _reduce_bags(
-            input,
-            weight,
-            bags_of_input,
-            mode,
-            scale_grad_by_freq,
-            sparse,
-            per_sample_weights,
-            padding_idx,
-        )
-    except IndexError:
-        if _C._vmap_level() > 0:  # which one it is differs between samples
-            raise
-        raise _wrong_index(input, weight, mode) from None
-
-
-def _reduce_bags(
-    input,
-    weight,
-    bags_of_input,
-    mode,
-    scale_grad_by_freq,
-    sparse,
-    per_sample_weights,
-    padding_idx,
-):
     if input.dim() == 2:
         if _has_bags(weight, scale_grad_by_freq, sparse, per_sample_weights, padding_idx):
             if mode == "max" and input.size(1) > 0:
-                return weight.gather(0, _largest(weight, input))
+                with_row = _looked_up(lambda: _largest(weight, input), input, weight, mode)
+                return weight.gather(0, with_row)
             if mode != "max":
-                return _embedding_bag(weight, input, mode == "mean")
+                is_mean = mode == "mean"
+                return _looked_up(
+                    lambda: _embedding_bag(weight, input, is_mean), input, weight, mode
+                )
         bags, length = input.shape
         owner = torch.arange(bags, device=input.device).repeat_interleave(length)
         input = input.reshape(-1)
         if per_sample_weights is not None:
             per_sample_weights = per_sample_weights.reshape(-1)
-    else:
-        bags, owner = bags_of_input
-    rows = torch.embedding(weight, input, -1, scale_grad_by_freq, sparse)
+    indices = input
+    rows = _looked_up(
+        lambda: torch.embedding(weight, indices, -1, scale_grad_by_freq, sparse),
+        indices,
+        weight,
+        mode,
+    )
     if padding_idx is not None:
         if not -weight.size(0) <= padding_idx < weight.size(0):
             raise AssertionError("padding_idx must be within the number of embeddings")
@@ -212,6 +192,16 @@ def _reduce_bags(
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.unsqueeze(1)
     return _pooled(rows, owner, bags, mode)
+
+
+def _looked_up(look_up, input, weight, mode):
+    """look_up(), with torch's error for an index that names no row."""
+    try:
+        return look_up()
+    except IndexError:
+        if _C._vmap_level() > 0:  # which one it is differs between samples
+            raise
+        raise _wrong_index(input, weight, mode) from None
 
 
 def _wrong_index(input, weight, mode):
