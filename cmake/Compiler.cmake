@@ -90,11 +90,3 @@ function(mindtorch_precompile_headers target)
   endif()
 endfunction()
 
-# For sources of the library that only call others, and never in a loop: half the size counts for more
-# than a few instructions. They cannot share headers that were compiled for speed.
-function(mindtorch_compile_for_size)
-  if(CMAKE_BUILD_TYPE STREQUAL "Release")
-    set_source_files_properties(${ARGN} TARGET_DIRECTORY mindtorch
-                                PROPERTIES COMPILE_OPTIONS -Os SKIP_PRECOMPILE_HEADERS ON)
-  endif()
-endfunction()

@@ -2,6 +2,7 @@
 
 #include "mindtorch/functional/composites.h"
 #include "mindtorch/functional/functions.h"
+#include "mindtorch/ops/reduction.h"
 
 namespace mindtorch::functional {
 namespace {
@@ -10,8 +11,6 @@ Tensor moved(const Tensor& tensor, DType dtype, Device device) {
   if (tensor.dtype() == dtype && tensor.device() == device) return tensor;
   return _to_copy(tensor, dtype, device);
 }
-
-enum Reduction : int64_t { kNone = 0, kMean = 1 };
 
 Tensor ctc_loss_of(const Tensor& log_probs,
                    const Tensor& targets,
@@ -28,8 +27,9 @@ Tensor ctc_loss_of(const Tensor& log_probs,
     const Scalar infinity(std::numeric_limits<double>::infinity());
     loss = masked_fill(loss, eq(loss, infinity), Scalar(0.0));
   }
-  if (reduction == kNone) return batched ? loss : squeeze(loss, 0);
-  if (reduction != kMean) return sum(loss);
+  const auto kind = static_cast<ops::Reduction>(reduction);
+  if (kind == ops::Reduction::kNone) return batched ? loss : squeeze(loss, 0);
+  if (kind != ops::Reduction::kMean) return sum(loss);
   // Each by its number of labels.
   const Tensor lengths = empty({static_cast<int64_t>(target_lengths.size())}, loss.dtype());
   visit_dtype(loss.dtype(), [&]<typename T>() {

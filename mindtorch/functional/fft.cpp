@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "mindtorch/functional/composites.h"
+#include "mindtorch/functional/fft_normalization.h"
 #include "mindtorch/functional/functions.h"
 
 namespace mindtorch::functional {
@@ -10,8 +11,6 @@ namespace {
 using MaybeInt = std::optional<int64_t>;
 using MaybeDims = std::optional<IntList>;
 using Norm = std::optional<std::string_view>;
-
-enum Normalization : int64_t { kNone = 0, kByRoot = 1, kByCount = 2 };
 
 int64_t normalization(Norm norm, bool forward) {
   if (!norm || *norm == "backward") return forward ? kNone : kByCount;

@@ -39,7 +39,7 @@ Scalar number_of(const Tensor& tensor, size_t index = 0) {
 }
 
 // Autograd may have to see each op by itself.
-bool may_record(TensorList list) {
+bool may_record_list(TensorList list) {
   if (!dispatch::thread_layers().grad_mode) return false;
   for (const Tensor& tensor : list) {
     if ((tensor.impl()->layers & dispatch::bit(dispatch::Layer::kAutograd)) != 0) return true;
@@ -86,11 +86,10 @@ class EachCall {
   }
   bool may_record() const {
     for (const Value& value : args_) {
-      if (value.kind() == ValueKind::kTensorList && functional::may_record(value.tensor_list())) {
+      if (value.kind() == ValueKind::kTensorList && may_record_list(value.tensor_list())) {
         return true;
       }
-      if (value.kind() == ValueKind::kTensor &&
-          functional::may_record(std::span(&value.tensor(), 1))) {
+      if (value.kind() == ValueKind::kTensor && may_record_list(std::span(&value.tensor(), 1))) {
         return true;
       }
     }
@@ -339,7 +338,7 @@ Nothing copy_each_(TensorList self, TensorList src, bool non_blocking) {
   static const Op& in_one = ops::registry().at("_copy_list_");
   check_list(self);
   check_lengths(self, src);
-  bool is_one = !may_record(self) && !may_record(src) &&
+  bool is_one = !may_record_list(self) && !may_record_list(src) &&
                 are_on_one_device(self, self[0].device()) &&
                 are_on_one_device(src, self[0].device());
   for (size_t i = 0; is_one && i < self.size(); ++i) {
@@ -358,7 +357,7 @@ Nothing copy_each_(TensorList self, TensorList src, bool non_blocking) {
 Nothing zero_each_(TensorList self) {
   static const Op& in_one = ops::registry().at("_zero_list_");
   check_list(self);
-  if (!may_record(self) && are_on_one_device(self, self[0].device())) {
+  if (!may_record_list(self) && are_on_one_device(self, self[0].device())) {
     ops::Outputs outputs;
     call_list_op(in_one, {Value(self)}, outputs);
     return {};
@@ -371,7 +370,7 @@ std::vector<Tensor> norm_of_each(TensorList self, const Scalar& ord, std::option
   static const Op& in_one = ops::registry().at("_norm_list");
   check_list(self);
   const double order = ord.to_double();
-  bool is_one = (order == 1 || order == 2) && !dtype && !may_record(self) &&
+  bool is_one = (order == 1 || order == 2) && !dtype && !may_record_list(self) &&
                 are_on_one_device(self, self[0].device());
   for (size_t i = 0; is_one && i < self.size(); ++i) {
     is_one = is_floating_point(self[i].dtype()) && self[i].numel() > 0 &&

@@ -181,7 +181,7 @@ Tensor matrix_power(const Tensor& self, int64_t n) {
     const Tensor identity = eye(self.size(-1), self.dtype(), self.device());
     return copy_(clone(self, MemoryFormat::kContiguous), identity);
   }
-  Tensor power = n < 0 ? linalg_inv(self) : self;
+  Tensor power = n < 0 ? mindtorch::linalg_inv(self) : self;
   Tensor product;
   for (int64_t rest = std::abs(n); rest > 0; rest >>= 1) {
     if ((rest & 1) != 0) product = product.defined() ? matmul(product, power) : power;
@@ -279,7 +279,7 @@ Tensor tensorinv(const Tensor& self, int64_t ind) {
            columns, " != ", rows);
   Shape target(rest.begin(), rest.end());
   for (const int64_t size : start) target.push_back(size);
-  return reshape(linalg_inv(reshape(self, {rows, columns})), target);
+  return reshape(mindtorch::linalg_inv(reshape(self, {rows, columns})), target);
 }
 
 Tensor tensorsolve(const Tensor& self, const Tensor& other, MaybeDims dims) {

@@ -6,8 +6,6 @@
 namespace mindtorch::functional {
 namespace {
 
-using ops::Reduction;
-
 int64_t class_dim(const Tensor& self) { return self.dim() == 1 ? 0 : 1; }
 
 // A number for each class, as large as an input of so many dims.
@@ -51,7 +49,7 @@ Tensor nll_loss_nd(const Tensor& self,
 Tensor with_probabilities(const Tensor& self,
                           const Tensor& target,
                           const Tensor& weight,
-                          Reduction reduction,
+                          ops::Reduction reduction,
                           double label_smoothing) {
   MT_CHECK(is_floating_point(target.dtype()), RuntimeError,
            "Expected floating point type for target with class probabilities, got ",
@@ -65,9 +63,9 @@ Tensor with_probabilities(const Tensor& self,
   }
   Tensor losses = mul(log_softmax(self, dim), share);
   if (weight.defined()) losses = mul(losses, along_classes(weight, self));
-  if (reduction == Reduction::kNone) return neg(sum(losses, IntList{dim}, false));
+  if (reduction == ops::Reduction::kNone) return neg(sum(losses, IntList{dim}, false));
   const Tensor total = neg(sum(losses));
-  if (reduction == Reduction::kSum) return total;
+  if (reduction == ops::Reduction::kSum) return total;
   const int64_t rows = classes == 0 ? 0 : self.numel() / classes;
   return div(total, Scalar(static_cast<double>(rows)));
 }
@@ -86,8 +84,8 @@ Tensor with_smoothing(const Tensor& self,
   const Tensor losses = masked_fill(neg(sum(weighted, IntList{dim}, false)),
                                     eq(target, Scalar(ignore_index)), Scalar(0));
   Tensor spread = losses;
-  if (reduction != static_cast<int64_t>(Reduction::kNone)) spread = sum(losses);
-  if (reduction == static_cast<int64_t>(Reduction::kMean)) spread = div(spread, total_weight);
+  if (reduction != static_cast<int64_t>(ops::Reduction::kNone)) spread = sum(losses);
+  if (reduction == static_cast<int64_t>(ops::Reduction::kMean)) spread = div(spread, total_weight);
   const double share = label_smoothing / static_cast<double>(self.size(dim));
   return add(mul(loss, Scalar(1 - label_smoothing)), mul(spread, Scalar(share)));
 }
@@ -103,7 +101,7 @@ Tensor cross_entropy_loss(const Tensor& self,
   if (equal(self.sizes(), target.sizes())) {
     MT_CHECK(ignore_index < 0, RuntimeError,
              "ignore_index is not supported for floating point target");
-    return with_probabilities(self, target, weight, static_cast<Reduction>(reduction),
+    return with_probabilities(self, target, weight, static_cast<ops::Reduction>(reduction),
                               label_smoothing);
   }
   if (label_smoothing > 0) {

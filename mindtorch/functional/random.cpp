@@ -10,7 +10,7 @@ Tensor rand_like(const Tensor& self,
                  std::optional<DType> dtype,
                  std::optional<Device> device,
                  std::optional<MemoryFormat> memory_format) {
-  return uniform_(empty_like(self, dtype, device, memory_format), 0, 1, generator);
+  return uniform_(mindtorch::empty_like(self, dtype, device, memory_format), 0, 1, generator);
 }
 
 Tensor randn_like(const Tensor& self,
@@ -18,7 +18,7 @@ Tensor randn_like(const Tensor& self,
                   std::optional<DType> dtype,
                   std::optional<Device> device,
                   std::optional<MemoryFormat> memory_format) {
-  return normal_(empty_like(self, dtype, device, memory_format), 0, 1, generator);
+  return normal_(mindtorch::empty_like(self, dtype, device, memory_format), 0, 1, generator);
 }
 
 Tensor randint_like_low(const Tensor& self,
@@ -28,7 +28,7 @@ Tensor randint_like_low(const Tensor& self,
                         std::optional<DType> dtype,
                         std::optional<Device> device,
                         std::optional<MemoryFormat> memory_format) {
-  return random_(empty_like(self, dtype, device, memory_format), low, high, generator);
+  return random_(mindtorch::empty_like(self, dtype, device, memory_format), low, high, generator);
 }
 
 Tensor randint_like(const Tensor& self,
@@ -37,7 +37,7 @@ Tensor randint_like(const Tensor& self,
                     std::optional<DType> dtype,
                     std::optional<Device> device,
                     std::optional<MemoryFormat> memory_format) {
-  return random_(empty_like(self, dtype, device, memory_format), 0, high, generator);
+  return random_(mindtorch::empty_like(self, dtype, device, memory_format), 0, high, generator);
 }
 
 void check_std(const Tensor& std) {
@@ -79,7 +79,7 @@ Tensor dropout_noise(const Tensor& self, double p, bool train) {
            "dropout probability has to be between 0 and 1, but got ", p);
   if (p == 0 || !train || self.numel() == 0) return Tensor();
   if (p == 1) return zeros({}, self.dtype(), self.device());
-  return div_(bernoulli_(empty_like(self), 1 - p), 1 - p);
+  return div_(bernoulli_(mindtorch::empty_like(self), 1 - p), 1 - p);
 }
 
 Tensor dropout(const Tensor& self, double p, bool train) {

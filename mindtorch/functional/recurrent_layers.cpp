@@ -8,12 +8,12 @@ namespace mindtorch::functional {
 namespace {
 
 // The hidden state, and the cell of an LSTM.
-using States = std::vector<Tensor>;
+using StateList = std::vector<Tensor>;
 
 // Sequences that end at a step are put aside; backwards, they begin with their first states.
 template <typename Change>
-States changed(const States& states, const Change& change) {
-  States result;
+StateList changed(const StateList& states, const Change& change) {
+  StateList result;
   for (size_t i = 0; i < states.size(); ++i) result.push_back(change(states[i], i));
   return result;
 }
@@ -21,11 +21,11 @@ States changed(const States& states, const Change& change) {
 // The outputs of all steps, and the last states. `advance` makes the states after a step of those
 // before it and of the input's part of the gates. Note [Packed rows] of definitions/recurrent.cpp.
 template <typename Advance>
-std::pair<Tensor, States> run_steps(const Tensor& from_input,
-                                    const States& start,
-                                    bool reverse,
-                                    IntList batch_sizes,
-                                    const Advance& advance) {
+std::pair<Tensor, StateList> run_steps(const Tensor& from_input,
+                                       const StateList& start,
+                                       bool reverse,
+                                       IntList batch_sizes,
+                                       const Advance& advance) {
   const int64_t batch = start[0].size(0);
   std::vector<int64_t> sizes(batch_sizes.begin(), batch_sizes.end());
   if (sizes.empty() && batch > 0) {
@@ -38,9 +38,9 @@ std::pair<Tensor, States> run_steps(const Tensor& from_input,
     std::ranges::reverse(sizes);
   }
   std::vector<Tensor> outputs;
-  std::vector<States> ended;
+  std::vector<StateList> ended;
   int64_t running = sizes[0];
-  States states = changed(start, [&](const Tensor& state, size_t) {
+  StateList states = changed(start, [&](const Tensor& state, size_t) {
     return running == batch ? state : narrow(state, 0, 0, running);
   });
   if (!reverse && running < batch) {
@@ -101,12 +101,12 @@ std::tuple<Tensor, Tensor, Tensor> composed_lstm_layer(const Tensor& input,
                                                        IntList batch_sizes) {
   // Transposed once: so the gradients of the steps are summed before they are transposed.
   const Tensor weight = t(w_hh);
-  const auto advance = [&](const Tensor& part, const States& states) {
+  const auto advance = [&](const Tensor& part, const StateList& states) {
     const std::vector<Tensor> gates = chunk(addmm(part, states[0], weight), 4, 1);
     const Tensor cell =
         add(mul(sigmoid(gates[1]), states[1]), mul(sigmoid(gates[0]), tanh(gates[2])));
     const Tensor hidden = mul(sigmoid(gates[3]), tanh(cell));
-    return States{w_hr.defined() ? linear(hidden, w_hr) : hidden, cell};
+    return StateList{w_hr.defined() ? linear(hidden, w_hr) : hidden, cell};
   };
   const auto [output, states] = run_steps(linear(input, w_ih, sum_of_biases(b_ih, b_hh)), {h0, c0},
                                           reverse, batch_sizes, advance);
@@ -122,7 +122,7 @@ std::tuple<Tensor, Tensor> composed_gru_layer(const Tensor& input,
                                               bool reverse,
                                               IntList batch_sizes) {
   const Tensor weight = t(w_hh);
-  const auto advance = [&](const Tensor& part, const States& states) {
+  const auto advance = [&](const Tensor& part, const StateList& states) {
     const Tensor& hidden = states[0];
     const std::vector<Tensor> of_input = chunk(part, 3, 1);
     const std::vector<Tensor> of_hidden =
@@ -130,7 +130,7 @@ std::tuple<Tensor, Tensor> composed_gru_layer(const Tensor& input,
     const Tensor reset = sigmoid(add(of_input[0], of_hidden[0]));
     const Tensor keep = sigmoid(add(of_input[1], of_hidden[1]));
     const Tensor update = tanh(add(of_input[2], mul(reset, of_hidden[2])));
-    return States{add(update, mul(keep, sub(hidden, update)))};
+    return StateList{add(update, mul(keep, sub(hidden, update)))};
   };
   const auto [output, states] =
       run_steps(linear(input, w_ih, b_ih), {h0}, reverse, batch_sizes, advance);
@@ -147,9 +147,9 @@ std::tuple<Tensor, Tensor> composed_rnn_layer(const Tensor& input,
                                               bool reverse,
                                               IntList batch_sizes) {
   const Tensor weight = t(w_hh);
-  const auto advance = [&](const Tensor& part, const States& states) {
+  const auto advance = [&](const Tensor& part, const StateList& states) {
     const Tensor sum = addmm(part, states[0], weight);
-    return States{relu ? mindtorch::relu(sum) : tanh(sum)};
+    return StateList{relu ? mindtorch::relu(sum) : tanh(sum)};
   };
   const auto [output, states] = run_steps(linear(input, w_ih, sum_of_biases(b_ih, b_hh)), {h0},
                                           reverse, batch_sizes, advance);

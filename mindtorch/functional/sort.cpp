@@ -71,7 +71,7 @@ Tensor isin(const Tensor& elements, const Tensor& test_elements, bool, bool inve
   Tensor has_inf;
   if (is_floating_point(dtype)) {  // a search does not find its way among NaNs: make them inf
     has_inf = any(eq(tests, Scalar(kInf)));
-    tests = masked_fill(tests, isnan(tests), Tensor::wrapped_number(Scalar(kInf)));
+    tests = mindtorch::masked_fill(tests, isnan(tests), Tensor::wrapped_number(Scalar(kInf)));
   }
   const Tensor sorted = std::get<0>(mindtorch::sort(tests, 0, false));
   const Tensor place = clamp_max(searchsorted(sorted, wanted), Scalar(sorted.numel() - 1));

@@ -5,6 +5,7 @@
 
 #include "mindtorch/base/warning.h"
 #include "mindtorch/functional/composites.h"
+#include "mindtorch/functional/fft_normalization.h"
 #include "mindtorch/functional/functions.h"
 
 namespace mindtorch::functional {
@@ -12,8 +13,6 @@ namespace {
 
 using MaybeInt = std::optional<int64_t>;
 using MaybeBool = std::optional<bool>;
-
-enum Normalization : int64_t { kNone = 0, kByRoot = 1, kByCount = 2 };
 
 void warn_once(std::atomic_flag& warned, const char* text) {
   if (!warned.test_and_set()) warn(text);

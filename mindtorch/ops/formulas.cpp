@@ -128,7 +128,7 @@ class SharedParts {
   std::vector<size_t> order_;
 };
 
-std::string formula(const Expression& expression, const char* operands) {
+std::string written(const Expression& expression, const char* operands) {
   std::string text = expression.text(operands);
   if (text.size() <= kOnePiece) return text;
   const std::span<const ExprNode> nodes = expression.nodes();
@@ -144,18 +144,18 @@ std::string formula(const Expression& expression, const char* operands) {
 }
 
 // What a function computes of operands, also where it has no expression of its own.
-std::string formula(Pointwise function, const char* operands) {
+std::string written(Pointwise function, const char* operands) {
   const FunctionInfo& info = function_info(function);
   const bool has_floats = (info.dtypes & kFloatTypes) != 0;
   const Expression& value = has_floats ? info.value : info.integer_value;
-  if (!value.empty()) return formula(value, operands);
+  if (!value.empty()) return written(value, operands);
   std::vector<ExprNode> nodes(info.arity + size_t{1});
   ExprNode& call = nodes.back();
   call.kind = ExprNode::Kind::kCall;
   call.function = function;
   call.count = info.arity;
   for (uint8_t i = 0; i < info.arity; ++i) nodes[i].index = call.arguments[i] = i;
-  return formula(Expression(std::move(nodes)), operands);
+  return written(Expression(std::move(nodes)), operands);
 }
 
 }  // namespace
@@ -164,7 +164,7 @@ std::string Expression::text(const char* operands) const {
   return empty() ? "" : Writer{nodes_, operands}.write(nodes_.size() - 1, 0);
 }
 
-std::string value_formula(Pointwise function) { return formula(function, "abcd"); }
+std::string value_formula(Pointwise function) { return written(function, "abcd"); }
 
 std::string gradient_formula(Pointwise function, int operand) {
   const Derivative& derivative = function_info(function).derivatives[operand];
@@ -182,7 +182,7 @@ std::string gradient_formula(Pointwise function, int operand) {
   for (const Derivative::Input input : derivative.inputs) {
     operands += "abcgr"[static_cast<int>(input)];
   }
-  return formula(derivative.function, operands.c_str());
+  return written(derivative.function, operands.c_str());
 }
 
 }  // namespace mindtorch::ops

@@ -95,11 +95,12 @@ void warn_if_imprecise(DType dtype, const RandomRange& range) {
   const auto last = static_cast<int64_t>(static_cast<uint64_t>(range.from) + range.range - 1);
   const auto warn_about = [&](int64_t bound, std::string_view name) {
     if (bound >= -exact && bound <= exact) return;
-    warn(detail::concat(name, " is out of bounds [-(2^", limit.digits, "), 2^", limit.digits,
-                        "]. Due to precision limitations ", limit.type_name,
-                        " can support discrete uniform distribution only within this range. This "
-                        "warning will become an error in version 1.7 release, please fix the code "
-                        "in advance"));
+    warn(mindtorch::detail::concat(
+        name, " is out of bounds [-(2^", limit.digits, "), 2^", limit.digits,
+        "]. Due to precision limitations ", limit.type_name,
+        " can support discrete uniform distribution only within this range. This "
+        "warning will become an error in version 1.7 release, please fix the code "
+        "in advance"));
   };
   warn_about(range.from, "from");
   warn_about(last, "to - 1");

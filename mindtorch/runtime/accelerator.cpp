@@ -9,7 +9,7 @@
 namespace mindtorch::runtime {
 namespace {
 
-uint32_t next_slot() {
+uint32_t next_accelerator_slot() {
   static std::atomic<uint32_t> next{0};
   return next.fetch_add(1, std::memory_order_relaxed);
 }
@@ -40,7 +40,7 @@ Registry& registry() {
 }  // namespace
 
 Accelerator::Accelerator(driver::DeviceDriver& driver)
-    : driver_(driver), slot_(next_slot()), pinned_(driver) {
+    : driver_(driver), slot_(next_accelerator_slot()), pinned_(driver) {
   watch_forks();
 }
 

@@ -11,7 +11,7 @@
 namespace mindtorch::runtime {
 namespace {
 
-uint32_t next_slot() {
+uint32_t next_runtime_slot() {
   static std::atomic<uint32_t> next{0};
   return next.fetch_add(1, std::memory_order_relaxed);
 }
@@ -22,7 +22,7 @@ DeviceRuntime::DeviceRuntime(Accelerator& accelerator, int device)
     : accelerator_(accelerator),
       driver_(accelerator.driver()),
       device_(device),
-      slot_(next_slot()),
+      slot_(next_runtime_slot()),
       events_(driver_, device),
       memory_(driver_, device, events_, async_errors_, accelerator.alloc_conf()),
       allocator_(*this),

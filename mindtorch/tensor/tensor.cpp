@@ -151,8 +151,6 @@ namespace {
 
 DType combine(const std::optional<DType>& a, DType b) { return a ? promote_types(*a, b) : b; }
 
-DTypeKind kind(DType dtype) { return info(dtype).kind; }
-
 }  // namespace
 
 void ResultType::add(const Tensor& operand) {

@@ -11,7 +11,7 @@ namespace {
 
 // Elements of a tile: three or four buffers of float32 stay in the L1 cache, and a call for each
 // step still costs little. Narrower dtypes may have as many bytes.
-constexpr int64_t kTile = 1024;
+constexpr int64_t kTileElements = 1024;
 constexpr int64_t kTileBytes = 4096;
 // Where there are rows: what is done once for a row should be done for many, or for long ones.
 constexpr int64_t kTileBytesOfRows = 16 * 1024;
@@ -29,7 +29,7 @@ int64_t tile_elements(const ops::FusedGroup& group, Rows rows) {
     widest = std::max({widest, size_bytes(step.compute), size_bytes(step.result)});
   }
   if (rows != Rows::kNone) return kTileBytesOfRows / std::max<int64_t>(widest, 4);
-  return std::max(kTile, kTileBytes / widest);
+  return std::max(kTileElements, kTileBytes / widest);
 }
 
 // Memory for a run's slots and buffers: one a thread, for all programs.

@@ -13,7 +13,7 @@ using ops::RowFunction;
 
 namespace {
 
-constexpr size_t kAlignment = 64;
+constexpr size_t kRowAlignment = 64;
 
 // By value: made from a row function of this group.
 std::vector<bool> after_reduction(const FusedGroup& group) {
@@ -97,8 +97,8 @@ LongRowProgram::LongRowProgram(const FusedGroup& group, bool generate)
   if (!tail.stores.empty()) tail_ = std::make_unique<TiledProgram>(tail, Rows::kNone, generate);
   const auto reserve = [&](int64_t count, int64_t element) {
     const size_t at = bytes_;
-    bytes_ += static_cast<size_t>(count * element) + kAlignment - 1;
-    bytes_ -= bytes_ % kAlignment;
+    bytes_ += static_cast<size_t>(count * element) + kRowAlignment - 1;
+    bytes_ -= bytes_ % kRowAlignment;
     return at;
   };
   for (Reduction& reduction : reductions_) {
@@ -147,9 +147,9 @@ void LongRowProgram::finish(const Reduction& reduction, const char* partials, ch
 void LongRowProgram::run(ops::Launch& launch, std::span<void* const> addresses) const {
   thread_local std::vector<char> memory;
   thread_local std::vector<void*> list;
-  if (memory.size() < bytes_ + kAlignment) memory.resize(bytes_ + kAlignment);
+  if (memory.size() < bytes_ + kRowAlignment) memory.resize(bytes_ + kRowAlignment);
   char* const workspace =
-      memory.data() + (kAlignment - reinterpret_cast<uintptr_t>(memory.data()) % kAlignment);
+      memory.data() + (kRowAlignment - reinterpret_cast<uintptr_t>(memory.data()) % kRowAlignment);
   const auto begin_list = [&] { list.assign(addresses.begin(), addresses.begin() + inputs_); };
   begin_list();
   for (const size_t store : pass_stores_) list.push_back(addresses[inputs_ + store]);

@@ -40,34 +40,34 @@ struct Operand {
   const T* row(int64_t r) const { return trans == kNoTrans ? data + r * leading : data + r; }
 };
 
-void multiply(int trans_a,
-              int trans_b,
-              int m,
-              int n,
-              int k,
-              const std::complex<float>& alpha,
-              const std::complex<float>* a,
-              int lda,
-              const std::complex<float>* b,
-              int ldb,
-              const std::complex<float>& beta,
-              std::complex<float>* c,
-              int ldc) {
+void multiply_complex(int trans_a,
+                      int trans_b,
+                      int m,
+                      int n,
+                      int k,
+                      const std::complex<float>& alpha,
+                      const std::complex<float>* a,
+                      int lda,
+                      const std::complex<float>* b,
+                      int ldb,
+                      const std::complex<float>& beta,
+                      std::complex<float>* c,
+                      int ldc) {
   scipy_cblas_cgemm(kRowMajor, trans_a, trans_b, m, n, k, &alpha, a, lda, b, ldb, &beta, c, ldc);
 }
-void multiply(int trans_a,
-              int trans_b,
-              int m,
-              int n,
-              int k,
-              const std::complex<double>& alpha,
-              const std::complex<double>* a,
-              int lda,
-              const std::complex<double>* b,
-              int ldb,
-              const std::complex<double>& beta,
-              std::complex<double>* c,
-              int ldc) {
+void multiply_complex(int trans_a,
+                      int trans_b,
+                      int m,
+                      int n,
+                      int k,
+                      const std::complex<double>& alpha,
+                      const std::complex<double>* a,
+                      int lda,
+                      const std::complex<double>* b,
+                      int ldb,
+                      const std::complex<double>& beta,
+                      std::complex<double>* c,
+                      int ldc) {
   scipy_cblas_zgemm(kRowMajor, trans_a, trans_b, m, n, k, &alpha, a, lda, b, ldb, &beta, c, ldc);
 }
 
@@ -100,10 +100,10 @@ void gemm_complex(int64_t m,
   C* const to = rows.empty() ? out : rows.data();
   const int64_t step = rows.empty() ? std::max(c.row_stride, n) : n;
   parallel_for(0, m, std::max<int64_t>(1, kRowGrain / (n * k)), [&](int64_t begin, int64_t end) {
-    multiply(left.trans, right.trans, static_cast<int>(end - begin), static_cast<int>(n),
-             static_cast<int>(k), alpha, left.row(begin), static_cast<int>(left.leading),
-             right.data, static_cast<int>(right.leading), beta, to + begin * step,
-             static_cast<int>(step));
+    multiply_complex(left.trans, right.trans, static_cast<int>(end - begin), static_cast<int>(n),
+                     static_cast<int>(k), alpha, left.row(begin), static_cast<int>(left.leading),
+                     right.data, static_cast<int>(right.leading), beta, to + begin * step,
+                     static_cast<int>(step));
   });
   for (int64_t i = 0; !rows.empty() && i < m * n; ++i) {
     out[i / n * c.row_stride + i % n * c.col_stride] = rows[static_cast<size_t>(i)];

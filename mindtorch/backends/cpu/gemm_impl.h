@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "mindtorch/backends/cpu/ceil_div.h"
 #include "mindtorch/backends/cpu/gemm.h"
 #include "mindtorch/backends/cpu/scratch.h"
 
@@ -69,7 +70,5 @@ Matrix offset(Matrix c, int64_t row, int64_t col) {
   return {static_cast<T*>(c.data) + row * c.row_stride + col * c.col_stride, c.row_stride,
           c.col_stride};
 }
-
-inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace mindtorch::cpu

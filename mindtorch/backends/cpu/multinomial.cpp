@@ -16,13 +16,13 @@ constexpr const char* kNoWeight = "invalid multinomial distribution (sum of prob
 
 // What weights are added and divided in.
 template <typename T>
-using Compute = std::conditional_t<std::is_same_v<T, double>, double, float>;
+using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
 // The running sums of rows beside each other, each added up from the left as one alone is: several
 // sums wait for their last addition at the same time. False if a weight is refused.
 template <size_t kRows, typename T>
-bool add_rows(const T* weights, size_t row_size, Compute<T>* sums) {
-  using C = Compute<T>;
+bool add_rows(const T* weights, size_t row_size, Wide<T>* sums) {
+  using C = Wide<T>;
   C sum[kRows] = {};
   C least[kRows] = {};
   for (size_t i = 0; i < row_size; ++i) {
@@ -42,8 +42,8 @@ bool add_rows(const T* weights, size_t row_size, Compute<T>* sums) {
 
 // The same of one row, with torch's errors. A sum of finite weights may be infinite.
 template <typename T>
-void add_row(const T* weights, size_t row_size, Compute<T>* sums) {
-  using C = Compute<T>;
+void add_row(const T* weights, size_t row_size, Wide<T>* sums) {
+  using C = Wide<T>;
   C sum = 0;
   for (size_t i = 0; i < row_size; ++i) {
     const C weight = static_cast<C>(weights[i]);
@@ -110,7 +110,7 @@ void sample_with_replacement(CpuGenerator& generator,
                              int64_t categories,
                              int64_t samples,
                              int64_t* out) {
-  using C = Compute<T>;
+  using C = Wide<T>;
   constexpr size_t kRows = 4;
   constexpr size_t kMostNumbers = 8192;  // of several rows
   const CpuGenerator::Lock source(generator);
@@ -134,7 +134,7 @@ void sample_with_replacement(CpuGenerator& generator,
 
 template <typename T>
 void check_weights(std::span<const T> weights, int64_t categories) {
-  using C = Compute<T>;
+  using C = Wide<T>;
   for (const T weight : weights) {
     const C value = static_cast<C>(weight);
     MT_CHECK(value >= 0 && value < std::numeric_limits<C>::infinity(), RuntimeError,
@@ -160,7 +160,7 @@ void sample_without_replacement(Generator& generator,
                                 int64_t samples,
                                 bool by_columns,
                                 int64_t* out) {
-  using C = Compute<T>;
+  using C = Wide<T>;
   check_weights(weights, categories);
   std::vector<T> times(weights.size());
   fill_exponential(generator, DTypeOf<T>::value, times.data(), static_cast<int64_t>(times.size()),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "mindtorch/backends/cpu/product/plan.h"
 #include "mindtorch/backends/cpu/product/tiles.h"
 #include "mindtorch/base/error.h"
 
@@ -10,9 +11,7 @@ namespace {
 
 // Terms of a panel that are summed at a time: as many columns stay in the first cache.
 constexpr int64_t kDepth = 128;
-// Rows of a at such distances compete for the same lines of the first cache, which has room for so
-// many of them.
-constexpr int64_t kCompetingBytes = 2048;
+// So many rows of a at competing distances have room in the first cache.
 constexpr int64_t kMostCompeting = 8;
 
 // Panel after panel, row by row; the last one is filled up with zeros.
@@ -51,7 +50,7 @@ void PackedMatrix<T>::multiply(
     const T* a, int64_t a_stride, int64_t rows, T* c, int64_t c_stride, bool add) const {
   const product::Tiles<T>& tiles = product::tiles<T>();
   const int64_t width = tiles.panel_columns();
-  const bool competes = a_stride * static_cast<int64_t>(sizeof(T)) % kCompetingBytes == 0;
+  const bool competes = a_stride * static_cast<int64_t>(sizeof(T)) % product::kCompetingBytes == 0;
   const int64_t most = competes ? std::min(kMostCompeting, tiles.rows) : tiles.rows;
   const int64_t strips = ceil_div(rows, most);
   product::Tile<T> tile = {};

@@ -13,7 +13,7 @@ namespace mindtorch::cpu {
 namespace {
 
 // What a thread should get at least where memory is all that is waited for.
-constexpr int64_t kGrain = 32 * 1024;  // elements
+constexpr int64_t kPointwiseGrain = 32 * 1024;  // elements
 constexpr int64_t kGrainBytes = 64 * 1024;
 
 // 16-bit floats compute in float32, but for the few functions that ask for their own bits.
@@ -46,7 +46,7 @@ int64_t grain_of(ops::Pointwise function, DType compute) {
     case P::kDeg2rad:
     case P::kRad2deg:
     case P::kRelu:
-      return kGrain;
+      return kPointwiseGrain;
     default:
       break;
   }
@@ -55,7 +55,7 @@ int64_t grain_of(ops::Pointwise function, DType compute) {
                         in(P::kLogaddexp, P::kXlogy) || in(P::kSqrt, P::kSinc) ||
                         in(P::kSin, P::kElu) || function == P::kSoftplus ||
                         function == P::kLogSigmoid;
-  return is_curve ? curve : kGrain;
+  return is_curve ? curve : kPointwiseGrain;
 }
 
 // What a tile writes.
@@ -175,7 +175,7 @@ void copy(const Tensor& from, const Tensor& to) {
   }
   const CastFn cast = find_cast(from.dtype(), to.dtype());
   if (is_flat) {
-    parallel_for(0, to.numel(), kGrain, [&](int64_t begin, int64_t end) {
+    parallel_for(0, to.numel(), kPointwiseGrain, [&](int64_t begin, int64_t end) {
       cast(from.data<char>() + begin * from.element_size(),
            to.data<char>() + begin * to.element_size(), end - begin);
     });
@@ -188,7 +188,7 @@ void copy(const Tensor& from, const Tensor& to) {
   const OperandLoader loader(from.dtype(), to.dtype(), loop.strides_bytes[1][0]);
   const ResultStorer storer(to.dtype(), to.dtype(), loop.strides_bytes[0][0]);
   const int64_t inner = loop.inner_size();
-  parallel_for(0, loop.outer_size(), std::max<int64_t>(1, kGrain / inner),
+  parallel_for(0, loop.outer_size(), std::max<int64_t>(1, kPointwiseGrain / inner),
                [&](int64_t begin, int64_t end) {
                  TileBuffers buffers;
                  loop.for_lines(begin, end, [&](char* const* at) {

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <memory>
 
+#include "mindtorch/backends/cpu/ceil_div.h"
 #include "mindtorch/backends/cpu/parallel.h"
 #include "mindtorch/backends/cpu/pointwise.h"
 #include "mindtorch/backends/cpu/runs.h"
@@ -28,8 +29,6 @@ constexpr int64_t kNarrowBytes = 128;       // of each row a thread should read 
 constexpr int64_t kFewColumns = 512;        // up to this many are divided by rows,
 constexpr int64_t kFewMoments = 64;         // or this many where combining takes its time
 constexpr int64_t kMostPieces = 64;         // into which a row, or rows, are divided
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // What one output element of a row function takes.
 int64_t output_size(Row function, DType dtype) {

@@ -18,7 +18,7 @@ using Source = CpuGenerator::Source;
 
 // What torch's kernels compute a dtype in, beside the float64 of the numbers drawn.
 template <typename T>
-using Compute = std::conditional_t<std::is_same_v<T, double>, double, float>;
+using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
 template <typename Visit>
 void visit_float(DType dtype, const Visit& visit) {
@@ -161,9 +161,9 @@ void sample_gamma(Generator& generator, DType dtype, const void* shape, void* ou
   const double least = smallest_normal(dtype);
   visit_float(dtype, [&]<typename T>() {
     for (int64_t i = 0; i < n; ++i) {
-      const auto at = static_cast<Compute<T>>(static_cast<const T*>(shape)[i]);
-      const auto sample = static_cast<Compute<T>>(draw_gamma(*source, at));
-      static_cast<T*>(out)[i] = static_cast<T>(std::max(static_cast<Compute<T>>(least), sample));
+      const auto at = static_cast<Wide<T>>(static_cast<const T*>(shape)[i]);
+      const auto sample = static_cast<Wide<T>>(draw_gamma(*source, at));
+      static_cast<T*>(out)[i] = static_cast<T>(std::max(static_cast<Wide<T>>(least), sample));
     }
   });
 }
@@ -187,7 +187,7 @@ void sample_dirichlet(Generator& generator,
       }
       for (int64_t i = 0; i < categories; ++i) {
         const double share = std::clamp(row[static_cast<size_t>(i)] / sum, least, most);
-        static_cast<T*>(out)[begin + i] = static_cast<T>(static_cast<Compute<T>>(share));
+        static_cast<T*>(out)[begin + i] = static_cast<T>(static_cast<Wide<T>>(share));
       }
     }
   });
@@ -198,7 +198,7 @@ void sample_poisson(Generator& generator, DType dtype, const void* rate, void* o
   visit_float(dtype, [&]<typename T>() {
     for (int64_t i = 0; i < n; ++i) {
       const auto at = static_cast<double>(static_cast<const T*>(rate)[i]);
-      static_cast<T*>(out)[i] = static_cast<T>(static_cast<Compute<T>>(draw_poisson(*source, at)));
+      static_cast<T*>(out)[i] = static_cast<T>(static_cast<Wide<T>>(draw_poisson(*source, at)));
     }
   });
 }
@@ -213,8 +213,8 @@ void sample_binomial(Generator& generator,
   visit_float(dtype, [&]<typename T>() {
     for (int64_t i = 0; i < n; ++i) {
       static_cast<T*>(out)[i] = static_cast<T>(
-          draw_binomial(*source, static_cast<Compute<T>>(static_cast<const T*>(count)[i]),
-                        static_cast<Compute<T>>(static_cast<const T*>(chance)[i])));
+          draw_binomial(*source, static_cast<Wide<T>>(static_cast<const T*>(count)[i]),
+                        static_cast<Wide<T>>(static_cast<const T*>(chance)[i])));
     }
   });
 }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <new>
 
+#include "mindtorch/backends/cpu/ceil_div.h"
 #include "mindtorch/backends/cpu/element_runs.h"
 #include "mindtorch/backends/cpu/memory_unit.h"
 #include "mindtorch/backends/cpu/parallel.h"
@@ -135,8 +136,6 @@ int64_t distinct_count(const Dimensions& dims) {
   for (const Dimension& dim : dims) product *= dim.from == 0 ? 1 : dim.size;
   return product;
 }
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Calls body(runs, elements in each of them) so that together they cover every element of `dims`
 // and `last`, which runs along the elements of each. On several threads where that pays.

@@ -66,13 +66,14 @@ void OutputShapes::resize(const Tensor& target, const ops::TensorSpec& spec) {
   TensorImpl& impl = *target.impl();
   if (impl.sizes == spec.sizes) return;
   if (impl.numel != 0) {
-    warn(detail::concat("An output with one or more elements was resized since it had shape ",
-                        to_string(impl.sizes), ", which does not match the required output shape ",
-                        to_string(spec.sizes),
-                        ". This behavior is deprecated, and in a future PyTorch release outputs "
-                        "will not be resized unless they have zero elements. You can explicitly "
-                        "reuse an out tensor t by resizing it, inplace, to zero elements with "
-                        "t.resize_(0)."));
+    warn(mindtorch::detail::concat(
+        "An output with one or more elements was resized since it had shape ",
+        to_string(impl.sizes), ", which does not match the required output shape ",
+        to_string(spec.sizes),
+        ". This behavior is deprecated, and in a future PyTorch release outputs "
+        "will not be resized unless they have zero elements. You can explicitly "
+        "reuse an out tensor t by resizing it, inplace, to zero elements with "
+        "t.resize_(0)."));
   }
   Shape strides = spec.strides ? *spec.strides : contiguous_strides(spec.sizes);
   int64_t bytes = 0;

@@ -13,7 +13,7 @@ TensorSpec laid_out_like(const Tensor& input) {
   if (format != MemoryFormat::kContiguous) spec.strides = strides_for(spec.sizes, format);
   return spec;
 }
-TensorSpec nothing(const Tensor& input) {
+TensorSpec no_statistic(const Tensor& input) {
   return contiguous_spec({0}, number_dtype(input.dtype()), input.device());
 }
 TensorSpec statistic(const Tensor& input, Shape sizes) {
@@ -21,9 +21,9 @@ TensorSpec statistic(const Tensor& input, Shape sizes) {
 }
 
 // 16-bit floats may have parameters of float32; otherwise all are of one dtype.
-void check_dtypes(const char* kernel,
-                  const Tensor& input,
-                  std::initializer_list<const Tensor*> params) {
+void check_param_dtypes(const char* kernel,
+                        const Tensor& input,
+                        std::initializer_list<const Tensor*> params) {
   bool is_mixed = false;
   for (const Tensor* each : params) is_mixed |= each->defined() && each->dtype() != input.dtype();
   if (!is_mixed) {
@@ -48,8 +48,8 @@ SpecList batch_norm(const Tensor& input,
                     const Tensor& var,
                     double,
                     bool needs_variance) {
-  check_dtypes("batch_norm", input, {&weight, &bias, &mean, &var});
-  const TensorSpec none = nothing(input);
+  check_param_dtypes("batch_norm", input, {&weight, &bias, &mean, &var});
+  const TensorSpec none = no_statistic(input);
   const TensorSpec per_channel = statistic(input, {input.size(1)});
   if (mean.defined()) return {laid_out_like(input), none, none, none};
   return {laid_out_like(input), per_channel, per_channel, needs_variance ? per_channel : none};
@@ -63,7 +63,7 @@ SpecList native_group_norm(const Tensor& input,
                            int64_t,
                            int64_t group,
                            double) {
-  check_dtypes("GroupNormKernelImpl", input, {&weight, &bias});
+  check_param_dtypes("GroupNormKernelImpl", input, {&weight, &bias});
   return {laid_out_like(input), statistic(input, {n, group}), statistic(input, {n, group})};
 }
 

@@ -78,7 +78,7 @@ void check_channels(const Tensor& input,
            " elements, but got bias of size ", to_string(bias.sizes()), " instead");
 }
 
-void check_dtypes(const Tensor& input, const Tensor& weight, const Tensor& bias) {
+void check_convolution_dtypes(const Tensor& input, const Tensor& weight, const Tensor& bias) {
   const auto type = [](const Tensor& tensor) { return limits(tensor.dtype()).type_name; };
   MT_CHECK(input.dtype() == weight.dtype(), RuntimeError, "expected scalar type ",
            legacy_name(input.dtype()), " but found ", legacy_name(weight.dtype()));
@@ -201,7 +201,7 @@ TensorSpec convolution(const Tensor& input,
     check_window(input, weight, s);
   }
   MT_CHECK(n <= 3, RuntimeError, "convolution: only 1 to 3 dimensions are supported, got ", n);
-  check_dtypes(input, weight, bias);
+  check_convolution_dtypes(input, weight, bias);
   MT_CHECK(input.numel() != 0 || input.size(0) == 0 || input.size(1) == 0, RuntimeError,
            "Only zero batch or zero channel inputs are supported, but got input shape: ",
            to_string(input.sizes()));

@@ -14,7 +14,7 @@ void check_normalization(int64_t normalization) {
 }
 
 // Checked where something will compute: torch's meta tensors may be of float16.
-void check_precise(const Tensor& self) {
+void check_transform_dtype(const Tensor& self) {
   const DType part = real_dtype(self.dtype());
   MT_CHECK(part == DType::kFloat32 || part == DType::kFloat64, RuntimeError, "Unsupported dtype ",
            legacy_name(self.dtype()));
@@ -33,7 +33,7 @@ void check_length(int64_t length) {
 TensorSpec c2c(const Tensor& self, IntList dim, int64_t normalization, bool) {
   MT_CHECK(is_complex(self.dtype()), RuntimeError,
            "Only supports complex dtypes, but found: ", legacy_name(self.dtype()));
-  check_precise(self);
+  check_transform_dtype(self);
   check_normalization(normalization);
   if (dim.empty()) return spec_like(self, self.dtype());
   const Shape dims = sorted_fft_dims(self, dim, false);
@@ -46,7 +46,7 @@ TensorSpec c2c(const Tensor& self, IntList dim, int64_t normalization, bool) {
 TensorSpec r2c(const Tensor& self, IntList dim, int64_t normalization, bool onesided) {
   MT_CHECK(is_floating_point(self.dtype()), RuntimeError,
            "Only supports floating-point dtypes, but found: ", legacy_name(self.dtype()));
-  check_precise(self);
+  check_transform_dtype(self);
   check_normalization(normalization);
   MT_CHECK(!dim.empty(), RuntimeError, "_fft_r2c must transform at least one axis");
   const Shape dims = sorted_fft_dims(self, dim, true);
@@ -64,7 +64,7 @@ TensorSpec r2c(const Tensor& self, IntList dim, int64_t normalization, bool ones
 TensorSpec c2r(const Tensor& self, IntList dim, int64_t normalization, int64_t last_dim_size) {
   MT_CHECK(is_complex(self.dtype()), RuntimeError,
            "Only supports complex dtypes, but found: ", legacy_name(self.dtype()));
-  check_precise(self);
+  check_transform_dtype(self);
   check_normalization(normalization);
   MT_CHECK(!dim.empty(), RuntimeError, "_fft_c2r must transform at least one axis");
   check_length(last_dim_size);

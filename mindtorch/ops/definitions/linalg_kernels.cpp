@@ -1,6 +1,6 @@
 // What LAPACK computes: the ops that have kernels. Those that users call are made of these
 // (linalg.cpp). `checked_as` is the name that an error begins with if a matrix does not allow the
-// computation; without it nothing is raised, and `info` tells.
+// computation; without it no_matrix is raised, and `info` tells.
 #include "mindtorch/ops/definitions/definitions.h"
 #include "mindtorch/ops/definitions/rules.h"
 #include "mindtorch/ops/linalg_checks.h"
@@ -23,7 +23,9 @@ TensorSpec vectors(const Tensor& like, int64_t length, DType dtype) {
 TensorSpec numbers(const Tensor& like, DType dtype) {
   return contiguous_spec(batch_shape(like), dtype, like.device());
 }
-TensorSpec nothing(const Tensor& like) { return contiguous_spec({0}, like.dtype(), like.device()); }
+TensorSpec no_matrix(const Tensor& like) {
+  return contiguous_spec({0}, like.dtype(), like.device());
+}
 int64_t rank_of(const Tensor& tensor) { return std::min(tensor.size(-2), tensor.size(-1)); }
 
 // --- factors of square matrices, and solutions ---
@@ -109,7 +111,8 @@ SpecList qr(const Tensor& A, std::string_view mode) {
            "' but expected one of 'reduced' (default), 'r', or 'complete'");
   check_lapack_dtype("geqrf_cpu", A);
   const int64_t rows = mode == "complete" ? A.size(-2) : rank_of(A);
-  return {mode == "r" ? nothing(A) : matrices(A, A.size(-2), rows), matrices(A, rows, A.size(-1))};
+  return {mode == "r" ? no_matrix(A) : matrices(A, A.size(-2), rows),
+          matrices(A, rows, A.size(-1))};
 }
 
 SpecList geqrf(const Tensor& self) {
@@ -133,7 +136,8 @@ SpecList eigh(const Tensor& A, std::string_view UPLO, bool compute_v) {
   MT_CHECK(UPLO.size() == 1 && std::string_view("LlUu").find(UPLO) != std::string_view::npos,
            RuntimeError, "Expected UPLO argument to be 'L' or 'U', but got ", UPLO);
   check_lapack_dtype("linalg_eigh_cpu", A);
-  return {vectors(A, A.size(-1), real_dtype(A.dtype())), compute_v ? matrices_like(A) : nothing(A)};
+  return {vectors(A, A.size(-1), real_dtype(A.dtype())),
+          compute_v ? matrices_like(A) : no_matrix(A)};
 }
 
 SpecList eig(const Tensor& A, bool compute_v) {
@@ -150,7 +154,7 @@ SpecList svd(const Tensor& A, bool full_matrices, bool compute_uv) {
   check_lapack_dtype("linalg_svd_cpu", A);
   const int64_t rank = rank_of(A);
   TensorSpec values = vectors(A, rank, real_dtype(A.dtype()));
-  if (!compute_uv) return {nothing(A), std::move(values), nothing(A)};
+  if (!compute_uv) return {no_matrix(A), std::move(values), no_matrix(A)};
   return {matrices(A, A.size(-2), full_matrices ? A.size(-2) : rank), std::move(values),
           matrices(A, full_matrices ? A.size(-1) : rank, A.size(-1))};
 }

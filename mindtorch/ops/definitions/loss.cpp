@@ -7,7 +7,7 @@
 namespace mindtorch::ops {
 namespace {
 
-void check_dtypes(const Tensor& self, const Tensor& target, const Tensor& weight) {
+void check_class_dtypes(const Tensor& self, const Tensor& target, const Tensor& weight) {
   MT_CHECK(target.dtype() == DType::kInt64 || target.dtype() == DType::kUInt8, RuntimeError,
            "expected target dtype to be Long or Byte, but got ", legacy_name(target.dtype()));
   MT_CHECK(is_floating_point(self.dtype()), NotImplementedError,
@@ -32,7 +32,7 @@ SpecList nll_loss(
   MT_CHECK(!weight.defined() || (weight.dim() == 1 && weight.numel() == classes), RuntimeError,
            "weight tensor should be defined either for all ", classes,
            " classes or no classes but got weight tensor of shape: ", to_string(weight.sizes()));
-  check_dtypes(self, target, weight);
+  check_class_dtypes(self, target, weight);
   const bool is_none = reduction == static_cast<int64_t>(Reduction::kNone);
   const Shape sizes = is_none && has_batch ? Shape(target.sizes()) : Shape();
   return {contiguous_spec(sizes, self.dtype(), self.device()),
@@ -49,7 +49,7 @@ SpecList nll_loss2d(
            " , target: ", to_string(target.sizes()));
   MT_CHECK(!weight.defined() || (weight.dim() == 1 && weight.numel() == self.size(1)), RuntimeError,
            "weight tensor should be defined either for all or no classes");
-  check_dtypes(self, target, weight);
+  check_class_dtypes(self, target, weight);
   if (reduction != static_cast<int64_t>(Reduction::kNone)) sizes.clear();
   return {contiguous_spec(std::move(sizes), self.dtype(), self.device()),
           contiguous_spec({}, self.dtype(), self.device())};

@@ -10,9 +10,6 @@
 namespace mindtorch::ops::special {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
 // A Chebyshev series at t in [-1, 1].
 double chebyshev_sum(std::span<const double> coefficients, double t) {
   double last = 0;

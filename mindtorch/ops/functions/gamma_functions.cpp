@@ -12,10 +12,8 @@
 namespace mindtorch::ops::special {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
-constexpr int kMostSteps = 100000;  // series and fractions need about sqrt(shape)
+constexpr int kMostTerms = 100000;  // series and fractions need about sqrt(shape)
 
 // std::lgamma writes the sign to a global variable, which threads must not share.
 double log_gamma(double x) {
@@ -72,7 +70,7 @@ Dual continued_fraction(Dual first, const Above& above, const Below& below) {
   Dual value = nonzero(first);
   Dual c = value;
   Dual d{0};
-  for (int i = 1; i < kMostSteps; ++i) {
+  for (int i = 1; i < kMostTerms; ++i) {
     d = Dual{1} / nonzero(below(i) + above(i) * d);
     c = nonzero(below(i) + above(i) / c);
     const Dual factor = c * d;
@@ -89,7 +87,7 @@ Dual lower_series(Dual a, double x) {
   Dual sum{1};
   Dual term{1};
   Dual shape = a;
-  for (int i = 0; i < kMostSteps; ++i) {
+  for (int i = 0; i < kMostTerms; ++i) {
     shape = shape + Dual{1};
     term = term * Dual{x} / shape;
     sum = sum + term;
@@ -110,7 +108,7 @@ Dual upper_fraction(Dual a, double x) {
 double upper_series(double a, double x) {
   double term = 1;
   double sum = 0;
-  for (int n = 1; n < kMostSteps; ++n) {
+  for (int n = 1; n < kMostTerms; ++n) {
     term *= -x / n;
     const double change = term / (a + n);
     sum += change;

@@ -8,15 +8,13 @@
 namespace mindtorch::ops::special {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
 // From here on angles are quicker than steps, between the ends.
 constexpr int64_t kManySteps = 8;
 
 // Degrees whose values no float64 holds.
 constexpr int64_t kLargestHermite = 512;
 // And those that nobody waits for.
-constexpr int64_t kMostSteps = int64_t{1} << 26;
+constexpr int64_t kMostOrders = int64_t{1} << 26;
 
 int64_t degree(double n) {
   return std::fabs(n) < 0x1p62 ? static_cast<int64_t>(n) : n > 0 ? INT64_MAX : -1;
@@ -28,7 +26,7 @@ template <typename Step>
 double recur(int64_t n, double first, const Step& step) {
   if (n < 0) return 0;
   if (n == 0) return 1;
-  if (n > kMostSteps) return kNan;
+  if (n > kMostOrders) return kNan;
   double before = 1;
   double value = first;
   for (int64_t k = 1; k < n && !std::isnan(value); ++k) {

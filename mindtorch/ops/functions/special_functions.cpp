@@ -28,7 +28,6 @@ double erfcx(double x) {
 }
 
 double ndtri(double p) {
-  constexpr double kInf = std::numeric_limits<double>::infinity();
   if (p == 0) return -kInf;
   if (p == 1) return kInf;
   if (!(p > 0 && p < 1)) return std::numeric_limits<double>::quiet_NaN();

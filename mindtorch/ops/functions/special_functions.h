@@ -1,5 +1,7 @@
 #pragma once
 
+#include <limits>
+
 #include "mindtorch/base/macros.h"
 #include "mindtorch/ops/pointwise.h"
 
@@ -7,6 +9,9 @@
 // where there is no vector form. Out of a function's domain they give torch's NaN, infinity or
 // zero.
 namespace mindtorch::ops::special {
+
+inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double kInf = std::numeric_limits<double>::infinity();
 
 double digamma(double x);
 double erfcx(double x);  // exp(x * x) * erfc(x)

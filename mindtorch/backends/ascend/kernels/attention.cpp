@@ -10,7 +10,6 @@
 namespace mindtorch::ascend {
 namespace {
 
-constexpr int8_t kKeepDtype = 0;  // cubeMathType: compute in the dtype of the operands
 constexpr DType kWide = DType::kFloat32;
 
 struct Settings {
@@ -19,7 +18,7 @@ struct Settings {
   double scale;
 };
 
-void check_dtype(const ops::Launch& on, const Tensor& query) {
+void check_attention_dtype(const ops::Launch& on, const Tensor& query) {
   if ((bit(query.dtype()) & kFloats) == 0) {
     refuse(on, "scaled_dot_product_attention", query.dtype(),
            "CANN's matrix products take float16, bfloat16 and float32");
@@ -197,15 +196,6 @@ void attend_backward_in_one(ops::Launch& on,
 
 // --- step by step, in float32 ---
 
-Tensor transposed(const Tensor& self) {
-  Shape sizes = self.sizes();
-  Shape strides = self.strides();
-  const size_t n = sizes.size();
-  std::swap(sizes[n - 2], sizes[n - 1]);
-  std::swap(strides[n - 2], strides[n - 1]);
-  return self.alias(std::move(sizes), std::move(strides), self.storage_offset());
-}
-
 // Heads of query that share one of key and value become a dim of their own, along which key and
 // value repeat. Without such, the operands stay as they are.
 struct Groups {
@@ -348,7 +338,7 @@ void flash_attention(ops::Launch& on,
                      bool,
                      Tensor& out,
                      Tensor& row_stats) {
-  check_dtype(on, query);
+  check_attention_dtype(on, query);
   if (out.numel() == 0) return;
   if (key.size(-2) == 0) return call(on, MT_ACLNN(aclnnInplaceZero), out);
   const Settings s = {attn_mask, is_causal, scale};
@@ -371,7 +361,7 @@ void flash_attention_backward(ops::Launch& on,
                               Tensor& grad_query,
                               Tensor& grad_key,
                               Tensor& grad_value) {
-  check_dtype(on, query);
+  check_attention_dtype(on, query);
   const Settings s = {attn_mask, is_causal, scale};
   if (out.numel() == 0 || key.size(-2) == 0) {
     for (const Tensor* each : {&grad_query, &grad_key, &grad_value}) {

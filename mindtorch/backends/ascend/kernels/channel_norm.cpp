@@ -1,20 +1,13 @@
 // Normalisation of channels: over a batch, or in groups of each sample.
-#include "mindtorch/backends/ascend/aclnn.h"
+#include "mindtorch/backends/ascend/kernels/compose.h"
 #include "mindtorch/backends/ascend/kernels/dtypes.h"
-#include "mindtorch/backends/ascend/kernels/kernels.h"
 
 namespace mindtorch::ascend {
 namespace {
 
-void check_dtype(const ops::Launch& on, const char* name, const Tensor& input) {
+void check_channel_norm_dtype(const ops::Launch& on, const char* name, const Tensor& input) {
   if ((bit(input.dtype()) & kFloats) == 0) {
     refuse(on, name, input.dtype(), "CANN normalises float16, bfloat16 and float32");
-  }
-}
-
-void fill_with_zeros(ops::Launch& on, std::initializer_list<const Tensor*> outputs) {
-  for (const Tensor* each : outputs) {
-    if (each->defined() && each->numel() != 0) call(on, MT_ACLNN(aclnnInplaceZero), *each);
   }
 }
 
@@ -32,7 +25,7 @@ void batch_norm(ops::Launch& on,
                 Tensor& save_mean,
                 Tensor& save_invstd,
                 Tensor& variance) {
-  check_dtype(on, "batch_norm", input);
+  check_channel_norm_dtype(on, "batch_norm", input);
   const Tensor none;
   if (out.numel() == 0) return fill_with_zeros(on, {&save_mean, &save_invstd, &variance});
   if (mean.defined()) {
@@ -87,7 +80,7 @@ void group_norm(ops::Launch& on,
                 Tensor& out,
                 Tensor& mean,
                 Tensor& rstd) {
-  check_dtype(on, "group_norm", input);
+  check_channel_norm_dtype(on, "group_norm", input);
   if (out.numel() == 0) return;
   call(on, MT_ACLNN(aclnnGroupNorm), input, weight, bias, n, channels, inner, groups, eps, out,
        mean, rstd);

@@ -42,9 +42,24 @@ Tensor unsqueezed(const Tensor& self, int64_t dim) {
   return self.alias(std::move(sizes), std::move(strides), self.storage_offset());
 }
 
+Tensor transposed(const Tensor& self) {
+  Shape sizes = self.sizes();
+  Shape strides = self.strides();
+  const size_t n = sizes.size();
+  std::swap(sizes[n - 2], sizes[n - 1]);
+  std::swap(strides[n - 2], strides[n - 1]);
+  return self.alias(std::move(sizes), std::move(strides), self.storage_offset());
+}
+
 Tensor expanded(const Tensor& self, IntList sizes) {
   return self.alias(Shape(sizes), broadcast_strides(self.sizes(), self.strides(), sizes),
                     self.storage_offset());
+}
+
+void fill_with_zeros(ops::Launch& on, std::initializer_list<const Tensor*> outputs) {
+  for (const Tensor* each : outputs) {
+    if (each->defined() && each->numel() != 0) call(on, MT_ACLNN(aclnnInplaceZero), *each);
+  }
 }
 
 Tensor counting(ops::Launch& on, int64_t count) {

@@ -29,8 +29,13 @@ void compute_in(ops::Launch& on, DType dtype, const Tensor& out, const Body& bod
 Tensor flattened(ops::Launch& on, const Tensor& self);
 // A view with a dim of length 1 at `dim`.
 Tensor unsqueezed(const Tensor& self, int64_t dim);
+// A view with its last two dims swapped.
+Tensor transposed(const Tensor& self);
 // A view that repeats elements.
 Tensor expanded(const Tensor& self, IntList sizes);
+
+// For outputs that nothing is added up into.
+void fill_with_zeros(ops::Launch& on, std::initializer_list<const Tensor*> outputs);
 
 // 0, 1, ... as int64.
 Tensor counting(ops::Launch& on, int64_t count);

@@ -5,9 +5,7 @@
 namespace mindtorch::ascend {
 namespace {
 
-constexpr int8_t kKeepDtype = 0;  // cubeMathType: compute in the dtype of the operands
-
-void check_dtype(const ops::Launch& on, const char* name, const Tensor& input) {
+void check_convolution_dtype(const ops::Launch& on, const char* name, const Tensor& input) {
   if ((bit(input.dtype()) & kFloats) == 0) {
     refuse(on, name, input.dtype(), "CANN convolves float16, bfloat16 and float32");
   }
@@ -29,7 +27,7 @@ void convolution(ops::Launch& on,
                  IntList output_padding,
                  int64_t groups,
                  Tensor& out) {
-  check_dtype(on, "convolution", input);
+  check_convolution_dtype(on, "convolution", input);
   if (out.numel() == 0) return;
   const auto list = [&](IntList given) { return per_dimension(weight, given); };
   const Shape strides = list(stride), paddings = list(padding), dilations = list(dilation);
@@ -54,7 +52,7 @@ void convolution_backward(ops::Launch& on,
                           Tensor& grad_input,
                           Tensor& grad_weight,
                           Tensor& grad_bias) {
-  check_dtype(on, "convolution_backward", input);
+  check_convolution_dtype(on, "convolution_backward", input);
   const Tensor none;
   const Tensor& of_input = needs_input ? grad_input : none;
   const Tensor& of_weight = needs_weight ? grad_weight : none;
@@ -81,7 +79,7 @@ void conv_tbc(ops::Launch& on,
               const Tensor& bias,
               int64_t pad,
               Tensor& out) {
-  check_dtype(on, "conv_tbc", self);
+  check_convolution_dtype(on, "conv_tbc", self);
   if (out.numel() == 0) return;
   call(on, MT_ACLNN(aclnnConvTbc), self, weight, bias, pad, out, kKeepDtype);
 }

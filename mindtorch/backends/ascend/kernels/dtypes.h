@@ -21,6 +21,9 @@ inline constexpr DTypes kAny = kFloats | kDouble | kInts | kBool;
 inline constexpr DTypes kComplex = kComplexTypes;  // "C"
 inline constexpr DTypes kAnyOrComplex = kAny | kComplex;
 
+// The cubeMathType of CANN's products: compute in the dtype of the operands.
+inline constexpr int8_t kKeepDtype = 0;
+
 // The dtype to compute in, on the device, for an op that takes `taken`: `dtype`, or a wider one
 // that gives the same result once it is cast back. None: throws NotImplementedError.
 DType computable(const ops::Launch& on, const char* op, DType dtype, DTypes taken);

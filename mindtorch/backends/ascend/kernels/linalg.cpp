@@ -6,23 +6,9 @@ namespace {
 
 using Name = std::optional<std::string_view>;
 
-void fill_with_zeros(ops::Launch& on, const Tensor& tensor) {
-  if (tensor.numel() != 0) call(on, MT_ACLNN(aclnnInplaceZero), tensor);
-}
-
-// The last two dims swapped.
-Tensor transposed(const Tensor& tensor) {
-  Shape sizes = tensor.sizes();
-  Shape strides = tensor.strides();
-  const size_t last = sizes.size() - 1;
-  std::swap(sizes[last - 1], sizes[last]);
-  std::swap(strides[last - 1], strides[last]);
-  return tensor.alias(std::move(sizes), std::move(strides), tensor.storage_offset());
-}
-
 // The device does not tell which matrices are singular.
 void inv(ops::Launch& on, const Tensor& A, Name, Tensor& inverse, Tensor& info) {
-  fill_with_zeros(on, info);
+  fill_with_zeros(on, {&info});
   if (inverse.numel() != 0) call(on, MT_ACLNN(aclnnInverse), A, inverse);
 }
 
@@ -34,8 +20,7 @@ void qr(ops::Launch& on, const Tensor& A, std::string_view mode, Tensor& q, Tens
 // The factors of LU are not the device's to give.
 void slogdet(
     ops::Launch& on, const Tensor& A, Tensor& sign, Tensor& logabsdet, Tensor& lu, Tensor& pivots) {
-  fill_with_zeros(on, lu);
-  fill_with_zeros(on, pivots);
+  fill_with_zeros(on, {&lu, &pivots});
   if (sign.numel() != 0) call(on, MT_ACLNN(aclnnSlogdet), A, sign, logabsdet);
 }
 void det(ops::Launch& on, const Tensor& A, Tensor& result, Tensor& lu, Tensor& pivots) {

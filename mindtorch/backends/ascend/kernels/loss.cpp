@@ -4,7 +4,7 @@
 namespace mindtorch::ascend {
 namespace {
 
-void check_dtype(const ops::Launch& on, const Tensor& self) {
+void check_loss_dtype(const ops::Launch& on, const Tensor& self) {
   if ((bit(self.dtype()) & kFloats) == 0) {
     refuse(on, "nll_loss", self.dtype(), "CANN compares classes in float16, bfloat16 and float32");
   }
@@ -38,7 +38,7 @@ void nll_loss(ops::Launch& on,
               int64_t ignore_index,
               Tensor& out,
               Tensor& total_weight) {
-  check_dtype(on, self);
+  check_loss_dtype(on, self);
   const Tensor weights = weight_of_classes(on, self, weight);
   call(on, MT_ACLNN(aclnnNLLLoss), self, target, weights, reduction, ignore_index, out,
        total_weight);
@@ -51,7 +51,7 @@ void nll_loss2d(ops::Launch& on,
                 int64_t ignore_index,
                 Tensor& out,
                 Tensor& total_weight) {
-  check_dtype(on, self);
+  check_loss_dtype(on, self);
   const Tensor weights = weight_of_classes(on, self, weight);
   const Tensor result = out.dim() == 0 ? out : as_image(on, out, 1);
   call(on, MT_ACLNN(aclnnNLLLoss2d), as_image(on, self, 2), as_image(on, target, 1), weights,

@@ -4,8 +4,6 @@
 namespace mindtorch::ascend {
 namespace {
 
-constexpr int8_t kKeepDtype = 0;  // cubeMathType: compute in the dtype of the operands
-
 // Whether there is something for CANN to do. A sum of no products is 0, and CANN may leave out what
 // it has no elements for.
 bool has_products(ops::Launch& on, const char* name, const Tensor& left, const Tensor& out) {

@@ -1,14 +1,13 @@
 #include <algorithm>
 #include <limits>
 
-#include "mindtorch/backends/ascend/aclnn.h"
+#include "mindtorch/backends/ascend/kernels/compose.h"
 #include "mindtorch/backends/ascend/kernels/dtypes.h"
-#include "mindtorch/backends/ascend/kernels/kernels.h"
 
 namespace mindtorch::ascend {
 namespace {
 
-void check_dtype(const ops::Launch& on, const char* name, const Tensor& input) {
+void check_norm_dtype(const ops::Launch& on, const char* name, const Tensor& input) {
   if ((bit(input.dtype()) & kFloats) == 0) {
     refuse(on, name, input.dtype(), "CANN normalises float16, bfloat16 and float32");
   }
@@ -23,16 +22,9 @@ void layer_norm(ops::Launch& on,
                 Tensor& out,
                 Tensor& mean,
                 Tensor& rstd) {
-  check_dtype(on, "layer_norm", input);
+  check_norm_dtype(on, "layer_norm", input);
   if (out.numel() == 0) return;
   call(on, MT_ACLNN(aclnnLayerNorm), input, normalized_shape, weight, bias, eps, out, mean, rstd);
-}
-
-// Without rows there is nothing to add up.
-void fill_with_zeros(ops::Launch& on, std::initializer_list<const Tensor*> outputs) {
-  for (const Tensor* each : outputs) {
-    if (each->defined() && each->numel() != 0) call(on, MT_ACLNN(aclnnInplaceZero), *each);
-  }
 }
 
 void layer_norm_backward(ops::Launch& on,
@@ -77,7 +69,7 @@ void rms_norm(ops::Launch& on,
               std::optional<double> eps,
               Tensor& out,
               Tensor& rstd) {
-  check_dtype(on, "rms_norm", input);
+  check_norm_dtype(on, "rms_norm", input);
   if (out.numel() == 0) return;
   const Tensor gamma = weight_of_rows(on, input, normalized_shape, weight);
   const double least = std::numeric_limits<float>::epsilon();

@@ -4,10 +4,9 @@
 namespace mindtorch::ascend {
 namespace {
 
-constexpr int8_t kKeepDtype = 0;              // cubeMathType: compute in the dtype of the operands
 constexpr DType kIndexDtype = DType::kInt32;  // CANN's max_pool counts in 32 bits
 
-void check_dtype(const ops::Launch& on, const char* name, const Tensor& self) {
+void check_pooling_dtype(const ops::Launch& on, const char* name, const Tensor& self) {
   if ((bit(self.dtype()) & kFloats) == 0) {
     refuse(on, name, self.dtype(), "CANN pools float16, bfloat16 and float32");
   }
@@ -32,7 +31,7 @@ void max_pool(ops::Launch& on,
               bool ceil_mode,
               Tensor& values,
               Tensor& indices) {
-  check_dtype(on, "max_pool", self);
+  check_pooling_dtype(on, "max_pool", self);
   if (values.numel() == 0) return;
   const Shape kernel = per_dimension<kN>(kernel_size);
   const Shape strides = stride.empty() ? kernel : per_dimension<kN>(stride);
@@ -60,7 +59,7 @@ void max_pool_backward(ops::Launch& on,
                        bool ceil_mode,
                        const Tensor& indices,
                        Tensor& out) {
-  check_dtype(on, "max_pool_backward", self);
+  check_pooling_dtype(on, "max_pool_backward", self);
   if (out.numel() == 0) return;
   const Tensor where = on_device(on, indices, kIndexDtype);
   const Shape kernel = per_dimension<kN>(kernel_size);
@@ -86,7 +85,7 @@ void avg_pool(ops::Launch& on,
               bool count_include_pad,
               std::optional<int64_t> divisor_override,
               Tensor& out) {
-  check_dtype(on, "avg_pool", self);
+  check_pooling_dtype(on, "avg_pool", self);
   if (out.numel() == 0) return;
   const Shape kernel = per_dimension<kN>(kernel_size);
   const Shape strides = stride.empty() ? kernel : per_dimension<kN>(stride);
@@ -112,7 +111,7 @@ void avg_pool_backward(ops::Launch& on,
                        bool count_include_pad,
                        std::optional<int64_t> divisor_override,
                        Tensor& out) {
-  check_dtype(on, "avg_pool_backward", self);
+  check_pooling_dtype(on, "avg_pool_backward", self);
   if (out.numel() == 0) return;
   const Shape kernel = per_dimension<kN>(kernel_size);
   const Shape strides = stride.empty() ? kernel : per_dimension<kN>(stride);
@@ -129,7 +128,7 @@ void avg_pool_backward(ops::Launch& on,
 
 template <size_t kN>
 void adaptive_avg_pool(ops::Launch& on, const Tensor& self, IntList output_size, Tensor& out) {
-  check_dtype(on, "adaptive_avg_pool", self);
+  check_pooling_dtype(on, "adaptive_avg_pool", self);
   if (out.numel() == 0) return;
   if constexpr (kIsPlane<kN>) {
     call(on, MT_ACLNN(aclnnAdaptiveAvgPool2d), self, output_size, out);
@@ -143,7 +142,7 @@ void adaptive_avg_pool_backward(ops::Launch& on,
                                 const Tensor& grad_output,
                                 const Tensor& self,
                                 Tensor& out) {
-  check_dtype(on, "adaptive_avg_pool_backward", self);
+  check_pooling_dtype(on, "adaptive_avg_pool_backward", self);
   if (out.numel() == 0) return;
   if (grad_output.numel() == 0) return call(on, MT_ACLNN(aclnnInplaceZero), out);
   if constexpr (kIsPlane<kN>) {
@@ -156,7 +155,7 @@ void adaptive_avg_pool_backward(ops::Launch& on,
 template <size_t kN>
 void adaptive_max_pool(
     ops::Launch& on, const Tensor& self, IntList output_size, Tensor& values, Tensor& indices) {
-  check_dtype(on, "adaptive_max_pool", self);
+  check_pooling_dtype(on, "adaptive_max_pool", self);
   if (values.numel() == 0) return;
   if constexpr (kIsPlane<kN>) {
     call(on, MT_ACLNN(aclnnAdaptiveMaxPool2d), self, output_size, values, indices);
@@ -174,7 +173,7 @@ void adaptive_max_pool_backward(ops::Launch& on,
                                 const Tensor& self,
                                 const Tensor& indices,
                                 Tensor& out) {
-  check_dtype(on, "adaptive_max_pool_backward", self);
+  check_pooling_dtype(on, "adaptive_max_pool_backward", self);
   if (out.numel() == 0) return;
   if (grad_output.numel() == 0) return call(on, MT_ACLNN(aclnnInplaceZero), out);
   const auto as_volume = [](const Tensor& tensor) {

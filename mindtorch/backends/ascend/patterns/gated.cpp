@@ -7,8 +7,6 @@
 namespace mindtorch::ascend {
 namespace {
 
-constexpr int8_t kKeepDtype = 0;  // cubeMathType
-
 // The tensor whose last dim has `first` and then `second` as halves; undefined: there is none.
 Tensor whole_of(const Tensor& first, const Tensor& second) {
   if (first.dim() == 0) return {};

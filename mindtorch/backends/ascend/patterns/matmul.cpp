@@ -6,8 +6,6 @@
 namespace mindtorch::ascend {
 namespace {
 
-constexpr int8_t kKeepDtype = 0;  // cubeMathType
-
 bool is_product(const PatternCall& call, int64_t elements) {
   const Tensor& out = call["out"];
   return have_one_float_dtype({&call["left"], &call["right"], &call["more"], &out}) &&

@@ -7,10 +7,10 @@
 namespace mindtorch::cpu::attention {
 namespace {
 
-constexpr int64_t kQueries = 64;  // of a block, at most
-constexpr int64_t kKeys = 128;    // of a block
+constexpr int64_t kBackwardQueries = 64;  // of a block, at most
+constexpr int64_t kBackwardKeys = 128;    // of a block
 // Multiplications that are worth a thread.
-constexpr int64_t kGrain = int64_t{1} << 18;
+constexpr int64_t kBackwardGrain = int64_t{1} << 18;
 
 // The gradients of heads of key and value with all the heads of query that they serve, one after
 // the other, on one thread.
@@ -36,9 +36,9 @@ class BackwardPass {
         values_(value.size(-1)),
         key_columns_(key.size(-2), key.size(-1)),
         value_columns_(key.size(-2), value.size(-1)),
-        scores_(kQueries * kKeys),
-        score_grads_(kQueries * kKeys),
-        of_query_(kQueries * queries_.width()),
+        scores_(kBackwardQueries * kBackwardKeys),
+        score_grads_(kBackwardQueries * kBackwardKeys),
+        of_query_(kBackwardQueries * queries_.width()),
         of_key_(key.size(-2) * keys_.width()),
         of_value_(key.size(-2) * values_.width()) {}
 
@@ -57,8 +57,8 @@ class BackwardPass {
     std::fill_n(of_value_.get(), keys.count * values_.width(), T{0});
     for (int64_t head = first_head; head < first_head + heads; ++head) {
       const Rows to(grad_query, head);
-      for (int64_t first = 0; first < to.count; first += kQueries) {
-        const int64_t count = std::min(kQueries, to.count - first);
+      for (int64_t first = 0; first < to.count; first += kBackwardQueries) {
+        const int64_t count = std::min(kBackwardQueries, to.count - first);
         run_queries(head, first, count, keys.count);
         finish(of_query_.get(), queries_.width(), settings_.scale, to, first, count);
       }
@@ -81,8 +81,8 @@ class BackwardPass {
     read_rows(head, first, count);
     std::fill_n(of_query_.get(), count * queries_.width(), T{0});
     const int64_t seen = seen_keys(settings_.is_causal, first + count, keys);
-    for (int64_t at = 0; at < seen; at += kKeys) {
-      Block block = {first, count, at, std::min(kKeys, seen - at), 0};
+    for (int64_t at = 0; at < seen; at += kBackwardKeys) {
+      Block block = {first, count, at, std::min(kBackwardKeys, seen - at), 0};
       block.width = padded(block.keys, tiles_.lanes);
       run_block(head, block);
     }
@@ -135,8 +135,8 @@ class BackwardPass {
   PackedColumns<T> key_columns_, value_columns_;
   Scratch<T> scores_, score_grads_;
   Scratch<T> of_query_, of_key_, of_value_;
-  T shifts_[kQueries];
-  T dots_[kQueries];
+  T shifts_[kBackwardQueries];
+  T dots_[kBackwardQueries];
 };
 
 }  // namespace
@@ -155,7 +155,7 @@ void backward(const Tensor& grad_out,
   const int64_t heads = heads_per_key(query, key);
   const int64_t scores = heads * query.size(-2) * key.size(-2);
   const int64_t work = scores * (3 * query.size(-1) + 2 * value.size(-1)) + 1;
-  parallel_for(0, matrices(key), ceil_div(kGrain, work), [&](int64_t begin, int64_t end) {
+  parallel_for(0, matrices(key), ceil_div(kBackwardGrain, work), [&](int64_t begin, int64_t end) {
     BackwardPass<T> pass(grad_out, query, key, value, out, logsumexp, settings);
     for (int64_t shared = begin; shared < end; ++shared) {
       pass.run(Rows(key, shared), Rows(value, shared), shared * heads, heads, grad_query,

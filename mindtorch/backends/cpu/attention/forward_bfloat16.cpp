@@ -12,23 +12,23 @@
 namespace mindtorch::cpu::attention {
 namespace {
 
-constexpr int64_t kQueries = 96;  // of a block, at most
-constexpr int64_t kKeys = 256;    // of a block
+constexpr int64_t kBFloat16Queries = 96;  // of a block, at most
+constexpr int64_t kBFloat16Keys = 256;    // of a block
 // Multiplications that are worth a thread.
-constexpr int64_t kGrain = int64_t{1} << 19;
+constexpr int64_t kBFloat16Grain = int64_t{1} << 19;
 
 int64_t in_panels(int64_t columns) { return padded(columns, kPanelCols); }
 
 // The attention of blocks of queries, one after the other, on one thread.
-class Forward {
+class BFloat16Forward {
  public:
-  Forward(const Tensor& query,
-          const Tensor& key,
-          const Tensor& value,
-          const Settings& settings,
-          const Tensor& out,
-          const Tensor& logsumexp,
-          int64_t height)
+  BFloat16Forward(const Tensor& query,
+                  const Tensor& key,
+                  const Tensor& value,
+                  const Settings& settings,
+                  const Tensor& out,
+                  const Tensor& logsumexp,
+                  int64_t height)
       : query_(query),
         key_(key),
         value_(value),
@@ -37,13 +37,13 @@ class Forward {
         logsumexp_(logsumexp),
         width_(in_panels(value.size(-1))),
         keys_(key.size(-1), key.size(-2)),
-        scores_(height * kKeys),
-        weights_(height * kKeys),
+        scores_(height * kBFloat16Keys),
+        weights_(height * kBFloat16Keys),
         result_(height * width_),
         largest_(static_cast<size_t>(height)),
         sums_(static_cast<size_t>(height)) {
-    for (int64_t at = 0; at < key.size(-2); at += kKeys) {
-      values_.emplace_back(std::min(kKeys, key.size(-2) - at), value.size(-1));
+    for (int64_t at = 0; at < key.size(-2); at += kBFloat16Keys) {
+      values_.emplace_back(std::min(kBFloat16Keys, key.size(-2) - at), value.size(-1));
     }
   }
 
@@ -56,8 +56,8 @@ class Forward {
     std::ranges::fill(largest_, -std::numeric_limits<float>::infinity());
     std::ranges::fill(sums_, 0.0f);
     const int64_t seen = seen_keys(settings_.is_causal, first + count, key_.size(-2));
-    for (int64_t at = 0; at < seen; at += kKeys) {
-      Block block = {first, count, at, std::min(kKeys, seen - at), 0};
+    for (int64_t at = 0; at < seen; at += kBFloat16Keys) {
+      Block block = {first, count, at, std::min(kBFloat16Keys, seen - at), 0};
       block.width = in_panels(block.keys);
       keys_.multiply(queries.matrix(first), count, query_.size(-1), at, block.keys, scores_.get(),
                      block.width, false);
@@ -67,9 +67,9 @@ class Forward {
       tiles_.soften(scores_.get(), count, block.width, largest_.data(), sums_.data(), result_.get(),
                     width_);
       convert_.narrow(scores_.get(), weights_.get(), count * block.width);
-      values_[static_cast<size_t>(at / kKeys)].multiply({weights_.get(), block.width, 1}, count,
-                                                        block.keys, 0, value_.size(-1),
-                                                        result_.get(), width_, true);
+      values_[static_cast<size_t>(at / kBFloat16Keys)].multiply(
+          {weights_.get(), block.width, 1}, count, block.keys, 0, value_.size(-1), result_.get(),
+          width_, true);
     }
     finish(number, first, count);
   }
@@ -78,9 +78,9 @@ class Forward {
   void pack(int64_t shared) {
     const Rows keys(key_, shared), values(value_, shared);
     keys_.read(transposed(keys.matrix(0)), keys.width, keys.count);
-    for (int64_t at = 0; at < keys.count; at += kKeys) {
-      values_[static_cast<size_t>(at / kKeys)].read(values.matrix(at),
-                                                    std::min(kKeys, keys.count - at), values.width);
+    for (int64_t at = 0; at < keys.count; at += kBFloat16Keys) {
+      values_[static_cast<size_t>(at / kBFloat16Keys)].read(
+          values.matrix(at), std::min(kBFloat16Keys, keys.count - at), values.width);
     }
     packed_ = shared;
   }
@@ -124,12 +124,12 @@ void forward_bfloat16(const Tensor& query,
                       const Tensor& out,
                       const Tensor& logsumexp) {
   const int64_t rows = query.size(-2);
-  const int64_t height = std::min(kQueries, padded(rows, bfloat16_tiles()->row_unit));
+  const int64_t height = std::min(kBFloat16Queries, padded(rows, bfloat16_tiles()->row_unit));
   const int64_t blocks = ceil_div(rows, height);
   const int64_t work = height * key.size(-2) * (query.size(-1) + value.size(-1)) + 1;
-  parallel_for(0, matrices(query) * blocks, ceil_div(kGrain, work),
+  parallel_for(0, matrices(query) * blocks, ceil_div(kBFloat16Grain, work),
                [&](int64_t begin, int64_t end) {
-                 Forward pass(query, key, value, settings, out, logsumexp, height);
+                 BFloat16Forward pass(query, key, value, settings, out, logsumexp, height);
                  for (int64_t task = begin; task < end; ++task) {
                    // Later queries see more keys: a thread gets some from both ends.
                    const int64_t turn = task % blocks;

@@ -11,12 +11,12 @@
 namespace mindtorch::cpu::convolution {
 namespace {
 
-constexpr int64_t kGrain = int64_t{1} << 17;         // multiplications that are worth a thread
+constexpr int64_t kLineGrain = int64_t{1} << 17;     // multiplications that are worth a thread
 constexpr int64_t kImageBytes = int64_t{256} << 10;  // that stay in the second cache
 constexpr int64_t kLeastOutputs = 192;               // that are worth reading all filters for
 
 // Blocks of output rows: small enough for the cache, and enough of them for the threads.
-int64_t choose_rows(const Correlation& c, Order order, int64_t element, int64_t threads) {
+int64_t choose_line_rows(const Correlation& c, Order order, int64_t element, int64_t threads) {
   const int64_t rows = c.axes[1].out;
   const int64_t of_one =
       (PaddedLayout(c, order, 2).size() - PaddedLayout(c, order, 1).size()) * element;
@@ -46,10 +46,11 @@ class LineCorrelation {
         panels_(panels),
         result_(result),
         work_(c.outputs() * c.terms() * c.filters + 1),
-        threads_(in_parallel_region()
-                     ? 1
-                     : std::clamp<int64_t>(c.batch * c.groups * work_ / kGrain, 1, num_threads())),
-        height_(choose_rows(words_, order, sizeof(Word), threads_)),
+        threads_(
+            in_parallel_region()
+                ? 1
+                : std::clamp<int64_t>(c.batch * c.groups * work_ / kLineGrain, 1, num_threads())),
+        height_(choose_line_rows(words_, order, sizeof(Word), threads_)),
         layout_(words_, order, height_),
         runs_(words_, layout_, tiles_.has_equal_steps) {}
 
@@ -67,7 +68,7 @@ class LineCorrelation {
     // A panel that one task alone needs is packed by it, and no others beside it.
     const bool is_packed = tasks > 1;
     if (is_packed) panels_.pack_all();
-    parallel_for(0, tasks * parts, ceil_div(kGrain, work), [&](int64_t begin, int64_t end) {
+    parallel_for(0, tasks * parts, ceil_div(kLineGrain, work), [&](int64_t begin, int64_t end) {
       const ScratchArray<Word> images(together * layout_.size());
       std::fill_n(images.get(), together * layout_.size(), Word{0});
       const Scratch<T> sums(height_ * c_.axes[2].out * panels_.columns());

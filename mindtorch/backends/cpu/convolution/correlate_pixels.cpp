@@ -13,8 +13,8 @@
 namespace mindtorch::cpu::convolution {
 namespace {
 
-constexpr int64_t kGrain = int64_t{1} << 16;  // multiplications that are worth a thread
-constexpr int64_t kMostPieces = 16;           // of a gradient's sum
+constexpr int64_t kPixelGrain = int64_t{1} << 16;  // multiplications that are worth a thread
+constexpr int64_t kMostPieces = 16;                // of a gradient's sum
 
 int64_t work_of_row(const Correlation& c) { return c.groups * c.axes[2].out * (c.terms() + 1); }
 
@@ -142,7 +142,7 @@ void correlate_pixels(const Correlation& c,
   const int64_t lines = d.out * h.out;
   const int64_t in = d.in * h.in * w.in * c.groups;
   parallel_for(
-      0, c.batch * lines, ceil_div(kGrain, work_of_row(c)), [&](int64_t begin, int64_t end) {
+      0, c.batch * lines, ceil_div(kPixelGrain, work_of_row(c)), [&](int64_t begin, int64_t end) {
         std::vector<PixelRun<T, W>> runs;
         for (int64_t i = begin; i < end; ++i) {
           const int64_t depth = i % lines / h.out;
@@ -173,7 +173,7 @@ void correlate_pixels_gradient(const Correlation& c,
   const int64_t lines = d.out * h.out;
   const int64_t count = c.batch * lines;
   const int64_t wanted =
-      std::clamp<int64_t>(count * work_of_row(c) / kGrain, 1, std::min(kMostPieces, count));
+      std::clamp<int64_t>(count * work_of_row(c) / kPixelGrain, 1, std::min(kMostPieces, count));
   const int64_t length = ceil_div(count, wanted);
   const int64_t pieces = ceil_div(count, length);
   const int64_t size = c.terms() * c.groups;

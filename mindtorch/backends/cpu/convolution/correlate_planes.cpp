@@ -15,8 +15,8 @@
 namespace mindtorch::cpu::convolution {
 namespace {
 
-constexpr int64_t kPatchBytes = int64_t{24} << 10;
-constexpr int64_t kGrain = int64_t{1} << 16;  // multiplications that are worth a thread
+constexpr int64_t kPlanePatchBytes = int64_t{24} << 10;
+constexpr int64_t kPlaneGrain = int64_t{1} << 16;  // multiplications that are worth a thread
 constexpr int64_t kMostFilters = 3;
 constexpr int64_t kMostTerms = 64;
 constexpr int64_t kLeastPieces = 64;  // of a gradient's sum, all groups together
@@ -24,11 +24,11 @@ constexpr int64_t kLeastPieces = 64;  // of a gradient's sum, all groups togethe
 int64_t work_of(const Correlation& c) { return c.outputs() * (c.terms() + 1) * c.filters; }
 
 // Blocks of output rows whose patch stays in the first cache; at least `wanted` in a plane.
-int64_t choose_rows(const Correlation& c, const PatchLayout& layout, int64_t wanted) {
+int64_t choose_plane_rows(const Correlation& c, const PatchLayout& layout, int64_t wanted) {
   const int64_t rows = c.axes[1].out;
   const int64_t of_row = layout.channel_size(2) - layout.channel_size(1);
   const int64_t most =
-      kPatchBytes / (of_row * c.channels * static_cast<int64_t>(sizeof(float)) + 1);
+      kPlanePatchBytes / (of_row * c.channels * static_cast<int64_t>(sizeof(float)) + 1);
   const int64_t blocks = ceil_div(rows, std::max<int64_t>(most, 1));
   return ceil_div(rows, std::clamp<int64_t>(wanted, blocks, rows));
 }
@@ -203,8 +203,8 @@ void correlate_planes(const Correlation& c,
   const PatchLayout layout(c);
   const auto& [depth, tall, wide] = c.axes;
   const int64_t images = c.batch * c.groups;
-  const int64_t threads = std::min<int64_t>(num_threads(), images * work_of(c) / kGrain);
-  const int64_t height = choose_rows(c, layout, ceil_div(threads, images * depth.out));
+  const int64_t threads = std::min<int64_t>(num_threads(), images * work_of(c) / kPlaneGrain);
+  const int64_t height = choose_plane_rows(c, layout, ceil_div(threads, images * depth.out));
   const int64_t blocks = ceil_div(tall.out, height);
   const bool is_whole = tall.step == 1 && wide.step == 1 && wide.out == wide.size;
   const int64_t in = c.channels * depth.in * tall.in * wide.in;
@@ -238,7 +238,7 @@ void correlate_planes(const Correlation& c,
       }
     }
   };
-  parallel_for(0, images * depth.out * blocks, ceil_div(kGrain, work), run);
+  parallel_for(0, images * depth.out * blocks, ceil_div(kPlaneGrain, work), run);
 }
 
 template <typename T, typename W>
@@ -251,13 +251,13 @@ void correlate_planes_gradient(const Correlation& c,
   if (c.batch * filters * c.terms() * c.outputs() == 0) return;
   const PatchLayout layout(c);
   const auto& [depth, tall, wide] = c.axes;
-  const int64_t height = choose_rows(c, layout, 1);
+  const int64_t height = choose_plane_rows(c, layout, 1);
   const int64_t blocks = ceil_div(tall.out, height);
   const int64_t in = c.channels * depth.in * tall.in * wide.in;
   // Pieces of the same size for any number of threads, as the sums of a piece are rounded.
   const int64_t units = c.batch * depth.out * blocks;
   const int64_t work = work_of(c) / (depth.out * blocks) + 1;
-  const int64_t wanted = std::min(ceil_div(kLeastPieces, c.groups), units * work / kGrain);
+  const int64_t wanted = std::min(ceil_div(kLeastPieces, c.groups), units * work / kPlaneGrain);
   const int64_t length = ceil_div(units, std::clamp<int64_t>(wanted, 1, units));
   const int64_t pieces = ceil_div(units, length);
   const PlaneRows<T, W> rows = plane_rows<T, W>();
@@ -286,7 +286,7 @@ void correlate_planes_gradient(const Correlation& c,
       }
     }
   };
-  parallel_for(0, c.groups * pieces, ceil_div(kGrain, length * work), run);
+  parallel_for(0, c.groups * pieces, ceil_div(kPlaneGrain, length * work), run);
   for (int64_t i = 0; i < filters * c.terms(); ++i) {
     const int64_t group = i / (c.filters * c.terms());
     const W* from = parts.get() + (group * (pieces - 1) * of_group + i * rows.lanes);

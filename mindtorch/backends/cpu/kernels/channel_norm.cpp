@@ -11,7 +11,7 @@
 namespace mindtorch::cpu {
 namespace {
 
-constexpr int64_t kGrain = 16 * 1024;
+constexpr int64_t kChannelNormGrain = 16 * 1024;
 
 // [batch, channels, inner]: planes of one channel each, or rows of all channels, where those come
 // last or have one element each.
@@ -91,7 +91,8 @@ class Parts {
   int64_t count() const { return at_.batch * at_.channels * per_plane_; }
   int64_t per_plane() const { return per_plane_; }
   int64_t grain() const {
-    return std::max<int64_t>(1, kGrain / std::max<int64_t>(1, std::min(at_.inner, kPlanePart)));
+    return std::max<int64_t>(
+        1, kChannelNormGrain / std::max<int64_t>(1, std::min(at_.inner, kPlanePart)));
   }
   Part get(int64_t i) const {
     const int64_t plane = i / per_plane_;
@@ -118,9 +119,9 @@ class Parts {
         }
       }
     };
-    if (at_.channels >= num_threads() || count() * kPlanePart < kGrain) {
+    if (at_.channels >= num_threads() || count() * kPlanePart < kChannelNormGrain) {
       const int64_t work = std::max<int64_t>(1, at_.per_channel());
-      parallel_for(0, at_.channels, std::max<int64_t>(1, kGrain / work),
+      parallel_for(0, at_.channels, std::max<int64_t>(1, kChannelNormGrain / work),
                    [&](int64_t begin, int64_t end) {
                      for (int64_t c = begin; c < end; ++c) {
                        add_channel(c, [&](int64_t i) { return compute(get(i)); });
@@ -222,7 +223,8 @@ void batch_norm(ops::Launch&,
     if (at.channels_last) {
       const ChannelFns& each = find_channels(ChannelsOfRow::kEach, x.dtype());
       const int64_t row_bytes = at.channels * bytes;
-      const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, at.channels));
+      const int64_t grain =
+          std::max<int64_t>(1, kChannelNormGrain / std::max<int64_t>(1, at.channels));
       parallel_for(0, at.per_channel(), grain, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
           each.scale(x.data<char>() + i * row_bytes, out.data<char>() + i * row_bytes, at.channels,
@@ -325,7 +327,8 @@ void batch_norm_backward(ops::Launch&,
     if (needs_bias) store(of_bias, grad_bias);
     if (!needs_input) return;
     if (at.channels_last) {
-      const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, at.channels));
+      const int64_t grain =
+          std::max<int64_t>(1, kChannelNormGrain / std::max<int64_t>(1, at.channels));
       parallel_for(0, at.per_channel(), grain, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
           each.gradient(grads.data<char>() + i * row_bytes, x.data<char>() + i * row_bytes,

@@ -17,15 +17,15 @@ namespace {
 using OptionalDType = std::optional<DType>;
 using OptionalDevice = std::optional<Device>;
 
-constexpr int64_t kGrain = 16 * 1024;  // elements
-constexpr int64_t kGrainBytes = 64 * 1024;
+constexpr int64_t kFillGrain = 16 * 1024;  // elements
+constexpr int64_t kFillGrainBytes = 64 * 1024;
 
 void empty(
     ops::Launch&, IntList, OptionalDType, OptionalDevice, std::optional<MemoryFormat>, Tensor&) {}
 void empty_strided(ops::Launch&, IntList, IntList, OptionalDType, OptionalDevice, Tensor&) {}
 
 void clear_bytes(void* data, int64_t bytes) {
-  parallel_for(0, bytes, kGrainBytes, [=](int64_t begin, int64_t end) {
+  parallel_for(0, bytes, kFillGrainBytes, [=](int64_t begin, int64_t end) {
     clear_run(static_cast<char*>(data) + begin, end - begin);
   });
 }
@@ -42,7 +42,7 @@ Tensor without_repeats(const Tensor& self) {
 // `value` is one element.
 void fill_dense(const Tensor& self, const void* value) {
   const int64_t element = self.element_size();
-  parallel_for(0, self.numel(), kGrainBytes / element, [&](int64_t begin, int64_t end) {
+  parallel_for(0, self.numel(), kFillGrainBytes / element, [&](int64_t begin, int64_t end) {
     fill_elements(element, value, self.data<char>() + begin * element, end - begin);
   });
 }
@@ -145,7 +145,7 @@ void arange_step(ops::Launch&,
     const C from = start.to<C>();
     const C by = distance.to<C>();
     T* data = out.data<T>();
-    parallel_for(0, out.numel(), kGrain, [=](int64_t begin, int64_t end) {
+    parallel_for(0, out.numel(), kFillGrain, [=](int64_t begin, int64_t end) {
       if constexpr (std::is_integral_v<T>) {
         const auto step = static_cast<uint64_t>(by);
         const uint64_t first = static_cast<uint64_t>(from) + step * static_cast<uint64_t>(begin);
@@ -178,7 +178,7 @@ void arange(ops::Launch& launch,
 template <typename Store>
 void space(double start, double end, int64_t steps, const Store& store) {
   const double step = steps > 1 ? (end - start) / static_cast<double>(steps - 1) : 0;
-  parallel_for(0, steps, kGrain, [&](int64_t first, int64_t last) {
+  parallel_for(0, steps, kFillGrain, [&](int64_t first, int64_t last) {
     for (int64_t i = first; i < last; ++i) {
       store(i, i < steps / 2 ? std::fma(step, static_cast<double>(i), start)
                              : std::fma(-step, static_cast<double>(steps - 1 - i), end));
@@ -188,7 +188,7 @@ void space(double start, double end, int64_t steps, const Store& store) {
 
 // The same for the narrower floats. Products are exact in double precision.
 void space_floats(float start, float end, float step, int64_t steps, float* to) {
-  parallel_for(0, steps, kGrain, [&](int64_t first, int64_t last) {
+  parallel_for(0, steps, kFillGrain, [&](int64_t first, int64_t last) {
     const int64_t middle = std::clamp(steps / 2, first, last);
     space_numbers(start, step, first, 1, to + first, middle - first);
     space_numbers(end, -step, steps - 1 - middle, -1, to + middle, last - middle);

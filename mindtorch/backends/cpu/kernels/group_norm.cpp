@@ -9,7 +9,7 @@
 namespace mindtorch::cpu {
 namespace {
 
-constexpr int64_t kGrain = 16 * 1024;
+constexpr int64_t kGroupNormGrain = 16 * 1024;
 
 // Samples of `groups` groups of `members` channels of `inner` elements.
 struct Groups {
@@ -29,13 +29,14 @@ struct Groups {
   void each(bool whole, const Body& body) const {
     const int64_t size = std::max<int64_t>(1, whole ? width() : inner);
     const int64_t pieces = whole ? count() : count() * members;
-    parallel_for(0, pieces, std::max<int64_t>(1, kGrain / size), [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t group = whole ? i : i / members;
-        const int64_t first = group % groups * members + (whole ? 0 : i % members);
-        body(group, first, whole ? first + members : first + 1);
-      }
-    });
+    parallel_for(0, pieces, std::max<int64_t>(1, kGroupNormGrain / size),
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t i = begin; i < end; ++i) {
+                     const int64_t group = whole ? i : i / members;
+                     const int64_t first = group % groups * members + (whole ? 0 : i % members);
+                     body(group, first, whole ? first + members : first + 1);
+                   }
+                 });
   }
 };
 

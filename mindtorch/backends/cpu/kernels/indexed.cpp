@@ -15,7 +15,7 @@ namespace {
 
 using Dim = Indexed::Dim;
 
-constexpr int64_t kGrain = 16 * 1024;  // elements a thread should get at least
+constexpr int64_t kElementGrain = 16 * 1024;  // elements a thread should get at least
 // Lines shorter than this, where the indexed dim is longer, cost more than going across.
 constexpr int64_t kShortLine = 8;
 
@@ -242,14 +242,14 @@ void gather_indexed(const Indexed& indexed) {
   const IndexedLine& line = nest.line;
   const int64_t lines = count(nest.outer);
   if (lines == 1) {
-    parallel_for(0, line.count, kGrain, [&](int64_t begin, int64_t end) {
+    parallel_for(0, line.count, kElementGrain, [&](int64_t begin, int64_t end) {
       IndexedLine part = line;
       part.count = end - begin;
       run(part, {begin * line.self_step, begin * line.index_step, begin * line.other_step});
     });
     return;
   }
-  parallel_for(0, lines, std::max<int64_t>(1, kGrain / line.count),
+  parallel_for(0, lines, std::max<int64_t>(1, kElementGrain / line.count),
                [&](int64_t begin, int64_t end) {
                  for_places(nest.outer, begin, end, [&](const Offsets& at) { run(line, at); });
                });
@@ -278,32 +278,33 @@ void scatter_nest(Combine how, const Indexed& indexed, const Nest& nest, bool ro
   // Threads write to different places: each has lines of its own or, where there are too few, a
   // part of every line across the indexed dim.
   const int64_t lines = count(nest.outer);
-  const int64_t threads = std::min<int64_t>(num_threads(), indexed.numel() / kGrain);
+  const int64_t threads = std::min<int64_t>(num_threads(), indexed.numel() / kElementGrain);
   const int64_t parts =
       line.self_step == 0 ? 1 : std::max<int64_t>(1, (threads + lines - 1) / lines);
   const int64_t part_size = ((line.count + parts - 1) / parts + 63) / 64 * 64;
   const int64_t unit = nest.along.size * std::min(part_size, line.count);
-  parallel_for(
-      0, lines * parts, std::max<int64_t>(1, kGrain / unit), [&](int64_t begin, int64_t end) {
-        for (int64_t number = begin; number < end;) {
-          // The parts of one line, or many whole lines.
-          const int64_t first = number % parts * part_size;
-          IndexedLine part = line;
-          part.count = std::min(part_size, line.count - first);
-          const int64_t next = parts == 1 ? end : number + 1;
-          for_places(nest.outer, number / parts, (next + parts - 1) / parts, [&](Offsets at) {
-            at.self += first * line.self_step;
-            at.index += first * line.index_step;
-            at.other += first * line.other_step;
-            for (int64_t i = 0; i < nest.along.size && part.count > 0; ++i) {
-              run(part, at);
-              at.index += nest.along.index;
-              at.other += nest.along.other;
-            }
-          });
-          number = next;
-        }
-      });
+  parallel_for(0, lines * parts, std::max<int64_t>(1, kElementGrain / unit),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t number = begin; number < end;) {
+                   // The parts of one line, or many whole lines.
+                   const int64_t first = number % parts * part_size;
+                   IndexedLine part = line;
+                   part.count = std::min(part_size, line.count - first);
+                   const int64_t next = parts == 1 ? end : number + 1;
+                   for_places(nest.outer, number / parts, (next + parts - 1) / parts,
+                              [&](Offsets at) {
+                                at.self += first * line.self_step;
+                                at.index += first * line.index_step;
+                                at.other += first * line.other_step;
+                                for (int64_t i = 0; i < nest.along.size && part.count > 0; ++i) {
+                                  run(part, at);
+                                  at.index += nest.along.index;
+                                  at.other += nest.along.other;
+                                }
+                              });
+                   number = next;
+                 }
+               });
 }
 
 // Note [Stripes]
@@ -328,7 +329,7 @@ class Stripes {
   void scatter(Combine how, const Indexed& indexed) const {
     const ScatterLineFn scatter_row = find_scatter_line(how, dtype_, indexed.other_dtype);
     const int64_t unit = nest_.along.size * kColumns;
-    const int64_t grain = std::max<int64_t>(1, kGrain / unit);
+    const int64_t grain = std::max<int64_t>(1, kElementGrain / unit);
     parallel_for(0, count(nest_.outer) * per_line_, grain, [&](int64_t begin, int64_t end) {
       const ScratchArray<char> block(nest_.line.size * kColumns * size_bytes(dtype_));
       for (int64_t number = begin; number < end; ++number) {

@@ -18,7 +18,7 @@ int64_t row_grain(int64_t row_bytes) {
   constexpr int64_t kRowCost = 8;  // as copying so many bytes
   return std::max<int64_t>(1, kGrainBytes / (row_bytes + kRowCost));
 }
-constexpr int64_t kGrain = 16 * 1024;  // indices
+constexpr int64_t kIndexGrain = 16 * 1024;  // indices
 
 void check_bounds(const Tensor& index, int64_t size, int64_t dim) {
   const int64_t bad = check_indices(index.data<int64_t>(), index.numel(), size);
@@ -51,7 +51,7 @@ void find_offsets(const Tensor& self,
 Tensor find_all_offsets(const Tensor& self, std::span<const Tensor> indices, size_t first) {
   Tensor result = Tensor::make({indices[0].numel()}, DType::kInt64);
   auto* offsets = result.data<int64_t>();
-  parallel_for(0, result.numel(), kGrain, [&](int64_t begin, int64_t end) {
+  parallel_for(0, result.numel(), kIndexGrain, [&](int64_t begin, int64_t end) {
     find_offsets(self, indices, first, begin, end, offsets + begin);
   });
   return result;
@@ -343,7 +343,9 @@ struct NonzeroPieces {
     });
   }
   int64_t end(int64_t piece) const { return std::min(n, (piece + 1) * step); }
-  static int64_t pieces_of(int64_t n) { return std::clamp<int64_t>(n / kGrain, 1, num_threads()); }
+  static int64_t pieces_of(int64_t n) {
+    return std::clamp<int64_t>(n / kIndexGrain, 1, num_threads());
+  }
 
   int64_t n;
   int64_t step;
@@ -393,7 +395,7 @@ void take(ops::Launch&, const Tensor& self, const Tensor& index, Tensor& out) {
            bad < 0 ? 0 : places.data<int64_t>()[bad], " on a tensor of ", self.numel(),
            " elements.");
   const int64_t element = self.element_size();
-  parallel_for(0, places.numel(), kGrain, [&](int64_t begin, int64_t end) {
+  parallel_for(0, places.numel(), kIndexGrain, [&](int64_t begin, int64_t end) {
     gather_rows(source.data_ptr(), element, places.data<int64_t>() + begin, end - begin,
                 self.numel(), element, out.data<char>() + begin * element);
   });

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "mindtorch/backends/cpu/ceil_div.h"
 #include "mindtorch/backends/cpu/parallel.h"
 #include "mindtorch/backends/cpu/scratch.h"
 #include "mindtorch/backends/cpu/transpose.h"
@@ -11,12 +12,10 @@
 namespace mindtorch::cpu {
 namespace {
 
-constexpr int64_t kGrain = 4096;             // elements a thread should get at least
+constexpr int64_t kLineGrain = 4096;         // elements a thread should get at least
 constexpr int64_t kPanelBytes = 512 * 1024;  // of the lines of a block
 constexpr int64_t kCacheLine = 64;
 constexpr size_t kMostOperands = 3;
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Divides lines into blocks of at most `most`: trailing dims whole, and part of the one before.
 class Division {
@@ -105,7 +104,7 @@ void for_line_blocks(std::initializer_list<LineOperand> operands,
     smallest = std::min(smallest, operand.lines.element_size());
   }
   const int64_t length = line_length(model.lines, -1);
-  int64_t most = std::max<int64_t>(1, kGrain / length);
+  int64_t most = std::max<int64_t>(1, kLineGrain / length);
   if (copied_bytes > 0) {
     const int64_t share = std::max(ceil_div(count, num_threads()), kCacheLine / smallest);
     most = std::clamp<int64_t>(kPanelBytes / copied_bytes, 1, share);
@@ -117,7 +116,7 @@ void for_line_blocks(std::initializer_list<LineOperand> operands,
   for (const LineOperand& operand : operands) {
     if (!operand.is_direct) panel_bytes += KeptScratch::room<char>(lines * operand.line_bytes);
   }
-  const int64_t grain = std::max<int64_t>(1, kGrain / (lines * length));
+  const int64_t grain = std::max<int64_t>(1, kLineGrain / (lines * length));
   parallel_for(0, division.count(), grain, [&](int64_t begin, int64_t end) {
     KeptScratch scratch(panel_bytes, nested_bytes);
     std::array<char*, kMostOperands> panels{};

@@ -10,7 +10,7 @@ namespace {
 
 using ops::Reduction;
 
-constexpr int64_t kGrain = 4 * 1024;
+constexpr int64_t kLossGrain = 4 * 1024;
 constexpr int64_t kFillBytes = 128 * 1024;
 
 // Where the class that a target names is in a contiguous input of [batch, classes, inner].
@@ -82,7 +82,7 @@ void nll_loss(ops::Launch&,
     };
     if (reduction == static_cast<int64_t>(Reduction::kNone)) {
       T* const each = out.data<T>();
-      parallel_for(0, classes.count(), kGrain, [&](int64_t begin, int64_t end) {
+      parallel_for(0, classes.count(), kLossGrain, [&](int64_t begin, int64_t end) {
         std::fill(each + begin, each + end, T(W{0}));
         classes.visit(begin, end, [&](int64_t i, int64_t own, int64_t at) {
           each[i] = T(-weight_of(own) * static_cast<W>(x[at]));
@@ -96,12 +96,12 @@ void nll_loss(ops::Launch&,
       double loss = 0;
       double weight = 0;
     };
-    std::vector<Sums> parts(static_cast<size_t>((classes.count() + kGrain - 1) / kGrain));
+    std::vector<Sums> parts(static_cast<size_t>((classes.count() + kLossGrain - 1) / kLossGrain));
     parallel_for(0, static_cast<int64_t>(parts.size()), 1, [&](int64_t begin, int64_t end) {
       for (int64_t part = begin; part < end; ++part) {
         Sums sums;
-        const int64_t first = part * kGrain;
-        const int64_t last = std::min(first + kGrain, classes.count());
+        const int64_t first = part * kLossGrain;
+        const int64_t last = std::min(first + kLossGrain, classes.count());
         classes.visit(first, last, [&](int64_t, int64_t own, int64_t at) {
           const auto by = static_cast<double>(weight_of(own));
           sums.loss -= by * static_cast<double>(x[at]);
@@ -144,7 +144,7 @@ void nll_loss_backward(ops::Launch&,
     const W share = reduction == static_cast<int64_t>(Reduction::kMean)
                         ? W{1} / static_cast<W>(*total_weight.data<T>())
                         : W{1};
-    parallel_for(0, classes.count(), kGrain, [&](int64_t begin, int64_t end) {
+    parallel_for(0, classes.count(), kLossGrain, [&](int64_t begin, int64_t end) {
       classes.visit(begin, end, [&](int64_t i, int64_t own, int64_t at) {
         const W by = w == nullptr ? share : share * static_cast<W>(w[own]);
         result[at] = T(-by * static_cast<W>(grad[is_none ? i : 0]));

@@ -19,7 +19,7 @@ using pooling::Run;
 using pooling::WindowRows;
 using pooling::Windows;
 
-constexpr int64_t kGrain = int64_t{1} << 14;  // elements that are worth a thread
+constexpr int64_t kPoolingGrain = int64_t{1} << 14;  // elements that are worth a thread
 
 // What T is added up in.
 template <typename T>
@@ -30,14 +30,15 @@ template <typename Visit>
 void each_row(const Plane& plane, const Visit& visit) {
   const int64_t rows = plane.axes[0].out() * plane.axes[1].out();
   const int64_t work = std::max<int64_t>({plane.out(), plane.in(), 1}) / std::max<int64_t>(rows, 1);
-  parallel_for(0, plane.count * rows, kGrain / (work + 1) + 1, [&](int64_t from, int64_t to) {
-    int64_t p = from / rows;
-    int64_t row = from % rows;
-    for (int64_t i = from; i < to; ++i) {
-      visit(p, row, i * plane.axes[2].out());
-      if (++row == rows) row = 0, ++p;
-    }
-  });
+  parallel_for(0, plane.count * rows, kPoolingGrain / (work + 1) + 1,
+               [&](int64_t from, int64_t to) {
+                 int64_t p = from / rows;
+                 int64_t row = from % rows;
+                 for (int64_t i = from; i < to; ++i) {
+                   visit(p, row, i * plane.axes[2].out());
+                   if (++row == rows) row = 0, ++p;
+                 }
+               });
 }
 
 // The largest element of a plane that is one window, and where it is.
@@ -91,7 +92,7 @@ T quotient(WideOf<T> sum, int64_t divisor) {
 template <typename T>
 void mean_of_planes(int64_t planes, int64_t n, int64_t divisor, const T* input, T* values) {
   const RowFn sum = find_row(Row::kSum, DTypeOf<T>::value);
-  parallel_for(0, planes, kGrain / (n + 1) + 1, [&](int64_t from, int64_t to) {
+  parallel_for(0, planes, kPoolingGrain / (n + 1) + 1, [&](int64_t from, int64_t to) {
     constexpr int64_t kChunk = 64;
     constexpr int64_t kAheadBytes = 8192;
     constexpr int64_t kLineBytes = 64;
@@ -157,7 +158,7 @@ void avg_pool(Plane plane, const Divisor& divisor, const T* input, T* values) {
 // Their gradients: each element of a plane gets the same share.
 template <typename T>
 void share_of_planes(int64_t planes, int64_t n, int64_t divisor, const T* grad, T* out) {
-  parallel_for(0, planes, kGrain / (n + 1) + 1, [&](int64_t from, int64_t to) {
+  parallel_for(0, planes, kPoolingGrain / (n + 1) + 1, [&](int64_t from, int64_t to) {
     for (int64_t i = from; i < to; ++i) {
       std::fill_n(out + i * n, n, quotient<T>(static_cast<WideOf<T>>(grad[i]), divisor));
     }
@@ -177,29 +178,32 @@ void avg_pool_backward(Plane plane, const Divisor& divisor, const T* grad, T* ou
   const Cover depths(depth);
   const Cover heights(height);
   const int64_t rows = depth.in * height.in;
-  parallel_for(0, plane.count * rows, kGrain / (width.in + 1) + 1, [&](int64_t from, int64_t to) {
-    std::vector<WideOf<T>> line(static_cast<size_t>(width.in));
-    std::vector<WideOf<T>> shares(static_cast<size_t>(width.out()));
-    for (int64_t i = from; i < to; ++i) {
-      const auto z = static_cast<size_t>(i % rows / height.in);
-      const auto y = static_cast<size_t>(i % height.in);
-      // Neighbours often lie in the same windows.
-      if (i == from || y == 0 || !heights.is_same(y, y - 1)) {
-        std::fill(line.begin(), line.end(), WideOf<T>{0});
-        for (size_t d = depths.first[z]; d < depths.last[z]; ++d) {
-          for (size_t h = heights.first[y]; h < heights.last[y]; ++h) {
-            const int64_t own = static_cast<int64_t>(d) * height.out() + static_cast<int64_t>(h);
-            const T* const grads = grad + i / rows * plane.out() + own * width.out();
-            for (const Run& run : windows.runs(own)) {
-              if (run.divisor == 0) continue;
-              tiles.spread(grads + run.first, run.windows, run.divisor, shares.data(), line.data());
-            }
-          }
-        }
-      }
-      tiles.store(line.data(), width.in, out + i * width.in);
-    }
-  });
+  parallel_for(0, plane.count * rows, kPoolingGrain / (width.in + 1) + 1,
+               [&](int64_t from, int64_t to) {
+                 std::vector<WideOf<T>> line(static_cast<size_t>(width.in));
+                 std::vector<WideOf<T>> shares(static_cast<size_t>(width.out()));
+                 for (int64_t i = from; i < to; ++i) {
+                   const auto z = static_cast<size_t>(i % rows / height.in);
+                   const auto y = static_cast<size_t>(i % height.in);
+                   // Neighbours often lie in the same windows.
+                   if (i == from || y == 0 || !heights.is_same(y, y - 1)) {
+                     std::fill(line.begin(), line.end(), WideOf<T>{0});
+                     for (size_t d = depths.first[z]; d < depths.last[z]; ++d) {
+                       for (size_t h = heights.first[y]; h < heights.last[y]; ++h) {
+                         const int64_t own =
+                             static_cast<int64_t>(d) * height.out() + static_cast<int64_t>(h);
+                         const T* const grads = grad + i / rows * plane.out() + own * width.out();
+                         for (const Run& run : windows.runs(own)) {
+                           if (run.divisor == 0) continue;
+                           tiles.spread(grads + run.first, run.windows, run.divisor, shares.data(),
+                                        line.data());
+                         }
+                       }
+                     }
+                   }
+                   tiles.store(line.data(), width.in, out + i * width.in);
+                 }
+               });
 }
 
 // Halves are added up in float32, a plane at a time.
@@ -228,11 +232,11 @@ void add_at(int64_t planes, int64_t in, int64_t out, const T* grad, const int64_
   if (planes < num_threads() && out < in) {
     // Too few planes: each thread has a part of every one, and reads all indices.
     for (int64_t p = 0; p < planes; ++p) {
-      parallel_for(0, in, kGrain, [&](int64_t begin, int64_t end) { fill(p, begin, end); });
+      parallel_for(0, in, kPoolingGrain, [&](int64_t begin, int64_t end) { fill(p, begin, end); });
     }
     return;
   }
-  parallel_for(0, planes, (kGrain + in) / (in + 1), [&](int64_t from, int64_t end) {
+  parallel_for(0, planes, (kPoolingGrain + in) / (in + 1), [&](int64_t from, int64_t end) {
     for (int64_t p = from; p < end; ++p) fill(p, 0, in);
   });
 }

@@ -12,7 +12,7 @@
 namespace mindtorch::cpu {
 namespace {
 
-constexpr int64_t kGrain = 16 * 1024;  // results a thread should finish at least
+constexpr int64_t kResultGrain = 16 * 1024;  // results a thread should finish at least
 
 using Dims = std::optional<IntList>;
 using OneDim = std::optional<int64_t>;
@@ -46,7 +46,7 @@ void accumulate(
   const bool is_direct = acc == out.dtype();
   const Tensor sums = is_direct ? out : Tensor::make(out.sizes(), acc);
   reduce_rows(function, self, mask, sums.data_ptr());
-  parallel_for(0, out.numel(), kGrain, [&](int64_t begin, int64_t end) {
+  parallel_for(0, out.numel(), kResultGrain, [&](int64_t begin, int64_t end) {
     char* part = sums.data<char>() + begin * sums.element_size();
     finish(part, end - begin);
     if (is_direct) return;
@@ -202,7 +202,7 @@ void moments(const Tensor& self,
       if constexpr (!std::is_integral_v<T>) {
         using Rounded = std::conditional_t<std::is_same_v<T, double>, double, float>;
         T* const values = to.data<T>();
-        parallel_for(0, to.numel(), kGrain / 4, [&](int64_t begin, int64_t end) {
+        parallel_for(0, to.numel(), kResultGrain / 4, [&](int64_t begin, int64_t end) {
           for (int64_t i = begin; i < end; ++i) {
             values[i] = T(static_cast<Rounded>(value_of(found[static_cast<size_t>(i)])));
           }

@@ -17,7 +17,7 @@ using ops::Interpolation;
 using sampling::ResizeTaps;
 using sampling::WeightedRow;
 
-constexpr int64_t kGrain = 8 * 1024;  // elements that are worth a thread
+constexpr int64_t kResizeGrain = 8 * 1024;  // elements that are worth a thread
 
 bool is_nearest(Interpolation mode) {
   return mode == Interpolation::kNearest || mode == Interpolation::kNearestExact;
@@ -125,7 +125,7 @@ struct Images {
   template <typename Body>
   void each_rows(const Body& body) const {
     const int64_t rows = out[0] * out[1];
-    const int64_t grain = kGrain / (std::max(in[2], out[2]) + 1) + 1;
+    const int64_t grain = kResizeGrain / (std::max(in[2], out[2]) + 1) + 1;
     parallel_for(0, planes * rows, grain, [&](int64_t begin, int64_t end) {
       auto row = body();
       for (int64_t i = begin; i < end; ++i) row(i / rows, i % rows / out[1], i % out[1], i);

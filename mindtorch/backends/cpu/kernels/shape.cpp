@@ -13,7 +13,7 @@
 namespace mindtorch::cpu {
 namespace {
 
-constexpr int64_t kGrainBytes = int64_t{1} << 16;
+constexpr int64_t kCopyGrainBytes = int64_t{1} << 16;
 constexpr int64_t kStreamedBytes = 1024;  // of a row: shorter ones are not worth it
 
 // One input of cat whose rows are copied as they are.
@@ -61,7 +61,7 @@ void interleave_rows(Pieces pieces, int64_t begin, int64_t end, uint8_t* out) {
 void copy_rows(Pieces pieces, int64_t rows, int64_t out_row_bytes, uint8_t* out) {
   if (pieces.empty()) return;
   const bool streams = exceeds_caches(2 * rows * out_row_bytes);
-  if (rows < num_threads() && out_row_bytes >= 2 * kGrainBytes) {  // few, and long
+  if (rows < num_threads() && out_row_bytes >= 2 * kCopyGrainBytes) {  // few, and long
     for (int64_t row = 0; row < rows; ++row) {
       parallel_for(0, out_row_bytes, kCopyGrainBytes, [&](int64_t begin, int64_t end) {
         copy_part(pieces, row, out + row * out_row_bytes, begin, end, streams);
@@ -76,7 +76,7 @@ void copy_rows(Pieces pieces, int64_t rows, int64_t out_row_bytes, uint8_t* out)
       streams && std::all_of(pieces.begin(), pieces.end(),
                              [](const Piece& piece) { return piece.row_bytes >= kStreamedBytes; });
   const int64_t block = std::max<int64_t>(1, (are_streamed ? 64 << 10 : 8 << 10) / out_row_bytes);
-  const int64_t grain = std::max<int64_t>(1, kGrainBytes / out_row_bytes);
+  const int64_t grain = std::max<int64_t>(1, kCopyGrainBytes / out_row_bytes);
   parallel_for(0, rows, grain, [&](int64_t begin, int64_t end) {
     if (interleaves) return interleave_rows(pieces, begin, end, out);
     for (int64_t row = begin; row < end; row += block) {
@@ -207,7 +207,7 @@ void write_triangle(const Triangle& triangle, const char* from, const Tensor& to
   const int64_t row_bytes = columns * element;
   char* out = to.data<char>();
   const bool copies = from != out;
-  const int64_t grain = std::max<int64_t>(1, kGrainBytes / row_bytes);
+  const int64_t grain = std::max<int64_t>(1, kCopyGrainBytes / row_bytes);
   parallel_for(0, to.numel() / columns, grain, [&](int64_t first, int64_t last) {
     for (int64_t i = first; i < last; ++i) {
       const int64_t begin = triangle.begin(i % rows, columns) * element;
@@ -265,7 +265,7 @@ void repeat_interleave_all(ops::Launch&,
   const int64_t pieces = self.numel() * self.element_size() / piece;
   const char* from = whole.data<char>();
   char* to = out.data<char>();
-  const int64_t grain = std::max<int64_t>(1, kGrainBytes / (piece * repeats));
+  const int64_t grain = std::max<int64_t>(1, kCopyGrainBytes / (piece * repeats));
   parallel_for(0, pieces, grain, [&](int64_t begin, int64_t end) {
     if (piece == self.element_size()) {
       repeat_elements(piece, from + begin * piece, to + begin * piece * repeats, end - begin,

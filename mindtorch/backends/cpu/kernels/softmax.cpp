@@ -8,7 +8,7 @@ namespace {
 
 // Gradients of longer columns are transposed first: their elements lie in too many pages.
 constexpr int64_t kLongestColumn = 256;
-constexpr int64_t kGrain = 4 * 1024;
+constexpr int64_t kSoftmaxGrain = 4 * 1024;
 
 // A contiguous tensor seen as [outer, n, inner], with the lines along n.
 struct Lines {
@@ -37,7 +37,8 @@ void for_columns(const Lines& lines, int64_t element_size, const Body& body) {
   const int64_t width =
       std::clamp((share + narrowest - 1) / narrowest * narrowest, narrowest, kWidest);
   const int64_t blocks = (lines.inner + width - 1) / width;
-  const int64_t grain = std::max<int64_t>(1, kGrain / (lines.n * std::min(width, lines.inner)));
+  const int64_t grain =
+      std::max<int64_t>(1, kSoftmaxGrain / (lines.n * std::min(width, lines.inner)));
   parallel_for(0, lines.outer * blocks, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t first = i % blocks * width;

@@ -13,7 +13,7 @@
 namespace mindtorch::cpu {
 namespace {
 
-constexpr int64_t kGrain = 4096;  // elements
+constexpr int64_t kSortGrain = 4096;  // elements
 
 // What the functions of sorting.h take of the thread's working memory for a row of n elements.
 size_t row_scratch_bytes(int64_t n) { return static_cast<size_t>(3 * n) * sizeof(uint64_t); }
@@ -158,7 +158,7 @@ void searchsorted(ops::Launch&,
   }
   const bool shared = sequence.dim() == 1;
   const int64_t m = shared ? self.numel() : self.sizes().back();
-  parallel_for(0, self.numel(), kGrain, [&](int64_t begin, int64_t end) {
+  parallel_for(0, self.numel(), kSortGrain, [&](int64_t begin, int64_t end) {
     while (begin < end) {
       const int64_t i = begin / m;
       const int64_t count = std::min(end, (i + 1) * m) - begin;

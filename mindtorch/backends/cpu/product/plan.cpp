@@ -15,10 +15,8 @@ constexpr int64_t kLeastShares = 4;
 // Bytes of packed b that stay in the second cache, and of a row of a in the first.
 constexpr int64_t kBlockBytes = int64_t{768} << 10;
 constexpr int64_t kRowBytes = 1536;
-constexpr int64_t kShortRowBytes = 1024;
-// b of so many bytes is not in the second cache; as it lies, it is read by blocks of fewer terms,
-// so that what is brought near beside them is still there when it is needed.
-constexpr int64_t kFarBytes = int64_t{1} << 20;
+// Terms of a block where b is read as it lies and is far: what is brought near beside them is still
+// there when it is needed.
 constexpr int64_t kFarTerms = 128;
 // Elements of c so few that its blocks may not be enough for all threads, and terms of a part.
 constexpr int64_t kSmallC = int64_t{1} << 13;

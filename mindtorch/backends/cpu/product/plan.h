@@ -4,6 +4,13 @@
 
 namespace mindtorch::cpu::product {
 
+// Rows at distances of a multiple of so many bytes compete for the same lines of the first cache.
+inline constexpr int64_t kCompetingBytes = 2048;
+// Bytes of a short row: many stay in the first cache.
+inline constexpr int64_t kShortRowBytes = 1024;
+// b of so many bytes is not expected in the second cache.
+inline constexpr int64_t kFarBytes = int64_t{1} << 20;
+
 struct Size {
   int64_t batch;
   int64_t m;

@@ -20,13 +20,10 @@ namespace {
 // From one row of a to the next where rows are copied: more than the longest, so that they do not
 // compete for the same lines of the first cache.
 constexpr int64_t kCopiedRowBytes = 1536 + 64;
-// Rows of a at such distances do: they are copied however few columns b has.
-constexpr int64_t kCompetingBytes = 2048;
 // b of so many bytes stays in the first cache as it lies.
 constexpr int64_t kSmallBytes = int64_t{32} << 10;
 // So few rows of a need not have b packed if its rows lie close together.
 constexpr int64_t kFewRows = 128;
-constexpr int64_t kShortRowBytes = 1024;
 // Panels for which it is worth copying rows of a.
 constexpr int64_t kWorthCopying = 4;
 // Packed b that threads share at a time.
@@ -35,8 +32,6 @@ constexpr int64_t kLeastShared = 512;  // columns
 
 // While so many panels are multiplied, the next rows of a are brought near.
 constexpr int64_t kPrefetchPanels = 4;
-// b of so many bytes is not expected in the second cache.
-constexpr int64_t kFarBytes = int64_t{1} << 20;
 
 enum PanelState : uint8_t { kMissing, kBeingPacked, kPacked };
 

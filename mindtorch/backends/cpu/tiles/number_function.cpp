@@ -28,7 +28,7 @@ void run_number_function(const void* const* inputs, void* to, int64_t n, const P
 }
 
 template <int... kOffsets>
-void enter(TileTable& table, std::integer_sequence<int, kOffsets...>) {
+void enter_functions(TileTable& table, std::integer_sequence<int, kOffsets...>) {
   constexpr int kFirst = static_cast<int>(Pointwise::kErfcx);
   (table.add(static_cast<Pointwise>(kFirst + kOffsets), DType::kFloat32,
              &run_number_function<static_cast<Pointwise>(kFirst + kOffsets), float>),
@@ -43,7 +43,7 @@ void enter(TileTable& table, std::integer_sequence<int, kOffsets...>) {
 void add_number_functions(TileTable& table) {
   constexpr int kCount =
       static_cast<int>(Pointwise::kLegendreP) - static_cast<int>(Pointwise::kErfcx) + 1;
-  enter(table, std::make_integer_sequence<int, kCount>());
+  enter_functions(table, std::make_integer_sequence<int, kCount>());
 }
 
 }  // namespace mindtorch::cpu
