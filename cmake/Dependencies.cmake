@@ -54,16 +54,10 @@ add_library(mindtorch_backend_libraries INTERFACE)
 target_link_libraries(
   mindtorch_backend_libraries INTERFACE openblas::openblas hwy::hwy Threads::Threads
                                         ${CMAKE_DL_LIBS})
-# Three SIMD targets on x86-64: the baseline, AVX2 and AVX-512; NEON on aarch64. Each one more costs
-# compile time and size.
-set(disabled_simd "HWY_SSSE3|HWY_SSE4|HWY_AVX3_DL")
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
-  string(APPEND disabled_simd "|HWY_SVE|HWY_SVE_256|HWY_SVE2|HWY_SVE2_128")
   # Highway's NEON functions are compiled so; constructors that the compiler writes must match them.
   target_compile_options(mindtorch_backend_libraries INTERFACE -march=armv8-a+crypto)
 endif()
-target_compile_definitions(mindtorch_backend_libraries
-                           INTERFACE "HWY_DISABLED_TARGETS=(${disabled_simd})")
 
 # Shared libraries that travel with the Python package, so that it needs nothing of the system but
 # the C and C++ runtimes; beside them their licences. Sets bundled_libraries and bundled_licences,

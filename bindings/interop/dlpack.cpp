@@ -13,7 +13,6 @@
 namespace mindtorch::python {
 namespace {
 
-constexpr int kMaxDims = 64;
 
 uint8_t float8_code(DType dtype) {
   switch (dtype) {
@@ -158,7 +157,7 @@ struct Described {
 Described check(const dlpack::Array& array) {
   Described result{dtype_of(array.dtype), {}, {}, {}, nullptr};
   result.device = usable_device(array.device.device_type, array.device.device_id);
-  MT_CHECK(array.ndim >= 0 && array.ndim <= kMaxDims, RuntimeError,
+  MT_CHECK(array.ndim >= 0 && array.ndim <= kMaxArrayDims, RuntimeError,
            "from_dlpack: invalid number of dimensions ", array.ndim);
   MT_CHECK(array.ndim == 0 || array.shape != nullptr, RuntimeError,
            "from_dlpack: a tensor with dimensions but no shape");

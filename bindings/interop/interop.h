@@ -8,6 +8,9 @@ namespace mindtorch::python {
 
 // Memory shared with NumPy, DLPack and Python buffers. Every function here needs the GIL.
 
+// NumPy has no more; what a foreign array says is checked against it.
+inline constexpr int kMaxArrayDims = 64;
+
 // A tensor over the memory of an ndarray, which it keeps alive. Throws torch's errors for arrays
 // that no tensor can show, and TypeError for other objects.
 Tensor tensor_from_numpy(PyObject* array);

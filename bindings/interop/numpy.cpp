@@ -27,7 +27,6 @@ struct ArrayInterface {
   void* data;
   PyObject* descr;
 };
-constexpr int kMaxDims = 64;
 constexpr int kAligned = 0x100;
 constexpr int kNotSwapped = 0x200;
 constexpr int kWriteable = 0x400;
@@ -123,7 +122,7 @@ Tensor tensor_from_struct(PyObject* array) {
       static_cast<const ArrayInterface*>(PyCapsule_GetPointer(capsule.get(), nullptr));
   if (interface == nullptr) throw PythonError();
   MT_CHECK(
-      interface->two == 2 && interface->nd >= 0 && interface->nd <= kMaxDims &&
+      interface->two == 2 && interface->nd >= 0 && interface->nd <= kMaxArrayDims &&
           interface->itemsize >= 0 &&
           (interface->nd == 0 || (interface->shape != nullptr && interface->strides != nullptr)),
       ValueError, "__array_struct__ does not point at an array interface");

@@ -3,6 +3,8 @@
 #include <Python.h>
 #include <cxxabi.h>
 
+#include <cstdint>
+
 #include "bindings/interpreter/interpreter_end.h"
 #include "bindings/interpreter/python_line.h"
 
@@ -59,6 +61,9 @@ inline void acquire_gil(void* state) noexcept {
   if (state == nullptr) return;
   enter_python([state] { PyEval_RestoreThread(static_cast<PyThreadState*>(state)); });
 }
+
+// Ops on fewer elements are done before another thread could have begun.
+inline constexpr int64_t kReleaseGilElements = 16 * 1024;
 
 // Lets other threads run while this one works outside Python.
 class GilRelease {

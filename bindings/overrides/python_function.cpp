@@ -38,7 +38,7 @@ PyObject* bind(PyObject* self, PyObject* object, PyObject*) {
 }
 
 // Its own are __wrapped__, __get__ and what pickle asks for.
-PyObject* get_attribute(PyObject* self, PyObject* name) {
+PyObject* attribute_of_function(PyObject* self, PyObject* name) {
   const char* const text = PyUnicode_AsUTF8(name);
   if (text == nullptr) return nullptr;
   for (const char* own : {"__wrapped__", "__get__", "__reduce__", "__reduce_ex__", "__call__"}) {
@@ -46,7 +46,7 @@ PyObject* get_attribute(PyObject* self, PyObject* name) {
   }
   return PyObject_GetAttr(held(self), name);
 }
-int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
+int set_attribute_of_function(PyObject* self, PyObject* name, PyObject* value) {
   return PyObject_SetAttr(held(self), name, value);
 }
 PyObject* represent(PyObject* self) { return PyObject_Repr(held(self)); }
@@ -98,8 +98,8 @@ PyType_Slot g_slots[] = {
     {Py_tp_methods, g_methods},
     {Py_tp_call, reinterpret_cast<void*>(&PyVectorcall_Call)},
     {Py_tp_descr_get, reinterpret_cast<void*>(&bind)},
-    {Py_tp_getattro, reinterpret_cast<void*>(&get_attribute)},
-    {Py_tp_setattro, reinterpret_cast<void*>(&set_attribute)},
+    {Py_tp_getattro, reinterpret_cast<void*>(&attribute_of_function)},
+    {Py_tp_setattro, reinterpret_cast<void*>(&set_attribute_of_function)},
     {Py_tp_repr, reinterpret_cast<void*>(&represent)},
     {Py_tp_traverse, reinterpret_cast<void*>(&traverse)},
     {Py_tp_clear, reinterpret_cast<void*>(&clear)},

@@ -16,7 +16,6 @@
 namespace mindtorch::python {
 namespace {
 
-constexpr int64_t kReleaseGil = 16 * 1024;  // elements
 
 // What to(...) asks for.
 struct Target {
@@ -45,7 +44,7 @@ PyObject* convert(PyObject* self, const Target& asked) {
   }
   Tensor result;
   {
-    const GilRelease release(tensor.numel() >= kReleaseGil);
+    const GilRelease release(tensor.numel() >= kReleaseGilElements);
     result = mindtorch::_to_copy(tensor, target.dtype, target.device, target.non_blocking,
                                  target.copy, target.format);
   }

@@ -13,7 +13,6 @@
 namespace mindtorch::python {
 namespace {
 
-constexpr int64_t kReleaseGil = 16 * 1024;  // elements
 
 // One side of an operator: a tensor, or a number made into one.
 struct Operand {
@@ -73,7 +72,7 @@ PyObject* binary(const ops::Op& op, const Operator& operation, PyObject* a, PyOb
       return result != nullptr ? result : Py_NewRef(Py_NotImplemented);
     }
     const ops::Value args[] = {*left.tensor, *right.tensor, Scalar(1)};
-    const bool large = left.tensor->numel() >= kReleaseGil || right.tensor->numel() >= kReleaseGil;
+    const bool large = left.tensor->numel() >= kReleaseGilElements || right.tensor->numel() >= kReleaseGilElements;
     return call_op(op, {args, operation.has_alpha ? size_t{3} : size_t{2}}, large);
   });
 }
@@ -81,7 +80,7 @@ PyObject* binary(const ops::Op& op, const Operator& operation, PyObject* a, PyOb
 PyObject* run_unary(const ops::Op& op, PyObject* a) {
   const Tensor& self = unwrap(a);
   const ops::Value args[] = {self};
-  return call_op(op, args, self.numel() >= kReleaseGil);
+  return call_op(op, args, self.numel() >= kReleaseGilElements);
 }
 
 PyObject* unary(const ops::Op& op, const char* method, PyObject* a) {

@@ -2,8 +2,26 @@
 
 #include "hwy/targets.h"
 #include "mindtorch/base/options.h"
+#include "mindtorch/base/warning.h"
 
 namespace mindtorch::cpu {
+namespace {
+
+// The name of the best of Highway's bits.
+const char* name_of(int64_t targets) {
+#if HWY_ARCH_X86
+  if ((targets & HWY_AVX3) != 0) return "AVX512";
+  return (targets & HWY_AVX2) != 0 ? "AVX2" : "DEFAULT";
+#elif HWY_ARCH_ARM_A64
+  static_cast<void>(targets);
+  return "NEON";
+#else
+  static_cast<void>(targets);
+  return "DEFAULT";
+#endif
+}
+
+}  // namespace
 
 int64_t allowed_targets() {
   // Highway is asked once: each call of SupportedTargets() lets the next kernels be the machine's
@@ -15,24 +33,24 @@ int64_t allowed_targets() {
     if (most == "avx2") hwy::DisableTargets(HWY_AVX2 - 1);
     if (most == "default") hwy::DisableTargets(2 * HWY_AVX2 - 1);
 #endif
-    const int64_t supported = hwy::SupportedTargets();
+    const int64_t wanted = hwy::SupportedTargets();
+    // What tiles are not compiled for, generated code is not to use either: their bits must agree.
+    const int64_t supported = wanted & (HWY_TARGETS);
+    if (std::string(name_of(wanted)) != name_of(supported)) {
+      warn(std::string("CPU ops could use ") + name_of(wanted) +
+           " here, but this build of mindtorch was compiled on a machine with other instructions, and runs "
+           "plain code. Build it on this machine, or with -DMINDTORCH_CPU_TARGETS=all, as wheels "
+           "are.");
+    }
     hwy::GetChosenTarget().Update(supported);
     return supported;
   }();
   return targets;
 }
 
-const char* capability() {
-#if HWY_ARCH_X86
-  if (allows_avx512()) return "AVX512";
-  return (allowed_targets() & HWY_AVX2) != 0 ? "AVX2" : "DEFAULT";
-#elif HWY_ARCH_ARM_A64
-  return "NEON";
-#else
-  return "DEFAULT";
-#endif
-}
+const char* capability() { return name_of(allowed_targets()); }
 
+// For kernels that are not made by Highway.
 bool allows_avx512() {
 #if HWY_ARCH_X86
   return (allowed_targets() & HWY_AVX3) != 0;

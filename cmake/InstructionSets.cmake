@@ -1,0 +1,56 @@
+# Which instruction sets the vector code of the CPU ops is compiled for. A build from source is for the
+# machine that compiles it: its own best set and plain code, which runs anywhere. Each set takes as long
+# to compile as all sources that are compiled once for half of the library.
+#
+#   MINDTORCH_CPU_TARGETS=native   the machine's own (the default)
+#                        all      every one: wheels, and what is built for other machines
+set(MINDTORCH_CPU_TARGETS native CACHE STRING "Instruction sets of the CPU ops: native or all")
+set_property(CACHE MINDTORCH_CPU_TARGETS PROPERTY STRINGS native all)
+if(NOT MINDTORCH_CPU_TARGETS MATCHES "^(native|all)$")
+  message(FATAL_ERROR "MINDTORCH_CPU_TARGETS is ${MINDTORCH_CPU_TARGETS}; it can be native or all")
+endif()
+
+# Highway's names of what is left out. Of x86-64's sets we use AVX2 and AVX-512, of aarch64's NEON.
+set(disabled_simd "HWY_SSSE3|HWY_SSE4|HWY_AVX3_DL")
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
+  string(APPEND disabled_simd "|HWY_SVE|HWY_SVE_256|HWY_SVE2|HWY_SVE2_128")
+elseif(MINDTORCH_CPU_TARGETS STREQUAL "native" AND NOT CMAKE_CROSSCOMPILING)
+  if(NOT DEFINED MINDTORCH_MACHINE_LACKS)
+    # Highway answers: it is also what chooses when the program runs.
+    set(source "${PROJECT_BINARY_DIR}/machine_lacks.cpp")
+    file(WRITE ${source} [[
+#include <cstdio>
+
+#include "hwy/targets.h"
+
+int main() {
+  const bool avx2 = hwy::SupportedTargets() & HWY_AVX2;
+  const bool avx512 = hwy::SupportedTargets() & HWY_AVX3;
+  std::puts(avx512 ? "|HWY_AVX2" : avx2 ? "|HWY_AVX3" : "|HWY_AVX2|HWY_AVX3");
+}
+]])
+    try_run(exit_code compiled ${PROJECT_BINARY_DIR}/machine_lacks ${source}
+            LINK_LIBRARIES hwy::hwy RUN_OUTPUT_VARIABLE lacks COMPILE_OUTPUT_VARIABLE errors)
+    if(NOT compiled OR NOT exit_code EQUAL 0)
+      message(FATAL_ERROR "Highway does not tell this machine's instruction sets: ${errors}")
+    endif()
+    string(STRIP "${lacks}" lacks)
+    set(MINDTORCH_MACHINE_LACKS "${lacks}" CACHE INTERNAL "What this machine lacks or has better")
+  endif()
+  string(APPEND disabled_simd "${MINDTORCH_MACHINE_LACKS}")
+endif()
+set(mindtorch_simd_definition "HWY_DISABLED_TARGETS=(${disabled_simd})")
+
+# Sources that are compiled once for each instruction set. The others do not depend on the choice, and
+# builds for one set and for all share their objects in the compiler cache.
+function(mindtorch_simd_sources target)
+  target_sources(${target} PRIVATE ${ARGN})
+  set_property(SOURCE ${ARGN} TARGET_DIRECTORY ${target} APPEND
+               PROPERTY COMPILE_DEFINITIONS "${mindtorch_simd_definition}")
+endfunction()
+
+# All of them include it, and it is as long as all of the standard headers together.
+set(mindtorch_simd_header "")
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  set(mindtorch_simd_header <immintrin.h>)
+endif()
