@@ -21,6 +21,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   target_compile_options(mindtorch_warnings INTERFACE -Wno-restrict -Wno-stringop-overflow
                                                       -Wno-array-bounds)
 endif()
+if(MINDTORCH_GROUPS AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # GCC takes what a group includes for headers, whose types should not depend on unnamed namespaces.
+  target_compile_options(mindtorch_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
+endif()
 if(MINDTORCH_WERROR)
   target_compile_options(mindtorch_warnings INTERFACE -Werror)
 endif()

@@ -43,10 +43,32 @@ set(mindtorch_simd_definition "HWY_DISABLED_TARGETS=(${disabled_simd})")
 
 # Sources that are compiled once for each instruction set. The others do not depend on the choice, and
 # builds for one set and for all share their objects in the compiler cache.
+#
+#   mindtorch_simd_sources(<target> [GROUP <name>] SOURCES <files>...)
+#
+# GROUP: in one compiler run (see Sources.cmake). Highway compiles a file once for each set by
+# including it again; here that file is the group, so that all sources see one set at a time.
 function(mindtorch_simd_sources target)
-  target_sources(${target} PRIVATE ${ARGN})
-  set_property(SOURCE ${ARGN} TARGET_DIRECTORY ${target} APPEND
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "GROUP" "SOURCES")
+  if(ARG_GROUP AND MINDTORCH_GROUPS)
+    set(name "groups/${target}/${ARG_GROUP}.cpp")
+    string(CONCAT again "#undef HWY_TARGET_INCLUDE\n" "#define HWY_TARGET_INCLUDE \"${name}\"\n")
+    mindtorch_includes(includes ${ARG_SOURCES})
+    set(sources ${PROJECT_BINARY_DIR}/generated/${name})
+    file(CONFIGURE OUTPUT ${sources} CONTENT
+         "${again}#include \"hwy/foreach_target.h\"\n${includes}${again}" @ONLY)
+  else()
+    list(TRANSFORM ARG_SOURCES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE sources)
+  endif()
+  target_sources(${target} PRIVATE ${sources})
+  set_property(SOURCE ${sources} TARGET_DIRECTORY ${target} APPEND
                PROPERTY COMPILE_DEFINITIONS "${mindtorch_simd_definition}")
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # Intrinsics use values that are undefined on purpose (GCC bug 105593), of which GCC warns where
+    # their header is precompiled.
+    set_property(SOURCE ${sources} TARGET_DIRECTORY ${target} APPEND
+                 PROPERTY COMPILE_OPTIONS -Wno-uninitialized -Wno-maybe-uninitialized)
+  endif()
 endfunction()
 
 # All of them include it, and it is as long as all of the standard headers together.

@@ -265,7 +265,7 @@ void multiply_int16(const IntegerProduct& p) { multiply<int16_t>(p); }
 void multiply_int32(const IntegerProduct& p) { multiply<int32_t>(p); }
 void multiply_int64(const IntegerProduct& p) { multiply<int64_t>(p); }
 
-uint64_t dot_of(
+uint64_t dot_of_integers(
     DType dtype, const void* x, int64_t x_stride, const void* y, int64_t y_stride, int64_t n) {
   const auto typed = [&]<typename T>(T) {
     return dot(static_cast<const T*>(x), x_stride, static_cast<const T*>(y), y_stride, n);
@@ -296,7 +296,7 @@ HWY_EXPORT(multiply_int8);
 HWY_EXPORT(multiply_int16);
 HWY_EXPORT(multiply_int32);
 HWY_EXPORT(multiply_int64);
-HWY_EXPORT(dot_of);
+HWY_EXPORT(dot_of_integers);
 
 void gemm_integer(DType dtype,
                   int64_t m,
@@ -326,7 +326,7 @@ void gemm_integer(DType dtype,
 
 int64_t dot_integer(
     DType dtype, int64_t n, const void* x, int64_t x_stride, const void* y, int64_t y_stride) {
-  return static_cast<int64_t>(HWY_DYNAMIC_DISPATCH(dot_of)(dtype, x, x_stride, y, y_stride, n));
+  return static_cast<int64_t>(HWY_DYNAMIC_DISPATCH(dot_of_integers)(dtype, x, x_stride, y, y_stride, n));
 }
 
 }  // namespace mindtorch::cpu

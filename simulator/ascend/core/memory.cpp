@@ -17,8 +17,6 @@
 namespace sim {
 
 static constexpr size_t kPage = 4096;
-static constexpr size_t kHugePage = size_t{2} << 20;
-static constexpr size_t kGiantPage = size_t{1} << 30;
 static constexpr size_t kHugeFrom = size_t{1} << 20;  // larger requests get huge pages
 static constexpr aclError kAlreadyRegistered = 507910;
 static constexpr aclError kNotRegistered = 507911;

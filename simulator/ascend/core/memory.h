@@ -12,6 +12,9 @@ namespace sim {
 struct Work;
 struct PastAccess;
 
+inline constexpr size_t kHugePage = size_t{2} << 20;
+inline constexpr size_t kGiantPage = size_t{1} << 30;
+
 enum class Place { kDevice, kPinned, kRegistered };
 
 // One allocation, one mapping, or one range of registered host memory.

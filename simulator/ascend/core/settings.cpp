@@ -99,7 +99,7 @@ static std::string checks_text() {
 namespace {
 // One setting: how it is read, false for a value that makes no sense, how it is written, and which
 // values make sense.
-struct Entry {
+struct Setting {
   std::function<bool(const std::string&)> set;
   std::function<std::string()> get;
   std::string expected;
@@ -113,7 +113,7 @@ static std::string number_text(double number) {
   return text.str();
 }
 
-static Entry text_entry(std::string& text) {
+static Setting text_entry(std::string& text) {
   return {[&](const std::string& value) { return text = value, true; }, [&] { return text; },
           "a text"};
 }
@@ -121,7 +121,7 @@ static Entry text_entry(std::string& text) {
 // A number from 0 to `most`; the field holds `unit` times as much. What is counted has no
 // fractions.
 template <class T>
-static Entry number_entry(T& field, double most, double unit = 1) {
+static Setting number_entry(T& field, double most, double unit = 1) {
   const auto set = [&field, most, unit](const std::string& value) {
     double number = 0;
     if (!parse_number(value, number) || number > most) return false;
@@ -133,13 +133,13 @@ static Entry number_entry(T& field, double most, double unit = 1) {
   return {set, get, "a number from 0 to " + number_text(most)};
 }
 
-static Entry flag_entry(bool& flag) {
-  Entry entry = number_entry(flag, 1);
+static Setting flag_entry(bool& flag) {
+  Setting entry = number_entry(flag, 1);
   entry.expected = "0 or 1";
   return entry;
 }
 
-static std::map<std::string, Entry> entries() {
+static std::map<std::string, Setting> all_settings() {
   // Beyond these a machine would run out of memory, or a task would never end.
   constexpr double kMostDevices = 64;
   constexpr double kMostMemory = 1ull << 50;
@@ -149,7 +149,7 @@ static std::map<std::string, Entry> entries() {
   constexpr double kMostLog = 1ull << 24;
   constexpr double kMostSeed = 1ull << 53;
   Settings& s = settings();
-  std::map<std::string, Entry> all = {
+  std::map<std::string, Setting> all = {
       {"devices", number_entry(s.devices, kMostDevices)},
       {"memory", number_entry(s.memory_bytes, kMostMemory)},
       {"soc", text_entry(s.soc)},
@@ -174,14 +174,14 @@ static std::map<std::string, Entry> entries() {
 }
 
 std::string expected_value(const std::string& name) {
-  const auto all = entries();
+  const auto all = all_settings();
   const auto found = all.find(name);
   return found == all.end() ? "" : found->second.expected;
 }
 
 bool set_setting(const std::string& name, const std::string& value) {
   if (name == "soc" && !starts_with(value, "Ascend")) return false;
-  const auto all = entries();
+  const auto all = all_settings();
   const auto found = all.find(name);
   if (found == all.end() || !found->second.set(value)) return false;
   Settings& s = settings();
@@ -192,7 +192,7 @@ bool set_setting(const std::string& name, const std::string& value) {
 
 std::string settings_text() {
   std::string text;
-  for (const auto& [name, entry] : entries()) {
+  for (const auto& [name, entry] : all_settings()) {
     text += (text.empty() ? "{" : ", ") + json_string(name) + ": " + json_string(entry.get());
   }
   return text + "}";
@@ -202,7 +202,7 @@ void read_environment() {
   settings() = Settings{};
   some_check = true;
   configure_reports(true, false);
-  for (const auto& [name, _] : entries()) {
+  for (const auto& [name, _] : all_settings()) {
     std::string variable = "MINDTORCH_SIM_";
     for (const char c : name) {
       variable += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));

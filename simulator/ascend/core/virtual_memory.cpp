@@ -13,8 +13,6 @@
 
 namespace sim {
 
-static constexpr size_t kHugePage = size_t{2} << 20;
-static constexpr size_t kGiantPage = size_t{1} << 30;
 
 Physical::~Physical() {
   if (file >= 0) close(file);

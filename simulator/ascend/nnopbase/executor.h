@@ -13,8 +13,6 @@
 
 namespace sim {
 
-inline constexpr aclnnStatus kNullPointer = 161001;
-inline constexpr aclnnStatus kInvalid = 161002;
 inline constexpr aclnnStatus kRuntimeError = 361001;
 inline constexpr aclnnStatus kInner = 561000;
 inline constexpr aclnnStatus kInnerNull = 561103;

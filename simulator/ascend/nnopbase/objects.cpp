@@ -15,8 +15,6 @@
 namespace sim {
 namespace {
 
-constexpr int kNullPointer = 161001;
-constexpr int kInvalid = 161002;
 constexpr uint64_t kMaxDims = 25;
 
 // Which objects live, and under which number, so that a pointer to a destroyed one is known even

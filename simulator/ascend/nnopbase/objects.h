@@ -47,6 +47,9 @@ struct aclScalarList {
 
 namespace sim {
 
+inline constexpr aclnnStatus kNullPointer = 161001;
+inline constexpr aclnnStatus kInvalid = 161002;
+
 // The number that an object got when it was created; 0 when no such object lives (any more).
 SIM_API uint64_t object_id(const void* object);
 

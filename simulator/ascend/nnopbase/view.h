@@ -8,6 +8,9 @@
 
 namespace sim {
 
+// CANN counts in int64_t, containers in size_t.
+inline size_t z(int64_t value) { return static_cast<size_t>(value); }
+
 using Shape = std::vector<int64_t>;
 
 // Never overflows: more than fit are INT64_MAX.

@@ -213,13 +213,13 @@ SIM_SIGNATURE(Swish, const aclTensor* self, const aclScalar* betaOptional, aclTe
 }
 SIM_SIGNATURE(LogSigmoidForward, const aclTensor* self, aclTensor* out, aclTensor* buffer) {
   return plan("aclnnLogSigmoidForward", workspaceSize, executor, [&](Planner& p) {
-    std::array<Source, 1> sources;
+    std::vector<Source> sources(1);
     sources[0].operand = p.input(self, "self", kF);
     const Operand target = p.output(out, "out", kF);
     p.check_shape(target, sources[0].operand.shape());
     p.optional_output(buffer, "buffer", kF);
-    run_elementwise<Floats>(p, target, sources[0].operand.dtype(), target.dtype(), sources,
-                            LogSigmoid{});
+    run_elementwise(p, target, sources[0].operand.dtype(), target.dtype(), sources,
+                    over_elements<Floats, 1>(LogSigmoid{}));
   });
 }
 SIM_SIGNATURE(Prelu, const aclTensor* self, const aclTensor* weight, aclTensor* out) {

@@ -8,8 +8,6 @@ namespace {
 
 constexpr float kMasked = -std::numeric_limits<float>::infinity();
 
-size_t z(int64_t value) { return static_cast<size_t>(value); }
-
 // Whether a query position sees a key position, without the mask tensor.
 bool in_band(const Sequence& in, const AttentionSettings& s, int64_t i, int64_t j) {
   const int64_t shifted = i + in.keys() - in.queries();

@@ -161,13 +161,13 @@ SIM_SIGNATURE(InplaceMaskedFillTensor,
     const Operand fill = p.input(value, "value", kAll & ~kU);
     p.check(fill.numel() == 1, "value must have one element");
     p.check_shape(self, p.broadcast(self.shape(), chosen.shape(), "selfRef and mask"));
-    std::array<Source, 3> sources;
+    std::vector<Source> sources(3);
     sources[0].operand = self;
     sources[1].operand = chosen;
     sources[2].operand = fill;
     if (fill.rank() > self.rank()) return p.check_rank(fill, 0, self.rank());
-    run_elementwise<Numbers>(p, self, self.dtype(), self.dtype(), sources,
-                             [](auto x, auto hit, auto y) { return hit != decltype(x){} ? y : x; });
+    const auto f = [](auto x, auto hit, auto y) { return hit != decltype(x){} ? y : x; };
+    run_elementwise(p, self, self.dtype(), self.dtype(), sources, over_elements<Numbers, 3>(f));
   });
 }
 }

@@ -7,8 +7,6 @@ namespace {
 
 using Values = std::vector<float>;
 
-size_t z(int64_t value) { return static_cast<size_t>(value); }
-
 // value[batch, positions, heads, size], location[batch, queries, heads, levels, points, 2 (x, y)].
 struct Sizes {
   int64_t batch, positions, heads, size, queries, levels, points;

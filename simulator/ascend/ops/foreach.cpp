@@ -1,6 +1,13 @@
 // One op over lists of tensors.
 #include <math.h>
 
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
 #include "simulator/ascend/ops/rows.h"
 
 using namespace sim;
@@ -12,8 +19,8 @@ constexpr Types kTypes = kF | kI | kF64;
 void check_lists(Planner& p,
                  const std::vector<Operand>& a,
                  const std::vector<Operand>& b,
-                 const char* names) {
-  p.check(a.size() == b.size(), std::string(names) + " must have one length");
+                 const std::string& names) {
+  p.check(a.size() == b.size(), names + " must have one length");
   for (size_t i = 0; i < a.size(); ++i) p.check_shape(b[i], a[i].shape());
 }
 
@@ -22,6 +29,7 @@ struct Number {
   std::vector<aclScalar> scalars;
   Operand tensor;  // one element, or one for each tensor of the list
 
+  // 1 where none was given.
   template <class C>
   C get(const Launch& launch, size_t i) const {
     if (tensor) {
@@ -29,141 +37,101 @@ struct Number {
       load(sim::get(launch, tensor), tensor.numel() == 1 ? 0 : static_cast<int64_t>(i), 1, &value);
       return value;
     }
+    if (scalars.empty()) return C(1);
     return scalar_as<C>(scalars[scalars.size() == 1 ? 0 : i]);
   }
 };
-Number number(Planner& p, const aclScalar* scalar, const char* name, size_t) {
-  return {{p.scalar(scalar, name)}, {}};
-}
-Number number(Planner& p, const aclTensor* tensor, const char* name, size_t length) {
-  const Operand operand = p.input(tensor, name, kTypes);
+
+// As the caller gives it.
+struct NumberArg {
+  NumberArg() = default;
+  NumberArg(const aclScalar* from, const char* of) : name(of), kind(kScalar), scalar(from) {}
+  NumberArg(const aclTensor* from, const char* of) : name(of), kind(kTensor), tensor(from) {}
+  NumberArg(const aclScalarList* from, const char* of) : name(of), kind(kList), list(from) {}
+
+  const char* name = nullptr;
+  enum { kNone, kScalar, kTensor, kList } kind = kNone;
+  const aclScalar* scalar = nullptr;
+  const aclTensor* tensor = nullptr;
+  const aclScalarList* list = nullptr;
+};
+
+Number number(Planner& p, const NumberArg& arg, size_t length) {
+  if (arg.kind == NumberArg::kNone) return {};
+  const std::string name = arg.name;
+  if (arg.kind == NumberArg::kList) {
+    if (arg.list == nullptr) throw Rejected{kNullPointer, name + " is null"};
+    p.check(object_id(arg.list) != 0, name + " was destroyed before");
+    p.check(arg.list->scalars.size() == length, name + " must have one for each tensor");
+    Number result;
+    for (const aclScalar* scalar : arg.list->scalars) {
+      result.scalars.push_back(p.scalar(scalar, arg.name));
+    }
+    return result;
+  }
+  if (arg.kind == NumberArg::kScalar) return {{p.scalar(arg.scalar, arg.name)}, {}};
+  const Operand operand = p.input(arg.tensor, arg.name, kTypes);
   p.check(operand.numel() == 1 || operand.numel() == static_cast<int64_t>(length),
-          std::string(name) + " must have one element, or one for each tensor");
+          name + " must have one element, or one for each tensor");
   return {{}, operand};
 }
-Number number(Planner& p, const aclScalarList* list, const char* name, size_t length) {
-  if (list == nullptr) throw Rejected{kNullPointer, std::string(name) + " is null"};
-  p.check(object_id(list) != 0, std::string(name) + " was destroyed before");
-  p.check(list->scalars.size() == length, std::string(name) + " must have one for each tensor");
-  Number result;
-  for (const aclScalar* scalar : list->scalars) result.scalars.push_back(p.scalar(scalar, name));
-  return result;
+
+// The function of an op for the tensors that stand at place i of the lists.
+using Body = std::function<void(
+    Launch& launch, const Number& number, size_t i, DType dtype, const View& out, const View* in)>;
+
+// f(x...)
+template <class With, size_t N, class F>
+Body each(F f) {
+  return [f](Launch&, const Number&, size_t, DType dtype, const View& out, const View* in) {
+    over_elements<With, N>(f)(dtype, out, in);
+  };
 }
 
-template <class With, class F>
-aclnnStatus unary(const char* op,
-                  const aclTensorList* x,
-                  const aclTensorList* out,
-                  Types types,
-                  F f,
-                  uint64_t* workspace_size,
-                  aclOpExecutor** executor) {
+// f(x..., number)
+template <class With, size_t N, class F>
+Body with_number(F f) {
+  return [f](Launch& launch, const Number& number, size_t i, DType dtype, const View& out,
+             const View* in) {
+    With::with(dtype, [&](auto zero) {
+      using C = decltype(zero);
+      const C last = number.get<C>(launch, i);
+      std::array<View, N> views;
+      std::copy_n(in, N, views.begin());
+      map_elements<C>(
+          out, [last, &f](auto... x) { return static_cast<C>(f(x..., last)); }, views);
+    });
+  };
+}
+
+struct List {
+  const aclTensorList* tensors;
+  const char* name;
+};
+
+aclnnStatus over_lists(const char* op,
+                       std::span<const List> lists,
+                       const NumberArg& number_arg,
+                       const aclTensorList* out,
+                       Types types,
+                       const Body& body,
+                       uint64_t* workspace_size,
+                       aclOpExecutor** executor) {
   return plan(op, workspace_size, executor, [&](Planner& p) {
-    const std::vector<Operand> in = p.inputs(x, "x", types);
+    std::vector<std::vector<Operand>> in;
+    for (const List& list : lists) in.push_back(p.inputs(list.tensors, list.name, types));
+    const Number value = number(p, number_arg, in[0].size());
     const std::vector<Operand> to = p.outputs(out, "out", types);
-    check_lists(p, in, to, "x and out");
-    p.run([=](Launch& launch) {
-      for (size_t i = 0; i < in.size(); ++i) {
-        With::with(in[i].dtype(), [&](auto zero) {
-          map_elements<decltype(zero)>(get(launch, to[i]), f, get(launch, in[i]));
-        });
-      }
-    });
-  });
-}
-
-// f(x, number)
-template <class Scalar, class F>
-aclnnStatus with_number(const char* op,
-                        const aclTensorList* x,
-                        const Scalar* scalar,
-                        const char* name,
-                        const aclTensorList* out,
-                        F f,
-                        uint64_t* workspace_size,
-                        aclOpExecutor** executor) {
-  return plan(op, workspace_size, executor, [&](Planner& p) {
-    const std::vector<Operand> in = p.inputs(x, "x", kTypes);
-    const Number value = number(p, scalar, name, in.size());
-    const std::vector<Operand> to = p.outputs(out, "out", kTypes);
-    check_lists(p, in, to, "x and out");
-    p.run([=](Launch& launch) {
-      for (size_t i = 0; i < in.size(); ++i) {
-        with_real(in[i].dtype(), [&](auto zero) {
-          using C = decltype(zero);
-          const C second = value.get<C>(launch, i);
-          map_elements<C>(
-              get(launch, to[i]), [&](C first) { return f(first, second); }, get(launch, in[i]));
-        });
-      }
-    });
-  });
-}
-
-// f(x1, x2, number); without a number it is 1.
-template <class Scalar, class F>
-aclnnStatus pairs(const char* op,
-                  const aclTensorList* x1,
-                  const aclTensorList* x2,
-                  const Scalar* scalar,
-                  const char* name,
-                  const aclTensorList* out,
-                  F f,
-                  uint64_t* workspace_size,
-                  aclOpExecutor** executor) {
-  return plan(op, workspace_size, executor, [&](Planner& p) {
-    const std::vector<Operand> a = p.inputs(x1, "x1", kTypes);
-    const std::vector<Operand> b = p.inputs(x2, "x2", kTypes);
-    const Number value = name == nullptr ? Number{} : number(p, scalar, name, a.size());
-    const bool given = name != nullptr;
-    const std::vector<Operand> to = p.outputs(out, "out", kTypes);
-    check_lists(p, a, b, "x1 and x2");
-    check_lists(p, a, to, "x1 and out");
-    p.run([=](Launch& launch) {
-      for (size_t i = 0; i < a.size(); ++i) {
-        with_real(a[i].dtype(), [&](auto zero) {
-          using C = decltype(zero);
-          const C third = given ? value.get<C>(launch, i) : C(1);
-          map_elements<C>(
-              get(launch, to[i]), [&](C x, C y) { return static_cast<C>(f(x, y, third)); },
-              get(launch, a[i]), get(launch, b[i]));
-        });
-      }
-    });
-  });
-}
-
-// f(x1, x2, x3, number)
-template <class Scalar, class F>
-aclnnStatus triples(const char* op,
-                    const aclTensorList* x1,
-                    const aclTensorList* x2,
-                    const aclTensorList* x3,
-                    const Scalar* scalar,
-                    const char* name,
-                    const aclTensorList* out,
-                    F f,
-                    uint64_t* workspace_size,
-                    aclOpExecutor** executor) {
-  return plan(op, workspace_size, executor, [&](Planner& p) {
-    const std::vector<Operand> a = p.inputs(x1, "x1", kTypes);
-    const std::vector<Operand> b = p.inputs(x2, "x2", kTypes);
-    const std::vector<Operand> c = p.inputs(x3, name == nullptr ? "weight" : "x3", kTypes);
-    const Number value = name == nullptr ? Number{} : number(p, scalar, name, a.size());
-    const bool given = name != nullptr;
-    const std::vector<Operand> to = p.outputs(out, "out", kTypes);
-    check_lists(p, a, b, "x1 and x2");
-    check_lists(p, a, c, "x1 and the third list");
-    check_lists(p, a, to, "x1 and out");
-    p.run([=](Launch& launch) {
-      for (size_t i = 0; i < a.size(); ++i) {
-        with_floating(a[i].dtype(), [&](auto zero) {
-          using C = decltype(zero);
-          const C fourth = given ? value.get<C>(launch, i) : C(1);
-          map_elements<C>(
-              get(launch, to[i]), [&](C x, C y, C w) { return static_cast<C>(f(x, y, w, fourth)); },
-              get(launch, a[i]), get(launch, b[i]), get(launch, c[i]));
-        });
+    const std::string first = lists[0].name;
+    for (size_t k = 1; k < in.size(); ++k) {
+      check_lists(p, in[0], in[k], first + " and " + lists[k].name);
+    }
+    check_lists(p, in[0], to, first + " and out");
+    p.run([in, value, to, body](Launch& launch) {
+      std::vector<View> views(in.size());
+      for (size_t i = 0; i < to.size(); ++i) {
+        for (size_t k = 0; k < in.size(); ++k) views[k] = get(launch, in[k][i]);
+        body(launch, value, i, in[0][i].dtype(), get(launch, to[i]), views.data());
       }
     });
   });
@@ -183,31 +151,31 @@ struct SubFrom {
 };
 struct Times {
   template <class C>
-  C operator()(C a, C b, C = C(1)) const {
+  C operator()(C a, C b) const {
     return mul(a, b);
   }
 };
 struct Over {
   template <class C>
-  C operator()(C a, C b, C = C(1)) const {
+  C operator()(C a, C b) const {
     return b == C{} && std::is_integral_v<C> ? C{} : a / b;
   }
 };
 struct Largest {
   template <class C>
-  C operator()(C a, C b, C = C(1)) const {
+  C operator()(C a, C b) const {
     return larger(a, b);
   }
 };
 struct Smallest {
   template <class C>
-  C operator()(C a, C b, C = C(1)) const {
+  C operator()(C a, C b) const {
     return smaller(a, b);
   }
 };
 struct Power {
   template <class C>
-  C operator()(C a, C b, C = C(1)) const {
+  C operator()(C a, C b) const {
     return static_cast<C>(std::pow(static_cast<double>(a), static_cast<double>(b)));
   }
 };
@@ -231,7 +199,7 @@ struct LerpBy {
 };
 struct LerpBetween {
   template <class C>
-  C operator()(C a, C b, C weight, C) const {
+  C operator()(C a, C b, C weight) const {
     return a + weight * (b - a);
   }
 };
@@ -277,35 +245,39 @@ struct Addcmul {
 
 }  // namespace
 
-#define SIM_EACH(Name, With, expression)                                                          \
-  SIM_SIGNATURE(Foreach##Name, const aclTensorList* x, const aclTensorList* out) {                \
-    const auto f = [](auto v) -> decltype(v) { return expression; };                              \
-    return unary<With>("aclnnForeach" #Name, x, out, kTypes | kBool, f, workspaceSize, executor); \
+#define SIM_LISTS(Name, number, out, types, body, ...)                                  \
+  const List lists[] = {__VA_ARGS__};                                                   \
+  return over_lists("aclnnForeach" #Name, lists, number, out, types, body, workspaceSize, \
+                    executor)
+#define SIM_EACH(Name, With, expression)                                              \
+  SIM_SIGNATURE(Foreach##Name, const aclTensorList* x, const aclTensorList* out) {    \
+    const auto f = [](auto v) -> decltype(v) { return expression; };                  \
+    SIM_LISTS(Name, {}, out, kTypes | kBool, (each<With, 1>(f)), {x, "x"});           \
   }
-#define SIM_WITH_NUMBER(Name, Kind, name, Target, f)                                           \
-  SIM_SIGNATURE(Foreach##Name, const aclTensorList* x, const Kind* name, Target* out) {        \
-    return with_number("aclnnForeach" #Name, x, name, #name, out, f, workspaceSize, executor); \
+#define SIM_WITH_NUMBER(Name, Kind, name, Target, f)                                          \
+  SIM_SIGNATURE(Foreach##Name, const aclTensorList* x, const Kind* name, Target* out) {       \
+    SIM_LISTS(Name, NumberArg(name, #name), out, kTypes, (with_number<Reals, 1>(f)), {x, "x"}); \
   }
 #define SIM_SCALARS(Name, f)                                               \
   SIM_WITH_NUMBER(Name##Scalar, aclTensor, scalar, const aclTensorList, f) \
   SIM_WITH_NUMBER(Name##ScalarV2, aclScalar, scalar, aclTensorList, f)     \
   SIM_WITH_NUMBER(Name##ScalarList, aclScalarList, scalars, const aclTensorList, f)
-#define SIM_PAIRS(Name, f)                                                                 \
-  SIM_SIGNATURE(Foreach##Name##List, const aclTensorList* x1, const aclTensorList* x2,     \
-                const aclTensorList* out) {                                                \
-    return pairs<aclScalar>("aclnnForeach" #Name "List", x1, x2, nullptr, nullptr, out, f, \
-                            workspaceSize, executor);                                      \
+#define SIM_PAIRS(Name, f)                                                                  \
+  SIM_SIGNATURE(Foreach##Name##List, const aclTensorList* x1, const aclTensorList* x2,      \
+                const aclTensorList* out) {                                                 \
+    SIM_LISTS(Name##List, {}, out, kTypes, (each<Reals, 2>(f)), {x1, "x1"}, {x2, "x2"});     \
   }
-#define SIM_SCALED_PAIRS(Name, Kind, Target, f)                                                  \
-  SIM_SIGNATURE(Foreach##Name, const aclTensorList* x1, const aclTensorList* x2,                 \
-                const Kind* alpha, Target* out) {                                                \
-    return pairs("aclnnForeach" #Name, x1, x2, alpha, "alpha", out, f, workspaceSize, executor); \
+#define SIM_SCALED_PAIRS(Name, Kind, Target, f)                                             \
+  SIM_SIGNATURE(Foreach##Name, const aclTensorList* x1, const aclTensorList* x2,            \
+                const Kind* alpha, Target* out) {                                           \
+    SIM_LISTS(Name, NumberArg(alpha, "alpha"), out, kTypes, (with_number<Reals, 2>(f)),       \
+              {x1, "x1"}, {x2, "x2"});                                                      \
   }
-#define SIM_TRIPLES(Name, Kind, name, Target, f)                                         \
-  SIM_SIGNATURE(Foreach##Name, const aclTensorList* x1, const aclTensorList* x2,         \
-                const aclTensorList* x3, const Kind* name, Target* out) {                \
-    return triples("aclnnForeach" #Name, x1, x2, x3, name, #name, out, f, workspaceSize, \
-                   executor);                                                            \
+#define SIM_TRIPLES(Name, Kind, name, Target, f)                                        \
+  SIM_SIGNATURE(Foreach##Name, const aclTensorList* x1, const aclTensorList* x2,        \
+                const aclTensorList* x3, const Kind* name, Target* out) {               \
+    SIM_LISTS(Name, NumberArg(name, #name), out, kTypes, (with_number<Floats, 3>(f)),     \
+              {x1, "x1"}, {x2, "x2"}, {x3, "x3"});                                      \
   }
 
 extern "C" {
@@ -335,9 +307,8 @@ SIM_EACH(Tan, Floats, std::tan(v))
 SIM_EACH(Tanh, Floats, std::tanh(v))
 
 SIM_SIGNATURE(ForeachCopy, const aclTensorList* x, const aclTensorList* out) {
-  return unary<Reals>(
-      "aclnnForeachCopy", x, out, kTypes | kBool | kU, [](auto v) { return v; }, workspaceSize,
-      executor);
+  SIM_LISTS(Copy, {}, out, kTypes | kBool | kU, (each<Reals, 1>([](auto v) { return v; })),
+            {x, "x"});
 }
 SIM_SIGNATURE(ForeachZeroInplace, const aclTensorList* x) {
   return plan("aclnnForeachZeroInplace", workspaceSize, executor, [&](Planner& p) {
@@ -379,9 +350,9 @@ SIM_SIGNATURE(ForeachPowScalarAndTensor,
               const aclScalar* scalar,
               const aclTensorList* x,
               const aclTensorList* out) {
-  return with_number(
-      "aclnnForeachPowScalarAndTensor", x, scalar, "scalar", out,
-      [](auto a, auto b) { return Power{}(b, a); }, workspaceSize, executor);
+  const auto f = [](auto a, auto b) { return Power{}(b, a); };
+  SIM_LISTS(PowScalarAndTensor, NumberArg(scalar, "scalar"), out, kTypes,
+            (with_number<Reals, 1>(f)), {x, "x"});
 }
 SIM_WITH_NUMBER(RoundOffNumber, aclTensor, roundMode, const aclTensorList, RoundOff{})
 SIM_WITH_NUMBER(RoundOffNumberV2, aclScalar, roundMode, aclTensorList, RoundOff{})
@@ -391,16 +362,16 @@ SIM_SIGNATURE(ForeachLerpScalar,
               const aclTensorList* x2,
               const aclScalar* weight,
               const aclTensorList* out) {
-  return pairs("aclnnForeachLerpScalar", x1, x2, weight, "weight", out, LerpBy{}, workspaceSize,
-               executor);
+  SIM_LISTS(LerpScalar, NumberArg(weight, "weight"), out, kTypes, (with_number<Reals, 2>(LerpBy{})),
+            {x1, "x1"}, {x2, "x2"});
 }
 SIM_SIGNATURE(ForeachLerpList,
               const aclTensorList* x1,
               const aclTensorList* x2,
               const aclTensorList* weight,
               const aclTensorList* out) {
-  return triples<aclScalar>("aclnnForeachLerpList", x1, x2, weight, nullptr, nullptr, out,
-                            LerpBetween{}, workspaceSize, executor);
+  SIM_LISTS(LerpList, {}, out, kTypes, (each<Floats, 3>(LerpBetween{})), {x1, "x1"}, {x2, "x2"},
+            {weight, "weight"});
 }
 SIM_SIGNATURE(ForeachNorm,
               const aclTensorList* x,

@@ -113,14 +113,14 @@ void for_taps(const std::vector<std::vector<Tap>>& axes, const Shape& image, F f
   }
 }
 
-struct Geometry {
+struct GridGeometry {
   int64_t batch;
   int64_t channels;
   Shape image;
   int64_t points;
 };
 
-Geometry check_sampling(
+GridGeometry check_sampling(
     Planner& p, const Operand& in, const Operand& grid, const Sampling& s, int64_t dims) {
   p.check_rank(in, dims + 2, dims + 2);
   p.check_rank(grid, dims + 2, dims + 2);
@@ -131,7 +131,7 @@ Geometry check_sampling(
   const Shape& b = grid.shape();
   p.check(b[0] == a[0], "grid has another batch size than input");
   p.check(b.back() == dims, "the last dim of grid must be " + std::to_string(dims));
-  Geometry g{a[0], a[1], Shape(a.begin() + 2, a.end()), 1};
+  GridGeometry g{a[0], a[1], Shape(a.begin() + 2, a.end()), 1};
   for (size_t d = 1; d + 1 < b.size(); ++d) g.points *= b[d];
   for (const int64_t size : g.image) p.check(size > 0, "input has an empty image");
   return g;
@@ -145,7 +145,7 @@ Shape sampled_shape(const Operand& in, const Operand& grid) {
 
 // Calls f(n, point, the taps of each dim); a grid names the last dim first.
 template <class F>
-void for_points(const Geometry& g, const Values& grid, const Sampling& s, F f) {
+void for_points(const GridGeometry& g, const Values& grid, const Sampling& s, F f) {
   const size_t dims = g.image.size();
   std::vector<std::vector<Tap>> axes(dims);
   for (int64_t i = 0; i < g.batch * g.points; ++i) {
@@ -168,7 +168,7 @@ aclnnStatus grid_sampler(const char* op,
     const Operand in = p.input(input, "input", kF | kF64);
     const Operand where = p.input(grid, "grid", kF | kF64);
     const Operand target = p.output(out, "out", kF | kF64);
-    const Geometry g = check_sampling(p, in, where, s, dims);
+    const GridGeometry g = check_sampling(p, in, where, s, dims);
     p.check_shape(target, sampled_shape(in, where));
     if (target.numel() == 0) return;
     p.run([=](Launch& launch) {
@@ -208,7 +208,7 @@ aclnnStatus grid_sampler_backward(const char* op,
     p.check(mask.size() == 2, "outputMask must have 2 values");
     const Operand d_in = wanted_output(p, mask[0] != 0, input_grad, "inputGrad", kF | kF64);
     const Operand d_grid = wanted_output(p, mask[1] != 0, grid_grad, "gridGrad", kF | kF64);
-    const Geometry g = check_sampling(p, in, where, s, dims);
+    const GridGeometry g = check_sampling(p, in, where, s, dims);
     p.check_shape(g_out, sampled_shape(in, where));
     if (d_in) p.check_shape(d_in, in.shape());
     if (d_grid) p.check_shape(d_grid, where.shape());

@@ -16,24 +16,43 @@ inline constexpr int64_t kBlock = 512;
 template <class R>
 using Stored = std::conditional_t<std::is_same_v<R, bool>, int64_t, R>;
 
-// out[i] = f(in0[i], in1[i], ...), computed in C. The inputs are broadcast to `out`.
-template <class C, class F, class... In>
-void map_elements(const View& out, F f, const In&... in) {
-  using R = Stored<std::invoke_result_t<F, std::conditional_t<true, C, In>...>>;
-  const std::array<View, sizeof...(In)> views{in.expand(out.shape)...};
-  std::array<std::array<C, kBlock>, sizeof...(In)> values;
+// results[i] = f(values[0 * kBlock + i], values[1 * kBlock + i], ...), for i below n.
+template <class C, class R>
+using BlockFunction = void (*)(const void* f, const C* values, R* results, size_t n);
+
+// The loop of map_elements around its function: one for each pair of types, not for each function.
+template <class C, class R>
+void map_blocks(
+    const View& out, const View* in, size_t count, const void* f, BlockFunction<C, R> block) {
+  std::vector<View> views;
+  for (size_t k = 0; k < count; ++k) views.push_back(in[k].expand(out.shape));
+  std::vector<C> values(count * kBlock);
   std::array<R, kBlock> results;
   const int64_t total = out.numel();
   for (int64_t first = 0; first < total; first += kBlock) {
     const int64_t n = std::min(kBlock, total - first);
-    for (size_t k = 0; k < sizeof...(In); ++k) load(views[k], first, n, values[k].data());
-    for (size_t i = 0; i < static_cast<size_t>(n); ++i) {
-      [&]<size_t... K>(std::index_sequence<K...>) {
-        results[i] = static_cast<R>(f(values[K][i]...));
-      }(std::index_sequence_for<In...>{});
-    }
+    for (size_t k = 0; k < count; ++k) load(views[k], first, n, values.data() + k * kBlock);
+    block(f, values.data(), results.data(), static_cast<size_t>(n));
     store(out, first, n, results.data());
   }
+}
+
+// out[i] = f(in0[i], in1[i], ...), computed in C. The inputs are broadcast to `out`.
+template <class C, size_t N, class F>
+void map_elements(const View& out, const F& f, const std::array<View, N>& in) {
+  [&]<size_t... K>(std::index_sequence<K...>) {
+    using R = Stored<decltype(f((static_cast<void>(K), C())...))>;
+    map_blocks<C, R>(out, in.data(), N, &f, [](const void* of, const C* v, R* results, size_t n) {
+      const F& function = *static_cast<const F*>(of);
+      for (size_t i = 0; i < n; ++i) {
+        results[i] = static_cast<R>(function(v[K * kBlock + i]...));
+      }
+    });
+  }(std::make_index_sequence<N>{});
+}
+template <class C, class F, class... In>
+void map_elements(const View& out, const F& f, const In&... in) {
+  map_elements<C>(out, f, std::array<View, sizeof...(In)>{in...});
 }
 
 template <class C>

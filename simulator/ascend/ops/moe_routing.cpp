@@ -8,8 +8,6 @@ namespace {
 
 using Values = std::vector<float>;
 
-size_t z(int64_t value) { return static_cast<size_t>(value); }
-
 constexpr Types kRows = kF | kI8;
 
 // The rows and choices of a token matrix and its experts.

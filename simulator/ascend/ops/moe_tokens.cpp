@@ -9,8 +9,6 @@ namespace {
 
 using Values = std::vector<float>;
 
-size_t z(int64_t value) { return static_cast<size_t>(value); }
-
 // The experts of each row: the k largest probabilities. A finished row gets the number of experts,
 // which none of them has.
 struct Gating {

@@ -1,7 +1,10 @@
 #pragma once
 
 #include <cmath>
+#include <functional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "simulator/ascend/ops/loops.h"
 
@@ -85,21 +88,6 @@ enum class Result {
   kReal,   // the parts of complex numbers
 };
 
-inline DType result_dtype(Result rule, DType compute) {
-  switch (rule) {
-    case Result::kFloat:
-      return category(compute) <= Category::kInteger ? ACL_FLOAT : compute;
-    case Result::kBool:
-      return ACL_BOOL;
-    case Result::kReal:
-      if (compute == ACL_COMPLEX128) return ACL_DOUBLE;
-      if (compute == ACL_COMPLEX32) return ACL_FLOAT16;
-      return compute == ACL_COMPLEX64 ? ACL_FLOAT : compute;
-    default:
-      return compute;
-  }
-}
-
 // An argument once checked: a slot, or the bytes of a scalar.
 struct Source {
   Operand operand;
@@ -111,34 +99,38 @@ struct Source {
   }
 };
 
+// The function of an op over whole tensors, computed in a dtype.
+using Elementwise = std::function<void(DType compute, const View& out, const View* in)>;
+
+template <class With, size_t N, class F>
+Elementwise over_elements(F f) {
+  return [f](DType compute, const View& out, const View* in) {
+    With::with(compute, [&](auto zero) {
+      [&]<size_t... K>(std::index_sequence<K...>) {
+        map_elements<decltype(zero)>(out, f, std::array<View, N>{in[K]...});
+      }(std::make_index_sequence<N>{});
+    });
+  };
+}
+
 // Runs f over the elements. The result is rounded to `result` first, then stored as out's dtype,
 // which takes workspace where they differ.
-template <class With, size_t N, class F>
 void run_elementwise(Planner& p,
                      const Operand& out,
                      DType compute,
                      DType result,
-                     const std::array<Source, N>& sources,
-                     F f) {
-  if (out.numel() == 0) return;
-  const bool convert = result != out.dtype();
-  const int64_t bytes = out.numel() * static_cast<int64_t>(item_bytes(result));
-  const uint64_t at = convert ? p.workspace(bytes) : 0;
-  p.run([=](Launch& launch) {
-    const View& target = get(launch, out);
-    const View direct =
-        convert ? contiguous_view(launch.workspace(at), result, target.shape) : target;
-    With::with(compute, [&](auto zero) {
-      using C = decltype(zero);
-      [&]<size_t... K>(std::index_sequence<K...>) {
-        map_elements<C>(direct, f, sources[K].view(launch)...);
-      }(std::make_index_sequence<N>{});
-    });
-    if (convert) cast_elements(target, direct);
-  });
-}
+                     std::vector<Source> sources,
+                     Elementwise f);
 
 // A whole element-wise op: checks, promotion, broadcast, loop.
+aclnnStatus elementwise(const char* op,
+                        Types types,
+                        Result rule,
+                        std::span<const Arg> args,
+                        Out out,
+                        const Elementwise& f,
+                        uint64_t* workspace_size,
+                        aclOpExecutor** executor);
 template <class With, size_t N, class F>
 aclnnStatus elementwise(const char* op,
                         Types types,
@@ -148,41 +140,8 @@ aclnnStatus elementwise(const char* op,
                         F f,
                         uint64_t* workspace_size,
                         aclOpExecutor** executor) {
-  return plan(op, workspace_size, executor, [&](Planner& p) {
-    std::array<Source, N> sources;
-    Shape shape;
-    std::string names;
-    DType compute = ACL_DT_UNDEFINED;
-    for (size_t k = 0; k < N; ++k) {
-      const Arg& arg = args[k];
-      if (arg.kind == Arg::kScalar || arg.kind == Arg::kFactor) {
-        sources[k].scalar = p.scalar(arg.scalar, arg.name);
-        continue;
-      }
-      const Types allowed = arg.kind == Arg::kMask ? kBool | kU8 : types;
-      sources[k].operand = k == 0 && out.name == nullptr ? p.inout(arg.tensor, arg.name, allowed)
-                                                         : p.input(arg.tensor, arg.name, allowed);
-      names += (names.empty() ? "" : " and ") + std::string(arg.name);
-      shape = p.broadcast(shape, sources[k].operand.shape(), names.c_str());
-      if (arg.kind == Arg::kMask) continue;
-      const DType dtype = sources[k].operand.dtype();
-      const DType met = compute == ACL_DT_UNDEFINED ? dtype : promote(compute, dtype);
-      p.check(met != ACL_DT_UNDEFINED, names + " have dtypes that do not promote: " +
-                                           dtype_name(compute) + " and " + dtype_name(dtype));
-      compute = met;
-    }
-    for (size_t k = 0; k < N; ++k) {
-      if (args[k].kind == Arg::kScalar) {
-        compute = promote_scalar(compute, sources[k].scalar.dtype);
-      }
-    }
-    const Operand target =
-        out.name == nullptr ? sources[0].operand : p.output(out.tensor, out.name, kAll);
-    const DType result = result_dtype(rule, compute);
-    p.check_shape(target, shape);
-    if (rule != Result::kBool) p.check_cast(result, target);
-    run_elementwise<With>(p, target, compute, result, sources, f);
-  });
+  return elementwise(op, types, rule, std::span<const Arg>(args), out, over_elements<With, N>(f),
+                     workspace_size, executor);
 }
 
 // Arithmetic that wraps for integers.

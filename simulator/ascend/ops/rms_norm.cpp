@@ -78,7 +78,7 @@ aclnnStatus rms_norm(const char* op,
 }
 
 // The normalised sum before it is quantised.
-struct SumNorm {
+struct NormOfSum {
   Operand x1;
   Operand x2;
   Operand gamma;
@@ -86,9 +86,9 @@ struct SumNorm {
   Operand sum;
 };
 
-SumNorm check_sum_norm(
+NormOfSum check_sum_norm(
     Planner& p, const aclTensor* x1, const aclTensor* x2, const aclTensor* gamma, double epsilon) {
-  SumNorm s{p.input(x1, "x1", kF16 | kBF16),
+  NormOfSum s{p.input(x1, "x1", kF16 | kBF16),
             p.input(x2, "x2", kF16 | kBF16),
             p.input(gamma, "gamma", kF16 | kBF16),
             epsilon,
@@ -99,7 +99,7 @@ SumNorm check_sum_norm(
   return s;
 }
 
-Values sum_norm(const Launch& launch, const SumNorm& s) {
+Values sum_norm(const Launch& launch, const NormOfSum& s) {
   Values x = values(launch, s.x1);
   add_values(values(launch, s.x2), &x);
   put(launch, s.sum, x);
@@ -206,7 +206,7 @@ SIM_SIGNATURE(AddRmsNormQuant,
               const aclTensor* y2Out,
               const aclTensor* xOut) {
   return plan("aclnnAddRmsNormQuant", workspaceSize, executor, [&](Planner& p) {
-    SumNorm s = check_sum_norm(p, x1, x2, gamma, epsilon);
+    NormOfSum s = check_sum_norm(p, x1, x2, gamma, epsilon);
     const Types types = kF32 | kBF16;
     const Operand first = p.input(scales1, "scales1", types);
     const Operand second = p.optional(scales2Optional, "scales2Optional", types);
@@ -252,7 +252,7 @@ SIM_SIGNATURE(AddRmsNormDynamicQuant,
               const aclTensor* scale1Out,
               const aclTensor* scale2Out) {
   return plan("aclnnAddRmsNormDynamicQuant", workspaceSize, executor, [&](Planner& p) {
-    SumNorm s = check_sum_norm(p, x1, x2, gamma, epsilon);
+    NormOfSum s = check_sum_norm(p, x1, x2, gamma, epsilon);
     const Operand first = p.optional(smoothScale1Optional, "smoothScale1Optional", kF16 | kBF16);
     const Operand second = p.optional(smoothScale2Optional, "smoothScale2Optional", kF16 | kBF16);
     p.check(first || !second, "smoothScale2Optional needs smoothScale1Optional");

@@ -8,8 +8,6 @@ namespace {
 
 using Values = std::vector<float>;
 
-size_t z(int64_t value) { return static_cast<size_t>(value); }
-
 }  // namespace
 
 extern "C" {

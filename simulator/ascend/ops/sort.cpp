@@ -1,4 +1,5 @@
 // Order: sorting, the largest, the middle; and running sums.
+#include "simulator/ascend/ops/indexing.h"
 #include "simulator/ascend/ops/order.h"
 #include "simulator/ascend/ops/rows.h"
 
@@ -6,7 +7,7 @@ using namespace sim;
 
 namespace {
 
-constexpr Types kReal = kF | kI | kF64 | kBool;
+constexpr Types kSortable = kF | kI | kF64 | kBool;
 
 // The first `k` (from `from` on) of each sorted line along `dim`.
 void run_sorted(Planner& p,
@@ -36,12 +37,6 @@ void run_sorted(Planner& p,
       });
     });
   });
-}
-
-Shape with_size(const Shape& shape, int64_t dim, int64_t size) {
-  Shape result = shape;
-  if (!result.empty()) result[static_cast<size_t>(dim)] = size;
-  return result;
 }
 
 // What not-a-number does to a median.
@@ -182,8 +177,8 @@ aclnnStatus running_extreme(const char* op,
                             uint64_t* workspace_size,
                             aclOpExecutor** executor) {
   return plan(op, workspace_size, executor, [&](Planner& p) {
-    const Operand in = p.input(self, "self", kReal);
-    const Operand value = p.output(values, "valuesOut", kReal);
+    const Operand in = p.input(self, "self", kSortable);
+    const Operand value = p.output(values, "valuesOut", kSortable);
     const Operand index = p.output(indices, "indicesOut", kIndex);
     const int64_t at = p.dim(dim, in.rank(), "dim");
     p.check_shape(value, in.shape());
@@ -251,8 +246,8 @@ SIM_SIGNATURE(Topk,
               aclTensor* valuesOut,
               aclTensor* indicesOut) {
   return plan("aclnnTopk", workspaceSize, executor, [&](Planner& p) {
-    const Operand in = p.input(self, "self", (kReal | kU) & ~kBool);
-    const Operand values = p.output(valuesOut, "valuesOut", kReal | kU);
+    const Operand in = p.input(self, "self", (kSortable | kU) & ~kBool);
+    const Operand values = p.output(valuesOut, "valuesOut", kSortable | kU);
     const Operand indices = p.output(indicesOut, "indicesOut", kI64);
     const int64_t at = p.dim(dim, in.rank(), "dim");
     const int64_t length = in.rank() == 0 ? 1 : in.shape()[static_cast<size_t>(at)];
@@ -305,8 +300,8 @@ SIM_SIGNATURE(NanMedian, const aclTensor* self, aclTensor* out) {
 
 SIM_SIGNATURE(Cumsum, const aclTensor* self, int64_t dim, aclDataType dtype, aclTensor* out) {
   return plan("aclnnCumsum", workspaceSize, executor, [&](Planner& p) {
-    const Operand in = p.input(self, "self", (kReal | kC) & ~kBool);
-    const Operand target = p.output(out, "out", (kReal | kC) & ~kBool);
+    const Operand in = p.input(self, "self", (kSortable | kC) & ~kBool);
+    const Operand target = p.output(out, "out", (kSortable | kC) & ~kBool);
     p.check(dtype == target.dtype(), "dtype must be the dtype of out");
     const int64_t at = p.dim(dim, in.rank(), "dim");
     run_scan<Numbers>(p, in, at, dtype, target, false, false, 0, AddUp{});
@@ -327,16 +322,16 @@ SIM_SIGNATURE(Cumprod,
               const aclDataType dtype,
               aclTensor* out) {
   return plan("aclnnCumprod", workspaceSize, executor, [&](Planner& p) {
-    const Operand in = p.input(input, "input", (kReal | kU | kC) & ~kBool);
+    const Operand in = p.input(input, "input", (kSortable | kU | kC) & ~kBool);
     const int64_t at = p.dim(p.scalar(dim, "dim").integer(), in.rank(), "dim");
-    const Operand target = p.output(out, "out", (kReal | kU | kC) & ~kBool);
+    const Operand target = p.output(out, "out", (kSortable | kU | kC) & ~kBool);
     p.check(dtype == target.dtype(), "dtype must be the dtype of out");
     run_scan<Numbers>(p, in, at, dtype, target, false, false, 1, MultiplyUp{});
   });
 }
 SIM_SIGNATURE(InplaceCumprod, aclTensor* input, const aclScalar* dim) {
   return plan("aclnnInplaceCumprod", workspaceSize, executor, [&](Planner& p) {
-    const Operand in = p.inout(input, "input", (kReal | kU | kC) & ~kBool);
+    const Operand in = p.inout(input, "input", (kSortable | kU | kC) & ~kBool);
     const int64_t at = p.dim(p.scalar(dim, "dim").integer(), in.rank(), "dim");
     run_scan<Numbers>(p, in, at, in.dtype(), in, false, false, 1, MultiplyUp{});
   });

@@ -8,12 +8,12 @@ namespace {
 enum class Filter { kNearest, kNearestExact, kLinear, kCubic, kLinearSmooth, kCubicSmooth };
 
 // One source place of a resized place.
-struct Tap {
+struct ResizeTap {
   int64_t place;
   double weight;
 };
 // For each resized place along one dim, what it is made of.
-using Axis = std::vector<std::vector<Tap>>;
+using Axis = std::vector<std::vector<ResizeTap>>;
 
 double cubic(double x, double a) {
   x = std::abs(x);
@@ -33,23 +33,23 @@ double step_of(int64_t from, int64_t to, bool corners, double scale) {
 }
 
 // The filter is stretched over all the source places that one resized place covers.
-std::vector<Tap> smooth_taps(double middle, double step, int64_t from, Filter filter) {
+std::vector<ResizeTap> smooth_taps(double middle, double step, int64_t from, Filter filter) {
   const double stretch = std::max(step, 1.0);
   const double support = (filter == Filter::kCubicSmooth ? 2 : 1) * stretch;
   const int64_t first = std::max<int64_t>(static_cast<int64_t>(middle - support + 0.5), 0);
   const int64_t end = std::min(static_cast<int64_t>(middle + support + 0.5), from);
-  std::vector<Tap> taps;
+  std::vector<ResizeTap> taps;
   double sum = 0;
   for (int64_t j = first; j < end; ++j) {
     const double x = (static_cast<double>(j) - middle + 0.5) / stretch;
     taps.push_back({j, filter == Filter::kCubicSmooth ? cubic(x, -0.5) : triangle(x)});
     sum += taps.back().weight;
   }
-  for (Tap& tap : taps) tap.weight = sum == 0 ? 0 : tap.weight / sum;
+  for (ResizeTap& tap : taps) tap.weight = sum == 0 ? 0 : tap.weight / sum;
   return taps;
 }
 
-std::vector<Tap> taps_of(int64_t i, int64_t from, double step, bool corners, Filter filter) {
+std::vector<ResizeTap> taps_of(int64_t i, int64_t from, double step, bool corners, Filter filter) {
   const auto at = static_cast<double>(i);
   const int64_t last = from - 1;
   switch (filter) {
@@ -66,7 +66,7 @@ std::vector<Tap> taps_of(int64_t i, int64_t from, double step, bool corners, Fil
     case Filter::kCubic: {
       const double source = corners ? at * step : (at + 0.5) * step - 0.5;
       const double low = std::floor(source);
-      std::vector<Tap> taps;
+      std::vector<ResizeTap> taps;
       for (int64_t k = -1; k <= 2; ++k) {
         const int64_t place = std::clamp<int64_t>(static_cast<int64_t>(low) + k, 0, last);
         taps.push_back({place, cubic(source - low - static_cast<double>(k), -0.75)});
@@ -98,7 +98,7 @@ std::vector<double> along(const std::vector<double>& values,
   std::vector<double> result(z(outer * to * inner));
   for (int64_t n = 0; n < outer; ++n) {
     for (size_t i = 0; i < axis.size(); ++i) {
-      for (const Tap& tap : axis[i]) {
+      for (const ResizeTap& tap : axis[i]) {
         const int64_t read = (n * from + (backward ? static_cast<int64_t>(i) : tap.place)) * inner;
         const int64_t write = (n * to + (backward ? tap.place : static_cast<int64_t>(i))) * inner;
         for (int64_t k = 0; k < inner; ++k) {

@@ -27,8 +27,6 @@ inline void check_reasonable(Planner& p, const Shape& values, const char* name) 
   }
 }
 
-inline size_t z(int64_t value) { return static_cast<size_t>(value); }
-
 // All elements of an operand; none of one that was left out.
 inline Values values(const Launch& launch, const Operand& operand) {
   return operand ? load_all<float>(get(launch, operand)) : Values{};

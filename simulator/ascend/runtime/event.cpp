@@ -153,7 +153,7 @@ aclError aclrtQueryEventWaitStatus(aclrtEvent handle, aclrtEventWaitStatus* stat
   return ACL_SUCCESS;
 }
 
-static aclError synchronize(aclrtEvent handle, int32_t timeout) {
+static aclError synchronize_event(aclrtEvent handle, int32_t timeout) {
   if (timeout < -1) return fail(ACL_ERROR_RT_PARAM_INVALID, "timeout is below -1");
   Lock lock(runtime().mutex);
   std::shared_ptr<Event> event;
@@ -178,7 +178,7 @@ static aclError synchronize(aclrtEvent handle, int32_t timeout) {
 
 aclError aclrtSynchronizeEvent(aclrtEvent event) {
   if (const aclError code = enter("aclrtSynchronizeEvent", {{"event", event}})) return code;
-  return synchronize(event, -1);
+  return synchronize_event(event, -1);
 }
 
 aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout) {
@@ -186,7 +186,7 @@ aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout) {
           enter("aclrtSynchronizeEventWithTimeout", {{"event", event}, {"timeout", timeout}})) {
     return code;
   }
-  return synchronize(event, timeout);
+  return synchronize_event(event, timeout);
 }
 
 static aclError time_of(aclrtEvent handle, uint64_t& time_ns) {

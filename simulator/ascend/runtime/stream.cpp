@@ -115,7 +115,7 @@ aclError aclrtStreamAbort(aclrtStream handle) {
   return ACL_SUCCESS;
 }
 
-static aclError synchronize(aclrtStream handle, int32_t timeout) {
+static aclError synchronize_stream(aclrtStream handle, int32_t timeout) {
   if (timeout < -1) return fail(ACL_ERROR_RT_PARAM_INVALID, "timeout is below -1");
   Lock lock(runtime().mutex);
   std::shared_ptr<Stream> stream;
@@ -125,7 +125,7 @@ static aclError synchronize(aclrtStream handle, int32_t timeout) {
 
 aclError aclrtSynchronizeStream(aclrtStream stream) {
   if (const aclError code = enter("aclrtSynchronizeStream", {{"stream", stream}})) return code;
-  return synchronize(stream, -1);
+  return synchronize_stream(stream, -1);
 }
 
 aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout) {
@@ -133,7 +133,7 @@ aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout) 
           enter("aclrtSynchronizeStreamWithTimeout", {{"stream", stream}, {"timeout", timeout}})) {
     return code;
   }
-  return synchronize(stream, timeout);
+  return synchronize_stream(stream, timeout);
 }
 
 aclError aclrtStreamQuery(aclrtStream handle, aclrtStreamStatus* status) {

@@ -5,6 +5,7 @@
 
 #include "mindtorch/backends/cpu/attention/tiles.h"
 #include "mindtorch/backends/cpu/tiles/math-inl.h"
+#include "mindtorch/backends/cpu/tiles/registers-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::HWY_NAMESPACE {
@@ -12,8 +13,6 @@ namespace {
 using attention::Product;
 using attention::Tiles;
 
-// As many sums as there are registers for, beside the operands.
-constexpr bool kManyRegisters = HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM;
 constexpr int kVectors = kManyRegisters ? 4 : 2;
 constexpr int kRows = 6;
 // Narrow panels leave registers for more rows.

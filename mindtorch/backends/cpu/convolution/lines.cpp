@@ -7,13 +7,14 @@
 #include <algorithm>
 
 #include "mindtorch/backends/cpu/convolution/lines.h"
+#include "mindtorch/backends/cpu/tiles/registers-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::convolution::HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr bool kManyRegisters = HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM;
+using mindtorch::cpu::HWY_NAMESPACE::kManyRegisters;
 
 // The kN taps of a run, for kR outputs and kV vectors of columns.
 template <int kR, int kV, int kN, class D, typename T>

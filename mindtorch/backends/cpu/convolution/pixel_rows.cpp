@@ -3,6 +3,7 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 
 #include "mindtorch/backends/cpu/convolution/pixel_rows.h"
+#include "mindtorch/backends/cpu/tiles/registers-inl.h"
 #include "mindtorch/backends/cpu/tiles/row-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -55,7 +56,6 @@ HWY_INLINE void find_inside(const PixelRow& row, int64_t offset, int64_t& first,
   last = std::min(std::max(at_least(row.in), first), row.out);
 }
 
-constexpr bool kManyRegisters = HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM;
 constexpr int kLargeTile = 7;
 
 // Whole vectors of the better instruction sets have code for every kind of tile: others get by with

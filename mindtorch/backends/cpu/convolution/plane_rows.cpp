@@ -3,6 +3,7 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 
 #include "mindtorch/backends/cpu/convolution/plane_rows.h"
+#include "mindtorch/backends/cpu/tiles/registers-inl.h"
 #include "mindtorch/backends/cpu/tiles/row-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -164,7 +165,6 @@ HWY_INLINE void tiles_of(D d, const Multiply<T, W>& m, int64_t lines, int64_t co
 
 template <int kV, class D, typename T, typename W>
 void tile_column(D d, const Multiply<T, W>& m, int64_t lines, int64_t column, int64_t count) {
-  constexpr bool kManyRegisters = HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM;
   // The baseline has no code for large tiles, which keeps the library small.
   constexpr bool kLargeTiles = kManyRegisters || (kV == 1 && HWY_TARGET == HWY_AVX2);
   const auto last = static_cast<size_t>(count) - (kV - 1) * hn::Lanes(d);

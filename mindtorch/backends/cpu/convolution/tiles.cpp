@@ -9,14 +9,14 @@
 #include <cstring>
 
 #include "mindtorch/backends/cpu/convolution/tiles.h"
+#include "mindtorch/backends/cpu/tiles/registers-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mindtorch::cpu::convolution::HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// As many sums as there are registers for, beside the operands.
-constexpr bool kManyRegisters = HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM;
+using mindtorch::cpu::HWY_NAMESPACE::kManyRegisters;
 constexpr int kRows = kManyRegisters ? 8 : 4;
 constexpr int kVectors = 3;
 constexpr int kDotRows = 4;

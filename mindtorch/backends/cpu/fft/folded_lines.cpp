@@ -9,6 +9,7 @@
 #include "mindtorch/backends/cpu/fft/folded_lines.h"
 #include "mindtorch/backends/cpu/fft/plan.h"
 #include "mindtorch/backends/cpu/parallel.h"
+#include "mindtorch/backends/cpu/tiles/registers-inl.h"
 #include "mindtorch/backends/cpu/tiles/tile-inl.h"
 
 #ifndef MT_FFT_FOLDED_LINES_TYPES_
@@ -55,7 +56,7 @@ namespace tiles = mindtorch::cpu::HWY_NAMESPACE;
 
 constexpr int kMostVectors = 3;
 constexpr int kMostRealVectors = 5;
-constexpr bool kManyRegisters = HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM;
+using mindtorch::cpu::HWY_NAMESPACE::kManyRegisters;
 template <typename T>
 constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<T>()));
 
@@ -338,7 +339,7 @@ void transform(const FoldedLines<T>& p, int64_t count) {
 }
 
 template <typename T>
-FoldedFunctions<T> make_functions() {
+FoldedFunctions<T> make_folded_functions() {
   // A vector of elements from either end, and up to three of results, or five of real lines.
   return {{kLanes<T> / 2 + 1, kMostVectors * kLanes<T> - 1, &transform<T>},
           {kLanes<T>, kMostRealVectors * kLanes<T> - 1, &transform_real_lines<T>}};
@@ -347,14 +348,14 @@ FoldedFunctions<T> make_functions() {
 #else
 
 template <typename T>
-FoldedFunctions<T> make_functions() {
+FoldedFunctions<T> make_folded_functions() {
   return {{1, 0, nullptr}, {1, 0, nullptr}};
 }
 
 #endif
 
-FoldedFunctions<float> float32_functions() { return make_functions<float>(); }
-FoldedFunctions<double> float64_functions() { return make_functions<double>(); }
+FoldedFunctions<float> folded_float32() { return make_folded_functions<float>(); }
+FoldedFunctions<double> folded_float64() { return make_folded_functions<double>(); }
 
 }  // namespace
 }  // namespace mindtorch::cpu::fft::HWY_NAMESPACE
@@ -364,14 +365,14 @@ HWY_AFTER_NAMESPACE();
 namespace mindtorch::cpu::fft {
 namespace {
 
-HWY_EXPORT(float32_functions);
-HWY_EXPORT(float64_functions);
+HWY_EXPORT(folded_float32);
+HWY_EXPORT(folded_float64);
 
 template <typename T>
 const FoldedFunctions<T>& folded_functions() {
   static const FoldedFunctions<T> found = [] {
-    if constexpr (std::is_same_v<T, float>) return HWY_DYNAMIC_DISPATCH(float32_functions)();
-    if constexpr (std::is_same_v<T, double>) return HWY_DYNAMIC_DISPATCH(float64_functions)();
+    if constexpr (std::is_same_v<T, float>) return HWY_DYNAMIC_DISPATCH(folded_float32)();
+    if constexpr (std::is_same_v<T, double>) return HWY_DYNAMIC_DISPATCH(folded_float64)();
   }();
   return found;
 }

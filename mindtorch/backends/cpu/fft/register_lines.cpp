@@ -156,21 +156,21 @@ void transform(const RegisterLines<T>& p, int64_t begin, int64_t end) {
 }
 
 template <typename T>
-RegisterFunctions<T> make_functions() {
+RegisterFunctions<T> make_register_functions() {
   return {&transform<4, T>, &transform<8, T>};
 }
 
 #else
 
 template <typename T>
-RegisterFunctions<T> make_functions() {
+RegisterFunctions<T> make_register_functions() {
   return {nullptr, nullptr};
 }
 
 #endif
 
-RegisterFunctions<float> float32_functions() { return make_functions<float>(); }
-RegisterFunctions<double> float64_functions() { return make_functions<double>(); }
+RegisterFunctions<float> register_float32() { return make_register_functions<float>(); }
+RegisterFunctions<double> register_float64() { return make_register_functions<double>(); }
 
 }  // namespace
 }  // namespace mindtorch::cpu::fft::HWY_NAMESPACE
@@ -180,14 +180,14 @@ HWY_AFTER_NAMESPACE();
 namespace mindtorch::cpu::fft {
 namespace {
 
-HWY_EXPORT(float32_functions);
-HWY_EXPORT(float64_functions);
+HWY_EXPORT(register_float32);
+HWY_EXPORT(register_float64);
 
 template <typename T>
 const RegisterFunctions<T>& register_functions() {
   static const RegisterFunctions<T> found = [] {
-    if constexpr (std::is_same_v<T, float>) return HWY_DYNAMIC_DISPATCH(float32_functions)();
-    if constexpr (std::is_same_v<T, double>) return HWY_DYNAMIC_DISPATCH(float64_functions)();
+    if constexpr (std::is_same_v<T, float>) return HWY_DYNAMIC_DISPATCH(register_float32)();
+    if constexpr (std::is_same_v<T, double>) return HWY_DYNAMIC_DISPATCH(register_float64)();
   }();
   return found;
 }

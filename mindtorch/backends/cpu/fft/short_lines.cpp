@@ -8,6 +8,7 @@
 #include "mindtorch/backends/cpu/fft/plan.h"
 #include "mindtorch/backends/cpu/fft/short_lines.h"
 #include "mindtorch/backends/cpu/parallel.h"
+#include "mindtorch/backends/cpu/tiles/registers-inl.h"
 #include "mindtorch/backends/cpu/tiles/tile-inl.h"
 
 #ifndef MT_FFT_SHORT_LINES_TYPES_
@@ -47,8 +48,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 namespace tiles = mindtorch::cpu::HWY_NAMESPACE;
 
 // A row of sums stays in registers from its first term to its last, so that rows may be replaced.
-constexpr bool kManyRegisters = HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM;
-constexpr int kMostVectors = 3;
+using mindtorch::cpu::HWY_NAMESPACE::kManyRegisters;
+constexpr int kMostShortVectors = 3;
 constexpr int rows_at_once(int vectors) {
   const int sums = kManyRegisters ? 16 : 8;
   return std::min(sums / vectors, 8);
@@ -123,12 +124,12 @@ void multiply(const RowProduct<T>& p, int64_t rows) {
 }
 
 template <typename T>
-ShortLineFunctions<T> make_functions() {
+ShortLineFunctions<T> make_short_functions() {
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<T>()));
-  return {kMostVectors * kLanes, &multiply<T>};
+  return {kMostShortVectors * kLanes, &multiply<T>};
 }
-ShortLineFunctions<float> float32_functions() { return make_functions<float>(); }
-ShortLineFunctions<double> float64_functions() { return make_functions<double>(); }
+ShortLineFunctions<float> short_float32() { return make_short_functions<float>(); }
+ShortLineFunctions<double> short_float64() { return make_short_functions<double>(); }
 
 }  // namespace
 }  // namespace mindtorch::cpu::fft::HWY_NAMESPACE
@@ -138,14 +139,14 @@ HWY_AFTER_NAMESPACE();
 namespace mindtorch::cpu::fft {
 namespace {
 
-HWY_EXPORT(float32_functions);
-HWY_EXPORT(float64_functions);
+HWY_EXPORT(short_float32);
+HWY_EXPORT(short_float64);
 
 template <typename T>
 const ShortLineFunctions<T>& short_line_functions() {
   static const ShortLineFunctions<T> found = [] {
-    if constexpr (std::is_same_v<T, float>) return HWY_DYNAMIC_DISPATCH(float32_functions)();
-    if constexpr (std::is_same_v<T, double>) return HWY_DYNAMIC_DISPATCH(float64_functions)();
+    if constexpr (std::is_same_v<T, float>) return HWY_DYNAMIC_DISPATCH(short_float32)();
+    if constexpr (std::is_same_v<T, double>) return HWY_DYNAMIC_DISPATCH(short_float64)();
   }();
   return found;
 }

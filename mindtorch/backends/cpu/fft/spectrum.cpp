@@ -206,8 +206,8 @@ constexpr SpectrumFunctions<T> kFunctions = {multiply<T>,   untangle<T>, tangle<
                                              separate<T>,   join<T>,     separate_panel<T>,
                                              join_panel<T>, is_finite<T>};
 
-const SpectrumFunctions<float>* float32_functions() { return &kFunctions<float>; }
-const SpectrumFunctions<double>* float64_functions() { return &kFunctions<double>; }
+const SpectrumFunctions<float>* spectrum_float32() { return &kFunctions<float>; }
+const SpectrumFunctions<double>* spectrum_float64() { return &kFunctions<double>; }
 
 }  // namespace
 }  // namespace mindtorch::cpu::fft::HWY_NAMESPACE
@@ -216,17 +216,17 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mindtorch::cpu::fft {
 
-HWY_EXPORT(float32_functions);
-HWY_EXPORT(float64_functions);
+HWY_EXPORT(spectrum_float32);
+HWY_EXPORT(spectrum_float64);
 
 template <>
 const SpectrumFunctions<float>& spectrum_functions() {
-  static const auto& functions = *HWY_DYNAMIC_DISPATCH(float32_functions)();
+  static const auto& functions = *HWY_DYNAMIC_DISPATCH(spectrum_float32)();
   return functions;
 }
 template <>
 const SpectrumFunctions<double>& spectrum_functions() {
-  static const auto& functions = *HWY_DYNAMIC_DISPATCH(float64_functions)();
+  static const auto& functions = *HWY_DYNAMIC_DISPATCH(spectrum_float64)();
   return functions;
 }
 

@@ -158,7 +158,7 @@ WholeFunctions<hn::TFromD<D>> functions_for(D d) {
 }
 
 template <typename T>
-WholeFunctionsOfAll<T> make_functions() {
+WholeFunctionsOfAll<T> make_whole_functions() {
   const hn::ScalableTag<T> d;
   if constexpr (hn::MaxLanes(d) > 8) {
     return {{functions_for(d), functions_for(hn::Half<decltype(d)>())}};
@@ -170,14 +170,14 @@ WholeFunctionsOfAll<T> make_functions() {
 #else
 
 template <typename T>
-WholeFunctionsOfAll<T> make_functions() {
+WholeFunctionsOfAll<T> make_whole_functions() {
   return {};
 }
 
 #endif
 
-WholeFunctionsOfAll<float> float32_functions() { return make_functions<float>(); }
-WholeFunctionsOfAll<double> float64_functions() { return make_functions<double>(); }
+WholeFunctionsOfAll<float> whole_float32() { return make_whole_functions<float>(); }
+WholeFunctionsOfAll<double> whole_float64() { return make_whole_functions<double>(); }
 
 }  // namespace
 }  // namespace mindtorch::cpu::fft::HWY_NAMESPACE
@@ -187,14 +187,14 @@ HWY_AFTER_NAMESPACE();
 namespace mindtorch::cpu::fft {
 namespace {
 
-HWY_EXPORT(float32_functions);
-HWY_EXPORT(float64_functions);
+HWY_EXPORT(whole_float32);
+HWY_EXPORT(whole_float64);
 
 template <typename T>
 const WholeFunctionsOfAll<T>& all_functions() {
   static const WholeFunctionsOfAll<T> all = [] {
-    if constexpr (std::is_same_v<T, float>) return HWY_DYNAMIC_DISPATCH(float32_functions)();
-    if constexpr (std::is_same_v<T, double>) return HWY_DYNAMIC_DISPATCH(float64_functions)();
+    if constexpr (std::is_same_v<T, float>) return HWY_DYNAMIC_DISPATCH(whole_float32)();
+    if constexpr (std::is_same_v<T, double>) return HWY_DYNAMIC_DISPATCH(whole_float64)();
   }();
   return all;
 }

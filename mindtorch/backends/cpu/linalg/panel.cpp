@@ -133,8 +133,8 @@ T largest(const T* x, int64_t n) {
   return std::isnan(sum) ? sum : hn::GetLane(hn::MaxOfLanes(d, most));
 }
 
-linalg::PanelFactors<float> of_floats() { return {&lu<float>, &qr<float>, &largest<float>}; }
-linalg::PanelFactors<double> of_doubles() { return {&lu<double>, &qr<double>, &largest<double>}; }
+linalg::PanelFactors<float> panel_of_floats() { return {&lu<float>, &qr<float>, &largest<float>}; }
+linalg::PanelFactors<double> panel_of_doubles() { return {&lu<double>, &qr<double>, &largest<double>}; }
 
 }  // namespace
 }  // namespace mindtorch::cpu::HWY_NAMESPACE
@@ -143,16 +143,16 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mindtorch::cpu {
 
-HWY_EXPORT(of_floats);
-HWY_EXPORT(of_doubles);
+HWY_EXPORT(panel_of_floats);
+HWY_EXPORT(panel_of_doubles);
 
 template <>
 linalg::PanelFactors<float> linalg::panel_factors() {
-  return HWY_DYNAMIC_DISPATCH(of_floats)();
+  return HWY_DYNAMIC_DISPATCH(panel_of_floats)();
 }
 template <>
 linalg::PanelFactors<double> linalg::panel_factors() {
-  return HWY_DYNAMIC_DISPATCH(of_doubles)();
+  return HWY_DYNAMIC_DISPATCH(panel_of_doubles)();
 }
 
 }  // namespace mindtorch::cpu

@@ -204,12 +204,12 @@ bool decompose(int64_t m, int64_t n, const T* a, T* s, T* u, T* vh, T* work) {
 }
 
 template <typename T>
-const linalg::SmallSingular<T>* make_table() {
+const linalg::SmallSingular<T>* make_singular_table() {
   static constexpr linalg::SmallSingular<T> kTable = {&decompose<T>, &Rotations<T>::work_size};
   return &kTable;
 }
-const linalg::SmallSingular<float>* of_floats() { return make_table<float>(); }
-const linalg::SmallSingular<double>* of_doubles() { return make_table<double>(); }
+const linalg::SmallSingular<float>* singular_of_floats() { return make_singular_table<float>(); }
+const linalg::SmallSingular<double>* singular_of_doubles() { return make_singular_table<double>(); }
 
 }  // namespace
 }  // namespace mindtorch::cpu::HWY_NAMESPACE
@@ -218,17 +218,17 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mindtorch::cpu {
 namespace {
-HWY_EXPORT(of_floats);
-HWY_EXPORT(of_doubles);
+HWY_EXPORT(singular_of_floats);
+HWY_EXPORT(singular_of_doubles);
 }  // namespace
 
 template <>
 const linalg::SmallSingular<float>& linalg::small_singular<float>() {
-  return *HWY_DYNAMIC_DISPATCH(of_floats)();
+  return *HWY_DYNAMIC_DISPATCH(singular_of_floats)();
 }
 template <>
 const linalg::SmallSingular<double>& linalg::small_singular<double>() {
-  return *HWY_DYNAMIC_DISPATCH(of_doubles)();
+  return *HWY_DYNAMIC_DISPATCH(singular_of_doubles)();
 }
 
 }  // namespace mindtorch::cpu

@@ -271,12 +271,12 @@ bool decompose(int64_t n, T* a, T* values, T* work) {
 }
 
 template <typename T>
-const linalg::SmallSymmetric<T>* make_table() {
+const linalg::SmallSymmetric<T>* make_symmetric_table() {
   static constexpr linalg::SmallSymmetric<T> kTable = {&decompose<T>, &Reduction<T>::work_size};
   return &kTable;
 }
-const linalg::SmallSymmetric<float>* of_floats() { return make_table<float>(); }
-const linalg::SmallSymmetric<double>* of_doubles() { return make_table<double>(); }
+const linalg::SmallSymmetric<float>* symmetric_of_floats() { return make_symmetric_table<float>(); }
+const linalg::SmallSymmetric<double>* symmetric_of_doubles() { return make_symmetric_table<double>(); }
 
 }  // namespace
 }  // namespace mindtorch::cpu::HWY_NAMESPACE
@@ -285,17 +285,17 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mindtorch::cpu {
 namespace {
-HWY_EXPORT(of_floats);
-HWY_EXPORT(of_doubles);
+HWY_EXPORT(symmetric_of_floats);
+HWY_EXPORT(symmetric_of_doubles);
 }  // namespace
 
 template <>
 const linalg::SmallSymmetric<float>& linalg::small_symmetric<float>() {
-  return *HWY_DYNAMIC_DISPATCH(of_floats)();
+  return *HWY_DYNAMIC_DISPATCH(symmetric_of_floats)();
 }
 template <>
 const linalg::SmallSymmetric<double>& linalg::small_symmetric<double>() {
-  return *HWY_DYNAMIC_DISPATCH(of_doubles)();
+  return *HWY_DYNAMIC_DISPATCH(symmetric_of_doubles)();
 }
 
 }  // namespace mindtorch::cpu

@@ -63,16 +63,16 @@ void take(const Wide<T>* line, const ResizeTaps<Wide<T>>& taps, void* out) {
 }
 
 template <class T>
-ResizeTiles<Wide<T>> make() {
+ResizeTiles<Wide<T>> make_resize() {
   return {&blend<T>, &take<T>};
 }
 
 }  // namespace
 
-ResizeTiles<float> half_resize() { return make<Half>(); }
-ResizeTiles<float> bfloat16_resize() { return make<BFloat16>(); }
-ResizeTiles<float> float_resize() { return make<float>(); }
-ResizeTiles<double> double_resize() { return make<double>(); }
+ResizeTiles<float> half_resize() { return make_resize<Half>(); }
+ResizeTiles<float> bfloat16_resize() { return make_resize<BFloat16>(); }
+ResizeTiles<float> float_resize() { return make_resize<float>(); }
+ResizeTiles<double> double_resize() { return make_resize<double>(); }
 
 }  // namespace mindtorch::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

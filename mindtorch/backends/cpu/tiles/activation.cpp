@@ -263,7 +263,7 @@ struct LogSigmoid {
 };
 
 template <class T, int kUnroll>
-void enter(TileTable& table) {
+void enter_activation(TileTable& table) {
   constexpr DType kDType = DTypeOf<T>::value;
   table.add(Pointwise::kSigmoid, kDType, &map_tile<Sigmoid, T, kUnroll>);
   table.add(Pointwise::kSilu, kDType, &map_tile<Silu, T, kUnroll>);
@@ -278,8 +278,8 @@ void enter(TileTable& table) {
 }  // namespace
 
 void activation(TileTable& table) {
-  enter<float, 4>(table);
-  enter<double, 2>(table);
+  enter_activation<float, 4>(table);
+  enter_activation<double, 2>(table);
 }
 
 TileFn gelu_backward() { return &map_tile<GeluBackward, float, 2>; }

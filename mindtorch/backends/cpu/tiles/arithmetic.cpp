@@ -42,7 +42,7 @@ struct Copysign {
 };
 
 template <class... Ts>
-void enter(TileTable& table) {
+void enter_arithmetic(TileTable& table) {
   add_map<Add, Ts...>(table, Pointwise::kAdd);
   add_map<Sub, Ts...>(table, Pointwise::kSub);
   add_map<Mul, Ts...>(table, Pointwise::kMul);
@@ -74,7 +74,7 @@ void enter_division(TileTable& table) {
 }  // namespace
 
 void arithmetic(TileTable& table) {
-  enter<float, double>(table);
+  enter_arithmetic<float, double>(table);
   enter_division<float>(table);
   enter_division<double>(table);
 }

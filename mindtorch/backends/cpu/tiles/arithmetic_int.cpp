@@ -32,7 +32,7 @@ struct BoolAddScaled {
 };
 
 template <class... Ts>
-void enter(TileTable& table) {
+void enter_arithmetic_int(TileTable& table) {
   add_map<Add, Ts...>(table, Pointwise::kAdd);
   add_map<Sub, Ts...>(table, Pointwise::kSub);
   add_map<Mul, Ts...>(table, Pointwise::kMul);
@@ -58,7 +58,7 @@ void enter_bool(TileTable& table, Pointwise function) {
 }  // namespace
 
 void arithmetic_int(TileTable& table) {
-  enter<uint8_t, int8_t, int16_t, int32_t, int64_t>(table);
+  enter_arithmetic_int<uint8_t, int8_t, int16_t, int32_t, int64_t>(table);
   enter_bool<BoolOr>(table, Pointwise::kAdd);
   enter_bool<BoolAnd>(table, Pointwise::kMul);
   enter_bool<BoolAddScaled>(table, Pointwise::kAddScaled);

@@ -65,7 +65,7 @@ struct ShiftRight {
 };
 
 template <class T>
-void enter(TileTable& table) {
+void enter_bits(TileTable& table) {
   constexpr DType kDType = DTypeOf<T>::value;
   table.add(Pointwise::kBitwiseAnd, kDType, &map_tile<BitwiseAnd, T>);
   table.add(Pointwise::kBitwiseOr, kDType, &map_tile<BitwiseOr, T>);
@@ -78,11 +78,11 @@ void enter(TileTable& table) {
 }  // namespace
 
 void bits(TileTable& table) {
-  enter<uint8_t>(table);
-  enter<int8_t>(table);
-  enter<int16_t>(table);
-  enter<int32_t>(table);
-  enter<int64_t>(table);
+  enter_bits<uint8_t>(table);
+  enter_bits<int8_t>(table);
+  enter_bits<int16_t>(table);
+  enter_bits<int32_t>(table);
+  enter_bits<int64_t>(table);
   table.add(Pointwise::kBitwiseAnd, DType::kBool, &map_tile<BitwiseAnd, uint8_t>);
   table.add(Pointwise::kBitwiseOr, DType::kBool, &map_tile<BitwiseOr, uint8_t>);
   table.add(Pointwise::kBitwiseXor, DType::kBool, &map_tile<BitwiseXor, uint8_t>);

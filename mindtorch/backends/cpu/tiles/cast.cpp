@@ -212,7 +212,7 @@ void enter_half(TileTable& table) {
 }
 
 template <class From>
-void enter(TileTable& table) {
+void enter_cast(TileTable& table) {
   enter_plain<From, bool>(table);
   enter_plain<From, uint8_t>(table);
   enter_plain<From, int8_t>(table);
@@ -228,14 +228,14 @@ void enter(TileTable& table) {
 }  // namespace
 
 void casts(TileTable& table) {
-  enter<bool>(table);
-  enter<uint8_t>(table);
-  enter<int8_t>(table);
-  enter<int16_t>(table);
-  enter<int32_t>(table);
-  enter<int64_t>(table);
-  enter<float>(table);
-  enter<double>(table);
+  enter_cast<bool>(table);
+  enter_cast<uint8_t>(table);
+  enter_cast<int8_t>(table);
+  enter_cast<int16_t>(table);
+  enter_cast<int32_t>(table);
+  enter_cast<int64_t>(table);
+  enter_cast<float>(table);
+  enter_cast<double>(table);
   constexpr int kHalf = static_cast<int>(DType::kFloat16);
   constexpr int kBrain = static_cast<int>(DType::kBFloat16);
   table.casts[kHalf][kHalf] = &copy<2>;

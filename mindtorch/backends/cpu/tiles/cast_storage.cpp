@@ -92,14 +92,14 @@ void enter_from(TileTable& table, std::integer_sequence<int, kTo...>) {
 }
 
 template <int... kFrom>
-void enter(TileTable& table, std::integer_sequence<int, kFrom...> all) {
+void enter_cast_storage(TileTable& table, std::integer_sequence<int, kFrom...> all) {
   (enter_from<static_cast<DType>(kFrom)>(table, all), ...);
 }
 
 }  // namespace
 
 void add_storage_casts(TileTable& table) {
-  enter(table, std::make_integer_sequence<int, kDTypeCount>());
+  enter_cast_storage(table, std::make_integer_sequence<int, kDTypeCount>());
 }
 
 }  // namespace mindtorch::cpu

@@ -176,7 +176,7 @@ void gradient_row(const void* grads,
 }
 
 template <class T>
-void enter(NormTable& tiles) {
+void enter_channels(NormTable& tiles) {
   constexpr auto kDType = static_cast<int>(DTypeOf<T>::value);
   tiles.channels[static_cast<int>(ChannelsOfRow::kOne)][kDType] = {
       &scale_row<false, T>, &add_squares<false, T>, &add_sums<false, T>, &gradient_row<false, T>};
@@ -187,10 +187,10 @@ void enter(NormTable& tiles) {
 }  // namespace
 
 void channels(NormTable& tiles) {
-  enter<float>(tiles);
-  enter<double>(tiles);
-  enter<Half>(tiles);
-  enter<BFloat16>(tiles);
+  enter_channels<float>(tiles);
+  enter_channels<double>(tiles);
+  enter_channels<Half>(tiles);
+  enter_channels<BFloat16>(tiles);
 }
 
 }  // namespace mindtorch::cpu::HWY_NAMESPACE

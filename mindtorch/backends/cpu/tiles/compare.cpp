@@ -48,7 +48,7 @@ void swapped(const void* const* inputs, void* out, int64_t n, const PointwisePar
 
 // kDType's elements, held as T.
 template <DType kDType, class T>
-void enter(TileTable& table) {
+void enter_compare(TileTable& table) {
   table.add(Pointwise::kEq, kDType, &test_tile<Eq, T>);
   table.add(Pointwise::kNe, kDType, &test_tile<Ne, T>);
   table.add(Pointwise::kLt, kDType, &test_tile<Lt, T>);
@@ -64,14 +64,14 @@ void enter(TileTable& table) {
 }  // namespace
 
 void compare(TileTable& table) {
-  enter<DType::kBool, uint8_t>(table);
-  enter<DType::kUInt8, uint8_t>(table);
-  enter<DType::kInt8, int8_t>(table);
-  enter<DType::kInt16, int16_t>(table);
-  enter<DType::kInt32, int32_t>(table);
-  enter<DType::kInt64, int64_t>(table);
-  enter<DType::kFloat32, float>(table);
-  enter<DType::kFloat64, double>(table);
+  enter_compare<DType::kBool, uint8_t>(table);
+  enter_compare<DType::kUInt8, uint8_t>(table);
+  enter_compare<DType::kInt8, int8_t>(table);
+  enter_compare<DType::kInt16, int16_t>(table);
+  enter_compare<DType::kInt32, int32_t>(table);
+  enter_compare<DType::kInt64, int64_t>(table);
+  enter_compare<DType::kFloat32, float>(table);
+  enter_compare<DType::kFloat64, double>(table);
 }
 
 }  // namespace mindtorch::cpu::HWY_NAMESPACE

@@ -276,7 +276,7 @@ HWY_NOINLINE void test2(const void* const* inputs, void* out, int64_t n, const P
 }
 
 template <class T>
-void enter(TileTable& table) {
+void enter_complex(TileTable& table) {
   constexpr DType kDType = DTypeOf<std::complex<T>>::value;
   const auto add = [&](Pointwise function, TileFn tile) { table.add(function, kDType, tile); };
   add(Pointwise::kAdd, &map2<Add, T>);
@@ -310,8 +310,8 @@ void enter(TileTable& table) {
 }  // namespace
 
 void complex_arithmetic(TileTable& table) {
-  enter<float>(table);
-  enter<double>(table);
+  enter_complex<float>(table);
+  enter_complex<double>(table);
 }
 
 }  // namespace mindtorch::cpu::HWY_NAMESPACE

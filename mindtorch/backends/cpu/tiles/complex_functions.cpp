@@ -94,7 +94,7 @@ void power_of_number(const void* const* inputs,
 }
 
 template <typename T>
-void enter(TileTable& table) {
+void enter_complex_functions(TileTable& table) {
   using C = Complex<T>;
   constexpr DType kDType = DTypeOf<C>::value;
   const auto add = [&](Pointwise function, TileFn tile) { table.add(function, kDType, tile); };
@@ -133,8 +133,8 @@ void enter(TileTable& table) {
 }  // namespace
 
 void add_complex_functions(TileTable& table) {
-  enter<float>(table);
-  enter<double>(table);
+  enter_complex_functions<float>(table);
+  enter_complex_functions<double>(table);
 }
 
 }  // namespace mindtorch::cpu

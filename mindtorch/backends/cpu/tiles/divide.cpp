@@ -114,7 +114,7 @@ struct FloorDivide {
 };
 
 template <class T>
-void enter(TileTable& table) {
+void enter_divide(TileTable& table) {
   constexpr DType kDType = DTypeOf<T>::value;
   table.add(Pointwise::kTruncDivide, kDType, &map_tile<TruncDivide, T>);
   table.add(Pointwise::kFmod, kDType, &map_tile<Fmod, T, 1>);
@@ -125,8 +125,8 @@ void enter(TileTable& table) {
 }  // namespace
 
 void divide(TileTable& table) {
-  enter<float>(table);
-  enter<double>(table);
+  enter_divide<float>(table);
+  enter_divide<double>(table);
 }
 
 }  // namespace mindtorch::cpu::HWY_NAMESPACE

@@ -195,7 +195,7 @@ struct Lcm {
 };
 
 template <class T>
-void enter(TileTable& table) {
+void enter_divide_int(TileTable& table) {
   constexpr DType kDType = DTypeOf<T>::value;
   table.add(Pointwise::kTruncDivide, kDType, &division_tile<TruncDivide, T>);
   table.add(Pointwise::kFmod, kDType, &division_tile<Fmod, T>);
@@ -210,11 +210,11 @@ void enter(TileTable& table) {
 }  // namespace
 
 void divide_int(TileTable& table) {
-  enter<uint8_t>(table);
-  enter<int8_t>(table);
-  enter<int16_t>(table);
-  enter<int32_t>(table);
-  enter<int64_t>(table);
+  enter_divide_int<uint8_t>(table);
+  enter_divide_int<int8_t>(table);
+  enter_divide_int<int16_t>(table);
+  enter_divide_int<int32_t>(table);
+  enter_divide_int<int64_t>(table);
 }
 
 }  // namespace mindtorch::cpu::HWY_NAMESPACE

@@ -84,7 +84,7 @@ struct TableLog10 {
 #endif
 
 template <class T>
-void enter(TileTable& table) {
+void enter_exponential(TileTable& table) {
   constexpr DType kDType = DTypeOf<T>::value;
   table.add(Pointwise::kExp, kDType, &map_tile<Exp, T>);
   table.add(Pointwise::kExp2, kDType, &map_tile<Exp2, T, 2>);
@@ -98,8 +98,8 @@ void enter(TileTable& table) {
 }  // namespace
 
 void exponential(TileTable& table) {
-  enter<float>(table);
-  enter<double>(table);
+  enter_exponential<float>(table);
+  enter_exponential<double>(table);
 #if HWY_TARGET <= HWY_AVX3
   table.add(Pointwise::kExp, DType::kFloat64, &map_tile<TableExp, double, 2>);
   table.add(Pointwise::kExp2, DType::kFloat64, &map_tile<TableExp2, double, 2>);

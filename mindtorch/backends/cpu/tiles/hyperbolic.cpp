@@ -134,7 +134,7 @@ struct Atanh {
 #endif
 
 template <class T>
-void enter(TileTable& table) {
+void enter_hyperbolic(TileTable& table) {
   constexpr DType kDType = DTypeOf<T>::value;
   table.add(Pointwise::kSinh, kDType, &scalar_tile<LibrarySinh, T, 1>);
   table.add(Pointwise::kCosh, kDType, &scalar_tile<LibraryCosh, T, 1>);
@@ -147,8 +147,8 @@ void enter(TileTable& table) {
 }  // namespace
 
 void hyperbolic(TileTable& table) {
-  enter<float>(table);
-  enter<double>(table);
+  enter_hyperbolic<float>(table);
+  enter_hyperbolic<double>(table);
 #if HWY_TARGET != HWY_SCALAR
   table.add(Pointwise::kTanh, DType::kFloat32, &map_tile<Tanh, float>);
   table.add(Pointwise::kTanh, DType::kFloat64, &map_tile<Tanh, double, 2>);

@@ -209,7 +209,7 @@ void norm_gradient_row(
 }
 
 template <class T>
-void enter(NormTable& tiles) {
+void enter_norm(NormTable& tiles) {
   constexpr auto kDType = static_cast<int>(DTypeOf<T>::value);
   constexpr auto kLayer = static_cast<int>(Norm::kLayer);
   constexpr auto kRoot = static_cast<int>(Norm::kRootMeanSquare);
@@ -222,10 +222,10 @@ void enter(NormTable& tiles) {
 }  // namespace
 
 void norms(NormTable& tiles) {
-  enter<float>(tiles);
-  enter<double>(tiles);
-  enter<Half>(tiles);
-  enter<BFloat16>(tiles);
+  enter_norm<float>(tiles);
+  enter_norm<double>(tiles);
+  enter_norm<Half>(tiles);
+  enter_norm<BFloat16>(tiles);
 }
 
 }  // namespace mindtorch::cpu::HWY_NAMESPACE

@@ -326,7 +326,7 @@ struct Pow {
 #endif
 
 template <class T>
-void enter(TileTable& table) {
+void enter_power(TileTable& table) {
   constexpr DType kDType = DTypeOf<T>::value;
   table.add(Pointwise::kPow, kDType, &scalar_tile<LibraryPow, T, 2>);
   table.add(Pointwise::kPowScalar, kDType,
@@ -379,8 +379,8 @@ void enter_half(TileTable& table) {
 }  // namespace
 
 void power(TileTable& table) {
-  enter<float>(table);
-  enter<double>(table);
+  enter_power<float>(table);
+  enter_power<double>(table);
 #if HWY_TARGET == HWY_SCALAR
   constexpr TileFn kPowScalarFloat = &scalar_tile<LibraryPowScalar, float, 1>;
 #else

@@ -186,7 +186,7 @@ void enter_truth(TileTable& table) {
 }
 
 template <class... Ts>
-void enter(TileTable& table) {
+void enter_row_extreme(TileTable& table) {
   (enter_row<Ts>(table, Row::kMax, &extreme<true, Ts>), ...);
   (enter_row<Ts>(table, Row::kMin, &extreme<false, Ts>), ...);
   (enter_row<Ts>(table, Row::kArgmax, &index_of_extreme<true, Ts>), ...);
@@ -196,7 +196,7 @@ void enter(TileTable& table) {
 }  // namespace
 
 void row_extremes(TileTable& table) {
-  enter<bool, uint8_t, int8_t, int16_t, int32_t, int64_t, Half, BFloat16, float, double>(table);
+  enter_row_extreme<bool, uint8_t, int8_t, int16_t, int32_t, int64_t, Half, BFloat16, float, double>(table);
   enter_truth<bool, uint8_t, 0xff>(table);
   enter_truth<uint8_t, uint8_t, 0xff>(table);
   enter_truth<int8_t, uint8_t, 0xff>(table);

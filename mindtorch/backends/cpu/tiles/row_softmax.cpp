@@ -267,7 +267,7 @@ void logsumexp_columns(const void* in, int64_t stride, int64_t rows, void* acc, 
 }
 
 template <class... Ts>
-void enter(TileTable& table) {
+void enter_row_softmax(TileTable& table) {
   (enter_row<Ts>(table, Row::kSoftmax, &softmax<Ts>), ...);
   (enter_row<Ts>(table, Row::kLogSoftmax, &log_softmax<Ts>), ...);
   (enter_row<Ts>(table, Row::kLogsumexp, &logsumexp<Ts>), ...);
@@ -275,7 +275,7 @@ void enter(TileTable& table) {
 }
 }  // namespace
 
-void row_softmax(TileTable& table) { enter<float, double, Half, BFloat16>(table); }
+void row_softmax(TileTable& table) { enter_row_softmax<float, double, Half, BFloat16>(table); }
 
 }  // namespace mindtorch::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

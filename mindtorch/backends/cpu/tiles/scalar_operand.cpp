@@ -52,7 +52,7 @@ void tile(const void* const* inputs, void* to, int64_t n, const PointwiseParams&
 
 // `mirrored` is the function that gives the same with its operands exchanged.
 template <class Op, class T, bool kTest>
-void enter(ScalarOperandTable& table, Pointwise function, Pointwise mirrored) {
+void enter_scalar_operand(ScalarOperandTable& table, Pointwise function, Pointwise mirrored) {
   const auto dtype = static_cast<int>(DTypeOf<T>::value);
   table.tiles[static_cast<int>(function)][dtype][1] = &tile<Op, T, 1, kTest>;
   table.tiles[static_cast<int>(mirrored)][dtype][0] = [](const void* const* inputs, void* to,
@@ -71,16 +71,16 @@ void enter_both(ScalarOperandTable& table, Pointwise function) {
 
 template <class T>
 void enter_all(ScalarOperandTable& table) {
-  enter<Add, T, false>(table, Pointwise::kAdd, Pointwise::kAdd);
-  enter<Mul, T, false>(table, Pointwise::kMul, Pointwise::kMul);
+  enter_scalar_operand<Add, T, false>(table, Pointwise::kAdd, Pointwise::kAdd);
+  enter_scalar_operand<Mul, T, false>(table, Pointwise::kMul, Pointwise::kMul);
   enter_both<Sub, T>(table, Pointwise::kSub);
   enter_both<Maximum, T>(table, Pointwise::kMaximum);
   enter_both<Minimum, T>(table, Pointwise::kMinimum);
   if constexpr (std::is_floating_point_v<T>) enter_both<Quotient, T>(table, Pointwise::kDiv);
-  enter<Eq, T, true>(table, Pointwise::kEq, Pointwise::kEq);
-  enter<Ne, T, true>(table, Pointwise::kNe, Pointwise::kNe);
-  enter<Lt, T, true>(table, Pointwise::kLt, Pointwise::kGt);
-  enter<Le, T, true>(table, Pointwise::kLe, Pointwise::kGe);
+  enter_scalar_operand<Eq, T, true>(table, Pointwise::kEq, Pointwise::kEq);
+  enter_scalar_operand<Ne, T, true>(table, Pointwise::kNe, Pointwise::kNe);
+  enter_scalar_operand<Lt, T, true>(table, Pointwise::kLt, Pointwise::kGt);
+  enter_scalar_operand<Le, T, true>(table, Pointwise::kLe, Pointwise::kGe);
 }
 
 // a > s is s < a.

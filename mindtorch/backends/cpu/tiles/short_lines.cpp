@@ -103,7 +103,7 @@ void half_lines(const LineRun& run) {
 }
 
 template <class Op, class T>
-void enter(LinesTable& table, Pointwise function) {
+void enter_short_lines(LinesTable& table, Pointwise function) {
   auto& entry = table.lines[static_cast<int>(function)][static_cast<int>(DTypeOf<T>::value)];
   if constexpr (kIsHalf<T>) {
     entry[0] = &half_lines<Op, T, -1>;
@@ -118,12 +118,12 @@ void enter(LinesTable& table, Pointwise function) {
 
 template <class T>
 void enter_all(LinesTable& table) {
-  enter<Add, T>(table, Pointwise::kAdd);
-  enter<Sub, T>(table, Pointwise::kSub);
-  enter<Mul, T>(table, Pointwise::kMul);
-  enter<Maximum, T>(table, Pointwise::kMaximum);
-  enter<Minimum, T>(table, Pointwise::kMinimum);
-  if constexpr (!std::is_integral_v<T>) enter<Quotient, T>(table, Pointwise::kDiv);
+  enter_short_lines<Add, T>(table, Pointwise::kAdd);
+  enter_short_lines<Sub, T>(table, Pointwise::kSub);
+  enter_short_lines<Mul, T>(table, Pointwise::kMul);
+  enter_short_lines<Maximum, T>(table, Pointwise::kMaximum);
+  enter_short_lines<Minimum, T>(table, Pointwise::kMinimum);
+  if constexpr (!std::is_integral_v<T>) enter_short_lines<Quotient, T>(table, Pointwise::kDiv);
 }
 
 }  // namespace

@@ -152,7 +152,7 @@ void columns_gradient(
 }
 
 template <class T>
-void enter(NormTable& tiles) {
+void enter_softmax_columns(NormTable& tiles) {
   constexpr auto kDType = static_cast<int>(DTypeOf<T>::value);
   constexpr auto kPlain = static_cast<int>(Softmax::kPlain);
   constexpr auto kLog = static_cast<int>(Softmax::kLog);
@@ -165,10 +165,10 @@ void enter(NormTable& tiles) {
 }  // namespace
 
 void softmax_columns(NormTable& tiles) {
-  enter<float>(tiles);
-  enter<double>(tiles);
-  enter<Half>(tiles);
-  enter<BFloat16>(tiles);
+  enter_softmax_columns<float>(tiles);
+  enter_softmax_columns<double>(tiles);
+  enter_softmax_columns<Half>(tiles);
+  enter_softmax_columns<BFloat16>(tiles);
 }
 
 }  // namespace mindtorch::cpu::HWY_NAMESPACE

@@ -66,7 +66,7 @@ void gradient(const void* grads, const void* results, void* to, int64_t size) {
 }
 
 template <class T>
-void enter(NormTable& tiles) {
+void enter_softmax_gradient(NormTable& tiles) {
   constexpr auto kDType = static_cast<int>(DTypeOf<T>::value);
   tiles.softmax_gradients[static_cast<int>(Softmax::kPlain)][kDType] = &gradient<false, T>;
   tiles.softmax_gradients[static_cast<int>(Softmax::kLog)][kDType] = &gradient<true, T>;
@@ -75,10 +75,10 @@ void enter(NormTable& tiles) {
 }  // namespace
 
 void softmax_gradients(NormTable& tiles) {
-  enter<float>(tiles);
-  enter<double>(tiles);
-  enter<Half>(tiles);
-  enter<BFloat16>(tiles);
+  enter_softmax_gradient<float>(tiles);
+  enter_softmax_gradient<double>(tiles);
+  enter_softmax_gradient<Half>(tiles);
+  enter_softmax_gradient<BFloat16>(tiles);
 }
 
 }  // namespace mindtorch::cpu::HWY_NAMESPACE

@@ -90,7 +90,7 @@ struct Logit {
 };
 
 template <class T>
-void enter(TileTable& table) {
+void enter_special(TileTable& table) {
   constexpr DType kDType = DTypeOf<T>::value;
   constexpr bool kIsRounded = std::is_same_v<T, float>;
   table.add(Pointwise::kLgamma, kDType, &map_tile<InDouble<Lgamma<kIsRounded>>, T, 1>);
@@ -107,8 +107,8 @@ void enter(TileTable& table) {
 }  // namespace
 
 void special(TileTable& table) {
-  enter<float>(table);
-  enter<double>(table);
+  enter_special<float>(table);
+  enter_special<double>(table);
   table.add(Pointwise::kLogit, DType::kFloat32, &map_tile<Logit, float, 1>);
   table.add(Pointwise::kLogit, DType::kFloat64, &map_tile<Logit, double, 1>);
 }

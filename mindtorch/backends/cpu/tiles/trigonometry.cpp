@@ -224,7 +224,7 @@ struct Atan2 {
 #endif
 
 template <class T, int kTanUnroll>
-void enter(TileTable& table) {
+void enter_trigonometry(TileTable& table) {
   constexpr DType kDType = DTypeOf<T>::value;
   table.add(Pointwise::kSin, kDType, &map_tile<Sin, T, 2>);
   table.add(Pointwise::kCos, kDType, &map_tile<Cos, T, 2>);
@@ -240,8 +240,8 @@ void enter(TileTable& table) {
 }  // namespace
 
 void trigonometry(TileTable& table) {
-  enter<float, 1>(table);
-  enter<double, 2>(table);
+  enter_trigonometry<float, 1>(table);
+  enter_trigonometry<double, 2>(table);
   table.add(Pointwise::kSinc, DType::kFloat32, &map_tile<Sinc, float, 1>);
   table.add(Pointwise::kSinc, DType::kFloat64, &map_tile<Sinc, double, 1>);
 #if HWY_TARGET != HWY_SCALAR
