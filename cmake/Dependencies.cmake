@@ -4,11 +4,12 @@
 if(NOT Python_EXECUTABLE AND EXISTS ${PROJECT_SOURCE_DIR}/.venv/bin/python)
   set(Python_EXECUTABLE ${PROJECT_SOURCE_DIR}/.venv/bin/python)
 endif()
-if(MINDTORCH_PYTHON)
+set(MINDTORCH_PYTHON_HEADERS "" CACHE PATH "The folder with Python.h of the CPython that the module \
+is for; empty: the interpreter's")
+if(MINDTORCH_PYTHON AND MINDTORCH_PYTHON_HEADERS)
+  include(PythonHeaders)
+elseif(MINDTORCH_PYTHON)
   find_package(Python 3.10 REQUIRED COMPONENTS Interpreter Development.Module)
-  if(MINDTORCH_PYTHON_SOABI)  # of another machine than the interpreter's
-    set(Python_SOABI ${MINDTORCH_PYTHON_SOABI})
-  endif()
 else()
   find_package(Python 3.10 REQUIRED COMPONENTS Interpreter)
 endif()

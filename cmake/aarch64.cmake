@@ -16,10 +16,7 @@ set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 
-# The interpreter that the module is for; this machine's own runs the generators.
+# The module is for the interpreter there; this machine's own runs the generators.
 file(GLOB python_headers ${cross}/debian/usr/include/python3.*)
-get_filename_component(python ${python_headers} NAME)
-string(REGEX REPLACE "python|\\." "" python ${python})
-set(Python_INCLUDE_DIR ${python_headers} CACHE PATH "")
-set(MINDTORCH_PYTHON_SOABI cpython-${python}-aarch64-linux-gnu)
+set(MINDTORCH_PYTHON_HEADERS ${python_headers} CACHE PATH "")
 set(MINDTORCH_PYTHON_PACKAGES ${cross}/python)

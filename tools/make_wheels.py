@@ -1,18 +1,22 @@
-"""Builds wheels into dist/, each with the manylinux tag that its libraries allow.
+"""Builds wheels into dist/, for the systems of one manylinux tag (manylinux.py).
 
     .venv/bin/python tools/make_wheels.py               for the interpreter of .venv
     .venv/bin/python tools/make_wheels.py python3.12    for another one
-    .venv/bin/python tools/make_wheels.py --all         for every CPython from 3.10 to 3.13 here
+    .venv/bin/python tools/make_wheels.py --all         for every CPython from 3.10 to 3.14
+    ... --architecture aarch64                          cross-compiled; run setup_aarch64.sh first
 
-Interpreters are looked for in PATH and among pyenv's. One that is not .venv's gets an environment
-of its own under build/, with what pyproject.toml asks for. After `make build` with the preset
-`release` the compiler cache has all objects but those of the Python module for another interpreter.
+Of the interpreter that a wheel is for, its headers are used and nothing else: the one of .venv builds
+them all. Interpreters are looked for in PATH and among pyenv's; what is in neither comes from Debian
+(setup_python.sh). Headers of one version are the same on both architectures but for lines of pyconfig.h
+that no module sees. The compiler cache has all objects of the second wheel but those of the Python
+module.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -20,19 +24,17 @@ import sys
 import time
 from pathlib import Path
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+import manylinux
 
 ROOT = Path(__file__).resolve().parent.parent
 DIST = ROOT / "dist"
-VERSIONS = ((3, 10), (3, 11), (3, 12), (3, 13))
+VERSIONS = ((3, 10), (3, 11), (3, 12), (3, 13), (3, 14))
+ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}  # and Debian's names of them
 ASK = (
     "import os, sys, sysconfig; "
-    "header = os.path.join(sysconfig.get_path('include'), 'Python.h'); "
-    "good = sys.implementation.name == 'cpython' and os.path.exists(header); "
-    "print(*sys.version_info[:2]) if good else sys.exit(1)"
+    "folder = sysconfig.get_path('include'); "
+    "good = sys.implementation.name == 'cpython' and os.path.exists(folder + '/Python.h'); "
+    "print(*sys.version_info[:2], folder) if good else sys.exit(1)"
 )
 
 
@@ -41,14 +43,19 @@ def run(*command: str | Path, **options) -> None:
     subprocess.run(command, check=True, **options)
 
 
-def version_of(python: str | Path) -> tuple[int, int] | None:
-    """None: not a CPython, or one without the headers that a module needs."""
+def ask(python: str | Path) -> tuple[tuple[int, int], Path] | None:
+    """Version and headers. None: not a CPython, or one without the headers that a module needs."""
     try:
         answer = subprocess.run([python, "-c", ASK], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return None
-    major, minor = answer.stdout.split()
-    return int(major), int(minor)
+    major, minor, headers = answer.stdout.strip().split(" ", 2)
+    return (int(major), int(minor)), Path(headers)
+
+
+def version_of(python: str | Path) -> tuple[int, int] | None:
+    answer = ask(python)
+    return answer[0] if answer else None
 
 
 def find_python(version: tuple[int, int]) -> str | None:
@@ -63,56 +70,72 @@ def find_python(version: tuple[int, int]) -> str | None:
     )
 
 
+def fetch_python(version: tuple[int, int], architecture: str) -> Path:
+    """The folder of a CPython that setup_python.sh unpacks."""
+    names = "{}.{}".format(*version), ARCHITECTURES[architecture]
+    subprocess.run([ROOT / "tools" / "setup_python.sh", *names], check=True)
+    return ROOT / "build" / "pythons" / "-".join(names)
+
+
 def resolve(python: str) -> str:
     """The interpreter that a name or a path stands for."""
     if version_of(python) is not None:
         return python
     named = re.fullmatch(r"python(\d+)\.(\d+)", python)
-    found = find_python((int(named[1]), int(named[2]))) if named else None
+    version = (int(named[1]), int(named[2])) if named else None
+    found = find_python(version) if version else None
+    if found is None and version in VERSIONS:
+        try:
+            found = str(fetch_python(version, platform.machine()) / "usr" / "bin" / python)
+        except (OSError, subprocess.CalledProcessError):
+            found = None
     if found is None:
         raise SystemExit(f"{python} is not a CPython with its headers (python3-dev)")
     return found
 
 
-def build_environment(python: str, version: tuple[int, int]) -> Path:
-    """The interpreter of an environment with the build backend and what it needs."""
-    if version == sys.version_info[:2]:
-        return Path(sys.executable)
-    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
-    folder = ROOT / "build" / "wheel-environments" / "{}.{}".format(*version)
-    stamp = folder / "installed"
-    if not stamp.exists() or stamp.read_text() != "\n".join(wanted):
-        run(python, "-m", "venv", "--clear", "--without-pip", folder)
-        pip = [sys.executable, "-m", "pip", "--python", folder / "bin" / "python"]
-        run(*pip, "install", "--quiet", "--disable-pip-version-check", *wanted)
-        stamp.write_text("\n".join(wanted))
-    return folder / "bin" / "python"
+def headers_of(python: str, architecture: str) -> Path:
+    version, headers = ask(python)
+    if headers.is_relative_to(ROOT / "build" / "pythons"):
+        root = fetch_python(version, architecture)
+        headers = root / "usr" / "include" / "python{}.{}".format(*version)
+    return headers
 
 
-def build(python: str) -> Path:
+def build(python: str, architecture: str = platform.machine()) -> Path:
     """The wheel for an interpreter; one that resolve() gave."""
-    version = version_of(python)
     start = time.monotonic()
-    raw = ROOT / "build" / "wheels" / "cp{}{}".format(*version)
+    tag = "cp{}{}".format(*version_of(python))
+    raw = ROOT / "build" / "wheels" / f"{tag}-{architecture}"
     shutil.rmtree(raw, ignore_errors=True)
-    pip = [sys.executable, "-m", "pip", "--python", build_environment(python, version), "wheel"]
-    # With other flags than those of the release build, or another name of the compiler than the one
-    # that CMake takes first, the compiler cache has nothing.
-    options = ["--no-build-isolation", "--no-deps", "-C", "cmake.define.MINDTORCH_WERROR=ON"]
+    defines = {
+        "MINDTORCH_WERROR": "ON",
+        "MINDTORCH_OLD_LIBRARIES": "ON",
+        "MINDTORCH_PYTHON_HEADERS": headers_of(python, architecture),
+    }
+    if architecture != platform.machine():
+        defines["CMAKE_TOOLCHAIN_FILE"] = ROOT / "cmake" / f"{architecture}.cmake"
+    options = ["--no-build-isolation", "--no-deps"]
+    options += ["-C", f"build-dir=build/wheel-{tag}-{architecture}"]  # as deep as build/release
+    for key, value in defines.items():
+        options += ["-C", f"cmake.define.{key}={value}"]
     programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # with .venv's
+    # With another name of the compiler than the one that CMake takes first, the compiler cache has
+    # nothing.
     environment = {"CXX": shutil.which("c++") or "", **os.environ, "PATH": programs}
-    run(*pip, "--quiet", "--disable-pip-version-check", *options, "-w", raw, ROOT, env=environment)
-    (untagged,) = raw.glob("*.whl")
-    name = "-".join(untagged.name.split("-")[:4])  # up to the platform
-    for old in DIST.glob(f"{name}-*.whl"):
-        old.unlink()
-    # The libraries are in the wheel already: this looks at the symbols that they need, and sets the
-    # tag of the oldest system that has them all.
-    repair = [sys.executable, "-m", "auditwheel", "repair", "--plat", "auto", "-w", DIST]
-    # Compressed in haste here, and well below.
-    run(*repair, "--strip", "--zip-compression-level", "1", untagged, env=environment)
-    (wheel,) = DIST.glob(f"{name}-*.whl")
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check"]
+    run(*pip, *options, "-w", raw, ROOT, env=environment)
+    (wheel,) = raw.glob("*.whl")
+    manylinux.check_wheel(manylinux.TAG, wheel)
+    tags = ["--python-tag", tag, "--abi-tag", tag]
+    tags += ["--platform-tag", f"{manylinux.TAG}_{architecture}"]
+    run(sys.executable, "-m", "wheel", "tags", "--remove", *tags, wheel)
+    (wheel,) = raw.glob("*.whl")
     run(sys.executable, ROOT / "tools" / "recompress_wheel.py", wheel)
+    DIST.mkdir(exist_ok=True)
+    for old in DIST.glob(f"mindtorch_v2-*-{tag}-*{architecture}.whl"):
+        old.unlink()
+    wheel = wheel.rename(DIST / wheel.name)
     size = wheel.stat().st_size / 1e6
     print(
         f"{wheel.relative_to(ROOT)}: {size:.1f} MB in {time.monotonic() - start:.0f} s", flush=True
@@ -123,19 +146,22 @@ def build(python: str) -> Path:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("python", nargs="*", default=[sys.executable])
-    parser.add_argument("--all", action="store_true", help="for every CPython from 3.10 to 3.13")
+    parser.add_argument("--all", action="store_true", help="for every CPython from 3.10 to 3.14")
+    parser.add_argument("--architecture", choices=ARCHITECTURES, default=platform.machine())
     arguments = parser.parse_args()
-    if not arguments.all:
-        for python in arguments.python:
-            build(resolve(python))
-        return
-    found = {version: find_python(version) for version in VERSIONS}
-    for python in found.values():
-        if python is not None:
-            build(python)
-    missing = ["{}.{}".format(*version) for version, python in found.items() if python is None]
+    pythons = arguments.python
+    if arguments.all:
+        pythons = ["python{}.{}".format(*version) for version in VERSIONS]
+    missing = []
+    for python in pythons:
+        try:
+            found = resolve(python)
+        except SystemExit as error:
+            missing.append(str(error))
+            continue
+        build(found, arguments.architecture)
     if missing:
-        raise SystemExit(f"no wheel for CPython {', '.join(missing)}: no interpreter found here")
+        raise SystemExit("\n".join(missing))
 
 
 if __name__ == "__main__":

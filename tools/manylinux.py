@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 import subprocess
+import tempfile
+import zipfile
 from pathlib import Path
 
 Version = tuple[int, ...]
@@ -65,3 +67,20 @@ def too_new(tag: str, library: Path) -> list[str]:
     symbols = re.findall(r"\bUND (\S+)@(\S+)", text)
     named = sorted(f"{name}@{version}" for name, version in symbols if version in refused)
     return named or sorted(refused)
+
+
+def check(tag: str, folder: Path) -> None:
+    """Raises SystemExit, with the symbols, when a library in the folder needs newer ones."""
+    libraries = sorted(path for path in folder.rglob("*.so*") if path.is_file())
+    found = {library: too_new(tag, library) for library in libraries}
+    lines = [
+        f"{path.name} needs {', '.join(symbols)}" for path, symbols in found.items() if symbols
+    ]
+    if lines:
+        raise SystemExit("\n".join([f"newer symbols than {tag} allows:", *lines]))
+
+
+def check_wheel(tag: str, wheel: Path) -> None:
+    with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+        check(tag, Path(folder))
