@@ -5,11 +5,11 @@
     .venv/bin/python tools/make_wheels.py --all         for every CPython from 3.10 to 3.14
     ... --architecture aarch64                          cross-compiled; run setup_aarch64.sh first
 
-Of the interpreter that a wheel is for, its headers are used and nothing else: the one of .venv builds
-them all. Interpreters are looked for in PATH and among pyenv's; what is in neither comes from Debian
-(setup_python.sh). Headers of one version are the same on both architectures but for lines of pyconfig.h
-that no module sees. The compiler cache has all objects of the second wheel but those of the Python
-module.
+Of the interpreter that a wheel is for, the headers are used and nothing else: that of .venv builds
+them all. Interpreters are looked for in PATH and among pyenv's, and fetched from Debian where they
+are in neither (setup_python.sh). Headers of one version are the same on both architectures, but for
+lines of pyconfig.h that no module sees. The compiler cache has all objects of the second wheel but
+those of the Python module.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ import manylinux
 ROOT = Path(__file__).resolve().parent.parent
 DIST = ROOT / "dist"
 VERSIONS = ((3, 10), (3, 11), (3, 12), (3, 13), (3, 14))
+AT_DEBIAN = ((3, 11), (3, 13), (3, 14))  # setup_python.sh
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}  # and Debian's names of them
 ASK = (
     "import os, sys, sysconfig; "
