@@ -1,7 +1,7 @@
 """Builds a configured folder and says how far it is: build_progress.py <folder> <jobs> [target].
 
-On a terminal one line is rewritten; elsewhere a line comes every 15 seconds. What compilers print is
-shown as it is, and the status is that of the build.
+On a terminal one line is rewritten; elsewhere a line comes every 15 seconds. What compilers print
+is shown as it is, and the status is that of the build.
 """
 
 from __future__ import annotations
@@ -17,10 +17,17 @@ import sys
 import time
 
 MARK = "[mindtorch "  # before ninja's own lines
-STATUS = re.compile(re.escape(MARK) + r"(\d+) (\d+)\] (.*)")
+STATUS = re.compile(re.escape(MARK) + r"\d+/\d+\] (.*)")
+OBJECT = re.compile(r"Building \w+ object (\S+)")
 PERIOD_S = 15
 OUT_OF_MEMORY = re.compile(r"Killed signal|cannot allocate memory|out of memory|: Killed$", re.I)
 OUT_OF_SPACE = re.compile(r"No space left on device", re.I)
+
+# What making something costs at least, in seconds of one core. A group of sources is one object
+# (cmake/Sources.cmake).
+GROUP_S, OBJECT_S, OTHER_S = 5.0, 3.0, 0.1
+# For so long the estimate rests more on these numbers than on what was seen.
+TRUSTED_S = 20.0
 
 
 def in_words(seconds: float) -> str:
@@ -31,39 +38,50 @@ def in_words(seconds: float) -> str:
     return "about a minute" if minutes <= 1 else f"about {minutes} minutes"
 
 
-class Estimate:
-    """The time left, from the time that the objects so far took."""
+class Costs:
+    """What each object costs: the time it took when it was last made, but no less than a guess (the
+    compiler cache may have had it)."""
 
-    def __init__(self) -> None:
-        self.begin = time.monotonic()
-        self.smoothed: float | None = None
-        self.at = self.begin
+    def __init__(self, folder: str) -> None:
+        self.known: dict[str, float] = {}
+        with contextlib.suppress(OSError), open(os.path.join(folder, ".ninja_log")) as log:
+            for line in log:
+                parts = line.split("\t")
+                if len(parts) == 5:
+                    self.known[parts[3]] = (int(parts[1]) - int(parts[0])) / 1000
 
-    def left_s(self, done: int, total: int) -> float | None:
-        """None: too early to say."""
-        now = time.monotonic()
-        elapsed = now - self.begin
-        if done < 3 or elapsed < 5:
-            return None
-        latest = elapsed / done * (total - done)
-        if self.smoothed is not None:
-            # A large object says little about the rest: what was expected a moment ago weighs in.
-            expected = max(self.smoothed - (now - self.at), 0)
-            weight = min((now - self.at) / 30, 1)
-            latest = expected + (latest - expected) * weight
-        self.smoothed, self.at = latest, now
-        return latest
+    def of(self, description: str) -> float:
+        made = OBJECT.match(description)
+        if made is None:
+            return OTHER_S
+        guess = GROUP_S if "/groups/" in made[1] else OBJECT_S
+        return max(self.known.get(made[1], 0), guess)
 
 
 class Progress:
-    def __init__(self, jobs: int) -> None:
-        self.jobs = jobs
-        self.done = self.total = 0
+    """What is done of what ninja says it will do."""
+
+    def __init__(self, steps: list[str], costs: Costs, jobs: int) -> None:
+        self.costs, self.jobs = costs, jobs
+        self.total = sum(OBJECT.match(step) is not None for step in steps)
+        self.total_s = sum(costs.of(step) for step in steps)
+        self.done = 0
+        self.done_s = 0.0
         self.rewrites = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
-        self.estimate = Estimate()
-        self.shown_at = time.monotonic()
+        self.begin = time.monotonic()
+        self.shown_at = self.begin
         self.on_line = False  # whether the cursor stands behind a line that is to be rewritten
         self.remarks: list[str] = []
+
+    def left_s(self) -> float:
+        elapsed_s = time.monotonic() - self.begin
+        pace = (elapsed_s + TRUSTED_S) / (self.done_s + TRUSTED_S * self.jobs)
+        return max(self.total_s - self.done_s, 0) * pace
+
+    def start(self) -> None:
+        if self.total:
+            with_jobs = f"{self.jobs} job" + "s" * (self.jobs != 1)
+            self.line(f"{self.total} objects to make with {with_jobs}, {in_words(self.left_s())}")
 
     def take(self, line: str) -> None:
         """One line of ninja's output."""
@@ -71,12 +89,8 @@ class Progress:
         if status is None:
             self.pass_on(line)
             return
-        self.done, total = int(status[1]), int(status[2])
-        if total != self.total and total > 1:
-            if not self.total and not self.rewrites:
-                jobs = f"{self.jobs} job" + "s" * (self.jobs != 1)
-                self.line(f"{total} objects to make, with {jobs}")
-            self.total = total
+        self.done += OBJECT.match(status[1]) is not None
+        self.done_s += self.costs.of(status[1])
 
     def pass_on(self, line: str) -> None:
         if line == "ninja: no work to do." or line.startswith("ninja: Entering directory"):
@@ -94,9 +108,7 @@ class Progress:
         if not self.total or now - self.shown_at < (0.2 if self.rewrites else PERIOD_S):
             return
         self.shown_at = now
-        left_s = self.estimate.left_s(self.done, self.total)
-        left = f", {in_words(left_s)} left" if left_s is not None else ""
-        text = f"{self.done} of {self.total} objects{left}"
+        text = f"{self.done} of {self.total} objects, {in_words(self.left_s())} left"
         if not self.rewrites:
             self.line(text)
             return
@@ -113,7 +125,7 @@ class Progress:
             for remark in self.remarks:
                 print(f"[build] error: {remark}", file=sys.stderr, flush=True)
         elif self.total:
-            seconds = time.monotonic() - self.estimate.begin
+            seconds = time.monotonic() - self.begin
             self.line(f"{self.total} objects made in {seconds / 60:.1f} minutes")
 
     def clear(self) -> None:
@@ -155,13 +167,29 @@ def ninja_of(folder: str) -> str:
     return "ninja"
 
 
-def main(folder: str, jobs: str, target: str | None = None) -> int:
-    command = [ninja_of(folder), "-C", folder, "-j", jobs, *([target] if target else [])]
-    environment = {**os.environ, "NINJA_STATUS": f"{MARK}%f %t] "}
+def main(folder: str, jobs: str, *targets: str) -> int:
+    ninja = [ninja_of(folder), "-C", folder]
+    environment = {**os.environ, "NINJA_STATUS": f"{MARK}%f/%t] "}
     environment.pop("MAKEFLAGS", None)  # make's jobs are not ninja's
-    progress = Progress(int(jobs))
+
+    # Configures again if that is due: only then is it known what there is to do.
+    again = subprocess.run(
+        [*ninja, "build.ninja"], env=environment, text=True, errors="replace",
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    if again.returncode:
+        print(again.stdout.replace(MARK, "["), end="", flush=True)
+        return again.returncode
+    planned = subprocess.run(
+        [*ninja, "-n", *targets], env=environment, text=True, errors="replace",
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    ).stdout  # fmt: skip
+    steps = [status[1] for line in planned.splitlines() if (status := STATUS.match(line))]
+
+    progress = Progress(steps, Costs(folder), int(jobs))
+    progress.start()
     child = subprocess.Popen(
-        command,
+        [*ninja, "-j", jobs, *targets],
         env=environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -185,4 +213,7 @@ def main(folder: str, jobs: str, target: str | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    try:
+        sys.exit(main(*sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(128 + signal.SIGINT)

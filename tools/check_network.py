@@ -1,7 +1,7 @@
 """Whether the package index that pip would use can be reached; if not, one sentence and status 1.
 
 Runs before pip is there, so it reads pip's settings itself: PIP_* and pip's configuration files.
-A proxy counts as the index behind it. An address that is a folder, or none at all, needs no network.
+A proxy counts as the index behind it. A folder, or no index at all, needs no network.
 """
 
 from __future__ import annotations
