@@ -180,8 +180,10 @@ def main(folder: str, jobs: str, *targets: str) -> int:
     if again.returncode:
         print(again.stdout.replace(MARK, "["), end="", flush=True)
         return again.returncode
+    # By its whole path it is not a file that ninja could make, and it would stop at that.
+    manifest = os.path.abspath(os.path.join(folder, "build.ninja"))
     planned = subprocess.run(
-        [*ninja, "-n", *targets], env=environment, text=True, errors="replace",
+        [*ninja, "-f", manifest, "-n", *targets], env=environment, text=True, errors="replace",
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
     ).stdout  # fmt: skip
     steps = [status[1] for line in planned.splitlines() if (status := STATUS.match(line))]

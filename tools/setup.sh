@@ -82,11 +82,12 @@ else
 fi
 problem=$(check_disk "$root" "$disk_mib") || fail "$problem"
 
-# With no network the packages may still be here, in the environment or in a folder that pip knows.
+# With no network the packages may still be here, in .venv or in a folder that pip knows.
 offline=()
 problem=$("$python" tools/check_network.py 2>&1) || {
   offline=(--no-index)
-  "$python" -m pip install --quiet --dry-run --no-index -r "$requirements" >/dev/null 2>&1 ||
+  [[ $python == "$venv"/* ]] &&
+    "$python" -m pip install --dry-run --no-index -r "$requirements" >/dev/null 2>&1 ||
     fail "$problem"
 }
 mkdir -p build
