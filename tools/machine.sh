@@ -1,9 +1,11 @@
 # Sourced by the other scripts: what this machine has, and whether that is enough to build. A function
 # that checks prints one sentence and returns 1.
 
-# What one compiler process takes at most (the C++ tests' largest source), and the link beside it.
+# What one compiler process takes at most.
 job_mib=1300
-# What .venv and build/release take together, with room for the compiler's temporary files.
+# What .venv and build/release take together, for the demo and with every test, and room for temporary
+# files.
+demo_disk_mib=800
 disk_mib=1500
 
 check_platform() {

@@ -75,6 +75,7 @@ if [[ -n $compiler ]]; then
 elif [[ -z $allowed || -n ${CXX:-} ]]; then
   fail "there is no C++ compiler${CXX:+ $CXX}: apt-get install g++"
 fi
+if [[ $requirements == requirements.txt ]]; then disk_mib=$demo_disk_mib; fi
 if [[ -e build/release/.complete ]]; then
   disk_mib=300
 else
@@ -172,7 +173,7 @@ unpack_packages() {
     rm -rf "$unpacked/usr"
     mv "$fresh/usr" "$unpacked/usr"
   fi
-  rm -rf "$fresh"
+  rm -rf "$fresh" "$unpacked/apt"
 }
 
 if ((${#missing[@]})); then
