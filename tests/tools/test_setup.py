@@ -15,6 +15,8 @@ PROGRAMS = (
     "bash cat cksum cut df dirname env grep head id mkdir mv nproc rm sed sleep sort tail touch tr "
     "uname"
 ).split()
+# CMake and Ninja may be in the environment alone.
+PATH = os.pathsep.join((os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)))
 COMPILERS = ("c++", "g++", "gcc", "cc", "as", "ld")
 
 
@@ -213,7 +215,7 @@ add_custom_target(objects ALL DEPENDS ${objects})
 @pytest.fixture
 def project(checkout):
     for name in ("cmake", "ninja"):
-        if shutil.which(name) is None:
+        if shutil.which(name, path=PATH) is None:
             pytest.skip(f"there is no {name}")
     script(checkout / ".venv" / "bin" / "python", f'exec {sys.executable} "$@"')
     (checkout / "CMakePresets.json").write_text(json.dumps(PRESETS))
@@ -223,7 +225,8 @@ def project(checkout):
 
 def build(project):
     command = ["tools/build.sh", "release", "2"]
-    return subprocess.run(command, cwd=project, capture_output=True, text=True)
+    environment = {**os.environ, "PATH": PATH}
+    return subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True)
 
 
 def test_a_build_and_the_next(project):
@@ -274,7 +277,7 @@ build configured: phony build.ninja
 @pytest.fixture
 def ninja(tmp_path):
     """A function that writes a build folder, whose objects are made by a command each."""
-    program = shutil.which("ninja")
+    program = shutil.which("ninja", path=PATH)
     if program is None:
         pytest.skip("there is no ninja")
 
