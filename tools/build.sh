@@ -15,10 +15,14 @@ fail() {
 }
 
 available=$(available_mib)
-jobs=$(jobs_for "$jobs" "$available")
+wanted=$jobs
+jobs=$(jobs_for "$wanted" "$available")
 if [[ ! -e $build/.complete ]]; then # as tools/setup.sh has found, if it had anything to do
   problem=$(check_memory "$available") || fail "$problem"
   problem=$(check_disk "$PWD" 300) || fail "$problem"
+  if ((jobs < wanted)); then
+    echo "[build] $available MiB of memory are enough for $jobs of $wanted jobs at a time"
+  fi
 fi
 
 options=()
