@@ -1,9 +1,8 @@
-"""Prints where the time of a build went, by folder of the sources: tools/build_times.py [BUILD FOLDER]
+"""Prints where the time of a build went, by folder of the sources.
 
-It reads ninja's log, which keeps the last run of every command, and counts seconds of wall time: two
-jobs of ten seconds at once are twenty seconds. What came from the compiler cache took next to none;
-on a machine without one, or with CCACHE_DISABLE=1 in an empty build folder, this is what a newcomer
-waits for.
+It reads ninja's log, which keeps the last run of every command, and counts seconds of wall time:
+two jobs of ten seconds at once are twenty seconds. What came from the compiler cache took next to
+none; with CCACHE_DISABLE=1 in an empty build folder, this is what a newcomer waits for.
 
     .venv/bin/python tools/build_times.py                 the folders
     .venv/bin/python tools/build_times.py --files 20      the 20 slowest commands

@@ -64,7 +64,9 @@ def best_on_this_machine():
     """By the system's word."""
     if platform.machine() != "x86_64":
         return "NEON"
-    flags = set(pathlib.Path("/proc/cpuinfo").read_text().split("flags", 1)[1].split("\n")[0].split())
+    flags = set(
+        pathlib.Path("/proc/cpuinfo").read_text().split("flags", 1)[1].split("\n")[0].split()
+    )
     if {"avx512f", "avx512vl", "avx512bw", "avx512dq", "avx512cd"} <= flags:
         return "AVX512"
     return "AVX2" if {"avx2", "fma", "bmi2"} <= flags else "DEFAULT"
