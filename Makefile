@@ -28,10 +28,14 @@ build: setup  ## library, Python module, C++ tests (PRESET=release, or dev)
 module: setup  ## library and Python module only
 	@tools/build.sh $(PRESET) $(JOBS) python_module
 
-demo: module  ## a tour of mindtorch, and a small GPT that learns to write
-	@$(VENV) examples/tour.py
-	@echo
-	@$(VENV) examples/train_gpt.py --picture build/train_gpt.png --checkpoint build/train_gpt.pt
+demo:  ## a tour of mindtorch, and a small GPT that learns to write (PREBUILT=1: by a wheel)
+ifeq ($(filter-out 0 no,$(PREBUILT)),)
+	@tools/setup.sh demo
+	@tools/build.sh $(PRESET) $(JOBS) python_module
+	@$(VENV) tools/demo.py
+else
+	@$${PYTHON:-python3} tools/prebuilt.py tools/demo.py
+endif
 
 test: build  ## every test
 	@tools/test_cpp.sh $(PRESET) $(JOBS)
