@@ -13,7 +13,7 @@ NPU_TESTS = MINDTORCH_NPU=sim $(VENV) -m pytest -q -n $(PYTEST_JOBS) tests/npu t
 
 # `make` or `make -n help` must not need an environment.
 .DEFAULT_GOAL := help
-.PHONY: help setup build module demo test test-quick test-cpp test-python test-npu test-dropin bench format lint stubs \
+.PHONY: help setup build module demo test test-quick test-cpp test-python test-npu test-avx2 test-dropin bench format lint stubs \
         stubs-check wheel wheels wheel-check aarch64 aarch64-quick asan tsan clean
 
 help:  ## this list
@@ -28,10 +28,14 @@ build: setup  ## library, Python module, C++ tests (PRESET=release, or dev)
 module: setup  ## library and Python module only
 	@tools/build.sh $(PRESET) $(JOBS) python_module
 
-demo: module  ## a tour of mindtorch, and a small GPT that learns to write
-	@$(VENV) examples/tour.py
-	@echo
-	@$(VENV) examples/train_gpt.py --picture build/train_gpt.png --checkpoint build/train_gpt.pt
+demo:  ## a tour of mindtorch, and a small GPT that learns to write (PREBUILT=1: by a wheel)
+ifeq ($(filter-out 0 no,$(PREBUILT)),)
+	@tools/setup.sh demo
+	@tools/build.sh $(PRESET) $(JOBS) python_module
+	@$(VENV) tools/demo.py
+else
+	@$${PYTHON:-python3} tools/prebuilt.py tools/demo.py
+endif
 
 test: build  ## every test
 	@tools/test_cpp.sh $(PRESET) $(JOBS)
@@ -51,6 +55,11 @@ test-python: module  ## the Python tests (PYTEST_ARGS="-k add")
 
 test-npu: module  ## the tests and op cases on simulated NPUs
 	$(NPU_TESTS) $(PYTEST_ARGS)
+
+test-avx2: setup  ## the op cases with AVX2 code, on a build with all instruction sets
+	@tools/build.sh portable $(JOBS) python_module
+	MINDTORCH_CPU_CAPABILITY=avx2 $(VENV) -m pytest -q -n $(PYTEST_JOBS) tests/ops tests/package/test_capability.py \
+	  -m "not slow" $(PYTEST_ARGS)
 
 test-dropin: module  ## libraries from PyPI that say `import torch`, in an environment without torch
 	@tools/setup_dropin.sh

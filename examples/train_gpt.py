@@ -2,8 +2,8 @@
 
 The first half of the steps run op by op, the second half in a pipeline. In between it saves a
 checkpoint and goes on from it: the losses are those of a run that was not interrupted. Shows the
-loss, tokens per second of both halves and the device's memory, draws the loss, and lets the model
-write.
+loss, tokens per second of both halves and the device's memory, draws the loss and the memory over
+the run, and lets the model write.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ COMPARED = 5  # steps of the interrupted run and of the other
 MODES = ("eager", "pipeline")
 BAR = 30
 SAVED = ("model", "optimizer", "schedule")
+MIB = 1 << 20
+MEMORY = ("reserved from the device", "most in use during the step", "in use after the step")
 
 
 class Text:
@@ -87,6 +89,7 @@ class Trainer:
             self.optimizer, max_lr=RATE, total_steps=steps + 1, pct_start=0.1
         )
         self.losses: list[torch.Tensor] = []
+        self.memory: list[tuple[int, ...]] = []  # bytes after each step, as in MEMORY
 
     def step(self) -> None:
         inputs, targets = self.text.batch()
@@ -104,11 +107,19 @@ class Trainer:
         bar = ProgressBar(mode, steps)
         times = []
         for done in range(1, steps + 1):
+            torch.npu.reset_peak_memory_stats()
             start = time.perf_counter()
             with torch.pipeline() if mode == "pipeline" else contextlib.nullcontext():
                 self.step()
             torch.npu.synchronize()
             times.append(time.perf_counter() - start)
+            self.memory.append(
+                (
+                    torch.npu.memory_reserved(),
+                    torch.npu.max_memory_allocated(),
+                    torch.npu.memory_allocated(),
+                )
+            )
             if done % 10 == 0 or done == steps:
                 bar.show(done, self.losses[-1])
         return BATCH * TOKENS / statistics.median(times)
@@ -142,6 +153,7 @@ def interrupted(trainer: Trainer, path: pathlib.Path, steps: int) -> Trainer:
     resumed = Trainer(trainer.text, steps)
     resumed.load(path)
     resumed.losses = list(trainer.losses)
+    resumed.memory = list(trainer.memory)
     for each in (trainer, resumed):
         each.load(path)  # the random numbers, too, begin there
         for _ in range(COMPARED):
@@ -154,33 +166,52 @@ def interrupted(trainer: Trainer, path: pathlib.Path, steps: int) -> Trainer:
     return resumed
 
 
-def draw(path: pathlib.Path, losses: list[float], steps: int) -> str:
-    """Writes the picture; what is to be said about it."""
+def draw(
+    path: pathlib.Path, what: str, lines: dict[str, tuple[int, list[float]]], **labels: str
+) -> str:
+    """Writes a picture of values per step, from a first one on; what is to be said about it."""
     try:
         import matplotlib
     except ImportError:
-        return "No picture of the loss: matplotlib is not installed."
+        return f"No picture of the {what}: matplotlib is not installed."
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(8, 4.5), layout="constrained")
-    for number, mode in enumerate(MODES):
-        first = number * steps
-        part = losses[first : first + steps]
-        axes.plot(range(first + 1, first + 1 + len(part)), part, label=mode, linewidth=1)
-    axes.set(xlabel="step", ylabel="loss (cross entropy per character)")
-    axes.set_title("A small GPT learns this project's documentation")
-    axes.legend()
+    for label, (first, values) in lines.items():
+        axes.plot(range(first, first + len(values)), values, label=label, linewidth=1)
+    axes.set(xlabel="step", **labels)
+    axes.set_ylim(bottom=0)
+    axes.legend(loc="center right")
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)
     pyplot.close(figure)
-    return f"Picture of the loss: {path.resolve()}"
+    return f"Picture of the {what}: {path.resolve()}"
+
+
+def draw_loss(path: pathlib.Path, losses: list[float], steps: int) -> str:
+    eager = len(losses) - steps  # with those after the checkpoint
+    lines = {"eager": (1, losses[:eager]), "pipeline": (eager + 1, losses[eager:])}
+    return draw(
+        path, "loss", lines,
+        ylabel="loss (cross entropy per character)",
+        title="A small GPT learns this project's documentation",
+    )  # fmt: skip
+
+
+def draw_memory(path: pathlib.Path, memory: list[tuple[int, ...]], steps: int) -> str:
+    lines = {name: (1, [row[at] / MIB for row in memory]) for at, name in enumerate(MEMORY)}
+    return draw(
+        path, "memory", lines, ylabel="MiB",
+        title=f"The device's memory: eager to step {steps}, then in a pipeline",
+    )  # fmt: skip
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=200, help="of each mode")
     parser.add_argument("--picture", type=pathlib.Path, default="train_gpt.png")
+    parser.add_argument("--memory-picture", type=pathlib.Path, default="train_gpt_memory.png")
     parser.add_argument("--checkpoint", type=pathlib.Path, default="train_gpt.pt")
     parser.add_argument("--write", type=int, default=300, help="characters")
     arguments = parser.parse_args()
@@ -206,7 +237,9 @@ def main() -> None:
     for mode, rate in rates.items():
         print(f"{mode:9}{rate:8,.0f} tokens per second")
     print(f"\n{torch.npu.memory_summary(abbreviated=True)}")
-    print(f"\n{draw(arguments.picture, losses, arguments.steps)}")
+    print("(peaks: of the last step)")
+    print(f"\n{draw_loss(arguments.picture, losses, arguments.steps)}")
+    print(draw_memory(arguments.memory_picture, trainer.memory, arguments.steps))
     given, written = trainer.write(arguments.write)
     print(f"\nGiven this:\n{given}\n\nthe model goes on:\n{written}")
 

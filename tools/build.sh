@@ -1,27 +1,49 @@
 #!/usr/bin/env bash
 # Configures (once) and builds one preset: tools/build.sh <preset> <jobs> [target]. Run tools/setup.sh
-# first.
+# first. A build that was interrupted goes on where it was.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source tools/environment.sh
+source tools/machine.sh
 preset=${1:-release}
 jobs=${2:-$(nproc)}
 build=build/$preset
 
-# The sources with heavy templates take up to 2 GB each while they compile.
-memory_gb=$(awk '/MemAvailable/ {print int($2 / 1048576)}' /proc/meminfo 2>/dev/null || echo 64)
-if ((jobs > memory_gb / 2)); then jobs=$((memory_gb / 2)); fi
-if ((jobs < 1)); then jobs=1; fi
+fail() {
+  printf '[build] error: %s\n' "$*" >&2
+  exit 1
+}
 
-if [[ ! -f $build/build.ninja ]]; then
-  options=()
-  for folder in /usr/include /usr/local/include build/debian/usr/include none; do
-    [[ -e $folder/gtest/gtest.h ]] && break
-  done
-  [[ $folder == none ]] && options+=(-DMINDTORCH_TESTS=OFF)
-  headers=$(.venv/bin/python -c 'import sys; print("python%d.%d" % sys.version_info[:2])')
-  if [[ -e build/debian/usr/include/$headers/Python.h ]]; then
-    options+=("-DPython_INCLUDE_DIR=$PWD/build/debian/usr/include/$headers")
+available=$(available_mib)
+wanted=$jobs
+jobs=$(jobs_for "$wanted" "$available")
+if [[ ! -e $build/.complete ]]; then # as tools/setup.sh has found, if it had anything to do
+  problem=$(check_memory "$available") || fail "$problem"
+  problem=$(check_disk "$PWD" 300) || fail "$problem"
+  if ((jobs < wanted)); then
+    echo "[build] $available MiB of memory are enough for $jobs of $wanted jobs at a time"
+  fi
+fi
+
+options=()
+for folder in /usr/include /usr/local/include build/debian/usr/include none; do
+  [[ -e $folder/gtest/gtest.h ]] && break
+done
+if [[ $folder == none ]]; then
+  options+=(-DMINDTORCH_TESTS=OFF)
+elif [[ -f $build/.configured && $(<"$build/.configured") == *MINDTORCH_TESTS=OFF* ]]; then
+  rm "$build/.configured" # GoogleTest has come since
+  options+=(-DMINDTORCH_TESTS=ON)
+fi
+headers=$(.venv/bin/python -c 'import sys; print("python%d.%d" % sys.version_info[:2])')
+if [[ -e build/debian/usr/include/$headers/Python.h ]]; then
+  options+=("-DPython_INCLUDE_DIR=$PWD/build/debian/usr/include/$headers")
+fi
+
+# build.ninja alone does not say that the configuration came to its end.
+if [[ ! -f $build/build.ninja || ! -f $build/.configured ]]; then
+  if [[ ! -f $build/build.ninja ]]; then
+    rm -rf "$build/CMakeCache.txt" "$build/CMakeFiles"
   fi
   echo "[build] configuring $build"
   mkdir -p "$build"
@@ -29,6 +51,8 @@ if [[ ! -f $build/build.ninja ]]; then
     cat "$build/configure.log" >&2
     exit 1
   }
+  echo "${options[*]}" >"$build/.configured"
 fi
-echo "[build] building $build with $jobs jobs (the first time takes some minutes)"
-cmake --build "$build" -j "$jobs" ${3:+--target "$3"}
+
+.venv/bin/python tools/build_progress.py "$build" "$jobs" ${3:+"$3"}
+[[ -e $build/.complete ]] || touch "$build/.complete"

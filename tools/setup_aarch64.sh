@@ -10,7 +10,7 @@ debian=$cross/debian
 say() { printf '[setup] %s\n' "$*"; }
 
 stamp=$cross/.complete
-fingerprint=$(cat tools/setup_aarch64.sh requirements-dev.txt | cksum)" $cross"
+fingerprint=$(cat tools/setup_aarch64.sh requirements.txt | cksum)" $cross"
 if [[ -f $stamp && $(cat "$stamp") == "$fingerprint" ]]; then
   exit 0
 fi
@@ -56,7 +56,7 @@ chmod +x "$cross"/bin/*
 # --- PyPI packages --------------------------------------------------------------------------------
 say "fetching OpenBLAS and NumPy for aarch64 from PyPI"
 version=$(basename "$debian"/usr/include/python3.*)
-grep -E '^(scipy-openblas32|numpy)' requirements-dev.txt >"$cross/requirements.txt"
+grep -E '^(scipy-openblas32|numpy)' requirements.txt >"$cross/requirements.txt"
 .venv/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --no-deps \
   --only-binary=:all: --implementation cp --python-version "${version#python}" \
   --platform manylinux2014_aarch64 --platform manylinux_2_27_aarch64 --platform manylinux_2_28_aarch64 \

@@ -16,6 +16,7 @@ import csv
 import math
 import os
 import re
+import subprocess
 import sys
 import tempfile
 import time
@@ -194,6 +195,10 @@ def main() -> int:
     parser.add_argument("--intel", action="store_true", help="torch's MKL as on Intel processors")
     options = parser.parse_args()
     if options.avx2:
+        ask = "import mindtorch_v2 as m; print(*m._C._cpu_compiled_capabilities())"
+        answer = subprocess.run([sys.executable, "-c", ask], stdout=subprocess.PIPE, text=True)
+        if "AVX2" not in answer.stdout.split():
+            parser.error("this build has no AVX2 code: build with -DMINDTORCH_CPU_TARGETS=all")
         os.environ.update(AVX2_ONLY)
     rows: list[Row] = []
     if options.read:

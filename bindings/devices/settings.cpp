@@ -1,6 +1,7 @@
 // Threads, memory caches, and the rules of dtypes.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 
@@ -60,6 +61,7 @@ void bind_settings(nb::module_& module) {
   module.def("_options", &describe_options, "The environment variables of this library.");
   module.def("_warn_about_options", &warn_about_options);
   module.def("_cpu_capability", &cpu::capability);
+  module.def("_cpu_compiled_capabilities", &cpu::compiled_capabilities);
   module.def("_cpu_empty_cache", [] { runtime::host_allocator().empty_cache(); });
   module.def("_cpu_memory_stats", [] {
     const auto stats = runtime::host_allocator().stats();

@@ -13,7 +13,6 @@
 namespace mindtorch::python {
 namespace {
 
-
 uint8_t float8_code(DType dtype) {
   switch (dtype) {
     case DType::kFloat8E4M3fn:

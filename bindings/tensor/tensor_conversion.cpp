@@ -16,7 +16,6 @@
 namespace mindtorch::python {
 namespace {
 
-
 // What to(...) asks for.
 struct Target {
   std::optional<DType> dtype;

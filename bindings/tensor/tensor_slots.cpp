@@ -13,7 +13,6 @@
 namespace mindtorch::python {
 namespace {
 
-
 // One side of an operator: a tensor, or a number made into one.
 struct Operand {
   const Tensor* tensor = nullptr;
@@ -72,7 +71,8 @@ PyObject* binary(const ops::Op& op, const Operator& operation, PyObject* a, PyOb
       return result != nullptr ? result : Py_NewRef(Py_NotImplemented);
     }
     const ops::Value args[] = {*left.tensor, *right.tensor, Scalar(1)};
-    const bool large = left.tensor->numel() >= kReleaseGilElements || right.tensor->numel() >= kReleaseGilElements;
+    const bool large =
+        left.tensor->numel() >= kReleaseGilElements || right.tensor->numel() >= kReleaseGilElements;
     return call_op(op, {args, operation.has_alpha ? size_t{3} : size_t{2}}, large);
   });
 }

@@ -27,6 +27,7 @@ def show():
     lines = [
         "mindtorch built with:",
         f"  - CPU capability usage: {torch.backends.cpu.get_cpu_capability()}",
+        f"  - CPU capabilities compiled: {', '.join(torch._C._cpu_compiled_capabilities())}",
         "  - Build settings: " + ", ".join(f"{key}={value}" for key, value in settings.items()),
     ]
     return "\n".join(lines) + "\n"

@@ -88,7 +88,7 @@ def test_the_transformer_shows_both_modes(tmp_path):
 
 
 def test_training_shows_both_modes(tmp_path):
-    """Progress, rates, a loss that falls, a table of the memory, a picture, and text."""
+    """Progress, rates, a loss that falls, a table of the memory, two pictures, and text."""
     text = run_on_npu(TRAINING, "sim", tmp_path)
     for mode in ("eager", "pipeline"):
         assert re.search(rf"^{mode} +█+ +4/4 steps, loss [0-9.]+$", text, re.MULTILINE)
@@ -97,8 +97,8 @@ def test_training_shows_both_modes(tmp_path):
     assert float(last) < float(first)
     assert re.search(r"^Checkpoint: .*\n.*\n.*\n  the same$", text, re.MULTILINE)
     assert "NPU memory summary" in text
-    path = tmp_path / "train_gpt.png"
-    assert str(path) in text and path.read_bytes().startswith(b"\x89PNG")
+    for path in (tmp_path / "train_gpt.png", tmp_path / "train_gpt_memory.png"):
+        assert str(path) in text and path.read_bytes().startswith(b"\x89PNG")
     assert len(text.partition("the model goes on:\n")[2].removesuffix("\n")) == 20
 
 

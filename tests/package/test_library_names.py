@@ -131,4 +131,5 @@ def test_nothing_is_compiled():
 
 def test_settings_of_the_build():
     assert "CPU capability usage: " in torch.__config__.show()
+    assert "CPU capabilities compiled: " in torch.__config__.show()
     assert torch.torch is torch and torch._C._nn._parse_to("cpu")[0] == torch.device("cpu")

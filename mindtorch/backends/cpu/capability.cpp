@@ -38,9 +38,9 @@ int64_t allowed_targets() {
     const int64_t supported = wanted & (HWY_TARGETS);
     if (std::string(name_of(wanted)) != name_of(supported)) {
       warn(std::string("CPU ops could use ") + name_of(wanted) +
-           " here, but this build of mindtorch was compiled on a machine with other instructions, and runs "
-           "plain code. Build it on this machine, or with -DMINDTORCH_CPU_TARGETS=all, as wheels "
-           "are.");
+           " here, but this build of mindtorch was compiled for other instructions, and runs " +
+           name_of(supported) +
+           ". Build it on this machine, or with -DMINDTORCH_CPU_TARGETS=all, as wheels are.");
     }
     hwy::GetChosenTarget().Update(supported);
     return supported;
@@ -49,6 +49,15 @@ int64_t allowed_targets() {
 }
 
 const char* capability() { return name_of(allowed_targets()); }
+
+std::vector<std::string> compiled_capabilities() {
+  std::vector<std::string> names;
+  for (int64_t rest = HWY_TARGETS; rest != 0; rest &= rest - 1) {
+    const char* name = name_of(rest & -rest);
+    if (names.empty() || names.back() != name) names.emplace_back(name);
+  }
+  return names;
+}
 
 // For kernels that are not made by Highway.
 bool allows_avx512() {

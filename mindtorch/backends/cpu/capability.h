@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "mindtorch/base/macros.h"
 
@@ -14,6 +16,9 @@ int64_t allowed_targets();
 
 // "AVX512", "AVX2", "NEON" or "DEFAULT".
 MT_API const char* capability();
+
+// What this build has vector code for, the best first; see cmake/InstructionSets.cmake.
+MT_API std::vector<std::string> compiled_capabilities();
 
 // For kernels that are not made by Highway.
 bool allows_avx512();

@@ -326,7 +326,8 @@ void gemm_integer(DType dtype,
 
 int64_t dot_integer(
     DType dtype, int64_t n, const void* x, int64_t x_stride, const void* y, int64_t y_stride) {
-  return static_cast<int64_t>(HWY_DYNAMIC_DISPATCH(dot_of_integers)(dtype, x, x_stride, y, y_stride, n));
+  return static_cast<int64_t>(
+      HWY_DYNAMIC_DISPATCH(dot_of_integers)(dtype, x, x_stride, y, y_stride, n));
 }
 
 }  // namespace mindtorch::cpu

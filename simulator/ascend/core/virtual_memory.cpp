@@ -13,7 +13,6 @@
 
 namespace sim {
 
-
 Physical::~Physical() {
   if (file >= 0) close(file);
 }

@@ -98,8 +98,7 @@ Body with_number(F f) {
       const C last = number.get<C>(launch, i);
       std::array<View, N> views;
       std::copy_n(in, N, views.begin());
-      map_elements<C>(
-          out, [last, &f](auto... x) { return static_cast<C>(f(x..., last)); }, views);
+      map_elements<C>(out, [last, &f](auto... x) { return static_cast<C>(f(x..., last)); }, views);
     });
   };
 }
@@ -245,39 +244,38 @@ struct Addcmul {
 
 }  // namespace
 
-#define SIM_LISTS(Name, number, out, types, body, ...)                                  \
-  const List lists[] = {__VA_ARGS__};                                                   \
-  return over_lists("aclnnForeach" #Name, lists, number, out, types, body, workspaceSize, \
-                    executor)
-#define SIM_EACH(Name, With, expression)                                              \
-  SIM_SIGNATURE(Foreach##Name, const aclTensorList* x, const aclTensorList* out) {    \
-    const auto f = [](auto v) -> decltype(v) { return expression; };                  \
-    SIM_LISTS(Name, {}, out, kTypes | kBool, (each<With, 1>(f)), {x, "x"});           \
+#define SIM_LISTS(Name, number, out, types, body, ...) \
+  const List lists[] = {__VA_ARGS__};                  \
+  return over_lists("aclnnForeach" #Name, lists, number, out, types, body, workspaceSize, executor)
+#define SIM_EACH(Name, With, expression)                                           \
+  SIM_SIGNATURE(Foreach##Name, const aclTensorList* x, const aclTensorList* out) { \
+    const auto f = [](auto v) -> decltype(v) { return expression; };               \
+    SIM_LISTS(Name, {}, out, kTypes | kBool, (each<With, 1>(f)), {x, "x"});        \
   }
-#define SIM_WITH_NUMBER(Name, Kind, name, Target, f)                                          \
-  SIM_SIGNATURE(Foreach##Name, const aclTensorList* x, const Kind* name, Target* out) {       \
+#define SIM_WITH_NUMBER(Name, Kind, name, Target, f)                                            \
+  SIM_SIGNATURE(Foreach##Name, const aclTensorList* x, const Kind* name, Target* out) {         \
     SIM_LISTS(Name, NumberArg(name, #name), out, kTypes, (with_number<Reals, 1>(f)), {x, "x"}); \
   }
 #define SIM_SCALARS(Name, f)                                               \
   SIM_WITH_NUMBER(Name##Scalar, aclTensor, scalar, const aclTensorList, f) \
   SIM_WITH_NUMBER(Name##ScalarV2, aclScalar, scalar, aclTensorList, f)     \
   SIM_WITH_NUMBER(Name##ScalarList, aclScalarList, scalars, const aclTensorList, f)
-#define SIM_PAIRS(Name, f)                                                                  \
-  SIM_SIGNATURE(Foreach##Name##List, const aclTensorList* x1, const aclTensorList* x2,      \
-                const aclTensorList* out) {                                                 \
-    SIM_LISTS(Name##List, {}, out, kTypes, (each<Reals, 2>(f)), {x1, "x1"}, {x2, "x2"});     \
+#define SIM_PAIRS(Name, f)                                                               \
+  SIM_SIGNATURE(Foreach##Name##List, const aclTensorList* x1, const aclTensorList* x2,   \
+                const aclTensorList* out) {                                              \
+    SIM_LISTS(Name##List, {}, out, kTypes, (each<Reals, 2>(f)), {x1, "x1"}, {x2, "x2"}); \
   }
-#define SIM_SCALED_PAIRS(Name, Kind, Target, f)                                             \
-  SIM_SIGNATURE(Foreach##Name, const aclTensorList* x1, const aclTensorList* x2,            \
-                const Kind* alpha, Target* out) {                                           \
-    SIM_LISTS(Name, NumberArg(alpha, "alpha"), out, kTypes, (with_number<Reals, 2>(f)),       \
-              {x1, "x1"}, {x2, "x2"});                                                      \
-  }
-#define SIM_TRIPLES(Name, Kind, name, Target, f)                                        \
+#define SIM_SCALED_PAIRS(Name, Kind, Target, f)                                         \
   SIM_SIGNATURE(Foreach##Name, const aclTensorList* x1, const aclTensorList* x2,        \
-                const aclTensorList* x3, const Kind* name, Target* out) {               \
-    SIM_LISTS(Name, NumberArg(name, #name), out, kTypes, (with_number<Floats, 3>(f)),     \
-              {x1, "x1"}, {x2, "x2"}, {x3, "x3"});                                      \
+                const Kind* alpha, Target* out) {                                       \
+    SIM_LISTS(Name, NumberArg(alpha, "alpha"), out, kTypes, (with_number<Reals, 2>(f)), \
+              {x1, "x1"}, {x2, "x2"});                                                  \
+  }
+#define SIM_TRIPLES(Name, Kind, name, Target, f)                                                  \
+  SIM_SIGNATURE(Foreach##Name, const aclTensorList* x1, const aclTensorList* x2,                  \
+                const aclTensorList* x3, const Kind* name, Target* out) {                         \
+    SIM_LISTS(Name, NumberArg(name, #name), out, kTypes, (with_number<Floats, 3>(f)), {x1, "x1"}, \
+              {x2, "x2"}, {x3, "x3"});                                                            \
   }
 
 extern "C" {

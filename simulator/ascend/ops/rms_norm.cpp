@@ -89,10 +89,10 @@ struct NormOfSum {
 NormOfSum check_sum_norm(
     Planner& p, const aclTensor* x1, const aclTensor* x2, const aclTensor* gamma, double epsilon) {
   NormOfSum s{p.input(x1, "x1", kF16 | kBF16),
-            p.input(x2, "x2", kF16 | kBF16),
-            p.input(gamma, "gamma", kF16 | kBF16),
-            epsilon,
-            {}};
+              p.input(x2, "x2", kF16 | kBF16),
+              p.input(gamma, "gamma", kF16 | kBF16),
+              epsilon,
+              {}};
   p.check_rank(s.x1, 1, 8);
   p.check_shape(s.x2, s.x1.shape());
   p.check_shape(s.gamma, {s.x1.shape().back()});

@@ -134,7 +134,9 @@ T largest(const T* x, int64_t n) {
 }
 
 linalg::PanelFactors<float> panel_of_floats() { return {&lu<float>, &qr<float>, &largest<float>}; }
-linalg::PanelFactors<double> panel_of_doubles() { return {&lu<double>, &qr<double>, &largest<double>}; }
+linalg::PanelFactors<double> panel_of_doubles() {
+  return {&lu<double>, &qr<double>, &largest<double>};
+}
 
 }  // namespace
 }  // namespace mindtorch::cpu::HWY_NAMESPACE

@@ -276,7 +276,9 @@ const linalg::SmallSymmetric<T>* make_symmetric_table() {
   return &kTable;
 }
 const linalg::SmallSymmetric<float>* symmetric_of_floats() { return make_symmetric_table<float>(); }
-const linalg::SmallSymmetric<double>* symmetric_of_doubles() { return make_symmetric_table<double>(); }
+const linalg::SmallSymmetric<double>* symmetric_of_doubles() {
+  return make_symmetric_table<double>();
+}
 
 }  // namespace
 }  // namespace mindtorch::cpu::HWY_NAMESPACE

@@ -196,7 +196,8 @@ void enter_row_extreme(TileTable& table) {
 }  // namespace
 
 void row_extremes(TileTable& table) {
-  enter_row_extreme<bool, uint8_t, int8_t, int16_t, int32_t, int64_t, Half, BFloat16, float, double>(table);
+  enter_row_extreme<bool, uint8_t, int8_t, int16_t, int32_t, int64_t, Half, BFloat16, float,
+                    double>(table);
   enter_truth<bool, uint8_t, 0xff>(table);
   enter_truth<uint8_t, uint8_t, 0xff>(table);
   enter_truth<int8_t, uint8_t, 0xff>(table);

@@ -1,0 +1,128 @@
+"""What `make demo` ends with, and `make demo PREBUILT=1` where there is nothing to run."""
+
+import importlib.util
+import os
+import pathlib
+import platform
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+demo = load("demo")
+prebuilt = load("prebuilt")
+
+
+def printed_commands(text):
+    """Each with what it is to show."""
+    lines = text.partition("Three things to try next:\n")[2].splitlines()
+    return [line.strip().partition("  # ")[::2] for line in lines]
+
+
+def test_the_end_names_two_pictures_and_three_commands(tmp_path):
+    text = demo.closing(tmp_path, ".venv/bin/python")
+    assert "Two pictures" not in text  # none were drawn: matplotlib is missing
+    commands = printed_commands(text)
+    assert len(commands) == 3
+    for command, what in commands:
+        assert command.startswith(".venv/bin/python ") and what
+    for name in ("loss.png", "memory.png"):
+        (tmp_path / name).touch()
+    text = demo.closing(tmp_path, ".venv/bin/python")
+    assert f"{tmp_path}/loss.png  the loss\n" in text
+    assert f"{tmp_path}/memory.png  the device's memory over the run\n" in text
+
+
+def test_the_commands_work_as_printed(tmp_path):
+    before = set(ROOT.iterdir())
+    for command, _ in printed_commands(demo.closing(tmp_path, demo.shown(sys.executable))):
+        environment = {name: value for name, value in os.environ.items() if "MINDTORCH" not in name}
+        done = subprocess.run(
+            command, shell=True, cwd=ROOT, env=environment, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        assert done.stdout
+    assert set(ROOT.iterdir()) == before
+
+
+def test_paths_are_shown_as_one_types_them(tmp_path):
+    assert demo.shown(ROOT / "build" / "demo" / "loss.png") == "build/demo/loss.png"
+    assert demo.shown(tmp_path / "loss.png") == str(tmp_path / "loss.png")
+
+
+def wheel(tags):
+    return pathlib.Path(f"mindtorch_v2-0.1.0-{tags}.whl")
+
+
+def test_which_wheels_fit():
+    major, minor = sys.version_info[:2]
+    own, older = f"cp{major}{minor}", f"cp{major}{minor - 1}"
+    machine = platform.machine()
+    for tags in (
+        f"{own}-{own}-linux_{machine}",
+        f"{own}-{own}-manylinux_2_17_{machine}",
+        f"{own}-{own}-manylinux_2_99_{machine}.manylinux_2_17_{machine}",
+        f"{older}-abi3-manylinux_2_17_{machine}",
+    ):
+        assert prebuilt.fits(wheel(tags)), tags
+    for tags in (
+        f"{older}-{older}-linux_{machine}",
+        f"{own}-{own}-linux_s390x",
+        f"{own}-{own}-manylinux_2_99_{machine}",
+        f"cp{major}{minor + 1}-abi3-manylinux_2_17_{machine}",
+        "py3-none-any",
+    ):
+        assert not prebuilt.fits(wheel(tags)), tags
+    assert not prebuilt.fits(pathlib.Path("numpy-2.0-cp311-cp311-linux_x86_64.whl"))
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A checkout in which nothing was built; an interpreter that has no mindtorch_v2."""
+    if shutil.which("make") is None:
+        pytest.skip("there is no make")
+    for name in ("Makefile", "requirements.txt", "tools/prebuilt.py", "tools/demo.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    empty = [sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "empty")]
+    subprocess.run(empty, check=True)
+    return tmp_path
+
+
+def run_prebuilt(checkout):
+    outer = ("MAKE", "MFLAGS", "PYTHON")
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith(outer)}
+    path = f"{checkout / 'empty' / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["make", "demo", "PREBUILT=1"], cwd=checkout, env={**inherited, "PATH": path},
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode != 0 and done.stdout == ""
+    sentence, make = done.stderr.splitlines()
+    assert make.startswith("make: ")
+    assert not (checkout / "build").exists()
+    return sentence
+
+
+def test_prebuilt_without_a_wheel(checkout):
+    sentence = run_prebuilt(checkout)
+    assert sentence.startswith("[demo] error: there is no wheel in dist/")
+
+
+def test_prebuilt_with_the_wheel_of_another_python(checkout):
+    name = f"mindtorch_v2-0.1.0-cp39-cp39-linux_{platform.machine()}.whl"
+    (checkout / "dist").mkdir()
+    (checkout / "dist" / name).touch()
+    sentence = run_prebuilt(checkout)
+    assert "no wheel in dist/ is for Python" in sentence and name in sentence

@@ -1,0 +1,221 @@
+"""Builds a configured folder and says how far it is: build_progress.py <folder> <jobs> [target].
+
+On a terminal one line is rewritten; elsewhere a line comes every 15 seconds. What compilers print
+is shown as it is, and the status is that of the build.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import selectors
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+MARK = "[mindtorch "  # before ninja's own lines
+STATUS = re.compile(re.escape(MARK) + r"\d+/\d+\] (.*)")
+OBJECT = re.compile(r"Building \w+ object (\S+)")
+PERIOD_S = 15
+OUT_OF_MEMORY = re.compile(r"Killed signal|cannot allocate memory|out of memory|: Killed$", re.I)
+OUT_OF_SPACE = re.compile(r"No space left on device", re.I)
+
+# What making something costs at least, in seconds of one core. A group of sources is one object
+# (cmake/Sources.cmake).
+GROUP_S, OBJECT_S, OTHER_S = 5.0, 3.0, 0.1
+# For so long the estimate rests more on these numbers than on what was seen.
+TRUSTED_S = 20.0
+
+
+def in_words(seconds: float) -> str:
+    """A time left, no more exact than it is known."""
+    if seconds < 50:
+        return "less than a minute"
+    minutes = round(seconds / 60)
+    return "about a minute" if minutes <= 1 else f"about {minutes} minutes"
+
+
+class Costs:
+    """What each object costs: the time it took when it was last made, but no less than a guess (the
+    compiler cache may have had it)."""
+
+    def __init__(self, folder: str) -> None:
+        self.known: dict[str, float] = {}
+        with contextlib.suppress(OSError), open(os.path.join(folder, ".ninja_log")) as log:
+            for line in log:
+                parts = line.split("\t")
+                if len(parts) == 5:
+                    self.known[parts[3]] = (int(parts[1]) - int(parts[0])) / 1000
+
+    def of(self, description: str) -> float:
+        made = OBJECT.match(description)
+        if made is None:
+            return OTHER_S
+        guess = GROUP_S if "/groups/" in made[1] else OBJECT_S
+        return max(self.known.get(made[1], 0), guess)
+
+
+class Progress:
+    """What is done of what ninja says it will do."""
+
+    def __init__(self, steps: list[str], costs: Costs, jobs: int) -> None:
+        self.costs, self.jobs = costs, jobs
+        self.total = sum(OBJECT.match(step) is not None for step in steps)
+        self.total_s = sum(costs.of(step) for step in steps)
+        self.done = 0
+        self.done_s = 0.0
+        self.rewrites = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+        self.begin = time.monotonic()
+        self.shown_at = self.begin
+        self.on_line = False  # whether the cursor stands behind a line that is to be rewritten
+        self.remarks: list[str] = []
+
+    def left_s(self) -> float:
+        elapsed_s = time.monotonic() - self.begin
+        pace = (elapsed_s + TRUSTED_S) / (self.done_s + TRUSTED_S * self.jobs)
+        return max(self.total_s - self.done_s, 0) * pace
+
+    def start(self) -> None:
+        if self.total:
+            with_jobs = f"{self.jobs} job" + "s" * (self.jobs != 1)
+            self.line(f"{self.total} objects to make with {with_jobs}, {in_words(self.left_s())}")
+
+    def take(self, line: str) -> None:
+        """One line of ninja's output."""
+        status = STATUS.match(line)
+        if status is None:
+            self.pass_on(line)
+            return
+        self.done += OBJECT.match(status[1]) is not None
+        self.done_s += self.costs.of(status[1])
+
+    def pass_on(self, line: str) -> None:
+        if line == "ninja: no work to do." or line.startswith("ninja: Entering directory"):
+            return
+        if OUT_OF_MEMORY.search(line):
+            self.remarks = ["a compiler ran out of memory; with one job it takes less: JOBS=1"]
+        elif OUT_OF_SPACE.search(line):
+            self.remarks = ["the disk is full; once there is room, the build goes on where it was"]
+        self.clear()
+        print(line.replace(MARK, "["), flush=True)
+
+    def tick(self) -> None:
+        """Shows how far it is, if it is time to."""
+        now = time.monotonic()
+        if not self.total or now - self.shown_at < (0.2 if self.rewrites else PERIOD_S):
+            return
+        self.shown_at = now
+        text = f"{self.done} of {self.total} objects, {in_words(self.left_s())} left"
+        if not self.rewrites:
+            self.line(text)
+            return
+        width = shutil.get_terminal_size().columns - 1
+        print(f"\r{f'[build] {text}'[:width]}\x1b[K", end="", flush=True)
+        self.on_line = True
+
+    def end(self, status: int, interrupted: int) -> None:
+        self.clear()
+        if interrupted:
+            text = f"interrupted after {self.done} of {self.total} objects"
+            self.line(f"{text}; the next build goes on from there")
+        elif status:
+            for remark in self.remarks:
+                print(f"[build] error: {remark}", file=sys.stderr, flush=True)
+        elif self.total:
+            seconds = time.monotonic() - self.begin
+            self.line(f"{self.total} objects made in {seconds / 60:.1f} minutes")
+
+    def clear(self) -> None:
+        if self.on_line:
+            print("\r\x1b[K", end="")
+            self.on_line = False
+
+    def line(self, text: str) -> None:
+        self.clear()
+        print(f"[build] {text}", flush=True)
+
+
+def lines_of(child: subprocess.Popen, progress: Progress) -> None:
+    """Feeds the output to the progress, which also moves on while nothing is printed."""
+    assert child.stdout is not None
+    os.set_blocking(child.stdout.fileno(), False)
+    rest = b""
+    with selectors.DefaultSelector() as selector:
+        selector.register(child.stdout, selectors.EVENT_READ)
+        while True:
+            if selector.select(timeout=0.5):
+                data = child.stdout.read()
+                if data == b"":
+                    break
+                *lines, rest = (rest + (data or b"")).split(b"\n")
+                for line in lines:
+                    progress.take(line.decode(errors="replace"))
+            progress.tick()
+    if rest:
+        progress.take(rest.decode(errors="replace"))
+
+
+def ninja_of(folder: str) -> str:
+    """The ninja that CMake found for a folder."""
+    with open(os.path.join(folder, "CMakeCache.txt")) as cache:
+        for line in cache:
+            if line.startswith("CMAKE_MAKE_PROGRAM:"):
+                return line.partition("=")[2].strip()
+    return "ninja"
+
+
+def main(folder: str, jobs: str, *targets: str) -> int:
+    ninja = [ninja_of(folder), "-C", folder]
+    environment = {**os.environ, "NINJA_STATUS": f"{MARK}%f/%t] "}
+    environment.pop("MAKEFLAGS", None)  # make's jobs are not ninja's
+
+    # Configures again if that is due: only then is it known what there is to do.
+    again = subprocess.run(
+        [*ninja, "build.ninja"], env=environment, text=True, errors="replace",
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    if again.returncode:
+        print(again.stdout.replace(MARK, "["), end="", flush=True)
+        return again.returncode
+    # By its whole path it is not a file that ninja could make, and it would stop at that.
+    manifest = os.path.abspath(os.path.join(folder, "build.ninja"))
+    planned = subprocess.run(
+        [*ninja, "-f", manifest, "-n", *targets], env=environment, text=True, errors="replace",
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    ).stdout  # fmt: skip
+    steps = [status[1] for line in planned.splitlines() if (status := STATUS.match(line))]
+
+    progress = Progress(steps, Costs(folder), int(jobs))
+    progress.start()
+    child = subprocess.Popen(
+        [*ninja, "-j", jobs, *targets],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,  # so that one signal reaches it once, whoever sent it
+    )
+    interrupted = 0
+
+    def interrupt(number: int, _: object) -> None:
+        nonlocal interrupted
+        interrupted = number
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGINT)  # ninja removes what is half written
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, interrupt)
+    lines_of(child, progress)
+    status = child.wait()
+    progress.end(status, interrupted)
+    return 128 + interrupted if interrupted else status
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(*sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(128 + signal.SIGINT)
