@@ -14,7 +14,7 @@ NPU_TESTS = MINDTORCH_NPU=sim $(VENV) -m pytest -q -n $(PYTEST_JOBS) tests/npu t
 # `make` or `make -n help` must not need an environment.
 .DEFAULT_GOAL := help
 .PHONY: help setup build module demo test test-quick test-cpp test-python test-npu test-avx2 test-dropin bench format lint stubs \
-        stubs-check wheel wheels wheel-check aarch64 aarch64-quick asan tsan clean
+        stubs-check wheel wheels wheels-aarch64 wheel-check wheels-check aarch64 aarch64-quick asan tsan clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
@@ -88,8 +88,15 @@ stubs-check: module  ## the checked-in stubs and generated docs are what `make s
 wheel: setup  ## a wheel in dist/ (PYTHON=python3.12: for that interpreter)
 	@. tools/environment.sh && $(VENV) tools/make_wheels.py $$PYTHON
 
-wheels: setup  ## wheels for every CPython from 3.10 to 3.13 on this machine
+wheels: setup  ## wheels for every CPython from 3.10 to 3.14
 	@. tools/environment.sh && $(VENV) tools/make_wheels.py --all
+
+wheels-aarch64: setup  ## the same for aarch64, cross-compiled on x86-64
+	@tools/setup_aarch64.sh
+	@. tools/environment.sh && $(VENV) tools/make_wheels.py --all --architecture aarch64
+
+wheels-check: setup  ## check the wheels in dist/; those for aarch64 under qemu
+	@. tools/environment.sh && $(VENV) tools/check_wheel.py dist/*.whl
 
 wheel-check: setup  ## build the wheel, install it beside NumPy alone, use it (PYTHON=python3.12)
 	@. tools/environment.sh && $(VENV) tools/check_wheel.py $${PYTHON:+--python $$PYTHON}

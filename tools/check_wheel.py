@@ -149,6 +149,7 @@ def install_foreign(wheel: Path, folder: Path) -> tuple[list[str | Path], Path]:
     """The same for another machine: an interpreter of Debian, in its emulator."""
     tag = tag_of(wheel)
     version = "{}.{}".format(*tag.python)
+    subprocess.run([make_wheels.ROOT / "tools" / f"setup_{tag.architecture}.sh"], check=True)
     root = make_wheels.fetch_python(tag.python, tag.architecture)
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
     options = ["--no-compile", "--only-binary=:all:", "--implementation", "cp"]

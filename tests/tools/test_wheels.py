@@ -1,8 +1,11 @@
 """How wheels are asked for, and what is checked of them."""
 
+import ctypes
 import importlib.util
+import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -16,13 +19,15 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 def load(name):
     spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # check_wheel imports make_wheels
+    sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
 
 
+manylinux = load("manylinux")  # which the others import, as programs do
 make_wheels = load("make_wheels")
 check_wheel = load("check_wheel")
+old_libraries = load("old_libraries")
 
 
 @pytest.fixture
@@ -33,6 +38,7 @@ def checkout(tmp_path):
     shutil.copy(ROOT / "Makefile", tmp_path)
     programs = {
         "tools/setup.sh": '#!/bin/sh\necho set up with "${PYTHON-none}"\n',
+        "tools/setup_aarch64.sh": "#!/bin/sh\necho set up for aarch64\n",
         "tools/environment.sh": "",
         ".venv/bin/python": '#!/bin/sh\necho run "$@"\n',
     }
@@ -63,6 +69,10 @@ def test_make_leaves_the_choice_of_interpreter_alone(checkout):
         "run tools/check_wheel.py --python python3.12"
     ]
     assert make(checkout, "wheels")[1:] == ["run tools/make_wheels.py --all"]
+    assert make(checkout, "wheels-aarch64")[1:] == [
+        "set up for aarch64",
+        "run tools/make_wheels.py --all --architecture aarch64",
+    ]
 
 
 def test_interpreters_are_found(tmp_path, monkeypatch):
@@ -78,7 +88,7 @@ def test_interpreters_are_found(tmp_path, monkeypatch):
     # One that pyenv keeps.
     kept = tmp_path / "versions" / "3.2.1" / "bin" / "python3.2"
     kept.parent.mkdir(parents=True)
-    kept.write_text("#!/bin/sh\necho 3 2\n")
+    kept.write_text("#!/bin/sh\necho 3 2 /include\n")
     kept.chmod(0o755)
     monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
     assert make_wheels.find_python((3, 2)) == make_wheels.resolve("python3.2") == str(kept)
@@ -96,25 +106,172 @@ def make_wheel(folder, platform, *tags):
 
 
 def test_the_tags_of_a_wheel(tmp_path):
-    good = make_wheel(tmp_path, "manylinux_2_35_x86_64", "manylinux_2_35_x86_64")
-    assert check_wheel.tagged_glibc(good) == (2, 35)
-    both = "manylinux_2_28_x86_64", "manylinux_2_35_x86_64"
-    assert check_wheel.tagged_glibc(make_wheel(tmp_path, ".".join(both), *both)) == (2, 28)
-    with pytest.raises(SystemExit, match="not all manylinux"):
-        check_wheel.tagged_glibc(make_wheel(tmp_path, "linux_x86_64", "linux_x86_64"))
+    good = make_wheel(tmp_path, "manylinux_2_28_aarch64", "manylinux_2_28_aarch64")
+    assert check_wheel.tag_of(good) == ((3, 11), "manylinux_2_28", "aarch64")
+    with pytest.raises(SystemExit, match="no tag of manylinux_2_28"):
+        check_wheel.tag_of(make_wheel(tmp_path, "linux_x86_64", "linux_x86_64"))
+    with pytest.raises(SystemExit, match="no tag of manylinux_2_28"):
+        check_wheel.tag_of(make_wheel(tmp_path, "manylinux_2_35_x86_64", "manylinux_2_35_x86_64"))
     with pytest.raises(SystemExit, match="inside"):
-        check_wheel.tagged_glibc(make_wheel(tmp_path, "manylinux_2_35_x86_64", "linux_x86_64"))
+        check_wheel.tag_of(make_wheel(tmp_path, "manylinux_2_28_x86_64", "linux_x86_64"))
 
 
-def test_libraries_keep_what_the_tag_says(tmp_path):
-    if shutil.which("readelf") is None:
-        pytest.skip("there is no readelf")
-    import mindtorch_v2._C
+def test_versions_are_compared_by_their_numbers():
+    def allows(version):
+        return manylinux.allows("manylinux_2_28", version)
 
-    shutil.copy(mindtorch_v2._C.__file__, tmp_path / "_C.so")
-    check_wheel.check_glibc(tmp_path, (99, 0))
-    with pytest.raises(SystemExit, match="needs glibc"):
-        check_wheel.check_glibc(tmp_path, (2, 2))
+    assert allows("GLIBC_2.28") and allows("GLIBC_2.3.4") and not allows("GLIBC_2.29")
+    assert allows("GLIBCXX_3.4.9") and allows("GLIBCXX_3.4.24") and not allows("GLIBCXX_3.4.25")
+    assert allows("CXXABI_1.3.11") and not allows("CXXABI_1.3.12") and allows("CXXABI_TM_1")
+    assert not allows("GLIBC_PRIVATE") and allows("HWY_0")
+
+
+@pytest.mark.parametrize("architecture", ["x86_64", "aarch64"])
+def test_the_table_of_versions_is_that_of_auditwheel(architecture):
+    auditwheel = pytest.importorskip("auditwheel")
+    tables = pathlib.Path(auditwheel.__file__).parent / "policy" / "manylinux-policy.json"
+    policies = {policy["name"]: policy for policy in json.loads(tables.read_text())}
+    for tag, newest in manylinux.NEWEST.items():
+        allowed = policies[tag]["symbol_versions"][architecture]
+        for library, version in newest.items():
+            numbers = [manylinux.parse(f"{library}_{number}") for number in allowed[library]]
+            assert max(parsed for parsed in numbers if parsed) == (library, version)
+
+
+# What newer libraries have newer versions of, and what older ones lack.
+PROGRAM = """
+#include <sys/stat.h>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+static std::exception_ptr caught() {
+  try {
+    throw std::runtime_error("thrown");
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
+static bool times_out() {
+  std::mutex mutex;
+  std::condition_variable never;
+  std::unique_lock lock(mutex);
+  const auto start = std::chrono::steady_clock::now();
+  const bool came = never.wait_for(lock, std::chrono::milliseconds(20), [] { return false; });
+  return !came && std::chrono::steady_clock::now() - start >= std::chrono::milliseconds(20);
+}
+
+extern "C" const char* answer(int bits, double base) {
+  static std::string text;
+  std::ostringstream out;
+  std::shared_ptr<int> counted = std::make_shared<int>(bits);
+  std::thread([counted] { ++*counted; }).join();
+  out << *counted << ' ' << std::pow(base, 0.5) << ' ' << std::hypot(base, base) << ' ';
+  std::exception_ptr first = caught();
+  std::exception_ptr second = first;
+  first = nullptr;
+  try {
+    std::rethrow_exception(second);
+  } catch (std::runtime_error& error) {
+    out << std::runtime_error(std::move(error)).what() << ' ';
+  }
+  try {
+    const volatile long count = -bits;
+    delete[] new long[static_cast<size_t>(count)];
+  } catch (const std::bad_array_new_length&) {
+    out << "refused ";
+  }
+  char digits[32] = {};
+  std::to_chars(digits, digits + 31, base / 3);
+  double read = 0;
+  std::from_chars(digits, digits + 31, read);
+  struct stat status;
+  out << (read == base / 3) << ' ' << times_out() << ' ' << (fstat(0, &status) <= 0);
+  text = out.str();
+  return text.c_str();
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def compiler():
+    if shutil.which("readelf") is None or shutil.which("g++") is None:
+        pytest.skip("there is no g++, or no readelf")
+    return "g++"
+
+
+@pytest.fixture(scope="module")
+def old_folder(compiler, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("old_libraries")
+    old_libraries.write(compiler, "ar", folder)
+    return folder
+
+
+def link(compiler, text, library, *options):
+    source = library.with_suffix(".cpp")
+    source.write_text(text)
+    flags = ["-std=c++20", "-O1", "-shared", "-fPIC", "-Wl,--no-undefined", "-Wl,-z,now"]
+    command = [compiler, *flags, *options, "-o", library, source]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def answer_of(library):
+    function = ctypes.CDLL(str(library)).answer
+    function.restype = ctypes.c_char_p
+    return function(40, ctypes.c_double(2.0)).decode()
+
+
+def test_newer_symbols_are_refused_and_old_libraries_have_none(compiler, old_folder, tmp_path):
+    ordinary, old = tmp_path / "ordinary" / "lib.so", tmp_path / "old" / "lib.so"
+    ordinary.parent.mkdir()
+    old.parent.mkdir()
+    done = link(compiler, PROGRAM, ordinary)
+    assert done.returncode == 0, done.stderr
+    options = [f"-L{old_folder}", "-Wl,--exclude-libs,libnew_functions.a"]
+    done = link(compiler, PROGRAM, old, *options)
+    assert done.returncode == 0, done.stderr
+
+    manylinux.check("manylinux_2_28", old.parent)
+    assert manylinux.too_new("manylinux_2_28", old) == []
+    assert (
+        "libpthread.so.0"
+        in subprocess.run(["readelf", "-d", old], check=True, capture_output=True, text=True).stdout
+    )  # where pthread_create was until glibc 2.34
+    with pytest.raises(SystemExit, match=r"lib\.so needs .*pow@GLIBC_2\.29"):
+        manylinux.check("manylinux_2_28", tmp_path)
+    assert answer_of(old) == answer_of(ordinary)
+    # What came with the library stays inside of it.
+    symbols = subprocess.run(
+        ["readelf", "--dyn-syms", "--wide", old], check=True, capture_output=True, text=True
+    ).stdout
+    exported = [line.split()[7] for line in symbols.splitlines()[3:] if " UND " not in line]
+    assert "answer" in exported
+    assert not any(re.match("pthread_|__libc_|.?stat|_ZSt8to_chars", name) for name in exported)
+
+
+def test_what_old_libraries_lack_is_not_linked(compiler, old_folder, tmp_path):
+    text = "#include <filesystem>\nauto f() { return std::filesystem::temp_directory_path(); }"
+    assert link(compiler, text, tmp_path / "lib.so").returncode == 0
+    done = link(compiler, text, tmp_path / "lib.so", f"-L{old_folder}")
+    assert "undefined reference to `std::filesystem::temp_directory_path" in done.stderr
+
+
+def test_the_wheels_at_hand_keep_their_tags(compiler):
+    wheels = sorted(make_wheels.DIST.glob("*.whl"))
+    if not wheels:
+        pytest.skip("there is no wheel in dist/ (make wheel)")
+    for wheel in wheels:
+        manylinux.check_wheel(check_wheel.tag_of(wheel).manylinux, wheel)
 
 
 def test_recompressed_wheel_holds_the_same(tmp_path):
