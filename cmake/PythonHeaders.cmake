@@ -10,12 +10,6 @@ set(Python_VERSION_MINOR ${CMAKE_MATCH_2})
 set(Python_VERSION ${CMAKE_MATCH_1}.${CMAKE_MATCH_2})
 set(Python_SOABI cpython-${CMAKE_MATCH_1}${CMAKE_MATCH_2}-${CMAKE_SYSTEM_PROCESSOR}-linux-gnu)
 set(SKBUILD_SOABI ${Python_SOABI})  # it knows the interpreter's only
-
-# Debian's pyconfig.h includes that of the architecture, from the folder above.
 set(Python_INCLUDE_DIRS ${MINDTORCH_PYTHON_HEADERS})
-get_filename_component(above ${MINDTORCH_PYTHON_HEADERS} DIRECTORY)
-if(EXISTS ${above}/${CMAKE_SYSTEM_PROCESSOR}-linux-gnu/python${Python_VERSION}/pyconfig.h)
-  list(APPEND Python_INCLUDE_DIRS ${above})
-endif()
 add_library(Python::Module INTERFACE IMPORTED)
 set_target_properties(Python::Module PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${Python_INCLUDE_DIRS}")

@@ -43,6 +43,9 @@ for file in "$apt"/archives/*.deb; do
   dpkg-deb --fsys-tarfile "$file" | tar -x --keep-directory-symlink --no-same-owner -C "$root"
 done
 rm -rf "$apt" "$root"/usr/share/{doc,man}
+# Debian's pyconfig.h includes that of the architecture, from a folder that holds the C library's
+# headers here.
+mv "$root/usr/include"/*-linux-gnu/"python$version/pyconfig.h" "$root/usr/include/python$version/"
 
 if [[ $architecture == "$machine" ]]; then
   # The interpreter runs with the libraries that came with it. In the other order patchelf breaks it.

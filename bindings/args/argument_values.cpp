@@ -35,7 +35,9 @@ bool is_foreign_number(PyObject* object) {
 
 // torch tells ints that fit 64 bits without a sign from larger ones.
 [[noreturn]] void refuse_big_int(PyObject* object) {
-  if (_PyLong_Sign(object) > 0) {
+  int overflow = 0;
+  PyLong_AsLongLongAndOverflow(object, &overflow);
+  if (overflow > 0) {
     PyLong_AsUnsignedLongLong(object);
     MT_CHECK(PyErr_Occurred() != nullptr, RuntimeError,
              "value cannot be converted to type int64_t without overflow");

@@ -29,7 +29,7 @@ PyObject* call(PyObject* self, PyObject* const* args, size_t flags, PyObject* kw
   if (MT_UNLIKELY(may_be_handled(args, count)) && handle_call(self, args, nargs, kwnames, result)) {
     return result;
   }
-  return _PyFunction_Vectorcall(held(self), args, flags, kwnames);
+  return PyObject_Vectorcall(held(self), args, flags, kwnames);
 }
 
 PyObject* bind(PyObject* self, PyObject* object, PyObject*) {
