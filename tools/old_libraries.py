@@ -34,6 +34,7 @@ MOVED = {
 }
 # Conversions of numbers, for which libstdc++ has no other object that defines an older symbol too.
 OBJECTS = ("floating_from_chars.o", "floating_to_chars.o", "memory_resource.o")
+HIDDEN, VISIBLE, VISIBLE_OBJECT = "libnew_functions.a", "libsingle_threaded.a", "single_threaded.o"
 # Where the assembler puts a kind of symbol, and what it calls it.
 SECTIONS = {
     "FUNC": (".text", "function"),
@@ -123,21 +124,25 @@ def write_library(compiler: str, folder: Path, name: str, symbols: list[Symbol])
     map_file.unlink()
 
 
-def write_new_functions(compiler: str, archiver: str, folder: Path) -> None:
-    """What old libraries lack, as an archive: the linker takes what a library needs of it."""
-    objects = []
-    for source in sorted((TOOLS / "new_functions").glob("*.cpp")):
-        objects.append(folder / f"{source.stem}.o")
-        output_of(compiler, "-std=c++20", "-O2", "-fPIC", "-c", "-o", objects[-1], source)
-    libstdcxx = path_of(compiler, "libstdc++.a")
-    for name in OBJECTS:
-        subprocess.run([archiver, "x", libstdcxx, name], cwd=folder, check=True)
-        objects.append(folder / name)
-    archive = folder / "libnew_functions.a"
+def write_archive(archiver: str, archive: Path, objects: list[Path]) -> None:
     archive.unlink(missing_ok=True)
     output_of(archiver, "rcs", archive, *objects)
     for path in objects:
         path.unlink()
+
+
+def write_new_functions(compiler: str, archiver: str, folder: Path) -> None:
+    """What old libraries lack, as archives: the linker takes what a library needs of them."""
+    objects = []
+    for source in sorted((TOOLS / "new_functions").glob("*.cpp")):
+        objects.append(folder / f"{source.stem}.o")
+        output_of(compiler, "-std=c++20", "-O2", "-fPIC", "-c", "-o", objects[-1], source)
+    write_archive(archiver, folder / VISIBLE, [objects.pop(objects.index(folder / VISIBLE_OBJECT))])
+    libstdcxx = path_of(compiler, "libstdc++.a")
+    for name in OBJECTS:
+        subprocess.run([archiver, "x", libstdcxx, name], cwd=folder, check=True)
+        objects.append(folder / name)
+    write_archive(archiver, folder / HIDDEN, objects)
 
 
 def write(compiler: str, archiver: str, folder: Path) -> None:
@@ -161,7 +166,7 @@ def write(compiler: str, archiver: str, folder: Path) -> None:
         "librt.so": "INPUT ( librt.so.1 )",
         "libpthread.so": "INPUT ( libpthread.so.0 )",
         # Of an archive the linker takes only what no library before it has.
-        "libstdc++.so": "INPUT ( libstdc++.so.6 libnew_functions.a )",
+        "libstdc++.so": f"INPUT ( libstdc++.so.6 {HIDDEN} {VISIBLE} )",
     }
     for name, text in scripts.items():
         (folder / name).write_text(text + "\n")

@@ -255,8 +255,17 @@ def test_newer_symbols_are_refused_and_old_libraries_have_none(compiler, old_fol
         ["readelf", "--dyn-syms", "--wide", old], check=True, capture_output=True, text=True
     ).stdout
     exported = [line.split()[7] for line in symbols.splitlines()[3:] if " UND " not in line]
-    assert "answer" in exported
-    assert not any(re.match("pthread_|__libc_|.?stat|_ZSt8to_chars", name) for name in exported)
+    assert "answer" in exported and "__libc_single_threaded" in exported
+    assert not any(re.match("pthread_|.?stat|_ZSt8to_chars", name) for name in exported)
+    # Of these two the C library's comes first, as in an interpreter.
+    address = ctypes.c_char.in_dll(ctypes.CDLL(None), "__libc_single_threaded")
+    source = "extern const char __libc_single_threaded;"
+    source = f'extern "C" {{ {source} const void* where() {{ return &__libc_single_threaded; }} }}'
+    done = link(compiler, source, tmp_path / "where.so", *options)
+    assert done.returncode == 0, done.stderr
+    where = ctypes.CDLL(str(tmp_path / "where.so")).where
+    where.restype = ctypes.c_void_p
+    assert where() == ctypes.addressof(address)
 
 
 def test_what_old_libraries_lack_is_not_linked(compiler, old_folder, tmp_path):
