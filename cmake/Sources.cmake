@@ -4,13 +4,9 @@
 # group meet in every build. With MINDTORCH_GROUPS=OFF (the preset asan) every source is compiled alone,
 # and shows that it includes what it uses.
 #
-#   mindtorch_sources(<target> GROUP <name> [FOR_SIZE] SOURCES <files>...)
-#
 # CMake's own unity builds name their sources by absolute paths, which two checkouts that share a
 # compiler cache do not have in common; these do not.
-#
-# FOR_SIZE: they only call others, and never in a loop: half the size counts for more than a few
-# instructions.
+
 # Writes an #include of each source into a variable.
 function(mindtorch_includes result)
   set(includes "")
@@ -28,6 +24,10 @@ function(mindtorch_includes result)
   set(${result} "${includes}" PARENT_SCOPE)
 endfunction()
 
+# mindtorch_sources(<target> GROUP <name> [FOR_SIZE] SOURCES <files>...)
+#
+# FOR_SIZE: they only call others, and never in a loop: half the size counts for more than a few
+# instructions.
 function(mindtorch_sources target)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "FOR_SIZE" "GROUP" "SOURCES")
   if(MINDTORCH_GROUPS)

@@ -182,7 +182,7 @@ def draw(
         axes.plot(range(first, first + len(values)), values, label=label, linewidth=1)
     axes.set(xlabel="step", **labels)
     axes.set_ylim(bottom=0)
-    axes.legend(loc="center right")
+    axes.legend()
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)
     pyplot.close(figure)

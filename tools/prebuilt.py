@@ -144,6 +144,9 @@ def choose() -> Path:
 def main() -> None:
     if sys.version_info < (3, 10):  # noqa: UP036
         fail(f"Python 3.10 or newer is needed, and {sys.executable} is {platform.python_version()}")
+    base = os.path.realpath(sys.executable)
+    if Path(sys.prefix) == ENVIRONMENT and base != sys.executable:
+        os.execv(base, [base, *sys.argv])  # it may be about to be removed
     python = choose()
     os.execv(python, [str(python), *sys.argv[1:]])
 

@@ -173,7 +173,7 @@ DType ResultType::dtype() const {
     if (!lower) continue;
     if (!result) {
       result = lower;
-    } else if (kind(*lower) > kind(*result)) {
+    } else if (info(*lower).kind > info(*result).kind) {
       // Floats keep their precision as parts of complex numbers.
       result = is_floating_point(*result) ? complex_dtype(*result) : promote_types(*result, *lower);
     }
