@@ -5,6 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 source tools/environment.sh
 source tools/machine.sh
+source tools/processes.sh
 preset=${1:-release}
 jobs=${2:-$(nproc)}
 build=build/$preset
@@ -14,15 +15,16 @@ fail() {
   exit 1
 }
 
+one_at_a_time build
 available=$(available_mib)
 wanted=$jobs
 jobs=$(jobs_for "$wanted" "$available")
-if [[ ! -e $build/.complete ]]; then # as tools/setup.sh has found, if it had anything to do
+if ! was_built "$build" "${3:-all}"; then # as tools/setup.sh has found, if it had anything to do
+  room=$disk_mib
+  if [[ ${3:-} == python_module ]]; then room=$demo_disk_mib; fi
   problem=$(check_memory "$available") || fail "$problem"
-  problem=$(check_disk "$PWD" 300) || fail "$problem"
-  if ((jobs < wanted)); then
-    echo "[build] $available MiB of memory are enough for $jobs of $wanted jobs at a time"
-  fi
+  problem=$(check_disk "$PWD" "$(disk_needed "$room" "$build")") || fail "$problem"
+  say_jobs build "$wanted" "$available"
 fi
 
 options=()
@@ -47,12 +49,12 @@ if [[ ! -f $build/build.ninja || ! -f $build/.configured ]]; then
   fi
   echo "[build] configuring $build"
   mkdir -p "$build"
-  cmake --preset "$preset" "${options[@]}" >"$build/configure.log" 2>&1 || {
+  start_group cmake --preset "$preset" "${options[@]}" >"$build/configure.log" 2>&1
+  wait_for_group || {
     cat "$build/configure.log" >&2
     exit 1
   }
   echo "${options[*]}" >"$build/.configured"
 fi
 
-.venv/bin/python tools/build_progress.py "$build" "$jobs" ${3:+"$3"}
-[[ -e $build/.complete ]] || touch "$build/.complete"
+exec .venv/bin/python tools/build_progress.py "$build" "$jobs" ${3:+"$3"}

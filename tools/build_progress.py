@@ -7,6 +7,7 @@ is shown as it is, and the status is that of the build.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import re
 import selectors
@@ -28,6 +29,16 @@ OUT_OF_SPACE = re.compile(r"No space left on device", re.I)
 GROUP_S, OBJECT_S, OTHER_S = 5.0, 3.0, 0.1
 # For so long the estimate rests more on these numbers than on what was seen.
 TRUSTED_S = 20.0
+
+# tools/processes.sh's lock is held until ninja ends, too.
+LOCK = (9,)
+PR_SET_PDEATHSIG = 1
+try:
+    PRCTL = ctypes.CDLL(
+        None
+    ).prctl  # found here: a process that was just forked should look for nothing
+except (OSError, AttributeError):
+    PRCTL = None
 
 
 def in_words(seconds: float) -> str:
@@ -126,7 +137,7 @@ class Progress:
                 print(f"[build] error: {remark}", file=sys.stderr, flush=True)
         elif self.total:
             seconds = time.monotonic() - self.begin
-            self.line(f"{self.total} objects made in {seconds / 60:.1f} minutes")
+            self.line(f"{self.done} objects made in {seconds / 60:.1f} minutes")
 
     def clear(self) -> None:
         if self.on_line:
@@ -167,55 +178,96 @@ def ninja_of(folder: str) -> str:
     return "ninja"
 
 
-def main(folder: str, jobs: str, *targets: str) -> int:
-    ninja = [ninja_of(folder), "-C", folder]
-    environment = {**os.environ, "NINJA_STATUS": f"{MARK}%f/%t] "}
-    environment.pop("MAKEFLAGS", None)  # make's jobs are not ninja's
+def end_with_parent() -> None:
+    """Run by a new process: it is interrupted when this program ends, even if that is killed."""
+    PRCTL(PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGINT))
 
+
+class Ninja:
+    """Runs ninja, one at a time. A signal that ends this program interrupts ninja, which removes
+    what is half written; in a session of its own ninja gets it once, whoever sent it."""
+
+    def __init__(self, folder: str) -> None:
+        self.command = [ninja_of(folder), "-C", folder]
+        self.environment = {**os.environ, "NINJA_STATUS": f"{MARK}%f/%t] "}
+        self.environment.pop("MAKEFLAGS", None)  # make's jobs are not ninja's
+        self.child: subprocess.Popen | None = None
+        self.interrupted = 0
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, signal.SIGHUP):
+            # After `nohup` a hang-up stays ignored.
+            if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, self.interrupt)
+
+    def start(self, *arguments: str) -> subprocess.Popen:
+        self.child = subprocess.Popen(
+            [*self.command, *arguments],
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            preexec_fn=end_with_parent if PRCTL else None,
+            pass_fds=LOCK if is_open(*LOCK) else (),
+        )
+        if self.interrupted:  # before there was a child
+            self.stop()
+        return self.child
+
+    def output(self, *arguments: str) -> tuple[int, str]:
+        child = self.start(*arguments)
+        text = child.communicate()[0].decode(errors="replace")
+        return child.returncode, text
+
+    def interrupt(self, number: int, _: object) -> None:
+        self.interrupted = number
+        self.stop()
+
+    def stop(self) -> None:
+        if self.child is not None and self.child.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.child.pid, signal.SIGINT)
+
+
+def is_open(number: int) -> bool:
+    try:
+        os.fstat(number)
+    except OSError:
+        return False
+    return True
+
+
+def build(ninja: Ninja, folder: str, jobs: str, *targets: str) -> int:
     # Configures again if that is due: only then is it known what there is to do.
-    again = subprocess.run(
-        [*ninja, "build.ninja"], env=environment, text=True, errors="replace",
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
-    if again.returncode:
-        print(again.stdout.replace(MARK, "["), end="", flush=True)
-        return again.returncode
+    status, text = ninja.output("build.ninja")
+    if status and not ninja.interrupted:
+        print(text.replace(MARK, "["), end="", flush=True)
+    if status:
+        return status
     # By its whole path it is not a file that ninja could make, and it would stop at that.
     manifest = os.path.abspath(os.path.join(folder, "build.ninja"))
-    planned = subprocess.run(
-        [*ninja, "-f", manifest, "-n", *targets], env=environment, text=True, errors="replace",
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-    ).stdout  # fmt: skip
+    planned = ninja.output("-f", manifest, "-n", *targets)[1]
     steps = [status[1] for line in planned.splitlines() if (status := STATUS.match(line))]
 
     progress = Progress(steps, Costs(folder), int(jobs))
-    progress.start()
-    child = subprocess.Popen(
-        [*ninja, "-j", jobs, *targets],
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,  # so that one signal reaches it once, whoever sent it
-    )
-    interrupted = 0
-
-    def interrupt(number: int, _: object) -> None:
-        nonlocal interrupted
-        interrupted = number
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(child.pid, signal.SIGINT)  # ninja removes what is half written
-
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, interrupt)
+    if not ninja.interrupted:
+        progress.start()
+    child = ninja.start("-j", jobs, *targets)
     lines_of(child, progress)
     status = child.wait()
-    progress.end(status, interrupted)
-    return 128 + interrupted if interrupted else status
+    progress.end(status, ninja.interrupted)
+    return status
+
+
+def main(folder: str, jobs: str, *targets: str) -> int:
+    ninja = Ninja(folder)
+    status = build(ninja, folder, jobs, *targets)
+    if ninja.interrupted:
+        return 128 + ninja.interrupted
+    if not status:  # tools/build.sh looks for it
+        with open(os.path.join(folder, f".built-{'-'.join(targets) or 'all'}"), "a"):
+            pass
+    return status
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(*sys.argv[1:]))
-    except KeyboardInterrupt:
-        sys.exit(128 + signal.SIGINT)
+    sys.exit(main(*sys.argv[1:]))

@@ -3,10 +3,13 @@
 
 # What one compiler process takes at most.
 job_mib=1300
+# What counts as available where the system does not say: enough.
+unknown_mib=$((1 << 20))
 # What .venv and build/release take together, for the demo and with every test, and room for temporary
 # files.
 demo_disk_mib=800
 disk_mib=1500
+spare_disk_mib=100
 
 check_platform() {
   case $(uname -s)-$(uname -m) in
@@ -57,10 +60,14 @@ CPP
 # if that leaves less. The arguments are where to read, for tests.
 available_mib() {
   local meminfo=${1:-/proc/meminfo} groups=${2:-/sys/fs/cgroup} own=${3:-/proc/self/cgroup}
-  local found name value _
+  local found='' swap=0 name value _
   while read -r name value _; do
-    case $name in MemAvailable: | SwapFree:) found=$((${found:-0} + value / 1024)) ;; esac
-  done <"$meminfo"
+    case $name in
+    MemAvailable:) found=$((value / 1024)) ;;
+    SwapFree:) swap=$((value / 1024)) ;;
+    esac
+  done < <(cat "$meminfo" 2>/dev/null)
+  if [[ -n $found ]]; then found=$((found + swap)); else found=$unknown_mib; fi
   local id controllers path folder limit used cache
   while IFS=: read -r id controllers path; do
     case $id:$controllers in
@@ -79,7 +86,7 @@ available_mib() {
         while read -r name value _; do
           if [[ $name =~ ^($cache)$ ]]; then left=$((left + value)); fi
         done < <(cat "$here/memory.stat" 2>/dev/null)
-        if ((left / 1048576 < ${found:-1 << 40})); then found=$((left / 1048576)); fi
+        if ((left / 1048576 < found)); then found=$((left / 1048576)); fi
       fi
       [[ -n ${path%/} ]] || break
       path=${path%/*}
@@ -94,11 +101,35 @@ jobs_for() {
   echo $((allowed < 1 ? 1 : allowed < wanted ? allowed : wanted))
 }
 
+# Says once in a checkout that memory is not enough for every job: say_jobs <name> <wanted> <MiB>. What was
+# said stands in build/.jobs.
+say_jobs() {
+  local jobs text
+  jobs=$(jobs_for "$2" "$3")
+  text="$jobs of $2 jobs at a time"
+  if ((jobs == $2)) || [[ $(cat build/.jobs 2>/dev/null) == "$text" ]]; then return; fi
+  echo "[$1] $3 MiB of memory are enough for $text"
+  mkdir -p build
+  echo "$text" >build/.jobs
+}
+
 check_memory() {
   (($1 >= job_mib)) && return
   echo "not enough memory: compiling takes $job_mib MiB, and $1 MiB are available" \
     "(a wheel needs no compiler: make demo PREBUILT=1)"
   return 1
+}
+
+# Whether a target (all, if none is named) was built in a folder: was_built <folder> <target>.
+# tools/build_progress.py writes these.
+was_built() { [[ -e $1/.built-$2 || -e $1/.built-all ]]; }
+
+# The room that is still to be there when .venv and a build are to take so much: disk_needed <MiB> <build>.
+disk_needed() {
+  local there left
+  there=$(du -skc .venv "$2" 2>/dev/null | tail -1 | cut -f1) || true
+  left=$(($1 - ${there:-0} / 1024))
+  echo $((left > spare_disk_mib ? left : spare_disk_mib))
 }
 
 # Whether there is room in a folder: check_disk <folder> <MiB>.

@@ -7,6 +7,7 @@
 #   tools/setup.sh demo                 what building and the demo need (requirements.txt)
 #   PYTHON=python3.12 tools/setup.sh    choose the interpreter (default: python3; 3.10 or newer)
 #
+# make hands PRESET and JOBS on, if they are given: whether there is room for that build is checked here.
 # Without root (and without passwordless sudo) Debian packages are unpacked under build/debian. What
 # apt and pip print goes to build/setup-*.log, and is shown if they fail.
 set -euo pipefail
@@ -15,6 +16,7 @@ root=$PWD
 venv=$root/.venv
 unpacked=$root/build/debian
 source tools/machine.sh
+source tools/processes.sh
 
 say() { printf '[setup] %s\n' "$*"; }
 fail() {
@@ -23,8 +25,8 @@ fail() {
 }
 
 case ${1:-all} in
-all) requirements=requirements-dev.txt ;;
-demo) requirements=requirements.txt ;;
+all) requirements=requirements-dev.txt target=all ;;
+demo) requirements=requirements.txt target=python_module disk_mib=$demo_disk_mib ;;
 *) fail "usage: tools/setup.sh [demo]" ;;
 esac
 
@@ -34,10 +36,15 @@ stamp=$venv/.mindtorch-setup
 wanted=$(fingerprint requirements.txt)
 everything=$(fingerprint requirements.txt requirements-dev.txt)
 if [[ $requirements == requirements-dev.txt ]]; then wanted=$everything; fi
-if [[ -f $stamp && -x $venv/bin/python ]]; then
+is_ready() {
+  [[ -f $stamp && -x $venv/bin/python ]] || return 1
+  local found
   found=$(<"$stamp")
-  if [[ $found == "$everything" || $found == "$wanted" ]]; then exit 0; fi
-fi
+  [[ $found == "$everything" || $found == "$wanted" ]]
+}
+if is_ready; then exit 0; fi
+one_at_a_time setup
+if is_ready; then exit 0; fi # by then
 begin=$SECONDS
 
 # --- what the machine must have -------------------------------------------------------------------
@@ -75,33 +82,39 @@ if [[ -n $compiler ]]; then
 elif [[ -z $allowed || -n ${CXX:-} ]]; then
   fail "there is no C++ compiler${CXX:+ $CXX}: apt-get install g++"
 fi
-if [[ $requirements == requirements.txt ]]; then disk_mib=$demo_disk_mib; fi
-if [[ -e build/release/.complete ]]; then
-  disk_mib=300
-else
-  problem=$(check_memory "$(available_mib)") || fail "$problem"
+build=build/${PRESET:-release}
+jobs=${JOBS:-$(nproc)}
+available=$(available_mib)
+if ! was_built "$build" "$target"; then
+  problem=$(check_memory "$available") || fail "$problem"
 fi
-problem=$(check_disk "$root" "$disk_mib") || fail "$problem"
+problem=$(check_disk "$root" "$(disk_needed "$disk_mib" "$build")") || fail "$problem"
+
+wanted_packages=(-r "$requirements")
+new_enough_cmake() {
+  local version
+  version=$(cmake --version 2>/dev/null | sed -n 's/^cmake version //p') || return 1
+  [[ -n $version && $(printf '3.25\n%s\n' "$version" | sort -V | head -1) == 3.25 ]]
+}
+new_enough_cmake || wanted_packages+=("cmake>=3.25,<5")
+command -v ninja >/dev/null || wanted_packages+=("ninja>=1.11")
 
 # With no network the packages may still be here, in .venv or in a folder that pip knows.
 offline=()
 problem=$("$python" tools/check_network.py 2>&1) || {
   offline=(--no-index)
   [[ $python == "$venv"/* ]] &&
-    "$python" -m pip install --dry-run --no-index -r "$requirements" >/dev/null 2>&1 ||
+    "$python" -m pip install --dry-run --no-index "${wanted_packages[@]}" >/dev/null 2>&1 ||
     fail "$problem"
 }
 mkdir -p build
+was_built "$build" "$target" || say_jobs setup "$jobs" "$available"
 
 # Runs a step with what it prints in a log; says every 15 seconds how far it is.
 step() {
   local name=$1 log=build/setup-$1.log child seconds=0 line
   shift
-  set -m # in a process group of its own, which ends as a whole
-  "$@" >"$log" 2>&1 </dev/null &
-  child=$!
-  set +m
-  trap 'kill -- "-$child" 2>/dev/null; wait "$child" 2>/dev/null; exit 130' INT TERM
+  start_group "$@" >"$log" 2>&1 || return 1
   while kill -0 "$child" 2>/dev/null; do
     sleep 0.2
     seconds=$((seconds + 1))
@@ -110,14 +123,16 @@ step() {
       say "$((SECONDS - begin)) s: ${line:-$name packages}"
     fi
   done
-  trap - INT TERM
-  wait "$child"
+  wait_for_group
 }
-# Ends with the last lines of a step's log.
+# Ends with the last lines of a step's log, or with the disk, if that is full: the log is on it, too.
 give_up() {
-  local log=build/setup-$1.log
+  local log=build/setup-$1.log folder problem
   shift
-  tail -n 25 "$log" >&2
+  tail -n 25 "$log" >&2 || true
+  for folder in "$root" "${TMPDIR:-/tmp}"; do
+    problem=$(check_disk "$folder" "$spare_disk_mib") || fail "$problem; $*"
+  done
   if grep -qi 'no space left on device' "$log"; then fail "the disk is full: $*"; fi
   fail "$* (all of the output is in $log)"
 }
@@ -152,7 +167,7 @@ install_packages() {
   "${as_root[@]}" dpkg --configure -a # after an installation that was interrupted
   "${apt[@]}" update || echo "apt-get update failed; trying with the lists at hand"
   "${apt[@]}" install -y --no-install-recommends "$@"
-}
+} 9<&- # a service that a package starts must not hold the lock
 
 # Unpacks into a folder that takes its name when it is complete.
 unpack_packages() {
@@ -218,8 +233,8 @@ if [[ ! -x $venv/bin/python ]]; then
   say "creating .venv with $("$python" --version)"
   mkdir -p "$venv"
   touch "$unfinished"
-  "$python" -m venv "$venv" >/dev/null 2>&1 || "$python" -m venv --clear --without-pip "$venv" ||
-    fail "Python could not make a virtual environment in .venv"
+  step venv "$python" -m venv "$venv" || step venv "$python" -m venv --clear --without-pip "$venv" ||
+    give_up venv "Python could not make a virtual environment in .venv"
   touch "$unfinished"
 fi
 python=$venv/bin/python
@@ -228,14 +243,6 @@ python=$venv/bin/python
   step pip "$python" tools/bootstrap_pip.py || give_up pip "could not fetch pip from PyPI"
 }
 
-wanted_packages=(-r "$requirements")
-new_enough_cmake() {
-  local version
-  version=$(cmake --version 2>/dev/null | sed -n 's/^cmake version //p') || return 1
-  [[ -n $version && $(printf '3.25\n%s\n' "$version" | sort -V | head -1) == 3.25 ]]
-}
-new_enough_cmake || wanted_packages+=("cmake>=3.25,<5")
-command -v ninja >/dev/null || wanted_packages+=("ninja>=1.11")
 say "installing PyPI packages into .venv (about a minute on a fresh machine)"
 step pypi "$python" -m pip install --no-compile --no-input --progress-bar off --retries 2 \
   --disable-pip-version-check "${offline[@]}" "${wanted_packages[@]}" ||

@@ -1,8 +1,10 @@
 """What set-up and build say on a machine that lacks something, and how they go on after an end."""
 
+import fcntl
 import json
 import os
 import pathlib
+import shlex
 import shutil
 import signal
 import subprocess
@@ -12,8 +14,8 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PROGRAMS = (
-    "bash cat cksum cut df dirname env grep head id mkdir mv nproc rm sed sleep sort tail touch tr "
-    "uname"
+    "bash cat cksum cut df dirname du env flock grep head id mkdir mv nproc rm sed sleep sort tail "
+    "touch tr uname"
 ).split()
 # CMake and Ninja may be in the environment alone.
 PATH = os.pathsep.join((os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)))
@@ -27,7 +29,21 @@ def checkout(tmp_path):
     shutil.copytree(ROOT / "tools", folder / "tools", ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("Makefile", "requirements.txt", "requirements-dev.txt"):
         shutil.copy(ROOT / name, folder)
+    has_memory(folder, MemAvailable=8 << 20)
     return folder
+
+
+def has_memory(checkout, **kib):
+    """What the system says to the scripts of this checkout, whatever it is really like."""
+    meminfo = checkout.parent / "meminfo"
+    meminfo.write_text("".join(f"{name}: {value} kB\n" for name, value in kib.items()))
+    reads = checkout / "tools" / "machine.sh"
+    text = reads.read_text()
+    for path in ("/proc/meminfo", "/sys/fs/cgroup", "/proc/self/cgroup"):
+        own = meminfo if path == "/proc/meminfo" else checkout.parent / "none"
+        text = text.replace(f":-{path}}}", f":-{own}}}")
+    assert str(meminfo) in text and "/proc" not in text and "/sys" not in text
+    reads.write_text(text)
 
 
 def script(path, text):
@@ -180,6 +196,15 @@ def test_available_memory(checkout, tmp_path):
     assert shell(checkout, ask).stdout == "1023\n"
 
 
+@pytest.mark.parametrize("known", ["", "MemTotal: 4194304 kB\n", "SwapFree: 0 kB\n"])
+def test_memory_that_is_not_known_is_enough(checkout, tmp_path, known):
+    (tmp_path / "meminfo").write_text(known)
+    assert shell(checkout, "check_memory $(available_mib)").returncode == 0
+    assert shell(checkout, "jobs_for 64 $(available_mib)").stdout == "64\n"
+    (tmp_path / "meminfo").unlink()
+    assert shell(checkout, "check_memory $(available_mib)").returncode == 0
+
+
 @pytest.mark.parametrize("wanted, available, jobs", [(8, 64000, 8), (8, 4000, 3), (2, 500, 1)])
 def test_jobs_by_memory(checkout, wanted, available, jobs):
     assert shell(checkout, f"jobs_for {wanted} {available}").stdout == f"{jobs}\n"
@@ -190,6 +215,106 @@ def test_too_little_memory(checkout):
     done = shell(checkout, "check_memory 700")
     assert done.returncode == 1
     assert done.stdout.startswith("not enough memory") and "700 MiB are available" in done.stdout
+
+
+def test_room_that_is_taken_already(checkout):
+    """The room that a whole build needs, less what a part of it holds."""
+    assert shell(checkout, "disk_needed 1500 build/release").stdout == "1500\n"
+    folder = checkout / "build" / "release"
+    folder.mkdir(parents=True)
+    (folder / "a.o").write_bytes(bytes(3 << 20))
+    assert shell(checkout, "disk_needed 1500 build/release").stdout == "1497\n"
+    assert shell(checkout, "disk_needed 50 build/release").stdout == "100\n"
+
+
+# --- a set-up that only lacks PyPI packages -------------------------------------------------------
+@pytest.fixture
+def almost(checkout, programs):
+    """Every Debian package is there; what pip is to do is given by the test."""
+    if shutil.which("c++") is None:
+        pytest.skip("there is no compiler")
+    python = "python{}.{}".format(*sys.version_info)
+    for header in (
+        "hwy/highway",
+        "xbyak/xbyak",
+        "gtest/gtest",
+        "benchmark/benchmark",
+        f"{python}/Python",
+    ):
+        path = checkout / "build" / "debian" / "usr" / "include" / f"{header}.h"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    script(programs / "ccache", "")
+
+    def pip(does):
+        cases = (
+            f"*' -m pip install '*) {does} ;; *' -m pip '*) ;; *) exec {sys.executable} \"$@\" ;;"
+        )
+        script(checkout / ".venv" / "bin" / "python", f'case " $* " in {cases} esac')
+        return checkout
+
+    return pip
+
+
+LOCAL = {"PIP_INDEX_URL": "file:///nothing"}
+
+
+def test_a_disk_that_fills_during_set_up(almost, programs, tmp_path):
+    (programs / "df").unlink()
+    full = tmp_path / "full"
+    script(
+        programs / "df", f"echo; if test -e {full}; then echo a b c 5; else echo a b c 9999999; fi"
+    )
+    done = run(almost(f"touch {full}; exit 1"), programs, **LOCAL)
+    assert done.returncode != 0
+    assert "the disk is full" in done.stderr and "pip could not install" in done.stderr
+
+
+def test_without_network_cmake_and_ninja_are_looked_for_too(almost, programs, tmp_path):
+    log = tmp_path / "log"
+    one_sentence(run(almost(f'echo "$*" >> {log}; exit 1'), programs))
+    assert "--dry-run" in log.read_text()
+    assert "cmake>=3.25" in log.read_text() and "ninja>=1.11" in log.read_text()
+
+
+def test_few_jobs_are_said_at_once_and_once(almost, programs):
+    checkout = almost("exit 1")
+    has_memory(checkout, MemAvailable=2 << 20)
+    text = "2048 MiB of memory are enough for 1 of 4 jobs at a time"
+    assert text in run(checkout, programs, JOBS="4", **LOCAL).stdout
+    assert text not in run(checkout, programs, JOBS="4", **LOCAL).stdout
+    assert shell(checkout, "say_jobs build 4 2048").stdout == ""
+    assert "enough for 2 of 8 jobs" in shell(checkout, "say_jobs build 8 3000").stdout
+
+
+# Waits to be ended, and leaves a file if it is not. What runs on holds the checkout's lock.
+WAITS = "touch {0}/runs; for i in 1 2 3 4 5 6 7 8 9 10; do sleep 1; done; touch {0}/ran-on"
+
+
+def end(child, runs, checkout, number, whom=None):
+    """Sends a signal once the file is there, and waits until nothing runs on."""
+    while not runs.exists():
+        assert child.poll() is None, child.communicate()
+    os.kill(whom() if whom else child.pid, number)
+    out = child.communicate()
+    assert child.returncode != 0
+    lock = os.open(checkout, os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    os.close(lock)
+    assert not runs.with_name("ran-on").exists()
+    return out
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGQUIT])
+def test_nothing_runs_on_after_a_set_up(almost, programs, tmp_path, number):
+    checkout = almost(WAITS.format(tmp_path))
+    child = subprocess.Popen(
+        ["tools/setup.sh", "demo"], cwd=checkout, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env={"PATH": str(programs), "HOME": str(tmp_path), "PIP_CONFIG_FILE": os.devnull, **LOCAL},
+        preexec_fn=lambda: [signal.signal(each, signal.SIG_DFL) for each in (1, 2, 3, 15)],
+    )  # fmt: skip
+    end(child, tmp_path / "runs", checkout, number)
+    assert child.returncode == 128 + number
 
 
 # --- tools/build.sh -------------------------------------------------------------------------------
@@ -239,6 +364,56 @@ def test_a_build_and_the_next(project):
     assert (project / "build" / "release" / "two.o").exists()
     again = build(project)
     assert (again.returncode, again.stdout) == (0, "")
+
+
+def test_what_was_built_is_known_by_target(project):
+    (project / "CMakeLists.txt").write_text(PROJECT + "add_custom_target(python_module)\n")
+    assert shell(project, "was_built build/release python_module").returncode == 1
+    environment = {**os.environ, "PATH": PATH}
+    command = ["tools/build.sh", "release", "2", "python_module"]
+    subprocess.run(command, cwd=project, env=environment, check=True)
+    assert shell(project, "was_built build/release python_module").returncode == 0
+    assert shell(project, "was_built build/release all").returncode == 1
+    has_memory(project, MemAvailable=1 << 20)
+    subprocess.run(command, cwd=project, env=environment, check=True)
+    assert "not enough memory" in build(project).stderr
+    has_memory(project, MemAvailable=8 << 20)
+    assert build(project).returncode == 0
+    assert shell(project, "was_built build/release all").returncode == 0
+
+
+def test_builds_of_a_checkout_wait_for_each_other(project):
+    lock = os.open(project, os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    child = start_build(project)
+    assert "another set-up or build of this checkout is running" in child.stdout.readline()
+    os.close(lock)
+    out, err = child.communicate()
+    assert child.returncode == 0, err
+    assert "2 objects made" in out
+
+
+def start_build(project):
+    (project / "Makefile").write_text("build:\n\t@tools/build.sh release 2\n")
+    outer = ("MAKE", "MFLAGS")
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith(outer)}
+    return subprocess.Popen(
+        ["make", "build"], cwd=project, env={**inherited, "PATH": PATH}, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
+@pytest.mark.parametrize("when", ["configuring", "building"])
+def test_nothing_runs_on_when_make_is_ended(project, tmp_path, when):
+    script(project / "waits", WAITS.format(tmp_path))
+    text = PROJECT + "execute_process(COMMAND ${CMAKE_SOURCE_DIR}/waits)\n"
+    if when == "building":
+        text = PROJECT.replace("-E touch", "-E env ${CMAKE_SOURCE_DIR}/waits")
+    (project / "CMakeLists.txt").write_text(text)
+    child = start_build(project)
+    out, _ = end(child, tmp_path / "runs", project, signal.SIGTERM)
+    assert when == "configuring" or "interrupted after 0 of 2 objects" in out
 
 
 def test_a_configuration_that_was_interrupted(project):
@@ -322,7 +497,7 @@ def test_what_an_error_means(ninja, message, remark):
     assert line.startswith("[build] error: ") and remark in line
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGQUIT])
 def test_an_interrupted_build_goes_on_where_it_was(ninja, tmp_path, number):
     """The second object waits for a file; what was made before is not made again."""
     log, wait = tmp_path / "log", tmp_path / "wait"
@@ -345,3 +520,33 @@ def test_an_interrupted_build_goes_on_where_it_was(ninja, tmp_path, number):
     out, _ = child.communicate()
     assert child.returncode == 0 and out.startswith("[build] 2 objects to make with 1 job,")
     assert log.read_text().split() == ["a.o", "b.o", "b.o", "c.o"]
+
+
+def test_ninja_ends_when_its_parent_is_killed(ninja, tmp_path):
+    folder = ninja(WAITS.format(tmp_path), ["a.o"])
+    lock = os.open(folder, os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    command = [sys.executable, str(ROOT / "tools" / "build_progress.py"), str(folder), "1"]
+    child = subprocess.Popen(
+        ["bash", "-c", f"exec 9<&{lock}; exec {shlex.join(command)}"], pass_fds=[lock],
+        stdout=subprocess.PIPE,
+    )  # fmt: skip
+    os.close(lock)
+    end(child, tmp_path / "runs", folder, signal.SIGKILL)
+
+
+def test_objects_that_need_not_be_made_are_not_counted(ninja):
+    """The first one's output stays as it was, so the second stays, too."""
+    folder = ninja("test -e $out || touch $out", ["b.o"])
+    text = (
+        (folder / "build.ninja").read_text().replace("rule object\n", "rule object\n  restat = 1\n")
+    )
+    (folder / "build.ninja").write_text(
+        text.replace("b.o: object", "b.o: object a.o\nbuild a.o: object in")
+    )
+    for content in ("one", "another"):
+        (folder / "in").write_text(content)
+        child = progress(folder)
+        out, _ = child.communicate()
+        assert child.returncode == 0
+    assert "2 objects to make" in out and "1 objects made" in out
