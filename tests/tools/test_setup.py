@@ -247,8 +247,11 @@ def almost(checkout, programs):
     script(programs / "ccache", "")
 
     def pip(does):
+        site = checkout / ".venv" / "site"  # never that of the environment which runs the tests
+        site.mkdir(parents=True, exist_ok=True)
         cases = (
-            f"*' -m pip install '*) {does} ;; *' -m pip '*) ;; *) exec {sys.executable} \"$@\" ;;"
+            f"*' -m pip install '*) {does} ;; *' -m pip '*) ;; "
+            f'*purelib*) echo {site} ;; *) exec {sys.executable} "$@" ;;'
         )
         script(checkout / ".venv" / "bin" / "python", f'case " $* " in {cases} esac')
         return checkout
@@ -257,6 +260,15 @@ def almost(checkout, programs):
 
 
 LOCAL = {"PIP_INDEX_URL": "file:///nothing"}
+
+
+def test_a_set_up_writes_in_the_checkout_alone(almost, programs):
+    checkout = almost("exit 0")
+    done = run(checkout, programs, **LOCAL)
+    assert done.returncode == 0, done.stderr
+    path = checkout / ".venv" / "site" / "mindtorch_v2_source.pth"
+    assert path.read_text() == f"{checkout}/python\n"
+    assert run(checkout, programs, **LOCAL).stdout == ""  # there is nothing left to do
 
 
 def test_a_disk_that_fills_during_set_up(almost, programs, tmp_path):
@@ -291,11 +303,11 @@ def test_few_jobs_are_said_at_once_and_once(almost, programs):
 WAITS = "touch {0}/runs; for i in 1 2 3 4 5 6 7 8 9 10; do sleep 1; done; touch {0}/ran-on"
 
 
-def end(child, runs, checkout, number, whom=None):
+def end(child, runs, checkout, number):
     """Sends a signal once the file is there, and waits until nothing runs on."""
     while not runs.exists():
         assert child.poll() is None, child.communicate()
-    os.kill(whom() if whom else child.pid, number)
+    os.kill(child.pid, number)
     out = child.communicate()
     assert child.returncode != 0
     lock = os.open(checkout, os.O_RDONLY)
