@@ -91,7 +91,7 @@ class Trainer:
         self.losses: list[torch.Tensor] = []
         self.memory: list[tuple[int, ...]] = []  # bytes after each step, as in MEMORY
 
-    def step(self) -> None:
+    def learn(self) -> None:
         inputs, targets = self.text.batch()
         self.optimizer.zero_grad()
         scores = self.model(inputs)
@@ -102,24 +102,29 @@ class Trainer:
         self.schedule.step()
         self.losses.append(loss.detach())
 
+    def step(self, mode: str) -> float:
+        """Learns from one batch; the seconds that it took."""
+        torch.npu.reset_peak_memory_stats()
+        start = time.perf_counter()
+        with torch.pipeline() if mode == "pipeline" else contextlib.nullcontext():
+            self.learn()
+        torch.npu.synchronize()
+        seconds = time.perf_counter() - start
+        self.memory.append(
+            (
+                torch.npu.memory_reserved(),
+                torch.npu.max_memory_allocated(),
+                torch.npu.memory_allocated(),
+            )
+        )
+        return seconds
+
     def run(self, mode: str, steps: int) -> float:
         """Tokens per second."""
         bar = ProgressBar(mode, steps)
         times = []
         for done in range(1, steps + 1):
-            torch.npu.reset_peak_memory_stats()
-            start = time.perf_counter()
-            with torch.pipeline() if mode == "pipeline" else contextlib.nullcontext():
-                self.step()
-            torch.npu.synchronize()
-            times.append(time.perf_counter() - start)
-            self.memory.append(
-                (
-                    torch.npu.memory_reserved(),
-                    torch.npu.max_memory_allocated(),
-                    torch.npu.memory_allocated(),
-                )
-            )
+            times.append(self.step(mode))
             if done % 10 == 0 or done == steps:
                 bar.show(done, self.losses[-1])
         return BATCH * TOKENS / statistics.median(times)
@@ -157,7 +162,7 @@ def interrupted(trainer: Trainer, path: pathlib.Path, steps: int) -> Trainer:
     for each in (trainer, resumed):
         each.load(path)  # the random numbers, too, begin there
         for _ in range(COMPARED):
-            each.step()
+            each.step("eager")
     want, got = ([loss.item() for loss in each.losses[-COMPARED:]] for each in (trainer, resumed))
     print(f"\nCheckpoint: {path} ({path.stat().st_size / 1e6:.1f} MB). Losses of the next steps:")
     print("  not interrupted  " + " ".join(f"{loss:.6f}" for loss in want))
@@ -200,10 +205,11 @@ def draw_loss(path: pathlib.Path, losses: list[float], steps: int) -> str:
 
 
 def draw_memory(path: pathlib.Path, memory: list[tuple[int, ...]], steps: int) -> str:
+    eager = len(memory) - steps  # as in the picture of the loss
     lines = {name: (1, [row[at] / MIB for row in memory]) for at, name in enumerate(MEMORY)}
     return draw(
         path, "memory", lines, ylabel="MiB",
-        title=f"The device's memory: eager to step {steps}, then in a pipeline",
+        title=f"The device's memory: eager to step {eager}, then in a pipeline",
     )  # fmt: skip
 
 

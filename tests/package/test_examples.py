@@ -102,5 +102,27 @@ def test_training_shows_both_modes(tmp_path):
     assert len(text.partition("the model goes on:\n")[2].removesuffix("\n")) == 20
 
 
+PICTURES = """
+import train_gpt
+def draw(path, what, lines, **labels):
+    begin = min(first for first, values in lines.values())
+    print(what, begin, max(first + len(values) for first, values in lines.values()))
+train_gpt.draw = draw
+train_gpt.main()
+"""
+
+
+def test_both_pictures_show_the_same_steps(tmp_path):
+    """Those after the checkpoint, too, which are compared."""
+    path = os.pathsep.join((str(TRAINING.parent), os.environ.get("PYTHONPATH", "")))
+    done = subprocess.run(
+        [sys.executable, "-c", PICTURES, "--steps", "3", "--write", "1"],
+        cwd=tmp_path, capture_output=True, text=True,
+        env={**os.environ, "PYTHONPATH": path, "MINDTORCH_NPU": "sim"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "\nloss 1 12\n" in done.stdout and "\nmemory 1 12\n" in done.stdout
+
+
 def test_there_are_examples():
     assert EXAMPLES
