@@ -8,6 +8,7 @@ The examples and the commands that it prints use the interpreter that runs it.
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +25,7 @@ def shown(path: str | Path) -> str:
 
 def next_commands(python: str) -> dict[str, str]:
     """Commands to try in the checkout, and what each shows."""
+    python = shlex.quote(python)
     return {
         f"{python} -m mindtorch_v2 --device npu examples/vae.py": (
             'a program that says "import torch", unchanged, on an NPU'
@@ -56,7 +58,7 @@ def closing(folder: Path, python: str) -> str:
         lines += [""]
     lines += ["Three things to try next:"]
     for command, what in next_commands(python).items():
-        lines += [f"  {command}  # {what}"]
+        lines += [f"  {what}:", f"    {command}"]  # zsh would take a remark for arguments
     return "\n".join(lines)
 
 

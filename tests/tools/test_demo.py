@@ -25,9 +25,12 @@ prebuilt = load("prebuilt")
 
 
 def printed_commands(text):
-    """Each with what it is to show."""
+    """Each with what it is to show, which stands on the line before."""
     lines = text.partition("Three things to try next:\n")[2].splitlines()
-    return [line.strip().partition("  # ")[::2] for line in lines]
+    assert all(line.startswith("    ") for line in lines[1::2])
+    return [
+        (line.strip(), what.strip()) for what, line in zip(lines[::2], lines[1::2], strict=True)
+    ]
 
 
 def test_the_end_names_two_pictures_and_three_commands(tmp_path):
@@ -36,7 +39,8 @@ def test_the_end_names_two_pictures_and_three_commands(tmp_path):
     commands = printed_commands(text)
     assert len(commands) == 3
     for command, what in commands:
-        assert command.startswith(".venv/bin/python ") and what
+        assert command.startswith(".venv/bin/python ") and "#" not in command
+        assert what.endswith(":")
     for name in ("loss.png", "memory.png"):
         (tmp_path / name).touch()
     text = demo.closing(tmp_path, ".venv/bin/python")
@@ -44,8 +48,22 @@ def test_the_end_names_two_pictures_and_three_commands(tmp_path):
     assert f"{tmp_path}/memory.png  the device's memory over the run\n" in text
 
 
+def written():
+    """Names in the checkout. Other tests, at the same time, write hidden ones."""
+    return {path.name for path in ROOT.iterdir() if not path.name.startswith((".", "__pycache__"))}
+
+
+def test_an_interpreter_in_a_folder_with_a_space(tmp_path):
+    python = tmp_path / "a folder" / "python"
+    python.parent.mkdir()
+    python.symlink_to("/bin/echo")
+    for command, _ in printed_commands(demo.closing(tmp_path, str(python))):
+        done = subprocess.run(command, shell=True, capture_output=True, text=True)
+        assert done.returncode == 0 and "examples/" in done.stdout
+
+
 def test_the_commands_work_as_printed(tmp_path):
-    before = set(ROOT.iterdir())
+    before = written()
     for command, _ in printed_commands(demo.closing(tmp_path, demo.shown(sys.executable))):
         environment = {name: value for name, value in os.environ.items() if "MINDTORCH" not in name}
         done = subprocess.run(
@@ -53,7 +71,7 @@ def test_the_commands_work_as_printed(tmp_path):
         )
         assert done.returncode == 0, done.stderr
         assert done.stdout
-    assert set(ROOT.iterdir()) == before
+    assert written() == before
 
 
 def test_paths_are_shown_as_one_types_them(tmp_path):
