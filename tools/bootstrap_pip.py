@@ -1,12 +1,11 @@
 """Puts pip into the running environment from its own wheel, for a Python without ensurepip.
 
-The wheel comes from the index pip itself would use: PIP_INDEX_URL, or PyPI.
+The wheel comes from the index pip itself would use.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import subprocess
 import sys
@@ -15,14 +14,16 @@ from pathlib import Path
 from urllib.parse import urldefrag, urljoin
 from urllib.request import urlopen
 
+from check_network import index
+
 
 def version_key(url: str) -> tuple[int, ...]:
     match = re.search(r"/pip-([0-9.]+)-py3-none-any\.whl$", urldefrag(url).url)
     return tuple(int(part) for part in match[1].split(".")) if match else ()
 
 
-def newest_wheel(index: str) -> str:
-    page_url = index.rstrip("/") + "/pip/"
+def newest_wheel(address: str) -> str:
+    page_url = address.rstrip("/") + "/pip/"
     with urlopen(page_url, timeout=60) as answer:
         page = answer.read().decode()
     # pip still runs on every Python we support; a link may ask for a newer one than this.
@@ -34,8 +35,10 @@ def newest_wheel(index: str) -> str:
 
 
 def main() -> None:
-    index = os.environ.get("PIP_INDEX_URL", "https://pypi.org/simple")
-    address, fragment = urldefrag(newest_wheel(index))
+    address = index()
+    if not address:
+        raise SystemExit("pip is missing, and its settings say not to fetch anything")
+    address, fragment = urldefrag(newest_wheel(address))
     with urlopen(address, timeout=60) as answer:
         content = answer.read()
     if fragment.startswith("sha256=") and fragment[7:] != hashlib.sha256(content).hexdigest():

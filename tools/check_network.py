@@ -10,11 +10,14 @@ import configparser
 import os
 import socket
 import sys
+import threading
+import time
 from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-TIMEOUT_S = 10
+TIMEOUT_S = 10  # for all of it
+ADDRESS_S = 3  # for one of a host's addresses; where packets are dropped, there is no answer
 PYPI = "https://pypi.org/simple"
 
 
@@ -57,6 +60,43 @@ def index() -> str:
     return setting("index-url") or PYPI
 
 
+def addresses(host: str, port: int) -> list[tuple]:
+    """What the name stands for. The system may look for longer than we wait."""
+    found: list[list[tuple] | OSError] = []
+
+    def look() -> None:
+        try:
+            found.append(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+        except OSError as error:
+            found.append(error)
+
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    thread.join(TIMEOUT_S)
+    if not found:
+        raise TimeoutError("no answer to what its address is")
+    if isinstance(found[0], OSError):
+        raise found[0]
+    return found[0]
+
+
+def connect(host: str, port: int) -> None:
+    until = time.monotonic() + TIMEOUT_S
+    problem = OSError("it has no address")
+    for family, kind, protocol, _, address in addresses(host, port):
+        left_s = until - time.monotonic()
+        if left_s <= 0:
+            break
+        try:
+            with socket.socket(family, kind, protocol) as connection:
+                connection.settimeout(min(ADDRESS_S, left_s))
+                connection.connect(address)
+                return
+        except OSError as error:
+            problem = error
+    raise problem
+
+
 def failure(address: str) -> str:
     """Why an index cannot be reached; nothing if it can."""
     parts = urlsplit(address)
@@ -69,8 +109,8 @@ def failure(address: str) -> str:
         parts = urlsplit(proxy if "//" in proxy else f"//{proxy}")
     try:
         port = parts.port or {"https": 443, "http": 80}.get(parts.scheme, 1080)
-        with socket.create_connection((parts.hostname, port), timeout=TIMEOUT_S):
-            return ""
+        connect(parts.hostname, port)
+        return ""
     except (OSError, ValueError) as error:
         through = f" through the proxy {parts.hostname}" if proxy else ""
         return f"{urlsplit(address).hostname} cannot be reached{through} ({error})"
