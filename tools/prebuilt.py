@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -32,18 +33,23 @@ def say(text: str) -> None:
 
 def fits_python(python: str, abi: str) -> bool:
     own = sys.version_info[:2]
+    # A CPython without the global lock has an ABI of its own, cp313t, and no stable one.
+    threads = "t" if sysconfig.get_config_var("Py_GIL_DISABLED") else ""
     for tag in python.split("."):
         named = re.fullmatch(r"cp3(\d+)", tag)
         if named and sys.implementation.name == "cpython":
-            stable = "abi3" in abi.split(".") and own[1] >= int(named[1])
-            if stable or (own == (3, int(named[1])) and tag in abi.split(".")):
+            stable = "abi3" in abi.split(".") and own[1] >= int(named[1]) and not threads
+            if stable or (own == (3, int(named[1])) and tag + threads in abi.split(".")):
                 return True
     return False
 
 
 def fits_platform(tags: str) -> bool:
     """Whether this machine and its C library are what a wheel is for."""
-    have = re.findall(r"\d+", os.confstr("CS_GNU_LIBC_VERSION") or "")
+    try:
+        have = re.findall(r"\d+", os.confstr("CS_GNU_LIBC_VERSION") or "")
+    except (OSError, ValueError):  # another C library
+        have = []
     for tag in tags.split("."):
         named = re.fullmatch(r"(?:linux|manylinux_(\d+)_(\d+))_(.+)", tag)
         if named and named[3] == platform.machine():
@@ -93,9 +99,9 @@ def install(wheel: Path) -> Path:
         return python
     say(f"installing {wheel.relative_to(ROOT)} into {ENVIRONMENT.relative_to(ROOT)}")
     shutil.rmtree(ENVIRONMENT, ignore_errors=True)  # also one that was not finished
-    make = [sys.executable, "-m", "venv", "--system-site-packages"]
-    made = subprocess.run([*make, str(ENVIRONMENT)], capture_output=True).returncode == 0
-    if not made and not run_quietly(*make, "--clear", "--without-pip", str(ENVIRONMENT)):
+    # Without pip: installing it would take longer than all the rest, and python3 may have one.
+    make = [sys.executable, "-m", "venv", "--system-site-packages", "--without-pip"]
+    if not run_quietly(*make, str(ENVIRONMENT)):
         fail("Python's venv module is missing: apt-get install python3-venv")
     requirements = [str(wheel)]
     if not can_import(python, "matplotlib"):
@@ -108,12 +114,18 @@ def install(wheel: Path) -> Path:
             if not can_import(python, "numpy"):
                 fail(network.stderr.strip())
             requirements, offline = requirements[:1], ["--no-index"]
-    if not can_import(python, "pip") and not run_quietly(
-        python, ROOT / "tools" / "bootstrap_pip.py"
+    if not (
+        can_import(python, "pip")
+        or (can_import(python, "ensurepip") and run_quietly(python, "-m", "ensurepip"))
+        or run_quietly(python, ROOT / "tools" / "bootstrap_pip.py")
     ):
         fail("pip could not be fetched from PyPI: apt-get install python3-venv")
     pip = [python, "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check"]
-    if not run_quietly(*pip, "--no-compile", "--retries", "2", *offline, *requirements):
+    pip += ["--no-compile", "--retries", "2"]
+    # Where python3 has the same version already, pip would leave it at that. The second time the
+    # wheel is there, and pip looks at what it needs.
+    own = [*pip, "--no-index", "--no-deps", "--force-reinstall", str(wheel)]
+    if not run_quietly(*own) or not run_quietly(*pip, *offline, *requirements):
         fail(f"pip could not install {wheel.relative_to(ROOT)}")
     stamp.write_text(wanted)
     return python

@@ -7,6 +7,7 @@ import platform
 import shutil
 import subprocess
 import sys
+import zipfile
 
 import pytest
 
@@ -103,6 +104,70 @@ def test_which_wheels_fit():
     ):
         assert not prebuilt.fits(wheel(tags)), tags
     assert not prebuilt.fits(pathlib.Path("numpy-2.0-cp311-cp311-linux_x86_64.whl"))
+
+
+def test_a_python_without_the_global_lock_takes_its_own_wheels(monkeypatch):
+    monkeypatch.setattr(
+        prebuilt.sysconfig, "get_config_var", lambda name: name == "Py_GIL_DISABLED"
+    )
+    own = "cp{}{}".format(*sys.version_info)
+    linux = f"linux_{platform.machine()}"
+    assert prebuilt.fits(wheel(f"{own}-{own}t-{linux}"))
+    assert not prebuilt.fits(wheel(f"{own}-{own}-{linux}"))
+    assert not prebuilt.fits(wheel(f"{own}-abi3-{linux}"))
+
+
+@pytest.mark.parametrize("error", [ValueError, OSError])
+def test_a_wheel_for_glibc_and_another_c_library(monkeypatch, error):
+    def confstr(_):
+        raise error
+
+    monkeypatch.setattr(prebuilt.os, "confstr", confstr)
+    own = "cp{}{}".format(*sys.version_info)
+    assert not prebuilt.fits(wheel(f"{own}-{own}-manylinux_2_17_{platform.machine()}"))
+
+
+def package(name, version, text, tag="py3-none-any"):
+    """The files of a wheel."""
+    info = f"{name}-{version}.dist-info"
+    return {
+        f"{name}/__init__.py": text,
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        f"{info}/WHEEL": f"Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: {tag}\n",
+        f"{info}/RECORD": "",
+    }
+
+
+def test_the_wheel_runs_though_python_has_the_same_version(tmp_path):
+    """What the demo needs is among python3's packages, here the user's: no network is used."""
+    site = tmp_path / "user" / "lib" / "python{}.{}".format(*sys.version_info) / "site-packages"
+    for name, version in {"mindtorch_v2": "0.1.0", "numpy": "2.0.0", "matplotlib": "3.9.0"}.items():
+        for path, text in package(name, version, "where = 'installed'").items():
+            (site / path).parent.mkdir(parents=True, exist_ok=True)
+            (site / path).write_text(text)
+    tag = "cp{0}{1}-cp{0}{1}-linux_{2}".format(*sys.version_info[:2], platform.machine())
+    (tmp_path / "dist").mkdir()
+    with zipfile.ZipFile(tmp_path / "dist" / wheel(tag).name, "w") as archive:
+        for path, text in package("mindtorch_v2", "0.1.0", "where = 'wheel'", tag).items():
+            archive.writestr(path, text)
+    (tmp_path / "tools").mkdir()
+    shutil.copy(ROOT / "tools" / "prebuilt.py", tmp_path / "tools")
+    (tmp_path / "requirements.txt").write_text("matplotlib>=3.8,<4\n")
+    kept = {
+        key: value for key, value in os.environ.items() if not key.startswith(("PIP_", "PYTHON"))
+    }
+    command = [
+        sys.executable,
+        "tools/prebuilt.py",
+        "-c",
+        "import mindtorch_v2 as m; print(m.where)",
+    ]
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True,
+        env={**kept, "PYTHONUSERBASE": str(tmp_path / "user"), "PIP_NO_INDEX": "1"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "wheel"
 
 
 @pytest.fixture
