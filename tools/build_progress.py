@@ -49,6 +49,10 @@ def in_words(seconds: float) -> str:
     return "about a minute" if minutes <= 1 else f"about {minutes} minutes"
 
 
+def objects(count: int) -> str:
+    return f"{count} object" + "s" * (count != 1)
+
+
 class Costs:
     """What each object costs: the time it took when it was last made, but no less than a guess (the
     compiler cache may have had it)."""
@@ -92,7 +96,7 @@ class Progress:
     def start(self) -> None:
         if self.total:
             with_jobs = f"{self.jobs} job" + "s" * (self.jobs != 1)
-            self.line(f"{self.total} objects to make with {with_jobs}, {in_words(self.left_s())}")
+            self.line(f"{objects(self.total)} to make with {with_jobs}, {in_words(self.left_s())}")
 
     def take(self, line: str) -> None:
         """One line of ninja's output."""
@@ -119,7 +123,7 @@ class Progress:
         if not self.total or now - self.shown_at < (0.2 if self.rewrites else PERIOD_S):
             return
         self.shown_at = now
-        text = f"{self.done} of {self.total} objects, {in_words(self.left_s())} left"
+        text = f"{self.done} of {objects(self.total)}, {in_words(self.left_s())} left"
         if not self.rewrites:
             self.line(text)
             return
@@ -130,14 +134,14 @@ class Progress:
     def end(self, status: int, interrupted: int) -> None:
         self.clear()
         if interrupted:
-            text = f"interrupted after {self.done} of {self.total} objects"
+            text = f"interrupted after {self.done} of {objects(self.total)}"
             self.line(f"{text}; the next build goes on from there")
         elif status:
             for remark in self.remarks:
                 print(f"[build] error: {remark}", file=sys.stderr, flush=True)
         elif self.total:
             seconds = time.monotonic() - self.begin
-            self.line(f"{self.done} objects made in {seconds / 60:.1f} minutes")
+            self.line(f"{objects(self.done)} made in {seconds / 60:.1f} minutes")
 
     def clear(self) -> None:
         if self.on_line:

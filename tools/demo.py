@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -78,6 +79,9 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        # By an exception, with which subprocess.run ends the example, too.
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
     try:
         sys.exit(main())
     except KeyboardInterrupt:

@@ -5,6 +5,7 @@ import os
 import pathlib
 import platform
 import shutil
+import signal
 import subprocess
 import sys
 import zipfile
@@ -73,6 +74,31 @@ def test_the_commands_work_as_printed(tmp_path):
         assert done.returncode == 0, done.stderr
         assert done.stdout
     assert written() == before
+
+
+EXAMPLE = """
+import pathlib, sys, time
+print("runs", flush=True)
+time.sleep(10)
+pathlib.Path("ran-on").touch()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_an_example_ends_with_the_demo(tmp_path, number):
+    for name, text in (
+        ("tools/demo.py", (ROOT / "tools/demo.py").read_text()),
+        ("examples/tour.py", EXAMPLE),
+    ):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text(text)
+    command = [sys.executable, "tools/demo.py"]
+    child = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "runs\n"
+    child.send_signal(number)
+    child.communicate()  # until the example, too, has closed it
+    assert child.returncode == 128 + number
+    assert not (tmp_path / "ran-on").exists()
 
 
 def test_paths_are_shown_as_one_types_them(tmp_path):

@@ -561,4 +561,4 @@ def test_objects_that_need_not_be_made_are_not_counted(ninja):
         child = progress(folder)
         out, _ = child.communicate()
         assert child.returncode == 0
-    assert "2 objects to make" in out and "1 objects made" in out
+    assert "2 objects to make" in out and "1 object made" in out
