@@ -1,6 +1,6 @@
 # Which instruction sets the vector code of the CPU ops is compiled for. A build from source is for the
-# machine that compiles it: its own best set and plain code, which runs anywhere. Each set takes as long
-# to compile as all sources that are compiled once for half of the library.
+# machine that compiles it: its own best set and plain code, which runs anywhere. Every further set is a
+# third more to compile.
 #
 #   MINDTORCH_CPU_TARGETS=native   the machine's own (the default)
 #                        all      every one: wheels, and what is built for other machines
@@ -10,34 +10,35 @@ if(NOT MINDTORCH_CPU_TARGETS MATCHES "^(native|all)$")
   message(FATAL_ERROR "MINDTORCH_CPU_TARGETS is ${MINDTORCH_CPU_TARGETS}; it can be native or all")
 endif()
 
-# Highway's names of what is left out. Of x86-64's sets we use AVX2 and AVX-512, of aarch64's NEON.
-set(disabled_simd "HWY_SSSE3|HWY_SSE4|HWY_AVX3_DL")
+# Of x86-64's sets we use AVX2 and AVX-512, of aarch64's NEON; Highway knows more.
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
-  string(APPEND disabled_simd "|HWY_SVE|HWY_SVE_256|HWY_SVE2|HWY_SVE2_128")
-elseif(MINDTORCH_CPU_TARGETS STREQUAL "native" AND NOT CMAKE_CROSSCOMPILING)
-  if(NOT DEFINED MINDTORCH_MACHINE_LACKS)
-    # Highway answers: it is also what chooses when the program runs.
-    set(source "${PROJECT_BINARY_DIR}/machine_lacks.cpp")
-    file(WRITE ${source} [[
+  set(disabled_simd "HWY_SVE|HWY_SVE_256|HWY_SVE2|HWY_SVE2_128")
+else()
+  set(enabled_simd "HWY_AVX2|HWY_AVX3")
+  if(MINDTORCH_CPU_TARGETS STREQUAL "native" AND NOT CMAKE_CROSSCOMPILING)
+    # Highway answers: it is also what chooses when the program runs. Asked at each configuration: the
+    # folder may have come to another machine.
+    set(source "${PROJECT_BINARY_DIR}/best_set.cpp")
+    file(CONFIGURE OUTPUT ${source} @ONLY CONTENT [[
 #include <cstdio>
 
 #include "hwy/targets.h"
 
 int main() {
-  const bool avx2 = hwy::SupportedTargets() & HWY_AVX2;
-  const bool avx512 = hwy::SupportedTargets() & HWY_AVX3;
-  std::puts(avx512 ? "|HWY_AVX2" : avx2 ? "|HWY_AVX3" : "|HWY_AVX2|HWY_AVX3");
+  const auto supported = hwy::SupportedTargets();
+  std::puts((supported & HWY_AVX3) != 0 ? "HWY_AVX3" : (supported & HWY_AVX2) != 0 ? "HWY_AVX2" : "0");
 }
 ]])
-    try_run(exit_code compiled ${PROJECT_BINARY_DIR}/machine_lacks ${source}
-            LINK_LIBRARIES hwy::hwy RUN_OUTPUT_VARIABLE lacks COMPILE_OUTPUT_VARIABLE errors)
+    try_run(exit_code compiled ${PROJECT_BINARY_DIR}/best_set ${source}
+            LINK_LIBRARIES hwy::hwy RUN_OUTPUT_VARIABLE best COMPILE_OUTPUT_VARIABLE errors)
     if(NOT compiled OR NOT exit_code EQUAL 0)
       message(FATAL_ERROR "Highway does not tell this machine's instruction sets: ${errors}")
     endif()
-    string(STRIP "${lacks}" lacks)
-    set(MINDTORCH_MACHINE_LACKS "${lacks}" CACHE INTERNAL "What this machine lacks or has better")
+    unset(exit_code CACHE)
+    unset(compiled CACHE)
+    string(STRIP "${best}" enabled_simd)
   endif()
-  string(APPEND disabled_simd "${MINDTORCH_MACHINE_LACKS}")
+  set(disabled_simd "0x3FFF&~(${enabled_simd})")  # the bits of all x86-64's sets above SSE2
 endif()
 set(mindtorch_simd_definition "HWY_DISABLED_TARGETS=(${disabled_simd})")
 

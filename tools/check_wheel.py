@@ -194,17 +194,22 @@ def use(wheel: Path, folder: Path, foreign: bool) -> None:
     check_linkage(site / "mindtorch_v2")
 
 
-def check(wheel: Path) -> None:
+def check(wheel: Path) -> bool:
+    """False: all was checked that can be read, and nothing run."""
+    if not wheel.exists():
+        raise SystemExit(f"there is no wheel {wheel}")
     tag = tag_of(wheel)
     check_contents(wheel)
     check_symbols(wheel, tag)
     foreign = tag.architecture != platform.machine()
-    if foreign and tag.python not in make_wheels.AT_DEBIAN:
-        print(f"{wheel.name} keeps its tag; not run, as Debian has no such CPython")
-        return
+    emulated = (make_wheels.ROOT / "tools" / f"setup_{tag.architecture}.sh").exists()
+    if foreign and not (emulated and tag.python in make_wheels.AT_DEBIAN):
+        print(f"{wheel.name} keeps its tag", flush=True)
+        return False
     with tempfile.TemporaryDirectory() as name:
         use(wheel, Path(name), foreign)
     print(f"{wheel.name} is good", flush=True)
+    return True
 
 
 def main() -> None:
@@ -213,8 +218,9 @@ def main() -> None:
     parser.add_argument("wheel", type=Path, nargs="*", help="check these instead of building one")
     arguments = parser.parse_args()
     wheels = arguments.wheel or [make_wheels.build(make_wheels.resolve(arguments.python))]
-    for wheel in wheels:
-        check(wheel.resolve())
+    not_run = [wheel.name for wheel in wheels if not check(wheel.resolve())]
+    if not_run:
+        print("not run, for want of such a CPython for their machine:", *not_run, sep="\n  ")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 import zipfile
 from pathlib import Path
+from typing import NamedTuple
 
 Version = tuple[int, ...]
 
@@ -38,7 +39,7 @@ def parse(version: str) -> tuple[str, Version] | None:
 def allows(tag: str, version: str) -> bool:
     """True for versions of libraries that the tag says nothing about, too."""
     parsed = parse(version)
-    if version in ("GLIBC_PRIVATE", "GLIBC_ABI_DT_RELR"):
+    if version == "GLIBC_PRIVATE" or version.startswith("GLIBC_ABI_"):
         return False
     if parsed is None or parsed[0] not in NEWEST[tag]:
         return True
@@ -55,24 +56,68 @@ def needed_versions(library: Path) -> set[str]:
     return set(re.findall(r"Name: (\S+)", needs))
 
 
+class Symbol(NamedTuple):
+    name: str
+    version: str  # empty: none
+    kind: str  # FUNC, IFUNC, OBJECT, TLS or NOTYPE
+    size: int
+    is_weak: bool
+    is_defined: bool
+
+
+def symbols_of(library: Path) -> list[Symbol]:
+    """What a library defines, and what it needs of others."""
+    text = subprocess.run(
+        ["readelf", "--dyn-syms", "--wide", library],
+        check=True, capture_output=True, text=True,
+    ).stdout  # fmt: skip
+    found = []
+    for line in text.splitlines():
+        fields = line.split()  # number, value, size, kind, binding, visibility, section, name
+        if len(fields) < 8 or not fields[0][:-1].isdigit():
+            continue
+        name, _, version = fields[7].replace("@@", "@").partition("@")
+        size = int(fields[2], 0)
+        found.append(
+            Symbol(name, version, fields[3], size, fields[4] == "WEAK", fields[6] != "UND")
+        )
+    return found
+
+
 def too_new(tag: str, library: Path) -> list[str]:
     """What a library needs and the tag does not allow: the symbols, with their versions."""
     refused = {version for version in needed_versions(library) if not allows(tag, version)}
     if not refused:
         return []
-    text = subprocess.run(
-        ["readelf", "--dyn-syms", "--wide", library],
-        check=True, capture_output=True, text=True,
-    ).stdout  # fmt: skip
-    symbols = re.findall(r"\bUND (\S+)@(\S+)", text)
-    named = sorted(f"{name}@{version}" for name, version in symbols if version in refused)
+    needed = [symbol for symbol in symbols_of(library) if symbol.version in refused]
+    named = sorted(f"{each.name}@{each.version}" for each in needed if not each.is_defined)
     return named or sorted(refused)
+
+
+def unknown(libraries: list[Path]) -> dict[Path, list[str]]:
+    """By library, what it needs of nobody: a symbol without a version that none of them has.
+
+    Python's are those of the program that loads a module. What the libraries that one links with
+    lack becomes such a symbol, unless the linker was told to refuse it.
+    """
+    symbols = {library: symbols_of(library) for library in libraries}
+    defined = {each.name for table in symbols.values() for each in table if each.is_defined}
+    return {
+        library: [
+            each.name
+            for each in table
+            if not each.is_weak and not each.version
+            and each.name not in defined and not re.match(r"_?Py", each.name)
+        ]
+        for library, table in symbols.items()
+    }  # fmt: skip
 
 
 def check(tag: str, folder: Path) -> None:
     """Raises SystemExit, with the symbols, when a library in the folder needs newer ones."""
     libraries = sorted(path for path in folder.rglob("*.so*") if path.is_file())
-    found = {library: too_new(tag, library) for library in libraries}
+    lost = unknown(libraries)
+    found = {library: too_new(tag, library) + lost[library] for library in libraries}
     lines = [
         f"{path.name} needs {', '.join(symbols)}" for path, symbols in found.items() if symbols
     ]

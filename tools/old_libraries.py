@@ -18,9 +18,9 @@ import re
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
 
 import manylinux
+from manylinux import Symbol
 
 TOOLS = Path(__file__).resolve().parent
 # The C library's loader has an architecture in its name.
@@ -38,16 +38,11 @@ HIDDEN, VISIBLE, VISIBLE_OBJECT = "libnew_functions.a", "libsingle_threaded.a", 
 # Where the assembler puts a kind of symbol, and what it calls it.
 SECTIONS = {
     "FUNC": (".text", "function"),
+    "IFUNC": (".text", "function"),
+    "NOTYPE": (".text", "function"),
     "OBJECT": (".data", "object"),
     "TLS": ('.tbss,"awT",@nobits', "tls_object"),
 }
-
-
-class Symbol(NamedTuple):
-    name: str
-    version: str
-    kind: str  # FUNC, OBJECT or TLS
-    size: int
 
 
 def output_of(*command: str | Path) -> str:
@@ -60,18 +55,11 @@ def path_of(compiler: str, name: str) -> Path | None:
     return path.resolve() if path.is_absolute() else None
 
 
-def symbols_of(library: Path) -> list[Symbol]:
+def versioned_symbols(library: Path) -> list[Symbol]:
     """The symbols with a version that a library defines."""
-    found = []
-    for line in output_of("readelf", "--dyn-syms", "--wide", library).splitlines():
-        fields = line.split()
-        if len(fields) < 8 or fields[6] == "UND" or "@" not in fields[7]:
-            continue
-        name, version = re.split("@+", fields[7])
-        kind = "FUNC" if fields[3] in ("FUNC", "IFUNC", "NOTYPE") else fields[3]
-        if name != version:  # the version itself is a symbol, too
-            found.append(Symbol(name, version, kind, int(fields[2], 0)))
-    return found
+    symbols = [each for each in manylinux.symbols_of(library) if each.is_defined and each.version]
+    # The version itself is a symbol, too.
+    return [each for each in symbols if each.name != each.version]
 
 
 def order(symbol: Symbol) -> manylinux.Version:
@@ -154,7 +142,7 @@ def write(compiler: str, archiver: str, folder: Path) -> None:
             continue
         if name in LOADERS:
             loader = name
-        for home, symbols in split(symbols_of(library), name).items():
+        for home, symbols in split(versioned_symbols(library), name).items():
             write_library(compiler, folder, home, symbols)
     moved = " ".join(MOVED)
     nonshared = path_of(compiler, "libc_nonshared.a")

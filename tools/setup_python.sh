@@ -19,6 +19,11 @@ fingerprint=$(cksum <tools/setup_python.sh)" $root"
 if [[ -f $stamp && $(cat "$stamp") == "$fingerprint" ]]; then
   exit 0
 fi
+# Another release is where this machine's own is.
+codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
+mirror=$(apt-get indextargets --format '$(ORIGIN) $(CODENAME) $(REPO_URI)' |
+  sed -n "s/^Debian $codename //p" | head -1)
+[[ -n $mirror ]] || { echo "[setup] apt knows no mirror of Debian $codename: apt-get update" >&2 && exit 1; }
 echo "[setup] fetching CPython $version for $architecture from Debian $release"
 rm -rf "$root"
 mkdir -p "$apt"/{lists,archives}/partial
@@ -26,7 +31,7 @@ mkdir -p "$apt"/{lists,archives}/partial
 # apt resolves the dependencies for a system on which nothing is installed, in folders of our own.
 touch "$apt/status"
 keys=/usr/share/keyrings/debian-archive-keyring.gpg
-echo "deb [signed-by=$keys] http://deb.debian.org/debian $release main" >"$apt/sources.list"
+echo "deb [signed-by=$keys] $mirror $release main" >"$apt/sources.list"
 options=(-qq -o APT::Architecture="$architecture" -o APT::Architectures="$architecture"
   -o APT::Install-Recommends=0 -o Acquire::Languages=none -o APT::Sandbox::User=root
   -o Dir::Etc::SourceList="$apt/sources.list" -o Dir::Etc::SourceParts=/dev/null

@@ -124,6 +124,7 @@ def test_versions_are_compared_by_their_numbers():
     assert allows("GLIBCXX_3.4.9") and allows("GLIBCXX_3.4.24") and not allows("GLIBCXX_3.4.25")
     assert allows("CXXABI_1.3.11") and not allows("CXXABI_1.3.12") and allows("CXXABI_TM_1")
     assert not allows("GLIBC_PRIVATE") and allows("HWY_0")
+    assert not allows("GLIBC_ABI_DT_RELR") and not allows("GLIBC_ABI_GNU_TLS")
 
 
 @pytest.mark.parametrize("architecture", ["x86_64", "aarch64"])
@@ -217,11 +218,11 @@ def old_folder(compiler, tmp_path_factory):
     return folder
 
 
-def link(compiler, text, library, *options):
+def link(compiler, text, library, *options, undefined="-Wl,--no-undefined"):
     source = library.with_suffix(".cpp")
     source.write_text(text)
-    flags = ["-std=c++20", "-O1", "-shared", "-fPIC", "-Wl,--no-undefined", "-Wl,-z,now"]
-    command = [compiler, *flags, *options, "-o", library, source]
+    flags = ["-std=c++20", "-O1", "-shared", "-fPIC", "-Wl,-z,now"]
+    command = [compiler, *flags, *options, *filter(None, [undefined]), "-o", library, source]
     return subprocess.run(command, capture_output=True, text=True)
 
 
@@ -275,12 +276,23 @@ def test_what_old_libraries_lack_is_not_linked(compiler, old_folder, tmp_path):
     assert "undefined reference to `std::filesystem::temp_directory_path" in done.stderr
 
 
-def test_the_wheels_at_hand_keep_their_tags(compiler):
-    wheels = sorted(make_wheels.DIST.glob("*.whl"))
-    if not wheels:
-        pytest.skip("there is no wheel in dist/ (make wheel)")
-    for wheel in wheels:
-        manylinux.check_wheel(check_wheel.tag_of(wheel).manylinux, wheel)
+def test_a_module_may_leave_pythons_symbols_to_its_program_and_no_others(
+    compiler, old_folder, tmp_path
+):
+    wheel = tmp_path / "wheel"
+    wheel.mkdir()
+    old = f"-L{old_folder}"
+    text = 'extern "C" int Py_IsInitialized(); extern "C" int g(); int f() { return %s; }'
+    module = text % "Py_IsInitialized() + g()"
+    library = 'extern "C" int g() { return 1; }'
+    assert link(compiler, library, wheel / "library.so", old).returncode == 0
+    assert link(compiler, module, wheel / "module.so", old, undefined="").returncode == 0
+    manylinux.check("manylinux_2_28", wheel)
+    module = "#include <stdlib.h>\n" + text % "g() + (int)arc4random()"
+    done = link(compiler, module, wheel / "module.so", old, undefined="")
+    assert done.returncode == 0, done.stderr
+    with pytest.raises(SystemExit, match="module.so needs arc4random"):
+        manylinux.check("manylinux_2_28", wheel)
 
 
 def test_recompressed_wheel_holds_the_same(tmp_path):

@@ -38,9 +38,10 @@ int64_t allowed_targets() {
     const int64_t supported = wanted & (HWY_TARGETS);
     if (std::string(name_of(wanted)) != name_of(supported)) {
       warn(std::string("CPU ops could use ") + name_of(wanted) +
-           " here, but this build of mindtorch was compiled for other instructions, and runs " +
+           " here, but this build of mindtorch was compiled without code for it, and runs " +
            name_of(supported) +
-           ". Build it on this machine, or with -DMINDTORCH_CPU_TARGETS=all, as wheels are.");
+           ". A build has code for the machine that it was compiled on; with "
+           "-DMINDTORCH_CPU_TARGETS=all, as wheels are, for every one.");
     }
     hwy::GetChosenTarget().Update(supported);
     return supported;
