@@ -42,6 +42,12 @@ if [[ -e build/debian/usr/include/$headers/Python.h ]]; then
   options+=("-DPython_INCLUDE_DIR=$PWD/build/debian/usr/include/$headers")
 fi
 
+# Vector code is compiled for the machine that configures (cmake/InstructionSets.cmake).
+machine=$(grep -m1 -E '^(flags|Features)' /proc/cpuinfo | cksum) || machine=
+if [[ -f $build/.configured && $(tail -n 1 "$build/.configured") != "$machine" ]]; then
+  rm "$build/.configured"
+fi
+
 # build.ninja alone does not say that the configuration came to its end.
 if [[ ! -f $build/build.ninja || ! -f $build/.configured ]]; then
   if [[ ! -f $build/build.ninja ]]; then
@@ -54,7 +60,7 @@ if [[ ! -f $build/build.ninja || ! -f $build/.configured ]]; then
     cat "$build/configure.log" >&2
     exit 1
   }
-  echo "${options[*]}" >"$build/.configured"
+  printf '%s\n' "${options[*]}" "$machine" >"$build/.configured"
 fi
 
 exec .venv/bin/python tools/build_progress.py "$build" "$jobs" ${3:+"$3"}

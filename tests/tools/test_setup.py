@@ -438,6 +438,16 @@ def test_a_configuration_that_was_interrupted(project):
     assert "configuring" in build(project).stdout
 
 
+def test_a_folder_that_came_from_another_machine_is_configured_again(project):
+    assert "configuring" in build(project).stdout
+    assert "configuring" not in build(project).stdout
+    configured = project / "build" / "release" / ".configured"
+    lines = configured.read_text().splitlines()
+    configured.write_text("\n".join([*lines[:-1], "1234 567"]) + "\n")
+    assert "configuring" in build(project).stdout
+    assert configured.read_text().splitlines() == lines
+
+
 def test_a_configuration_that_fails(project):
     lists = project / "CMakeLists.txt"
     lists.write_text(PROJECT + 'message(FATAL_ERROR "something is missing")\n')
