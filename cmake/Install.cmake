@@ -38,7 +38,8 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/mindtorch)
 install(TARGETS mindtorch EXPORT mindtorch_targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
                                                            COMPONENT cpp)
-list(FILTER bundled_libraries INCLUDE REGEX "openblas")  # the others are the system's
+# What the system has stays there; what tools/setup.sh unpacked under build/ comes along.
+list(FILTER bundled_libraries EXCLUDE REGEX "=/(usr/)?lib/")
 install_renamed("${bundled_libraries}" ${CMAKE_INSTALL_LIBDIR} cpp)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/mindtorch ${PROJECT_BINARY_DIR}/generated/mindtorch
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT cpp
