@@ -1,6 +1,5 @@
 """Numbers that do not fit the dtype they meet: refused, or infinite, as in torch."""
 
-
 from tests.support.answers import wrong, wrong_on_npu
 
 REFUSED = "RuntimeError: value cannot be converted to type {} without overflow"

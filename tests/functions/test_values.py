@@ -1,6 +1,5 @@
 """What ops give in the corners of their arguments: dtypes mixed, nothing, NaN, factors of 0."""
 
-
 from tests.support.answers import wrong, wrong_on_npu
 
 # Everywhere.

@@ -73,22 +73,21 @@ def name_of(dtype):
     return str(dtype).removeprefix("torch.")
 
 
-def encode_tensor(tensor):
+def encode_tensor(tensor, torch):
     tensor = tensor.detach().resolve_conj().resolve_neg()
     about = {"tensor": name_of(tensor.dtype), "shape": list(tensor.shape)}
     count = tensor.numel()
     if count > LONG:
         flat = tensor.reshape(-1)
         step = -(-count // LONG)
-        about["sample"] = encode_tensor(flat[::step])
-        about["last"] = encode_tensor(flat[-1:])
+        about["sample"] = encode_tensor(flat[::step], torch)
+        about["last"] = encode_tensor(flat[-1:], torch)
         return about
     if not tensor.is_contiguous():
         about["stride"] = list(tensor.stride())
     if count <= SHORT and not tensor.is_complex():
         about["values"] = tensor.reshape(-1).tolist()
     elif count:
-        torch = importlib.import_module("torch")
         data = tensor.contiguous().reshape(-1).view(torch.uint8)
         about["bytes"] = pack(data.numpy().tobytes())
     return about
@@ -113,20 +112,20 @@ def decode_tensor(about):
     return tensor
 
 
-def encode(value):
-    """An answer as JSON has it."""
+def encode(value, torch):
+    """An answer of the library `torch` as JSON has it."""
     if isinstance(value, numpy.generic):
         return value.item()
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if type(value) is list:
-        return [encode(each) for each in value]
+        return [encode(each, torch) for each in value]
     if isinstance(value, tuple):
-        return {"tuple": [encode(each) for each in value]}
+        return {"tuple": [encode(each, torch) for each in value]}
     if isinstance(value, dict):
-        return {"dict": [[encode(key), encode(each)] for key, each in value.items()]}
+        return {"dict": [[encode(key, torch), encode(each, torch)] for key, each in value.items()]}
     if isinstance(value, (set, frozenset)):
-        return {"set": [encode(each) for each in sorted(value)]}
+        return {"set": [encode(each, torch) for each in sorted(value)]}
     if isinstance(value, bytes):
         return {"bytes": pack(zlib.compress(value, 9))}
     if isinstance(value, complex):
@@ -142,7 +141,7 @@ def encode(value):
     if type(value).__name__ == "dtype":
         return {"dtype": name_of(value)}
     if hasattr(value, "detach") and not value.is_sparse:
-        return encode_tensor(value)
+        return encode_tensor(value, torch)
     raise TypeError(f"cannot keep {type(value)}: {value!r:.100}")
 
 
@@ -234,7 +233,7 @@ def torch_gives(request, torch_answers):
             key = f"{key} #{times[key]}"
         if TORCH_INSTALLED:
             torch = importlib.import_module("torch")
-            answer = json.loads(json.dumps(encode(program(torch, *arguments, **options))))
+            answer = json.loads(json.dumps(encode(program(torch, *arguments, **options), torch)))
             if request.config.getoption("--record-torch"):
                 torch_answers.keep(key, answer)
         else:
