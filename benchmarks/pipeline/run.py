@@ -97,7 +97,7 @@ def parse_arguments() -> argparse.Namespace:
         description=__doc__.splitlines()[0], formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--thresholds", "--bars", action="store_true", help="judge; exit with 1 when one is missed"
+        "--thresholds", action="store_true", help="judge; exit with 1 when one is missed"
     )
     parser.add_argument("--filter", metavar="REGEX", default="", help="of 'place: program'")
     parser.add_argument("--rounds", type=int, default=101, help="samples of each mode")
