@@ -419,7 +419,7 @@ void draw_into(const OutCall& call) {
 }
 
 void write_kernel_outputs(const OutCall& call, Device device) {
-  std::vector<Tensor>& outputs = call.outputs.tensors;
+  auto& outputs = call.outputs.tensors;
   for (const ops::Value& target : call.targets) outputs.push_back(target.tensor());
   run_call(call.executor, {.op = call.base(),
                            .args = call.args,
