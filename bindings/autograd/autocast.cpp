@@ -16,7 +16,7 @@ namespace {
 
 nb::dict autocast_policies() {
   static constexpr const char* kNames[] = {"none", "lower precision", "float32", "float32 result",
-                                           "widest"};
+                                           "widest", "refused"};
   nb::dict policies;
   for (const ops::Op& op : ops::registry().ops()) {
     policies[op.schema.full_name().c_str()] =

@@ -33,6 +33,7 @@ void compose_sampling(ops::Registry& registry);
 void compose_shape(ops::Registry& registry);
 void compose_sort(ops::Registry& registry);
 void compose_stft(ops::Registry& registry);
+void compose_value_losses(ops::Registry& registry);
 void compose_views(ops::Registry& registry);
 
 void register_composites(ops::Registry& registry);

@@ -31,6 +31,7 @@ void register_composites(ops::Registry& registry) {
   compose_shape(registry);
   compose_sort(registry);
   compose_stft(registry);
+  compose_value_losses(registry);
   compose_views(registry);
 }
 

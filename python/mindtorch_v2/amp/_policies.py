@@ -6,15 +6,6 @@ import mindtorch_v2 as torch
 from mindtorch_v2 import _C
 from mindtorch_v2.amp.autocast_mode import _cast, autocast
 
-_REFUSAL = (
-    "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast.\n"
-    "Many models use a sigmoid layer right before the binary cross entropy layer.\n"
-    "In this case, combine the two layers using "
-    "torch.nn.functional.binary_cross_entropy_with_logits\n"
-    "or torch.nn.BCEWithLogitsLoss.  binary_cross_entropy_with_logits and BCEWithLogits are\n"
-    "safe to autocast."
-)
-
 
 def _tensors(args):
     for value in args:
@@ -35,7 +26,7 @@ def _target(policy, lower, tensors):
 def autocast_as(cpu=None, accelerator=None):
     """Casts the tensors that a function is given, as autocast does for ops.
 
-    A policy is "float32", "lower precision", "widest" or "refused".
+    A policy is "float32", "lower precision" or "widest".
     """
 
     def decorate(function):
@@ -49,8 +40,6 @@ def autocast_as(cpu=None, accelerator=None):
             policy = cpu if device_type == "cpu" else accelerator
             if policy is None or not torch.is_autocast_enabled(device_type):
                 return function(*args, **kwargs)
-            if policy == "refused":
-                raise RuntimeError(_REFUSAL)
             dtype = _target(policy, torch.get_autocast_dtype(device_type), tensors)
             with autocast(device_type, enabled=False):
                 return function(

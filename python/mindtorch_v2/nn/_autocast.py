@@ -6,12 +6,6 @@ from mindtorch_v2.amp._policies import autocast_as
 
 # (on CPUs, on accelerators): the functions.
 _POLICIES = {
-    ("float32", "float32"): (
-        "binary_cross_entropy_with_logits cosine_embedding_loss hinge_embedding_loss huber_loss "
-        "kl_div l1_loss margin_ranking_loss mse_loss multi_margin_loss multilabel_margin_loss "
-        "nll_loss poisson_nll_loss smooth_l1_loss soft_margin_loss triplet_margin_loss"
-    ),
-    ("float32", "refused"): "binary_cross_entropy",
     ("float32", None): (
         "adaptive_avg_pool3d fractional_max_pool2d fractional_max_pool3d max_unpool2d max_unpool3d"
     ),

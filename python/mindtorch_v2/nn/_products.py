@@ -35,8 +35,7 @@ def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     >>> F.pairwise_distance(torch.tensor([3.0, 4.0]), torch.zeros(2))
     tensor(5.0000)
     """
-    dims = max(x1.dim(), x2.dim()) - 1
-    return torch.norm(x1 - x2 + eps, p, dims, keepdim)
+    return _C._internal_functions["pairwise_distance"](x1, x2, p, eps, keepdim)
 
 
 def pdist(input, p=2.0):
