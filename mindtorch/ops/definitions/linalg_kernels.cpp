@@ -258,29 +258,6 @@ void define_linalg_kernels(Registry& ops) {
       .checks_values()
       .internal();
   ops.define<matrix_exp>("_linalg_matrix_exp(Tensor self) -> Tensor").internal();
-  for (const std::string_view name : {"_linalg_inv",
-                                      "_linalg_cholesky",
-                                      "_linalg_lu_factor",
-                                      "_linalg_permutation",
-                                      "_linalg_lu_solve",
-                                      "_linalg_det",
-                                      "_linalg_slogdet",
-                                      "_linalg_solve",
-                                      "_linalg_solve_triangular",
-                                      "_linalg_ldl_factor",
-                                      "_linalg_ldl_solve",
-                                      "_linalg_qr",
-                                      "_linalg_geqrf",
-                                      "_linalg_householder_product",
-                                      "_linalg_ormqr",
-                                      "_linalg_eigh",
-                                      "_linalg_eig",
-                                      "_linalg_svd",
-                                      "_linalg_lstsq",
-                                      "_linalg_pinv",
-                                      "_linalg_matrix_exp"}) {
-    ops.more_dtypes(name, kComplexTypes, 0);
-  }
 }
 
 }  // namespace mindtorch::ops

@@ -49,8 +49,9 @@ void embedding_renorm(
 }  // namespace
 
 void register_embedding(ops::Registry& registry) {
-  registry.kernel<embedding>(DeviceType::kNpu, "embedding");
-  registry.kernel<embedding_dense_backward>(DeviceType::kNpu, "embedding_dense_backward");
+  registry.kernel<embedding>(DeviceType::kNpu, "embedding").takes(kAnyOrComplex);
+  registry.kernel<embedding_dense_backward>(DeviceType::kNpu, "embedding_dense_backward")
+      .takes(kAnyOrComplex);
   registry.kernel<embedding_renorm>(DeviceType::kNpu, "embedding_renorm_");
 }
 

@@ -27,6 +27,8 @@ void r2c(ops::Launch& on,
 
 }  // namespace
 
-void register_fft(ops::Registry& registry) { registry.kernel<r2c>(DeviceType::kNpu, "_fft_r2c"); }
+void register_fft(ops::Registry& registry) {
+  registry.kernel<r2c>(DeviceType::kNpu, "_fft_r2c").takes(kAnyOrComplex);
+}
 
 }  // namespace mindtorch::ascend

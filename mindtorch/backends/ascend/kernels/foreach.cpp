@@ -318,8 +318,8 @@ void copy_lists(ops::Launch& on, TensorList from, TensorList to) { copy_list_(on
 void register_foreach(ops::Registry& registry) {
   registry.kernel<pointwise_list>(DeviceType::kNpu, "_pointwise_list");
   registry.kernel<pointwise_list_>(DeviceType::kNpu, "_pointwise_list_");
-  registry.kernel<copy_list_>(DeviceType::kNpu, "_copy_list_");
-  registry.kernel<zero_list_>(DeviceType::kNpu, "_zero_list_");
+  registry.kernel<copy_list_>(DeviceType::kNpu, "_copy_list_").takes(kAnyOrComplex);
+  registry.kernel<zero_list_>(DeviceType::kNpu, "_zero_list_").takes(kAnyOrComplex);
   registry.kernel<norm_list>(DeviceType::kNpu, "_norm_list");
 }
 

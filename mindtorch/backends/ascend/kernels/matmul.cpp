@@ -86,14 +86,14 @@ void baddbmm(ops::Launch& on,
 
 void register_matmul(ops::Registry& registry) {
   constexpr auto kNpu = DeviceType::kNpu;
-  registry.kernel<mm>(kNpu, "mm");
-  registry.kernel<bmm>(kNpu, "bmm");
-  registry.kernel<mv>(kNpu, "mv");
-  registry.kernel<dot>(kNpu, "dot");
+  registry.kernel<mm>(kNpu, "mm").takes(kAnyOrComplex);
+  registry.kernel<bmm>(kNpu, "bmm").takes(kAnyOrComplex);
+  registry.kernel<mv>(kNpu, "mv").takes(kAnyOrComplex);
+  registry.kernel<dot>(kNpu, "dot").takes(kAnyOrComplex);
   registry.kernel<dot>(kNpu, "vdot");
-  registry.kernel<addmm>(kNpu, "addmm");
-  registry.kernel<addmv>(kNpu, "addmv");
-  registry.kernel<baddbmm>(kNpu, "baddbmm");
+  registry.kernel<addmm>(kNpu, "addmm").takes(kAnyOrComplex);
+  registry.kernel<addmv>(kNpu, "addmv").takes(kAnyOrComplex);
+  registry.kernel<baddbmm>(kNpu, "baddbmm").takes(kAnyOrComplex);
 }
 
 }  // namespace mindtorch::ascend

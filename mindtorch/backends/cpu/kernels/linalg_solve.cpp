@@ -324,17 +324,17 @@ void ldl_solve(ops::Launch&,
 
 void register_linalg_solve(ops::Registry& registry) {
   constexpr auto kCpu = DeviceType::kCpu;
-  registry.kernel<inv>(kCpu, "_linalg_inv");
-  registry.kernel<cholesky>(kCpu, "_linalg_cholesky");
-  registry.kernel<lu_factor>(kCpu, "_linalg_lu_factor");
-  registry.kernel<permutation>(kCpu, "_linalg_permutation");
-  registry.kernel<lu_solve>(kCpu, "_linalg_lu_solve");
-  registry.kernel<solve>(kCpu, "_linalg_solve");
-  registry.kernel<det>(kCpu, "_linalg_det");
-  registry.kernel<slogdet>(kCpu, "_linalg_slogdet");
-  registry.kernel<solve_triangular>(kCpu, "_linalg_solve_triangular");
-  registry.kernel<ldl_factor>(kCpu, "_linalg_ldl_factor");
-  registry.kernel<ldl_solve>(kCpu, "_linalg_ldl_solve");
+  registry.kernel<inv>(kCpu, "_linalg_inv").takes(kAllOrComplex);
+  registry.kernel<cholesky>(kCpu, "_linalg_cholesky").takes(kAllOrComplex);
+  registry.kernel<lu_factor>(kCpu, "_linalg_lu_factor").takes(kAllOrComplex);
+  registry.kernel<permutation>(kCpu, "_linalg_permutation").takes(kAllOrComplex);
+  registry.kernel<lu_solve>(kCpu, "_linalg_lu_solve").takes(kAllOrComplex);
+  registry.kernel<solve>(kCpu, "_linalg_solve").takes(kAllOrComplex);
+  registry.kernel<det>(kCpu, "_linalg_det").takes(kAllOrComplex);
+  registry.kernel<slogdet>(kCpu, "_linalg_slogdet").takes(kAllOrComplex);
+  registry.kernel<solve_triangular>(kCpu, "_linalg_solve_triangular").takes(kAllOrComplex);
+  registry.kernel<ldl_factor>(kCpu, "_linalg_ldl_factor").takes(kAllOrComplex);
+  registry.kernel<ldl_solve>(kCpu, "_linalg_ldl_solve").takes(kAllOrComplex);
 }
 
 }  // namespace mindtorch::cpu
