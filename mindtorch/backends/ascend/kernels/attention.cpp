@@ -18,13 +18,6 @@ struct Settings {
   double scale;
 };
 
-void check_attention_dtype(const ops::Launch& on, const Tensor& query) {
-  if ((bit(query.dtype()) & kFloats) == 0) {
-    refuse(on, "scaled_dot_product_attention", query.dtype(),
-           "CANN's matrix products take float16, bfloat16 and float32");
-  }
-}
-
 // True above the diagonal.
 void fill_later_keys(ops::Launch& on, const Tensor& out) {
   const Tensor all = make_like(on, out.sizes(), DType::kBool);
@@ -344,7 +337,6 @@ void flash_attention(ops::Launch& on,
                      Tensor& out,
                      Tensor& largest,
                      Tensor& sums) {
-  check_attention_dtype(on, query);
   if (out.numel() == 0) return;
   if (key.size(-2) == 0) return call(on, MT_ACLNN(aclnnInplaceZero), out);
   const Settings s = {attn_mask, is_causal, scale};
@@ -368,7 +360,6 @@ void flash_attention_backward(ops::Launch& on,
                               Tensor& grad_query,
                               Tensor& grad_key,
                               Tensor& grad_value) {
-  check_attention_dtype(on, query);
   const Settings s = {attn_mask, is_causal, scale};
   if (out.numel() == 0 || key.size(-2) == 0) {
     for (const Tensor* each : {&grad_query, &grad_key, &grad_value}) {
@@ -386,9 +377,12 @@ void flash_attention_backward(ops::Launch& on,
 
 void register_attention(ops::Registry& registry) {
   registry.kernel<flash_attention>(DeviceType::kNpu, "_scaled_dot_product_flash_attention")
+      .takes(kFloats)
       .keeps<row_stats>();
-  registry.kernel<flash_attention_backward>(DeviceType::kNpu,
-                                            "_scaled_dot_product_flash_attention_backward");
+  registry
+      .kernel<flash_attention_backward>(DeviceType::kNpu,
+                                        "_scaled_dot_product_flash_attention_backward")
+      .takes(kFloats);
 }
 
 }  // namespace mindtorch::ascend
