@@ -38,6 +38,8 @@ struct Kernel {
   DTypeSet takes = kAnyType;
   DTypeSet takes_beside = kAnyType;
   AuxiliaryFn auxiliary = nullptr;  // null: it keeps nothing
+  // What torch calls the kernel where it refuses a dtype on its CPU; null: as the op.
+  const char* torch_name = nullptr;
   Location location{};
 
   explicit operator bool() const { return impl != nullptr || dynamic != nullptr; }

@@ -38,8 +38,10 @@ void refuse_kernel(const Op& op, Device device, const Tensor* typed) {
 }
 
 void refuse_dtype(const Op& op, Device device, DType dtype) {
-  if (device.is_cpu()) refuse_as_torch(op.schema.name, dtype);
   const Kernel& kernel = op.kernel(device.type);
+  if (device.is_cpu()) {
+    refuse_as_torch(kernel.torch_name != nullptr ? kernel.torch_name : op.schema.name, dtype);
+  }
   const bool anywhere = !contains(kernel.takes_beside, dtype);
   refuse(op.schema.full_name(), device, dtype,
          taken(anywhere ? kernel.takes_beside : kernel.takes));

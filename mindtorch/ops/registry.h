@@ -27,6 +27,11 @@ class MT_API KernelStatement {
   // The dtypes it computes with, where they are not the common ones, and those that only its other
   // tensors and its results have. The common ones may be anywhere but in the first place.
   KernelStatement& takes(DTypeSet dtypes, DTypeSet beside = 0);
+  // Torch's name for it, where the CPU refuses a dtype: "histogram_cpu".
+  KernelStatement& named(const char* torch_name) {
+    kernel_.torch_name = torch_name;
+    return *this;
+  }
   // What it makes in place of the op's auxiliary results: a TensorSpec or SpecList of the schema's
   // arguments.
   template <auto Rule>
