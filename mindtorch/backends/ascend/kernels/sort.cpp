@@ -249,11 +249,11 @@ void register_sort(ops::Registry& registry) {
   registry.kernel<argsort>(kNpu, "argsort");
   registry.kernel<argsort_stable>(kNpu, "argsort.stable");
   registry.kernel<topk>(kNpu, "topk");
-  registry.kernel<kthvalue>(kNpu, "kthvalue").takes(kAny & ~kDouble);
-  registry.kernel<median<false>>(kNpu, "median").takes(kAny & ~kDouble);
-  registry.kernel<median_dim<false>>(kNpu, "median.dim").takes(kAny & ~kDouble);
-  registry.kernel<median<true>>(kNpu, "nanmedian").takes(kAny & ~kDouble);
-  registry.kernel<median_dim<true>>(kNpu, "nanmedian.dim").takes(kAny & ~kDouble);
+  registry.kernel<kthvalue>(kNpu, "kthvalue");
+  registry.kernel<median<false>>(kNpu, "median");
+  registry.kernel<median_dim<false>>(kNpu, "median.dim");
+  registry.kernel<median<true>>(kNpu, "nanmedian");
+  registry.kernel<median_dim<true>>(kNpu, "nanmedian.dim");
   registry.kernel<mode>(kNpu, "mode");
 }
 
