@@ -100,9 +100,6 @@ void define_fft(Registry& ops) {
       .names_dims()
       .variants(kOutVariant)
       .function_only();
-  ops.more_dtypes("_fft_c2c", kComplexTypes, 0);
-  ops.more_dtypes("_fft_c2r", kComplexTypes, 0);
-  ops.more_dtypes("_fft_r2c", kComplexTypes, kComplexTypes);
   ops.define("fft_fft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor")
       .autocast_on_cpu(AutocastPolicy::kFloat32)
       .variants(kOutVariant)
