@@ -86,13 +86,11 @@ const Scalar kHidden(-std::numeric_limits<double>::infinity());
 
 // Of a matrix of scores for each head, which may be as many in key as in query. In float32, or
 // float64.
-Tensor attention_scores(const Tensor& query,
-                        const Tensor& key,
-                        const Tensor& mask,
-                        bool is_causal,
-                        double scale) {
+Tensor attention_scores(
+    const Tensor& query, const Tensor& key, const Tensor& mask, bool is_causal, double scale) {
   const DType wide = wide_dtype(query);
-  Tensor scores = mul(matmul(as_dtype(query, wide), mT(as_dtype(key, wide))), Scalar(scale));
+  Tensor scores =
+      mul(matmul(as_dtype(query, wide), transpose(as_dtype(key, wide), -2, -1)), Scalar(scale));
   if (is_causal) {
     const Tensor seen = ones({query.size(-2), key.size(-2)}, DType::kBool, query.device());
     scores = masked_fill(scores, logical_not(tril(seen)), kHidden);
@@ -103,11 +101,8 @@ Tensor attention_scores(const Tensor& query,
 }
 
 // How much each query takes of each value; 0 where a mask lets it see nothing.
-Tensor attention_weights(const Tensor& query,
-                         const Tensor& key,
-                         const Tensor& mask,
-                         bool is_causal,
-                         double scale) {
+Tensor attention_weights(
+    const Tensor& query, const Tensor& key, const Tensor& mask, bool is_causal, double scale) {
   const Tensor scores = _attention_scores(query, key, mask, is_causal, scale);
   const Tensor weights = softmax(scores, -1);
   if (!mask.defined() || scores.size(-1) == 0) return weights;

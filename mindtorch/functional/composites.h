@@ -25,6 +25,7 @@ void compose_loss(ops::Registry& registry);
 void compose_matmul(ops::Registry& registry);
 void compose_norm(ops::Registry& registry);
 void compose_optimizer(ops::Registry& registry);
+void compose_pairs(ops::Registry& registry);
 void compose_pooling(ops::Registry& registry);
 void compose_random(ops::Registry& registry);
 void compose_recurrent(ops::Registry& registry);

@@ -23,6 +23,7 @@ void register_composites(ops::Registry& registry) {
   compose_matmul(registry);
   compose_norm(registry);
   compose_optimizer(registry);
+  compose_pairs(registry);
   compose_pooling(registry);
   compose_random(registry);
   compose_recurrent(registry);

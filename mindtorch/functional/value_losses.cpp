@@ -42,7 +42,7 @@ Tensor l1_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
 
 Tensor smooth_l1_loss(const Tensor& self, const Tensor& target, int64_t reduction, double beta) {
   MT_CHECK(beta >= 0, RuntimeError, "smooth_l1_loss does not support negative values for beta.");
-  if (beta == 0) return l1_loss(self, target, reduction);
+  if (beta == 0) return mindtorch::l1_loss(self, target, reduction);
   return reduced(_smooth_l1(self, target, beta), reduction);
 }
 
@@ -82,9 +82,9 @@ Tensor hinge_embedding_loss(const Tensor& self,
                             int64_t reduction) {
   const Tensor zero = zeros_like(self);
   const Tensor lacking = positive_part(from(Scalar(margin), self));
-  return reduced(add(where(eq(target, Scalar(1)), zero, lacking),
-                     where(eq(target, Scalar(-1)), zero, self)),
-                 reduction);
+  return reduced(
+      add(where(eq(target, Scalar(1)), zero, lacking), where(eq(target, Scalar(-1)), zero, self)),
+      reduction);
 }
 
 Tensor margin_ranking_loss(const Tensor& input1,
@@ -124,12 +124,6 @@ Tensor cosine_embedding_loss(const Tensor& input1,
   return reduced(add(near, far), reduction);
 }
 
-Tensor pairwise_distance(
-    const Tensor& x1, const Tensor& x2, double p, double eps, bool keepdim) {
-  const Tensor gap = add(sub(x1, x2), Scalar(eps));
-  return linalg_vector_norm(gap, Scalar(p), IntList{std::max(x1.dim(), x2.dim()) - 1}, keepdim);
-}
-
 Tensor triplet_margin_loss(const Tensor& anchor,
                            const Tensor& positive,
                            const Tensor& negative,
@@ -138,7 +132,7 @@ Tensor triplet_margin_loss(const Tensor& anchor,
                            double eps,
                            bool swap,
                            int64_t reduction) {
-  MT_CHECK(margin > 0, ValueError, "margin must be greater than 0, got ", Scalar(margin).str());
+  MT_CHECK(margin > 0, ValueError, "margin must be greater than 0, got ", margin);
   const auto distance = [&](const Tensor& x1, const Tensor& x2) {
     return mindtorch::pairwise_distance(x1, x2, p, eps);
   };
@@ -231,7 +225,6 @@ void compose_value_losses(ops::Registry& registry) {
   registry.composite<hinge_embedding_loss>("hinge_embedding_loss");
   registry.composite<margin_ranking_loss>("margin_ranking_loss");
   registry.composite<cosine_embedding_loss>("cosine_embedding_loss");
-  registry.composite<pairwise_distance>("pairwise_distance");
   registry.composite<triplet_margin_loss>("triplet_margin_loss");
   registry.composite<soft_margin_loss>("soft_margin_loss");
   registry.composite<binary_cross_entropy>("binary_cross_entropy");

@@ -206,7 +206,8 @@ void define_loss(Registry& ops) {
   ops.define("l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor")
       .internal()
       .autocast(AutocastPolicy::kFloat32);
-  ops.define("smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.0) -> Tensor")
+  ops.define(
+         "smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.0) -> Tensor")
       .internal()
       .autocast(AutocastPolicy::kFloat32);
   ops.define("huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.0) -> Tensor")
@@ -236,10 +237,6 @@ void define_loss(Registry& ops) {
          "int reduction=1) -> Tensor")
       .internal()
       .autocast(AutocastPolicy::kFloat32);
-  ops.define(
-         "pairwise_distance(Tensor x1, Tensor x2, float p=2.0, float eps=1e-06, "
-         "bool keepdim=False) -> Tensor")
-      .internal();
   ops.define(
          "triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, "
          "float p=2.0, float eps=1e-06, bool swap=False, int reduction=1) -> Tensor")
