@@ -37,8 +37,7 @@ constexpr std::string_view kReturnNames[] = {"Tensor", "Tensor[]", "Scalar", "in
                                              "bool",   "float",    "()"};
 
 [[noreturn]] void refuse(std::string_view schema, const SchemaText::Item& item) {
-  MT_THROW(RuntimeError, "schema '", schema, "': expected a type in place of ", item.type,
-           item.tail);
+  MT_THROW(RuntimeError, "schema '", schema, "': expected a type at position ", item.end);
 }
 
 Param read_param(std::string_view schema, SchemaText::Item item) {
