@@ -32,6 +32,7 @@ void compose_recurrent(ops::Registry& registry);
 void compose_reduce(ops::Registry& registry);
 void compose_sampling(ops::Registry& registry);
 void compose_shape(ops::Registry& registry);
+void compose_shuffle(ops::Registry& registry);
 void compose_sort(ops::Registry& registry);
 void compose_stft(ops::Registry& registry);
 void compose_value_losses(ops::Registry& registry);

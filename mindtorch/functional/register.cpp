@@ -30,6 +30,7 @@ void register_composites(ops::Registry& registry) {
   compose_reduce(registry);
   compose_sampling(registry);
   compose_shape(registry);
+  compose_shuffle(registry);
   compose_sort(registry);
   compose_stft(registry);
   compose_value_losses(registry);

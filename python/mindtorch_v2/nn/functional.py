@@ -36,11 +36,7 @@ from mindtorch_v2.nn._dropout import (
     rrelu_,
 )
 from mindtorch_v2.nn._images import (
-    channel_shuffle,
     interpolate,
-    native_channel_shuffle,
-    pixel_shuffle,
-    pixel_unshuffle,
     upsample,
     upsample_bilinear,
     upsample_nearest,
