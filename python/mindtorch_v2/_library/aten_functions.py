@@ -360,13 +360,6 @@ FUNCTIONS = {
     **{name: call for name, (call, _) in _RESIZES.items()},
     **{f"{name}.vec": by_factors for name, (_, by_factors) in _RESIZES.items()},
     # losses
-    **{
-        name: _internal[name]
-        for name in (
-            *("l1_loss", "mse_loss", "soft_margin_loss", "smooth_l1_loss", "huber_loss"),
-            *("binary_cross_entropy", "multilabel_margin_loss", "multi_margin_loss"),
-        )
-    },
     "nll_loss": _internal["nll_loss_nd"],
     "nll_loss2d": _internal["nll_loss_nd"],
     # matrices
