@@ -254,7 +254,7 @@ void define_matmul(Registry& ops) {
       .internal()
       .autocast_on_accelerators(AutocastPolicy::kFloat32);
   ops.define("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor")
-      .device_example("F.bilinear(x, x, x[None, :, :1] * x[:1])")
+      .device_example("F.bilinear(x, x, torch.ones(2, 3, 3))")
       .internal()
       .autocast_on_accelerators(AutocastPolicy::kWidest);
   ops.define("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor")
