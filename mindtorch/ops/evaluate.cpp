@@ -91,13 +91,13 @@ Real erfinv(Real y) {
 
 template <typename Real>
 Real call_special(Pointwise function, Real a, Real b, Real c) {
-  const special::NumberFunction number = special::number_function(function);
   const auto x = static_cast<double>(a);
   const auto y = static_cast<double>(b);
-  if (number.of_one != nullptr) return static_cast<Real>(number.of_one(x));
-  if (number.of_two != nullptr) return static_cast<Real>(number.of_two(x, y));
-  if (number.of_three != nullptr) {
-    return static_cast<Real>(number.of_three(x, y, static_cast<double>(c)));
+  for (const special::NumberFunction& row : special::kNumberFunctions) {
+    if (row.function != function) continue;
+    if (row.of_one != nullptr) return static_cast<Real>(row.of_one(x));
+    if (row.of_two != nullptr) return static_cast<Real>(row.of_two(x, y));
+    return static_cast<Real>(row.of_three(x, y, static_cast<double>(c)));
   }
   MT_THROW(NotImplementedError, "there is no host evaluation of ", function_info(function).name);
 }

@@ -34,9 +34,17 @@ class FunctionTable {
     declare_trigonometry(functions);
     declare_activations(functions);
     declare_selections(functions);
+    declare_losses(functions);
     declare_more_dtypes(infos_.get());
+    declared_ = count();
   }
 
+  Pointwise named(std::string_view name) const {
+    int at = 0;
+    while (at < declared_ && infos_[at].name != name) ++at;
+    MT_ASSERT(at < declared_);
+    return static_cast<Pointwise>(at);
+  }
   const FunctionInfo& at(Pointwise function) const { return infos_[static_cast<int>(function)]; }
   int count() const { return count_.load(std::memory_order_acquire); }
   Pointwise add(FunctionInfo info) {
@@ -52,6 +60,7 @@ class FunctionTable {
  private:
   std::unique_ptr<FunctionInfo[]> infos_;
   std::atomic<int> count_;
+  int declared_ = 0;  // by this library: the first ones
   std::mutex mutex_;
 };
 
@@ -97,7 +106,13 @@ Pointwise register_function(FunctionInfo info) {
   if (info.torch_kernel.empty()) info.torch_kernel = info.name;
   return table().add(std::move(info));
 }
+Pointwise function_named(std::string_view name) { return table().named(name); }
 int function_count() { return table().count(); }
+
+void Functions::enter(FunctionInfo info) {
+  info.bool_operands = find_bool_operands(info.value);
+  storage().add(std::move(info));
+}
 
 Inputs Declaration::make_inputs(ExprBuilder& builder) {
   const auto operand = [&](int i) { return leaf(builder, ExprNode::Kind::kOperand, i); };

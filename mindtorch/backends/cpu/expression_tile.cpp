@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "mindtorch/backends/cpu/tiles/derivative.h"
 #include "mindtorch/backends/cpu/tiles/scalar_operand.h"
 #include "mindtorch/ops/functions.h"
 #include "mindtorch/tensor/scalar.h"
@@ -28,11 +27,8 @@ class TileSequence {
  public:
   // The tile of a step, or none.
   bool is_complete() const { return is_complete_; }
-  // One that does all of it; null: run() does.
-  TileFn whole() const { return whole_; }
 
-  TileSequence(Pointwise function, DType compute)
-      : compute_(compute), whole_(find_whole_tile(function, compute)) {
+  TileSequence(Pointwise function, DType compute) : compute_(compute) {
     const auto nodes = ops::function_info(function).value.nodes();
     std::vector<size_t> last_use(nodes.size());
     for (size_t i = 0; i < nodes.size(); ++i) {
@@ -167,7 +163,6 @@ class TileSequence {
   }
 
   const DType compute_;
-  const TileFn whole_;
   std::vector<Step> steps_;
   std::vector<Number> numbers_;
   uint8_t buffers_ = 0;
@@ -223,9 +218,8 @@ TileFn find_expression_tile(Pointwise function, DType compute) {
   const auto* const found = std::ranges::find(kComputed, compute);
   if (found == std::end(kComputed)) return nullptr;
   const auto which = static_cast<size_t>(found - std::begin(kComputed));
-  const TileSequence& found_sequence = sequence(number, which);
-  if (found_sequence.whole() != nullptr) return found_sequence.whole();
-  return found_sequence.is_complete() ? kTiles[static_cast<size_t>(number)][which] : nullptr;
+  return sequence(number, which).is_complete() ? kTiles[static_cast<size_t>(number)][which]
+                                               : nullptr;
 }
 
 }  // namespace mindtorch::cpu

@@ -56,11 +56,16 @@ void declare_arithmetic(const Functions& functions) {
                  [](const G& x) { return -x.grad * ((x.a / x.b) / x.b); });
   functions.define(Pointwise::kAddScaled)
       .in(kAllTypes)
+      .within(1.5, 1.5)
+      .above(100, 100)
+      .moderate()
       .is([](const Inputs& x) { return x.a + x.p0 * x.b; })
       .gradients(kGradient, [](const G& x) { return x.grad * x.p0; });
   functions.define(Pointwise::kFloorDivide)
       .in(kRealTypes)
       .cost(Cost::kCurve)
+      .within(1, 1)
+      .moderate()
       .torch_kernel("div_floor_cpu")
       .is(floor_divide_floats)
       .gradients(kZero, kZero);
@@ -73,6 +78,8 @@ void declare_arithmetic(const Functions& functions) {
   functions.define(Pointwise::kRemainder)
       .in(kRealTypes)
       .cost(Cost::kCurve)
+      .within(1, 1)
+      .moderate()
       .torch_kernel("remainder_cpu")
       .is(remainder_floats)
       .gradients(kGradient, [](const G& x) { return -x.grad * floor_divide(x.a, x.b); });
@@ -108,6 +115,7 @@ void declare_arithmetic(const Functions& functions) {
   functions.define(Pointwise::kHypot)
       .in(kFloatTypes)
       .cost(Cost::kCurve)
+      .within(0.51, 1.1)
       .torch_kernel("hypot_cpu")
       .is(hypot)
       .gradients([](const G& x) { return x.grad * (x.a / x.result); },

@@ -27,6 +27,7 @@ void declare_rounding(const Functions& functions) {
       .gradients(kZero);
   functions.define(Pointwise::kRoundDecimals)
       .in(kFloatTypes)
+      .moderate()
       .torch_kernel("round_cpu")
       .is([](const Inputs& x) {
         const Expr ten = pow(10, abs(x.p0));

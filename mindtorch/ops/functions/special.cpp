@@ -48,18 +48,26 @@ void declare_bessel(const Functions& functions) {
   functions.define(Pointwise::kBesselI0)
       .in(kFloatTypes)
       .cost(Cost::kByNumber)
+      .within(0.51, 12)
+      .moderate()
       .gradients([](const G& x) { return x.grad * bessel_i1(x.a); });
   functions.define(Pointwise::kBesselI0e)
       .in(kFloatTypes)
       .cost(Cost::kByNumber)
+      .within(0.51, 12)
+      .moderate()
       .gradients([](const G& x) { return x.grad * (bessel_i1e(x.a) - sign(x.a) * x.result); });
   functions.define(Pointwise::kBesselI1)
       .in(kFloatTypes)
       .cost(Cost::kByNumber)
+      .within(0.51, 24)
+      .moderate()
       .gradients([](const G& x) { return x.grad * (bessel_i0(x.a) - over_operand(x)); });
   functions.define(Pointwise::kBesselI1e)
       .in(kFloatTypes)
       .cost(Cost::kByNumber)
+      .within(0.51, 24)
+      .moderate()
       .gradients([](const G& x) {
         return x.grad * (bessel_i0e(x.a) - sign(x.a) * x.result - over_operand(x));
       });
@@ -72,15 +80,18 @@ void declare_gamma(const Functions& functions) {
   functions.define(Pointwise::kZeta)
       .in(kFloatTypes)
       .cost(Cost::kByNumber)
+      .moderate()
       .gradients(Derivative::Kind::kNone,
                  [](const G& x) { return x.grad * -x.a * zeta(x.a + 1, x.b); });
   functions.define(Pointwise::kIgamma)
       .in(kFloatTypes)
       .cost(Cost::kByNumber)
+      .moderate()
       .gradients(Derivative::Kind::kNone, [](const G& x) { return x.grad * gamma_density(x); });
   functions.define(Pointwise::kIgammac)
       .in(kFloatTypes)
       .cost(Cost::kByNumber)
+      .moderate()
       .gradients(Derivative::Kind::kNone, [](const G& x) { return -x.grad * gamma_density(x); });
 }
 
@@ -101,38 +112,60 @@ void declare_special(const Functions& functions) {
   declare_bessel(functions);
   declare_gamma(functions);
   for (const Pointwise function : kWithoutSlope) {
-    functions.define(function).in(kFloatTypes).cost(Cost::kByNumber);
+    functions.define(function).in(kFloatTypes).cost(Cost::kByNumber).moderate();
   }
   functions.define(Pointwise::kErfcx)
       .in(kFloatTypes)
       .cost(Cost::kByNumber)
+      .moderate()
       .gradients([](const G& x) { return (2 * x.a * x.result - 2 * inv_sqrtpi) * x.grad; });
   functions.define(Pointwise::kNdtri)
       .in(kFloatTypes)
       .cost(Cost::kByNumber)
+      .moderate()
       .gradients([](const G& x) { return std::sqrt(2 * pi) * exp(square(x.result) / 2) * x.grad; });
-  functions.define(Pointwise::kErf).in(kFloatTypes).cost(Cost::kCurve).gradients([](const G& x) {
-    return 2 * inv_sqrtpi * exp(-(x.a * x.a)) * x.grad;
-  });
-  functions.define(Pointwise::kErfc).in(kFloatTypes).cost(Cost::kCurve).gradients([](const G& x) {
-    return -2 * inv_sqrtpi * exp(-(x.a * x.a)) * x.grad;
-  });
-  functions.define(Pointwise::kErfinv).in(kFloatTypes).cost(Cost::kCurve).gradients([](const G& x) {
-    return 0.5 / inv_sqrtpi * exp(x.result * x.result) * x.grad;
-  });
-  functions.define(Pointwise::kLgamma).in(kFloatTypes).cost(Cost::kLong).gradients([](const G& x) {
-    return x.grad * digamma(x.a);
-  });
-  functions.define(Pointwise::kDigamma).in(kFloatTypes).cost(Cost::kLong).gradients([](const G& x) {
-    return x.grad * trigamma(x.a);
-  });
+  functions.define(Pointwise::kErf)
+      .in(kFloatTypes)
+      .cost(Cost::kCurve)
+      .within(1.1, 1.4)
+      .gradients([](const G& x) { return 2 * inv_sqrtpi * exp(-(x.a * x.a)) * x.grad; });
+  functions.define(Pointwise::kErfc)
+      .in(kFloatTypes)
+      .cost(Cost::kCurve)
+      .within(2.6, 8)
+      .gradients([](const G& x) { return -2 * inv_sqrtpi * exp(-(x.a * x.a)) * x.grad; });
+  functions.define(Pointwise::kErfinv)
+      .in(kFloatTypes)
+      .cost(Cost::kCurve)
+      .within(0.8, 5)
+      .gradients([](const G& x) { return 0.5 / inv_sqrtpi * exp(x.result * x.result) * x.grad; });
+  functions.define(Pointwise::kLgamma)
+      .in(kFloatTypes)
+      .cost(Cost::kLong)
+      .within(0.6, 5)
+      .above(0.1, 0.1)
+      .moderate()
+      .gradients([](const G& x) { return x.grad * digamma(x.a); });
+  functions.define(Pointwise::kDigamma)
+      .in(kFloatTypes)
+      .cost(Cost::kLong)
+      .within(0.6, 4000)
+      .above(0.1, 0.1)
+      .moderate()
+      .gradients([](const G& x) { return x.grad * trigamma(x.a); });
   functions.define(Pointwise::kTrigamma)
       .in(kFloatTypes)
       .cost(Cost::kLong)
+      .within(1, 4000)
+      .above(0.1, 0.1)
+      .moderate()
       .gradients([](const G& x) { return x.grad * tetragamma(x.a); });
   functions.define(Pointwise::kLogit)
       .in(kFloatTypes)
       .cost(Cost::kCurve)
+      .within(1.6, 3)
+      .above(1, 1)
+      .moderate()
       .is([](const Inputs& x) {
         const Expr inside = where(x.p0 < 0, x.a, minimum(maximum(x.a, x.p0), x.p1));
         return log(inside) - log1p(-inside);
@@ -141,6 +174,9 @@ void declare_special(const Functions& functions) {
   functions.define(Pointwise::kSinc)
       .in(kFloatTypes)
       .cost(Cost::kCurve)
+      .within(6, 20)
+      .above(0.1, 0.1)
+      .moderate()
       .is([](const Inputs& x) {
         const Expr angle = x.a * pi;
         return where(x.a == 0, 1, sin(angle) / angle);
@@ -149,6 +185,7 @@ void declare_special(const Functions& functions) {
   functions.define(Pointwise::kXlogy)
       .in(kFloatTypes)
       .cost(Cost::kCurve)
+      .within(1.6, 1.6)
       .is([](const Inputs& x) { return where((x.a == 0) & !isnan(x.b), 0, x.a * log(x.b)); })
       .gradients(
           [](const G& x) {
