@@ -128,8 +128,9 @@ GradientInputs Declaration::make_gradient_inputs(ExprBuilder& builder) {
           operand(Derivative::Input::kResult)};
 }
 
-void Declaration::add_gradient(int index, const Expression& expression) {
-  Derivative& derivative = info_->derivatives[index];
+void Declaration::add_gradient(int index, const Expression& expression, bool is_complex) {
+  Derivative& derivative =
+      is_complex ? info_->complex_derivatives[index] : info_->derivatives[index];
   derivative.kind = Derivative::Kind::kExpression;
   std::vector<ExprNode> nodes(expression.nodes().begin(), expression.nodes().end());
   bool is_call = true;  // one call of a built-in function on inputs alone
@@ -151,11 +152,11 @@ void Declaration::add_gradient(int index, const Expression& expression) {
     return;
   }
   FunctionInfo backward;
-  backward.name =
-      info_->name + "_backward" + (info_->arity > 1 ? std::string("_") + "abc"[index] : "");
+  backward.name = info_->name + (is_complex ? "_complex" : "") + "_backward" +
+                  (info_->arity > 1 ? std::string("_") + "abc"[index] : "");
   backward.torch_kernel = backward.name;
   backward.arity = static_cast<uint8_t>(derivative.inputs.size());
-  backward.dtypes = info_->dtypes & kFloatTypes;
+  backward.dtypes = is_complex ? kComplexTypes : info_->dtypes & kFloatTypes;
   backward.value = Expression(std::move(nodes));
   backward.bool_operands = find_bool_operands(backward.value);
   derivative.function = storage().add(std::move(backward));

@@ -57,17 +57,26 @@ struct FunctionInfo {
   uint8_t arity = 0;
   Values values = Values::kSame;
   Cost cost = Cost::kCurve;
-  Tolerance tolerance;
+  bool loops = false;  // as often as its operands say: hosts have it, devices may lack it
   uint8_t bool_operands = 0;  // a bit for each operand that is a condition
   // The dtypes it is computed in; others are refused on every device, as torch refuses them.
   DTypeSet dtypes = 0;
   std::string torch_kernel;  // what torch calls it in that refusal
-  // Empty for a primitive, which every device brings along or lacks.
+  // Empty for primitives and loops.
   Expression value;
   // Of integers and bool, where that differs.
   Expression integer_value;
   Derivative derivatives[3];  // of the operands
+  // Of complex operands, where that is not the formula for real numbers up to conjugates.
+  Derivative complex_derivatives[2];
+  Tolerance tolerance;
 
+  // Neither made of others nor a loop: what every device brings along.
+  bool is_primitive() const {
+    const bool is_made_of_others =
+        !value.empty() || ((dtypes & kFloatTypes) == 0 && !integer_value.empty());
+    return !is_made_of_others && !loops;
+  }
   const Expression& value_in(DType dtype) const {
     return is_differentiable(dtype) || integer_value.empty() ? value : integer_value;
   }

@@ -67,11 +67,9 @@ class TileSequence {
     char* const numbers = buffers + buffers_ * kBufferBytes;
     for (size_t i = 0; i < numbers_.size(); ++i) {
       const Number& number = numbers_[i];
-      const Scalar value =
-          number.param < 0 ? Scalar(number.constant)
-          : is_complex(compute_)
-              ? Scalar(std::complex<double>(params.f[number.param], params.imag[number.param]))
-              : Scalar(params.f[number.param]);
+      std::complex<double> constant = number.constant;
+      if (number.param >= 0) constant = {params.f[number.param], params.imag[number.param]};
+      const Scalar value = is_complex(compute_) ? Scalar(constant) : Scalar(constant.real());
       auto* const line = reinterpret_cast<T*>(numbers + static_cast<int64_t>(i) * kBufferBytes);
       std::fill_n(line, number.is_line ? std::min(n, kChunk) : 1, value.to<T>());
     }
@@ -112,7 +110,7 @@ class TileSequence {
   };
   struct Number {
     int param = -1;
-    double constant = 0;
+    std::complex<double> constant;
     bool is_line = false;  // some tile wants as many as there are elements
   };
   struct Value {
@@ -126,7 +124,7 @@ class TileSequence {
     if (node.kind == ExprNode::Kind::kParam || node.kind == ExprNode::Kind::kConstant) {
       const bool is_param = node.kind == ExprNode::Kind::kParam;
       value.argument = {From::kNumber, static_cast<uint8_t>(numbers_.size())};
-      numbers_.push_back({is_param ? node.index : -1, node.constant});
+      numbers_.push_back({is_param ? node.index : -1, {node.constant, node.imaginary}});
     }
     return value;
   }

@@ -145,7 +145,8 @@ void declare_arithmetic(const Functions& functions) {
       .in(kRealTypes)
       .gives(Values::kReal)
       .torch_kernel("abs_cpu")
-      .gradients([](const G& x) { return x.grad * sign(x.a); });
+      .gradients([](const G& x) { return x.grad * sign(x.a); })
+      .complex_gradients([](const G& x) { return x.grad * sign(x.a); });
   functions.define(Pointwise::kAngle)
       .in(kFloatTypes)
       .gives(Values::kReal)
@@ -153,18 +154,30 @@ void declare_arithmetic(const Functions& functions) {
       .is([](const Inputs& x) {
         return where(x.a < 0, std::numbers::pi, where(isnan(x.a), x.a, 0));
       })
-      .gradients(kZero);
+      .gradients(kZero)
+      .complex_gradients([](const G& x) {
+        const Expr turned = x.a * x.a.imaginary_unit();
+        return where(x.a == 0, 0, x.grad * (turned / (x.a * conj(x.a))));
+      });
   // Of complex numbers only: others are their own conjugates.
-  functions.define(Pointwise::kConj).torch_kernel("conj_cpu").is([](const Inputs& x) {
-    return x.a + 0;
-  });
+  functions.define(Pointwise::kConj)
+      .torch_kernel("conj_cpu")
+      .is([](const Inputs& x) { return x.a + 0; })
+      .complex_gradients([](const G& x) { return conj(x.grad); });
   functions.define(Pointwise::kNeg).in(kRealTypes).gradients([](const G& x) { return -x.grad; });
   functions.define(Pointwise::kSign)
       .in(kAllTypes)
       .is([](const Inputs& x) { return where(x.a > 0, 1, where(x.a < 0, -1, x.a.number(0))); })
       .of_integers(
           [](const Inputs& x) { return where(x.a > 0, 1, where(x.a < 0, -1, x.a.number(0))); })
-      .gradients(kZero);
+      .gradients(kZero)
+      // What does not turn is lost.
+      .complex_gradients([](const G& x) {
+        const Expr unit = sign(x.a);
+        const Expr product = conj(x.grad) * unit;
+        const Expr along = (product + conj(product)) / 2;
+        return where(x.a == 0, 0, (x.grad - along * unit) / abs(x.a));
+      });
 }
 
 }  // namespace mindtorch::ops

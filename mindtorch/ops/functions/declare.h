@@ -41,6 +41,10 @@ class MT_API Declaration {
     info_->cost = cost;
     return *this;
   }
+  Declaration& loops() {
+    info_->loops = true;
+    return *this;
+  }
   Declaration& within(double ulp32, double ulp64) {
     info_->tolerance.ulp32 = ulp32;
     info_->tolerance.ulp64 = ulp64;
@@ -72,6 +76,13 @@ class MT_API Declaration {
     (set_gradient(index++, each), ...);
     return *this;
   }
+  // Of complex operands: what backward adds, conjugates written out. `x.grad` may be real.
+  template <typename... Gradients>
+  Declaration& complex_gradients(Gradients... each) {
+    int index = 0;
+    (add_gradient(index++, build_gradient(each), true), ...);
+    return *this;
+  }
 
  private:
   template <typename Formula>
@@ -86,11 +97,15 @@ class MT_API Declaration {
   void set_gradient(int index, Derivative::Kind kind) { info_->derivatives[index].kind = kind; }
   template <typename Formula>
   void set_gradient(int index, Formula formula) {
+    add_gradient(index, build_gradient(formula), false);
+  }
+  template <typename Formula>
+  static Expression build_gradient(Formula formula) {
     ExprBuilder builder;
     const Expr value = formula(make_gradient_inputs(builder));
-    add_gradient(index, builder.finish(value.node()));
+    return builder.finish(value.node());
   }
-  void add_gradient(int index, const Expression& expression);
+  void add_gradient(int index, const Expression& expression, bool is_complex);
 
   FunctionInfo* info_;
 };

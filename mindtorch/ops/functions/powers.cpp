@@ -12,6 +12,16 @@ Expr exponent_gradient(const G& x) {
   return where((x.a == 0) & (x.b >= 0), 0, x.grad * (x.result * log(x.a)));
 }
 
+Expr complex_pow_gradient(const G& x) {
+  return where(x.b == 0, 0, x.grad * conj(x.b * pow(x.a, x.b - 1)));
+}
+// Powers of 0 are 0 while the exponent's real part is not negative.
+Expr complex_exponent_gradient(const G& x) {
+  const Expr real = (x.b + conj(x.b)) / 2;
+  const Expr is_flat = (x.a == 0) & ((real == 0) | (sign(real) == 1));
+  return where(is_flat, 0, x.grad * conj(pow(x.a, x.b) * log(x.a)));
+}
+
 // Where both are the same infinity, so is the result.
 template <typename Log1pExp>
 Expr add_exponentials(const Inputs& x, Log1pExp log1p_exp) {
@@ -26,7 +36,8 @@ void declare_powers(const Functions& functions) {
       .in(kRealTypes)
       .cost(Cost::kLong)
       .within(0.51, 1.1)
-      .gradients(pow_gradient, exponent_gradient);
+      .gradients(pow_gradient, exponent_gradient)
+      .complex_gradients(complex_pow_gradient, complex_exponent_gradient);
   functions.define(Pointwise::kPowScalar)
       .in(kRealTypes)
       .cost(Cost::kLong)
@@ -72,6 +83,7 @@ void declare_powers(const Functions& functions) {
       .in(kFloatTypes)
       .cost(Cost::kCurve)
       .within(0.95, 0.95)
+      .is([](const Inputs& x) { return pow(2, x.a); })
       .gradients([](const G& x) { return x.grad * x.result * std::numbers::ln2; });
   functions.define(Pointwise::kExpm1)
       .in(kFloatTypes)
@@ -87,11 +99,13 @@ void declare_powers(const Functions& functions) {
       .in(kFloatTypes)
       .cost(Cost::kCurve)
       .within(1.6, 1.6)
+      .is([](const Inputs& x) { return log(x.a) / log(x.a.number(2)); })
       .gradients([](const G& x) { return x.grad / (x.a * std::numbers::ln2); });
   functions.define(Pointwise::kLog10)
       .in(kFloatTypes)
       .cost(Cost::kCurve)
       .within(2, 2)
+      .is([](const Inputs& x) { return log(x.a) / log(x.a.number(10)); })
       .gradients([](const G& x) { return x.grad / (x.a * std::numbers::ln10); });
   functions.define(Pointwise::kLog1p)
       .in(kFloatTypes)
