@@ -94,9 +94,9 @@ Tensor margin_ranking_loss(const Tensor& input1,
                            int64_t reduction) {
   MT_CHECK(input1.dim() == input2.dim() && input1.dim() == target.dim(), RuntimeError,
            "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
-           "input1: ",
-           to_string(input1.sizes()), ", input2: ", to_string(input2.sizes()),
-           ", target: ", to_string(target.sizes()), " ");
+           "input1: torch.Size(",
+           to_string(input1.sizes()), "), input2: torch.Size(", to_string(input2.sizes()),
+           "), target: torch.Size(", to_string(target.sizes()), ") ");
   const Tensor lacking = add(mul(neg(target), sub(input1, input2)), Scalar(margin));
   return reduced(positive_part(lacking), reduction);
 }

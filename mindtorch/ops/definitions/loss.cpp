@@ -217,7 +217,8 @@ void define_loss(Registry& ops) {
          "-> Tensor")
       .device_example("F.binary_cross_entropy(x / 10, x / 10)")
       .internal()
-      .autocast_on_cpu(AutocastPolicy::kFloat32);
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
+      .autocast_on_accelerators(AutocastPolicy::kRefused);
   ops.define(
          "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, "
          "Tensor? pos_weight=None, int reduction=1) -> Tensor")

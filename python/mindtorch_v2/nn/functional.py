@@ -100,7 +100,10 @@ from mindtorch_v2.nn._windows import fold, unfold
 
 # Ops that are torch's functions as they stand: gelu, softplus, logsigmoid, linear and so on.
 globals().update(_C._nn_functions)
-globals().update((name, _C._functions[name]) for name in ("hardshrink", "sigmoid", "tanh"))
+_TORCHS = (
+    "channel_shuffle hardshrink native_channel_shuffle pixel_shuffle pixel_unshuffle sigmoid tanh"
+)
+globals().update((name, _C._functions[name]) for name in _TORCHS.split())
 
 _functions, _nn = _C._functions, _C._nn_functions
 _celu, _elu, _hardsigmoid = _nn["celu"], _nn["elu"], _nn["hardsigmoid"]
