@@ -140,7 +140,7 @@ void run_pointwise_call(Executor& executor,
   }
   // Nothing is launched here that could refuse the dtype.
   if (out.numel() == 0 || !executor.is_immediate()) {
-    if (const auto check = registry.fusion_engine(device.type).check) check(call);
+    if (const auto check = registry.pointwise_check(device.type)) check(call);
     if (out.numel() == 0) return;
   }
   run_prepared(executor, prepared);

@@ -14,8 +14,8 @@
 
 namespace mindtorch::dispatch {
 
-// A plan made ready to run many times: fused groups are prepared by their device's engine, kernels
-// have their arguments. A run supplies addresses and numbers only. Kernels work on proxies,
+// A plan made ready to run many times: fused groups are prepared by their device's engine (until
+// then, and where it refuses, their ops run one by one), kernels have their arguments. A run supplies addresses and numbers only. Kernels work on proxies,
 // storages of the runner's own over the same bytes: the real ones stay pending until the run is
 // done. One thread at a time.
 class PlanRunner {
@@ -43,22 +43,30 @@ class PlanRunner {
   void run(Storages storages, const Trace& recorded, size_t& done);
   // The runner that ran after this one the last time.
   PlanRunner* successor = this;
-  size_t launches() const { return plan_.steps.size(); }
+  size_t launches() const { return launches_; }  // of the last run
   bool takes_long() const { return plan_.takes_long; }
 
  private:
   struct Step;
+  struct Singles;
 
-  void prepare(Step& step, size_t index);
+  void prepare(Step& step, const PlanStep& plan);
   void prepare_single(Step& step, const OpRecord& op);
   void prepare_pattern(Step& step, const PatternMatch& match);
   void find_used();
   bool can_be_captured() const;
   void take_params(const Trace& recorded);
   void take_numbers(Step& step, const OpRecord& op);
+  bool are_groups_final();
   void launch(Storages storages, size_t& done);
-  void launch_step(size_t index, Storages storages);
-  void launch_fused(const Step& step, const PlanStep& plan, Storages storages);
+  void rebind(Storages storages, uint32_t storage);
+  void run_step(Step& step, const PlanStep& plan, Storages storages);
+  void launch_step(Step& step, const PlanStep& plan, Storages storages);
+  void launch_fused(const Step& step,
+                    const ops::FusedProgram& program,
+                    const PlanStep& plan,
+                    Storages storages);
+  void run_singles(Step& step, const PlanStep& plan, Storages storages);
   // For people: its op, or "fused(add, relu)".
   std::string name_of(const PlanStep& step) const;
   // Queues the work as a graph of the device. False: it must be launched.
@@ -85,6 +93,8 @@ class PlanRunner {
   std::vector<uint64_t> graph_key_;
   uint64_t params_hash_ = 0;
   size_t workspace_bytes_ = 0;  // the largest
+  size_t launches_ = 0;
+  bool are_groups_final_ = false;  // are_groups_final() once and for all
 };
 
 }  // namespace mindtorch::dispatch

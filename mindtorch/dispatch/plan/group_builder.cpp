@@ -77,7 +77,7 @@ bool GroupBuilder::View::overlaps(const View& other) const {
 }
 
 bool GroupBuilder::has_room() const {
-  return steps_.size() < engine_.max_steps && possible_stores_ < engine_.max_stores;
+  return steps_.size() < engine_.limits.max_steps && possible_stores_ < engine_.limits.max_stores;
 }
 
 // How many of the group's dims a tensor of one element a row spans: all, those of the row being 1,
@@ -164,7 +164,7 @@ std::optional<uint16_t> GroupBuilder::find_or_add_input(const View& view) {
       return static_cast<uint16_t>(k);
     }
   }
-  if (inputs_.size() == engine_.max_inputs) return {};
+  if (inputs_.size() == engine_.limits.max_inputs) return {};
   if (row_dims_ != 0 && !splits(view, row_dims_)) return {};
   inputs_.push_back(view);
   return static_cast<uint16_t>(inputs_.size() - 1);
@@ -204,6 +204,7 @@ bool GroupBuilder::add_pointwise(const OpRecord& op) {
   const TensorRecord& record = trace_.tensors[target];
   // One that fails must not leave the others half done.
   if (record.dtype != op.result || op.checks_divisor()) return false;
+  if (!engine_.can_fuse(op.function, op.compute)) return false;
   if (steps_.empty()) sizes_ = Shape(trace_.sizes(record));
   if (numel(sizes_) == 0) return false;
   const bool is_full = std::ranges::equal(trace_.sizes(record), sizes_);
@@ -232,7 +233,7 @@ bool GroupBuilder::add_pointwise(const OpRecord& op) {
       feeds_back |= is_full && of_row;
     }
   }
-  if (feeds_back && row_size() > engine_.max_row) return false;
+  if (feeds_back && row_size() > engine_.limits.max_row) return false;
   return add_step(op, step, *out);
 }
 
@@ -249,7 +250,7 @@ bool GroupBuilder::add_copy(const OpRecord& op) {
   const std::optional<uint16_t> value = find_or_add_input(*from);
   if (!value) return false;
   const bool is_row = (*value & kStepBit) != 0 && made_[*value & ~kStepBit].is_row;
-  if (is_row && row_size() > engine_.max_row) return false;
+  if (is_row && row_size() > engine_.limits.max_row) return false;
   ops::FusedStep step;
   step.is_copy = true;
   step.compute = from->dtype;
@@ -297,13 +298,10 @@ bool GroupBuilder::add_row_function(const OpRecord& op) {
   const TensorRecord& in = trace_.tensors[source];
   if (steps_.empty()) sizes_ = Shape(trace_.sizes(in));
   if (numel(sizes_) == 0 || !std::ranges::equal(trace_.sizes(in), sizes_)) return false;
-  if (engine_.has_row == nullptr || !engine_.has_row(function, in.dtype) ||
-      !can_have_rows(call->dims)) {
-    return false;
-  }
+  if (!engine_.can_fuse(function, in.dtype) || !can_have_rows(call->dims)) return false;
   row_dims_ = call->dims;
   const bool makes_row = ops::gives_row(function);
-  if (row_size() < engine_.min_row || (makes_row && row_size() > engine_.max_row)) return false;
+  if (row_size() < engine_.limits.min_row || (makes_row && row_size() > engine_.limits.max_row)) return false;
   const uint32_t target = trace_.outputs(op)[0];
   const std::optional<size_t> span =
       makes_row ? sizes_.size() : row_span(trace_.sizes(trace_.tensors[target]));

@@ -23,7 +23,7 @@ struct PlanStep {
   bool is_fused = false;
   ops::FusedGroup group;                 // of a fused step,
   std::vector<TensorAddress> addresses;  // with the address of each input, then of each store
-  std::vector<uint32_t> members;         // and its ops
+  std::vector<uint32_t> members;         // and its ops: single_steps()
   std::optional<PatternMatch> match;
   std::vector<uint32_t> allocates;  // storages that get memory before the step
   std::vector<uint32_t> donated;    // storages that take over an operand's: Plan::buffer_of
@@ -56,5 +56,9 @@ struct Plan {
 Plan make_plan(const Trace& trace,
                std::span<const uint8_t> visible,
                std::span<const uint8_t> varying = {});
+
+// The ops of a fused step, one by one, in its place: for as long as its engine has no program for
+// it. They allocate and release what the group as one never has in memory.
+std::vector<PlanStep> single_steps(const Trace& trace, const Plan& plan, const PlanStep& group);
 
 }  // namespace mindtorch::dispatch

@@ -93,8 +93,8 @@ class Planner {
         add_pattern(i);
         continue;
       }
-      const ops::FusionEngine& engine = ops::registry().fusion_engine(trace_.ops[i].device.type);
-      if (engine.prepare == nullptr || !add_group(i, engine)) add_single(i);
+      const auto* const engine = ops::registry().fusion_engine(trace_.ops[i].device.type);
+      if (engine == nullptr || !add_group(i, *engine)) add_single(i);
     }
     place_memory();
     return std::move(plan_);
@@ -136,7 +136,7 @@ void Planner::find_fills() {
     const OpRecord& op = trace_.ops[i];
     if (!is_live(i) || op.op->fusion != ops::FusionKind::kFill ||
         !is_common(trace_.tensors[trace_.outputs(op)[0]].dtype) ||
-        ops::registry().fusion_engine(op.device.type).prepare == nullptr) {
+        ops::registry().fusion_engine(op.device.type) == nullptr) {
       continue;
     }
     const uint64_t bits = fill_bits(trace_, op);
@@ -328,6 +328,36 @@ uint32_t Planner::find_donor(const OpRecord& op,
 }
 
 }  // namespace
+
+std::vector<PlanStep> single_steps(const Trace& trace, const Plan& plan, const PlanStep& group) {
+  std::vector<PlanStep> steps(group.members.size());
+  // What the group keeps in registers.
+  const auto is_inside = [&](uint32_t storage) {
+    return storage != kNumberStorage && trace.storages[storage].is_unallocated != 0 &&
+           std::ranges::find(group.addresses, plan.buffer_of[storage], &TensorAddress::storage) ==
+               group.addresses.end();
+  };
+  std::vector<uint32_t> inside;
+  std::vector<size_t> last_use;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    steps[i].first_op = group.members[i];
+    const OpRecord& op = trace.ops[group.members[i]];
+    for (size_t k = 0; k < size_t{op.operand_count} + op.output_count; ++k) {
+      const uint32_t id = trace.tensor_ids[op.first_id + k];
+      if (id == kNoTensor || !is_inside(trace.tensors[id].storage)) continue;
+      const uint32_t storage = trace.tensors[id].storage;
+      const auto known = std::ranges::find(inside, storage) - inside.begin();
+      if (known == std::ssize(inside)) {
+        inside.push_back(storage);
+        last_use.push_back(i);
+        steps[i].allocates.push_back(storage);
+      }
+      last_use[static_cast<size_t>(known)] = i;
+    }
+  }
+  for (size_t k = 0; k < inside.size(); ++k) steps[last_use[k]].releases.push_back(inside[k]);
+  return steps;
+}
 
 Plan make_plan(const Trace& trace,
                std::span<const uint8_t> visible,

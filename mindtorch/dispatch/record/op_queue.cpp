@@ -163,7 +163,6 @@ void OpQueue::execute_profiled(std::string_view reason, size_t& done, bool& is_p
 }
 
 void OpQueue::run(PlanRunner& plan, size_t& done) {
-  last_launches_ = plan.launches();
   // Another thread than the recording one may have other streams.
   std::vector<std::unique_ptr<runtime::StreamGuard>> guards;
   if (recording_thread_ != std::this_thread::get_id()) {
@@ -173,6 +172,7 @@ void OpQueue::run(PlanRunner& plan, size_t& done) {
   }
   const GilRelease released(plan.takes_long());
   plan.run(storages_, recorder_.recorded(), done);
+  last_launches_ = plan.launches();
   while (!guards.empty()) guards.pop_back();  // in reverse order
 }
 

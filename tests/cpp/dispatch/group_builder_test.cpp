@@ -12,14 +12,29 @@ namespace mindtorch::dispatch {
 namespace {
 
 // An engine with these limits, that runs nothing.
-ops::FusionEngine engine_with(size_t max_steps, size_t max_inputs, size_t max_stores) {
-  return {.max_steps = max_steps, .max_inputs = max_inputs, .max_stores = max_stores};
+class Engine final : public ops::FusionEngine {
+ public:
+  Engine(size_t max_steps, size_t max_inputs, size_t max_stores)
+      : FusionEngine(
+            {.max_steps = max_steps, .max_inputs = max_inputs, .max_stores = max_stores}) {}
+  using FusionEngine::can_fuse;
+  bool can_fuse(ops::Pointwise function, DType compute) const override {
+    return function != refused || compute != refused_in;
+  }
+  ops::Preparation prepare(const ops::FusedGroup&, const ops::FusedProgram*) const override {
+    return ops::Preparation::never();
+  }
+  ops::Pointwise refused{};
+  DType refused_in = DType::kBool;
+};
+Engine engine_with(size_t max_steps, size_t max_inputs, size_t max_stores) {
+  return {max_steps, max_inputs, max_stores};
 }
 
 // The ops of a trace, given to a builder one after the other.
 class Group {
  public:
-  Group(const TraceWriter& writer, const ops::FusionEngine& engine)
+  Group(const TraceWriter& writer, const Engine& engine)
       : trace_(writer.trace),
         engine_(engine),
         liveness_(find_liveness(trace_, writer.visible)),
@@ -41,7 +56,7 @@ class Group {
 
  private:
   const Trace& trace_;
-  const ops::FusionEngine engine_;
+  const Engine engine_;
   const Liveness liveness_;
   const std::vector<uint32_t> fills_;
   GroupBuilder builder_;

@@ -152,7 +152,9 @@ class Program final : public ops::FusedProgram {
  public:
   explicit Program(ops::FusedGroup group) : group_(std::move(group)) {}
   void run(Launch& launch, std::span<void* const> addresses) const override {
-    ++TestDevice::instance().groups;
+    TestDevice& device = TestDevice::instance();
+    ++device.groups;
+    device.largest_group = std::max(device.largest_group.load(), group_.steps.size());
     std::vector<Tensor> inputs;
     for (size_t i = 0; i < group_.inputs.size(); ++i) {
       Tensor input = over(addresses[i], group_.inputs[i], group_.sizes);
@@ -174,11 +176,19 @@ class Program final : public ops::FusedProgram {
   const ops::FusedGroup group_;
 };
 
-std::unique_ptr<ops::FusedProgram> prepare(const ops::FusedGroup& group) {
-  std::atomic<size_t>& largest = TestDevice::instance().largest_group;
-  largest = std::max(largest.load(), group.steps.size());
-  return std::make_unique<Program>(group);
-}
+// Has every function, at once.
+class Engine final : public ops::FusionEngine {
+ public:
+  Engine()
+      : FusionEngine({.max_steps = TestDevice::kMaxSteps,
+                      .max_inputs = TestDevice::kMaxInputs,
+                      .max_stores = TestDevice::kMaxStores}) {}
+  using FusionEngine::can_fuse;
+  bool can_fuse(ops::Pointwise, DType) const override { return true; }
+  ops::Preparation prepare(const ops::FusedGroup& group, const ops::FusedProgram*) const override {
+    return ops::Preparation::ready(TestDevice::program(group));
+  }
+};
 
 }  // namespace
 
@@ -206,22 +216,32 @@ TestDevice::TestDevice() {
     const_cast<ops::Op&>(op).kernels[static_cast<int>(kType)].impl = kKernels[count++];
   }
   registry().pointwise_engine(kType, &run_pointwise);
-  registry().fusion_engine(kType, {.prepare = &prepare,
-                                   .max_steps = kMaxSteps,
-                                   .max_inputs = kMaxInputs,
-                                   .max_stores = kMaxStores});
+  registry().fusion_engine(kType, new Engine);
+}
+
+std::shared_ptr<const ops::FusedProgram> TestDevice::program(const ops::FusedGroup& group) {
+  return std::make_shared<Program>(group);
 }
 
 WithoutPointwiseEngine::WithoutPointwiseEngine()
     : engine_(ops::registry().pointwise_engine(kType)),
       fusion_(ops::registry().fusion_engine(kType)) {
   TestDevice::instance().registry().pointwise_engine(kType, nullptr);
-  TestDevice::instance().registry().fusion_engine(kType, {});
+  TestDevice::instance().registry().fusion_engine(kType, nullptr);
 }
 
 WithoutPointwiseEngine::~WithoutPointwiseEngine() {
   TestDevice::instance().registry().pointwise_engine(kType, engine_);
   TestDevice::instance().registry().fusion_engine(kType, fusion_);
+}
+
+WithFusionEngine::WithFusionEngine(const ops::FusionEngine& engine)
+    : before_(TestDevice::instance().registry().fusion_engine(kType)) {
+  TestDevice::instance().registry().fusion_engine(kType, &engine);
+}
+
+WithFusionEngine::~WithFusionEngine() {
+  TestDevice::instance().registry().fusion_engine(kType, before_);
 }
 
 }  // namespace mindtorch::test

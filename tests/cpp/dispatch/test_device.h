@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 
 #include "mindtorch/ops/registry.h"
 #include "tests/cpp/support/fake_driver.h"
@@ -21,6 +22,8 @@ class TestDevice {
 
   FakeDriver& driver() { return *driver_; }
   ops::Registry& registry();
+  // Runs a group on the host, on the launch's stream.
+  static std::shared_ptr<const ops::FusedProgram> program(const ops::FusedGroup& group);
 
   // How often each part of the device was used.
   std::atomic<int> kernels{0};
@@ -41,7 +44,17 @@ class WithoutPointwiseEngine {
 
  private:
   const ops::PointwiseFn engine_;
-  const ops::FusionEngine fusion_;
+  const ops::FusionEngine* const fusion_;
+};
+
+// Gives the device another fusion engine, for the length of a test.
+class WithFusionEngine {
+ public:
+  explicit WithFusionEngine(const ops::FusionEngine& engine);
+  ~WithFusionEngine();
+
+ private:
+  const ops::FusionEngine* const before_;
 };
 
 }  // namespace mindtorch::test

@@ -1,0 +1,183 @@
+#include "mindtorch/ops/prepared_group.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <string>
+#include <thread>
+#include <unordered_map>
+
+namespace mindtorch::ops {
+namespace {
+
+// An engine that fails this often for a group is not asked again.
+constexpr int kMaxFailures = 3;
+
+// All that a group is, and whose, as bytes.
+class GroupStructure {
+ public:
+  GroupStructure(const FusedGroup& group, const FusionEngine& engine) {
+    add(reinterpret_cast<uintptr_t>(&engine));
+    add(group.device);
+    add_shape(group.sizes);
+    for (const FusedStep& step : group.steps) add_step(step);
+    add(group.inputs.size());
+    for (const FusedLayout& input : group.inputs) add_layout(input);
+    for (const FusedGroup::Store& store : group.stores) {
+      add(store.value);
+      add_layout(store.layout);
+    }
+  }
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  template <typename T>
+  void add(const T& value) {
+    static_assert(std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>);
+    bytes_.append(reinterpret_cast<const char*>(&value), sizeof(value));
+  }
+  void add_shape(const Shape& shape) {
+    add(shape.size());
+    for (const int64_t each : shape) add(each);
+  }
+  void add_layout(const FusedLayout& layout) {
+    add_shape(layout.strides);
+    add(layout.dtype);
+    add(layout.is_number);
+  }
+  void add_step(const FusedStep& step) {
+    add(step.row);
+    add(step.is_copy);
+    add(step.function);
+    add(step.compute);
+    add(step.result);
+    add(step.is_row);
+    add(step.count);
+    add(step.unrounded);
+    for (int i = 0; i < step.count; ++i) add(step.operands[i]);
+    add(step.params);
+  }
+
+  std::string bytes_;
+};
+
+class GroupCache {
+ public:
+  static GroupCache& instance() {
+    static auto* const cache = new GroupCache;  // a detached thread may use it after main()
+    return *cache;
+  }
+  std::shared_ptr<PreparedGroup> find(const FusedGroup& group, const FusionEngine& engine) {
+    std::string key = GroupStructure(group, engine).take();
+    const std::scoped_lock lock(mutex_);
+    const auto [found, is_new] = entries_.try_emplace(std::move(key));
+    Entry& entry = found->second;
+    entry.last_use = ++uses_;
+    if (!is_new) return entry.group;
+    entry.group = std::make_shared<PreparedGroup>(group, engine);
+    std::shared_ptr<PreparedGroup> result = entry.group;
+    if (entries_.size() > PreparedGroup::kCacheCapacity) {
+      entries_.erase(std::ranges::min_element(
+          entries_, {}, [](const auto& each) { return each.second.last_use; }));
+    }
+    return result;
+  }
+  size_t size() {
+    const std::scoped_lock lock(mutex_);
+    return entries_.size();
+  }
+
+ private:
+  struct Entry {
+    uint64_t last_use = 0;
+    std::shared_ptr<PreparedGroup> group;
+  };
+  std::mutex mutex_;
+  std::unordered_map<std::string, Entry> entries_;
+  uint64_t uses_ = 0;
+};
+
+}  // namespace
+
+// Asks engines that compile.
+class CompilerThread {
+ public:
+  static CompilerThread& instance() {
+    static CompilerThread* compiler = new CompilerThread;  // its thread may outlive main()
+    // A child has no such thread. What was being asked there runs op by op.
+    static const int registered =
+        pthread_atfork(nullptr, nullptr, [] { compiler = new CompilerThread; });
+    (void)registered;
+    return *compiler;
+  }
+  void add(std::shared_ptr<PreparedGroup> group) {
+    const std::scoped_lock lock(mutex_);
+    groups_.push_back(std::move(group));
+    if (!std::exchange(is_started_, true)) std::thread([this] { work(); }).detach();
+    changed_.notify_all();
+  }
+  void wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return groups_.empty(); });
+  }
+
+ private:
+  void work() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [this] { return !groups_.empty(); });
+      const std::shared_ptr<PreparedGroup> group = groups_.front();
+      lock.unlock();
+      group->ask_engine();
+      lock.lock();
+      groups_.pop_front();
+      changed_.notify_all();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::shared_ptr<PreparedGroup>> groups_;  // the first one is being asked for
+  bool is_started_ = false;
+};
+
+std::shared_ptr<PreparedGroup> PreparedGroup::find(const FusedGroup& group,
+                                                   const FusionEngine& engine) {
+  return GroupCache::instance().find(group, engine);
+}
+
+size_t PreparedGroup::cached() { return GroupCache::instance().size(); }
+
+void PreparedGroup::wait_for_engines() { CompilerThread::instance().wait(); }
+
+const FusedProgram* PreparedGroup::ask() {
+  if (engine_.limits.compiles) {
+    State expected = State::kOpen;
+    if (state_.compare_exchange_strong(expected, State::kAsking, std::memory_order_acquire)) {
+      CompilerThread::instance().add(shared_from_this());
+    }
+  } else {
+    const std::scoped_lock lock(mutex_);
+    if (!is_final()) ask_engine();
+  }
+  return program_.load(std::memory_order_acquire);
+}
+
+void PreparedGroup::ask_engine() noexcept {
+  bool is_final = false;
+  try {
+    Preparation answer = engine_.prepare(group_, program_.load(std::memory_order_relaxed));
+    is_final = answer.is_final;
+    if (answer.program != nullptr) {
+      programs_.push_back(std::move(answer.program));
+      program_.store(programs_.back().get(), std::memory_order_release);
+    }
+  } catch (...) {
+    is_final = ++failures_ == kMaxFailures;
+  }
+  state_.store(is_final ? State::kFinal : State::kOpen, std::memory_order_release);
+}
+
+}  // namespace mindtorch::ops
