@@ -114,7 +114,8 @@ class FusionEngine {
   virtual bool can_fuse(Pointwise function, DType compute) const = 0;
   virtual bool can_fuse(RowFunction, DType) const { return false; }
   // Asked when the group is about to run, until the answer is final. `before`: the program of the
-  // last answer, or null. An error counts as "not yet", a few times.
+  // last answer, or null. An error counts as "not yet", a few times. A call that runs by itself is
+  // a group of one step, which may end in a cast: for these the answer is not "not yet".
   virtual Preparation prepare(const FusedGroup& group, const FusedProgram* before) const = 0;
 
   const FusionLimits limits;

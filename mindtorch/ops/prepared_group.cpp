@@ -9,6 +9,8 @@
 #include <thread>
 #include <unordered_map>
 
+#include "mindtorch/runtime/host_wait.h"
+
 namespace mindtorch::ops {
 namespace {
 
@@ -153,31 +155,42 @@ size_t PreparedGroup::cached() { return GroupCache::instance().size(); }
 void PreparedGroup::wait_for_engines() { CompilerThread::instance().wait(); }
 
 const FusedProgram* PreparedGroup::ask() {
-  if (engine_.limits.compiles) {
-    State expected = State::kOpen;
-    if (state_.compare_exchange_strong(expected, State::kAsking, std::memory_order_acquire)) {
-      CompilerThread::instance().add(shared_from_this());
-    }
-  } else {
-    const std::scoped_lock lock(mutex_);
-    if (!is_final()) ask_engine();
+  if (!engine_.limits.compiles) {
+    ask_engine();
+  } else if (State expected = State::kOpen;
+             state_.compare_exchange_strong(expected, State::kAsking, std::memory_order_acquire)) {
+    CompilerThread::instance().add(shared_from_this());
   }
   return program_.load(std::memory_order_acquire);
 }
 
 void PreparedGroup::ask_engine() noexcept {
-  bool is_final = false;
+  const std::scoped_lock lock(mutex_);
+  if (is_final()) return;
   try {
-    Preparation answer = engine_.prepare(group_, program_.load(std::memory_order_relaxed));
-    is_final = answer.is_final;
-    if (answer.program != nullptr) {
-      programs_.push_back(std::move(answer.program));
-      program_.store(programs_.back().get(), std::memory_order_release);
-    }
+    take(engine_.prepare(group_, program_.load(std::memory_order_relaxed)));
   } catch (...) {
-    is_final = ++failures_ == kMaxFailures;
+    state_.store(++failures_ == kMaxFailures ? State::kFinal : State::kOpen,
+                 std::memory_order_release);
   }
-  state_.store(is_final ? State::kFinal : State::kOpen, std::memory_order_release);
+}
+
+void PreparedGroup::take(Preparation answer) {
+  if (answer.program != nullptr) {
+    programs_.push_back(std::move(answer.program));
+    program_.store(programs_.back().get(), std::memory_order_release);
+  }
+  state_.store(answer.is_final ? State::kFinal : State::kOpen, std::memory_order_release);
+}
+
+const FusedProgram* PreparedGroup::program_now() {
+  if (MT_LIKELY(is_final())) return program_.load(std::memory_order_relaxed);
+  const runtime::HostWait wait;
+  const std::scoped_lock lock(mutex_);
+  const FusedProgram* const before = program_.load(std::memory_order_relaxed);
+  const bool is_enough = before != nullptr && engine_.limits.compiles;
+  if (!is_final() && !is_enough) take(engine_.prepare(group_, before));
+  return program_.load(std::memory_order_relaxed);
 }
 
 }  // namespace mindtorch::ops

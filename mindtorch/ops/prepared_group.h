@@ -34,6 +34,9 @@ class MT_API PreparedGroup : public std::enable_shared_from_this<PreparedGroup> 
     if (MT_LIKELY(is_final())) return program_.load(std::memory_order_relaxed);
     return ask();
   }
+  // The same for a call that runs by itself: there are no ops to run instead, so that this waits
+  // for the engine, and throws its error. Null: the engine refuses.
+  const FusedProgram* program_now();
   // program() stays what it is.
   bool is_final() const { return state_.load(std::memory_order_acquire) == State::kFinal; }
 
@@ -43,13 +46,13 @@ class MT_API PreparedGroup : public std::enable_shared_from_this<PreparedGroup> 
 
   const FusedProgram* ask();
   void ask_engine() noexcept;
+  void take(Preparation answer);
 
   const FusedGroup group_;
   const FusionEngine& engine_;
   std::atomic<State> state_{State::kOpen};
   std::atomic<const FusedProgram*> program_{nullptr};
-  std::mutex mutex_;  // of whoever asks an engine that does not compile
-  // Of whoever asks:
+  std::mutex mutex_;                                           // held while the engine is asked
   std::vector<std::shared_ptr<const FusedProgram>> programs_;  // a run may still be in an early one
   int failures_ = 0;
 };

@@ -124,9 +124,10 @@ class MT_API Registry {
   PointwiseCheck pointwise_check(DeviceType device) const {
     return pointwise_checks_[static_cast<int>(device)];
   }
-  void fusion_engine(DeviceType device, const FusionEngine* engine) {
-    fusion_[static_cast<int>(device)] = engine;
-  }
+  // A device without a pointwise engine has this as such: run_as_group().
+  void fusion_engine(DeviceType device,
+                     const FusionEngine* engine,
+                     Location location = Location::here());
   // Null: the device runs ops one by one.
   const FusionEngine* fusion_engine(DeviceType device) const {
     return fusion_[static_cast<int>(device)];

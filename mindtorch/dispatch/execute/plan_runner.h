@@ -15,9 +15,9 @@
 namespace mindtorch::dispatch {
 
 // A plan made ready to run many times: fused groups are prepared by their device's engine (until
-// then, and where it refuses, their ops run one by one), kernels have their arguments. A run supplies addresses and numbers only. Kernels work on proxies,
-// storages of the runner's own over the same bytes: the real ones stay pending until the run is
-// done. One thread at a time.
+// then, and where it refuses, their ops run one by one), kernels have their arguments. A run
+// supplies addresses and numbers only. Kernels work on proxies, storages of the runner's own over
+// the same bytes: the real ones stay pending until the run is done. One thread at a time.
 class PlanRunner {
  public:
   // `varying`: as in make_plan().

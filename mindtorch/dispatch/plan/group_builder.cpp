@@ -301,7 +301,8 @@ bool GroupBuilder::add_row_function(const OpRecord& op) {
   if (!engine_.can_fuse(function, in.dtype) || !can_have_rows(call->dims)) return false;
   row_dims_ = call->dims;
   const bool makes_row = ops::gives_row(function);
-  if (row_size() < engine_.limits.min_row || (makes_row && row_size() > engine_.limits.max_row)) return false;
+  if (row_size() < engine_.limits.min_row || (makes_row && row_size() > engine_.limits.max_row))
+    return false;
   const uint32_t target = trace_.outputs(op)[0];
   const std::optional<size_t> span =
       makes_row ? sizes_.size() : row_span(trace_.sizes(trace_.tensors[target]));

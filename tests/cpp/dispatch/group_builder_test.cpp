@@ -15,8 +15,8 @@ namespace {
 class Engine final : public ops::FusionEngine {
  public:
   Engine(size_t max_steps, size_t max_inputs, size_t max_stores)
-      : FusionEngine(
-            {.max_steps = max_steps, .max_inputs = max_inputs, .max_stores = max_stores}) {}
+      : FusionEngine({.max_steps = max_steps, .max_inputs = max_inputs, .max_stores = max_stores}) {
+  }
   using FusionEngine::can_fuse;
   bool can_fuse(ops::Pointwise function, DType compute) const override {
     return function != refused || compute != refused_in;

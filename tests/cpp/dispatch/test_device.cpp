@@ -235,6 +235,17 @@ WithoutPointwiseEngine::~WithoutPointwiseEngine() {
   TestDevice::instance().registry().fusion_engine(kType, fusion_);
 }
 
+WithFusionEngineOnly::WithFusionEngineOnly()
+    : engine_(TestDevice::instance().registry().pointwise_engine(kType)) {
+  ops::Registry& registry = TestDevice::instance().registry();
+  registry.pointwise_engine(kType, nullptr);
+  registry.fusion_engine(kType, registry.fusion_engine(kType));
+}
+
+WithFusionEngineOnly::~WithFusionEngineOnly() {
+  TestDevice::instance().registry().pointwise_engine(kType, engine_);
+}
+
 WithFusionEngine::WithFusionEngine(const ops::FusionEngine& engine)
     : before_(TestDevice::instance().registry().fusion_engine(kType)) {
   TestDevice::instance().registry().fusion_engine(kType, &engine);

@@ -47,6 +47,16 @@ class WithoutPointwiseEngine {
   const ops::FusionEngine* const fusion_;
 };
 
+// Takes the pointwise engine off the device, but not the fusion engine, for the length of a test.
+class WithFusionEngineOnly {
+ public:
+  WithFusionEngineOnly();
+  ~WithFusionEngineOnly();
+
+ private:
+  const ops::PointwiseFn engine_;
+};
+
 // Gives the device another fusion engine, for the length of a test.
 class WithFusionEngine {
  public:

@@ -159,6 +159,14 @@ TEST_P(EveryProgram, RunsByKernelsAlone) {
   EXPECT_EQ(TestDevice::instance().pointwise, before);
 }
 
+// A pointwise call is a group of one step.
+TEST_P(EveryProgram, RunsByTheFusionEngineAlone) {
+  const WithFusionEngineOnly only;
+  const int before = TestDevice::instance().pointwise;
+  check();
+  EXPECT_EQ(TestDevice::instance().pointwise, before);
+}
+
 INSTANTIATE_TEST_SUITE_P(,
                          EveryProgram,
                          ::testing::ValuesIn([] {

@@ -132,8 +132,7 @@ TEST(PreparedGroup, AnEngineThatFailsOnceIsAskedAgain) {
 }
 
 TEST(PreparedGroup, AnEngineThatAlwaysFailsIsLeftAlone) {
-  Engine& engine =
-      Engine::make([](const FusedProgram*) -> Preparation { throw std::bad_alloc(); });
+  Engine& engine = Engine::make([](const FusedProgram*) -> Preparation { throw std::bad_alloc(); });
   const auto group = PreparedGroup::find(group_of(4), engine);
   for (int i = 0; i < 20; ++i) EXPECT_EQ(group->program(), nullptr);
   EXPECT_TRUE(group->is_final());
@@ -177,6 +176,21 @@ TEST(PreparedGroup, NobodyWaitsForAnEngineThatCompiles) {
   EXPECT_NE(group->program(), nullptr);
   EXPECT_EQ(engine.asked, 1);
   EXPECT_NE(thread, std::this_thread::get_id());
+}
+
+TEST(PreparedGroup, ACallByItselfWaitsForItsProgramAndGetsTheEnginesError) {
+  Engine& engine = Engine::make(
+      [](const FusedProgram*) {
+        static bool has_failed = false;
+        if (!std::exchange(has_failed, true)) throw std::bad_alloc();
+        return Preparation::ready(std::make_shared<NoProgram>());
+      },
+      true);
+  const auto group = PreparedGroup::find(group_of(4), engine);
+  EXPECT_THROW(group->program_now(), std::bad_alloc);
+  EXPECT_NE(group->program_now(), nullptr);
+  EXPECT_EQ(group->program(), group->program_now());
+  EXPECT_EQ(engine.asked, 2);
 }
 
 }  // namespace
