@@ -2,14 +2,15 @@
 
 #include "mindtorch/ops/functions.h"
 #include "mindtorch/ops/prepared_group.h"
+#include "mindtorch/ops/refusal.h"
 #include "mindtorch/ops/registry.h"
 
 namespace mindtorch::ops {
 namespace {
 
-[[noreturn]] void refuse(const PointwiseCall& call, Device device) {
-  MT_THROW(NotImplementedError, "\"", function_info(call.function).name, "\" not implemented for '",
-           legacy_name(call.compute), "' on device ", device.str());
+[[noreturn]] void refuse_call(const PointwiseCall& call, Device device) {
+  refuse(function_info(call.function).name, device, call.compute,
+         "its fusion engine has no such function");
 }
 
 // Numbers of the host may be anywhere among the operands.
@@ -27,7 +28,7 @@ FusedLayout layout_of(const Tensor& tensor, IntList sizes) {
 
 void run_as_group(Launch& launch, const PointwiseCall& call, const Tensor& out) {
   const FusionEngine& engine = *registry().fusion_engine(launch.device.type);
-  if (!engine.can_fuse(call.function, call.compute)) refuse(call, launch.device);
+  if (!engine.can_fuse(call.function, call.compute)) refuse_call(call, launch.device);
   FusedGroup group;
   group.device = launch.device;
   group.sizes = Shape(out.sizes());
@@ -61,14 +62,14 @@ void run_as_group(Launch& launch, const PointwiseCall& call, const Tensor& out) 
   addresses.push_back(out.data_ptr());
   const std::shared_ptr<PreparedGroup> prepared = PreparedGroup::find(group, engine);
   const FusedProgram* const program = prepared->program_now();
-  if (program == nullptr) refuse(call, launch.device);
+  if (program == nullptr) refuse_call(call, launch.device);
   program->run(launch, {addresses.data(), addresses.size()});
 }
 
 void check_as_group(const PointwiseCall& call) {
   const Device device = device_of(call);
   if (!registry().fusion_engine(device.type)->can_fuse(call.function, call.compute)) {
-    refuse(call, device);
+    refuse_call(call, device);
   }
 }
 
