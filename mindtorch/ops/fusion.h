@@ -10,9 +10,9 @@
 
 namespace mindtorch::ops {
 
-// Functions of whole rows (the last dim) that can be part of a fused group. The first ones give one
-// element a row, the others a row. Variance and standard deviation have their correction in
-// params.f[0].
+// Functions of whole rows (the last dim), or of what lies along the leading dims, that can be part
+// of a fused group. The first ones give one element a row, the others a row. Variance and standard
+// deviation have their correction in params.f[0].
 enum class RowFunction : uint8_t {
   kNone,
   kSum,
@@ -38,6 +38,9 @@ struct FusedStep {
   DType compute{};
   DType result{};       // what the value holds, and later steps see
   bool is_row = false;  // the value has one element a row; all operands have, or `row` makes it so
+  // `row` goes over this many leading dims instead of rows. The value has one element for each of
+  // the other dims; it is stored, and no step reads it.
+  uint8_t leading_dims = 0;
   uint8_t count = 0;
   int8_t unrounded = -1;  // as in PointwiseCall
   uint16_t operands[kMaxOperands] = {};
@@ -45,7 +48,8 @@ struct FusedStep {
 };
 
 // How a tensor lies in memory, seen in the group's sizes: strides in elements, 0 where it is
-// broadcast and, for one element a row, in the last dim.
+// broadcast, in the last dim where it has one element a row, and in the leading dims that a step
+// has gone over.
 struct FusedLayout {
   Shape strides;
   DType dtype{};
@@ -113,6 +117,8 @@ class FusionEngine {
   // Groups may have such a step.
   virtual bool can_fuse(Pointwise function, DType compute) const = 0;
   virtual bool can_fuse(RowFunction, DType) const { return false; }
+  // The same for FusedStep::leading_dims: the gradients of biases and of norms' weights.
+  virtual bool can_fuse_leading(RowFunction, DType) const { return false; }
   // Asked when the group is about to run, until the answer is final. `before`: the program of the
   // last answer, or null. An error counts as "not yet", a few times. A call that runs by itself is
   // a group of one step, which may end in a cast: for these the answer is not "not yet".

@@ -56,6 +56,7 @@ class GroupStructure {
     add(step.compute);
     add(step.result);
     add(step.is_row);
+    add(step.leading_dims);
     add(step.count);
     add(step.unrounded);
     for (int i = 0; i < step.count; ++i) add(step.operands[i]);

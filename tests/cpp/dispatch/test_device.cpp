@@ -126,12 +126,32 @@ Tensor over(void* data, const ops::FusedLayout& layout, const Shape& sizes) {
                      layout.dtype, sizes, layout.strides, 0)));
 }
 
+// Over the leading dims, which stay, with one element.
+Tensor sum_of_leading(const Tensor& values, size_t dims) {
+  static const ops::Op& sum = ops::registry().at("sum.dim_IntList");
+  Shape which;
+  Shape sizes(values.sizes());
+  for (size_t d = 0; d < dims; ++d) {
+    which.push_back(static_cast<int64_t>(d));
+    sizes[d] = 1;
+  }
+  Tensor out[] = {Tensor::make(sizes, values.dtype())};
+  const Value args[] = {values, IntList(which), true, {}};
+  Launch host{DeviceType::kCpu};
+  sum.kernel(DeviceType::kCpu).impl(host, Args(args), std::span(out));
+  return out[0];
+}
+
 // Step by step, every value in full. What is read is read before anything is stored.
 void run_group(const ops::FusedGroup& group,
                const std::vector<Tensor>& inputs,
                const std::vector<Tensor>& stores) {
   std::vector<Tensor> values = inputs;
   for (const ops::FusedStep& step : group.steps) {
+    if (step.leading_dims != 0) {
+      values.push_back(sum_of_leading(values[step.operands[0]], step.leading_dims));
+      continue;
+    }
     const Tensor out = Tensor::make(group.sizes, step.result);
     if (step.is_copy) {
       cast(values[step.operands[0]], out);
@@ -167,7 +187,12 @@ class Program final : public ops::FusedProgram {
     }
     std::vector<Tensor> stores;
     for (size_t i = 0; i < group_.stores.size(); ++i) {
-      stores.push_back(over(addresses[inputs.size() + i], group_.stores[i].layout, group_.sizes));
+      Shape sizes = group_.sizes;
+      const size_t value = group_.stores[i].value;
+      if (value >= inputs.size()) {
+        std::fill_n(sizes.begin(), group_.steps[value - inputs.size()].leading_dims, 1);
+      }
+      stores.push_back(over(addresses[inputs.size() + i], group_.stores[i].layout, sizes));
     }
     queue(launch, [group = group_, inputs, stores] { run_group(group, inputs, stores); });
   }
@@ -185,6 +210,9 @@ class Engine final : public ops::FusionEngine {
                       .max_stores = TestDevice::kMaxStores}) {}
   using FusionEngine::can_fuse;
   bool can_fuse(ops::Pointwise, DType) const override { return true; }
+  bool can_fuse_leading(ops::RowFunction function, DType) const override {
+    return function == ops::RowFunction::kSum;
+  }
   ops::Preparation prepare(const ops::FusedGroup& group, const ops::FusedProgram*) const override {
     return ops::Preparation::ready(TestDevice::program(group));
   }

@@ -10,7 +10,8 @@ namespace mindtorch::test {
 
 // A device without vendor code, under the name "cuda": memory and streams are those of a scripted
 // driver, kernels compute on the host what the CPU's do, on the launch's stream. It has a pointwise
-// engine and a fusion engine of its own, with small limits and no row functions.
+// engine and a fusion engine of its own, with small limits, and of row functions
+// only sums over leading dims.
 class TestDevice {
  public:
   static TestDevice& instance();

@@ -79,6 +79,15 @@ const std::map<std::string, Program>& programs() {
          const Shape last = {-1};
          return Tensors{sum(x), softmax(sub(x, amax(x, last, true)), -1), mean(y, last)};
        }},
+      {"SumsOfLeadingDims",
+       [](const Tensor& x, const Tensor& y) {
+         const Shape first = {0};
+         const Shape two = {0, 1};
+         const Tensor both = mul(x, y);
+         const Tensor deep = add(both, y).reshape({2, 2, 6});
+         return Tensors{sum(both, first), sum(mul(deep, deep), two, true),
+                        mul(sum(sub(x, y), first, true), x)};
+       }},
       {"Products", [](const Tensor& x,
                       const Tensor& y) { return Tensors{relu(mm(x, y.t())), mm(relu(x).t(), y)}; }},
       {"InPlace",
@@ -191,6 +200,23 @@ TEST(TestDevicePipeline, GroupsKeepToTheEnginesLimits) {
   }).join();
   EXPECT_EQ(device.groups - groups, 5);  // 26 ops, 6 in each
   EXPECT_EQ(device.largest_group, TestDevice::kMaxSteps);
+}
+
+// The gradient of a bias, with what it is the gradient of.
+TEST(TestDevicePipeline, SumsOfLeadingDimsArePartOfAGroup) {
+  TestDevice& device = TestDevice::instance();
+  const Tensor x = to_device(ramp({4, 6}));
+  const int kernels = device.kernels;
+  const int groups = device.groups;
+  std::thread([&] {
+    const Shape first = {0};
+    Block block;
+    const Tensor gradient = mul(x, x);
+    const Tensor bias = sum(gradient, first);
+    block.pipeline.flush("test");
+    EXPECT_EQ(device.kernels, kernels);
+    EXPECT_EQ(device.groups, groups + 1);
+  }).join();
 }
 
 // Fused groups and kernels together become a graph of the device, from the third time on.

@@ -73,6 +73,7 @@ TEST(PreparedGroup, WhateverDiffersIsAnotherStructure) {
   EXPECT_TRUE(is_other([](FusedGroup& g) { g.steps[1].compute = DType::kFloat64; }));
   EXPECT_TRUE(is_other([](FusedGroup& g) { g.steps[0].params.f[2] = 1; }));
   EXPECT_TRUE(is_other([](FusedGroup& g) { g.steps[0].row = RowFunction::kSum; }));
+  EXPECT_TRUE(is_other([](FusedGroup& g) { g.steps[0].leading_dims = 1; }));
   EXPECT_TRUE(is_other([](FusedGroup& g) { g.steps[0].is_copy = true; }));
   EXPECT_TRUE(is_other([](FusedGroup& g) { g.inputs.emplace_back(Shape{1}); }));
   EXPECT_TRUE(is_other([](FusedGroup& g) { g.inputs.emplace_back(Shape{2}); }));
