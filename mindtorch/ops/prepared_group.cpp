@@ -74,18 +74,16 @@ class GroupCache {
   }
   std::shared_ptr<PreparedGroup> find(const FusedGroup& group, const FusionEngine& engine) {
     std::string key = GroupStructure(group, engine).take();
+    std::vector<std::shared_ptr<PreparedGroup>> dropped;  // freed without the lock
     const std::scoped_lock lock(mutex_);
-    const auto [found, is_new] = entries_.try_emplace(std::move(key));
-    Entry& entry = found->second;
-    entry.last_use = ++uses_;
-    if (!is_new) return entry.group;
-    entry.group = std::make_shared<PreparedGroup>(group, engine);
-    std::shared_ptr<PreparedGroup> result = entry.group;
-    if (entries_.size() > PreparedGroup::kCacheCapacity) {
-      entries_.erase(std::ranges::min_element(
-          entries_, {}, [](const auto& each) { return each.second.last_use; }));
+    if (const auto found = entries_.find(key); found != entries_.end()) {
+      found->second.last_use = ++uses_;
+      return found->second.group;
     }
-    return result;
+    if (entries_.size() == PreparedGroup::kCacheCapacity) drop_half(dropped);
+    auto made = std::make_shared<PreparedGroup>(group, engine);
+    entries_.emplace(std::move(key), Entry{++uses_, made});
+    return made;
   }
   size_t size() {
     const std::scoped_lock lock(mutex_);
@@ -97,6 +95,19 @@ class GroupCache {
     uint64_t last_use = 0;
     std::shared_ptr<PreparedGroup> group;
   };
+  // The half that was not looked up for longest: looking for one each time would cost more.
+  void drop_half(std::vector<std::shared_ptr<PreparedGroup>>& dropped) {
+    std::vector<uint64_t> uses;
+    for (const auto& [key, entry] : entries_) uses.push_back(entry.last_use);
+    const auto middle = uses.begin() + std::ssize(uses) / 2;
+    std::ranges::nth_element(uses, middle);
+    std::erase_if(entries_, [&](auto& each) {
+      if (each.second.last_use >= *middle) return false;
+      dropped.push_back(std::move(each.second.group));
+      return true;
+    });
+  }
+
   std::mutex mutex_;
   std::unordered_map<std::string, Entry> entries_;
   uint64_t uses_ = 0;
