@@ -117,6 +117,7 @@ class Measured:
 
     samples_ns: list[float] = field(default_factory=list)
     cpu_samples_ns: list[float] = field(default_factory=list)
+    thread_samples_ns: list[float] = field(default_factory=list)  # of the calling thread alone
     number: int = 0
     error: str | None = None
 
@@ -201,9 +202,11 @@ def measure_lanes(setup: str, lanes: Sequence[Lane], effort: Effort) -> None:
             try:
                 answer = lane.library.ask("sample", which=which)
                 result.samples_ns.append(answer["call_ns"])
+                result.thread_samples_ns.append(answer["thread_ns"])
                 if lane.library.threads == 1:
                     result.cpu_samples_ns.append(answer["cpu_ns"])
             except WorkerError as error:
                 result.error = str(error)
                 result.samples_ns.clear()
                 result.cpu_samples_ns.clear()
+                result.thread_samples_ns.clear()

@@ -52,7 +52,7 @@ def parse_arguments() -> argparse.Namespace:
     )
     parser.add_argument("--filter", metavar="REGEX", help="only cases whose name or family matches")
     parser.add_argument(
-        "--thresholds", "--bars", action="store_true", help="only cases that have a threshold"
+        "--thresholds", action="store_true", help="only cases that have a threshold"
     )
     parser.add_argument("--everyday", action="store_true", help="only powers and index ops")
     parser.add_argument("--ops", action="store_true", help="one call of every op case of tests/ops")

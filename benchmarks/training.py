@@ -62,7 +62,7 @@ def mlp(torch: Any, optimizer: str, widths: tuple[int, ...], batch: int) -> Step
     return classify(torch, model, optimizer, torch.randn(batch, widths[0]), widths[-1])
 
 
-def convnet(torch: Any) -> Step:
+def convnet(torch: Any, batch: int = 64) -> Step:
     nn = torch.nn
     model = nn.Sequential(
         nn.Conv2d(1, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
@@ -70,22 +70,22 @@ def convnet(torch: Any) -> Step:
         nn.Flatten(), nn.Linear(32 * 7 * 7, 10),
     )  # fmt: skip
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)
-    return classify(torch, model, optimizer, torch.randn(64, 1, 28, 28), 10)
+    return classify(torch, model, optimizer, torch.randn(batch, 1, 28, 28), 10)
 
 
-def lstm(torch: Any) -> Step:
-    model = torch.nn.LSTM(128, 128)
+def lstm(torch: Any, width: int = 128, length: int = 64) -> Step:
+    model = torch.nn.LSTM(width, width)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
-    x, y = torch.randn(64, 32, 128), torch.randn(64, 32, 128)
+    x, y = (torch.randn(length, 32, width) for _ in range(2))
     loss = torch.nn.functional.mse_loss
     return step_of(torch, model, optimizer, lambda model, x, y: loss(model(x)[0], y), x, y)
 
 
-def small_gpt(torch: Any, layers: int = 4) -> Step:
-    size = gpt.Size(layers=layers, width=128, heads=4, tokens=64, vocabulary=256)
+def small_gpt(torch: Any, layers: int = 4, width: int = 128, tokens: int = 64) -> Step:
+    size = gpt.Size(layers=layers, width=width, heads=4, tokens=tokens, vocabulary=256)
     model = gpt.make(torch, size)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
-    x, y = torch.randint(0, 256, (8, 64)), torch.randint(0, 256, (8, 64))
+    x, y = (torch.randint(0, 256, (8, tokens)) for _ in range(2))
 
     def loss(model: Any, x: Any, y: Any) -> Any:
         return torch.nn.functional.cross_entropy(model(x).flatten(0, 1), y.flatten())

@@ -13,7 +13,7 @@ import json
 import os
 import sys
 import timeit
-from time import perf_counter_ns, process_time_ns
+from time import perf_counter_ns, process_time_ns, thread_time_ns
 
 SHORT_NS = 50_000_000
 
@@ -66,10 +66,12 @@ class Worker:
         # timeit switches the garbage collector off while it times.
         if self.is_short:
             self.timers[which].timeit(1)  # others had the caches meanwhile
-        cpu_start_ns = process_time_ns()
+        cpu_start_ns, thread_start_ns = process_time_ns(), thread_time_ns()
         elapsed_ns = self.timers[which].timeit(self.number)
+        thread_ns = thread_time_ns() - thread_start_ns
         cpu_ns = process_time_ns() - cpu_start_ns
-        return {"call_ns": elapsed_ns / self.number, "cpu_ns": cpu_ns / self.number}
+        times_ns = {"call_ns": elapsed_ns, "cpu_ns": cpu_ns, "thread_ns": thread_ns}
+        return {name: time_ns / self.number for name, time_ns in times_ns.items()}
 
     def describe(self) -> dict:
         return {

@@ -1,15 +1,21 @@
 """Options and fixtures shared by all Python tests."""
 
-import importlib.util
 import os
 
 import pytest
 
+from tests.support import recorded
+from tests.support.recorded import (  # noqa: F401
+    TORCH_INSTALLED,
+    oracle,
+    pytest_collection_modifyitems,
+    torch_answers,
+    torch_gives,
+)
+
 # What a plain run covers. A new device or mode joins every op case by one word here.
 DEVICES = ("cpu",)
 MODES = ("eager", "pipeline")
-
-TORCH_INSTALLED = importlib.util.find_spec("torch") is not None
 
 
 def pytest_addoption(parser):
@@ -25,6 +31,7 @@ def pytest_addoption(parser):
         default=None,
         help="run the op cases in this mode, eager or pipeline; may be given more than once",
     )
+    recorded.pytest_addoption(parser)
 
 
 def default_modes(metafunc):

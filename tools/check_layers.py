@@ -3,8 +3,9 @@
     tools/check_layers.py [root]
 
 Reads the #include lines of mindtorch/, bindings/ and simulator/, compares ranks and the order of
-subfolders, and checks that each folder of mindtorch/ has a README of at most 30 lines. Prints one
-line per violation and exits with status 1 if there is any.
+subfolders, and checks that every folder of more than three sources has a README, which in
+mindtorch/ and bindings/ has at most 30 lines. Prints one line per violation and exits with status 1
+if there is any.
 """
 
 from __future__ import annotations
@@ -47,6 +48,11 @@ SIMULATOR_MAY_INCLUDE = {
 
 SOURCE_SUFFIXES = {".h", ".cpp", ".inc"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
+
+# Folders of sources, whose folders have READMEs.
+TOPS = ("mindtorch", "bindings", SIMULATOR, "python", "tests", "tools", "benchmarks", "examples")
+README_SUFFIXES = SOURCE_SUFFIXES | {".py", ".sh"}
+FEW_SOURCES = 3  # which need no README
 README_LINES = 30
 
 
@@ -112,16 +118,25 @@ def check_sources(root: Path) -> list[str]:
     return problems
 
 
+def has_many_sources(folder: Path) -> bool:
+    sources = (path for path in folder.iterdir() if path.suffix in README_SUFFIXES)
+    return sum(1 for path in sources if path.is_file()) > FEW_SOURCES
+
+
 def check_readmes(root: Path) -> list[str]:
     problems = []
-    for folder in RANKS:
-        if not folder.startswith(("mindtorch/", "bindings")) or not (root / folder).is_dir():
-            continue
-        readme = root / folder / "README.md"
-        if not readme.exists():
-            problems.append(f"{folder}: README.md is missing; say what the folder is for")
-        elif (count := len(readme.read_text(encoding="utf-8").splitlines())) > README_LINES:
-            problems.append(f"{folder}/README.md: {count} lines, at most {README_LINES}")
+    for top in TOPS:
+        for folder in sorted(
+            path for path in (root / top, *(root / top).rglob("*")) if path.is_dir()
+        ):
+            name, readme = folder.relative_to(root).as_posix(), folder / "README.md"
+            if not readme.exists():
+                if name in RANKS or has_many_sources(folder):
+                    problems.append(f"{name}: README.md is missing; say what the folder is for")
+            elif top in {"mindtorch", "bindings"}:
+                count = len(readme.read_text(encoding="utf-8").splitlines())
+                if count > README_LINES:
+                    problems.append(f"{name}/README.md: {count} lines, at most {README_LINES}")
     return problems
 
 

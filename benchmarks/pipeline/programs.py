@@ -11,9 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-sys.path.append(str(Path(__file__).resolve().parents[2] / "examples"))
+BENCHMARKS = Path(__file__).resolve().parents[1]
+sys.path += [str(BENCHMARKS), str(BENCHMARKS.parent / "examples")]
 
-from shared.transformer import (
+import training  # noqa: E402
+from shared.transformer import (  # noqa: E402
     Size,
     Transformer,
     attention,
@@ -49,17 +51,13 @@ def light_48(torch: Any, device: str, numel: int = 1024) -> Program:
     return chain, tuple((torch.rand(numel) * 0.9).to(device) for _ in range(2))
 
 
-def short_block(torch: Any, device: str, small: bool) -> Program:
-    """Five ops on next to nothing: what a block costs beside its kernels."""
-
-    def chain(a, b, c):
-        x = a + b
-        x = x * c
-        x = x - a
-        x = x * b
-        return x + c
-
-    return chain, tuple(torch.rand(16).to(device) for _ in range(3))
+def short_block(torch: Any, device: str, ops: int) -> Program:
+    """A few ops on next to nothing: what a block costs beside its kernels."""
+    lines = ("x = a + b", "x = x * c", "x = x - a", "x = x * b", "x = x + c")
+    body = "\n    ".join(lines[i % len(lines)] if i else lines[0] for i in range(ops))
+    names: dict[str, Any] = {}
+    exec(f"def chain(a, b, c):\n    {body}\n    return x", names)
+    return names["chain"], tuple(torch.rand(16).to(device) for _ in range(3))
 
 
 def transformer_size(small: bool) -> Size:
@@ -133,12 +131,61 @@ def growing_cache(torch: Any, device: str, small: bool) -> Program:
     return step, (torch.randn(1, width).to(device),)
 
 
+def static_cache(torch: Any, device: str, small: bool) -> Program:
+    """A step of decoding: each layer writes a row of its cache, whose size stays."""
+    size = transformer_size(small)
+    width = size.width
+    layers = [layer_weights(torch, size, device) for _ in range(size.layers)]
+    caches = [torch.zeros(2, size.tokens, width).to(device) for _ in layers]
+    position = torch.zeros(1, dtype=torch.int64).to(device)
+
+    def step(x):
+        for layer, cache in zip(layers, caches, strict=True):
+            qkv = torch.nn.functional.linear(x, layer["qkv.weight"], layer["qkv.bias"])
+            q, row = qkv[:, :width], qkv[:, width:].reshape(2, 1, width)
+            cache.index_copy_(1, position, row)
+            weights = ((q @ cache[0].t()) * width**-0.5).softmax(-1)
+            x = x + torch.nn.functional.linear(
+                weights @ cache[1], layer["out.weight"], layer["out.bias"]
+            )
+            x = feed_forward(torch, x, layer)
+        position.add_(1).remainder_(size.tokens)
+        return x
+
+    return step, (torch.randn(1, width).to(device),)
+
+
+def training_step(make: Callable[[Any, bool], Callable]) -> Callable[[Any, str, bool], Program]:
+    def program(torch: Any, device: str, small: bool) -> Program:
+        with torch.device(device):
+            return make(torch, small), ()
+
+    return program
+
+
+def demo_step(torch: Any, device: str, small: bool) -> Program:
+    """Of `make demo`, on the NPU: with its batches, dropout, clipping and schedule."""
+    import train_gpt
+
+    trainer = train_gpt.Trainer(train_gpt.Text(train_gpt.DOCS), steps=1 << 20)
+
+    def step() -> Any:
+        trainer.learn()
+        return trainer.losses[-1]
+
+    return step, ()
+
+
+def _block(ops: int) -> Callable[[Any, str, bool], Program]:
+    return lambda torch, device, small: short_block(torch, device, ops)
+
+
 def _sized(numel: int) -> Callable[[Any, str, bool], Program]:
     return lambda torch, device, small: chain_of_15(torch, device, numel)
 
 
 PROGRAMS: dict[str, Callable[[Any, str, bool], Program]] = {
-    "5 pointwise, 16": short_block,
+    **{f"{ops} pointwise, 16": _block(ops) for ops in (1, 2, 3, 5, 8, 10)},
     "15 pointwise, 1024": _sized(1024),
     "15 pointwise, 4096": _sized(4096),
     "15 pointwise, 1M": _sized(1 << 20),
@@ -150,6 +197,28 @@ PROGRAMS: dict[str, Callable[[Any, str, bool], Program]] = {
     "small MLP": small_mlp,
     "matmul chain": matmul_chain,
     "growing cache, 64": growing_cache,
+    "static cache": static_cache,
+    "mlp step": training_step(
+        lambda torch, small: (
+            training.mlp(torch, "SGD", training.TINY, 4)
+            if small
+            else training.mlp(torch, "SGD", training.LARGE, 128)
+        )
+    ),
+    "convnet step": training_step(
+        lambda torch, small: training.convnet(torch, batch=1 if small else 64)
+    ),
+    "lstm step": training_step(
+        lambda torch, small: training.lstm(torch, 8, 8) if small else training.lstm(torch)
+    ),
+    "gpt step": training_step(
+        lambda torch, small: (
+            training.small_gpt(torch, width=16, tokens=8) if small else training.small_gpt(torch)
+        )
+    ),
+    "demo step": demo_step,
 }
 # Too much for plain loops; what the host pays is the same as for the smaller ones.
 NOT_SIMULATED = {"15 pointwise, 16M"}
+# Where the host queues steps: on the CPU ../training.py times them.
+QUEUED_STEPS = {f"{name} step" for name in ("mlp", "convnet", "lstm", "gpt", "demo")}

@@ -32,7 +32,7 @@ from measure import (  # noqa: E402
     measure_lanes,
     worker_environment,
 )
-from programs import NOT_SIMULATED, PROGRAMS  # noqa: E402
+from programs import NOT_SIMULATED, PROGRAMS, QUEUED_STEPS  # noqa: E402
 from progress import Progress  # noqa: E402
 from report import machine  # noqa: E402
 from thresholds import (  # noqa: E402
@@ -70,6 +70,11 @@ class Place:
     environment: dict[str, str]
     small: bool = False  # plain loops: sizes that they can do
 
+    def has(self, program: str) -> bool:
+        if self.small and program in NOT_SIMULATED:
+            return False
+        return self.device == "npu" or program not in QUEUED_STEPS
+
     def lanes(self, with_torch: bool) -> tuple[str, ...]:
         torchs = ("torch", "compile") if with_torch and self.device == "cpu" else ()
         return ("eager", "pipeline", *torchs)
@@ -92,7 +97,7 @@ def parse_arguments() -> argparse.Namespace:
         description=__doc__.splitlines()[0], formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--thresholds", "--bars", action="store_true", help="judge; exit with 1 when one is missed"
+        "--thresholds", action="store_true", help="judge; exit with 1 when one is missed"
     )
     parser.add_argument("--filter", metavar="REGEX", default="", help="of 'place: program'")
     parser.add_argument("--rounds", type=int, default=101, help="samples of each mode")
@@ -160,7 +165,7 @@ def main() -> int:
         (place, name)
         for place in PLACES
         for name in PROGRAMS
-        if wanted.search(f"{place.name}: {name}") and not (place.small and name in NOT_SIMULATED)
+        if wanted.search(f"{place.name}: {name}") and place.has(name)
     ]
     with_overhead = [p for p in (PLACES[0], PLACES[2]) if wanted.search(f"{p.name}: overhead")]
     if not chosen and not with_overhead:
@@ -199,8 +204,10 @@ def main() -> int:
     text = f"{title}\n\n" + "\n\n".join(tables)
     print(text)
     print("\nTimes: medians. Ratios: the pipeline's time over the other's, medians over rounds;")
-    print("best: of the fastest samples; cpu: of the CPU time. Where they differ, others kept the")
-    print("machine busy: measure again.")
+    print(
+        "best: of the fastest samples; cpu: of the CPU time; host: of the calling thread's. Where"
+    )
+    print("they differ, others kept the machine busy, or the host waited for a device.")
     if errors := format_errors(rows):
         print(f"Could not be run:\n{errors}")
     folder = arguments.output

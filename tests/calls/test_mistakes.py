@@ -40,6 +40,5 @@ def test_mistakes_in_a_pipeline(torch):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_torch_says_the_same():
-    oracle = pytest.importorskip("torch")
+def test_torch_says_the_same(oracle):
     assert {code: text for code, text in MISTAKES if first_line(oracle, code) != text} == {}

@@ -63,5 +63,5 @@ def test_text(torch, code):
 
 
 @pytest.mark.parametrize("code", TEXTS)
-def test_torch_says_the_same(code):
-    assert text_of(pytest.importorskip("torch"), code) == TEXTS[code]
+def test_torch_says_the_same(oracle, code):
+    assert text_of(oracle, code) == TEXTS[code]

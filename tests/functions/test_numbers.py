@@ -1,7 +1,5 @@
 """Numbers that do not fit the dtype they meet: refused, or infinite, as in torch."""
 
-import pytest
-
 from tests.support.answers import wrong, wrong_on_npu
 
 REFUSED = "RuntimeError: value cannot be converted to type {} without overflow"
@@ -89,5 +87,5 @@ def test_numbers_that_do_not_fit_on_npus(mode):
     assert not wrong_on_npu(table(), mode)
 
 
-def test_torch_agrees():
-    assert not wrong(pytest.importorskip("torch"), table())
+def test_torch_agrees(oracle):
+    assert not wrong(oracle, table())

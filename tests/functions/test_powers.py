@@ -128,10 +128,12 @@ def test_integers_and_numbers_of_other_kinds(torch):
 
 @pytest.mark.parametrize("name", FLOATS)
 @pytest.mark.parametrize("exponent", [*POWERS, 1.5, 10, -7, 0.3, 1e-3])
-def test_torch_agrees(torch, name, exponent):
-    reference = pytest.importorskip("torch")
+def test_torch_agrees(torch, torch_gives, name, exponent):
     # Extremes first: the last few elements of float32 go to torch with an exponent of float64.
-    values = [*EDGES, 1e-30, 1e30, 6e-8, 65504.0, *np.linspace(-9, 9, 1001).tolist()]
+    values = [*EDGES, 1e-30, 1e30, 6e-8, 65504.0, *np.linspace(-9, 9, 31).tolist()]
+
+    def powers(library):
+        return library.tensor(values, dtype=getattr(library, name)).pow(exponent).double().numpy()
+
     x = torch.tensor(values, dtype=getattr(torch, name))
-    expected = reference.tensor(values, dtype=getattr(reference, name)).pow(exponent)
-    assert_same((x**exponent).tolist(), expected.tolist(), FLOATS[name])
+    assert_same((x**exponent).tolist(), torch_gives(powers).tolist(), FLOATS[name])

@@ -69,5 +69,5 @@ def test_fused_extremes_agree_with_single_ones(torch, name):
     assert fused.isnan().tolist() == apart.isnan().tolist()
 
 
-def test_torch_agrees():
-    assert not wrong(pytest.importorskip("torch"), TABLE + HOST)
+def test_torch_agrees(oracle):
+    assert not wrong(oracle, TABLE + HOST)

@@ -2,6 +2,8 @@
 
 import numpy
 
+from tests.support.recorded import Sample
+
 
 class World:
     """The names that the texts of layers.py use, for one of the libraries."""
@@ -34,6 +36,8 @@ def flat(value):
     """The tensors in a result, as NumPy arrays."""
     if value is None:
         return []
+    if isinstance(value, Sample):
+        return [value]
     if isinstance(value, (tuple, list)):
         return [array for item in value for array in flat(item)]
     if isinstance(value, dict):
@@ -48,4 +52,6 @@ def assert_same(ours, theirs, rtol=1e-5, atol=1e-6):
     assert len(ours) == len(theirs)
     for a, b in zip(ours, theirs, strict=True):
         assert a.shape == b.shape
+        if isinstance(b, Sample):
+            a, b = Sample.of(a), b.values
         numpy.testing.assert_allclose(a, b, rtol=rtol, atol=atol)

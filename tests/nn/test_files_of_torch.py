@@ -18,51 +18,72 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("layer", "inputs"), CASES, ids=lambda text: str(text)[:60])
-def test_whole_module(layer, inputs):
-    torch = pytest.importorskip("torch")
+def saved(torch, what):
     file = io.BytesIO()
+    torch.save(what, file)
+    return file.getvalue()
+
+
+def result_of(library, module, inputs):
+    args, kwargs = World(library).arguments(inputs)
+    with library.no_grad():
+        return module(*args, **kwargs)
+
+
+def module_of(torch, layer, inputs):
+    """The file of a module, and what it holds and gives."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        theirs = World(torch).eval(layer).eval()
-        torch.save(theirs, file)
-        file.seek(0)
-        ours = mindtorch_v2.load(file, weights_only=False)
+        module = World(torch).eval(layer).eval()
+        data = saved(torch, module)
+        state = {name: tensor.clone() for name, tensor in module.state_dict().items()}
+        result = None if inputs is None else result_of(torch, module, inputs)
+    return data, repr(module), state, result
+
+
+@pytest.mark.parametrize(("layer", "inputs"), CASES, ids=lambda text: str(text)[:60])
+def test_whole_module(torch_gives, layer, inputs):
+    data, text, state, expected = torch_gives(module_of, layer, inputs)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ours = mindtorch_v2.load(io.BytesIO(data), weights_only=False)
         assert type(ours).__module__.startswith("mindtorch_v2.nn.modules.")
-        assert repr(ours) == repr(theirs)
-        assert_same(ours.state_dict(), theirs.state_dict(), rtol=0, atol=0)
+        assert repr(ours) == text
+        assert_same(ours.state_dict(), state, rtol=0, atol=0)
         if inputs is not None:
-            results = []
-            for library, module in ((mindtorch_v2, ours), (torch, theirs)):
-                args, kwargs = World(library).arguments(inputs)
-                with library.no_grad():
-                    results.append(module(*args, **kwargs))
-            assert_same(*results)
+            assert_same(result_of(mindtorch_v2, ours, inputs), expected)
 
 
-def test_checkpoint():
-    torch = pytest.importorskip("torch")
-    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4))
-    optimizer = torch.optim.AdamW(model.parameters(), lr=0.1)
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 10)
+def training(library):
+    """A model in the middle of its training, and a step further."""
+    library.manual_seed(0)
+    model = library.nn.Sequential(library.nn.Linear(3, 4), library.nn.BatchNorm1d(4))
+    optimizer = library.optim.AdamW(model.parameters(), lr=0.1)
+    schedule = library.optim.lr_scheduler.CosineAnnealingLR(optimizer, 10)
+    return {"model": model, "optimizer": optimizer, "schedule": schedule}
+
+
+def checkpoint_of(torch):
+    parts = training(torch)
+    model, optimizer, schedule = parts.values()
     model(torch.randn(5, 3)).square().sum().backward()
     optimizer.step()
     schedule.step()
-    file = io.BytesIO()
-    parts = {"model": model, "optimizer": optimizer, "schedule": schedule}
-    torch.save({name: part.state_dict() for name, part in parts.items()}, file)
-    file.seek(0)
-    state = mindtorch_v2.load(file)
-    nn, optim = mindtorch_v2.nn, mindtorch_v2.optim
-    ours = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4))
-    our_optimizer = optim.AdamW(ours.parameters())
-    our_schedule = optim.lr_scheduler.CosineAnnealingLR(our_optimizer, 10)
-    ours.load_state_dict(state["model"])
-    our_optimizer.load_state_dict(state["optimizer"])
-    our_schedule.load_state_dict(state["schedule"])
-    for mine, other in zip(ours.parameters(), model.parameters(), strict=True):
-        mine.grad = mindtorch_v2.tensor(other.grad.tolist())
-    for part in (optimizer, our_optimizer, schedule, our_schedule):
-        part.step()
-    assert our_schedule.get_last_lr() == pytest.approx(schedule.get_last_lr())
-    assert_same(ours.state_dict(), model.state_dict())
+    data = saved(torch, {name: part.state_dict() for name, part in parts.items()})
+    grads = [p.grad.tolist() for p in model.parameters()]
+    optimizer.step()
+    schedule.step()
+    return data, grads, dict(model.state_dict()), schedule.get_last_lr()
+
+
+def test_checkpoint(torch_gives):
+    data, grads, expected, rates = torch_gives(checkpoint_of)
+    state, parts = mindtorch_v2.load(io.BytesIO(data)), training(mindtorch_v2)
+    for name, part in parts.items():
+        part.load_state_dict(state[name])
+    for parameter, grad in zip(parts["model"].parameters(), grads, strict=True):
+        parameter.grad = mindtorch_v2.tensor(grad)
+    parts["optimizer"].step()
+    parts["schedule"].step()
+    assert parts["schedule"].get_last_lr() == pytest.approx(rates)
+    assert_same(parts["model"].state_dict(), expected)

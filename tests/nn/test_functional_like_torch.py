@@ -47,14 +47,13 @@ CALLS = [
 ]
 
 
+def result(library, call):
+    return World(library).eval(call.replace("F.", "nn.functional.", 1))
+
+
 @pytest.mark.parametrize("call", CALLS)
-def test_like_torch(call):
-    torch = pytest.importorskip("torch")
-    results = []
-    for library in (mindtorch_v2, torch):
-        text = call.replace("F.", "nn.functional.", 1)
-        results.append(World(library).eval(text))
-    assert_same(*results, rtol=2e-5, atol=2e-6)
+def test_like_torch(torch_gives, call):
+    assert_same(result(mindtorch_v2, call), torch_gives(result, call), rtol=2e-5, atol=2e-6)
 
 
 def test_convolutions_check_their_input(torch):
@@ -101,13 +100,8 @@ ODD = [
 
 
 @pytest.mark.parametrize("call", ODD)
-def test_odd_inputs_like_torch(call):
-    torch = pytest.importorskip("torch")
-    results = []
-    for library in (mindtorch_v2, torch):
-        text = call.replace("F.", "nn.functional.", 1)
-        results.append(World(library).eval(text))
-    ours, theirs = results
+def test_odd_inputs_like_torch(torch_gives, call):
+    ours, theirs = result(mindtorch_v2, call), torch_gives(result, call)
     assert str(ours.dtype) == str(theirs.dtype)
     half = {"torch.float16": 2e-3, "torch.bfloat16": 1.6e-2}.get(str(ours.dtype), 2e-5)
     assert_same(ours, theirs, rtol=half, atol=half)

@@ -64,8 +64,8 @@ def gradients(library, layer, inputs):
 
 
 @pytest.mark.parametrize(("layer", "inputs"), CASES, ids=lambda text: str(text)[:60])
-def test_layer(layer, inputs):
-    theirs = gradients(pytest.importorskip("torch"), layer, inputs)
+def test_layer(torch_gives, layer, inputs):
+    theirs = torch_gives(gradients, layer, inputs)
     ours = gradients(mindtorch_v2, layer, inputs)
     assert list(ours) == list(theirs)
     for name, grad in theirs.items():

@@ -3,7 +3,6 @@
 import copy
 import warnings
 
-import mindtorch_v2
 import pytest
 
 from tests.nn.scenario import Scenarios, error
@@ -204,7 +203,5 @@ def test_expected(torch, function, expected):
 
 
 @pytest.mark.parametrize(("function", "expected"), scenario.all)
-def test_like_torch(function, expected):
-    torch = pytest.importorskip("torch")
-    assert function(torch) == expected
-    assert function(mindtorch_v2) == expected
+def test_in_torch(oracle, function, expected):
+    assert function(oracle) == expected

@@ -43,9 +43,8 @@ def run(torch, call):
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_like_torch(call):
-    torch = pytest.importorskip("torch")
-    assert_same(run(mindtorch_v2, call), run(torch, call), rtol=1e-5, atol=1e-6)
+def test_like_torch(torch_gives, call):
+    assert_same(run(mindtorch_v2, call), torch_gives(run, call), rtol=1e-5, atol=1e-6)
 
 
 scenario = Scenarios()
@@ -123,6 +122,5 @@ def test_expected(torch, function, expected):
 
 
 @pytest.mark.parametrize(("function", "expected"), scenario.all)
-def test_expected_in_torch(function, expected):
-    torch = pytest.importorskip("torch")
-    assert close(function(torch), expected), function(torch)
+def test_expected_in_torch(oracle, function, expected):
+    assert close(function(oracle), expected), function(oracle)

@@ -37,9 +37,8 @@ def outcome(library, layer, inputs):
 
 
 @pytest.mark.parametrize(("layer", "inputs"), layers.ALL, ids=lambda text: str(text)[:60])
-def test_layer(layer, inputs):
-    torch = pytest.importorskip("torch")
-    ours, theirs = outcome(mindtorch_v2, layer, inputs), outcome(torch, layer, inputs)
+def test_layer(torch_gives, layer, inputs):
+    ours, theirs = outcome(mindtorch_v2, layer, inputs), torch_gives(outcome, layer, inputs)
     assert ours["repr"] == theirs["repr"]
     assert list(ours["first"]) == list(theirs["first"])
     assert ours["dtypes"] == theirs["dtypes"]

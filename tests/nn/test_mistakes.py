@@ -31,6 +31,5 @@ def test_it_is_refused(torch, call):
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_like_torch(call):
-    torch = pytest.importorskip("torch")
-    assert outcome(mindtorch_v2, call) == outcome(torch, call)
+def test_like_torch(torch_gives, call):
+    assert outcome(mindtorch_v2, call) == torch_gives(outcome, call)

@@ -5,7 +5,6 @@ import io
 import pickle
 from collections import OrderedDict
 
-import mindtorch_v2
 import pytest
 
 from tests.nn.scenario import Scenarios, error
@@ -389,7 +388,5 @@ def test_expected(torch, function, expected):
 
 
 @pytest.mark.parametrize(("function", "expected"), scenario.all)
-def test_like_torch(function, expected):
-    torch = pytest.importorskip("torch")
-    assert function(torch) == expected
-    assert function(mindtorch_v2) == expected
+def test_in_torch(oracle, function, expected):
+    assert function(oracle) == expected

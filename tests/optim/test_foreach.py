@@ -67,10 +67,9 @@ def call(torch, text, in_place=False):
 
 
 @pytest.mark.parametrize("text", CALLS)
-def test_values(text):
-    torch = pytest.importorskip("torch")
+def test_values(torch_gives, text):
     _, ours = call(mindtorch_v2, text)
-    _, theirs = call(torch, text)
+    theirs = torch_gives(lambda torch: call(torch, text)[1])
     assert type(ours) is type(theirs) is tuple
     assert [str(x.dtype) for x in ours] == [str(x.dtype) for x in theirs]
     assert [x.stride() for x in ours] == [x.stride() for x in theirs]
@@ -79,16 +78,14 @@ def test_values(text):
 
 # torch rounds the factor here, unlike anywhere else.
 @pytest.mark.parametrize("text", [text for text in CALLS if "bfloat16" not in text])
-def test_in_place(text):
-    torch = pytest.importorskip("torch")
-    results = []
-    for library in (mindtorch_v2, torch):
+def test_in_place(torch_gives, text):
+    def outcome(library):
         try:
-            given, _ = call(library, text, in_place=True)
-            results.append(given)
+            return call(library, text, in_place=True)[0]
         except RuntimeError as error:
-            results.append(str(error).splitlines()[0])
-    ours, theirs = results
+            return str(error).splitlines()[0]
+
+    ours, theirs = outcome(mindtorch_v2), torch_gives(outcome)
     assert type(ours) is type(theirs), (ours, theirs)
     if isinstance(ours, list):
         assert [str(x.dtype) for x in ours] == [str(x.dtype) for x in theirs]
@@ -174,12 +171,13 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("text", "words"), MISTAKES)
-def test_mistakes(text, words):
-    reference = pytest.importorskip("torch")
-    for library in (mindtorch_v2, reference):
+def test_mistakes(torch_gives, text, words):
+    def mistake(torch):
         with pytest.raises(RuntimeError) as raised:
-            eval(f"torch.{text}", {"torch": library})
-        assert words in str(raised.value)
+            eval(f"torch.{text}", {"torch": torch})
+        return str(raised.value)
+
+    assert words in mistake(mindtorch_v2) and words in torch_gives(mistake)
 
 
 # --- steps of optimizers --------------------------------------------------------------------------
@@ -229,11 +227,12 @@ def take_step(torch, text, dtype, layout, device="cpu"):
 @pytest.mark.parametrize("layout", ["plain", "transposed", "channels_last"])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
 @pytest.mark.parametrize("text", STEPS)
-def test_fused_steps(text, dtype, layout):
+def test_fused_steps(torch_gives, text, dtype, layout):
     """torch's numbers for plain floats; its kernels of bfloat16 and of other layouts err."""
-    torch = pytest.importorskip("torch")
+    wide = "float64" if dtype == "float64" else "float32"
     ours = take_step(mindtorch_v2, text, getattr(mindtorch_v2, dtype), layout)
-    theirs = take_step(torch, text, torch.double if dtype == "float64" else torch.float, "plain")
+    theirs = torch_gives(
+        lambda torch: take_step(torch, text, getattr(torch, wide), "plain"), key=f"{text} {wide}"
+    )
     tolerance = {"float32": 2e-5, "float64": 1e-9, "bfloat16": 2e-2}[dtype]
-    ours, theirs = ([[x.double() for x in each] for each in lists] for lists in (ours, theirs))
     assert_same(ours, theirs, tolerance, tolerance)

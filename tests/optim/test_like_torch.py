@@ -54,9 +54,8 @@ def run(torch, text):
 
 
 @pytest.mark.parametrize("text", cases.OPTIMIZERS)
-def test_optimizer(text):
-    torch = pytest.importorskip("torch")
-    ours, theirs = run(mindtorch_v2, text), run(torch, text)
+def test_optimizer(torch_gives, text):
+    ours, theirs = run(mindtorch_v2, text), torch_gives(run, text)
     assert ours["repr"] == theirs["repr"]
     assert ours["groups"] == theirs["groups"]
     assert ours["keys"] == theirs["keys"]
@@ -85,14 +84,13 @@ def rates(torch, text):
 
 
 @pytest.mark.parametrize("text", cases.SCHEDULES)
-def test_schedule(text):
-    torch = pytest.importorskip("torch")
+def test_schedule(torch_gives, text):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ours = rates(mindtorch_v2, text)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        theirs = rates(torch, text)
+        theirs = torch_gives(rates, text)
     for mine, other in zip(ours[0], theirs[0], strict=True):
         numpy.testing.assert_allclose(
             numpy.asarray(mine, dtype=float), numpy.asarray(other, dtype=float), rtol=1e-12
@@ -101,9 +99,7 @@ def test_schedule(text):
 
 
 @pytest.mark.parametrize("options", ["", ", mode='max'", ", threshold_mode='abs', cooldown=2"])
-def test_plateau(options):
-    torch = pytest.importorskip("torch")
-
+def test_plateau(torch_gives, options):
     def follow(torch):
         o = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
         schedule = torch.optim.lr_scheduler.ReduceLROnPlateau
@@ -114,14 +110,12 @@ def test_plateau(options):
             seen.append((schedule.get_last_lr()[0], schedule.num_bad_epochs))
         return seen, schedule.state_dict()
 
-    ours, theirs = follow(mindtorch_v2), follow(torch)
+    ours, theirs = follow(mindtorch_v2), torch_gives(follow)
     assert ours == theirs
 
 
 @pytest.mark.parametrize("options", ["", ", line_search_fn='strong_wolfe'", ", history_size=2"])
-def test_lbfgs(options):
-    torch = pytest.importorskip("torch")
-
+def test_lbfgs(torch_gives, options):
     def minimize(torch):
         x = torch.nn.Parameter(torch.tensor([-1.2, 1.0, 0.5], dtype=torch.float64))
         o = eval(f"LBFGS([x], lr=0.05{options})", {"LBFGS": torch.optim.LBFGS, "x": x})
@@ -148,14 +142,13 @@ def test_lbfgs(options):
             path.append([float(loss), *x.detach().tolist(), len(calls)])
         return path, sorted(o.state_dict()["state"][0])
 
-    ours, theirs = minimize(mindtorch_v2), minimize(torch)
+    ours, theirs = minimize(mindtorch_v2), torch_gives(minimize)
     # Rounding grows along the valley.
     numpy.testing.assert_allclose(ours[0], theirs[0], rtol=1e-5)
     assert ours[1] == theirs[1]
 
 
-def test_averaged_model():
-    torch = pytest.importorskip("torch")
+def test_averaged_model(torch_gives):
     kinds = ["", ", multi_avg_fn=u.get_ema_multi_avg_fn(0.9)", ", avg_fn=u.get_ema_avg_fn(0.9)",
              ", avg_fn=u.get_swa_avg_fn()", ", use_buffers=True"]  # fmt: skip
 
@@ -177,7 +170,7 @@ def test_averaged_model():
             result.append(dict(average.state_dict()))
         return result
 
-    ours, theirs = follow(mindtorch_v2), follow(torch)
+    ours, theirs = follow(mindtorch_v2), torch_gives(follow)
     for mine, other in zip(ours, theirs, strict=True):
         assert list(mine) == list(other)
         assert_same(mine, other)

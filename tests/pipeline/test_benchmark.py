@@ -13,17 +13,17 @@ sys.path.append(str(FOLDER))
 
 from programs import PROGRAMS  # noqa: E402
 
-SMALL = [name for name in PROGRAMS if not name.endswith("M")]
+SMALL = [name for name in PROGRAMS if not name.endswith("M") and name != "demo step"]
 
 
 def run_program(library, name, pipeline=False):
     library.manual_seed(0)
     function, inputs = PROGRAMS[name](library, "cpu", True)
     if not pipeline:
-        return function(*inputs).numpy()
+        return function(*inputs).detach().numpy()
     with library.pipeline():
         result = function(*inputs)
-    return result.numpy()
+    return result.detach().numpy()
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -53,6 +53,16 @@ def test_the_command_prints_tables_and_thresholds(tmp_path):
     results = json.loads((tmp_path / "pipeline.json").read_text())
     assert done.returncode == any(row["verdict"] != "pass" for row in results["thresholds"])
     assert all(row["ratios"]["eager"] > 0 for row in results["results"])
+
+
+def test_the_steps_of_the_demo_are_timed(tmp_path):
+    command = [sys.executable, FOLDER / "run.py", "--no-torch", "--rounds", "3"]
+    command += ["--filter", "host only: (demo|mlp) step", "--output", tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    results = json.loads((tmp_path / "pipeline.json").read_text())["results"]
+    assert [row["program"] for row in results] == ["mlp step", "demo step"]
+    assert all(lane["thread_samples_ns"] for row in results for lane in row["lanes"].values())
 
 
 def test_the_command_reports_no_match():

@@ -102,8 +102,8 @@ def test_strides_on_npus(mode):
     assert not wrong_on_npu(filled_in(TABLE), mode, "tests.tensor.test_strides.show")
 
 
-def test_torch_agrees():
-    assert not wrong(pytest.importorskip("torch"), filled_in(TABLE + HOST), show=show)
+def test_torch_agrees(oracle):
+    assert not wrong(oracle, filled_in(TABLE + HOST), show=show)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

@@ -110,3 +110,26 @@ def test_readme_is_asked_for(tree) -> None:
     assert "31 lines, at most 30" in check(root).stderr
     readme.unlink()
     assert "README.md is missing" in check(root).stderr
+
+
+@pytest.mark.parametrize(
+    ("folder", "suffix"),
+    [
+        ("mindtorch/ops/definitions", ".cpp"),
+        ("python/mindtorch_v2/nn", ".py"),
+        ("simulator/ascend/core", ".h"),
+        ("tests/tensor", ".py"),
+        ("tools", ".sh"),
+    ],
+)
+def test_folders_of_many_sources_have_a_readme(tree, folder: str, suffix: str) -> None:
+    root = tree("mindtorch/base/error.cpp")
+    target = root / folder
+    target.mkdir(parents=True, exist_ok=True)
+    for name in ("a", "b", "c"):
+        (target / f"{name}{suffix}").write_text("", encoding="utf-8")
+    assert f"{folder}: README.md" not in check(root).stderr
+    (target / f"d{suffix}").write_text("", encoding="utf-8")
+    assert f"{folder}: README.md is missing" in check(root).stderr
+    (target / "README.md").write_text("One job.\n", encoding="utf-8")
+    assert f"{folder}: README.md" not in check(root).stderr

@@ -11,8 +11,8 @@ from tests.training.programs import PROGRAMS, losses
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_like_torch(name):
-    expected = losses(pytest.importorskip("torch"), name)
+def test_like_torch(torch_gives, name):
+    expected = torch_gives(losses, name)
     assert 0.5 < expected.min() and expected[-20:].mean() < 0.95 * expected[:10].mean()
     numpy.testing.assert_allclose(losses(mindtorch_v2, name), expected, rtol=1e-5)
 

@@ -15,9 +15,9 @@ using TileFn = void (*)(const void* const* inputs,
                         int64_t n,
                         const ops::PointwiseParams& params);
 
-// The tile for a function and a compute dtype; null where torch has no such kernel. float16 and
-// bfloat16 have no tiles of their own: their elements are widened to float32 on load and rounded
-// once on store. Chosen for this machine's instruction set at first use; the look-up is one load.
+// The tile for a function and a compute dtype; null where torch has no such kernel. Elements of
+// float16 and bfloat16 are widened to float32 on load and rounded once on store; the functions that
+// have tiles of their own for them are in tiles/half_arithmetic.h. Chosen for this machine's instruction set at first use; the look-up is one load.
 TileFn find_tile(ops::Pointwise function, DType compute);
 
 // Converts `n` contiguous elements. Float to int truncates; out-of-range and NaN follow torch on

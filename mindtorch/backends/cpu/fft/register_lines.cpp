@@ -14,8 +14,9 @@
 #ifndef MT_FFT_REGISTER_LINES_TYPES_
 #define MT_FFT_REGISTER_LINES_TYPES_
 namespace mindtorch::cpu::fft {
-namespace {
 
+// In a named namespace: GCC 13 crashes on a lambda that holds a pointer to a function whose types
+// are of an unnamed one, where the file is part of a group.
 template <typename T>
 struct RegisterLines {
   const TransformTable<T>* turns;  // of the rows of a matrix, register_turns()
@@ -34,7 +35,6 @@ struct RegisterFunctions {
   Transform transform8;
 };
 
-}  // namespace
 }  // namespace mindtorch::cpu::fft
 #endif
 
