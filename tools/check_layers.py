@@ -3,9 +3,9 @@
     tools/check_layers.py [root]
 
 Reads the #include lines of mindtorch/, bindings/ and simulator/, compares ranks and the order of
-subfolders, and checks that every folder of more than three sources has a README, which in
-mindtorch/ and bindings/ has at most 30 lines. Prints one line per violation and exits with status 1
-if there is any.
+subfolders, looks for what one file alone may say, and checks that every folder of more than three
+sources has a README, which in mindtorch/ and bindings/ has at most 30 lines. Prints one line per
+violation and exits with status 1 if there is any.
 """
 
 from __future__ import annotations
@@ -44,6 +44,14 @@ SIMULATOR = "simulator"
 SIMULATOR_MAY_INCLUDE = {
     "mindtorch/backends/ascend/acl_abi.h",
     "mindtorch/base/cpu_relax.h",
+}
+
+# What one file does for all others: the words that only it may contain.
+ONLY_IN = {
+    "__builtin_ia32_pause": "mindtorch/base/cpu_relax.h",
+    "PyFrame_GetBack": "bindings/interpreter/frames.h",
+    "PyEval_SaveThread": "bindings/interpreter/gil.h",
+    "gil_scoped_release": "bindings/interpreter/gil.h",
 }
 
 SOURCE_SUFFIXES = {".h", ".cpp", ".inc"}
@@ -112,6 +120,9 @@ def check_sources(root: Path) -> list[str]:
                 )
                 continue
             for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+                for word, place in ONLY_IN.items():
+                    if word in line and file != place:
+                        problems.append(f"{file}:{number}: {word} belongs into {place}; use that")
                 if match := INCLUDE.match(line):
                     if problem := check_include(file, match[1], root):
                         problems.append(f'{file}:{number}: includes "{match[1]}": {problem}')

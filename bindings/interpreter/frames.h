@@ -6,6 +6,8 @@
 #include <cstring>
 #include <string>
 
+#include "bindings/interpreter/python_ref.h"
+
 namespace mindtorch::python {
 
 // Frames and code objects of Python, the same for every version of CPython.
@@ -17,6 +19,23 @@ inline int instruction_of(PyFrameObject* frame) noexcept {
 #else
   return frame->f_lasti < 0 ? -1 : frame->f_lasti * 2;
 #endif
+}
+
+// The innermost frame of the calling thread, owned; null where it runs no Python code.
+inline PyFrameObject* current_frame() noexcept {
+  return PyThreadState_GetFrame(PyThreadState_Get());
+}
+
+// Calls visit(frame, code) for `innermost`, which it takes over and which may be null, then for the
+// frame that called it, and so on until visit answers false.
+template <typename Visit>
+void each_frame(PyFrameObject* innermost, const Visit& visit) {
+  for (PyFrameObject* frame = innermost; frame != nullptr;) {
+    const PyRef kept(reinterpret_cast<PyObject*>(frame));
+    const PyRef code(reinterpret_cast<PyObject*>(PyFrame_GetCode(frame)));
+    if (!visit(frame, reinterpret_cast<PyCodeObject*>(code.get()))) return;
+    frame = PyFrame_GetBack(frame);
+  }
 }
 
 // A Python string in UTF-8; "?" where it cannot be encoded.

@@ -75,17 +75,14 @@ std::shared_ptr<const runtime::CallContext> take_python_context() {
   if (interpreter_ends() || PyGILState_GetThisThreadState() == nullptr) return nullptr;
   const GilHold gil;
   drop_dead_contexts();
-  PyFrameObject* frame = PyThreadState_GetFrame(PyThreadState_Get());
+  PyFrameObject* const frame = current_frame();
   if (frame == nullptr) return nullptr;
   Sites sites;
   sites.reserve(24);
-  while (frame != nullptr) {
-    PyObject* const code = reinterpret_cast<PyObject*>(PyFrame_GetCode(frame));
-    sites.push_back({code, instruction_of(frame)});
-    PyFrameObject* const outer = PyFrame_GetBack(frame);
-    Py_DECREF(frame);
-    frame = outer;
-  }
+  each_frame(frame, [&](PyFrameObject* each, PyCodeObject* code) {
+    sites.push_back({Py_NewRef(reinterpret_cast<PyObject*>(code)), instruction_of(each)});
+    return true;
+  });
   return std::make_shared<PythonContext>(std::move(sites));
 }
 

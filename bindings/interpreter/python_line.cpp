@@ -15,35 +15,17 @@ namespace {
 
 thread_local std::string t_line;
 
-void write_line(PyFrameObject* frame) {
-  PyCodeObject* const code = PyFrame_GetCode(frame);
-  t_line = to_text(code->co_filename);
-  t_line += ':';
-  t_line += std::to_string(PyFrame_GetLineNumber(frame));
-  Py_DECREF(code);
-}
-
-bool is_inside(PyFrameObject* frame) {
-  PyCodeObject* const code = PyFrame_GetCode(frame);
-  const bool ours = is_package_code(code);
-  Py_DECREF(code);
-  return ours;
-}
-
 }  // namespace
 
 void remember_python_line() noexcept {
   t_line.clear();
   if (PyErr_Occurred() != nullptr) return;  // what follows must not touch it
-  PyFrameObject* frame = PyThreadState_GetFrame(PyThreadState_Get());
-  if (frame != nullptr) write_line(frame);
-  while (frame != nullptr && is_inside(frame)) {
-    PyFrameObject* const outer = PyFrame_GetBack(frame);
-    Py_DECREF(frame);
-    frame = outer;
-    if (frame != nullptr) write_line(frame);
-  }
-  Py_XDECREF(frame);
+  each_frame(current_frame(), [](PyFrameObject* frame, PyCodeObject* code) {
+    t_line = to_text(code->co_filename);
+    t_line += ':';
+    t_line += std::to_string(PyFrame_GetLineNumber(frame));
+    return is_package_code(code);
+  });
 }
 
 const char* python_line() noexcept {

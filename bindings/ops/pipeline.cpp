@@ -35,19 +35,15 @@ CallSite site_of(PyFrameObject* frame) noexcept {
   return site;
 }
 
-bool is_inside(CallSite site) noexcept {
-  return is_package_code(static_cast<PyCodeObject*>(site.code));
-}
-
 // Where the user called a function of this package; its own line where nobody did.
 CallSite site_outside(PyFrameObject* frame, const CallSite inside) noexcept {
   CallSite site = inside;
-  for (PyRef at = PyRef::borrow(reinterpret_cast<PyObject*>(frame)); is_inside(site);) {
-    at = PyRef::maybe(
-        reinterpret_cast<PyObject*>(PyFrame_GetBack(reinterpret_cast<PyFrameObject*>(at.get()))));
-    if (!at) return inside;
-    site = site_of(reinterpret_cast<PyFrameObject*>(at.get()));
-  }
+  each_frame(static_cast<PyFrameObject*>(Py_NewRef(frame)),
+             [&](PyFrameObject* caller, PyCodeObject* code) {
+               if (is_package_code(code)) return true;
+               site = {code, instruction_of(caller)};
+               return false;
+             });
   return site;
 }
 
@@ -55,7 +51,7 @@ CallSite site_outside(PyFrameObject* frame, const CallSite inside) noexcept {
 PyObject* g_users_code = nullptr;
 
 CallSite check_site(PyFrameObject* frame, const CallSite site) noexcept {
-  if (is_inside(site)) return site_outside(frame, site);
+  if (is_package_code(static_cast<PyCodeObject*>(site.code))) return site_outside(frame, site);
   PyObject* const before =
       std::exchange(g_users_code, Py_NewRef(static_cast<PyObject*>(site.code)));
   Py_XDECREF(before);
@@ -297,8 +293,7 @@ PyType_Slot g_slots[] = {
 }  // namespace
 
 void bind_pipeline(nb::module_& module) {
-  dispatch::call_site_hooks() = {&capture,     &retain,      &release,         &describe,
-                                 &release_gil, &acquire_gil, &interpreter_ends};
+  dispatch::call_site_hooks() = {&capture, &retain, &release, &describe, &interpreter_ends};
 
   nb::class_<Pipeline> type(module, "pipeline", kPipelineDoc, nb::type_slots(g_slots),
                             nb::pooled(8));

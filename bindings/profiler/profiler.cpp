@@ -27,22 +27,15 @@ using ops::ValueKind;
 
 // The calling thread is where it was then.
 bool is_at(const std::vector<CodeSite>& sites) {
-  PyFrameObject* frame = PyThreadState_GetFrame(PyThreadState_Get());
+  size_t depth = 0;
   bool is_same = true;
-  for (const CodeSite& site : sites) {
-    if (frame == nullptr) return false;
-    PyCodeObject* const code = PyFrame_GetCode(frame);
-    is_same =
-        reinterpret_cast<PyObject*>(code) == site.code && instruction_of(frame) == site.instruction;
-    Py_DECREF(code);
-    PyFrameObject* const outer = is_same ? PyFrame_GetBack(frame) : nullptr;
-    Py_DECREF(frame);
-    frame = outer;
-    if (!is_same) break;
-  }
-  const bool is_deeper = frame != nullptr;
-  Py_XDECREF(frame);
-  return is_same && !is_deeper;
+  each_frame(current_frame(), [&](PyFrameObject* frame, PyCodeObject* code) {
+    const CodeSite here{reinterpret_cast<PyObject*>(code), instruction_of(frame)};
+    is_same = depth < sites.size() && sites[depth] == here;
+    ++depth;
+    return is_same;
+  });
+  return is_same && depth == sites.size();
 }
 
 // Ops of a loop come from the same place again and again, and share what is kept of it.
@@ -204,7 +197,7 @@ int64_t unix_time_ns() {
 nb::dict stop(uint64_t session, std::vector<std::string> prefixes) {
   profiler::Recording recording;
   {
-    const nb::gil_scoped_release released;
+    const GilRelease released(true);
     recording = profiler::stop_session(session);
   }
   Stacks stacks(std::move(prefixes));

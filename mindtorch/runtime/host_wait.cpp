@@ -9,7 +9,8 @@ constinit WaitCallbacks g_calls;
 
 void set_wait_callbacks(WaitCallbacks calls) noexcept { g_calls = calls; }
 
-HostWait::HostWait() : token_(g_calls.begin != nullptr ? g_calls.begin() : nullptr) {}
+HostWait::HostWait(bool waits)
+    : token_(waits && g_calls.begin != nullptr ? g_calls.begin() : nullptr) {}
 
 HostWait::~HostWait() {
   if (token_ != nullptr) g_calls.end(token_);

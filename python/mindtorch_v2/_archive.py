@@ -16,29 +16,44 @@ from mindtorch_v2._whole_file import write_all
 
 crc32 = _C._crc32 if _C._has_fast_crc32() else zlib.crc32
 _ALIGNMENT = 64
-_UTF8_AND_DESCRIPTOR = 0x0808  # names are UTF-8; checksum and sizes follow the data
-_DATE = 0x0021  # 1980-01-01
-_TOO_LARGE = 0xFFFFFFFF
+_DESCRIPTOR = 0x08  # checksum and sizes follow the data
+_DATE = (1980, 1, 1, 0, 0, 0)
+_WIDE = 0xFFFFFFFF  # from here on sizes take 64 bits
 _NO_CHECKSUM = 0  # as torch marks records whose checksum was not computed
 _LARGE = 1 << 20  # from here on the checksum is computed beside the writing
+_LOCAL_HEADER = 30
 
-_LOCAL = struct.Struct("<4sHHHHHIIIHH")
-_CENTRAL = struct.Struct("<4sHHHHHHIIIHHHHHII")
-_END = struct.Struct("<4sHHHHIIH")
-_END64 = struct.Struct("<4sQHHIIQQQQ")
-_LOCATOR64 = struct.Struct("<4sIQI")
+
+class _Stream:
+    """A file that is only written to, from where it stands; zipfile asks for no more."""
+
+    def __init__(self, file):
+        self._file = file
+        self._position = 0
+
+    def write(self, data):
+        write_all(self._file, data)
+        self._position += len(data)
+
+    def tell(self):
+        return self._position
+
+    def flush(self):
+        pass
 
 
 class ArchiveWriter:
     """Writes records to a binary file, in one pass; a context manager."""
 
+    # zipfile writes what stands around the records: its own way of writing a record would compute
+    # the checksum slowly, and nothing else meanwhile.
+
     def __init__(self, file, folder, alignment=_ALIGNMENT, has_checksums=True):
-        self._file = file
+        self._file = _Stream(file)
+        self._zip = zipfile.ZipFile(self._file, "w")
         self._folder = folder
         self._alignment = alignment
         self._has_checksums = has_checksums
-        self._position = 0
-        self._records = []  # (name, checksum, size, position)
         self._threads = ThreadPoolExecutor(1)
 
     def __enter__(self):
@@ -48,61 +63,54 @@ class ArchiveWriter:
         self._threads.shutdown()
         if error_type is None:
             self._describe()
-            self._finish()
+            self._zip.start_dir = self._file.tell()
+        else:
+            self._zip.mode = "r"  # nothing more is written
+        self._zip.close()
 
     def write(self, name, data):
         """Adds a record; its bytes start at a multiple of the alignment, so that it can be
         mapped."""
         data = memoryview(data).cast("B")
-        self._begin(name, data.nbytes)
+        info = self._begin(name, data.nbytes)
         if not self._has_checksums:
-            checksum = _NO_CHECKSUM
-            self._write(data)
+            self._file.write(data)
         elif data.nbytes < _LARGE:
-            checksum = crc32(data)
-            self._write(data)
+            info.CRC = crc32(data)
+            self._file.write(data)
         else:
             running = self._threads.submit(crc32, data)
-            self._write(data)
-            checksum = running.result()
-        self._end(checksum)
+            self._file.write(data)
+            info.CRC = running.result()
+        self._end(info)
 
     def write_zeros(self, name, size):
         """Adds a record that is to be filled in later, without a checksum."""
-        self._begin(name, size)
+        info = self._begin(name, size)
         zeros = bytes(min(size, _LARGE))
         for start in range(0, size, _LARGE):
-            self._write(zeros[: size - start])
-        self._end(_NO_CHECKSUM)
+            self._file.write(zeros[: size - start])
+        self._end(info)
 
     def _begin(self, name, size):
-        name = f"{self._folder}/{name}".encode()
-        start = self._position
-        self._record = name, size, start
-        large = size >= _TOO_LARGE
-        sizes = struct.pack("<HHQQ", 1, 16, size, size) if large else b""
-        padding = -(start + _LOCAL.size + len(name) + len(sizes) + 4) % self._alignment
+        info = zipfile.ZipInfo(f"{self._folder}/{name}", _DATE)
+        info.flag_bits = _DESCRIPTOR
+        info.CRC = _NO_CHECKSUM
+        info.file_size = info.compress_size = size
+        info.header_offset = self._file.tell()
         # An extra field of kind "FB" with nothing but padding in it, as torch's.
-        extra = sizes + b"FB" + struct.pack("<H", padding) + bytes(padding)
-        shown = _TOO_LARGE if large else size
-        self._write(
-            _LOCAL.pack(
-                *(b"PK\3\4", 45 if large else 20, _UTF8_AND_DESCRIPTOR, 0, 0, _DATE),
-                *(0, shown, shown, len(name), len(extra)),
-            )
-            + name
-            + extra
-        )
+        info.extra = b"FB\0\0"
+        length = info.header_offset + len(info.FileHeader(zip64=size >= _WIDE))
+        padding = -length % self._alignment
+        info.extra = b"FB" + struct.pack("<H", padding) + bytes(padding)
+        self._file.write(info.FileHeader(zip64=size >= _WIDE))
+        info.extra = b""  # the list of records needs none
+        return info
 
-    def _end(self, checksum):
-        name, size, start = self._record
-        large = size >= _TOO_LARGE
-        self._write(struct.pack("<4sIQQ" if large else "<4sIII", b"PK\7\b", checksum, size, size))
-        self._records.append((name, checksum, size, start))
-
-    def _write(self, data):
-        self._position += len(data)
-        write_all(self._file, data)
+    def _end(self, info):
+        sizes = struct.pack("<QQ" if info.file_size >= _WIDE else "<II", *[info.file_size] * 2)
+        self._file.write(b"PK\7\b" + struct.pack("<I", info.CRC) + sizes)
+        self._zip.filelist.append(info)
 
     def _describe(self):
         self.write("version", b"3\n")
@@ -112,31 +120,10 @@ class ArchiveWriter:
             digest = hashlib.blake2b(b"\n".join(texts), digest_size=8).digest()
             return int.from_bytes(digest, "little")
 
-        names = number(record[0] for record in self._records)
-        contents = number(str(record[1]).encode() for record in self._records)
+        records = self._zip.filelist
+        names = number(record.filename.encode() for record in records)
+        contents = number(str(record.CRC).encode() for record in records)
         self.write(".data/serialization_id", f"{names:020d}{contents:020d}".encode())
-
-    def _finish(self):
-        start = self._position
-        for name, checksum, size, position in self._records:
-            wide = [value for value in (size, size, position) if value >= _TOO_LARGE]
-            extra = struct.pack(f"<HH{len(wide)}Q", 1, 8 * len(wide), *wide) if wide else b""
-            size, position = min(size, _TOO_LARGE), min(position, _TOO_LARGE)
-            self._write(
-                _CENTRAL.pack(
-                    *(b"PK\1\2", 45, 45, _UTF8_AND_DESCRIPTOR, 0, 0, _DATE, checksum, size, size),
-                    *(len(name), len(extra), 0, 0, 0, 0, position),
-                )
-                + name
-                + extra
-            )
-        end, count = self._position, len(self._records)
-        if count >= 0xFFFF or end >= _TOO_LARGE:
-            self._write(_END64.pack(b"PK\6\6", 44, 45, 45, 0, 0, count, count, end - start, start))
-            self._write(_LOCATOR64.pack(b"PK\6\7", 0, end, 1))
-        shown = min(count, 0xFFFF)
-        size, start = min(end - start, _TOO_LARGE), min(start, _TOO_LARGE)
-        self._write(_END.pack(b"PK\5\6", 0, 0, shown, shown, size, start, 0))
 
 
 class ArchiveReader:
@@ -179,10 +166,10 @@ class ArchiveReader:
         if info.compress_type != zipfile.ZIP_STORED:
             return None
         self._file.seek(info.header_offset)
-        header = self._file.read(_LOCAL.size)
-        if len(header) < _LOCAL.size or header[:4] != b"PK\3\4":
+        header = self._file.read(_LOCAL_HEADER)
+        if len(header) < _LOCAL_HEADER or header[:4] != b"PK\3\4":
             raise RuntimeError(f"failed reading file {name}: it is not where the archive says")
-        position = info.header_offset + _LOCAL.size + sum(struct.unpack("<HH", header[26:30]))
+        position = info.header_offset + _LOCAL_HEADER + sum(struct.unpack("<HH", header[26:30]))
         if position + info.file_size > self._end:
             raise RuntimeError(f"failed reading file {name}: unexpected end of file")
         return position

@@ -157,14 +157,13 @@ BAD = [
 
 
 @pytest.mark.parametrize("text", BAD)
-def test_mistakes_like_torch(text):
-    real = pytest.importorskip("torch")
-    found = []
-    for torch in (real, mindtorch_v2):
+def test_mistakes_like_torch(torch_gives, text):
+    def mistake(torch):
         with pytest.raises(Exception) as raised:
             eval(text, {"torch": torch})
-        found.append((raised.type, str(raised.value)))
-    assert found[0] == found[1]
+        return raised.type, str(raised.value)
+
+    assert mistake(mindtorch_v2) == torch_gives(mistake)
 
 
 def test_unsupported_dtype(torch):
@@ -185,8 +184,8 @@ PAIRS.remove(("lstm", "float16"))
 
 
 @pytest.mark.parametrize(("name", "dtype"), PAIRS)
-def test_losses_like_torch(name, dtype):
-    expected = losses(pytest.importorskip("torch"), name, autocast=dtype)
+def test_losses_like_torch(torch_gives, name, dtype):
+    expected = torch_gives(losses, name, autocast=dtype)
     numpy.testing.assert_allclose(losses(mindtorch_v2, name, autocast=dtype), expected, rtol=2e-3)
 
 

@@ -1,10 +1,10 @@
 """Which dtype each function gives under autocast."""
 
 import mindtorch_v2
-import numpy
 import pytest
 
 from tests.amp.calls import ALL, arguments
+from tests.nn.compare import assert_same
 
 LOWER = ("bfloat16", "float16")
 # A sample of what torch 2.13 gives on a CPU: for float32 arguments, and for those of autocast's
@@ -89,27 +89,27 @@ CALLS = [
 
 @pytest.mark.parametrize("lower", LOWER)
 @pytest.mark.parametrize(("text", "dtype"), CALLS)
-def test_like_torch(text, dtype, lower):
-    real = pytest.importorskip("torch")
+def test_like_torch(torch_gives, text, dtype, lower):
     dtype = lower if dtype == "lower" else dtype
-    want = evaluate(real, text, dtype, lower)
+    want = torch_gives(evaluate, text, dtype, lower)
     got = evaluate(mindtorch_v2, text, dtype, lower)
     assert dtype_name(got) == dtype_name(want)
     if "Cell" in text:  # has weights of its own
         return
-    numpy.testing.assert_allclose(
-        got.float().numpy(), want.float().numpy(), rtol=4e-2, atol=4e-2, equal_nan=True
-    )
+    assert_same(got, want, rtol=4e-2, atol=4e-2)
 
 
-def test_policies_are_there_for_every_op_torch_has_one_for():
-    real = pytest.importorskip("torch")
+def names_of_kernels(torch, key):
+    return [
+        name.removeprefix("aten::")
+        for name in torch._C._dispatch_get_all_op_names()
+        if torch._C._dispatch_has_kernel_for_dispatch_key(name, key)
+    ]
+
+
+def test_policies_are_there_for_every_op_torch_has_one_for(torch_gives):
     ours = set(mindtorch_v2._C._all_op_names())
     policies = mindtorch_v2._C._autocast_policies()
     for key, place in (("AutocastCPU", 0), ("AutocastCUDA", 1)):
-        theirs = {
-            name.removeprefix("aten::")
-            for name in real._C._dispatch_get_all_op_names()
-            if real._C._dispatch_has_kernel_for_dispatch_key(name, key)
-        }
+        theirs = set(torch_gives(names_of_kernels, key))
         assert not {name for name in theirs & ours if policies[name][place] == "none"}

@@ -34,11 +34,9 @@ FORGED = [
 
 @pytest.mark.parametrize("forged", FORGED, ids=["mixed", "finite", "infinite"])
 @pytest.mark.parametrize("options", [{}, {"growth_interval": 2, "growth_factor": 4.0}])
-def test_like_torch(forged, options):
-    real = pytest.importorskip("torch")
-    for got, want in zip(
-        run(mindtorch_v2, forged, **options), run(real, forged, **options), strict=True
-    ):
+def test_like_torch(torch_gives, forged, options):
+    expected = torch_gives(run, forged, **options)
+    for got, want in zip(run(mindtorch_v2, forged, **options), expected, strict=True):
         assert got[:2] == want[:2]
         assert got[2] == pytest.approx(want[2])
 
@@ -138,8 +136,8 @@ def mistake_of(torch, text):
 
 
 @pytest.mark.parametrize("text", MISTAKES)
-def test_mistakes_like_torch(text):
-    assert mistake_of(mindtorch_v2, text) == mistake_of(pytest.importorskip("torch"), text)
+def test_mistakes_like_torch(torch_gives, text):
+    assert mistake_of(mindtorch_v2, text) == torch_gives(mistake_of, text)
 
 
 # --- the ops it is made of ------------------------------------------------------------------------

@@ -4,8 +4,6 @@ import mindtorch_v2 as torch
 import numpy as np
 import pytest
 
-from tests.conftest import TORCH_INSTALLED
-
 A = np.array([[0.3 + 0.5j, -1.2 + 0.7j, 0.9 - 1.1j], [1.4 + 0.2j, -0.6 - 0.8j, 0.5 + 1.3j]])
 B = np.array([[1.1 - 0.4j, 0.6 + 0.9j, -0.7 + 0.3j], [-0.5 + 1.2j, 1.3 + 0.1j, 0.4 - 0.9j]])
 F = np.array([[0.4, -0.7, 1.1], [0.9, 0.2, -1.3]])
@@ -147,25 +145,23 @@ def test_training_a_complex_weight():
         assert (weight - wanted).abs().max().item() < 1e-2
 
 
-if TORCH_INSTALLED:
-    import torch as reference
+@pytest.mark.parametrize("name", CASES)
+def test_second_derivatives_of_torch(torch_gives, name):
+    function, *values = CASES[name]
 
-    @pytest.mark.parametrize("name", CASES)
-    def test_second_derivatives_of_torch(name):
-        function, *values = CASES[name]
-        results = []
-        for lib in (torch, reference):
-            xs, first = gradients(lib, function, values)
-            total = sum(
-                (grad.abs() ** 2).sum() if grad.is_complex() else (grad**2).sum()
-                for grad in first
-                if grad.requires_grad
-            )
-            second = ()
-            if not isinstance(total, int):
-                second = lib.autograd.grad(total, xs, allow_unused=True)
-            zero = lib.zeros(1, dtype=lib.float64)
-            results.append([(zero if g is None else g).detach() for g in (*first, *second)])
-        for got, want in zip(*results, strict=False):
-            want = want.resolve_conj().numpy()
-            np.testing.assert_allclose(got.numpy(), np.broadcast_to(want, got.shape), 1e-8, 1e-8)
+    def derivatives(lib):
+        xs, first = gradients(lib, function, values)
+        total = sum(
+            (grad.abs() ** 2).sum() if grad.is_complex() else (grad**2).sum()
+            for grad in first
+            if grad.requires_grad
+        )
+        second = ()
+        if not isinstance(total, int):
+            second = lib.autograd.grad(total, xs, allow_unused=True)
+        zero = lib.zeros(1, dtype=lib.float64)
+        found = [(zero if g is None else g).detach() for g in (*first, *second)]
+        return [each.resolve_conj().numpy() for each in found]
+
+    for got, want in zip(derivatives(torch), torch_gives(derivatives), strict=False):
+        np.testing.assert_allclose(got, np.broadcast_to(want, got.shape), 1e-8, 1e-8)

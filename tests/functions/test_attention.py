@@ -6,17 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from tests.conftest import TORCH_INSTALLED
-
-
-def libraries():
-    import mindtorch_v2
-
-    yield mindtorch_v2
-    if TORCH_INSTALLED:
-        import torch
-
-        yield torch
+from tests.nn.compare import assert_same
 
 
 def values(library, *shape, dtype="float32"):
@@ -31,18 +21,18 @@ def attend(library, *args, **kwargs):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
 @pytest.mark.parametrize("options", [{}, {"is_causal": True}, {"attn_mask": True}])
-def test_dropout_draws_the_same_numbers(dtype, options):
+def test_dropout_draws_the_same_numbers(torch, torch_gives, dtype, options):
     """One seed drops the same weights in both libraries, and scales the others."""
-    found = []
-    for library in libraries():
+
+    def dropped(library):
+        mask = {"attn_mask": values(library, 4, 6) > -1} if "attn_mask" in options else {}
         q = values(library, 2, 3, 4, 5, dtype=dtype)
         k = values(library, 2, 3, 6, 5, dtype=dtype)
-        if "attn_mask" in options:
-            options["attn_mask"] = values(library, 4, 6) > -1
         library.manual_seed(3)
-        found.append(attend(library, q, k, k, dropout_p=0.5, **options).double().numpy())
+        return attend(library, q, k, k, dropout_p=0.5, **{**options, **mask}).double().numpy()
+
     near = 2e-3 if dtype == "float16" else 1e-5
-    np.testing.assert_allclose(found[-1], found[0], near, near)
+    np.testing.assert_allclose(dropped(torch), torch_gives(dropped), near, near)
 
 
 def test_dropout_keeps_the_mean(torch):
@@ -70,15 +60,17 @@ def layouts(library):
     yield values(library, 2, 4, 4, 5).transpose(1, 2), k[:, :2], k[:, :2], {"enable_gqa": True}
 
 
-def test_results_lie_as_the_query_where_torch_has_it_so():
+def test_results_lie_as_the_query_where_torch_has_it_so(torch, torch_gives):
     """A transposed query gives a transposed result: it becomes rows of tokens without a copy."""
-    found, numbers = [], []
-    for library in libraries():
+
+    def results(library):
         results = [attend(library, q, k, v, **options) for q, k, v, options in layouts(library)]
-        found.append([(r.stride(), tuple(r.shape)) for r in results])
-        numbers.append([value for r in results for value in r.flatten().tolist()])
-    assert found[-1] == found[0]
-    assert numbers[-1] == pytest.approx(numbers[0], rel=1e-5, abs=1e-6)
+        numbers = np.array([value for r in results for value in r.flatten().tolist()])
+        return [(r.stride(), tuple(r.shape)) for r in results], numbers
+
+    found, expected = results(torch), torch_gives(results)
+    assert found[0] == expected[0]
+    assert_same(found[1], expected[1])
     assert found[0][0][0] == (60, 5, 15, 1)
 
 
@@ -211,18 +203,13 @@ def test_gradients_of_hidden_keys(torch, name):
         np.testing.assert_allclose(got, want, 2e-5, 2e-5)
 
 
-@pytest.mark.skipif(not TORCH_INSTALLED, reason="compares with torch")
 @pytest.mark.parametrize("name", [*GRADIENTS, *HIDDEN])
-def test_gradients_like_torch(torch, name):
-    import torch as reference
-
+def test_gradients_like_torch(torch, torch_gives, name):
     shapes, options, mask = GRADIENTS[name] if name in GRADIENTS else (
         ((1, 2, 70, 16), (1, 2, 300, 16), (1, 2, 300, 16)), {}, HIDDEN[name])  # fmt: skip
-    found, wanted = (
-        gradients(library, shapes, options=options, mask=mask) for library in (torch, reference)
-    )
-    for got, want in zip(found, wanted, strict=True):
-        np.testing.assert_allclose(got, want, 2e-5, 2e-5)
+    found = gradients(torch, shapes, options=options, mask=mask)
+    wanted = torch_gives(gradients, shapes, options=options, mask=mask)
+    assert_same(found, wanted, 2e-5, 2e-5)
 
 
 LAYOUTS = {

@@ -1,31 +1,29 @@
 """Functions made of ops, against torch: nn.functional, linalg, norm."""
 
-import importlib.util
 import warnings
 
 import pytest
 
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("torch") is None, reason="compares with torch"
-)
-
 VALUES = [[-2.5, -0.5, 0.0], [0.25, 1.5, 7.0]]
 
 
-def both(torch, call):
-    import torch as oracle
+@pytest.fixture
+def both(torch, torch_gives):
+    """Calls with both libraries and compares."""
+    return lambda call: compare(outcome(torch, call), torch_gives(outcome, call))
 
-    results = []
-    for library in (torch, oracle):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            try:
-                result = call(library, library.tensor(VALUES))
-                result = (tuple(result.shape), result.dtype.itemsize, result.tolist())
-            except Exception as error:
-                result = type(error)
-        results.append(result)
-    ours, theirs = results
+
+def outcome(library, call):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            result = call(library, library.tensor(VALUES))
+            return tuple(result.shape), result.dtype.itemsize, result.tolist()
+        except Exception as error:
+            return type(error)
+
+
+def compare(ours, theirs):
     if isinstance(theirs, type) or isinstance(ours, type):
         assert ours == theirs
         return
@@ -42,9 +40,9 @@ def flat(values):
     "relu relu6 elu celu selu leaky_relu hardtanh hardsigmoid hardswish silu mish gelu softplus "
     "softshrink hardshrink tanhshrink softsign logsigmoid sigmoid tanh".split(),
 )
-def test_activations(torch, name):
-    both(torch, lambda t, x: getattr(t.nn.functional, name)(x))
-    both(torch, lambda t, x: getattr(t.nn.functional, name)(x.t()))
+def test_activations(both, name):
+    both(lambda t, x: getattr(t.nn.functional, name)(x))
+    both(lambda t, x: getattr(t.nn.functional, name)(x.t()))
 
 
 @pytest.mark.parametrize(
@@ -64,13 +62,13 @@ def test_activations(torch, name):
         ("threshold", (0.5, 9.0)),
     ],
 )
-def test_inplace_activations(torch, name, args):
+def test_inplace_activations(both, name, args):
     def call(t, x):
         assert getattr(t.nn.functional, name)(x, *args, inplace=True) is x
         return x
 
-    both(torch, call)
-    both(torch, lambda t, x: getattr(t.nn.functional, name)(x, *args))
+    both(call)
+    both(lambda t, x: getattr(t.nn.functional, name)(x, *args))
 
 
 @pytest.mark.parametrize(
@@ -102,8 +100,8 @@ def test_inplace_activations(torch, name, args):
         lambda t, x: t.nn.functional.hardtanh(x, 2.0, 1.0),
     ],
 )
-def test_nn_functions(torch, call):
-    both(torch, call)
+def test_nn_functions(both, call):
+    both(call)
 
 
 @pytest.mark.parametrize(
@@ -124,18 +122,16 @@ def test_nn_functions(torch, call):
         ((1, 1), {"mode": "no_such_mode"}),
     ],
 )
-def test_pad(torch, pad, options):
-    import torch as oracle
-
-    results = []
-    for library in (torch, oracle):
+def test_pad(torch, torch_gives, pad, options):
+    def padded(library):
         # Modes other than constant want a batch and channels in torch.
         x = library.tensor([VALUES]) if options.get("mode") else library.tensor(VALUES)
         try:
-            results.append(library.nn.functional.pad(x, pad, **options).tolist())
+            return library.nn.functional.pad(x, pad, **options).tolist()
         except Exception as error:
-            results.append(type(error))
-    assert results[0] == results[1]
+            return type(error)
+
+    assert padded(torch) == torch_gives(padded)
 
 
 INF = float("inf")
@@ -143,16 +139,16 @@ INF = float("inf")
 
 @pytest.mark.parametrize("p", [None, "fro", 0, 1, 2, 3, 0.5, INF, -INF, -1])
 @pytest.mark.parametrize("dim, keepdim", [(None, False), (0, False), (1, True), ((0, 1), False)])
-def test_norm(torch, p, dim, keepdim):
-    both(torch, lambda t, x: t.norm(x, p, dim, keepdim))
-    both(torch, lambda t, x: x.norm(p, dim, keepdim))
+def test_norm(both, p, dim, keepdim):
+    both(lambda t, x: t.norm(x, p, dim, keepdim))
+    both(lambda t, x: x.norm(p, dim, keepdim))
 
 
-def test_norm_refuses(torch):
-    both(torch, lambda t, x: t.norm(x, "no such norm"))
-    both(torch, lambda t, x: t.norm(x.long()))
-    both(torch, lambda t, x: t.norm(x, dtype=t.float64))
-    both(torch, lambda t, x: t.norm(x[0], "nuc"))
+def test_norm_refuses(both):
+    both(lambda t, x: t.norm(x, "no such norm"))
+    both(lambda t, x: t.norm(x.long()))
+    both(lambda t, x: t.norm(x, dtype=t.float64))
+    both(lambda t, x: t.norm(x[0], "nuc"))
 
 
 @pytest.mark.parametrize(
@@ -184,21 +180,19 @@ def test_norm_refuses(torch):
         lambda t, x: t.special.psi(x),
     ],
 )
-def test_linalg_and_special(torch, call):
-    both(torch, call)
+def test_linalg_and_special(both, call):
+    both(call)
 
 
 @pytest.mark.parametrize(
     "shapes",
     [(), ((2, 1), (3,)), ((), (0,)), (5, (1,)), ((2,), (3,)), ((-1,),), ((0, 1), (1, 4))],
 )
-def test_broadcast_shapes(torch, shapes):
-    import torch as oracle
-
-    results = []
-    for library in (torch, oracle):
+def test_broadcast_shapes(torch, torch_gives, shapes):
+    def shape(library):
         try:
-            results.append(tuple(library.broadcast_shapes(*shapes)))
+            return tuple(library.broadcast_shapes(*shapes))
         except (RuntimeError, ValueError) as error:
-            results.append(type(error))
-    assert results[0] == results[1]
+            return type(error)
+
+    assert shape(torch) == torch_gives(shape)

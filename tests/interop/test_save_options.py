@@ -148,6 +148,29 @@ def test_a_large_file_has_no_room_left_over(tmp_path):
     assert torch.equal(torch.load(path), value)
 
 
+def test_a_file_above_four_gib(tmp_path):
+    zeros = bytes(1 << 20)
+
+    class FileWithHoles(io.FileIO):
+        def write(self, data):
+            if len(data) != len(zeros) or bytes(data) != zeros:
+                return super().write(data)
+            self.seek(len(data), io.SEEK_CUR)
+            return len(data)
+
+    path = tmp_path / "large.pt"
+    large = torch.empty((1 << 32) + 64, dtype=torch.uint8)
+    with FileWithHoles(path, "w") as file, torch.serialization.skip_data():
+        torch.save([large, torch.ones(3)], file)
+    with zipfile.ZipFile(path) as archive:
+        sizes = [info.file_size for info in archive.infolist() if "/data/" in info.filename]
+    assert sizes == [large.numel(), 12]
+    result = torch.load(path, mmap=True)
+    assert result[0].numel() == large.numel()
+    assert result[0][-1] == 0
+    assert result[1].tolist() == [0, 0, 0]
+
+
 def test_only_deflate_is_unpacked():
     packed = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(saved(torch.ones(3)))) as source:

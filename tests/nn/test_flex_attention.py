@@ -1,5 +1,6 @@
 """torch.nn.attention.flex_attention against plain attention with a mask or bias."""
 
+import importlib
 import math
 
 import mindtorch_v2 as torch
@@ -15,7 +16,7 @@ from mindtorch_v2.nn.attention.flex_attention import (
     or_masks,
 )
 
-from tests.conftest import TORCH_INSTALLED
+from tests.nn.compare import assert_same
 
 attend = torch.nn.functional.scaled_dot_product_attention
 
@@ -127,22 +128,20 @@ def test_what_a_block_mask_lists():
     assert again.shape == (1, 1, 384, 384) and torch.equal(again.to_dense(), mask.to_dense())
 
 
-@pytest.mark.skipif(not TORCH_INSTALLED, reason="torch is not installed")
 @pytest.mark.parametrize("separate", [True, False])
 @pytest.mark.parametrize("block", [16, (8, 32)])
-def test_block_masks_are_torchs(block, separate):
-    import torch as reference
-    from torch.nn.attention import flex_attention as theirs
-
+def test_block_masks_are_torchs(torch, torch_gives, block, separate):
     def mask_mod(b, h, q, k):
         return (q >= k) & (q - k < 20 + 10 * h)
 
-    settings = {"BLOCK_SIZE": block, "separate_full_blocks": separate}
-    mine = create_block_mask(mask_mod, 2, 3, 50, 70, **settings)
-    wanted = theirs.create_block_mask(mask_mod, 2, 3, 50, 70, device="cpu", **settings)
-    for name in BlockMask._TENSORS:
-        left, right = getattr(mine, name), getattr(wanted, name)
-        assert (left is None) == (right is None), name
-        if left is not None:
-            assert reference.equal(reference.from_numpy(left.numpy()), right), name
-    assert mine.sparsity() == pytest.approx(wanted.sparsity())
+    def made(library):
+        module = importlib.import_module(f"{library.__name__}.nn.attention.flex_attention")
+        settings = {"BLOCK_SIZE": block, "separate_full_blocks": separate}
+        mask = module.create_block_mask(mask_mod, 2, 3, 50, 70, device="cpu", **settings)
+        tensors = [getattr(mask, name) for name in BlockMask._TENSORS]
+        return [x if x is None else x.numpy() for x in tensors], mask.sparsity()
+
+    (ours, sparsity), (theirs, expected) = made(torch), torch_gives(made)
+    assert [x is None for x in ours] == [x is None for x in theirs]
+    assert_same(ours, theirs, rtol=0, atol=0)
+    assert sparsity == pytest.approx(expected)

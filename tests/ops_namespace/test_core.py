@@ -8,7 +8,6 @@ import mindtorch_v2
 import numpy as np
 import pytest
 
-from tests.conftest import TORCH_INSTALLED
 from tests.ops_namespace.core_calls import (
     CALLS,
     MORE_CALLS,
@@ -69,11 +68,8 @@ def test_every_core_operator_is_called():
     assert core == set(CALLS)
 
 
-@pytest.mark.skipif(not TORCH_INSTALLED, reason="compares with torch")
-def test_the_answers_are_torchs():
-    import torch
-
-    core = set()
+def test_the_answers_are_torchs(oracle):
+    torch, core = oracle, set()
     for name in torch._C._dispatch_get_all_op_names():
         operator, _, overload = name.removeprefix("aten::").partition(".")
         if name.startswith("aten::") and hasattr(torch.ops.aten, operator):

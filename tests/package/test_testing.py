@@ -1,6 +1,5 @@
 """torch.testing: assert_close and make_tensor."""
 
-import importlib.util
 import random
 import warnings
 from collections import OrderedDict, deque
@@ -298,52 +297,50 @@ def test_make_tensor_needs_dtype_and_device():
         make_tensor(3, dtype=torch.float32)
 
 
-if importlib.util.find_spec("torch") is not None:
+def outcome(check, actual, expected, options):
+    try:
+        check(actual, expected, **options)
+    except Exception as error:
+        return type(error), str(error)
+    return None, ""
 
-    def outcome(check, actual, expected, options):
-        try:
-            check(actual, expected, **options)
-        except Exception as error:
-            return type(error), str(error)
-        return None, ""
 
-    def pairs(library, generator):
-        """One random comparison; the same for the same state of the generator."""
-        names = ("float16", "bfloat16", "float32", "float64", "int8", "int64", "uint8", "bool")
-        shape = generator.choice([(), (1,), (4,), (2, 3), (0,), (2, 1, 2)])
-        size = 1
-        for n in shape:
-            size *= n
+def pairs(library, generator):
+    """One random comparison; the same for the same state of the generator."""
+    names = ("float16", "bfloat16", "float32", "float64", "int8", "int64", "uint8", "bool")
+    shape = generator.choice([(), (1,), (4,), (2, 3), (0,), (2, 1, 2)])
+    size = 1
+    for n in shape:
+        size *= n
 
-        def tensor(values, name):
-            return library.tensor(values, dtype=getattr(library, name)).reshape(shape)
+    def tensor(values, name):
+        return library.tensor(values, dtype=getattr(library, name)).reshape(shape)
 
-        name = generator.choice(names)
-        left = [generator.choice([0, 1, 2, 3, 100]) for _ in range(size)]
-        right = [generator.choice([v, v, v, v + 1, 0]) for v in left]
-        if "float" in name:
-            odd = [nan, inf, -inf]
-            left = [generator.choice([v] * 9 + odd) / 3 for v in left]
-            right = [generator.choice([v, left[i], left[i] * 1.001]) for i, v in enumerate(right)]
-        other = generator.choice([name] * 5 + ["float32", "int64"])
-        if "float" not in other:
-            right = [int(v) if v == v and abs(v) < 200 else 7 for v in right]
-        options = {}
-        if generator.random() < 0.3:
-            options["check_dtype"] = False
-        if generator.random() < 0.3:
-            options["equal_nan"] = True
-        if generator.random() < 0.3:
-            options["rtol"] = generator.choice([0, 0.01])
-            options["atol"] = generator.choice([0, 1e-3, 1])
-        return tensor(left, name), tensor(right, other), options
+    name = generator.choice(names)
+    left = [generator.choice([0, 1, 2, 3, 100]) for _ in range(size)]
+    right = [generator.choice([v, v, v, v + 1, 0]) for v in left]
+    if "float" in name:
+        odd = [nan, inf, -inf]
+        left = [generator.choice([v] * 9 + odd) / 3 for v in left]
+        right = [generator.choice([v, left[i], left[i] * 1.001]) for i, v in enumerate(right)]
+    other = generator.choice([name] * 5 + ["float32", "int64"])
+    if "float" not in other:
+        right = [int(v) if v == v and abs(v) < 200 else 7 for v in right]
+    options = {}
+    if generator.random() < 0.3:
+        options["check_dtype"] = False
+    if generator.random() < 0.3:
+        options["equal_nan"] = True
+    if generator.random() < 0.3:
+        options["rtol"] = generator.choice([0, 0.01])
+        options["atol"] = generator.choice([0, 1e-3, 1])
+    return tensor(left, name), tensor(right, other), options
 
-    @pytest.mark.parametrize("seed", range(8))
-    def test_verdicts_and_texts_equal_torch(seed):
-        import torch as oracle
 
-        for number in range(60):
-            key = f"{seed}.{number}"
-            ours = pairs(torch, random.Random(key))
-            theirs = pairs(oracle, random.Random(key))
-            assert outcome(assert_close, *ours) == outcome(oracle.testing.assert_close, *theirs)
+@pytest.mark.parametrize("seed", range(8))
+def test_verdicts_and_texts_equal_torch(torch_gives, seed):
+    def verdicts(library):
+        given = [pairs(library, random.Random(f"{seed}.{number}")) for number in range(60)]
+        return [outcome(library.testing.assert_close, *each) for each in given]
+
+    assert verdicts(torch) == torch_gives(verdicts)

@@ -1,12 +1,13 @@
 """The programs of benchmarks/pipeline do the same in every mode, and its command runs."""
 
-import importlib.util
 import json
 import pathlib
 import subprocess
 import sys
 
 import pytest
+
+from tests.nn.compare import assert_same
 
 FOLDER = pathlib.Path(__file__).parents[2] / "benchmarks" / "pipeline"
 sys.path.append(str(FOLDER))
@@ -34,13 +35,9 @@ def test_the_same_in_a_pipeline(torch, name):
     )
 
 
-if importlib.util.find_spec("torch") is not None:
-
-    @pytest.mark.parametrize("name", SMALL)
-    def test_the_same_in_torch(torch, name):
-        expected = torch.from_numpy(run_program(importlib.import_module("torch"), name))
-        ours = torch.from_numpy(run_program(torch, name))
-        torch.testing.assert_close(ours, expected, rtol=1e-4, atol=1e-4)
+@pytest.mark.parametrize("name", SMALL)
+def test_the_same_in_torch(torch, torch_gives, name):
+    assert_same(run_program(torch, name), torch_gives(run_program, name), rtol=1e-4, atol=1e-4)
 
 
 def test_the_command_prints_tables_and_thresholds(tmp_path):

@@ -339,3 +339,37 @@ def test_sums_of_rows_have_the_bits_of_single_ops(torch):
                 with torch.pipeline():
                     got = reduce(rows + 0, dims) + 0
                 assert torch.equal(got, expected)
+
+
+OVERLAPPING = {
+    "unfold": lambda x: x.unfold(0, 3, 1),
+    "as_strided": lambda x: x.as_strided((3, 2, 3), (2, 1, 1)),
+}
+OVERLAPPING_WRITES = {
+    "add": lambda torch, v, y: v.add_(y),
+    "two": lambda torch, v, y: v.mul_(y).sub_(1),
+    "itself": lambda torch, v, y: v.mul_(v),
+    "copy": lambda torch, v, y: v.copy_(y * 2),
+    "cast": lambda torch, v, y: v.copy_(y.double() * 2),
+    "fill": lambda torch, v, y: v.fill_(3),
+    "out": lambda torch, v, y: torch.sub(y, 1, out=v),
+}
+
+
+@pytest.mark.parametrize("write", OVERLAPPING_WRITES)
+@pytest.mark.parametrize("view", OVERLAPPING)
+def test_writes_to_elements_that_share_memory_are_steps_of_their_own(torch, view, write):
+    base = torch.randn(8)
+
+    def program():
+        x = base.clone()
+        v = OVERLAPPING[view](x)
+        y = torch.arange(float(v.numel())).reshape(v.shape) + 0.5
+        OVERLAPPING_WRITES[write](torch, v, y)
+        return x, v * 2 + y
+
+    expected = program()
+    for _ in range(3):
+        with torch.pipeline():
+            got = program()
+        assert torch.equal(got[0], expected[0]) and torch.equal(got[1], expected[1])

@@ -41,9 +41,8 @@ def outcome(library, function):
         return type(error).__name__, text
 
 
-def check(function):
-    torch = pytest.importorskip("torch")
-    kind, expected = outcome(torch, function)
+def check(torch_gives, function):
+    kind, expected = torch_gives(outcome, function)
     found_kind, found = outcome(mindtorch_v2, function)
     assert (found_kind, str(found) if kind != "gives" else None) == (
         kind,
@@ -64,16 +63,16 @@ def assert_same(found, expected):
 
 
 @pytest.mark.parametrize("expression", expressions.EXPRESSIONS)
-def test_expression(expression):
+def test_expression(torch_gives, expression):
     names = {name: getattr(expressions, name) for name in ("sparse", "square", "tall")}
-    check(lambda library: eval(expression, {**names, "torch": library}))
+    check(torch_gives, lambda library: eval(expression, {**names, "torch": library}))
 
 
 @pytest.mark.parametrize("name", gradients.PROGRAMS)
-def test_gradient(name):
-    check(gradients.PROGRAMS[name])
+def test_gradient(torch_gives, name):
+    check(torch_gives, gradients.PROGRAMS[name])
 
 
 @pytest.mark.parametrize("text", gradients.OPTIMIZERS)
-def test_optimizer(text):
-    check(lambda library: gradients.steps(library, text))
+def test_optimizer(torch_gives, text):
+    check(torch_gives, lambda library: gradients.steps(library, text))

@@ -30,6 +30,7 @@ import pytest
 TORCH_INSTALLED = importlib.util.find_spec("torch") is not None
 FOLDER = "torch_answers"
 LONG = 48  # elements of a tensor that are all kept
+MANY = 300  # elements of an array of NumPy that are all kept
 SHORT = 4  # elements that are written as numbers
 LINE = 600  # characters of an answer that is not compressed
 
@@ -130,6 +131,9 @@ def encode(value, torch):
         return {"bytes": pack(zlib.compress(value, 9))}
     if isinstance(value, complex):
         return {"complex": [value.real, value.imag]}
+    if isinstance(value, numpy.ndarray) and value.size > MANY:
+        values = encode(Sample.of(value), torch)
+        return {"few": values, "dtype": value.dtype.str, "shape": list(value.shape)}
     if isinstance(value, numpy.ndarray):
         return {
             "array": value.dtype.str,
@@ -152,6 +156,8 @@ def decode(kept):
         return kept
     if "tensor" in kept:
         return decode_tensor(kept)
+    if "few" in kept:
+        return Sample(numpy.dtype(kept["dtype"]), kept["shape"], decode(kept["few"]))
     if "array" in kept:
         data = numpy.frombuffer(unpack(kept["bytes"]), dtype=kept["array"])
         return data.reshape(kept["shape"]).copy()

@@ -7,8 +7,6 @@ import mindtorch_v2 as torch
 import numpy as np
 import pytest
 
-from tests.conftest import TORCH_INSTALLED
-
 UNSIGNED = {"uint16": 16, "uint32": 32, "uint64": 64}
 FLOAT8 = ("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu")
 COMPLEX = ("complex32", "complex64", "complex128")
@@ -165,37 +163,38 @@ def test_save_and_load(tmp_path):
             assert tensor.tolist() == tensors[name].tolist()
 
 
-if TORCH_INSTALLED:
-    import torch as reference
+@pytest.mark.parametrize("target", [*COMMON, *STORED, *COMPLEX])
+@pytest.mark.parametrize("source", [*COMMON, *STORED, *COMPLEX])
+def test_conversions_of_torch(torch_gives, source, target):
+    def converted(library):
+        given = library.tensor([0.0, 1.0, 2.5, 100.25, 0.007, 240.0])
+        given = given.to(getattr(library, source)).to(getattr(library, target))
+        return given.to(library.complex128).numpy()
 
-    @pytest.mark.parametrize("target", [*COMMON, *STORED, *COMPLEX])
-    @pytest.mark.parametrize("source", [*COMMON, *STORED, *COMPLEX])
-    def test_conversions_of_torch(source, target):
-        numbers = [0.0, 1.0, 2.5, 100.25, 0.007, 240.0]
-        want = reference.tensor(numbers).to(getattr(reference, source))
-        got = torch.tensor(numbers).to(getattr(torch, source))
-        want = want.to(getattr(reference, target)).to(reference.complex128)
-        got = got.to(getattr(torch, target)).to(torch.complex128)
-        np.testing.assert_array_equal(got.numpy(), want.numpy())
+    np.testing.assert_array_equal(converted(torch), torch_gives(converted))
 
-    @pytest.mark.parametrize("name", [*STORED, *COMPLEX])
-    def test_texts_of_torch(name):
-        texts = []
-        for module in (torch, reference):
-            dtype = getattr(module, name)
-            x = module.tensor([[1.0, 2.0], [0.5, 16.0]]).to(dtype)
-            info = module.iinfo if name in UNSIGNED else module.finfo
-            texts.append((repr(x), repr(x[0, 0]), str(info(dtype)), x.type(), x.tolist()))
-        assert texts[0] == texts[1]
 
-    @pytest.mark.parametrize("first", [*COMMON, *STORED, *COMPLEX])
-    def test_promotion_of_torch(first):
-        def promoted(module, second):
-            try:
-                found = module.promote_types(getattr(module, first), getattr(module, second))
-            except RuntimeError as error:
-                return str(error)
-            return str(found)
+@pytest.mark.parametrize("name", [*STORED, *COMPLEX])
+def test_texts_of_torch(torch_gives, name):
+    def texts(module):
+        dtype = getattr(module, name)
+        x = module.tensor([[1.0, 2.0], [0.5, 16.0]]).to(dtype)
+        info = module.iinfo if name in UNSIGNED else module.finfo
+        return repr(x), repr(x[0, 0]), str(info(dtype)), x.type(), x.tolist()
 
-        for second in (*COMMON, *STORED, *COMPLEX):
-            assert promoted(torch, second) == promoted(reference, second)
+    assert texts(torch) == torch_gives(texts)
+
+
+@pytest.mark.parametrize("first", [*COMMON, *STORED, *COMPLEX])
+def test_promotion_of_torch(torch_gives, first):
+    def promoted(module, second):
+        try:
+            found = module.promote_types(getattr(module, first), getattr(module, second))
+        except RuntimeError as error:
+            return str(error)
+        return str(found)
+
+    def table(module):
+        return {second: promoted(module, second) for second in (*COMMON, *STORED, *COMPLEX)}
+
+    assert table(torch) == torch_gives(table)

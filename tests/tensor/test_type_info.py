@@ -1,7 +1,5 @@
 """torch.finfo and torch.iinfo."""
 
-import importlib.util
-
 import mindtorch_v2 as torch
 import pytest
 
@@ -117,16 +115,15 @@ def test_errors(call, text):
     assert str(caught.value) == text
 
 
-if importlib.util.find_spec("torch") is not None:
+def information(library, name):
+    kind = library.finfo if name in FLOATS else library.iinfo
+    info = kind(getattr(library, name))
+    return repr(info), {key: getattr(info, key) for key in dir(info) if key[0] != "_"}
 
-    @pytest.mark.parametrize("name", [*FLOATS, *INTEGERS])
-    def test_equals_torch(name):
-        import torch as oracle
 
-        kind = "finfo" if name in FLOATS else "iinfo"
-        ours = getattr(torch, kind)(getattr(torch, name))
-        theirs = getattr(oracle, kind)(getattr(oracle, name))
-        assert repr(ours) == repr(theirs)
-        for attribute in dir(theirs):
-            if not attribute.startswith("_"):
-                assert getattr(ours, attribute) == getattr(theirs, attribute)
+@pytest.mark.parametrize("name", [*FLOATS, *INTEGERS])
+def test_equals_torch(torch_gives, name):
+    text, attributes = torch_gives(information, name)
+    ours = information(torch, name)
+    assert ours[0] == text
+    assert {key: ours[1][key] for key in attributes} == attributes

@@ -112,6 +112,17 @@ def test_readme_is_asked_for(tree) -> None:
     assert "README.md is missing" in check(root).stderr
 
 
+def test_what_one_file_does_for_all_others(tree) -> None:
+    root = tree("mindtorch/ops/spin.cpp", "mindtorch/base/cpu_relax.h")
+    assert check(root).returncode == 0
+    with (root / "mindtorch/ops/spin.cpp").open("a", encoding="utf-8") as file:
+        file.write("void rest() { __builtin_ia32_pause(); }\n")
+    result = check(root)
+    assert result.returncode == 1
+    assert "mindtorch/ops/spin.cpp:2" in result.stderr
+    assert "mindtorch/base/cpu_relax.h" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("folder", "suffix"),
     [

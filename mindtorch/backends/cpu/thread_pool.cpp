@@ -10,6 +10,8 @@
 #include <system_error>
 #include <thread>
 
+#include "mindtorch/base/cpu_relax.h"
+
 namespace mindtorch::cpu {
 namespace {
 
@@ -17,14 +19,6 @@ constexpr int kMostWorkers = 1023;
 // Pauses of 10 to 50 ns each: loops often follow each other within that time.
 constexpr int kWorkerSpins = 2000;
 constexpr int kCallerSpins = 5000;
-
-void pause() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
 
 // One loop. It lives on its caller's stack, until every worker that began a piece has ended.
 struct Job {
@@ -105,7 +99,7 @@ struct alignas(128) Worker {
     }
     for (int i = 0; i < kCallerSpins; ++i) {
       if (state.load(std::memory_order_acquire) == kDone) break;
-      pause();
+      cpu_relax();
     }
     seen = kRunning;
     if (state.compare_exchange_strong(seen, kAwaited)) {
@@ -123,7 +117,7 @@ struct alignas(128) Worker {
             state.compare_exchange_strong(seen, kRunning, std::memory_order_acquire)) {
           return;
         }
-        pause();
+        cpu_relax();
       }
       uint32_t seen = kIdle;
       if (state.compare_exchange_strong(seen, kAsleep)) state.wait(kAsleep);

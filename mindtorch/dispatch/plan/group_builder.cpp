@@ -36,6 +36,15 @@ bool has_common_dtypes(const Trace& trace, const OpRecord& op) {
   return true;
 }
 
+// Where elements share memory, the order of the writes counts: such an op is a step of its own.
+bool writes_overlap(const Trace& trace, const OpRecord& op) {
+  return std::ranges::any_of(trace.outputs(op), [&](uint32_t id) {
+    if (id == kNoTensor) return false;
+    const TensorRecord& out = trace.tensors[id];
+    return out.is_contiguous == 0 && may_overlap_itself(trace.sizes(out), trace.strides(out));
+  });
+}
+
 // Null: it computes in another dtype than its operand's, or over other dims.
 std::optional<RowCall> as_row_call(const Trace& trace, const OpRecord& op) {
   if (op.operand_count != 1) return {};
@@ -68,8 +77,7 @@ bool GroupBuilder::View::overlaps(const View& other) const {
 }
 
 bool GroupBuilder::has_room() const {
-  return steps_.size() < engine_.max_steps && inputs_.size() + 3 <= engine_.max_inputs &&
-         possible_stores_ < engine_.max_stores;
+  return steps_.size() < engine_.max_steps && possible_stores_ < engine_.max_stores;
 }
 
 // How many of the group's dims a tensor of one element a row spans: all, those of the row being 1,
@@ -140,7 +148,8 @@ bool GroupBuilder::can_have_rows(size_t row_dims) const {
          std::all_of(made_.begin(), made_.end(), [&](const Made& made) { return fits(made.view); });
 }
 
-// Null: it reads a part of what a step of the group writes.
+// Null: it reads a part of what a step of the group writes, or is one input more than the engine
+// takes.
 std::optional<uint16_t> GroupBuilder::find_or_add_input(const View& view) {
   for (size_t k = made_.size(); k-- > 0;) {
     if (made_[k].view == view) {
@@ -155,6 +164,7 @@ std::optional<uint16_t> GroupBuilder::find_or_add_input(const View& view) {
       return static_cast<uint16_t>(k);
     }
   }
+  if (inputs_.size() == engine_.max_inputs) return {};
   if (row_dims_ != 0 && !splits(view, row_dims_)) return {};
   inputs_.push_back(view);
   return static_cast<uint16_t>(inputs_.size() - 1);
@@ -162,11 +172,14 @@ std::optional<uint16_t> GroupBuilder::find_or_add_input(const View& view) {
 
 bool GroupBuilder::add(const OpRecord& op) {
   if (op.device != device_ || !has_room() || !has_common_dtypes(trace_, op)) return false;
+  if (writes_overlap(trace_, op)) return false;
   const size_t inputs = inputs_.size();
   const size_t row_dims = row_dims_;
+  const bool shares = shares_;
   if (add_by_kind(op)) return true;
   inputs_.resize(inputs);
   row_dims_ = row_dims;
+  shares_ = shares;
   return false;
 }
 
@@ -253,7 +266,6 @@ bool GroupBuilder::add_fill(const OpRecord& op) {
   const TensorRecord& record = trace_.tensors[target];
   const StorageLiveness& live = liveness_.storages[record.storage];
   if (live.is_visible && live.last_write == static_cast<int64_t>(trace_.index_of(op))) return false;
-  if (may_overlap_itself(trace_.sizes(record), trace_.strides(record))) return false;
   if (steps_.empty()) sizes_ = Shape(trace_.sizes(record));
   if (numel(sizes_) == 0 || !std::ranges::equal(trace_.sizes(record), sizes_)) return false;
   const std::optional<View> out = view(target, sizes_.size());

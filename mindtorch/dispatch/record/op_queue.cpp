@@ -5,6 +5,7 @@
 #include "mindtorch/dispatch/record/wait_during_finalization.h"
 #include "mindtorch/profiler/recorder.h"
 #include "mindtorch/runtime/accelerator.h"
+#include "mindtorch/runtime/host_wait.h"
 
 namespace mindtorch::dispatch {
 
@@ -25,7 +26,7 @@ OpQueue::Lock OpQueue::wait_for_lock() noexcept {
   }
   // The thread that holds the lock may need the GIL. Threads that wait for the lock have released
   // it, as here, so that taking it back under the lock cannot deadlock.
-  const GilRelease released(true);
+  const runtime::HostWait waiting;
   lock.lock();
   return lock;
 }
@@ -171,7 +172,7 @@ void OpQueue::run(PlanRunner& plan, size_t& done) {
       guards.push_back(std::make_unique<runtime::StreamGuard>(stream));
     }
   }
-  const GilRelease released(plan.takes_long());
+  const runtime::HostWait waiting(plan.takes_long());
   plan.run(storages_, recorder_.recorded(), done);
   while (!guards.empty()) guards.pop_back();  // in reverse order
 }

@@ -34,6 +34,18 @@ class TraceWriter {
     return static_cast<uint32_t>(trace.tensors.size() - 1);
   }
   uint32_t input(Shape sizes) { return tensor(std::move(sizes), false, true); }
+  // Of the same storage.
+  uint32_t view(uint32_t of, Shape sizes, Shape strides, int64_t offset = 0) {
+    TensorRecord record = trace.tensors[of];
+    record.first_dim = static_cast<uint32_t>(trace.dims.size());
+    record.rank = static_cast<uint32_t>(sizes.size());
+    record.offset = offset;
+    record.is_contiguous = is_contiguous(sizes, strides);
+    trace.dims.insert(trace.dims.end(), sizes.begin(), sizes.end());
+    trace.dims.insert(trace.dims.end(), strides.begin(), strides.end());
+    trace.tensors.push_back(record);
+    return static_cast<uint32_t>(trace.tensors.size() - 1);
+  }
   // A Python number.
   uint32_t number(double value) {
     TensorRecord record{};
