@@ -52,10 +52,12 @@ void bind_stream(nb::module_& module) {
            })
       .def("_wait_stream", &Stream::wait_stream)
       .def("_is_capturing", &Stream::is_capturing)
-      .def("__eq__",
-           [](const Stream& self, nb::handle other) {
-             return nb::isinstance<Stream>(other) && nb::cast<const Stream&>(other) == self;
-           })
+      .def(
+          "__eq__",
+          [](const Stream& self, nb::handle other) {
+            return nb::isinstance<Stream>(other) && nb::cast<const Stream&>(other) == self;
+          },
+          nb::arg("other").none())
       .def("__hash__", [](const Stream& self) { return std::hash<const void*>()(&self.state()); });
   module.def("_current_stream", [](const std::string& kind, int device) {
     return runtime::current_stream(runtime::runtime_for(kind, device));

@@ -27,14 +27,7 @@ Tensor copy_pinned(const Tensor& tensor) {
 }
 
 void record_stream(nb::handle tensor, const runtime::Stream& stream) {
-  const Tensor& used = tensor_argument(tensor.ptr(), "record_stream", "self");
-  if (used.device().is_cpu()) return;
-  used.storage()->data();  // what is pending has no memory yet
-  const runtime::Allocation& allocation = used.storage()->allocation();
-  if (allocation.block == nullptr) return;  // as torch does: it is not the device's own
-  runtime::runtime_for(name(used.device().type), used.device().index)
-      .memory()
-      .record_stream(static_cast<runtime::Block*>(allocation.block), stream.handle());
+  tensor_argument(tensor.ptr(), "record_stream", "self").storage()->record_stream(stream);
 }
 
 }  // namespace

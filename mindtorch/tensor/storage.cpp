@@ -60,6 +60,20 @@ Storage StorageImpl::unallocated(size_t size_bytes, Device device) {
   return storage;
 }
 
+void PendingWork::record_stream(StorageImpl& storage, runtime::Stream stream) {
+  materialize(storage);
+  storage.record_stream(stream);
+}
+
+void StorageImpl::record_stream(runtime::Stream stream) {
+  if (PendingWork* const work = pending()) return work->record_stream(*this, stream);
+  if (device_.is_cpu() || allocation_.block == nullptr) return;
+  static_cast<runtime::DeviceAllocator*>(allocator_)
+      ->runtime()
+      .memory()
+      .record_stream(static_cast<runtime::Block*>(allocation_.block), stream.handle());
+}
+
 void StorageImpl::allocate_now() {
   if (allocation_.data == nullptr && allocator_ != nullptr) {
     allocation_ = allocator_->allocate(size_bytes_);

@@ -121,6 +121,14 @@ def _handler_of(func):
     return handler
 
 
+def components(tensor):
+    """The ordinary tensors that a sparse one is made of."""
+    parts = tensor.parts
+    if type(parts) is Coo:
+        return parts.indices, parts.values
+    return parts.begins, parts.others, parts.values
+
+
 def run_op(name, is_composite, args, kwargs):
     """What the ops do that C++ calls on sparse tensors."""
     handler = HANDLERS.get(name.partition(".")[0])
