@@ -104,7 +104,7 @@ const std::map<std::string, Program>& programs() {
          Tensor product = empty({0}, DType::kFloat32, x.device());
          add_out(x, y, Scalar(int64_t{2}), sum);
          mm_out(x, y.t(), product);
-         Tensor wide = empty({4, 6}, DType::kFloat64, x.device());
+         Tensor wide = empty(x.sizes(), DType::kFloat64, x.device());
          mul_out(x, y, wide);
          return Tensors{sum, product, wide};
        }},
