@@ -188,10 +188,10 @@ TEST_F(FusionEngineTest, QueuesShareWhatIsPrepared) {
 
 TEST_F(FusionEngineTest, WhatTheOnlyEngineRefusesIsRefusedAtTheCall) {
   const WithFusionEngineOnly only;
-  const std::string text = "Could not run 'add' on device cuda:0 for torch.float32: ";
+  const std::string text = "Could not run 'sub' on device cuda:0 for torch.float32: ";
   const auto expect_refusal = [&] {
     try {
-      add(x_, y_);
+      sub(x_, y_);
       FAIL();
     } catch (const NotImplementedError& error) {
       EXPECT_NE(std::string(error.what()).find(text), std::string::npos) << error.what();
