@@ -186,5 +186,24 @@ TEST_F(FusionEngineTest, QueuesShareWhatIsPrepared) {
   EXPECT_GT(groups, 0u);
 }
 
+TEST_F(FusionEngineTest, WhatTheOnlyEngineRefusesIsRefusedAtTheCall) {
+  const WithFusionEngineOnly only;
+  const std::string text = "Could not run 'sub' on device cuda:0 for torch.float32: ";
+  const auto expect_refusal = [&] {
+    try {
+      sub(x_, y_);
+      FAIL();
+    } catch (const NotImplementedError& error) {
+      EXPECT_NE(std::string(error.what()).find(text), std::string::npos) << error.what();
+    }
+  };
+  expect_refusal();
+  Pipeline pipeline{PipelineConfig()};
+  pipeline.enter();
+  expect_refusal();
+  EXPECT_EQ(pipeline.pending_count(), 0u);
+  pipeline.leave();
+}
+
 }  // namespace
 }  // namespace mindtorch::test
