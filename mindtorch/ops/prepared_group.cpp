@@ -21,10 +21,15 @@ constexpr int kMaxFailures = 3;
 class GroupStructure {
  public:
   GroupStructure(const FusedGroup& group, const FusionEngine& engine) {
+    bytes_.reserve(64 + group.steps.size() * (sizeof(Step) + sizeof(PointwiseParams)) +
+                   (group.inputs.size() + group.stores.size()) * (group.sizes.size() + 2) * 8);
     add(reinterpret_cast<uintptr_t>(&engine));
     add(group.device);
     add_shape(group.sizes);
-    for (const FusedStep& step : group.steps) add_step(step);
+    for (const FusedStep& step : group.steps) {
+      add(Step(step));
+      add(step.params);
+    }
     add(group.inputs.size());
     for (const FusedLayout& input : group.inputs) add_layout(input);
     for (const FusedGroup::Store& store : group.stores) {
@@ -35,6 +40,33 @@ class GroupStructure {
   std::string take() { return std::move(bytes_); }
 
  private:
+  // A step without its params, and without padding.
+  struct Step {
+    explicit Step(const FusedStep& step)
+        : function(step.function),
+          row(step.row),
+          compute(step.compute),
+          result(step.result),
+          is_copy(step.is_copy),
+          is_row(step.is_row),
+          leading_dims(step.leading_dims),
+          count(step.count),
+          unrounded(step.unrounded) {
+      std::copy_n(step.operands, step.count, operands);
+    }
+    Pointwise function;
+    uint16_t operands[kMaxOperands] = {};
+    RowFunction row;
+    DType compute;
+    DType result;
+    uint8_t is_copy;
+    uint8_t is_row;
+    uint8_t leading_dims;
+    uint8_t count;
+    int8_t unrounded;
+  };
+  static_assert(std::has_unique_object_representations_v<Step>);
+
   template <typename T>
   void add(const T& value) {
     static_assert(std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>);
@@ -48,19 +80,6 @@ class GroupStructure {
     add_shape(layout.strides);
     add(layout.dtype);
     add(layout.is_number);
-  }
-  void add_step(const FusedStep& step) {
-    add(step.row);
-    add(step.is_copy);
-    add(step.function);
-    add(step.compute);
-    add(step.result);
-    add(step.is_row);
-    add(step.leading_dims);
-    add(step.count);
-    add(step.unrounded);
-    for (int i = 0; i < step.count; ++i) add(step.operands[i]);
-    add(step.params);
   }
 
   std::string bytes_;
