@@ -1,0 +1,61 @@
+"""Tests of whole folders on another device than the CPU: `pytest tests/func --device npu`.
+
+The device becomes the default one, so that a test which names none makes its tensors there. Two
+lists say what such a run leaves to the CPU, and why.
+"""
+
+import fnmatch
+import re
+
+import pytest
+
+FOLDERS = ("amp", "autograd", "distributions", "func", "memory", "nn", "optim", "sparse")
+
+# Tests of the CPU itself, or of processes of their own, by file and test: they are not collected.
+OF_THE_CPU = {}
+
+# What a device refuses: names of ops, the dtypes, and why. A test ends at such a call, as expected
+# to fail; any other call that is refused fails.
+REFUSED = {"npu": ()}
+
+REFUSAL = re.compile(r"Could not run '([^'.]*)[^']*' on device ([a-z]+):\d+ for torch\.(\w+)")
+
+
+def folder_of(item):
+    return item.path.parent.name
+
+
+def device_for(item):
+    """The device of a test that names none; one for each run."""
+    devices = item.config.getoption("--device") or ["cpu"]
+    if folder_of(item) not in FOLDERS or devices == ["cpu"]:
+        return None
+    if len(devices) > 1:
+        raise pytest.UsageError("tests of these folders run on one --device at a time")
+    return devices[0]
+
+
+def leave_to_the_cpu(config, items):
+    """Takes the tests out that are about the CPU."""
+
+    def is_left(item):
+        name = item.nodeid.partition("tests/")[2]
+        listed = any(fnmatch.fnmatchcase(name, f"{pattern}*") for pattern in OF_THE_CPU)
+        return listed and device_for(item) is not None
+
+    left = [item for item in items if is_left(item)]
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item not in left]
+
+
+def refusal(text):
+    """Why the device refuses what raised an error with this text; None where it should not."""
+    found = REFUSAL.search(text)
+    if found is None:
+        return None
+    op, kind, dtype = found.groups()
+    for ops, dtypes, reason in REFUSED.get(kind, ()):
+        if op in ops.split() and dtype in dtypes.split():
+            return f"{op} of {dtype}: {reason}"
+    return None
