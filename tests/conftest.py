@@ -22,7 +22,7 @@ def pytest_addoption(parser):
         "--device",
         action="append",
         default=None,
-        help="run the op cases, and the folders of tests/support/devices.py, on this device; for op "
+        help="run the op cases and the folders of tests/support/devices.py on this device; for op "
         "cases it may be given more than once (default: cpu)",
     )
     parser.addoption(

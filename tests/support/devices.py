@@ -12,7 +12,12 @@ import pytest
 FOLDERS = ("amp", "autograd", "distributions", "func", "memory", "nn", "optim", "sparse")
 
 # Tests of the CPU itself, or of processes of their own, by file and test: they are not collected.
-OF_THE_CPU = {}
+OF_THE_CPU = {
+    # The ops that autocast knows are other ones for each device: tests/npu/test_autocast.py.
+    "amp/test_dtypes.py": "lists of ops for the CPU",
+    "amp/test_autocast.py::test_losses": "tests/npu/test_autocast.py has those of NPUs",
+    "amp/test_autocast.py::test_recurrent_layers": "lists of ops for the CPU",
+}
 
 # What a device refuses: names of ops, the dtypes, and why. A test ends at such a call, as expected
 # to fail; any other call that is refused fails.
