@@ -9,10 +9,15 @@ import re
 
 import pytest
 
+from tests.ops.case import COMPLEX
+from tests.ops.unsupported import MATRIX_PRODUCTS, NO_COMPLEX
+
 FOLDERS = ("amp", "autograd", "distributions", "func", "memory", "nn", "optim", "sparse")
 
 # Tests of the CPU itself, or of processes of their own, by file and test: they are not collected.
 OF_THE_CPU = {
+    "autograd/*printing": "the texts of tensors on the CPU",
+    "autograd/test_checkpoint.py::test_gives[[]another_second_run": "a text that names the CPU",
     # The ops that autocast knows are other ones for each device: tests/npu/test_autocast.py.
     "amp/test_dtypes.py": "lists of ops for the CPU",
     "amp/test_autocast.py::test_losses": "tests/npu/test_autocast.py has those of NPUs",
@@ -21,7 +26,14 @@ OF_THE_CPU = {
 
 # What a device refuses: names of ops, the dtypes, and why. A test ends at such a call, as expected
 # to fail; any other call that is refused fails.
-REFUSED = {"npu": ()}
+REFUSED = {
+    "npu": (
+        (NO_COMPLEX | {"lerp_scalar"}, COMPLEX, "CANN has it for real numbers only"),
+        ({"abs"}, {"complex128"}, "CANN has the length of complex64 only"),
+        ({"randn"}, COMPLEX, "CANN draws real numbers only"),
+        (MATRIX_PRODUCTS | {"dot"}, COMPLEX, "CANN's products are of real numbers"),
+    ),
+}
 
 REFUSAL = re.compile(r"Could not run '([^'.]*)[^']*' on device ([a-z]+):\d+ for torch\.(\w+)")
 
@@ -61,6 +73,6 @@ def refusal(text):
         return None
     op, kind, dtype = found.groups()
     for ops, dtypes, reason in REFUSED.get(kind, ()):
-        if op in ops.split() and dtype in dtypes.split():
+        if op in ops and dtype in dtypes:
             return f"{op} of {dtype}: {reason}"
     return None
