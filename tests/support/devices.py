@@ -18,11 +18,15 @@ FOLDERS = ("amp", "autograd", "distributions", "func", "memory", "nn", "optim", 
 OF_THE_CPU = {
     "autograd/*printing": "the texts of tensors on the CPU",
     "autograd/test_checkpoint.py::test_gives[[]another_second_run": "a text that names the CPU",
+    "optim/test_refused_options.py::test_capturable_needs": "it says so of the CPU",
+    "optim/test_optimizer.py::test_expected[[]mistakes": "a text that names the CPU's tensors",
     # The ops that autocast knows are other ones for each device: tests/npu/test_autocast.py.
     "amp/test_dtypes.py": "lists of ops for the CPU",
     "amp/test_autocast.py::test_losses": "tests/npu/test_autocast.py has those of NPUs",
     "amp/test_autocast.py::test_recurrent_layers": "lists of ops for the CPU",
 }
+
+FUSED_STEPS = {"_fused_adam_", "_fused_adamw_", "_fused_sgd_", "_fused_adagrad_"}
 
 # What a device refuses: names of ops, the dtypes, and why. A test ends at such a call, as expected
 # to fail; any other call that is refused fails.
@@ -31,11 +35,12 @@ REFUSED = {
         (NO_COMPLEX | {"lerp_scalar"}, COMPLEX, "CANN has it for real numbers only"),
         ({"abs"}, {"complex128"}, "CANN has the length of complex64 only"),
         ({"randn"}, COMPLEX, "CANN draws real numbers only"),
+        (FUSED_STEPS, {"float64"}, "CANN steps parameters of float16, bfloat16 and float32"),
         (MATRIX_PRODUCTS | {"dot"}, COMPLEX, "CANN's products are of real numbers"),
     ),
 }
 
-REFUSAL = re.compile(r"Could not run '([^'.]*)[^']*' on device ([a-z]+):\d+ for torch\.(\w+)")
+REFUSAL = re.compile(r"Could not run '([^'.]*)[^']*' on device ([a-z]+)(?::\d+)? for torch\.(\w+)")
 
 
 def folder_of(item):
