@@ -10,7 +10,7 @@ import re
 import pytest
 
 from tests.ops.case import COMPLEX
-from tests.ops.unsupported import MATRIX_PRODUCTS, NO_COMPLEX
+from tests.ops.unsupported import MATRIX_PRODUCTS, NO_COMPLEX, NO_FLOAT64
 
 FOLDERS = ("amp", "autograd", "distributions", "func", "memory", "nn", "optim", "sparse")
 
@@ -28,12 +28,20 @@ OF_THE_CPU = {
 
 FUSED_STEPS = {"_fused_adam_", "_fused_adamw_", "_fused_sgd_", "_fused_adagrad_"}
 
+ANY = {"float16", "bfloat16", "float32", "float64"}
+DRAWN = {"_sample_dirichlet", "_standard_gamma", "binomial", "poisson"}
+DECOMPOSED = {"_linalg_cholesky", "_linalg_svd"}
+
 # What a device refuses: names of ops, the dtypes, and why. A test ends at such a call, as expected
 # to fail; any other call that is refused fails.
 REFUSED = {
     "npu": (
         (NO_COMPLEX | {"lerp_scalar"}, COMPLEX, "CANN has it for real numbers only"),
         ({"abs"}, {"complex128"}, "CANN has the length of complex64 only"),
+        (DRAWN, ANY, "CANN has no op that draws these"),
+        (DECOMPOSED, ANY, "CANN has no decompositions"),
+        ({"i0", "i0e", "i1", "i1e", "igamma"}, ANY, "CANN has no such special function"),
+        (NO_FLOAT64, {"float64"}, "CANN's op takes float16, bfloat16 and float32"),
         ({"randn"}, COMPLEX, "CANN draws real numbers only"),
         (FUSED_STEPS, {"float64"}, "CANN steps parameters of float16, bfloat16 and float32"),
         (MATRIX_PRODUCTS | {"dot"}, COMPLEX, "CANN's products are of real numbers"),
