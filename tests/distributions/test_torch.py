@@ -5,7 +5,7 @@ import pytest
 
 from tests.distributions.configurations import CONFIGURATIONS, label, make
 from tests.nn.compare import assert_same
-from tests.support.devices import refusal
+from tests.support.devices import as_of_the_cpu, refusal
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -20,7 +20,7 @@ def outcome(torch, function):
         return type(error)
     if isinstance(value, torch.Tensor):
         return value.detach().cpu().numpy()
-    return repr(value).replace(", device='npu:0'", "")
+    return as_of_the_cpu(repr(value))
 
 
 def compare(got, want):

@@ -20,6 +20,14 @@ OF_THE_CPU = {
     "autograd/test_checkpoint.py::test_gives[[]another_second_run": "a text that names the CPU",
     "optim/test_refused_options.py::test_capturable_needs": "it says so of the CPU",
     "optim/test_optimizer.py::test_expected[[]mistakes": "a text that names the CPU's tensors",
+    "sparse/test_like_torch.py::test_expression[[]repr(": "the texts of tensors on the CPU",
+    "sparse/test_like_torch.py::test_expression[[]str(": "the texts of tensors on the CPU",
+    "sparse/test_processes.py": "what processes share is the CPU's memory",
+    "sparse/test_sparse.py::test_large": "threads of the CPU",
+    "sparse/test_sparse.py::test_indices_out": "a device reports such an index later, as its own",
+    "sparse/test_sparse.py::test_dense_tensors_check": "a device reports such an index later",
+    "sparse/test_sparse_gradients.py::test_added_up": "torch merges sums on the CPU only",
+    "sparse/test_sparse_gradients.py::test_sums": "torch merges sums on the CPU only",
     # The ops that autocast knows are other ones for each device: tests/npu/test_autocast.py.
     "amp/test_dtypes.py": "lists of ops for the CPU",
     "amp/test_autocast.py::test_losses": "tests/npu/test_autocast.py has those of NPUs",
@@ -77,6 +85,12 @@ def leave_to_the_cpu(config, items):
     if left:
         config.hook.pytest_deselected(items=left)
         items[:] = [item for item in items if item not in left]
+
+
+def as_of_the_cpu(text):
+    """A text about tensors of a device, as it is for those of the CPU."""
+    text = re.sub(r",?\s*device='npu:0'", "", text)
+    return text.replace("NPU", "CPU").replace("npu.", "")
 
 
 def refusal(text):
