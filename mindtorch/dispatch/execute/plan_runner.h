@@ -31,6 +31,15 @@ class PlanRunner {
   bool has_visible(std::span<const uint8_t> visible) const {
     return std::ranges::equal(visible, visible_);
   }
+  // The trace may as well end after so many ops, and another begin: no group or pattern has ops on
+  // both sides, and `is_visible` says of no storage that it must have bytes there and has not.
+  template <typename IsVisible>
+  bool can_end_after(size_t ops, const IsVisible& is_visible) const {
+    return plan_.ends_within[ops - 1] == 0 &&
+           std::ranges::none_of(plan_.unstored, [&](const Unstored& each) {
+             return each.last_op < ops && is_visible(each.storage);
+           });
+  }
   // Fused ops have these params and numbers. `params`: of the first ops; the others' are known to
   // be the same.
   bool has_params(std::span<const ops::PointwiseParams> params,

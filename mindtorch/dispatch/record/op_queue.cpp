@@ -51,7 +51,8 @@ void OpQueue::detach() noexcept {
   generation_.store(generation() + 1, std::memory_order_relaxed);
   recording_thread_ = std::this_thread::get_id();
   opened_ns_ = MT_UNLIKELY(profiler::wants(profiler::kHost)) ? profiler::now_ns() : 0;
-  recorder_.begin(plans_.predicted());
+  const PlanRunner* const predicted = plans_.predicted();
+  recorder_.begin(predicted == nullptr ? nullptr : &predicted->trace());
 }
 
 [[gnu::always_inline]] inline void OpQueue::note_call_site() {
@@ -108,6 +109,25 @@ bool OpQueue::match_in_place(const ops::Op& op, ops::Args args, State& state) {
   return true;
 }
 
+bool OpQueue::can_start() {
+  const RecordLock lock(*this);
+  const size_t ops = recorder_.size();
+  if (streams_.empty() || !recorder_.agrees()) {  // only accelerators work meanwhile
+    start_at_.store(SIZE_MAX, std::memory_order_relaxed);
+    return false;
+  }
+  const auto is_visible = [&](uint32_t storage) { return recorder_.is_visible(storage); };
+  if (plans_.predicted()->can_end_after(ops, is_visible)) return true;
+  start_at_.store(ops + 1, std::memory_order_relaxed);
+  return false;
+}
+
+// The device has the trace before to work on, or nothing.
+void OpQueue::plan_start(std::string_view last_reason) noexcept {
+  const bool is_busy = last_reason == kStart || last_reason == "ops";
+  start_at_.store(is_busy ? SIZE_MAX : kFirstOps, std::memory_order_relaxed);
+}
+
 bool OpQueue::reads(const StorageImpl& storage) {
   const Lock lock = wait_for_lock();
   return recorder_.reads(storage);
@@ -135,6 +155,7 @@ OpQueue::Flushed OpQueue::flush(std::string_view reason, const Owner* of, bool w
   if (owner_ != nullptr) owner_->on_done(*this, reason, failure.get());
   Flushed flushed{true, failure == nullptr ? nullptr : failure->error};
   clear(done, flushed.error);
+  plan_start(reason);
   runner_.store({}, std::memory_order_relaxed);
   return flushed;
 }
