@@ -65,7 +65,6 @@ const Registry& registry() {
     define_trigonometry(ops);
     define_unary(ops);
     define_views(ops);
-    define_more_dtypes(ops);
     cpu::register_cpu(ops);
     ascend::register_ascend(ops);
     functional::register_composites(ops);

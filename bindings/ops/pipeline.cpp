@@ -38,7 +38,7 @@ CallSite site_of(PyFrameObject* frame) noexcept {
 // Where the user called a function of this package; its own line where nobody did.
 CallSite site_outside(PyFrameObject* frame, const CallSite inside) noexcept {
   CallSite site = inside;
-  each_frame(static_cast<PyFrameObject*>(Py_NewRef(frame)),
+  each_frame(reinterpret_cast<PyFrameObject*>(Py_NewRef(frame)),
              [&](PyFrameObject* caller, PyCodeObject* code) {
                if (is_package_code(code)) return true;
                site = {code, instruction_of(caller)};

@@ -100,7 +100,7 @@ Tensor run_expression(const ops::Expression& expression,
         } else {
           SmallVector<Tensor, 3> arguments;
           for (int i = 0; i < node.count; ++i) arguments.push_back(given[i]->as_tensor());
-          const bool gives_bool = ops::function_info(node.function).gives_bool;
+          const bool gives_bool = ops::gives_bool(node.function);
           step.tensor = apply_pointwise(node.function, {arguments.data(), arguments.size()}, {},
                                         is_logical(node.function) ? DType::kBool : compute,
                                         gives_bool ? DType::kBool : compute);
@@ -251,7 +251,7 @@ void PointwiseNode::apply(Gradients& grads, Gradients& results) {
       results[i] = complex_gradient(function_, i, grad, inputs[0], inputs[1]);
       continue;
     }
-    if (ops::function_info(function_).gives_bool) {  // truth, written to a float tensor
+    if (ops::gives_bool(function_)) {  // truth, written to a float tensor
       results[i] = zeros_like(grad);
       continue;
     }

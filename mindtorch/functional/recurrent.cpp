@@ -32,10 +32,14 @@ struct Network {
 };
 
 // Note [Recurrent layers by device]
-// The CPU runs a layer as one op. CANN has no such op that gradients could be taken of: there a
-// layer is composed, step by step.
-bool has_layer_ops(const Tensor& input) {
-  return input.device().is_cpu() || input.device().is_meta();
+// A device that has a kernel for it runs a layer as one op. For others it is composed, step by
+// step.
+bool has_layer_op(Kind kind, Device device) {
+  static const ops::Op& lstm = ops::registry().at("_lstm_layer");
+  static const ops::Op& gru = ops::registry().at("_gru_layer");
+  static const ops::Op& rnn = ops::registry().at("_rnn_layer");
+  const ops::Op& op = kind == Kind::kLstm ? lstm : kind == Kind::kGru ? gru : rnn;
+  return op.has_kernel(device.type);
 }
 
 // Whether the gradients of a layer may be asked for. Batches hide what autograd sees of them.
@@ -57,7 +61,7 @@ std::pair<Tensor, States> run_layer(Kind kind,
                                     const Weights& w,
                                     bool reverse,
                                     IntList batch_sizes) {
-  const bool fused = has_layer_ops(input);
+  const bool fused = has_layer_op(kind, input.device());
   const bool keep = fused && may_record(input, start, w);
   const Tensor& h = start.hidden;
   if (kind == Kind::kLstm) {

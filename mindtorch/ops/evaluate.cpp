@@ -376,7 +376,7 @@ int64_t evaluate_integer(Pointwise function,
   const FunctionInfo& info = function_info(function);
   const auto operand = [&](size_t i) { return i < operands.size() ? operands[i] : int64_t{0}; };
   const auto cut = [&](uint64_t bits) {
-    return info.gives_bool ? static_cast<int64_t>(bits) : wrap(dtype, bits);
+    return info.values == Values::kBool ? static_cast<int64_t>(bits) : wrap(dtype, bits);
   };
   if (is_primitive(info, function, true)) {
     return cut(call_integer_primitive(function, dtype, operand(0), operand(1), operand(2)));

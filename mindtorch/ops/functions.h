@@ -25,11 +25,27 @@ struct Derivative {
   SmallVector<Input, kMaxOperands> inputs;
 };
 
+// What the values of a function are.
+enum class Values : uint8_t {
+  kSame,  // of the dtype it computes in
+  kBool,  // truth, whatever it computes in
+  kReal,  // of complex numbers, the dtype of their parts
+};
+
+// How long an element takes.
+enum class Cost : uint8_t {
+  kMemory,    // memory is all that is waited for
+  kCurve,     // an exponential, a division of whole numbers
+  kLong,      // several of them
+  kByNumber,  // a loop of its own
+};
+
 // All that is known of a function of numbers.
 struct FunctionInfo {
   std::string name;
   uint8_t arity = 0;
-  bool gives_bool = false;
+  Values values = Values::kSame;
+  Cost cost = Cost::kCurve;
   uint8_t bool_operands = 0;  // a bit for each operand that is a condition
   // The dtypes it is computed in; others are refused on every device, as torch refuses them.
   DTypeSet dtypes = 0;
@@ -53,6 +69,12 @@ MT_API DTypeSet function_dtypes(Pointwise function);
 inline bool takes_bool(Pointwise function, int operand) {
   if (function == Pointwise::kWhere) return operand == 0;
   return !is_built_in(function) && (function_info(function).bool_operands >> operand & 1) != 0;
+}
+inline bool gives_bool(Pointwise function) {
+  return function_info(function).values == Values::kBool;
+}
+inline bool gives_real(Pointwise function) {
+  return function_info(function).values == Values::kReal;
 }
 
 // Adds a function; for libraries that define ops of their own. Valid until the process ends.

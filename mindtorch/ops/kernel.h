@@ -9,6 +9,7 @@
 #include "mindtorch/ops/spec.h"
 #include "mindtorch/ops/value.h"
 #include "mindtorch/runtime/stream.h"
+#include "mindtorch/tensor/dtype_set.h"
 
 namespace mindtorch::ops {
 
@@ -24,9 +25,21 @@ using ImplFn = void (*)(Launch&, Args, std::span<Tensor>);
 // For ops whose result shapes depend on values: makes its own outputs.
 using DynamicFn = void (*)(Launch&, Args, Outputs&);
 
+// Says what a device's kernel makes beside the op's results: adds a spec for each auxiliary output.
+using AuxiliaryFn = void (*)(Args, SpecList&);
+
+// What one device has for one op. Whoever registers it states what it takes and keeps.
 struct Kernel {
   ImplFn impl = nullptr;
   DynamicFn dynamic = nullptr;
+  // The dtypes of what it computes with: of the first tensor it is given, or makes where it is
+  // given none. And those of any tensor, indices and masks among them. Without a kernel all: that
+  // there is none is said first.
+  DTypeSet takes = kAnyType;
+  DTypeSet takes_beside = kAnyType;
+  AuxiliaryFn auxiliary = nullptr;  // null: it keeps nothing
+  // What torch calls the kernel where it refuses a dtype on its CPU; null: as the op.
+  const char* torch_name = nullptr;
   Location location{};
 
   explicit operator bool() const { return impl != nullptr || dynamic != nullptr; }

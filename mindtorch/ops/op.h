@@ -144,9 +144,9 @@ struct Op {
   RowTrait rows{};
   // No gradient flows through it, whatever the dtype of its results.
   bool differentiable = true;
-  // What its CPU kernel takes besides the common dtypes, and what those of accelerators take.
-  DTypeSet more_dtypes = 0;
-  DTypeSet more_accelerator_dtypes = 0;
+  // How many of its results, the last ones, are notes that a device's kernel leaves for others of
+  // its own, in a form that only it knows: Kernel::auxiliary.
+  uint8_t auxiliary = 0;
   // Its derivative, where it is not a pointwise op's (autograd/derivatives).
   const autograd::BackwardRule* backward = nullptr;
   const Op* base = nullptr;  // the primary form of a derived one
@@ -173,6 +173,10 @@ struct Op {
   std::string example;               // a doctest
 
   const Kernel& kernel(DeviceType type) const { return kernels[static_cast<int>(type)]; }
+  // Whether a device has a kernel for it. The meta device runs all that has a shape rule.
+  bool has_kernel(DeviceType type) const {
+    return type == DeviceType::kMeta ? kind != OpKind::kDynamic : bool(kernel(type));
+  }
 };
 
 }  // namespace mindtorch::ops

@@ -206,16 +206,6 @@ inline constexpr int kMaxFunctions = 512;
 // The largest number of tensors that one function takes.
 inline constexpr int kMaxOperands = 4;
 
-// Comparisons and predicates give bool, whatever they compute in.
-constexpr bool gives_bool(Pointwise function) {
-  return function >= Pointwise::kEq && function <= Pointwise::kSignbit;
-}
-
-// Functions of complex numbers that give the dtype of their parts.
-constexpr bool gives_real(Pointwise function) {
-  return function == Pointwise::kAbs || function == Pointwise::kAngle;
-}
-
 // Scalar parameters, in all readings: kernels on integers read `i`, on floats `f`, on complex
 // numbers `f` and `imag`.
 struct PointwiseParams {

@@ -56,8 +56,13 @@ void Registry::set_composite(std::string_view name,
   op.composite_location = location;
 }
 
-Kernel& Registry::kernel_slot(
-    DeviceType device, std::string_view name, Signature inputs, size_t outputs, Location location) {
+KernelStatement Registry::add_kernel(DeviceType device,
+                                     std::string_view name,
+                                     Signature inputs,
+                                     size_t outputs,
+                                     Location location,
+                                     ImplFn impl,
+                                     DynamicFn dynamic) {
   Op& op = mutable_at(name);
   check_signature(op.schema, inputs, location);
   MT_CHECK(op.kind != OpKind::kKernel || op.schema.returns.size() == outputs, RuntimeError,
@@ -65,20 +70,32 @@ Kernel& Registry::kernel_slot(
            op.schema.str());
   Kernel& kernel = op.kernels[static_cast<int>(device)];
   MT_CHECK(!kernel, RuntimeError, "op ", name, " has two kernels for ", mindtorch::name(device));
+  kernel.impl = impl;
+  kernel.dynamic = dynamic;
   kernel.location = location;
-  return kernel;
+  KernelStatement statement(op, kernel);
+  statement.takes(kAllTypes);
+  return statement;
+}
+
+KernelStatement& KernelStatement::takes(DTypeSet dtypes, DTypeSet beside) {
+  kernel_.takes = dtypes;
+  kernel_.takes_beside = dtypes | beside | kAllTypes;
+  return *this;
+}
+
+void KernelStatement::set_auxiliary(AuxiliaryFn function, Signature signature, Location location) {
+  Registry::check_signature(op_.schema, signature, location);
+  MT_CHECK(op_.auxiliary != 0, RuntimeError, "op ", op_.schema.full_name(),
+           " has no auxiliary results, but a kernel describes them at ", location.file, ":",
+           location.line);
+  kernel_.auxiliary = function;
 }
 
 void Registry::autocast(std::string_view name, AutocastTrait trait) {
   Op& op = mutable_at(name);
   if (trait.cpu != AutocastPolicy::kNone) op.autocast.cpu = trait.cpu;
   if (trait.accelerator != AutocastPolicy::kNone) op.autocast.accelerator = trait.accelerator;
-}
-
-void Registry::more_dtypes(std::string_view name, DTypeSet cpu, DTypeSet accelerator) {
-  Op& op = mutable_at(name);
-  op.more_dtypes |= cpu;
-  op.more_accelerator_dtypes |= accelerator;
 }
 
 void Registry::backward(std::string_view name,
@@ -193,6 +210,11 @@ Definition& Definition::broadcasts_with_out() {
 Definition& Definition::draws_by(std::string_view inplace_op,
                                  SmallVector<Value, 4> (*arguments)(Args)) {
   op_.draw = {std::string(inplace_op), arguments};
+  return *this;
+}
+
+Definition& Definition::auxiliary(int results) {
+  op_.auxiliary = static_cast<uint8_t>(results);
   return *this;
 }
 

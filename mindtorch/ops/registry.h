@@ -19,6 +19,31 @@ enum OpVariants : uint8_t {
 
 class Registry;
 
+// States what a kernel takes and keeps: registry.kernel<f>(device, op).takes(kFloatTypes).
+class MT_API KernelStatement {
+ public:
+  explicit KernelStatement(const Op& op, Kernel& kernel) : op_(op), kernel_(kernel) {}
+
+  // The dtypes it computes with, where they are not the common ones, and those that only its other
+  // tensors and its results have. The common ones may be anywhere but in the first place.
+  KernelStatement& takes(DTypeSet dtypes, DTypeSet beside = 0);
+  // Torch's name for it, where the CPU refuses a dtype: "histogram_cpu".
+  KernelStatement& named(const char* torch_name) {
+    kernel_.torch_name = torch_name;
+    return *this;
+  }
+  // What it makes in place of the op's auxiliary results: a TensorSpec or SpecList of the schema's
+  // arguments.
+  template <auto Rule>
+  KernelStatement& keeps(Location location = Location::here());
+
+ private:
+  void set_auxiliary(AuxiliaryFn function, Signature signature, Location location);
+
+  const Op& op_;
+  Kernel& kernel_;
+};
+
 // Fills in one definition: ops.define<rule>("schema").variants(...).doc(...).
 class MT_API Definition {
  public:
@@ -54,6 +79,8 @@ class MT_API Definition {
   Definition& fills_any_shape();
   Definition& broadcasts_with_out();
   Definition& draws_by(std::string_view inplace_op, SmallVector<Value, 4> (*arguments)(Args));
+  // Its last results are a device's own notes, which its kernel describes.
+  Definition& auxiliary(int results);
   // The arguments are given by name.
   Definition& copies_from(std::string_view source, std::string_view non_blocking);
   // --- traits that the planner reads ---
@@ -89,20 +116,18 @@ class MT_API Registry {
 
   // void(Launch&, schema arguments..., Tensor& outputs...)
   template <auto Function>
-  [[gnu::cold]] void kernel(DeviceType device,
-                            std::string_view op,
-                            Location location = Location::here());
+  [[gnu::cold]] KernelStatement kernel(DeviceType device,
+                                       std::string_view op,
+                                       Location location = Location::here());
   // Result(Launch&, schema arguments...)
   template <auto Function>
-  [[gnu::cold]] void dynamic_kernel(DeviceType device,
-                                    std::string_view op,
-                                    Location location = Location::here());
+  [[gnu::cold]] KernelStatement dynamic_kernel(DeviceType device,
+                                               std::string_view op,
+                                               Location location = Location::here());
   template <auto Function>
   [[gnu::cold]] void composite(std::string_view op, Location location = Location::here());
   // Of that form of the op only: torch casts nothing for out= and for ops in place.
   void autocast(std::string_view op, AutocastTrait trait);
-  // Its kernels, in all forms, take these besides the common dtypes.
-  void more_dtypes(std::string_view op, DTypeSet cpu, DTypeSet accelerator);
   // `signature`: the schema's parameters as the rule takes them.
   void backward(std::string_view op,
                 const autograd::BackwardRule& rule,
@@ -143,8 +168,14 @@ class MT_API Registry {
                      CompositeFn function,
                      Signature signature,
                      Location location);
-  Kernel& kernel_slot(
-      DeviceType device, std::string_view op, Signature inputs, size_t outputs, Location location);
+  KernelStatement add_kernel(DeviceType device,
+                             std::string_view op,
+                             Signature inputs,
+                             size_t outputs,
+                             Location location,
+                             ImplFn impl,
+                             DynamicFn dynamic);
+  friend class KernelStatement;
   static void check_signature(const Schema& schema, Signature signature, Location location);
 
   std::deque<Op> ops_;
@@ -185,15 +216,32 @@ Definition Registry::define(std::string_view schema, Location location) {
   }
 }
 
-template <auto Function>
-void Registry::kernel(DeviceType device, std::string_view op, Location location) {
-  kernel_slot(device, op, detail::inputs(Function), detail::output_count(Function), location).impl =
-      &boxed_kernel<Function>;
+template <auto Rule>
+KernelStatement& KernelStatement::keeps(Location location) {
+  set_auxiliary(
+      [](Args args, SpecList& specs) {
+        if constexpr (std::is_same_v<decltype(call_boxed<Rule>(args)), TensorSpec>) {
+          specs.push_back(call_boxed<Rule>(args));
+        } else {
+          for (TensorSpec& spec : call_boxed<Rule>(args)) specs.push_back(std::move(spec));
+        }
+      },
+      signature(Rule), location);
+  return *this;
 }
 
 template <auto Function>
-void Registry::dynamic_kernel(DeviceType device, std::string_view op, Location location) {
-  kernel_slot(device, op, detail::inputs(Function), 0, location).dynamic = &boxed_dynamic<Function>;
+KernelStatement Registry::kernel(DeviceType device, std::string_view op, Location location) {
+  return add_kernel(device, op, detail::inputs(Function), detail::output_count(Function), location,
+                    &boxed_kernel<Function>, nullptr);
+}
+
+template <auto Function>
+KernelStatement Registry::dynamic_kernel(DeviceType device,
+                                         std::string_view op,
+                                         Location location) {
+  return add_kernel(device, op, detail::inputs(Function), 0, location, nullptr,
+                    &boxed_dynamic<Function>);
 }
 
 template <auto Function>

@@ -69,11 +69,6 @@ bool all_channels_last(IntList sizes, const Shape* strides, int count) {
 
 }  // namespace
 
-void refuse_dtype(Pointwise function, DType dtype) {
-  MT_THROW(NotImplementedError, "\"", function_info(function).torch_kernel,
-           "\" not implemented for '", legacy_name(dtype), "'");
-}
-
 Shape agreed_strides(const Shape* strides, int count, IntList sizes) {
   const Shape order = common_order(strides, count, sizes);
   bool is_natural = true;

@@ -24,7 +24,7 @@ enum class DType : uint8_t {
   kBFloat16,
   kFloat32,
   kFloat64,
-  // What only those kernels take that say so (Op::more_dtypes).
+  // What only those kernels take that say so (Kernel::takes).
   kComplex32,
   kComplex64,
   kComplex128,

@@ -21,6 +21,7 @@ inline constexpr DTypeSet kRealTypes = kIntTypes | kFloatTypes;
 // The common dtypes; those below are taken only where an op or a function says so.
 inline constexpr DTypeSet kAllTypes = kBoolType | kRealTypes;
 inline constexpr DTypeSet kComplexTypes = bit(DType::kComplex64) | bit(DType::kComplex128);
+inline constexpr DTypeSet kAllOrComplex = kAllTypes | kComplexTypes;
 inline constexpr DTypeSet kWideUnsignedTypes =
     bit(DType::kUInt16) | bit(DType::kUInt32) | bit(DType::kUInt64);
 inline constexpr DTypeSet kFloat8Types = bit(DType::kFloat8E4M3fn) | bit(DType::kFloat8E5M2) |

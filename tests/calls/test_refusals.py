@@ -1,5 +1,6 @@
 """What torch refuses is refused, and what it takes is taken."""
 
+import importlib
 import pickle
 import warnings
 
@@ -13,11 +14,7 @@ NAMES = ["torch", "mindtorch"] if TORCH_INSTALLED else ["mindtorch"]
 @pytest.fixture(params=NAMES)
 def t(request):
     """The package under test, and torch beside it, which must agree with what is written here."""
-    if request.param == "torch":
-        return pytest.importorskip("torch")
-    import mindtorch_v2
-
-    return mindtorch_v2
+    return importlib.import_module("torch" if request.param == "torch" else "mindtorch_v2")
 
 
 # (call, exception): taken before, though torch refuses.

@@ -27,8 +27,7 @@ LIMITS = {
 }
 
 
-def test_random_calls_agree_with_torch():
-    pytest.importorskip("torch")
+def test_random_calls_agree_with_torch(oracle):
     report = runner.run(CALLS, seed=0)
     assert report.calls == CALLS
     assert report.raised > CALLS // 10  # mistakes are made
@@ -58,7 +57,6 @@ def rows_of(entry):
 @pytest.fixture(scope="module")
 def rows_on_npus():
     """The differences of every example that needs NPUs: a process chooses its NPUs once."""
-    pytest.importorskip("torch")
     code = "import json; from tests.differential import known, test_differential as test; "
     code += "entries = [entry for entry in known.KNOWN if entry.device]; "
     code += "print(json.dumps({entry.name: test.rows_of(entry) for entry in entries}))"
@@ -71,8 +69,7 @@ def rows_on_npus():
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("entry", known.KNOWN, ids=lambda entry: entry.name)
-def test_known_differences_still_occur(entry, request):
-    pytest.importorskip("torch")
+def test_known_differences_still_occur(oracle, entry, request):
     if entry.device:
         rows = request.getfixturevalue("rows_on_npus")[entry.name]
     else:

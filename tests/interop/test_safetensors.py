@@ -30,15 +30,21 @@ def test_round_trip(tmp_path):
     same(torch.load(path), tensors(torch))
 
 
-def test_with_torch(tmp_path):
-    oracle = pytest.importorskip("torch")
+def test_torch_reads_ours(oracle, tmp_path):
     import safetensors.torch as theirs
 
     path = tmp_path / "model.safetensors"
     ours.save_file(tensors(torch), path)
     same(theirs.load_file(path), tensors(oracle))
-    theirs.save_file(tensors(oracle), path)
-    same(ours.load_file(path), tensors(torch))
+
+
+def test_we_read_torchs(torch_gives):
+    def file(library):
+        import safetensors.torch as theirs
+
+        return theirs.save(tensors(library))
+
+    same(ours.load(torch_gives(file)), tensors(torch))
 
 
 def test_loading_copies_nothing(tmp_path):

@@ -1,6 +1,5 @@
 """torch.save and torch.load: round trips, the file format, and what a hostile file cannot do."""
 
-import importlib.util
 import io
 import os
 import pickle
@@ -349,75 +348,81 @@ def test_parameters():
     assert [parameter.requires_grad for parameter in result] == [True, False]
 
 
-if importlib.util.find_spec("torch") is not None:
+def equal(ours, theirs):
+    if isinstance(ours, torch.Tensor):
+        assert_same(ours, theirs)
+        assert ours.requires_grad == theirs.requires_grad
+    elif isinstance(ours, dict):
+        assert list(ours) == list(theirs)
+        for key in ours:
+            equal(ours[key], theirs[key])
+    elif isinstance(ours, (list, tuple)) and type(ours) is not torch.Size:
+        assert len(ours) == len(theirs)
+        for left, right in zip(ours, theirs, strict=True):
+            equal(left, right)
+    else:
+        assert str(ours) == str(theirs)
 
-    def equal(ours, theirs):
-        if isinstance(ours, torch.Tensor):
-            assert_same(ours, theirs)
-            assert ours.requires_grad == theirs.requires_grad
-        elif isinstance(ours, dict):
-            assert list(ours) == list(theirs)
-            for key in ours:
-                equal(ours[key], theirs[key])
-        elif isinstance(ours, (list, tuple)) and type(ours) is not torch.Size:
-            assert len(ours) == len(theirs)
-            for left, right in zip(ours, theirs, strict=True):
-                equal(left, right)
-        else:
-            assert str(ours) == str(theirs)
 
-    def samples(library):
-        base = library.arange(12.0).reshape(3, 4)
-        return {
-            "dtypes": [
-                library.tensor([0, 1, 2], dtype=getattr(library, dtype)) for dtype in DTYPES
-            ],
-            "views": [base, base[1:], base.t(), base[:, ::2], base[0, 0]],
-            "empty": [library.ones(0), library.ones(2, 0), library.tensor(3)],
-            "values": [base.shape, library.float16, library.device("cpu"), 1.5, "x", None],
-            "state": OrderedDict(weight=base, bias=library.ones(3)),
-            "parameter": library.nn.Parameter(library.ones(2)),
-            "grad": library.ones(2, requires_grad=True),
-        }
+def samples(library):
+    base = library.arange(12.0).reshape(3, 4)
+    return {
+        "dtypes": [library.tensor([0, 1, 2], dtype=getattr(library, dtype)) for dtype in DTYPES],
+        "views": [base, base[1:], base.t(), base[:, ::2], base[0, 0]],
+        "empty": [library.ones(0), library.ones(2, 0), library.tensor(3)],
+        "values": [base.shape, library.float16, library.device("cpu"), 1.5, "x", None],
+        "state": OrderedDict(weight=base, bias=library.ones(3)),
+        "parameter": library.nn.Parameter(library.ones(2)),
+        "grad": library.ones(2, requires_grad=True),
+    }
 
-    NAMES = "dtypes views empty values state parameter grad".split()
 
-    @pytest.mark.parametrize("weights_only", [True, False])
-    @pytest.mark.parametrize("name", NAMES)
-    def test_torch_reads_ours(name, weights_only):
-        import torch as oracle
+NAMES = "dtypes views empty values state parameter grad".split()
 
-        ours = samples(torch)[name]
-        equal(ours, loaded(saved(ours), oracle.load, weights_only=weights_only))
 
-    @pytest.mark.parametrize("weights_only", [True, False])
-    @pytest.mark.parametrize("name", NAMES)
-    def test_we_read_torch(name, weights_only):
-        import torch as oracle
+def file_of(library, name, **options):
+    return saved(samples(library)[name], library.save, **options)
 
-        theirs = samples(oracle)[name]
-        equal(loaded(saved(theirs, oracle.save), weights_only=weights_only), theirs)
 
-    @pytest.mark.parametrize("name", NAMES)
-    def test_we_read_the_older_format(name):
-        import torch as oracle
+@pytest.mark.parametrize("weights_only", [True, False])
+@pytest.mark.parametrize("name", NAMES)
+def test_torch_reads_ours(oracle, name, weights_only):
+    data = file_of(torch, name)
+    equal(samples(torch)[name], loaded(data, oracle.load, weights_only=weights_only))
 
-        theirs = samples(oracle)[name]
-        data = saved(theirs, oracle.save, _use_new_zipfile_serialization=False)
-        equal(loaded(data), theirs)
 
-    @pytest.mark.parametrize("name", NAMES)
-    def test_torch_reads_the_older_format(name):
-        import torch as oracle
+@pytest.mark.parametrize("weights_only", [True, False])
+@pytest.mark.parametrize("name", NAMES)
+def test_we_read_torch(torch_gives, name, weights_only):
+    data = torch_gives(file_of, name)
+    equal(samples(torch)[name], loaded(data, weights_only=weights_only))
 
-        data = saved(samples(torch)[name], _use_new_zipfile_serialization=False)
-        equal(samples(torch)[name], loaded(data, oracle.load))
 
-    def test_sharing_survives_the_exchange():
-        import torch as oracle
+@pytest.mark.parametrize("name", NAMES)
+def test_we_read_the_older_format(torch_gives, name):
+    data = torch_gives(file_of, name, _use_new_zipfile_serialization=False)
+    equal(samples(torch)[name], loaded(data))
 
-        for write, read, library in ((torch, oracle, torch), (oracle, torch, oracle)):
-            base = library.arange(6.0)
-            result = loaded(saved([base, base[4:]], write.save), read.load)
-            result[0][4] = -1.0
-            assert result[1].tolist() == [-1.0, 5.0]
+
+@pytest.mark.parametrize("name", NAMES)
+def test_torch_reads_the_older_format(oracle, name):
+    data = file_of(torch, name, _use_new_zipfile_serialization=False)
+    equal(samples(torch)[name], loaded(data, oracle.load))
+
+
+def file_of_a_view(library):
+    base = library.arange(6.0)
+    return saved([base, base[4:]], library.save)
+
+
+def check_sharing(result):
+    result[0][4] = -1.0
+    assert result[1].tolist() == [-1.0, 5.0]
+
+
+def test_sharing_survives_the_exchange(torch_gives):
+    check_sharing(loaded(torch_gives(file_of_a_view)))
+
+
+def test_sharing_survives_in_torch(oracle):
+    check_sharing(loaded(file_of_a_view(torch), oracle.load))

@@ -6,8 +6,6 @@ import re
 
 import pytest
 
-from tests.conftest import TORCH_INSTALLED
-
 MIB = 1 << 20
 KINDS = ("current", "peak", "allocated", "freed")
 POOLS = ("all", "small_pool", "large_pool")
@@ -144,20 +142,23 @@ def some_stats(seed):
     return {**stats, "num_ooms": seed % 1000, "num_alloc_retries": seed // 7 % 1000}
 
 
-@pytest.mark.skipif(not TORCH_INSTALLED, reason="compares with torch")
 @pytest.mark.parametrize("abbreviated", [False, True])
-def test_the_summary_is_torchs_to_the_character(torch, monkeypatch, abbreviated):
-    from torch.cuda import memory as reference
-
+def test_the_summary_is_torchs_to_the_character(torch, torch_gives, monkeypatch, abbreviated):
     for seed in (1, 12345, 999331, 77):
         stats = some_stats(seed)
-        monkeypatch.setattr(reference, "memory_stats", lambda device=None, stats=stats: stats)
+
+        def summaries(torch, stats=stats):
+            def given(device=None):
+                return stats
+
+            monkeypatch.setattr(torch.cuda.memory, "memory_stats", given)
+            return [torch.cuda.memory_summary(device, abbreviated) for device in (0, 7)]
+
         monkeypatch.setattr(
             torch.cuda, "_get_allocator", lambda device=None, stats=stats: DummyAllocator(stats)
         )
-        for device in (0, 7):
-            expected = reference.memory_summary(device, abbreviated)
-            assert torch.cuda.memory_summary(device, abbreviated) == expected
+        ours = [torch.cuda.memory_summary(device, abbreviated) for device in (0, 7)]
+        assert ours == torch_gives(summaries)
 
 
 @pytest.mark.parametrize("abbreviated", [False, True])

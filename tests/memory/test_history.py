@@ -12,8 +12,6 @@ import threading
 
 import pytest
 
-from tests.conftest import TORCH_INSTALLED
-
 MIB = 1 << 20
 ACTIONS = {"alloc", "free_requested", "free_completed", "segment_alloc", "segment_free",
            "segment_map", "segment_unmap", "snapshot", "oom"}  # fmt: skip
@@ -176,8 +174,7 @@ def test_the_default_file_name(npu_module, tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == ["dump_snapshot.pickle"]
 
 
-@pytest.mark.skipif(not TORCH_INSTALLED, reason="uses torch's tools")
-def test_torchs_tools_read_it(npu_module, allocator, npu, tmp_path):
+def test_torchs_tools_read_it(oracle, npu_module, allocator, npu, tmp_path):
     from torch.cuda import _memory_viz
 
     npu_module.memory._record_memory_history()

@@ -7,8 +7,6 @@ import textwrap
 
 import pytest
 
-from tests.conftest import TORCH_INSTALLED
-
 
 def launch(*arguments, input=None, cwd=None, environment=None, fails=False):
     """Runs python -m mindtorch_v2; gives what it prints, or with `fails` what it complains."""
@@ -208,8 +206,7 @@ def test_two_torches_do_not_mix():
     assert "another torch is already imported, from '/elsewhere/torch/__init__.py'" in result.stdout
 
 
-@pytest.mark.skipif(not TORCH_INSTALLED, reason="torch is not installed")
-def test_an_installed_torch_is_not_touched():
+def test_an_installed_torch_is_not_touched(oracle):
     assert (
         run("""
         import sys, torch

@@ -15,14 +15,13 @@ as those of the package under test, whichever way they came. Of long ones, some 
 `Sample`.
 """
 
-import base64
 import builtins
 import collections
 import importlib
 import importlib.util
 import json
+import lzma
 import pathlib
-import zlib
 
 import numpy
 import pytest
@@ -32,7 +31,7 @@ FOLDER = "torch_answers"
 LONG = 48  # elements of a tensor that are all kept
 MANY = 300  # elements of an array of NumPy that are all kept
 SHORT = 4  # elements that are written as numbers
-LINE = 600  # characters of an answer that is not compressed
+READABLE = 50_000  # characters of a file that is not compressed
 
 
 class Sample:
@@ -45,29 +44,6 @@ class Sample:
     def of(array):
         flat = numpy.asarray(array).reshape(-1)
         return numpy.append(flat[:: -(-flat.size // LONG)], flat[-1:])
-
-
-def pack(data):
-    return base64.b64encode(data).decode()
-
-
-def unpack(text):
-    return base64.b64decode(text)
-
-
-def written(answer):
-    """One line of a file. Long answers are compressed."""
-    text = json.dumps(answer, separators=(",", ":"))
-    if len(text) <= LINE:
-        return text
-    packed = base64.b85encode(zlib.compress(text.encode(), 9)).decode()
-    return json.dumps({"packed": packed}, separators=(",", ":"))
-
-
-def read(line):
-    if not (isinstance(line, dict) and "packed" in line):
-        return line
-    return json.loads(zlib.decompress(base64.b85decode(line["packed"])))
 
 
 def name_of(dtype):
@@ -90,7 +66,7 @@ def encode_tensor(tensor, torch):
         about["values"] = tensor.reshape(-1).tolist()
     elif count:
         data = tensor.contiguous().reshape(-1).view(torch.uint8)
-        about["bytes"] = pack(data.numpy().tobytes())
+        about["bytes"] = data.numpy().tobytes().hex()
     return about
 
 
@@ -104,7 +80,7 @@ def decode_tensor(about):
     if "values" in about:
         tensor = torch.tensor(about["values"], dtype=dtype).reshape(shape)
     elif "bytes" in about:
-        data = bytearray(unpack(about["bytes"]))
+        data = bytearray(bytes.fromhex(about["bytes"]))
         tensor = torch.frombuffer(data, dtype=torch.uint8).view(dtype).reshape(shape)
     else:
         tensor = torch.empty(shape, dtype=dtype)
@@ -128,7 +104,7 @@ def encode(value, torch):
     if isinstance(value, (set, frozenset)):
         return {"set": [encode(each, torch) for each in sorted(value)]}
     if isinstance(value, bytes):
-        return {"bytes": pack(zlib.compress(value, 9))}
+        return {"bytes": value.hex()}
     if isinstance(value, complex):
         return {"complex": [value.real, value.imag]}
     if isinstance(value, numpy.ndarray) and value.size > MANY:
@@ -138,7 +114,7 @@ def encode(value, torch):
         return {
             "array": value.dtype.str,
             "shape": list(value.shape),
-            "bytes": pack(value.tobytes()),
+            "bytes": value.tobytes().hex(),
         }
     if isinstance(value, type) and getattr(builtins, value.__name__, None) is value:
         return {"class": value.__name__}
@@ -159,7 +135,7 @@ def decode(kept):
     if "few" in kept:
         return Sample(numpy.dtype(kept["dtype"]), kept["shape"], decode(kept["few"]))
     if "array" in kept:
-        data = numpy.frombuffer(unpack(kept["bytes"]), dtype=kept["array"])
+        data = numpy.frombuffer(bytes.fromhex(kept["bytes"]), dtype=kept["array"])
         return data.reshape(kept["shape"]).copy()
     ((kind, value),) = kept.items()
     if kind == "dtype":
@@ -170,7 +146,7 @@ def decode(kept):
         "tuple": lambda: tuple(decode(each) for each in value),
         "dict": lambda: {decode(key): decode(each) for key, each in value},
         "set": lambda: {decode(each) for each in value},
-        "bytes": lambda: zlib.decompress(unpack(value)),
+        "bytes": lambda: bytes.fromhex(value),
         "complex": lambda: complex(*value),
         "class": lambda: getattr(builtins, value),
     }[kind]()
@@ -180,23 +156,34 @@ class Answers:
     """The answers for the tests of one module."""
 
     def __init__(self, module):
-        self.path = pathlib.Path(module).parent / FOLDER / (pathlib.Path(module).stem + ".json")
-        self.kept = json.loads(self.path.read_text()) if self.path.exists() else {}
-        self.changed = False
+        folder = pathlib.Path(module).parent / FOLDER
+        self.plain = folder / (pathlib.Path(module).stem + ".json")
+        self.packed = self.plain.with_suffix(".json.xz")
+        self.kept, self.changed = {}, False
+        if self.plain.exists():
+            self.kept = json.loads(self.plain.read_text())
+        elif self.packed.exists():
+            self.kept = json.loads(lzma.decompress(self.packed.read_bytes()))
 
     def keep(self, key, answer):
-        self.kept[key] = json.loads(written(answer))
+        self.kept[key] = answer
         self.changed = True
 
     def write(self):
         if not self.changed:
             return
-        self.path.parent.mkdir(exist_ok=True)
         lines = [
             f"{json.dumps(key)}: {json.dumps(self.kept[key], separators=(',', ':'))}"
             for key in sorted(self.kept)
         ]
-        self.path.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+        text = "{\n" + ",\n".join(lines) + "\n}\n"
+        for path in (self.plain, self.packed):
+            path.unlink(missing_ok=True)
+        self.plain.parent.mkdir(exist_ok=True)
+        if len(text) <= READABLE:
+            self.plain.write_text(text)
+        else:
+            self.packed.write_bytes(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
 
 
 def pytest_addoption(parser):
@@ -246,7 +233,7 @@ def torch_gives(request, torch_answers):
             assert key in torch_answers.kept, (
                 f"no answer of torch is kept: python -m pytest --record-torch {request.path}"
             )
-            answer = read(torch_answers.kept[key])
+            answer = torch_answers.kept[key]
         return decode(answer)
 
     return ask

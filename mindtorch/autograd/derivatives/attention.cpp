@@ -62,12 +62,13 @@ void flash_attention(Backward& b,
                      double scale,
                      bool,
                      const Tensor& output,
-                     const Tensor& row_stats) {
+                     const Tensor& row_stats,
+                     const Tensor& more_stats) {
   if (b.needs(3) || is_grad_enabled()) {
     return attend_step_by_step(b, query, key, value, attn_mask, is_causal, scale);
   }
   const auto [grad_query, grad_key, grad_value] = _scaled_dot_product_flash_attention_backward(
-      b.grad(), query, key, value, output, row_stats, attn_mask, is_causal, scale);
+      b.grad(), query, key, value, output, row_stats, more_stats, attn_mask, is_causal, scale);
   if (b.needs(0)) b.set(0, grad_query);
   if (b.needs(1)) b.set(1, grad_key);
   if (b.needs(2)) b.set(2, grad_value);

@@ -161,9 +161,9 @@ Tensor cofactors(const Tensor& A) {
 }
 
 // X of A* X = B. The factors have no history: a gradient that will be differentiated goes by A, and
-// so does that of a device which computes determinants without them.
+// so does that of a device whose kernel kept none.
 Tensor solve_adjoint(const Tensor& A, const Tensor& LU, const Tensor& pivots, const Tensor& B) {
-  if (!A.device().is_cpu() && !A.device().is_meta()) return matmul(mH(linalg_inv(A)), B);
+  if (LU.dim() < A.dim()) return matmul(mH(linalg_inv(A)), B);
   return is_grad_enabled() ? linalg_solve(mH(A), B) : _linalg_lu_solve(LU, pivots, B, true, true);
 }
 

@@ -8,6 +8,7 @@
 #include "mindtorch/backends/cpu/tiles/half_arithmetic.h"
 #include "mindtorch/backends/cpu/tiles/scalar_operand.h"
 #include "mindtorch/backends/cpu/transpose.h"
+#include "mindtorch/ops/functions.h"
 
 namespace mindtorch::cpu {
 namespace {
@@ -26,43 +27,20 @@ DType tile_dtype(ops::Pointwise function, DType dtype) {
   return is_float8(dtype) ? DType::kFloat32 : DType::kInt64;
 }
 
-// Elements that take a thread a few microseconds. What computes for long is worth more threads.
-int64_t grain_of(ops::Pointwise function, DType compute) {
-  using P = ops::Pointwise;
-  constexpr int64_t kLong = 2 * 1024;
-  constexpr int64_t kByNumber = 256;  // in float64, one after the other
-  const int64_t curve = compute == DType::kFloat64 ? 4 * 1024 : 8 * 1024;
-  const auto in = [&](P first, P last) { return function >= first && function <= last; };
-  if (MT_UNLIKELY(!ops::is_built_in(function))) return curve;
-  switch (function) {
-    case P::kLgamma:
-    case P::kDigamma:
-    case P::kTrigamma:
-    case P::kPow:
-    case P::kPowScalar:
-    case P::kAsinh:
-    case P::kAcosh:
-      return kLong;
-    case P::kDeg2rad:
-    case P::kRad2deg:
-    case P::kRelu:
-      return kPointwiseGrain;
-    default:
-      break;
-  }
-  if (in(P::kErfcx, P::kLegendreP)) return kByNumber;
-  const bool is_curve = in(P::kFloorDivide, P::kFmod) || in(P::kAtan2, P::kHypot) ||
-                        in(P::kLogaddexp, P::kXlogy) || in(P::kSqrt, P::kSinc) ||
-                        in(P::kSin, P::kElu) || function == P::kSoftplus ||
-                        function == P::kLogSigmoid;
-  return is_curve ? curve : kPointwiseGrain;
+// Elements that take a thread a few microseconds, by cost. What computes for long is worth more
+// threads.
+constexpr int64_t kGrains[] = {kPointwiseGrain, 8 * 1024, 2 * 1024, 256};
+
+int64_t grain(ops::Cost cost, DType compute) {
+  const bool is_wide = cost == ops::Cost::kCurve && compute == DType::kFloat64;
+  return kGrains[static_cast<int>(cost)] / (is_wide ? 2 : 1);
 }
 
 // What a tile writes.
-DType native_dtype(ops::Pointwise function, DType compute) {
-  if (gives_bool(function)) return DType::kBool;
-  return MT_UNLIKELY(is_complex(compute)) && ops::gives_real(function) ? real_dtype(compute)
-                                                                       : compute;
+DType native_dtype(ops::Values values, DType compute) {
+  if (values == ops::Values::kBool) return DType::kBool;
+  return MT_UNLIKELY(is_complex(compute)) && values == ops::Values::kReal ? real_dtype(compute)
+                                                                          : compute;
 }
 
 // The elements of both lie in the same order, without gaps.
@@ -127,8 +105,9 @@ void run_pointwise(ops::Launch& launch, const ops::PointwiseCall& call, const Te
       compute = out.dtype();
     }
   }
-  const DType native = native_dtype(call.function, compute);
-  const ChosenTile chosen = {tile, compute, native, grain_of(call.function, compute)};
+  const ops::FunctionInfo& info = ops::function_info(call.function);
+  const DType native = native_dtype(info.values, compute);
+  const ChosenTile chosen = {tile, compute, native, grain(info.cost, compute)};
 
   bool direct = out.dtype() == native;
   const void* inputs[ops::kMaxOperands];

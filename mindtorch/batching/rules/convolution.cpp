@@ -102,15 +102,17 @@ void each_image(Call& call) {
   }
 }
 
-// query, key and value are [images, heads, ...], or [heads, ...]; a mask is broadcast to them. The
-// statistics of rows may have a dim in front of these.
+// query, key and value are [images, heads, ...], or [heads, ...]; a mask is broadcast to them. So
+// are the statistics of rows, where the device keeps any.
 void attention(Call& call) {
+  const auto is_nothing = [](const Tensor& tensor) {
+    return tensor.dim() == 1 && tensor.numel() == 0;
+  };
   const Tensor& query = call.tensor(call.op.schema.params[0].name == "query" ? 0 : 1);
   const bool folds = query.dim() > 3;
-  const auto is_led = [&](const Tensor& tensor) { return tensor.dim() > query.dim(); };
   NewArguments args(call.args);
   for (size_t i = 0; i < call.args.size(); ++i) {
-    if (call.args[i].kind() != ValueKind::kTensor) continue;
+    if (call.args[i].kind() != ValueKind::kTensor || is_nothing(call.tensor(i))) continue;
     Tensor value = call.expanded(i);
     if (call.op.schema.params[i].name == "attn_mask") {
       while (value.dim() <= query.dim()) value = unsqueeze(value, 1);
@@ -118,19 +120,13 @@ void attention(Call& call) {
       if (folds) sizes[1] = query.size(0);
       value = expand(value, sizes);
     }
-    if (is_led(call.tensor(i))) {
-      value = movedim(value, 0, 1);
-      args.set(i, contiguous(folds ? flatten(value, 1, 2) : value));
-    } else {
-      args.set(i, folds ? fold_images(value) : contiguous(value));
-    }
+    args.set(i, folds ? fold_images(value) : contiguous(value));
   }
   Outputs made;
   dispatch::call(call.op, args.get(), made);
   for (const Tensor& result : made.tensors) {
-    const bool led = result.dim() > (folds ? query.dim() : query.dim() + 1);
-    if (led) {
-      call.give(movedim(folds ? unflatten(result, 1, {call.size(), query.size(0)}) : result, 1, 0));
+    if (is_nothing(result)) {
+      call.give_same(result);
     } else {
       call.give(folds ? unfold_images(call, result) : result);
     }

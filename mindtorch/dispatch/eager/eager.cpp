@@ -12,6 +12,7 @@
 #include "mindtorch/dispatch/eager/write_checks.h"
 #include "mindtorch/dispatch/execute/executor.h"
 #include "mindtorch/dispatch/execute/launch.h"
+#include "mindtorch/ops/refusal.h"
 #include "mindtorch/ops/registry.h"
 
 namespace mindtorch::dispatch {
@@ -32,14 +33,25 @@ using ops::TensorSpec;
 
 namespace {
 
+// The dtypes of the tensors of a call: of the first one, and of all.
+struct GivenDTypes {
+  DTypeSet first = 0;
+  DTypeSet all = 0;
+
+  void add(DType dtype) {
+    if (all == 0) first = bit(dtype);
+    all |= bit(dtype);
+  }
+};
+
 // The device all tensor arguments share; 0-dim CPU tensors may join any. Throws on a mix. Adds
 // their dtypes to `dtypes`.
-Device common_device(const Op& op, Args args, DTypeSet& dtypes) {
+Device common_device(const Op& op, Args args, GivenDTypes& dtypes) {
   Device device;
   bool found = false;
   bool certain = false;  // set by a tensor that is not a 0-dim CPU one
   const auto add = [&](const Tensor& tensor) {
-    dtypes |= bit(tensor.dtype());
+    dtypes.add(tensor.dtype());
     const Device own = tensor.device();
     const bool free = own.is_cpu() && tensor.dim() == 0;
     if (!found || (!certain && !free)) {
@@ -65,41 +77,27 @@ Device common_device(const Op& op, Args args, DTypeSet& dtypes) {
   return device;
 }
 
-[[noreturn]] void no_kernel(
-    const Op& op, Device device, Args args, std::span<const Tensor> outputs, const char* reason) {
-  const Tensor* typed = outputs.empty() ? nullptr : &outputs[0];
+// The first tensor of a call, whose dtype an error names.
+const Tensor* typed_tensor(Args args, std::span<const Tensor> outputs) {
   for (const ops::Value& value : args) {
-    if (value.kind() == ops::ValueKind::kTensor) {
-      typed = &value.tensor();
-      break;
-    }
+    if (value.kind() == ops::ValueKind::kTensor) return &value.tensor();
   }
-  MT_THROW(NotImplementedError, "Could not run '", op.schema.full_name(), "' on device ",
-           device.str(), typed == nullptr ? "" : " for torch.",
-           typed == nullptr ? std::string_view() : name(typed->dtype()), ": ", reason);
+  return outputs.empty() ? nullptr : &outputs[0];
 }
 
 void check_kernel(const Op& op, Device device, Args args, std::span<const Tensor> outputs) {
   if (MT_UNLIKELY(op.kernel(device.type).impl == nullptr)) {
-    no_kernel(op, device, args, outputs, "there is no kernel for it");
+    ops::refuse_kernel(op, device, typed_tensor(args, outputs));
   }
 }
 
-[[noreturn]] void refuse_dtype(const Op& op, DType dtype, Device device) {
-  MT_CHECK(device.is_cpu(), NotImplementedError, "Could not run '", op.schema.full_name(),
-           "' on device ", device.str(), " for torch.", name(dtype),
-           ": it does not take this dtype");
-  MT_THROW(NotImplementedError, "\"", op.schema.name, "\" not implemented for '",
-           legacy_name(dtype), "'");
-}
-
-// Kernels take the common dtypes; for all others they must be listed.
-void check_dtypes(const Op& op, Device device, DTypeSet dtypes) {
-  if (MT_LIKELY((dtypes & ~kAllTypes) == 0) || device.is_meta()) return;
-  const Op& base = op.base != nullptr ? *op.base : op;
-  const DTypeSet taken = device.is_cpu() ? base.more_dtypes : base.more_accelerator_dtypes;
-  const DTypeSet refused = dtypes & ~kAllTypes & ~taken;
-  if (refused != 0) refuse_dtype(op, static_cast<DType>(std::countr_zero(refused)), device);
+// Of `op` in its primary form.
+void check_dtypes(const Op& op, Device device, GivenDTypes given) {
+  const Kernel& kernel = op.kernel(device.type);
+  const DTypeSet refused = (given.first & ~kernel.takes) | (given.all & ~kernel.takes_beside);
+  if (MT_UNLIKELY(refused != 0)) {
+    ops::refuse_dtype(op, device, static_cast<DType>(std::countr_zero(refused)));
+  }
 }
 
 // What the immediate executor does is inlined.
@@ -166,10 +164,20 @@ void run_pointwise(Executor& executor, const Op& op, Args args, Outputs& outputs
   outputs.tensors.push_back(std::move(out));
 }
 
-void run_kernel(Executor& executor, const Op& op, Args args, DTypeSet dtypes, Outputs& outputs) {
+// A device that keeps nothing, and meta, have empty tensors there.
+[[gnu::cold]] void add_auxiliary(const Op& op, Args args, SpecList& specs) {
+  const ops::AuxiliaryFn auxiliary = op.kernel(specs[0].device.type).auxiliary;
+  if (auxiliary != nullptr) auxiliary(args, specs);
+  while (specs.size() < op.schema.returns.size()) {
+    specs.push_back({{0}, specs[0].dtype, specs[0].device, std::nullopt});
+  }
+}
+
+void run_kernel(Executor& executor, const Op& op, Args args, GivenDTypes dtypes, Outputs& outputs) {
   SpecList specs;
   op.infer(args, specs);
-  for (const TensorSpec& spec : specs) dtypes |= bit(spec.dtype);
+  if (MT_UNLIKELY(op.auxiliary != 0)) add_auxiliary(op, args, specs);
+  for (const TensorSpec& spec : specs) dtypes.add(spec.dtype);
   check_dtypes(op, specs[0].device, dtypes);
   for (const TensorSpec& spec : specs) outputs.tensors.push_back(make_output(executor, spec));
   // The outputs' device, not the rule's: "npu" has become an index.
@@ -182,7 +190,7 @@ void run_kernel(Executor& executor, const Op& op, Args args, DTypeSet dtypes, Ou
 
 // Writes lists of tensors; gives nothing back.
 void run_list_mutation(
-    Executor& executor, const Op& op, Device device, Args args, DTypeSet dtypes) {
+    Executor& executor, const Op& op, Device device, Args args, GivenDTypes dtypes) {
   op.check(args);
   check_dtypes(op, device, dtypes);
   each_mutated(op, args, [](const Tensor& tensor) { check_no_self_overlap(tensor); });
@@ -191,7 +199,8 @@ void run_list_mutation(
   each_mutated(op, args, [](const Tensor& tensor) { tensor.bump_version(); });
 }
 
-void run_mutation(Executor& executor, const Op& op, Args args, DTypeSet dtypes, Outputs& outputs) {
+void run_mutation(
+    Executor& executor, const Op& op, Args args, GivenDTypes dtypes, Outputs& outputs) {
   const Tensor& self = args[0].tensor();
   op.check(args);
   if (!op.allows_overlap) check_no_self_overlap(self);
@@ -213,9 +222,7 @@ void run_dynamic(const Op& op, Device device, Args args, Outputs& outputs) {
            "Tensor.", op.schema.name, "() cannot be called on meta tensors");
   const Kernel& kernel = op.kernel(device.type);
   if (MT_UNLIKELY(kernel.dynamic == nullptr)) {
-    no_kernel(
-        op, device, args, {},
-        device.is_meta() ? "its output shape depends on the data" : "there is no kernel for it");
+    ops::refuse_kernel(op, device, typed_tensor(args, {}));
   }
   launch_dynamic(op, device, args, outputs);
 }
@@ -236,7 +243,7 @@ void run_primary(Executor& executor, const Op& op, Args args, Outputs& outputs) 
     each_mutated(op, args, [](const Tensor& tensor) { tensor.bump_version(); });
     return;
   }
-  DTypeSet dtypes = 0;
+  GivenDTypes dtypes;
   const Device device = common_device(op, args, dtypes);
   switch (op.kind) {
     case OpKind::kPointwise:
@@ -307,7 +314,7 @@ void run_inplace(Executor& executor, const Op& op, Args args, Outputs& outputs) 
     if (executor.replay_in_place(base, args)) {
       self.bump_version();
     } else {
-      DTypeSet dtypes = 0;
+      GivenDTypes dtypes;
       common_device(op, args, dtypes);
       run_pointwise_into(executor, base, args, self, false);
     }
@@ -353,7 +360,7 @@ void run_out(Executor& executor, const Op& op, Args all_args, Outputs& outputs) 
   OutArguments fitted;
   const Args args = fit_to_out(targets[0].tensor(), base, given, fitted);
   OutputShapes shapes;
-  DTypeSet dtypes = 0;
+  GivenDTypes dtypes;
   if (base.kind == OpKind::kPointwise) {
     common_device(op, all_args, dtypes);
     run_pointwise_into(executor, base, args, targets[0].tensor(), true);

@@ -5,37 +5,26 @@
 namespace mindtorch::ops {
 namespace {
 
-// What the backward pass needs to know of each row of scores: its logsumexp; on an NPU the largest
-// score and the sum of exponentials, as CANN gives them: one after the other, eight times each.
-TensorSpec row_stats(const Tensor& query) {
-  Shape sizes = query.sizes();
-  sizes.pop_back();
-  if (query.device().type == DeviceType::kNpu) {
-    sizes.insert(sizes.begin(), 2);
-    sizes.push_back(8);
-  }
-  return contiguous_spec(std::move(sizes), number_dtype(query.dtype()), query.device());
-}
-
 // The batch dims of all three are the same, save that the last of them, the heads, may be fewer in
 // key and value: each of theirs serves several of query's. The mask broadcasts to the scores.
-SpecList flash_attention(const Tensor& query,
-                         const Tensor&,
-                         const Tensor& value,
-                         const Tensor&,
-                         bool,
-                         double,
-                         bool like_query) {
-  if (like_query) return {spec_like(query, query.dtype()), row_stats(query)};
+TensorSpec flash_attention(const Tensor& query,
+                           const Tensor&,
+                           const Tensor& value,
+                           const Tensor&,
+                           bool,
+                           double,
+                           bool like_query) {
+  if (like_query) return spec_like(query, query.dtype());
   Shape sizes = query.sizes();
   sizes.back() = value.size(-1);
-  return {contiguous_spec(std::move(sizes), query.dtype(), query.device()), row_stats(query)};
+  return contiguous_spec(std::move(sizes), query.dtype(), query.device());
 }
 
 SpecList flash_attention_backward(const Tensor&,
                                   const Tensor& query,
                                   const Tensor& key,
                                   const Tensor& value,
+                                  const Tensor&,
                                   const Tensor&,
                                   const Tensor&,
                                   const Tensor&,
@@ -47,18 +36,22 @@ SpecList flash_attention_backward(const Tensor&,
 
 }  // namespace
 
+// The second and third result of attention, row_stats and more_stats, are what a device's backward
+// pass wants to know of each row of scores: tensors that begin with the dims of query but the last,
+// or nothing.
 void define_attention(Registry& ops) {
   ops.define<flash_attention>(
          "_scaled_dot_product_flash_attention(Tensor query, Tensor key, Tensor value, "
          "Tensor? attn_mask, bool is_causal, float scale, bool like_query) "
-         "-> (Tensor, Tensor)")
+         "-> (Tensor, Tensor, Tensor)")
+      .auxiliary(2)
       .internal();
   // Not differentiable: where gradients of gradients are wanted, the first ones are made of other
   // ops.
   ops.define<flash_attention_backward>(
          "_scaled_dot_product_flash_attention_backward(Tensor grad_out, Tensor query, Tensor key, "
-         "Tensor value, Tensor out, Tensor row_stats, Tensor? attn_mask, bool is_causal, "
-         "float scale) -> (Tensor, Tensor, Tensor)")
+         "Tensor value, Tensor out, Tensor row_stats, Tensor more_stats, "
+         "Tensor? attn_mask, bool is_causal, float scale) -> (Tensor, Tensor, Tensor)")
       .internal()
       .not_differentiable();
   ops.define(

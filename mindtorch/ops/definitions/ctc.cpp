@@ -40,14 +40,13 @@ void check_targets(const Tensor& targets, IntList target_lengths) {
            kChecking);
 }
 
-// The loss of each sample, and the log-likelihood of each state at each step: a state is a label or
-// the blank before, between or behind labels.
-SpecList ctc_loss(const Tensor& log_probs,
-                  const Tensor& targets,
-                  IntList input_lengths,
-                  IntList target_lengths,
-                  int64_t blank,
-                  bool) {
+// The loss of each sample.
+TensorSpec ctc_loss(const Tensor& log_probs,
+                    const Tensor& targets,
+                    IntList input_lengths,
+                    IntList target_lengths,
+                    int64_t blank,
+                    bool) {
   MT_CHECK(log_probs.numel() > 0, RuntimeError, "log_probs tensor must not be empty");
   const bool is_float =
       log_probs.dtype() == DType::kFloat32 || log_probs.dtype() == DType::kFloat64;
@@ -69,9 +68,7 @@ SpecList ctc_loss(const Tensor& log_probs,
     MT_CHECK(length <= steps, RuntimeError, "Expected input_lengths to have value at most ", steps,
              ", but got value ", length, kChecking);
   }
-  const int64_t most = *std::ranges::max_element(target_lengths);
-  return {contiguous_spec({batch}, log_probs.dtype(), log_probs.device()),
-          contiguous_spec({batch, steps, 2 * most + 1}, log_probs.dtype(), log_probs.device())};
+  return contiguous_spec({batch}, log_probs.dtype(), log_probs.device());
 }
 
 TensorSpec ctc_loss_backward(const Tensor& grad,
@@ -96,6 +93,7 @@ void define_ctc(Registry& ops) {
   ops.define<ctc_loss>(
          "_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, "
          "int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)")
+      .auxiliary(1)
       .internal();
   ops.define<ctc_loss_backward>(
          "_ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, "

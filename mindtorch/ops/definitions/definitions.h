@@ -44,6 +44,5 @@ void define_trigonometry(Registry& ops);
 void define_unary(Registry& ops);
 void define_views(Registry& ops);
 // After all others.
-void define_more_dtypes(Registry& ops);
 
 }  // namespace mindtorch::ops

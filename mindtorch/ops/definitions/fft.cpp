@@ -94,9 +94,6 @@ void define_fft(Registry& ops) {
          "_fft_c2r(Tensor self, int[] dim, int normalization, int last_dim_size) -> Tensor")
       .variants(kOutVariant)
       .function_only();
-  ops.more_dtypes("_fft_c2c", kComplexTypes, 0);
-  ops.more_dtypes("_fft_c2r", kComplexTypes, 0);
-  ops.more_dtypes("_fft_r2c", kComplexTypes, kComplexTypes);
   ops.define("fft_fft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor")
       .variants(kOutVariant)
       .out_dtype(TargetDType::kCast, "fft expects a complex output tensor, but got $O")

@@ -64,18 +64,17 @@ TensorSpec lu_solve(const Tensor&, const Tensor&, const Tensor& B, bool left, bo
   return solution_like(B, left);
 }
 
-SpecList det(const Tensor& A) {
+TensorSpec det(const Tensor& A) {
   check_square("linalg.det", A);
   check_floating("linalg.det", A);
   check_lapack_dtype("lu_cpu", A);
-  return {numbers(A, A.dtype()), matrices_like(A), vectors(A, A.size(-1), DType::kInt32)};
+  return numbers(A, A.dtype());
 }
 
 SpecList slogdet(const Tensor& A) {
   check_square("linalg.slogdet", A);
   check_precise("linalg.slogdet", A);
-  return {numbers(A, A.dtype()), numbers(A, real_dtype(A.dtype())), matrices_like(A),
-          vectors(A, A.size(-1), DType::kInt32)};
+  return {numbers(A, A.dtype()), numbers(A, real_dtype(A.dtype()))};
 }
 
 SpecList solve(const Tensor& A, const Tensor& B, bool left, Name) {
@@ -204,9 +203,13 @@ void define_linalg_kernels(Registry& ops) {
          "_linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, bool left=True, bool "
          "adjoint=False) -> Tensor")
       .internal();
-  ops.define<det>("_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)").internal();
+  // The factors as _linalg_lu_solve takes them, or nothing.
+  ops.define<det>("_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)")
+      .auxiliary(2)
+      .internal();
   ops.define<slogdet>(
          "_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)")
+      .auxiliary(2)
       .internal();
   ops.define<solve>(
          "_linalg_solve(Tensor A, Tensor B, bool left=True, str? checked_as=None) -> (Tensor "
@@ -258,29 +261,6 @@ void define_linalg_kernels(Registry& ops) {
       .checks_values()
       .internal();
   ops.define<matrix_exp>("_linalg_matrix_exp(Tensor self) -> Tensor").internal();
-  for (const std::string_view name : {"_linalg_inv",
-                                      "_linalg_cholesky",
-                                      "_linalg_lu_factor",
-                                      "_linalg_permutation",
-                                      "_linalg_lu_solve",
-                                      "_linalg_det",
-                                      "_linalg_slogdet",
-                                      "_linalg_solve",
-                                      "_linalg_solve_triangular",
-                                      "_linalg_ldl_factor",
-                                      "_linalg_ldl_solve",
-                                      "_linalg_qr",
-                                      "_linalg_geqrf",
-                                      "_linalg_householder_product",
-                                      "_linalg_ormqr",
-                                      "_linalg_eigh",
-                                      "_linalg_eig",
-                                      "_linalg_svd",
-                                      "_linalg_lstsq",
-                                      "_linalg_pinv",
-                                      "_linalg_matrix_exp"}) {
-    ops.more_dtypes(name, kComplexTypes, 0);
-  }
 }
 
 }  // namespace mindtorch::ops

@@ -130,14 +130,12 @@ SpecList gru_layer(const Tensor& input,
                    const Tensor& b_hh,
                    bool,
                    IntList batch_sizes,
-                   bool keep) {
+                   bool) {
   check_layer(input, h0, w_ih, w_hh, b_ih, b_hh, batch_sizes, 3);
   const int64_t units = w_hh.size(0) / 3;
   MT_CHECK(h0.size(1) == units, RuntimeError, "Expected a hidden state of ", units, " units, got ",
            h0.size(1));
-  const int64_t rows = input.size(0);
-  return {like_rows(input, rows, units), like_rows(input, h0.size(0), units),
-          like_rows(input, keep ? rows : 0, 4 * units)};
+  return {like_rows(input, input.size(0), units), like_rows(input, h0.size(0), units)};
 }
 
 SpecList gru_layer_backward(const Tensor&,
@@ -180,8 +178,8 @@ SpecList rnn_layer_backward(const Tensor&,
           like_rows(output, h0.size(0), h0.size(1))};
 }
 
-// One layer in one direction. `gates` and `cells` are what the gradients need of every step;
-// without `keep` they have no rows.
+// One layer in one direction. `gates` and `cells` are what the gradients need of every step, those
+// of a GRU in a form of the device's own; without `keep` they have no rows.
 void define_layers(Registry& ops) {
   ops.define<lstm_layer>(
          "_lstm_layer(Tensor input, Tensor h0, Tensor c0, Tensor w_ih, Tensor w_hh, Tensor? b_ih, "
@@ -198,6 +196,7 @@ void define_layers(Registry& ops) {
          "_gru_layer(Tensor input, Tensor h0, Tensor w_ih, Tensor w_hh, Tensor? b_ih, "
          "Tensor? b_hh, bool reverse, int[] batch_sizes, bool keep) -> (Tensor output, "
          "Tensor h_n, Tensor gates)")
+      .auxiliary(1)
       .internal();
   ops.define<gru_layer_backward>(
          "_gru_layer_backward(Tensor? grad_output, Tensor? grad_h_n, Tensor h0, Tensor w_hh, "

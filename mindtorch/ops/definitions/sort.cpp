@@ -124,11 +124,6 @@ TensorSpec searchsorted(const Tensor& sorted_sequence,
 TensorSpec histc(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& max) {
   MT_CHECK(bins > 0, RuntimeError, "torch.histogram(): bins must be > 0, but got ", bins,
            " for dimension 0");
-  // As in torch, accelerators count integers, too.
-  const bool on_accelerator = !self.device().is_cpu() && !self.device().is_meta();
-  MT_CHECK(is_floating_point(self.dtype()) || (on_accelerator && is_integral(self.dtype(), false)),
-           NotImplementedError, "\"histogram_cpu\" not implemented for '",
-           legacy_name(self.dtype()), "'");
   for (const Scalar* bound : {&min, &max}) check_in_range(*bound, self.dtype());
   return contiguous_spec({bins}, self.dtype(), self.device());
 }

@@ -60,6 +60,7 @@ Expr is_outside(const Inputs& x) { return (x.a < -x.p0) | (x.a > x.p0); }
 void declare_activations(const Functions& functions) {
   functions.define(Pointwise::kSigmoid)
       .in(kFloatTypes)
+      .cost(Cost::kCurve)
       .is([](const Inputs& x) { return 1 / (1 + exp(-x.a)); })
       .gradients([](const G& x) { return x.grad * ((1 - x.result) * x.result); });
   functions.define(Pointwise::kRelu)
@@ -68,11 +69,13 @@ void declare_activations(const Functions& functions) {
       .gradients([](const G& x) { return where(x.result <= 0, 0, x.grad); });
   functions.define(Pointwise::kGelu)
       .in(kFloatTypes)
+      .cost(Cost::kCurve)
       .torch_kernel("GeluKernelImpl")
       .is([](const Inputs& x) { return x.a * (0.5 * erfc(-x.a * sqrt(x.a.number(0.5)))); })
       .gradients(gelu_gradient);
   functions.define(Pointwise::kGeluTanh)
       .in(kFloatTypes)
+      .cost(Cost::kCurve)
       .torch_kernel("GeluKernelImpl")
       .is([](const Inputs& x) {
         return x.a * sigmoid(2 * kGeluSlope * (x.a + kGeluCubic * (x.a * x.a * x.a)));
@@ -80,16 +83,19 @@ void declare_activations(const Functions& functions) {
       .gradients(gelu_tanh_gradient);
   functions.define(Pointwise::kSilu)
       .in(kFloatTypes)
+      .cost(Cost::kCurve)
       .torch_kernel("silu_cpu")
       .is([](const Inputs& x) { return x.a * sigmoid(x.a); })
       .gradients(silu_gradient);
   functions.define(Pointwise::kMish)
       .in(kFloatTypes)
+      .cost(Cost::kCurve)
       .torch_kernel("mish_cpu")
       .is([](const Inputs& x) { return x.a * tanh(log1p(exp(x.a))); })
       .gradients(mish_gradient);
   functions.define(Pointwise::kElu)
       .in(kFloatTypes)
+      .cost(Cost::kCurve)
       .torch_kernel("elu_cpu")
       .is([](const Inputs& x) {
         return where(x.a > 0, x.p1 * x.a, x.p0 * x.p1 * expm1(x.p2 * x.a));
@@ -105,6 +111,7 @@ void declare_activations(const Functions& functions) {
       .gradients([](const G& x) { return where(x.a > 0, x.grad, x.grad * x.p0); });
   functions.define(Pointwise::kSoftplus)
       .in(kFloatTypes)
+      .cost(Cost::kCurve)
       .torch_kernel("softplus_cpu")
       .is([](const Inputs& x) {
         return where(x.a * x.p0 > x.p1, x.a, log1p(exp(x.a * x.p0)) / x.p0);
@@ -125,6 +132,7 @@ void declare_activations(const Functions& functions) {
       });
   functions.define(Pointwise::kLogSigmoid)
       .in(kFloatTypes)
+      .cost(Cost::kCurve)
       .torch_kernel("log_sigmoid_cpu")
       .is([](const Inputs& x) { return minimum(x.a, 0) - log1p(exp(-abs(x.a))); })
       .gradients(log_sigmoid_gradient);

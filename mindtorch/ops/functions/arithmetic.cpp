@@ -60,21 +60,25 @@ void declare_arithmetic(const Functions& functions) {
       .gradients(kGradient, [](const G& x) { return x.grad * x.p0; });
   functions.define(Pointwise::kFloorDivide)
       .in(kRealTypes)
+      .cost(Cost::kCurve)
       .torch_kernel("div_floor_cpu")
       .is(floor_divide_floats)
       .gradients(kZero, kZero);
   functions.define(Pointwise::kTruncDivide)
       .in(kRealTypes)
+      .cost(Cost::kCurve)
       .torch_kernel("div_trunc_cpu")
       .is([](const Inputs& x) { return trunc(x.a / x.b); })
       .gradients(kZero, kZero);
   functions.define(Pointwise::kRemainder)
       .in(kRealTypes)
+      .cost(Cost::kCurve)
       .torch_kernel("remainder_cpu")
       .is(remainder_floats)
       .gradients(kGradient, [](const G& x) { return -x.grad * floor_divide(x.a, x.b); });
   functions.define(Pointwise::kFmod)
       .in(kRealTypes)
+      .cost(Cost::kCurve)
       .torch_kernel("fmod_cpu")
       .gradients(kGradient, [](const G& x) { return -x.grad * trunc_divide(x.a, x.b); });
   functions.define(Pointwise::kMaximum)
@@ -103,6 +107,7 @@ void declare_arithmetic(const Functions& functions) {
                  [](const G& x) { return where((x.a <= x.b) | isnan(x.b), 0, x.grad); });
   functions.define(Pointwise::kHypot)
       .in(kFloatTypes)
+      .cost(Cost::kCurve)
       .torch_kernel("hypot_cpu")
       .is(hypot)
       .gradients([](const G& x) { return x.grad * (x.a / x.result); },
@@ -130,10 +135,12 @@ void declare_arithmetic(const Functions& functions) {
       });
   functions.define(Pointwise::kAbs)
       .in(kRealTypes)
+      .gives(Values::kReal)
       .torch_kernel("abs_cpu")
       .gradients([](const G& x) { return x.grad * sign(x.a); });
   functions.define(Pointwise::kAngle)
       .in(kFloatTypes)
+      .gives(Values::kReal)
       .torch_kernel("angle_cpu")
       .is([](const Inputs& x) {
         return where(x.a < 0, std::numbers::pi, where(isnan(x.a), x.a, 0));

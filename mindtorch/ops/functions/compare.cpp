@@ -7,26 +7,30 @@ void declare_comparisons(const Functions& functions) {
        {Pointwise::kEq, Pointwise::kNe, Pointwise::kLt, Pointwise::kLe, Pointwise::kGt,
         Pointwise::kGe, Pointwise::kLogicalAnd, Pointwise::kLogicalOr, Pointwise::kLogicalXor,
         Pointwise::kLogicalNot, Pointwise::kSignbit}) {
-    functions.define(primitive).in(kAllTypes);
+    functions.define(primitive).in(kAllTypes).gives(Values::kBool);
   }
   // No integer is infinite or not a number.
   const auto never = [](const Inputs& x) { return x.a != x.a; };
   const auto always = [](const Inputs& x) { return x.a == x.a; };
-  functions.define(Pointwise::kIsNan).in(kAllTypes).is(never);
+  functions.define(Pointwise::kIsNan).in(kAllTypes).gives(Values::kBool).is(never);
   functions.define(Pointwise::kIsInf)
       .in(kAllTypes)
+      .gives(Values::kBool)
       .is([](const Inputs& x) { return abs(x.a) == INFINITY; })
       .of_integers(never);
   functions.define(Pointwise::kIsFinite)
       .in(kAllTypes)
+      .gives(Values::kBool)
       .is([](const Inputs& x) { return abs(x.a) < INFINITY; })
       .of_integers(always);
   functions.define(Pointwise::kIsPosInf)
       .in(kAllTypes)
+      .gives(Values::kBool)
       .is([](const Inputs& x) { return x.a == INFINITY; })
       .of_integers(never);
   functions.define(Pointwise::kIsNegInf)
       .in(kAllTypes)
+      .gives(Values::kBool)
       .is([](const Inputs& x) { return x.a == -INFINITY; })
       .of_integers(never);
 }

@@ -33,6 +33,14 @@ class MT_API Declaration {
     info_->torch_kernel = name;
     return *this;
   }
+  Declaration& gives(Values values) {
+    info_->values = values;
+    return *this;
+  }
+  Declaration& cost(Cost cost) {
+    info_->cost = cost;
+    return *this;
+  }
   template <typename Formula>
   Declaration& is(Formula formula) {
     info_->value = build(formula);

@@ -22,9 +22,13 @@ Expr add_exponentials(const Inputs& x, Log1pExp log1p_exp) {
 }  // namespace
 
 void declare_powers(const Functions& functions) {
-  functions.define(Pointwise::kPow).in(kRealTypes).gradients(pow_gradient, exponent_gradient);
+  functions.define(Pointwise::kPow)
+      .in(kRealTypes)
+      .cost(Cost::kLong)
+      .gradients(pow_gradient, exponent_gradient);
   functions.define(Pointwise::kPowScalar)
       .in(kRealTypes)
+      .cost(Cost::kLong)
       .is([](const Inputs& x) { return pow(x.a, x.p0); })
       .of_integers([](const Inputs& x) { return pow(x.a, x.p0); })
       .gradients(
@@ -45,36 +49,38 @@ void declare_powers(const Functions& functions) {
       .in(kFloatTypes)
       .is([](const Inputs& x) { return 1 / (x.a * x.a); })
       .gradients([](const G& x) { return x.grad * (-2 / (x.a * x.a * x.a)); });
-  functions.define(Pointwise::kSqrt).in(kFloatTypes).gradients([](const G& x) {
+  functions.define(Pointwise::kSqrt).in(kFloatTypes).cost(Cost::kCurve).gradients([](const G& x) {
     return x.grad / (2 * x.result);
   });
   functions.define(Pointwise::kRsqrt)
       .in(kFloatTypes)
+      .cost(Cost::kCurve)
       .is([](const Inputs& x) { return 1 / sqrt(x.a); })
       .gradients([](const G& x) { return -0.5 * x.grad * (x.result * x.result * x.result); });
-  functions.define(Pointwise::kExp).in(kFloatTypes).gradients([](const G& x) {
+  functions.define(Pointwise::kExp).in(kFloatTypes).cost(Cost::kCurve).gradients([](const G& x) {
     return x.grad * x.result;
   });
-  functions.define(Pointwise::kExp2).in(kFloatTypes).gradients([](const G& x) {
+  functions.define(Pointwise::kExp2).in(kFloatTypes).cost(Cost::kCurve).gradients([](const G& x) {
     return x.grad * x.result * std::numbers::ln2;
   });
-  functions.define(Pointwise::kExpm1).in(kFloatTypes).gradients([](const G& x) {
+  functions.define(Pointwise::kExpm1).in(kFloatTypes).cost(Cost::kCurve).gradients([](const G& x) {
     return x.grad * (x.result + 1);
   });
-  functions.define(Pointwise::kLog).in(kFloatTypes).gradients([](const G& x) {
+  functions.define(Pointwise::kLog).in(kFloatTypes).cost(Cost::kCurve).gradients([](const G& x) {
     return x.grad / x.a;
   });
-  functions.define(Pointwise::kLog2).in(kFloatTypes).gradients([](const G& x) {
+  functions.define(Pointwise::kLog2).in(kFloatTypes).cost(Cost::kCurve).gradients([](const G& x) {
     return x.grad / (x.a * std::numbers::ln2);
   });
-  functions.define(Pointwise::kLog10).in(kFloatTypes).gradients([](const G& x) {
+  functions.define(Pointwise::kLog10).in(kFloatTypes).cost(Cost::kCurve).gradients([](const G& x) {
     return x.grad / (x.a * std::numbers::ln10);
   });
-  functions.define(Pointwise::kLog1p).in(kFloatTypes).gradients([](const G& x) {
+  functions.define(Pointwise::kLog1p).in(kFloatTypes).cost(Cost::kCurve).gradients([](const G& x) {
     return x.grad / (x.a + 1);
   });
   functions.define(Pointwise::kLogaddexp)
       .in(kFloatTypes)
+      .cost(Cost::kCurve)
       .torch_kernel("logaddexp_cpu")
       .is([](const Inputs& x) {
         return add_exponentials(x, [](Expr below) { return log1p(exp(below)); });
@@ -83,6 +89,7 @@ void declare_powers(const Functions& functions) {
                  [](const G& x) { return x.grad / (1 + exp(x.a - x.b)); });
   functions.define(Pointwise::kLogaddexp2)
       .in(kFloatTypes)
+      .cost(Cost::kCurve)
       .torch_kernel("logaddexp2_cpu")
       .is([](const Inputs& x) {
         return add_exponentials(

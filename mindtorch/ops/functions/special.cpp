@@ -45,18 +45,24 @@ Expr tetragamma(Expr x) {
 Expr over_operand(const G& x) { return where(x.a == 0, 0.5, x.result / x.a); }
 
 void declare_bessel(const Functions& functions) {
-  functions.define(Pointwise::kBesselI0).in(kFloatTypes).gradients([](const G& x) {
-    return x.grad * bessel_i1(x.a);
-  });
-  functions.define(Pointwise::kBesselI0e).in(kFloatTypes).gradients([](const G& x) {
-    return x.grad * (bessel_i1e(x.a) - sign(x.a) * x.result);
-  });
-  functions.define(Pointwise::kBesselI1).in(kFloatTypes).gradients([](const G& x) {
-    return x.grad * (bessel_i0(x.a) - over_operand(x));
-  });
-  functions.define(Pointwise::kBesselI1e).in(kFloatTypes).gradients([](const G& x) {
-    return x.grad * (bessel_i0e(x.a) - sign(x.a) * x.result - over_operand(x));
-  });
+  functions.define(Pointwise::kBesselI0)
+      .in(kFloatTypes)
+      .cost(Cost::kByNumber)
+      .gradients([](const G& x) { return x.grad * bessel_i1(x.a); });
+  functions.define(Pointwise::kBesselI0e)
+      .in(kFloatTypes)
+      .cost(Cost::kByNumber)
+      .gradients([](const G& x) { return x.grad * (bessel_i1e(x.a) - sign(x.a) * x.result); });
+  functions.define(Pointwise::kBesselI1)
+      .in(kFloatTypes)
+      .cost(Cost::kByNumber)
+      .gradients([](const G& x) { return x.grad * (bessel_i0(x.a) - over_operand(x)); });
+  functions.define(Pointwise::kBesselI1e)
+      .in(kFloatTypes)
+      .cost(Cost::kByNumber)
+      .gradients([](const G& x) {
+        return x.grad * (bessel_i0e(x.a) - sign(x.a) * x.result - over_operand(x));
+      });
 }
 
 // d P(a, b) / db, without the incoming gradient.
@@ -65,13 +71,16 @@ Expr gamma_density(const G& x) { return exp((x.a - 1) * log(x.b) - x.b - lgamma(
 void declare_gamma(const Functions& functions) {
   functions.define(Pointwise::kZeta)
       .in(kFloatTypes)
+      .cost(Cost::kByNumber)
       .gradients(Derivative::Kind::kNone,
                  [](const G& x) { return x.grad * -x.a * zeta(x.a + 1, x.b); });
   functions.define(Pointwise::kIgamma)
       .in(kFloatTypes)
+      .cost(Cost::kByNumber)
       .gradients(Derivative::Kind::kNone, [](const G& x) { return x.grad * gamma_density(x); });
   functions.define(Pointwise::kIgammac)
       .in(kFloatTypes)
+      .cost(Cost::kByNumber)
       .gradients(Derivative::Kind::kNone, [](const G& x) { return -x.grad * gamma_density(x); });
 }
 
@@ -91,33 +100,39 @@ constexpr Pointwise kWithoutSlope[] = {
 void declare_special(const Functions& functions) {
   declare_bessel(functions);
   declare_gamma(functions);
-  for (const Pointwise function : kWithoutSlope) functions.define(function).in(kFloatTypes);
-  functions.define(Pointwise::kErfcx).in(kFloatTypes).gradients([](const G& x) {
-    return (2 * x.a * x.result - 2 * inv_sqrtpi) * x.grad;
-  });
-  functions.define(Pointwise::kNdtri).in(kFloatTypes).gradients([](const G& x) {
-    return std::sqrt(2 * pi) * exp(square(x.result) / 2) * x.grad;
-  });
-  functions.define(Pointwise::kErf).in(kFloatTypes).gradients([](const G& x) {
+  for (const Pointwise function : kWithoutSlope) {
+    functions.define(function).in(kFloatTypes).cost(Cost::kByNumber);
+  }
+  functions.define(Pointwise::kErfcx)
+      .in(kFloatTypes)
+      .cost(Cost::kByNumber)
+      .gradients([](const G& x) { return (2 * x.a * x.result - 2 * inv_sqrtpi) * x.grad; });
+  functions.define(Pointwise::kNdtri)
+      .in(kFloatTypes)
+      .cost(Cost::kByNumber)
+      .gradients([](const G& x) { return std::sqrt(2 * pi) * exp(square(x.result) / 2) * x.grad; });
+  functions.define(Pointwise::kErf).in(kFloatTypes).cost(Cost::kCurve).gradients([](const G& x) {
     return 2 * inv_sqrtpi * exp(-(x.a * x.a)) * x.grad;
   });
-  functions.define(Pointwise::kErfc).in(kFloatTypes).gradients([](const G& x) {
+  functions.define(Pointwise::kErfc).in(kFloatTypes).cost(Cost::kCurve).gradients([](const G& x) {
     return -2 * inv_sqrtpi * exp(-(x.a * x.a)) * x.grad;
   });
-  functions.define(Pointwise::kErfinv).in(kFloatTypes).gradients([](const G& x) {
+  functions.define(Pointwise::kErfinv).in(kFloatTypes).cost(Cost::kCurve).gradients([](const G& x) {
     return 0.5 / inv_sqrtpi * exp(x.result * x.result) * x.grad;
   });
-  functions.define(Pointwise::kLgamma).in(kFloatTypes).gradients([](const G& x) {
+  functions.define(Pointwise::kLgamma).in(kFloatTypes).cost(Cost::kLong).gradients([](const G& x) {
     return x.grad * digamma(x.a);
   });
-  functions.define(Pointwise::kDigamma).in(kFloatTypes).gradients([](const G& x) {
+  functions.define(Pointwise::kDigamma).in(kFloatTypes).cost(Cost::kLong).gradients([](const G& x) {
     return x.grad * trigamma(x.a);
   });
-  functions.define(Pointwise::kTrigamma).in(kFloatTypes).gradients([](const G& x) {
-    return x.grad * tetragamma(x.a);
-  });
+  functions.define(Pointwise::kTrigamma)
+      .in(kFloatTypes)
+      .cost(Cost::kLong)
+      .gradients([](const G& x) { return x.grad * tetragamma(x.a); });
   functions.define(Pointwise::kLogit)
       .in(kFloatTypes)
+      .cost(Cost::kCurve)
       .is([](const Inputs& x) {
         const Expr inside = where(x.p0 < 0, x.a, minimum(maximum(x.a, x.p0), x.p1));
         return log(inside) - log1p(-inside);
@@ -125,6 +140,7 @@ void declare_special(const Functions& functions) {
       .gradients(logit_gradient);
   functions.define(Pointwise::kSinc)
       .in(kFloatTypes)
+      .cost(Cost::kCurve)
       .is([](const Inputs& x) {
         const Expr angle = x.a * pi;
         return where(x.a == 0, 1, sin(angle) / angle);
@@ -132,6 +148,7 @@ void declare_special(const Functions& functions) {
       .gradients(sinc_gradient);
   functions.define(Pointwise::kXlogy)
       .in(kFloatTypes)
+      .cost(Cost::kCurve)
       .is([](const Inputs& x) { return where((x.a == 0) & !isnan(x.b), 0, x.a * log(x.b)); })
       .gradients(
           [](const G& x) {

@@ -16,44 +16,45 @@ Expr inverse_square(const Inputs& x) {
 void declare_trigonometry(const Functions& functions) {
   using G = GradientInputs;
   constexpr double kRadians = std::numbers::pi / 180;
-  functions.define(Pointwise::kSin).in(kFloatTypes).gradients([](const G& x) {
+  functions.define(Pointwise::kSin).in(kFloatTypes).cost(Cost::kCurve).gradients([](const G& x) {
     return x.grad * cos(x.a);
   });
-  functions.define(Pointwise::kCos).in(kFloatTypes).gradients([](const G& x) {
+  functions.define(Pointwise::kCos).in(kFloatTypes).cost(Cost::kCurve).gradients([](const G& x) {
     return x.grad * -sin(x.a);
   });
-  functions.define(Pointwise::kTan).in(kFloatTypes).gradients([](const G& x) {
+  functions.define(Pointwise::kTan).in(kFloatTypes).cost(Cost::kCurve).gradients([](const G& x) {
     return x.grad * (1 + x.result * x.result);
   });
-  functions.define(Pointwise::kAsin).in(kFloatTypes).gradients([](const G& x) {
+  functions.define(Pointwise::kAsin).in(kFloatTypes).cost(Cost::kCurve).gradients([](const G& x) {
     return x.grad * rsqrt(1 - x.a * x.a);
   });
-  functions.define(Pointwise::kAcos).in(kFloatTypes).gradients([](const G& x) {
+  functions.define(Pointwise::kAcos).in(kFloatTypes).cost(Cost::kCurve).gradients([](const G& x) {
     return x.grad * -rsqrt(1 - x.a * x.a);
   });
-  functions.define(Pointwise::kAtan).in(kFloatTypes).gradients([](const G& x) {
+  functions.define(Pointwise::kAtan).in(kFloatTypes).cost(Cost::kCurve).gradients([](const G& x) {
     return x.grad / (x.a * x.a + 1);
   });
   functions.define(Pointwise::kAtan2)
       .in(kFloatTypes)
+      .cost(Cost::kCurve)
       .gradients([](const G& x) { return x.grad * x.b * inverse_square(x); },
                  [](const G& x) { return x.grad * -x.a * inverse_square(x); });
-  functions.define(Pointwise::kSinh).in(kFloatTypes).gradients([](const G& x) {
+  functions.define(Pointwise::kSinh).in(kFloatTypes).cost(Cost::kCurve).gradients([](const G& x) {
     return x.grad * cosh(x.a);
   });
-  functions.define(Pointwise::kCosh).in(kFloatTypes).gradients([](const G& x) {
+  functions.define(Pointwise::kCosh).in(kFloatTypes).cost(Cost::kCurve).gradients([](const G& x) {
     return x.grad * sinh(x.a);
   });
-  functions.define(Pointwise::kTanh).in(kFloatTypes).gradients([](const G& x) {
+  functions.define(Pointwise::kTanh).in(kFloatTypes).cost(Cost::kCurve).gradients([](const G& x) {
     return x.grad * (1 - x.result * x.result);
   });
-  functions.define(Pointwise::kAsinh).in(kFloatTypes).gradients([](const G& x) {
+  functions.define(Pointwise::kAsinh).in(kFloatTypes).cost(Cost::kLong).gradients([](const G& x) {
     return x.grad * rsqrt(x.a * x.a + 1);
   });
-  functions.define(Pointwise::kAcosh).in(kFloatTypes).gradients([](const G& x) {
+  functions.define(Pointwise::kAcosh).in(kFloatTypes).cost(Cost::kLong).gradients([](const G& x) {
     return x.grad * rsqrt(x.a * x.a - 1);
   });
-  functions.define(Pointwise::kAtanh).in(kFloatTypes).gradients([](const G& x) {
+  functions.define(Pointwise::kAtanh).in(kFloatTypes).cost(Cost::kCurve).gradients([](const G& x) {
     return x.grad * (1 / (1 - x.a * x.a));
   });
   functions.define(Pointwise::kDeg2rad)

@@ -92,7 +92,7 @@ TEST(Derivatives, OfPointwiseFunctionsAreThereForEveryOperand) {
   std::set<std::string> missing;
   for (int i = 0; i < kPointwiseCount; ++i) {
     const FunctionInfo& info = function_info(static_cast<Pointwise>(i));
-    if (info.gives_bool || (info.dtypes & kFloatTypes) == 0) continue;
+    if (info.values == ops::Values::kBool || (info.dtypes & kFloatTypes) == 0) continue;
     for (int operand = 0; operand < info.arity; ++operand) {
       if (takes_bool(static_cast<Pointwise>(i), operand)) continue;
       if (info.derivatives[operand].kind == Derivative::Kind::kNone) missing.insert(info.name);

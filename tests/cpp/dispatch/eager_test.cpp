@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mindtorch/base/warning.h"
+#include "mindtorch/ops/refusal.h"
 #include "mindtorch/ops/registry.h"
 #include "tests/cpp/support/errors.h"
 
@@ -29,6 +30,9 @@ TensorSpec pair(const Tensor& self, const Tensor&) { return like(self); }
 TensorSpec of_list(TensorList tensors) { return like(tensors[0]); }
 TensorSpec as_float(const Tensor& self) {
   return {self.sizes(), DType::kFloat32, self.device(), {}};
+}
+TensorSpec row_notes(const Tensor& self) {
+  return {{self.size(0)}, DType::kFloat64, self.device(), {}};
 }
 TensorSpec flat(const Tensor& self) { return {{self.numel()}, self.dtype(), self.device(), {}}; }
 SpecList value_and_index(const Tensor& self) {
@@ -96,6 +100,12 @@ const ops::Registry& test_ops() {
     ops.define<like>("lacking(Tensor self) -> Tensor").variants(ops::kOutVariant);
     ops.define<nothing>("lacking_change_(Tensor(a!) self) -> Tensor(a!)");
     ops.define("lacking_dynamic(Tensor self) -> Tensor").dynamic();
+    ops.define<pair>("picky(Tensor self, Tensor index) -> Tensor");
+    ops.kernel<pair_kernel>(kCpu, "picky").takes(bit(DType::kFloat32) | bit(DType::kComplex64));
+    ops.define<like>("noted(Tensor self) -> (Tensor, Tensor notes)").auxiliary(1);
+    ops.kernel<two_kernel>(kCpu, "noted").keeps<row_notes>();
+    ops.define<like>("forgetful(Tensor self) -> (Tensor, Tensor notes)").auxiliary(1);
+    ops.kernel<two_kernel>(kCpu, "forgetful");
     ops.define("unwritten(Tensor self) -> Tensor");
     ops.define("search(Tensor self) -> Tensor").dynamic();
     ops.dynamic_kernel<dynamic_kernel>(kCpu, "search");
@@ -192,6 +202,53 @@ TEST_F(EagerTest, AMissingKernelNamesOpDeviceAndDtype) {
             "the data");
   EXPECT_EQ(missing("unwritten", {tensor}), "op unwritten has no implementation");
   EXPECT_EQ(tensor.version(), 0u);
+}
+
+// --- what a device's kernel states of itself
+// -------------------------------------------------------
+
+TEST_F(EagerTest, AKernelTakesTheDTypesItStates) {
+  const auto tensor = [](DType dtype) { return Tensor::make({2}, dtype); };
+  const auto refused = [&](const Tensor& self, const Tensor& index) {
+    return error_of<NotImplementedError>([&] { run("picky", {self, index}); });
+  };
+  run("picky", {tensor(DType::kFloat32), tensor(DType::kInt64)});
+  run("picky", {tensor(DType::kComplex64), tensor(DType::kInt64)});
+  EXPECT_EQ(g_kernel_runs, 2);
+  EXPECT_EQ(refused(tensor(DType::kInt64), tensor(DType::kInt64)),
+            "\"picky\" not implemented for 'Long'");
+  EXPECT_EQ(refused(tensor(DType::kFloat32), tensor(DType::kComplex128)),
+            "\"picky\" not implemented for 'ComplexDouble'");
+  EXPECT_EQ(g_kernel_runs, 2);
+  // Where nothing is computed, nothing is refused.
+  run("picky", {Tensor::make({2}, DType::kInt64, DeviceType::kMeta), meta({2})});
+}
+
+TEST_F(EagerTest, ARefusalElsewhereNamesWhatIsTaken) {
+  ops::Op op = test_ops().at("picky");
+  op.kernels[static_cast<int>(DeviceType::kNpu)] = op.kernel(DeviceType::kCpu);
+  EXPECT_EQ(error_of<NotImplementedError>(
+                [&] { ops::refuse_dtype(op, Device(DeviceType::kNpu, 1), DType::kInt64); }),
+            "Could not run 'picky' on device npu:1 for torch.int64: it takes float32, complex64");
+}
+
+TEST_F(EagerTest, AKernelStatesWhatItKeeps) {
+  const auto noted = run("noted", {Tensor::make({3, 2}, DType::kFloat32)});
+  EXPECT_EQ(noted[0].sizes(), (Shape{3, 2}));
+  EXPECT_EQ(noted[1].sizes(), (Shape{3}));
+  EXPECT_EQ(noted[1].dtype(), DType::kFloat64);
+  EXPECT_EQ(run("forgetful", {Tensor::make({3, 2}, DType::kFloat32)})[1].sizes(), (Shape{0}));
+  EXPECT_EQ(run("noted", {meta({3, 2})})[1].sizes(), (Shape{0}));
+  ops::Registry ops;
+  ops.define<like>("plain(Tensor self) -> Tensor");
+  EXPECT_THROW(ops.kernel<plus_one>(DeviceType::kCpu, "plain").keeps<row_notes>(), RuntimeError);
+}
+
+TEST_F(EagerTest, AnOpKnowsWhichDevicesHaveIt) {
+  EXPECT_TRUE(test_ops().at("picky").has_kernel(DeviceType::kCpu));
+  EXPECT_FALSE(test_ops().at("picky").has_kernel(DeviceType::kNpu));
+  EXPECT_TRUE(test_ops().at("lacking").has_kernel(DeviceType::kMeta));
+  EXPECT_FALSE(test_ops().at("search").has_kernel(DeviceType::kMeta));
 }
 
 // --- in place

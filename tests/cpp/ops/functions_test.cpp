@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <vector>
 
 #include "mindtorch/ops/evaluate.h"
 #include "mindtorch/ops/formulas.h"
@@ -97,6 +98,41 @@ TEST(Functions, EachHasDtypes) {
   }
 }
 
+// Steps that depend on parameters alone are taken once, not for every element.
+TEST(Functions, CostAtLeastWhatTheirStepsCost) {
+  int composed = 0;
+  for (int i = 0; i < kPointwiseCount; ++i) {
+    const FunctionInfo& info = function_info(static_cast<Pointwise>(i));
+    std::vector<bool> varies;
+    for (const ExprNode& node : info.value.nodes()) {
+      varies.push_back(node.kind == ExprNode::Kind::kOperand);
+      for (int k = 0; k < node.count; ++k) {
+        if (varies[node.arguments[k]]) varies.back() = true;
+      }
+      if (node.kind != ExprNode::Kind::kCall || !varies.back()) continue;
+      const FunctionInfo& step = function_info(node.function);
+      EXPECT_GE(info.cost, step.cost) << info.name << " costs less than its step " << step.name;
+      ++composed;
+    }
+  }
+  EXPECT_GT(composed, 100);
+}
+
+TEST(Functions, GiveTruthWhereTheirExpressionEndsInATest) {
+  for (int i = 0; i < kPointwiseCount; ++i) {
+    const FunctionInfo& info = function_info(static_cast<Pointwise>(i));
+    if (info.value.empty()) continue;
+    const ExprNode& last = info.value.nodes().back();
+    const bool is_test = last.kind == ExprNode::Kind::kCall && gives_bool(last.function);
+    EXPECT_EQ(info.values == Values::kBool, is_test) << info.name;
+  }
+  EXPECT_TRUE(gives_bool(Pointwise::kEq));
+  EXPECT_TRUE(gives_bool(Pointwise::kSignbit));
+  EXPECT_FALSE(gives_bool(Pointwise::kBitwiseAnd));
+  EXPECT_TRUE(gives_real(Pointwise::kAbs));
+  EXPECT_FALSE(gives_real(Pointwise::kConj));
+}
+
 TEST(Functions, GradientsAreSlopes) {
   constexpr Real kStep = 1e-6L;
   constexpr double kGrad = 1.7;
@@ -130,8 +166,8 @@ TEST(Functions, WithoutGradientAreTestsAndWholeNumbersOnly) {
   for (int i = 0; i < kPointwiseCount; ++i) {
     const auto function = static_cast<Pointwise>(i);
     const FunctionInfo& info = function_info(function);
-    if (info.gives_bool || (info.dtypes & kFloatTypes) == 0 || known.contains(function) ||
-        is_undifferentiated(function)) {
+    if (info.values == Values::kBool || (info.dtypes & kFloatTypes) == 0 ||
+        known.contains(function) || is_undifferentiated(function)) {
       continue;
     }
     for (int operand = function == Pointwise::kWhere ? 1 : 0; operand < info.arity; ++operand) {

@@ -18,13 +18,6 @@ struct Settings {
   double scale;
 };
 
-void check_attention_dtype(const ops::Launch& on, const Tensor& query) {
-  if ((bit(query.dtype()) & kFloats) == 0) {
-    refuse(on, "scaled_dot_product_attention", query.dtype(),
-           "CANN's matrix products take float16, bfloat16 and float32");
-  }
-}
-
 // True above the diagonal.
 void fill_later_keys(ops::Launch& on, const Tensor& out) {
   const Tensor all = make_like(on, out.sizes(), DType::kBool);
@@ -146,15 +139,11 @@ struct FusedCall {
   int64_t precision = 0;
 };
 
-// The largest scores and the sums of exponentials, of what ops::row_stats describes.
-Tensor part_of(const Tensor& row_stats, int64_t index) {
-  Shape sizes = row_stats.sizes();
-  Shape strides = row_stats.strides();
-  const int64_t offset = row_stats.storage_offset() + index * strides[0];
-  sizes.erase(sizes.begin());
-  strides.erase(strides.begin());
-  return in_four_dims(row_stats.alias(std::move(sizes), std::move(strides), offset));
-}
+// What CANN keeps of each row of scores, eight times each.
+struct RowStats {
+  const Tensor& largest;
+  const Tensor& sums;  // of exponentials
+};
 
 void attend_in_one(ops::Launch& on,
                    const Tensor& query,
@@ -162,14 +151,14 @@ void attend_in_one(ops::Launch& on,
                    const Tensor& value,
                    const Settings& s,
                    const Tensor& out,
-                   const Tensor& row_stats) {
+                   const RowStats& stats) {
   const FusedCall fused(on, query, key, s);
   const Tensor none;
   const Tensor unused = make_like(on, {0}, query.dtype());  // CANN wants it, and leaves it empty
   call(on, MT_ACLNN(aclnnFlashAttentionScore), in_four_dims(query), in_four_dims(key),
        in_four_dims(value), none, none, none, fused.hidden.mask, nullptr, s.scale, fused.kKeepAll,
        fused.kFar, fused.kFar, fused.heads, &fused.layout[0], fused.precision, fused.hidden.sparse,
-       part_of(row_stats, 0), part_of(row_stats, 1), unused, in_four_dims(out));
+       in_four_dims(stats.largest), in_four_dims(stats.sums), unused, in_four_dims(out));
 }
 
 void attend_backward_in_one(ops::Launch& on,
@@ -178,7 +167,7 @@ void attend_backward_in_one(ops::Launch& on,
                             const Tensor& key,
                             const Tensor& value,
                             const Tensor& out,
-                            const Tensor& row_stats,
+                            const RowStats& stats,
                             const Settings& s,
                             const Tensor& grad_query,
                             const Tensor& grad_key,
@@ -188,9 +177,9 @@ void attend_backward_in_one(ops::Launch& on,
   const Tensor unused = make_like(on, {0}, query.dtype());
   call(on, MT_ACLNN(aclnnFlashAttentionScoreGrad), in_four_dims(query), in_four_dims(key),
        in_four_dims(value), in_four_dims(grad_out), none, none, none, fused.hidden.mask,
-       part_of(row_stats, 0), part_of(row_stats, 1), none, in_four_dims(out), nullptr, s.scale,
-       fused.kKeepAll, fused.kFar, fused.kFar, fused.heads, &fused.layout[0], fused.precision,
-       fused.hidden.sparse, in_four_dims(grad_query), in_four_dims(grad_key),
+       in_four_dims(stats.largest), in_four_dims(stats.sums), none, in_four_dims(out), nullptr,
+       s.scale, fused.kKeepAll, fused.kFar, fused.kFar, fused.heads, &fused.layout[0],
+       fused.precision, fused.hidden.sparse, in_four_dims(grad_query), in_four_dims(grad_key),
        in_four_dims(grad_value), unused);
 }
 
@@ -328,6 +317,15 @@ void attend_backward_by_steps(ops::Launch& on,
 
 // --- the ops ---
 
+ops::SpecList row_stats(
+    const Tensor& query, const Tensor&, const Tensor&, const Tensor&, bool, double, bool) {
+  constexpr int64_t kCopies = 8;
+  Shape sizes = query.sizes();
+  sizes.back() = kCopies;
+  const ops::TensorSpec spec{std::move(sizes), kWide, query.device(), std::nullopt};
+  return {spec, spec};
+}
+
 void flash_attention(ops::Launch& on,
                      const Tensor& query,
                      const Tensor& key,
@@ -337,13 +335,13 @@ void flash_attention(ops::Launch& on,
                      double scale,
                      bool,
                      Tensor& out,
-                     Tensor& row_stats) {
-  check_attention_dtype(on, query);
+                     Tensor& largest,
+                     Tensor& sums) {
   if (out.numel() == 0) return;
   if (key.size(-2) == 0) return call(on, MT_ACLNN(aclnnInplaceZero), out);
   const Settings s = {attn_mask, is_causal, scale};
   if (is_fused(query, key, value, s)) {
-    return attend_in_one(on, query, key, value, s, out, row_stats);
+    return attend_in_one(on, query, key, value, s, out, {largest, sums});
   }
   attend_by_steps(on, query, key, value, s, out);
 }
@@ -354,22 +352,22 @@ void flash_attention_backward(ops::Launch& on,
                               const Tensor& key,
                               const Tensor& value,
                               const Tensor& out,
-                              const Tensor& row_stats,
+                              const Tensor& largest,
+                              const Tensor& sums,
                               const Tensor& attn_mask,
                               bool is_causal,
                               double scale,
                               Tensor& grad_query,
                               Tensor& grad_key,
                               Tensor& grad_value) {
-  check_attention_dtype(on, query);
   const Settings s = {attn_mask, is_causal, scale};
   if (out.numel() == 0 || key.size(-2) == 0) {
     for (const Tensor* each : {&grad_query, &grad_key, &grad_value}) {
       if (each->numel() != 0) call(on, MT_ACLNN(aclnnInplaceZero), *each);
     }
   } else if (is_fused(query, key, value, s)) {
-    attend_backward_in_one(on, grad_out, query, key, value, out, row_stats, s, grad_query, grad_key,
-                           grad_value);
+    attend_backward_in_one(on, grad_out, query, key, value, out, {largest, sums}, s, grad_query,
+                           grad_key, grad_value);
   } else {
     attend_backward_by_steps(on, grad_out, query, key, value, s, grad_query, grad_key, grad_value);
   }
@@ -378,9 +376,13 @@ void flash_attention_backward(ops::Launch& on,
 }  // namespace
 
 void register_attention(ops::Registry& registry) {
-  registry.kernel<flash_attention>(DeviceType::kNpu, "_scaled_dot_product_flash_attention");
-  registry.kernel<flash_attention_backward>(DeviceType::kNpu,
-                                            "_scaled_dot_product_flash_attention_backward");
+  registry.kernel<flash_attention>(DeviceType::kNpu, "_scaled_dot_product_flash_attention")
+      .takes(kFloats)
+      .keeps<row_stats>();
+  registry
+      .kernel<flash_attention_backward>(DeviceType::kNpu,
+                                        "_scaled_dot_product_flash_attention_backward")
+      .takes(kFloats);
 }
 
 }  // namespace mindtorch::ascend

@@ -5,12 +5,6 @@
 namespace mindtorch::ascend {
 namespace {
 
-void check_channel_norm_dtype(const ops::Launch& on, const char* name, const Tensor& input) {
-  if ((bit(input.dtype()) & kFloats) == 0) {
-    refuse(on, name, input.dtype(), "CANN normalises float16, bfloat16 and float32");
-  }
-}
-
 // Running statistics that start at 0 and move all the way are those of the batch: so CANN tells the
 // variance that torch's running one moves towards.
 void batch_norm(ops::Launch& on,
@@ -25,7 +19,6 @@ void batch_norm(ops::Launch& on,
                 Tensor& save_mean,
                 Tensor& save_invstd,
                 Tensor& variance) {
-  check_channel_norm_dtype(on, "batch_norm", input);
   const Tensor none;
   if (out.numel() == 0) return fill_with_zeros(on, {&save_mean, &save_invstd, &variance});
   if (mean.defined()) {
@@ -80,7 +73,6 @@ void group_norm(ops::Launch& on,
                 Tensor& out,
                 Tensor& mean,
                 Tensor& rstd) {
-  check_channel_norm_dtype(on, "group_norm", input);
   if (out.numel() == 0) return;
   call(on, MT_ACLNN(aclnnGroupNorm), input, weight, bias, n, channels, inner, groups, eps, out,
        mean, rstd);
@@ -115,10 +107,10 @@ void group_norm_backward(ops::Launch& on,
 
 void register_channel_norm(ops::Registry& registry) {
   constexpr auto kNpu = DeviceType::kNpu;
-  registry.kernel<batch_norm>(kNpu, "_batch_norm");
-  registry.kernel<batch_norm_backward>(kNpu, "_batch_norm_backward");
-  registry.kernel<group_norm>(kNpu, "native_group_norm");
-  registry.kernel<group_norm_backward>(kNpu, "native_group_norm_backward");
+  registry.kernel<batch_norm>(kNpu, "_batch_norm").takes(kFloats);
+  registry.kernel<batch_norm_backward>(kNpu, "_batch_norm_backward").takes(kFloats);
+  registry.kernel<group_norm>(kNpu, "native_group_norm").takes(kFloats);
+  registry.kernel<group_norm_backward>(kNpu, "native_group_norm_backward").takes(kFloats);
 }
 
 }  // namespace mindtorch::ascend

@@ -5,12 +5,6 @@
 namespace mindtorch::ascend {
 namespace {
 
-void check_convolution_dtype(const ops::Launch& on, const char* name, const Tensor& input) {
-  if ((bit(input.dtype()) & kFloats) == 0) {
-    refuse(on, name, input.dtype(), "CANN convolves float16, bfloat16 and float32");
-  }
-}
-
 // CANN wants a number for each dimension.
 Shape per_dimension(const Tensor& weight, IntList list) {
   return list.size() == 1 ? Shape(weight.sizes().size() - 2, list[0]) : Shape(list);
@@ -27,7 +21,6 @@ void convolution(ops::Launch& on,
                  IntList output_padding,
                  int64_t groups,
                  Tensor& out) {
-  check_convolution_dtype(on, "convolution", input);
   if (out.numel() == 0) return;
   const auto list = [&](IntList given) { return per_dimension(weight, given); };
   const Shape strides = list(stride), paddings = list(padding), dilations = list(dilation);
@@ -52,7 +45,6 @@ void convolution_backward(ops::Launch& on,
                           Tensor& grad_input,
                           Tensor& grad_weight,
                           Tensor& grad_bias) {
-  check_convolution_dtype(on, "convolution_backward", input);
   const Tensor none;
   const Tensor& of_input = needs_input ? grad_input : none;
   const Tensor& of_weight = needs_weight ? grad_weight : none;
@@ -79,7 +71,6 @@ void conv_tbc(ops::Launch& on,
               const Tensor& bias,
               int64_t pad,
               Tensor& out) {
-  check_convolution_dtype(on, "conv_tbc", self);
   if (out.numel() == 0) return;
   call(on, MT_ACLNN(aclnnConvTbc), self, weight, bias, pad, out, kKeepDtype);
 }
@@ -87,9 +78,9 @@ void conv_tbc(ops::Launch& on,
 }  // namespace
 
 void register_convolution(ops::Registry& registry) {
-  registry.kernel<convolution>(DeviceType::kNpu, "convolution");
-  registry.kernel<convolution_backward>(DeviceType::kNpu, "convolution_backward");
-  registry.kernel<conv_tbc>(DeviceType::kNpu, "conv_tbc");
+  registry.kernel<convolution>(DeviceType::kNpu, "convolution").takes(kFloats);
+  registry.kernel<convolution_backward>(DeviceType::kNpu, "convolution_backward").takes(kFloats);
+  registry.kernel<conv_tbc>(DeviceType::kNpu, "conv_tbc").takes(kFloats);
 }
 
 }  // namespace mindtorch::ascend

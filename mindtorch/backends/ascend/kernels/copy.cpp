@@ -37,9 +37,9 @@ Scalar item(ops::Launch& on, const Tensor& self) {
 }
 
 void register_copy(ops::Registry& registry) {
-  registry.kernel<copy_into>(DeviceType::kNpu, "copy_");
-  registry.kernel<clone>(DeviceType::kNpu, "clone");
-  registry.dynamic_kernel<item>(DeviceType::kNpu, "item");
+  registry.kernel<copy_into>(DeviceType::kNpu, "copy_").takes(kAnyOrComplex);
+  registry.kernel<clone>(DeviceType::kNpu, "clone").takes(kAnyOrComplex);
+  registry.dynamic_kernel<item>(DeviceType::kNpu, "item").takes(kAnyOrComplex);
 }
 
 }  // namespace mindtorch::ascend

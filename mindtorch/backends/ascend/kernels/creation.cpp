@@ -160,15 +160,15 @@ void triu_indices(ops::Launch& on,
 
 void register_creation(ops::Registry& registry) {
   constexpr auto kNpu = DeviceType::kNpu;
-  registry.kernel<empty>(kNpu, "empty.memory_format");
-  registry.kernel<empty_strided>(kNpu, "empty_strided");
-  registry.kernel<zeros>(kNpu, "zeros");
-  registry.kernel<ones>(kNpu, "ones");
-  registry.kernel<full>(kNpu, "full");
-  registry.kernel<scalar_tensor>(kNpu, "scalar_tensor");
-  registry.kernel<fill>(kNpu, "fill_.Scalar");
-  registry.kernel<fill_from>(kNpu, "fill_.Tensor");
-  registry.kernel<zero>(kNpu, "zero_");
+  registry.kernel<empty>(kNpu, "empty.memory_format").takes(kAnyType);
+  registry.kernel<empty_strided>(kNpu, "empty_strided").takes(kAnyType);
+  registry.kernel<zeros>(kNpu, "zeros").takes(kAnyOrComplex);
+  registry.kernel<ones>(kNpu, "ones").takes(kAnyOrComplex);
+  registry.kernel<full>(kNpu, "full").takes(kAnyOrComplex);
+  registry.kernel<scalar_tensor>(kNpu, "scalar_tensor").takes(kAnyOrComplex);
+  registry.kernel<fill>(kNpu, "fill_.Scalar").takes(kAnyOrComplex);
+  registry.kernel<fill_from>(kNpu, "fill_.Tensor").takes(kAnyOrComplex);
+  registry.kernel<zero>(kNpu, "zero_").takes(kAnyOrComplex);
   registry.kernel<arange>(kNpu, "arange");
   registry.kernel<arange_step>(kNpu, "arange.start_step");
   registry.kernel<range>(kNpu, "range.step");

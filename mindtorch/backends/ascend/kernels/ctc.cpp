@@ -1,8 +1,21 @@
+#include <algorithm>
+
 #include "mindtorch/backends/ascend/kernels/compose.h"
 #include "mindtorch/backends/ascend/kernels/dtypes.h"
 
 namespace mindtorch::ascend {
 namespace {
+
+// The log-likelihood of each state at each step: a state is a label or the blank before, between or
+// behind labels.
+ops::TensorSpec log_alpha_of(
+    const Tensor& log_probs, const Tensor&, IntList, IntList target_lengths, int64_t, bool) {
+  const int64_t most = *std::ranges::max_element(target_lengths);
+  return {{log_probs.size(1), log_probs.size(0), 2 * most + 1},
+          log_probs.dtype(),
+          log_probs.device(),
+          std::nullopt};
+}
 
 void ctc_loss(ops::Launch& on,
               const Tensor& log_probs,
@@ -35,7 +48,7 @@ void ctc_loss_backward(ops::Launch& on,
 }  // namespace
 
 void register_ctc(ops::Registry& registry) {
-  registry.kernel<ctc_loss>(DeviceType::kNpu, "_ctc_loss");
+  registry.kernel<ctc_loss>(DeviceType::kNpu, "_ctc_loss").keeps<log_alpha_of>();
   registry.kernel<ctc_loss_backward>(DeviceType::kNpu, "_ctc_loss_backward");
 }
 

@@ -1,6 +1,6 @@
 #include "mindtorch/backends/ascend/kernels/dtypes.h"
 
-#include "mindtorch/base/error.h"
+#include "mindtorch/ops/refusal.h"
 
 namespace mindtorch::ascend {
 
@@ -18,8 +18,7 @@ DType computable(const ops::Launch& on, const char* op, DType dtype, DTypes take
 }
 
 void refuse(const ops::Launch& on, const char* op, DType dtype, const char* reason) {
-  MT_THROW(NotImplementedError, "Could not run '", op, "' on device ", on.device.str(),
-           " for torch.", name(dtype), ": ", reason);
+  ops::refuse(op, on.device, dtype, reason);
 }
 
 }  // namespace mindtorch::ascend

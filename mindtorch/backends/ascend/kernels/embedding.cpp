@@ -24,10 +24,6 @@ void embedding_dense_backward(ops::Launch& on,
                               Tensor& out) {
   if (out.numel() == 0) return;
   if (indices.numel() == 0) return call(on, MT_ACLNN(aclnnInplaceZero), out);
-  if ((bit(out.dtype()) & kFloats) == 0) {
-    refuse(on, "embedding_dense_backward", out.dtype(),
-           "CANN adds up rows of float16, bfloat16 and float32");
-  }
   call(on, MT_ACLNN(aclnnEmbeddingDenseBackward), grad_output, indices,
        static_cast<uint64_t>(num_weights), static_cast<uint64_t>(padding_idx), scale_grad_by_freq,
        out);
@@ -35,10 +31,6 @@ void embedding_dense_backward(ops::Launch& on,
 
 void embedding_renorm(
     ops::Launch& on, const Tensor& self, const Tensor& indices, double max_norm, double norm_type) {
-  if ((bit(self.dtype()) & kFloats) == 0) {
-    refuse(on, "embedding_renorm_", self.dtype(),
-           "CANN shortens rows of float16, bfloat16 and float32");
-  }
   if (max_norm < 0 || norm_type <= 0) {
     refuse(on, "embedding_renorm_", self.dtype(), "CANN wants a positive norm_type and max_norm");
   }
@@ -49,9 +41,11 @@ void embedding_renorm(
 }  // namespace
 
 void register_embedding(ops::Registry& registry) {
-  registry.kernel<embedding>(DeviceType::kNpu, "embedding");
-  registry.kernel<embedding_dense_backward>(DeviceType::kNpu, "embedding_dense_backward");
-  registry.kernel<embedding_renorm>(DeviceType::kNpu, "embedding_renorm_");
+  registry.kernel<embedding>(DeviceType::kNpu, "embedding").takes(kAnyOrComplex);
+  registry.kernel<embedding_dense_backward>(DeviceType::kNpu, "embedding_dense_backward")
+      .takes(kFloats)
+      .takes(kAnyOrComplex);
+  registry.kernel<embedding_renorm>(DeviceType::kNpu, "embedding_renorm_").takes(kFloats);
 }
 
 }  // namespace mindtorch::ascend

@@ -289,9 +289,6 @@ void zero_list_(ops::Launch& on, TensorList self) {
 
 void norm_list(ops::Launch& on, TensorList self, const Scalar& ord, Tensor& first) {
   const std::span<Tensor> outs = list_of(first, self.size());
-  if ((bit(self[0].dtype()) & kFloats) == 0) {
-    refuse(on, "_foreach_norm", self[0].dtype(), "CANN has norms of float16, bfloat16 and float32");
-  }
   for (size_t at = 0; at < self.size(); at += kMaxList) {
     const size_t count = std::min(kMaxList, self.size() - at);
     call(on, MT_ACLNN(aclnnForeachNorm), TensorList(self.subspan(at, count)),
@@ -318,9 +315,9 @@ void copy_lists(ops::Launch& on, TensorList from, TensorList to) { copy_list_(on
 void register_foreach(ops::Registry& registry) {
   registry.kernel<pointwise_list>(DeviceType::kNpu, "_pointwise_list");
   registry.kernel<pointwise_list_>(DeviceType::kNpu, "_pointwise_list_");
-  registry.kernel<copy_list_>(DeviceType::kNpu, "_copy_list_");
-  registry.kernel<zero_list_>(DeviceType::kNpu, "_zero_list_");
-  registry.kernel<norm_list>(DeviceType::kNpu, "_norm_list");
+  registry.kernel<copy_list_>(DeviceType::kNpu, "_copy_list_").takes(kAnyOrComplex);
+  registry.kernel<zero_list_>(DeviceType::kNpu, "_zero_list_").takes(kAnyOrComplex);
+  registry.kernel<norm_list>(DeviceType::kNpu, "_norm_list").takes(kFloats);
 }
 
 }  // namespace mindtorch::ascend

@@ -129,15 +129,15 @@ void take(ops::Launch& on, const Tensor& self, const Tensor& index, Tensor& out)
 
 void register_indexing(ops::Registry& registry) {
   constexpr auto kNpu = DeviceType::kNpu;
-  registry.kernel<index>(kNpu, "_index");
-  registry.kernel<index_put>(kNpu, "_index_put_");
-  registry.kernel<index_select>(kNpu, "index_select");
-  registry.kernel<index_copy>(kNpu, "index_copy_");
-  registry.kernel<index_add>(kNpu, "index_add_");
-  registry.kernel<index_fill>(kNpu, "index_fill_");
+  registry.kernel<index>(kNpu, "_index").takes(kAnyOrComplex);
+  registry.kernel<index_put>(kNpu, "_index_put_").takes(kAnyOrComplex);
+  registry.kernel<index_select>(kNpu, "index_select").takes(kAnyOrComplex);
+  registry.kernel<index_copy>(kNpu, "index_copy_").takes(kAnyOrComplex);
+  registry.kernel<index_add>(kNpu, "index_add_").takes(kAnyOrComplex);
+  registry.kernel<index_fill>(kNpu, "index_fill_").takes(kAnyOrComplex);
   registry.dynamic_kernel<masked_select>(kNpu, "_masked_select");
   registry.dynamic_kernel<nonzero>(kNpu, "nonzero");
-  registry.kernel<take>(kNpu, "take");
+  registry.kernel<take>(kNpu, "take").takes(kAnyOrComplex);
 }
 
 }  // namespace mindtorch::ascend

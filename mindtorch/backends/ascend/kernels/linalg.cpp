@@ -17,16 +17,14 @@ void qr(ops::Launch& on, const Tensor& A, std::string_view mode, Tensor& q, Tens
   call(on, MT_ACLNN(aclnnLinalgQr), A, way, way == 2 ? Tensor() : q, r);
 }
 
-// The factors of LU are not the device's to give.
-void slogdet(
-    ops::Launch& on, const Tensor& A, Tensor& sign, Tensor& logabsdet, Tensor& lu, Tensor& pivots) {
-  fill_with_zeros(on, {&lu, &pivots});
+// The factors of LU are not the device's to give: it keeps nothing.
+void slogdet(ops::Launch& on, const Tensor& A, Tensor& sign, Tensor& logabsdet, Tensor&, Tensor&) {
   if (sign.numel() != 0) call(on, MT_ACLNN(aclnnSlogdet), A, sign, logabsdet);
 }
-void det(ops::Launch& on, const Tensor& A, Tensor& result, Tensor& lu, Tensor& pivots) {
+void det(ops::Launch& on, const Tensor& A, Tensor& result, Tensor& none, Tensor&) {
   Tensor sign = make_like(on, result.sizes(), result.dtype());
   Tensor logabsdet = make_like(on, result.sizes(), result.dtype());
-  slogdet(on, A, sign, logabsdet, lu, pivots);
+  slogdet(on, A, sign, logabsdet, none, none);
   if (result.numel() == 0) return;
   call(on, MT_ACLNN(aclnnMul), sign, computed(on, ops::Pointwise::kExp, logabsdet), result);
 }

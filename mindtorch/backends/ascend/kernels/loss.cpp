@@ -4,12 +4,6 @@
 namespace mindtorch::ascend {
 namespace {
 
-void check_loss_dtype(const ops::Launch& on, const Tensor& self) {
-  if ((bit(self.dtype()) & kFloats) == 0) {
-    refuse(on, "nll_loss", self.dtype(), "CANN compares classes in float16, bfloat16 and float32");
-  }
-}
-
 // CANN wants a weight for each class.
 Tensor weight_of_classes(ops::Launch& on, const Tensor& self, const Tensor& weight) {
   if (weight.defined()) return weight;
@@ -38,7 +32,6 @@ void nll_loss(ops::Launch& on,
               int64_t ignore_index,
               Tensor& out,
               Tensor& total_weight) {
-  check_loss_dtype(on, self);
   const Tensor weights = weight_of_classes(on, self, weight);
   call(on, MT_ACLNN(aclnnNLLLoss), self, target, weights, reduction, ignore_index, out,
        total_weight);
@@ -51,7 +44,6 @@ void nll_loss2d(ops::Launch& on,
                 int64_t ignore_index,
                 Tensor& out,
                 Tensor& total_weight) {
-  check_loss_dtype(on, self);
   const Tensor weights = weight_of_classes(on, self, weight);
   const Tensor result = out.dim() == 0 ? out : as_image(on, out, 1);
   call(on, MT_ACLNN(aclnnNLLLoss2d), as_image(on, self, 2), as_image(on, target, 1), weights,
@@ -92,10 +84,10 @@ void nll_loss2d_backward(ops::Launch& on,
 
 void register_loss(ops::Registry& registry) {
   constexpr auto kNpu = DeviceType::kNpu;
-  registry.kernel<nll_loss>(kNpu, "nll_loss_forward");
-  registry.kernel<nll_loss2d>(kNpu, "nll_loss2d_forward");
-  registry.kernel<nll_loss_backward>(kNpu, "nll_loss_backward");
-  registry.kernel<nll_loss2d_backward>(kNpu, "nll_loss2d_backward");
+  registry.kernel<nll_loss>(kNpu, "nll_loss_forward").takes(kFloats);
+  registry.kernel<nll_loss2d>(kNpu, "nll_loss2d_forward").takes(kFloats);
+  registry.kernel<nll_loss_backward>(kNpu, "nll_loss_backward").takes(kFloats);
+  registry.kernel<nll_loss2d_backward>(kNpu, "nll_loss2d_backward").takes(kFloats);
 }
 
 }  // namespace mindtorch::ascend

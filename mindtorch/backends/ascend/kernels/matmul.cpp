@@ -6,10 +6,7 @@ namespace {
 
 // Whether there is something for CANN to do. A sum of no products is 0, and CANN may leave out what
 // it has no elements for.
-bool has_products(ops::Launch& on, const char* name, const Tensor& left, const Tensor& out) {
-  if ((bit(left.dtype()) & kFloats) == 0) {
-    refuse(on, name, left.dtype(), "CANN's matrix products take float16, bfloat16 and float32");
-  }
+bool has_products(const Tensor& left, const Tensor& out) {
   return out.numel() != 0 && left.numel() != 0;
 }
 
@@ -18,15 +15,15 @@ void zero_unless_empty(ops::Launch& on, const Tensor& out) {
 }
 
 void mm(ops::Launch& on, const Tensor& self, const Tensor& mat2, Tensor& out) {
-  if (!has_products(on, "mm", self, out)) return zero_unless_empty(on, out);
+  if (!has_products(self, out)) return zero_unless_empty(on, out);
   call(on, MT_ACLNN(aclnnMm), self, mat2, out, kKeepDtype);
 }
 void bmm(ops::Launch& on, const Tensor& self, const Tensor& mat2, Tensor& out) {
-  if (!has_products(on, "bmm", self, out)) return zero_unless_empty(on, out);
+  if (!has_products(self, out)) return zero_unless_empty(on, out);
   call(on, MT_ACLNN(aclnnBatchMatMul), self, mat2, out, kKeepDtype);
 }
 void mv(ops::Launch& on, const Tensor& self, const Tensor& vec, Tensor& out) {
-  if (!has_products(on, "mv", self, out)) return zero_unless_empty(on, out);
+  if (!has_products(self, out)) return zero_unless_empty(on, out);
   call(on, MT_ACLNN(aclnnMv), self, vec, out, kKeepDtype);
 }
 
@@ -55,7 +52,7 @@ void addmm(ops::Launch& on,
            const Scalar& beta,
            const Scalar& alpha,
            Tensor& out) {
-  if (!has_products(on, "addmm", mat1, out)) return scaled(on, self, beta, out);
+  if (!has_products(mat1, out)) return scaled(on, self, beta, out);
   call(on, MT_ACLNN(aclnnAddmm), self, mat1, mat2, typed(beta, out.dtype()),
        typed(alpha, out.dtype()), out, kKeepDtype);
 }
@@ -66,7 +63,7 @@ void addmv(ops::Launch& on,
            const Scalar& beta,
            const Scalar& alpha,
            Tensor& out) {
-  if (!has_products(on, "addmv", mat, out)) return scaled(on, self, beta, out);
+  if (!has_products(mat, out)) return scaled(on, self, beta, out);
   call(on, MT_ACLNN(aclnnAddmv), self, mat, vec, typed(alpha, out.dtype()),
        typed(beta, out.dtype()), out, kKeepDtype);
 }
@@ -77,7 +74,7 @@ void baddbmm(ops::Launch& on,
              const Scalar& beta,
              const Scalar& alpha,
              Tensor& out) {
-  if (!has_products(on, "baddbmm", batch1, out)) return scaled(on, self, beta, out);
+  if (!has_products(batch1, out)) return scaled(on, self, beta, out);
   call(on, MT_ACLNN(aclnnBaddbmm), self, batch1, batch2, typed(beta, out.dtype()),
        typed(alpha, out.dtype()), out, kKeepDtype);
 }
@@ -86,14 +83,14 @@ void baddbmm(ops::Launch& on,
 
 void register_matmul(ops::Registry& registry) {
   constexpr auto kNpu = DeviceType::kNpu;
-  registry.kernel<mm>(kNpu, "mm");
-  registry.kernel<bmm>(kNpu, "bmm");
-  registry.kernel<mv>(kNpu, "mv");
-  registry.kernel<dot>(kNpu, "dot");
+  registry.kernel<mm>(kNpu, "mm").takes(kFloats);
+  registry.kernel<bmm>(kNpu, "bmm").takes(kFloats);
+  registry.kernel<mv>(kNpu, "mv").takes(kFloats);
+  registry.kernel<dot>(kNpu, "dot").takes(kAnyOrComplex);
   registry.kernel<dot>(kNpu, "vdot");
-  registry.kernel<addmm>(kNpu, "addmm");
-  registry.kernel<addmv>(kNpu, "addmv");
-  registry.kernel<baddbmm>(kNpu, "baddbmm");
+  registry.kernel<addmm>(kNpu, "addmm").takes(kFloats);
+  registry.kernel<addmv>(kNpu, "addmv").takes(kFloats);
+  registry.kernel<baddbmm>(kNpu, "baddbmm").takes(kFloats);
 }
 
 }  // namespace mindtorch::ascend

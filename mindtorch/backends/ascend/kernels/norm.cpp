@@ -7,12 +7,6 @@
 namespace mindtorch::ascend {
 namespace {
 
-void check_norm_dtype(const ops::Launch& on, const char* name, const Tensor& input) {
-  if ((bit(input.dtype()) & kFloats) == 0) {
-    refuse(on, name, input.dtype(), "CANN normalises float16, bfloat16 and float32");
-  }
-}
-
 void layer_norm(ops::Launch& on,
                 const Tensor& input,
                 IntList normalized_shape,
@@ -22,7 +16,6 @@ void layer_norm(ops::Launch& on,
                 Tensor& out,
                 Tensor& mean,
                 Tensor& rstd) {
-  check_norm_dtype(on, "layer_norm", input);
   if (out.numel() == 0) return;
   call(on, MT_ACLNN(aclnnLayerNorm), input, normalized_shape, weight, bias, eps, out, mean, rstd);
 }
@@ -69,7 +62,6 @@ void rms_norm(ops::Launch& on,
               std::optional<double> eps,
               Tensor& out,
               Tensor& rstd) {
-  check_norm_dtype(on, "rms_norm", input);
   if (out.numel() == 0) return;
   const Tensor gamma = weight_of_rows(on, input, normalized_shape, weight);
   const double least = std::numeric_limits<float>::epsilon();
@@ -102,10 +94,10 @@ void rms_norm_backward(ops::Launch& on,
 
 void register_norm(ops::Registry& registry) {
   constexpr auto kNpu = DeviceType::kNpu;
-  registry.kernel<layer_norm>(kNpu, "native_layer_norm");
-  registry.kernel<layer_norm_backward>(kNpu, "native_layer_norm_backward");
-  registry.kernel<rms_norm>(kNpu, "_fused_rms_norm");
-  registry.kernel<rms_norm_backward>(kNpu, "_fused_rms_norm_backward");
+  registry.kernel<layer_norm>(kNpu, "native_layer_norm").takes(kFloats);
+  registry.kernel<layer_norm_backward>(kNpu, "native_layer_norm_backward").takes(kFloats);
+  registry.kernel<rms_norm>(kNpu, "_fused_rms_norm").takes(kFloats);
+  registry.kernel<rms_norm_backward>(kNpu, "_fused_rms_norm_backward").takes(kFloats);
 }
 
 }  // namespace mindtorch::ascend

@@ -74,10 +74,6 @@ void adam(ops::Launch& on,
           bool maximize,
           const Tensor& grad_scale,
           const Tensor& found_inf) {
-  if ((bit(self[0].dtype()) & kFloats) == 0) {
-    refuse(on, kDecoupled ? "_fused_adamw_" : "_fused_adam_", self[0].dtype(),
-           "CANN steps parameters of float16, bfloat16 and float32");
-  }
   if (unscale(on, grads, grad_scale, found_inf)) return;
   const auto rate = static_cast<float>(number(on, lr));
   const bool has_l2 = !kDecoupled && weight_decay != 0;
@@ -201,10 +197,10 @@ void unscale_list_(ops::Launch& on,
 
 void register_optimizer(ops::Registry& registry) {
   constexpr DeviceType kNpu = DeviceType::kNpu;
-  registry.kernel<adam<false, double>>(kNpu, "_fused_adam_");
-  registry.kernel<adam<false, const Tensor&>>(kNpu, "_fused_adam_.tensor_lr");
-  registry.kernel<adam<true, double>>(kNpu, "_fused_adamw_");
-  registry.kernel<adam<true, const Tensor&>>(kNpu, "_fused_adamw_.tensor_lr");
+  registry.kernel<adam<false, double>>(kNpu, "_fused_adam_").takes(kFloats);
+  registry.kernel<adam<false, const Tensor&>>(kNpu, "_fused_adam_.tensor_lr").takes(kFloats);
+  registry.kernel<adam<true, double>>(kNpu, "_fused_adamw_").takes(kFloats);
+  registry.kernel<adam<true, const Tensor&>>(kNpu, "_fused_adamw_.tensor_lr").takes(kFloats);
   registry.kernel<sgd<double>>(kNpu, "_fused_sgd_");
   registry.kernel<sgd<const Tensor&>>(kNpu, "_fused_sgd_.tensor_lr");
   registry.kernel<adagrad<double>>(kNpu, "_fused_adagrad_");

@@ -6,12 +6,6 @@ namespace {
 
 constexpr DType kIndexDtype = DType::kInt32;  // CANN's max_pool counts in 32 bits
 
-void check_pooling_dtype(const ops::Launch& on, const char* name, const Tensor& self) {
-  if ((bit(self.dtype()) & kFloats) == 0) {
-    refuse(on, name, self.dtype(), "CANN pools float16, bfloat16 and float32");
-  }
-}
-
 template <size_t kN>
 constexpr bool kIsPlane = kN == 2;
 
@@ -31,7 +25,6 @@ void max_pool(ops::Launch& on,
               bool ceil_mode,
               Tensor& values,
               Tensor& indices) {
-  check_pooling_dtype(on, "max_pool", self);
   if (values.numel() == 0) return;
   const Shape kernel = per_dimension<kN>(kernel_size);
   const Shape strides = stride.empty() ? kernel : per_dimension<kN>(stride);
@@ -59,7 +52,6 @@ void max_pool_backward(ops::Launch& on,
                        bool ceil_mode,
                        const Tensor& indices,
                        Tensor& out) {
-  check_pooling_dtype(on, "max_pool_backward", self);
   if (out.numel() == 0) return;
   const Tensor where = on_device(on, indices, kIndexDtype);
   const Shape kernel = per_dimension<kN>(kernel_size);
@@ -85,7 +77,6 @@ void avg_pool(ops::Launch& on,
               bool count_include_pad,
               std::optional<int64_t> divisor_override,
               Tensor& out) {
-  check_pooling_dtype(on, "avg_pool", self);
   if (out.numel() == 0) return;
   const Shape kernel = per_dimension<kN>(kernel_size);
   const Shape strides = stride.empty() ? kernel : per_dimension<kN>(stride);
@@ -111,7 +102,6 @@ void avg_pool_backward(ops::Launch& on,
                        bool count_include_pad,
                        std::optional<int64_t> divisor_override,
                        Tensor& out) {
-  check_pooling_dtype(on, "avg_pool_backward", self);
   if (out.numel() == 0) return;
   const Shape kernel = per_dimension<kN>(kernel_size);
   const Shape strides = stride.empty() ? kernel : per_dimension<kN>(stride);
@@ -128,7 +118,6 @@ void avg_pool_backward(ops::Launch& on,
 
 template <size_t kN>
 void adaptive_avg_pool(ops::Launch& on, const Tensor& self, IntList output_size, Tensor& out) {
-  check_pooling_dtype(on, "adaptive_avg_pool", self);
   if (out.numel() == 0) return;
   if constexpr (kIsPlane<kN>) {
     call(on, MT_ACLNN(aclnnAdaptiveAvgPool2d), self, output_size, out);
@@ -142,7 +131,6 @@ void adaptive_avg_pool_backward(ops::Launch& on,
                                 const Tensor& grad_output,
                                 const Tensor& self,
                                 Tensor& out) {
-  check_pooling_dtype(on, "adaptive_avg_pool_backward", self);
   if (out.numel() == 0) return;
   if (grad_output.numel() == 0) return call(on, MT_ACLNN(aclnnInplaceZero), out);
   if constexpr (kIsPlane<kN>) {
@@ -155,7 +143,6 @@ void adaptive_avg_pool_backward(ops::Launch& on,
 template <size_t kN>
 void adaptive_max_pool(
     ops::Launch& on, const Tensor& self, IntList output_size, Tensor& values, Tensor& indices) {
-  check_pooling_dtype(on, "adaptive_max_pool", self);
   if (values.numel() == 0) return;
   if constexpr (kIsPlane<kN>) {
     call(on, MT_ACLNN(aclnnAdaptiveMaxPool2d), self, output_size, values, indices);
@@ -173,7 +160,6 @@ void adaptive_max_pool_backward(ops::Launch& on,
                                 const Tensor& self,
                                 const Tensor& indices,
                                 Tensor& out) {
-  check_pooling_dtype(on, "adaptive_max_pool_backward", self);
   if (out.numel() == 0) return;
   if (grad_output.numel() == 0) return call(on, MT_ACLNN(aclnnInplaceZero), out);
   const auto as_volume = [](const Tensor& tensor) {
@@ -188,14 +174,17 @@ template <size_t kN>
 void register_for(ops::Registry& registry) {
   constexpr auto kNpu = DeviceType::kNpu;
   const std::string n = std::to_string(kN) + "d";
-  registry.kernel<max_pool<kN>>(kNpu, "max_pool" + n + "_with_indices");
-  registry.kernel<max_pool_backward<kN>>(kNpu, "max_pool" + n + "_with_indices_backward");
-  registry.kernel<avg_pool<kN>>(kNpu, "avg_pool" + n);
-  registry.kernel<avg_pool_backward<kN>>(kNpu, "avg_pool" + n + "_backward");
-  registry.kernel<adaptive_avg_pool<kN>>(kNpu, "_adaptive_avg_pool" + n);
-  registry.kernel<adaptive_avg_pool_backward<kN>>(kNpu, "_adaptive_avg_pool" + n + "_backward");
-  registry.kernel<adaptive_max_pool<kN>>(kNpu, "adaptive_max_pool" + n);
-  registry.kernel<adaptive_max_pool_backward<kN>>(kNpu, "adaptive_max_pool" + n + "_backward");
+  registry.kernel<max_pool<kN>>(kNpu, "max_pool" + n + "_with_indices").takes(kFloats);
+  registry.kernel<max_pool_backward<kN>>(kNpu, "max_pool" + n + "_with_indices_backward")
+      .takes(kFloats);
+  registry.kernel<avg_pool<kN>>(kNpu, "avg_pool" + n).takes(kFloats);
+  registry.kernel<avg_pool_backward<kN>>(kNpu, "avg_pool" + n + "_backward").takes(kFloats);
+  registry.kernel<adaptive_avg_pool<kN>>(kNpu, "_adaptive_avg_pool" + n).takes(kFloats);
+  registry.kernel<adaptive_avg_pool_backward<kN>>(kNpu, "_adaptive_avg_pool" + n + "_backward")
+      .takes(kFloats);
+  registry.kernel<adaptive_max_pool<kN>>(kNpu, "adaptive_max_pool" + n).takes(kFloats);
+  registry.kernel<adaptive_max_pool_backward<kN>>(kNpu, "adaptive_max_pool" + n + "_backward")
+      .takes(kFloats);
 }
 
 }  // namespace

@@ -164,10 +164,10 @@ void all(ops::Launch& on, const Tensor& self, Dims dim, bool keepdim, Tensor& ou
 
 void register_reduce(ops::Registry& registry) {
   constexpr auto kNpu = DeviceType::kNpu;
-  registry.kernel<sum>(kNpu, "sum.dim_IntList");
+  registry.kernel<sum>(kNpu, "sum.dim_IntList").takes(kAnyOrComplex);
   registry.kernel<nansum>(kNpu, "nansum");
-  registry.kernel<mean>(kNpu, "mean.dim");
-  registry.kernel<prod>(kNpu, "prod.dim_int");
+  registry.kernel<mean>(kNpu, "mean.dim").takes(kAnyOrComplex);
+  registry.kernel<prod>(kNpu, "prod.dim_int").takes(kAnyOrComplex);
   registry.kernel<amax>(kNpu, "amax");
   registry.kernel<amin>(kNpu, "amin");
   registry.kernel<aminmax>(kNpu, "aminmax");

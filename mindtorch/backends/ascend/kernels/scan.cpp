@@ -52,8 +52,8 @@ void logcumsumexp(ops::Launch& on, const Tensor& self, int64_t dim, Tensor& out)
 
 void register_scan(ops::Registry& registry) {
   constexpr auto kNpu = DeviceType::kNpu;
-  registry.kernel<cumsum>(kNpu, "cumsum");
-  registry.kernel<cumprod>(kNpu, "cumprod");
+  registry.kernel<cumsum>(kNpu, "cumsum").takes(kAnyOrComplex);
+  registry.kernel<cumprod>(kNpu, "cumprod").takes(kAnyOrComplex);
   registry.kernel<cummax>(kNpu, "cummax");
   registry.kernel<cummin>(kNpu, "cummin");
   registry.kernel<logcumsumexp>(kNpu, "logcumsumexp");

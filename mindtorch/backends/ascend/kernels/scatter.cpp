@@ -112,12 +112,12 @@ void scatter_reduce(ops::Launch& on,
 
 void register_scatter(ops::Registry& registry) {
   constexpr auto kNpu = DeviceType::kNpu;
-  registry.kernel<gather>(kNpu, "gather");
-  registry.kernel<scatter_src>(kNpu, "scatter_.src");
-  registry.kernel<scatter_value>(kNpu, "scatter_.value");
+  registry.kernel<gather>(kNpu, "gather").takes(kAnyOrComplex);
+  registry.kernel<scatter_src>(kNpu, "scatter_.src").takes(kAnyOrComplex);
+  registry.kernel<scatter_value>(kNpu, "scatter_.value").takes(kAnyOrComplex);
   registry.kernel<scatter_src_reduce>(kNpu, "scatter_.reduce");
   registry.kernel<scatter_value_reduce>(kNpu, "scatter_.value_reduce");
-  registry.kernel<scatter_add>(kNpu, "scatter_add_");
+  registry.kernel<scatter_add>(kNpu, "scatter_add_").takes(kAnyOrComplex);
   registry.kernel<scatter_reduce>(kNpu, "scatter_reduce_.two");
 }
 

@@ -131,7 +131,8 @@ void register_search(ops::Registry& registry) {
   constexpr auto kNpu = DeviceType::kNpu;
   registry.kernel<searchsorted>(kNpu, "searchsorted");
   registry.dynamic_kernel<bincount>(kNpu, "bincount");
-  registry.kernel<histc>(kNpu, "histc");
+  // As in torch, accelerators count integers, too.
+  registry.kernel<histc>(kNpu, "histc").takes(kAny & ~kBool);
 }
 
 }  // namespace mindtorch::ascend

@@ -101,15 +101,15 @@ void combinations(
 
 void register_shape(ops::Registry& registry) {
   constexpr auto kNpu = DeviceType::kNpu;
-  registry.kernel<cat>(kNpu, "cat");
-  registry.kernel<flip>(kNpu, "flip");
-  registry.kernel<tril>(kNpu, "tril");
-  registry.kernel<triu>(kNpu, "triu");
-  registry.kernel<tril_inplace>(kNpu, "tril_");
-  registry.kernel<triu_inplace>(kNpu, "triu_");
-  registry.kernel<repeat_all>(kNpu, "repeat_interleave.self_int");
+  registry.kernel<cat>(kNpu, "cat").takes(kAnyOrComplex);
+  registry.kernel<flip>(kNpu, "flip").takes(kAnyOrComplex);
+  registry.kernel<tril>(kNpu, "tril").takes(kAnyOrComplex);
+  registry.kernel<triu>(kNpu, "triu").takes(kAnyOrComplex);
+  registry.kernel<tril_inplace>(kNpu, "tril_").takes(kAnyOrComplex);
+  registry.kernel<triu_inplace>(kNpu, "triu_").takes(kAnyOrComplex);
+  registry.kernel<repeat_all>(kNpu, "repeat_interleave.self_int").takes(kAnyOrComplex);
   registry.kernel<combinations>(kNpu, "combinations");
-  registry.dynamic_kernel<repeat_interleave>(kNpu, "repeat_interleave.Tensor");
+  registry.dynamic_kernel<repeat_interleave>(kNpu, "repeat_interleave.Tensor").takes(kAnyOrComplex);
 }
 
 }  // namespace mindtorch::ascend

@@ -54,6 +54,15 @@ Shape score_sizes(const Tensor& query, const Tensor& key) {
   return sizes;
 }
 
+// The logsumexp of each row of scores.
+ops::TensorSpec row_stats(
+    const Tensor& query, const Tensor&, const Tensor&, const Tensor&, bool, double, bool) {
+  Shape sizes = query.sizes();
+  sizes.pop_back();
+  const DType dtype = query.dtype() == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
+  return {std::move(sizes), dtype, query.device(), std::nullopt};
+}
+
 void flash_attention(ops::Launch&,
                      const Tensor& query,
                      const Tensor& key,
@@ -63,7 +72,8 @@ void flash_attention(ops::Launch&,
                      double scale,
                      bool,
                      Tensor& out,
-                     Tensor& row_stats) {
+                     Tensor& row_stats,
+                     Tensor&) {
   if (out.numel() == 0) return;
   const auto run = [&]<typename T>(T) {
     const Tensor bias = as_bias<T>(attn_mask, score_sizes(query, key));
@@ -83,6 +93,7 @@ void flash_attention_backward(ops::Launch&,
                               const Tensor& value,
                               const Tensor& out,
                               const Tensor& row_stats,
+                              const Tensor&,
                               const Tensor& attn_mask,
                               bool is_causal,
                               double scale,
@@ -111,7 +122,8 @@ void flash_attention_backward(ops::Launch&,
 }  // namespace
 
 void register_attention(ops::Registry& registry) {
-  registry.kernel<flash_attention>(DeviceType::kCpu, "_scaled_dot_product_flash_attention");
+  registry.kernel<flash_attention>(DeviceType::kCpu, "_scaled_dot_product_flash_attention")
+      .keeps<row_stats>();
   registry.kernel<flash_attention_backward>(DeviceType::kCpu,
                                             "_scaled_dot_product_flash_attention_backward");
 }

@@ -34,9 +34,9 @@ Scalar item(ops::Launch&, const Tensor& self) {
 }  // namespace
 
 void register_copy(ops::Registry& registry) {
-  registry.kernel<copy_into>(DeviceType::kCpu, "copy_");
-  registry.kernel<clone>(DeviceType::kCpu, "clone");
-  registry.dynamic_kernel<item>(DeviceType::kCpu, "item");
+  registry.kernel<copy_into>(DeviceType::kCpu, "copy_").takes(kAnyType);
+  registry.kernel<clone>(DeviceType::kCpu, "clone").takes(kAnyType);
+  registry.dynamic_kernel<item>(DeviceType::kCpu, "item").takes(kAnyType);
 }
 
 }  // namespace mindtorch::cpu

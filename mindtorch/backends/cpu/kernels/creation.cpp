@@ -321,24 +321,24 @@ void triu_indices(ops::Launch&,
 }  // namespace
 
 void register_creation(ops::Registry& registry) {
-  registry.kernel<empty>(DeviceType::kCpu, "empty.memory_format");
-  registry.kernel<empty_strided>(DeviceType::kCpu, "empty_strided");
-  registry.kernel<zeros>(DeviceType::kCpu, "zeros");
-  registry.kernel<ones>(DeviceType::kCpu, "ones");
-  registry.kernel<full>(DeviceType::kCpu, "full");
-  registry.kernel<scalar_tensor>(DeviceType::kCpu, "scalar_tensor");
-  registry.kernel<eye>(DeviceType::kCpu, "eye");
-  registry.kernel<eye_m>(DeviceType::kCpu, "eye.m");
+  registry.kernel<empty>(DeviceType::kCpu, "empty.memory_format").takes(kAnyType);
+  registry.kernel<empty_strided>(DeviceType::kCpu, "empty_strided").takes(kAnyType);
+  registry.kernel<zeros>(DeviceType::kCpu, "zeros").takes(kAnyType);
+  registry.kernel<ones>(DeviceType::kCpu, "ones").takes(kAnyType);
+  registry.kernel<full>(DeviceType::kCpu, "full").takes(kAnyType);
+  registry.kernel<scalar_tensor>(DeviceType::kCpu, "scalar_tensor").takes(kAnyType);
+  registry.kernel<eye>(DeviceType::kCpu, "eye").takes(kAnyType);
+  registry.kernel<eye_m>(DeviceType::kCpu, "eye.m").takes(kAnyType);
   registry.kernel<arange>(DeviceType::kCpu, "arange");
   registry.kernel<arange_step>(DeviceType::kCpu, "arange.start_step");
   registry.kernel<arange_step>(DeviceType::kCpu, "range.step");
-  registry.kernel<linspace>(DeviceType::kCpu, "linspace");
+  registry.kernel<linspace>(DeviceType::kCpu, "linspace").takes(kAllOrComplex);
   registry.kernel<logspace>(DeviceType::kCpu, "logspace");
   registry.kernel<tril_indices>(DeviceType::kCpu, "tril_indices");
   registry.kernel<triu_indices>(DeviceType::kCpu, "triu_indices");
-  registry.kernel<fill_from>(DeviceType::kCpu, "fill_.Tensor");
-  registry.kernel<fill>(DeviceType::kCpu, "fill_.Scalar");
-  registry.kernel<zero>(DeviceType::kCpu, "zero_");
+  registry.kernel<fill_from>(DeviceType::kCpu, "fill_.Tensor").takes(kAnyType);
+  registry.kernel<fill>(DeviceType::kCpu, "fill_.Scalar").takes(kAnyType);
+  registry.kernel<zero>(DeviceType::kCpu, "zero_").takes(kAnyType);
 }
 
 }  // namespace mindtorch::cpu

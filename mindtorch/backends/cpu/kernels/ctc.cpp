@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -158,6 +159,17 @@ void in_float(DType dtype, const Run& run) {
   run.template operator()<float>();
 }
 
+// The log-likelihood of each state at each step: a state is a label or the blank before, between or
+// behind labels.
+ops::TensorSpec log_alpha_of(
+    const Tensor& log_probs, const Tensor&, IntList, IntList target_lengths, int64_t, bool) {
+  const int64_t most = *std::ranges::max_element(target_lengths);
+  return {{log_probs.size(1), log_probs.size(0), 2 * most + 1},
+          log_probs.dtype(),
+          log_probs.device(),
+          std::nullopt};
+}
+
 void ctc_loss(ops::Launch&,
               const Tensor& log_probs,
               const Tensor& targets,
@@ -213,7 +225,7 @@ void ctc_loss_backward(ops::Launch&,
 }  // namespace
 
 void register_ctc(ops::Registry& registry) {
-  registry.kernel<ctc_loss>(DeviceType::kCpu, "_ctc_loss");
+  registry.kernel<ctc_loss>(DeviceType::kCpu, "_ctc_loss").keeps<log_alpha_of>();
   registry.kernel<ctc_loss_backward>(DeviceType::kCpu, "_ctc_loss_backward");
 }
 

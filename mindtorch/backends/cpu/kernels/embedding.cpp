@@ -156,9 +156,10 @@ void embedding_renorm(
 }  // namespace
 
 void register_embedding(ops::Registry& registry) {
-  registry.kernel<embedding>(DeviceType::kCpu, "embedding");
+  registry.kernel<embedding>(DeviceType::kCpu, "embedding").takes(kAnyType);
   registry.kernel<embedding_bag>(DeviceType::kCpu, "_embedding_bag");
-  registry.kernel<embedding_dense_backward>(DeviceType::kCpu, "embedding_dense_backward");
+  registry.kernel<embedding_dense_backward>(DeviceType::kCpu, "embedding_dense_backward")
+      .takes(kAllOrComplex);
   registry.kernel<embedding_renorm>(DeviceType::kCpu, "embedding_renorm_");
 }
 

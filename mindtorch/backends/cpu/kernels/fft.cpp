@@ -196,9 +196,9 @@ void c2r(ops::Launch&,
 
 void register_fft(ops::Registry& registry) {
   constexpr auto kCpu = DeviceType::kCpu;
-  registry.kernel<c2c>(kCpu, "_fft_c2c");
-  registry.kernel<r2c>(kCpu, "_fft_r2c");
-  registry.kernel<c2r>(kCpu, "_fft_c2r");
+  registry.kernel<c2c>(kCpu, "_fft_c2c").takes(kAllOrComplex);
+  registry.kernel<r2c>(kCpu, "_fft_r2c").takes(kAllOrComplex);
+  registry.kernel<c2r>(kCpu, "_fft_c2r").takes(kAllOrComplex);
 }
 
 }  // namespace mindtorch::cpu

@@ -174,8 +174,8 @@ void norm_list(ops::Launch&, TensorList self, const Scalar& ord, Tensor& first) 
 void register_foreach(ops::Registry& registry) {
   registry.kernel<pointwise_list>(DeviceType::kCpu, "_pointwise_list");
   registry.kernel<pointwise_list_>(DeviceType::kCpu, "_pointwise_list_");
-  registry.kernel<copy_list_>(DeviceType::kCpu, "_copy_list_");
-  registry.kernel<zero_list_>(DeviceType::kCpu, "_zero_list_");
+  registry.kernel<copy_list_>(DeviceType::kCpu, "_copy_list_").takes(kAnyType);
+  registry.kernel<zero_list_>(DeviceType::kCpu, "_zero_list_").takes(kAnyType);
   registry.kernel<norm_list>(DeviceType::kCpu, "_norm_list");
 }
 

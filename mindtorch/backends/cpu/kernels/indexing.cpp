@@ -405,15 +405,16 @@ void take(ops::Launch&, const Tensor& self, const Tensor& index, Tensor& out) {
 
 void register_indexing(ops::Registry& registry) {
   constexpr auto kCpu = DeviceType::kCpu;
-  registry.kernel<index>(kCpu, "_index");
-  registry.kernel<index_put>(kCpu, "_index_put_");
-  registry.kernel<index_select>(kCpu, "index_select");
-  registry.kernel<index_add>(kCpu, "index_add_");
-  registry.kernel<index_copy>(kCpu, "index_copy_");
-  registry.kernel<index_fill>(kCpu, "index_fill_");
-  registry.dynamic_kernel<masked_select>(kCpu, "_masked_select");
-  registry.dynamic_kernel<nonzero>(kCpu, "nonzero");
-  registry.kernel<take>(kCpu, "take");
+  registry.kernel<index>(kCpu, "_index").takes(kAnyType);
+  registry.kernel<index_put>(kCpu, "_index_put_")
+      .takes(kAllOrComplex | kFloat8Types | bit(DType::kComplex32));
+  registry.kernel<index_select>(kCpu, "index_select").takes(kAnyType);
+  registry.kernel<index_add>(kCpu, "index_add_").takes(kAllOrComplex);
+  registry.kernel<index_copy>(kCpu, "index_copy_").takes(kAnyType);
+  registry.kernel<index_fill>(kCpu, "index_fill_").takes(kAnyType);
+  registry.dynamic_kernel<masked_select>(kCpu, "_masked_select").takes(kAnyType);
+  registry.dynamic_kernel<nonzero>(kCpu, "nonzero").takes(kAllOrComplex);
+  registry.kernel<take>(kCpu, "take").takes(kAnyType);
 }
 
 }  // namespace mindtorch::cpu

@@ -350,10 +350,10 @@ void pinv(ops::Launch&,
 
 void register_linalg_decompose(ops::Registry& registry) {
   constexpr auto kCpu = DeviceType::kCpu;
-  registry.kernel<eigh>(kCpu, "_linalg_eigh");
-  registry.kernel<eig>(kCpu, "_linalg_eig");
-  registry.kernel<svd>(kCpu, "_linalg_svd");
-  registry.kernel<pinv>(kCpu, "_linalg_pinv");
+  registry.kernel<eigh>(kCpu, "_linalg_eigh").takes(kAllOrComplex);
+  registry.kernel<eig>(kCpu, "_linalg_eig").takes(kAllOrComplex);
+  registry.kernel<svd>(kCpu, "_linalg_svd").takes(kAllOrComplex);
+  registry.kernel<pinv>(kCpu, "_linalg_pinv").takes(kAllOrComplex);
 }
 
 }  // namespace mindtorch::cpu

@@ -239,8 +239,8 @@ void matrix_exp(ops::Launch&, const Tensor& self, Tensor& out) {
 }  // namespace
 
 void register_linalg_lstsq(ops::Registry& registry) {
-  registry.kernel<lstsq>(DeviceType::kCpu, "_linalg_lstsq");
-  registry.kernel<matrix_exp>(DeviceType::kCpu, "_linalg_matrix_exp");
+  registry.kernel<lstsq>(DeviceType::kCpu, "_linalg_lstsq").takes(kAllOrComplex);
+  registry.kernel<matrix_exp>(DeviceType::kCpu, "_linalg_matrix_exp").takes(kAllOrComplex);
 }
 
 }  // namespace mindtorch::cpu

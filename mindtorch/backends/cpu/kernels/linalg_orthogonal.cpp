@@ -188,10 +188,10 @@ void ormqr(ops::Launch&,
 
 void register_linalg_orthogonal(ops::Registry& registry) {
   constexpr auto kCpu = DeviceType::kCpu;
-  registry.kernel<qr>(kCpu, "_linalg_qr");
-  registry.kernel<geqrf>(kCpu, "_linalg_geqrf");
-  registry.kernel<householder_product>(kCpu, "_linalg_householder_product");
-  registry.kernel<ormqr>(kCpu, "_linalg_ormqr");
+  registry.kernel<qr>(kCpu, "_linalg_qr").takes(kAllOrComplex);
+  registry.kernel<geqrf>(kCpu, "_linalg_geqrf").takes(kAllOrComplex);
+  registry.kernel<householder_product>(kCpu, "_linalg_householder_product").takes(kAllOrComplex);
+  registry.kernel<ormqr>(kCpu, "_linalg_ormqr").takes(kAllOrComplex);
 }
 
 }  // namespace mindtorch::cpu

@@ -7,6 +7,7 @@
 #include "mindtorch/backends/cpu/linalg/factor.h"
 #include "mindtorch/backends/cpu/linalg/pieces.h"
 #include "mindtorch/backends/cpu/linalg/triangle.h"
+#include "mindtorch/ops/linalg_checks.h"
 #include "mindtorch/ops/linalg_error.h"
 
 namespace mindtorch::cpu {
@@ -189,6 +190,13 @@ void walk_diagonal(const Tensor& lu, const Tensor& pivots, int64_t i, const Body
   for (int64_t k = 0; k < n; ++k) body(matrix_at<T>(lu, i)[k * n + k]);
 }
 
+ops::SpecList factors_of(const Tensor& A) {
+  Shape pivots = A.sizes();
+  pivots.pop_back();
+  return {ops::column_major_spec(A.sizes(), A.dtype(), A.device()),
+          {std::move(pivots), DType::kInt32, A.device(), std::nullopt}};
+}
+
 void det(ops::Launch&, const Tensor& A, Tensor& result, Tensor& lu, Tensor& pivots) {
   copy(A, lu);
   visit_lapack(lu.dtype(), [&]<typename T>() {
@@ -324,17 +332,17 @@ void ldl_solve(ops::Launch&,
 
 void register_linalg_solve(ops::Registry& registry) {
   constexpr auto kCpu = DeviceType::kCpu;
-  registry.kernel<inv>(kCpu, "_linalg_inv");
-  registry.kernel<cholesky>(kCpu, "_linalg_cholesky");
-  registry.kernel<lu_factor>(kCpu, "_linalg_lu_factor");
-  registry.kernel<permutation>(kCpu, "_linalg_permutation");
-  registry.kernel<lu_solve>(kCpu, "_linalg_lu_solve");
-  registry.kernel<solve>(kCpu, "_linalg_solve");
-  registry.kernel<det>(kCpu, "_linalg_det");
-  registry.kernel<slogdet>(kCpu, "_linalg_slogdet");
-  registry.kernel<solve_triangular>(kCpu, "_linalg_solve_triangular");
-  registry.kernel<ldl_factor>(kCpu, "_linalg_ldl_factor");
-  registry.kernel<ldl_solve>(kCpu, "_linalg_ldl_solve");
+  registry.kernel<inv>(kCpu, "_linalg_inv").takes(kAllOrComplex);
+  registry.kernel<cholesky>(kCpu, "_linalg_cholesky").takes(kAllOrComplex);
+  registry.kernel<lu_factor>(kCpu, "_linalg_lu_factor").takes(kAllOrComplex);
+  registry.kernel<permutation>(kCpu, "_linalg_permutation").takes(kAllOrComplex);
+  registry.kernel<lu_solve>(kCpu, "_linalg_lu_solve").takes(kAllOrComplex);
+  registry.kernel<solve>(kCpu, "_linalg_solve").takes(kAllOrComplex);
+  registry.kernel<det>(kCpu, "_linalg_det").takes(kAllOrComplex).keeps<factors_of>();
+  registry.kernel<slogdet>(kCpu, "_linalg_slogdet").takes(kAllOrComplex).keeps<factors_of>();
+  registry.kernel<solve_triangular>(kCpu, "_linalg_solve_triangular").takes(kAllOrComplex);
+  registry.kernel<ldl_factor>(kCpu, "_linalg_ldl_factor").takes(kAllOrComplex);
+  registry.kernel<ldl_solve>(kCpu, "_linalg_ldl_solve").takes(kAllOrComplex);
 }
 
 }  // namespace mindtorch::cpu

@@ -93,14 +93,14 @@ void add_matrix_product(ops::Launch& launch,
 
 void register_matmul(ops::Registry& registry) {
   constexpr auto kCpu = DeviceType::kCpu;
-  registry.kernel<mm>(kCpu, "mm");
-  registry.kernel<bmm>(kCpu, "bmm");
-  registry.kernel<mv>(kCpu, "mv");
-  registry.kernel<inner_product>(kCpu, "dot");
-  registry.kernel<conjugate_product>(kCpu, "vdot");
-  registry.kernel<add_matrix_product>(kCpu, "addmm");
-  registry.kernel<add_product<multiply_vector>>(kCpu, "addmv");
-  registry.kernel<add_product<multiply_batch>>(kCpu, "baddbmm");
+  registry.kernel<mm>(kCpu, "mm").takes(kAllOrComplex);
+  registry.kernel<bmm>(kCpu, "bmm").takes(kAllOrComplex);
+  registry.kernel<mv>(kCpu, "mv").takes(kAllOrComplex);
+  registry.kernel<inner_product>(kCpu, "dot").takes(kAllOrComplex);
+  registry.kernel<conjugate_product>(kCpu, "vdot").takes(kAllOrComplex);
+  registry.kernel<add_matrix_product>(kCpu, "addmm").takes(kAllOrComplex);
+  registry.kernel<add_product<multiply_vector>>(kCpu, "addmv").takes(kAllOrComplex);
+  registry.kernel<add_product<multiply_batch>>(kCpu, "baddbmm").takes(kAllOrComplex);
 }
 
 }  // namespace mindtorch::cpu

@@ -83,6 +83,21 @@ void lstm_layer(ops::Launch&,
   });
 }
 
+ops::TensorSpec gates_of_gru(const Tensor& input,
+                             const Tensor&,
+                             const Tensor&,
+                             const Tensor& w_hh,
+                             const Tensor&,
+                             const Tensor&,
+                             bool,
+                             IntList,
+                             bool keep) {
+  return {{keep ? input.size(0) : 0, w_hh.size(0) / 3 * 4},
+          input.dtype(),
+          input.device(),
+          std::nullopt};
+}
+
 void gru_layer(ops::Launch&,
                const Tensor& input,
                const Tensor& h0,
@@ -179,7 +194,7 @@ void rnn_layer(ops::Launch&,
 
 void register_recurrent(ops::Registry& registry) {
   registry.kernel<lstm_layer>(DeviceType::kCpu, "_lstm_layer");
-  registry.kernel<gru_layer>(DeviceType::kCpu, "_gru_layer");
+  registry.kernel<gru_layer>(DeviceType::kCpu, "_gru_layer").keeps<gates_of_gru>();
   registry.kernel<rnn_layer>(DeviceType::kCpu, "_rnn_layer");
 }
 

@@ -325,10 +325,10 @@ void logsumexp(ops::Launch&, const Tensor& self, IntList dim, bool, Tensor& out)
 
 void register_reduce(ops::Registry& registry) {
   constexpr auto kCpu = DeviceType::kCpu;
-  registry.kernel<sum>(kCpu, "sum.dim_IntList");
+  registry.kernel<sum>(kCpu, "sum.dim_IntList").takes(kAllOrComplex | kWideUnsignedTypes);
   registry.kernel<nansum>(kCpu, "nansum");
-  registry.kernel<mean>(kCpu, "mean.dim");
-  registry.kernel<prod>(kCpu, "prod.dim_int");
+  registry.kernel<mean>(kCpu, "mean.dim").takes(kAllOrComplex);
+  registry.kernel<prod>(kCpu, "prod.dim_int").takes(kAllOrComplex | kWideUnsignedTypes);
   registry.kernel<extreme<Row::kMax>>(kCpu, "amax");
   registry.kernel<extreme<Row::kMin>>(kCpu, "amin");
   registry.kernel<aminmax>(kCpu, "aminmax");
@@ -338,13 +338,13 @@ void register_reduce(ops::Registry& registry) {
   registry.kernel<extreme_dim<Row::kArgmin>>(kCpu, "min.dim");
   registry.kernel<arg_extreme<Row::kArgmax>>(kCpu, "argmax");
   registry.kernel<arg_extreme<Row::kArgmin>>(kCpu, "argmin");
-  registry.kernel<truth<Row::kAny>>(kCpu, "any.dims");
-  registry.kernel<truth<Row::kAll>>(kCpu, "all.dims");
-  registry.kernel<var<false>>(kCpu, "var.correction");
-  registry.kernel<var<true>>(kCpu, "std.correction");
-  registry.kernel<var_mean<false>>(kCpu, "var_mean.correction");
-  registry.kernel<var_mean<true>>(kCpu, "std_mean.correction");
-  registry.kernel<vector_norm>(kCpu, "linalg_vector_norm");
+  registry.kernel<truth<Row::kAny>>(kCpu, "any.dims").takes(kAnyType);
+  registry.kernel<truth<Row::kAll>>(kCpu, "all.dims").takes(kAnyType);
+  registry.kernel<var<false>>(kCpu, "var.correction").takes(kAllOrComplex);
+  registry.kernel<var<true>>(kCpu, "std.correction").takes(kAllOrComplex);
+  registry.kernel<var_mean<false>>(kCpu, "var_mean.correction").takes(kAllOrComplex);
+  registry.kernel<var_mean<true>>(kCpu, "std_mean.correction").takes(kAllOrComplex);
+  registry.kernel<vector_norm>(kCpu, "linalg_vector_norm").takes(kAllOrComplex);
   registry.kernel<logsumexp>(kCpu, "logsumexp");
 }
 

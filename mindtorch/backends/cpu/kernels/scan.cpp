@@ -108,8 +108,8 @@ void logcumsumexp(ops::Launch&, const Tensor& self, int64_t dim, Tensor& out) {
 
 void register_scan(ops::Registry& registry) {
   constexpr auto kCpu = DeviceType::kCpu;
-  registry.kernel<cumulative<ScanOp::kSum>>(kCpu, "cumsum");
-  registry.kernel<cumulative<ScanOp::kProd>>(kCpu, "cumprod");
+  registry.kernel<cumulative<ScanOp::kSum>>(kCpu, "cumsum").takes(kAllOrComplex);
+  registry.kernel<cumulative<ScanOp::kProd>>(kCpu, "cumprod").takes(kAllOrComplex);
   registry.kernel<extreme<ScanOp::kMax>>(kCpu, "cummax");
   registry.kernel<extreme<ScanOp::kMin>>(kCpu, "cummin");
   registry.kernel<logcumsumexp>(kCpu, "logcumsumexp");

@@ -141,12 +141,12 @@ void scatter_reduce(ops::Launch&,
 
 void register_scatter(ops::Registry& registry) {
   constexpr auto kCpu = DeviceType::kCpu;
-  registry.kernel<gather>(kCpu, "gather");
-  registry.kernel<scatter_src>(kCpu, "scatter_.src");
-  registry.kernel<scatter_value>(kCpu, "scatter_.value");
+  registry.kernel<gather>(kCpu, "gather").takes(kAnyType);
+  registry.kernel<scatter_src>(kCpu, "scatter_.src").takes(kAnyType);
+  registry.kernel<scatter_value>(kCpu, "scatter_.value").takes(kAnyType);
   registry.kernel<scatter_src_reduce>(kCpu, "scatter_.reduce");
   registry.kernel<scatter_value_reduce>(kCpu, "scatter_.value_reduce");
-  registry.kernel<scatter_add>(kCpu, "scatter_add_");
+  registry.kernel<scatter_add>(kCpu, "scatter_add_").takes(kAllOrComplex);
   registry.kernel<scatter_reduce>(kCpu, "scatter_reduce_.two");
 }
 

@@ -342,15 +342,17 @@ void combinations(ops::Launch&, const Tensor& self, int64_t r, bool with_replace
 }  // namespace
 
 void register_shape(ops::Registry& registry) {
-  registry.kernel<cat>(DeviceType::kCpu, "cat");
-  registry.kernel<flip>(DeviceType::kCpu, "flip");
-  registry.kernel<triangle<true>>(DeviceType::kCpu, "tril");
-  registry.kernel<triangle<false>>(DeviceType::kCpu, "triu");
-  registry.kernel<triangle_inplace<true>>(DeviceType::kCpu, "tril_");
-  registry.kernel<triangle_inplace<false>>(DeviceType::kCpu, "triu_");
-  registry.kernel<repeat_interleave_all>(DeviceType::kCpu, "repeat_interleave.self_int");
+  registry.kernel<cat>(DeviceType::kCpu, "cat").takes(kAnyType);
+  registry.kernel<flip>(DeviceType::kCpu, "flip").takes(kAnyType);
+  registry.kernel<triangle<true>>(DeviceType::kCpu, "tril").takes(kAnyType);
+  registry.kernel<triangle<false>>(DeviceType::kCpu, "triu").takes(kAnyType);
+  registry.kernel<triangle_inplace<true>>(DeviceType::kCpu, "tril_").takes(kAnyType);
+  registry.kernel<triangle_inplace<false>>(DeviceType::kCpu, "triu_").takes(kAnyType);
+  registry.kernel<repeat_interleave_all>(DeviceType::kCpu, "repeat_interleave.self_int")
+      .takes(kAnyType);
   registry.kernel<combinations>(DeviceType::kCpu, "combinations");
-  registry.dynamic_kernel<repeat_interleave>(DeviceType::kCpu, "repeat_interleave.Tensor");
+  registry.dynamic_kernel<repeat_interleave>(DeviceType::kCpu, "repeat_interleave.Tensor")
+      .takes(kAnyType);
 }
 
 }  // namespace mindtorch::cpu

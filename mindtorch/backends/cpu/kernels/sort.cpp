@@ -229,7 +229,7 @@ void register_sort(ops::Registry& registry) {
   registry.kernel<per_line<mode_row>>(kCpu, "mode");
   registry.kernel<searchsorted>(kCpu, "searchsorted");
   registry.dynamic_kernel<count_bins>(kCpu, "bincount");
-  registry.kernel<histc_kernel>(kCpu, "histc");
+  registry.kernel<histc_kernel>(kCpu, "histc").takes(kFloatTypes).named("histogram_cpu");
 }
 
 }  // namespace mindtorch::cpu

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "mindtorch/ops/op.h"
+
+namespace mindtorch::ops {
+
+// What a device cannot compute: every such error is raised here.
+
+// Throws NotImplementedError: "Could not run 'mm' on device npu:0 for torch.int64: <reason>".
+[[noreturn]] MT_API void refuse(std::string_view op,
+                                Device device,
+                                std::optional<DType> dtype,
+                                std::string_view reason);
+
+// There is no kernel; `typed` is a tensor of the call, or null.
+[[noreturn]] MT_API void refuse_kernel(const Op& op, Device device, const Tensor* typed);
+
+// The kernel takes other dtypes. Of the CPU these are torch's words: "mm" not implemented for
+// 'Long'.
+[[noreturn]] MT_API void refuse_dtype(const Op& op, Device device, DType dtype);
+
+}  // namespace mindtorch::ops
