@@ -201,11 +201,8 @@ void OpQueue::run(PlanRunner& plan, size_t& done) {
 PlanRunner& OpQueue::find_plan() {
   if (recorder_.is_predicted()) {
     if (PlanRunner* const plan = plans_.find_predicted(visible_, recorder_.recorded())) {
-      if (MT_LIKELY(plans_.was_recent())) {
-        churn_.note_reuse();
-      } else {
-        churn_.note_plan(plan->trace(), sites_[0], true, recorder_.unallocated_bytes());
-      }
+      churn_.note_plan(plan->trace(), sites_[0], !plans_.was_recent(),
+                       recorder_.unallocated_bytes());
       return *plan;
     }
   }
