@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -57,12 +58,15 @@ class PlanRunner {
 
  private:
   struct Step;
+  using HostNumber = std::array<uint64_t, 2>;  // up to complex128
 
   void prepare(Step& step, size_t index);
   void prepare_single(Step& step, const OpRecord& op);
   void prepare_pattern(Step& step, const PatternMatch& match);
   void find_used();
   bool can_be_captured() const;
+  bool is_host_number(uint32_t storage) const;
+  void add_to_key(const StorageImpl& storage);
   void take_params(const Trace& recorded);
   void take_numbers(Step& step, const OpRecord& op);
   void launch(Storages storages, size_t& done);
