@@ -13,10 +13,17 @@
 namespace mindtorch::dispatch {
 namespace {
 
-// Fewer steps are launched as quickly as a graph is found. With more memory between them the device
-// takes longer than the host, and the memory is better used elsewhere.
+// Fewer steps are launched as quickly as a graph is found.
 constexpr size_t kFewSteps = 3;
-constexpr size_t kMaxGraphBytes = size_t{64} << 20;
+// A graph keeps its memory: at most this much, or this part of what the device has free.
+constexpr size_t kGraphBytes = size_t{64} << 20;
+constexpr size_t kFreeParts = 16;
+
+bool can_be_kept(size_t bytes, Device device) {
+  if (bytes <= kGraphBytes) return true;
+  runtime::DeviceRuntime& runtime = runtime::runtime_for(name(device.type), device.index);
+  return bytes <= runtime.driver().memory_info(device.index).free_bytes / kFreeParts;
+}
 
 }  // namespace
 
@@ -173,11 +180,40 @@ bool PlanRunner::can_be_captured() const {
   size_t bytes = 0;
   for (const uint32_t used : used_) {
     const StorageRecord& storage = trace_.storages[used];
-    // A graph would not read again what the host reads while an op is launched.
-    if (storage.device != device) return false;
+    if (storage.device != device && !is_host_number(used)) return false;
     if (storage.is_unallocated != 0) bytes += storage.size_bytes;
   }
-  return bytes <= kMaxGraphBytes;
+  return can_be_kept(bytes, device);
+}
+
+// A graph would not read again what the host reads while an op is launched. Of pointwise ops that
+// is the value of a CPU tensor without dims: part of the graph's key.
+bool PlanRunner::is_host_number(uint32_t storage) const {
+  const StorageRecord& record = trace_.storages[storage];
+  if (!record.device.is_cpu() || record.is_unallocated != 0 ||
+      record.size_bytes > sizeof(HostNumber)) {
+    return false;
+  }
+  return std::ranges::all_of(trace_.ops, [&](const OpRecord& op) {
+    const auto is_it = [&](uint32_t id) {
+      return id != kNoTensor && trace_.tensors[id].storage == storage;
+    };
+    const auto is_value = [&](uint32_t id) {
+      return !is_it(id) || (op.is_pointwise != 0 && trace_.tensors[id].rank == 0);
+    };
+    return std::ranges::all_of(trace_.operands(op), is_value) &&
+           std::ranges::none_of(trace_.outputs(op), is_it);
+  });
+}
+
+void PlanRunner::add_to_key(const StorageImpl& storage) {
+  if (!storage.device().is_cpu()) {
+    graph_key_.push_back(reinterpret_cast<uintptr_t>(storage.raw_data()));
+    return;
+  }
+  HostNumber number{};
+  std::memcpy(number.data(), storage.raw_data(), storage.size_bytes());
+  graph_key_.insert(graph_key_.end(), number.begin(), number.end());
 }
 
 bool PlanRunner::has_params(std::span<const ops::PointwiseParams> params,
@@ -242,10 +278,7 @@ bool PlanRunner::replay(Storages storages) {
   const runtime::Stream stream = graphs_->stream();
   if (!stream) return false;
   graph_key_.clear();
-  const auto add_address = [&](uint32_t storage) {
-    graph_key_.push_back(reinterpret_cast<uintptr_t>(storages[storage]->raw_data()));
-  };
-  std::ranges::for_each(external_, add_address);
+  for (const uint32_t storage : external_) add_to_key(*storages[storage]);
   graph_key_.insert(graph_key_.end(), numbers_.begin(), numbers_.end());
   graph_key_.push_back(params_hash_);
   try {
@@ -254,7 +287,7 @@ bool PlanRunner::replay(Storages storages) {
     release_outputs(storages);
     return false;
   }
-  std::ranges::for_each(plan_.outputs, add_address);
+  for (const uint32_t storage : plan_.outputs) add_to_key(*storages[storage]);
   switch (graphs_->replay(graph_key_, stream)) {
     case PlanGraphs::Found::kQueued:
       return true;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -31,6 +32,15 @@ class PlanRunner {
   bool has_visible(std::span<const uint8_t> visible) const {
     return std::ranges::equal(visible, visible_);
   }
+  // The trace may as well end after so many ops, and another begin: no group or pattern has ops on
+  // both sides, and `is_visible` says of no storage that it must have bytes there and has not.
+  template <typename IsVisible>
+  bool can_end_after(size_t ops, const IsVisible& is_visible) const {
+    return plan_.ends_within[ops - 1] == 0 &&
+           std::ranges::none_of(plan_.unstored, [&](const Unstored& each) {
+             return each.last_op < ops && is_visible(each.storage);
+           });
+  }
   // Fused ops have these params and numbers. `params`: of the first ops; the others' are known to
   // be the same.
   bool has_params(std::span<const ops::PointwiseParams> params,
@@ -49,12 +59,15 @@ class PlanRunner {
  private:
   struct Step;
   struct Singles;
+  using HostNumber = std::array<uint64_t, 2>;  // up to complex128
 
   void prepare(Step& step, const PlanStep& plan);
   void prepare_single(Step& step, const OpRecord& op);
   void prepare_pattern(Step& step, const PatternMatch& match);
   void find_used();
   bool can_be_captured() const;
+  bool is_host_number(uint32_t storage) const;
+  void add_to_key(const StorageImpl& storage);
   void take_params(const Trace& recorded);
   void take_numbers(Step& step, const OpRecord& op);
   bool are_groups_final();

@@ -36,6 +36,12 @@ struct FixedNumber {
   uint64_t bits;
 };
 
+// A storage that stays in registers, and the last op that uses it.
+struct Unstored {
+  uint32_t storage;
+  uint32_t last_op;
+};
+
 // How to run a trace. Plain data: it names no device's code and holds no memory, so that it can be
 // tested without a device. Dead ops are left out; ops that a device can run as one pass over memory
 // are fused; memory comes with the first write and goes after the last use.
@@ -47,7 +53,9 @@ struct Plan {
   std::vector<uint32_t> buffer_of;  // by storage: the one whose memory it has
   std::vector<uint32_t> unwritten;  // visible storages that no op writes
   std::vector<uint32_t> outputs;    // visible storages that get memory
-  bool takes_long = false;          // enough work on the host that other threads should run
+  std::vector<Unstored> unstored;
+  std::vector<uint8_t> ends_within;  // by op: a step has ops up to it and behind it
+  bool takes_long = false;           // enough work on the host that other threads should run
 };
 
 // `visible`: of each storage, whether something outside the trace can see it. `varying`: of each

@@ -97,6 +97,7 @@ class Planner {
       if (engine == nullptr || !add_group(i, *engine)) add_single(i);
     }
     place_memory();
+    find_ends();
     return std::move(plan_);
   }
 
@@ -112,6 +113,7 @@ class Planner {
   bool add_group(size_t first, const ops::FusionEngine& engine);
   void add_single(size_t op);
   void place_memory();
+  void find_ends();
   void donate_buffers(std::span<const uint32_t> first, std::span<uint32_t> last);
   uint32_t find_donor(const OpRecord& op, uint32_t step, std::span<const uint32_t> last) const;
   bool spans_storage(const TensorRecord& tensor) const;
@@ -261,7 +263,12 @@ void Planner::place_memory() {
     }
     const bool is_visible = liveness_.storages[storage].is_visible;
     if (first[storage] == kNowhere) {  // it stays in registers, or no op writes it
-      if (is_visible) plan_.unwritten.push_back(storage);
+      const int64_t last_use = liveness_.storages[storage].last_use;
+      if (is_visible) {
+        plan_.unwritten.push_back(storage);
+      } else if (last_use >= 0) {
+        plan_.unstored.push_back({storage, static_cast<uint32_t>(last_use)});
+      }
       continue;
     }
     plan_.steps[first[storage]].allocates.push_back(storage);
@@ -270,6 +277,15 @@ void Planner::place_memory() {
     } else {
       plan_.steps[last[storage]].releases.push_back(storage);
     }
+  }
+}
+
+void Planner::find_ends() {
+  plan_.ends_within.resize(trace_.ops.size());
+  for (const PlanStep& step : plan_.steps) {
+    const std::vector<uint32_t>& ops = step.match ? step.match->ops : step.members;
+    if (ops.empty()) continue;
+    for (uint32_t op = ops.front(); op < ops.back(); ++op) plan_.ends_within[op] = 1;
   }
 }
 

@@ -146,6 +146,12 @@ void Pipeline::prepare_write(const Tensor& tensor) const {
   }
 }
 
+// Inline: before most ops there is nothing to do.
+[[gnu::always_inline]] inline void Pipeline::before_record(OpQueue& queue) {
+  if (MT_LIKELY(!queue.may_start() || !has_no_limits_)) return;
+  if (!config_.debug_enabled && queue.can_start()) flush(OpQueue::kStart);
+}
+
 // Inline: after most ops there is nothing to do.
 [[gnu::always_inline]] inline void Pipeline::after_record(const OpQueue::State& state,
                                                           Device device) {
@@ -173,6 +179,7 @@ void Pipeline::run(const PreparedCall& call) {
   }
   call.each_written([&](const Tensor& tensor) { prepare_write(tensor); });
   if (MT_UNLIKELY(TraceRecorder::is_too_long(call.args))) return run_now(call);
+  before_record(queue);
   OpQueue::State state;
   queue.record(call, state);
   after_record(state, call.device);
@@ -180,6 +187,7 @@ void Pipeline::run(const PreparedCall& call) {
 
 bool Pipeline::replay(const ops::Op& op, ops::Args args, ops::Outputs& outputs) {
   OpQueue& queue = *queue_.load(std::memory_order_relaxed);
+  before_record(queue);
   OpQueue::State state;
   if (queue.churn().is_immediate() || !queue.match(op, args, outputs, state)) return false;
   after_record(state, outputs.tensors[0].device());
@@ -189,6 +197,7 @@ bool Pipeline::replay(const ops::Op& op, ops::Args args, ops::Outputs& outputs) 
 bool Pipeline::replay_in_place(const ops::Op& op, ops::Args args, uint64_t written) {
   OpQueue& queue = *queue_.load(std::memory_order_relaxed);
   if (queue.churn().is_immediate()) return false;
+  before_record(queue);
   ops::each_tensor(written, args, [&](const Tensor& tensor) { prepare_write(tensor); });
   OpQueue::State state;
   if (!queue.match_in_place(op, args, state)) return false;

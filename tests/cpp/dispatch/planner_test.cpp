@@ -51,6 +51,22 @@ TEST(Planner, NeighboursBecomeOneGroup) {
   EXPECT_EQ(plan.outputs, (std::vector<uint32_t>{w.trace.tensors[y].storage}));
 }
 
+// Another trace may begin behind an op that no group reaches over.
+TEST(Planner, TellsWhereATraceMayEnd) {
+  TraceWriter w;
+  const uint32_t x = w.input({4, 4});
+  const uint32_t product = w.mul(x, x);
+  const uint32_t other = w.mm(x, x, {4, 4}, true);
+  const uint32_t sum = w.add(product, x);
+  w.mm(sum, other, {4, 4}, true);
+  const Plan plan = w.plan();
+  ASSERT_EQ(steps_of(plan), (Steps{{0, 2}, {1, 0}, {3, 0}}));
+  EXPECT_EQ(plan.ends_within, (std::vector<uint8_t>{1, 1, 0, 0}));
+  ASSERT_EQ(plan.unstored.size(), 1u);
+  EXPECT_EQ(plan.unstored[0].storage, w.trace.tensors[product].storage);
+  EXPECT_EQ(plan.unstored[0].last_op, 2u);
+}
+
 TEST(Planner, DeadOpsHaveNoStep) {
   TraceWriter w;
   const uint32_t x = w.input({8});
