@@ -63,7 +63,7 @@ void check_written(const Op& op, Args args, bool records) {
 
 // What every node remembers of the moment it was made.
 void note_call(Node& node, Device device) {
-  if (MT_UNLIKELY(!device.is_cpu() && !device.is_meta())) {
+  if (MT_UNLIKELY(device.is_accelerator())) {
     node.stream = runtime::current_stream(runtime::runtime_for(name(device.type), device.index));
     node.has_stream = true;
   }

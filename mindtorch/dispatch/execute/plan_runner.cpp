@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "mindtorch/dispatch/execute/launch.h"
+#include "mindtorch/driver/device_row.h"
 #include "mindtorch/profiler/recorder.h"
 #include "mindtorch/runtime/address_hint.h"
 #include "mindtorch/runtime/workspace.h"
@@ -12,10 +13,8 @@
 namespace mindtorch::dispatch {
 namespace {
 
-// Fewer steps are launched as quickly as a graph is found. With more memory between them the device
-// takes longer than the host, and the memory is better used elsewhere.
+// Fewer are launched as quickly as a graph is found.
 constexpr size_t kFewSteps = 3;
-constexpr size_t kMaxGraphBytes = size_t{64} << 20;
 
 }  // namespace
 
@@ -157,10 +156,11 @@ void PlanRunner::find_used() {
 }
 
 bool PlanRunner::can_be_captured() const {
-  if (steps_.size() <= kFewSteps || steps_[0].device.is_cpu()) return false;
+  if (steps_.size() <= kFewSteps || !steps_[0].device.is_accelerator()) return false;
   const Device device = steps_[0].device;
+  const driver::DeviceRow& row = device_row(device.type);
   for (const Step& step : steps_) {
-    if (step.device != device || step.op->random) return false;
+    if (step.device != device || (step.op->random && !row.graphs_draw_numbers)) return false;
   }
   size_t bytes = 0;
   for (const uint32_t used : used_) {
@@ -169,7 +169,7 @@ bool PlanRunner::can_be_captured() const {
     if (storage.device != device) return false;
     if (storage.is_unallocated != 0) bytes += storage.size_bytes;
   }
-  return bytes <= kMaxGraphBytes;
+  return bytes <= row.graph_bytes;
 }
 
 bool PlanRunner::has_params(std::span<const ops::PointwiseParams> params,
