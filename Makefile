@@ -74,11 +74,12 @@ format: setup  ## format C++ and Python
 	@.venv/bin/ruff check --quiet --fix-only .
 	@.venv/bin/ruff format --quiet .
 
-lint: setup  ## formatting, ruff and the layer check
+lint: setup  ## formatting, ruff, the layers and the names of devices
 	@git ls-files -z '*.h' '*.cpp' | xargs -0 -r .venv/bin/clang-format --dry-run -Werror
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
 	@$(VENV) tools/check_layers.py
+	@$(VENV) tools/check_device_names.py
 
 locks: module  ## what mutexes guard, checked with Clang (fetched from PyPI)
 	@$(VENV) tools/check_locks.py build/$(PRESET)

@@ -9,7 +9,7 @@ namespace mindtorch::ops {
 
 // What a device cannot compute: every such error is raised here.
 
-// Throws NotImplementedError: "Could not run 'mm' on device npu:0 for torch.int64: <reason>".
+// Throws NotImplementedError: "Could not run 'mm' on device <device> for torch.int64: <reason>".
 [[noreturn]] MT_API void refuse(std::string_view op,
                                 Device device,
                                 std::optional<DType> dtype,

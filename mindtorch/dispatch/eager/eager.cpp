@@ -60,7 +60,7 @@ Device common_device(const Op& op, Args args, GivenDTypes& dtypes) {
   const auto add = [&](const Tensor& tensor) {
     dtypes.add(tensor.dtype());
     const Device own = tensor.device();
-    const bool free = own.is_cpu() && tensor.dim() == 0;
+    const bool free = own.is_host() && tensor.dim() == 0;
     if (!found || (!certain && !free)) {
       device = own;
       found = true;
@@ -179,7 +179,7 @@ void run_kernel(Executor& executor, const Op& op, Args args, GivenDTypes dtypes,
   for (const TensorSpec& spec : specs) dtypes.add(spec.dtype);
   check_dtypes(op, specs[0].device, dtypes);
   for (const TensorSpec& spec : specs) outputs.tensors.push_back(make_output(executor, spec));
-  // The outputs' device, not the rule's: "npu" has become an index.
+  // The outputs' device, not the rule's: one without an index has got one.
   run_call(executor, {.op = op,
                       .args = args,
                       .device = outputs.tensors[0].device(),

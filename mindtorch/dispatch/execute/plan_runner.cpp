@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "mindtorch/dispatch/execute/launch.h"
+#include "mindtorch/driver/device_row.h"
 #include "mindtorch/ops/prepared_group.h"
 #include "mindtorch/profiler/recorder.h"
 #include "mindtorch/runtime/address_hint.h"
@@ -24,6 +25,8 @@ bool can_be_kept(size_t bytes, Device device) {
   runtime::DeviceRuntime& runtime = runtime::runtime_for(name(device.type), device.index);
   return bytes <= runtime.driver().memory_info(device.index).free_bytes / kFreeParts;
 }
+// Fewer are launched as quickly as a graph is found.
+constexpr size_t kFewSteps = 3;
 
 }  // namespace
 
@@ -172,10 +175,11 @@ void PlanRunner::find_used() {
 }
 
 bool PlanRunner::can_be_captured() const {
-  if (steps_.size() <= kFewSteps || steps_[0].device.is_cpu()) return false;
+  if (steps_.size() <= kFewSteps || !steps_[0].device.is_accelerator()) return false;
   const Device device = steps_[0].device;
+  const driver::DeviceRow& row = device_row(device.type);
   for (const Step& step : steps_) {
-    if (step.device != device || step.op->random) return false;
+    if (step.device != device || (step.op->random && !row.graphs_draw_numbers)) return false;
   }
   size_t bytes = 0;
   for (const uint32_t used : used_) {
@@ -214,6 +218,7 @@ void PlanRunner::add_to_key(const StorageImpl& storage) {
   HostNumber number{};
   std::memcpy(number.data(), storage.raw_data(), storage.size_bytes());
   graph_key_.insert(graph_key_.end(), number.begin(), number.end());
+  return bytes <= row.graph_bytes;
 }
 
 bool PlanRunner::has_params(std::span<const ops::PointwiseParams> params,

@@ -210,7 +210,7 @@ bool Planner::add_group(size_t first, const ops::FusionEngine& engine) {
   step.is_fused = true;
   step.group = builder.finish(is_planned_, step.addresses);
   const int64_t work = numel(step.group.sizes) * static_cast<int64_t>(step.group.steps.size());
-  plan_.takes_long |= step.group.device.is_cpu() && work >= kLongElements;
+  plan_.takes_long |= !step.group.device.is_accelerator() && work >= kLongElements;
   return true;
 }
 
@@ -218,7 +218,7 @@ void Planner::add_single(size_t index) {
   const OpRecord& op = trace_.ops[index];
   is_planned_[index] = 1;
   plan_.steps.emplace_back().first_op = static_cast<uint32_t>(index);
-  if (!op.device.is_cpu()) return;  // the host only queues it
+  if (op.device.is_accelerator()) return;  // the host only queues it
   int64_t elements = 0;
   for (size_t k = 0; k < size_t{op.operand_count} + op.output_count; ++k) {
     const uint32_t id = trace_.tensor_ids[op.first_id + k];

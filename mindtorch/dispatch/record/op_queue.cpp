@@ -81,7 +81,7 @@ void OpQueue::note_stream(Device device) {
                                                     State& state) {
   note_call_site();
   if (op.random) has_random_.store(true, std::memory_order_relaxed);
-  if (!device.is_cpu()) note_stream(device);
+  if (device.is_accelerator()) note_stream(device);
   size_.store(recorder_.size(), std::memory_order_relaxed);
   state = {recorder_.size(), recorder_.unallocated_bytes(), recorder_.needs_flush(),
            recorder_.over_memory_limit()};

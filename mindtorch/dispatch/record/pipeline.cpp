@@ -6,6 +6,7 @@
 #include "mindtorch/dispatch/execute/launch.h"
 #include "mindtorch/dispatch/record/op_queues.h"
 #include "mindtorch/dispatch/record/pipeline_timer.h"
+#include "mindtorch/driver/device_row.h"
 #include "mindtorch/runtime/hooks.h"
 
 namespace mindtorch::dispatch {
@@ -14,9 +15,6 @@ namespace {
 // How many ops the largest trace of this thread's last block had.
 constinit thread_local size_t t_last_trace __attribute__((tls_model("initial-exec"))) = SIZE_MAX;
 
-// The default of max_ops. On the CPU a longer trace means larger fused groups; an accelerator works
-// on one trace while the next is recorded, so that it should not wait long for the first.
-int64_t default_max_ops(Device device) { return device.is_cpu() ? 256 : 64; }
 constexpr size_t kFewOps = 64;  // no default flushes before
 
 void before_sync(runtime::SyncPoint point) {
@@ -210,7 +208,8 @@ void Pipeline::flush_at_limits(const OpQueue::State& state, Device device) {
   if (MT_UNLIKELY(state.over_memory_limit)) return flush("bytes");
   if (MT_UNLIKELY(++recorded_ <= run_eagerly_)) return flush("min_defer_ops");
   const auto size = static_cast<int64_t>(state.ops);
-  if (MT_UNLIKELY(size >= config_.max_ops.value_or(default_max_ops(device)))) return flush("ops");
+  if (MT_UNLIKELY(size >= config_.max_ops.value_or(device_row(device.type).window_ops)))
+    return flush("ops");
   if (MT_UNLIKELY(config_.max_pending_bytes &&
                   static_cast<int64_t>(state.unallocated_bytes) >= *config_.max_pending_bytes)) {
     return flush("bytes");
