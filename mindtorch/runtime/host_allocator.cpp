@@ -19,6 +19,7 @@
 
 #include "mindtorch/base/error.h"
 #include "mindtorch/base/options.h"
+#include "mindtorch/base/round_up.h"
 #include "mindtorch/base/thread_safety.h"
 #include "mindtorch/profiler/recorder.h"
 
@@ -128,7 +129,7 @@ int64_t now_ms() {
 class LargeCache {
  public:
   Allocation take(size_t bytes) {
-    const size_t rounded = round_up(bytes);
+    const size_t rounded = rounded_size(bytes);
     std::list<Cached> expired;
     const Allocation block = find(rounded, expired);
     for (const Cached& old : expired) unmap(old.block);
@@ -196,14 +197,14 @@ class LargeCache {
   }
 
   // Pages below 1 MiB, then eighths of a power of two, so that nearly equal sizes share blocks.
-  static size_t round_up(size_t bytes) {
+  static size_t rounded_size(size_t bytes) {
     MT_CHECK(bytes <= (size_t{1} << 62), RuntimeError,
              "DefaultCPUAllocator: can't allocate memory: you tried to allocate ", bytes,
              " bytes.");
     size_t unit = 4096;
     if (bytes > (size_t{1} << 20)) unit = std::bit_floor(bytes) / 8;
     if (bytes >= kHugePage && unit < kHugePage) unit = kHugePage;
-    return (bytes + unit - 1) / unit * unit;
+    return round_up(bytes, unit);
   }
 
   Allocation grow(size_t rounded, size_t asked) {

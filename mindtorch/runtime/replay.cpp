@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "mindtorch/base/error.h"
+#include "mindtorch/base/round_up.h"
 #include "mindtorch/driver/device_row.h"
 #include "mindtorch/runtime/caching_allocator.h"
 
@@ -82,7 +83,7 @@ class ReplayDevice final : public driver::DeviceDriver, private driver::VirtualM
   void* new_addresses(size_t bytes) {
     constexpr uintptr_t kPage = uintptr_t{2} << 20;
     const uintptr_t address = next_;
-    next_ += (bytes + kPage - 1) / kPage * kPage;
+    next_ += round_up(bytes, kPage);
     return reinterpret_cast<void*>(address);
   }
 

@@ -16,17 +16,14 @@ namespace {
 
 // Fewer steps are launched as quickly as a graph is found.
 constexpr size_t kFewSteps = 3;
-// A graph keeps its memory: at most this much, or this part of what the device has free.
-constexpr size_t kGraphBytes = size_t{64} << 20;
+// A graph keeps its memory: as much as the device's row allows, or this part of what is free.
 constexpr size_t kFreeParts = 16;
 
 bool can_be_kept(size_t bytes, Device device) {
-  if (bytes <= kGraphBytes) return true;
+  if (bytes <= device_row(device.type).graph_bytes) return true;
   runtime::DeviceRuntime& runtime = runtime::runtime_for(name(device.type), device.index);
   return bytes <= runtime.driver().memory_info(device.index).free_bytes / kFreeParts;
 }
-// Fewer are launched as quickly as a graph is found.
-constexpr size_t kFewSteps = 3;
 
 }  // namespace
 
@@ -218,7 +215,6 @@ void PlanRunner::add_to_key(const StorageImpl& storage) {
   HostNumber number{};
   std::memcpy(number.data(), storage.raw_data(), storage.size_bytes());
   graph_key_.insert(graph_key_.end(), number.begin(), number.end());
-  return bytes <= row.graph_bytes;
 }
 
 bool PlanRunner::has_params(std::span<const ops::PointwiseParams> params,
