@@ -57,7 +57,7 @@ struct FunctionInfo {
   uint8_t arity = 0;
   Values values = Values::kSame;
   Cost cost = Cost::kCurve;
-  bool loops = false;  // as often as its operands say: hosts have it, devices may lack it
+  bool loops = false;         // as often as its operands say: hosts have it, devices may lack it
   uint8_t bool_operands = 0;  // a bit for each operand that is a condition
   // The dtypes it is computed in; others are refused on every device, as torch refuses them.
   DTypeSet dtypes = 0;
