@@ -74,9 +74,3 @@ def test_a_certain_mistake_costs_100_and_has_a_gradient():
     loss.backward()
     assert loss.item() == 200
     assert x.grad.isfinite().all()
-
-
-def test_in_a_pipeline_the_differences_are_one_launch():
-    with torch.pipeline() as pipe:
-        F.mse_loss(X, Y, reduction="none")
-        assert pipe.pending_count() == 1

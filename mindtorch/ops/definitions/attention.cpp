@@ -62,10 +62,12 @@ void define_attention(Registry& ops) {
   ops.define(
          "_attention_scores(Tensor query, Tensor key, Tensor? attn_mask, bool is_causal, "
          "float scale) -> Tensor")
+      .device_example("torch.ops.aten._scaled_dot_product_attention_math(heads, heads, heads)")
       .internal();
   ops.define(
          "_attention_weights(Tensor query, Tensor key, Tensor? attn_mask, bool is_causal, "
          "float scale) -> Tensor")
+      .device_example("torch.ops.aten._scaled_dot_product_attention_math(heads, heads, heads)")
       .internal();
   ops.define(
          "scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, "

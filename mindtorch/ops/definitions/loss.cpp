@@ -153,70 +153,85 @@ void define_loss(Registry& ops) {
       .device_example("F.smooth_l1_loss(x, x + 1)")
       .internal();
   ops.define<binary_cross_entropy>("_binary_cross_entropy(Tensor self, Tensor target) -> Tensor")
+      .device_example("F.binary_cross_entropy(x / 10, x / 10)")
       .internal();
 
   ops.define("mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor")
+      .device_example("F.mse_loss(x, x + 1)")
       .internal()
       .autocast(AutocastPolicy::kFloat32);
   ops.define("l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor")
+      .device_example("F.l1_loss(x, x * 2)")
       .internal()
       .autocast(AutocastPolicy::kFloat32);
   ops.define(
          "smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.0) -> Tensor")
+      .device_example("F.smooth_l1_loss(x, x * 2)")
       .internal()
       .autocast(AutocastPolicy::kFloat32);
   ops.define("huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.0) -> Tensor")
+      .device_example("F.huber_loss(x, x * 2, delta=0.5)")
       .internal()
       .autocast(AutocastPolicy::kFloat32);
   ops.define(
          "poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, "
          "int reduction) -> Tensor")
+      .device_example("F.poisson_nll_loss(x, x)")
       .internal()
       .autocast(AutocastPolicy::kFloat32);
   ops.define(
          "kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor")
+      .device_example("F.kl_div(x, x, reduction='batchmean')")
       .internal()
       .autocast(AutocastPolicy::kFloat32);
   ops.define(
          "hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=1) -> "
          "Tensor")
+      .device_example("F.hinge_embedding_loss(x[0], x[0] - 2)")
       .internal()
       .autocast(AutocastPolicy::kFloat32);
   ops.define(
          "margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, "
          "int reduction=1) -> Tensor")
+      .device_example("F.margin_ranking_loss(x[0], x[1], x[0])")
       .internal()
       .autocast(AutocastPolicy::kFloat32);
   ops.define(
          "cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, "
          "int reduction=1) -> Tensor")
+      .device_example("F.cosine_embedding_loss(x, x + 1, rows)")
       .internal()
       .autocast(AutocastPolicy::kFloat32);
   ops.define(
          "triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, "
          "float p=2.0, float eps=1e-06, bool swap=False, int reduction=1) -> Tensor")
+      .device_example("F.triplet_margin_loss(x, x + 1, x * 2)")
       .internal()
       .autocast(AutocastPolicy::kFloat32);
   ops.define("soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor")
+      .device_example("F.soft_margin_loss(x, -x)")
       .internal()
       .autocast(AutocastPolicy::kFloat32);
   ops.define(
          "binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) "
          "-> Tensor")
+      .device_example("F.binary_cross_entropy(x / 10, x / 10)")
       .internal()
-      .autocast_on_cpu(AutocastPolicy::kFloat32)
-      .autocast_on_accelerators(AutocastPolicy::kRefused);
+      .autocast_on_cpu(AutocastPolicy::kFloat32);
   ops.define(
          "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, "
          "Tensor? pos_weight=None, int reduction=1) -> Tensor")
+      .device_example("F.binary_cross_entropy_with_logits(x, x / 10)")
       .internal()
       .autocast(AutocastPolicy::kFloat32);
   ops.define(
          "multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, "
          "Tensor? weight=None, int reduction=1) -> Tensor")
+      .device_example("F.multi_margin_loss(x, rows)")
       .internal()
       .autocast(AutocastPolicy::kFloat32);
   ops.define("multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor")
+      .device_example("F.multilabel_margin_loss(x, places)")
       .internal()
       .autocast(AutocastPolicy::kFloat32);
 }

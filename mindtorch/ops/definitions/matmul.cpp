@@ -243,14 +243,18 @@ void define_matmul(Registry& ops) {
   ops.define(
          "pairwise_distance(Tensor x1, Tensor x2, float p=2.0, float eps=1e-06, "
          "bool keepdim=False) -> Tensor")
+      .device_example("F.pairwise_distance(x, x * 2)")
       .internal();
   ops.define("pdist(Tensor self, float p=2.0) -> Tensor")
+      .device_example("F.pdist(x)")
       .internal()
       .autocast_on_accelerators(AutocastPolicy::kFloat32);
   ops.define("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor")
+      .device_example("F.cosine_similarity(x, x + 1)")
       .internal()
       .autocast_on_accelerators(AutocastPolicy::kFloat32);
   ops.define("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor")
+      .device_example("F.bilinear(x, x, torch.ones(2, 3, 3))")
       .internal()
       .autocast_on_accelerators(AutocastPolicy::kWidest);
   ops.define("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor")

@@ -82,6 +82,16 @@ def linear_cross_entropy(
     )
 
 
+_UNSAFE = (
+    "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast.\n"
+    "Many models use a sigmoid layer right before the binary cross entropy layer.\n"
+    "In this case, combine the two layers using "
+    "torch.nn.functional.binary_cross_entropy_with_logits\n"
+    "or torch.nn.BCEWithLogitsLoss.  binary_cross_entropy_with_logits and BCEWithLogits are\n"
+    "safe to autocast."
+)
+
+
 def _check_probabilities(tensor, what):
     # On accelerators nobody waits for the answer.
     if tensor.device.type != "cpu" or tensor.numel() == 0:
@@ -99,7 +109,10 @@ def binary_cross_entropy(
     >>> F.binary_cross_entropy(torch.tensor([0.5]), torch.tensor([1.0]))
     tensor(0.6931)
     """
-    kind = _reduction.chosen(reduction, size_average, reduce)
+    kind = input.device.type if target.device.type == "cpu" else target.device.type
+    if kind != "cpu" and torch.is_autocast_enabled(kind):
+        raise RuntimeError(_UNSAFE)
+    reduction = _reduction.chosen(reduction, size_average, reduce)
     if input.shape != target.shape:
         raise ValueError(
             f"Using a target size ({target.size()}) that is different to the input size "
@@ -107,7 +120,7 @@ def binary_cross_entropy(
         )
     _check_probabilities(input, "input")
     _check_probabilities(target, "target")
-    return _ops["binary_cross_entropy"](input, target, weight, kind)
+    return _ops["binary_cross_entropy"](input, target, weight, reduction)
 
 
 def binary_cross_entropy_with_logits(
