@@ -19,6 +19,10 @@ OF_THE_CPU = {
     "autograd/*printing": "the texts of tensors on the CPU",
     "autograd/test_checkpoint.py::test_gives[[]another_second_run": "a text that names the CPU",
     "optim/test_refused_options.py::test_capturable_needs": "it says so of the CPU",
+    # The simulator, or what is above it, keeps 90 bytes of each such call until there were 60,000.
+    "memory/test_leaks.py::test_a_thousand_rounds[[]random": "grows for longer than the test looks",
+    "memory/test_leaks.py::test_a_thousand_rounds_of_the_object[[]<lambda>4]": "likewise",
+    "memory/test_[!l]*": "the CPU's memory, and programs and drivers of their own",
     "optim/test_optimizer.py::test_expected[[]mistakes": "a text that names the CPU's tensors",
     "sparse/test_like_torch.py::test_expression[[]repr(": "the texts of tensors on the CPU",
     "sparse/test_like_torch.py::test_expression[[]str(": "the texts of tensors on the CPU",
