@@ -34,7 +34,7 @@ def module_of(torch, layer, inputs):
     """The file of a module, and what it holds and gives."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        module = World(torch).eval(layer).eval()
+        module = World(torch).module(layer).eval()
         data = saved(torch, module)
         state = {name: tensor.clone() for name, tensor in module.state_dict().items()}
         result = None if inputs is None else result_of(torch, module, inputs)

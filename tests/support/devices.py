@@ -38,6 +38,10 @@ OF_THE_CPU = {
     "amp/test_autocast.py::test_recurrent_layers": "lists of ops for the CPU",
 }
 
+LAYERS = {
+    "_adaptive_avg_pool2d", "_batch_norm", "_fused_rms_norm", "addmm", "convolution", "mm",
+    "native_group_norm", "native_layer_norm", "nll_loss2d_forward", "nll_loss_forward",
+}  # fmt: skip
 FUSED_STEPS = {"_fused_adam_", "_fused_adamw_", "_fused_sgd_", "_fused_adagrad_"}
 
 ANY = {"float16", "bfloat16", "float32", "float64"}
@@ -55,6 +59,7 @@ REFUSED = {
         ({"i0", "i0e", "i1", "i1e", "igamma"}, ANY, "CANN has no such special function"),
         (NO_FLOAT64, {"float64"}, "CANN's op takes float16, bfloat16 and float32"),
         ({"randn"}, COMPLEX, "CANN draws real numbers only"),
+        (LAYERS | MATRIX_PRODUCTS, {"float64"}, "CANN's op takes float16, bfloat16 and float32"),
         (FUSED_STEPS, {"float64"}, "CANN steps parameters of float16, bfloat16 and float32"),
         (MATRIX_PRODUCTS | {"dot"}, COMPLEX, "CANN's products are of real numbers"),
     ),
