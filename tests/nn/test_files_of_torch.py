@@ -47,6 +47,7 @@ def test_whole_module(torch_gives, layer, inputs):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         ours = mindtorch_v2.load(io.BytesIO(data), weights_only=False)
+        ours.to(mindtorch_v2.get_default_device())
         assert type(ours).__module__.startswith("mindtorch_v2.nn.modules.")
         assert repr(ours) == text
         assert_same(ours.state_dict(), state, rtol=0, atol=0)
