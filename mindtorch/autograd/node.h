@@ -82,8 +82,9 @@ class MT_API Node : public RefCounted {
   // From the gradients of the op's results, which it may take, those of its inputs: one for each of
   // `next`.
   virtual void apply(Gradients& grads, Gradients& results) = 0;
-  // Frees what was saved for backward. A second apply() throws.
-  virtual void release_saved() {}
+  // Frees what was saved for backward. A second apply() throws. `reader`: none, or the stream whose
+  // work reads it, which may be another than the memory's.
+  virtual void release_saved(runtime::Stream /*reader*/) {}
   // What was saved, by torch's names (_saved_self); for Python.
   virtual std::vector<std::pair<std::string, Tensor>> saved_tensors() { return {}; }
 
