@@ -61,6 +61,7 @@ OF_THE_CPU = {
     "nn/test_interpolate.py::test_infinities": "where 0 times infinity is NaN",
     "nn/test_interpolate.py::test_layout_scales": "CANN gives the results a layout of its own",
     "nn/test_pooling.py::test_dilated_windows_beside": "where nothing is seen it gives that",
+    "nn/test_recurrent_passes.py::test_bits_depend_neither_on_threads": "threads of the CPU",
     "nn/test_thread_counts.py": "threads of the CPU",
     "optim/test_optimizer.py::test_expected[[]mistakes": "a text that names the CPU's tensors",
     "sparse/test_like_torch.py::test_expression[[]repr(": "the texts of tensors on the CPU",
