@@ -9,7 +9,7 @@ PYTEST_ARGS ?=
 # hands what it has in its own variable of that name on to them.
 VENV := .venv/bin/python
 # What runs on NPUs, in a process that has simulated ones: tests/support/devices.py has the folders.
-NPU_FOLDERS = $(addprefix tests/,amp autograd distributions func optim sparse)
+NPU_FOLDERS = $(addprefix tests/,amp autograd distributions func memory nn optim sparse)
 NPU_TESTS = MINDTORCH_NPU=sim $(VENV) -m pytest -q -n $(PYTEST_JOBS) tests/npu tests/ops $(NPU_FOLDERS) --device npu
 
 # `make` or `make -n help` must not need an environment.

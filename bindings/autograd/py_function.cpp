@@ -58,9 +58,12 @@ class PythonNode final : public Node {
   std::string name() const override { return name_; }
   void set_name(std::string name) { name_ = std::move(name); }
   void apply(Gradients& grads, Gradients& results) override;
-  void release_saved() override {
+  void release_saved(runtime::Stream reader) override {
     FunctionState& state = *self_of(ctx_)->state;
     state.freed = true;
+    if (reader) {
+      for (const SavedTensor& saved : *state.saved) saved.keep_for(reader);
+    }
     state.saved = std::make_shared<std::vector<SavedTensor>>();
   }
   PyObject* ctx() const { return ctx_; }

@@ -412,7 +412,7 @@ void BackwardPass::apply(Node& node, Gradients& grads, Gradients& results) {
     throw;
   }
   if (keeps_grads) run_hooks(node.hooks->post, results, seen);
-  if (!options_.keep_graph) node.release_saved();
+  if (!options_.keep_graph) node.release_saved(stream_of(node));
 }
 
 void BackwardPass::run_node(uint32_t place) {

@@ -46,9 +46,12 @@ void Node::operator delete(void* data, size_t bytes) noexcept {
   runtime::release_small(data, bytes);
 }
 
-void Node::note_stream(Device device) {
-  stream =
-      runtime::current_stream(runtime::runtime_for(mindtorch::name(device.type), device.index));
+void Node::note_stream(const Tensor& output) {
+  runtime::DeviceRuntime* device = output.storage()->device_runtime();
+  if (device == nullptr) {  // memory that somebody lent
+    device = &runtime::runtime_for(mindtorch::name(output.device().type), output.device().index);
+  }
+  stream = runtime::current_stream(*device);
 }
 
 std::string short_name(const Node& node) {

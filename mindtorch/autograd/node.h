@@ -82,8 +82,9 @@ class MT_API Node : public RefCounted {
   // From the gradients of the op's results, which it may take, those of its inputs: one for each of
   // `next`.
   virtual void apply(Gradients& grads, Gradients& results) = 0;
-  // Frees what was saved for backward. A second apply() throws.
-  virtual void release_saved() {}
+  // Frees what was saved for backward. A second apply() throws. `reader`: none, or the stream whose
+  // work reads it, which may be another than the memory's.
+  virtual void release_saved(runtime::Stream /*reader*/) {}
   // What was saved, by torch's names (_saved_self); for Python.
   virtual std::vector<std::pair<std::string, Tensor>> saved_tensors() { return {}; }
 
@@ -91,7 +92,7 @@ class MT_API Node : public RefCounted {
   void add_output(const Tensor& tensor) {
     outputs.emplace_back(TensorMeta(tensor));
     const Device device = tensor.device();
-    if (MT_UNLIKELY(!device.is_cpu() && !device.is_meta()) && !stream) note_stream(device);
+    if (MT_UNLIKELY(!device.is_cpu() && !device.is_meta()) && !stream) note_stream(tensor);
   }
   bool should_compute(size_t input) const { return static_cast<bool>(next[input]); }
   NodeHooks& make_hooks() {
@@ -123,7 +124,7 @@ class MT_API Node : public RefCounted {
 
  private:
   static uint64_t next_sequence() noexcept;
-  void note_stream(Device device);
+  void note_stream(const Tensor& output);
 };
 
 // "Add" of AddBackward0, for messages.

@@ -67,11 +67,14 @@ void PendingWork::record_stream(StorageImpl& storage, runtime::Stream stream) {
 
 void StorageImpl::record_stream(runtime::Stream stream) {
   if (PendingWork* const work = pending()) return work->record_stream(*this, stream);
-  if (device_.is_cpu() || allocation_.block == nullptr) return;
-  static_cast<runtime::DeviceAllocator*>(allocator_)
-      ->runtime()
-      .memory()
-      .record_stream(static_cast<runtime::Block*>(allocation_.block), stream.handle());
+  runtime::DeviceRuntime* const device = device_runtime();
+  if (device == nullptr || allocation_.block == nullptr) return;
+  device->memory().record_stream(static_cast<runtime::Block*>(allocation_.block), stream.handle());
+}
+
+runtime::DeviceRuntime* StorageImpl::device_runtime() const noexcept {
+  if (device_.is_cpu() || device_.is_meta() || allocator_ == nullptr) return nullptr;
+  return &static_cast<runtime::DeviceAllocator*>(allocator_)->runtime();
 }
 
 void StorageImpl::allocate_now() {

@@ -98,6 +98,8 @@ class MT_API StorageImpl final : public RefCounted {
   // What the allocator gave; empty for borrowed and meta storages.
   const runtime::Allocation& allocation() const noexcept { return allocation_; }
   Device device() const noexcept { return device_; }
+  // Of the device whose allocator gives the bytes; null for the CPU, meta and borrowed memory.
+  runtime::DeviceRuntime* device_runtime() const noexcept;
   bool resizable() const noexcept {
     return (allocator_ != nullptr || device_.is_meta()) && exports_.load() == 0;
   }

@@ -116,6 +116,34 @@ def test_memory_of_gradients_is_not_given_away_too_early(torch, simulator):
     assert seen.tolist() == [6] * 1000
 
 
+@pytest.mark.parametrize("custom", [False, True])
+def test_memory_that_backward_frees_is_not_given_away_too_early(torch, custom):
+    """The side stream's node is the last to hold x, which the main stream may have again."""
+    main, side = streams_of(torch, 2)
+
+    class Product(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, b):
+            ctx.save_for_backward(a, b)
+            return a * b
+
+        @staticmethod
+        def backward(ctx, grad):
+            a, b = ctx.saved_tensors
+            return grad * b, grad * a
+
+    w, u = (torch.ones(5000, device="npu", requires_grad=True) for _ in range(2))
+    early = (u * 3).exp()
+    x = torch.full((5000,), 2.0, device="npu")
+    side.wait_stream(main)
+    with torch.npu.stream(side):
+        y = Product.apply(w, x) if custom else w * x
+    main.wait_stream(side)
+    del x
+    (y.sum() + early.sum()).backward()
+    assert w.grad.tolist() == [2] * 5000
+
+
 def test_hooks_run_on_the_stream_of_the_node(torch):
     main, side = streams_of(torch, 2)
     x = torch.ones(4, device="npu", requires_grad=True)
