@@ -8,6 +8,8 @@
 #include <functional>
 #include <thread>
 
+#include "mindtorch/runtime/host_wait.h"
+
 namespace mindtorch::ops {
 namespace {
 
@@ -192,6 +194,22 @@ TEST(PreparedGroup, ACallByItselfWaitsForItsProgramAndGetsTheEnginesError) {
   EXPECT_NE(group->program_now(), nullptr);
   EXPECT_EQ(group->program(), group->program_now());
   EXPECT_EQ(engine.asked, 2);
+}
+
+// Other threads of the interpreter go on.
+TEST(PreparedGroup, ACallByItselfWaitsWithoutTheInterpretersLock) {
+  static int released = 0;
+  int released_meanwhile = 0;
+  runtime::set_wait_callbacks(
+      {[]() -> void* { return ++released, &released; }, [](void*) { --released; }});
+  Engine& engine = Engine::make([&](const FusedProgram*) {
+    released_meanwhile = released;
+    return Preparation::ready(std::make_shared<NoProgram>());
+  });
+  PreparedGroup::find(group_of(4), engine)->program_now();
+  runtime::set_wait_callbacks({});
+  EXPECT_EQ(released_meanwhile, 1);
+  EXPECT_EQ(released, 0);
 }
 
 }  // namespace
