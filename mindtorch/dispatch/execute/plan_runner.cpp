@@ -257,12 +257,14 @@ void PlanRunner::take_params(const Trace& recorded) {
 }
 
 void PlanRunner::run(Storages storages, const Trace& recorded, size_t& done) {
+  has_run_ = false;
   std::ranges::copy(recorded.numbers, numbers_.begin());
   std::ranges::copy(recorded.numbers, trace_.numbers.begin());
   if (!recorded.params.empty()) take_params(recorded);
   for (const uint32_t storage : plan_.unwritten) storages[storage]->allocate_now();
   if (graphs_ == nullptr || !replay(storages)) launch(storages, done);
   done = trace_.ops.size();
+  has_run_ = true;
 }
 
 bool PlanRunner::replay(Storages storages) {

@@ -33,10 +33,11 @@ class PlanRunner {
     return std::ranges::equal(visible, visible_);
   }
   // The trace may as well end after so many ops, and another begin: no group or pattern has ops on
-  // both sides, and `is_visible` says of no storage that it must have bytes there and has not.
+  // both sides, and `is_visible` says of no storage that it must have bytes there and has not. One
+  // that failed stays whole, so that its error comes where it came before.
   template <typename IsVisible>
   bool can_end_after(size_t ops, const IsVisible& is_visible) const {
-    return plan_.ends_within[ops - 1] == 0 &&
+    return has_run_ && plan_.ends_within[ops - 1] == 0 &&
            std::ranges::none_of(plan_.unstored, [&](const Unstored& each) {
              return each.last_op < ops && is_visible(each.storage);
            });
@@ -98,6 +99,7 @@ class PlanRunner {
   std::vector<uint64_t> graph_key_;
   uint64_t params_hash_ = 0;
   size_t workspace_bytes_ = 0;  // the largest
+  bool has_run_ = false;        // to its end, the last time
 };
 
 }  // namespace mindtorch::dispatch
