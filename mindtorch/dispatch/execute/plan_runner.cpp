@@ -266,6 +266,7 @@ void PlanRunner::take_params(const Trace& recorded) {
 }
 
 void PlanRunner::run(Storages storages, const Trace& recorded, size_t& done) {
+  has_run_ = false;
   std::ranges::copy(recorded.numbers, numbers_.begin());
   std::ranges::copy(recorded.numbers, trace_.numbers.begin());
   if (!recorded.params.empty()) take_params(recorded);
@@ -273,6 +274,7 @@ void PlanRunner::run(Storages storages, const Trace& recorded, size_t& done) {
   // A captured graph would go on running what it has captured.
   if (graphs_ == nullptr || !are_groups_final() || !replay(storages)) launch(storages, done);
   done = trace_.ops.size();
+  has_run_ = true;
 }
 
 bool PlanRunner::replay(Storages storages) {

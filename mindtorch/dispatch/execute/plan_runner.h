@@ -33,10 +33,11 @@ class PlanRunner {
     return std::ranges::equal(visible, visible_);
   }
   // The trace may as well end after so many ops, and another begin: no group or pattern has ops on
-  // both sides, and `is_visible` says of no storage that it must have bytes there and has not.
+  // both sides, and `is_visible` says of no storage that it must have bytes there and has not. One
+  // that failed stays whole, so that its error comes where it came before.
   template <typename IsVisible>
   bool can_end_after(size_t ops, const IsVisible& is_visible) const {
-    return plan_.ends_within[ops - 1] == 0 &&
+    return has_run_ && plan_.ends_within[ops - 1] == 0 &&
            std::ranges::none_of(plan_.unstored, [&](const Unstored& each) {
              return each.last_op < ops && is_visible(each.storage);
            });
@@ -108,6 +109,7 @@ class PlanRunner {
   size_t workspace_bytes_ = 0;  // the largest
   size_t launches_ = 0;
   bool are_groups_final_ = false;  // are_groups_final() once and for all
+  bool has_run_ = false;        // to its end, the last time
 };
 
 }  // namespace mindtorch::dispatch

@@ -155,6 +155,7 @@ OpQueue::Flushed OpQueue::flush(std::string_view reason, const Owner* of, bool w
   }
   if (owner_ != nullptr) owner_->on_done(*this, reason, failure.get());
   Flushed flushed{true, failure == nullptr ? nullptr : failure->error};
+  if (MT_UNLIKELY(failure != nullptr)) churn_.forget();  // errors stay those of flushes
   clear(done, flushed.error);
   plan_start(reason);
   runner_.store({}, std::memory_order_relaxed);
