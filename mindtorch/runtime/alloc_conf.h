@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "mindtorch/base/macros.h"
+#include "mindtorch/base/thread_safety.h"
 
 namespace mindtorch::driver {
 struct DeviceRow;
@@ -73,7 +74,7 @@ class SharedAllocConf {
 
  private:
   mutable std::mutex mutex_;
-  std::shared_ptr<const AllocConf> conf_;
+  std::shared_ptr<const AllocConf> conf_ MT_GUARDED_BY(mutex_);
 };
 
 }  // namespace mindtorch::runtime

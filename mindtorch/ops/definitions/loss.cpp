@@ -65,61 +65,16 @@ TensorSpec nll_loss_backward(const Tensor&,
   return contiguous_spec(self.sizes(), self.dtype(), self.device());
 }
 
-// The distance between two numbers; below p0 a parabola that meets it smoothly.
-// p1 = 1 / p0
-Pointwise smooth_l1_function() {
-  static const Pointwise function = [] {
-    FunctionInfo info;
-    info.name = "smooth_l1";
-    info.torch_kernel = "smooth_l1_cpu";
-    info.arity = 2;
-    Declaration(info)
-        .in(kFloatTypes)
-        .is([](const Inputs& x) {
-          // gap * gap / 2 below p0, p0 * (gap - p0 / 2) above; both divided by p0
-          const Expr gap = abs(x.a - x.b);
-          const Expr curved = minimum(gap, x.p0);
-          return curved * (gap - 0.5 * curved) * x.p1;
-        })
-        .gradients(
-            [](const GradientInputs& x) {
-              const Expr gap = x.a - x.b;
-              return x.grad * minimum(maximum(gap * x.p1, -1), 1);
-            },
-            [](const GradientInputs& x) {
-              const Expr gap = x.a - x.b;
-              return -(x.grad * minimum(maximum(gap * x.p1, -1), 1));
-            });
-    return register_function(std::move(info));
-  }();
-  return function;
-}
-Pointwise squared_difference_function() {
-  static const Pointwise function = [] {
-    FunctionInfo info;
-    info.name = "squared_difference";
-    info.torch_kernel = "mse_cpu";
-    info.arity = 2;
-    Declaration(info)
-        .in(kFloatTypes)
-        .is([](const Inputs& x) {
-          const Expr gap = x.a - x.b;
-          return gap * gap;
-        })
-        .gradients([](const GradientInputs& x) { return x.grad * (2 * (x.a - x.b)); },
-                   [](const GradientInputs& x) { return x.grad * (2 * (x.b - x.a)); });
-    return register_function(std::move(info));
-  }();
-  return function;
-}
 PointwiseCall squared_difference(const Tensor& self, const Tensor& target) {
+  static const Pointwise function = function_named("squared_difference");
   const DType dtype = result_type(self, target);
-  return PointwiseCall(squared_difference_function(), dtype, dtype).on(self).on(target);
+  return PointwiseCall(function, dtype, dtype).on(self).on(target);
 }
 
 PointwiseCall smooth_l1(const Tensor& self, const Tensor& target, double beta) {
+  static const Pointwise function = function_named("smooth_l1");
   const DType dtype = result_type(self, target);
-  return PointwiseCall(smooth_l1_function(), dtype, dtype)
+  return PointwiseCall(function, dtype, dtype)
       .on(self)
       .on(target)
       .param(0, beta)

@@ -8,7 +8,7 @@
 #include "mindtorch/backends/cpu/parallel.h"
 #include "mindtorch/backends/cpu/tile.h"
 #include "tests/cpp/backends/cpu/fusion_groups.h"
-#include "tests/cpp/backends/cpu/tile_tolerances.h"
+#include "tests/cpp/backends/cpu/tile_parameters.h"
 
 namespace mindtorch::cpu {
 namespace {
@@ -25,18 +25,17 @@ Tensor number(DType dtype, uint64_t seed = 1) { return random_tensor({}, dtype, 
 
 std::vector<Pointwise> functions_of(DType dtype) {
   std::vector<Pointwise> list;
-  for (const Tolerance& tolerance : tolerances()) {
+  for (int i = 0; i < ops::kPointwiseCount; ++i) {
+    const auto function = static_cast<Pointwise>(i);
     // Functions whose parameters would need a meaning are tried with zeros, but for integers,
     // where some divide by them.
-    const bool divides =
-        tolerance.function >= Pointwise::kFloorDivide && tolerance.function <= Pointwise::kPow;
+    const bool divides = function >= Pointwise::kFloorDivide && function <= Pointwise::kPow;
     if (!is_floating_point(dtype) && divides) continue;
     // The sign of a NaN is not specified.
-    const bool shows_sign =
-        tolerance.function == Pointwise::kSignbit || tolerance.function == Pointwise::kCopysign;
+    const bool shows_sign = function == Pointwise::kSignbit || function == Pointwise::kCopysign;
     if (shows_sign && is_floating_point(dtype)) continue;
     const DType compute = dtype == DType::kFloat16 || dtype == DType::kBFloat16 ? kF32 : dtype;
-    if (find_tile(tolerance.function, compute) != nullptr) list.push_back(tolerance.function);
+    if (find_tile(function, compute) != nullptr) list.push_back(function);
   }
   return list;
 }
