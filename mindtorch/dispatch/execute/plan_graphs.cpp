@@ -5,7 +5,6 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "mindtorch/base/options.h"
 #include "mindtorch/base/thread_safety.h"
 #include "mindtorch/driver/device_row.h"
 #include "mindtorch/runtime/accelerator.h"
