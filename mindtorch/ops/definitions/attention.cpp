@@ -36,13 +36,14 @@ SpecList flash_attention_backward(const Tensor&,
 
 }  // namespace
 
-// `row_stats` and `more_stats` are what a device's backward pass wants to know of each row of
-// scores: tensors that begin with the dims of query but the last, or nothing.
+// The second and third result of attention, row_stats and more_stats, are what a device's backward
+// pass wants to know of each row of scores: tensors that begin with the dims of query but the last,
+// or nothing.
 void define_attention(Registry& ops) {
   ops.define<flash_attention>(
          "_scaled_dot_product_flash_attention(Tensor query, Tensor key, Tensor value, "
          "Tensor? attn_mask, bool is_causal, float scale, bool like_query) "
-         "-> (Tensor output, Tensor row_stats, Tensor more_stats)")
+         "-> (Tensor, Tensor, Tensor)")
       .auxiliary(2)
       .internal();
   // Not differentiable: where gradients of gradients are wanted, the first ones are made of other

@@ -92,7 +92,7 @@ TensorSpec ctc_loss_backward(const Tensor& grad,
 void define_ctc(Registry& ops) {
   ops.define<ctc_loss>(
          "_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, "
-         "int blank=0, bool zero_infinity=False) -> (Tensor losses, Tensor log_alpha)")
+         "int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)")
       .auxiliary(1)
       .internal();
   ops.define<ctc_loss_backward>(

@@ -233,11 +233,11 @@ TEST_F(EagerTest, ARefusalElsewhereNamesWhatIsTaken) {
 }
 
 TEST_F(EagerTest, AKernelStatesWhatItKeeps) {
-  const auto noted = run("noted", {floats({3, 2})});
+  const auto noted = run("noted", {Tensor::make({3, 2}, DType::kFloat32)});
   EXPECT_EQ(noted[0].sizes(), (Shape{3, 2}));
   EXPECT_EQ(noted[1].sizes(), (Shape{3}));
   EXPECT_EQ(noted[1].dtype(), DType::kFloat64);
-  EXPECT_EQ(run("forgetful", {floats({3, 2})})[1].sizes(), (Shape{0}));
+  EXPECT_EQ(run("forgetful", {Tensor::make({3, 2}, DType::kFloat32)})[1].sizes(), (Shape{0}));
   EXPECT_EQ(run("noted", {meta({3, 2})})[1].sizes(), (Shape{0}));
   ops::Registry ops;
   ops.define<like>("plain(Tensor self) -> Tensor");
