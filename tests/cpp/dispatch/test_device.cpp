@@ -1,10 +1,9 @@
 #include "tests/cpp/dispatch/test_device.h"
 
-#include <algorithm>
-#include <array>
 #include <bit>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -90,22 +89,22 @@ Tensor on_device(const Launch& launch, const Tensor& made) {
 }
 
 // Its results depend on what the operands hold: the stream is waited for.
-void run_dynamic(const ops::Op& op, Launch& launch, Args args, ops::Outputs& outputs) {
+void run_dynamic(Launch& launch, Args args, ops::Outputs& outputs) {
   ++TestDevice::instance().kernels;
   launch.stream.synchronize();
   Launch host{DeviceType::kCpu};
   ops::Outputs made;
-  op.kernel(DeviceType::kCpu).dynamic(host, HostArgs(args).args(), made);
+  launch.op->kernel(DeviceType::kCpu).dynamic(host, HostArgs(args).args(), made);
   outputs.scalar = made.scalar;
   for (const Tensor& tensor : made.tensors) outputs.tensors.push_back(on_device(launch, tensor));
 }
 
-void run_kernel(const ops::Op& op, Launch& launch, Args args, std::span<Tensor> outputs) {
+void run_kernel(Launch& launch, Args args, std::span<Tensor> outputs) {
   ++TestDevice::instance().kernels;
   auto given = std::make_shared<HostArgs>(args);
   std::vector<Tensor> targets;
   for (const Tensor& output : outputs) targets.push_back(on_host(output));
-  queue(launch, [&op, given, targets]() mutable {
+  queue(launch, [&op = *launch.op, given, targets]() mutable {
     Launch host{DeviceType::kCpu};
     if (op.kind == ops::OpKind::kPointwise) {
       const ops::PointwiseCall call = op.resolve(given->args());
@@ -114,26 +113,6 @@ void run_kernel(const ops::Op& op, Launch& launch, Args args, std::span<Tensor> 
       op.kernel(DeviceType::kCpu).impl(host, given->args(), targets);
     }
   });
-}
-
-// A kernel has no op to look at: one function for each.
-constexpr size_t kMaxOps = 1024;
-const ops::Op* g_ops[kMaxOps];
-template <size_t kIndex>
-void kernel_of(Launch& launch, Args args, std::span<Tensor> outputs) {
-  run_kernel(*g_ops[kIndex], launch, args, outputs);
-}
-template <size_t kIndex>
-void dynamic_of(Launch& launch, Args args, ops::Outputs& outputs) {
-  run_dynamic(*g_ops[kIndex], launch, args, outputs);
-}
-struct Functions {
-  ops::ImplFn impl;
-  ops::DynamicFn dynamic;
-};
-template <size_t... kIndices>
-constexpr std::array<Functions, kMaxOps> make_kernels(std::index_sequence<kIndices...>) {
-  return {Functions{&kernel_of<kIndices>, &dynamic_of<kIndices>}...};
 }
 
 // --- attention -----------------------------------------------------------------------------------
@@ -155,10 +134,9 @@ Tensor logsumexp_of(const Tensor& notes) {
 }
 
 void run_attention(Launch& launch, Args args, std::span<Tensor> outputs) {
-  static const ops::Op& op = ops::registry().at("_scaled_dot_product_flash_attention");
   ++TestDevice::instance().kernels;
   auto given = std::make_shared<HostArgs>(args);
-  queue(launch, [given, out = on_host(outputs[0]), notes = on_host(outputs[1])] {
+  queue(launch, [&op = *launch.op, given, out = on_host(outputs[0]), notes = on_host(outputs[1])] {
     const Tensor logsumexp = logsumexp_of(notes);
     std::vector<Tensor> targets = {out, logsumexp, Tensor()};
     Launch host{DeviceType::kCpu};
@@ -171,12 +149,11 @@ void run_attention(Launch& launch, Args args, std::span<Tensor> outputs) {
 }
 
 void run_attention_backward(Launch& launch, Args args, std::span<Tensor> outputs) {
-  static const ops::Op& op = ops::registry().at("_scaled_dot_product_flash_attention_backward");
   ++TestDevice::instance().kernels;
   auto given = std::make_shared<HostArgs>(args);
   std::vector<Tensor> targets;
   for (const Tensor& output : outputs) targets.push_back(on_host(output));
-  queue(launch, [given, targets]() mutable {
+  queue(launch, [&op = *launch.op, given, targets]() mutable {
     const Tensor& notes = given->args()[kStats].tensor();
     const Tensor logsumexp = logsumexp_of(notes);
     for (int64_t row = 0; row < logsumexp.numel(); ++row) {
@@ -306,35 +283,26 @@ TestDevice::TestDevice() {
   runtime::find_accelerator("npu");  // the library's own drivers come first
   runtime::register_driver(std::move(driver));
   registry().device_dtypes(kType, kDTypes);
-  using namespace std::string_view_literals;
-  const std::pair<std::string_view, ops::ImplFn> own[] = {
-      {"_scaled_dot_product_flash_attention"sv, &run_attention},
-      {"_scaled_dot_product_flash_attention_backward"sv, &run_attention_backward}};
-  static constexpr auto kKernels = make_kernels(std::make_index_sequence<kMaxOps>());
-  size_t count = 0;
+  const std::map<std::string, ops::ImplFn> own = {
+      {"_scaled_dot_product_flash_attention", &run_attention},
+      {"_scaled_dot_product_flash_attention_backward", &run_attention_backward}};
   for (const ops::Op& op : ops::registry().ops()) {
     const bool is_pointwise =
         op.kind == ops::OpKind::kPointwise && op.form == ops::OpForm::kPrimary;
     const ops::Kernel& cpu = op.kernel(DeviceType::kCpu);
     if (!cpu && !is_pointwise) continue;
-    MT_CHECK(count < kMaxOps, RuntimeError, "more ops than the test device has functions");
     const std::string name = op.schema.full_name();
-    const auto* const special =
-        std::ranges::find(own, name, &std::pair<std::string_view, ops::ImplFn>::first);
-    const bool is_special = special != std::end(own);
+    const auto special = own.find(name);
+    ops::ImplFn impl = special != own.end() ? special->second : &run_kernel;
+    if (cpu.dynamic != nullptr) impl = nullptr;
     ops::KernelStatement kernel =
-        registry().raw_kernel(kType, name,
-                              cpu.dynamic != nullptr ? nullptr
-                              : is_special           ? special->second
-                                                     : kKernels[count].impl,
-                              cpu.dynamic != nullptr ? kKernels[count].dynamic : nullptr);
+        registry().raw_kernel(kType, name, impl, cpu.dynamic == nullptr ? nullptr : &run_dynamic);
     kernel.takes(cpu.takes, cpu.takes_beside);
-    if (name == own[0].first) {
+    if (impl == &run_attention) {
       kernel.keeps([](Args args, ops::SpecList& specs) { specs.push_back(notes_of(args)); });
     } else if (cpu.auxiliary != nullptr) {
       kernel.keeps(cpu.auxiliary);
     }
-    g_ops[count++] = &op;
   }
   registry().pointwise_engine(kType, &run_pointwise);
   registry().fusion_engine(kType, {.check = &check_pointwise,
