@@ -60,6 +60,7 @@ dlpack::Device device_of(Device device) {
     case DeviceType::kNpu:
       return {dlpack::kExtension, index};
     case DeviceType::kMeta:
+    case DeviceType::kPrivateUse1:
       break;
   }
   MT_THROW(ValueError, "Unknown device type ", name(device.type), " for Dlpack");

@@ -13,10 +13,13 @@
 
 namespace mindtorch::ops {
 
+struct Op;
+
 // Where a kernel or a fused program runs.
 struct Launch {
   Device device;
   runtime::Stream stream{};  // of an accelerator: the one to queue the work on
+  const Op* op = nullptr;    // whose kernel it is, for functions that serve many; null: of no op
 };
 
 // Fills outputs that are allocated as the shape rule said. Infers nothing, allocates workspace

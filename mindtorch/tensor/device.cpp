@@ -8,6 +8,22 @@
 
 namespace mindtorch {
 
+namespace detail {
+constinit std::atomic<const char*> g_private_name{"privateuseone"};
+}
+
+void name_private_device(std::string_view chosen) {
+  const std::string_view before = name(DeviceType::kPrivateUse1);
+  MT_CHECK(before == "privateuseone", RuntimeError,
+           "there is room for one device of a library: ", before, " has it");
+  for (const DeviceType type :
+       {DeviceType::kCpu, DeviceType::kMeta, DeviceType::kNpu, DeviceType::kCuda}) {
+    MT_CHECK(chosen != name(type), RuntimeError, "there is a device ", chosen, " already");
+  }
+  // Never freed: names are borrowed.
+  detail::g_private_name.store((new std::string(chosen))->c_str(), std::memory_order_release);
+}
+
 std::string Device::str() const {
   std::string text(name(type));
   if (has_index()) text.append(1, ':').append(std::to_string(index));

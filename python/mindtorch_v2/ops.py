@@ -30,7 +30,7 @@ _kept: list[object] = []  # what holds the ops that are defined here
 
 
 def load_library(path: str | os.PathLike[str]) -> None:
-    """Loads a shared library and the ops it defines. Loading it again changes nothing.
+    """Loads a shared library and the ops or the device it defines. Loading it again changes nothing.
 
     In the place of those of torchvision and torchaudio their ops are defined as computed here.
     """
@@ -53,7 +53,8 @@ def load_library(path: str | os.PathLike[str]) -> None:
     name, functions = _C._load_library(path)
     if name in globals():
         raise RuntimeError(f"there is a library {name!r} of ops already")
-    globals()[name] = OpNamespace(name, functions)
+    if name:  # else a device alone
+        globals()[name] = OpNamespace(name, functions)
     loaded_libraries.add(path)
 
 

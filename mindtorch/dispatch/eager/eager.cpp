@@ -33,25 +33,47 @@ using ops::TensorSpec;
 
 namespace {
 
-// The dtypes of the tensors of a call: of the first one, and of all.
-struct GivenDTypes {
+// The dtypes of a call's tensors: of the first one, of all that are given, and of the results.
+struct CallDTypes {
   DTypeSet first = 0;
-  DTypeSet all = 0;
+  DTypeSet given = 0;
+  DTypeSet made = 0;
 
-  void add(DType dtype) {
-    if (all == 0) first = bit(dtype);
-    all |= bit(dtype);
+  void give(DType dtype) {
+    if (given == 0) first = bit(dtype);
+    given |= bit(dtype);
+  }
+  void make(DType dtype) {
+    if ((given | made) == 0) first = bit(dtype);
+    made |= bit(dtype);
+  }
+  // Those that a kernel lacks.
+  DTypeSet refused_by(const Kernel& kernel) const {
+    return (first & ~kernel.takes) | ((given | made) & ~kernel.takes_beside);
   }
 };
 
+template <typename Visit>
+void each_given(Args args, const Visit& visit) {
+  for (const ops::Value& value : args) {
+    if (value.kind() == ops::ValueKind::kTensor) {
+      visit(value.tensor());
+    } else if (value.kind() == ops::ValueKind::kTensorList) {
+      for (const Tensor& tensor : value.tensor_list()) {
+        if (tensor.defined()) visit(tensor);
+      }
+    }
+  }
+}
+
 // The device all tensor arguments share; 0-dim CPU tensors may join any. Throws on a mix. Adds
 // their dtypes to `dtypes`.
-Device common_device(const Op& op, Args args, GivenDTypes& dtypes) {
+Device common_device(const Op& op, Args args, CallDTypes& dtypes) {
   Device device;
   bool found = false;
   bool certain = false;  // set by a tensor that is not a 0-dim CPU one
   const auto add = [&](const Tensor& tensor) {
-    dtypes.add(tensor.dtype());
+    dtypes.give(tensor.dtype());
     const Device own = tensor.device();
     const bool free = own.is_cpu() && tensor.dim() == 0;
     if (!found || (!certain && !free)) {
@@ -65,15 +87,7 @@ Device common_device(const Op& op, Args args, GivenDTypes& dtypes) {
              device.str(), " and ", own.str(), "! (when checking arguments of ", op.schema.name,
              ")");
   };
-  for (const ops::Value& value : args) {
-    if (value.kind() == ops::ValueKind::kTensor) {
-      add(value.tensor());
-    } else if (value.kind() == ops::ValueKind::kTensorList) {
-      for (const Tensor& tensor : value.tensor_list()) {
-        if (tensor.defined()) add(tensor);
-      }
-    }
-  }
+  each_given(args, add);
   return device;
 }
 
@@ -91,12 +105,24 @@ void check_kernel(const Op& op, Device device, Args args, std::span<const Tensor
   }
 }
 
-// Of `op` in its primary form.
-void check_dtypes(const Op& op, Device device, GivenDTypes given) {
-  const Kernel& kernel = op.kernel(device.type);
-  const DTypeSet refused = (given.first & ~kernel.takes) | (given.all & ~kernel.takes_beside);
-  if (MT_UNLIKELY(refused != 0)) {
+// Numbers in the host's memory have whatever dtype they have: they are not the device's.
+[[gnu::cold]] void refuse_dtypes(const Op& op, Device device, Args args, DTypeSet made) {
+  CallDTypes dtypes;
+  each_given(args, [&](const Tensor& tensor) {
+    if (tensor.device().type == device.type) dtypes.give(tensor.dtype());
+  });
+  if (dtypes.given == 0) dtypes.first = made & (~made + 1);
+  dtypes.made = made;
+  const DTypeSet refused = dtypes.refused_by(op.kernel(device.type));
+  if (refused != 0) {
     ops::refuse_dtype(op, device, static_cast<DType>(std::countr_zero(refused)));
+  }
+}
+
+// Of `op` in its primary form.
+void check_dtypes(const Op& op, Device device, Args args, CallDTypes dtypes) {
+  if (MT_UNLIKELY(dtypes.refused_by(op.kernel(device.type)) != 0)) {
+    refuse_dtypes(op, device, args, dtypes.made);
   }
 }
 
@@ -173,12 +199,12 @@ void run_pointwise(Executor& executor, const Op& op, Args args, Outputs& outputs
   }
 }
 
-void run_kernel(Executor& executor, const Op& op, Args args, GivenDTypes dtypes, Outputs& outputs) {
+void run_kernel(Executor& executor, const Op& op, Args args, CallDTypes dtypes, Outputs& outputs) {
   SpecList specs;
   op.infer(args, specs);
   if (MT_UNLIKELY(op.auxiliary != 0)) add_auxiliary(op, args, specs);
-  for (const TensorSpec& spec : specs) dtypes.add(spec.dtype);
-  check_dtypes(op, specs[0].device, dtypes);
+  for (const TensorSpec& spec : specs) dtypes.make(spec.dtype);
+  check_dtypes(op, specs[0].device, args, dtypes);
   for (const TensorSpec& spec : specs) outputs.tensors.push_back(make_output(executor, spec));
   // The outputs' device, not the rule's: "npu" has become an index.
   run_call(executor, {.op = op,
@@ -190,9 +216,9 @@ void run_kernel(Executor& executor, const Op& op, Args args, GivenDTypes dtypes,
 
 // Writes lists of tensors; gives nothing back.
 void run_list_mutation(
-    Executor& executor, const Op& op, Device device, Args args, GivenDTypes dtypes) {
+    Executor& executor, const Op& op, Device device, Args args, CallDTypes dtypes) {
   op.check(args);
-  check_dtypes(op, device, dtypes);
+  check_dtypes(op, device, args, dtypes);
   each_mutated(op, args, [](const Tensor& tensor) { check_no_self_overlap(tensor); });
   run_call(executor,
            {.op = op, .args = args, .device = device, .outputs = {}, .writes = Writes::kSelf});
@@ -200,7 +226,7 @@ void run_list_mutation(
 }
 
 void run_mutation(
-    Executor& executor, const Op& op, Args args, GivenDTypes dtypes, Outputs& outputs) {
+    Executor& executor, const Op& op, Args args, CallDTypes dtypes, Outputs& outputs) {
   const Tensor& self = args[0].tensor();
   op.check(args);
   if (!op.allows_overlap) check_no_self_overlap(self);
@@ -210,7 +236,7 @@ void run_mutation(
     transfer(self, *source, args[static_cast<size_t>(op.copy.non_blocking)].to_bool());
   } else {
     if (source != nullptr) check_no_partial_overlap(self, *source);
-    check_dtypes(op, self.device(), dtypes);
+    check_dtypes(op, self.device(), args, dtypes);
     run_call(executor, {.op = op, .args = args, .device = self.device(), .outputs = {}});
   }
   self.bump_version();
@@ -243,7 +269,7 @@ void run_primary(Executor& executor, const Op& op, Args args, Outputs& outputs) 
     each_mutated(op, args, [](const Tensor& tensor) { tensor.bump_version(); });
     return;
   }
-  GivenDTypes dtypes;
+  CallDTypes dtypes;
   const Device device = common_device(op, args, dtypes);
   switch (op.kind) {
     case OpKind::kPointwise:
@@ -256,7 +282,7 @@ void run_primary(Executor& executor, const Op& op, Args args, Outputs& outputs) 
       return writes_lists ? run_list_mutation(executor, op, device, args, dtypes)
                           : run_mutation(executor, op, args, dtypes, outputs);
     case OpKind::kDynamic:
-      check_dtypes(op, device, dtypes);
+      check_dtypes(op, device, args, dtypes);
       return run_dynamic(op, device, args, outputs);
     case OpKind::kComposite:
       break;
@@ -314,7 +340,7 @@ void run_inplace(Executor& executor, const Op& op, Args args, Outputs& outputs) 
     if (executor.replay_in_place(base, args)) {
       self.bump_version();
     } else {
-      GivenDTypes dtypes;
+      CallDTypes dtypes;
       common_device(op, args, dtypes);
       run_pointwise_into(executor, base, args, self, false);
     }
@@ -360,7 +386,7 @@ void run_out(Executor& executor, const Op& op, Args all_args, Outputs& outputs) 
   OutArguments fitted;
   const Args args = fit_to_out(targets[0].tensor(), base, given, fitted);
   OutputShapes shapes;
-  GivenDTypes dtypes;
+  CallDTypes dtypes;
   if (base.kind == OpKind::kPointwise) {
     common_device(op, all_args, dtypes);
     run_pointwise_into(executor, base, args, targets[0].tensor(), true);
@@ -372,7 +398,7 @@ void run_out(Executor& executor, const Op& op, Args all_args, Outputs& outputs) 
     const Device device = common_device(op, all_args, dtypes);
     SpecList specs;
     base.infer(args, specs);
-    check_dtypes(base, device, dtypes);
+    check_dtypes(base, device, args, dtypes);
     bool direct = true;
     for (size_t i = 0; i < specs.size(); ++i) {
       const Tensor& target = targets[i].tensor();
