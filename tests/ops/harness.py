@@ -255,6 +255,23 @@ def expected_dtypes(case: OpCase, sample: Sample, dtype: str, count: int) -> lis
     return [result_dtype(one, dtype) for one in rules]
 
 
+def dtypes_of(case: OpCase, sample: Sample, dtype: str) -> set[str]:
+    """The dtypes of all tensors of a call on a device: given, asked for and made."""
+    found = {dtype}
+
+    def look(item):
+        if isinstance(item, Dtype):
+            found.add(item.name)
+        elif not (isinstance(item, V) and item.host):
+            found.add(item.dtype or dtype)
+        return item
+
+    map_values((T, V, Dtype), look, (sample.args, sample.kwargs))
+    rule = sample.result or case.result
+    rules = rule if isinstance(rule, tuple) else (rule,)
+    return found | {result_dtype(one, dtype) for one in rules}
+
+
 def oracle_results(case: OpCase, sample: Sample, dtype: str, args, kwargs) -> list[np.ndarray]:
     """What NumPy says, rounded to the dtypes the results must have."""
 

@@ -2,7 +2,9 @@
 
 import re
 
+from tests.ops import harness
 from tests.ops.case import COMPLEX
+from tests.support import devices
 
 # Ops of CANN that take no float64.
 NO_FLOAT64 = {
@@ -73,6 +75,8 @@ def decomposes(case, sample):
 
 def is_unsupported(case, dtype, sample, device):
     """Whether the device refuses this call."""
+    if devices.lacks(device, *harness.dtypes_of(case, sample, dtype)):
+        return True
     if not device.startswith("npu"):
         return False
     if FOURIER.fullmatch(case.name):
