@@ -5,7 +5,7 @@ import contextlib
 import pytest
 
 from tests.autograd.gradients import Gradients, difference
-from tests.autograd.test_op_gradients import DIFFERENTIABLE, NOT_IMPLEMENTED, RANDOM
+from tests.autograd.test_op_gradients import DIFFERENTIABLE, RANDOM
 from tests.conftest import DEVICES, MODES
 from tests.ops import harness
 from tests.ops.harness import Runtime
@@ -28,10 +28,14 @@ def pytest_generate_tests(metafunc):
 
 
 def gradients(torch, device, mode, case, arrays):
+    """Those of a call; or the error, of cases that have none."""
     runtime = Runtime(torch, device)
     torch.manual_seed(1234)
-    with torch.pipeline() if mode == "pipeline" else contextlib.nullcontext():
-        return Gradients(runtime, case, arrays, "contiguous").first
+    try:
+        with torch.pipeline() if mode == "pipeline" else contextlib.nullcontext():
+            return Gradients(runtime, case, arrays, "contiguous").first
+    except (RuntimeError, NotImplementedError) as error:
+        return error
 
 
 @pytest.mark.parametrize("case", CASES, ids=name_of)
@@ -42,11 +46,10 @@ def test_gradients_are_the_cpus(torch, case, place):
         if is_unsupported(case, FLOAT, sample, device):
             continue
         arrays = harness.build_arrays(case, sample, FLOAT)
-        if case.name in NOT_IMPLEMENTED:
-            with pytest.raises(NotImplementedError, match="derivative for"):
-                gradients(torch, device, mode, case, arrays)
-            return
         want = gradients(torch, "cpu", "eager", case, arrays)
         got = gradients(torch, device, mode, case, arrays)
+        if isinstance(want, Exception) or isinstance(got, Exception):
+            assert repr(got) == repr(want), f"sample {number}"
+            continue
         problem = difference(got, want, (1e-4, 1e-5))
         assert problem is None, f"sample {number}: {problem}"
