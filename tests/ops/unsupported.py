@@ -73,6 +73,15 @@ def decomposes(case, sample):
     return case.name in DECOMPOSITIONS
 
 
+# Gradients made of what CANN lacks: trigamma, and transforms of complex numbers.
+NO_GRADIENT = {"digamma", "fft_ihfft", "fft_rfft"}
+
+
+def lacks_gradient(case, device):
+    """Whether the device refuses what the gradients of an op are made of."""
+    return device.startswith("npu") and case.name in NO_GRADIENT
+
+
 def is_unsupported(case, dtype, sample, device):
     """Whether the device refuses this call."""
     if devices.lacks(device, *harness.dtypes_of(case, sample, dtype)):
