@@ -9,7 +9,7 @@ PYTEST_ARGS ?=
 # hands what it has in its own variable of that name on to them.
 VENV := .venv/bin/python
 # What runs on NPUs, in a process that has simulated ones.
-NPU_TESTS = MINDTORCH_NPU=sim $(VENV) -m pytest -q -n $(PYTEST_JOBS) tests/npu tests/ops --device npu
+NPU_TESTS = MINDTORCH_NPU=sim $(VENV) -m pytest -q -n $(PYTEST_JOBS) tests/npu tests/ops tests/autograd/test_device_gradients.py --device npu
 
 # `make` or `make -n help` must not need an environment.
 .DEFAULT_GOAL := help

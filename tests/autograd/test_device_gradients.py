@@ -48,7 +48,7 @@ def test_gradients_are_the_cpus(torch, case, place):
         arrays = harness.build_arrays(case, sample, FLOAT)
         want = gradients(torch, "cpu", "eager", case, arrays)
         got = gradients(torch, device, mode, case, arrays)
-        if lacks_gradient(case, device):
+        if lacks_gradient(case, device) and not harness.any_empty(*arrays):
             assert isinstance(got, NotImplementedError) and f"on device {device}" in str(got)
             continue
         if isinstance(want, Exception) or isinstance(got, Exception):
