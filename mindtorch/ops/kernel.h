@@ -41,6 +41,10 @@ struct Kernel {
   DTypeSet takes = kAnyType;
   DTypeSet takes_beside = kAnyType;
   AuxiliaryFn auxiliary = nullptr;  // null: it keeps nothing
+  // What it would take on another chip than the one that is here (Registry::use_chip), and that
+  // chip's name.
+  DTypeSet not_on_chip = 0;
+  const char* chip = nullptr;
   // What torch calls the kernel where it refuses a dtype on its CPU; null: as the op.
   const char* torch_name = nullptr;
   Location location{};

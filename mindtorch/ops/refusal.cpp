@@ -26,9 +26,11 @@ std::string taken(DTypeSet dtypes) {
 void refuse(std::string_view op,
             Device device,
             std::optional<DType> dtype,
-            std::string_view reason) {
+            std::string_view reason,
+            std::string_view chip) {
   MT_THROW(NotImplementedError, "Could not run '", op, "' on device ", device.str(),
-           dtype ? " for torch." : "", dtype ? name(*dtype) : "", ": ", reason);
+           chip.empty() ? "" : ", ", chip, dtype ? " for torch." : "", dtype ? name(*dtype) : "",
+           ": ", reason);
 }
 
 void refuse_kernel(const Op& op, Device device, const Tensor* typed) {
@@ -43,8 +45,8 @@ void refuse_dtype(const Op& op, Device device, DType dtype) {
     refuse_as_torch(kernel.torch_name != nullptr ? kernel.torch_name : op.schema.name, dtype);
   }
   const bool anywhere = !contains(kernel.takes_beside, dtype);
-  refuse(op.schema.full_name(), device, dtype,
-         taken(anywhere ? kernel.takes_beside : kernel.takes));
+  refuse(op.schema.full_name(), device, dtype, taken(anywhere ? kernel.takes_beside : kernel.takes),
+         contains(kernel.not_on_chip, dtype) ? kernel.chip : "");
 }
 
 void refuse_dtype(Pointwise function, DType dtype) {

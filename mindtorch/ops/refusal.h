@@ -9,11 +9,13 @@ namespace mindtorch::ops {
 
 // What a device cannot compute: every such error is raised here.
 
-// Throws NotImplementedError: "Could not run 'mm' on device npu:0 for torch.int64: <reason>".
+// Throws NotImplementedError: "Could not run 'mm' on device npu:0 for torch.int64: <reason>", or
+// "npu:0, <chip>" where another chip would.
 [[noreturn]] MT_API void refuse(std::string_view op,
                                 Device device,
                                 std::optional<DType> dtype,
-                                std::string_view reason);
+                                std::string_view reason,
+                                std::string_view chip = {});
 
 // There is no kernel; `typed` is a tensor of the call, or null.
 [[noreturn]] MT_API void refuse_kernel(const Op& op, Device device, const Tensor* typed);

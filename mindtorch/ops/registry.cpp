@@ -79,15 +79,33 @@ KernelStatement Registry::raw_kernel(
   kernel.impl = impl;
   kernel.dynamic = dynamic;
   kernel.location = location;
-  KernelStatement statement(op, kernel, device_dtypes(device));
+  KernelStatement statement(*this, op, kernel, device);
   statement.takes(kAllTypes);
   return statement;
 }
 
 KernelStatement& KernelStatement::takes(DTypeSet dtypes, DTypeSet beside) {
-  kernel_.takes = dtypes & of_device_;
-  kernel_.takes_beside = (dtypes | beside | kAllTypes) & of_device_;
+  const DTypeSet of_device = registry_.device_dtypes(device_);
+  kernel_.takes = dtypes & of_device;
+  kernel_.takes_beside = (dtypes | beside | kAllTypes) & of_device;
   return *this;
+}
+
+KernelStatement& KernelStatement::without(std::string_view chip, DTypeSet dtypes) {
+  registry_.chip_rules_.push_back({device_, std::string(chip), &kernel_, dtypes});
+  return *this;
+}
+
+void Registry::use_chip(DeviceType device, std::string_view chip) {
+  const char* const kept = names_.emplace_back(chip).c_str();
+  for (const ChipRule& rule : chip_rules_) {
+    if (rule.device != device || !chip.starts_with(rule.chip)) continue;
+    Kernel& kernel = *rule.kernel;
+    kernel.chip = kept;
+    kernel.not_on_chip |= rule.dtypes & (kernel.takes | kernel.takes_beside);
+    kernel.takes &= ~rule.dtypes;
+    kernel.takes_beside &= ~rule.dtypes;
+  }
 }
 
 KernelStatement& KernelStatement::keeps(AuxiliaryFn describe) {

@@ -23,12 +23,14 @@ class Registry;
 // States what a kernel takes and keeps: registry.kernel<f>(device, op).takes(kFloatTypes).
 class MT_API KernelStatement {
  public:
-  KernelStatement(const Op& op, Kernel& kernel, DTypeSet of_device)
-      : op_(op), kernel_(kernel), of_device_(of_device) {}
+  KernelStatement(Registry& registry, const Op& op, Kernel& kernel, DeviceType device)
+      : registry_(registry), op_(op), kernel_(kernel), device_(device) {}
 
   // The dtypes it computes with, where they are not the common ones, and those that only its other
   // tensors and its results have. The common ones may be anywhere but in the first place.
   KernelStatement& takes(DTypeSet dtypes, DTypeSet beside = 0);
+  // The dtypes that it does not take on chips whose names begin so.
+  KernelStatement& without(std::string_view chip, DTypeSet dtypes);
   // Torch's name for it, where the CPU refuses a dtype: "histogram_cpu".
   KernelStatement& named(const char* torch_name) {
     kernel_.torch_name = torch_name;
@@ -44,9 +46,10 @@ class MT_API KernelStatement {
  private:
   void check_signature(Signature signature, Location location) const;
 
+  Registry& registry_;
   const Op& op_;
   Kernel& kernel_;
-  DTypeSet of_device_;
+  DeviceType device_;
 };
 
 // Fills in one definition: ops.define<rule>("schema").variants(...).doc(...).
@@ -141,6 +144,9 @@ class MT_API Registry {
   void device_dtypes(DeviceType device, DTypeSet dtypes) {
     dtypes_[static_cast<int>(device)] = dtypes;
   }
+  // Says which chip the devices of a type are, as soon as that is known and before there are
+  // tensors on them: kernels give up what they do not take on it.
+  void use_chip(DeviceType device, std::string_view chip);
   DTypeSet device_dtypes(DeviceType device) const { return dtypes_[static_cast<int>(device)]; }
   template <auto Function>
   [[gnu::cold]] void composite(std::string_view op, Location location = Location::here());
@@ -203,6 +209,14 @@ class MT_API Registry {
   Location pointwise_locations_[kDeviceTypeCount];
   FusionEngine fusion_[kDeviceTypeCount];
   DTypeSet dtypes_[kDeviceTypeCount];
+
+  struct ChipRule {
+    DeviceType device;
+    std::string chip;
+    Kernel* kernel;
+    DTypeSet dtypes;
+  };
+  std::vector<ChipRule> chip_rules_;
 };
 
 template <auto Rule>
