@@ -33,26 +33,6 @@ using ops::TensorSpec;
 
 namespace {
 
-// The dtypes of a call's tensors: of the first one, of all that are given, and of the results.
-struct CallDTypes {
-  DTypeSet first = 0;
-  DTypeSet given = 0;
-  DTypeSet made = 0;
-
-  void give(DType dtype) {
-    if (given == 0) first = bit(dtype);
-    given |= bit(dtype);
-  }
-  void make(DType dtype) {
-    if ((given | made) == 0) first = bit(dtype);
-    made |= bit(dtype);
-  }
-  // Those that a kernel lacks.
-  DTypeSet refused_by(const Kernel& kernel) const {
-    return (first & ~kernel.takes) | ((given | made) & ~kernel.takes_beside);
-  }
-};
-
 template <typename Visit>
 void each_given(Args args, const Visit& visit) {
   for (const ops::Value& value : args) {
@@ -68,12 +48,12 @@ void each_given(Args args, const Visit& visit) {
 
 // The device all tensor arguments share; 0-dim CPU tensors may join any. Throws on a mix. Adds
 // their dtypes to `dtypes`.
-Device common_device(const Op& op, Args args, CallDTypes& dtypes) {
+Device common_device(const Op& op, Args args, DTypeSet& dtypes) {
   Device device;
   bool found = false;
   bool certain = false;  // set by a tensor that is not a 0-dim CPU one
   const auto add = [&](const Tensor& tensor) {
-    dtypes.give(tensor.dtype());
+    dtypes |= bit(tensor.dtype());
     const Device own = tensor.device();
     const bool free = own.is_cpu() && tensor.dim() == 0;
     if (!found || (!certain && !free)) {
@@ -105,24 +85,32 @@ void check_kernel(const Op& op, Device device, Args args, std::span<const Tensor
   }
 }
 
-// Numbers in the host's memory have whatever dtype they have: they are not the device's.
-[[gnu::cold]] void refuse_dtypes(const Op& op, Device device, Args args, DTypeSet made) {
-  CallDTypes dtypes;
+// Of a call whose dtypes are not all right at first sight. Numbers in the host's memory have
+// whatever dtype they have: they are not the device's.
+[[gnu::cold]] void check_dtypes_of_device(const Op& op, Device device, Args args, DTypeSet made) {
+  DTypeSet first = 0;
+  DTypeSet given = 0;
   each_given(args, [&](const Tensor& tensor) {
-    if (tensor.device().type == device.type) dtypes.give(tensor.dtype());
+    if (tensor.device().type != device.type) return;
+    if (given == 0) first = bit(tensor.dtype());
+    given |= bit(tensor.dtype());
   });
-  if (dtypes.given == 0) dtypes.first = made & (~made + 1);
-  dtypes.made = made;
-  const DTypeSet refused = dtypes.refused_by(op.kernel(device.type));
+  if (given == 0) first = made;
+  const Kernel& kernel = op.kernel(device.type);
+  const DTypeSet refused = (first & ~kernel.takes) | ((given | made) & ~kernel.takes_beside);
   if (refused != 0) {
     ops::refuse_dtype(op, device, static_cast<DType>(std::countr_zero(refused)));
   }
 }
 
-// Of `op` in its primary form.
-void check_dtypes(const Op& op, Device device, Args args, CallDTypes dtypes) {
-  if (MT_UNLIKELY(dtypes.refused_by(op.kernel(device.type)) != 0)) {
-    refuse_dtypes(op, device, args, dtypes.made);
+// That the kernel of `op`, which is in its primary form, takes what is given and made. Most ops
+// begin with the tensor that they compute with.
+void check_dtypes(const Op& op, Device device, Args args, DTypeSet given, DTypeSet made = 0) {
+  const Kernel& kernel = op.kernel(device.type);
+  const bool begins_with_tensor = !args.empty() && args[0].kind() == ops::ValueKind::kTensor;
+  const DTypeSet first = begins_with_tensor ? bit(args[0].tensor().dtype()) : given | made;
+  if (MT_UNLIKELY(((first & ~kernel.takes) | ((given | made) & ~kernel.takes_beside)) != 0)) {
+    check_dtypes_of_device(op, device, args, made);
   }
 }
 
@@ -199,12 +187,13 @@ void run_pointwise(Executor& executor, const Op& op, Args args, Outputs& outputs
   }
 }
 
-void run_kernel(Executor& executor, const Op& op, Args args, CallDTypes dtypes, Outputs& outputs) {
+void run_kernel(Executor& executor, const Op& op, Args args, DTypeSet dtypes, Outputs& outputs) {
   SpecList specs;
   op.infer(args, specs);
   if (MT_UNLIKELY(op.auxiliary != 0)) add_auxiliary(op, args, specs);
-  for (const TensorSpec& spec : specs) dtypes.make(spec.dtype);
-  check_dtypes(op, specs[0].device, args, dtypes);
+  DTypeSet made = 0;
+  for (const TensorSpec& spec : specs) made |= bit(spec.dtype);
+  check_dtypes(op, specs[0].device, args, dtypes, made);
   for (const TensorSpec& spec : specs) outputs.tensors.push_back(make_output(executor, spec));
   // The outputs' device, not the rule's: "npu" has become an index.
   run_call(executor, {.op = op,
@@ -216,7 +205,7 @@ void run_kernel(Executor& executor, const Op& op, Args args, CallDTypes dtypes, 
 
 // Writes lists of tensors; gives nothing back.
 void run_list_mutation(
-    Executor& executor, const Op& op, Device device, Args args, CallDTypes dtypes) {
+    Executor& executor, const Op& op, Device device, Args args, DTypeSet dtypes) {
   op.check(args);
   check_dtypes(op, device, args, dtypes);
   each_mutated(op, args, [](const Tensor& tensor) { check_no_self_overlap(tensor); });
@@ -225,8 +214,7 @@ void run_list_mutation(
   each_mutated(op, args, [](const Tensor& tensor) { tensor.bump_version(); });
 }
 
-void run_mutation(
-    Executor& executor, const Op& op, Args args, CallDTypes dtypes, Outputs& outputs) {
+void run_mutation(Executor& executor, const Op& op, Args args, DTypeSet dtypes, Outputs& outputs) {
   const Tensor& self = args[0].tensor();
   op.check(args);
   if (!op.allows_overlap) check_no_self_overlap(self);
@@ -269,7 +257,7 @@ void run_primary(Executor& executor, const Op& op, Args args, Outputs& outputs) 
     each_mutated(op, args, [](const Tensor& tensor) { tensor.bump_version(); });
     return;
   }
-  CallDTypes dtypes;
+  DTypeSet dtypes = 0;
   const Device device = common_device(op, args, dtypes);
   switch (op.kind) {
     case OpKind::kPointwise:
@@ -340,7 +328,7 @@ void run_inplace(Executor& executor, const Op& op, Args args, Outputs& outputs) 
     if (executor.replay_in_place(base, args)) {
       self.bump_version();
     } else {
-      CallDTypes dtypes;
+      DTypeSet dtypes = 0;
       common_device(op, args, dtypes);
       run_pointwise_into(executor, base, args, self, false);
     }
@@ -386,7 +374,7 @@ void run_out(Executor& executor, const Op& op, Args all_args, Outputs& outputs) 
   OutArguments fitted;
   const Args args = fit_to_out(targets[0].tensor(), base, given, fitted);
   OutputShapes shapes;
-  CallDTypes dtypes;
+  DTypeSet dtypes = 0;
   if (base.kind == OpKind::kPointwise) {
     common_device(op, all_args, dtypes);
     run_pointwise_into(executor, base, args, targets[0].tensor(), true);
