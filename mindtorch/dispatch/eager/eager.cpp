@@ -386,7 +386,7 @@ void run_out(Executor& executor, const Op& op, Args all_args, Outputs& outputs) 
     const Device device = common_device(op, all_args, dtypes);
     SpecList specs;
     base.infer(args, specs);
-    check_dtypes(base, device, args, dtypes);
+    check_dtypes(base, device, all_args, dtypes);
     bool direct = true;
     for (size_t i = 0; i < specs.size(); ++i) {
       const Tensor& target = targets[i].tensor();
