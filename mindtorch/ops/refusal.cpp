@@ -1,6 +1,7 @@
 #include "mindtorch/ops/refusal.h"
 
 #include "mindtorch/ops/functions.h"
+#include "mindtorch/ops/registry.h"
 
 namespace mindtorch::ops {
 namespace {
@@ -47,6 +48,11 @@ void refuse_dtype(const Op& op, Device device, DType dtype) {
   const bool anywhere = !contains(kernel.takes_beside, dtype);
   refuse(op.schema.full_name(), device, dtype, taken(anywhere ? kernel.takes_beside : kernel.takes),
          contains(kernel.not_on_chip, dtype) ? kernel.chip : "");
+}
+
+void check_device_dtype(const Op& op, Device device, DType dtype) {
+  const DTypeSet held = registry().device_dtypes(device.type);
+  if (!contains(held, dtype)) refuse(op.schema.full_name(), device, dtype, taken(held));
 }
 
 void refuse_dtype(Pointwise function, DType dtype) {

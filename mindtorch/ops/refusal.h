@@ -24,4 +24,8 @@ namespace mindtorch::ops {
 // 'Long'.
 [[noreturn]] MT_API void refuse_dtype(const Op& op, Device device, DType dtype);
 
+// Throws likewise where no tensor of the device can be of this dtype: views compute nothing, but
+// may show another.
+MT_API void check_device_dtype(const Op& op, Device device, DType dtype);
+
 }  // namespace mindtorch::ops

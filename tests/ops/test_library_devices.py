@@ -20,12 +20,12 @@ PARTS = {
 
 
 @pytest.mark.parametrize("part", PARTS)
-@pytest.mark.parametrize("device", devices.ALL)
-def test_op_cases(device, part):
+@pytest.mark.parametrize("kind", devices.ALL)
+def test_op_cases(kind, part):
     options = ["-q", "-x", "-p", "no:cacheprovider", "-n", "0", "-m", "slow or not slow"]
     modes = ["--mode", "eager", "--mode", "pipeline"]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", *options, "--device", device, *modes, *PARTS[part]],
+        [sys.executable, "-m", "pytest", *options, "--device", kind, *modes, *PARTS[part]],
         capture_output=True,
         text=True,
         timeout=900,

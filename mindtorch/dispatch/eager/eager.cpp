@@ -161,6 +161,9 @@ void run_pointwise_call(Executor& executor,
 void run_view(const Op& op, Args args, Outputs& outputs) {
   const Tensor& self = args[0].tensor();
   ops::ViewSpec view = op.view(args);
+  if (MT_UNLIKELY(view.dtype.has_value())) {
+    ops::check_device_dtype(op, self.device(), *view.dtype);
+  }
   if (op.differentiable) {
     outputs.tensors.push_back(make_view(self, std::move(view)));
   } else {
