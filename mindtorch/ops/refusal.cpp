@@ -29,7 +29,7 @@ void refuse(std::string_view op,
             std::optional<DType> dtype,
             std::string_view reason,
             std::string_view chip) {
-  MT_THROW(NotImplementedError, "Could not run '", op, "' on device ", device.str(),
+  MT_THROW(NotImplementedError, "Could not run '", op, "' on device ", resolve(device).str(),
            chip.empty() ? "" : ", ", chip, dtype ? " for torch." : "", dtype ? name(*dtype) : "",
            ": ", reason);
 }

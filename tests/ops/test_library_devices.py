@@ -78,7 +78,7 @@ def test_a_device_has_a_module_with_memory_and_streams():
 from mindtorch_v2 import _device_module
 from tests.support import devices
 devices.load("toy")
-toy = _device_module.make_functions("toy")
+toy = {**_device_module.make_functions("toy"), **_device_module.make_memory("toy")}
 before = toy["memory_allocated"]()
 x = torch.ones(1000, device="toy")
 assert toy["memory_allocated"]() - before >= 4000 and toy["device_count"]() == 1
