@@ -45,8 +45,7 @@ void refuse_dtype(const Op& op, Device device, DType dtype) {
   if (device.is_cpu()) {
     refuse_as_torch(kernel.torch_name != nullptr ? kernel.torch_name : op.schema.name, dtype);
   }
-  const bool anywhere = !contains(kernel.takes_beside, dtype);
-  refuse(op.schema.full_name(), device, dtype, taken(anywhere ? kernel.takes_beside : kernel.takes),
+  refuse(op.schema.full_name(), device, dtype, taken(kernel.takes),
          contains(kernel.not_on_chip, dtype) ? kernel.chip : "");
 }
 
