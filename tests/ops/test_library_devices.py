@@ -75,18 +75,22 @@ except NotImplementedError as error:
 def test_a_device_has_a_module_with_memory_and_streams():
     run(
         """
+import sys
+import types
 from mindtorch_v2 import _device_module
 from tests.support import devices
 devices.load("toy")
-toy = {**_device_module.make_functions("toy"), **_device_module.make_memory("toy")}
-before = toy["memory_allocated"]()
+toy = sys.modules["mindtorch_v2.toy"] = types.ModuleType("mindtorch_v2.toy")
+vars(toy).update(_device_module.make_functions("toy"))
+vars(toy).update(_device_module.make_memory("toy"))
+before = toy.memory_allocated()
 x = torch.ones(1000, device="toy")
-assert toy["memory_allocated"]() - before >= 4000 and toy["device_count"]() == 1
-stream = toy["Stream"]()
-with toy["stream"](stream):
+assert toy.memory_allocated() - before >= 4000 and toy.device_count() == 1
+stream = toy.Stream()
+with toy.stream(stream):
     y = x + 1
 stream.synchronize()
-toy["synchronize"]()
+toy.synchronize()
 assert y.cpu().tolist() == [2.0] * 1000
 """
     )
