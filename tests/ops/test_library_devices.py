@@ -72,7 +72,7 @@ except NotImplementedError as error:
     )
 
 
-def test_a_device_has_a_module_with_memory_and_streams():
+def test_a_device_has_a_module_with_streams():
     run(
         """
 import sys
@@ -82,10 +82,8 @@ from tests.support import devices
 devices.load("toy")
 toy = sys.modules["mindtorch_v2.toy"] = types.ModuleType("mindtorch_v2.toy")
 vars(toy).update(_device_module.make_functions("toy"))
-vars(toy).update(_device_module.make_memory("toy"))
-before = toy.memory_allocated()
+assert toy.device_count() == 1 and toy.current_device() == 0
 x = torch.ones(1000, device="toy")
-assert toy.memory_allocated() - before >= 4000 and toy.device_count() == 1
 stream = toy.Stream()
 with toy.stream(stream):
     y = x + 1
