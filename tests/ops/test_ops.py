@@ -390,7 +390,7 @@ def test_bad_input(torch, case, device, mode):
         if wrong.device not in (None, device):
             continue
         sample = Sample(wrong.args, wrong.kwargs)
-        if devices.lacks(device, *harness.dtypes_of(case, sample, wrong.dtype)):
+        if devices.lacks(device, *harness.given_dtypes(sample, wrong.dtype)):
             continue
         args, kwargs = runtime.arguments(*bad_call(case, wrong))
         before = harness.snapshot(runtime, args, kwargs)
@@ -408,7 +408,7 @@ def test_unsupported_dtype(torch, case, device, mode):
         samples = [s for s in case.samples if not s.only]
         if dtype in (*case.dtypes, *case.unchecked, *case.optional) or not samples:
             continue
-        if devices.lacks(device, dtype):
+        if devices.lacks(device, *harness.given_dtypes(samples[0], dtype)):
             continue
         arrays = harness.build_arrays(case, samples[0], dtype)
         args, kwargs = runtime.arguments(*arrays)
