@@ -14,12 +14,16 @@ from tests.support.simulated import run
 PARTS = {
     "values": ["tests/ops/test_ops.py", "-k", "test_values and float32"],
     "refusals": ["tests/ops/test_ops.py", "-k", "test_values and float64 and pipeline"],
-    "results": ["tests/ops/test_ops.py", "-k", "test_inplace or test_out or test_views"],
     "gradients": ["tests/autograd/test_device_gradients.py"],
+    "targets": ["tests/ops/test_ops.py", "-k", "test_inplace or test_out"],
+    "mistakes": ["tests/ops/test_ops.py", "-k", "test_views or test_bad or test_unsupported"],
 }
+LONG = {"targets", "mistakes"}
 
 
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize(
+    "part", [pytest.param(p, marks=pytest.mark.slow if p in LONG else ()) for p in PARTS]
+)
 @pytest.mark.parametrize("kind", devices.ALL)
 def test_op_cases(kind, part):
     options = ["-q", "-x", "-p", "no:cacheprovider", "-n", "0", "-m", "slow or not slow"]
