@@ -69,7 +69,7 @@ const Registry& registry() {
     ascend::register_ascend(ops);
     functional::register_composites(ops);
     autograd::install(ops);
-    autocast::install(ops);
+    autocast::install();
     batching::install(ops);
     dispatch::install_hooks();
     return ops;

@@ -120,7 +120,7 @@ Signature::Signature(const ops::Op& op, bool is_method) : op_(&op) {
   for (size_t i = 0; i < params_.size(); ++i) {
     const ArgType type = params_[i].type;
     const bool tensor = type == ArgType::kTensor || type == ArgType::kOperand;
-    if (tensor && !op.schema.params[i].mutated) is_factory_ = false;
+    if (tensor && (op.written >> i & 1) == 0) is_factory_ = false;
     if (type == ArgType::kDevice) device_param_ = i;
   }
 }

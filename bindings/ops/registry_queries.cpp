@@ -180,6 +180,7 @@ nb::list op_schemas() {
     row["devices"] = devices(op);
     row["doc"] = base.doc;
     row["example"] = base.example;
+    row["device_example"] = op.device_example;
     rows.append(row);
   }
   return rows;

@@ -115,9 +115,6 @@ void run_autocast(const Op& op, Args args, Outputs& outputs) {
 
 }  // namespace
 
-void install(ops::Registry& registry) {
-  define_policies(registry);
-  dispatch::install_layer(Layer::kAutocast, &run_autocast);
-}
+void install() { dispatch::install_layer(Layer::kAutocast, &run_autocast); }
 
 }  // namespace mindtorch::autocast

@@ -1,14 +1,8 @@
 #pragma once
 
-namespace mindtorch::ops {
-class Registry;
-}
-
 namespace mindtorch::autocast {
 
-// The policies of all ops, and the layer that casts. Once, from library.cpp, when all ops are
-// there.
-void install(ops::Registry& registry);
-void define_policies(ops::Registry& registry);
+// The layer that casts as the ops' definitions say. Once, from library.cpp.
+void install();
 
 }  // namespace mindtorch::autocast

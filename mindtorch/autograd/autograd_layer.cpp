@@ -7,6 +7,7 @@
 #include "mindtorch/autograd/pointwise_node.h"
 #include "mindtorch/autograd/rule_node.h"
 #include "mindtorch/dispatch/dispatcher.h"
+#include "mindtorch/dispatch/eager/eager.h"
 #include "mindtorch/functional/functions.h"
 #include "mindtorch/profiler/recorder.h"
 #include "mindtorch/runtime/accelerator.h"
@@ -38,27 +39,14 @@ void run_below(const Op& op, Args args, Outputs& outputs) {
   dispatch::call_below(Layer::kAutograd, op, args, outputs);
 }
 
-bool writes_self(const Op& op) {
-  return op.form == OpForm::kInplace ||
-         (op.form == OpForm::kPrimary && !op.schema.params.empty() && op.schema.params[0].mutated);
-}
-
 bool writes_lists(const Op& op) {
-  return writes_self(op) && op.schema.params[0].type == ops::ArgType::kTensorList;
+  return op.writes_first() && op.schema.params[0].type == ops::ArgType::kTensorList;
 }
 
 // Refuses to write what autograd must keep.
 void check_written(const Op& op, Args args, bool records) {
-  if (!writes_self(op)) return;
-  if (!writes_lists(op)) return check_inplace(args[0].tensor(), records);
-  for (size_t i = 0; i < args.size(); ++i) {
-    if (!op.schema.params[i].mutated) continue;
-    if (args[i].kind() == ops::ValueKind::kTensor) {
-      check_inplace(args[i].tensor(), records);
-      continue;
-    }
-    for (const Tensor& tensor : args[i].tensor_list()) check_inplace(tensor, records);
-  }
+  if (op.form == OpForm::kOut) return;
+  ops::each_tensor(op.written, args, [&](const Tensor& tensor) { check_inplace(tensor, records); });
 }
 
 // What every node remembers of the moment it was made.
@@ -77,7 +65,7 @@ void record_pointwise(const Op& op, Args args, Outputs& outputs) {
   const bool in_place = op.form == OpForm::kInplace;
   const ops::PointwiseCall call = base.resolve(args);
   if (!is_differentiable(in_place ? args[0].tensor().dtype() : call.result)) {
-    return run_below(op, args, outputs);
+    return dispatch::run_eager(op, args, call, outputs);
   }
   int written = -1;
   for (int i = 0; in_place && i < call.count; ++i) {
@@ -85,7 +73,7 @@ void record_pointwise(const Op& op, Args args, Outputs& outputs) {
   }
   auto* node = new PointwiseNode(op, args, call, written);
   const NodePtr owned = NodePtr::adopt(node);
-  run_below(op, args, outputs);
+  dispatch::run_eager(op, args, call, outputs);
   const Tensor& result = outputs.tensors[0];
   note_call(*node, result.device());
   if (in_place) {
@@ -98,7 +86,7 @@ void record_pointwise(const Op& op, Args args, Outputs& outputs) {
 
 void record_rule(const Op& op, Args args, Outputs& outputs) {
   const Op& base = op.base != nullptr ? *op.base : op;
-  const bool in_place = writes_self(op);
+  const bool in_place = op.writes_first();
   auto* node = new RuleNode(base, *base.backward, args, in_place);
   const NodePtr owned = NodePtr::adopt(node);
   {
@@ -143,7 +131,7 @@ void record_not_implemented(const Op& op, Args args, Outputs& outputs) {
   for (const Tensor& output : outputs.tensors) {
     if (!is_differentiable(output.dtype())) continue;
     const auto node = NodePtr::adopt(new NotImplementedNode(op, args));
-    if (writes_self(op)) {
+    if (op.writes_first()) {
       rebase_history(output, node, 0);
     } else {
       add_output(output, node);
@@ -179,7 +167,7 @@ void run_inference(const Op& op, Args args, Outputs& outputs) {
   const Op& base = op.base != nullptr ? *op.base : op;
   check_written(op, args, false);
   run_below(op, args, outputs);
-  if (base.kind == OpKind::kComposite || writes_self(op) || op.form == OpForm::kOut) return;
+  if (base.kind == OpKind::kComposite || op.writes_first() || op.form == OpForm::kOut) return;
   for (const Tensor& output : outputs.tensors) {
     if (base.kind == OpKind::kView && !args[0].tensor().impl()->is_inference) continue;
     output.impl()->is_inference = true;
@@ -205,7 +193,8 @@ void run_autograd(const Op& op, Args args, Outputs& outputs) {
       return record_pointwise(op, args, outputs);
     case OpKind::kComposite:
       if (op.form == OpForm::kInplace) return record_composite_in_place(op, args, outputs);
-      if (writes_self(op) && !writes_lists(op)) return record_composite_mutation(op, args, outputs);
+      if (op.writes_first() && !writes_lists(op))
+        return record_composite_mutation(op, args, outputs);
       return run_below(op, args, outputs);
     case OpKind::kView:
       return record_view(op, args, outputs);
@@ -220,6 +209,7 @@ void install(ops::Registry& registry) {
   Derivatives derivatives(registry);
   define_derivatives(derivatives);
   dispatch::install_layer(Layer::kAutograd, &run_autograd);
+  dispatch::install_view_marks(&mark_view);
   profiler::hooks().next_sequence = &coming_sequence;
 }
 

@@ -122,6 +122,20 @@ bool view_requires_grad(const TensorImpl& impl) { return requires_grad(Tensor(im
 
 }  // namespace detail
 
+void mark_view(const Tensor& self, TensorImpl& view, bool is_differentiable) noexcept {
+  const TensorImpl& of = *self.impl();
+  view.is_inference = of.is_inference;
+  if (!is_differentiable) return;
+  view.layers |= kLayerBit;
+  if (of.is_inference) return;
+  const dispatch::ThreadLayers& thread = dispatch::thread_layers();
+  view.view_base = of.view_base ? of.view_base : IntrusivePtr<TensorImpl>::retain(self.impl());
+  view.view_version = view.storage->version();
+  view.view_origin = thread.inference_mode ? ViewOrigin::kInference
+                     : thread.grad_mode    ? of.view_origin
+                                           : ViewOrigin::kNoGrad;
+}
+
 NodePtr grad_fn(const Tensor& tensor) {
   TensorImpl& impl = *tensor.impl();
   if (MT_UNLIKELY(is_stale_view(impl))) refresh_view(tensor);

@@ -60,6 +60,11 @@ MT_API uint32_t output_number(const Tensor& tensor);
 // Where the tensor's gradient goes.
 MT_API Edge gradient_edge(const Tensor& tensor);
 
+// --- views ---
+// Notes what `view`, just made, is a view of: writing it writes that. Without `is_differentiable`,
+// only whether it is of a tensor that was made in inference mode.
+void mark_view(const Tensor& self, TensorImpl& view, bool is_differentiable) noexcept;
+
 // --- changing it ---
 // Of a leaf; throws torch's errors.
 MT_API void set_requires_grad(const Tensor& tensor, bool value);

@@ -41,8 +41,6 @@ int64_t highest_level(Args args) {
   return level;
 }
 
-bool writes_first(const Op& op) { return !op.schema.params.empty() && op.schema.params[0].mutated; }
-
 [[noreturn]] void refuse_item() {
   MT_THROW(RuntimeError,
            "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over "
@@ -73,6 +71,7 @@ void run_call(Call& call) {
            "Batching rule not implemented for aten::", op.schema.full_name(),
            "; the fallback path doesn't work on out= or view ops.");
   if (const Rule* const rule = find_rule(op)) return (*rule)(call);
+  if (op.names_dims) return shift_dims(call);
   if (base.kind == OpKind::kPointwise) return align_operands(call);
   if (op.form == OpForm::kInplace) return run_in_place(call);
   if (op.form == OpForm::kFunctional) return run_on_copy(call);
@@ -162,7 +161,7 @@ void run_samples(Call& call) {
   MT_CHECK(call.size() > 0, RuntimeError,
            "Batching rule not implemented for aten::", op.schema.full_name(),
            ". The fallback path does not support vmap over dims of size 0.");
-  if (writes_first(op)) check_written(call);
+  if (op.writes_first()) check_written(call);
   warn(
       "There is a performance drop because we have not yet implemented the batching rule for "
       "aten::" +
@@ -188,7 +187,7 @@ void run_samples(Call& call) {
     results.resize(made.tensors.size());
     for (size_t i = 0; i < made.tensors.size(); ++i) results[i].push_back(made.tensors[i]);
   }
-  if (writes_first(op)) return call.give_same(call.tensor(0));
+  if (op.writes_first()) return call.give_same(call.tensor(0));
   for (const std::vector<Tensor>& samples : results) call.give(stack(samples, 0));
 }
 

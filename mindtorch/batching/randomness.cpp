@@ -114,7 +114,7 @@ bool run_random(const Op& op, Args args, Outputs& outputs, int64_t level) {
   }
   MT_CHECK(randomness != Randomness::kError, RuntimeError, kRefused);
   const LevelGuard below(current - 1);
-  if (op.schema.params[0].mutated) {
+  if (op.writes_first()) {
     fill_randomly(call, randomness);
     return true;
   }

@@ -77,7 +77,8 @@ class NewArguments {
 // How an op runs for all samples at once.
 using Rule = void (*)(Call& call);
 
-// The rules of all ops that need one: pointwise ops and ops made of others do not.
+// The rules of all ops that need one: pointwise ops, ops made of others and those whose definition
+// says names_dims() do not.
 class Rules {
  public:
   explicit Rules(const ops::Registry& registry) : registry_(registry) {}

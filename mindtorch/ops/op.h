@@ -1,7 +1,9 @@
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "mindtorch/base/location.h"
@@ -109,6 +111,15 @@ struct AutocastTrait {
   AutocastPolicy accelerator = AutocastPolicy::kNone;
 };
 
+// torch's name for the node of an op, where it is not made of the op's own; and with a Python
+// number in the place of the second operand or of the first, where that is another overload in
+// torch.
+struct NodeNames {
+  std::string_view of_tensor;
+  std::string_view of_number;
+  std::string_view of_first_number;
+};
+
 // Where Python users find it.
 enum PythonPlace : uint8_t {
   kFunction = 1,    // torch.add
@@ -128,6 +139,7 @@ struct Op {
   OpKind kind = OpKind::kComposite;
   OpForm form = OpForm::kPrimary;
   uint8_t python_place = kFunction | kMethod;
+  uint64_t written = 0;              // bit i: argument i is written, as its schema says
   bool random = false;               // draws from a generator
   bool allows_overlap = false;       // writes one value: an expanded self is fine
   bool contiguous_copy = false;      // the functional form of a mutation gives a contiguous tensor
@@ -136,6 +148,7 @@ struct Op {
   bool joins = false;                // puts the tensors of a list into one, which none may overlap
   bool fills_any_shape = false;      // keeps the shape of an out= of as many elements
   bool broadcasts_with_out = false;  // its first argument takes the shape of out=
+  bool names_dims = false;  // numbers that name dims of its tensors: vmap moves them by one
   AccumulateIn accumulates_in = AccumulateIn::kOwnDType;
   AutocastTrait autocast{};
   CopyTrait copy{};
@@ -165,18 +178,35 @@ struct Op {
   TargetTrait out{};
   TargetTrait inplace{};
   DrawTrait draw{};
+  NodeNames node_names{};
 
   Location location{};
   Location composite_location{};
   std::vector<std::string> aliases;  // other Python names: "subtract" of sub
   std::string doc;                   // one sentence
   std::string example;               // a doctest
+  std::string device_example;        // what the doctor of a device runs instead
 
   const Kernel& kernel(DeviceType type) const { return kernels[static_cast<int>(type)]; }
+  // self of an in-place form or a mutation, or its first list.
+  bool writes_first() const { return (written & 1) != 0; }
   // Whether a device has a kernel for it. The meta device runs all that has a shape rule.
   bool has_kernel(DeviceType type) const {
     return type == DeviceType::kMeta ? kind != OpKind::kDynamic : bool(kernel(type));
   }
 };
+
+// Calls visit(tensor) for the tensors of the arguments whose bits are set.
+template <typename Visit>
+void each_tensor(uint64_t arguments, Args args, const Visit& visit) {
+  for (; arguments != 0; arguments &= arguments - 1) {
+    const Value& value = args[static_cast<size_t>(std::countr_zero(arguments))];
+    if (MT_LIKELY(value.kind() == ValueKind::kTensor)) {
+      visit(value.tensor());
+    } else {
+      for (const Tensor& tensor : value.tensor_list()) visit(tensor);
+    }
+  }
+}
 
 }  // namespace mindtorch::ops

@@ -29,6 +29,9 @@ Op& Registry::add(Op op) {
     op.out.accepts = TargetDType::kSame;
   }
   Op& stored = ops_.emplace_back(std::move(op));
+  const std::vector<Param>& params = stored.schema.params;
+  MT_CHECK(params.size() <= 64, RuntimeError, stored.schema.str(), ": more than 64 arguments");
+  for (size_t i = 0; i < params.size(); ++i) stored.written |= uint64_t{params[i].mutated} << i;
   by_name_[name] = &stored;
   return stored;
 }
@@ -117,12 +120,6 @@ KernelStatement& KernelStatement::keeps(AuxiliaryFn describe) {
 
 void KernelStatement::check_signature(Signature signature, Location location) const {
   Registry::check_signature(op_.schema, signature, location);
-}
-
-void Registry::autocast(std::string_view name, AutocastTrait trait) {
-  Op& op = mutable_at(name);
-  if (trait.cpu != AutocastPolicy::kNone) op.autocast.cpu = trait.cpu;
-  if (trait.accelerator != AutocastPolicy::kNone) op.autocast.accelerator = trait.accelerator;
 }
 
 void Registry::backward(std::string_view name,
@@ -250,6 +247,42 @@ Definition& Definition::copies_from(std::string_view source, std::string_view no
   return *this;
 }
 
+AutocastTrait& Definition::autocast_trait() {
+  const auto functional = std::ranges::find(derived_, OpForm::kFunctional, &Op::form);
+  return functional == derived_.end() ? op_.autocast : (*functional)->autocast;
+}
+
+Definition& Definition::autocast(AutocastPolicy policy) {
+  return autocast_on_cpu(policy).autocast_on_accelerators(policy);
+}
+
+Definition& Definition::autocast_on_cpu(AutocastPolicy policy) {
+  autocast_trait().cpu = policy;
+  return *this;
+}
+
+Definition& Definition::autocast_on_accelerators(AutocastPolicy policy) {
+  autocast_trait().accelerator = policy;
+  return *this;
+}
+
+Definition& Definition::node_name(std::string_view of_tensor,
+                                  std::string_view of_number,
+                                  std::string_view of_first_number) {
+  op_.node_names = {of_tensor, of_number, of_first_number};
+  return *this;
+}
+
+Definition& Definition::names_dims() {
+  op_.names_dims = true;
+  return *this;
+}
+
+Definition& Definition::device_example(std::string_view expression) {
+  op_.device_example = expression;
+  return *this;
+}
+
 Definition& Definition::checks_values() {
   op_.checks_values = true;
   return *this;
@@ -321,6 +354,7 @@ Definition& Definition::variants(int variants) {
     op.python_place = static_cast<uint8_t>(op.python_place & ~kMethod);
     op.schema.overload += op.schema.overload.empty() ? "out" : "_out";
     if (op.schema.name.ends_with('_')) op.schema.name.pop_back();
+    for (Param& param : op.schema.params) param.mutated = false;
     for (const Return& result : op.schema.returns) {
       Param out;
       out.name = op.schema.returns.size() == 1 ? "out" : result.name;

@@ -91,6 +91,20 @@ class MT_API Definition {
   Definition& auxiliary(int results);
   // The arguments are given by name.
   Definition& copies_from(std::string_view source, std::string_view non_blocking);
+  // --- traits that layers read ---
+  // What autocast makes of it, or of its functional form: torch casts nothing for ops in place.
+  Definition& autocast(AutocastPolicy policy);
+  Definition& autocast_on_cpu(AutocastPolicy policy);
+  Definition& autocast_on_accelerators(AutocastPolicy policy);
+  // "ClampBackward0"; the last two where they differ, for Python numbers.
+  Definition& node_name(std::string_view of_tensor,
+                        std::string_view of_number = {},
+                        std::string_view of_first_number = {});
+  // dim, dims or size of the samples: under vmap they move by one.
+  Definition& names_dims();
+  // An expression that runs the op on a device, where the example of doc() does not; of the names
+  // in python/mindtorch_v2/npu/_doctor_cases.py.
+  Definition& device_example(std::string_view expression);
   // --- traits that the planner reads ---
   Definition& checks_values();
   Definition& checks_divisor();
@@ -105,6 +119,7 @@ class MT_API Definition {
 
  private:
   int8_t argument(std::string_view name) const;  // throws where there is none
+  AutocastTrait& autocast_trait();
 
   Registry& registry_;
   Op& op_;
@@ -150,8 +165,6 @@ class MT_API Registry {
   DTypeSet device_dtypes(DeviceType device) const { return dtypes_[static_cast<int>(device)]; }
   template <auto Function>
   [[gnu::cold]] void composite(std::string_view op, Location location = Location::here());
-  // Of that form of the op only: torch casts nothing for out= and for ops in place.
-  void autocast(std::string_view op, AutocastTrait trait);
   // `signature`: the schema's parameters as the rule takes them.
   void backward(std::string_view op,
                 const autograd::BackwardRule& rule,

@@ -15,6 +15,7 @@ from tests.ops.cases import all_cases
 from tests.ops.harness import Array, Findings, Runtime, as_tuple
 from tests.ops.unsupported import is_unsupported
 from tests.support import devices
+from tests.support.recorded import AGAIN
 
 CASES = all_cases()
 
@@ -488,6 +489,7 @@ def test_same_as_torch(torch, torch_gives, case, device):
     theirs = torch_gives(names_of_classes, case, key=name_of(case))
     findings = Findings()
     for call, got in all_facts(torch, case, device).items():
+        assert call in theirs, f"{call} is newer than torch's answers: {AGAIN}"
         if differs_from_torch(case, device, got, theirs[call]):
             findings.add(f"{got!r:.200}, torch {theirs[call]!r:.200}", call=call)
     findings.report()

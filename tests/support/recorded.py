@@ -28,6 +28,7 @@ import pytest
 
 TORCH_INSTALLED = importlib.util.find_spec("torch") is not None
 FOLDER = "torch_answers"
+AGAIN = "with torch installed, run this test with --record-torch (tests/README.md)"
 LONG = 48  # elements of a tensor that are all kept
 MANY = 300  # elements of an array of NumPy that are all kept
 SHORT = 4  # elements that are written as numbers
@@ -230,9 +231,7 @@ def torch_gives(request, torch_answers):
             if request.config.getoption("--record-torch"):
                 torch_answers.keep(key, answer)
         else:
-            assert key in torch_answers.kept, (
-                f"no answer of torch is kept: python -m pytest --record-torch {request.path}"
-            )
+            assert key in torch_answers.kept, f"torch's answer to {key} is not kept: {AGAIN}"
             answer = torch_answers.kept[key]
         return decode(answer)
 

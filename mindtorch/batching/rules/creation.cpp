@@ -65,7 +65,6 @@ void normal_float_tensor(Call& call) {
 
 void define_creation(Rules& rules) {
   rules.define({"empty_like", "zeros_like", "ones_like", "full_like"}, &make_like);
-  rules.define({"new_empty", "new_zeros", "new_ones", "new_full"}, &shift_dims);
   rules.define("new_empty_strided", &new_empty_strided);
 }
 

@@ -31,7 +31,7 @@ Shape all_dims(int64_t rank) {
 
 void shift_dims(Call& call) {
   const std::vector<Param>& params = call.op.schema.params;
-  const bool writes = params[0].mutated;
+  const bool writes = call.op.writes_first();
   if (writes) check_written(call);
   const int64_t rank = call.tensor(0).dim();
   bool names_dims = false;
@@ -132,60 +132,6 @@ void searchsorted(Call& call) {
 }  // namespace
 
 void define_dims(Rules& rules) {
-  rules.define({"sum.dim_IntList",
-                "nansum",
-                "mean.dim",
-                "prod.dim_int",
-                "amax",
-                "amin",
-                "aminmax",
-                "max.dim",
-                "min.dim",
-                "argmax",
-                "argmin",
-                "any.dims",
-                "all.dims",
-                "var.correction",
-                "std.correction",
-                "var_mean.correction",
-                "std_mean.correction",
-                "linalg_vector_norm",
-                "logsumexp",
-                "softmax.int",
-                "log_softmax.int",
-                "_softmax_backward_data",
-                "_log_softmax_backward_data",
-                "sort",
-                "sort.stable",
-                "argsort",
-                "argsort.stable",
-                "topk",
-                "kthvalue",
-                "median.dim",
-                "nanmedian.dim",
-                "mode",
-                "cumsum",
-                "cumprod",
-                "cummax",
-                "cummin",
-                "logcumsumexp",
-                "gather",
-                "scatter_.src",
-                "scatter_.value",
-                "scatter_.reduce",
-                "scatter_.value_reduce",
-                "scatter_add_",
-                "scatter_reduce_.two",
-                "repeat_interleave.self_int",
-                "flip",
-                "_fft_c2c",
-                "_fft_r2c",
-                "_fft_c2r",
-                "tril",
-                "triu",
-                "tril_",
-                "triu_"},
-               &shift_dims);
   rules.define("max", &max_of_all);
   rules.define("min", &min_of_all);
   rules.define("median", &median_of_all);

@@ -41,7 +41,7 @@ DType promoted(const Call& call) {
 
 void align_operands(Call& call) {
   const ops::Op& base = call.op.base != nullptr ? *call.op.base : call.op;
-  const bool writes = call.op.schema.params[0].mutated;
+  const bool writes = call.op.writes_first();
   if (writes) check_written(call);
   int64_t rank = 0;
   for_each_tensor(call, [&](const Tensor& tensor) { rank = std::max(rank, tensor.dim()); });
@@ -238,10 +238,6 @@ void to_copy(Call& call) {
 }  // namespace
 
 void define_views(Rules& rules) {
-  rules.define({"view", "transpose.int", "select.int", "squeeze.dim", "squeeze.dims", "narrow",
-                "diagonal", "unfold", "view.dtype", "view_as_real", "view_as_complex", "unflatten",
-                "alias", "detach", "slice.Tensor", "fill_.Scalar", "zero_"},
-               &shift_dims);
   rules.define("copy_", &align_operands);
   rules.define("fill_.Tensor", &fill);
   rules.define("permute", &permute);
@@ -258,7 +254,6 @@ void define_views(Rules& rules) {
   rules.define("t_", &in_place<&t>);
   rules.define("as_strided_", &in_place<&as_strided>);
   rules.define({"roll", "rot90"}, &shift_listed_dims);
-  rules.define("narrow_copy", &shift_dims);
   rules.define("repeat", &repeat);
   rules.define("diag_embed", &diag_embed);
   rules.define("constant_pad_nd", &constant_pad_nd);

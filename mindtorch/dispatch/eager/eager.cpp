@@ -21,6 +21,13 @@ namespace detail {
 constinit thread_local ThreadLayers t_layers;
 }
 
+namespace {
+
+// Set once, before the first op.
+constinit MarkViewFn g_mark_view = [](const Tensor&, TensorImpl&, bool) noexcept {};
+
+}  // namespace
+
 using ops::Args;
 using ops::Kernel;
 using ops::Op;
@@ -164,17 +171,11 @@ void run_view(const Op& op, Args args, Outputs& outputs) {
   if (MT_UNLIKELY(view.dtype.has_value())) {
     ops::check_device_dtype(op, self.device(), *view.dtype);
   }
-  if (op.differentiable) {
-    outputs.tensors.push_back(make_view(self, std::move(view)));
-  } else {
-    Tensor result = self.alias(std::move(view.sizes), std::move(view.strides), view.offset);
-    result.impl()->is_inference = self.impl()->is_inference;
-    outputs.tensors.push_back(std::move(result));
-  }
+  outputs.tensors.push_back(make_view(self, std::move(view), op.differentiable));
 }
 
-void run_pointwise(Executor& executor, const Op& op, Args args, Outputs& outputs) {
-  const PointwiseCall call = op.resolve(args);
+void run_pointwise(
+    Executor& executor, const Op& op, Args args, const PointwiseCall& call, Outputs& outputs) {
   const TensorSpec spec = ops::infer_pointwise(call);
   Tensor out = make_output(executor, spec);
   run_pointwise_call(executor, op, call, args, out, Writes::kNew);
@@ -211,10 +212,10 @@ void run_list_mutation(
     Executor& executor, const Op& op, Device device, Args args, DTypeSet dtypes) {
   op.check(args);
   check_dtypes(op, device, args, dtypes);
-  each_mutated(op, args, [](const Tensor& tensor) { check_no_self_overlap(tensor); });
+  ops::each_tensor(op.written, args, [](const Tensor& tensor) { check_no_self_overlap(tensor); });
   run_call(executor,
            {.op = op, .args = args, .device = device, .outputs = {}, .writes = Writes::kSelf});
-  each_mutated(op, args, [](const Tensor& tensor) { tensor.bump_version(); });
+  ops::each_tensor(op.written, args, [](const Tensor& tensor) { tensor.bump_version(); });
 }
 
 void run_mutation(Executor& executor, const Op& op, Args args, DTypeSet dtypes, Outputs& outputs) {
@@ -256,15 +257,15 @@ void run_primary(Executor& executor, const Op& op, Args args, Outputs& outputs) 
   }
   const bool writes_lists =
       op.kind == OpKind::kMutation && args[0].kind() == ops::ValueKind::kTensorList;
-  if (writes_lists && !executor.is_immediate() && executor.replay_in_place(op, args)) {
-    each_mutated(op, args, [](const Tensor& tensor) { tensor.bump_version(); });
+  if (writes_lists && !executor.is_immediate() && executor.replay_in_place(op, args, op.written)) {
+    ops::each_tensor(op.written, args, [](const Tensor& tensor) { tensor.bump_version(); });
     return;
   }
   DTypeSet dtypes = 0;
   const Device device = common_device(op, args, dtypes);
   switch (op.kind) {
     case OpKind::kPointwise:
-      return run_pointwise(executor, op, args, outputs);
+      return run_pointwise(executor, op, args, op.resolve(args), outputs);
     case OpKind::kKernel:
       return run_kernel(executor, op, args, dtypes, outputs);
     case OpKind::kView:
@@ -281,9 +282,12 @@ void run_primary(Executor& executor, const Op& op, Args args, Outputs& outputs) 
 }
 
 // Pointwise results go straight into the target, cast on the way.
-void run_pointwise_into(
-    Executor& executor, const Op& base, Args args, const Tensor& target, bool is_out) {
-  const PointwiseCall call = base.resolve(args);
+void run_pointwise_into(Executor& executor,
+                        const Op& base,
+                        Args args,
+                        const PointwiseCall& call,
+                        const Tensor& target,
+                        bool is_out) {
   if (!base.allows_overlap) check_no_self_overlap(target);
   bool shares_storage = false;
   bool keeps_shape = !is_out;
@@ -311,7 +315,7 @@ void run_pointwise_into(
   const bool has_engine = ops::registry().pointwise_engine(target.device().type) != nullptr;
   if (moves || MT_UNLIKELY(!has_engine && !target.device().is_meta())) {
     Outputs result;
-    run_pointwise(executor, base, args, result);
+    run_pointwise(executor, base, args, call, result);
     shapes.resize(target, spec);
     copy_into(target, result.tensors[0]);
     shapes.keep();
@@ -324,17 +328,21 @@ void run_pointwise_into(
   target.bump_version();
 }
 
+// `resolve`: gives the call, where nothing recorded is replayed.
+template <typename Resolve>
+void run_pointwise_inplace(Executor& executor, const Op& op, Args args, const Resolve& resolve) {
+  const Tensor& self = args[0].tensor();
+  if (executor.replay_in_place(*op.base, args, op.written)) return self.bump_version();
+  DTypeSet dtypes = 0;
+  common_device(op, args, dtypes);
+  run_pointwise_into(executor, *op.base, args, resolve(), self, false);
+}
+
 void run_inplace(Executor& executor, const Op& op, Args args, Outputs& outputs) {
   const Op& base = *op.base;
   const Tensor& self = args[0].tensor();
   if (base.kind == OpKind::kPointwise) {
-    if (executor.replay_in_place(base, args)) {
-      self.bump_version();
-    } else {
-      DTypeSet dtypes = 0;
-      common_device(op, args, dtypes);
-      run_pointwise_into(executor, base, args, self, false);
-    }
+    run_pointwise_inplace(executor, op, args, [&] { return base.resolve(args); });
   } else {
     check_no_self_overlap(self);
     OutArguments fitted;
@@ -369,119 +377,183 @@ void run_functional(Executor& executor, const Op& op, Args args, Outputs& output
   run_primary(executor, *op.base, {on_copy.data(), on_copy.size()}, outputs);
 }
 
-void run_out(Executor& executor, const Op& op, Args all_args, Outputs& outputs) {
-  const Op& base = *op.base;
-  const size_t count = base.schema.params.size();
-  const Args given = all_args.first(count);
-  const Args targets = all_args.subspan(count);
-  OutArguments fitted;
-  const Args args = fit_to_out(targets[0].tensor(), base, given, fitted);
-  OutputShapes shapes;
+// A call with out=.
+struct OutCall {
+  Executor& executor;
+  const Op& op;  // the form with out=
+  Args all_args;
+  Args given;  // without the targets
+  Args targets;
+  Args args;  // `given`, fitted to the targets
+  OutputShapes& shapes;
+  Outputs& outputs;
+
+  const Op& base() const { return *op.base; }
+  const Tensor& target(size_t i) const { return targets[i].tensor(); }
+};
+
+// Makes the results for run_out() to copy.
+void make_result(const OutCall& call, Outputs& result) {
+  run_primary(call.executor, call.base(), call.args, result);
+}
+void make_result_of_mutation(const OutCall& call, Outputs& result) {
+  run_functional(call.executor, call.op, call.args, result);
+}
+
+bool write_pointwise(const OutCall& call) {
   DTypeSet dtypes = 0;
-  if (base.kind == OpKind::kPointwise) {
-    common_device(op, all_args, dtypes);
-    run_pointwise_into(executor, base, args, targets[0].tensor(), true);
-    outputs.tensors.push_back(targets[0].tensor());
-    return;
+  common_device(call.op, call.all_args, dtypes);
+  run_pointwise_into(call.executor, call.base(), call.args, call.base().resolve(call.args),
+                     call.target(0), true);
+  call.outputs.tensors.push_back(call.target(0));
+  return true;
+}
+
+// Throws what the targets are refused for; otherwise, whether none of them is read.
+bool check_targets(const OutCall& call, const SpecList& specs) {
+  const Op& base = call.base();
+  bool is_apart = true;
+  for (size_t i = 0; i < specs.size(); ++i) {
+    const Tensor& target = call.target(i);
+    if (specs[i].dtype != target.dtype()) {
+      check_out_dtype(base, call.given, specs[i].dtype, target);
+    }
+    check_same_device(specs[i].device, target);
+    if (!base.allows_overlap) check_no_self_overlap(target);
+    if (base.joins) check_no_list_overlap(target, specs[i].sizes, call.args);
+    is_apart &= !shares_storage_with_any(target, call.args);
   }
-  // A plain op may write right into targets that already look like its own outputs.
-  if (base.kind == OpKind::kKernel) {
-    const Device device = common_device(op, all_args, dtypes);
-    SpecList specs;
-    base.infer(args, specs);
-    check_dtypes(base, device, all_args, dtypes);
-    bool direct = true;
-    for (size_t i = 0; i < specs.size(); ++i) {
-      const Tensor& target = targets[i].tensor();
-      if (specs[i].dtype != target.dtype()) check_out_dtype(base, given, specs[i].dtype, target);
-      check_same_device(specs[i].device, target);
-      if (!base.allows_overlap) check_no_self_overlap(target);
-      if (base.joins) check_no_list_overlap(target, specs[i].sizes, args);
-      direct &= !shares_storage_with_any(target, args);
-    }
-    if (direct && base.fills_any_shape && holds_range(targets[0].tensor(), specs[0].sizes)) {
-      const Tensor& target = targets[0].tensor();
-      Outputs numbers;
-      run_primary(executor, base, args, numbers);
-      copy_into(target,
-                numbers.tensors[0].alias(target.sizes(), contiguous_strides(target.sizes()), 0));
-      outputs.tensors.push_back(target);
-      return;
-    }
-    // A target that is an input must keep its shape until that has been read.
-    for (size_t i = 0; direct && i < specs.size(); ++i) {
-      shapes.resize(targets[i].tensor(), specs[i]);
-      direct = has_layout(targets[i].tensor(), specs[i]);
-    }
-    if (base.draw.arguments != nullptr && !targets[0].tensor().is_contiguous()) {
-      SmallVector<ops::Value, 4> drawn = {targets[0]};
-      for (const ops::Value& value : base.draw.arguments(args)) drawn.push_back(value);
-      run_eager(ops::registry().at(base.draw.inplace_op), {drawn.data(), drawn.size()}, outputs);
-      shapes.keep();
-      return;
-    }
-    if (direct) {
-      for (const ops::Value& target : targets) outputs.tensors.push_back(target.tensor());
-      run_call(executor, {.op = base,
-                          .args = args,
-                          .device = specs[0].device,
-                          .outputs = {outputs.tensors.data(), outputs.tensors.size()}});
-      shapes.keep();
-      for (const ops::Value& target : targets) target.tensor().bump_version();
-      return;
-    }
+  return is_apart;
+}
+
+// The numbers of a range, into as many elements of another shape.
+void write_range(const OutCall& call) {
+  const Tensor& target = call.target(0);
+  Outputs numbers;
+  make_result(call, numbers);
+  copy_into(target,
+            numbers.tensors[0].alias(target.sizes(), contiguous_strides(target.sizes()), 0));
+  call.outputs.tensors.push_back(target);
+}
+
+// Random numbers, in the order of the target's memory.
+void draw_into(const OutCall& call) {
+  const ops::DrawTrait& draw = call.base().draw;
+  SmallVector<ops::Value, 4> drawn = {call.targets[0]};
+  for (const ops::Value& value : draw.arguments(call.args)) drawn.push_back(value);
+  run_eager(ops::registry().at(draw.inplace_op), {drawn.data(), drawn.size()}, call.outputs);
+}
+
+void write_kernel_outputs(const OutCall& call, Device device) {
+  auto& outputs = call.outputs.tensors;
+  for (const ops::Value& target : call.targets) outputs.push_back(target.tensor());
+  run_call(call.executor, {.op = call.base(),
+                           .args = call.args,
+                           .device = device,
+                           .outputs = {outputs.data(), outputs.size()}});
+}
+
+// A kernel may write right into targets that look like its own outputs.
+bool write_kernel(const OutCall& call) {
+  const Op& base = call.base();
+  DTypeSet dtypes = 0;
+  const Device device = common_device(call.op, call.all_args, dtypes);
+  SpecList specs;
+  base.infer(call.args, specs);
+  check_dtypes(base, device, call.all_args, dtypes);
+  bool is_direct = check_targets(call, specs);
+  if (is_direct && base.fills_any_shape && holds_range(call.target(0), specs[0].sizes)) {
+    write_range(call);
+    return true;
   }
-  Outputs result;
-  if (base.kind == OpKind::kMutation) {
-    run_functional(executor, op, args, result);
-  } else {
-    run_primary(executor, base, args, result);
+  // A target that is an input must keep its shape until that has been read.
+  for (size_t i = 0; is_direct && i < specs.size(); ++i) {
+    call.shapes.resize(call.target(i), specs[i]);
+    is_direct = has_layout(call.target(i), specs[i]);
   }
-  for (size_t i = 0; i < targets.size(); ++i) {
-    const Tensor& target = targets[i].tensor();
-    const Tensor& value = result.tensors[i];
-    if (value.dtype() != target.dtype()) check_out_dtype(base, given, value.dtype(), target);
-    check_same_device(value.device(), target);
-    if (base.joins) check_no_list_overlap(target, value.sizes(), args);
-    if (target.sizes() == value.sizes() && !base.allows_overlap) check_no_self_overlap(target);
+  if (base.draw.arguments != nullptr && !call.target(0).is_contiguous()) {
+    draw_into(call);
+    return true;
   }
-  for (size_t i = 0; i < targets.size(); ++i) {
+  if (is_direct) {
+    write_kernel_outputs(call, specs[0].device);
+    for (const ops::Value& target : call.targets) target.tensor().bump_version();
+  }
+  return is_direct;
+}
+
+void check_result(const OutCall& call, const Tensor& value, const Tensor& target) {
+  const Op& base = call.base();
+  if (value.dtype() != target.dtype()) check_out_dtype(base, call.given, value.dtype(), target);
+  check_same_device(value.device(), target);
+  if (base.joins) check_no_list_overlap(target, value.sizes(), call.args);
+  if (target.sizes() == value.sizes() && !base.allows_overlap) check_no_self_overlap(target);
+}
+
+void copy_results(const OutCall& call, const Outputs& result) {
+  const Op& base = call.base();
+  for (size_t i = 0; i < call.targets.size(); ++i) {
+    check_result(call, result.tensors[i], call.target(i));
+  }
+  for (size_t i = 0; i < call.targets.size(); ++i) {
     const Tensor& value = result.tensors[i];
     TensorSpec spec{value.sizes(), value.dtype(), value.device(), std::nullopt};
     if (base.kind == OpKind::kDynamic) spec.strides = value.strides();
-    shapes.resize(targets[i].tensor(), spec);
+    call.shapes.resize(call.target(i), spec);
   }
-  for (size_t i = 0; i < targets.size(); ++i) {
-    const Tensor& target = targets[i].tensor();
+  for (size_t i = 0; i < call.targets.size(); ++i) {
+    const Tensor& target = call.target(i);
     const Tensor& value = result.tensors[i];
     copy_into(base.allows_overlap ? one_of_each(target, target) : target,
               base.allows_overlap ? one_of_each(value, target) : value);
-    outputs.tensors.push_back(targets[i].tensor());
+    call.outputs.tensors.push_back(target);
+  }
+}
+
+// How out= is filled, by kind of op: written right away where `write` can (null: it never can;
+// false: not this time), otherwise made and copied.
+struct OutRule {
+  OpKind kind;
+  bool (*write)(const OutCall&);
+  void (*make)(const OutCall&, Outputs&);
+};
+constexpr OutRule kOutRules[] = {
+    {OpKind::kKernel, &write_kernel, &make_result},
+    {OpKind::kPointwise, &write_pointwise, &make_result},
+    {OpKind::kView, nullptr, &make_result},
+    {OpKind::kMutation, nullptr, &make_result_of_mutation},
+    {OpKind::kDynamic, nullptr, &make_result},
+    {OpKind::kComposite, nullptr, &make_result},
+};
+static_assert(std::ranges::is_sorted(kOutRules, {}, &OutRule::kind));
+
+void run_out(Executor& executor, const Op& op, Args all_args, Outputs& outputs) {
+  const size_t count = op.base->schema.params.size();
+  const Args given = all_args.first(count);
+  const Args targets = all_args.subspan(count);
+  OutArguments fitted;
+  const Args args = fit_to_out(targets[0].tensor(), *op.base, given, fitted);
+  OutputShapes shapes;
+  const OutCall call{executor, op, all_args, given, targets, args, shapes, outputs};
+  const OutRule& rule = kOutRules[static_cast<size_t>(op.base->kind)];
+  if (rule.write == nullptr || !rule.write(call)) {
+    Outputs result;
+    rule.make(call, result);
+    copy_results(call, result);
   }
   shapes.keep();
 }
 
 }  // namespace
 
-Tensor make_view(const Tensor& self, ops::ViewSpec view) {
+Tensor make_view(const Tensor& self, ops::ViewSpec view, bool is_differentiable) {
   Tensor result = self.alias(std::move(view.sizes), std::move(view.strides), view.offset);
-  TensorImpl& impl = *result.impl();
-  if (view.dtype) impl.dtype = *view.dtype;
-  const ThreadLayers& thread = thread_layers();
-  const TensorImpl& of = *self.impl();
-  if (of.is_inference) {
-    impl.is_inference = true;
-    impl.layers |= bit(Layer::kAutograd);
-    return result;
-  }
-  impl.view_base = of.view_base ? of.view_base : IntrusivePtr<TensorImpl>::retain(self.impl());
-  impl.view_version = impl.storage->version();
-  impl.view_origin = thread.inference_mode ? ViewOrigin::kInference
-                     : thread.grad_mode    ? of.view_origin
-                                           : ViewOrigin::kNoGrad;
-  impl.layers |= bit(Layer::kAutograd);
+  if (view.dtype) result.impl()->dtype = *view.dtype;
+  g_mark_view(self, *result.impl(), is_differentiable);
   return result;
 }
+
+void install_view_marks(MarkViewFn mark) noexcept { g_mark_view = mark; }
 
 void run_eager(const Op& op, Args args, Outputs& outputs) {
   Executor& executor = Executor::current();
@@ -495,6 +567,19 @@ void run_eager(const Op& op, Args args, Outputs& outputs) {
     case OpForm::kFunctional:
       return run_functional(executor, op, args, outputs);
   }
+}
+
+void run_eager(const Op& op, Args args, const PointwiseCall& call, Outputs& outputs) {
+  Executor& executor = Executor::current();
+  if (op.form == OpForm::kInplace) {
+    run_pointwise_inplace(executor, op, args, [&]() -> const PointwiseCall& { return call; });
+    outputs.tensors.push_back(args[0].tensor());
+    return;
+  }
+  if (!executor.is_immediate() && executor.replay(op, args, outputs)) return;
+  DTypeSet dtypes = 0;
+  common_device(op, args, dtypes);
+  run_pointwise(executor, op, args, call, outputs);
 }
 
 }  // namespace mindtorch::dispatch

@@ -11,16 +11,6 @@
 
 namespace mindtorch::dispatch {
 
-// Each tensor that a mutation writes: its first argument, or the lists that its schema marks.
-template <typename Visit>
-void each_mutated(const ops::Op& op, ops::Args args, const Visit& visit) {
-  if (args[0].kind() == ops::ValueKind::kTensor) return visit(args[0].tensor());
-  for (size_t i = 0; i < args.size(); ++i) {
-    if (!op.schema.params[i].mutated || args[i].kind() != ops::ValueKind::kTensorList) continue;
-    for (const Tensor& tensor : args[i].tensor_list()) visit(tensor);
-  }
-}
-
 // Of its first argument.
 inline const Tensor& first_tensor(ops::Args args) {
   return args[0].kind() == ops::ValueKind::kTensorList ? args[0].tensor_list()[0]
@@ -41,7 +31,7 @@ struct PreparedCall {
   // Each tensor that it writes.
   template <typename Visit>
   void each_written(const Visit& visit) const {
-    if (op.kind == ops::OpKind::kMutation) each_mutated(op, args, visit);
+    if (op.kind == ops::OpKind::kMutation) ops::each_tensor(op.written, args, visit);
     for (const Tensor& output : outputs) visit(output);
   }
 };
@@ -53,9 +43,9 @@ class MT_API Executor {
   virtual Tensor make_output(const ops::TensorSpec& spec) = 0;
   virtual void run(const PreparedCall& call) = 0;
   // An op that repeats an earlier trace needs no preparation: true, with its outputs. For an op
-  // that writes into its first argument, likewise.
+  // that writes the arguments whose bits are set in `written`, likewise.
   virtual bool replay(const ops::Op& op, ops::Args args, ops::Outputs& outputs) = 0;
-  virtual bool replay_in_place(const ops::Op& op, ops::Args args) = 0;
+  virtual bool replay_in_place(const ops::Op& op, ops::Args args, uint64_t written) = 0;
 
   // This thread's.
   static Executor& current() noexcept;
@@ -83,7 +73,7 @@ class ImmediateExecutor final : public Executor {
     }
   }
   bool replay(const ops::Op&, ops::Args, ops::Outputs&) override { return false; }
-  bool replay_in_place(const ops::Op&, ops::Args) override { return false; }
+  bool replay_in_place(const ops::Op&, ops::Args, uint64_t) override { return false; }
 };
 
 // Note [Blocks left out of order]

@@ -186,10 +186,10 @@ bool Pipeline::replay(const ops::Op& op, ops::Args args, ops::Outputs& outputs) 
   return true;
 }
 
-bool Pipeline::replay_in_place(const ops::Op& op, ops::Args args) {
+bool Pipeline::replay_in_place(const ops::Op& op, ops::Args args, uint64_t written) {
   OpQueue& queue = *queue_.load(std::memory_order_relaxed);
   if (queue.churn().is_immediate()) return false;
-  each_mutated(op, args, [&](const Tensor& tensor) { prepare_write(tensor); });
+  ops::each_tensor(written, args, [&](const Tensor& tensor) { prepare_write(tensor); });
   OpQueue::State state;
   if (!queue.match_in_place(op, args, state)) return false;
   after_record(state, first_tensor(args).device());

@@ -66,7 +66,7 @@ class MT_API Pipeline final : public Executor, private OpQueue::Owner {
   Tensor make_output(const ops::TensorSpec& spec) override;
   void run(const PreparedCall& call) override;
   bool replay(const ops::Op& op, ops::Args args, ops::Outputs& outputs) override;
-  bool replay_in_place(const ops::Op& op, ops::Args args) override;
+  bool replay_in_place(const ops::Op& op, ops::Args args, uint64_t written) override;
 
   // Connects pipelines with what must flush them: synchronisation, memory pressure, writers.
   static void install_hooks();

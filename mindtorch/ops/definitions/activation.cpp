@@ -120,6 +120,7 @@ void define_activation(Registry& ops) {
       .doc("Replaces negative elements by 0.",
            ">>> torch.relu(torch.tensor([-1., 2.]))\ntensor([0., 2.])");
   ops.define<selu>("selu(Tensor self) -> Tensor")
+      .node_name("EluBackward0")
       .variants(kInplaceVariant)
       .place(kFunction | kNnFunction)
       .doc("The scaled exponential linear unit.",
@@ -140,9 +141,11 @@ void define_activation(Registry& ops) {
       .doc("0 where the magnitude is at most `lambd`.",
            ">>> torch.hardshrink(torch.tensor([0.2, 1.]))\ntensor([0., 1.])");
   ops.define<binary_same<Pointwise::kPrelu>>("_prelu_kernel(Tensor self, Tensor weight) -> Tensor")
+      .autocast(AutocastPolicy::kLowerPrecision)
       .internal()
       .doc("The pointwise part of prelu.", ">>> torch._C._functions is not None\nTrue");
   ops.define<relu6>("relu6(Tensor self) -> Tensor")
+      .node_name("HardtanhBackward0")
       .variants(kInplaceVariant)
       .nn_function()
       .doc("Clamps to the range 0 to 6.",
@@ -179,6 +182,7 @@ void define_activation(Registry& ops) {
       .doc("x above 0 and negative_slope * x below.",
            ">>> torch.nn.functional.leaky_relu(torch.tensor([-1.]))\ntensor([-0.0100])");
   ops.define<softplus>("softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor")
+      .autocast_on_accelerators(AutocastPolicy::kFloat32)
       .variants(kOutVariant)
       .out_dtype(TargetDType::kSame, kFoundDtype)
       .nn_function()

@@ -45,6 +45,8 @@ void define_attention(Registry& ops) {
          "Tensor? attn_mask, bool is_causal, float scale, bool like_query) "
          "-> (Tensor, Tensor, Tensor)")
       .auxiliary(2)
+      .device_example("F.scaled_dot_product_attention(heads, heads, heads)")
+      .autocast_on_accelerators(AutocastPolicy::kLowerPrecision)
       .internal();
   // Not differentiable: where gradients of gradients are wanted, the first ones are made of other
   // ops.
@@ -52,12 +54,15 @@ void define_attention(Registry& ops) {
          "_scaled_dot_product_flash_attention_backward(Tensor grad_out, Tensor query, Tensor key, "
          "Tensor value, Tensor out, Tensor row_stats, Tensor more_stats, "
          "Tensor? attn_mask, bool is_causal, float scale) -> (Tensor, Tensor, Tensor)")
+      .device_example(
+          "grad(F.scaled_dot_product_attention(heads, heads, heads, is_causal=True).sum(), heads)")
       .internal()
       .not_differentiable();
   ops.define(
          "scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, "
          "Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, "
          "float? scale=None, bool enable_gqa=False) -> Tensor")
+      .autocast(AutocastPolicy::kLowerPrecision)
       .nn_function()
       .doc("softmax(query @ key.T * scale + attn_mask) @ value.",
            ">>> torch.nn.functional.scaled_dot_product_attention(\n"

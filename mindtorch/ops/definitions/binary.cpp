@@ -152,6 +152,7 @@ void define_binary(Registry& ops) {
       .doc("Subtracts `other`, scaled by `alpha`, from `self`.",
            ">>> torch.sub(torch.tensor([4, 5]), 3)\ntensor([1, 2])");
   ops.define<rsub>("rsub.Tensor(Tensor self, Operand other, *, Scalar alpha=1) -> Tensor")
+      .node_name("RsubBackward0", "RsubBackward1")
       .doc("Subtracts `self`, scaled by `alpha`, from `other`.",
            ">>> torch.rsub(torch.tensor([1, 2]), 3)\ntensor([2, 1])");
   ops.define<product<Pointwise::kMul>>("mul.Tensor(Operand self, Operand other) -> Tensor")
@@ -166,6 +167,8 @@ void define_binary(Registry& ops) {
            ">>> torch.div(torch.tensor([1, 3]), 2)\ntensor([0.5000, 1.5000])");
   ops.define<div_mode>(
          "div.Tensor_mode(Operand self, Operand other, *, str? rounding_mode) -> Tensor")
+      .device_example("torch.div(x, torch.tensor(2.0), rounding_mode='floor')")
+      .node_name("DivBackward2")
       .checks_divisor()
       .variants(kInplaceAndOut)
       .also({"divide"});
@@ -176,20 +179,25 @@ void define_binary(Registry& ops) {
            ">>> torch.floor_divide(torch.tensor([7, -7]), 2)\ntensor([ 3, -4])");
   ops.define<no_bool<Pointwise::kRemainder>>(
          "remainder.Tensor(Operand self, Operand other) -> Tensor")
+      .node_name("RemainderBackward1", "RemainderBackward0")
       .checks_divisor()
       .variants(kInplaceAndOut)
       .doc("The remainder of a division, with the sign of `other`, as in Python.",
            ">>> torch.remainder(torch.tensor([7, -7]), 3)\ntensor([1, 2])");
   ops.define<no_bool<Pointwise::kFmod>>("fmod.Tensor(Tensor self, Operand other) -> Tensor")
+      .node_name("FmodBackward1", "FmodBackward0")
       .checks_divisor()
       .variants(kInplaceAndOut)
       .doc("The remainder of a division, with the sign of `self`, as in C.",
            ">>> torch.fmod(torch.tensor([7, -7]), 3)\ntensor([ 1, -1])");
   ops.define<pow>("pow.Tensor_Tensor(Operand self, Operand exponent) -> Tensor")
+      .autocast_on_accelerators(AutocastPolicy::kFloat32)
+      .node_name("PowBackward1", "PowBackward0", "PowBackward2")
       .variants(kInplaceAndOut)
       .doc("`self` to the power of `exponent`.",
            ">>> torch.pow(torch.tensor([2, 3]), 2)\ntensor([4, 9])");
   ops.define<float_power>("float_power.Tensor_Tensor(Operand self, Operand exponent) -> Tensor")
+      .node_name("PowBackward1", "PowBackward0")
       .variants(kInplaceAndOut)
       .out_dtype(TargetDType::kSame,
                  "the output given to float_power has dtype $O but the operation's result requires "
@@ -208,10 +216,12 @@ void define_binary(Registry& ops) {
       .doc("The smaller of each pair; NaN wins.",
            ">>> torch.minimum(torch.tensor([1, 5]), torch.tensor([3, 2]))\ntensor([1, 2])");
   ops.define<binary_same<Pointwise::kMaximum>>("max.other(Tensor self, Tensor other) -> Tensor")
+      .node_name("MaximumBackward0")
       .variants(kOutVariant)
       .doc("The larger of each pair.",
            ">>> torch.max(torch.tensor([1, 5]), torch.tensor([3, 2]))\ntensor([3, 5])");
   ops.define<binary_same<Pointwise::kMinimum>>("min.other(Tensor self, Tensor other) -> Tensor")
+      .node_name("MinimumBackward0")
       .variants(kOutVariant)
       .doc("The smaller of each pair.",
            ">>> torch.min(torch.tensor([1, 5]), torch.tensor([3, 2]))\ntensor([1, 2])");
@@ -224,6 +234,7 @@ void define_binary(Registry& ops) {
       .doc("The smaller of each pair; a number wins over NaN.",
            ">>> torch.fmin(torch.tensor([float('nan')]), torch.tensor([3.]))\ntensor([3.])");
   ops.define<binary_float<Pointwise::kAtan2>>("atan2(Tensor self, Tensor other) -> Tensor")
+      .autocast_on_accelerators(AutocastPolicy::kWidest)
       .variants(kInplaceAndOut)
       .also({"arctan2"})
       .doc("The angle of the point (other, self).",
@@ -234,6 +245,7 @@ void define_binary(Registry& ops) {
            ">>> torch.hypot(torch.tensor([3.]), torch.tensor([4.]))\ntensor([5.])");
   ops.define<binary_float<Pointwise::kCopysign>>(
          "copysign.Tensor(Tensor self, Operand other) -> Tensor")
+      .node_name("CopysignBackward0", "CopysignBackward1")
       .variants(kInplaceAndOut)
       .doc("The magnitude of `self` with the sign of `other`.",
            ">>> torch.copysign(torch.tensor([1.]), torch.tensor([-2.]))\ntensor([-1.])");
@@ -250,6 +262,7 @@ void define_binary(Registry& ops) {
       .doc("log2(2**self + 2**other), without overflow.",
            ">>> torch.logaddexp2(torch.tensor([0.]), torch.tensor([0.]))\ntensor([1.])");
   ops.define<binary_float<Pointwise::kXlogy>>("xlogy.Tensor(Operand self, Operand other) -> Tensor")
+      .node_name("XlogyBackward0", "XlogyBackward2", "XlogyBackward1")
       .variants(kInplaceAndOut)
       .also({"special_xlogy"})
       .doc("self * log(other), and 0 where `self` is 0.",

@@ -114,34 +114,42 @@ void define_channel_norm(Registry& ops) {
   ops.define<batch_norm>(
          "_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? mean, Tensor? var, "
          "float eps, bool needs_variance) -> (Tensor, Tensor, Tensor, Tensor)")
+      .device_example("F.batch_norm(image, None, None, training=True)")
       .internal();
   ops.define<batch_norm_backward>(
          "_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor? mean, "
          "Tensor? var, Tensor save_mean, Tensor save_invstd, float eps, bool needs_input, "
          "bool needs_weight, bool needs_bias) -> (Tensor, Tensor, Tensor)")
+      .device_example("grad(F.batch_norm(image, None, None, training=True).square().sum(), image)")
       .internal()
       .not_differentiable();
   ops.define<native_group_norm>(
          "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, int N, int C, int HxW, "
          "int group, float eps) -> (Tensor, Tensor, Tensor)")
+      .device_example("F.group_norm(volume, 2)")
       .internal();
   ops.define<native_group_norm_backward>(
          "native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, "
          "Tensor? weight, int N, int C, int HxW, int group, bool needs_input, bool needs_weight, "
          "bool needs_bias) -> (Tensor, Tensor, Tensor)")
+      .device_example("grad(F.group_norm(volume, 2).square().sum(), image)")
       .internal()
       .not_differentiable();
   ops.define(
          "batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
          "Tensor? running_var, bool training, float momentum, float eps) -> Tensor")
+      .device_example("F.batch_norm(image, torch.zeros(1), torch.ones(1))")
       .internal();
   ops.define(
          "instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
          "Tensor? running_var, bool use_input_stats, float momentum, float eps) -> Tensor")
+      .device_example("F.instance_norm(image)")
       .internal();
   ops.define(
          "group_norm(Tensor input, int num_groups, Tensor? weight, Tensor? bias, float eps) "
          "-> Tensor")
+      .device_example("F.group_norm(volume, 1)")
+      .autocast_on_accelerators(AutocastPolicy::kFloat32)
       .internal();
 }
 

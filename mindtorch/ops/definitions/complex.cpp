@@ -50,14 +50,20 @@ PointwiseCall angle(const Tensor& self) {
 
 void define_complex(Registry& ops) {
   ops.define<view_as_real>("view_as_real(Tensor(a) self) -> Tensor(a)")
+      .names_dims()
       .function_only()
       .doc("A view of complex numbers as pairs of real ones.",
            ">>> torch.view_as_real(torch.tensor([1 + 2j]))\ntensor([[1., 2.]])");
   ops.define<view_as_complex>("view_as_complex(Tensor(a) self) -> Tensor(a)")
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
+      .names_dims()
       .function_only()
       .doc("A view of pairs of real numbers as complex ones.",
            ">>> torch.view_as_complex(torch.tensor([[1., 2.]]))\ntensor([1.+2.j])");
-  ops.define<conj>("_conj_physical(Tensor self) -> Tensor").variants(kInplaceAndOut).internal();
+  ops.define<conj>("_conj_physical(Tensor self) -> Tensor")
+      .device_example("torch.tensor([1 + 2j]).conj()")
+      .variants(kInplaceAndOut)
+      .internal();
   ops.define<angle>("angle(Tensor self) -> Tensor")
       .variants(kOutVariant)
       .doc("The angle of each element in radians; of real numbers 0 or pi.",
@@ -68,7 +74,9 @@ void define_complex(Registry& ops) {
   ops.define("conj_physical(Tensor self) -> Tensor")
       .doc("The complex conjugate, computed at once.",
            ">>> torch.conj_physical(torch.tensor([1 + 2j]))\ntensor([1.-2.j])");
-  ops.define("conj_physical_(Tensor(a!) self) -> Tensor(a!)").method_only();
+  ops.define("conj_physical_(Tensor(a!) self) -> Tensor(a!)")
+      .device_example("torch.tensor([1 + 2j]).conj_physical_()")
+      .method_only();
   ops.define("resolve_conj(Tensor(a) self) -> Tensor(a)")
       .doc("The tensor itself: conjugates are computed at once.",
            ">>> torch.resolve_conj(torch.tensor([1 + 2j]).conj())\ntensor([1.-2.j])");
@@ -89,6 +97,7 @@ void define_complex(Registry& ops) {
       .doc("Complex numbers of their parts.",
            ">>> torch.complex(torch.tensor([1.]), torch.tensor([2.]))\ntensor([1.+2.j])");
   ops.define("polar(Tensor abs, Tensor angle) -> Tensor")
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
       .function_only()
       .variants(kOutVariant)
       .doc("Complex numbers of their lengths and angles.",

@@ -256,6 +256,7 @@ void define_convolution(Registry& ops) {
   ops.define<convolution>(
          "convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, "
          "int[] dilation, bool transposed, int[] output_padding, int groups) -> Tensor")
+      .autocast_on_accelerators(AutocastPolicy::kLowerPrecision)
       .function_only()
       .doc("Convolution, or its transpose, over 1 to 3 dimensions.",
            ">>> torch.convolution(torch.ones(1, 1, 4), torch.ones(1, 1, 2), None, [1], [0], [1],\n"
@@ -265,8 +266,10 @@ void define_convolution(Registry& ops) {
          "convolution_backward(Tensor grad_output, Tensor input, Tensor weight, int[] stride, "
          "int[] padding, int[] dilation, bool transposed, int[] output_padding, int groups, "
          "bool needs_input, bool needs_weight, bool needs_bias) -> (Tensor, Tensor, Tensor)")
+      .device_example("grad(F.conv2d(image, kernel).sum(), (image, kernel))")
       .internal();
   ops.define<conv_tbc>("conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor")
+      .autocast(AutocastPolicy::kLowerPrecision)
       .place(kFunction | kNnFunction)
       .doc(
           "A convolution over time of (time, batch, channels).",
@@ -275,6 +278,7 @@ void define_convolution(Registry& ops) {
   ops.define(
          "conv1d(Tensor input, Tensor weight, Tensor? bias=None, int[1] stride=1, "
          "int[1] padding=0, int[1] dilation=1, int groups=1) -> Tensor")
+      .autocast(AutocastPolicy::kLowerPrecision)
       .place(kFunction | kNnFunction)
       .doc("The sums of windows of the input, weighed by each filter, plus bias.",
            ">>> torch.conv1d(torch.ones(1, 1, 3), torch.ones(1, 1, 2))\n"
@@ -282,41 +286,57 @@ void define_convolution(Registry& ops) {
   ops.define(
          "conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[1] stride=1, "
          "str padding='valid', int[1] dilation=1, int groups=1) -> Tensor")
+      .device_example("torch.conv1d(image[:, :, 0], kernel[:, :, 0], padding='same')")
+      .autocast(AutocastPolicy::kLowerPrecision)
       .place(kFunction | kNnFunction);
   ops.define(
          "conv2d(Tensor input, Tensor weight, Tensor? bias=None, int[2] stride=1, "
          "int[2] padding=0, int[2] dilation=1, int groups=1) -> Tensor")
+      .device_example("torch.conv2d(image, kernel)")
+      .autocast(AutocastPolicy::kLowerPrecision)
       .place(kFunction | kNnFunction)
       .doc("The sums of windows of the input, weighed by each filter, plus bias.");
   ops.define(
          "conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[2] stride=1, "
          "str padding='valid', int[2] dilation=1, int groups=1) -> Tensor")
+      .device_example("torch.conv2d(image, kernel, padding='same')")
+      .autocast(AutocastPolicy::kLowerPrecision)
       .place(kFunction | kNnFunction);
   ops.define(
          "conv3d(Tensor input, Tensor weight, Tensor? bias=None, int[3] stride=1, "
          "int[3] padding=0, int[3] dilation=1, int groups=1) -> Tensor")
+      .device_example("torch.conv3d(image.view(2, 1, 1, 4, 4), kernel[None])")
+      .autocast(AutocastPolicy::kLowerPrecision)
       .place(kFunction | kNnFunction)
       .doc("The sums of windows of the input, weighed by each filter, plus bias.");
   ops.define(
          "conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[3] stride=1, "
          "str padding='valid', int[3] dilation=1, int groups=1) -> Tensor")
+      .device_example("torch.conv3d(image.view(2, 1, 1, 4, 4), kernel[None], padding='same')")
+      .autocast(AutocastPolicy::kLowerPrecision)
       .place(kFunction | kNnFunction);
   ops.define(
          "conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, "
          "int[1] stride=1, int[1] padding=0, int[1] output_padding=0, int groups=1, "
          "int[1] dilation=1) -> Tensor")
+      .device_example("torch.conv_transpose1d(image[:, :, 0], kernel[:, :, 0])")
+      .autocast(AutocastPolicy::kLowerPrecision)
       .place(kFunction | kNnFunction)
       .doc("The transpose of conv1d: every element spread by each filter, and added up.");
   ops.define(
          "conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, "
          "int[2] stride=1, int[2] padding=0, int[2] output_padding=0, int groups=1, "
          "int[2] dilation=1) -> Tensor")
+      .device_example("torch.conv_transpose2d(image, kernel)")
+      .autocast(AutocastPolicy::kLowerPrecision)
       .place(kFunction | kNnFunction)
       .doc("The transpose of conv2d: every element spread by each filter, and added up.");
   ops.define(
          "conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, "
          "int[3] stride=1, int[3] padding=0, int[3] output_padding=0, int groups=1, "
          "int[3] dilation=1) -> Tensor")
+      .device_example("torch.conv_transpose3d(image.view(2, 1, 1, 4, 4), kernel[None])")
+      .autocast(AutocastPolicy::kLowerPrecision)
       .place(kFunction | kNnFunction)
       .doc("The transpose of conv3d: every element spread by each filter, and added up.");
 }

@@ -55,6 +55,7 @@ void define_copy(Registry& ops) {
   ops.define(
          "_to_copy(Tensor self, ScalarType? dtype=None, Device? device=None, "
          "bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor")
+      .device_example("x.to(torch.float16)")
       .internal();
 }
 

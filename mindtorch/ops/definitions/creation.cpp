@@ -300,6 +300,7 @@ void define_sized(Registry& ops) {
       .function_only()
       .doc("The identity matrix.", ">>> torch.eye(2)\ntensor([[1., 0.],\n        [0., 1.]])");
   ops.define<eye_m>("eye.m(int n, int m, *, ScalarType? dtype=None, Device? device=None) -> Tensor")
+      .device_example("torch.eye(2, 3)")
       .variants(kOutVariant)
       .function_only();
 }
@@ -314,6 +315,7 @@ void define_ranges(Registry& ops) {
   ops.define<arange_step>(
          "arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, "
          "Device? device=None) -> Tensor")
+      .device_example("torch.arange(1, 9, 3)")
       .variants(kOutVariant)
       .fills_any_shape()
       .function_only();
@@ -388,6 +390,7 @@ void define_likenesses(Registry& ops) {
   ops.define(
          "new_empty(Tensor self, int[] size, *, ScalarType? dtype=None, "
          "Device? device=None) -> Tensor")
+      .names_dims()
       .method_only()
       .doc("A tensor of another size with the dtype and device of `self`.",
            ">>> torch.zeros(2, dtype=torch.int8).new_empty(3).dtype\ntorch.int8");
@@ -400,18 +403,21 @@ void define_likenesses(Registry& ops) {
   ops.define(
          "new_zeros(Tensor self, int[] size, *, ScalarType? dtype=None, "
          "Device? device=None) -> Tensor")
+      .names_dims()
       .method_only()
       .doc("A tensor of zeros with the dtype and device of `self`.",
            ">>> torch.tensor([1]).new_zeros(2)\ntensor([0, 0])");
   ops.define(
          "new_ones(Tensor self, int[] size, *, ScalarType? dtype=None, "
          "Device? device=None) -> Tensor")
+      .names_dims()
       .method_only()
       .doc("A tensor of ones with the dtype and device of `self`.",
            ">>> torch.tensor([7]).new_ones(2)\ntensor([1, 1])");
   ops.define(
          "new_full(Tensor self, int[] size, Scalar fill_value, *, ScalarType? dtype=None, "
          "Device? device=None) -> Tensor")
+      .names_dims()
       .method_only()
       .doc("A tensor filled with `fill_value`, with the dtype and device of `self`.",
            ">>> torch.tensor([7]).new_full((2,), 3)\ntensor([3, 3])");
@@ -429,11 +435,13 @@ void define_creation(Registry& ops) {
       .doc("Sets every element to the value of a 0-dim tensor.",
            ">>> torch.zeros(2).fill_(torch.tensor(3))\ntensor([3., 3.])");
   ops.define<fill>("fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)")
+      .names_dims()
       .fills_with("value")
       .allows_overlap()
       .variants(kFunctionalVariant)
       .doc("Sets every element to `value`.", ">>> torch.empty(2).fill_(3)\ntensor([3., 3.])");
   ops.define<zero>("zero_(Tensor(a!) self) -> Tensor(a!)")
+      .names_dims()
       .fills_with(Scalar(0))
       .allows_overlap()
       .doc("Sets every element to 0.", ">>> torch.ones(2).zero_()\ntensor([0., 0.])");

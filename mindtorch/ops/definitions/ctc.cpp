@@ -93,16 +93,21 @@ void define_ctc(Registry& ops) {
   ops.define<ctc_loss>(
          "_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, "
          "int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)")
+      .device_example("F.ctc_loss(image[0].log_softmax(2), rows[:1], [1] * 4, [1, 0, 0, 0])")
       .auxiliary(1)
       .internal();
   ops.define<ctc_loss_backward>(
          "_ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, "
          "int[] target_lengths, Tensor neg_log_likelihood, Tensor log_alpha, int blank, "
          "bool zero_infinity=False) -> Tensor")
+      .device_example(
+          "torch.autograd.grad(F.ctc_loss(image[0].log_softmax(2), rows[:1], [1] * 4, [1, 0, 0, "
+          "0]), image)")
       .internal();
   ops.define(
          "ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, "
          "int[] target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor")
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
       .function_only()
       .doc("The negative log-likelihood of label sequences that are not aligned with the input.",
            ">>> even = torch.full((2, 1, 2), 0.5).log()\n"
@@ -112,6 +117,10 @@ void define_ctc(Registry& ops) {
          "ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, "
          "Tensor target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) "
          "-> Tensor")
+      .device_example(
+          "F.ctc_loss(volume[0, 0, :, :1], torch.tensor([[1]]), torch.tensor([2]), "
+          "torch.tensor([1]))")
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
       .function_only();
 }
 

@@ -68,6 +68,7 @@ void define_embedding(Registry& ops) {
   ops.define<embedding_dense_backward>(
          "embedding_dense_backward(Tensor grad_output, Tensor indices, int num_weights, "
          "int padding_idx, bool scale_grad_by_freq) -> Tensor")
+      .device_example("grad(F.embedding(rows, kernel.view(2, 2)).sum(), kernel)")
       .internal()
       .not_differentiable();
   ops.define<embedding_renorm>(

@@ -85,16 +85,23 @@ TensorSpec c2r(const Tensor& self, IntList dim, int64_t normalization, int64_t l
 
 void define_fft(Registry& ops) {
   ops.define<c2c>("_fft_c2c(Tensor self, int[] dim, int normalization, bool forward) -> Tensor")
+      .device_example("torch.fft.fft(x + 0j)")
+      .names_dims()
       .variants(kOutVariant)
       .function_only();
   ops.define<r2c>("_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor")
+      .device_example("torch.fft.rfft(x)")
+      .names_dims()
       .variants(kOutVariant)
       .function_only();
   ops.define<c2r>(
          "_fft_c2r(Tensor self, int[] dim, int normalization, int last_dim_size) -> Tensor")
+      .device_example("torch.fft.irfft(x + 0j)")
+      .names_dims()
       .variants(kOutVariant)
       .function_only();
   ops.define("fft_fft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor")
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
       .variants(kOutVariant)
       .out_dtype(TargetDType::kCast, "fft expects a complex output tensor, but got $O")
       .function_only()
@@ -103,42 +110,49 @@ void define_fft(Registry& ops) {
           "`n` elements.",
           ">>> torch.fft.fft(torch.ones(2))\ntensor([2.+0.j, 0.+0.j])");
   ops.define("fft_ifft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor")
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
       .variants(kOutVariant)
       .out_dtype(TargetDType::kCast, "ifft expects a complex output tensor, but got $O")
       .function_only()
       .doc("The inverse of torch.fft.fft.",
            ">>> torch.fft.ifft(torch.ones(3)).real\ntensor([1., 0., 0.])");
   ops.define("fft_rfft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor")
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
       .variants(kOutVariant)
       .out_dtype(TargetDType::kCast, "rfft expects a complex output tensor, but got $O")
       .function_only()
       .doc("The first half of torch.fft.fft of real lines: the other half mirrors it.",
            ">>> torch.fft.rfft(torch.ones(4))\ntensor([4.+0.j, 0.+0.j, 0.+0.j])");
   ops.define("fft_irfft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor")
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
       .variants(kOutVariant)
       .out_dtype(TargetDType::kCast, "irfft expects a floating point output tensor, but got $O")
       .function_only()
       .doc("The inverse of torch.fft.rfft: real lines of `n` elements.",
            ">>> torch.fft.irfft(torch.tensor([4., 0, 0]))\ntensor([1., 1., 1., 1.])");
   ops.define("fft_hfft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor")
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
       .variants(kOutVariant)
       .out_dtype(TargetDType::kCast, "hfft expects a floating point output tensor, but got $O")
       .function_only()
       .doc("The transform of lines that mirror themselves, given by their first half: real.",
            ">>> torch.fft.hfft(torch.tensor([1., 0, 0]))\ntensor([1., 1., 1., 1.])");
   ops.define("fft_ihfft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor")
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
       .variants(kOutVariant)
       .out_dtype(TargetDType::kCast, "ihfft expects a complex output tensor, but got $O")
       .function_only()
       .doc("The inverse of torch.fft.hfft.",
            ">>> torch.fft.ihfft(torch.ones(4)).real\ntensor([1., 0., 0.])");
   ops.define("fft_fft2(Tensor self, int[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor")
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
       .variants(kOutVariant)
       .out_dtype(TargetDType::kCast, "fftn expects a complex output tensor, but got $O")
       .function_only()
       .doc("torch.fft.fft of two dims, the last two unless `dim` says otherwise.",
            ">>> torch.fft.fft2(torch.eye(2)).real\ntensor([[2., 0.],\n        [0., 2.]])");
   ops.define("fft_fftn(Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor")
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
       .variants(kOutVariant)
       .out_dtype(TargetDType::kCast, "fftn expects a complex output tensor, but got $O")
       .function_only()
@@ -146,6 +160,7 @@ void define_fft(Registry& ops) {
            ">>> torch.fft.fftn(torch.eye(2)).real\ntensor([[2., 0.],\n        [0., 2.]])");
   ops.define(
          "fft_ifft2(Tensor self, int[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor")
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
       .variants(kOutVariant)
       .out_dtype(TargetDType::kCast, "ifftn expects a complex output tensor, but got $O")
       .function_only()
@@ -153,6 +168,7 @@ void define_fft(Registry& ops) {
            ">>> torch.fft.ifft2(torch.eye(2)).real\ntensor([[0.5000, 0.0000],\n        [0.0000, "
            "0.5000]])");
   ops.define("fft_ifftn(Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor")
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
       .variants(kOutVariant)
       .out_dtype(TargetDType::kCast, "ifftn expects a complex output tensor, but got $O")
       .function_only()
@@ -161,12 +177,14 @@ void define_fft(Registry& ops) {
            "0.5000]])");
   ops.define(
          "fft_rfft2(Tensor self, int[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor")
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
       .variants(kOutVariant)
       .out_dtype(TargetDType::kCast, "rfftn expects a complex output tensor, but got $O")
       .function_only()
       .doc("torch.fft.rfft of the last of two dims, and the complex transform of the other.",
            ">>> torch.fft.rfft2(torch.ones(2, 2)).real\ntensor([[4., 0.],\n        [0., 0.]])");
   ops.define("fft_rfftn(Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor")
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
       .variants(kOutVariant)
       .out_dtype(TargetDType::kCast, "rfftn expects a complex output tensor, but got $O")
       .function_only()
@@ -174,6 +192,7 @@ void define_fft(Registry& ops) {
            ">>> torch.fft.rfftn(torch.ones(2, 2)).real\ntensor([[4., 0.],\n        [0., 0.]])");
   ops.define(
          "fft_irfft2(Tensor self, int[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor")
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
       .variants(kOutVariant)
       .out_dtype(TargetDType::kCast, "irfftn expects a floating point output tensor, but got $O")
       .function_only()
@@ -181,6 +200,7 @@ void define_fft(Registry& ops) {
            ">>> torch.fft.irfft2(torch.tensor([[4., 0.], [0., 0.]]))\ntensor([[1., 1.],\n        "
            "[1., 1.]])");
   ops.define("fft_irfftn(Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor")
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
       .variants(kOutVariant)
       .out_dtype(TargetDType::kCast, "irfftn expects a floating point output tensor, but got $O")
       .function_only()
@@ -241,6 +261,7 @@ void define_fft(Registry& ops) {
          "_stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? "
          "window=None, bool normalized=False, bool? onesided=None, bool? return_complex=None, "
          "bool? align_to_window=None) -> Tensor")
+      .device_example("torch.stft(x[0], 2, 1, window=torch.ones(2), return_complex=True)")
       .internal();
   ops.define(
          "istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? "

@@ -98,18 +98,25 @@ void define_foreach(Registry& ops) {
   ops.define<pointwise_list>(
          "_pointwise_list(Tensor[] a, Tensor[] b, Tensor[] c, int function, int compute, "
          "int result, int unrounded, Scalar p0, Scalar p1, Scalar p2) -> Tensor[]")
+      .device_example("torch._foreach_mul([x], [x])")
       .internal()
       .not_differentiable();
   ops.define<pointwise_list_>(
          "_pointwise_list_(Tensor(a!)[] self, Tensor[] a, Tensor[] b, Tensor[] c, int function, "
          "int compute, int unrounded, Scalar p0, Scalar p1, Scalar p2) -> ()")
+      .device_example("torch._foreach_add_([x], 2)")
       .internal()
       .not_differentiable();
   ops.define<copy_list_>("_copy_list_(Tensor(a!)[] self, Tensor[] src) -> ()")
+      .device_example("torch._foreach_copy_([x], [x + 1])")
       .internal()
       .not_differentiable();
-  ops.define<zero_list_>("_zero_list_(Tensor(a!)[] self) -> ()").internal().not_differentiable();
+  ops.define<zero_list_>("_zero_list_(Tensor(a!)[] self) -> ()")
+      .device_example("torch._foreach_zero_([x])")
+      .internal()
+      .not_differentiable();
   ops.define<norm_list>("_norm_list(Tensor[] self, Scalar ord) -> Tensor[]")
+      .device_example("torch._foreach_norm([x])")
       .internal()
       .not_differentiable();
 }

@@ -34,6 +34,8 @@ void define_functions(Registry& ops) {
   ops.define<pointwise>(
          "_pointwise(Tensor[] operands, int function, float[] params, ScalarType compute, "
          "ScalarType result) -> Tensor")
+      .device_example(
+          "torch._C._internal_functions['_pointwise']([x, x], 0, [], torch.float32, torch.float32)")
       .internal();
 }
 

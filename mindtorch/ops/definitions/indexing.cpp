@@ -283,13 +283,18 @@ TensorSpec take(const Tensor& self, const Tensor& index) {
 }  // namespace
 
 void define_indexing(Registry& ops) {
-  ops.define<index>("_index(Tensor self, Tensor?[] indices) -> Tensor").internal();
+  ops.define<index>("_index(Tensor self, Tensor?[] indices) -> Tensor")
+      .device_example("x[rows]")
+      .internal();
   ops.define<index_put>(
          "_index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> "
          "Tensor(a!)")
+      .device_example("x.index_put((rows,), torch.tensor(5.0))")
       .allows_overlap()
       .internal();
-  ops.define("index.Tensor(Tensor self, Tensor?[] indices) -> Tensor").internal();
+  ops.define("index.Tensor(Tensor self, Tensor?[] indices) -> Tensor")
+      .device_example("x[rows, rows]")
+      .internal();
   ops.define(
          "index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> "
          "Tensor(a!)")
@@ -299,10 +304,13 @@ void define_indexing(Registry& ops) {
   ops.define(
          "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> "
          "Tensor")
+      .autocast_on_accelerators(AutocastPolicy::kWidest)
       .doc("A copy with `values` where the index tensors point.",
            ">>> torch.zeros(3).index_put((torch.tensor([1]),), torch.tensor(5.))\n"
            "tensor([0., 5., 0.])");
   ops.define<masked_fill>("_masked_fill(Tensor self, Tensor mask, Operand value) -> Tensor")
+      .device_example("x.masked_fill(x > 2, 0.0)")
+      .node_name("MaskedFillBackward1", "MaskedFillBackward0")
       .allows_overlap()
       .variants(kInplaceVariant)
       .internal();
@@ -319,7 +327,10 @@ void define_indexing(Registry& ops) {
                  "masked_select(): self and result must have the same scalar type")
       .doc("The elements where `mask` is true, in one dimension.",
            ">>> torch.tensor([1, 2]).masked_select(torch.tensor([False, True]))\ntensor([2])");
-  ops.define("_masked_select(Tensor self, Tensor mask) -> Tensor").dynamic().internal();
+  ops.define("_masked_select(Tensor self, Tensor mask) -> Tensor")
+      .device_example("x.masked_select(x > 2)")
+      .dynamic()
+      .internal();
   ops.define("masked_scatter_(Tensor(a!) self, Tensor mask, Tensor source) -> Tensor(a!)")
       .doc("Writes the elements of `source`, one after the other, where `mask` is true.",
            ">>> torch.zeros(2).masked_scatter_(torch.tensor([False, True]), torch.tensor([5.]))\n"
@@ -335,7 +346,9 @@ void define_indexing(Registry& ops) {
                  "nonzero: Expected out tensor to have scalar type $R but got scalar type$O")
       .doc("The indices of all elements that are not 0, one row each.",
            ">>> torch.nonzero(torch.tensor([0, 3, 4]))\ntensor([[1],\n        [2]])");
-  ops.define("nonzero_numpy(Tensor self) -> Tensor[]").internal();
+  ops.define("nonzero_numpy(Tensor self) -> Tensor[]")
+      .device_example("i.nonzero(as_tuple=True)")
+      .internal();
   ops.define("argwhere(Tensor self) -> Tensor")
       .doc("The indices of all elements that are not 0, one row each.",
            ">>> torch.argwhere(torch.tensor([0, 3]))\ntensor([[1]])");
@@ -355,6 +368,7 @@ void define_indexing(Registry& ops) {
   ops.define<index_copy>(
          "index_copy_(Tensor(a!) self, int dim, Tensor index, Tensor source) -> Tensor(a!)")
       .variants(kFunctionalVariant | kOutVariant)
+      .autocast_on_cpu(AutocastPolicy::kWidest)
       .contiguous_copy()
       .doc("Copies slices of `source` to the slices that `index` names.",
            ">>> torch.zeros(3).index_copy_(0, torch.tensor([1]), torch.ones(1))\n"
@@ -366,12 +380,14 @@ void define_indexing(Registry& ops) {
            ">>> torch.zeros(3).index_fill_(0, torch.tensor([1]), 7)\ntensor([0., 7., 0.])");
   ops.define<gather>(
          "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor")
+      .names_dims()
       .variants(kOutVariant)
       .doc("Elements along `dim`, each picked by its own index.",
            ">>> torch.tensor([[1, 2], [3, 4]]).gather(1, torch.tensor([[0], [1]]))\n"
            "tensor([[1],\n        [4]])");
   ops.define<scatter_src>(
          "scatter_.src(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)")
+      .names_dims()
       .variants(kFunctionalVariant | kOutVariant)
       .contiguous_copy()
       .doc("Writes each element of `src` along `dim` where its index says.",
@@ -379,21 +395,29 @@ void define_indexing(Registry& ops) {
            "tensor([0., 0., 5.])");
   ops.define<scatter_value>(
          "scatter_.value(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)")
+      .device_example("x.scatter(0, places, 1.5)")
+      .names_dims()
       .variants(kFunctionalVariant | kOutVariant)
       .contiguous_copy();
   ops.define<scatter_src_reduce>(
          "scatter_.reduce(Tensor(a!) self, int dim, Tensor index, Tensor src, *, str reduce) -> "
          "Tensor(a!)")
+      .device_example("x.scatter(0, places, x, reduce='add')")
+      .names_dims()
       .variants(kFunctionalVariant | kOutVariant)
       .contiguous_copy();
   ops.define<scatter_value_reduce>(
          "scatter_.value_reduce(Tensor(a!) self, int dim, Tensor index, Scalar value, *, str "
          "reduce) -> Tensor(a!)")
+      .device_example("x.scatter(0, places, 2.0, reduce='multiply')")
+      .names_dims()
       .variants(kFunctionalVariant | kOutVariant)
       .contiguous_copy();
   ops.define<scatter_add>(
          "scatter_add_(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)")
+      .names_dims()
       .variants(kFunctionalVariant | kOutVariant)
+      .autocast_on_accelerators(AutocastPolicy::kWidest)
       .contiguous_copy()
       .doc("Adds each element of `src` along `dim` where its index says.",
            ">>> torch.zeros(2).scatter_add_(0, torch.tensor([1, 1]), torch.ones(2))\n"
@@ -401,6 +425,7 @@ void define_indexing(Registry& ops) {
   ops.define<scatter_reduce>(
          "scatter_reduce_.two(Tensor(a!) self, int dim, Tensor index, Tensor src, str reduce, *, "
          "bool include_self=True) -> Tensor(a!)")
+      .names_dims()
       .variants(kFunctionalVariant | kOutVariant)
       .contiguous_copy()
       .doc("Reduces the elements of `src` into the places that their indices name.",
@@ -426,7 +451,9 @@ void define_indexing(Registry& ops) {
   ops.define("put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor")
       .doc("A copy with elements written by their number in row-major order.",
            ">>> torch.zeros(2).put(torch.tensor([1]), torch.tensor([5.]))\ntensor([0., 5.])");
-  ops.define("where(Tensor condition) -> Tensor[]").function_only();
+  ops.define("where(Tensor condition) -> Tensor[]")
+      .device_example("torch.where(x > 2)")
+      .function_only();
 }
 
 }  // namespace mindtorch::ops

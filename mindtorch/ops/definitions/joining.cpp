@@ -79,6 +79,7 @@ TensorSpec combinations(const Tensor& self, int64_t r, bool with_replacement) {
 
 void define_joining(Registry& ops) {
   ops.define<cat>("cat(Tensor[] tensors, int dim=0) -> Tensor")
+      .autocast_on_cpu(AutocastPolicy::kWidest)
       .variants(kOutVariant)
       .joins()
       .function_only()
@@ -86,6 +87,7 @@ void define_joining(Registry& ops) {
       .doc("Joins tensors along an existing dimension.",
            ">>> torch.cat([torch.tensor([1, 2]), torch.tensor([3])])\ntensor([1, 2, 3])");
   ops.define("stack(Tensor[] tensors, int dim=0) -> Tensor")
+      .autocast_on_cpu(AutocastPolicy::kWidest)
       .variants(kOutVariant)
       .joins()
       .function_only()
@@ -146,6 +148,7 @@ void define_joining(Registry& ops) {
       .doc("The Kronecker product: `other` scaled by each element of `self`.",
            ">>> torch.kron(torch.tensor([1, 2]), torch.tensor([3, 4]))\ntensor([3, 4, 6, 8])");
   ops.define("cross(Tensor self, Tensor other, int? dim=None) -> Tensor")
+      .autocast_on_accelerators(AutocastPolicy::kWidest)
       .variants(kOutVariant)
       .out_dtype(TargetDType::kSame)
       .doc("The vector product along a dimension of size 3.",

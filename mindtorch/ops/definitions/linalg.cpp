@@ -7,6 +7,7 @@ namespace mindtorch::ops {
 
 void define_linalg(Registry& ops) {
   ops.define("linalg_inv(Tensor A) -> Tensor")
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
       .variants(kOutVariant)
       .out_dtype(TargetDType::kSame)
       .function_only()
@@ -15,17 +16,20 @@ void define_linalg(Registry& ops) {
            "-1.],\n  "
            "      [-1.,  2.]])");
   ops.define("inverse(Tensor self) -> Tensor")
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
       .variants(kOutVariant)
       .out_dtype(TargetDType::kSame)
       .doc("The inverse of a square matrix: torch.linalg.inv.",
            ">>> torch.inverse(torch.tensor([[2.]]))\ntensor([[0.5000]])");
   ops.define("linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)")
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
       .variants(kOutVariant)
       .out_dtype(TargetDType::kSame)
       .function_only()
       .doc("The inverse, and for each matrix 0 or the element of the diagonal that is zero.",
            ">>> torch.linalg.inv_ex(torch.eye(2)).info\ntensor(0, dtype=torch.int32)");
   ops.define("linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor")
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
       .variants(kOutVariant)
       .out_dtype(TargetDType::kSame)
       .function_only()
@@ -35,6 +39,7 @@ void define_linalg(Registry& ops) {
   ops.define(
          "linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor "
          "L, Tensor info)")
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
       .variants(kOutVariant)
       .out_dtype(TargetDType::kSame)
       .function_only()
@@ -43,6 +48,7 @@ void define_linalg(Registry& ops) {
           "positive-definite.",
           ">>> torch.linalg.cholesky_ex(torch.tensor([[-1.]])).info\ntensor(1, dtype=torch.int32)");
   ops.define("cholesky(Tensor self, bool upper=False) -> Tensor")
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
       .variants(kOutVariant)
       .out_dtype(TargetDType::kSame)
       .doc("The triangular factor of a positive-definite matrix: torch.linalg.cholesky.",
@@ -111,6 +117,7 @@ void define_linalg(Registry& ops) {
   ops.define("logdet(Tensor self) -> Tensor")
       .doc("The logarithm of the determinant.", ">>> torch.logdet(torch.eye(2))\ntensor(0.)");
   ops.define("linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor")
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
       .variants(kOutVariant)
       .out_dtype(TargetDType::kSame)
       .function_only()
@@ -138,6 +145,7 @@ void define_linalg(Registry& ops) {
            ">>> torch.linalg.lu_solve(*torch.linalg.lu_factor(torch.tensor([[2.]])), torch.ones(1, "
            "1))\ntensor([[0.5000]])");
   ops.define("lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor")
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
       .variants(kOutVariant)
       .out_dtype(TargetDType::kSame)
       .doc("torch.linalg.lu_solve with the right-hand side first.",
@@ -155,12 +163,14 @@ void define_linalg(Registry& ops) {
   ops.define(
          "triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool "
          "unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)")
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
       .variants(kOutVariant)
       .out_dtype(TargetDType::kSame)
       .doc("torch.linalg.solve_triangular with the right-hand side first, and a copy of A.",
            ">>> torch.triangular_solve(torch.ones(1, 1), "
            "torch.tensor([[2.]])).solution\ntensor([[0.5000]])");
   ops.define("cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor")
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
       .variants(kOutVariant)
       .out_dtype(TargetDType::kCast,
                  "cholesky_solve: Expected result to be safely castable from $R dtype, but got "
@@ -168,6 +178,7 @@ void define_linalg(Registry& ops) {
       .doc("X with A @ X = self, of the triangular factor of A.",
            ">>> torch.cholesky_solve(torch.ones(1, 1), torch.tensor([[2.]]))\ntensor([[0.2500]])");
   ops.define("cholesky_inverse(Tensor self, bool upper=False) -> Tensor")
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
       .variants(kOutVariant)
       .out_dtype(TargetDType::kCast,
                  "cholesky_inverse: Expected result to be safely castable from $R dtype, but got "

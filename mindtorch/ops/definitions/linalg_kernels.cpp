@@ -183,84 +183,108 @@ TensorSpec matrix_exp(const Tensor& self) {
 
 void define_linalg_kernels(Registry& ops) {
   ops.define<inv>("_linalg_inv(Tensor A, str? checked_as=None) -> (Tensor inverse, Tensor info)")
+      .device_example("torch.linalg.inv(x[:, :2])")
       .checks_values()
       .internal();
   ops.define<cholesky>(
          "_linalg_cholesky(Tensor self, bool upper=False, str? checked_as=None) -> (Tensor L, "
          "Tensor info)")
+      .device_example("torch.linalg.cholesky(x @ x.T)")
       .checks_values()
       .internal();
   ops.define<lu_factor>(
          "_linalg_lu_factor(Tensor A, str? checked_as=None) -> (Tensor LU, Tensor pivots, Tensor "
          "info)")
+      .device_example("torch.linalg.lu_factor(x)")
       .checks_values()
       .internal();
   ops.define<permutation>("_linalg_permutation(Tensor pivots, int n, ScalarType dtype) -> Tensor")
+      .device_example("torch.lu_unpack(x, places[0, 1:].int())")
       .checks_values()
       .not_differentiable()
       .internal();
   ops.define<lu_solve>(
          "_linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, bool left=True, bool "
          "adjoint=False) -> Tensor")
+      .device_example("torch.linalg.lu_solve(x[:, :2], places[0, 1:].int(), x)")
       .internal();
   // The factors as _linalg_lu_solve takes them, or nothing.
   ops.define<det>("_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)")
       .auxiliary(2)
+      .device_example("torch.linalg.det(x[:, :2])")
       .internal();
   ops.define<slogdet>(
          "_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)")
       .auxiliary(2)
+      .device_example("torch.linalg.slogdet(x[:, :2])")
       .internal();
   ops.define<solve>(
          "_linalg_solve(Tensor A, Tensor B, bool left=True, str? checked_as=None) -> (Tensor "
          "result, Tensor LU, Tensor pivots, Tensor info)")
+      .device_example("torch.linalg.solve(x[:, :2], x)")
       .checks_values()
       .internal();
   ops.define<solve_triangular>(
          "_linalg_solve_triangular(Tensor A, Tensor B, bool upper, bool left=True, bool "
          "unitriangular=False) -> Tensor")
+      .device_example("torch.linalg.solve_triangular(x[:, :2], x, upper=False)")
       .internal();
   ops.define<ldl_factor>(
          "_linalg_ldl_factor(Tensor self, bool hermitian=False, str? checked_as=None) -> (Tensor "
          "LD, Tensor pivots, Tensor info)")
+      .device_example("torch.linalg.ldl_factor(x[:, :2])")
       .checks_values()
       .internal();
   ops.define<ldl_solve>(
          "_linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, bool hermitian=False) -> Tensor")
+      .device_example("torch.linalg.ldl_solve(x[:, :2], places[0, 1:].int(), x)")
       .internal();
-  ops.define<qr>("_linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)").internal();
-  ops.define<geqrf>("_linalg_geqrf(Tensor self) -> (Tensor a, Tensor tau)").internal();
+  ops.define<qr>("_linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)")
+      .device_example("torch.linalg.qr(x)")
+      .internal();
+  ops.define<geqrf>("_linalg_geqrf(Tensor self) -> (Tensor a, Tensor tau)")
+      .device_example("torch.geqrf(x)")
+      .internal();
   ops.define<householder_product>("_linalg_householder_product(Tensor input, Tensor tau) -> Tensor")
+      .device_example("torch.linalg.householder_product(x.T, x[0, :2])")
       .internal();
   ops.define<ormqr>(
          "_linalg_ormqr(Tensor self, Tensor tau, Tensor other, bool left=True, bool "
          "transpose=False) -> Tensor")
+      .device_example("torch.ormqr(x.T, x[0, :2], x.T)")
       .internal();
   ops.define<eigh>(
          "_linalg_eigh(Tensor A, str UPLO='L', bool compute_v=True) -> (Tensor eigenvalues, Tensor "
          "eigenvectors)")
+      .device_example("torch.linalg.eigh(x[:, :2])")
       .checks_values()
       .internal();
   ops.define<eig>(
          "_linalg_eig(Tensor A, bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)")
+      .device_example("torch.linalg.eig(x[:, :2])")
       .checks_values()
       .internal();
   ops.define<svd>(
          "_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True) -> (Tensor U, "
          "Tensor S, Tensor Vh)")
+      .device_example("torch.linalg.svd(x)")
       .checks_values()
       .internal();
   ops.define<lstsq>(
          "_linalg_lstsq(Tensor A, Tensor B, float rcond, str driver) -> (Tensor solution, Tensor "
          "rank, Tensor singular_values)")
+      .device_example("torch.linalg.lstsq(x, x)")
       .checks_values()
       .internal();
   ops.define<pinv>(
          "_linalg_pinv(Tensor A, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> "
          "Tensor")
+      .device_example("torch.linalg.pinv(x)")
       .checks_values()
       .internal();
-  ops.define<matrix_exp>("_linalg_matrix_exp(Tensor self) -> Tensor").internal();
+  ops.define<matrix_exp>("_linalg_matrix_exp(Tensor self) -> Tensor")
+      .device_example("torch.linalg.matrix_exp(x[:, :2])")
+      .internal();
 }
 
 }  // namespace mindtorch::ops

@@ -8,6 +8,7 @@ void define_linalg_norm(Registry& ops) {
   ops.define(
          "linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, "
          "ScalarType? dtype=None) -> Tensor")
+      .autocast_on_accelerators(AutocastPolicy::kFloat32Result)
       .variants(kOutVariant)
       .out_dtype(TargetDType::kSame, "linalg.matrix_norm expected out tensor dtype $R but got: $O")
       .function_only()
@@ -16,6 +17,8 @@ void define_linalg_norm(Registry& ops) {
   ops.define(
          "linalg_matrix_norm.str_ord(Tensor self, str ord='fro', int[] dim=[-2, -1], bool "
          "keepdim=False, *, ScalarType? dtype=None) -> Tensor")
+      .device_example("torch.linalg.matrix_norm(x, 'fro')")
+      .autocast_on_accelerators(AutocastPolicy::kFloat32Result)
       .variants(kOutVariant)
       .out_dtype(TargetDType::kSame, "linalg.matrix_norm expected out tensor dtype $R but got: $O")
       .function_only();
@@ -30,10 +33,12 @@ void define_linalg_norm(Registry& ops) {
   ops.define(
          "linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, "
          "ScalarType? dtype=None) -> Tensor")
+      .device_example("torch.linalg.norm(x, 'fro')")
       .variants(kOutVariant)
       .out_dtype(TargetDType::kSame, "linalg.norm expected out tensor dtype $R but got: $O")
       .function_only();
   ops.define("linalg_cond(Tensor self, Scalar? p=None) -> Tensor")
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
       .variants(kOutVariant)
       .out_dtype(TargetDType::kCast,
                  "linalg.cond: Expected result to be safely castable from $R dtype, but got result "
@@ -42,6 +47,8 @@ void define_linalg_norm(Registry& ops) {
       .doc("The condition number: the norm of a matrix times that of its inverse.",
            ">>> torch.linalg.cond(torch.tensor([[4., 0.], [0., 2.]]))\ntensor(2.)");
   ops.define("linalg_cond.p_str(Tensor self, str p) -> Tensor")
+      .device_example("torch.linalg.cond(x[:, :2], 'fro')")
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
       .variants(kOutVariant)
       .out_dtype(TargetDType::kCast,
                  "linalg.cond: Expected result to be safely castable from $R dtype, but got result "
@@ -60,6 +67,7 @@ void define_linalg_norm(Registry& ops) {
       .doc("torch.linalg.matrix_power.",
            ">>> torch.matrix_power(torch.tensor([[2.]]), 3)\ntensor([[8.]])");
   ops.define("linalg_multi_dot(Tensor[] tensors) -> Tensor")
+      .autocast_on_accelerators(AutocastPolicy::kLowerPrecision)
       .variants(kOutVariant)
       .out_dtype(TargetDType::kSame, "multi_dot(): expected out tensor to have dtype $r but got $o")
       .function_only()
@@ -67,6 +75,7 @@ void define_linalg_norm(Registry& ops) {
            ">>> torch.linalg.multi_dot([torch.ones(1, 2), torch.ones(2, 3), torch.ones(3, "
            "1)])\ntensor([[6.]])");
   ops.define("linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor")
+      .autocast(AutocastPolicy::kLowerPrecision)
       .variants(kOutVariant)
       .function_only()
       .doc("The dot products of the vectors along a dimension.",
@@ -87,6 +96,7 @@ void define_linalg_norm(Registry& ops) {
       .doc("The exponential of a square matrix.",
            ">>> torch.linalg.matrix_exp(torch.zeros(2, 2))\ntensor([[1., 0.],\n        [0., 1.]])");
   ops.define("linalg_tensorinv(Tensor self, int ind=2) -> Tensor")
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
       .variants(kOutVariant)
       .out_dtype(TargetDType::kCast,
                  "tensorinv: Expected result to be safely castable from $R dtype, but got result "
@@ -96,6 +106,7 @@ void define_linalg_norm(Registry& ops) {
           "The inverse of a tensor as a map from its last dimensions to its first `ind`.",
           ">>> torch.linalg.tensorinv(torch.eye(4).reshape(2, 2, 4)).shape\ntorch.Size([4, 2, 2])");
   ops.define("linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor")
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
       .variants(kOutVariant)
       .out_dtype(TargetDType::kCast,
                  "tensorsolve: Expected result to be safely castable from $R dtype, but got result "

@@ -132,32 +132,42 @@ void define_loss(Registry& ops) {
   ops.define<nll_loss>(
          "nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, "
          "int ignore_index) -> (Tensor, Tensor)")
+      .device_example("F.nll_loss(x, rows)")
       .internal()
       .checks_values();
   ops.define<nll_loss_backward>(
          "nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, "
          "int reduction, int ignore_index, Tensor total_weight) -> Tensor")
+      .device_example("grad(F.nll_loss(kernel.view(2, 2), rows), kernel)")
       .internal();
   ops.define<nll_loss2d>(
          "nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, "
          "int ignore_index) -> (Tensor, Tensor)")
+      .device_example("F.nll_loss(volume[0], torch.zeros(2, 2, 4, dtype=torch.int64))")
       .internal()
       .checks_values();
   ops.define<nll_loss_backward>(
          "nll_loss2d_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, "
          "int reduction, int ignore_index, Tensor total_weight) -> Tensor")
+      .device_example("grad(F.nll_loss(volume[0], torch.zeros(2, 2, 4, dtype=torch.int64)), image)")
       .internal();
   ops.define(
          "nll_loss_nd(Tensor self, Tensor target, Tensor? weight, int reduction, "
          "int ignore_index) -> Tensor")
+      .device_example("F.nll_loss(volume, torch.zeros(1, 2, 2, 4, dtype=torch.int64))")
       .internal();
   ops.define(
          "cross_entropy_loss(Tensor self, Tensor target, Tensor? weight, int reduction, "
          "int ignore_index, float label_smoothing) -> Tensor")
+      .device_example("F.cross_entropy(x, rows)")
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
       .internal();
   ops.define<squared_difference>("_squared_difference(Tensor self, Tensor target) -> Tensor")
+      .device_example("F.mse_loss(x, x + 1)")
       .internal();
-  ops.define<smooth_l1>("_smooth_l1(Tensor self, Tensor target, float beta) -> Tensor").internal();
+  ops.define<smooth_l1>("_smooth_l1(Tensor self, Tensor target, float beta) -> Tensor")
+      .device_example("F.smooth_l1_loss(x, x + 1)")
+      .internal();
 }
 
 }  // namespace mindtorch::ops

@@ -141,46 +141,55 @@ TensorSpec baddbmm(const Tensor& self,
 
 void define_matmul(Registry& ops) {
   ops.define<mm>("mm(Tensor self, Tensor mat2) -> Tensor")
+      .autocast(AutocastPolicy::kLowerPrecision)
       .variants(kOutVariant)
       .doc("The product of two matrices.",
            ">>> torch.mm(torch.ones(1, 2), torch.ones(2, 1))\ntensor([[2.]])");
   ops.define<bmm>("bmm(Tensor self, Tensor mat2) -> Tensor")
+      .autocast(AutocastPolicy::kLowerPrecision)
       .variants(kOutVariant)
       .doc("The products of two batches of matrices.",
            ">>> torch.bmm(torch.ones(2, 1, 3), torch.ones(2, 3, 1)).shape\ntorch.Size([2, 1, 1])");
   ops.define<mv>("mv(Tensor self, Tensor vec) -> Tensor")
+      .autocast_on_accelerators(AutocastPolicy::kLowerPrecision)
       .variants(kOutVariant)
       .doc("The product of a matrix and a vector.",
            ">>> torch.mv(torch.ones(1, 2), torch.ones(2))\ntensor([2.])");
   ops.define<dot>("dot(Tensor self, Tensor tensor) -> Tensor")
+      .autocast_on_accelerators(AutocastPolicy::kWidest)
       .variants(kOutVariant)
       .out_dtype(TargetDType::kSame, "result dtype $O does not match input dtype $R")
       .doc("The inner product of two vectors.",
            ">>> torch.dot(torch.tensor([1, 2]), torch.tensor([3, 4]))\ntensor(11)");
   ops.define<dot>("vdot(Tensor self, Tensor other) -> Tensor")
+      .autocast_on_accelerators(AutocastPolicy::kWidest)
       .variants(kOutVariant)
       .out_dtype(TargetDType::kSame, "result dtype $O does not match input dtype $R")
       .doc("The inner product of two vectors.",
            ">>> torch.vdot(torch.tensor([1, 2]), torch.tensor([3, 4]))\ntensor(11)");
   ops.define<addmm>(
          "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor")
+      .autocast(AutocastPolicy::kLowerPrecision)
       .variants(kInplaceAndOut)
       .doc("beta * self + alpha * (mat1 @ mat2).",
            ">>> torch.addmm(torch.ones(1, 1), torch.ones(1, 2), torch.ones(2, 1))\ntensor([[3.]])");
   ops.define<addmv>(
          "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor")
+      .autocast_on_accelerators(AutocastPolicy::kLowerPrecision)
       .variants(kInplaceAndOut)
       .doc("beta * self + alpha * (mat @ vec).",
            ">>> torch.addmv(torch.ones(1), torch.ones(1, 2), torch.ones(2))\ntensor([3.])");
   ops.define<baddbmm>(
          "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> "
          "Tensor")
+      .autocast(AutocastPolicy::kLowerPrecision)
       .variants(kInplaceAndOut)
       .doc("beta * self + alpha * (batch1 @ batch2), batch by batch.",
            ">>> torch.baddbmm(torch.ones(1), torch.ones(1, 1, 2), torch.ones(1, 2, 1))\n"
            "tensor([[[3.]]])");
   // Composites, written in functional/matmul.cpp.
   ops.define("matmul(Tensor self, Tensor other) -> Tensor")
+      .autocast(AutocastPolicy::kLowerPrecision)
       .variants(kOutVariant)
       .out_dtype(TargetDType::kSame)
       .also({"linalg_matmul"})
@@ -189,6 +198,7 @@ void define_matmul(Registry& ops) {
   ops.define(
          "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> "
          "Tensor")
+      .autocast(AutocastPolicy::kLowerPrecision)
       .variants(kInplaceAndOut)
       .out_dtype(TargetDType::kSame, "self and mat2 must have the same dtype, but got $O and $R")
       .doc("beta * self + alpha * the sum of batch1 @ batch2 over the batch.",
@@ -196,6 +206,7 @@ void define_matmul(Registry& ops) {
            "tensor([[4.]])");
   ops.define(
          "addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor")
+      .autocast_on_accelerators(AutocastPolicy::kLowerPrecision)
       .variants(kInplaceAndOut)
       .doc("beta * self + alpha * outer(vec1, vec2).",
            ">>> torch.addr(torch.zeros(1, 1), torch.ones(1), torch.ones(1))\ntensor([[1.]])");
@@ -213,18 +224,23 @@ void define_matmul(Registry& ops) {
       .doc("Products summed over the last dimension of both.",
            ">>> torch.inner(torch.tensor([1, 2]), torch.tensor([3, 4]))\ntensor(11)");
   ops.define("chain_matmul(Tensor[1] matrices) -> Tensor")
+      .autocast_on_accelerators(AutocastPolicy::kLowerPrecision)
       .variants(kOutVariant)
       .function_only()
       .doc("The product of several matrices, in the cheapest order.",
            ">>> torch.chain_matmul(torch.ones(1, 2), torch.ones(2, 1))\ntensor([[2.]])");
   ops.define("einsum(str equation, Tensor[1] tensors) -> Tensor")
+      .autocast_on_accelerators(AutocastPolicy::kLowerPrecision)
       .function_only()
       .doc("Products and sums written as Einstein wrote them.",
            ">>> torch.einsum('i,j->ij', [torch.tensor([1, 2]), torch.tensor([3])])\n"
            "tensor([[3],\n        [6]])");
   ops.define("_tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor")
+      .device_example("torch.tensordot(x, x, dims=([1], [1]))")
+      .autocast_on_accelerators(AutocastPolicy::kWidest)
       .function_only();
   ops.define("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor")
+      .autocast(AutocastPolicy::kLowerPrecision)
       .variants(kOutVariant)
       .out_dtype(TargetDType::kSame)
       .nn_function()

@@ -132,6 +132,7 @@ void define_norm(Registry& ops) {
   ops.define(
          "layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, "
          "Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor")
+      .autocast_on_accelerators(AutocastPolicy::kFloat32)
       .place(kFunction | kNnFunction)
       .doc("The last dimensions, brought to mean 0 and variance 1, times weight plus bias.",
            ">>> torch.layer_norm(torch.tensor([1., 2., 3.]), [3])\n"
@@ -139,16 +140,20 @@ void define_norm(Registry& ops) {
   ops.define<native_layer_norm>(
          "native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, "
          "float eps) -> (Tensor, Tensor, Tensor)")
+      .device_example("F.layer_norm(image, (4,))")
+      .autocast_on_accelerators(AutocastPolicy::kFloat32)
       .internal();
   ops.define<native_layer_norm_backward>(
          "native_layer_norm_backward(Tensor grad_out, Tensor input, int[] normalized_shape, "
          "Tensor mean, Tensor rstd, Tensor? weight, bool needs_input, bool needs_weight, "
          "bool needs_bias) -> (Tensor, Tensor, Tensor)")
+      .device_example("grad(F.layer_norm(image, (4,)).square().sum(), image)")
       .internal()
       .not_differentiable();
   ops.define(
          "rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) "
          "-> Tensor")
+      .autocast_on_accelerators(AutocastPolicy::kFloat32)
       .place(kFunction | kNnFunction)
       .doc("The last dimensions, divided by the root of their mean square, times weight.",
            ">>> torch.rms_norm(torch.tensor([3., 4., 0., 0.]), [4])\n"
@@ -156,10 +161,12 @@ void define_norm(Registry& ops) {
   ops.define<fused_rms_norm>(
          "_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) "
          "-> (Tensor, Tensor)")
+      .device_example("F.rms_norm(image, (4,))")
       .internal();
   ops.define<fused_rms_norm_backward>(
          "_fused_rms_norm_backward(Tensor grad_out, Tensor input, int[] normalized_shape, "
          "Tensor rstd, Tensor? weight, bool needs_input, bool needs_weight) -> (Tensor, Tensor)")
+      .device_example("grad(F.rms_norm(image, (4,)).square().sum(), image)")
       .internal()
       .not_differentiable();
 }

@@ -98,6 +98,9 @@ void define_optimizer(Registry& ops) {
          "Tensor(d!)[] exp_avg_sqs, Tensor(e!)[] max_exp_avg_sqs, Tensor[] state_steps, *, "
          "float lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, "
          "bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()")
+      .device_example(
+          "torch._fused_adam_([x], [x + 1], [x / 2], [x * x], [], [torch.tensor(2.0)], lr=0.1, "
+          "beta1=0.9, beta2=0.99, weight_decay=0.1, eps=1e-8, amsgrad=False, maximize=False)")
       .function_only()
       .not_differentiable()
       .doc("A step of Adam for a list of parameters, in one pass.");
@@ -106,6 +109,10 @@ void define_optimizer(Registry& ops) {
          "Tensor(d!)[] exp_avg_sqs, Tensor(e!)[] max_exp_avg_sqs, Tensor[] state_steps, *, "
          "Tensor lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, "
          "bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()")
+      .device_example(
+          "torch._fused_adam_([x], [x + 1], [x / 2], [x * x], [], [torch.tensor(2.0)], "
+          "lr=torch.tensor(0.1), beta1=0.9, beta2=0.99, weight_decay=0.1, eps=1e-8, amsgrad=False, "
+          "maximize=False)")
       .function_only()
       .not_differentiable()
       .doc("A step of Adam whose rate is a tensor.");
@@ -114,6 +121,9 @@ void define_optimizer(Registry& ops) {
          "Tensor(d!)[] exp_avg_sqs, Tensor(e!)[] max_exp_avg_sqs, Tensor[] state_steps, *, "
          "float lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, "
          "bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()")
+      .device_example(
+          "torch._fused_adamw_([x], [x + 1], [x / 2], [x * x], [], [torch.tensor(2.0)], lr=0.1, "
+          "beta1=0.9, beta2=0.99, weight_decay=0.1, eps=1e-8, amsgrad=False, maximize=False)")
       .function_only()
       .not_differentiable()
       .doc("A step of AdamW for a list of parameters, in one pass.");
@@ -122,6 +132,10 @@ void define_optimizer(Registry& ops) {
          "Tensor(d!)[] exp_avg_sqs, Tensor(e!)[] max_exp_avg_sqs, Tensor[] state_steps, *, "
          "Tensor lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, "
          "bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()")
+      .device_example(
+          "torch._fused_adamw_([x], [x + 1], [x / 2], [x * x], [], [torch.tensor(2.0)], "
+          "lr=torch.tensor(0.1), beta1=0.9, beta2=0.99, weight_decay=0.1, eps=1e-8, amsgrad=False, "
+          "maximize=False)")
       .function_only()
       .not_differentiable()
       .doc("A step of AdamW whose rate is a tensor.");
@@ -130,6 +144,9 @@ void define_optimizer(Registry& ops) {
          "float weight_decay, float momentum, float lr, float dampening, bool nesterov, "
          "bool maximize, bool is_first_step, Tensor? grad_scale=None, "
          "Tensor? found_inf=None) -> ()")
+      .device_example(
+          "torch._fused_sgd_([x], [x + 1], [x * 2], weight_decay=0.1, momentum=0.9, lr=0.1, "
+          "dampening=0.0, nesterov=True, maximize=False, is_first_step=False)")
       .function_only()
       .not_differentiable()
       .doc("A step of gradient descent for a list of parameters, in one pass.");
@@ -138,6 +155,10 @@ void define_optimizer(Registry& ops) {
          "Tensor(c!)[] momentum_buffer_list, *, float weight_decay, float momentum, Tensor lr, "
          "float dampening, bool nesterov, bool maximize, bool is_first_step, "
          "Tensor? grad_scale=None, Tensor? found_inf=None) -> ()")
+      .device_example(
+          "torch._fused_sgd_([x], [x + 1], [x * 2], weight_decay=0.1, momentum=0.9, "
+          "lr=torch.tensor(0.1), dampening=0.0, nesterov=True, maximize=False, "
+          "is_first_step=False)")
       .function_only()
       .not_differentiable()
       .doc("A step of gradient descent whose rate is a tensor.");
@@ -145,6 +166,9 @@ void define_optimizer(Registry& ops) {
          "_fused_adagrad_(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] state_sums, "
          "Tensor(d!)[] state_steps, *, float lr, float lr_decay, float weight_decay, float eps, "
          "bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()")
+      .device_example(
+          "torch._fused_adagrad_([x], [x + 1], [x * x], [torch.tensor(2.0)], lr=0.1, lr_decay=0.0, "
+          "weight_decay=0.1, eps=1e-8, maximize=False)")
       .function_only()
       .not_differentiable()
       .doc("A step of Adagrad for a list of parameters, in one pass.");
@@ -153,6 +177,9 @@ void define_optimizer(Registry& ops) {
          "Tensor(c!)[] state_sums, Tensor[] state_steps, *, Tensor lr, float lr_decay, "
          "float weight_decay, float eps, bool maximize, Tensor? grad_scale=None, "
          "Tensor? found_inf=None) -> ()")
+      .device_example(
+          "torch._fused_adagrad_([x], [x + 1], [x * x], [torch.tensor(2.0)], lr=torch.tensor(0.1), "
+          "lr_decay=0.0, weight_decay=0.1, eps=1e-8, maximize=False)")
       .function_only()
       .not_differentiable()
       .doc("A step of Adagrad whose rate is a tensor.");
@@ -182,6 +209,9 @@ void define_optimizer(Registry& ops) {
           "100)\ntensor(4.)");
   ops.define<unscale_list_>(
          "_unscale_list_(Tensor(a!)[] self, Tensor(b!)[] found_inf, Tensor inv_scale) -> ()")
+      .device_example(
+          "torch._amp_foreach_non_finite_check_and_unscale_([x], torch.zeros(1), "
+          "torch.tensor(0.5))")
       .internal()
       .not_differentiable();
 }

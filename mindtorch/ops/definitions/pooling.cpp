@@ -270,24 +270,29 @@ void define_pooling(Registry& ops) {
   ops.define<max_pool<2>>(
          "max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], "
          "int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)")
+      .device_example("F.max_pool2d(image, 2, return_indices=True)")
       .internal();
   ops.define<max_pool<3>>(
          "max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], "
          "int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)")
+      .device_example("F.max_pool3d(volume, 2, return_indices=True)")
       .internal();
   ops.define<max_pool_backward<2>>(
          "max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, "
          "int[2] stride, int[2] padding, int[2] dilation, bool ceil_mode, Tensor indices) -> "
          "Tensor")
+      .device_example("grad(F.max_pool2d(image, 2).sum(), image)")
       .internal();
   ops.define<max_pool_backward<3>>(
          "max_pool3d_with_indices_backward(Tensor grad_output, Tensor self, int[3] kernel_size, "
          "int[3] stride, int[3] padding, int[3] dilation, bool ceil_mode, Tensor indices) -> "
          "Tensor")
+      .device_example("grad(F.max_pool3d(volume, 2).sum(), image)")
       .internal();
   ops.define(
          "max_pool1d_with_indices(Tensor self, int[1] kernel_size, int[1] stride=[], "
          "int[1] padding=0, int[1] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)")
+      .device_example("F.max_pool1d(image[0], 2, return_indices=True)")
       .function_only()
       .doc("The largest elements of windows of the last dimension, and where they are.");
   ops.define(
@@ -300,11 +305,14 @@ void define_pooling(Registry& ops) {
   ops.define(
          "max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, "
          "int[2] dilation=1, bool ceil_mode=False) -> Tensor")
+      .device_example("torch.max_pool2d(image, 2)")
       .function_only()
       .doc("The largest elements of windows of the last two dimensions.");
   ops.define(
          "max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, "
          "int[3] dilation=1, bool ceil_mode=False) -> Tensor")
+      .device_example("torch.max_pool3d(volume, 2)")
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
       .function_only()
       .doc("The largest elements of windows of the last three dimensions.");
   ops.define(
@@ -318,23 +326,28 @@ void define_pooling(Registry& ops) {
          "avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, "
          "bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> "
          "Tensor")
+      .device_example("F.avg_pool2d(image, 2)")
       .nn_function()
       .doc("The means of windows of the last two dimensions.");
   ops.define<avg_pool<3>>(
          "avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, "
          "bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> "
          "Tensor")
+      .device_example("F.avg_pool3d(volume, 2)")
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
       .nn_function()
       .doc("The means of windows of the last three dimensions.");
   ops.define<avg_pool_backward<2>>(
          "avg_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, "
          "int[2] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> "
          "Tensor")
+      .device_example("grad(F.avg_pool2d(image, 2).sum(), image)")
       .internal();
   ops.define<avg_pool_backward<3>>(
          "avg_pool3d_backward(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] stride, "
          "int[3] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> "
          "Tensor")
+      .device_example("grad(F.avg_pool3d(volume, 2).sum(), image)")
       .internal();
   ops.define("adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor")
       .place(kFunction | kNnFunction)
@@ -343,32 +356,42 @@ void define_pooling(Registry& ops) {
            "tensor([[1.5000]])");
   ops.define<adaptive_avg_pool<2>>(
          "_adaptive_avg_pool2d(Tensor self, int[2] output_size) -> Tensor")
+      .device_example("F.adaptive_avg_pool2d(image, 2)")
       .internal();
   ops.define<adaptive_avg_pool<3>>(
          "_adaptive_avg_pool3d(Tensor self, int[3] output_size) -> Tensor")
+      .device_example("F.adaptive_avg_pool3d(volume, 2)")
       .internal();
   ops.define<adaptive_avg_pool_backward<2>>(
          "_adaptive_avg_pool2d_backward(Tensor grad_output, Tensor self) -> Tensor")
+      .device_example("grad(F.adaptive_avg_pool2d(image, 2).sum(), image)")
       .internal();
   ops.define<adaptive_avg_pool_backward<3>>(
          "_adaptive_avg_pool3d_backward(Tensor grad_output, Tensor self) -> Tensor")
+      .device_example("grad(F.adaptive_avg_pool3d(volume, 2).sum(), image)")
       .internal();
   ops.define("adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)")
+      .device_example("torch.adaptive_max_pool1d(image[0], 2)")
       .function_only()
       .doc(
           "The largest elements of output_size windows that cover the last dimension, and where "
           "they are.");
   ops.define<adaptive_max_pool<2>>(
          "adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)")
+      .device_example("F.adaptive_max_pool2d(image, 2, return_indices=True)")
       .internal();
   ops.define<adaptive_max_pool<3>>(
          "adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)")
+      .device_example("F.adaptive_max_pool3d(volume, 2, return_indices=True)")
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
       .internal();
   ops.define<adaptive_max_pool_backward<2>>(
          "adaptive_max_pool2d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor")
+      .device_example("grad(F.adaptive_max_pool2d(image, 2).sum(), image)")
       .internal();
   ops.define<adaptive_max_pool_backward<3>>(
          "adaptive_max_pool3d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor")
+      .device_example("grad(F.adaptive_max_pool3d(volume, 2).sum(), image)")
       .internal();
 }
 

@@ -220,6 +220,7 @@ void define_factories(Registry& ops) {
   ops.define<randint_low>(
          "randint.low(int low, int high, int[] size, *, Generator? generator=None, "
          "ScalarType? dtype=None, Device? device=None) -> Tensor")
+      .device_example("torch.randint(2, 5, (3,))")
       .variants(kOutVariant)
       .draws_by("random_.from", between)
       .function_only()
@@ -256,6 +257,7 @@ void define_factories(Registry& ops) {
   ops.define(
          "randint_like.low_dtype(Tensor self, int low, int high, *, Generator? generator=None, "
          "ScalarType? dtype=None, Device? device=None, MemoryFormat? memory_format=None) -> Tensor")
+      .device_example("torch.randint_like(i, 2, 5)")
       .function_only()
       .random();
 }
@@ -282,11 +284,13 @@ void define_fills(Registry& ops) {
            ">>> torch.zeros(2).random_(3, 4)\ntensor([3., 3.])");
   ops.define<random_to>(
          "random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)")
+      .device_example("i.clone().random_(5)")
       .method_only()
       .random();
   ops.define<random_from>(
          "random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> "
          "Tensor(a!)")
+      .device_example("i.clone().random_(2, 5)")
       .method_only()
       .random();
   ops.define<bernoulli_tensor>(
@@ -298,6 +302,7 @@ void define_fills(Registry& ops) {
   ops.define<bernoulli_p>(
          "bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> "
          "Tensor(a!)")
+      .device_example("x.clone().bernoulli_(0.5)")
       .method_only()
       .random();
   ops.define<exponential>(
@@ -386,17 +391,20 @@ void define_random(Registry& ops) {
            ">>> torch.normal(torch.tensor([1., 2.]), torch.zeros(2))\ntensor([1., 2.])");
   ops.define(
          "normal.Tensor_float(Tensor mean, float std=1.0, *, Generator? generator=None) -> Tensor")
+      .device_example("torch.normal(x, 1.0)")
       .variants(kOutVariant)
       .broadcasts_with_out()
       .function_only()
       .random();
   ops.define("normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor")
+      .device_example("torch.normal(0.0, x)")
       .variants(kOutVariant)
       .function_only()
       .random();
   ops.define<normal_size>(
          "normal.float_float(float mean, float std, int[] size, *, Generator? generator=None, "
          "ScalarType? dtype=None, Device? device=None) -> Tensor")
+      .device_example("torch.normal(0.0, 1.0, (2, 3))")
       .variants(kOutVariant)
       .function_only()
       .random();
@@ -405,7 +413,9 @@ void define_random(Registry& ops) {
       .random()
       .doc("1 with the probability that each element gives, else 0.",
            ">>> torch.bernoulli(torch.tensor([0.0, 1.0]))\ntensor([0., 1.])");
-  ops.define("bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor").random();
+  ops.define("bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor")
+      .device_example("torch.bernoulli(x, 0.5)")
+      .random();
   ops.define<multinomial>(
          "multinomial(Tensor self, int num_samples, bool replacement=False, *, "
          "Generator? generator=None) -> Tensor")

@@ -186,35 +186,53 @@ void define_layers(Registry& ops) {
          "Tensor? b_hh, Tensor? w_hr, bool reverse, int[] batch_sizes, bool keep) -> (Tensor "
          "output, Tensor h_n, Tensor c_n, Tensor hidden, Tensor gates, Tensor cells)")
       .auxiliary(2)
+      .device_example(
+          "torch.lstm(x[:, None], (state, state), [gates[:8], gates[:8, :2]], False, 1, 0.0, "
+          "False, False, False)")
       .internal();
   ops.define<lstm_layer_backward>(
          "_lstm_layer_backward(Tensor? grad_output, Tensor? grad_h_n, Tensor? grad_c_n, Tensor c0, "
          "Tensor w_hh, Tensor? w_hr, Tensor output, Tensor gates, Tensor cells, bool reverse, "
          "int[] batch_sizes) -> (Tensor grad_gates, Tensor grad_h0, Tensor grad_c0, Tensor "
          "grad_hidden)")
+      .device_example(
+          "grad(torch.lstm(x[:, None], (state, state), [gates[:8], gates[:8, :2]], False, 1, 0.0, "
+          "False, False, False)[0].sum(), gates)")
       .internal()
       .not_differentiable();
   ops.define<gru_layer>(
          "_gru_layer(Tensor input, Tensor h0, Tensor w_ih, Tensor w_hh, Tensor? b_ih, "
          "Tensor? b_hh, bool reverse, int[] batch_sizes, bool keep) -> (Tensor output, "
          "Tensor h_n, Tensor gates)")
+      .device_example(
+          "torch.gru(x[:, None], state, [gates[:6], gates[:6, :2]], False, 1, 0.0, False, False, "
+          "False)")
       .auxiliary(1)
       .internal();
   ops.define<gru_layer_backward>(
          "_gru_layer_backward(Tensor? grad_output, Tensor? grad_h_n, Tensor h0, Tensor w_hh, "
          "Tensor output, Tensor gates, bool reverse, int[] batch_sizes) -> (Tensor "
          "grad_from_input, Tensor grad_from_hidden, Tensor grad_h0)")
+      .device_example(
+          "grad(torch.gru(x[:, None], state, [gates[:6], gates[:6, :2]], False, 1, 0.0, False, "
+          "False, False)[0].sum(), gates)")
       .internal()
       .not_differentiable();
   ops.define<rnn_layer>(
          "_rnn_layer(Tensor input, Tensor h0, Tensor w_ih, Tensor w_hh, Tensor? b_ih, "
          "Tensor? b_hh, bool relu, bool reverse, int[] batch_sizes) -> (Tensor output, "
          "Tensor h_n)")
+      .device_example(
+          "torch.rnn_tanh(x[:, None], state, [gates[:2], gates[:2, :2]], False, 1, 0.0, False, "
+          "False, False)")
       .internal();
   ops.define<rnn_layer_backward>(
          "_rnn_layer_backward(Tensor? grad_output, Tensor? grad_h_n, Tensor h0, Tensor w_hh, "
          "Tensor output, bool relu, bool reverse, int[] batch_sizes) -> (Tensor grad_gates, "
          "Tensor grad_h0)")
+      .device_example(
+          "grad(torch.rnn_tanh(x[:, None], state, [gates[:2], gates[:2, :2]], False, 1, 0.0, "
+          "False, False, False)[0].sum(), gates)")
       .internal()
       .not_differentiable();
 }
@@ -225,6 +243,10 @@ void define_networks(Registry& ops) {
          "lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, "
          "float dropout, bool train, bool bidirectional, bool batch_first) -> "
          "(Tensor, Tensor, Tensor)")
+      .device_example(
+          "torch.lstm(x[:, None], (state, state), [gates[:8], gates[:8, :2]], False, 1, 0.0, "
+          "False, False, False)")
+      .autocast_on_cpu(AutocastPolicy::kLowerPrecision)
       .function_only()
       .doc(
           "Long short-term memory: the output of the last layer at every step, and the last hidden "
@@ -240,11 +262,17 @@ void define_networks(Registry& ops) {
          "has_biases, "
          "int num_layers, float dropout, bool train, bool bidirectional) -> "
          "(Tensor, Tensor, Tensor)")
+      .device_example(
+          "torch.lstm(x, torch.ones(2, dtype=torch.int64, device='cpu'), (state, state), "
+          "[gates[:8], gates[:8, :2]], False, 1, 0.0, False, False)")
       .function_only();
   ops.define(
          "gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, "
          "float dropout, bool train, bool bidirectional, bool batch_first) -> "
          "(Tensor, Tensor)")
+      .device_example(
+          "torch.gru(x[:, None], state, [gates[:6], gates[:6, :2]], False, 1, 0.0, False, False, "
+          "False)")
       .function_only()
       .doc(
           "Gated recurrent units: the output of the last layer at every step, and the last hidden "
@@ -258,12 +286,19 @@ void define_networks(Registry& ops) {
          "gru.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, "
          "int num_layers, float dropout, bool train, bool bidirectional) -> "
          "(Tensor, Tensor)")
+      .device_example(
+          "torch.gru(x, torch.ones(2, dtype=torch.int64, device='cpu'), state, [gates[:6], "
+          "gates[:6, :2]], False, 1, 0.0, False, False)")
       .function_only();
   ops.define(
          "rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int "
          "num_layers, "
          "float dropout, bool train, bool bidirectional, bool batch_first) -> "
          "(Tensor, Tensor)")
+      .device_example(
+          "torch.rnn_tanh(x[:, None], state, [gates[:2], gates[:2, :2]], False, 1, 0.0, False, "
+          "False, False)")
+      .autocast_on_cpu(AutocastPolicy::kLowerPrecision)
       .function_only()
       .doc(
           "A recurrent network of tanh units: the output of the last layer at every step, and the "
@@ -273,12 +308,19 @@ void define_networks(Registry& ops) {
          "has_biases, "
          "int num_layers, float dropout, bool train, bool bidirectional) -> "
          "(Tensor, Tensor)")
+      .device_example(
+          "torch.rnn_tanh(x, torch.ones(2, dtype=torch.int64, device='cpu'), state, [gates[:2], "
+          "gates[:2, :2]], False, 1, 0.0, False, False)")
       .function_only();
   ops.define(
          "rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int "
          "num_layers, "
          "float dropout, bool train, bool bidirectional, bool batch_first) -> "
          "(Tensor, Tensor)")
+      .device_example(
+          "torch.rnn_relu(x[:, None], state, [gates[:2], gates[:2, :2]], False, 1, 0.0, False, "
+          "False, False)")
+      .autocast_on_cpu(AutocastPolicy::kLowerPrecision)
       .function_only()
       .doc(
           "A recurrent network of relu units: the output of the last layer at every step, and the "
@@ -288,6 +330,9 @@ void define_networks(Registry& ops) {
          "has_biases, "
          "int num_layers, float dropout, bool train, bool bidirectional) -> "
          "(Tensor, Tensor)")
+      .device_example(
+          "torch.rnn_relu(x, torch.ones(2, dtype=torch.int64, device='cpu'), state, [gates[:2], "
+          "gates[:2, :2]], False, 1, 0.0, False, False)")
       .function_only();
 }
 
@@ -295,6 +340,7 @@ void define_cells(Registry& ops) {
   ops.define(
          "lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, "
          "Tensor? b_hh=None) -> (Tensor, Tensor)")
+      .autocast_on_accelerators(AutocastPolicy::kLowerPrecision)
       .function_only()
       .doc("One step of lstm: the next hidden state and cell.",
            ">>> h, c = torch.lstm_cell(torch.ones(1, 1), [torch.zeros(1, 1)] * 2,\n"
@@ -304,6 +350,7 @@ void define_cells(Registry& ops) {
   ops.define(
          "gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, "
          "Tensor? b_hh=None) -> Tensor")
+      .autocast_on_accelerators(AutocastPolicy::kLowerPrecision)
       .function_only()
       .doc("One step of gru: the next hidden state.",
            ">>> torch.gru_cell(torch.ones(1, 1), torch.zeros(1, 1), torch.ones(3, 1),\n"
@@ -312,6 +359,7 @@ void define_cells(Registry& ops) {
   ops.define(
          "rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, "
          "Tensor? b_hh=None) -> Tensor")
+      .autocast_on_accelerators(AutocastPolicy::kLowerPrecision)
       .function_only()
       .doc("One step of rnn_tanh: the next hidden state.",
            ">>> torch.rnn_tanh_cell(torch.ones(1, 1), torch.zeros(1, 1), torch.ones(1, 1),\n"
@@ -320,6 +368,7 @@ void define_cells(Registry& ops) {
   ops.define(
          "rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, "
          "Tensor? b_hh=None) -> Tensor")
+      .autocast_on_accelerators(AutocastPolicy::kLowerPrecision)
       .function_only()
       .doc("One step of rnn_relu: the next hidden state.",
            ">>> torch.rnn_relu_cell(torch.ones(1, 1), torch.zeros(1, 1), torch.ones(1, 1),\n"

@@ -202,6 +202,8 @@ void define_reduce(Registry& ops) {
   ops.define<sum>(
          "sum.dim_IntList(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? "
          "dtype=None) -> Tensor")
+      .autocast_on_accelerators(AutocastPolicy::kFloat32Result)
+      .names_dims()
       .reduces_rows(RowFunction::kSum, "dim")
       .variants(kOutVariant)
       .accumulates_in(AccumulateIn::kOutDType)
@@ -211,6 +213,7 @@ void define_reduce(Registry& ops) {
   ops.define<sum>(
          "nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> "
          "Tensor")
+      .names_dims()
       .variants(kOutVariant)
       .out_dtype(TargetDType::kCastUnlessGiven)
       .doc("The sum with NaN taken as 0.",
@@ -219,6 +222,7 @@ void define_reduce(Registry& ops) {
          "mean.dim(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) "
          "-> "
          "Tensor")
+      .names_dims()
       .reduces_rows(RowFunction::kMean, "dim")
       .variants(kOutVariant)
       .accumulates_in(AccumulateIn::kOutDTypeOfFloats)
@@ -229,12 +233,16 @@ void define_reduce(Registry& ops) {
   ops.define<prod>(
          "prod.dim_int(Tensor self, int? dim=None, bool keepdim=False, *, ScalarType? dtype=None) "
          "-> Tensor")
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
+      .autocast_on_accelerators(AutocastPolicy::kFloat32Result)
+      .names_dims()
       .variants(kOutVariant)
       .accumulates_in(AccumulateIn::kOutDType)
       .out_dtype(TargetDType::kCastUnlessGiven)
       .doc("The product of all elements, or along `dim`.",
            ">>> torch.prod(torch.tensor([2, 3]))\ntensor(6)");
   ops.define<extreme<true>>("amax(Tensor self, int[1]? dim=[], bool keepdim=False) -> Tensor")
+      .names_dims()
       .reduces_rows(RowFunction::kAmax, "dim")
       .variants(kOutVariant)
       .out_dtype(TargetDType::kSame,
@@ -243,6 +251,7 @@ void define_reduce(Registry& ops) {
       .doc("The largest element, over one or several dims.",
            ">>> torch.amax(torch.tensor([[1, 5], [2, 3]]), 1)\ntensor([5, 3])");
   ops.define<extreme<false>>("amin(Tensor self, int[1]? dim=[], bool keepdim=False) -> Tensor")
+      .names_dims()
       .reduces_rows(RowFunction::kAmin, "dim")
       .variants(kOutVariant)
       .out_dtype(TargetDType::kSame,
@@ -252,6 +261,7 @@ void define_reduce(Registry& ops) {
            ">>> torch.amin(torch.tensor([[1, 5], [2, 3]]), 1)\ntensor([1, 2])");
   ops.define<aminmax>(
          "aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)")
+      .names_dims()
       .variants(kOutVariant)
       .doc("The smallest and the largest element.",
            ">>> torch.aminmax(torch.tensor([1, 5])).max\ntensor(5)");
@@ -263,76 +273,101 @@ void define_reduce(Registry& ops) {
       .doc("The smallest element.", ">>> torch.min(torch.tensor([1, 5]))\ntensor(1)");
   ops.define<extreme_dim<true>>(
          "max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)")
+      .device_example("x.max(1)")
+      .names_dims()
       .reduces_rows(RowFunction::kAmax, "dim")
       .variants(kOutVariant);
   ops.define<extreme_dim<false>>(
          "min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)")
+      .device_example("x.min(1)")
+      .names_dims()
       .reduces_rows(RowFunction::kAmin, "dim")
       .variants(kOutVariant);
   ops.define<arg_extreme<true>>("argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor")
+      .names_dims()
       .variants(kOutVariant)
       .doc("The index of the largest element.",
            ">>> torch.argmax(torch.tensor([1, 5]))\ntensor(1)");
   ops.define<arg_extreme<false>>("argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor")
+      .names_dims()
       .variants(kOutVariant)
       .doc("The index of the smallest element.",
            ">>> torch.argmin(torch.tensor([1, 5]))\ntensor(0)");
   ops.define<truth>("any.dims(Tensor self, int[1]? dim=None, bool keepdim=False) -> Tensor")
+      .names_dims()
       .variants(kOutVariant)
       .out_dtype(TargetDType::kBoolOrByte, "any only supports bool tensor for result, got: $O")
       .doc("Whether some element is not 0.", ">>> torch.any(torch.tensor([0, 1]))\ntensor(True)");
   ops.define<truth>("all.dims(Tensor self, int[1]? dim=None, bool keepdim=False) -> Tensor")
+      .names_dims()
       .variants(kOutVariant)
       .out_dtype(TargetDType::kBoolOrByte, "all only supports bool tensor for result, got: $O")
       .doc("Whether no element is 0.", ">>> torch.all(torch.tensor([0, 1]))\ntensor(False)");
-  ops.define("var(Tensor self, bool unbiased) -> Tensor");
-  ops.define("var.dim(Tensor self, int[1]? dim, bool unbiased, bool keepdim=False) -> Tensor");
+  ops.define("var(Tensor self, bool unbiased) -> Tensor").device_example("x.var(False)");
+  ops.define("var.dim(Tensor self, int[1]? dim, bool unbiased, bool keepdim=False) -> Tensor")
+      .device_example("x.var(1, unbiased=False)");
   ops.define<var>(
          "var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
          "keepdim=False) -> Tensor")
+      .names_dims()
       .reduces_rows(RowFunction::kVar, "dim", "correction")
       .variants(kOutVariant)
       .out_dtype(TargetDType::kCast)
       .doc("The variance, with `correction` (1) taken off the count.",
            ">>> torch.var(torch.tensor([1., 2., 3.]))\ntensor(1.)");
-  ops.define("std(Tensor self, bool unbiased) -> Tensor");
-  ops.define("std.dim(Tensor self, int[1]? dim, bool unbiased, bool keepdim=False) -> Tensor");
+  ops.define("std(Tensor self, bool unbiased) -> Tensor").device_example("x.std(False)");
+  ops.define("std.dim(Tensor self, int[1]? dim, bool unbiased, bool keepdim=False) -> Tensor")
+      .device_example("x.std(1, unbiased=False)");
   ops.define<var>(
          "std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
          "keepdim=False) -> Tensor")
+      .names_dims()
       .reduces_rows(RowFunction::kStd, "dim", "correction")
       .variants(kOutVariant)
       .out_dtype(TargetDType::kCast)
       .doc("The standard deviation, with `correction` (1) taken off the count.",
            ">>> torch.std(torch.tensor([1., 2., 3.]))\ntensor(1.)");
-  ops.define("var_mean(Tensor self, bool unbiased) -> (Tensor, Tensor)").function_only();
+  ops.define("var_mean(Tensor self, bool unbiased) -> (Tensor, Tensor)")
+      .device_example("torch.var_mean(x, False)")
+      .function_only();
   ops.define(
          "var_mean.dim(Tensor self, int[1]? dim, bool unbiased, bool keepdim=False) -> (Tensor, "
          "Tensor)")
+      .device_example("torch.var_mean(x, 1, unbiased=False)")
       .function_only();
-  ops.define("std_mean(Tensor self, bool unbiased) -> (Tensor, Tensor)").function_only();
+  ops.define("std_mean(Tensor self, bool unbiased) -> (Tensor, Tensor)")
+      .device_example("torch.std_mean(x, False)")
+      .function_only();
   ops.define(
          "std_mean.dim(Tensor self, int[1]? dim, bool unbiased, bool keepdim=False) -> (Tensor, "
          "Tensor)")
+      .device_example("torch.std_mean(x, 1, unbiased=False)")
       .function_only();
   ops.define<var_mean<kVarMean>>(
          "var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
          "keepdim=False) -> (Tensor, Tensor)")
+      .names_dims()
       .function_only()
       .doc("Variance and mean together.",
            ">>> torch.var_mean(torch.tensor([1., 2., 3.]))\n(tensor(1.), tensor(2.))");
   ops.define<var_mean<kStdMean>>(
          "std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
          "keepdim=False) -> (Tensor, Tensor)")
+      .names_dims()
       .function_only()
       .doc("Standard deviation and mean together.",
            ">>> torch.std_mean(torch.tensor([1., 2., 3.]))\n(tensor(1.), tensor(2.))");
   ops.define<vector_norm>(
          "linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, "
          "ScalarType? dtype=None) -> Tensor")
+      .device_example("torch.linalg.vector_norm(x)")
+      .autocast_on_accelerators(AutocastPolicy::kFloat32Result)
+      .names_dims()
       .variants(kOutVariant)
       .function_only();
   ops.define<logsumexp>("logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor")
+      .autocast_on_accelerators(AutocastPolicy::kFloat32)
+      .names_dims()
       .variants(kOutVariant)
       .out_dtype(TargetDType::kFloating,
                  "logsumexp(): Expected floating point type for result tensor, but got: $O")
@@ -340,12 +375,16 @@ void define_reduce(Registry& ops) {
       .doc("log(sum(exp(x))), without overflow.",
            ">>> torch.logsumexp(torch.tensor([0., 0.]), 0)\ntensor(0.6931)");
   ops.define<softmax<false>>("softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor")
+      .autocast_on_accelerators(AutocastPolicy::kFloat32Result)
+      .names_dims()
       .reduces_rows(RowFunction::kSoftmax, "dim")
       .variants(kOutVariant)
       .doc("Exponentials that add up to 1 along `dim`.",
            ">>> torch.softmax(torch.tensor([0., 0.]), 0)\ntensor([0.5000, 0.5000])");
   ops.define<softmax<true>>(
          "log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor")
+      .autocast_on_accelerators(AutocastPolicy::kFloat32Result)
+      .names_dims()
       .reduces_rows(RowFunction::kLogSoftmax, "dim")
       .variants(kOutVariant)
       .doc("The logarithm of softmax.",
@@ -353,11 +392,15 @@ void define_reduce(Registry& ops) {
   ops.define<softmax_backward>(
          "_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType "
          "input_dtype) -> Tensor")
+      .device_example("grad(image.softmax(-1).square().sum(), image)")
+      .names_dims()
       .internal()
       .not_differentiable();
   ops.define<softmax_backward>(
          "_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType "
          "input_dtype) -> Tensor")
+      .device_example("grad(image.log_softmax(-1).square().sum(), image)")
+      .names_dims()
       .internal()
       .not_differentiable();
   ops.define(
@@ -372,6 +415,7 @@ void define_reduce(Registry& ops) {
       .doc("How many elements are not 0, along some dimensions.",
            ">>> torch.ones(2, 3).count_nonzero((0, 1))\ntensor(6)");
   ops.define("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor")
+      .autocast_on_accelerators(AutocastPolicy::kFloat32)
       .doc("The p-norm of self - other.",
            ">>> torch.dist(torch.tensor([3., 4.]), torch.tensor([0., 0.]))\ntensor(5.)");
   ops.define("equal(Tensor self, Tensor other) -> bool")

@@ -84,6 +84,8 @@ void define_rounding(Registry& ops) {
       .doc("The nearest integer, or the nearest number of `decimals` decimals; halves go to even.",
            ">>> torch.round(torch.tensor([0.5, 1.5]))\ntensor([0., 2.])");
   ops.define<round_decimals>("round.decimals(Tensor self, *, int decimals) -> Tensor")
+      .device_example("x.round(decimals=1)")
+      .node_name("RoundBackward1")
       .variants(kInplaceAndOut)
       .out_dtype(TargetDType::kSame, kFoundDtype);
   ops.define<nan_to_num>(

@@ -117,28 +117,38 @@ void define_sampling(Registry& ops) {
   ops.define<grid_sampler<2>>(
          "grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, "
          "bool align_corners) -> Tensor")
+      .device_example("torch.grid_sampler_2d(image, torch.zeros(2, 1, 1, 2), 0, 0, False)")
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
       .function_only()
       .doc("The elements of images at the points of a grid, whose coordinates go from -1 to 1.");
   ops.define<grid_sampler_backward<2>>(
          "grid_sampler_2d_backward(Tensor grad_output, Tensor input, Tensor grid, "
          "int interpolation_mode, int padding_mode, bool align_corners, bool needs_input, "
          "bool needs_grid) -> (Tensor, Tensor)")
+      .device_example(
+          "grad(torch.grid_sampler(image, torch.zeros(2, 1, 1, 2), 0, 0, True).sum(), image)")
       .internal()
       .not_differentiable();
   ops.define<grid_sampler<3>>(
          "grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, "
          "bool align_corners) -> Tensor")
+      .device_example("torch.grid_sampler_3d(volume, torch.zeros(1, 1, 1, 1, 3), 0, 0, False)")
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
       .function_only()
       .doc("The elements of images at the points of a grid, whose coordinates go from -1 to 1.");
   ops.define<grid_sampler_backward<3>>(
          "grid_sampler_3d_backward(Tensor grad_output, Tensor input, Tensor grid, "
          "int interpolation_mode, int padding_mode, bool align_corners, bool needs_input, "
          "bool needs_grid) -> (Tensor, Tensor)")
+      .device_example(
+          "grad(torch.grid_sampler(volume, torch.zeros(1, 1, 1, 1, 3), 0, 0, True).sum(), image)")
       .internal()
       .not_differentiable();
   ops.define(
          "grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, "
          "bool align_corners) -> Tensor")
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
+      .autocast_on_accelerators(AutocastPolicy::kWidest)
       .function_only()
       .doc("The elements of images at the points of a grid, whose coordinates go from -1 to 1.",
            ">>> image = torch.tensor([[[[1.0, 2.0]]]])\n"
@@ -147,10 +157,12 @@ void define_sampling(Registry& ops) {
   ops.define<interpolate>(
          "_interpolate(Tensor self, int[] output_size, float[] scales, int mode, "
          "bool align_corners) -> Tensor")
+      .device_example("F.interpolate(image, 8, mode='bilinear')")
       .internal();
   ops.define<interpolate_backward>(
          "_interpolate_backward(Tensor grad_output, int[] input_size, float[] scales, int mode, "
          "bool align_corners) -> Tensor")
+      .device_example("grad(F.interpolate(image, 8, mode='bilinear').sum(), image)")
       .internal();
 }
 

@@ -58,12 +58,14 @@ void define_repeats(Registry& ops) {
   ops.define<repeat_interleave>(
          "repeat_interleave.self_int(Tensor self, int repeats, int? dim=None, *, "
          "int? output_size=None) -> Tensor")
+      .names_dims()
       .doc("Each element repeated.",
            ">>> torch.tensor([5, 6]).repeat_interleave(2)\ntensor([5, 5, 6, 6])");
 }
 
 void define_turns(Registry& ops) {
   ops.define<flip>("flip(Tensor self, int[] dims) -> Tensor")
+      .names_dims()
       .doc("The elements in reverse order along some dimensions.",
            ">>> torch.tensor([1, 2, 3]).flip(0)\ntensor([3, 2, 1])");
   ops.define("fliplr(Tensor self) -> Tensor")
@@ -82,18 +84,22 @@ void define_turns(Registry& ops) {
 
 void define_diagonals(Registry& ops) {
   ops.define<tril>("tril(Tensor self, int diagonal=0) -> Tensor")
+      .names_dims()
       .variants(kOutVariant)
       .doc("Zero above a diagonal.",
            ">>> torch.ones(2, 2).tril()\ntensor([[1., 0.],\n        [1., 1.]])");
   ops.define<triu>("triu(Tensor self, int diagonal=0) -> Tensor")
+      .names_dims()
       .variants(kOutVariant)
       .doc("Zero below a diagonal.",
            ">>> torch.ones(2, 2).triu()\ntensor([[1., 1.],\n        [0., 1.]])");
   ops.define<tril_inplace>("tril_(Tensor(a!) self, int diagonal=0) -> Tensor(a!)")
+      .names_dims()
       .method_only()
       .doc("Zero above a diagonal.",
            ">>> torch.ones(2, 2).tril_()\ntensor([[1., 0.],\n        [1., 1.]])");
   ops.define<triu_inplace>("triu_(Tensor(a!) self, int diagonal=0) -> Tensor(a!)")
+      .names_dims()
       .method_only()
       .doc("Zero below a diagonal.",
            ">>> torch.ones(2, 2).triu_()\ntensor([[1., 1.],\n        [0., 1.]])");
@@ -113,6 +119,7 @@ void define_diagonals(Registry& ops) {
       .doc("Sets the main diagonal to a number.",
            ">>> torch.zeros(2, 2).fill_diagonal_(1)\ntensor([[1., 0.],\n        [0., 1.]])");
   ops.define("trace(Tensor self) -> Tensor")
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
       .doc("The sum of the diagonal.", ">>> torch.trace(torch.eye(3))\ntensor(3.)");
 }
 
@@ -132,6 +139,7 @@ void define_pieces(Registry& ops) {
   ops.define("dsplit.array(Tensor(a) self, int[] indices) -> Tensor[]")
       .doc("Splits along the third dimension.", ">>> len(torch.zeros(2, 2, 4).dsplit([1]))\n2");
   ops.define("narrow_copy(Tensor self, int dim, int start, int length) -> Tensor")
+      .names_dims()
       .variants(kOutVariant)
       .out_dtype(
           TargetDType::kSame,

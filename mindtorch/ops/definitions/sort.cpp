@@ -161,12 +161,15 @@ constexpr const char* kBadInplace =
 void define_sort(Registry& ops) {
   ops.define<sort>(
          "sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)")
+      .names_dims()
       .variants(kOutVariant)
       .doc("Sorts along a dimension; equal elements keep their order.",
            ">>> torch.sort(torch.tensor([3, 1, 2])).values\ntensor([1, 2, 3])");
   ops.define<sort_stable>(
          "sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor "
          "values, Tensor indices)")
+      .device_example("i.sort(stable=True)")
+      .names_dims()
       .variants(kOutVariant);
   ops.define("msort(Tensor self) -> Tensor")
       .variants(kOutVariant)
@@ -174,19 +177,24 @@ void define_sort(Registry& ops) {
       .doc("Sorts along the first dimension.",
            ">>> torch.msort(torch.tensor([2, 1]))\ntensor([1, 2])");
   ops.define<argsort>("argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor")
+      .names_dims()
       .doc("The indices that sort a dimension.",
            ">>> torch.argsort(torch.tensor([3, 1, 2]))\ntensor([1, 2, 0])");
   ops.define<argsort_stable>(
-      "argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor");
+         "argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor")
+      .device_example("i.argsort(stable=True)")
+      .names_dims();
   ops.define<topk>(
          "topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor "
          "values, Tensor indices)")
+      .names_dims()
       .variants(kOutVariant)
       .doc("The k largest or smallest elements along a dimension.",
            ">>> torch.topk(torch.tensor([3, 1, 2]), 2).values\ntensor([3, 2])");
   ops.define<kthvalue>(
          "kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor "
          "indices)")
+      .names_dims()
       .variants(kOutVariant)
       .doc("The k-th smallest element along a dimension.",
            ">>> torch.kthvalue(torch.tensor([3, 1, 2]), 2).values\ntensor(2)");
@@ -195,6 +203,8 @@ void define_sort(Registry& ops) {
            ">>> torch.median(torch.tensor([3, 1, 2]))\ntensor(2)");
   ops.define<median_dim>(
          "median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)")
+      .device_example("x.median(1)")
+      .names_dims()
       .variants(kOutVariant);
   ops.define<median>("nanmedian(Tensor self) -> Tensor")
       .doc("The lower median of the elements that are not NaN.",
@@ -202,9 +212,12 @@ void define_sort(Registry& ops) {
   ops.define<median_dim>(
          "nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor "
          "indices)")
+      .device_example("x.nanmedian(1)")
+      .names_dims()
       .variants(kOutVariant);
   ops.define<mode>(
          "mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)")
+      .names_dims()
       .variants(kOutVariant)
       .out_dtype(TargetDType::kSame, "expected scalar type '$R' but got '$O' for values output")
       .doc("The most frequent element along a dimension.",
@@ -212,16 +225,19 @@ void define_sort(Registry& ops) {
   ops.define(
          "_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool "
          "return_counts=False) -> (Tensor, Tensor, Tensor)")
+      .device_example("i.unique(return_inverse=True, return_counts=True)")
       .dynamic()
       .function_only();
   ops.define(
          "unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool "
          "return_counts=False) -> (Tensor, Tensor, Tensor)")
+      .device_example("x.unique(dim=0)")
       .dynamic()
       .function_only();
   ops.define(
          "_unique_consecutive(Tensor self, bool return_inverse=False, bool "
          "return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)")
+      .device_example("i.unique_consecutive()")
       .dynamic()
       .function_only();
   ops.define<searchsorted>(
@@ -259,6 +275,8 @@ void define_sort(Registry& ops) {
       .doc("Counts of elements in bins of equal width.",
            ">>> torch.histc(torch.tensor([1., 2., 1.]), bins=2, min=0, max=3)\ntensor([2., 1.])");
   ops.define<cumulative<false>>("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor")
+      .autocast_on_accelerators(AutocastPolicy::kFloat32Result)
+      .names_dims()
       .variants(kInplaceAndOut)
       .accumulates_in(AccumulateIn::kOutDType)
       .out_dtype(TargetDType::kCastUnlessGiven)
@@ -266,6 +284,8 @@ void define_sort(Registry& ops) {
       .doc("Sums of all elements so far.",
            ">>> torch.cumsum(torch.tensor([1, 2, 3]), 0)\ntensor([1, 3, 6])");
   ops.define<cumulative<true>>("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor")
+      .autocast_on_accelerators(AutocastPolicy::kFloat32Result)
+      .names_dims()
       .variants(kInplaceAndOut)
       .accumulates_in(AccumulateIn::kOutDType)
       .out_dtype(TargetDType::kCastUnlessGiven)
@@ -273,16 +293,19 @@ void define_sort(Registry& ops) {
       .doc("Products of all elements so far.",
            ">>> torch.cumprod(torch.tensor([1, 2, 3]), 0)\ntensor([1, 2, 6])");
   ops.define<cumulative_extreme>("cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)")
+      .names_dims()
       .variants(kOutVariant)
       .out_dtype(TargetDType::kSame, "expected scalar_type $R but found $O")
       .doc("The largest element so far.",
            ">>> torch.cummax(torch.tensor([1, 3, 2]), 0).values\ntensor([1, 3, 3])");
   ops.define<cumulative_extreme>("cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)")
+      .names_dims()
       .variants(kOutVariant)
       .out_dtype(TargetDType::kSame, "expected scalar_type $R but found $O")
       .doc("The smallest element so far.",
            ">>> torch.cummin(torch.tensor([3, 1, 2]), 0).values\ntensor([3, 1, 1])");
   ops.define<logcumsumexp>("logcumsumexp(Tensor self, int dim) -> Tensor")
+      .names_dims()
       .variants(kOutVariant)
       .out_dtype(TargetDType::kSame, "expected scalar_type $R but found $O")
       .doc("log of the sum of exponentials so far.",

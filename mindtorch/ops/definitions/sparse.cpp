@@ -66,21 +66,27 @@ TensorSpec coo_merge(const Tensor& left, const Tensor& right) {
 void define_sparse(Registry& ops) {
   ops.define<coo_mm>(
          "_coo_mm(Tensor row, Tensor col, Tensor values, Tensor dense, int rows) -> Tensor")
+      .device_example("torch.sparse_coo_tensor(torch.stack([rows, rows]), x[0, :2]) @ x")
       .internal()
       .checks_values()
       .doc(
           "The product of a sparse matrix of `rows` rows, which has values[e] at row[e], col[e], "
           "and a dense one. Entries at one place add up.");
   ops.define<coo_dot>("_coo_dot(Tensor row, Tensor col, Tensor left, Tensor right) -> Tensor")
+      .device_example(
+          "grad((torch.sparse_coo_tensor(torch.stack([rows, rows]), gates[0, :2]) @ x).sum(), "
+          "gates)")
       .internal()
       .checks_values()
       .doc("Entries of left @ right.T: those at row[e], col[e].");
   ops.define<coo_dense>("_coo_dense(Tensor indices, Tensor values, int[] size) -> Tensor")
+      .device_example("torch.eye(2).to_sparse().to_dense()")
       .internal()
       .checks_values()
       .not_differentiable()
       .doc("The strided tensor that has values[e] at indices[:, e]. Entries at one place add up.");
   ops.define<coo_merge>("_coo_merge(Tensor left, Tensor right) -> Tensor")
+      .device_example("torch.eye(2).to_sparse().requires_grad_() + torch.ones(2, 2).to_sparse()")
       .internal()
       .doc(
           "Where the entries of two tensors go in their sum, those of `left` first, by the place "
@@ -89,6 +95,7 @@ void define_sparse(Registry& ops) {
   ops.define(
          "_coo_add(Tensor left_indices, Tensor left, Tensor right_indices, Tensor right) -> "
          "(Tensor, Tensor)")
+      .device_example("torch.eye(2).to_sparse() + torch.ones(2, 2).to_sparse()")
       .dynamic()
       .internal()
       .doc("The places and values of the sum of two tensors, merged as _coo_merge says.");

@@ -131,6 +131,7 @@ void define_ternary(Registry& ops) {
       .doc("Elements of `self` where `condition` is true, of `other` elsewhere.",
            ">>> torch.where(torch.tensor([True, False]), 1, 0)\ntensor([1, 0])");
   ops.define<clamp>("clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor")
+      .node_name("ClampBackward0", "ClampBackward1")
       .variants(kInplaceAndOut)
       .inplace_dtype(TargetDType::kCast, kCannotCastToType)
       .out_dtype(TargetDType::kSame, kFoundDtype)
@@ -144,26 +145,32 @@ void define_ternary(Registry& ops) {
       .doc("Limits elements to the range `min` to `max`.",
            ">>> torch.clamp(torch.tensor([-1, 5]), torch.tensor(0))\ntensor([0, 5])");
   ops.define<clamp_min>("clamp_min(Tensor self, Scalar min) -> Tensor")
+      .node_name("ClampMinBackward1", "ClampMinBackward0")
       .variants(kInplaceAndOut)
       .inplace_dtype(TargetDType::kCast, kCannotCastToType)
       .out_dtype(TargetDType::kSame, kFoundDtype)
       .doc("Elements not below `min`.",
            ">>> torch.clamp_min(torch.tensor([-1, 5]), 0)\ntensor([0, 5])");
   ops.define<clamp_max>("clamp_max(Tensor self, Scalar max) -> Tensor")
+      .node_name("ClampMaxBackward1", "ClampMaxBackward0")
       .variants(kInplaceAndOut)
       .inplace_dtype(TargetDType::kCast, kCannotCastToType)
       .out_dtype(TargetDType::kSame, kFoundDtype)
       .doc("Elements not above `max`.",
            ">>> torch.clamp_max(torch.tensor([-1, 5]), 3)\ntensor([-1,  3])");
   ops.define<clamp_min_tensor>("clamp_min.Tensor(Tensor self, Tensor min) -> Tensor")
+      .device_example("x.clamp_min(torch.tensor([4.0, 2.0, 1.0]))")
       .variants(kInplaceAndOut);
   ops.define<clamp_max_tensor>("clamp_max.Tensor(Tensor self, Tensor max) -> Tensor")
+      .device_example("x.clamp_max(torch.tensor([4.0, 2.0, 1.0]))")
       .variants(kInplaceAndOut);
   ops.define<lerp_scalar>("lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor")
+      .node_name("LerpBackward0")
       .variants(kInplaceAndOut)
       .doc("self + weight * (end - self).",
            ">>> torch.lerp(torch.tensor([0.]), torch.tensor([10.]), 0.5)\ntensor([5.])");
   ops.define<lerp>("lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor")
+      .node_name("LerpBackward1")
       .variants(kInplaceAndOut)
       .out_dtype(TargetDType::kSame, kFoundDtype)
       .doc("self + weight * (end - self).",
@@ -171,12 +178,14 @@ void define_ternary(Registry& ops) {
            "torch.tensor([0.1]))\ntensor([1.])");
   ops.define<addc<Pointwise::kAddcmul>>(
          "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor")
+      .autocast_on_accelerators(AutocastPolicy::kWidest)
       .variants(kInplaceAndOut)
       .doc("self + value * tensor1 * tensor2.",
            ">>> torch.addcmul(torch.tensor([1]), torch.tensor([2]), "
            "torch.tensor([3]))\ntensor([7])");
   ops.define<addc<Pointwise::kAddcdiv>>(
          "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor")
+      .autocast_on_accelerators(AutocastPolicy::kWidest)
       .variants(kInplaceAndOut)
       .doc("self + value * tensor1 / tensor2.",
            ">>> torch.addcdiv(torch.tensor([1.]), torch.tensor([6.]), "

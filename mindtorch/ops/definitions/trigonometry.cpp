@@ -20,13 +20,16 @@ void define_trigonometry(Registry& ops) {
       .variants(kInplaceAndOut)
       .doc("The cosine of each element.", ">>> torch.cos(torch.tensor([0.]))\ntensor([1.])");
   ops.define<to_float<Pointwise::kTan>>("tan(Tensor self) -> Tensor")
+      .autocast_on_accelerators(AutocastPolicy::kFloat32)
       .variants(kInplaceAndOut)
       .doc("The tangent of each element.", ">>> torch.tan(torch.tensor([0.]))\ntensor([0.])");
   ops.define<to_float<Pointwise::kAsin>>("asin(Tensor self) -> Tensor")
+      .autocast_on_accelerators(AutocastPolicy::kFloat32)
       .variants(kInplaceAndOut)
       .also({"arcsin"})
       .doc("The arcsine of each element.", ">>> torch.asin(torch.tensor([1.]))\ntensor([1.5708])");
   ops.define<to_float<Pointwise::kAcos>>("acos(Tensor self) -> Tensor")
+      .autocast_on_accelerators(AutocastPolicy::kFloat32)
       .variants(kInplaceAndOut)
       .also({"arccos"})
       .doc("The arccosine of each element.", ">>> torch.acos(torch.tensor([1.]))\ntensor([0.])");
@@ -36,10 +39,12 @@ void define_trigonometry(Registry& ops) {
       .doc("The arctangent of each element.",
            ">>> torch.atan(torch.tensor([1.]))\ntensor([0.7854])");
   ops.define<to_float<Pointwise::kSinh>>("sinh(Tensor self) -> Tensor")
+      .autocast_on_accelerators(AutocastPolicy::kFloat32)
       .variants(kInplaceAndOut)
       .doc("The hyperbolic sine of each element.",
            ">>> torch.sinh(torch.tensor([0.]))\ntensor([0.])");
   ops.define<to_float<Pointwise::kCosh>>("cosh(Tensor self) -> Tensor")
+      .autocast_on_accelerators(AutocastPolicy::kFloat32)
       .variants(kInplaceAndOut)
       .doc("The hyperbolic cosine of each element.",
            ">>> torch.cosh(torch.tensor([0.]))\ntensor([1.])");

@@ -77,9 +77,11 @@ void define_unary(Registry& ops) {
       .doc("The sign of each element; of complex numbers the one of length 1 in their direction.",
            ">>> torch.sgn(torch.tensor([-3., 0.]))\ntensor([-1.,  0.])");
   ops.define<square>("square(Tensor self) -> Tensor")
+      .node_name("PowBackward0")
       .variants(kInplaceAndOut)
       .doc("The square of each element.", ">>> torch.square(torch.tensor([2, 3]))\ntensor([4, 9])");
   ops.define<to_float<Pointwise::kReciprocal>>("reciprocal(Tensor self) -> Tensor")
+      .autocast_on_accelerators(AutocastPolicy::kFloat32)
       .variants(kInplaceAndOut)
       .doc("1 divided by each element.",
            ">>> torch.reciprocal(torch.tensor([2., 4.]))\ntensor([0.5000, 0.2500])");
@@ -88,10 +90,12 @@ void define_unary(Registry& ops) {
       .doc("The square root of each element.",
            ">>> torch.sqrt(torch.tensor([4., 9.]))\ntensor([2., 3.])");
   ops.define<to_float<Pointwise::kRsqrt>>("rsqrt(Tensor self) -> Tensor")
+      .autocast_on_accelerators(AutocastPolicy::kFloat32)
       .variants(kInplaceAndOut)
       .doc("1 divided by the square root of each element.",
            ">>> torch.rsqrt(torch.tensor([4.]))\ntensor([0.5000])");
   ops.define<to_float<Pointwise::kExp>>("exp(Tensor self) -> Tensor")
+      .autocast_on_accelerators(AutocastPolicy::kFloat32)
       .variants(kInplaceAndOut)
       .doc("e to the power of each element.",
            ">>> torch.exp(torch.tensor([0., 1.]))\ntensor([1.0000, 2.7183])");
@@ -100,20 +104,25 @@ void define_unary(Registry& ops) {
       .also({"special_exp2"})
       .doc("2 to the power of each element.", ">>> torch.exp2(torch.tensor([3.]))\ntensor([8.])");
   ops.define<to_float<Pointwise::kExpm1>>("expm1(Tensor self) -> Tensor")
+      .autocast_on_accelerators(AutocastPolicy::kFloat32)
       .variants(kInplaceAndOut)
       .also({"special_expm1"})
       .doc("exp(x) - 1, exact near 0.", ">>> torch.expm1(torch.tensor([0.]))\ntensor([0.])");
   ops.define<to_float<Pointwise::kLog>>("log(Tensor self) -> Tensor")
+      .autocast_on_accelerators(AutocastPolicy::kFloat32)
       .variants(kInplaceAndOut)
       .doc("The natural logarithm of each element.",
            ">>> torch.log(torch.tensor([1.]))\ntensor([0.])");
   ops.define<to_float<Pointwise::kLog2>>("log2(Tensor self) -> Tensor")
+      .autocast_on_accelerators(AutocastPolicy::kFloat32)
       .variants(kInplaceAndOut)
       .doc("The logarithm to base 2.", ">>> torch.log2(torch.tensor([8.]))\ntensor([3.])");
   ops.define<to_float<Pointwise::kLog10>>("log10(Tensor self) -> Tensor")
+      .autocast_on_accelerators(AutocastPolicy::kFloat32)
       .variants(kInplaceAndOut)
       .doc("The logarithm to base 10.", ">>> torch.log10(torch.tensor([100.]))\ntensor([2.])");
   ops.define<to_float<Pointwise::kLog1p>>("log1p(Tensor self) -> Tensor")
+      .autocast_on_accelerators(AutocastPolicy::kFloat32)
       .variants(kInplaceAndOut)
       .also({"special_log1p"})
       .doc("log(1 + x), exact near 0.", ">>> torch.log1p(torch.tensor([0.]))\ntensor([0.])");
@@ -126,6 +135,7 @@ void define_unary(Registry& ops) {
       .also({"special_erfc"})
       .doc("1 minus the error function.", ">>> torch.erfc(torch.tensor([0.]))\ntensor([1.])");
   ops.define<to_float<Pointwise::kErfinv>>("erfinv(Tensor self) -> Tensor")
+      .autocast_on_accelerators(AutocastPolicy::kFloat32)
       .variants(kInplaceAndOut)
       .also({"special_erfinv"})
       .doc("The inverse of the error function.",

@@ -295,15 +295,18 @@ ViewSpec as_strided(const Tensor& self,
 
 void define_views(Registry& ops) {
   ops.define<view>("view(Tensor(a) self, int[] size) -> Tensor(a)")
+      .names_dims()
       .method_only()
       .doc("The same elements under another shape, without a copy.",
            ">>> torch.arange(4).view(2, 2)\ntensor([[0, 1],\n        [2, 3]])");
   ops.define<transpose>("transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)")
+      .names_dims()
       .doc("Swaps two dimensions.",
            ">>> torch.zeros(2, 3).transpose(0, 1).shape\ntorch.Size([3, 2])");
   ops.define<t>("t(Tensor(a) self) -> Tensor(a)")
       .doc("Transposes a matrix.", ">>> torch.zeros(2, 3).t().shape\ntorch.Size([3, 2])");
   ops.define<select>("select.int(Tensor(a) self, int dim, int index) -> Tensor(a)")
+      .names_dims()
       .doc("One slice along a dimension.",
            ">>> torch.arange(4).view(2, 2).select(0, 1)\ntensor([2, 3])");
   ops.define<unsqueeze>("unsqueeze(Tensor(a) self, int dim) -> Tensor(a)")
@@ -316,34 +319,49 @@ void define_views(Registry& ops) {
       .doc("Drops dimensions of size 1.",
            ">>> torch.zeros(1, 3, 1).squeeze().shape\ntorch.Size([3])");
   ops.define<squeeze_dim>("squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)")
+      .names_dims()
       .doc("Drops the given dimension if it has size 1.",
            ">>> torch.zeros(1, 3, 1).squeeze(0).shape\ntorch.Size([3, 1])");
   ops.define<squeeze_dims>("squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)")
+      .names_dims()
       .doc("Drops the given dimensions where they have size 1.",
            ">>> torch.zeros(1, 3, 1).squeeze((0, 2)).shape\ntorch.Size([3])");
   ops.define<narrow>("narrow(Tensor(a) self, int dim, int start, int length) -> Tensor(a)")
+      .names_dims()
       .doc("A range of one dimension.", ">>> torch.arange(5).narrow(0, 1, 3)\ntensor([1, 2, 3])");
   ops.define<diagonal>(
          "diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)")
+      .names_dims()
       .doc("A diagonal of two dimensions, as the last dimension.",
            ">>> torch.arange(4).view(2, 2).diagonal()\ntensor([0, 3])");
   ops.define<unfold>("unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)")
+      .names_dims()
       .method_only()
       .doc("All windows of `size` along a dimension, `step` apart.",
            ">>> torch.arange(4).unfold(0, 2, 1)\n"
            "tensor([[0, 1],\n        [1, 2],\n        [2, 3]])");
-  ops.define<view_dtype>("view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)").method_only();
+  ops.define<view_dtype>("view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)")
+      .device_example("x.view(torch.int32)")
+      .names_dims()
+      .method_only();
   ops.define<unflatten>("unflatten(Tensor(a) self, int dim, int[] sizes) -> Tensor(a)")
+      .names_dims()
       .doc("Splits one dimension into several.",
            ">>> torch.arange(6).unflatten(0, (2, 3)).shape\ntorch.Size([2, 3])");
-  ops.define<same_view>("alias(Tensor(a) self) -> Tensor(a)").internal();
+  ops.define<same_view>("alias(Tensor(a) self) -> Tensor(a)")
+      .device_example("x.detach()")
+      .names_dims()
+      .internal();
   ops.define<same_view>("detach(Tensor(a) self) -> Tensor(a)")
+      .names_dims()
       .not_differentiable()
       .doc("The same memory as a tensor of its own.",
            ">>> torch.tensor([1., 2.]).detach()\ntensor([1., 2.])");
   ops.define<slice>(
          "slice.Tensor(Tensor(a) self, int dim=0, int? start=None, int? end=None, int step=1) -> "
          "Tensor(a)")
+      .device_example("x[:, 1:3]")
+      .names_dims()
       .internal();
   ops.define<expand>("expand(Tensor(a) self, int[] size, *, bool implicit=False) -> Tensor(a)")
       .method_only()
@@ -411,7 +429,8 @@ void define_views(Registry& ops) {
       "tensor_split.tensor_indices_or_sections(Tensor(a) self, Tensor "
       "tensor_indices_or_sections, int dim=0) -> Tensor[]",
       "Pieces between the indices that a tensor holds, or as many as a 0-dim one says.",
-      ">>> torch.arange(3).tensor_split(torch.tensor([1]))\n(tensor([0]), tensor([1, 2]))");
+      ">>> torch.arange(3).tensor_split(torch.tensor([1]))\n(tensor([0]), tensor([1, 2]))")
+      .device_example("x.tensor_split(rows.cpu().sort().values, 1)");
   composite("tensor_split.sections(Tensor(a) self, int sections, int dim=0) -> Tensor[]",
             "Exactly `sections` pieces; the first ones may be one longer.",
             ">>> torch.arange(3).tensor_split(2)\n(tensor([0, 1]), tensor([2]))");

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mindtorch/autograd/autograd_meta.h"
+#include "mindtorch/dispatch/dispatcher.h"
 #include "mindtorch/functional/functions.h"
 
 namespace mindtorch::autograd {
@@ -72,6 +73,28 @@ TEST(Engine, ThreadsMakeAndDropTheSameLeafsAccumulator) {
   for (std::thread& thread : threads) thread.join();
   backward(mul(x, x));
   EXPECT_DOUBLE_EQ(*grad_of(x).data<double>(), 2);
+}
+
+int g_resolved = 0;
+ops::PointwiseCall counted(const Tensor& self) {
+  ++g_resolved;
+  return ops::PointwiseCall(ops::Pointwise::kExp, self.dtype(), self.dtype()).on(self);
+}
+
+TEST(Engine, ARecordedPointwiseOpIsResolvedOnce) {
+  ops::Registry registry;
+  registry.define<counted>("counted(Tensor self) -> Tensor").variants(ops::kInplaceVariant);
+  const Tensor x = leaf({0, 1});
+  for (const char* const name : {"counted", "counted_"}) {
+    const Tensor y = mul(x, x);
+    const ops::Value args[] = {ops::Value(y)};
+    ops::Outputs outputs;
+    g_resolved = 0;
+    dispatch::call(registry.at(name), args, outputs);
+    EXPECT_EQ(g_resolved, 1) << name;
+    EXPECT_TRUE(requires_grad(outputs.tensors[0]));
+    EXPECT_DOUBLE_EQ(outputs.tensors[0].data<double>()[0], 1);
+  }
 }
 
 TEST(Engine, FreesWhatWasSavedAsItRuns) {

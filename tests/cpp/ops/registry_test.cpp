@@ -174,6 +174,47 @@ TEST(Registry, DerivesTheFunctionalFormOfAMutation) {
                RuntimeError);
 }
 
+TEST(Registry, SaysWhichArgumentsAreWritten) {
+  Registry ops;
+  ops.define<like>("a(Tensor self) -> Tensor").variants(kInplaceAndOut);
+  EXPECT_EQ(ops.at("a").written, 0u);
+  EXPECT_EQ(ops.at("a_").written, 1u);
+  EXPECT_EQ(ops.at("a.out").written, 2u);
+  EXPECT_FALSE(ops.at("a.out").writes_first());
+
+  ops.define<nothing>("b_(Tensor(a!) self) -> Tensor(a!)")
+      .variants(kFunctionalVariant | kOutVariant);
+  EXPECT_EQ(ops.at("b_").written, 1u);
+  EXPECT_EQ(ops.at("b").written, 0u);
+  EXPECT_EQ(ops.at("b.out").written, 2u);
+  EXPECT_EQ(ops.at("b.out").schema.str(), "b.out(Tensor self, *, Tensor(a!) out) -> Tensor");
+
+  const Tensor first = Tensor::make({2}, DType::kFloat32);
+  const std::vector<Tensor> list = {first, first};
+  const Value args[] = {Value(first), Value(TensorList(list)), Value(first)};
+  int count = 0;
+  each_tensor(0b110, args, [&](const Tensor&) { ++count; });
+  EXPECT_EQ(count, 3);
+}
+
+TEST(Registry, AutocastIsForTheFormThatWritesNothing) {
+  Registry ops;
+  ops.define<like>("a(Tensor self) -> Tensor")
+      .variants(kInplaceAndOut)
+      .autocast(AutocastPolicy::kFloat32);
+  EXPECT_EQ(ops.at("a").autocast.cpu, AutocastPolicy::kFloat32);
+  EXPECT_EQ(ops.at("a").autocast.accelerator, AutocastPolicy::kFloat32);
+  EXPECT_EQ(ops.at("a_").autocast.cpu, AutocastPolicy::kNone);
+  EXPECT_EQ(ops.at("a.out").autocast.cpu, AutocastPolicy::kNone);
+
+  ops.define<nothing>("b_(Tensor(a!) self) -> Tensor(a!)")
+      .variants(kFunctionalVariant)
+      .autocast_on_cpu(AutocastPolicy::kWidest);
+  EXPECT_EQ(ops.at("b").autocast.cpu, AutocastPolicy::kWidest);
+  EXPECT_EQ(ops.at("b").autocast.accelerator, AutocastPolicy::kNone);
+  EXPECT_EQ(ops.at("b_").autocast.cpu, AutocastPolicy::kNone);
+}
+
 TEST(Registry, PlacesApplyToTheDerivedForms) {
   Registry ops;
   ops.define<like>("a(Tensor self) -> Tensor").variants(kInplaceAndOut).function_only();
