@@ -41,7 +41,7 @@ using ops::TensorSpec;
 namespace {
 
 template <typename Visit>
-void each_given(Args args, const Visit& visit) {
+[[gnu::always_inline]] inline void each_given(Args args, const Visit& visit) {
   for (const ops::Value& value : args) {
     if (value.kind() == ops::ValueKind::kTensor) {
       visit(value.tensor());
