@@ -16,100 +16,13 @@ struct Row {
   std::string_view signatures;
 };
 
+// By tools/make_signatures.py, from the table of torch's schemas.
+constexpr Row kTable[] = {
+#include "bindings/args/torch_signatures.inc"
+};
+
+// What that table does not say: overloads that it lacks, and methods that are not as the function.
 constexpr Row kRows[] = {
-    {"copysign fmod eq ge greater_equal gt greater le less_equal lt less ne not_equal",
-     "Tensor self, Tensor other, OUT\n"
-     "Tensor self, Scalar other, OUT"},
-    {"true_divide floor_divide multiply",
-     "Operand self, Operand other, OUT\n"
-     "Tensor self, Scalar other"},
-    {"remainder bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift",
-     "Tensor self, Tensor other, OUT\n"
-     "Scalar self, Tensor other\n"
-     "Tensor self, Scalar other, OUT"},
-    {"xlogy special_xlogy",
-     "Tensor self, Tensor other, OUT\n"
-     "Scalar self, Tensor other, OUT\n"
-     "Tensor self, Scalar other, OUT"},
-    {"pow float_power",
-     "Tensor self, Tensor exponent, OUT\n"
-     "Scalar self, Tensor exponent, OUT\n"
-     "Tensor self, Scalar exponent, OUT"},
-    {"div",
-     "Operand self, Operand other, OUT\n"
-     "Operand self, Operand other, *, str? rounding_mode, OUT\n"
-     "Tensor self, Scalar other, *, str? rounding_mode"},
-    {"divide",
-     "Operand self, Operand other, OUT\n"
-     "Operand self, Operand other, *, str? rounding_mode, OUT\n"
-     "Tensor self, Scalar other\n"
-     "Tensor self, Scalar other, *, str? rounding_mode"},
-    {"rsub",
-     "Tensor self, Tensor other, *, Scalar alpha=1\n"
-     "Tensor self, Scalar other, Scalar alpha=1"},
-    {"subtract",
-     "Operand self, Operand other, *, Scalar alpha=1, OUT\n"
-     "Tensor self, Scalar other, Scalar alpha=1"},
-    {"max min",
-     "Tensor self, OUT\n"
-     "Tensor self, Tensor other, OUT\n"
-     "Tensor self, int dim, bool keepdim=False, OUTS"},
-    {"median nanmedian",
-     "Tensor self\n"
-     "Tensor self, int dim, bool keepdim=False, OUTS"},
-    {"all any",
-     "Tensor self, OUT\n"
-     "Tensor self, int[]? dim=None, bool keepdim=False, OUT\n"
-     "Tensor self, int dim, bool keepdim=False, OUT"},
-    {"mean",
-     "Tensor self, *, ScalarType? dtype=None, OUT\n"
-     "Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, OUT"},
-    {"sum",
-     "Tensor self, *, ScalarType? dtype=None\n"
-     "Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, OUT"},
-    {"prod",
-     "Tensor self, *, ScalarType? dtype=None\n"
-     "Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None, OUT"},
-    {"std var",
-     "Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False, OUT\n"
-     "Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, OUT\n"
-     "Tensor self, bool unbiased=True"},
-    {"std_mean var_mean",
-     "Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False\n"
-     "Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False\n"
-     "Tensor self, bool unbiased=True"},
-    {"count_nonzero",
-     "Tensor self, int? dim=None\n"
-     "Tensor self, int[] dim"},
-    {"round",
-     "Tensor self, OUT\n"
-     "Tensor self, *, int decimals, OUT"},
-    {"clamp clip",
-     "Tensor self, Tensor? min=None, Tensor? max=None, OUT\n"
-     "Tensor self, Scalar? min=None, Scalar? max=None, OUT"},
-    {"clamp_max",
-     "Tensor self, Tensor max, OUT\n"
-     "Tensor self, Scalar max, OUT"},
-    {"clamp_min",
-     "Tensor self, Tensor min, OUT\n"
-     "Tensor self, Scalar min, OUT"},
-    {"lerp",
-     "Tensor self, Tensor end, Tensor weight, OUT\n"
-     "Tensor self, Tensor end, Scalar weight, OUT"},
-    {"fill",
-     "Tensor self, Tensor value\n"
-     "Tensor self, Scalar value"},
-    {"masked_fill",
-     "Tensor self, Tensor mask, Tensor value\n"
-     "Tensor self, Tensor mask, Scalar value"},
-    {"index_fill",
-     "Tensor self, int dim, Tensor index, Tensor value\n"
-     "Tensor self, int dim, Tensor index, Scalar value"},
-    {"scatter",
-     "Tensor self, int dim, Tensor index, Tensor src, OUT\n"
-     "Tensor self, int dim, Tensor index, Tensor src, *, str reduce, OUT\n"
-     "Tensor self, int dim, Tensor index, Scalar value, OUT\n"
-     "Tensor self, int dim, Tensor index, Scalar value, *, str reduce, OUT"},
     {"where",
      "Tensor condition\n"
      "Tensor condition, Tensor self, Tensor other, OUT\n"
@@ -136,107 +49,6 @@ constexpr Row kRows[] = {
      "Tensor self, Tensor batch1, Tensor batch2, ScalarType out_dtype, *, Scalar beta=1, Scalar "
      "alpha=1, OUT"},
     {".baddbmm", "Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1"},
-    {"dsplit hsplit vsplit",
-     "Tensor self, int sections\n"
-     "Tensor self, int[] indices"},
-    {"tensor_split",
-     "Tensor self, int[] indices, int dim=0\n"
-     "Tensor self, Tensor tensor_indices_or_sections, int dim=0\n"
-     "Tensor self, int sections, int dim=0"},
-    {"repeat_interleave",
-     "Tensor self, Tensor repeats, int? dim=None, *, int? output_size=None\n"
-     "Tensor repeats, *, int? output_size=None\n"
-     "Tensor self, int repeats, int? dim=None, *, int? output_size=None"},
-    {".repeat_interleave",
-     "Tensor self, Tensor repeats, int? dim=None, *, int? output_size=None\n"
-     "Tensor self, int repeats, int? dim=None, *, int? output_size=None"},
-    {"squeeze",
-     "Tensor self\n"
-     "Tensor self, int dim\n"
-     "Tensor self, int[] dim"},
-    {"movedim moveaxis",
-     "Tensor self, int source, int destination\n"
-     "Tensor self, int[] source, int[] destination"},
-    {"narrow",
-     "Tensor self, int dim, Tensor start, int length\n"
-     "Tensor self, int dim, int start, int length"},
-    {"view",
-     "Tensor self, ScalarType dtype\n"
-     "Tensor self, int[] size"},
-    {"sort",
-     "Tensor self, *, bool? stable, int dim=-1, bool descending=False, OUTS\n"
-     "Tensor self, int dim=-1, bool descending=False, OUTS"},
-    {"argsort",
-     "Tensor self, *, bool stable, int dim=-1, bool descending=False, OUT\n"
-     "Tensor self, int dim=-1, bool descending=False"},
-    {"bucketize",
-     "Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False, OUT\n"
-     "Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False"},
-    {"searchsorted",
-     "Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? "
-     "side=None, Tensor? sorter=None, OUT\n"
-     "Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? "
-     "side=None, Tensor? sorter=None, OUT"},
-    {"isin",
-     "Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False, OUT\n"
-     "Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False, OUT\n"
-     "Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False, OUT"},
-    {"arange",
-     "Scalar end, *, OUT, OPTIONS\n"
-     "Scalar start, Scalar end, *, OPTIONS\n"
-     "Scalar start, Scalar end, Scalar step=1, *, OUT, OPTIONS"},
-    {"eye",
-     "int n, *, OUT, OPTIONS\n"
-     "int n, int m, *, OUT, OPTIONS"},
-    {"linspace",
-     "Tensor start, Tensor end, int steps, *, OUT, OPTIONS\n"
-     "Scalar start, Tensor end, int steps, *, OUT, OPTIONS\n"
-     "Tensor start, Scalar end, int steps, *, OUT, OPTIONS\n"
-     "Scalar start, Scalar end, int steps, *, OUT, OPTIONS"},
-    {"logspace",
-     "Tensor start, Tensor end, int steps, float base=10.0, *, OUT, OPTIONS\n"
-     "Scalar start, Tensor end, int steps, float base=10.0, *, OUT, OPTIONS\n"
-     "Tensor start, Scalar end, int steps, float base=10.0, *, OUT, OPTIONS\n"
-     "Scalar start, Scalar end, int steps, float base=10.0, *, OUT, OPTIONS"},
-    {"rand randn",
-     "int[] size, *, Generator? generator, OUT, OPTIONS\n"
-     "int[] size, *, OUT, OPTIONS"},
-    {"rand_like randn_like",
-     "Tensor self, *, Generator? generator, MemoryFormat? memory_format=None, OPTIONS\n"
-     "Tensor self, *, MemoryFormat? memory_format=None, OPTIONS"},
-    {"randint",
-     "int high, int[] size, *, Generator? generator, OUT, OPTIONS\n"
-     "int high, int[] size, *, OUT, OPTIONS\n"
-     "int low, int high, int[] size, *, Generator? generator, OUT, OPTIONS\n"
-     "int low, int high, int[] size, *, OUT, OPTIONS"},
-    {"randint_like",
-     "Tensor self, int low, int high, *, Generator? generator, MemoryFormat? memory_format=None, "
-     "OPTIONS\n"
-     "Tensor self, int low, int high, *, MemoryFormat? memory_format=None, OPTIONS\n"
-     "Tensor self, Tensor high, *, Generator? generator, MemoryFormat? memory_format=None, "
-     "OPTIONS\n"
-     "Tensor self, Tensor high, *, MemoryFormat? memory_format=None, OPTIONS\n"
-     "Tensor self, int high, *, Generator? generator, MemoryFormat? memory_format=None, OPTIONS\n"
-     "Tensor self, int high, *, MemoryFormat? memory_format=None, OPTIONS"},
-    {"randperm",
-     "int n, *, Generator? generator, OUT, OPTIONS\n"
-     "int n, *, OUT, OPTIONS"},
-    {"normal",
-     "Tensor mean, Tensor std, *, Generator? generator=None, OUT\n"
-     "Tensor mean, float std=1, *, Generator? generator=None, OUT\n"
-     "float mean, Tensor std, *, Generator? generator=None, OUT\n"
-     "float mean, float std, int[] size, *, Generator? generator=None, OUT, OPTIONS"},
-    {"normal_", "Tensor self, float mean=0, float std=1, *, Generator? generator=None"},
-    {"bernoulli",
-     "Tensor self, *, Generator? generator=None, OUT\n"
-     "Tensor self, float p, *, Generator? generator=None"},
-    {"bernoulli_",
-     "Tensor self, Tensor p, *, Generator? generator=None\n"
-     "Tensor self, float p=0.5, *, Generator? generator=None"},
-    {"random_",
-     "Tensor self, *, Generator? generator=None\n"
-     "Tensor self, int from, int? to, *, Generator? generator=None\n"
-     "Tensor self, int to, *, Generator? generator=None"},
 };
 
 // Orders of arguments from torch's early days.
@@ -339,6 +151,13 @@ TorchSignatures torch_signatures(const std::string& name,
                                  std::vector<ops::Schema> ours) {
   TorchSignatures signatures{read_all(kRows, name, is_method),
                              read_all(kDeprecatedRows, name, is_method)};
+  if (signatures.shown.empty()) {
+    signatures.shown = read_all(kTable, name, is_method);
+    if (is_method) {
+      std::erase_if(signatures.shown,
+                    [](const ops::Schema& schema) { return schema.params[0].name != "self"; });
+    }
+  }
   if (signatures.shown.empty()) signatures.shown = std::move(ours);
   if (is_method) {
     // A number has no methods.

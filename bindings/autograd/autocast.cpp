@@ -15,8 +15,8 @@ namespace mindtorch::python {
 namespace {
 
 nb::dict autocast_policies() {
-  static constexpr const char* kNames[] = {"none", "lower precision", "float32", "float32 result",
-                                           "widest"};
+  static constexpr const char* kNames[] = {"none",           "lower precision", "float32",
+                                           "float32 result", "widest",          "refused"};
   nb::dict policies;
   for (const ops::Op& op : ops::registry().ops()) {
     policies[op.schema.full_name().c_str()] =

@@ -197,7 +197,7 @@ PyObject* finish_output(PyFunction* self, const NodePtr& node, PyObject* args, P
     return Py_NewRef(output);
   }
   if (!differentiable) {
-    if (node) node->outputs.emplace_back(autograd::TensorMeta(tensor));
+    if (node) node->add_output(tensor);
     if (input >= 0) return wrap(autograd::detached(tensor));
     return Py_NewRef(output);
   }

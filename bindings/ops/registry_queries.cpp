@@ -4,6 +4,7 @@
 
 #include "mindtorch/ops/formulas.h"
 #include "mindtorch/ops/registry.h"
+#include "mindtorch/ops/schema_text.h"
 
 namespace nb = nanobind;
 
@@ -186,6 +187,25 @@ nb::list op_schemas() {
   return rows;
 }
 
+nb::list parts(const std::vector<ops::SchemaText::Item>& items) {
+  nb::list rows;
+  for (const ops::SchemaText::Item& item : items) {
+    std::string tail = item.tail;
+    if (item.list_size != 0) tail.insert(tail.find(']'), std::to_string(item.list_size));
+    nb::object fallback = item.has_default ? nb::object(text(item.default_text)) : nb::none();
+    rows.append(nb::make_tuple(text(item.type + tail), text(item.alias), text(item.name), fallback,
+                               item.keyword_only));
+  }
+  return rows;
+}
+
+// Types, what they may share memory with, names, defaults, and whether they are given by name.
+nb::tuple parse_schema(const std::string& schema) {
+  const ops::SchemaText found = ops::SchemaText::parse(schema);
+  return nb::make_tuple(text(found.name), text(found.overload), parts(found.params),
+                        parts(found.returns));
+}
+
 // The built-in functions of numbers that pointwise ops apply.
 nb::list pointwise_functions() {
   nb::list rows;
@@ -216,6 +236,8 @@ void bind_registry_queries(nb::module_& module) {
   module.def("_op_locations", &op_locations, nb::arg("name"),
              "Where an op's definition and kernels are in the sources.");
   module.def("_op_schemas", &op_schemas, "All that is known of every op, for tools.");
+  module.def("_parse_schema", &parse_schema, nb::arg("schema"),
+             "(name, overload, arguments, results) of a schema in torch's language.");
   module.def("_pointwise_functions", &pointwise_functions,
              "The functions that pointwise ops apply: dtypes, formulas, gradients.");
 }

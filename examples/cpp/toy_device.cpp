@@ -11,6 +11,7 @@
 #include <mutex>
 #include <vector>
 
+#include "mindtorch/driver/device_row.h"
 #include "mindtorch/ops/extension.h"
 #include "mindtorch/ops/functions.h"
 #include "mindtorch/ops/refusal.h"
@@ -30,7 +31,15 @@ class ToyDriver final : public driver::DeviceDriver {
   using StreamHandle = driver::StreamHandle;
   using EventHandle = driver::EventHandle;
 
-  const char* kind() const noexcept override { return "toy"; }
+  const driver::DeviceRow& row() const noexcept override {
+    static constexpr driver::DeviceRow kRow = {.name = "toy",
+                                               .title = "TOY",
+                                               .noun = "toy",
+                                               .dispatch_key = "PrivateUse1",
+                                               .torch_type = 20,
+                                               .dlpack_type = 0};
+    return kRow;
+  }
   int device_count() noexcept override { return 1; }
   driver::DeviceProperties properties(int) override {
     return {.name = "Toy", .total_memory_bytes = kMemoryBytes};
@@ -77,14 +86,14 @@ class ToyDriver final : public driver::DeviceDriver {
   EventHandle create_event(int, driver::EventFlags) override {
     return reinterpret_cast<EventHandle>(new Time);
   }
-  void destroy_event(EventHandle event) noexcept override { delete time_of(event); }
+  void destroy_event(int, EventHandle event) noexcept override { delete time_of(event); }
   void record_event(EventHandle event, int, StreamHandle) override {
     *time_of(event) = Clock::now();
   }
   void block_stream(int, StreamHandle, EventHandle) override {}
-  bool query_event(EventHandle) override { return true; }
-  void wait_event(EventHandle) override {}
-  float elapsed_ms(EventHandle start, EventHandle end) override {
+  bool query_event(int, EventHandle) override { return true; }
+  void wait_event(int, EventHandle) override {}
+  float elapsed_ms(int, EventHandle start, EventHandle end) override {
     return std::chrono::duration<float, std::milli>(*time_of(end) - *time_of(start)).count();
   }
 
@@ -269,8 +278,7 @@ void attention_backward(Launch& on,
 MINDTORCH_DEVICE(toy, device) {
   device.driver = std::make_unique<ToyDriver>();
   device.ops.device_dtypes(device.type, kDTypes);
-  device.ops.pointwise_engine(device.type, &run_pointwise);
-  device.ops.fusion_engine(device.type, {.check = &check_pointwise});  // it fuses nothing
+  device.ops.pointwise_engine(device.type, &run_pointwise, &check_pointwise);
   device.ops.kernel<attention>(device.type, kAttention).keeps<notes_of>();
   device.ops.kernel<attention_backward>(device.type, std::string(kAttention) + "_backward");
   for (const ops::Op& op : device.ops.ops()) {

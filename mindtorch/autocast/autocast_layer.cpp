@@ -106,6 +106,16 @@ void run_autocast(const Op& op, Args args, Outputs& outputs) {
       return run_with_float32_result(op, args, outputs, type);
     case AutocastPolicy::kFloat32:
       return run_below(op, CastArguments(args, type, DType::kFloat32).get(), outputs);
+    case AutocastPolicy::kRefused:
+      // binary_cross_entropy alone.
+      MT_THROW(
+          RuntimeError,
+          "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast.\n"
+          "Many models use a sigmoid layer right before the binary cross entropy layer.\n"
+          "In this case, combine the two layers using "
+          "torch.nn.functional.binary_cross_entropy_with_logits\n"
+          "or torch.nn.BCEWithLogitsLoss.  binary_cross_entropy_with_logits and BCEWithLogits are\n"
+          "safe to autocast.");
     case AutocastPolicy::kWidest:
       return run_below(op, CastArguments(args, type, widest(args, type)).get(), outputs);
     default:

@@ -36,13 +36,6 @@ bool is_logical(Pointwise function) {
          function == Pointwise::kLogicalXor || function == Pointwise::kLogicalNot;
 }
 
-// Its derivative is the formula for real numbers, up to conjugates.
-bool is_as_for_reals(Pointwise function) {
-  return !ops::gives_real(function) && function != Pointwise::kConj &&
-         function != Pointwise::kSign && function != Pointwise::kPow &&
-         function != Pointwise::kAcosh;
-}
-
 // A step of an expression: a tensor, or a number that is known on the host.
 struct Step {
   Tensor tensor;
@@ -81,6 +74,10 @@ Tensor run_expression(const ops::Expression& expression,
       case ExprNode::Kind::kConstant:
         step.number = node.constant;
         step.is_number = true;
+        if (MT_UNLIKELY(node.imaginary != 0)) {
+          step.tensor = Tensor::wrapped_number(std::complex<double>(node.constant, node.imaginary));
+          step.is_number = false;
+        }
         break;
       case ExprNode::Kind::kCall: {
         Step* given[3] = {};
@@ -100,56 +97,18 @@ Tensor run_expression(const ops::Expression& expression,
         } else {
           SmallVector<Tensor, 3> arguments;
           for (int i = 0; i < node.count; ++i) arguments.push_back(given[i]->as_tensor());
-          const bool gives_bool = ops::gives_bool(node.function);
+          const bool gives_real = is_complex(compute) && ops::gives_real(node.function);
+          const DType result = ops::gives_bool(node.function) ? DType::kBool
+                               : gives_real                   ? real_dtype(compute)
+                                                              : compute;
           step.tensor = apply_pointwise(node.function, {arguments.data(), arguments.size()}, {},
-                                        is_logical(node.function) ? DType::kBool : compute,
-                                        gives_bool ? DType::kBool : compute);
+                                        is_logical(node.function) ? DType::kBool : compute, result);
         }
         break;
       }
     }
   }
   return steps.back().as_tensor();
-}
-
-// Of the functions of complex numbers whose derivative is not that of real numbers.
-Tensor complex_gradient(
-    Pointwise function, size_t operand, const Tensor& grad, const Tensor& z, const Tensor& b) {
-  const auto number = [](double value) { return Tensor::wrapped_number(value); };
-  switch (function) {
-    case Pointwise::kAcosh: {
-      const Tensor root = mul(sqrt(sub(z, number(1))), sqrt(add(z, number(1))));
-      return div(grad, conj(root));
-    }
-    case Pointwise::kPow: {
-      if (operand == 0) {
-        const Tensor slope = mul(b, pow(z, sub(b, number(1))));
-        return where(eq(b, number(0)), number(0), mul(grad, conj(slope)));
-      }
-      const Tensor slope = mul(pow(z, b), log(z));
-      const Tensor is_flat = logical_and(eq(z, number(0)), ge(real(b), number(0)));
-      return where(is_flat, number(0), mul(grad, conj(slope)));
-    }
-    case Pointwise::kConj:
-      return conj(grad);
-    case Pointwise::kAbs:
-      return mul(grad, sgn(z));
-    case Pointwise::kAngle: {
-      const Tensor square = mul(z, conj(z));
-      const Tensor turned = mul(z, Tensor::wrapped_number(std::complex<double>(0, 1)));
-      const Tensor zero = Tensor::wrapped_number(0.0);
-      return where(eq(z, zero), zero, mul(grad, div(turned, square)));
-    }
-    case Pointwise::kSign: {
-      // What does not turn is lost.
-      const Tensor unit = sgn(z);
-      const Tensor along = real(mul(conj(grad), unit));
-      const Tensor zero = Tensor::wrapped_number(0.0);
-      return where(eq(z, zero), zero, div(sub(grad, mul(along, unit)), abs(z)));
-    }
-    default:
-      return {};
-  }
 }
 
 // Zeros for all inputs: of a gradient that does not depend on them where it was computed, but is a
@@ -208,14 +167,11 @@ PointwiseNode::PointwiseNode(const ops::Op& op,
       function_(call.function),
       compute_(call.compute),
       params_(call.params) {
+  const ops::FunctionInfo& info = ops::function_info(function_);
   for (int i = 0; i < call.count; ++i) {
     next.push_back(gradient_edge(*call.operands[i]));
     if (!next.back()) continue;
-    if (MT_UNLIKELY(is_complex(compute_) && !is_as_for_reals(function_))) {
-      if (function_ != Pointwise::kConj) needed_ |= function_ == Pointwise::kPow ? 3 : 1;
-      continue;
-    }
-    const Derivative& wanted = derivative(static_cast<size_t>(i));
+    const Derivative& wanted = derivative(info, static_cast<size_t>(i));
     if (wanted.kind != Derivative::Kind::kExpression) continue;
     for (const Derivative::Input input : wanted.inputs) {
       if (const int place = place_of(input); place >= 0) needed_ |= uint8_t(1u << place);
@@ -244,14 +200,11 @@ void PointwiseNode::apply(Gradients& grads, Gradients& results) {
   for (int i = 0; i <= kResult; ++i) {
     if ((needed_ >> i & 1) != 0) inputs[i] = saved_[i].unpack(*this);
   }
+  const ops::FunctionInfo& info = ops::function_info(function_);
   for (size_t i = 0; i < next.size(); ++i) {
     if (!should_compute(i)) continue;
-    const Derivative& wanted = derivative(i);
-    if (MT_UNLIKELY(is_complex(compute_) && !is_as_for_reals(function_))) {
-      results[i] = complex_gradient(function_, i, grad, inputs[0], inputs[1]);
-      continue;
-    }
-    if (ops::gives_bool(function_)) {  // truth, written to a float tensor
+    const Derivative& wanted = derivative(info, i);
+    if (info.values == ops::Values::kBool) {  // truth, written to a float tensor
       results[i] = zeros_like(grad);
       continue;
     }
@@ -267,7 +220,8 @@ void PointwiseNode::apply(Gradients& grads, Gradients& results) {
         break;
       case Derivative::Kind::kExpression: {
         Tensor incoming = grad;
-        const bool conjugates = conjugate_if_complex(incoming);
+        const bool is_complex_formula = &wanted == &info.complex_derivatives[i];
+        const bool conjugates = !is_complex_formula && conjugate_if_complex(incoming);
         SmallVector<Tensor, ops::kMaxOperands> operands;
         for (const Derivative::Input input : wanted.inputs) {
           const int place = place_of(input);
@@ -275,14 +229,16 @@ void PointwiseNode::apply(Gradients& grads, Gradients& results) {
         }
         const std::span<const Tensor> list(operands.data(), operands.size());
         const ops::Expression& expression = ops::function_info(wanted.function).value;
-        if (is_grad_enabled() && !ops::is_built_in(wanted.function)) {
+        // Formulas of complex numbers mix them with real ones: a step of its own for each op.
+        const bool in_steps = is_grad_enabled() || is_complex_formula;
+        if (in_steps && !ops::is_built_in(wanted.function)) {
           const TensorMeta& meta = next[i].node->outputs[next[i].input];
           Tensor made = run_expression(expression, list, params_, compute_);
           if (made.is_wrapped_number()) {
             const Scalar number = read_element(made.data_ptr(), made.dtype());
             made = full(meta.sizes, number, compute_, meta.device);
           }
-          results[i] = as_function_of(std::move(made), list);
+          results[i] = is_grad_enabled() ? as_function_of(std::move(made), list) : made;
         } else {
           const Edge& target = next[i];
           const DType dtype = target.node->outputs[target.input].dtype;

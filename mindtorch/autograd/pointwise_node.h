@@ -26,8 +26,12 @@ class PointwiseNode final : public Node {
  private:
   static constexpr int kResult = 3;  // behind the operands
 
-  const ops::Derivative& derivative(size_t operand) const {
-    return ops::function_info(function_).derivatives[operand];
+  const ops::Derivative& derivative(const ops::FunctionInfo& info, size_t operand) const {
+    if (MT_UNLIKELY(is_complex(compute_)) && operand < std::size(info.complex_derivatives)) {
+      const ops::Derivative& own = info.complex_derivatives[operand];
+      if (own.kind != ops::Derivative::Kind::kNone) return own;
+    }
+    return info.derivatives[operand];
   }
 
   const ops::Op& op_;

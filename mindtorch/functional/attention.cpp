@@ -78,6 +78,37 @@ bool is_fused(const Tensor& query,
   return !mask.defined() || mask.dim() == 2 || mask.dim() == 4;
 }
 
+DType wide_dtype(const Tensor& query) {
+  return query.dtype() == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
+}
+
+const Scalar kHidden(-std::numeric_limits<double>::infinity());
+
+// Of a matrix of scores for each head, which may be as many in key as in query. In float32, or
+// float64.
+Tensor attention_scores(
+    const Tensor& query, const Tensor& key, const Tensor& mask, bool is_causal, double scale) {
+  const DType wide = wide_dtype(query);
+  Tensor scores =
+      mul(matmul(as_dtype(query, wide), transpose(as_dtype(key, wide), -2, -1)), Scalar(scale));
+  if (is_causal) {
+    const Tensor seen = ones({query.size(-2), key.size(-2)}, DType::kBool, query.device());
+    scores = masked_fill(scores, logical_not(tril(seen)), kHidden);
+  }
+  if (!mask.defined()) return scores;
+  return mask.dtype() == DType::kBool ? masked_fill(scores, logical_not(mask), kHidden)
+                                      : add(scores, as_dtype(mask, wide));
+}
+
+// How much each query takes of each value; 0 where a mask lets it see nothing.
+Tensor attention_weights(
+    const Tensor& query, const Tensor& key, const Tensor& mask, bool is_causal, double scale) {
+  const Tensor scores = _attention_scores(query, key, mask, is_causal, scale);
+  const Tensor weights = softmax(scores, -1);
+  if (!mask.defined() || scores.size(-1) == 0) return weights;
+  return masked_fill(weights, eq(amax(scores, IntList{-1}, true), kHidden), Scalar(0.0));
+}
+
 // Written out, for the weights that are dropped.
 Tensor with_dropout(const Tensor& query,
                     const Tensor& key,
@@ -86,23 +117,7 @@ Tensor with_dropout(const Tensor& query,
                     bool is_causal,
                     double scale,
                     double dropout_p) {
-  const Scalar hidden(-std::numeric_limits<double>::infinity());
-  const DType dtype = query.dtype();
-  const DType wide = dtype == DType::kFloat64 ? dtype : DType::kFloat32;
-  Tensor scores =
-      mul(matmul(as_dtype(query, wide), transpose(as_dtype(key, wide), -2, -1)), Scalar(scale));
-  if (is_causal) {
-    const Tensor seen = ones({query.size(-2), key.size(-2)}, DType::kBool, query.device());
-    scores = masked_fill(scores, logical_not(tril(seen)), hidden);
-  }
-  if (mask.defined()) {
-    scores = mask.dtype() == DType::kBool ? masked_fill(scores, logical_not(mask), hidden)
-                                          : add(scores, as_dtype(mask, wide));
-  }
-  Tensor weights = softmax(scores, -1);
-  if (mask.defined() && scores.size(-1) != 0) {  // nothing to see gives 0
-    weights = masked_fill(weights, eq(amax(scores, IntList{-1}, true), hidden), Scalar(0.0));
-  }
+  Tensor weights = _attention_weights(query, key, mask, is_causal, scale);
   if (dropout_p == 1) {
     weights = mul(weights, Scalar(0.0));
   } else {
@@ -110,7 +125,7 @@ Tensor with_dropout(const Tensor& query,
     bernoulli_(kept, 1 - dropout_p);
     weights = mul(weights, div_(kept, Scalar(1 - dropout_p)));
   }
-  return as_dtype(matmul(weights, as_dtype(value, wide)), dtype);
+  return as_dtype(matmul(weights, as_dtype(value, wide_dtype(query))), query.dtype());
 }
 
 // Where `grouped`, each head of key and value may serve several heads of query.
@@ -200,6 +215,8 @@ Tensor scaled_dot_product_attention(const Tensor& query,
 }  // namespace
 
 void compose_attention(ops::Registry& registry) {
+  registry.composite<attention_scores>("_attention_scores");
+  registry.composite<attention_weights>("_attention_weights");
   registry.composite<scaled_dot_product_attention>("scaled_dot_product_attention");
 }
 

@@ -25,14 +25,17 @@ void compose_loss(ops::Registry& registry);
 void compose_matmul(ops::Registry& registry);
 void compose_norm(ops::Registry& registry);
 void compose_optimizer(ops::Registry& registry);
+void compose_pairs(ops::Registry& registry);
 void compose_pooling(ops::Registry& registry);
 void compose_random(ops::Registry& registry);
 void compose_recurrent(ops::Registry& registry);
 void compose_reduce(ops::Registry& registry);
 void compose_sampling(ops::Registry& registry);
 void compose_shape(ops::Registry& registry);
+void compose_shuffle(ops::Registry& registry);
 void compose_sort(ops::Registry& registry);
 void compose_stft(ops::Registry& registry);
+void compose_value_losses(ops::Registry& registry);
 void compose_views(ops::Registry& registry);
 
 void register_composites(ops::Registry& registry);

@@ -1,4 +1,8 @@
 // Random tensors made of other ops.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
 #include "mindtorch/functional/composites.h"
 #include "mindtorch/functional/functions.h"
 
@@ -72,24 +76,64 @@ Tensor bernoulli_p(const Tensor& self, double p, Generator* generator) {
   return bernoulli_(new_empty(self, self.sizes()), p, generator);
 }
 
-// What dropout multiplies by: 0, or the inverse of the part that stays. Undefined where dropout
-// leaves everything as it is.
-Tensor dropout_noise(const Tensor& self, double p, bool train) {
+// What dropout draws a number for: each element, or each channel of (N, C, ...).
+enum class Dropped : uint8_t { kElements, kChannels };
+
+// Whether dropout leaves everything as it is.
+bool drops_nothing(const Tensor& self, double p, bool train) {
   MT_CHECK(p >= 0 && p <= 1, RuntimeError,
            "dropout probability has to be between 0 and 1, but got ", p);
-  if (p == 0 || !train || self.numel() == 0) return Tensor();
+  return p == 0 || !train || self.numel() == 0;
+}
+
+// 1 for what stays, 0 for what is dropped.
+Tensor draw_kept(const Tensor& self, double p, Dropped what) {
+  if (what == Dropped::kElements) return bernoulli_(mindtorch::empty_like(self), 1 - p);
+  MT_CHECK(self.dim() >= 2, RuntimeError,
+           "Feature dropout requires at least 2 dimensions in the input");
+  Shape sizes(static_cast<size_t>(self.dim()), 1);
+  std::copy_n(self.sizes().begin(), 2, sizes.begin());
+  return bernoulli_(new_empty(self, sizes), 1 - p);
+}
+
+template <Dropped kWhat>
+Tensor dropout_noise(const Tensor& self, double p) {
   if (p == 1) return zeros({}, self.dtype(), self.device());
-  return div_(bernoulli_(mindtorch::empty_like(self), 1 - p), 1 - p);
+  return div_(draw_kept(self, p, kWhat), 1 - p);
 }
 
+template <Dropped kWhat>
 Tensor dropout(const Tensor& self, double p, bool train) {
-  const Tensor noise = dropout_noise(self, p, train);
-  return noise.defined() ? mul(self, noise) : self;
+  return drops_nothing(self, p, train) ? self : mul(self, dropout_noise<kWhat>(self, p));
 }
 
+template <Dropped kWhat>
 Tensor dropout_inplace(const Tensor& self, double p, bool train) {
-  const Tensor noise = dropout_noise(self, p, train);
-  return noise.defined() ? mul_(self, noise) : self;
+  return drops_nothing(self, p, train) ? self : mul_(self, dropout_noise<kWhat>(self, p));
+}
+
+// What is dropped becomes the value that selu goes to; all are scaled to mean 0 and variance 1.
+template <Dropped kWhat>
+std::pair<Tensor, Tensor> scale_and_shift(const Tensor& self, double p) {
+  constexpr double kLimit = 1.7580993408473766;
+  const double scale = p < 1 ? 1 / std::sqrt((kLimit * kLimit * p + 1) * (1 - p)) : 0;
+  const Tensor kept = draw_kept(self, p, kWhat);
+  const Tensor shift = mul_(add(kept, Scalar(-1)), kLimit * scale);
+  return {mul_(kept, scale), add_(shift, Scalar(kLimit * scale * p))};
+}
+
+template <Dropped kWhat>
+Tensor alpha_dropout(const Tensor& self, double p, bool train) {
+  if (drops_nothing(self, p, train)) return self;
+  const auto [scale, shift] = scale_and_shift<kWhat>(self, p);
+  return add(mul(self, scale), shift);
+}
+
+template <Dropped kWhat>
+Tensor alpha_dropout_inplace(const Tensor& self, double p, bool train) {
+  if (drops_nothing(self, p, train)) return self;
+  const auto [scale, shift] = scale_and_shift<kWhat>(self, p);
+  return add_(mul_(self, scale), shift);
 }
 
 }  // namespace
@@ -104,8 +148,14 @@ void compose_random(ops::Registry& registry) {
   registry.composite<normal_float_tensor>("normal.float_Tensor");
   registry.composite<bernoulli>("bernoulli");
   registry.composite<bernoulli_p>("bernoulli.p");
-  registry.composite<dropout>("dropout");
-  registry.composite<dropout_inplace>("dropout_");
+  registry.composite<dropout<Dropped::kElements>>("dropout");
+  registry.composite<dropout_inplace<Dropped::kElements>>("dropout_");
+  registry.composite<dropout<Dropped::kChannels>>("feature_dropout");
+  registry.composite<dropout_inplace<Dropped::kChannels>>("feature_dropout_");
+  registry.composite<alpha_dropout<Dropped::kElements>>("alpha_dropout");
+  registry.composite<alpha_dropout_inplace<Dropped::kElements>>("alpha_dropout_");
+  registry.composite<alpha_dropout<Dropped::kChannels>>("feature_alpha_dropout");
+  registry.composite<alpha_dropout_inplace<Dropped::kChannels>>("feature_alpha_dropout_");
 }
 
 }  // namespace mindtorch::functional

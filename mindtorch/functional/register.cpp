@@ -23,14 +23,17 @@ void register_composites(ops::Registry& registry) {
   compose_matmul(registry);
   compose_norm(registry);
   compose_optimizer(registry);
+  compose_pairs(registry);
   compose_pooling(registry);
   compose_random(registry);
   compose_recurrent(registry);
   compose_reduce(registry);
   compose_sampling(registry);
   compose_shape(registry);
+  compose_shuffle(registry);
   compose_sort(registry);
   compose_stft(registry);
+  compose_value_losses(registry);
   compose_views(registry);
 }
 

@@ -41,36 +41,6 @@ std::optional<bool> compare(Pointwise function, T a, T b) {
   }
 }
 
-// psi and its derivative by recurrence up to where the asymptotic series holds.
-template <typename Real>
-Real digamma(Real x) {
-  constexpr Real kPi = std::numbers::pi_v<Real>;
-  if (x == 0) return std::copysign(std::numeric_limits<Real>::infinity(), -x);
-  if (x < 0) {
-    if (x == std::trunc(x)) return std::numeric_limits<Real>::quiet_NaN();
-    return digamma(1 - x) - kPi / std::tan(kPi * (x - std::trunc(x)));
-  }
-  Real sum = 0;
-  for (; x < 30; x += 1) sum -= 1 / x;
-  const Real z = 1 / (x * x);
-  const Real series = z * (Real{1} / 12 - z * (Real{1} / 120 - z * (Real{1} / 252 - z / 240)));
-  return sum + std::log(x) - Real{0.5} / x - (x < static_cast<Real>(1e10) ? series : 0);
-}
-
-template <typename Real>
-Real trigamma(Real x) {
-  constexpr Real kPi = std::numbers::pi_v<Real>;
-  if (x < Real{0.5}) {
-    const Real sine = std::sin(kPi * (x - std::trunc(x)));
-    return kPi * kPi / (sine * sine) - trigamma(1 - x);
-  }
-  Real sum = 0;
-  for (; x < 30; x += 1) sum += 1 / (x * x);
-  const Real z = 1 / (x * x);
-  return sum + 1 / x + z / 2 +
-         z / x * (Real{1} / 6 - z * (Real{1} / 30 - z * (Real{1} / 42 - z / 30)));
-}
-
 template <typename Real>
 Real erfinv(Real y) {
   constexpr Real kPi = std::numbers::pi_v<Real>;
@@ -91,13 +61,13 @@ Real erfinv(Real y) {
 
 template <typename Real>
 Real call_special(Pointwise function, Real a, Real b, Real c) {
-  const special::NumberFunction number = special::number_function(function);
   const auto x = static_cast<double>(a);
   const auto y = static_cast<double>(b);
-  if (number.of_one != nullptr) return static_cast<Real>(number.of_one(x));
-  if (number.of_two != nullptr) return static_cast<Real>(number.of_two(x, y));
-  if (number.of_three != nullptr) {
-    return static_cast<Real>(number.of_three(x, y, static_cast<double>(c)));
+  for (const special::NumberFunction& row : special::kNumberFunctions) {
+    if (row.function != function) continue;
+    if (row.of_one != nullptr) return static_cast<Real>(row.of_one(x));
+    if (row.of_two != nullptr) return static_cast<Real>(row.of_two(x, y));
+    return static_cast<Real>(row.of_three(x, y, static_cast<double>(c)));
   }
   MT_THROW(NotImplementedError, "there is no host evaluation of ", function_info(function).name);
 }
@@ -138,28 +108,18 @@ Real call_primitive(Pointwise function, Real a, Real b, Real c) {
       return std::fabs(a);
     case Pointwise::kNeg:
       return -a;
-    case Pointwise::kCeil:
-      return std::ceil(a);
     case Pointwise::kFloor:
       return std::floor(a);
     case Pointwise::kRound:
       return std::nearbyint(a);
-    case Pointwise::kTrunc:
-      return std::trunc(a);
     case Pointwise::kSqrt:
       return std::sqrt(a);
     case Pointwise::kExp:
       return std::exp(a);
-    case Pointwise::kExp2:
-      return std::exp2(a);
     case Pointwise::kExpm1:
       return std::expm1(a);
     case Pointwise::kLog:
       return std::log(a);
-    case Pointwise::kLog2:
-      return std::log2(a);
-    case Pointwise::kLog10:
-      return std::log10(a);
     case Pointwise::kLog1p:
       return std::log1p(a);
     case Pointwise::kErf:
@@ -170,34 +130,10 @@ Real call_primitive(Pointwise function, Real a, Real b, Real c) {
       return erfinv(a);
     case Pointwise::kLgamma:
       return std::lgamma(a);
-    case Pointwise::kDigamma:
-      return digamma(a);
-    case Pointwise::kTrigamma:
-      return trigamma(a);
     case Pointwise::kSin:
       return std::sin(a);
     case Pointwise::kCos:
       return std::cos(a);
-    case Pointwise::kTan:
-      return std::tan(a);
-    case Pointwise::kAsin:
-      return std::asin(a);
-    case Pointwise::kAcos:
-      return std::acos(a);
-    case Pointwise::kAtan:
-      return std::atan(a);
-    case Pointwise::kSinh:
-      return std::sinh(a);
-    case Pointwise::kCosh:
-      return std::cosh(a);
-    case Pointwise::kTanh:
-      return std::tanh(a);
-    case Pointwise::kAsinh:
-      return std::asinh(a);
-    case Pointwise::kAcosh:
-      return std::acosh(a);
-    case Pointwise::kAtanh:
-      return std::atanh(a);
     case Pointwise::kWhere:
       return a != 0 ? b : c;
     default:

@@ -34,10 +34,11 @@ uint8_t ExprBuilder::leaf(ExprNode::Kind kind, uint8_t index) {
   return add(node);
 }
 
-uint8_t ExprBuilder::constant(double value) {
+uint8_t ExprBuilder::constant(double value, double imaginary) {
   ExprNode node;
   node.kind = ExprNode::Kind::kConstant;
   node.constant = value;
+  node.imaginary = imaginary;
   return add(node);
 }
 

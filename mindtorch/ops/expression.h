@@ -22,6 +22,7 @@ struct ExprNode {
   uint8_t count = 0;          // kCall: arguments
   uint8_t arguments[3] = {};  // kCall: earlier nodes
   double constant = 0;        // kConstant
+  double imaginary = 0;       // its other part, in formulas of complex numbers
 
   bool operator==(const ExprNode&) const = default;
 };
@@ -45,7 +46,7 @@ class MT_API Expression {
 class MT_API ExprBuilder {
  public:
   uint8_t leaf(ExprNode::Kind kind, uint8_t index);
-  uint8_t constant(double value);
+  uint8_t constant(double value, double imaginary = 0);
   uint8_t call(Pointwise function, std::initializer_list<uint8_t> arguments);
   // What `result` needs, in order.
   Expression finish(uint8_t result) const;

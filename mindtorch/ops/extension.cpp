@@ -17,7 +17,7 @@ using DefineDevice = void (*)(DeviceLibrary&);
 void forget_device(Registry& ops, DeviceType type) {
   for (const Op& op : ops.ops()) const_cast<Op&>(op).kernels[static_cast<int>(type)] = {};
   ops.pointwise_engine(type, nullptr);
-  ops.fusion_engine(type, {});
+  ops.fusion_engine(type, nullptr);
   ops.device_dtypes(type, kAnyType);
 }
 

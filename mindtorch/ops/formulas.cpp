@@ -10,6 +10,9 @@ namespace {
 
 // Formulas that fit a line of a table are written in one piece.
 constexpr size_t kOnePiece = 80;
+// Functions whose formulas are longer are written by name.
+constexpr size_t kLongest = 500;
+constexpr size_t kMostNodes = 80;
 
 // How tightly a call binds when it is written as an operator; 0: as a function.
 struct Spelling {
@@ -78,7 +81,7 @@ struct Writer {
       case ExprNode::Kind::kParam:
         return std::string("p").append(std::to_string(node.index));
       case ExprNode::Kind::kConstant:
-        return number_text(node.constant);
+        return node.imaginary == 0 ? number_text(node.constant) : "i";
       case ExprNode::Kind::kCall:
         break;
     }
@@ -148,7 +151,10 @@ std::string written(Pointwise function, const char* operands) {
   const FunctionInfo& info = function_info(function);
   const bool has_floats = (info.dtypes & kFloatTypes) != 0;
   const Expression& value = has_floats ? info.value : info.integer_value;
-  if (!value.empty()) return written(value, operands);
+  if (!value.empty() && value.nodes().size() <= kMostNodes) {
+    std::string text = written(value, operands);
+    if (text.size() <= kLongest) return text;
+  }
   std::vector<ExprNode> nodes(info.arity + size_t{1});
   ExprNode& call = nodes.back();
   call.kind = ExprNode::Kind::kCall;

@@ -34,9 +34,17 @@ class FunctionTable {
     declare_trigonometry(functions);
     declare_activations(functions);
     declare_selections(functions);
+    declare_losses(functions);
     declare_more_dtypes(infos_.get());
+    declared_ = count();
   }
 
+  Pointwise named(std::string_view name) const {
+    int at = 0;
+    while (at < declared_ && infos_[at].name != name) ++at;
+    MT_ASSERT(at < declared_);
+    return static_cast<Pointwise>(at);
+  }
   const FunctionInfo& at(Pointwise function) const { return infos_[static_cast<int>(function)]; }
   int count() const { return count_.load(std::memory_order_acquire); }
   Pointwise add(FunctionInfo info) {
@@ -52,6 +60,7 @@ class FunctionTable {
  private:
   std::unique_ptr<FunctionInfo[]> infos_;
   std::atomic<int> count_;
+  int declared_ = 0;  // by this library: the first ones
   std::mutex mutex_;
 };
 
@@ -97,7 +106,13 @@ Pointwise register_function(FunctionInfo info) {
   if (info.torch_kernel.empty()) info.torch_kernel = info.name;
   return table().add(std::move(info));
 }
+Pointwise function_named(std::string_view name) { return table().named(name); }
 int function_count() { return table().count(); }
+
+void Functions::enter(FunctionInfo info) {
+  info.bool_operands = find_bool_operands(info.value);
+  storage().add(std::move(info));
+}
 
 Inputs Declaration::make_inputs(ExprBuilder& builder) {
   const auto operand = [&](int i) { return leaf(builder, ExprNode::Kind::kOperand, i); };
@@ -113,8 +128,9 @@ GradientInputs Declaration::make_gradient_inputs(ExprBuilder& builder) {
           operand(Derivative::Input::kResult)};
 }
 
-void Declaration::add_gradient(int index, const Expression& expression) {
-  Derivative& derivative = info_->derivatives[index];
+void Declaration::add_gradient(int index, const Expression& expression, bool is_complex) {
+  Derivative& derivative =
+      is_complex ? info_->complex_derivatives[index] : info_->derivatives[index];
   derivative.kind = Derivative::Kind::kExpression;
   std::vector<ExprNode> nodes(expression.nodes().begin(), expression.nodes().end());
   bool is_call = true;  // one call of a built-in function on inputs alone
@@ -136,11 +152,11 @@ void Declaration::add_gradient(int index, const Expression& expression) {
     return;
   }
   FunctionInfo backward;
-  backward.name =
-      info_->name + "_backward" + (info_->arity > 1 ? std::string("_") + "abc"[index] : "");
+  backward.name = info_->name + (is_complex ? "_complex" : "") + "_backward" +
+                  (info_->arity > 1 ? std::string("_") + "abc"[index] : "");
   backward.torch_kernel = backward.name;
   backward.arity = static_cast<uint8_t>(derivative.inputs.size());
-  backward.dtypes = info_->dtypes & kFloatTypes;
+  backward.dtypes = is_complex ? kComplexTypes : info_->dtypes & kFloatTypes;
   backward.value = Expression(std::move(nodes));
   backward.bool_operands = find_bool_operands(backward.value);
   derivative.function = storage().add(std::move(backward));

@@ -40,22 +40,43 @@ enum class Cost : uint8_t {
   kByNumber,  // a loop of its own
 };
 
+// How far a device's values may be from the function's, in units of the last place; 0.501 is
+// rounded once. Errors of results below a floor count against that: absolute accuracy is all that
+// cancellation leaves.
+struct Tolerance {
+  double ulp32 = 0.501;
+  double ulp64 = 0.501;
+  double floor32 = 0;
+  double floor64 = 0;
+  bool moderate = false;  // operands near the ends of the range lose digits, in torch as well
+};
+
 // All that is known of a function of numbers.
 struct FunctionInfo {
   std::string name;
   uint8_t arity = 0;
   Values values = Values::kSame;
   Cost cost = Cost::kCurve;
+  bool loops = false;         // as often as its operands say: hosts have it, devices may lack it
   uint8_t bool_operands = 0;  // a bit for each operand that is a condition
   // The dtypes it is computed in; others are refused on every device, as torch refuses them.
   DTypeSet dtypes = 0;
   std::string torch_kernel;  // what torch calls it in that refusal
-  // Empty for a primitive, which every device brings along or lacks.
+  // Empty for primitives and loops.
   Expression value;
   // Of integers and bool, where that differs.
   Expression integer_value;
   Derivative derivatives[3];  // of the operands
+  // Of complex operands, where that is not the formula for real numbers up to conjugates.
+  Derivative complex_derivatives[2];
+  Tolerance tolerance;
 
+  // Neither made of others nor a loop: what every device brings along.
+  bool is_primitive() const {
+    const bool is_made_of_others =
+        !value.empty() || ((dtypes & kFloatTypes) == 0 && !integer_value.empty());
+    return !is_made_of_others && !loops;
+  }
   const Expression& value_in(DType dtype) const {
     return is_differentiable(dtype) || integer_value.empty() ? value : integer_value;
   }
@@ -79,6 +100,8 @@ inline bool gives_real(Pointwise function) {
 
 // Adds a function; for libraries that define ops of their own. Valid until the process ends.
 MT_API Pointwise register_function(FunctionInfo info);
+// One that this library declares, by name; those of other libraries are known to them alone.
+MT_API Pointwise function_named(std::string_view name);
 // How many there are: numbers [0, count) are valid.
 MT_API int function_count();
 

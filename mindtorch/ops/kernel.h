@@ -54,6 +54,7 @@ struct Kernel {
 
 // Runs any pointwise op of a device; `out` has the broadcast shape and any dtype and strides.
 using PointwiseFn = void (*)(Launch&, const PointwiseCall&, const Tensor& out);
+using PointwiseCheck = void (*)(const PointwiseCall&);
 
 namespace detail {
 

@@ -105,6 +105,7 @@ enum class AutocastPolicy : uint8_t {
   kFloat32,         // all become float32
   kFloat32Result,   // dtype=None becomes float32
   kWidest,          // all become float32 where one is, else autocast's dtype
+  kRefused,         // torch calls it unsafe
 };
 struct AutocastTrait {
   AutocastPolicy cpu = AutocastPolicy::kNone;

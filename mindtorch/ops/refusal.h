@@ -9,8 +9,8 @@ namespace mindtorch::ops {
 
 // What a device cannot compute: every such error is raised here.
 
-// Throws NotImplementedError: "Could not run 'mm' on device npu:0 for torch.int64: <reason>", or
-// "npu:0, <chip>" where another chip would.
+// Throws NotImplementedError: "Could not run 'mm' on device <device> for torch.int64: <reason>", or
+// "<device>, <chip>" where another chip would.
 [[noreturn]] MT_API void refuse(std::string_view op,
                                 Device device,
                                 std::optional<DType> dtype,

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "mindtorch/ops/single_call.h"
+
 namespace mindtorch::ops {
 
 Definition Registry::define(std::string_view schema, Location location) {
@@ -34,6 +36,14 @@ Op& Registry::add(Op op) {
   for (size_t i = 0; i < params.size(); ++i) stored.written |= uint64_t{params[i].mutated} << i;
   by_name_[name] = &stored;
   return stored;
+}
+
+void Registry::fusion_engine(DeviceType device, const FusionEngine* engine, Location location) {
+  const auto at = static_cast<int>(device);
+  fusion_[at] = engine;
+  if (engine != nullptr && pointwise_[at] == nullptr) {
+    pointwise_engine(device, &run_as_group, &check_as_group, location);
+  }
 }
 
 const Op* Registry::find(std::string_view full_name) const {

@@ -170,19 +170,28 @@ class MT_API Registry {
                 const autograd::BackwardRule& rule,
                 Signature signature,
                 Location location);
+  // `check`: throws where the engine has no such function for the dtype, as the engine itself does;
+  // null: it has them all.
   void pointwise_engine(DeviceType device,
                         PointwiseFn engine,
+                        PointwiseCheck check = nullptr,
                         Location location = Location::here()) {
     pointwise_[static_cast<int>(device)] = engine;
+    pointwise_checks_[static_cast<int>(device)] = check;
     pointwise_locations_[static_cast<int>(device)] = location;
   }
   PointwiseFn pointwise_engine(DeviceType device) const {
     return pointwise_[static_cast<int>(device)];
   }
-  void fusion_engine(DeviceType device, FusionEngine engine) {
-    fusion_[static_cast<int>(device)] = engine;
+  PointwiseCheck pointwise_check(DeviceType device) const {
+    return pointwise_checks_[static_cast<int>(device)];
   }
-  const FusionEngine& fusion_engine(DeviceType device) const {
+  // A device without a pointwise engine has this as such: run_as_group().
+  void fusion_engine(DeviceType device,
+                     const FusionEngine* engine,
+                     Location location = Location::here());
+  // Null: the device runs ops one by one.
+  const FusionEngine* fusion_engine(DeviceType device) const {
     return fusion_[static_cast<int>(device)];
   }
   Location pointwise_location(DeviceType device) const {
@@ -219,8 +228,9 @@ class MT_API Registry {
   std::unordered_map<std::string_view, Op*> by_name_;
   std::deque<std::string> names_;
   PointwiseFn pointwise_[kDeviceTypeCount] = {};
+  PointwiseCheck pointwise_checks_[kDeviceTypeCount] = {};
   Location pointwise_locations_[kDeviceTypeCount];
-  FusionEngine fusion_[kDeviceTypeCount];
+  const FusionEngine* fusion_[kDeviceTypeCount] = {};
   DTypeSet dtypes_[kDeviceTypeCount];
 
   struct ChipRule {

@@ -1,10 +1,10 @@
 #include "mindtorch/ops/schema.h"
 
-#include <cctype>
-#include <charconv>
+#include <algorithm>
 #include <utility>
 
 #include "mindtorch/base/error.h"
+#include "mindtorch/ops/schema_text.h"
 
 namespace mindtorch::ops {
 namespace {
@@ -33,163 +33,39 @@ constexpr TypeName kTypeNames[] = {
     {"Generator", ArgType::kGenerator},
 };
 
-class Parser {
- public:
-  explicit Parser(std::string_view text) : text_(text) {}
+constexpr std::string_view kReturnNames[] = {"Tensor", "Tensor[]", "Scalar", "int",
+                                             "bool",   "float",    "()"};
 
-  Schema parse() {
-    Schema schema;
-    schema.name = word();
-    if (accept('.')) schema.overload = word();
-    expect('(');
-    if (!accept(')')) {
-      bool keyword_only = false;
-      do {
-        if (!keyword_only && accept('*')) {
-          keyword_only = true;
-          expect(',');
-        }
-        add(schema.params, param(keyword_only));
-      } while (accept(','));
-      expect(')');
-    }
-    expect('-');
-    expect('>');
-    if (accept('(')) {
-      if (!accept(')')) {
-        do schema.returns.push_back(result());
-        while (accept(','));
-        expect(')');
-      }
-    } else {
-      schema.returns.push_back(result());
-    }
-    check(position_ == text_.size(), "the end");
-    return schema;
-  }
+[[noreturn]] void refuse(std::string_view schema, const SchemaText::Item& item) {
+  MT_THROW(RuntimeError, "schema '", schema, "': expected a type at position ", item.end);
+}
 
- private:
-  void add(std::vector<Param>& params, Param param) {
-    for (const Param& other : params) check(other.name != param.name, "another name");
-    params.push_back(std::move(param));
+Param read_param(std::string_view schema, SchemaText::Item item) {
+  Param param;
+  param.mutated = item.alias.find('!') != std::string::npos;
+  param.keyword_only = item.keyword_only;
+  param.list_size = item.list_size;
+  std::string type = item.type + item.tail;
+  const auto* found = std::ranges::find(kTypeNames, type, &TypeName::text);
+  if (found == std::end(kTypeNames) && type.ends_with('?')) {
+    param.optional = true;
+    type.pop_back();
+    found = std::ranges::find(kTypeNames, type, &TypeName::text);
   }
+  if (found == std::end(kTypeNames)) refuse(schema, item);
+  if (type == "Scalar[]") param.list_size = -1;
+  param.type = found->type;
+  param.name = std::move(item.name);
+  param.has_default = item.has_default;
+  param.default_text = std::move(item.default_text);
+  return param;
+}
 
-  Param param(bool keyword_only) {
-    Param param;
-    param.keyword_only = keyword_only;
-    std::string type = word();
-    if (accept('(')) {  // alias annotation: (a) or (a!)
-      word();
-      param.mutated = accept('!');
-      expect(')');
-    }
-    if (accept('?')) param.optional = true;
-    if (accept('[')) {
-      if (is_word(peek())) param.list_size = number();
-      expect(']');
-      type += param.optional ? "?[]" : "[]";
-      if (type == "Scalar[]") param.list_size = -1;
-      param.optional = accept('?');
-    }
-    bool known = false;
-    for (const TypeName& entry : kTypeNames) {
-      if (entry.text == type) {
-        param.type = entry.type;
-        known = true;
-      }
-    }
-    check(known, "a type");
-    param.name = word();
-    if (accept('=')) {
-      param.has_default = true;
-      param.default_text = default_text();
-    }
-    return param;
-  }
-
-  Return result() {
-    const std::string type = word();
-    Return result;
-    if (accept('(')) {
-      word();
-      accept('!');
-      expect(')');
-    }
-    if (type == "Tensor" && accept('[')) {
-      expect(']');
-      result.type = ReturnType::kTensorList;
-    } else if (type == "Tensor") {
-      result.type = ReturnType::kTensor;
-    } else if (type == "Scalar") {
-      result.type = ReturnType::kScalar;
-    } else if (type == "int") {
-      result.type = ReturnType::kInt;
-    } else if (type == "bool") {
-      result.type = ReturnType::kBool;
-    } else if (type == "float") {
-      result.type = ReturnType::kFloat;
-    } else {
-      check(false, "a return type");
-    }
-    if (is_word(peek())) result.name = word();
-    return result;
-  }
-
-  std::string default_text() {
-    skip_space();
-    std::string text;
-    int depth = 0;
-    while (position_ < text_.size()) {
-      const char c = text_[position_];
-      if (depth == 0 && (c == ',' || c == ')')) break;
-      depth += c == '[' || c == '(' ? 1 : c == ']' || c == ')' ? -1 : 0;
-      text += c;
-      ++position_;
-    }
-    while (!text.empty() && text.back() == ' ') text.pop_back();
-    check(!text.empty(), "a default");
-    return text;
-  }
-
-  static bool is_word(char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-  }
-
-  std::string word() {
-    skip_space();
-    const size_t start = position_;
-    while (position_ < text_.size() && is_word(text_[position_])) ++position_;
-    check(position_ > start, "a name");
-    return std::string(text_.substr(start, position_ - start));
-  }
-  int64_t number() {
-    const std::string digits = word();
-    int64_t value = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    check(error == std::errc() && *end == '\0' && value > 0, "a size");
-    return value;
-  }
-  void skip_space() {
-    while (position_ < text_.size() && text_[position_] == ' ') ++position_;
-  }
-  char peek() {
-    skip_space();
-    return position_ < text_.size() ? text_[position_] : '\0';
-  }
-  bool accept(char c) {
-    if (peek() != c) return false;
-    ++position_;
-    return true;
-  }
-  void expect(char c) { check(accept(c), std::string_view(&c, 1)); }
-  void check(bool condition, std::string_view wanted) {
-    MT_CHECK(condition, RuntimeError, "schema '", text_, "': expected ", wanted, " at position ",
-             position_);
-  }
-
-  std::string_view text_;
-  size_t position_ = 0;
-};
+Return read_return(std::string_view schema, SchemaText::Item item) {
+  const auto* const found = std::ranges::find(kReturnNames, item.type + item.tail);
+  if (found == std::end(kReturnNames)) refuse(schema, item);
+  return {std::move(item.name), static_cast<ReturnType>(found - std::begin(kReturnNames))};
+}
 
 std::string type_text(const Param& param) {
   std::string text;
@@ -205,7 +81,19 @@ std::string type_text(const Param& param) {
 
 }  // namespace
 
-Schema Schema::parse(std::string_view text) { return Parser(text).parse(); }
+Schema Schema::parse(std::string_view text) {
+  SchemaText parts = SchemaText::parse(text);
+  Schema schema;
+  schema.name = std::move(parts.name);
+  schema.overload = std::move(parts.overload);
+  for (SchemaText::Item& item : parts.params) {
+    schema.params.push_back(read_param(text, std::move(item)));
+  }
+  for (SchemaText::Item& item : parts.returns) {
+    schema.returns.push_back(read_return(text, std::move(item)));
+  }
+  return schema;
+}
 
 std::string Schema::str() const {
   std::string text = full_name() + "(";
@@ -218,8 +106,6 @@ std::string Schema::str() const {
     if (param.has_default) text += "=" + param.default_text;
   }
   text += ") -> ";
-  constexpr std::string_view kReturnNames[] = {"Tensor", "Tensor[]", "Scalar", "int",
-                                               "bool",   "float",    "()"};
   if (returns.size() != 1) text += "(";
   for (size_t i = 0; i < returns.size(); ++i) {
     if (i != 0) text += ", ";

@@ -2,6 +2,7 @@
 
 #include <mutex>
 
+#include "mindtorch/base/round_up.h"
 #include "mindtorch/profiler/recorder.h"
 #include "mindtorch/runtime/hooks.h"
 #include "mindtorch/runtime/out_of_memory.h"
@@ -62,7 +63,7 @@ Block* CachingAllocator::allocate(size_t bytes, driver::StreamHandle stream) {
                   profiler::wants(profiler::kMemory))) {
     return allocate_instrumented(bytes, stream);
   }
-  const size_t size = (bytes + kMinBlock - 1) / kMinBlock * kMinBlock;
+  const size_t size = round_up(bytes, kMinBlock);
   Arena& arena = state_.arenas.of_stream(stream);
   Block* block = nullptr;
   {
@@ -77,7 +78,7 @@ Block* CachingAllocator::allocate_at(const void* address,
                                      size_t bytes,
                                      driver::StreamHandle stream) {
   if (slow_path_.any() || !pending_.empty() || bytes - 1 >= kBeyondAnyDevice - 1) return nullptr;
-  const size_t size = (bytes + kMinBlock - 1) / kMinBlock * kMinBlock;
+  const size_t size = round_up(bytes, kMinBlock);
   Arena& arena = state_.arenas.of_stream(stream);
   const ArenaLock lock(state_.arenas, arena);
   return arena.take_at(pool_for(size), size, bytes, static_cast<const char*>(address));
@@ -97,9 +98,8 @@ Block* CachingAllocator::allocate_instrumented(size_t bytes, driver::StreamHandl
     request.context = state_.history.context(ContextLevel::kState);
   }
   if (!pools_.capturing()) pending_.poll();
-  request.size = slow_path_.has(SlowPathFlags::kRounding)
-                     ? state_.conf.get()->round(bytes)
-                     : (bytes + kMinBlock - 1) / kMinBlock * kMinBlock;
+  request.size = slow_path_.has(SlowPathFlags::kRounding) ? state_.conf.get()->round(bytes)
+                                                          : round_up(bytes, kMinBlock);
   request.pool = pool_for(request.size);
   request.arena = slow_path_.has(SlowPathFlags::kPoolScopes) ? &pools_.route(stream)
                                                              : &state_.arenas.of_stream(stream);

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "mindtorch/base/thread_safety.h"
 #include "mindtorch/runtime/accelerator.h"
 #include "mindtorch/runtime/device_runtime.h"
 #include "mindtorch/runtime/host_wait.h"
@@ -35,16 +36,16 @@ struct Timeline {
 
   DeviceRuntime* const runtime;
   std::mutex mutex;
-  bool is_closed = false;           // its session is over
-  std::deque<TimedLaunch> pending;  // as launched
-  std::vector<EventHandle> all;     // events that were made
-  std::vector<EventHandle> idle;
-  EventHandle anchor = nullptr;
-  int64_t anchor_ns = 0;
+  bool is_closed MT_GUARDED_BY(mutex) = false;           // its session is over
+  std::deque<TimedLaunch> pending MT_GUARDED_BY(mutex);  // as launched
+  std::vector<EventHandle> all MT_GUARDED_BY(mutex);     // events that were made
+  std::vector<EventHandle> idle MT_GUARDED_BY(mutex);
+  EventHandle anchor MT_GUARDED_BY(mutex) = nullptr;
+  int64_t anchor_ns MT_GUARDED_BY(mutex) = 0;
 
   driver::DeviceDriver& driver() const { return runtime->driver(); }
 
-  EventHandle take() {
+  EventHandle take() MT_REQUIRES(mutex) {
     if (idle.empty()) {
       all.push_back(nullptr);  // first, so that none is lost
       return all.back() = driver().create_event(runtime->device(), driver::EventFlags::kTiming);
@@ -53,17 +54,17 @@ struct Timeline {
     idle.pop_back();
     return event;
   }
-  void give(EventHandle event) { idle.push_back(event); }
+  void give(EventHandle event) MT_REQUIRES(mutex) { idle.push_back(event); }
 
   // The reading with the shortest way to the device and back is the best.
-  void read_clock(Stream stream) {
+  void read_clock(Stream stream) MT_REQUIRES(mutex) {
     if (anchor != nullptr) give(std::exchange(anchor, nullptr));
     int64_t shortest = std::numeric_limits<int64_t>::max();
     for (int i = 0; i < kClockReadings; ++i) {
       const EventHandle event = take();
       const int64_t before = profiler::now_ns();
       driver().record_event(event, stream.device(), stream.handle());
-      driver().wait_event(event);
+      driver().wait_event(stream.device(), event);
       const int64_t after = profiler::now_ns();
       if (after - before >= shortest) {
         give(event);
@@ -77,14 +78,14 @@ struct Timeline {
   }
 
   int64_t elapsed_ns(EventHandle from, EventHandle to) {
-    return static_cast<int64_t>(double{driver().elapsed_ms(from, to)} * 1e6);
+    return static_cast<int64_t>(double{driver().elapsed_ms(runtime->device(), from, to)} * 1e6);
   }
 
   // Dates the oldest launch; waits for it.
-  void finish_oldest() {
+  void finish_oldest() MT_REQUIRES(mutex) {
     TimedLaunch launch = std::move(pending.front());
     pending.pop_front();
-    driver().wait_event(launch.end);
+    driver().wait_event(runtime->device(), launch.end);
     launch.event.start_ns = anchor_ns + elapsed_ns(anchor, launch.start);
     launch.event.end_ns = launch.event.start_ns + elapsed_ns(launch.start, launch.end);
     give(launch.start);
@@ -92,14 +93,14 @@ struct Timeline {
     profiler::note_device_event(std::move(launch.event));
   }
 
-  void finish() noexcept {
+  void finish() noexcept MT_REQUIRES(mutex) {
     try {
       while (!pending.empty()) finish_oldest();
     } catch (...) {  // the device has an error, which its next user gets
     }
     pending.clear();
     for (const EventHandle event : all) {
-      if (event != nullptr) driver().destroy_event(event);
+      if (event != nullptr) driver().destroy_event(runtime->device(), event);
     }
     is_closed = true;
   }
@@ -108,7 +109,8 @@ struct Timeline {
 // Of the devices that were used since a profiler stopped last.
 struct Timelines {
   std::mutex mutex;
-  std::unordered_map<const DeviceRuntime*, std::shared_ptr<Timeline>> by_device;
+  std::unordered_map<const DeviceRuntime*, std::shared_ptr<Timeline>> by_device
+      MT_GUARDED_BY(mutex);
 };
 
 Timelines& timelines() {

@@ -1,5 +1,7 @@
 #include "mindtorch/runtime/expandable_segments.h"
 
+#include "mindtorch/base/round_up.h"
+
 #include <algorithm>
 #include <mutex>
 #include <vector>
@@ -8,8 +10,6 @@ namespace mindtorch::runtime {
 namespace {
 
 constexpr size_t kSmallPage = size_t{2} << 20;
-
-size_t round_up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 bool is_free(const Block* block) { return block != nullptr && block->state == BlockState::kFree; }
 

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <vector>
 
+#include "mindtorch/base/round_up.h"
 #include "mindtorch/runtime/hooks.h"
 #include "mindtorch/runtime/out_of_memory.h"
 
@@ -38,7 +39,7 @@ constexpr size_t kLargeGranularity = size_t{2} << 20;
 size_t segment_size(size_t size, const AllocConf& conf) {
   if (size <= kSmallLimit) return kSmallSegment;
   if (size < kDirectLimit) return conf.large_segment_size;
-  return (size + kLargeGranularity - 1) / kLargeGranularity * kLargeGranularity;
+  return round_up(size, kLargeGranularity);
 }
 
 }  // namespace

@@ -104,13 +104,14 @@ void PendingFrees::wait_all() {
 // Finishes entries from the front of the stream's queue. Only one thread at a time looks at a
 // queue; what it has in hand stays at the front until it is known to be reached.
 void PendingFrees::drain(driver::StreamHandle stream, bool wait) {
-  std::unique_lock lock(mutex_);
+  Relockable lock(mutex_);
   Queue& queue = queues_[stream];
-  if (wait && t_draining == 0) left_.wait(lock, [&queue] { return !queue.busy; });
+  if (wait && t_draining == 0) left_.wait(lock.waiting(), [&queue] { return !queue.busy; });
   if (queue.busy) return;
   queue.busy = true;
   ++t_draining;
-  const auto leave = [&] {
+  // After an error the lock is held or not.
+  const auto leave = [&]() MT_UNCHECKED_LOCKS {
     if (!lock.owns_lock()) lock.lock();
     queue.busy = false;
     --t_draining;
@@ -132,9 +133,9 @@ void PendingFrees::drain(driver::StreamHandle stream, bool wait) {
         queue.entries.front().event = entry.event;
         lock.unlock();
       }
-      if (!driver_.query_event(entry.event)) {
+      if (!driver_.query_event(device_, entry.event)) {
         if (!wait) break;
-        driver_.wait_event(entry.event);
+        driver_.wait_event(device_, entry.event);
       }
       lock.lock();
       queue.entries.pop_front();

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "mindtorch/base/error.h"
+#include "mindtorch/base/round_up.h"
 #include "mindtorch/runtime/device_runtime.h"
 #include "mindtorch/runtime/fork_guard.h"
 #include "mindtorch/runtime/hooks.h"
@@ -25,8 +26,6 @@ std::string mebibytes(size_t bytes) {
   return text;
 }
 
-size_t round_to(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
-
 }  // namespace
 
 PinnedPool::PinnedPool(driver::DeviceDriver& driver, PinnedSettings settings)
@@ -42,7 +41,7 @@ bool PinnedPool::forked() const noexcept {
 size_t PinnedPool::round(size_t bytes, const PinnedSettings& settings) noexcept {
   if (bytes > settings.max_round_threshold || bytes > settings.max_cached_size) return bytes;
   const size_t unit = std::max(kUnit, std::bit_floor(bytes) / 8);
-  return bytes > SIZE_MAX - unit ? bytes : round_to(bytes, unit);
+  return bytes > SIZE_MAX - unit ? bytes : round_up(bytes, unit);
 }
 
 // --- Getting memory --------------------------------------------------------------------------
@@ -146,9 +145,9 @@ char* PinnedPool::cut_from_segment(size_t size) {
   if (segment_size != 0) make_segment(segment_size);
   std::lock_guard lock(mutex_);
   const size_t left = segment_.size - segment_.used;
-  if (size > left || round_to(size, kPage) > left) return nullptr;
+  if (size > left || round_up(size, kPage) > left) return nullptr;
   char* data = segment_.data + segment_.used;
-  segment_.used += round_to(size, kPage);
+  segment_.used += round_up(size, kPage);
   ++segment_.busy;
   return data;
 }

@@ -9,6 +9,10 @@
 
 namespace mindtorch {
 
+namespace driver {
+struct DeviceRow;
+}
+
 enum class DeviceType : uint8_t {
   kCpu,
   kMeta,
@@ -17,6 +21,8 @@ enum class DeviceType : uint8_t {
   kPrivateUse1,  // of a library of its own, under the name which that gives it (ops/extension.h)
 };
 inline constexpr int kDeviceTypeCount = 5;
+
+constexpr bool is_accelerator(DeviceType type) { return type > DeviceType::kMeta; }
 
 namespace detail {
 MT_API extern std::atomic<const char*> g_private_name;
@@ -44,6 +50,10 @@ struct Device {
 
   bool is_cpu() const { return type == DeviceType::kCpu; }
   bool is_meta() const { return type == DeviceType::kMeta; }
+  // Its memory is the program's own, which reads and writes it without asking a driver.
+  bool is_host() const { return is_cpu(); }
+  // It has a driver, memory of its own, and works beside the host.
+  bool is_accelerator() const { return mindtorch::is_accelerator(type); }
   bool has_index() const { return index >= 0; }
   friend constexpr bool operator==(Device a, Device b) {
     return a.type == b.type && a.index == b.index;
@@ -55,6 +65,8 @@ struct Device {
   MT_API static Device parse(std::string_view text);
 };
 
+// What is known of the devices of a type, whether or not there is one here.
+MT_API const driver::DeviceRow& device_row(DeviceType type);
 // The device itself; with no index, the current device of its kind. Throws the reason when it
 // cannot be used.
 MT_API Device resolve(Device device);

@@ -98,10 +98,9 @@ _LAZY = {
             "typename"
         ),
         "_nn_ops": (
-            "alpha_dropout alpha_dropout_ batch_norm binary_cross_entropy_with_logits "
-            "cosine_embedding_loss embedding_bag feature_alpha_dropout feature_alpha_dropout_ "
-            "feature_dropout feature_dropout_ group_norm hinge_embedding_loss instance_norm kl_div "
-            "margin_ranking_loss poisson_nll_loss triplet_margin_loss"
+            "batch_norm binary_cross_entropy_with_logits cosine_embedding_loss embedding_bag "
+            "group_norm hinge_embedding_loss instance_norm kl_div margin_ranking_loss "
+            "poisson_nll_loss triplet_margin_loss"
         ),
         "_library.tags": "Tag",
         "_lobpcg": "lobpcg",
@@ -156,10 +155,7 @@ _LAZY = {
             "broadcast_shapes cdist einsum nonzero norm prelu stft tensordot unique "
             "unique_consecutive"
         ),
-        "nn.functional": (
-            "bilinear channel_shuffle cosine_similarity pairwise_distance pdist pixel_shuffle "
-            "pixel_unshuffle rrelu rrelu_"
-        ),
+        "nn.functional": ("bilinear cosine_similarity pairwise_distance pdist rrelu rrelu_"),
         "random": "default_generator get_rng_state initial_seed manual_seed seed set_rng_state",
         "_streams": "Event Stream",
         "futures": "Future",

@@ -2,15 +2,10 @@
 
 import mindtorch_v2 as torch
 import mindtorch_v2.nn.functional as F
+from mindtorch_v2 import _C
 
-_REDUCTIONS = ("none", "mean", "sum")
+_ops = _C._internal_functions
 _BAG_MODES = ("sum", "mean", "max")
-
-
-def _reduction(number):
-    if not 0 <= number < len(_REDUCTIONS):
-        raise ValueError(f"{number} is not a valid value for reduction")
-    return _REDUCTIONS[number]
 
 
 def batch_norm(
@@ -113,8 +108,8 @@ def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None
     >>> torch.binary_cross_entropy_with_logits(torch.zeros(1), torch.ones(1))
     tensor([0.6931])
     """
-    return F.binary_cross_entropy_with_logits(
-        input, target, weight, reduction=_reduction(reduction), pos_weight=pos_weight
+    return _ops["binary_cross_entropy_with_logits"](
+        input, target, weight, reduction=reduction, pos_weight=pos_weight
     )
 
 
@@ -124,9 +119,7 @@ def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction=0):
     >>> torch.cosine_embedding_loss(torch.ones(1, 2), torch.ones(1, 2), torch.ones(1)).abs() < 1e-6
     tensor([True])
     """
-    return F.cosine_embedding_loss(
-        input1, input2, target, margin=margin, reduction=_reduction(reduction)
-    )
+    return _ops["cosine_embedding_loss"](input1, input2, target, margin=margin, reduction=reduction)
 
 
 def hinge_embedding_loss(input, target, margin=1.0, reduction=0):
@@ -135,7 +128,7 @@ def hinge_embedding_loss(input, target, margin=1.0, reduction=0):
     >>> torch.hinge_embedding_loss(torch.tensor([0.5]), torch.tensor([1.0]))
     tensor([0.5000])
     """
-    return F.hinge_embedding_loss(input, target, margin=margin, reduction=_reduction(reduction))
+    return _ops["hinge_embedding_loss"](input, target, margin=margin, reduction=reduction)
 
 
 def kl_div(input, target, reduction=0, *, log_target=False):
@@ -144,7 +137,7 @@ def kl_div(input, target, reduction=0, *, log_target=False):
     >>> torch.kl_div(torch.zeros(2), torch.ones(2))
     tensor([0., 0.])
     """
-    return F.kl_div(input, target, reduction=_reduction(reduction), log_target=log_target)
+    return _ops["kl_div"](input, target, reduction=reduction, log_target=log_target)
 
 
 def margin_ranking_loss(input1, input2, target, margin=0.0, reduction=0):
@@ -153,9 +146,7 @@ def margin_ranking_loss(input1, input2, target, margin=0.0, reduction=0):
     >>> torch.margin_ranking_loss(torch.zeros(1), torch.ones(1), torch.ones(1))
     tensor([1.])
     """
-    return F.margin_ranking_loss(
-        input1, input2, target, margin=margin, reduction=_reduction(reduction)
-    )
+    return _ops["margin_ranking_loss"](input1, input2, target, margin=margin, reduction=reduction)
 
 
 def poisson_nll_loss(input, target, log_input, full, eps, reduction):
@@ -164,9 +155,7 @@ def poisson_nll_loss(input, target, log_input, full, eps, reduction):
     >>> torch.poisson_nll_loss(torch.zeros(1), torch.zeros(1), True, False, 1e-8, 1)
     tensor(1.)
     """
-    return F.poisson_nll_loss(
-        input, target, log_input, full, eps=eps, reduction=_reduction(reduction)
-    )
+    return _ops["poisson_nll_loss"](input, target, log_input, full, eps=eps, reduction=reduction)
 
 
 def triplet_margin_loss(
@@ -177,66 +166,6 @@ def triplet_margin_loss(
     >>> torch.triplet_margin_loss(torch.zeros(1, 2), torch.zeros(1, 2), torch.zeros(1, 2))
     tensor([1.])
     """
-    return F.triplet_margin_loss(
-        anchor, positive, negative, margin, p, eps, swap, reduction=_reduction(reduction)
+    return _ops["triplet_margin_loss"](
+        anchor, positive, negative, margin, p, eps, swap, reduction=reduction
     )
-
-
-def alpha_dropout(input, p, train):
-    """`nn.functional.alpha_dropout`, with the arguments of the op.
-
-    >>> torch.alpha_dropout(torch.ones(2), 0.5, False)
-    tensor([1., 1.])
-    """
-    return F.alpha_dropout(input, p, train)
-
-
-def alpha_dropout_(input, p, train):
-    """`alpha_dropout` in place.
-
-    >>> torch.alpha_dropout_(torch.ones(2), 0.5, False)
-    tensor([1., 1.])
-    """
-    return F.alpha_dropout(input, p, train, inplace=True)
-
-
-def feature_alpha_dropout(input, p, train):
-    """`nn.functional.feature_alpha_dropout`, with the arguments of the op.
-
-    >>> torch.feature_alpha_dropout(torch.ones(1, 2, 1), 0.5, False)
-    tensor([[[1.],
-             [1.]]])
-    """
-    return F.feature_alpha_dropout(input, p, train)
-
-
-def feature_alpha_dropout_(input, p, train):
-    """`feature_alpha_dropout` in place.
-
-    >>> torch.feature_alpha_dropout_(torch.ones(1, 2, 1), 0.5, False).shape
-    torch.Size([1, 2, 1])
-    """
-    return F.feature_alpha_dropout(input, p, train, inplace=True)
-
-
-def feature_dropout(input, p, train):
-    """Dropout of whole channels.
-
-    >>> torch.feature_dropout(torch.ones(1, 2, 1), 0.5, False).shape
-    torch.Size([1, 2, 1])
-    """
-    if not train or p == 0:
-        return input
-    shape = (*input.shape[:2], *(1 for _ in input.shape[2:]))
-    return input * torch.empty(shape, dtype=input.dtype, device=input.device).bernoulli_(
-        1 - p
-    ).div_(1 - p)
-
-
-def feature_dropout_(input, p, train):
-    """`feature_dropout` in place.
-
-    >>> torch.feature_dropout_(torch.ones(1, 2, 1), 0.5, False).shape
-    torch.Size([1, 2, 1])
-    """
-    return input if not train or p == 0 else input.copy_(feature_dropout(input, p, train))

@@ -43,7 +43,7 @@ def flat(value):
     if isinstance(value, dict):
         return [array for item in value.values() for array in flat(item)]
     if hasattr(value, "detach"):
-        return [value.detach().double().numpy()]
+        return [value.detach().cpu().double().numpy()]
     return [numpy.asarray(value)]
 
 

@@ -1,6 +1,6 @@
 """The op cases on devices that libraries bring along, each in a process of its own.
 
-`pytest tests/ops tests/autograd/test_device_gradients.py --device toy` runs all of them.
+`pytest tests/ops --device toy` runs all of them.
 """
 
 import subprocess
@@ -8,13 +8,13 @@ import sys
 
 import pytest
 
-from tests.support import devices
+from tests.support import library_devices
 from tests.support.simulated import run
 
 PARTS = {
     "values": ["tests/ops/test_ops.py", "-k", "test_values and float32"],
     "refusals": ["tests/ops/test_ops.py", "-k", "test_values and float64 and pipeline"],
-    "gradients": ["tests/autograd/test_device_gradients.py"],
+    "gradients": ["tests/ops/test_device_gradients.py"],
     "targets": ["tests/ops/test_ops.py", "-k", "test_inplace or test_out"],
     "mistakes": ["tests/ops/test_ops.py", "-k", "test_views or test_bad or test_unsupported"],
 }
@@ -24,7 +24,7 @@ LONG = {"targets", "mistakes"}
 @pytest.mark.parametrize(
     "part", [pytest.param(p, marks=pytest.mark.slow if p in LONG else ()) for p in PARTS]
 )
-@pytest.mark.parametrize("kind", devices.ALL)
+@pytest.mark.parametrize("kind", library_devices.ALL)
 def test_op_cases(kind, part):
     options = ["-q", "-x", "-p", "no:cacheprovider", "-n", "0", "-m", "slow or not slow"]
     modes = ["--mode", "eager", "--mode", "pipeline"]
@@ -41,14 +41,14 @@ def test_op_cases(kind, part):
 def test_a_device_has_a_name_and_refuses_in_it():
     run(
         """
-from tests.support import devices
+from tests.support import library_devices
 try:
     torch.ones(2, device="toy")
     raise SystemExit("there is a toy before it is loaded")
 except RuntimeError as error:
     assert "toy" in str(error)
-devices.load("toy")
-devices.load("toy")
+library_devices.load("toy")
+library_devices.load("toy")
 x = torch.arange(6.0, device="toy").reshape(2, 3).requires_grad_()
 assert x.device == torch.device("toy:0") and repr(x.device) == "device(type='toy', index=0)"
 (x @ x.t()).sum().backward()
@@ -82,8 +82,8 @@ def test_a_device_has_a_module_with_streams():
 import sys
 import types
 from mindtorch_v2 import _device_module
-from tests.support import devices
-devices.load("toy")
+from tests.support import library_devices
+library_devices.load("toy")
 toy = sys.modules["mindtorch_v2.toy"] = types.ModuleType("mindtorch_v2.toy")
 vars(toy).update(_device_module.make_functions("toy"))
 assert toy.device_count() == 1 and toy.current_device() == 0

@@ -14,7 +14,7 @@ from tests.ops.case import ALL, CLOSE, COMPLEX, FLOATS, Sample, result_dtype
 from tests.ops.cases import all_cases
 from tests.ops.harness import Array, Findings, Runtime, as_tuple
 from tests.ops.unsupported import is_unsupported
-from tests.support import devices
+from tests.support import library_devices
 from tests.support.recorded import AGAIN
 
 CASES = all_cases()
@@ -97,7 +97,7 @@ def check_unsupported(runtime, case, dtype):
         arrays = harness.build_arrays(case, sample, dtype)
         if not is_unsupported(case, dtype, sample, runtime.device) or harness.any_empty(*arrays):
             continue
-        lacking = (d for d in ALL_DTYPES if devices.lacks(runtime.device, d))
+        lacking = (d for d in ALL_DTYPES if library_devices.lacks(runtime.device, d))
         names = "|".join({dtype, "float32", made, *lacking})
         with pytest.raises(
             NotImplementedError, match=f"on device {runtime.device}.* for torch.({names})"
@@ -303,7 +303,7 @@ def test_out_of_another_dtype(torch, case, device, mode):
     for where, call in out_calls(runtime, case):
         for other in ("float64", "float32", "int64", "int32", "bool"):
             names = [other] + call.dtypes[1:]
-            if names == call.dtypes or devices.lacks(device, other):
+            if names == call.dtypes or library_devices.lacks(device, other):
                 continue
             legal = can_cast(call.dtypes[0], other)
             outs, _ = call.room(dtypes=names)
@@ -394,7 +394,7 @@ def test_bad_input(torch, case, device, mode):
         needed = harness.given_dtypes(sample, wrong.dtype)
         if case.family == "fft":  # which looks at spectra first
             needed.add("complex64")
-        if devices.lacks(device, *needed):
+        if library_devices.lacks(device, *needed):
             continue
         args, kwargs = runtime.arguments(*bad_call(case, wrong))
         before = harness.snapshot(runtime, args, kwargs)
@@ -412,7 +412,7 @@ def test_unsupported_dtype(torch, case, device, mode):
         samples = [s for s in case.samples if not s.only]
         if dtype in (*case.dtypes, *case.unchecked, *case.optional) or not samples:
             continue
-        if devices.lacks(device, *harness.given_dtypes(samples[0], dtype)):
+        if library_devices.lacks(device, *harness.given_dtypes(samples[0], dtype)):
             continue
         arrays = harness.build_arrays(case, samples[0], dtype)
         args, kwargs = runtime.arguments(*arrays)

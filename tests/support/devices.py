@@ -1,43 +1,105 @@
-"""Devices that a shared library brings along: what loads them, and the dtypes they state.
+"""Tests of whole folders on another device than the CPU: `pytest tests/func --device npu`.
 
-A process loads one at most, since what is loaded stays: `pytest tests/ops --device toy`.
+The device becomes the default one, so that a test which names none makes its tensors there. Two
+lists say what such a run leaves to the CPU, and why.
 """
 
-import os
-import pathlib
-from dataclasses import dataclass
+import fnmatch
+import re
 
+import pytest
 
-@dataclass(frozen=True)
-class LibraryDevice:
-    library: str
-    dtypes: frozenset[str]
+from tests.ops.case import COMPLEX
+from tests.ops.unsupported import MATRIX_PRODUCTS, NO_COMPLEX, NO_FLOAT64
 
+FOLDERS = ("amp", "autograd", "distributions", "func", "memory", "nn", "optim", "sparse")
 
-ALL = {
-    # The device of the C++ tests, with streams that the driver decides about, and a fusion engine.
-    "cuda": LibraryDevice(
-        "test_device",
-        frozenset({"bool", "uint8", "int32", "int64", "float16", "float32", "complex64"}),
-    ),
-    # examples/cpp/toy_device.cpp, which knows mindtorch by its public headers alone.
-    "toy": LibraryDevice(
-        "toy_device", frozenset({"bool", "int8", "int32", "int64", "bfloat16", "float32"})
+# Tests of the CPU itself, or of processes of their own, by file and test: they are not collected.
+OF_THE_CPU = {
+    "autograd/*printing": "the texts of tensors on the CPU",
+    "autograd/test_checkpoint.py::test_gives[[]another_second_run": "a text that names the CPU",
+    "optim/test_refused_options.py::test_capturable_needs": "it says so of the CPU",
+    "optim/test_optimizer.py::test_expected[[]mistakes": "a text that names the CPU's tensors",
+    "sparse/test_like_torch.py::test_expression[[]repr(": "the texts of tensors on the CPU",
+    "sparse/test_like_torch.py::test_expression[[]str(": "the texts of tensors on the CPU",
+    "sparse/test_processes.py": "what processes share is the CPU's memory",
+    "sparse/test_sparse.py::test_large": "threads of the CPU",
+    "sparse/test_sparse.py::test_indices_out": "a device reports such an index later, as its own",
+    "sparse/test_sparse.py::test_dense_tensors_check": "a device reports such an index later",
+    "sparse/test_sparse_gradients.py::test_added_up": "torch merges sums on the CPU only",
+    "sparse/test_sparse_gradients.py::test_sums": "torch merges sums on the CPU only",
+    # The ops that autocast knows are other ones for each device: tests/npu/test_autocast.py.
+    "amp/test_dtypes.py": "lists of ops for the CPU",
+    "amp/test_autocast.py::test_losses": "tests/npu/test_autocast.py has those of NPUs",
+    "amp/test_autocast.py::test_recurrent_layers": "lists of ops for the CPU",
+}
+
+FUSED_STEPS = {"_fused_adam_", "_fused_adamw_", "_fused_sgd_", "_fused_adagrad_"}
+
+ANY = {"float16", "bfloat16", "float32", "float64"}
+DRAWN = {"_sample_dirichlet", "_standard_gamma", "binomial", "poisson"}
+DECOMPOSED = {"_linalg_cholesky", "_linalg_svd"}
+
+# What a device refuses: names of ops, the dtypes, and why. A test ends at such a call, as expected
+# to fail; any other call that is refused fails.
+REFUSED = {
+    "npu": (
+        (NO_COMPLEX | {"lerp_scalar"}, COMPLEX, "CANN has it for real numbers only"),
+        ({"abs"}, {"complex128"}, "CANN has the length of complex64 only"),
+        (DRAWN, ANY, "CANN has no op that draws these"),
+        (DECOMPOSED, ANY, "CANN has no decompositions"),
+        ({"i0", "i0e", "i1", "i1e", "igamma"}, ANY, "CANN has no such special function"),
+        (NO_FLOAT64, {"float64"}, "CANN's op takes float16, bfloat16 and float32"),
+        ({"randn"}, COMPLEX, "CANN draws real numbers only"),
+        (FUSED_STEPS, {"float64"}, "CANN steps parameters of float16, bfloat16 and float32"),
+        (MATRIX_PRODUCTS | {"dot"}, COMPLEX, "CANN's products are of real numbers"),
     ),
 }
 
-
-def load(device):
-    """Loads what brings the device along; nothing for one of mindtorch's own."""
-    if device not in ALL:
-        return
-    import mindtorch_v2 as torch
-
-    module = pathlib.Path(os.path.realpath(torch._C.__file__))  # in the build folder
-    library = f"lib{ALL[device].library}.so"
-    torch.ops.load_library(str(module.parents[1] / "examples" / library))
+REFUSAL = re.compile(r"Could not run '([^'.]*)[^']*' on device ([a-z]+)(?::\d+)? for torch\.(\w+)")
 
 
-def lacks(device, *dtypes):
-    """Whether tensors of the device cannot be of one of these."""
-    return device in ALL and not ALL[device].dtypes.issuperset(dtypes)
+def folder_of(item):
+    return item.path.parent.name
+
+
+def device_for(item):
+    """The device of a test that names none; one for each run."""
+    devices = item.config.getoption("--device") or ["cpu"]
+    if folder_of(item) not in FOLDERS or devices == ["cpu"]:
+        return None
+    if len(devices) > 1:
+        raise pytest.UsageError("tests of these folders run on one --device at a time")
+    return devices[0]
+
+
+def leave_to_the_cpu(config, items):
+    """Takes the tests out that are about the CPU."""
+
+    def is_left(item):
+        name = item.nodeid.partition("tests/")[2]
+        listed = any(fnmatch.fnmatchcase(name, f"{pattern}*") for pattern in OF_THE_CPU)
+        return listed and device_for(item) is not None
+
+    left = [item for item in items if is_left(item)]
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item not in left]
+
+
+def as_of_the_cpu(text):
+    """A text about tensors of a device, as it is for those of the CPU."""
+    text = re.sub(r",?\s*device='npu:0'", "", text)
+    return text.replace("NPU", "CPU").replace("npu.", "")
+
+
+def refusal(text):
+    """Why the device refuses what raised an error with this text; None where it should not."""
+    found = REFUSAL.search(text)
+    if found is None:
+        return None
+    op, kind, dtype = found.groups()
+    for ops, dtypes, reason in REFUSED.get(kind, ()):
+        if op in ops and dtype in dtypes:
+            return f"{op} of {dtype}: {reason}"
+    return None

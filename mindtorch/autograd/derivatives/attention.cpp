@@ -1,5 +1,3 @@
-#include <limits>
-
 #include "mindtorch/autograd/derivatives/derivatives.h"
 #include "mindtorch/autograd/derivatives/helpers.h"
 
@@ -23,26 +21,13 @@ void attend_step_by_step(Backward& b,
                          const Tensor& attn_mask,
                          bool is_causal,
                          double scale) {
-  const Scalar hidden(-std::numeric_limits<double>::infinity());
   const int64_t heads = query.dim() < 3 ? 1 : key.size(-3);
   const int64_t times = query.dim() < 3 || heads == 0 ? 1 : query.size(-3) / heads;
   const Tensor q = widened(query);
   const Tensor k = repeated(widened(key), times);
   const Tensor v = repeated(widened(value), times);
   const Tensor grad = widened(b.grad());
-  Tensor scores = mul(matmul(q, mT(k)), Scalar(scale));
-  if (is_causal) {
-    const Tensor seen = ones({query.size(-2), key.size(-2)}, DType::kBool, query.device());
-    scores = masked_fill(scores, logical_not(tril(seen)), hidden);
-  }
-  if (attn_mask.defined()) {
-    scores = attn_mask.dtype() == DType::kBool ? masked_fill(scores, logical_not(attn_mask), hidden)
-                                               : add(scores, widened(attn_mask));
-  }
-  Tensor weights = softmax(scores, -1);
-  if (attn_mask.defined() && scores.size(-1) != 0) {  // a row that sees nothing gives 0
-    weights = masked_fill(weights, eq(amax(scores, IntList{-1}, true), hidden), Scalar(0.0));
-  }
+  const Tensor weights = _attention_weights(q, k, attn_mask, is_causal, scale);
   if (b.needs(2)) b.set(2, summed(matmul(mT(weights), grad), heads, times));
   if (!b.needs(0) && !b.needs(1) && !b.needs(3)) return;
   const Tensor of_weights = mul(weights, matmul(grad, mT(v)));

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "mindtorch/backends/cpu/tiles/derivative.h"
 #include "mindtorch/backends/cpu/tiles/scalar_operand.h"
 #include "mindtorch/ops/functions.h"
 #include "mindtorch/tensor/scalar.h"
@@ -28,11 +27,8 @@ class TileSequence {
  public:
   // The tile of a step, or none.
   bool is_complete() const { return is_complete_; }
-  // One that does all of it; null: run() does.
-  TileFn whole() const { return whole_; }
 
-  TileSequence(Pointwise function, DType compute)
-      : compute_(compute), whole_(find_whole_tile(function, compute)) {
+  TileSequence(Pointwise function, DType compute) : compute_(compute) {
     const auto nodes = ops::function_info(function).value.nodes();
     std::vector<size_t> last_use(nodes.size());
     for (size_t i = 0; i < nodes.size(); ++i) {
@@ -71,11 +67,9 @@ class TileSequence {
     char* const numbers = buffers + buffers_ * kBufferBytes;
     for (size_t i = 0; i < numbers_.size(); ++i) {
       const Number& number = numbers_[i];
-      const Scalar value =
-          number.param < 0 ? Scalar(number.constant)
-          : is_complex(compute_)
-              ? Scalar(std::complex<double>(params.f[number.param], params.imag[number.param]))
-              : Scalar(params.f[number.param]);
+      std::complex<double> constant = number.constant;
+      if (number.param >= 0) constant = {params.f[number.param], params.imag[number.param]};
+      const Scalar value = is_complex(compute_) ? Scalar(constant) : Scalar(constant.real());
       auto* const line = reinterpret_cast<T*>(numbers + static_cast<int64_t>(i) * kBufferBytes);
       std::fill_n(line, number.is_line ? std::min(n, kChunk) : 1, value.to<T>());
     }
@@ -116,7 +110,7 @@ class TileSequence {
   };
   struct Number {
     int param = -1;
-    double constant = 0;
+    std::complex<double> constant;
     bool is_line = false;  // some tile wants as many as there are elements
   };
   struct Value {
@@ -130,7 +124,7 @@ class TileSequence {
     if (node.kind == ExprNode::Kind::kParam || node.kind == ExprNode::Kind::kConstant) {
       const bool is_param = node.kind == ExprNode::Kind::kParam;
       value.argument = {From::kNumber, static_cast<uint8_t>(numbers_.size())};
-      numbers_.push_back({is_param ? node.index : -1, node.constant});
+      numbers_.push_back({is_param ? node.index : -1, {node.constant, node.imaginary}});
     }
     return value;
   }
@@ -167,7 +161,6 @@ class TileSequence {
   }
 
   const DType compute_;
-  const TileFn whole_;
   std::vector<Step> steps_;
   std::vector<Number> numbers_;
   uint8_t buffers_ = 0;
@@ -223,9 +216,8 @@ TileFn find_expression_tile(Pointwise function, DType compute) {
   const auto* const found = std::ranges::find(kComputed, compute);
   if (found == std::end(kComputed)) return nullptr;
   const auto which = static_cast<size_t>(found - std::begin(kComputed));
-  const TileSequence& found_sequence = sequence(number, which);
-  if (found_sequence.whole() != nullptr) return found_sequence.whole();
-  return found_sequence.is_complete() ? kTiles[static_cast<size_t>(number)][which] : nullptr;
+  return sequence(number, which).is_complete() ? kTiles[static_cast<size_t>(number)][which]
+                                               : nullptr;
 }
 
 }  // namespace mindtorch::cpu

@@ -17,8 +17,17 @@ using TileFn = void (*)(const void* const* inputs,
 
 // The tile for a function and a compute dtype; null where torch has no such kernel. Elements of
 // float16 and bfloat16 are widened to float32 on load and rounded once on store; the functions that
-// have tiles of their own for them are in tiles/half_arithmetic.h. Chosen for this machine's instruction set at first use; the look-up is one load.
+// have tiles of their own for them are in tiles/half_arithmetic.h. Chosen for this machine's
+// instruction set at first use; the look-up is one load.
 TileFn find_tile(ops::Pointwise function, DType compute);
+
+// What a tile gives that takes the place of an expression.
+enum class Numbers : uint8_t {
+  kExact,     // closer to the function than its steps are, or in another order
+  kStepwise,  // those of its steps, products and sums in one rounding
+};
+// Whether code made of the function's expression gives what find_tile() gives.
+bool gives_its_steps(ops::Pointwise function, DType compute);
 
 // Converts `n` contiguous elements. Float to int truncates; out-of-range and NaN follow torch on
 // x86; anything to bool is `!= 0`. Same-dtype conversion is a plain copy.

@@ -62,7 +62,7 @@ Device common_device(const Op& op, Args args, DTypeSet& dtypes) {
   const auto add = [&](const Tensor& tensor) {
     dtypes |= bit(tensor.dtype());
     const Device own = tensor.device();
-    const bool free = own.is_cpu() && tensor.dim() == 0;
+    const bool free = own.is_host() && tensor.dim() == 0;
     if (!found || (!certain && !free)) {
       device = own;
       found = true;
@@ -159,7 +159,7 @@ void run_pointwise_call(Executor& executor,
   }
   // Nothing is launched here that could refuse the dtype.
   if (out.numel() == 0 || !executor.is_immediate()) {
-    if (const auto check = registry.fusion_engine(device.type).check) check(call);
+    if (const auto check = registry.pointwise_check(device.type)) check(call);
     if (out.numel() == 0) return;
   }
   run_prepared(executor, prepared);
@@ -199,7 +199,7 @@ void run_kernel(Executor& executor, const Op& op, Args args, DTypeSet dtypes, Ou
   for (const TensorSpec& spec : specs) made |= bit(spec.dtype);
   check_dtypes(op, specs[0].device, args, dtypes, made);
   for (const TensorSpec& spec : specs) outputs.tensors.push_back(make_output(executor, spec));
-  // The outputs' device, not the rule's: "npu" has become an index.
+  // The outputs' device, not the rule's: one without an index has got one.
   run_call(executor, {.op = op,
                       .args = args,
                       .device = outputs.tensors[0].device(),

@@ -8,7 +8,7 @@ namespace mindtorch::dispatch {
 // The last step of an op, now: on this thread's current stream. Outputs have memory.
 
 inline ops::Launch make_launch(Device device, const ops::Op* op = nullptr) {
-  if (MT_LIKELY(device.is_cpu())) return {device, {}, op};
+  if (MT_LIKELY(!device.is_accelerator())) return {device, {}, op};
   return {device, runtime::current_stream(runtime::runtime_for(name(device.type), device.index)),
           op};
 }

@@ -6,6 +6,8 @@
 #include <unordered_map>
 
 #include "mindtorch/base/options.h"
+#include "mindtorch/base/thread_safety.h"
+#include "mindtorch/driver/device_row.h"
 #include "mindtorch/runtime/accelerator.h"
 #include "mindtorch/runtime/hooks.h"
 #include "mindtorch/runtime/host_wait.h"
@@ -40,18 +42,13 @@ using Pools = std::unordered_map<const runtime::StreamState*, std::shared_ptr<He
 
 struct Shared {
   std::mutex mutex;  // of every plan's graphs
-  std::vector<PlanGraphs*> all;
-  Pools pools;
+  std::vector<PlanGraphs*> all MT_GUARDED_BY(mutex);
+  Pools pools MT_GUARDED_BY(mutex);
 };
 
 Shared& shared() {
   static auto* const shared = new Shared;
   return *shared;
-}
-
-bool is_enabled() {
-  static const bool enabled = options::kNpuPipelineGraphs.get();
-  return enabled;
 }
 
 // The stream is to be idle; its error is raised by the next wait for it.
@@ -68,9 +65,10 @@ void wait_for(runtime::Stream stream) noexcept {
 }  // namespace
 
 std::unique_ptr<PlanGraphs> PlanGraphs::make(Device device) {
-  if (!is_enabled()) return nullptr;
   runtime::DeviceRuntime& runtime = runtime::runtime_for(name(device.type), device.index);
   if (runtime.driver().graph_capture() == nullptr) return nullptr;
+  const FlagOption* const wanted = runtime.driver().row().pipeline_graphs;
+  if (wanted != nullptr && !wanted->get()) return nullptr;
   return std::make_unique<PlanGraphs>(runtime);
 }
 

@@ -58,6 +58,15 @@ void define_attention(Registry& ops) {
           "grad(F.scaled_dot_product_attention(heads, heads, heads, is_causal=True).sum(), heads)")
       .internal()
       .not_differentiable();
+  // The formula itself.
+  ops.define(
+         "_attention_scores(Tensor query, Tensor key, Tensor? attn_mask, bool is_causal, "
+         "float scale) -> Tensor")
+      .internal();
+  ops.define(
+         "_attention_weights(Tensor query, Tensor key, Tensor? attn_mask, bool is_causal, "
+         "float scale) -> Tensor")
+      .internal();
   ops.define(
          "scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, "
          "Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, "

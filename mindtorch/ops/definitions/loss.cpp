@@ -65,61 +65,44 @@ TensorSpec nll_loss_backward(const Tensor&,
   return contiguous_spec(self.sizes(), self.dtype(), self.device());
 }
 
-// The distance between two numbers; below p0 a parabola that meets it smoothly.
-// p1 = 1 / p0
-Pointwise smooth_l1_function() {
+PointwiseCall squared_difference(const Tensor& self, const Tensor& target) {
+  static const Pointwise function = function_named("squared_difference");
+  const DType dtype = result_type(self, target);
+  return PointwiseCall(function, dtype, dtype).on(self).on(target);
+}
+
+// Of probabilities: a certain mistake has torch's finite loss and gradient.
+Pointwise binary_cross_entropy_function() {
   static const Pointwise function = [] {
     FunctionInfo info;
-    info.name = "smooth_l1";
-    info.torch_kernel = "smooth_l1_cpu";
+    info.name = "binary_cross_entropy";
+    info.torch_kernel = "binary_cross_entropy";
     info.arity = 2;
     Declaration(info)
         .in(kFloatTypes)
         .is([](const Inputs& x) {
-          // gap * gap / 2 below p0, p0 * (gap - p0 / 2) above; both divided by p0
-          const Expr gap = abs(x.a - x.b);
-          const Expr curved = minimum(gap, x.p0);
-          return curved * (gap - 0.5 * curved) * x.p1;
+          const Expr hit = x.b * maximum(log(x.a), -100);
+          const Expr miss = (1 - x.b) * maximum(log1p(-x.a), -100);
+          return -(hit + miss);
         })
         .gradients(
             [](const GradientInputs& x) {
-              const Expr gap = x.a - x.b;
-              return x.grad * minimum(maximum(gap * x.p1, -1), 1);
+              return x.grad * (x.a - x.b) / maximum(x.a * (1 - x.a), 1e-12);
             },
-            [](const GradientInputs& x) {
-              const Expr gap = x.a - x.b;
-              return -(x.grad * minimum(maximum(gap * x.p1, -1), 1));
-            });
+            [](const GradientInputs& x) { return x.grad * (log1p(-x.a) - log(x.a)); });
     return register_function(std::move(info));
   }();
   return function;
 }
-Pointwise squared_difference_function() {
-  static const Pointwise function = [] {
-    FunctionInfo info;
-    info.name = "squared_difference";
-    info.torch_kernel = "mse_cpu";
-    info.arity = 2;
-    Declaration(info)
-        .in(kFloatTypes)
-        .is([](const Inputs& x) {
-          const Expr gap = x.a - x.b;
-          return gap * gap;
-        })
-        .gradients([](const GradientInputs& x) { return x.grad * (2 * (x.a - x.b)); },
-                   [](const GradientInputs& x) { return x.grad * (2 * (x.b - x.a)); });
-    return register_function(std::move(info));
-  }();
-  return function;
-}
-PointwiseCall squared_difference(const Tensor& self, const Tensor& target) {
+PointwiseCall binary_cross_entropy(const Tensor& self, const Tensor& target) {
   const DType dtype = result_type(self, target);
-  return PointwiseCall(squared_difference_function(), dtype, dtype).on(self).on(target);
+  return PointwiseCall(binary_cross_entropy_function(), dtype, dtype).on(self).on(target);
 }
 
 PointwiseCall smooth_l1(const Tensor& self, const Tensor& target, double beta) {
+  static const Pointwise function = function_named("smooth_l1");
   const DType dtype = result_type(self, target);
-  return PointwiseCall(smooth_l1_function(), dtype, dtype)
+  return PointwiseCall(function, dtype, dtype)
       .on(self)
       .on(target)
       .param(0, beta)
@@ -154,6 +137,7 @@ void define_loss(Registry& ops) {
   ops.define(
          "nll_loss_nd(Tensor self, Tensor target, Tensor? weight, int reduction, "
          "int ignore_index) -> Tensor")
+      .autocast(AutocastPolicy::kFloat32)
       .device_example("F.nll_loss(volume, torch.zeros(1, 2, 2, 4, dtype=torch.int64))")
       .internal();
   ops.define(
@@ -168,6 +152,73 @@ void define_loss(Registry& ops) {
   ops.define<smooth_l1>("_smooth_l1(Tensor self, Tensor target, float beta) -> Tensor")
       .device_example("F.smooth_l1_loss(x, x + 1)")
       .internal();
+  ops.define<binary_cross_entropy>("_binary_cross_entropy(Tensor self, Tensor target) -> Tensor")
+      .internal();
+
+  ops.define("mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor")
+      .internal()
+      .autocast(AutocastPolicy::kFloat32);
+  ops.define("l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor")
+      .internal()
+      .autocast(AutocastPolicy::kFloat32);
+  ops.define(
+         "smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.0) -> Tensor")
+      .internal()
+      .autocast(AutocastPolicy::kFloat32);
+  ops.define("huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.0) -> Tensor")
+      .internal()
+      .autocast(AutocastPolicy::kFloat32);
+  ops.define(
+         "poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, "
+         "int reduction) -> Tensor")
+      .internal()
+      .autocast(AutocastPolicy::kFloat32);
+  ops.define(
+         "kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor")
+      .internal()
+      .autocast(AutocastPolicy::kFloat32);
+  ops.define(
+         "hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=1) -> "
+         "Tensor")
+      .internal()
+      .autocast(AutocastPolicy::kFloat32);
+  ops.define(
+         "margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, "
+         "int reduction=1) -> Tensor")
+      .internal()
+      .autocast(AutocastPolicy::kFloat32);
+  ops.define(
+         "cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, "
+         "int reduction=1) -> Tensor")
+      .internal()
+      .autocast(AutocastPolicy::kFloat32);
+  ops.define(
+         "triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, "
+         "float p=2.0, float eps=1e-06, bool swap=False, int reduction=1) -> Tensor")
+      .internal()
+      .autocast(AutocastPolicy::kFloat32);
+  ops.define("soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor")
+      .internal()
+      .autocast(AutocastPolicy::kFloat32);
+  ops.define(
+         "binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) "
+         "-> Tensor")
+      .internal()
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
+      .autocast_on_accelerators(AutocastPolicy::kRefused);
+  ops.define(
+         "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, "
+         "Tensor? pos_weight=None, int reduction=1) -> Tensor")
+      .internal()
+      .autocast(AutocastPolicy::kFloat32);
+  ops.define(
+         "multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, "
+         "Tensor? weight=None, int reduction=1) -> Tensor")
+      .internal()
+      .autocast(AutocastPolicy::kFloat32);
+  ops.define("multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor")
+      .internal()
+      .autocast(AutocastPolicy::kFloat32);
 }
 
 }  // namespace mindtorch::ops

@@ -239,6 +239,20 @@ void define_matmul(Registry& ops) {
       .device_example("torch.tensordot(x, x, dims=([1], [1]))")
       .autocast_on_accelerators(AutocastPolicy::kWidest)
       .function_only();
+  // Of pairs of vectors.
+  ops.define(
+         "pairwise_distance(Tensor x1, Tensor x2, float p=2.0, float eps=1e-06, "
+         "bool keepdim=False) -> Tensor")
+      .internal();
+  ops.define("pdist(Tensor self, float p=2.0) -> Tensor")
+      .internal()
+      .autocast_on_accelerators(AutocastPolicy::kFloat32);
+  ops.define("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor")
+      .internal()
+      .autocast_on_accelerators(AutocastPolicy::kFloat32);
+  ops.define("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor")
+      .internal()
+      .autocast_on_accelerators(AutocastPolicy::kWidest);
   ops.define("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor")
       .autocast(AutocastPolicy::kLowerPrecision)
       .variants(kOutVariant)

@@ -360,6 +360,7 @@ void define_pooling(Registry& ops) {
       .internal();
   ops.define<adaptive_avg_pool<3>>(
          "_adaptive_avg_pool3d(Tensor self, int[3] output_size) -> Tensor")
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
       .device_example("F.adaptive_avg_pool3d(volume, 2)")
       .internal();
   ops.define<adaptive_avg_pool_backward<2>>(

@@ -434,6 +434,36 @@ void define_random(Registry& ops) {
       .random()
       .doc("Sets elements to 0 with probability `p` and scales the others to make up for it.",
            ">>> torch.dropout_(torch.ones(2), 1.0, True)\ntensor([0., 0.])");
+  ops.define("feature_dropout(Tensor self, float p, bool train) -> Tensor")
+      .function_only()
+      .random()
+      .doc("Sets whole channels of (N, C, ...) to 0 with probability `p`, and scales the others.",
+           ">>> torch.feature_dropout(torch.ones(1, 2), 0.5, False)\ntensor([[1., 1.]])");
+  ops.define("feature_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)")
+      .function_only()
+      .random()
+      .doc("Sets whole channels of (N, C, ...) to 0 with probability `p`, and scales the others.",
+           ">>> torch.feature_dropout_(torch.ones(1, 2), 0.5, False)\ntensor([[1., 1.]])");
+  ops.define("alpha_dropout(Tensor self, float p, bool train) -> Tensor")
+      .function_only()
+      .random()
+      .doc("Dropout that keeps mean 0 and variance 1 of what selu gives.",
+           ">>> torch.alpha_dropout(torch.ones(2), 0.5, False)\ntensor([1., 1.])");
+  ops.define("alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)")
+      .function_only()
+      .random()
+      .doc("Dropout that keeps mean 0 and variance 1 of what selu gives.",
+           ">>> torch.alpha_dropout_(torch.ones(2), 0.5, False)\ntensor([1., 1.])");
+  ops.define("feature_alpha_dropout(Tensor self, float p, bool train) -> Tensor")
+      .function_only()
+      .random()
+      .doc("alpha_dropout of whole channels of (N, C, ...).",
+           ">>> torch.feature_alpha_dropout(torch.ones(1, 2), 0.5, False)\ntensor([[1., 1.]])");
+  ops.define("feature_alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)")
+      .function_only()
+      .random()
+      .doc("alpha_dropout of whole channels of (N, C, ...).",
+           ">>> torch.feature_alpha_dropout_(torch.ones(1, 2), 0.5, False)\ntensor([[1., 1.]])");
 }
 
 }  // namespace mindtorch::ops

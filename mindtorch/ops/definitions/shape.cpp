@@ -225,6 +225,23 @@ void define_shape(Registry& ops) {
   define_diagonals(ops);
   define_pieces(ops);
   define_inplace_views(ops);
+  // --- channels and pixels ---
+  ops.define("pixel_shuffle(Tensor self, int upscale_factor) -> Tensor")
+      .place(kFunction | kNnFunction)
+      .doc("(*, C * r * r, H, W) as (*, C, H * r, W * r).",
+           ">>> torch.pixel_shuffle(torch.arange(4.0).view(4, 1, 1), 2)\n"
+           "tensor([[[0., 1.],\n         [2., 3.]]])");
+  ops.define("pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor")
+      .place(kFunction | kNnFunction)
+      .doc("The inverse of pixel_shuffle.",
+           ">>> torch.pixel_unshuffle(torch.arange(4.0).view(1, 2, 2), 2).shape\n"
+           "torch.Size([4, 1, 1])");
+  ops.define("channel_shuffle(Tensor self, int groups) -> Tensor")
+      .place(kFunction | kNnFunction)
+      .also({"native_channel_shuffle"})
+      .doc("Channels in groups, taken in turn from each group.",
+           ">>> torch.channel_shuffle(torch.arange(4.0).view(1, 4, 1), 2).flatten()\n"
+           "tensor([0., 2., 1., 3.])");
 }
 
 }  // namespace mindtorch::ops

@@ -61,6 +61,7 @@ void declare_activations(const Functions& functions) {
   functions.define(Pointwise::kSigmoid)
       .in(kFloatTypes)
       .cost(Cost::kCurve)
+      .within(2.2, 2.4)
       .is([](const Inputs& x) { return 1 / (1 + exp(-x.a)); })
       .gradients([](const G& x) { return x.grad * ((1 - x.result) * x.result); });
   functions.define(Pointwise::kRelu)
@@ -70,12 +71,16 @@ void declare_activations(const Functions& functions) {
   functions.define(Pointwise::kGelu)
       .in(kFloatTypes)
       .cost(Cost::kCurve)
+      .within(5, 8)
+      .above(0, 1e-250)
       .torch_kernel("GeluKernelImpl")
       .is([](const Inputs& x) { return x.a * (0.5 * erfc(-x.a * sqrt(x.a.number(0.5)))); })
       .gradients(gelu_gradient);
   functions.define(Pointwise::kGeluTanh)
       .in(kFloatTypes)
       .cost(Cost::kCurve)
+      .within(2.9, 10)
+      .above(0, 0.001)
       .torch_kernel("GeluKernelImpl")
       .is([](const Inputs& x) {
         return x.a * sigmoid(2 * kGeluSlope * (x.a + kGeluCubic * (x.a * x.a * x.a)));
@@ -84,18 +89,23 @@ void declare_activations(const Functions& functions) {
   functions.define(Pointwise::kSilu)
       .in(kFloatTypes)
       .cost(Cost::kCurve)
+      .within(2.9, 3)
+      .above(0, 1e-290)
       .torch_kernel("silu_cpu")
       .is([](const Inputs& x) { return x.a * sigmoid(x.a); })
       .gradients(silu_gradient);
   functions.define(Pointwise::kMish)
       .in(kFloatTypes)
       .cost(Cost::kCurve)
+      .within(3.5, 3.5)
+      .above(1e-30, 1e-30)
       .torch_kernel("mish_cpu")
       .is([](const Inputs& x) { return x.a * tanh(log1p(exp(x.a))); })
       .gradients(mish_gradient);
   functions.define(Pointwise::kElu)
       .in(kFloatTypes)
       .cost(Cost::kCurve)
+      .within(2.5, 2.6)
       .torch_kernel("elu_cpu")
       .is([](const Inputs& x) {
         return where(x.a > 0, x.p1 * x.a, x.p0 * x.p1 * expm1(x.p2 * x.a));
@@ -112,6 +122,7 @@ void declare_activations(const Functions& functions) {
   functions.define(Pointwise::kSoftplus)
       .in(kFloatTypes)
       .cost(Cost::kCurve)
+      .within(2.5, 2.5)
       .torch_kernel("softplus_cpu")
       .is([](const Inputs& x) {
         return where(x.a * x.p0 > x.p1, x.a, log1p(exp(x.a * x.p0)) / x.p0);
@@ -124,6 +135,8 @@ void declare_activations(const Functions& functions) {
       .gradients([](const G& x) { return where((x.a > -3) & (x.a < 3), x.grad * kSixth, 0); });
   functions.define(Pointwise::kHardswish)
       .in(kFloatTypes)
+      .within(1.1, 1.1)
+      .moderate()
       .torch_kernel("hardswish_cpu")
       .is([](const Inputs& x) { return x.a * relu6_of_shifted(x.a) / 6; })
       .gradients([](const G& x) {
@@ -133,6 +146,7 @@ void declare_activations(const Functions& functions) {
   functions.define(Pointwise::kLogSigmoid)
       .in(kFloatTypes)
       .cost(Cost::kCurve)
+      .within(1.6, 1.6)
       .torch_kernel("log_sigmoid_cpu")
       .is([](const Inputs& x) { return minimum(x.a, 0) - log1p(exp(-abs(x.a))); })
       .gradients(log_sigmoid_gradient);

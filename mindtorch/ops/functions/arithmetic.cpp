@@ -56,11 +56,16 @@ void declare_arithmetic(const Functions& functions) {
                  [](const G& x) { return -x.grad * ((x.a / x.b) / x.b); });
   functions.define(Pointwise::kAddScaled)
       .in(kAllTypes)
+      .within(1.5, 1.5)
+      .above(100, 100)
+      .moderate()
       .is([](const Inputs& x) { return x.a + x.p0 * x.b; })
       .gradients(kGradient, [](const G& x) { return x.grad * x.p0; });
   functions.define(Pointwise::kFloorDivide)
       .in(kRealTypes)
       .cost(Cost::kCurve)
+      .within(1, 1)
+      .moderate()
       .torch_kernel("div_floor_cpu")
       .is(floor_divide_floats)
       .gradients(kZero, kZero);
@@ -73,6 +78,8 @@ void declare_arithmetic(const Functions& functions) {
   functions.define(Pointwise::kRemainder)
       .in(kRealTypes)
       .cost(Cost::kCurve)
+      .within(1, 1)
+      .moderate()
       .torch_kernel("remainder_cpu")
       .is(remainder_floats)
       .gradients(kGradient, [](const G& x) { return -x.grad * floor_divide(x.a, x.b); });
@@ -108,6 +115,7 @@ void declare_arithmetic(const Functions& functions) {
   functions.define(Pointwise::kHypot)
       .in(kFloatTypes)
       .cost(Cost::kCurve)
+      .within(0.51, 1.1)
       .torch_kernel("hypot_cpu")
       .is(hypot)
       .gradients([](const G& x) { return x.grad * (x.a / x.result); },
@@ -137,7 +145,8 @@ void declare_arithmetic(const Functions& functions) {
       .in(kRealTypes)
       .gives(Values::kReal)
       .torch_kernel("abs_cpu")
-      .gradients([](const G& x) { return x.grad * sign(x.a); });
+      .gradients([](const G& x) { return x.grad * sign(x.a); })
+      .complex_gradients([](const G& x) { return x.grad * sign(x.a); });
   functions.define(Pointwise::kAngle)
       .in(kFloatTypes)
       .gives(Values::kReal)
@@ -145,18 +154,30 @@ void declare_arithmetic(const Functions& functions) {
       .is([](const Inputs& x) {
         return where(x.a < 0, std::numbers::pi, where(isnan(x.a), x.a, 0));
       })
-      .gradients(kZero);
+      .gradients(kZero)
+      .complex_gradients([](const G& x) {
+        const Expr turned = x.a * x.a.imaginary_unit();
+        return where(x.a == 0, 0, x.grad * (turned / (x.a * conj(x.a))));
+      });
   // Of complex numbers only: others are their own conjugates.
-  functions.define(Pointwise::kConj).torch_kernel("conj_cpu").is([](const Inputs& x) {
-    return x.a + 0;
-  });
+  functions.define(Pointwise::kConj)
+      .torch_kernel("conj_cpu")
+      .is([](const Inputs& x) { return x.a + 0; })
+      .complex_gradients([](const G& x) { return conj(x.grad); });
   functions.define(Pointwise::kNeg).in(kRealTypes).gradients([](const G& x) { return -x.grad; });
   functions.define(Pointwise::kSign)
       .in(kAllTypes)
       .is([](const Inputs& x) { return where(x.a > 0, 1, where(x.a < 0, -1, x.a.number(0))); })
       .of_integers(
           [](const Inputs& x) { return where(x.a > 0, 1, where(x.a < 0, -1, x.a.number(0))); })
-      .gradients(kZero);
+      .gradients(kZero)
+      // What does not turn is lost.
+      .complex_gradients([](const G& x) {
+        const Expr unit = sign(x.a);
+        const Expr product = conj(x.grad) * unit;
+        const Expr along = (product + conj(product)) / 2;
+        return where(x.a == 0, 0, (x.grad - along * unit) / abs(x.a));
+      });
 }
 
 }  // namespace mindtorch::ops

@@ -41,6 +41,24 @@ class MT_API Declaration {
     info_->cost = cost;
     return *this;
   }
+  Declaration& loops() {
+    info_->loops = true;
+    return *this;
+  }
+  Declaration& within(double ulp32, double ulp64) {
+    info_->tolerance.ulp32 = ulp32;
+    info_->tolerance.ulp64 = ulp64;
+    return *this;
+  }
+  Declaration& above(double floor32, double floor64) {
+    info_->tolerance.floor32 = floor32;
+    info_->tolerance.floor64 = floor64;
+    return *this;
+  }
+  Declaration& moderate() {
+    info_->tolerance.moderate = true;
+    return *this;
+  }
   template <typename Formula>
   Declaration& is(Formula formula) {
     info_->value = build(formula);
@@ -58,6 +76,13 @@ class MT_API Declaration {
     (set_gradient(index++, each), ...);
     return *this;
   }
+  // Of complex operands: what backward adds, conjugates written out. `x.grad` may be real.
+  template <typename... Gradients>
+  Declaration& complex_gradients(Gradients... each) {
+    int index = 0;
+    (add_gradient(index++, build_gradient(each), true), ...);
+    return *this;
+  }
 
  private:
   template <typename Formula>
@@ -72,11 +97,15 @@ class MT_API Declaration {
   void set_gradient(int index, Derivative::Kind kind) { info_->derivatives[index].kind = kind; }
   template <typename Formula>
   void set_gradient(int index, Formula formula) {
+    add_gradient(index, build_gradient(formula), false);
+  }
+  template <typename Formula>
+  static Expression build_gradient(Formula formula) {
     ExprBuilder builder;
     const Expr value = formula(make_gradient_inputs(builder));
-    add_gradient(index, builder.finish(value.node()));
+    return builder.finish(value.node());
   }
-  void add_gradient(int index, const Expression& expression);
+  void add_gradient(int index, const Expression& expression, bool is_complex);
 
   FunctionInfo* info_;
 };
@@ -84,15 +113,27 @@ class MT_API Declaration {
 inline constexpr Derivative::Kind kGradient = Derivative::Kind::kGradient;
 inline constexpr Derivative::Kind kZero = Derivative::Kind::kZero;
 
-// The built-in functions, by family.
-class Functions {
+// The functions of this library, by family.
+class MT_API Functions {
  public:
   explicit Functions(FunctionInfo* infos) : infos_(infos) {}
   Declaration define(Pointwise function) const {
     return Declaration(infos_[static_cast<int>(function)]);
   }
+  // One that has no number of its own; function_named() finds it.
+  template <typename Declare>
+  void add(const char* name, int arity, Declare declare) const {
+    FunctionInfo info;
+    info.name = info.torch_kernel = name;
+    info.arity = static_cast<uint8_t>(arity);
+    Declaration declaration(info);
+    declare(declaration);
+    enter(std::move(info));
+  }
 
  private:
+  static void enter(FunctionInfo info);
+
   FunctionInfo* infos_;
 };
 
@@ -105,6 +146,7 @@ void declare_special(const Functions& functions);
 void declare_trigonometry(const Functions& functions);
 void declare_activations(const Functions& functions);
 void declare_selections(const Functions& functions);
+void declare_losses(const Functions& functions);
 // After all others.
 void declare_more_dtypes(FunctionInfo* infos);
 

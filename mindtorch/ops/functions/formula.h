@@ -15,6 +15,8 @@ class Expr {
   ExprBuilder& builder() const { return *builder_; }
   uint8_t node() const { return node_; }
   Expr number(double value) const { return {*builder_, builder_->constant(value)}; }
+  // i, in formulas of complex numbers.
+  Expr imaginary_unit() const { return {*builder_, builder_->constant(0, 1)}; }
 
  private:
   ExprBuilder* builder_;
@@ -51,6 +53,7 @@ MT_EXPR_BINARY(logical_xor, kLogicalXor)
 MT_EXPR_BINARY(maximum, kMaximum)
 MT_EXPR_BINARY(minimum, kMinimum)
 MT_EXPR_BINARY(fmod, kFmod)
+MT_EXPR_BINARY(atan2, kAtan2)
 MT_EXPR_BINARY(pow, kPow)
 MT_EXPR_BINARY(copysign, kCopysign)
 MT_EXPR_BINARY(floor_divide, kFloorDivide)
@@ -58,6 +61,7 @@ MT_EXPR_BINARY(trunc_divide, kTruncDivide)
 MT_EXPR_BINARY(remainder, kRemainder)
 MT_EXPR_BINARY(gcd, kGcd)
 MT_EXPR_UNARY(abs, kAbs)
+MT_EXPR_UNARY(conj, kConj)
 MT_EXPR_UNARY(sign, kSign)
 MT_EXPR_UNARY(square, kSquare)
 MT_EXPR_UNARY(floor, kFloor)
@@ -81,6 +85,10 @@ MT_EXPR_UNARY(bessel_i0e, kBesselI0e)
 MT_EXPR_UNARY(bessel_i1, kBesselI1)
 MT_EXPR_UNARY(bessel_i1e, kBesselI1e)
 MT_EXPR_BINARY(zeta, kZeta)
+MT_EXPR_BINARY(chebyshev_t, kChebyshevT)
+MT_EXPR_BINARY(chebyshev_u, kChebyshevU)
+MT_EXPR_BINARY(chebyshev_v, kChebyshevV)
+MT_EXPR_BINARY(chebyshev_w, kChebyshevW)
 MT_EXPR_UNARY(sin, kSin)
 MT_EXPR_UNARY(cos, kCos)
 MT_EXPR_UNARY(sinh, kSinh)

@@ -8,6 +8,7 @@ void declare_rounding(const Functions& functions) {
   functions.define(Pointwise::kCeil)
       .in(kRealTypes)
       .torch_kernel("ceil_vml_cpu")
+      .is([](const Inputs& x) { return -floor(-x.a); })
       .of_integers(itself)
       .gradients(kZero);
   functions.define(Pointwise::kFloor)
@@ -23,10 +24,12 @@ void declare_rounding(const Functions& functions) {
   functions.define(Pointwise::kTrunc)
       .in(kRealTypes)
       .torch_kernel("trunc_vml_cpu")
+      .is([](const Inputs& x) { return where(x.a < 0, -floor(-x.a), floor(x.a)); })
       .of_integers(itself)
       .gradients(kZero);
   functions.define(Pointwise::kRoundDecimals)
       .in(kFloatTypes)
+      .moderate()
       .torch_kernel("round_cpu")
       .is([](const Inputs& x) {
         const Expr ten = pow(10, abs(x.p0));

@@ -43,6 +43,9 @@ void declare_selections(const Functions& functions) {
           [](const G& x) { return where(x.a, 0, x.grad); });
   functions.define(Pointwise::kLerp)
       .in(kFloatTypes)
+      .within(2, 2)
+      .above(10000, 10000)
+      .moderate()
       .torch_kernel("lerp_kernel_tensor")
       .is([](const Inputs& x) { return interpolate(x.a, x.b, x.c); })
       .gradients([](const G& x) { return x.grad * (1 - x.c); },
@@ -50,12 +53,18 @@ void declare_selections(const Functions& functions) {
                  [](const G& x) { return x.grad * (x.b - x.a); });
   functions.define(Pointwise::kLerpScalar)
       .in(kFloatTypes)
+      .within(2, 2)
+      .above(100, 100)
+      .moderate()
       .torch_kernel("lerp_kernel_scalar")
       .is([](const Inputs& x) { return interpolate(x.a, x.b, x.p0); })
       .gradients([](const G& x) { return x.grad * (1 - x.p0); },
                  [](const G& x) { return x.grad * x.p0; });
   functions.define(Pointwise::kAddcmul)
       .in(kRealTypes)
+      .within(2, 2)
+      .above(100000, 100000)
+      .moderate()
       .torch_kernel("addcmul_cpu_out")
       .is([](const Inputs& x) { return x.a + x.p0 * x.b * x.c; })
       .gradients(
@@ -63,6 +72,9 @@ void declare_selections(const Functions& functions) {
           [](const G& x) { return x.grad * (x.b * x.p0); });
   functions.define(Pointwise::kAddcdiv)
       .in(kFloatTypes)
+      .within(2, 2)
+      .above(10000, 10000)
+      .moderate()
       .torch_kernel("addcdiv_cpu_out")
       .is([](const Inputs& x) { return x.a + x.p0 * x.b / x.c; })
       .gradients(

@@ -55,12 +55,53 @@ double hermite_he(double x, double n);
 double laguerre_l(double x, double n);
 double legendre_p(double x, double n);
 
-// One of the above by its number, in the member for its operands; all null for other functions.
+// One of the above and the function it is, in the member for its operands.
 struct NumberFunction {
+  constexpr NumberFunction(Pointwise function, double (*of)(double))
+      : function(function), of_one(of) {}
+  constexpr NumberFunction(Pointwise function, double (*of)(double, double))
+      : function(function), of_two(of) {}
+  constexpr NumberFunction(Pointwise function, double (*of)(double, double, double))
+      : function(function), of_three(of) {}
+
+  Pointwise function;
   double (*of_one)(double) = nullptr;
   double (*of_two)(double, double) = nullptr;
   double (*of_three)(double, double, double) = nullptr;
 };
-MT_API NumberFunction number_function(Pointwise function);
+inline constexpr NumberFunction kNumberFunctions[] = {
+    {Pointwise::kErfcx, erfcx},
+    {Pointwise::kNdtri, ndtri},
+    {Pointwise::kBesselI0, bessel_i0},
+    {Pointwise::kBesselI0e, bessel_i0e},
+    {Pointwise::kBesselI1, bessel_i1},
+    {Pointwise::kBesselI1e, bessel_i1e},
+    {Pointwise::kBesselJ0, bessel_j0},
+    {Pointwise::kBesselJ1, bessel_j1},
+    {Pointwise::kBesselK0, bessel_k0},
+    {Pointwise::kBesselK0e, bessel_k0e},
+    {Pointwise::kBesselK1, bessel_k1},
+    {Pointwise::kBesselK1e, bessel_k1e},
+    {Pointwise::kBesselY0, bessel_y0},
+    {Pointwise::kBesselY1, bessel_y1},
+    {Pointwise::kAiryAi, airy_ai},
+    {Pointwise::kZeta, zeta},
+    {Pointwise::kIgamma, igamma},
+    {Pointwise::kIgammac, igammac},
+    {Pointwise::kStandardGammaGrad, standard_gamma_grad},
+    {Pointwise::kDirichletGrad, dirichlet_grad},
+    {Pointwise::kChebyshevT, chebyshev_t},
+    {Pointwise::kChebyshevU, chebyshev_u},
+    {Pointwise::kChebyshevV, chebyshev_v},
+    {Pointwise::kChebyshevW, chebyshev_w},
+    {Pointwise::kShiftedChebyshevT, shifted_chebyshev_t},
+    {Pointwise::kShiftedChebyshevU, shifted_chebyshev_u},
+    {Pointwise::kShiftedChebyshevV, shifted_chebyshev_v},
+    {Pointwise::kShiftedChebyshevW, shifted_chebyshev_w},
+    {Pointwise::kHermiteH, hermite_h},
+    {Pointwise::kHermiteHe, hermite_he},
+    {Pointwise::kLaguerreL, laguerre_l},
+    {Pointwise::kLegendreP, legendre_p},
+};
 
 }  // namespace mindtorch::ops::special

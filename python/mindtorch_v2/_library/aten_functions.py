@@ -12,16 +12,6 @@ from mindtorch_v2._library import aten_gradients
 
 _F = torch.nn.functional
 _internal = _C._internal_functions
-_REDUCTIONS = ("none", "mean", "sum")  # torch's numbers for them
-
-
-def _loss(function):
-    """A loss of nn.functional, with the number of its reduction."""
-
-    def call(*args, reduction=1, **kwargs):
-        return function(*args, reduction=_REDUCTIONS[reduction], **kwargs)
-
-    return call
 
 
 # --- softmax, dropout, attention --------------------------------------------------------------
@@ -54,20 +44,10 @@ def _attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False
         raise NotImplementedError("attention with dropout that gives its mask is not supported")
     options = {"attn_mask": attn_mask, "is_causal": is_causal, "scale": scale}
     result = _F.scaled_dot_product_attention(query, key, value, **options)
-    wide = (t.detach().to(torch.float32) for t in (query, key))
-    scores = _scores(*wide, attn_mask, is_causal, scale)
-    return result, torch.logsumexp(scores, -1)
-
-
-def _scores(query, key, attn_mask, is_causal, scale):
     scale = 1 / math.sqrt(query.size(-1)) if scale is None else scale
-    scores = (query @ key.transpose(-2, -1)) * scale
-    if is_causal:
-        allowed = torch.ones(scores.shape[-2:], dtype=torch.bool, device=query.device).tril()
-        scores = scores.masked_fill(~allowed, -math.inf)
-    if attn_mask is not None and attn_mask.dtype == torch.bool:
-        return scores.masked_fill(~attn_mask, -math.inf)
-    return scores if attn_mask is None else scores + attn_mask
+    mask = None if attn_mask is None else attn_mask.detach()
+    scores = _internal["_attention_scores"](query.detach(), key.detach(), mask, is_causal, scale)
+    return result, torch.logsumexp(scores.to(torch.float32), -1)
 
 
 def _attention_math(
@@ -85,7 +65,9 @@ def _attention_math(
     if enable_gqa:
         groups = query.size(-3) // key.size(-3)
         key, value = (t.repeat_interleave(groups, -3) for t in (key, value))
-    weights = _safe_softmax(_scores(query, key, attn_mask, is_causal, scale), -1)
+    scale = 1 / math.sqrt(query.size(-1)) if scale is None else scale
+    weights = _internal["_attention_weights"](query, key, attn_mask, is_causal, scale)
+    weights = weights.to(query.dtype)
     used = weights if dropout_mask is None else weights.masked_fill(dropout_mask, 0)
     if dropout_mask is not None:
         used = used / (1 - dropout_p)
@@ -378,30 +360,6 @@ FUNCTIONS = {
     **{name: call for name, (call, _) in _RESIZES.items()},
     **{f"{name}.vec": by_factors for name, (_, by_factors) in _RESIZES.items()},
     # losses
-    "l1_loss": lambda self, target, reduction=1: _loss(_F.l1_loss)(
-        self, target, reduction=reduction
-    ),
-    "mse_loss": lambda self, target, reduction=1: _loss(_F.mse_loss)(
-        self, target, reduction=reduction
-    ),
-    "soft_margin_loss": lambda self, target, reduction=1: _loss(_F.soft_margin_loss)(
-        self, target, reduction=reduction
-    ),
-    "smooth_l1_loss": lambda self, target, reduction=1, beta=1.0: _loss(_F.smooth_l1_loss)(
-        self, target, reduction=reduction, beta=beta
-    ),
-    "huber_loss": lambda self, target, reduction=1, delta=1.0: _loss(_F.huber_loss)(
-        self, target, reduction=reduction, delta=delta
-    ),
-    "binary_cross_entropy": lambda self, target, weight=None, reduction=1: _loss(
-        _F.binary_cross_entropy
-    )(self, target, weight, reduction=reduction),
-    "multilabel_margin_loss": lambda self, target, reduction=1: _loss(_F.multilabel_margin_loss)(
-        self, target, reduction=reduction
-    ),
-    "multi_margin_loss": lambda self, target, p=1, margin=1, weight=None, reduction=1: _loss(
-        _F.multi_margin_loss
-    )(self, target, p, margin, weight, reduction=reduction),
     "nll_loss": _internal["nll_loss_nd"],
     "nll_loss2d": _internal["nll_loss_nd"],
     # matrices

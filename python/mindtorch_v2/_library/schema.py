@@ -3,13 +3,13 @@
 import collections.abc
 import dataclasses
 import inspect
-import re
 import types
 import typing
 from typing import Any
 
 import mindtorch_v2 as torch
-from mindtorch_v2._library.schema_types import KINDS, SchemaType, is_number
+from mindtorch_v2 import _C
+from mindtorch_v2._library.schema_types import SchemaType, is_number
 
 _REQUIRED = object()
 
@@ -188,30 +188,6 @@ class FunctionSchema:
 
 # --- from text --------------------------------------------------------------------------------
 
-_ARGUMENT = re.compile(
-    rf"(?P<type>{'|'.join(sorted(KINDS, key=len, reverse=True))})"
-    r"(?:\((?P<alias>[^)]*)\))?(?P<tail>(?:\?|\[\d*\])*)\s*(?P<name>\w*)\s*(?:=\s*(?P<default>.+))?"
-)
-
-
-def _split(text):
-    """The parts between commas that lie in no bracket or string."""
-    parts, depth, start, quote = [], 0, 0, None
-    for i, character in enumerate(text):
-        if quote:
-            quote = None if character == quote else quote
-        elif character in "\"'":
-            quote = character
-        elif character in "([":
-            depth += 1
-        elif character in ")]":
-            depth -= 1
-        elif character == "," and depth == 0:
-            parts.append(text[start:i])
-            start = i + 1
-    parts.append(text[start:])
-    return [part.strip() for part in parts if part.strip()]
-
 
 def _default_text(value):
     if isinstance(value, str):
@@ -223,7 +199,7 @@ def _default_text(value):
 
 
 def _read_alias(text):
-    if text is None:
+    if not text:
         return None
     before, _, after = (part.strip() for part in text.partition("->"))
     is_write = before.endswith("!")
@@ -240,40 +216,27 @@ def _read_default(text):
         return text  # contiguous_format, cpu and their like
 
 
-def _read_argument(text, kwarg_only, schema):
-    match = _ARGUMENT.fullmatch(text)
-    if match is None or not match["name"]:
-        raise RuntimeError(f"cannot read the argument {text!r} of the schema {schema!r}")
-    default = _REQUIRED if match["default"] is None else _read_default(match["default"].strip())
-    kind = SchemaType.of(match["type"] + match["tail"])
-    return Argument(match["name"], kind, default, kwarg_only, _read_alias(match["alias"]))
-
-
-def _read_return(text, schema):
-    match = _ARGUMENT.fullmatch(text)
-    if match is None:
-        raise RuntimeError(f"cannot read the result {text!r} of the schema {schema!r}")
-    kind = SchemaType.of(match["type"] + match["tail"])
-    return Return(match["name"], kind, _read_alias(match["alias"]))
-
-
 def parse_schema(text, takes_numbers=False):
     """The schema that a text such as "ns::name.overload(Tensor x, int n=2) -> Tensor" means."""
-    match = re.fullmatch(r"\s*([\w:]+)(?:\.(\w+))?\s*\((.*)\)\s*->\s*(.+?)\s*", text, re.DOTALL)
-    if match is None:
-        raise RuntimeError(
-            f"expected a schema like 'name(Tensor x, int n=2) -> Tensor', but got {text!r}"
-        )
-    name, overload, arguments, results = match.groups()
-    read, kwarg_only = [], False
-    for part in _split(arguments):
-        if part == "*":
-            kwarg_only = True
-        else:
-            read.append(_read_argument(part, kwarg_only, text))
-    results = results[1:-1] if results.startswith("(") and results.endswith(")") else results
-    returns = [_read_return(part, text) for part in _split(results)]
-    return FunctionSchema(name, overload or "", read, returns, takes_numbers)
+    name, overload, arguments, results = _C._parse_schema(text)
+    try:
+        read = [
+            Argument(
+                name_of,
+                SchemaType.of(kind),
+                _REQUIRED if default is None else _read_default(default),
+                kwarg_only,
+                _read_alias(alias),
+            )
+            for kind, alias, name_of, default, kwarg_only in arguments
+        ]
+        returns = [
+            Return(name_of, SchemaType.of(kind), _read_alias(alias))
+            for kind, alias, name_of, *_ in results
+        ]
+    except KeyError as error:
+        raise RuntimeError(f"schema {text!r}: there is no type {error}") from None
+    return FunctionSchema(name, overload, read, returns, takes_numbers)
 
 
 # --- from annotations -------------------------------------------------------------------------

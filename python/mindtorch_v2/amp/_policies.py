@@ -1,19 +1,10 @@
-"""Autocast for functions that are written in Python; ops have theirs in mindtorch/autocast."""
+"""Autocast for the few functions that are written in Python; ops say theirs in their definition."""
 
 import functools
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
 from mindtorch_v2.amp.autocast_mode import _cast, autocast
-
-_REFUSAL = (
-    "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast.\n"
-    "Many models use a sigmoid layer right before the binary cross entropy layer.\n"
-    "In this case, combine the two layers using "
-    "torch.nn.functional.binary_cross_entropy_with_logits\n"
-    "or torch.nn.BCEWithLogitsLoss.  binary_cross_entropy_with_logits and BCEWithLogits are\n"
-    "safe to autocast."
-)
 
 
 def _tensors(args):
@@ -24,18 +15,9 @@ def _tensors(args):
             yield from _tensors(value)
 
 
-def _target(policy, lower, tensors):
-    if policy == "lower precision":
-        return lower
-    if policy == "widest" and not any(x.dtype == torch.float32 for x in tensors):
-        return lower
-    return torch.float32
-
-
-def autocast_as(cpu=None, accelerator=None):
-    """Casts the tensors that a function is given, as autocast does for ops.
-
-    A policy is "float32", "lower precision", "widest" or "refused".
+def in_float32(on_cpu):
+    """Casts the tensors that a function is given to float32, under autocast on CPUs or on
+    accelerators.
     """
 
     def decorate(function):
@@ -43,18 +25,13 @@ def autocast_as(cpu=None, accelerator=None):
         def casting(*args, **kwargs):
             if not _C._is_any_autocast_enabled():
                 return function(*args, **kwargs)
-            tensors = list(_tensors((*args, *kwargs.values())))
-            types = [x.device.type for x in tensors]
-            device_type = next((each for each in types if each != "cpu"), "cpu")
-            policy = cpu if device_type == "cpu" else accelerator
-            if policy is None or not torch.is_autocast_enabled(device_type):
+            types = [x.device.type for x in _tensors((*args, *kwargs.values()))]
+            kind = next((each for each in types if each != "cpu"), "cpu")
+            if (kind == "cpu") != on_cpu or not torch.is_autocast_enabled(kind):
                 return function(*args, **kwargs)
-            if policy == "refused":
-                raise RuntimeError(_REFUSAL)
-            dtype = _target(policy, torch.get_autocast_dtype(device_type), tensors)
-            with autocast(device_type, enabled=False):
+            with autocast(kind, enabled=False):
                 return function(
-                    *_cast(args, device_type, dtype), **_cast(kwargs, device_type, dtype)
+                    *_cast(args, kind, torch.float32), **_cast(kwargs, kind, torch.float32)
                 )
 
         return casting

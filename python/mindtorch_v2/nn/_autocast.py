@@ -2,29 +2,16 @@
 
 import inspect
 
-from mindtorch_v2.amp._policies import autocast_as
+from mindtorch_v2.amp._policies import in_float32
 
-# (on CPUs, on accelerators): the functions.
-_POLICIES = {
-    ("float32", "float32"): (
-        "binary_cross_entropy_with_logits cosine_embedding_loss hinge_embedding_loss huber_loss "
-        "kl_div l1_loss margin_ranking_loss mse_loss multi_margin_loss multilabel_margin_loss "
-        "nll_loss poisson_nll_loss smooth_l1_loss soft_margin_loss triplet_margin_loss"
-    ),
-    ("float32", "refused"): "binary_cross_entropy",
-    ("float32", None): (
-        "adaptive_avg_pool3d fractional_max_pool2d fractional_max_pool3d max_unpool2d max_unpool3d"
-    ),
-    (None, "float32"): "cosine_similarity interpolate pdist",
-    (None, "widest"): "bilinear",
-}
+_ON_CPU = "fractional_max_pool2d fractional_max_pool3d max_unpool2d max_unpool3d"
+_ON_ACCELERATORS = "interpolate"
 
 
 def apply_policies(functions):
     """Replaces functions of a module's globals() by those that cast."""
-    for (cpu, accelerator), names in _POLICIES.items():
-        decorate = autocast_as(cpu, accelerator)
+    for on_cpu, names in ((True, _ON_CPU), (False, _ON_ACCELERATORS)):
         for name in names.split():
             # The casts come inside: whoever handles the call gets the arguments as they are.
-            made = functions[name] = decorate(inspect.unwrap(functions[name]))
+            made = functions[name] = in_float32(on_cpu)(inspect.unwrap(functions[name]))
             made.__module__ = functions["__name__"]

@@ -25,7 +25,7 @@ def nll_loss(
     >>> F.nll_loss(torch.tensor([[-0.5, -1.0]]), torch.tensor([1]))
     tensor(1.)
     """
-    kind = _reduction.get_enum(_reduction.chosen(reduction, size_average, reduce))
+    kind = _reduction.chosen(reduction, size_average, reduce)
     return _ops["nll_loss_nd"](input, target, weight, kind, ignore_index)
 
 
@@ -44,7 +44,7 @@ def cross_entropy(
     >>> F.cross_entropy(torch.tensor([[0.0, 0.0]]), torch.tensor([1]))
     tensor(0.6931)
     """
-    kind = _reduction.get_enum(_reduction.chosen(reduction, size_average, reduce))
+    kind = _reduction.chosen(reduction, size_average, reduce)
     return _ops["cross_entropy_loss"](
         input, target, weight, kind, ignore_index, float(label_smoothing)
     )
@@ -82,29 +82,6 @@ def linear_cross_entropy(
     )
 
 
-class _BinaryCrossEntropy(torch.autograd.Function):
-    """Of each element. A certain mistake has torch's finite loss and gradient."""
-
-    generate_vmap_rule = True
-
-    @staticmethod
-    def forward(ctx, input, target):
-        ctx.save_for_backward(input, target)
-        hit = target * input.log().clamp_min(-100)
-        miss = (1 - target) * (-input).log1p().clamp_min(-100)
-        return -(hit + miss)
-
-    @staticmethod
-    def backward(ctx, grad):
-        input, target = ctx.saved_tensors
-        by_input = by_target = None
-        if ctx.needs_input_grad[0]:
-            by_input = grad * (input - target) / (input * (1 - input)).clamp_min(1e-12)
-        if ctx.needs_input_grad[1]:
-            by_target = grad * ((-input).log1p() - input.log())
-        return by_input, by_target
-
-
 def _check_probabilities(tensor, what):
     # On accelerators nobody waits for the answer.
     if tensor.device.type != "cpu" or tensor.numel() == 0:
@@ -122,7 +99,7 @@ def binary_cross_entropy(
     >>> F.binary_cross_entropy(torch.tensor([0.5]), torch.tensor([1.0]))
     tensor(0.6931)
     """
-    reduction = _reduction.chosen(reduction, size_average, reduce)
+    kind = _reduction.chosen(reduction, size_average, reduce)
     if input.shape != target.shape:
         raise ValueError(
             f"Using a target size ({target.size()}) that is different to the input size "
@@ -130,8 +107,7 @@ def binary_cross_entropy(
         )
     _check_probabilities(input, "input")
     _check_probabilities(target, "target")
-    loss = _BinaryCrossEntropy.apply(input, target)
-    return reduced(loss if weight is None else loss * weight, reduction)
+    return _ops["binary_cross_entropy"](input, target, weight, kind)
 
 
 def binary_cross_entropy_with_logits(
@@ -148,20 +124,12 @@ def binary_cross_entropy_with_logits(
     >>> F.binary_cross_entropy_with_logits(torch.tensor([0.0]), torch.tensor([1.0]))
     tensor(0.6931)
     """
-    reduction = _reduction.chosen(reduction, size_average, reduce)
+    kind = _reduction.chosen(reduction, size_average, reduce)
     if target.size() != input.size():
         raise ValueError(
             f"Target size ({target.size()}) must be the same as input size ({input.size()})"
         )
-    loss = torch.nn.functional.logsigmoid(input).neg_()
-    if pos_weight is not None:
-        loss = loss * ((pos_weight - 1) * target + 1)
-    # In place, where the result is of the same kind: no backward pass needs the logarithms.
-    if loss.dtype == input.dtype == target.dtype and _C._vmap_level() == 0:
-        loss = loss.addcmul_(1 - target, input)
-    else:
-        loss = loss + (1 - target) * input
-    return reduced(loss if weight is None else loss * weight, reduction)
+    return _ops["binary_cross_entropy_with_logits"](input, target, weight, pos_weight, kind)
 
 
 def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
@@ -180,15 +148,11 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
             "'mean' will be changed to behave the same as 'batchmean' in the next major release.",
             stacklevel=2,
         )
-    if not (input.is_floating_point() and target.is_floating_point()):
-        raise RuntimeError("kl_div: Integral inputs not supported.")
-    if log_target:
-        loss = target.exp() * (target - input)
-    else:
-        loss = torch.xlogy(target, target) - target * input
+    op = _ops["kl_div"]
     if reduction == "batchmean":
-        return loss.sum() / input.size(0) if input.dim() != 0 else loss.sum()
-    return reduced(loss, reduction)
+        loss = op(input, target, 2, log_target=log_target)
+        return loss / input.size(0) if input.dim() != 0 else loss
+    return op(input, target, _reduction.get_enum(reduction), log_target=log_target)
 
 
 def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
@@ -197,8 +161,9 @@ def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="m
     >>> F.soft_margin_loss(torch.tensor([0.0]), torch.tensor([1.0]))
     tensor(0.6931)
     """
-    reduction = _reduction.chosen(reduction, size_average, reduce)
-    return reduced((-target * input).exp().log1p(), reduction)
+    return _ops["soft_margin_loss"](
+        input, target, _reduction.chosen(reduction, size_average, reduce)
+    )
 
 
 def multilabel_soft_margin_loss(
@@ -209,12 +174,12 @@ def multilabel_soft_margin_loss(
     >>> F.multilabel_soft_margin_loss(torch.zeros(1, 2), torch.ones(1, 2))
     tensor(0.6931)
     """
-    reduction = _reduction.chosen(reduction, size_average, reduce)
+    kind = _reduction.chosen(reduction, size_average, reduce)
     logsigmoid = torch.nn.functional.logsigmoid
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     if weight is not None:
         loss = loss * weight
-    return reduced(loss.sum(-1) / input.size(-1), reduction)
+    return reduced(loss.sum(-1) / input.size(-1), kind)
 
 
 def multi_margin_loss(
@@ -232,20 +197,8 @@ def multi_margin_loss(
     >>> F.multi_margin_loss(torch.tensor([[1.0, 0.5]]), torch.tensor([0]))
     tensor(0.2500)
     """
-    reduction = _reduction.chosen(reduction, size_average, reduce)
-    if p not in (1, 2):
-        raise ValueError("only p == 1 and p == 2 supported")
-    if weight is not None and weight.dim() != 1:
-        raise ValueError("weight must be one-dimensional")
-    rows = input if input.dim() > 1 else input.unsqueeze(0)
-    classes = target.view(-1, 1)
-    loss = (margin - rows.gather(1, classes) + rows).clamp_min(0)
-    if p == 2:
-        loss = loss * loss
-    if weight is not None:
-        loss = loss * weight[classes]
-    loss = loss.scatter(1, classes, 0).sum(1) / rows.size(1)
-    return reduced(loss if input.dim() > 1 else loss[0], reduction)
+    kind = _reduction.chosen(reduction, size_average, reduce)
+    return _ops["multi_margin_loss"](input, target, p, margin, weight, kind)
 
 
 def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
@@ -255,18 +208,9 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
     >>> F.multilabel_margin_loss(torch.tensor([[0.1, 0.9]]), torch.tensor([[1, -1]]))
     tensor(0.1000)
     """
-    reduction = _reduction.chosen(reduction, size_average, reduce)
-    if input.shape != target.shape:
-        raise RuntimeError(
-            f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}"
-        )
-    counts = (target >= 0).to(input.dtype).cumprod(-1)
-    places = target.clamp_min(0)
-    is_target = torch.zeros_like(input).scatter_add(-1, places, counts) > 0
-    gaps = (1 - input.gather(-1, places).unsqueeze(-1) + input.unsqueeze(-2)).clamp_min(0)
-    gaps = gaps * counts.unsqueeze(-1)
-    gaps = gaps.masked_fill(is_target.unsqueeze(-2), 0)
-    return reduced(gaps.sum((-1, -2)) / input.size(-1), reduction)
+    return _ops["multilabel_margin_loss"](
+        input, target, _reduction.chosen(reduction, size_average, reduce)
+    )
 
 
 _make_overridable(globals())

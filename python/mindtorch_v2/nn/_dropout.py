@@ -1,6 +1,5 @@
 """Functions of torch.nn.functional that draw random numbers: dropout, rrelu, gumbel_softmax."""
 
-import math
 import warnings
 
 import mindtorch_v2 as torch
@@ -22,27 +21,9 @@ def dropout(input, p=0.5, training=True, inplace=False):
     return torch.dropout_(input, p, training) if inplace else torch.dropout(input, p, training)
 
 
-def _drop_channels(input, p, training, inplace, alpha):
-    """Dropout of whole channels, of an input of at least two dimensions."""
-    if not training or p == 0 or input.numel() == 0:
-        return input
-    noise = input.new_empty((*input.shape[:2], *[1] * (input.dim() - 2)))
-    return _with_noise(input, noise, p, inplace, alpha)
-
-
-def _with_noise(input, noise, p, inplace, alpha):
-    if p == 1 and not alpha:
-        return input.zero_() if inplace else input * 0
-    noise.bernoulli_(1 - p)
-    if not alpha:
-        noise.div_(1 - p)
-        return input.mul_(noise) if inplace else input * noise
-    # Dropped elements become the value that selu goes to, all are scaled to mean 0, variance 1.
-    limit = 1.7580993408473766
-    scale = 1.0 / math.sqrt((limit * limit * p + 1) * (1 - p)) if p < 1 else 0.0
-    shift = noise.add(-1).mul_(limit * scale).add_(limit * scale * p)
-    noise.mul_(scale)
-    return input.mul_(noise).add_(shift) if inplace else input * noise + shift
+def _drop_channels(input, p, training, inplace):
+    drop = torch.feature_dropout_ if inplace else torch.feature_dropout
+    return drop(input, p, training)
 
 
 def alpha_dropout(input, p=0.5, training=False, inplace=False):
@@ -52,9 +33,8 @@ def alpha_dropout(input, p=0.5, training=False, inplace=False):
     tensor([1., 1.])
     """
     _check_probability(p)
-    if not training or p == 0 or input.numel() == 0:
-        return input
-    return _with_noise(input, torch.empty_like(input), p, inplace, alpha=True)
+    drop = torch.alpha_dropout_ if inplace else torch.alpha_dropout
+    return drop(input, p, training)
 
 
 def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
@@ -64,11 +44,12 @@ def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
     tensor([[1., 1.]])
     """
     _check_probability(p)
-    return _drop_channels(input, p, training, inplace, alpha=True)
+    drop = torch.feature_alpha_dropout_ if inplace else torch.feature_alpha_dropout
+    return drop(input, p, training)
 
 
 def _unbatched(input, p, training, inplace):
-    result = _drop_channels(input.unsqueeze(0), p, training, inplace, alpha=False)
+    result = _drop_channels(input.unsqueeze(0), p, training, inplace)
     return result.squeeze(0)
 
 
@@ -88,7 +69,7 @@ def dropout1d(input, p=0.5, training=True, inplace=False):
         )
     if input.dim() == 2:
         return _unbatched(input, p, training, inplace)
-    return _drop_channels(input, p, training, inplace, alpha=False)
+    return _drop_channels(input, p, training, inplace)
 
 
 def dropout2d(input, p=0.5, training=True, inplace=False):
@@ -116,7 +97,7 @@ def dropout2d(input, p=0.5, training=True, inplace=False):
             "channel-wise dropout behavior, please switch to using dropout1d instead.",
             stacklevel=2,
         )
-    return _drop_channels(input, p, training, inplace, alpha=False)
+    return _drop_channels(input, p, training, inplace)
 
 
 def dropout3d(input, p=0.5, training=True, inplace=False):
@@ -137,7 +118,7 @@ def dropout3d(input, p=0.5, training=True, inplace=False):
         )
     if input.dim() == 4:
         return _unbatched(input, p, training, inplace)
-    return _drop_channels(input, p, training, inplace, alpha=False)
+    return _drop_channels(input, p, training, inplace)
 
 
 def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):

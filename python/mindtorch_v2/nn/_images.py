@@ -1,4 +1,4 @@
-"""Functions of torch.nn.functional that rearrange or resize images."""
+"""Functions of torch.nn.functional that resize images."""
 
 import math
 import warnings
@@ -8,86 +8,6 @@ from mindtorch_v2 import _C
 from mindtorch_v2._overridable import make_overridable as _make_overridable
 from mindtorch_v2.nn._byte_images import is_channels_last as _is_channels_last
 from mindtorch_v2.nn._byte_images import resize_bytes as _resize_bytes
-
-
-def pixel_shuffle(input, upscale_factor):
-    """(*, C * r * r, H, W) as (*, C, H * r, W * r).
-
-    >>> F.pixel_shuffle(torch.arange(4.0).view(4, 1, 1), 2)
-    tensor([[[0., 1.],
-             [2., 3.]]])
-    """
-    if input.dim() < 3:
-        raise RuntimeError(
-            "pixel_shuffle expects input to have at least 3 dimensions, but got input with "
-            f"{input.dim()} dimension(s)"
-        )
-    r = upscale_factor
-    if r <= 0:
-        raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {r}")
-    *batch, c, h, w = input.shape
-    if c % (r * r) != 0:
-        raise RuntimeError(
-            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square "
-            f"of upscale_factor, but input.size(-3)={c} is not divisible by {r * r}"
-        )
-    blocks = input.reshape(math.prod(batch), c // (r * r), r, r, h, w).permute(0, 1, 4, 2, 5, 3)
-    blocks = blocks.clone(memory_format=torch.contiguous_format)
-    return blocks.view(*batch, c // (r * r), h * r, w * r)
-
-
-def pixel_unshuffle(input, downscale_factor):
-    """The inverse of pixel_shuffle.
-
-    >>> F.pixel_unshuffle(torch.arange(4.0).view(1, 2, 2), 2).shape
-    torch.Size([4, 1, 1])
-    """
-    if input.dim() < 3:
-        raise RuntimeError(
-            "pixel_unshuffle expects input to have at least 3 dimensions, but got input with "
-            f"{input.dim()} dimension(s)"
-        )
-    r = downscale_factor
-    if r <= 0:
-        raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
-    *batch, c, h, w = input.shape
-    for name, dim, size in (("height", -2, h), ("width", -1, w)):
-        if size % r != 0:
-            raise RuntimeError(
-                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
-                f"input.size({dim})={size} is not divisible by {r}"
-            )
-    blocks = input.reshape(math.prod(batch), c, h // r, r, w // r, r).permute(0, 1, 3, 5, 2, 4)
-    blocks = blocks.clone(memory_format=torch.contiguous_format)
-    return blocks.view(*batch, c * r * r, h // r, w // r)
-
-
-def channel_shuffle(input, groups):
-    """Channels in groups, taken in turn from each group.
-
-    >>> F.channel_shuffle(torch.arange(4.0).view(1, 4, 1), 2).flatten()
-    tensor([0., 2., 1., 3.])
-    """
-    if input.dim() < 3:
-        raise RuntimeError(
-            "channel_shuffle expects input with > 2 dims, but got input with sizes "
-            f"{list(input.shape)}"
-        )
-    channels = input.size(1)
-    if groups <= 0:
-        raise RuntimeError(
-            f"Number of groups to divide channels in must be positive. Value of groups:{groups}"
-        )
-    if channels % groups != 0:
-        raise RuntimeError(
-            f"Number of channels must be divisible by groups. Got {channels} channels and "
-            f"{groups} groups."
-        )
-    grouped = input.reshape(input.size(0), groups, channels // groups, *input.shape[2:])
-    return grouped.transpose(1, 2).reshape(input.shape)
-
-
-native_channel_shuffle = channel_shuffle
 
 _interpolate = _C._internal_functions["_interpolate"]
 _METHODS = {"linear": 0, "bilinear": 0, "trilinear": 0, "nearest": 1, "bicubic": 2}

@@ -2,7 +2,7 @@
 
 import mindtorch_v2 as torch
 from mindtorch_v2._overridable import make_overridable as _make_overridable
-from mindtorch_v2.amp._policies import autocast_as
+from mindtorch_v2.amp._policies import in_float32
 
 
 def pad(input, pad, mode="constant", value=None):
@@ -69,7 +69,7 @@ def _extend(input, pairs, mode):
     return input
 
 
-_cast_and_extend = autocast_as(cpu="float32")(_extend)
+_cast_and_extend = in_float32(on_cpu=True)(_extend)
 
 _INDEX = {
     "replicate": lambda places, size: places.clamp(0, size - 1),

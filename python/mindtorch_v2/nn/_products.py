@@ -4,6 +4,8 @@ import mindtorch_v2 as torch
 from mindtorch_v2 import _C
 from mindtorch_v2._overridable import make_overridable as _make_overridable
 
+_ops = _C._internal_functions
+
 
 def bilinear(input1, input2, weight, bias=None):
     """input1 @ weight[k] @ input2 + bias[k] for every k.
@@ -11,22 +13,7 @@ def bilinear(input1, input2, weight, bias=None):
     >>> F.bilinear(torch.ones(1, 2), torch.ones(1, 3), torch.ones(1, 2, 3))
     tensor([[6.]])
     """
-    if input1.dim() != input2.dim():
-        raise RuntimeError(
-            f"bilinear(): input dimensions do not match: got {input1.dim()} and {input2.dim()}"
-        )
-    for i, input in ((1, input1), (2, input2)):
-        if input.size(-1) != weight.size(i):
-            raise RuntimeError(
-                f"bilinear(): input{i} size does not match weight size: got {input.size(-1)} but "
-                f"expected {weight.size(i)}"
-            )
-    first, second = input1.reshape(-1, input1.size(-1)), input2.reshape(-1, input2.size(-1))
-    # (N, O, in2), then a row times a row
-    products = torch.matmul(first, weight.transpose(0, 1).reshape(weight.size(1), -1))
-    products = products.view(-1, weight.size(0), weight.size(2))
-    result = (products * second.unsqueeze(1)).sum(2).view(*input1.shape[:-1], weight.size(0))
-    return result if bias is None else result + bias
+    return _ops["bilinear"](input1, input2, weight, bias)
 
 
 def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
@@ -35,8 +22,7 @@ def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     >>> F.pairwise_distance(torch.tensor([3.0, 4.0]), torch.zeros(2))
     tensor(5.0000)
     """
-    dims = max(x1.dim(), x2.dim()) - 1
-    return torch.norm(x1 - x2 + eps, p, dims, keepdim)
+    return _ops["pairwise_distance"](x1, x2, p, eps, keepdim)
 
 
 def pdist(input, p=2.0):
@@ -45,12 +31,7 @@ def pdist(input, p=2.0):
     >>> F.pdist(torch.tensor([[0.0, 0.0], [3.0, 4.0]]))
     tensor([5.])
     """
-    if input.dim() != 2:
-        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.dim()}D")
-    if p < 0:
-        raise RuntimeError("pdist only supports non-negative p values")
-    first, second = torch.triu_indices(input.size(0), input.size(0), 1, device=input.device)
-    return torch.norm(input[first] - input[second], p, -1)
+    return _ops["pdist"](input, p)
 
 
 def grouped_mm(mat_a, mat_b, *, offs=None, bias=None, out_dtype=None):
@@ -91,7 +72,7 @@ def _grouped_product(a, b, offs):
     return torch.cat([*parts, a.new_zeros(a.size(1), b.size(1) - ends[-1])], dim=1)
 
 
-_embedding_bag = _C._internal_functions["_embedding_bag"]
+_embedding_bag = _ops["_embedding_bag"]
 _BAG_DTYPES = frozenset([torch.float16, torch.bfloat16, torch.float32, torch.float64])
 
 

@@ -31,14 +31,14 @@ def legacy_get_string(size_average, reduce, emit_warning=True):
 
 
 def chosen(reduction, size_average, reduce):
-    """The reduction that all three arguments of a loss mean together; it must be one."""
+    """The number of the reduction that all three arguments of a loss mean together; it must be
+    one.
+    """
     if size_average is not None or reduce is not None:
-        return legacy_get_string(size_average, reduce)
-    get_enum(reduction)
-    return reduction
+        reduction = legacy_get_string(size_average, reduce)
+    return get_enum(reduction)
 
 
-def reduced(loss, reduction):
+def reduced(loss, kind):
     """loss, its mean or its sum."""
-    kind = get_enum(reduction)
     return loss if kind == 0 else loss.mean() if kind == 1 else loss.sum()

@@ -9,12 +9,10 @@ from mindtorch_v2._overridable import make_overridable as _make_overridable
 from mindtorch_v2.nn import _reduction
 from mindtorch_v2.nn._reduction import reduced
 
-_smooth_l1 = _C._internal_functions["_smooth_l1"]
-_squared_difference = _C._internal_functions["_squared_difference"]
+_ops = _C._internal_functions
 
 
-def _paired(input, target):
-    """Both, broadcast; with torch's warning if that changes a shape."""
+def _warn_of_broadcast(input, target):
     if target.size() != input.size():
         warnings.warn(
             f"Using a target size ({target.size()}) that is different to the input size "
@@ -22,17 +20,13 @@ def _paired(input, target):
             "Please ensure they have the same size.",
             stacklevel=3,
         )
-    if input.dtype != target.dtype:
-        dtype = torch.result_type(input, target)
-        input, target = input.to(dtype), target.to(dtype)
-    return torch.broadcast_tensors(input, target)
 
 
-def _mean_or_sum(loss, weight, reduction):
+def _weighted(op, input, target, weight, kind, *options):
     if weight is None:
-        return reduced(loss, reduction)
-    loss = loss * weight
-    return loss.sum() / weight.sum() if reduction == "mean" else reduced(loss, reduction)
+        return op(input, target, kind, *options)
+    loss = op(input, target, 0, *options) * weight
+    return loss.sum() / weight.sum() if kind == 1 else reduced(loss, kind)
 
 
 def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
@@ -41,12 +35,9 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
     >>> F.mse_loss(torch.tensor([1.0, 3.0]), torch.tensor([1.0, 1.0]))
     tensor(2.)
     """
-    reduction = _reduction.chosen(reduction, size_average, reduce)
-    input, target = _paired(input, target)
-    if input.is_floating_point():
-        return _mean_or_sum(_squared_difference(input, target), weight, reduction)
-    difference = input - target
-    return _mean_or_sum(difference * difference, weight, reduction)
+    kind = _reduction.chosen(reduction, size_average, reduce)
+    _warn_of_broadcast(input, target)
+    return _weighted(_ops["mse_loss"], input, target, weight, kind)
 
 
 def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
@@ -55,9 +46,9 @@ def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", wei
     >>> F.l1_loss(torch.tensor([1.0, 3.0]), torch.tensor([1.0, 1.0]))
     tensor(1.)
     """
-    reduction = _reduction.chosen(reduction, size_average, reduce)
-    input, target = _paired(input, target)
-    return _mean_or_sum((input - target).abs(), weight, reduction)
+    kind = _reduction.chosen(reduction, size_average, reduce)
+    _warn_of_broadcast(input, target)
+    return _weighted(_ops["l1_loss"], input, target, weight, kind)
 
 
 def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
@@ -66,13 +57,9 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
     >>> F.smooth_l1_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), reduction="none")
     tensor([0.1250, 2.5000])
     """
-    reduction = _reduction.chosen(reduction, size_average, reduce)
-    input, target = _paired(input, target)
-    if beta < 0:
-        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
-    if beta == 0:
-        return reduced((input - target).abs(), reduction)
-    return reduced(_smooth_l1(input, target, beta), reduction)
+    kind = _reduction.chosen(reduction, size_average, reduce)
+    _warn_of_broadcast(input, target)
+    return _ops["smooth_l1_loss"](input, target, kind, beta)
 
 
 def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
@@ -81,14 +68,9 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     >>> F.huber_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), reduction="none")
     tensor([0.1250, 2.5000])
     """
-    _reduction.get_enum(reduction)
-    input, target = _paired(input, target)
-    if delta <= 0:
-        raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    loss = _smooth_l1(input, target, delta)
-    if delta != 1:
-        loss = loss * delta
-    return _mean_or_sum(loss, weight, reduction)
+    kind = _reduction.get_enum(reduction)
+    _warn_of_broadcast(input, target)
+    return _weighted(_ops["huber_loss"], input, target, weight, kind, delta)
 
 
 def poisson_nll_loss(
@@ -106,12 +88,8 @@ def poisson_nll_loss(
     >>> F.poisson_nll_loss(torch.tensor([0.0]), torch.tensor([2.0]))
     tensor(1.)
     """
-    reduction = _reduction.chosen(reduction, size_average, reduce)
-    loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
-    if full:
-        stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
-        loss = loss + stirling.masked_fill(target <= 1, 0)
-    return reduced(loss, reduction)
+    kind = _reduction.chosen(reduction, size_average, reduce)
+    return _ops["poisson_nll_loss"](input, target, log_input, full, eps, kind)
 
 
 def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
@@ -142,7 +120,7 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
     loss = 0.5 * (var.log() + (input - target) ** 2 / var)
     if full:
         loss = loss + 0.5 * math.log(2 * math.pi)
-    return reduced(loss, reduction)
+    return reduced(loss, _reduction.get_enum(reduction))
 
 
 def hinge_embedding_loss(
@@ -153,10 +131,8 @@ def hinge_embedding_loss(
     >>> F.hinge_embedding_loss(torch.tensor([2.0, 0.25]), torch.tensor([1, -1]), reduction="none")
     tensor([2.0000, 0.7500])
     """
-    reduction = _reduction.chosen(reduction, size_average, reduce)
-    zero = torch.zeros_like(input)
-    below = torch.where(target == 1, zero, (margin - input).clamp_min(0))
-    return reduced(below + torch.where(target == -1, zero, input), reduction)
+    kind = _reduction.chosen(reduction, size_average, reduce)
+    return _ops["hinge_embedding_loss"](input, target, margin, kind)
 
 
 def margin_ranking_loss(
@@ -167,13 +143,8 @@ def margin_ranking_loss(
     >>> F.margin_ranking_loss(torch.tensor([1.0]), torch.tensor([2.0]), torch.tensor([1]))
     tensor(1.)
     """
-    reduction = _reduction.chosen(reduction, size_average, reduce)
-    if not input1.dim() == input2.dim() == target.dim():
-        raise RuntimeError(
-            f"margin_ranking_loss : All input tensors should have same dimension but got sizes: "
-            f"input1: {input1.size()}, input2: {input2.size()}, target: {target.size()} "
-        )
-    return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
+    kind = _reduction.chosen(reduction, size_average, reduce)
+    return _ops["margin_ranking_loss"](input1, input2, target, margin, kind)
 
 
 def cosine_embedding_loss(
@@ -185,21 +156,8 @@ def cosine_embedding_loss(
     >>> F.cosine_embedding_loss(one, one, torch.tensor([-1]))
     tensor(1.)
     """
-    reduction = _reduction.chosen(reduction, size_average, reduce)
-    if target.dim() > 1 or input1.dim() != target.dim() + 1 or input2.dim() != input1.dim():
-        raise RuntimeError(
-            f"{'1D' if target.dim() == 1 else '0D'} target tensor expects "
-            f"{'2D' if target.dim() == 1 else '1D'} input tensors, but found inputs with sizes "
-            f"{list(input1.shape)} and {list(input2.shape)}."
-        )
-    epsilon = 1e-12  # as torch: it keeps the root of a zero vector from an infinite slope
-    product = (input1 * input2).sum(-1)
-    first, second = (input1 * input1).sum(-1) + epsilon, (input2 * input2).sum(-1) + epsilon
-    cosine = product / (first * second).sqrt()
-    zero = torch.zeros_like(cosine)
-    near = torch.where(target == 1, 1 - cosine, zero)
-    far = torch.where(target == -1, (cosine - margin).clamp_min(0), zero)
-    return reduced(near + far, reduction)
+    kind = _reduction.chosen(reduction, size_average, reduce)
+    return _ops["cosine_embedding_loss"](input1, input2, target, margin, kind)
 
 
 def triplet_margin_loss(
@@ -220,14 +178,10 @@ def triplet_margin_loss(
     >>> F.triplet_margin_loss(zero, zero, zero)
     tensor(1.)
     """
-    reduction = _reduction.chosen(reduction, size_average, reduce)
+    kind = _reduction.chosen(reduction, size_average, reduce)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
-
-    def distance(x1, x2):
-        return torch.nn.functional.pairwise_distance(x1, x2, p, eps)
-
-    return _triplet(anchor, positive, negative, distance, margin, swap, reduction)
+    return _ops["triplet_margin_loss"](anchor, positive, negative, margin, p, eps, swap, kind)
 
 
 def triplet_margin_with_distance_loss(
@@ -257,14 +211,11 @@ def triplet_margin_with_distance_loss(
             f"dimensions, but got: anchor {anchor.dim()}D, positive {positive.dim()}D, and "
             f"negative {negative.dim()}D inputs"
         )
-    return _triplet(anchor, positive, negative, distance, margin, swap, reduction)
-
-
-def _triplet(anchor, positive, negative, distance, margin, swap, reduction):
     far = distance(anchor, negative)
     if swap:
         far = torch.minimum(far, distance(positive, negative))
-    return reduced((margin + distance(anchor, positive) - far).clamp_min(0), reduction)
+    lacking = (margin + distance(anchor, positive) - far).clamp_min(0)
+    return reduced(lacking, _reduction.get_enum(reduction))
 
 
 _make_overridable(globals())

@@ -36,11 +36,7 @@ from mindtorch_v2.nn._dropout import (
     rrelu_,
 )
 from mindtorch_v2.nn._images import (
-    channel_shuffle,
     interpolate,
-    native_channel_shuffle,
-    pixel_shuffle,
-    pixel_unshuffle,
     upsample,
     upsample_bilinear,
     upsample_nearest,
@@ -350,10 +346,7 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     >>> F.cosine_similarity(torch.tensor([1., 0.]), torch.tensor([1., 1.]), dim=0)
     tensor(0.7071)
     """
-    x1, x2 = torch.broadcast_tensors(x1, x2)
-    first = torch.norm(x1, 2, dim, keepdim=True).clamp_min(eps)
-    second = torch.norm(x2, 2, dim, keepdim=True).clamp_min(eps)
-    return torch.sum((x1 / first) * (x2 / second), dim)
+    return _C._internal_functions["cosine_similarity"](x1, x2, dim, eps)
 
 
 def embedding(

@@ -213,12 +213,32 @@ Tensor over(void* data, const ops::FusedLayout& layout, const Shape& sizes) {
                      layout.dtype, sizes, layout.strides, 0)));
 }
 
+// Over the leading dims, which stay, with one element.
+Tensor sum_of_leading(const Tensor& values, size_t dims) {
+  static const ops::Op& sum = ops::registry().at("sum.dim_IntList");
+  Shape which;
+  Shape sizes(values.sizes());
+  for (size_t d = 0; d < dims; ++d) {
+    which.push_back(static_cast<int64_t>(d));
+    sizes[d] = 1;
+  }
+  Tensor out[] = {Tensor::make(sizes, values.dtype())};
+  const Value args[] = {values, IntList(which), true, {}};
+  Launch host{DeviceType::kCpu};
+  sum.kernel(DeviceType::kCpu).impl(host, Args(args), std::span(out));
+  return out[0];
+}
+
 // Step by step, every value in full. What is read is read before anything is stored.
 void run_group(const ops::FusedGroup& group,
                const std::vector<Tensor>& inputs,
                const std::vector<Tensor>& stores) {
   std::vector<Tensor> values = inputs;
   for (const ops::FusedStep& step : group.steps) {
+    if (step.leading_dims != 0) {
+      values.push_back(sum_of_leading(values[step.operands[0]], step.leading_dims));
+      continue;
+    }
     const Tensor out = Tensor::make(group.sizes, step.result);
     if (step.is_copy) {
       cast(values[step.operands[0]], out);
@@ -239,7 +259,9 @@ class Program final : public ops::FusedProgram {
  public:
   explicit Program(ops::FusedGroup group) : group_(std::move(group)) {}
   void run(Launch& launch, std::span<void* const> addresses) const override {
-    ++TestDevice::instance().groups;
+    TestDevice& device = TestDevice::instance();
+    ++device.groups;
+    device.largest_group = std::max(device.largest_group.load(), group_.steps.size());
     std::vector<Tensor> inputs;
     for (size_t i = 0; i < group_.inputs.size(); ++i) {
       Tensor input = over(addresses[i], group_.inputs[i], group_.sizes);
@@ -252,7 +274,12 @@ class Program final : public ops::FusedProgram {
     }
     std::vector<Tensor> stores;
     for (size_t i = 0; i < group_.stores.size(); ++i) {
-      stores.push_back(over(addresses[inputs.size() + i], group_.stores[i].layout, group_.sizes));
+      Shape sizes = group_.sizes;
+      const size_t value = group_.stores[i].value;
+      if (value >= inputs.size()) {
+        std::fill_n(sizes.begin(), group_.steps[value - inputs.size()].leading_dims, 1);
+      }
+      stores.push_back(over(addresses[inputs.size() + i], group_.stores[i].layout, sizes));
     }
     queue(launch, [group = group_, inputs, stores] { run_group(group, inputs, stores); });
   }
@@ -261,11 +288,22 @@ class Program final : public ops::FusedProgram {
   const ops::FusedGroup group_;
 };
 
-std::unique_ptr<ops::FusedProgram> prepare(const ops::FusedGroup& group) {
-  std::atomic<size_t>& largest = TestDevice::instance().largest_group;
-  largest = std::max(largest.load(), group.steps.size());
-  return std::make_unique<Program>(group);
-}
+// Has every function, at once.
+class Engine final : public ops::FusionEngine {
+ public:
+  Engine()
+      : FusionEngine({.max_steps = TestDevice::kMaxSteps,
+                      .max_inputs = TestDevice::kMaxInputs,
+                      .max_stores = TestDevice::kMaxStores}) {}
+  using FusionEngine::can_fuse;
+  bool can_fuse(ops::Pointwise, DType) const override { return true; }
+  bool can_fuse_leading(ops::RowFunction function, DType) const override {
+    return function == ops::RowFunction::kSum;
+  }
+  ops::Preparation prepare(const ops::FusedGroup& group, const ops::FusedProgram*) const override {
+    return ops::Preparation::ready(TestDevice::program(group));
+  }
+};
 
 }  // namespace
 
@@ -304,24 +342,44 @@ TestDevice::TestDevice() {
       kernel.keeps(cpu.auxiliary);
     }
   }
-  registry().pointwise_engine(kType, &run_pointwise);
-  registry().fusion_engine(kType, {.check = &check_pointwise,
-                                   .prepare = &prepare,
-                                   .max_steps = kMaxSteps,
-                                   .max_inputs = kMaxInputs,
-                                   .max_stores = kMaxStores});
+  registry().pointwise_engine(kType, &run_pointwise, &check_pointwise);
+  registry().fusion_engine(kType, new Engine);
+}
+
+std::shared_ptr<const ops::FusedProgram> TestDevice::program(const ops::FusedGroup& group) {
+  return std::make_shared<Program>(group);
 }
 
 WithoutPointwiseEngine::WithoutPointwiseEngine()
     : engine_(ops::registry().pointwise_engine(kType)),
       fusion_(ops::registry().fusion_engine(kType)) {
   TestDevice::instance().registry().pointwise_engine(kType, nullptr);
-  TestDevice::instance().registry().fusion_engine(kType, {});
+  TestDevice::instance().registry().fusion_engine(kType, nullptr);
 }
 
 WithoutPointwiseEngine::~WithoutPointwiseEngine() {
   TestDevice::instance().registry().pointwise_engine(kType, engine_);
   TestDevice::instance().registry().fusion_engine(kType, fusion_);
+}
+
+WithFusionEngineOnly::WithFusionEngineOnly()
+    : engine_(TestDevice::instance().registry().pointwise_engine(kType)) {
+  ops::Registry& registry = TestDevice::instance().registry();
+  registry.pointwise_engine(kType, nullptr);
+  registry.fusion_engine(kType, registry.fusion_engine(kType));
+}
+
+WithFusionEngineOnly::~WithFusionEngineOnly() {
+  TestDevice::instance().registry().pointwise_engine(kType, engine_);
+}
+
+WithFusionEngine::WithFusionEngine(const ops::FusionEngine& engine)
+    : before_(TestDevice::instance().registry().fusion_engine(kType)) {
+  TestDevice::instance().registry().fusion_engine(kType, &engine);
+}
+
+WithFusionEngine::~WithFusionEngine() {
+  TestDevice::instance().registry().fusion_engine(kType, before_);
 }
 
 }  // namespace mindtorch::test

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 
 #include "mindtorch/ops/registry.h"
 #include "tests/cpp/support/fake_driver.h"
@@ -9,8 +10,9 @@ namespace mindtorch::test {
 
 // A device without vendor code, under the name "cuda": memory and streams are those of a scripted
 // driver, kernels compute on the host what the CPU's do, on the launch's stream. It has a pointwise
-// engine and a fusion engine of its own, with small limits and no row functions. Of itself it
-// states dtypes that no other device has in this choice, and its attention keeps other notes.
+// engine and a fusion engine of its own, with small limits, and of row functions
+// only sums over leading dims. Of itself it states dtypes that no other device has in this choice,
+// and its attention keeps other notes.
 class TestDevice {
  public:
   static TestDevice& instance();
@@ -27,6 +29,8 @@ class TestDevice {
 
   FakeDriver& driver() { return *driver_; }
   ops::Registry& registry();
+  // Runs a group on the host, on the launch's stream.
+  static std::shared_ptr<const ops::FusedProgram> program(const ops::FusedGroup& group);
 
   // How often each part of the device was used.
   std::atomic<int> kernels{0};
@@ -48,7 +52,27 @@ class WithoutPointwiseEngine {
 
  private:
   const ops::PointwiseFn engine_;
-  const ops::FusionEngine fusion_;
+  const ops::FusionEngine* const fusion_;
+};
+
+// Takes the pointwise engine off the device, but not the fusion engine, for the length of a test.
+class WithFusionEngineOnly {
+ public:
+  WithFusionEngineOnly();
+  ~WithFusionEngineOnly();
+
+ private:
+  const ops::PointwiseFn engine_;
+};
+
+// Gives the device another fusion engine, for the length of a test.
+class WithFusionEngine {
+ public:
+  explicit WithFusionEngine(const ops::FusionEngine& engine);
+  ~WithFusionEngine();
+
+ private:
+  const ops::FusionEngine* const before_;
 };
 
 }  // namespace mindtorch::test

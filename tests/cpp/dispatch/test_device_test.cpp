@@ -50,7 +50,7 @@ Tensor cast(const Tensor& tensor, DType dtype) {
   return result.copy_(tensor);
 }
 
-// One of each kind and form of op; x and y are {4, 6}.
+// One of each kind and form of op; x and y are {4, 6} or {4, 8}.
 const std::map<std::string, Program>& programs() {
   static const std::map<std::string, Program> all = {
       {"Chain",
@@ -82,6 +82,15 @@ const std::map<std::string, Program>& programs() {
          const Shape last = {-1};
          return Tensors{sum(x), softmax(sub(x, amax(x, last, true)), -1), mean(y, last)};
        }},
+      {"SumsOfLeadingDims",
+       [](const Tensor& x, const Tensor& y) {
+         const Shape first = {0};
+         const Shape two = {0, 1};
+         const Tensor both = mul(x, y);
+         const Tensor deep = add(both, y).reshape({2, 2, x.size(1)});
+         return Tensors{sum(both, first), sum(mul(deep, deep), two, true),
+                        mul(sum(sub(x, y), first, true), x)};
+       }},
       {"Products", [](const Tensor& x,
                       const Tensor& y) { return Tensors{relu(mm(x, y.t())), mm(relu(x).t(), y)}; }},
       {"InPlace",
@@ -98,7 +107,7 @@ const std::map<std::string, Program>& programs() {
          Tensor product = empty({0}, DType::kFloat32, x.device());
          add_out(x, y, Scalar(int64_t{2}), sum);
          mm_out(x, y.t(), product);
-         Tensor wide = empty({4, 6}, DType::kComplex64, x.device());
+         Tensor wide = empty(x.sizes(), DType::kComplex64, x.device());
          mul_out(x, y, wide);
          return Tensors{sum, product, wide};
        }},
@@ -124,11 +133,12 @@ class EveryProgram : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override { TestDevice::instance(); }
 
-  // On the device, each as the CPU computes it.
-  void check() {
+  // On the device, each as the CPU computes it. Queues keep their plans, and with these the engines
+  // that the device had: with other ones the shape must be another.
+  void check(int64_t width = 6) {
     const Program& program = programs().at(GetParam());
-    const Tensor x = ramp({4, 6});
-    const Tensor y = sub(ramp({4, 6}), Scalar(7.0));
+    const Tensor x = ramp({4, width});
+    const Tensor y = sub(ramp({4, width}), Scalar(7.0));
     const Tensors expected = program(x, y);
     const Tensor dx = to_device(x);
     const Tensor dy = to_device(y);
@@ -162,6 +172,14 @@ TEST_P(EveryProgram, RunsByKernelsAlone) {
   EXPECT_EQ(TestDevice::instance().pointwise, before);
 }
 
+// A pointwise call is a group of one step.
+TEST_P(EveryProgram, RunsByTheFusionEngineAlone) {
+  const WithFusionEngineOnly only;
+  const int before = TestDevice::instance().pointwise;
+  check(8);
+  EXPECT_EQ(TestDevice::instance().pointwise, before);
+}
+
 INSTANTIATE_TEST_SUITE_P(,
                          EveryProgram,
                          ::testing::ValuesIn([] {
@@ -186,6 +204,23 @@ TEST(TestDevicePipeline, GroupsKeepToTheEnginesLimits) {
   }).join();
   EXPECT_EQ(device.groups - groups, 5);  // 26 ops, 6 in each
   EXPECT_EQ(device.largest_group, TestDevice::kMaxSteps);
+}
+
+// The gradient of a bias, with what it is the gradient of.
+TEST(TestDevicePipeline, SumsOfLeadingDimsArePartOfAGroup) {
+  TestDevice& device = TestDevice::instance();
+  const Tensor x = to_device(ramp({4, 6}));
+  const int kernels = device.kernels;
+  const int groups = device.groups;
+  std::thread([&] {
+    const Shape first = {0};
+    Block block;
+    const Tensor gradient = mul(x, x);
+    const Tensor bias = sum(gradient, first);
+    block.pipeline.flush("test");
+    EXPECT_EQ(device.kernels, kernels);
+    EXPECT_EQ(device.groups, groups + 1);
+  }).join();
 }
 
 // Fused groups and kernels together become a graph of the device, from the third time on.

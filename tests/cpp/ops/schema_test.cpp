@@ -6,6 +6,7 @@
 
 #include "mindtorch/base/error.h"
 #include "mindtorch/ops/registry.h"
+#include "mindtorch/ops/schema_text.h"
 #include "tests/cpp/support/errors.h"
 
 namespace mindtorch::ops {
@@ -89,6 +90,25 @@ TEST(Schema, EveryOpOfTheLibrarySurvivesWritingAndReading) {
     const std::string text = op.schema.str();
     EXPECT_EQ(Schema::parse(text).str(), text);
   }
+}
+
+TEST(Schema, PartsAreReadWhateverTheirTypes) {
+  const SchemaText schema = SchemaText::parse(
+      "ns::f.over(Tensor(a!)?[] x, SymInt[3]? n=None,\n  *, Any(a -> *) y, str s='a, (b') -> "
+      "(Tensor(a!) out, Any)");
+  EXPECT_EQ(schema.name, "ns::f");
+  EXPECT_EQ(schema.overload, "over");
+  ASSERT_EQ(schema.params.size(), 4u);
+  EXPECT_EQ(schema.params[0].alias, "a!");
+  EXPECT_EQ(schema.params[0].tail, "?[]");
+  EXPECT_EQ(schema.params[1].type, "SymInt");
+  EXPECT_EQ(schema.params[1].list_size, 3);
+  EXPECT_EQ(schema.params[2].alias, "a->*");
+  EXPECT_TRUE(schema.params[2].keyword_only);
+  EXPECT_EQ(schema.params[3].default_text, "'a, (b'");
+  ASSERT_EQ(schema.returns.size(), 2u);
+  EXPECT_EQ(schema.returns[0].name, "out");
+  EXPECT_EQ(schema.returns[1].type, "Any");
 }
 
 TEST(Schema, RefusesWhatIsNotOne) {

@@ -270,11 +270,6 @@ void run_composed(ops::Launch& on, const PointwiseCall& call, const Tensor& out)
     case Pointwise::kShiftLeft:
     case Pointwise::kShiftRight:
       return shift(run, call, operands[0], operands[1], out);
-    case Pointwise::kTrunc:
-      return run.into(
-          out, Pointwise::kWhere,
-          {run(Pointwise::kLt, {operands[0], run.zero()}), run(Pointwise::kCeil, {operands[0]}),
-           run(Pointwise::kFloor, {operands[0]})});
     default:
       break;
   }

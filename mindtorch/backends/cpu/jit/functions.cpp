@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "mindtorch/backends/cpu/tile.h"
 #include "mindtorch/ops/evaluate.h"
 
 namespace mindtorch::cpu::jit {
@@ -163,47 +164,6 @@ Value emit_arithmetic(const Maker& m, Pointwise function, std::span<Operand> in)
       return e.select(std::move(in[0]), std::move(in[1]), std::move(in[2]));
     default:
       return Value();
-  }
-}
-
-// Built-in functions whose tile computes the expression step by step, products and sums in one
-// rounding. The others have tiles that are more exact, or faster, than their expressions.
-bool is_expression_of_tile(Pointwise function) {
-  switch (function) {
-    case Pointwise::kAddScaled:
-    case Pointwise::kTruncDivide:
-    case Pointwise::kHeaviside:
-    case Pointwise::kIsInf:
-    case Pointwise::kIsFinite:
-    case Pointwise::kIsPosInf:
-    case Pointwise::kIsNegInf:
-    case Pointwise::kSign:
-    case Pointwise::kSquare:
-    case Pointwise::kCube:
-    case Pointwise::kReciprocal:
-    case Pointwise::kInverseSquare:
-    case Pointwise::kRsqrt:
-    case Pointwise::kFrac:
-    case Pointwise::kNanToNum:
-    case Pointwise::kClampScalar:
-    case Pointwise::kClampMinScalar:
-    case Pointwise::kClampMaxScalar:
-    case Pointwise::kClamp:
-    case Pointwise::kLerp:
-    case Pointwise::kLerpScalar:
-    case Pointwise::kAddcmul:
-    case Pointwise::kAddcdiv:
-    case Pointwise::kRelu:
-    case Pointwise::kLeakyRelu:
-    case Pointwise::kPrelu:
-    case Pointwise::kThreshold:
-    case Pointwise::kHardshrink:
-    case Pointwise::kSoftshrink:
-    case Pointwise::kHardsigmoid:
-    case Pointwise::kHardswish:
-      return true;
-    default:
-      return !ops::is_built_in(function);
   }
 }
 
@@ -378,7 +338,8 @@ class ExpressionCode {
 Value emit(Emitter& e, const Call& call, std::span<Operand> in) {
   if (call.kind == Kind::kMask) return emit_logic(e, call.function, in);
   const Maker maker{e, call.kind};
-  if (is_expression_of_tile(call.function)) return ExpressionCode(e, call, in).emit();
+  const DType compute = call.kind == Kind::kFloat64 ? DType::kFloat64 : DType::kFloat32;
+  if (gives_its_steps(call.function, compute)) return ExpressionCode(e, call, in).emit();
   if (ops::gives_bool(call.function)) return emit_test(maker, call.function, in);
   if (Value value = emit_arithmetic(maker, call.function, in); value.is_set()) return value;
   return in.size() == 1 ? emit_transcendental(e, call, std::move(in[0])) : Value();

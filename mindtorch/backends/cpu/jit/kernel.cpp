@@ -10,7 +10,7 @@
 #include "mindtorch/backends/cpu/capability.h"
 #include "mindtorch/backends/cpu/jit/functions.h"
 #include "mindtorch/backends/cpu/tile.h"
-#include "mindtorch/backends/cpu/tiles/derivative.h"
+#include "mindtorch/backends/cpu/tiles/half_arithmetic.h"
 #include "mindtorch/base/options.h"
 
 namespace mindtorch::cpu::jit {
@@ -228,11 +228,7 @@ bool can_generate(const FusedStep& step, std::span<const DType> operands, Target
   }
   // Nor what a tile computes in another way: results do not depend on how they are run.
   const bool is_half = size_bytes(step.compute) == 2;
-  if (is_half && step.function == Pointwise::kGelu) return false;
-  const DType computed = is_half ? DType::kFloat32 : step.compute;
-  if (!is_built_in(step.function) && find_derivative_tile(step.function, computed) != nullptr) {
-    return false;
-  }
+  if (is_half && !is_rounded_float(step.function)) return false;
   const auto can_hold = [&](DType dtype) {
     return dtype == DType::kFloat64 ? target == Target::kAvx512
                                     : dtype == DType::kBool || is_floating_point(dtype);

@@ -6,7 +6,6 @@
 
 #include <limits>
 
-#include "mindtorch/backends/cpu/tiles/derivative.h"
 #include "mindtorch/backends/cpu/tiles/erf-inl.h"
 #include "mindtorch/backends/cpu/tiles/half-inl.h"
 #include "mindtorch/backends/cpu/tiles/sigmoid-inl.h"
@@ -280,16 +279,17 @@ void enter_activation(TileTable& table) {
 void activation(TileTable& table) {
   enter_activation<float, 4>(table);
   enter_activation<double, 2>(table);
+  const Pointwise gelu_backward = ops::function_info(Pointwise::kGelu).derivatives[0].function;
+  table.override(gelu_backward, DType::kFloat32, &map_tile<GeluBackward, float, 2>,
+                 Numbers::kExact);
 }
-
-TileFn gelu_backward() { return &map_tile<GeluBackward, float, 2>; }
 
 void half_activation(HalfTable& table) {
   enter_half<Elu>(table, Pointwise::kElu);
 #if HWY_TARGET == HWY_SCALAR
   enter_half<Gelu>(table, Pointwise::kGelu);
 #else
-  enter_half<HalfGelu>(table, Pointwise::kGelu);
+  enter_half<HalfGelu>(table, Pointwise::kGelu, Numbers::kExact);
 #endif
 }
 
@@ -299,13 +299,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mindtorch::cpu {
 HWY_EXPORT(activation);
-HWY_EXPORT(gelu_backward);
 HWY_EXPORT(half_activation);
 void add_activation(TileTable& table) { HWY_DYNAMIC_DISPATCH(activation)(table); }
-TileFn find_derivative_tile(ops::Pointwise function, DType compute) {
-  if (function != ops::function_info(ops::Pointwise::kGelu).derivatives[0].function) return nullptr;
-  return compute == DType::kFloat32 ? HWY_DYNAMIC_DISPATCH(gelu_backward)() : nullptr;
-}
 void add_half_activation(HalfTable& table) { HWY_DYNAMIC_DISPATCH(half_activation)(table); }
 }  // namespace mindtorch::cpu
 #endif

@@ -46,19 +46,19 @@ void enter_arithmetic(TileTable& table) {
   add_map<Add, Ts...>(table, Pointwise::kAdd);
   add_map<Sub, Ts...>(table, Pointwise::kSub);
   add_map<Mul, Ts...>(table, Pointwise::kMul);
-  add_map<AddScaled, Ts...>(table, Pointwise::kAddScaled);
+  add_steps<AddScaled, Ts...>(table, Pointwise::kAddScaled);
   add_map<Maximum, Ts...>(table, Pointwise::kMaximum);
   add_map<Minimum, Ts...>(table, Pointwise::kMinimum);
   add_map<Fmax, Ts...>(table, Pointwise::kFmax);
   add_map<Fmin, Ts...>(table, Pointwise::kFmin);
   add_map<Abs, Ts...>(table, Pointwise::kAbs);
   add_map<Neg, Ts...>(table, Pointwise::kNeg);
-  add_map<Sign, Ts...>(table, Pointwise::kSign);
-  add_map<Square, Ts...>(table, Pointwise::kSquare);
-  add_map<Cube, Ts...>(table, Pointwise::kCube);
-  add_map<Relu, Ts...>(table, Pointwise::kRelu);
+  add_steps<Sign, Ts...>(table, Pointwise::kSign);
+  add_steps<Square, Ts...>(table, Pointwise::kSquare);
+  add_steps<Cube, Ts...>(table, Pointwise::kCube);
+  add_steps<Relu, Ts...>(table, Pointwise::kRelu);
   add_map<Copysign, Ts...>(table, Pointwise::kCopysign);
-  add_map<Heaviside, Ts...>(table, Pointwise::kHeaviside);
+  add_steps<Heaviside, Ts...>(table, Pointwise::kHeaviside);
 }
 
 // What divides takes long enough to gain from whole vectors.
@@ -66,10 +66,11 @@ template <class T>
 void enter_division(TileTable& table) {
   constexpr DType kDType = DTypeOf<T>::value;
   table.add(Pointwise::kDiv, kDType, &map_tile<Div, T, 2>);
-  table.add(Pointwise::kReciprocal, kDType, &map_tile<Reciprocal, T, 2>);
-  table.add(Pointwise::kInverseSquare, kDType, &map_tile<InverseSquare, T, 2>);
+  table.override(Pointwise::kReciprocal, kDType, &map_tile<Reciprocal, T, 2>, Numbers::kStepwise);
+  table.override(Pointwise::kInverseSquare, kDType, &map_tile<InverseSquare, T, 2>,
+                 Numbers::kStepwise);
   table.add(Pointwise::kSqrt, kDType, &sqrt_tile<T>);
-  table.add(Pointwise::kRsqrt, kDType, &map_tile<Rsqrt, T, 2>);
+  table.override(Pointwise::kRsqrt, kDType, &map_tile<Rsqrt, T, 2>, Numbers::kStepwise);
 }
 }  // namespace
 

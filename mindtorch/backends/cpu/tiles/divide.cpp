@@ -116,7 +116,7 @@ struct FloorDivide {
 template <class T>
 void enter_divide(TileTable& table) {
   constexpr DType kDType = DTypeOf<T>::value;
-  table.add(Pointwise::kTruncDivide, kDType, &map_tile<TruncDivide, T>);
+  table.override(Pointwise::kTruncDivide, kDType, &map_tile<TruncDivide, T>, Numbers::kStepwise);
   table.add(Pointwise::kFmod, kDType, &map_tile<Fmod, T, 1>);
   table.add(Pointwise::kRemainder, kDType, &map_tile<Remainder, T, 1>);
   table.add(Pointwise::kFloorDivide, kDType, &map_tile<FloorDivide, T, 1>);

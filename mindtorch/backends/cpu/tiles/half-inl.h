@@ -44,9 +44,10 @@ void half_tile(const void* const* inputs, void* to, int64_t size, const Pointwis
 }
 
 template <class Op>
-void enter_half(HalfTable& table, Pointwise function) {
+void enter_half(HalfTable& table, Pointwise function, Numbers numbers = Numbers::kStepwise) {
   table.tiles[static_cast<int>(function)][0] = &half_tile<Op, Half>;
   table.tiles[static_cast<int>(function)][1] = &half_tile<Op, BFloat16>;
+  table.is_exact[static_cast<int>(function)] = numbers == Numbers::kExact;
 }
 
 }  // namespace mindtorch::cpu::HWY_NAMESPACE

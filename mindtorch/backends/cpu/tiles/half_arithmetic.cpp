@@ -128,6 +128,9 @@ TileFn find_half_tile(ops::Pointwise function, DType dtype) {
   if (MT_UNLIKELY(!ops::is_built_in(function))) return nullptr;
   return half_table().tiles[static_cast<int>(function)][place(dtype)];
 }
+bool is_rounded_float(ops::Pointwise function) {
+  return !ops::is_built_in(function) || !half_table().is_exact[static_cast<int>(function)];
+}
 TileFn find_half_number_tile(ops::Pointwise function, DType dtype, int which) {
   if (MT_UNLIKELY(!ops::is_built_in(function))) return nullptr;
   return half_table().numbers[static_cast<int>(function)][place(dtype)][which];

@@ -3,7 +3,6 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 
 #include "mindtorch/backends/cpu/tiles/arithmetic-inl.h"
-#include "mindtorch/backends/cpu/tiles/derivative.h"
 #include "mindtorch/ops/functions.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -26,24 +25,18 @@ struct SmoothL1 {
 
 }  // namespace
 
-TileFn smooth_l1_float32() { return &map_tile<SmoothL1, float, 4>; }
-TileFn smooth_l1_float64() { return &map_tile<SmoothL1, double, 4>; }
+void losses(TileTable& table) {
+  const Pointwise smooth_l1 = ops::function_named("smooth_l1");
+  table.override(smooth_l1, DType::kFloat32, &map_tile<SmoothL1, float, 4>, Numbers::kStepwise);
+  table.override(smooth_l1, DType::kFloat64, &map_tile<SmoothL1, double, 4>, Numbers::kStepwise);
+}
 
 }  // namespace mindtorch::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace mindtorch::cpu {
-HWY_EXPORT(smooth_l1_float32);
-HWY_EXPORT(smooth_l1_float64);
-
-TileFn find_whole_tile(ops::Pointwise function, DType compute) {
-  if (ops::function_info(function).name != "smooth_l1") {
-    return find_derivative_tile(function, compute);
-  }
-  if (compute == DType::kFloat32) return HWY_DYNAMIC_DISPATCH(smooth_l1_float32)();
-  return compute == DType::kFloat64 ? HWY_DYNAMIC_DISPATCH(smooth_l1_float64)() : nullptr;
-}
-
+HWY_EXPORT(losses);
+void add_losses(TileTable& table) { HWY_DYNAMIC_DISPATCH(losses)(table); }
 }  // namespace mindtorch::cpu
 #endif

@@ -1,25 +1,29 @@
 // Special functions without a vector form: one number after the other, in float64.
+#include <iterator>
+#include <utility>
+
 #include "mindtorch/backends/cpu/tiles/table.h"
 #include "mindtorch/ops/functions/special_functions.h"
 
 namespace mindtorch::cpu {
 namespace {
 
-using ops::Pointwise;
 using ops::PointwiseParams;
+using ops::special::kNumberFunctions;
+using ops::special::NumberFunction;
 
-// A tile is a plain function: each of these has one that knows its number.
-template <Pointwise kFunction, typename T>
+// A tile is a plain function: each row has one that knows its place.
+template <size_t kRow, typename T>
 void run_number_function(const void* const* inputs, void* to, int64_t n, const PointwiseParams&) {
-  static const ops::special::NumberFunction kCalled = ops::special::number_function(kFunction);
+  constexpr NumberFunction kCalled = kNumberFunctions[kRow];
   const auto at = [&](int operand, int64_t i) {
     return static_cast<double>(static_cast<const T*>(inputs[operand])[i]);
   };
   T* const out = static_cast<T*>(to);
   for (int64_t i = 0; i < n; ++i) {
-    if constexpr (ops::info(kFunction).arity == 1) {
+    if constexpr (kCalled.of_one != nullptr) {
       out[i] = static_cast<T>(kCalled.of_one(at(0, i)));
-    } else if constexpr (ops::info(kFunction).arity == 2) {
+    } else if constexpr (kCalled.of_two != nullptr) {
       out[i] = static_cast<T>(kCalled.of_two(at(0, i), at(1, i)));
     } else {
       out[i] = static_cast<T>(kCalled.of_three(at(0, i), at(1, i), at(2, i)));
@@ -27,23 +31,19 @@ void run_number_function(const void* const* inputs, void* to, int64_t n, const P
   }
 }
 
-template <int... kOffsets>
-void enter_functions(TileTable& table, std::integer_sequence<int, kOffsets...>) {
-  constexpr int kFirst = static_cast<int>(Pointwise::kErfcx);
-  (table.add(static_cast<Pointwise>(kFirst + kOffsets), DType::kFloat32,
-             &run_number_function<static_cast<Pointwise>(kFirst + kOffsets), float>),
+template <size_t... kRows>
+void enter_functions(TileTable& table, std::index_sequence<kRows...>) {
+  (table.add(kNumberFunctions[kRows].function, DType::kFloat32, &run_number_function<kRows, float>),
    ...);
-  (table.add(static_cast<Pointwise>(kFirst + kOffsets), DType::kFloat64,
-             &run_number_function<static_cast<Pointwise>(kFirst + kOffsets), double>),
+  (table.add(kNumberFunctions[kRows].function, DType::kFloat64,
+             &run_number_function<kRows, double>),
    ...);
 }
 
 }  // namespace
 
 void add_number_functions(TileTable& table) {
-  constexpr int kCount =
-      static_cast<int>(Pointwise::kLegendreP) - static_cast<int>(Pointwise::kErfcx) + 1;
-  enter_functions(table, std::make_integer_sequence<int, kCount>());
+  enter_functions(table, std::make_index_sequence<std::size(kNumberFunctions)>());
 }
 
 }  // namespace mindtorch::cpu

@@ -333,9 +333,9 @@ void enter_power(TileTable& table) {
             &pow_scalar_tile<T, &scalar_tile<LibraryPowScalar, T, 1>>);
   table.add(Pointwise::kHypot, kDType, &scalar_tile<LibraryHypot, T, 2>);
   table.add(Pointwise::kNextafter, kDType, &scalar_tile<Nextafter, T, 2>);
-  table.add(Pointwise::kXlogy, kDType, &map_tile<Xlogy, T, 2>);
-  table.add(Pointwise::kLogaddexp, kDType, &map_tile<Logaddexp, T, 1>);
-  table.add(Pointwise::kLogaddexp2, kDType, &map_tile<Logaddexp2, T, 1>);
+  table.override(Pointwise::kXlogy, kDType, &map_tile<Xlogy, T, 2>, Numbers::kExact);
+  table.override(Pointwise::kLogaddexp, kDType, &map_tile<Logaddexp, T, 1>, Numbers::kExact);
+  table.override(Pointwise::kLogaddexp2, kDType, &map_tile<Logaddexp2, T, 1>, Numbers::kExact);
 }
 
 // Of 16-bit floats: float32, a few at a time.

@@ -65,10 +65,10 @@ void constant_tile(const void* const*, void* out, int64_t n, const PointwisePara
 
 void predicate(TileTable& table) {
   add_test<IsNan, float, double>(table, Pointwise::kIsNan);
-  add_test<IsInf, float, double>(table, Pointwise::kIsInf);
-  add_test<IsFinite, float, double>(table, Pointwise::kIsFinite);
-  add_test<IsPosInf, float, double>(table, Pointwise::kIsPosInf);
-  add_test<IsNegInf, float, double>(table, Pointwise::kIsNegInf);
+  add_test_steps<IsInf, float, double>(table, Pointwise::kIsInf);
+  add_test_steps<IsFinite, float, double>(table, Pointwise::kIsFinite);
+  add_test_steps<IsPosInf, float, double>(table, Pointwise::kIsPosInf);
+  add_test_steps<IsNegInf, float, double>(table, Pointwise::kIsNegInf);
   add_test<Signbit, float, double, int8_t, int16_t, int32_t, int64_t>(table, Pointwise::kSignbit);
   table.add(Pointwise::kSignbit, DType::kBool, &constant_tile<false>);
   table.add(Pointwise::kSignbit, DType::kUInt8, &constant_tile<false>);

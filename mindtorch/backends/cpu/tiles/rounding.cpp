@@ -53,9 +53,9 @@ void rounding(TileTable& table) {
   add_map<Floor, float, double>(table, Pointwise::kFloor);
   add_map<Round, float, double>(table, Pointwise::kRound);
   add_map<Trunc, float, double>(table, Pointwise::kTrunc);
-  add_map<Frac, float, double>(table, Pointwise::kFrac);
+  add_steps<Frac, float, double>(table, Pointwise::kFrac);
   add_map<RoundDecimals, float, double>(table, Pointwise::kRoundDecimals);
-  add_map<NanToNum, float, double>(table, Pointwise::kNanToNum);
+  add_steps<NanToNum, float, double>(table, Pointwise::kNanToNum);
   for (Pointwise function : {Pointwise::kCeil, Pointwise::kFloor, Pointwise::kRound,
                              Pointwise::kTrunc, Pointwise::kNanToNum}) {
     table.add(function, DType::kUInt8, &copy_tile<uint8_t>);

@@ -203,25 +203,25 @@ void where_tile(const void* const* inputs, void* to, int64_t size, const Pointwi
 
 template <class... Ts>
 void enter_all(TileTable& table) {
-  add_map<ClampScalar<true, true>, Ts...>(table, Pointwise::kClampScalar);
-  add_map<ClampScalar<true, false>, Ts...>(table, Pointwise::kClampMinScalar);
-  add_map<ClampMaxScalar, Ts...>(table, Pointwise::kClampMaxScalar);
-  add_map<Clamp, Ts...>(table, Pointwise::kClamp);
-  add_map<Addcmul, Ts...>(table, Pointwise::kAddcmul);
-  add_map<Threshold, Ts...>(table, Pointwise::kThreshold);
+  add_steps<ClampScalar<true, true>, Ts...>(table, Pointwise::kClampScalar);
+  add_steps<ClampScalar<true, false>, Ts...>(table, Pointwise::kClampMinScalar);
+  add_steps<ClampMaxScalar, Ts...>(table, Pointwise::kClampMaxScalar);
+  add_steps<Clamp, Ts...>(table, Pointwise::kClamp);
+  add_steps<Addcmul, Ts...>(table, Pointwise::kAddcmul);
+  add_steps<Threshold, Ts...>(table, Pointwise::kThreshold);
 }
 
 template <class... Ts>
 void enter_float(TileTable& table) {
-  add_map<Lerp, Ts...>(table, Pointwise::kLerp);
-  add_map<LerpScalar, Ts...>(table, Pointwise::kLerpScalar);
-  add_map<Addcdiv, Ts...>(table, Pointwise::kAddcdiv);
-  add_map<LeakyRelu, Ts...>(table, Pointwise::kLeakyRelu);
-  add_map<Prelu, Ts...>(table, Pointwise::kPrelu);
-  add_map<Hardshrink, Ts...>(table, Pointwise::kHardshrink);
-  add_map<Softshrink, Ts...>(table, Pointwise::kSoftshrink);
-  add_map<Hardsigmoid, Ts...>(table, Pointwise::kHardsigmoid);
-  add_map<Hardswish, Ts...>(table, Pointwise::kHardswish);
+  add_steps<Lerp, Ts...>(table, Pointwise::kLerp);
+  add_steps<LerpScalar, Ts...>(table, Pointwise::kLerpScalar);
+  add_steps<Addcdiv, Ts...>(table, Pointwise::kAddcdiv);
+  add_steps<LeakyRelu, Ts...>(table, Pointwise::kLeakyRelu);
+  add_steps<Prelu, Ts...>(table, Pointwise::kPrelu);
+  add_steps<Hardshrink, Ts...>(table, Pointwise::kHardshrink);
+  add_steps<Softshrink, Ts...>(table, Pointwise::kSoftshrink);
+  add_steps<Hardsigmoid, Ts...>(table, Pointwise::kHardsigmoid);
+  add_steps<Hardswish, Ts...>(table, Pointwise::kHardswish);
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ TileTable build_tables() {
   add_number_functions(table);
   add_special(table);  // vectors take the place of some functions of numbers
   add_activation(table);
+  add_losses(table);
   add_complex(table);
   add_complex_functions(table);
   add_casts(table);
@@ -53,8 +54,16 @@ int size_index(int64_t element_size_bytes) {
 }  // namespace
 
 TileFn find_tile(ops::Pointwise function, DType compute) {
-  if (MT_UNLIKELY(!ops::is_built_in(function))) return find_expression_tile(function, compute);
-  return tables().tiles[static_cast<int>(function)][static_cast<int>(compute)];
+  const TileFn tile = tables().tiles[static_cast<int>(function)][static_cast<int>(compute)];
+  if (MT_UNLIKELY(tile == nullptr && !ops::is_built_in(function))) {
+    return find_expression_tile(function, compute);
+  }
+  return tile;
+}
+bool gives_its_steps(ops::Pointwise function, DType compute) {
+  const bool has_tile = tables().tiles[static_cast<int>(function)][static_cast<int>(compute)];
+  if (!has_tile) return !ops::is_built_in(function);
+  return contains(tables().stepwise[static_cast<int>(function)], compute);
 }
 CastFn find_cast(DType from, DType to) {
   return tables().casts[static_cast<int>(from)][static_cast<int>(to)];

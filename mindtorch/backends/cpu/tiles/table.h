@@ -2,13 +2,15 @@
 
 #include "mindtorch/backends/cpu/tile.h"
 #include "mindtorch/backends/cpu/tiles/row.h"
+#include "mindtorch/tensor/dtype_set.h"
 
 namespace mindtorch::cpu {
 
 // Every tile of one instruction set. Each family file enters its own functions; empty entries are
 // null. build_tables() picks the instruction set; tests build one per set that the CPU supports.
 struct TileTable {
-  TileFn tiles[ops::kPointwiseCount][kDTypeCount] = {};
+  TileFn tiles[ops::kMaxFunctions][kDTypeCount] = {};
+  DTypeSet stepwise[ops::kMaxFunctions] = {};
   CastFn casts[kDTypeCount][kDTypeCount] = {};
   GatherFn gathers[5] = {};  // by log2 of the element size
   ScatterFn scatters[5] = {};
@@ -18,6 +20,11 @@ struct TileTable {
 
   void add(ops::Pointwise function, DType dtype, TileFn tile) {
     tiles[static_cast<int>(function)][static_cast<int>(dtype)] = tile;
+  }
+  // A tile in place of the steps of any function's expression.
+  void override(ops::Pointwise function, DType dtype, TileFn tile, Numbers numbers) {
+    add(function, dtype, tile);
+    if (numbers == Numbers::kStepwise) stepwise[static_cast<int>(function)] |= bit(dtype);
   }
 };
 
@@ -38,6 +45,7 @@ void add_error_function(TileTable& table);
 void add_special(TileTable& table);
 void add_number_functions(TileTable& table);
 void add_activation(TileTable& table);
+void add_losses(TileTable& table);
 void add_complex(TileTable& table);
 void add_complex_functions(TileTable& table);
 void add_casts(TileTable& table);

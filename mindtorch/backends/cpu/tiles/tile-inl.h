@@ -355,9 +355,18 @@ template <class Op, class... Ts>
 void add_map(TileTable& table, Pointwise function) {
   (table.add(function, DTypeOf<Ts>::value, &map_tile<Op, Ts, 2>), ...);
 }
+// The same in place of the function's expression, whose steps it takes.
+template <class Op, class... Ts>
+void add_steps(TileTable& table, Pointwise function) {
+  (table.override(function, DTypeOf<Ts>::value, &map_tile<Op, Ts, 2>, Numbers::kStepwise), ...);
+}
 template <class Op, class... Ts>
 void add_test(TileTable& table, Pointwise function) {
   (table.add(function, DTypeOf<Ts>::value, &test_tile<Op, Ts>), ...);
+}
+template <class Op, class... Ts>
+void add_test_steps(TileTable& table, Pointwise function) {
+  (table.override(function, DTypeOf<Ts>::value, &test_tile<Op, Ts>, Numbers::kStepwise), ...);
 }
 
 }  // namespace mindtorch::cpu::HWY_NAMESPACE

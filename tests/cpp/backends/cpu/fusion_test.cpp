@@ -8,7 +8,7 @@
 #include "mindtorch/backends/cpu/parallel.h"
 #include "mindtorch/backends/cpu/tile.h"
 #include "tests/cpp/backends/cpu/fusion_groups.h"
-#include "tests/cpp/backends/cpu/tile_tolerances.h"
+#include "tests/cpp/backends/cpu/tile_parameters.h"
 
 namespace mindtorch::cpu {
 namespace {
@@ -25,18 +25,17 @@ Tensor number(DType dtype, uint64_t seed = 1) { return random_tensor({}, dtype, 
 
 std::vector<Pointwise> functions_of(DType dtype) {
   std::vector<Pointwise> list;
-  for (const Tolerance& tolerance : tolerances()) {
+  for (int i = 0; i < ops::kPointwiseCount; ++i) {
+    const auto function = static_cast<Pointwise>(i);
     // Functions whose parameters would need a meaning are tried with zeros, but for integers,
     // where some divide by them.
-    const bool divides =
-        tolerance.function >= Pointwise::kFloorDivide && tolerance.function <= Pointwise::kPow;
+    const bool divides = function >= Pointwise::kFloorDivide && function <= Pointwise::kPow;
     if (!is_floating_point(dtype) && divides) continue;
     // The sign of a NaN is not specified.
-    const bool shows_sign =
-        tolerance.function == Pointwise::kSignbit || tolerance.function == Pointwise::kCopysign;
+    const bool shows_sign = function == Pointwise::kSignbit || function == Pointwise::kCopysign;
     if (shows_sign && is_floating_point(dtype)) continue;
     const DType compute = dtype == DType::kFloat16 || dtype == DType::kBFloat16 ? kF32 : dtype;
-    if (find_tile(tolerance.function, compute) != nullptr) list.push_back(tolerance.function);
+    if (find_tile(function, compute) != nullptr) list.push_back(function);
   }
   return list;
 }
@@ -119,11 +118,11 @@ TEST(Fusion, OneProgramRunsWithNewAddressesAndNumbers) {
                    number(dtype, seed + 2), Tensor::make(sizes, dtype));
     };
     const GroupOverTensors first = make(1);
-    const auto program = fusion_engine().prepare(first.group);
+    const auto prepared = std::make_shared<ops::PreparedGroup>(first.group, fusion_engine());
     ops::Launch launch{DeviceType::kCpu};
     for (uint64_t seed = 1; seed < 60; seed += 10) {
       const GroupOverTensors other = make(seed);
-      program->run(launch, other.addresses());
+      prepared->program()->run(launch, other.addresses());
       expect_same(other.targets[0], other.values().back());
     }
   }
@@ -160,7 +159,7 @@ TEST(Fusion, ManyThreadsRunOneProgram) {
   const Shape sizes = {50, 1000};
   const GroupOverTensors first = chain(random_tensor(sizes, kF32), random_tensor({1000}, kF32),
                                        number(kF32), Tensor::make(sizes, kF32));
-  const auto program = fusion_engine().prepare(first.group);
+  const auto prepared = std::make_shared<ops::PreparedGroup>(first.group, fusion_engine());
   std::vector<GroupOverTensors> groups;
   for (uint64_t i = 0; i < 8; ++i) {
     groups.push_back(chain(random_tensor(sizes, kF32, i), random_tensor({1000}, kF32, i + 9),
@@ -170,7 +169,7 @@ TEST(Fusion, ManyThreadsRunOneProgram) {
   for (const GroupOverTensors& group : groups) {
     threads.emplace_back([&] {
       ops::Launch launch{DeviceType::kCpu};
-      for (int i = 0; i < 10; ++i) program->run(launch, group.addresses());
+      for (int i = 0; i < 10; ++i) prepared->program()->run(launch, group.addresses());
     });
   }
   for (std::thread& thread : threads) thread.join();

@@ -67,7 +67,7 @@ struct Program {
       text += "\n" + std::string(name(input.dtype)) + (input.single ? " single" : "");
     }
     for (const FusedStep& step : steps) {
-      text += "\n" + std::string(info(step.function).name) + " in " +
+      text += "\n" + ops::function_info(step.function).name + " in " +
               std::string(name(step.compute)) + " to " + std::string(name(step.result));
       for (int k = 0; k < step.count; ++k) text += " " + std::to_string(step.operands[k]);
     }
@@ -341,6 +341,27 @@ TEST(Jit, Functions) {
       }
     }
     EXPECT_GT(count, 150);
+  }
+}
+
+// Code made of a function's expression stands in for a tile that takes the same steps, and for no
+// other, whether the function is built in or was registered.
+TEST(Jit, TakesThePlaceOfTilesThatTakeTheSameSteps) {
+  const Pointwise gelu_backward = ops::function_info(Pointwise::kGelu).derivatives[0].function;
+  for (const Machine& machine : machines()) {
+    const auto program_of = [](Pointwise function) {
+      Program program;
+      const uint16_t a = program.input(DType::kFloat32);
+      const uint16_t b = program.input(DType::kFloat32);
+      program.outputs = {program.step(function, {a, b}, params(0.375, 1 / 0.375))};
+      return program;
+    };
+    const Program smooth_l1 = program_of(ops::function_named("smooth_l1"));
+    ASSERT_TRUE(smooth_l1.can_generate(machine.target));
+    check_lengths(smooth_l1, machine, {0, 1, 15, 16, 17, 31, 33, 64, 100, 4000});
+    EXPECT_TRUE(program_of(Pointwise::kAddScaled).can_generate(machine.target));
+    EXPECT_FALSE(program_of(gelu_backward).can_generate(machine.target));
+    EXPECT_FALSE(program_of(Pointwise::kLogaddexp).can_generate(machine.target));
   }
 }
 

@@ -14,19 +14,13 @@
 
 #include "mindtorch/ops/evaluate.h"
 #include "tests/cpp/backends/cpu/tile_targets.h"
-#include "tests/cpp/backends/cpu/tile_tolerances.h"
 
 namespace mindtorch::cpu {
 namespace {
 
-constexpr size_t kCount = 6000;
+using ops::Pointwise;
 
-const Tolerance& tolerance_of(Pointwise function) {
-  for (const Tolerance& tolerance : tolerances()) {
-    if (tolerance.function == function) return tolerance;
-  }
-  throw std::logic_error("not tested");
-}
+constexpr size_t kCount = 6000;
 
 template <class T>
 std::vector<T> run(TileFn tile, const std::vector<T>& values) {
@@ -61,7 +55,7 @@ void check(const TargetTable& target, Pointwise function, double limit, T far) {
   values[7] = 0;
   values[9] = positive ? T{1} : -T{0};
   const std::vector<T> got = run(tile, values);
-  const Tolerance& tolerance = tolerance_of(function);
+  const ops::Tolerance& tolerance = ops::function_info(function).tolerance;
   const double most = sizeof(T) == 4 ? tolerance.ulp32 : tolerance.ulp64;
   for (size_t i = 0; i < kCount; ++i) {
     const long double exact[] = {values[i], 0, 0};

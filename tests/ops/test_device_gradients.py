@@ -11,7 +11,7 @@ from tests.ops import harness
 from tests.ops.harness import Runtime
 from tests.ops.test_ops import name_of
 from tests.ops.unsupported import is_unsupported, lacks_gradient
-from tests.support import devices
+from tests.support import library_devices
 
 FLOAT = "float32"
 CASES = [case for case in DIFFERENTIABLE if FLOAT in case.dtypes and case.name not in RANDOM]
@@ -41,7 +41,7 @@ def gradients(torch, device, mode, case, arrays):
 @pytest.mark.parametrize("case", CASES, ids=name_of)
 def test_gradients_are_the_cpus(torch, case, place):
     device, mode = place
-    devices.load(device)
+    library_devices.load(device)
     for number, sample in harness.samples_for(case, FLOAT):
         if is_unsupported(case, FLOAT, sample, device):
             continue
