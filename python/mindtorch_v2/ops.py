@@ -14,7 +14,7 @@ import ctypes
 import importlib
 import os
 
-from mindtorch_v2 import _C
+from mindtorch_v2 import _C, _kinds
 
 __all__ = ["load_library", "loaded_libraries"]
 
@@ -51,6 +51,7 @@ def load_library(path: str | os.PathLike[str]) -> None:
     from mindtorch_v2._library.operators import OpNamespace
 
     name, functions = _C._load_library(path)
+    _kinds.read_rows()
     if name in globals():
         raise RuntimeError(f"there is a library {name!r} of ops already")
     if name:  # else a device alone
