@@ -30,7 +30,7 @@ _kept: list[object] = []  # what holds the ops that are defined here
 
 
 def load_library(path: str | os.PathLike[str]) -> None:
-    """Loads a shared library and the ops or the device it defines. Loading it again changes nothing.
+    """Loads a shared library and the ops or device it defines. Loading it again changes nothing.
 
     In the place of those of torchvision and torchaudio their ops are defined as computed here.
     """
