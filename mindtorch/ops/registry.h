@@ -103,7 +103,7 @@ class MT_API Definition {
   // dim, dims or size of the samples: under vmap they move by one.
   Definition& names_dims();
   // An expression that runs the op on a device, where the example of doc() does not; of the names
-  // in python/mindtorch_v2/npu/_doctor_cases.py.
+  // in _doctor_cases.py.
   Definition& device_example(std::string_view expression);
   // --- traits that the planner reads ---
   Definition& checks_values();

@@ -67,7 +67,7 @@ void PendingWork::record_stream(StorageImpl& storage, runtime::Stream stream) {
 
 void StorageImpl::record_stream(runtime::Stream stream) {
   if (PendingWork* const work = pending()) return work->record_stream(*this, stream);
-  if (device_.is_cpu() || allocation_.block == nullptr) return;
+  if (device_.is_host() || allocation_.block == nullptr) return;
   static_cast<runtime::DeviceAllocator*>(allocator_)
       ->runtime()
       .memory()
