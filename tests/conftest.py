@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from tests.support import devices, recorded
+from tests.support import devices, library_devices, recorded
 from tests.support.recorded import (  # noqa: F401
     TORCH_INSTALLED,
     oracle,
@@ -63,6 +63,13 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("device", metafunc.config.getoption("--device") or DEVICES)
     if "mode" in metafunc.fixturenames:
         metafunc.parametrize("mode", metafunc.config.getoption("--mode") or default_modes(metafunc))
+
+
+@pytest.fixture(autouse=True)
+def load_device(request):
+    """A device that a library brings along is there where a test runs on it."""
+    if "device" in request.fixturenames:
+        library_devices.load(request.getfixturevalue("device"))
 
 
 @pytest.fixture

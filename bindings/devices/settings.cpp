@@ -65,6 +65,9 @@ nb::list describe_devices() {
   for (int i = 0; i < kDeviceTypeCount; ++i) {
     const auto type = static_cast<DeviceType>(i);
     const driver::DeviceRow& known = device_row(type);
+    const bool has_backend =
+        !is_accelerator(type) || runtime::find_accelerator(known.name) != nullptr;
+    if (type == DeviceType::kPrivateUse1 && !has_backend) continue;  // no library has brought one
     nb::dict row;
     row["name"] = known.name;
     row["title"] = known.title;
@@ -72,7 +75,7 @@ nb::list describe_devices() {
     row["dispatch_key"] = known.dispatch_key;
     row["torch_type"] = known.torch_type;
     row["is_accelerator"] = is_accelerator(type);
-    row["has_backend"] = !is_accelerator(type) || runtime::find_accelerator(known.name) != nullptr;
+    row["has_backend"] = has_backend;
     row["reduces_float32"] = known.reduces_float32;
     row["is_deterministic"] = known.is_deterministic;
     row["alloc_conf"] = known.advised_alloc_conf().name;

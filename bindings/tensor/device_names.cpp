@@ -10,8 +10,8 @@ namespace {
 std::atomic<DeviceType> g_cuda{DeviceType::kCuda};  // what it means
 
 constexpr std::string_view kWithoutBackend[] = {
-    "ipu",  "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip",  "ve",           "fpga",
-    "maia", "xla", "lazy",   "vulkan", "mps",    "hpu",   "mtia", "privateuseone"};
+    "ipu",  "xpu",  "mkldnn", "opengl", "opencl", "ideep", "hip", "ve",
+    "fpga", "maia", "xla",    "lazy",   "vulkan", "mps",   "hpu", "mtia"};
 
 }  // namespace
 

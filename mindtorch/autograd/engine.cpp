@@ -184,7 +184,7 @@ bool is_current(runtime::Stream stream) {
 }
 
 bool is_on_accelerator(const Tensor& tensor) {
-  return tensor.defined() && !tensor.device().is_cpu() && !tensor.device().is_meta();
+  return tensor.defined() && tensor.device().is_accelerator();
 }
 
 class BackwardPass;

@@ -92,7 +92,7 @@ class MT_API Node : public RefCounted {
   void add_output(const Tensor& tensor) {
     outputs.emplace_back(TensorMeta(tensor));
     const Device device = tensor.device();
-    if (MT_UNLIKELY(!device.is_cpu() && !device.is_meta()) && !stream) note_stream(tensor);
+    if (MT_UNLIKELY(device.is_accelerator()) && !stream) note_stream(tensor);
   }
   bool should_compute(size_t input) const { return static_cast<bool>(next[input]); }
   NodeHooks& make_hooks() {

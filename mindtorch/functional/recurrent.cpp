@@ -66,7 +66,7 @@ std::pair<Tensor, States> run_layer(Kind kind,
   const Tensor& h = start.hidden;
   if (kind == Kind::kLstm) {
     if (fused) {
-      auto [output, hidden, cells, gates, all_cells] =
+      auto [output, hidden, cells, all_hidden, gates, all_cells] =
           _lstm_layer(input, h, start.cells, w.w_ih, w.w_hh, w.b_ih, w.b_hh, w.w_hr, reverse,
                       batch_sizes, keep);
       return {output, {hidden, cells}};

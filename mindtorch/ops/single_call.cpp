@@ -16,7 +16,7 @@ namespace {
 // Numbers of the host may be anywhere among the operands.
 Device device_of(const PointwiseCall& call) {
   Device device = call.operands[0]->device();
-  for (int i = 1; i < call.count && device.is_cpu(); ++i) device = call.operands[i]->device();
+  for (int i = 1; i < call.count && device.is_host(); ++i) device = call.operands[i]->device();
   return device;
 }
 

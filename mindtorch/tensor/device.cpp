@@ -42,13 +42,36 @@ constexpr driver::DeviceRow kWithoutDriver[kDeviceTypeCount] = {
      .torch_type = 1,
      .dlpack_type = 2,
      .dlpack_default_stream = 1},
+    {.name = "privateuseone",
+     .title = "PRIVATEUSEONE",
+     .noun = "device",
+     .dispatch_key = "PrivateUse1",
+     .torch_type = 20,
+     .dlpack_type = 0},
 };
 // In order of preference.
-constexpr DeviceType kAccelerators[] = {DeviceType::kNpu, DeviceType::kCuda};
+constexpr DeviceType kAccelerators[] = {DeviceType::kNpu, DeviceType::kCuda,
+                                        DeviceType::kPrivateUse1};
 
 std::array<std::atomic<const driver::DeviceRow*>, kDeviceTypeCount> g_rows;
 
 }  // namespace
+
+namespace detail {
+constinit std::atomic<const char*> g_private_name{"privateuseone"};
+}
+
+void name_private_device(std::string_view chosen) {
+  const std::string_view before = name(DeviceType::kPrivateUse1);
+  MT_CHECK(before == "privateuseone", RuntimeError,
+           "there is room for one device of a library: ", before, " has it");
+  for (int i = 0; i < static_cast<int>(DeviceType::kPrivateUse1); ++i) {
+    MT_CHECK(chosen != name(static_cast<DeviceType>(i)), RuntimeError, "there is a device ", chosen,
+             " already");
+  }
+  // Never freed: names are borrowed.
+  detail::g_private_name.store((new std::string(chosen))->c_str(), std::memory_order_release);
+}
 
 std::string Device::str() const {
   std::string text(name(type));

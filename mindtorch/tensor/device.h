@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -12,15 +13,30 @@ namespace driver {
 struct DeviceRow;
 }
 
-enum class DeviceType : uint8_t { kCpu, kMeta, kNpu, kCuda };
-inline constexpr int kDeviceTypeCount = 4;
+enum class DeviceType : uint8_t {
+  kCpu,
+  kMeta,
+  kNpu,
+  kCuda,
+  kPrivateUse1,  // of a library of its own, under the name which that gives it (ops/extension.h)
+};
+inline constexpr int kDeviceTypeCount = 5;
 
 constexpr bool is_accelerator(DeviceType type) { return type > DeviceType::kMeta; }
 
-constexpr std::string_view name(DeviceType type) {
-  constexpr std::string_view kNames[kDeviceTypeCount] = {"cpu", "meta", "npu", "cuda"};
+namespace detail {
+MT_API extern std::atomic<const char*> g_private_name;
+}
+
+inline std::string_view name(DeviceType type) {
+  constexpr std::string_view kNames[] = {"cpu", "meta", "npu", "cuda"};
+  if (MT_UNLIKELY(type == DeviceType::kPrivateUse1)) {
+    return detail::g_private_name.load(std::memory_order_acquire);
+  }
   return kNames[static_cast<int>(type)];
 }
+// Gives kPrivateUse1 its name, once: "privateuseone" before.
+MT_API void name_private_device(std::string_view name);
 
 // index -1 means "no index given": the current device of that type. Tensors on cpu and meta carry
 // -1, tensors on an accelerator always carry their index.

@@ -73,7 +73,7 @@ void StorageImpl::record_stream(runtime::Stream stream) {
 }
 
 runtime::DeviceRuntime* StorageImpl::device_runtime() const noexcept {
-  if (device_.is_cpu() || device_.is_meta() || allocator_ == nullptr) return nullptr;
+  if (device_.is_host() || allocator_ == nullptr) return nullptr;
   return &static_cast<runtime::DeviceAllocator*>(allocator_)->runtime();
 }
 

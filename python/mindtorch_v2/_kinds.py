@@ -9,7 +9,15 @@ import types
 
 from mindtorch_v2 import _C
 
-ROWS = {row["name"]: types.SimpleNamespace(**row) for row in _C._device_rows()}
+ROWS: dict[str, types.SimpleNamespace] = {}
+
+
+def read_rows():
+    """Again, when a library has brought a device along."""
+    ROWS.update({row["name"]: types.SimpleNamespace(**row) for row in _C._device_rows()})
+
+
+read_rows()
 ACCELERATORS = tuple(name for name, row in ROWS.items() if row.is_accelerator)
 BY_DISPATCH_KEY = {row.dispatch_key: name for name, row in ROWS.items()}
 # Those whose tensors hold values.

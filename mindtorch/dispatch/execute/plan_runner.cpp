@@ -191,7 +191,7 @@ bool PlanRunner::can_be_captured() const {
 // is the value of a CPU tensor without dims: part of the graph's key.
 bool PlanRunner::is_host_number(uint32_t storage) const {
   const StorageRecord& record = trace_.storages[storage];
-  if (!record.device.is_cpu() || record.is_unallocated != 0 ||
+  if (!record.device.is_host() || record.is_unallocated != 0 ||
       record.size_bytes > sizeof(HostNumber)) {
     return false;
   }
@@ -208,7 +208,7 @@ bool PlanRunner::is_host_number(uint32_t storage) const {
 }
 
 void PlanRunner::add_to_key(const StorageImpl& storage) {
-  if (!storage.device().is_cpu()) {
+  if (!storage.device().is_host()) {
     graph_key_.push_back(reinterpret_cast<uintptr_t>(storage.raw_data()));
     return;
   }

@@ -7,7 +7,7 @@ namespace mindtorch::dispatch {
 void ShapeChurn::count(const Trace& trace, CallSite site, bool is_new, size_t result_bytes) {
   const bool is_short =
       trace.ops.size() <= kFewOps && result_bytes < kLittleBytes &&
-      std::ranges::all_of(trace.ops, [](const OpRecord& op) { return op.device.is_cpu(); });
+      std::ranges::all_of(trace.ops, [](const OpRecord& op) { return op.device.is_host(); });
   const bool is_slow = is_short || (is_new && result_bytes < kLargeBytes);
   const uint64_t hash = is_slow ? trace.hash_of_ops() : 0;
   const bool repeats = hash != 0 && hash == last_hash_ && site == last_site_;

@@ -11,12 +11,18 @@ namespace mindtorch::test {
 // A device without vendor code, under the name "cuda": memory and streams are those of a scripted
 // driver, kernels compute on the host what the CPU's do, on the launch's stream. It has a pointwise
 // engine and a fusion engine of its own, with small limits, and of row functions
-// only sums over leading dims.
+// only sums over leading dims. Of itself it states dtypes that no other device has in this choice,
+// and its attention keeps other notes.
 class TestDevice {
  public:
   static TestDevice& instance();
 
   static constexpr DeviceType kType = DeviceType::kCuda;
+  // All that its tensors can be of.
+  static constexpr DTypeSet kDTypes = bit(DType::kBool) | bit(DType::kUInt8) | bit(DType::kInt32) |
+                                      bit(DType::kInt64) | bit(DType::kFloat16) |
+                                      bit(DType::kFloat32) | bit(DType::kComplex64) |
+                                      bit(DType::kUInt16) | bit(DType::kFloat8E5M2);
   static constexpr size_t kMaxSteps = 6;
   static constexpr size_t kMaxInputs = 7;
   static constexpr size_t kMaxStores = 16;
@@ -31,6 +37,7 @@ class TestDevice {
   std::atomic<int> pointwise{0};
   std::atomic<int> groups{0};
   std::atomic<size_t> largest_group{0};
+  std::atomic<int> foreign_notes{0};  // rows that its backward attention did not know again
 
  private:
   TestDevice();

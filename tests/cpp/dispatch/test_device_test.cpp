@@ -7,10 +7,13 @@
 #include <thread>
 #include <vector>
 
+#include "mindtorch/autograd/autograd_meta.h"
+#include "mindtorch/autograd/engine.h"
 #include "mindtorch/dispatch/record/pipeline.h"
 #include "mindtorch/functional/functions.h"
 #include "mindtorch/tensor/generator.h"
 #include "tests/cpp/dispatch/test_device.h"
+#include "tests/cpp/support/errors.h"
 
 namespace mindtorch::test {
 namespace {
@@ -104,7 +107,7 @@ const std::map<std::string, Program>& programs() {
          Tensor product = empty({0}, DType::kFloat32, x.device());
          add_out(x, y, Scalar(int64_t{2}), sum);
          mm_out(x, y.t(), product);
-         Tensor wide = empty(x.sizes(), DType::kFloat64, x.device());
+         Tensor wide = empty(x.sizes(), DType::kComplex64, x.device());
          mul_out(x, y, wide);
          return Tensors{sum, product, wide};
        }},
@@ -263,6 +266,84 @@ TEST(TestDevicePipeline, WhatHasNeitherEngineNorKernelIsRefusedAtTheCall) {
   }
   kernel = before;
   EXPECT_EQ(device.driver().failures(), std::vector<std::string>());
+}
+
+// --- what the device states of itself
+// ------------------------------------------------------------
+
+constexpr const char* kTaken =
+    "it takes bool, uint8, int32, int64, float16, float32, complex64, uint16, float8_e5m2";
+
+TEST(TestDeviceStates, TheDTypesOfItsTensors) {
+  const Device device(TestDevice::kType, 0);
+  TestDevice::instance();
+  const auto refused = [](const std::function<void()>& call) {
+    return testing::error_of<NotImplementedError>(call);
+  };
+  EXPECT_EQ(refused([&] { zeros({2}, DType::kFloat64, device); }),
+            std::string("Could not run 'zeros' on device cuda:0 for torch.float64: ") + kTaken);
+  EXPECT_EQ(refused([&] { empty({2}, DType::kBFloat16, device); }),
+            std::string("Could not run 'empty.memory_format' on device cuda:0 for "
+                        "torch.bfloat16: ") +
+                kTaken);
+  // What neither the CPU's products nor NPUs take in this way.
+  EXPECT_EQ(to_host(zeros({2}, DType::kUInt16, device)).dtype(), DType::kUInt16);
+  const Tensor x = to_device(ramp({4}));
+  const auto wide_sum = [&] { sum(x, {}, false, DType::kFloat64); };
+  EXPECT_EQ(refused(wide_sum),
+            "Could not run 'sum.dim_IntList' on device cuda:0 for torch.float64: it takes bool, "
+            "uint8, int32, int64, float16, float32, complex64, uint16");
+  EXPECT_EQ(refused([&] { cast(x, DType::kInt16); }),
+            std::string("Could not run 'empty.memory_format' on device cuda:0 for torch.int16: ") +
+                kTaken);
+}
+
+TEST(TestDeviceStates, DTypesAreRefusedAtTheCallInPipelinesToo) {
+  const Tensor x = to_device(ramp({4}));
+  Block block;
+  EXPECT_THROW(sum(x, {}, false, DType::kFloat64), NotImplementedError);
+  EXPECT_EQ(block.pipeline.pending_count(), 0u);
+}
+
+// A number of the host may have a dtype that the device lacks.
+TEST(TestDeviceStates, NumbersOfTheHostAreNotItsOwn) {
+  const Tensor number = full({}, Scalar(2.0), DType::kFloat64);
+  Tensor x = to_device(ramp({4}));
+  x.fill_(number);
+  EXPECT_TRUE(equal(to_host(mul(x, number)), full({4}, Scalar(4.0))));
+}
+
+TEST(TestDeviceStates, NotesOfItsAttention) {
+  const auto gradients = [](const std::function<Tensor(const Tensor&)>& place) {
+    Tensors leaves;
+    for (int i = 0; i < 3; ++i) {
+      leaves.push_back(place(sin(add(ramp({2, 5, 4}), Scalar(double(i))))));
+      autograd::set_requires_grad(leaves.back(), true);
+    }
+    const Tensor out = scaled_dot_product_attention(leaves[0], leaves[1], leaves[2], {}, 0.0, true);
+    const autograd::Edge root[] = {autograd::gradient_edge(out)};
+    std::vector<Tensor> grads = {ones_like(out)};
+    autograd::run_backward(root, std::move(grads), {});
+    Tensors found = {to_host(out.detach())};
+    for (const Tensor& leaf : leaves) found.push_back(to_host(autograd::grad_of(leaf)));
+    return found;
+  };
+  const Tensors expected = gradients([](const Tensor& x) { return x; });
+  for (const bool deferred : {false, true, true, true}) {
+    Tensors found;
+    if (deferred) {
+      Block block;
+      found = gradients(&to_device);
+    } else {
+      found = gradients(&to_device);
+    }
+    for (size_t i = 0; i < expected.size(); ++i) EXPECT_TRUE(equal(found[i], expected[i])) << i;
+  }
+  const Tensor q = to_device(ramp({2, 5, 4}));
+  const auto results = _scaled_dot_product_flash_attention(q, q, q, {}, false, 1.0, false);
+  EXPECT_EQ(std::get<1>(results).sizes(), (Shape{2, 5, 2}));
+  EXPECT_EQ(std::get<2>(results).sizes(), (Shape{0}));
+  EXPECT_EQ(TestDevice::instance().foreign_notes, 0);
 }
 
 }  // namespace
