@@ -13,7 +13,7 @@ NPU_TESTS = MINDTORCH_NPU=sim $(VENV) -m pytest -q -n $(PYTEST_JOBS) tests/npu t
 
 # `make` or `make -n help` must not need an environment.
 .DEFAULT_GOAL := help
-.PHONY: help setup build module demo test test-quick test-cpp test-python test-npu test-avx2 test-dropin bench format lint stubs \
+.PHONY: help setup build module demo test test-quick test-cpp test-python test-npu test-avx2 test-dropin bench format lint locks stubs \
         stubs-check wheel wheels wheels-aarch64 wheel-check wheels-check aarch64 aarch64-quick asan tsan clean
 
 help:  ## this list
@@ -78,6 +78,9 @@ lint: setup  ## formatting, ruff and the layer check
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
 	@$(VENV) tools/check_layers.py
+
+locks: module  ## what mutexes guard, checked with Clang (fetched from PyPI)
+	@$(VENV) tools/check_locks.py build/$(PRESET)
 
 stubs: module  ## type stubs, docs/ops.md and docs/options.md, from the library
 	@$(VENV) tools/make_stubs.py

@@ -5,17 +5,19 @@
 #include <cstdint>
 #include <thread>
 
+#include "mindtorch/base/thread_safety.h"
+
 namespace mindtorch {
 
 // A mutex for what is nearly always free: then it costs an exchange to take and one to give back.
-class QuickMutex {
+class MT_MUTEX QuickMutex {
  public:
-  bool try_lock() noexcept {
+  bool try_lock() noexcept MT_TRY_ACQUIRE(true) {
     uint32_t expected = kFree;
     return state_.compare_exchange_strong(expected, kTaken, std::memory_order_acquire,
                                           std::memory_order_relaxed);
   }
-  void lock() noexcept {
+  void lock() noexcept MT_ACQUIRE() {
     uint32_t taken = kTaken;
     for (int tries = 0;;) {
       uint32_t seen = kFree;
@@ -36,17 +38,17 @@ class QuickMutex {
       state_.wait(kWanted);
     }
   }
-  void unlock() noexcept {
+  void unlock() noexcept MT_RELEASE() {
     if (state_.exchange(kFree, std::memory_order_release) == kWanted) state_.notify_one();
   }
   // For some hundred instructions: nobody is told when it is given back, which is a plain store.
   // Whoever wants it meanwhile tries again and again.
-  bool try_lock_briefly() noexcept {
+  bool try_lock_briefly() noexcept MT_TRY_ACQUIRE(true) {
     uint32_t expected = kFree;
     return state_.compare_exchange_strong(expected, kBrief, std::memory_order_acquire,
                                           std::memory_order_relaxed);
   }
-  void unlock_briefly() noexcept { state_.store(kFree, std::memory_order_release); }
+  void unlock_briefly() noexcept MT_RELEASE() { state_.store(kFree, std::memory_order_release); }
 
  private:
   static constexpr int kYields = 64;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "mindtorch/base/macros.h"
+#include "mindtorch/base/thread_safety.h"
 
 namespace mindtorch::runtime {
 
@@ -69,7 +70,7 @@ class SharedAllocConf {
 
  private:
   mutable std::mutex mutex_;
-  std::shared_ptr<const AllocConf> conf_;
+  std::shared_ptr<const AllocConf> conf_ MT_GUARDED_BY(mutex_);
 };
 
 }  // namespace mindtorch::runtime

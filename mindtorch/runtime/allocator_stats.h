@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <mutex>
 
+#include "mindtorch/base/thread_safety.h"
 #include "mindtorch/runtime/arena_set.h"
 #include "mindtorch/runtime/memory_stats.h"
 
@@ -43,9 +44,10 @@ class AllocatorStats {
 
   ArenaSet& arenas_;
   mutable std::mutex mutex_;
-  MemoryStats counters_;                  // without the arenas' part
-  StatPairs allocated_base_[kPoolCount];  // what the arenas had counted at the last reset
-  StatPairs freed_base_[kPoolCount];
+  MemoryStats counters_ MT_GUARDED_BY(mutex_);  // without the arenas' part
+  StatPairs allocated_base_[kPoolCount] MT_GUARDED_BY(
+      mutex_);  // what the arenas had counted at the last reset
+  StatPairs freed_base_[kPoolCount] MT_GUARDED_BY(mutex_);
 };
 
 }  // namespace mindtorch::runtime

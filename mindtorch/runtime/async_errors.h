@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "mindtorch/base/macros.h"
+#include "mindtorch/base/thread_safety.h"
 #include "mindtorch/driver/driver.h"
 
 namespace mindtorch::runtime {
@@ -24,8 +25,8 @@ class MT_API AsyncErrors {
  private:
   std::atomic<bool> any_{false};  // so that the usual answer costs no lock
   std::mutex mutex_;
-  std::exception_ptr first_;
-  std::unordered_map<driver::StreamHandle, std::exception_ptr> errors_;
+  std::exception_ptr first_ MT_GUARDED_BY(mutex_);
+  std::unordered_map<driver::StreamHandle, std::exception_ptr> errors_ MT_GUARDED_BY(mutex_);
 };
 
 }  // namespace mindtorch::runtime

@@ -139,13 +139,13 @@ size_t DeferredRelease::size() const {
 
 // One thread at a time releases: that keeps the order. With `wait`, what is ready now has been
 // released on return, unless this call comes from a release function: two of those must not wait
-// for each other.
-void DeferredRelease::run_ready(Lock& lock, bool wait) noexcept {
+// for each other. The lock is the caller's, so that the analysis does not see it given back.
+MT_UNCHECKED_LOCKS void DeferredRelease::run_ready(Lock& lock, bool wait) noexcept {
   const auto self = std::this_thread::get_id();
   if (releasing_ == self) return;
   while (releasing_ != std::thread::id()) {
     if (!wait || t_releasing > 0) return;
-    released_.wait(lock);
+    released_.wait(lock.waiting());
   }
   releasing_ = self;
   while (pushed_ - entries_.size() < ready_) {

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "mindtorch/base/macros.h"
+#include "mindtorch/base/thread_safety.h"
 #include "mindtorch/driver/driver.h"
 #include "mindtorch/runtime/async_errors.h"
 #include "mindtorch/runtime/event_pool.h"
@@ -59,10 +60,10 @@ class MT_API DeferredRelease {
     driver::EventHandle event;
     uint64_t end;  // marks the entries numbered below
   };
-  using Lock = std::unique_lock<std::mutex>;
+  using Lock = Relockable<std::mutex>;
 
   void seal() noexcept;
-  void run_ready(Lock& lock, bool wait) noexcept;
+  void run_ready(Lock& lock, bool wait) noexcept MT_REQUIRES(mutex_);
   bool may_record();
 
   driver::DeviceDriver& driver_;
@@ -75,15 +76,17 @@ class MT_API DeferredRelease {
   // Entries carry consecutive numbers: released < ready <= sealed or not <= pushed.
   mutable std::mutex mutex_;
   std::condition_variable released_;
-  std::deque<Entry> entries_;
-  std::deque<Batch> batches_;
-  uint64_t pushed_ = 0;
-  uint64_t sealed_ = 0;    // entries below have an event, or are ready
-  uint64_t ready_ = 0;     // entries below may be released
-  uint64_t retry_at_ = 0;  // after a failure: not to call a broken driver at every push
-  bool sealing_ = false;
-  bool polling_ = false;
-  std::thread::id releasing_;  // the thread that runs release functions, if any
+  std::deque<Entry> entries_ MT_GUARDED_BY(mutex_);
+  std::deque<Batch> batches_ MT_GUARDED_BY(mutex_);
+  uint64_t pushed_ MT_GUARDED_BY(mutex_) = 0;
+  uint64_t sealed_ MT_GUARDED_BY(mutex_) = 0;  // entries below have an event, or are ready
+  uint64_t ready_ MT_GUARDED_BY(mutex_) = 0;   // entries below may be released
+  uint64_t retry_at_ MT_GUARDED_BY(mutex_) =
+      0;  // after a failure: not to call a broken driver at every push
+  bool sealing_ MT_GUARDED_BY(mutex_) = false;
+  bool polling_ MT_GUARDED_BY(mutex_) = false;
+  std::thread::id releasing_
+      MT_GUARDED_BY(mutex_);  // the thread that runs release functions, if any
 };
 
 }  // namespace mindtorch::runtime

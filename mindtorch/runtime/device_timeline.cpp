@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "mindtorch/base/thread_safety.h"
 #include "mindtorch/runtime/accelerator.h"
 #include "mindtorch/runtime/device_runtime.h"
 #include "mindtorch/runtime/host_wait.h"
@@ -35,16 +36,16 @@ struct Timeline {
 
   DeviceRuntime* const runtime;
   std::mutex mutex;
-  bool is_closed = false;           // its session is over
-  std::deque<TimedLaunch> pending;  // as launched
-  std::vector<EventHandle> all;     // events that were made
-  std::vector<EventHandle> idle;
-  EventHandle anchor = nullptr;
-  int64_t anchor_ns = 0;
+  bool is_closed MT_GUARDED_BY(mutex) = false;           // its session is over
+  std::deque<TimedLaunch> pending MT_GUARDED_BY(mutex);  // as launched
+  std::vector<EventHandle> all MT_GUARDED_BY(mutex);     // events that were made
+  std::vector<EventHandle> idle MT_GUARDED_BY(mutex);
+  EventHandle anchor MT_GUARDED_BY(mutex) = nullptr;
+  int64_t anchor_ns MT_GUARDED_BY(mutex) = 0;
 
   driver::DeviceDriver& driver() const { return runtime->driver(); }
 
-  EventHandle take() {
+  EventHandle take() MT_REQUIRES(mutex) {
     if (idle.empty()) {
       all.push_back(nullptr);  // first, so that none is lost
       return all.back() = driver().create_event(runtime->device(), driver::EventFlags::kTiming);
@@ -53,10 +54,10 @@ struct Timeline {
     idle.pop_back();
     return event;
   }
-  void give(EventHandle event) { idle.push_back(event); }
+  void give(EventHandle event) MT_REQUIRES(mutex) { idle.push_back(event); }
 
   // The reading with the shortest way to the device and back is the best.
-  void read_clock(Stream stream) {
+  void read_clock(Stream stream) MT_REQUIRES(mutex) {
     if (anchor != nullptr) give(std::exchange(anchor, nullptr));
     int64_t shortest = std::numeric_limits<int64_t>::max();
     for (int i = 0; i < kClockReadings; ++i) {
@@ -81,7 +82,7 @@ struct Timeline {
   }
 
   // Dates the oldest launch; waits for it.
-  void finish_oldest() {
+  void finish_oldest() MT_REQUIRES(mutex) {
     TimedLaunch launch = std::move(pending.front());
     pending.pop_front();
     driver().wait_event(launch.end);
@@ -92,7 +93,7 @@ struct Timeline {
     profiler::note_device_event(std::move(launch.event));
   }
 
-  void finish() noexcept {
+  void finish() noexcept MT_REQUIRES(mutex) {
     try {
       while (!pending.empty()) finish_oldest();
     } catch (...) {  // the device has an error, which its next user gets
@@ -108,7 +109,8 @@ struct Timeline {
 // Of the devices that were used since a profiler stopped last.
 struct Timelines {
   std::mutex mutex;
-  std::unordered_map<const DeviceRuntime*, std::shared_ptr<Timeline>> by_device;
+  std::unordered_map<const DeviceRuntime*, std::shared_ptr<Timeline>> by_device
+      MT_GUARDED_BY(mutex);
 };
 
 Timelines& timelines() {

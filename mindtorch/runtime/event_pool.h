@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "mindtorch/base/macros.h"
+#include "mindtorch/base/thread_safety.h"
 #include "mindtorch/driver/driver.h"
 
 namespace mindtorch::runtime {
@@ -23,7 +24,7 @@ class MT_API EventPool {
   driver::DeviceDriver& driver_;
   const int device_;
   std::mutex mutex_;
-  std::vector<driver::EventHandle> idle_;
+  std::vector<driver::EventHandle> idle_ MT_GUARDED_BY(mutex_);
 };
 
 }  // namespace mindtorch::runtime

@@ -19,6 +19,7 @@
 
 #include "mindtorch/base/error.h"
 #include "mindtorch/base/options.h"
+#include "mindtorch/base/thread_safety.h"
 #include "mindtorch/profiler/recorder.h"
 
 namespace mindtorch::runtime {
@@ -250,7 +251,7 @@ class LargeCache {
   static void unmap(Allocation block) noexcept { std::free(block.data); }
 
   // False, and nothing changed, when there is no memory for the entries.
-  bool keep(Allocation block) noexcept {
+  bool keep(Allocation block) noexcept MT_REQUIRES(mutex_) {
     try {
       std::list<Cached> entry(1, Cached{block, now_ms()});
       by_size_.emplace(block.capacity_bytes, entry.begin());
@@ -262,7 +263,7 @@ class LargeCache {
     return true;
   }
 
-  void drop_oldest(std::list<Cached>& dropped) {
+  void drop_oldest(std::list<Cached>& dropped) MT_REQUIRES(mutex_) {
     const auto oldest = by_age_.begin();
     auto [first, last] = by_size_.equal_range(oldest->block.capacity_bytes);
     while (first->second != oldest) ++first;
@@ -272,7 +273,7 @@ class LargeCache {
   }
 
   // The most that was in use at once is known for the last keep time, and up to another one.
-  void add_allocated(size_t bytes) {
+  void add_allocated(size_t bytes) MT_REQUIRES(mutex_) {
     allocated_bytes_ += bytes;
     if (allocated_bytes_ > peak_bytes_) peak_bytes_ = allocated_bytes_;
     const int64_t now = now_ms();
@@ -284,14 +285,14 @@ class LargeCache {
 
   // Blocks of ever new sizes would fill the cache and never be wanted again: with those in use they
   // may take half more than was lately in use at once.
-  size_t most_cached() const {
+  size_t most_cached() const MT_REQUIRES(mutex_) {
     const size_t peak = std::max(peak_bytes_, last_peak_bytes_);
     const size_t spare = peak + peak / 2 - std::min(peak, allocated_bytes_);
     return std::min(limit_bytes_, std::max(spare, kAlwaysCached));
   }
 
   // A few at a time: giving memory back takes its time too.
-  void drop_expired(std::list<Cached>& dropped) {
+  void drop_expired(std::list<Cached>& dropped) MT_REQUIRES(mutex_) {
     if (by_age_.empty()) return;
     const int64_t limit = now_ms() - keep_ms_;
     for (int i = 0; i < 8 && !by_age_.empty() && by_age_.front().since_ms < limit; ++i) {
@@ -306,14 +307,14 @@ class LargeCache {
   }
 
   mutable std::mutex mutex_;
-  std::list<Cached> by_age_;  // oldest first
-  std::multimap<size_t, std::list<Cached>::iterator> by_size_;
-  size_t peak_bytes_ = 0;
-  size_t last_peak_bytes_ = 0;
-  int64_t peak_since_ms_ = now_ms();
-  int64_t keep_ms_ = HostAllocator::kKeepSeconds * 1000;
-  size_t allocated_bytes_ = 0;
-  size_t cached_bytes_ = 0;
+  std::list<Cached> by_age_ MT_GUARDED_BY(mutex_);  // oldest first
+  std::multimap<size_t, std::list<Cached>::iterator> by_size_ MT_GUARDED_BY(mutex_);
+  size_t peak_bytes_ MT_GUARDED_BY(mutex_) = 0;
+  size_t last_peak_bytes_ MT_GUARDED_BY(mutex_) = 0;
+  int64_t peak_since_ms_ MT_GUARDED_BY(mutex_) = now_ms();
+  int64_t keep_ms_ MT_GUARDED_BY(mutex_) = HostAllocator::kKeepSeconds * 1000;
+  size_t allocated_bytes_ MT_GUARDED_BY(mutex_) = 0;
+  size_t cached_bytes_ MT_GUARDED_BY(mutex_) = 0;
   const size_t limit_bytes_ = kPooled ? default_limit() : 0;
 };
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "mindtorch/base/macros.h"
+#include "mindtorch/base/thread_safety.h"
 #include "mindtorch/driver/driver.h"
 #include "mindtorch/runtime/private_pool.h"
 
@@ -94,9 +95,9 @@ class MT_API MemoryHistory {
   std::atomic<bool> enabled_{false};
   std::atomic<ContextLevel> context_level_{ContextLevel::kNone};
   mutable std::mutex mutex_;
-  HistorySettings settings_;
-  std::vector<TraceEntry> ring_;
-  size_t next_ = 0;  // the oldest entry, once the ring is full
+  HistorySettings settings_ MT_GUARDED_BY(mutex_);
+  std::vector<TraceEntry> ring_ MT_GUARDED_BY(mutex_);
+  size_t next_ MT_GUARDED_BY(mutex_) = 0;  // the oldest entry, once the ring is full
 };
 
 }  // namespace mindtorch::runtime

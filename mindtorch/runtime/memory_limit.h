@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <mutex>
 
+#include "mindtorch/base/thread_safety.h"
 #include "mindtorch/driver/driver.h"
 #include "mindtorch/runtime/allocator_stats.h"
 
@@ -48,8 +49,8 @@ class MemoryLimit {
   const int device_;
   AllocatorStats& stats_;
   mutable std::mutex mutex_;
-  double fraction_;
-  size_t reserving_ = 0;  // by the reservations there are
+  double fraction_ MT_GUARDED_BY(mutex_);
+  size_t reserving_ MT_GUARDED_BY(mutex_) = 0;  // by the reservations there are
 };
 
 }  // namespace mindtorch::runtime

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "mindtorch/base/macros.h"
+#include "mindtorch/base/thread_safety.h"
 #include "mindtorch/runtime/allocator.h"
 
 namespace mindtorch::runtime {
@@ -19,7 +20,7 @@ class MT_API PageLockedMemory final : public Allocator {
 
  private:
   mutable std::mutex mutex_;
-  std::map<const char*, size_t> blocks_;
+  std::map<const char*, size_t> blocks_ MT_GUARDED_BY(mutex_);
 };
 
 // The process's one. Never destroyed.

@@ -104,13 +104,14 @@ void PendingFrees::wait_all() {
 // Finishes entries from the front of the stream's queue. Only one thread at a time looks at a
 // queue; what it has in hand stays at the front until it is known to be reached.
 void PendingFrees::drain(driver::StreamHandle stream, bool wait) {
-  std::unique_lock lock(mutex_);
+  Relockable lock(mutex_);
   Queue& queue = queues_[stream];
-  if (wait && t_draining == 0) left_.wait(lock, [&queue] { return !queue.busy; });
+  if (wait && t_draining == 0) left_.wait(lock.waiting(), [&queue] { return !queue.busy; });
   if (queue.busy) return;
   queue.busy = true;
   ++t_draining;
-  const auto leave = [&] {
+  // After an error the lock is held or not.
+  const auto leave = [&]() MT_UNCHECKED_LOCKS {
     if (!lock.owns_lock()) lock.lock();
     queue.busy = false;
     --t_draining;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "mindtorch/base/macros.h"
+#include "mindtorch/base/thread_safety.h"
 #include "mindtorch/driver/driver.h"
 #include "mindtorch/runtime/async_errors.h"
 #include "mindtorch/runtime/block.h"
@@ -64,9 +65,9 @@ class MT_API PendingFrees {
   std::atomic<size_t> count_{0};
   std::mutex mutex_;
   std::condition_variable left_;  // a queue is busy no longer
-  std::unordered_map<driver::StreamHandle, Queue> queues_;
-  int paused_ = 0;
-  std::vector<Block*> paused_blocks_;
+  std::unordered_map<driver::StreamHandle, Queue> queues_ MT_GUARDED_BY(mutex_);
+  int paused_ MT_GUARDED_BY(mutex_) = 0;
+  std::vector<Block*> paused_blocks_ MT_GUARDED_BY(mutex_);
 };
 
 }  // namespace mindtorch::runtime

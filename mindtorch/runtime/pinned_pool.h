@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "mindtorch/base/macros.h"
+#include "mindtorch/base/thread_safety.h"
 #include "mindtorch/driver/driver.h"
 #include "mindtorch/runtime/allocator.h"
 #include "mindtorch/runtime/host_stats.h"
@@ -113,11 +114,10 @@ class MT_API PinnedPool final : public Allocator {
   static void keep_error(const Wait& wait) noexcept;
   bool forked() const noexcept;
 
-  // Under the lock.
-  Block* find(const void* data);
-  void reclaim(Block& block, Dropped& dropped) noexcept;
-  void drop(Block& block, Dropped& dropped) noexcept;
-  void drop_free(Dropped& dropped) noexcept;
+  Block* find(const void* data) MT_REQUIRES(mutex_);
+  void reclaim(Block& block, Dropped& dropped) noexcept MT_REQUIRES(mutex_);
+  void drop(Block& block, Dropped& dropped) noexcept MT_REQUIRES(mutex_);
+  void drop_free(Dropped& dropped) noexcept MT_REQUIRES(mutex_);
 
   void give_back(Dropped dropped) noexcept;
   void give_to_driver(char* data) noexcept;
@@ -126,15 +126,16 @@ class MT_API PinnedPool final : public Allocator {
   std::atomic<uint32_t> used_in_;  // the fork generation of first use
   std::atomic<size_t> pending_count_{0};
   mutable std::mutex mutex_;
-  PinnedSettings settings_;
-  Blocks blocks_;
-  std::map<size_t, Block*> free_;  // tops of the free lists, by size; entries stay
-  Queue pending_;                  // oldest first
-  bool polling_ = false;
+  PinnedSettings settings_ MT_GUARDED_BY(mutex_);
+  Blocks blocks_ MT_GUARDED_BY(mutex_);
+  std::map<size_t, Block*> free_
+      MT_GUARDED_BY(mutex_);             // tops of the free lists, by size; entries stay
+  Queue pending_ MT_GUARDED_BY(mutex_);  // oldest first
+  bool polling_ MT_GUARDED_BY(mutex_) = false;
   std::condition_variable polled_;
-  Segment segment_;
-  bool segment_tried_ = false;
-  HostStats stats_;
+  Segment segment_ MT_GUARDED_BY(mutex_);
+  bool segment_tried_ MT_GUARDED_BY(mutex_) = false;
+  HostStats stats_ MT_GUARDED_BY(mutex_);
 };
 
 }  // namespace mindtorch::runtime

@@ -71,7 +71,7 @@ void PinnedPool::release(Allocation allocation) noexcept {
   if (allocation.data == nullptr || forked()) return;
   Dropped dropped;
   {
-    std::unique_lock lock(mutex_);
+    Relockable lock(mutex_);
     Block* block = find(allocation.data);
     if (block == nullptr || block->state != State::kInUse) return;
     block->state = State::kPending;
@@ -129,8 +129,8 @@ void PinnedPool::poll(bool wait) noexcept {
   if (pending_count_.load(std::memory_order_relaxed) == 0) return;
   Queue looked_at;
   {
-    std::unique_lock lock(mutex_);
-    if (wait && !t_polling) polled_.wait(lock, [this] { return !polling_; });
+    Relockable lock(mutex_);
+    while (wait && !t_polling && polling_) polled_.wait(lock.waiting());
     if (polling_) return;
     polling_ = true;
     looked_at.append(pending_);

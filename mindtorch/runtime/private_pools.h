@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "mindtorch/base/thread_safety.h"
 #include "mindtorch/driver/driver.h"
 #include "mindtorch/runtime/arena_set.h"
 #include "mindtorch/runtime/private_pool.h"
@@ -46,15 +47,15 @@ class PrivatePools {
     std::thread::id thread;       // of a user's scope
   };
 
-  PrivatePool* find(PoolId id) const;  // needs the lock
-  PrivatePool& retain_locked(PoolId id, bool use_on_oom, bool no_split);
+  PrivatePool* find(PoolId id) const MT_REQUIRES(mutex_);
+  PrivatePool& retain_locked(PoolId id, bool use_on_oom, bool no_split) MT_REQUIRES(mutex_);
   void open(Scope scope, PoolId id);
 
   ArenaSet& arenas_;
   SlowPathFlags& flags_;
   mutable std::mutex mutex_;
-  std::vector<std::unique_ptr<PrivatePool>> pools_;
-  std::vector<Scope> scopes_;
+  std::vector<std::unique_ptr<PrivatePool>> pools_ MT_GUARDED_BY(mutex_);
+  std::vector<Scope> scopes_ MT_GUARDED_BY(mutex_);
   std::atomic<int> captures_{0};  // scopes that are captures
 };
 

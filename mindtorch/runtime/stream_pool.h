@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "mindtorch/base/thread_safety.h"
 #include "mindtorch/driver/driver.h"
 #include "mindtorch/runtime/stream_state.h"
 
@@ -57,7 +58,7 @@ class StreamPool {
   std::atomic<uint64_t> range_{0};  // two ints and a bit that says they are known
 
   mutable std::mutex mutex_;
-  std::vector<std::unique_ptr<StreamState>> streams_;
+  std::vector<std::unique_ptr<StreamState>> streams_ MT_GUARDED_BY(mutex_);
   StreamState* default_;
 };
 

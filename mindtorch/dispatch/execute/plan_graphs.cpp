@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "mindtorch/base/options.h"
+#include "mindtorch/base/thread_safety.h"
 #include "mindtorch/runtime/accelerator.h"
 #include "mindtorch/runtime/hooks.h"
 #include "mindtorch/runtime/host_wait.h"
@@ -40,8 +41,8 @@ using Pools = std::unordered_map<const runtime::StreamState*, std::shared_ptr<He
 
 struct Shared {
   std::mutex mutex;  // of every plan's graphs
-  std::vector<PlanGraphs*> all;
-  Pools pools;
+  std::vector<PlanGraphs*> all MT_GUARDED_BY(mutex);
+  Pools pools MT_GUARDED_BY(mutex);
 };
 
 Shared& shared() {

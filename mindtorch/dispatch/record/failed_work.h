@@ -4,6 +4,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "mindtorch/base/thread_safety.h"
 #include "mindtorch/tensor/storage.h"
 
 namespace mindtorch::dispatch {
@@ -21,7 +22,7 @@ class FailedWork final : public PendingWork {
 
  private:
   std::mutex mutex_;
-  std::unordered_map<const StorageImpl*, std::exception_ptr> errors_;
+  std::unordered_map<const StorageImpl*, std::exception_ptr> errors_ MT_GUARDED_BY(mutex_);
 };
 
 }  // namespace mindtorch::dispatch

@@ -39,7 +39,8 @@ bool OpQueue::try_attach(Owner& owner) {
   return is_free;
 }
 
-void OpQueue::detach() noexcept {
+// The lock is taken in one of two ways, which the analysis cannot follow.
+MT_UNCHECKED_LOCKS void OpQueue::detach() noexcept {
   const bool is_brief = mutex_.try_lock_briefly();
   const Lock lock = MT_LIKELY(is_brief) ? Lock() : wait_for_lock();
   owner_ = nullptr;

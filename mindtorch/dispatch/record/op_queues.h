@@ -3,6 +3,7 @@
 #include <mutex>
 #include <vector>
 
+#include "mindtorch/base/thread_safety.h"
 #include "mindtorch/dispatch/record/op_queue.h"
 
 namespace mindtorch::dispatch {
@@ -22,7 +23,7 @@ class OpQueues {
   std::vector<OpQueue*> all();
 
   std::mutex mutex_;
-  std::vector<OpQueue*> queues_;  // never freed
+  std::vector<OpQueue*> queues_ MT_GUARDED_BY(mutex_);  // never freed
 };
 
 }  // namespace mindtorch::dispatch

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "mindtorch/base/quick_mutex.h"
+#include "mindtorch/base/thread_safety.h"
 #include "mindtorch/dispatch/execute/executor.h"
 #include "mindtorch/dispatch/record/op_queue.h"
 #include "mindtorch/dispatch/record/pipeline_report.h"
@@ -79,7 +80,7 @@ class MT_API Pipeline final : public Executor, private OpQueue::Owner {
   void prepare_write(const Tensor& tensor) const;
   void after_record(const OpQueue::State& state, Device device);
   void flush_at_limits(const OpQueue::State& state, Device device);
-  void note_flush(const OpQueue& queue, std::string_view reason);
+  void note_flush(const OpQueue& queue, std::string_view reason) MT_REQUIRES(mutex_);
   void run_now(const PreparedCall& call);
 
   const PipelineConfig config_;
@@ -90,10 +91,10 @@ class MT_API Pipeline final : public Executor, private OpQueue::Owner {
   bool has_no_limits_ = false;              // but the defaults
   size_t largest_trace_ = 0;                // in this block
   mutable QuickMutex mutex_;
-  uint64_t flush_id_ = 0;
-  std::string last_reason_;
-  std::optional<PipelineError> last_error_;
-  std::vector<OpReport> last_ops_;
+  uint64_t flush_id_ MT_GUARDED_BY(mutex_) = 0;
+  std::string last_reason_ MT_GUARDED_BY(mutex_);
+  std::optional<PipelineError> last_error_ MT_GUARDED_BY(mutex_);
+  std::vector<OpReport> last_ops_ MT_GUARDED_BY(mutex_);
 };
 
 }  // namespace mindtorch::dispatch

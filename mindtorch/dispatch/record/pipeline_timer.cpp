@@ -35,16 +35,16 @@ void PipelineTimer::forget(const OpQueue& queue) {
 }
 
 void PipelineTimer::work() {
-  std::unique_lock lock(mutex_);
+  Relockable lock(mutex_);
   for (;;) {
     const auto next = std::ranges::min_element(watched_, {}, &Watched::due);
     if (next == watched_.end()) {
-      changed_.wait(lock);
+      changed_.wait(lock.waiting());
       continue;
     }
     const Watched due = *next;
     if (due.due > Clock::now()) {
-      changed_.wait_until(lock, due.due);
+      changed_.wait_until(lock.waiting(), due.due);
       continue;
     }
     watched_.erase(next);

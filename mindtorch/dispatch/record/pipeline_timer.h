@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "mindtorch/base/thread_safety.h"
 #include "mindtorch/dispatch/record/op_queue.h"
 
 namespace mindtorch::dispatch {
@@ -28,13 +29,13 @@ class PipelineTimer {
     Clock::time_point due;
   };
 
-  void start();
+  void start() MT_REQUIRES(mutex_);
   void work();
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<Watched> watched_;
-  bool is_started_ = false;
+  std::vector<Watched> watched_ MT_GUARDED_BY(mutex_);
+  bool is_started_ MT_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace mindtorch::dispatch
