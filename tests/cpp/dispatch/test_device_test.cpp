@@ -35,6 +35,7 @@ Tensor ramp(Shape sizes) {
 }
 
 Tensor to_device(const Tensor& tensor) {
+  TestDevice::instance();
   Tensor moved = empty(tensor.sizes(), tensor.dtype(), Device(TestDevice::kType, 0));
   return moved.copy_(tensor);
 }
